@@ -1,0 +1,31 @@
+import * as z from 'zod'
+import { endpoint } from '../endpoint.ts'
+import { moment, page, team, text, timestamp } from '../fields.ts'
+
+export const audit = {
+  'GET /admin/audit': endpoint({
+    part: 'admin',
+    summary: 'List the changes, newest first, with who made them',
+    auth: 'admin',
+    scope: 'read',
+    query: z.object({
+      ...team,
+      action: text(100).optional(),
+      actor: text(200).optional(),
+      since: moment.optional(),
+      ...page,
+    }),
+    response: z.array(
+      z.object({
+        id: z.number(),
+        at: timestamp,
+        actor: z.string(),
+        team: z.string().nullable(),
+        action: z.string(),
+        target: z.string(),
+        detail: z.record(z.string(), z.unknown()),
+        requestId: z.string().nullable(),
+      }),
+    ),
+  }),
+} as const

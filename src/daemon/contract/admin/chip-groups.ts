@@ -1,0 +1,42 @@
+import * as z from 'zod'
+import { chipGroupOnWire } from '../chip-groups.ts'
+import { endpoint } from '../endpoint.ts'
+import { integer, name, success, team } from '../fields.ts'
+
+const groupForAdmin = chipGroupOnWire.extend({ team: z.string(), chips: z.number() })
+
+export const adminChipGroups = {
+  'GET /admin/chip-groups': endpoint({
+    part: 'admin',
+    summary: "List a team's chip groups, with how many chips each holds",
+    auth: 'admin',
+    scope: 'read',
+    query: z.object(team),
+    response: z.array(groupForAdmin),
+  }),
+  'POST /admin/chip-groups': endpoint({
+    part: 'admin',
+    summary: 'Create a chip group',
+    auth: 'admin',
+    scope: 'edit',
+    body: z.object({ ...team, name: name() }),
+    response: groupForAdmin,
+  }),
+  'PATCH /admin/chip-groups/:id': endpoint({
+    part: 'admin',
+    summary: 'Rename a chip group',
+    auth: 'admin',
+    scope: 'edit',
+    params: z.object({ id: integer(1) }),
+    body: z.object({ name: name() }),
+    response: groupForAdmin,
+  }),
+  'DELETE /admin/chip-groups/:id': endpoint({
+    part: 'admin',
+    summary: 'Remove a chip group that holds no chip',
+    auth: 'admin',
+    scope: 'edit',
+    params: z.object({ id: integer(1) }),
+    response: success,
+  }),
+} as const

@@ -1,0 +1,185 @@
+import * as z from 'zod'
+import { endpoint } from '../endpoint.ts'
+import { address, flag, integer, name, success, team, text, timestamp, tokenId, tokenRef, uid } from '../fields.ts'
+
+const one = z.object({ uid })
+
+/** One row of an import: the columns of a CSV, or the members of a JSON line. Empty text means absent. */
+export const importRow = z.object({
+  uid: text(64).optional(),
+  publicKey: text(140).optional(),
+  label: text(200).optional(),
+  redirectUrl: text(4096).nullable().optional(),
+  item: text(64).optional(),
+  variant: text(64).optional(),
+  contractAddress: text(64).optional(),
+  chainId: z.union([text(32), z.number()]).optional(),
+  tokenId: z.union([text(80), z.number()]).optional(),
+  lastCounter: z.union([text(16), z.number()]).optional(),
+  fileReadKey: text(64).optional(),
+})
+
+export const importResult = z.object({
+  row: z.number(),
+  uid: z.string(),
+  status: z.enum(['created', 'unchanged', 'failed']),
+  error: z.string().optional(),
+})
+
+export const chipForAdmin = z.object({
+  uid: z.string(),
+  uidHex: z.string(),
+  team: z.string(),
+  chipGroup: z.object({ id: z.number(), name: z.string() }),
+  family: z.enum(['ntag424', 'halo']),
+  keySet: z.number().nullable(),
+  generation: z.number(),
+  publicKey: z.string().nullable(),
+  label: z.string().nullable(),
+  redirectUrl: z.string().nullable(),
+  isConfigured: z.boolean(),
+  isSimulated: z.boolean(),
+  lastCounter: z.number().nullable(),
+  lastTapAt: timestamp.nullable(),
+  item: z.object({ id: z.string(), name: z.string(), variant: z.string().nullable() }).nullable(),
+  linkedToken: tokenRef.extend({ ownerAddress: z.string().nullable() }).nullable(),
+  badgeEvents: z.array(z.object({ id: z.number(), name: z.string(), status: z.string() })),
+  guestbookEvents: z.array(z.object({ id: z.number(), name: z.string() })),
+  disabledAt: timestamp.nullable(),
+  disabledReason: z.string().nullable(),
+  replacedBy: z.string().nullable(),
+  createdAt: timestamp,
+})
+
+export const exportedChip = z.object({
+  uid: z.string(),
+  chipGroup: z.string(),
+  keySet: z.number().nullable(),
+  label: z.string().nullable(),
+  redirectUrl: z.string().nullable(),
+  item: z.string().nullable(),
+  variant: z.string().nullable(),
+  contractAddress: z.string().nullable(),
+  chainId: z.number().nullable(),
+  tokenId: z.string().nullable(),
+  lastCounter: z.number().nullable(),
+  publicKey: z.string().nullable(),
+})
+
+export const adminChips = {
+  'POST /admin/chips/import': endpoint({
+    part: 'admin',
+    summary: 'Register chips from CSV or JSON lines, answering a line a row (or, with report=failures, those that failed and a summary)',
+    auth: 'admin',
+    scope: 'edit',
+    query: z.object({
+      ...team,
+      chipGroup: text(200),
+      keySet: integer().optional(),
+      report: z.enum(['all', 'failures']).optional(),
+      dryRun: flag.optional(),
+      simulated: flag.optional(),
+    }),
+    stream: {
+      contentTypes: ['text/csv', 'application/x-ndjson', 'application/jsonl'],
+      description: 'Columns: uid, label, redirectUrl, item, variant, contractAddress, chainId, tokenId, lastCounter, fileReadKey, publicKey',
+    },
+    response: z.union([
+      importResult,
+      z.object({ created: z.number(), unchanged: z.number(), failed: z.number() }),
+    ]),
+    answerType: 'application/x-ndjson',
+  }),
+  'GET /admin/chips/export': endpoint({
+    part: 'admin',
+    summary: "Stream a team's chips as JSON lines",
+    auth: 'admin',
+    scope: 'read',
+    query: z.object({ ...team, chipGroup: text(200).optional() }),
+    response: exportedChip,
+    answerType: 'application/x-ndjson',
+  }),
+  'GET /admin/chips/:uid': endpoint({
+    part: 'admin',
+    summary: 'Show a chip with its last tap, key set, token and assignments',
+    auth: 'admin',
+    scope: 'read',
+    params: one,
+    response: chipForAdmin,
+  }),
+  'POST /admin/chips/:uid/link': endpoint({
+    part: 'admin',
+    summary: 'Link a chip to a token, to an item, or to both',
+    auth: 'admin',
+    scope: 'edit',
+    params: one,
+    body: z.object({
+      token: z.object({ contractAddress: address, chainId: integer(1), tokenId }).optional(),
+      item: name(64).optional(),
+      variant: name(64).optional(),
+    }),
+    response: chipForAdmin,
+  }),
+  'POST /admin/chips/:uid/unlink': endpoint({
+    part: 'admin',
+    summary: 'Take the token, the item, or both off a chip',
+    auth: 'admin',
+    scope: 'edit',
+    params: one,
+    body: z.object({ token: z.boolean().optional(), item: z.boolean().optional() }),
+    response: chipForAdmin,
+  }),
+  'POST /admin/chips/:uid/replace': endpoint({
+    part: 'admin',
+    summary: 'Move all that a chip carries to another registered chip, and disable the first',
+    auth: 'admin',
+    scope: 'edit',
+    params: one,
+    body: z.object({ with: uid }),
+    response: chipForAdmin,
+  }),
+  'POST /admin/chips/:uid/disable': endpoint({
+    part: 'admin',
+    summary: 'Disable a stolen or lost chip: its taps, refs and codes are worth nothing from now on',
+    auth: 'admin',
+    scope: 'edit',
+    params: one,
+    body: z.object({ reason: text(500).optional() }),
+    response: chipForAdmin,
+  }),
+  'POST /admin/chips/:uid/enable': endpoint({
+    part: 'admin',
+    summary: 'Enable a disabled chip again',
+    auth: 'admin',
+    scope: 'edit',
+    params: one,
+    response: chipForAdmin,
+  }),
+  'DELETE /admin/chips/:uid': endpoint({
+    part: 'admin',
+    summary: 'Remove a chip from the register',
+    auth: 'admin',
+    scope: 'edit',
+    params: one,
+    response: success,
+  }),
+  'POST /admin/chips/:uid/simulate': endpoint({
+    part: 'admin',
+    summary: 'Make the URLs that a simulated chip would show at its next taps',
+    auth: 'admin',
+    scope: 'edit',
+    params: one,
+    body: z.object({ count: integer(1, 10_000).optional() }),
+    response: z.array(
+      z.object({
+        uid: z.string(),
+        url: z.string(),
+        e: z.string(),
+        c: z.string(),
+        d: z.string(),
+        counter: z.number(),
+      }),
+    ),
+    noStore: true,
+  }),
+} as const

@@ -1,0 +1,79 @@
+import * as z from 'zod'
+import { endpoint, scopes } from '../endpoint.ts'
+import { integer, moment, name, success, team, timestamp } from '../fields.ts'
+
+const scopeList = z.array(z.enum(scopes)).min(1, 'must name at least one scope')
+
+const apiKeyOnWire = z.object({
+  id: z.number(),
+  team: z.string(),
+  name: z.string(),
+  /** The first characters, to tell keys apart: never enough to use one. */
+  hint: z.string(),
+  scopes: z.array(z.string()),
+  createdAt: timestamp,
+  expiresAt: timestamp.nullable(),
+  revokedAt: timestamp.nullable(),
+})
+
+const adminTokenOnWire = apiKeyOnWire.omit({ team: true, hint: true })
+
+export const apiKeys = {
+  'GET /admin/api-keys': endpoint({
+    part: 'admin',
+    summary: "List a team's API keys, never the keys themselves",
+    auth: 'admin',
+    scope: 'read',
+    query: z.object(team),
+    response: z.array(apiKeyOnWire),
+  }),
+  'POST /admin/api-keys': endpoint({
+    part: 'admin',
+    summary: 'Create an API key: the answer is the only time that it is shown',
+    auth: 'admin',
+    scope: 'keys',
+    body: z.object({
+      ...team,
+      name: name(),
+      scopes: z.array(z.enum(['read', 'edit', 'transfer', 'all'])).min(1).optional(),
+      expiresAt: moment.nullable().optional(),
+    }),
+    response: apiKeyOnWire.extend({ key: z.string() }),
+    noStore: true,
+  }),
+  'DELETE /admin/api-keys/:id': endpoint({
+    part: 'admin',
+    summary: 'Revoke an API key',
+    auth: 'admin',
+    scope: 'keys',
+    params: z.object({ id: integer(1) }),
+    response: success,
+  }),
+} as const
+
+export const adminTokens = {
+  'GET /admin/admin-tokens': endpoint({
+    part: 'admin',
+    summary: 'List the admin tokens, never the tokens themselves',
+    auth: 'admin',
+    scope: 'read',
+    response: z.array(adminTokenOnWire),
+  }),
+  'POST /admin/admin-tokens': endpoint({
+    part: 'admin',
+    summary: 'Create an admin token: the answer is the only time that it is shown',
+    auth: 'admin',
+    scope: 'keys',
+    body: z.object({ name: name(), scopes: scopeList, expiresAt: moment.nullable().optional() }),
+    response: adminTokenOnWire.extend({ token: z.string() }),
+    noStore: true,
+  }),
+  'DELETE /admin/admin-tokens/:id': endpoint({
+    part: 'admin',
+    summary: 'Revoke an admin token',
+    auth: 'admin',
+    scope: 'keys',
+    params: z.object({ id: integer(1) }),
+    response: success,
+  }),
+} as const

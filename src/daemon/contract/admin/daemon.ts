@@ -1,0 +1,36 @@
+import * as z from 'zod'
+import { endpoint } from '../endpoint.ts'
+import { text } from '../fields.ts'
+
+/** What operators ask of the daemon itself. */
+export const daemon = {
+  'GET /admin/status': endpoint({
+    part: 'admin',
+    summary: 'Say who is asking, and what this daemon holds and runs on',
+    auth: 'admin',
+    scope: 'read',
+    response: z.object({
+      version: z.string(),
+      pid: z.number(),
+      uptimeSeconds: z.number(),
+      url: z.string(),
+      dataDir: z.string(),
+      ephemeral: z.boolean(),
+      schema: z.string(),
+      token: z.object({ name: z.string(), scopes: z.array(z.string()) }),
+      database: z.object({ sizeBytes: z.number(), integrity: z.string() }),
+      counts: z.object({ teams: z.number(), keySets: z.number(), chips: z.number(), taps: z.number() }),
+    }),
+  }),
+  'POST /admin/backup': endpoint({
+    part: 'admin',
+    summary: 'Write a copy of the database, consistent while taps go on, into a folder of the daemon',
+    auth: 'admin',
+    scope: 'all',
+    body: z.object({
+      /** Wraps the data key into the backup. Without it the backup cannot be read without the daemon's own key. */
+      passphrase: text(1000).optional(),
+    }),
+    response: z.object({ path: z.string(), sizeBytes: z.number(), holdsDataKey: z.boolean(), warning: z.string().optional() }),
+  }),
+} as const

@@ -1,0 +1,56 @@
+import * as z from 'zod'
+import { endpoint } from '../endpoint.ts'
+import { name, success, team, text } from '../fields.ts'
+import { itemOnWire, itemParts } from '../items.ts'
+
+const itemId = z.string().regex(/^[A-Za-z0-9._-]{1,64}$/, 'must be 1 to 64 letters, digits, dots, dashes or underscores')
+
+/** An item as it is written. Also the shape of `items` in a seed file. */
+export const itemFields = {
+  id: itemId,
+  name: name(),
+  description: text(10_000).optional(),
+  imageUrl: text(4096).optional(),
+  /** The symbol of a contract of the team. */
+  contract: text(64).nullable().optional(),
+  media: itemParts.media.optional(),
+  attributes: itemParts.attributes.optional(),
+  variants: itemParts.variants.optional(),
+}
+
+export const adminItems = {
+  'GET /admin/items': endpoint({
+    part: 'admin',
+    summary: "List a team's items",
+    auth: 'admin',
+    scope: 'read',
+    query: z.object(team),
+    response: z.array(itemOnWire),
+  }),
+  'POST /admin/items': endpoint({
+    part: 'admin',
+    summary: 'Create an item',
+    auth: 'admin',
+    scope: 'edit',
+    body: z.object({ ...team, ...itemFields }),
+    response: itemOnWire,
+  }),
+  'PATCH /admin/items/:id': endpoint({
+    part: 'admin',
+    summary: 'Change an item: the members given replace those that are there',
+    auth: 'admin',
+    scope: 'edit',
+    params: z.object({ id: itemId }),
+    body: z.object({ ...team, ...itemFields }).omit({ id: true }).partial(),
+    response: itemOnWire,
+  }),
+  'DELETE /admin/items/:id': endpoint({
+    part: 'admin',
+    summary: 'Remove an item that no chip is bound to',
+    auth: 'admin',
+    scope: 'edit',
+    params: z.object({ id: itemId }),
+    query: z.object(team),
+    response: success,
+  }),
+} as const

@@ -1,0 +1,58 @@
+import * as z from 'zod'
+import { endpoint } from '../endpoint.ts'
+import { integer, success, timestamp } from '../fields.ts'
+
+const aesKey = z.string().regex(/^[0-9a-fA-F]{32}$/, 'must be an AES-128 key: 32 hex digits')
+const parameterName = z.string().regex(/^[A-Za-z0-9_.-]{1,32}$/, 'must be a query parameter name')
+
+/** What a key set is made of. Also the shape of `keySets` in a seed file. */
+export const keySetFields = {
+  id: integer(0, 0xffffffff),
+  metaReadKey: aesKey,
+  fileReadKey: aesKey.optional(),
+  appMasterKey: aesKey.nullable().optional(),
+  diversification: z.enum(['none', 'an10922', 'listed'], 'must be none, an10922 or listed'),
+  systemIdentifier: z
+    .string()
+    .regex(/^([0-9a-fA-F]{2}){0,22}$/, 'must be hex, at most 22 bytes')
+    .optional(),
+  macInputFrom: z.enum(['d', 'e'], 'must be "d", "e" or null').nullable().optional(),
+  parameters: z.object({ e: parameterName, c: parameterName, d: parameterName }).partial().optional(),
+}
+
+const keySetOnWire = z.object({
+  id: z.number(),
+  diversification: z.enum(['none', 'an10922', 'listed']),
+  systemIdentifier: z.string(),
+  macInputFrom: z.enum(['d', 'e']).nullable(),
+  parameters: z.object({ e: z.string(), c: z.string(), d: z.string() }),
+  canProvision: z.boolean(),
+  chips: z.number(),
+  createdAt: timestamp,
+})
+
+export const keySets = {
+  'GET /admin/key-sets': endpoint({
+    part: 'admin',
+    summary: 'List the key sets, never the keys',
+    auth: 'admin',
+    scope: 'read',
+    response: z.array(keySetOnWire),
+  }),
+  'POST /admin/key-sets': endpoint({
+    part: 'admin',
+    summary: 'Create a key set. Its keys go in and never come out',
+    auth: 'admin',
+    scope: 'keys',
+    body: z.object(keySetFields),
+    response: keySetOnWire,
+  }),
+  'DELETE /admin/key-sets/:id': endpoint({
+    part: 'admin',
+    summary: 'Remove a key set that no chip uses',
+    auth: 'admin',
+    scope: 'keys',
+    params: z.object({ id: integer() }),
+    response: success,
+  }),
+} as const

@@ -1,0 +1,43 @@
+import * as z from 'zod'
+import { endpoint } from '../endpoint.ts'
+import { moment, page, team, timestamp, uid } from '../fields.ts'
+
+export const tapOutcomes = ['valid', 'replayed', 'wrong-mac', 'disabled', 'unknown-chip', 'unknown-key-set'] as const
+const outcome = z.enum(tapOutcomes, `must be one of ${tapOutcomes.join(', ')}`)
+
+export const tapOnWire = z.object({
+  id: z.number(),
+  at: timestamp,
+  uid: z.string().nullable(),
+  team: z.string().nullable(),
+  keySet: z.number().nullable(),
+  counter: z.number().nullable(),
+  outcome,
+  via: z.enum(['find', 'page']),
+})
+
+export const taps = {
+  'GET /admin/taps': endpoint({
+    part: 'admin',
+    summary: 'List taps, newest first, the refused ones with their reason',
+    auth: 'admin',
+    scope: 'read',
+    query: z.object({
+      ...team,
+      uid: uid.optional(),
+      outcome: z.union([outcome, z.literal('refused')]).optional(),
+      since: moment.optional(),
+      ...page,
+    }),
+    response: z.array(tapOnWire),
+  }),
+  'GET /admin/taps/follow': endpoint({
+    part: 'admin',
+    summary: 'Stream taps as they happen, a JSON line each; an empty line keeps the connection open',
+    auth: 'admin',
+    scope: 'read',
+    query: z.object({ ...team, uid: uid.optional() }),
+    response: tapOnWire,
+    answerType: 'application/x-ndjson',
+  }),
+} as const

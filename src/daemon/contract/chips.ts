@@ -1,0 +1,91 @@
+import * as z from 'zod'
+import { endpoint } from './endpoint.ts'
+import { integer, success, text, timestamp, tokenRef, uid } from './fields.ts'
+
+const longQuery = text(1000).optional()
+
+export const chipOnWire = z.object({
+  uid: z.string(),
+  createdAt: timestamp,
+  isConfigured: z.boolean(),
+  redirectUrl: z.string().nullable(),
+})
+
+export const batchRow = z.object({
+  uid: text(64),
+  redirectUrl: text(4096).nullable(),
+  expected: text(4096).nullable().optional(),
+})
+
+export const batchResult = z.object({
+  row: z.number(),
+  uid: z.string(),
+  status: z.enum(['changed', 'unchanged', 'failed']),
+  previous: z.string().nullable().optional(),
+  error: z.string().optional(),
+})
+
+export const chips = {
+  'GET /chips/find': endpoint({
+    part: 'interface',
+    summary: 'Verify the parameters of a tap, and take it',
+    auth: 'none',
+    scope: 'read',
+    noStore: true,
+    // Which names a chip's URL uses is its key set's; these are the usual ones and the second family's.
+    query: z.looseObject({
+      e: longQuery,
+      c: longQuery,
+      d: longQuery,
+      static: longQuery,
+      pk1: longQuery,
+      pk2: longQuery,
+      rnd: longQuery,
+      rndsig: longQuery,
+    }),
+    response: z.object({
+      uid: z.string(),
+      isValidTap: z.boolean(),
+      linkedToken: tokenRef.optional(),
+      otp: z.object({ code: z.string(), expiresAt: timestamp }).optional(),
+      badgeEvent: z
+        .object({ id: z.number(), poapEventId: z.number(), remainingCodesCount: z.number() })
+        .optional(),
+    }),
+  }),
+  'GET /chips': endpoint({
+    part: 'interface',
+    summary: 'List the chips of a chip group',
+    auth: 'api-key',
+    scope: 'read',
+    query: z.object({ chipGroupId: integer().optional(), name: text(200).optional() }),
+    response: z.array(chipOnWire),
+  }),
+  'PATCH /chips': endpoint({
+    part: 'interface',
+    summary: 'Set or clear the redirect URL of chips',
+    auth: 'api-key',
+    scope: 'edit',
+    bodyLimit: 32 * 1024 * 1024,
+    body: z.object({
+      tagUIDs: z.array(uid).min(1, 'must name at least one chip').max(1_000_000),
+      updates: z.object({ redirectUrl: text(4096).nullable() }),
+    }),
+    response: success,
+  }),
+  'POST /chips/batch': endpoint({
+    part: 'beyond',
+    summary: 'Edit chips row by row, from JSON lines { uid, redirectUrl, expected? }, answering a line a row',
+    auth: 'api-key',
+    scope: 'edit',
+    bodyLimit: 64 * 1024 * 1024,
+    query: z.object({ dryRun: z.enum(['true', 'false']).optional() }),
+    stream: {
+      contentTypes: ['application/x-ndjson', 'application/jsonl', 'application/json'],
+      description: 'One row a line',
+    },
+    response: batchResult,
+    answerType: 'application/x-ndjson',
+  }),
+} as const
+

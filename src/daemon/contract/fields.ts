@@ -1,0 +1,69 @@
+import * as z from 'zod'
+import { parseUid } from '../../nfc/uid.ts'
+
+/** Text that a database and a terminal can hold: no NUL, no broken surrogate pair. */
+export const text = (max = 1000) =>
+  z
+    .string()
+    .max(max, `must be at most ${max} characters`)
+    .refine((s) => !s.includes('\0') && s.isWellFormed(), 'must not contain NUL or broken Unicode')
+
+export const name = (max = 200) => text(max).refine((s) => s.trim() !== '', 'must not be empty')
+
+/** A UID in decimal, or in 14 hex digits; comes out as the decimal string of the wire. */
+export const uid = z.string().transform((value, ctx) => {
+  const parsed = parseUid(value)
+  if (parsed.ok) return parsed.uid
+  ctx.addIssue({ code: 'custom', message: parsed.reason })
+  return z.NEVER
+})
+
+/** A whole number as JSON has it, or as digits: a query has nothing else, and some clients send digits. */
+export const integer = (min = 0, max = Number.MAX_SAFE_INTEGER) =>
+  z.union([z.number(), z.string().regex(/^-?\d{1,16}$/, 'must be a whole number')], 'must be a whole number').transform((value, ctx) => {
+    const number = Number(value)
+    if (Number.isSafeInteger(number) && number >= min && number <= max) return number
+    ctx.addIssue({ code: 'custom', message: `must be a whole number from ${min} to ${max}` })
+    return z.NEVER
+  })
+
+/** A boolean as JSON has it, or as a query writes it. */
+export const flag = z
+  .union([z.boolean(), z.enum(['true', 'false', '1', '0', ''])], 'must be true or false')
+  .transform((value) => value === true || value === 'true' || value === '1')
+
+export const address = z.string().regex(/^0x[0-9a-fA-F]{40}$/, 'must be an address: 0x and 40 hex digits')
+
+/** A uint256 in decimal, as tokens are numbered. A number is taken too, where it is exact. */
+export const tokenId = z
+  .union([z.string(), z.number().int().nonnegative()], 'must be a decimal token id')
+  .transform((value, ctx) => {
+    const digits = String(value)
+    if (/^\d{1,78}$/.test(digits) && BigInt(digits) < 2n ** 256n) return BigInt(digits).toString()
+    ctx.addIssue({ code: 'custom', message: 'must be a decimal token id below 2^256' })
+    return z.NEVER
+  })
+
+export const timestamp = z.string().meta({ format: 'date-time' })
+
+/** A moment given by a person: ISO 8601, or a date, which means its first instant in UTC. */
+export const moment = z.string().transform((value, ctx) => {
+  const time = /^\d{4}-\d{2}-\d{2}(T[\d:.]+(Z|[+-]\d{2}:\d{2}))?$/.test(value) ? Date.parse(value) : Number.NaN
+  const sameDay = value.length > 10 || new Date(time || 0).toISOString().startsWith(value)
+  if (Number.isFinite(time) && sameDay) return new Date(time).toISOString()
+  ctx.addIssue({ code: 'custom', message: 'must be a date (2026-12-31) or an ISO 8601 time with its zone' })
+  return z.NEVER
+})
+
+export const tokenRef = z.object({ contractAddress: z.string(), chainId: z.number(), tokenId: z.string() })
+export const success = z.object({ success: z.literal(true) })
+
+/** Reference ids and OTP codes: 21 characters of the nanoid alphabet. Anything else does not exist. */
+export const code21 = z.string().max(200)
+
+export const page = { limit: integer(1, 1000).optional(), before: integer(1).optional() }
+/** A team by name or id; absent: the API key's team, then the only one there is. */
+export const team = { team: text(200).optional() }
+
+/** Where a badge event stands. */
+export const badgeStatus = z.enum(['pending-approval', 'future', 'active', 'expired', 'rejected'])

@@ -1,0 +1,57 @@
+import * as z from 'zod'
+import { endpoint } from './endpoint.ts'
+import { address, integer, name, text, tokenRef } from './fields.ts'
+
+const media = z.object({ mimeType: name(), url: text(4096) })
+const attribute = z.object({ name: name(), values: z.array(text()).max(1000) })
+const variant = z.object({
+  id: name(64),
+  attributes: z.array(z.object({ name: name(), value: text() })).max(100),
+})
+
+export const itemParts = {
+  media: z.array(media).max(100),
+  attributes: z.array(attribute).max(100),
+  variants: z.array(variant).max(1000),
+}
+
+export const itemOnWire = z.object({
+  id: z.string(),
+  name: z.string(),
+  description: z.string(),
+  imageUrl: z.string(),
+  contract: z
+    .object({ name: z.string(), symbol: z.string(), address: z.string().nullable(), chainId: z.number() })
+    .nullable(),
+  media: z.array(media),
+  featuredMedia: media.nullable(),
+  attributes: z.array(attribute),
+  variants: z.array(variant),
+})
+
+export const items = {
+  'GET /items': endpoint({
+    part: 'interface',
+    summary: "List the team's items",
+    auth: 'api-key',
+    scope: 'read',
+    query: z.object({ contractAddress: address.optional(), chainId: integer(1).optional() }),
+    response: z.array(itemOnWire),
+  }),
+  'GET /items/:itemId': endpoint({
+    part: 'interface',
+    summary: 'Fetch an item',
+    auth: 'api-key',
+    scope: 'read',
+    params: z.object({ itemId: z.string() }),
+    response: itemOnWire,
+  }),
+  'GET /items/:itemId/chips': endpoint({
+    part: 'interface',
+    summary: 'List the chips of an item',
+    auth: 'api-key',
+    scope: 'read',
+    params: z.object({ itemId: z.string() }),
+    response: z.array(z.object({ uid: z.string(), linkedToken: tokenRef.optional() })),
+  }),
+} as const

@@ -1,0 +1,39 @@
+import * as z from 'zod'
+import { endpoint } from './endpoint.ts'
+import { badgeStatus, code21, text, tokenRef } from './fields.ts'
+
+export const refs = {
+  'GET /refs/:id': endpoint({
+    part: 'interface',
+    summary: 'Query a ref: valid once, with its codes',
+    auth: 'none',
+    scope: 'read',
+    noStore: true,
+    params: z.object({ id: code21 }),
+    query: z.object({
+      includeOwner: text(20).optional(),
+      includeMetadata: text(20).optional(),
+    }),
+    response: z.object({
+      uid: z.string(),
+      isValidRef: z.boolean(),
+      otp: z.string().optional(),
+      linkedToken: tokenRef
+        .extend({
+          otp: z.string().optional(),
+          ownerAddress: z.string().optional(),
+          metadata: z.record(z.string(), z.unknown()).optional(),
+        })
+        .optional(),
+      badgeEvents: z.array(
+        z.object({
+          id: z.number(),
+          poapEventId: z.number(),
+          otp: z.string().optional(),
+          status: badgeStatus,
+        }),
+      ),
+      guestbookEvents: z.array(tokenRef.extend({ contractAddress: z.string().nullable(), otp: z.string().optional() })),
+    }),
+  }),
+} as const

@@ -1,0 +1,119 @@
+import { createCipheriv, createDecipheriv } from 'node:crypto'
+import { type AesKey, BLOCK, double, xorInto } from './cmac.ts'
+
+// AN12304 s3.1: m = 4, so 16 plaintexts, and a counter or message is eaten a nibble at a time.
+const NIBBLES = 16
+const ZERO = Buffer.alloc(BLOCK)
+const AA = Buffer.alloc(BLOCK, 0xaa)
+const FIFTY_FIVE = Buffer.alloc(BLOCK, 0x55)
+
+const cache = new WeakMap<AesKey, LrpKey>()
+
+/** The LRP key made of an AES key; its tables are computed once for as long as the AES key lives. */
+export function lrpKey(key: AesKey): LrpKey {
+  let lrp = cache.get(key)
+  if (lrp === undefined) {
+    lrp = new LrpKey(key)
+    cache.set(key, lrp)
+  }
+  return lrp
+}
+
+/**
+ * NXP's Leakage Resilient Primitive over AES-128, for chips that were switched to LRP mode.
+ * Not itself hardened against side channels: it is the reader's and the verifier's side.
+ * Source: AN12304
+ */
+export class LrpKey {
+  readonly #plaintexts: readonly Buffer[]
+  /** Updated keys: number 0 makes MACs, number 1 encrypts. */
+  readonly #updated: readonly [Buffer, Buffer]
+  #subkeys: { k1: Buffer; k2: Buffer } | undefined
+
+  constructor(key: AesKey) {
+    // AN12304 s3.2, algorithm 1: the plaintexts.
+    let h = key.encryptBlock(FIFTY_FIVE)
+    const plaintexts: Buffer[] = []
+    for (let i = 0; i < NIBBLES; i += 1) {
+      plaintexts.push(aes(h, AA))
+      h = aes(h, FIFTY_FIVE)
+    }
+    this.#plaintexts = plaintexts
+    // Algorithm 2: the updated keys, of which the chip uses two.
+    h = key.encryptBlock(AA)
+    this.#updated = [aes(h, AA), aes(aes(h, FIFTY_FIVE), AA)]
+  }
+
+  /** LRP-CMAC of a message of any length: all 16 bytes. Source: AN12304 s3.4 */
+  cmac(message: Uint8Array): Buffer {
+    if (this.#subkeys === undefined) {
+      const k1 = double(this.#evaluate(0, ZERO))
+      this.#subkeys = { k1, k2: double(k1) }
+    }
+    const blocks = Math.max(1, Math.ceil(message.length / BLOCK))
+    const padded = Buffer.alloc(blocks * BLOCK)
+    padded.set(message)
+    const whole = message.length === padded.length
+    if (!whole) padded[message.length] = 0x80
+    xorInto(padded, padded.length - BLOCK, whole ? this.#subkeys.k1 : this.#subkeys.k2)
+    let mac: Buffer = Buffer.alloc(BLOCK)
+    for (let at = 0; at < padded.length; at += BLOCK) {
+      xorInto(mac, 0, padded.subarray(at, at + BLOCK))
+      mac = this.#evaluate(0, mac)
+    }
+    return mac
+  }
+
+  /**
+   * LRICB encryption without padding. @param updatedKey which updated key @param counter its first value, of any
+   * whole number of bytes @param data a multiple of 16 bytes @throws RangeError when data is not
+   * Source: AN12304 s3.3
+   */
+  encrypt(updatedKey: 0 | 1, counter: Uint8Array, data: Uint8Array): Buffer {
+    return this.#eachBlock(updatedKey, counter, data, aes)
+  }
+
+  /** The inverse of encrypt, with the same parameters. */
+  decrypt(updatedKey: 0 | 1, counter: Uint8Array, data: Uint8Array): Buffer {
+    return this.#eachBlock(updatedKey, counter, data, aesInverse)
+  }
+
+  #eachBlock(updatedKey: 0 | 1, counter: Uint8Array, data: Uint8Array, apply: typeof aes): Buffer {
+    if (data.length % BLOCK !== 0) throw new RangeError(`LRP takes whole blocks of 16 bytes, not ${data.length} bytes`)
+    const count = Buffer.from(counter)
+    const out = Buffer.alloc(data.length)
+    for (let at = 0; at < data.length; at += BLOCK) {
+      out.set(apply(this.#evaluate(updatedKey, count), data.subarray(at, at + BLOCK)), at)
+      increment(count)
+    }
+    return out
+  }
+
+  /** AN12304 s3.2, algorithm 3, with the final step. */
+  #evaluate(updatedKey: 0 | 1, input: Uint8Array): Buffer {
+    let y = this.#updated[updatedKey]
+    for (const byte of input) {
+      y = aes(y, this.#plaintexts[byte >> 4] ?? ZERO)
+      y = aes(y, this.#plaintexts[byte & 0x0f] ?? ZERO)
+    }
+    return aes(y, ZERO)
+  }
+}
+
+// The keys below live for one block, so keeping ciphers open would gain nothing.
+function aes(key: Uint8Array, block: Uint8Array): Buffer {
+  return createCipheriv('aes-128-ecb', key, null).update(block)
+}
+
+function aesInverse(key: Uint8Array, block: Uint8Array): Buffer {
+  return createDecipheriv('aes-128-ecb', key, null).setAutoPadding(false).update(block)
+}
+
+/** Counts up, most significant byte first, and wraps to zero. */
+function increment(counter: Buffer): void {
+  for (let i = counter.length - 1; i >= 0; i -= 1) {
+    const next = ((counter[i] ?? 0) + 1) & 0xff
+    counter[i] = next
+    if (next !== 0) return
+  }
+}
