@@ -19,7 +19,7 @@ export class AesKey {
   // the next input cancels the chaining, which makes it serve as ECB, as CBC with any IV, and as CBC-MAC, with
   // one native call for a message of any length.
   #cipher: Cipher | undefined
-  readonly #last = Buffer.alloc(BLOCK)
+  readonly #last = Buffer.from(ZERO)
   #decipher: Decipher | undefined
   #subkeys: CmacSubkeys | undefined
 
@@ -93,7 +93,7 @@ export class AesKey {
 
   /** CBC with IV 0 over the whole blocks of input, which is overwritten. */
   #chain(input: Buffer): Buffer {
-    this.#cipher ??= createCipheriv('aes-128-cbc', this.#key, ZERO).setAutoPadding(false)
+    this.#cipher ??= createCipheriv('aes-128-cbc', this.#key, ZERO)
     xorInto(input, 0, this.#last)
     const output = this.#cipher.update(input)
     // A copy: the caller owns the output and may change it.
@@ -109,7 +109,7 @@ export interface CmacSubkeys {
 
 /** Multiplication by x in GF(2^128), for CMAC's subkeys. Source: RFC 4493 s2.3 */
 export function double(block: Uint8Array): Buffer {
-  const out = Buffer.alloc(BLOCK)
+  const out = Buffer.allocUnsafe(BLOCK)
   for (let i = 0; i < BLOCK; i += 1) out[i] = (byteAt(block, i) << 1) | (byteAt(block, i + 1) >> 7)
   if (byteAt(block, 0) & 0x80) out[BLOCK - 1] = byteAt(out, BLOCK - 1) ^ 0x87
   return out
@@ -122,7 +122,7 @@ export function xorInto(target: Buffer, offset: number, block: Uint8Array): void
 
 /** Bytes 1, 3, …, 15 of a CMAC: what NXP sends of it. Source: NT4H2421Gx s9.1.3 */
 export function oddBytes(cmac: Uint8Array): Buffer {
-  const out = Buffer.alloc(BLOCK / 2)
+  const out = Buffer.allocUnsafe(BLOCK / 2)
   for (let i = 0; i < out.length; i += 1) out[i] = byteAt(cmac, 2 * i + 1)
   return out
 }

@@ -1,7 +1,7 @@
 import { createCipheriv, createDecipheriv } from 'node:crypto'
 import { type AesKey, BLOCK, double, xorInto } from './cmac.ts'
 
-// AN12304 s3.1: m = 4, so 16 plaintexts, and a counter or message is eaten a nibble at a time.
+// The chip uses m = 4: 16 plaintexts, and a counter or a block of a message is taken in nibble by nibble.
 const NIBBLES = 16
 const ZERO = Buffer.alloc(BLOCK)
 const AA = Buffer.alloc(BLOCK, 0xaa)
@@ -31,7 +31,7 @@ export class LrpKey {
   #subkeys: { k1: Buffer; k2: Buffer } | undefined
 
   constructor(key: AesKey) {
-    // AN12304 s3.2, algorithm 1: the plaintexts.
+    // AN12304 algorithm 1: the plaintexts.
     let h = key.encryptBlock(FIFTY_FIVE)
     const plaintexts: Buffer[] = []
     for (let i = 0; i < NIBBLES; i += 1) {
@@ -39,12 +39,12 @@ export class LrpKey {
       h = aes(h, FIFTY_FIVE)
     }
     this.#plaintexts = plaintexts
-    // Algorithm 2: the updated keys, of which the chip uses two.
+    // AN12304 algorithm 2: the updated keys, of which SDM uses two.
     h = key.encryptBlock(AA)
     this.#updated = [aes(h, AA), aes(aes(h, FIFTY_FIVE), AA)]
   }
 
-  /** LRP-CMAC of a message of any length: all 16 bytes. Source: AN12304 s3.4 */
+  /** LRP-CMAC of a message of any length: all 16 bytes. Source: AN12304 CMAC_LRP, NT4H2421Gx s9.2.3 */
   cmac(message: Uint8Array): Buffer {
     if (this.#subkeys === undefined) {
       const k1 = double(this.#evaluate(0, ZERO))
@@ -67,7 +67,7 @@ export class LrpKey {
   /**
    * LRICB encryption without padding. @param updatedKey which updated key @param counter its first value, of any
    * whole number of bytes @param data a multiple of 16 bytes @throws RangeError when data is not
-   * Source: AN12304 s3.3
+   * Source: AN12304 LRICBEnc, NT4H2421Gx s9.2.4
    */
   encrypt(updatedKey: 0 | 1, counter: Uint8Array, data: Uint8Array): Buffer {
     return this.#eachBlock(updatedKey, counter, data, aes)
@@ -79,7 +79,8 @@ export class LrpKey {
   }
 
   #eachBlock(updatedKey: 0 | 1, counter: Uint8Array, data: Uint8Array, apply: typeof aes): Buffer {
-    if (data.length % BLOCK !== 0) throw new RangeError(`LRP takes whole blocks of 16 bytes, not ${data.length} bytes`)
+    if (data.length % BLOCK !== 0)
+      throw new RangeError(`LRP takes whole blocks of 16 bytes, not ${data.length} bytes`)
     const count = Buffer.from(counter)
     const out = Buffer.alloc(data.length)
     for (let at = 0; at < data.length; at += BLOCK) {
@@ -89,7 +90,7 @@ export class LrpKey {
     return out
   }
 
-  /** AN12304 s3.2, algorithm 3, with the final step. */
+  /** AN12304 algorithm 3, with the final step. */
   #evaluate(updatedKey: 0 | 1, input: Uint8Array): Buffer {
     let y = this.#updated[updatedKey]
     for (const byte of input) {

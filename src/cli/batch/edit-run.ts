@@ -1,0 +1,164 @@
+import type { CliContext } from '../context.ts'
+import { ApiError } from '../client/errors.ts'
+import { type ExitCode, exitCodes, UsageError } from '../errors.ts'
+import { clean, counted, shown } from '../io/text.ts'
+import { bothForms } from '../uid.ts'
+import { countResults } from './history.ts'
+import { newBatchId } from './id.ts'
+import { Journal } from './journal.ts'
+import type { EditRow, Header, RowResult } from './records.ts'
+import { type EditResult, sendRows } from './send.ts'
+
+/** Rows a request: small enough that an interrupt waits for a moment only. */
+const chunkSize = 2000
+/** Rows of a check: the daemon takes 64 MiB a request, and a URL may be 4 KiB long. */
+const checkSize = 12_000
+
+export interface EditBatch {
+  readonly kind: 'chips edit' | 'chips undo'
+  readonly input: Header['input']
+  readonly undoes?: string
+  readonly rows: readonly EditRow[]
+}
+
+function* chunksOf<T>(items: readonly T[], size: number): Generator<readonly T[]> {
+  for (let i = 0; i < items.length; i += size) yield items.slice(i, i + size)
+}
+
+/**
+ * What the daemon would say to each row, nothing being written. The daemon refuses a row that cannot be meant
+ * as a whole; then so do we.
+ */
+export const previewRows = async (ctx: CliContext, rows: readonly EditRow[]): Promise<Map<number, EditResult>> => {
+  const client = await ctx.client()
+  const results = new Map<number, EditResult>()
+  for (const chunk of chunksOf(rows, checkSize)) {
+    try {
+      for await (const result of sendRows(client, chunk, true)) results.set(result.row, result)
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.statusCode !== 400) throw error
+      const first = chunk[0]?.row ?? 1
+      const counting = first === 1 ? '' : ` (counted from row ${first})`
+      throw new UsageError(`${error.message}${counting}\nNothing was written.`)
+    }
+  }
+  return results
+}
+
+export const describeResult = (result: RowResult, redirectUrl: string | null | undefined): string => {
+  const row = `row ${result.row}  ${bothForms(result.uid)}  ${result.status}`
+  if (result.status === 'failed') return `${row}  ${clean(result.error ?? '')}`
+  if (result.status === 'unchanged') return `${row}  ${shown(redirectUrl)}`
+  return `${row}  ${shown(result.previous)} → ${shown(redirectUrl)}`
+}
+
+/** The difference, row by row. */
+export const dryRun = async (ctx: CliContext, rows: readonly EditRow[]): Promise<ExitCode> => {
+  const results = await previewRows(ctx, rows)
+  for (const row of rows) {
+    const result = results.get(row.row)
+    if (result) {
+      await ctx.io.line({ ...result, redirectUrl: row.redirectUrl }, () => describeResult(result, row.redirectUrl))
+    }
+  }
+  const counts = countResults(results.values())
+  ctx.io.note(
+    `Dry run: ${counts.changed} would change, ${counts.unchanged} are so already, ${counts.failed} would fail. Nothing was written.`,
+  )
+  return counts.failed > 0 ? exitCodes.partial : exitCodes.done
+}
+
+export interface RunOutcome {
+  readonly exitCode: ExitCode
+  readonly results: ReadonlyMap<number, RowResult>
+}
+
+/** Begins a batch: its journal with all its rows is on disk before the first of them is sent. */
+export const startBatch = async (
+  ctx: CliContext,
+  batch: EditBatch,
+  preview: ReadonlyMap<number, RowResult>,
+): Promise<RunOutcome> => {
+  const id = newBatchId(ctx.now())
+  const journal = new Journal(ctx.at, id)
+  const { kind, input, undoes, rows } = batch
+  journal.append({
+    type: 'batch',
+    version: 1,
+    id,
+    kind,
+    startedAt: ctx.now().toISOString(),
+    url: ctx.config().url,
+    pid: process.pid,
+    total: rows.length,
+    input,
+    ...(undoes === undefined ? {} : { undoes }),
+  })
+  for (const row of rows) {
+    const previous = preview.get(row.row)?.previous
+    journal.append({ type: 'row', ...row, ...(previous === undefined ? {} : { previous }) })
+  }
+  journal.sync()
+  ctx.io.note(`Batch ${id}: ${counted(rows.length, 'row')}`)
+  return runRows(ctx, { id, kind, journal, rows })
+}
+
+/** Sends rows, chunk by chunk, and writes down what became of each. */
+export const runRows = async (
+  ctx: CliContext,
+  batch: { id: string; kind: EditBatch['kind']; journal: Journal; rows: readonly EditRow[] },
+): Promise<RunOutcome> => {
+  const { id, journal, rows } = batch
+  const { io } = ctx
+  const results = new Map<number, RowResult>()
+  const client = await ctx.client()
+  let interrupted = false
+  const stopListening = ctx.at.interrupts.listen(() => {
+    interrupted = true
+    io.warn('Finishing the rows that are on their way. Once more ends at once.')
+  })
+  const progress = io.progress('Editing', rows.length)
+  const end = (how: 'done' | 'stopped') => {
+    stopListening()
+    progress.end()
+    journal.append({ type: 'end', at: ctx.now().toISOString(), how, ...countResults(results.values()) })
+    journal.close()
+  }
+  try {
+    for (const chunk of chunksOf(rows, chunkSize)) {
+      if (interrupted) break
+      journal.append({ type: 'sent', rows: chunk.map(({ row }) => row) })
+      journal.flush()
+      const urls = new Map(chunk.map(({ row, redirectUrl }) => [row, redirectUrl]))
+      for await (const result of sendRows(client, chunk, false)) {
+        results.set(result.row, result)
+        journal.append({ type: 'result', ...result })
+        // People see what failed; what went well is counted.
+        if (io.json) await io.line(result, () => '')
+        else if (result.status === 'failed') io.warn(describeResult(result, urls.get(result.row)))
+        progress.advance(1)
+      }
+      journal.sync()
+    }
+  } catch (error) {
+    end('stopped')
+    throw stoppedBy(error, id, results.size, rows.length)
+  }
+  const complete = results.size === rows.length
+  end(complete ? 'done' : 'stopped')
+  const { changed, unchanged, failed } = countResults(results.values())
+  const next = complete
+    ? changed > 0 ? `Take it back: tapchip batch undo ${id}` : ''
+    : `Stopped after ${results.size} of ${rows.length}. Go on: tapchip batch resume ${id}`
+  io.note(`${changed} changed, ${unchanged} unchanged, ${failed} failed. ${next}`.trimEnd())
+  const exitCode = complete ? (failed > 0 ? exitCodes.partial : exitCodes.done) : exitCodes.interrupted
+  return { exitCode, results }
+}
+
+/** The same error, with where the batch stands. */
+const stoppedBy = (error: unknown, id: string, done: number, total: number): unknown => {
+  if (error instanceof Error) {
+    error.message += `\nStopped after ${done} of ${counted(total, 'row')}. Go on: tapchip batch resume ${id}`
+  }
+  return error
+}

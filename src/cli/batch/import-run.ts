@@ -1,0 +1,118 @@
+import type { CliContext } from '../context.ts'
+import { type ExitCode, exitCodes } from '../errors.ts'
+import { clean, counted } from '../io/text.ts'
+import { newBatchId } from './id.ts'
+import type { ImportInput } from './import-input.ts'
+import { Journal } from './journal.ts'
+import type { Header } from './records.ts'
+
+export interface ImportSettings {
+  readonly team: string | undefined
+  readonly chipGroup: string
+  readonly keySet: number | undefined
+  readonly simulated: boolean
+}
+
+/** As text, for the journal: what it takes to do it again. */
+const asText = ({ team, chipGroup, keySet, simulated }: ImportSettings): Record<string, string> => ({
+  chipGroup,
+  ...(team === undefined ? {} : { team }),
+  ...(keySet === undefined ? {} : { keySet: String(keySet) }),
+  ...(simulated ? { simulated: 'true' } : {}),
+})
+
+/**
+ * Sends a checked sheet as one stream. Doing it again creates nothing twice, so resuming an import is doing it
+ * again; the journal keeps the failures and, under --json, every row.
+ */
+export const runImport = async (
+  ctx: CliContext,
+  { input, sheet, settings, dryRun, resumes }: {
+    readonly input: Header['input']
+    readonly sheet: ImportInput
+    readonly settings: ImportSettings
+    readonly dryRun: boolean
+    readonly resumes?: string
+  },
+): Promise<ExitCode> => {
+  const { io } = ctx
+  ctx.needAdmin()
+  const client = await ctx.client()
+  const id = resumes ?? newBatchId(ctx.now())
+  const journal = dryRun ? undefined : new Journal(ctx.at, id)
+  if (resumes) journal?.append({ type: 'resumed', at: ctx.now().toISOString(), pid: process.pid })
+  else {
+    journal?.append({
+      type: 'batch',
+      version: 1,
+      id,
+      kind: 'chips import',
+      startedAt: ctx.now().toISOString(),
+      url: ctx.config().url,
+      pid: process.pid,
+      total: sheet.rows,
+      input,
+      settings: asText(settings),
+    })
+  }
+  journal?.sync()
+  if (journal) io.note(`Batch ${id}: ${counted(sheet.rows, 'row')}`)
+  const progress = io.progress('Importing', sheet.rows)
+  const stopped = new AbortController()
+  const stopListening = ctx.at.interrupts.listen(() => stopped.abort())
+  const counts = { created: 0, unchanged: 0, failed: 0 }
+  let complete = false
+
+  async function* content() {
+    let sent = 0
+    for (const block of sheet.blocks) {
+      yield block
+      progress.advance(Math.floor((sheet.rows * ++sent) / sheet.blocks.length) - Math.floor((sheet.rows * (sent - 1)) / sheet.blocks.length))
+    }
+  }
+  try {
+    const answers = client.stream('POST /admin/chips/import', {
+      query: { ...settings, report: io.json ? 'all' : 'failures', dryRun, simulated: settings.simulated || undefined },
+      upload: { contentType: 'text/csv', content: content() },
+      signal: stopped.signal,
+    })
+    for await (const answer of answers) {
+      if (!('row' in answer)) {
+        Object.assign(counts, answer)
+        complete = true
+        continue
+      }
+      journal?.append({ type: 'result', ...answer, status: answer.status })
+      if (io.json) {
+        counts[answer.status] += 1
+        await io.line(answer, () => '')
+      } else if (answer.status === 'failed') {
+        progress.end()
+        io.warn(clean(`row ${answer.row}  ${answer.uid}  failed  ${answer.error ?? ''}`))
+      }
+    }
+    complete ||= counts.created + counts.unchanged + counts.failed === sheet.rows
+  } finally {
+    stopListening()
+    progress.end()
+    const { created, unchanged, failed } = counts
+    journal?.append({
+      type: 'end',
+      at: ctx.now().toISOString(),
+      how: complete ? 'done' : 'stopped',
+      changed: created,
+      unchanged,
+      failed,
+    })
+    journal?.close()
+  }
+  const { created, unchanged, failed } = counts
+  if (!complete) {
+    io.note(`Stopped. Go on: tapchip batch resume ${id}`)
+    return exitCodes.interrupted
+  }
+  const lead = dryRun ? 'Dry run, nothing was written: ' : ''
+  io.note(`${lead}${counted(created, 'chip')} created, ${unchanged} unchanged, ${failed} failed.`)
+  if (!dryRun && created > 0) io.note(`See them: tapchip chips list --chip-group ${JSON.stringify(settings.chipGroup)}`)
+  return failed > 0 ? exitCodes.partial : exitCodes.done
+}

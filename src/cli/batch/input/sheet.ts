@@ -1,0 +1,152 @@
+import { UsageError } from '../../errors.ts'
+import { clean } from '../../io/text.ts'
+import { unguardCell } from '../spreadsheet.ts'
+import { csvRows } from './csv.ts'
+import { jsonRows } from './json.ts'
+import type { Problems } from './problems.ts'
+import type { Source } from './source.ts'
+
+export const inputFormats = ['csv', 'json', 'jsonl'] as const
+export type InputFormat = (typeof inputFormats)[number]
+
+/** Text as it stands; null: a JSON null; undefined: not there at all. */
+export type Cell = string | null | undefined
+
+export interface SheetOptions {
+  readonly format: InputFormat | undefined
+  /** Our columns. Rows come with their cells in this order. */
+  readonly columns: readonly string[]
+  /** Those that a sheet without is refused for. */
+  readonly required: readonly string[]
+  /** Our column → the sheet's own. */
+  readonly renamed: ReadonlyMap<string, string>
+  /** Columns to pass over: all that are unknown, or those named. */
+  readonly ignored: 'all' | ReadonlySet<string>
+}
+
+export type OnRow = (row: number, cells: readonly Cell[]) => void
+
+/** Calls `onRow` with each row, counted from 1, and adds what is not a row at all to `problems`. */
+export const readSheet = async (
+  source: Source,
+  options: SheetOptions,
+  problems: Problems,
+  onRow: OnRow,
+): Promise<void> => {
+  const { format, chunks } = await formatOf(source, options.format)
+  if (format === 'csv') await readCsv(chunks, options, problems, onRow)
+  else await readJson(chunks, format, options, problems, onRow)
+}
+
+const byExtension: Readonly<Record<string, InputFormat>> = {
+  '.csv': 'csv',
+  '.tsv': 'csv',
+  '.jsonl': 'jsonl',
+  '.ndjson': 'jsonl',
+}
+
+/** By what was said, then by the extension, then by the first character. */
+const formatOf = async (source: Source, said: InputFormat | undefined) => {
+  let head = ''
+  while (head.trim() === '') {
+    const next = await source.chunks.next()
+    if (next.done) break
+    head += next.value
+  }
+  async function* chunks() {
+    yield head
+    yield* source.chunks
+  }
+  const first = head.trimStart()[0]
+  const sniffed: InputFormat = first === '[' ? 'json' : first === '{' ? 'jsonl' : 'csv'
+  // A .json file holds an array or lines; which, only its first character says.
+  const format = said ?? byExtension[source.extension] ?? (source.extension === '.json' && sniffed === 'csv' ? 'json' : sniffed)
+  if (first === undefined && format !== 'jsonl') throw new UsageError(`${source.name} is empty. Nothing was written.`)
+  return { format, chunks: chunks() }
+}
+
+/** Where in the sheet each of our columns stands; undefined where one that rows need is not there. */
+const layOut = (heading: readonly string[], options: SheetOptions, problems: Problems) => {
+  const names = heading.map((name) => name.trim())
+  const theirs = (column: string) => options.renamed.get(column) ?? column
+  const positions = options.columns.map((column) => names.indexOf(theirs(column)))
+  for (const [i, name] of names.entries()) {
+    if (positions.includes(i)) continue
+    const double = names.indexOf(name) !== i && name !== ''
+    if (double) problems.add(undefined, undefined, `column "${name}" is there twice`)
+    else if (!isPassedOver(name, options)) problems.add(undefined, undefined, unknownColumn(name, options))
+  }
+  for (const [column, name] of options.renamed) {
+    if (!names.includes(name)) problems.add(undefined, undefined, `column "${name}" (--map ${column}=${name}) is not there`)
+  }
+  const absent = options.required.filter((column) => !names.includes(theirs(column)))
+  for (const column of absent) {
+    if (options.renamed.has(column)) continue
+    problems.add(undefined, undefined, `column "${column}" is missing; its name in this sheet: --map ${column}=NAME`)
+  }
+  return absent.length === 0 ? positions : undefined
+}
+
+const isPassedOver = (name: string, { ignored }: SheetOptions): boolean =>
+  name === '' || ignored === 'all' || ignored.has(name)
+
+const unknownColumn = (name: string, options: SheetOptions): string => {
+  const meant = options.columns.find((column) => column.toLowerCase() === name.toLowerCase())
+  const advice = meant === undefined ? '--ignore-columns passes over it' : `is it ${meant}? --map ${meant}=${name}`
+  return `unknown column "${clean(name)}": ${advice} (known: ${options.columns.join(', ')})`
+}
+
+const readCsv = async (chunks: AsyncIterable<string>, options: SheetOptions, problems: Problems, onRow: OnRow) => {
+  let positions: readonly number[] | undefined
+  let width: number | undefined
+  let row = 0
+  for await (const batch of csvRows(chunks)) {
+    for (const { cells, malformed } of batch) {
+      if (width === undefined) {
+        positions = layOut(cells, options, problems)
+        width = cells.length
+        continue
+      }
+      row += 1
+      if (malformed !== undefined) problems.add(row, undefined, `malformed: ${malformed}`)
+      else if (cells.length < width || cells.slice(width).some((cell) => cell !== '')) {
+        const hint = cells.length > width ? '; a value that holds the separator needs quotes' : ''
+        problems.add(row, undefined, `malformed: ${cells.length} fields where the heading has ${width}${hint}`)
+      } else if (positions) onRow(row, positions.map((i) => readCell(cells[i])))
+    }
+  }
+}
+
+const readCell = (cell: string | undefined): Cell => (cell === undefined ? undefined : unguardCell(cell.trim()))
+
+const readJson = async (
+  chunks: AsyncIterable<string>,
+  format: 'json' | 'jsonl',
+  options: SheetOptions,
+  problems: Problems,
+  onRow: OnRow,
+) => {
+  const theirs = options.columns.map((column) => options.renamed.get(column) ?? column)
+  const known = new Set(theirs)
+  let row = 0
+  for await (const { value, malformed } of jsonRows(chunks, format)) {
+    row += 1
+    if (malformed !== undefined || value === undefined) {
+      problems.add(row, undefined, `malformed: ${malformed}`)
+      continue
+    }
+    for (const name of Object.keys(value)) {
+      if (!known.has(name) && !isPassedOver(name, options)) problems.add(row, undefined, unknownColumn(name, options))
+    }
+    onRow(row, theirs.map((name, i) => jsonCell(value[name], row, options.columns[i], problems)))
+  }
+}
+
+const jsonCell = (value: unknown, row: number, column: string | undefined, problems: Problems): Cell => {
+  if (value === null || value === undefined) return value
+  if (typeof value === 'string') return value.trim()
+  if (typeof value === 'number' && Number.isSafeInteger(value)) return String(value)
+  const why = typeof value === 'number' ? 'is a number that JSON does not keep exactly: write it in quotes' : 'must be text'
+  problems.add(row, column, why)
+  return undefined
+}

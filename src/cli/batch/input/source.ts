@@ -1,0 +1,63 @@
+import { createHash } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import { extname } from 'node:path'
+import { TextDecoder } from 'node:util'
+import { CliError, UsageError } from '../../errors.ts'
+import type { Surroundings } from '../../surroundings.ts'
+
+export interface Source {
+  /** For messages. */
+  readonly name: string
+  /** The absolute path; undefined for standard input. */
+  readonly path: string | undefined
+  readonly extension: string
+  /** The text, decoded, without its byte order mark. */
+  readonly chunks: AsyncGenerator<string>
+  /** SHA-256 of the bytes, once they are read. */
+  readonly sha256: () => string
+}
+
+const chunkSize = 1024 * 1024
+
+/** `-` is standard input. */
+export const openSource = (at: Surroundings, file: string): Source => {
+  const standard = file === '-'
+  const path = standard ? undefined : file.startsWith('/') ? file : `${at.cwd}/${file}`
+  const name = standard ? 'Standard input' : file
+  const hash = createHash('sha256')
+  let digest: string | undefined
+  const bytes = path === undefined ? at.stdin : createReadStream(path, { highWaterMark: chunkSize })
+  return {
+    name,
+    path,
+    extension: standard ? '' : extname(file).toLowerCase(),
+    chunks: decoded(bytes, name, (chunk) => hash.update(chunk)),
+    sha256: () => (digest ??= hash.digest('hex')),
+  }
+}
+
+async function* decoded(
+  bytes: NodeJS.ReadableStream,
+  name: string,
+  onBytes: (chunk: Buffer) => void,
+): AsyncGenerator<string> {
+  let decoder: TextDecoder | undefined
+  try {
+    for await (const piece of bytes) {
+      const chunk = Buffer.from(piece)
+      onBytes(chunk)
+      // What Excel calls "Unicode text" is UTF-16 with its mark; the decoder drops either mark.
+      decoder ??= new TextDecoder(chunk[0] === 0xff && chunk[1] === 0xfe ? 'utf-16le' : 'utf-8', { fatal: true })
+      yield decoder.decode(chunk, { stream: true })
+    }
+    yield decoder?.decode() ?? ''
+  } catch (error) {
+    if (error instanceof TypeError) {
+      throw new UsageError(`${name} is not UTF-8 text. Nothing was written.`, 'Save it as CSV UTF-8.')
+    }
+    if (error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'EISDIR')) {
+      throw new UsageError(`${name} is ${error.code === 'ENOENT' ? 'not there' : 'a folder'}.`, 'Give a file: --file FILE, or - for standard input.')
+    }
+    throw new CliError(`${name} cannot be read: ${error instanceof Error ? error.message : error}`, { cause: error })
+  }
+}

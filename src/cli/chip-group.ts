@@ -1,0 +1,28 @@
+import type { CliContext } from './context.ts'
+import { CliError } from './errors.ts'
+
+/** The chip groups with whatever credentials there are: the API key sees its team's, an admin token any team's. */
+export const listGroups = async (
+  ctx: CliContext,
+  team: string | undefined,
+): Promise<readonly { id: number; name: string; createdAt: string; chips?: number; team?: string }[]> => {
+  if (team === undefined && ctx.config().apiKey) return ctx.call('GET /chip-groups')
+  if (!ctx.config().adminToken()) ctx.needApiKey()
+  return ctx.call('GET /admin/chip-groups', { query: { team } })
+}
+
+/** The group given, or the one that a person on a terminal picks. */
+export const chooseGroup = (ctx: CliContext, given: string | undefined, team?: string): Promise<string> =>
+  ctx.prompts.choice(given, {
+    flag: '--chip-group',
+    message: 'Which chip group?',
+    choices: async () => (await listGroups(ctx, team)).map(({ name }) => ({ name, value: name })),
+  })
+
+/** A group by name or id: an id where there is one of that number. */
+export const findGroup = async (ctx: CliContext, given: string, team: string | undefined) => {
+  const groups = await ctx.call('GET /admin/chip-groups', { query: { team } })
+  const found = groups.find(({ id }) => String(id) === given) ?? groups.find(({ name }) => name === given)
+  if (found) return found
+  throw new CliError(`There is no chip group "${given}".`, { advice: 'Those there are: tapchip chip-groups list' })
+}

@@ -1,0 +1,20 @@
+interface Parts {
+  readonly params?: Readonly<Record<string, unknown>> | undefined
+  readonly query?: Readonly<Record<string, unknown>> | undefined
+}
+
+/** `GET /refs/:id` with its parameters, to a method and a path ready to send. */
+export const addressOf = (key: string, { params = {}, query = {} }: Parts, wireBadge: string) => {
+  const [method = 'GET', pattern = '/'] = key.split(' ', 2)
+  const path = pattern
+    .replace(/^\/badge-events/, `/${encodeURIComponent(wireBadge)}-events`)
+    .replace(/:([A-Za-z]+)/g, (_, name: string) => segment(params[name]))
+  const pairs = Object.entries(query).flatMap(([name, value]) =>
+    value === undefined || value === null ? [] : [`${encodeURIComponent(name)}=${encodeURIComponent(String(value))}`],
+  )
+  return { method, path: pairs.length === 0 ? path : `${path}?${pairs.join('&')}` }
+}
+
+/** `.` and `..` would be walked as folders by whatever normalises the URL on its way. */
+const segment = (value: unknown): string =>
+  encodeURIComponent(String(value ?? '')).replace(/^\.{1,2}$/, (dots) => '%2E'.repeat(dots.length))

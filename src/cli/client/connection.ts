@@ -1,0 +1,104 @@
+import http from 'node:http'
+import type https from 'node:https'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { DaemonUnreachable } from './errors.ts'
+import type { Upload } from './types.ts'
+
+export interface Sending {
+  readonly method: string
+  readonly path: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body?: string | Upload | undefined
+  readonly idleTimeoutMs: number
+  readonly signal?: AbortSignal | undefined
+}
+
+const reasons: Readonly<Record<string, string>> = {
+  ECONNREFUSED: '',
+  ENOTFOUND: 'its name does not resolve',
+  EAI_AGAIN: 'its name does not resolve',
+  ECONNRESET: 'the connection was cut',
+  EPIPE: 'the connection was cut',
+  ETIMEDOUT: 'no answer in time',
+}
+
+export const unreachable = (url: URL, error: unknown): DaemonUnreachable => {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  const why = reasons[code] ?? (error instanceof Error ? error.message : String(error))
+  return new DaemonUnreachable(url, why, error)
+}
+
+class Timeout extends Error {
+  readonly code = 'ETIMEDOUT'
+}
+
+/** One keep-alive agent a daemon. `send` resolves with the head of the answer. */
+export const connect = (url: URL) => {
+  let secure: typeof https | undefined
+  let agent: http.Agent | undefined
+  const base = url.pathname.replace(/\/+$/, '')
+
+  const send = async (sending: Sending): Promise<http.IncomingMessage> => {
+    if (url.protocol === 'https:') secure ??= (await import('node:https')).default
+    const transport = secure ?? http
+    agent ??= new transport.Agent({ keepAlive: true, maxSockets: 4 })
+    const { body } = sending
+    const length = typeof body === 'string' ? { 'content-length': String(Buffer.byteLength(body)) } : {}
+    const request = transport.request({
+      agent,
+      protocol: url.protocol,
+      hostname: url.hostname.replace(/^\[|\]$/g, ''),
+      port: url.port,
+      method: sending.method,
+      path: base + sending.path,
+      headers: { ...sending.headers, ...length },
+      ...(sending.signal ? { signal: sending.signal } : {}),
+    })
+    if (sending.idleTimeoutMs > 0) {
+      request.setTimeout(sending.idleTimeoutMs, () => request.destroy(new Timeout('no answer in time')))
+    }
+    let uploadError: unknown
+    const answered = new Promise<http.IncomingMessage>((resolve, reject) => {
+      request.once('response', resolve)
+      request.on('error', (error) => reject(uploadError ?? unreachable(url, error)))
+    })
+    if (body === undefined || typeof body === 'string') request.end(body)
+    else {
+      // A daemon that refuses answers before it has read everything; what remains unsent is then no error.
+      pipeline(Readable.from(guarded(body.content, (error) => (uploadError = error))), request).catch(() => undefined)
+    }
+    return answered
+  }
+
+  return { send, close: () => agent?.destroy() }
+}
+
+/** Tells an error of our own input from one of the network. */
+async function* guarded(content: Upload['content'], onError: (error: unknown) => void) {
+  try {
+    yield* content
+  } catch (error) {
+    onError(error)
+    throw error
+  }
+}
+
+export const textOf = async (answer: http.IncomingMessage): Promise<string> => {
+  answer.setEncoding('utf8')
+  let text = ''
+  for await (const chunk of answer) text += String(chunk)
+  return text
+}
+
+/** Lines of an answer, the empty ones left out: they only keep a connection open. */
+export async function* linesOf(answer: http.IncomingMessage): AsyncGenerator<string> {
+  answer.setEncoding('utf8')
+  let rest = ''
+  for await (const chunk of answer) {
+    const lines = (rest + String(chunk)).split('\n')
+    rest = lines.pop() ?? ''
+    for (const line of lines) if (line.trim() !== '') yield line
+  }
+  if (rest.trim() !== '') yield rest
+}

@@ -1,0 +1,76 @@
+/** The daemon answered, and the answer is an error. */
+export class ApiError extends Error {
+  override readonly name = 'ApiError'
+  readonly statusCode: number
+  /** For programs: stable, unlike the message. */
+  readonly code: string
+  readonly requestId: string
+  /** Seconds. */
+  readonly retryAfter: number | undefined
+  /** Messages by dotted path, where the daemon checked a structure. */
+  readonly errors: Readonly<Record<string, string>> | undefined
+
+  constructor(answer: {
+    statusCode: number
+    code: string
+    message: string
+    requestId: string
+    retryAfter: number | undefined
+    errors?: Readonly<Record<string, string>> | undefined
+  }) {
+    super(answer.message)
+    this.statusCode = answer.statusCode
+    this.code = answer.code
+    this.requestId = answer.requestId
+    this.retryAfter = answer.retryAfter
+    this.errors = answer.errors
+  }
+}
+
+/** No answer came. `advice` is what to do about it. */
+export class DaemonUnreachable extends Error {
+  override readonly name = 'DaemonUnreachable'
+  readonly advice: string
+
+  constructor(url: URL, why: string, cause: unknown) {
+    super(`Daemon not reachable at ${url.host}${why === '' ? '' : ` (${why})`}.`, { cause })
+    this.advice = isLoopback(url.hostname)
+      ? 'Start it: tapchip daemon start'
+      : 'Check the address: tapchip context show'
+  }
+}
+
+export const isLoopback = (hostname: string): boolean =>
+  hostname === 'localhost' || hostname === '[::1]' || hostname === '::1' || /^127(\.\d{1,3}){3}$/.test(hostname)
+
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** Reads an error answer; whatever stands on the port may have written it. */
+export const readApiError = (status: number, retryAfter: string | undefined, text: string, url: URL): ApiError => {
+  const body = parseRecord(text)
+  const message = typeof body?.message === 'string' ? body.message : undefined
+  const seconds = retryAfter === undefined ? Number.NaN : Number(retryAfter)
+  return new ApiError({
+    statusCode: status,
+    code: typeof body?.code === 'string' ? body.code : 'not_tapchip',
+    message: message ?? `${url.host} answered ${status}, and not as Tapchip does. Is ${url.origin} the daemon?`,
+    requestId: typeof body?.requestId === 'string' ? body.requestId : '',
+    retryAfter: Number.isFinite(seconds) ? seconds : undefined,
+    errors: messagesIn(body?.errors),
+  })
+}
+
+const parseRecord = (text: string): Record<string, unknown> | undefined => {
+  try {
+    const value: unknown = JSON.parse(text)
+    return isRecord(value) ? value : undefined
+  } catch {
+    return undefined
+  }
+}
+
+const messagesIn = (value: unknown): Record<string, string> | undefined =>
+  isRecord(value)
+    ? Object.fromEntries(Object.entries(value).map(([path, message]) => [path, String(message)]))
+    : undefined

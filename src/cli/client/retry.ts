@@ -1,0 +1,30 @@
+import { ApiError, DaemonUnreachable } from './errors.ts'
+
+/** GETs that use something up: a cut connection leaves open whether they did. */
+const singleUse = new Set(['GET /chips/find', 'GET /refs/:id'])
+
+const attempts = 4
+const longestWaitMs = 10_000
+
+const isReset = (error: unknown): boolean =>
+  error instanceof DaemonUnreachable &&
+  error.cause instanceof Error &&
+  'code' in error.cause &&
+  (error.cause.code === 'ECONNRESET' || error.cause.code === 'EPIPE')
+
+/** How long to wait before another try in milliseconds, or undefined to give up. */
+export const waitBefore = (
+  next: number,
+  key: string,
+  error: unknown,
+  random: () => number,
+): number | undefined => {
+  if (next > attempts || !key.startsWith('GET ')) return undefined
+  // Full jitter, so that a hundred scripts that were refused together do not come back together.
+  const backoff = 50 + random() * Math.min(2000, 100 * 2 ** next)
+  if (error instanceof ApiError && (error.statusCode === 429 || error.statusCode === 503)) {
+    const wait = error.retryAfter === undefined ? backoff : error.retryAfter * 1000 + random() * 100
+    return wait > longestWaitMs ? undefined : wait
+  }
+  return isReset(error) && !singleUse.has(key) ? backoff : undefined
+}

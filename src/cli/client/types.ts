@@ -1,0 +1,57 @@
+import type * as z from 'zod'
+// Types alone: the schemas themselves would cost the CLI its start.
+import type { Answer, Request } from '../../daemon/contract/endpoint.ts'
+import type { EndpointKey, Endpoints } from '../../daemon/contract/index.ts'
+
+export type { EndpointKey, Endpoints }
+
+export type AnswerOf<K extends EndpointKey> = Answer<Endpoints[K]>
+
+/** An element of an endpoint's answer that is a list. */
+export type ElementOf<K extends EndpointKey> = AnswerOf<K> extends readonly (infer E)[] ? E : never
+
+/** Path parameters make the request obligatory. */
+export type CallArguments<K extends EndpointKey> = Endpoints[K] extends { params: z.ZodObject }
+  ? [request: Request<Endpoints[K]>]
+  : [request?: Request<Endpoints[K]>]
+
+export type StreamKey = {
+  [K in EndpointKey]: Endpoints[K] extends { answerType: string } ? K : never
+}[EndpointKey]
+
+export interface Upload {
+  readonly contentType: string
+  readonly content: AsyncIterable<string | Uint8Array> | Iterable<string | Uint8Array>
+}
+
+export type StreamRequest<K extends StreamKey> = Omit<Request<Endpoints[K]>, 'body'> & {
+  readonly upload?: Upload
+  /** Ends the stream, quietly. */
+  readonly signal?: AbortSignal
+}
+
+export interface ClientOptions {
+  readonly url: string
+  readonly apiKey?: string | undefined
+  /** Asked for at the first call under /admin: it may have to be read from a file. */
+  readonly adminToken?: (() => string | undefined) | undefined
+  /** The word in `x-svc-api-key`. */
+  readonly wirePrefix?: string
+  /** The word in `/badge-events` and `badgeEvents`. */
+  readonly wireBadge?: string
+  readonly timeoutMs?: number
+  /** For tests; waits between attempts. */
+  readonly sleep?: (ms: number) => Promise<void>
+  readonly random?: () => number
+}
+
+export interface Client {
+  readonly url: URL
+  /** Throws ApiError or DaemonUnreachable. */
+  call<K extends EndpointKey>(key: K, ...request: CallArguments<K>): Promise<AnswerOf<K>>
+  /** A line of the answer at a time, as they arrive; sends `upload` as fast as the daemon takes it. */
+  stream<K extends StreamKey>(key: K, request: StreamRequest<K>): AsyncGenerator<AnswerOf<K>>
+  /** A plain GET outside the table, such as /healthz. */
+  probe(path: string): Promise<{ status: number; text: string }>
+  close(): void
+}

@@ -1,0 +1,95 @@
+import { type Command, Option } from 'commander'
+import type { CliContext } from '../context.ts'
+import type { ExitCode } from '../errors.ts'
+import { setExamples } from './help.ts'
+import type { ArgumentSpecs, OptionSpecs, Raw, Values } from './options.ts'
+
+export interface CommandSpec<A extends ArgumentSpecs, O extends OptionSpecs> {
+  readonly name: string
+  readonly summary: string
+  /** More than the summary, for the command's own help. */
+  readonly description?: string
+  /** Lines as they are typed, without the leading `tapchip`. */
+  readonly examples: readonly string[]
+  readonly args?: A
+  readonly options?: O
+  /** Comes back with nothing when all is done, or with another exit code. Throws what went wrong. */
+  readonly run: (
+    ctx: CliContext,
+    input: { readonly args: Values<A>; readonly options: Values<O> },
+  ) => Promise<ExitCode | undefined | void>
+}
+
+export type Invoke = (
+  command: Command,
+  run: (ctx: CliContext) => Promise<ExitCode | undefined | void>,
+) => Promise<void>
+
+/** A command ready to be hung into a tree. */
+export interface Verb {
+  readonly name: string
+  readonly summary: string
+  readonly args: ArgumentSpecs
+  readonly options: OptionSpecs
+  configure(command: Command, invoke: Invoke): void
+}
+
+const isRaw = (value: unknown): value is Raw =>
+  value === undefined || typeof value === 'string' || typeof value === 'boolean' || Array.isArray(value)
+
+/** Each spec reads its own raw value; the keys stay, so the type does. */
+const readAll = <S extends Readonly<Record<string, { read: (raw: Raw) => unknown }>>>(
+  specs: S,
+  rawOf: (key: string, index: number) => unknown,
+): Values<S> => {
+  const entries = Object.entries(specs).map(([key, spec], index) => {
+    const raw = rawOf(key, index)
+    return [key, spec.read(isRaw(raw) ? raw : undefined)]
+  })
+  // Object.fromEntries forgets which key held what.
+  return Object.fromEntries(entries) as Values<S>
+}
+
+export const commanderOption = (spec: { flags: string; description: string; repeatable?: boolean }): Option => {
+  const option = new Option(spec.flags, spec.description)
+  if (spec.repeatable) {
+    option.argParser((value: string, before: unknown) => [...(Array.isArray(before) ? before : []), value])
+  }
+  return option
+}
+
+export const defineCommand = <
+  const A extends ArgumentSpecs = Record<never, never>,
+  const O extends OptionSpecs = Record<never, never>,
+>(
+  spec: CommandSpec<A, O>,
+): Verb => {
+  const args: ArgumentSpecs = spec.args ?? {}
+  const options: OptionSpecs = spec.options ?? {}
+  return {
+    name: spec.name,
+    summary: spec.summary,
+    args,
+    options,
+    configure: (command, invoke) => {
+      command.summary(spec.summary).description(spec.description ?? spec.summary)
+      setExamples(command, spec.examples)
+      for (const { written, description } of Object.values(args)) command.argument(written, description)
+      const attributes = Object.values(options).map((option) => {
+        const made = commanderOption(option)
+        command.addOption(made)
+        return made.attributeName()
+      })
+      command.action(() =>
+        invoke(command, async (ctx) => {
+          const given: Record<string, unknown> = command.opts()
+          const input = {
+            args: readAll((spec.args ?? {}) as A, (_, i) => command.processedArgs[i]),
+            options: readAll((spec.options ?? {}) as O, (_, i) => given[attributes[i] ?? '']),
+          }
+          return spec.run(ctx, input)
+        }),
+      )
+    },
+  }
+}

@@ -1,0 +1,116 @@
+import { UsageError } from '../errors.ts'
+
+/** What a completion script can offer for a value. */
+export type Completion = 'chip-group' | 'key-set' | 'context' | 'batch' | 'team' | 'file' | readonly string[]
+
+export type Raw = string | boolean | readonly string[] | undefined
+
+/** An option as data: how it is written, what it means, and how its value is read. */
+export interface OptionSpec<T> {
+  readonly flags: string
+  readonly description: string
+  readonly repeatable?: boolean
+  readonly completion?: Completion
+  readonly read: (raw: Raw) => T
+}
+
+export interface ArgumentSpec<T> {
+  /** `<uid>`, `[name]`, `<uids...>`. */
+  readonly written: string
+  readonly description: string
+  readonly completion?: Completion
+  readonly read: (raw: Raw) => T
+}
+
+export type OptionSpecs = Readonly<Record<string, OptionSpec<unknown>>>
+export type ArgumentSpecs = Readonly<Record<string, ArgumentSpec<unknown>>>
+export type Values<S extends Readonly<Record<string, { read: (raw: Raw) => unknown }>>> = {
+  readonly [K in keyof S]: ReturnType<S[K]['read']>
+}
+
+const longOf = (flags: string): string => /--[a-z-]+/.exec(flags)?.[0] ?? flags
+const asText = (raw: Raw): string | undefined => (typeof raw === 'string' ? raw : undefined)
+
+const complete = (completion: Completion | undefined) => (completion === undefined ? {} : { completion })
+
+export const text = (flags: string, description: string, completion?: Completion): OptionSpec<string | undefined> => ({
+  flags,
+  description,
+  ...complete(completion),
+  read: asText,
+})
+
+export const flag = (flags: string, description: string): OptionSpec<boolean> => ({
+  flags,
+  description,
+  read: (raw) => raw === true,
+})
+
+export const integer = (
+  flags: string,
+  description: string,
+  [min, max]: readonly [number, number],
+  completion?: Completion,
+): OptionSpec<number | undefined> => ({
+  flags,
+  description,
+  ...complete(completion),
+  read: (raw) => {
+    if (raw === undefined) return undefined
+    const number = /^\d{1,16}$/.test(String(raw)) ? Number(raw) : Number.NaN
+    if (number >= min && number <= max) return number
+    throw new UsageError(`${longOf(flags)} must be a whole number from ${min} to ${max}, not "${String(raw)}".`)
+  },
+})
+
+export const choice = <const C extends string>(
+  flags: string,
+  description: string,
+  choices: readonly C[],
+): OptionSpec<C | undefined> => ({
+  flags,
+  description: `${description} (${choices.join(', ')})`,
+  completion: choices,
+  read: (raw) => {
+    if (raw === undefined) return undefined
+    const found = choices.find((c) => c === raw)
+    if (found !== undefined) return found
+    throw new UsageError(`${longOf(flags)} must be one of ${choices.join(', ')}, not "${String(raw)}".`)
+  },
+})
+
+export const repeated = (flags: string, description: string, completion?: Completion): OptionSpec<readonly string[]> => ({
+  flags,
+  description,
+  repeatable: true,
+  ...complete(completion),
+  read: (raw) => (Array.isArray(raw) ? raw.map(String) : []),
+})
+
+/** An option whose value may be left out: `true` then. */
+export const textOrBare = (flags: string, description: string): OptionSpec<string | true | undefined> => ({
+  flags,
+  description,
+  read: (raw) => (raw === true ? true : asText(raw)),
+})
+
+export const argument = (written: string, description: string, completion?: Completion): ArgumentSpec<string> => ({
+  written: `<${written}>`,
+  description,
+  ...complete(completion),
+  read: (raw) => String(raw ?? ''),
+})
+
+export const optionalArgument = (
+  written: string,
+  description: string,
+  completion?: Completion,
+): ArgumentSpec<string | undefined> => ({
+  written: `[${written}]`,
+  description,
+  ...complete(completion),
+  read: asText,
+})
+
+export const yes = flag('-y, --yes', 'Do not ask')
+export const team = text('--team <name|id>', 'The team meant (default: that of the API key, or the only one)', 'team')

@@ -1,0 +1,81 @@
+import { createWriteStream } from 'node:fs'
+import { finished } from 'node:stream/promises'
+import { once } from 'node:events'
+import { sheetLine } from '../../batch/spreadsheet.ts'
+import type { AnswerOf } from '../../client/types.ts'
+import { defineCommand } from '../../command/define.ts'
+import { team, text } from '../../command/options.ts'
+import type { CliContext } from '../../context.ts'
+import { counted } from '../../io/text.ts'
+import { colons } from '../../uid.ts'
+
+type Exported = AnswerOf<'GET /admin/chips/export'>
+
+/** In the order in which an import reads best; chipGroup and keySet are flags there. */
+const columns: Readonly<Record<string, (chip: Exported) => string | number | null>> = {
+  uid: (chip) => colons(chip.uid),
+  chipGroup: (chip) => chip.chipGroup,
+  keySet: (chip) => chip.keySet,
+  label: (chip) => chip.label,
+  redirectUrl: (chip) => chip.redirectUrl,
+  item: (chip) => chip.item,
+  variant: (chip) => chip.variant,
+  contractAddress: (chip) => chip.contractAddress,
+  chainId: (chip) => chip.chainId,
+  tokenId: (chip) => chip.tokenId,
+  lastCounter: (chip) => chip.lastCounter,
+  publicKey: (chip) => chip.publicKey,
+}
+
+export const exportChips = defineCommand({
+  name: 'export',
+  summary: 'Write chips as CSV, or as JSON lines',
+  description:
+    'Write chips as CSV, with UIDs in hex, since a spreadsheet keeps 15 digits of the 16; with --json as JSON lines. ' +
+    "A cell that a spreadsheet would run as a formula (it begins with = + - @) gets an apostrophe before it; reading " +
+    'such a file takes the apostrophe off again. To import an export: --ignore-columns chipGroup,keySet.',
+  examples: ['chips export --chip-group Jackets --file jackets.csv', 'chips export --json > chips.jsonl'],
+  options: {
+    file: text('-f, --file <file>', 'Where to (default: standard output)', 'file'),
+    chipGroup: text('--chip-group <name|id>', 'Of one chip group', 'chip-group'),
+    team,
+  },
+  run: async (ctx, { options }) => {
+    ctx.needAdmin()
+    const { chipGroup, team: ofTeam, file } = options
+    const client = await ctx.client()
+    const chips = client.stream('GET /admin/chips/export', { query: { chipGroup, team: ofTeam } })
+    const out = file === undefined || file === '-' ? undefined : openFile(ctx, file)
+    const write = out?.write ?? ((text: string) => ctx.io.raw(text))
+    // An answer that is an error must not leave a file with a heading behind: the first row comes first.
+    let count = 0
+    for await (const chip of chips) {
+      if (count === 0 && !ctx.io.json) await write(sheetLine(Object.keys(columns)))
+      count += 1
+      await write(ctx.io.json ? `${JSON.stringify(chip)}\n` : sheetLine(cellsOf(chip)))
+    }
+    if (count === 0 && !ctx.io.json) await write(sheetLine(Object.keys(columns)))
+    await out?.end()
+    ctx.io.note(`${counted(count, 'chip')} written${file === undefined ? '' : ` to ${file}`}.`)
+  },
+})
+
+const cellsOf = (chip: Exported): string[] =>
+  Object.values(columns).map((read) => {
+    const cell = read(chip)
+    return cell === null ? '' : String(cell)
+  })
+
+const openFile = (ctx: CliContext, file: string) => {
+  let stream: ReturnType<typeof createWriteStream> | undefined
+  const open = () => (stream ??= createWriteStream(file.startsWith('/') ? file : `${ctx.at.cwd}/${file}`))
+  return {
+    write: async (text: string): Promise<void> => {
+      if (!open().write(text)) await once(open(), 'drain')
+    },
+    end: async (): Promise<void> => {
+      open().end()
+      await finished(open())
+    },
+  }
+}

@@ -1,0 +1,48 @@
+import { defineCommand } from '../../command/define.ts'
+import { optionalArgument, text } from '../../command/options.ts'
+import { UsageError } from '../../errors.ts'
+import { bothForms } from '../../uid.ts'
+import { token } from '../fields.ts'
+
+export const find = defineCommand({
+  name: 'find',
+  summary: 'Verify a tap, and take it: it is valid once',
+  examples: [
+    "chips find 'http://127.0.0.1:8484/t?d=101&e=…&c=…'",
+    'chips find --e EF96…08B --c 94EE…D6F --d 101 --json',
+  ],
+  args: { url: optionalArgument('tap-url', 'The URL that the chip showed') },
+  options: {
+    e: text('--e <hex>', 'The encrypted UID and counter'),
+    c: text('--c <hex>', 'The MAC'),
+    d: text('--d <number>', 'The key set'),
+  },
+  run: async (ctx, { args, options }) => {
+    const { e, c, d } = options
+    if (args.url !== undefined && (e ?? c ?? d) !== undefined) throw new UsageError('A tap URL or --e, --c and --d: not both.')
+    const given = e === undefined && c === undefined ? args.url : ''
+    const url = await ctx.prompts.text(given, { flag: 'A tap URL (or --e, --c and --d)', message: 'Tap URL' })
+    const query = url === '' ? { e, c, d } : queryOf(url)
+    const found = await ctx.call('GET /chips/find', { query })
+    await ctx.io.one(found, (chip) => ({
+      UID: bothForms(chip.uid),
+      'Valid tap': chip.isValidTap,
+      Token: token(chip.linkedToken),
+      OTP: chip.otp?.code,
+      'OTP expires': chip.otp?.expiresAt,
+      'Badge event': chip.badgeEvent?.id,
+      'Codes left': chip.badgeEvent?.remainingCodesCount,
+    }))
+    if (!found.isValidTap) ctx.io.note('Not a valid tap: its URL was used before, or is not of this chip. Tap again.')
+  },
+})
+
+/** All parameters go on: which names a chip uses is its key set's affair. */
+const queryOf = (text: string): Record<string, string> => {
+  if (!URL.canParse(text)) throw new UsageError(`"${text}" is not a tap URL.`, "Give it whole, and in quotes: '…/t?d=101&e=…&c=…'")
+  const query = Object.fromEntries(new URL(text).searchParams)
+  if (Object.keys(query).length < 2) {
+    throw new UsageError('The tap URL has lost its parameters.', 'Put it in quotes: a shell cuts it at &.')
+  }
+  return query
+}

@@ -1,0 +1,39 @@
+import { defineCommand } from '../../command/define.ts'
+import { text } from '../../command/options.ts'
+import { chooseGroup } from '../../chip-group.ts'
+import { ApiError } from '../../client/errors.ts'
+import type { CliContext } from '../../context.ts'
+import { colons } from '../../uid.ts'
+
+export const list = defineCommand({
+  name: 'list',
+  summary: 'List the chips of a chip group',
+  examples: ['chips list --chip-group Jackets', "chips list --chip-group 3 --json | jq -r '.[].uid'"],
+  options: { chipGroup: text('--chip-group <name|id>', 'The chip group', 'chip-group') },
+  run: async (ctx, { options }) => {
+    ctx.needApiKey()
+    const chips = await chipsOf(ctx, await chooseGroup(ctx, options.chipGroup))
+    await ctx.io.list(
+      chips,
+      {
+        UID: (chip) => chip.uid,
+        HEX: (chip) => colons(chip.uid),
+        CONFIGURED: (chip) => chip.isConfigured,
+        'REDIRECT URL': (chip) => chip.redirectUrl,
+        CREATED: (chip) => chip.createdAt,
+      },
+      'The group holds no chips. Add some: tapchip chips import --file chips.csv',
+    )
+  },
+})
+
+/** Digits are an id first; a group may be called 2024 all the same. */
+const chipsOf = async (ctx: CliContext, group: string) => {
+  if (!/^\d{1,15}$/.test(group)) return ctx.call('GET /chips', { query: { name: group } })
+  try {
+    return await ctx.call('GET /chips', { query: { chipGroupId: group } })
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.statusCode !== 404) throw error
+    return ctx.call('GET /chips', { query: { name: group } })
+  }
+}

@@ -1,0 +1,40 @@
+import { defineCommand } from '../../command/define.ts'
+import { argument, flag } from '../../command/options.ts'
+import { bothForms } from '../../uid.ts'
+import { token } from '../fields.ts'
+
+export const show = defineCommand({
+  name: 'show',
+  summary: 'Query a ref: valid the first time, with its codes',
+  examples: ['refs show V1StGXR8_Z5jdHi6B-myT', 'refs show V1StGXR8_Z5jdHi6B-myT --include-owner --json'],
+  args: { ref: argument('ref', 'The ref, as it stands in svcRef') },
+  options: {
+    includeOwner: flag('--include-owner', "With the token's owner"),
+    includeMetadata: flag('--include-metadata', "With the token's metadata"),
+  },
+  run: async (ctx, { args, options }) => {
+    const ref = await ctx.call('GET /refs/:id', {
+      params: { id: args.ref },
+      query: {
+        includeOwner: options.includeOwner ? 'true' : undefined,
+        includeMetadata: options.includeMetadata ? 'true' : undefined,
+      },
+    })
+    await ctx.io.one(ref, (shown) => ({
+      UID: bothForms(shown.uid),
+      'Valid ref': shown.isValidRef,
+      OTP: shown.otp,
+      Token: token(shown.linkedToken),
+      'Token OTP': shown.linkedToken?.otp,
+      Owner: shown.linkedToken?.ownerAddress,
+      Metadata: shown.linkedToken?.metadata,
+      ...Object.fromEntries(
+        shown.badgeEvents.map(({ id, status, otp }) => [`Badge event ${id}`, `${status}${otp ? `, OTP ${otp}` : ''}`]),
+      ),
+      ...Object.fromEntries(
+        shown.guestbookEvents.map((event, i) => [`Guestbook ${i + 1}`, `${token(event)}${event.otp ? `, OTP ${event.otp}` : ''}`]),
+      ),
+    }))
+    if (!ref.isValidRef) ctx.io.note('Not valid: this ref was queried before, is too old, or needs the key of its team.')
+  },
+})

@@ -1,0 +1,63 @@
+import { chmodSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { CliError } from './errors.ts'
+import { configDir, type Surroundings } from './surroundings.ts'
+
+/** A daemon by name, with what opens it. */
+export interface StoredContext {
+  readonly url: string
+  readonly apiKey?: string
+  readonly adminToken?: string
+}
+
+export interface ConfigFile {
+  readonly current: string | undefined
+  readonly contexts: Readonly<Record<string, StoredContext>>
+}
+
+export const configPath = (at: Pick<Surroundings, 'env' | 'home'>): string => `${configDir(at)}/config.json`
+
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+const parseContext = (name: string, value: unknown, path: string): StoredContext => {
+  const wrong = (why: string) =>
+    new CliError(`${path}: contexts.${name}${why}`, { advice: 'Mend the file, or remove it and log in again: tapchip login' })
+  if (!isRecord(value) || typeof value.url !== 'string' || !URL.canParse(value.url)) throw wrong('.url must be a URL')
+  const { apiKey, adminToken } = value
+  if (apiKey !== undefined && typeof apiKey !== 'string') throw wrong('.apiKey must be a string')
+  if (adminToken !== undefined && typeof adminToken !== 'string') throw wrong('.adminToken must be a string')
+  return { url: value.url, ...(apiKey ? { apiKey } : {}), ...(adminToken ? { adminToken } : {}) }
+}
+
+/** A missing file is an empty one. */
+export const readConfigFile = (at: Pick<Surroundings, 'env' | 'home'>): ConfigFile => {
+  const path = configPath(at)
+  let text: string
+  try {
+    text = readFileSync(path, 'utf8')
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return { current: undefined, contexts: {} }
+    throw new CliError(`${path} cannot be read: ${error instanceof Error ? error.message : error}`, { cause: error })
+  }
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch (cause) {
+    throw new CliError(`${path} is not JSON`, { cause, advice: 'Mend the file, or remove it and log in again: tapchip login' })
+  }
+  const contexts = isRecord(value) && isRecord(value.contexts) ? value.contexts : {}
+  return {
+    current: isRecord(value) && typeof value.current === 'string' ? value.current : undefined,
+    contexts: Object.fromEntries(Object.entries(contexts).map(([name, entry]) => [name, parseContext(name, entry, path)])),
+  }
+}
+
+/** Whole or not at all, and never readable by others: it holds keys. */
+export const writeConfigFile = (at: Pick<Surroundings, 'env' | 'home'>, file: ConfigFile): void => {
+  const path = configPath(at)
+  mkdirSync(configDir(at), { recursive: true, mode: 0o700 })
+  const draft = `${path}.${process.pid}.tmp`
+  writeFileSync(draft, `${JSON.stringify(file, null, 2)}\n`, { mode: 0o600 })
+  chmodSync(draft, 0o600)
+  renameSync(draft, path)
+}

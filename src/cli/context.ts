@@ -1,0 +1,76 @@
+import type { AnswerOf, CallArguments, Client, EndpointKey } from './client/types.ts'
+import { type Config, type GlobalFlags, resolveConfig } from './config.ts'
+import { MissingCredential } from './errors.ts'
+import { createIo, type Io, type IoFlags } from './io/io.ts'
+import { createPrompts, type Prompts } from './prompts.ts'
+import type { Surroundings } from './surroundings.ts'
+
+export interface Flags extends GlobalFlags, IoFlags {
+  readonly input: boolean
+}
+
+/** What a command works with. All of it is made at first use. */
+export interface CliContext {
+  readonly at: Surroundings
+  readonly io: Io
+  readonly flags: Flags
+  readonly prompts: Prompts
+  readonly now: () => Date
+  config(): Config
+  client(): Promise<Client>
+  /** Short for `(await client()).call`. Checks first that what the endpoint needs is there. */
+  call<K extends EndpointKey>(key: K, ...request: CallArguments<K>): Promise<AnswerOf<K>>
+  /** Throws MissingCredential, before any request. */
+  needApiKey(): void
+  needAdmin(): void
+  close(): void
+}
+
+export const createContext = (at: Surroundings, flags: Flags): CliContext => {
+  let io: Io | undefined
+  let config: Config | undefined
+  let client: Promise<Client> | undefined
+  let prompts: Prompts | undefined
+  let close = () => undefined as void
+
+  const context: CliContext = {
+    at,
+    flags,
+    now: at.now,
+    get io() {
+      return (io ??= createIo(at, flags))
+    },
+    get prompts() {
+      return (prompts ??= createPrompts(at, !flags.input))
+    },
+    config: () => (config ??= resolveConfig(flags, at)),
+    client: () =>
+      (client ??= (async () => {
+        const { createClient } = await import('./client/client.ts')
+        const made = createClient(context.config())
+        close = made.close
+        return made
+      })()),
+    call: async (key, ...request) => {
+      if (key.includes(' /admin/')) context.needAdmin()
+      return (await context.client()).call(key, ...request)
+    },
+    needApiKey: () => {
+      if (context.config().apiKey) return
+      const held = context.config().contextName
+      throw new MissingCredential(
+        `No API key${held ? ` in the context "${held}"` : ''}.`,
+        'Set TAPCHIP_API_KEY, or keep one: tapchip login. A new one: tapchip api-keys create --name NAME',
+      )
+    },
+    needAdmin: () => {
+      if (context.config().adminToken()) return
+      throw new MissingCredential(
+        'No admin token.',
+        'Set TAPCHIP_ADMIN_TOKEN: the first one is in admin.token of the data directory of the daemon.',
+      )
+    },
+    close: () => close(),
+  }
+  return context
+}

@@ -1,0 +1,84 @@
+import { ApiError, DaemonUnreachable } from './client/errors.ts'
+
+/** What the process ends with. Listed for people in `tapchip help exit-codes`. */
+export const exitCodes = {
+  done: 0,
+  failed: 1,
+  usage: 2,
+  partial: 3,
+  authentication: 4,
+  unreachable: 5,
+  noReader: 6,
+  interrupted: 130,
+} as const
+
+export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes]
+
+/** An end that the person can do something about. `message` says what and why, `advice` what next. */
+export class CliError extends Error {
+  override readonly name: string = 'CliError'
+  readonly exitCode: ExitCode
+  readonly advice: string | undefined
+
+  constructor(message: string, options: { exitCode?: ExitCode; advice?: string; cause?: unknown } = {}) {
+    super(message, { cause: options.cause })
+    this.exitCode = options.exitCode ?? exitCodes.failed
+    this.advice = options.advice
+  }
+}
+
+/** The command line, or the input it names, does not fit. */
+export class UsageError extends CliError {
+  override readonly name = 'UsageError'
+  constructor(message: string, advice?: string) {
+    super(message, { exitCode: exitCodes.usage, ...(advice === undefined ? {} : { advice }) })
+  }
+}
+
+/** A key or token that the command needs is not there: known before any request. */
+export class MissingCredential extends CliError {
+  override readonly name = 'MissingCredential'
+  constructor(message: string, advice: string) {
+    super(message, { exitCode: exitCodes.authentication, advice })
+  }
+}
+
+export class Interrupted extends CliError {
+  override readonly name = 'Interrupted'
+  constructor(message = 'Interrupted', advice?: string) {
+    super(message, { exitCode: exitCodes.interrupted, ...(advice === undefined ? {} : { advice }) })
+  }
+}
+
+const exitCodeOfStatus = (status: number): ExitCode => {
+  if (status === 401 || status === 403) return exitCodes.authentication
+  // The daemon found what the person gave unfit, which the command line could not know.
+  if (status === 400 || status === 413 || status === 415) return exitCodes.usage
+  return exitCodes.failed
+}
+
+/** What to print and how to end, for anything that was thrown. */
+export const describeError = (error: unknown): { lines: string[]; exitCode: ExitCode } => {
+  if (error instanceof CliError) {
+    return { lines: [error.message, ...(error.advice ? [error.advice] : [])], exitCode: error.exitCode }
+  }
+  if (error instanceof DaemonUnreachable) {
+    return { lines: [error.message, error.advice], exitCode: exitCodes.unreachable }
+  }
+  if (error instanceof ApiError) {
+    const trace = error.statusCode >= 500 && error.requestId ? [`Request id: ${error.requestId}`] : []
+    const advice = adviceOf(error)
+    return {
+      lines: [error.message, ...(advice ? [advice] : []), ...trace],
+      exitCode: exitCodeOfStatus(error.statusCode),
+    }
+  }
+  return { lines: [error instanceof Error ? error.message : String(error)], exitCode: exitCodes.failed }
+}
+
+const adviceOf = (error: ApiError): string | undefined => {
+  if (error.code === 'team_required') return 'Say which: --team NAME (tapchip teams list)'
+  if (error.statusCode === 401 || error.statusCode === 403) return 'Who am I? tapchip doctor · Set a key: tapchip login'
+  if (error.statusCode === 429 && error.retryAfter) return `Try again in ${error.retryAfter} s`
+  return undefined
+}

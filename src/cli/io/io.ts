@@ -1,0 +1,87 @@
+import { once } from 'node:events'
+import { styleText } from 'node:util'
+import type { Surroundings } from '../surroundings.ts'
+import { type Progress, startProgress } from './progress.ts'
+import { type Columns, fieldLines, tableLines } from './table.ts'
+
+export interface IoFlags {
+  readonly json: boolean
+  readonly quiet: boolean
+  readonly color: boolean
+}
+
+/** Data to stdout, all else to stderr. */
+export interface Io {
+  readonly json: boolean
+  /** A finite list: one JSON array, or a table. `none` is said, on stderr, when there is nothing. */
+  list<T>(rows: readonly T[], columns: Columns<T>, none: string): Promise<void>
+  /** One thing: one JSON object, or a line a field. */
+  one<T>(value: T, fields: (value: T) => Readonly<Record<string, unknown>>): Promise<void>
+  /** An element of a stream or of a batch: a line each. Slow readers hold us back. */
+  line(value: unknown, forPeople: () => string): Promise<void> | undefined
+  /** Data that is text already. */
+  raw(text: string): Promise<void> | undefined
+  /** What a person wants to know and a script does not; silent under --quiet. */
+  note(message: string): void
+  /** Always said. */
+  warn(message: string): void
+  progress(label: string, total: number | undefined): Progress
+  /** Everything written so far has left. */
+  flush(): Promise<void>
+  readonly style: (format: 'bold' | 'dim' | 'red' | 'green' | 'yellow', text: string) => string
+}
+
+/** One write a line costs more than all else in a long stream. */
+const bufferSize = 32 * 1024
+
+export const createIo = (at: Pick<Surroundings, 'stdout' | 'stderr' | 'env' | 'now'>, flags: IoFlags): Io => {
+  const { env } = at
+  const colour = flags.color && !env.NO_COLOR && env.TERM !== 'dumb' && at.stdout.isTTY === true
+  const style: Io['style'] = (format, text) => (colour ? styleText(format, text, { validateStream: false }) : text)
+  const heading = (text: string) => style('bold', text)
+
+  let pending = ''
+  let scheduled = false
+  const send = async (): Promise<void> => {
+    const text = pending
+    pending = ''
+    if (text !== '' && !at.stdout.write(text)) await once(at.stdout, 'drain')
+  }
+  const raw = (text: string): Promise<void> | undefined => {
+    pending += text
+    if (pending.length >= bufferSize) return send()
+    if (!scheduled) {
+      scheduled = true
+      // What came in one turn goes out together, and never waits longer than that.
+      setImmediate(() => {
+        scheduled = false
+        void send()
+      })
+    }
+    return undefined
+  }
+  const lines = async (source: Iterable<string>): Promise<void> => {
+    for (const line of source) await raw(`${line}\n`)
+    await send()
+  }
+
+  return {
+    json: flags.json,
+    list: (rows, columns, none) => {
+      if (flags.json) return lines([JSON.stringify(rows)])
+      if (rows.length > 0) return lines(tableLines(rows, columns, { aligned: at.stdout.isTTY === true, heading }))
+      if (!flags.quiet) at.stderr.write(`${none}\n`)
+      return Promise.resolve()
+    },
+    one: (value, fields) => lines(flags.json ? [JSON.stringify(value)] : fieldLines(fields(value), heading)),
+    line: (value, forPeople) => raw(`${flags.json ? JSON.stringify(value) : forPeople()}\n`),
+    raw,
+    note: (message) => {
+      if (!flags.quiet) at.stderr.write(`${message}\n`)
+    },
+    warn: (message) => void at.stderr.write(`${message}\n`),
+    progress: (label, total) => startProgress(at.stderr, { label, total, quiet: flags.quiet, now: at.now }),
+    flush: send,
+    style,
+  }
+}

@@ -1,0 +1,56 @@
+import { realpathSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { runCli } from './program.ts'
+import type { Interrupts, Output, Surroundings } from './surroundings.ts'
+
+/** The reader of our output has gone (`| head`): that is its good right, and no failure. */
+const quietly = (stream: Output): Output =>
+  stream.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error
+    process.exit(process.exitCode ?? 0)
+  })
+
+const listeners = new Set<() => void>()
+let interrupted = false
+const onInterrupt = () => {
+  if (interrupted || listeners.size === 0) process.exit(130)
+  interrupted = true
+  for (const listener of listeners) listener()
+}
+process.on('SIGINT', onInterrupt)
+
+const interrupts: Interrupts = {
+  listen: (handler) => {
+    listeners.add(handler)
+    return () => listeners.delete(handler)
+  },
+}
+
+let stdout: Output | undefined
+let stderr: Output | undefined
+const surroundings: Surroundings = {
+  env: process.env,
+  get home() {
+    return process.env.HOME || homedir()
+  },
+  get cwd() {
+    return process.cwd()
+  },
+  get stdin() {
+    return process.stdin
+  },
+  get stdout() {
+    return (stdout ??= quietly(process.stdout))
+  },
+  get stderr() {
+    return (stderr ??= quietly(process.stderr))
+  },
+  now: () => new Date(),
+  interrupts,
+  daemonScript: () => join(dirname(realpathSync(process.argv[1] ?? '')), 'tapchipd.js'),
+}
+
+runCli(surroundings, process.argv.slice(2)).then((code) => {
+  process.exitCode = code
+})

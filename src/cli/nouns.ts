@@ -1,0 +1,118 @@
+import type { Verb } from './command/define.ts'
+
+export type Loaded = { readonly verbs: readonly Verb[] } | { readonly verb: Verb }
+
+export interface Noun {
+  readonly name: string
+  readonly summary: string
+  readonly group: string
+  /** Left out of the help. */
+  readonly hidden?: boolean
+  /** Its verbs come when it is called, and not before: the start stays quick. */
+  readonly load: () => Promise<Loaded>
+}
+
+const chips = 'Chips:'
+const access = 'Teams, keys and tokens:'
+const running = 'Running it:'
+
+export const nouns: readonly Noun[] = [
+  {
+    name: 'chips',
+    summary: 'List, look up, edit, import and export chips',
+    group: chips,
+    load: () => import('./commands/chips/index.ts'),
+  },
+  {
+    name: 'chip-groups',
+    summary: 'List and manage chip groups',
+    group: chips,
+    load: () => import('./commands/chip-groups/index.ts'),
+  },
+  { name: 'items', summary: 'List and manage items', group: chips, load: () => import('./commands/items/index.ts') },
+  { name: 'refs', summary: 'Query refs', group: chips, load: () => import('./commands/refs/index.ts') },
+  { name: 'otps', summary: 'Show and delete OTP codes', group: chips, load: () => import('./commands/otps/index.ts') },
+  {
+    name: 'taps',
+    summary: 'List, follow and simulate taps',
+    group: chips,
+    load: () => import('./commands/taps/index.ts'),
+  },
+  {
+    name: 'batch',
+    summary: 'Look at, resume and undo batches',
+    group: chips,
+    load: () => import('./commands/batch/index.ts'),
+  },
+  {
+    name: 'key-sets',
+    summary: 'List and manage the key sets of chips',
+    group: chips,
+    load: () => import('./commands/key-sets/index.ts'),
+  },
+  { name: 'teams', summary: 'List and manage teams', group: access, load: () => import('./commands/teams/index.ts') },
+  {
+    name: 'api-keys',
+    summary: 'List, create and revoke API keys',
+    group: access,
+    load: () => import('./commands/api-keys/index.ts'),
+  },
+  {
+    name: 'admin-tokens',
+    summary: 'List, create and revoke admin tokens',
+    group: access,
+    load: () => import('./commands/admin-tokens/index.ts'),
+  },
+  {
+    name: 'contracts',
+    summary: 'List and register token contracts',
+    group: access,
+    load: () => import('./commands/contracts/index.ts'),
+  },
+  {
+    name: 'links',
+    summary: 'List and manage the links of the tap page',
+    group: access,
+    load: () => import('./commands/links/index.ts'),
+  },
+  { name: 'audit', summary: 'See who changed what', group: access, load: () => import('./commands/audit/index.ts') },
+  {
+    name: 'daemon',
+    summary: 'Start, stop and watch the daemon',
+    group: running,
+    load: () => import('./commands/daemon/index.ts'),
+  },
+  {
+    name: 'context',
+    summary: 'Keep several daemons and their keys apart',
+    group: running,
+    load: () => import('./commands/context/index.ts'),
+  },
+  { name: 'login', summary: 'Keep an API key', group: running, load: () => import('./commands/login.ts') },
+  { name: 'doctor', summary: 'Check that all is well', group: running, load: () => import('./commands/doctor.ts') },
+  {
+    name: 'backup',
+    summary: 'Back the database up while it runs',
+    group: running,
+    load: () => import('./commands/backup.ts'),
+  },
+  {
+    name: 'completion',
+    summary: 'Print the completion script of a shell',
+    group: running,
+    load: () => import('./commands/completion/index.ts'),
+  },
+  {
+    name: 'help',
+    summary: 'Show help: of a command, or on exit-codes, environment, formatting, files',
+    group: running,
+    load: () => import('./commands/help.ts'),
+  },
+  {
+    name: '__complete',
+    summary: 'What could stand next, for completion scripts',
+    group: running,
+    hidden: true,
+    load: () => import('./commands/completion/index.ts').then(({ complete }) => ({ verb: complete })),
+  },
+]

@@ -1,0 +1,126 @@
+import { type Command, CommanderError } from 'commander'
+import { commanderOption, type Invoke } from './command/define.ts'
+import { CliCommand, setExamples } from './command/help.ts'
+import { createContext, type Flags } from './context.ts'
+import { describeError, type ExitCode, exitCodes, UsageError } from './errors.ts'
+import { type Noun, nouns } from './nouns.ts'
+import type { Surroundings } from './surroundings.ts'
+
+const globalOptions = [
+  { flags: '--json', description: 'Print JSON: a list as one array, batches and streams a line each' },
+  { flags: '--url <url>', description: 'The daemon (default: TAPCHIP_URL, the context, http://127.0.0.1:8484)' },
+  { flags: '--context <name>', description: 'The context to take address and keys from' },
+  { flags: '--timeout <seconds>', description: 'How long to wait for an answer (default: 30)' },
+  { flags: '--quiet', description: 'Print data and errors alone' },
+  { flags: '--no-color', description: 'No colours' },
+  { flags: '--no-input', description: 'Never ask; what is missing is an error' },
+]
+
+class VersionAsked extends Error {}
+
+const flagsOf = (command: Command): Flags => {
+  const given: Record<string, unknown> = command.optsWithGlobals()
+  const word = (value: unknown) => (typeof value === 'string' ? value : undefined)
+  const seconds = word(given.timeout) === undefined ? undefined : Number(given.timeout)
+  if (seconds !== undefined && !(seconds > 0 && seconds <= 86_400)) {
+    throw new UsageError(`--timeout must be a number of seconds, not "${given.timeout}".`)
+  }
+  return {
+    url: word(given.url),
+    context: word(given.context),
+    timeoutSeconds: seconds,
+    json: given.json === true,
+    quiet: given.quiet === true,
+    color: given.color !== false,
+    input: given.input !== false,
+  }
+}
+
+const hang = async (command: Command, noun: Noun, invoke: Invoke): Promise<void> => {
+  const loaded = await noun.load()
+  if ('verb' in loaded) loaded.verb.configure(command, invoke)
+  else for (const verb of loaded.verbs) verb.configure(command.command(verb.name), invoke)
+}
+
+/** A fresh command tree. It knows the nouns; their verbs come when one is called. */
+export const createProgram = (at: Surroundings, ended: (code: ExitCode) => void = () => undefined): Command => {
+  const invoke: Invoke = async (command, run) => {
+    const ctx = createContext(at, flagsOf(command))
+    try {
+      ended((await run(ctx)) ?? exitCodes.done)
+      await ctx.io.flush()
+    } finally {
+      ctx.close()
+    }
+  }
+  const program = new CliCommand('tapchip')
+  program
+    .description('Operate NFC chips that are tied to NFTs, from the command line.')
+    .usage('<command> [options]')
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => void at.stdout.write(text),
+      writeErr: (text) => void at.stderr.write(text),
+      getOutHelpWidth: () => Math.min(at.stdout.isTTY ? (at.stdout.columns ?? 100) : 100, 120),
+      getErrHelpWidth: () => 100,
+      getOutHasColors: () => false,
+      getErrHasColors: () => false,
+    })
+  setExamples(program, [
+    'daemon start',
+    'chips import --file chips.csv --chip-group Jackets --key-set 101',
+    'chips edit --file edits.csv --dry-run',
+    'chips list --chip-group Jackets --json',
+  ])
+  for (const option of globalOptions) program.addOption(commanderOption(option))
+  program.option('-V, --version', 'Show the versions of this program and of the daemon')
+  program.on('option:version', () => {
+    throw new VersionAsked()
+  })
+
+  const byName = new Map(nouns.map((noun) => [noun.name, noun]))
+  for (const noun of nouns) {
+    program
+      .command(noun.name, { hidden: noun.hidden === true })
+      .summary(noun.summary)
+      .description(noun.summary)
+      .helpGroup(noun.group)
+  }
+  program.hook('preSubcommand', async (_, command) => {
+    const noun = byName.get(command.name())
+    if (noun) await hang(command, noun, invoke)
+  })
+  return program
+}
+
+/** The whole tree, for what has to know all of it: completion, and the test of the help texts. */
+export const loadAll = async (program: Command): Promise<void> => {
+  const nothing: Invoke = async () => undefined
+  for (const noun of nouns) {
+    const command = program.commands.find((c) => c.name() === noun.name)
+    if (command) await hang(command, noun, nothing)
+  }
+}
+
+/** Runs a command line to its exit code. Errors end here, in words. */
+export const runCli = async (at: Surroundings, args: readonly string[]): Promise<ExitCode> => {
+  let exitCode: ExitCode = exitCodes.done
+  const program = createProgram(at, (code) => {
+    exitCode = code
+  })
+  try {
+    await program.parseAsync([...args], { from: 'user' })
+    return exitCode
+  } catch (error) {
+    if (error instanceof VersionAsked) {
+      const { printVersion } = await import('./commands/version.ts')
+      return printVersion(at, args)
+    }
+    // Commander has said what is wrong already.
+    if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.usage
+    const { lines, exitCode: code } = describeError(error)
+    at.stderr.write(`${lines.join('\n')}\n`)
+    if (at.env.TAPCHIP_DEBUG && error instanceof Error) at.stderr.write(`${error.stack}\n`)
+    return code
+  }
+}

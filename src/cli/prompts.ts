@@ -1,0 +1,64 @@
+import { Interrupted, UsageError } from './errors.ts'
+import type { Surroundings } from './surroundings.ts'
+
+/** Questions, on a terminal alone. Off one, a question is a usage error that names the flag. */
+export interface Prompts {
+  readonly possible: boolean
+  text(given: string | undefined, missing: { flag: string; message: string }): Promise<string>
+  choice(
+    given: string | undefined,
+    missing: { flag: string; message: string; choices: () => Promise<readonly { name: string; value: string }[]> },
+  ): Promise<string>
+  secret(missing: { flag: string; message: string }): Promise<string>
+  /** For what cannot be taken back. Throws unless the answer is yes. */
+  confirm(yes: boolean, message: string): Promise<void>
+}
+
+export const createPrompts = (at: Surroundings, noInput: boolean): Prompts => {
+  const ci = at.env.CI !== undefined && at.env.CI !== '' && at.env.CI !== 'false'
+  const possible = !noInput && !ci && at.stdin.isTTY === true && at.stderr.isTTY === true
+  const absent = (flag: string) => new UsageError(`${flag} is missing.`, 'On a terminal I would ask; here, give it.')
+
+  // Loaded at the first question: it is larger than the rest of the program.
+  const ask = async (question: Record<string, unknown>): Promise<unknown> => {
+    const { default: inquirer } = await import('inquirer')
+    const prompt = inquirer.createPromptModule({ input: at.stdin, output: at.stderr })
+    try {
+      const answers: Record<string, unknown> = await prompt([{ ...question, name: 'answer' } as never])
+      return answers.answer
+    } catch (error) {
+      if (error instanceof Error && error.name === 'ExitPromptError') throw new Interrupted()
+      throw error
+    }
+  }
+  const askText = async (question: Record<string, unknown>): Promise<string> => {
+    const answer = await ask({ ...question, validate: (text: unknown) => String(text).trim() !== '' || 'Something is needed here.' })
+    return String(answer).trim()
+  }
+
+  return {
+    possible,
+    text: async (given, { flag, message }) => {
+      if (given !== undefined) return given
+      if (!possible) throw absent(flag)
+      return askText({ type: 'input', message })
+    },
+    choice: async (given, { flag, message, choices }) => {
+      if (given !== undefined) return given
+      if (!possible) throw absent(flag)
+      const offered = await choices()
+      if (offered.length === 0) throw absent(flag)
+      return String(await ask({ type: 'select', message, choices: offered }))
+    },
+    secret: async ({ flag, message }) => {
+      if (!possible) throw absent(flag)
+      return askText({ type: 'password', message, mask: '*' })
+    },
+    confirm: async (yes, message) => {
+      if (yes) return
+      if (!possible) throw new UsageError(`${message} Say so: --yes`)
+      const answer = await ask({ type: 'confirm', message, default: false })
+      if (answer !== true) throw new UsageError('Nothing was changed.')
+    },
+  }
+}

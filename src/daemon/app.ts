@@ -1,0 +1,120 @@
+import cors from '@fastify/cors'
+import rateLimit from '@fastify/rate-limit'
+import Fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyReply, type FastifyRequest, type FastifyServerOptions } from 'fastify'
+import type { Config } from './config.ts'
+import type { Context } from './context.ts'
+import { DomainError } from './domain/errors.ts'
+import { acceptBodies, acceptStreams } from './http/bodies.ts'
+import { clientKey } from './http/client-key.ts'
+import { corsOptions } from './http/cors.ts'
+import { answerTo } from './http/errors.ts'
+import { refuseForwarded } from './http/forwarded.ts'
+import { observe } from './http/observe.ts'
+import { adminRoutes, adminStreamRoutes } from './routes/admin/index.ts'
+import { batchRoutes } from './routes/batch.ts'
+import { chipGroupRoutes } from './routes/chip-groups.ts'
+import { chipRoutes } from './routes/chips.ts'
+import { itemRoutes } from './routes/items.ts'
+import { openApiRoutes } from './routes/openapi.ts'
+import { otpRoutes } from './routes/otps.ts'
+import { refRoutes } from './routes/refs.ts'
+import { serviceRoutes } from './routes/service.ts'
+import { tapPageRoutes } from './routes/tap-page.ts'
+
+/** Builds the HTTP application. Whoever calls decides whether it listens or is injected into. */
+export async function buildApp(ctx: Context): Promise<FastifyInstance> {
+  const options: FastifyServerOptions = {
+    // A logger of the same library; the instance's own type parameter would spread through every signature.
+    loggerInstance: ctx.log as FastifyBaseLogger,
+    disableRequestLogging: true,
+    exposeHeadRoutes: false,
+    forceCloseConnections: 'idle',
+    requestTimeout: 120_000,
+    keepAliveTimeout: 72_000,
+    bodyLimit: 1024 * 1024,
+    routerOptions: { maxParamLength: 300, ignoreTrailingSlash: true },
+    trustProxy: trustedProxies(ctx.config.trustProxy),
+    genReqId: requestIds(ctx),
+    frameworkErrors: (error, request, reply: FastifyReply) => {
+      const { body } = answerTo(error, request.id)
+      void reply.code(body.statusCode).send(body)
+    },
+  }
+  const app = Fastify(options)
+  app.addHttpMethod('GET', { hasBody: true, overrideExisting: true })
+  answerErrors(app)
+  acceptBodies(app)
+  observe(app, ctx)
+  await limitRates(app, ctx)
+
+  serviceRoutes(app, ctx)
+  openApiRoutes(app, ctx)
+  tapPageRoutes(app, ctx)
+  await app.register(async (open) => {
+    await open.register(cors, corsOptions(ctx.wire))
+    chipRoutes(open, ctx)
+    refRoutes(open, ctx)
+    otpRoutes(open, ctx)
+    itemRoutes(open, ctx)
+    chipGroupRoutes(open, ctx)
+    await open.register(async (streams) => {
+      acceptStreams(streams)
+      batchRoutes(streams, ctx)
+    })
+  })
+  await app.register(async (admin) => {
+    refuseForwarded(admin, ctx.config)
+    adminRoutes(admin, ctx)
+    await admin.register(async (streams) => {
+      acceptStreams(streams)
+      adminStreamRoutes(streams, ctx)
+    })
+  })
+  return app
+}
+
+function trustedProxies(trust: Config['trustProxy']): NonNullable<FastifyServerOptions['trustProxy']> {
+  if (typeof trust === 'number') return (_address, hop) => hop < trust
+  return trust === undefined ? false : [...trust]
+}
+
+/** Short, unique across restarts, and cheap. */
+function requestIds(ctx: Context): () => string {
+  const start = ctx.codes.code().slice(0, 6)
+  let count = 0
+  return () => `${start}-${(++count).toString(36)}`
+}
+
+function answerErrors(app: FastifyInstance): void {
+  app.setErrorHandler((error, request, reply) => {
+    const { body, retryAfterSeconds, isOurs } = answerTo(error, request.id)
+    if (isOurs) request.log.error({ err: error, route: request.routeOptions.url }, 'request failed')
+    if (retryAfterSeconds !== undefined) reply.header('retry-after', retryAfterSeconds)
+    // An error answer is about this request alone; a rate limit's headers stay.
+    reply.header('cache-control', 'no-store')
+    void reply.code(body.statusCode).type('application/json; charset=utf-8').send(body)
+  })
+  app.setNotFoundHandler((request: FastifyRequest) => {
+    throw new DomainError('not_found', `There is no ${request.method} at this path. See /openapi.json for what there is.`)
+  })
+}
+
+/** Bounds what a stranger can call: endpoints that need no key. A valid key is counted by itself. */
+async function limitRates(app: FastifyInstance, ctx: Context): Promise<void> {
+  const max = ctx.config.rateLimit
+  if (max === undefined) return
+  await app.register(rateLimit, {
+    global: false,
+    max,
+    timeWindow: 60_000,
+    cache: 20_000,
+    keyGenerator: (request) => clientKey(ctx, request),
+    errorResponseBuilder: (_request, { ttl }) =>
+      new DomainError('rate_limited', `Too many requests: ${max} a minute are served without a key. Wait, or send an API key.`, {
+        retryAfterSeconds: Math.max(1, Math.ceil(ttl / 1000)),
+      }),
+  })
+  app.addHook('onRoute', (route) => {
+    if (route.config?.isKeyless) route.config.rateLimit = {}
+  })
+}

@@ -1,0 +1,187 @@
+import { readFileSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { parseArgs } from 'node:util'
+import * as z from 'zod'
+
+export class ConfigProblem extends Error {
+  override readonly name = 'ConfigProblem'
+}
+
+export interface Config {
+  readonly host: string
+  /** 0: a free one. */
+  readonly port: number
+  readonly dataDir: string
+  /** Without a slash at the end; undefined: where the daemon listens. */
+  readonly baseUrl: string | undefined
+  readonly seed: string | undefined
+  /** Everything in a temporary directory that goes when the daemon stops. */
+  readonly ephemeral: boolean
+  readonly logLevel: (typeof logLevels)[number]
+  readonly otpLifetimeMs: number
+  readonly refLifetimeMs: number
+  /** Requests a minute and client on what needs no key; undefined: no limit. */
+  readonly rateLimit: number | undefined
+  /** How many proxies to trust, or which: a number of hops, or CIDR ranges. */
+  readonly trustProxy: number | readonly string[] | undefined
+  /** Whether /admin and /metrics answer forwarded requests. */
+  readonly adminRemote: boolean
+  /** In place of the token file. */
+  readonly adminToken: string | undefined
+  /** In place of the data key's file: 64 hex digits. */
+  readonly dataKey: string | undefined
+  /** The word in x-…-api-key, x-…-code and …Ref. */
+  readonly wirePrefix: string
+  /** The word in /…-events, …Events and …Event. */
+  readonly wireBadge: string
+}
+
+const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
+
+// How a value is written in a flag, the environment and the configuration file: text, or JSON's own types.
+const number = (min: number, max: number) =>
+  z.union([z.number(), z.string().regex(/^\d+$/, `must be a number from ${min} to ${max}`).transform(Number)]).pipe(
+    z.number().int().min(min).max(max),
+  )
+const onOff = z.union([z.boolean(), z.enum(['on', 'off', 'true', 'false', '1', '0'], 'must be on or off').transform((word) => ['on', 'true', '1'].includes(word))])
+const word = z.string().regex(/^[a-z][a-z0-9]{0,30}$/, 'must be lower-case letters and digits')
+
+const settings = z.strictObject({
+  host: z.string().min(1).default('127.0.0.1'),
+  port: number(0, 65_535).default(8484),
+  dataDir: z.string().min(1).optional(),
+  baseUrl: z.string().regex(/^https?:\/\/[^\s?#]+$/, 'must be an http(s) URL without a query').optional(),
+  seed: z.string().min(1).optional(),
+  ephemeral: onOff.default(false),
+  logLevel: z.enum(logLevels, `must be one of ${logLevels.join(', ')}`).default('info'),
+  otpTtlSeconds: number(1, 31_536_000).default(1800),
+  refTtlSeconds: number(1, 31_536_000).default(1800),
+  rateLimit: z.union([z.literal('off'), number(1, 1_000_000_000)]).optional(),
+  trustProxy: z.union([z.string(), z.number(), z.array(z.string())]).optional(),
+  adminRemote: onOff.default(false),
+  adminToken: z.string().min(16, 'must have at least 16 characters').optional(),
+  dataKey: z.string().optional(),
+  wirePrefix: word.default('svc'),
+  wireBadge: word.default('badge'),
+})
+
+type SettingName = keyof z.input<typeof settings>
+
+// Secrets come from files of their own or from the environment, never from a flag, which others can see in a list
+// of processes, nor from a configuration file, which gets copied around.
+const flags = { host: 'host', port: 'port', 'data-dir': 'dataDir', 'base-url': 'baseUrl', seed: 'seed', ephemeral: 'ephemeral', 'log-level': 'logLevel' } as const
+const secretNames: readonly SettingName[] = ['adminToken', 'dataKey']
+
+const variableOf = (name: string): string => `TAPCHIP_${name.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`
+
+/** What the command line asked for, before it is understood. */
+export interface Arguments {
+  readonly help: boolean
+  readonly version: boolean
+  readonly configFile: string | undefined
+  readonly values: Readonly<Partial<Record<SettingName, unknown>>>
+}
+
+/** Reads flags. @throws ConfigProblem on an unknown one */
+export function readArguments(argv: readonly string[]): Arguments {
+  try {
+    const text = { type: 'string' } as const
+    const { values } = parseArgs({
+      args: [...argv],
+      strict: true,
+      allowPositionals: false,
+      options: {
+        host: text,
+        port: text,
+        'data-dir': text,
+        'base-url': text,
+        config: text,
+        seed: text,
+        ephemeral: { type: 'boolean' },
+        'log-level': text,
+        help: { type: 'boolean', short: 'h' },
+        version: { type: 'boolean' },
+      },
+    })
+    const given = Object.entries(flags).flatMap(([flag, name]) => {
+      const value = values[flag as keyof typeof flags]
+      return value === undefined ? [] : [[name, value]]
+    })
+    return {
+      help: values.help ?? false,
+      version: values.version ?? false,
+      configFile: values.config,
+      values: Object.fromEntries(given),
+    }
+  } catch (error) {
+    throw new ConfigProblem(`${error instanceof Error ? error.message.split('. ')[0] : 'Unknown flag'}. See tapchipd --help`)
+  }
+}
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+function fromEnvironment(env: Environment): Partial<Record<SettingName, unknown>> {
+  const names = Object.keys(settings.shape) as SettingName[]
+  return Object.fromEntries(
+    names.flatMap((name) => {
+      const value = env[variableOf(name)]
+      return value === undefined || value === '' ? [] : [[name, value]]
+    }),
+  )
+}
+
+function fromFile(path: string | undefined): Record<string, unknown> {
+  if (path === undefined) return {}
+  let parsed: unknown
+  try {
+    parsed = JSON.parse(readFileSync(path, 'utf8'))
+  } catch (error) {
+    throw new ConfigProblem(`The configuration file ${path} cannot be read: ${error instanceof Error ? error.message : 'unknown'}`)
+  }
+  if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) throw new ConfigProblem(`${path} must hold a JSON object`)
+  const values: Record<string, unknown> = { ...parsed }
+  for (const name of secretNames) {
+    if (name in values) throw new ConfigProblem(`${path} must not hold ${name}: set ${variableOf(name)} instead`)
+  }
+  return values
+}
+
+/** Flags over environment over file over default. @throws ConfigProblem that names the setting */
+export function loadConfig(args: Arguments, env: Environment): Config {
+  const file = fromFile(args.configFile ?? env.TAPCHIP_CONFIG)
+  const parsed = settings.safeParse({ ...file, ...fromEnvironment(env), ...args.values })
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues
+    const name = String(issue?.path[0] ?? (issue?.code === 'unrecognized_keys' ? issue.keys[0] : ''))
+    const reason = issue?.code === 'unrecognized_keys' ? 'is not a setting' : issue?.message
+    throw new ConfigProblem(`${name} (${variableOf(name)}) ${reason}`)
+  }
+  const { otpTtlSeconds, refTtlSeconds, rateLimit, trustProxy, baseUrl, dataDir, seed, adminToken, dataKey, ...rest } = parsed.data
+  return {
+    ...rest,
+    seed: seed === undefined ? undefined : resolve(seed),
+    adminToken,
+    dataKey,
+    baseUrl: baseUrl?.replace(/\/+$/, ''),
+    dataDir: resolve(dataDir ?? defaultDataDir(env)),
+    otpLifetimeMs: otpTtlSeconds * 1000,
+    refLifetimeMs: refTtlSeconds * 1000,
+    rateLimit: rateLimit === 'off' ? undefined : (rateLimit ?? (rest.ephemeral ? undefined : 600)),
+    trustProxy: trustProxy === undefined ? undefined : proxies(trustProxy),
+  }
+}
+
+function defaultDataDir(env: Environment): string {
+  // systemd may name several, parted by colons; the first is ours.
+  const state = env.STATE_DIRECTORY?.split(':')[0]
+  return state || join(env.XDG_DATA_HOME || join(env.HOME || homedir(), '.local', 'share'), 'tapchip')
+}
+
+function proxies(value: string | number | readonly string[]): number | readonly string[] {
+  if (typeof value === 'number' || /^\d+$/.test(String(value))) return Number(value)
+  const list = typeof value === 'string' ? value.split(',').map((range) => range.trim()) : value
+  const bad = list.find((range) => !/^[0-9a-fA-F.:]+(\/\d{1,3})?$/.test(range))
+  if (bad !== undefined) throw new ConfigProblem(`trustProxy (TAPCHIP_TRUST_PROXY) must be a number of hops or CIDR ranges, not "${bad}"`)
+  return list
+}

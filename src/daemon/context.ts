@@ -1,0 +1,102 @@
+import { mkdirSync, existsSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Logger } from 'pino'
+import type { Config } from './config.ts'
+import { randomCodes, type CodeSource } from './domain/codes.ts'
+import { Credentials } from './domain/credentials.ts'
+import { KeyRing } from './domain/key-ring.ts'
+import { TapLog } from './domain/tap-log.ts'
+import { type Clock, systemClock } from './domain/time.ts'
+import { WireWords } from './http/wire.ts'
+import { createMetrics, type Metrics } from './metrics.ts'
+import { rootTokens } from './root-token.ts'
+import { assertDataKey, loadDataKey, sealCheck } from './store/data-key.ts'
+import { type Db, openDatabase } from './store/database.ts'
+import { lockDataDir } from './store/lock.ts'
+import { migrate } from './store/migrate.ts'
+import { allKeySets } from './store/key-sets.ts'
+import { SecretBox } from './store/secret-box.ts'
+import { setting, setSettingOnce } from './store/settings.ts'
+import { nanoid } from 'nanoid'
+
+/** All that the daemon is made of. Domain functions ask for the few members that they need. */
+export interface Context {
+  readonly config: Config
+  readonly log: Logger
+  readonly clock: Clock
+  readonly codes: CodeSource
+  readonly db: Db
+  readonly box: SecretBox
+  readonly keyRing: KeyRing
+  readonly credentials: Credentials
+  readonly tapLog: TapLog
+  readonly metrics: Metrics
+  readonly wire: WireWords
+  /** Names this installation, publicly: two daemons never share it. */
+  readonly instance: string
+  readonly otpLifetime: number
+  readonly refLifetime: number
+  readonly startedAt: number
+  /** The base address in the URLs that it gives out; known for certain once the daemon listens. */
+  baseUrl: string
+  close(): Promise<void>
+}
+
+export const databaseFile = 'tapchip.db'
+
+/** Opens the data directory and all that lives in it. @throws DataKeyProblem, SchemaTooNew, DataDirInUse */
+export async function openContext(config: Config, log: Logger, clock: Clock = systemClock): Promise<Context> {
+  mkdirSync(config.dataDir, { recursive: true, mode: 0o700 })
+  const unlock = lockDataDir(config.dataDir)
+  try {
+    const file = join(config.dataDir, databaseFile)
+    const databaseExists = existsSync(file)
+    const box = new SecretBox(loadDataKey({ dataDir: config.dataDir, fromEnvironment: config.dataKey, databaseExists }))
+    await migrate(file)
+    const db = openDatabase(file)
+    const instance = await claimDatabase(db, box, config.dataDir)
+
+    const keyRing = new KeyRing(box)
+    keyRing.load(await allKeySets(db.read))
+    const credentials = new Credentials(clock, rootTokens(config))
+    await credentials.load(db.read)
+    const metrics = createMetrics()
+    const tapLog = new TapLog(db, () => metrics.droppedTaps.inc())
+    return {
+      config,
+      log,
+      clock,
+      codes: randomCodes,
+      db,
+      box,
+      keyRing,
+      credentials,
+      tapLog,
+      metrics,
+      wire: new WireWords(config),
+      instance,
+      otpLifetime: config.otpLifetimeMs,
+      refLifetime: config.refLifetimeMs,
+      startedAt: clock.now(),
+      baseUrl: config.baseUrl ?? `http://${config.host}:${config.port}`,
+      async close() {
+        await tapLog.flush()
+        await db.close()
+        unlock()
+        if (config.ephemeral) rmSync(config.dataDir, { recursive: true, force: true })
+      },
+    }
+  } catch (error) {
+    unlock()
+    throw error
+  }
+}
+
+/** Ties a database to its data key at first start, and afterwards holds it to it. */
+async function claimDatabase(db: Db, box: SecretBox, dataDir: string): Promise<string> {
+  const sealed = await setting(db.read, 'dataKeyCheck')
+  if (sealed !== undefined) assertDataKey(box, sealed, dataDir)
+  else await db.write((trx) => setSettingOnce(trx, 'dataKeyCheck', sealCheck(box)))
+  await db.write((trx) => setSettingOnce(trx, 'instance', nanoid()))
+  return (await setting(db.read, 'instance')) ?? ''
+}

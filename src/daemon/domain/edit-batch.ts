@@ -1,0 +1,92 @@
+import { parseUid } from '../../nfc/uid.ts'
+import { type Actor, recordChange } from '../store/audit.ts'
+import { findChips, setRedirect } from '../store/chips.ts'
+import type { Db, Queries } from '../store/database.ts'
+import { checkRedirectUrl } from './redirect.ts'
+import { type Clock, iso } from './time.ts'
+
+/** One row of a batch: a chip and what its redirect URL shall be. */
+export interface EditRow {
+  /** From 1. */
+  row: number
+  uid: string
+  redirectUrl: string | null
+  /** Present: the row is done only where this is what stands there now. */
+  expected?: string | null | undefined
+}
+
+export interface EditResult {
+  row: number
+  uid: string
+  status: 'changed' | 'unchanged' | 'failed'
+  /** What stood there before; absent where the chip is not known. */
+  previous?: string | null
+  error?: string
+}
+
+/** Why a row cannot be taken at all, or the row as it will be done. */
+export function checkEditRow(row: EditRow): EditRow | { row: number; reason: string } {
+  const uid = parseUid(row.uid)
+  if (!uid.ok) return { row: row.row, reason: `uid ${uid.reason}` }
+  const redirectUrl = row.redirectUrl === '' ? null : row.redirectUrl
+  const reason = redirectUrl === null ? undefined : checkRedirectUrl(redirectUrl)
+  if (reason) return { row: row.row, reason: `redirectUrl ${reason}` }
+  const expected = row.expected === '' ? null : row.expected
+  return { row: row.row, uid: uid.uid, redirectUrl, expected }
+}
+
+const rowsAWrite = 500
+
+type Deps = { db: Db; clock: Clock }
+
+/**
+ * Edits chips row by row; a row that cannot be done fails alone. A dry run says what would happen.
+ * @param rows checked ones
+ * @returns a result a row, in order, as far as they are on disk
+ */
+export async function* editRows(
+  { db, clock }: Deps,
+  caller: { teamId: number; actor: Actor },
+  rows: readonly EditRow[],
+  dryRun: boolean,
+): AsyncGenerator<EditResult> {
+  for (let at = 0; at < rows.length; at += rowsAWrite) {
+    const piece = rows.slice(at, at + rowsAWrite)
+    if (dryRun) {
+      yield* await editPiece(db.read, caller.teamId, piece, true)
+      continue
+    }
+    yield* await db.write(async (trx) => {
+      const results = await editPiece(trx, caller.teamId, piece, false)
+      const changed = results.filter((result) => result.status === 'changed')
+      if (changed.length === 0) return results
+      const detail = { rows: changed.map(({ uid, previous }) => ({ uid, previous })) }
+      const target = `${changed.length} chips`
+      const action = 'chips.batch'
+      await recordChange(trx, { at: iso(clock.now()), actor: caller.actor, teamId: caller.teamId, action, target, detail })
+      return results
+    })
+  }
+}
+
+async function editPiece(db: Queries, teamId: number, rows: readonly EditRow[], dryRun: boolean): Promise<EditResult[]> {
+  const chips = await findChips(db, [...new Set(rows.map((row) => row.uid))])
+  const current = new Map(chips.filter((chip) => chip.teamId === teamId).map((chip) => [chip.uid, chip.redirectUrl]))
+  const results: EditResult[] = []
+  for (const { row, uid, redirectUrl, expected } of rows) {
+    const previous = current.get(uid)
+    if (previous === undefined) {
+      results.push({ row, uid, status: 'failed', error: 'Your team has no such chip. Import it first, or check the UID.' })
+    } else if (expected !== undefined && expected !== previous) {
+      const error = `It was changed in the meantime: expected ${expected ?? 'no redirect'}, found ${previous ?? 'no redirect'}.`
+      results.push({ row, uid, status: 'failed', previous, error })
+    } else if (previous === redirectUrl) {
+      results.push({ row, uid, status: 'unchanged', previous })
+    } else {
+      if (!dryRun) await setRedirect(db, { uid, teamId, redirectUrl })
+      current.set(uid, redirectUrl)
+      results.push({ row, uid, status: 'changed', previous })
+    }
+  }
+  return results
+}

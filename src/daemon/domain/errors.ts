@@ -1,0 +1,49 @@
+/** What can go wrong by the rules. `http/errors.ts` gives each code its status; nothing else does. */
+export type ErrorCode =
+  | 'invalid_input'
+  | 'invalid_metadata'
+  | 'tap_malformed'
+  | 'team_required'
+  | 'not_found'
+  | 'api_key_missing'
+  | 'api_key_unknown'
+  | 'api_key_expired'
+  | 'api_key_revoked'
+  | 'admin_token_missing'
+  | 'admin_token_unknown'
+  | 'admin_token_expired'
+  | 'admin_token_revoked'
+  | 'scope_missing'
+  | 'forwarded_refused'
+  | 'conflict'
+  | 'in_use'
+  | 'already_exists'
+  | 'too_large'
+  | 'unsupported_media_type'
+  | 'rate_limited'
+  | 'store_unavailable'
+
+export interface ErrorDetail {
+  /** Field path → message, where more than one thing is wrong. */
+  readonly errors?: Readonly<Record<string, string>>
+  readonly retryAfterSeconds?: number
+  readonly cause?: unknown
+}
+
+/** A refusal with a reason. The message is for whoever called: what, why, what to do. */
+export class DomainError extends Error {
+  override readonly name = 'DomainError'
+  readonly code: ErrorCode
+  readonly detail: ErrorDetail
+  constructor(code: ErrorCode, message: string, detail: ErrorDetail = {}) {
+    super(message, detail.cause === undefined ? undefined : { cause: detail.cause })
+    this.code = code
+    this.detail = detail
+  }
+}
+
+export const notFound = (what: string): DomainError =>
+  new DomainError('not_found', `No such ${what}. Check the id, and that it belongs to your team.`)
+
+export const invalid = (field: string, reason: string): DomainError =>
+  new DomainError('invalid_input', `${field} ${reason}`, { errors: { [field]: reason } })

@@ -1,0 +1,76 @@
+import { isHaloTap, parseHaloTap, verifyHaloTap } from '../../nfc/halo/tap.ts'
+import { decryptPiccData, macInputText, verifySunMac } from '../../nfc/ntag424/sun.ts'
+import { uidFromBytes } from '../../nfc/uid.ts'
+import { type ChipWithToken, findChip, findChipByPublicKey } from '../store/chips.ts'
+import type { Db } from '../store/database.ts'
+import type { KeyRing, KeySet } from './key-ring.ts'
+
+/** The parameters of a tap's URL as they came; a name given twice is a list. */
+export type TapQuery = Readonly<Record<string, unknown>>
+
+/** What the parameters of a tap say, before the tap is taken. */
+export type ReadTap =
+  | { kind: 'malformed'; field: string; reason: string }
+  | { kind: 'unknown'; reason: 'unknown-chip' | 'unknown-key-set'; keySetId: number | null }
+  /** The chip is known, and did not make this. */
+  | { kind: 'forged'; chip: ChipWithToken; keySetId: number | null }
+  /** The chip made this, at this count: it may have been shown before. */
+  | { kind: 'genuine'; chip: ChipWithToken; counter: number }
+
+interface Deps {
+  db: Pick<Db, 'read'>
+  keyRing: KeyRing
+}
+
+/** Proves a tap real from its URL's parameters. Uses nothing up. */
+export function readTap(deps: Deps, query: TapQuery): Promise<ReadTap> {
+  const one: Parameters = {}
+  for (const [name, value] of Object.entries(query)) {
+    if (typeof value === 'string') one[name] = value
+    else if (value !== undefined) return Promise.resolve(malformed(name, 'must be given once'))
+  }
+  return isHaloTap(one) && !looksLikeSun(deps.keyRing, one) ? readHaloTap(deps, one) : readSunTap(deps, one)
+}
+
+type Parameters = Record<string, string>
+const malformed = (field: string, reason: string): ReadTap => ({ kind: 'malformed', field, reason })
+
+const looksLikeSun = (keyRing: KeyRing, query: Parameters): boolean =>
+  keyRing.templates().some(({ e, c }) => query[e] !== undefined && query[c] !== undefined)
+
+async function readSunTap({ db, keyRing }: Deps, query: Parameters): Promise<ReadTap> {
+  const names = keyRing.templates().find(({ e, c }) => query[e] !== undefined && query[c] !== undefined)
+  if (!names) return malformed(query.e === undefined ? 'e' : 'c', 'is missing: open the URL that the chip shows, whole')
+  const e = query[names.e] ?? ''
+  const c = query[names.c] ?? ''
+  const d = query[names.d]
+  if (!/^([0-9A-Fa-f]{32}|[0-9A-Fa-f]{48})$/.test(e)) return malformed(names.e, 'must be 32 hex digits (48 in LRP mode)')
+  if (!/^[0-9A-Fa-f]{16}$/.test(c)) return malformed(names.c, 'must be 16 hex digits')
+  if (d !== undefined && !/^\d{1,10}$/.test(d)) return malformed(names.d, 'must be the number of a key set')
+
+  const set = d === undefined ? keyRing.only() : keyRing.get(Number(d))
+  if (!set || set.names.e !== names.e || set.names.c !== names.c) {
+    return { kind: 'unknown', reason: 'unknown-key-set', keySetId: d === undefined ? null : Number(d) }
+  }
+  const picc = decryptPiccData(set.metaRead, Buffer.from(e, 'hex'))
+  const chip = picc && (await findChip(db.read, uidFromBytes(picc.uid)))
+  if (!chip) return { kind: 'unknown', reason: 'unknown-chip', keySetId: set.id }
+  const forged: ReadTap = { kind: 'forged', chip, keySetId: set.id }
+  // A chip verifies under its own key set alone: the holder of another set's keys could make its taps otherwise.
+  if (chip.keySetId !== set.id) return forged
+  const key = keyRing.fileReadKey(set, chip)
+  if (!key || !verifySunMac(key, picc, macText(set, e), Buffer.from(c, 'hex'))) return forged
+  return { kind: 'genuine', chip, counter: picc.counter }
+}
+
+const macText = (set: KeySet, e: string): string =>
+  macInputText({ from: set.macInputFrom, names: set.names, d: String(set.id), e })
+
+async function readHaloTap({ db }: Deps, query: Parameters): Promise<ReadTap> {
+  const parsed = parseHaloTap(query)
+  if (!parsed.ok) return malformed(parsed.parameter, parsed.reason)
+  const chip = await findChipByPublicKey(db.read, parsed.tap.pk2.toString('hex').toUpperCase())
+  if (!chip) return { kind: 'unknown', reason: 'unknown-chip', keySetId: null }
+  if (!verifyHaloTap(parsed.tap)) return { kind: 'forged', chip, keySetId: null }
+  return { kind: 'genuine', chip, counter: parsed.tap.counter }
+}

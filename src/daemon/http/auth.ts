@@ -1,0 +1,65 @@
+import type { FastifyRequest } from 'fastify'
+import type { Auth, EndpointSpec } from '../contract/endpoint.ts'
+import type { AdminToken, ApiKey, Credentials } from '../domain/credentials.ts'
+import { DomainError } from '../domain/errors.ts'
+import { permits, type Scope } from '../domain/scopes.ts'
+import type { Actor } from '../store/audit.ts'
+import type { WireWords } from './wire.ts'
+
+export interface AuthDeps {
+  credentials: Credentials
+  wire: WireWords
+}
+
+/** Who calls, as far as the endpoint's kind of authentication tells. */
+export type Caller<A extends Auth> = A extends 'api-key'
+  ? { actor: Actor; teamId: number }
+  : A extends 'admin'
+    ? { actor: Actor; token: AdminToken; keyTeam: () => number | undefined }
+    : { keyTeam: () => number | undefined }
+
+/** @throws DomainError of a 401, scope_missing */
+export function authenticate<S extends EndpointSpec>(deps: AuthDeps, spec: S, request: FastifyRequest): Caller<S['auth']> {
+  const caller = callerOf(deps, spec, request)
+  // The type follows from the same `auth` that was switched on.
+  return caller as Caller<S['auth']>
+}
+
+function callerOf(deps: AuthDeps, spec: EndpointSpec, request: FastifyRequest): Caller<Auth> {
+  const keyTeam = () => optionalApiKey(deps, request)?.teamId
+  switch (spec.auth) {
+    case 'api-key': {
+      const key = optionalApiKey(deps, request)
+      if (!key) throw new DomainError('api_key_missing', `Send your API key in the header ${deps.wire.apiKeyHeader}.`)
+      assertScope(key, spec.scope, `The API key "${key.name}"`)
+      return { actor: { name: `key:${key.name}`, requestId: request.id }, teamId: key.teamId, keyTeam }
+    }
+    case 'admin': {
+      const token = deps.credentials.adminToken(bearer(request))
+      assertScope(token, spec.scope, `The admin token "${token.name}"`)
+      return { actor: { name: `admin:${token.name}`, requestId: request.id }, token, keyTeam }
+    }
+    case 'none':
+    case 'code':
+      return { keyTeam }
+  }
+}
+
+/** The API key that came along, or undefined where none did. @throws DomainError where it is not good */
+export function optionalApiKey({ credentials, wire }: AuthDeps, request: FastifyRequest): ApiKey | undefined {
+  const header = request.headers[wire.apiKeyHeader]
+  return typeof header === 'string' && header !== '' ? credentials.apiKey(header) : undefined
+}
+
+function bearer(request: FastifyRequest): string {
+  const token = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? '')?.[1]
+  if (token === undefined) {
+    throw new DomainError('admin_token_missing', 'Send an admin token in the header Authorization: Bearer <token>. The first one stands in the file admin.token of the data directory.')
+  }
+  return token
+}
+
+function assertScope(holder: { scopes: readonly Scope[] }, wanted: Scope, who: string): void {
+  if (permits(holder.scopes, wanted)) return
+  throw new DomainError('scope_missing', `${who} lacks the scope "${wanted}". Use one that has it, or create one.`)
+}

@@ -1,0 +1,53 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify'
+import type { Answer, EndpointSpec, Input } from '../contract/endpoint.ts'
+import { type EndpointKey, type Endpoints, endpoints } from '../contract/index.ts'
+import { type AuthDeps, authenticate, type Caller } from './auth.ts'
+import { parseInput } from './parse-input.ts'
+
+/** A call of an endpoint: its validated input, who calls, and the HTTP underneath for those who stream. */
+export type Call<S extends EndpointSpec> = Input<S> &
+  Caller<S['auth']> & { request: FastifyRequest<{ Body: S extends { stream: object } ? AsyncIterable<Uint8Array> : unknown }>; reply: FastifyReply }
+
+/** Answers with the endpoint's response, or with a reply that it is sending itself. */
+export type Handler<S extends EndpointSpec> = (call: Call<S>) => Promise<Answer<S> | FastifyReply>
+
+/** Handlers by endpoint, a file of them per resource. */
+export type Handlers<K extends EndpointKey> = { [Key in K]: Handler<Endpoints[Key]> }
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    endpoint?: EndpointKey
+    isKeyless?: boolean
+  }
+}
+
+/** Serves an endpoint of the table: authentication, validation, the handler, the wire's words. */
+export function bind<K extends EndpointKey>(app: FastifyInstance, deps: AuthDeps, key: K, handler: Handler<Endpoints[K]>): void {
+  const spec: EndpointSpec = endpoints[key]
+  const { method, path } = splitKey(key)
+  app.route({
+    method,
+    url: path.split('/').map((part) => (part.startsWith(':') ? part : deps.wire.word(part))).join('/'),
+    ...(spec.bodyLimit === undefined ? {} : { bodyLimit: spec.bodyLimit }),
+    config: { endpoint: key, isKeyless: spec.auth === 'none' || spec.auth === 'code' },
+    handler: async (request, reply) => {
+      const caller = authenticate(deps, spec, request)
+      if (spec.noStore) reply.header('cache-control', 'no-store')
+      const input = parseInput(spec, { method, params: request.params, query: request.query, body: request.body })
+      // `endpoints[key]` gave both the schemas and the handler's type; TypeScript cannot follow it through the union.
+      const call = { ...input, ...caller, request, reply } as unknown as Call<Endpoints[K]>
+      const answer = await handler(call)
+      return answer === reply ? reply : deps.wire.answer(answer)
+    },
+  })
+}
+
+/** Serves several endpoints at once. */
+export function bindAll<K extends EndpointKey>(app: FastifyInstance, deps: AuthDeps, handlers: Handlers<K>): void {
+  for (const key of Object.keys(handlers) as K[]) bind(app, deps, key, handlers[key])
+}
+
+export function splitKey(key: string): { method: HTTPMethods; path: string } {
+  const space = key.indexOf(' ')
+  return { method: key.slice(0, space) as HTTPMethods, path: key.slice(space + 1) }
+}

@@ -1,0 +1,96 @@
+import { STATUS_CODES } from 'node:http'
+import { DomainError, type ErrorCode } from '../domain/errors.ts'
+
+/** The one place where a code gets its HTTP status. */
+const statusOf: Record<ErrorCode, number> = {
+  invalid_input: 400,
+  invalid_metadata: 400,
+  tap_malformed: 400,
+  team_required: 400,
+  not_found: 404,
+  api_key_missing: 401,
+  api_key_unknown: 401,
+  api_key_expired: 401,
+  api_key_revoked: 401,
+  admin_token_missing: 401,
+  admin_token_unknown: 401,
+  admin_token_expired: 401,
+  admin_token_revoked: 401,
+  scope_missing: 403,
+  forwarded_refused: 403,
+  conflict: 409,
+  in_use: 409,
+  already_exists: 409,
+  too_large: 413,
+  unsupported_media_type: 415,
+  rate_limited: 429,
+  store_unavailable: 503,
+}
+
+export interface ErrorBody {
+  statusCode: number
+  error: string
+  message: string
+  code: string
+  requestId: string
+  success?: false
+  errors?: Record<string, string>
+}
+
+export interface ErrorAnswer {
+  body: ErrorBody
+  retryAfterSeconds: number | undefined
+  /** Worth a line in the log, with the error itself: its text was not given to the caller. */
+  isOurs: boolean
+}
+
+/** What a caller gets to see of an error. Anything unexpected is a 500 that shows nothing of the inside. */
+export function answerTo(error: unknown, requestId: string): ErrorAnswer {
+  const known = error instanceof DomainError ? error : fromFramework(error)
+  if (!known) return { body: bodyOf(500, 'internal', internalMessage(requestId), requestId), retryAfterSeconds: undefined, isOurs: true }
+  const statusCode = statusOf[known.code]
+  const body = bodyOf(statusCode, known.code, known.message, requestId)
+  if (known.code === 'invalid_metadata') Object.assign(body, { success: false, errors: { ...known.detail.errors } })
+  return { body, retryAfterSeconds: known.detail.retryAfterSeconds, isOurs: statusCode >= 500 }
+}
+
+const internalMessage = (requestId: string): string =>
+  `Something went wrong inside the daemon. Its log has the cause under this request's id, ${requestId}.`
+
+function bodyOf(statusCode: number, code: string, message: string, requestId: string): ErrorBody {
+  return { statusCode, error: STATUS_CODES[statusCode] ?? 'Error', message, code, requestId }
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : ''
+}
+
+/** Fastify's and SQLite's own errors, by their codes. */
+function fromFramework(error: unknown): DomainError | undefined {
+  const code = codeOf(error)
+  switch (code) {
+    case 'FST_ERR_CTP_BODY_TOO_LARGE':
+      return new DomainError('too_large', 'The body is too large for this endpoint. Send it in smaller parts.')
+    case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
+      return new DomainError('unsupported_media_type', 'This endpoint does not take that content type. Send application/json.')
+    case 'FST_ERR_CTP_INVALID_JSON_BODY':
+    case 'FST_ERR_CTP_EMPTY_JSON_BODY':
+      return new DomainError('invalid_input', 'body is not valid JSON', { errors: { body: 'is not valid JSON' } })
+    case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
+      return new DomainError('invalid_input', 'body does not have the length that Content-Length says')
+    case 'FST_ERR_BAD_URL':
+    case 'FST_ERR_MAX_PARAM_LENGTH':
+      return new DomainError('not_found', 'There is nothing at this address.')
+  }
+  if (/^SQLITE_(BUSY|FULL|IOERR|READONLY|CANTOPEN)/.test(code)) {
+    return new DomainError('store_unavailable', 'The database cannot be written right now. Nothing was changed; try again.', {
+      retryAfterSeconds: 5,
+      cause: error,
+    })
+  }
+  return isBadRequest(error) ? new DomainError('invalid_input', 'The request is malformed.') : undefined
+}
+
+function isBadRequest(error: unknown): boolean {
+  return error instanceof Error && 'statusCode' in error && error.statusCode === 400
+}

@@ -1,0 +1,56 @@
+import { TextDecoder } from "node:util"
+import type { FastifyReply } from 'fastify'
+import { Readable } from 'node:stream'
+import { DomainError } from '../domain/errors.ts'
+
+/** Cuts a body into lines, empty ones left out. @throws DomainError too_large */
+export async function* linesOf(body: AsyncIterable<Uint8Array>, limit: number): AsyncGenerator<string> {
+  const decoder = new TextDecoder('utf-8', { fatal: true })
+  let seen = 0
+  let rest = ''
+  for await (const chunk of body) {
+    seen += chunk.length
+    if (seen > limit) throw new DomainError('too_large', `The body is over ${limit} bytes. Send it in smaller parts.`)
+    const lines = (rest + decodeChunk(decoder, chunk)).split('\n')
+    rest = lines.pop() ?? ''
+    for (const line of lines) if (line.trim() !== '') yield line
+  }
+  rest += decodeChunk(decoder, undefined)
+  if (rest.trim() !== '') yield rest
+}
+
+function decodeChunk(decoder: TextDecoder, chunk: Uint8Array | undefined): string {
+  try {
+    return chunk ? decoder.decode(chunk, { stream: true }) : decoder.decode()
+  } catch {
+    throw new DomainError('invalid_input', 'body is not valid UTF-8')
+  }
+}
+
+const flushAt = 64 * 1024
+
+/** Joins text into pieces worth sending: a chunk a line would cost more than the line. */
+async function* gathered(pieces: AsyncIterable<string>): AsyncGenerator<string> {
+  let held = ''
+  for await (const piece of pieces) {
+    held += piece
+    if (held.length < flushAt) continue
+    yield held
+    held = ''
+  }
+  if (held !== '') yield held
+}
+
+/** Answers with JSON lines as they come. */
+export function sendLines(reply: FastifyReply, lines: AsyncIterable<unknown>): FastifyReply {
+  return reply.type('application/x-ndjson').send(Readable.from(gathered(asJsonLines(lines)), { objectMode: false }))
+}
+
+async function* asJsonLines(lines: AsyncIterable<unknown>): AsyncGenerator<string> {
+  for await (const line of lines) yield `${JSON.stringify(line)}\n`
+}
+
+/** Answers with text that is JSON already. */
+export function sendJsonText(reply: FastifyReply, pieces: AsyncIterable<string>): FastifyReply {
+  return reply.type('application/json; charset=utf-8').send(Readable.from(gathered(pieces), { objectMode: false }))
+}

@@ -1,0 +1,67 @@
+import { mkdtempSync, realpathSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type Config, ConfigProblem, loadConfig, readArguments } from './config.ts'
+import { help } from './help.ts'
+import { createLogger } from './log.ts'
+import { startDaemon } from './start.ts'
+import { DataKeyProblem } from './store/data-key.ts'
+import { DataDirInUse } from './store/lock.ts'
+import { SchemaTooNew } from './store/migrate.ts'
+import { SeedProblem } from './seed/problem.ts'
+import { version } from './version.ts'
+
+// Problems that the operator can mend: their message is all there is to say.
+const known = [ConfigProblem, DataKeyProblem, DataDirInUse, SchemaTooNew, SeedProblem]
+
+/** Runs until a signal ends it. @returns the exit code: 0 done, 1 failed, 2 usage */
+async function run(): Promise<number> {
+  const args = readArguments(process.argv.slice(2))
+  if (args.help || args.version) {
+    process.stdout.write(args.help ? help : `tapchipd ${version}\n`)
+    return 0
+  }
+  const config = withTemporaryDir(loadConfig(args, process.env))
+  try {
+    const stopping = signalled()
+    const daemon = await startDaemon(config, createLogger(config.logLevel))
+    process.stdout.write(`${JSON.stringify(daemon.ready)}\n`)
+    await stopping
+    await daemon.stop()
+    return 0
+  } finally {
+    if (config.ephemeral) rmSync(config.dataDir, { recursive: true, force: true })
+  }
+}
+
+function withTemporaryDir(config: Config): Config {
+  return config.ephemeral ? { ...config, dataDir: mkdtempSync(join(realpathSync(tmpdir()), 'tapchip-')) } : config
+}
+
+/** Resolves at the first SIGTERM or SIGINT; a second one ends the process at once. */
+function signalled(): Promise<void> {
+  return new Promise((resolve) => {
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+      process.on(signal, () => {
+        resolve()
+        process.once(signal, () => process.exit(130))
+      })
+    }
+  })
+}
+
+run().then(
+  (code) => {
+    process.exitCode = code
+  },
+  (error: unknown) => {
+    const isKnown = known.some((kind) => error instanceof kind) || isAddressProblem(error)
+    process.stderr.write(`tapchipd: ${isKnown && error instanceof Error ? error.message : inspect(error)}\n`)
+    process.exitCode = error instanceof ConfigProblem ? 2 : 1
+  },
+)
+
+const isAddressProblem = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && (error.code === 'EADDRINUSE' || error.code === 'EACCES')
+
+const inspect = (error: unknown): string => (error instanceof Error ? (error.stack ?? error.message) : String(error))

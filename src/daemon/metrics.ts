@@ -1,0 +1,36 @@
+import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client'
+
+/** What the daemon counts. Labels are few and fixed: never a UID, a code or an address. */
+export interface Metrics {
+  readonly registry: Registry
+  readonly requests: Histogram<'method' | 'route' | 'status'>
+  readonly taps: Counter<'outcome'>
+  readonly droppedTaps: Counter
+}
+
+export function createMetrics(): Metrics {
+  const registry = new Registry()
+  const registers = [registry]
+  collectDefaultMetrics({ register: registry })
+  return {
+    registry,
+    requests: new Histogram({
+      name: 'tapchip_http_request_seconds',
+      help: 'Time to answer a request, by method, route and status',
+      labelNames: ['method', 'route', 'status'],
+      buckets: [0.001, 0.005, 0.02, 0.1, 0.5, 2, 10],
+      registers,
+    }),
+    taps: new Counter({
+      name: 'tapchip_taps_total',
+      help: 'Taps judged, by outcome',
+      labelNames: ['outcome'],
+      registers,
+    }),
+    droppedTaps: new Counter({
+      name: 'tapchip_refused_taps_not_recorded_total',
+      help: 'Refused taps that came too fast to be recorded one by one',
+      registers,
+    }),
+  }
+}

@@ -1,0 +1,94 @@
+import { createHash } from 'node:crypto'
+import { uidToColons } from '../../nfc/uid.ts'
+import type { RefusalReason, TapPageContent } from '../domain/open-tap.ts'
+
+/** A whole HTML document, and what its content security policy must allow. */
+export interface Page {
+  body: string
+  /** SHA-256 of the style element's text, base64. */
+  styleHash: string
+}
+
+const style = `
+:root{color-scheme:light dark;--ink:#14181f;--paper:#fbfaf7;--soft:#5c6470;--line:#d9d6cd;--go:#0b6b4f;--on-go:#fff}
+@media (prefers-color-scheme:dark){:root{--ink:#f1efe9;--paper:#14171b;--soft:#a3abb7;--line:#343a42;--go:#5fd0a8;--on-go:#0b1a14}}
+*{box-sizing:border-box}
+body{margin:0;min-height:100vh;display:grid;place-items:center;background:var(--paper);color:var(--ink);font:17px/1.5 system-ui,sans-serif}
+main{width:min(26rem,100% - 2.5rem);padding:2.5rem 0}
+p{margin:.5rem 0}
+.state{color:var(--go);font-weight:600}
+.state.bad{color:#b3261e}
+@media (prefers-color-scheme:dark){.state.bad{color:#ff8a80}}
+h1{margin:.25rem 0 .75rem;font-size:1.9rem;line-height:1.2;text-wrap:balance;overflow-wrap:anywhere}
+ul{list-style:none;margin:1.75rem 0 0;padding:0;display:grid;gap:.75rem}
+a{display:block;padding:.85rem 1.1rem;border-radius:.6rem;background:var(--go);color:var(--on-go);text-decoration:none;font-weight:600;text-align:center}
+a:focus-visible{outline:3px solid var(--ink);outline-offset:2px}
+dl{margin:2rem 0 0;padding-top:1rem;border-top:1px solid var(--line);display:grid;grid-template-columns:auto 1fr;gap:.25rem 1rem;color:var(--soft);font-size:.85rem}
+dd{margin:0;overflow-wrap:anywhere;font-family:ui-monospace,monospace}
+`
+const styleHash = createHash('sha256').update(style).digest('base64')
+
+const page = (title: string, main: string): Page => ({
+  styleHash,
+  body: `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="referrer" content="no-referrer">
+<title>${text(title)}</title>
+<style>${style}</style>
+</head>
+<body>
+${main}
+</body>
+</html>
+`,
+})
+
+/** The page of a tap that is real and fresh. */
+export function tapPage(content: TapPageContent): Page {
+  const { item, token, links, uid, ref } = content
+  const title = item?.name ?? 'This chip is genuine'
+  const list = links.map(({ label, url }) => `<li><a href="${text(url)}" rel="noreferrer">${text(label)}</a></li>`)
+  return page(
+    title,
+    `<main data-ref="${text(ref)}">
+<p class="state">✓ Genuine, tapped just now</p>
+<h1>${text(title)}</h1>
+${item?.description ? `<p>${text(item.description)}</p>` : ''}
+${list.length > 0 ? `<ul>${list.join('')}</ul>` : ''}
+<dl><dt>Chip</dt><dd>${uidToColons(uid)}</dd>${token ? `<dt>Token</dt><dd>${text(token.tokenId)} of ${text(token.contractAddress)}</dd>` : ''}</dl>
+</main>`,
+  )
+}
+
+const refusals: Record<RefusalReason, { title: string; advice: string }> = {
+  replayed: {
+    title: 'This tap was used before',
+    advice: 'Every tap gives a link that works once. Hold your phone to the chip again for a fresh one.',
+  },
+  unknown: {
+    title: 'This link belongs to no chip here',
+    advice: 'The link may have been changed on its way. Hold your phone to the chip again, and open the link that appears.',
+  },
+  malformed: {
+    title: 'This link is not complete',
+    advice: 'Part of it is missing. Hold your phone to the chip again, and open the link that appears.',
+  },
+  disabled: {
+    title: 'This chip was switched off',
+    advice: 'Its owner has switched this chip off. If it is yours, write to whoever gave it to you.',
+  },
+}
+
+/** The page of a tap that is worth nothing: says so, and what to do. */
+export function refusalPage(reason: RefusalReason): Page {
+  const { title, advice } = refusals[reason]
+  return page(title, `<main>\n<p class="state bad">Not accepted</p>\n<h1>${title}</h1>\n<p>${advice}</p>\n</main>`)
+}
+
+const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
+
+/** Text made safe for an element or a quoted attribute. */
+const text = (value: string): string => value.replace(/[&<>"']/g, (character) => entities[character] ?? '')

@@ -1,0 +1,23 @@
+import { existsSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Config, ConfigProblem } from './config.ts'
+import { newSecret } from './domain/secrets.ts'
+import { writePrivateFile } from './store/private-file.ts'
+
+export const adminTokenFile = 'admin.token'
+
+/**
+ * The token of scope `all` that exists without being created: from the environment, else from the file in the
+ * data directory, which is made at first start. Only the one in force counts.
+ */
+export function rootTokens(config: Pick<Config, 'dataDir' | 'adminToken'>): string[] {
+  const path = join(config.dataDir, adminTokenFile)
+  if (config.adminToken !== undefined) return [config.adminToken]
+  if (!existsSync(path)) writePrivateFile(path, `${newSecret('adm')}\n`)
+  if ((statSync(path).mode & 0o077) !== 0) {
+    throw new ConfigProblem(`${path} can be read by others. Close it: chmod 600 ${path}, or remove it for a fresh one`)
+  }
+  const token = readFileSync(path, 'utf8').trim()
+  if (token.length < 16) throw new ConfigProblem(`${path} is damaged. Remove it: the next start makes a fresh one`)
+  return [token]
+}

@@ -1,0 +1,43 @@
+import type { FastifyInstance } from 'fastify'
+import type { Context } from '../context.ts'
+import { editChips, listGroup } from '../domain/chips.ts'
+import { findChipByTap } from '../domain/find-chip.ts'
+import { readTap } from '../domain/read-tap.ts'
+import { bindAll } from '../http/bind.ts'
+import { sendJsonText } from '../http/streams.ts'
+import { tokenOnWire } from './wire-shapes.ts'
+
+export function chipRoutes(app: FastifyInstance, ctx: Context): void {
+  bindAll(app, ctx, {
+    'GET /chips/find': async ({ query }) => {
+      const { uid, isValidTap, token, otp, badgeEvent } = await findChipByTap(ctx, query)
+      return {
+        uid,
+        isValidTap,
+        ...(token ? { linkedToken: tokenOnWire(token) } : {}),
+        ...(otp ? { otp } : {}),
+        ...(badgeEvent
+          ? {
+              badgeEvent: {
+                id: badgeEvent.id,
+                poapEventId: badgeEvent.upstreamId,
+                remainingCodesCount: badgeEvent.remainingCodes,
+              },
+            }
+          : {}),
+      }
+    },
+    'GET /chips': async ({ query, teamId, reply }) => sendJsonText(reply, await listGroup(ctx, teamId, query)),
+    'PATCH /chips': async ({ body, teamId, actor }) => {
+      const { tagUIDs: uids, updates } = body
+      await editChips(ctx, { teamId, actor }, { uids, redirectUrl: updates.redirectUrl })
+      return { success: true as const }
+    },
+  })
+  // Says whether the URL belongs to a chip, and uses nothing up.
+  app.head('/chips/find', { config: { isKeyless: true } }, async (request, reply) => {
+    const read = await readTap(ctx, { ...(request.query as Record<string, unknown>) })
+    const status = { malformed: 400, unknown: 404, forged: 200, genuine: 200 }[read.kind]
+    return reply.code(status).header('cache-control', 'no-store').send()
+  })
+}

@@ -1,0 +1,21 @@
+import type { FastifyInstance } from 'fastify'
+import type { Context } from '../context.ts'
+import { openApiDocument } from '../http/openapi.ts'
+import { refuseForwarded } from '../http/forwarded.ts'
+
+/** The interface described by itself, made from the endpoint table when first asked for. */
+export function openApiRoutes(app: FastifyInstance, ctx: Context): void {
+  const made = new Map<string, string>()
+  const document = (kind: 'public' | 'admin') => {
+    const text = made.get(kind) ?? JSON.stringify(openApiDocument(ctx, kind))
+    made.set(kind, text)
+    return text
+  }
+  app.get('/openapi.json', async (_request, reply) => reply.type('application/json; charset=utf-8').send(document('public')))
+  app.register(async (direct) => {
+    refuseForwarded(direct, ctx.config)
+    direct.get('/admin/openapi.json', async (_request, reply) =>
+      reply.type('application/json; charset=utf-8').send(document('admin')),
+    )
+  })
+}

@@ -1,0 +1,41 @@
+import type { FastifyInstance } from 'fastify'
+import type { Context } from '../context.ts'
+import { describeOtp, removeOtp } from '../domain/otps.ts'
+import { bindAll } from '../http/bind.ts'
+import { shownAddress, tokenOnWire } from './wire-shapes.ts'
+
+export function otpRoutes(app: FastifyInstance, ctx: Context): void {
+  bindAll(app, ctx, {
+    'GET /otps/:id': async ({ params }) => {
+      const { otp, isExpired, token, badgeEvent, guestbookEvent } = await describeOtp(ctx, params.id)
+      return {
+        otp: otp.code,
+        uid: otp.chipUid,
+        isExpired,
+        expiresAt: otp.expiresAt,
+        createdAt: otp.createdAt,
+        type: otp.type,
+        ...(token ? { linkedToken: tokenOnWire(token) } : {}),
+        ...(badgeEvent
+          ? { badgeEvent: { id: badgeEvent.id, poapEventId: badgeEvent.upstreamId, status: badgeEvent.status } }
+          : {}),
+        ...(guestbookEvent
+          ? {
+              guestbookEvent: {
+                id: guestbookEvent.id,
+                name: guestbookEvent.name,
+                contractAddress: shownAddress(guestbookEvent),
+                chainId: guestbookEvent.chainId,
+                tokenId: guestbookEvent.tokenId,
+                createdAt: guestbookEvent.createdAt,
+              },
+            }
+          : {}),
+      }
+    },
+    'DELETE /otps/:id': async ({ params, teamId, actor }) => {
+      await removeOtp(ctx, { id: teamId, actor }, params.id)
+      return { success: true as const }
+    },
+  })
+}

@@ -1,0 +1,48 @@
+import type { FastifyInstance } from 'fastify'
+import type { Context } from '../context.ts'
+import { queryRef } from '../domain/refs.ts'
+import { bindAll } from '../http/bind.ts'
+import { parseMetadata, shownAddress, tokenOnWire } from './wire-shapes.ts'
+
+const isTrue = (value: string | undefined): boolean => value === 'true' || value === '1'
+
+export function refRoutes(app: FastifyInstance, ctx: Context): void {
+  bindAll(app, ctx, {
+    'GET /refs/:id': async ({ params, query, keyTeam }) => {
+      const ref = await queryRef(ctx, {
+        id: params.id,
+        team: keyTeam,
+        includeOwner: isTrue(query.includeOwner),
+        includeMetadata: isTrue(query.includeMetadata),
+      })
+      const { token } = ref
+      return {
+        uid: ref.uid,
+        isValidRef: ref.isValidRef,
+        ...(ref.unmintedOtp ? { otp: ref.unmintedOtp } : {}),
+        ...(token
+          ? {
+              linkedToken: {
+                ...tokenOnWire(token),
+                ...(token.otp ? { otp: token.otp } : {}),
+                ...(token.owner ? { ownerAddress: token.owner } : {}),
+                ...(token.metadata ? { metadata: parseMetadata(token.metadata) } : {}),
+              },
+            }
+          : {}),
+        badgeEvents: ref.badgeEvents.map(({ id, upstreamId, status, otp }) => ({
+          id,
+          poapEventId: upstreamId,
+          status,
+          ...(otp ? { otp } : {}),
+        })),
+        guestbookEvents: ref.guestbookEvents.map(({ event, otp }) => ({
+          contractAddress: shownAddress(event),
+          chainId: event.chainId,
+          tokenId: event.tokenId,
+          ...(otp ? { otp } : {}),
+        })),
+      }
+    },
+  })
+}

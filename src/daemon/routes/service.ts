@@ -1,0 +1,42 @@
+import type { FastifyInstance } from 'fastify'
+import type { Context } from '../context.ts'
+import { DomainError } from '../domain/errors.ts'
+import { refuseForwarded } from '../http/forwarded.ts'
+import { setting } from '../store/settings.ts'
+import { version } from '../version.ts'
+
+/** What watches the daemon: health, readiness, metrics. */
+export function serviceRoutes(app: FastifyInstance, ctx: Context): void {
+  // `instance` lets a client that was given a base URL see whether this very daemon answers there.
+  app.route({
+    method: ['GET', 'HEAD'],
+    url: '/healthz',
+    handler: async (_request, reply) => {
+      reply.header('cache-control', 'no-store')
+      return { status: 'ok', name: 'tapchipd', version, instance: ctx.instance }
+    },
+  })
+  app.route({
+    method: ['GET', 'HEAD'],
+    url: '/readyz',
+    handler: async (_request, reply) => {
+      reply.header('cache-control', 'no-store')
+      await probeStore(ctx)
+      return { status: 'ready' }
+    },
+  })
+  app.register(async (direct) => {
+    refuseForwarded(direct, ctx.config)
+    direct.get('/metrics', async (_request, reply) =>
+      reply.type(ctx.metrics.registry.contentType).send(await ctx.metrics.registry.metrics()),
+    )
+  })
+}
+
+async function probeStore(ctx: Context): Promise<void> {
+  try {
+    await setting(ctx.db.read, 'instance')
+  } catch (cause) {
+    throw new DomainError('store_unavailable', 'The database does not answer.', { retryAfterSeconds: 5, cause })
+  }
+}

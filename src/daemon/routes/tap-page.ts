@@ -1,0 +1,68 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Context } from '../context.ts'
+import { readTap } from '../domain/read-tap.ts'
+import { openTap, type TapOutcome } from '../domain/open-tap.ts'
+import { type Page, refusalPage, tapPage } from '../pages/tap.ts'
+
+// Sent by browsers that load a page before anybody asked for it.
+const prefetchMarks = ['sec-purpose', 'purpose', 'x-purpose', 'x-moz'] as const
+const cookieName = 'tapchip_tap'
+
+/** `/t`: where a chip's URL leads. */
+export function tapPageRoutes(app: FastifyInstance, ctx: Context): void {
+  const config = { isKeyless: true }
+  app.get('/t', { config }, async (request, reply) => {
+    guard(reply)
+    // An answer that is no success is not kept for the visit that may follow, so the tap is still good then.
+    if (isPrefetch(request)) return reply.code(503).header('retry-after', 0).send()
+    const outcome = await openTap(ctx, queryOf(request), cookieOf(request))
+    return answer(ctx, reply, outcome)
+  })
+  app.head('/t', { config }, async (request, reply) => {
+    const { kind } = await readTap(ctx, queryOf(request))
+    return guard(reply).code({ malformed: 400, unknown: 404, forged: 404, genuine: 200 }[kind]).send()
+  })
+}
+
+const guard = (reply: FastifyReply): FastifyReply =>
+  reply
+    .header('cache-control', 'no-store')
+    .header('referrer-policy', 'no-referrer')
+    .header('x-content-type-options', 'nosniff')
+    .header('x-robots-tag', 'noindex')
+
+const queryOf = (request: FastifyRequest): Record<string, unknown> => ({ ...(request.query as Record<string, unknown>) })
+
+const isPrefetch = ({ headers }: FastifyRequest): boolean =>
+  prefetchMarks.some((mark) => /prefetch|preview|prerender/i.test(String(headers[mark] ?? '')))
+
+function cookieOf({ headers }: FastifyRequest): string | undefined {
+  return new RegExp(`(?:^|; *)${cookieName}=([A-Za-z0-9_-]{21})(?:;|$)`).exec(headers.cookie ?? '')?.[1]
+}
+
+function answer(ctx: Context, reply: FastifyReply, outcome: TapOutcome): FastifyReply {
+  switch (outcome.kind) {
+    case 'redirect':
+      return reply.redirect(outcome.url, 302)
+    case 'page': {
+      if (outcome.cookie) reply.header('set-cookie', cookieText(ctx, outcome.cookie))
+      return html(reply, 200, tapPage(outcome))
+    }
+    case 'refused':
+      return html(reply, outcome.status, refusalPage(outcome.reason))
+  }
+}
+
+function cookieText(ctx: Context, { value, maxAgeSeconds }: { value: string; maxAgeSeconds: number }): string {
+  const secure = ctx.baseUrl.startsWith('https:') ? '; Secure' : ''
+  const path = new URL(ctx.baseUrl).pathname.replace(/\/+$/, '')
+  return `${cookieName}=${value}; Max-Age=${maxAgeSeconds}; Path=${path}/t; HttpOnly; SameSite=Lax${secure}`
+}
+
+function html(reply: FastifyReply, status: number, { body, styleHash }: Page): FastifyReply {
+  return reply
+    .code(status)
+    .header('content-security-policy', `default-src 'none'; style-src 'sha256-${styleHash}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`)
+    .type('text/html; charset=utf-8')
+    .send(body)
+}

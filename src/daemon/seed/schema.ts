@@ -1,0 +1,89 @@
+import * as z from 'zod'
+import { twoTapPolicy } from '../contract/admin/contracts.ts'
+import { itemFields } from '../contract/admin/items.ts'
+import { keySetFields } from '../contract/admin/key-sets.ts'
+import { address, integer, name, text, tokenId, uid } from '../contract/fields.ts'
+
+const list = <T extends z.ZodType>(of: T) => z.array(of).default([])
+
+const metadata = z.record(z.string(), z.unknown())
+
+const day = z.string().refine((value) => {
+  const time = /^\d{4}-\d{2}-\d{2}$/.test(value) ? Date.parse(value) : Number.NaN
+  return Number.isFinite(time) && new Date(time).toISOString().startsWith(value)
+}, 'must be a date that exists, as YYYY-MM-DD')
+
+const chip = z.object({
+  uid: uid.optional(),
+  family: z.enum(['ntag424', 'halo']).default('ntag424'),
+  keySet: integer().optional(),
+  publicKey: text(200).optional(),
+  /** How often the chip was personalised again. */
+  generation: integer(0, 254).default(0),
+  fileReadKey: text(32).optional(),
+  lastCounter: integer(0, 0xffffffff).optional(),
+  label: name().optional(),
+  redirectUrl: text(4096).nullable().default(null),
+  item: name(64).optional(),
+  variant: name(64).optional(),
+  token: z
+    .object({ contract: name(32), tokenId, owner: address.optional(), metadata: metadata.optional() })
+    .optional(),
+})
+
+const phygitalContract = z.object({
+  symbol: name(32),
+  name: name(),
+  chainId: integer(1),
+  address: address.optional(),
+  twoTap: twoTapPolicy.nullable().optional(),
+})
+
+const guestbookContract = z.object({
+  symbol: name(32),
+  name: name(),
+  chainId: integer(1),
+  address: address.optional(),
+  events: list(z.object({ name: name(), tokenId, metadata: metadata.default({}), chips: list(uid) })),
+})
+
+const badgeEvent = z
+  .object({
+    name: name(256),
+    description: text(1500).default(''),
+    city: text(256).default(''),
+    country: text(256).default(''),
+    startDate: day,
+    endDate: day,
+    expiryDate: day,
+    eventURL: text(4096).default(''),
+    privateEvent: z.boolean().default(false),
+    virtualEvent: z.boolean().default(false),
+    requestedCodes: integer(0, 1_000_000).default(0),
+    chips: list(uid),
+  })
+  .refine((event) => event.startDate <= event.endDate, { path: ['endDate'], message: 'must not be before startDate' })
+  .refine((event) => event.endDate <= event.expiryDate, { path: ['expiryDate'], message: 'must not be before endDate' })
+
+const team = z.object({
+  name: name(),
+  apiKeys: list(z.object({ name: name(), key: text(200).min(8, 'must have at least 8 characters') })),
+  links: list(z.object({ label: name(100), baseUrl: text(4096) })),
+  contracts: list(phygitalContract),
+  items: list(z.object(itemFields)),
+  chipGroups: list(z.object({ name: name(), chips: list(chip) })),
+  guestbookContracts: list(guestbookContract),
+  badgeEvents: list(badgeEvent),
+})
+
+/** A seed file. Every list may be absent. */
+export const seedFile = z.object({
+  version: z.literal(1, 'must be 1'),
+  keySets: list(z.object(keySetFields)),
+  names: z.record(z.string(), address).default({}),
+  teams: list(team),
+})
+
+export type Seed = z.output<typeof seedFile>
+export type SeedTeam = Seed['teams'][number]
+export type SeedChip = SeedTeam['chipGroups'][number]['chips'][number]

@@ -1,0 +1,59 @@
+import type { AddressInfo } from 'node:net'
+import type { FastifyInstance } from 'fastify'
+import type { Logger } from 'pino'
+import { buildApp } from './app.ts'
+import type { Config } from './config.ts'
+import { type Context, openContext } from './context.ts'
+import { loadSeed } from './seed/load.ts'
+
+/** What the daemon says on standard output once it serves. */
+export interface ReadyLine {
+  event: 'ready'
+  url: string
+  pid: number
+  dataDir: string
+  /** RPC URLs by chain id. */
+  chains: Record<string, string>
+}
+
+export interface RunningDaemon {
+  ready: ReadyLine
+  ctx: Context
+  /** Answers what is under way, then closes everything. */
+  stop(): Promise<void>
+}
+
+/** Opens the data, loads the seed, and listens. */
+export async function startDaemon(config: Config, log: Logger): Promise<RunningDaemon> {
+  const ctx = await openContext(config, log)
+  let app: FastifyInstance | undefined
+  try {
+    if (config.seed !== undefined) await loadSeed(ctx, config.seed)
+    app = await buildApp(ctx)
+    await app.listen({ host: config.host, port: config.port })
+    const url = listeningAt(app, config.host)
+    ctx.baseUrl = config.baseUrl ?? url
+    log.info({ url, dataDir: config.dataDir }, 'listening')
+    const ready: ReadyLine = { event: 'ready', url, pid: process.pid, dataDir: config.dataDir, chains: {} }
+    return { ready, ctx, stop: () => stop(ctx, app) }
+  } catch (error) {
+    await stop(ctx, app)
+    throw error
+  }
+}
+
+// Longer than any honest answer takes; shorter than the patience of whoever sent the signal.
+const drainMs = 8000
+
+async function stop(ctx: Context, app: FastifyInstance | undefined): Promise<void> {
+  const impatient = setTimeout(() => app?.server.closeAllConnections(), drainMs)
+  await app?.close()
+  clearTimeout(impatient)
+  await ctx.close()
+}
+
+function listeningAt(app: FastifyInstance, host: string): string {
+  const { port } = app.server.address() as AddressInfo
+  const shown = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host
+  return `http://${shown.includes(':') ? `[${shown}]` : shown}:${port}`
+}

@@ -1,0 +1,81 @@
+import type { Queries } from './database.ts'
+import type { ChipRow } from './schema.ts'
+import { statement } from './statement.ts'
+
+/** A chip with the token that it is linked to, if any. */
+export interface ChipWithToken extends ChipRow {
+  linkedAddress: string | null
+  linkedChainId: number | null
+  linkedTokenId: string | null
+}
+
+export const withToken = (db: Queries) =>
+  db
+    .selectFrom('chips')
+    .leftJoin('tokens', 'tokens.id', 'chips.tokenRow')
+    .leftJoin('contracts', 'contracts.id', 'tokens.contractId')
+    .selectAll('chips')
+    .select([
+      'contracts.address as linkedAddress',
+      'contracts.chainId as linkedChainId',
+      'tokens.tokenId as linkedTokenId',
+    ])
+
+const byUid = statement<{ uid: string }>()((db, p) => withToken(db).where('chips.uid', '=', p.uid))
+const byPublicKey = statement<{ publicKey: string }>()((db, p) =>
+  withToken(db).where('chips.publicKey', '=', p.publicKey),
+)
+
+export const findChip = (db: Queries, uid: string): Promise<ChipWithToken | undefined> => byUid.first(db, { uid })
+
+/** @param publicKey pk2 of a HaLo chip, uncompressed, upper-case hex */
+export const findChipByPublicKey = (db: Queries, publicKey: string): Promise<ChipWithToken | undefined> =>
+  byPublicKey.first(db, { publicKey })
+
+const advance = statement<{ uid: string; counter: number; at: string }>()((db, p) =>
+  db
+    .updateTable('chips')
+    .set({ lastCounter: p.counter, lastTapAt: p.at })
+    .where('uid', '=', p.uid)
+    .where('lastCounter', '<', p.counter),
+)
+
+/** Takes a tap: true for one caller alone, and only where the counter is above the last one taken. */
+export async function takeCounter(db: Queries, tap: { uid: string; counter: number; at: string }): Promise<boolean> {
+  return (await advance.run(db, tap)) === 1
+}
+
+const rowsAt = 500
+
+/** The chips of these UIDs, in no order; in pieces, since a database bounds the values of one query. */
+export async function findChips(db: Queries, uids: readonly string[]): Promise<ChipRow[]> {
+  const found: ChipRow[] = []
+  for (let at = 0; at < uids.length; at += rowsAt) {
+    const piece = uids.slice(at, at + rowsAt)
+    found.push(...(await db.selectFrom('chips').selectAll().where('uid', 'in', piece).execute()))
+  }
+  return found
+}
+
+const setUrl = statement<{ uid: string; teamId: number; redirectUrl: string | null }>()((db, p) =>
+  db
+    .updateTable('chips')
+    .set({ redirectUrl: p.redirectUrl })
+    .where('uid', '=', p.uid)
+    .where('teamId', '=', p.teamId),
+)
+
+export async function setRedirect(
+  db: Queries,
+  chip: { uid: string; teamId: number; redirectUrl: string | null },
+): Promise<boolean> {
+  return (await setUrl.run(db, chip)) === 1
+}
+
+export const chipsOfItem = (db: Queries, teamId: number, itemId: string) =>
+  withToken(db).where('chips.teamId', '=', teamId).where('chips.itemId', '=', itemId).orderBy('chips.uid').execute()
+
+export async function updateChip(db: Queries, uid: string, change: Partial<Omit<ChipRow, 'uid'>>): Promise<boolean> {
+  const { numUpdatedRows } = await db.updateTable('chips').set(change).where('uid', '=', uid).executeTakeFirstOrThrow()
+  return numUpdatedRows === 1n
+}

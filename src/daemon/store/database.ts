@@ -1,0 +1,135 @@
+import type { Kysely } from 'kysely'
+import type { Database } from './schema.ts'
+import { type Connection, openSqlite } from './sqlite.ts'
+
+/** What queries run on: the whole database for reads, or one write's transaction. */
+export type Queries = Kysely<Database>
+
+/** A write that runs in a transaction. It awaits queries and nothing else, since others wait behind it. */
+export type WriteJob<T> = (trx: Queries) => Promise<T>
+
+export interface Db {
+  /** Sees what is committed. */
+  readonly read: Queries
+  /** Resolves once the write is on disk. A job that throws leaves no trace, and takes no other with it. */
+  write<T>(job: WriteJob<T>): Promise<T>
+  close(): Promise<void>
+}
+
+interface Queued {
+  run(trx: Queries): Promise<void>
+  /** Called after COMMIT, or with what went wrong. */
+  settle(failure?: unknown): void
+}
+
+/** Opens a migrated database for use: one connection writes, another reads. */
+export function openDatabase(file: string): Db {
+  const writer = openSqlite(file, { readonly: false })
+  const reader = openSqlite(file, { readonly: true })
+  const group = new WriteGroup(writer.connection, writer.kysely)
+  return {
+    read: reader.kysely,
+    write: (job) => group.add(job),
+    async close() {
+      await group.drained()
+      await reader.kysely.destroy()
+      writer.connection.pragma('wal_checkpoint(TRUNCATE)')
+      await writer.kysely.destroy()
+    },
+  }
+}
+
+/**
+ * Collects the writes of one event-loop turn into one transaction. A commit costs a flush of the disk; shared
+ * by all that arrived together it costs each almost nothing. A savepoint each keeps a failure to itself.
+ */
+class WriteGroup {
+  readonly #connection: Connection
+  readonly #trx: Queries
+  #queue: Queued[] = []
+  #flushing: Promise<void> | undefined
+  readonly #begin
+  readonly #commit
+  readonly #savepoint
+  readonly #release
+  readonly #rollbackTo
+
+  constructor(connection: Connection, trx: Queries) {
+    this.#connection = connection
+    this.#trx = trx
+    this.#begin = connection.prepare('BEGIN IMMEDIATE')
+    this.#commit = connection.prepare('COMMIT')
+    this.#savepoint = connection.prepare('SAVEPOINT job')
+    this.#release = connection.prepare('RELEASE job')
+    this.#rollbackTo = connection.prepare('ROLLBACK TO job')
+  }
+
+  add<T>(job: WriteJob<T>): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      let outcome: { value: T } | { error: unknown } | undefined
+      this.#queue.push({
+        run: async (trx) => {
+          try {
+            outcome = { value: await job(trx) }
+          } catch (error) {
+            outcome = { error }
+            throw error
+          }
+        },
+        settle: (failure) => {
+          if (outcome && 'error' in outcome) reject(outcome.error)
+          else if (outcome && failure === undefined) resolve(outcome.value)
+          else reject(failure)
+        },
+      })
+      this.#schedule()
+    })
+  }
+
+  async drained(): Promise<void> {
+    while (this.#flushing) await this.#flushing
+  }
+
+  #schedule(): void {
+    if (this.#flushing || this.#queue.length === 0) return
+    this.#flushing = new Promise((resolve) => {
+      setImmediate(() => {
+        this.#flush()
+          .catch(() => undefined)
+          .finally(() => {
+            this.#flushing = undefined
+            this.#schedule()
+            resolve()
+          })
+      })
+    })
+  }
+
+  async #flush(): Promise<void> {
+    const jobs = this.#queue
+    this.#queue = []
+    let failure: unknown
+    try {
+      this.#begin.run()
+      for (const job of jobs) await this.#runAlone(job)
+      this.#commit.run()
+    } catch (error) {
+      // The disk is full, or the file is gone: nobody's write happened.
+      failure = error ?? new Error('the transaction failed')
+      if (this.#connection.inTransaction) this.#connection.exec('ROLLBACK')
+    }
+    for (const job of jobs) job.settle(failure)
+  }
+
+  async #runAlone(job: Queued): Promise<void> {
+    this.#savepoint.run()
+    try {
+      await job.run(this.#trx)
+    } catch (error) {
+      // Without its transaction (SQLite rolled all of it back) the whole group has failed.
+      if (!this.#connection.inTransaction) throw error
+      this.#rollbackTo.run()
+    }
+    this.#release.run()
+  }
+}

@@ -1,0 +1,57 @@
+import type { Queries } from './database.ts'
+import type { OtpRow } from './schema.ts'
+import { named, statement } from './statement.ts'
+
+const otpColumns = [
+  'code',
+  'type',
+  'chipUid',
+  'tapId',
+  'tokenRow',
+  'badgeEventId',
+  'guestbookEventId',
+  'createdAt',
+  'expiresAt',
+  'usedAt',
+  'deletedAt',
+] as const
+
+const insert = statement<OtpRow>()((db, p) => 
+  db.insertInto('otps').values(named(p, otpColumns)),
+)
+const byCode = statement<{ code: string }>()((db, p) => db.selectFrom('otps').selectAll().where('code', '=', p.code))
+const take = statement<{ code: string; now: string }>()((db, p) =>
+  db
+    .updateTable('otps')
+    .set({ usedAt: p.now })
+    .where('code', '=', p.code)
+    .where('usedAt', 'is', null)
+    .where('deletedAt', 'is', null)
+    .where('expiresAt', '>', p.now),
+)
+const remove = statement<{ code: string; now: string }>()((db, p) =>
+  db.updateTable('otps').set({ deletedAt: p.now }).where('code', '=', p.code).where('deletedAt', 'is', null),
+)
+const end = statement<{ chipUid: string; now: string }>()((db, p) =>
+  db
+    .updateTable('otps')
+    .set({ expiresAt: p.now })
+    .where('chipUid', '=', p.chipUid)
+    .where('expiresAt', '>', p.now),
+)
+
+export const insertOtp = (db: Queries, otp: Omit<OtpRow, 'usedAt' | 'deletedAt'>) =>
+  insert.run(db, { ...otp, usedAt: null, deletedAt: null })
+
+export const findOtp = (db: Queries, code: string): Promise<OtpRow | undefined> => byCode.first(db, { code })
+
+/** Uses a code up: true for one caller alone, while it is good. Belongs in the write that records its intent. */
+export const takeOtp = async (db: Queries, code: string, now: string): Promise<boolean> =>
+  (await take.run(db, { code, now })) === 1
+
+/** The row stays, so that whoever presents the code later hears that it was deleted. */
+export const deleteOtp = async (db: Queries, code: string, now: string): Promise<boolean> =>
+  (await remove.run(db, { code, now })) === 1
+
+/** Ends every code of a chip that is still good. */
+export const endOtpsOfChip = (db: Queries, chipUid: string, now: string) => end.run(db, { chipUid, now })

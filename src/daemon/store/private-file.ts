@@ -1,0 +1,21 @@
+import { closeSync, fsyncSync, openSync, renameSync, writeSync } from 'node:fs'
+import { dirname } from 'node:path'
+
+/** Writes a file that only its owner may read, whole or not at all, and on disk when this returns. */
+export function writePrivateFile(path: string, content: string): void {
+  const partial = `${path}.${process.pid}.new`
+  const file = openSync(partial, 'w', 0o600)
+  try {
+    writeSync(file, content)
+    fsyncSync(file)
+  } finally {
+    closeSync(file)
+  }
+  renameSync(partial, path)
+  const folder = openSync(dirname(path), 'r')
+  try {
+    fsyncSync(folder)
+  } finally {
+    closeSync(folder)
+  }
+}

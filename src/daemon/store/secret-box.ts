@@ -1,0 +1,35 @@
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
+
+const version = 1
+const nonceLength = 12
+const tagLength = 16
+
+/**
+ * Encrypts secrets at rest: AES-256-GCM under the data key, bound to where they belong (`place`), so that a
+ * sealed value copied to another row does not open.
+ * Layout: version(1) ‖ nonce(12) ‖ ciphertext ‖ tag(16).
+ */
+export class SecretBox {
+  readonly #key: Uint8Array
+  constructor(dataKey: Uint8Array) {
+    if (dataKey.length !== 32) throw new Error('The data key must have 32 bytes')
+    this.#key = dataKey
+  }
+
+  seal(secret: Uint8Array, place: string): Buffer {
+    const nonce = randomBytes(nonceLength)
+    const cipher = createCipheriv('aes-256-gcm', this.#key, nonce).setAAD(Buffer.from(place))
+    const body = Buffer.concat([cipher.update(secret), cipher.final()])
+    return Buffer.concat([Buffer.of(version), nonce, body, cipher.getAuthTag()])
+  }
+
+  /** Throws where the value is damaged, belongs elsewhere, or was sealed under another data key. */
+  open(sealed: Uint8Array, place: string): Buffer {
+    if (sealed[0] !== version || sealed.length < 1 + nonceLength + tagLength) throw new Error(`Not a sealed secret: ${place}`)
+    const body = sealed.subarray(1 + nonceLength, sealed.length - tagLength)
+    const decipher = createDecipheriv('aes-256-gcm', this.#key, sealed.subarray(1, 1 + nonceLength), { authTagLength: tagLength })
+      .setAAD(Buffer.from(place))
+      .setAuthTag(sealed.subarray(sealed.length - tagLength))
+    return Buffer.concat([decipher.update(body), decipher.final()])
+  }
+}

@@ -1,0 +1,49 @@
+import { sql } from 'kysely'
+import type { Queries } from './database.ts'
+
+// Work on very many chips at once, in SQLite's own words: `json_each` takes any number of values as one
+// parameter, and `json_group_array` writes the answer without a row passing through JavaScript.
+
+/**
+ * Sets the redirect URL of a team's chips. @returns how many of them there were
+ * @param uids decimal, each once; sorted, so that the pages of the table are touched in order
+ */
+export async function setRedirects(
+  db: Queries,
+  edit: { teamId: number; uids: readonly string[]; redirectUrl: string | null },
+): Promise<number> {
+  const { numAffectedRows } = await sql`
+    update chips set "redirectUrl" = ${edit.redirectUrl}
+    where uid in (select value from json_each(${JSON.stringify(edit.uids)})) and "teamId" = ${edit.teamId}
+  `.execute(db)
+  return Number(numAffectedRows ?? 0n)
+}
+
+/** Those of the UIDs that are not the team's chips. */
+export async function notOfTeam(db: Queries, teamId: number, uids: readonly string[]): Promise<string[]> {
+  const { rows } = await sql<{ uid: string }>`
+    select value as uid from json_each(${JSON.stringify(uids)}) as given
+    where not exists (select 1 from chips where chips.uid = given.value and chips."teamId" = ${teamId})
+    limit 20
+  `.execute(db)
+  return rows.map((row) => row.uid)
+}
+
+/** One page of a chip group as the elements of a JSON array, and where the next begins. */
+export async function chipsPageJson(
+  db: Queries,
+  page: { chipGroupId: number; after: string; limit: number },
+): Promise<{ json: string; last: string | null }> {
+  const { rows } = await sql<{ json: string; last: string | null }>`
+    select json_group_array(json_object(
+      'uid', uid, 'createdAt', "createdAt",
+      'isConfigured', json(case when "tokenRow" is not null or "itemId" is not null or "redirectUrl" is not null
+        or exists (select 1 from "badgeAssignments" where "chipUid" = uid)
+        or exists (select 1 from "guestbookAssignments" where "chipUid" = uid)
+        then 'true' else 'false' end),
+      'redirectUrl', "redirectUrl"
+    )) as json, max(uid) as last
+    from (select * from chips where "chipGroupId" = ${page.chipGroupId} and uid > ${page.after} order by uid limit ${page.limit})
+  `.execute(db)
+  return { json: rows[0]?.json ?? '[]', last: rows[0]?.last ?? null }
+}

@@ -1,0 +1,113 @@
+import BetterSqlite3 from 'better-sqlite3'
+import {
+  type CompiledQuery,
+  type DatabaseConnection,
+  type Dialect,
+  type Driver,
+  Kysely,
+  type QueryResult,
+  SqliteAdapter,
+  SqliteIntrospector,
+  SqliteQueryCompiler,
+} from 'kysely'
+import type { Database } from './schema.ts'
+
+// All that is SQLite's own stands here and in the folder of migrations. Elsewhere queries are Kysely's.
+
+export type Connection = BetterSqlite3.Database
+
+export interface Opened {
+  connection: Connection
+  kysely: Kysely<Database>
+}
+
+/** Opens a database file. WAL, and synchronous FULL: an answer that was given survives a power cut. */
+export function openSqlite(file: string, options: { readonly: boolean }): Opened {
+  const connection = new BetterSqlite3(file, { readonly: options.readonly })
+  if (!options.readonly) connection.pragma('journal_mode = WAL')
+  connection.pragma('synchronous = FULL')
+  connection.pragma('foreign_keys = ON')
+  connection.pragma('busy_timeout = 5000')
+  connection.pragma('cache_size = -65536')
+  connection.pragma('mmap_size = 268435456')
+  connection.pragma('temp_store = MEMORY')
+  return { connection, kysely: new Kysely<Database>({ dialect: new SqliteCachedDialect(connection) }) }
+}
+
+/** As Kysely's own dialect, but statements are prepared once by their text, and nothing waits its turn. */
+class SqliteCachedDialect implements Dialect {
+  readonly #connection: Connection
+  constructor(connection: Connection) {
+    this.#connection = connection
+  }
+  createDriver(): Driver {
+    return new CachedDriver(this.#connection)
+  }
+  createQueryCompiler() {
+    return new SqliteQueryCompiler()
+  }
+  createAdapter() {
+    return new SqliteAdapter()
+  }
+  createIntrospector(db: Kysely<unknown>) {
+    return new SqliteIntrospector(db)
+  }
+}
+
+// Enough for every query that the daemon has; ad hoc texts beyond it are prepared each time.
+const statementsKept = 500
+
+class CachedConnection implements DatabaseConnection {
+  readonly #connection: Connection
+  readonly #statements = new Map<string, BetterSqlite3.Statement>()
+  constructor(connection: Connection) {
+    this.#connection = connection
+  }
+
+  // Deliberately synchronous inside: a group of writes then runs within one turn of the event loop.
+  async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
+    const statement = this.#prepare(query.sql)
+    if (statement.reader) return { rows: statement.all(query.parameters) as R[] }
+    const { changes, lastInsertRowid } = statement.run(query.parameters)
+    return { rows: [], numAffectedRows: BigInt(changes), insertId: BigInt(lastInsertRowid) }
+  }
+
+  async *streamQuery<R>(query: CompiledQuery): AsyncIterableIterator<QueryResult<R>> {
+    // A statement of its own: a cached one would be busy for everybody else until the stream ends.
+    for (const row of this.#connection.prepare(query.sql).iterate(query.parameters)) yield { rows: [row as R] }
+  }
+
+  #prepare(sql: string): BetterSqlite3.Statement {
+    const kept = this.#statements.get(sql)
+    if (kept) return kept
+    const statement = this.#connection.prepare(sql)
+    if (this.#statements.size < statementsKept) this.#statements.set(sql, statement)
+    return statement
+  }
+}
+
+class CachedDriver implements Driver {
+  readonly #connection: Connection
+  readonly #cached: CachedConnection
+  constructor(connection: Connection) {
+    this.#connection = connection
+    this.#cached = new CachedConnection(connection)
+  }
+  async init() {}
+  async acquireConnection() {
+    return this.#cached
+  }
+  async releaseConnection() {}
+  async beginTransaction() {
+    this.#connection.exec('BEGIN IMMEDIATE')
+  }
+  async commitTransaction() {
+    this.#connection.exec('COMMIT')
+  }
+  async rollbackTransaction() {
+    this.#connection.exec('ROLLBACK')
+  }
+  async destroy() {
+    this.#connection.close()
+  }
+}

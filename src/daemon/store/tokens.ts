@@ -1,0 +1,45 @@
+import type { Queries } from './database.ts'
+import type { TokenRow } from './schema.ts'
+import { statement } from './statement.ts'
+
+/** A token as the wire refers to it. */
+export interface TokenLocation {
+  contractAddress: string
+  chainId: number
+  tokenId: string
+}
+
+export interface LocatedToken extends TokenRow, TokenLocation {
+  teamId: number
+}
+
+const located = (db: Queries) =>
+  db
+    .selectFrom('tokens')
+    .innerJoin('contracts', 'contracts.id', 'tokens.contractId')
+    .selectAll('tokens')
+    .select(['contracts.address as contractAddress', 'contracts.chainId', 'contracts.teamId'])
+
+const byRow = statement<{ id: number }>()((db, p) => located(db).where('tokens.id', '=', p.id))
+
+export const findToken = (db: Queries, row: number): Promise<LocatedToken | undefined> => byRow.first(db, { id: row })
+
+/** The row of a contract's token, made where it is missing. */
+export async function ensureToken(
+  db: Queries,
+  token: { contractId: number; tokenId: string; owner?: string; metadata?: string; createdAt: string },
+): Promise<number> {
+  const there = await db
+    .selectFrom('tokens')
+    .select('id')
+    .where('contractId', '=', token.contractId)
+    .where('tokenId', '=', token.tokenId)
+    .executeTakeFirst()
+  if (there) return there.id
+  const { id } = await db
+    .insertInto('tokens')
+    .values({ ...token, owner: token.owner ?? null, metadata: token.metadata ?? null })
+    .returning('id')
+    .executeTakeFirstOrThrow()
+  return id
+}

@@ -1,0 +1,146 @@
+import { timingSafeEqual } from 'node:crypto'
+import { answerData } from './answer.ts'
+import { type AesKey, BLOCK, oddBytes } from './cmac.ts'
+import { AnswerFormatError, ResponseMacError, SessionEndedError } from './errors.ts'
+
+/** A command before protection. */
+export interface Command {
+  readonly ins: number
+  /** Sent in clear: file number, offset, length, key number. */
+  readonly header: Uint8Array
+  /** What CommMode.FULL encrypts. */
+  readonly data: Uint8Array
+}
+
+/** How a command and its answer travel: NT4H2421Gx s9.1.8 to s9.1.10. */
+export type CommMode = 'plain' | 'mac' | 'full'
+
+/** SW2 of 9100, which the MAC of an answer covers. */
+const RETURN_CODE = 0x00
+const MAC = BLOCK / 2
+const EMPTY = Buffer.alloc(0)
+/** Lc is one byte. */
+const MAX_BODY = 255
+
+/**
+ * An authenticated session with a chip: commands in, APDUs out, answers checked. It sends nothing itself; send each
+ * APDU once and unwrap its answer before wrapping the next. Any error ends it.
+ */
+export class Session {
+  readonly #enc: AesKey
+  readonly #mac: AesKey
+  readonly #ti: Buffer
+  /** CmdCtr: of the next command, and once that is wrapped, of its answer. */
+  #counter: number
+  #open = true
+
+  /** @param state transaction identifier (4 bytes), session keys, CmdCtr of the next command */
+  constructor(state: { ti: Uint8Array; enc: AesKey; mac: AesKey; counter: number }) {
+    if (state.ti.length !== 4)
+      throw new RangeError(`A transaction identifier has 4 bytes, not ${state.ti.length}`)
+    this.#ti = Buffer.from(state.ti)
+    this.#enc = state.enc
+    this.#mac = state.mac
+    this.#counter = state.counter
+  }
+
+  /** Whether commands can still be wrapped. */
+  get open(): boolean {
+    return this.#open
+  }
+
+  /**
+   * The APDU of a command. @throws SessionEndedError; RangeError when it does not fit into one APDU
+   * Source: AN12196 Table 7 (MAC), Table 17 (FULL)
+   */
+  wrap(command: Command, mode: CommMode): Buffer {
+    if (!this.#open) throw new SessionEndedError()
+    // NT4H2421Gx s9.1.2: at FFFF the chip takes no further command.
+    if (this.#counter >= 0xffff) {
+      this.#open = false
+      throw new SessionEndedError()
+    }
+    const data = mode === 'full' ? this.#encrypt(command.data) : command.data
+    const mac = mode === 'plain' ? EMPTY : this.#truncatedMac(command.ins, command.header, data)
+    const body = Buffer.concat([command.header, data, mac])
+    if (body.length > MAX_BODY)
+      throw new RangeError(
+        `A command carries at most ${MAX_BODY} bytes, not ${body.length}: write in smaller pieces`,
+      )
+    // NT4H2421Gx s9.1.8: CmdCtr rises on plain commands too.
+    this.#counter += 1
+    const lc = body.length > 0 ? Buffer.of(body.length) : EMPTY
+    return Buffer.concat([Buffer.of(0x90, command.ins, 0x00, 0x00), lc, body, Buffer.of(0x00)])
+  }
+
+  /**
+   * The data of an answer to the command wrapped last, in the same mode.
+   * @throws ChipStatusError, AnswerFormatError, ResponseMacError
+   */
+  unwrap(answer: Uint8Array, mode: CommMode): Buffer {
+    if (!this.#open) throw new SessionEndedError()
+    // Open again only when all of it was right: NT4H2421Gx s9.1.9, on any error the chip leaves the session too.
+    this.#open = false
+    const data = this.#read(answer, mode)
+    this.#open = true
+    return data
+  }
+
+  /**
+   * Takes the answer to a ChangeKey of the key that this session was opened with: 9100 without a MAC, and the
+   * session is over. @throws ChipStatusError, AnswerFormatError
+   * Source: AN12196 Table 26
+   */
+  unwrapLast(answer: Uint8Array): void {
+    if (!this.#open) throw new SessionEndedError()
+    this.#open = false
+    if (answerData(answer).length > 0) throw new AnswerFormatError('2', answer.length)
+  }
+
+  #read(answer: Uint8Array, mode: CommMode): Buffer {
+    const body = answerData(answer)
+    if (mode === 'plain') return Buffer.from(body)
+    if (body.length < MAC) throw new AnswerFormatError('10 or more', answer.length)
+    const data = body.subarray(0, body.length - MAC)
+    const expected = this.#truncatedMac(RETURN_CODE, EMPTY, data)
+    if (!timingSafeEqual(expected, body.subarray(body.length - MAC))) throw new ResponseMacError()
+    return mode === 'mac' || data.length === 0 ? Buffer.from(data) : this.#decrypt(data)
+  }
+
+  #truncatedMac(first: number, header: Uint8Array, data: Uint8Array): Buffer {
+    return oddBytes(this.#mac.cmac(Buffer.concat([Buffer.of(first), this.#counterAndTi(), header, data])))
+  }
+
+  #encrypt(data: Uint8Array): Buffer {
+    if (data.length === 0) return EMPTY
+    // ISO 9797-1 method 2: always 80, then zeros up to a whole block.
+    const padded = Buffer.alloc((Math.floor(data.length / BLOCK) + 1) * BLOCK)
+    padded.set(data)
+    padded[data.length] = 0x80
+    return this.#enc.encryptCbc(this.#iv(0xa5, 0x5a), padded)
+  }
+
+  #decrypt(data: Uint8Array): Buffer {
+    if (data.length % BLOCK !== 0) throw new AnswerFormatError('whole encrypted blocks', data.length)
+    const padded = this.#enc.decryptCbc(this.#iv(0x5a, 0xa5), data)
+    const end = padded.lastIndexOf(0x80)
+    if (end < padded.length - BLOCK || padded.subarray(end + 1).some((byte) => byte !== 0))
+      throw new AnswerFormatError('padded data', data.length)
+    return padded.subarray(0, end)
+  }
+
+  /** NT4H2421Gx s9.1.4: E(label ‖ TI ‖ CmdCtr ‖ 0^8). */
+  #iv(label0: number, label1: number): Buffer {
+    const block = Buffer.alloc(BLOCK)
+    block.set([label0, label1, ...this.#ti])
+    block.writeUInt16LE(this.#counter, 6)
+    return this.#enc.encryptBlock(block)
+  }
+
+  #counterAndTi(): Buffer {
+    const out = Buffer.alloc(6)
+    out.writeUInt16LE(this.#counter)
+    out.set(this.#ti, 2)
+    return out
+  }
+}

@@ -1,0 +1,93 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { FastifyInstance } from 'fastify'
+import pino from 'pino'
+import { buildApp } from '../../src/daemon/app.ts'
+import { loadConfig } from '../../src/daemon/config.ts'
+import { type Context, openContext } from '../../src/daemon/context.ts'
+import type { Clock } from '../../src/daemon/domain/time.ts'
+import { loadSeed } from '../../src/daemon/seed/load.ts'
+import { startDaemon as start } from '../../src/daemon/start.ts'
+
+export const adminToken = 'adm_for-tests-only-0123456789'
+
+export interface TestClock extends Clock {
+  /** @param span such as 30m, 45s, 2d */
+  advance(span: string): void
+}
+
+const unit: Record<string, number> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
+
+/** A clock that stands still at a moment until it is told otherwise. */
+export function testClock(at = '2026-06-01T12:00:00.000Z'): TestClock {
+  let now = Date.parse(at)
+  return {
+    now: () => now,
+    advance: (span) => {
+      const [, count, of] = /^(\d+)([smhd])$/.exec(span) ?? []
+      now += Number(count) * (unit[of ?? ''] ?? Number.NaN)
+    },
+  }
+}
+
+export interface Options {
+  /** A seed file's content. */
+  seed?: unknown
+  /** Settings as the environment has them: { TAPCHIP_RATE_LIMIT: '10' }. */
+  env?: Record<string, string>
+  clock?: Clock
+  /** A directory that outlives the daemon; else a fresh one that goes with it. */
+  dataDir?: string
+  /** Where log lines go. */
+  log?: (line: string) => void
+}
+
+function prepare(options: Options) {
+  const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'tapchip-test-'))
+  const env = { TAPCHIP_DATA_DIR: dataDir, TAPCHIP_ADMIN_TOKEN: adminToken, TAPCHIP_RATE_LIMIT: 'off', ...options.env }
+  const config = loadConfig({ help: false, version: false, configFile: undefined, values: {} }, env)
+  const log = options.log
+    ? pino({ level: 'debug' }, { write: options.log })
+    : pino({ level: 'silent' })
+  const seedFile = join(dataDir, 'seed.json')
+  if (options.seed !== undefined) writeFileSync(seedFile, JSON.stringify(options.seed))
+  const clean = () => {
+    if (options.dataDir === undefined) rmSync(dataDir, { recursive: true, force: true })
+  }
+  return { config, log, clean, dataDir, seedFile: options.seed === undefined ? undefined : seedFile }
+}
+
+export interface TestApp {
+  app: FastifyInstance
+  ctx: Context
+  /** Headers of the admin token. */
+  admin: { authorization: string }
+  dataDir: string
+  close(): Promise<void>
+}
+
+/** The whole application on real SQLite, without a port: `app.inject(…)`. */
+export async function openTestApp(options: Options = {}): Promise<TestApp> {
+  const { config, log, clean, dataDir, seedFile } = prepare(options)
+  const ctx = await openContext(config, log, options.clock)
+  if (seedFile !== undefined) await loadSeed(ctx, seedFile)
+  const app = await buildApp(ctx)
+  const close = async () => {
+    await app.close()
+    await ctx.close()
+    clean()
+  }
+  return { app, ctx, admin: { authorization: `Bearer ${adminToken}` }, dataDir, close }
+}
+
+/** A daemon in this process that listens on a free port of loopback. */
+export async function startTestDaemon(options: Options = {}) {
+  const { config, log, clean, dataDir, seedFile } = prepare(options)
+  const daemon = await start({ ...config, port: 0, seed: seedFile }, log)
+  const stop = async () => {
+    await daemon.stop()
+    clean()
+  }
+  return { url: daemon.ready.url, adminToken, ctx: daemon.ctx, dataDir, stop }
+}
