@@ -24,5 +24,7 @@ export const findGroup = async (ctx: CliContext, given: string, team: string | u
   const groups = await ctx.call('GET /admin/chip-groups', { query: { team } })
   const found = groups.find(({ id }) => String(id) === given) ?? groups.find(({ name }) => name === given)
   if (found) return found
-  throw new CliError(`There is no chip group "${given}".`, { advice: 'Those there are: tapchip chip-groups list' })
+  throw new CliError(`There is no chip group "${given}".`, {
+    advice: 'Those there are: tapchip chip-groups list',
+  })
 }

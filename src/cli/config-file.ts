@@ -21,8 +21,11 @@ const isRecord = (value: unknown): value is Record<string, unknown> =>
 
 const parseContext = (name: string, value: unknown, path: string): StoredContext => {
   const wrong = (why: string) =>
-    new CliError(`${path}: contexts.${name}${why}`, { advice: 'Mend the file, or remove it and log in again: tapchip login' })
-  if (!isRecord(value) || typeof value.url !== 'string' || !URL.canParse(value.url)) throw wrong('.url must be a URL')
+    new CliError(`${path}: contexts.${name}${why}`, {
+      advice: 'Mend the file, or remove it and log in again: tapchip login',
+    })
+  if (!isRecord(value) || typeof value.url !== 'string' || !URL.canParse(value.url))
+    throw wrong('.url must be a URL')
   const { apiKey, adminToken } = value
   if (apiKey !== undefined && typeof apiKey !== 'string') throw wrong('.apiKey must be a string')
   if (adminToken !== undefined && typeof adminToken !== 'string') throw wrong('.adminToken must be a string')
@@ -36,19 +39,27 @@ export const readConfigFile = (at: Pick<Surroundings, 'env' | 'home'>): ConfigFi
   try {
     text = readFileSync(path, 'utf8')
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return { current: undefined, contexts: {} }
-    throw new CliError(`${path} cannot be read: ${error instanceof Error ? error.message : error}`, { cause: error })
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT')
+      return { current: undefined, contexts: {} }
+    throw new CliError(`${path} cannot be read: ${error instanceof Error ? error.message : error}`, {
+      cause: error,
+    })
   }
   let value: unknown
   try {
     value = JSON.parse(text)
   } catch (cause) {
-    throw new CliError(`${path} is not JSON`, { cause, advice: 'Mend the file, or remove it and log in again: tapchip login' })
+    throw new CliError(`${path} is not JSON`, {
+      cause,
+      advice: 'Mend the file, or remove it and log in again: tapchip login',
+    })
   }
   const contexts = isRecord(value) && isRecord(value.contexts) ? value.contexts : {}
   return {
     current: isRecord(value) && typeof value.current === 'string' ? value.current : undefined,
-    contexts: Object.fromEntries(Object.entries(contexts).map(([name, entry]) => [name, parseContext(name, entry, path)])),
+    contexts: Object.fromEntries(
+      Object.entries(contexts).map(([name, entry]) => [name, parseContext(name, entry, path)]),
+    ),
   }
 }
 

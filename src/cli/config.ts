@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { isLoopback } from './client/errors.ts'
 import { type ConfigFile, readConfigFile, type StoredContext } from './config-file.ts'
+import { readRecord } from './daemon-record.ts'
 import { UsageError } from './errors.ts'
 import { dataDir, type Surroundings } from './surroundings.ts'
 
@@ -38,7 +39,8 @@ const choose = (flags: GlobalFlags, env: Surroundings['env'], file: () => Config
     const stored = Object.hasOwn(file().contexts, name) ? file().contexts[name] : undefined
     if (!stored) {
       const known = Object.keys(file().contexts)
-      const advice = known.length === 0 ? 'Create one: tapchip context create' : `There are: ${known.join(', ')}`
+      const advice =
+        known.length === 0 ? 'Create one: tapchip context create' : `There are: ${known.join(', ')}`
       throw new UsageError(`There is no context "${name}" (${origin}).`, advice)
     }
     return { url: stored.url, origin: `context ${name}`, stored, contextName: name }
@@ -49,7 +51,14 @@ const choose = (flags: GlobalFlags, env: Surroundings['env'], file: () => Config
   if (env.TAPCHIP_URL) return { url: env.TAPCHIP_URL, origin: 'TAPCHIP_URL' }
   if (env.TAPCHIP_CONTEXT) return named(env.TAPCHIP_CONTEXT, 'TAPCHIP_CONTEXT')
   const { current } = file()
-  return current === undefined ? { url: defaultUrl, origin: 'default' } : named(current, 'the current context')
+  return current === undefined
+    ? { url: defaultUrl, origin: 'default' }
+    : named(current, 'the current context')
+}
+
+export const isDaemonUrl = (text: string): boolean => {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  return !!url && (url.protocol === 'http:' || url.protocol === 'https:') && !url.username && !url.password
 }
 
 /** Flags beat the environment, which beats the context file, which beats the default. */
@@ -58,13 +67,13 @@ export const resolveConfig = (flags: GlobalFlags, at: Surroundings): Config => {
   let read: ConfigFile | undefined
   const file = () => (read ??= readConfigFile(at))
   const choice = choose(flags, env, file)
-  const url = URL.canParse(choice.url) ? new URL(choice.url) : undefined
-  if (!url || (url.protocol !== 'http:' && url.protocol !== 'https:') || url.username || url.password) {
+  if (!isDaemonUrl(choice.url)) {
     throw new UsageError(
       `${choice.origin}: "${choice.url}" is not the address of a daemon.`,
       `It looks like ${defaultUrl}, without a user or password.`,
     )
   }
+  const url = new URL(choice.url)
   // A key in the environment goes with the address there, not with a context that a flag asked for.
   const envIsElsewhere =
     flags.context !== undefined && !flags.url && !!env.TAPCHIP_URL && env.TAPCHIP_URL !== choice.url
@@ -76,7 +85,9 @@ export const resolveConfig = (flags: GlobalFlags, at: Surroundings): Config => {
     apiKey: header(fromEnv.apiKey || choice.stored?.apiKey, 'The API key'),
     adminToken: () =>
       header(
-        fromEnv.adminToken || choice.stored?.adminToken || (isLoopback(url.hostname) ? localToken(at) : undefined),
+        fromEnv.adminToken ||
+          choice.stored?.adminToken ||
+          (isLoopback(url.hostname) ? localToken(at, choice.url) : undefined),
         'The admin token',
       ),
     wirePrefix: env.TAPCHIP_WIRE_PREFIX || 'svc',
@@ -94,9 +105,11 @@ const header = (value: string | undefined, what: string): string | undefined => 
 }
 
 /** A daemon on this machine leaves its first token where only its owner can read it. */
-const localToken = (at: Surroundings): string | undefined => {
+const localToken = (at: Surroundings, url: string): string | undefined => {
+  const record = readRecord(at)
+  const started = record && new URL(record.url).origin === new URL(url).origin ? record : undefined
   try {
-    return readFileSync(`${dataDir(at)}/admin.token`, 'utf8').trim() || undefined
+    return readFileSync(`${started?.dataDir ?? dataDir(at)}/admin.token`, 'utf8').trim() || undefined
   } catch {
     return undefined
   }

@@ -2,6 +2,7 @@ import type { AnswerOf, CallArguments, Client, EndpointKey } from './client/type
 import { type Config, type GlobalFlags, resolveConfig } from './config.ts'
 import { MissingCredential } from './errors.ts'
 import { createIo, type Io, type IoFlags } from './io/io.ts'
+import { lazy } from './lazy.ts'
 import { createPrompts, type Prompts } from './prompts.ts'
 import type { Surroundings } from './surroundings.ts'
 
@@ -27,30 +28,29 @@ export interface CliContext {
 }
 
 export const createContext = (at: Surroundings, flags: Flags): CliContext => {
-  let io: Io | undefined
-  let config: Config | undefined
-  let client: Promise<Client> | undefined
-  let prompts: Prompts | undefined
-  let close = () => undefined as void
+  const io = lazy(() => createIo(at, flags))
+  const prompts = lazy(() => createPrompts(at, !flags.input))
+  const config = lazy(() => resolveConfig(flags, at))
+  let close: () => void = () => undefined
+  const client = lazy(async () => {
+    const { createClient } = await import('./client/client.ts')
+    const made = createClient(config())
+    close = made.close
+    return made
+  })
 
   const context: CliContext = {
     at,
     flags,
     now: at.now,
     get io() {
-      return (io ??= createIo(at, flags))
+      return io()
     },
     get prompts() {
-      return (prompts ??= createPrompts(at, !flags.input))
+      return prompts()
     },
-    config: () => (config ??= resolveConfig(flags, at)),
-    client: () =>
-      (client ??= (async () => {
-        const { createClient } = await import('./client/client.ts')
-        const made = createClient(context.config())
-        close = made.close
-        return made
-      })()),
+    config,
+    client,
     call: async (key, ...request) => {
       if (key.includes(' /admin/')) context.needAdmin()
       return (await context.client()).call(key, ...request)

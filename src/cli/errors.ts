@@ -63,7 +63,7 @@ export const describeError = (error: unknown): { lines: string[]; exitCode: Exit
     return { lines: [error.message, ...(error.advice ? [error.advice] : [])], exitCode: error.exitCode }
   }
   if (error instanceof DaemonUnreachable) {
-    return { lines: [error.message, error.advice], exitCode: exitCodes.unreachable }
+    return { lines: [`${error.message} ${error.advice}`], exitCode: exitCodes.unreachable }
   }
   if (error instanceof ApiError) {
     const trace = error.statusCode >= 500 && error.requestId ? [`Request id: ${error.requestId}`] : []
@@ -78,7 +78,8 @@ export const describeError = (error: unknown): { lines: string[]; exitCode: Exit
 
 const adviceOf = (error: ApiError): string | undefined => {
   if (error.code === 'team_required') return 'Say which: --team NAME (tapchip teams list)'
-  if (error.statusCode === 401 || error.statusCode === 403) return 'Who am I? tapchip doctor · Set a key: tapchip login'
+  if (error.statusCode === 401 || error.statusCode === 403)
+    return 'Who am I? tapchip doctor · Set a key: tapchip login'
   if (error.statusCode === 429 && error.retryAfter) return `Try again in ${error.retryAfter} s`
   return undefined
 }

@@ -1,6 +1,7 @@
 import { realpathSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { lazy } from './lazy.ts'
 import { runCli } from './program.ts'
 import type { Interrupts, Output, Surroundings } from './surroundings.ts'
 
@@ -27,8 +28,8 @@ const interrupts: Interrupts = {
   },
 }
 
-let stdout: Output | undefined
-let stderr: Output | undefined
+const stdout = lazy(() => quietly(process.stdout))
+const stderr = lazy(() => quietly(process.stderr))
 const surroundings: Surroundings = {
   env: process.env,
   get home() {
@@ -41,10 +42,10 @@ const surroundings: Surroundings = {
     return process.stdin
   },
   get stdout() {
-    return (stdout ??= quietly(process.stdout))
+    return stdout()
   },
   get stderr() {
-    return (stderr ??= quietly(process.stderr))
+    return stderr()
   },
   now: () => new Date(),
   interrupts,

@@ -29,9 +29,19 @@ export const nouns: readonly Noun[] = [
     group: chips,
     load: () => import('./commands/chip-groups/index.ts'),
   },
-  { name: 'items', summary: 'List and manage items', group: chips, load: () => import('./commands/items/index.ts') },
+  {
+    name: 'items',
+    summary: 'List and manage items',
+    group: chips,
+    load: () => import('./commands/items/index.ts'),
+  },
   { name: 'refs', summary: 'Query refs', group: chips, load: () => import('./commands/refs/index.ts') },
-  { name: 'otps', summary: 'Show and delete OTP codes', group: chips, load: () => import('./commands/otps/index.ts') },
+  {
+    name: 'otps',
+    summary: 'Show and delete OTP codes',
+    group: chips,
+    load: () => import('./commands/otps/index.ts'),
+  },
   {
     name: 'taps',
     summary: 'List, follow and simulate taps',
@@ -50,7 +60,12 @@ export const nouns: readonly Noun[] = [
     group: chips,
     load: () => import('./commands/key-sets/index.ts'),
   },
-  { name: 'teams', summary: 'List and manage teams', group: access, load: () => import('./commands/teams/index.ts') },
+  {
+    name: 'teams',
+    summary: 'List and manage teams',
+    group: access,
+    load: () => import('./commands/teams/index.ts'),
+  },
   {
     name: 'api-keys',
     summary: 'List, create and revoke API keys',
@@ -75,7 +90,12 @@ export const nouns: readonly Noun[] = [
     group: access,
     load: () => import('./commands/links/index.ts'),
   },
-  { name: 'audit', summary: 'See who changed what', group: access, load: () => import('./commands/audit/index.ts') },
+  {
+    name: 'audit',
+    summary: 'See who changed what',
+    group: access,
+    load: () => import('./commands/audit/index.ts'),
+  },
   {
     name: 'daemon',
     summary: 'Start, stop and watch the daemon',
@@ -89,7 +109,12 @@ export const nouns: readonly Noun[] = [
     load: () => import('./commands/context/index.ts'),
   },
   { name: 'login', summary: 'Keep an API key', group: running, load: () => import('./commands/login.ts') },
-  { name: 'doctor', summary: 'Check that all is well', group: running, load: () => import('./commands/doctor.ts') },
+  {
+    name: 'doctor',
+    summary: 'Check that all is well',
+    group: running,
+    load: () => import('./commands/doctor.ts'),
+  },
   {
     name: 'backup',
     summary: 'Back the database up while it runs',

@@ -6,9 +6,13 @@ import { describeError, type ExitCode, exitCodes, UsageError } from './errors.ts
 import { type Noun, nouns } from './nouns.ts'
 import type { Surroundings } from './surroundings.ts'
 
-const globalOptions = [
+/** What every command takes. */
+export const globalOptions = [
   { flags: '--json', description: 'Print JSON: a list as one array, batches and streams a line each' },
-  { flags: '--url <url>', description: 'The daemon (default: TAPCHIP_URL, the context, http://127.0.0.1:8484)' },
+  {
+    flags: '--url <url>',
+    description: 'The daemon (default: TAPCHIP_URL, the context, http://127.0.0.1:8484)',
+  },
   { flags: '--context <name>', description: 'The context to take address and keys from' },
   { flags: '--timeout <seconds>', description: 'How long to wait for an answer (default: 30)' },
   { flags: '--quiet', description: 'Print data and errors alone' },
@@ -43,7 +47,10 @@ const hang = async (command: Command, noun: Noun, invoke: Invoke): Promise<void>
 }
 
 /** A fresh command tree. It knows the nouns; their verbs come when one is called. */
-export const createProgram = (at: Surroundings, ended: (code: ExitCode) => void = () => undefined): Command => {
+export const createProgram = (
+  at: Surroundings,
+  ended: (code: ExitCode) => void = () => undefined,
+): Command => {
   const invoke: Invoke = async (command, run) => {
     const ctx = createContext(at, flagsOf(command))
     try {

@@ -7,7 +7,11 @@ export interface Prompts {
   text(given: string | undefined, missing: { flag: string; message: string }): Promise<string>
   choice(
     given: string | undefined,
-    missing: { flag: string; message: string; choices: () => Promise<readonly { name: string; value: string }[]> },
+    missing: {
+      flag: string
+      message: string
+      choices: () => Promise<readonly { name: string; value: string }[]>
+    },
   ): Promise<string>
   secret(missing: { flag: string; message: string }): Promise<string>
   /** For what cannot be taken back. Throws unless the answer is yes. */
@@ -17,7 +21,8 @@ export interface Prompts {
 export const createPrompts = (at: Surroundings, noInput: boolean): Prompts => {
   const ci = at.env.CI !== undefined && at.env.CI !== '' && at.env.CI !== 'false'
   const possible = !noInput && !ci && at.stdin.isTTY === true && at.stderr.isTTY === true
-  const absent = (flag: string) => new UsageError(`${flag} is missing.`, 'On a terminal I would ask; here, give it.')
+  const absent = (flag: string) =>
+    new UsageError(`${flag} is missing.`, 'On a terminal I would ask; here, give it.')
 
   // Loaded at the first question: it is larger than the rest of the program.
   const ask = async (question: Record<string, unknown>): Promise<unknown> => {
@@ -32,7 +37,10 @@ export const createPrompts = (at: Surroundings, noInput: boolean): Prompts => {
     }
   }
   const askText = async (question: Record<string, unknown>): Promise<string> => {
-    const answer = await ask({ ...question, validate: (text: unknown) => String(text).trim() !== '' || 'Something is needed here.' })
+    const answer = await ask({
+      ...question,
+      validate: (text: unknown) => String(text).trim() !== '' || 'Something is needed here.',
+    })
     return String(answer).trim()
   }
 

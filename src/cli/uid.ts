@@ -15,4 +15,5 @@ export const uidOnWire = (uid: string): string => (uid.length === 14 ? uidToHex(
 export const bothForms = (uid: string): string => `${uid} (${colons(uid)})`
 
 /** `-` where a daemon's answer holds no UID. */
-export const colons = (uid: string | null): string => (uid !== null && /^\d{1,17}$/.test(uid) ? uidToColons(uid) : '-')
+export const colons = (uid: string | null): string =>
+  uid !== null && /^\d{1,17}$/.test(uid) ? uidToColons(uid) : '-'

@@ -1,6 +1,13 @@
+import type { Socket } from 'node:net'
 import cors from '@fastify/cors'
 import rateLimit from '@fastify/rate-limit'
-import Fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyReply, type FastifyRequest, type FastifyServerOptions } from 'fastify'
+import Fastify, {
+  type FastifyBaseLogger,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  type FastifyServerOptions,
+} from 'fastify'
 import type { Config } from './config.ts'
 import type { Context } from './context.ts'
 import { DomainError } from './domain/errors.ts'
@@ -35,6 +42,7 @@ export async function buildApp(ctx: Context): Promise<FastifyInstance> {
     routerOptions: { maxParamLength: 300, ignoreTrailingSlash: true },
     trustProxy: trustedProxies(ctx.config.trustProxy),
     genReqId: requestIds(ctx),
+    clientErrorHandler: answerBrokenHttp,
     frameworkErrors: (error, request, reply: FastifyReply) => {
       const { body } = answerTo(error, request.id)
       void reply.code(body.statusCode).send(body)
@@ -85,6 +93,28 @@ function requestIds(ctx: Context): () => string {
   return () => `${start}-${(++count).toString(36)}`
 }
 
+/** For what never became a request: no route and no log line knows of it. */
+function answerBrokenHttp(error: Error, socket: Socket): void {
+  if (!socket.writable || ('code' in error && error.code === 'ECONNRESET')) {
+    socket.destroy()
+    return
+  }
+  const tooLarge = 'code' in error && error.code === 'HPE_HEADER_OVERFLOW'
+  const status = tooLarge ? '431 Request Header Fields Too Large' : '400 Bad Request'
+  const message = tooLarge
+    ? 'The request has more headers than this daemon reads.'
+    : 'This is not valid HTTP.'
+  const body = JSON.stringify({
+    statusCode: Number(status.slice(0, 3)),
+    error: status.slice(4),
+    message,
+    code: 'malformed_request',
+    requestId: '',
+  })
+  const head = `HTTP/1.1 ${status}\r\ncontent-type: application/json; charset=utf-8\r\nconnection: close`
+  socket.end(`${head}\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`)
+}
+
 function answerErrors(app: FastifyInstance): void {
   app.setErrorHandler((error, request, reply) => {
     const { body, retryAfterSeconds, isOurs } = answerTo(error, request.id)
@@ -95,7 +125,10 @@ function answerErrors(app: FastifyInstance): void {
     void reply.code(body.statusCode).type('application/json; charset=utf-8').send(body)
   })
   app.setNotFoundHandler((request: FastifyRequest) => {
-    throw new DomainError('not_found', `There is no ${request.method} at this path. See /openapi.json for what there is.`)
+    throw new DomainError(
+      'not_found',
+      `There is no ${request.method} at this path. See /openapi.json for what there is.`,
+    )
   })
 }
 
@@ -110,11 +143,12 @@ async function limitRates(app: FastifyInstance, ctx: Context): Promise<void> {
     cache: 20_000,
     keyGenerator: (request) => clientKey(ctx, request),
     errorResponseBuilder: (_request, { ttl }) =>
-      new DomainError('rate_limited', `Too many requests: ${max} a minute are served without a key. Wait, or send an API key.`, {
-        retryAfterSeconds: Math.max(1, Math.ceil(ttl / 1000)),
-      }),
-  })
-  app.addHook('onRoute', (route) => {
-    if (route.config?.isKeyless) route.config.rateLimit = {}
+      new DomainError(
+        'rate_limited',
+        `Too many requests: ${max} a minute are served without a key. Wait, or send an API key.`,
+        {
+          retryAfterSeconds: Math.max(1, Math.ceil(ttl / 1000)),
+        },
+      ),
   })
 }

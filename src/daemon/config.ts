@@ -41,17 +41,28 @@ const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']
 
 // How a value is written in a flag, the environment and the configuration file: text, or JSON's own types.
 const number = (min: number, max: number) =>
-  z.union([z.number(), z.string().regex(/^\d+$/, `must be a number from ${min} to ${max}`).transform(Number)]).pipe(
-    z.number().int().min(min).max(max),
-  )
-const onOff = z.union([z.boolean(), z.enum(['on', 'off', 'true', 'false', '1', '0'], 'must be on or off').transform((word) => ['on', 'true', '1'].includes(word))])
+  z
+    .union([
+      z.number(),
+      z.string().regex(/^\d+$/, `must be a number from ${min} to ${max}`).transform(Number),
+    ])
+    .pipe(z.number().int().min(min).max(max))
+const onOff = z.union([
+  z.boolean(),
+  z
+    .enum(['on', 'off', 'true', 'false', '1', '0'], 'must be on or off')
+    .transform((word) => ['on', 'true', '1'].includes(word)),
+])
 const word = z.string().regex(/^[a-z][a-z0-9]{0,30}$/, 'must be lower-case letters and digits')
 
 const settings = z.strictObject({
   host: z.string().min(1).default('127.0.0.1'),
   port: number(0, 65_535).default(8484),
   dataDir: z.string().min(1).optional(),
-  baseUrl: z.string().regex(/^https?:\/\/[^\s?#]+$/, 'must be an http(s) URL without a query').optional(),
+  baseUrl: z
+    .string()
+    .regex(/^https?:\/\/[^\s?#]+$/, 'must be an http(s) URL without a query')
+    .optional(),
   seed: z.string().min(1).optional(),
   ephemeral: onOff.default(false),
   logLevel: z.enum(logLevels, `must be one of ${logLevels.join(', ')}`).default('info'),
@@ -70,10 +81,19 @@ type SettingName = keyof z.input<typeof settings>
 
 // Secrets come from files of their own or from the environment, never from a flag, which others can see in a list
 // of processes, nor from a configuration file, which gets copied around.
-const flags = { host: 'host', port: 'port', 'data-dir': 'dataDir', 'base-url': 'baseUrl', seed: 'seed', ephemeral: 'ephemeral', 'log-level': 'logLevel' } as const
+const flags = {
+  host: 'host',
+  port: 'port',
+  'data-dir': 'dataDir',
+  'base-url': 'baseUrl',
+  seed: 'seed',
+  ephemeral: 'ephemeral',
+  'log-level': 'logLevel',
+} as const
 const secretNames: readonly SettingName[] = ['adminToken', 'dataKey']
 
-const variableOf = (name: string): string => `TAPCHIP_${name.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`
+const variableOf = (name: string): string =>
+  `TAPCHIP_${name.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`
 
 /** What the command line asked for, before it is understood. */
 export interface Arguments {
@@ -115,7 +135,9 @@ export function readArguments(argv: readonly string[]): Arguments {
       values: Object.fromEntries(given),
     }
   } catch (error) {
-    throw new ConfigProblem(`${error instanceof Error ? error.message.split('. ')[0] : 'Unknown flag'}. See tapchipd --help`)
+    throw new ConfigProblem(
+      `${error instanceof Error ? error.message.split('. ')[0] : 'Unknown flag'}. See tapchipd --help`,
+    )
   }
 }
 
@@ -137,12 +159,16 @@ function fromFile(path: string | undefined): Record<string, unknown> {
   try {
     parsed = JSON.parse(readFileSync(path, 'utf8'))
   } catch (error) {
-    throw new ConfigProblem(`The configuration file ${path} cannot be read: ${error instanceof Error ? error.message : 'unknown'}`)
+    throw new ConfigProblem(
+      `The configuration file ${path} cannot be read: ${error instanceof Error ? error.message : 'unknown'}`,
+    )
   }
-  if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) throw new ConfigProblem(`${path} must hold a JSON object`)
+  if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed))
+    throw new ConfigProblem(`${path} must hold a JSON object`)
   const values: Record<string, unknown> = { ...parsed }
   for (const name of secretNames) {
-    if (name in values) throw new ConfigProblem(`${path} must not hold ${name}: set ${variableOf(name)} instead`)
+    if (name in values)
+      throw new ConfigProblem(`${path} must not hold ${name}: set ${variableOf(name)} instead`)
   }
   return values
 }
@@ -157,7 +183,18 @@ export function loadConfig(args: Arguments, env: Environment): Config {
     const reason = issue?.code === 'unrecognized_keys' ? 'is not a setting' : issue?.message
     throw new ConfigProblem(`${name} (${variableOf(name)}) ${reason}`)
   }
-  const { otpTtlSeconds, refTtlSeconds, rateLimit, trustProxy, baseUrl, dataDir, seed, adminToken, dataKey, ...rest } = parsed.data
+  const {
+    otpTtlSeconds,
+    refTtlSeconds,
+    rateLimit,
+    trustProxy,
+    baseUrl,
+    dataDir,
+    seed,
+    adminToken,
+    dataKey,
+    ...rest
+  } = parsed.data
   return {
     ...rest,
     seed: seed === undefined ? undefined : resolve(seed),
@@ -182,6 +219,9 @@ function proxies(value: string | number | readonly string[]): number | readonly 
   if (typeof value === 'number' || /^\d+$/.test(String(value))) return Number(value)
   const list = typeof value === 'string' ? value.split(',').map((range) => range.trim()) : value
   const bad = list.find((range) => !/^[0-9a-fA-F.:]+(\/\d{1,3})?$/.test(range))
-  if (bad !== undefined) throw new ConfigProblem(`trustProxy (TAPCHIP_TRUST_PROXY) must be a number of hops or CIDR ranges, not "${bad}"`)
+  if (bad !== undefined)
+    throw new ConfigProblem(
+      `trustProxy (TAPCHIP_TRUST_PROXY) must be a number of hops or CIDR ranges, not "${bad}"`,
+    )
   return list
 }

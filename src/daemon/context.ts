@@ -1,8 +1,9 @@
-import { mkdirSync, existsSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { nanoid } from 'nanoid'
 import type { Logger } from 'pino'
 import type { Config } from './config.ts'
-import { randomCodes, type CodeSource } from './domain/codes.ts'
+import { type CodeSource, randomCodes } from './domain/codes.ts'
 import { Credentials } from './domain/credentials.ts'
 import { KeyRing } from './domain/key-ring.ts'
 import { TapLog } from './domain/tap-log.ts'
@@ -12,12 +13,11 @@ import { createMetrics, type Metrics } from './metrics.ts'
 import { rootTokens } from './root-token.ts'
 import { assertDataKey, loadDataKey, sealCheck } from './store/data-key.ts'
 import { type Db, openDatabase } from './store/database.ts'
+import { allKeySets } from './store/key-sets.ts'
 import { lockDataDir } from './store/lock.ts'
 import { migrate } from './store/migrate.ts'
-import { allKeySets } from './store/key-sets.ts'
 import { SecretBox } from './store/secret-box.ts'
-import { setting, setSettingOnce } from './store/settings.ts'
-import { nanoid } from 'nanoid'
+import { setSettingOnce, setting } from './store/settings.ts'
 
 /** All that the daemon is made of. Domain functions ask for the few members that they need. */
 export interface Context {
@@ -51,7 +51,9 @@ export async function openContext(config: Config, log: Logger, clock: Clock = sy
   try {
     const file = join(config.dataDir, databaseFile)
     const databaseExists = existsSync(file)
-    const box = new SecretBox(loadDataKey({ dataDir: config.dataDir, fromEnvironment: config.dataKey, databaseExists }))
+    const box = new SecretBox(
+      loadDataKey({ dataDir: config.dataDir, fromEnvironment: config.dataKey, databaseExists }),
+    )
     await migrate(file)
     const db = openDatabase(file)
     const instance = await claimDatabase(db, box, config.dataDir)
@@ -61,7 +63,10 @@ export async function openContext(config: Config, log: Logger, clock: Clock = sy
     const credentials = new Credentials(clock, rootTokens(config))
     await credentials.load(db.read)
     const metrics = createMetrics()
-    const tapLog = new TapLog(db, () => metrics.droppedTaps.inc())
+    const tapLog = new TapLog(db, {
+      judged: (outcome) => metrics.taps.inc({ outcome }),
+      dropped: () => metrics.droppedTaps.inc(),
+    })
     return {
       config,
       log,

@@ -4,11 +4,11 @@ import { join } from 'node:path'
 import { type Config, ConfigProblem, loadConfig, readArguments } from './config.ts'
 import { help } from './help.ts'
 import { createLogger } from './log.ts'
+import { SeedProblem } from './seed/problem.ts'
 import { startDaemon } from './start.ts'
 import { DataKeyProblem } from './store/data-key.ts'
 import { DataDirInUse } from './store/lock.ts'
 import { SchemaTooNew } from './store/migrate.ts'
-import { SeedProblem } from './seed/problem.ts'
 import { version } from './version.ts'
 
 // Problems that the operator can mend: their message is all there is to say.
@@ -35,7 +35,9 @@ async function run(): Promise<number> {
 }
 
 function withTemporaryDir(config: Config): Config {
-  return config.ephemeral ? { ...config, dataDir: mkdtempSync(join(realpathSync(tmpdir()), 'tapchip-')) } : config
+  return config.ephemeral
+    ? { ...config, dataDir: mkdtempSync(join(realpathSync(tmpdir()), 'tapchip-')) }
+    : config
 }
 
 /** Resolves at the first SIGTERM or SIGINT; a second one ends the process at once. */
@@ -64,4 +66,5 @@ run().then(
 const isAddressProblem = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && (error.code === 'EADDRINUSE' || error.code === 'EACCES')
 
-const inspect = (error: unknown): string => (error instanceof Error ? (error.stack ?? error.message) : String(error))
+const inspect = (error: unknown): string =>
+  error instanceof Error ? (error.stack ?? error.message) : String(error)

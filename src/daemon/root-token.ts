@@ -15,9 +15,12 @@ export function rootTokens(config: Pick<Config, 'dataDir' | 'adminToken'>): stri
   if (config.adminToken !== undefined) return [config.adminToken]
   if (!existsSync(path)) writePrivateFile(path, `${newSecret('adm')}\n`)
   if ((statSync(path).mode & 0o077) !== 0) {
-    throw new ConfigProblem(`${path} can be read by others. Close it: chmod 600 ${path}, or remove it for a fresh one`)
+    throw new ConfigProblem(
+      `${path} can be read by others. Close it: chmod 600 ${path}, or remove it for a fresh one`,
+    )
   }
   const token = readFileSync(path, 'utf8').trim()
-  if (token.length < 16) throw new ConfigProblem(`${path} is damaged. Remove it: the next start makes a fresh one`)
+  if (token.length < 16)
+    throw new ConfigProblem(`${path} is damaged. Remove it: the next start makes a fresh one`)
   return [token]
 }

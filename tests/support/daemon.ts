@@ -45,11 +45,14 @@ export interface Options {
 
 function prepare(options: Options) {
   const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'tapchip-test-'))
-  const env = { TAPCHIP_DATA_DIR: dataDir, TAPCHIP_ADMIN_TOKEN: adminToken, TAPCHIP_RATE_LIMIT: 'off', ...options.env }
+  const env = {
+    TAPCHIP_DATA_DIR: dataDir,
+    TAPCHIP_ADMIN_TOKEN: adminToken,
+    TAPCHIP_RATE_LIMIT: 'off',
+    ...options.env,
+  }
   const config = loadConfig({ help: false, version: false, configFile: undefined, values: {} }, env)
-  const log = options.log
-    ? pino({ level: 'debug' }, { write: options.log })
-    : pino({ level: 'silent' })
+  const log = options.log ? pino({ level: 'debug' }, { write: options.log }) : pino({ level: 'silent' })
   const seedFile = join(dataDir, 'seed.json')
   if (options.seed !== undefined) writeFileSync(seedFile, JSON.stringify(options.seed))
   const clean = () => {

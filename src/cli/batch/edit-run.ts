@@ -1,5 +1,5 @@
-import type { CliContext } from '../context.ts'
 import { ApiError } from '../client/errors.ts'
+import type { CliContext } from '../context.ts'
 import { type ExitCode, exitCodes, UsageError } from '../errors.ts'
 import { clean, counted, shown } from '../io/text.ts'
 import { bothForms } from '../uid.ts'
@@ -29,7 +29,10 @@ function* chunksOf<T>(items: readonly T[], size: number): Generator<readonly T[]
  * What the daemon would say to each row, nothing being written. The daemon refuses a row that cannot be meant
  * as a whole; then so do we.
  */
-export const previewRows = async (ctx: CliContext, rows: readonly EditRow[]): Promise<Map<number, EditResult>> => {
+export const previewRows = async (
+  ctx: CliContext,
+  rows: readonly EditRow[],
+): Promise<Map<number, EditResult>> => {
   const client = await ctx.client()
   const results = new Map<number, EditResult>()
   for (const chunk of chunksOf(rows, checkSize)) {
@@ -58,7 +61,9 @@ export const dryRun = async (ctx: CliContext, rows: readonly EditRow[]): Promise
   for (const row of rows) {
     const result = results.get(row.row)
     if (result) {
-      await ctx.io.line({ ...result, redirectUrl: row.redirectUrl }, () => describeResult(result, row.redirectUrl))
+      await ctx.io.line({ ...result, redirectUrl: row.redirectUrl }, () =>
+        describeResult(result, row.redirectUrl),
+      )
     }
   }
   const counts = countResults(results.values())
@@ -148,7 +153,9 @@ export const runRows = async (
   end(complete ? 'done' : 'stopped')
   const { changed, unchanged, failed } = countResults(results.values())
   const next = complete
-    ? changed > 0 ? `Take it back: tapchip batch undo ${id}` : ''
+    ? changed > 0
+      ? `Take it back: tapchip batch undo ${id}`
+      : ''
     : `Stopped after ${results.size} of ${rows.length}. Go on: tapchip batch resume ${id}`
   io.note(`${changed} changed, ${unchanged} unchanged, ${failed} failed. ${next}`.trimEnd())
   const exitCode = complete ? (failed > 0 ? exitCodes.partial : exitCodes.done) : exitCodes.interrupted

@@ -25,7 +25,8 @@ type Place = Pick<Surroundings, 'env' | 'home'>
 
 export const readHistory = async (at: Place, id: string): Promise<History> => {
   const path = journalPath(at, id)
-  if (!isBatchId(id) || !existsSync(path)) throw new UsageError(`There is no batch "${id}".`, 'Those there are: tapchip batch list')
+  if (!isBatchId(id) || !existsSync(path))
+    throw new UsageError(`There is no batch "${id}".`, 'Those there are: tapchip batch list')
   const history = await readJournal(path)
   if (history === undefined) throw new UsageError(`${path} is no journal of a batch.`)
   return history
@@ -33,12 +34,15 @@ export const readHistory = async (at: Place, id: string): Promise<History> => {
 
 const readJournal = async (path: string): Promise<History | undefined> => {
   let header: Header | undefined
-  let end: { at: string; how: 'done' | 'stopped' } & Counts | undefined
+  let end: ({ at: string; how: 'done' | 'stopped' } & Counts) | undefined
   let pid = 0
   const rows: EditRow[] = []
   const results = new Map<number, RowResult>()
   const sent = new Map<number, number>()
-  for await (const text of createInterface({ input: createReadStream(path), crlfDelay: Number.POSITIVE_INFINITY })) {
+  for await (const text of createInterface({
+    input: createReadStream(path),
+    crlfDelay: Number.POSITIVE_INFINITY,
+  })) {
     const line = parseLine(text)
     if (line === undefined) continue
     if (line.type === 'batch') header = line

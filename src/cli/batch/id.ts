@@ -5,7 +5,8 @@ const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'
 
 const digits = (value: number, count: number): string => {
   let text = ''
-  for (let rest = value; text.length < count; rest = Math.floor(rest / 32)) text = (alphabet[rest % 32] ?? '0') + text
+  for (let rest = value; text.length < count; rest = Math.floor(rest / 32))
+    text = (alphabet[rest % 32] ?? '0') + text
   return text
 }
 

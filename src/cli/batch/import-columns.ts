@@ -23,7 +23,10 @@ export const importColumns: Readonly<Record<string, Check>> = {
   lastCounter: (text) =>
     /^\d{1,10}$/.test(text) && Number(text) <= 0xffffffff ? undefined : 'must be a counter: a whole number',
   fileReadKey: matching(/^[0-9a-fA-F]{32}$/, 'must be an AES-128 key: 32 hex digits'),
-  publicKey: matching(/^(04[0-9a-fA-F]{128}|0[23][0-9a-fA-F]{64})$/, 'must be a public key: 04 and 128 hex digits'),
+  publicKey: matching(
+    /^(04[0-9a-fA-F]{128}|0[23][0-9a-fA-F]{64})$/,
+    'must be a public key: 04 and 128 hex digits',
+  ),
 }
 
 /** Cells that must not be repeated in a message. */

@@ -28,7 +28,11 @@ export interface ImportInput {
  * Reads and checks a whole sheet, and keeps it as the daemon will get it: one pass over the file, so what is
  * checked is what is sent, and a million rows fit into some sixty megabytes.
  */
-export const readImport = async (source: Source, options: SheetOptions, accepted: boolean): Promise<ImportInput> => {
+export const readImport = async (
+  source: Source,
+  options: SheetOptions,
+  accepted: boolean,
+): Promise<ImportInput> => {
   const problems = new Problems()
   const uids = new UidColumn(problems)
   const labels = new Map<string, number>()
@@ -49,7 +53,8 @@ export const readImport = async (source: Source, options: SheetOptions, accepted
       if (!cell) return ''
       used.add(i)
       const why = i === 0 ? undefined : checks[i - 1]?.(cell)
-      if (why !== undefined) problems.add(row, columns[i], secretColumns.has(columns[i] ?? '') ? why : `"${cell}" ${why}`)
+      if (why !== undefined)
+        problems.add(row, columns[i], secretColumns.has(columns[i] ?? '') ? why : `"${cell}" ${why}`)
       return cell
     })
     const [uidText] = cells
@@ -83,7 +88,12 @@ const checkTogether = (row: number, cells: readonly Cell[], problems: Problems):
   const token = tokenAt.filter((i) => cells[i])
   if (token.length > 0 && token.length < tokenAt.length) {
     const missing = tokenAt.filter((i) => !cells[i]).map((i) => columns[i])
-    problems.add(row, missing.join(', '), 'is missing: a token is contractAddress, chainId and tokenId together')
+    problems.add(
+      row,
+      missing.join(', '),
+      'is missing: a token is contractAddress, chainId and tokenId together',
+    )
   }
-  if (cells[variantAt] && !cells[itemAt]) problems.add(row, 'item', 'is missing: a variant belongs to an item')
+  if (cells[variantAt] && !cells[itemAt])
+    problems.add(row, 'item', 'is missing: a variant belongs to an item')
 }

@@ -27,10 +27,19 @@ const asText = ({ team, chipGroup, keySet, simulated }: ImportSettings): Record<
  */
 export const runImport = async (
   ctx: CliContext,
-  { input, sheet, settings, dryRun, resumes }: {
+  {
+    input,
+    sheet,
+    settings,
+    sheetSettings,
+    dryRun,
+    resumes,
+  }: {
     readonly input: Header['input']
     readonly sheet: ImportInput
     readonly settings: ImportSettings
+    /** How the sheet was read, as text: for the journal. */
+    readonly sheetSettings: Readonly<Record<string, string>>
     readonly dryRun: boolean
     readonly resumes?: string
   },
@@ -40,8 +49,10 @@ export const runImport = async (
   const client = await ctx.client()
   const id = resumes ?? newBatchId(ctx.now())
   const journal = dryRun ? undefined : new Journal(ctx.at, id)
-  if (resumes) journal?.append({ type: 'resumed', at: ctx.now().toISOString(), pid: process.pid })
-  else {
+  if (resumes) {
+    journal?.startLine()
+    journal?.append({ type: 'resumed', at: ctx.now().toISOString(), pid: process.pid })
+  } else {
     journal?.append({
       type: 'batch',
       version: 1,
@@ -52,7 +63,7 @@ export const runImport = async (
       pid: process.pid,
       total: sheet.rows,
       input,
-      settings: asText(settings),
+      settings: { ...asText(settings), ...sheetSettings },
     })
   }
   journal?.sync()
@@ -67,12 +78,20 @@ export const runImport = async (
     let sent = 0
     for (const block of sheet.blocks) {
       yield block
-      progress.advance(Math.floor((sheet.rows * ++sent) / sheet.blocks.length) - Math.floor((sheet.rows * (sent - 1)) / sheet.blocks.length))
+      progress.advance(
+        Math.floor((sheet.rows * ++sent) / sheet.blocks.length) -
+          Math.floor((sheet.rows * (sent - 1)) / sheet.blocks.length),
+      )
     }
   }
   try {
     const answers = client.stream('POST /admin/chips/import', {
-      query: { ...settings, report: io.json ? 'all' : 'failures', dryRun, simulated: settings.simulated || undefined },
+      query: {
+        ...settings,
+        report: io.json ? 'all' : 'failures',
+        dryRun,
+        simulated: settings.simulated || undefined,
+      },
       upload: { contentType: 'text/csv', content: content() },
       signal: stopped.signal,
     })
@@ -82,7 +101,8 @@ export const runImport = async (
         complete = true
         continue
       }
-      journal?.append({ type: 'result', ...answer, status: answer.status })
+      const { row, uid, status, error } = answer
+      journal?.append({ type: 'result', row, uid, status, ...(error === undefined ? {} : { error }) })
       if (io.json) {
         counts[answer.status] += 1
         await io.line(answer, () => '')
@@ -113,6 +133,7 @@ export const runImport = async (
   }
   const lead = dryRun ? 'Dry run, nothing was written: ' : ''
   io.note(`${lead}${counted(created, 'chip')} created, ${unchanged} unchanged, ${failed} failed.`)
-  if (!dryRun && created > 0) io.note(`See them: tapchip chips list --chip-group ${JSON.stringify(settings.chipGroup)}`)
+  if (!dryRun && created > 0)
+    io.note(`See them: tapchip chips list --chip-group ${JSON.stringify(settings.chipGroup)}`)
   return failed > 0 ? exitCodes.partial : exitCodes.done
 }

@@ -1,5 +1,5 @@
 import { closeSync, fsyncSync, mkdirSync, openSync, writeSync } from 'node:fs'
-import { stateDir, type Surroundings } from '../surroundings.ts'
+import { type Surroundings, stateDir } from '../surroundings.ts'
 import type { JournalLine } from './records.ts'
 
 export const journalDir = (at: Pick<Surroundings, 'env' | 'home'>): string => `${stateDir(at)}/batches`
@@ -30,6 +30,11 @@ export class Journal {
         this.flush()
       })
     }
+  }
+
+  /** Begins a line anew: a kill may have cut the last one short. Blank lines are passed over. */
+  startLine(): void {
+    this.#pending = `\n${this.#pending}`
   }
 
   flush(): void {

@@ -62,7 +62,8 @@ const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
 const isText = (value: unknown): value is string => typeof value === 'string'
 const isNumber = (value: unknown): value is number => typeof value === 'number'
 const isUrl = (value: unknown): value is string | null => value === null || isText(value)
-const isOptionalUrl = (value: unknown): value is string | null | undefined => value === undefined || isUrl(value)
+const isOptionalUrl = (value: unknown): value is string | null | undefined =>
+  value === undefined || isUrl(value)
 
 const statuses: readonly RowStatus[] = ['changed', 'unchanged', 'failed', 'created']
 
@@ -93,7 +94,8 @@ const lineFrom = (line: Readonly<Record<string, unknown>>): JournalLine | undefi
   if (type === 'resumed' && isText(at) && isNumber(pid)) return { type, at, pid }
   if (type === 'end' && isText(at) && (how === 'done' || how === 'stopped')) {
     const { changed, unchanged, failed } = line
-    if (isNumber(changed) && isNumber(unchanged) && isNumber(failed)) return { type, at, how, changed, unchanged, failed }
+    if (isNumber(changed) && isNumber(unchanged) && isNumber(failed))
+      return { type, at, how, changed, unchanged, failed }
   }
   return type === 'batch' ? headerFrom(line) : undefined
 }
@@ -103,7 +105,8 @@ const headerFrom = (line: Readonly<Record<string, unknown>>): Header | undefined
   const kind = batchKinds.find((known) => known === line.kind)
   const input = isRecord(line.input) ? line.input : {}
   if (line.version !== 1 || kind === undefined) return undefined
-  if (!isText(id) || !isText(startedAt) || !isText(url) || !isNumber(pid) || !isNumber(total)) return undefined
+  if (!isText(id) || !isText(startedAt) || !isText(url) || !isNumber(pid) || !isNumber(total))
+    return undefined
   return {
     type: 'batch',
     version: 1,
@@ -120,7 +123,11 @@ const headerFrom = (line: Readonly<Record<string, unknown>>): Header | undefined
     },
     ...(isText(undoes) ? { undoes } : {}),
     ...(isRecord(settings)
-      ? { settings: Object.fromEntries(Object.entries(settings).map(([name, value]) => [name, String(value)])) }
+      ? {
+          settings: Object.fromEntries(
+            Object.entries(settings).map(([name, value]) => [name, String(value)]),
+          ),
+        }
       : {}),
   }
 }

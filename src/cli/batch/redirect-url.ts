@@ -19,7 +19,9 @@ export const checkRedirectUrl = (text: string): string | undefined => {
   if (callback === null) return undefined
   const target = parse(callback)
   if (target?.protocol === 'http:' || target?.protocol === 'https:') {
-    return target.username === '' && target.password === '' ? undefined : 'has a cb_url that holds a user or a password'
+    return target.username === '' && target.password === ''
+      ? undefined
+      : 'has a cb_url that holds a user or a password'
   }
   return 'has a cb_url that is not http or https'
 }

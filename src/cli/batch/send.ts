@@ -8,7 +8,11 @@ const lineOf = ({ uid, redirectUrl, expected }: EditRow): string =>
 
 /** Strings of some size: a write a row would cost more than the rows. */
 function* bodyOf(rows: readonly EditRow[]): Generator<string> {
-  for (let i = 0; i < rows.length; i += 500) yield rows.slice(i, i + 500).map(lineOf).join('')
+  for (let i = 0; i < rows.length; i += 500)
+    yield rows
+      .slice(i, i + 500)
+      .map(lineOf)
+      .join('')
 }
 
 export type EditResult = RowResult & { readonly status: 'changed' | 'unchanged' | 'failed' }
@@ -36,5 +40,6 @@ export async function* sendRows(
       ...(error === undefined ? {} : { error }),
     }
   }
-  if (count < rows.length) throw new CliError(`The daemon answered ${count} of ${rows.length} rows, and stopped.`)
+  if (count < rows.length)
+    throw new CliError(`The daemon answered ${count} of ${rows.length} rows, and stopped.`)
 }

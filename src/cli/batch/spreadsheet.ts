@@ -6,7 +6,8 @@ const formula = /^'*[=+\-@\t\r]/
 const guarded = /^'+[=+\-@\t\r]/
 
 export const guardCell = (cell: string): string => (formula.test(cell) ? `'${cell}` : cell)
-export const unguardCell = (cell: string): string => (cell.charCodeAt(0) === 39 && guarded.test(cell) ? cell.slice(1) : cell)
+export const unguardCell = (cell: string): string =>
+  cell.charCodeAt(0) === 39 && guarded.test(cell) ? cell.slice(1) : cell
 
 const quoted = (cell: string): string => (/[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell)
 

@@ -3,7 +3,16 @@ import { addressOf } from './address.ts'
 import { connect, linesOf, textOf, unreachable } from './connection.ts'
 import { type ApiError, readApiError } from './errors.ts'
 import { waitBefore } from './retry.ts'
-import type { AnswerOf, CallArguments, Client, ClientOptions, EndpointKey, StreamKey, StreamRequest, Upload } from './types.ts'
+import type {
+  AnswerOf,
+  CallArguments,
+  Client,
+  ClientOptions,
+  EndpointKey,
+  StreamKey,
+  StreamRequest,
+  Upload,
+} from './types.ts'
 
 interface Loose {
   readonly params?: Readonly<Record<string, unknown>>
@@ -27,7 +36,10 @@ export const createClient = (options: ClientOptions): Client => {
   const connection = connect(url)
 
   const headersFor = (path: string): Record<string, string> => {
-    const headers: Record<string, string> = { accept: 'application/json', 'user-agent': `tapchip/${__TAPCHIP_VERSION__}` }
+    const headers: Record<string, string> = {
+      accept: 'application/json',
+      'user-agent': `tapchip/${__TAPCHIP_VERSION__}`,
+    }
     // Under /admin the key goes too: it tells the daemon which team is meant.
     if (options.apiKey) headers[`x-${wirePrefix}-api-key`] = options.apiKey
     const token = path.startsWith('/admin') ? options.adminToken?.() : undefined
@@ -85,14 +97,16 @@ export const createClient = (options: ClientOptions): Client => {
       for await (const line of linesOf(answer)) yield parseLine(line, url)
     } catch (error) {
       if (signal?.aborted) return
-      throw error instanceof Error && 'code' in error && error.code === 'ECONNRESET' ? unreachable(url, error) : error
+      throw error instanceof Error && 'code' in error && error.code === 'ECONNRESET'
+        ? unreachable(url, error)
+        : error
     }
   }
 
   const probe = async (path: string) => {
     const sending = { method: 'GET', path, headers: headersFor(path), idleTimeoutMs: timeoutMs }
     const answer = await connection.send(sending)
-    return { status: answer.statusCode ?? 0, text: await textOf(answer) }
+    return { status: answer.statusCode ?? 0, text: await textOf(answer), date: answer.headers.date }
   }
 
   return { url, call, stream, probe, close: connection.close }

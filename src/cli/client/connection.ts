@@ -66,7 +66,9 @@ export const connect = (url: URL) => {
     if (body === undefined || typeof body === 'string') request.end(body)
     else {
       // A daemon that refuses answers before it has read everything; what remains unsent is then no error.
-      pipeline(Readable.from(guarded(body.content, (error) => (uploadError = error))), request).catch(() => undefined)
+      pipeline(Readable.from(guarded(body.content, (error) => (uploadError = error))), request).catch(
+        () => undefined,
+      )
     }
     return answered
   }

@@ -41,20 +41,29 @@ export class DaemonUnreachable extends Error {
 }
 
 export const isLoopback = (hostname: string): boolean =>
-  hostname === 'localhost' || hostname === '[::1]' || hostname === '::1' || /^127(\.\d{1,3}){3}$/.test(hostname)
+  hostname === 'localhost' ||
+  hostname === '[::1]' ||
+  hostname === '::1' ||
+  /^127(\.\d{1,3}){3}$/.test(hostname)
 
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** Reads an error answer; whatever stands on the port may have written it. */
-export const readApiError = (status: number, retryAfter: string | undefined, text: string, url: URL): ApiError => {
+export const readApiError = (
+  status: number,
+  retryAfter: string | undefined,
+  text: string,
+  url: URL,
+): ApiError => {
   const body = parseRecord(text)
   const message = typeof body?.message === 'string' ? body.message : undefined
   const seconds = retryAfter === undefined ? Number.NaN : Number(retryAfter)
   return new ApiError({
     statusCode: status,
     code: typeof body?.code === 'string' ? body.code : 'not_tapchip',
-    message: message ?? `${url.host} answered ${status}, and not as Tapchip does. Is ${url.origin} the daemon?`,
+    message:
+      message ?? `${url.host} answered ${status}, and not as Tapchip does. Is ${url.origin} the daemon?`,
     requestId: typeof body?.requestId === 'string' ? body.requestId : '',
     retryAfter: Number.isFinite(seconds) ? seconds : undefined,
     errors: messagesIn(body?.errors),

@@ -52,6 +52,6 @@ export interface Client {
   /** A line of the answer at a time, as they arrive; sends `upload` as fast as the daemon takes it. */
   stream<K extends StreamKey>(key: K, request: StreamRequest<K>): AsyncGenerator<AnswerOf<K>>
   /** A plain GET outside the table, such as /healthz. */
-  probe(path: string): Promise<{ status: number; text: string }>
+  probe(path: string): Promise<{ status: number; text: string; date: string | undefined }>
   close(): void
 }

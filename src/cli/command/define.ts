@@ -17,12 +17,12 @@ export interface CommandSpec<A extends ArgumentSpecs, O extends OptionSpecs> {
   readonly run: (
     ctx: CliContext,
     input: { readonly args: Values<A>; readonly options: Values<O> },
-  ) => Promise<ExitCode | undefined | void>
+  ) => Promise<ExitCode | undefined> | Promise<void>
 }
 
 export type Invoke = (
   command: Command,
-  run: (ctx: CliContext) => Promise<ExitCode | undefined | void>,
+  run: (ctx: CliContext) => Promise<ExitCode | undefined> | Promise<void>,
 ) => Promise<void>
 
 /** A command ready to be hung into a tree. */
@@ -50,7 +50,11 @@ const readAll = <S extends Readonly<Record<string, { read: (raw: Raw) => unknown
   return Object.fromEntries(entries) as Values<S>
 }
 
-export const commanderOption = (spec: { flags: string; description: string; repeatable?: boolean }): Option => {
+export const commanderOption = (spec: {
+  flags: string
+  description: string
+  repeatable?: boolean
+}): Option => {
   const option = new Option(spec.flags, spec.description)
   if (spec.repeatable) {
     option.argParser((value: string, before: unknown) => [...(Array.isArray(before) ? before : []), value])
@@ -87,7 +91,8 @@ export const defineCommand = <
             args: readAll((spec.args ?? {}) as A, (_, i) => command.processedArgs[i]),
             options: readAll((spec.options ?? {}) as O, (_, i) => given[attributes[i] ?? '']),
           }
-          return spec.run(ctx, input)
+          const code = await spec.run(ctx, input)
+          return typeof code === 'number' ? code : undefined
         }),
       )
     },

@@ -6,7 +6,8 @@ export const setExamples = (command: Command, examples: readonly string[]): void
   examplesOf.set(command, examples)
 }
 
-const section = (title: string, lines: readonly string[]): string[] => (lines.length === 0 ? [] : [title, ...lines, ''])
+const section = (title: string, lines: readonly string[]): string[] =>
+  lines.length === 0 ? [] : [title, ...lines, '']
 
 /** Help for people: what it does, examples, then the reference. */
 const formatHelp = (command: Command, helper: Help): string => {
@@ -29,13 +30,25 @@ const formatHelp = (command: Command, helper: Help): string => {
   const lines = [
     helper.boxWrap(helper.commandDescription(command), helper.helpWidth ?? 80),
     '',
-    ...section('Examples:', (examplesOf.get(command) ?? []).map((example) => `  $ tapchip ${example}`)),
+    ...section(
+      'Examples:',
+      (examplesOf.get(command) ?? []).map((example) => `  $ tapchip ${example}`),
+    ),
     `Usage: ${helper.commandUsage(command)}`,
     '',
-    ...section('Arguments:', args.map((arg) => term(helper.argumentTerm(arg), helper.argumentDescription(arg), width))),
+    ...section(
+      'Arguments:',
+      args.map((arg) => term(helper.argumentTerm(arg), helper.argumentDescription(arg), width)),
+    ),
     ...[...groups].flatMap(([title, entries]) => section(title, entries)),
-    ...section('Options:', options.map((o) => term(helper.optionTerm(o), helper.optionDescription(o), width))),
-    ...section('Everywhere:', globals.map((o) => term(helper.optionTerm(o), helper.optionDescription(o), width))),
+    ...section(
+      'Options:',
+      options.map((o) => term(helper.optionTerm(o), helper.optionDescription(o), width)),
+    ),
+    ...section(
+      'Everywhere:',
+      globals.map((o) => term(helper.optionTerm(o), helper.optionDescription(o), width)),
+    ),
   ]
   return `${lines.join('\n').trimEnd()}\n`
 }

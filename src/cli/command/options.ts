@@ -33,7 +33,11 @@ const asText = (raw: Raw): string | undefined => (typeof raw === 'string' ? raw 
 
 const complete = (completion: Completion | undefined) => (completion === undefined ? {} : { completion })
 
-export const text = (flags: string, description: string, completion?: Completion): OptionSpec<string | undefined> => ({
+export const text = (
+  flags: string,
+  description: string,
+  completion?: Completion,
+): OptionSpec<string | undefined> => ({
   flags,
   description,
   ...complete(completion),
@@ -59,7 +63,9 @@ export const integer = (
     if (raw === undefined) return undefined
     const number = /^\d{1,16}$/.test(String(raw)) ? Number(raw) : Number.NaN
     if (number >= min && number <= max) return number
-    throw new UsageError(`${longOf(flags)} must be a whole number from ${min} to ${max}, not "${String(raw)}".`)
+    throw new UsageError(
+      `${longOf(flags)} must be a whole number from ${min} to ${max}, not "${String(raw)}".`,
+    )
   },
 })
 
@@ -79,7 +85,11 @@ export const choice = <const C extends string>(
   },
 })
 
-export const repeated = (flags: string, description: string, completion?: Completion): OptionSpec<readonly string[]> => ({
+export const repeated = (
+  flags: string,
+  description: string,
+  completion?: Completion,
+): OptionSpec<readonly string[]> => ({
   flags,
   description,
   repeatable: true,
@@ -94,7 +104,11 @@ export const textOrBare = (flags: string, description: string): OptionSpec<strin
   read: (raw) => (raw === true ? true : asText(raw)),
 })
 
-export const argument = (written: string, description: string, completion?: Completion): ArgumentSpec<string> => ({
+export const argument = (
+  written: string,
+  description: string,
+  completion?: Completion,
+): ArgumentSpec<string> => ({
   written: `<${written}>`,
   description,
   ...complete(completion),
@@ -113,4 +127,8 @@ export const optionalArgument = (
 })
 
 export const yes = flag('-y, --yes', 'Do not ask')
-export const team = text('--team <name|id>', 'The team meant (default: that of the API key, or the only one)', 'team')
+export const team = text(
+  '--team <name|id>',
+  'The team meant (default: that of the API key, or the only one)',
+  'team',
+)

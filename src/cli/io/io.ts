@@ -37,7 +37,8 @@ const bufferSize = 32 * 1024
 export const createIo = (at: Pick<Surroundings, 'stdout' | 'stderr' | 'env' | 'now'>, flags: IoFlags): Io => {
   const { env } = at
   const colour = flags.color && !env.NO_COLOR && env.TERM !== 'dumb' && at.stdout.isTTY === true
-  const style: Io['style'] = (format, text) => (colour ? styleText(format, text, { validateStream: false }) : text)
+  const style: Io['style'] = (format, text) =>
+    colour ? styleText(format, text, { validateStream: false }) : text
   const heading = (text: string) => style('bold', text)
 
   let pending = ''
@@ -69,7 +70,8 @@ export const createIo = (at: Pick<Surroundings, 'stdout' | 'stderr' | 'env' | 'n
     json: flags.json,
     list: (rows, columns, none) => {
       if (flags.json) return lines([JSON.stringify(rows)])
-      if (rows.length > 0) return lines(tableLines(rows, columns, { aligned: at.stdout.isTTY === true, heading }))
+      if (rows.length > 0)
+        return lines(tableLines(rows, columns, { aligned: at.stdout.isTTY === true, heading }))
       if (!flags.quiet) at.stderr.write(`${none}\n`)
       return Promise.resolve()
     },

@@ -22,8 +22,14 @@ export function* tableLines<T>(
     return
   }
   const cells = rows.map((row) => readers.map((read) => shown(read(row))))
-  const widths = names.map((name, i) => cells.reduce((w, row) => Math.max(w, widthOf(row[i] ?? '')), widthOf(name)))
-  const line = (row: readonly string[]) => row.map((cell, i) => pad(cell, widths[i] ?? 0)).join('  ').trimEnd()
+  const widths = names.map((name, i) =>
+    cells.reduce((w, row) => Math.max(w, widthOf(row[i] ?? '')), widthOf(name)),
+  )
+  const line = (row: readonly string[]) =>
+    row
+      .map((cell, i) => pad(cell, widths[i] ?? 0))
+      .join('  ')
+      .trimEnd()
   yield look.heading(line(names))
   for (const row of cells) yield line(row)
 }

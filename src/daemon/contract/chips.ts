@@ -88,4 +88,3 @@ export const chips = {
     answerType: 'application/x-ndjson',
   }),
 } as const
-

@@ -20,12 +20,14 @@ export const uid = z.string().transform((value, ctx) => {
 
 /** A whole number as JSON has it, or as digits: a query has nothing else, and some clients send digits. */
 export const integer = (min = 0, max = Number.MAX_SAFE_INTEGER) =>
-  z.union([z.number(), z.string().regex(/^-?\d{1,16}$/, 'must be a whole number')], 'must be a whole number').transform((value, ctx) => {
-    const number = Number(value)
-    if (Number.isSafeInteger(number) && number >= min && number <= max) return number
-    ctx.addIssue({ code: 'custom', message: `must be a whole number from ${min} to ${max}` })
-    return z.NEVER
-  })
+  z
+    .union([z.number(), z.string().regex(/^-?\d{1,16}$/, 'must be a whole number')], 'must be a whole number')
+    .transform((value, ctx) => {
+      const number = Number(value)
+      if (Number.isSafeInteger(number) && number >= min && number <= max) return number
+      ctx.addIssue({ code: 'custom', message: `must be a whole number from ${min} to ${max}` })
+      return z.NEVER
+    })
 
 /** A boolean as JSON has it, or as a query writes it. */
 export const flag = z
@@ -48,7 +50,9 @@ export const timestamp = z.string().meta({ format: 'date-time' })
 
 /** A moment given by a person: ISO 8601, or a date, which means its first instant in UTC. */
 export const moment = z.string().transform((value, ctx) => {
-  const time = /^\d{4}-\d{2}-\d{2}(T[\d:.]+(Z|[+-]\d{2}:\d{2}))?$/.test(value) ? Date.parse(value) : Number.NaN
+  const time = /^\d{4}-\d{2}-\d{2}(T[\d:.]+(Z|[+-]\d{2}:\d{2}))?$/.test(value)
+    ? Date.parse(value)
+    : Number.NaN
   const sameDay = value.length > 10 || new Date(time || 0).toISOString().startsWith(value)
   if (Number.isFinite(time) && sameDay) return new Date(time).toISOString()
   ctx.addIssue({ code: 'custom', message: 'must be a date (2026-12-31) or an ISO 8601 time with its zone' })
@@ -59,7 +63,7 @@ export const tokenRef = z.object({ contractAddress: z.string(), chainId: z.numbe
 export const success = z.object({ success: z.literal(true) })
 
 /** Reference ids and OTP codes: 21 characters of the nanoid alphabet. Anything else does not exist. */
-export const code21 = z.string().max(200)
+export const code21 = z.string()
 
 export const page = { limit: integer(1, 1000).optional(), before: integer(1).optional() }
 /** A team by name or id; absent: the API key's team, then the only one there is. */

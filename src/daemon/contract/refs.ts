@@ -33,7 +33,9 @@ export const refs = {
           status: badgeStatus,
         }),
       ),
-      guestbookEvents: z.array(tokenRef.extend({ contractAddress: z.string().nullable(), otp: z.string().optional() })),
+      guestbookEvents: z.array(
+        tokenRef.extend({ contractAddress: z.string().nullable(), otp: z.string().optional() }),
+      ),
     }),
   }),
 } as const

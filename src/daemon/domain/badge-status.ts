@@ -17,5 +17,7 @@ export function badgeStatus(
 
 /** Whether an assignment shows its event now: within its own window, or else within the event's days. */
 export function isListed(event: AssignedBadgeEvent, now: string): boolean {
-  return (event.startsAt ?? dayStart(event.startDate)) <= now && now <= (event.endsAt ?? dayEnd(event.endDate))
+  return (
+    (event.startsAt ?? dayStart(event.startDate)) <= now && now <= (event.endsAt ?? dayEnd(event.endDate))
+  )
 }

@@ -1,8 +1,8 @@
-import type { Scope } from './scopes.ts'
 import { allAdminTokens, allApiKeys } from '../store/credentials.ts'
 import type { Queries } from '../store/database.ts'
 import type { AdminTokenRow, ApiKeyRow } from '../store/schema.ts'
 import { DomainError } from './errors.ts'
+import type { Scope } from './scopes.ts'
 import { parseScopes } from './scopes.ts'
 import { hashSecret, isWhole } from './secrets.ts'
 import { type Clock, iso } from './time.ts'
@@ -18,6 +18,9 @@ export interface AdminToken {
   readonly name: string
   readonly scopes: readonly Scope[]
 }
+
+/** Names the token that exists without being created. */
+export const rootName = 'root'
 
 type Held<Row> = { row: Row; scopes: readonly Scope[] }
 
@@ -45,22 +48,40 @@ export class Credentials {
   /** @throws DomainError api_key_unknown, api_key_revoked, api_key_expired */
   apiKey(secret: string): ApiKey {
     const found = this.#apiKeys.get(hashSecret(secret))
-    if (!found) throw new DomainError('api_key_unknown', `This API key is not known.${cutShort(secret, 'svc_')}`)
+    if (!found)
+      throw new DomainError('api_key_unknown', `This API key is not known.${cutShort(secret, 'svc_')}`)
     const { row, scopes } = found
-    if (row.revokedAt !== null) throw new DomainError('api_key_revoked', `The API key "${row.name}" was revoked. Ask for a new one.`)
-    if (this.#isOver(row.expiresAt)) throw new DomainError('api_key_expired', `The API key "${row.name}" ended at ${row.expiresAt}. Ask for a new one.`)
+    if (row.revokedAt !== null)
+      throw new DomainError('api_key_revoked', `The API key "${row.name}" was revoked. Ask for a new one.`)
+    if (this.#isOver(row.expiresAt))
+      throw new DomainError(
+        'api_key_expired',
+        `The API key "${row.name}" ended at ${row.expiresAt}. Ask for a new one.`,
+      )
     return { id: row.id, name: row.name, teamId: row.teamId, scopes }
   }
 
   /** @throws DomainError admin_token_unknown, admin_token_revoked, admin_token_expired */
   adminToken(secret: string): AdminToken {
     const hash = hashSecret(secret)
-    if (this.#rootHashes.has(hash)) return { name: 'root', scopes: ['all'] }
+    if (this.#rootHashes.has(hash)) return { name: rootName, scopes: ['all'] }
     const found = this.#adminTokens.get(hash)
-    if (!found) throw new DomainError('admin_token_unknown', `This admin token is not known.${cutShort(secret, 'adm_')}`)
+    if (!found)
+      throw new DomainError(
+        'admin_token_unknown',
+        `This admin token is not known.${cutShort(secret, 'adm_')}`,
+      )
     const { row, scopes } = found
-    if (row.revokedAt !== null) throw new DomainError('admin_token_revoked', `The admin token "${row.name}" was revoked. Ask for a new one.`)
-    if (this.#isOver(row.expiresAt)) throw new DomainError('admin_token_expired', `The admin token "${row.name}" ended at ${row.expiresAt}. Ask for a new one.`)
+    if (row.revokedAt !== null)
+      throw new DomainError(
+        'admin_token_revoked',
+        `The admin token "${row.name}" was revoked. Ask for a new one.`,
+      )
+    if (this.#isOver(row.expiresAt))
+      throw new DomainError(
+        'admin_token_expired',
+        `The admin token "${row.name}" ended at ${row.expiresAt}. Ask for a new one.`,
+      )
     return { name: row.name, scopes }
   }
 
@@ -70,7 +91,9 @@ export class Credentials {
 }
 
 const cutShort = (secret: string, prefix: string): string =>
-  secret.startsWith(prefix) && !isWhole(secret) ? ' It looks cut or mistyped: check that all of it was copied.' : ' Check which daemon it belongs to.'
+  secret.startsWith(prefix) && !isWhole(secret)
+    ? ' It looks cut or mistyped: check that all of it was copied.'
+    : ' Check which daemon it belongs to.'
 
 function held<Row extends { hash: string; scopes: string }>(rows: readonly Row[]): Map<string, Held<Row>> {
   return new Map(rows.map((row) => [row.hash, { row, scopes: parseScopes(row.scopes) }]))

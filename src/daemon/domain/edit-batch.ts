@@ -63,20 +63,39 @@ export async function* editRows(
       const detail = { rows: changed.map(({ uid, previous }) => ({ uid, previous })) }
       const target = `${changed.length} chips`
       const action = 'chips.batch'
-      await recordChange(trx, { at: iso(clock.now()), actor: caller.actor, teamId: caller.teamId, action, target, detail })
+      await recordChange(trx, {
+        at: iso(clock.now()),
+        actor: caller.actor,
+        teamId: caller.teamId,
+        action,
+        target,
+        detail,
+      })
       return results
     })
   }
 }
 
-async function editPiece(db: Queries, teamId: number, rows: readonly EditRow[], dryRun: boolean): Promise<EditResult[]> {
+async function editPiece(
+  db: Queries,
+  teamId: number,
+  rows: readonly EditRow[],
+  dryRun: boolean,
+): Promise<EditResult[]> {
   const chips = await findChips(db, [...new Set(rows.map((row) => row.uid))])
-  const current = new Map(chips.filter((chip) => chip.teamId === teamId).map((chip) => [chip.uid, chip.redirectUrl]))
+  const current = new Map(
+    chips.filter((chip) => chip.teamId === teamId).map((chip) => [chip.uid, chip.redirectUrl]),
+  )
   const results: EditResult[] = []
   for (const { row, uid, redirectUrl, expected } of rows) {
     const previous = current.get(uid)
     if (previous === undefined) {
-      results.push({ row, uid, status: 'failed', error: 'Your team has no such chip. Import it first, or check the UID.' })
+      results.push({
+        row,
+        uid,
+        status: 'failed',
+        error: 'Your team has no such chip. Import it first, or check the UID.',
+      })
     } else if (expected !== undefined && expected !== previous) {
       const error = `It was changed in the meantime: expected ${expected ?? 'no redirect'}, found ${previous ?? 'no redirect'}.`
       results.push({ row, uid, status: 'failed', previous, error })

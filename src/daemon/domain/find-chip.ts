@@ -1,9 +1,9 @@
-import { type Carried, carriedBy, linkedToken } from './carried.ts'
 import type { TokenLocation } from '../store/tokens.ts'
+import { type Carried, carriedBy, linkedToken } from './carried.ts'
 import { DomainError, notFound } from './errors.ts'
 import { firstSubject, makeOtp, type OtpDeps } from './make-otp.ts'
 import type { TapQuery } from './read-tap.ts'
-import { takeTap, type TakeTapDeps } from './take-tap.ts'
+import { type TakeTapDeps, takeTap } from './take-tap.ts'
 
 /** What a look-up of a tap tells. */
 export interface FoundChip {
@@ -27,19 +27,33 @@ export async function findChipByTap(deps: TakeTapDeps & OtpDeps, query: TapQuery
   })
   switch (judged.kind) {
     case 'malformed':
-      throw new DomainError('tap_malformed', `${judged.field} ${judged.reason}`, { errors: { [judged.field]: judged.reason } })
+      throw new DomainError('tap_malformed', `${judged.field} ${judged.reason}`, {
+        errors: { [judged.field]: judged.reason },
+      })
     case 'unknown':
       throw notFound('chip')
     case 'forged':
     case 'disabled':
-      return { uid: judged.chip.uid, isValidTap: false, token: undefined, otp: undefined, badgeEvent: undefined }
+      return {
+        uid: judged.chip.uid,
+        isValidTap: false,
+        token: undefined,
+        otp: undefined,
+        badgeEvent: undefined,
+      }
     case 'replayed': {
       const token = judged.chip.disabledAt === null ? linkedToken(judged.chip) : undefined
       return { uid: judged.chip.uid, isValidTap: false, token, otp: undefined, badgeEvent: undefined }
     }
     case 'taken': {
       const { carried, otp } = judged.result
-      return { uid: judged.chip.uid, isValidTap: true, token: carried.token, otp, badgeEvent: carried.badgeEvents[0] }
+      return {
+        uid: judged.chip.uid,
+        isValidTap: true,
+        token: carried.token,
+        otp,
+        badgeEvent: carried.badgeEvents[0],
+      }
     }
   }
 }

@@ -57,13 +57,16 @@ export async function chipsOf(
 
 function toView(item: ItemWithContract): ItemView {
   const { id, name, description, imageUrl, contractName, contractSymbol, contractAddress, chainId } = item
-  const hasContract = contractName !== null && contractSymbol !== null && contractAddress !== null && chainId !== null
+  const hasContract =
+    contractName !== null && contractSymbol !== null && contractAddress !== null && chainId !== null
   return {
     id,
     name,
     description,
     imageUrl,
-    contract: hasContract ? { name: contractName, symbol: contractSymbol, address: contractAddress, chainId } : null,
+    contract: hasContract
+      ? { name: contractName, symbol: contractSymbol, address: contractAddress, chainId }
+      : null,
     // Written by us from validated input, in these shapes.
     media: JSON.parse(item.media),
     attributes: JSON.parse(item.attributes),

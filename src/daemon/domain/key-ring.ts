@@ -25,7 +25,8 @@ export interface KeyedChip {
   fileReadKey: Uint8Array | null
 }
 
-export const keyPlace = (keySet: number, key: 'metaRead' | 'fileRead' | 'appMaster') => `keySets:${keySet}:${key}`
+export const keyPlace = (keySet: number, key: 'metaRead' | 'fileRead' | 'appMaster') =>
+  `keySets:${keySet}:${key}`
 export const chipKeyPlace = (uid: string) => `chips:${uid}:fileRead`
 
 /** The opened key sets: long-lived ciphers, so that a tap costs two AES calls and no set-up. */
@@ -40,7 +41,12 @@ export class KeyRing {
   /** Replaces what is held by these rows. */
   load(rows: readonly KeySetRow[]): void {
     this.#sets = new Map(rows.map((row) => [row.id, this.#open(row)]))
-    const distinct = new Map([usualNames, ...[...this.#sets.values()].map((set) => set.names)].map((names) => [`${names.d} ${names.e} ${names.c}`, names]))
+    const distinct = new Map(
+      [usualNames, ...[...this.#sets.values()].map((set) => set.names)].map((names) => [
+        `${names.d} ${names.e} ${names.c}`,
+        names,
+      ]),
+    )
     this.#templates = [...distinct.values()]
   }
 
@@ -66,10 +72,16 @@ export class KeyRing {
       case 'none':
         return set.fileReadMaster
       case 'listed':
-        return chip.fileReadKey ? new AesKey(this.#box.open(chip.fileReadKey, chipKeyPlace(chip.uid))) : undefined
+        return chip.fileReadKey
+          ? new AesKey(this.#box.open(chip.fileReadKey, chipKeyPlace(chip.uid)))
+          : undefined
       case 'an10922': {
         if (!set.fileReadMaster) return undefined
-        const input = { uid: uidToBytes(chip.uid), systemIdentifier: set.systemIdentifier, generation: chip.generation }
+        const input = {
+          uid: uidToBytes(chip.uid),
+          systemIdentifier: set.systemIdentifier,
+          generation: chip.generation,
+        }
         return new AesKey(an10922(set.fileReadMaster, chipKeyInput(input)))
       }
     }

@@ -7,8 +7,8 @@ import { findPageVisit, insertPageVisit } from '../store/page-visits.ts'
 import { insertRef, refsOfTap } from '../store/refs.ts'
 import type { RefRow } from '../store/schema.ts'
 import type { CodeSource } from './codes.ts'
-import { withRef } from './redirect.ts'
 import type { TapQuery } from './read-tap.ts'
+import { withRef } from './redirect.ts'
 import { type TakeTapDeps, takeTap } from './take-tap.ts'
 import { iso } from './time.ts'
 
@@ -101,7 +101,12 @@ async function makeRefs(
 
 const hash = (cookie: string): string => createHash('sha256').update(cookie).digest('hex')
 
-async function reload(deps: Deps, chip: ChipWithToken, counter: number, cookie: string): Promise<TapOutcome | undefined> {
+async function reload(
+  deps: Deps,
+  chip: ChipWithToken,
+  counter: number,
+  cookie: string,
+): Promise<TapOutcome | undefined> {
   const visit = await findPageVisit(deps.db.read, hash(cookie))
   const isSame = visit && visit.chipUid === chip.uid && visit.counter === counter
   if (!isSame || visit.expiresAt <= iso(deps.clock.now()) || chip.disabledAt !== null) return undefined

@@ -1,7 +1,7 @@
-import { findBadgeEvent } from '../store/badge-events.ts'
-import { findChip } from '../store/chips.ts'
 import type { Actor } from '../store/audit.ts'
 import { recordChange } from '../store/audit.ts'
+import { findBadgeEvent } from '../store/badge-events.ts'
+import { findChip } from '../store/chips.ts'
 import type { Db } from '../store/database.ts'
 import { findGuestbookEvent, type LocatedGuestbookEvent } from '../store/guestbook-events.ts'
 import { deleteOtp, findOtp } from '../store/otps.ts'
@@ -39,7 +39,11 @@ export async function describeOtp({ db, clock }: Deps, code: string): Promise<De
 }
 
 /** Deletes a code of one of the team's chips. @throws DomainError not_found */
-export async function removeOtp({ db, clock }: Deps, team: { id: number; actor: Actor }, code: string): Promise<void> {
+export async function removeOtp(
+  { db, clock }: Deps,
+  team: { id: number; actor: Actor },
+  code: string,
+): Promise<void> {
   const at = iso(clock.now())
   await db.write(async (trx) => {
     const otp = isCode(code) ? await findOtp(trx, code) : undefined
@@ -47,6 +51,13 @@ export async function removeOtp({ db, clock }: Deps, team: { id: number; actor: 
     if (!otp || chip?.teamId !== team.id || !(await deleteOtp(trx, code, at))) throw notFound('OTP')
     // The code itself stays out of the record: only what it was for.
     const detail = { type: otp.type, tap: otp.tapId }
-    await recordChange(trx, { at, actor: team.actor, teamId: team.id, action: 'otps.delete', target: chip.uid, detail })
+    await recordChange(trx, {
+      at,
+      actor: team.actor,
+      teamId: team.id,
+      action: 'otps.delete',
+      target: chip.uid,
+      detail,
+    })
   })
 }

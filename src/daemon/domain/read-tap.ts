@@ -40,11 +40,13 @@ const looksLikeSun = (keyRing: KeyRing, query: Parameters): boolean =>
 
 async function readSunTap({ db, keyRing }: Deps, query: Parameters): Promise<ReadTap> {
   const names = keyRing.templates().find(({ e, c }) => query[e] !== undefined && query[c] !== undefined)
-  if (!names) return malformed(query.e === undefined ? 'e' : 'c', 'is missing: open the URL that the chip shows, whole')
+  if (!names)
+    return malformed(query.e === undefined ? 'e' : 'c', 'is missing: open the URL that the chip shows, whole')
   const e = query[names.e] ?? ''
   const c = query[names.c] ?? ''
   const d = query[names.d]
-  if (!/^([0-9A-Fa-f]{32}|[0-9A-Fa-f]{48})$/.test(e)) return malformed(names.e, 'must be 32 hex digits (48 in LRP mode)')
+  if (!/^([0-9A-Fa-f]{32}|[0-9A-Fa-f]{48})$/.test(e))
+    return malformed(names.e, 'must be 32 hex digits (48 in LRP mode)')
   if (!/^[0-9A-Fa-f]{16}$/.test(c)) return malformed(names.c, 'must be 16 hex digits')
   if (d !== undefined && !/^\d{1,10}$/.test(d)) return malformed(names.d, 'must be the number of a key set')
 

@@ -100,10 +100,14 @@ function withParameter(url: string, parameter: string, ref: string, marks: Punct
   const pair = `${parameter}${marks.write.equals}${ref}`
   if (text === undefined) return `${start}${marks.write.question}${pair}${end}`
   const mark = marks.question.exec(url)?.[0] ?? marks.write.question
-  const others = text.split(marks.ampersand).filter((segment) => nameAndValue(segment, marks)[0] !== parameter)
+  const others = text
+    .split(marks.ampersand)
+    .filter((segment) => nameAndValue(segment, marks)[0] !== parameter)
   // Only an older ref makes the text differ; without one the query stays to the byte, empty segments included.
-  const kept = others.length === text.split(marks.ampersand).length ? text : others.join(marks.write.ampersand)
-  const glue = kept === '' || new RegExp(`(${marks.ampersand.source})$`, 'i').test(kept) ? '' : marks.write.ampersand
+  const kept =
+    others.length === text.split(marks.ampersand).length ? text : others.join(marks.write.ampersand)
+  const glue =
+    kept === '' || new RegExp(`(${marks.ampersand.source})$`, 'i').test(kept) ? '' : marks.write.ampersand
   return `${start}${mark}${kept}${glue}${pair}${end}`
 }
 

@@ -7,7 +7,7 @@ import { type BadgeStatus, badgeStatus } from './badge-status.ts'
 import { type Carried, carriedBy } from './carried.ts'
 import { isCode } from './codes.ts'
 import { notFound } from './errors.ts'
-import { makeOtp, type OtpDeps, type Origin } from './make-otp.ts'
+import { makeOtp, type Origin, type OtpDeps } from './make-otp.ts'
 import { type Clock, iso } from './time.ts'
 
 export interface RefQuestion {
@@ -62,9 +62,16 @@ function takeWithCodes(deps: Deps, ref: RefRow, now: number): Promise<Codes | un
     if (!chip) return undefined
     const carried = await carriedBy(trx, chip, iso(now))
     const origin: Origin = { chipUid: chip.uid, tapId: ref.tapId, now }
-    const make = async (subject: Parameters<typeof makeOtp>[3]) => (await makeOtp(trx, deps, origin, subject)).code
+    const make = async (subject: Parameters<typeof makeOtp>[3]) =>
+      (await makeOtp(trx, deps, origin, subject)).code
 
-    const codes: Codes = { carried, token: undefined, unminted: undefined, badges: new Map(), guestbooks: new Map() }
+    const codes: Codes = {
+      carried,
+      token: undefined,
+      unminted: undefined,
+      badges: new Map(),
+      guestbooks: new Map(),
+    }
     if (carried.token) codes.token = await make({ type: 'PHYGITAL_CLAIM', tokenRow: carried.token.row })
     else if (carried.isUnminted && carried.badgeEvents.length === 0) {
       codes.unminted = await make({ type: 'PHYGITAL_CLAIM', tokenRow: null })
@@ -106,6 +113,9 @@ function describe(
       status: badgeStatus(event, now),
       otp: codes?.badges.get(event.id),
     })),
-    guestbookEvents: carried.guestbookEvents.map((event) => ({ event, otp: codes?.guestbooks.get(event.id) })),
+    guestbookEvents: carried.guestbookEvents.map((event) => ({
+      event,
+      otp: codes?.guestbooks.get(event.id),
+    })),
   }
 }

@@ -13,7 +13,8 @@ export function newSecret(prefix: 'svc' | 'adm'): string {
   let random = ''
   while (random.length < randomLength) {
     // 248 is the last multiple of 62 below 256: larger bytes would favour some characters.
-    for (const byte of randomBytes(64)) if (byte < 248 && random.length < randomLength) random += alphabet[byte % 62]
+    for (const byte of randomBytes(64))
+      if (byte < 248 && random.length < randomLength) random += alphabet[byte % 62]
   }
   return `${prefix}_${random}${checksum(random)}`
 }

@@ -21,7 +21,10 @@ export interface TakeTapDeps {
 }
 
 /** The write that goes with a taken tap: what it makes is there exactly if the tap is taken. */
-export type Followed<T> = (trx: Queries, tap: { chip: ChipWithToken; tapId: number; counter: number; now: number }) => Promise<T>
+export type Followed<T> = (
+  trx: Queries,
+  tap: { chip: ChipWithToken; tapId: number; counter: number; now: number },
+) => Promise<T>
 
 /**
  * Judges a tap and takes it: one conditional update, committed before this resolves, so that of any number of
@@ -37,7 +40,15 @@ export async function takeTap<T>(
   if (read.kind === 'malformed') return read
   const now = deps.clock.now()
   const refuse = (tap: Partial<NewTap> & Pick<NewTap, 'outcome'>) =>
-    deps.tapLog.refuse({ at: iso(now), chipUid: null, teamId: null, keySetId: null, counter: null, via, ...tap })
+    deps.tapLog.refuse({
+      at: iso(now),
+      chipUid: null,
+      teamId: null,
+      keySetId: null,
+      counter: null,
+      via,
+      ...tap,
+    })
 
   if (read.kind === 'unknown') {
     refuse({ outcome: read.reason, keySetId: read.keySetId })
@@ -49,7 +60,8 @@ export async function takeTap<T>(
     return read
   }
   const { chip, counter } = read
-  const judged = counter <= chip.lastCounter ? undefined : await take(deps, { chip, counter, now, via }, followed)
+  const judged =
+    counter <= chip.lastCounter ? undefined : await take(deps, { chip, counter, now, via }, followed)
   if (judged) return judged
   refuse({ outcome: 'replayed', chipUid, teamId, keySetId, counter })
   return { kind: 'replayed', chip, counter }
@@ -57,7 +69,12 @@ export async function takeTap<T>(
 
 async function take<T>(
   deps: TakeTapDeps,
-  { chip: seen, counter, now, via }: { chip: ChipWithToken; counter: number; now: number; via: 'find' | 'page' },
+  {
+    chip: seen,
+    counter,
+    now,
+    via,
+  }: { chip: ChipWithToken; counter: number; now: number; via: 'find' | 'page' },
   followed: Followed<T>,
 ): Promise<JudgedTap<T> | undefined> {
   const taken = await deps.db.write(async (trx) => {

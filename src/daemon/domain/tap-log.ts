@@ -11,29 +11,37 @@ export type SeenTap = Omit<TapRow, 'id'> & { id: number | null }
 const refusedKept = 2000
 const flushAfter = 200
 
+/** Who counts what passes. */
+export interface TapCounts {
+  judged(outcome: TapRow['outcome']): void
+  /** A refused tap that came too fast to be recorded. */
+  dropped(): void
+}
+
 /** The record of taps. Valid ones are written by whoever takes them; refused ones are collected here. */
 export class TapLog {
   readonly #db: Db
   readonly #bus = new EventEmitter().setMaxListeners(0)
-  readonly #onDropped: () => void
+  readonly #counts: TapCounts
   #refused: NewTap[] = []
   #timer: NodeJS.Timeout | undefined
 
-  constructor(db: Db, onDropped: () => void = () => undefined) {
+  constructor(db: Db, counts: TapCounts) {
     this.#db = db
-    this.#onDropped = onDropped
+    this.#counts = counts
   }
 
   /** Tells followers of a tap that is already written. */
   publish(tap: SeenTap): void {
+    this.#counts.judged(tap.outcome)
     this.#bus.emit('tap', tap)
   }
 
   /** Records a refused tap, soon. */
   refuse(tap: NewTap): void {
-    if (this.#refused.length >= refusedKept) this.#onDropped()
+    if (this.#refused.length >= refusedKept) this.#counts.dropped()
     else this.#refused.push(tap)
-    if (this.#bus.listenerCount('tap') > 0) this.publish({ ...tap, id: null })
+    this.publish({ ...tap, id: null })
     this.#timer ??= setTimeout(() => void this.flush(), flushAfter).unref()
   }
 
@@ -43,7 +51,8 @@ export class TapLog {
     this.#timer = undefined
     const taps = this.#refused
     this.#refused = []
-    if (taps.length > 0) await this.#db.write((trx) => insertTaps(trx, taps)).catch(this.#onDropped)
+    if (taps.length > 0)
+      await this.#db.write((trx) => insertTaps(trx, taps)).catch(() => this.#counts.dropped())
   }
 
   /** @returns a function that ends the following */

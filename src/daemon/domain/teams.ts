@@ -29,11 +29,17 @@ export async function resolveTeam(deps: Reading, question: TeamQuestion): Promis
   const teams = await allTeams(deps.db.read)
   const [only] = teams
   if (only && teams.length === 1) return only
-  throw new DomainError('team_required', only ? whichTeam(teams) : 'There is no team yet. Create one: tapchip teams create NAME')
+  throw new DomainError(
+    'team_required',
+    only ? whichTeam(teams) : 'There is no team yet. Create one: tapchip teams create NAME',
+  )
 }
 
 /** As `resolveTeam`, but undefined where the request names no team: it is about all of them. */
-export async function namedTeam({ db }: Reading, { name, keyTeam }: TeamQuestion): Promise<TeamRow | undefined> {
+export async function namedTeam(
+  { db }: Reading,
+  { name, keyTeam }: TeamQuestion,
+): Promise<TeamRow | undefined> {
   if (name !== undefined && name !== '') {
     const team = (await findTeamNamed(db.read, name)) ?? (await teamNumbered(db.read, name))
     if (!team) throw notFound('team')
@@ -56,9 +62,12 @@ function whichTeam(teams: readonly TeamRow[]): string {
 
 export const listTeams = ({ db }: Reading): Promise<TeamRow[]> => allTeams(db.read)
 
-/** The names of all teams by their ids. */
-export const teamNames = async ({ db }: Reading): Promise<Map<number, string>> =>
-  new Map((await allTeams(db.read)).map(({ id, name }) => [id, name]))
+/** @throws DomainError not_found */
+export async function getTeam({ db }: Reading, id: number): Promise<TeamRow> {
+  const team = await findTeam(db.read, id)
+  if (!team) throw notFound('team')
+  return team
+}
 
 /** @throws DomainError already_exists */
 export function createTeam({ db, clock }: Deps, actor: Actor, name: string): Promise<TeamRow> {
@@ -81,7 +90,10 @@ export async function removeTeam({ db, clock }: Deps, actor: Actor, id: number):
     if (!team) throw notFound('team')
     const held = await holdingsOfTeam(trx, id)
     if (held.length > 0) {
-      throw new DomainError('in_use', `The team "${team.name}" still has ${held.join(', ')}. Remove these first.`)
+      throw new DomainError(
+        'in_use',
+        `The team "${team.name}" still has ${held.join(', ')}. Remove these first.`,
+      )
     }
     await deleteTeam(trx, id)
     await recordChange(trx, { at, actor, teamId: id, action: 'teams.delete', target: team.name })

@@ -19,7 +19,11 @@ export type Caller<A extends Auth> = A extends 'api-key'
     : { keyTeam: () => number | undefined }
 
 /** @throws DomainError of a 401, scope_missing */
-export function authenticate<S extends EndpointSpec>(deps: AuthDeps, spec: S, request: FastifyRequest): Caller<S['auth']> {
+export function authenticate<S extends EndpointSpec>(
+  deps: AuthDeps,
+  spec: S,
+  request: FastifyRequest,
+): Caller<S['auth']> {
   const caller = callerOf(deps, spec, request)
   // The type follows from the same `auth` that was switched on.
   return caller as Caller<S['auth']>
@@ -30,7 +34,8 @@ function callerOf(deps: AuthDeps, spec: EndpointSpec, request: FastifyRequest): 
   switch (spec.auth) {
     case 'api-key': {
       const key = optionalApiKey(deps, request)
-      if (!key) throw new DomainError('api_key_missing', `Send your API key in the header ${deps.wire.apiKeyHeader}.`)
+      if (!key)
+        throw new DomainError('api_key_missing', `Send your API key in the header ${deps.wire.apiKeyHeader}.`)
       assertScope(key, spec.scope, `The API key "${key.name}"`)
       return { actor: { name: `key:${key.name}`, requestId: request.id }, teamId: key.teamId, keyTeam }
     }
@@ -54,12 +59,18 @@ export function optionalApiKey({ credentials, wire }: AuthDeps, request: Fastify
 function bearer(request: FastifyRequest): string {
   const token = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? '')?.[1]
   if (token === undefined) {
-    throw new DomainError('admin_token_missing', 'Send an admin token in the header Authorization: Bearer <token>. The first one stands in the file admin.token of the data directory.')
+    throw new DomainError(
+      'admin_token_missing',
+      'Send an admin token in the header Authorization: Bearer <token>. The first one stands in the file admin.token of the data directory.',
+    )
   }
   return token
 }
 
 function assertScope(holder: { scopes: readonly Scope[] }, wanted: Scope, who: string): void {
   if (permits(holder.scopes, wanted)) return
-  throw new DomainError('scope_missing', `${who} lacks the scope "${wanted}". Use one that has it, or create one.`)
+  throw new DomainError(
+    'scope_missing',
+    `${who} lacks the scope "${wanted}". Use one that has it, or create one.`,
+  )
 }

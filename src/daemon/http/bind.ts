@@ -2,11 +2,17 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 
 import type { Answer, EndpointSpec, Input } from '../contract/endpoint.ts'
 import { type EndpointKey, type Endpoints, endpoints } from '../contract/index.ts'
 import { type AuthDeps, authenticate, type Caller } from './auth.ts'
+import { openToBrowsers } from './cors.ts'
 import { parseInput } from './parse-input.ts'
 
 /** A call of an endpoint: its validated input, who calls, and the HTTP underneath for those who stream. */
 export type Call<S extends EndpointSpec> = Input<S> &
-  Caller<S['auth']> & { request: FastifyRequest<{ Body: S extends { stream: object } ? AsyncIterable<Uint8Array> : unknown }>; reply: FastifyReply }
+  Caller<S['auth']> & {
+    request: FastifyRequest<{
+      Body: S extends { stream: object } ? AsyncIterable<Uint8Array> | undefined : unknown
+    }>
+    reply: FastifyReply
+  }
 
 /** Answers with the endpoint's response, or with a reply that it is sending itself. */
 export type Handler<S extends EndpointSpec> = (call: Call<S>) => Promise<Answer<S> | FastifyReply>
@@ -14,26 +20,45 @@ export type Handler<S extends EndpointSpec> = (call: Call<S>) => Promise<Answer<
 /** Handlers by endpoint, a file of them per resource. */
 export type Handlers<K extends EndpointKey> = { [Key in K]: Handler<Endpoints[Key]> }
 
-declare module 'fastify' {
-  interface FastifyContextConfig {
-    endpoint?: EndpointKey
-    isKeyless?: boolean
-  }
+/** In a route's configuration: a stranger can call it, so it counts towards the rate limit. */
+export const limited = { rateLimit: {} }
+
+/** The answer itself comes from a hook of the CORS plugin; it needs a route to hang on. */
+function answerPreflight(app: FastifyInstance, url: string): void {
+  app.options(url, { config: { cors: openToBrowsers } }, async (_request, reply) => reply.code(204).send())
 }
 
 /** Serves an endpoint of the table: authentication, validation, the handler, the wire's words. */
-export function bind<K extends EndpointKey>(app: FastifyInstance, deps: AuthDeps, key: K, handler: Handler<Endpoints[K]>): void {
+export function bind<K extends EndpointKey>(
+  app: FastifyInstance,
+  deps: AuthDeps,
+  key: K,
+  handler: Handler<Endpoints[K]>,
+): void {
   const spec: EndpointSpec = endpoints[key]
   const { method, path } = splitKey(key)
+  const url = path
+    .split('/')
+    .map((part) => (part.startsWith(':') ? part : deps.wire.word(part)))
+    .join('/')
+  if (spec.part !== 'admin' && !app.hasRoute({ method: 'OPTIONS', url })) answerPreflight(app, url)
   app.route({
     method,
-    url: path.split('/').map((part) => (part.startsWith(':') ? part : deps.wire.word(part))).join('/'),
+    url,
     ...(spec.bodyLimit === undefined ? {} : { bodyLimit: spec.bodyLimit }),
-    config: { endpoint: key, isKeyless: spec.auth === 'none' || spec.auth === 'code' },
+    config: {
+      ...(spec.part === 'admin' ? {} : { cors: openToBrowsers }),
+      ...(spec.auth === 'none' || spec.auth === 'code' ? limited : {}),
+    },
     handler: async (request, reply) => {
       const caller = authenticate(deps, spec, request)
       if (spec.noStore) reply.header('cache-control', 'no-store')
-      const input = parseInput(spec, { method, params: request.params, query: request.query, body: request.body })
+      const input = parseInput(spec, {
+        method,
+        params: request.params,
+        query: request.query,
+        body: request.body,
+      })
       // `endpoints[key]` gave both the schemas and the handler's type; TypeScript cannot follow it through the union.
       const call = { ...input, ...caller, request, reply } as unknown as Call<Endpoints[K]>
       const answer = await handler(call)
@@ -43,7 +68,11 @@ export function bind<K extends EndpointKey>(app: FastifyInstance, deps: AuthDeps
 }
 
 /** Serves several endpoints at once. */
-export function bindAll<K extends EndpointKey>(app: FastifyInstance, deps: AuthDeps, handlers: Handlers<K>): void {
+export function bindAll<K extends EndpointKey>(
+  app: FastifyInstance,
+  deps: AuthDeps,
+  handlers: Handlers<K>,
+): void {
   for (const key of Object.keys(handlers) as K[]) bind(app, deps, key, handlers[key])
 }
 

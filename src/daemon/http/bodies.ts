@@ -12,7 +12,13 @@ export function acceptBodies(app: FastifyInstance): void {
   })
   app.addContentTypeParser('*', { parseAs: 'string' }, (_request, text, done) => {
     if (text.length === 0) done(null, undefined)
-    else done(new DomainError('unsupported_media_type', 'This endpoint takes JSON. Send content-type: application/json.'))
+    else
+      done(
+        new DomainError(
+          'unsupported_media_type',
+          'This endpoint takes JSON. Send content-type: application/json.',
+        ),
+      )
   })
 }
 

@@ -1,5 +1,5 @@
-import ipaddr from 'ipaddr.js'
 import type { FastifyRequest } from 'fastify'
+import ipaddr from 'ipaddr.js'
 import { type AuthDeps, optionalApiKey } from './auth.ts'
 
 /** Whom a rate limit counts: the valid API key that came along, else the client's network. */

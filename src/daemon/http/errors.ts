@@ -47,10 +47,16 @@ export interface ErrorAnswer {
 /** What a caller gets to see of an error. Anything unexpected is a 500 that shows nothing of the inside. */
 export function answerTo(error: unknown, requestId: string): ErrorAnswer {
   const known = error instanceof DomainError ? error : fromFramework(error)
-  if (!known) return { body: bodyOf(500, 'internal', internalMessage(requestId), requestId), retryAfterSeconds: undefined, isOurs: true }
+  if (!known)
+    return {
+      body: bodyOf(500, 'internal', internalMessage(requestId), requestId),
+      retryAfterSeconds: undefined,
+      isOurs: true,
+    }
   const statusCode = statusOf[known.code]
   const body = bodyOf(statusCode, known.code, known.message, requestId)
-  if (known.code === 'invalid_metadata') Object.assign(body, { success: false, errors: { ...known.detail.errors } })
+  if (known.code === 'invalid_metadata')
+    Object.assign(body, { success: false, errors: { ...known.detail.errors } })
   return { body, retryAfterSeconds: known.detail.retryAfterSeconds, isOurs: statusCode >= 500 }
 }
 
@@ -70,12 +76,20 @@ function fromFramework(error: unknown): DomainError | undefined {
   const code = codeOf(error)
   switch (code) {
     case 'FST_ERR_CTP_BODY_TOO_LARGE':
-      return new DomainError('too_large', 'The body is too large for this endpoint. Send it in smaller parts.')
+      return new DomainError(
+        'too_large',
+        'The body is too large for this endpoint. Send it in smaller parts.',
+      )
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
-      return new DomainError('unsupported_media_type', 'This endpoint does not take that content type. Send application/json.')
+      return new DomainError(
+        'unsupported_media_type',
+        'This endpoint does not take that content type. Send application/json.',
+      )
     case 'FST_ERR_CTP_INVALID_JSON_BODY':
     case 'FST_ERR_CTP_EMPTY_JSON_BODY':
-      return new DomainError('invalid_input', 'body is not valid JSON', { errors: { body: 'is not valid JSON' } })
+      return new DomainError('invalid_input', 'body is not valid JSON', {
+        errors: { body: 'is not valid JSON' },
+      })
     case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
       return new DomainError('invalid_input', 'body does not have the length that Content-Length says')
     case 'FST_ERR_BAD_URL':
@@ -83,10 +97,14 @@ function fromFramework(error: unknown): DomainError | undefined {
       return new DomainError('not_found', 'There is nothing at this address.')
   }
   if (/^SQLITE_(BUSY|FULL|IOERR|READONLY|CANTOPEN)/.test(code)) {
-    return new DomainError('store_unavailable', 'The database cannot be written right now. Nothing was changed; try again.', {
-      retryAfterSeconds: 5,
-      cause: error,
-    })
+    return new DomainError(
+      'store_unavailable',
+      'The database cannot be written right now. Nothing was changed; try again.',
+      {
+        retryAfterSeconds: 5,
+        cause: error,
+      },
+    )
   }
   return isBadRequest(error) ? new DomainError('invalid_input', 'The request is malformed.') : undefined
 }

@@ -1,7 +1,16 @@
 import type { FastifyInstance } from 'fastify'
 import { DomainError } from '../domain/errors.ts'
 
-const marks = ['forwarded', 'via', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'x-real-ip', 'cf-connecting-ip', 'true-client-ip']
+const marks = [
+  'forwarded',
+  'via',
+  'x-forwarded-for',
+  'x-forwarded-host',
+  'x-forwarded-proto',
+  'x-real-ip',
+  'cf-connecting-ip',
+  'true-client-ip',
+]
 
 /**
  * Keeps what is the operator's own from answering through a proxy, where a public host name may point at it by

@@ -8,7 +8,8 @@ export function observe(app: FastifyInstance, { metrics, log }: Pick<Context, 'm
     const route = request.routeOptions.url ?? 'none'
     const seconds = reply.elapsedTime / 1000
     metrics.requests.observe({ method: request.method, route, status: reply.statusCode }, seconds)
-    if (isDebug) request.log.debug({ method: request.method, route, status: reply.statusCode, seconds }, 'answered')
+    if (isDebug)
+      request.log.debug({ method: request.method, route, status: reply.statusCode, seconds }, 'answered')
     done()
   })
   app.addHook('onSend', (request, reply, payload, done) => {

@@ -12,12 +12,18 @@ type Json = Record<string, unknown>
  * OpenAPI 3.1 of the endpoint table. `public` is the interface and what scripts have beyond it; `admin` is what
  * stands under /admin.
  */
-export function openApiDocument({ wire, baseUrl }: { wire: WireWords; baseUrl: string }, kind: 'public' | 'admin'): Json {
+export function openApiDocument(
+  { wire, baseUrl }: { wire: WireWords; baseUrl: string },
+  kind: 'public' | 'admin',
+): Json {
   const paths: Record<string, Json> = {}
   for (const [key, spec] of Object.entries<EndpointSpec>(endpoints)) {
     if ((spec.part === 'admin') !== (kind === 'admin')) continue
     const { method, path } = splitKey(key)
-    const shown = path.split('/').map((part) => wire.word(part).replace(/^:(.+)/, '{$1}')).join('/')
+    const shown = path
+      .split('/')
+      .map((part) => wire.word(part).replace(/^:(.+)/, '{$1}'))
+      .join('/')
     paths[shown] = { ...paths[shown], [String(method).toLowerCase()]: operation(spec, key, wire) }
   }
   return {
@@ -46,7 +52,10 @@ const security: Record<EndpointSpec['auth'], Json[]> = {
 function operation(spec: EndpointSpec, key: string, wire: WireWords): Json {
   const type = spec.answerType ?? 'application/json'
   return {
-    operationId: key.replace(/[^A-Za-z]+(\w)?/g, (_all, next: string | undefined) => next?.toUpperCase() ?? ''),
+    operationId: key.replace(
+      /[^A-Za-z]+(\w)?/g,
+      (_all, next: string | undefined) => next?.toUpperCase() ?? '',
+    ),
     summary: spec.summary,
     tags: [spec.part],
     security: security[spec.auth],
@@ -64,11 +73,18 @@ function operation(spec: EndpointSpec, key: string, wire: WireWords): Json {
 
 function bodyOf(spec: EndpointSpec, wire: WireWords): Json {
   if (spec.stream) {
-    const content = Object.fromEntries(spec.stream.contentTypes.map((type) => [type, { schema: { type: 'string' } }]))
+    const content = Object.fromEntries(
+      spec.stream.contentTypes.map((type) => [type, { schema: { type: 'string' } }]),
+    )
     return { requestBody: { required: true, description: spec.stream.description, content } }
   }
   if (!spec.body) return {}
-  return { requestBody: { required: true, content: { 'application/json': { schema: schemaOf(spec.body, 'input', wire) } } } }
+  return {
+    requestBody: {
+      required: true,
+      content: { 'application/json': { schema: schemaOf(spec.body, 'input', wire) } },
+    },
+  }
 }
 
 function parametersOf(schema: z.ZodObject | undefined, place: 'path' | 'query', wire: WireWords): Json[] {
@@ -92,7 +108,9 @@ function renamed(schema: Json, wire: WireWords): Json {
   if (typeof properties !== 'object' || properties === null) return schema
   return {
     ...schema,
-    properties: Object.fromEntries(Object.entries(properties).map(([name, value]) => [wire.word(name), value])),
+    properties: Object.fromEntries(
+      Object.entries(properties).map(([name, value]) => [wire.word(name), value]),
+    ),
     ...(Array.isArray(required) ? { required: required.map((name) => wire.word(String(name))) } : {}),
   }
 }

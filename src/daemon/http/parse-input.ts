@@ -43,7 +43,9 @@ const namedAtMost = 20
 
 /** `tagUIDs.3 must be …; updates.redirectUrl Required`: what is wrong, and where. */
 export function describeIssues(issues: readonly z.core.$ZodIssue[]): string {
-  const named = issues.slice(0, namedAtMost).map(({ path, message }) => `${path.join('.') || 'body'}: ${message}`)
+  const named = issues
+    .slice(0, namedAtMost)
+    .map(({ path, message }) => `${path.join('.') || 'body'}: ${message}`)
   const more = issues.length - named.length
   return named.join('; ') + (more > 0 ? `; and ${more} more` : '')
 }

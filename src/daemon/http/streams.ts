@@ -1,16 +1,20 @@
-import { TextDecoder } from "node:util"
-import type { FastifyReply } from 'fastify'
 import { Readable } from 'node:stream'
+import { TextDecoder } from 'node:util'
+import type { FastifyReply } from 'fastify'
 import { DomainError } from '../domain/errors.ts'
 
-/** Cuts a body into lines, empty ones left out. @throws DomainError too_large */
-export async function* linesOf(body: AsyncIterable<Uint8Array>, limit: number): AsyncGenerator<string> {
+/** Cuts a body into lines, empty ones left out; no body at all has none. @throws DomainError too_large */
+export async function* linesOf(
+  body: AsyncIterable<Uint8Array> | undefined,
+  limit: number,
+): AsyncGenerator<string> {
   const decoder = new TextDecoder('utf-8', { fatal: true })
   let seen = 0
   let rest = ''
-  for await (const chunk of body) {
+  for await (const chunk of body ?? []) {
     seen += chunk.length
-    if (seen > limit) throw new DomainError('too_large', `The body is over ${limit} bytes. Send it in smaller parts.`)
+    if (seen > limit)
+      throw new DomainError('too_large', `The body is over ${limit} bytes. Send it in smaller parts.`)
     const lines = (rest + decodeChunk(decoder, chunk)).split('\n')
     rest = lines.pop() ?? ''
     for (const line of lines) if (line.trim() !== '') yield line
@@ -43,7 +47,9 @@ async function* gathered(pieces: AsyncIterable<string>): AsyncGenerator<string> 
 
 /** Answers with JSON lines as they come. */
 export function sendLines(reply: FastifyReply, lines: AsyncIterable<unknown>): FastifyReply {
-  return reply.type('application/x-ndjson').send(Readable.from(gathered(asJsonLines(lines)), { objectMode: false }))
+  return reply
+    .type('application/x-ndjson')
+    .send(Readable.from(gathered(asJsonLines(lines)), { objectMode: false }))
 }
 
 async function* asJsonLines(lines: AsyncIterable<unknown>): AsyncGenerator<string> {
@@ -52,5 +58,7 @@ async function* asJsonLines(lines: AsyncIterable<unknown>): AsyncGenerator<strin
 
 /** Answers with text that is JSON already. */
 export function sendJsonText(reply: FastifyReply, pieces: AsyncIterable<string>): FastifyReply {
-  return reply.type('application/json; charset=utf-8').send(Readable.from(gathered(pieces), { objectMode: false }))
+  return reply
+    .type('application/json; charset=utf-8')
+    .send(Readable.from(gathered(pieces), { objectMode: false }))
 }

@@ -24,7 +24,8 @@ export class WireWords {
 
   /** An answer, its own members renamed; what lies deeper belongs to users and stays. */
   answer(body: unknown): unknown {
-    if (this.#badge === 'badge' || typeof body !== 'object' || body === null || Array.isArray(body)) return body
+    if (this.#badge === 'badge' || typeof body !== 'object' || body === null || Array.isArray(body))
+      return body
     return Object.fromEntries(Object.entries(body).map(([name, value]) => [this.word(name), value]))
   }
 }

@@ -50,7 +50,9 @@ ${main}
 export function tapPage(content: TapPageContent): Page {
   const { item, token, links, uid, ref } = content
   const title = item?.name ?? 'This chip is genuine'
-  const list = links.map(({ label, url }) => `<li><a href="${text(url)}" rel="noreferrer">${text(label)}</a></li>`)
+  const list = links.map(
+    ({ label, url }) => `<li><a href="${text(url)}" rel="noreferrer">${text(label)}</a></li>`,
+  )
   return page(
     title,
     `<main data-ref="${text(ref)}">
@@ -70,7 +72,8 @@ const refusals: Record<RefusalReason, { title: string; advice: string }> = {
   },
   unknown: {
     title: 'This link belongs to no chip here',
-    advice: 'The link may have been changed on its way. Hold your phone to the chip again, and open the link that appears.',
+    advice:
+      'The link may have been changed on its way. Hold your phone to the chip again, and open the link that appears.',
   },
   malformed: {
     title: 'This link is not complete',
@@ -85,10 +88,19 @@ const refusals: Record<RefusalReason, { title: string; advice: string }> = {
 /** The page of a tap that is worth nothing: says so, and what to do. */
 export function refusalPage(reason: RefusalReason): Page {
   const { title, advice } = refusals[reason]
-  return page(title, `<main>\n<p class="state bad">Not accepted</p>\n<h1>${title}</h1>\n<p>${advice}</p>\n</main>`)
+  return page(
+    title,
+    `<main>\n<p class="state bad">Not accepted</p>\n<h1>${title}</h1>\n<p>${advice}</p>\n</main>`,
+  )
 }
 
-const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
+const entities: Record<string, string> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+}
 
 /** Text made safe for an element or a quoted attribute. */
 const text = (value: string): string => value.replace(/[&<>"']/g, (character) => entities[character] ?? '')

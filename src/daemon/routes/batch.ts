@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
+import type { Context } from '../context.ts'
 import { batchRow } from '../contract/chips.ts'
 import { endpoints } from '../contract/index.ts'
-import type { Context } from '../context.ts'
 import { checkEditRow, type EditRow, editRows } from '../domain/edit-batch.ts'
 import { DomainError } from '../domain/errors.ts'
 import { bindAll } from '../http/bind.ts'
@@ -31,9 +31,13 @@ async function readRows(lines: AsyncIterable<string>): Promise<EditRow[]> {
   }
   if (bad.length > 0) {
     const more = bad.length > badRowsNamed ? `; and ${bad.length - badRowsNamed} more` : ''
-    throw new DomainError('invalid_input', `Nothing was changed. ${bad.slice(0, badRowsNamed).join('; ')}${more}`)
+    throw new DomainError(
+      'invalid_input',
+      `Nothing was changed. ${bad.slice(0, badRowsNamed).join('; ')}${more}`,
+    )
   }
-  if (count === 0) throw new DomainError('invalid_input', 'body is empty: send JSON lines of { "uid", "redirectUrl" }')
+  if (count === 0)
+    throw new DomainError('invalid_input', 'body is empty: send JSON lines of { "uid", "redirectUrl" }')
   return rows
 }
 
@@ -44,7 +48,9 @@ function readRow(line: string, row: number): EditRow | { row: number; reason: st
   } catch {
     return { row, reason: 'is not valid JSON' }
   }
-  const parsed = batchRow.safeParse(value, { error: (issue) => (issue.input === undefined ? 'Required' : undefined) })
+  const parsed = batchRow.safeParse(value, {
+    error: (issue) => (issue.input === undefined ? 'Required' : undefined),
+  })
   if (!parsed.success) return { row, reason: describeIssues(parsed.error.issues) }
   return checkEditRow({ row, ...parsed.data })
 }

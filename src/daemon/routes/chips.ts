@@ -3,7 +3,7 @@ import type { Context } from '../context.ts'
 import { editChips, listGroup } from '../domain/chips.ts'
 import { findChipByTap } from '../domain/find-chip.ts'
 import { readTap } from '../domain/read-tap.ts'
-import { bindAll } from '../http/bind.ts'
+import { bindAll, limited } from '../http/bind.ts'
 import { sendJsonText } from '../http/streams.ts'
 import { tokenOnWire } from './wire-shapes.ts'
 
@@ -27,7 +27,8 @@ export function chipRoutes(app: FastifyInstance, ctx: Context): void {
           : {}),
       }
     },
-    'GET /chips': async ({ query, teamId, reply }) => sendJsonText(reply, await listGroup(ctx, teamId, query)),
+    'GET /chips': async ({ query, teamId, reply }) =>
+      sendJsonText(reply, await listGroup(ctx, teamId, query)),
     'PATCH /chips': async ({ body, teamId, actor }) => {
       const { tagUIDs: uids, updates } = body
       await editChips(ctx, { teamId, actor }, { uids, redirectUrl: updates.redirectUrl })
@@ -35,7 +36,7 @@ export function chipRoutes(app: FastifyInstance, ctx: Context): void {
     },
   })
   // Says whether the URL belongs to a chip, and uses nothing up.
-  app.head('/chips/find', { config: { isKeyless: true } }, async (request, reply) => {
+  app.head('/chips/find', { config: limited }, async (request, reply) => {
     const read = await readTap(ctx, { ...(request.query as Record<string, unknown>) })
     const status = { malformed: 400, unknown: 404, forged: 200, genuine: 200 }[read.kind]
     return reply.code(status).header('cache-control', 'no-store').send()

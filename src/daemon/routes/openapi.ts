@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { Context } from '../context.ts'
-import { openApiDocument } from '../http/openapi.ts'
 import { refuseForwarded } from '../http/forwarded.ts'
+import { openApiDocument } from '../http/openapi.ts'
 
 /** The interface described by itself, made from the endpoint table when first asked for. */
 export function openApiRoutes(app: FastifyInstance, ctx: Context): void {
@@ -11,7 +11,9 @@ export function openApiRoutes(app: FastifyInstance, ctx: Context): void {
     made.set(kind, text)
     return text
   }
-  app.get('/openapi.json', async (_request, reply) => reply.type('application/json; charset=utf-8').send(document('public')))
+  app.get('/openapi.json', async (_request, reply) =>
+    reply.type('application/json; charset=utf-8').send(document('public')),
+  )
   app.register(async (direct) => {
     refuseForwarded(direct, ctx.config)
     direct.get('/admin/openapi.json', async (_request, reply) =>

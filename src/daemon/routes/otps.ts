@@ -17,7 +17,13 @@ export function otpRoutes(app: FastifyInstance, ctx: Context): void {
         type: otp.type,
         ...(token ? { linkedToken: tokenOnWire(token) } : {}),
         ...(badgeEvent
-          ? { badgeEvent: { id: badgeEvent.id, poapEventId: badgeEvent.upstreamId, status: badgeEvent.status } }
+          ? {
+              badgeEvent: {
+                id: badgeEvent.id,
+                poapEventId: badgeEvent.upstreamId,
+                status: badgeEvent.status,
+              },
+            }
           : {}),
         ...(guestbookEvent
           ? {

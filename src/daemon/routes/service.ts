@@ -37,6 +37,9 @@ async function probeStore(ctx: Context): Promise<void> {
   try {
     await setting(ctx.db.read, 'instance')
   } catch (cause) {
-    throw new DomainError('store_unavailable', 'The database does not answer.', { retryAfterSeconds: 5, cause })
+    throw new DomainError('store_unavailable', 'The database does not answer.', {
+      retryAfterSeconds: 5,
+      cause,
+    })
   }
 }

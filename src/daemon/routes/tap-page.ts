@@ -1,7 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Context } from '../context.ts'
-import { readTap } from '../domain/read-tap.ts'
 import { openTap, type TapOutcome } from '../domain/open-tap.ts'
+import { readTap } from '../domain/read-tap.ts'
+import { limited } from '../http/bind.ts'
 import { type Page, refusalPage, tapPage } from '../pages/tap.ts'
 
 // Sent by browsers that load a page before anybody asked for it.
@@ -10,15 +11,14 @@ const cookieName = 'tapchip_tap'
 
 /** `/t`: where a chip's URL leads. */
 export function tapPageRoutes(app: FastifyInstance, ctx: Context): void {
-  const config = { isKeyless: true }
-  app.get('/t', { config }, async (request, reply) => {
+  app.get('/t', { config: limited }, async (request, reply) => {
     guard(reply)
     // An answer that is no success is not kept for the visit that may follow, so the tap is still good then.
     if (isPrefetch(request)) return reply.code(503).header('retry-after', 0).send()
     const outcome = await openTap(ctx, queryOf(request), cookieOf(request))
     return answer(ctx, reply, outcome)
   })
-  app.head('/t', { config }, async (request, reply) => {
+  app.head('/t', { config: limited }, async (request, reply) => {
     const { kind } = await readTap(ctx, queryOf(request))
     return guard(reply).code({ malformed: 400, unknown: 404, forged: 404, genuine: 200 }[kind]).send()
   })
@@ -31,7 +31,9 @@ const guard = (reply: FastifyReply): FastifyReply =>
     .header('x-content-type-options', 'nosniff')
     .header('x-robots-tag', 'noindex')
 
-const queryOf = (request: FastifyRequest): Record<string, unknown> => ({ ...(request.query as Record<string, unknown>) })
+const queryOf = (request: FastifyRequest): Record<string, unknown> => ({
+  ...(request.query as Record<string, unknown>),
+})
 
 const isPrefetch = ({ headers }: FastifyRequest): boolean =>
   prefetchMarks.some((mark) => /prefetch|preview|prerender/i.test(String(headers[mark] ?? '')))
@@ -53,7 +55,10 @@ function answer(ctx: Context, reply: FastifyReply, outcome: TapOutcome): Fastify
   }
 }
 
-function cookieText(ctx: Context, { value, maxAgeSeconds }: { value: string; maxAgeSeconds: number }): string {
+function cookieText(
+  ctx: Context,
+  { value, maxAgeSeconds }: { value: string; maxAgeSeconds: number },
+): string {
   const secure = ctx.baseUrl.startsWith('https:') ? '; Secure' : ''
   const path = new URL(ctx.baseUrl).pathname.replace(/\/+$/, '')
   return `${cookieName}=${value}; Max-Age=${maxAgeSeconds}; Path=${path}/t; HttpOnly; SameSite=Lax${secure}`
@@ -62,7 +67,10 @@ function cookieText(ctx: Context, { value, maxAgeSeconds }: { value: string; max
 function html(reply: FastifyReply, status: number, { body, styleHash }: Page): FastifyReply {
   return reply
     .code(status)
-    .header('content-security-policy', `default-src 'none'; style-src 'sha256-${styleHash}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`)
+    .header(
+      'content-security-policy',
+      `default-src 'none'; style-src 'sha256-${styleHash}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
+    )
     .type('text/html; charset=utf-8')
     .send(body)
 }

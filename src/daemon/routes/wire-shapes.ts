@@ -10,8 +10,10 @@ export const tokenOnWire = (token: { contractAddress: string; chainId: number; t
 })
 
 /** A guestbook contract's address is null while nothing is there. */
-export const shownAddress = (event: { address: string; contractStatus: 'pending' | 'confirmed' }): string | null =>
-  event.contractStatus === 'confirmed' ? event.address : null
+export const shownAddress = (event: {
+  address: string
+  contractStatus: 'pending' | 'confirmed'
+}): string | null => (event.contractStatus === 'confirmed' ? event.address : null)
 
 /** Metadata as it was stored; checked when it was written. */
 export function parseMetadata(json: string): Record<string, unknown> {

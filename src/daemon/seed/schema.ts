@@ -62,8 +62,14 @@ const badgeEvent = z
     requestedCodes: integer(0, 1_000_000).default(0),
     chips: list(uid),
   })
-  .refine((event) => event.startDate <= event.endDate, { path: ['endDate'], message: 'must not be before startDate' })
-  .refine((event) => event.endDate <= event.expiryDate, { path: ['expiryDate'], message: 'must not be before endDate' })
+  .refine((event) => event.startDate <= event.endDate, {
+    path: ['endDate'],
+    message: 'must not be before startDate',
+  })
+  .refine((event) => event.endDate <= event.expiryDate, {
+    path: ['expiryDate'],
+    message: 'must not be before endDate',
+  })
 
 const team = z.object({
   name: name(),

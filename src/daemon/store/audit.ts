@@ -1,4 +1,6 @@
+import type { Selectable } from 'kysely'
 import type { Queries } from './database.ts'
+import type { AuditTable } from './schema.ts'
 
 /** Who makes a change, and in which request. */
 export interface Actor {
@@ -20,6 +22,42 @@ export interface Change {
 
 /** Belongs in the same write as the change itself, so that neither is there without the other. */
 export async function recordChange(db: Queries, { actor, detail, ...change }: Change): Promise<void> {
-  const row = { ...change, actor: actor.name, requestId: actor.requestId, detail: JSON.stringify(detail ?? {}) }
+  const row = {
+    ...change,
+    actor: actor.name,
+    requestId: actor.requestId,
+    detail: JSON.stringify(detail ?? {}),
+  }
   await db.insertInto('audit').values(row).execute()
+}
+
+export interface AuditFilter {
+  teamId?: number | undefined
+  /** A noun and a verb, or a noun alone: every verb of it. */
+  action?: string | undefined
+  actor?: string | undefined
+  since?: string | undefined
+  before?: number | undefined
+  limit: number
+}
+
+export type AuditRow = Selectable<AuditTable> & { team: string | null }
+
+/** Newest first. A team that is gone has no name any more. */
+export function listAudit(db: Queries, filter: AuditFilter): Promise<AuditRow[]> {
+  const { teamId, action, actor, since, before } = filter
+  let query = db
+    .selectFrom('audit')
+    .leftJoin('teams', 'teams.id', 'audit.teamId')
+    .selectAll('audit')
+    .select('teams.name as team')
+    .orderBy('audit.id', 'desc')
+    .limit(filter.limit)
+  if (teamId !== undefined) query = query.where('audit.teamId', '=', teamId)
+  if (action?.includes('.')) query = query.where('audit.action', '=', action)
+  else if (action !== undefined) query = query.where('audit.action', 'like', `${action}.%`)
+  if (actor !== undefined) query = query.where('audit.actor', '=', actor)
+  if (since !== undefined) query = query.where('audit.at', '>=', since)
+  if (before !== undefined) query = query.where('audit.id', '<', before)
+  return query.execute()
 }

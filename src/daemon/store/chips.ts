@@ -26,7 +26,8 @@ const byPublicKey = statement<{ publicKey: string }>()((db, p) =>
   withToken(db).where('chips.publicKey', '=', p.publicKey),
 )
 
-export const findChip = (db: Queries, uid: string): Promise<ChipWithToken | undefined> => byUid.first(db, { uid })
+export const findChip = (db: Queries, uid: string): Promise<ChipWithToken | undefined> =>
+  byUid.first(db, { uid })
 
 /** @param publicKey pk2 of a HaLo chip, uncompressed, upper-case hex */
 export const findChipByPublicKey = (db: Queries, publicKey: string): Promise<ChipWithToken | undefined> =>
@@ -41,7 +42,10 @@ const advance = statement<{ uid: string; counter: number; at: string }>()((db, p
 )
 
 /** Takes a tap: true for one caller alone, and only where the counter is above the last one taken. */
-export async function takeCounter(db: Queries, tap: { uid: string; counter: number; at: string }): Promise<boolean> {
+export async function takeCounter(
+  db: Queries,
+  tap: { uid: string; counter: number; at: string },
+): Promise<boolean> {
   return (await advance.run(db, tap)) === 1
 }
 
@@ -73,9 +77,21 @@ export async function setRedirect(
 }
 
 export const chipsOfItem = (db: Queries, teamId: number, itemId: string) =>
-  withToken(db).where('chips.teamId', '=', teamId).where('chips.itemId', '=', itemId).orderBy('chips.uid').execute()
+  withToken(db)
+    .where('chips.teamId', '=', teamId)
+    .where('chips.itemId', '=', itemId)
+    .orderBy('chips.uid')
+    .execute()
 
-export async function updateChip(db: Queries, uid: string, change: Partial<Omit<ChipRow, 'uid'>>): Promise<boolean> {
-  const { numUpdatedRows } = await db.updateTable('chips').set(change).where('uid', '=', uid).executeTakeFirstOrThrow()
+export async function updateChip(
+  db: Queries,
+  uid: string,
+  change: Partial<Omit<ChipRow, 'uid'>>,
+): Promise<boolean> {
+  const { numUpdatedRows } = await db
+    .updateTable('chips')
+    .set(change)
+    .where('uid', '=', uid)
+    .executeTakeFirstOrThrow()
   return numUpdatedRows === 1n
 }

@@ -41,14 +41,16 @@ export function loadDataKey({ dataDir, fromEnvironment, databaseExists }: Source
 }
 
 function parse(text: string, where: string): Uint8Array {
-  if (!/^[0-9a-fA-F]{64}$/.test(text)) throw new DataKeyProblem(`${where} must hold 64 hex digits, a key of 32 bytes`)
+  if (!/^[0-9a-fA-F]{64}$/.test(text))
+    throw new DataKeyProblem(`${where} must hold 64 hex digits, a key of 32 bytes`)
   return Buffer.from(text, 'hex')
 }
 
 const checkPlace = 'settings:dataKeyCheck'
 
 /** What a database keeps to tell its own data key from another. */
-export const sealCheck = (box: SecretBox): string => box.seal(Buffer.from('tapchip'), checkPlace).toString('base64')
+export const sealCheck = (box: SecretBox): string =>
+  box.seal(Buffer.from('tapchip'), checkPlace).toString('base64')
 
 /** Throws DataKeyProblem unless the box has the key that `sealed` was made with. */
 export function assertDataKey(box: SecretBox, sealed: string, dataDir: string): void {
@@ -61,4 +63,3 @@ export function assertDataKey(box: SecretBox, sealed: string, dataDir: string): 
     )
   }
 }
-

@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely'
 import type { Database } from './schema.ts'
-import { type Connection, openSqlite } from './sqlite.ts'
+import { backUp, type Connection, checkpoint, openSqlite, quickCheck, sizeBytes } from './sqlite.ts'
 
 /** What queries run on: the whole database for reads, or one write's transaction. */
 export type Queries = Kysely<Database>
@@ -13,7 +13,18 @@ export interface Db {
   readonly read: Queries
   /** Resolves once the write is on disk. A job that throws leaves no trace, and takes no other with it. */
   write<T>(job: WriteJob<T>): Promise<T>
+  readonly maintenance: Maintenance
   close(): Promise<void>
+}
+
+/** What operators ask of the database itself. */
+export interface Maintenance {
+  /** Of the file, what is not checkpointed yet included. */
+  sizeBytes(): number
+  /** `ok`, or what is damaged. Reads the whole database. */
+  quickCheck(): string
+  /** Copies what is committed into a new file that only its owner may read, while reads and writes go on. */
+  backupTo(path: string): Promise<void>
 }
 
 interface Queued {
@@ -30,10 +41,15 @@ export function openDatabase(file: string): Db {
   return {
     read: reader.kysely,
     write: (job) => group.add(job),
+    maintenance: {
+      sizeBytes: () => sizeBytes(file),
+      quickCheck: () => quickCheck(reader.connection),
+      backupTo: (path) => backUp(writer.connection, path),
+    },
     async close() {
       await group.drained()
       await reader.kysely.destroy()
-      writer.connection.pragma('wal_checkpoint(TRUNCATE)')
+      checkpoint(writer.connection)
       await writer.kysely.destroy()
     },
   }

@@ -1,5 +1,6 @@
+import type { Insertable } from 'kysely'
 import type { Queries } from './database.ts'
-import type { GuestbookEventRow } from './schema.ts'
+import type { GuestbookEventRow, GuestbookEventsTable } from './schema.ts'
 import { statement } from './statement.ts'
 
 /** A guestbook event with its contract's place. */
@@ -30,3 +31,34 @@ export const guestbookEventsOf = (db: Queries, chipUid: string): Promise<Located
 
 export const findGuestbookEvent = (db: Queries, id: number): Promise<LocatedGuestbookEvent | undefined> =>
   byId.first(db, { id })
+
+/** The id of the event with a token id on a contract. */
+export async function findGuestbookEventAt(
+  db: Queries,
+  contractId: number,
+  tokenId: string,
+): Promise<number | undefined> {
+  const query = db.selectFrom('guestbookEvents').select('id')
+  return (await query.where('contractId', '=', contractId).where('tokenId', '=', tokenId).executeTakeFirst())
+    ?.id
+}
+
+/** @returns its id */
+export async function insertGuestbookEvent(
+  db: Queries,
+  event: Insertable<GuestbookEventsTable>,
+): Promise<number> {
+  return (await db.insertInto('guestbookEvents').values(event).returning('id').executeTakeFirstOrThrow()).id
+}
+
+/** Assigns an event to a chip; once is enough. */
+export async function assignGuestbookEvent(
+  db: Queries,
+  assignment: { guestbookEventId: number; chipUid: string; createdAt: string },
+): Promise<void> {
+  await db
+    .insertInto('guestbookAssignments')
+    .values(assignment)
+    .onConflict((conflict) => conflict.columns(['chipUid', 'guestbookEventId']).doNothing())
+    .execute()
+}

@@ -1,5 +1,6 @@
+import type { Insertable } from 'kysely'
 import type { Queries } from './database.ts'
-import type { ItemRow } from './schema.ts'
+import type { ItemRow, ItemsTable } from './schema.ts'
 
 /** An item with the contract of its tokens, if it has one. */
 export interface ItemWithContract extends ItemRow {
@@ -26,10 +27,59 @@ export const itemsOfTeam = (
   teamId: number,
   of?: { address: string; chainId: number },
 ): Promise<ItemWithContract[]> => {
-  const query = withContract(db).where('items.teamId', '=', teamId).orderBy('items.createdAt').orderBy('items.id')
+  const query = withContract(db)
+    .where('items.teamId', '=', teamId)
+    .orderBy('items.createdAt')
+    .orderBy('items.id')
   if (!of) return query.execute()
-  return query.where('contracts.address', '=', of.address).where('contracts.chainId', '=', of.chainId).execute()
+  return query
+    .where('contracts.address', '=', of.address)
+    .where('contracts.chainId', '=', of.chainId)
+    .execute()
 }
 
 export const findItem = (db: Queries, teamId: number, id: string): Promise<ItemWithContract | undefined> =>
   withContract(db).where('items.teamId', '=', teamId).where('items.id', '=', id).executeTakeFirst()
+
+export async function insertItem(db: Queries, item: Insertable<ItemsTable>): Promise<void> {
+  await db.insertInto('items').values(item).execute()
+}
+
+export async function updateItem(
+  db: Queries,
+  item: { teamId: number; id: string },
+  change: Partial<Omit<ItemRow, 'teamId' | 'id'>>,
+): Promise<void> {
+  await db
+    .updateTable('items')
+    .set(change)
+    .where('teamId', '=', item.teamId)
+    .where('id', '=', item.id)
+    .execute()
+}
+
+export async function deleteItem(db: Queries, teamId: number, id: string): Promise<void> {
+  await db.deleteFrom('items').where('teamId', '=', teamId).where('id', '=', id).execute()
+}
+
+export async function isItemBound(db: Queries, teamId: number, itemId: string): Promise<boolean> {
+  const one = db
+    .selectFrom('chips')
+    .select('uid')
+    .where('teamId', '=', teamId)
+    .where('itemId', '=', itemId)
+    .limit(1)
+  return (await one.executeTakeFirst()) !== undefined
+}
+
+/** The variants of an item that chips are bound to. */
+export async function boundVariants(db: Queries, teamId: number, itemId: string): Promise<string[]> {
+  const rows = await db
+    .selectFrom('chips')
+    .select('variantId')
+    .distinct()
+    .where('teamId', '=', teamId)
+    .where('itemId', '=', itemId)
+    .execute()
+  return rows.flatMap(({ variantId }) => (variantId === null ? [] : [variantId]))
+}

@@ -16,7 +16,9 @@ export function lockDataDir(dataDir: string): () => void {
     lock.exec('BEGIN EXCLUSIVE')
   } catch {
     lock.close()
-    throw new DataDirInUse(`Another tapchipd uses ${dataDir}. Stop it first, or give this one another --data-dir.`)
+    throw new DataDirInUse(
+      `Another tapchipd uses ${dataDir}. Stop it first, or give this one another --data-dir.`,
+    )
   }
   return () => {
     if (lock.open) lock.close()

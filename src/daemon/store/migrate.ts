@@ -17,7 +17,8 @@ export async function migrate(file: string): Promise<void> {
     await refuseNewer(kysely, file)
     const migrator = new Migrator({ db: kysely, provider: { getMigrations: async () => migrations } })
     const { error } = await migrator.migrateToLatest()
-    if (error) throw new Error(`The database ${file} could not be migrated to ${latestSchema}`, { cause: error })
+    if (error)
+      throw new Error(`The database ${file} could not be migrated to ${latestSchema}`, { cause: error })
   } finally {
     if (connection.open) await kysely.destroy()
   }

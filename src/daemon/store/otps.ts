@@ -16,10 +16,10 @@ const otpColumns = [
   'deletedAt',
 ] as const
 
-const insert = statement<OtpRow>()((db, p) => 
-  db.insertInto('otps').values(named(p, otpColumns)),
+const insert = statement<OtpRow>()((db, p) => db.insertInto('otps').values(named(p, otpColumns)))
+const byCode = statement<{ code: string }>()((db, p) =>
+  db.selectFrom('otps').selectAll().where('code', '=', p.code),
 )
-const byCode = statement<{ code: string }>()((db, p) => db.selectFrom('otps').selectAll().where('code', '=', p.code))
 const take = statement<{ code: string; now: string }>()((db, p) =>
   db
     .updateTable('otps')

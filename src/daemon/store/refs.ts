@@ -2,7 +2,7 @@ import type { Queries } from './database.ts'
 import type { RefRow } from './schema.ts'
 import { named, statement } from './statement.ts'
 
-const insert = statement<RefRow>()((db, p) => 
+const insert = statement<RefRow>()((db, p) =>
   db
     .insertInto('refs')
     .values(named(p, ['id', 'kind', 'chipUid', 'tapId', 'linkId', 'createdAt', 'expiresAt', 'queriedAt'])),
@@ -24,7 +24,8 @@ const end = statement<{ chipUid: string; now: string }>()((db, p) =>
     .where('expiresAt', '>', p.now),
 )
 
-export const insertRef = (db: Queries, ref: Omit<RefRow, 'queriedAt'>) => insert.run(db, { ...ref, queriedAt: null })
+export const insertRef = (db: Queries, ref: Omit<RefRow, 'queriedAt'>) =>
+  insert.run(db, { ...ref, queriedAt: null })
 
 export const findRef = (db: Queries, id: string): Promise<RefRow | undefined> => byId.first(db, { id })
 
@@ -35,6 +36,8 @@ export const takeRef = async (db: Queries, id: string, now: string): Promise<boo
 /** Ends every ref of a chip that is still good. */
 export const endRefsOfChip = (db: Queries, chipUid: string, now: string) => end.run(db, { chipUid, now })
 
-const ofTap = statement<{ tapId: number }>()((db, p) => db.selectFrom('refs').selectAll().where('tapId', '=', p.tapId))
+const ofTap = statement<{ tapId: number }>()((db, p) =>
+  db.selectFrom('refs').selectAll().where('tapId', '=', p.tapId),
+)
 
 export const refsOfTap = (db: Queries, tapId: number): Promise<RefRow[]> => ofTap.all(db, { tapId })

@@ -114,6 +114,8 @@ export interface ChipsTable {
   generation: number
   /** The last tap counter taken; -1 before the first. */
   lastCounter: number
+  /** The last counter of which a simulated URL was given out; -1 before the first. */
+  simulatedCounter: Generated<number>
   lastTapAt: string | null
   redirectUrl: string | null
   itemId: string | null
@@ -126,6 +128,16 @@ export interface ChipsTable {
   disabledReason: string | null
   replacedBy: string | null
   createdAt: string
+}
+
+/** What must outlive a chip's row: registered again, it goes on from here, and its old taps stay worthless. */
+export interface RemovedChipsTable {
+  /** What its taps are proved by: key set and UID, or a HaLo chip's public key. */
+  identity: string
+  uid: string
+  lastCounter: number
+  generation: number
+  removedAt: string
 }
 
 export interface LinksTable {
@@ -270,6 +282,7 @@ export interface Database {
   items: ItemsTable
   chipGroups: ChipGroupsTable
   chips: ChipsTable
+  removedChips: RemovedChipsTable
   links: LinksTable
   guestbookEvents: GuestbookEventsTable
   guestbookAssignments: GuestbookAssignmentsTable

@@ -16,6 +16,11 @@ export class SecretBox {
     this.#key = dataKey
   }
 
+  /** Lends the key to whoever wraps it for a backup. */
+  withKey<T>(use: (key: Uint8Array) => T): T {
+    return use(this.#key)
+  }
+
   seal(secret: Uint8Array, place: string): Buffer {
     const nonce = randomBytes(nonceLength)
     const cipher = createCipheriv('aes-256-gcm', this.#key, nonce).setAAD(Buffer.from(place))
@@ -25,9 +30,12 @@ export class SecretBox {
 
   /** Throws where the value is damaged, belongs elsewhere, or was sealed under another data key. */
   open(sealed: Uint8Array, place: string): Buffer {
-    if (sealed[0] !== version || sealed.length < 1 + nonceLength + tagLength) throw new Error(`Not a sealed secret: ${place}`)
+    if (sealed[0] !== version || sealed.length < 1 + nonceLength + tagLength)
+      throw new Error(`Not a sealed secret: ${place}`)
     const body = sealed.subarray(1 + nonceLength, sealed.length - tagLength)
-    const decipher = createDecipheriv('aes-256-gcm', this.#key, sealed.subarray(1, 1 + nonceLength), { authTagLength: tagLength })
+    const decipher = createDecipheriv('aes-256-gcm', this.#key, sealed.subarray(1, 1 + nonceLength), {
+      authTagLength: tagLength,
+    })
       .setAAD(Buffer.from(place))
       .setAuthTag(sealed.subarray(sealed.length - tagLength))
     return Buffer.concat([decipher.update(body), decipher.final()])

@@ -1,3 +1,4 @@
+import { closeSync, openSync, statSync } from 'node:fs'
 import BetterSqlite3 from 'better-sqlite3'
 import {
   type CompiledQuery,
@@ -34,6 +35,9 @@ export function openSqlite(file: string, options: { readonly: boolean }): Opened
   return { connection, kysely: new Kysely<Database>({ dialect: new SqliteCachedDialect(connection) }) }
 }
 
+/** Moves all of the log into the database file, and empties it. */
+export const checkpoint = (connection: Connection) => connection.pragma('wal_checkpoint(TRUNCATE)')
+
 /** As Kysely's own dialect, but statements are prepared once by their text, and nothing waits its turn. */
 class SqliteCachedDialect implements Dialect {
   readonly #connection: Connection
@@ -54,7 +58,7 @@ class SqliteCachedDialect implements Dialect {
   }
 }
 
-// Enough for every query that the daemon has; ad hoc texts beyond it are prepared each time.
+// More than the daemon has queries of fixed text. Those of varying length pass through and push out the oldest.
 const statementsKept = 500
 
 class CachedConnection implements DatabaseConnection {
@@ -74,14 +78,21 @@ class CachedConnection implements DatabaseConnection {
 
   async *streamQuery<R>(query: CompiledQuery): AsyncIterableIterator<QueryResult<R>> {
     // A statement of its own: a cached one would be busy for everybody else until the stream ends.
-    for (const row of this.#connection.prepare(query.sql).iterate(query.parameters)) yield { rows: [row as R] }
+    for (const row of this.#connection.prepare(query.sql).iterate(query.parameters))
+      yield { rows: [row as R] }
   }
 
   #prepare(sql: string): BetterSqlite3.Statement {
     const kept = this.#statements.get(sql)
     if (kept) return kept
     const statement = this.#connection.prepare(sql)
-    if (this.#statements.size < statementsKept) this.#statements.set(sql, statement)
+    if (this.#statements.size >= statementsKept) {
+      for (const oldest of this.#statements.keys()) {
+        this.#statements.delete(oldest)
+        break
+      }
+    }
+    this.#statements.set(sql, statement)
     return statement
   }
 }
@@ -109,5 +120,34 @@ class CachedDriver implements Driver {
   }
   async destroy() {
     this.#connection.close()
+  }
+}
+
+/** SQLite's own check of a database's structure: `ok`, or what is damaged. */
+export function quickCheck(connection: Connection): string {
+  const rows = connection.prepare('PRAGMA quick_check(20)').pluck().all()
+  return rows.map(String).join('; ')
+}
+
+/** The size of a database file with its write-ahead log. */
+export const sizeBytes = (file: string): number =>
+  [file, `${file}-wal`].reduce((sum, path) => sum + (statSync(path, { throwIfNoEntry: false })?.size ?? 0), 0)
+
+/**
+ * Copies a database in steps between which others work. @param connection the one that writes: what it writes
+ * meanwhile goes into the copy, where another connection's writes would begin it anew each time (sqlite.org/backup.html)
+ */
+export async function backUp(connection: Connection, path: string): Promise<void> {
+  // SQLite keeps the mode of a file that is there.
+  closeSync(openSync(path, 'wx', 0o600))
+  await connection.backup(path)
+  const copy = new BetterSqlite3(path)
+  try {
+    // One file that is whole by itself, with no log beside it.
+    copy.pragma('journal_mode = DELETE')
+    if (copy.prepare('SELECT 1 FROM sqlite_schema').get() === undefined)
+      throw new Error('The copy of the database is empty')
+  } finally {
+    copy.close()
   }
 }

@@ -5,7 +5,7 @@ import { named, statement } from './statement.ts'
 
 export type NewTap = Omit<TapRow, 'id'>
 
-const insert = statement<NewTap>()((db, p) => 
+const insert = statement<NewTap>()((db, p) =>
   db
     .insertInto('taps')
     .values(named(p, ['at', 'chipUid', 'teamId', 'keySetId', 'counter', 'outcome', 'via'])),
@@ -15,7 +15,11 @@ const insert = statement<NewTap>()((db, p) =>
 export const insertTap = (db: Queries, tap: NewTap): Promise<number> => insert.insert(db, tap)
 
 export async function insertTaps(db: Queries, taps: readonly Insertable<TapsTable>[]): Promise<void> {
-  if (taps.length > 0) await db.insertInto('taps').values([...taps]).execute()
+  if (taps.length > 0)
+    await db
+      .insertInto('taps')
+      .values([...taps])
+      .execute()
 }
 
 export interface TapFilter {
@@ -32,7 +36,8 @@ export function listTaps(db: Queries, filter: TapFilter): Promise<TapRow[]> {
   let query = db.selectFrom('taps').selectAll().orderBy('id', 'desc').limit(filter.limit)
   const { teamId, uid, outcome, since, before } = filter
   // A tap of nobody's chip belongs to no team, and is worth every operator's look.
-  if (teamId !== undefined) query = query.where((eb) => eb.or([eb('teamId', '=', teamId), eb('teamId', 'is', null)]))
+  if (teamId !== undefined)
+    query = query.where((eb) => eb.or([eb('teamId', '=', teamId), eb('teamId', 'is', null)]))
   if (uid !== undefined) query = query.where('chipUid', '=', uid)
   if (outcome === 'refused') query = query.where('outcome', '!=', 'valid')
   else if (outcome !== undefined) query = query.where('outcome', '=', outcome)

@@ -1,7 +1,8 @@
 import type { Queries } from './database.ts'
 import type { TeamRow } from './schema.ts'
 
-export const allTeams = (db: Queries): Promise<TeamRow[]> => db.selectFrom('teams').selectAll().orderBy('id').execute()
+export const allTeams = (db: Queries): Promise<TeamRow[]> =>
+  db.selectFrom('teams').selectAll().orderBy('id').execute()
 
 export const findTeam = (db: Queries, id: number): Promise<TeamRow | undefined> =>
   db.selectFrom('teams').selectAll().where('id', '=', id).executeTakeFirst()
@@ -32,10 +33,19 @@ const holdings = {
 export async function holdingsOfTeam(db: Queries, teamId: number): Promise<string[]> {
   const held: string[] = []
   for (const table of Object.keys(holdings) as (keyof typeof holdings)[]) {
-    const row = await db.selectFrom(table).select('teamId').where('teamId', '=', teamId).limit(1).executeTakeFirst()
+    const row = await db
+      .selectFrom(table)
+      .select('teamId')
+      .where('teamId', '=', teamId)
+      .limit(1)
+      .executeTakeFirst()
     if (row) held.push(holdings[table])
   }
-  const keys = db.selectFrom('apiKeys').select('id').where('teamId', '=', teamId).where('revokedAt', 'is', null)
+  const keys = db
+    .selectFrom('apiKeys')
+    .select('id')
+    .where('teamId', '=', teamId)
+    .where('revokedAt', 'is', null)
   if (await keys.limit(1).executeTakeFirst()) held.push('API keys that are not revoked')
   return held
 }

@@ -22,7 +22,8 @@ const located = (db: Queries) =>
 
 const byRow = statement<{ id: number }>()((db, p) => located(db).where('tokens.id', '=', p.id))
 
-export const findToken = (db: Queries, row: number): Promise<LocatedToken | undefined> => byRow.first(db, { id: row })
+export const findToken = (db: Queries, row: number): Promise<LocatedToken | undefined> =>
+  byRow.first(db, { id: row })
 
 /** The row of a contract's token, made where it is missing. */
 export async function ensureToken(
@@ -42,4 +43,22 @@ export async function ensureToken(
     .returning('id')
     .executeTakeFirstOrThrow()
   return id
+}
+
+/** Gives a token the owner and the metadata that it lacks; what is there stays. */
+export async function describeTokenOnce(
+  db: Queries,
+  token: { contractId: number; tokenId: string; owner?: string | undefined; metadata?: object | undefined },
+): Promise<void> {
+  const { contractId, tokenId, owner, metadata } = token
+  const values = { owner: owner ?? null, metadata: metadata === undefined ? null : JSON.stringify(metadata) }
+  await db
+    .updateTable('tokens')
+    .set((eb) => ({
+      owner: eb.fn.coalesce('owner', eb.val(values.owner)),
+      metadata: eb.fn.coalesce('metadata', eb.val(values.metadata)),
+    }))
+    .where('contractId', '=', contractId)
+    .where('tokenId', '=', tokenId)
+    .execute()
 }

@@ -45,14 +45,16 @@ export async function* csvRows(chunks: AsyncIterable<string>): AsyncGenerator<Cs
       rest = text
       continue
     }
-    if (rest.length > longestRow) throw new UsageError('A quote is opened and never closed. Nothing was written.')
+    if (rest.length > longestRow)
+      throw new UsageError('A quote is opened and never closed. Nothing was written.')
     yield parse(text, false)
   }
   if (rest !== '') yield parse(withoutHint(rest, parser === undefined), true)
 }
 
 /** Excel's `sep=;` line. */
-const withoutHint = (text: string, atStart: boolean): string => (atStart ? text.replace(/^sep=.\r?\n/i, '') : text)
+const withoutHint = (text: string, atStart: boolean): string =>
+  atStart ? text.replace(/^sep=.\r?\n/i, '') : text
 
 const parserFor = (text: string) => {
   const heading = text.split(/[\r\n]/, 1)[0] ?? ''

@@ -5,9 +5,19 @@ import { inputFormats, type SheetOptions } from './sheet.ts'
 /** What every command that reads a sheet takes. */
 export const sheetFlags = {
   file: text('-f, --file <file>', 'CSV, a JSON array or JSON lines; - for standard input', 'file'),
-  format: choice('--format <format>', 'What the file is (default: by its name and its first character)', inputFormats),
-  map: repeated('--map <column=name>', "Read a column under the sheet's own name, as in uid=TagID (repeatable)"),
-  ignoreColumns: textOrBare('--ignore-columns [names]', 'Pass over columns that are unknown, or only those named (a,b)'),
+  format: choice(
+    '--format <format>',
+    'What the file is (default: by its name and its first character)',
+    inputFormats,
+  ),
+  map: repeated(
+    '--map <column=name>',
+    "Read a column under the sheet's own name, as in uid=TagID (repeatable)",
+  ),
+  ignoreColumns: textOrBare(
+    '--ignore-columns [names]',
+    'Pass over columns that are unknown, or only those named (a,b)',
+  ),
   dryRun: flag('--dry-run', 'Show what would happen, row by row, and write nothing'),
 }
 
@@ -25,12 +35,16 @@ export const sheetOptions = (
   for (const pair of flags.map) {
     const cut = pair.indexOf('=')
     const [column, name] = [pair.slice(0, Math.max(0, cut)).trim(), pair.slice(cut + 1).trim()]
-    if (cut < 1 || name === '') throw new UsageError(`--map takes COLUMN=NAME, as in uid=TagID, not "${pair}".`)
-    if (!columns.includes(column)) throw new UsageError(`--map: there is no column "${column}".`, `There are: ${columns.join(', ')}`)
+    if (cut < 1 || name === '')
+      throw new UsageError(`--map takes COLUMN=NAME, as in uid=TagID, not "${pair}".`)
+    if (!columns.includes(column))
+      throw new UsageError(`--map: there is no column "${column}".`, `There are: ${columns.join(', ')}`)
     renamed.set(column, name)
   }
   const { ignoreColumns } = flags
   const ignored =
-    ignoreColumns === true ? 'all' : new Set((ignoreColumns ?? '').split(',').flatMap((name) => name.trim() || []))
+    ignoreColumns === true
+      ? 'all'
+      : new Set((ignoreColumns ?? '').split(',').flatMap((name) => name.trim() || []))
   return { format: flags.format, columns, required, renamed, ignored }
 }

@@ -19,7 +19,10 @@ const parseRow = (text: string): JsonRow => {
 }
 
 /** Rows of a JSON array, or of JSON lines, blank lines left out. */
-export async function* jsonRows(chunks: AsyncIterable<string>, format: 'json' | 'jsonl'): AsyncGenerator<JsonRow> {
+export async function* jsonRows(
+  chunks: AsyncIterable<string>,
+  format: 'json' | 'jsonl',
+): AsyncGenerator<JsonRow> {
   if (format === 'json') yield* rowsOfArray(await gather(chunks))
   else yield* rowsOfLines(chunks)
 }
@@ -35,7 +38,9 @@ const rowsOfArray = (text: string): JsonRow[] => {
   try {
     value = JSON.parse(text)
   } catch (error) {
-    throw new UsageError(`The input is not JSON: ${error instanceof Error ? error.message : error}. Nothing was written.`)
+    throw new UsageError(
+      `The input is not JSON: ${error instanceof Error ? error.message : error}. Nothing was written.`,
+    )
   }
   // One object alone is a batch of one.
   return (Array.isArray(value) ? value : [value]).map(toRow)

@@ -21,7 +21,9 @@ export class Problems {
     if (this.#found.length === 0) return
     const sorted = this.#found.toSorted((a, b) => (a.row ?? 0) - (b.row ?? 0))
     const lines = sorted.map(({ row, column, why }) => {
-      const where = [row === undefined ? [] : [`row ${row}`], column === undefined ? [] : [column]].flat().join(', ')
+      const where = [row === undefined ? [] : [`row ${row}`], column === undefined ? [] : [column]]
+        .flat()
+        .join(', ')
       return clean(where === '' ? why : `${where}: ${why}`)
     })
     const rows = new Set(sorted.flatMap(({ row }) => row ?? []))

@@ -60,8 +60,12 @@ const formatOf = async (source: Source, said: InputFormat | undefined) => {
   const first = head.trimStart()[0]
   const sniffed: InputFormat = first === '[' ? 'json' : first === '{' ? 'jsonl' : 'csv'
   // A .json file holds an array or lines; which, only its first character says.
-  const format = said ?? byExtension[source.extension] ?? (source.extension === '.json' && sniffed === 'csv' ? 'json' : sniffed)
-  if (first === undefined && format !== 'jsonl') throw new UsageError(`${source.name} is empty. Nothing was written.`)
+  const format =
+    said ??
+    byExtension[source.extension] ??
+    (source.extension === '.json' && sniffed === 'csv' ? 'json' : sniffed)
+  if (first === undefined && format !== 'jsonl')
+    throw new UsageError(`${source.name} is empty. Nothing was written.`)
   return { format, chunks: chunks() }
 }
 
@@ -77,12 +81,17 @@ const layOut = (heading: readonly string[], options: SheetOptions, problems: Pro
     else if (!isPassedOver(name, options)) problems.add(undefined, undefined, unknownColumn(name, options))
   }
   for (const [column, name] of options.renamed) {
-    if (!names.includes(name)) problems.add(undefined, undefined, `column "${name}" (--map ${column}=${name}) is not there`)
+    if (!names.includes(name))
+      problems.add(undefined, undefined, `column "${name}" (--map ${column}=${name}) is not there`)
   }
   const absent = options.required.filter((column) => !names.includes(theirs(column)))
   for (const column of absent) {
     if (options.renamed.has(column)) continue
-    problems.add(undefined, undefined, `column "${column}" is missing; its name in this sheet: --map ${column}=NAME`)
+    problems.add(
+      undefined,
+      undefined,
+      `column "${column}" is missing; its name in this sheet: --map ${column}=NAME`,
+    )
   }
   return absent.length === 0 ? positions : undefined
 }
@@ -92,11 +101,17 @@ const isPassedOver = (name: string, { ignored }: SheetOptions): boolean =>
 
 const unknownColumn = (name: string, options: SheetOptions): string => {
   const meant = options.columns.find((column) => column.toLowerCase() === name.toLowerCase())
-  const advice = meant === undefined ? '--ignore-columns passes over it' : `is it ${meant}? --map ${meant}=${name}`
+  const advice =
+    meant === undefined ? '--ignore-columns passes over it' : `is it ${meant}? --map ${meant}=${name}`
   return `unknown column "${clean(name)}": ${advice} (known: ${options.columns.join(', ')})`
 }
 
-const readCsv = async (chunks: AsyncIterable<string>, options: SheetOptions, problems: Problems, onRow: OnRow) => {
+const readCsv = async (
+  chunks: AsyncIterable<string>,
+  options: SheetOptions,
+  problems: Problems,
+  onRow: OnRow,
+) => {
   let positions: readonly number[] | undefined
   let width: number | undefined
   let row = 0
@@ -111,13 +126,22 @@ const readCsv = async (chunks: AsyncIterable<string>, options: SheetOptions, pro
       if (malformed !== undefined) problems.add(row, undefined, `malformed: ${malformed}`)
       else if (cells.length < width || cells.slice(width).some((cell) => cell !== '')) {
         const hint = cells.length > width ? '; a value that holds the separator needs quotes' : ''
-        problems.add(row, undefined, `malformed: ${cells.length} fields where the heading has ${width}${hint}`)
-      } else if (positions) onRow(row, positions.map((i) => readCell(cells[i])))
+        problems.add(
+          row,
+          undefined,
+          `malformed: ${cells.length} fields where the heading has ${width}${hint}`,
+        )
+      } else if (positions)
+        onRow(
+          row,
+          positions.map((i) => readCell(cells[i])),
+        )
     }
   }
 }
 
-const readCell = (cell: string | undefined): Cell => (cell === undefined ? undefined : unguardCell(cell.trim()))
+const readCell = (cell: string | undefined): Cell =>
+  cell === undefined ? undefined : unguardCell(cell.trim())
 
 const readJson = async (
   chunks: AsyncIterable<string>,
@@ -136,9 +160,13 @@ const readJson = async (
       continue
     }
     for (const name of Object.keys(value)) {
-      if (!known.has(name) && !isPassedOver(name, options)) problems.add(row, undefined, unknownColumn(name, options))
+      if (!known.has(name) && !isPassedOver(name, options))
+        problems.add(row, undefined, unknownColumn(name, options))
     }
-    onRow(row, theirs.map((name, i) => jsonCell(value[name], row, options.columns[i], problems)))
+    onRow(
+      row,
+      theirs.map((name, i) => jsonCell(value[name], row, options.columns[i], problems)),
+    )
   }
 }
 
@@ -146,7 +174,10 @@ const jsonCell = (value: unknown, row: number, column: string | undefined, probl
   if (value === null || value === undefined) return value
   if (typeof value === 'string') return value.trim()
   if (typeof value === 'number' && Number.isSafeInteger(value)) return String(value)
-  const why = typeof value === 'number' ? 'is a number that JSON does not keep exactly: write it in quotes' : 'must be text'
+  const why =
+    typeof value === 'number'
+      ? 'is a number that JSON does not keep exactly: write it in quotes'
+      : 'must be text'
   problems.add(row, column, why)
   return undefined
 }

@@ -47,7 +47,9 @@ async function* decoded(
       const chunk = Buffer.from(piece)
       onBytes(chunk)
       // What Excel calls "Unicode text" is UTF-16 with its mark; the decoder drops either mark.
-      decoder ??= new TextDecoder(chunk[0] === 0xff && chunk[1] === 0xfe ? 'utf-16le' : 'utf-8', { fatal: true })
+      decoder ??= new TextDecoder(chunk[0] === 0xff && chunk[1] === 0xfe ? 'utf-16le' : 'utf-8', {
+        fatal: true,
+      })
       yield decoder.decode(chunk, { stream: true })
     }
     yield decoder?.decode() ?? ''
@@ -56,8 +58,13 @@ async function* decoded(
       throw new UsageError(`${name} is not UTF-8 text. Nothing was written.`, 'Save it as CSV UTF-8.')
     }
     if (error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'EISDIR')) {
-      throw new UsageError(`${name} is ${error.code === 'ENOENT' ? 'not there' : 'a folder'}.`, 'Give a file: --file FILE, or - for standard input.')
+      throw new UsageError(
+        `${name} is ${error.code === 'ENOENT' ? 'not there' : 'a folder'}.`,
+        'Give a file: --file FILE, or - for standard input.',
+      )
     }
-    throw new CliError(`${name} cannot be read: ${error instanceof Error ? error.message : error}`, { cause: error })
+    throw new CliError(`${name} cannot be read: ${error instanceof Error ? error.message : error}`, {
+      cause: error,
+    })
   }
 }

@@ -1,5 +1,5 @@
 import { writeFileSync } from 'node:fs'
-import { dryRun, describeResult, previewRows, startBatch } from '../../batch/edit-run.ts'
+import { describeResult, dryRun, previewRows, startBatch } from '../../batch/edit-run.ts'
 import { sheetFlags, sheetOptions } from '../../batch/input/flags.ts'
 import { Problems } from '../../batch/input/problems.ts'
 import { readSheet, type SheetOptions } from '../../batch/input/sheet.ts'
@@ -38,7 +38,9 @@ export const edit = defineCommand({
     ctx.needApiKey()
     if (options.file === undefined) return editOne(ctx, options)
     if (options.uid !== undefined || options.redirectUrl !== undefined || options.clear) {
-      throw new UsageError('--file takes its chips from the file: leave out --uid, --redirect-url and --clear.')
+      throw new UsageError(
+        '--file takes its chips from the file: leave out --uid, --redirect-url and --clear.',
+      )
     }
     const settings = sheetOptions(options, ['uid', 'redirectUrl'], ['uid', 'redirectUrl'])
     const { input, rows } = await readEdits(ctx, options.file, settings, options.yes)
@@ -84,11 +86,18 @@ const editOne = async (
   },
 ) => {
   if (options.uid === undefined && !ctx.prompts.possible) throw new UsageError('--file or --uid is missing.')
-  if (options.clear && options.redirectUrl !== undefined) throw new UsageError('--redirect-url or --clear: not both.')
-  const uid = readUid(await ctx.prompts.text(options.uid, { flag: '--uid', message: 'UID of the chip' }), '--uid')
+  if (options.clear && options.redirectUrl !== undefined)
+    throw new UsageError('--redirect-url or --clear: not both.')
+  const uid = readUid(
+    await ctx.prompts.text(options.uid, { flag: '--uid', message: 'UID of the chip' }),
+    '--uid',
+  )
   const given = options.clear
     ? ''
-    : await ctx.prompts.text(options.redirectUrl, { flag: '--redirect-url or --clear', message: 'Redirect URL' })
+    : await ctx.prompts.text(options.redirectUrl, {
+        flag: '--redirect-url or --clear',
+        message: 'Redirect URL',
+      })
   const why = given === '' ? undefined : checkRedirectUrl(given)
   if (why !== undefined) throw new UsageError(`--redirect-url "${given}" ${why}. Nothing was written.`)
   const rows: EditRow[] = [{ row: 1, uid, redirectUrl: given || null }]
@@ -112,6 +121,9 @@ const writeFailed = (
   const failed = rows.filter(({ row }) => (results.get(row)?.status ?? 'failed') === 'failed')
   if (failed.length === 0) return
   const lines = failed.map(({ uid, redirectUrl }) => sheetLine([colons(uid), redirectUrl ?? '']))
-  writeFileSync(file.startsWith('/') ? file : `${ctx.at.cwd}/${file}`, sheetLine(['uid', 'redirectUrl']) + lines.join(''))
+  writeFileSync(
+    file.startsWith('/') ? file : `${ctx.at.cwd}/${file}`,
+    sheetLine(['uid', 'redirectUrl']) + lines.join(''),
+  )
   ctx.io.note(`The rows that failed: ${file}`)
 }

@@ -1,6 +1,6 @@
+import { once } from 'node:events'
 import { createWriteStream } from 'node:fs'
 import { finished } from 'node:stream/promises'
-import { once } from 'node:events'
 import { sheetLine } from '../../batch/spreadsheet.ts'
 import type { AnswerOf } from '../../client/types.ts'
 import { defineCommand } from '../../command/define.ts'
@@ -32,7 +32,7 @@ export const exportChips = defineCommand({
   summary: 'Write chips as CSV, or as JSON lines',
   description:
     'Write chips as CSV, with UIDs in hex, since a spreadsheet keeps 15 digits of the 16; with --json as JSON lines. ' +
-    "A cell that a spreadsheet would run as a formula (it begins with = + - @) gets an apostrophe before it; reading " +
+    'A cell that a spreadsheet would run as a formula (it begins with = + - @) gets an apostrophe before it; reading ' +
     'such a file takes the apostrophe off again. To import an export: --ignore-columns chipGroup,keySet.',
   examples: ['chips export --chip-group Jackets --file jackets.csv', 'chips export --json > chips.jsonl'],
   options: {

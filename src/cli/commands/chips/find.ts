@@ -19,7 +19,8 @@ export const find = defineCommand({
   },
   run: async (ctx, { args, options }) => {
     const { e, c, d } = options
-    if (args.url !== undefined && (e ?? c ?? d) !== undefined) throw new UsageError('A tap URL or --e, --c and --d: not both.')
+    if (args.url !== undefined && (e ?? c ?? d) !== undefined)
+      throw new UsageError('A tap URL or --e, --c and --d: not both.')
     const given = e === undefined && c === undefined ? args.url : ''
     const url = await ctx.prompts.text(given, { flag: 'A tap URL (or --e, --c and --d)', message: 'Tap URL' })
     const query = url === '' ? { e, c, d } : queryOf(url)
@@ -33,13 +34,15 @@ export const find = defineCommand({
       'Badge event': chip.badgeEvent?.id,
       'Codes left': chip.badgeEvent?.remainingCodesCount,
     }))
-    if (!found.isValidTap) ctx.io.note('Not a valid tap: its URL was used before, or is not of this chip. Tap again.')
+    if (!found.isValidTap)
+      ctx.io.note('Not a valid tap: its URL was used before, or is not of this chip. Tap again.')
   },
 })
 
 /** All parameters go on: which names a chip uses is its key set's affair. */
 const queryOf = (text: string): Record<string, string> => {
-  if (!URL.canParse(text)) throw new UsageError(`"${text}" is not a tap URL.`, "Give it whole, and in quotes: '…/t?d=101&e=…&c=…'")
+  if (!URL.canParse(text))
+    throw new UsageError(`"${text}" is not a tap URL.`, "Give it whole, and in quotes: '…/t?d=101&e=…&c=…'")
   const query = Object.fromEntries(new URL(text).searchParams)
   if (Object.keys(query).length < 2) {
     throw new UsageError('The tap URL has lost its parameters.', 'Put it in quotes: a shell cuts it at &.')

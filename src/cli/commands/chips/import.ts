@@ -44,6 +44,13 @@ export const importChips = defineCommand({
       input: { name: source.name, path: source.path ?? null, sha256: source.sha256() },
       sheet,
       settings: { team: options.team, chipGroup, keySet, simulated: options.simulated },
+      sheetSettings: {
+        ...(options.format === undefined ? {} : { format: options.format }),
+        ...(options.map.length === 0 ? {} : { map: options.map.join('\n') }),
+        ...(options.ignoreColumns === undefined
+          ? {}
+          : { ignoreColumns: options.ignoreColumns === true ? '*' : options.ignoreColumns }),
+      },
       dryRun: options.dryRun,
     })
   },

@@ -1,7 +1,7 @@
-import { defineCommand } from '../../command/define.ts'
-import { text } from '../../command/options.ts'
 import { chooseGroup } from '../../chip-group.ts'
 import { ApiError } from '../../client/errors.ts'
+import { defineCommand } from '../../command/define.ts'
+import { text } from '../../command/options.ts'
 import type { CliContext } from '../../context.ts'
 import { colons } from '../../uid.ts'
 

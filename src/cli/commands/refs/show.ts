@@ -29,12 +29,19 @@ export const show = defineCommand({
       Owner: shown.linkedToken?.ownerAddress,
       Metadata: shown.linkedToken?.metadata,
       ...Object.fromEntries(
-        shown.badgeEvents.map(({ id, status, otp }) => [`Badge event ${id}`, `${status}${otp ? `, OTP ${otp}` : ''}`]),
+        shown.badgeEvents.map(({ id, status, otp }) => [
+          `Badge event ${id}`,
+          `${status}${otp ? `, OTP ${otp}` : ''}`,
+        ]),
       ),
       ...Object.fromEntries(
-        shown.guestbookEvents.map((event, i) => [`Guestbook ${i + 1}`, `${token(event)}${event.otp ? `, OTP ${event.otp}` : ''}`]),
+        shown.guestbookEvents.map((event, i) => [
+          `Guestbook ${i + 1}`,
+          `${token(event)}${event.otp ? `, OTP ${event.otp}` : ''}`,
+        ]),
       ),
     }))
-    if (!ref.isValidRef) ctx.io.note('Not valid: this ref was queried before, is too old, or needs the key of its team.')
+    if (!ref.isValidRef)
+      ctx.io.note('Not valid: this ref was queried before, is too old, or needs the key of its team.')
   },
 })

@@ -7,7 +7,7 @@ import { tapColumns } from './columns.ts'
 export const follow = defineCommand({
   name: 'follow',
   summary: 'Show taps as they happen, until interrupted',
-  examples: ['taps follow', "taps follow --json | jq -r 'select(.outcome != \"valid\")'"],
+  examples: ['taps follow', 'taps follow --json | jq -r \'select(.outcome != "valid")\''],
   options: {
     uid: text('--uid <uid>', 'Of one chip'),
     count: integer('--count <n>', 'End after so many', [1, Number.MAX_SAFE_INTEGER]),
@@ -18,11 +18,18 @@ export const follow = defineCommand({
     const client = await ctx.client()
     const uid = options.uid === undefined ? undefined : uidOnWire(readUid(options.uid, '--uid'))
     const ended = new AbortController()
-    const taps = client.stream('GET /admin/taps/follow', { query: { team: options.team, uid }, signal: ended.signal })
+    const taps = client.stream('GET /admin/taps/follow', {
+      query: { team: options.team, uid },
+      signal: ended.signal,
+    })
     ctx.io.note('Waiting for taps. Ctrl-C ends.')
     let left = options.count ?? Number.POSITIVE_INFINITY
     for await (const tap of taps) {
-      await ctx.io.line(tap, () => Object.values(tapColumns).map((read) => shown(read(tap))).join('\t'))
+      await ctx.io.line(tap, () =>
+        Object.values(tapColumns)
+          .map((read) => shown(read(tap)))
+          .join('\t'),
+      )
       left -= 1
       if (left <= 0) break
     }

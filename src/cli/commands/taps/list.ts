@@ -3,12 +3,24 @@ import { choice, integer, team, text } from '../../command/options.ts'
 import { readUid, uidOnWire } from '../../uid.ts'
 import { tapColumns } from './columns.ts'
 
-const outcomes = ['valid', 'refused', 'replayed', 'wrong-mac', 'disabled', 'unknown-chip', 'unknown-key-set'] as const
+const outcomes = [
+  'valid',
+  'refused',
+  'replayed',
+  'wrong-mac',
+  'disabled',
+  'unknown-chip',
+  'unknown-key-set',
+] as const
 
 export const list = defineCommand({
   name: 'list',
   summary: 'List taps, newest first, the refused ones with their reason',
-  examples: ['taps list', 'taps list --outcome refused --since 2026-01-31', 'taps list --uid 04DE5F1EACC040 --json'],
+  examples: [
+    'taps list',
+    'taps list --outcome refused --since 2026-01-31',
+    'taps list --uid 04DE5F1EACC040 --json',
+  ],
   options: {
     uid: text('--uid <uid>', 'Of one chip'),
     outcome: choice('--outcome <outcome>', 'Of one outcome', outcomes),

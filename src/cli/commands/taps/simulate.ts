@@ -8,13 +8,19 @@ export const simulate = defineCommand({
   description:
     "Make the URLs that a chip would show at its next taps. This advances the chip's counter, so it works on the " +
     'chips of an --ephemeral daemon and on chips imported as simulated, nowhere else.',
-  examples: ['taps simulate --uid 04:DE:5F:1E:AC:C0:40', 'taps simulate --uid 04DE5F1EACC040 --count 3 --json'],
+  examples: [
+    'taps simulate --uid 04:DE:5F:1E:AC:C0:40',
+    'taps simulate --uid 04DE5F1EACC040 --count 3 --json',
+  ],
   options: {
     uid: text('--uid <uid>', 'The chip, in decimal or hex'),
     count: integer('--count <n>', 'How many taps (default: 1)', [1, 10_000]),
   },
   run: async (ctx, { options }) => {
-    const uid = readUid(await ctx.prompts.text(options.uid, { flag: '--uid', message: 'UID of the chip' }), '--uid')
+    const uid = readUid(
+      await ctx.prompts.text(options.uid, { flag: '--uid', message: 'UID of the chip' }),
+      '--uid',
+    )
     const taps = await ctx.call('POST /admin/chips/:uid/simulate', {
       params: { uid: uidOnWire(uid) },
       body: { count: options.count ?? 1 },

@@ -1,6 +1,18 @@
 import * as z from 'zod'
 import { endpoint } from '../endpoint.ts'
-import { address, flag, integer, name, success, team, text, timestamp, tokenId, tokenRef, uid } from '../fields.ts'
+import {
+  address,
+  flag,
+  integer,
+  name,
+  success,
+  team,
+  text,
+  timestamp,
+  tokenId,
+  tokenRef,
+  uid,
+} from '../fields.ts'
 
 const one = z.object({ uid })
 
@@ -69,7 +81,8 @@ export const exportedChip = z.object({
 export const adminChips = {
   'POST /admin/chips/import': endpoint({
     part: 'admin',
-    summary: 'Register chips from CSV or JSON lines, answering a line a row (or, with report=failures, those that failed and a summary)',
+    summary:
+      'Register chips from CSV or JSON lines, answering a line a row (or, with report=failures, those that failed and a summary)',
     auth: 'admin',
     scope: 'edit',
     query: z.object({
@@ -82,7 +95,8 @@ export const adminChips = {
     }),
     stream: {
       contentTypes: ['text/csv', 'application/x-ndjson', 'application/jsonl'],
-      description: 'Columns: uid, label, redirectUrl, item, variant, contractAddress, chainId, tokenId, lastCounter, fileReadKey, publicKey',
+      description:
+        'Columns: uid, label, redirectUrl, item, variant, contractAddress, chainId, tokenId, lastCounter, fileReadKey, publicKey',
     },
     response: z.union([
       importResult,

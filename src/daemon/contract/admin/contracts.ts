@@ -2,7 +2,10 @@ import * as z from 'zod'
 import { endpoint } from '../endpoint.ts'
 import { address, integer, name, team, timestamp } from '../fields.ts'
 
-export const twoTapPolicy = z.object({ delaySeconds: integer(0, 31_536_000), windowSeconds: integer(1, 31_536_000) })
+export const twoTapPolicy = z.object({
+  delaySeconds: integer(0, 31_536_000),
+  windowSeconds: integer(1, 31_536_000),
+})
 
 const contractOnWire = z.object({
   id: z.number(),

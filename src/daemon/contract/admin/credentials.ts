@@ -35,7 +35,10 @@ export const apiKeys = {
     body: z.object({
       ...team,
       name: name(),
-      scopes: z.array(z.enum(['read', 'edit', 'transfer', 'all'])).min(1).optional(),
+      scopes: z
+        .array(z.enum(['read', 'edit', 'transfer', 'all']))
+        .min(1)
+        .optional(),
       expiresAt: moment.nullable().optional(),
     }),
     response: apiKeyOnWire.extend({ key: z.string() }),

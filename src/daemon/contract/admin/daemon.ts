@@ -31,6 +31,11 @@ export const daemon = {
       /** Wraps the data key into the backup. Without it the backup cannot be read without the daemon's own key. */
       passphrase: text(1000).optional(),
     }),
-    response: z.object({ path: z.string(), sizeBytes: z.number(), holdsDataKey: z.boolean(), warning: z.string().optional() }),
+    response: z.object({
+      path: z.string(),
+      sizeBytes: z.number(),
+      holdsDataKey: z.boolean(),
+      warning: z.string().optional(),
+    }),
   }),
 } as const

@@ -3,7 +3,9 @@ import { endpoint } from '../endpoint.ts'
 import { name, success, team, text } from '../fields.ts'
 import { itemOnWire, itemParts } from '../items.ts'
 
-const itemId = z.string().regex(/^[A-Za-z0-9._-]{1,64}$/, 'must be 1 to 64 letters, digits, dots, dashes or underscores')
+const itemId = z
+  .string()
+  .regex(/^[A-Za-z0-9._-]{1,64}$/, 'must be 1 to 64 letters, digits, dots, dashes or underscores')
 
 /** An item as it is written. Also the shape of `items` in a seed file. */
 export const itemFields = {
@@ -41,7 +43,10 @@ export const adminItems = {
     auth: 'admin',
     scope: 'edit',
     params: z.object({ id: itemId }),
-    body: z.object({ ...team, ...itemFields }).omit({ id: true }).partial(),
+    body: z
+      .object({ ...team, ...itemFields })
+      .omit({ id: true })
+      .partial(),
     response: itemOnWire,
   }),
   'DELETE /admin/items/:id': endpoint({

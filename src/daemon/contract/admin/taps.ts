@@ -2,11 +2,19 @@ import * as z from 'zod'
 import { endpoint } from '../endpoint.ts'
 import { moment, page, team, timestamp, uid } from '../fields.ts'
 
-export const tapOutcomes = ['valid', 'replayed', 'wrong-mac', 'disabled', 'unknown-chip', 'unknown-key-set'] as const
+export const tapOutcomes = [
+  'valid',
+  'replayed',
+  'wrong-mac',
+  'disabled',
+  'unknown-chip',
+  'unknown-key-set',
+] as const
 const outcome = z.enum(tapOutcomes, `must be one of ${tapOutcomes.join(', ')}`)
 
 export const tapOnWire = z.object({
-  id: z.number(),
+  /** Null in a stream, for a refused tap that is not written yet. */
+  id: z.number().nullable(),
   at: timestamp,
   uid: z.string().nullable(),
   team: z.string().nullable(),

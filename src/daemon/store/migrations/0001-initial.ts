@@ -41,7 +41,9 @@ async function ownership(db: Kysely<unknown>): Promise<void> {
     .addColumn('hint', 'text', (c) => c.notNull())
     .modifyEnd(strict)
     .execute()
-  await credential(numbered(db.schema.createTable('adminTokens'))).modifyEnd(strict).execute()
+  await credential(numbered(db.schema.createTable('adminTokens')))
+    .modifyEnd(strict)
+    .execute()
   await createdAt(db.schema.createTable('keySets'))
     .addColumn('id', 'integer', (c) => c.primaryKey())
     .addColumn('metaReadKey', 'blob', (c) => c.notNull())
@@ -114,6 +116,7 @@ async function chips(db: Kysely<unknown>): Promise<void> {
     .addColumn('fileReadKey', 'blob')
     .addColumn('generation', 'integer', (c) => c.notNull())
     .addColumn('lastCounter', 'integer', (c) => c.notNull())
+    .addColumn('simulatedCounter', 'integer', (c) => c.notNull().defaultTo(-1))
     .addColumn('lastTapAt', 'text')
     .addColumn('redirectUrl', 'text')
     .addColumn('itemId', 'text')
@@ -129,13 +132,26 @@ async function chips(db: Kysely<unknown>): Promise<void> {
     .execute()
   await db.schema.createIndex('chipsOfGroup').on('chips').columns(['chipGroupId', 'uid']).execute()
   const partial = async (name: string, columns: string[], when: string, unique: boolean) => {
-    const index = db.schema.createIndex(name).on('chips').columns(columns).where(sql.ref(when), 'is not', null)
+    const index = db.schema
+      .createIndex(name)
+      .on('chips')
+      .columns(columns)
+      .where(sql.ref(when), 'is not', null)
     await (unique ? index.unique() : index).execute()
   }
   await partial('chipsOfToken', ['tokenRow'], 'tokenRow', false)
   await partial('chipsOfItem', ['teamId', 'itemId'], 'itemId', false)
   await partial('chipsOneOfALabel', ['teamId', 'label'], 'label', true)
   await partial('chipsOneOfAPublicKey', ['publicKey'], 'publicKey', true)
+  await db.schema
+    .createTable('removedChips')
+    .addColumn('identity', 'text', (c) => c.primaryKey().notNull())
+    .addColumn('uid', 'text', (c) => c.notNull())
+    .addColumn('lastCounter', 'integer', (c) => c.notNull())
+    .addColumn('generation', 'integer', (c) => c.notNull())
+    .addColumn('removedAt', 'text', (c) => c.notNull())
+    .modifyEnd(strictClustered)
+    .execute()
 }
 
 async function events(db: Kysely<unknown>): Promise<void> {

@@ -1,0 +1,42 @@
+import { defineCommand } from '../../command/define.ts'
+import { repeated, text } from '../../command/options.ts'
+import { UsageError } from '../../errors.ts'
+import { expires } from '../credentials.ts'
+import { readScopes } from '../scopes.ts'
+
+const scopes = ['read', 'edit', 'provision', 'transfer', 'keys', 'all'] as const
+
+export const create = defineCommand({
+  name: 'create',
+  summary: 'Create an admin token: it is shown this once',
+  examples: [
+    'admin-tokens create --name alice --scope read --scope edit',
+    'admin-tokens create --name ci --scope read --expires 2027-01-01',
+  ],
+  options: {
+    name: text('--name <name>', 'Who or what it is for; the audit log shows it'),
+    scope: repeated('--scope <scope>', `What it may do: ${scopes.join(', ')} (repeatable)`, scopes),
+    expires,
+  },
+  run: async (ctx, { options }) => {
+    ctx.needAdmin()
+    const given = readScopes(options.scope, scopes)
+    const name = await ctx.prompts.text(options.name, {
+      flag: '--name',
+      message: 'Who or what is the token for?',
+    })
+    if (given.length === 0)
+      throw new UsageError('--scope is missing.', `What it may do: ${scopes.join(', ')}`)
+    const token = await ctx.call('POST /admin/admin-tokens', {
+      body: { name, scopes: given, expiresAt: options.expires },
+    })
+    await ctx.io.one(token, (made) => ({
+      Token: made.token,
+      Id: made.id,
+      Name: made.name,
+      Scopes: made.scopes,
+      Expires: made.expiresAt,
+    }))
+    ctx.io.note('Keep it now: it is not shown again.')
+  },
+})

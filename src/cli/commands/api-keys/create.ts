@@ -1,0 +1,47 @@
+import { defineCommand } from '../../command/define.ts'
+import { repeated, team, text } from '../../command/options.ts'
+import { expires } from '../credentials.ts'
+import { readScopes } from '../scopes.ts'
+
+const scopes = ['read', 'edit', 'transfer', 'all'] as const
+
+export const create = defineCommand({
+  name: 'create',
+  summary: 'Create an API key: it is shown this once',
+  examples: [
+    'api-keys create --name ops',
+    'api-keys create --name shop --scope read --expires 2027-01-01 --json',
+  ],
+  options: {
+    name: text('--name <name>', 'What it is for'),
+    scope: repeated(
+      '--scope <scope>',
+      `What it may do: ${scopes.join(', ')} (repeatable; default: all)`,
+      scopes,
+    ),
+    expires,
+    team,
+  },
+  run: async (ctx, { options }) => {
+    ctx.needAdmin()
+    const name = await ctx.prompts.text(options.name, { flag: '--name', message: 'What is the key for?' })
+    const given = readScopes(options.scope, scopes)
+    const key = await ctx.call('POST /admin/api-keys', {
+      body: {
+        name,
+        team: options.team,
+        scopes: given.length > 0 ? given : undefined,
+        expiresAt: options.expires,
+      },
+    })
+    await ctx.io.one(key, (made) => ({
+      Key: made.key,
+      Id: made.id,
+      Name: made.name,
+      Team: made.team,
+      Scopes: made.scopes,
+      Expires: made.expiresAt,
+    }))
+    ctx.io.note('Keep it now: it is not shown again. On this machine: tapchip login')
+  },
+})

@@ -1,0 +1,51 @@
+import { defineCommand } from '../command/define.ts'
+import { flag } from '../command/options.ts'
+import type { CliContext } from '../context.ts'
+import { UsageError } from '../errors.ts'
+
+const backup = defineCommand({
+  name: 'backup',
+  summary: 'Back the database up while the daemon runs',
+  description:
+    "Write a copy of the database into a folder of the daemon. A passphrase wraps the daemon's data key into it, " +
+    'so that the backup can be read elsewhere; it comes from TAPCHIP_BACKUP_PASSPHRASE, standard input or a question.',
+  examples: ['backup', 'TAPCHIP_BACKUP_PASSPHRASE=… tapchip backup --json', 'backup --without-data-key'],
+  options: {
+    passphraseStdin: flag('--passphrase-stdin', 'Read the passphrase from standard input'),
+    withoutDataKey: flag(
+      '--without-data-key',
+      "Leave the data key out: the backup needs the daemon's own key file",
+    ),
+  },
+  run: async (ctx, { options }) => {
+    ctx.needAdmin()
+    if (options.withoutDataKey && options.passphraseStdin)
+      throw new UsageError('--passphrase-stdin or --without-data-key: not both.')
+    const passphrase = options.withoutDataKey ? undefined : await readPassphrase(ctx, options.passphraseStdin)
+    const made = await ctx.call('POST /admin/backup', { body: { passphrase } })
+    await ctx.io.one(made, (it) => ({
+      Path: it.path,
+      Size: `${it.sizeBytes.toLocaleString('en-US')} bytes`,
+      'Holds the data key': it.holdsDataKey,
+    }))
+    if (made.warning) ctx.io.warn(ctx.io.style('yellow', made.warning))
+  },
+})
+
+export const verb = backup
+
+const readPassphrase = async (ctx: CliContext, byInput: boolean): Promise<string> => {
+  const variable = ctx.at.env.TAPCHIP_BACKUP_PASSPHRASE
+  if (variable && !byInput) return variable
+  if (!byInput) {
+    return ctx.prompts.secret({
+      flag: 'TAPCHIP_BACKUP_PASSPHRASE, --passphrase-stdin or --without-data-key',
+      message: 'Passphrase of the backup',
+    })
+  }
+  let text = ''
+  for await (const chunk of ctx.at.stdin) text += String(chunk)
+  const passphrase = text.replace(/\r?\n$/, '')
+  if (passphrase === '') throw new UsageError('Standard input holds no passphrase.')
+  return passphrase
+}

@@ -1,0 +1,118 @@
+import { runRows } from '../../batch/edit-run.ts'
+import { type History, readHistory } from '../../batch/history.ts'
+import { columns, readImport } from '../../batch/import-input.ts'
+import { runImport } from '../../batch/import-run.ts'
+import { sheetFlags, sheetOptions } from '../../batch/input/flags.ts'
+import { inputFormats } from '../../batch/input/sheet.ts'
+import { openSource } from '../../batch/input/source.ts'
+import { Journal } from '../../batch/journal.ts'
+import { defineCommand } from '../../command/define.ts'
+import { flag, text, yes } from '../../command/options.ts'
+import type { CliContext } from '../../context.ts'
+import { CliError, type ExitCode, exitCodes, UsageError } from '../../errors.ts'
+import { batchArgument } from './summary.ts'
+
+const { format, map, ignoreColumns } = sheetFlags
+
+export const resume = defineCommand({
+  name: 'resume',
+  summary: 'Go on with a batch that stopped: the rows without a result',
+  examples: ['batch resume b_1hq3v9k7s2m4xa', 'batch resume b_1hq3v9k7s2m4xa --retry-failed --json'],
+  args: batchArgument,
+  options: {
+    retryFailed: flag('--retry-failed', 'The rows that failed as well'),
+    file: text('-f, --file <file>', 'Of an import that came by standard input: the same input again', 'file'),
+    format,
+    map,
+    ignoreColumns,
+    yes,
+  },
+  run: async (ctx, { args, options }) => {
+    const history = await readHistory(ctx.at, args.id)
+    const { header } = history
+    if (history.status === 'running' && !options.yes) {
+      throw new CliError(`Batch ${header.id} is still running, as process ${header.pid}.`, {
+        advice: 'If that process is another program by now: --yes',
+      })
+    }
+    if (header.url !== ctx.config().url) {
+      ctx.io.warn(`This batch began at ${header.url}, and goes on at ${ctx.config().url}.`)
+    }
+    return header.kind === 'chips import'
+      ? resumeImport(ctx, history, options)
+      : resumeEdit(ctx, history, options.retryFailed)
+  },
+})
+
+const resumeEdit = async (ctx: CliContext, history: History, retryFailed: boolean): Promise<ExitCode> => {
+  ctx.needApiKey()
+  const { header, results } = history
+  const rows = history.rows.filter(({ row }) => {
+    const result = results.get(row)
+    return result === undefined || (retryFailed && result.status === 'failed')
+  })
+  if (header.kind === 'chips import') return exitCodes.failed
+  if (history.rows.length < header.total) {
+    throw new CliError(`Batch ${header.id} was stopped before its first row was sent.`, {
+      advice: 'Nothing was written. Start it again from its input.',
+    })
+  }
+  if (rows.length === 0) {
+    ctx.io.note('Every row has its result. Nothing to do.')
+    return exitCodes.done
+  }
+  const journal = new Journal(ctx.at, header.id)
+  // A kill may have cut the last line short.
+  journal.startLine()
+  journal.append({ type: 'resumed', at: ctx.now().toISOString(), pid: process.pid })
+  ctx.io.note(`Batch ${header.id}: ${rows.length} of ${header.total} rows are left`)
+  return (await runRows(ctx, { id: header.id, kind: header.kind, journal, rows })).exitCode
+}
+
+/** An import is done again as a whole: chips that are there already stay as they are. */
+const resumeImport = async (
+  ctx: CliContext,
+  { header }: History,
+  options: {
+    readonly file: string | undefined
+    readonly format: Parameters<typeof sheetOptions>[0]['format']
+    readonly map: readonly string[]
+    readonly ignoreColumns: string | true | undefined
+  },
+): Promise<ExitCode> => {
+  ctx.needAdmin()
+  const file = options.file ?? header.input.path
+  if (file === null)
+    throw new UsageError(
+      '--file is missing: this import came by standard input.',
+      'Give the same input again.',
+    )
+  const { settings = {} } = header
+  const stored = {
+    format: options.format ?? inputFormats.find((known) => known === settings.format),
+    map:
+      options.map.length > 0 ? options.map : (settings.map ?? '').split('\n').filter((pair) => pair !== ''),
+    ignoreColumns: options.ignoreColumns ?? (settings.ignoreColumns === '*' ? true : settings.ignoreColumns),
+  }
+  const source = openSource(ctx.at, file)
+  const sheet = await readImport(source, sheetOptions(stored, columns, []), true)
+  if (header.input.sha256 !== null && source.sha256() !== header.input.sha256) {
+    throw new UsageError(
+      `${source.name} is not what the batch began with.`,
+      'For the new input, start a new batch: tapchip chips import',
+    )
+  }
+  return runImport(ctx, {
+    input: header.input,
+    sheet,
+    settings: {
+      team: settings.team,
+      chipGroup: settings.chipGroup ?? '',
+      keySet: settings.keySet === undefined ? undefined : Number(settings.keySet),
+      simulated: settings.simulated === 'true',
+    },
+    sheetSettings: {},
+    dryRun: false,
+    resumes: header.id,
+  })
+}

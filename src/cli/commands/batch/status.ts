@@ -1,0 +1,28 @@
+import { readHistory } from '../../batch/history.ts'
+import { defineCommand } from '../../command/define.ts'
+import { batchArgument, summaryOf } from './summary.ts'
+
+export const status = defineCommand({
+  name: 'status',
+  summary: 'Show how far a batch has come',
+  examples: ['batch status b_1hq3v9k7s2m4xa'],
+  args: batchArgument,
+  run: async (ctx, { args }) => {
+    const summary = summaryOf(await readHistory(ctx.at, args.id))
+    await ctx.io.one(summary, (batch) => ({
+      Id: batch.id,
+      Kind: batch.kind,
+      Status: batch.status,
+      Started: batch.startedAt,
+      Ended: batch.endedAt,
+      Rows: batch.total,
+      Changed: batch.changed,
+      Unchanged: batch.unchanged,
+      Failed: batch.failed,
+      Input: batch.input,
+      Daemon: batch.url,
+      'Takes back': batch.undoes ?? undefined,
+    }))
+    if (summary.status === 'stopped') ctx.io.note(`Go on: tapchip batch resume ${args.id}`)
+  },
+})

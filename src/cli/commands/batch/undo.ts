@@ -1,0 +1,60 @@
+import { describeResult, previewRows, startBatch } from '../../batch/edit-run.ts'
+import { type History, readHistory } from '../../batch/history.ts'
+import type { EditRow } from '../../batch/records.ts'
+import { defineCommand } from '../../command/define.ts'
+import { flag, yes } from '../../command/options.ts'
+import { exitCodes, UsageError } from '../../errors.ts'
+import { counted } from '../../io/text.ts'
+import { batchArgument } from './summary.ts'
+
+export const undo = defineCommand({
+  name: 'undo',
+  summary: 'Put back what a batch has changed',
+  description:
+    'Put back what a batch has changed. A chip that was changed again since is left as it is, and reported as failed. ' +
+    'An undo is a batch itself, and can be undone.',
+  examples: ['batch undo b_1hq3v9k7s2m4xa --dry-run', 'batch undo b_1hq3v9k7s2m4xa --yes'],
+  args: batchArgument,
+  options: { dryRun: flag('--dry-run', 'Show what would be put back, and write nothing'), yes },
+  run: async (ctx, { args, options }) => {
+    const history = await readHistory(ctx.at, args.id)
+    if (history.header.kind === 'chips import') {
+      throw new UsageError('An import cannot be undone.', 'Its chips go one by one: tapchip chips remove UID')
+    }
+    ctx.needApiKey()
+    const rows = rowsToPutBack(history)
+    if (rows.length === 0) {
+      ctx.io.note('The batch has changed nothing. Nothing to do.')
+      return exitCodes.done
+    }
+    if (!options.dryRun) await ctx.prompts.confirm(options.yes, `Put back ${counted(rows.length, 'chip')}?`)
+    const preview = await previewRows(ctx, rows)
+    if (options.dryRun) {
+      for (const row of rows) {
+        const result = preview.get(row.row)
+        if (result)
+          await ctx.io.line({ ...result, redirectUrl: row.redirectUrl }, () =>
+            describeResult(result, row.redirectUrl),
+          )
+      }
+      const failed = [...preview.values()].some(({ status }) => status === 'failed')
+      return failed ? exitCodes.partial : exitCodes.done
+    }
+    const input = { name: `undo of ${args.id}`, path: null, sha256: null }
+    return (await startBatch(ctx, { kind: 'chips undo', input, undoes: args.id, rows }, preview)).exitCode
+  },
+})
+
+/**
+ * Rows whose value is ours, as far as the journal tells. Rows that were on their way at a kill count: what stood
+ * there before was seen by the check, and `expected` keeps us from touching one that was never written.
+ */
+const rowsToPutBack = ({ rows, results, sent }: History): EditRow[] =>
+  rows.flatMap(({ row, uid, redirectUrl, previous: seen }) => {
+    const result = results.get(row)
+    const times = sent.get(row) ?? 0
+    const uncertain = result === undefined ? times > 0 : result.status === 'unchanged' && times > 1
+    const previous = result?.status === 'changed' ? result.previous : uncertain ? seen : undefined
+    if (previous === undefined || previous === redirectUrl) return []
+    return [{ row, uid, redirectUrl: previous, expected: redirectUrl }]
+  })

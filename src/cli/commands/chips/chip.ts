@@ -1,0 +1,42 @@
+import type { AnswerOf } from '../../client/types.ts'
+import { argument } from '../../command/options.ts'
+import type { CliContext } from '../../context.ts'
+import { colons, readUid, uidOnWire } from '../../uid.ts'
+import { token } from '../fields.ts'
+
+export type Chip = AnswerOf<'GET /admin/chips/:uid'>
+
+export const uidArgument = { uid: argument('uid', 'The UID, in decimal or hex') }
+
+/** Path parameters of the chip that a person named. */
+export const chipParams = (text: string): { uid: string } => ({ uid: uidOnWire(readUid(text)) })
+
+const named = (list: readonly { id: number; name: string }[]) => list.map(({ id, name }) => `${name} (${id})`)
+
+const fields = (chip: Chip) => ({
+  UID: chip.uid,
+  Hex: colons(chip.uid),
+  Label: chip.label,
+  Team: chip.team,
+  'Chip group': `${chip.chipGroup.name} (${chip.chipGroup.id})`,
+  Family: chip.family,
+  'Key set': chip.keySet,
+  Generation: chip.generation,
+  'Public key': chip.publicKey ?? undefined,
+  'Redirect URL': chip.redirectUrl,
+  Item:
+    chip.item && `${chip.item.name} (${chip.item.id}${chip.item.variant ? `, ${chip.item.variant}` : ''})`,
+  Token: token(chip.linkedToken),
+  Owner: chip.linkedToken?.ownerAddress,
+  'Badge events': named(chip.badgeEvents),
+  Guestbook: named(chip.guestbookEvents),
+  Configured: chip.isConfigured,
+  Simulated: chip.isSimulated,
+  'Last counter': chip.lastCounter,
+  'Last tap': chip.lastTapAt,
+  Disabled: chip.disabledAt && `${chip.disabledAt}${chip.disabledReason ? ` (${chip.disabledReason})` : ''}`,
+  'Replaced by': chip.replacedBy ?? undefined,
+  Created: chip.createdAt,
+})
+
+export const printChip = (ctx: CliContext, chip: Chip): Promise<void> => ctx.io.one(chip, fields)

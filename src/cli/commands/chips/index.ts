@@ -1,0 +1,27 @@
+import { disable } from './disable.ts'
+import { edit } from './edit.ts'
+import { enable } from './enable.ts'
+import { exportChips } from './export.ts'
+import { find } from './find.ts'
+import { importChips } from './import.ts'
+import { link } from './link.ts'
+import { list } from './list.ts'
+import { remove } from './remove.ts'
+import { replace } from './replace.ts'
+import { show } from './show.ts'
+import { unlink } from './unlink.ts'
+
+export const verbs = [
+  list,
+  show,
+  find,
+  edit,
+  importChips,
+  exportChips,
+  link,
+  unlink,
+  replace,
+  disable,
+  enable,
+  remove,
+]

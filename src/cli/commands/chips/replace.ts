@@ -1,0 +1,26 @@
+import { defineCommand } from '../../command/define.ts'
+import { text, yes } from '../../command/options.ts'
+import { readUid, uidOnWire } from '../../uid.ts'
+import { chipParams, printChip, uidArgument } from './chip.ts'
+
+export const replace = defineCommand({
+  name: 'replace',
+  summary: 'Move all that a chip carries to another registered chip, and disable the first',
+  examples: ['chips replace 04:98:93:CA:AA:11:90 --with 04:DE:5F:1E:AC:C0:40'],
+  args: uidArgument,
+  options: { with: text('--with <uid>', 'The chip that takes its place'), yes },
+  run: async (ctx, { args, options }) => {
+    ctx.needAdmin()
+    const params = chipParams(args.uid)
+    const given = await ctx.prompts.text(options.with, {
+      flag: '--with',
+      message: 'UID of the chip that takes its place',
+    })
+    const other = readUid(given, '--with')
+    await ctx.prompts.confirm(options.yes, `Replace chip ${args.uid} by ${given}, and disable it?`)
+    await printChip(
+      ctx,
+      await ctx.call('POST /admin/chips/:uid/replace', { params, body: { with: uidOnWire(other) } }),
+    )
+  },
+})

@@ -1,0 +1,102 @@
+import type { Verb } from '../../command/define.ts'
+import { defineCommand } from '../../command/define.ts'
+import type { Completion, Raw } from '../../command/options.ts'
+import type { CliContext } from '../../context.ts'
+import { clean } from '../../io/text.ts'
+import { nouns } from '../../nouns.ts'
+import { globalOptions } from '../../program.ts'
+import { valuesOf } from './values.ts'
+
+interface Candidate {
+  readonly value: string
+  readonly about: string
+}
+
+interface OptionLike {
+  readonly flags: string
+  readonly description: string
+  readonly completion?: Completion
+}
+
+export const complete = defineCommand({
+  name: '__complete',
+  summary: 'What could stand next, for completion scripts',
+  examples: ['__complete -- chips li'],
+  args: {
+    words: {
+      written: '[words...]',
+      description: 'The words so far, the unfinished one last',
+      read: (raw: Raw) => (Array.isArray(raw) ? raw.map(String) : []),
+    },
+  },
+  run: async (ctx, { args }) => {
+    const current = args.words.at(-1) ?? ''
+    const found = await candidates(ctx, args.words.slice(0, -1), current)
+    if (found === 'files') return ctx.io.raw(':files\n')
+    for (const { value, about } of found) {
+      if (value.startsWith(current)) await ctx.io.raw(`${clean(value)}\t${clean(about)}\n`)
+    }
+  },
+})
+
+const takesValue = ({ flags }: OptionLike): boolean => /[<[]/.test(flags)
+const namesOf = ({ flags }: OptionLike): string[] => flags.match(/(?<![\w-])--?[a-zA-Z-]+/g) ?? []
+
+const candidates = async (
+  ctx: CliContext,
+  before: readonly string[],
+  current: string,
+): Promise<Candidate[] | 'files'> => {
+  const verb = await verbOf(before)
+  const options: OptionLike[] = [...Object.values(verb.options), ...globalOptions]
+  const last = before.at(-1) ?? ''
+  const awaiting = options.find((option) => takesValue(option) && namesOf(option).includes(last))
+  if (awaiting) return valuesOf(ctx, awaiting.completion ?? (last === '--context' ? 'context' : []))
+  if (current.startsWith('-')) {
+    const given = new Set(before)
+    return options.flatMap((option) =>
+      namesOf(option)
+        .filter((name) => name.startsWith('--') && !given.has(name))
+        .map((value) => ({ value, about: option.description })),
+    )
+  }
+  if (verb.next) return verb.next
+  const argument = Object.values(verb.args)[verb.given]
+  return argument?.completion === undefined ? [] : valuesOf(ctx, argument.completion)
+}
+
+type Place = Pick<Verb, 'args' | 'options'> & {
+  /** The words that can follow; undefined: the verb is there. */
+  readonly next: Candidate[] | undefined
+  /** How many arguments it has. */
+  readonly given: number
+}
+
+const described = (list: readonly { name: string; summary: string }[]): Candidate[] =>
+  list.map(({ name, summary }) => ({ value: name, about: summary }))
+
+/** Walks the words down to the verb. */
+const verbOf = async (before: readonly string[]): Promise<Place> => {
+  const words = operands(before, globalOptions)
+  const nowhere = { args: {}, options: {}, given: 0 }
+  const noun = nouns.find(({ name }) => name === words[0])
+  if (!noun)
+    return { ...nowhere, next: words.length === 0 ? described(nouns.filter(({ hidden }) => !hidden)) : [] }
+  const loaded = await noun.load()
+  if ('verb' in loaded) return { ...loaded.verb, next: undefined, given: words.length - 1 }
+  const verb = loaded.verbs.find(({ name }) => name === words[1])
+  if (!verb) return { ...nowhere, next: words.length === 1 ? described(loaded.verbs) : [] }
+  const given = operands(before, [...globalOptions, ...Object.values(verb.options)]).length - 2
+  return { ...verb, next: undefined, given }
+}
+
+/** The words that are neither options nor their values. */
+const operands = (words: readonly string[], options: readonly OptionLike[]): string[] => {
+  const found: string[] = []
+  for (let i = 0; i < words.length; i++) {
+    const word = words[i] ?? ''
+    if (!word.startsWith('-')) found.push(word)
+    else if (options.some((option) => takesValue(option) && namesOf(option).includes(word))) i += 1
+  }
+  return found
+}

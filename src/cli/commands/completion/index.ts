@@ -1,0 +1,2 @@
+export { complete } from './complete.ts'
+export { completion as verb } from './script.ts'

@@ -1,0 +1,46 @@
+import { defineCommand } from '../../command/define.ts'
+import { argument, flag, text } from '../../command/options.ts'
+import { isDaemonUrl } from '../../config.ts'
+import { readConfigFile, writeConfigFile } from '../../config-file.ts'
+import { UsageError } from '../../errors.ts'
+
+export const create = defineCommand({
+  name: 'create',
+  summary: 'Keep the address of a daemon under a name',
+  examples: [
+    'context create prod --daemon https://tap.example.com',
+    'context create local --daemon http://127.0.0.1:8484 --use',
+  ],
+  args: { name: argument('name', 'The name') },
+  options: {
+    daemon: text('--daemon <url>', 'The address of the daemon'),
+    use: flag('--use', 'Make it the current one (the first one is)'),
+  },
+  run: async (ctx, { args, options }) => {
+    const { name } = args
+    if (!/^[A-Za-z0-9._-]{1,64}$/.test(name))
+      throw new UsageError('A name has letters, digits, dots, dashes and underscores.')
+    const file = readConfigFile(ctx.at)
+    if (Object.hasOwn(file.contexts, name)) {
+      throw new UsageError(
+        `There is a context "${name}" already.`,
+        `Remove it first: tapchip context remove ${name}`,
+      )
+    }
+    const given = options.daemon ?? ctx.flags.url
+    const url = await ctx.prompts.text(given, { flag: '--daemon', message: 'Address of the daemon' })
+    if (!isDaemonUrl(url))
+      throw new UsageError(
+        `"${url}" is not the address of a daemon.`,
+        'It looks like https://tap.example.com',
+      )
+    const current = options.use || file.current === undefined ? name : file.current
+    writeConfigFile(ctx.at, { current, contexts: { ...file.contexts, [name]: { url } } })
+    await ctx.io.one({ name, url, current: current === name }, (it) => ({
+      Name: it.name,
+      Daemon: it.url,
+      Current: it.current,
+    }))
+    ctx.io.note(`Keep a key with it: tapchip login --context ${name}`)
+  },
+})

@@ -1,0 +1,29 @@
+import { defineCommand } from '../../command/define.ts'
+import { readConfigFile } from '../../config-file.ts'
+
+export const list = defineCommand({
+  name: 'list',
+  summary: 'List the contexts',
+  examples: ['context list', 'context list --json'],
+  run: async (ctx) => {
+    const { current, contexts } = readConfigFile(ctx.at)
+    const rows = Object.entries(contexts).map(([name, { url, apiKey, adminToken }]) => ({
+      name,
+      current: name === current,
+      url,
+      hasApiKey: apiKey !== undefined,
+      hasAdminToken: adminToken !== undefined,
+    }))
+    await ctx.io.list(
+      rows,
+      {
+        NAME: (row) => row.name,
+        CURRENT: (row) => row.current,
+        URL: (row) => row.url,
+        'API KEY': (row) => row.hasApiKey,
+        'ADMIN TOKEN': (row) => row.hasAdminToken,
+      },
+      'No contexts. Make one: tapchip context create NAME --daemon URL',
+    )
+  },
+})

@@ -1,0 +1,20 @@
+import { defineCommand } from '../../command/define.ts'
+import { yes } from '../../command/options.ts'
+import { readConfigFile, writeConfigFile } from '../../config-file.ts'
+import { contextArgument, mustExist } from './stored.ts'
+
+export const remove = defineCommand({
+  name: 'remove',
+  summary: 'Forget a context and its keys',
+  examples: ['context remove prod'],
+  args: contextArgument,
+  options: { yes },
+  run: async (ctx, { args, options }) => {
+    const file = readConfigFile(ctx.at)
+    mustExist(file, args.name)
+    await ctx.prompts.confirm(options.yes, `Forget the context "${args.name}" and its keys?`)
+    const contexts = Object.fromEntries(Object.entries(file.contexts).filter(([name]) => name !== args.name))
+    writeConfigFile(ctx.at, { current: file.current === args.name ? undefined : file.current, contexts })
+    await ctx.io.one({ removed: args.name }, (it) => ({ Removed: it.removed }))
+  },
+})

@@ -1,0 +1,27 @@
+import { defineCommand } from '../../command/define.ts'
+import { configPath } from '../../config-file.ts'
+
+export const show = defineCommand({
+  name: 'show',
+  summary: 'Show what is in force, and where it comes from',
+  examples: ['context show', 'context show --json'],
+  run: async (ctx) => {
+    const config = ctx.config()
+    const shown = {
+      url: config.url,
+      origin: config.origin,
+      context: config.contextName ?? null,
+      hasApiKey: config.apiKey !== undefined,
+      hasAdminToken: config.adminToken() !== undefined,
+      file: configPath(ctx.at),
+    }
+    await ctx.io.one(shown, (it) => ({
+      Daemon: it.url,
+      'Comes from': it.origin,
+      Context: it.context,
+      'API key': it.hasApiKey,
+      'Admin token': it.hasAdminToken,
+      File: it.file,
+    }))
+  },
+})

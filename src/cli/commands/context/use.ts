@@ -1,0 +1,17 @@
+import { defineCommand } from '../../command/define.ts'
+import { readConfigFile, writeConfigFile } from '../../config-file.ts'
+import { contextArgument, mustExist } from './stored.ts'
+
+export const use = defineCommand({
+  name: 'use',
+  summary: 'Make a context the current one',
+  examples: ['context use prod'],
+  args: contextArgument,
+  run: async (ctx, { args }) => {
+    const file = readConfigFile(ctx.at)
+    mustExist(file, args.name)
+    writeConfigFile(ctx.at, { ...file, current: args.name })
+    await ctx.io.one({ current: args.name }, (it) => ({ Current: it.current }))
+    if (ctx.at.env.TAPCHIP_URL) ctx.io.note('TAPCHIP_URL is set, and beats it.')
+  },
+})

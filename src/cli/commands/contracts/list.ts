@@ -1,0 +1,26 @@
+import { defineCommand } from '../../command/define.ts'
+import { team } from '../../command/options.ts'
+
+export const list = defineCommand({
+  name: 'list',
+  summary: "List a team's token contracts",
+  examples: ['contracts list', 'contracts list --json'],
+  options: { team },
+  run: async (ctx, { options }) => {
+    await ctx.io.list(
+      await ctx.call('GET /admin/contracts', { query: { team: options.team } }),
+      {
+        ID: (contract) => contract.id,
+        SYMBOL: (contract) => contract.symbol,
+        NAME: (contract) => contract.name,
+        KIND: (contract) => contract.kind,
+        CHAIN: (contract) => contract.chainId,
+        ADDRESS: (contract) => contract.address,
+        STATUS: (contract) => contract.status,
+        'TWO TAPS': ({ twoTap }) => twoTap && `${twoTap.delaySeconds} s, ${twoTap.windowSeconds} s`,
+        TEAM: (contract) => contract.team,
+      },
+      'No contracts. Register one: tapchip contracts register --help',
+    )
+  },
+})

@@ -1,0 +1,90 @@
+import { closeSync, existsSync, fstatSync, openSync, readSync } from 'node:fs'
+import { StringDecoder } from 'node:string_decoder'
+import { defineCommand } from '../../command/define.ts'
+import { choice, flag, integer } from '../../command/options.ts'
+import type { CliContext } from '../../context.ts'
+import { readRecord } from '../../daemon-record.ts'
+import { CliError } from '../../errors.ts'
+import { clean } from '../../io/text.ts'
+import { dataDir } from '../../surroundings.ts'
+
+const levels = { trace: 10, debug: 20, info: 30, warn: 40, error: 50 } as const
+const levelNames = ['trace', 'debug', 'info', 'warn', 'error'] as const
+
+export const logs = defineCommand({
+  name: 'logs',
+  summary: 'Show the log of the daemon on this machine',
+  examples: [
+    'daemon logs',
+    'daemon logs -f --level warn',
+    "daemon logs --json | jq -c 'select(.level >= 40)'",
+  ],
+  options: {
+    follow: flag('-f, --follow', 'Go on as it grows, until interrupted'),
+    lines: integer('-n, --lines <n>', 'How many of the last lines (default: 100)', [0, 1_000_000]),
+    level: choice('--level <level>', 'Of this level and above', levelNames),
+  },
+  run: async (ctx, { options }) => {
+    const path = readRecord(ctx.at)?.logFile ?? `${dataDir(ctx.at)}/daemon.log`
+    if (!existsSync(path)) {
+      throw new CliError(`There is no log at ${path}.`, {
+        advice: 'Under systemd: journalctl -u tapchip. Otherwise: tapchip daemon start',
+      })
+    }
+    const least = options.level === undefined ? 0 : levels[options.level]
+    const file = openSync(path, 'r')
+    const decoder = new StringDecoder('utf8')
+    let position = 0
+    let rest = ''
+    const grown = (): string[] => {
+      const { size } = fstatSync(file)
+      const bytes = Buffer.alloc(Math.max(0, size - position))
+      position += readSync(file, bytes, 0, bytes.length, position)
+      const lines = (rest + decoder.write(bytes)).split('\n')
+      rest = lines.pop() ?? ''
+      return lines.filter((line) => line !== '' && levelOf(line) >= least)
+    }
+    const lines = grown()
+    const wanted = options.lines ?? 100
+    for (const line of wanted === 0 ? [] : lines.slice(-wanted)) await print(ctx, line)
+    let ended = !options.follow
+    const stopListening = ctx.at.interrupts.listen(() => {
+      ended = true
+    })
+    while (!ended) {
+      await new Promise((done) => setTimeout(done, 200))
+      for (const line of grown()) await print(ctx, line)
+    }
+    stopListening()
+    closeSync(file)
+  },
+})
+
+const parse = (line: string): Readonly<Record<string, unknown>> => {
+  try {
+    const value: unknown = JSON.parse(line)
+    return typeof value === 'object' && value !== null ? Object.fromEntries(Object.entries(value)) : {}
+  } catch {
+    return {}
+  }
+}
+
+/** A line that is no JSON is a crash: always shown. */
+const levelOf = (line: string): number => {
+  const { level } = parse(line)
+  return typeof level === 'number' ? level : levels[levelNames.find((name) => name === level) ?? 'error']
+}
+
+const print = async (ctx: CliContext, line: string): Promise<void> => {
+  if (ctx.io.json) return ctx.io.raw(`${line}\n`)
+  const { time, level, msg, requestId, reqId, ...more } = parse(line)
+  if (msg === undefined && level === undefined) return ctx.io.raw(`${clean(line)}\n`)
+  const at = typeof time === 'number' ? new Date(time).toISOString() : String(time ?? '')
+  const name = levelNames.find((known) => levels[known] === level) ?? String(level ?? '')
+  const { pid, hostname, ...rest } = more
+  const detail = Object.keys(rest).length === 0 ? '' : ` ${JSON.stringify(rest)}`
+  const id = requestId ?? reqId
+  return ctx.io.raw(
+    `${clean(`${at} ${name.padEnd(5)} ${String(msg ?? '')}${id ? ` [${id}]` : ''}${detail}`)}\n`,
+  )
+}

@@ -1,0 +1,25 @@
+import { defineCommand } from '../command/define.ts'
+import { exitCodes } from '../errors.ts'
+import { clean } from '../io/text.ts'
+import { checkDaemon } from './doctor/daemon.ts'
+import { checkMachine } from './doctor/machine.ts'
+
+const doctor = defineCommand({
+  name: 'doctor',
+  summary: 'Check that all is well; each line says the fix',
+  examples: ['doctor', 'doctor --json | jq -r \'.[] | select(.status == "fail") | .fix\''],
+  run: async (ctx) => {
+    const findings = [...checkMachine(ctx), ...(await checkDaemon(ctx))]
+    const colours = { ok: 'green', warn: 'yellow', fail: 'red' } as const
+    if (ctx.io.json) await ctx.io.list(findings, {}, '')
+    else {
+      for (const { check, status, detail, fix } of findings) {
+        const mark = ctx.io.style(colours[status], status.padEnd(4))
+        await ctx.io.raw(`${mark}  ${check}: ${clean(detail)}${fix === null ? '' : `. Fix: ${clean(fix)}`}\n`)
+      }
+    }
+    return findings.some(({ status }) => status === 'fail') ? exitCodes.failed : exitCodes.done
+  },
+})
+
+export const verb = doctor

@@ -1,0 +1,91 @@
+import { ApiError, DaemonUnreachable } from '../../client/errors.ts'
+import type { AnswerOf } from '../../client/types.ts'
+import type { CliContext } from '../../context.ts'
+import { type Finding, fail, ok, warn } from './finding.ts'
+
+/** A tap's time stands in codes and logs; a minute is more than a network explains. */
+const mostSkewMs = 60_000
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
+
+/** What the daemon says of itself and of our credentials. */
+export const checkDaemon = async (ctx: CliContext): Promise<Finding[]> => {
+  const { url, origin } = ctx.config()
+  const client = await ctx.client()
+  try {
+    const health = await client.probe('/healthz')
+    if (health.status !== 200) {
+      return [
+        fail(
+          'daemon',
+          `${url} answers ${health.status} (address from ${origin})`,
+          'check the address: tapchip context show',
+        ),
+      ]
+    }
+    const ready = await client.probe('/readyz')
+    return [
+      ok('daemon', `${url} (address from ${origin})`),
+      ready.status === 200
+        ? ok('ready', 'it takes requests')
+        : fail('ready', `/readyz answers ${ready.status}`, 'see why: tapchip daemon logs'),
+      checkClock(ctx, health.date),
+      await checkApiKey(ctx),
+      ...(await checkAdmin(ctx)),
+    ]
+  } catch (error) {
+    if (!(error instanceof DaemonUnreachable)) throw error
+    return [fail('daemon', `${error.message} (address from ${origin})`, error.advice)]
+  }
+}
+
+const checkClock = (ctx: CliContext, date: string | undefined): Finding => {
+  const theirs = date === undefined ? Number.NaN : Date.parse(date)
+  const skew = Math.abs(ctx.now().getTime() - theirs)
+  if (Number.isNaN(skew)) return warn('clock', 'the daemon told no time', 'none is known')
+  return skew <= mostSkewMs
+    ? ok('clock', 'the daemon and this machine agree')
+    : fail(
+        'clock',
+        `${Math.round(skew / 1000)} s apart from the daemon`,
+        'set both clocks by NTP: timedatectl set-ntp true',
+      )
+}
+
+const checkApiKey = async (ctx: CliContext): Promise<Finding> => {
+  if (!ctx.config().apiKey)
+    return warn('API key', 'none', 'tapchip api-keys create --name NAME, then tapchip login')
+  try {
+    await ctx.call('GET /chip-groups')
+    return ok('API key', 'accepted')
+  } catch (error) {
+    if (error instanceof ApiError && error.statusCode === 403)
+      return ok('API key', 'accepted; it may not read')
+    return fail('API key', messageOf(error), 'tapchip login')
+  }
+}
+
+const checkAdmin = async (ctx: CliContext): Promise<Finding[]> => {
+  if (!ctx.config().adminToken())
+    return [warn('admin token', 'none', 'set TAPCHIP_ADMIN_TOKEN, or tapchip login --admin')]
+  let status: AnswerOf<'GET /admin/status'>
+  try {
+    status = await ctx.call('GET /admin/status')
+  } catch (error) {
+    return [fail('admin token', messageOf(error), 'set TAPCHIP_ADMIN_TOKEN, or tapchip login --admin')]
+  }
+  const { database, counts, version, token } = status
+  const ours = __TAPCHIP_VERSION__
+  return [
+    ok('admin token', `${token.name} (${token.scopes.join(', ')})`),
+    database.integrity === 'ok'
+      ? ok('database', `intact, ${database.sizeBytes.toLocaleString('en-US')} bytes`)
+      : fail('database', database.integrity, 'stop the daemon, and go back to a backup'),
+    version === ours
+      ? ok('version', version)
+      : warn('version', `the daemon is ${version}, this is ${ours}`, 'update the older one'),
+    counts.keySets > 0
+      ? ok('key sets', String(counts.keySets))
+      : warn('key sets', 'none: no tap can be verified', 'tapchip key-sets create --help'),
+  ]
+}

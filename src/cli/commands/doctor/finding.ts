@@ -1,0 +1,21 @@
+export interface Finding {
+  readonly check: string
+  readonly status: 'ok' | 'warn' | 'fail'
+  readonly detail: string
+  /** What to do; null where nothing is. */
+  readonly fix: string | null
+}
+
+export const ok = (check: string, detail: string): Finding => ({ check, status: 'ok', detail, fix: null })
+export const warn = (check: string, detail: string, fix: string): Finding => ({
+  check,
+  status: 'warn',
+  detail,
+  fix,
+})
+export const fail = (check: string, detail: string, fix: string): Finding => ({
+  check,
+  status: 'fail',
+  detail,
+  fix,
+})

@@ -1,0 +1,102 @@
+import { defineCommand } from '../../command/define.ts'
+import { choice, integer, text } from '../../command/options.ts'
+import type { CliContext } from '../../context.ts'
+import { UsageError } from '../../errors.ts'
+import { readJsonObject } from '../../json-file.ts'
+
+/** Keys come from where a process list and a shell's history do not show them. */
+const keyVariables = {
+  metaReadKey: 'TAPCHIP_META_READ_KEY',
+  fileReadKey: 'TAPCHIP_FILE_READ_KEY',
+  appMasterKey: 'TAPCHIP_APP_MASTER_KEY',
+}
+
+const derivations = ['none', 'an10922', 'listed'] as const
+
+export const create = defineCommand({
+  name: 'create',
+  summary: 'Create a key set: its keys go in and never come out',
+  description:
+    'Create a key set from a JSON file with id, metaReadKey, fileReadKey, appMasterKey (to provision chips), ' +
+    'diversification, systemIdentifier, macInputFrom and parameters; or with the keys in ' +
+    `${Object.values(keyVariables).join(', ')}. Keys are never flags.`,
+  examples: [
+    'key-sets create --file keys.json',
+    'key-sets create --file - < keys.json',
+    'key-sets create --id 101 --diversification an10922   # keys from TAPCHIP_META_READ_KEY, …',
+  ],
+  options: {
+    file: text('-f, --file <file>', 'JSON with the key set; - for standard input', 'file'),
+    id: integer('--id <id>', 'Its number, the d of its taps', [0, 0xffffffff]),
+    diversification: choice(
+      '--diversification <how>',
+      "How a chip's keys come from the master keys",
+      derivations,
+    ),
+    systemIdentifier: text('--system-identifier <hex>', 'Of AN10922'),
+    macInputFrom: choice(
+      '--mac-input-from <parameter>',
+      'Where the text under the MAC starts (default: nowhere)',
+      ['d', 'e'] as const,
+    ),
+  },
+  run: async (ctx, { options }) => {
+    ctx.needAdmin()
+    const members = options.file === undefined ? {} : await readJsonObject(ctx.at, options.file)
+    const id =
+      options.id ??
+      numeral(members.id) ??
+      Number(await ctx.prompts.text(undefined, { flag: '--id', message: 'Number of the key set' }))
+    const diversification = derivations.find(
+      (known) => known === (options.diversification ?? members.diversification),
+    )
+    if (diversification === undefined) {
+      throw new UsageError(
+        '--diversification is missing.',
+        `It is one of ${derivations.join(', ')}, by flag or in the file.`,
+      )
+    }
+    const { systemIdentifier, macInputFrom } = options
+    const set = await ctx.call('POST /admin/key-sets', {
+      body: {
+        ...members,
+        ...keysFromEnv(ctx),
+        ...(systemIdentifier === undefined ? {} : { systemIdentifier }),
+        ...(macInputFrom === undefined ? {} : { macInputFrom }),
+        id,
+        diversification,
+        metaReadKey: await metaReadKey(ctx, members),
+      },
+    })
+    await ctx.io.one(set, (made) => ({
+      Id: made.id,
+      Diversification: made.diversification,
+      'MAC from': made.macInputFrom,
+      Parameters: `${made.parameters.d} ${made.parameters.e} ${made.parameters.c}`,
+      Provisions: made.canProvision,
+    }))
+    ctx.io.note(
+      `Register its chips: tapchip chips import --file chips.csv --chip-group NAME --key-set ${set.id}`,
+    )
+  },
+})
+
+const numeral = (value: unknown): number | undefined =>
+  typeof value === 'number' || (typeof value === 'string' && /^\d+$/.test(value)) ? Number(value) : undefined
+
+const keysFromEnv = (ctx: CliContext): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(keyVariables).flatMap(([member, variable]) => {
+      const key = ctx.at.env[variable]
+      return key ? [[member, key.trim()]] : []
+    }),
+  )
+
+const metaReadKey = async (ctx: CliContext, members: Readonly<Record<string, unknown>>): Promise<string> => {
+  const given = keysFromEnv(ctx).metaReadKey ?? members.metaReadKey
+  if (typeof given === 'string') return given
+  return ctx.prompts.secret({
+    flag: `${keyVariables.metaReadKey}, or metaReadKey in --file,`,
+    message: 'SDMMetaRead key (32 hex digits)',
+  })
+}

@@ -1,0 +1,19 @@
+import { defineCommand } from '../../command/define.ts'
+import { argument, yes } from '../../command/options.ts'
+import { readId } from '../ids.ts'
+
+export const remove = defineCommand({
+  name: 'remove',
+  summary: 'Remove a key set that no chip uses',
+  examples: ['key-sets remove 101'],
+  args: { id: argument('id', 'Its number', 'key-set') },
+  options: { yes },
+  run: async (ctx, { args, options }) => {
+    ctx.needAdmin()
+    const id = readId(args.id)
+    await ctx.prompts.confirm(options.yes, `Remove key set ${id}? Its keys cannot be brought back.`)
+    await ctx.io.one(await ctx.call('DELETE /admin/key-sets/:id', { params: { id } }), () => ({
+      Removed: id,
+    }))
+  },
+})

@@ -1,0 +1,95 @@
+import { createClient } from '../client/client.ts'
+import { ApiError, DaemonUnreachable } from '../client/errors.ts'
+import { defineCommand } from '../command/define.ts'
+import { flag } from '../command/options.ts'
+import { configPath, readConfigFile, writeConfigFile } from '../config-file.ts'
+import type { CliContext } from '../context.ts'
+import { MissingCredential, UsageError } from '../errors.ts'
+
+const login = defineCommand({
+  name: 'login',
+  summary: 'Keep an API key, or an admin token, for later commands',
+  description:
+    'Keep an API key (or, with --admin, an admin token) in the context file, which you alone can read. It is pasted, ' +
+    'or comes by standard input, and is tried before it is kept.',
+  examples: ['login', 'login --context prod', 'login --admin', 'echo "$KEY" | tapchip login --with-token'],
+  options: {
+    admin: flag('--admin', 'It is an admin token'),
+    withToken: flag('--with-token', 'Read it from standard input'),
+    noCheck: flag('--offline', 'Do not try it'),
+  },
+  run: async (ctx, { options }) => {
+    const { url, contextName, origin } = ctx.config()
+    const what = options.admin ? 'Admin token' : 'API key'
+    const secret =
+      options.withToken || ctx.at.stdin.isTTY !== true
+        ? await readSecret(ctx, options.withToken)
+        : await ctx.prompts.secret({ flag: '--with-token', message: `${what} for ${url}` })
+    if (!/^[\x21-\x7e]+$/.test(secret))
+      throw new UsageError(`That is no ${what}: it holds blanks or other characters that none has.`)
+    if (!options.noCheck) await tryIt(ctx, secret, options.admin)
+    const file = readConfigFile(ctx.at)
+    const name = contextName ?? nameFor(file.contexts, url)
+    const before = file.contexts[name]?.url === url ? file.contexts[name] : undefined
+    const entry = { ...before, url, ...(options.admin ? { adminToken: secret } : { apiKey: secret }) }
+    writeConfigFile(ctx.at, { current: file.current ?? name, contexts: { ...file.contexts, [name]: entry } })
+    await ctx.io.one({ context: name, url }, () => ({
+      Context: name,
+      Daemon: url,
+      'Kept in': configPath(ctx.at),
+    }))
+    if (origin === 'TAPCHIP_URL')
+      ctx.io.note(
+        `TAPCHIP_URL is set, and has its keys from the environment alone: unset it to use the context "${name}".`,
+      )
+    else if ((file.current ?? name) !== name) ctx.io.note(`Use it: tapchip context use ${name}`)
+  },
+})
+
+export const verb = login
+
+const nameFor = (contexts: Readonly<Record<string, { url: string }>>, url: string): string => {
+  const same = Object.entries(contexts).find(([, context]) => context.url === url)
+  if (same) return same[0]
+  if (!Object.hasOwn(contexts, 'default')) return 'default'
+  return new URL(url).host.replace(/[^A-Za-z0-9._-]/g, '-')
+}
+
+const readSecret = async (ctx: CliContext, asked: boolean): Promise<string> => {
+  if (!asked)
+    throw new UsageError(
+      '--with-token is missing.',
+      'On a terminal I would ask; here, give the key by standard input.',
+    )
+  let text = ''
+  for await (const chunk of ctx.at.stdin) {
+    text += String(chunk)
+    if (text.length > 4096) throw new UsageError('Standard input holds more than a key.')
+  }
+  if (text.trim() === '') throw new UsageError('Standard input holds no key.')
+  return text.trim()
+}
+
+const tryIt = async (ctx: CliContext, secret: string, admin: boolean): Promise<void> => {
+  const config = ctx.config()
+  const client = createClient({
+    ...config,
+    apiKey: admin ? undefined : secret,
+    adminToken: () => (admin ? secret : undefined),
+  })
+  try {
+    await (admin ? client.call('GET /admin/status') : client.call('GET /chip-groups'))
+  } catch (error) {
+    if (error instanceof ApiError && error.statusCode === 401) {
+      throw new MissingCredential(
+        'The daemon does not know it. Nothing was kept.',
+        'Copy it again, whole. A new one: tapchip api-keys create --name NAME',
+      )
+    }
+    // A scope that does not reach this far is a good key all the same.
+    if (error instanceof DaemonUnreachable) ctx.io.warn(`${error.message} It was not tried.`)
+    else if (!(error instanceof ApiError && error.statusCode === 403)) throw error
+  } finally {
+    client.close()
+  }
+}

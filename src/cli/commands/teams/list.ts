@@ -1,0 +1,14 @@
+import { defineCommand } from '../../command/define.ts'
+
+export const list = defineCommand({
+  name: 'list',
+  summary: 'List the teams',
+  examples: ['teams list', "teams list --json | jq -r '.[].name'"],
+  run: async (ctx) => {
+    await ctx.io.list(
+      await ctx.call('GET /admin/teams'),
+      { ID: (team) => team.id, NAME: (team) => team.name, CREATED: (team) => team.createdAt },
+      'No teams. Make one: tapchip teams create --name NAME',
+    )
+  },
+})

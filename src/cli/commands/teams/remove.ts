@@ -1,0 +1,24 @@
+import { defineCommand } from '../../command/define.ts'
+import { argument, yes } from '../../command/options.ts'
+import { CliError } from '../../errors.ts'
+
+export const remove = defineCommand({
+  name: 'remove',
+  summary: 'Remove a team that holds nothing any more',
+  examples: ['teams remove Acme'],
+  args: { team: argument('team', 'Its name or id', 'team') },
+  options: { yes },
+  run: async (ctx, { args, options }) => {
+    ctx.needAdmin()
+    await ctx.prompts.confirm(options.yes, `Remove the team "${args.team}"?`)
+    const teams = await ctx.call('GET /admin/teams')
+    const found =
+      teams.find(({ id }) => String(id) === args.team) ?? teams.find(({ name }) => name === args.team)
+    if (!found)
+      throw new CliError(`There is no team "${args.team}".`, {
+        advice: 'Those there are: tapchip teams list',
+      })
+    const answer = await ctx.call('DELETE /admin/teams/:id', { params: { id: found.id } })
+    await ctx.io.one(answer, () => ({ Removed: found.name }))
+  },
+})

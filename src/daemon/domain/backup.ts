@@ -1,0 +1,80 @@
+import { existsSync, mkdirSync, renameSync, rmSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Actor } from '../store/audit.ts'
+import { recordChange } from '../store/audit.ts'
+import type { Db } from '../store/database.ts'
+import { writePrivateFile } from '../store/private-file.ts'
+import type { SecretBox } from '../store/secret-box.ts'
+import { wrapDataKey } from '../store/wrapped-data-key.ts'
+import { invalid } from './errors.ts'
+import { type Clock, iso } from './time.ts'
+
+export interface Backup {
+  path: string
+  sizeBytes: number
+  holdsDataKey: boolean
+  warning: string | undefined
+}
+
+interface Deps {
+  db: Db
+  clock: Clock
+  box: SecretBox
+  config: { dataDir: string; ephemeral: boolean }
+}
+
+/** The files of a backup. */
+export const backupFiles = { database: 'tapchip.db', dataKey: 'data.key.enc' } as const
+
+const noDataKey =
+  'THIS BACKUP DOES NOT HOLD THE DATA KEY. The chip keys in it cannot be opened without it: keep a copy of ' +
+  'data.key somewhere else, or make the backup again with a passphrase.'
+const goesAway = 'This daemon is ephemeral: the backup goes with it when it stops. Copy it elsewhere.'
+
+/**
+ * Copies the database, consistent while taps go on, into a folder of its own under `backups`: there whole, or
+ * not at all. @param passphrase wraps the data key into it @throws DomainError invalid_input
+ */
+export async function createBackup(
+  deps: Deps,
+  actor: Actor,
+  passphrase: string | undefined,
+): Promise<Backup> {
+  if (passphrase === '') throw invalid('passphrase', 'must not be empty')
+  const { dataDir, ephemeral } = deps.config
+  const at = iso(deps.clock.now())
+  const folder = join(dataDir, 'backups')
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  const { path, partial } = claimFolder(join(folder, `tapchip-${at.replaceAll(':', '-')}`))
+  try {
+    const database = join(partial, backupFiles.database)
+    await deps.db.maintenance.backupTo(database)
+    const sizeBytes = statSync(database).size
+    if (passphrase !== undefined) {
+      const wrapped = await deps.box.withKey((key) => wrapDataKey(key, passphrase))
+      writePrivateFile(join(partial, backupFiles.dataKey), wrapped)
+    }
+    renameSync(partial, path)
+    const holdsDataKey = passphrase !== undefined
+    const detail = { sizeBytes, holdsDataKey }
+    await deps.db.write((trx) =>
+      recordChange(trx, { at, actor, teamId: null, action: 'daemon.backup', target: path, detail }),
+    )
+    const warnings = [...(holdsDataKey ? [] : [noDataKey]), ...(ephemeral ? [goesAway] : [])]
+    return { path, sizeBytes, holdsDataKey, warning: warnings.length > 0 ? warnings.join(' ') : undefined }
+  } catch (error) {
+    rmSync(partial, { recursive: true, force: true })
+    throw error
+  }
+}
+
+/** A name that no backup has yet, and the folder in which it is made. */
+function claimFolder(base: string): { path: string; partial: string } {
+  for (let number = 1; ; number++) {
+    const path = number === 1 ? base : `${base}-${number}`
+    const partial = `${path}.partial`
+    if (existsSync(path) || existsSync(partial)) continue
+    mkdirSync(partial, { mode: 0o700 })
+    return { path, partial }
+  }
+}

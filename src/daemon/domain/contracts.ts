@@ -1,0 +1,102 @@
+import { getAddress, isAddress } from 'viem/utils'
+import type { Actor } from '../store/audit.ts'
+import { recordChange } from '../store/audit.ts'
+import { contractsOfTeam, findContractAt, findContractOfSymbol, insertContract } from '../store/contracts.ts'
+import type { Db, Queries } from '../store/database.ts'
+import type { ContractRow, TeamRow } from '../store/schema.ts'
+import { futureAddress } from './contract-address.ts'
+import { DomainError, invalid } from './errors.ts'
+import { type Clock, iso } from './time.ts'
+
+export interface NewContract {
+  kind: ContractRow['kind']
+  symbol: string
+  name: string
+  chainId: number
+  /** Where it is deployed already, in any case; absent: it is still to be deployed. */
+  address?: string | undefined
+  twoTap?: { delaySeconds: number; windowSeconds: number } | null | undefined
+}
+
+interface Deps {
+  db: Db
+  clock: Clock
+  instance: string
+}
+
+export const listContracts = ({ db }: { db: Pick<Db, 'read'> }, teamId: number): Promise<ContractRow[]> =>
+  contractsOfTeam(db.read, teamId)
+
+/** An address with its checksum; capitals in the input say nothing. @throws DomainError invalid_input */
+export function contractAddress(text: string): string {
+  const lower = text.toLowerCase()
+  if (!isAddress(lower)) throw invalid('address', 'must be an address: 0x and 40 hex digits')
+  if (/^0x0+$/.test(lower)) throw invalid('address', 'must not be the zero address')
+  return getAddress(lower)
+}
+
+/**
+ * The inner step of `registerContract`, for those who write more in the same transaction.
+ * @throws DomainError already_exists, invalid_input
+ */
+export async function createContractIn(
+  trx: Queries,
+  { instance }: Pick<Deps, 'instance'>,
+  team: Pick<TeamRow, 'id' | 'name'>,
+  fields: NewContract,
+  at: string,
+): Promise<ContractRow> {
+  const { kind, symbol, name, chainId, twoTap } = fields
+  const address =
+    fields.address === undefined
+      ? futureAddress({ instance, chainId, team: team.name, symbol })
+      : contractAddress(fields.address)
+  if (await findContractOfSymbol(trx, team.id, symbol)) {
+    throw new DomainError(
+      'already_exists',
+      `The team "${team.name}" has a contract with the symbol ${symbol} already.`,
+    )
+  }
+  if (await findContractAt(trx, chainId, address)) {
+    throw new DomainError(
+      'already_exists',
+      `The contract ${address} on chain ${chainId} is registered already.`,
+    )
+  }
+  return insertContract(trx, {
+    teamId: team.id,
+    kind,
+    symbol,
+    name,
+    chainId,
+    address,
+    status: fields.address === undefined ? 'pending' : 'confirmed',
+    twoTapDelaySeconds: twoTap?.delaySeconds ?? null,
+    twoTapWindowSeconds: twoTap?.windowSeconds ?? null,
+    createdAt: at,
+  })
+}
+
+/** Registers a token contract that is deployed already. @throws DomainError already_exists, invalid_input */
+export function registerContract(
+  { db, clock, instance }: Deps,
+  caller: { team: TeamRow; actor: Actor },
+  fields: Omit<NewContract, 'kind' | 'address'> & { address: string },
+): Promise<ContractRow> {
+  const at = iso(clock.now())
+  const { team, actor } = caller
+  return db.write(async (trx) => {
+    const contract = await createContractIn(trx, { instance }, team, { ...fields, kind: 'phygital' }, at)
+    const { symbol, chainId, address } = contract
+    const detail = { chainId, address, twoTap: fields.twoTap ?? null }
+    await recordChange(trx, {
+      at,
+      actor,
+      teamId: team.id,
+      action: 'contracts.create',
+      target: symbol,
+      detail,
+    })
+    return contract
+  })
+}

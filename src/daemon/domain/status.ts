@@ -1,0 +1,32 @@
+import { type Counts, countAll } from '../store/counts.ts'
+import type { Db } from '../store/database.ts'
+import { latestSchema } from '../store/migrate.ts'
+import type { TapLog } from './tap-log.ts'
+import type { Clock } from './time.ts'
+
+export interface Status {
+  uptimeSeconds: number
+  /** The database was brought to it when it was opened. */
+  schema: string
+  database: { sizeBytes: number; integrity: string }
+  counts: Counts
+}
+
+interface Deps {
+  db: Pick<Db, 'read' | 'maintenance'>
+  tapLog: TapLog
+  clock: Clock
+  startedAt: number
+}
+
+/** What the daemon holds, and whether its database is whole. */
+export async function daemonStatus({ db, tapLog, clock, startedAt }: Deps): Promise<Status> {
+  await tapLog.flush()
+  const { maintenance } = db
+  return {
+    uptimeSeconds: Math.floor((clock.now() - startedAt) / 1000),
+    schema: latestSchema,
+    database: { sizeBytes: maintenance.sizeBytes(), integrity: maintenance.quickCheck() },
+    counts: await countAll(db.read),
+  }
+}

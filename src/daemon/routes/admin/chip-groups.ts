@@ -1,0 +1,35 @@
+import type { FastifyInstance } from 'fastify'
+import type { Context } from '../../context.ts'
+import { createChipGroup, editChipGroup, listChipGroups, removeChipGroup } from '../../domain/chip-groups.ts'
+import { getTeam, resolveTeam } from '../../domain/teams.ts'
+import { bindAll } from '../../http/bind.ts'
+import type { CountedChipGroup } from '../../store/chip-groups.ts'
+
+export function adminChipGroupRoutes(app: FastifyInstance, ctx: Context): void {
+  bindAll(app, ctx, {
+    'GET /admin/chip-groups': async ({ query, keyTeam }) => {
+      const team = await resolveTeam(ctx, { name: query.team, keyTeam })
+      return (await listChipGroups(ctx, team.id)).map((group) => toWire(group, team.name))
+    },
+    'POST /admin/chip-groups': async ({ body, keyTeam, actor }) => {
+      const team = await resolveTeam(ctx, { name: body.team, keyTeam })
+      return toWire(await createChipGroup(ctx, { teamId: team.id, actor }, body.name), team.name)
+    },
+    'PATCH /admin/chip-groups/:id': async ({ params, body, actor }) => {
+      const group = await editChipGroup(ctx, actor, { id: params.id, name: body.name })
+      return toWire(group, (await getTeam(ctx, group.teamId)).name)
+    },
+    'DELETE /admin/chip-groups/:id': async ({ params, actor }) => {
+      await removeChipGroup(ctx, actor, params.id)
+      return { success: true as const }
+    },
+  })
+}
+
+const toWire = ({ id, name, createdAt, chips }: CountedChipGroup, team: string) => ({
+  id,
+  name,
+  createdAt,
+  team,
+  chips,
+})

@@ -1,0 +1,51 @@
+import type { FastifyInstance } from 'fastify'
+import type { Context } from '../../context.ts'
+import { createAdminToken, listAdminTokens, removeAdminToken } from '../../domain/admin-tokens.ts'
+import { createApiKey, listApiKeys, removeApiKey } from '../../domain/api-keys.ts'
+import { parseScopes } from '../../domain/scopes.ts'
+import { resolveTeam } from '../../domain/teams.ts'
+import { bindAll } from '../../http/bind.ts'
+import type { AdminTokenRow, ApiKeyRow, TeamRow } from '../../store/schema.ts'
+
+export function credentialRoutes(app: FastifyInstance, ctx: Context): void {
+  bindAll(app, ctx, {
+    'GET /admin/api-keys': async ({ query, keyTeam }) => {
+      const team = await resolveTeam(ctx, { name: query.team, keyTeam })
+      return (await listApiKeys(ctx, team.id)).map((row) => apiKeyToWire(row, team))
+    },
+    'POST /admin/api-keys': async ({ body, keyTeam, actor }) => {
+      const team = await resolveTeam(ctx, { name: body.team, keyTeam })
+      const { row, key } = await createApiKey(ctx, { teamId: team.id, actor }, body)
+      return { ...apiKeyToWire(row, team), key }
+    },
+    'DELETE /admin/api-keys/:id': async ({ params, actor }) => {
+      await removeApiKey(ctx, actor, params.id)
+      return { success: true as const }
+    },
+    'GET /admin/admin-tokens': async () => (await listAdminTokens(ctx)).map(tokenToWire),
+    'POST /admin/admin-tokens': async ({ body, token: creator, actor }) => {
+      const { row, token } = await createAdminToken(ctx, { token: creator, actor }, body)
+      return { ...tokenToWire(row), token }
+    },
+    'DELETE /admin/admin-tokens/:id': async ({ params, actor }) => {
+      await removeAdminToken(ctx, actor, params.id)
+      return { success: true as const }
+    },
+  })
+}
+
+// Member by member: a hash has no business in an answer.
+const tokenToWire = ({ id, name, scopes, createdAt, expiresAt, revokedAt }: AdminTokenRow) => ({
+  id,
+  name,
+  scopes: parseScopes(scopes),
+  createdAt,
+  expiresAt,
+  revokedAt,
+})
+
+const apiKeyToWire = (row: ApiKeyRow, team: TeamRow) => ({
+  ...tokenToWire(row),
+  team: team.name,
+  hint: row.hint,
+})

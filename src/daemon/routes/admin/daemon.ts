@@ -1,0 +1,24 @@
+import type { FastifyInstance } from 'fastify'
+import type { Context } from '../../context.ts'
+import { createBackup } from '../../domain/backup.ts'
+import { daemonStatus } from '../../domain/status.ts'
+import { bindAll } from '../../http/bind.ts'
+import { version } from '../../version.ts'
+
+export function daemonRoutes(app: FastifyInstance, ctx: Context): void {
+  bindAll(app, ctx, {
+    'GET /admin/status': async ({ token }) => ({
+      version,
+      pid: process.pid,
+      url: ctx.baseUrl,
+      dataDir: ctx.config.dataDir,
+      ephemeral: ctx.config.ephemeral,
+      token: { name: token.name, scopes: [...token.scopes] },
+      ...(await daemonStatus(ctx)),
+    }),
+    'POST /admin/backup': async ({ body, actor }) => {
+      const { warning, ...backup } = await createBackup(ctx, actor, body.passphrase)
+      return { ...backup, ...(warning === undefined ? {} : { warning }) }
+    },
+  })
+}

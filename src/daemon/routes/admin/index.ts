@@ -1,0 +1,34 @@
+import type { FastifyInstance } from 'fastify'
+import type { Context } from '../../context.ts'
+import { auditRoutes } from './audit.ts'
+import { adminChipGroupRoutes } from './chip-groups.ts'
+import { chipStreamRoutes } from './chip-streams.ts'
+import { adminChipRoutes } from './chips.ts'
+import { contractRoutes } from './contracts.ts'
+import { credentialRoutes } from './credentials.ts'
+import { daemonRoutes } from './daemon.ts'
+import { adminItemRoutes } from './items.ts'
+import { keySetRoutes } from './key-sets.ts'
+import { linkRoutes } from './links.ts'
+import { tapRoutes } from './taps.ts'
+import { teamRoutes } from './teams.ts'
+
+/** What operators have under /admin, with JSON bodies or none. */
+export function adminRoutes(app: FastifyInstance, ctx: Context): void {
+  teamRoutes(app, ctx)
+  credentialRoutes(app, ctx)
+  keySetRoutes(app, ctx)
+  adminChipGroupRoutes(app, ctx)
+  adminChipRoutes(app, ctx)
+  adminItemRoutes(app, ctx)
+  linkRoutes(app, ctx)
+  contractRoutes(app, ctx)
+  tapRoutes(app, ctx)
+  auditRoutes(app, ctx)
+  daemonRoutes(app, ctx)
+}
+
+/** What operators have under /admin whose bodies are streams. */
+export function adminStreamRoutes(app: FastifyInstance, ctx: Context): void {
+  chipStreamRoutes(app, ctx)
+}

@@ -1,0 +1,29 @@
+import type { FastifyInstance } from 'fastify'
+import type { Context } from '../../context.ts'
+import { createItem, editItem, removeItem } from '../../domain/item-edits.ts'
+import { listItems } from '../../domain/items.ts'
+import { resolveTeam } from '../../domain/teams.ts'
+import { bindAll } from '../../http/bind.ts'
+import { itemToWire } from '../wire-shapes.ts'
+
+export function adminItemRoutes(app: FastifyInstance, ctx: Context): void {
+  bindAll(app, ctx, {
+    'GET /admin/items': async ({ query, keyTeam }) => {
+      const team = await resolveTeam(ctx, { name: query.team, keyTeam })
+      return (await listItems(ctx, team.id, {})).map(itemToWire)
+    },
+    'POST /admin/items': async ({ body, keyTeam, actor }) => {
+      const team = await resolveTeam(ctx, { name: body.team, keyTeam })
+      return itemToWire(await createItem(ctx, { teamId: team.id, actor }, body))
+    },
+    'PATCH /admin/items/:id': async ({ params, body, keyTeam, actor }) => {
+      const team = await resolveTeam(ctx, { name: body.team, keyTeam })
+      return itemToWire(await editItem(ctx, { teamId: team.id, actor }, params.id, body))
+    },
+    'DELETE /admin/items/:id': async ({ params, query, keyTeam, actor }) => {
+      const team = await resolveTeam(ctx, { name: query.team, keyTeam })
+      await removeItem(ctx, { teamId: team.id, actor }, params.id)
+      return { success: true as const }
+    },
+  })
+}

@@ -1,0 +1,15 @@
+import type { FastifyInstance } from 'fastify'
+import type { Context } from '../../context.ts'
+import { createKeySet, listKeySets, removeKeySet } from '../../domain/key-sets.ts'
+import { bindAll } from '../../http/bind.ts'
+
+export function keySetRoutes(app: FastifyInstance, ctx: Context): void {
+  bindAll(app, ctx, {
+    'GET /admin/key-sets': async () => listKeySets(ctx),
+    'POST /admin/key-sets': async ({ body, actor }) => createKeySet(ctx, actor, body),
+    'DELETE /admin/key-sets/:id': async ({ params, actor }) => {
+      await removeKeySet(ctx, actor, params.id)
+      return { success: true as const }
+    },
+  })
+}

@@ -1,0 +1,31 @@
+import type { FastifyInstance } from 'fastify'
+import type { Context } from '../../context.ts'
+import { createLink, listLinks, removeLink } from '../../domain/links.ts'
+import { resolveTeam } from '../../domain/teams.ts'
+import { bindAll } from '../../http/bind.ts'
+import type { LinkRow } from '../../store/schema.ts'
+
+export function linkRoutes(app: FastifyInstance, ctx: Context): void {
+  bindAll(app, ctx, {
+    'GET /admin/links': async ({ query, keyTeam }) => {
+      const team = await resolveTeam(ctx, { name: query.team, keyTeam })
+      return (await listLinks(ctx, team.id)).map((link) => toWire(link, team.name))
+    },
+    'POST /admin/links': async ({ body, keyTeam, actor }) => {
+      const team = await resolveTeam(ctx, { name: body.team, keyTeam })
+      return toWire(await createLink(ctx, { teamId: team.id, actor }, body), team.name)
+    },
+    'DELETE /admin/links/:id': async ({ params, actor }) => {
+      await removeLink(ctx, actor, params.id)
+      return { success: true as const }
+    },
+  })
+}
+
+const toWire = ({ id, label, baseUrl, createdAt }: LinkRow, team: string) => ({
+  id,
+  team,
+  label,
+  baseUrl,
+  createdAt,
+})

@@ -1,0 +1,51 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { Context } from '../../context.ts'
+import { taps } from '../../contract/admin/taps.ts'
+import { followTaps, listTapRecords, type TapRecord } from '../../domain/tap-records.ts'
+import { namedTeam } from '../../domain/teams.ts'
+import { authenticate } from '../../http/auth.ts'
+import { bindAll } from '../../http/bind.ts'
+import { LiveLines } from '../../http/live-lines.ts'
+
+const usualLimit = 100
+
+export function tapRoutes(app: FastifyInstance, ctx: Context): void {
+  const streams = new LiveLines(app)
+  bindAll(app, ctx, {
+    'GET /admin/taps': async ({ query, keyTeam }) => {
+      const { team: name, limit = usualLimit, ...filter } = query
+      const team = await namedTeam(ctx, { name, keyTeam })
+      return (await listTapRecords(ctx, { ...filter, limit, teamId: team?.id })).map(toWire)
+    },
+    'GET /admin/taps/follow': async ({ query, keyTeam, request, reply }) => {
+      const team = await namedTeam(ctx, { name: query.team, keyTeam })
+      const filter = { teamId: team?.id, uid: query.uid }
+      return streams.send<TapRecord>(reply, {
+        follow: (tell) => followTaps(ctx, filter, tell),
+        toLine: toWire,
+        mayGoOn: () => isStillAllowed(ctx, request),
+      })
+    },
+  })
+}
+
+/** A token that is revoked or ends while its holder listens is worth nothing more either. */
+function isStillAllowed(ctx: Context, request: FastifyRequest): boolean {
+  try {
+    authenticate(ctx, taps['GET /admin/taps/follow'], request)
+    return true
+  } catch {
+    return false
+  }
+}
+
+const toWire = ({ id, at, chipUid, team, keySetId, counter, outcome, via }: TapRecord) => ({
+  id,
+  at,
+  uid: chipUid,
+  team,
+  keySet: keySetId,
+  counter,
+  outcome,
+  via,
+})

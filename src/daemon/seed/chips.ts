@@ -1,0 +1,95 @@
+import { getAddress } from 'viem/utils'
+import { haloUid, parseHaloPublicKey } from '../../nfc/halo/tap.ts'
+import { registerChipsIn } from '../domain/register-chips.ts'
+import { findChipGroupNamed, insertChipGroup } from '../store/chip-groups.ts'
+import { findChip } from '../store/chips.ts'
+import { findContractOfSymbol } from '../store/contracts.ts'
+import type { TeamRow } from '../store/schema.ts'
+import { describeTokenOnce } from '../store/tokens.ts'
+import type { Seeding } from './load.ts'
+import { SeedProblem } from './problem.ts'
+import type { SeedChip, SeedTeam } from './schema.ts'
+
+export async function seedChipGroups(
+  seeding: Seeding,
+  team: TeamRow,
+  seed: SeedTeam,
+  path: string,
+): Promise<void> {
+  const { trx, at } = seeding
+  for (const [index, { name, chips }] of seed.chipGroups.entries()) {
+    const known = await findChipGroupNamed(trx, team.id, name)
+    const group = known ?? (await insertChipGroup(trx, { teamId: team.id, name, createdAt: at }))
+    for (const [number, chip] of chips.entries()) {
+      await seedChip(
+        seeding,
+        { team, chipGroupId: group.id },
+        chip,
+        `${path}.chipGroups.${index}.chips.${number}`,
+      )
+    }
+  }
+}
+
+interface Place {
+  team: TeamRow
+  chipGroupId: number
+}
+
+async function seedChip(
+  { trx, ctx, at }: Seeding,
+  { team, chipGroupId }: Place,
+  chip: SeedChip,
+  path: string,
+): Promise<void> {
+  const fail = (reason: string) => new SeedProblem(`The seed does not fit: ${path}: ${reason}`)
+  const known = await findChip(trx, uidOf(chip, fail))
+  if (known) {
+    if (known.teamId !== team.id) throw fail('the chip belongs to another team')
+    return
+  }
+  const { token } = chip
+  const contract = token && (await findContractOfSymbol(trx, team.id, token.contract))
+  if (token && contract?.kind !== 'phygital')
+    throw fail(`token.contract: the team has no token contract ${token.contract}`)
+  const [result] = await registerChipsIn(
+    trx,
+    ctx,
+    { teamId: team.id, chipGroupId, keySetId: chip.keySet ?? null, isSimulated: false, at },
+    [
+      {
+        uid: chip.uid,
+        publicKey: chip.publicKey,
+        label: chip.label,
+        redirectUrl: chip.redirectUrl ?? undefined,
+        item: chip.item,
+        variant: chip.variant,
+        lastCounter: chip.lastCounter,
+        fileReadKey: chip.fileReadKey,
+        generation: chip.generation,
+        token: token &&
+          contract && {
+            contractAddress: contract.address,
+            chainId: contract.chainId,
+            tokenId: token.tokenId,
+          },
+      },
+    ],
+  )
+  if (result?.status === 'failed') throw fail(result.error)
+  if (token && contract)
+    await describeTokenOnce(trx, {
+      ...token,
+      owner: token.owner && getAddress(token.owner.toLowerCase()),
+      contractId: contract.id,
+    })
+}
+
+function uidOf(chip: SeedChip, fail: (reason: string) => SeedProblem): string {
+  if (chip.uid !== undefined) return chip.uid
+  const publicKey = chip.family === 'halo' ? parseHaloPublicKey(chip.publicKey ?? '') : undefined
+  if (chip.family === 'halo' && !publicKey)
+    throw fail('publicKey: must be an uncompressed public key, 130 hex digits')
+  if (!publicKey) throw fail('uid: Required')
+  return haloUid(publicKey)
+}

@@ -1,0 +1,89 @@
+import { createCipheriv, createDecipheriv, randomBytes, type ScryptOptions, scrypt } from 'node:crypto'
+import * as z from 'zod'
+import { DataKeyProblem } from './data-key.ts'
+
+const hex = (bytes: number) => z.string().regex(new RegExp(`^[0-9a-f]{${bytes * 2}}$`))
+
+// What a passphrase is made a key with. The bounds keep a file from elsewhere from taking all the memory.
+const wrapped = z.object({
+  format: z.literal('tapchip-data-key'),
+  version: z.literal(1),
+  kdf: z.literal('scrypt'),
+  N: z
+    .number()
+    .int()
+    .min(2)
+    .max(2 ** 20),
+  r: z.number().int().min(1).max(32),
+  p: z.number().int().min(1).max(16),
+  salt: hex(16),
+  cipher: z.literal('aes-256-gcm'),
+  nonce: hex(12),
+  key: hex(32),
+  tag: hex(16),
+})
+type Wrapped = z.output<typeof wrapped>
+type Header = Omit<Wrapped, 'key' | 'tag'>
+
+// 128 MiB and about half a second a guess.
+const cost = { N: 2 ** 17, r: 8, p: 1 }
+
+/** The data key under a passphrase, as JSON: scrypt makes the key that AES-256-GCM wraps it with. */
+export async function wrapDataKey(dataKey: Uint8Array, passphrase: string): Promise<string> {
+  const header: Header = {
+    format: 'tapchip-data-key',
+    version: 1,
+    kdf: 'scrypt',
+    ...cost,
+    salt: randomBytes(16).toString('hex'),
+    cipher: 'aes-256-gcm',
+    nonce: randomBytes(12).toString('hex'),
+  }
+  const wrapping = await derive(passphrase, header)
+  const cipher = createCipheriv('aes-256-gcm', wrapping, Buffer.from(header.nonce, 'hex')).setAAD(
+    bound(header),
+  )
+  const key = Buffer.concat([cipher.update(dataKey), cipher.final()]).toString('hex')
+  return `${JSON.stringify({ ...header, key, tag: cipher.getAuthTag().toString('hex') }, null, 2)}\n`
+}
+
+/** @throws DataKeyProblem where the passphrase is wrong or the text is not a wrapped key */
+export async function unwrapDataKey(text: string, passphrase: string): Promise<Uint8Array> {
+  const { key, tag, ...header } = parse(text)
+  const wrapping = await derive(passphrase, header)
+  const decipher = createDecipheriv('aes-256-gcm', wrapping, Buffer.from(header.nonce, 'hex'))
+    .setAAD(bound(header))
+    .setAuthTag(Buffer.from(tag, 'hex'))
+  try {
+    return Buffer.concat([decipher.update(Buffer.from(key, 'hex')), decipher.final()])
+  } catch {
+    throw new DataKeyProblem(
+      'The passphrase is not the one that this backup was made with, or its data.key.enc is damaged.',
+    )
+  }
+}
+
+function parse(text: string): Wrapped {
+  try {
+    return wrapped.parse(JSON.parse(text))
+  } catch {
+    throw new DataKeyProblem(
+      'This is not a wrapped data key of Tapchip: take the data.key.enc of a backup, whole.',
+    )
+  }
+}
+
+function derive(passphrase: string, { N, r, p, salt }: Header): Promise<Buffer> {
+  const options: ScryptOptions = { N, r, p, maxmem: 128 * N * r + 128 * r * p + 1024 * 1024 }
+  // One and the same letter has several encodings, and keyboards differ in which they type.
+  const typed = passphrase.normalize('NFKC')
+  return new Promise((resolve, reject) => {
+    scrypt(typed, Buffer.from(salt, 'hex'), 32, options, (error, key) =>
+      error ? reject(error) : resolve(key),
+    )
+  })
+}
+
+/** The parameters belong to what is wrapped: a file whose parameters were changed does not open. */
+const bound = ({ N, r, p, salt, nonce }: Header): Buffer =>
+  Buffer.from(['tapchip-data-key', 1, 'scrypt', N, r, p, salt, 'aes-256-gcm', nonce].join(' '))

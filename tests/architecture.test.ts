@@ -1,0 +1,151 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, relative, resolve } from 'node:path'
+import { describe, expect, test } from 'vitest'
+
+const root = resolve(import.meta.dirname, '..')
+
+function filesBelow(folder: string): string[] {
+  return readdirSync(join(root, folder), { withFileTypes: true, recursive: true })
+    .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
+    .map((entry) => relative(root, join(entry.parentPath, entry.name)))
+}
+
+/** Which folder of the house a file lives in. */
+const rooms = [
+  'src/cli',
+  'src/nfc/ntag424',
+  'src/nfc/halo',
+  'src/nfc/pcsc',
+  'src/nfc/emulator',
+  'src/nfc',
+  'src/daemon/contract',
+  'src/daemon/http',
+  'src/daemon/routes',
+  'src/daemon/domain',
+  'src/daemon/store',
+  'src/daemon/chain',
+  'src/daemon/badges',
+  'src/daemon/pages',
+  'src/daemon/seed',
+  'src/daemon',
+] as const
+type Room = (typeof rooms)[number]
+
+const roomOf = (file: string): Room | undefined => rooms.find((room) => file.startsWith(`${room}/`))
+
+// Data flows one way: bin → cli → HTTP → routes → domain → store | chain | badges. `src/daemon` itself wires all.
+const mayImport: Record<Exclude<Room, 'src/daemon'>, readonly Room[]> = {
+  'src/cli': ['src/daemon/contract', 'src/nfc', 'src/nfc/pcsc', 'src/nfc/emulator'],
+  'src/nfc/ntag424': ['src/nfc'],
+  'src/nfc/halo': ['src/nfc'],
+  'src/nfc/pcsc': ['src/nfc'],
+  'src/nfc/emulator': ['src/nfc', 'src/nfc/ntag424'],
+  'src/nfc': ['src/nfc/ntag424', 'src/nfc/halo', 'src/nfc/pcsc', 'src/nfc/emulator'],
+  'src/daemon/contract': ['src/nfc'],
+  'src/daemon/http': ['src/daemon/contract', 'src/daemon/domain', 'src/daemon/store', 'src/daemon'],
+  'src/daemon/routes': [
+    'src/daemon/contract',
+    'src/daemon/http',
+    'src/daemon/domain',
+    'src/daemon/store',
+    'src/daemon/pages',
+    'src/daemon',
+  ],
+  'src/daemon/domain': [
+    'src/daemon/store',
+    'src/daemon/chain',
+    'src/daemon/badges',
+    'src/nfc',
+    'src/nfc/ntag424',
+    'src/nfc/halo',
+  ],
+  'src/daemon/store': [],
+  'src/daemon/chain': [],
+  'src/daemon/badges': [],
+  'src/daemon/pages': ['src/daemon/domain', 'src/nfc'],
+  'src/daemon/seed': ['src/nfc/halo', 
+    'src/daemon/contract',
+    'src/daemon/domain',
+    'src/daemon/http',
+    'src/daemon/store',
+    'src/daemon',
+  ],
+}
+
+/** Files that every room may use, since they decide nothing. */
+const open = new Set(['src/nfc/uid.ts'])
+
+interface Import {
+  from: string
+  to: string
+}
+
+function importsOf(file: string): Import[] {
+  const text = readFileSync(join(root, file), 'utf8')
+  const targets = [...text.matchAll(/(?:from|import)\s*\(?\s*'(\.[^']+)'/g)].map((match) => match[1] ?? '')
+  return targets.map((target) => ({ from: file, to: relative(root, resolve(root, dirname(file), target)) }))
+}
+
+describe('the house', () => {
+  const files = filesBelow('src')
+  const imports = files.flatMap(importsOf)
+
+  test('has files to look at', () => {
+    expect(files.length).toBeGreaterThan(80)
+    expect(imports.length).toBeGreaterThan(200)
+  })
+
+  test('imports go where they may', () => {
+    const wrong = imports.filter(({ from, to }) => {
+      const here = roomOf(from)
+      const there = roomOf(to)
+      if (
+        here === undefined ||
+        there === undefined ||
+        here === there ||
+        here === 'src/daemon' ||
+        open.has(to)
+      )
+        return false
+      return !mayImport[here].includes(there)
+    })
+    expect(wrong.map(({ from, to }) => `${from} → ${to}`)).toEqual([])
+  })
+
+  test('nothing imports the CLI, and nothing but the composition root reads the environment', () => {
+    expect(
+      imports.filter(({ from, to }) => to.startsWith('src/cli/') && !from.startsWith('src/cli/')),
+    ).toEqual([])
+    const readers = files.filter(
+      (file) => file.startsWith('src/daemon/') && /process\.env/.test(readFileSync(join(root, file), 'utf8')),
+    )
+    expect(readers).toEqual(['src/daemon/main.ts'])
+  })
+
+  test('only the entry points know argv, exit codes and process.exit', () => {
+    const users = files.filter((file) =>
+      /process\.(argv|exitCode|exit\b)/.test(readFileSync(join(root, file), 'utf8')),
+    )
+    expect(users.sort()).toEqual(['src/cli/main.ts', 'src/daemon/main.ts'])
+  })
+
+  test("SQLite's own words stand in the store's sqlite files and its migrations", () => {
+    const own = /json_each|json_group_array|json_object|pragma|vacuum|\bsql`/i
+    const users = files.filter(
+      (file) =>
+        own.test(readFileSync(join(root, file), 'utf8')) && !/store\/(sqlite|migrations\/)/.test(file),
+    )
+    expect(users).toEqual([])
+  })
+
+  test('rooms have names: no utils, helpers, common, shared or misc', () => {
+    expect(files.filter((file) => /(^|\/)(utils?|helpers?|common|shared|misc)(\/|\.ts$)/.test(file))).toEqual(
+      [],
+    )
+  })
+
+  test('files stay short enough to read', () => {
+    const lines = (file: string) => readFileSync(join(root, file), 'utf8').split('\n').length
+    expect(files.filter((file) => lines(file) > 260).map((file) => `${file}: ${lines(file)}`)).toEqual([])
+  })
+})

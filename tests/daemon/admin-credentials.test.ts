@@ -1,0 +1,189 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { type AdminApp, bearer, openAdminApp, tenTimes } from '../support/admin.ts'
+import { type TestClock, testClock } from '../support/daemon.ts'
+
+let t: AdminApp
+let clock: TestClock
+let lines: string[]
+beforeEach(async () => {
+  clock = testClock()
+  lines = []
+  t = await openAdminApp({ clock, log: (line) => lines.push(line) })
+  await t.call('POST /admin/teams', { name: 'Acme' })
+})
+afterEach(() => t.close())
+
+const withKey = (key: string) => ({ 'x-svc-api-key': key })
+
+describe('API keys', () => {
+  test('a key works from its creation on, and is shown once', async () => {
+    const created = await t.call('POST /admin/api-keys', { name: 'ops' })
+    expect(created.status).toBe(200)
+    expect(created.body).toMatchObject({
+      id: 1,
+      team: 'Acme',
+      name: 'ops',
+      scopes: ['all'],
+      expiresAt: null,
+      revokedAt: null,
+    })
+    const { key, hint } = created.body
+    expect(key).toMatch(/^svc_[0-9A-Za-z]{38}$/)
+    expect((await t.call('GET /chip-groups', undefined, withKey(key))).status).toBe(200)
+
+    const listed = await t.call('GET /admin/api-keys')
+    expect(listed.body).toEqual([{ ...created.body, key: undefined }])
+    expect(listed.text).not.toContain(key)
+    expect(key.startsWith(hint.slice(0, -1))).toBe(true)
+    expect(hint.length).toBeLessThan(10)
+  })
+
+  test('a revoked key stops at once, and revoking it again is no error', async () => {
+    const { key } = (await t.call('POST /admin/api-keys', { name: 'ops' })).body
+    expect((await t.call('DELETE /admin/api-keys/1')).status).toBe(200)
+    const refused = await t.call('GET /chip-groups', undefined, withKey(key))
+    expect(refused).toMatchObject({ status: 401, body: { code: 'api_key_revoked' } })
+    expect((await t.call('DELETE /admin/api-keys/1')).status).toBe(200)
+    expect((await t.call('DELETE /admin/api-keys/2')).status).toBe(404)
+    expect(await t.audit('action=api-keys.revoke')).toHaveLength(1)
+    expect((await t.call('GET /admin/api-keys')).body[0].revokedAt).toBe('2026-06-01T12:00:00.000Z')
+  })
+
+  test('a key stops at its end, and an end in the past is refused', async () => {
+    const { key } = (await t.call('POST /admin/api-keys', { name: 'fair', expiresAt: '2026-06-02' })).body
+    expect((await t.call('GET /chip-groups', undefined, withKey(key))).status).toBe(200)
+    clock.advance('12h')
+    const refused = await t.call('GET /chip-groups', undefined, withKey(key))
+    expect(refused).toMatchObject({ status: 401, body: { code: 'api_key_expired' } })
+    const past = await t.call('POST /admin/api-keys', { name: 'past', expiresAt: '2026-06-01' })
+    expect(past.status).toBe(400)
+    expect(past.body.message).toContain('expiresAt')
+  })
+
+  test('a key with the scope read cannot edit', async () => {
+    const { key } = (await t.call('POST /admin/api-keys', { name: 'viewer', scopes: ['read'] })).body
+    expect((await t.call('GET /chip-groups', undefined, withKey(key))).status).toBe(200)
+    const body = { tagUIDs: ['1368680417108032'], updates: { redirectUrl: null } }
+    expect(await t.call('PATCH /chips', body, withKey(key))).toMatchObject({
+      status: 403,
+      body: { code: 'scope_missing' },
+    })
+  })
+
+  test('names are unique among the keys of a team that are not revoked', async () => {
+    expect(await tenTimes(() => t.call('POST /admin/api-keys', { name: 'ops' }))).toEqual({ 200: 1, 409: 9 })
+    await t.call('DELETE /admin/api-keys/1')
+    expect((await t.call('POST /admin/api-keys', { name: 'ops' })).status).toBe(200)
+    await t.call('POST /admin/teams', { name: 'Globex' })
+    expect((await t.call('POST /admin/api-keys', { name: 'ops', team: 'Globex' })).status).toBe(200)
+  })
+
+  test('keys of a scope that keys do not have are refused', async () => {
+    for (const scopes of [[], ['provision'], ['keys'], ['sudo'], 'all']) {
+      const refused = await t.call('POST /admin/api-keys', { name: 'x', scopes })
+      expect(refused.status).toBe(400)
+      expect(refused.body.message).toContain('scopes')
+    }
+  })
+})
+
+describe('admin tokens', () => {
+  const create = async (name: string, scopes: string[], headers?: Record<string, string>) =>
+    t.call('POST /admin/admin-tokens', { name, scopes }, headers)
+
+  test('a token works from its creation on, is shown once, and is named in the audit log', async () => {
+    const created = await create('ci', ['edit'])
+    expect(created.body).toMatchObject({
+      id: 1,
+      name: 'ci',
+      scopes: ['edit'],
+      expiresAt: null,
+      revokedAt: null,
+    })
+    const { token } = created.body
+    expect(token).toMatch(/^adm_[0-9A-Za-z]{38}$/)
+    expect((await t.call('POST /admin/chip-groups', { name: 'Jackets' }, bearer(token))).status).toBe(200)
+    expect((await t.audit())[0]).toMatchObject({
+      actor: 'admin:ci',
+      action: 'chip-groups.create',
+      target: 'Jackets',
+    })
+    const listed = await t.call('GET /admin/admin-tokens')
+    expect(listed.body).toEqual([{ ...created.body, token: undefined }])
+  })
+
+  test('a token gives no scope that it does not have', async () => {
+    const { token } = (await create('issuer', ['keys'])).body
+    for (const scopes of [['all'], ['edit'], ['keys', 'transfer'], ['provision']]) {
+      const refused = await create('more', scopes, bearer(token))
+      expect(refused).toMatchObject({ status: 403, body: { code: 'scope_missing' } })
+    }
+    expect((await create('less', ['read'], bearer(token))).status).toBe(200)
+    expect((await create('same', ['keys'], bearer(token))).status).toBe(200)
+    expect((await t.call('GET /admin/admin-tokens')).body).toHaveLength(3)
+  })
+
+  test('a token of one scope does nothing of another', async () => {
+    const { token } = (await create('viewer', ['read'])).body
+    expect((await t.call('GET /admin/teams', undefined, bearer(token))).status).toBe(200)
+    for (const endpoint of [
+      'POST /admin/teams',
+      'POST /admin/api-keys',
+      'POST /admin/admin-tokens',
+      'POST /admin/backup',
+    ]) {
+      expect(await t.call(endpoint, { name: 'x', scopes: ['read'] }, bearer(token))).toMatchObject({
+        status: 403,
+      })
+    }
+    const { token: editor } = (await create('editor', ['edit'])).body
+    expect((await t.call('POST /admin/api-keys', { name: 'x' }, bearer(editor))).status).toBe(403)
+  })
+
+  test('a revoked token stops at once, and so does one that ended', async () => {
+    const { token } = (await create('ci', ['all'])).body
+    const body = { name: 'short', scopes: ['read'], expiresAt: '2026-06-01T12:30:00Z' }
+    const { token: short } = (await t.call('POST /admin/admin-tokens', body)).body
+    expect((await t.call('DELETE /admin/admin-tokens/1')).status).toBe(200)
+    expect(await t.call('GET /admin/teams', undefined, bearer(token))).toMatchObject({
+      status: 401,
+      body: { code: 'admin_token_revoked' },
+    })
+    expect((await t.call('DELETE /admin/admin-tokens/1')).status).toBe(200)
+    expect((await t.call('DELETE /admin/admin-tokens/9')).status).toBe(404)
+    clock.advance('30m')
+    expect(await t.call('GET /admin/teams', undefined, bearer(short))).toMatchObject({
+      status: 401,
+      body: { code: 'admin_token_expired' },
+    })
+  })
+
+  test('names are unique among tokens that are not revoked, and nobody passes for the first one', async () => {
+    expect(await tenTimes(() => create('ci', ['read']))).toEqual({ 200: 1, 409: 9 })
+    expect((await create('root', ['read'])).status).toBe(409)
+    await t.call('DELETE /admin/admin-tokens/1')
+    expect((await create('ci', ['read'])).status).toBe(200)
+  })
+})
+
+test('no key, token or hash of one is in an answer, the audit log, the log or the database', async () => {
+  const { key } = (await t.call('POST /admin/api-keys', { name: 'ops' })).body
+  const { token } = (await t.call('POST /admin/admin-tokens', { name: 'ci', scopes: ['all'] })).body
+  await t.call('GET /chip-groups', undefined, withKey(key))
+  await t.call('GET /admin/teams', undefined, bearer(token))
+  await t.call('DELETE /admin/api-keys/1')
+  await t.call('DELETE /admin/admin-tokens/1')
+  const answers = ['/admin/api-keys', '/admin/admin-tokens', '/admin/audit', '/admin/status'].map((path) =>
+    t.call(`GET ${path}`),
+  )
+  const rows = [
+    await t.ctx.db.read.selectFrom('apiKeys').selectAll().execute(),
+    await t.ctx.db.read.selectFrom('adminTokens').selectAll().execute(),
+  ]
+  const hashes = rows.flat().map(({ hash }) => hash)
+  const shown = [...(await Promise.all(answers)).map(({ text }) => text), ...lines].join('\n')
+  expect(shown).toContain('api-keys.create')
+  for (const secret of [key, token, key.slice(8), token.slice(8), ...hashes])
+    expect(shown).not.toContain(secret)
+  for (const secret of [key, token]) expect(JSON.stringify(rows)).not.toContain(secret)
+})

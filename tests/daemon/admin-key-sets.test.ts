@@ -1,0 +1,132 @@
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { type AdminApp, openAdminApp, tenTimes } from '../support/admin.ts'
+
+const metaReadKey = '0011223344556677aabbccddeeff0011'
+const fileReadKey = '8899AABBCCDDEEFF0123456789ABCDEF'
+const appMasterKey = 'f0e1d2c3b4a5968778695a4b3c2d1e0f'
+
+let t: AdminApp
+let lines: string[]
+beforeEach(async () => {
+  lines = []
+  t = await openAdminApp({ log: (line) => lines.push(line) })
+})
+afterEach(() => t.close())
+
+const create = (fields: object) =>
+  t.call('POST /admin/key-sets', { id: 101, metaReadKey, fileReadKey, diversification: 'none', ...fields })
+
+test('a key set of each derivation is created, listed and removed', async () => {
+  const plain = await create({})
+  expect(plain.body).toEqual({
+    id: 101,
+    diversification: 'none',
+    systemIdentifier: '',
+    macInputFrom: null,
+    parameters: { e: 'e', c: 'c', d: 'd' },
+    canProvision: false,
+    chips: 0,
+    createdAt: expect.any(String),
+  })
+  const derived = await create({
+    id: 102,
+    diversification: 'an10922',
+    systemIdentifier: '4E5850',
+    macInputFrom: 'e',
+    parameters: { e: 'picc', c: 'mac' },
+    appMasterKey,
+  })
+  expect(derived.body).toMatchObject({
+    systemIdentifier: '4e5850',
+    macInputFrom: 'e',
+    parameters: { e: 'picc', c: 'mac', d: 'd' },
+    canProvision: true,
+  })
+  const listed = await create({ id: 103, diversification: 'listed', fileReadKey: undefined })
+  expect(listed).toMatchObject({ status: 200, body: { id: 103, canProvision: false } })
+  expect((await t.call('GET /admin/key-sets')).body).toEqual([plain.body, derived.body, listed.body])
+
+  expect((await t.call('DELETE /admin/key-sets/103')).status).toBe(200)
+  expect((await t.call('DELETE /admin/key-sets/103')).status).toBe(404)
+  expect(
+    (await t.audit('action=key-sets')).map(({ action, target, actor }) => [actor, action, target]),
+  ).toEqual([
+    ['admin:root', 'key-sets.delete', '103'],
+    ['admin:root', 'key-sets.create', '103'],
+    ['admin:root', 'key-sets.create', '102'],
+    ['admin:root', 'key-sets.create', '101'],
+  ])
+})
+
+test('a key set is in force from its creation on, and no more from its removal on', async () => {
+  const tap = `GET /chips/find?e=${'0'.repeat(32)}&c=${'0'.repeat(16)}&d=101`
+  const outcomes = async () =>
+    (await t.call('GET /admin/taps')).body.map(({ outcome }: { outcome: string }) => outcome)
+  await t.call(tap)
+  expect(await outcomes()).toEqual(['unknown-key-set'])
+  await create({})
+  await t.call(tap)
+  expect(await outcomes()).toEqual(['unknown-chip', 'unknown-key-set'])
+  await t.call('DELETE /admin/key-sets/101')
+  await t.call(tap)
+  expect(await outcomes()).toEqual(['unknown-key-set', 'unknown-chip', 'unknown-key-set'])
+})
+
+test.each([
+  ['fileReadKey', { fileReadKey: undefined }],
+  ['fileReadKey', { fileReadKey: undefined, diversification: 'an10922' }],
+  ['metaReadKey', { metaReadKey: 'abcd' }],
+  ['metaReadKey', { metaReadKey: undefined }],
+  ['diversification', { diversification: 'secret' }],
+  ['systemIdentifier', { diversification: 'an10922', systemIdentifier: 'xyz' }],
+  ['systemIdentifier', { systemIdentifier: '4E58' }],
+  ['parameters', { parameters: { e: 'x', c: 'x' } }],
+  ['parameters', { parameters: { e: 'c' } }],
+  ['macInputFrom', { macInputFrom: 'c' }],
+  ['id', { id: -1 }],
+])('a key set whose %s does not fit is refused, naming it', async (field, fields) => {
+  const refused = await create(fields)
+  expect(refused.status).toBe(400)
+  expect(refused.body.message).toContain(field)
+  expect((await t.call('GET /admin/key-sets')).body).toEqual([])
+  expect(await t.audit()).toEqual([])
+})
+
+test('of ten key sets with one id created at once there is one', async () => {
+  expect(await tenTimes(() => create({}))).toEqual({ 200: 1, 409: 9 })
+})
+
+test('a key set that chips use is not removed', async () => {
+  const used = await openAdminApp({
+    seed: {
+      version: 1,
+      keySets: [{ id: 7, metaReadKey, fileReadKey, diversification: 'none' }],
+      teams: [{ name: 'Acme', chipGroups: [{ name: 'G', chips: [{ uid: '04DE5F1EACC040', keySet: 7 }] }] }],
+    },
+  })
+  expect((await used.call('GET /admin/key-sets')).body).toMatchObject([{ id: 7, chips: 1 }])
+  expect(await used.call('DELETE /admin/key-sets/7')).toMatchObject({ status: 409, body: { code: 'in_use' } })
+  await used.close()
+})
+
+test('keys go in and never come out: not in an answer, the audit log, the log or the database', async () => {
+  const created = await create({ appMasterKey })
+  const broken = await create({ id: 5, metaReadKey: `${metaReadKey}00` })
+  const shown = [
+    created.text,
+    broken.text,
+    (await t.call('GET /admin/key-sets')).text,
+    (await t.call('GET /admin/audit')).text,
+    (await t.call('GET /admin/status')).text,
+    ...lines,
+  ].join('\n')
+  const [row] = await t.ctx.db.read.selectFrom('keySets').selectAll().execute()
+  const stored = [row?.metaReadKey, row?.fileReadKey, row?.appMasterKey].map((sealed) =>
+    Buffer.from(sealed ?? []).toString('hex'),
+  )
+  for (const key of [metaReadKey, fileReadKey, appMasterKey]) {
+    expect(shown.toLowerCase()).not.toContain(key.toLowerCase())
+    expect(stored.join()).not.toContain(key.toLowerCase())
+  }
+  expect(stored.every((sealed) => sealed.length > 64)).toBe(true)
+})

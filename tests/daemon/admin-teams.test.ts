@@ -1,0 +1,96 @@
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { type AdminApp, openAdminApp, tenTimes } from '../support/admin.ts'
+
+let t: AdminApp
+beforeEach(async () => {
+  t = await openAdminApp()
+})
+afterEach(() => t.close())
+
+test('a team is created, listed and removed, and the audit log says by whom', async () => {
+  const created = await t.call('POST /admin/teams', { name: 'Acme' })
+  expect(created).toMatchObject({ status: 200, body: { id: 1, name: 'Acme', createdAt: expect.any(String) } })
+  expect((await t.call('GET /admin/teams')).body).toEqual([created.body])
+  expect(await t.call('DELETE /admin/teams/1')).toMatchObject({ status: 200, body: { success: true } })
+  expect((await t.call('GET /admin/teams')).body).toEqual([])
+  expect(await t.audit()).toMatchObject([
+    { action: 'teams.delete', actor: 'admin:root', target: 'Acme', team: null },
+    { action: 'teams.create', actor: 'admin:root', target: 'Acme', team: null },
+  ])
+})
+
+test('of ten teams of one name created at once there is one', async () => {
+  expect(await tenTimes(() => t.call('POST /admin/teams', { name: 'Acme' }))).toEqual({ 200: 1, 409: 9 })
+  expect((await t.call('GET /admin/teams')).body).toHaveLength(1)
+  expect(await t.audit('action=teams')).toHaveLength(1)
+})
+
+test('a team that still has something is not removed, and the answer says what it has', async () => {
+  await t.call('POST /admin/teams', { name: 'Acme' })
+  await t.call('POST /admin/chip-groups', { name: 'Jackets' })
+  await t.call('POST /admin/api-keys', { name: 'ops' })
+  const refused = await t.call('DELETE /admin/teams/1')
+  expect(refused).toMatchObject({ status: 409, body: { code: 'in_use' } })
+  expect(refused.body.message).toContain('chip groups, API keys that are not revoked')
+  expect(await t.call('DELETE /admin/teams/99')).toMatchObject({ status: 404, body: { code: 'not_found' } })
+})
+
+test('a team whose API keys are all revoked can be removed', async () => {
+  await t.call('POST /admin/teams', { name: 'Acme' })
+  const { key } = (await t.call('POST /admin/api-keys', { name: 'ops' })).body
+  await t.call('DELETE /admin/api-keys/1')
+  expect((await t.call('DELETE /admin/teams/1')).status).toBe(200)
+  expect((await t.call('GET /chip-groups', undefined, { 'x-svc-api-key': key })).status).toBe(401)
+})
+
+test('an id that was given out is not given out again', async () => {
+  await t.call('POST /admin/teams', { name: 'Acme' })
+  await t.call('DELETE /admin/teams/1')
+  expect((await t.call('POST /admin/teams', { name: 'Globex' })).body.id).toBe(2)
+})
+
+test('a request about a team takes the one it names, then its API key’s, then the only one', async () => {
+  const none = await t.call('GET /admin/links')
+  expect(none).toMatchObject({ status: 400, body: { code: 'team_required' } })
+  await t.call('POST /admin/teams', { name: 'Acme' })
+  expect((await t.call('POST /admin/chip-groups', { name: 'A' })).body.team).toBe('Acme')
+
+  await t.call('POST /admin/teams', { name: 'Globex' })
+  const { key } = (await t.call('POST /admin/api-keys', { name: 'ops', team: 'Globex' })).body
+  const several = await t.call('GET /admin/links')
+  expect(several).toMatchObject({ status: 400, body: { code: 'team_required' } })
+  expect(several.body.message).toContain('--team NAME')
+  expect(several.body.message).toContain('Acme, Globex')
+
+  const withKey = { ...t.admin, 'x-svc-api-key': key }
+  expect((await t.call('POST /admin/chip-groups', { name: 'B' }, withKey)).body.team).toBe('Globex')
+  expect((await t.call('POST /admin/chip-groups', { name: 'C', team: 'Acme' }, withKey)).body.team).toBe(
+    'Acme',
+  )
+  expect((await t.call('POST /admin/chip-groups', { name: 'D', team: '2' })).body.team).toBe('Globex')
+  expect((await t.call('GET /admin/links?team=Nobody')).status).toBe(404)
+})
+
+test('a team whose name is a number is found by its name before another’s id', async () => {
+  await t.call('POST /admin/teams', { name: 'Acme' })
+  await t.call('POST /admin/teams', { name: '1' })
+  expect((await t.call('POST /admin/chip-groups', { name: 'X', team: '1' })).body.team).toBe('1')
+})
+
+test('an API key that is not good does not fall back to the only team', async () => {
+  await t.call('POST /admin/teams', { name: 'Acme' })
+  const headers = { ...t.admin, 'x-svc-api-key': 'svc_wrong' }
+  expect(await t.call('GET /admin/links', undefined, headers)).toMatchObject({
+    status: 401,
+    body: { code: 'api_key_unknown' },
+  })
+})
+
+test('a name that is empty or missing is refused, naming the field', async () => {
+  for (const body of [{}, { name: '  ' }, { name: 5 }, { name: 'a\0b' }]) {
+    const refused = await t.call('POST /admin/teams', body)
+    expect(refused.status).toBe(400)
+    expect(refused.body.message).toContain('name')
+  }
+  expect((await t.call('GET /admin/teams')).body).toEqual([])
+})

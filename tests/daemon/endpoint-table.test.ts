@@ -1,0 +1,252 @@
+import fc from 'fast-check'
+import type { HTTPMethods } from 'fastify'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { EndpointSpec } from '../../src/daemon/contract/endpoint.ts'
+import { endpoints } from '../../src/daemon/contract/index.ts'
+import { openTestApp, type TestApp } from '../support/daemon.ts'
+import { acmeKey, derived, otherKey, seed, uids } from '../support/seeds.ts'
+import { tap, tapPath } from '../support/taps.ts'
+
+// Walks the endpoint table, so that an endpoint to come is covered on the day that it is added.
+
+const table = Object.entries<EndpointSpec>(endpoints).map(([key, spec]) => {
+  const [method = '', path = ''] = key.split(' ')
+  return { key, method: method as Extract<HTTPMethods, 'GET' | 'POST' | 'PATCH' | 'DELETE'>, path, spec }
+})
+const forTeams = table.filter(({ spec }) => spec.auth === 'api-key')
+
+let t: TestApp
+beforeAll(async () => {
+  t = await openTestApp({ seed })
+})
+afterAll(() => t.close())
+
+/** All that a team could lose, as text. What is read about taps is not the team's to change. */
+const state = async (): Promise<string> => {
+  const tables = [
+    'teams',
+    'apiKeys',
+    'contracts',
+    'tokens',
+    'items',
+    'chipGroups',
+    'chips',
+    'links',
+    'guestbookEvents',
+    'guestbookAssignments',
+    'badgeEvents',
+    'badgeAssignments',
+    'otps',
+    'refs',
+  ] as const
+  const rows = await Promise.all(tables.map((name) => t.ctx.db.read.selectFrom(name).selectAll().execute()))
+  return JSON.stringify(rows, (_name, value) =>
+    value instanceof Uint8Array ? Buffer.from(value).toString('hex') : value,
+  )
+}
+
+describe("another team's key", () => {
+  /** Requests for what belongs to the first team, endpoint by endpoint. A new endpoint must be given its own here. */
+  const foreign: Record<
+    string,
+    (acme: { code: string; address: string }) => {
+      params?: Record<string, string>
+      query?: string
+      body?: unknown
+      list?: true
+    }
+  > = {
+    'GET /chips': () => ({ query: '?name=Jackets' }),
+    'PATCH /chips': () => ({
+      body: { tagUIDs: [uids.jacket], updates: { redirectUrl: 'https://evil.example/' } },
+    }),
+    'POST /chips/batch': () => ({
+      body: { uid: uids.jacket, redirectUrl: 'https://evil.example/' },
+      list: true,
+    }),
+    'DELETE /otps/:id': ({ code }) => ({ params: { id: code } }),
+    'GET /items': ({ address }) => ({ query: `?contractAddress=${address}&chainId=31337`, list: true }),
+    'GET /items/:itemId': () => ({ params: { itemId: 'jacket' } }),
+    'GET /items/:itemId/chips': () => ({ params: { itemId: 'jacket' } }),
+    'GET /chip-groups': () => ({ list: true }),
+  }
+
+  test.each(forTeams)(
+    '$key sees nothing of the first team, and changes nothing',
+    async ({ key, method, path, spec }) => {
+      const tapped = await t.app.inject({
+        url: tapPath(tap(derived, { uid: uids.jacket }, nextCounter()), '/chips/find'),
+      })
+      const { otp, linkedToken } = tapped.json()
+      const build = foreign[key]
+      if (!build) throw new Error(`Say in this test how ${key} asks for what belongs to another team`)
+      const {
+        params = {},
+        query = '',
+        body,
+        list,
+      } = build({ code: otp.code, address: linkedToken.contractAddress })
+      const before = await state()
+      const url = path.replace(/:(\w+)/g, (_all, name: string) => params[name] ?? '') + query
+      const call = (apiKey: string) =>
+        t.app.inject({
+          method,
+          url,
+          headers: {
+            'x-svc-api-key': apiKey,
+            ...(body ? { 'content-type': spec.stream?.contentTypes[0] ?? 'application/json' } : {}),
+          },
+          ...(body ? { payload: JSON.stringify(body) } : {}),
+        })
+      const answer = await call(otherKey)
+      if (list) {
+        expect(answer.statusCode).toBe(200)
+        expect(answer.body).not.toContain('"changed"')
+        expect(answer.body).not.toMatch(/"Jackets"|"jacket"/)
+      } else {
+        expect({ status: answer.statusCode, code: answer.json().code }).toEqual({
+          status: 404,
+          code: 'not_found',
+        })
+      }
+      expect(await state()).toBe(before)
+      // The same request with the first team's key is no 404: the refusal was about whose it is.
+      expect((await call(acmeKey)).statusCode).toBe(200)
+    },
+  )
+
+  let counter = 100
+  const nextCounter = () => ++counter
+})
+
+describe('without a key, or with one that is not good', () => {
+  test.each(table.filter(({ spec }) => spec.auth !== 'none'))(
+    '$key is a 401 that says what to send',
+    async ({ method, path, spec }) => {
+      const url = path.replace(/:\w+/g, '1')
+      const header = spec.auth === 'admin' ? 'authorization' : 'x-svc-api-key'
+      for (const headers of [{}, { [header]: spec.auth === 'admin' ? 'Bearer adm_wrong' : 'svc_wrong' }]) {
+        const answer = await t.app.inject({ method, url, headers })
+        expect(answer.statusCode).toBe(401)
+        expect(answer.json().message.length).toBeGreaterThan(20)
+      }
+    },
+  )
+
+  test.each(table.filter(({ spec }) => spec.auth === 'admin'))(
+    'an API key is no admin token: $key',
+    async ({ method, path }) => {
+      const url = path.replace(/:\w+/g, '1')
+      const headers = { authorization: `Bearer ${acmeKey}`, 'x-svc-api-key': acmeKey }
+      expect((await t.app.inject({ method, url, headers })).statusCode).toBe(401)
+    },
+  )
+})
+
+describe('whatever is sent', () => {
+  const nasty = fc.oneof(
+    fc.string({ unit: 'binary', maxLength: 40 }),
+    fc.constantFrom(
+      '\0',
+      'a\0b',
+      '\ud800',
+      '__proto__',
+      'javascript:alert(1)',
+      '0x',
+      '-1',
+      '1e308',
+      'NaN',
+      `'; drop table chips; --`,
+      '../../etc/passwd',
+      '9'.repeat(400),
+      '049893CAAA1190',
+      '%00',
+      '🏔',
+    ),
+    fc.integer(),
+    fc.double(),
+    fc.boolean(),
+    fc.constant(null),
+  )
+  const value = fc.oneof(
+    nasty,
+    fc.array(nasty, { maxLength: 4 }),
+    fc.dictionary(fc.string({ maxLength: 8 }), nasty, { maxKeys: 4 }),
+    fc.constantFrom([[[[]]]], { a: { b: { c: {} } } }),
+  )
+  // Streams that never end, and what removes the ground under the test's own feet.
+  const walked = table.filter(({ key }) => !['GET /admin/taps/follow', 'POST /admin/backup'].includes(key))
+
+  const fieldsOf = (spec: EndpointSpec): string[] => [
+    ...Object.keys(spec.query?.shape ?? {}),
+    ...Object.keys(spec.body?.shape ?? {}),
+  ]
+
+  test.each(walked)('$key never answers with a 5xx', async ({ method, path, spec }) => {
+    const names = fieldsOf(spec)
+    const fields = fc.dictionary(
+      names.length > 0
+        ? fc.oneof(fc.constantFrom(...names), fc.string({ maxLength: 5 }))
+        : fc.string({ maxLength: 5 }),
+      value,
+      { maxKeys: 6 },
+    )
+    const body = fc.oneof(
+      fields.map((object) => JSON.stringify(object)),
+      fc.json(),
+      fc.string({ unit: 'binary', maxLength: 60 }),
+      fc.constant(''),
+    )
+    const type = fc.constantFrom(
+      'application/json',
+      'application/x-ndjson',
+      'text/csv',
+      'text/plain',
+      'multipart/form-data',
+      '',
+    )
+    const inPath = fc.oneof(
+      fc.string({ unit: 'binary', maxLength: 30 }),
+      fc.constantFrom('1', '0', '-1', uids.jacket, 'jacket', '99999999999999999999', '\0'),
+    )
+    await fc.assert(
+      fc.asyncProperty(
+        fields,
+        body,
+        type,
+        inPath,
+        fc.boolean(),
+        async (query, payload, contentType, segment, withKey) => {
+          const search = new URLSearchParams()
+          for (const [name, content] of Object.entries(query))
+            search.append(
+              name,
+              typeof content === 'string' ? content.toWellFormed() : JSON.stringify(content),
+            )
+          const url = path.replace(/:\w+/g, encodeURIComponent(segment.toWellFormed()) || '1')
+          const answer = await t.app.inject({
+            method,
+            url: `${url}?${search}`,
+            headers: {
+              ...t.admin,
+              ...(withKey ? { 'x-svc-api-key': otherKey } : {}),
+              ...(contentType === '' ? {} : { 'content-type': contentType }),
+            },
+            ...(method === 'GET' && payload === '' ? {} : { payload }),
+          })
+          if (answer.statusCode >= 500) throw new Error(`${answer.statusCode}: ${answer.body}`)
+          if (answer.statusCode >= 400) {
+            const error = answer.json()
+            expect(error).toMatchObject({
+              statusCode: answer.statusCode,
+              code: expect.any(String),
+              message: expect.any(String),
+              requestId: expect.any(String),
+            })
+          }
+        },
+      ),
+      { numRuns: 60 },
+    )
+  })
+})

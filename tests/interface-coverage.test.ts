@@ -1,0 +1,82 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { expect, test } from 'vitest'
+import { endpoints } from '../src/daemon/contract/index.ts'
+
+/** The 34 endpoints of the interface, and when each comes to life. */
+const all = {
+  now: [
+    'PATCH /chips',
+    'GET /chips/find',
+    'GET /chips',
+    'GET /otps/:id',
+    'DELETE /otps/:id',
+    'GET /items/:itemId',
+    'GET /items',
+    'GET /items/:itemId/chips',
+    'GET /chip-groups',
+    'GET /refs/:id',
+  ],
+  withTheChain: [
+    'POST /phygitals/transfer',
+    'POST /phygitals/transfer/pullable',
+    'POST /phygitals/transfer/self-service',
+    'GET /phygitals/transfer-signature',
+    'GET /phygitals/transfer-signature/pullable',
+    'GET /phygitals/chip',
+    'GET /phygitals/claim-registration',
+    'POST /phygitals/claim-registration',
+    'POST /phygitals/claim-registration/pullable',
+    'DELETE /phygitals/claim-registration',
+    'PATCH /phygitals/metadata',
+    'PATCH /chips/self-service',
+    'POST /events/contracts',
+    'GET /events/contracts',
+    'POST /events',
+    'GET /events',
+    'PATCH /events/metadata',
+    'POST /events/mint',
+    'POST /events/mint/self',
+    'POST /events/assign/legacy',
+    'POST /events/toggle-pause-state',
+  ],
+  withBadges: ['POST /badge-events', 'POST /badge-events/assign', 'POST /badge-events/mint'],
+} as const
+
+const root = resolve(import.meta.dirname, '..')
+const textBelow = (folder: string): string =>
+  readdirSync(join(root, folder), { withFileTypes: true, recursive: true })
+    .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
+    .map((entry) => readFileSync(join(entry.parentPath, entry.name), 'utf8'))
+    .join('\n')
+
+const ofTheInterface = Object.entries(endpoints)
+  .filter(([, spec]) => spec.part === 'interface')
+  .map(([key]) => key)
+
+test('the interface has 34 endpoints', () => {
+  expect(new Set([...all.now, ...all.withTheChain, ...all.withBadges]).size).toBe(34)
+})
+
+test('the endpoint table has those that are alive, and no other', () => {
+  expect(ofTheInterface.sort()).toEqual([...all.now].sort())
+})
+
+test('every endpoint of the table has a command that calls it', () => {
+  const cli = textBelow('src/cli')
+  const missing = Object.keys(endpoints).filter((key) => !cli.includes(`'${key}'`))
+  expect(missing).toEqual([])
+})
+
+test('every endpoint of the table is called by a test', () => {
+  const tests = textBelow('tests/daemon') + textBelow('tests/cli')
+  const missing = Object.keys(endpoints).filter((key) => {
+    const path = key.split(' ')[1] ?? ''
+    const pattern = path
+      .split('/')
+      .map((part) => (part.startsWith(':') ? '[^/\\s]+' : part))
+      .join('/')
+    return !new RegExp(pattern).test(tests)
+  })
+  expect(missing).toEqual([])
+})

@@ -1,0 +1,55 @@
+import { randomBytes } from 'node:crypto'
+import { AesKey } from '../../src/nfc/ntag424/cmac.ts'
+import { an10922, chipKeyInput } from '../../src/nfc/ntag424/diversify.ts'
+import { encryptPiccData, macInputText, sunMac } from '../../src/nfc/ntag424/sun.ts'
+
+/** A key set as a seed file has it. */
+export interface SeedKeySet {
+  id: number
+  metaReadKey: string
+  fileReadKey: string
+  diversification: 'none' | 'an10922' | 'listed'
+  systemIdentifier?: string
+  macInputFrom: 'd' | 'e' | null
+  parameters?: { e?: string; c?: string; d?: string }
+}
+
+const key = (hex: string): AesKey => new AesKey(Buffer.from(hex, 'hex'))
+
+interface Chip {
+  /** 14 hex digits. */
+  uid: string
+  generation?: number
+  /** Of a listed chip. */
+  fileReadKey?: string
+  mode?: 'aes' | 'lrp'
+}
+
+/** The parameters that a chip shows at its tap number `counter`. */
+export function tap(set: SeedKeySet, chip: Chip, counter: number): { d: string; e: string; c: string } {
+  const names = { e: 'e', c: 'c', d: 'd', ...set.parameters }
+  const uid = Buffer.from(chip.uid, 'hex')
+  const mode = chip.mode ?? 'aes'
+  const e = encryptPiccData(
+    key(set.metaReadKey),
+    { uid, counter, mode },
+    randomBytes(mode === 'lrp' ? 13 : 5),
+  )
+    .toString('hex')
+    .toUpperCase()
+  const text = macInputText({ from: set.macInputFrom, names, d: String(set.id), e })
+  const c = sunMac(fileKey(set, chip), { uid, counter, mode }, text).toString('hex').toUpperCase()
+  return { d: String(set.id), e, c }
+}
+
+function fileKey(set: SeedKeySet, { uid, generation = 0, fileReadKey }: Chip): AesKey {
+  if (set.diversification === 'none') return key(set.fileReadKey)
+  if (set.diversification === 'listed') return key(fileReadKey ?? '')
+  const systemIdentifier = Buffer.from(set.systemIdentifier ?? '', 'hex')
+  const input = chipKeyInput({ uid: Buffer.from(uid, 'hex'), systemIdentifier, generation })
+  return new AesKey(an10922(Buffer.from(set.fileReadKey, 'hex'), input))
+}
+
+/** The path of the page that a chip's URL opens. */
+export const tapPath = (parameters: Record<string, string>, path = '/t'): string =>
+  `${path}?${new URLSearchParams(parameters).toString()}`
