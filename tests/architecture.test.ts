@@ -63,7 +63,8 @@ const mayImport: Record<Exclude<Room, 'src/daemon'>, readonly Room[]> = {
   'src/daemon/chain': [],
   'src/daemon/badges': [],
   'src/daemon/pages': ['src/daemon/domain', 'src/nfc'],
-  'src/daemon/seed': ['src/nfc/halo', 
+  'src/daemon/seed': [
+    'src/nfc/halo',
     'src/daemon/contract',
     'src/daemon/domain',
     'src/daemon/http',

@@ -1,3 +1,4 @@
+import { ApiError } from './client/errors.ts'
 import type { CliContext } from './context.ts'
 import { CliError } from './errors.ts'
 
@@ -27,4 +28,15 @@ export const findGroup = async (ctx: CliContext, given: string, team: string | u
   throw new CliError(`There is no chip group "${given}".`, {
     advice: 'Those there are: tapchip chip-groups list',
   })
+}
+
+/** The chips of a group. Digits are an id first; a group may be called 2024 all the same. */
+export const chipsOf = async (ctx: CliContext, group: string) => {
+  if (!/^\d{1,15}$/.test(group)) return ctx.call('GET /chips', { query: { name: group } })
+  try {
+    return await ctx.call('GET /chips', { query: { chipGroupId: group } })
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.statusCode !== 404) throw error
+    return ctx.call('GET /chips', { query: { name: group } })
+  }
 }

@@ -7,6 +7,7 @@ import Fastify, {
   type FastifyReply,
   type FastifyRequest,
   type FastifyServerOptions,
+  LogController,
 } from 'fastify'
 import type { Config } from './config.ts'
 import type { Context } from './context.ts'
@@ -33,7 +34,8 @@ export async function buildApp(ctx: Context): Promise<FastifyInstance> {
   const options: FastifyServerOptions = {
     // A logger of the same library; the instance's own type parameter would spread through every signature.
     loggerInstance: ctx.log as FastifyBaseLogger,
-    disableRequestLogging: true,
+    // Answers are logged by their route, at level debug, in http/observe.ts.
+    logController: new LogController({ disableRequestLogging: true }),
     exposeHeadRoutes: false,
     forceCloseConnections: 'idle',
     requestTimeout: 120_000,

@@ -94,3 +94,24 @@ test('a name that is empty or missing is refused, naming the field', async () =>
   }
   expect((await t.call('GET /admin/teams')).body).toEqual([])
 })
+
+test('a team that is removed at the same moment takes nothing new', async () => {
+  const address = '0x5FbDB2315678afecb367f032d93F642f64180aa3'
+  const makers: [string, object][] = [
+    ['POST /admin/chip-groups', { name: 'X' }],
+    ['POST /admin/links', { label: 'X', baseUrl: 'https://acme.example' }],
+    ['POST /admin/items', { id: 'x', name: 'X' }],
+    ['POST /admin/contracts', { symbol: 'X', name: 'X', chainId: 1, address }],
+    ['POST /admin/api-keys', { name: 'X' }],
+  ]
+  for (const [endpoint, fields] of makers) {
+    const { id, name } = (await t.call('POST /admin/teams', { name: endpoint })).body
+    const [removed, made] = await Promise.all([
+      t.call(`DELETE /admin/teams/${id}`),
+      t.call(endpoint, { ...fields, team: name }),
+    ])
+    expect([removed.status, made.status]).toSatisfy(
+      ([a, b]) => (a === 200 && b === 404) || (a === 409 && b === 200),
+    )
+  }
+})

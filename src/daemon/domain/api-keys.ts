@@ -13,6 +13,7 @@ import type { Credentials } from './credentials.ts'
 import { DomainError, invalid, notFound } from './errors.ts'
 import type { Scope } from './scopes.ts'
 import { hashSecret, hintOf, newSecret } from './secrets.ts'
+import { assertTeamIn } from './teams.ts'
 import { type Clock, iso } from './time.ts'
 
 interface Deps {
@@ -41,6 +42,7 @@ export async function createApiKey(
   assertAhead(expiresAt, at)
   const key = newSecret('svc')
   const row = await db.write(async (trx) => {
+    await assertTeamIn(trx, teamId)
     if (await findLiveApiKey(trx, teamId, name)) {
       throw new DomainError(
         'already_exists',

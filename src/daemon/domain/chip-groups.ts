@@ -12,6 +12,7 @@ import {
 import type { Db, Queries } from '../store/database.ts'
 import type { ChipGroupRow } from '../store/schema.ts'
 import { DomainError, notFound } from './errors.ts'
+import { assertTeamIn } from './teams.ts'
 import { type Clock, iso } from './time.ts'
 
 interface Deps {
@@ -41,6 +42,7 @@ export function createChipGroup(
 ): Promise<CountedChipGroup> {
   const at = iso(clock.now())
   return db.write(async (trx) => {
+    await assertTeamIn(trx, teamId)
     const group = await createChipGroupIn(trx, { teamId, name, createdAt: at })
     const detail = { id: group.id }
     await recordChange(trx, { at, actor, teamId, action: 'chip-groups.create', target: name, detail })

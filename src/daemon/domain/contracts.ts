@@ -6,6 +6,7 @@ import type { Db, Queries } from '../store/database.ts'
 import type { ContractRow, TeamRow } from '../store/schema.ts'
 import { futureAddress } from './contract-address.ts'
 import { DomainError, invalid } from './errors.ts'
+import { assertTeamIn } from './teams.ts'
 import { type Clock, iso } from './time.ts'
 
 export interface NewContract {
@@ -86,6 +87,7 @@ export function registerContract(
   const at = iso(clock.now())
   const { team, actor } = caller
   return db.write(async (trx) => {
+    await assertTeamIn(trx, team.id)
     const contract = await createContractIn(trx, { instance }, team, { ...fields, kind: 'phygital' }, at)
     const { symbol, chainId, address } = contract
     const detail = { chainId, address, twoTap: fields.twoTap ?? null }

@@ -6,6 +6,7 @@ import { boundVariants, deleteItem, findItem, insertItem, isItemBound, updateIte
 import type { ItemRow } from '../store/schema.ts'
 import { DomainError, invalid, notFound } from './errors.ts'
 import { getItem, type ItemView } from './items.ts'
+import { assertTeamIn } from './teams.ts'
 import { type Clock, iso } from './time.ts'
 
 /** The members of an item as they are given. */
@@ -58,6 +59,7 @@ export async function createItemIn(trx: Queries, teamId: number, item: NewItem, 
 export async function createItem(deps: Deps, { teamId, actor }: Caller, item: NewItem): Promise<ItemView> {
   const at = iso(deps.clock.now())
   await deps.db.write(async (trx) => {
+    await assertTeamIn(trx, teamId)
     await createItemIn(trx, teamId, item, at)
     const detail = { name: item.name, contract: item.contract ?? null }
     await recordChange(trx, { at, actor, teamId, action: 'items.create', target: item.id, detail })

@@ -5,6 +5,7 @@ import { deleteLink, findLink, findLinkLabelled, insertLink, linksOfTeam } from 
 import type { LinkRow } from '../store/schema.ts'
 import { DomainError, invalid, notFound } from './errors.ts'
 import { checkRedirectUrl } from './redirect.ts'
+import { assertTeamIn } from './teams.ts'
 import { type Clock, iso } from './time.ts'
 
 interface Deps {
@@ -39,6 +40,7 @@ export function createLink(
 ): Promise<LinkRow> {
   const at = iso(clock.now())
   return db.write(async (trx) => {
+    await assertTeamIn(trx, teamId)
     const link = await createLinkIn(trx, { teamId, label, baseUrl, createdAt: at })
     const detail = { id: link.id, baseUrl }
     await recordChange(trx, { at, actor, teamId, action: 'links.create', target: label, detail })

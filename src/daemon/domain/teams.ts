@@ -69,6 +69,11 @@ export async function getTeam({ db }: Reading, id: number): Promise<TeamRow> {
   return team
 }
 
+/** Holds on to a team for the rest of a write: it was there when the request began, and may have gone since. */
+export async function assertTeamIn(trx: Queries, id: number): Promise<void> {
+  if (!(await findTeam(trx, id))) throw notFound('team')
+}
+
 /** @throws DomainError already_exists */
 export function createTeam({ db, clock }: Deps, actor: Actor, name: string): Promise<TeamRow> {
   const at = iso(clock.now())

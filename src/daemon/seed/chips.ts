@@ -48,6 +48,8 @@ async function seedChip(
     if (known.teamId !== team.id) throw fail('the chip belongs to another team')
     return
   }
+  if (chip.keySet !== undefined && !ctx.keyRing.get(chip.keySet))
+    throw fail(`keySet: there is no key set ${chip.keySet}`)
   const { token } = chip
   const contract = token && (await findContractOfSymbol(trx, team.id, token.contract))
   if (token && contract?.kind !== 'phygital')

@@ -1,4 +1,4 @@
-import { describeResult, previewRows, startBatch } from '../../batch/edit-run.ts'
+import { dryRun, previewRows, startBatch } from '../../batch/edit-run.ts'
 import { type History, readHistory } from '../../batch/history.ts'
 import type { EditRow } from '../../batch/records.ts'
 import { defineCommand } from '../../command/define.ts'
@@ -22,28 +22,25 @@ export const undo = defineCommand({
       throw new UsageError('An import cannot be undone.', 'Its chips go one by one: tapchip chips remove UID')
     }
     ctx.needApiKey()
-    const rows = rowsToPutBack(history)
-    if (rows.length === 0) {
+    const candidates = rowsToPutBack(history)
+    if (candidates.length === 0) {
       ctx.io.note('The batch has changed nothing. Nothing to do.')
       return exitCodes.done
     }
-    if (!options.dryRun) await ctx.prompts.confirm(options.yes, `Put back ${counted(rows.length, 'chip')}?`)
-    const preview = await previewRows(ctx, rows)
-    if (options.dryRun) {
-      for (const row of rows) {
-        const result = preview.get(row.row)
-        if (result)
-          await ctx.io.line({ ...result, redirectUrl: row.redirectUrl }, () =>
-            describeResult(result, row.redirectUrl),
-          )
-      }
-      const failed = [...preview.values()].some(({ status }) => status === 'failed')
-      return failed ? exitCodes.partial : exitCodes.done
-    }
+    if (!options.dryRun)
+      await ctx.prompts.confirm(options.yes, `Put back ${counted(candidates.length, 'chip')}?`)
+    const preview = await previewRows(ctx, candidates)
+    // A chip that shows the old value already is as it should be, whatever it went through.
+    const rows = candidates.map((row) =>
+      preview.get(row.row)?.previous === row.redirectUrl ? withoutExpected(row) : row,
+    )
+    if (options.dryRun) return dryRun(ctx, rows)
     const input = { name: `undo of ${args.id}`, path: null, sha256: null }
     return (await startBatch(ctx, { kind: 'chips undo', input, undoes: args.id, rows }, preview)).exitCode
   },
 })
+
+const withoutExpected = ({ row, uid, redirectUrl }: EditRow): EditRow => ({ row, uid, redirectUrl })
 
 /**
  * Rows whose value is ours, as far as the journal tells. Rows that were on their way at a kill count: what stood

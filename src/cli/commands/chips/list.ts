@@ -1,8 +1,6 @@
-import { chooseGroup } from '../../chip-group.ts'
-import { ApiError } from '../../client/errors.ts'
+import { chipsOf, chooseGroup } from '../../chip-group.ts'
 import { defineCommand } from '../../command/define.ts'
 import { text } from '../../command/options.ts'
-import type { CliContext } from '../../context.ts'
 import { colons } from '../../uid.ts'
 
 export const list = defineCommand({
@@ -26,14 +24,3 @@ export const list = defineCommand({
     )
   },
 })
-
-/** Digits are an id first; a group may be called 2024 all the same. */
-const chipsOf = async (ctx: CliContext, group: string) => {
-  if (!/^\d{1,15}$/.test(group)) return ctx.call('GET /chips', { query: { name: group } })
-  try {
-    return await ctx.call('GET /chips', { query: { chipGroupId: group } })
-  } catch (error) {
-    if (!(error instanceof ApiError) || error.statusCode !== 404) throw error
-    return ctx.call('GET /chips', { query: { name: group } })
-  }
-}

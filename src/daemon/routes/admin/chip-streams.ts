@@ -1,4 +1,84 @@
-import type { FastifyInstance } from 'fastify'
+import { Readable } from 'node:stream'
+import type { FastifyInstance, FastifyReply } from 'fastify'
+import { importRow } from '../../contract/admin/chips.ts'
 import type { Context } from '../../context.ts'
+import { beginImport, type ImportCounts, type ImportedPiece, importChips, planImport } from '../../domain/import-chips.ts'
+import type { Registered } from '../../domain/register-chips.ts'
+import { resolveTeam } from '../../domain/teams.ts'
+import { bindAll } from '../../http/bind.ts'
+import { openSheet } from '../../http/sheet.ts'
 
-export function chipStreamRoutes(_app: FastifyInstance, _ctx: Context): void {}
+const columns = Object.keys(importRow.shape)
+
+/** The endpoints whose body is a stream. */
+export function chipStreamRoutes(app: FastifyInstance, ctx: Context): void {
+  bindAll(app, ctx, {
+    'POST /admin/chips/import': async ({ query, request, reply, keyTeam, actor }) => {
+      const team = await resolveTeam(ctx, { name: query.team, keyTeam })
+      const plan = await planImport(ctx, {
+        teamId: team.id,
+        actor,
+        chipGroup: query.chipGroup,
+        keySetId: query.keySet,
+        isSimulated: query.simulated ?? false,
+        dryRun: query.dryRun ?? false,
+      })
+      const sheet = await openSheet(request.body, request.headers['content-type'], columns)
+      try {
+        const pieces = importChips(ctx, await beginImport(ctx, plan), sheet.blocks)
+        return sendText(reply, query.report === 'failures' ? failureLines(pieces) : resultLines(pieces))
+      } catch (error) {
+        sheet.drain()
+        throw error
+      }
+    },
+  })
+}
+
+// A piece of text is sent for so many rows at most, so that a slow reader holds back the reading of rows.
+const rowsAText = 2000
+
+/** A line a row. A million of them pass here, hence the text by hand. */
+async function* resultLines(pieces: AsyncIterable<ImportedPiece>): AsyncGenerator<string> {
+  for await (const { firstRow, results } of pieces) {
+    for (let from = 0; from < results.length; from += rowsAText) {
+      let text = ''
+      const to = Math.min(from + rowsAText, results.length)
+      for (let at = from; at < to; at++) {
+        const result = results[at]
+        if (!result) continue
+        text +=
+          result.status === 'failed'
+            ? failureLine(firstRow + at, result)
+            : `{"row":${firstRow + at},"uid":"${result.uid}","status":"${result.status}"}\n`
+      }
+      yield text
+    }
+  }
+}
+
+/** The rows that failed, and a last line with how many of each there were. */
+async function* failureLines(pieces: AsyncGenerator<ImportedPiece, ImportCounts>): AsyncGenerator<string> {
+  try {
+    for (;;) {
+      const next = await pieces.next()
+      if (next.done) {
+        yield `${JSON.stringify(next.value)}\n`
+        return
+      }
+      const { firstRow, results } = next.value
+      let text = ''
+      for (const [at, result] of results.entries()) if (result.status === 'failed') text += failureLine(firstRow + at, result)
+      if (text !== '') yield text
+    }
+  } finally {
+    // Where the reader went away, the import ends here, and says so in its record.
+    await pieces.return({ created: 0, unchanged: 0, failed: 0 })
+  }
+}
+
+const failureLine = (row: number, result: Extract<Registered, { status: 'failed' }>): string =>
+  `${JSON.stringify({ row, uid: result.uid, status: result.status, error: result.error })}\n`
+
+const sendText = (reply: FastifyReply, pieces: AsyncIterable<string>): FastifyReply =>
+  reply.type('application/x-ndjson').send(Readable.from(pieces, { objectMode: false }))

@@ -1,0 +1,65 @@
+import { editGroup } from '../../batch/edit-group.ts'
+import { describeResult, dryRun, startBatch } from '../../batch/edit-run.ts'
+import type { EditRow } from '../../batch/records.ts'
+import { checkRedirectUrl } from '../../batch/redirect-url.ts'
+import { chipsOf } from '../../chip-group.ts'
+import type { CliContext } from '../../context.ts'
+import { type ExitCode, exitCodes, UsageError } from '../../errors.ts'
+import { counted } from '../../io/text.ts'
+import { readUid } from '../../uid.ts'
+
+interface Given {
+  readonly uid: string | undefined
+  readonly chipGroup: string | undefined
+  readonly redirectUrl: string | undefined
+  readonly clear: boolean
+  readonly dryRun: boolean
+  readonly yes: boolean
+}
+
+/** Edits one chip, or all of a group. */
+export const editByFlags = async (ctx: CliContext, given: Given): Promise<ExitCode> => {
+  const { uid, chipGroup } = given
+  if (uid === undefined && chipGroup === undefined && !ctx.prompts.possible) {
+    throw new UsageError('Say which chips: --file, --uid or --chip-group.')
+  }
+  if (uid !== undefined && chipGroup !== undefined) throw new UsageError('--uid or --chip-group: not both.')
+  if (given.clear && given.redirectUrl !== undefined)
+    throw new UsageError('--redirect-url or --clear: not both.')
+  if (chipGroup !== undefined) return editWhole(ctx, chipGroup, given)
+  return editOne(
+    ctx,
+    readUid(await ctx.prompts.text(uid, { flag: '--uid', message: 'UID of the chip' }), '--uid'),
+    given,
+  )
+}
+
+const redirectFrom = async (ctx: CliContext, given: Given): Promise<string | null> => {
+  if (given.clear) return null
+  const missing = { flag: '--redirect-url or --clear', message: 'Redirect URL' }
+  const url = await ctx.prompts.text(given.redirectUrl, missing)
+  const why = url === '' ? undefined : checkRedirectUrl(url)
+  if (why !== undefined) throw new UsageError(`--redirect-url "${url}" ${why}. Nothing was written.`)
+  return url || null
+}
+
+const editWhole = async (ctx: CliContext, name: string, given: Given): Promise<ExitCode> => {
+  const redirectUrl = await redirectFrom(ctx, given)
+  const chips = await chipsOf(ctx, name)
+  if (!given.dryRun) await ctx.prompts.confirm(given.yes, `Edit ${counted(chips.length, 'chip')} of ${name}?`)
+  return editGroup(ctx, { name, chips, redirectUrl, dryRun: given.dryRun })
+}
+
+const editOne = async (ctx: CliContext, uid: string, given: Given): Promise<ExitCode> => {
+  const redirectUrl = await redirectFrom(ctx, given)
+  const rows: EditRow[] = [{ row: 1, uid, redirectUrl }]
+  if (given.dryRun) return dryRun(ctx, rows)
+  const input = { name: 'flags', path: null, sha256: null }
+  const { exitCode, results } = await startBatch(ctx, { kind: 'chips edit', input, rows }, new Map())
+  const result = results.get(1)
+  if (result && result.status !== 'failed' && !ctx.io.json) {
+    await ctx.io.line(result, () => describeResult(result, redirectUrl).replace(/^row 1 {2}/, ''))
+  }
+  // One chip is no part of anything.
+  return exitCode === exitCodes.partial ? exitCodes.failed : exitCode
+}

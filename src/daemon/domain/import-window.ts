@@ -1,0 +1,113 @@
+import { findChipGroup, insertChipGroup } from '../store/chip-groups.ts'
+import type { Db, Queries } from '../store/database.ts'
+import { type CheckedChip, checkChip } from './chip-input.ts'
+import type { ImportDeps, ImportPlan } from './import-chips.ts'
+import { type RowValues, readImportRow } from './import-row.ts'
+import { type Registered, registerCheckedChips } from './register-chips.ts'
+
+/** A row with its values, or why it is none. */
+export type WindowRow = { readonly values: RowValues } | { readonly problem: string }
+
+// Rows are sorted by UID before they are written. The table is kept in that order, so the wider the window that is
+// sorted, the fewer pages does each write touch: a million shuffled rows take a sixth of the time that they take in
+// windows of one write. What it costs is memory, so long rows count as well.
+const rowsAWindow = 50_000
+const charactersAWindow = 8 * 1024 * 1024
+const rowsAWrite = 2000
+
+/** Joins blocks into windows. */
+export async function* windowsOf(
+  blocks: AsyncIterable<{ rows: readonly WindowRow[]; size: number }>,
+): AsyncGenerator<WindowRow[]> {
+  let rows: WindowRow[] = []
+  let size = 0
+  for await (const block of blocks) {
+    for (const row of block.rows) rows.push(row)
+    size += block.size
+    if (rows.length < rowsAWindow && size < charactersAWindow) continue
+    yield rows
+    rows = []
+    size = 0
+  }
+  if (rows.length > 0) yield rows
+}
+
+interface Placed {
+  at: number
+  chip: CheckedChip
+}
+
+/** @returns a result a row, in their order */
+export async function registerWindow(deps: ImportDeps, plan: ImportPlan, rows: readonly WindowRow[]): Promise<Registered[]> {
+  const results = new Array<Registered>(rows.length)
+  const chips: Placed[] = []
+  for (const [at, row] of rows.entries()) {
+    const chip = checkRow(deps, plan, row)
+    if ('status' in chip) results[at] = chip
+    else chips.push({ at, chip })
+  }
+  sortByUid(chips)
+  for (let from = 0; from < chips.length; from += rowsAWrite) {
+    const piece = chips.slice(from, from + rowsAWrite)
+    const registered = await registerPiece(deps, plan, piece.map(({ chip }) => chip))
+    for (const [index, result] of registered.entries()) {
+      const place = piece[index]
+      if (place) results[place.at] = result
+    }
+  }
+  return results
+}
+
+function checkRow(deps: ImportDeps, { request }: ImportPlan, row: WindowRow): CheckedChip | Registered {
+  if ('problem' in row) return { status: 'failed', uid: '', error: row.problem }
+  const input = readImportRow(row.values)
+  const chip = 'reason' in input ? input : checkChip(deps, request.keySetId ?? null, input)
+  if (!('reason' in chip)) return chip
+  return { status: 'failed', uid: 'uid' in input && input.uid ? input.uid : (row.values.uid ?? '').slice(0, 64), error: chip.reason }
+}
+
+/** Rows of one UID stay in their order. A sheet is often sorted already, which is cheaper to see than to sort. */
+function sortByUid(chips: Placed[]): void {
+  const isSorted = chips.every(({ chip }, at) => at === 0 || (chips[at - 1]?.chip.uid ?? '') <= chip.uid)
+  if (!isSorted) chips.sort((one, other) => (one.chip.uid < other.chip.uid ? -1 : one.chip.uid > other.chip.uid ? 1 : 0))
+}
+
+async function registerPiece(deps: ImportDeps, plan: ImportPlan, chips: readonly CheckedChip[]): Promise<Registered[]> {
+  const { request, at } = plan
+  const { teamId, isSimulated, keySetId = null } = request
+  const job = async (trx: Queries): Promise<Registered[]> => {
+    const group = await groupOf(trx, plan)
+    if (!group) return failAll(chips, 'was not registered: its chip group was removed in the meantime')
+    if (keySetId !== null && !deps.keyRing.get(keySetId)) return failAll(chips, 'was not registered: its key set was removed in the meantime')
+    return registerCheckedChips(trx, deps, { teamId, chipGroupId: group, keySetId, isSimulated, at }, chips)
+  }
+  return request.dryRun ? withoutTrace(deps.db, job) : deps.db.write(job)
+}
+
+async function groupOf(trx: Queries, { request, group, at }: ImportPlan): Promise<number | undefined> {
+  const { teamId, chipGroup: name } = request
+  if (group) return (await findChipGroup(trx, teamId, group.id))?.id
+  // A dry run made none.
+  return (await insertChipGroup(trx, { teamId, name, createdAt: at })).id
+}
+
+const failAll = (chips: readonly CheckedChip[], error: string): Registered[] =>
+  chips.map(({ uid }) => ({ status: 'failed', uid, error }))
+
+class RolledBack extends Error {}
+
+/** Runs a write for its result, and takes it back. */
+async function withoutTrace<T extends object>(db: Db, job: (trx: Queries) => Promise<T>): Promise<T> {
+  const results: T[] = []
+  try {
+    await db.write(async (trx) => {
+      results.push(await job(trx))
+      throw new RolledBack()
+    })
+  } catch (error) {
+    if (!(error instanceof RolledBack)) throw error
+  }
+  const [result] = results
+  if (!result) throw new Error('A dry run ended without a result')
+  return result
+}

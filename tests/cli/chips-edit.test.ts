@@ -1,0 +1,136 @@
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { parseUid, uidToColons } from '../../src/nfc/uid.ts'
+import { startTestDaemon } from '../support/daemon.ts'
+import { acmeKey, seed, uids } from '../support/seeds.ts'
+import { type Place, place } from './in-process.ts'
+
+let daemon: Awaited<ReturnType<typeof startTestDaemon>>
+let here: Place
+
+beforeAll(async () => {
+  daemon = await startTestDaemon({ seed })
+})
+afterAll(() => daemon.stop())
+beforeEach(() => {
+  here = place({ TAPCHIP_URL: daemon.url, TAPCHIP_API_KEY: acmeKey, TAPCHIP_ADMIN_TOKEN: daemon.adminToken })
+})
+afterEach(() => here.remove())
+
+const decimal = (hex: string): string => {
+  const parsed = parseUid(hex)
+  if (!parsed.ok) throw new Error(parsed.reason)
+  return parsed.uid
+}
+const file = (name: string, text: string): string => {
+  writeFileSync(join(here.home, name), text)
+  return name
+}
+const redirectsNow = async (): Promise<Record<string, string | null>> => {
+  const { lines } = await here.run('chips', 'export', '--json')
+  return Object.fromEntries(
+    lines().map((chip) => {
+      const { uid, redirectUrl } = chip as { uid: string; redirectUrl: string | null }
+      return [uid, redirectUrl]
+    }),
+  )
+}
+const redirectOf = async (hex: string): Promise<unknown> => {
+  const { json } = await here.run('chips', 'show', hex, '--json')
+  return (json() as { redirectUrl: unknown }).redirectUrl
+}
+const batchId = (stderr: string): string => /b_[0-9a-z]{14}/.exec(stderr)?.[0] ?? ''
+
+describe('chips edit --file', () => {
+  test('changes the rows of a CSV, a line a row, and says what stood there before', async () => {
+    file('a.csv', `uid,redirectUrl\n${uids.blank},https://example.com/a\n${uidToColons(decimal(uids.twin))},\n`)
+    const ran = await here.run('chips', 'edit', '--file', 'a.csv', '--json')
+    expect(ran.stderr).toMatch(/^Batch b_/)
+    expect(ran.lines()).toEqual([
+      { row: 1, uid: decimal(uids.blank), status: 'changed', previous: null },
+      { row: 2, uid: decimal(uids.twin), status: 'unchanged', previous: null },
+    ])
+    expect(ran.code).toBe(0)
+    expect(await redirectOf(uids.blank)).toBe('https://example.com/a')
+    const again = await here.run('chips', 'edit', '--file', 'a.csv', '--json')
+    expect(again.lines().map((line) => (line as { status: string }).status)).toEqual(['unchanged', 'unchanged'])
+  })
+
+  test('an unknown chip fails alone, and its row can be fed back', async () => {
+    file('b.csv', `uid,redirectUrl\n04000000000011,https://example.com/b\n${uids.blank},https://example.com/b\n`)
+    const ran = await here.run('chips', 'edit', '--file', 'b.csv', '--json', '--failed', 'again.csv')
+    expect(ran.code).toBe(3)
+    expect(ran.lines()).toMatchObject([
+      { row: 1, status: 'failed', error: expect.stringContaining('no such chip') },
+      { row: 2, status: 'changed' },
+    ])
+    expect(readFileSync(join(here.home, 'again.csv'), 'utf8')).toBe('uid,redirectUrl\n04:00:00:00:00:00:11,https://example.com/b\n')
+    expect((await here.run('chips', 'edit', '--file', 'again.csv')).code).toBe(3)
+  })
+
+  test('a dry run shows the difference and writes nothing', async () => {
+    const before = await redirectOf(uids.blank)
+    file('c.csv', `uid,redirectUrl\n${uids.blank},https://example.com/c\n`)
+    const ran = await here.run('chips', 'edit', '--file', 'c.csv', '--dry-run')
+    expect(ran.stdout).toContain(`${String(before)} → https://example.com/c`)
+    expect(ran.stderr).toContain('Nothing was written')
+    expect(await redirectOf(uids.blank)).toBe(before)
+    expect((await here.run('batch', 'list', '--json')).json()).toEqual([])
+  })
+})
+
+describe('one chip, and a whole group', () => {
+  test('one chip by flags', async () => {
+    const ran = await here.run('chips', 'edit', '--uid', uids.plain, '--redirect-url', 'https://example.com/one', '--json')
+    expect(ran.lines()).toEqual([{ row: 1, uid: decimal(uids.plain), status: 'changed', previous: null }])
+    const cleared = await here.run('chips', 'edit', '--uid', uids.plain, '--clear')
+    expect(cleared.stdout).toContain('https://example.com/one → -')
+    expect((await here.run('chips', 'edit', '--uid', '04000000000011', '--clear')).code).toBe(1)
+  })
+
+  test('a group in one request, which can be taken back', async () => {
+    const asked = await here.run('chips', 'edit', '--chip-group', 'Prints', '--redirect-url', 'https://example.com/g')
+    expect(asked.code).toBe(2)
+    expect(asked.stderr).toContain('--yes')
+    const ran = await here.run('chips', 'edit', '--chip-group', 'Prints', '--redirect-url', 'https://example.com/g', '--yes')
+    expect(ran.code).toBe(0)
+    expect(await redirectOf(uids.listed)).toBe('https://example.com/g')
+    expect((await here.run('batch', 'undo', batchId(ran.stderr), '--yes')).code).toBe(0)
+    expect(await redirectOf(uids.listed)).toBe(null)
+  })
+})
+
+describe('batches', () => {
+  test('undo puts back what was there, and leaves alone what was changed since', async () => {
+    const before = await redirectsNow()
+    file('d.csv', `uid,redirectUrl\n${uids.jacket},https://example.com/d\n${uids.blank},https://example.com/d\n`)
+    const id = batchId((await here.run('chips', 'edit', '--file', 'd.csv')).stderr)
+    await here.run('chips', 'edit', '--uid', uids.blank, '--redirect-url', 'https://example.com/since')
+    const undone = await here.run('batch', 'undo', id, '--yes', '--json')
+    expect(undone.code).toBe(3)
+    expect(undone.lines()).toMatchObject([
+      { row: 1, status: 'changed', previous: 'https://example.com/d' },
+      { row: 2, status: 'failed', error: expect.stringContaining('in the meantime') },
+    ])
+    expect(await redirectOf(uids.jacket)).toBe(before[decimal(uids.jacket)])
+    expect(await redirectOf(uids.blank)).toBe('https://example.com/since')
+    expect((await here.run('batch', 'undo', id)).code).toBe(2)
+  })
+
+  test('are listed, shown and reported, and their journals hold no secret', async () => {
+    file('e.csv', `uid,redirectUrl\n${uids.blank},https://example.com/e\n04000000000011,\n`)
+    const id = batchId((await here.run('chips', 'edit', '--file', 'e.csv')).stderr)
+    const [listed] = (await here.run('batch', 'list', '--json')).json() as unknown[]
+    expect(listed).toMatchObject({ id, kind: 'chips edit', status: 'done', total: 2, changed: 1, unchanged: 0, failed: 1 })
+    expect((await here.run('batch', 'status', id, '--json')).json()).toMatchObject({ id, status: 'done' })
+    expect((await here.run('batch', 'report', id, '--json')).lines()).toMatchObject([{ row: 1, status: 'changed' }, { row: 2, status: 'failed' }])
+    const dir = join(here.home, '.local/state/tapchip/batches')
+    const journal = readdirSync(dir).map((name) => readFileSync(join(dir, name), 'utf8')).join('')
+    expect(journal).not.toContain(acmeKey)
+    expect(journal).not.toContain(daemon.adminToken)
+    expect((await here.run('batch', 'resume', id)).stderr).toContain('Nothing to do')
+    expect((await here.run('batch', 'status', 'b_nothere')).code).toBe(2)
+    expect(existsSync(dir)).toBe(true)
+  })
+})

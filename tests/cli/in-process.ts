@@ -1,0 +1,94 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Readable, Writable } from 'node:stream'
+import { runCli } from '../../src/cli/program.ts'
+import type { Interrupts, Output, Surroundings } from '../../src/cli/surroundings.ts'
+
+/** Takes what is written, and says that it is no terminal. */
+class Capture extends Writable implements Output {
+  text = ''
+  onText: (text: string) => void = () => undefined
+  override _write(chunk: Buffer, _: BufferEncoding, done: () => void): void {
+    this.text += chunk.toString()
+    this.onText(this.text)
+    done()
+  }
+}
+
+/** Where a run of the CLI takes place: a home of its own, an environment of its own. */
+export interface Place {
+  readonly home: string
+  readonly env: Record<string, string>
+  /** Writes nothing; give the text that `-` stands for. */
+  stdin: string
+  run(...args: string[]): Promise<Ran>
+  /** As run, but `at` the text on stderr a SIGINT comes. */
+  interruptedRun(when: (stdout: string, stderr: string) => boolean, ...args: string[]): Promise<Ran>
+  remove(): void
+}
+
+export interface Ran {
+  readonly code: number
+  readonly stdout: string
+  readonly stderr: string
+  /** Standard output as JSON. */
+  json(): unknown
+  /** Standard output as JSON lines. */
+  lines(): unknown[]
+}
+
+export const place = (env: Record<string, string> = {}): Place => {
+  const home = mkdtempSync(join(tmpdir(), 'tapchip-cli-'))
+  const run = async (args: readonly string[], when: (stdout: string, stderr: string) => boolean): Promise<Ran> => {
+    const stdout = new Capture()
+    const stderr = new Capture()
+    const listeners = new Set<() => void>()
+    let interrupted = false
+    const look = () => {
+      if (interrupted || !when(stdout.text, stderr.text)) return
+      interrupted = true
+      for (const listener of listeners) listener()
+    }
+    stdout.onText = look
+    stderr.onText = look
+    const interrupts: Interrupts = {
+      listen: (handler) => {
+        listeners.add(handler)
+        return () => listeners.delete(handler)
+      },
+    }
+    const at: Surroundings = {
+      env: here.env,
+      home,
+      cwd: home,
+      stdin: Readable.from(here.stdin === '' ? [] : [Buffer.from(here.stdin)]),
+      stdout,
+      stderr,
+      now: () => new Date(),
+      interrupts,
+      daemonScript: () => join(import.meta.dirname, '../../bin/tapchipd.js'),
+    }
+    const code = await runCli(at, args)
+    return {
+      code,
+      stdout: stdout.text,
+      stderr: stderr.text,
+      json: () => JSON.parse(stdout.text),
+      lines: () =>
+        stdout.text
+          .split('\n')
+          .filter((line) => line !== '')
+          .map((line) => JSON.parse(line)),
+    }
+  }
+  const here: Place = {
+    home,
+    env: { HOME: home, ...env },
+    stdin: '',
+    run: (...args) => run(args, () => false),
+    interruptedRun: (when, ...args) => run(args, when),
+    remove: () => rmSync(home, { recursive: true, force: true }),
+  }
+  return here
+}

@@ -1,0 +1,71 @@
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { type AdminApp, openAdminApp } from '../support/admin.ts'
+import { type TestClock, testClock } from '../support/daemon.ts'
+
+let t: AdminApp
+let clock: TestClock
+beforeEach(async () => {
+  clock = testClock()
+  t = await openAdminApp({ clock })
+  await t.call('POST /admin/teams', { name: 'Acme' })
+  await t.call('POST /admin/teams', { name: 'Globex' })
+  clock.advance('1h')
+  for (const name of ['a', 'b', 'c']) await t.call('POST /admin/chip-groups', { name, team: 'Acme' })
+})
+afterEach(() => t.close())
+
+test('a change is recorded with its time, actor, team and request', async () => {
+  const { body, text } = await t.call('GET /admin/audit?limit=1')
+  expect(body).toEqual([
+    {
+      id: 5,
+      at: '2026-06-01T13:00:00.000Z',
+      actor: 'admin:root',
+      team: 'Acme',
+      action: 'chip-groups.create',
+      target: 'c',
+      detail: { id: 3 },
+      requestId: expect.any(String),
+    },
+  ])
+  expect(text).not.toContain('teamId')
+})
+
+test('the log is filtered by team, action, actor and time, and read page by page', async () => {
+  const targets = async (query: string) => (await t.audit(query)).map(({ target }) => target)
+  expect(await targets('')).toEqual(['c', 'b', 'a', 'Globex', 'Acme'])
+  expect(await targets('limit=2&before=5')).toEqual(['b', 'a'])
+  expect(await targets('team=Globex')).toEqual(['Globex'])
+  expect(await targets('team=2')).toEqual(['Globex'])
+  expect(await targets('action=teams')).toEqual(['Globex', 'Acme'])
+  expect(await targets('action=teams.create')).toEqual(['Globex', 'Acme'])
+  expect(await targets('action=team')).toEqual([])
+  expect(await targets('actor=admin:nobody')).toEqual([])
+  expect(await targets('since=2026-06-01T12:30:00Z')).toEqual(['c', 'b', 'a'])
+  expect(await targets('since=2026-06-02')).toEqual([])
+})
+
+test('a request with an API key sees its team’s changes', async () => {
+  const { key } = (await t.call('POST /admin/api-keys', { name: 'ops', team: 'Globex' })).body
+  const { body } = await t.call('GET /admin/audit', undefined, { ...t.admin, 'x-svc-api-key': key })
+  expect(body.map(({ target }: { target: string }) => target)).toEqual(['ops', 'Globex'])
+})
+
+test('a change that is refused leaves no record', async () => {
+  await t.call('POST /admin/chip-groups', { name: 'a', team: 'Acme' })
+  await t.call('DELETE /admin/teams/1')
+  expect(await t.audit()).toHaveLength(5)
+})
+
+test('a page that does not fit is refused, naming the field', async () => {
+  for (const [field, value] of [
+    ['limit', '0'],
+    ['limit', '5000'],
+    ['before', 'x'],
+    ['since', 'yesterday'],
+  ]) {
+    const refused = await t.call(`GET /admin/audit?${field}=${value}`)
+    expect(refused.status).toBe(400)
+    expect(refused.body.message).toContain(field)
+  }
+})

@@ -1,0 +1,89 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join, resolve } from 'node:path'
+import { createInterface } from 'node:readline'
+
+const root = resolve(import.meta.dirname, '../..')
+const running = new Set<ChildProcess>()
+
+// A test that fails leaves nothing behind: what it started ends with the process that ran it.
+process.on('exit', () => {
+  for (const child of running) child.kill('SIGKILL')
+})
+
+export interface DaemonProcess {
+  ready: { event: string; url: string; pid: number; dataDir: string; chains: Record<string, string> }
+  /** Everything that it wrote on standard error. */
+  log: () => string
+  /** SIGTERM, and its exit code. */
+  stop(): Promise<number | null>
+  /** SIGKILL. */
+  kill(): Promise<void>
+}
+
+/** The executables, as a user runs them. */
+export const bin = (name: 'tapchip' | 'tapchipd'): string => join(root, 'bin', `${name}.js`)
+
+/** Runs `tapchipd` until it is ready. @throws Error with what it said, where it ended instead */
+export async function spawnDaemon(args: string[], env: Record<string, string> = {}): Promise<DaemonProcess> {
+  const child = spawn(process.execPath, [bin('tapchipd'), ...args], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '', ...env },
+  })
+  running.add(child)
+  const exited = once(child, 'exit').then(([code]) => {
+    running.delete(child)
+    return code as number | null
+  })
+  let log = ''
+  child.stderr.on('data', (chunk: Buffer) => {
+    log += chunk.toString()
+  })
+  const line = once(createInterface({ input: child.stdout }), 'line').then(([text]) => String(text))
+  const first = await Promise.race([line, exited.then((code) => `exit ${code}`)])
+  if (first.startsWith('exit')) throw new Error(`tapchipd ended with ${first}: ${log}`)
+  return {
+    ready: JSON.parse(first),
+    log: () => log,
+    stop: async () => {
+      child.kill('SIGTERM')
+      return exited
+    },
+    kill: async () => {
+      child.kill('SIGKILL')
+      await exited
+    },
+  }
+}
+
+export interface Finished {
+  code: number | null
+  stdout: string
+  stderr: string
+}
+
+/** Runs an executable to its end. */
+export async function run(
+  name: 'tapchip' | 'tapchipd',
+  args: string[],
+  env: Record<string, string> = {},
+  input = '',
+): Promise<Finished> {
+  const child = spawn(process.execPath, [bin(name), ...args], {
+    env: { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '', ...env },
+  })
+  running.add(child)
+  let stdout = ''
+  let stderr = ''
+  child.stdout.on('data', (chunk: Buffer) => {
+    stdout += chunk.toString()
+  })
+  child.stderr.on('data', (chunk: Buffer) => {
+    stderr += chunk.toString()
+  })
+  child.stdin.on('error', () => undefined)
+  child.stdin.end(input)
+  const [code] = await once(child, 'close')
+  running.delete(child)
+  return { code: code as number | null, stdout, stderr }
+}
