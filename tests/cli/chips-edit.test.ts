@@ -27,19 +27,15 @@ const file = (name: string, text: string): string => {
   writeFileSync(join(here.home, name), text)
   return name
 }
-const redirectsNow = async (): Promise<Record<string, string | null>> => {
-  const { lines } = await here.run('chips', 'export', '--json')
-  return Object.fromEntries(
-    lines().map((chip) => {
-      const { uid, redirectUrl } = chip as { uid: string; redirectUrl: string | null }
-      return [uid, redirectUrl]
-    }),
-  )
+const redirectsNow = async (): Promise<ReadonlyMap<string, string | null>> => {
+  const found = new Map<string, string | null>()
+  for (const group of ['Jackets', 'Prints']) {
+    const { json } = await here.run('chips', 'list', '--chip-group', group, '--json')
+    for (const { uid, redirectUrl } of json() as { uid: string; redirectUrl: string | null }[]) found.set(uid, redirectUrl)
+  }
+  return found
 }
-const redirectOf = async (hex: string): Promise<unknown> => {
-  const { json } = await here.run('chips', 'show', hex, '--json')
-  return (json() as { redirectUrl: unknown }).redirectUrl
-}
+const redirectOf = async (hex: string) => (await redirectsNow()).get(decimal(hex))
 const batchId = (stderr: string): string => /b_[0-9a-z]{14}/.exec(stderr)?.[0] ?? ''
 
 describe('chips edit --file', () => {
@@ -113,7 +109,7 @@ describe('batches', () => {
       { row: 1, status: 'changed', previous: 'https://example.com/d' },
       { row: 2, status: 'failed', error: expect.stringContaining('in the meantime') },
     ])
-    expect(await redirectOf(uids.jacket)).toBe(before[decimal(uids.jacket)])
+    expect(await redirectOf(uids.jacket)).toBe(before.get(decimal(uids.jacket)))
     expect(await redirectOf(uids.blank)).toBe('https://example.com/since')
     expect((await here.run('batch', 'undo', id)).code).toBe(2)
   })

@@ -74,7 +74,7 @@ export const place = (env: Record<string, string> = {}): Place => {
       code,
       stdout: stdout.text,
       stderr: stderr.text,
-      json: () => JSON.parse(stdout.text),
+      json: () => JSON.parse(stdout.text || JSON.stringify({ nothing: stderr.text })),
       lines: () =>
         stdout.text
           .split('\n')

@@ -55,3 +55,15 @@ export const deleteOtp = async (db: Queries, code: string, now: string): Promise
 
 /** Ends every code of a chip that is still good. */
 export const endOtpsOfChip = (db: Queries, chipUid: string, now: string) => end.run(db, { chipUid, now })
+
+const endClaims = statement<{ chipUid: string; now: string }>()((db, p) =>
+  db
+    .updateTable('otps')
+    .set({ expiresAt: p.now })
+    .where('chipUid', '=', p.chipUid)
+    .where('type', '=', 'PHYGITAL_CLAIM')
+    .where('expiresAt', '>', p.now),
+)
+
+/** Ends a chip's codes for its token that are still good: they were for the token that it had. */
+export const endClaimsOfChip = (db: Queries, chipUid: string, now: string) => endClaims.run(db, { chipUid, now })

@@ -13,7 +13,7 @@ export const list = defineCommand({
       {
         ID: (key) => key.id,
         NAME: (key) => key.name,
-        KEY: (key) => `${key.hint}…`,
+        KEY: (key) => key.hint,
         SCOPES: (key) => key.scopes,
         STATE: (key) => credentialState(key, ctx.now()),
         EXPIRES: (key) => key.expiresAt,

@@ -8,13 +8,15 @@ export const list = defineCommand({
   examples: ['chip-groups list', 'chip-groups list --team Acme --json'],
   options: { team },
   run: async (ctx, { options }) => {
+    const groups = await listGroups(ctx, options.team)
+    const counted = groups.some(({ chips }) => chips !== undefined)
     await ctx.io.list(
-      await listGroups(ctx, options.team),
+      groups,
       {
         ID: (group) => group.id,
         NAME: (group) => group.name,
-        CHIPS: (group) => group.chips,
-        TEAM: (group) => group.team,
+        // An API key's list does not tell; an admin's does.
+        ...(counted && { CHIPS: (group) => group.chips, TEAM: (group) => group.team }),
         CREATED: (group) => group.createdAt,
       },
       'No chip groups. Make one: tapchip chip-groups create --name NAME',

@@ -1,4 +1,110 @@
 import type { FastifyInstance } from 'fastify'
+import { uidToHex } from '../../../nfc/uid.ts'
 import type { Context } from '../../context.ts'
+import { linkChip, unlinkChip } from '../../domain/chip-links.ts'
+import { type ChipRecord, showChip, type UidReadings } from '../../domain/chip-record.ts'
+import { replaceChip } from '../../domain/chip-replace.ts'
+import { disableChip, enableChip, removeChip } from '../../domain/chip-state.ts'
+import { type ExportedChip, exportChips } from '../../domain/export-chips.ts'
+import { simulateTaps } from '../../domain/simulate-tap.ts'
+import { resolveTeam } from '../../domain/teams.ts'
+import { bindAll } from '../../http/bind.ts'
+import { sendLines } from '../../http/streams.ts'
+import { tokenOnWire } from '../wire-shapes.ts'
 
-export function adminChipRoutes(_app: FastifyInstance, _ctx: Context): void {}
+export function adminChipRoutes(app: FastifyInstance, ctx: Context): void {
+  const show = async (readings: UidReadings) => toWire(await showChip(ctx, readings))
+  bindAll(app, ctx, {
+    'GET /admin/chips/export': async ({ query, keyTeam, reply }) => {
+      const team = await resolveTeam(ctx, { name: query.team, keyTeam })
+      return sendLines(reply, exported(await exportChips(ctx, team.id, query.chipGroup)))
+    },
+    'GET /admin/chips/:uid': ({ params, request }) => show(readingsOf(params.uid, request.params)),
+    'POST /admin/chips/:uid/link': async ({ params, body, actor, request }) => {
+      const readings = readingsOf(params.uid, request.params)
+      await linkChip(ctx, actor, readings, body)
+      return show(readings)
+    },
+    'POST /admin/chips/:uid/unlink': async ({ params, body, actor, request }) => {
+      const readings = readingsOf(params.uid, request.params)
+      await unlinkChip(ctx, actor, readings, body)
+      return show(readings)
+    },
+    'POST /admin/chips/:uid/replace': async ({ params, body, actor, request }) => {
+      const other = readingsOf(body.with, request.body, 'with')
+      const replaced = await replaceChip(ctx, actor, readingsOf(params.uid, request.params), other)
+      return show([replaced])
+    },
+    'POST /admin/chips/:uid/disable': async ({ params, body, actor, request }) => {
+      const readings = readingsOf(params.uid, request.params)
+      await disableChip(ctx, actor, readings, body.reason)
+      return show(readings)
+    },
+    'POST /admin/chips/:uid/enable': async ({ params, actor, request }) => {
+      const readings = readingsOf(params.uid, request.params)
+      await enableChip(ctx, actor, readings)
+      return show(readings)
+    },
+    'DELETE /admin/chips/:uid': async ({ params, actor, request }) => {
+      await removeChip(ctx, actor, readingsOf(params.uid, request.params))
+      return { success: true as const }
+    },
+    'POST /admin/chips/:uid/simulate': ({ params, body, actor, request }) =>
+      simulateTaps(ctx, actor, readingsOf(params.uid, request.params), body.count ?? 1),
+  })
+}
+
+/** @param parsed the UID as the contract reads it @param raw what it was read from: 14 digits are hex, unless no such chip is there */
+function readingsOf(parsed: string, raw: unknown, name = 'uid'): UidReadings {
+  const text: unknown = typeof raw === 'object' && raw !== null ? Object.entries(raw).find(([key]) => key === name)?.[1] : undefined
+  return typeof text === 'string' && /^[1-9]\d{13}$/.test(text) ? [parsed, text] : [parsed]
+}
+
+const counterOrNull = (counter: number): number | null => (counter < 0 ? null : counter)
+
+function toWire({ chip, token, badgeEvents, guestbookEvents, isConfigured }: ChipRecord) {
+  const { itemId, itemName, variantId } = chip
+  return {
+    uid: chip.uid,
+    uidHex: uidToHex(chip.uid),
+    team: chip.teamName,
+    chipGroup: { id: chip.chipGroupId, name: chip.chipGroupName },
+    family: chip.family,
+    keySet: chip.keySetId,
+    generation: chip.generation,
+    publicKey: chip.publicKey,
+    label: chip.label,
+    redirectUrl: chip.redirectUrl,
+    isConfigured,
+    isSimulated: chip.simulated === 1,
+    lastCounter: counterOrNull(chip.lastCounter),
+    lastTapAt: chip.lastTapAt,
+    item: itemId === null ? null : { id: itemId, name: itemName ?? itemId, variant: variantId },
+    linkedToken: token ? { ...tokenOnWire(token), ownerAddress: token.owner } : null,
+    badgeEvents,
+    guestbookEvents,
+    disabledAt: chip.disabledAt,
+    disabledReason: chip.disabledReason,
+    replacedBy: chip.replacedBy,
+    createdAt: chip.createdAt,
+  }
+}
+
+async function* exported(chips: AsyncIterable<ExportedChip>) {
+  for await (const { chip, chipGroup } of chips) {
+    yield {
+      uid: chip.uid,
+      chipGroup,
+      keySet: chip.keySetId,
+      label: chip.label,
+      redirectUrl: chip.redirectUrl,
+      item: chip.itemId,
+      variant: chip.variantId,
+      contractAddress: chip.linkedAddress,
+      chainId: chip.linkedChainId,
+      tokenId: chip.linkedTokenId,
+      lastCounter: counterOrNull(chip.lastCounter),
+      publicKey: chip.publicKey,
+    }
+  }
+}

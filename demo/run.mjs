@@ -1,0 +1,75 @@
+// The main job from end to end, on a daemon that is gone afterwards: chips are edited, one is tapped, and a
+// third-party app learns whether the tap is real and gets its code.
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { cli, get, startDaemon } from './processes.mjs'
+import { say, shorten, step, title } from './words.mjs'
+
+const chip = '04:DE:5F:1E:AC:C0:40'
+const apiKey = 'svc_demo_only_0000000000000000'
+
+const state = mkdtempSync(join(tmpdir(), 'tapchip-demo-'))
+const daemon = await startDaemon(['--ephemeral', '--port', '0', '--seed', 'fixtures/demo.json', '--log-level', 'warn'])
+const env = {
+  TAPCHIP_URL: daemon.url,
+  TAPCHIP_API_KEY: apiKey,
+  TAPCHIP_ADMIN_TOKEN: readFileSync(join(daemon.dataDir, 'admin.token'), 'utf8').trim(),
+  XDG_STATE_HOME: state,
+}
+const tapchip = (...args) => cli(args, env)
+
+try {
+  title('Tapchip in one minute')
+  say(`A daemon runs at ${daemon.url} with the chips of fixtures/demo.json. It is gone when this ends.`)
+
+  step('An operator sends four chips to new addresses, first as a dry run')
+  await tapchip('chips', 'edit', '--file', 'fixtures/demo-edit.csv', '--dry-run')
+  await tapchip('chips', 'edit', '--file', 'fixtures/demo-edit.csv')
+
+  step('A person taps the chip in a jacket. The phone gets a URL that the chip has signed for this tap alone')
+  const first = JSON.parse(await tapchip('taps', 'simulate', '--uid', chip, '--json'))
+  say('e holds the chip and its tap count, encrypted; c is the signature over d and e.')
+
+  step('Is the tap real and fresh? The daemon verifies it, takes it, and gives a single-use code')
+  const found = JSON.parse(await tapchip('chips', 'find', first.url, '--json'))
+  expect(found.isValidTap === true, 'a fresh tap is valid')
+
+  step('Somebody copies the link and opens it again: refused, and no code')
+  const replayed = JSON.parse(await tapchip('chips', 'find', first.url, '--json'))
+  expect(replayed.isValidTap === false && replayed.otp === undefined, 'a replayed tap is refused')
+
+  step('The next tap, opened on a phone: it is sent to the app that the operator chose, with a ref')
+  const second = JSON.parse(await tapchip('taps', 'simulate', '--uid', chip, '--json'))
+  const opened = await get(second.url)
+  say(`GET ${shorten(second.url)}\n  → ${opened.status} ${opened.location}`)
+  const ref = new URL(opened.location).searchParams.get('svcRef') ?? ''
+
+  step('The app asks about the ref. The first answer carries the code that lets this person claim the token')
+  const asked = JSON.parse(await tapchip('refs', 'show', ref, '--include-owner', '--json'))
+  expect(asked.isValidRef === true, 'the first query of a ref is valid')
+
+  step('What is that code worth, and until when?')
+  const otp = JSON.parse(await tapchip('otps', 'show', asked.linkedToken.otp, '--json'))
+  expect(otp.isExpired === false && otp.type === 'PHYGITAL_CLAIM', 'the code is good')
+
+  step('The ref was for one query: whoever asks again gets no code. And the link of the tap is used up as well')
+  const again = JSON.parse(await tapchip('refs', 'show', ref, '--json'))
+  expect(again.isValidRef === false, 'a second query of a ref is not valid')
+  const reopened = await get(second.url)
+  say(`GET ${shorten(second.url)}\n  → ${reopened.status} "${reopened.heading}"`)
+  expect(reopened.status === 410, 'a used link is gone')
+
+  step('All of it is on record, the refused taps with their reason')
+  await tapchip('taps', 'list')
+
+  title('Done: 4 chips edited, 2 taps taken, 2 replays refused, 1 code given for a ref')
+  say('Next: README.md has a tour of five minutes on a daemon of your own.')
+} finally {
+  await daemon.stop()
+  rmSync(state, { recursive: true, force: true })
+}
+
+function expect(isSo, what) {
+  if (!isSo) throw new Error(`The demo did not go as it should: expected that ${what}`)
+}

@@ -1,0 +1,81 @@
+import { type ChipWithToken, withToken } from './chips.ts'
+import type { Queries } from './database.ts'
+import { statement } from './statement.ts'
+
+/** A chip with the names of what it belongs to. */
+export interface ChipRecordRow extends ChipWithToken {
+  teamName: string
+  chipGroupName: string
+  itemName: string | null
+  tokenOwner: string | null
+}
+
+export const findChipRecord = (db: Queries, uid: string): Promise<ChipRecordRow | undefined> =>
+  withToken(db)
+    .innerJoin('teams', 'teams.id', 'chips.teamId')
+    .innerJoin('chipGroups', 'chipGroups.id', 'chips.chipGroupId')
+    .leftJoin('items', (join) => join.onRef('items.teamId', '=', 'chips.teamId').onRef('items.id', '=', 'chips.itemId'))
+    .select([
+      'teams.name as teamName',
+      'chipGroups.name as chipGroupName',
+      'items.name as itemName',
+      'tokens.owner as tokenOwner',
+    ])
+    .where('chips.uid', '=', uid)
+    .executeTakeFirst()
+
+const pageSize = 1000
+
+const page = statement<{ chipGroupId: number; after: string }>()((db, p) =>
+  withToken(db)
+    .where('chips.chipGroupId', '=', p.chipGroupId)
+    .where('chips.uid', '>', p.after)
+    .orderBy('chips.uid')
+    .limit(pageSize),
+)
+
+/** The next chips of a group, in the order of their UIDs. @param after the last UID before them; empty at the start */
+export const chipsPage = (db: Queries, chipGroupId: number, after: string): Promise<ChipWithToken[]> =>
+  page.all(db, { chipGroupId, after })
+
+export async function deleteChip(db: Queries, uid: string): Promise<void> {
+  await db.deleteFrom('chips').where('uid', '=', uid).execute()
+}
+
+/** Gives one chip's badge and guestbook events to another. @returns how many there were */
+export async function moveAssignments(db: Queries, from: string, to: string): Promise<number> {
+  let moved = 0n
+  for (const table of ['badgeAssignments', 'guestbookAssignments'] as const) {
+    const { numUpdatedRows } = await db
+      .updateTable(table)
+      .set({ chipUid: to })
+      .where('chipUid', '=', from)
+      .executeTakeFirstOrThrow()
+    moved += numUpdatedRows
+  }
+  return Number(moved)
+}
+
+export async function hasAssignments(db: Queries, uid: string): Promise<boolean> {
+  for (const table of ['badgeAssignments', 'guestbookAssignments'] as const) {
+    const one = await db.selectFrom(table).select('chipUid').where('chipUid', '=', uid).limit(1).executeTakeFirst()
+    if (one) return true
+  }
+  return false
+}
+
+/**
+ * Sets a chip's simulated counter forward: true for one caller alone, and only from where that caller saw it.
+ */
+export async function takeSimulatedCounters(
+  db: Queries,
+  step: { uid: string; from: number; to: number },
+): Promise<boolean> {
+  const { numUpdatedRows } = await db
+    .updateTable('chips')
+    .set({ simulatedCounter: step.to })
+    .where('uid', '=', step.uid)
+    .where('simulatedCounter', '=', step.from)
+    .executeTakeFirstOrThrow()
+  return numUpdatedRows === 1n
+}
