@@ -32,12 +32,17 @@ describe.each(adminEndpoints)('%s', (key, spec) => {
     expect(answer.headers['access-control-allow-origin']).toBeUndefined()
   })
 
-  test.runIf(spec.scope !== 'read')('refuses a token without its scope', async () => {
-    expect(await t.call(concrete(key), undefined, bearer(reader))).toMatchObject({
-      status: 403,
-      body: { code: 'scope_missing' },
-    })
-  })
+  const isForReaders = spec.scope === 'read'
+  // A stream that is let in never ends by itself: admin-taps.test.ts follows it.
+  if (key === 'GET /admin/taps/follow') return
+  test(
+    isForReaders ? 'lets a token in that may only read' : 'refuses a token that may only read',
+    async () => {
+      const { status, body } = await t.call(concrete(key), undefined, bearer(reader))
+      if (isForReaders) expect([401, 403]).not.toContain(status)
+      else expect({ status, code: body.code }).toEqual({ status: 403, code: 'scope_missing' })
+    },
+  )
 })
 
 let t: AdminApp

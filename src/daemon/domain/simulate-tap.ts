@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import type { AesKey } from '../../nfc/ntag424/cmac.ts'
 import { encryptPiccData, macInputText, type SdmInput, sunMac } from '../../nfc/ntag424/sun.ts'
 import { uidToBytes } from '../../nfc/uid.ts'
 import { type Actor, recordChange } from '../store/audit.ts'
@@ -42,11 +43,10 @@ const padding = 5
 export async function simulateTaps(deps: Deps, actor: Actor, readings: UidReadings, count: number): Promise<SimulatedTap[]> {
   const { db, clock, config } = deps
   const at = iso(clock.now())
-  const { chip, first } = await db.write(async (trx) => {
+  const { chip, keys, first } = await db.write(async (trx) => {
     const chip = await chipOf(trx, readings)
     assertSimulated(chip, config)
-    // A chip without keys must not lose counters over it.
-    keysOf(deps, chip)
+    const keys = keysOf(deps, chip)
     const { uid, teamId, simulatedCounter: from } = chip
     const last = Math.max(chip.lastCounter, from, 0)
     const to = last + count
@@ -55,9 +55,9 @@ export async function simulateTaps(deps: Deps, actor: Actor, readings: UidReadin
     }
     if (!(await takeSimulatedCounters(trx, { uid, from, to }))) throw new DomainError('conflict', 'The chip was changed in the meantime. Try again.')
     await recordChange(trx, { at, actor, teamId, action: 'taps.simulate', target: uid, detail: { from: last + 1, to } })
-    return { chip, first: last + 1 }
+    return { chip, keys, first: last + 1 }
   })
-  return Array.from({ length: count }, (_, index) => tapOf(deps, chip, first + index))
+  return Array.from({ length: count }, (_, index) => tapOf(deps.baseUrl, chip.uid, keys, first + index))
 }
 
 function assertSimulated(chip: ChipRow, { ephemeral }: Deps['config']): void {
@@ -71,7 +71,12 @@ function assertSimulated(chip: ChipRow, { ephemeral }: Deps['config']): void {
   )
 }
 
-function keysOf({ keyRing }: Pick<Deps, 'keyRing'>, chip: ChipRow) {
+interface Keys {
+  set: KeySet
+  fileRead: AesKey
+}
+
+function keysOf({ keyRing }: Pick<Deps, 'keyRing'>, chip: ChipRow): Keys {
   const set = chip.keySetId === null ? undefined : keyRing.get(chip.keySetId)
   const fileRead = set && keyRing.fileReadKey(set, chip)
   if (!set || !fileRead) {
@@ -80,13 +85,12 @@ function keysOf({ keyRing }: Pick<Deps, 'keyRing'>, chip: ChipRow) {
   return { set, fileRead }
 }
 
-function tapOf(deps: Deps, chip: ChipRow, counter: number): SimulatedTap {
-  const { set, fileRead } = keysOf(deps, chip)
-  const tap: SdmInput = { uid: uidToBytes(chip.uid), counter, mode: 'aes' }
+function tapOf(baseUrl: string, uid: string, { set, fileRead }: Keys, counter: number): SimulatedTap {
+  const tap: SdmInput = { uid: uidToBytes(uid), counter, mode: 'aes' }
   const e = hex(encryptPiccData(set.metaRead, tap, randomBytes(padding)))
   const d = String(set.id)
   const c = hex(sunMac(fileRead, tap, macInputText({ from: set.macInputFrom, names: set.names, d, e })))
-  return { uid: chip.uid, url: urlOf(deps.baseUrl, set, { d, e, c }), e, c, d, counter }
+  return { uid, url: urlOf(baseUrl, set, { d, e, c }), e, c, d, counter }
 }
 
 const hex = (bytes: Buffer): string => bytes.toString('hex').toUpperCase()

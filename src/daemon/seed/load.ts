@@ -5,6 +5,7 @@ import { createContractIn } from '../domain/contracts.ts'
 import { DomainError } from '../domain/errors.ts'
 import { createItemIn } from '../domain/item-edits.ts'
 import { createKeySetIn } from '../domain/key-sets.ts'
+import { createLinkIn } from '../domain/links.ts'
 import { hashSecret, hintOf } from '../domain/secrets.ts'
 import { iso } from '../domain/time.ts'
 import { describeIssues } from '../http/parse-input.ts'
@@ -14,7 +15,7 @@ import { insertApiKey } from '../store/credentials.ts'
 import type { Queries } from '../store/database.ts'
 import { findItem } from '../store/items.ts'
 import { allKeySets } from '../store/key-sets.ts'
-import { insertLink, linksOfTeam } from '../store/links.ts'
+import { linksOfTeam } from '../store/links.ts'
 import { insertName } from '../store/names.ts'
 import type { TeamRow } from '../store/schema.ts'
 import { findTeamNamed, insertTeam } from '../store/teams.ts'
@@ -129,7 +130,9 @@ async function seedKeysAndLinks(
   const labels = new Set((await linksOfTeam(trx, team.id)).map((link) => link.label))
   for (const [index, link] of seed.links.entries()) {
     if (!labels.has(link.label))
-      await at(`${path}.links.${index}`, () => insertLink(trx, { teamId: team.id, createdAt: now, ...link }))
+      await at(`${path}.links.${index}`, () =>
+        createLinkIn(trx, { teamId: team.id, createdAt: now, ...link }),
+      )
   }
 }
 

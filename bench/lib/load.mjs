@@ -1,0 +1,89 @@
+// The load: many connections over which requests go as fast as they are answered. Written on sockets, since a
+// client that takes longer over a request than the server does cannot saturate it.
+// A child process: { op: 'run', port, paths, connections, seconds, expect } comes in.
+import { connect } from 'node:net'
+
+const head = (path) => `GET ${path} HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n`
+const endOfHead = Buffer.from('\r\n\r\n')
+
+/** Requests in turn; `once` ones run out. */
+function requestsOf({ paths, once }) {
+  let next = 0
+  const take = () => {
+    if (next === paths.length) {
+      if (once) return undefined
+      next = 0
+    }
+    return head(paths[next++])
+  }
+  return { take, used: () => next }
+}
+
+/** Where an answer ends in what has arrived, or undefined while it is not whole. */
+function endOfAnswer(data) {
+  const at = data.indexOf(endOfHead)
+  if (at < 0) return undefined
+  const length = /\ncontent-length: (\d+)/i.exec(data.latin1Slice(0, at))?.[1]
+  if (length === undefined) throw new Error(`An answer without a length: ${data.latin1Slice(0, at)}`)
+  const end = at + endOfHead.length + Number(length)
+  return data.length >= end ? end : undefined
+}
+
+/** One connection: a request, its answer, the next request, until nothing is left or the time is over. */
+function drive(port, requests, { until, expect, count }) {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ port, host: '127.0.0.1', noDelay: true })
+    let pending = Buffer.alloc(0)
+    const send = () => {
+      const request = Date.now() < until() ? requests.take() : undefined
+      if (request === undefined) socket.end()
+      else socket.write(request, 'latin1')
+    }
+    socket.on('connect', send)
+    socket.on('data', (data) => {
+      pending = pending.length === 0 ? data : Buffer.concat([pending, data])
+      try {
+        const end = endOfAnswer(pending)
+        if (end === undefined) return
+        count(data.latin1Slice(9, 12) === '200' && (expect === undefined || pending.includes(expect)), pending)
+        pending = pending.subarray(end)
+        send()
+      } catch (error) {
+        socket.destroy(error)
+      }
+    })
+    socket.on('error', reject)
+    socket.on('close', resolve)
+  })
+}
+
+async function run({ port, paths, once = false, connections, seconds, expect }) {
+  const requests = requestsOf({ paths, once })
+  const start = process.hrtime.bigint()
+  const cpu = process.cpuUsage()
+  const deadline = Date.now() + seconds * 1000
+  let answered = 0
+  let wrong = 0
+  let sample
+  const count = (isRight, data) => {
+    answered++
+    if (isRight) return
+    wrong++
+    sample ??= data.latin1Slice(0, 600)
+  }
+  const options = { until: () => deadline, expect, count }
+  await Promise.all(Array.from({ length: connections }, () => drive(port, requests, options)))
+  const elapsed = Number(process.hrtime.bigint() - start) / 1e9
+  const { user, system } = process.cpuUsage(cpu)
+  const isExhausted = once && requests.used() === paths.length
+  return { answered, wrong, sample, elapsed, rate: answered / elapsed, share: (user + system) / 1e6 / elapsed, isExhausted }
+}
+
+process.on('message', async (message) => {
+  try {
+    process.send(await run(message))
+  } catch (error) {
+    process.send({ error: String(error?.stack ?? error) })
+  }
+})
+process.on('disconnect', () => process.exit(0))

@@ -1,0 +1,74 @@
+import { execFileSync, spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { cpus } from 'node:os'
+
+/** The cores that this process may use. */
+function allowedCores() {
+  try {
+    const list = /Cpus_allowed_list:\s*(\S+)/.exec(readFileSync('/proc/self/status', 'utf8'))?.[1] ?? ''
+    return list.split(',').flatMap((part) => {
+      const [from, to = from] = part.split('-').map(Number)
+      return Array.from({ length: to - from + 1 }, (_, i) => from + i)
+    })
+  } catch {
+    return []
+  }
+}
+
+const hasTaskset = () => spawnSync('taskset', ['--version'], { stdio: 'ignore' }).status === 0
+
+/** Which core the servers get and which the load; undefined where they cannot be kept apart, and why. */
+export function chooseCores() {
+  const cores = allowedCores()
+  const reason = !hasTaskset()
+    ? 'taskset is missing'
+    : cores.length < 2
+      ? 'there is no second core'
+      : undefined
+  if (reason !== undefined)
+    return { server: undefined, load: undefined, note: `NOT pinned, ${reason}: server and load disturb each other` }
+  const [server, load] = cores
+  return { server, load, note: `servers and peers on core ${server}, load on core ${load}` }
+}
+
+/** A command line that runs on that core alone. */
+export const onCore = (core, command, args) =>
+  core === undefined ? { command, args } : { command: 'taskset', args: ['-c', String(core), command, ...args] }
+
+/** The kind of file system below a path. */
+export function fileSystemOf(path) {
+  try {
+    const [, line = ''] = execFileSync('df', ['-PT', path], { encoding: 'utf8' }).trim().split('\n')
+    return line.split(/\s+/)[1] ?? 'unknown'
+  } catch {
+    return 'unknown'
+  }
+}
+
+export const describeMachine = () => `${cpus()[0]?.model ?? 'unknown CPU'}, ${cpus().length} cores, Node ${process.version}`
+
+// What /proc counts in: USER_HZ, 100 on every Linux that Node runs on.
+const ticksASecond = 100
+
+/** CPU seconds that a process has used, all its threads together; undefined where there is no /proc. */
+export function cpuSeconds(pid) {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    // The name, in parentheses, may hold anything; after it comes field 3.
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+    return (Number(fields[11]) + Number(fields[12])) / ticksASecond
+  } catch {
+    return undefined
+  }
+}
+
+/** Measures a process's share of a core: call, work, call what it returned. */
+export function watchCpu(pid) {
+  const cpu = cpuSeconds(pid)
+  const start = process.hrtime.bigint()
+  return () => {
+    const now = cpuSeconds(pid)
+    const seconds = Number(process.hrtime.bigint() - start) / 1e9
+    return cpu === undefined || now === undefined ? undefined : (now - cpu) / seconds
+  }
+}

@@ -1,0 +1,104 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { startTestDaemon } from '../support/daemon.ts'
+import { acmeKey, derived } from '../support/seeds.ts'
+import { spawnCli } from './executable.ts'
+import { type Place, place } from './in-process.ts'
+
+const count = 9000
+const uidOf = (i: number) => `04${i.toString(16).padStart(12, '0')}`.toUpperCase()
+const chips = Array.from({ length: count }, (_, i) => ({ uid: uidOf(i + 1), keySet: 101 }))
+const seed = {
+  version: 1,
+  keySets: [derived],
+  teams: [{ name: 'Acme', apiKeys: [{ name: 'ops', key: acmeKey }], chipGroups: [{ name: 'All', chips }] }],
+}
+
+let daemon: Awaited<ReturnType<typeof startTestDaemon>>
+let here: Place
+
+beforeAll(async () => {
+  daemon = await startTestDaemon({ seed })
+})
+afterAll(() => daemon.stop())
+beforeEach(() => {
+  here = place({ TAPCHIP_URL: daemon.url, TAPCHIP_API_KEY: acmeKey, TAPCHIP_ADMIN_TOKEN: daemon.adminToken })
+})
+afterEach(() => here.remove())
+
+const write = (target: string) => {
+  const lines = chips.map(({ uid }, i) => `${uid},https://example.com/${target}/${i + 1}`)
+  writeFileSync(join(here.home, 'edits.csv'), `uid,redirectUrl\n${lines.join('\n')}\n`)
+}
+const redirects = async (): Promise<(string | null)[]> => {
+  const { json } = await here.run('chips', 'list', '--chip-group', 'All', '--json')
+  return (json() as { redirectUrl: string | null }[]).map(({ redirectUrl }) => redirectUrl)
+}
+const batchId = (stderr: string): string => /b_[0-9a-z]{14}/.exec(stderr)?.[0] ?? ''
+const status = async (id: string) => (await here.run('batch', 'status', id, '--json')).json()
+
+test('a batch that was killed goes on where it was, and can be taken back whole', async () => {
+  write('killed')
+  const running = spawnCli(['chips', 'edit', '--file', 'edits.csv', '--json'], here.env, here.home)
+  await running.until((stdout) => stdout.includes('"changed"'))
+  running.child.kill('SIGKILL')
+  expect(await running.ended).toBe('SIGKILL')
+  const id = batchId(running.stderr())
+  const seen = running.stdout().split('\n').slice(0, -1).map((line) => JSON.parse(line) as { row: number })
+  expect(await status(id)).toMatchObject({ status: 'stopped', total: count })
+  const written = (await redirects()).filter((url) => url?.startsWith('https://example.com/killed/')).length
+  expect(written).toBeGreaterThan(0)
+
+  const resumed = await here.run('batch', 'resume', id, '--json')
+  expect(resumed.code).toBe(0)
+  const rows = resumed.lines() as { row: number }[]
+  // What the first run had shown is in the journal, and is not done again.
+  expect(rows.filter(({ row }) => seen.some((before) => before.row === row))).toEqual([])
+  expect(await status(id)).toMatchObject({ status: 'done', total: count, failed: 0 })
+  expect((await redirects()).every((url) => url?.startsWith('https://example.com/killed/'))).toBe(true)
+
+  const undone = await here.run('batch', 'undo', id, '--yes', '--json')
+  expect(undone.code).toBe(0)
+  expect((await redirects()).every((url) => url === null)).toBe(true)
+})
+
+test('a batch that was killed can be taken back without being finished', async () => {
+  write('half')
+  const running = spawnCli(['chips', 'edit', '--file', 'edits.csv', '--json'], here.env, here.home)
+  await running.until((stdout) => stdout.includes('"changed"'))
+  running.child.kill('SIGKILL')
+  await running.ended
+  const undone = await here.run('batch', 'undo', batchId(running.stderr()), '--yes', '--json')
+  expect(undone.code).toBe(0)
+  expect((await redirects()).every((url) => url === null)).toBe(true)
+})
+
+test('SIGINT lets the rows on their way end, writes them down, and exits with 130', async () => {
+  write('interrupted')
+  const running = spawnCli(['chips', 'edit', '--file', 'edits.csv', '--json'], here.env, here.home)
+  await running.until((stdout) => stdout.includes('"changed"'))
+  running.child.kill('SIGINT')
+  expect(await running.ended).toBe(130)
+  const id = batchId(running.stderr())
+  expect(running.stderr()).toContain(`tapchip batch resume ${id}`)
+  const shown = running.stdout().split('\n').length - 1
+  expect(shown).toBeLessThan(count)
+  expect(await status(id)).toMatchObject({ status: 'stopped', changed: shown })
+  const written = (await redirects()).filter((url) => url?.startsWith('https://example.com/interrupted/')).length
+  expect(written).toBe(shown)
+  expect((await here.run('batch', 'resume', id)).code).toBe(0)
+  expect((await here.run('batch', 'undo', id, '--yes')).code).toBe(0)
+})
+
+test('a second SIGINT ends at once', async () => {
+  write('twice')
+  const running = spawnCli(['chips', 'edit', '--file', 'edits.csv', '--json'], here.env, here.home)
+  await running.until((stdout) => stdout.includes('"changed"'))
+  running.child.kill('SIGINT')
+  running.child.kill('SIGINT')
+  expect(await running.ended).toBe(130)
+  const id = batchId(running.stderr())
+  expect((await here.run('batch', 'undo', id, '--yes')).code).toBe(0)
+  expect((await redirects()).every((url) => url === null)).toBe(true)
+})

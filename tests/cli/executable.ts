@@ -1,0 +1,55 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { join } from 'node:path'
+
+/** The executable as people run it; `npm test` builds it before. */
+export const executable = join(import.meta.dirname, '../../bin/tapchip.js')
+
+export interface Running {
+  readonly child: ChildProcess
+  readonly stdout: () => string
+  readonly stderr: () => string
+  /** Resolves once standard output or error satisfies `when`. */
+  until(when: (stdout: string, stderr: string) => boolean): Promise<void>
+  /** The exit code, or the signal that ended it. */
+  readonly ended: Promise<number | NodeJS.Signals | null>
+}
+
+export const spawnCli = (args: readonly string[], env: Record<string, string>, cwd: string): Running => {
+  const child = spawn(process.execPath, [executable, ...args], {
+    env: { PATH: process.env.PATH ?? '', ...env },
+    cwd,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let stdout = ''
+  let stderr = ''
+  const waiting = new Set<() => void>()
+  const look = () => {
+    for (const check of waiting) check()
+  }
+  child.stdout.on('data', (chunk) => {
+    stdout += String(chunk)
+    look()
+  })
+  child.stderr.on('data', (chunk) => {
+    stderr += String(chunk)
+    look()
+  })
+  const ended = new Promise<number | NodeJS.Signals | null>((resolve) => {
+    child.on('close', (code, signal) => {
+      resolve(code ?? signal)
+      look()
+    })
+  })
+  const until = (when: (out: string, err: string) => boolean) =>
+    new Promise<void>((resolve, reject) => {
+      const check = () => {
+        if (when(stdout, stderr)) resolve()
+        else if (child.exitCode !== null || child.signalCode !== null) reject(new Error(`It ended first: ${stderr}`))
+        else return
+        waiting.delete(check)
+      }
+      waiting.add(check)
+      check()
+    })
+  return { child, stdout: () => stdout, stderr: () => stderr, until, ended }
+}
