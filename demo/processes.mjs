@@ -6,7 +6,9 @@ import { command } from './words.mjs'
 
 /** Starts the daemon, and waits for its ready line. */
 export async function startDaemon(args) {
-  const child = spawn(process.execPath, ['bin/tapchipd.js', ...args], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const child = spawn(process.execPath, ['bin/tapchipd.js', ...args], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
   const exited = once(child, 'exit')
   const line = await Promise.race([
     once(createInterface({ input: child.stdout }), 'line').then(([text]) => text),
@@ -22,7 +24,9 @@ export async function startDaemon(args) {
 
 /** Runs a command, shows it with what it prints, and returns its standard output. */
 export async function cli(args, env) {
-  const child = spawn(process.execPath, ['bin/tapchip.js', ...args], { env: { ...process.env, ...env, NO_COLOR: '1' } })
+  const child = spawn(process.execPath, ['bin/tapchip.js', ...args], {
+    env: { ...process.env, ...env, NO_COLOR: '1' },
+  })
   let stdout = ''
   let all = ''
   child.stdout.on('data', (chunk) => {

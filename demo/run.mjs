@@ -10,7 +10,15 @@ const chip = '04:DE:5F:1E:AC:C0:40'
 const apiKey = 'svc_demo_only_0000000000000000'
 
 const state = mkdtempSync(join(tmpdir(), 'tapchip-demo-'))
-const daemon = await startDaemon(['--ephemeral', '--port', '0', '--seed', 'fixtures/demo.json', '--log-level', 'warn'])
+const daemon = await startDaemon([
+  '--ephemeral',
+  '--port',
+  '0',
+  '--seed',
+  'fixtures/demo.json',
+  '--log-level',
+  'warn',
+])
 const env = {
   TAPCHIP_URL: daemon.url,
   TAPCHIP_API_KEY: apiKey,
@@ -23,7 +31,7 @@ try {
   title('Tapchip in one minute')
   say(`A daemon runs at ${daemon.url} with the chips of fixtures/demo.json. It is gone when this ends.`)
 
-  step('An operator sends four chips to new addresses, first as a dry run')
+  step('An operator gives the chips of a box new addresses: first as a dry run, then for good')
   await tapchip('chips', 'edit', '--file', 'fixtures/demo-edit.csv', '--dry-run')
   await tapchip('chips', 'edit', '--file', 'fixtures/demo-edit.csv')
 
@@ -53,7 +61,9 @@ try {
   const otp = JSON.parse(await tapchip('otps', 'show', asked.linkedToken.otp, '--json'))
   expect(otp.isExpired === false && otp.type === 'PHYGITAL_CLAIM', 'the code is good')
 
-  step('The ref was for one query: whoever asks again gets no code. And the link of the tap is used up as well')
+  step(
+    'The ref was for one query: whoever asks again gets no code. And the link of the tap is used up as well',
+  )
   const again = JSON.parse(await tapchip('refs', 'show', ref, '--json'))
   expect(again.isValidRef === false, 'a second query of a ref is not valid')
   const reopened = await get(second.url)
@@ -63,7 +73,7 @@ try {
   step('All of it is on record, the refused taps with their reason')
   await tapchip('taps', 'list')
 
-  title('Done: 4 chips edited, 2 taps taken, 2 replays refused, 1 code given for a ref')
+  title('Done: 3 chips changed, 2 taps taken, 2 replays and a second query refused')
   say('Next: README.md has a tour of five minutes on a daemon of your own.')
 } finally {
   await daemon.stop()

@@ -10,7 +10,7 @@ export const say = (text) => console.log(`  ${text.replaceAll('\n', '\n  ')}`)
 
 export function step(text) {
   steps += 1
-  console.log(`\n${styled(1, `${steps}. ${text}.`)}`)
+  console.log(`\n${styled(1, `${steps}. ${text}${text.endsWith('?') ? '' : '.'}`)}`)
 }
 
 /** A command and what it printed, as somebody would see it in a terminal. */

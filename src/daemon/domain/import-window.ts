@@ -42,6 +42,8 @@ export async function registerWindow(deps: ImportDeps, plan: ImportPlan, rows: r
   const results = new Array<Registered>(rows.length)
   const chips: Placed[] = []
   for (const [at, row] of rows.entries()) {
+    // A whole window at one go would keep taps waiting.
+    if (at % rowsAWrite === rowsAWrite - 1) await new Promise(setImmediate)
     const chip = checkRow(deps, plan, row)
     if ('status' in chip) results[at] = chip
     else chips.push({ at, chip })

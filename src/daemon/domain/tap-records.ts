@@ -20,7 +20,8 @@ export async function listTapRecords(deps: Deps, filter: TapFilter): Promise<Tap
   const records: TapRecord[] = []
   for (const tap of await listTaps(deps.db.read, filter))
     records.push({ ...tap, team: await nameOf(tap.teamId) })
-  return records
+  // Refused taps are written a moment later than valid ones: their ids are not quite in the order of time.
+  return records.sort((a, b) => b.at.localeCompare(a.at) || Number(b.id) - Number(a.id))
 }
 
 /**

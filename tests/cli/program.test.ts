@@ -1,0 +1,151 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { Command } from 'commander'
+import { createProgram, loadAll } from '../../src/cli/program.ts'
+import { type Place, place } from './in-process.ts'
+
+let here: Place
+beforeEach(() => {
+  here = place({ TAPCHIP_URL: 'http://127.0.0.1:1' })
+})
+afterEach(() => here.remove())
+
+describe('help', () => {
+  test('of the program', async () => {
+    const ran = await here.run('--help')
+    expect(ran.code).toBe(0)
+    expect(ran.stderr).toBe('')
+    expect(ran.stdout).toMatchSnapshot()
+  })
+
+  test('is the same for -h, for help, and for no word at all', async () => {
+    const { stdout } = await here.run('--help')
+    for (const args of [['-h'], ['help'], []]) expect((await here.run(...args)).stdout).toBe(stdout)
+  })
+
+  test('of a bare noun shows its verbs', async () => {
+    const ran = await here.run('chips')
+    expect(ran.code).toBe(0)
+    expect(ran.stdout).toMatch(/^ {2}edit {2,}Set or clear/m)
+    expect((await here.run('help', 'chips')).stdout).toBe(ran.stdout)
+  })
+
+  test('of a command begins with what it does and with examples', async () => {
+    const { stdout } = await here.run('chips', 'edit', '--help')
+    expect(stdout).toMatchSnapshot()
+    expect(stdout.indexOf('Examples:')).toBeLessThan(stdout.indexOf('Usage:'))
+    expect((await here.run('help', 'chips', 'edit')).stdout).toBe(stdout)
+  })
+
+  test.each(['exit-codes', 'environment', 'formatting', 'files'])('on %s', async (topic) => {
+    expect((await here.run('help', topic)).stdout).toMatchSnapshot()
+  })
+
+  test('every command has a summary, and every verb an example', async () => {
+    const at = { ...unused, stdout: process.stdout, stderr: process.stderr, stdin: process.stdin }
+    const program = createProgram(at)
+    await loadAll(program)
+    const walk = (command: Command): Command[] => [command, ...command.commands.flatMap(walk)]
+    const all = walk(program).filter((command) => command !== program)
+    expect(all.length).toBeGreaterThan(70)
+    for (const command of all) expect(command.summary(), command.name()).not.toBe('')
+    for (const leaf of all.filter((command) => command.commands.length === 0)) {
+      expect(leaf.helpInformation(), leaf.name()).toContain('Examples:\n  $ tapchip ')
+    }
+  })
+})
+
+const unused = {
+  env: {},
+  home: '/',
+  cwd: '/',
+  now: () => new Date(0),
+  interrupts: { listen: () => () => undefined },
+  daemonScript: () => '',
+}
+
+describe('usage errors end with 2, and say what was meant', () => {
+  test.each([
+    [['chip', 'list'], "unknown command 'chip'", 'Did you mean chips?'],
+    [['chips', 'lst'], "unknown command 'lst'", 'Did you mean list?'],
+    [['chips', 'list', '--chip-gruop', 'x'], "unknown option '--chip-gruop'", 'Did you mean --chip-group?'],
+    [['chips', 'list', '--jsno'], "unknown option '--jsno'", 'Did you mean --json?'],
+    [['chips', 'list', 'x'], 'too many arguments', ''],
+    [['chips', 'show'], "missing required argument 'uid'", ''],
+    [['taps', 'simulate', '--uid', '04DE5F1EACC040', '--count', '0'], '--count must be a whole number', ''],
+    [['taps', 'list', '--outcome', 'x'], '--outcome must be one of valid, refused', ''],
+    [['chips', 'list', '--timeout', 'soon'], '--timeout must be a number of seconds', ''],
+    [['chips', 'show', '1.2E+15'], 'scientific notation', ''],
+    [['help', 'nothing'], 'no command or topic "nothing"', 'exit-codes'],
+    [['chips', 'edit'], 'Say which chips: --file, --uid or --chip-group', ''],
+    [['completion', 'tcsh'], 'no script for "tcsh"', 'bash, zsh, fish'],
+    [['batch', 'status', '../../etc/passwd'], 'There is no batch', ''],
+  ])('%j', async (args, what, advice) => {
+    here.env.TAPCHIP_API_KEY = 'svc_x'
+    const ran = await here.run(...args)
+    expect(ran.stderr).toContain(what)
+    expect(ran.stderr).toContain(advice)
+    expect(ran.stdout).toBe('')
+    expect(ran.code).toBe(2)
+  })
+})
+
+describe('exit codes before any request', () => {
+  test('a missing API key is 4, with advice', async () => {
+    for (const args of [['chips', 'list', '--chip-group', 'x'], ['items', 'show', 'x'], ['otps', 'delete', 'x', '--yes']]) {
+      const ran = await here.run(...args)
+      expect([ran.code, ran.stderr]).toEqual([4, expect.stringContaining('TAPCHIP_API_KEY')])
+    }
+  })
+
+  test('a missing admin token is 4, with advice', async () => {
+    const ran = await here.run('teams', 'list', '--json')
+    expect([ran.code, ran.stdout, ran.stderr]).toEqual([4, '', expect.stringContaining('TAPCHIP_ADMIN_TOKEN')])
+  })
+
+  test('a daemon out of reach is 5, with advice', async () => {
+    const ran = await here.run('refs', 'show', 'V1StGXR8_Z5jdHi6B-myT')
+    expect([ran.code, ran.stderr]).toEqual([5, 'Daemon not reachable at 127.0.0.1:1. Start it: tapchip daemon start\n'])
+  })
+
+  test('what destroys asks, and off a terminal wants --yes', async () => {
+    here.env.TAPCHIP_API_KEY = 'svc_x'
+    here.env.TAPCHIP_ADMIN_TOKEN = 'adm_x'
+    for (const args of [
+      ['otps', 'delete', 'x'],
+      ['chips', 'remove', '04DE5F1EACC040'],
+      ['chips', 'disable', '04DE5F1EACC040'],
+      ['chips', 'unlink', '04DE5F1EACC040', '--token'],
+      ['chips', 'replace', '04DE5F1EACC040', '--with', '049893CAAA1190'],
+      ['teams', 'remove', 'x'],
+      ['chip-groups', 'remove', 'x'],
+      ['items', 'remove', 'x'],
+      ['api-keys', 'revoke', '1'],
+      ['admin-tokens', 'revoke', '1'],
+      ['key-sets', 'remove', '1'],
+      ['links', 'remove', '1'],
+    ]) {
+      const ran = await here.run(...args)
+      expect([args, ran.code, ran.stderr]).toEqual([args, 2, expect.stringContaining('--yes')])
+    }
+  })
+
+  test('what is left out is named, off a terminal', async () => {
+    here.env.TAPCHIP_ADMIN_TOKEN = 'adm_x'
+    for (const [flag, ...args] of [
+      ['--name', 'teams', 'create'],
+      ['--label', 'links', 'create'],
+      ['--uid', 'taps', 'simulate'],
+      ['--with-token', 'login'],
+      ['TAPCHIP_BACKUP_PASSPHRASE', 'backup'],
+      ['A tap URL', 'chips', 'find'],
+    ]) {
+      const ran = await here.run(...args)
+      expect([args, ran.code, ran.stderr]).toEqual([args, 2, expect.stringContaining(`${flag}`)])
+    }
+  })
+})
+
+test('--version tells our version when no daemon answers', async () => {
+  expect((await here.run('--version')).stdout).toBe('tapchip 0.0.0-test\n')
+  expect((await here.run('--version', '--json')).json()).toEqual({ version: '0.0.0-test', daemon: null })
+})
