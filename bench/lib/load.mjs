@@ -45,7 +45,7 @@ function drive(port, requests, { until, expect, count }) {
       try {
         const end = endOfAnswer(pending)
         if (end === undefined) return
-        count(data.latin1Slice(9, 12) === '200' && (expect === undefined || pending.includes(expect)), pending)
+        count(pending.latin1Slice(9, 12) === '200' && (expect === undefined || pending.includes(expect)), pending)
         pending = pending.subarray(end)
         send()
       } catch (error) {
@@ -75,8 +75,8 @@ async function run({ port, paths, once = false, connections, seconds, expect }) 
   await Promise.all(Array.from({ length: connections }, () => drive(port, requests, options)))
   const elapsed = Number(process.hrtime.bigint() - start) / 1e9
   const { user, system } = process.cpuUsage(cpu)
-  const isExhausted = once && requests.used() === paths.length
-  return { answered, wrong, sample, elapsed, rate: answered / elapsed, share: (user + system) / 1e6 / elapsed, isExhausted }
+  const share = (user + system) / 1e6 / elapsed
+  return { answered, wrong, sample, rate: answered / elapsed, share, used: requests.used() }
 }
 
 process.on('message', async (message) => {

@@ -38,7 +38,7 @@ export async function buildApp(ctx: Context): Promise<FastifyInstance> {
     logController: new LogController({ disableRequestLogging: true }),
     exposeHeadRoutes: false,
     forceCloseConnections: 'idle',
-    requestTimeout: 120_000,
+    requestTimeout: 600_000,
     keepAliveTimeout: 72_000,
     bodyLimit: 1024 * 1024,
     routerOptions: { maxParamLength: 300, ignoreTrailingSlash: true },

@@ -45,7 +45,11 @@ test('a batch that was killed goes on where it was, and can be taken back whole'
   running.child.kill('SIGKILL')
   expect(await running.ended).toBe('SIGKILL')
   const id = batchId(running.stderr())
-  const seen = running.stdout().split('\n').slice(0, -1).map((line) => JSON.parse(line) as { row: number })
+  const seen = running
+    .stdout()
+    .split('\n')
+    .slice(0, -1)
+    .map((line) => JSON.parse(line) as { row: number })
   expect(await status(id)).toMatchObject({ status: 'stopped', total: count })
   const written = (await redirects()).filter((url) => url?.startsWith('https://example.com/killed/')).length
   expect(written).toBeGreaterThan(0)
@@ -85,7 +89,9 @@ test('SIGINT lets the rows on their way end, writes them down, and exits with 13
   const shown = running.stdout().split('\n').length - 1
   expect(shown).toBeLessThan(count)
   expect(await status(id)).toMatchObject({ status: 'stopped', changed: shown })
-  const written = (await redirects()).filter((url) => url?.startsWith('https://example.com/interrupted/')).length
+  const written = (await redirects()).filter((url) =>
+    url?.startsWith('https://example.com/interrupted/'),
+  ).length
   expect(written).toBe(shown)
   expect((await here.run('batch', 'resume', id)).code).toBe(0)
   expect((await here.run('batch', 'undo', id, '--yes')).code).toBe(0)

@@ -31,7 +31,8 @@ const redirectsNow = async (): Promise<ReadonlyMap<string, string | null>> => {
   const found = new Map<string, string | null>()
   for (const group of ['Jackets', 'Prints']) {
     const { json } = await here.run('chips', 'list', '--chip-group', group, '--json')
-    for (const { uid, redirectUrl } of json() as { uid: string; redirectUrl: string | null }[]) found.set(uid, redirectUrl)
+    for (const { uid, redirectUrl } of json() as { uid: string; redirectUrl: string | null }[])
+      found.set(uid, redirectUrl)
   }
   return found
 }
@@ -40,7 +41,10 @@ const batchId = (stderr: string): string => /b_[0-9a-z]{14}/.exec(stderr)?.[0] ?
 
 describe('chips edit --file', () => {
   test('changes the rows of a CSV, a line a row, and says what stood there before', async () => {
-    file('a.csv', `uid,redirectUrl\n${uids.blank},https://example.com/a\n${uidToColons(decimal(uids.twin))},\n`)
+    file(
+      'a.csv',
+      `uid,redirectUrl\n${uids.blank},https://example.com/a\n${uidToColons(decimal(uids.twin))},\n`,
+    )
     const ran = await here.run('chips', 'edit', '--file', 'a.csv', '--json')
     expect(ran.stderr).toMatch(/^Batch b_/)
     expect(ran.lines()).toEqual([
@@ -50,18 +54,26 @@ describe('chips edit --file', () => {
     expect(ran.code).toBe(0)
     expect(await redirectOf(uids.blank)).toBe('https://example.com/a')
     const again = await here.run('chips', 'edit', '--file', 'a.csv', '--json')
-    expect(again.lines().map((line) => (line as { status: string }).status)).toEqual(['unchanged', 'unchanged'])
+    expect(again.lines().map((line) => (line as { status: string }).status)).toEqual([
+      'unchanged',
+      'unchanged',
+    ])
   })
 
   test('an unknown chip fails alone, and its row can be fed back', async () => {
-    file('b.csv', `uid,redirectUrl\n04000000000011,https://example.com/b\n${uids.blank},https://example.com/b\n`)
+    file(
+      'b.csv',
+      `uid,redirectUrl\n04000000000011,https://example.com/b\n${uids.blank},https://example.com/b\n`,
+    )
     const ran = await here.run('chips', 'edit', '--file', 'b.csv', '--json', '--failed', 'again.csv')
     expect(ran.code).toBe(3)
     expect(ran.lines()).toMatchObject([
       { row: 1, status: 'failed', error: expect.stringContaining('no such chip') },
       { row: 2, status: 'changed' },
     ])
-    expect(readFileSync(join(here.home, 'again.csv'), 'utf8')).toBe('uid,redirectUrl\n04:00:00:00:00:00:11,https://example.com/b\n')
+    expect(readFileSync(join(here.home, 'again.csv'), 'utf8')).toBe(
+      'uid,redirectUrl\n04:00:00:00:00:00:11,https://example.com/b\n',
+    )
     expect((await here.run('chips', 'edit', '--file', 'again.csv')).code).toBe(3)
   })
 
@@ -78,7 +90,15 @@ describe('chips edit --file', () => {
 
 describe('one chip, and a whole group', () => {
   test('one chip by flags', async () => {
-    const ran = await here.run('chips', 'edit', '--uid', uids.plain, '--redirect-url', 'https://example.com/one', '--json')
+    const ran = await here.run(
+      'chips',
+      'edit',
+      '--uid',
+      uids.plain,
+      '--redirect-url',
+      'https://example.com/one',
+      '--json',
+    )
     expect(ran.lines()).toEqual([{ row: 1, uid: decimal(uids.plain), status: 'changed', previous: null }])
     const cleared = await here.run('chips', 'edit', '--uid', uids.plain, '--clear')
     expect(cleared.stdout).toContain('https://example.com/one → -')
@@ -86,10 +106,25 @@ describe('one chip, and a whole group', () => {
   })
 
   test('a group in one request, which can be taken back', async () => {
-    const asked = await here.run('chips', 'edit', '--chip-group', 'Prints', '--redirect-url', 'https://example.com/g')
+    const asked = await here.run(
+      'chips',
+      'edit',
+      '--chip-group',
+      'Prints',
+      '--redirect-url',
+      'https://example.com/g',
+    )
     expect(asked.code).toBe(2)
     expect(asked.stderr).toContain('--yes')
-    const ran = await here.run('chips', 'edit', '--chip-group', 'Prints', '--redirect-url', 'https://example.com/g', '--yes')
+    const ran = await here.run(
+      'chips',
+      'edit',
+      '--chip-group',
+      'Prints',
+      '--redirect-url',
+      'https://example.com/g',
+      '--yes',
+    )
     expect(ran.code).toBe(0)
     expect(await redirectOf(uids.listed)).toBe('https://example.com/g')
     expect((await here.run('batch', 'undo', batchId(ran.stderr), '--yes')).code).toBe(0)
@@ -100,7 +135,10 @@ describe('one chip, and a whole group', () => {
 describe('batches', () => {
   test('undo puts back what was there, and leaves alone what was changed since', async () => {
     const before = await redirectsNow()
-    file('d.csv', `uid,redirectUrl\n${uids.jacket},https://example.com/d\n${uids.blank},https://example.com/d\n`)
+    file(
+      'd.csv',
+      `uid,redirectUrl\n${uids.jacket},https://example.com/d\n${uids.blank},https://example.com/d\n`,
+    )
     const id = batchId((await here.run('chips', 'edit', '--file', 'd.csv')).stderr)
     await here.run('chips', 'edit', '--uid', uids.blank, '--redirect-url', 'https://example.com/since')
     const undone = await here.run('batch', 'undo', id, '--yes', '--json')
@@ -118,11 +156,24 @@ describe('batches', () => {
     file('e.csv', `uid,redirectUrl\n${uids.blank},https://example.com/e\n04000000000011,\n`)
     const id = batchId((await here.run('chips', 'edit', '--file', 'e.csv')).stderr)
     const [listed] = (await here.run('batch', 'list', '--json')).json() as unknown[]
-    expect(listed).toMatchObject({ id, kind: 'chips edit', status: 'done', total: 2, changed: 1, unchanged: 0, failed: 1 })
+    expect(listed).toMatchObject({
+      id,
+      kind: 'chips edit',
+      status: 'done',
+      total: 2,
+      changed: 1,
+      unchanged: 0,
+      failed: 1,
+    })
     expect((await here.run('batch', 'status', id, '--json')).json()).toMatchObject({ id, status: 'done' })
-    expect((await here.run('batch', 'report', id, '--json')).lines()).toMatchObject([{ row: 1, status: 'changed' }, { row: 2, status: 'failed' }])
+    expect((await here.run('batch', 'report', id, '--json')).lines()).toMatchObject([
+      { row: 1, status: 'changed' },
+      { row: 2, status: 'failed' },
+    ])
     const dir = join(here.home, '.local/state/tapchip/batches')
-    const journal = readdirSync(dir).map((name) => readFileSync(join(dir, name), 'utf8')).join('')
+    const journal = readdirSync(dir)
+      .map((name) => readFileSync(join(dir, name), 'utf8'))
+      .join('')
     expect(journal).not.toContain(acmeKey)
     expect(journal).not.toContain(daemon.adminToken)
     expect((await here.run('batch', 'resume', id)).stderr).toContain('Nothing to do')

@@ -11,7 +11,9 @@ afterEach(() => {
 })
 
 /** A server that answers as told, a client of it, and how long the client waited between attempts. */
-const pair = async (answer: (request: IncomingMessage, response: ServerResponse, attempt: number) => void) => {
+const pair = async (
+  answer: (request: IncomingMessage, response: ServerResponse, attempt: number) => void,
+) => {
   let attempt = 0
   const server = createServer((request, response) => answer(request, response, ++attempt))
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
@@ -25,21 +27,38 @@ const pair = async (answer: (request: IncomingMessage, response: ServerResponse,
     sleep: async (ms) => void waits.push(ms),
     random: () => 0.5,
   })
-  closers.push(() => server.closeAllConnections(), () => server.close(), client.close)
+  closers.push(
+    () => server.closeAllConnections(),
+    () => server.close(),
+    client.close,
+  )
   return { client, waits, attempts: () => attempt }
 }
 
 const refuse = (response: ServerResponse, status: number, headers: Record<string, string> = {}) => {
   response.writeHead(status, { 'content-type': 'application/json', ...headers })
-  response.end(JSON.stringify({ statusCode: status, error: 'x', message: 'Because.', code: 'some_code', requestId: 'r1' }))
+  response.end(
+    JSON.stringify({
+      statusCode: status,
+      error: 'x',
+      message: 'Because.',
+      code: 'some_code',
+      requestId: 'r1',
+    }),
+  )
 }
 const ok = (response: ServerResponse, body: unknown) => response.end(JSON.stringify(body))
 
 describe('addresses', () => {
   test('parameters are filled in, encoded, and never walk up', () => {
-    expect(addressOf('GET /refs/:id', { params: { id: 'a/b c' } }, 'badge')).toEqual({ method: 'GET', path: '/refs/a%2Fb%20c' })
+    expect(addressOf('GET /refs/:id', { params: { id: 'a/b c' } }, 'badge')).toEqual({
+      method: 'GET',
+      path: '/refs/a%2Fb%20c',
+    })
     expect(addressOf('GET /refs/:id', { params: { id: '..' } }, 'badge').path).toBe('/refs/%2E%2E')
-    expect(addressOf('GET /chips', { query: { name: 'a&b', chipGroupId: undefined } }, 'badge').path).toBe('/chips?name=a%26b')
+    expect(addressOf('GET /chips', { query: { name: 'a&b', chipGroupId: undefined } }, 'badge').path).toBe(
+      '/chips?name=a%26b',
+    )
     expect(addressOf('POST /badge-events/mint', {}, 'stamp').path).toBe('/stamp-events/mint')
   })
 })
@@ -53,7 +72,10 @@ describe('headers', () => {
     })
     await client.call('GET /chip-groups')
     await client.call('GET /admin/teams')
-    expect(seen).toEqual([['svc_x', undefined], ['svc_x', 'Bearer adm_x']])
+    expect(seen).toEqual([
+      ['svc_x', undefined],
+      ['svc_x', 'Bearer adm_x'],
+    ])
   })
 })
 
@@ -72,7 +94,9 @@ describe('errors', () => {
 
   test('no answer in time is a daemon out of reach', async () => {
     const { client } = await pair(() => undefined)
-    await expect(client.call('POST /admin/teams', { body: { name: 'x' } })).rejects.toThrow(/no answer in time/)
+    await expect(client.call('POST /admin/teams', { body: { name: 'x' } })).rejects.toThrow(
+      /no answer in time/,
+    )
   })
 })
 
@@ -121,7 +145,9 @@ describe('streams', () => {
       answer = resolve
     })
     const rows: number[] = []
-    for await (const { row } of client.stream('POST /chips/batch', { upload: { contentType: 'application/x-ndjson', content: content() } })) {
+    for await (const { row } of client.stream('POST /chips/batch', {
+      upload: { contentType: 'application/x-ndjson', content: content() },
+    })) {
       rows.push(row)
       answer()
     }
@@ -133,7 +159,9 @@ describe('streams', () => {
     async function* endless() {
       for (;;) yield 'x'.repeat(65_536)
     }
-    const lines = client.stream('POST /chips/batch', { upload: { contentType: 'application/x-ndjson', content: endless() } })
+    const lines = client.stream('POST /chips/batch', {
+      upload: { contentType: 'application/x-ndjson', content: endless() },
+    })
     await expect(lines.next()).rejects.toMatchObject({ statusCode: 401 })
   })
 
@@ -156,7 +184,9 @@ describe('streams', () => {
       yield 'x'
       throw new Error('the disk is gone')
     }
-    const lines = client.stream('POST /chips/batch', { upload: { contentType: 'application/x-ndjson', content: broken() } })
+    const lines = client.stream('POST /chips/batch', {
+      upload: { contentType: 'application/x-ndjson', content: broken() },
+    })
     await expect(lines.next()).rejects.toThrow('the disk is gone')
   })
 })

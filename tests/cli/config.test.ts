@@ -32,7 +32,9 @@ describe('where the daemon is', () => {
     here.env.TAPCHIP_URL = 'https://env.example'
     expect(await shown()).toMatchObject({ url: 'https://env.example', origin: 'TAPCHIP_URL' })
     expect(await shown('--context', 'prod')).toMatchObject({ url: 'https://prod.example' })
-    expect(await shown('--url', 'https://flag.example', '--context', 'prod')).toMatchObject({ url: 'https://flag.example' })
+    expect(await shown('--url', 'https://flag.example', '--context', 'prod')).toMatchObject({
+      url: 'https://flag.example',
+    })
   })
 
   test('what is no address is refused', async () => {
@@ -77,7 +79,9 @@ describe('keys', () => {
       expect(stdout + stderr).not.toContain('svc_secret')
     }
     await login('adm_secret', '--admin')
-    expect((await here.run('context', 'list', '--json')).json()).toMatchObject([{ name: 'default', current: true, hasApiKey: true, hasAdminToken: true }])
+    expect((await here.run('context', 'list', '--json')).json()).toMatchObject([
+      { name: 'default', current: true, hasApiKey: true, hasAdminToken: true },
+    ])
     expect((await login('not a key')).code).toBe(2)
     expect((await here.run('context', 'remove', 'default', '--yes')).code).toBe(0)
     expect((await here.run('context', 'list', '--json')).json()).toEqual([])
@@ -105,7 +109,9 @@ test('the wire words of the environment are spoken', async () => {
   const server = createServer((request, response) => {
     seen.push(request.headers['x-acme-api-key'])
     response.setHeader('content-type', 'application/json')
-    response.end(JSON.stringify({ uid: '1293660434600336', isValidRef: false, stampEvents: [], guestbookEvents: [] }))
+    response.end(
+      JSON.stringify({ uid: '1293660434600336', isValidRef: false, stampEvents: [], guestbookEvents: [] }),
+    )
   })
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
   const { port } = server.address() as AddressInfo
@@ -117,6 +123,11 @@ test('the wire words of the environment are spoken', async () => {
   })
   const ran = await here.run('refs', 'show', 'x', '--json')
   server.close()
-  expect(ran.json()).toEqual({ uid: '1293660434600336', isValidRef: false, badgeEvents: [], guestbookEvents: [] })
+  expect(ran.json()).toEqual({
+    uid: '1293660434600336',
+    isValidRef: false,
+    badgeEvents: [],
+    guestbookEvents: [],
+  })
   expect(seen).toEqual(['svc_x'])
 })

@@ -44,7 +44,8 @@ export const spawnCli = (args: readonly string[], env: Record<string, string>, c
     new Promise<void>((resolve, reject) => {
       const check = () => {
         if (when(stdout, stderr)) resolve()
-        else if (child.exitCode !== null || child.signalCode !== null) reject(new Error(`It ended first: ${stderr}`))
+        else if (child.exitCode !== null || child.signalCode !== null)
+          reject(new Error(`It ended first: ${stderr}`))
         else return
         waiting.delete(check)
       }

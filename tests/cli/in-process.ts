@@ -40,7 +40,10 @@ export interface Ran {
 
 export const place = (env: Record<string, string> = {}): Place => {
   const home = mkdtempSync(join(tmpdir(), 'tapchip-cli-'))
-  const run = async (args: readonly string[], when: (stdout: string, stderr: string) => boolean): Promise<Ran> => {
+  const run = async (
+    args: readonly string[],
+    when: (stdout: string, stderr: string) => boolean,
+  ): Promise<Ran> => {
     const stdout = new Capture()
     const stderr = new Capture()
     const listeners = new Set<() => void>()

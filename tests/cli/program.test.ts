@@ -1,5 +1,5 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Command } from 'commander'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { createProgram, loadAll } from '../../src/cli/program.ts'
 import { type Place, place } from './in-process.ts'
 
@@ -91,7 +91,11 @@ describe('usage errors end with 2, and say what was meant', () => {
 
 describe('exit codes before any request', () => {
   test('a missing API key is 4, with advice', async () => {
-    for (const args of [['chips', 'list', '--chip-group', 'x'], ['items', 'show', 'x'], ['otps', 'delete', 'x', '--yes']]) {
+    for (const args of [
+      ['chips', 'list', '--chip-group', 'x'],
+      ['items', 'show', 'x'],
+      ['otps', 'delete', 'x', '--yes'],
+    ]) {
       const ran = await here.run(...args)
       expect([ran.code, ran.stderr]).toEqual([4, expect.stringContaining('TAPCHIP_API_KEY')])
     }
@@ -99,12 +103,19 @@ describe('exit codes before any request', () => {
 
   test('a missing admin token is 4, with advice', async () => {
     const ran = await here.run('teams', 'list', '--json')
-    expect([ran.code, ran.stdout, ran.stderr]).toEqual([4, '', expect.stringContaining('TAPCHIP_ADMIN_TOKEN')])
+    expect([ran.code, ran.stdout, ran.stderr]).toEqual([
+      4,
+      '',
+      expect.stringContaining('TAPCHIP_ADMIN_TOKEN'),
+    ])
   })
 
   test('a daemon out of reach is 5, with advice', async () => {
     const ran = await here.run('refs', 'show', 'V1StGXR8_Z5jdHi6B-myT')
-    expect([ran.code, ran.stderr]).toEqual([5, 'Daemon not reachable at 127.0.0.1:1. Start it: tapchip daemon start\n'])
+    expect([ran.code, ran.stderr]).toEqual([
+      5,
+      'Daemon not reachable at 127.0.0.1:1. Start it: tapchip daemon start\n',
+    ])
   })
 
   test('what destroys asks, and off a terminal wants --yes', async () => {

@@ -22,7 +22,12 @@ const edit = async (name: string, content: string | Buffer, ...flags: string[]) 
   expect(existsSync(join(here.home, '.local'))).toBe(false)
   return ran
 }
-const refused = async (name: string, content: string | Buffer, reasons: readonly (string | RegExp)[], ...flags: string[]) => {
+const refused = async (
+  name: string,
+  content: string | Buffer,
+  reasons: readonly (string | RegExp)[],
+  ...flags: string[]
+) => {
   const ran = await edit(name, content, ...flags)
   for (const reason of reasons) expect(ran.stderr).toMatch(reason)
   expect(ran.stderr).toContain('Nothing was written')
@@ -53,35 +58,54 @@ describe('an input that does not fit is refused whole, every bad row named', () 
         '0400000000000A,https://exa mple.com/',
         '0400000000000B, JavaScript:alert(1)',
       ].join('\n'),
-      [...[1, 2, 3, 4, 5, 6, 7, 8, 10, 11].map((row) => new RegExp(`^row ${row}, redirectUrl: `, 'm')), '10 rows do not fit'],
+      [
+        ...[1, 2, 3, 4, 5, 6, 7, 8, 10, 11].map((row) => new RegExp(`^row ${row}, redirectUrl: `, 'm')),
+        '10 rows do not fit',
+      ],
     ))
 
   test('bad UIDs, scientific notation among them', () =>
-    refused('a.csv', `uid,redirectUrl\n1.29366E+15,${good}\n12zz,${good}\n,${good}\n-5,${good}\n99999999999999999,${good}\n`, [
-      /^row 1, uid: .*scientific notation/m,
-      /^row 2, uid: /m,
-      /^row 3, uid: is missing/m,
-      /^row 4, uid: /m,
-      /^row 5, uid: .*7 bytes/m,
-    ]))
+    refused(
+      'a.csv',
+      `uid,redirectUrl\n1.29366E+15,${good}\n12zz,${good}\n,${good}\n-5,${good}\n99999999999999999,${good}\n`,
+      [
+        /^row 1, uid: .*scientific notation/m,
+        /^row 2, uid: /m,
+        /^row 3, uid: is missing/m,
+        /^row 4, uid: /m,
+        /^row 5, uid: .*7 bytes/m,
+      ],
+    ))
 
   test('a UID that is there twice, in two forms', () =>
-    refused('a.csv', `uid,redirectUrl\n${b},${good}\n1293660434600336,${good}\n`, [/^row 2, uid: .*in row 1 already/m]))
+    refused('a.csv', `uid,redirectUrl\n${b},${good}\n1293660434600336,${good}\n`, [
+      /^row 2, uid: .*in row 1 already/m,
+    ]))
 
   test('an unknown column, with advice', () =>
-    refused('a.csv', `uid,redirectUrl,Remark\n${a},${good},x\n`, ['unknown column "Remark"', '--ignore-columns']))
+    refused('a.csv', `uid,redirectUrl,Remark\n${a},${good},x\n`, [
+      'unknown column "Remark"',
+      '--ignore-columns',
+    ]))
 
   test('a column that is named otherwise', () =>
-    refused('a.csv', `UID,redirectUrl\n${a},${good}\n`, [/is it uid\? --map uid=UID/, 'column "uid" is missing']))
+    refused('a.csv', `UID,redirectUrl\n${a},${good}\n`, [
+      /is it uid\? --map uid=UID/,
+      'column "uid" is missing',
+    ]))
 
   test('a missing column', () => refused('a.csv', `uid\n${a}\n`, ['column "redirectUrl" is missing']))
 
   test('malformed rows: too few fields, too many, a quote that goes wrong', () =>
-    refused('a.csv', `uid,redirectUrl\n${a}\n${b},https://example.com/?a=1,2\n04000000000001,"https://example.com/"x\n`, [
-      /^row 1: malformed: 1 fields where the heading has 2/m,
-      /^row 2: malformed: 3 fields/m,
-      /^row 3: malformed/m,
-    ]))
+    refused(
+      'a.csv',
+      `uid,redirectUrl\n${a}\n${b},https://example.com/?a=1,2\n04000000000001,"https://example.com/"x\n`,
+      [
+        /^row 1: malformed: 1 fields where the heading has 2/m,
+        /^row 2: malformed: 3 fields/m,
+        /^row 3: malformed/m,
+      ],
+    ))
 
   test('ten decimal UIDs that all end in 0, unless --yes', async () => {
     const rows = Array.from({ length: 10 }, (_, i) => `12936604346003${10 + i}0,${good}`)
@@ -95,11 +119,21 @@ describe('an input that does not fit is refused whole, every bad row named', () 
     refused(
       'a.jsonl',
       `{"uid":"${a}","redirectUrl":"${good}"}\nnope\n[1]\n{"uid":"${b}"}\n{"uid":12936604346003360000,"redirectUrl":null}\n{"uid":{},"redirectUrl":null}\n{"uid":"04000000000001","redirectUrl":null,"other":1}\n`,
-      [/^row 2: malformed/m, /^row 3: malformed: a row must be an object/m, /^row 4, redirectUrl: is missing/m, /^row 5, uid: /m, /^row 6, uid: must be text/m, /^row 7: unknown column "other"/m],
+      [
+        /^row 2: malformed/m,
+        /^row 3: malformed: a row must be an object/m,
+        /^row 4, redirectUrl: is missing/m,
+        /^row 5, uid: /m,
+        /^row 6, uid: must be text/m,
+        /^row 7: unknown column "other"/m,
+      ],
     ))
 
   test('a JSON array with a bad element', () =>
-    refused('a.json', `[{"uid":"${a}","redirectUrl":"data:x"},{"uid":"x","redirectUrl":null}]`, [/^row 1, redirectUrl/m, /^row 2, uid/m]))
+    refused('a.json', `[{"uid":"${a}","redirectUrl":"data:x"},{"uid":"x","redirectUrl":null}]`, [
+      /^row 1, redirectUrl/m,
+      /^row 2, uid/m,
+    ]))
 
   test('text that is not UTF-8, an empty file, a file that is not there', async () => {
     await refused('a.csv', Buffer.from([0x75, 0x69, 0x64, 0xff, 0x0a]), ['not UTF-8'])
@@ -116,19 +150,38 @@ describe('an input that does not fit is refused whole, every bad row named', () 
 })
 
 describe('an input in the shapes that people have is taken', () => {
-  test('a byte order mark and Windows line ends', () => taken('a.csv', `\uFEFFuid,redirectUrl\r\n${a},${good}\r\n${b},\r\n`))
+  test('a byte order mark and Windows line ends', () =>
+    taken('a.csv', `\uFEFFuid,redirectUrl\r\n${a},${good}\r\n${b},\r\n`))
   test('semicolons', () => taken('a.csv', `uid;redirectUrl\n${a};${good}\n`))
   test('tabs', () => taken('a.tsv', `uid\tredirectUrl\n${a}\t${good}\n`))
-  test('quotes, and lines within them', () => taken('a.csv', `"uid","redirectUrl"\n"${a}","https://example.com/?a=1,2"\n\n`))
+  test('quotes, and lines within them', () =>
+    taken('a.csv', `"uid","redirectUrl"\n"${a}","https://example.com/?a=1,2"\n\n`))
   test('UTF-16, as Excel calls Unicode text', () =>
-    taken('a.txt', Buffer.concat([Buffer.from([0xff, 0xfe]), Buffer.from(`uid\tredirectUrl\r\n${a}\t${good}\r\n`, 'utf16le')])))
+    taken(
+      'a.txt',
+      Buffer.concat([
+        Buffer.from([0xff, 0xfe]),
+        Buffer.from(`uid\tredirectUrl\r\n${a}\t${good}\r\n`, 'utf16le'),
+      ]),
+    ))
   test("an operator's own sheet", () =>
-    taken('a.csv', `TagID,Remark,Link\n${a},x,${good}\n`, '--map', 'uid=TagID', '--map', 'redirectUrl=Link', '--ignore-columns'))
+    taken(
+      'a.csv',
+      `TagID,Remark,Link\n${a},x,${good}\n`,
+      '--map',
+      'uid=TagID',
+      '--map',
+      'redirectUrl=Link',
+      '--ignore-columns',
+    ))
   test('columns to pass over by name', () =>
     taken('a.csv', `uid,Remark,redirectUrl\n${a},x,${good}\n`, '--ignore-columns', 'Remark'))
-  test('a JSON array', () => taken('a.json', `[{"uid":"${a}","redirectUrl":null},{"uid":"${b}","redirectUrl":"${good}"}]`))
-  test('JSON lines in a file without a name for it', () => taken('rows', `{"uid":"${a}","redirectUrl":null}\n`))
-  test('a format that is said', () => taken('rows.txt', `[{"uid":"${a}","redirectUrl":null}]`, '--format', 'json'))
+  test('a JSON array', () =>
+    taken('a.json', `[{"uid":"${a}","redirectUrl":null},{"uid":"${b}","redirectUrl":"${good}"}]`))
+  test('JSON lines in a file without a name for it', () =>
+    taken('rows', `{"uid":"${a}","redirectUrl":null}\n`))
+  test('a format that is said', () =>
+    taken('rows.txt', `[{"uid":"${a}","redirectUrl":null}]`, '--format', 'json'))
   test('standard input', async () => {
     here.stdin = `uid,redirectUrl\n${a},${good}\n`
     expect((await here.run('chips', 'edit', '--file', '-')).code).toBe(5)
@@ -142,7 +195,17 @@ describe('an input in the shapes that people have is taken', () => {
 describe('chips import checks the whole sheet first', () => {
   const load = async (content: string, ...flags: string[]) => {
     writeFileSync(join(here.home, 'chips.csv'), content)
-    return here.run('chips', 'import', '--file', 'chips.csv', '--chip-group', 'G', '--key-set', '101', ...flags)
+    return here.run(
+      'chips',
+      'import',
+      '--file',
+      'chips.csv',
+      '--chip-group',
+      'G',
+      '--key-set',
+      '101',
+      ...flags,
+    )
   }
   test('every bad cell is named, but no key is repeated', async () => {
     const key = '0123456789abcdef'

@@ -1,0 +1,122 @@
+import BetterSqlite3 from 'better-sqlite3'
+import { csvOfChips, range, shuffled, uidHex } from '../lib/chips.mjs'
+import { call, importChips, startDaemon } from '../lib/daemon.mjs'
+import { watchCpu } from '../lib/machine.mjs'
+import { end, startHelper, startServer } from '../lib/processes.mjs'
+
+const connections = 64
+// More than any machine of today gets through.
+const tapsASecond = 30_000
+const chips = { blank: 20_000, item: 20_000, redirect: 200, replayed: 200 }
+
+/** What a daemon answers a second, against a Fastify that answers hello. */
+export async function measureHttp({ cores, dir, rounds, seconds, tapMaker, nodeFlags }) {
+  const hello = await startServer(cores.server, [new URL('../peers/hello.mjs', import.meta.url).pathname])
+  const daemon = await startDaemon(cores.server, dir('http'), { nodeFlags })
+  const load = startHelper(cores.load, new URL('../lib/load.mjs', import.meta.url).pathname)
+  const prepared = await prepare(daemon, tapMaker)
+  const validBefore = validTaps(daemon)
+
+  const helloRun = { server: hello.pid, port: Number(new URL(hello.ready.url).port), paths: () => ['/'] }
+  const runs = prepared.map((run) => ({ ...run, server: daemon.pid, port: daemon.port }))
+  const rows = runs.map(({ name, bar }) => ({ name, bar, peer: 'hello', unit: '/s', values: [], peers: [], ratios: [], share: [], load: [], notes: [] }))
+  const measure = (run, time) => window(load, run, time)
+
+  for (const run of [helloRun, ...runs]) await measure(run, Math.max(1, seconds))
+  for (let round = 0; round < rounds; round++) {
+    for (const [at, run] of runs.entries()) {
+      const limit = await measure(helloRun, seconds)
+      const mine = await measure(run, seconds)
+      const row = rows[at]
+      row.values.push(mine.rate)
+      row.peers.push(limit.rate)
+      row.ratios.push(mine.rate / limit.rate)
+      row.share.push(Math.min(mine.share ?? Number.NaN, limit.share ?? Number.NaN))
+      row.load.push(mine.loadShare)
+    }
+  }
+  await Promise.all([load.end(), end(hello.child)])
+  for (const [at, run] of runs.entries()) rows[at].notes.push(...run.problems)
+  const taken = runs.reduce((sum, run) => sum + (run.takes ? run.answered : 0), 0)
+  const kept = validTaps(daemon) - validBefore
+  const proof = `${taken} taps answered valid, ${kept} valid taps in the database`
+  rows[1].notes.push(kept === taken ? proof : `WRONG: ${proof}`)
+  await daemon.stop()
+  return rows
+}
+
+/** One stretch of load. */
+async function window(load, run, seconds) {
+  const share = watchCpu(run.server)
+  const paths = run.paths(seconds)
+  const { op = 'run', once = false } = run
+  const { port, expect } = run
+  const result = await load.ask({ op, port, paths, once, connections, seconds, expect })
+  run.answered = (run.answered ?? 0) + result.answered
+  if (result.wrong > 0) run.problems.push(`WRONG: ${result.wrong} of ${result.answered} answers, such as ${result.sample}`)
+  if (once && result.used === paths.length) run.problems.push('ran out of fresh taps: the rate is too low')
+  run.used?.(result.used)
+  return { rate: result.rate, share: share(), loadShare: result.share }
+}
+
+async function prepare(daemon, tapMaker) {
+  let from = 0
+  const register = async (name, count, columns) => {
+    const indexes = range(from, count)
+    await importChips(daemon, name, csvOfChips(from, count, columns), count)
+    from += count
+    return indexes
+  }
+  const blank = await register('Stock', chips.blank)
+  const item = await register('Items', chips.item, [['item', 'jacket']])
+  const redirected = await register('Redirected', chips.redirect, [['redirectUrl', 'https://example.com/chip']])
+  const old = await register('Replayed', chips.replayed)
+
+  const find = (index, counter) => `/chips/find?${tapMaker.query(uidHex(index), counter)}`
+  const replayed = old.map((index) => find(index, 1))
+  for (const path of replayed) await call(daemon, 'GET', path)
+  const refs = []
+  for (const index of redirected) {
+    const tap = await call(daemon, 'GET', `/t?${tapMaker.query(uidHex(index), 1)}`, { status: 302 })
+    const path = `/refs/${new URL(tap.headers.location).searchParams.get('svcRef')}`
+    await call(daemon, 'GET', path)
+    refs.push(path)
+  }
+  return [
+    { name: 'replayed tap', bar: 0.4, paths: () => replayed, expect: '"isValidTap":false', problems: [] },
+    { name: 'valid tap, durable', bar: 0.12, ...freshTaps(blank, find) },
+    { name: 'valid tap with a code, durable', ...freshTaps(item, find) },
+    { name: 'used ref', bar: 0.4, paths: () => refs, expect: '"isValidRef":false', problems: [] },
+  ]
+}
+
+/** Taps that were never shown before, over the chips in an order of no order; each stretch goes on where the last ended. */
+function freshTaps(indexes, find) {
+  const order = shuffled(indexes)
+  const made = []
+  let next = 0
+  return {
+    paths: (seconds) => {
+      const wanted = next + Math.ceil(tapsASecond * seconds)
+      for (let at = made.length; at < wanted; at++)
+        made.push(find(order[at % order.length], Math.floor(at / order.length) + 1))
+      return made.slice(next, wanted)
+    },
+    used: (count) => {
+      next += count
+    },
+    once: true,
+    takes: true,
+    expect: '"isValidTap":true',
+    problems: [],
+  }
+}
+
+function validTaps({ databaseFile }) {
+  const db = new BetterSqlite3(databaseFile, { readonly: true })
+  try {
+    return db.prepare("select count(*) from taps where outcome = 'valid'").pluck().get()
+  } finally {
+    db.close()
+  }
+}

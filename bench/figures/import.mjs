@@ -1,0 +1,87 @@
+import { cpSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import BetterSqlite3 from 'better-sqlite3'
+import { csvOfChips, range, uidDecimal } from '../lib/chips.mjs'
+import { adminToken, cliScript, importChips, keySet, startDaemon } from '../lib/daemon.mjs'
+import { watchCpu } from '../lib/machine.mjs'
+import { startHelper } from '../lib/processes.mjs'
+
+/** Registering chips from a CSV file, against INSERTs of the same rows into the same empty database. */
+export async function measureImport({ cores, dir, rounds, chips, nodeFlags }) {
+  const empty = dir('import-empty')
+  await (await startDaemon(cores.server, empty)).stop()
+  const csv = csvOfChips(0, chips)
+  const file = join(dir('import-file'), 'chips.csv')
+  writeFileSync(file, csv)
+  const uids = range(0, chips).map(uidDecimal)
+  const count = chips.toLocaleString('en')
+  const post = row(`CSV import of ${count} chips, POST alone`)
+  const cli = row(`CSV import of ${count} chips, tapchip chips import`, 2.5)
+  cli.notes.push('the whole command, from its start to its exit: what the bar is about')
+
+  for (let round = 0; round < rounds; round++) {
+    const limit = await inCopy(dir, empty, (data) => insertRaw(cores, data, uids))
+    const withDaemon = (work) => inCopy(dir, empty, (data) => measured(cores, data, nodeFlags, work))
+    add(post, await withDaemon((daemon) => importChips(daemon, 'Stock', csv, chips)), limit)
+    add(cli, await withDaemon((daemon) => runCli(cores, dir('import-home'), daemon, file)), limit)
+  }
+  return [post, cli]
+}
+
+const row = (name, bar) => ({ name, bar, peer: 'raw INSERTs', unit: 'ms', values: [], peers: [], ratios: [], share: [], notes: [] })
+
+function add(into, mine, limit) {
+  if (mine.chips !== limit.rows) throw new Error(`${mine.chips} chips were imported, ${limit.rows} by raw SQL`)
+  into.values.push(mine.ms)
+  into.peers.push(limit.ms)
+  into.ratios.push(mine.ms / limit.ms)
+  if (mine.share !== undefined) into.share.push(mine.share)
+}
+
+/** Work on a copy of a data directory, which goes away again. */
+async function inCopy(dir, from, work) {
+  const data = dir('import-data')
+  cpSync(from, data, { recursive: true })
+  try {
+    return await work(data)
+  } finally {
+    rmSync(data, { recursive: true, force: true })
+  }
+}
+
+async function insertRaw(cores, data, uids) {
+  const file = join(data, 'tapchip.db')
+  const { chipGroupId, teamId } = query(file, 'select id as "chipGroupId", "teamId" from "chipGroups" where name = \'Stock\'')
+  const raw = startHelper(cores.server, new URL('../peers/raw-sql.mjs', import.meta.url).pathname)
+  await raw.ask({ op: 'open', file })
+  const result = await raw.ask({ op: 'insert', uids, teamId, chipGroupId, keySetId: keySet.id })
+  await raw.end()
+  return result
+}
+
+async function measured(cores, data, nodeFlags, work) {
+  const daemon = await startDaemon(cores.server, data, { nodeFlags })
+  const share = watchCpu(daemon.pid)
+  const { ms } = await work(daemon)
+  const used = share()
+  await daemon.stop()
+  return { ms, share: used, chips: query(daemon.databaseFile, 'select count(*) as count from chips').count }
+}
+
+async function runCli(cores, home, daemon, file) {
+  const launcher = startHelper(cores.load, new URL('../lib/launcher.mjs', import.meta.url).pathname)
+  const args = [cliScript, 'chips', 'import', '--file', file, '--chip-group', 'Stock', '--key-set', String(keySet.id)]
+  const env = { TAPCHIP_URL: daemon.url, TAPCHIP_ADMIN_TOKEN: adminToken, HOME: home, XDG_STATE_HOME: home, XDG_CONFIG_HOME: home }
+  const result = await launcher.ask({ op: 'run', command: process.execPath, args, env })
+  await launcher.end()
+  return result
+}
+
+function query(file, sql) {
+  const db = new BetterSqlite3(file)
+  try {
+    return db.prepare(sql).get()
+  } finally {
+    db.close()
+  }
+}

@@ -1,0 +1,81 @@
+import { once } from 'node:events'
+import { rmSync } from 'node:fs'
+import { get } from 'node:http'
+import { createServer } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { apiKey, cliScript, daemonEnv, daemonScript, startDaemon } from '../lib/daemon.mjs'
+import { startHelper } from '../lib/processes.mjs'
+
+/** How long programs take from their start to their end, against a Node that has nothing to do. */
+export async function measureStarts({ cores, dir, rounds }) {
+  const home = dir('start-home')
+  const kept = dir('start-data')
+  const daemon = await startDaemon(cores.load, dir('start-peer'))
+  await (await startDaemon(cores.load, kept)).stop()
+  const launcher = startHelper(cores.server, new URL('../lib/launcher.mjs', import.meta.url).pathname)
+  const env = { HOME: home, XDG_STATE_HOME: home, XDG_CONFIG_HOME: home, TAPCHIP_URL: daemon.url, TAPCHIP_API_KEY: apiKey }
+  const run = (...args) => launcher.ask({ op: 'run', command: process.execPath, args, env })
+  const fresh = async () => {
+    const data = dir('start-fresh')
+    rmSync(data, { recursive: true, force: true })
+    return startUp(launcher, data)
+  }
+  const figures = [
+    { ...row('tapchip --help', 1.25), work: () => run(cliScript, '--help') },
+    { ...row('tapchip chip-groups list --json', 1.45), work: () => run(cliScript, 'chip-groups', 'list', '--json') },
+    { ...row('tapchipd to /healthz', 5), work: () => startUp(launcher, kept) },
+    { ...row('tapchipd to /healthz, first start', 5), work: fresh },
+  ]
+  // The first round fills the disk's caches.
+  for (let round = 0; round <= rounds; round++) {
+    for (const figure of figures) {
+      const limit = await run('-e', '0')
+      const mine = await figure.work()
+      if (round === 0) continue
+      figure.values.push(mine.ms)
+      figure.peers.push(limit.ms)
+      figure.ratios.push(mine.ms / limit.ms)
+    }
+  }
+  await launcher.end()
+  await daemon.stop()
+  return figures
+}
+
+const row = (name, bar) => ({ name, bar, peer: 'node -e 0', unit: 'ms', values: [], peers: [], ratios: [], notes: [] })
+
+async function startUp(launcher, data) {
+  const port = await freePort()
+  const { startedAt } = await launcher.ask({ op: 'leave', command: process.execPath, args: [daemonScript], env: daemonEnv(data, port) })
+  await healthy(port)
+  const ms = Number(process.hrtime.bigint() - startedAt) / 1e6
+  await launcher.ask({ op: 'stop' })
+  return { ms }
+}
+
+async function freePort() {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address()
+  server.close()
+  await once(server, 'close')
+  return port
+}
+
+async function healthy(port) {
+  const patience = Date.now() + 20_000
+  while (Date.now() < patience) {
+    if ((await statusOf(port)) === 200) return
+    await sleep(1)
+  }
+  throw new Error('the daemon did not answer /healthz in 20 seconds')
+}
+
+const statusOf = (port) =>
+  new Promise((resolve) => {
+    const asked = get({ port, host: '127.0.0.1', path: '/healthz', agent: false }, (response) => {
+      response.resume()
+      resolve(response.statusCode)
+    })
+    asked.on('error', () => resolve(undefined))
+  })

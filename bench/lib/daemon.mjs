@@ -1,0 +1,90 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { request } from 'node:http'
+import { join } from 'node:path'
+import { end, startServer } from './processes.mjs'
+
+export const daemonScript = new URL('../../bin/tapchipd.js', import.meta.url).pathname
+export const cliScript = new URL('../../bin/tapchip.js', import.meta.url).pathname
+
+export const apiKey = 'svc_bench_0123456789abcdef'
+export const adminToken = 'adm_bench_0123456789abcdef'
+
+export const keySet = {
+  id: 101,
+  metaReadKey: '7b0f6a2c94d3e8511c5ad2e6f3b847a0',
+  fileReadKey: 'e1d27c5f80a94b36d7c2f15e9a6403bb',
+}
+
+const seed = {
+  version: 1,
+  keySets: [{ ...keySet, diversification: 'an10922', macInputFrom: 'd' }],
+  teams: [
+    {
+      name: 'Bench',
+      apiKeys: [{ name: 'bench', key: apiKey }],
+      items: [{ id: 'jacket', name: 'Jacket' }],
+      chipGroups: [{ name: 'Stock', chips: [] }],
+    },
+  ],
+}
+
+/** What every daemon of the bench is told; the rest is as it comes. */
+export const daemonEnv = (dataDir, port = 0) => ({
+  TAPCHIP_DATA_DIR: dataDir,
+  TAPCHIP_PORT: String(port),
+  TAPCHIP_RATE_LIMIT: 'off',
+  TAPCHIP_ADMIN_TOKEN: adminToken,
+})
+
+/** Starts the built daemon, on seed data unless its data directory has them. */
+export async function startDaemon(core, dataDir, { nodeFlags = [] } = {}) {
+  mkdirSync(dataDir, { recursive: true })
+  const seedFile = join(dataDir, 'seed.json')
+  writeFileSync(seedFile, JSON.stringify(seed))
+  const { child, pid, ready } = await startServer(core, [...nodeFlags, daemonScript, '--seed', seedFile], daemonEnv(dataDir))
+  const url = new URL(ready.url)
+  return {
+    pid,
+    port: Number(url.port),
+    url: ready.url,
+    databaseFile: join(dataDir, 'tapchip.db'),
+    stop: () => end(child),
+  }
+}
+
+const headers = { 'x-svc-api-key': apiKey, authorization: `Bearer ${adminToken}` }
+
+/** One call, timed from the first byte sent to the last received. @throws where the status is another */
+export function call(daemon, method, path, { body, contentType = 'application/json', status = 200 } = {}) {
+  return new Promise((resolve, reject) => {
+    const start = process.hrtime.bigint()
+    const length = body === undefined ? {} : { 'content-type': contentType, 'content-length': Buffer.byteLength(body) }
+    const req = request({ port: daemon.port, host: '127.0.0.1', method, path, headers: { ...headers, ...length } })
+    req.on('response', (response) => {
+      const chunks = []
+      response.on('data', (chunk) => chunks.push(chunk))
+      response.on('error', reject)
+      response.on('end', () => {
+        const ms = Number(process.hrtime.bigint() - start) / 1e6
+        const text = () => Buffer.concat(chunks).toString()
+        if (response.statusCode !== status) {
+          reject(new Error(`${method} ${path.split('?')[0]} answered ${response.statusCode}: ${text().slice(0, 500)}`))
+          return
+        }
+        const bytes = chunks.reduce((sum, chunk) => sum + chunk.length, 0)
+        resolve({ ms, bytes, text, headers: response.headers })
+      })
+    })
+    req.on('error', reject)
+    req.end(body)
+  })
+}
+
+/** Registers chips as an operator does. @throws where not all of them are new */
+export async function importChips(daemon, chipGroup, csv, count) {
+  const query = new URLSearchParams({ chipGroup, keySet: String(keySet.id), report: 'failures' })
+  const answer = await call(daemon, 'POST', `/admin/chips/import?${query}`, { body: csv, contentType: 'text/csv' })
+  const summary = JSON.parse(answer.text().trim().split('\n').at(-1))
+  if (summary.created !== count) throw new Error(`The import of ${count} chips made ${JSON.stringify(summary)}`)
+  return answer
+}

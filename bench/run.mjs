@@ -1,0 +1,106 @@
+// npm run bench [-- --quick] [--only http|bulk|import|starts]: prints one table of what is measured against its limit.
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { build } from 'esbuild'
+import { measureBulk } from './figures/bulk.mjs'
+import { measureHttp } from './figures/http.mjs'
+import { measureImport } from './figures/import.mjs'
+import { measureStarts } from './figures/starts.mjs'
+import { keySet } from './lib/daemon.mjs'
+import { chooseCores, describeMachine, fileSystemOf } from './lib/machine.mjs'
+import { endAll, killAll } from './lib/processes.mjs'
+import { notesOf, tableOf } from './lib/table.mjs'
+
+const figures = { http: measureHttp, bulk: measureBulk, import: measureImport, starts: measureStarts }
+const full = {
+  limitMinutes: 6,
+  http: { rounds: 5, seconds: 1.5 },
+  bulk: { rounds: 5 },
+  import: { rounds: 3, chips: 1_000_000 },
+  starts: { rounds: 15 },
+}
+const quick = {
+  limitMinutes: 1.5,
+  http: { rounds: 2, seconds: 0.8 },
+  bulk: { rounds: 2 },
+  import: { rounds: 1, chips: 1_000_000 },
+  starts: { rounds: 5 },
+}
+
+const { values: options } = parseArgs({
+  options: { quick: { type: 'boolean' }, only: { type: 'string', multiple: true } },
+})
+const names = options.only ?? Object.keys(figures)
+const unknown = names.find((name) => !Object.hasOwn(figures, name))
+if (unknown !== undefined) {
+  process.stderr.write(`There is no figure "${unknown}". There are ${Object.keys(figures).join(', ')}.\n`)
+  process.exit(2)
+}
+const plan = options.quick ? quick : full
+
+/** A directory on a disk: one in memory would make every write durable for nothing. */
+function temporaryRoot() {
+  const places = [tmpdir(), '/var/tmp'].filter((place) => !/^(tmpfs|ramfs)$/.test(fileSystemOf(place)))
+  return mkdtempSync(join(realpathSync(places[0] ?? tmpdir()), 'tapchip-bench-'))
+}
+
+const root = temporaryRoot()
+const dir = (name) => {
+  const path = join(root, name)
+  mkdirSync(path, { recursive: true })
+  return path
+}
+const clean = () => rmSync(root, { recursive: true, force: true })
+process.on('exit', () => {
+  killAll()
+  clean()
+})
+for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => process.exit(130))
+
+async function loadTapMaker() {
+  const outfile = join(root, 'tap-maker.mjs')
+  const entry = new URL('lib/tap-maker.ts', import.meta.url).pathname
+  await build({ entryPoints: [entry], outfile, bundle: true, platform: 'node', format: 'esm', logLevel: 'error' })
+  const { TapMaker } = await import(outfile)
+  return new TapMaker(keySet)
+}
+
+const cores = chooseCores()
+// This process sends what is sent once, and shall not take the servers' core.
+if (cores.load !== undefined) execFileSync('taskset', ['-a', '-cp', String(cores.load), String(process.pid)], { stdio: 'ignore' })
+const tapMaker = await loadTapMaker()
+const started = Date.now()
+let isLate = false
+const watchdog = setTimeout(() => {
+  isLate = true
+  killAll()
+}, plan.limitMinutes * 60_000)
+
+const rows = []
+for (const name of names) {
+  if (isLate) {
+    rows.push({ name, error: 'the time was over' })
+    continue
+  }
+  const begun = Date.now()
+  process.stderr.write(`measuring ${name} …`)
+  try {
+    rows.push(...(await figures[name]({ cores, dir, tapMaker, ...plan[name] })))
+  } catch (error) {
+    rows.push({ name, error: isLate ? 'the time was over' : (error?.stack ?? String(error)) })
+  }
+  await endAll()
+  process.stderr.write(` ${Math.round((Date.now() - begun) / 1000)} s\n`)
+}
+clearTimeout(watchdog)
+
+const notes = [
+  `${describeMachine()}; ${cores.note}; data on ${fileSystemOf(root)}, synchronous FULL`,
+  `medians of interleaved rounds; ${Math.round((Date.now() - started) / 1000)} s${options.quick ? ', --quick' : ''}`,
+  ...notesOf(rows),
+]
+process.stdout.write(`${tableOf(rows)}\n\n${notes.join('\n')}\n`)
+process.exitCode = rows.some((row) => row.error !== undefined) ? 1 : 0

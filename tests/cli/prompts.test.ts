@@ -1,0 +1,101 @@
+import { spawn, spawnSync } from 'node:child_process'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { startTestDaemon } from '../support/daemon.ts'
+import { executable } from './executable.ts'
+import { type Place, place } from './in-process.ts'
+
+let daemon: Awaited<ReturnType<typeof startTestDaemon>>
+let here: Place
+beforeAll(async () => {
+  daemon = await startTestDaemon({ seed: { version: 1, teams: [{ name: 'Acme' }] } })
+})
+afterAll(() => daemon.stop())
+beforeEach(() => {
+  here = place({ TAPCHIP_URL: daemon.url, TAPCHIP_ADMIN_TOKEN: daemon.adminToken })
+})
+afterEach(() => here.remove())
+
+const hasTerminals = spawnSync('script', ['--version']).status === 0
+
+/** Runs the CLI on a terminal of its own, and types each answer once its question is there. */
+const onTerminal = (
+  command: string,
+  answers: readonly [question: RegExp, keys: string][],
+  env: Record<string, string> = {},
+) =>
+  new Promise<{ code: number | null; screen: string }>((resolve) => {
+    const child = spawn('script', ['-qec', `'${process.execPath}' '${executable}' ${command}`, '/dev/null'], {
+      env: { PATH: process.env.PATH ?? '', TERM: 'xterm', SHELL: '/bin/sh', ...here.env, ...env },
+      stdio: ['pipe', 'pipe', 'inherit'],
+    })
+    const left = [...answers]
+    let screen = ''
+    child.stdout.on('data', (chunk) => {
+      screen += String(chunk)
+      const [next] = left
+      if (next?.[0].test(screen)) {
+        left.shift()
+        child.stdin.write(next[1])
+      }
+    })
+    child.on('close', (code) => resolve({ code, screen }))
+  })
+
+describe.skipIf(!hasTerminals)('on a terminal', () => {
+  test('what was left out is asked for', async () => {
+    const { code, screen } = await onTerminal('teams create', [[/Name of the team/, 'Typed\r']])
+    expect([code, screen]).toEqual([0, expect.stringContaining('Typed')])
+    expect((await here.run('teams', 'list', '--json')).stdout).toContain('"Typed"')
+  })
+
+  test('a choice is offered from what the daemon holds', async () => {
+    await here.run('chip-groups', 'create', '--name', 'Jackets', '--team', 'Acme')
+    const { json } = await here.run('api-keys', 'create', '--name', 'ops', '--team', 'Acme', '--json')
+    const { key } = json() as { key: string }
+    const { code, screen } = await onTerminal('chips list', [[/Which chip group/, '\r']], {
+      TAPCHIP_API_KEY: key,
+    })
+    expect([code, screen]).toEqual([0, expect.stringContaining('The group holds no chips')])
+  })
+
+  test('what destroys asks, and anything but yes changes nothing', async () => {
+    await here.run('teams', 'create', '--name', 'Doomed')
+    const kept = await onTerminal('teams remove Doomed', [[/Remove the team/, 'n\r']])
+    expect([kept.code, kept.screen]).toEqual([2, expect.stringContaining('Nothing was changed')])
+    const gone = await onTerminal('teams remove Doomed', [[/Remove the team/, 'y\r']])
+    expect(gone.code).toBe(0)
+    expect((await here.run('teams', 'list', '--json')).stdout).not.toContain('"Doomed"')
+  })
+
+  test('Ctrl-C at a question ends with 130', async () => {
+    expect((await onTerminal('teams create', [[/Name of the team/, '\u0003']])).code).toBe(130)
+  })
+
+  test('nothing is asked with --no-input, nor under CI', async () => {
+    expect((await onTerminal('teams create --no-input', [])).code).toBe(2)
+    expect((await onTerminal('teams create', [], { CI: 'true' })).code).toBe(2)
+  })
+
+  test('tables are aligned and coloured, without colour when asked', async () => {
+    const coloured = await onTerminal('teams list', [])
+    expect(coloured.screen).toContain('\u001b[1mID')
+    expect((await onTerminal('teams list', [], { NO_COLOR: '1' })).screen).not.toContain('\u001b')
+    expect((await onTerminal('teams list --no-color', [])).screen).not.toContain('\u001b')
+    expect((await onTerminal('teams list', [], { TERM: 'dumb' })).screen).not.toContain('\u001b')
+  })
+})
+
+test('off a terminal nothing is asked', async () => {
+  const child = spawnSync(process.execPath, [executable, 'teams', 'create'], {
+    env: { PATH: process.env.PATH ?? '', ...here.env },
+    input: 'Piped\n',
+    encoding: 'utf8',
+  })
+  expect([child.status, child.stderr]).toEqual([2, expect.stringContaining('--name is missing')])
+})
+
+test('a reader that goes away is no failure', () => {
+  const shell = `'${process.execPath}' '${executable}' --help | head -1; echo "\${PIPESTATUS[0]}"`
+  const child = spawnSync('bash', ['-c', shell], { encoding: 'utf8' })
+  expect([child.stdout.trim().split('\n').at(-1), child.stderr]).toEqual(['0', ''])
+})

@@ -1,0 +1,152 @@
+import { mkdtempSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { type Db, openDatabase } from '../../src/daemon/store/database.ts'
+import { migrate } from '../../src/daemon/store/migrate.ts'
+import { SecretBox } from '../../src/daemon/store/secret-box.ts'
+import { openSqlite } from '../../src/daemon/store/sqlite.ts'
+import { statement } from '../../src/daemon/store/statement.ts'
+import { allTeams, insertTeam } from '../../src/daemon/store/teams.ts'
+
+let dir: string
+let file: string
+let db: Db
+beforeEach(async () => {
+  dir = mkdtempSync(join(tmpdir(), 'tapchip-store-'))
+  file = join(dir, 'tapchip.db')
+  await migrate(file)
+  db = openDatabase(file)
+})
+afterEach(async () => {
+  await db.close()
+  rmSync(dir, { recursive: true, force: true })
+})
+
+const at = '2026-06-01T12:00:00.000Z'
+const names = async () => (await allTeams(db.read)).map((team) => team.name)
+
+describe('writes', () => {
+  test('that fail leave no trace, and take no other of their group with them', async () => {
+    const results = await Promise.allSettled(
+      Array.from({ length: 30 }, (_, i) =>
+        db.write(async (trx) => {
+          await insertTeam(trx, `team ${i}`, at)
+          if (i % 3 === 0) throw new Error('no')
+          return i
+        }),
+      ),
+    )
+    expect(results.filter(({ status }) => status === 'rejected')).toHaveLength(10)
+    expect(await names()).toHaveLength(20)
+    expect(await names()).not.toContain('team 3')
+  })
+
+  test('that break a rule of the database fail alone as well', async () => {
+    const results = await Promise.allSettled(
+      ['a', 'b', 'a', 'c'].map((name) => db.write((trx) => insertTeam(trx, name, at))),
+    )
+    expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected', 'fulfilled'])
+    expect(await names()).toEqual(['a', 'b', 'c'])
+  })
+
+  test('of one turn of the event loop share one commit', async () => {
+    const logged = () => statSync(`${file}-wal`).size
+    await db.write((trx) => insertTeam(trx, 'first', at))
+    const before = logged()
+    await Promise.all(
+      Array.from({ length: 100 }, (_, i) => db.write((trx) => insertTeam(trx, `grouped ${i}`, at))),
+    )
+    const grouped = logged() - before
+    const middle = logged()
+    for (let i = 0; i < 100; i++) await db.write((trx) => insertTeam(trx, `single ${i}`, at))
+    const single = logged() - middle
+    expect(grouped * 10).toBeLessThan(single)
+  })
+
+  test('are not seen before they are committed, and are when they resolve', async () => {
+    let seenInside: string[] = []
+    await db.write(async (trx) => {
+      await insertTeam(trx, 'new', at)
+      seenInside = await names()
+    })
+    expect(seenInside).toEqual([])
+    expect(await names()).toEqual(['new'])
+  })
+
+  test('that come while a group is written are written too, and closing waits for them', async () => {
+    const second = db.write(async (trx) => {
+      void later()
+      await insertTeam(trx, 'one', at)
+    })
+    let third: Promise<unknown> = Promise.resolve()
+    const later = () => {
+      third = db.write((trx) => insertTeam(trx, 'two', at))
+      return third
+    }
+    await second
+    await third
+    expect(await names()).toEqual(['one', 'two'])
+  })
+
+  test('are flushed to the disk at every commit, and every table is strict', () => {
+    const { connection } = openSqlite(file, { readonly: false })
+    expect(connection.pragma('synchronous', { simple: true })).toBe(2)
+    expect(connection.pragma('journal_mode', { simple: true })).toBe('wal')
+    const tables = connection
+      .prepare(
+        "select name, strict from pragma_table_list where schema = 'main' and name not like 'sqlite_%' and name not like 'kysely_%'",
+      )
+      .all()
+    expect(tables.length).toBeGreaterThan(18)
+    expect(
+      tables.filter(
+        (table) => typeof table !== 'object' || table === null || !('strict' in table) || table.strict !== 1,
+      ),
+    ).toEqual([])
+    connection.close()
+  })
+})
+
+describe('a compiled statement', () => {
+  const between = statement<{ low: string; high: string }>()((queries, p) =>
+    queries
+      .selectFrom('teams')
+      .select('name')
+      .where('name', '>=', p.low)
+      .where('name', '<=', p.high)
+      .orderBy('name')
+      .limit(2),
+  )
+
+  test('runs with the values of each call, and keeps those that it was built with', async () => {
+    for (const name of ['a', 'b', 'c', 'd']) await db.write((trx) => insertTeam(trx, name, at))
+    expect(await between.all(db.read, { high: 'c', low: 'b' })).toEqual([{ name: 'b' }, { name: 'c' }])
+    expect(await between.first(db.read, { low: 'd', high: 'z' })).toEqual({ name: 'd' })
+    expect(await between.all(db.read, { low: 'a', high: 'z' })).toHaveLength(2)
+    expect(await between.first(db.read, { low: 'x', high: 'z' })).toBeUndefined()
+  })
+})
+
+describe('a sealed secret', () => {
+  const box = new SecretBox(Buffer.alloc(32, 7))
+  const secret = Buffer.from('00112233445566778899aabbccddeeff', 'hex')
+
+  test('opens where it belongs, and nowhere else', () => {
+    const sealed = box.seal(secret, 'keySets:101:metaRead')
+    expect(sealed.includes(secret)).toBe(false)
+    expect(box.open(sealed, 'keySets:101:metaRead')).toEqual(secret)
+    expect(() => box.open(sealed, 'keySets:102:metaRead')).toThrow()
+    expect(() => new SecretBox(Buffer.alloc(32, 8)).open(sealed, 'keySets:101:metaRead')).toThrow()
+    for (let i = 0; i < sealed.length; i++) {
+      const bent = Buffer.from(sealed)
+      bent[i] = (bent[i] ?? 0) ^ 1
+      expect(() => box.open(bent, 'keySets:101:metaRead')).toThrow()
+    }
+    expect(() => box.open(Buffer.alloc(3), 'x')).toThrow()
+  })
+
+  test('is never sealed alike twice', () => {
+    expect(box.seal(secret, 'x')).not.toEqual(box.seal(secret, 'x'))
+  })
+})
