@@ -27,7 +27,7 @@ afterEach(() => t.close())
 const mode = (path: string) => (statSync(path).mode & 0o777).toString(8)
 
 test('the status says who asks, what there is, and that the database is whole', async () => {
-  const { status, body } = await t.call('GET /admin/status')
+  const { status, body } = await t.call('GET /admin/status?check=true')
   expect(status).toBe(200)
   expect(body).toMatchObject({
     pid: process.pid,

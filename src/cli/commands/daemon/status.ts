@@ -41,7 +41,7 @@ const printStatus = async (ctx: CliContext): Promise<void> => {
     'Up for': `${it.uptimeSeconds} s`,
     Data: it.dataDir,
     Ephemeral: it.ephemeral,
-    Database: `${it.database.integrity}, ${it.database.sizeBytes.toLocaleString('en-US')} bytes, schema ${it.schema}`,
+    Database: `${it.database.sizeBytes.toLocaleString('en-US')} bytes, schema ${it.schema}`,
     Teams: it.counts.teams,
     'Key sets': it.counts.keySets,
     Chips: it.counts.chips,

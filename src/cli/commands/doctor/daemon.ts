@@ -70,7 +70,7 @@ const checkAdmin = async (ctx: CliContext): Promise<Finding[]> => {
     return [warn('admin token', 'none', 'set TAPCHIP_ADMIN_TOKEN, or tapchip login --admin')]
   let status: AnswerOf<'GET /admin/status'>
   try {
-    status = await ctx.call('GET /admin/status')
+    status = await ctx.call('GET /admin/status', { query: { check: true } })
   } catch (error) {
     return [fail('admin token', messageOf(error), 'set TAPCHIP_ADMIN_TOKEN, or tapchip login --admin')]
   }
@@ -80,7 +80,7 @@ const checkAdmin = async (ctx: CliContext): Promise<Finding[]> => {
     ok('admin token', `${token.name} (${token.scopes.join(', ')})`),
     database.integrity === 'ok'
       ? ok('database', `intact, ${database.sizeBytes.toLocaleString('en-US')} bytes`)
-      : fail('database', database.integrity, 'stop the daemon, and go back to a backup'),
+      : fail('database', database.integrity ?? 'was not checked', 'stop the daemon, and go back to a backup'),
     version === ours
       ? ok('version', version)
       : warn('version', `the daemon is ${version}, this is ${ours}`, 'update the older one'),

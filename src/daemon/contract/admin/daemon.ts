@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { endpoint } from '../endpoint.ts'
-import { text } from '../fields.ts'
+import { flag, text } from '../fields.ts'
 
 /** What operators ask of the daemon itself. */
 export const daemon = {
@@ -9,6 +9,8 @@ export const daemon = {
     summary: 'Say who is asking, and what this daemon holds and runs on',
     auth: 'admin',
     scope: 'read',
+    // The check reads all of the database, and nothing else is answered meanwhile.
+    query: z.object({ check: flag.optional() }),
     response: z.object({
       version: z.string(),
       pid: z.number(),
@@ -18,7 +20,7 @@ export const daemon = {
       ephemeral: z.boolean(),
       schema: z.string(),
       token: z.object({ name: z.string(), scopes: z.array(z.string()) }),
-      database: z.object({ sizeBytes: z.number(), integrity: z.string() }),
+      database: z.object({ sizeBytes: z.number(), integrity: z.string().nullable() }),
       counts: z.object({ teams: z.number(), keySets: z.number(), chips: z.number(), taps: z.number() }),
     }),
   }),

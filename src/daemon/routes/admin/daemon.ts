@@ -7,14 +7,14 @@ import { version } from '../../version.ts'
 
 export function daemonRoutes(app: FastifyInstance, ctx: Context): void {
   bindAll(app, ctx, {
-    'GET /admin/status': async ({ token }) => ({
+    'GET /admin/status': async ({ token, query }) => ({
       version,
       pid: process.pid,
       url: ctx.baseUrl,
       dataDir: ctx.config.dataDir,
       ephemeral: ctx.config.ephemeral,
       token: { name: token.name, scopes: [...token.scopes] },
-      ...(await daemonStatus(ctx)),
+      ...(await daemonStatus(ctx, query.check ?? false)),
     }),
     'POST /admin/backup': async ({ body, actor }) => {
       const { warning, ...backup } = await createBackup(ctx, actor, body.passphrase)
