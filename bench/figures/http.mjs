@@ -10,7 +10,7 @@ const tapsASecond = 30_000
 const chips = { blank: 20_000, item: 20_000, redirect: 200, replayed: 200 }
 
 /** What a daemon answers a second, against a Fastify that answers hello. */
-export async function measureHttp({ cores, dir, rounds, seconds, tapMaker, nodeFlags }) {
+export async function measureHttp({ cores, dir, rounds, seconds, tapMaker, nodeFlags, only, toggle = () => {} }) {
   const hello = await startServer(cores.server, [new URL('../peers/hello.mjs', import.meta.url).pathname])
   const daemon = await startDaemon(cores.server, dir('http'), { nodeFlags })
   const load = startHelper(cores.load, new URL('../lib/load.mjs', import.meta.url).pathname)
@@ -18,11 +18,12 @@ export async function measureHttp({ cores, dir, rounds, seconds, tapMaker, nodeF
   const validBefore = validTaps(daemon)
 
   const helloRun = { server: hello.pid, port: Number(new URL(hello.ready.url).port), paths: () => ['/'] }
-  const runs = prepared.map((run) => ({ ...run, server: daemon.pid, port: daemon.port }))
-  const rows = runs.map(({ name, bar }) => ({ name, bar, peer: 'hello', unit: '/s', values: [], peers: [], ratios: [], share: [], load: [], notes: [] }))
+  const runs = prepared.filter(({ name }) => only === undefined || only === name).map((run) => ({ ...run, server: daemon.pid, port: daemon.port }))
+  const rows = runs.map(({ name, bar }) => ({ name, bar, peer: 'hello', unit: '/s', values: [], peers: [], ratios: [], share: [], load: [], perCpu: [], notes: [] }))
   const measure = (run, time) => window(load, run, time)
 
   for (const run of [helloRun, ...runs]) await measure(run, Math.max(1, seconds))
+  toggle(daemon.pid)
   for (let round = 0; round < rounds; round++) {
     for (const [at, run] of runs.entries()) {
       const limit = await measure(helloRun, seconds)
@@ -31,16 +32,20 @@ export async function measureHttp({ cores, dir, rounds, seconds, tapMaker, nodeF
       row.values.push(mine.rate)
       row.peers.push(limit.rate)
       row.ratios.push(mine.rate / limit.rate)
-      row.share.push(Math.min(mine.share ?? Number.NaN, limit.share ?? Number.NaN))
+      if (mine.share !== undefined && limit.share !== undefined) {
+        row.share.push(Math.min(mine.share, limit.share))
+        row.perCpu.push(mine.rate / mine.share / (limit.rate / limit.share))
+      }
       row.load.push(mine.loadShare)
     }
   }
+  toggle(daemon.pid)
   await Promise.all([load.end(), end(hello.child)])
   for (const [at, run] of runs.entries()) rows[at].notes.push(...run.problems)
   const taken = runs.reduce((sum, run) => sum + (run.takes ? run.answered : 0), 0)
   const kept = validTaps(daemon) - validBefore
   const proof = `${taken} taps answered valid, ${kept} valid taps in the database`
-  rows[1].notes.push(kept === taken ? proof : `WRONG: ${proof}`)
+  rows[rows.length > 1 ? 1 : 0].notes.push(kept === taken ? proof : `WRONG: ${proof}`)
   await daemon.stop()
   return rows
 }

@@ -140,7 +140,7 @@ describe('streams', () => {
       await answered
       yield 'two\n'
     }
-    let answer = () => undefined as void
+    let answer: () => void = () => undefined
     const answered = new Promise<void>((resolve) => {
       answer = resolve
     })

@@ -3,6 +3,7 @@ import type { CliContext } from '../context.ts'
 import { type ExitCode, exitCodes, UsageError } from '../errors.ts'
 import { clean, counted, shown } from '../io/text.ts'
 import { bothForms } from '../uid.ts'
+import { failureTeller } from './failures.ts'
 import { countResults } from './history.ts'
 import { newBatchId } from './id.ts'
 import { Journal } from './journal.ts'
@@ -122,10 +123,12 @@ export const runRows = async (
     interrupted = true
     io.warn('Finishing the rows that are on their way. Once more ends at once.')
   })
+  const failures = failureTeller(io)
   const progress = io.progress('Editing', rows.length)
   const end = (how: 'done' | 'stopped') => {
     stopListening()
     progress.end()
+    failures.end(id)
     journal.append({ type: 'end', at: ctx.now().toISOString(), how, ...countResults(results.values()) })
     journal.close()
   }
@@ -140,7 +143,7 @@ export const runRows = async (
         journal.append({ type: 'result', ...result })
         // People see what failed; what went well is counted.
         if (io.json) await io.line(result, () => '')
-        else if (result.status === 'failed') io.warn(describeResult(result, urls.get(result.row)))
+        else if (result.status === 'failed') failures.tell(describeResult(result, urls.get(result.row)))
         progress.advance(1)
       }
       journal.sync()

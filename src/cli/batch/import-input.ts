@@ -37,9 +37,10 @@ export const readImport = async (
   const uids = new UidColumn(problems)
   const labels = new Map<string, number>()
   const publicKeys = new Map<string, number>()
-  const used = new Set<number>([0])
-  const rows: string[][] = []
   const blocks: Buffer[] = []
+  let present: readonly number[] = []
+  let block = ''
+  let rows = 0
   let needKeySet = 0
 
   const unique = (seen: Map<string, number>, row: number, column: string, text: string) => {
@@ -47,41 +48,49 @@ export const readImport = async (
     if (before === undefined) seen.set(text, row)
     else problems.add(row, column, `"${text}" is in row ${before} already`)
   }
+  const check = (row: number, column: number, cell: string) => {
+    const why = checks[column - 1]?.(cell)
+    if (why === undefined) return
+    const isSecret = secretColumns.has(columns[column] ?? '')
+    problems.add(row, columns[column], isSecret ? why : `"${cell}" ${why}`)
+  }
+  const readUid = (row: number, cell: Cell, publicKey: Cell): string => {
+    if (cell) return uidOnWire(uids.read(row, cell) ?? '')
+    if (!publicKey) problems.add(row, 'uid', 'is missing')
+    return ''
+  }
 
-  await readSheet(source, options, problems, (row, cells) => {
-    const out = cells.map((cell, i) => {
-      if (!cell) return ''
-      used.add(i)
-      const why = i === 0 ? undefined : checks[i - 1]?.(cell)
-      if (why !== undefined)
-        problems.add(row, columns[i], secretColumns.has(columns[i] ?? '') ? why : `"${cell}" ${why}`)
-      return cell
-    })
-    const [uidText] = cells
-    const publicKey = cells[publicKeyAt]
-    if (uidText) out[0] = uidOnWire(uids.read(row, uidText) ?? '')
-    else if (!publicKey) problems.add(row, 'uid', 'is missing')
-    if (publicKey) unique(publicKeys, row, 'publicKey', publicKey.toLowerCase())
-    else needKeySet += 1
-    const label = cells[labelAt]
-    if (label) unique(labels, row, 'label', label)
-    checkTogether(row, cells, problems)
-    rows.push(out)
+  await readSheet(source, options, problems, {
+    columns: (indices) => {
+      present = indices
+      block = csvLine(indices.map((i) => columns[i] ?? ''))
+    },
+    row: (row, cells) => {
+      rows += 1
+      const publicKey = cells[publicKeyAt]
+      if (publicKey) unique(publicKeys, row, 'publicKey', publicKey.toLowerCase())
+      else needKeySet += 1
+      const label = cells[labelAt]
+      if (label) unique(labels, row, 'label', label)
+      const uid = readUid(row, cells[0], publicKey)
+      if (present.length === 1) block += `${uid}\n`
+      else {
+        for (const column of present) {
+          const cell = cells[column]
+          if (cell && column > 0) check(row, column, cell)
+        }
+        checkTogether(row, cells, problems)
+        block += csvLine(present.map((column) => (column === 0 ? uid : (cells[column] ?? ''))))
+      }
+      if (block.length < blockSize) return
+      blocks.push(Buffer.from(block))
+      block = ''
+    },
   })
   uids.finish(accepted)
   problems.refuse(source.name)
-
-  // Columns that no row uses stay away: most sheets have one or two.
-  const kept = columns.map((_, i) => i).filter((i) => used.has(i))
-  let block = csvLine(kept.map((i) => columns[i] ?? ''))
-  for (const row of rows) {
-    block += kept.length === 1 ? `${row[0]}\n` : csvLine(kept.map((i) => row[i] ?? ''))
-    if (block.length < blockSize) continue
-    blocks.push(Buffer.from(block))
-    block = ''
-  }
   if (block !== '') blocks.push(Buffer.from(block))
-  return { rows: rows.length, needKeySet, blocks }
+  return { rows, needKeySet, blocks }
 }
 
 const checkTogether = (row: number, cells: readonly Cell[], problems: Problems): void => {

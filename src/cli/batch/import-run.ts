@@ -1,6 +1,7 @@
 import type { CliContext } from '../context.ts'
 import { type ExitCode, exitCodes } from '../errors.ts'
 import { clean, counted } from '../io/text.ts'
+import { failureTeller } from './failures.ts'
 import { newBatchId } from './id.ts'
 import type { ImportInput } from './import-input.ts'
 import { Journal } from './journal.ts'
@@ -69,6 +70,7 @@ export const runImport = async (
   journal?.sync()
   if (journal) io.note(`Batch ${id}: ${counted(sheet.rows, 'row')}`)
   const progress = io.progress('Importing', sheet.rows)
+  const failures = failureTeller(io)
   const stopped = new AbortController()
   const stopListening = ctx.at.interrupts.listen(() => stopped.abort())
   const counts = { created: 0, unchanged: 0, failed: 0 }
@@ -108,13 +110,14 @@ export const runImport = async (
         await io.line(answer, () => '')
       } else if (answer.status === 'failed') {
         progress.end()
-        io.warn(clean(`row ${answer.row}  ${answer.uid}  failed  ${answer.error ?? ''}`))
+        failures.tell(clean(`row ${answer.row}  ${answer.uid}  failed  ${answer.error ?? ''}`))
       }
     }
     complete ||= counts.created + counts.unchanged + counts.failed === sheet.rows
   } finally {
     stopListening()
     progress.end()
+    failures.end(journal && id)
     const { created, unchanged, failed } = counts
     journal?.append({
       type: 'end',
@@ -131,8 +134,11 @@ export const runImport = async (
     io.note(`Stopped. Go on: tapchip batch resume ${id}`)
     return exitCodes.interrupted
   }
-  const lead = dryRun ? 'Dry run, nothing was written: ' : ''
-  io.note(`${lead}${counted(created, 'chip')} created, ${unchanged} unchanged, ${failed} failed.`)
+  io.note(
+    dryRun
+      ? `Dry run: ${counted(created, 'chip')} would be created, ${unchanged} are there already, ${failed} would fail. Nothing was written.`
+      : `${counted(created, 'chip')} created, ${unchanged} unchanged, ${failed} failed.`,
+  )
   if (!dryRun && created > 0)
     io.note(`See them: tapchip chips list --chip-group ${JSON.stringify(settings.chipGroup)}`)
   return failed > 0 ? exitCodes.partial : exitCodes.done

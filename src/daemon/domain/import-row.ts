@@ -7,15 +7,20 @@ export type RowValues = Readonly<Record<string, string>>
 
 /** Reads the text of a row. What a chip's values must be beyond that is for whoever registers it. */
 export function readImportRow(values: RowValues): ChipInput | Refusal {
-  const { uid: text, lastCounter, contractAddress, chainId, tokenId, ...rest } = values
+  const { uid: text, lastCounter, contractAddress, chainId, tokenId } = values
   const uid = text === undefined ? undefined : parseUid(text)
   if (uid && !uid.ok) return { reason: `uid ${uid.reason}` }
   if (lastCounter !== undefined && !/^\d{1,10}$/.test(lastCounter)) return { reason: 'lastCounter must be a whole number from 0' }
   const token = readToken({ contractAddress, chainId, tokenId })
   if (token && 'reason' in token) return token
   return {
-    ...rest,
     uid: uid?.uid,
+    publicKey: values.publicKey,
+    label: values.label,
+    redirectUrl: values.redirectUrl,
+    item: values.item,
+    variant: values.variant,
+    fileReadKey: values.fileReadKey,
     lastCounter: lastCounter === undefined ? undefined : Number(lastCounter),
     token,
   }

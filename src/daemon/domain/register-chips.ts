@@ -1,19 +1,13 @@
 import type { Queries } from '../store/database.ts'
 import { anyRemembered, chipIdentity, type Remembered } from '../store/removed-chips.ts'
 import type { SecretBox } from '../store/secret-box.ts'
-import {
-  chipsThere,
-  ensureTokens,
-  insertBareChips,
-  insertChips,
-  type NewChip,
-  rememberedOf,
-} from '../store/sqlite-register.ts'
+import { chipsThere, insertBareChips, insertChips, rememberedOf } from '../store/sqlite-register.ts'
 import { Bindings } from './chip-bindings.ts'
 import { differenceTo } from './chip-difference.ts'
 import { Holders } from './chip-holders.ts'
-import { type CheckedChip, type ChipInput, checkChip, type Refusal } from './chip-input.ts'
-import { chipKeyPlace, type KeyRing } from './key-ring.ts'
+import { type CheckedChip, type ChipInput, checkChip } from './chip-input.ts'
+import { type BoundChip, bindChip, chipRow, tokenRowsOf } from './chip-rows.ts'
+import type { KeyRing } from './key-ring.ts'
 
 export interface RegisterDeps {
   box: SecretBox
@@ -46,25 +40,17 @@ export async function registerChipsIn(
   registration: Registration,
   inputs: readonly ChipInput[],
 ): Promise<Registered[]> {
-  const results: Registered[] = []
-  const checked: { at: number; chip: CheckedChip }[] = []
-  for (const [at, input] of inputs.entries()) {
-    const chip = checkChip(deps, registration.keySetId, input)
-    if ('reason' in chip) results[at] = failed(input.uid ?? '', chip.reason)
-    else checked.push({ at, chip })
-  }
-  const registered = await registerCheckedChips(
-    trx,
-    deps,
-    registration,
-    checked.map(({ chip }) => chip),
+  const checked = inputs.map((input) => checkChip(deps, registration.keySetId, input))
+  const chips = checked.filter((chip): chip is CheckedChip => !('reason' in chip))
+  const registered = await registerCheckedChips(trx, deps, registration, chips)
+  const results = new Map(chips.map((chip, index) => [chip, registered[index]]))
+  return checked.map((chip, index) =>
+    'reason' in chip ? failed(inputs[index]?.uid ?? '', chip.reason) : (results.get(chip) ?? unreached(chip)),
   )
-  for (const [index, { at, chip }] of checked.entries())
-    results[at] = registered[index] ?? failed(chip.uid, 'was not reached')
-  return results
 }
 
 const failed = (uid: string, error: string): Registered => ({ status: 'failed', uid, error })
+const unreached = ({ uid }: CheckedChip): Registered => failed(uid, 'was not reached')
 
 /** As registerChipsIn, for chips that were checked. Fastest in the order of their UIDs. */
 export async function registerCheckedChips(
@@ -73,34 +59,26 @@ export async function registerCheckedChips(
   registration: Registration,
   chips: readonly CheckedChip[],
 ): Promise<Registered[]> {
-  const remembered = await recall(trx, chips)
-  if (remembered.size === 0 && (await insertAllBare(trx, registration, chips))) {
+  if (chips.length === 0) return []
+  const work: Work = { trx, deps, registration, remembered: await recall(trx, chips) }
+  if ((await insertAllBare(work, chips)) || (await insertAllNew(work, chips))) {
     return chips.map(({ uid }) => ({ status: 'created', uid }))
   }
   const results = new Map<CheckedChip, Registered>()
   // The second row of a chip is judged by what the first one made of it.
   for (let rest = chips; rest.length > 0; ) {
     const { first, again } = partByUid(rest)
-    await registerEachOnce(trx, deps, { registration, remembered }, first, results)
+    await registerEachOnce(work, first, results)
     rest = again
   }
-  return chips.map((chip) => results.get(chip) ?? failed(chip.uid, 'was not reached'))
+  return chips.map((chip) => results.get(chip) ?? unreached(chip))
 }
 
-/** Supposes that all are new and bare, which most imports are: one statement, and nothing is looked up. */
-async function insertAllBare(
-  trx: Queries,
-  registration: Registration,
-  chips: readonly CheckedChip[],
-): Promise<boolean> {
-  const { keySetId } = registration
-  if (keySetId === null || chips.length === 0 || !chips.every((chip) => chip.isBare)) return false
-  return insertBareChips(
-    trx,
-    commonsOf(registration),
-    keySetId,
-    chips.map((chip) => chip.uid),
-  )
+interface Work {
+  readonly trx: Queries
+  readonly deps: RegisterDeps
+  readonly registration: Registration
+  readonly remembered: ReadonlyMap<string, Remembered>
 }
 
 const commonsOf = ({ teamId, chipGroupId, isSimulated, at }: Registration) => ({
@@ -116,6 +94,34 @@ async function recall(trx: Queries, chips: readonly CheckedChip[]): Promise<Map<
   return new Map(rows.map((row) => [row.identity, row]))
 }
 
+/** Supposes that all are new and bare, as in most imports: nothing is looked up, and little is passed on. */
+async function insertAllBare({ trx, registration, remembered }: Work, chips: readonly CheckedChip[]): Promise<boolean> {
+  const { keySetId } = registration
+  if (keySetId === null || remembered.size > 0 || !chips.every((chip) => chip.isBare)) return false
+  return insertBareChips(trx, commonsOf(registration), keySetId, chips.map((chip) => chip.uid))
+}
+
+/** Supposes that all are new: whether they are is told by the insert itself. */
+async function insertAllNew(work: Work, chips: readonly CheckedChip[]): Promise<boolean> {
+  // Tokens would be made before it is known whether their chips are.
+  if (chips.some(({ given }) => given.token !== undefined)) return false
+  const bindings = new Bindings(work.trx, work.registration.teamId)
+  const bound: BoundChip[] = []
+  for (const chip of chips) {
+    const bindingOrPromise = bindChip(bindings, chip)
+    const binding = bindingOrPromise instanceof Promise ? await bindingOrPromise : bindingOrPromise
+    if ('reason' in binding) return false
+    bound.push(binding)
+  }
+  return insertBound(work, bound)
+}
+
+async function insertBound({ trx, deps, registration, remembered }: Work, bound: readonly BoundChip[]): Promise<boolean> {
+  const tokens = await tokenRowsOf(trx, bound, registration.at)
+  const rows = bound.map((one) => chipRow(deps, one, tokens, remembered.get(chipIdentity(one.chip))))
+  return insertChips(trx, commonsOf(registration), rows)
+}
+
 function partByUid(chips: readonly CheckedChip[]): { first: CheckedChip[]; again: CheckedChip[] } {
   const seen = new Set<string>()
   const first: CheckedChip[] = []
@@ -128,99 +134,31 @@ function partByUid(chips: readonly CheckedChip[]): { first: CheckedChip[]; again
   return { first, again }
 }
 
+/** Looks at what is there first, so that each chip that cannot be registered has its own reason. */
 async function registerEachOnce(
-  trx: Queries,
-  deps: RegisterDeps,
-  { registration, remembered }: { registration: Registration; remembered: ReadonlyMap<string, Remembered> },
+  work: Work,
   chips: readonly CheckedChip[],
   results: Map<CheckedChip, Registered>,
 ): Promise<void> {
-  const { teamId, at } = registration
-  const there = new Map(
-    (
-      await chipsThere(
-        trx,
-        chips.map(({ uid }) => uid),
-      )
-    ).map((row) => [row.uid, row]),
-  )
-  const bindings = new Bindings(trx, teamId)
-  const holders = await Holders.of(trx, teamId, chips)
+  const { trx, deps, registration } = work
+  const there = new Map((await chipsThere(trx, chips.map(({ uid }) => uid))).map((row) => [row.uid, row]))
+  const bindings = new Bindings(trx, registration.teamId)
+  const holders = await Holders.of(trx, registration.teamId, chips)
   const bound: BoundChip[] = []
   for (const chip of chips) {
-    const row = there.get(chip.uid)
+    const { uid } = chip
+    const row = there.get(uid)
     if (row) {
       const difference = differenceTo(deps.box, registration, chip, row)
-      const { uid } = chip
       results.set(chip, difference === undefined ? { status: 'unchanged', uid } : failed(uid, difference))
       continue
     }
-    const binding = await bind(bindings, chip)
+    const binding = await bindChip(bindings, chip)
     const refusal = 'reason' in binding ? binding : holders.claim(chip)
-    if (refusal) results.set(chip, failed(chip.uid, refusal.reason))
+    if (refusal) results.set(chip, failed(uid, refusal.reason))
     else if ('chip' in binding) bound.push(binding)
   }
   if (bound.length === 0) return
-  const tokens = await tokenRows(trx, bound, at)
-  const rows = bound.map((one) => rowOf(deps, one, tokens, remembered.get(chipIdentity(one.chip))))
-  await insertChips(trx, commonsOf(registration), rows)
+  if (!(await insertBound(work, bound))) throw new Error('A chip was there that had just been looked for')
   for (const { chip } of bound) results.set(chip, { status: 'created', uid: chip.uid })
-}
-
-/** A chip all of whose bindings exist. */
-interface BoundChip {
-  chip: CheckedChip
-  token: { contractId: number; tokenId: string } | undefined
-}
-
-async function bind(bindings: Bindings, chip: CheckedChip): Promise<BoundChip | Refusal> {
-  const { item, variant, token } = chip.given
-  const refusal = item === undefined ? undefined : await bindings.refuseItem(item, variant)
-  if (refusal) return refusal
-  if (!token) return { chip, token: undefined }
-  const contractId = await bindings.contractOf(token)
-  return typeof contractId === 'number' ? { chip, token: { contractId, tokenId: token.tokenId } } : contractId
-}
-
-const tokenKey = (token: { contractId: number; tokenId: string }) => `${token.contractId}/${token.tokenId}`
-
-async function tokenRows(
-  trx: Queries,
-  chips: readonly BoundChip[],
-  at: string,
-): Promise<Map<string, number>> {
-  const wanted = chips.flatMap(({ token }) => token ?? [])
-  if (wanted.length === 0) return new Map()
-  return new Map((await ensureTokens(trx, wanted, at)).map((row) => [tokenKey(row), row.id]))
-}
-
-function rowOf(
-  { box, keyRing }: RegisterDeps,
-  { chip, token }: BoundChip,
-  tokens: ReadonlyMap<string, number>,
-  before: Remembered | undefined,
-): NewChip {
-  const { uid, family, keySetId, publicKey, fileReadKey, given } = chip
-  const generation = Math.max(given.generation ?? 0, before?.generation ?? 0)
-  // A chip that was removed and comes back goes on where it was, else its old taps would be good again; only keys
-  // of another generation make them worthless by themselves.
-  const hasNewKey =
-    keySetId !== null &&
-    keyRing.get(keySetId)?.diversification === 'an10922' &&
-    generation !== before?.generation
-  const goesOn = before !== undefined && !hasNewKey
-  return {
-    uid,
-    family,
-    keySetId,
-    publicKey,
-    fileReadKey: fileReadKey && box.seal(fileReadKey, chipKeyPlace(uid)),
-    generation,
-    lastCounter: Math.max(given.lastCounter ?? -1, goesOn ? before.lastCounter : -1),
-    redirectUrl: given.redirectUrl || null,
-    itemId: given.item ?? null,
-    variantId: given.variant ?? null,
-    tokenRow: token ? (tokens.get(tokenKey(token)) ?? null) : null,
-    label: given.label ?? null,
-  }
 }

@@ -14,7 +14,9 @@ export const findChipRecord = (db: Queries, uid: string): Promise<ChipRecordRow 
   withToken(db)
     .innerJoin('teams', 'teams.id', 'chips.teamId')
     .innerJoin('chipGroups', 'chipGroups.id', 'chips.chipGroupId')
-    .leftJoin('items', (join) => join.onRef('items.teamId', '=', 'chips.teamId').onRef('items.id', '=', 'chips.itemId'))
+    .leftJoin('items', (join) =>
+      join.onRef('items.teamId', '=', 'chips.teamId').onRef('items.id', '=', 'chips.itemId'),
+    )
     .select([
       'teams.name as teamName',
       'chipGroups.name as chipGroupName',
@@ -58,7 +60,12 @@ export async function moveAssignments(db: Queries, from: string, to: string): Pr
 
 export async function hasAssignments(db: Queries, uid: string): Promise<boolean> {
   for (const table of ['badgeAssignments', 'guestbookAssignments'] as const) {
-    const one = await db.selectFrom(table).select('chipUid').where('chipUid', '=', uid).limit(1).executeTakeFirst()
+    const one = await db
+      .selectFrom(table)
+      .select('chipUid')
+      .where('chipUid', '=', uid)
+      .limit(1)
+      .executeTakeFirst()
     if (one) return true
   }
   return false

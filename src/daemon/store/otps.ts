@@ -66,4 +66,5 @@ const endClaims = statement<{ chipUid: string; now: string }>()((db, p) =>
 )
 
 /** Ends a chip's codes for its token that are still good: they were for the token that it had. */
-export const endClaimsOfChip = (db: Queries, chipUid: string, now: string) => endClaims.run(db, { chipUid, now })
+export const endClaimsOfChip = (db: Queries, chipUid: string, now: string) =>
+  endClaims.run(db, { chipUid, now })

@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { CompiledQuery, sql } from 'kysely'
 import { type ChipWithToken, withToken } from './chips.ts'
 import type { Queries } from './database.ts'
 import type { Remembered } from './removed-chips.ts'
@@ -34,61 +34,80 @@ export async function insertBareChips(
     select value, ${teamId}, ${chipGroupId}, 'ntag424', ${keySetId}, 0, -1, ${simulated}, ${createdAt}
     from json_each(${JSON.stringify(uids)})
   `
+  return insertedIfNew(() => query.execute(db))
+}
+
+/** Whether an INSERT went through: a failed one leaves nothing behind, and its transaction goes on. */
+async function insertedIfNew(insert: () => Promise<unknown>): Promise<boolean> {
   try {
-    await query.execute(db)
+    await insert()
     return true
   } catch (error) {
-    // A failed statement leaves nothing behind, and its transaction goes on.
-    if (error instanceof Error && 'code' in error && error.code === 'SQLITE_CONSTRAINT_PRIMARYKEY')
-      return false
+    const code = error instanceof Error && 'code' in error ? error.code : undefined
+    if (code === 'SQLITE_CONSTRAINT_PRIMARYKEY' || code === 'SQLITE_CONSTRAINT_UNIQUE') return false
     throw error
   }
 }
 
-export type NewChip = Pick<
-  ChipRow,
-  | 'uid'
-  | 'family'
-  | 'keySetId'
-  | 'publicKey'
-  | 'fileReadKey'
-  | 'generation'
-  | 'lastCounter'
-  | 'redirectUrl'
-  | 'itemId'
-  | 'variantId'
-  | 'tokenRow'
-  | 'label'
->
+const columns = [
+  'uid',
+  'family',
+  'keySetId',
+  'publicKey',
+  'fileReadKey',
+  'generation',
+  'lastCounter',
+  'redirectUrl',
+  'itemId',
+  'variantId',
+  'tokenRow',
+  'label',
+] as const
 
-/** Inserts chips that are known to be new. */
+export type NewChip = Pick<ChipRow, (typeof columns)[number]>
+
+/**
+ * Inserts chips with all that they have.
+ * @returns false, having inserted none, where one of them, its label or its public key is there already
+ */
 export async function insertChips(
   db: Queries,
   { teamId, chipGroupId, simulated, createdAt }: Commons,
   chips: readonly NewChip[],
-): Promise<void> {
-  const rows = chips.map((chip) => [
-    chip.uid,
-    chip.family,
-    chip.keySetId,
-    chip.publicKey,
-    chip.fileReadKey === null ? null : Buffer.from(chip.fileReadKey).toString('hex'),
-    chip.generation,
-    chip.lastCounter,
-    chip.redirectUrl,
-    chip.itemId,
-    chip.variantId,
-    chip.tokenRow,
-    chip.label,
-  ])
-  await sql`
-    insert into chips
-      (uid, family, "keySetId", "publicKey", "fileReadKey", generation, "lastCounter", "redirectUrl", "itemId",
-       "variantId", "tokenRow", label, "teamId", "chipGroupId", simulated, "createdAt")
-    select value->>0, value->>1, value->>2, value->>3, unhex(value->>4), value->>5, value->>6, value->>7, value->>8,
-       value->>9, value->>10, value->>11, ${teamId}, ${chipGroupId}, ${simulated}, ${createdAt}
-    from json_each(${JSON.stringify(rows)})
-  `.execute(db)
+): Promise<boolean> {
+  const commons = [teamId, chipGroupId, simulated, createdAt]
+  const insert = async (rows: readonly NewChip[]) => {
+    const parameters: unknown[] = []
+    for (const row of rows) {
+      for (const column of columns) parameters.push(row[column])
+      for (const common of commons) parameters.push(common)
+    }
+    await db.executeQuery(CompiledQuery.raw(insertOf(rows.length), parameters))
+  }
+  // Several statements, of which all or none count.
+  await sql`savepoint register`.execute(db)
+  const isDone = await insertedIfNew(async () => {
+    let at = 0
+    for (const size of sizes)
+      for (; chips.length - at >= size; at += size) await insert(chips.slice(at, at + size))
+  })
+  if (!isDone) await sql`rollback to register`.execute(db)
+  await sql`release register`.execute(db)
+  return isDone
+}
+
+// Values by the thousand are faster as parameters than in JSON. Few sizes, so that each text is prepared once.
+const sizes = [500, 50, 5, 1]
+const texts = new Map<number, string>()
+
+function insertOf(size: number): string {
+  const names = [...columns, 'teamId', 'chipGroupId', 'simulated', 'createdAt']
+  const row = `(${names.map(() => '?').join(', ')})`
+  const text =
+    texts.get(size) ??
+    `insert into chips (${names.map((name) => `"${name}"`).join(', ')}) values ${new Array(size).fill(row).join(', ')}`
+  texts.set(size, text)
+  return text
 }
 
 /** The chips of these UIDs, whosesoever they are. */

@@ -24,18 +24,23 @@ export interface SheetOptions {
   readonly ignored: 'all' | ReadonlySet<string>
 }
 
-export type OnRow = (row: number, cells: readonly Cell[]) => void
+export interface SheetReader {
+  /** Called once, before the first row: which of our columns can hold something, by their index. */
+  readonly columns?: (present: readonly number[]) => void
+  /** Called with each row, counted from 1. */
+  readonly row: (row: number, cells: readonly Cell[]) => void
+}
 
-/** Calls `onRow` with each row, counted from 1, and adds what is not a row at all to `problems`. */
+/** Hands over each row, and adds what is not a row at all to `problems`. */
 export const readSheet = async (
   source: Source,
   options: SheetOptions,
   problems: Problems,
-  onRow: OnRow,
+  reader: SheetReader,
 ): Promise<void> => {
   const { format, chunks } = await formatOf(source, options.format)
-  if (format === 'csv') await readCsv(chunks, options, problems, onRow)
-  else await readJson(chunks, format, options, problems, onRow)
+  if (format === 'csv') await readCsv(chunks, options, problems, reader)
+  else await readJson(chunks, format, options, problems, reader)
 }
 
 const byExtension: Readonly<Record<string, InputFormat>> = {
@@ -110,8 +115,9 @@ const readCsv = async (
   chunks: AsyncIterable<string>,
   options: SheetOptions,
   problems: Problems,
-  onRow: OnRow,
+  reader: SheetReader,
 ) => {
+  let present: readonly { column: number; position: number }[] = []
   let positions: readonly number[] | undefined
   let width: number | undefined
   let row = 0
@@ -120,6 +126,8 @@ const readCsv = async (
       if (width === undefined) {
         positions = layOut(cells, options, problems)
         width = cells.length
+        present = (positions ?? []).flatMap((position, column) => (position < 0 ? [] : { column, position }))
+        reader.columns?.(present.map(({ column }) => column))
         continue
       }
       row += 1
@@ -131,11 +139,11 @@ const readCsv = async (
           undefined,
           `malformed: ${cells.length} fields where the heading has ${width}${hint}`,
         )
-      } else if (positions)
-        onRow(
-          row,
-          positions.map((i) => readCell(cells[i])),
-        )
+      } else if (positions) {
+        const read = new Array<Cell>(options.columns.length)
+        for (const { column, position } of present) read[column] = readCell(cells[position])
+        reader.row(row, read)
+      }
     }
   }
 }
@@ -148,8 +156,9 @@ const readJson = async (
   format: 'json' | 'jsonl',
   options: SheetOptions,
   problems: Problems,
-  onRow: OnRow,
+  reader: SheetReader,
 ) => {
+  reader.columns?.(options.columns.map((_, i) => i))
   const theirs = options.columns.map((column) => options.renamed.get(column) ?? column)
   const known = new Set(theirs)
   let row = 0
@@ -163,7 +172,7 @@ const readJson = async (
       if (!known.has(name) && !isPassedOver(name, options))
         problems.add(row, undefined, unknownColumn(name, options))
     }
-    onRow(
+    reader.row(
       row,
       theirs.map((name, i) => jsonCell(value[name], row, options.columns[i], problems)),
     )

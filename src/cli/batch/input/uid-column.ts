@@ -7,7 +7,12 @@ const suspicious = 10
 /** Reads the UIDs of a sheet, and sees what only the whole column shows. */
 export class UidColumn {
   readonly #problems: Problems
-  readonly #rowOf = new Map<string, number>()
+  // By row, in the order of the sheet. Most UIDs are exact as numbers, and numbers sort fast: a set of a million
+  // texts would take longer than all the rest of reading them.
+  #numbers = new Float64Array(1024)
+  #rows = new Uint32Array(1024)
+  #count = 0
+  readonly #large = new Map<string, number>()
   #decimal = 0
   #endingInZero = 0
 
@@ -27,17 +32,20 @@ export class UidColumn {
       this.#decimal += 1
       if (text.endsWith('0')) this.#endingInZero += 1
     }
-    const before = this.#rowOf.get(uid)
-    if (before !== undefined) {
-      this.#problems.add(row, 'uid', `"${text}" is in row ${before} already`)
-      return undefined
+    const number = Number(uid)
+    if (Number.isSafeInteger(number)) this.#keep(number, row)
+    else {
+      const before = this.#large.get(uid)
+      if (before === undefined) this.#large.set(uid, row)
+      else this.#twice(row, uid, before)
     }
-    this.#rowOf.set(uid, row)
     return uid
   }
 
-  /** A spreadsheet keeps 15 digits of the 16: the last becomes 0. */
+  /** Once all rows are read. @param accepted the person has said that the UIDs are right */
   finish(accepted: boolean): void {
+    this.#findDoubles()
+    // A spreadsheet keeps 15 digits of the 16: the last becomes 0.
     if (accepted || this.#decimal < suspicious || this.#endingInZero < this.#decimal) return
     this.#problems.add(
       undefined,
@@ -45,5 +53,36 @@ export class UidColumn {
       `all ${this.#decimal} UIDs end in 0, as when a spreadsheet has rounded them. ` +
         'Export them again as text or in hex; if they are right: --yes',
     )
+  }
+
+  #keep(number: number, row: number): void {
+    if (this.#count === this.#rows.length) {
+      const [numbers, rows] = [this.#numbers, this.#rows]
+      this.#numbers = new Float64Array(rows.length * 2)
+      this.#rows = new Uint32Array(rows.length * 2)
+      this.#numbers.set(numbers)
+      this.#rows.set(rows)
+    }
+    this.#numbers[this.#count] = number
+    this.#rows[this.#count] = row
+    this.#count += 1
+  }
+
+  #findDoubles(): void {
+    const sorted = this.#numbers.slice(0, this.#count).sort()
+    const doubled = new Set(sorted.filter((number, i) => number === sorted[i + 1]))
+    if (doubled.size === 0) return
+    const first = new Map<number, number>()
+    for (let i = 0; i < this.#count; i++) {
+      const [number, row] = [this.#numbers[i] ?? 0, this.#rows[i] ?? 0]
+      if (!doubled.has(number)) continue
+      const before = first.get(number)
+      if (before === undefined) first.set(number, row)
+      else this.#twice(row, String(number), before)
+    }
+  }
+
+  #twice(row: number, uid: string, before: number): void {
+    this.#problems.add(row, 'uid', `"${uid}" is in row ${before} already`)
   }
 }

@@ -63,14 +63,16 @@ const readEdits = async (ctx: CliContext, file: string, settings: SheetOptions, 
   const problems = new Problems()
   const uids = new UidColumn(problems)
   const rows: EditRow[] = []
-  await readSheet(source, settings, problems, (row, [uidText, urlText]) => {
-    if (!uidText) problems.add(row, 'uid', 'is missing')
-    // An empty cell clears; a JSON row that lacks the member may have meant something else.
-    if (urlText === undefined) problems.add(row, 'redirectUrl', 'is missing; to clear it: null')
-    const why = urlText ? checkRedirectUrl(urlText) : undefined
-    if (why !== undefined) problems.add(row, 'redirectUrl', `"${urlText}" ${why}`)
-    const uid = uidText ? uids.read(row, uidText) : undefined
-    if (uid !== undefined) rows.push({ row, uid, redirectUrl: urlText || null })
+  await readSheet(source, settings, problems, {
+    row: (row, [uidText, urlText]) => {
+      if (!uidText) problems.add(row, 'uid', 'is missing')
+      // An empty cell clears; a JSON row that lacks the member may have meant something else.
+      if (urlText === undefined) problems.add(row, 'redirectUrl', 'is missing; to clear it: null')
+      const why = urlText ? checkRedirectUrl(urlText) : undefined
+      if (why !== undefined) problems.add(row, 'redirectUrl', `"${urlText}" ${why}`)
+      const uid = uidText ? uids.read(row, uidText) : undefined
+      if (uid !== undefined) rows.push({ row, uid, redirectUrl: urlText || null })
+    },
   })
   uids.finish(accepted)
   problems.refuse(source.name)

@@ -1,5 +1,5 @@
 import type { Migration } from 'kysely'
-import * as initial from './0001-initial.ts'
+import * as initial from './0001-initial/index.ts'
 
 /** Forward only, in order of name. A migration that has been released is never changed. */
 export const migrations: Record<string, Migration> = { '0001-initial': initial }

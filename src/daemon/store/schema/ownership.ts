@@ -1,0 +1,56 @@
+import type { Generated } from 'kysely'
+
+export interface TeamsTable {
+  id: Generated<number>
+  name: string
+  createdAt: string
+}
+
+export interface ApiKeysTable {
+  id: Generated<number>
+  teamId: number
+  name: string
+  /** SHA-256 of the key, hex: the key itself is nowhere. */
+  hash: string
+  hint: string
+  /** JSON: Scope[] */
+  scopes: string
+  createdAt: string
+  expiresAt: string | null
+  revokedAt: string | null
+}
+
+export interface AdminTokensTable {
+  id: Generated<number>
+  name: string
+  hash: string
+  /** JSON: Scope[] */
+  scopes: string
+  createdAt: string
+  expiresAt: string | null
+  revokedAt: string | null
+}
+
+export interface KeySetsTable {
+  id: number
+  /** Encrypted with the data key, like every key below. */
+  metaReadKey: Uint8Array
+  fileReadKey: Uint8Array | null
+  appMasterKey: Uint8Array | null
+  diversification: 'none' | 'an10922' | 'listed'
+  /** Hex. */
+  systemIdentifier: string
+  macInputFrom: 'd' | 'e' | null
+  nameOfE: string
+  nameOfC: string
+  nameOfD: string
+  createdAt: string
+}
+
+export interface LinksTable {
+  id: Generated<number>
+  teamId: number
+  label: string
+  baseUrl: string
+  createdAt: string
+}

@@ -1,0 +1,151 @@
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { startTestDaemon } from '../support/daemon.ts'
+import { acmeKey, listedKey, seed, uids } from '../support/seeds.ts'
+import { spawnCli } from './executable.ts'
+import { type Place, place } from './in-process.ts'
+
+let daemon: Awaited<ReturnType<typeof startTestDaemon>>
+let here: Place
+beforeAll(async () => {
+  daemon = await startTestDaemon({ seed })
+})
+afterAll(() => daemon.stop())
+beforeEach(() => {
+  here = place({ TAPCHIP_URL: daemon.url, TAPCHIP_API_KEY: acmeKey, TAPCHIP_ADMIN_TOKEN: daemon.adminToken })
+})
+afterEach(() => here.remove())
+
+const load = (content: string, ...flags: string[]) => {
+  writeFileSync(join(here.home, 'chips.csv'), content)
+  return here.run('chips', 'import', '--file', 'chips.csv', '--key-set', '101', ...flags)
+}
+const batchId = (stderr: string): string => /b_[0-9a-z]{14}/.exec(stderr)?.[0] ?? ''
+
+describe('chips import', () => {
+  test('registers chips with what they carry, a line a row, and makes the group', async () => {
+    const ran = await load(
+      `uid,label,redirectUrl,item,variant,lastCounter\n04:11:00:00:00:00:01,A 1,https://example.com/,jacket,s,7\n04110000000002,"=1+1, really",,,,\n`,
+      '--chip-group',
+      'New ones',
+      '--json',
+    )
+    expect(ran.stderr).toMatch(/^Batch b_/)
+    expect(ran.lines()).toMatchObject([
+      { row: 1, uid: '1144591604514817', status: 'created' },
+      { row: 2, status: 'created' },
+    ])
+    expect(ran.code).toBe(0)
+    const shown = (await here.run('chips', 'show', '04110000000001', '--json')).json()
+    expect(shown).toMatchObject({
+      label: 'A 1',
+      redirectUrl: 'https://example.com/',
+      item: { id: 'jacket', variant: 's' },
+      lastCounter: 7,
+      keySet: 101,
+      chipGroup: { name: 'New ones' },
+    })
+    expect((await here.run('chip-groups', 'list', '--team', 'Acme')).stdout).toMatch(/New ones\t2\t/)
+  })
+
+  test('creates nothing twice, and a row that the daemon refuses fails alone', async () => {
+    const sheet = `uid,item\n04110000000011,\n04110000000012,no-such-item\n`
+    const ran = await load(sheet, '--chip-group', 'G')
+    expect(ran.code).toBe(3)
+    expect(ran.stdout).toBe('')
+    expect(ran.stderr).toMatch(/^row 2 {2}.* failed {2}.*no-such-item/m)
+    expect(ran.stderr).toContain('1 chip created, 0 unchanged, 1 failed')
+    const again = await load(sheet, '--chip-group', 'G', '--json')
+    expect(again.lines()).toMatchObject([{ status: 'unchanged' }, { status: 'failed' }])
+    const [listed] = (await here.run('batch', 'list', '--json')).json() as unknown[]
+    expect(listed).toMatchObject({ kind: 'chips import', status: 'done', total: 2, changed: 0, unchanged: 1, failed: 1 })
+    const report = await here.run('batch', 'report', batchId(ran.stderr), '--failed', '--json')
+    expect(report.lines()).toMatchObject([{ row: 2, status: 'failed' }])
+  })
+
+  test('a dry run writes nothing', async () => {
+    const ran = await load('uid\n04110000000021\n', '--chip-group', 'Nowhere', '--dry-run')
+    expect([ran.code, ran.stderr]).toEqual([0, expect.stringContaining('1 chip would be created')])
+    expect((await here.run('chip-groups', 'list')).stdout).not.toContain('Nowhere')
+    expect((await here.run('batch', 'list', '--json')).json()).toEqual([])
+  })
+
+  test('a group or key set that does not fit is the daemon’s to refuse, with 2', async () => {
+    const ran = await here.run('chips', 'import', '--file', '-', '--chip-group', 'G', '--key-set', '999')
+    expect(ran.code).toBe(2)
+    here.stdin = 'uid\n04110000000031\n'
+    const unknown = await here.run('chips', 'import', '--file', '-', '--chip-group', 'G', '--key-set', '999')
+    expect([1, 2]).toContain(unknown.code)
+    expect(unknown.stderr).toContain('999')
+  })
+
+  test('keys of chips stay out of the journal', async () => {
+    writeFileSync(join(here.home, 'listed.csv'), `uid,fileReadKey\n04110000000041,${listedKey}\n`)
+    const ran = await here.run('chips', 'import', '--file', 'listed.csv', '--chip-group', 'L', '--key-set', '103')
+    expect(ran.code).toBe(0)
+    const dir = join(here.home, '.local/state/tapchip/batches')
+    const journal = readdirSync(dir).map((name) => readFileSync(join(dir, name), 'utf8'))
+    expect(journal.join('').toLowerCase()).not.toContain(listedKey)
+  })
+})
+
+describe('an import that stopped', () => {
+  test('goes on from its file, and refuses another', async () => {
+    const rows = Array.from({ length: 60_000 }, (_, i) => `0412${(i + 1).toString(16).padStart(10, '0')}`)
+    writeFileSync(join(here.home, 'big.csv'), `TagID,Remark\n${rows.map((uid) => `${uid},x`).join('\n')}\n`)
+    const args = ['chips', 'import', '--file', 'big.csv', '--chip-group', 'Big', '--key-set', '101', '--json']
+    const running = spawnCli([...args, '--map', 'uid=TagID', '--ignore-columns'], here.env, here.home)
+    await running.until((stdout) => stdout.includes('"created"'))
+    running.child.kill('SIGKILL')
+    await running.ended
+    const id = batchId(running.stderr())
+    expect((await here.run('batch', 'status', id, '--json')).json()).toMatchObject({ status: 'stopped' })
+
+    const resumed = await here.run('batch', 'resume', id)
+    expect([resumed.code, resumed.stderr]).toEqual([0, expect.stringContaining('0 failed')])
+    expect((await here.run('batch', 'status', id, '--json')).json()).toMatchObject({ status: 'done', total: 60_000, failed: 0 })
+    const listed = (await here.run('chips', 'list', '--chip-group', 'Big', '--json')).json() as unknown[]
+    expect(listed.length).toBe(60_000)
+
+    writeFileSync(join(here.home, 'big.csv'), 'TagID\n04000000000001\n')
+    const changed = await here.run('batch', 'resume', id)
+    expect([changed.code, changed.stderr]).toEqual([2, expect.stringContaining('not what the batch began with')])
+    expect((await here.run('batch', 'undo', id, '--yes')).code).toBe(2)
+  })
+})
+
+describe('chips export', () => {
+  test('writes CSV that a spreadsheet leaves alone, and that an import reads back as it was', async () => {
+    here.stdin = ['=cmd()', "'+x", 'plain']
+      .map((label, i) => `${JSON.stringify({ uid: `0413000000000${i + 1}`, label })}\n`)
+      .join('')
+    await here.run('chips', 'import', '--file', '-', '--chip-group', 'Round', '--key-set', '101')
+    const out = await here.run('chips', 'export', '--chip-group', 'Round', '--file', 'out.csv')
+    expect([out.code, out.stdout]).toEqual([0, ''])
+    const csv = readFileSync(join(here.home, 'out.csv'), 'utf8')
+    expect(csv).toContain('04:13:00:00:00:00:01')
+    expect(csv).toContain("'=cmd()")
+    const before = (await here.run('chips', 'export', '--chip-group', 'Round', '--json')).lines()
+    expect(before).toMatchObject([{ label: '=cmd()' }, { label: "'+x" }, { label: 'plain' }])
+    const again = await here.run(
+      ...['chips', 'import', '--file', 'out.csv', '--chip-group', 'Round', '--key-set', '101', '--json'],
+      ...['--ignore-columns', 'chipGroup,keySet'],
+    )
+    expect(again.lines()).toMatchObject([{ status: 'unchanged' }, { status: 'unchanged' }, { status: 'unchanged' }])
+  })
+
+  test('of a group that is not there leaves no file behind', async () => {
+    const out = await here.run('chips', 'export', '--chip-group', 'Nope', '--file', 'none.csv')
+    expect(out.code).toBe(1)
+    expect(readdirSync(here.home)).not.toContain('none.csv')
+  })
+
+  test('to standard output holds every chip', async () => {
+    const { stdout } = await here.run('chips', 'export')
+    expect(stdout.split('\n')[0]).toBe(
+      'uid,chipGroup,keySet,label,redirectUrl,item,variant,contractAddress,chainId,tokenId,lastCounter,publicKey',
+    )
+    expect(stdout).toContain((uids.jacket.match(/../g) ?? []).join(':'))
+  })
+})
