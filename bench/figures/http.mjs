@@ -19,7 +19,7 @@ export async function measureHttp({ cores, dir, rounds, seconds, tapMaker, nodeF
 
   const helloRun = { server: hello.pid, port: Number(new URL(hello.ready.url).port), paths: () => ['/'] }
   const runs = prepared.filter(({ name }) => only === undefined || only === name).map((run) => ({ ...run, server: daemon.pid, port: daemon.port }))
-  const rows = runs.map(({ name, bar }) => ({ name, bar, peer: 'hello', unit: '/s', values: [], peers: [], ratios: [], share: [], load: [], perCpu: [], notes: [] }))
+  const rows = runs.map(({ name, bar }) => ({ name, bar, peer: 'hello', unit: '/s', values: [], peers: [], ratios: [], share: [], perCpu: [], notes: [] }))
   const measure = (run, time) => window(load, run, time)
 
   for (const run of [helloRun, ...runs]) await measure(run, Math.max(1, seconds))
@@ -36,7 +36,6 @@ export async function measureHttp({ cores, dir, rounds, seconds, tapMaker, nodeF
         row.share.push(Math.min(mine.share, limit.share))
         row.perCpu.push(mine.rate / mine.share / (limit.rate / limit.share))
       }
-      row.load.push(mine.loadShare)
     }
   }
   toggle(daemon.pid)
@@ -61,7 +60,7 @@ async function window(load, run, seconds) {
   if (result.wrong > 0) run.problems.push(`WRONG: ${result.wrong} of ${result.answered} answers, such as ${result.sample}`)
   if (once && result.used === paths.length) run.problems.push('ran out of fresh taps: the rate is too low')
   run.used?.(result.used)
-  return { rate: result.rate, share: share(), loadShare: result.share }
+  return { rate: result.rate, share: share() }
 }
 
 async function prepare(daemon, tapMaker) {

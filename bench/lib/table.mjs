@@ -44,7 +44,8 @@ export function notesOf(rows) {
   const slack = rows.filter((row) => row.share && spread(row.share).median < saturated)
   if (slack.length > 0) {
     notes.push('* the server was not saturated: less than 90 % of its core went into this figure')
-    for (const row of slack) if (row.load) notes.push(`    ${row.name}: ${slackOf(row)}`)
+    for (const row of slack.filter(({ perCpu }) => perCpu?.length > 0))
+      notes.push(`    ${row.name}: per second of CPU the ratio is ${digits(spread(row.perCpu).median)}`)
   }
   for (const row of rows) {
     if (row.error !== undefined) notes.push(`✗ ${row.name}: ${row.error}`)
@@ -52,6 +53,3 @@ export function notesOf(rows) {
   }
   return notes
 }
-
-const slackOf = ({ load, perCpu }) =>
-  `the load used ${percent(spread(load).median)} of its own core; per second of CPU the ratio is ${digits(spread(perCpu).median)}`

@@ -4,6 +4,7 @@ import type { Logger } from 'pino'
 import { buildApp } from './app.ts'
 import type { Config } from './config.ts'
 import { type Context, openContext } from './context.ts'
+import { keepTidy } from './domain/housekeeping.ts'
 import { loadSeed } from './seed/load.ts'
 
 /** What the daemon says on standard output once it serves. */
@@ -33,9 +34,17 @@ export async function startDaemon(config: Config, log: Logger): Promise<RunningD
     await app.listen({ host: config.host, port: config.port })
     const url = listeningAt(app, config.host)
     ctx.baseUrl = config.baseUrl ?? url
+    const stopTidying = keepTidy(ctx, (error) => log.error({ err: error }, 'housekeeping failed'))
     log.info({ url, dataDir: config.dataDir }, 'listening')
     const ready: ReadyLine = { event: 'ready', url, pid: process.pid, dataDir: config.dataDir, chains: {} }
-    return { ready, ctx, stop: () => stop(ctx, app) }
+    return {
+      ready,
+      ctx,
+      stop: () => {
+        stopTidying()
+        return stop(ctx, app)
+      },
+    }
   } catch (error) {
     await stop(ctx, app)
     throw error

@@ -59,7 +59,14 @@ describe('chips import', () => {
     const again = await load(sheet, '--chip-group', 'G', '--json')
     expect(again.lines()).toMatchObject([{ status: 'unchanged' }, { status: 'failed' }])
     const [listed] = (await here.run('batch', 'list', '--json')).json() as unknown[]
-    expect(listed).toMatchObject({ kind: 'chips import', status: 'done', total: 2, changed: 0, unchanged: 1, failed: 1 })
+    expect(listed).toMatchObject({
+      kind: 'chips import',
+      status: 'done',
+      total: 2,
+      changed: 0,
+      unchanged: 1,
+      failed: 1,
+    })
     const report = await here.run('batch', 'report', batchId(ran.stderr), '--failed', '--json')
     expect(report.lines()).toMatchObject([{ row: 2, status: 'failed' }])
   })
@@ -82,7 +89,16 @@ describe('chips import', () => {
 
   test('keys of chips stay out of the journal', async () => {
     writeFileSync(join(here.home, 'listed.csv'), `uid,fileReadKey\n04110000000041,${listedKey}\n`)
-    const ran = await here.run('chips', 'import', '--file', 'listed.csv', '--chip-group', 'L', '--key-set', '103')
+    const ran = await here.run(
+      'chips',
+      'import',
+      '--file',
+      'listed.csv',
+      '--chip-group',
+      'L',
+      '--key-set',
+      '103',
+    )
     expect(ran.code).toBe(0)
     const dir = join(here.home, '.local/state/tapchip/batches')
     const journal = readdirSync(dir).map((name) => readFileSync(join(dir, name), 'utf8'))
@@ -104,13 +120,20 @@ describe('an import that stopped', () => {
 
     const resumed = await here.run('batch', 'resume', id)
     expect([resumed.code, resumed.stderr]).toEqual([0, expect.stringContaining('0 failed')])
-    expect((await here.run('batch', 'status', id, '--json')).json()).toMatchObject({ status: 'done', total: 60_000, failed: 0 })
+    expect((await here.run('batch', 'status', id, '--json')).json()).toMatchObject({
+      status: 'done',
+      total: 60_000,
+      failed: 0,
+    })
     const listed = (await here.run('chips', 'list', '--chip-group', 'Big', '--json')).json() as unknown[]
     expect(listed.length).toBe(60_000)
 
     writeFileSync(join(here.home, 'big.csv'), 'TagID\n04000000000001\n')
     const changed = await here.run('batch', 'resume', id)
-    expect([changed.code, changed.stderr]).toEqual([2, expect.stringContaining('not what the batch began with')])
+    expect([changed.code, changed.stderr]).toEqual([
+      2,
+      expect.stringContaining('not what the batch began with'),
+    ])
     expect((await here.run('batch', 'undo', id, '--yes')).code).toBe(2)
   })
 })
@@ -132,7 +155,11 @@ describe('chips export', () => {
       ...['chips', 'import', '--file', 'out.csv', '--chip-group', 'Round', '--key-set', '101', '--json'],
       ...['--ignore-columns', 'chipGroup,keySet'],
     )
-    expect(again.lines()).toMatchObject([{ status: 'unchanged' }, { status: 'unchanged' }, { status: 'unchanged' }])
+    expect(again.lines()).toMatchObject([
+      { status: 'unchanged' },
+      { status: 'unchanged' },
+      { status: 'unchanged' },
+    ])
   })
 
   test('of a group that is not there leaves no file behind', async () => {

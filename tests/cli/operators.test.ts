@@ -21,7 +21,8 @@ const json = async (...args: string[]) => {
   expect([ran.code, ran.code === 0 ? '' : ran.stderr]).toEqual([0, ''])
   return ran.json()
 }
-const ends = (ran: Ran, code: number, text: string) => expect([ran.code, ran.stderr]).toEqual([code, expect.stringContaining(text)])
+const ends = (ran: Ran, code: number, text: string) =>
+  expect([ran.code, ran.stderr]).toEqual([code, expect.stringContaining(text)])
 
 describe('the team meant', () => {
   test("is the API key's, the one that --team names, or asked for with 2", async () => {
@@ -36,15 +37,28 @@ describe('the team meant', () => {
 
 describe('what operators keep', () => {
   test('teams', async () => {
-    expect(await json('teams', 'create', '--name', 'Third')).toMatchObject({ name: 'Third' })
-    expect(await json('teams', 'list')).toMatchObject([{ name: 'Acme' }, { name: 'Other' }, { name: 'Third' }])
+    expect(await json('teams', 'create', 'Third')).toMatchObject({ name: 'Third' })
+    expect(await json('teams', 'list')).toMatchObject([
+      { name: 'Acme' },
+      { name: 'Other' },
+      { name: 'Third' },
+    ])
     expect(await json('teams', 'remove', 'Third', '--yes')).toEqual({ success: true })
     ends(await here.run('teams', 'remove', 'Third', '--yes'), 1, 'no team "Third"')
     ends(await here.run('teams', 'remove', 'Acme', '--yes'), 1, '')
   })
 
   test('API keys: shown once, and worth nothing when revoked', async () => {
-    const made = (await json('api-keys', 'create', '--name', 'shop', '--scope', 'read', '--expires', '2099-01-01')) as { id: number; key: string }
+    const made = (await json(
+      'api-keys',
+      'create',
+      '--name',
+      'shop',
+      '--scopes',
+      'read',
+      '--expires',
+      '2099-01-01',
+    )) as { id: number; key: string }
     expect((await here.run('api-keys', 'list')).stdout).not.toContain(made.key)
     here.env.TAPCHIP_API_KEY = made.key
     expect((await here.run('items', 'list')).code).toBe(0)
@@ -55,9 +69,16 @@ describe('what operators keep', () => {
   })
 
   test('admin tokens, with scopes', async () => {
-    ends(await here.run('admin-tokens', 'create', '--name', 'x'), 2, '--scope')
-    ends(await here.run('admin-tokens', 'create', '--name', 'x', '--scope', 'everything'), 2, '--scope must be one of')
-    const made = (await json('admin-tokens', 'create', '--name', 'reader', '--scope', 'read')) as { id: number; token: string }
+    ends(await here.run('admin-tokens', 'create', '--name', 'x'), 2, '--scopes')
+    ends(
+      await here.run('admin-tokens', 'create', '--name', 'x', '--scopes', 'everything'),
+      2,
+      '--scopes must be one of',
+    )
+    const made = (await json('admin-tokens', 'create', '--name', 'reader', '--scopes', 'read')) as {
+      id: number
+      token: string
+    }
     const root = here.env.TAPCHIP_ADMIN_TOKEN ?? ''
     here.env.TAPCHIP_ADMIN_TOKEN = made.token
     expect((await here.run('teams', 'list')).code).toBe(0)
@@ -69,16 +90,23 @@ describe('what operators keep', () => {
 
   test('key sets: keys from a file, from standard input, from the environment, never shown', async () => {
     const key = '00112233445566778899aabbccddeeff'
-    writeFileSync(join(here.home, 'keys.json'), JSON.stringify({ id: 201, metaReadKey: key, fileReadKey: key, diversification: 'none' }))
+    writeFileSync(
+      join(here.home, 'keys.json'),
+      JSON.stringify({ id: 201, metaReadKey: key, fileReadKey: key, diversification: 'none' }),
+    )
     const made = await here.run('key-sets', 'create', '--file', 'keys.json', '--json')
     expect(made.json()).toMatchObject({ id: 201, diversification: 'none' })
     here.stdin = JSON.stringify({ id: 202, metaReadKey: key, fileReadKey: key, diversification: 'an10922' })
     expect((await here.run('key-sets', 'create', '--file', '-')).code).toBe(0)
     here.env.TAPCHIP_META_READ_KEY = key
     here.env.TAPCHIP_FILE_READ_KEY = key
-    expect(await json('key-sets', 'create', '--id', '203', '--diversification', 'none', '--mac-input-from', 'd')).toMatchObject({ id: 203, macInputFrom: 'd' })
+    expect(
+      await json('key-sets', 'create', '--id', '203', '--diversification', 'none', '--mac-input-from', 'd'),
+    ).toMatchObject({ id: 203, macInputFrom: 'd' })
     const listed = await here.run('key-sets', 'list', '--json')
-    expect(made.stdout + listed.stdout + (await here.run('audit', 'list', '--json')).stdout).not.toContain(key)
+    expect(made.stdout + listed.stdout + (await here.run('audit', 'list', '--json')).stdout).not.toContain(
+      key,
+    )
     expect(await json('key-sets', 'remove', '203', '--yes')).toEqual({ success: true })
     ends(await here.run('key-sets', 'remove', '101', '--yes'), 1, '')
     writeFileSync(join(here.home, 'keys.json'), key)
@@ -97,11 +125,21 @@ describe('what operators keep', () => {
   })
 
   test('items', async () => {
-    writeFileSync(join(here.home, 'cap.json'), JSON.stringify({ id: 'cap', name: 'Cap', contract: 'JKT', variants: [{ id: 'one', attributes: [] }] }))
-    expect(await json('items', 'create', '--file', 'cap.json', '--description', 'Warm')).toMatchObject({ id: 'cap', description: 'Warm', variants: [{ id: 'one' }] })
-    expect(await json('items', 'edit', 'cap', '--name', 'Big cap')).toMatchObject({ name: 'Big cap', description: 'Warm' })
+    writeFileSync(
+      join(here.home, 'cap.json'),
+      JSON.stringify({ id: 'cap', name: 'Cap', contract: 'JKT', variants: [{ id: 'one', attributes: [] }] }),
+    )
+    expect(await json('items', 'create', '--file', 'cap.json', '--description', 'Warm')).toMatchObject({
+      id: 'cap',
+      description: 'Warm',
+      variants: [{ id: 'one' }],
+    })
+    expect(await json('items', 'edit', 'cap', '--name', 'Big cap')).toMatchObject({
+      name: 'Big cap',
+      description: 'Warm',
+    })
     expect(await json('items', 'show', 'cap')).toMatchObject({ id: 'cap' })
-    expect(await json('items', 'list')).toMatchObject([{ id: 'cap' }, { id: 'jacket' }])
+    expect(await json('items', 'list')).toMatchObject([{ id: 'jacket' }, { id: 'cap' }])
     expect(await json('items', 'list', '--team', 'Other')).toMatchObject([{ id: 'other-item' }])
     expect(await json('items', 'chips', 'jacket')).toHaveLength(2)
     ends(await here.run('items', 'edit', 'cap'), 2, '--name')
@@ -110,16 +148,38 @@ describe('what operators keep', () => {
   })
 
   test('links and contracts', async () => {
-    const { id } = (await json('links', 'create', '--label', 'New', '--base-url', 'https://new.example/tap')) as { id: number }
+    const { id } = (await json(
+      'links',
+      'create',
+      '--label',
+      'New',
+      '--base-url',
+      'https://new.example/tap',
+    )) as { id: number }
     expect(await json('links', 'remove', String(id), '--yes')).toEqual({ success: true })
     const address = '0x5FbDB2315678afecb367f032d93F642f64180aa3'
-    const args = ['contracts', 'register', '--symbol', 'OLD', '--name', 'Old ones', '--chain-id', '31337', '--address', address]
+    const args = [
+      'contracts',
+      'register',
+      '--symbol',
+      'OLD',
+      '--name',
+      'Old ones',
+      '--chain-id',
+      '31337',
+      '--address',
+      address,
+    ]
     ends(await here.run(...args, '--two-tap-delay', '60'), 2, '--two-tap-window')
-    expect(await json(...args, '--two-tap-delay', '60', '--two-tap-window', '3600')).toMatchObject({ symbol: 'OLD', address })
+    expect(await json(...args, '--two-tap-delay', '60', '--two-tap-window', '3600')).toMatchObject({
+      symbol: 'OLD',
+      address,
+    })
     expect((await here.run('contracts', 'list')).stdout).toContain('60 s, 3600 s')
   })
 
   test('the audit log says who did what', async () => {
+    delete here.env.TAPCHIP_API_KEY
     await json('teams', 'create', '--name', 'Watched')
     const entries = (await json('audit', 'list', '--limit', '5')) as { target: string; actor: string }[]
     expect(entries.some(({ target }) => target.includes('Watched'))).toBe(true)
@@ -128,10 +188,15 @@ describe('what operators keep', () => {
   })
 
   test('the daemon tells how it is, and is backed up', async () => {
-    expect(await json('daemon', 'status')).toMatchObject({ running: true, database: { integrity: 'ok' } })
+    expect(await json('daemon', 'status')).toMatchObject({
+      running: true,
+      database: { sizeBytes: expect.any(Number) },
+    })
     const findings = (await json('doctor')) as { check: string; status: string }[]
     expect(findings.filter(({ status }) => status === 'fail')).toEqual([])
-    expect(findings.map(({ check }) => check)).toEqual(expect.arrayContaining(['node', 'daemon', 'clock', 'API key', 'admin token', 'database']))
+    expect(findings.map(({ check }) => check)).toEqual(
+      expect.arrayContaining(['node', 'daemon', 'clock', 'API key', 'admin token', 'database']),
+    )
     const bare = await here.run('backup', '--without-data-key')
     ends(bare, 0, 'DATA KEY')
     here.env.TAPCHIP_BACKUP_PASSPHRASE = 'correct horse battery'
@@ -142,12 +207,18 @@ describe('what operators keep', () => {
 describe('a chip', () => {
   const uid = '04:C7:67:F2:06:61:80'
   test('is shown in both forms, linked, unlinked, disabled and enabled', async () => {
-    expect((await here.run('chips', 'show', uid)).stdout).toMatch(/^UID: +1345149162905984\nHex: +04:C7:67:F2:06:61:80\n/)
-    expect(await json('chips', 'link', uid, '--item', 'jacket', '--variant', 's')).toMatchObject({ item: { id: 'jacket' } })
+    expect((await here.run('chips', 'show', uid)).stdout).toMatch(
+      /^UID: +1345149162905984\nHex: +04:C7:67:F2:06:61:80\n/,
+    )
+    expect(await json('chips', 'link', uid, '--item', 'jacket', '--variant', 's')).toMatchObject({
+      item: { id: 'jacket' },
+    })
     expect(await json('chips', 'unlink', uid, '--item', '--yes')).toMatchObject({ item: null })
     ends(await here.run('chips', 'link', uid), 2, '--item')
     ends(await here.run('chips', 'link', uid, '--token-id', '1'), 2, 'together')
-    expect(await json('chips', 'disable', uid, '--reason', 'stolen', '--yes')).toMatchObject({ disabledReason: 'stolen' })
+    expect(await json('chips', 'disable', uid, '--reason', 'stolen', '--yes')).toMatchObject({
+      disabledReason: 'stolen',
+    })
     expect(await json('chips', 'enable', uid)).toMatchObject({ disabledAt: null })
   })
 
@@ -165,7 +236,12 @@ test('doctor fails when something is wrong, and says the fix', async () => {
   expect(ran.code).toBe(1)
   expect(ran.stdout).toMatch(/^fail {2}API key: .*Fix: tapchip login$/m)
   const away = await here.run('doctor', '--json', '--url', 'http://127.0.0.1:1')
-  expect(away.json()).toContainEqual({ check: 'daemon', status: 'fail', detail: expect.any(String), fix: 'Start it: tapchip daemon start' })
+  expect(away.json()).toContainEqual({
+    check: 'daemon',
+    status: 'fail',
+    detail: expect.any(String),
+    fix: 'Start it: tapchip daemon start',
+  })
 })
 
 test('login tries a key before it is kept', async () => {

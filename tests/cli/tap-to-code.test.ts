@@ -32,11 +32,25 @@ const simulate = async (uid: string, count = 1): Promise<Tap[]> => {
 test('a tap is found once, by its URL or by its parameters', async () => {
   const [first, second] = await simulate(uids.jacket, 2)
   const found = await here.run('chips', 'find', first?.url ?? '', '--json')
-  expect(found.json()).toMatchObject({ uid: '1370400024739904', isValidTap: true, linkedToken: { tokenId: '1' } })
+  expect(found.json()).toMatchObject({
+    uid: '1370400024739904',
+    isValidTap: true,
+    linkedToken: { tokenId: '1' },
+  })
   const again = await here.run('chips', 'find', first?.url ?? '')
   expect(again.code).toBe(0)
   expect(again.stdout).toMatch(/Valid tap: +no/)
-  const byParameters = await here.run('chips', 'find', '--e', second?.e ?? '', '--c', second?.c ?? '', '--d', second?.d ?? '', '--json')
+  const byParameters = await here.run(
+    'chips',
+    'find',
+    '--e',
+    second?.e ?? '',
+    '--c',
+    second?.c ?? '',
+    '--d',
+    second?.d ?? '',
+    '--json',
+  )
   expect(byParameters.json()).toMatchObject({ isValidTap: true, otp: { code: expect.any(String) } })
 })
 
@@ -44,11 +58,18 @@ test('a tap leads to a ref, the ref to a code, and the code can be deleted', asy
   const [tap] = await simulate(uids.jacket)
   const response = await fetch(tap?.url ?? '', { redirect: 'manual' })
   const ref = new URL(response.headers.get('location') ?? '').searchParams.get('svcRef') ?? ''
-  const shown = (await here.run('refs', 'show', ref, '--json')).json() as { isValidRef: boolean; linkedToken: { otp: string } }
+  const shown = (await here.run('refs', 'show', ref, '--json')).json() as {
+    isValidRef: boolean
+    linkedToken: { otp: string }
+  }
   expect(shown.isValidRef).toBe(true)
   expect((await here.run('refs', 'show', ref, '--json')).json()).toMatchObject({ isValidRef: false })
   const { otp } = shown.linkedToken
-  expect((await here.run('otps', 'show', otp, '--json')).json()).toMatchObject({ otp, type: 'PHYGITAL_CLAIM', isExpired: false })
+  expect((await here.run('otps', 'show', otp, '--json')).json()).toMatchObject({
+    otp,
+    type: 'PHYGITAL_CLAIM',
+    isExpired: false,
+  })
   expect((await here.run('otps', 'show', otp)).stdout).toContain('1370400024739904 (04:DE:5F:1E:AC:C0:40)')
   expect((await here.run('otps', 'delete', otp, '--yes', '--json')).json()).toEqual({ success: true })
   expect((await here.run('otps', 'show', otp)).code).toBe(1)
@@ -64,7 +85,9 @@ test('taps are listed with their reason, and followed as they happen', async () 
   }
   expect(await following.ended).toBe(0)
   expect(following.stdout().trim().split('\n').length).toBe(2)
-  const refused = (await here.run('taps', 'list', '--outcome', 'refused', '--uid', uids.twin, '--json')).json() as unknown[]
+  const refused = (
+    await here.run('taps', 'list', '--outcome', 'refused', '--uid', uids.twin, '--json')
+  ).json() as unknown[]
   expect(refused[0]).toMatchObject({ outcome: 'replayed', uid: '1301068039263120' })
   expect((await here.run('taps', 'list', '--limit', '1')).stdout).toMatch(/^AT\tOUTCOME\tUID\tHEX/)
 })

@@ -7,5 +7,5 @@ export const readScopes = <const S extends string>(given: readonly string[], kno
     .map((text) => {
       const found = known.find((scope) => scope === text.trim())
       if (found !== undefined) return found
-      throw new UsageError(`--scope must be one of ${known.join(', ')}, not "${text}".`)
+      throw new UsageError(`--scopes must be one of ${known.join(', ')}, not "${text}".`)
     })

@@ -21,7 +21,12 @@ export interface ChipLinks {
 }
 
 /** Links a chip to a token, an item, or both. @throws DomainError not_found, invalid_input, conflict */
-export async function linkChip({ db, clock }: Deps, actor: Actor, readings: UidReadings, links: ChipLinks): Promise<void> {
+export async function linkChip(
+  { db, clock }: Deps,
+  actor: Actor,
+  readings: UidReadings,
+  links: ChipLinks,
+): Promise<void> {
   const { token, item, variant } = links
   if (variant !== undefined && item === undefined) throw invalid('item', 'is required with variant')
   if (token === undefined && item === undefined) {
@@ -57,9 +62,16 @@ export async function unlinkChip(
   const at = iso(clock.now())
   await db.write(async (trx) => {
     const chip = await chipOf(trx, readings)
-    const { linkedAddress: contractAddress, linkedChainId: chainId, linkedTokenId: tokenId, itemId: item } = chip
+    const {
+      linkedAddress: contractAddress,
+      linkedChainId: chainId,
+      linkedTokenId: tokenId,
+      itemId: item,
+    } = chip
     const detail = {
-      ...('tokenRow' in change && contractAddress !== null ? { token: { contractAddress, chainId, tokenId } } : {}),
+      ...('tokenRow' in change && contractAddress !== null
+        ? { token: { contractAddress, chainId, tokenId } }
+        : {}),
       ...('itemId' in change && item !== null ? { item, variant: chip.variantId } : {}),
     }
     await apply(trx, { chip, change, at, actor, action: 'chips.unlink', detail })

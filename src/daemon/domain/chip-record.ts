@@ -30,11 +30,17 @@ export async function chipOf(db: Queries, readings: UidReadings): Promise<ChipRe
     const chip = await findChipRecord(db, uid)
     if (chip) return chip
   }
-  throw new DomainError('not_found', `There is no chip with the UID ${readings[0]}. Check the UID, or import the chip.`)
+  throw new DomainError(
+    'not_found',
+    `There is no chip with the UID ${readings[0]}. Check the UID, or import the chip.`,
+  )
 }
 
 /** @throws DomainError not_found */
-export async function showChip({ db, clock }: { db: Pick<Db, 'read'>; clock: Clock }, readings: UidReadings): Promise<ChipRecord> {
+export async function showChip(
+  { db, clock }: { db: Pick<Db, 'read'>; clock: Clock },
+  readings: UidReadings,
+): Promise<ChipRecord> {
   const chip = await chipOf(db.read, readings)
   const now = iso(clock.now())
   const token = linkedToken(chip)
@@ -44,7 +50,11 @@ export async function showChip({ db, clock }: { db: Pick<Db, 'read'>; clock: Clo
   return {
     chip,
     token: token && { ...token, owner: chip.tokenOwner },
-    badgeEvents: badgeEvents.map((event) => ({ id: event.id, name: event.name, status: badgeStatus(event, now) })),
+    badgeEvents: badgeEvents.map((event) => ({
+      id: event.id,
+      name: event.name,
+      status: badgeStatus(event, now),
+    })),
     guestbookEvents: guestbookEvents.map(({ id, name }) => ({ id, name })),
     isConfigured: carries || badgeEvents.length > 0 || guestbookEvents.length > 0,
   }

@@ -61,11 +61,15 @@ export async function replaceChip(
 
 async function assertReplaceable(trx: Queries, old: ChipRecordRow, fresh: ChipRecordRow): Promise<void> {
   if (old.uid === fresh.uid) throw conflict('A chip cannot replace itself. Name another one in `with`.')
-  if (old.replacedBy !== null) throw conflict(`The chip ${old.uid} was replaced by ${old.replacedBy} already.`)
+  if (old.replacedBy !== null)
+    throw conflict(`The chip ${old.uid} was replaced by ${old.replacedBy} already.`)
   if (fresh.teamId !== old.teamId) {
-    throw conflict(`The chip ${fresh.uid} belongs to the team "${fresh.teamName}", and ${old.uid} to "${old.teamName}". Take a chip of the same team.`)
+    throw conflict(
+      `The chip ${fresh.uid} belongs to the team "${fresh.teamName}", and ${old.uid} to "${old.teamName}". Take a chip of the same team.`,
+    )
   }
-  if (fresh.disabledAt !== null) throw conflict(`The chip ${fresh.uid} is disabled. Enable it first, or take another one.`)
+  if (fresh.disabledAt !== null)
+    throw conflict(`The chip ${fresh.uid} is disabled. Enable it first, or take another one.`)
   const carried = [
     fresh.tokenRow !== null && 'a token',
     fresh.itemId !== null && 'an item',

@@ -25,7 +25,14 @@ export async function disableChip(
     const disabledReason = reason || null
     await updateChip(trx, uid, { disabledAt: at, disabledReason })
     await endAll(trx, uid, at)
-    await recordChange(trx, { at, actor, teamId, action: 'chips.disable', target: uid, detail: { reason: disabledReason } })
+    await recordChange(trx, {
+      at,
+      actor,
+      teamId,
+      action: 'chips.disable',
+      target: uid,
+      detail: { reason: disabledReason },
+    })
   })
 }
 
@@ -35,7 +42,10 @@ export async function enableChip({ db, clock }: Deps, actor: Actor, readings: Ui
   await db.write(async (trx) => {
     const { uid, teamId, disabledAt, disabledReason, replacedBy } = await chipOf(trx, readings)
     if (replacedBy !== null) {
-      throw new DomainError('conflict', `The chip was replaced by ${replacedBy} and stays disabled. Remove it and import it to use it anew.`)
+      throw new DomainError(
+        'conflict',
+        `The chip was replaced by ${replacedBy} and stays disabled. Remove it and import it to use it anew.`,
+      )
     }
     if (disabledAt === null) return
     await updateChip(trx, uid, { disabledAt: null, disabledReason: null })

@@ -20,11 +20,17 @@ export async function exportChips(
   teamId: number,
   nameOrId: string | undefined,
 ): Promise<AsyncGenerator<ExportedChip>> {
-  const groups = nameOrId === undefined ? await chipGroupsOfTeam(db.read, teamId) : [await getGroup(db.read, teamId, nameOrId)]
+  const groups =
+    nameOrId === undefined
+      ? await chipGroupsOfTeam(db.read, teamId)
+      : [await getGroup(db.read, teamId, nameOrId)]
   return chipsOfGroups(db, groups)
 }
 
-async function* chipsOfGroups(db: Pick<Db, 'read'>, groups: readonly ChipGroupRow[]): AsyncGenerator<ExportedChip> {
+async function* chipsOfGroups(
+  db: Pick<Db, 'read'>,
+  groups: readonly ChipGroupRow[],
+): AsyncGenerator<ExportedChip> {
   for (const { id, name } of groups) {
     for (let after = ''; ; ) {
       const chips = await chipsPage(db.read, id, after)

@@ -4,7 +4,7 @@ import type { Db, Queries } from '../store/database.ts'
 import type { ChipGroupRow } from '../store/schema.ts'
 import { DomainError, notFound } from './errors.ts'
 import { registerWindow, type WindowRow, windowsOf } from './import-window.ts'
-import type { Registered, RegisterDeps } from './register-chips.ts'
+import type { RegisterDeps, Registered } from './register-chips.ts'
 import { type Clock, iso } from './time.ts'
 
 export type ImportDeps = RegisterDeps & { db: Db; clock: Clock }
@@ -42,21 +42,34 @@ export interface ImportedPiece {
 }
 
 /** Checks an import as far as that goes without its rows. Writes nothing. @throws DomainError not_found, invalid_input */
-export async function planImport({ db, keyRing, clock }: ImportDeps, request: ImportRequest): Promise<ImportPlan> {
+export async function planImport(
+  { db, keyRing, clock }: ImportDeps,
+  request: ImportRequest,
+): Promise<ImportPlan> {
   const { teamId, chipGroup, keySetId } = request
   if (keySetId !== undefined && !keyRing.get(keySetId)) {
-    throw new DomainError('not_found', `There is no key set ${keySetId}. Create it first (tapchip key-sets create), or correct the number.`)
+    throw new DomainError(
+      'not_found',
+      `There is no key set ${keySetId}. Create it first (tapchip key-sets create), or correct the number.`,
+    )
   }
   if (chipGroup.trim() === '') throw new DomainError('invalid_input', 'chipGroup must not be empty')
   const group = await findGroup(db.read, teamId, chipGroup)
   if (!group && /^\d+$/.test(chipGroup)) {
-    throw new DomainError('not_found', `There is no chip group ${chipGroup}. A group that is missing is made from a name, not from a number.`)
+    throw new DomainError(
+      'not_found',
+      `There is no chip group ${chipGroup}. A group that is missing is made from a name, not from a number.`,
+    )
   }
   return { request, group, at: iso(clock.now()) }
 }
 
 /** A team's chip group by name or id. */
-export async function findGroup(db: Queries, teamId: number, nameOrId: string): Promise<ChipGroupRow | undefined> {
+export async function findGroup(
+  db: Queries,
+  teamId: number,
+  nameOrId: string,
+): Promise<ChipGroupRow | undefined> {
   const named = await findChipGroupNamed(db, teamId, nameOrId)
   if (named || !/^\d{1,15}$/.test(nameOrId)) return named
   return findChipGroup(db, teamId, Number(nameOrId))
@@ -78,7 +91,14 @@ export async function beginImport({ db }: ImportDeps, plan: ImportPlan): Promise
     const group = known ?? (await insertChipGroup(trx, { teamId, name: chipGroup, createdAt: plan.at }))
     if (!known) {
       const detail = { id: group.id }
-      await recordChange(trx, { at: plan.at, actor, teamId, action: 'chip-groups.create', target: group.name, detail })
+      await recordChange(trx, {
+        at: plan.at,
+        actor,
+        teamId,
+        action: 'chip-groups.create',
+        target: group.name,
+        detail,
+      })
     }
     await recordChange(trx, importRecord(plan, plan.at, { phase: 'started' }))
     return { ...plan, group }

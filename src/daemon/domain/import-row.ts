@@ -10,7 +10,8 @@ export function readImportRow(values: RowValues): ChipInput | Refusal {
   const { uid: text, lastCounter, contractAddress, chainId, tokenId } = values
   const uid = text === undefined ? undefined : parseUid(text)
   if (uid && !uid.ok) return { reason: `uid ${uid.reason}` }
-  if (lastCounter !== undefined && !/^\d{1,10}$/.test(lastCounter)) return { reason: 'lastCounter must be a whole number from 0' }
+  if (lastCounter !== undefined && !/^\d{1,10}$/.test(lastCounter))
+    return { reason: 'lastCounter must be a whole number from 0' }
   const token = readToken({ contractAddress, chainId, tokenId })
   if (token && 'reason' in token) return token
   return {
@@ -33,8 +34,10 @@ function readToken({ contractAddress, chainId, tokenId }: TokenText): TokenLocat
   if (contractAddress === undefined || chainId === undefined || tokenId === undefined) {
     return { reason: 'names a token by part: contractAddress, chainId and tokenId belong together' }
   }
-  if (!/^0x[0-9a-fA-F]{40}$/.test(contractAddress)) return { reason: 'contractAddress must be an address: 0x and 40 hex digits' }
+  if (!/^0x[0-9a-fA-F]{40}$/.test(contractAddress))
+    return { reason: 'contractAddress must be an address: 0x and 40 hex digits' }
   if (!/^[1-9]\d{0,14}$/.test(chainId)) return { reason: 'chainId must be a whole number from 1' }
-  if (!/^\d{1,78}$/.test(tokenId) || BigInt(tokenId) >= 2n ** 256n) return { reason: 'tokenId must be a decimal token id below 2^256' }
+  if (!/^\d{1,78}$/.test(tokenId) || BigInt(tokenId) >= 2n ** 256n)
+    return { reason: 'tokenId must be a decimal token id below 2^256' }
   return { contractAddress, chainId: Number(chainId), tokenId: BigInt(tokenId).toString() }
 }

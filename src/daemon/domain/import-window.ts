@@ -6,7 +6,9 @@ import { type RowValues, readImportRow } from './import-row.ts'
 import { type Registered, registerCheckedChips } from './register-chips.ts'
 
 /** A row with its values, or why it is none. */
-export type WindowRow = { readonly values: RowValues } | { readonly problem: string }
+export type WindowRow =
+  | { readonly values: RowValues }
+  | { readonly problem: string; readonly uid?: string | undefined }
 
 // Rows are sorted by UID before they are written. The table is kept in that order, so the wider the window that is
 // sorted, the fewer pages does each write touch: a million shuffled rows take a sixth of the time that they take in
@@ -38,7 +40,11 @@ interface Placed {
 }
 
 /** @returns a result a row, in their order */
-export async function registerWindow(deps: ImportDeps, plan: ImportPlan, rows: readonly WindowRow[]): Promise<Registered[]> {
+export async function registerWindow(
+  deps: ImportDeps,
+  plan: ImportPlan,
+  rows: readonly WindowRow[],
+): Promise<Registered[]> {
   const results = new Array<Registered>(rows.length)
   const chips: Placed[] = []
   for (const [at, row] of rows.entries()) {
@@ -51,7 +57,11 @@ export async function registerWindow(deps: ImportDeps, plan: ImportPlan, rows: r
   sortByUid(chips)
   for (let from = 0; from < chips.length; from += rowsAWrite) {
     const piece = chips.slice(from, from + rowsAWrite)
-    const registered = await registerPiece(deps, plan, piece.map(({ chip }) => chip))
+    const registered = await registerPiece(
+      deps,
+      plan,
+      piece.map(({ chip }) => chip),
+    )
     for (const [index, result] of registered.entries()) {
       const place = piece[index]
       if (place) results[place.at] = result
@@ -61,26 +71,39 @@ export async function registerWindow(deps: ImportDeps, plan: ImportPlan, rows: r
 }
 
 function checkRow(deps: ImportDeps, { request }: ImportPlan, row: WindowRow): CheckedChip | Registered {
-  if ('problem' in row) return { status: 'failed', uid: '', error: row.problem }
+  if ('problem' in row) return failed(row.uid, row.problem)
   const input = readImportRow(row.values)
-  const chip = 'reason' in input ? input : checkChip(deps, request.keySetId ?? null, input)
-  if (!('reason' in chip)) return chip
-  return { status: 'failed', uid: 'uid' in input && input.uid ? input.uid : (row.values.uid ?? '').slice(0, 64), error: chip.reason }
+  if ('reason' in input) return failed(row.values.uid, input.reason)
+  const chip = checkChip(deps, request.keySetId ?? null, input)
+  return 'reason' in chip ? failed(input.uid ?? row.values.uid, chip.reason) : chip
 }
+
+/** @param uid as it was given, where it is none */
+const failed = (uid: string | undefined, error: string): Registered => ({
+  status: 'failed',
+  uid: uid?.slice(0, 64) ?? '',
+  error,
+})
 
 /** Rows of one UID stay in their order. A sheet is often sorted already, which is cheaper to see than to sort. */
 function sortByUid(chips: Placed[]): void {
   const isSorted = chips.every(({ chip }, at) => at === 0 || (chips[at - 1]?.chip.uid ?? '') <= chip.uid)
-  if (!isSorted) chips.sort((one, other) => (one.chip.uid < other.chip.uid ? -1 : one.chip.uid > other.chip.uid ? 1 : 0))
+  if (!isSorted)
+    chips.sort((one, other) => (one.chip.uid < other.chip.uid ? -1 : one.chip.uid > other.chip.uid ? 1 : 0))
 }
 
-async function registerPiece(deps: ImportDeps, plan: ImportPlan, chips: readonly CheckedChip[]): Promise<Registered[]> {
+async function registerPiece(
+  deps: ImportDeps,
+  plan: ImportPlan,
+  chips: readonly CheckedChip[],
+): Promise<Registered[]> {
   const { request, at } = plan
   const { teamId, isSimulated, keySetId = null } = request
   const job = async (trx: Queries): Promise<Registered[]> => {
     const group = await groupOf(trx, plan)
     if (!group) return failAll(chips, 'was not registered: its chip group was removed in the meantime')
-    if (keySetId !== null && !deps.keyRing.get(keySetId)) return failAll(chips, 'was not registered: its key set was removed in the meantime')
+    if (keySetId !== null && !deps.keyRing.get(keySetId))
+      return failAll(chips, 'was not registered: its key set was removed in the meantime')
     return registerCheckedChips(trx, deps, { teamId, chipGroupId: group, keySetId, isSimulated, at }, chips)
   }
   return request.dryRun ? withoutTrace(deps.db, job) : deps.db.write(job)

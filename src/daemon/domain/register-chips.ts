@@ -95,10 +95,18 @@ async function recall(trx: Queries, chips: readonly CheckedChip[]): Promise<Map<
 }
 
 /** Supposes that all are new and bare, as in most imports: nothing is looked up, and little is passed on. */
-async function insertAllBare({ trx, registration, remembered }: Work, chips: readonly CheckedChip[]): Promise<boolean> {
+async function insertAllBare(
+  { trx, registration, remembered }: Work,
+  chips: readonly CheckedChip[],
+): Promise<boolean> {
   const { keySetId } = registration
   if (keySetId === null || remembered.size > 0 || !chips.every((chip) => chip.isBare)) return false
-  return insertBareChips(trx, commonsOf(registration), keySetId, chips.map((chip) => chip.uid))
+  return insertBareChips(
+    trx,
+    commonsOf(registration),
+    keySetId,
+    chips.map((chip) => chip.uid),
+  )
 }
 
 /** Supposes that all are new: whether they are is told by the insert itself. */
@@ -108,15 +116,17 @@ async function insertAllNew(work: Work, chips: readonly CheckedChip[]): Promise<
   const bindings = new Bindings(work.trx, work.registration.teamId)
   const bound: BoundChip[] = []
   for (const chip of chips) {
-    const bindingOrPromise = bindChip(bindings, chip)
-    const binding = bindingOrPromise instanceof Promise ? await bindingOrPromise : bindingOrPromise
+    const binding = await bindChip(bindings, chip)
     if ('reason' in binding) return false
     bound.push(binding)
   }
   return insertBound(work, bound)
 }
 
-async function insertBound({ trx, deps, registration, remembered }: Work, bound: readonly BoundChip[]): Promise<boolean> {
+async function insertBound(
+  { trx, deps, registration, remembered }: Work,
+  bound: readonly BoundChip[],
+): Promise<boolean> {
   const tokens = await tokenRowsOf(trx, bound, registration.at)
   const rows = bound.map((one) => chipRow(deps, one, tokens, remembered.get(chipIdentity(one.chip))))
   return insertChips(trx, commonsOf(registration), rows)
@@ -141,7 +151,14 @@ async function registerEachOnce(
   results: Map<CheckedChip, Registered>,
 ): Promise<void> {
   const { trx, deps, registration } = work
-  const there = new Map((await chipsThere(trx, chips.map(({ uid }) => uid))).map((row) => [row.uid, row]))
+  const there = new Map(
+    (
+      await chipsThere(
+        trx,
+        chips.map(({ uid }) => uid),
+      )
+    ).map((row) => [row.uid, row]),
+  )
   const bindings = new Bindings(trx, registration.teamId)
   const holders = await Holders.of(trx, registration.teamId, chips)
   const bound: BoundChip[] = []

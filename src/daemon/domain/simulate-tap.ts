@@ -40,7 +40,12 @@ const padding = 5
  * URLs were tapped or not.
  * @throws DomainError not_found, conflict where the chip is a physical one, or no URL can be made for it
  */
-export async function simulateTaps(deps: Deps, actor: Actor, readings: UidReadings, count: number): Promise<SimulatedTap[]> {
+export async function simulateTaps(
+  deps: Deps,
+  actor: Actor,
+  readings: UidReadings,
+  count: number,
+): Promise<SimulatedTap[]> {
   const { db, clock, config } = deps
   const at = iso(clock.now())
   const { chip, keys, first } = await db.write(async (trx) => {
@@ -51,10 +56,21 @@ export async function simulateTaps(deps: Deps, actor: Actor, readings: UidReadin
     const last = Math.max(chip.lastCounter, from, 0)
     const to = last + count
     if (to > highestCounter) {
-      throw new DomainError('conflict', `The chip's counter stands at ${last} and ends at ${highestCounter}: it has no ${count} taps left.`)
+      throw new DomainError(
+        'conflict',
+        `The chip's counter stands at ${last} and ends at ${highestCounter}: it has no ${count} taps left.`,
+      )
     }
-    if (!(await takeSimulatedCounters(trx, { uid, from, to }))) throw new DomainError('conflict', 'The chip was changed in the meantime. Try again.')
-    await recordChange(trx, { at, actor, teamId, action: 'taps.simulate', target: uid, detail: { from: last + 1, to } })
+    if (!(await takeSimulatedCounters(trx, { uid, from, to })))
+      throw new DomainError('conflict', 'The chip was changed in the meantime. Try again.')
+    await recordChange(trx, {
+      at,
+      actor,
+      teamId,
+      action: 'taps.simulate',
+      target: uid,
+      detail: { from: last + 1, to },
+    })
     return { chip, keys, first: last + 1 }
   })
   return Array.from({ length: count }, (_, index) => tapOf(deps.baseUrl, chip.uid, keys, first + index))
@@ -62,7 +78,10 @@ export async function simulateTaps(deps: Deps, actor: Actor, readings: UidReadin
 
 function assertSimulated(chip: ChipRow, { ephemeral }: Deps['config']): void {
   if (chip.family === 'halo') {
-    throw new DomainError('conflict', 'A HaLo chip signs its taps with a key that never leaves it, so they cannot be simulated. Tap the chip.')
+    throw new DomainError(
+      'conflict',
+      'A HaLo chip signs its taps with a key that never leaves it, so they cannot be simulated. Tap the chip.',
+    )
   }
   if (ephemeral || chip.simulated === 1) return
   throw new DomainError(
@@ -80,7 +99,10 @@ function keysOf({ keyRing }: Pick<Deps, 'keyRing'>, chip: ChipRow): Keys {
   const set = chip.keySetId === null ? undefined : keyRing.get(chip.keySetId)
   const fileRead = set && keyRing.fileReadKey(set, chip)
   if (!set || !fileRead) {
-    throw new DomainError('conflict', `The daemon has no file-read key for the chip in the key set ${chip.keySetId}, so it cannot make its taps.`)
+    throw new DomainError(
+      'conflict',
+      `The daemon has no file-read key for the chip in the key set ${chip.keySetId}, so it cannot make its taps.`,
+    )
   }
   return { set, fileRead }
 }
@@ -96,5 +118,8 @@ function tapOf(baseUrl: string, uid: string, { set, fileRead }: Keys, counter: n
 const hex = (bytes: Buffer): string => bytes.toString('hex').toUpperCase()
 
 /** In the order of the template that chips are provisioned with. */
-const urlOf = (baseUrl: string, { names }: KeySet, { d, e, c }: { d: string; e: string; c: string }): string =>
-  `${baseUrl}/t?${names.d}=${d}&${names.e}=${e}&${names.c}=${c}`
+const urlOf = (
+  baseUrl: string,
+  { names }: KeySet,
+  { d, e, c }: { d: string; e: string; c: string },
+): string => `${baseUrl}/t?${names.d}=${d}&${names.e}=${e}&${names.c}=${c}`

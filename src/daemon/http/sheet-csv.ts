@@ -1,6 +1,13 @@
 import Papa from 'papaparse'
 import { DomainError } from '../domain/errors.ts'
-import { assertColumns, longestRow, notUtf8, replacement, type SheetBlock, type SheetRow } from './sheet-row.ts'
+import {
+  assertColumns,
+  longestRow,
+  notUtf8,
+  replacement,
+  type SheetBlock,
+  type SheetRow,
+} from './sheet-row.ts'
 
 interface Parsed {
   rows: string[][]
@@ -25,18 +32,29 @@ export async function openCsv(
     if (heading) {
       assertColumns(heading, columns)
       if (!heading.includes('uid') && !heading.includes('publicKey')) {
-        throw new DomainError('invalid_input', 'The column uid is missing (or publicKey, of HaLo chips). The first row names the columns.')
+        throw new DomainError(
+          'invalid_input',
+          'The column uid is missing (or publicKey, of HaLo chips). The first row names the columns.',
+        )
       }
       return blocksOf(texts, heading, text)
     }
     if (rest.length > longestRow) break
   }
-  if (text.trim() === '') throw new DomainError('invalid_input', 'The body is empty: send CSV whose first row names the columns.')
-  throw new DomainError('invalid_input', `The first row is over ${longestRow} characters. Is a quote opened and never closed?`)
+  if (text.trim() === '')
+    throw new DomainError('invalid_input', 'The body is empty: send CSV whose first row names the columns.')
+  throw new DomainError(
+    'invalid_input',
+    `The first row is over ${longestRow} characters. Is a quote opened and never closed?`,
+  )
 }
 
 /** @param text what was read already, with the heading */
-async function* blocksOf(texts: AsyncGenerator<string>, heading: readonly string[], text: string): AsyncGenerator<SheetBlock> {
+async function* blocksOf(
+  texts: AsyncGenerator<string>,
+  heading: readonly string[],
+  text: string,
+): AsyncGenerator<SheetBlock> {
   let rest = ''
   let added = text
   let isBeforeHeading = true
@@ -46,7 +64,9 @@ async function* blocksOf(texts: AsyncGenerator<string>, heading: readonly string
     rest = parsed.rest
     const rows = rowsOf(parsed, heading)
     if (rest.length > longestRow) {
-      rows.push({ problem: `is over ${longestRow} characters: is a quote opened and never closed? Nothing from this row on was read` })
+      rows.push({
+        problem: `is over ${longestRow} characters: is a quote opened and never closed? Nothing from this row on was read`,
+      })
       rest = ''
       done = true
     }
@@ -68,6 +88,11 @@ function dropHeading(parsed: Parsed): boolean {
   return parsed.rows.shift() !== undefined
 }
 
+const reasons: Partial<Record<Papa.ParseError['code'], string>> = {
+  MissingQuotes: 'a quote is opened and never closed, and all that follows it was taken for its text',
+  InvalidQuotes: 'a quote stands within quoted text; write it twice',
+}
+
 const parser = new Papa.Parser({ delimiter: ',', newline: '\n' })
 
 function parse(text: string, isLast: boolean): Parsed {
@@ -77,7 +102,11 @@ function parse(text: string, isLast: boolean): Parsed {
   // After the end of the last line comes nothing, which the parser takes for a row.
   if (isLast && rows.at(-1)?.length === 1 && rows.at(-1)?.[0] === '') rows.pop()
   if (text.includes('\r')) for (const row of rows) dropReturn(row)
-  return { rows, wrong: new Map(errors.map((error) => [error.row ?? 0, error.message])), rest }
+  return {
+    rows,
+    wrong: new Map(errors.map((error) => [error.row ?? 0, reasons[error.code] ?? error.message])),
+    rest,
+  }
 }
 
 /** Lines are parted at \n, so one from Windows leaves its \r in the last cell. */
@@ -100,13 +129,20 @@ function rowsOf({ rows: parsed, wrong }: Parsed, heading: readonly string[]): Sh
   return rows
 }
 
-function rowOf(cells: readonly string[], heading: readonly string[], malformed: string | undefined): SheetRow {
-  if (malformed !== undefined) return { problem: `is malformed: ${malformed}` }
-  if (cells.length !== heading.length) return { problem: `has ${cells.length} cells where the first row names ${heading.length} columns` }
+function rowOf(
+  cells: readonly string[],
+  heading: readonly string[],
+  malformed: string | undefined,
+): SheetRow {
+  const uid = cells[heading.indexOf('uid')]
+  if (malformed !== undefined) return { problem: `is malformed: ${malformed}`, uid }
+  if (cells.length !== heading.length) {
+    return { problem: `has ${cells.length} cells where the first row names ${heading.length} columns`, uid }
+  }
   const values: Record<string, string> = {}
   for (const [at, name] of heading.entries()) {
     const cell = cells[at] ?? ''
-    if (cell.includes(replacement)) return { problem: `${name} ${notUtf8}` }
+    if (cell.includes(replacement)) return { problem: `${name} ${notUtf8}`, uid }
     if (cell !== '') values[name] = cell
   }
   return { values }

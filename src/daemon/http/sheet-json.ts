@@ -1,7 +1,14 @@
 import { importRow } from '../contract/admin/chips.ts'
 import { DomainError } from '../domain/errors.ts'
 import { describeIssues } from './parse-input.ts'
-import { assertColumns, longestRow, notUtf8, replacement, type SheetBlock, type SheetRow } from './sheet-row.ts'
+import {
+  assertColumns,
+  longestRow,
+  notUtf8,
+  replacement,
+  type SheetBlock,
+  type SheetRow,
+} from './sheet-row.ts'
 
 /** @throws DomainError invalid_input where the first row has members that there are not */
 export async function openJsonLines(
@@ -24,7 +31,11 @@ interface Lines {
   size: number
 }
 
-async function* read(first: Lines, blocks: AsyncGenerator<Lines>, columns: readonly string[]): AsyncGenerator<SheetBlock> {
+async function* read(
+  first: Lines,
+  blocks: AsyncGenerator<Lines>,
+  columns: readonly string[],
+): AsyncGenerator<SheetBlock> {
   yield { rows: first.lines.map((line) => rowOf(line, columns)), size: first.size }
   for await (const { lines, size } of blocks) yield { rows: lines.map((line) => rowOf(line, columns)), size }
 }
@@ -58,9 +69,13 @@ function rowOf(line: string, columns: readonly string[]): SheetRow {
   const value = parseLine(line)
   if (!isObject(value)) return { problem: 'is not a JSON object' }
   const unknown = Object.keys(value).filter((name) => !columns.includes(name))
-  if (unknown.length > 0) return { problem: `has members that are no columns: ${unknown.slice(0, 20).join(', ')}` }
-  const inexact = Object.keys(value).find((name) => typeof value[name] === 'number' && !Number.isSafeInteger(value[name]))
-  if (inexact !== undefined) return { problem: `${inexact} must be a whole number; write it as text where it is large` }
+  if (unknown.length > 0)
+    return { problem: `has members that are no columns: ${unknown.slice(0, 20).join(', ')}` }
+  const inexact = Object.keys(value).find(
+    (name) => typeof value[name] === 'number' && !Number.isSafeInteger(value[name]),
+  )
+  if (inexact !== undefined)
+    return { problem: `${inexact} must be a whole number; write it as text where it is large` }
   const parsed = importRow.safeParse(value)
   if (!parsed.success) return { problem: describeIssues(parsed.error.issues) }
   const values: Record<string, string> = {}

@@ -1,7 +1,9 @@
 import { DomainError } from '../domain/errors.ts'
 
 /** A row as it was read: its values by column, empty ones left out; or why it is none. Blank lines are no rows. */
-export type SheetRow = { readonly values: Readonly<Record<string, string>> } | { readonly problem: string }
+export type SheetRow =
+  | { readonly values: Readonly<Record<string, string>> }
+  | { readonly problem: string /** As far as it could be read. */; readonly uid?: string | undefined }
 
 /** Rows that came together, and how many characters they had. */
 export interface SheetBlock {
@@ -27,5 +29,6 @@ export function assertColumns(given: readonly string[], columns: readonly string
     )
   }
   const twice = given.find((name, at) => given.indexOf(name) !== at)
-  if (twice !== undefined) throw new DomainError('invalid_input', `The column ${twice} is there twice. Nothing was written.`)
+  if (twice !== undefined)
+    throw new DomainError('invalid_input', `The column ${twice} is there twice. Nothing was written.`)
 }

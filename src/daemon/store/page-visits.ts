@@ -16,3 +16,8 @@ export const insertPageVisit = (db: Queries, visit: PageVisitRow) => insert.run(
 
 export const findPageVisit = (db: Queries, cookieHash: string): Promise<PageVisitRow | undefined> =>
   byHash.first(db, { cookieHash })
+
+/** Deletes those that expired before a moment. */
+export async function deletePageVisits(db: Queries, before: string): Promise<void> {
+  await db.deleteFrom('pageVisits').where('expiresAt', '<', before).execute()
+}

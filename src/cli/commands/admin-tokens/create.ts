@@ -10,23 +10,23 @@ export const create = defineCommand({
   name: 'create',
   summary: 'Create an admin token: it is shown this once',
   examples: [
-    'admin-tokens create --name alice --scope read --scope edit',
-    'admin-tokens create --name ci --scope read --expires 2027-01-01',
+    'admin-tokens create --name alice --scopes read,edit',
+    'admin-tokens create --name ci --scopes read --expires 2027-01-01',
   ],
   options: {
     name: text('--name <name>', 'Who or what it is for; the audit log shows it'),
-    scope: repeated('--scope <scope>', `What it may do: ${scopes.join(', ')} (repeatable)`, scopes),
+    scopes: repeated('--scopes <scopes>', `What it may do, with commas: ${scopes.join(', ')}`, scopes),
     expires,
   },
   run: async (ctx, { options }) => {
     ctx.needAdmin()
-    const given = readScopes(options.scope, scopes)
+    const given = readScopes(options.scopes, scopes)
     const name = await ctx.prompts.text(options.name, {
       flag: '--name',
       message: 'Who or what is the token for?',
     })
     if (given.length === 0)
-      throw new UsageError('--scope is missing.', `What it may do: ${scopes.join(', ')}`)
+      throw new UsageError('--scopes is missing.', `What it may do: ${scopes.join(', ')}`)
     const token = await ctx.call('POST /admin/admin-tokens', {
       body: { name, scopes: given, expiresAt: options.expires },
     })

@@ -10,13 +10,13 @@ export const create = defineCommand({
   summary: 'Create an API key: it is shown this once',
   examples: [
     'api-keys create --name ops',
-    'api-keys create --name shop --scope read --expires 2027-01-01 --json',
+    'api-keys create --name shop --scopes read --expires 2027-01-01 --json',
   ],
   options: {
     name: text('--name <name>', 'What it is for'),
-    scope: repeated(
-      '--scope <scope>',
-      `What it may do: ${scopes.join(', ')} (repeatable; default: all)`,
+    scopes: repeated(
+      '--scopes <scopes>',
+      `What it may do, with commas: ${scopes.join(', ')} (default: all)`,
       scopes,
     ),
     expires,
@@ -25,7 +25,7 @@ export const create = defineCommand({
   run: async (ctx, { options }) => {
     ctx.needAdmin()
     const name = await ctx.prompts.text(options.name, { flag: '--name', message: 'What is the key for?' })
-    const given = readScopes(options.scope, scopes)
+    const given = readScopes(options.scopes, scopes)
     const key = await ctx.call('POST /admin/api-keys', {
       body: {
         name,

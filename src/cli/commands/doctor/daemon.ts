@@ -78,9 +78,7 @@ const checkAdmin = async (ctx: CliContext): Promise<Finding[]> => {
   const ours = __TAPCHIP_VERSION__
   return [
     ok('admin token', `${token.name} (${token.scopes.join(', ')})`),
-    database.integrity === 'ok'
-      ? ok('database', `intact, ${database.sizeBytes.toLocaleString('en-US')} bytes`)
-      : fail('database', database.integrity ?? 'was not checked', 'stop the daemon, and go back to a backup'),
+    checkDatabase(database),
     version === ours
       ? ok('version', version)
       : warn('version', `the daemon is ${version}, this is ${ours}`, 'update the older one'),
@@ -88,4 +86,10 @@ const checkAdmin = async (ctx: CliContext): Promise<Finding[]> => {
       ? ok('key sets', String(counts.keySets))
       : warn('key sets', 'none: no tap can be verified', 'tapchip key-sets create --help'),
   ]
+}
+
+const checkDatabase = ({ integrity, sizeBytes }: AnswerOf<'GET /admin/status'>['database']): Finding => {
+  const size = `${sizeBytes.toLocaleString('en-US')} bytes`
+  if (integrity === 'ok') return ok('database', `intact, ${size}`)
+  return fail('database', integrity ?? 'it was not read', 'stop the daemon, and go back to a backup')
 }

@@ -1,8 +1,14 @@
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply } from 'fastify'
-import { importRow } from '../../contract/admin/chips.ts'
 import type { Context } from '../../context.ts'
-import { beginImport, type ImportCounts, type ImportedPiece, importChips, planImport } from '../../domain/import-chips.ts'
+import { importRow } from '../../contract/admin/chips.ts'
+import {
+  beginImport,
+  type ImportCounts,
+  type ImportedPiece,
+  importChips,
+  planImport,
+} from '../../domain/import-chips.ts'
 import type { Registered } from '../../domain/register-chips.ts'
 import { resolveTeam } from '../../domain/teams.ts'
 import { bindAll } from '../../http/bind.ts'
@@ -68,7 +74,8 @@ async function* failureLines(pieces: AsyncGenerator<ImportedPiece, ImportCounts>
       }
       const { firstRow, results } = next.value
       let text = ''
-      for (const [at, result] of results.entries()) if (result.status === 'failed') text += failureLine(firstRow + at, result)
+      for (const [at, result] of results.entries())
+        if (result.status === 'failed') text += failureLine(firstRow + at, result)
       if (text !== '') yield text
     }
   } finally {

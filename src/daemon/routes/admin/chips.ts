@@ -56,7 +56,10 @@ export function adminChipRoutes(app: FastifyInstance, ctx: Context): void {
 
 /** @param parsed the UID as the contract reads it @param raw what it was read from: 14 digits are hex, unless no such chip is there */
 function readingsOf(parsed: string, raw: unknown, name = 'uid'): UidReadings {
-  const text: unknown = typeof raw === 'object' && raw !== null ? Object.entries(raw).find(([key]) => key === name)?.[1] : undefined
+  const text: unknown =
+    typeof raw === 'object' && raw !== null
+      ? Object.entries(raw).find(([key]) => key === name)?.[1]
+      : undefined
   return typeof text === 'string' && /^[1-9]\d{13}$/.test(text) ? [parsed, text] : [parsed]
 }
 

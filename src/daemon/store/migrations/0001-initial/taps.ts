@@ -1,4 +1,4 @@
-import type { Kysely } from 'kysely'
+import { type Kysely, sql } from 'kysely'
 import { createdAt, numbered, strict, strictClustered } from './columns.ts'
 
 export async function taps(db: Kysely<unknown>): Promise<void> {
@@ -12,6 +12,12 @@ export async function taps(db: Kysely<unknown>): Promise<void> {
     .addColumn('outcome', 'text', (c) => c.notNull())
     .addColumn('via', 'text', (c) => c.notNull())
     .modifyEnd(strict)
+    .execute()
+  await db.schema
+    .createIndex('tapsRefused')
+    .on('taps')
+    .column('id')
+    .where(sql.ref('outcome'), '!=', sql.lit('valid'))
     .execute()
   await db.schema.createIndex('tapsOfChip').on('taps').columns(['chipUid', 'id']).execute()
   await createdAt(db.schema.createTable('refs'))
