@@ -1,4 +1,5 @@
-// npm run bench [-- --quick] [--only http|bulk|import|starts]: prints one table of what is measured against its limit.
+// npm run bench [-- --quick] [--only http|bulk|import|starts|used-ref|…] [--profile FILE]: prints one table of what is
+// measured against its limit. --profile keeps a CPU profile of the daemon under the HTTP figures.
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -6,12 +7,13 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { build } from 'esbuild'
 import { measureBulk } from './figures/bulk.mjs'
-import { measureHttp } from './figures/http.mjs'
+import { httpKeys, measureHttp } from './figures/http.mjs'
 import { measureImport } from './figures/import.mjs'
 import { measureStarts } from './figures/starts.mjs'
 import { keySet } from './lib/daemon.mjs'
 import { chooseCores, describeMachine, fileSystemOf } from './lib/machine.mjs'
 import { endAll, killAll } from './lib/processes.mjs'
+import { profileTo } from './lib/profile.mjs'
 import { notesOf, tableOf } from './lib/table.mjs'
 
 const figures = { http: measureHttp, bulk: measureBulk, import: measureImport, starts: measureStarts }
@@ -31,15 +33,24 @@ const quick = {
 }
 
 const { values: options } = parseArgs({
-  options: { quick: { type: 'boolean' }, only: { type: 'string', multiple: true } },
+  options: {
+    quick: { type: 'boolean' },
+    only: { type: 'string', multiple: true },
+    profile: { type: 'string' },
+  },
 })
-const names = options.only ?? Object.keys(figures)
-const unknown = names.find((name) => !Object.hasOwn(figures, name))
+const only = options.only ?? Object.keys(figures)
+const known = [...Object.keys(figures), ...httpKeys]
+const unknown = only.find((name) => !known.includes(name))
 if (unknown !== undefined) {
-  process.stderr.write(`There is no figure "${unknown}". There are ${Object.keys(figures).join(', ')}.\n`)
+  process.stderr.write(`There is no figure "${unknown}". There are ${known.join(', ')}.\n`)
   process.exit(2)
 }
+const names = Object.keys(figures).filter(
+  (name) => only.includes(name) || (name === 'http' && only.some((one) => httpKeys.includes(one))),
+)
 const plan = options.quick ? quick : full
+const profile = options.profile === undefined ? undefined : profileTo(options.profile)
 
 /** A directory on a disk: one in memory would make every write durable for nothing. */
 function temporaryRoot() {
@@ -63,14 +74,22 @@ for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => process.exi
 async function loadTapMaker() {
   const outfile = join(root, 'tap-maker.mjs')
   const entry = new URL('lib/tap-maker.ts', import.meta.url).pathname
-  await build({ entryPoints: [entry], outfile, bundle: true, platform: 'node', format: 'esm', logLevel: 'error' })
+  await build({
+    entryPoints: [entry],
+    outfile,
+    bundle: true,
+    platform: 'node',
+    format: 'esm',
+    logLevel: 'error',
+  })
   const { TapMaker } = await import(outfile)
   return new TapMaker(keySet)
 }
 
 const cores = chooseCores()
 // This process sends what is sent once, and shall not take the servers' core.
-if (cores.load !== undefined) execFileSync('taskset', ['-a', '-cp', String(cores.load), String(process.pid)], { stdio: 'ignore' })
+if (cores.load !== undefined)
+  execFileSync('taskset', ['-a', '-cp', String(cores.load), String(process.pid)], { stdio: 'ignore' })
 const tapMaker = await loadTapMaker()
 const started = Date.now()
 let isLate = false
@@ -88,7 +107,7 @@ for (const name of names) {
   const begun = Date.now()
   process.stderr.write(`measuring ${name} …`)
   try {
-    rows.push(...(await figures[name]({ cores, dir, tapMaker, ...plan[name] })))
+    rows.push(...(await figures[name]({ cores, dir, tapMaker, only, profile, ...plan[name] })))
   } catch (error) {
     rows.push({ name, error: isLate ? 'the time was over' : (error?.stack ?? String(error)) })
   }

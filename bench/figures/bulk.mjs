@@ -9,8 +9,8 @@ const listed = 100_000
 const edited = 100_000
 
 /** An edit of very many chips and a list of very many, against the same by raw SQL on an equal database. */
-export async function measureBulk({ cores, dir, rounds, nodeFlags }) {
-  const daemon = await startDaemon(cores.server, dir('bulk'), { nodeFlags })
+export async function measureBulk({ cores, dir, rounds }) {
+  const daemon = await startDaemon(cores.server, dir('bulk'))
   await importChips(daemon, 'Stock', csvOfChips(0, stock), stock)
   await importChips(daemon, 'Listed', csvOfChips(stock, listed), listed)
   const copy = `${daemon.databaseFile}.raw`
@@ -35,17 +35,32 @@ export async function measureBulk({ cores, dir, rounds, nodeFlags }) {
   for (let round = 0; round <= rounds * 2; round++) {
     const limit = await raw.ask({ op: 'list', chipGroupId })
     const mine = await watched(daemon, () => call(daemon, 'GET', '/chips?name=Listed'))
-    if (limit.bytes !== mine.bytes) throw new Error(`the list has ${mine.bytes} bytes, raw SQL's ${limit.bytes}`)
+    if (limit.bytes !== mine.bytes)
+      throw new Error(`the list has ${mine.bytes} bytes, raw SQL's ${limit.bytes}`)
     if (round > 0) add(list, mine, limit)
   }
   await raw.end()
   await daemon.stop()
   const [after, rawAfter] = [daemon.databaseFile, copy].map((file) => redirected(file, rounds))
-  edit.notes.push(after === edited && rawAfter === edited ? `${after} chips changed in both databases` : `WRONG: ${after} chips changed, ${rawAfter} by raw SQL`)
+  edit.notes.push(
+    after === edited && rawAfter === edited
+      ? `${after} chips changed in both databases`
+      : `WRONG: ${after} chips changed, ${rawAfter} by raw SQL`,
+  )
   return [edit, list]
 }
 
-const row = (name, bar, peer) => ({ name, bar, peer, unit: 'ms', values: [], peers: [], ratios: [], share: [], notes: [] })
+const row = (name, bar, peer) => ({
+  name,
+  bar,
+  peer,
+  unit: 'ms',
+  values: [],
+  peers: [],
+  ratios: [],
+  share: [],
+  notes: [],
+})
 
 async function watched(daemon, work) {
   const share = watchCpu(daemon.pid)
@@ -73,7 +88,10 @@ async function copyDatabase(file, to) {
 function redirected(file, round) {
   const db = new BetterSqlite3(file)
   try {
-    return db.prepare('select count(*) from chips where "redirectUrl" = ?').pluck().get(`https://example.com/round/${round}`)
+    return db
+      .prepare('select count(*) from chips where "redirectUrl" = ?')
+      .pluck()
+      .get(`https://example.com/round/${round}`)
   } finally {
     db.close()
   }

@@ -7,7 +7,7 @@ import { watchCpu } from '../lib/machine.mjs'
 import { startHelper } from '../lib/processes.mjs'
 
 /** Registering chips from a CSV file, against INSERTs of the same rows into the same empty database. */
-export async function measureImport({ cores, dir, rounds, chips, nodeFlags }) {
+export async function measureImport({ cores, dir, rounds, chips }) {
   const empty = dir('import-empty')
   await (await startDaemon(cores.server, empty)).stop()
   const csv = csvOfChips(0, chips)
@@ -21,17 +21,28 @@ export async function measureImport({ cores, dir, rounds, chips, nodeFlags }) {
 
   for (let round = 0; round < rounds; round++) {
     const limit = await inCopy(dir, empty, (data) => insertRaw(cores, data, uids))
-    const withDaemon = (work) => inCopy(dir, empty, (data) => measured(cores, data, nodeFlags, work))
+    const withDaemon = (work) => inCopy(dir, empty, (data) => measured(cores, data, work))
     add(post, await withDaemon((daemon) => importChips(daemon, 'Stock', csv, chips)), limit)
     add(cli, await withDaemon((daemon) => runCli(cores, dir('import-home'), daemon, file)), limit)
   }
   return [post, cli]
 }
 
-const row = (name, bar) => ({ name, bar, peer: 'raw INSERTs', unit: 'ms', values: [], peers: [], ratios: [], share: [], notes: [] })
+const row = (name, bar) => ({
+  name,
+  bar,
+  peer: 'raw INSERTs',
+  unit: 'ms',
+  values: [],
+  peers: [],
+  ratios: [],
+  share: [],
+  notes: [],
+})
 
 function add(into, mine, limit) {
-  if (mine.chips !== limit.rows) throw new Error(`${mine.chips} chips were imported, ${limit.rows} by raw SQL`)
+  if (mine.chips !== limit.rows)
+    throw new Error(`${mine.chips} chips were imported, ${limit.rows} by raw SQL`)
   into.values.push(mine.ms)
   into.peers.push(limit.ms)
   into.ratios.push(mine.ms / limit.ms)
@@ -51,7 +62,10 @@ async function inCopy(dir, from, work) {
 
 async function insertRaw(cores, data, uids) {
   const file = join(data, 'tapchip.db')
-  const { chipGroupId, teamId } = query(file, 'select id as "chipGroupId", "teamId" from "chipGroups" where name = \'Stock\'')
+  const { chipGroupId, teamId } = query(
+    file,
+    'select id as "chipGroupId", "teamId" from "chipGroups" where name = \'Stock\'',
+  )
   const raw = startHelper(cores.server, new URL('../peers/raw-sql.mjs', import.meta.url).pathname)
   await raw.ask({ op: 'open', file })
   const result = await raw.ask({ op: 'insert', uids, teamId, chipGroupId, keySetId: keySet.id })
@@ -59,8 +73,8 @@ async function insertRaw(cores, data, uids) {
   return result
 }
 
-async function measured(cores, data, nodeFlags, work) {
-  const daemon = await startDaemon(cores.server, data, { nodeFlags })
+async function measured(cores, data, work) {
+  const daemon = await startDaemon(cores.server, data)
   const share = watchCpu(daemon.pid)
   const { ms } = await work(daemon)
   const used = share()
@@ -70,8 +84,24 @@ async function measured(cores, data, nodeFlags, work) {
 
 async function runCli(cores, home, daemon, file) {
   const launcher = startHelper(cores.load, new URL('../lib/launcher.mjs', import.meta.url).pathname)
-  const args = [cliScript, 'chips', 'import', '--file', file, '--chip-group', 'Stock', '--key-set', String(keySet.id)]
-  const env = { TAPCHIP_URL: daemon.url, TAPCHIP_ADMIN_TOKEN: adminToken, HOME: home, XDG_STATE_HOME: home, XDG_CONFIG_HOME: home }
+  const args = [
+    cliScript,
+    'chips',
+    'import',
+    '--file',
+    file,
+    '--chip-group',
+    'Stock',
+    '--key-set',
+    String(keySet.id),
+  ]
+  const env = {
+    TAPCHIP_URL: daemon.url,
+    TAPCHIP_ADMIN_TOKEN: adminToken,
+    HOME: home,
+    XDG_STATE_HOME: home,
+    XDG_CONFIG_HOME: home,
+  }
   const result = await launcher.ask({ op: 'run', command: process.execPath, args, env })
   await launcher.end()
   return result

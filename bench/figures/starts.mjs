@@ -13,7 +13,13 @@ export async function measureStarts({ cores, dir, rounds }) {
   const daemon = await startDaemon(cores.load, dir('start-peer'))
   await (await startDaemon(cores.load, kept)).stop()
   const launcher = startHelper(cores.server, new URL('../lib/launcher.mjs', import.meta.url).pathname)
-  const env = { HOME: home, XDG_STATE_HOME: home, XDG_CONFIG_HOME: home, TAPCHIP_URL: daemon.url, TAPCHIP_API_KEY: apiKey }
+  const env = {
+    HOME: home,
+    XDG_STATE_HOME: home,
+    XDG_CONFIG_HOME: home,
+    TAPCHIP_URL: daemon.url,
+    TAPCHIP_API_KEY: apiKey,
+  }
   const run = (...args) => launcher.ask({ op: 'run', command: process.execPath, args, env })
   const fresh = async () => {
     const data = dir('start-fresh')
@@ -22,7 +28,10 @@ export async function measureStarts({ cores, dir, rounds }) {
   }
   const figures = [
     { ...row('tapchip --help', 1.25), work: () => run(cliScript, '--help') },
-    { ...row('tapchip chip-groups list --json', 1.45), work: () => run(cliScript, 'chip-groups', 'list', '--json') },
+    {
+      ...row('tapchip chip-groups list --json', 1.45),
+      work: () => run(cliScript, 'chip-groups', 'list', '--json'),
+    },
     { ...row('tapchipd to /healthz', 5), work: () => startUp(launcher, kept) },
     { ...row('tapchipd to /healthz, first start', 5), work: fresh },
   ]
@@ -42,11 +51,25 @@ export async function measureStarts({ cores, dir, rounds }) {
   return figures
 }
 
-const row = (name, bar) => ({ name, bar, peer: 'node -e 0', unit: 'ms', values: [], peers: [], ratios: [], notes: [] })
+const row = (name, bar) => ({
+  name,
+  bar,
+  peer: 'node -e 0',
+  unit: 'ms',
+  values: [],
+  peers: [],
+  ratios: [],
+  notes: [],
+})
 
 async function startUp(launcher, data) {
   const port = await freePort()
-  const { startedAt } = await launcher.ask({ op: 'leave', command: process.execPath, args: [daemonScript], env: daemonEnv(data, port) })
+  const { startedAt } = await launcher.ask({
+    op: 'leave',
+    command: process.execPath,
+    args: [daemonScript],
+    env: daemonEnv(data, port),
+  })
   await healthy(port)
   const ms = Number(process.hrtime.bigint() - startedAt) / 1e6
   await launcher.ask({ op: 'stop' })

@@ -37,11 +37,18 @@ export const daemonEnv = (dataDir, port = 0) => ({
 })
 
 /** Starts the built daemon, on seed data unless its data directory has them. */
-export async function startDaemon(core, dataDir, { nodeFlags = [] } = {}) {
+export async function startDaemon(core, dataDir, profile) {
   mkdirSync(dataDir, { recursive: true })
   const seedFile = join(dataDir, 'seed.json')
   writeFileSync(seedFile, JSON.stringify(seed))
-  const { child, pid, ready } = await startServer(core, [...nodeFlags, daemonScript, '--seed', seedFile], daemonEnv(dataDir))
+  const { child, pid, ready } = await startServer(
+    core,
+    [...(profile?.flags ?? []), daemonScript, '--seed', seedFile],
+    {
+      ...daemonEnv(dataDir),
+      ...profile?.env,
+    },
+  )
   const url = new URL(ready.url)
   return {
     pid,
@@ -58,8 +65,15 @@ const headers = { 'x-svc-api-key': apiKey, authorization: `Bearer ${adminToken}`
 export function call(daemon, method, path, { body, contentType = 'application/json', status = 200 } = {}) {
   return new Promise((resolve, reject) => {
     const start = process.hrtime.bigint()
-    const length = body === undefined ? {} : { 'content-type': contentType, 'content-length': Buffer.byteLength(body) }
-    const req = request({ port: daemon.port, host: '127.0.0.1', method, path, headers: { ...headers, ...length } })
+    const length =
+      body === undefined ? {} : { 'content-type': contentType, 'content-length': Buffer.byteLength(body) }
+    const req = request({
+      port: daemon.port,
+      host: '127.0.0.1',
+      method,
+      path,
+      headers: { ...headers, ...length },
+    })
     req.on('response', (response) => {
       const chunks = []
       response.on('data', (chunk) => chunks.push(chunk))
@@ -68,7 +82,11 @@ export function call(daemon, method, path, { body, contentType = 'application/js
         const ms = Number(process.hrtime.bigint() - start) / 1e6
         const text = () => Buffer.concat(chunks).toString()
         if (response.statusCode !== status) {
-          reject(new Error(`${method} ${path.split('?')[0]} answered ${response.statusCode}: ${text().slice(0, 500)}`))
+          reject(
+            new Error(
+              `${method} ${path.split('?')[0]} answered ${response.statusCode}: ${text().slice(0, 500)}`,
+            ),
+          )
           return
         }
         const bytes = chunks.reduce((sum, chunk) => sum + chunk.length, 0)
@@ -83,8 +101,12 @@ export function call(daemon, method, path, { body, contentType = 'application/js
 /** Registers chips as an operator does. @throws where not all of them are new */
 export async function importChips(daemon, chipGroup, csv, count) {
   const query = new URLSearchParams({ chipGroup, keySet: String(keySet.id), report: 'failures' })
-  const answer = await call(daemon, 'POST', `/admin/chips/import?${query}`, { body: csv, contentType: 'text/csv' })
+  const answer = await call(daemon, 'POST', `/admin/chips/import?${query}`, {
+    body: csv,
+    contentType: 'text/csv',
+  })
   const summary = JSON.parse(answer.text().trim().split('\n').at(-1))
-  if (summary.created !== count) throw new Error(`The import of ${count} chips made ${JSON.stringify(summary)}`)
+  if (summary.created !== count)
+    throw new Error(`The import of ${count} chips made ${JSON.stringify(summary)}`)
   return answer
 }

@@ -7,7 +7,10 @@ let left
 
 function run({ command, args, env }) {
   const start = process.hrtime.bigint()
-  const { status, stderr } = spawnSync(command, args, { env: { ...process.env, ...env }, stdio: ['ignore', 'ignore', 'pipe'] })
+  const { status, stderr } = spawnSync(command, args, {
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
   const ms = Number(process.hrtime.bigint() - start) / 1e6
   if (status !== 0) throw new Error(`${args.join(' ')} ended with ${status}: ${stderr}`)
   return { ms }

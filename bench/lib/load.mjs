@@ -1,9 +1,10 @@
 // The load: many connections over which requests go as fast as they are answered. Written on sockets, since a
 // client that takes longer over a request than the server does cannot saturate it.
-// A child process: { op: 'run', port, paths, connections, seconds, expect } comes in.
+// A child process: first { op: 'prepare', paths, once }, then { op: 'run', port, connections, seconds, expect } comes in.
 import { connect } from 'node:net'
 
 const head = (path) => `GET ${path} HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n`
+const nothing = Buffer.alloc(0)
 const endOfHead = Buffer.from('\r\n\r\n')
 
 /** Requests in turn; `once` ones run out. */
@@ -33,7 +34,7 @@ function endOfAnswer(data) {
 function drive(port, requests, { until, expect, count }) {
   return new Promise((resolve, reject) => {
     const socket = connect({ port, host: '127.0.0.1', noDelay: true })
-    let pending = Buffer.alloc(0)
+    let pending = nothing
     const send = () => {
       const request = Date.now() < until() ? requests.take() : undefined
       if (request === undefined) socket.end()
@@ -45,7 +46,10 @@ function drive(port, requests, { until, expect, count }) {
       try {
         const end = endOfAnswer(pending)
         if (end === undefined) return
-        count(pending.latin1Slice(9, 12) === '200' && (expect === undefined || pending.includes(expect)), pending)
+        count(
+          pending.latin1Slice(9, 12) === '200' && (expect === undefined || pending.includes(expect)),
+          pending,
+        )
         pending = pending.subarray(end)
         send()
       } catch (error) {
@@ -73,8 +77,14 @@ function stayAwake() {
   }
 }
 
-async function run({ port, paths, once = false, connections, seconds, expect }) {
-  const requests = requestsOf({ paths, once })
+let requests
+
+function prepare(list) {
+  requests = requestsOf(list)
+  return {}
+}
+
+async function run({ port, connections, seconds, expect }) {
   const start = process.hrtime.bigint()
   const deadline = Date.now() + seconds * 1000
   let answered = 0
@@ -99,7 +109,7 @@ async function run({ port, paths, once = false, connections, seconds, expect }) 
 
 process.on('message', async (message) => {
   try {
-    process.send(await run(message))
+    process.send(await { prepare, run }[message.op](message))
   } catch (error) {
     process.send({ error: String(error?.stack ?? error) })
   }

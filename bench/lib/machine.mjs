@@ -26,14 +26,20 @@ export function chooseCores() {
       ? 'there is no second core'
       : undefined
   if (reason !== undefined)
-    return { server: undefined, load: undefined, note: `NOT pinned, ${reason}: server and load disturb each other` }
+    return {
+      server: undefined,
+      load: undefined,
+      note: `NOT pinned, ${reason}: server and load disturb each other`,
+    }
   const [server, load] = cores
   return { server, load, note: `servers and peers on core ${server}, load on core ${load}` }
 }
 
 /** A command line that runs on that core alone. */
 export const onCore = (core, command, args) =>
-  core === undefined ? { command, args } : { command: 'taskset', args: ['-c', String(core), command, ...args] }
+  core === undefined
+    ? { command, args }
+    : { command: 'taskset', args: ['-c', String(core), command, ...args] }
 
 /** The kind of file system below a path. */
 export function fileSystemOf(path) {
@@ -45,7 +51,8 @@ export function fileSystemOf(path) {
   }
 }
 
-export const describeMachine = () => `${cpus()[0]?.model ?? 'unknown CPU'}, ${cpus().length} cores, Node ${process.version}`
+export const describeMachine = () =>
+  `${cpus()[0]?.model ?? 'unknown CPU'}, ${cpus().length} cores, Node ${process.version}`
 
 // What /proc counts in: USER_HZ, 100 on every Linux that Node runs on.
 const ticksASecond = 100

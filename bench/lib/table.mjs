@@ -1,6 +1,7 @@
 import { spread } from './stats.mjs'
 
-const digits = (value) => (value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value.toFixed(2))
+const digits = (value) =>
+  value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value.toFixed(2)
 const thousands = (value) => Math.round(value).toLocaleString('en')
 const amount = (value, unit) => (unit === '/s' ? `${thousands(value)}/s` : `${digits(value)} ms`)
 const percent = (share) => (share === undefined ? '–' : `${Math.round(share * 100)} %`)
@@ -14,7 +15,8 @@ function cellsOf(row) {
   const peer = spread(row.peers)
   const ratio = spread(row.ratios)
   const isAtMost = row.unit !== '/s'
-  const isReached = row.bar === undefined ? undefined : isAtMost ? ratio.median <= row.bar : ratio.median >= row.bar
+  const isReached =
+    row.bar === undefined ? undefined : isAtMost ? ratio.median <= row.bar : ratio.median >= row.bar
   const share = row.share === undefined ? undefined : spread(row.share).median
   const isSlack = share !== undefined && share < saturated
   return [
@@ -33,7 +35,12 @@ const heading = ['figure', 'Tapchip', 'its limit', 'ratio (min–max)', 'bar', '
 export function tableOf(rows) {
   const lines = [heading, ...rows.map(cellsOf)]
   const widths = heading.map((_, at) => Math.max(...lines.map((cells) => cells[at].length)))
-  const texts = lines.map((cells) => cells.map((cell, at) => cell.padEnd(widths[at])).join('  ').trimEnd())
+  const texts = lines.map((cells) =>
+    cells
+      .map((cell, at) => cell.padEnd(widths[at]))
+      .join('  ')
+      .trimEnd(),
+  )
   texts.splice(1, 0, widths.map((width) => '─'.repeat(width)).join('  '))
   return texts.join('\n')
 }

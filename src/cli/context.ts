@@ -1,6 +1,6 @@
 import type { AnswerOf, CallArguments, Client, EndpointKey } from './client/types.ts'
 import { type Config, type GlobalFlags, resolveConfig } from './config.ts'
-import { MissingCredential } from './errors.ts'
+import { DryRunEnded, MissingCredential } from './errors.ts'
 import { createIo, type Io, type IoFlags } from './io/io.ts'
 import { lazy } from './lazy.ts'
 import { createPrompts, type Prompts } from './prompts.ts'
@@ -8,6 +8,8 @@ import type { Surroundings } from './surroundings.ts'
 
 export interface Flags extends GlobalFlags, IoFlags {
   readonly input: boolean
+  /** Show what would be done, and do none of it. */
+  readonly dryRun: boolean
 }
 
 /** What a command works with. All of it is made at first use. */
@@ -24,12 +26,14 @@ export interface CliContext {
   /** Throws MissingCredential, before any request. */
   needApiKey(): void
   needAdmin(): void
+  /** Before something on this machine is changed: ends a dry run with what it would have been. */
+  beforeChange(what: string): Promise<void>
   close(): void
 }
 
 export const createContext = (at: Surroundings, flags: Flags): CliContext => {
   const io = lazy(() => createIo(at, flags))
-  const prompts = lazy(() => createPrompts(at, !flags.input))
+  const prompts = lazy(() => createPrompts(at, flags))
   const config = lazy(() => resolveConfig(flags, at))
   let close: () => void = () => undefined
   const client = lazy(async () => {
@@ -53,6 +57,10 @@ export const createContext = (at: Surroundings, flags: Flags): CliContext => {
     client,
     call: async (key, ...request) => {
       if (key.includes(' /admin/')) context.needAdmin()
+      if (flags.dryRun) {
+        const { changesSomething, showRequest } = await import('./dry-run.ts')
+        if (changesSomething(key)) await showRequest(io(), config(), key, request[0])
+      }
       return (await context.client()).call(key, ...request)
     },
     needApiKey: () => {
@@ -69,6 +77,11 @@ export const createContext = (at: Surroundings, flags: Flags): CliContext => {
         'No admin token.',
         'Set TAPCHIP_ADMIN_TOKEN: the first one is in admin.token of the data directory of the daemon.',
       )
+    },
+    beforeChange: async (what) => {
+      if (!flags.dryRun) return
+      await io().line({ dryRun: true, what }, () => what)
+      throw new DryRunEnded()
     },
     close: () => close(),
   }

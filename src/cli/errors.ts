@@ -50,6 +50,11 @@ export class Interrupted extends CliError {
   }
 }
 
+/** A dry run has shown what it would have done, and ends there: done. */
+export class DryRunEnded extends Error {
+  override readonly name = 'DryRunEnded'
+}
+
 const exitCodeOfStatus = (status: number): ExitCode => {
   if (status === 401 || status === 403) return exitCodes.authentication
   // The daemon found what the person gave unfit, which the command line could not know.

@@ -1,8 +1,9 @@
 import { type Command, CommanderError } from 'commander'
+import { setCodesApart } from './command/dashed-codes.ts'
 import { commanderOption, type Invoke } from './command/define.ts'
 import { CliCommand, setExamples } from './command/help.ts'
 import { createContext, type Flags } from './context.ts'
-import { describeError, type ExitCode, exitCodes, UsageError } from './errors.ts'
+import { DryRunEnded, describeError, type ExitCode, exitCodes, UsageError } from './errors.ts'
 import { type Noun, nouns } from './nouns.ts'
 import type { Surroundings } from './surroundings.ts'
 
@@ -15,6 +16,7 @@ export const globalOptions = [
   },
   { flags: '--context <name>', description: 'The context to take address and keys from' },
   { flags: '--timeout <seconds>', description: 'How long to wait for an answer (default: 30)' },
+  { flags: '--dry-run', description: 'Show what would be done, and write nothing' },
   { flags: '--quiet', description: 'Print data and errors alone' },
   { flags: '--no-color', description: 'No colours' },
   { flags: '--no-input', description: 'Never ask; what is missing is an error' },
@@ -37,6 +39,7 @@ const flagsOf = (command: Command): Flags => {
     quiet: given.quiet === true,
     color: given.color !== false,
     input: given.input !== false,
+    dryRun: given.dryRun === true,
   }
 }
 
@@ -55,6 +58,10 @@ export const createProgram = (
     const ctx = createContext(at, flagsOf(command))
     try {
       ended((await run(ctx)) ?? exitCodes.done)
+      await ctx.io.flush()
+    } catch (error) {
+      if (!(error instanceof DryRunEnded)) throw error
+      ctx.io.note('Dry run: nothing was written.')
       await ctx.io.flush()
     } finally {
       ctx.close()
@@ -116,7 +123,7 @@ export const runCli = async (at: Surroundings, args: readonly string[]): Promise
     exitCode = code
   })
   try {
-    await program.parseAsync([...args], { from: 'user' })
+    await program.parseAsync([...setCodesApart(args)], { from: 'user' })
     return exitCode
   } catch (error) {
     if (error instanceof VersionAsked) {

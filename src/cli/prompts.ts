@@ -18,9 +18,12 @@ export interface Prompts {
   confirm(yes: boolean, message: string): Promise<void>
 }
 
-export const createPrompts = (at: Surroundings, noInput: boolean): Prompts => {
+export const createPrompts = (
+  at: Surroundings,
+  flags: { readonly input: boolean; readonly dryRun: boolean },
+): Prompts => {
   const ci = at.env.CI !== undefined && at.env.CI !== '' && at.env.CI !== 'false'
-  const possible = !noInput && !ci && at.stdin.isTTY === true && at.stderr.isTTY === true
+  const possible = flags.input && !ci && at.stdin.isTTY === true && at.stderr.isTTY === true
   const absent = (flag: string) =>
     new UsageError(`${flag} is missing.`, 'On a terminal I would ask; here, give it.')
 
@@ -63,7 +66,8 @@ export const createPrompts = (at: Surroundings, noInput: boolean): Prompts => {
       return askText({ type: 'password', message, mask: '*' })
     },
     confirm: async (yes, message) => {
-      if (yes) return
+      // A dry run changes nothing, so there is nothing to confirm.
+      if (yes || flags.dryRun) return
       if (!possible) throw new UsageError(`${message} Say so: --yes`)
       const answer = await ask({ type: 'confirm', message, default: false })
       if (answer !== true) throw new UsageError('Nothing was changed.')

@@ -38,7 +38,8 @@ export async function buildApp(ctx: Context): Promise<FastifyInstance> {
     logController: new LogController({ disableRequestLogging: true }),
     exposeHeadRoutes: false,
     forceCloseConnections: 'idle',
-    requestTimeout: 600_000,
+    // The longest import that is still one request. Headers alone have their own, short, limit.
+    requestTimeout: 3_600_000,
     keepAliveTimeout: 72_000,
     bodyLimit: 1024 * 1024,
     routerOptions: { maxParamLength: 300, ignoreTrailingSlash: true },

@@ -1,4 +1,5 @@
-import { writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { startTestDaemon } from '../support/daemon.ts'
@@ -107,4 +108,36 @@ test('a second SIGINT ends at once', async () => {
   const id = batchId(running.stderr())
   expect((await here.run('batch', 'undo', id, '--yes')).code).toBe(0)
   expect((await redirects()).every((url) => url === null)).toBe(true)
+})
+
+test('a daemon that goes away stops a batch, which goes on when the daemon is back, wherever that is', async () => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'tapchip-away-'))
+  const first = await startTestDaemon({ seed, dataDir })
+  here.env.TAPCHIP_URL = first.url
+  write('away')
+  let stopping: Promise<void> | undefined
+  const ran = await here.interruptedRun(
+    (stdout) => {
+      if (stdout.includes('"changed"')) stopping ??= first.stop()
+      return false
+    },
+    'chips',
+    'edit',
+    '--file',
+    'edits.csv',
+    '--json',
+  )
+  await stopping
+  const id = batchId(ran.stderr)
+  // 5 once it is gone; while it drains it refuses, which is a failure.
+  expect([1, 5]).toContain(ran.code)
+  expect(ran.stderr).toContain(`Go on: tapchip batch resume ${id}`)
+
+  const second = await startTestDaemon({ dataDir })
+  here.env.TAPCHIP_URL = second.url
+  const resumed = await here.run('batch', 'resume', id)
+  expect([resumed.code, resumed.stderr]).toEqual([0, expect.stringContaining(`began at ${first.url}`)])
+  expect(await status(id)).toMatchObject({ status: 'done', changed: count, failed: 0 })
+  await second.stop()
+  rmSync(dataDir, { recursive: true, force: true })
 })

@@ -138,6 +138,16 @@ describe('an import that stopped', () => {
   })
 })
 
+test('SIGINT ends an import with 130, and it goes on later', async () => {
+  const rows = Array.from({ length: 60_000 }, (_, i) => `0414${(i + 1).toString(16).padStart(10, '0')}`)
+  writeFileSync(join(here.home, 'big.csv'), `uid\n${rows.join('\n')}\n`)
+  const args = ['chips', 'import', '--file', 'big.csv', '--chip-group', 'Cut', '--key-set', '101', '--json']
+  const ran = await here.interruptedRun((stdout) => stdout.includes('"created"'), ...args)
+  expect([ran.code, ran.stderr]).toEqual([130, expect.stringContaining('tapchip batch resume b_')])
+  expect((await here.run('batch', 'resume', batchId(ran.stderr))).code).toBe(0)
+  expect((await here.run('chips', 'list', '--chip-group', 'Cut', '--json')).json()).toHaveLength(60_000)
+})
+
 describe('chips export', () => {
   test('writes CSV that a spreadsheet leaves alone, and that an import reads back as it was', async () => {
     here.stdin = ['=cmd()', "'+x", 'plain']

@@ -156,6 +156,21 @@ describe('exit codes before any request', () => {
   })
 })
 
+test('a code that begins with a dash is a code, and a flag that is wrong is still a flag', async () => {
+  for (const code of ['-ecogIpWI4NXxKPKM750H', '--cogIpWI4NXxKPKM750H']) {
+    for (const args of [
+      ['refs', 'show', code],
+      ['--json', 'otps', 'show', code],
+      ['refs', 'show', '--include-owner', code, '--json'],
+    ]) {
+      expect([args, (await here.run(...args)).code]).toEqual([args, 5])
+    }
+  }
+  expect((await here.run('refs', 'show', 'x', '--include-onwer')).stderr).toContain(
+    'Did you mean --include-owner?',
+  )
+})
+
 test('--version tells our version when no daemon answers', async () => {
   expect((await here.run('--version')).stdout).toBe('tapchip 0.0.0-test\n')
   expect((await here.run('--version', '--json')).json()).toEqual({ version: '0.0.0-test', daemon: null })

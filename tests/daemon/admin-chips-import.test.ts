@@ -28,14 +28,21 @@ async function send(content: string | Buffer, query: Record<string, string> = {}
     payload: content,
   })
   const isLines = String(answer.headers['content-type']).startsWith('application/x-ndjson')
-  const lines = isLines ? answer.body.split('\n').filter(Boolean).map((line) => JSON.parse(line)) : []
+  const lines = isLines
+    ? answer.body
+        .split('\n')
+        .filter(Boolean)
+        .map((line) => JSON.parse(line))
+    : []
   return { status: answer.statusCode, lines: lines as Line[], body: isLines ? undefined : answer.json() }
 }
 
-const importCsv = async (content: string, query: Record<string, string> = {}) => (await send(content, query)).lines
+const importCsv = async (content: string, query: Record<string, string> = {}) =>
+  (await send(content, query)).lines
 const chip = async (uid: string) => (await t.call(`GET /admin/chips/${uid}`)).body
 const decimal = (hex: string): string => uidFromBytes(Buffer.from(hex, 'hex'))
-const numbered = (n: number): string => uidFromBytes(Buffer.from(`04${n.toString(16).padStart(12, '0')}`, 'hex'))
+const numbered = (n: number): string =>
+  uidFromBytes(Buffer.from(`04${n.toString(16).padStart(12, '0')}`, 'hex'))
 const a = '04AAAAAAAAAA01'
 const b = '04AAAAAAAAAA02'
 
@@ -80,7 +87,10 @@ describe('an import', () => {
   })
 
   test('takes JSON lines', async () => {
-    const rows = [{ uid: a, label: 'A', redirectUrl: null, lastCounter: 3 }, { uid: b, redirectUrl: '' }]
+    const rows = [
+      { uid: a, label: 'A', redirectUrl: null, lastCounter: 3 },
+      { uid: b, redirectUrl: '' },
+    ]
     const text = `${rows.map((row) => JSON.stringify(row)).join('\r\n')}\n\n[1]\n{"uid":"${a}","colour":1}\n{`
     const { lines } = await send(text, {}, 'application/x-ndjson')
     expect(lines).toMatchObject([
@@ -94,12 +104,16 @@ describe('an import', () => {
   })
 
   test('of five thousand rows, some of them bad, registers the good ones, and the second time changes nothing', async () => {
-    const rows = Array.from({ length: 5000 }, (_, n) => (n % 1000 === 999 ? `0${n}` : numbered((n * 7919) % 5003)))
+    const rows = Array.from({ length: 5000 }, (_, n) =>
+      n % 1000 === 999 ? `0${n}` : numbered((n * 7919) % 5003),
+    )
     const csv = `uid\n${rows.join('\n')}`
     const first = await importCsv(csv)
     expect(first.map(({ row }) => row)).toEqual(rows.map((_, n) => n + 1))
     expect(first.map(({ uid }) => uid)).toEqual(rows)
-    expect(first.filter(({ status }) => status === 'failed').map(({ row }) => row)).toEqual([1000, 2000, 3000, 4000, 5000])
+    expect(first.filter(({ status }) => status === 'failed').map(({ row }) => row)).toEqual([
+      1000, 2000, 3000, 4000, 5000,
+    ])
     expect(first.filter(({ status }) => status === 'created')).toHaveLength(4995)
     const listed = await t.app.inject({ url: '/chips?name=New', headers: { 'x-svc-api-key': acmeKey } })
     expect(listed.json()).toHaveLength(4995)
@@ -110,7 +124,10 @@ describe('an import', () => {
   })
 
   test('asked for failures alone, answers these and then the counts', async () => {
-    const { lines } = await send(`uid\n${a}\nnonsense\n${uids.blank}\n`, { report: 'failures', chipGroup: 'Jackets' })
+    const { lines } = await send(`uid\n${a}\nnonsense\n${uids.blank}\n`, {
+      report: 'failures',
+      chipGroup: 'Jackets',
+    })
     expect(lines).toEqual([
       { row: 2, uid: 'nonsense', status: 'failed', error: expect.stringContaining('uid must be a UID') },
       { created: 1, unchanged: 1, failed: 1 },
@@ -131,14 +148,21 @@ describe('an import', () => {
   test('names an existing group by its id, and makes none from a number', async () => {
     expect(await importCsv(`uid\n${a}\n`, { chipGroup: '2' })).toMatchObject([{ status: 'created' }])
     expect((await chip(a)).chipGroup).toEqual({ id: 2, name: 'Prints' })
-    expect(await send(`uid\n${b}\n`, { chipGroup: '99' })).toMatchObject({ status: 404, body: { code: 'not_found' } })
+    expect(await send(`uid\n${b}\n`, { chipGroup: '99' })).toMatchObject({
+      status: 404,
+      body: { code: 'not_found' },
+    })
     expect((await send(`uid\n${b}\n`, { chipGroup: '3' })).status).toBe(404)
   })
 
   test('is in the audit log once at its start and once at its end', async () => {
     await importCsv(`uid\n${a}\nx\n`)
     expect(await t.audit('team=Acme&action=chips.import')).toMatchObject([
-      { actor: 'admin:root', target: 'New', detail: { keySet: 101, phase: 'finished', created: 1, unchanged: 0, failed: 1 } },
+      {
+        actor: 'admin:root',
+        target: 'New',
+        detail: { keySet: 101, phase: 'finished', created: 1, unchanged: 0, failed: 1 },
+      },
       { actor: 'admin:root', target: 'New', detail: { keySet: 101, phase: 'started' } },
     ])
     expect(await t.audit('team=Acme&action=chip-groups.create')).toMatchObject([{ target: 'New' }])
@@ -172,7 +196,9 @@ describe('an import', () => {
       { status: 'failed', error: expect.stringContaining('fileReadKey is missing') },
     ])
     expect(JSON.stringify(await chip(a)).toLowerCase()).not.toContain(listedKey)
-    expect(await importCsv(`uid,fileReadKey\n${a},${listedKey.toUpperCase()}\n`, query)).toMatchObject([{ status: 'unchanged' }])
+    expect(await importCsv(`uid,fileReadKey\n${a},${listedKey.toUpperCase()}\n`, query)).toMatchObject([
+      { status: 'unchanged' },
+    ])
     const other = '00112233445566778899aabbccddeeff'
     const [line] = await importCsv(`uid,fileReadKey\n${a},${other}\n`, query)
     expect(line?.error).toContain('fileReadKey')
@@ -191,7 +217,10 @@ describe('an import', () => {
       headers: { ...t.admin, 'content-type': 'text/csv' },
       payload: csv,
     })
-    const [first, second] = response.body.split('\n').filter(Boolean).map((line) => JSON.parse(line))
+    const [first, second] = response.body
+      .split('\n')
+      .filter(Boolean)
+      .map((line) => JSON.parse(line))
     expect(first).toMatchObject({ row: 1, status: 'created' })
     expect(second).toMatchObject({ row: 2, status: 'failed', error: expect.stringContaining('publicKey') })
     expect(await chip(first.uid)).toMatchObject({ family: 'halo', keySet: null, publicKey: halo.pk2 })
@@ -212,12 +241,32 @@ describe('a row fails alone', () => {
     ['an unknown variant', `uid,item,variant\n${a},jacket,xl`, 'variant xl'],
     ['a variant without its item', `uid,variant\n${a},s`, 'item is missing'],
     ['half a token', `uid,tokenId\n${a},1`, 'belong together'],
-    ['an unknown contract', `uid,contractAddress,chainId,tokenId\n${a},0x${'1'.repeat(40)},31337,1`, 'contractAddress'],
-    ['a chain id that is none', `uid,contractAddress,chainId,tokenId\n${a},0x${'1'.repeat(40)},dev,1`, 'chainId'],
-    ['a token id beyond 2^256', `uid,contractAddress,chainId,tokenId\n${a},0x${'1'.repeat(40)},1,${'9'.repeat(78)}`, 'tokenId'],
-    ['a dangerous redirect', `uid,redirectUrl\n${a},javascript:alert(1)`, 'redirectUrl must not use the scheme'],
+    [
+      'an unknown contract',
+      `uid,contractAddress,chainId,tokenId\n${a},0x${'1'.repeat(40)},31337,1`,
+      'contractAddress',
+    ],
+    [
+      'a chain id that is none',
+      `uid,contractAddress,chainId,tokenId\n${a},0x${'1'.repeat(40)},dev,1`,
+      'chainId',
+    ],
+    [
+      'a token id beyond 2^256',
+      `uid,contractAddress,chainId,tokenId\n${a},0x${'1'.repeat(40)},1,${'9'.repeat(78)}`,
+      'tokenId',
+    ],
+    [
+      'a dangerous redirect',
+      `uid,redirectUrl\n${a},javascript:alert(1)`,
+      'redirectUrl must not use the scheme',
+    ],
     ['a negative counter', `uid,lastCounter\n${a},-1`, 'lastCounter'],
-    ['a counter of more than three bytes', `uid,lastCounter\n${a},16777216`, 'lastCounter must be at most 16777215'],
+    [
+      'a counter of more than three bytes',
+      `uid,lastCounter\n${a},16777216`,
+      'lastCounter must be at most 16777215',
+    ],
     ['a NUL in a label', `uid,label\n${a},x\0y`, 'label must be'],
     ['too many cells', `uid\n${a},B`, 'has 2 cells where the first row names 1 columns'],
     ['too few cells', `uid,label\n${a}`, 'has 1 cells'],
@@ -227,7 +276,9 @@ describe('a row fails alone', () => {
     ['a chip of another group', `uid\n${uids.blank}`, 'another chip group'],
   ]
   test.each(failing)('%s', async (_title, csv, reason) => {
-    const good = csv.startsWith('uid\n') ? `\n${b}` : `\n${b}${','.repeat((csv.split('\n')[0] ?? '').split(',').length - 1)}`
+    const good = csv.startsWith('uid\n')
+      ? `\n${b}`
+      : `\n${b}${','.repeat((csv.split('\n')[0] ?? '').split(',').length - 1)}`
     const lines = await importCsv(csv + good)
     expect(lines).toMatchObject([
       { row: 1, uid: expect.any(String), status: 'failed', error: expect.stringContaining(reason) },
@@ -238,7 +289,10 @@ describe('a row fails alone', () => {
   test('a chip with other values: the columns are named, and nothing is changed', async () => {
     await importCsv(`uid,label,redirectUrl\n${a},A,https://acme.example/a\n`)
     const [line] = await importCsv(`uid,label,redirectUrl\n${a},B,https://acme.example/b\n`)
-    expect(line).toMatchObject({ status: 'failed', error: expect.stringContaining('another label, redirectUrl') })
+    expect(line).toMatchObject({
+      status: 'failed',
+      error: expect.stringContaining('another label, redirectUrl'),
+    })
     expect(await chip(a)).toMatchObject({ label: 'A', redirectUrl: 'https://acme.example/a' })
     expect(await importCsv(`uid,label\n${a},\n`)).toMatchObject([{ status: 'unchanged' }])
   })
@@ -259,7 +313,11 @@ describe('a row fails alone', () => {
   })
 
   test('bytes that are not UTF-8', async () => {
-    const csv = Buffer.concat([Buffer.from(`uid,label\n${a},caf`), Buffer.of(0xe9), Buffer.from(`\n${b},ok\n`)])
+    const csv = Buffer.concat([
+      Buffer.from(`uid,label\n${a},caf`),
+      Buffer.of(0xe9),
+      Buffer.from(`\n${b},ok\n`),
+    ])
     const { lines } = await send(csv)
     expect(lines).toMatchObject([
       { status: 'failed', error: expect.stringContaining('UTF-8') },
@@ -274,7 +332,10 @@ describe('a row fails alone', () => {
       headers: { ...t.admin, 'content-type': 'text/csv' },
       payload: `uid\n${a}\n`,
     })
-    expect(JSON.parse(answer.body)).toMatchObject({ status: 'failed', error: expect.stringContaining('key set') })
+    expect(JSON.parse(answer.body)).toMatchObject({
+      status: 'failed',
+      error: expect.stringContaining('key set'),
+    })
   })
 
   test('a quote that is never closed: what came before it stays, and the rest is not read', async () => {
@@ -283,15 +344,29 @@ describe('a row fails alone', () => {
       { row: 1, status: 'created' },
       { row: 2, status: 'failed', error: expect.stringContaining('never closed') },
     ])
-    const { lines: json } = await send(`{"uid":"${'x'.repeat(70_000)}"}\n{"uid":"${b}"}\n`, {}, 'application/jsonl')
-    expect(json).toMatchObject([{ status: 'failed', error: expect.stringContaining('65536') }, { status: 'created' }])
+    const { lines: json } = await send(
+      `{"uid":"${'x'.repeat(70_000)}"}\n{"uid":"${b}"}\n`,
+      {},
+      'application/jsonl',
+    )
+    expect(json).toMatchObject([
+      { status: 'failed', error: expect.stringContaining('65536') },
+      { status: 'created' },
+    ])
   })
 })
 
 describe('an import is refused whole, and nothing is written', () => {
   const refused: [string, string, Record<string, string>, string, number, string][] = [
     ['with an unknown column', `uid,colour\n${a},red\n`, {}, 'text/csv', 400, '"colour"'],
-    ['with an unknown member in the first line', `{"uid":"${a}","colour":1}\n`, {}, 'application/x-ndjson', 400, '"colour"'],
+    [
+      'with an unknown member in the first line',
+      `{"uid":"${a}","colour":1}\n`,
+      {},
+      'application/x-ndjson',
+      400,
+      '"colour"',
+    ],
     ['with a column twice', `uid,uid\n${a},${a}\n`, {}, 'text/csv', 400, 'twice'],
     ['without a column of UIDs', 'label\nA\n', {}, 'text/csv', 400, 'uid'],
     ['with an empty body', '', {}, 'text/csv', 400, 'empty'],
@@ -314,6 +389,8 @@ describe('an import is refused whole, and nothing is written', () => {
 })
 
 test('a sheet with its first row alone makes the group and registers nothing', async () => {
-  expect(await send('uid', { report: 'failures' })).toMatchObject({ lines: [{ created: 0, unchanged: 0, failed: 0 }] })
+  expect(await send('uid', { report: 'failures' })).toMatchObject({
+    lines: [{ created: 0, unchanged: 0, failed: 0 }],
+  })
   expect(await importCsv('uid,label\r\n')).toEqual([])
 })

@@ -16,7 +16,8 @@ beforeEach(async () => {
 afterEach(() => daemon.stop())
 
 const headers = { authorization: `Bearer ${adminToken}` }
-const numbered = (n: number): string => uidFromBytes(Buffer.from(`04${n.toString(16).padStart(12, '0')}`, 'hex'))
+const numbered = (n: number): string =>
+  uidFromBytes(Buffer.from(`04${n.toString(16).padStart(12, '0')}`, 'hex'))
 const rows = (from: number, to: number): string =>
   Array.from({ length: to - from }, (_, n) => `${numbered(from + n)}\n`).join('')
 
@@ -67,7 +68,8 @@ test('rows are registered and answered while the sheet is still arriving, and ta
 
   request.end(rows(60_001, 60_011))
   let last = ''
-  for (let next = await iterator.next(); !next.done; next = await iterator.next()) last = `${last}${next.value}`.slice(-200)
+  for (let next = await iterator.next(); !next.done; next = await iterator.next())
+    last = `${last}${next.value}`.slice(-200)
   expect(last.trim().split('\n').at(-1)).toBe(`{"row":60010,"uid":"${numbered(60_010)}","status":"created"}`)
 })
 

@@ -1,6 +1,6 @@
 import type { CliContext } from '../context.ts'
 import { type ExitCode, exitCodes } from '../errors.ts'
-import { counted } from '../io/text.ts'
+import { counted, grouped } from '../io/text.ts'
 import { uidOnWire } from '../uid.ts'
 import { describeResult } from './edit-run.ts'
 import { newBatchId } from './id.ts'
@@ -44,7 +44,7 @@ export const editGroup = async (
   if (dryRun) {
     await print()
     io.note(
-      `Dry run: ${counted(changed.length, 'chip')} of ${results.length} would change. Nothing was written.`,
+      `Dry run: ${counted(changed.length, 'chip')} of ${grouped(results.length)} would change. Nothing was written.`,
     )
     return exitCodes.done
   }
@@ -93,6 +93,6 @@ export const editGroup = async (
   end('done', results)
   await print()
   const next = changed.length > 0 ? ` Take it back: tapchip batch undo ${id}` : ''
-  io.note(`${changed.length} changed, ${total - changed.length} unchanged.${next}`)
+  io.note(`${grouped(changed.length)} changed, ${grouped(total - changed.length)} unchanged.${next}`)
   return exitCodes.done
 }

@@ -1,13 +1,13 @@
 import { ApiError } from '../client/errors.ts'
 import type { CliContext } from '../context.ts'
 import { type ExitCode, exitCodes, UsageError } from '../errors.ts'
-import { clean, counted, shown } from '../io/text.ts'
+import { clean, counted, grouped, shown } from '../io/text.ts'
 import { bothForms } from '../uid.ts'
 import { failureTeller } from './failures.ts'
 import { countResults } from './history.ts'
 import { newBatchId } from './id.ts'
 import { Journal } from './journal.ts'
-import type { EditRow, Header, RowResult } from './records.ts'
+import type { Counts, EditRow, Header, RowResult } from './records.ts'
 import { type EditResult, sendRows } from './send.ts'
 
 /** Rows a request: small enough that an interrupt waits for a moment only. */
@@ -69,7 +69,7 @@ export const dryRun = async (ctx: CliContext, rows: readonly EditRow[]): Promise
   }
   const counts = countResults(results.values())
   ctx.io.note(
-    `Dry run: ${counts.changed} would change, ${counts.unchanged} are so already, ${counts.failed} would fail. Nothing was written.`,
+    `Dry run: ${grouped(counts.changed)} would change, ${grouped(counts.unchanged)} are so already, ${grouped(counts.failed)} would fail. Nothing was written.`,
   )
   return counts.failed > 0 ? exitCodes.partial : exitCodes.done
 }
@@ -106,18 +106,25 @@ export const startBatch = async (
   }
   journal.sync()
   ctx.io.note(`Batch ${id}: ${counted(rows.length, 'row')}`)
-  return runRows(ctx, { id, kind, journal, rows })
+  return runRows(ctx, { id, journal, rows })
 }
 
 /** Sends rows, chunk by chunk, and writes down what became of each. */
 export const runRows = async (
   ctx: CliContext,
-  batch: { id: string; kind: EditBatch['kind']; journal: Journal; rows: readonly EditRow[] },
+  batch: {
+    readonly id: string
+    readonly journal: Journal
+    readonly rows: readonly EditRow[]
+    /** What earlier runs of the batch have done: its end tells of all of it. */
+    readonly before?: Counts
+  },
 ): Promise<RunOutcome> => {
   const { id, journal, rows } = batch
   const { io } = ctx
   const results = new Map<number, RowResult>()
   const client = await ctx.client()
+  io.beforeSend(() => journal.flush())
   let interrupted = false
   const stopListening = ctx.at.interrupts.listen(() => {
     interrupted = true
@@ -129,7 +136,12 @@ export const runRows = async (
     stopListening()
     progress.end()
     failures.end(id)
-    journal.append({ type: 'end', at: ctx.now().toISOString(), how, ...countResults(results.values()) })
+    journal.append({
+      type: 'end',
+      at: ctx.now().toISOString(),
+      how,
+      ...countResults(results.values(), batch.before),
+    })
     journal.close()
   }
   try {
@@ -154,13 +166,15 @@ export const runRows = async (
   }
   const complete = results.size === rows.length
   end(complete ? 'done' : 'stopped')
-  const { changed, unchanged, failed } = countResults(results.values())
+  const { changed, unchanged, failed } = countResults(results.values(), batch.before)
   const next = complete
     ? changed > 0
       ? `Take it back: tapchip batch undo ${id}`
       : ''
-    : `Stopped after ${results.size} of ${rows.length}. Go on: tapchip batch resume ${id}`
-  io.note(`${changed} changed, ${unchanged} unchanged, ${failed} failed. ${next}`.trimEnd())
+    : `Stopped after ${grouped(results.size)} of ${grouped(rows.length)}. Go on: tapchip batch resume ${id}`
+  io.note(
+    `${grouped(changed)} changed, ${grouped(unchanged)} unchanged, ${grouped(failed)} failed. ${next}`.trimEnd(),
+  )
   const exitCode = complete ? (failed > 0 ? exitCodes.partial : exitCodes.done) : exitCodes.interrupted
   return { exitCode, results }
 }
@@ -168,7 +182,7 @@ export const runRows = async (
 /** The same error, with where the batch stands. */
 const stoppedBy = (error: unknown, id: string, done: number, total: number): unknown => {
   if (error instanceof Error) {
-    error.message += `\nStopped after ${done} of ${counted(total, 'row')}. Go on: tapchip batch resume ${id}`
+    error.message += `\nStopped after ${grouped(done)} of ${counted(total, 'row')}. Go on: tapchip batch resume ${id}`
   }
   return error
 }

@@ -1,4 +1,4 @@
-import { createReadStream, existsSync, readdirSync } from 'node:fs'
+import { closeSync, createReadStream, existsSync, fstatSync, openSync, readdirSync, readSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { UsageError } from '../errors.ts'
 import type { Surroundings } from '../surroundings.ts'
@@ -57,13 +57,16 @@ const readJournal = async (path: string): Promise<History | undefined> => {
   }
   if (header === undefined) return undefined
   const status = end?.how ?? (isAlive(pid) ? 'running' : 'stopped')
-  // An import of which only failures were reported is counted by its end alone.
-  const counts = header.kind === 'chips import' && end ? end : countResults(results.values())
+  // Of an import only the failures may be reported row by row: its end counts all of it.
+  const counts = end ?? countResults(results.values())
   return { header, status, endedAt: end?.at, counts, rows, results, sent }
 }
 
-export const countResults = (results: Iterable<RowResult>): Counts => {
-  const counts = { changed: 0, unchanged: 0, failed: 0 }
+export const countResults = (
+  results: Iterable<RowResult>,
+  before: Counts = { changed: 0, unchanged: 0, failed: 0 },
+): Counts => {
+  const counts = { changed: before.changed, unchanged: before.unchanged, failed: before.failed }
   for (const { status } of results) counts[status === 'created' ? 'changed' : status] += 1
   return counts
 }
@@ -77,15 +80,42 @@ const isAlive = (pid: number): boolean => {
   }
 }
 
+/** What a list shows of a batch. */
+export type Brief = Pick<History, 'header' | 'status' | 'endedAt' | 'counts'>
+
 /** All batches, newest first. */
-export const listBatches = async (at: Place): Promise<History[]> => {
+export const listBatches = async (at: Place): Promise<Brief[]> => {
   const dir = journalDir(at)
   if (!existsSync(dir)) return []
   const files = readdirSync(dir).filter((name) => name.endsWith('.jsonl') && isBatchId(name.slice(0, -6)))
-  const histories: History[] = []
+  const batches: Brief[] = []
   for (const name of files.sort().reverse()) {
-    const history = await readJournal(`${dir}/${name}`)
-    if (history) histories.push(history)
+    const path = `${dir}/${name}`
+    const batch = readEnds(path) ?? (await readJournal(path))
+    if (batch) batches.push(batch)
   }
-  return histories
+  return batches
+}
+
+const endSize = 4096
+
+/** The first line and the last tell all of a batch that came to an end, however long it is. */
+const readEnds = (path: string): Brief | undefined => {
+  const file = openSync(path, 'r')
+  try {
+    const { size } = fstatSync(file)
+    const read = (position: number): string[] => {
+      const bytes = Buffer.alloc(endSize)
+      return bytes
+        .toString('utf8', 0, readSync(file, bytes, 0, endSize, position))
+        .trimEnd()
+        .split('\n')
+    }
+    const header = parseLine(read(0)[0] ?? '')
+    const end = parseLine(read(Math.max(0, size - endSize)).at(-1) ?? '')
+    if (header?.type !== 'batch' || end?.type !== 'end') return undefined
+    return { header, status: end.how, endedAt: end.at, counts: end }
+  } finally {
+    closeSync(file)
+  }
 }

@@ -1,6 +1,6 @@
 import type { CliContext } from '../context.ts'
 import { type ExitCode, exitCodes } from '../errors.ts'
-import { clean, counted } from '../io/text.ts'
+import { clean, counted, grouped } from '../io/text.ts'
 import { failureTeller } from './failures.ts'
 import { newBatchId } from './id.ts'
 import type { ImportInput } from './import-input.ts'
@@ -68,6 +68,7 @@ export const runImport = async (
     })
   }
   journal?.sync()
+  io.beforeSend(() => journal?.flush())
   if (journal) io.note(`Batch ${id}: ${counted(sheet.rows, 'row')}`)
   const progress = io.progress('Importing', sheet.rows)
   const failures = failureTeller(io)
@@ -136,8 +137,8 @@ export const runImport = async (
   }
   io.note(
     dryRun
-      ? `Dry run: ${counted(created, 'chip')} would be created, ${unchanged} are there already, ${failed} would fail. Nothing was written.`
-      : `${counted(created, 'chip')} created, ${unchanged} unchanged, ${failed} failed.`,
+      ? `Dry run: ${counted(created, 'chip')} would be created, ${grouped(unchanged)} are there already, ${grouped(failed)} would fail. Nothing was written.`
+      : `${counted(created, 'chip')} created, ${grouped(unchanged)} unchanged, ${grouped(failed)} failed.`,
   )
   if (!dryRun && created > 0)
     io.note(`See them: tapchip chips list --chip-group ${JSON.stringify(settings.chipGroup)}`)

@@ -24,7 +24,6 @@ export class Journal {
     if (this.#pending.length >= bufferSize) this.flush()
     else if (!this.#scheduled) {
       this.#scheduled = true
-      // Before the same rows are printed, which is scheduled after: what a reader has seen is in the journal.
       setImmediate(() => {
         this.#scheduled = false
         this.flush()

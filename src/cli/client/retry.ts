@@ -1,7 +1,7 @@
 import { ApiError, DaemonUnreachable } from './errors.ts'
 
 /** GETs that use something up: a cut connection leaves open whether they did. */
-const singleUse = new Set(['GET /chips/find', 'GET /refs/:id'])
+export const singleUse = new Set(['GET /chips/find', 'GET /refs/:id'])
 
 const attempts = 4
 const longestWaitMs = 10_000

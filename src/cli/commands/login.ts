@@ -28,6 +28,7 @@ const login = defineCommand({
     if (!/^[\x21-\x7e]+$/.test(secret))
       throw new UsageError(`That is no ${what}: it holds blanks or other characters that none has.`)
     if (!options.noCheck) await tryIt(ctx, secret, options.admin)
+    await ctx.beforeChange(`Would keep it in ${configPath(ctx.at)}`)
     const file = readConfigFile(ctx.at)
     const name = contextName ?? nameFor(file.contexts, url)
     const before = file.contexts[name]?.url === url ? file.contexts[name] : undefined

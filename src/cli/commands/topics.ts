@@ -24,6 +24,7 @@ export const topics: Readonly<Record<string, string>> = {
   TAPCHIP_META_READ_KEY, TAPCHIP_FILE_READ_KEY, TAPCHIP_APP_MASTER_KEY
                               the keys of key-sets create
   TAPCHIP_BACKUP_PASSPHRASE   the passphrase of backup
+  TAPCHIP_DEBUG               anything: show where an error comes from
   NO_COLOR, TERM=dumb, CI     no colours; no questions under CI
   XDG_CONFIG_HOME, XDG_STATE_HOME, XDG_DATA_HOME
                               where contexts, journals of batches and the data of the daemon are kept

@@ -13,6 +13,7 @@ export const printVersion = async (at: Surroundings, args: readonly string[]): P
     quiet: false,
     color: false,
     input: false,
+    dryRun: false,
     timeoutSeconds: patienceMs / 1000,
   })
   try {

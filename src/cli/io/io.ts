@@ -19,6 +19,8 @@ export interface Io {
   one<T>(value: T, fields: (value: T) => Readonly<Record<string, unknown>>): Promise<void>
   /** An element of a stream or of a batch: a line each. Slow readers hold us back. */
   line(value: unknown, forPeople: () => string): Promise<void> | undefined
+  /** Called before anything leaves: a journal is written before a reader sees what is in it. */
+  beforeSend(hook: () => void): void
   /** Data that is text already. */
   raw(text: string): Promise<void> | undefined
   /** What a person wants to know and a script does not; silent under --quiet. */
@@ -43,7 +45,9 @@ export const createIo = (at: Pick<Surroundings, 'stdout' | 'stderr' | 'env' | 'n
 
   let pending = ''
   let scheduled = false
+  let hook: () => void = () => undefined
   const send = async (): Promise<void> => {
+    hook()
     const text = pending
     pending = ''
     if (text !== '' && !at.stdout.write(text)) await once(at.stdout, 'drain')
@@ -77,6 +81,9 @@ export const createIo = (at: Pick<Surroundings, 'stdout' | 'stderr' | 'env' | 'n
     },
     one: (value, fields) => lines(flags.json ? [JSON.stringify(value)] : fieldLines(fields(value), heading)),
     line: (value, forPeople) => raw(`${flags.json ? JSON.stringify(value) : forPeople()}\n`),
+    beforeSend: (given) => {
+      hook = given
+    },
     raw,
     note: (message) => {
       if (!flags.quiet) at.stderr.write(`${message}\n`)

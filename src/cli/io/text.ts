@@ -25,6 +25,9 @@ export const shown = (value: unknown): string => {
   return clean(typeof value === 'object' ? JSON.stringify(value) : String(value))
 }
 
+/** 1,000. */
+export const grouped = (n: number): string => n.toLocaleString('en-US')
+
 /** 3 chips, 1 chip, 1,000 chips. */
 export const counted = (n: number, noun: string, plural = `${noun}s`): string =>
-  `${n.toLocaleString('en-US')} ${n === 1 ? noun : plural}`
+  `${grouped(n)} ${n === 1 ? noun : plural}`

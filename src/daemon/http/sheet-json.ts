@@ -55,6 +55,10 @@ async function* linesOf(texts: AsyncGenerator<string>): AsyncGenerator<Lines> {
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
+/** An export writes null for what a chip does not have. */
+const withoutNulls = (value: Record<string, unknown>) =>
+  Object.fromEntries(Object.entries(value).filter(([, cell]) => cell !== null))
+
 function parseLine(line: string): unknown {
   try {
     return JSON.parse(line)
@@ -76,11 +80,11 @@ function rowOf(line: string, columns: readonly string[]): SheetRow {
   )
   if (inexact !== undefined)
     return { problem: `${inexact} must be a whole number; write it as text where it is large` }
-  const parsed = importRow.safeParse(value)
+  const parsed = importRow.safeParse(withoutNulls(value))
   if (!parsed.success) return { problem: describeIssues(parsed.error.issues) }
   const values: Record<string, string> = {}
   for (const [name, cell] of Object.entries(parsed.data)) {
-    if (cell !== undefined && cell !== null && cell !== '') values[name] = String(cell)
+    if (cell !== undefined && cell !== '') values[name] = String(cell)
   }
   return { values }
 }

@@ -1,4 +1,4 @@
-import { choice, flag, repeated, text, textOrBare } from '../../command/options.ts'
+import { choice, repeated, text, textOrBare } from '../../command/options.ts'
 import { UsageError } from '../../errors.ts'
 import { inputFormats, type SheetOptions } from './sheet.ts'
 
@@ -18,7 +18,6 @@ export const sheetFlags = {
     '--ignore-columns [names]',
     'Pass over columns that are unknown, or only those named (a,b)',
   ),
-  dryRun: flag('--dry-run', 'Show what would happen, row by row, and write nothing'),
 }
 
 /** The flags as the sheet reader takes them. */

@@ -1,5 +1,5 @@
-import { runRows } from '../../batch/edit-run.ts'
-import { type History, readHistory } from '../../batch/history.ts'
+import { dryRun, runRows } from '../../batch/edit-run.ts'
+import { countResults, type History, readHistory } from '../../batch/history.ts'
 import { columns, readImport } from '../../batch/import-input.ts'
 import { runImport } from '../../batch/import-run.ts'
 import { sheetFlags, sheetOptions } from '../../batch/input/flags.ts'
@@ -51,7 +51,6 @@ const resumeEdit = async (ctx: CliContext, history: History, retryFailed: boolea
     const result = results.get(row)
     return result === undefined || (retryFailed && result.status === 'failed')
   })
-  if (header.kind === 'chips import') return exitCodes.failed
   if (history.rows.length < header.total) {
     throw new CliError(`Batch ${header.id} was stopped before its first row was sent.`, {
       advice: 'Nothing was written. Start it again from its input.',
@@ -61,12 +60,15 @@ const resumeEdit = async (ctx: CliContext, history: History, retryFailed: boolea
     ctx.io.note('Every row has its result. Nothing to do.')
     return exitCodes.done
   }
+  if (ctx.flags.dryRun) return dryRun(ctx, rows)
+  const again = new Set(rows.map(({ row }) => row))
+  const before = countResults([...results.values()].filter(({ row }) => !again.has(row)))
   const journal = new Journal(ctx.at, header.id)
   // A kill may have cut the last line short.
   journal.startLine()
   journal.append({ type: 'resumed', at: ctx.now().toISOString(), pid: process.pid })
   ctx.io.note(`Batch ${header.id}: ${rows.length} of ${header.total} rows are left`)
-  return (await runRows(ctx, { id: header.id, kind: header.kind, journal, rows })).exitCode
+  return (await runRows(ctx, { id: header.id, journal, rows, before })).exitCode
 }
 
 /** An import is done again as a whole: chips that are there already stay as they are. */
@@ -112,7 +114,7 @@ const resumeImport = async (
       simulated: settings.simulated === 'true',
     },
     sheetSettings: {},
-    dryRun: false,
+    dryRun: ctx.flags.dryRun,
     resumes: header.id,
   })
 }

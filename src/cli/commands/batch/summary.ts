@@ -1,4 +1,4 @@
-import type { BatchStatus, History } from '../../batch/history.ts'
+import type { BatchStatus, Brief } from '../../batch/history.ts'
 import { argument } from '../../command/options.ts'
 
 export const batchArgument = { id: argument('id', 'The id of the batch', 'batch') }
@@ -19,7 +19,7 @@ interface Summary {
 }
 
 /** A batch as `batch list` and `batch status` show it. */
-export const summaryOf = ({ header, status, endedAt, counts }: History): Summary => ({
+export const summaryOf = ({ header, status, endedAt, counts }: Brief): Summary => ({
   id: header.id,
   kind: header.kind,
   status,

@@ -2,7 +2,7 @@ import { dryRun, previewRows, startBatch } from '../../batch/edit-run.ts'
 import { type History, readHistory } from '../../batch/history.ts'
 import type { EditRow } from '../../batch/records.ts'
 import { defineCommand } from '../../command/define.ts'
-import { flag, yes } from '../../command/options.ts'
+import { yes } from '../../command/options.ts'
 import { exitCodes, UsageError } from '../../errors.ts'
 import { counted } from '../../io/text.ts'
 import { batchArgument } from './summary.ts'
@@ -15,7 +15,7 @@ export const undo = defineCommand({
     'An undo is a batch itself, and can be undone.',
   examples: ['batch undo b_1hq3v9k7s2m4xa --dry-run', 'batch undo b_1hq3v9k7s2m4xa --yes'],
   args: batchArgument,
-  options: { dryRun: flag('--dry-run', 'Show what would be put back, and write nothing'), yes },
+  options: { yes },
   run: async (ctx, { args, options }) => {
     const history = await readHistory(ctx.at, args.id)
     if (history.header.kind === 'chips import') {
@@ -27,14 +27,15 @@ export const undo = defineCommand({
       ctx.io.note('The batch has changed nothing. Nothing to do.')
       return exitCodes.done
     }
-    if (!options.dryRun)
+    // Scripts need not say --yes: an undo touches nothing that was changed since, and can be undone.
+    if (ctx.prompts.possible)
       await ctx.prompts.confirm(options.yes, `Put back ${counted(candidates.length, 'chip')}?`)
     const preview = await previewRows(ctx, candidates)
     // A chip that shows the old value already is as it should be, whatever it went through.
     const rows = candidates.map((row) =>
       preview.get(row.row)?.previous === row.redirectUrl ? withoutExpected(row) : row,
     )
-    if (options.dryRun) return dryRun(ctx, rows)
+    if (ctx.flags.dryRun) return dryRun(ctx, rows)
     const input = { name: `undo of ${args.id}`, path: null, sha256: null }
     return (await startBatch(ctx, { kind: 'chips undo', input, undoes: args.id, rows }, preview)).exitCode
   },

@@ -13,7 +13,6 @@ interface Given {
   readonly chipGroup: string | undefined
   readonly redirectUrl: string | undefined
   readonly clear: boolean
-  readonly dryRun: boolean
   readonly yes: boolean
 }
 
@@ -46,14 +45,14 @@ const redirectFrom = async (ctx: CliContext, given: Given): Promise<string | nul
 const editWhole = async (ctx: CliContext, name: string, given: Given): Promise<ExitCode> => {
   const redirectUrl = await redirectFrom(ctx, given)
   const chips = await chipsOf(ctx, name)
-  if (!given.dryRun) await ctx.prompts.confirm(given.yes, `Edit ${counted(chips.length, 'chip')} of ${name}?`)
-  return editGroup(ctx, { name, chips, redirectUrl, dryRun: given.dryRun })
+  await ctx.prompts.confirm(given.yes, `Edit ${counted(chips.length, 'chip')} of ${name}?`)
+  return editGroup(ctx, { name, chips, redirectUrl, dryRun: ctx.flags.dryRun })
 }
 
 const editOne = async (ctx: CliContext, uid: string, given: Given): Promise<ExitCode> => {
   const redirectUrl = await redirectFrom(ctx, given)
   const rows: EditRow[] = [{ row: 1, uid, redirectUrl }]
-  if (given.dryRun) return dryRun(ctx, rows)
+  if (ctx.flags.dryRun) return dryRun(ctx, rows)
   const input = { name: 'flags', path: null, sha256: null }
   const { exitCode, results } = await startBatch(ctx, { kind: 'chips edit', input, rows }, new Map())
   const result = results.get(1)

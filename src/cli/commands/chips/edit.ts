@@ -50,7 +50,7 @@ export const edit = defineCommand({
       ctx.io.note(`${input.name} holds no rows. Nothing to do.`)
       return exitCodes.done
     }
-    if (options.dryRun) return dryRun(ctx, rows)
+    if (ctx.flags.dryRun) return dryRun(ctx, rows)
     const preview = await previewRows(ctx, rows)
     const { exitCode, results } = await startBatch(ctx, { kind: 'chips edit', input, rows }, preview)
     if (options.failed !== undefined) writeFailed(ctx, options.failed, rows, results)

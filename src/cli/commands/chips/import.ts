@@ -51,7 +51,7 @@ export const importChips = defineCommand({
           ? {}
           : { ignoreColumns: options.ignoreColumns === true ? '*' : options.ignoreColumns }),
       },
-      dryRun: options.dryRun,
+      dryRun: ctx.flags.dryRun,
     })
   },
 })

@@ -33,7 +33,11 @@ _tapchip() {
   done
   _describe 'tapchip' described
 }
-compdef _tapchip tapchip
+if [[ "\${funcstack[1]}" == "_tapchip" ]]; then
+  _tapchip "$@"
+else
+  compdef _tapchip tapchip
+fi
 `,
   fish: `function __tapchip_complete
   set -l words (commandline -opc) (commandline -ct)

@@ -34,6 +34,7 @@ export const create = defineCommand({
         `"${url}" is not the address of a daemon.`,
         'It looks like https://tap.example.com',
       )
+    await ctx.beforeChange(`Would keep ${url} as the context "${name}"`)
     const current = options.use || file.current === undefined ? name : file.current
     writeConfigFile(ctx.at, { current, contexts: { ...file.contexts, [name]: { url } } })
     await ctx.io.one({ name, url, current: current === name }, (it) => ({

@@ -13,6 +13,7 @@ export const remove = defineCommand({
     const file = readConfigFile(ctx.at)
     mustExist(file, args.name)
     await ctx.prompts.confirm(options.yes, `Forget the context "${args.name}" and its keys?`)
+    await ctx.beforeChange(`Would forget the context "${args.name}"`)
     const contexts = Object.fromEntries(Object.entries(file.contexts).filter(([name]) => name !== args.name))
     writeConfigFile(ctx.at, { current: file.current === args.name ? undefined : file.current, contexts })
     await ctx.io.one({ removed: args.name }, (it) => ({ Removed: it.removed }))

@@ -10,6 +10,7 @@ export const use = defineCommand({
   run: async (ctx, { args }) => {
     const file = readConfigFile(ctx.at)
     mustExist(file, args.name)
+    await ctx.beforeChange(`Would make "${args.name}" the current context`)
     writeConfigFile(ctx.at, { ...file, current: args.name })
     await ctx.io.one({ current: args.name }, (it) => ({ Current: it.current }))
     if (ctx.at.env.TAPCHIP_URL) ctx.io.note('TAPCHIP_URL is set, and beats it.')

@@ -52,6 +52,9 @@ export const start = defineCommand({
     const chosen = options.dataDir ?? dataDir(ctx.at)
     // What an ephemeral daemon keeps goes with it; its log should not.
     const logDir = ephemeral ? stateDir(ctx.at) : chosen.startsWith('/') ? chosen : `${ctx.at.cwd}/${chosen}`
+    await ctx.beforeChange(
+      `Would run tapchipd ${[...flags, ...(ephemeral ? ['--ephemeral'] : [])].join(' ')}`,
+    )
     const ready = await launch(ctx, { flags: [...flags, ...(ephemeral ? ['--ephemeral'] : [])], logDir })
     const record = { ...ready, startedAt: ctx.now().toISOString() }
     writeRecord(ctx.at, record)

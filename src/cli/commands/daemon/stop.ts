@@ -17,6 +17,7 @@ export const stop = defineCommand({
       ctx.io.note('It does not run.')
       return
     }
+    await ctx.beforeChange(`Would send SIGTERM to process ${pid}`)
     try {
       process.kill(pid, 'SIGTERM')
     } catch (error) {

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: MIT
+pragma solidity ^0.8.37;
+
+import {Ownable, Ownable2Step} from "@openzeppelin/contracts/access/Ownable2Step.sol";
+import {IERC4906} from "@openzeppelin/contracts/interfaces/IERC4906.sol";
+import {ERC721, IERC165} from "@openzeppelin/contracts/token/ERC721/ERC721.sol";
+import {ECDSA} from "@openzeppelin/contracts/utils/cryptography/ECDSA.sol";
+import {MessageHashUtils} from "@openzeppelin/contracts/utils/cryptography/MessageHashUtils.sol";
+
+/// @title NFTs that follow the chip they are tied to
+/// @notice A token is minted, and changes hands, by a signature of the sign verifier and in no other way. The signature
+/// names its recipient, so anyone may submit it.
+contract Phygital is ERC721, IERC4906, Ownable2Step {
+    /// @notice How many claims a recipient has used. A signature is good for exactly one value of it.
+    mapping(address recipient => uint256) public claimNonces;
+    /// @notice Who, besides the owner, may announce that metadata changed.
+    mapping(address account => bool) public isRefresher;
+    /// @notice What `tokenURI` puts before the token id.
+    string public baseURI;
+    address private _signVerifier;
+
+    event SignVerifierUpdated(address indexed previous, address indexed current);
+    event RefresherUpdated(address indexed account, bool allowed);
+    /// @dev ERC-7572
+    event ContractURIUpdated();
+
+    error TransferBySignatureOnly();
+    error ApprovalsDisabled();
+    error ClaimExpired(uint256 blockExpiry, uint256 blockNumber);
+    /// @dev The hash has no field that can be compared, so a used nonce, too, shows as another signer: whoever signed
+    /// compares `claimNonce`, the one that counts now, with the one that was signed.
+    error WrongSigner(address recovered, uint256 claimNonce);
+    error AlreadyMinted(uint256 tokenId);
+    error NotRefresher(address account);
+    error ZeroSignVerifier();
+
+    /// @param refresher the zero address: the owner alone
+    constructor(
+        string memory name_,
+        string memory symbol_,
+        string memory baseURI_,
+        address admin,
+        address signVerifier,
+        address refresher
+    ) ERC721(name_, symbol_) Ownable(admin) {
+        baseURI = baseURI_;
+        _setSignVerifier(signVerifier);
+        if (refresher != address(0)) _setRefresher(refresher, true);
+    }
+
+    // Signed claims
+
+    /// @notice Gives a token that nobody has yet to the recipient.
+    function mintNFT(bytes calldata sig, uint256 blockExpiry, address recipient, uint256 tokenId) external {
+        if (_ownerOf(tokenId) != address(0)) revert AlreadyMinted(tokenId);
+        _useClaim(sig, blockExpiry, recipient, tokenId);
+        _safeMint(recipient, tokenId);
+    }
+
+    /// @notice Moves a token from whoever owns it to the recipient.
+    function claimNFT(bytes calldata sig, uint256 blockExpiry, address recipient, uint256 tokenId) external {
+        address holder = _requireOwned(tokenId);
+        _useClaim(sig, blockExpiry, recipient, tokenId);
+        _safeTransfer(holder, recipient, tokenId);
+    }
+
+    function getClaimNonce(address recipient) external view returns (uint256) {
+        return claimNonces[recipient];
+    }
+
+    function getSignVerifier() external view returns (address) {
+        return _signVerifier;
+    }
+
+    /// @dev The nonce rises before the recipient's code runs, so a recipient that calls back cannot use it twice.
+    function _useClaim(bytes calldata sig, uint256 blockExpiry, address recipient, uint256 tokenId) private {
+        if (block.number >= blockExpiry) revert ClaimExpired(blockExpiry, block.number);
+        uint256 nonce = claimNonces[recipient]++;
+        bytes32 claim = keccak256(abi.encodePacked(blockExpiry, recipient, tokenId, address(this), nonce));
+        address signer = ECDSA.recoverCalldata(MessageHashUtils.toEthSignedMessageHash(claim), sig);
+        if (signer != _signVerifier) revert WrongSigner(signer, nonce);
+    }
+
+    // Every other way to move a token: the ones that ERC-721 offers name who asks, the claims above do not.
+
+    function _update(address to, uint256 tokenId, address auth) internal override returns (address) {
+        if (auth != address(0)) revert TransferBySignatureOnly();
+        return super._update(to, tokenId, auth);
+    }
+
+    /// @dev No approval exists, so there is none to clear when a token moves.
+    function _approve(address, uint256, address auth, bool) internal pure override {
+        if (auth != address(0)) revert ApprovalsDisabled();
+    }
+
+    function _setApprovalForAll(address, address, bool) internal pure override {
+        revert ApprovalsDisabled();
+    }
+
+    // Metadata
+
+    /// @notice Tells marketplaces that a token's metadata changed.
+    function refreshMetadata(uint256 tokenId) external {
+        _checkRefresher();
+        emit MetadataUpdate(tokenId);
+    }
+
+    /// @notice The same for many tokens, whatever their ids.
+    function refreshMetadataBatch(uint256[] calldata tokenIds) external {
+        _checkRefresher();
+        for (uint256 i = 0; i < tokenIds.length; ++i) emit MetadataUpdate(tokenIds[i]);
+    }
+
+    /// @notice The same for all tokens from the one id to the other, both included.
+    function refreshMetadataRange(uint256 fromTokenId, uint256 toTokenId) external {
+        _checkRefresher();
+        emit BatchMetadataUpdate(fromTokenId, toTokenId);
+    }
+
+    /// @notice ERC-7572: the collection's own metadata stands beside that of its tokens.
+    function contractURI() external view returns (string memory) {
+        return string.concat(baseURI, "contract");
+    }
+
+    function _baseURI() internal view override returns (string memory) {
+        return baseURI;
+    }
+
+    function supportsInterface(bytes4 interfaceId) public view override(ERC721, IERC165) returns (bool) {
+        // ERC-4906 has events only, so its id cannot be computed from the interface.
+        return interfaceId == 0x49064906 || super.supportsInterface(interfaceId);
+    }
+
+    // Administration
+
+    function setBaseURI(string calldata baseURI_) external onlyOwner {
+        baseURI = baseURI_;
+        emit BatchMetadataUpdate(0, type(uint256).max);
+        emit ContractURIUpdated();
+    }
+
+    /// @notice Signatures of the old one are void from here on.
+    function setSignVerifier(address signVerifier) external onlyOwner {
+        _setSignVerifier(signVerifier);
+    }
+
+    function setRefresher(address account, bool allowed) external onlyOwner {
+        _setRefresher(account, allowed);
+    }
+
+    function _setSignVerifier(address signVerifier) private {
+        if (signVerifier == address(0)) revert ZeroSignVerifier();
+        emit SignVerifierUpdated(_signVerifier, signVerifier);
+        _signVerifier = signVerifier;
+    }
+
+    function _setRefresher(address account, bool allowed) private {
+        isRefresher[account] = allowed;
+        emit RefresherUpdated(account, allowed);
+    }
+
+    function _checkRefresher() private view {
+        if (!isRefresher[msg.sender] && msg.sender != owner()) revert NotRefresher(msg.sender);
+    }
+}

@@ -1,0 +1,108 @@
+// Compiles the contracts and writes their artifacts, which are committed: `node contracts/build.mjs`.
+// `--check` writes nothing and exits 1 where the committed ones differ. CI runs it.
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { dirname, join, relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const require = createRequire(import.meta.url)
+const solc = require('solc')
+
+const here = dirname(fileURLToPath(import.meta.url))
+const root = dirname(here)
+/** Sources of a folder, and where the artifacts of their contracts go. */
+const folders = [
+  { sources: '.', artifacts: 'src/daemon/chain/artifacts' },
+  { sources: 'test', artifacts: 'tests/contracts/artifacts' },
+]
+
+const sourcesIn = (folder) =>
+  readdirSync(join(here, folder))
+    .filter((file) => file.endsWith('.sol'))
+    .sort()
+    .map((file) => join(folder, file))
+
+function compile(files) {
+  const input = {
+    language: 'Solidity',
+    sources: Object.fromEntries(
+      files.map((file) => [file, { content: readFileSync(join(here, file), 'utf8') }]),
+    ),
+    settings: {
+      evmVersion: 'cancun',
+      optimizer: { enabled: true, runs: 200 },
+      // Without these the bytecode would depend on paths and comments.
+      metadata: { bytecodeHash: 'none', appendCBOR: false },
+      outputSelection: Object.fromEntries(
+        files.map((file) => [file, { '*': ['abi', 'evm.bytecode.object'] }]),
+      ),
+    },
+  }
+  const load = (path) => ({ contents: readFileSync(require.resolve(path), 'utf8') })
+  const output = JSON.parse(solc.compile(JSON.stringify(input), { import: load }))
+  if (output.errors?.length > 0) {
+    throw new Error(output.errors.map((error) => error.formattedMessage).join('\n'))
+  }
+  return output.contracts
+}
+
+/** A value as TypeScript on one line; the types of parameters that only name a Solidity type go. */
+function literal(value) {
+  if (Array.isArray(value)) return `[${value.map(literal).join(', ')}]`
+  if (value === null || typeof value !== 'object') {
+    return typeof value === 'string' ? `'${value}'` : JSON.stringify(value)
+  }
+  const members = Object.entries(value).filter(([key]) => key !== 'internalType')
+  return `{ ${members.map(([key, member]) => `${key}: ${literal(member)}`).join(', ')} }`
+}
+
+function artifact(file, name, { abi, evm }) {
+  const variable = name[0].toLowerCase() + name.slice(1)
+  return [
+    '// biome-ignore-all format: generated',
+    `// Generated from contracts/${file} by contracts/build.mjs: change that, then run it.`,
+    '',
+    `export const ${variable}Abi = [`,
+    ...abi.map((entry) => `  ${literal(entry)},`),
+    '] as const',
+    '',
+    `export const ${variable}Bytecode =`,
+    `  '0x${evm.bytecode.object}'`,
+    '',
+  ].join('\n')
+}
+
+const fileName = (name) => `${name.replace(/(?<=[a-z])(?=[A-Z])/g, '-').toLowerCase()}.ts`
+
+function readIfThere(path) {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    return undefined
+  }
+}
+
+const check = process.argv.includes('--check')
+const contracts = compile(folders.flatMap(({ sources }) => sourcesIn(sources)))
+const stale = []
+for (const { sources, artifacts } of folders) {
+  const wanted = new Map(
+    sourcesIn(sources).flatMap((file) =>
+      Object.entries(contracts[file]).map(([name, contract]) => [
+        fileName(name),
+        artifact(file, name, contract),
+      ]),
+    ),
+  )
+  const target = join(root, artifacts)
+  if (!check) mkdirSync(target, { recursive: true })
+  for (const [name, text] of wanted) {
+    if (!check) writeFileSync(join(target, name), text)
+    else if (readIfThere(join(target, name)) !== text) stale.push(join(artifacts, name))
+  }
+}
+if (stale.length > 0) {
+  console.error(`These artifacts are not what the contracts compile to: ${stale.join(', ')}.`)
+  console.error(`Rebuild and commit them: node ${relative(root, fileURLToPath(import.meta.url))}`)
+  process.exitCode = 1
+}

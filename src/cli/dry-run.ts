@@ -1,0 +1,35 @@
+import { addressOf } from './client/address.ts'
+import { singleUse } from './client/retry.ts'
+import type { Config } from './config.ts'
+import { DryRunEnded } from './errors.ts'
+import type { Io } from './io/io.ts'
+import { clean } from './io/text.ts'
+
+interface Sendable {
+  readonly params?: Readonly<Record<string, unknown>>
+  readonly query?: Readonly<Record<string, unknown>>
+  readonly body?: unknown
+}
+
+const isSendable = (value: unknown): value is Sendable => typeof value === 'object' && value !== null
+
+/** Looking at a tap or a ref uses it up, so that counts as well. */
+export const changesSomething = (key: string): boolean => !key.startsWith('GET ') || singleUse.has(key)
+
+/** Shows the request that would be sent, its secrets left out, and ends the run. */
+export const showRequest = async (io: Io, config: Config, key: string, request: unknown): Promise<never> => {
+  const sendable = isSendable(request) ? request : {}
+  const { method, path } = addressOf(key, sendable, config.wireBadge)
+  const url = config.url.replace(/\/+$/, '') + path
+  const body = sendable.body === undefined ? undefined : withoutSecrets(sendable.body)
+  const line = { dryRun: true, method, url, ...(body === undefined ? {} : { body }) }
+  await io.line(line, () => clean(`${method} ${url}${body === undefined ? '' : ` ${JSON.stringify(body)}`}`))
+  throw new DryRunEnded()
+}
+
+const withoutSecrets = (body: unknown): unknown =>
+  JSON.parse(
+    JSON.stringify(body, (name, value) =>
+      /key$|passphrase|token$/i.test(name) && typeof value === 'string' ? '…' : value,
+    ),
+  )

@@ -1,0 +1,89 @@
+import {
+  type Abi,
+  type Address,
+  BaseError,
+  ContractFunctionRevertedError,
+  createTestClient,
+  encodePacked,
+  type Hex,
+  http,
+  keccak256,
+  publicActions,
+  type TransactionReceipt,
+  walletActions,
+} from 'viem'
+import type { PrivateKeyAccount } from 'viem/accounts'
+import { foundry } from 'viem/chains'
+import { startAnvil } from '../support/anvil.ts'
+
+const clientOf = (url: string) =>
+  createTestClient({ chain: foundry, mode: 'anvil', transport: http(url), pollingInterval: 5 })
+    .extend(publicActions)
+    .extend(walletActions)
+
+export type Client = ReturnType<typeof clientOf>
+
+/** A chain of its own, whose accounts are unlocked: the node signs for them. */
+export async function openChain() {
+  const anvil = await startAnvil()
+  const client = clientOf(anvil.url)
+  const [deployer, admin, minter, alice, bob, mallory] = await client.getAddresses()
+  if (!deployer || !admin || !minter || !alice || !bob || !mallory)
+    throw new Error('anvil has too few accounts')
+
+  const mined = async (hash: Promise<Hex>): Promise<TransactionReceipt> => {
+    const receipt = await client.waitForTransactionReceipt({ hash: await hash })
+    if (receipt.status !== 'success') throw new Error(`transaction ${receipt.transactionHash} reverted`)
+    return receipt
+  }
+  /** @returns the address of the new contract */
+  const deploy = async (abi: Abi, bytecode: Hex, args: readonly unknown[] = []): Promise<Address> => {
+    const receipt = await mined(client.deployContract({ abi, bytecode, args, account: deployer }))
+    if (!receipt.contractAddress) throw new Error('nothing was deployed')
+    return receipt.contractAddress
+  }
+  return {
+    client,
+    accounts: { deployer, admin, minter, alice, bob, mallory },
+    mined,
+    deploy,
+    close: () => anvil.stop(),
+  }
+}
+
+export type Chain = Awaited<ReturnType<typeof openChain>>
+
+/** How a call was refused: the custom error's name and what it carries. @throws Error when it was not */
+export async function refusal(call: Promise<unknown>): Promise<readonly unknown[]> {
+  const error = await call.then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  )
+  if (!(error instanceof BaseError)) throw new Error(`not refused by a contract: ${String(error)}`)
+  const revert = error.walk((cause) => cause instanceof ContractFunctionRevertedError)
+  if (!(revert instanceof ContractFunctionRevertedError) || !revert.data) throw error
+  return [revert.data.errorName, ...(revert.data.args ?? [])]
+}
+
+/** The same for calls that are under way together. */
+export const refusals = (...calls: Promise<unknown>[]) => Promise.all(calls.map(refusal))
+
+export interface Claim {
+  blockExpiry: bigint
+  recipient: Address
+  tokenId: bigint
+  contract: Address
+  nonce: bigint
+}
+
+/** What a sign verifier signs, as contracts in the field check it. */
+export const claimHash = ({ blockExpiry, recipient, tokenId, contract, nonce }: Claim): Hex =>
+  keccak256(
+    encodePacked(
+      ['uint256', 'address', 'uint256', 'address', 'uint256'],
+      [blockExpiry, recipient, tokenId, contract, nonce],
+    ),
+  )
+
+export const signClaim = (signer: PrivateKeyAccount, claim: Claim): Promise<Hex> =>
+  signer.signMessage({ message: { raw: claimHash(claim) } })
