@@ -1,2 +1,2 @@
 #!/usr/bin/env node
-import '../dist/tapchip.cjs'
+require('../dist/launch.cjs').launch('tapchip', require)

@@ -1,2 +1,2 @@
 #!/usr/bin/env node
-import '../dist/tapchipd.cjs'
+require('../dist/launch.cjs').launch('tapchipd', require)

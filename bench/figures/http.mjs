@@ -36,7 +36,7 @@ export async function measureHttp({ cores, dir, rounds, seconds, tapMaker, only,
   const measure = (run, time) => window(load, run, time)
 
   for (const run of [helloRun, ...runs]) await measure(run, Math.max(1, seconds))
-  profile?.toggle(daemon.pid)
+  await profile?.toggle(daemon.pid)
   for (let round = 0; round < rounds; round++) {
     for (const [at, run] of runs.entries()) {
       const limit = await measure(helloRun, seconds)
@@ -57,7 +57,7 @@ export async function measureHttp({ cores, dir, rounds, seconds, tapMaker, only,
   const taken = runs.reduce((sum, run) => sum + (run.takes ? run.answered : 0), 0)
   const kept = validTaps(daemon) - validBefore
   const proof = `${taken} fresh taps were answered, all of them valid; ${kept} valid taps are in the database`
-  const firstTaken = rows[runs.findIndex((run) => run.takes)] ?? rows[0]
+  const firstTaken = rows[runs.findIndex((run) => run.takes)]
   firstTaken?.notes.push(kept === taken ? proof : `WRONG: ${proof}`)
   await daemon.stop()
   return rows

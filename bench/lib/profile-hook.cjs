@@ -13,11 +13,12 @@ function start() {
 }
 
 function stop() {
-  session.post('Profiler.stop', (_error, { profile }) => {
-    writeFileSync(process.env.TAPCHIP_BENCH_PROFILE, JSON.stringify(profile))
-  })
-  session.disconnect()
+  const ending = session
   session = undefined
+  ending.post('Profiler.stop', (_error, { profile }) => {
+    writeFileSync(process.env.TAPCHIP_BENCH_PROFILE, JSON.stringify(profile))
+    ending.disconnect()
+  })
 }
 
 process.on('SIGUSR2', () => (session === undefined ? start() : stop()))

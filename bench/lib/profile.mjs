@@ -9,7 +9,7 @@ export function profileTo(file) {
     async toggle(pid) {
       process.kill(pid, 'SIGUSR2')
       // Long enough for the profile to be written.
-      await sleep(1000)
+      await sleep(1500)
     },
   }
 }

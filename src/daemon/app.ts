@@ -37,6 +37,8 @@ export async function buildApp(ctx: Context): Promise<FastifyInstance> {
     // Answers are logged by their route, at level debug, in http/observe.ts.
     logController: new LogController({ disableRequestLogging: true }),
     exposeHeadRoutes: false,
+    // Requests that come while the daemon drains are answered as ever; their connections close afterwards.
+    return503OnClosing: false,
     forceCloseConnections: 'idle',
     // The longest import that is still one request. Headers alone have their own, short, limit.
     requestTimeout: 3_600_000,

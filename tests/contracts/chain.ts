@@ -4,9 +4,13 @@ import {
   BaseError,
   ContractFunctionRevertedError,
   createTestClient,
+  decodeErrorResult,
+  encodeDeployData,
   encodePacked,
+  getAddress,
   type Hex,
   http,
+  isHex,
   keccak256,
   publicActions,
   type TransactionReceipt,
@@ -40,13 +44,26 @@ export async function openChain() {
   const deploy = async (abi: Abi, bytecode: Hex, args: readonly unknown[] = []): Promise<Address> => {
     const receipt = await mined(client.deployContract({ abi, bytecode, args, account: deployer }))
     if (!receipt.contractAddress) throw new Error('nothing was deployed')
-    return receipt.contractAddress
+    return getAddress(receipt.contractAddress)
+  }
+  /** How a constructor refuses: the custom error's name and what it carries. */
+  const deployRefusal = async (abi: Abi, bytecode: Hex, args: readonly unknown[]) => {
+    const trial = client.call({ data: encodeDeployData({ abi, bytecode, args }), account: deployer })
+    const error = await trial.then(
+      () => undefined,
+      (thrown: unknown) => thrown,
+    )
+    const cause = error instanceof BaseError ? error.walk((inner) => 'data' in (inner as object)) : undefined
+    if (!cause || !('data' in cause) || !isHex(cause.data)) throw new Error(`not refused: ${String(error)}`)
+    const { errorName, args: carried = [] } = decodeErrorResult({ abi, data: cause.data })
+    return [errorName, ...carried]
   }
   return {
     client,
     accounts: { deployer, admin, minter, alice, bob, mallory },
     mined,
     deploy,
+    deployRefusal,
     close: () => anvil.stop(),
   }
 }

@@ -1,4 +1,4 @@
-import { getContract, maxUint256, parseEventLogs, toFunctionSelector, zeroAddress } from 'viem'
+import { type Address, getContract, maxUint256, parseEventLogs, toFunctionSelector, zeroAddress } from 'viem'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { phygitalAbi, phygitalBytecode } from '../../src/daemon/chain/artifacts/phygital.ts'
 import { type Chain, openChain, refusal, refusals } from './chain.ts'
@@ -215,18 +215,27 @@ describe('roles', () => {
 })
 
 describe('a deployment', () => {
-  const deploy = (admin: `0x${string}`, signVerifier: `0x${string}`, refresher: `0x${string}`) =>
-    chain.deploy(phygitalAbi, phygitalBytecode, ['N', 'S', '', admin, signVerifier, refresher])
+  const args = (admin: Address, signVerifier: Address, refresher: Address) =>
+    ['N', 'S', '', admin, signVerifier, refresher] as const
 
   test('needs an admin and a sign verifier', async () => {
     const { admin } = chain.accounts
-    await expect(deploy(zeroAddress, signer.address, zeroAddress)).rejects.toThrow('OwnableInvalidOwner')
-    await expect(deploy(admin, zeroAddress, zeroAddress)).rejects.toThrow('ZeroSignVerifier')
+    const refused = (...roles: Parameters<typeof args>) =>
+      chain.deployRefusal(phygitalAbi, phygitalBytecode, args(...roles))
+    expect(await refused(zeroAddress, signer.address, zeroAddress)).toEqual([
+      'OwnableInvalidOwner',
+      zeroAddress,
+    ])
+    expect(await refused(admin, zeroAddress, zeroAddress)).toEqual(['ZeroSignVerifier'])
   })
 
   test('may do without a refresher', async () => {
     const { admin } = chain.accounts
-    const address = await deploy(admin, signer.address, zeroAddress)
+    const address = await chain.deploy(
+      phygitalAbi,
+      phygitalBytecode,
+      args(admin, signer.address, zeroAddress),
+    )
     const bare = getContract({ abi: phygitalAbi, address, client: chain.client })
     expect(await bare.read.isRefresher([zeroAddress])).toBe(false)
     await bare.simulate.refreshMetadata([1n], { account: admin })

@@ -2,6 +2,7 @@ import { Readable } from 'node:stream'
 import { TextDecoder } from 'node:util'
 import type { FastifyReply } from 'fastify'
 import { DomainError } from '../domain/errors.ts'
+import { answerTo } from './errors.ts'
 
 /** Cuts a body into lines, empty ones left out; no body at all has none. @throws DomainError too_large */
 export async function* linesOf(
@@ -46,14 +47,31 @@ async function* gathered(pieces: AsyncIterable<string>): AsyncGenerator<string> 
 }
 
 /** Answers with JSON lines as they come. */
-export function sendLines(reply: FastifyReply, lines: AsyncIterable<unknown>): FastifyReply {
-  return reply
-    .type('application/x-ndjson')
-    .send(Readable.from(gathered(asJsonLines(lines)), { objectMode: false }))
-}
+export const sendLines = (reply: FastifyReply, lines: AsyncIterable<unknown>): FastifyReply =>
+  sendLineText(reply, gathered(asJsonLines(lines)))
 
 async function* asJsonLines(lines: AsyncIterable<unknown>): AsyncGenerator<string> {
   for await (const line of lines) yield `${JSON.stringify(line)}\n`
+}
+
+/**
+ * Answers with pieces of text that are JSON lines already. What goes wrong after the first of them is a last line
+ * in the shape of an error, since the status is long sent.
+ */
+export const sendLineText = (reply: FastifyReply, pieces: AsyncIterable<string>): FastifyReply =>
+  reply.type('application/x-ndjson').send(Readable.from(endingInError(reply, pieces), { objectMode: false }))
+
+async function* endingInError(
+  { request }: FastifyReply,
+  pieces: AsyncIterable<string>,
+): AsyncGenerator<string> {
+  try {
+    yield* pieces
+  } catch (error) {
+    const { body, isOurs } = answerTo(error, request.id)
+    if (isOurs) request.log.error({ err: error, route: request.routeOptions.url }, 'stream failed')
+    yield `${JSON.stringify(body)}\n`
+  }
 }
 
 /** Answers with text that is JSON already. */

@@ -1,5 +1,4 @@
-import { Readable } from 'node:stream'
-import type { FastifyInstance, FastifyReply } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import type { Context } from '../../context.ts'
 import { importRow } from '../../contract/admin/chips.ts'
 import {
@@ -13,6 +12,7 @@ import type { Registered } from '../../domain/register-chips.ts'
 import { resolveTeam } from '../../domain/teams.ts'
 import { bindAll } from '../../http/bind.ts'
 import { openSheet } from '../../http/sheet.ts'
+import { sendLineText } from '../../http/streams.ts'
 
 const columns = Object.keys(importRow.shape)
 
@@ -32,7 +32,7 @@ export function chipStreamRoutes(app: FastifyInstance, ctx: Context): void {
       const sheet = await openSheet(request.body, request.headers['content-type'], columns)
       try {
         const pieces = importChips(ctx, await beginImport(ctx, plan), sheet.blocks)
-        return sendText(reply, query.report === 'failures' ? failureLines(pieces) : resultLines(pieces))
+        return sendLineText(reply, query.report === 'failures' ? failureLines(pieces) : resultLines(pieces))
       } catch (error) {
         sheet.drain()
         throw error
@@ -86,6 +86,3 @@ async function* failureLines(pieces: AsyncGenerator<ImportedPiece, ImportCounts>
 
 const failureLine = (row: number, result: Extract<Registered, { status: 'failed' }>): string =>
   `${JSON.stringify({ row, uid: result.uid, status: result.status, error: result.error })}\n`
-
-const sendText = (reply: FastifyReply, pieces: AsyncIterable<string>): FastifyReply =>
-  reply.type('application/x-ndjson').send(Readable.from(pieces, { objectMode: false }))

@@ -1,0 +1,54 @@
+// Bundles the two executables. One file each: a start that resolves a hundred modules costs twice as much.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { copyFileSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
+import { build } from 'esbuild'
+
+process.chdir(new URL('..', import.meta.url).pathname)
+const { version } = JSON.parse(readFileSync('package.json', 'utf8'))
+
+// All of it: V8 knows a stale cache by the length of its source alone.
+rmSync('dist', { recursive: true, force: true })
+mkdirSync('dist')
+const bundle = (entryPoint, outfile) =>
+  build({
+    entryPoints: [entryPoint],
+    outfile,
+    bundle: true,
+    platform: 'node',
+    target: 'node20.19',
+    format: 'cjs',
+    logLevel: 'warning',
+    sourcemap: 'linked',
+    sourcesContent: false,
+    minifySyntax: true,
+    minifyWhitespace: true,
+    // Code from a cache cannot import dynamically; Node requires ES modules since 20.19.
+    supported: { 'dynamic-import': false },
+    define: { __TAPCHIP_VERSION__: JSON.stringify(version) },
+    // Native code, and packages that only some commands load.
+    external: ['better-sqlite3', 'nfc-pcsc', 'inquirer'],
+  })
+await Promise.all([
+  bundle('src/cli/main.ts', 'dist/tapchip.cjs'),
+  bundle('src/daemon/main.ts', 'dist/tapchipd.cjs'),
+])
+copyFileSync('build/launch.cjs', 'dist/launch.cjs')
+
+/** Runs an executable so that its compiled code can be kept. One that serves is ended when it says that it is ready. */
+async function cacheCode(name, args) {
+  const child = spawn(process.execPath, ['build/cache-code.cjs', name, ...args], {
+    stdio: ['ignore', 'pipe', 'ignore'],
+  })
+  const impatient = setTimeout(() => child.kill('SIGKILL'), 20_000)
+  child.stdout.once('data', () => child.kill('SIGTERM'))
+  const [code] = await once(child, 'exit')
+  clearTimeout(impatient)
+  // It starts without as well, only slower: no reason to fail an installation where nothing may listen, say.
+  if (code !== 0)
+    console.warn(`${name} starts without compiled code kept: it could not be run once after it was built`)
+}
+await Promise.all([
+  cacheCode('tapchip', ['refs', 'show', 'x', '--url', 'http://127.0.0.1:1']),
+  cacheCode('tapchipd', ['--ephemeral', '--port', '0', '--log-level', 'silent']),
+])

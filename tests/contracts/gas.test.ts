@@ -1,0 +1,64 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { phygitalAbi, phygitalBytecode } from '../../src/daemon/chain/artifacts/phygital.ts'
+import { type Chain, openChain } from './chain.ts'
+import { intent, openGuestbook } from './guestbook.ts'
+import { baseURI, openPhygital, signer } from './phygital.ts'
+
+// What contracts/README.md says an operator pays, rounded up: a change that makes it dearer shows here.
+let chain: Chain
+const spent: Record<string, number> = {}
+const note = (name: string, { gasUsed }: { gasUsed: bigint }) => {
+  spent[name] = Number(gasUsed)
+}
+
+beforeAll(async () => {
+  chain = await openChain()
+})
+afterAll(() => chain?.close())
+
+const fresh = (index: number): `0x${string}` => `0x${(0xabcdef0000 + index).toString(16).padStart(40, '0')}`
+
+describe('gas', () => {
+  test('of a phygital contract and its claims', async () => {
+    const { client, accounts } = chain
+    const hash = client.deployContract({
+      abi: phygitalAbi,
+      bytecode: phygitalBytecode,
+      args: ['Jackets', 'JKT', baseURI, accounts.admin, signer.address, accounts.minter],
+      account: accounts.deployer,
+    })
+    note('phygital deploy', await chain.mined(hash))
+    const phygital = await openPhygital(chain)
+    note('mintNFT', await phygital.mint({ recipient: fresh(1), tokenId: 1n }))
+    note('claimNFT', await phygital.claim({ recipient: fresh(2), tokenId: 1n }))
+    const as = { account: accounts.minter }
+    note('refreshMetadata', await chain.mined(phygital.contract.write.refreshMetadata([1n], as)))
+    expect(spent['phygital deploy']).toBeLessThan(2_150_000)
+    expect(spent.mintNFT).toBeLessThan(110_000)
+    expect(spent.claimNFT).toBeLessThan(90_000)
+    expect(spent.refreshMetadata).toBeLessThan(26_000)
+  })
+
+  test('of a guestbook, its events and its mints', async () => {
+    const guestbook = await openGuestbook(chain)
+    const { admin, minter } = chain.accounts
+    note('guestbook clone', guestbook.receipt)
+    note('event', await guestbook.createEvent(1n))
+    note('mint', await guestbook.mint(fresh(3), 1n, 'm1'))
+    note('mint again', await guestbook.mint(fresh(3), 1n, 'm1'))
+    const twenty = Array.from({ length: 20 }, (_, i) => ({
+      to: fresh(10 + i),
+      tokenId: 1n,
+      intentId: intent(`b${i}`),
+    }))
+    note('twenty mints', await chain.mined(guestbook.contract.write.mintBatch([twenty], { account: minter })))
+    note('pause', await chain.mined(guestbook.contract.write.setPaused([true], { account: admin })))
+    expect(spent['guestbook clone']).toBeLessThan(220_000)
+    expect(spent.event).toBeLessThan(80_000)
+    expect(spent.mint).toBeLessThan(85_000)
+    expect(spent['mint again']).toBeLessThan(35_000)
+    expect(spent['twenty mints']).toBeLessThan(1_120_000)
+    expect(spent.pause).toBeLessThan(53_000)
+  })
+})
+afterAll(() => console.log(spent))

@@ -1,0 +1,80 @@
+import { concat, encodeDeployData, type Hex, pad, zeroAddress } from 'viem'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { phygitalAbi, phygitalBytecode } from '../../src/daemon/chain/artifacts/phygital.ts'
+import { placementAbi, placementBytecode } from '../../src/daemon/chain/artifacts/placement.ts'
+import { contractSalt, futureAddress } from '../../src/daemon/domain/contract-address.ts'
+import { type Chain, openChain } from './chain.ts'
+import { signer } from './phygital.ts'
+
+let chain: Chain
+
+beforeAll(async () => {
+  chain = await openChain()
+})
+afterAll(() => chain?.close())
+
+const at = (symbol: string) => ({ instance: 'test', chainId: 31337, team: 'Acme', symbol })
+const creation = (signVerifier = signer.address as Hex) =>
+  encodeDeployData({
+    abi: phygitalAbi,
+    bytecode: phygitalBytecode,
+    args: ['Jackets', 'JKT', '', chain.accounts.admin, signVerifier, zeroAddress],
+  })
+const place = (symbol: string, code: Hex) => {
+  const data = encodeDeployData({
+    abi: placementAbi,
+    bytecode: placementBytecode,
+    args: [contractSalt(at(symbol)), code],
+  })
+  return chain.mined(chain.client.sendTransaction({ data, account: chain.accounts.deployer }))
+}
+const refused = (symbol: string, code: Hex) =>
+  chain.deployRefusal(placementAbi, placementBytecode, [contractSalt(at(symbol)), code])
+const ownerAt = (address: Hex) =>
+  chain.client.readContract({ abi: phygitalAbi, address, functionName: 'owner' })
+
+describe('a contract placed in one transaction', () => {
+  test('stands at the address that was shown before it existed, and nothing else stays', async () => {
+    const address = futureAddress(at('JKT'))
+    const receipt = await place('JKT', creation())
+    expect(await ownerAt(address)).toBe(chain.accounts.admin)
+    const left = await chain.client.getCode({ address: receipt.contractAddress ?? zeroAddress })
+    expect(left).toBeUndefined()
+  })
+
+  test('once, is left as it is by a second placement', async () => {
+    const other = creation('0x00000000000000000000000000000000000000aa')
+    await place('JKT', other)
+    const address = futureAddress(at('JKT'))
+    expect(
+      await chain.client.readContract({ abi: phygitalAbi, address, functionName: 'getSignVerifier' }),
+    ).toBe(signer.address)
+  })
+
+  test('whose constructor refuses leaves the address free for another try', async () => {
+    const address = futureAddress(at('TRY'))
+    expect(await refused('TRY', creation(zeroAddress))).toEqual(['NotPlaced', address])
+    await expect(place('TRY', creation(zeroAddress))).rejects.toThrow('reverted')
+    await place('TRY', creation())
+    expect(await ownerAt(address)).toBe(chain.accounts.admin)
+  })
+
+  test('stands there even where somebody made the proxy before', async () => {
+    const proxy = concat([contractSalt(at('PRX')), '0x67363d3d37363d34f03d5260086018f3'])
+    const factory = '0x4e59b44847b379578588920cA78FbF26c0B4956C'
+    await chain.mined(
+      chain.client.sendTransaction({ to: factory, data: proxy, account: chain.accounts.mallory }),
+    )
+    await place('PRX', creation())
+    expect(await ownerAt(futureAddress(at('PRX')))).toBe(chain.accounts.admin)
+  })
+
+  test('is refused on a chain without the deployment proxy', async () => {
+    const factory = '0x4e59b44847b379578588920cA78FbF26c0B4956C'
+    const code = (await chain.client.getCode({ address: factory })) ?? '0x'
+    await chain.client.setCode({ address: factory, bytecode: '0x' })
+    expect(await refused('NOF', creation())).toEqual(['NoFactory'])
+    await chain.client.setCode({ address: factory, bytecode: code })
+    expect(pad(code).length).toBeGreaterThan(2)
+  })
+})

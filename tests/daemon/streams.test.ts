@@ -1,0 +1,50 @@
+import Fastify from 'fastify'
+import { expect, test } from 'vitest'
+import { DomainError } from '../../src/daemon/domain/errors.ts'
+import { linesOf, sendLines } from '../../src/daemon/http/streams.ts'
+
+async function* failing(error: unknown) {
+  yield { row: 1 }
+  yield { row: 2 }
+  throw error
+}
+
+test('what goes wrong in the middle of a stream is its last line, and shows nothing of the inside', async () => {
+  const app = Fastify()
+  app.get('/known', (_request, reply) =>
+    sendLines(reply, failing(new DomainError('store_unavailable', 'The disk is full.'))),
+  )
+  app.get('/unknown', (_request, reply) => sendLines(reply, failing(new Error('at line 7 of secret.ts'))))
+  const known = (await app.inject('/known')).body.trim().split('\n')
+  expect(JSON.parse(known.at(-1) ?? '')).toMatchObject({ statusCode: 503, code: 'store_unavailable' })
+  expect(known).toHaveLength(3)
+  const unknown = await app.inject('/unknown')
+  expect(unknown.body).toContain('"statusCode":500')
+  expect(unknown.body).not.toContain('secret')
+  await app.close()
+})
+
+test('lines are cut wherever the chunks of a body end, in the middle of a letter too', async () => {
+  const bytes = Buffer.from('{"a":"ü"}\r\n\n{"b":"🏔"}\n{"c":1}')
+  for (let size = 1; size < bytes.length; size++) {
+    const chunks = async function* () {
+      for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size)
+    }
+    const lines: unknown[] = []
+    for await (const line of linesOf(chunks(), 1000)) lines.push(JSON.parse(line))
+    expect(lines).toEqual([{ a: 'ü' }, { b: '🏔' }, { c: 1 }])
+  }
+})
+
+test('a body that is too long or no UTF-8 is refused', async () => {
+  const read = async (bytes: Buffer) => {
+    for await (const _ of linesOf(
+      (async function* () {
+        yield bytes
+      })(),
+      10,
+    ));
+  }
+  await expect(read(Buffer.alloc(11, 'a'))).rejects.toMatchObject({ code: 'too_large' })
+  await expect(read(Buffer.from([0xff, 0xfe]))).rejects.toMatchObject({ code: 'invalid_input' })
+})
