@@ -12,6 +12,7 @@ import {
   http,
   isHex,
   keccak256,
+  parseEventLogs,
   publicActions,
   type TransactionReceipt,
   walletActions,
@@ -84,6 +85,15 @@ export async function refusal(call: Promise<unknown>): Promise<readonly unknown[
 
 /** The same for calls that are under way together. */
 export const refusals = (...calls: Promise<unknown>[]) => Promise.all(calls.map(refusal))
+
+/** What a contract told: each event's name and values, in the order in which it declares them. */
+export function eventsOf(abi: Abi, receipt: TransactionReceipt): unknown[][] {
+  return parseEventLogs({ abi, logs: receipt.logs }).map(({ eventName, args }) => {
+    const event = abi.find((entry) => entry.type === 'event' && entry.name === eventName)
+    const values = new Map(Object.entries(args ?? {}))
+    return [eventName, ...(event?.type === 'event' ? event.inputs : []).map(({ name }) => values.get(name ?? ''))]
+  })
+}
 
 export interface Claim {
   blockExpiry: bigint

@@ -1,8 +1,8 @@
-import { getContract, parseEventLogs, zeroAddress } from 'viem'
+import { getContract, toFunctionSelector, zeroAddress } from 'viem'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { guestbookAbi } from '../../src/daemon/chain/artifacts/guestbook.ts'
 import { guestbookFactoryAbi } from '../../src/daemon/chain/artifacts/guestbook-factory.ts'
-import { type Chain, openChain, refusal } from './chain.ts'
+import { type Chain, eventsOf, openChain, refusal } from './chain.ts'
 import { intent, openFactory } from './guestbook.ts'
 
 let chain: Chain
@@ -24,12 +24,9 @@ describe('a deployment', () => {
     const { admin, minter } = chain.accounts
     const foretold = await factory.contract.read.addressOf([factory.deployment])
     const receipt = await deploy(factory.deployment)
-    expect(
-      parseEventLogs({ abi: guestbookFactoryAbi, logs: receipt.logs }).map(({ eventName, args }) => [
-        eventName,
-        args,
-      ]),
-    ).toEqual([['GuestbookDeployed', { guestbook: foretold, salt: factory.deployment.salt, admin }]])
+    expect(eventsOf(guestbookFactoryAbi, receipt)).toEqual([
+      ['GuestbookDeployed', foretold, factory.deployment.salt, admin],
+    ])
     const code = (await chain.client.getCode({ address: foretold })) ?? '0x'
     expect(code.length).toBe(2 + 2 * 45)
     expect(code).toContain((await factory.contract.read.implementation()).slice(2).toLowerCase())
@@ -66,7 +63,7 @@ describe('a deployment', () => {
       { ...deployment, salt: intent('other') },
       { ...deployment, name: 'Others' },
       { ...deployment, symbol: 'OT' },
-      { ...deployment, metadataURL: 'https://mine.example/' },
+      { ...deployment, serviceURL: 'https://mine.example' },
       { ...deployment, admin: mallory },
       { ...deployment, minter: mallory },
     ]
@@ -90,7 +87,7 @@ describe('a deployment', () => {
     for (const bad of [{ admin: zeroAddress }, { minter: zeroAddress }]) {
       const { salt: _, ...values } = { ...deployment, ...bad }
       const refused = contract.simulate.deploy([{ ...values, salt: intent('bad') }], { account })
-      await expect(refusal(refused)).rejects.toThrow('0xd92e233d')
+      await expect(refusal(refused)).rejects.toThrow(toFunctionSelector('ZeroAddress()'))
     }
   })
 })

@@ -1,7 +1,7 @@
 import { zeroAddress, zeroHash } from 'viem'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Chain, openChain, refusal, refusals } from './chain.ts'
-import { eventsOf, intent, metadataURL, openGuestbook } from './guestbook.ts'
+import { guestbookEvents, intent, serviceURL, openGuestbook } from './guestbook.ts'
 
 let chain: Chain
 let guestbook: Awaited<ReturnType<typeof openGuestbook>>
@@ -17,9 +17,9 @@ afterAll(() => chain?.close())
 describe('an event', () => {
   test('is created once, and its URI is announced', async () => {
     const receipt = await guestbook.createEvent(10n)
-    expect(eventsOf(receipt)).toEqual([
+    expect(guestbookEvents(receipt)).toEqual([
       ['EventCreated', 10n],
-      ['URI', `${metadataURL}31337/${guestbook.address}/10`, 10n],
+      ['URI', `${serviceURL}/metadata/31337/${guestbook.address}/10`, 10n],
     ])
     expect(await guestbook.contract.read.eventExists([10n])).toBe(true)
     expect(await guestbook.contract.read.eventExists([11n])).toBe(false)
@@ -33,7 +33,7 @@ describe('a mint', () => {
     const { alice, minter } = chain.accounts
     expect(await guestbook.contract.read.intentDone([intent('first')])).toBe(false)
     const receipt = await guestbook.mint(alice, 1n, 'first')
-    expect(eventsOf(receipt)).toEqual([['TransferSingle', minter, zeroAddress, alice, 1n, 1n]])
+    expect(guestbookEvents(receipt)).toEqual([['TransferSingle', minter, zeroAddress, alice, 1n, 1n]])
     expect(await guestbook.balance(alice, 1n)).toBe(1n)
     expect(await guestbook.contract.read.intentDone([intent('first')])).toBe(true)
   })
@@ -44,7 +44,7 @@ describe('a mint', () => {
       await guestbook.mint(alice, 1n, 'first'),
       await guestbook.mint(bob, 2n, 'first'),
     ]) {
-      expect(eventsOf(receipt)).toEqual([['IntentAlreadyDone', intent('first')]])
+      expect(guestbookEvents(receipt)).toEqual([['IntentAlreadyDone', intent('first')]])
     }
     expect(await guestbook.balance(alice, 1n)).toBe(1n)
     expect(await guestbook.balance(bob, 2n)).toBe(0n)
@@ -80,7 +80,7 @@ describe('a batch of mints', () => {
       { to: bob, tokenId: 2n, name: 'batch-2' },
       { to: bob, tokenId: 2n, name: 'batch-2' },
     ])
-    expect(eventsOf(receipt).map(([name]) => name)).toEqual([
+    expect(guestbookEvents(receipt).map(([name]) => name)).toEqual([
       'IntentAlreadyDone',
       'TransferSingle',
       'TransferSingle',
@@ -88,11 +88,11 @@ describe('a batch of mints', () => {
     ])
     for (const guest of [alice, bob, mallory]) expect(await guestbook.balance(guest, 2n)).toBe(1n)
     const again = await guestbook.mintBatch([{ to: alice, tokenId: 2n, name: 'batch-1' }])
-    expect(eventsOf(again)).toEqual([['IntentAlreadyDone', intent('batch-1')]])
+    expect(guestbookEvents(again)).toEqual([['IntentAlreadyDone', intent('batch-1')]])
   })
 
   test('of nothing does nothing', async () => {
-    expect(eventsOf(await guestbook.mintBatch([]))).toEqual([])
+    expect(guestbookEvents(await guestbook.mintBatch([]))).toEqual([])
   })
 
   test('with an entry that cannot be right is refused whole', async () => {

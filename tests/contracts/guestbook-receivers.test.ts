@@ -2,7 +2,7 @@ import { encodeFunctionData, toFunctionSelector } from 'viem'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { guestbookAbi } from '../../src/daemon/chain/artifacts/guestbook.ts'
 import { type Chain, openChain, refusal } from './chain.ts'
-import { eventsOf, intent, openGuestbook } from './guestbook.ts'
+import { guestbookEvents, intent, openGuestbook } from './guestbook.ts'
 import { openReceiver } from './receiver.ts'
 
 let chain: Chain
@@ -82,7 +82,7 @@ describe('a batch', () => {
     ]
     const receipt = await guestbook.mintBatch(entries)
     expect(
-      eventsOf(receipt).map(([name, id, to]) => (name === 'MintRefused' ? [name, id, to] : name)),
+      guestbookEvents(receipt).map(([name, id, to]) => (name === 'MintRefused' ? [name, id, to] : name)),
     ).toEqual([
       'TransferSingle',
       ['MintRefused', intent('b'), rude.address],
@@ -108,7 +108,7 @@ describe('a batch', () => {
     expect(await refusal(short)).toEqual(['NotEnoughGas', 0n])
     const gas = await guestbook.contract.estimateGas.mintBatch(args, { account })
     const receipt = await chain.mined(guestbook.contract.write.mintBatch(args, { account, gas }))
-    expect(eventsOf(receipt).map(([name]) => name)).toEqual(['TransferSingle'])
+    expect(guestbookEvents(receipt).map(([name]) => name)).toEqual(['TransferSingle'])
   })
 
   test('is the only one to use its inner entrance', async () => {

@@ -2,7 +2,7 @@ import { encodeFunctionData, zeroAddress } from 'viem'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { guestbookAbi } from '../../src/daemon/chain/artifacts/guestbook.ts'
 import { type Chain, openChain, refusal, refusals } from './chain.ts'
-import { eventsOf, intent, metadataURL, openGuestbook } from './guestbook.ts'
+import { guestbookEvents, intent, serviceURL, openGuestbook } from './guestbook.ts'
 import { openReceiver } from './receiver.ts'
 
 let chain: Chain
@@ -27,7 +27,7 @@ describe('the interface', () => {
 
   test('tells name, symbol, owner, and where metadata is', async () => {
     const { read } = guestbook.contract
-    const place = `${metadataURL}31337/${guestbook.address}/`
+    const place = `${serviceURL}/metadata/31337/${guestbook.address}/`
     expect(
       await Promise.all([read.name(), read.symbol(), read.owner(), read.uri([1n]), read.contractURI()]),
     ).toEqual(['Guests', 'GB', chain.accounts.admin, `${place}1`, `${place}contract`])
@@ -80,10 +80,10 @@ describe('while transfers are paused', () => {
 describe('the pause', () => {
   test('tells that it began and ended; setting it again does no harm', async () => {
     const { admin } = chain.accounts
-    expect(eventsOf(await setPaused(true))).toEqual([['Paused', admin]])
+    expect(guestbookEvents(await setPaused(true))).toEqual([['Paused', admin]])
     expect(await guestbook.contract.read.paused()).toBe(true)
-    expect(eventsOf(await setPaused(false))).toEqual([['Unpaused', admin]])
-    expect(eventsOf(await setPaused(false))).toEqual([['Unpaused', admin]])
+    expect(guestbookEvents(await setPaused(false))).toEqual([['Unpaused', admin]])
+    expect(guestbookEvents(await setPaused(false))).toEqual([['Unpaused', admin]])
     expect(await guestbook.contract.read.paused()).toBe(false)
   })
 
@@ -139,9 +139,9 @@ describe('a holder', () => {
 describe('metadata', () => {
   test('is announced event by event', async () => {
     const { minter: account } = chain.accounts
-    const place = `${metadataURL}31337/${guestbook.address}/`
+    const place = `${serviceURL}/metadata/31337/${guestbook.address}/`
     const receipt = await chain.mined(guestbook.contract.write.refreshMetadata([[2n, 1n]], { account }))
-    expect(eventsOf(receipt)).toEqual([
+    expect(guestbookEvents(receipt)).toEqual([
       ['URI', `${place}2`, 2n],
       ['URI', `${place}1`, 1n],
     ])
@@ -154,17 +154,17 @@ describe('metadata', () => {
   test('moves with the URL, and every event named tells so', async () => {
     const { admin: account } = chain.accounts
     const { write, simulate, read } = guestbook.contract
-    const moved = `https://other.example/m/31337/${guestbook.address}/`
+    const moved = `https://other.example/metadata/31337/${guestbook.address}/`
     const receipt = await chain.mined(
-      write.setMetadataURL(['https://other.example/m/', [1n, 2n]], { account }),
+      write.setServiceURL(['https://other.example', [1n, 2n]], { account }),
     )
-    expect(eventsOf(receipt)).toEqual([
+    expect(guestbookEvents(receipt)).toEqual([
       ['ContractURIUpdated'],
       ['URI', `${moved}1`, 1n],
       ['URI', `${moved}2`, 2n],
     ])
     expect(await read.uri([1n])).toBe(`${moved}1`)
-    expect(await refusal(simulate.setMetadataURL(['', [99n]], { account }))).toEqual(['EventUnknown', 99n])
+    expect(await refusal(simulate.setServiceURL(['', [99n]], { account }))).toEqual(['EventUnknown', 99n])
   })
 })
 
@@ -191,7 +191,7 @@ describe('roles', () => {
       expect(
         await refusals(
           simulate.setPaused([true], { account }),
-          simulate.setMetadataURL(['', []], { account }),
+          simulate.setServiceURL(['', []], { account }),
           simulate.setMinter([account, true], { account }),
           simulate.transferOwnership([account], { account }),
           simulate.renounceOwnership({ account }),
@@ -204,7 +204,7 @@ describe('roles', () => {
     const { admin, bob } = chain.accounts
     const { write, simulate } = guestbook.contract
     const receipt = await chain.mined(write.setMinter([bob, true], { account: admin }))
-    expect(eventsOf(receipt)).toEqual([['MinterUpdated', bob, true]])
+    expect(guestbookEvents(receipt)).toEqual([['MinterUpdated', bob, true]])
     await simulate.mint([bob, 1n, intent('new')], { account: bob })
     await chain.mined(write.setMinter([bob, false], { account: admin }))
     const refused = simulate.mint([bob, 1n, intent('new')], { account: bob })

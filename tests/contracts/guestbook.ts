@@ -1,12 +1,12 @@
-import { type Address, getContract, parseEventLogs, stringToHex, type TransactionReceipt } from 'viem'
+import { type Address, getContract, stringToHex, type TransactionReceipt } from 'viem'
 import { guestbookAbi } from '../../src/daemon/chain/artifacts/guestbook.ts'
 import {
   guestbookFactoryAbi,
   guestbookFactoryBytecode,
 } from '../../src/daemon/chain/artifacts/guestbook-factory.ts'
-import type { Chain } from './chain.ts'
+import { type Chain, eventsOf } from './chain.ts'
 
-export const metadataURL = 'https://tap.example/metadata/'
+export const serviceURL = 'https://tap.example'
 
 /** A name that a mint is known by. */
 export const intent = (name: string) => stringToHex(name, { size: 32 })
@@ -18,7 +18,7 @@ export async function openFactory(chain: Chain) {
     salt: intent('salt'),
     name: 'Guests',
     symbol: 'GB',
-    metadataURL,
+    serviceURL,
     admin: chain.accounts.admin,
     minter: chain.accounts.minter,
   }
@@ -52,9 +52,4 @@ export async function openGuestbook(chain: Chain) {
   }
 }
 
-/** Events as lists: name, then values. */
-export const eventsOf = (receipt: TransactionReceipt) =>
-  parseEventLogs({ abi: guestbookAbi, logs: receipt.logs }).map(({ eventName, args }) => [
-    eventName,
-    ...Object.values(args ?? {}),
-  ])
+export const guestbookEvents = (receipt: TransactionReceipt) => eventsOf(guestbookAbi, receipt)

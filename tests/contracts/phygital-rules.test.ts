@@ -1,7 +1,7 @@
-import { type Address, getContract, maxUint256, parseEventLogs, toFunctionSelector, zeroAddress } from 'viem'
+import { type Address, getContract, maxUint256, type TransactionReceipt, toFunctionSelector, zeroAddress } from 'viem'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { phygitalAbi, phygitalBytecode } from '../../src/daemon/chain/artifacts/phygital.ts'
-import { type Chain, openChain, refusal, refusals } from './chain.ts'
+import { type Chain, eventsOf, openChain, refusal, refusals } from './chain.ts'
 import { baseURI, openPhygital, signer, stranger } from './phygital.ts'
 
 let chain: Chain
@@ -14,11 +14,7 @@ beforeAll(async () => {
 })
 afterAll(() => chain?.close())
 
-const eventsOf = (receipt: Awaited<ReturnType<typeof phygital.mint>>) =>
-  parseEventLogs({ abi: phygitalAbi, logs: receipt.logs }).map(({ eventName, args }) => [
-    eventName,
-    ...Object.values(args ?? {}),
-  ])
+const phygitalEvents = (receipt: TransactionReceipt) => eventsOf(phygitalAbi, receipt)
 
 describe('the interface', () => {
   test('has the selectors of contracts in the field', () => {
@@ -109,16 +105,16 @@ describe('metadata', () => {
     const { admin, minter: refresher } = chain.accounts
     const { write } = phygital.contract
     for (const account of [admin, refresher]) {
-      expect(eventsOf(await chain.mined(write.refreshMetadata([7n], { account })))).toEqual([
+      expect(phygitalEvents(await chain.mined(write.refreshMetadata([7n], { account })))).toEqual([
         ['MetadataUpdate', 7n],
       ])
     }
     const as = { account: refresher }
-    expect(eventsOf(await chain.mined(write.refreshMetadataBatch([[7n, 3n]], as)))).toEqual([
+    expect(phygitalEvents(await chain.mined(write.refreshMetadataBatch([[7n, 3n]], as)))).toEqual([
       ['MetadataUpdate', 7n],
       ['MetadataUpdate', 3n],
     ])
-    expect(eventsOf(await chain.mined(write.refreshMetadataRange([3n, 7n], as)))).toEqual([
+    expect(phygitalEvents(await chain.mined(write.refreshMetadataRange([3n, 7n], as)))).toEqual([
       ['BatchMetadataUpdate', 3n, 7n],
     ])
   })
@@ -140,7 +136,7 @@ describe('metadata', () => {
     const { admin } = chain.accounts
     const { write, read } = phygital.contract
     const receipt = await chain.mined(write.setBaseURI(['https://other.example/m/'], { account: admin }))
-    expect(eventsOf(receipt)).toEqual([['BatchMetadataUpdate', 0n, maxUint256], ['ContractURIUpdated']])
+    expect(phygitalEvents(receipt)).toEqual([['BatchMetadataUpdate', 0n, maxUint256], ['ContractURIUpdated']])
     expect(await read.tokenURI([1n])).toBe('https://other.example/m/1')
     expect(await read.contractURI()).toBe('https://other.example/m/contract')
   })
@@ -174,7 +170,7 @@ describe('roles', () => {
     const { admin, bob } = chain.accounts
     const { write, simulate } = phygital.contract
     const receipt = await chain.mined(write.setRefresher([bob, true], { account: admin }))
-    expect(eventsOf(receipt)).toEqual([['RefresherUpdated', bob, true]])
+    expect(phygitalEvents(receipt)).toEqual([['RefresherUpdated', bob, true]])
     await simulate.refreshMetadata([1n], { account: bob })
     await chain.mined(write.setRefresher([bob, false], { account: admin }))
     expect(await refusal(simulate.refreshMetadata([1n], { account: bob }))).toEqual(['NotRefresher', bob])
@@ -188,7 +184,7 @@ describe('roles', () => {
       'ZeroSignVerifier',
     ])
     const receipt = await chain.mined(write.setSignVerifier([stranger.address], { account: admin }))
-    expect(eventsOf(receipt)).toEqual([['SignVerifierUpdated', signer.address, stranger.address]])
+    expect(phygitalEvents(receipt)).toEqual([['SignVerifierUpdated', signer.address, stranger.address]])
     expect(await read.getSignVerifier()).toBe(stranger.address)
     expect(await refusal(simulate.claimNFT(old, { account: mallory }))).toEqual([
       'WrongSigner',

@@ -37,13 +37,20 @@ const flushAt = 64 * 1024
 /** Joins text into pieces worth sending: a chunk a line would cost more than the line. */
 async function* gathered(pieces: AsyncIterable<string>): AsyncGenerator<string> {
   let held = ''
-  for await (const piece of pieces) {
-    held += piece
-    if (held.length < flushAt) continue
-    yield held
-    held = ''
+  let failure: { error: unknown } | undefined
+  try {
+    for await (const piece of pieces) {
+      held += piece
+      if (held.length < flushAt) continue
+      yield held
+      held = ''
+    }
+  } catch (error) {
+    failure = { error }
   }
+  // What came before a failure was done, and is told.
   if (held !== '') yield held
+  if (failure) throw failure.error
 }
 
 /** Answers with JSON lines as they come. */
