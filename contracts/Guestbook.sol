@@ -2,14 +2,13 @@
 pragma solidity ^0.8.37;
 
 import {Ownable, Ownable2Step} from "@openzeppelin/contracts/access/Ownable2Step.sol";
-import {Initializable} from "@openzeppelin/contracts/proxy/utils/Initializable.sol";
 import {ERC1155} from "@openzeppelin/contracts/token/ERC1155/ERC1155.sol";
 import {ERC1155Burnable} from "@openzeppelin/contracts/token/ERC1155/extensions/ERC1155Burnable.sol";
 import {Strings} from "@openzeppelin/contracts/utils/Strings.sol";
 
 /// @title A guestbook: each event is an ERC-1155 token id, each guest gets one
 /// @notice Deployed once, then cloned (EIP-1167) by the factory, so every value lives in storage that `initialize` sets.
-contract Guestbook is ERC1155Burnable, Ownable2Step, Initializable {
+contract Guestbook is ERC1155Burnable, Ownable2Step {
     struct Mint {
         address to;
         uint256 tokenId;
@@ -20,10 +19,12 @@ contract Guestbook is ERC1155Burnable, Ownable2Step, Initializable {
     /// @dev A mint takes about 60,000; the rest is for what a wallet contract does when it receives.
     uint256 private constant BATCH_ITEM_GAS = 250_000;
 
+    address private immutable _factory;
+
     string public name;
     string public symbol;
-    /// @notice What every URI of this contract begins with; the chain, the contract and the token id follow.
-    string public metadataURL;
+    /// @notice The service that tells what the tokens are, without a slash at the end: short, since storage is dear.
+    string public serviceURL;
     /// @notice While true, tokens do not move between holders. Mints and burns go on.
     bool public paused;
     mapping(address account => bool) public isMinter;
@@ -41,6 +42,7 @@ contract Guestbook is ERC1155Burnable, Ownable2Step, Initializable {
     /// @dev ERC-7572
     event ContractURIUpdated();
 
+    error FactoryOnly();
     error NotMinter(address account);
     error ZeroAddress();
     error ZeroIntentId();
@@ -55,22 +57,24 @@ contract Guestbook is ERC1155Burnable, Ownable2Step, Initializable {
         _;
     }
 
-    /// @dev The implementation itself stays locked and is nobody's guestbook.
+    /// @dev The factory makes this implementation, and owns it to no end: it is nobody's guestbook.
     constructor() ERC1155("") Ownable(msg.sender) {
-        _disableInitializers();
+        _factory = msg.sender;
     }
 
+    /// @dev The factory calls this in the transaction that makes the clone, and never again; that needs no storage.
     function initialize(
         string calldata name_,
         string calldata symbol_,
-        string calldata metadataURL_,
+        string calldata serviceURL_,
         address admin,
         address minter
-    ) external initializer {
+    ) external {
+        if (msg.sender != _factory) revert FactoryOnly();
         if (admin == address(0) || minter == address(0)) revert ZeroAddress();
         name = name_;
         symbol = symbol_;
-        metadataURL = metadataURL_;
+        serviceURL = serviceURL_;
         _transferOwnership(admin);
         _setMinter(minter, true);
     }
@@ -154,7 +158,7 @@ contract Guestbook is ERC1155Burnable, Ownable2Step, Initializable {
 
     function _place() private view returns (string memory) {
         string memory self = Strings.toChecksumHexString(address(this));
-        return string.concat(metadataURL, Strings.toString(block.chainid), "/", self, "/");
+        return string.concat(serviceURL, "/metadata/", Strings.toString(block.chainid), "/", self, "/");
     }
 
     function _emitURIs(uint256[] calldata tokenIds) private {
@@ -174,8 +178,8 @@ contract Guestbook is ERC1155Burnable, Ownable2Step, Initializable {
     }
 
     /// @param tokenIds all events of this guestbook, since ERC-1155 wants an event for each URI that changes
-    function setMetadataURL(string calldata metadataURL_, uint256[] calldata tokenIds) external onlyOwner {
-        metadataURL = metadataURL_;
+    function setServiceURL(string calldata serviceURL_, uint256[] calldata tokenIds) external onlyOwner {
+        serviceURL = serviceURL_;
         emit ContractURIUpdated();
         _emitURIs(tokenIds);
     }

@@ -12,7 +12,7 @@ contract GuestbookFactory {
         bytes32 salt;
         string name;
         string symbol;
-        string metadataURL;
+        string serviceURL;
         address admin;
         address minter;
     }
@@ -23,13 +23,14 @@ contract GuestbookFactory {
 
     /// @return guestbook the new one, or the one that was deployed with the same values before
     function deploy(Deployment calldata deployment) external returns (address guestbook) {
-        guestbook = addressOf(deployment);
+        bytes32 salt = _salt(deployment);
+        guestbook = Clones.predictDeterministicAddress(implementation, salt);
         if (guestbook.code.length > 0) return guestbook;
-        Clones.cloneDeterministic(implementation, _salt(deployment));
+        Clones.cloneDeterministic(implementation, salt);
         Guestbook(guestbook).initialize(
             deployment.name,
             deployment.symbol,
-            deployment.metadataURL,
+            deployment.serviceURL,
             deployment.admin,
             deployment.minter
         );

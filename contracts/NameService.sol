@@ -7,7 +7,8 @@ import {Ownable} from "@openzeppelin/contracts/access/Ownable.sol";
 /// @notice Answers what clients ask ENS's universal resolver, from a table. Gateways are never asked.
 contract NameService is Ownable {
     mapping(bytes32 node => address) private _addresses;
-    mapping(address account => string) private _names;
+    mapping(bytes32 node => string) private _names;
+    mapping(address account => bytes32 node) private _primary;
 
     event NameSet(string name, address indexed account);
 
@@ -17,12 +18,12 @@ contract NameService is Ownable {
 
     constructor(address admin) Ownable(admin) {}
 
-    /// @notice Points a normalised name to an address, and the address back to the name; the zero address removes it.
+    /// @notice Points a normalised name to an address, and the address back to it; the zero address removes the name.
     function setName(string calldata name, address account) external onlyOwner {
         bytes32 node = namehash(name);
-        delete _names[_addresses[node]];
         _addresses[node] = account;
-        if (account != address(0)) _names[account] = name;
+        _names[node] = name;
+        _primary[account] = node;
         emit NameSet(name, account);
     }
 
@@ -46,7 +47,10 @@ contract NameService is Ownable {
         string[] calldata
     ) external view returns (string memory name, address resolver, address reverseResolver) {
         _checkCoinType(coinType);
-        return (_names[address(bytes20(account))], address(this), address(this));
+        bytes32 node = _primary[address(bytes20(account))];
+        // A name that points elsewhere by now is not this address's name.
+        if (_addresses[node] == address(bytes20(account))) name = _names[node];
+        return (name, address(this), address(this));
     }
 
     /// @notice ENSIP-1

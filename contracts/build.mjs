@@ -1,6 +1,6 @@
 // Compiles the contracts and writes their artifacts, which are committed: `node contracts/build.mjs`.
 // `--check` writes nothing and exits 1 where the committed ones differ. CI runs it.
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -74,14 +74,6 @@ function artifact(file, name, { abi, evm }) {
 
 const fileName = (name) => `${name.replace(/(?<=[a-z])(?=[A-Z])/g, '-').toLowerCase()}.ts`
 
-function readIfThere(path) {
-  try {
-    return readFileSync(path, 'utf8')
-  } catch {
-    return undefined
-  }
-}
-
 const check = process.argv.includes('--check')
 const contracts = compile(folders.flatMap(({ sources }) => sourcesIn(sources)))
 const stale = []
@@ -95,10 +87,16 @@ for (const { sources, artifacts } of folders) {
     ),
   )
   const target = join(root, artifacts)
-  if (!check) mkdirSync(target, { recursive: true })
-  for (const [name, text] of wanted) {
-    if (!check) writeFileSync(join(target, name), text)
-    else if (readIfThere(join(target, name)) !== text) stale.push(join(artifacts, name))
+  mkdirSync(target, { recursive: true })
+  const found = readdirSync(target)
+  for (const name of new Set([...wanted.keys(), ...found])) {
+    const text = wanted.get(name)
+    const path = join(target, name)
+    const same = found.includes(name) && readFileSync(path, 'utf8') === text
+    if (same) continue
+    if (check) stale.push(join(artifacts, name))
+    else if (text === undefined) rmSync(path)
+    else writeFileSync(path, text)
   }
 }
 if (stale.length > 0) {

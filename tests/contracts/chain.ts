@@ -91,7 +91,10 @@ export function eventsOf(abi: Abi, receipt: TransactionReceipt): unknown[][] {
   return parseEventLogs({ abi, logs: receipt.logs }).map(({ eventName, args }) => {
     const event = abi.find((entry) => entry.type === 'event' && entry.name === eventName)
     const values = new Map(Object.entries(args ?? {}))
-    return [eventName, ...(event?.type === 'event' ? event.inputs : []).map(({ name }) => values.get(name ?? ''))]
+    return [
+      eventName,
+      ...(event?.type === 'event' ? event.inputs : []).map(({ name }) => values.get(name ?? '')),
+    ]
   })
 }
 

@@ -1,4 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import {
+  guestbookFactoryAbi,
+  guestbookFactoryBytecode,
+} from '../../src/daemon/chain/artifacts/guestbook-factory.ts'
 import { phygitalAbi, phygitalBytecode } from '../../src/daemon/chain/artifacts/phygital.ts'
 import { type Chain, openChain } from './chain.ts'
 import { intent, openGuestbook } from './guestbook.ts'
@@ -33,7 +37,7 @@ describe('gas', () => {
     note('claimNFT', await phygital.claim({ recipient: fresh(2), tokenId: 1n }))
     const as = { account: accounts.minter }
     note('refreshMetadata', await chain.mined(phygital.contract.write.refreshMetadata([1n], as)))
-    expect(spent['phygital deploy']).toBeLessThan(2_150_000)
+    expect(spent['phygital deploy']).toBeLessThan(2_000_000)
     expect(spent.mintNFT).toBeLessThan(110_000)
     expect(spent.claimNFT).toBeLessThan(90_000)
     expect(spent.refreshMetadata).toBeLessThan(26_000)
@@ -42,6 +46,8 @@ describe('gas', () => {
   test('of a guestbook, its events and its mints', async () => {
     const guestbook = await openGuestbook(chain)
     const { admin, minter } = chain.accounts
+    const factory = { abi: guestbookFactoryAbi, bytecode: guestbookFactoryBytecode, account: minter } as const
+    note('factory deploy', await chain.mined(chain.client.deployContract(factory)))
     note('guestbook clone', guestbook.receipt)
     note('event', await guestbook.createEvent(1n))
     note('mint', await guestbook.mint(fresh(3), 1n, 'm1'))
@@ -53,7 +59,8 @@ describe('gas', () => {
     }))
     note('twenty mints', await chain.mined(guestbook.contract.write.mintBatch([twenty], { account: minter })))
     note('pause', await chain.mined(guestbook.contract.write.setPaused([true], { account: admin })))
-    expect(spent['guestbook clone']).toBeLessThan(220_000)
+    expect(spent['factory deploy']).toBeLessThan(2_700_000)
+    expect(spent['guestbook clone']).toBeLessThan(205_000)
     expect(spent.event).toBeLessThan(80_000)
     expect(spent.mint).toBeLessThan(85_000)
     expect(spent['mint again']).toBeLessThan(35_000)
@@ -61,4 +68,3 @@ describe('gas', () => {
     expect(spent.pause).toBeLessThan(53_000)
   })
 })
-afterAll(() => console.log(spent))

@@ -97,7 +97,7 @@ describe('initialising', () => {
     const { mallory } = chain.accounts
     const guestbook = guestbookAt(await factory.contract.read.addressOf([factory.deployment]))
     const again = guestbook.simulate.initialize(['Mine', 'M', '', mallory, mallory], { account: mallory })
-    expect(await refusal(again)).toEqual(['InvalidInitialization'])
+    expect(await refusal(again)).toEqual(['FactoryOnly'])
   })
 
   test('the implementation is refused: it is nobody’s guestbook', async () => {
@@ -106,7 +106,7 @@ describe('initialising', () => {
     const taken = implementation.simulate.initialize(['Mine', 'M', '', mallory, mallory], {
       account: mallory,
     })
-    expect(await refusal(taken)).toEqual(['InvalidInitialization'])
+    expect(await refusal(taken)).toEqual(['FactoryOnly'])
     expect(await implementation.read.owner()).toBe(factory.address)
   })
 })

@@ -1,7 +1,7 @@
 import { zeroAddress, zeroHash } from 'viem'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Chain, openChain, refusal, refusals } from './chain.ts'
-import { guestbookEvents, intent, serviceURL, openGuestbook } from './guestbook.ts'
+import { guestbookEvents, intent, openGuestbook, serviceURL } from './guestbook.ts'
 
 let chain: Chain
 let guestbook: Awaited<ReturnType<typeof openGuestbook>>

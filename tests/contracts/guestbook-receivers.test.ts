@@ -1,4 +1,4 @@
-import { encodeFunctionData, toFunctionSelector } from 'viem'
+import { type Address, encodeFunctionData, toFunctionSelector } from 'viem'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { guestbookAbi } from '../../src/daemon/chain/artifacts/guestbook.ts'
 import { type Chain, openChain, refusal } from './chain.ts'
@@ -42,23 +42,21 @@ describe('a guest that is a contract', () => {
   test('and calls back while it receives gets no second token, not even where it may mint', async () => {
     const { admin } = chain.accounts
     const receiver = await openReceiver(chain)
-    const args = [receiver.address, 1n, intent('loop')] as const
-    const again = encodeFunctionData({ abi: guestbookAbi, functionName: 'mint', args })
+    const repeated = (to: Address, name: string) =>
+      encodeFunctionData({ abi: guestbookAbi, functionName: 'mint', args: [to, 1n, intent(name)] })
     const inside = encodeFunctionData({
       abi: guestbookAbi,
       functionName: 'mintFromBatch',
       args: [{ to: receiver.address, tokenId: 1n, intentId: intent('other') }],
     })
-    await receiver.behave('callBack', guestbook.address, [inside, again])
-    await guestbook.mint(...(args.slice(0, 2) as [`0x${string}`, bigint]), 'loop')
+    await receiver.behave('callBack', guestbook.address, [inside, repeated(receiver.address, 'loop')])
+    await guestbook.mint(receiver.address, 1n, 'loop')
     expect(await receiver.contract.read.callsDone()).toBe(0n)
     expect(await guestbook.balance(receiver.address, 1n)).toBe(1n)
 
     const trusted = await openReceiver(chain)
     await chain.mined(guestbook.contract.write.setMinter([trusted.address, true], { account: admin }))
-    const its = [trusted.address, 1n, intent('trusted')] as const
-    const repeat = encodeFunctionData({ abi: guestbookAbi, functionName: 'mint', args: its })
-    await trusted.behave('callBack', guestbook.address, [repeat])
+    await trusted.behave('callBack', guestbook.address, [repeated(trusted.address, 'trusted')])
     await guestbook.mint(trusted.address, 1n, 'trusted')
     expect(await trusted.contract.read.callsDone()).toBe(1n)
     expect(await guestbook.balance(trusted.address, 1n)).toBe(1n)

@@ -2,7 +2,7 @@ import { encodeFunctionData, zeroAddress } from 'viem'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { guestbookAbi } from '../../src/daemon/chain/artifacts/guestbook.ts'
 import { type Chain, openChain, refusal, refusals } from './chain.ts'
-import { guestbookEvents, intent, serviceURL, openGuestbook } from './guestbook.ts'
+import { guestbookEvents, intent, openGuestbook, serviceURL } from './guestbook.ts'
 import { openReceiver } from './receiver.ts'
 
 let chain: Chain
@@ -155,9 +155,7 @@ describe('metadata', () => {
     const { admin: account } = chain.accounts
     const { write, simulate, read } = guestbook.contract
     const moved = `https://other.example/metadata/31337/${guestbook.address}/`
-    const receipt = await chain.mined(
-      write.setServiceURL(['https://other.example', [1n, 2n]], { account }),
-    )
+    const receipt = await chain.mined(write.setServiceURL(['https://other.example', [1n, 2n]], { account }))
     expect(guestbookEvents(receipt)).toEqual([
       ['ContractURIUpdated'],
       ['URI', `${moved}1`, 1n],

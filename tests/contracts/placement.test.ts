@@ -1,4 +1,4 @@
-import { concat, encodeDeployData, type Hex, zeroAddress } from 'viem'
+import { concat, encodeDeployData, getContractAddress, type Hex, keccak256, zeroAddress } from 'viem'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { phygitalAbi, phygitalBytecode } from '../../src/daemon/chain/artifacts/phygital.ts'
 import { placementAbi, placementBytecode } from '../../src/daemon/chain/artifacts/placement.ts'
@@ -20,7 +20,9 @@ const creation = (signVerifier = signer.address as Hex) =>
     bytecode: phygitalBytecode,
     args: ['Jackets', 'JKT', '', chain.accounts.admin, signVerifier, zeroAddress],
   })
-const place = (symbol: string, code: Hex) => {
+const factory = '0x4e59b44847b379578588920cA78FbF26c0B4956C'
+const proxyCode = '0x67363d3d37363d34f03d5260086018f3'
+const placed = (symbol: string, code: Hex) => {
   const data = encodeDeployData({
     abi: placementAbi,
     bytecode: placementBytecode,
@@ -36,7 +38,7 @@ const ownerAt = (address: Hex) =>
 describe('a contract placed in one transaction', () => {
   test('stands at the address that was shown before it existed, and nothing else stays', async () => {
     const address = futureAddress(at('JKT'))
-    const receipt = await place('JKT', creation())
+    const receipt = await placed('JKT', creation())
     expect(await ownerAt(address)).toBe(chain.accounts.admin)
     const left = await chain.client.getCode({ address: receipt.contractAddress ?? zeroAddress })
     expect(left).toBeUndefined()
@@ -44,7 +46,7 @@ describe('a contract placed in one transaction', () => {
 
   test('once, is left as it is by a second placement', async () => {
     const other = creation('0x00000000000000000000000000000000000000aa')
-    await place('JKT', other)
+    await placed('JKT', other)
     const address = futureAddress(at('JKT'))
     expect(
       await chain.client.readContract({ abi: phygitalAbi, address, functionName: 'getSignVerifier' }),
@@ -54,23 +56,35 @@ describe('a contract placed in one transaction', () => {
   test('whose constructor refuses leaves the address free for another try', async () => {
     const address = futureAddress(at('TRY'))
     expect(await refused('TRY', creation(zeroAddress))).toEqual(['NotPlaced', address])
-    await expect(place('TRY', creation(zeroAddress))).rejects.toThrow('reverted')
-    await place('TRY', creation())
+    await expect(placed('TRY', creation(zeroAddress))).rejects.toThrow('reverted')
+    await placed('TRY', creation())
     expect(await ownerAt(address)).toBe(chain.accounts.admin)
   })
 
-  test('stands there even where somebody made the proxy before', async () => {
-    const proxy = concat([contractSalt(at('PRX')), '0x67363d3d37363d34f03d5260086018f3'])
-    const factory = '0x4e59b44847b379578588920cA78FbF26c0B4956C'
-    await chain.mined(
-      chain.client.sendTransaction({ to: factory, data: proxy, account: chain.accounts.mallory }),
-    )
-    await place('PRX', creation())
-    expect(await ownerAt(futureAddress(at('PRX')))).toBe(chain.accounts.admin)
+  describe('through a proxy that somebody else made', () => {
+    const send = (to: Hex, data: Hex) =>
+      chain.mined(
+        chain.client.sendTransaction({ to, data, account: chain.accounts.mallory, gas: 1_000_000n }),
+      )
+    const makeProxy = (symbol: string) => send(factory, concat([contractSalt(at(symbol)), proxyCode]))
+
+    test('stands where it belongs', async () => {
+      await makeProxy('PRX')
+      await placed('PRX', creation())
+      expect(await ownerAt(futureAddress(at('PRX')))).toBe(chain.accounts.admin)
+    })
+
+    test('and burned is refused', async () => {
+      await makeProxy('BRN')
+      const salt = contractSalt(at('BRN'))
+      const bytecodeHash = keccak256(proxyCode)
+      const proxy = getContractAddress({ opcode: 'CREATE2', from: factory, salt, bytecodeHash })
+      await send(proxy, '0xfe')
+      expect(await refused('BRN', creation())).toEqual(['NotPlaced', futureAddress(at('BRN'))])
+    })
   })
 
   test('is refused on a chain without the deployment proxy', async () => {
-    const factory = '0x4e59b44847b379578588920cA78FbF26c0B4956C'
     const code = (await chain.client.getCode({ address: factory })) ?? '0x'
     await chain.client.setCode({ address: factory, bytecode: '0x' })
     expect(await refused('NOF', creation())).toEqual(['NoFactory'])

@@ -33,6 +33,7 @@ export const chips = {
     scope: 'read',
     noStore: true,
     // Which names a chip's URL uses is its key set's; these are the usual ones and the second family's.
+    isQueryRaw: true,
     query: z.looseObject({
       e: longQuery,
       c: longQuery,

@@ -19,6 +19,8 @@ export interface EndpointSpec {
   readonly scope: Scope
   readonly params?: z.ZodObject
   readonly query?: z.ZodObject
+  /** The query's schema only describes: the handler takes it as it came, and checks it by rules of its own. */
+  readonly isQueryRaw?: true
   readonly body?: z.ZodObject
   /** Present: the body is not JSON, it is streamed. */
   readonly stream?: StreamSpec
@@ -42,7 +44,7 @@ type Sent<T> = T extends z.ZodType ? z.input<T> : undefined
 /** What a handler receives once the wire's input is validated. */
 export interface Input<S extends EndpointSpec> {
   params: Parsed<S['params']>
-  query: Parsed<S['query']>
+  query: S extends { isQueryRaw: true } ? Record<string, unknown> : Parsed<S['query']>
   body: Parsed<S['body']>
 }
 

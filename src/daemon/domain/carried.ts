@@ -1,5 +1,5 @@
 import { type AssignedBadgeEvent, badgeEventsOf } from '../store/badge-events.ts'
-import type { ChipWithToken } from '../store/chips.ts'
+import type { TappedChip } from '../store/chips.ts'
 import type { Queries } from '../store/database.ts'
 import { guestbookEventsOf, type LocatedGuestbookEvent } from '../store/guestbook-events.ts'
 import type { TokenLocation } from '../store/tokens.ts'
@@ -15,18 +15,20 @@ export interface Carried {
 }
 
 /** Gathers what a chip carries. @param now ISO 8601 */
-export async function carriedBy(db: Queries, chip: ChipWithToken, now: string): Promise<Carried> {
+export async function carriedBy(db: Queries, chip: TappedChip, now: string): Promise<Carried> {
   const token = linkedToken(chip)
-  const assigned = await badgeEventsOf(db, chip)
+  const assigned = chip.hasBadgeEvents ? await badgeEventsOf(db, chip) : []
   return {
     token: token && chip.tokenRow !== null ? { ...token, row: chip.tokenRow } : undefined,
     badgeEvents: assigned.filter((event) => isListed(event, now)),
-    guestbookEvents: await guestbookEventsOf(db, chip.uid),
+    guestbookEvents: chip.hasGuestbookEvents ? await guestbookEventsOf(db, chip.uid) : [],
     isUnminted: chip.itemId !== null && chip.tokenRow === null,
   }
 }
 
-export function linkedToken(chip: ChipWithToken): TokenLocation | undefined {
+type Linked = Pick<TappedChip, 'linkedAddress' | 'linkedChainId' | 'linkedTokenId'>
+
+export function linkedToken(chip: Linked): TokenLocation | undefined {
   const { linkedAddress, linkedChainId, linkedTokenId } = chip
   if (linkedAddress === null || linkedChainId === null || linkedTokenId === null) return undefined
   return { contractAddress: linkedAddress, chainId: linkedChainId, tokenId: linkedTokenId }

@@ -16,6 +16,9 @@ export interface KeySet {
   readonly names: { readonly e: string; readonly c: string; readonly d: string }
 }
 
+// About 1.4 kB each.
+const derivedKept = 10_000
+
 export const usualNames: KeySet['names'] = { e: 'e', c: 'c', d: 'd' }
 
 /** What a chip's own key depends on. */
@@ -34,12 +37,15 @@ export class KeyRing {
   readonly #box: SecretBox
   #sets = new Map<number, KeySet>()
   #templates: readonly KeySet['names'][] = [usualNames]
+  /** By key set, UID and generation: a tap is often followed by another of the same chip. */
+  readonly #derivedKeys = new Map<string, AesKey>()
   constructor(box: SecretBox) {
     this.#box = box
   }
 
   /** Replaces what is held by these rows. */
   load(rows: readonly KeySetRow[]): void {
+    this.#derivedKeys.clear()
     this.#sets = new Map(rows.map((row) => [row.id, this.#open(row)]))
     const distinct = new Map(
       [usualNames, ...[...this.#sets.values()].map((set) => set.names)].map((names) => [
@@ -75,16 +81,21 @@ export class KeyRing {
         return chip.fileReadKey
           ? new AesKey(this.#box.open(chip.fileReadKey, chipKeyPlace(chip.uid)))
           : undefined
-      case 'an10922': {
-        if (!set.fileReadMaster) return undefined
-        const input = {
-          uid: uidToBytes(chip.uid),
-          systemIdentifier: set.systemIdentifier,
-          generation: chip.generation,
-        }
-        return new AesKey(an10922(set.fileReadMaster, chipKeyInput(input)))
-      }
+      case 'an10922':
+        return set.fileReadMaster && this.#derived(set, set.fileReadMaster, chip)
     }
+  }
+
+  #derived({ id, systemIdentifier }: KeySet, master: AesKey, { uid, generation }: KeyedChip): AesKey {
+    const name = `${id} ${uid} ${generation}`
+    const known = this.#derivedKeys.get(name)
+    if (known) return known
+    const key = new AesKey(
+      an10922(master, chipKeyInput({ uid: uidToBytes(uid), systemIdentifier, generation })),
+    )
+    if (this.#derivedKeys.size >= derivedKept) this.#derivedKeys.clear()
+    this.#derivedKeys.set(name, key)
+    return key
   }
 
   #open(row: KeySetRow): KeySet {

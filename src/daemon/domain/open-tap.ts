@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { ChipWithToken } from '../store/chips.ts'
+import type { TappedChip } from '../store/chips.ts'
 import type { Db, Queries } from '../store/database.ts'
 import { findItem } from '../store/items.ts'
 import { linksOfTeam } from '../store/links.ts'
@@ -83,7 +83,7 @@ interface Made {
 async function makeRefs(
   trx: Queries,
   deps: Deps,
-  { chip, tapId, counter, now }: { chip: ChipWithToken; tapId: number; counter: number; now: number },
+  { chip, tapId, counter, now }: { chip: TappedChip; tapId: number; counter: number; now: number },
 ): Promise<Made> {
   const make = async (kind: RefRow['kind'], linkId: number | null): Promise<string> => {
     const id = deps.codes.code()
@@ -103,7 +103,7 @@ const hash = (cookie: string): string => createHash('sha256').update(cookie).dig
 
 async function reload(
   deps: Deps,
-  chip: ChipWithToken,
+  chip: TappedChip,
   counter: number,
   cookie: string,
 ): Promise<TapOutcome | undefined> {
@@ -119,7 +119,7 @@ async function reload(
 
 async function contentOf(
   deps: { db: Db; wire: { refParameter: string } },
-  chip: ChipWithToken,
+  chip: TappedChip,
   ref: string,
   refs: ReadonlyMap<number, string>,
 ): Promise<TapPageContent> {

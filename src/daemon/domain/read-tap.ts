@@ -1,7 +1,7 @@
 import { isHaloTap, parseHaloTap, verifyHaloTap } from '../../nfc/halo/tap.ts'
 import { decryptPiccData, macInputText, verifySunMac } from '../../nfc/ntag424/sun.ts'
 import { uidFromBytes } from '../../nfc/uid.ts'
-import { type ChipWithToken, findChip, findChipByPublicKey } from '../store/chips.ts'
+import { findChip, findChipByPublicKey, type TappedChip } from '../store/chips.ts'
 import type { Db } from '../store/database.ts'
 import type { KeyRing, KeySet } from './key-ring.ts'
 
@@ -13,9 +13,9 @@ export type ReadTap =
   | { kind: 'malformed'; field: string; reason: string }
   | { kind: 'unknown'; reason: 'unknown-chip' | 'unknown-key-set'; keySetId: number | null }
   /** The chip is known, and did not make this. */
-  | { kind: 'forged'; chip: ChipWithToken; keySetId: number | null }
+  | { kind: 'forged'; chip: TappedChip; keySetId: number | null }
   /** The chip made this, at this count: it may have been shown before. */
-  | { kind: 'genuine'; chip: ChipWithToken; counter: number }
+  | { kind: 'genuine'; chip: TappedChip; counter: number }
 
 interface Deps {
   db: Pick<Db, 'read'>

@@ -1,7 +1,6 @@
 import { findChip } from '../store/chips.ts'
 import type { Db } from '../store/database.ts'
-import { findRef, takeRef } from '../store/refs.ts'
-import type { RefRow } from '../store/schema.ts'
+import { findRef, type RefOfChip, takeRef } from '../store/refs.ts'
 import { findToken } from '../store/tokens.ts'
 import { type BadgeStatus, badgeStatus } from './badge-status.ts'
 import { type Carried, carriedBy } from './carried.ts'
@@ -33,19 +32,18 @@ type Deps = OtpDeps & { db: Db; clock: Clock }
 /** Queries a ref: valid for the first who asks, within its lifetime. @throws DomainError not_found */
 export async function queryRef(deps: Deps, question: RefQuestion): Promise<QueriedRef> {
   const ref = isCode(question.id) ? await findRef(deps.db.read, question.id) : undefined
-  const chip = ref && (await findChip(deps.db.read, ref.chipUid))
-  if (!ref || !chip) throw notFound('ref')
+  if (!ref) throw notFound('ref')
 
   const now = deps.clock.now()
-  const carried = await carriedBy(deps.db.read, chip, iso(now))
+  const carried = await carriedBy(deps.db.read, ref, iso(now))
   const token = await describeToken(deps.db, carried, question)
   // A link's ref is the team's alone: for anybody else it is neither valid nor used up.
-  const mayTake = ref.kind === 'redirect' || question.team() === chip.teamId
-  const codes = mayTake && isGood(ref, now) ? await takeWithCodes(deps, ref, now) : undefined
-  return describe(chip.uid, codes?.carried ?? carried, token, codes, iso(now))
+  const mayTake = ref.kind === 'redirect' || question.team() === ref.teamId
+  const codes = mayTake && isGood(ref, now) ? await takeWithCodes(deps, question.id, ref, now) : undefined
+  return describe(ref.uid, codes?.carried ?? carried, token, codes, iso(now))
 }
 
-const isGood = (ref: RefRow, now: number) => ref.queriedAt === null && ref.expiresAt > iso(now)
+const isGood = (ref: RefOfChip, now: number) => ref.queriedAt === null && ref.expiresAt > iso(now)
 
 interface Codes {
   carried: Carried
@@ -55,10 +53,10 @@ interface Codes {
   guestbooks: Map<number, string>
 }
 
-function takeWithCodes(deps: Deps, ref: RefRow, now: number): Promise<Codes | undefined> {
+function takeWithCodes(deps: Deps, id: string, ref: RefOfChip, now: number): Promise<Codes | undefined> {
   return deps.db.write(async (trx) => {
-    if (!(await takeRef(trx, ref.id, iso(now)))) return undefined
-    const chip = await findChip(trx, ref.chipUid)
+    if (!(await takeRef(trx, id, iso(now)))) return undefined
+    const chip = await findChip(trx, ref.uid)
     if (!chip) return undefined
     const carried = await carriedBy(trx, chip, iso(now))
     const origin: Origin = { chipUid: chip.uid, tapId: ref.tapId, now }

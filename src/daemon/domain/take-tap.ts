@@ -1,4 +1,4 @@
-import { type ChipWithToken, findChip, takeCounter } from '../store/chips.ts'
+import { findChip, type TappedChip, takeCounter } from '../store/chips.ts'
 import type { Db, Queries } from '../store/database.ts'
 import { insertTap, type NewTap } from '../store/taps.ts'
 import type { KeyRing } from './key-ring.ts'
@@ -9,9 +9,9 @@ import { type Clock, iso } from './time.ts'
 /** A tap once it was judged. Only `taken` is worth anything, and only to the one caller that got it. */
 export type JudgedTap<T> =
   | Extract<ReadTap, { kind: 'malformed' | 'unknown' | 'forged' }>
-  | { kind: 'replayed'; chip: ChipWithToken; counter: number }
-  | { kind: 'disabled'; chip: ChipWithToken; counter: number }
-  | { kind: 'taken'; chip: ChipWithToken; counter: number; result: T }
+  | { kind: 'replayed'; chip: TappedChip; counter: number }
+  | { kind: 'disabled'; chip: TappedChip; counter: number }
+  | { kind: 'taken'; chip: TappedChip; counter: number; result: T }
 
 export interface TakeTapDeps {
   db: Db
@@ -23,7 +23,7 @@ export interface TakeTapDeps {
 /** The write that goes with a taken tap: what it makes is there exactly if the tap is taken. */
 export type Followed<T> = (
   trx: Queries,
-  tap: { chip: ChipWithToken; tapId: number; counter: number; now: number },
+  tap: { chip: TappedChip; tapId: number; counter: number; now: number },
 ) => Promise<T>
 
 /**
@@ -69,12 +69,7 @@ export async function takeTap<T>(
 
 async function take<T>(
   deps: TakeTapDeps,
-  {
-    chip: seen,
-    counter,
-    now,
-    via,
-  }: { chip: ChipWithToken; counter: number; now: number; via: 'find' | 'page' },
+  { chip: seen, counter, now, via }: { chip: TappedChip; counter: number; now: number; via: 'find' | 'page' },
   followed: Followed<T>,
 ): Promise<JudgedTap<T> | undefined> {
   const taken = await deps.db.write(async (trx) => {
@@ -94,7 +89,7 @@ async function take<T>(
   return taken?.judged
 }
 
-function tapOf(chip: ChipWithToken, { counter, at, via }: Pick<NewTap, 'counter' | 'at' | 'via'>): NewTap {
+function tapOf(chip: TappedChip, { counter, at, via }: Pick<NewTap, 'counter' | 'at' | 'via'>): NewTap {
   const outcome = chip.disabledAt === null ? 'valid' : 'disabled'
   return { at, chipUid: chip.uid, teamId: chip.teamId, keySetId: chip.keySetId, counter, outcome, via }
 }

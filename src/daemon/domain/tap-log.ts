@@ -8,7 +8,7 @@ export type SeenTap = Omit<TapRow, 'id'> & { id: number | null }
 
 // A stranger can send refused taps without end. They are written in batches, and beyond this many at once
 // only counted, so that they cost neither the disk nor the others' taps.
-const refusedKept = 2000
+const refusedKept = 500
 const flushAfter = 200
 
 /** Who counts what passes. */

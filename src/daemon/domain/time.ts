@@ -5,7 +5,13 @@ export interface Clock {
 
 export const systemClock: Clock = { now: () => Date.now() }
 
-export const iso = (ms: number): string => new Date(ms).toISOString()
+let last = { ms: Number.NaN, text: '' }
+
+/** A moment as text. Many writes share a millisecond, and each asks several times. */
+export function iso(ms: number): string {
+  if (last.ms !== ms) last = { ms, text: new Date(ms).toISOString() }
+  return last.text
+}
 
 /** The first instant of a day, YYYY-MM-DD, in UTC. */
 export const dayStart = (day: string): string => `${day}T00:00:00.000Z`

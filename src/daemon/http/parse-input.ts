@@ -21,7 +21,7 @@ export function parseInput<S extends EndpointSpec>(spec: S, raw: Raw): Input<S> 
   const fields = raw.method === 'GET' ? { ...query, ...body } : undefined
   const parsed = {
     params: check(spec.params, raw.params),
-    query: check(spec.query, fields ?? query),
+    query: spec.isQueryRaw ? (fields ?? query) : check(spec.query, fields ?? query),
     body: spec.stream ? {} : check(spec.body, fields ?? body),
   }
   // Each part went through the schema that the type is inferred from.

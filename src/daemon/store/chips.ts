@@ -1,3 +1,4 @@
+import type { SqlBool } from 'kysely'
 import type { Queries } from './database.ts'
 import type { ChipRow } from './schema.ts'
 import { statement } from './statement.ts'
@@ -21,16 +22,75 @@ export const withToken = (db: Queries) =>
       'tokens.tokenId as linkedTokenId',
     ])
 
-const byUid = statement<{ uid: string }>()((db, p) => withToken(db).where('chips.uid', '=', p.uid))
+/** A chip as its taps need it: every tap reads one, so it has nothing that none of them uses. */
+export interface TappedChip
+  extends Pick<
+    ChipWithToken,
+    | 'uid'
+    | 'teamId'
+    | 'keySetId'
+    | 'generation'
+    | 'fileReadKey'
+    | 'lastCounter'
+    | 'redirectUrl'
+    | 'itemId'
+    | 'tokenRow'
+    | 'disabledAt'
+    | 'linkedAddress'
+    | 'linkedChainId'
+    | 'linkedTokenId'
+  > {
+  /** Whether there are any to look up: most chips carry none. */
+  hasBadgeEvents: SqlBool
+  hasGuestbookEvents: SqlBool
+}
+
+export const tapped = (db: Queries) =>
+  db
+    .selectFrom('chips')
+    .leftJoin('tokens', 'tokens.id', 'chips.tokenRow')
+    .leftJoin('contracts', 'contracts.id', 'tokens.contractId')
+    .select([
+      'chips.uid',
+      'chips.teamId',
+      'chips.keySetId',
+      'chips.generation',
+      'chips.fileReadKey',
+      'chips.lastCounter',
+      'chips.redirectUrl',
+      'chips.itemId',
+      'chips.tokenRow',
+      'chips.disabledAt',
+      'contracts.address as linkedAddress',
+      'contracts.chainId as linkedChainId',
+      'tokens.tokenId as linkedTokenId',
+    ])
+    .select((eb) => {
+      const badges = eb.selectFrom('badgeAssignments').select('badgeAssignments.id')
+      const guestbooks = eb.selectFrom('guestbookAssignments').select('guestbookAssignments.chipUid')
+      return [
+        eb
+          .or([
+            eb.exists(badges.whereRef('badgeAssignments.chipUid', '=', 'chips.uid')),
+            eb.exists(badges.whereRef('badgeAssignments.tokenRow', '=', 'chips.tokenRow')),
+          ])
+          .as('hasBadgeEvents'),
+        eb
+          .exists(guestbooks.whereRef('guestbookAssignments.chipUid', '=', 'chips.uid'))
+          .as('hasGuestbookEvents'),
+      ]
+    })
+
+const byUid = statement<{ uid: string }>()((db, p) => tapped(db).where('chips.uid', '=', p.uid))
 const byPublicKey = statement<{ publicKey: string }>()((db, p) =>
-  withToken(db).where('chips.publicKey', '=', p.publicKey),
+  tapped(db).where('chips.publicKey', '=', p.publicKey),
 )
 
-export const findChip = (db: Queries, uid: string): Promise<ChipWithToken | undefined> =>
+export const findChip = (db: Queries, uid: string): Promise<TappedChip | undefined> =>
   byUid.first(db, { uid })
 
 /** @param publicKey pk2 of a HaLo chip, uncompressed, upper-case hex */
-export const findChipByPublicKey = (db: Queries, publicKey: string): Promise<ChipWithToken | undefined> =>
+export const findChipByPublicKey = (db: Queries, publicKey: string): Promise<TappedChip | undefined> =>
   byPublicKey.first(db, { publicKey })
 
 const advance = statement<{ uid: string; counter: number; at: string }>()((db, p) =>

@@ -37,7 +37,7 @@ interface Queued {
 export function openDatabase(file: string): Db {
   const writer = openSqlite(file, { readonly: false })
   const reader = openSqlite(file, { readonly: true })
-  const group = new WriteGroup(writer.connection, writer.kysely)
+  const group = new WriteGroup(writer.connection, writer.kysely, reader.refresh)
   return {
     read: reader.kysely,
     write: (job) => group.add(job),
@@ -62,6 +62,7 @@ export function openDatabase(file: string): Db {
 class WriteGroup {
   readonly #connection: Connection
   readonly #trx: Queries
+  readonly #onCommit: () => void
   #queue: Queued[] = []
   #flushing: Promise<void> | undefined
   readonly #begin
@@ -70,7 +71,8 @@ class WriteGroup {
   readonly #release
   readonly #rollbackTo
 
-  constructor(connection: Connection, trx: Queries) {
+  constructor(connection: Connection, trx: Queries, onCommit: () => void) {
+    this.#onCommit = onCommit
     this.#connection = connection
     this.#trx = trx
     this.#begin = connection.prepare('BEGIN IMMEDIATE')
@@ -129,6 +131,8 @@ class WriteGroup {
       this.#begin.run()
       for (const job of jobs) await this.#runAlone(job)
       this.#commit.run()
+      // Whoever waited for a write reads it: no snapshot from before it may serve them.
+      this.#onCommit()
     } catch (error) {
       // The disk is full, or the file is gone: nobody's write happened.
       failure = error ?? new Error('the transaction failed')

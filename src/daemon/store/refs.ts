@@ -1,3 +1,4 @@
+import { type TappedChip, tapped } from './chips.ts'
 import type { Queries } from './database.ts'
 import type { RefRow } from './schema.ts'
 import { named, statement } from './statement.ts'
@@ -7,7 +8,15 @@ const insert = statement<RefRow>()((db, p) =>
     .insertInto('refs')
     .values(named(p, ['id', 'kind', 'chipUid', 'tapId', 'linkId', 'createdAt', 'expiresAt', 'queriedAt'])),
 )
-const byId = statement<{ id: string }>()((db, p) => db.selectFrom('refs').selectAll().where('id', '=', p.id))
+/** A ref with the chip of its tap. */
+export interface RefOfChip extends TappedChip, Pick<RefRow, 'kind' | 'tapId' | 'expiresAt' | 'queriedAt'> {}
+
+const byId = statement<{ id: string }>()((db, p) =>
+  tapped(db)
+    .innerJoin('refs', 'refs.chipUid', 'chips.uid')
+    .select(['refs.kind', 'refs.tapId', 'refs.expiresAt', 'refs.queriedAt'])
+    .where('refs.id', '=', p.id),
+)
 const take = statement<{ id: string; now: string }>()((db, p) =>
   db
     .updateTable('refs')
@@ -27,7 +36,7 @@ const end = statement<{ chipUid: string; now: string }>()((db, p) =>
 export const insertRef = (db: Queries, ref: Omit<RefRow, 'queriedAt'>) =>
   insert.run(db, { ...ref, queriedAt: null })
 
-export const findRef = (db: Queries, id: string): Promise<RefRow | undefined> => byId.first(db, { id })
+export const findRef = (db: Queries, id: string): Promise<RefOfChip | undefined> => byId.first(db, { id })
 
 /** Uses a ref up: true for one caller alone, while it is neither queried nor expired. */
 export const takeRef = async (db: Queries, id: string, now: string): Promise<boolean> =>

@@ -1,6 +1,5 @@
-import type { Insertable } from 'kysely'
 import type { Queries } from './database.ts'
-import type { TapRow, TapsTable } from './schema.ts'
+import type { TapRow } from './schema.ts'
 import { named, statement } from './statement.ts'
 
 export type NewTap = Omit<TapRow, 'id'>
@@ -14,12 +13,8 @@ const insert = statement<NewTap>()((db, p) =>
 /** Records a tap and returns its id. */
 export const insertTap = (db: Queries, tap: NewTap): Promise<number> => insert.insert(db, tap)
 
-export async function insertTaps(db: Queries, taps: readonly Insertable<TapsTable>[]): Promise<void> {
-  if (taps.length > 0)
-    await db
-      .insertInto('taps')
-      .values([...taps])
-      .execute()
+export async function insertTaps(db: Queries, taps: readonly NewTap[]): Promise<void> {
+  for (const tap of taps) await insert.run(db, tap)
 }
 
 export interface TapFilter {
