@@ -17,6 +17,7 @@ export const globalOptions = [
   { flags: '--context <name>', description: 'The context to take address and keys from' },
   { flags: '--timeout <seconds>', description: 'How long to wait for an answer (default: 30)' },
   { flags: '--dry-run', description: 'Show what would be done, and write nothing' },
+  { flags: '--fields <names>', description: 'Of what is printed these fields alone, as --json names them (a,b)' },
   { flags: '--quiet', description: 'Print data and errors alone' },
   { flags: '--no-color', description: 'No colours' },
   { flags: '--no-input', description: 'Never ask; what is missing is an error' },
@@ -36,11 +37,19 @@ const flagsOf = (command: Command): Flags => {
     context: word(given.context),
     timeoutSeconds: seconds,
     json: given.json === true,
+    fields: fieldsOf(word(given.fields)),
     quiet: given.quiet === true,
     color: given.color !== false,
     input: given.input !== false,
     dryRun: given.dryRun === true,
   }
+}
+
+const fieldsOf = (given: string | undefined): readonly string[] | undefined => {
+  if (given === undefined) return undefined
+  const names = given.split(',').flatMap((name) => name.trim() || [])
+  if (names.length > 0) return names
+  throw new UsageError('--fields names no field.', 'It takes names as --json has them: --fields uid,redirectUrl')
 }
 
 const hang = async (command: Command, noun: Noun, invoke: Invoke): Promise<void> => {

@@ -47,6 +47,8 @@ export async function buildApp(ctx: Context): Promise<FastifyInstance> {
     routerOptions: { maxParamLength: 300, ignoreTrailingSlash: true },
     trustProxy: trustedProxies(ctx.config.trustProxy),
     genReqId: requestIds(ctx),
+    // One logger for all: a child a request costs more than serving it. Lines about a request carry its id themselves.
+    childLoggerFactory: (logger) => logger,
     clientErrorHandler: answerBrokenHttp,
     frameworkErrors: (error, request, reply: FastifyReply) => {
       const { body } = answerTo(error, request.id)
@@ -123,7 +125,11 @@ function answerBrokenHttp(error: Error, socket: Socket): void {
 function answerErrors(app: FastifyInstance): void {
   app.setErrorHandler((error, request, reply) => {
     const { body, retryAfterSeconds, isOurs } = answerTo(error, request.id)
-    if (isOurs) request.log.error({ err: error, route: request.routeOptions.url }, 'request failed')
+    if (isOurs)
+      request.log.error(
+        { requestId: request.id, err: error, route: request.routeOptions.url },
+        'request failed',
+      )
     if (retryAfterSeconds !== undefined) reply.header('retry-after', retryAfterSeconds)
     // An error answer is about this request alone; a rate limit's headers stay.
     reply.header('cache-control', 'no-store')

@@ -9,7 +9,7 @@ import { KeyRing } from './domain/key-ring.ts'
 import { TapLog } from './domain/tap-log.ts'
 import { type Clock, systemClock } from './domain/time.ts'
 import { WireWords } from './http/wire.ts'
-import { createMetrics, type Metrics } from './metrics.ts'
+import { countTaps, createMetrics, type Metrics } from './metrics.ts'
 import { rootTokens } from './root-token.ts'
 import { assertDataKey, loadDataKey, sealCheck } from './store/data-key.ts'
 import { type Db, openDatabase } from './store/database.ts'
@@ -64,7 +64,7 @@ export async function openContext(config: Config, log: Logger, clock: Clock = sy
     await credentials.load(db.read)
     const metrics = createMetrics()
     const tapLog = new TapLog(db, {
-      judged: (outcome) => metrics.taps.inc({ outcome }),
+      judged: countTaps(metrics),
       dropped: () => metrics.droppedTaps.inc(),
     })
     return {

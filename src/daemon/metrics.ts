@@ -34,3 +34,13 @@ export function createMetrics(): Metrics {
     }),
   }
 }
+
+/** Counts taps by outcome; the series of each is looked up once. */
+export function countTaps({ taps }: Pick<Metrics, 'taps'>): (outcome: string) => void {
+  const series = new Map<string, { inc(): void }>()
+  return (outcome) => {
+    const known = series.get(outcome) ?? taps.labels({ outcome })
+    series.set(outcome, known)
+    known.inc()
+  }
+}

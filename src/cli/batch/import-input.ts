@@ -10,6 +10,8 @@ const others = Object.keys(importColumns)
 const checks = Object.values(importColumns)
 /** The columns in the order of the cells. */
 export const columns = ['uid', ...others]
+/** A chip is known by its UID, or of the second family by its public key. */
+export const needed = { required: [], anyOf: ['uid', 'publicKey'] } as const
 const at = (column: string) => columns.indexOf(column)
 const [publicKeyAt, labelAt, itemAt, variantAt] = [at('publicKey'), at('label'), at('item'), at('variant')]
 const tokenAt = [at('contractAddress'), at('chainId'), at('tokenId')]

@@ -1,13 +1,17 @@
 import { once } from 'node:events'
 import { styleText } from 'node:util'
 import type { Surroundings } from '../surroundings.ts'
+import { chooseFields } from './fields.ts'
 import { type Progress, startProgress } from './progress.ts'
 import { type Columns, fieldLines, tableLines } from './table.ts'
+import { shown } from './text.ts'
 
 export interface IoFlags {
   readonly json: boolean
   readonly quiet: boolean
   readonly color: boolean
+  /** Of what is printed these alone. */
+  readonly fields?: readonly string[] | undefined
 }
 
 /** Data to stdout, all else to stderr. */
@@ -21,6 +25,8 @@ export interface Io {
   line(value: unknown, forPeople: () => string): Promise<void> | undefined
   /** Called before anything leaves: a journal is written before a reader sees what is in it. */
   beforeSend(hook: () => void): void
+  /** A value with the fields alone that were asked for. */
+  picked(value: unknown): unknown
   /** Data that is text already. */
   raw(text: string): Promise<void> | undefined
   /** What a person wants to know and a script does not; silent under --quiet. */
@@ -42,6 +48,16 @@ export const createIo = (at: Pick<Surroundings, 'stdout' | 'stderr' | 'env' | 'n
   const style: Io['style'] = (format, text) =>
     colour ? styleText(format, text, { validateStream: false }) : text
   const heading = (text: string) => style('bold', text)
+
+  const fields = flags.fields === undefined ? undefined : chooseFields(flags.fields)
+  let complained = false
+  const picked = (value: unknown): unknown => {
+    if (fields === undefined) return value
+    const complaint = complained ? undefined : fields.complaint(value)
+    complained = true
+    if (complaint !== undefined) at.stderr.write(`${complaint}\n`)
+    return fields.pick(value)
+  }
 
   let pending = ''
   let scheduled = false
@@ -73,14 +89,23 @@ export const createIo = (at: Pick<Surroundings, 'stdout' | 'stderr' | 'env' | 'n
   return {
     json: flags.json,
     list: (rows, columns, none) => {
-      if (flags.json) return lines([JSON.stringify(rows)])
-      if (rows.length > 0)
-        return lines(tableLines(rows, columns, { aligned: at.stdout.isTTY === true, heading }))
+      fields?.check(rows)
+      if (flags.json) return lines([JSON.stringify(fields ? rows.map(fields.pick) : rows)])
+      const look = { aligned: at.stdout.isTTY === true, heading }
+      if (rows.length > 0) return lines(tableLines(rows, fields?.columns ?? columns, look))
       if (!flags.quiet) at.stderr.write(`${none}\n`)
       return Promise.resolve()
     },
-    one: (value, fields) => lines(flags.json ? [JSON.stringify(value)] : fieldLines(fields(value), heading)),
-    line: (value, forPeople) => raw(`${flags.json ? JSON.stringify(value) : forPeople()}\n`),
+    one: (value, describe) => {
+      if (flags.json) return lines([JSON.stringify(picked(value))])
+      return lines(fieldLines(fields ? Object(picked(value)) : describe(value), heading))
+    },
+    line: (value, forPeople) => {
+      if (flags.json) return raw(`${JSON.stringify(picked(value))}\n`)
+      if (fields === undefined) return raw(`${forPeople()}\n`)
+      return raw(`${Object.values(Object(picked(value))).map(shown).join('\t')}\n`)
+    },
+    picked,
     beforeSend: (given) => {
       hook = given
     },

@@ -19,7 +19,10 @@ export function observe(app: FastifyInstance, { metrics, log }: Pick<Context, 'm
     const seconds = reply.elapsedTime / 1000
     seriesOf(request.method, route, reply.statusCode).observe(seconds)
     if (isDebug)
-      request.log.debug({ method: request.method, route, status: reply.statusCode, seconds }, 'answered')
+      request.log.debug(
+        { requestId: request.id, method: request.method, route, status: reply.statusCode, seconds },
+        'answered',
+      )
     done()
   })
   app.addHook('onRequest', (request, reply, done) => {

@@ -76,7 +76,11 @@ async function* endingInError(
     yield* pieces
   } catch (error) {
     const { body, isOurs } = answerTo(error, request.id)
-    if (isOurs) request.log.error({ err: error, route: request.routeOptions.url }, 'stream failed')
+    if (isOurs)
+      request.log.error(
+        { requestId: request.id, err: error, route: request.routeOptions.url },
+        'stream failed',
+      )
     yield `${JSON.stringify(body)}\n`
   }
 }

@@ -28,7 +28,7 @@ export const sheetOptions = (
     readonly ignoreColumns: string | true | undefined
   },
   columns: readonly string[],
-  required: readonly string[],
+  needed: Pick<SheetOptions, 'required' | 'anyOf'>,
 ): SheetOptions => {
   const renamed = new Map<string, string>()
   for (const pair of flags.map) {
@@ -45,5 +45,5 @@ export const sheetOptions = (
     ignoreColumns === true
       ? 'all'
       : new Set((ignoreColumns ?? '').split(',').flatMap((name) => name.trim() || []))
-  return { format: flags.format, columns, required, renamed, ignored }
+  return { ...needed, format: flags.format, columns, renamed, ignored }
 }

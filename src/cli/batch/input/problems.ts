@@ -8,6 +8,9 @@ interface Problem {
   readonly why: string
 }
 
+/** From so many rows on with the same problem, one line names them all: nobody reads five thousand alike. */
+const alike = 10
+
 /** What does not fit, collected over the whole input: a person mends a sheet once, not row by row. */
 export class Problems {
   readonly #found: Problem[] = []
@@ -20,14 +23,61 @@ export class Problems {
   refuse(inputName: string): void {
     if (this.#found.length === 0) return
     const sorted = this.#found.toSorted((a, b) => (a.row ?? 0) - (b.row ?? 0))
-    const lines = sorted.map(({ row, column, why }) => {
-      const where = [row === undefined ? [] : [`row ${row}`], column === undefined ? [] : [column]]
-        .flat()
-        .join(', ')
-      return clean(where === '' ? why : `${where}: ${why}`)
-    })
+    const lines = [...groupsOf(sorted).values()].flatMap((group) =>
+      group.length < alike ? group.map(lineOf) : [lineOfMany(group)],
+    )
     const rows = new Set(sorted.flatMap(({ row }) => row ?? []))
     const extent = rows.size === 0 ? '' : `: ${counted(rows.size, 'row does', 'rows do')} not fit`
     throw new UsageError(`${lines.join('\n')}\n${inputName} is refused${extent}. Nothing was written.`)
   }
+}
+
+const lineOf = ({ row, column, why }: Problem): string => {
+  const where = [row === undefined ? [] : [`row ${row}`], column === undefined ? [] : [column]]
+    .flat()
+    .join(', ')
+  return clean(where === '' ? why : `${where}: ${why}`)
+}
+
+/** The cell that a problem quotes, and what is the matter with it. */
+const parts = (why: string) => {
+  const cell = /^"[^"]*" /.exec(why)?.[0] ?? ''
+  return { cell: cell.trimEnd(), reason: why.slice(cell.length) }
+}
+
+/** Problems that differ by row and cell alone belong together where there are many; the others stay in order. */
+const groupsOf = (sorted: readonly Problem[]): Map<string, readonly Problem[]> => {
+  const keyOf = ({ row, column, why }: Problem) =>
+    row === undefined ? `${column}: ${why}` : `row, ${column}: ${parts(why).reason}`
+  const counts = new Map<string, number>()
+  for (const problem of sorted) counts.set(keyOf(problem), (counts.get(keyOf(problem)) ?? 0) + 1)
+  const groups = new Map<string, Problem[]>()
+  for (const [i, problem] of sorted.entries()) {
+    const key = keyOf(problem)
+    const many = (counts.get(key) ?? 0) >= alike
+    const group = groups.get(many ? key : `${i}`) ?? []
+    group.push(problem)
+    groups.set(many ? key : `${i}`, group)
+  }
+  return groups
+}
+
+const lineOfMany = (group: readonly Problem[]): string => {
+  const [first] = group
+  if (first === undefined) return ''
+  const { cell, reason } = parts(first.why)
+  const where = `rows ${ranges(group.flatMap(({ row }) => row ?? []))}`
+  const example = cell === '' ? '' : ` (the first: ${cell})`
+  return clean(`${where}${first.column === undefined ? '' : `, ${first.column}`}: ${reason}${example}`)
+}
+
+/** 1-4, 7, 9-12. */
+const ranges = (rows: readonly number[]): string => {
+  const spans: [number, number][] = []
+  for (const row of rows) {
+    const last = spans.at(-1)
+    if (last && row <= last[1] + 1) last[1] = row
+    else spans.push([row, row])
+  }
+  return spans.map(([from, to]) => (from === to ? `${from}` : `${from}-${to}`)).join(', ')
 }

@@ -1,6 +1,7 @@
 import { UsageError } from '../../errors.ts'
-import { clean } from '../../io/text.ts'
+import { counted } from '../../io/text.ts'
 import { unguardCell } from '../spreadsheet.ts'
+import { isPassedOver, layOut, unknownColumns } from './columns.ts'
 import { csvRows } from './csv.ts'
 import { jsonRows } from './json.ts'
 import type { Problems } from './problems.ts'
@@ -18,6 +19,8 @@ export interface SheetOptions {
   readonly columns: readonly string[]
   /** Those that a sheet without is refused for. */
   readonly required: readonly string[]
+  /** One of these at least must be there. */
+  readonly anyOf?: readonly string[]
   /** Our column → the sheet's own. */
   readonly renamed: ReadonlyMap<string, string>
   /** Columns to pass over: all that are unknown, or those named. */
@@ -74,43 +77,6 @@ const formatOf = async (source: Source, said: InputFormat | undefined) => {
   return { format, chunks: chunks() }
 }
 
-/** Where in the sheet each of our columns stands; undefined where one that rows need is not there. */
-const layOut = (heading: readonly string[], options: SheetOptions, problems: Problems) => {
-  const names = heading.map((name) => name.trim())
-  const theirs = (column: string) => options.renamed.get(column) ?? column
-  const positions = options.columns.map((column) => names.indexOf(theirs(column)))
-  for (const [i, name] of names.entries()) {
-    if (positions.includes(i)) continue
-    const double = names.indexOf(name) !== i && name !== ''
-    if (double) problems.add(undefined, undefined, `column "${name}" is there twice`)
-    else if (!isPassedOver(name, options)) problems.add(undefined, undefined, unknownColumn(name, options))
-  }
-  for (const [column, name] of options.renamed) {
-    if (!names.includes(name))
-      problems.add(undefined, undefined, `column "${name}" (--map ${column}=${name}) is not there`)
-  }
-  const absent = options.required.filter((column) => !names.includes(theirs(column)))
-  for (const column of absent) {
-    if (options.renamed.has(column)) continue
-    problems.add(
-      undefined,
-      undefined,
-      `column "${column}" is missing; its name in this sheet: --map ${column}=NAME`,
-    )
-  }
-  return absent.length === 0 ? positions : undefined
-}
-
-const isPassedOver = (name: string, { ignored }: SheetOptions): boolean =>
-  name === '' || ignored === 'all' || ignored.has(name)
-
-const unknownColumn = (name: string, options: SheetOptions): string => {
-  const meant = options.columns.find((column) => column.toLowerCase() === name.toLowerCase())
-  const advice =
-    meant === undefined ? '--ignore-columns passes over it' : `is it ${meant}? --map ${meant}=${name}`
-  return `unknown column "${clean(name)}": ${advice} (known: ${options.columns.join(', ')})`
-}
-
 const readCsv = async (
   chunks: AsyncIterable<string>,
   options: SheetOptions,
@@ -137,7 +103,7 @@ const readCsv = async (
         problems.add(
           row,
           undefined,
-          `malformed: ${cells.length} fields where the heading has ${width}${hint}`,
+          `malformed: ${counted(cells.length, 'field')} where the heading has ${width}${hint}`,
         )
       } else if (positions) {
         const read = new Array<Cell>(options.columns.length)
@@ -170,7 +136,7 @@ const readJson = async (
     }
     for (const name of Object.keys(value)) {
       if (!known.has(name) && !isPassedOver(name, options))
-        problems.add(row, undefined, unknownColumn(name, options))
+        problems.add(row, undefined, unknownColumns([name], options))
     }
     reader.row(
       row,

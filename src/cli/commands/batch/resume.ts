@@ -1,6 +1,6 @@
 import { dryRun, runRows } from '../../batch/edit-run.ts'
 import { countResults, type History, readHistory } from '../../batch/history.ts'
-import { columns, readImport } from '../../batch/import-input.ts'
+import { columns, needed, readImport } from '../../batch/import-input.ts'
 import { runImport } from '../../batch/import-run.ts'
 import { sheetFlags, sheetOptions } from '../../batch/input/flags.ts'
 import { inputFormats } from '../../batch/input/sheet.ts'
@@ -97,7 +97,7 @@ const resumeImport = async (
     ignoreColumns: options.ignoreColumns ?? (settings.ignoreColumns === '*' ? true : settings.ignoreColumns),
   }
   const source = openSource(ctx.at, file)
-  const sheet = await readImport(source, sheetOptions(stored, columns, []), true)
+  const sheet = await readImport(source, sheetOptions(stored, columns, needed), true)
   if (header.input.sha256 !== null && source.sha256() !== header.input.sha256) {
     throw new UsageError(
       `${source.name} is not what the batch began with.`,

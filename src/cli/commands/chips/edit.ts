@@ -44,7 +44,7 @@ export const edit = defineCommand({
     if ((uid ?? chipGroup ?? redirectUrl) !== undefined || clear) {
       throw new UsageError('--file says which chips and where: leave out the flags that say it as well.')
     }
-    const settings = sheetOptions(options, ['uid', 'redirectUrl'], ['uid', 'redirectUrl'])
+    const settings = sheetOptions(options, ['uid', 'redirectUrl'], { required: ['uid', 'redirectUrl'] })
     const { input, rows } = await readEdits(ctx, options.file, settings, options.yes)
     if (rows.length === 0) {
       ctx.io.note(`${input.name} holds no rows. Nothing to do.`)

@@ -6,6 +6,7 @@ import type { AnswerOf } from '../../client/types.ts'
 import { defineCommand } from '../../command/define.ts'
 import { team, text } from '../../command/options.ts'
 import type { CliContext } from '../../context.ts'
+import { UsageError } from '../../errors.ts'
 import { counted } from '../../io/text.ts'
 import { colons } from '../../uid.ts'
 
@@ -48,20 +49,33 @@ export const exportChips = defineCommand({
     const out = file === undefined || file === '-' ? undefined : openFile(ctx, file)
     const write = out?.write ?? ((text: string) => ctx.io.raw(text))
     // An answer that is an error must not leave a file with a heading behind: the first row comes first.
+    const wanted = columnsOf(ctx)
     let count = 0
     for await (const chip of chips) {
-      if (count === 0 && !ctx.io.json) await write(sheetLine(Object.keys(columns)))
+      if (count === 0 && !ctx.io.json) await write(sheetLine(Object.keys(wanted)))
       count += 1
-      await write(ctx.io.json ? `${JSON.stringify(chip)}\n` : sheetLine(cellsOf(chip)))
+      await write(ctx.io.json ? `${JSON.stringify(ctx.io.picked(chip))}\n` : sheetLine(cellsOf(chip, wanted)))
     }
-    if (count === 0 && !ctx.io.json) await write(sheetLine(Object.keys(columns)))
+    if (count === 0 && !ctx.io.json) await write(sheetLine(Object.keys(wanted)))
     await out?.end()
     ctx.io.note(`${counted(count, 'chip')} written${file === undefined ? '' : ` to ${file}`}.`)
   },
 })
 
-const cellsOf = (chip: Exported): string[] =>
-  Object.values(columns).map((read) => {
+/** All columns, or those that --fields names, in its order. */
+const columnsOf = (ctx: CliContext): typeof columns => {
+  const { fields } = ctx.flags
+  if (fields === undefined || ctx.io.json) return columns
+  const chosen = fields.map((name) => {
+    const read = Object.hasOwn(columns, name) ? columns[name] : undefined
+    if (read) return [name, read] as const
+    throw new UsageError(`--fields: there is no "${name}".`, `There are: ${Object.keys(columns).join(', ')}`)
+  })
+  return Object.fromEntries(chosen)
+}
+
+const cellsOf = (chip: Exported, wanted: typeof columns): string[] =>
+  Object.values(wanted).map((read) => {
     const cell = read(chip)
     return cell === null ? '' : String(cell)
   })

@@ -1,4 +1,4 @@
-import { columns, readImport } from '../../batch/import-input.ts'
+import { columns, needed, readImport } from '../../batch/import-input.ts'
 import { runImport } from '../../batch/import-run.ts'
 import { sheetFlags, sheetOptions } from '../../batch/input/flags.ts'
 import { openSource } from '../../batch/input/source.ts'
@@ -34,7 +34,7 @@ export const importChips = defineCommand({
     const file = await ctx.prompts.text(options.file, { flag: '--file', message: 'File with the chips' })
     const chipGroup = await chooseGroup(ctx, options.chipGroup, options.team)
     const source = openSource(ctx.at, file)
-    const sheet = await readImport(source, sheetOptions(options, columns, []), options.yes)
+    const sheet = await readImport(source, sheetOptions(options, columns, needed), options.yes)
     if (sheet.rows === 0) {
       ctx.io.note(`${source.name} holds no rows. Nothing to do.`)
       return exitCodes.done

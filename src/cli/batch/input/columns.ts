@@ -1,0 +1,70 @@
+import { clean } from '../../io/text.ts'
+import type { Problems } from './problems.ts'
+import type { SheetOptions } from './sheet.ts'
+
+/** What encoding houses and operators call our columns. */
+const looksLike: Readonly<Record<string, RegExp>> = {
+  uid: /uid|tag|chip|serial|nfc/i,
+  redirectUrl: /url|link|redirect|target/i,
+}
+
+/** Where in the sheet each of our columns stands; undefined where one that rows need is not there. */
+export const layOut = (heading: readonly string[], options: SheetOptions, problems: Problems) => {
+  const names = heading.map((name) => name.trim())
+  const theirs = (column: string) => options.renamed.get(column) ?? column
+  const positions = options.columns.map((column) => names.indexOf(theirs(column)))
+  const unknown: string[] = []
+  for (const [i, name] of names.entries()) {
+    if (positions.includes(i)) continue
+    const double = names.indexOf(name) !== i && name !== ''
+    if (double) problems.add(undefined, undefined, `column "${name}" is there twice`)
+    else if (!isPassedOver(name, options)) unknown.push(name)
+  }
+  for (const [column, name] of options.renamed) {
+    if (!names.includes(name))
+      problems.add(undefined, undefined, `column "${name}" (--map ${column}=${name}) is not there`)
+  }
+  const { required, anyOf = [] } = options
+  const isThere = (column: string) => names.includes(theirs(column))
+  const absent = [
+    ...required.filter((column) => !isThere(column)),
+    ...(anyOf.some(isThere) ? [] : anyOf.slice(0, 1)),
+  ]
+  for (const column of absent) {
+    if (options.renamed.has(column)) continue
+    const likely = names.find((name, i) => !positions.includes(i) && looksLike[column]?.test(name))
+    const advice =
+      likely === undefined
+        ? `its name in this sheet: --map ${column}=NAME`
+        : `if "${likely}" is it: --map ${quoted(`${column}=${likely}`)}`
+    problems.add(undefined, undefined, `column "${column}" is missing; ${advice}`)
+  }
+  if (unknown.length > 0) problems.add(undefined, undefined, unknownColumns(unknown, options))
+  return absent.length === 0 ? positions : undefined
+}
+
+export const isPassedOver = (name: string, { ignored }: SheetOptions): boolean =>
+  name === '' || ignored === 'all' || ignored.has(name)
+
+/** As a shell takes it for one word. */
+const quoted = (text: string): string =>
+  /^[\w.,:/=@%+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
+
+/** Says which columns are unknown, and what would pass over them, ready to be copied. */
+export const unknownColumns = (names: readonly string[], options: SheetOptions): string => {
+  const which = names.map((name) => `"${name}"`).join(', ')
+  const [only = ''] = names
+  const meant =
+    names.length > 1
+      ? undefined
+      : options.columns.find((column) => column.toLowerCase() === only.toLowerCase())
+  // A name that holds a comma cannot stand in the list.
+  const list = names.some((name) => name.includes(',')) ? '' : ` ${quoted(names.join(','))}`
+  const advice =
+    meant === undefined
+      ? `to pass over ${names.length > 1 ? 'them' : 'it'}: --ignore-columns${list}`
+      : `is it ${meant}? --map ${quoted(`${meant}=${only}`)}`
+  return clean(
+    `unknown ${names.length > 1 ? 'columns' : 'column'} ${which}; ${advice} (known: ${options.columns.join(', ')})`,
+  )
+}

@@ -1,0 +1,52 @@
+import { UsageError } from '../errors.ts'
+import { colons } from '../uid.ts'
+import type { Columns } from './table.ts'
+
+type Fields = Readonly<Record<string, unknown>>
+
+const isRecord = (value: unknown): value is Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** A UID in hex is a field wherever there is a UID: --json has it in decimal alone, as on the wire. */
+const hexOf = (record: Fields): string | undefined =>
+  typeof record.uid === 'string' && !('hex' in record) ? colons(record.uid) : undefined
+
+/** `chipGroup.name` walks into what a field holds. */
+const valueAt = (value: unknown, path: string): unknown => {
+  if (!isRecord(value)) return undefined
+  if (Object.hasOwn(value, path)) return value[path]
+  if (path === 'hex') return hexOf(value)
+  const dot = path.indexOf('.')
+  return dot < 1 ? undefined : valueAt(value[path.slice(0, dot)], path.slice(dot + 1))
+}
+
+const has = (value: unknown, path: string): boolean =>
+  isRecord(value) &&
+  (Object.hasOwn(value, path.split('.', 1)[0] ?? '') || (path === 'hex' && hexOf(value) !== undefined))
+
+/** What `--fields` names, of whatever is printed. */
+export const chooseFields = (names: readonly string[]) => {
+  const unknownIn = (values: readonly unknown[]): string | undefined =>
+    names.find((name) => !values.some((value) => has(value, name)))
+  const known = (values: readonly unknown[]): string => {
+    const [first] = values
+    return isRecord(first) ? `There are: ${Object.keys(first).join(', ')}` : 'There are none'
+  }
+  return {
+    pick: (value: unknown): Fields =>
+      Object.fromEntries(names.map((name) => [name, valueAt(value, name) ?? null])),
+    columns: Object.fromEntries(
+      names.map((name) => [name, (row: unknown) => valueAt(row, name)]),
+    ) as Columns<unknown>,
+    /** A list is only read, so that a name that does not fit can still be refused. */
+    check: (rows: readonly unknown[]): void => {
+      const unknown = rows.length === 0 ? undefined : unknownIn(rows)
+      if (unknown !== undefined) throw new UsageError(`--fields: there is no "${unknown}".`, known(rows))
+    },
+    /** What has been done by now cannot be refused: a name that does not fit is only said. */
+    complaint: (value: unknown): string | undefined => {
+      const unknown = unknownIn([value])
+      return unknown === undefined ? undefined : `--fields: there is no "${unknown}" here. ${known([value])}`
+    },
+  }
+}
