@@ -1,6 +1,5 @@
 import type { Socket } from 'node:net'
 import cors from '@fastify/cors'
-import rateLimit from '@fastify/rate-limit'
 import Fastify, {
   type FastifyBaseLogger,
   type FastifyInstance,
@@ -13,11 +12,11 @@ import type { Config } from './config.ts'
 import type { Context } from './context.ts'
 import { DomainError } from './domain/errors.ts'
 import { acceptBodies, acceptStreams } from './http/bodies.ts'
-import { clientKey } from './http/client-key.ts'
 import { corsOptions } from './http/cors.ts'
 import { answerTo } from './http/errors.ts'
 import { refuseForwarded } from './http/forwarded.ts'
 import { observe } from './http/observe.ts'
+import { limitRates } from './http/rate-limit.ts'
 import { adminRoutes, adminStreamRoutes } from './routes/admin/index.ts'
 import { batchRoutes } from './routes/batch.ts'
 import { chipGroupRoutes } from './routes/chip-groups.ts'
@@ -43,6 +42,8 @@ export async function buildApp(ctx: Context): Promise<FastifyInstance> {
     // The longest import that is still one request. Headers alone have their own, short, limit.
     requestTimeout: 3_600_000,
     keepAliveTimeout: 72_000,
+    // Of silence, in either direction.
+    connectionTimeout: 120_000,
     bodyLimit: 1024 * 1024,
     routerOptions: { maxParamLength: 300, ignoreTrailingSlash: true },
     trustProxy: trustedProxies(ctx.config.trustProxy),
@@ -56,11 +57,14 @@ export async function buildApp(ctx: Context): Promise<FastifyInstance> {
     },
   }
   const app = Fastify(options)
+  // All of them are looked at, within the limit of their bytes: a mark of a proxy may be the last.
+  app.server.maxHeadersCount = 0
   app.addHttpMethod('GET', { hasBody: true, overrideExisting: true })
+  app.decorateRequest('caller', null)
   answerErrors(app)
   acceptBodies(app)
   observe(app, ctx)
-  await limitRates(app, ctx)
+  await limitRates(app, ctx, ctx.config.rateLimit)
 
   serviceRoutes(app, ctx)
   openApiRoutes(app, ctx)
@@ -140,26 +144,5 @@ function answerErrors(app: FastifyInstance): void {
       'not_found',
       `There is no ${request.method} at this path. See /openapi.json for what there is.`,
     )
-  })
-}
-
-/** Bounds what a stranger can call: endpoints that need no key. A valid key is counted by itself. */
-async function limitRates(app: FastifyInstance, ctx: Context): Promise<void> {
-  const max = ctx.config.rateLimit
-  if (max === undefined) return
-  await app.register(rateLimit, {
-    global: false,
-    max,
-    timeWindow: 60_000,
-    cache: 20_000,
-    keyGenerator: (request) => clientKey(ctx, request),
-    errorResponseBuilder: (_request, { ttl }) =>
-      new DomainError(
-        'rate_limited',
-        `Too many requests: ${max} a minute are served without a key. Wait, or send an API key.`,
-        {
-          retryAfterSeconds: Math.max(1, Math.ceil(ttl / 1000)),
-        },
-      ),
   })
 }

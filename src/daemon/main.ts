@@ -16,6 +16,8 @@ const known = [ConfigProblem, DataKeyProblem, DataDirInUse, SchemaTooNew, SeedPr
 
 /** Runs until a signal ends it. @returns the exit code: 0 done, 1 failed, 2 usage */
 async function run(): Promise<number> {
+  // What it writes is for its owner's eyes: live codes stand in the database.
+  process.umask(0o077)
   const args = readArguments(process.argv.slice(2))
   if (args.help || args.version) {
     process.stdout.write(args.help ? help : `tapchipd ${version}\n`)

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { endpoint } from './endpoint.ts'
-import { integer, success, text, timestamp, tokenRef, uid } from './fields.ts'
+import { integer, success, text, timestamp, tokenRef, uidList } from './fields.ts'
 
 const longQuery = text(1000).optional()
 
@@ -69,7 +69,7 @@ export const chips = {
     scope: 'edit',
     bodyLimit: 32 * 1024 * 1024,
     body: z.object({
-      tagUIDs: z.array(uid).min(1, 'must name at least one chip').max(1_000_000),
+      tagUIDs: uidList(1_000_000),
       updates: z.object({ redirectUrl: text(4096).nullable() }),
     }),
     response: success,

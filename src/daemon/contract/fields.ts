@@ -18,6 +18,29 @@ export const uid = z.string().transform((value, ctx) => {
   return z.NEVER
 })
 
+const badUidsNamed = 20
+
+/** Very many UIDs, checked in one go: a schema an element takes longer than all that is done with them. */
+export const uidList = (max: number) =>
+  z
+    .array(z.unknown())
+    .min(1, 'must name at least one chip')
+    .max(max)
+    .meta({ items: { type: 'string' } })
+    .transform((list, ctx) => {
+      const uids: string[] = []
+      let bad = 0
+      for (const [index, value] of list.entries()) {
+        const parsed = typeof value === 'string' ? parseUid(value) : notText
+        if (parsed.ok) uids.push(parsed.uid)
+        else ctx.addIssue({ code: 'custom', message: parsed.reason, path: [index] })
+        if (!parsed.ok && ++bad >= badUidsNamed) break
+      }
+      return bad > 0 ? z.NEVER : uids
+    })
+
+const notText = { ok: false, reason: 'must be text: a number loses the last digits of a UID' } as const
+
 /** A whole number as JSON has it, or as digits: a query has nothing else, and some clients send digits. */
 export const integer = (min = 0, max = Number.MAX_SAFE_INTEGER) =>
   z

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { endpoint } from './endpoint.ts'
-import { badgeStatus, code21, text, tokenRef } from './fields.ts'
+import { badgeStatus, code21, flag, tokenRef } from './fields.ts'
 
 export const refs = {
   'GET /refs/:id': endpoint({
@@ -11,8 +11,8 @@ export const refs = {
     noStore: true,
     params: z.object({ id: code21 }),
     query: z.object({
-      includeOwner: text(20).optional(),
-      includeMetadata: text(20).optional(),
+      includeOwner: flag.optional(),
+      includeMetadata: flag.optional(),
     }),
     response: z.object({
       uid: z.string(),

@@ -12,7 +12,8 @@ import type { AdminTokenRow } from '../store/schema.ts'
 import { assertAhead, type NewCredential } from './api-keys.ts'
 import { type AdminToken, type Credentials, rootName } from './credentials.ts'
 import { DomainError, notFound } from './errors.ts'
-import { permits, type Scope } from './scopes.ts'
+import { assertGrantable, endOf } from './grants.ts'
+import { parseScopes, type Scope } from './scopes.ts'
 import { hashSecret, newSecret } from './secrets.ts'
 import { type Clock, iso } from './time.ts'
 
@@ -32,17 +33,12 @@ export const listAdminTokens = ({ db }: { db: Pick<Db, 'read'> }): Promise<Admin
 export async function createAdminToken(
   { db, clock, credentials }: Deps,
   { token: creator, actor }: { token: AdminToken; actor: Actor },
-  { name, scopes, expiresAt = null }: NewCredential & { scopes: readonly Scope[] },
+  { name, scopes, expiresAt: wanted = null }: NewCredential & { scopes: readonly Scope[] },
 ): Promise<{ row: AdminTokenRow; token: string }> {
   const at = iso(clock.now())
+  assertGrantable(creator, scopes)
+  const expiresAt = endOf(creator, wanted)
   assertAhead(expiresAt, at)
-  const beyond = scopes.filter((scope) => !permits(creator.scopes, scope))
-  if (beyond.length > 0) {
-    throw new DomainError(
-      'scope_missing',
-      `The admin token "${creator.name}" lacks the scope ${beyond.join(', ')}, and cannot give what it does not have.`,
-    )
-  }
   const token = newSecret('adm')
   const row = await db.write(async (trx) => {
     // The audit log names tokens: none may pass for the one in the data directory.
@@ -68,16 +64,19 @@ export async function createAdminToken(
   return { row, token }
 }
 
-/** From the answer on nobody gets in with it. Again is no error. @throws DomainError not_found */
+/** From the answer on nobody gets in with it. Again is no error. @throws DomainError not_found, scope_missing */
 export async function removeAdminToken(
   { db, clock, credentials }: Deps,
-  actor: Actor,
+  { token: caller, actor }: { token: AdminToken; actor: Actor },
   id: number,
 ): Promise<void> {
   const at = iso(clock.now())
   await db.write(async (trx) => {
+    const known = await findAdminToken(trx, id)
+    // Who may do less cannot shut out who may do more.
+    if (known) assertGrantable(caller, parseScopes(known.scopes))
     const revoked = await revokeAdminToken(trx, id, at)
-    if (!revoked && !(await findAdminToken(trx, id))) throw notFound('admin token')
+    if (!known) throw notFound('admin token')
     if (!revoked) return
     await recordChange(trx, {
       at,

@@ -9,8 +9,9 @@ import {
 } from '../store/credentials.ts'
 import type { Db } from '../store/database.ts'
 import type { ApiKeyRow } from '../store/schema.ts'
-import type { Credentials } from './credentials.ts'
+import type { AdminToken, Credentials } from './credentials.ts'
 import { DomainError, invalid, notFound } from './errors.ts'
+import { assertGrantable, endOf, grantable } from './grants.ts'
 import type { Scope } from './scopes.ts'
 import { hashSecret, hintOf, newSecret } from './secrets.ts'
 import { assertTeamIn } from './teams.ts'
@@ -32,13 +33,18 @@ export interface NewCredential {
 export const listApiKeys = ({ db }: { db: Pick<Db, 'read'> }, teamId: number): Promise<ApiKeyRow[]> =>
   apiKeysOfTeam(db.read, teamId)
 
-/** Makes a key; only this answer ever holds it. @throws DomainError already_exists, invalid_input */
+/**
+ * Makes a key; only this answer ever holds it. Nobody gives what they do not have, nor for longer.
+ * @throws DomainError already_exists, invalid_input, scope_missing
+ */
 export async function createApiKey(
   { db, clock, credentials }: Deps,
-  { teamId, actor }: { teamId: number; actor: Actor },
-  { name, scopes = ['all'], expiresAt = null }: NewCredential,
+  { teamId, actor, token: creator }: { teamId: number; actor: Actor; token: AdminToken },
+  { name, scopes = grantable(creator), expiresAt: wanted = null }: NewCredential,
 ): Promise<{ row: ApiKeyRow; key: string }> {
   const at = iso(clock.now())
+  assertGrantable(creator, scopes)
+  const expiresAt = endOf(creator, wanted)
   assertAhead(expiresAt, at)
   const key = newSecret('svc')
   const row = await db.write(async (trx) => {

@@ -3,6 +3,7 @@ import { deleteChip } from '../store/chip-records.ts'
 import { updateChip } from '../store/chips.ts'
 import type { Db, Queries } from '../store/database.ts'
 import { endOtpsOfChip } from '../store/otps.ts'
+import { endPageVisits } from '../store/page-visits.ts'
 import { endRefsOfChip } from '../store/refs.ts'
 import { rememberChip } from '../store/removed-chips.ts'
 import { chipOf, type UidReadings } from './chip-record.ts'
@@ -79,4 +80,5 @@ export async function removeChip({ db, clock }: Deps, actor: Actor, readings: Ui
 async function endAll(trx: Queries, uid: string, at: string): Promise<void> {
   await endRefsOfChip(trx, uid, at)
   await endOtpsOfChip(trx, uid, at)
+  await endPageVisits(trx, uid)
 }

@@ -17,6 +17,8 @@ export interface ApiKey {
 export interface AdminToken {
   readonly name: string
   readonly scopes: readonly Scope[]
+  /** ISO 8601 */
+  readonly expiresAt: string | null
 }
 
 /** Names the token that exists without being created. */
@@ -64,7 +66,7 @@ export class Credentials {
   /** @throws DomainError admin_token_unknown, admin_token_revoked, admin_token_expired */
   adminToken(secret: string): AdminToken {
     const hash = hashSecret(secret)
-    if (this.#rootHashes.has(hash)) return { name: rootName, scopes: ['all'] }
+    if (this.#rootHashes.has(hash)) return { name: rootName, scopes: ['all'], expiresAt: null }
     const found = this.#adminTokens.get(hash)
     if (!found)
       throw new DomainError(
@@ -82,7 +84,7 @@ export class Credentials {
         'admin_token_expired',
         `The admin token "${row.name}" ended at ${row.expiresAt}. Ask for a new one.`,
       )
-    return { name: row.name, scopes }
+    return { name: row.name, scopes, expiresAt: row.expiresAt }
   }
 
   #isOver(expiresAt: string | null): boolean {

@@ -54,6 +54,8 @@ export async function* editRows(
     const piece = rows.slice(at, at + rowsAWrite)
     if (dryRun) {
       yield* await editPiece(db.read, caller.teamId, piece, true)
+      // Taps are served in between.
+      await new Promise(setImmediate)
       continue
     }
     yield* await db.write(async (trx) => {

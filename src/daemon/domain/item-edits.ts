@@ -133,9 +133,9 @@ async function contractIdOf(trx: Queries, teamId: number, symbol: string | null)
   return contract.id
 }
 
-// Addresses of pictures are shown to people and loaded by their browsers, which skip blanks in a scheme.
+// Addresses of pictures are shown to people and loaded by their browsers, which skip blanks and controls in a scheme.
 function assertHarmless(field: string, url: string | undefined): void {
-  const scheme = /^([a-z]+):/i.exec(url?.replace(/\s/g, '') ?? '')?.[1]?.toLowerCase()
+  const scheme = /^([a-z]+):/i.exec(url?.replace(/[\s\p{Cc}\p{Cf}]/gu, '') ?? '')?.[1]?.toLowerCase()
   if (scheme !== undefined && ['javascript', 'vbscript', 'file'].includes(scheme)) {
     throw invalid(field, `must not use the scheme ${scheme}:`)
   }

@@ -1,9 +1,9 @@
-import { isHaloTap, parseHaloTap, verifyHaloTap } from '../../nfc/halo/tap.ts'
+import { haloParameters, isHaloTap, parseHaloTap, verifyHaloTap } from '../../nfc/halo/tap.ts'
 import { decryptPiccData, macInputText, verifySunMac } from '../../nfc/ntag424/sun.ts'
 import { uidFromBytes } from '../../nfc/uid.ts'
 import { findChip, findChipByPublicKey, type TappedChip } from '../store/chips.ts'
 import type { Db } from '../store/database.ts'
-import type { KeyRing, KeySet } from './key-ring.ts'
+import { type KeyRing, type KeySet, usualNames } from './key-ring.ts'
 
 /** The parameters of a tap's URL as they came; a name given twice is a list. */
 export type TapQuery = Readonly<Record<string, unknown>>
@@ -17,31 +17,40 @@ export type ReadTap =
   /** The chip made this, at this count: it may have been shown before. */
   | { kind: 'genuine'; chip: TappedChip; counter: number }
 
-interface Deps {
+export interface ReadTapDeps {
   db: Pick<Db, 'read'>
   keyRing: KeyRing
 }
 
 /** Proves a tap real from its URL's parameters. Uses nothing up. */
-export function readTap(deps: Deps, query: TapQuery): Promise<ReadTap> {
-  const one: Parameters = {}
-  for (const [name, value] of Object.entries(query)) {
-    if (typeof value === 'string') one[name] = value
-    else if (value !== undefined) return Promise.resolve(malformed(name, 'must be given once'))
+export async function readTap(deps: ReadTapDeps, query: TapQuery): Promise<ReadTap> {
+  const templates = deps.keyRing.templates()
+  const read: Parameters = Object.create(null)
+  for (const name of [...haloParameters, ...templates.flatMap(({ e, c, d }) => [e, c, d])]) {
+    const value = Object.hasOwn(query, name) ? query[name] : undefined
+    if (typeof value === 'string') read[name] = value
+    else if (typeof value === 'number') read[name] = String(value)
+    else if (value !== undefined) return malformed(name, 'must be given once')
   }
-  return isHaloTap(one) && !looksLikeSun(deps.keyRing, one) ? readHaloTap(deps, one) : readSunTap(deps, one)
+  const matching = templates.filter(({ e, c }) => read[e] !== undefined && read[c] !== undefined)
+  if (matching.length > 0) return readSunTap(deps, read, matching)
+  if (isHaloTap(read)) return readHaloTap(deps, read)
+  return malformed(read.e === undefined ? 'e' : 'c', 'is missing: open the URL that the chip shows, whole')
 }
 
-type Parameters = Record<string, string>
+type Parameters = Record<string, string | undefined>
+type Names = KeySet['names']
 const malformed = (field: string, reason: string): ReadTap => ({ kind: 'malformed', field, reason })
 
-const looksLikeSun = (keyRing: KeyRing, query: Parameters): boolean =>
-  keyRing.templates().some(({ e, c }) => query[e] !== undefined && query[c] !== undefined)
-
-async function readSunTap({ db, keyRing }: Deps, query: Parameters): Promise<ReadTap> {
-  const names = keyRing.templates().find(({ e, c }) => query[e] !== undefined && query[c] !== undefined)
-  if (!names)
-    return malformed(query.e === undefined ? 'e' : 'c', 'is missing: open the URL that the chip shows, whole')
+async function readSunTap(
+  { db, keyRing }: ReadTapDeps,
+  query: Parameters,
+  matching: readonly Names[],
+): Promise<ReadTap> {
+  // A template whose d is there says more than one whose d is not.
+  const [names = usualNames] = [...matching].sort(
+    (a, b) => Number(query[a.d] === undefined) - Number(query[b.d] === undefined),
+  )
   const e = query[names.e] ?? ''
   const c = query[names.c] ?? ''
   const d = query[names.d]
@@ -50,10 +59,9 @@ async function readSunTap({ db, keyRing }: Deps, query: Parameters): Promise<Rea
   if (!/^[0-9A-Fa-f]{16}$/.test(c)) return malformed(names.c, 'must be 16 hex digits')
   if (d !== undefined && !/^\d{1,10}$/.test(d)) return malformed(names.d, 'must be the number of a key set')
 
-  const set = d === undefined ? keyRing.only() : keyRing.get(Number(d))
-  if (!set || set.names.e !== names.e || set.names.c !== names.c) {
+  const set = keySetOf(keyRing, query, matching)
+  if (!set)
     return { kind: 'unknown', reason: 'unknown-key-set', keySetId: d === undefined ? null : Number(d) }
-  }
   const picc = decryptPiccData(set.metaRead, Buffer.from(e, 'hex'))
   const chip = picc && (await findChip(db.read, uidFromBytes(picc.uid)))
   if (!chip) return { kind: 'unknown', reason: 'unknown-chip', keySetId: set.id }
@@ -65,10 +73,22 @@ async function readSunTap({ db, keyRing }: Deps, query: Parameters): Promise<Rea
   return { kind: 'genuine', chip, counter: picc.counter }
 }
 
+/** The key set that a tap names in the words of its own template, or the only one where it names none. */
+function keySetOf(keyRing: KeyRing, query: Parameters, matching: readonly Names[]): KeySet | undefined {
+  const isOf = (set: KeySet | undefined, { e, c, d }: Names) =>
+    set?.names.e === e && set.names.c === c && set.names.d === d
+  for (const names of matching) {
+    const d = query[names.d]
+    const set = d === undefined ? keyRing.only() : keyRing.get(Number(d))
+    if (isOf(set, names)) return set
+  }
+  return undefined
+}
+
 const macText = (set: KeySet, e: string): string =>
   macInputText({ from: set.macInputFrom, names: set.names, d: String(set.id), e })
 
-async function readHaloTap({ db }: Deps, query: Parameters): Promise<ReadTap> {
+async function readHaloTap({ db }: ReadTapDeps, query: Parameters): Promise<ReadTap> {
   const parsed = parseHaloTap(query)
   if (!parsed.ok) return malformed(parsed.parameter, parsed.reason)
   const chip = await findChipByPublicKey(db.read, parsed.tap.pk2.toString('hex').toUpperCase())

@@ -1,7 +1,37 @@
 // Redirect URLs: which are taken, and how a ref goes into them. The text is never parsed and printed again,
 // since an URL library would change bytes (%20 to +, say) that the other side may have signed or compares.
 
-const bannedSchemes = new Set(['javascript', 'data', 'file', 'blob', 'vbscript', 'about', 'view-source'])
+const bannedSchemes = new Set([
+  ...[
+    'javascript',
+    'data',
+    'file',
+    'blob',
+    'vbscript',
+    'about',
+    'view-source',
+    'filesystem',
+    'feed',
+    'jar',
+    'mhtml',
+  ],
+  // Neither the web nor an app: protocols, and handlers of an operating system.
+  ...[
+    'ftp',
+    'ftps',
+    'sftp',
+    'ws',
+    'wss',
+    'gopher',
+    'ldap',
+    'smb',
+    'telnet',
+    'ms-msdt',
+    'search-ms',
+    'resource',
+    'chrome',
+  ],
+])
 
 /** Why a redirect URL is refused, or undefined where it is good. */
 export function checkRedirectUrl(url: string): string | undefined {

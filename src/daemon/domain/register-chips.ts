@@ -112,7 +112,7 @@ async function insertAllBare(
 /** Supposes that all are new: whether they are is told by the insert itself. */
 async function insertAllNew(work: Work, chips: readonly CheckedChip[]): Promise<boolean> {
   // Tokens would be made before it is known whether their chips are.
-  if (chips.some(({ given }) => given.token !== undefined)) return false
+  if (chips.some((chip) => chip.given.token !== undefined || wasPhysical(work, chip))) return false
   const bindings = new Bindings(work.trx, work.registration.teamId)
   const bound: BoundChip[] = []
   for (const chip of chips) {
@@ -123,10 +123,12 @@ async function insertAllNew(work: Work, chips: readonly CheckedChip[]): Promise<
   return insertBound(work, bound)
 }
 
-async function insertBound(
-  { trx, deps, registration, remembered }: Work,
-  bound: readonly BoundChip[],
-): Promise<boolean> {
+/** A physical chip never becomes a simulated one: its taps could be made without it. */
+const wasPhysical = ({ registration, remembered }: Work, chip: CheckedChip): boolean =>
+  registration.isSimulated && remembered.get(chipIdentity(chip))?.simulated === 0
+
+async function insertBound(work: Work, bound: readonly BoundChip[]): Promise<boolean> {
+  const { trx, deps, registration, remembered } = work
   const tokens = await tokenRowsOf(trx, bound, registration.at)
   const rows = bound.map((one) => chipRow(deps, one, tokens, remembered.get(chipIdentity(one.chip))))
   return insertChips(trx, commonsOf(registration), rows)
@@ -168,6 +170,13 @@ async function registerEachOnce(
     if (row) {
       const difference = differenceTo(deps.box, registration, chip, row)
       results.set(chip, difference === undefined ? { status: 'unchanged', uid } : failed(uid, difference))
+      continue
+    }
+    if (wasPhysical(work, chip)) {
+      results.set(
+        chip,
+        failed(uid, 'It was registered as a physical chip, and cannot come back as a simulated one.'),
+      )
       continue
     }
     const binding = await bindChip(bindings, chip)

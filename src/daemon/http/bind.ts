@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify'
-import type { Answer, EndpointSpec, Input } from '../contract/endpoint.ts'
+import type { Answer, Auth, EndpointSpec, Input } from '../contract/endpoint.ts'
 import { type EndpointKey, type Endpoints, endpoints } from '../contract/index.ts'
 import { type AuthDeps, authenticate, type Caller } from './auth.ts'
 import { openToBrowsers } from './cors.ts'
@@ -20,8 +20,18 @@ export type Handler<S extends EndpointSpec> = (call: Call<S>) => Promise<Answer<
 /** Handlers by endpoint, a file of them per resource. */
 export type Handlers<K extends EndpointKey> = { [Key in K]: Handler<Endpoints[Key]> }
 
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    isLimited?: boolean
+  }
+  interface FastifyRequest {
+    /** Who calls, once the endpoint's authentication has passed. */
+    caller: Caller<Auth> | null
+  }
+}
+
 /** In a route's configuration: a stranger can call it, so it counts towards the rate limit. */
-export const limited = { rateLimit: {} }
+export const limited = { isLimited: true }
 
 /** The answer itself comes from a hook of the CORS plugin; it needs a route to hang on. */
 function answerPreflight(app: FastifyInstance, url: string): void {
@@ -41,17 +51,25 @@ export function bind<K extends EndpointKey>(
     .split('/')
     .map((part) => (part.startsWith(':') ? part : deps.wire.word(part)))
     .join('/')
-  if (spec.part !== 'admin' && !app.hasRoute({ method: 'OPTIONS', url })) answerPreflight(app, url)
+  if (spec.part === 'interface' && !app.hasRoute({ method: 'OPTIONS', url })) answerPreflight(app, url)
   app.route({
     method,
     url,
     ...(spec.bodyLimit === undefined ? {} : { bodyLimit: spec.bodyLimit }),
     config: {
-      ...(spec.part === 'admin' ? {} : { cors: openToBrowsers }),
+      ...(spec.part === 'interface' ? { cors: openToBrowsers } : {}),
       ...(spec.auth === 'none' || spec.auth === 'code' ? limited : {}),
     },
+    // Before the body: whoever may not call is told so without a byte of it being read.
+    onRequest: (request, _reply, done) => {
+      try {
+        request.caller = authenticate(deps, spec, request)
+        done()
+      } catch (error) {
+        done(error instanceof Error ? error : new Error(String(error)))
+      }
+    },
     handler: async (request, reply) => {
-      const caller = authenticate(deps, spec, request)
       if (spec.noStore) reply.header('cache-control', 'no-store')
       const input = parseInput(spec, {
         method,
@@ -60,7 +78,7 @@ export function bind<K extends EndpointKey>(
         body: request.body,
       })
       // `endpoints[key]` gave both the schemas and the handler's type; TypeScript cannot follow it through the union.
-      const call = { ...input, ...caller, request, reply } as unknown as Call<Endpoints[K]>
+      const call = { ...input, ...request.caller, request, reply } as unknown as Call<Endpoints[K]>
       const answer = await handler(call)
       return answer === reply ? reply : deps.wire.answer(answer)
     },

@@ -1,28 +1,51 @@
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { DomainError } from '../domain/errors.ts'
 
+// Written by proxies and content networks; any x-forwarded… as well.
 const marks = [
   'forwarded',
   'via',
-  'x-forwarded-for',
-  'x-forwarded-host',
-  'x-forwarded-proto',
   'x-real-ip',
+  'x-client-ip',
+  'x-cluster-client-ip',
+  'x-original-forwarded-for',
+  'x-envoy-external-address',
   'cf-connecting-ip',
   'true-client-ip',
+  'fastly-client-ip',
+  'fly-client-ip',
+  'cdn-loop',
 ]
+
+const loopback = /^(localhost|127(\.\d+){3}|\[::1\])$/i
 
 /**
  * Keeps what is the operator's own from answering through a proxy, where a public host name may point at it by
- * mistake. @throws DomainError forwarded_refused, in a hook of the scope
+ * mistake, and to a page that makes its own name point at this machine.
+ * @throws DomainError forwarded_refused, in a hook of the scope
  */
-export function refuseForwarded(app: FastifyInstance, config: { adminRemote: boolean }): void {
+export function refuseForwarded(app: FastifyInstance, config: { adminRemote: boolean; host: string }): void {
   if (config.adminRemote) return
   app.addHook('onRequest', async (request) => {
-    if (!marks.some((mark) => request.headers[mark] !== undefined)) return
+    if (!isForwarded(request) && !isMisdirected(request, config.host)) return
     throw new DomainError(
       'forwarded_refused',
       'This path answers direct requests only, and this one came through a proxy. Ask the daemon itself, or set TAPCHIP_ADMIN_REMOTE=on if that is what you want.',
     )
   })
+}
+
+function isForwarded({ headers }: FastifyRequest): boolean {
+  return (
+    marks.some((mark) => headers[mark] !== undefined) ||
+    Object.keys(headers).some((name) => name.startsWith('x-forwarded'))
+  )
+}
+
+/** From this machine, and yet to another name than this machine's: a proxy beside the daemon, or a rebound name. */
+function isMisdirected(request: FastifyRequest, host: string): boolean {
+  const from = request.socket.remoteAddress ?? ''
+  if (!/^(::ffff:)?127\.|^::1$/.test(from)) return false
+  const name = request.hostname
+  return !loopback.test(name) && name !== host
 }

@@ -4,6 +4,9 @@ import type { FastifyReply } from 'fastify'
 import { DomainError } from '../domain/errors.ts'
 import { answerTo } from './errors.ts'
 
+// No row is as long, and a line without end would be read over and over.
+const longestLine = 64 * 1024
+
 /** Cuts a body into lines, empty ones left out; no body at all has none. @throws DomainError too_large */
 export async function* linesOf(
   body: AsyncIterable<Uint8Array> | undefined,
@@ -18,6 +21,8 @@ export async function* linesOf(
       throw new DomainError('too_large', `The body is over ${limit} bytes. Send it in smaller parts.`)
     const lines = (rest + decodeChunk(decoder, chunk)).split('\n')
     rest = lines.pop() ?? ''
+    if (rest.length > longestLine)
+      throw new DomainError('invalid_input', `body has a line of over ${longestLine} characters`)
     for (const line of lines) if (line.trim() !== '') yield line
   }
   rest += decodeChunk(decoder, undefined)

@@ -51,14 +51,14 @@ export function tapPage(content: TapPageContent): Page {
   const { item, token, links, uid, ref } = content
   const title = item?.name ?? 'This chip is genuine'
   const list = links.map(
-    ({ label, url }) => `<li><a href="${text(url)}" rel="noreferrer">${text(label)}</a></li>`,
+    ({ label, url }) => `<li><a href="${text(url)}" rel="noreferrer"><bdi>${text(label)}</bdi></a></li>`,
   )
   return page(
     title,
     `<main data-ref="${text(ref)}">
 <p class="state">✓ Genuine, tapped just now</p>
-<h1>${text(title)}</h1>
-${item?.description ? `<p>${text(item.description)}</p>` : ''}
+<h1><bdi>${text(title)}</bdi></h1>
+${item?.description ? `<p><bdi>${text(item.description)}</bdi></p>` : ''}
 ${list.length > 0 ? `<ul>${list.join('')}</ul>` : ''}
 <dl><dt>Chip</dt><dd>${uidToColons(uid)}</dd>${token ? `<dt>Token</dt><dd>${text(token.tokenId)} of ${text(token.contractAddress)}</dd>` : ''}</dl>
 </main>`,

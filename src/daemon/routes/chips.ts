@@ -2,14 +2,16 @@ import type { FastifyInstance } from 'fastify'
 import type { Context } from '../context.ts'
 import { editChips, listGroup } from '../domain/chips.ts'
 import { findChipByTap } from '../domain/find-chip.ts'
-import { readTap } from '../domain/read-tap.ts'
+import { tapState } from '../domain/tap-state.ts'
 import { bindAll, limited } from '../http/bind.ts'
+import { isPrefetch, refusePrefetch } from '../http/prefetch.ts'
 import { sendJsonText } from '../http/streams.ts'
 import { tokenOnWire } from './wire-shapes.ts'
 
 export function chipRoutes(app: FastifyInstance, ctx: Context): void {
   bindAll(app, ctx, {
-    'GET /chips/find': async ({ query }) => {
+    'GET /chips/find': async ({ query, request, reply }) => {
+      if (isPrefetch(request)) return refusePrefetch(reply)
       const { uid, isValidTap, token, otp, badgeEvent } = await findChipByTap(ctx, query)
       return {
         uid,
@@ -37,8 +39,10 @@ export function chipRoutes(app: FastifyInstance, ctx: Context): void {
   })
   // Says whether the URL belongs to a chip, and uses nothing up.
   app.head('/chips/find', { config: limited }, async (request, reply) => {
-    const read = await readTap(ctx, { ...(request.query as Record<string, unknown>) })
-    const status = { malformed: 400, unknown: 404, forged: 200, genuine: 200 }[read.kind]
+    const state = await tapState(ctx, { ...(request.query as Record<string, unknown>) })
+    const status = { malformed: 400, unknown: 404, forged: 200, disabled: 200, replayed: 200, fresh: 200 }[
+      state
+    ]
     return reply.code(status).header('cache-control', 'no-store').send()
   })
 }

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import type { Context } from '../context.ts'
+import { limited } from '../http/bind.ts'
 import { refuseForwarded } from '../http/forwarded.ts'
 import { openApiDocument } from '../http/openapi.ts'
 
@@ -11,7 +12,7 @@ export function openApiRoutes(app: FastifyInstance, ctx: Context): void {
     made.set(kind, text)
     return text
   }
-  app.get('/openapi.json', async (_request, reply) =>
+  app.get('/openapi.json', { config: limited }, async (_request, reply) =>
     reply.type('application/json; charset=utf-8').send(document('public')),
   )
   app.register(async (direct) => {

@@ -4,16 +4,14 @@ import { queryRef } from '../domain/refs.ts'
 import { bindAll } from '../http/bind.ts'
 import { parseMetadata, shownAddress, tokenOnWire } from './wire-shapes.ts'
 
-const isTrue = (value: string | undefined): boolean => value === 'true' || value === '1'
-
 export function refRoutes(app: FastifyInstance, ctx: Context): void {
   bindAll(app, ctx, {
     'GET /refs/:id': async ({ params, query, keyTeam }) => {
       const ref = await queryRef(ctx, {
         id: params.id,
         team: keyTeam,
-        includeOwner: isTrue(query.includeOwner),
-        includeMetadata: isTrue(query.includeMetadata),
+        includeOwner: query.includeOwner ?? false,
+        includeMetadata: query.includeMetadata ?? false,
       })
       const { token } = ref
       return {

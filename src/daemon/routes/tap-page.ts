@@ -1,26 +1,27 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Context } from '../context.ts'
 import { openTap, type TapOutcome } from '../domain/open-tap.ts'
-import { readTap } from '../domain/read-tap.ts'
+import { tapState } from '../domain/tap-state.ts'
 import { limited } from '../http/bind.ts'
+import { isPrefetch, refusePrefetch } from '../http/prefetch.ts'
 import { type Page, refusalPage, tapPage } from '../pages/tap.ts'
 
-// Sent by browsers that load a page before anybody asked for it.
-const prefetchMarks = ['sec-purpose', 'purpose', 'x-purpose', 'x-moz'] as const
 const cookieName = 'tapchip_tap'
 
 /** `/t`: where a chip's URL leads. */
 export function tapPageRoutes(app: FastifyInstance, ctx: Context): void {
   app.get('/t', { config: limited }, async (request, reply) => {
     guard(reply)
-    // An answer that is no success is not kept for the visit that may follow, so the tap is still good then.
-    if (isPrefetch(request)) return reply.code(503).header('retry-after', 0).send()
+    if (isPrefetch(request)) return refusePrefetch(reply)
     const outcome = await openTap(ctx, queryOf(request), cookieOf(request))
     return answer(ctx, reply, outcome)
   })
   app.head('/t', { config: limited }, async (request, reply) => {
-    const { kind } = await readTap(ctx, queryOf(request))
-    return guard(reply).code({ malformed: 400, unknown: 404, forged: 404, genuine: 200 }[kind]).send()
+    const state = await tapState(ctx, queryOf(request))
+    const status = { malformed: 400, unknown: 404, forged: 404, disabled: 404, replayed: 410, fresh: 200 }[
+      state
+    ]
+    return guard(reply).code(status).send()
   })
 }
 
@@ -34,9 +35,6 @@ const guard = (reply: FastifyReply): FastifyReply =>
 const queryOf = (request: FastifyRequest): Record<string, unknown> => ({
   ...(request.query as Record<string, unknown>),
 })
-
-const isPrefetch = ({ headers }: FastifyRequest): boolean =>
-  prefetchMarks.some((mark) => /prefetch|preview|prerender/i.test(String(headers[mark] ?? '')))
 
 function cookieOf({ headers }: FastifyRequest): string | undefined {
   return new RegExp(`(?:^|; *)${cookieName}=([A-Za-z0-9_-]{21})(?:;|$)`).exec(headers.cookie ?? '')?.[1]

@@ -56,9 +56,13 @@ async function readSeed(file: string): Promise<Seed> {
   try {
     value = JSON.parse(await readFile(file, 'utf8'))
   } catch (error) {
-    throw new SeedProblem(
-      `The seed ${file} cannot be read: ${error instanceof Error ? error.message : String(error)}`,
-    )
+    // The engine's own message may quote the file, which holds keys.
+    const position = error instanceof SyntaxError ? /position \d+/.exec(error.message)?.[0] : undefined
+    const reason =
+      error instanceof SyntaxError
+        ? `it is not valid JSON${position ? ` at ${position}` : ''}`
+        : messageOf(error)
+    throw new SeedProblem(`The seed ${file} cannot be read: ${reason}`)
   }
   const parsed = seedFile.safeParse(value, {
     error: (issue) => (issue.input === undefined ? 'Required' : undefined),
@@ -67,6 +71,8 @@ async function readSeed(file: string): Promise<Seed> {
     throw new SeedProblem(`The seed ${file} does not fit: ${describeIssues(parsed.error.issues)}`)
   return parsed.data
 }
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
 /** Says where in the seed a rule was broken. */
 export async function at<T>(path: string, work: () => Promise<T>): Promise<T> {

@@ -29,6 +29,19 @@ const take = statement<{ code: string; now: string }>()((db, p) =>
     .where('deletedAt', 'is', null)
     .where('expiresAt', '>', p.now),
 )
+const endOthers = statement<OtpRow & { now: string }>()((db, p) =>
+  db
+    .updateTable('otps')
+    .set({ expiresAt: p.now })
+    .where('chipUid', '=', p.chipUid)
+    .where('expiresAt', '>', p.now)
+    .where('tapId', '=', p.tapId)
+    .where('type', '=', p.type)
+    .where('tokenRow', 'is not distinct from', p.tokenRow)
+    .where('badgeEventId', 'is not distinct from', p.badgeEventId)
+    .where('guestbookEventId', 'is not distinct from', p.guestbookEventId)
+    .where('usedAt', 'is', null),
+)
 const remove = statement<{ code: string; now: string }>()((db, p) =>
   db.updateTable('otps').set({ deletedAt: p.now }).where('code', '=', p.code).where('deletedAt', 'is', null),
 )
@@ -45,9 +58,17 @@ export const insertOtp = (db: Queries, otp: Omit<OtpRow, 'usedAt' | 'deletedAt'>
 
 export const findOtp = (db: Queries, code: string): Promise<OtpRow | undefined> => byCode.first(db, { code })
 
-/** Uses a code up: true for one caller alone, while it is good. Belongs in the write that records its intent. */
-export const takeOtp = async (db: Queries, code: string, now: string): Promise<boolean> =>
-  (await take.run(db, { code, now })) === 1
+/**
+ * Uses a code up: true for one caller alone, while it is good. Other codes of the same tap for the same subject end
+ * with it: the refs of a tap page each gave one, and they are worth one use together. Belongs in the write that
+ * records its intent.
+ */
+export async function takeOtp(db: Queries, code: string, now: string): Promise<boolean> {
+  if ((await take.run(db, { code, now })) !== 1) return false
+  const otp = await findOtp(db, code)
+  if (otp) await endOthers.run(db, { ...otp, now })
+  return true
+}
 
 /** The row stays, so that whoever presents the code later hears that it was deleted. */
 export const deleteOtp = async (db: Queries, code: string, now: string): Promise<boolean> =>

@@ -21,3 +21,8 @@ export const findPageVisit = (db: Queries, cookieHash: string): Promise<PageVisi
 export async function deletePageVisits(db: Queries, before: string): Promise<void> {
   await db.deleteFrom('pageVisits').where('expiresAt', '<', before).execute()
 }
+
+/** Of a chip that was disabled or removed: nobody loads its page again. */
+export async function endPageVisits(db: Queries, chipUid: string): Promise<void> {
+  await db.deleteFrom('pageVisits').where('chipUid', '=', chipUid).execute()
+}

@@ -14,11 +14,13 @@ export interface Remembered {
   identity: string
   lastCounter: number
   generation: number
+  /** 0: it was a physical chip. */
+  simulated: number
 }
 
 export async function rememberChip(db: Queries, chip: ChipRow, removedAt: string): Promise<void> {
-  const { uid, lastCounter, generation } = chip
-  const left = { uid, lastCounter, generation, removedAt }
+  const { uid, lastCounter, generation, simulated } = chip
+  const left = { uid, lastCounter, generation, simulated, removedAt }
   await db
     .insertInto('removedChips')
     .values({ identity: chipIdentity(chip), ...left })

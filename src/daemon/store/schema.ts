@@ -16,6 +16,12 @@ import type {
 import type { AuditTable, NamesTable, SettingsTable } from './schema/records.ts'
 import type { OtpsTable, PageVisitsTable, RefsTable, TapsTable } from './schema/taps.ts'
 import type { ContractsTable, ItemsTable, TokensTable } from './schema/things.ts'
+import type {
+  IdempotencyKeysTable,
+  SendersTable,
+  TransactionAttemptsTable,
+  TransactionsTable,
+} from './schema/transactions.ts'
 
 export type * from './schema/chips.ts'
 export type * from './schema/events.ts'
@@ -23,6 +29,7 @@ export type * from './schema/ownership.ts'
 export type * from './schema/records.ts'
 export type * from './schema/taps.ts'
 export type * from './schema/things.ts'
+export type * from './schema/transactions.ts'
 
 // Times are ISO 8601 UTC with milliseconds, so that text order is time order in every database.
 // Flags are 0 and 1. Members that hold JSON say so.
@@ -50,6 +57,10 @@ export interface Database {
   audit: AuditTable
   names: NamesTable
   settings: SettingsTable
+  transactions: TransactionsTable
+  transactionAttempts: TransactionAttemptsTable
+  senders: SendersTable
+  idempotencyKeys: IdempotencyKeysTable
 }
 
 export type TeamRow = Selectable<TeamsTable>
@@ -67,3 +78,6 @@ export type BadgeEventRow = Selectable<BadgeEventsTable>
 export type TapRow = Selectable<TapsTable>
 export type RefRow = Selectable<RefsTable>
 export type OtpRow = Selectable<OtpsTable>
+export type TransactionRow = Selectable<TransactionsTable>
+export type TransactionAttemptRow = Selectable<TransactionAttemptsTable>
+export type IdempotencyKeyRow = Selectable<IdempotencyKeysTable>

@@ -138,7 +138,7 @@ export const labelsThere = (
 export const rememberedOf = (db: Queries, identities: readonly string[]): Promise<Remembered[]> =>
   db
     .selectFrom('removedChips')
-    .select(['identity', 'lastCounter', 'generation'])
+    .select(['identity', 'lastCounter', 'generation', 'simulated'])
     .where('identity', 'in', values(identities))
     .execute()
 

@@ -47,13 +47,17 @@ class ReadTurn {
     this.#begin = connection.prepare('BEGIN')
     this.#commit = connection.prepare('COMMIT')
   }
+  #isOpen = false
   readonly begin = (): void => {
-    if (this.#connection.inTransaction) return
+    if (this.#isOpen) return
     this.#begin.run()
+    this.#isOpen = true
     setImmediate(this.end)
   }
   readonly end = (): void => {
-    if (this.#connection.open && this.#connection.inTransaction) this.#commit.run()
+    if (!this.#isOpen) return
+    this.#isOpen = false
+    if (this.#connection.open) this.#commit.run()
   }
 }
 

@@ -4,8 +4,8 @@ import { createHash, createPublicKey, type KeyObject, verify } from 'node:crypto
 // Source: libhalo, docs/halo-command-set.md (sign_random) and its rnd_rndsig_validation example.
 
 /** The parameters of a tap's URL that are read. `static` stands for pk1 and pk2 on older chips. */
-const PARAMETERS = ['static', 'pk1', 'pk2', 'rnd', 'rndsig'] as const
-export type HaloParameter = (typeof PARAMETERS)[number]
+export const haloParameters = ['static', 'pk1', 'pk2', 'rnd', 'rndsig'] as const
+export type HaloParameter = (typeof haloParameters)[number]
 export type HaloParams = Readonly<Partial<Record<HaloParameter, string | undefined>>>
 
 /** A tap as it reads, before anything is verified. */
@@ -40,7 +40,7 @@ const ATTESTOR = Buffer.from('029502cb849e4d9e451687a239f3feee74e0c0cdebb10dc8c2
 
 /** Whether a query belongs to a HaLo chip, well-formed or not. */
 export function isHaloTap(params: HaloParams): boolean {
-  return PARAMETERS.some((name) => given(params[name]))
+  return haloParameters.some((name) => given(params[name]))
 }
 
 /** Reads the parameters of a tap. `static` comes before pk1 and pk2 when a URL has both. */

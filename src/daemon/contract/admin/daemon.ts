@@ -31,7 +31,9 @@ export const daemon = {
     scope: 'all',
     body: z.object({
       /** Wraps the data key into the backup. Without it the backup cannot be read without the daemon's own key. */
-      passphrase: text(1000).optional(),
+      passphrase: text(1000)
+        .refine((words) => words.length >= 12, 'must have at least 12 characters')
+        .optional(),
     }),
     response: z.object({
       path: z.string(),

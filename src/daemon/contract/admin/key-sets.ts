@@ -3,7 +3,16 @@ import { endpoint } from '../endpoint.ts'
 import { integer, success, timestamp } from '../fields.ts'
 
 const aesKey = z.string().regex(/^[0-9a-fA-F]{32}$/, 'must be an AES-128 key: 32 hex digits')
-const parameterName = z.string().regex(/^[A-Za-z0-9_.-]{1,32}$/, 'must be a query parameter name')
+const parameterName = z
+  .string()
+  .regex(
+    /^[A-Za-z][A-Za-z0-9_.-]{0,31}$/,
+    'must be a query parameter name: a letter, then letters, digits, _ . -',
+  )
+  .refine(
+    (name) => !['static', 'pk1', 'pk2', 'rnd', 'rndsig'].includes(name),
+    'must not be a name that HaLo chips use',
+  )
 
 /** What a key set is made of. Also the shape of `keySets` in a seed file. */
 export const keySetFields = {

@@ -13,9 +13,9 @@ export function credentialRoutes(app: FastifyInstance, ctx: Context): void {
       const team = await resolveTeam(ctx, { name: query.team, keyTeam })
       return (await listApiKeys(ctx, team.id)).map((row) => apiKeyToWire(row, team))
     },
-    'POST /admin/api-keys': async ({ body, keyTeam, actor }) => {
+    'POST /admin/api-keys': async ({ body, keyTeam, actor, token }) => {
       const team = await resolveTeam(ctx, { name: body.team, keyTeam })
-      const { row, key } = await createApiKey(ctx, { teamId: team.id, actor }, body)
+      const { row, key } = await createApiKey(ctx, { teamId: team.id, actor, token }, body)
       return { ...apiKeyToWire(row, team), key }
     },
     'DELETE /admin/api-keys/:id': async ({ params, actor }) => {
@@ -27,8 +27,8 @@ export function credentialRoutes(app: FastifyInstance, ctx: Context): void {
       const { row, token } = await createAdminToken(ctx, { token: creator, actor }, body)
       return { ...tokenToWire(row), token }
     },
-    'DELETE /admin/admin-tokens/:id': async ({ params, actor }) => {
-      await removeAdminToken(ctx, actor, params.id)
+    'DELETE /admin/admin-tokens/:id': async ({ params, actor, token }) => {
+      await removeAdminToken(ctx, { actor, token }, params.id)
       return { success: true as const }
     },
   })

@@ -1,5 +1,9 @@
 import type { Migration } from 'kysely'
 import * as initial from './0001-initial/index.ts'
+import * as transactions from './0002-transactions.ts'
 
 /** Forward only, in order of name. A migration that has been released is never changed. */
-export const migrations: Record<string, Migration> = { '0001-initial': initial }
+export const migrations: Record<string, Migration> = {
+  '0001-initial': initial,
+  '0002-transactions': transactions,
+}

@@ -40,6 +40,7 @@ export interface ChipsTable {
 
 /** What must outlive a chip's row: registered again, it goes on from here, and its old taps stay worthless. */
 export interface RemovedChipsTable {
+  simulated: number
   /** What its taps are proved by: key set and UID, or a HaLo chip's public key. */
   identity: string
   uid: string

@@ -47,6 +47,7 @@ export async function chips(db: Kysely<unknown>): Promise<void> {
     .createTable('removedChips')
     .addColumn('identity', 'text', (c) => c.primaryKey().notNull())
     .addColumn('uid', 'text', (c) => c.notNull())
+    .addColumn('simulated', 'integer', (c) => c.notNull())
     .addColumn('lastCounter', 'integer', (c) => c.notNull())
     .addColumn('generation', 'integer', (c) => c.notNull())
     .addColumn('removedAt', 'text', (c) => c.notNull())

@@ -1,0 +1,29 @@
+import type { AdminToken } from './credentials.ts'
+import { DomainError, invalid } from './errors.ts'
+import { permits, type Scope } from './scopes.ts'
+
+// What the holder of an admin token may give to others: no more than they have, and for no longer.
+
+const ofApiKeys: readonly Scope[] = ['read', 'edit', 'transfer']
+
+/** The scopes of an API key that somebody makes without saying which: all that they can give. */
+export const grantable = (creator: AdminToken): readonly Scope[] =>
+  creator.scopes.includes('all') ? ['all'] : ofApiKeys.filter((scope) => permits(creator.scopes, scope))
+
+/** @throws DomainError scope_missing */
+export function assertGrantable(holder: AdminToken, scopes: readonly Scope[]): void {
+  const beyond = scopes.filter((scope) => !permits(holder.scopes, scope))
+  if (beyond.length === 0) return
+  throw new DomainError(
+    'scope_missing',
+    `The admin token "${holder.name}" lacks the scope ${beyond.join(', ')}, and cannot give or take what it does not have.`,
+  )
+}
+
+/** When what they give ends: never after their own end. @throws DomainError invalid_input */
+export function endOf({ expiresAt }: AdminToken, wanted: string | null): string | null {
+  if (expiresAt === null) return wanted
+  if (wanted !== null && wanted > expiresAt)
+    throw invalid('expiresAt', `must not be after ${expiresAt}, when your own token ends`)
+  return wanted ?? expiresAt
+}

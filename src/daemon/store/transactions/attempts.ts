@@ -1,0 +1,45 @@
+import type { Queries } from '../database.ts'
+import type { TransactionAttemptRow } from '../schema.ts'
+import { named, statement } from '../statement.ts'
+
+export type NewAttempt = Omit<TransactionAttemptRow, 'id' | 'sentAt' | 'error'>
+
+const insert = statement<NewAttempt>()((db, p) =>
+  db.insertInto('transactionAttempts').values({
+    ...named(p, [
+      'transactionId',
+      'purpose',
+      'hash',
+      'raw',
+      'sender',
+      'nonce',
+      'gas',
+      'maxFeePerGas',
+      'maxPriorityFeePerGas',
+      'signedAt',
+    ]),
+    sentAt: null,
+    error: null,
+  }),
+)
+/** Written before it is sent: what left once is never unknown. */
+export const insertAttempt = (db: Queries, attempt: NewAttempt) => insert.run(db, attempt)
+
+const ofTransaction = statement<{ transactionId: number }>()((db, p) =>
+  db.selectFrom('transactionAttempts').selectAll().where('transactionId', '=', p.transactionId).orderBy('id'),
+)
+/** In the order in which they were signed. */
+export const attemptsOf = (db: Queries, transactionId: number) => ofTransaction.all(db, { transactionId })
+
+const taken = statement<{ id: number; at: string }>()((db, p) =>
+  db
+    .updateTable('transactionAttempts')
+    .set((e) => ({ sentAt: e.fn.coalesce('sentAt', e.val(p.at)), error: null }))
+    .where('id', '=', p.id),
+)
+export const markAttemptTaken = (db: Queries, id: number, at: string) => taken.run(db, { id, at })
+
+const refused = statement<{ id: number; error: string }>()((db, p) =>
+  db.updateTable('transactionAttempts').set({ error: p.error }).where('id', '=', p.id),
+)
+export const markAttemptError = (db: Queries, id: number, error: string) => refused.run(db, { id, error })

@@ -1,0 +1,118 @@
+import type { Queries } from '../database.ts'
+import type { TransactionRow } from '../schema.ts'
+import { named, statement } from '../statement.ts'
+
+export type NewTransaction = Pick<
+  TransactionRow,
+  | 'teamId'
+  | 'chainId'
+  | 'signer'
+  | 'kind'
+  | 'subject'
+  | 'createdAt'
+  | 'to'
+  | 'data'
+  | 'gas'
+  | 'builder'
+  | 'args'
+>
+
+const insert = statement<NewTransaction>()((db, p) =>
+  db.insertInto('transactions').values({
+    ...named(p, [
+      'teamId',
+      'chainId',
+      'signer',
+      'kind',
+      'subject',
+      'createdAt',
+      'to',
+      'data',
+      'gas',
+      'builder',
+      'args',
+    ]),
+    updatedAt: p.createdAt,
+    state: 'queued',
+    sender: null,
+    nonce: null,
+    sequence: null,
+    sequenceValue: null,
+    firstHash: null,
+    minedHash: null,
+    blockHash: null,
+    blockNumber: null,
+    succeeded: null,
+    reason: null,
+    waiting: null,
+    signings: 0,
+    abandonedBecause: null,
+    settledAt: null,
+  }),
+)
+/** @returns its id. Belongs in the write that takes what authorises it. */
+export const insertTransaction = (db: Queries, row: NewTransaction): Promise<number> => insert.insert(db, row)
+
+const byId = statement<{ id: number }>()((db, p) =>
+  db.selectFrom('transactions').selectAll().where('id', '=', p.id),
+)
+export const findTransaction = (db: Queries, id: number): Promise<TransactionRow | undefined> =>
+  byId.first(db, { id })
+
+type OfSigner = { chainId: number; signer: string }
+
+const queued = statement<OfSigner & { limit: number }>()((db, p) =>
+  db
+    .selectFrom('transactions')
+    .selectAll()
+    .where('chainId', '=', p.chainId)
+    .where('signer', '=', p.signer)
+    .where('state', '=', 'queued')
+    .where('settledAt', 'is', null)
+    .orderBy('id')
+    .limit(p.limit),
+)
+/** Those that have no nonce yet, oldest first. */
+export const queuedTransactions = (db: Queries, of: OfSigner & { limit: number }) => queued.all(db, of)
+
+const open = statement<OfSigner>()((db, p) =>
+  db
+    .selectFrom('transactions')
+    .selectAll()
+    .where('chainId', '=', p.chainId)
+    .where('signer', '=', p.signer)
+    .where('state', 'in', ['signed', 'broadcast', 'mined'])
+    .where('settledAt', 'is', null)
+    .orderBy('nonce'),
+)
+/** Those that have a nonce and are not settled, in order of nonce. */
+export const openTransactions = (db: Queries, of: OfSigner) => open.all(db, of)
+
+const count = statement<OfSigner>()((db, p) =>
+  db
+    .selectFrom('transactions')
+    .select((e) => e.fn.countAll<number>().as('count'))
+    .where('chainId', '=', p.chainId)
+    .where('signer', '=', p.signer)
+    .where('settledAt', 'is', null),
+)
+/** How many are not settled. */
+export const countUnsettled = async (db: Queries, of: OfSigner): Promise<number> =>
+  (await count.first(db, of))?.count ?? 0
+
+const fromNonce = statement<{ chainId: number; sender: string; nonce: number; limit: number }>()((db, p) =>
+  db
+    .selectFrom('transactions')
+    .selectAll()
+    .where('chainId', '=', p.chainId)
+    .where('sender', '=', p.sender)
+    .where('nonce', '>=', p.nonce)
+    .where('nonce', 'is not', null)
+    .orderBy('nonce')
+    .limit(p.limit),
+)
+/** All of a sender's that have this nonce or a higher one, settled or not. */
+export const transactionsFromNonce = (
+  db: Queries,
+  of: { chainId: number; sender: string; nonce: number; limit: number },
+) => fromNonce.all(db, of)
