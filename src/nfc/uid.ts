@@ -42,6 +42,15 @@ export function uidToHex(uid: string): string {
   return hex.toUpperCase().padStart(HEX_DIGITS, '0')
 }
 
+/**
+ * What a UID that was read as hex would be as a decimal number, if it could be one: 14 digits are always read as hex,
+ * and one HaLo chip in a hundred has a UID of 14 decimal digits. For those who find no chip under the first reading.
+ */
+export function decimalReading(uid: string): string | undefined {
+  const hex = uidToHex(uid)
+  return /^[1-9]\d{13}$/.test(hex) ? hex : undefined
+}
+
 /** The form that people read and spreadsheets leave alone: `04:98:93:CA:AA:11:90`. @param uid decimal */
 export function uidToColons(uid: string): string {
   const hex = uidToHex(uid)

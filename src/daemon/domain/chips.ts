@@ -1,3 +1,4 @@
+import { decimalReading } from '../../nfc/uid.ts'
 import type { Actor } from '../store/audit.ts'
 import { recordChange } from '../store/audit.ts'
 import { findChipGroup, findChipGroupNamed } from '../store/chip-groups.ts'
@@ -27,15 +28,21 @@ export async function editChips(
   edit: { uids: readonly string[]; redirectUrl: string | null },
 ): Promise<void> {
   const redirectUrl = redirectUrlFrom(edit.redirectUrl)
-  const uids = [...new Set(edit.uids)].sort()
+  const given = [...new Set(edit.uids)].sort()
   await db.write(async (trx) => {
-    const changed = await setRedirects(trx, { teamId: caller.teamId, uids, redirectUrl })
+    let uids = given
+    let changed = await setRedirects(trx, { teamId: caller.teamId, uids, redirectUrl })
+    if (changed !== uids.length && uids.some((uid) => decimalReading(uid) !== undefined)) {
+      const unknown = new Set(await notOfTeam(trx, caller.teamId, uids))
+      uids = uids.map((uid) => (unknown.has(uid) ? (decimalReading(uid) ?? uid) : uid)).sort()
+      changed = await setRedirects(trx, { teamId: caller.teamId, uids, redirectUrl })
+    }
     if (changed !== uids.length) {
       const unknown = await notOfTeam(trx, caller.teamId, uids)
-      const more = uids.length - changed - unknown.length
+      const more = unknown.length - unknownNamed
       throw new DomainError(
         'not_found',
-        `tagUIDs names chips that your team does not have: ${unknown.join(', ')}${more > 0 ? ` and ${more} more` : ''}. Nothing was changed.`,
+        `tagUIDs names chips that your team does not have: ${unknown.slice(0, unknownNamed).join(', ')}${more > 0 ? ` and ${more} more` : ''}. Nothing was changed.`,
       )
     }
     await recordChange(trx, {
@@ -49,6 +56,7 @@ export async function editChips(
   })
 }
 
+const unknownNamed = 20
 // The record of a change names its chips, but a record of a hundred thousand helps nobody.
 const uidsInRecord = 100
 const pageSize = 2000

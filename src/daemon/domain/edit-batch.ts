@@ -1,4 +1,4 @@
-import { parseUid } from '../../nfc/uid.ts'
+import { decimalReading, parseUid } from '../../nfc/uid.ts'
 import { type Actor, recordChange } from '../store/audit.ts'
 import { findChips, setRedirect } from '../store/chips.ts'
 import type { Db, Queries } from '../store/database.ts'
@@ -84,12 +84,15 @@ async function editPiece(
   rows: readonly EditRow[],
   dryRun: boolean,
 ): Promise<EditResult[]> {
-  const chips = await findChips(db, [...new Set(rows.map((row) => row.uid))])
+  const chips = await findChips(db, [
+    ...new Set(rows.flatMap(({ uid }) => [uid, decimalReading(uid) ?? uid])),
+  ])
   const current = new Map(
     chips.filter((chip) => chip.teamId === teamId).map((chip) => [chip.uid, chip.redirectUrl]),
   )
   const results: EditResult[] = []
-  for (const { row, uid, redirectUrl, expected } of rows) {
+  for (const { row, uid: given, redirectUrl, expected } of rows) {
+    const uid = current.has(given) ? given : (decimalReading(given) ?? given)
     const previous = current.get(uid)
     if (previous === undefined) {
       results.push({

@@ -24,7 +24,6 @@ export async function notOfTeam(db: Queries, teamId: number, uids: readonly stri
   const { rows } = await sql<{ uid: string }>`
     select value as uid from json_each(${JSON.stringify(uids)}) as given
     where not exists (select 1 from chips where chips.uid = given.value and chips."teamId" = ${teamId})
-    limit 20
   `.execute(db)
   return rows.map((row) => row.uid)
 }

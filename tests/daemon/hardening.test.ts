@@ -1,0 +1,285 @@
+import { connect } from 'node:net'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { takeOtp } from '../../src/daemon/store/otps.ts'
+import { haloUid } from '../../src/nfc/halo/tap.ts'
+import { openTestApp, startTestDaemon, type TestApp, testClock } from '../support/daemon.ts'
+import { haloChip } from '../support/halo.ts'
+import { acmeKey, derived, seed, uids } from '../support/seeds.ts'
+import { tap, tapPath } from '../support/taps.ts'
+
+// What an attacker tried, and how it ends now.
+
+let t: TestApp
+let counter = 0
+const clock = testClock()
+beforeAll(async () => {
+  t = await openTestApp({ seed, clock })
+})
+afterAll(() => t.close())
+
+const admin = (method: 'GET' | 'POST' | 'DELETE', url: string, payload?: object, token?: string) =>
+  t.app.inject({
+    method,
+    url,
+    headers: {
+      ...(token ? { authorization: `Bearer ${token}` } : t.admin),
+      ...(payload ? { 'content-type': 'application/json' } : {}),
+    },
+    ...(payload ? { payload: JSON.stringify(payload) } : {}),
+  })
+
+describe('a stranger', () => {
+  test('is refused before a byte of the body is read', async () => {
+    for (const payload of ['[', '['.repeat(40_000_000)]) {
+      const headers = { 'content-type': 'application/json' }
+      const answer = await t.app.inject({ method: 'PATCH', url: '/chips', headers, payload })
+      expect(answer.statusCode).toBe(401)
+    }
+  })
+
+  test('shares one limit over all that needs no key, what is not there and refused keys', async () => {
+    const limited = await openTestApp({ seed, env: { TAPCHIP_RATE_LIMIT: '6' } })
+    const get = (url: string, headers = {}) =>
+      limited.app.inject({ url, headers, remoteAddress: '192.0.2.8' })
+    const urls = ['/refs/x', '/otps/x', '/t', '/chips/find', '/nothing']
+    for (const url of urls) expect((await get(url)).statusCode).toBeLessThan(429)
+    expect((await get('/chip-groups', { 'x-svc-api-key': 'svc_guess' })).statusCode).toBe(401)
+    for (const url of urls) expect((await get(url)).statusCode).toBe(429)
+    expect((await get('/chip-groups', { 'x-svc-api-key': acmeKey })).statusCode).toBe(200)
+    await limited.close()
+  })
+
+  test('finds a prefetch of a look-up using nothing up', async () => {
+    const url = tapPath(tap(derived, { uid: uids.jacket }, ++counter), '/chips/find')
+    expect((await t.app.inject({ url, headers: { 'sec-purpose': 'prefetch' } })).statusCode).toBe(503)
+    expect((await t.app.inject({ url })).json().isValidTap).toBe(true)
+    expect((await t.app.inject({ method: 'HEAD', url: url.replace('/chips/find', '/t') })).statusCode).toBe(
+      410,
+    )
+  })
+})
+
+describe('what is the operator’s own', () => {
+  test('refuses whatever mark a proxy leaves, also behind a thousand other headers', async () => {
+    for (const name of ['x-forwarded-server', 'x-client-ip', 'cdn-loop', 'fly-client-ip']) {
+      const answer = await t.app.inject({ url: '/metrics', headers: { [name]: '203.0.113.1' } })
+      expect(answer.statusCode).toBe(403)
+    }
+    const daemon = await startTestDaemon()
+    const { port } = new URL(daemon.url)
+    const text = await new Promise<string>((resolve) => {
+      const socket = connect(Number(port), '127.0.0.1', () => {
+        const many = Array.from({ length: 1200 }, () => 'a:\r\n').join('')
+        socket.write(
+          `GET /metrics HTTP/1.1\r\nHost: 127.0.0.1\r\n${many}X-Forwarded-For: 203.0.113.1\r\nConnection: close\r\n\r\n`,
+        )
+      })
+      let all = ''
+      socket.on('data', (chunk) => {
+        all += chunk.toString()
+      })
+      socket.on('close', () => resolve(all))
+    })
+    expect(text).toMatch(/^HTTP\/1.1 (403|431) /)
+    await daemon.stop()
+  })
+
+  test('refuses a name that somebody points at this machine', async () => {
+    expect((await t.app.inject({ url: '/metrics', headers: { host: 'evil.example' } })).statusCode).toBe(403)
+    for (const host of ['localhost:8484', '127.0.0.1:8484', '[::1]:8484']) {
+      expect((await t.app.inject({ url: '/metrics', headers: { host } })).statusCode).toBe(200)
+    }
+    const away = { url: '/metrics', headers: { host: 'tapchip:8484' }, remoteAddress: '192.0.2.1' }
+    expect((await t.app.inject(away)).statusCode).toBe(200)
+  })
+})
+
+describe('an admin token', () => {
+  test('gives no more than it has, for no longer, and shuts nobody out who may do more', async () => {
+    const end = '2026-06-02T00:00:00.000Z'
+    const create = { name: 'keys only', scopes: ['keys'], expiresAt: end }
+    const { token } = (await admin('POST', '/admin/admin-tokens', create)).json()
+    const full = (await admin('POST', '/admin/admin-tokens', { name: 'full', scopes: ['all'] })).json()
+
+    const wanted = await admin(
+      'POST',
+      '/admin/api-keys',
+      { team: 'Acme', name: 'evil', scopes: ['all'] },
+      token,
+    )
+    expect({ status: wanted.statusCode, code: wanted.json().code }).toEqual({
+      status: 403,
+      code: 'scope_missing',
+    })
+    const given = (await admin('POST', '/admin/api-keys', { team: 'Acme', name: 'modest' }, token)).json()
+    expect(given).toMatchObject({ scopes: ['read'], expiresAt: end })
+    const patch = { tagUIDs: [uids.jacket], updates: { redirectUrl: null } }
+    const headers = { 'x-svc-api-key': given.key, 'content-type': 'application/json' }
+    expect(
+      (await t.app.inject({ method: 'PATCH', url: '/chips', headers, payload: JSON.stringify(patch) }))
+        .statusCode,
+    ).toBe(403)
+    const later = { name: 'later', scopes: ['keys'], expiresAt: '2027-01-01' }
+    expect((await admin('POST', '/admin/admin-tokens', later, token)).json().message).toContain('expiresAt')
+    expect((await admin('DELETE', `/admin/admin-tokens/${full.id}`, undefined, token)).statusCode).toBe(403)
+    expect((await admin('GET', '/admin/teams', undefined, full.token)).statusCode).toBe(200)
+  })
+
+  test('cannot turn a physical chip into one whose taps can be made', async () => {
+    const uid = uids.blank
+    await admin('DELETE', `/admin/chips/${uid}`)
+    const answer = await t.app.inject({
+      method: 'POST',
+      url: '/admin/chips/import?team=Acme&chipGroup=Jackets&keySet=101&simulated=true',
+      headers: { ...t.admin, 'content-type': 'text/csv' },
+      payload: `uid\n${uid}\n04AB000000AB80\n`,
+    })
+    const [first, second] = answer.body
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line))
+    expect(first).toMatchObject({ status: 'failed', error: expect.stringContaining('physical') })
+    expect(second.status).toBe('created')
+  })
+})
+
+describe('one tap', () => {
+  test('gives codes that are worth one use together, of ten at once too', async () => {
+    const { body } = await t.app.inject({ url: tapPath(tap(derived, { uid: uids.events }, ++counter)) })
+    const refs = [...body.matchAll(/(?:svcRef=|data-ref=")([A-Za-z0-9_-]{21})/g)].map((match) => match[1])
+    const codes: string[] = []
+    for (const ref of refs) {
+      const answer = await t.app.inject({ url: `/refs/${ref}`, headers: { 'x-svc-api-key': acmeKey } })
+      codes.push(answer.json().guestbookEvents[0].otp, answer.json().badgeEvents[0].otp)
+    }
+    expect(new Set(codes).size).toBe(6)
+    const now = new Date(clock.now()).toISOString()
+    const guestbook = codes.filter((_, index) => index % 2 === 0)
+    const uses = Array.from({ length: 10 }, (_, i) =>
+      t.ctx.db.write((trx) => takeOtp(trx, guestbook[i % 3] ?? '', now)),
+    )
+    expect((await Promise.all(uses)).filter(Boolean)).toHaveLength(1)
+    const [, badge = ''] = codes
+    expect((await t.app.inject({ url: `/otps/${badge}` })).json().isExpired).toBe(false)
+  })
+
+  test('is read with what the query has beside it, and with numbers from a body', async () => {
+    const { d, e, c } = tap(derived, { uid: uids.jacket }, ++counter)
+    expect(
+      (await t.app.inject({ url: `/chips/find?utm=1&utm=2&d=${d}&e=${e}&c=${c}` })).json().isValidTap,
+    ).toBe(true)
+    const next = tap(derived, { uid: uids.jacket }, ++counter)
+    const payload = JSON.stringify({ ...next, d: Number(next.d), extra: {} })
+    const headers = { 'content-type': 'application/json' }
+    expect(
+      (await t.app.inject({ method: 'GET', url: '/chips/find', headers, payload })).json().isValidTap,
+    ).toBe(true)
+    const opened = await t.app.inject({ url: tapPath(tap(derived, { uid: uids.jacket }, ++counter)) })
+    const ref = new URL(String(opened.headers.location)).searchParams.get('svcRef')
+    const asked = await t.app.inject({
+      method: 'GET',
+      url: `/refs/${ref}`,
+      headers,
+      payload: '{"includeOwner":true}',
+    })
+    expect(asked.json().linkedToken.ownerAddress).toMatch(/^0x/)
+  })
+
+  test('of a chip that was disabled meanwhile shows its page no more, also once it is enabled', async () => {
+    const parameters = tap(derived, { uid: uids.events }, ++counter)
+    const first = await t.app.inject({ url: tapPath(parameters) })
+    const cookie = String(first.headers['set-cookie']).split(';')[0] ?? ''
+    await admin('POST', `/admin/chips/${uids.events}/disable`, {})
+    await admin('POST', `/admin/chips/${uids.events}/enable`, {})
+    expect((await t.app.inject({ url: tapPath(parameters), headers: { cookie } })).statusCode).toBe(410)
+  })
+})
+
+describe('a key set', () => {
+  const open = (parameters: { e?: string; c?: string; d?: string }) => {
+    const set = { ...derived, parameters }
+    const chips = [{ uid: uids.jacket, keySet: 101 }]
+    return openTestApp({
+      seed: { version: 1, keySets: [set], teams: [{ name: 'T', chipGroups: [{ name: 'G', chips }] }] },
+    })
+  }
+
+  test('that names d alone in another way verifies', async () => {
+    const own = await open({ d: 'batch' })
+    const { d, e, c } = tap({ ...derived, parameters: { d: 'batch' } }, { uid: uids.jacket }, 3)
+    expect((await own.app.inject({ url: `/chips/find?batch=${d}&e=${e}&c=${c}` })).json().isValidTap).toBe(
+      true,
+    )
+    await own.close()
+  })
+
+  test('with names that every object has harms no other family', async () => {
+    const own = await open({ e: 'constructor', c: 'toString', d: 'valueOf' })
+    const { pk1, pk2, tap: haloTap } = haloChip('proto')
+    const { rnd, rndsig } = haloTap(1)
+    expect(
+      (await own.app.inject({ url: tapPath({ pk1, pk2, rnd, rndsig }, '/chips/find') })).statusCode,
+    ).toBe(404)
+    const { d, e, c } = tap(
+      { ...derived, parameters: { e: 'constructor', c: 'toString', d: 'valueOf' } },
+      { uid: uids.jacket },
+      3,
+    )
+    const url = `/chips/find?valueOf=${d}&constructor=${e}&toString=${c}`
+    expect((await own.app.inject({ url })).json().isValidTap).toBe(true)
+    await own.close()
+  })
+})
+
+describe('very bad batches', () => {
+  const batch = (payload: string) =>
+    t.app.inject({
+      method: 'POST',
+      url: '/chips/batch?dryRun=true',
+      headers: { 'x-svc-api-key': acmeKey, 'content-type': 'application/x-ndjson' },
+      payload,
+    })
+
+  test('end early: a line without end, and rows that are all wrong', async () => {
+    expect((await batch('x'.repeat(30_000_000))).json().message).toContain('line of over')
+    const wrong = await batch('{}\n'.repeat(2_000_000))
+    expect(wrong.statusCode).toBe(400)
+    expect(wrong.body.length).toBeLessThan(200_000)
+    const list = JSON.stringify({
+      tagUIDs: Array.from({ length: 500_000 }, () => 'x'),
+      updates: { redirectUrl: null },
+    })
+    const headers = { 'x-svc-api-key': acmeKey, 'content-type': 'application/json' }
+    expect(
+      (await t.app.inject({ method: 'PATCH', url: '/chips', headers, payload: list })).body.length,
+    ).toBeLessThan(5000)
+  })
+})
+
+test('a HaLo chip whose UID has 14 decimal digits is found by it', async () => {
+  let halo = haloChip('0')
+  for (let i = 1; haloUid(Buffer.from(halo.pk2, 'hex')).length !== 14; i++) halo = haloChip(String(i))
+  const uid = haloUid(Buffer.from(halo.pk2, 'hex'))
+  const chips = [{ family: 'halo', publicKey: halo.pk2 }]
+  const apiKeys = [{ name: 'k', key: 'svc_halo_0123456789abcdef' }]
+  const own = await openTestApp({
+    seed: { version: 1, teams: [{ name: 'T', apiKeys, chipGroups: [{ name: 'G', chips }] }] },
+  })
+  const headers = { 'x-svc-api-key': 'svc_halo_0123456789abcdef', 'content-type': 'application/json' }
+  const edit = (redirectUrl: string) =>
+    own.app.inject({
+      method: 'PATCH',
+      url: '/chips',
+      headers,
+      payload: JSON.stringify({ tagUIDs: [uid], updates: { redirectUrl } }),
+    })
+  expect((await edit('https://one.example/')).statusCode).toBe(200)
+  const row = await own.app.inject({
+    method: 'POST',
+    url: '/chips/batch',
+    headers,
+    payload: JSON.stringify({ uid, redirectUrl: 'https://two.example/' }),
+  })
+  expect(row.json()).toMatchObject({ status: 'changed', uid, previous: 'https://one.example/' })
+  await own.close()
+})
