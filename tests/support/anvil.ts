@@ -22,9 +22,8 @@ export interface Anvil {
 
 /** The binary itself: the package's own script is one more process, which would outlive or hide the chain. */
 export function anvilBinary(): string {
-  const fromAnvil = createRequire(createRequire(import.meta.url).resolve('@foundry-rs/anvil/package.json'))
   const architecture = process.arch === 'x64' ? 'amd64' : process.arch
-  return fromAnvil.resolve(
+  return createRequire(import.meta.url).resolve(
     `@foundry-rs/anvil-${process.platform}-${architecture}/bin/anvil${process.platform === 'win32' ? '.exe' : ''}`,
   )
 }
