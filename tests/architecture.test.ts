@@ -60,7 +60,7 @@ const mayImport: Record<Exclude<Room, 'src/daemon'>, readonly Room[]> = {
     'src/nfc/halo',
   ],
   'src/daemon/store': [],
-  'src/daemon/chain': [],
+  'src/daemon/chain': ['src/daemon/store'],
   'src/daemon/badges': [],
   'src/daemon/pages': ['src/daemon/domain', 'src/nfc'],
   'src/daemon/seed': [

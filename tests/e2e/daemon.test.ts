@@ -129,7 +129,7 @@ describe('tapchipd', () => {
       expect(stored.includes(Buffer.from(key, 'hex'))).toBe(false)
       expect(stored.toString('latin1').toLowerCase()).not.toContain(key)
     }
-    expect(stored.includes(Buffer.from(acmeKey))).toBe(false)
+    for (const secret of [acmeKey, ref, code]) expect(stored.includes(Buffer.from(secret))).toBe(false)
   })
 
   test('refuses to start without the data key of its database, and makes no fresh one', async () => {

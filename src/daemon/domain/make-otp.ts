@@ -29,8 +29,7 @@ export async function makeOtp(db: Queries, deps: OtpDeps, origin: Origin, subjec
   const { chipUid, tapId, now } = origin
   const code = deps.codes.code()
   const expiresAt = iso(now + deps.otpLifetime)
-  await insertOtp(db, {
-    code,
+  await insertOtp(db, code, {
     type: subject.type,
     chipUid,
     tapId,

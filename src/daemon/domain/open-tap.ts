@@ -1,12 +1,13 @@
-import { createHash } from 'node:crypto'
 import type { TappedChip } from '../store/chips.ts'
 import type { Db, Queries } from '../store/database.ts'
 import { findItem } from '../store/items.ts'
 import { linksOfTeam } from '../store/links.ts'
 import { findPageVisit, insertPageVisit } from '../store/page-visits.ts'
-import { insertRef, refsOfTap } from '../store/refs.ts'
+import { insertRef } from '../store/refs.ts'
 import type { RefRow } from '../store/schema.ts'
+import type { SecretBox } from '../store/secret-box.ts'
 import type { CodeSource } from './codes.ts'
+import { openPageRefs, type PageRefs, sealPageRefs } from './page-refs.ts'
 import type { TapQuery } from './read-tap.ts'
 import { withRef } from './redirect.ts'
 import { type TakeTapDeps, takeTap } from './take-tap.ts'
@@ -32,6 +33,7 @@ export interface TapPageContent {
 
 type Deps = TakeTapDeps & {
   codes: CodeSource
+  box: SecretBox
   /** Milliseconds. */
   refLifetime: number
   otpLifetime: number
@@ -64,7 +66,7 @@ export async function openTap(deps: Deps, query: TapQuery, cookie: string | unde
         return { kind: 'redirect', url: withRef(chip.redirectUrl, deps.wire.refParameter, result.own) }
       }
       const maxAgeSeconds = Math.floor(visitLifetime(deps) / 1000)
-      const page = await contentOf(deps, chip, result.own, result.links)
+      const page = await contentOf(deps, chip, result.own, new Map(result.links))
       return { kind: 'page', cookie: { value: result.cookie, maxAgeSeconds }, ...page }
     }
   }
@@ -73,10 +75,7 @@ export async function openTap(deps: Deps, query: TapQuery, cookie: string | unde
 // Codes can be made until the ref expires, and live from then on.
 const visitLifetime = (deps: Deps): number => deps.refLifetime + deps.otpLifetime
 
-interface Made {
-  own: string
-  /** Refs by link id. */
-  links: Map<number, string>
+interface Made extends PageRefs {
   cookie: string
 }
 
@@ -85,21 +84,23 @@ async function makeRefs(
   deps: Deps,
   { chip, tapId, counter, now }: { chip: TappedChip; tapId: number; counter: number; now: number },
 ): Promise<Made> {
-  const make = async (kind: RefRow['kind'], linkId: number | null): Promise<string> => {
+  const times = { createdAt: iso(now), expiresAt: iso(now + deps.refLifetime) }
+  const make = async (kind: RefRow['kind']): Promise<string> => {
     const id = deps.codes.code()
-    const times = { createdAt: iso(now), expiresAt: iso(now + deps.refLifetime) }
-    await insertRef(trx, { id, kind, chipUid: chip.uid, tapId, linkId, ...times })
+    await insertRef(trx, id, { kind, chipUid: chip.uid, tapId, ...times })
     return id
   }
-  const made: Made = { own: await make('redirect', null), links: new Map(), cookie: deps.codes.code() }
+  const made: Made = { own: await make('redirect'), links: [], cookie: deps.codes.code() }
   if (chip.redirectUrl !== null) return made
-  for (const link of await linksOfTeam(trx, chip.teamId)) made.links.set(link.id, await make('link', link.id))
-  const expiresAt = iso(now + visitLifetime(deps))
-  await insertPageVisit(trx, { cookieHash: hash(made.cookie), tapId, chipUid: chip.uid, counter, expiresAt })
+  for (const link of await linksOfTeam(trx, chip.teamId)) made.links.push([link.id, await make('link')])
+  await insertPageVisit(trx, made.cookie, {
+    chipUid: chip.uid,
+    counter,
+    refs: sealPageRefs(deps.box, made),
+    expiresAt: iso(now + visitLifetime(deps)),
+  })
   return made
 }
-
-const hash = (cookie: string): string => createHash('sha256').update(cookie).digest('hex')
 
 async function reload(
   deps: Deps,
@@ -107,14 +108,11 @@ async function reload(
   counter: number,
   cookie: string,
 ): Promise<TapOutcome | undefined> {
-  const visit = await findPageVisit(deps.db.read, hash(cookie))
+  const visit = await findPageVisit(deps.db.read, cookie)
   const isSame = visit && visit.chipUid === chip.uid && visit.counter === counter
   if (!isSame || visit.expiresAt <= iso(deps.clock.now()) || chip.disabledAt !== null) return undefined
-  const refs = await refsOfTap(deps.db.read, visit.tapId)
-  const own = refs.find((ref) => ref.linkId === null)
-  if (!own) return undefined
-  const links = new Map(refs.flatMap((ref) => (ref.linkId === null ? [] : [[ref.linkId, ref.id] as const])))
-  return { kind: 'page', cookie: undefined, ...(await contentOf(deps, chip, own.id, links)) }
+  const { own, links } = openPageRefs(deps.box, visit.refs)
+  return { kind: 'page', cookie: undefined, ...(await contentOf(deps, chip, own, new Map(links))) }
 }
 
 async function contentOf(

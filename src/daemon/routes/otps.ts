@@ -9,7 +9,7 @@ export function otpRoutes(app: FastifyInstance, ctx: Context): void {
     'GET /otps/:id': async ({ params }) => {
       const { otp, isExpired, token, badgeEvent, guestbookEvent } = await describeOtp(ctx, params.id)
       return {
-        otp: otp.code,
+        otp: params.id,
         uid: otp.chipUid,
         isExpired,
         expiresAt: otp.expiresAt,

@@ -1,9 +1,10 @@
+import { hashCode } from './code-hash.ts'
 import type { Queries } from './database.ts'
 import type { OtpRow } from './schema.ts'
 import { named, statement } from './statement.ts'
 
 const otpColumns = [
-  'code',
+  'codeHash',
   'type',
   'chipUid',
   'tapId',
@@ -17,14 +18,14 @@ const otpColumns = [
 ] as const
 
 const insert = statement<OtpRow>()((db, p) => db.insertInto('otps').values(named(p, otpColumns)))
-const byCode = statement<{ code: string }>()((db, p) =>
-  db.selectFrom('otps').selectAll().where('code', '=', p.code),
+const byCode = statement<{ codeHash: string }>()((db, p) =>
+  db.selectFrom('otps').selectAll().where('codeHash', '=', p.codeHash),
 )
-const take = statement<{ code: string; now: string }>()((db, p) =>
+const take = statement<{ codeHash: string; now: string }>()((db, p) =>
   db
     .updateTable('otps')
     .set({ usedAt: p.now })
-    .where('code', '=', p.code)
+    .where('codeHash', '=', p.codeHash)
     .where('usedAt', 'is', null)
     .where('deletedAt', 'is', null)
     .where('expiresAt', '>', p.now),
@@ -42,8 +43,12 @@ const endOthers = statement<OtpRow & { now: string }>()((db, p) =>
     .where('guestbookEventId', 'is not distinct from', p.guestbookEventId)
     .where('usedAt', 'is', null),
 )
-const remove = statement<{ code: string; now: string }>()((db, p) =>
-  db.updateTable('otps').set({ deletedAt: p.now }).where('code', '=', p.code).where('deletedAt', 'is', null),
+const remove = statement<{ codeHash: string; now: string }>()((db, p) =>
+  db
+    .updateTable('otps')
+    .set({ deletedAt: p.now })
+    .where('codeHash', '=', p.codeHash)
+    .where('deletedAt', 'is', null),
 )
 const end = statement<{ chipUid: string; now: string }>()((db, p) =>
   db
@@ -53,10 +58,14 @@ const end = statement<{ chipUid: string; now: string }>()((db, p) =>
     .where('expiresAt', '>', p.now),
 )
 
-export const insertOtp = (db: Queries, otp: Omit<OtpRow, 'usedAt' | 'deletedAt'>) =>
-  insert.run(db, { ...otp, usedAt: null, deletedAt: null })
+export const insertOtp = (
+  db: Queries,
+  code: string,
+  otp: Omit<OtpRow, 'codeHash' | 'usedAt' | 'deletedAt'>,
+): Promise<number> => insert.run(db, { ...otp, codeHash: hashCode(code), usedAt: null, deletedAt: null })
 
-export const findOtp = (db: Queries, code: string): Promise<OtpRow | undefined> => byCode.first(db, { code })
+export const findOtp = (db: Queries, code: string): Promise<OtpRow | undefined> =>
+  byCode.first(db, { codeHash: hashCode(code) })
 
 /**
  * Uses a code up: true for one caller alone, while it is good. Other codes of the same tap for the same subject end
@@ -64,7 +73,7 @@ export const findOtp = (db: Queries, code: string): Promise<OtpRow | undefined> 
  * records its intent.
  */
 export async function takeOtp(db: Queries, code: string, now: string): Promise<boolean> {
-  if ((await take.run(db, { code, now })) !== 1) return false
+  if ((await take.run(db, { codeHash: hashCode(code), now })) !== 1) return false
   const otp = await findOtp(db, code)
   if (otp) await endOthers.run(db, { ...otp, now })
   return true
@@ -72,7 +81,7 @@ export async function takeOtp(db: Queries, code: string, now: string): Promise<b
 
 /** The row stays, so that whoever presents the code later hears that it was deleted. */
 export const deleteOtp = async (db: Queries, code: string, now: string): Promise<boolean> =>
-  (await remove.run(db, { code, now })) === 1
+  (await remove.run(db, { codeHash: hashCode(code), now })) === 1
 
 /** Ends every code of a chip that is still good. */
 export const endOtpsOfChip = (db: Queries, chipUid: string, now: string) => end.run(db, { chipUid, now })

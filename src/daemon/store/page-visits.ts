@@ -1,4 +1,5 @@
 import type { Selectable } from 'kysely'
+import { hashCode } from './code-hash.ts'
 import type { Queries } from './database.ts'
 import type { PageVisitsTable } from './schema.ts'
 import { named, statement } from './statement.ts'
@@ -6,16 +7,20 @@ import { named, statement } from './statement.ts'
 export type PageVisitRow = Selectable<PageVisitsTable>
 
 const insert = statement<PageVisitRow>()((db, p) =>
-  db.insertInto('pageVisits').values(named(p, ['cookieHash', 'tapId', 'chipUid', 'counter', 'expiresAt'])),
+  db.insertInto('pageVisits').values(named(p, ['cookieHash', 'chipUid', 'counter', 'refs', 'expiresAt'])),
 )
 const byHash = statement<{ cookieHash: string }>()((db, p) =>
   db.selectFrom('pageVisits').selectAll().where('cookieHash', '=', p.cookieHash),
 )
 
-export const insertPageVisit = (db: Queries, visit: PageVisitRow) => insert.run(db, visit)
+export const insertPageVisit = (
+  db: Queries,
+  cookie: string,
+  visit: Omit<PageVisitRow, 'cookieHash'>,
+): Promise<number> => insert.run(db, { ...visit, cookieHash: hashCode(cookie) })
 
-export const findPageVisit = (db: Queries, cookieHash: string): Promise<PageVisitRow | undefined> =>
-  byHash.first(db, { cookieHash })
+export const findPageVisit = (db: Queries, cookie: string): Promise<PageVisitRow | undefined> =>
+  byHash.first(db, { cookieHash: hashCode(cookie) })
 
 /** Deletes those that expired before a moment. */
 export async function deletePageVisits(db: Queries, before: string): Promise<void> {

@@ -1,4 +1,5 @@
 import { type TappedChip, tapped } from './chips.ts'
+import { hashCode } from './code-hash.ts'
 import type { Queries } from './database.ts'
 import type { RefRow } from './schema.ts'
 import { named, statement } from './statement.ts'
@@ -6,22 +7,22 @@ import { named, statement } from './statement.ts'
 const insert = statement<RefRow>()((db, p) =>
   db
     .insertInto('refs')
-    .values(named(p, ['id', 'kind', 'chipUid', 'tapId', 'linkId', 'createdAt', 'expiresAt', 'queriedAt'])),
+    .values(named(p, ['idHash', 'kind', 'chipUid', 'tapId', 'createdAt', 'expiresAt', 'queriedAt'])),
 )
 /** A ref with the chip of its tap. */
 export interface RefOfChip extends TappedChip, Pick<RefRow, 'kind' | 'tapId' | 'expiresAt' | 'queriedAt'> {}
 
-const byId = statement<{ id: string }>()((db, p) =>
+const byId = statement<{ idHash: string }>()((db, p) =>
   tapped(db)
     .innerJoin('refs', 'refs.chipUid', 'chips.uid')
     .select(['refs.kind', 'refs.tapId', 'refs.expiresAt', 'refs.queriedAt'])
-    .where('refs.id', '=', p.id),
+    .where('refs.idHash', '=', p.idHash),
 )
-const take = statement<{ id: string; now: string }>()((db, p) =>
+const take = statement<{ idHash: string; now: string }>()((db, p) =>
   db
     .updateTable('refs')
     .set({ queriedAt: p.now })
-    .where('id', '=', p.id)
+    .where('idHash', '=', p.idHash)
     .where('queriedAt', 'is', null)
     .where('expiresAt', '>', p.now),
 )
@@ -33,20 +34,18 @@ const end = statement<{ chipUid: string; now: string }>()((db, p) =>
     .where('expiresAt', '>', p.now),
 )
 
-export const insertRef = (db: Queries, ref: Omit<RefRow, 'queriedAt'>) =>
-  insert.run(db, { ...ref, queriedAt: null })
+export const insertRef = (
+  db: Queries,
+  id: string,
+  ref: Omit<RefRow, 'idHash' | 'queriedAt'>,
+): Promise<number> => insert.run(db, { ...ref, idHash: hashCode(id), queriedAt: null })
 
-export const findRef = (db: Queries, id: string): Promise<RefOfChip | undefined> => byId.first(db, { id })
+export const findRef = (db: Queries, id: string): Promise<RefOfChip | undefined> =>
+  byId.first(db, { idHash: hashCode(id) })
 
 /** Uses a ref up: true for one caller alone, while it is neither queried nor expired. */
 export const takeRef = async (db: Queries, id: string, now: string): Promise<boolean> =>
-  (await take.run(db, { id, now })) === 1
+  (await take.run(db, { idHash: hashCode(id), now })) === 1
 
 /** Ends every ref of a chip that is still good. */
 export const endRefsOfChip = (db: Queries, chipUid: string, now: string) => end.run(db, { chipUid, now })
-
-const ofTap = statement<{ tapId: number }>()((db, p) =>
-  db.selectFrom('refs').selectAll().where('tapId', '=', p.tapId),
-)
-
-export const refsOfTap = (db: Queries, tapId: number): Promise<RefRow[]> => ofTap.all(db, { tapId })

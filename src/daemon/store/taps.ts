@@ -26,17 +26,20 @@ export interface TapFilter {
   limit: number
 }
 
-/** Newest first. */
-export function listTaps(db: Queries, filter: TapFilter): Promise<TapRow[]> {
-  let query = db.selectFrom('taps').selectAll().orderBy('id', 'desc').limit(filter.limit)
-  const { teamId, uid, outcome, since, before } = filter
-  // A tap of nobody's chip belongs to no team, and is worth every operator's look.
-  if (teamId !== undefined)
-    query = query.where((eb) => eb.or([eb('teamId', '=', teamId), eb('teamId', 'is', null)]))
+/** Newest first. A tap of nobody's chip belongs to no team, and is worth every operator's look. */
+export async function listTaps(db: Queries, { teamId, ...filter }: TapFilter): Promise<TapRow[]> {
+  if (teamId === undefined) return tapsWhere(db, filter).execute()
+  const own = await tapsWhere(db, filter).where('teamId', '=', teamId).execute()
+  const nobodys = await tapsWhere(db, filter).where('teamId', 'is', null).execute()
+  return [...own, ...nobodys].sort((a, b) => b.id - a.id).slice(0, filter.limit)
+}
+
+function tapsWhere(db: Queries, { uid, outcome, since, before, limit }: Omit<TapFilter, 'teamId'>) {
+  let query = db.selectFrom('taps').selectAll().orderBy('id', 'desc').limit(limit)
   if (uid !== undefined) query = query.where('chipUid', '=', uid)
   if (outcome === 'refused') query = query.where('outcome', '!=', 'valid')
   else if (outcome !== undefined) query = query.where('outcome', '=', outcome)
   if (since !== undefined) query = query.where('at', '>=', since)
   if (before !== undefined) query = query.where('id', '<', before)
-  return query.execute()
+  return query
 }

@@ -12,19 +12,18 @@ export interface TapsTable {
 }
 
 export interface RefsTable {
-  id: string
+  /** The id itself is nowhere, like codes and cookies: see code-hash.ts. */
+  idHash: string
   kind: 'redirect' | 'link'
   chipUid: string
   tapId: number
-  /** The third-party link that it stands on. */
-  linkId: number | null
   createdAt: string
   expiresAt: string
   queriedAt: string | null
 }
 
 export interface OtpsTable {
-  code: string
+  codeHash: string
   type: 'PHYGITAL_CLAIM' | 'POAP_EVENT' | 'GUESTBOOK_EVENT'
   chipUid: string
   tapId: number
@@ -39,10 +38,10 @@ export interface OtpsTable {
 
 /** Lets the browser that made a tap load its page again. */
 export interface PageVisitsTable {
-  /** SHA-256 of the cookie's value, hex. */
   cookieHash: string
-  tapId: number
   chipUid: string
   counter: number
+  /** The refs that stand on the page, encrypted with the data key: { own, links: [link id, ref][] } */
+  refs: Uint8Array
   expiresAt: string
 }
