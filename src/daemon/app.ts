@@ -134,7 +134,10 @@ function answerErrors(app: FastifyInstance): void {
         { requestId: request.id, err: error, route: request.routeOptions.url },
         'request failed',
       )
-    if (retryAfterSeconds !== undefined) reply.header('retry-after', retryAfterSeconds)
+    reply.header('x-request-id', request.id)
+    if (retryAfterSeconds !== undefined) {
+      reply.header('retry-after', retryAfterSeconds).header('access-control-expose-headers', 'retry-after')
+    }
     // An error answer is about this request alone; a rate limit's headers stay.
     reply.header('cache-control', 'no-store')
     void reply.code(body.statusCode).type('application/json; charset=utf-8').send(body)

@@ -1,3 +1,4 @@
+import { haloParameters } from '../../nfc/halo/tap.ts'
 import { AesKey } from '../../nfc/ntag424/cmac.ts'
 import { an10922, chipKeyInput } from '../../nfc/ntag424/diversify.ts'
 import { uidToBytes } from '../../nfc/uid.ts'
@@ -15,6 +16,10 @@ export interface KeySet {
   /** The names of the parameters in a chip's URL. */
   readonly names: { readonly e: string; readonly c: string; readonly d: string }
 }
+
+const namesIn = (templates: readonly KeySet['names'][]): string[] => [
+  ...new Set([...haloParameters, ...templates.flatMap(({ e, c, d }) => [e, c, d])]),
+]
 
 // About 1.4 kB each.
 const derivedKept = 10_000
@@ -37,6 +42,7 @@ export class KeyRing {
   readonly #box: SecretBox
   #sets = new Map<number, KeySet>()
   #templates: readonly KeySet['names'][] = [usualNames]
+  #parameterNames = namesIn([usualNames])
   /** By key set, UID and generation: a tap is often followed by another of the same chip. */
   readonly #derivedKeys = new Map<string, AesKey>()
   constructor(box: SecretBox) {
@@ -54,6 +60,7 @@ export class KeyRing {
       ]),
     )
     this.#templates = [...distinct.values()]
+    this.#parameterNames = namesIn(this.#templates)
   }
 
   get(id: number): KeySet | undefined {
@@ -65,6 +72,11 @@ export class KeyRing {
     if (this.#sets.size !== 1) return undefined
     for (const set of this.#sets.values()) return set
     return undefined
+  }
+
+  /** Every parameter that a tap can have, of either family. */
+  parameterNames(): readonly string[] {
+    return this.#parameterNames
   }
 
   /** Every way in which the chips' URLs name their parameters; one, unless an operator chose other names. */

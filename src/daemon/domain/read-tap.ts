@@ -1,4 +1,4 @@
-import { haloParameters, isHaloTap, parseHaloTap, verifyHaloTap } from '../../nfc/halo/tap.ts'
+import { isHaloTap, parseHaloTap, verifyHaloTap } from '../../nfc/halo/tap.ts'
 import { decryptPiccData, macInputText, verifySunMac } from '../../nfc/ntag424/sun.ts'
 import { uidFromBytes } from '../../nfc/uid.ts'
 import { findChip, findChipByPublicKey, type TappedChip } from '../store/chips.ts'
@@ -26,7 +26,7 @@ export interface ReadTapDeps {
 export async function readTap(deps: ReadTapDeps, query: TapQuery): Promise<ReadTap> {
   const templates = deps.keyRing.templates()
   const read: Parameters = Object.create(null)
-  for (const name of [...haloParameters, ...templates.flatMap(({ e, c, d }) => [e, c, d])]) {
+  for (const name of deps.keyRing.parameterNames()) {
     const value = Object.hasOwn(query, name) ? query[name] : undefined
     if (typeof value === 'string') read[name] = value
     else if (typeof value === 'number') read[name] = String(value)
@@ -48,9 +48,7 @@ async function readSunTap(
   matching: readonly Names[],
 ): Promise<ReadTap> {
   // A template whose d is there says more than one whose d is not.
-  const [names = usualNames] = [...matching].sort(
-    (a, b) => Number(query[a.d] === undefined) - Number(query[b.d] === undefined),
-  )
+  const names = matching.find((one) => query[one.d] !== undefined) ?? matching[0] ?? usualNames
   const e = query[names.e] ?? ''
   const c = query[names.c] ?? ''
   const d = query[names.d]

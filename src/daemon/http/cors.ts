@@ -9,7 +9,6 @@ export const corsOptions = (wire: WireWords): FastifyCorsOptions => ({
   origin: false,
   methods: ['GET', 'POST', 'PATCH', 'DELETE'],
   allowedHeaders: ['content-type', wire.apiKeyHeader, wire.codeHeader, 'idempotency-key'],
-  exposedHeaders: ['retry-after', 'x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset'],
   maxAge: 86_400,
   preflight: true,
   strictPreflight: false,

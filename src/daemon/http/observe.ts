@@ -25,8 +25,4 @@ export function observe(app: FastifyInstance, { metrics, log }: Pick<Context, 'm
       )
     done()
   })
-  app.addHook('onRequest', (request, reply, done) => {
-    reply.header('x-request-id', request.id)
-    done()
-  })
 }
