@@ -1,11 +1,15 @@
 // Bundles the two executables. One file each: a start that resolves a hundred modules costs twice as much.
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { copyFileSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { build } from 'esbuild'
 
 process.chdir(new URL('..', import.meta.url).pathname)
 const { version } = JSON.parse(readFileSync('package.json', 'utf8'))
+/** Empty where this is no clone, or there is no git: a package from elsewhere has its version alone. */
+const git = (...args) => spawnSync('git', args, { encoding: 'utf8' }).stdout?.trim() ?? ''
+// A clone of something else may lie around an unpacked copy of this.
+const commit = git('rev-parse', '--show-cdup') === '' ? git('rev-parse', '--short=12', 'HEAD') : ''
 
 // All of it: V8 knows a stale cache by the length of its source alone.
 rmSync('dist', { recursive: true, force: true })
@@ -25,7 +29,7 @@ const bundle = (entryPoint, outfile) =>
     minifyWhitespace: true,
     // Code from a cache cannot import dynamically; Node requires ES modules since 20.19.
     supported: { 'dynamic-import': false },
-    define: { __TAPCHIP_VERSION__: JSON.stringify(version) },
+    define: { __TAPCHIP_VERSION__: JSON.stringify(version), __TAPCHIP_COMMIT__: JSON.stringify(commit) },
     // Native code, and packages that only some commands load.
     external: ['better-sqlite3', 'nfc-pcsc', 'inquirer'],
   })

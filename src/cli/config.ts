@@ -18,8 +18,11 @@ export interface Config {
   readonly origin: string
   readonly contextName: string | undefined
   readonly apiKey: string | undefined
+  /** Where the key comes from, for people. */
+  readonly apiKeyOrigin: string | undefined
   /** Read when asked for: from the environment, the context, or the daemon's own file on this machine. */
   readonly adminToken: () => string | undefined
+  readonly adminTokenOrigin: () => string | undefined
   readonly wirePrefix: string
   readonly wireBadge: string
   readonly timeoutMs: number
@@ -78,18 +81,19 @@ export const resolveConfig = (flags: GlobalFlags, at: Surroundings): Config => {
   const envIsElsewhere =
     flags.context !== undefined && !flags.url && !!env.TAPCHIP_URL && env.TAPCHIP_URL !== choice.url
   const fromEnv = envIsElsewhere ? {} : { apiKey: env.TAPCHIP_API_KEY, adminToken: env.TAPCHIP_ADMIN_TOKEN }
+  const { stored, contextName } = choice
+  const local = () => (isLoopback(url.hostname) ? localToken(at, choice.url) : undefined)
+  const originOf = (variable: string, fromEnvironment: string | undefined, kept: string | undefined) =>
+    fromEnvironment ? variable : kept ? `context ${contextName}` : undefined
   return {
     url: choice.url,
     origin: choice.origin,
     contextName: choice.contextName,
-    apiKey: header(fromEnv.apiKey || choice.stored?.apiKey, 'The API key'),
-    adminToken: () =>
-      header(
-        fromEnv.adminToken ||
-          choice.stored?.adminToken ||
-          (isLoopback(url.hostname) ? localToken(at, choice.url) : undefined),
-        'The admin token',
-      ),
+    apiKey: header(fromEnv.apiKey || stored?.apiKey, 'The API key'),
+    apiKeyOrigin: originOf('TAPCHIP_API_KEY', fromEnv.apiKey, stored?.apiKey),
+    adminToken: () => header(fromEnv.adminToken || stored?.adminToken || local()?.token, 'The admin token'),
+    adminTokenOrigin: () =>
+      originOf('TAPCHIP_ADMIN_TOKEN', fromEnv.adminToken, stored?.adminToken) ?? local()?.path,
     wirePrefix: env.TAPCHIP_WIRE_PREFIX || 'svc',
     wireBadge: env.TAPCHIP_WIRE_BADGE || 'badge',
     timeoutMs: (flags.timeoutSeconds ?? 30) * 1000,
@@ -105,11 +109,13 @@ const header = (value: string | undefined, what: string): string | undefined => 
 }
 
 /** A daemon on this machine leaves its first token where only its owner can read it. */
-const localToken = (at: Surroundings, url: string): string | undefined => {
+const localToken = (at: Surroundings, url: string): { token: string; path: string } | undefined => {
   const record = readRecord(at)
   const started = record && new URL(record.url).origin === new URL(url).origin ? record : undefined
   try {
-    return readFileSync(`${started?.dataDir ?? dataDir(at)}/admin.token`, 'utf8').trim() || undefined
+    const path = `${started?.dataDir ?? dataDir(at)}/admin.token`
+    const token = readFileSync(path, 'utf8').trim()
+    return token === '' ? undefined : { token, path }
   } catch {
     return undefined
   }

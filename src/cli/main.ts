@@ -5,21 +5,28 @@ import { lazy } from './lazy.ts'
 import { runCli } from './program.ts'
 import type { Interrupts, Output, Surroundings } from './surroundings.ts'
 
-/** The reader of our output has gone (`| head`): that is its good right, and no failure. */
+const listeners = new Set<() => void>()
+let interrupted = false
+
+/**
+ * The reader of our output has gone (`| head`): that is its good right, and no failure. A batch that is under way
+ * ends in order all the same, as at Ctrl-C: nobody would learn otherwise that half of it is not done.
+ */
 const quietly = (stream: Output): Output =>
   stream.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') throw error
-    process.exit(process.exitCode ?? 0)
+    if (listeners.size === 0 && !interrupted) process.exit(process.exitCode ?? 0)
+    if (!interrupted) onInterrupt()
   })
 
-const listeners = new Set<() => void>()
-let interrupted = false
-const onInterrupt = () => {
+function onInterrupt() {
   if (interrupted || listeners.size === 0) process.exit(130)
   interrupted = true
   for (const listener of listeners) listener()
 }
 process.on('SIGINT', onInterrupt)
+// The packages that ask questions look for it there.
+if (process.argv.includes('--no-color')) process.env.NO_COLOR = '1'
 
 const interrupts: Interrupts = {
   listen: (handler) => {

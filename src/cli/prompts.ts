@@ -14,8 +14,14 @@ export interface Prompts {
     },
   ): Promise<string>
   secret(missing: { flag: string; message: string }): Promise<string>
-  /** For what cannot be taken back. Throws unless the answer is yes. */
+  /** For what destroys. Throws unless the answer is yes. */
   confirm(yes: boolean, message: string): Promise<void>
+  /** For what cannot be taken back: the name has to be typed, so that no habit of the fingers says yes. */
+  confirmByName(
+    yes: boolean,
+    message: string,
+    named: { readonly what: string; readonly is: (typed: string) => boolean },
+  ): Promise<void>
 }
 
 export const createPrompts = (
@@ -71,6 +77,12 @@ export const createPrompts = (
       if (!possible) throw new UsageError(`${message} Say so: --yes`)
       const answer = await ask({ type: 'confirm', message, default: false })
       if (answer !== true) throw new UsageError('Nothing was changed.')
+    },
+    confirmByName: async (yes, message, { what, is }) => {
+      if (yes || flags.dryRun) return
+      if (!possible) throw new UsageError(`${message} Say so: --yes`)
+      const typed = await ask({ type: 'input', message: `${message} To confirm, type ${what}:` })
+      if (!is(String(typed).trim())) throw new UsageError(`That is not ${what}. Nothing was changed.`)
     },
   }
 }

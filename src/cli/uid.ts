@@ -17,3 +17,9 @@ export const bothForms = (uid: string): string => `${uid} (${colons(uid)})`
 /** `-` where a daemon's answer holds no UID. */
 export const colons = (uid: string | null): string =>
   uid !== null && /^\d{1,17}$/.test(uid) ? uidToColons(uid) : '-'
+
+/** Whether a person typed this UID, in either form. */
+export const isSameUid = (typed: string, uid: string): boolean => {
+  const parsed = parseUid(typed)
+  return parsed.ok && parsed.uid === uid
+}

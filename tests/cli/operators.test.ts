@@ -265,8 +265,8 @@ test('doctor fails when something is wrong, and says the fix', async () => {
   expect(away.json()).toContainEqual({
     check: 'daemon',
     status: 'fail',
-    detail: expect.any(String),
-    fix: 'Start it: tapchip daemon start',
+    detail: 'Daemon not reachable at 127.0.0.1:1 (address from --url)',
+    fix: 'start it: tapchip daemon start',
   })
 })
 

@@ -173,5 +173,9 @@ test('a code that begins with a dash is a code, and a flag that is wrong is stil
 
 test('--version tells our version when no daemon answers', async () => {
   expect((await here.run('--version')).stdout).toBe('tapchip 0.0.0-test\n')
-  expect((await here.run('--version', '--json')).json()).toEqual({ version: '0.0.0-test', daemon: null })
+  expect((await here.run('--version', '--json')).json()).toEqual({
+    version: '0.0.0-test',
+    commit: null,
+    daemon: null,
+  })
 })

@@ -1,4 +1,7 @@
 import { spawn, spawnSync } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { startTestDaemon } from '../support/daemon.ts'
 import { executable } from './executable.ts'
@@ -62,11 +65,11 @@ describe('on a terminal', () => {
     expect([code, screen]).toEqual([0, expect.stringContaining('The group holds no chips')])
   })
 
-  test('what destroys asks, and anything but yes changes nothing', async () => {
+  test('what cannot be brought back asks for its name, and anything else changes nothing', async () => {
     await here.run('teams', 'create', '--name', 'Doomed')
-    const kept = await onTerminal('teams remove Doomed', [[/Remove the team/, 'n\r']])
+    const kept = await onTerminal('teams remove Doomed', [[/type its name/, 'y\r']])
     expect([kept.code, kept.screen]).toEqual([2, expect.stringContaining('Nothing was changed')])
-    const gone = await onTerminal('teams remove Doomed', [[/Remove the team/, 'y\r']])
+    const gone = await onTerminal('teams remove Doomed', [[/type its name/, 'Doomed\r']])
     expect(gone.code).toBe(0)
     expect((await here.run('teams', 'list', '--json')).stdout).not.toContain('"Doomed"')
   })
@@ -87,6 +90,39 @@ describe('on a terminal', () => {
     expect((await onTerminal('teams list --no-color', [])).screen).not.toContain('\u001b')
     expect((await onTerminal('teams list', [], { TERM: 'dumb' })).screen).not.toContain('\u001b')
   })
+})
+
+test('a batch whose reader goes away ends in order, and says how far it came', async () => {
+  const chips = Array.from({ length: 6000 }, (_, i) => `04${(i + 1).toString(16).padStart(12, '0')}`)
+  writeFileSync(join(here.home, 'chips.csv'), `uid\n${chips.join('\n')}\n`)
+  const keys = { id: 7, metaReadKey: '0'.repeat(32), fileReadKey: '1'.repeat(32), diversification: 'none' }
+  here.stdin = JSON.stringify(keys)
+  await here.run('key-sets', 'create', '--file', '-')
+  await here.run(
+    'chips',
+    'import',
+    '--file',
+    'chips.csv',
+    '--chip-group',
+    'G',
+    '--key-set',
+    '7',
+    '--team',
+    'Acme',
+  )
+  const made = await here.run('api-keys', 'create', '--name', 'pipe', '--team', 'Acme', '--json')
+  const rows = chips.map((uid) => `${uid},https://example.com/`)
+  writeFileSync(join(here.home, 'edits.csv'), `uid,redirectUrl\n${rows.join('\n')}\n`)
+  const command = `'${process.execPath}' '${executable}' chips edit --file edits.csv --json`
+  const { key } = made.json() as { key: string }
+  // The daemon runs in this process: nothing here may wait for the shell without letting it work.
+  const child = spawn('bash', ['-c', `${command} | head -1; echo "\${PIPESTATUS[0]}"`], {
+    env: { PATH: process.env.PATH ?? '', ...here.env, TAPCHIP_API_KEY: key },
+    cwd: here.home,
+  })
+  const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr)])
+  expect(stdout.trim().split('\n').at(-1)).toBe('130')
+  expect(stderr).toMatch(/Stopped after [24],000 of 6,000\. Go on: tapchip batch resume b_/)
 })
 
 test('off a terminal nothing is asked', async () => {

@@ -90,7 +90,7 @@ describe('an input that does not fit is refused whole, every bad row named', () 
 
   test('a column that is named otherwise', () =>
     refused('a.csv', `UID,redirectUrl\n${a},${good}\n`, [
-      /is it uid\? --map uid=UID/,
+      /if "UID" is it: --map uid=UID/,
       'column "uid" is missing',
     ]))
 
@@ -101,7 +101,7 @@ describe('an input that does not fit is refused whole, every bad row named', () 
       'a.csv',
       `uid,redirectUrl\n${a}\n${b},https://example.com/?a=1,2\n04000000000001,"https://example.com/"x\n`,
       [
-        /^row 1: malformed: 1 fields where the heading has 2/m,
+        /^row 1: malformed: 1 field where the heading has 2/m,
         /^row 2: malformed: 3 fields/m,
         /^row 3: malformed/m,
       ],

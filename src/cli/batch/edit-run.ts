@@ -1,52 +1,29 @@
-import { ApiError } from '../client/errors.ts'
 import type { CliContext } from '../context.ts'
-import { type ExitCode, exitCodes, UsageError } from '../errors.ts'
+import { type ExitCode, exitCodes } from '../errors.ts'
 import { clean, counted, grouped, shown } from '../io/text.ts'
 import { bothForms } from '../uid.ts'
 import { failureTeller } from './failures.ts'
 import { countResults } from './history.ts'
 import { newBatchId } from './id.ts'
 import { Journal } from './journal.ts'
+import { createPace } from './pace.ts'
 import type { Counts, EditRow, Header, RowResult } from './records.ts'
-import { type EditResult, sendRows } from './send.ts'
+import { sendRows } from './send.ts'
 
 /** Rows a request: small enough that an interrupt waits for a moment only. */
 const chunkSize = 2000
-/** Rows of a check: the daemon takes 64 MiB a request, and a URL may be 4 KiB long. */
-const checkSize = 12_000
 
 export interface EditBatch {
   readonly kind: 'chips edit' | 'chips undo'
   readonly input: Header['input']
   readonly undoes?: string
   readonly rows: readonly EditRow[]
+  /** Rows a second. */
+  readonly rate?: number | undefined
 }
 
-function* chunksOf<T>(items: readonly T[], size: number): Generator<readonly T[]> {
+export function* chunksOf<T>(items: readonly T[], size: number): Generator<readonly T[]> {
   for (let i = 0; i < items.length; i += size) yield items.slice(i, i + size)
-}
-
-/**
- * What the daemon would say to each row, nothing being written. The daemon refuses a row that cannot be meant
- * as a whole; then so do we.
- */
-export const previewRows = async (
-  ctx: CliContext,
-  rows: readonly EditRow[],
-): Promise<Map<number, EditResult>> => {
-  const client = await ctx.client()
-  const results = new Map<number, EditResult>()
-  for (const chunk of chunksOf(rows, checkSize)) {
-    try {
-      for await (const result of sendRows(client, chunk, true)) results.set(result.row, result)
-    } catch (error) {
-      if (!(error instanceof ApiError) || error.statusCode !== 400) throw error
-      const first = chunk[0]?.row ?? 1
-      const counting = first === 1 ? '' : ` (counted from row ${first})`
-      throw new UsageError(`${error.message}${counting}\nNothing was written.`)
-    }
-  }
-  return results
 }
 
 export const describeResult = (result: RowResult, redirectUrl: string | null | undefined): string => {
@@ -54,24 +31,6 @@ export const describeResult = (result: RowResult, redirectUrl: string | null | u
   if (result.status === 'failed') return `${row}  ${clean(result.error ?? '')}`
   if (result.status === 'unchanged') return `${row}  ${shown(redirectUrl)}`
   return `${row}  ${shown(result.previous)} → ${shown(redirectUrl)}`
-}
-
-/** The difference, row by row. */
-export const dryRun = async (ctx: CliContext, rows: readonly EditRow[]): Promise<ExitCode> => {
-  const results = await previewRows(ctx, rows)
-  for (const row of rows) {
-    const result = results.get(row.row)
-    if (result) {
-      await ctx.io.line({ ...result, redirectUrl: row.redirectUrl }, () =>
-        describeResult(result, row.redirectUrl),
-      )
-    }
-  }
-  const counts = countResults(results.values())
-  ctx.io.note(
-    `Dry run: ${grouped(counts.changed)} would change, ${grouped(counts.unchanged)} are so already, ${grouped(counts.failed)} would fail. Nothing was written.`,
-  )
-  return counts.failed > 0 ? exitCodes.partial : exitCodes.done
 }
 
 export interface RunOutcome {
@@ -87,7 +46,7 @@ export const startBatch = async (
 ): Promise<RunOutcome> => {
   const id = newBatchId(ctx.now())
   const journal = new Journal(ctx.at, id)
-  const { kind, input, undoes, rows } = batch
+  const { kind, input, undoes, rows, rate } = batch
   journal.append({
     type: 'batch',
     version: 1,
@@ -106,7 +65,7 @@ export const startBatch = async (
   }
   journal.sync()
   ctx.io.note(`Batch ${id}: ${counted(rows.length, 'row')}`)
-  return runRows(ctx, { id, journal, rows })
+  return runRows(ctx, { id, journal, rows, rate })
 }
 
 /** Sends rows, chunk by chunk, and writes down what became of each. */
@@ -118,6 +77,8 @@ export const runRows = async (
     readonly rows: readonly EditRow[]
     /** What earlier runs of the batch have done: its end tells of all of it. */
     readonly before?: Counts
+    /** Rows a second. */
+    readonly rate?: number | undefined
   },
 ): Promise<RunOutcome> => {
   const { id, journal, rows } = batch
@@ -126,8 +87,10 @@ export const runRows = async (
   const client = await ctx.client()
   io.beforeSend(() => journal.flush())
   let interrupted = false
+  const pace = createPace(batch.rate)
   const stopListening = ctx.at.interrupts.listen(() => {
     interrupted = true
+    pace.release()
     io.warn('Finishing the rows that are on their way. Once more ends at once.')
   })
   const failures = failureTeller(io)
@@ -145,7 +108,8 @@ export const runRows = async (
     journal.close()
   }
   try {
-    for (const chunk of chunksOf(rows, chunkSize)) {
+    for (const chunk of chunksOf(rows, pace.size(chunkSize))) {
+      await pace.turn(chunk.length)
       if (interrupted) break
       journal.append({ type: 'sent', rows: chunk.map(({ row }) => row) })
       journal.flush()
@@ -155,7 +119,10 @@ export const runRows = async (
         journal.append({ type: 'result', ...result })
         // People see what failed; what went well is counted.
         if (io.json) await io.line(result, () => '')
-        else if (result.status === 'failed') failures.tell(describeResult(result, urls.get(result.row)))
+        else if (result.status === 'failed') {
+          progress.clear()
+          failures.tell(describeResult(result, urls.get(result.row)))
+        }
         progress.advance(1)
       }
       journal.sync()
@@ -175,6 +142,7 @@ export const runRows = async (
   io.note(
     `${grouped(changed)} changed, ${grouped(unchanged)} unchanged, ${grouped(failed)} failed. ${next}`.trimEnd(),
   )
+  if (complete && failed > 0) io.hint(`Which failed, and why: tapchip batch report ${id} --failed`)
   const exitCode = complete ? (failed > 0 ? exitCodes.partial : exitCodes.done) : exitCodes.interrupted
   return { exitCode, results }
 }

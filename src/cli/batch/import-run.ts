@@ -1,10 +1,13 @@
 import type { CliContext } from '../context.ts'
 import { type ExitCode, exitCodes } from '../errors.ts'
-import { clean, counted, grouped } from '../io/text.ts'
+import { asWord, clean, counted, grouped } from '../io/text.ts'
+import { rowsOfBlocks, writeFailedRows } from './failed-file.ts'
 import { failureTeller } from './failures.ts'
 import { newBatchId } from './id.ts'
 import type { ImportInput } from './import-input.ts'
 import { Journal } from './journal.ts'
+import { createPace } from './pace.ts'
+import { piecesOf } from './pieces.ts'
 import type { Header } from './records.ts'
 
 export interface ImportSettings {
@@ -35,6 +38,8 @@ export const runImport = async (
     sheetSettings,
     dryRun,
     resumes,
+    rate,
+    failedFile,
   }: {
     readonly input: Header['input']
     readonly sheet: ImportInput
@@ -43,6 +48,9 @@ export const runImport = async (
     readonly sheetSettings: Readonly<Record<string, string>>
     readonly dryRun: boolean
     readonly resumes?: string
+    /** Rows a second. */
+    readonly rate?: number | undefined
+    readonly failedFile?: string | undefined
   },
 ): Promise<ExitCode> => {
   const { io } = ctx
@@ -73,18 +81,27 @@ export const runImport = async (
   const progress = io.progress('Importing', sheet.rows)
   const failures = failureTeller(io)
   const stopped = new AbortController()
-  const stopListening = ctx.at.interrupts.listen(() => stopped.abort())
+  const pace = createPace(rate)
+  const failedRows = new Set<number>()
+  const stopListening = ctx.at.interrupts.listen(() => {
+    io.warn('Stopping. Once more ends at once.')
+    pace.release()
+    stopped.abort()
+  })
   const counts = { created: 0, unchanged: 0, failed: 0 }
   let complete = false
 
   async function* content() {
+    const size = sheet.blocks.reduce((sum, block) => sum + block.length, 0)
     let sent = 0
-    for (const block of sheet.blocks) {
-      yield block
-      progress.advance(
-        Math.floor((sheet.rows * ++sent) / sheet.blocks.length) -
-          Math.floor((sheet.rows * (sent - 1)) / sheet.blocks.length),
-      )
+    let told = 0
+    for (const { bytes, rows } of piecesOf(sheet.blocks, pace.size(Number.POSITIVE_INFINITY))) {
+      await pace.turn(rows)
+      yield bytes
+      sent += bytes.length
+      const done = Math.floor((sheet.rows * sent) / size)
+      progress.advance(done - told)
+      told = done
     }
   }
   try {
@@ -105,12 +122,13 @@ export const runImport = async (
         continue
       }
       const { row, uid, status, error } = answer
+      if (status === 'failed') failedRows.add(row)
       journal?.append({ type: 'result', row, uid, status, ...(error === undefined ? {} : { error }) })
       if (io.json) {
         counts[answer.status] += 1
         await io.line(answer, () => '')
       } else if (answer.status === 'failed') {
-        progress.end()
+        progress.clear()
         failures.tell(clean(`row ${answer.row}  ${answer.uid}  failed  ${answer.error ?? ''}`))
       }
     }
@@ -137,10 +155,14 @@ export const runImport = async (
   }
   io.note(
     dryRun
-      ? `Dry run: ${counted(created, 'chip')} would be created, ${grouped(unchanged)} are there already, ${grouped(failed)} would fail. Nothing was written.`
+      ? `Dry run: ${counted(created, 'chip')} would be created, ${grouped(unchanged)} unchanged, ${grouped(failed)} would fail. Nothing was written.`
       : `${counted(created, 'chip')} created, ${grouped(unchanged)} unchanged, ${grouped(failed)} failed.`,
   )
-  if (!dryRun && created > 0)
-    io.note(`See them: tapchip chips list --chip-group ${JSON.stringify(settings.chipGroup)}`)
+  if (failedFile !== undefined && !dryRun) {
+    const { heading, rows } = rowsOfBlocks(sheet.blocks, failedRows)
+    writeFailedRows(ctx, failedFile, heading, rows)
+  }
+  if (!dryRun && failed < sheet.rows)
+    io.hint(`See them: tapchip chips list --chip-group ${asWord(settings.chipGroup)}`)
   return failed > 0 ? exitCodes.partial : exitCodes.done
 }

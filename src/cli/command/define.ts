@@ -31,6 +31,7 @@ export interface Verb {
   readonly summary: string
   readonly args: ArgumentSpecs
   readonly options: OptionSpecs
+  readonly examples: readonly string[]
   configure(command: Command, invoke: Invoke): void
 }
 
@@ -75,6 +76,7 @@ export const defineCommand = <
     summary: spec.summary,
     args,
     options,
+    examples: spec.examples,
     configure: (command, invoke) => {
       command.summary(spec.summary).description(spec.description ?? spec.summary)
       setExamples(command, spec.examples)

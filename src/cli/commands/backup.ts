@@ -28,6 +28,7 @@ const backup = defineCommand({
       Size: `${it.sizeBytes.toLocaleString('en-US')} bytes`,
       'Holds the data key': it.holdsDataKey,
     }))
+    ctx.io.hint(`Keep it on another machine: it lies in a folder of this daemon's.`)
     if (made.warning) ctx.io.warn(ctx.io.style('yellow', made.warning))
   },
 })

@@ -1,4 +1,4 @@
-import { text } from '../command/options.ts'
+import { moment } from '../command/moment.ts'
 
 interface Credential {
   readonly expiresAt: string | null
@@ -10,4 +10,4 @@ export const credentialState = ({ expiresAt, revokedAt }: Credential, now: Date)
   return expiresAt !== null && Date.parse(expiresAt) <= now.getTime() ? 'expired' : 'good'
 }
 
-export const expires = text('--expires <date>', 'When it ends, a date or an ISO 8601 time (default: never)')
+export const expires = moment('--expires <when>', 'When it ends (default: never)', 'ahead')

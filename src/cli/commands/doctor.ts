@@ -1,6 +1,6 @@
 import { defineCommand } from '../command/define.ts'
 import { exitCodes } from '../errors.ts'
-import { clean } from '../io/text.ts'
+import { clean, counted } from '../io/text.ts'
 import { checkDaemon } from './doctor/daemon.ts'
 import { checkMachine } from './doctor/machine.ts'
 
@@ -18,7 +18,11 @@ const doctor = defineCommand({
         await ctx.io.raw(`${mark}  ${check}: ${clean(detail)}${fix === null ? '' : `. Fix: ${clean(fix)}`}\n`)
       }
     }
-    return findings.some(({ status }) => status === 'fail') ? exitCodes.failed : exitCodes.done
+    const failed = findings.filter(({ status }) => status === 'fail').length
+    const warned = findings.filter(({ status }) => status === 'warn').length
+    if (failed > 0) ctx.io.note(`${counted(failed, 'check')} failed.`)
+    else ctx.io.note(warned > 0 ? 'It works. What is marked warn is up to you.' : 'All is well.')
+    return failed > 0 ? exitCodes.failed : exitCodes.done
   },
 })
 

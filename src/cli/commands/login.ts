@@ -4,7 +4,8 @@ import { defineCommand } from '../command/define.ts'
 import { flag } from '../command/options.ts'
 import { configPath, readConfigFile, writeConfigFile } from '../config-file.ts'
 import type { CliContext } from '../context.ts'
-import { MissingCredential, UsageError } from '../errors.ts'
+import { exitCodes, MissingCredential, UsageError } from '../errors.ts'
+import { printStatus } from './login-status.ts'
 
 const login = defineCommand({
   name: 'login',
@@ -12,13 +13,21 @@ const login = defineCommand({
   description:
     'Keep an API key (or, with --admin, an admin token) in the context file, which you alone can read. It is pasted, ' +
     'or comes by standard input, and is tried before it is kept.',
-  examples: ['login', 'login --context prod', 'login --admin', 'echo "$KEY" | tapchip login --with-token'],
+  examples: [
+    'login',
+    'login --context prod',
+    'login --admin',
+    'echo "$KEY" | tapchip login --with-token',
+    'login --status',
+  ],
   options: {
     admin: flag('--admin', 'It is an admin token'),
     withToken: flag('--with-token', 'Read it from standard input'),
     noCheck: flag('--offline', 'Do not try it'),
+    status: flag('--status', 'Keep nothing: say which keys there are, and whether they are good'),
   },
   run: async (ctx, { options }) => {
+    if (options.status) return printStatus(ctx)
     const { url, contextName, origin } = ctx.config()
     const what = options.admin ? 'Admin token' : 'API key'
     const secret =
@@ -44,6 +53,8 @@ const login = defineCommand({
         `TAPCHIP_URL is set, and has its keys from the environment alone: unset it to use the context "${name}".`,
       )
     else if ((file.current ?? name) !== name) ctx.io.note(`Use it: tapchip context use ${name}`)
+    else ctx.io.hint(`Next: tapchip ${options.admin ? 'daemon status' : 'chip-groups list'}`)
+    return exitCodes.done
   },
 })
 

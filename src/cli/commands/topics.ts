@@ -41,6 +41,13 @@ UIDs stand in decimal and in hex, times are ISO 8601 in UTC, and control charact
 --json: a finite list is one JSON array, a single thing one object. The results of a batch, and streams such as
 taps follow, are one object a line. UIDs are decimal strings, as on the wire.
 
+--fields uid,redirectUrl prints these fields alone, of tables and of --json alike, by the names that --json has;
+chipGroup.name walks into a field, and hex is the UID in hex. The objects are those of the interface: the daemon
+describes them at /openapi.json.
+
+--quiet leaves out what is said besides the data. The command that comes next is told to people, never under --json.
+
+  $ tapchip chips list --chip-group Jackets --fields hex,redirectUrl
   $ tapchip chips list --chip-group Jackets --json | jq -r '.[].uid'
   $ tapchip chips edit --file edits.csv --json | jq -c 'select(.status == "failed")'
 `,
@@ -55,6 +62,9 @@ a heading. Rows count from 1; the heading and blank lines do not count.
 
 The whole input is checked before the first row is written. If anything does not fit, every bad row is named,
 nothing is written, and the exit code is 2.
+
+  --failed again.csv     write the rows that the daemon refused to a sheet that can be mended and fed back
+  --rate 500             at most so many rows a second, to leave the daemon room for taps
 
 UIDs are decimal, or 14 hex digits, colons allowed. Spreadsheets keep 15 digits of the 16, so CSV that we write
 has them in hex. UIDs in scientific notation are refused; so are ten or more decimal UIDs that all end in 0,

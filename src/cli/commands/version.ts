@@ -19,12 +19,17 @@ export const printVersion = async (at: Surroundings, args: readonly string[]): P
   try {
     const daemon = await daemonVersion(ctx)
     const version = __TAPCHIP_VERSION__
+    const commit = (typeof __TAPCHIP_COMMIT__ === 'string' && __TAPCHIP_COMMIT__) || null
     const theirs = daemon === undefined ? '' : `tapchipd ${daemon.version} (${daemon.url})\n`
     await ctx.io.raw(
-      json ? `${JSON.stringify({ version, daemon: daemon ?? null })}\n` : `tapchip ${version}\n${theirs}`,
+      json
+        ? `${JSON.stringify({ version, commit, daemon: daemon ?? null })}\n`
+        : `tapchip ${version}${commit === null ? '' : ` (${commit})`}\n${theirs}`,
     )
-    if (daemon !== undefined && daemon.version.split('.')[0] !== version.split('.')[0]) {
-      ctx.io.warn(`The daemon is of another version (${daemon.version}): update the older one.`)
+    if (daemon !== undefined && seriesOf(daemon.version) !== seriesOf(version)) {
+      ctx.io.warn(
+        `The daemon is of another version (${daemon.version}) and may not understand this program: update the older one.`,
+      )
     }
     await ctx.io.flush()
     return exitCodes.done
@@ -32,6 +37,9 @@ export const printVersion = async (at: Surroundings, args: readonly string[]): P
     ctx.close()
   }
 }
+
+/** What two versions that understand each other share: 1, and before that 0.1, 0.2, … */
+const seriesOf = (version: string): string => /^(0\.\d+|\d+)/.exec(version)?.[0] ?? version
 
 const daemonVersion = async (ctx: ReturnType<typeof createContext>) => {
   try {

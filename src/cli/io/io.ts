@@ -31,6 +31,8 @@ export interface Io {
   raw(text: string): Promise<void> | undefined
   /** What a person wants to know and a script does not; silent under --quiet. */
   note(message: string): void
+  /** The command that comes next, for a person: silent under --json too. */
+  hint(message: string): void
   /** Always said. */
   warn(message: string): void
   progress(label: string, total: number | undefined): Progress
@@ -51,22 +53,30 @@ export const createIo = (at: Pick<Surroundings, 'stdout' | 'stderr' | 'env' | 'n
 
   const fields = flags.fields === undefined ? undefined : chooseFields(flags.fields)
   let complained = false
-  const picked = (value: unknown): unknown => {
-    if (fields === undefined) return value
+  const choose = (value: unknown): Readonly<Record<string, unknown>> | undefined => {
+    if (fields === undefined) return undefined
     const complaint = complained ? undefined : fields.complaint(value)
     complained = true
     if (complaint !== undefined) at.stderr.write(`${complaint}\n`)
     return fields.pick(value)
   }
+  const picked = (value: unknown): unknown => choose(value) ?? value
 
   let pending = ''
   let scheduled = false
   let hook: () => void = () => undefined
+  // Whoever made the stream decides what a reader that went away means; here only nobody waits for it any more.
+  let gone = false
+  const onError = () => {
+    gone = true
+  }
   const send = async (): Promise<void> => {
     hook()
     const text = pending
     pending = ''
-    if (text !== '' && !at.stdout.write(text)) await once(at.stdout, 'drain')
+    if (text === '' || gone) return
+    if (!at.stdout.listeners('error').includes(onError)) at.stdout.on('error', onError)
+    if (!at.stdout.write(text)) await once(at.stdout, 'drain').catch(onError)
   }
   const raw = (text: string): Promise<void> | undefined => {
     pending += text
@@ -98,12 +108,12 @@ export const createIo = (at: Pick<Surroundings, 'stdout' | 'stderr' | 'env' | 'n
     },
     one: (value, describe) => {
       if (flags.json) return lines([JSON.stringify(picked(value))])
-      return lines(fieldLines(fields ? Object(picked(value)) : describe(value), heading))
+      return lines(fieldLines(choose(value) ?? describe(value), heading))
     },
     line: (value, forPeople) => {
       if (flags.json) return raw(`${JSON.stringify(picked(value))}\n`)
-      if (fields === undefined) return raw(`${forPeople()}\n`)
-      return raw(`${Object.values(Object(picked(value))).map(shown).join('\t')}\n`)
+      const chosen = choose(value)
+      return raw(`${chosen ? Object.values(chosen).map(shown).join('\t') : forPeople()}\n`)
     },
     picked,
     beforeSend: (given) => {
@@ -113,8 +123,18 @@ export const createIo = (at: Pick<Surroundings, 'stdout' | 'stderr' | 'env' | 'n
     note: (message) => {
       if (!flags.quiet) at.stderr.write(`${message}\n`)
     },
+    hint: (message) => {
+      if (!flags.quiet && !flags.json) at.stderr.write(`${message}\n`)
+    },
     warn: (message) => void at.stderr.write(`${message}\n`),
-    progress: (label, total) => startProgress(at.stderr, { label, total, quiet: flags.quiet, now: at.now }),
+    progress: (label, total) =>
+      startProgress(at.stderr, {
+        label,
+        total,
+        quiet: flags.quiet,
+        dumb: env.TERM === 'dumb',
+        now: at.now,
+      }),
     flush: send,
     style,
   }

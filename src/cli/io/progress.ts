@@ -3,7 +3,9 @@ import type { Output } from '../surroundings.ts'
 export interface Progress {
   /** `n` more are done. */
   advance(n: number): void
-  /** Takes the bar away. */
+  /** Takes the bar away, for a line of text; it is drawn again further down. */
+  clear(): void
+  /** Takes the bar away for good. */
   end(): void
 }
 
@@ -13,23 +15,34 @@ const duration = (seconds: number): string => {
   return s < 60 ? `${s} s` : `${Math.floor(s / 60)} min ${s % 60} s`
 }
 
+/** Before that a rate is a guess, and the time that is left a wild one. */
+const settledMs = 500
+
 /** A bar on a terminal, redrawn ten times a second; elsewhere a line every five seconds. */
 export const startProgress = (
   stderr: Output,
-  options: { label: string; total: number | undefined; quiet: boolean; now: () => Date },
+  options: {
+    label: string
+    total: number | undefined
+    quiet: boolean
+    /** A terminal that cannot go back in its line. */
+    dumb: boolean
+    now: () => Date
+  },
 ): Progress => {
-  if (options.quiet) return { advance: () => undefined, end: () => undefined }
+  if (options.quiet) return { advance: () => undefined, clear: () => undefined, end: () => undefined }
   const { label, total, now } = options
-  const onTerminal = stderr.isTTY === true
-  const interval = onTerminal ? 100 : 5000
+  const redraws = stderr.isTTY === true && !options.dumb
+  const interval = redraws ? 100 : 5000
   const started = now().getTime()
-  let last = onTerminal ? 0 : started
+  let last = redraws ? 0 : started
   let done = 0
   let drawn = false
 
   const describe = (time: number): string => {
     const rate = done / Math.max(0.001, (time - started) / 1000)
     const count = `${done.toLocaleString('en-US')}${total === undefined ? '' : `/${total.toLocaleString('en-US')}`}`
+    if (time - started < settledMs) return count
     const eta = total === undefined ? '' : ` · ${duration((total - done) / rate)} left`
     return `${count} · ${Math.round(rate).toLocaleString('en-US')}/s${eta}`
   }
@@ -38,19 +51,21 @@ export const startProgress = (
     const filled = Math.round(24 * Math.min(1, done / Math.max(1, total)))
     return `[${'#'.repeat(filled)}${'.'.repeat(24 - filled)}] `
   }
+  const clear = () => {
+    if (drawn) stderr.write('\r\x1b[2K')
+    drawn = false
+  }
   return {
     advance: (n) => {
       done += n
       const time = now().getTime()
       if (time - last < interval) return
       last = time
-      drawn = onTerminal
-      const line = `${label} ${onTerminal ? bar() : ''}${describe(time)}`
-      stderr.write(onTerminal ? `\r\x1b[2K${line.slice(0, (stderr.columns ?? 80) - 1)}` : `${line}\n`)
+      drawn = redraws
+      const line = `${label} ${redraws ? bar() : ''}${describe(time)}`
+      stderr.write(redraws ? `\r\x1b[2K${line.slice(0, (stderr.columns ?? 80) - 1)}` : `${line}\n`)
     },
-    end: () => {
-      if (drawn) stderr.write('\r\x1b[2K')
-      drawn = false
-    },
+    clear,
+    end: clear,
   }
 }

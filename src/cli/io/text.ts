@@ -25,6 +25,10 @@ export const shown = (value: unknown): string => {
   return clean(typeof value === 'object' ? JSON.stringify(value) : String(value))
 }
 
+/** As a shell takes it for one word: in a command that a person copies. */
+export const asWord = (text: string): string =>
+  /^[\w.,:/=@%+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
+
 /** 1,000. */
 export const grouped = (n: number): string => n.toLocaleString('en-US')
 

@@ -1,4 +1,4 @@
-import { clean } from '../../io/text.ts'
+import { asWord, clean } from '../../io/text.ts'
 import type { Problems } from './problems.ts'
 import type { SheetOptions } from './sheet.ts'
 
@@ -13,12 +13,12 @@ export const layOut = (heading: readonly string[], options: SheetOptions, proble
   const names = heading.map((name) => name.trim())
   const theirs = (column: string) => options.renamed.get(column) ?? column
   const positions = options.columns.map((column) => names.indexOf(theirs(column)))
-  const unknown: string[] = []
+  const unknown = new Set<string>()
   for (const [i, name] of names.entries()) {
     if (positions.includes(i)) continue
     const double = names.indexOf(name) !== i && name !== ''
     if (double) problems.add(undefined, undefined, `column "${name}" is there twice`)
-    else if (!isPassedOver(name, options)) unknown.push(name)
+    else if (!isPassedOver(name, options)) unknown.add(name)
   }
   for (const [column, name] of options.renamed) {
     if (!names.includes(name))
@@ -33,22 +33,20 @@ export const layOut = (heading: readonly string[], options: SheetOptions, proble
   for (const column of absent) {
     if (options.renamed.has(column)) continue
     const likely = names.find((name, i) => !positions.includes(i) && looksLike[column]?.test(name))
+    // It is no stranger then, and nobody should be told to pass over it.
+    if (likely !== undefined) unknown.delete(likely)
     const advice =
       likely === undefined
         ? `its name in this sheet: --map ${column}=NAME`
-        : `if "${likely}" is it: --map ${quoted(`${column}=${likely}`)}`
+        : `if "${likely}" is it: --map ${asWord(`${column}=${likely}`)}`
     problems.add(undefined, undefined, `column "${column}" is missing; ${advice}`)
   }
-  if (unknown.length > 0) problems.add(undefined, undefined, unknownColumns(unknown, options))
+  if (unknown.size > 0) problems.add(undefined, undefined, unknownColumns([...unknown], options))
   return absent.length === 0 ? positions : undefined
 }
 
 export const isPassedOver = (name: string, { ignored }: SheetOptions): boolean =>
   name === '' || ignored === 'all' || ignored.has(name)
-
-/** As a shell takes it for one word. */
-const quoted = (text: string): string =>
-  /^[\w.,:/=@%+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
 
 /** Says which columns are unknown, and what would pass over them, ready to be copied. */
 export const unknownColumns = (names: readonly string[], options: SheetOptions): string => {
@@ -59,11 +57,11 @@ export const unknownColumns = (names: readonly string[], options: SheetOptions):
       ? undefined
       : options.columns.find((column) => column.toLowerCase() === only.toLowerCase())
   // A name that holds a comma cannot stand in the list.
-  const list = names.some((name) => name.includes(',')) ? '' : ` ${quoted(names.join(','))}`
+  const list = names.some((name) => name.includes(',')) ? '' : ` ${asWord(names.join(','))}`
   const advice =
     meant === undefined
       ? `to pass over ${names.length > 1 ? 'them' : 'it'}: --ignore-columns${list}`
-      : `is it ${meant}? --map ${quoted(`${meant}=${only}`)}`
+      : `is it ${meant}? --map ${asWord(`${meant}=${only}`)}`
   return clean(
     `unknown ${names.length > 1 ? 'columns' : 'column'} ${which}; ${advice} (known: ${options.columns.join(', ')})`,
   )

@@ -7,7 +7,7 @@ export const sheetFlags = {
   file: text('-f, --file <file>', 'CSV, a JSON array or JSON lines; - for standard input', 'file'),
   format: choice(
     '--format <format>',
-    'What the file is (default: by its name and its first character)',
+    'What the file is, where its name and its first character do not tell',
     inputFormats,
   ),
   map: repeated(

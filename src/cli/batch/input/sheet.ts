@@ -134,10 +134,8 @@ const readJson = async (
       problems.add(row, undefined, `malformed: ${malformed}`)
       continue
     }
-    for (const name of Object.keys(value)) {
-      if (!known.has(name) && !isPassedOver(name, options))
-        problems.add(row, undefined, unknownColumns([name], options))
-    }
+    const unknown = Object.keys(value).filter((name) => !known.has(name) && !isPassedOver(name, options))
+    if (unknown.length > 0) problems.add(row, undefined, unknownColumns(unknown, options))
     reader.row(
       row,
       theirs.map((name, i) => jsonCell(value[name], row, options.columns[i], problems)),

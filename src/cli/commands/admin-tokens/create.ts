@@ -28,7 +28,7 @@ export const create = defineCommand({
     if (given.length === 0)
       throw new UsageError('--scopes is missing.', `What it may do: ${scopes.join(', ')}`)
     const token = await ctx.call('POST /admin/admin-tokens', {
-      body: { name, scopes: given, expiresAt: options.expires },
+      body: { name, scopes: given, expiresAt: options.expires?.(ctx.now()) },
     })
     await ctx.io.one(token, (made) => ({
       Token: made.token,
@@ -37,6 +37,6 @@ export const create = defineCommand({
       Scopes: made.scopes,
       Expires: made.expiresAt,
     }))
-    ctx.io.note('Keep it now: it is not shown again.')
+    ctx.io.note('Keep it now: it is not shown again. To keep it on this machine: tapchip login --admin')
   },
 })

@@ -15,5 +15,6 @@ export const revoke = defineCommand({
     await ctx.io.one(await ctx.call('DELETE /admin/admin-tokens/:id', { params: { id } }), () => ({
       Revoked: id,
     }))
+    ctx.io.hint('A new one: tapchip admin-tokens create --name NAME --scopes SCOPES')
   },
 })

@@ -31,7 +31,7 @@ export const create = defineCommand({
         name,
         team: options.team,
         scopes: given.length > 0 ? given : undefined,
-        expiresAt: options.expires,
+        expiresAt: options.expires?.(ctx.now()),
       },
     })
     await ctx.io.one(key, (made) => ({
@@ -42,6 +42,6 @@ export const create = defineCommand({
       Scopes: made.scopes,
       Expires: made.expiresAt,
     }))
-    ctx.io.note('Keep it now: it is not shown again. On this machine: tapchip login')
+    ctx.io.note('Keep it now: it is not shown again. To keep it on this machine: tapchip login')
   },
 })

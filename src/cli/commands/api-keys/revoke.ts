@@ -15,5 +15,6 @@ export const revoke = defineCommand({
     await ctx.io.one(await ctx.call('DELETE /admin/api-keys/:id', { params: { id } }), () => ({
       Revoked: id,
     }))
+    ctx.io.hint('A new one: tapchip api-keys create --name NAME')
   },
 })

@@ -1,21 +1,24 @@
 import { defineCommand } from '../../command/define.ts'
+import { moment } from '../../command/moment.ts'
 import { integer, team, text } from '../../command/options.ts'
+import { counted } from '../../io/text.ts'
 
 export const list = defineCommand({
   name: 'list',
   summary: 'List the changes, newest first, with who made them',
-  examples: ['audit list', 'audit list --actor alice --since 2026-01-31 --json'],
+  examples: ['audit list', 'audit list --actor alice --since 7d --json'],
   options: {
     action: text('--action <action>', 'Of one kind'),
     actor: text('--actor <name>', 'Of one person or key'),
-    since: text('--since <date>', 'From this date or ISO 8601 time on'),
+    since: moment('--since <when>', 'From then on', 'ago'),
     limit: integer('--limit <n>', 'At most so many', [1, 1000]),
     before: integer('--before <id>', 'Older than this entry: the next page', [1, Number.MAX_SAFE_INTEGER]),
     team,
   },
   run: async (ctx, { options }) => {
+    const query = { ...options, since: options.since?.(ctx.now()) }
     await ctx.io.list(
-      await ctx.call('GET /admin/audit', { query: options }),
+      await ctx.call('GET /admin/audit', { query }),
       {
         ID: (entry) => entry.id,
         AT: (entry) => entry.at,
@@ -23,9 +26,17 @@ export const list = defineCommand({
         ACTION: (entry) => entry.action,
         TARGET: (entry) => entry.target,
         TEAM: (entry) => entry.team,
-        DETAIL: (entry) => entry.detail,
+        DETAIL: (entry) => brief(entry.detail),
       },
       'No changes.',
     )
   },
 })
+
+/** A batch of five thousand rows is one entry: a table tells how many, --json has them all. */
+const brief = (detail: unknown): unknown =>
+  JSON.parse(
+    JSON.stringify(detail ?? null, (_, value) =>
+      Array.isArray(value) && value.length > 3 ? counted(value.length, 'entry', 'entries') : value,
+    ),
+  )

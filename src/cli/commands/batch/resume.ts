@@ -1,4 +1,5 @@
-import { dryRun, runRows } from '../../batch/edit-run.ts'
+import { dryRun } from '../../batch/edit-check.ts'
+import { runRows } from '../../batch/edit-run.ts'
 import { countResults, type History, readHistory } from '../../batch/history.ts'
 import { columns, needed, readImport } from '../../batch/import-input.ts'
 import { runImport } from '../../batch/import-run.ts'
@@ -6,10 +7,12 @@ import { sheetFlags, sheetOptions } from '../../batch/input/flags.ts'
 import { inputFormats } from '../../batch/input/sheet.ts'
 import { openSource } from '../../batch/input/source.ts'
 import { Journal } from '../../batch/journal.ts'
+import { rateFlag } from '../../batch/pace.ts'
 import { defineCommand } from '../../command/define.ts'
 import { flag, text, yes } from '../../command/options.ts'
 import type { CliContext } from '../../context.ts'
 import { CliError, type ExitCode, exitCodes, UsageError } from '../../errors.ts'
+import { grouped } from '../../io/text.ts'
 import { batchArgument } from './summary.ts'
 
 const { format, map, ignoreColumns } = sheetFlags
@@ -25,6 +28,7 @@ export const resume = defineCommand({
     format,
     map,
     ignoreColumns,
+    ...rateFlag,
     yes,
   },
   run: async (ctx, { args, options }) => {
@@ -40,11 +44,15 @@ export const resume = defineCommand({
     }
     return header.kind === 'chips import'
       ? resumeImport(ctx, history, options)
-      : resumeEdit(ctx, history, options.retryFailed)
+      : resumeEdit(ctx, history, options)
   },
 })
 
-const resumeEdit = async (ctx: CliContext, history: History, retryFailed: boolean): Promise<ExitCode> => {
+const resumeEdit = async (
+  ctx: CliContext,
+  history: History,
+  { retryFailed, rate }: { readonly retryFailed: boolean; readonly rate: number | undefined },
+): Promise<ExitCode> => {
   ctx.needApiKey()
   const { header, results } = history
   const rows = history.rows.filter(({ row }) => {
@@ -67,8 +75,8 @@ const resumeEdit = async (ctx: CliContext, history: History, retryFailed: boolea
   // A kill may have cut the last line short.
   journal.startLine()
   journal.append({ type: 'resumed', at: ctx.now().toISOString(), pid: process.pid })
-  ctx.io.note(`Batch ${header.id}: ${rows.length} of ${header.total} rows are left`)
-  return (await runRows(ctx, { id: header.id, journal, rows, before })).exitCode
+  ctx.io.note(`Batch ${header.id}: ${grouped(rows.length)} of ${grouped(header.total)} rows are left`)
+  return (await runRows(ctx, { id: header.id, journal, rows, before, rate })).exitCode
 }
 
 /** An import is done again as a whole: chips that are there already stay as they are. */
@@ -80,6 +88,7 @@ const resumeImport = async (
     readonly format: Parameters<typeof sheetOptions>[0]['format']
     readonly map: readonly string[]
     readonly ignoreColumns: string | true | undefined
+    readonly rate: number | undefined
   },
 ): Promise<ExitCode> => {
   ctx.needAdmin()
@@ -115,6 +124,7 @@ const resumeImport = async (
     },
     sheetSettings: {},
     dryRun: ctx.flags.dryRun,
+    rate: options.rate,
     resumes: header.id,
   })
 }

@@ -23,6 +23,6 @@ export const status = defineCommand({
       Daemon: batch.url,
       'Takes back': batch.undoes ?? undefined,
     }))
-    if (summary.status === 'stopped') ctx.io.note(`Go on: tapchip batch resume ${args.id}`)
+    if (summary.status === 'stopped') ctx.io.hint(`Go on: tapchip batch resume ${args.id}`)
   },
 })

@@ -1,5 +1,7 @@
-import { dryRun, previewRows, startBatch } from '../../batch/edit-run.ts'
+import { dryRun, previewRows } from '../../batch/edit-check.ts'
+import { startBatch } from '../../batch/edit-run.ts'
 import { type History, readHistory } from '../../batch/history.ts'
+import { rateFlag } from '../../batch/pace.ts'
 import type { EditRow } from '../../batch/records.ts'
 import { defineCommand } from '../../command/define.ts'
 import { yes } from '../../command/options.ts'
@@ -15,7 +17,7 @@ export const undo = defineCommand({
     'An undo is a batch itself, and can be undone.',
   examples: ['batch undo b_1hq3v9k7s2m4xa --dry-run', 'batch undo b_1hq3v9k7s2m4xa --yes'],
   args: batchArgument,
-  options: { yes },
+  options: { ...rateFlag, yes },
   run: async (ctx, { args, options }) => {
     const history = await readHistory(ctx.at, args.id)
     if (history.header.kind === 'chips import') {
@@ -37,7 +39,9 @@ export const undo = defineCommand({
     )
     if (ctx.flags.dryRun) return dryRun(ctx, rows)
     const input = { name: `undo of ${args.id}`, path: null, sha256: null }
-    return (await startBatch(ctx, { kind: 'chips undo', input, undoes: args.id, rows }, preview)).exitCode
+    const { rate } = options
+    const batch = { kind: 'chips undo', input, undoes: args.id, rows, rate } as const
+    return (await startBatch(ctx, batch, preview)).exitCode
   },
 })
 

@@ -16,5 +16,6 @@ export const remove = defineCommand({
     await ctx.io.one(await ctx.call('DELETE /admin/chip-groups/:id', { params: { id } }), () => ({
       Removed: args.group,
     }))
+    ctx.io.hint('Those that are left: tapchip chip-groups list')
   },
 })

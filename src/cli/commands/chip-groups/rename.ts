@@ -1,6 +1,7 @@
 import { findGroup } from '../../chip-group.ts'
 import { defineCommand } from '../../command/define.ts'
 import { team, text } from '../../command/options.ts'
+import { asWord } from '../../io/text.ts'
 import { groupArgument, printGroup } from './group.ts'
 
 export const rename = defineCommand({
@@ -13,6 +14,8 @@ export const rename = defineCommand({
     ctx.needAdmin()
     const name = await ctx.prompts.text(options.name, { flag: '--name', message: 'New name' })
     const { id } = await findGroup(ctx, args.group, options.team)
-    await printGroup(ctx, await ctx.call('PATCH /admin/chip-groups/:id', { params: { id }, body: { name } }))
+    const group = await ctx.call('PATCH /admin/chip-groups/:id', { params: { id }, body: { name } })
+    await printGroup(ctx, group)
+    ctx.io.hint(`See its chips: tapchip chips list --chip-group ${asWord(group.name)}`)
   },
 })

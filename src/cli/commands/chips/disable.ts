@@ -20,6 +20,6 @@ export const disable = defineCommand({
       body: { reason: options.reason },
     })
     await printChip(ctx, chip)
-    ctx.io.note(`Take it back: tapchip chips enable ${args.uid}`)
+    ctx.io.hint(`Take it back: tapchip chips enable ${args.uid}`)
   },
 })

@@ -1,5 +1,6 @@
+import { dryRun } from '../../batch/edit-check.ts'
 import { editGroup } from '../../batch/edit-group.ts'
-import { describeResult, dryRun, startBatch } from '../../batch/edit-run.ts'
+import { describeResult, startBatch } from '../../batch/edit-run.ts'
 import type { EditRow } from '../../batch/records.ts'
 import { checkRedirectUrl } from '../../batch/redirect-url.ts'
 import { chipsOf } from '../../chip-group.ts'

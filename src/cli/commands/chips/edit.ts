@@ -1,13 +1,14 @@
-import { writeFileSync } from 'node:fs'
-import { dryRun, previewRows, startBatch } from '../../batch/edit-run.ts'
+import { dryRun, previewRows } from '../../batch/edit-check.ts'
+import { startBatch } from '../../batch/edit-run.ts'
+import { failedFlag, writeFailedRows } from '../../batch/failed-file.ts'
 import { sheetFlags, sheetOptions } from '../../batch/input/flags.ts'
 import { Problems } from '../../batch/input/problems.ts'
 import { readSheet, type SheetOptions } from '../../batch/input/sheet.ts'
 import { openSource } from '../../batch/input/source.ts'
 import { UidColumn } from '../../batch/input/uid-column.ts'
+import { rateFlag } from '../../batch/pace.ts'
 import type { EditRow, Header, RowResult } from '../../batch/records.ts'
 import { checkRedirectUrl } from '../../batch/redirect-url.ts'
-import { sheetLine } from '../../batch/spreadsheet.ts'
 import { defineCommand } from '../../command/define.ts'
 import { flag, text, yes } from '../../command/options.ts'
 import type { CliContext } from '../../context.ts'
@@ -34,7 +35,8 @@ export const edit = defineCommand({
     redirectUrl: text('--redirect-url <url>', 'Where their taps go'),
     clear: flag('--clear', 'Their taps go nowhere special any more'),
     ...sheetFlags,
-    failed: text('--failed <file>', 'Write the rows that failed to a CSV that can be fed back', 'file'),
+    ...rateFlag,
+    ...failedFlag,
     yes,
   },
   run: async (ctx, { options }) => {
@@ -52,7 +54,11 @@ export const edit = defineCommand({
     }
     if (ctx.flags.dryRun) return dryRun(ctx, rows)
     const preview = await previewRows(ctx, rows)
-    const { exitCode, results } = await startBatch(ctx, { kind: 'chips edit', input, rows }, preview)
+    const { exitCode, results } = await startBatch(
+      ctx,
+      { kind: 'chips edit', input, rows, rate: options.rate },
+      preview,
+    )
     if (options.failed !== undefined) writeFailed(ctx, options.failed, rows, results)
     return exitCode
   },
@@ -87,11 +93,6 @@ const writeFailed = (
   results: ReadonlyMap<number, RowResult>,
 ): void => {
   const failed = rows.filter(({ row }) => (results.get(row)?.status ?? 'failed') === 'failed')
-  if (failed.length === 0) return
-  const lines = failed.map(({ uid, redirectUrl }) => sheetLine([colons(uid), redirectUrl ?? '']))
-  writeFileSync(
-    file.startsWith('/') ? file : `${ctx.at.cwd}/${file}`,
-    sheetLine(['uid', 'redirectUrl']) + lines.join(''),
-  )
-  ctx.io.note(`The rows that failed: ${file}`)
+  const cells = failed.map(({ uid, redirectUrl }) => [colons(uid), redirectUrl ?? ''])
+  writeFailedRows(ctx, file, ['uid', 'redirectUrl'], cells)
 }

@@ -6,6 +6,8 @@ export const enable = defineCommand({
   summary: 'Enable a disabled chip again',
   examples: ['chips enable 04:98:93:CA:AA:11:90'],
   args: uidArgument,
-  run: async (ctx, { args }) =>
-    printChip(ctx, await ctx.call('POST /admin/chips/:uid/enable', { params: chipParams(args.uid) })),
+  run: async (ctx, { args }) => {
+    await printChip(ctx, await ctx.call('POST /admin/chips/:uid/enable', { params: chipParams(args.uid) }))
+    ctx.io.hint(`See its taps: tapchip taps list --uid ${args.uid}`)
+  },
 })

@@ -7,7 +7,7 @@ import { defineCommand } from '../../command/define.ts'
 import { team, text } from '../../command/options.ts'
 import type { CliContext } from '../../context.ts'
 import { UsageError } from '../../errors.ts'
-import { counted } from '../../io/text.ts'
+import { asWord, counted } from '../../io/text.ts'
 import { colons } from '../../uid.ts'
 
 type Exported = AnswerOf<'GET /admin/chips/export'>
@@ -59,6 +59,10 @@ export const exportChips = defineCommand({
     if (count === 0 && !ctx.io.json) await write(sheetLine(Object.keys(wanted)))
     await out?.end()
     ctx.io.note(`${counted(count, 'chip')} written${file === undefined ? '' : ` to ${file}`}.`)
+    if (out)
+      ctx.io.hint(
+        `Read it back: tapchip chips import --file ${asWord(file ?? '-')} --ignore-columns chipGroup,keySet --chip-group NAME --key-set ID`,
+      )
   },
 })
 

@@ -34,7 +34,8 @@ export const find = defineCommand({
       'Badge event': chip.badgeEvent?.id,
       'Codes left': chip.badgeEvent?.remainingCodesCount,
     }))
-    if (!found.isValidTap)
+    if (found.otp) ctx.io.hint('What the code is worth, and until when: tapchip otps show CODE')
+    else if (!found.isValidTap)
       ctx.io.note('Not a valid tap: its URL was used before, or is not of this chip. Tap again.')
   },
 })

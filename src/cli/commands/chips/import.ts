@@ -1,7 +1,9 @@
+import { failedFlag } from '../../batch/failed-file.ts'
 import { columns, needed, readImport } from '../../batch/import-input.ts'
 import { runImport } from '../../batch/import-run.ts'
 import { sheetFlags, sheetOptions } from '../../batch/input/flags.ts'
 import { openSource } from '../../batch/input/source.ts'
+import { rateFlag } from '../../batch/pace.ts'
 import { chooseGroup } from '../../chip-group.ts'
 import { defineCommand } from '../../command/define.ts'
 import { flag, integer, team, text, yes } from '../../command/options.ts'
@@ -18,6 +20,7 @@ export const importChips = defineCommand({
     'A chip that is there already stays as it is.',
   examples: [
     'chips import --file chips.csv --chip-group Jackets --key-set 101',
+    'chips import --file chips.csv --chip-group Jackets --key-set 101 --failed again.csv --rate 500',
     'chips import --file order.csv --map uid=TagID --ignore-columns --chip-group Jackets --key-set 101',
     'cat chips.jsonl | tapchip chips import --file - --chip-group Jackets --key-set 101 --json',
   ],
@@ -25,6 +28,8 @@ export const importChips = defineCommand({
     chipGroup: text('--chip-group <name|id>', 'The chip group; one that is missing is made', 'chip-group'),
     keySet: integer('--key-set <id>', 'The key set that the chips verify under', [0, 0xffffffff], 'key-set'),
     ...sheetFlags,
+    ...rateFlag,
+    ...failedFlag,
     simulated: flag('--simulated', 'These chips exist in software alone: taps simulate works on them'),
     team,
     yes,
@@ -52,6 +57,8 @@ export const importChips = defineCommand({
           : { ignoreColumns: options.ignoreColumns === true ? '*' : options.ignoreColumns }),
       },
       dryRun: ctx.flags.dryRun,
+      rate: options.rate,
+      failedFile: options.failed,
     })
   },
 })

@@ -38,5 +38,8 @@ export const link = defineCommand({
         body: { token, item, variant },
       }),
     )
+    ctx.io.hint(
+      `Take it back: tapchip chips unlink ${args.uid}${token ? ' --token' : ''}${item === undefined ? '' : ' --item'}`,
+    )
   },
 })

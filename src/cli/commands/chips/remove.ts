@@ -1,20 +1,29 @@
 import { defineCommand } from '../../command/define.ts'
 import { yes } from '../../command/options.ts'
+import { bothForms, isSameUid, readUid } from '../../uid.ts'
 import { chipParams, uidArgument } from './chip.ts'
 
 export const remove = defineCommand({
   name: 'remove',
   summary: 'Remove a chip from the register',
+  description:
+    'Remove a chip from the register, with its label, redirect and links. The record of its taps stays, and should ' +
+    'the chip be registered again, its counter goes on where it was. One that was lost or stolen: chips disable.',
   examples: ['chips remove 04:98:93:CA:AA:11:90'],
   args: uidArgument,
   options: { yes },
   run: async (ctx, { args, options }) => {
     ctx.needAdmin()
     const params = chipParams(args.uid)
-    await ctx.prompts.confirm(
+    const uid = readUid(args.uid)
+    await ctx.prompts.confirmByName(
       options.yes,
-      `Remove chip ${args.uid} with its taps? It cannot be brought back.`,
+      `Remove chip ${bothForms(uid)}? What it is linked to is forgotten; the record of its taps stays.`,
+      { what: 'its UID', is: (typed) => isSameUid(typed, uid) },
     )
-    await ctx.io.one(await ctx.call('DELETE /admin/chips/:uid', { params }), () => ({ Removed: args.uid }))
+    await ctx.io.one(await ctx.call('DELETE /admin/chips/:uid', { params }), () => ({
+      Removed: bothForms(uid),
+    }))
+    ctx.io.hint(`See what it did: tapchip taps list --uid ${args.uid}`)
   },
 })

@@ -22,5 +22,6 @@ export const replace = defineCommand({
       ctx,
       await ctx.call('POST /admin/chips/:uid/replace', { params, body: { with: uidOnWire(other) } }),
     )
+    ctx.io.hint(`The one that took its place: tapchip chips show ${given}`)
   },
 })

@@ -19,5 +19,6 @@ export const unlink = defineCommand({
     ctx.needAdmin()
     await ctx.prompts.confirm(options.yes, `Unlink chip ${args.uid}?`)
     await printChip(ctx, await ctx.call('POST /admin/chips/:uid/unlink', { params, body: { token, item } }))
+    ctx.io.hint(`Link it anew: tapchip chips link ${args.uid} --help`)
   },
 })

@@ -2,9 +2,10 @@ import type { Verb } from '../../command/define.ts'
 import { defineCommand } from '../../command/define.ts'
 import type { Completion, Raw } from '../../command/options.ts'
 import type { CliContext } from '../../context.ts'
+import { globalOptions } from '../../global-flags.ts'
 import { clean } from '../../io/text.ts'
 import { nouns } from '../../nouns.ts'
-import { globalOptions } from '../../program.ts'
+import { topics } from '../topics.ts'
 import { valuesOf } from './values.ts'
 
 interface Candidate {
@@ -75,14 +76,18 @@ type Place = Pick<Verb, 'args' | 'options'> & {
 const described = (list: readonly { name: string; summary: string }[]): Candidate[] =>
   list.map(({ name, summary }) => ({ value: name, about: summary }))
 
+const visible = nouns.filter(({ hidden }) => !hidden)
+const topicNames = Object.keys(topics).map((value) => ({ value, about: 'topic' }))
+
 /** Walks the words down to the verb. */
 const verbOf = async (before: readonly string[]): Promise<Place> => {
   const words = operands(before, globalOptions)
   const nowhere = { args: {}, options: {}, given: 0 }
   const noun = nouns.find(({ name }) => name === words[0])
-  if (!noun)
-    return { ...nowhere, next: words.length === 0 ? described(nouns.filter(({ hidden }) => !hidden)) : [] }
+  if (noun?.name === 'help' && words.length > 1) return verbOf(words.slice(1))
+  if (!noun) return { ...nowhere, next: words.length === 0 ? described(visible) : [] }
   const loaded = await noun.load()
+  if (noun.name === 'help') return { ...nowhere, next: [...topicNames, ...described(visible)] }
   if ('verb' in loaded) return { ...loaded.verb, next: undefined, given: words.length - 1 }
   const verb = loaded.verbs.find(({ name }) => name === words[1])
   if (!verb) return { ...nowhere, next: words.length === 1 ? described(loaded.verbs) : [] }

@@ -42,6 +42,6 @@ export const create = defineCommand({
       Daemon: it.url,
       Current: it.current,
     }))
-    ctx.io.note(`Keep a key with it: tapchip login --context ${name}`)
+    ctx.io.hint(`Keep a key with it: tapchip login --context ${name}`)
   },
 })

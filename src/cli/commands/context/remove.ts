@@ -17,5 +17,6 @@ export const remove = defineCommand({
     const contexts = Object.fromEntries(Object.entries(file.contexts).filter(([name]) => name !== args.name))
     writeConfigFile(ctx.at, { current: file.current === args.name ? undefined : file.current, contexts })
     await ctx.io.one({ removed: args.name }, (it) => ({ Removed: it.removed }))
+    ctx.io.hint('Those that are left: tapchip context list')
   },
 })

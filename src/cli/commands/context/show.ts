@@ -12,15 +12,17 @@ export const show = defineCommand({
       origin: config.origin,
       context: config.contextName ?? null,
       hasApiKey: config.apiKey !== undefined,
+      apiKeyOrigin: config.apiKeyOrigin ?? null,
       hasAdminToken: config.adminToken() !== undefined,
+      adminTokenOrigin: config.adminTokenOrigin() ?? null,
       file: configPath(ctx.at),
     }
     await ctx.io.one(shown, (it) => ({
       Daemon: it.url,
       'Comes from': it.origin,
       Context: it.context,
-      'API key': it.hasApiKey,
-      'Admin token': it.hasAdminToken,
+      'API key': it.apiKeyOrigin ?? it.hasApiKey,
+      'Admin token': it.adminTokenOrigin ?? it.hasAdminToken,
       File: it.file,
     }))
   },

@@ -13,6 +13,10 @@ export const use = defineCommand({
     await ctx.beforeChange(`Would make "${args.name}" the current context`)
     writeConfigFile(ctx.at, { ...file, current: args.name })
     await ctx.io.one({ current: args.name }, (it) => ({ Current: it.current }))
-    if (ctx.at.env.TAPCHIP_URL) ctx.io.note('TAPCHIP_URL is set, and beats it.')
+    ctx.io.hint(
+      ctx.at.env.TAPCHIP_URL
+        ? 'TAPCHIP_URL is set, and beats it.'
+        : 'Does it answer, and are the keys good? tapchip doctor',
+    )
   },
 })

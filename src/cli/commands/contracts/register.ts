@@ -55,5 +55,8 @@ export const register = defineCommand({
       Status: made.status,
       Team: made.team,
     }))
+    ctx.io.hint(
+      `Link a chip to a token of it: tapchip chips link UID --contract-address ${contract.address ?? 'ADDRESS'} --chain-id ${contract.chainId} --token-id ID`,
+    )
   },
 })

@@ -56,7 +56,9 @@ export const launch = async (
 const failed = (text: string, why: number | string, logFile: string): CliError => {
   const last = text.trimEnd().split('\n').slice(-3).map(clean)
   return new CliError(`The daemon did not start (${why}):\n${last.join('\n')}`, {
-    advice: `Its log: ${logFile}`,
+    advice: text.includes('EADDRINUSE')
+      ? 'Another program listens there. What it is: tapchip doctor. A free port: --port 0'
+      : `Its log: ${logFile}`,
   })
 }
 

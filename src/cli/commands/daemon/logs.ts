@@ -1,6 +1,7 @@
 import { closeSync, existsSync, fstatSync, openSync, readSync } from 'node:fs'
 import { StringDecoder } from 'node:string_decoder'
 import { defineCommand } from '../../command/define.ts'
+import { moment } from '../../command/moment.ts'
 import { choice, flag, integer } from '../../command/options.ts'
 import type { CliContext } from '../../context.ts'
 import { readRecord } from '../../daemon-record.ts'
@@ -17,11 +18,17 @@ export const logs = defineCommand({
   examples: [
     'daemon logs',
     'daemon logs -f --level warn',
+    'daemon logs --since 2h --level error',
     "daemon logs --json | jq -c 'select(.level >= 40)'",
   ],
   options: {
     follow: flag('-f, --follow', 'Go on as it grows, until interrupted'),
-    lines: integer('-n, --lines <n>', 'How many of the last lines (default: 100)', [0, 1_000_000]),
+    lines: integer(
+      '-n, --lines <n>',
+      'How many of the last lines (default: 100; all with --since)',
+      [0, 1_000_000],
+    ),
+    since: moment('--since <when>', 'From then on', 'ago'),
     level: choice('--level <level>', 'Of this level and above', levelNames),
   },
   run: async (ctx, { options }) => {
@@ -32,6 +39,7 @@ export const logs = defineCommand({
       })
     }
     const least = options.level === undefined ? 0 : levels[options.level]
+    const since = options.since === undefined ? 0 : Date.parse(options.since(ctx.now()))
     const file = openSync(path, 'r')
     const decoder = new StringDecoder('utf8')
     let position = 0
@@ -42,10 +50,10 @@ export const logs = defineCommand({
       position += readSync(file, bytes, 0, bytes.length, position)
       const lines = (rest + decoder.write(bytes)).split('\n')
       rest = lines.pop() ?? ''
-      return lines.filter((line) => line !== '' && levelOf(line) >= least)
+      return lines.filter((line) => line !== '' && levelOf(line) >= least && timeOf(line) >= since)
     }
     const lines = grown()
-    const wanted = options.lines ?? 100
+    const wanted = options.lines ?? (options.since === undefined ? 100 : lines.length)
     for (const line of wanted === 0 ? [] : lines.slice(-wanted)) await print(ctx, line)
     let ended = !options.follow
     const stopListening = ctx.at.interrupts.listen(() => {
@@ -75,9 +83,17 @@ const levelOf = (line: string): number => {
   return typeof level === 'number' ? level : levels[levelNames.find((name) => name === level) ?? 'error']
 }
 
+/** A line without a time, such as that of a crash, is always shown. */
+const timeOf = (line: string): number => {
+  const { time } = parse(line)
+  const ms = typeof time === 'number' ? time : Date.parse(String(time))
+  return Number.isNaN(ms) ? Number.POSITIVE_INFINITY : ms
+}
+
 const print = async (ctx: CliContext, line: string): Promise<void> => {
   if (ctx.io.json) return ctx.io.raw(`${line}\n`)
   const { time, level, msg, requestId, reqId, ...more } = parse(line)
+  if (more.event === 'ready') return ctx.io.raw(`${clean(`ready at ${more.url} (process ${more.pid})`)}\n`)
   if (msg === undefined && level === undefined) return ctx.io.raw(`${clean(line)}\n`)
   const at = typeof time === 'number' ? new Date(time).toISOString() : String(time ?? '')
   const name = levelNames.find((known) => levels[known] === level) ?? String(level ?? '')

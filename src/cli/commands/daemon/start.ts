@@ -66,6 +66,6 @@ export const start = defineCommand({
     }))
     if (ctx.config().url !== ready.url && new URL(ctx.config().url).origin !== new URL(ready.url).origin) {
       ctx.io.note(`Other commands go to ${ctx.config().url}. To this one: export TAPCHIP_URL=${ready.url}`)
-    } else ctx.io.note('Next: tapchip doctor · tapchip teams create --name NAME')
+    } else ctx.io.hint('Next: tapchip doctor · tapchip teams create --name NAME')
   },
 })

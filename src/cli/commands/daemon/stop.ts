@@ -14,7 +14,7 @@ export const stop = defineCommand({
     const pid = await findPid(ctx)
     if (pid === undefined) {
       await ctx.io.one({ stopped: false, pid: null }, () => ({ Stopped: false }))
-      ctx.io.note('It does not run.')
+      ctx.io.note('It does not run. Start it: tapchip daemon start')
       return
     }
     await ctx.beforeChange(`Would send SIGTERM to process ${pid}`)
@@ -36,6 +36,7 @@ export const stop = defineCommand({
     }
     removeRecord(ctx.at)
     await ctx.io.one({ stopped: true, pid }, (it) => ({ Stopped: it.stopped, Pid: it.pid }))
+    ctx.io.hint('Start it again: tapchip daemon start')
   },
 })
 

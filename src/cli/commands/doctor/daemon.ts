@@ -35,7 +35,8 @@ export const checkDaemon = async (ctx: CliContext): Promise<Finding[]> => {
     ]
   } catch (error) {
     if (!(error instanceof DaemonUnreachable)) throw error
-    return [fail('daemon', `${error.message} (address from ${origin})`, error.advice)]
+    const fix = error.advice.replace(/^[A-Z]/, (letter) => letter.toLowerCase())
+    return [fail('daemon', `${error.message.replace(/\.$/, '')} (address from ${origin})`, fix)]
   }
 }
 

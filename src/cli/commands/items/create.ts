@@ -27,6 +27,6 @@ export const create = defineCommand({
       ctx,
       await ctx.call('POST /admin/items', { body: { ...members, id, name, team: options.team } }),
     )
-    ctx.io.note(`Bind a chip to it: tapchip chips link UID --item ${id}`)
+    ctx.io.hint(`Bind a chip to it: tapchip chips link UID --item ${id}`)
   },
 })

@@ -17,5 +17,6 @@ export const edit = defineCommand({
       throw new UsageError('Say what to change: --file, --name, --description, --image-url or --contract.')
     const body = { ...members, team: options.team }
     await printItem(ctx, await ctx.call('PATCH /admin/items/:id', { params: { id: args.item }, body }))
+    ctx.io.hint(`See its chips: tapchip items chips ${args.item}`)
   },
 })

@@ -75,7 +75,7 @@ export const create = defineCommand({
       Parameters: `${made.parameters.d} ${made.parameters.e} ${made.parameters.c}`,
       Provisions: made.canProvision,
     }))
-    ctx.io.note(
+    ctx.io.hint(
       `Register its chips: tapchip chips import --file chips.csv --chip-group NAME --key-set ${set.id}`,
     )
   },

@@ -27,5 +27,6 @@ export const create = defineCommand({
       'Base URL': made.baseUrl,
       Team: made.team,
     }))
+    ctx.io.hint('It stands on the tap page from now on. All of them: tapchip links list')
   },
 })

@@ -12,5 +12,6 @@ export const remove = defineCommand({
     await ctx.prompts.confirm(options.yes, 'Delete this code? It cannot be brought back.')
     const answer = await ctx.call('DELETE /otps/:id', { params: { id: args.otp } })
     await ctx.io.one(answer, () => ({ Deleted: args.otp }))
+    ctx.io.hint('The person gets a fresh one by tapping the chip again.')
   },
 })

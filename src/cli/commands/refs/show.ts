@@ -41,6 +41,9 @@ export const show = defineCommand({
         ]),
       ),
     }))
+    const codes = [ref, ref.linkedToken, ...ref.badgeEvents, ...ref.guestbookEvents]
+    if (codes.some((holder) => holder?.otp))
+      ctx.io.hint('What a code is worth, and until when: tapchip otps show CODE')
     if (!ref.isValidRef)
       ctx.io.note('Not valid: this ref was queried before, is too old, or needs the key of its team.')
   },

@@ -26,5 +26,6 @@ export const simulate = defineCommand({
       body: { count: options.count ?? 1 },
     })
     for (const tap of taps) await ctx.io.line(tap, () => tap.url)
+    ctx.io.hint("Open it in a browser, or take the tap here: tapchip chips find 'URL'. It works once.")
   },
 })

@@ -10,7 +10,9 @@ export const remove = defineCommand({
   options: { yes },
   run: async (ctx, { args, options }) => {
     ctx.needAdmin()
-    await ctx.prompts.confirm(options.yes, `Remove the team "${args.team}"?`)
+    // Off a terminal nothing is looked up for a question that cannot be asked.
+    const question = (name: string) => `Remove the team "${name}"? It cannot be brought back.`
+    await ctx.prompts.confirm(options.yes || ctx.prompts.possible, question(args.team))
     const teams = await ctx.call('GET /admin/teams')
     const found =
       teams.find(({ id }) => String(id) === args.team) ?? teams.find(({ name }) => name === args.team)
@@ -18,7 +20,12 @@ export const remove = defineCommand({
       throw new CliError(`There is no team "${args.team}".`, {
         advice: 'Those there are: tapchip teams list',
       })
+    await ctx.prompts.confirmByName(options.yes, question(found.name), {
+      what: 'its name',
+      is: (typed) => typed === found.name,
+    })
     const answer = await ctx.call('DELETE /admin/teams/:id', { params: { id: found.id } })
     await ctx.io.one(answer, () => ({ Removed: found.name }))
+    ctx.io.hint('Those that are left: tapchip teams list')
   },
 })

@@ -1,0 +1,48 @@
+import { writeFileSync } from 'node:fs'
+import Papa from 'papaparse'
+import { text } from '../command/options.ts'
+import type { CliContext } from '../context.ts'
+import { asWord } from '../io/text.ts'
+import { colons, readUid } from '../uid.ts'
+import { sheetLine } from './spreadsheet.ts'
+
+export const failedFlag = {
+  failed: text('--failed <file>', 'Write the rows that failed to a CSV that can be fed back', 'file'),
+}
+
+/** Writes the rows that failed as a sheet that can be fed back. It may hold keys, so it is its owner's alone. */
+export const writeFailedRows = (
+  ctx: CliContext,
+  file: string,
+  heading: readonly string[],
+  rows: readonly (readonly string[])[],
+): void => {
+  if (rows.length === 0) return
+  const path = file.startsWith('/') ? file : `${ctx.at.cwd}/${file}`
+  writeFileSync(path, [heading, ...rows].map(sheetLine).join(''), { mode: 0o600 })
+  ctx.io.note(`The rows that failed, to be mended and fed back: --file ${asWord(file)}`)
+}
+
+/** The heading and those rows of a sheet in the form in which it was sent. */
+export const rowsOfBlocks = (blocks: readonly Buffer[], wanted: ReadonlySet<number>) => {
+  let heading: readonly string[] | undefined
+  let row = 0
+  const rows: string[][] = []
+  for (const block of blocks) {
+    const parsed = Papa.parse<string[]>(block.toString('utf8').replace(/\n$/, ''), {
+      delimiter: ',',
+      newline: '\n',
+    })
+    for (const cells of parsed.data) {
+      if (heading === undefined) {
+        heading = cells
+        continue
+      }
+      row += 1
+      if (wanted.has(row)) rows.push(cells)
+    }
+  }
+  const uidAt = heading?.indexOf('uid') ?? -1
+  for (const cells of rows) if (cells[uidAt]) cells[uidAt] = colons(readUid(cells[uidAt]))
+  return { heading: heading ?? [], rows }
+}

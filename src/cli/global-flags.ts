@@ -1,0 +1,52 @@
+import type { Command } from 'commander'
+import type { Flags } from './context.ts'
+import { UsageError } from './errors.ts'
+
+/** What every command takes. */
+export const globalOptions = [
+  { flags: '--json', description: 'Print JSON: a list as one array, batches and streams a line each' },
+  {
+    flags: '--url <url>',
+    description: 'The daemon (default: TAPCHIP_URL, the context, http://127.0.0.1:8484)',
+  },
+  { flags: '--context <name>', description: 'The context to take address and keys from' },
+  { flags: '--timeout <seconds>', description: 'How long to wait for an answer (default: 30)' },
+  { flags: '--dry-run', description: 'Show what would be done, and write nothing' },
+  {
+    flags: '--fields <names>',
+    description: 'Of what is printed these fields alone, as --json names them (a,b)',
+  },
+  { flags: '--quiet', description: 'Print data and errors alone' },
+  { flags: '--no-color', description: 'No colours' },
+  { flags: '--no-input', description: 'Never ask; what is missing is an error' },
+]
+
+export const flagsOf = (command: Command): Flags => {
+  const given: Record<string, unknown> = command.optsWithGlobals()
+  const word = (value: unknown) => (typeof value === 'string' ? value : undefined)
+  const seconds = word(given.timeout) === undefined ? undefined : Number(given.timeout)
+  if (seconds !== undefined && !(seconds > 0 && seconds <= 86_400)) {
+    throw new UsageError(`--timeout must be a number of seconds, not "${given.timeout}".`)
+  }
+  return {
+    url: word(given.url),
+    context: word(given.context),
+    timeoutSeconds: seconds,
+    json: given.json === true,
+    fields: fieldsOf(word(given.fields)),
+    quiet: given.quiet === true,
+    color: given.color !== false,
+    input: given.input !== false,
+    dryRun: given.dryRun === true,
+  }
+}
+
+const fieldsOf = (given: string | undefined): readonly string[] | undefined => {
+  if (given === undefined) return undefined
+  const names = given.split(',').flatMap((name) => name.trim() || [])
+  if (names.length > 0) return names
+  throw new UsageError(
+    '--fields names no field.',
+    'It takes names as --json has them: --fields uid,redirectUrl',
+  )
+}
