@@ -59,14 +59,26 @@ run().then(
     process.exitCode = code
   },
   (error: unknown) => {
-    const isKnown = known.some((kind) => error instanceof kind) || isAddressProblem(error)
-    process.stderr.write(`tapchipd: ${isKnown && error instanceof Error ? error.message : inspect(error)}\n`)
+    const isKnown = known.some((kind) => error instanceof kind)
+    const message =
+      isKnown && error instanceof Error ? error.message : (addressProblem(error) ?? inspect(error))
+    process.stderr.write(`tapchipd: ${message}\n`)
     process.exitCode = error instanceof ConfigProblem ? 2 : 1
   },
 )
 
-const isAddressProblem = (error: unknown): boolean =>
-  error instanceof Error && 'code' in error && (error.code === 'EADDRINUSE' || error.code === 'EACCES')
+function addressProblem(error: unknown): string | undefined {
+  if (!(error instanceof Error) || !('code' in error)) return undefined
+  const { code, address, port } = { address: '', port: '', ...error }
+  const reasons: Record<string, string> = {
+    EADDRINUSE: 'is taken. Stop what listens there, or give another --port (0 takes a free one)',
+    EACCES: 'may not be listened on by this user. Give a --port above 1023',
+    EADDRNOTAVAIL: 'is no address of this machine. Give another --host',
+    ENOTFOUND: 'is no address. Give another --host',
+  }
+  const reason = reasons[String(code)]
+  return reason && `${address}:${port} ${reason}.`
+}
 
 const inspect = (error: unknown): string =>
   error instanceof Error ? (error.stack ?? error.message) : String(error)

@@ -36,6 +36,8 @@ export function checkEditRow(row: EditRow): EditRow | { row: number; reason: str
 }
 
 const rowsAWrite = 500
+// The record names chips, but not so many that nobody can read it: the batch's own journal has every row.
+const rowsInRecord = 100
 
 type Deps = { db: Db; clock: Clock }
 
@@ -62,8 +64,9 @@ export async function* editRows(
       const results = await editPiece(trx, caller.teamId, piece, false)
       const changed = results.filter((result) => result.status === 'changed')
       if (changed.length === 0) return results
-      const detail = { rows: changed.map(({ uid, previous }) => ({ uid, previous })) }
-      const target = `${changed.length} chips`
+      const rows = changed.slice(0, rowsInRecord).map(({ uid, previous }) => ({ uid, previous }))
+      const detail = { changed: changed.length, rows }
+      const target = changed.length === 1 ? (changed[0]?.uid ?? '') : `${changed.length} chips`
       const action = 'chips.batch'
       await recordChange(trx, {
         at: iso(clock.now()),

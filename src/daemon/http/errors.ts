@@ -37,6 +37,10 @@ export interface ErrorBody {
   errors?: Record<string, string>
 }
 
+/** The caller went away before it was answered: nobody's fault, and nobody is left to read why. */
+const isAbort = (error: unknown): boolean =>
+  codeOf(error) === 'ECONNRESET' || codeOf(error) === 'ERR_STREAM_PREMATURE_CLOSE'
+
 export interface ErrorAnswer {
   body: ErrorBody
   retryAfterSeconds: number | undefined
@@ -51,7 +55,7 @@ export function answerTo(error: unknown, requestId: string): ErrorAnswer {
     return {
       body: bodyOf(500, 'internal', internalMessage(requestId), requestId),
       retryAfterSeconds: undefined,
-      isOurs: true,
+      isOurs: !isAbort(error),
     }
   const statusCode = statusOf[known.code]
   const body = bodyOf(statusCode, known.code, known.message, requestId)
