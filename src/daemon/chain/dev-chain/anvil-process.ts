@@ -1,0 +1,111 @@
+import { spawn } from 'node:child_process'
+import { randomInt } from 'node:crypto'
+import { once } from 'node:events'
+import { createRequire } from 'node:module'
+import { createInterface } from 'node:readline'
+
+export interface Place {
+  host: string
+  /** 0: a free one. */
+  port: number
+}
+
+export interface AnvilProcess {
+  readonly pid: number
+  readonly place: Place
+  readonly url: string
+  /** Resolves when the process is gone, with what it said last on standard error. */
+  readonly exited: Promise<string>
+  /** SIGTERM, and SIGKILL when that does not help. */
+  end(): Promise<void>
+}
+
+export interface AnvilSettings {
+  binary: string
+  place: Place
+  /** Where anvil may keep states of old blocks. In its command line, it also says whose chain this is. */
+  cacheDir: string
+  /** A state to begin with, as JSON. */
+  stateFile: string | undefined
+  /** Called as soon as there is a process, before it listens. */
+  spawned(pid: number): void
+}
+
+/** The binary itself: the package's own script is one more process, which would outlive or hide the chain. */
+export function anvilBinary(): string {
+  const fromAnvil = createRequire(import.meta.url)
+  const architecture = process.arch === 'x64' ? 'amd64' : process.arch
+  return fromAnvil.resolve(
+    `@foundry-rs/anvil-${process.platform}-${architecture}/bin/anvil${process.platform === 'win32' ? '.exe' : ''}`,
+  )
+}
+
+/**
+ * An address nobody can guess, where the system has one. anvil answers WebSockets of any origin, and checks no Host:
+ * a web page that tries every port of 127.0.0.1 would find it, and could do with the chain what it likes. On Linux
+ * and Windows all of 127.0.0.0/8 is this machine; elsewhere (macOS) the port alone must do.
+ */
+export function secretPlace(platform: NodeJS.Platform = process.platform): Place {
+  if (platform !== 'linux' && platform !== 'win32') return { host: '127.0.0.1', port: 0 }
+  return { host: `127.${randomInt(1, 255)}.${randomInt(0, 256)}.${randomInt(2, 255)}`, port: 0 }
+}
+
+const argumentsFor = ({ place, cacheDir, stateFile }: AnvilSettings): string[] => [
+  ...['--host', place.host, '--port', String(place.port), '--chain-id', '31337'],
+  // Blocks are made by BlockMaker: automine makes hundreds of empty ones under a burst.
+  ...['--no-mining', '--no-cors', '--no-request-size-limit'],
+  // At this floor a base fee cannot fall, and rises by single wei; blocks are as large as the main network's.
+  ...['--base-fee', '7', '--gas-limit', '60000000'],
+  // A copy of the whole state for each block would make memory grow without end.
+  ...['--prune-history', '256', '--cache-path', cacheDir],
+  ...(stateFile === undefined ? [] : ['--load-state', stateFile]),
+]
+
+/** Starts anvil and waits until it listens. @throws Error with what it said, where it ended instead */
+export async function spawnAnvil(settings: AnvilSettings): Promise<AnvilProcess> {
+  const child = spawn(settings.binary, argumentsFor(settings), {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    // None of the daemon's environment: it may hold keys, and anvil reads settings from it.
+    env: { HOME: settings.cacheDir },
+  })
+  let errors = ''
+  child.stderr.on('data', (chunk: Buffer) => {
+    errors = (errors + chunk.toString()).slice(-2000)
+  })
+  const exited = new Promise<string>((resolve) => {
+    child.once('exit', () => resolve(errors))
+    child.once('error', (error) => resolve(error.message))
+  })
+  // A daemon that ends without stopping its chain takes it along; kill -9 is what the pid file is for.
+  const endWithDaemon = () => child.kill('SIGKILL')
+  process.once('exit', endWithDaemon)
+  void exited.then(() => process.off('exit', endWithDaemon))
+  if (child.pid !== undefined) settings.spawned(child.pid)
+
+  const lines = createInterface({ input: child.stdout })
+  const listening = new Promise<number>((resolve) => {
+    lines.on('line', (line) => {
+      const [, port] = /^Listening on [\d.]+:(\d+)$/.exec(line) ?? []
+      if (port !== undefined) resolve(Number(port))
+    })
+  })
+  const port = await Promise.race([listening, exited.then(() => undefined)])
+  if (port === undefined || child.pid === undefined) throw new Error(`anvil did not start: ${errors}`)
+  // It prints a line for every call: read, or the pipe fills and it stands still.
+  lines.close()
+  child.stdout.resume()
+  return {
+    pid: child.pid,
+    place: { ...settings.place, port },
+    url: `http://${settings.place.host}:${port}`,
+    exited,
+    end: async () => {
+      if (child.exitCode !== null || child.signalCode !== null) return
+      const gone = once(child, 'exit')
+      child.kill('SIGTERM')
+      const impatient = setTimeout(() => child.kill('SIGKILL'), 2000)
+      await gone
+      clearTimeout(impatient)
+    },
+  }
+}

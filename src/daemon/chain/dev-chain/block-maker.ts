@@ -1,0 +1,153 @@
+import * as z from 'zod'
+import type { RpcConnection } from './rpc.ts'
+
+const quantity = z.string().transform(Number)
+const poolStatus = z.object({ pending: quantity })
+const block = z.object({ number: quantity, timestamp: quantity })
+
+// Time for the rest of a burst to arrive, so that it shares a block.
+const gatherMs = 3
+const blockMs = 12_000
+
+/** Whoever talks to anvil past us is noticed this late. */
+const lookMs = 200
+
+export interface BlockMakerSettings {
+  connection: RpcConnection
+  clock: { now(): number }
+  /** At most so many blocks to make up for idle time. */
+  mostCatchUp: number
+  /** Called after blocks that hold transactions. */
+  mined(): void
+  /** Making blocks failed; the next transaction, or look, tries again. */
+  failed(error: unknown): void
+}
+
+/** Makes blocks while transactions wait, many in each, and one soon after a lone one. */
+export class BlockMaker {
+  readonly #settings: BlockMakerSettings
+  readonly #look: NodeJS.Timeout
+  #queue: Promise<unknown> = Promise.resolve()
+  #poked = false
+  #held = false
+  #closed = false
+  #again = false
+  /** How many transactions the last block left behind that took none. */
+  #stuck = 0
+  #lastBlockAt: number
+
+  constructor(settings: BlockMakerSettings) {
+    this.#settings = settings
+    this.#lastBlockAt = settings.clock.now()
+    this.#look = setInterval(() => this.#soon(false), lookMs)
+    this.#look.unref()
+  }
+
+  /** Takes the time of the last block from the chain. @param notAfter when its state was taken */
+  async readLastBlock(notAfter = Number.POSITIVE_INFINITY): Promise<void> {
+    const { timestamp } = block.parse(await this.#call('eth_getBlockByNumber', 'latest', false))
+    this.#lastBlockAt = Math.min(timestamp * 1000, notAfter, this.#settings.clock.now())
+  }
+
+  /** Something was sent: makes blocks soon. */
+  poke(): void {
+    this.#soon(true)
+  }
+
+  /** Makes blocks until no transaction waits that could be mined, also while they are held. */
+  emptyPool(): Promise<void> {
+    return this.#inTurn(() => this.#emptyPool(true))
+  }
+
+  /** Leaves transactions in the pool, or no longer does. */
+  hold(held: boolean): void {
+    this.#held = held
+    this.poke()
+  }
+
+  /** @returns the number of the latest block */
+  mine(count = 1): Promise<number> {
+    return this.#inTurn(async () => {
+      await this.#mine(count)
+      this.#lastBlockAt = this.#settings.clock.now()
+      this.#settings.mined()
+      return block.parse(await this.#call('eth_getBlockByNumber', 'latest', false)).number
+    })
+  }
+
+  /** Makes the blocks that the time since the last one would have brought: one in 12 s. @returns how many */
+  catchUp(): Promise<number> {
+    // Nothing to queue for: this is asked before every look at the chain.
+    if (this.#due() === 0) return Promise.resolve(0)
+    return this.#inTurn(async () => {
+      const count = Math.min(this.#due(), this.#settings.mostCatchUp)
+      if (count === 0) return 0
+      await this.#mine(count)
+      this.#lastBlockAt += this.#due() * blockMs
+      return count
+    })
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+    clearInterval(this.#look)
+    await this.#queue
+  }
+
+  #soon(again: boolean): void {
+    this.#again ||= again
+    if (this.#poked || this.#held || this.#closed) return
+    this.#poked = true
+    setTimeout(() => {
+      const run = this.#inTurn(() => {
+        this.#poked = false
+        const tryAgain = this.#again
+        this.#again = false
+        return this.#held || this.#closed ? Promise.resolve() : this.#emptyPool(tryAgain)
+      })
+      run.catch(this.#settings.failed)
+    }, gatherMs)
+  }
+
+  #due(): number {
+    return Math.max(0, Math.floor((this.#settings.clock.now() - this.#lastBlockAt) / blockMs))
+  }
+
+  /** @param again whether to try what no block took the last time */
+  async #emptyPool(again: boolean): Promise<void> {
+    let waiting = await this.#waiting()
+    if (waiting === this.#stuck && !again) return
+    this.#stuck = 0
+    while (waiting > 0) {
+      await this.#call('evm_mine')
+      this.#lastBlockAt = this.#settings.clock.now()
+      const taken = quantity.parse(await this.#call('eth_getBlockTransactionCountByNumber', 'latest'))
+      waiting = await this.#waiting()
+      if (taken > 0) {
+        this.#settings.mined()
+        continue
+      }
+      // Their fees are too low, say. The next block would be as empty: wait until something comes in.
+      this.#stuck = waiting
+      return
+    }
+  }
+
+  async #waiting(): Promise<number> {
+    return poolStatus.parse(await this.#call('txpool_status')).pending
+  }
+
+  #mine(count: number): Promise<unknown> {
+    return this.#call('anvil_mine', `0x${count.toString(16)}`)
+  }
+
+  #call(method: string, ...params: unknown[]): Promise<unknown> {
+    return this.#settings.connection.call(method, params)
+  }
+
+  #inTurn<T>(job: () => Promise<T>): Promise<T> {
+    const done = this.#queue.then(job)
+    this.#queue = done.catch(() => undefined)
+    return done
+  }
+}

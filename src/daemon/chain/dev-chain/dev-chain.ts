@@ -1,0 +1,141 @@
+import { mkdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Address, custom } from 'viem'
+import { anvilBinary } from './anvil-process.ts'
+import { nameServiceOwner } from './dev-keys.ts'
+import { Gateway, type Request } from './gateway.ts'
+import { Journal } from './journal.ts'
+import { Keeper, keepState } from './keeper.ts'
+import { endLeftBehind } from './left-behind.ts'
+import { devChainAt, ensureNames } from './names.ts'
+import { replay } from './replay.ts'
+import { openRpcGuard } from './rpc-guard.ts'
+import { cacheDirIn, fundOn, pidFileIn, type RunningChain } from './running-chain.ts'
+import { Snapshots } from './snapshots.ts'
+import { Supervisor } from './supervisor.ts'
+import type { DevChain, DevChainSettings } from './types.ts'
+
+export type { DevChain, DevChainSettings, Wanted } from './types.ts'
+
+const defaultKeepEvery = { blocks: 200, idleMs: 2000 }
+
+/** Starts the embedded dev chain where it was left. */
+export async function startDevChain(settings: DevChainSettings): Promise<DevChain> {
+  const { log, clock = { now: () => Date.now() } } = settings
+  const dir = join(settings.dataDir, 'dev-chain')
+  mkdirSync(dir, { recursive: true, mode: 0o700 })
+  const snapshots = new Snapshots(dir)
+  await snapshots.clean()
+  const journal = new Journal(dir)
+  const newest = async () => Math.max((await snapshots.list())[0]?.number ?? 0, journal.newest)
+  await endLeftBehind({
+    pidFile: pidFileIn(dir),
+    cacheDir: cacheDirIn(dir),
+    log,
+    rescue: async (connection) => {
+      const number = (await newest()) + 1
+      await keepState({ connection, snapshots, journal, number, takenAt: clock.now() })
+    },
+  })
+  rmSync(cacheDirIn(dir), { recursive: true, force: true })
+  mkdirSync(cacheDirIn(dir), { mode: 0o700 })
+
+  const funded = new Set<Address>([nameServiceOwner, ...(settings.fund ?? [])])
+  const names: Record<string, string> = { ...settings.names }
+  const supervisor = new Supervisor({
+    binary: settings.binary ?? anvilBinary(),
+    dir,
+    log,
+    clock,
+    snapshots,
+    mostCatchUp: settings.mostCatchUp ?? 200,
+    mined: () => keeper.changed(1),
+    restore,
+  })
+  const { blocks: everyBlocks, idleMs } = settings.keepEvery ?? defaultKeepEvery
+  const connection = () => (supervisor.isUp ? supervisor.chain.connection : undefined)
+  const keeper = new Keeper(
+    { clock, log, snapshots, journal, connection, everyBlocks, idleMs },
+    await newest(),
+  )
+  journal.begin(await newest())
+
+  const gateway = new Gateway({ mode: settings.rpcMode, journal, changed: () => keeper.changed() })
+
+  async function restore(chain: RunningChain): Promise<void> {
+    const started = performance.now()
+    // Only replay knows what may share a block.
+    chain.blocks.hold(true)
+    await fundOn(chain.connection, funded)
+    const target = { connection: chain.connection, emptyPool: () => chain.blocks.emptyPool() }
+    const sent = await replay(target, journal.readSince(chain.from?.number ?? 0))
+    const stored = await settings.rawTransactions({ since: chain.from?.takenAt })
+    const replayed = sent + (await replay(target, stored))
+    const named = await setNamesOn(chain)
+    chain.blocks.hold(false)
+    const tookMs = Math.round(performance.now() - started)
+    log.info({ state: chain.from?.number, replayed, named, tookMs }, 'the dev chain is restored')
+    if (replayed + named > 0) keeper.changed()
+  }
+
+  const setNamesOn = (chain: RunningChain) =>
+    ensureNames(
+      {
+        url: chain.process.url,
+        request: (call) => gateway.request(chain, call),
+        settle: () => chain.blocks.emptyPool(),
+      },
+      names,
+    )
+  const request = async (call: Request) => gateway.request(supervisor.chain, call)
+
+  try {
+    await supervisor.start()
+    const guard = await openRpcGuard(settings.rpcMode, async (calls) =>
+      gateway.performForOthers(supervisor.chain, calls),
+    )
+    let naming: Promise<unknown> = Promise.resolve()
+    return {
+      chainId: 31337,
+      rpcUrl: guard.url,
+      get internalUrl() {
+        return supervisor.url
+      },
+      get pid() {
+        return supervisor.isUp ? supervisor.chain.process.pid : undefined
+      },
+      chain: devChainAt(guard.url),
+      transport: custom({ request }, { key: 'devChain', name: 'Embedded dev chain', retryCount: 0 }),
+      request,
+      mine: async (count) => supervisor.chain.blocks.mine(count),
+      catchUp: async () => supervisor.chain.blocks.catchUp(),
+      dump: () => keeper.keep(),
+      fund: async (...addresses) => {
+        for (const address of addresses) funded.add(address)
+        await fundOn(supervisor.chain.connection, addresses)
+        await keeper.keep()
+      },
+      setNames: async (more) => {
+        Object.assign(names, more)
+        const done = naming.then(() => setNamesOn(supervisor.chain))
+        naming = done.catch(() => undefined)
+        await done
+      },
+      onExit: (listener) => supervisor.onExit(listener),
+      onRestart: (listener) => supervisor.onRestart(listener),
+      stop: async () => {
+        await guard.close()
+        // What fails here is sent again at the next start.
+        if (supervisor.isUp) await supervisor.chain.blocks.emptyPool().catch(() => undefined)
+        await keeper.close().catch((err: unknown) => log.warn({ err }, 'the last state was not kept'))
+        await supervisor.stop()
+        journal.close()
+      },
+    }
+  } catch (error) {
+    await keeper.close().catch(() => undefined)
+    await supervisor.stop()
+    journal.close()
+    throw error
+  }
+}

@@ -1,0 +1,94 @@
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { setTimeout as wait } from 'node:timers/promises'
+import type { Logger } from 'pino'
+import * as z from 'zod'
+import { markerOf } from './marker.ts'
+import { RpcConnection } from './rpc.ts'
+
+const pidRecord = z.object({
+  pid: z.number().int().positive(),
+  url: z.string().optional(),
+  marker: z.string(),
+})
+
+/** What the daemon notes of the anvil that it started, for the next daemon to find. */
+export type PidRecord = z.infer<typeof pidRecord>
+
+export const writePidFile = (file: string, record: PidRecord): void =>
+  writeFileSync(file, JSON.stringify(record), { mode: 0o600 })
+
+export const removePidFile = (file: string): void => rmSync(file, { force: true })
+
+export interface LeftBehind {
+  pidFile: string
+  /** As the anvil got it in its command line. */
+  cacheDir: string
+  log: Logger
+  /** Takes from the chain what it alone has, before it is ended. */
+  rescue(connection: RpcConnection): Promise<void>
+  platform?: NodeJS.Platform
+}
+
+/** Ends the anvil that a killed daemon left behind, and no other process that has its number by now. */
+export async function endLeftBehind(left: LeftBehind): Promise<void> {
+  const record = readPidFile(left.pidFile)
+  if (record && isAlive(record.pid)) {
+    const connection = record.url === undefined ? undefined : new RpcConnection(record.url)
+    try {
+      const isMarked = connection !== undefined && (await markerOf(connection)) === record.marker
+      const onLinux = (left.platform ?? process.platform) === 'linux'
+      const isOurs = () => (onLinux ? isOurAnvil(record.pid, left.cacheDir) : isMarked && isAlive(record.pid))
+      if (isOurs()) {
+        left.log.warn({ pid: record.pid }, 'ending the dev chain that a killed daemon left behind')
+        // The snapshots and what is sent again bring it back without this too, except what no one signed.
+        if (isMarked && connection)
+          await left.rescue(connection).catch((err: unknown) => left.log.warn({ err }, 'its state is lost'))
+        await endProcess(record.pid, isOurs)
+      }
+    } finally {
+      connection?.close()
+    }
+  }
+  removePidFile(left.pidFile)
+}
+
+function readPidFile(file: string): PidRecord | undefined {
+  try {
+    return pidRecord.parse(JSON.parse(readFileSync(file, 'utf8')))
+  } catch {
+    return undefined
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Whether a process is an anvil on this data directory. One that has ended but is not waited for yet is not. */
+function isOurAnvil(pid: number, cacheDir: string): boolean {
+  try {
+    const args = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')
+    return /anvil[^/]*$/.test(args[0] ?? '') && args[args.indexOf('--cache-path') + 1] === cacheDir
+  } catch {
+    return false
+  }
+}
+
+async function endProcess(pid: number, isStillIt: () => boolean): Promise<void> {
+  for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
+    if (!isStillIt()) return
+    try {
+      process.kill(pid, signal)
+    } catch {
+      return
+    }
+    for (let waited = 0; waited < 1500 && isStillIt(); waited += 10) await wait(10)
+  }
+  if (isStillIt())
+    throw new Error(`The dev chain that a killed daemon left behind (pid ${pid}) does not end.`)
+}

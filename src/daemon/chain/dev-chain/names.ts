@@ -1,0 +1,93 @@
+import {
+  type Address,
+  concat,
+  createPublicClient,
+  custom,
+  defineChain,
+  encodeDeployData,
+  encodeFunctionData,
+  getAddress,
+  getContractAddress,
+  zeroHash,
+} from 'viem'
+import { privateKeyToAccount } from 'viem/accounts'
+import { normalize } from 'viem/ens'
+import { nameServiceAbi, nameServiceBytecode } from '../artifacts/name-service.ts'
+import { nameServiceKey, nameServiceOwner } from './dev-keys.ts'
+import type { Request } from './gateway.ts'
+
+// The deterministic deployment proxy; anvil has it from the first block.
+const factory = '0x4e59b44847b379578588920cA78FbF26c0B4956C'
+const creation = encodeDeployData({
+  abi: nameServiceAbi,
+  bytecode: nameServiceBytecode,
+  args: [nameServiceOwner],
+})
+
+/** Where the name service is, on every dev chain. */
+export const nameServiceAddress: Address = getContractAddress({
+  opcode: 'CREATE2',
+  from: factory,
+  salt: zeroHash,
+  bytecode: creation,
+})
+
+/** The dev chain as viem's clients want it, names included. */
+export const devChainAt = (rpcUrl: string) =>
+  defineChain({
+    id: 31337,
+    name: 'Tapchip dev chain',
+    nativeCurrency: { name: 'Ether', symbol: 'ETH', decimals: 18 },
+    rpcUrls: { default: { http: [rpcUrl] } },
+    contracts: { ensUniversalResolver: { address: nameServiceAddress } },
+    testnet: true,
+  })
+
+interface Target {
+  url: string
+  request(call: Request): Promise<unknown>
+  /** Mines all that waits. */
+  settle(): Promise<void>
+}
+
+/**
+ * Deploys the name service where it is missing, and gives the names that point nowhere their addresses.
+ * @returns how many transactions that took
+ */
+export async function ensureNames(target: Target, names: Readonly<Record<string, string>>): Promise<number> {
+  const client = createPublicClient({
+    chain: devChainAt(target.url),
+    transport: custom({ request: target.request }, { retryCount: 0 }),
+    cacheTime: 0,
+  })
+  const isThere = (await client.getCode({ address: nameServiceAddress })) !== undefined
+  const wanted = Object.entries(names).map(
+    ([name, address]) => [normalize(name), getAddress(address.toLowerCase())] as const,
+  )
+  const known = isThere ? await Promise.all(wanted.map(([name]) => client.getEnsAddress({ name }))) : []
+  const calls = wanted
+    .filter((_, index) => !known[index])
+    .map(([name, address]) => ({
+      to: nameServiceAddress,
+      data: encodeFunctionData({ abi: nameServiceAbi, functionName: 'setName', args: [name, address] }),
+      gas: 1_000_000n,
+    }))
+  if (!isThere) calls.unshift({ to: factory, data: concat([zeroHash, creation]), gas: 3_000_000n })
+  if (calls.length === 0) return 0
+
+  const account = privateKeyToAccount(nameServiceKey)
+  const first = await client.getTransactionCount({ address: account.address })
+  for (const [index, call] of calls.entries()) {
+    const serializedTransaction = await account.signTransaction({
+      ...call,
+      type: 'eip1559',
+      chainId: 31337,
+      nonce: first + index,
+      maxFeePerGas: 100_000_000_000n,
+      maxPriorityFeePerGas: 1_000_000_000n,
+    })
+    await client.sendRawTransaction({ serializedTransaction })
+  }
+  await target.settle()
+  return calls.length
+}

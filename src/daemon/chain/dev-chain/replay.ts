@@ -1,0 +1,84 @@
+import { type Hex, keccak256 } from 'viem'
+import { sendersInPool } from './pool.ts'
+import type { RpcConnection } from './rpc.ts'
+
+const chunkSize = 500
+const batchSize = 100
+
+/** A refusal that says the transaction needs nothing more: it, or another in its place, is there already. */
+const settled = /nonce too low|already imported|already known|underpriced/i
+
+interface Target {
+  connection: RpcConnection
+  /** Mines all that waits. */
+  emptyPool(): Promise<void>
+}
+
+/**
+ * Sends signed transactions again, in their order; those that the chain has are left out.
+ * @returns how many were not there
+ */
+export async function replay(
+  target: Target,
+  transactions: AsyncIterable<Hex> | Iterable<Hex>,
+): Promise<number> {
+  let replayed = 0
+  let chunk: Hex[] = []
+  for await (const raw of transactions) {
+    chunk.push(raw)
+    if (chunk.length < chunkSize) continue
+    const { done, waiting } = await replayChunk(target, chunk)
+    replayed += done
+    chunk = waiting
+    // Nothing but gaps: the next ones may fill them, and those that never are must not fill the chunk.
+    if (chunk.length >= chunkSize) chunk = chunk.slice(chunkSize / 2)
+  }
+  return replayed + (await replayChunk(target, chunk)).done
+}
+
+/** @returns how many were mined, and those that wait for one that is missing */
+async function replayChunk({ connection, emptyPool }: Target, chunk: readonly Hex[]) {
+  if (chunk.length === 0) return { done: 0, waiting: [] }
+  const refused = new Set<Hex>()
+  let other = false
+  for (let at = 0; at < chunk.length; at += batchSize) {
+    const part = chunk.slice(at, at + batchSize)
+    const outcomes = await connection.batch(
+      part.map((raw) => ({ method: 'eth_sendRawTransaction', params: [raw] })),
+    )
+    for (const [index, outcome] of outcomes.entries()) {
+      const raw = part[index]
+      if (!('error' in outcome) || raw === undefined) continue
+      if (settled.test(outcome.error.message)) refused.add(raw)
+      else other = true
+    }
+  }
+  const senders = await sendersInPool(connection)
+  const rest = chunk.filter((raw) => !refused.has(raw) || senders.has(keccak256(raw)))
+  // A block takes the best paid first. One sender's nonces keep its order; between senders only separate blocks do,
+  // and what was paid for out of an earlier transaction is refused before that is mined.
+  if (new Set(senders.values()).size > 1 || other) {
+    await connection.call('anvil_dropAllTransactions')
+    await sendInOrder({ connection, emptyPool }, rest, senders)
+  } else await emptyPool()
+  const left = await sendersInPool(connection)
+  return {
+    done: rest.filter((raw) => !left.has(keccak256(raw))).length,
+    waiting: rest.filter((raw) => left.has(keccak256(raw))),
+  }
+}
+
+async function sendInOrder(
+  { connection, emptyPool }: Target,
+  transactions: readonly Hex[],
+  senders: ReadonlyMap<string, string>,
+): Promise<void> {
+  let previous: string | undefined
+  for (const raw of transactions) {
+    const sender = senders.get(keccak256(raw))
+    if (sender === undefined || sender !== previous) await emptyPool()
+    previous = sender
+    await connection.batch([{ method: 'eth_sendRawTransaction', params: [raw] }])
+  }
+  await emptyPool()
+}

@@ -1,0 +1,163 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import * as z from 'zod'
+import { ChainUnavailable, type RpcCall, type RpcOutcome } from './rpc.ts'
+import { isOpenMethod } from './rpc-methods.ts'
+
+/** `guarded`: reads and signed transactions. `full`: all that anvil can do. */
+export type RpcMode = 'guarded' | 'full'
+
+export interface RpcGuard {
+  url: string
+  close(): Promise<void>
+}
+
+const mostBytes = 1024 * 1024
+const mostCalls = 100
+
+const rpcCall = z.object({
+  jsonrpc: z.literal('2.0'),
+  id: z.union([z.string(), z.number(), z.null()]),
+  method: z.string(),
+  params: z.array(z.unknown()).optional(),
+})
+
+class Refusal extends Error {
+  override readonly name = 'Refusal'
+  readonly status: number
+  readonly code: number
+
+  constructor(status: number, message: string, code = -32600) {
+    super(message)
+    this.status = status
+    this.code = code
+  }
+}
+
+/**
+ * Publishes the dev chain on a free port of loopback, for people on this machine and for no web page. A page's
+ * request names another host, or carries its origin, or is not JSON unless a preflight was granted, which never is.
+ * @param perform runs calls on the chain
+ */
+export async function openRpcGuard(
+  mode: RpcMode,
+  perform: (calls: RpcCall[]) => Promise<RpcOutcome[]>,
+): Promise<RpcGuard> {
+  const server = createServer({ requestTimeout: 30_000 }, (request, response) => {
+    respond(request, response, mode, perform).catch(() => response.destroy())
+  })
+  server.maxConnections = 512
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(0, '127.0.0.1', resolve)
+  })
+  return { url: `http://127.0.0.1:${portOf(server)}`, close: () => close(server) }
+}
+
+const portOf = (server: Server): number => (server.address() as AddressInfo).port
+
+function close(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    server.close(() => resolve())
+    server.closeAllConnections()
+  })
+}
+
+type Perform = (calls: RpcCall[]) => Promise<RpcOutcome[]>
+
+async function respond(request: IncomingMessage, response: ServerResponse, mode: RpcMode, perform: Perform) {
+  let status = 200
+  let answer: unknown
+  try {
+    checkSender(request)
+    answer = await answerTo(parseBody(await readBody(request)), mode, perform)
+  } catch (error) {
+    const refusal = refusalOf(error)
+    status = refusal.status
+    answer = { jsonrpc: '2.0', id: null, error: { code: refusal.code, message: refusal.message } }
+  }
+  const body = JSON.stringify(answer)
+  response.writeHead(status, {
+    'content-type': 'application/json',
+    'content-length': Buffer.byteLength(body),
+    'cache-control': 'no-store',
+    'x-content-type-options': 'nosniff',
+    ...(status === 503 ? { 'retry-after': '1' } : {}),
+    ...(status === 405 ? { allow: 'POST' } : {}),
+    // What is left of a refused body is not read.
+    ...(status === 200 ? {} : { connection: 'close' }),
+  })
+  response.end(body)
+}
+
+function refusalOf(error: unknown): Refusal {
+  if (error instanceof Refusal) return error
+  if (error instanceof ChainUnavailable) return new Refusal(503, error.message, -32603)
+  return new Refusal(500, 'The dev chain gave an answer that is none.', -32603)
+}
+
+function checkSender({ headers, method, socket }: IncomingMessage): void {
+  const hosts = [`127.0.0.1:${socket.localPort}`, `localhost:${socket.localPort}`]
+  // A name that somebody else's DNS points to this machine (DNS rebinding).
+  if (!hosts.includes(headers.host ?? '')) throw new Refusal(403, `Host must be ${hosts.join(' or ')}.`)
+  const isOwn = headers.origin === undefined || hosts.some((host) => headers.origin === `http://${host}`)
+  const site = headers['sec-fetch-site']
+  if (!isOwn || (site !== undefined && site !== 'same-origin' && site !== 'none'))
+    throw new Refusal(403, 'Web pages may not use this chain.')
+  if (method !== 'POST') throw new Refusal(405, 'Send JSON-RPC by POST.')
+  if (!/^application\/json\s*(;|$)/i.test(headers['content-type'] ?? ''))
+    throw new Refusal(415, 'content-type must be application/json.')
+}
+
+async function readBody(request: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = []
+  let size = 0
+  for await (const chunk of request.iterator({ destroyOnReturn: false })) {
+    size += (chunk as Buffer).length
+    if (size > mostBytes) throw new Refusal(413, `The body is larger than ${mostBytes} bytes.`)
+    chunks.push(chunk as Buffer)
+  }
+  return Buffer.concat(chunks).toString('utf8')
+}
+
+function parseBody(body: string): unknown {
+  try {
+    return JSON.parse(body)
+  } catch {
+    throw new Refusal(400, 'The body is not JSON.', -32700)
+  }
+}
+
+async function answerTo(body: unknown, mode: RpcMode, perform: Perform): Promise<unknown> {
+  if (!Array.isArray(body)) return (await answersTo([body], mode, perform))[0]
+  if (body.length === 0 || body.length > mostCalls)
+    throw new Refusal(400, `A batch has 1 to ${mostCalls} calls.`)
+  return answersTo(body, mode, perform)
+}
+
+/** The chain gets what was understood here, written anew: two readers of one text could understand it differently. */
+async function answersTo(bodies: unknown[], mode: RpcMode, perform: Perform): Promise<unknown[]> {
+  const judged = bodies.map((body) => judge(body, mode))
+  const outcomes = await perform(judged.flatMap(({ call }) => call ?? []))
+  let next = 0
+  return judged.map(({ id, call, error }) => {
+    const outcome = call ? (outcomes[next++] ?? { error: { code: -32603, message: 'no answer' } }) : { error }
+    return { jsonrpc: '2.0', id, ...outcome }
+  })
+}
+
+interface Judged {
+  id: string | number | null
+  call?: RpcCall
+  error?: { code: number; message: string }
+}
+
+function judge(body: unknown, mode: RpcMode): Judged {
+  const parsed = rpcCall.safeParse(body)
+  if (!parsed.success)
+    return { id: null, error: { code: -32600, message: 'Not a JSON-RPC 2.0 call with an id.' } }
+  const { id, method, params = [] } = parsed.data
+  if (mode === 'full' || isOpenMethod(method)) return { id, call: { method, params } }
+  const message = `${method.slice(0, 64)} is not open here: reads and eth_sendRawTransaction are. For tests, TAPCHIP_DEV_RPC=full opens all.`
+  return { id, error: { code: -32601, message } }
+}

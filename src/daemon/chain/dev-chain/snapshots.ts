@@ -1,0 +1,69 @@
+import { createHash } from 'node:crypto'
+import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { gunzip } from 'node:zlib'
+import { writeDurably } from './durable-file.ts'
+
+/** A state of the chain on disk. Its name says all of this, so that a file and what is said of it cannot part. */
+export interface Snapshot {
+  /** Counts up. */
+  number: number
+  /** When the state was taken, in milliseconds. */
+  takenAt: number
+  name: string
+  hash: string
+}
+
+const kept = 3
+const pattern = /^state-(\d{8})-(\d+)-([0-9a-f]{32})\.gz$/
+const unzip = promisify(gunzip)
+const hashOf = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex').slice(0, 32)
+
+/** The last states of a chain, each written whole or not at all. */
+export class Snapshots {
+  readonly #dir: string
+
+  constructor(dir: string) {
+    this.#dir = dir
+  }
+
+  /** Newest first. */
+  async list(): Promise<Snapshot[]> {
+    return (await readdir(this.#dir))
+      .flatMap((name) => {
+        const [, number, takenAt, hash] = pattern.exec(name) ?? []
+        return hash === undefined ? [] : [{ number: Number(number), takenAt: Number(takenAt), name, hash }]
+      })
+      .sort((a, b) => b.number - a.number)
+  }
+
+  /** @param state what anvil_dumpState gave: JSON, compressed. @returns those that are kept, newest first */
+  async save(state: Buffer, number: number, takenAt: number): Promise<Snapshot[]> {
+    const name = `state-${String(number).padStart(8, '0')}-${Math.round(takenAt)}-${hashOf(state)}.gz`
+    await writeDurably(join(this.#dir, name), state)
+    const all = await this.list()
+    for (const old of all.slice(kept)) await rm(join(this.#dir, old.name), { force: true })
+    return all.slice(0, kept)
+  }
+
+  /** Unpacks a snapshot for anvil to read. @returns the file, or undefined where the snapshot is damaged */
+  async unpack(snapshot: Snapshot): Promise<string | undefined> {
+    const file = join(this.#dir, 'loading.json')
+    const state = await readFile(join(this.#dir, snapshot.name))
+    if (hashOf(state) !== snapshot.hash) return undefined
+    await writeFile(file, await unzip(state), { mode: 0o600 })
+    return file
+  }
+
+  /** Removes what {@link unpack} left, and writes that never ended. */
+  async clean(): Promise<void> {
+    for (const name of await readdir(this.#dir))
+      if (name === 'loading.json' || name.endsWith('.new')) await rm(join(this.#dir, name), { force: true })
+  }
+
+  /** Takes one that anvil cannot use out of the rotation; the last such stays, for whoever wants to know why. */
+  async setAside(snapshot: Snapshot): Promise<void> {
+    await rename(join(this.#dir, snapshot.name), join(this.#dir, 'damaged.gz'))
+  }
+}

@@ -1,0 +1,280 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readdirSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { BaseError, type Hex } from 'viem'
+import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { secretPlace } from '../../src/daemon/chain/dev-chain/anvil-process.ts'
+import { endLeftBehind } from '../../src/daemon/chain/dev-chain/left-behind.ts'
+import { ChainUnavailable } from '../../src/daemon/chain/dev-chain/rpc.ts'
+import {
+  clientOf,
+  devChains,
+  killNow,
+  paid,
+  payee,
+  relayer,
+  send,
+  silent,
+  storedIn,
+  transfer,
+  transfers,
+  until,
+} from '../support/dev-chain.ts'
+import { bundleOwner, endOwners, spawnOwner } from '../support/dev-chain-process.ts'
+
+const chains = devChains()
+beforeAll(async () => {
+  await bundleOwner()
+})
+afterEach(() => chains.clean())
+afterAll(endOwners)
+
+const folder = (dataDir: string) => join(dataDir, 'dev-chain')
+const states = (dataDir: string) =>
+  readdirSync(folder(dataDir))
+    .filter((name) => name.startsWith('state-'))
+    .sort()
+const isAlive = (pid: number) => {
+  try {
+    process.kill(pid, 0)
+    // What has ended and waits for init has no command line.
+    return process.platform !== 'linux' || readFileSync(`/proc/${pid}/cmdline`, 'utf8') !== ''
+  } catch {
+    return false
+  }
+}
+const post = async (url: string, method: string, ...params: unknown[]): Promise<unknown> => {
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
+  return (await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body })).json()
+}
+
+describe('kill -9', () => {
+  // Before a state, after some, near the end: whatever the machine's speed makes of these moments.
+  for (const [killAfterMs, whom] of [
+    [5, 'both'],
+    [60, 'both'],
+    [140, 'both'],
+    [230, 'both'],
+    [90, 'the daemon'],
+    [180, 'the daemon'],
+  ] as const) {
+    test(`of ${whom} after ${killAfterMs} ms loses no stored transaction`, async () => {
+      const dataDir = chains.dir()
+      const owner = await spawnOwner(dataDir, 600)
+      await new Promise((resolve) => setTimeout(resolve, killAfterMs))
+      await owner.kill()
+      if (whom === 'both') killNow(owner.chainPid)
+      const stored = storedIn(dataDir)
+      const chain = await chains.start({ dataDir, rawTransactions: () => stored })
+      expect(await clientOf(chain).getTransactionCount({ address: relayer.address })).toBe(stored.length)
+      expect(new Set(await paid(chain, stored.length))).toEqual(new Set([1n]))
+      expect(isAlive(owner.chainPid)).toBe(false)
+      expect(chain.pid).not.toBe(owner.chainPid)
+    })
+  }
+
+  test('keeps what came over the published RPC and stands in no store', async () => {
+    const dataDir = chains.dir()
+    const owner = await spawnOwner(dataDir, 0)
+    await owner.done()
+    for (const raw of await transfers(3))
+      expect(await post(owner.rpcUrl, 'eth_sendRawTransaction', raw)).toHaveProperty('result')
+    await owner.kill()
+    killNow(owner.chainPid)
+    const chain = await chains.start({ dataDir })
+    expect(await paid(chain, 3)).toEqual([1n, 1n, 1n])
+  })
+})
+
+describe('what is sent again', () => {
+  test('keeps its order between senders, and pays first what others spend then', async () => {
+    const other = privateKeyToAccount(generatePrivateKey())
+    const raws: Hex[] = []
+    for (let round = 0; round < 4; round++) {
+      raws.push(await transfer(round, relayer, other.address, 10n ** 18n))
+      // All it has but the gas: refused unless the ether is there already.
+      raws.push(await transfer(round, other, payee(round), 9n * 10n ** 17n))
+    }
+    const chain = await chains.start({ rawTransactions: async () => raws })
+    const client = clientOf(chain)
+    expect(await client.getTransactionCount({ address: other.address })).toBe(4)
+    expect(await client.getTransactionCount({ address: relayer.address })).toBe(4)
+    expect(await paid(chain, 4)).toEqual(Array(4).fill(9n * 10n ** 17n))
+  })
+
+  test('may hold every attempt of a nonce, and gaps that nothing fills', async () => {
+    const first = await transfer(0)
+    const dearer = await relayer.signTransaction({
+      type: 'eip1559',
+      chainId: 31337,
+      nonce: 0,
+      to: payee(0),
+      value: 1n,
+      gas: 21_000n,
+      maxFeePerGas: 6_000_000_000n,
+      maxPriorityFeePerGas: 2_000_000_000n,
+    })
+    const raws = [first, dearer, await transfer(1), await transfer(3)]
+    const chain = await chains.start({ rawTransactions: () => raws })
+    const client = clientOf(chain)
+    expect(await client.getTransactionCount({ address: relayer.address })).toBe(2)
+    expect(await paid(chain, 4)).toEqual([1n, 1n, 0n, 0n])
+    await send(chain, await transfer(2))
+    await until(async () => (await client.getTransactionCount({ address: relayer.address })) === 4)
+  })
+})
+
+describe('the kept states', () => {
+  test('are three, for their owner alone; a damaged newest gives way to the one before', async () => {
+    const dataDir = chains.dir()
+    const first = await chains.start({ dataDir })
+    const raws = await transfers(6)
+    for (const raw of raws) {
+      await send(first, raw)
+      await first.dump()
+    }
+    await first.stop()
+    const kept = states(dataDir)
+    expect(kept).toHaveLength(3)
+    if (process.platform !== 'win32')
+      for (const name of readdirSync(folder(dataDir)).filter((entry) => entry !== 'cache'))
+        expect(statSync(join(folder(dataDir), name)).mode & 0o077, name).toBe(0)
+    const newest = join(folder(dataDir), kept.at(-1) ?? '')
+    truncateSync(newest, Math.floor(statSync(newest).size / 2))
+    const before = join(folder(dataDir), kept.at(-2) ?? '')
+    writeFileSync(before, 'not a state')
+
+    const second = await chains.start({ dataDir })
+    expect(await paid(second, 6)).toEqual([1n, 1n, 1n, 1n, 1n, 1n])
+    await second.stop()
+    for (const name of states(dataDir)) writeFileSync(join(folder(dataDir), name), '')
+    const asked: (number | undefined)[] = []
+    const third = await chains.start({
+      dataDir,
+      rawTransactions: ({ since }) => {
+        asked.push(since)
+        return raws
+      },
+    })
+    expect(asked).toEqual([undefined])
+    expect(await paid(third, 6)).toEqual([1n, 1n, 1n, 1n, 1n, 1n])
+  })
+})
+
+describe('a chain left behind', () => {
+  test('is ended, with what no one signed kept', async () => {
+    const dataDir = chains.dir()
+    const owner = await spawnOwner(dataDir, 0)
+    await owner.done()
+    const record: unknown = JSON.parse(readFileSync(join(folder(dataDir), 'anvil.json'), 'utf8'))
+    const url = String((record as { url: string }).url)
+    await post(url, 'anvil_setBalance', payee(1), '0x5')
+    await owner.kill()
+    expect(isAlive(owner.chainPid)).toBe(true)
+    const chain = await chains.start({ dataDir })
+    expect(isAlive(owner.chainPid)).toBe(false)
+    expect(await paid(chain, 2)).toEqual([0n, 5n])
+  })
+
+  test('whose number another process has by now leaves that one alone', async () => {
+    const dataDir = chains.dir()
+    const stranger = spawn('sleep', ['30'], { stdio: 'ignore' })
+    const neighbour = await chains.start()
+    try {
+      await (await chains.start({ dataDir })).stop()
+      for (const pid of [stranger.pid, neighbour.pid]) {
+        const record = { pid, url: neighbour.internalUrl, marker: '0xfe00' }
+        writeFileSync(join(folder(dataDir), 'anvil.json'), JSON.stringify(record))
+        await (await chains.start({ dataDir })).stop()
+      }
+      writeFileSync(join(folder(dataDir), 'anvil.json'), '{"pid":')
+      await (await chains.start({ dataDir })).stop()
+      expect(stranger.exitCode ?? stranger.signalCode).toBeNull()
+      expect(await clientOf(neighbour).getChainId()).toBe(31337)
+    } finally {
+      stranger.kill('SIGKILL')
+      await once(stranger, 'exit')
+    }
+  })
+})
+
+describe('where a system shows no command lines', () => {
+  test('the mark in the chain itself tells whose it is', async () => {
+    const dataDir = chains.dir()
+    const chain = await chains.start({ dataDir })
+    const record = readFileSync(join(folder(dataDir), 'anvil.json'), 'utf8')
+    const pidFile = join(dataDir, 'pid.json')
+    const rescued: string[] = []
+    const rescue = async ({ url }: { url: string }) => {
+      rescued.push(url)
+    }
+    const end = () => endLeftBehind({ pidFile, cacheDir: 'unknown', log: silent, rescue, platform: 'darwin' })
+    writeFileSync(pidFile, record.replace(/0xfe[0-9a-f]+/, '0xfe00'))
+    await end()
+    const { pid } = chain
+    expect(isAlive(pid ?? 0)).toBe(true)
+    expect(rescued).toEqual([])
+    writeFileSync(pidFile, record)
+    await end()
+    expect(isAlive(pid ?? 0)).toBe(false)
+    expect(rescued).toEqual([chain.internalUrl])
+    expect(secretPlace('darwin')).toEqual({ host: '127.0.0.1', port: 0 })
+  })
+})
+
+describe('anvil, killed under load,', () => {
+  test('is started again with everything that was accepted', async () => {
+    const chain = await chains.start({ keepEvery: { blocks: 5, idleMs: 50 } })
+    const raws = await transfers(400)
+    const { internalUrl, pid: first } = chain
+    let exits = 0
+    let restarts = 0
+    chain.onExit(() => exits++)
+    chain.onRestart(() => restarts++)
+    const refused: string[] = []
+    for (let at = 0; at < raws.length; at += 20) {
+      if (at === 100 || at === 260) killNow(chain.pid)
+      const sendAgain = async (raw: Hex): Promise<void> => {
+        try {
+          await send(chain, raw)
+        } catch (error) {
+          const name = error instanceof Error ? error.name : ''
+          // What was cut off may have arrived all the same.
+          if (name !== 'ChainUnavailable') return
+          refused.push(name)
+          await new Promise((resolve) => setTimeout(resolve, 20))
+          return sendAgain(raw)
+        }
+      }
+      await Promise.all(raws.slice(at, at + 20).map(sendAgain))
+    }
+    const client = clientOf(chain)
+    await until(async () => (await client.getTransactionCount({ address: relayer.address })) === 400)
+    expect(new Set(await paid(chain, 400))).toEqual(new Set([1n]))
+    expect({ exits, restarts }).toEqual({ exits: 2, restarts: 2 })
+    expect(refused.length).toBeGreaterThan(0)
+    expect(chain.pid).not.toBe(first)
+    expect(chain.internalUrl).toBe(internalUrl)
+  })
+
+  test.runIf(process.platform === 'linux')(
+    'leaves no process behind when it is stopped meanwhile',
+    async () => {
+      const chain = await chains.start()
+      killNow(chain.pid)
+      await until(() => chain.pid === undefined)
+      await expect(chain.request({ method: 'eth_chainId' })).rejects.toThrow('started again')
+      const asked: unknown = await clientOf(chain)
+        .getChainId()
+        .catch((error: unknown) => error)
+      expect(
+        asked instanceof BaseError && asked.walk((cause) => cause instanceof ChainUnavailable),
+      ).toBeTruthy()
+      await chain.stop()
+      await expect(chain.request({ method: 'eth_chainId' })).rejects.toThrow('stopped')
+      expect(chain.pid).toBeUndefined()
+    },
+  )
+})
