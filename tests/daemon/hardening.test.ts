@@ -231,6 +231,38 @@ describe('a key set', () => {
   })
 })
 
+test('a chip that comes back under another key set with the same keys goes on where it was', async () => {
+  const twinSet = { ...derived, id: 201 }
+  const chips = [{ uid: uids.jacket, keySet: 101 }]
+  const own = await openTestApp({
+    seed: {
+      version: 1,
+      keySets: [
+        { ...derived, macInputFrom: null },
+        { ...twinSet, macInputFrom: null },
+      ],
+      teams: [{ name: 'T', chipGroups: [{ name: 'G', chips }] }],
+    },
+  })
+  const set = { ...derived, macInputFrom: null }
+  const used = tap(set, { uid: uids.jacket }, 7)
+  expect((await own.app.inject({ url: tapPath(used, '/chips/find') })).json().isValidTap).toBe(true)
+  await own.app.inject({ method: 'DELETE', url: `/admin/chips/${uids.jacket}`, headers: own.admin })
+  const imported = await own.app.inject({
+    method: 'POST',
+    url: '/admin/chips/import?chipGroup=G&keySet=201',
+    headers: { ...own.admin, 'content-type': 'text/csv' },
+    payload: `uid\n${uids.jacket}\n`,
+  })
+  expect(imported.body).toContain('created')
+  expect(
+    (await own.app.inject({ url: tapPath({ ...used, d: '201' }, '/chips/find') })).json().isValidTap,
+  ).toBe(false)
+  const next = tap({ ...set, id: 201 }, { uid: uids.jacket }, 8)
+  expect((await own.app.inject({ url: tapPath(next, '/chips/find') })).json().isValidTap).toBe(true)
+  await own.close()
+})
+
 describe('very bad batches', () => {
   const batch = (payload: string) =>
     t.app.inject({

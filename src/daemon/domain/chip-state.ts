@@ -8,6 +8,7 @@ import { endRefsOfChip } from '../store/refs.ts'
 import { rememberChip } from '../store/removed-chips.ts'
 import { chipOf, type UidReadings } from './chip-record.ts'
 import { DomainError } from './errors.ts'
+import type { KeyRing } from './key-ring.ts'
 import { type Clock, iso } from './time.ts'
 
 type Deps = { db: Db; clock: Clock }
@@ -56,13 +57,19 @@ export async function enableChip({ db, clock }: Deps, actor: Actor, readings: Ui
 }
 
 /** Removes a chip with its assignments. Its taps stay on record. @throws DomainError not_found */
-export async function removeChip({ db, clock }: Deps, actor: Actor, readings: UidReadings): Promise<void> {
+export async function removeChip(
+  { db, clock, keyRing }: Deps & { keyRing: KeyRing },
+  actor: Actor,
+  readings: UidReadings,
+): Promise<void> {
   const at = iso(clock.now())
   await db.write(async (trx) => {
     const chip = await chipOf(trx, readings)
     const { uid, teamId } = chip
     await endAll(trx, uid, at)
-    await rememberChip(trx, chip, at)
+    const set = chip.keySetId === null ? undefined : keyRing.get(chip.keySetId)
+    const proof = keyRing.proofOf(set && keyRing.fileReadKey(set, chip), uid)
+    await rememberChip(trx, chip, proof, at)
     await deleteChip(trx, uid)
     const detail = {
       chipGroup: chip.chipGroupName,

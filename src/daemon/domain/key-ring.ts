@@ -98,6 +98,14 @@ export class KeyRing {
     }
   }
 
+  /**
+   * Tells two keys of a chip apart without showing either: equal for those that make the same taps.
+   * @param key the SDMFileRead key of one chip
+   */
+  proofOf(key: AesKey | undefined, uid: string): string | null {
+    return key ? key.cmac(Buffer.from(`tapchip proof ${uid}`)).toString('hex') : null
+  }
+
   #derived({ id, systemIdentifier }: KeySet, master: AesKey, { uid, generation }: KeyedChip): AesKey {
     const name = `${id} ${uid} ${generation}`
     const known = this.#derivedKeys.get(name)

@@ -1,3 +1,4 @@
+import { AesKey } from '../../nfc/ntag424/cmac.ts'
 import type { Queries } from '../store/database.ts'
 import { anyRemembered, chipIdentity, type Remembered } from '../store/removed-chips.ts'
 import type { SecretBox } from '../store/secret-box.ts'
@@ -60,7 +61,7 @@ export async function registerCheckedChips(
   chips: readonly CheckedChip[],
 ): Promise<Registered[]> {
   if (chips.length === 0) return []
-  const work: Work = { trx, deps, registration, remembered: await recall(trx, chips) }
+  const work: Work = { trx, deps, registration, remembered: await recall(trx, deps, chips) }
   if ((await insertAllBare(work, chips)) || (await insertAllNew(work, chips))) {
     return chips.map(({ uid }) => ({ status: 'created', uid }))
   }
@@ -88,10 +89,34 @@ const commonsOf = ({ teamId, chipGroupId, isSimulated, at }: Registration) => ({
   createdAt: at,
 })
 
-async function recall(trx: Queries, chips: readonly CheckedChip[]): Promise<Map<string, Remembered>> {
+/** What is remembered of chips that were removed, by the identity under which they come back. */
+async function recall(
+  trx: Queries,
+  { keyRing }: RegisterDeps,
+  chips: readonly CheckedChip[],
+): Promise<Map<string, Remembered>> {
   if (!(await anyRemembered(trx))) return new Map()
-  const rows = await rememberedOf(trx, chips.map(chipIdentity))
-  return new Map(rows.map((row) => [row.identity, row]))
+  const uids = chips.map(({ uid }) => uid)
+  const rows = await rememberedOf(trx, { identities: chips.map(chipIdentity), uids })
+  const remembered = new Map(rows.map((row) => [row.identity, row]))
+  // Under another key set with the same keys its old taps verify as well.
+  for (const chip of chips) {
+    const identity = chipIdentity(chip)
+    const elsewhere = remembered.has(identity)
+      ? []
+      : rows.filter(({ uid, proof }) => uid === chip.uid && proof !== null)
+    if (elsewhere.length === 0) continue
+    const proof = keyRing.proofOf(keyOf(keyRing, chip), chip.uid)
+    const same = elsewhere.find((row) => row.proof === proof)
+    if (same) remembered.set(identity, same)
+  }
+  return remembered
+}
+
+function keyOf(keyRing: KeyRing, { uid, keySetId, fileReadKey, given }: CheckedChip): AesKey | undefined {
+  if (fileReadKey) return new AesKey(fileReadKey)
+  const set = keySetId === null ? undefined : keyRing.get(keySetId)
+  return set && keyRing.fileReadKey(set, { uid, generation: given.generation ?? 0, fileReadKey: null })
 }
 
 /** Supposes that all are new and bare, as in most imports: nothing is looked up, and little is passed on. */

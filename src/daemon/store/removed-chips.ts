@@ -12,15 +12,22 @@ export const chipIdentity = (chip: Pick<ChipRow, 'uid' | 'keySetId' | 'publicKey
 /** What a removed chip left behind. */
 export interface Remembered {
   identity: string
+  uid: string
+  proof: string | null
   lastCounter: number
   generation: number
   /** 0: it was a physical chip. */
   simulated: number
 }
 
-export async function rememberChip(db: Queries, chip: ChipRow, removedAt: string): Promise<void> {
+export async function rememberChip(
+  db: Queries,
+  chip: ChipRow,
+  proof: string | null,
+  removedAt: string,
+): Promise<void> {
   const { uid, lastCounter, generation, simulated } = chip
-  const left = { uid, lastCounter, generation, simulated, removedAt }
+  const left = { uid, proof, lastCounter, generation, simulated, removedAt }
   await db
     .insertInto('removedChips')
     .values({ identity: chipIdentity(chip), ...left })

@@ -135,11 +135,14 @@ export const labelsThere = (
     .execute()
 
 /** What is remembered of chips that were removed. */
-export const rememberedOf = (db: Queries, identities: readonly string[]): Promise<Remembered[]> =>
+export const rememberedOf = (
+  db: Queries,
+  by: { identities: readonly string[]; uids: readonly string[] },
+): Promise<Remembered[]> =>
   db
     .selectFrom('removedChips')
-    .select(['identity', 'lastCounter', 'generation', 'simulated'])
-    .where('identity', 'in', values(identities))
+    .select(['identity', 'uid', 'proof', 'lastCounter', 'generation', 'simulated'])
+    .where((eb) => eb.or([eb('identity', 'in', values(by.identities)), eb('uid', 'in', values(by.uids))]))
     .execute()
 
 /** The rows of tokens, made where they are missing. */

@@ -44,6 +44,8 @@ export interface RemovedChipsTable {
   /** What its taps are proved by: key set and UID, or a HaLo chip's public key. */
   identity: string
   uid: string
+  /** Tells whether a chip of that UID under another key set makes the same taps; null for HaLo chips. */
+  proof: string | null
   lastCounter: number
   generation: number
   removedAt: string

@@ -47,10 +47,12 @@ export async function chips(db: Kysely<unknown>): Promise<void> {
     .createTable('removedChips')
     .addColumn('identity', 'text', (c) => c.primaryKey().notNull())
     .addColumn('uid', 'text', (c) => c.notNull())
+    .addColumn('proof', 'text')
     .addColumn('simulated', 'integer', (c) => c.notNull())
     .addColumn('lastCounter', 'integer', (c) => c.notNull())
     .addColumn('generation', 'integer', (c) => c.notNull())
     .addColumn('removedAt', 'text', (c) => c.notNull())
     .modifyEnd(strictClustered)
     .execute()
+  await db.schema.createIndex('removedChipsOfUid').on('removedChips').column('uid').execute()
 }
