@@ -22,7 +22,7 @@ const namesIn = (templates: readonly KeySet['names'][]): string[] => [
 ]
 
 // About 1.4 kB each.
-const derivedKept = 10_000
+const derivedKept = 25_000
 
 export const usualNames: KeySet['names'] = { e: 'e', c: 'c', d: 'd' }
 
