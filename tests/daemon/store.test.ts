@@ -108,6 +108,16 @@ describe('writes', () => {
   })
 })
 
+test('closing right after a read does not wait for it', async () => {
+  const other = join(dir, 'other.db')
+  await migrate(other)
+  const quick = openDatabase(other)
+  await allTeams(quick.read)
+  const start = performance.now()
+  await quick.close()
+  expect(performance.now() - start).toBeLessThan(2000)
+})
+
 describe('a compiled statement', () => {
   const between = statement<{ low: string; high: string }>()((queries, p) =>
     queries

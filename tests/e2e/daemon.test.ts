@@ -12,7 +12,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import BetterSqlite3 from 'better-sqlite3'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { run, spawnDaemon } from '../support/process.ts'
+import { killAfter, run, spawnDaemon } from '../support/process.ts'
 import { acmeKey, derived, listedKey, seed, uids } from '../support/seeds.ts'
 import { tap, tapPath } from '../support/taps.ts'
 
@@ -165,6 +165,17 @@ describe('tapchipd', () => {
     expect(refused).toMatchObject({ code: 1, stdout: '' })
     expect(refused.stderr).toContain('9999-from-the-future')
     expect(refused.stderr).toContain('newer')
+  })
+
+  test('killed at any moment of its first start, it starts again', async () => {
+    for (const ms of [40, 60, 80, 100, 120, 140, 170, 200]) {
+      const data = join(dir, `killed-${ms}`)
+      await killAfter(ms, ['--data-dir', data, '--port', '0', '--seed', seedFile])
+      const again = await spawnDaemon(['--data-dir', data, '--port', '0', '--seed', seedFile])
+      const groups = await fetch(`${again.ready.url}/chip-groups`, { headers: { 'x-svc-api-key': acmeKey } })
+      expect(groups.status).toBe(200)
+      expect(await again.stop()).toBe(0)
+    }
   })
 
   test('refuses a directory that another one uses, and is free of it after a kill', async () => {

@@ -87,3 +87,13 @@ export async function run(
   running.delete(child)
   return { code: code as number | null, stdout, stderr }
 }
+
+/** Starts `tapchipd` and kills it after some time, wherever it is then. */
+export async function killAfter(ms: number, args: string[]): Promise<void> {
+  const child = spawn(process.execPath, [bin('tapchipd'), ...args], { stdio: 'ignore' })
+  running.add(child)
+  const exited = once(child, 'exit')
+  setTimeout(() => child.kill('SIGKILL'), ms)
+  await exited
+  running.delete(child)
+}

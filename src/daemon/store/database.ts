@@ -48,9 +48,13 @@ export function openDatabase(file: string): Db {
     },
     async close() {
       await group.drained()
+      // Kysely closes only what it has run a query on, and an open read would hold the checkpoint up.
+      reader.refresh()
       await reader.kysely.destroy()
+      reader.connection.close()
       checkpoint(writer.connection)
       await writer.kysely.destroy()
+      writer.connection.close()
     },
   }
 }

@@ -98,7 +98,7 @@ class SqliteCachedDialect implements Dialect {
     return new SqliteQueryCompiler()
   }
   createAdapter() {
-    return new SqliteAdapter()
+    return new TransactionalAdapter()
   }
   createIntrospector(db: Kysely<unknown>) {
     return new SqliteIntrospector(db)
@@ -107,6 +107,13 @@ class SqliteCachedDialect implements Dialect {
 
 // More than the daemon has queries of fixed text. Those of varying length pass through and push out the oldest.
 const statementsKept = 500
+
+/** Kysely migrates in a transaction only where it is told that it may: a kill in the middle then leaves nothing. */
+class TransactionalAdapter extends SqliteAdapter {
+  override get supportsTransactionalDdl() {
+    return true
+  }
+}
 
 class CachedConnection implements DatabaseConnection {
   readonly #connection: Connection

@@ -31,6 +31,20 @@ const ofTransaction = statement<{ transactionId: number }>()((db, p) =>
 /** In the order in which they were signed. */
 export const attemptsOf = (db: Queries, transactionId: number) => ofTransaction.all(db, { transactionId })
 
+const underWay = statement<{ chainId: number; signer: string }>()((db, p) =>
+  db
+    .selectFrom('transactions')
+    .innerJoin('transactionAttempts', 'transactionAttempts.transactionId', 'transactions.id')
+    .selectAll('transactionAttempts')
+    .where('transactions.chainId', '=', p.chainId)
+    .where('transactions.signer', '=', p.signer)
+    .where('transactions.state', 'in', ['signed', 'broadcast', 'mined'])
+    .where('transactions.settledAt', 'is', null)
+    .orderBy('transactionAttempts.id'),
+)
+/** Every attempt of what has a nonce and is not settled, in the order in which they were signed. */
+export const openAttempts = (db: Queries, of: { chainId: number; signer: string }) => underWay.all(db, of)
+
 const taken = statement<{ id: number; at: string }>()((db, p) =>
   db
     .updateTable('transactionAttempts')
