@@ -1,0 +1,94 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { devChainId, devKey, refuseDevKey } from './dev-keys.ts'
+import { openKeystore } from './keystore.ts'
+import { KeyProblem, SigningKey } from './signing-key.ts'
+
+/** The two keys of a chain: one pays and sends, the other's word moves tokens. */
+export interface ChainKeys {
+  relayer: SigningKey
+  signVerifier: SigningKey
+}
+
+/** Where keys come from. The composition root reads the environment; nothing here does. */
+export interface KeySources {
+  /** TAPCHIP_RELAYER_KEY_<chainId> and TAPCHIP_SIGN_VERIFIER_KEY_<chainId>, by name. They go before the keystore. */
+  environment: Readonly<Record<string, string | undefined>>
+  /** TAPCHIP_KEYSTORE: a folder with <chainId>-relayer.json and <chainId>-sign-verifier.json. */
+  keystore: { folder: string; passwordFile: string } | undefined
+}
+
+const roles = {
+  relayer: { variable: 'TAPCHIP_RELAYER_KEY', file: 'relayer', devAccount: 0 },
+  signVerifier: { variable: 'TAPCHIP_SIGN_VERIFIER_KEY', file: 'sign-verifier', devAccount: 1 },
+} as const
+type Role = keyof typeof roles
+
+/**
+ * Loads the keys of all chains. The dev chain falls back to its own.
+ * @throws KeyProblem where one is missing, is the dev chain's on another chain, or has two jobs
+ */
+export async function loadChainKeys(
+  chainIds: readonly number[],
+  sources: KeySources,
+): Promise<ReadonlyMap<number, ChainKeys>> {
+  const keys = new Map<number, ChainKeys>()
+  for (const chainId of chainIds) {
+    keys.set(chainId, {
+      relayer: await loadKey('relayer', chainId, sources),
+      signVerifier: await loadKey('signVerifier', chainId, sources),
+    })
+  }
+  refuseTwoJobs(keys)
+  return keys
+}
+
+async function loadKey(role: Role, chainId: number, sources: KeySources): Promise<SigningKey> {
+  const { variable, file, devAccount } = roles[role]
+  const name = `${variable}_${chainId}`
+  const secret = sources.environment[name]
+  if (secret !== undefined && secret !== '') return checked(SigningKey.of(secret, name), chainId, name)
+  const kept = sources.keystore && (await fromKeystore(sources.keystore, `${chainId}-${file}.json`))
+  if (kept) return checked(kept.key, chainId, kept.path)
+  if (chainId === devChainId) return devKey(devAccount)
+  throw new KeyProblem(
+    `Chain ${chainId} has no ${file} key. Set ${name}, or TAPCHIP_KEYSTORE to a folder with ${chainId}-${file}.json.`,
+  )
+}
+
+function checked(key: SigningKey, chainId: number, from: string): SigningKey {
+  refuseDevKey(key, chainId, from)
+  return key
+}
+
+async function fromKeystore(
+  { folder, passwordFile }: { folder: string; passwordFile: string },
+  file: string,
+) {
+  const path = join(folder, file)
+  const json = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return undefined
+    throw new KeyProblem(`${path} cannot be read (${error.code}).`)
+  })
+  if (json === undefined) return undefined
+  const password = await readFile(passwordFile, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    throw new KeyProblem(`The keystore's password file ${passwordFile} cannot be read (${error.code}).`)
+  })
+  // Editors end a file with a line break; a password has none at its end.
+  return { key: await openKeystore(json, password.replace(/\r?\n$/, ''), path), path }
+}
+
+/** A claim's signature names no chain, so a sign verifier of two chains would give away the tokens of both. */
+function refuseTwoJobs(keys: ReadonlyMap<number, ChainKeys>): void {
+  const verifiers = new Map<string, number>()
+  for (const [chainId, { relayer, signVerifier }] of keys) {
+    if (relayer.address === signVerifier.address)
+      throw new KeyProblem(`On chain ${chainId} relayer and sign verifier are one key. They must be two.`)
+    const other = verifiers.get(signVerifier.address)
+    if (other !== undefined)
+      throw new KeyProblem(
+        `Chains ${other} and ${chainId} have one sign verifier. Each chain needs its own, since the chain id is not in what it signs.`,
+      )
+    verifiers.set(signVerifier.address, chainId)
+  }
+}

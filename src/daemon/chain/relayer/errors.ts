@@ -1,0 +1,86 @@
+/** The URL of a chain leads to another chain. Nothing is signed for it. */
+export class WrongChain extends Error {
+  override readonly name = 'WrongChain'
+  readonly expected: number
+  readonly actual: number
+  constructor(expected: number, actual: number) {
+    super(
+      `The RPC URL of chain ${expected} answers for chain ${actual}. Set the right URL (TAPCHIP_RPC_${expected}); nothing was sent.`,
+    )
+    this.expected = expected
+    this.actual = actual
+  }
+}
+
+/** Another process sends with this key on this chain. */
+export class LeaseHeld extends Error {
+  override readonly name = 'LeaseHeld'
+  constructor(chainId: number, address: string) {
+    super(
+      `Another process sends transactions from ${address} on chain ${chainId}. Stop it first, or give this one another key.`,
+    )
+  }
+}
+
+/** What is under way was signed by a key that is not here any more: this one cannot replace it. */
+export class KeyChanged extends Error {
+  override readonly name = 'KeyChanged'
+  constructor(chainId: number, before: string, now: string) {
+    super(
+      `Transactions from ${before} are under way on chain ${chainId}, and the key is ${now} now. Start with the old key until they are confirmed (tapchip transactions list), then change it.`,
+    )
+  }
+}
+
+/** No relayer here serves this chain with such a signer. */
+export class NoSuchSigner extends Error {
+  override readonly name = 'NoSuchSigner'
+  constructor(chainId: number, signer: string) {
+    super(`Chain ${chainId} has no key "${signer}" here. Configure it, or use a chain that has one.`)
+  }
+}
+
+/** It is recorded and will be sent, but it has no hash to answer with yet. */
+export class NotSignedYet extends Error {
+  override readonly name = 'NotSignedYet'
+  readonly transactionId: number
+  /** Why, where that is known. */
+  readonly waiting: string | null
+  constructor(transactionId: number, waiting: string | null) {
+    super(
+      `Transaction ${transactionId} is recorded and waits${waiting === null ? '' : ` (${waiting})`}. It is not lost: ask again with the same Idempotency-Key.`,
+    )
+    this.transactionId = transactionId
+    this.waiting = waiting
+  }
+}
+
+/** It was given up before it was ever signed. */
+export class TransactionRefused extends Error {
+  override readonly name = 'TransactionRefused'
+  readonly transactionId: number
+  readonly reason: string
+  constructor(transactionId: number, reason: string) {
+    super(`Transaction ${transactionId} was not sent: ${reason}`)
+    this.transactionId = transactionId
+    this.reason = reason
+  }
+}
+
+/** Thrown by a builder: it can never be built, so it is given up. Anything else that a builder throws is tried again. */
+export class CannotBuild extends Error {
+  override readonly name = 'CannotBuild'
+}
+
+/** An Idempotency-Key that was used with another request. */
+export class IdempotencyConflict extends Error {
+  override readonly name = 'IdempotencyConflict'
+  constructor() {
+    super('This Idempotency-Key was used with another request. Use a new key for a new request.')
+  }
+}
+
+/** Thrown in the write that records an intent, so that it leaves no trace: another request has the key. */
+export class IdempotencyKeyTaken extends Error {
+  override readonly name = 'IdempotencyKeyTaken'
+}

@@ -1,0 +1,100 @@
+import type { Hex } from 'viem'
+import type { Queries } from '../../store/database.ts'
+import type { TransactionRow } from '../../store/schema.ts'
+import { markMined, markQueuedAgain, markSettled, markUnmined } from '../../store/transactions.ts'
+import { isProvenAbsent } from './lost-nonce.ts'
+import type { Inclusion } from './node.ts'
+import { type Sender, type View, writeAsHolder } from './sender.ts'
+import { fillerKind } from './sign-attempt.ts'
+import { storedHex } from './stored-hex.ts'
+import { verdictOn } from './verdict.ts'
+
+/** A change of one transaction, to be written with the others of its tick. */
+export interface Move {
+  id: number
+  write(trx: Queries, at: string): Promise<unknown>
+}
+
+/** Finds out what was mined, what the chain took back, and what is deep enough. @returns whether anything changed */
+export async function follow(sender: Sender, view: View): Promise<boolean> {
+  const takenBack = await inOtherBlocks(sender, view)
+  const candidates = view.rows.filter(
+    (row) => takenBack.has(row.id) || (row.state !== 'mined' && (row.nonce ?? 0) < view.used),
+  )
+  const found = await inclusionsOf(sender, view, candidates)
+  const deep = (block: number) => view.head.number - block + 1 >= sender.chain.confirmations
+  const moves: Move[] = []
+
+  for (const row of candidates) {
+    const place = found.get(row.id)
+    if (place) {
+      sender.memory.absent.delete(row.id)
+      const { hash: minedHash, blockHash, blockNumber } = place
+      const mined = {
+        id: row.id,
+        minedHash,
+        blockHash,
+        blockNumber,
+        succeeded: place.succeeded ? 1 : 0,
+      } as const
+      moves.push({ id: row.id, write: (trx, at) => markMined(trx, { ...mined, at }) })
+      if (deep(blockNumber)) moves.push(...(await verdictOn(sender, view, { ...row, ...mined })))
+    } else if (takenBack.has(row.id)) {
+      moves.push({ id: row.id, write: (trx, at) => markUnmined(trx, { id: row.id, at }) })
+      // A node may have dropped it from its pool when it was mined: it is sent again in this very tick.
+      for (const { id } of view.attempts.get(row.id) ?? []) sender.memory.sent.delete(id)
+    } else {
+      moves.push(...(await nonceLost(sender, view, row)))
+    }
+  }
+  for (const row of view.rows) {
+    if (row.state === 'mined' && !takenBack.has(row.id) && deep(row.blockNumber ?? Number.POSITIVE_INFINITY))
+      moves.push(...(await verdictOn(sender, view, row)))
+  }
+
+  if (moves.length === 0) return false
+  await writeAsHolder(sender, async (trx, at) => {
+    for (const move of moves) await move.write(trx, at)
+  })
+  await sender.notices.changed(new Set(moves.map(({ id }) => id)))
+  return true
+}
+
+/** Those whose block is not the one at its height any more. One question a block, not one a transaction. */
+async function inOtherBlocks({ node }: Sender, view: View): Promise<Set<number>> {
+  const mined = view.rows.filter((row) => row.state === 'mined')
+  const hashes = new Map<number, Hex | undefined>()
+  await Promise.all(
+    [...new Set(mined.map((row) => row.blockNumber ?? 0))].map(async (number) => {
+      hashes.set(number, number === view.head.number ? view.head.hash : await node.blockHash(number))
+    }),
+  )
+  return new Set(
+    mined.filter((row) => hashes.get(row.blockNumber ?? 0) !== row.blockHash).map(({ id }) => id),
+  )
+}
+
+/** Every attempt is asked for: a replaced one can be the one that was mined. */
+async function inclusionsOf({ node }: Sender, view: View, rows: readonly TransactionRow[]) {
+  const found = new Map<number, Inclusion>()
+  await Promise.all(
+    rows
+      .flatMap((row) => view.attempts.get(row.id) ?? [])
+      .map(async ({ transactionId, hash }) => {
+        const inclusion = await node.inclusion(storedHex(hash))
+        if (inclusion) found.set(transactionId, inclusion)
+      }),
+  )
+  return found
+}
+
+/** Its nonce went to something else: with proof of that it is signed anew, or given up if that was wanted. */
+async function nonceLost(sender: Sender, view: View, row: TransactionRow): Promise<Move[]> {
+  if (!(await isProvenAbsent(sender, view, row))) return []
+  sender.memory.absent.delete(row.id)
+  const { id } = row
+  const givenUp = row.kind === fillerKind ? 'something else used its nonce' : row.abandonedBecause
+  return givenUp === null
+    ? [{ id, write: (trx, at) => markQueuedAgain(trx, { id, at }) }]
+    : [{ id, write: (trx, at) => markSettled(trx, { id, at, state: 'cancelled', reason: givenUp }) }]
+}

@@ -1,0 +1,96 @@
+import type { TransactionRow } from '../../store/schema.ts'
+import {
+  attemptsOf,
+  insertAttempt,
+  insertTransaction,
+  markSigned,
+  markUnmined,
+  transactionsFromNonce,
+} from '../../store/transactions.ts'
+import { type Fees, firstFees, replacementFees } from './fees.ts'
+import { idOf, marketOf, ofSigner, type Sender, type View, writeAsHolder } from './sender.ts'
+import { emptyCall, feesOf, fillerGas, fillerKind, signAttempt } from './sign-attempt.ts'
+
+/**
+ * Every nonce from the lowest that is not mined up to the last that was given out must be on its way, else all behind
+ * it stand still. What the chain has forgotten is sent again; a nonce that nothing will use is filled.
+ * @returns whether anything changed
+ */
+export async function closeGaps(sender: Sender, view: View): Promise<boolean> {
+  if (view.next <= view.used) return false
+  const { chainId, address } = idOf(sender)
+  const limit = sender.pace.maxInFlight * 4
+  const beyond = await transactionsFromNonce(sender.db.read, {
+    chainId,
+    sender: address,
+    nonce: view.used,
+    limit,
+  })
+  if (isNodeBehind(sender, view, beyond)) return false
+
+  const forgotten = beyond.filter((row) => row.state === 'confirmed')
+  const alive = new Set(
+    beyond.filter((row) => row.settledAt === null || row.state === 'confirmed').map(({ nonce }) => nonce),
+  )
+  const seen = beyond.length < limit ? view.next : (beyond.at(-1)?.nonce ?? view.next)
+  const end = Math.min(seen, view.next, view.used + sender.pace.maxInFlight)
+  const gaps: number[] = []
+  for (let nonce = view.used; nonce < end; nonce++) if (!alive.has(nonce)) gaps.push(nonce)
+  if (forgotten.length === 0 && gaps.length === 0) return false
+
+  const fillers = await fillersFor(sender, view, gaps, beyond)
+  await writeAsHolder(sender, async (trx, at) => {
+    for (const { id } of forgotten) await markUnmined(trx, { id, at })
+    for (const filler of fillers) {
+      const call = emptyCall(sender)
+      const id = await insertTransaction(trx, {
+        ...ofSigner(sender),
+        ...call,
+        teamId: null,
+        kind: fillerKind,
+        subject: JSON.stringify({ nonce: filler.nonce }),
+        createdAt: at,
+        gas: fillerGas,
+        builder: null,
+        args: null,
+      })
+      const { nonce, hash: firstHash } = filler
+      const none = { sequence: null, sequenceValue: null }
+      await markSigned(trx, { id, at, sender: address, nonce, ...call, ...none, firstHash, signings: 1 })
+      await insertAttempt(trx, { ...filler, transactionId: id })
+    }
+  })
+  return true
+}
+
+/** One of several nodes behind a URL can lag: it has not forgotten a block that it never had. */
+function isNodeBehind({ chain }: Sender, view: View, beyond: readonly TransactionRow[]): boolean {
+  if (chain.forgets) return false
+  return beyond.some((row) => row.settledAt !== null && (row.blockNumber ?? 0) > view.head.number)
+}
+
+async function fillersFor(
+  sender: Sender,
+  view: View,
+  gaps: readonly number[],
+  beyond: readonly TransactionRow[],
+) {
+  if (gaps.length === 0) return []
+  const market = await marketOf(sender, view.head)
+  const signed = gaps.map(async (nonce) => {
+    // A node can still have what had this nonce before: the filler must be able to take its place.
+    const earlier = await Promise.all(
+      beyond.filter((row) => row.nonce === nonce).map((row) => attemptsOf(sender.db.read, row.id)),
+    )
+    const atThisNonce = earlier.flat().filter((attempt) => attempt.nonce === nonce)
+    const last = atThisNonce.reduce<Fees | undefined>((highest, attempt) => {
+      const fees = feesOf(attempt)
+      return highest && highest.maxFeePerGas > fees.maxFeePerGas ? highest : fees
+    }, undefined)
+    const fees = last ? (replacementFees(last, market) ?? last) : firstFees(market)
+    return (
+      fees && signAttempt(sender, { purpose: 'filler', nonce, gas: fillerGas, fees, call: emptyCall(sender) })
+    )
+  })
+  return (await Promise.all(signed)).filter((attempt) => attempt !== undefined)
+}

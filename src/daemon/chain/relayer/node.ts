@@ -1,0 +1,155 @@
+import {
+  type Address,
+  BaseError,
+  createPublicClient,
+  type Hex,
+  hexToBigInt,
+  hexToNumber,
+  http,
+  isAddressEqual,
+  isHex,
+  numberToHex,
+  type PublicClient,
+  RpcRequestError,
+  type Transport,
+} from 'viem'
+import { outcomeOf, type SendOutcome, wordsOf } from './send-outcome.ts'
+
+export interface Head {
+  number: number
+  hash: Hex
+  baseFee: bigint
+}
+
+/** What a receipt says about a transaction. */
+export interface Inclusion {
+  hash: Hex
+  blockHash: Hex
+  blockNumber: number
+  succeeded: boolean
+}
+
+/** How a call goes now that was mined without an effect. */
+export type Rerun = { passes: true } | { passes: false; reason: string; data: Hex | undefined }
+
+/** Requests of one turn travel together, and none is repeated by itself: the relayer decides what a silence means. */
+export const rpcTransport = (url: string, timeoutMs = 10_000): Transport =>
+  http(url, { batch: { batchSize: 128, wait: 0 }, retryCount: 0, timeout: timeoutMs })
+
+/** What a relayer asks of a node. Answers are read as they are; the typed client is there for builders. */
+export class Node {
+  readonly client: PublicClient
+  constructor(transport: Transport) {
+    this.client = createPublicClient({ transport, cacheTime: 0 })
+  }
+
+  async chainId(): Promise<number> {
+    return hexToNumber(await this.client.request({ method: 'eth_chainId' }))
+  }
+
+  async head(): Promise<Head> {
+    const block = await this.client.request({ method: 'eth_getBlockByNumber', params: ['latest', false] })
+    if (!block?.number || !block.hash) throw new Error('The node has no latest block')
+    return {
+      number: hexToNumber(block.number),
+      hash: block.hash,
+      baseFee: hexToBigInt(block.baseFeePerGas ?? '0x0'),
+    }
+  }
+
+  /** undefined: there is no such block (any more). */
+  async blockHash(number: number): Promise<Hex | undefined> {
+    const block = await this.client.request({
+      method: 'eth_getBlockByNumber',
+      params: [numberToHex(number), false],
+    })
+    return block?.hash ?? undefined
+  }
+
+  /** How many nonces are used up at a block. */
+  async nonce(address: Address, block: 'latest' | number): Promise<number> {
+    const at = block === 'latest' ? block : numberToHex(block)
+    return hexToNumber(
+      await this.client.request({ method: 'eth_getTransactionCount', params: [address, at] }),
+    )
+  }
+
+  async inclusion(hash: Hex): Promise<Inclusion | undefined> {
+    const receipt = await this.client.request({ method: 'eth_getTransactionReceipt', params: [hash] })
+    if (!receipt?.blockHash) return undefined
+    return {
+      hash,
+      blockHash: receipt.blockHash,
+      blockNumber: hexToNumber(receipt.blockNumber),
+      succeeded: receipt.status === '0x1',
+    }
+  }
+
+  /** The hash of the transaction in a block that has this sender and nonce. */
+  async transactionWith(block: number, from: Address, nonce: number): Promise<Hex | undefined> {
+    const params = [numberToHex(block), true] as const
+    const found = await this.client.request({ method: 'eth_getBlockByNumber', params: [...params] })
+    for (const transaction of found?.transactions ?? []) {
+      if (typeof transaction === 'string' || !isAddressEqual(transaction.from, from)) continue
+      if (hexToNumber(transaction.nonce) === nonce) return transaction.hash
+    }
+    return undefined
+  }
+
+  async tip(): Promise<bigint> {
+    return hexToBigInt(await this.client.request({ method: 'eth_maxPriorityFeePerGas' }))
+  }
+
+  async send(raw: Hex): Promise<{ outcome: SendOutcome; words: string | null }> {
+    try {
+      await this.client.request({ method: 'eth_sendRawTransaction', params: [raw] })
+      return { outcome: 'taken', words: null }
+    } catch (error) {
+      return { outcome: outcomeOf(error), words: wordsOf(error) }
+    }
+  }
+
+  /** The gas that a call takes. @returns a reason where the chain answers that it reverts */
+  async estimate(call: {
+    from: Address
+    to: Address | null
+    data: Hex
+  }): Promise<bigint | { reason: string }> {
+    const { from, to, data } = call
+    try {
+      const params = { from, data, ...(to === null ? {} : { to }) }
+      return hexToBigInt(await this.client.request({ method: 'eth_estimateGas', params: [params] }))
+    } catch (error) {
+      const revert = revertOf(error)
+      if (revert) return revert
+      throw error
+    }
+  }
+
+  /** Runs a mined call once more on top of its block. */
+  async rerun(
+    call: { from: Address; to: Address | null; data: Hex; gas: number },
+    block: number,
+  ): Promise<Rerun> {
+    const { from, to, data, gas } = call
+    const params = { from, data, gas: numberToHex(gas), ...(to === null ? {} : { to }) }
+    try {
+      await this.client.request({ method: 'eth_call', params: [params, numberToHex(block)] })
+      return { passes: true }
+    } catch (error) {
+      const revert = revertOf(error)
+      if (revert) return { passes: false, ...revert }
+      throw error
+    }
+  }
+}
+
+/** What the chain said where it ran a call and the call failed; undefined where it is the node that failed. */
+function revertOf(error: unknown): { reason: string; data: Hex | undefined } | undefined {
+  const answer = error instanceof BaseError ? error.walk((cause) => cause instanceof RpcRequestError) : null
+  if (!(answer instanceof RpcRequestError)) return undefined
+  // geth answers 3 with the data of a revert, and -32000 where gas ran out and the like; anvil 3, -32003 or -32000.
+  if (![3, -32000, -32003, -32015].includes(answer.code)) return undefined
+  const data: unknown = answer.data
+  return { reason: answer.details, data: isHex(data) ? data : undefined }
+}

@@ -1,0 +1,191 @@
+import type { Hex } from 'viem'
+import type { Db } from '../../store/database.ts'
+import type { TransactionRow } from '../../store/schema.ts'
+import { abandon, cancelQueued, findTransaction } from '../../store/transactions.ts'
+import type { Builders } from './builder.ts'
+import { Driver, type DriverPace, type Schedule, systemSchedule } from './driver.ts'
+import { NoSuchSigner, NotSignedYet, TransactionRefused, WrongChain } from './errors.ts'
+import { Node } from './node.ts'
+import { Notices } from './notices.ts'
+import type { ChainSettings, Clock, Pace } from './sender.ts'
+import { SenderLoop, type SenderStatus } from './sender-loop.ts'
+import { storedHex } from './stored-hex.ts'
+import { isSettled, type SettledState, stateOf } from './transaction.ts'
+
+export interface RelayerOptions {
+  db: Db
+  clock: Clock
+  chains: readonly ChainSettings[]
+  builders?: Builders
+  /** Names this process among those that could use the same database: random, new at every start. */
+  holder: string
+  /**
+   * Whoever held the leases before is known to be gone, as the lock on the data directory proves: then a start after
+   * kill -9 need not wait until they expire.
+   */
+  takesOver: boolean
+  pace?: Partial<Pace & DriverPace>
+  /** How long `broadcasted` waits for a node before it answers with what is stored. */
+  patienceMs?: number
+  schedule?: Schedule
+}
+
+const usualPace: Pace & DriverPace = {
+  maxInFlight: 64,
+  resendMs: 15_000,
+  replaceMs: 30_000,
+  leaseMs: 30_000,
+  maxSignings: 10,
+  busyMs: 250,
+  idleMs: 10_000,
+  maxBackoffMs: 10_000,
+}
+
+export interface Relayer {
+  /** Begins to send, by itself. Tests call `tick` instead. */
+  start(): void
+  /** One step of every key on every chain. Never throws: what went wrong is in the status. */
+  tick(): Promise<readonly SenderStatus[]>
+  /** Says that there are new intents, after the write that recorded them. `broadcasted` does it too. */
+  wake(): void
+  status(): readonly SenderStatus[]
+  /**
+   * Waits until a node has the transaction. Where that takes long, the answer is the same: it is signed, stored, and
+   * will be sent until it is mined.
+   * @returns the hash of the first attempt that was ever signed
+   * @throws NotSignedYet where there is none after a while, TransactionRefused where there never will be
+   */
+  broadcasted(id: number): Promise<Hex>
+  /** Waits until the transaction is settled, however long that takes. */
+  settled(id: number): Promise<SettledState>
+  /**
+   * Gives an intent up: at once where it has no nonce yet, else by an empty transaction in its place, and then
+   * whichever is mined decides.
+   * @returns false where it is too late
+   */
+  cancel(id: number, reason: string): Promise<boolean>
+  /** @throws NoSuchSigner. For requests, before they record an intent that nobody would send */
+  requireSigner(chainId: number, signer: string): void
+  close(): Promise<void>
+}
+
+/**
+ * Opens the relayer: everything that is recorded and not settled is its debt, also from before the last kill -9.
+ * A node that is out of reach is waited for; one that answers for another chain is refused.
+ * @throws WrongChain
+ */
+export async function openRelayer(options: RelayerOptions): Promise<Relayer> {
+  const { db, clock, chains, holder, builders = {}, patienceMs = 5_000, schedule = systemSchedule } = options
+  const notices = new Notices(db)
+  const senders = chains.flatMap((chain) => {
+    const node = new Node(chain.transport)
+    const pace = { ...usualPace, ...options.pace, ...chain.pace }
+    return Object.entries(chain.signers).map(([name, signer]) => {
+      const memory = { sent: new Map(), absent: new Map(), lowest: undefined }
+      const all = { chain, name, signer, node, db, clock, builders, pace, holder, notices, memory }
+      const loop = new SenderLoop(all, options.takesOver)
+      return { loop, driver: new Driver(loop, pace, schedule) }
+    })
+  })
+  const loops = senders.map(({ loop }) => loop)
+  const drivers = senders.map(({ driver }) => driver)
+  await Promise.all(loops.map(refuseWrongChain))
+  const wake = () => {
+    for (const driver of drivers) driver.wake()
+  }
+
+  return {
+    start: () => {
+      for (const driver of drivers) driver.start()
+    },
+    tick: () => Promise.all(loops.map((loop) => loop.tick())),
+    wake,
+    status: () => loops.map(({ status }) => status),
+    broadcasted: (id) => {
+      wake()
+      return untilBroadcast(id, { db, notices, patienceMs, schedule })
+    },
+    settled: (id) => untilSettled(id, notices),
+    cancel: async (id, reason) => {
+      const at = new Date(clock.now()).toISOString()
+      const done = await db.write(
+        async (trx) => (await cancelQueued(trx, { id, at, reason })) || abandon(trx, { id, at, reason }),
+      )
+      await notices.changed([id])
+      wake()
+      return done
+    },
+    requireSigner: (chainId, signer) => {
+      if (!loops.some(({ status }) => status.chainId === chainId && status.signer === signer))
+        throw new NoSuchSigner(chainId, signer)
+    },
+    close: async () => {
+      await Promise.all(drivers.map((driver) => driver.stop()))
+      await Promise.all(loops.map((loop) => loop.close()))
+    },
+  }
+}
+
+async function refuseWrongChain(loop: SenderLoop): Promise<void> {
+  try {
+    await loop.verify()
+  } catch (error) {
+    if (error instanceof WrongChain) throw error
+  }
+}
+
+interface Patience {
+  db: Db
+  notices: Notices
+  patienceMs: number
+  schedule: Schedule
+}
+
+const isHandedOver = (row: TransactionRow): boolean =>
+  row.state !== 'queued' && row.state !== 'signed' ? true : row.state === 'queued' && row.firstHash !== null
+
+function hashOf(row: TransactionRow): Hex {
+  if (row.firstHash !== null) return storedHex(row.firstHash)
+  if (row.state === 'cancelled') throw new TransactionRefused(row.id, row.reason ?? 'given up')
+  throw new NotSignedYet(row.id, row.waiting)
+}
+
+async function untilBroadcast(id: number, { db, notices, patienceMs, schedule }: Patience): Promise<Hex> {
+  let giveUp: () => unknown = () => undefined
+  const impatience = new Promise<void>((resolve) => {
+    giveUp = schedule(resolve, patienceMs)
+  })
+  let leave: () => unknown = () => undefined
+  const handedOver = new Promise<void>((resolve, reject) => {
+    notices
+      .listen(id, (row) => {
+        if (isHandedOver(row)) resolve()
+        return isHandedOver(row)
+      })
+      .then((stop) => {
+        leave = stop
+      }, reject)
+  })
+  try {
+    await Promise.race([handedOver, impatience])
+  } finally {
+    giveUp()
+    leave()
+  }
+  const row = await findTransaction(db.read, id)
+  if (!row) throw new Error(`There is no transaction ${id}`)
+  return hashOf(row)
+}
+
+function untilSettled(id: number, notices: Notices): Promise<SettledState> {
+  return new Promise((resolve, reject) => {
+    notices
+      .listen(id, (row) => {
+        const state = stateOf(row)
+        if (!isSettled(state)) return false
+        resolve(state)
+        return true
+      })
+      .catch(reject)
+  })
+}

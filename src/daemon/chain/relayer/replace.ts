@@ -1,0 +1,79 @@
+import type { TransactionAttemptRow, TransactionRow } from '../../store/schema.ts'
+import { insertAttempt, markWaiting, type NewAttempt } from '../../store/transactions.ts'
+import { type Market, replacementFees } from './fees.ts'
+import { marketOf, type Sender, type View, writeAsHolder } from './sender.ts'
+import { feesOf, fillerGas, signAttempt } from './sign-attempt.ts'
+import { storedAddress, storedHex } from './stored-hex.ts'
+
+export interface Replaced {
+  changed: boolean
+  /** The chain asks for more than the cap, and something stands still for it. */
+  waitingForFees: boolean
+}
+
+/**
+ * Puts another attempt in the place of one: with higher fees at the lowest nonce alone, since those behind it wait
+ * for it and not for theirs; as an empty transaction wherever an intent was given up.
+ */
+export async function replace(sender: Sender, view: View): Promise<Replaced> {
+  const unmined = view.rows.filter((row) => row.state === 'signed' || row.state === 'broadcast')
+  const lowest = unmined.find((row) => row.nonce === view.used)
+  const wanted: { row: TransactionRow; last: TransactionAttemptRow; purpose: 'effect' | 'filler' }[] = []
+  for (const row of unmined) {
+    const last = view.attempts.get(row.id)?.at(-1)
+    if (!last) continue
+    const toBeFilled = row.abandonedBecause !== null && last.purpose === 'effect'
+    const purpose = toBeFilled ? 'filler' : last.purpose
+    if (toBeFilled || (row === lowest && isStuck(sender, view, last))) wanted.push({ row, last, purpose })
+  }
+  const overtaken = lowest && isOvertaken(view, lowest)
+  if (wanted.length === 0) return { changed: false, waitingForFees: Boolean(overtaken) }
+
+  const market = await marketOf(sender, view.head)
+  const attempts: NewAttempt[] = []
+  const tooDear: TransactionRow[] = []
+  for (const { row, last, purpose } of wanted) {
+    const attempt = await replacement(sender, market, row, last, purpose)
+    if (attempt) attempts.push({ ...attempt, transactionId: row.id })
+    else if (row.waiting !== 'fees') tooDear.push(row)
+  }
+  const changed = attempts.length + tooDear.length > 0
+  if (changed) {
+    await writeAsHolder(sender, async (trx, at) => {
+      for (const attempt of attempts) await insertAttempt(trx, attempt)
+      for (const { transactionId: id } of attempts) await markWaiting(trx, { id, at, waiting: null })
+      for (const { id } of tooDear) await markWaiting(trx, { id, at, waiting: 'fees' })
+    })
+  }
+  return { changed, waitingForFees: attempts.length < wanted.length }
+}
+
+async function replacement(
+  sender: Sender,
+  market: Market,
+  row: TransactionRow,
+  last: TransactionAttemptRow,
+  purpose: 'effect' | 'filler',
+) {
+  // What no node has taken holds no place: an empty transaction may go there at the same price.
+  const fees = replacementFees(feesOf(last), market) ?? (last.sentAt === null ? feesOf(last) : undefined)
+  if (!fees || (last.purpose === purpose && fees.maxFeePerGas <= BigInt(last.maxFeePerGas))) return undefined
+  const call = { to: storedAddress(row.to), data: storedHex(row.data) }
+  const gas = purpose === 'filler' ? fillerGas : last.gas
+  return signAttempt(sender, { purpose, nonce: last.nonce, gas, fees, call })
+}
+
+/** Time alone does not make a transaction stuck: where no block came, higher fees help nothing. */
+function isStuck({ memory, clock, pace }: Sender, view: View, last: TransactionAttemptRow): boolean {
+  if (memory.sent.get(last.id)?.outcome === 'underpriced') return true
+  if (memory.lowest?.attemptId !== last.id) {
+    memory.lowest = { attemptId: last.id, block: view.head.number }
+    return false
+  }
+  const waited = clock.now() - Date.parse(last.signedAt)
+  return waited >= pace.replaceMs && view.head.number > memory.lowest.block
+}
+
+/** The base fee has risen over what its last attempt offers. */
+const isOvertaken = (view: View, row: TransactionRow): boolean =>
+  view.head.baseFee > BigInt(view.attempts.get(row.id)?.at(-1)?.maxFeePerGas ?? 0)

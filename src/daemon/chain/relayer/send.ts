@@ -1,0 +1,84 @@
+import type { TransactionAttemptRow, TransactionRow } from '../../store/schema.ts'
+import {
+  abandon,
+  markAttemptError,
+  markAttemptTaken,
+  markBroadcast,
+  markWaiting,
+} from '../../store/transactions.ts'
+import type { SendOutcome } from './send-outcome.ts'
+import { type Sender, type View, writeAsHolder } from './sender.ts'
+import { storedHex } from './stored-hex.ts'
+
+interface Due {
+  row: TransactionRow
+  attempt: TransactionAttemptRow
+}
+
+type Answer = Due & { outcome: SendOutcome; words: string | null }
+
+export interface Sent {
+  /** What the way to the node, or the node, said that means nothing for the transaction. */
+  trouble: string | undefined
+}
+
+/**
+ * Hands over what is signed: the last attempt of each, until a node says that it has it, and now and then again.
+ * Sending the same bytes twice does nothing, so silence is always answered by sending.
+ */
+export async function send(sender: Sender, view: View): Promise<Sent> {
+  const now = sender.clock.now()
+  const answers = await Promise.all(
+    due(sender, view, now).map(async ({ row, attempt }): Promise<Answer> => {
+      const answer = await sender.node.send(storedHex(attempt.raw))
+      sender.memory.sent.set(attempt.id, { at: now, outcome: answer.outcome })
+      return { row, attempt, ...answer }
+    }),
+  )
+  const news = answers.filter(isNews)
+  if (news.length > 0) {
+    await writeAsHolder(sender, async (trx, at) => {
+      for (const answer of news) await record(trx, answer, at)
+    })
+    await sender.notices.changed(news.map(({ row }) => row.id))
+  }
+  return { trouble: answers.find(({ outcome }) => outcome === 'unknown')?.words ?? undefined }
+}
+
+function due({ memory, pace }: Sender, view: View, now: number): Due[] {
+  const list: Due[] = []
+  for (const row of view.rows) {
+    if (row.state === 'mined') continue
+    const attempt = view.attempts.get(row.id)?.at(-1)
+    if (!attempt) continue
+    const last = memory.sent.get(attempt.id)
+    const taken = row.state === 'broadcast' && attempt.sentAt !== null
+    if (!last || !taken || now - last.at >= pace.resendMs) list.push({ row, attempt })
+  }
+  return list
+}
+
+const isNews = ({ row, attempt, outcome, words }: Answer): boolean =>
+  outcome === 'taken'
+    ? row.state === 'signed' || attempt.sentAt === null || attempt.error !== null
+    : attempt.error !== words
+
+async function record(
+  trx: Parameters<typeof markBroadcast>[0],
+  { row, attempt, outcome, words }: Answer,
+  at: string,
+): Promise<void> {
+  const { id } = row
+  if (outcome === 'taken') {
+    await markAttemptTaken(trx, attempt.id, at)
+    await markBroadcast(trx, { id, at })
+    return
+  }
+  await markAttemptError(trx, attempt.id, words ?? outcome)
+  // The nonce is taken, so what can never be mined would block all behind it.
+  if (outcome === 'impossible' && attempt.purpose === 'effect')
+    await abandon(trx, { id, at, reason: words ?? 'no node takes it' })
+  else if (outcome === 'no-funds') await markWaiting(trx, { id, at, waiting: 'funds' })
+  else if (outcome === 'below-base-fee') await markWaiting(trx, { id, at, waiting: 'fees' })
+  else if (outcome === 'unknown') await markWaiting(trx, { id, at, waiting: 'node' })
+}

@@ -1,0 +1,147 @@
+import { countUnsettled, giveLeaseBack, insertSender, takeLease } from '../../store/transactions.ts'
+import { KeyChanged, LeaseHeld, WrongChain } from './errors.ts'
+import { follow } from './follow.ts'
+import { closeGaps } from './gaps.ts'
+import { look, lookAgain } from './look.ts'
+import { replace } from './replace.ts'
+import { send } from './send.ts'
+import { wordsOf } from './send-outcome.ts'
+import { idOf, isoNow, ofSigner, type Sender } from './sender.ts'
+import { signQueued } from './sign-queued.ts'
+
+/** How one key on one chain is doing, for `/readyz`, metrics and lists. */
+export interface SenderStatus {
+  chainId: number
+  signer: string
+  address: string
+  /** Intents that are not settled. */
+  unsettled: number
+  /** Nonces that are taken and not mined. */
+  inFlight: number
+  /** The chain asks for more than the cap: nothing is lost, and nothing moves. */
+  waitingForFees: boolean
+  /** What the last tick ran into; undefined where all went well. */
+  trouble: Error | undefined
+}
+
+/** Sends for one key on one chain. Each tick looks, follows, repairs and sends, and can be cut off anywhere. */
+export class SenderLoop {
+  readonly sender: Sender
+  #verified = false
+  #leased = false
+  #takesOver: boolean
+  #running: Promise<SenderStatus> | undefined
+  status: SenderStatus
+
+  /** @param takesOver the last holder is known to be gone, so its lease is not waited for */
+  constructor(sender: Sender, takesOver: boolean) {
+    this.sender = sender
+    this.#takesOver = takesOver
+    this.status = {
+      ...ofSigner(sender),
+      address: sender.signer.address,
+      unsettled: 0,
+      inFlight: 0,
+      waitingForFees: false,
+      trouble: undefined,
+    }
+  }
+
+  /** One at a time; a call while one runs is answered by the next. */
+  tick(): Promise<SenderStatus> {
+    const before = this.#running
+    const run = before === undefined ? this.#guarded() : before.then(() => this.#guarded())
+    this.#running = run
+    return run.finally(() => {
+      if (this.#running === run) this.#running = undefined
+    })
+  }
+
+  async #guarded(): Promise<SenderStatus> {
+    try {
+      this.status = { ...this.status, trouble: undefined, ...(await this.#once()) }
+    } catch (error) {
+      // Whatever it was, all that counts is stored: the next tick begins with looking.
+      this.#verified = false
+      if (error instanceof LeaseHeld) this.#leased = false
+      const trouble = error instanceof Error ? error : new Error(String(error))
+      this.status = { ...this.status, trouble, unsettled: await this.#unsettled() }
+    }
+    return this.status
+  }
+
+  async #once(): Promise<Partial<SenderStatus>> {
+    const { sender } = this
+    await this.verify()
+    if (!this.#leased) await this.#lease()
+    let view = await look(sender)
+    this.#refuseOtherKeys(view.rows)
+    if (await follow(sender, view)) view = await lookAgain(sender, view)
+    if (await closeGaps(sender, view)) view = await lookAgain(sender, view)
+    const replaced = await replace(sender, view)
+    const signed = await signQueued(sender, view)
+    if (replaced.changed || signed.changed) view = await lookAgain(sender, view)
+    const { trouble } = await send(sender, view)
+    this.#forget(view.attempts)
+    return {
+      unsettled: await this.#unsettled(),
+      inFlight: view.next - view.used,
+      waitingForFees: replaced.waitingForFees || signed.waitingForFees,
+      trouble: trouble === undefined ? undefined : new Error(trouble),
+    }
+  }
+
+  /**
+   * The chain at the URL is the one that is meant.
+   * @throws WrongChain, or what the node or the way to it said
+   */
+  async verify(): Promise<void> {
+    if (this.#verified) return
+    const { chainId } = this.sender.chain
+    const actual = await this.sender.node.chainId()
+    if (actual !== chainId) throw new WrongChain(chainId, actual)
+    this.#verified = true
+  }
+
+  async #lease(): Promise<void> {
+    const { db, holder, clock, pace } = this.sender
+    const id = idOf(this.sender)
+    const now = clock.now()
+    const until = new Date(now + pace.leaseMs).toISOString()
+    const taken = await db.write(async (trx) => {
+      await insertSender(trx, id)
+      return takeLease(trx, { ...id, holder, until, now: isoNow(this.sender), byForce: this.#takesOver })
+    })
+    if (!taken) throw new LeaseHeld(id.chainId, id.address)
+    // By force once, at the start: whoever takes it from us later is alive.
+    this.#takesOver = false
+    this.#leased = true
+  }
+
+  #refuseOtherKeys(rows: readonly { sender: string | null }[]): void {
+    const { chain, signer } = this.sender
+    const other = rows.find((row) => row.sender !== null && row.sender !== signer.address)
+    if (other?.sender) throw new KeyChanged(chain.chainId, other.sender, signer.address)
+  }
+
+  /** What is settled is remembered no longer. */
+  #forget(attempts: ReadonlyMap<number, readonly { id: number }[]>): void {
+    const open = new Set([...attempts.values()].flat().map(({ id }) => id))
+    const { sent } = this.sender.memory
+    for (const id of sent.keys()) if (!open.has(id)) sent.delete(id)
+  }
+
+  #unsettled(): Promise<number> {
+    return countUnsettled(this.sender.db.read, ofSigner(this.sender))
+  }
+
+  /** Ends the tick that runs, and lets another process take over at once. */
+  async close(): Promise<void> {
+    await this.#running?.catch(() => undefined)
+    const { db, holder } = this.sender
+    await db.write((trx) => giveLeaseBack(trx, { ...idOf(this.sender), holder }))
+    this.#leased = false
+  }
+}
+
+export const describeTrouble = (error: Error): string => `${error.name}: ${wordsOf(error)}`

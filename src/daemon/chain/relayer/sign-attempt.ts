@@ -1,0 +1,58 @@
+import { type Address, type Hex, keccak256 } from 'viem'
+import type { NewAttempt } from '../../store/transactions.ts'
+import type { Fees } from './fees.ts'
+import { isoNow, type Sender } from './sender.ts'
+
+/** The kind of a transaction that does nothing but fill a gap of nonces. */
+export const fillerKind = 'filler'
+
+/** The gas of an empty transaction. */
+export const fillerGas = 21_000
+
+export interface Unsigned {
+  purpose: 'effect' | 'filler'
+  nonce: number
+  gas: number
+  fees: Fees
+  /** Of an effect; a filler goes to the sender, empty. */
+  call: { to: Address | null; data: Hex }
+}
+
+/** Signs, and sends nothing: until it is stored these bytes do not exist. */
+export async function signAttempt(
+  sender: Sender,
+  { purpose, nonce, gas, fees, call }: Unsigned,
+): Promise<Omit<NewAttempt, 'transactionId'>> {
+  const { signer, chain } = sender
+  const { to, data } = purpose === 'filler' ? emptyCall(sender) : call
+  const raw = await signer.signTransaction({
+    type: 'eip1559',
+    chainId: chain.chainId,
+    nonce,
+    gas: BigInt(gas),
+    data,
+    ...(to === null ? {} : { to }),
+    ...fees,
+  })
+  return {
+    purpose,
+    nonce,
+    gas,
+    hash: keccak256(raw),
+    raw,
+    sender: signer.address,
+    maxFeePerGas: String(fees.maxFeePerGas),
+    maxPriorityFeePerGas: String(fees.maxPriorityFeePerGas),
+    signedAt: isoNow(sender),
+  }
+}
+
+export const emptyCall = ({ signer }: Sender): { to: Address; data: Hex } => ({
+  to: signer.address,
+  data: '0x',
+})
+
+export const feesOf = (attempt: { maxFeePerGas: string; maxPriorityFeePerGas: string }): Fees => ({
+  maxFeePerGas: BigInt(attempt.maxFeePerGas),
+  maxPriorityFeePerGas: BigInt(attempt.maxPriorityFeePerGas),
+})

@@ -1,0 +1,129 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { TransactionRow } from '../../store/schema.ts'
+import {
+  cancelQueued,
+  findSender,
+  insertAttempt,
+  markSigned,
+  markWaiting,
+  queuedTransactions,
+  takeNonces,
+} from '../../store/transactions.ts'
+import { type Building, type Built, buildCall } from './build-call.ts'
+import { LeaseHeld } from './errors.ts'
+import { firstFees } from './fees.ts'
+import { idOf, marketOf, ofSigner, type Sender, type View, writeAsHolder } from './sender.ts'
+import { signAttempt } from './sign-attempt.ts'
+
+export interface Signed {
+  changed: boolean
+  waitingForFees: boolean
+}
+
+type Signing = Extract<Built, { kind: 'call' }> & {
+  row: TransactionRow
+  attempt: Awaited<ReturnType<typeof signAttempt>>
+}
+
+/** An intent was cancelled while it was being signed: all of the batch is undone, and none of it was sent. */
+class Raced extends Error {}
+
+/**
+ * Gives the oldest intents nonces, signs them and stores the bytes: in one write, so that a nonce and what uses it
+ * are never there without each other. Signing itself happens before, with nonces that the write then takes if they
+ * are still free, since nobody else may wait for it.
+ */
+export async function signQueued(sender: Sender, view: View): Promise<Signed> {
+  const room = sender.pace.maxInFlight - (view.next - view.used)
+  const queue =
+    room <= 0 ? [] : await queuedTransactions(sender.db.read, { ...ofSigner(sender), limit: room })
+  if (queue.length === 0) return { changed: false, waitingForFees: false }
+  const fees = firstFees(await marketOf(sender, view.head))
+  if (!fees) return { changed: await wait(sender, queue, 'fees'), waitingForFees: true }
+
+  const building: Building = { sender, view, counted: countersUnderWay(view), reads: new Map() }
+  const signings: Signing[] = []
+  const refused: { row: TransactionRow; reason: string }[] = []
+  const waiting: { row: TransactionRow; waiting: TransactionRow['waiting'] }[] = []
+  for (const [place, row] of queue.entries()) {
+    const nonce = view.next + signings.length
+    const built = await buildCall(building, row, { isFirst: nonce === view.used })
+    if (built.kind === 'call') {
+      const { gas, call } = built
+      const attempt = await signAttempt(sender, { purpose: 'effect', nonce, gas, fees, call })
+      signings.push({ ...built, row, attempt })
+    } else if (built.kind === 'refused') refused.push({ row, reason: built.reason })
+    else {
+      if (row.waiting !== built.waiting) waiting.push({ row, waiting: built.waiting })
+      // It waits for those before it: with more behind it, its turn would never come.
+      if (built.waiting === 'gas-estimate') break
+    }
+    // A signature takes some 0.3 ms: requests may run in between.
+    if (place % 8 === 7) await nextTurn()
+  }
+  if (signings.length + refused.length + waiting.length === 0)
+    return { changed: false, waitingForFees: false }
+  try {
+    await store(sender, view, signings, refused, waiting)
+  } catch (error) {
+    if (!(error instanceof Raced)) throw error
+    return { changed: true, waitingForFees: false }
+  }
+  await sender.notices.changed([...signings, ...refused, ...waiting].map(({ row }) => row.id))
+  return { changed: true, waitingForFees: false }
+}
+
+async function store(
+  sender: Sender,
+  view: View,
+  signings: readonly Signing[],
+  refused: readonly { row: TransactionRow; reason: string }[],
+  waiting: readonly { row: TransactionRow; waiting: TransactionRow['waiting'] }[],
+): Promise<void> {
+  const { chainId, address } = idOf(sender)
+  await writeAsHolder(sender, async (trx, at) => {
+    const from = (await findSender(trx, { chainId, address }))?.nextNonce ?? 0
+    const to = view.next + signings.length
+    const id = { chainId, address, holder: sender.holder }
+    // From a nonce that is not the one we signed for: somebody else wrote here.
+    if (from > view.next || !(await takeNonces(trx, { ...id, from, to })))
+      throw new LeaseHeld(chainId, address)
+    for (const { row, attempt, call, counted } of signings) {
+      const signed = await markSigned(trx, {
+        id: row.id,
+        at,
+        sender: address,
+        nonce: attempt.nonce,
+        ...call,
+        sequence: counted?.counter ?? null,
+        sequenceValue: counted === undefined ? null : String(counted.value),
+        firstHash: row.firstHash ?? attempt.hash,
+        signings: row.signings + 1,
+      })
+      if (!signed) throw new Raced()
+      await insertAttempt(trx, { ...attempt, transactionId: row.id })
+    }
+    for (const { row, reason } of refused) await cancelQueued(trx, { id: row.id, at, reason })
+    for (const { row, waiting: why } of waiting) await markWaiting(trx, { id: row.id, at, waiting: why })
+  })
+}
+
+async function wait(sender: Sender, rows: readonly TransactionRow[], waiting: 'fees'): Promise<boolean> {
+  const news = rows.filter((row) => row.waiting !== waiting)
+  if (news.length === 0) return false
+  await writeAsHolder(sender, async (trx, at) => {
+    for (const { id } of news) await markWaiting(trx, { id, at, waiting })
+  })
+  return true
+}
+
+/** What has a nonce and may still move a counter. What failed, or is being filled, moves none. */
+const countersUnderWay = (view: View) =>
+  view.rows.flatMap(({ sequence, sequenceValue, state, succeeded, abandonedBecause }) =>
+    sequence === null ||
+    sequenceValue === null ||
+    abandonedBecause !== null ||
+    (state === 'mined' && succeeded === 0)
+      ? []
+      : [{ counter: sequence, value: BigInt(sequenceValue) }],
+  )

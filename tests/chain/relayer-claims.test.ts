@@ -1,0 +1,158 @@
+import {
+  type Address,
+  createPublicClient,
+  encodeDeployData,
+  encodeFunctionData,
+  getAddress,
+  getContract,
+  getContractAddress,
+  http,
+} from 'viem'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { phygitalAbi, phygitalBytecode } from '../../src/daemon/chain/artifacts/phygital.ts'
+import { SigningKey } from '../../src/daemon/chain/keys/signing-key.ts'
+import { type ClaimArgs, claimHash, phygitalClaim } from '../../src/daemon/chain/relayer/phygital-claim.ts'
+import { type Bench, gwei, openBench, relayerKey, slots } from '../support/relayer.ts'
+
+const signVerifier = SigningKey.of('11'.repeat(32), 'test')
+const alice: Address = '0xa11ce00000000000000000000000000000000001'
+const bob: Address = '0xb0b0000000000000000000000000000000000002'
+
+let bench: Bench
+let contract: Address
+
+beforeEach(async () => {
+  const builders = {
+    'phygital-claim': phygitalClaim({ signVerifier: () => signVerifier, expiryBlocks: 300 }),
+  }
+  bench = await openBench({ relayer: { builders } })
+  const owner = relayerKey.address
+  const data = encodeDeployData({
+    abi: phygitalAbi,
+    bytecode: phygitalBytecode,
+    args: ['Jackets', 'JKT', 'https://tap.example/', owner, signVerifier.address, owner],
+  })
+  contract = getContractAddress({ from: owner, nonce: 0n })
+  const id = await bench.intend(0, { deed: { to: null, data }, gasHint: 3_000_000, kind: 'deploy' })
+  await bench.finish()
+  expect(await bench.state(id)).toBe('confirmed')
+})
+afterEach(() => bench.close())
+
+const phygital = () =>
+  getContract({
+    abi: phygitalAbi,
+    address: contract,
+    client: createPublicClient({ transport: http(bench.anvil.url) }),
+  })
+const claim = (tokenId: number, recipient: Address, call: ClaimArgs['call'] = 'mintNFT', gasHint?: number) =>
+  bench.intend(0, {
+    deed: { builder: 'phygital-claim', args: { contract, recipient, tokenId: String(tokenId), call } },
+    kind: 'phygital-transfer',
+    ...(gasHint === undefined ? {} : { gasHint }),
+  })
+
+test('a claim hashes and signs as contracts in the field take it', async () => {
+  const vector = {
+    blockExpiry: 123n,
+    recipient: '0x1111111111111111111111111111111111111111',
+    tokenId: 7n,
+    contract: '0x2222222222222222222222222222222222222222',
+    nonce: 0n,
+  } as const
+  const raw = claimHash(vector)
+  expect(raw).toBe('0xdb88113b42125a381666d7b8afd387f7c089f8e3f4656a3ff26ca2b0dbc16e73')
+  expect(await signVerifier.signMessage({ raw })).toBe(
+    '0x5b191bbe6f03bd5b40956900c4833a08d24cb6d2a1c665c11adb6320cf0670be5eeaa200b889f9e7618d6c60f59a987f1477d0ee96fd69c39abc9adbf49bd1271b',
+  )
+})
+
+describe('claims', () => {
+  test('by the thousand to one recipient go through, without a gap of nonces and none signed twice', async () => {
+    const ids = await Promise.all(slots(1000).map((tokenId) => claim(tokenId, alice)))
+    await bench.finish()
+    for (const [index, id] of ids.entries()) {
+      const { state, nonce, signings } = await bench.show(id)
+      expect([state, nonce, signings]).toEqual(['confirmed', index + 1, 1])
+    }
+    expect(await phygital().read.balanceOf([alice])).toBe(1000n)
+    expect(await phygital().read.claimNonces([alice])).toBe(1000n)
+    expect(await bench.nonce()).toBe(1001)
+  }, 60_000)
+
+  test('to several recipients count each on its own, and chains of transfers keep their order', async () => {
+    const ids = [
+      await claim(1, alice),
+      await claim(2, bob),
+      await claim(1, bob, 'claimNFT'),
+      await claim(2, alice, 'claimNFT'),
+    ]
+    await bench.finish()
+    for (const id of ids) expect(await bench.show(id)).toMatchObject({ state: 'confirmed', signings: 1 })
+    expect(await phygital().read.ownerOf([1n])).toBe(getAddress(bob))
+    expect(await phygital().read.ownerOf([2n])).toBe(getAddress(alice))
+  })
+
+  test('that a signature given to somebody else overtakes are signed anew, and each takes effect once', async () => {
+    const ids = await Promise.all(slots(20).map((tokenId) => claim(tokenId, alice)))
+    await bench.relayer.tick()
+    // A stranger submits a claim for the nonce that the first of them was signed for, at a better price.
+    const order = { blockExpiry: 300n, recipient: alice, tokenId: 500n, contract, nonce: 0n }
+    const sig = await signVerifier.signMessage({ raw: claimHash(order) })
+    const args = [sig, order.blockExpiry, alice, order.tokenId] as const
+    const data = encodeFunctionData({ abi: phygitalAbi, functionName: 'mintNFT', args })
+    const stranger: Address = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
+    await bench.rpc('eth_sendTransaction', [
+      {
+        from: stranger,
+        to: contract,
+        data,
+        gas: '0x30d40',
+        maxFeePerGas: `0x${(50n * gwei).toString(16)}`,
+        maxPriorityFeePerGas: `0x${(20n * gwei).toString(16)}`,
+      },
+    ])
+    await bench.finish()
+    for (const id of ids) expect(await bench.state(id)).toBe('confirmed')
+    const signings = await Promise.all(ids.map(async (id) => (await bench.show(id)).signings))
+    // All that stood behind the overtaken one had a nonce that came true when it moved up by one.
+    expect(Math.max(...signings)).toBeGreaterThan(1)
+    expect(await phygital().read.balanceOf([alice])).toBe(21n)
+  })
+
+  test('behind one that was given up are signed anew instead of reverting for ever', async () => {
+    const ids = await Promise.all(slots(100).map((tokenId) => claim(tokenId, alice)))
+    await bench.relayer.tick()
+    expect(await bench.relayer.cancel(ids[3] ?? 0, 'given up')).toBe(true)
+    await bench.finish()
+    const shown = await Promise.all(ids.map((id) => bench.show(id)))
+    expect(shown.map(({ state }) => state)).toEqual(
+      ids.map((_, index) => (index === 3 ? 'cancelled' : 'confirmed')),
+    )
+    expect(Math.max(...shown.map(({ signings }) => signings))).toBeLessThanOrEqual(3)
+    expect(await phygital().read.balanceOf([alice])).toBe(99n)
+  })
+
+  test('that can never go through revert with the reason, and are not signed anew', async () => {
+    await claim(1, alice)
+    const again = await claim(1, bob)
+    const unknown = await bench.intend(0, { deed: { builder: 'no-such', args: {} } })
+    await bench.finish()
+    expect(await bench.show(again)).toMatchObject({ state: 'reverted', signings: 1 })
+    expect(await bench.show(unknown)).toMatchObject({
+      state: 'cancelled',
+      reason: expect.stringMatching(/no-such/),
+    })
+    expect(await phygital().read.ownerOf([1n])).toBe(getAddress(alice))
+  })
+
+  test('whose signature expired on the way are signed anew', async () => {
+    bench.node.fault = (method) => (method === 'eth_sendRawTransaction' ? 'lost' : undefined)
+    const id = await claim(1, alice)
+    await bench.relayer.tick()
+    await bench.mine(400)
+    bench.node.fault = undefined
+    await bench.finish()
+    expect(await bench.show(id)).toMatchObject({ state: 'confirmed', signings: 2 })
+  })
+})

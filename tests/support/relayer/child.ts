@@ -1,0 +1,82 @@
+import { pad, toHex } from 'viem'
+import { mnemonicToAccount } from 'viem/accounts'
+import * as z from 'zod'
+import { Idempotency } from '../../../src/daemon/chain/relayer/idempotency.ts'
+import { rpcTransport } from '../../../src/daemon/chain/relayer/node.ts'
+import { recordIntent } from '../../../src/daemon/chain/relayer/record-intent.ts'
+import { openRelayer } from '../../../src/daemon/chain/relayer/relayer.ts'
+import { openDatabase } from '../../../src/daemon/store/database.ts'
+import { migrate } from '../../../src/daemon/store/migrate.ts'
+
+// A process that wants a number of effects, each by a request with an Idempotency-Key, and is there to be killed.
+// It says each answer on a line of its own, and `done` when all are settled.
+
+const { file, url, tally, count } = z
+  .object({
+    file: z.string(),
+    url: z.string(),
+    tally: z.templateLiteral(['0x', z.string()]),
+    count: z.number(),
+  })
+  .parse(JSON.parse(process.argv[2] ?? 'null'))
+
+// The relayer's timers keep no process alive; in the daemon its server does.
+const alive = setInterval(() => undefined, 1_000)
+await migrate(file)
+const db = openDatabase(file)
+const clock = { now: () => Date.now() }
+const relayer = await openRelayer({
+  db,
+  clock,
+  holder: `child ${process.pid}`,
+  takesOver: true,
+  pace: { busyMs: 4, idleMs: 20, resendMs: 200, maxBackoffMs: 20 },
+  chains: [
+    {
+      chainId: 31337,
+      transport: rpcTransport(url, 1_000),
+      confirmations: 1,
+      maxFeePerGas: 100_000_000_000n,
+      tip: 1_000_000_000n,
+      forgets: true,
+      signers: { relayer: mnemonicToAccount('test test test test test test test test test test test junk') },
+    },
+  ],
+})
+relayer.start()
+const idempotency = new Idempotency({ db, clock })
+
+const request = async (slot: number): Promise<void> => {
+  const claim = { scope: 'test', key: `slot ${slot}`, requestHash: String(slot), lifetimeMs: 86_400_000 }
+  const answer = await idempotency.once({
+    claim,
+    answer: z.object({ id: z.number(), hash: z.string() }),
+    run: async () => {
+      const id = await db.write((trx) =>
+        recordIntent(trx, {
+          chainId: 31337,
+          signer: 'relayer',
+          deed: { to: tally, data: pad(toHex(slot)) },
+          gasHint: 60_000,
+          kind: 'tally',
+          subject: { slot },
+          teamId: null,
+          idempotency: claim,
+          now: clock.now(),
+        }),
+      )
+      return { id, hash: await relayer.broadcasted(id) }
+    },
+    resume: async (id) => ({ id: id ?? 0, hash: await relayer.broadcasted(id ?? 0) }),
+  })
+  process.stdout.write(`${slot} ${answer.hash}\n`)
+  await relayer.settled(answer.id)
+}
+
+await Promise.all(Array.from({ length: count }, (_, index) => request(index + 1)))
+// What the chain forgot while nobody looked is found by a look, not by what was settled before.
+while ((await relayer.tick()).some(({ unsettled, trouble }) => unsettled > 0 || trouble));
+process.stdout.write('done\n')
+await relayer.close()
+await db.close()
+clearInterval(alive)

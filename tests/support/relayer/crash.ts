@@ -1,0 +1,139 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { createInterface } from 'node:readline'
+import { build } from 'esbuild'
+import { pad, toHex } from 'viem'
+import { openDatabase } from '../../../src/daemon/store/database.ts'
+import { migrate } from '../../../src/daemon/store/migrate.ts'
+import { listTransactions } from '../../../src/daemon/store/transactions.ts'
+import { startAnvil } from '../anvil.ts'
+import { askNode, relayerKey, tally } from '../relayer.ts'
+
+const root = resolve(import.meta.dirname, '../../..')
+
+/** The child as a program that this version of Node runs: it finds its packages from where it lies. */
+export async function buildChild(): Promise<string> {
+  const folder = join(root, 'node_modules/.cache/tapchip-tests')
+  mkdirSync(folder, { recursive: true })
+  const outfile = join(folder, `relayer-child-${process.pid}.mjs`)
+  const entryPoints = [join(root, 'tests/support/relayer/child.ts')]
+  await build({ entryPoints, outfile, bundle: true, packages: 'external', platform: 'node', format: 'esm' })
+  return outfile
+}
+
+/** Numbers from 0 to 1 that a seed decides (mulberry32). */
+function randomFrom(seed: number): () => number {
+  let state = seed
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296
+  }
+}
+
+const pause = (ms: number) => new Promise((done) => setTimeout(done, ms))
+
+export interface Crashed {
+  /** How often each effect came; all must be 1. */
+  effects: number[]
+  /** Answers that differed from the first one to the same Idempotency-Key; must be none. */
+  changedAnswers: number
+  intents: number
+  states: Set<string>
+  /** Nonces used on the chain, and given out in the store: must be the same. */
+  nonces: { used: number; given: number }
+  kills: number
+  /** Intents that were recorded and not settled at the kills, all together. */
+  underWay: number
+}
+
+/** A hundred intents under way; process and chain are killed together, at moments that the seed decides. */
+export async function crashRelayer(program: string, seed: number, count = 100): Promise<Crashed> {
+  const random = randomFrom(seed)
+  const directory = mkdtempSync(join(tmpdir(), 'tapchip-relayer-crash-'))
+  const file = join(directory, 'tapchip.db')
+  await migrate(file)
+  const answers = new Map<string, string>()
+  let changedAnswers = 0
+  let dump: unknown
+  let underWay = 0
+  const kills = 1 + Math.floor(random() * 4)
+  try {
+    for (let round = 0; ; round++) {
+      const anvil = await startAnvil(['--no-mining'])
+      // The chain comes back as it was at some moment before, or empty.
+      if (dump !== undefined && random() < 0.6) await askNode(anvil.url, 'anvil_loadState', [dump])
+      await askNode(anvil.url, 'anvil_setCode', [tally.address, tally.code])
+      const options = JSON.stringify({ file, url: anvil.url, tally: tally.address, count })
+      const child = spawn(process.execPath, [program, options], { stdio: ['ignore', 'pipe', 'inherit'] })
+      const exited = once(child, 'exit')
+      let isDone = false
+      const lines = createInterface({ input: child.stdout })
+      lines.on('line', (line) => {
+        if (line === 'done') isDone = true
+        const [slot, hash] = line.split(' ')
+        if (slot === undefined || hash === undefined) return
+        if ((answers.get(slot) ?? hash) !== hash) changedAnswers += 1
+        answers.set(slot, hash)
+      })
+      let over = false
+      const mining = (async () => {
+        while (!over) {
+          await askNode(anvil.url, 'evm_mine').catch(() => undefined)
+          await pause(2 + random() * 15)
+        }
+      })()
+      if (round < kills) {
+        // Anywhere in its life, or, mostly, while answers come.
+        await Promise.race([random() < 0.3 ? pause(random() * 700) : once(lines, 'line'), exited])
+        await pause(random() * 50)
+        dump = await askNode(anvil.url, 'anvil_dumpState').catch(() => dump)
+        await pause(random() * 50)
+        child.kill('SIGKILL')
+        await Promise.all([anvil.kill(), exited])
+        underWay += await unsettledIn(file)
+        over = true
+        await mining
+        continue
+      }
+      await exited
+      over = true
+      await mining
+      if (!isDone) throw new Error(`the child ended by itself in round ${round}`)
+      const effects: number[] = []
+      for (let slot = 1; slot <= count; slot++)
+        effects.push(
+          Number(await askNode(anvil.url, 'eth_getStorageAt', [tally.address, pad(toHex(slot)), 'latest'])),
+        )
+      const used = Number(await askNode(anvil.url, 'eth_getTransactionCount', [relayerKey.address, 'latest']))
+      await anvil.kill()
+      const db = openDatabase(file)
+      const rows = (await listTransactions(db.read, { limit: 10_000 })).filter(({ kind }) => kind === 'tally')
+      const given = (await db.read.selectFrom('senders').selectAll().executeTakeFirst())?.nextNonce ?? -1
+      await db.close()
+      const states = new Set<string>(rows.map(({ state }) => state))
+      return {
+        effects,
+        changedAnswers,
+        intents: rows.length,
+        states,
+        nonces: { used, given },
+        kills,
+        underWay,
+      }
+    }
+  } finally {
+    rmSync(directory, { recursive: true, force: true })
+  }
+}
+
+async function unsettledIn(file: string): Promise<number> {
+  const db = openDatabase(file)
+  const rows = await listTransactions(db.read, { limit: 10_000 })
+  await db.close()
+  return rows.filter(({ settledAt }) => settledAt === null).length
+}
