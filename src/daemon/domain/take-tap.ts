@@ -1,4 +1,4 @@
-import { findChip, type TappedChip, takeCounter } from '../store/chips.ts'
+import { type ChipState, findChip, type TappedChip, takeCounter } from '../store/chips.ts'
 import type { Db, Queries } from '../store/database.ts'
 import { insertTap, type NewTap } from '../store/taps.ts'
 import type { KeyRing } from './key-ring.ts'
@@ -73,9 +73,10 @@ async function take<T>(
   followed: Followed<T>,
 ): Promise<JudgedTap<T> | undefined> {
   const taken = await deps.db.write(async (trx) => {
-    if (!(await takeCounter(trx, { uid: seen.uid, counter, at: iso(now) }))) return undefined
+    const state = await takeCounter(trx, { uid: seen.uid, counter, at: iso(now) })
+    if (!state) return undefined
     // What the chip carries may have changed since it was read: only what this write sees counts.
-    const chip = (await findChip(trx, seen.uid)) ?? seen
+    const chip = isAsSeen(state, seen) ? seen : ((await findChip(trx, seen.uid)) ?? seen)
     const tap = tapOf(chip, { counter, at: iso(now), via })
     const tapId = await insertTap(trx, tap)
     // A disabled chip's taps are used up as well: the thief's collection is worth nothing once it is enabled.
@@ -88,6 +89,13 @@ async function take<T>(
   if (taken) deps.tapLog.publish(taken.tap)
   return taken?.judged
 }
+
+const isAsSeen = (state: ChipState, seen: TappedChip): boolean =>
+  state.teamId === seen.teamId &&
+  state.redirectUrl === seen.redirectUrl &&
+  state.itemId === seen.itemId &&
+  state.tokenRow === seen.tokenRow &&
+  state.disabledAt === seen.disabledAt
 
 function tapOf(chip: TappedChip, { counter, at, via }: Pick<NewTap, 'counter' | 'at' | 'via'>): NewTap {
   const outcome = chip.disabledAt === null ? 'valid' : 'disabled'

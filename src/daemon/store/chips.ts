@@ -93,21 +93,26 @@ export const findChip = (db: Queries, uid: string): Promise<TappedChip | undefin
 export const findChipByPublicKey = (db: Queries, publicKey: string): Promise<TappedChip | undefined> =>
   byPublicKey.first(db, { publicKey })
 
+/** What of a chip decides what its taps are worth, and can change between two of them. */
+export type ChipState = Pick<ChipRow, 'teamId' | 'redirectUrl' | 'itemId' | 'tokenRow' | 'disabledAt'>
+
 const advance = statement<{ uid: string; counter: number; at: string }>()((db, p) =>
   db
     .updateTable('chips')
     .set({ lastCounter: p.counter, lastTapAt: p.at })
     .where('uid', '=', p.uid)
-    .where('lastCounter', '<', p.counter),
+    .where('lastCounter', '<', p.counter)
+    .returning(['teamId', 'redirectUrl', 'itemId', 'tokenRow', 'disabledAt']),
 )
 
-/** Takes a tap: true for one caller alone, and only where the counter is above the last one taken. */
-export async function takeCounter(
+/**
+ * Takes a tap: for one caller alone, and only where the counter is above the last one taken.
+ * @returns the chip's state at this very moment, or undefined where the tap is not to be had
+ */
+export const takeCounter = (
   db: Queries,
   tap: { uid: string; counter: number; at: string },
-): Promise<boolean> {
-  return (await advance.run(db, tap)) === 1
-}
+): Promise<ChipState | undefined> => advance.first(db, tap)
 
 const rowsAt = 500
 

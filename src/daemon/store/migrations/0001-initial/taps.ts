@@ -22,7 +22,6 @@ export async function taps(db: Kysely<unknown>): Promise<void> {
     .column('id')
     .where(sql.ref('outcome'), '!=', sql.lit('valid'))
     .execute()
-  await db.schema.createIndex('tapsOfTeam').on('taps').columns(['teamId', 'id']).execute()
   await db.schema.createIndex('tapsOfChip').on('taps').columns(['chipUid', 'id']).execute()
   await createdAt(db.schema.createTable('refs'))
     .addColumn('idHash', 'text', (c) => c.primaryKey().notNull())
