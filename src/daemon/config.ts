@@ -71,7 +71,7 @@ const settings = z.strictObject({
   rateLimit: z.union([z.literal('off'), number(1, 1_000_000_000)]).optional(),
   trustProxy: z.union([z.string(), z.number(), z.array(z.string())]).optional(),
   adminRemote: onOff.default(false),
-  adminToken: z.string().min(16, 'must have at least 16 characters').optional(),
+  adminToken: z.string().regex(/^\S+$/, 'must not contain spaces').optional(),
   dataKey: z.string().optional(),
   wirePrefix: word.default('svc'),
   wireBadge: word.default('badge'),

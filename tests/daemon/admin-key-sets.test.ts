@@ -79,7 +79,6 @@ test.each([
   ['metaReadKey', { metaReadKey: undefined }],
   ['diversification', { diversification: 'secret' }],
   ['systemIdentifier', { diversification: 'an10922', systemIdentifier: 'xyz' }],
-  ['systemIdentifier', { systemIdentifier: '4E58' }],
   ['parameters', { parameters: { e: 'x', c: 'x' } }],
   ['parameters', { parameters: { e: 'c' } }],
   ['macInputFrom', { macInputFrom: 'c' }],

@@ -22,7 +22,7 @@ export interface NewKeySet {
   fileReadKey?: string | null | undefined
   appMasterKey?: string | null | undefined
   diversification: KeySetRow['diversification']
-  systemIdentifier?: string | undefined
+  systemIdentifier?: string | null | undefined
   macInputFrom?: KeySetRow['macInputFrom'] | undefined
   parameters?: { [name in keyof KeySet['names']]?: string | undefined } | undefined
 }
@@ -141,9 +141,6 @@ function assertFits(fields: NewKeySet, names: KeySet['names']): void {
   }
   if (fields.fileReadKey == null && fields.diversification !== 'listed') {
     throw invalid('fileReadKey', `is required with the diversification ${fields.diversification}`)
-  }
-  if (fields.systemIdentifier && fields.diversification !== 'an10922') {
-    throw invalid('systemIdentifier', 'belongs to the diversification an10922 alone')
   }
   if (new Set(Object.values(names)).size < 3) throw invalid('parameters', 'must be three different names')
 }

@@ -40,4 +40,4 @@ function checksum(text: string): string {
 export const hashSecret = (secret: string): string => createHash('sha256').update(secret).digest('hex')
 
 /** Enough to tell keys apart in a list, and never enough to use one. */
-export const hintOf = (secret: string): string => `${secret.slice(0, secret.length < 20 ? 2 : 7)}…`
+export const hintOf = (secret: string): string => `${secret.slice(0, secret.length < 20 ? 1 : 7)}…`

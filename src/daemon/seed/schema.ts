@@ -73,7 +73,7 @@ const badgeEvent = z
 
 const team = z.object({
   name: name(),
-  apiKeys: list(z.object({ name: name(), key: text(200).min(8, 'must have at least 8 characters') })),
+  apiKeys: list(z.object({ name: name(), key: name() })),
   links: list(z.object({ label: name(100), baseUrl: text(4096) })),
   contracts: list(phygitalContract),
   items: list(z.object(itemFields)),

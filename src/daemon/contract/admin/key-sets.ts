@@ -18,12 +18,13 @@ const parameterName = z
 export const keySetFields = {
   id: integer(0, 0xffffffff),
   metaReadKey: aesKey,
-  fileReadKey: aesKey.optional(),
+  fileReadKey: aesKey.nullable().optional(),
   appMasterKey: aesKey.nullable().optional(),
   diversification: z.enum(['none', 'an10922', 'listed'], 'must be none, an10922 or listed'),
   systemIdentifier: z
     .string()
     .regex(/^([0-9a-fA-F]{2}){0,22}$/, 'must be hex, at most 22 bytes')
+    .nullable()
     .optional(),
   macInputFrom: z.enum(['d', 'e'], 'must be "d", "e" or null').nullable().optional(),
   parameters: z.object({ e: parameterName, c: parameterName, d: parameterName }).partial().optional(),
