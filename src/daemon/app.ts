@@ -138,7 +138,7 @@ function answerErrors(app: FastifyInstance): void {
     if (retryAfterSeconds !== undefined) {
       reply.header('retry-after', retryAfterSeconds).header('access-control-expose-headers', 'retry-after')
     }
-    // An error answer is about this request alone; a rate limit's headers stay.
+    // An error answer is about this request alone.
     reply.header('cache-control', 'no-store')
     void reply.code(body.statusCode).type('application/json; charset=utf-8').send(body)
   })

@@ -221,6 +221,8 @@ describe('rate limits', () => {
     const refused = await get('/refs/x')
     expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0)
     expect(refused.json()).toMatchObject({ statusCode: 429, code: 'rate_limited' })
+    expect(refused.headers['access-control-allow-origin']).toBe('*')
+    expect(refused.headers['access-control-expose-headers']).toBe('retry-after')
     expect((await get('/refs/x', { 'x-svc-api-key': acmeKey })).statusCode).toBe(404)
     expect((await get('/refs/x', { 'x-svc-api-key': 'svc_unknown' })).statusCode).toBe(429)
     expect((await get('/refs/x', {}, '192.0.2.2')).statusCode).toBe(404)

@@ -30,7 +30,8 @@ export async function limitRates(
       { retryAfterSeconds: Math.max(1, result.ttlInSeconds) },
     )
   }
-  app.addHook('onRequest', async (request) => {
+  // After every onRequest, so that CORS is answered and a browser's client can read the refusal; before the body.
+  app.addHook('preParsing', async (request) => {
     if (request.is404 || request.routeOptions.config.isLimited) await assertWithin(request)
   })
   // Guessing at keys counts like everything else that a stranger does.

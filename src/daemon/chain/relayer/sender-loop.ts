@@ -5,7 +5,6 @@ import { closeGaps } from './gaps.ts'
 import { look, lookAgain } from './look.ts'
 import { replace } from './replace.ts'
 import { send } from './send.ts'
-import { wordsOf } from './send-outcome.ts'
 import { idOf, isoNow, ofSigner, type Sender } from './sender.ts'
 import { signQueued } from './sign-queued.ts'
 
@@ -143,5 +142,3 @@ export class SenderLoop {
     this.#leased = false
   }
 }
-
-export const describeTrouble = (error: Error): string => `${error.name}: ${wordsOf(error)}`
