@@ -1,4 +1,5 @@
-// Bundles the two executables. One file each: a start that resolves a hundred modules costs twice as much.
+// Bundles the two executables, and the process that talks to card readers. One file each: a start that resolves a
+// hundred modules costs twice as much.
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { copyFileSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
@@ -29,7 +30,12 @@ const bundle = (entryPoint, outfile) =>
     minifyWhitespace: true,
     // Code from a cache cannot import dynamically; Node requires ES modules since 20.19.
     supported: { 'dynamic-import': false },
-    define: { __TAPCHIP_VERSION__: JSON.stringify(version), __TAPCHIP_COMMIT__: JSON.stringify(commit) },
+    define: {
+      __TAPCHIP_VERSION__: JSON.stringify(version),
+      __TAPCHIP_COMMIT__: JSON.stringify(commit),
+      // What is a URL in a module is a path in a bundle; `createRequire` takes either.
+      'import.meta.url': '__filename',
+    },
     // Native code, and packages that only some commands load.
     external: ['better-sqlite3', 'nfc-pcsc', 'inquirer'],
   })

@@ -27,6 +27,8 @@ const rooms = [
   'src/daemon/badges',
   'src/daemon/pages',
   'src/daemon/seed',
+  'src/daemon/outbound',
+  'src/daemon/marketplace',
   'src/daemon',
 ] as const
 type Room = (typeof rooms)[number]
@@ -63,6 +65,8 @@ const mayImport: Record<Exclude<Room, 'src/daemon'>, readonly Room[]> = {
   'src/daemon/chain': ['src/daemon/store'],
   'src/daemon/badges': [],
   'src/daemon/pages': ['src/daemon/domain', 'src/nfc'],
+  'src/daemon/outbound': [],
+  'src/daemon/marketplace': [],
   'src/daemon/seed': [
     'src/nfc/halo',
     'src/daemon/contract',

@@ -22,8 +22,10 @@ import { batchRoutes } from './routes/batch.ts'
 import { chipGroupRoutes } from './routes/chip-groups.ts'
 import { chipRoutes } from './routes/chips.ts'
 import { itemRoutes } from './routes/items.ts'
+import { metadataRoutes } from './routes/metadata.ts'
 import { openApiRoutes } from './routes/openapi.ts'
 import { otpRoutes } from './routes/otps.ts'
+import { phygitalRoutes } from './routes/phygitals.ts'
 import { refRoutes } from './routes/refs.ts'
 import { serviceRoutes } from './routes/service.ts'
 import { tapPageRoutes } from './routes/tap-page.ts'
@@ -69,12 +71,14 @@ export async function buildApp(ctx: Context): Promise<FastifyInstance> {
   serviceRoutes(app, ctx)
   openApiRoutes(app, ctx)
   tapPageRoutes(app, ctx)
+  metadataRoutes(app, ctx)
   await app.register(async (open) => {
     await open.register(cors, corsOptions(ctx.wire))
     chipRoutes(open, ctx)
     refRoutes(open, ctx)
     otpRoutes(open, ctx)
     itemRoutes(open, ctx)
+    phygitalRoutes(open, ctx)
     chipGroupRoutes(open, ctx)
     await open.register(async (streams) => {
       acceptStreams(streams)

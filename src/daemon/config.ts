@@ -3,10 +3,8 @@ import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import * as z from 'zod'
-
-export class ConfigProblem extends Error {
-  override readonly name = 'ConfigProblem'
-}
+import { type ChainConfig, chainsFrom, chainsInFile, keyVariables } from './config-chains.ts'
+import { ConfigProblem } from './config-problem.ts'
 
 export interface Config {
   readonly host: string
@@ -35,6 +33,17 @@ export interface Config {
   readonly wirePrefix: string
   /** The word in /…-events, …Events and …Event. */
   readonly wireBadge: string
+  /** Whether there is an embedded chain, with the id 31337. */
+  readonly devChain: boolean
+  /** What its published RPC lets through. */
+  readonly devRpc: 'guarded' | 'full'
+  /** Chains that others run. */
+  readonly chains: readonly ChainConfig[]
+  /** Signing keys of chains by the names of their variables. */
+  readonly chainKeys: Readonly<Record<string, string | undefined>>
+  /** OpenSea's API, or one like it. */
+  readonly marketplace: { readonly url: string; readonly apiKey: string } | undefined
+  readonly keystore: { readonly folder: string; readonly passwordFile: string } | undefined
 }
 
 const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
@@ -55,14 +64,13 @@ const onOff = z.union([
 ])
 const word = z.string().regex(/^[a-z][a-z0-9]{0,30}$/, 'must be lower-case letters and digits')
 
+const httpUrl = z.string().regex(/^https?:\/\/[^\s?#]+$/, 'must be an http(s) URL without a query')
+
 const settings = z.strictObject({
   host: z.string().min(1).default('127.0.0.1'),
   port: number(0, 65_535).default(8484),
   dataDir: z.string().min(1).optional(),
-  baseUrl: z
-    .string()
-    .regex(/^https?:\/\/[^\s?#]+$/, 'must be an http(s) URL without a query')
-    .optional(),
+  baseUrl: httpUrl.optional(),
   seed: z.string().min(1).optional(),
   ephemeral: onOff.default(false),
   logLevel: z.enum(logLevels, `must be one of ${logLevels.join(', ')}`).default('info'),
@@ -75,6 +83,13 @@ const settings = z.strictObject({
   dataKey: z.string().optional(),
   wirePrefix: word.default('svc'),
   wireBadge: word.default('badge'),
+  devChain: onOff.default(true),
+  devRpc: z.enum(['guarded', 'full'], 'must be guarded or full').default('guarded'),
+  keystore: z.string().min(1).optional(),
+  keystorePasswordFile: z.string().min(1).optional(),
+  openseaUrl: httpUrl.default('https://api.opensea.io'),
+  openseaApiKey: z.string().min(1).optional(),
+  chains: chainsInFile.optional(),
 })
 
 type SettingName = keyof z.input<typeof settings>
@@ -90,7 +105,7 @@ const flags = {
   ephemeral: 'ephemeral',
   'log-level': 'logLevel',
 } as const
-const secretNames: readonly SettingName[] = ['adminToken', 'dataKey']
+const secretNames: readonly SettingName[] = ['adminToken', 'dataKey', 'openseaApiKey']
 
 const variableOf = (name: string): string =>
   `TAPCHIP_${name.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`
@@ -144,7 +159,7 @@ export function readArguments(argv: readonly string[]): Arguments {
 type Environment = Readonly<Record<string, string | undefined>>
 
 function fromEnvironment(env: Environment): Partial<Record<SettingName, unknown>> {
-  const names = Object.keys(settings.shape) as SettingName[]
+  const names = (Object.keys(settings.shape) as SettingName[]).filter((name) => name !== 'chains')
   return Object.fromEntries(
     names.flatMap((name) => {
       const value = env[variableOf(name)]
@@ -193,8 +208,17 @@ export function loadConfig(args: Arguments, env: Environment): Config {
     seed,
     adminToken,
     dataKey,
+    keystore,
+    keystorePasswordFile,
+    chains,
+    openseaUrl,
+    openseaApiKey,
     ...rest
   } = parsed.data
+  if ((keystore === undefined) !== (keystorePasswordFile === undefined))
+    throw new ConfigProblem(
+      'keystore (TAPCHIP_KEYSTORE) and keystorePasswordFile (TAPCHIP_KEYSTORE_PASSWORD_FILE) go together: set both.',
+    )
   return {
     ...rest,
     seed: seed === undefined ? undefined : resolve(seed),
@@ -206,6 +230,13 @@ export function loadConfig(args: Arguments, env: Environment): Config {
     refLifetimeMs: refTtlSeconds * 1000,
     rateLimit: rateLimit === 'off' ? undefined : (rateLimit ?? (rest.ephemeral ? undefined : 600)),
     trustProxy: trustProxy === undefined ? undefined : proxies(trustProxy),
+    marketplace: openseaApiKey === undefined ? undefined : { url: openseaUrl, apiKey: openseaApiKey },
+    chains: chainsFrom(chains ?? {}, env),
+    chainKeys: Object.fromEntries(Object.entries(env).filter(([name]) => keyVariables.test(name))),
+    keystore:
+      keystore === undefined || keystorePasswordFile === undefined
+        ? undefined
+        : { folder: resolve(keystore), passwordFile: resolve(keystorePasswordFile) },
   }
 }
 

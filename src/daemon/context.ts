@@ -2,20 +2,27 @@ import { existsSync, mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { nanoid } from 'nanoid'
 import type { Logger } from 'pino'
+import { type Chains, openChains } from './chain/chains.ts'
+import { createNameResolver } from './chain/names/resolver.ts'
+import { Idempotency } from './chain/relayer/idempotency.ts'
 import type { Config } from './config.ts'
 import { type CodeSource, randomCodes } from './domain/codes.ts'
 import { Credentials } from './domain/credentials.ts'
 import { KeyRing } from './domain/key-ring.ts'
+import type { Names } from './domain/recipients.ts'
+import { onSettled } from './domain/settlements.ts'
 import { TapLog } from './domain/tap-log.ts'
 import { type Clock, systemClock } from './domain/time.ts'
 import { WireWords } from './http/wire.ts'
 import { countTaps, createMetrics, type Metrics } from './metrics.ts'
+import { marketplaceQueue, outboundOf } from './outside.ts'
 import { rootTokens } from './root-token.ts'
 import { assertDataKey, loadDataKey, sealCheck } from './store/data-key.ts'
 import { type Db, openDatabase } from './store/database.ts'
 import { allKeySets } from './store/key-sets.ts'
 import { lockDataDir } from './store/lock.ts'
 import { migrate } from './store/migrate.ts'
+import { allNames } from './store/names.ts'
 import { SecretBox } from './store/secret-box.ts'
 import { setSettingOnce, setting } from './store/settings.ts'
 
@@ -31,6 +38,9 @@ export interface Context {
   readonly credentials: Credentials
   readonly tapLog: TapLog
   readonly metrics: Metrics
+  readonly chains: Chains
+  readonly names: Names
+  readonly idempotency: Idempotency
   readonly wire: WireWords
   /** Names this installation, publicly: two daemons never share it. */
   readonly instance: string
@@ -39,6 +49,8 @@ export interface Context {
   readonly startedAt: number
   /** The base address in the URLs that it gives out; known for certain once the daemon listens. */
   baseUrl: string
+  /** Begins to send what is recorded. */
+  start(): void
   close(): Promise<void>
 }
 
@@ -67,6 +79,19 @@ export async function openContext(config: Config, log: Logger, clock: Clock = sy
       judged: countTaps(metrics),
       dropped: () => metrics.droppedTaps.inc(),
     })
+    const outbound = outboundOf(config)
+    const marketplace = marketplaceQueue({ config, db, log }, outbound, clock)
+    const chains = await openChains({
+      db,
+      clock,
+      log,
+      dataDir: config.dataDir,
+      devChain: config.devChain ? { rpcMode: config.devRpc, names: await allNames(db.read) } : undefined,
+      remote: config.chains,
+      keys: { environment: config.chainKeys, keystore: config.keystore },
+      holder: nanoid(),
+      onSettled,
+    })
     return {
       config,
       log,
@@ -78,13 +103,25 @@ export async function openContext(config: Config, log: Logger, clock: Clock = sy
       credentials,
       tapLog,
       metrics,
+      chains,
+      names: createNameResolver({
+        clientFor: (chainId) => (chains.has(chainId) ? chains.get(chainId).client : undefined),
+        fetchGateway: (request) => outbound.request(request),
+      }),
+      idempotency: new Idempotency({ db, clock }),
       wire: new WireWords(config),
       instance,
       otpLifetime: config.otpLifetimeMs,
       refLifetime: config.refLifetimeMs,
       startedAt: clock.now(),
+      start() {
+        chains.relayer.start()
+        marketplace?.start()
+      },
       baseUrl: config.baseUrl ?? `http://${config.host}:${config.port}`,
       async close() {
+        await marketplace?.stop()
+        await chains.close()
         await tapLog.flush()
         await db.close()
         unlock()

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Config, ConfigProblem } from './config.ts'
+import type { Config } from './config.ts'
+import { ConfigProblem } from './config-problem.ts'
 import { newSecret } from './domain/secrets.ts'
 import { writePrivateFile } from './store/private-file.ts'
 

@@ -2,6 +2,7 @@ import type { AddressInfo } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import { buildApp } from './app.ts'
+import { bringToChain } from './bring-to-chain.ts'
 import type { Config } from './config.ts'
 import { type Context, openContext } from './context.ts'
 import { keepTidy } from './domain/housekeeping.ts'
@@ -34,9 +35,17 @@ export async function startDaemon(config: Config, log: Logger): Promise<RunningD
     await app.listen({ host: config.host, port: config.port })
     const url = listeningAt(app, config.host)
     ctx.baseUrl = config.baseUrl ?? url
+    ctx.start()
+    await bringToChain(ctx)
     const stopTidying = keepTidy(ctx, (error) => log.error({ err: error }, 'housekeeping failed'))
     log.info({ url, dataDir: config.dataDir }, 'listening')
-    const ready: ReadyLine = { event: 'ready', url, pid: process.pid, dataDir: config.dataDir, chains: {} }
+    const ready: ReadyLine = {
+      event: 'ready',
+      url,
+      pid: process.pid,
+      dataDir: config.dataDir,
+      chains: { ...ctx.chains.rpcUrls },
+    }
     return {
       ready,
       ctx,

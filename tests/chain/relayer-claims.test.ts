@@ -23,7 +23,7 @@ let contract: Address
 
 beforeEach(async () => {
   const builders = {
-    'phygital-claim': phygitalClaim({ signVerifier: () => signVerifier, expiryBlocks: 300 }),
+    'phygital-claim': phygitalClaim({ signVerifier: () => signVerifier, expiryBlocks: () => 300 }),
   }
   bench = await openBench({ relayer: { builders } })
   const owner = relayerKey.address

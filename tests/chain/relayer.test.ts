@@ -1,5 +1,5 @@
+import { mnemonicToAccount } from 'viem/accounts'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { devKey } from '../../src/daemon/chain/keys/dev-keys.ts'
 import { rpcTransport } from '../../src/daemon/chain/relayer/node.ts'
 import {
   listTransactions,
@@ -8,6 +8,11 @@ import {
 } from '../../src/daemon/store/transactions.ts'
 import { startAnvil } from '../support/anvil.ts'
 import { askNode, type Bench, gwei, isHash, openBench, relayerKey, slots, tally } from '../support/relayer.ts'
+
+/** One of anvil's accounts, with money. */
+const sixthAccount = mnemonicToAccount('test test test test test test test test test test test junk', {
+  addressIndex: 5,
+})
 
 let bench: Bench
 beforeEach(async () => {
@@ -81,7 +86,7 @@ describe('several chains and keys', () => {
           ...common,
           chainId: 31337,
           transport: rpcTransport(bench.node.url, 300),
-          signers: { relayer: relayerKey, second: devKey(5) },
+          signers: { relayer: relayerKey, second: sixthAccount },
         },
         { ...common, chainId: 7, transport: rpcTransport(other.url), signers: { relayer: relayerKey } },
       ]

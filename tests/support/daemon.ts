@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import type { FastifyInstance } from 'fastify'
 import pino from 'pino'
 import { buildApp } from '../../src/daemon/app.ts'
+import { bringToChain } from '../../src/daemon/bring-to-chain.ts'
 import { loadConfig } from '../../src/daemon/config.ts'
 import { type Context, openContext } from '../../src/daemon/context.ts'
 import type { Clock } from '../../src/daemon/domain/time.ts'
@@ -39,6 +40,8 @@ export interface Options {
   clock?: Clock
   /** A directory that outlives the daemon; else a fresh one that goes with it. */
   dataDir?: string
+  /** Whether there is an embedded chain, with what the seed has on it. It takes a fifth of a second. */
+  chain?: boolean
   /** Where log lines go. */
   log?: (line: string) => void
 }
@@ -49,6 +52,7 @@ function prepare(options: Options) {
     TAPCHIP_DATA_DIR: dataDir,
     TAPCHIP_ADMIN_TOKEN: adminToken,
     TAPCHIP_RATE_LIMIT: 'off',
+    TAPCHIP_DEV_CHAIN: options.chain ? 'on' : 'off',
     ...options.env,
   }
   const config = loadConfig({ help: false, version: false, configFile: undefined, values: {} }, env)
@@ -76,6 +80,10 @@ export async function openTestApp(options: Options = {}): Promise<TestApp> {
   const ctx = await openContext(config, log, options.clock)
   if (seedFile !== undefined) await loadSeed(ctx, seedFile)
   const app = await buildApp(ctx)
+  if (options.chain) {
+    ctx.start()
+    await bringToChain(ctx)
+  }
   const close = async () => {
     await app.close()
     await ctx.close()

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { endpoint } from './endpoint.ts'
-import { integer, success, text, timestamp, tokenRef, uidList } from './fields.ts'
+import { address, integer, success, text, timestamp, tokenId, tokenRef, uidList } from './fields.ts'
 
 const longQuery = text(1000).optional()
 
@@ -73,6 +73,23 @@ export const chips = {
       updates: z.object({ redirectUrl: text(4096).nullable() }),
     }),
     response: success,
+  }),
+  'PATCH /chips/self-service': endpoint({
+    part: 'interface',
+    summary: "Edit the chips of a token, on the signature of the token's owner",
+    auth: 'none',
+    scope: 'edit',
+    body: z.object({
+      contractAddress: address,
+      chainId: integer(1),
+      tokenId,
+      ownerSignature: z
+        .string()
+        .regex(/^0x([0-9a-fA-F]{2}){1,8192}$/, 'must be a signature: 0x and hex digits'),
+      updates: z.object({ redirectUrl: text(4096) }),
+      requestExpiryTime: integer(),
+    }),
+    response: z.object({ success: z.literal(true), updatedTags: z.array(z.string()) }),
   }),
   'POST /chips/batch': endpoint({
     part: 'beyond',

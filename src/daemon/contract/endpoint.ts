@@ -31,6 +31,10 @@ export interface EndpointSpec {
   readonly part: 'interface' | 'beyond' | 'admin'
   /** Bytes; the default is 1 MiB. */
   readonly bodyLimit?: number
+  /** Sends or mints something: an Idempotency-Key makes a repetition safe. */
+  readonly isRepeatable?: true
+  /** What does not fit is answered field by field as well: `{ success: false, errors: { path: message } }`. */
+  readonly namesFields?: true
   /** Answers carry codes or refs: caches keep out. */
   readonly noStore?: boolean
 }

@@ -13,6 +13,7 @@ import { chipGroups } from './chip-groups.ts'
 import { chips } from './chips.ts'
 import { items } from './items.ts'
 import { otps } from './otps.ts'
+import { phygitals } from './phygitals.ts'
 import { refs } from './refs.ts'
 
 /** Every endpoint, by `METHOD /path`: the one table that routes, OpenAPI and the CLI's client read. */
@@ -22,6 +23,7 @@ export const endpoints = {
   ...otps,
   ...items,
   ...chipGroups,
+  ...phygitals,
   ...teams,
   ...apiKeys,
   ...adminTokens,

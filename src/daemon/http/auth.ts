@@ -16,7 +16,9 @@ export type Caller<A extends Auth> = A extends 'api-key'
   ? { actor: Actor; teamId: number }
   : A extends 'admin'
     ? { actor: Actor; token: AdminToken; keyTeam: () => number | undefined }
-    : { keyTeam: () => number | undefined }
+    : A extends 'code'
+      ? { actor: Actor; code: string; keyTeam: () => number | undefined }
+      : { keyTeam: () => number | undefined }
 
 /** @throws DomainError of a 401, scope_missing */
 export function authenticate<S extends EndpointSpec>(
@@ -44,8 +46,9 @@ function callerOf(deps: AuthDeps, spec: EndpointSpec, request: FastifyRequest): 
       assertScope(token, spec.scope, `The admin token "${token.name}"`)
       return { actor: { name: `admin:${token.name}`, requestId: request.id }, token, keyTeam }
     }
-    case 'none':
     case 'code':
+      return { actor: { name: 'code', requestId: request.id }, code: codeOf(deps.wire, request), keyTeam }
+    case 'none':
       return { keyTeam }
   }
 }
@@ -54,6 +57,16 @@ function callerOf(deps: AuthDeps, spec: EndpointSpec, request: FastifyRequest): 
 export function optionalApiKey({ credentials, wire }: AuthDeps, request: FastifyRequest): ApiKey | undefined {
   const header = request.headers[wire.apiKeyHeader]
   return typeof header === 'string' && header !== '' ? credentials.apiKey(header) : undefined
+}
+
+/** Whether it is good is for the write that uses it up to say. @throws DomainError otp_missing */
+function codeOf(wire: WireWords, request: FastifyRequest): string {
+  const header = request.headers[wire.codeHeader]
+  if (typeof header === 'string' && header !== '') return header
+  throw new DomainError(
+    'otp_missing',
+    `Send the code of a tap in the header ${wire.codeHeader}. A tap's ref gives codes: query the ref.`,
+  )
 }
 
 function bearer(request: FastifyRequest): string {

@@ -1,9 +1,13 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify'
 import type { Answer, Auth, EndpointSpec, Input } from '../contract/endpoint.ts'
 import { type EndpointKey, type Endpoints, endpoints } from '../contract/index.ts'
+import type { Idempotency, Json } from '../domain/repeatable.ts'
 import { type AuthDeps, authenticate, type Caller } from './auth.ts'
 import { openToBrowsers } from './cors.ts'
 import { parseInput } from './parse-input.ts'
+import { answerOnce, type Recording } from './repeatable.ts'
+
+export type BindDeps = AuthDeps & { idempotency: Idempotency }
 
 /** A call of an endpoint: its validated input, who calls, and the HTTP underneath for those who stream. */
 export type Call<S extends EndpointSpec> = Input<S> &
@@ -12,7 +16,9 @@ export type Call<S extends EndpointSpec> = Input<S> &
       Body: S extends { stream: object } ? AsyncIterable<Uint8Array> | undefined : unknown
     }>
     reply: FastifyReply
-  }
+  } & (S extends { isRepeatable: true }
+    ? { once(recording: Recording<Answer<S> & Json>): Promise<Answer<S>> }
+    : unknown)
 
 /** Answers with the endpoint's response, or with a reply that it is sending itself. */
 export type Handler<S extends EndpointSpec> = (call: Call<S>) => Promise<Answer<S> | FastifyReply>
@@ -41,7 +47,7 @@ function answerPreflight(app: FastifyInstance, url: string): void {
 /** Serves an endpoint of the table: authentication, validation, the handler, the wire's words. */
 export function bind<K extends EndpointKey>(
   app: FastifyInstance,
-  deps: AuthDeps,
+  deps: BindDeps,
   key: K,
   handler: Handler<Endpoints[K]>,
 ): void {
@@ -78,7 +84,8 @@ export function bind<K extends EndpointKey>(
         body: request.body,
       })
       // `endpoints[key]` gave both the schemas and the handler's type; TypeScript cannot follow it through the union.
-      const call = { ...input, ...request.caller, request, reply } as unknown as Call<Endpoints[K]>
+      const once = (recording: Recording<Json>) => answerOnce(deps, { spec, request, key, input }, recording)
+      const call = { ...input, ...request.caller, request, reply, once } as unknown as Call<Endpoints[K]>
       const answer = await handler(call)
       return answer === reply ? reply : deps.wire.answer(answer)
     },
@@ -88,7 +95,7 @@ export function bind<K extends EndpointKey>(
 /** Serves several endpoints at once. */
 export function bindAll<K extends EndpointKey>(
   app: FastifyInstance,
-  deps: AuthDeps,
+  deps: BindDeps,
   handlers: Handlers<K>,
 ): void {
   for (const key of Object.keys(handlers) as K[]) bind(app, deps, key, handlers[key])

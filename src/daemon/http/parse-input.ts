@@ -17,22 +17,26 @@ export function parseInput<S extends EndpointSpec>(spec: S, raw: Raw): Input<S> 
   const body = raw.body === undefined || raw.body === null ? {} : raw.body
   if (!isObject(body)) throw new DomainError('invalid_input', 'body must be a JSON object')
   const query = isObject(raw.query) ? raw.query : {}
-  // Many clients cannot send a body with a GET, and some cannot send a query: both carry the same fields.
-  const fields = raw.method === 'GET' ? { ...query, ...body } : undefined
+  // Many clients cannot send a body with these, and some cannot send a query: both carry the same fields.
+  const fields = raw.method === 'GET' || raw.method === 'DELETE' ? { ...query, ...body } : undefined
   const parsed = {
-    params: check(spec.params, raw.params),
-    query: spec.isQueryRaw ? (fields ?? query) : check(spec.query, fields ?? query),
-    body: spec.stream ? {} : check(spec.body, fields ?? body),
+    params: check(spec, spec.params, raw.params),
+    query: spec.isQueryRaw ? (fields ?? query) : check(spec, spec.query, fields ?? query),
+    body: spec.stream ? {} : check(spec, spec.body, fields ?? body),
   }
   // Each part went through the schema that the type is inferred from.
   return parsed as Input<S>
 }
 
-function check(schema: z.ZodObject | undefined, value: unknown): unknown {
+function check(spec: EndpointSpec, schema: z.ZodObject | undefined, value: unknown): unknown {
   if (!schema) return {}
   const parsed = schema.safeParse(value, { error: required })
   if (parsed.success) return parsed.data
-  throw new DomainError('invalid_input', describeIssues(parsed.error.issues))
+  const { issues } = parsed.error
+  const errors = Object.fromEntries(issues.map(({ path, message }) => [path.join('.'), message]))
+  throw new DomainError(spec.namesFields ? 'invalid_metadata' : 'invalid_input', describeIssues(issues), {
+    errors,
+  })
 }
 
 /** Names what is missing as the interface does. */

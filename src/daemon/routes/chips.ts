@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Context } from '../context.ts'
 import { editChips, listGroup } from '../domain/chips.ts'
 import { findChipByTap } from '../domain/find-chip.ts'
+import { editByOwner } from '../domain/self-service.ts'
 import { tapState } from '../domain/tap-state.ts'
 import { bindAll, limited } from '../http/bind.ts'
 import { isPrefetch, refusePrefetch } from '../http/prefetch.ts'
@@ -35,6 +36,12 @@ export function chipRoutes(app: FastifyInstance, ctx: Context): void {
       const { tagUIDs: uids, updates } = body
       await editChips(ctx, { teamId, actor }, { uids, redirectUrl: updates.redirectUrl })
       return { success: true as const }
+    },
+    'PATCH /chips/self-service': async ({ body, request }) => {
+      const { updates, ownerSignature, ...token } = body
+      const signature = ownerSignature as `0x${string}`
+      const edit = { ...token, redirectUrl: updates.redirectUrl, ownerSignature: signature }
+      return { success: true as const, updatedTags: [...(await editByOwner(ctx, edit, request.id))] }
     },
   })
   // Says whether the URL belongs to a chip, and uses nothing up.

@@ -148,6 +148,16 @@ export const chipsOfItem = (db: Queries, teamId: number, itemId: string) =>
     .orderBy('chips.uid')
     .execute()
 
+const ofToken = statement<{ tokenRow: number }>()((db, p) =>
+  db
+    .selectFrom('chips')
+    .select(['uid', 'teamId', 'redirectUrl', 'disabledAt'])
+    .where('tokenRow', '=', p.tokenRow)
+    .orderBy('uid'),
+)
+/** All chips of a token. */
+export const chipsOfToken = (db: Queries, tokenRow: number) => ofToken.all(db, { tokenRow })
+
 export async function updateChip(
   db: Queries,
   uid: string,

@@ -62,3 +62,34 @@ export async function assignGuestbookEvent(
     .onConflict((conflict) => conflict.columns(['chipUid', 'guestbookEventId']).doNothing())
     .execute()
 }
+
+/** Those of contracts from here whose creation on the contract nothing has recorded. */
+export const eventsWithoutTransaction = (db: Queries, chainId: number): Promise<LocatedGuestbookEvent[]> =>
+  located(db)
+    .where('contracts.chainId', '=', chainId)
+    .where('contracts.transactionId', 'is not', null)
+    .where('guestbookEvents.transactionId', 'is', null)
+    .orderBy('guestbookEvents.id')
+    .execute()
+
+export async function setEventTransaction(db: Queries, id: number, transactionId: number): Promise<void> {
+  await db.updateTable('guestbookEvents').set({ transactionId }).where('id', '=', id).execute()
+}
+
+export async function tokenIdsOfContract(db: Queries, contractId: number): Promise<string[]> {
+  const query = db.selectFrom('guestbookEvents').select('tokenId').where('contractId', '=', contractId)
+  return (await query.orderBy('id').execute()).map(({ tokenId }) => tokenId)
+}
+
+const byPlace = statement<{ chainId: number; address: string; tokenId: string }>()((db, p) =>
+  located(db)
+    .where('contracts.chainId', '=', p.chainId)
+    .where('contracts.address', '=', p.address)
+    .where('guestbookEvents.tokenId', '=', p.tokenId),
+)
+/** @param of its address as EIP-55 */
+export const findEventAt = (
+  db: Queries,
+  of: { chainId: number; contractAddress: string; tokenId: string },
+): Promise<LocatedGuestbookEvent | undefined> =>
+  byPlace.first(db, { chainId: of.chainId, address: of.contractAddress, tokenId: of.tokenId })

@@ -8,3 +8,9 @@ export async function insertName(db: Queries, entry: { name: string; address: st
     .onConflict((conflict) => conflict.column('name').doNothing())
     .execute()
 }
+
+/** Addresses by name. */
+export async function allNames(db: Queries): Promise<Record<string, string>> {
+  const rows = await db.selectFrom('names').selectAll().execute()
+  return Object.fromEntries(rows.map(({ name, address }) => [name, address]))
+}

@@ -15,7 +15,14 @@ import type {
 } from './schema/ownership.ts'
 import type { AuditTable, NamesTable, SettingsTable } from './schema/records.ts'
 import type { OtpsTable, PageVisitsTable, RefsTable, TapsTable } from './schema/taps.ts'
-import type { ContractsTable, ItemsTable, TokensTable } from './schema/things.ts'
+import type {
+  ClaimRegistrationsTable,
+  ContractsTable,
+  ItemsTable,
+  MarketplaceRefreshesTable,
+  TokensTable,
+  UsedSignaturesTable,
+} from './schema/things.ts'
 import type {
   IdempotencyKeysTable,
   SendersTable,
@@ -42,6 +49,9 @@ export interface Database {
   contracts: ContractsTable
   tokens: TokensTable
   items: ItemsTable
+  claimRegistrations: ClaimRegistrationsTable
+  usedSignatures: UsedSignaturesTable
+  marketplaceRefreshes: MarketplaceRefreshesTable
   chipGroups: ChipGroupsTable
   chips: ChipsTable
   removedChips: RemovedChipsTable
@@ -69,6 +79,8 @@ export type AdminTokenRow = Selectable<AdminTokensTable>
 export type KeySetRow = Selectable<KeySetsTable>
 export type ContractRow = Selectable<ContractsTable>
 export type TokenRow = Selectable<TokensTable>
+export type ClaimRegistrationRow = Selectable<ClaimRegistrationsTable>
+export type MarketplaceRefreshRow = Selectable<MarketplaceRefreshesTable>
 export type ItemRow = Selectable<ItemsTable>
 export type ChipGroupRow = Selectable<ChipGroupsTable>
 export type ChipRow = Selectable<ChipsTable>

@@ -11,6 +11,11 @@ export interface TokenLocation {
 
 export interface LocatedToken extends TokenRow, TokenLocation {
   teamId: number
+  twoTapDelaySeconds: number | null
+  twoTapWindowSeconds: number | null
+  contractStatus: 'pending' | 'confirmed'
+  /** What deployed the contract from here; null where it was registered by its address. */
+  contractTransactionId: number | null
 }
 
 const located = (db: Queries) =>
@@ -18,12 +23,55 @@ const located = (db: Queries) =>
     .selectFrom('tokens')
     .innerJoin('contracts', 'contracts.id', 'tokens.contractId')
     .selectAll('tokens')
-    .select(['contracts.address as contractAddress', 'contracts.chainId', 'contracts.teamId'])
+    .select([
+      'contracts.address as contractAddress',
+      'contracts.chainId',
+      'contracts.teamId',
+      'contracts.twoTapDelaySeconds',
+      'contracts.twoTapWindowSeconds',
+      'contracts.status as contractStatus',
+      'contracts.transactionId as contractTransactionId',
+    ])
 
 const byRow = statement<{ id: number }>()((db, p) => located(db).where('tokens.id', '=', p.id))
 
 export const findToken = (db: Queries, row: number): Promise<LocatedToken | undefined> =>
   byRow.first(db, { id: row })
+
+const byPlace = statement<{ chainId: number; address: string; tokenId: string }>()((db, p) =>
+  located(db)
+    .where('contracts.chainId', '=', p.chainId)
+    .where('contracts.address', '=', p.address)
+    .where('tokens.tokenId', '=', p.tokenId),
+)
+
+/** @param token its address as EIP-55 */
+export const findTokenAt = (
+  db: Queries,
+  { chainId, contractAddress: address, tokenId }: TokenLocation,
+): Promise<LocatedToken | undefined> => byPlace.first(db, { chainId, address, tokenId })
+
+/** Those that a seed gives somebody, and that nothing mints yet. */
+export const tokensToMint = (db: Queries, chainId: number): Promise<LocatedToken[]> =>
+  located(db)
+    .where('contracts.chainId', '=', chainId)
+    .where('contracts.transactionId', 'is not', null)
+    .where('tokens.owner', 'is not', null)
+    .where('tokens.mintTransactionId', 'is', null)
+    .orderBy('tokens.id')
+    .execute()
+
+const mint = statement<{ id: number; transactionId: number }>()((db, p) =>
+  db.updateTable('tokens').set({ mintTransactionId: p.transactionId }).where('id', '=', p.id),
+)
+export const setMintTransaction = (db: Queries, id: number, transactionId: number) =>
+  mint.run(db, { id, transactionId })
+
+const describe = statement<{ id: number; metadata: string }>()((db, p) =>
+  db.updateTable('tokens').set({ metadata: p.metadata }).where('id', '=', p.id),
+)
+export const setTokenMetadata = (db: Queries, id: number, metadata: string) =>
+  describe.run(db, { id, metadata })
 
 /** The row of a contract's token, made where it is missing. */
 export async function ensureToken(

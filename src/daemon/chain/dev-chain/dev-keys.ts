@@ -21,7 +21,21 @@ export const nameServiceKey = '0x996004d729309a0e4d8585d18726a10e06b10f4455d2de9
 /** The account of {@link nameServiceKey}. */
 export const nameServiceOwner: Address = '0xfc570a4c9716792c85fb206FB298cA1cB480598C'
 
-const known = new Set([...devAccounts, nameServiceOwner].map((address) => address.toLowerCase()))
+// Keccak-256 of "tapchip dev chain: relayer" and "… sign verifier". Not anvil's accounts either: a developer who plays
+// with the first of those would take the relayer's nonces.
+/** What the daemon itself signs with on the dev chain, where nothing else is configured. */
+export const ownDevKeys = {
+  relayer: '0x3850d8fdaa9e17b04b45a24d157f53e24fdaed61ab504975c22aed8de561bb41',
+  signVerifier: '0x9dbea98093c9acd55ce82aa504a666bd173effb45a4d1a3080d5698725865f66',
+} as const
+const ownAddresses: readonly Address[] = [
+  '0x912520ace1F72156E1bD3deeC92E8Fb881affA49',
+  '0x1aCEc6424206c0140520AE63d2129115C476e201',
+]
+
+const known = new Set(
+  [...devAccounts, nameServiceOwner, ...ownAddresses].map((address) => address.toLowerCase()),
+)
 
 /** Whether everyone knows the key of an address, so that it must not be used off the dev chain. Any case. */
 export const isDevKey = (address: string): boolean => known.has(address.toLowerCase())

@@ -19,8 +19,8 @@ export interface KeySources {
 }
 
 const roles = {
-  relayer: { variable: 'TAPCHIP_RELAYER_KEY', file: 'relayer', devAccount: 0 },
-  signVerifier: { variable: 'TAPCHIP_SIGN_VERIFIER_KEY', file: 'sign-verifier', devAccount: 1 },
+  relayer: { variable: 'TAPCHIP_RELAYER_KEY', file: 'relayer' },
+  signVerifier: { variable: 'TAPCHIP_SIGN_VERIFIER_KEY', file: 'sign-verifier' },
 } as const
 type Role = keyof typeof roles
 
@@ -44,13 +44,13 @@ export async function loadChainKeys(
 }
 
 async function loadKey(role: Role, chainId: number, sources: KeySources): Promise<SigningKey> {
-  const { variable, file, devAccount } = roles[role]
+  const { variable, file } = roles[role]
   const name = `${variable}_${chainId}`
   const secret = sources.environment[name]
   if (secret !== undefined && secret !== '') return checked(SigningKey.of(secret, name), chainId, name)
   const kept = sources.keystore && (await fromKeystore(sources.keystore, `${chainId}-${file}.json`))
   if (kept) return checked(kept.key, chainId, kept.path)
-  if (chainId === devChainId) return devKey(devAccount)
+  if (chainId === devChainId) return devKey(role)
   throw new KeyProblem(
     `Chain ${chainId} has no ${file} key. Set ${name}, or TAPCHIP_KEYSTORE to a folder with ${chainId}-${file}.json.`,
   )

@@ -52,14 +52,19 @@ async function callOf(building: Building, row: TransactionRow, tried: Counted[])
   const builder = building.sender.builders[row.builder]
   if (!builder) throw new CannotBuild(`this version knows no builder "${row.builder}"`)
   const args: unknown = JSON.parse(row.args ?? 'null')
-  const call = await builder.build(args, contextOf(building, tried))
+  const call = await builder.build(args, contextOf(building, row, tried))
   if ((call.to !== null && !isAddress(call.to)) || !isHex(call.data))
     throw new CannotBuild(`the builder "${row.builder}" made no call`)
   return call
 }
 
-const contextOf = ({ sender, view, counted, reads }: Building, tried: Counted[]): BuildContext => ({
+const contextOf = (
+  { sender, view, counted, reads }: Building,
+  { signings }: Pick<TransactionRow, 'signings'>,
+  tried: Counted[],
+): BuildContext => ({
   chainId: sender.chain.chainId,
+  signings,
   from: sender.signer.address,
   blockNumber: view.head.number,
   client: sender.node.client,

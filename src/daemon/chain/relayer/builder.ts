@@ -14,6 +14,8 @@ export interface BuildContext {
   chainId: number
   /** Who sends it. */
   from: Address
+  /** How often this intent was signed before, without an effect. */
+  signings: number
   /** The latest block. */
   blockNumber: number
   client: PublicClient

@@ -1,13 +1,13 @@
 import type { Hex } from 'viem'
 import type { Queries } from '../../store/database.ts'
 import type { TransactionRow } from '../../store/schema.ts'
-import { markMined, markQueuedAgain, markSettled, markUnmined } from '../../store/transactions.ts'
+import { markMined, markQueuedAgain, markUnmined } from '../../store/transactions.ts'
 import { isProvenAbsent } from './lost-nonce.ts'
 import type { Inclusion } from './node.ts'
 import { type Sender, type View, writeAsHolder } from './sender.ts'
 import { fillerKind } from './sign-attempt.ts'
 import { storedHex } from './stored-hex.ts'
-import { verdictOn } from './verdict.ts'
+import { settle, verdictOn } from './verdict.ts'
 
 /** A change of one transaction, to be written with the others of its tick. */
 export interface Move {
@@ -96,5 +96,5 @@ async function nonceLost(sender: Sender, view: View, row: TransactionRow): Promi
   const givenUp = row.kind === fillerKind ? 'something else used its nonce' : row.abandonedBecause
   return givenUp === null
     ? [{ id, write: (trx, at) => markQueuedAgain(trx, { id, at }) }]
-    : [{ id, write: (trx, at) => markSettled(trx, { id, at, state: 'cancelled', reason: givenUp }) }]
+    : [{ id, write: (trx, at) => settle(sender, trx, { id, at, state: 'cancelled', reason: givenUp }) }]
 }

@@ -11,8 +11,12 @@ import {
 } from 'viem'
 import * as z from 'zod'
 import { phygitalAbi } from '../artifacts/phygital.ts'
+import { ownerOf } from '../owner-of.ts'
 import type { BuildContext, Builder, Reverted } from './builder.ts'
 import { CannotBuild } from './errors.ts'
+
+/** How intents name the builder below. */
+export const claimBuilder = 'phygital-claim'
 
 /** The key that signs claims of one chain. It never sends anything. */
 export interface SignVerifier {
@@ -51,6 +55,10 @@ export const claimHash = ({ blockExpiry, recipient, tokenId, contract, nonce }: 
     ),
   )
 
+/** Names a recipient's claim nonce among what is under way. */
+export const claimCounter = (contract: Address, recipient: Address): string =>
+  `claim:${contract}:${recipient}`.toLowerCase()
+
 /** A mint to a new holder takes 102,000 and a contract that receives may do some work of its own. */
 const claimGas = 200_000
 
@@ -58,7 +66,7 @@ export interface PhygitalClaimOptions {
   /** @throws where the chain has none */
   signVerifier(chainId: number): SignVerifier
   /** How many blocks a signature stays good. */
-  expiryBlocks: number
+  expiryBlocks(chainId: number): number | Promise<number>
 }
 
 /**
@@ -67,11 +75,13 @@ export interface PhygitalClaimOptions {
  */
 export const phygitalClaim = ({ signVerifier, expiryBlocks }: PhygitalClaimOptions): Builder => ({
   async build(args, ctx) {
-    const { contract, recipient, tokenId, call } = parse(args)
-    const nonce = await ctx.next(`claim:${contract}:${recipient}`.toLowerCase(), () =>
+    const { contract, recipient, tokenId, ...intended } = parse(args)
+    // Whether somebody has the token may have changed since the intent was recorded.
+    const call = ctx.signings === 0 ? intended.call : await callFor(ctx.client, contract, BigInt(tokenId))
+    const nonce = await ctx.next(claimCounter(contract, recipient), () =>
       claimNonce(ctx.client, contract, recipient),
     )
-    const blockExpiry = BigInt(ctx.blockNumber + expiryBlocks)
+    const blockExpiry = BigInt(ctx.blockNumber + (await expiryBlocks(ctx.chainId)))
     const claim = { blockExpiry, recipient, tokenId: BigInt(tokenId), contract, nonce }
     const sig = await signVerifier(ctx.chainId).signMessage({ raw: claimHash(claim) })
     const data = encodeFunctionData({
@@ -83,8 +93,11 @@ export const phygitalClaim = ({ signVerifier, expiryBlocks }: PhygitalClaimOptio
   },
 
   async afterRevert(args, reverted) {
-    const { contract, recipient } = parse(args)
-    const stale = isExpired(reverted) || (await isStaleNonce(reverted, contract, recipient))
+    const { contract, recipient, tokenId } = parse(args)
+    const stale =
+      isExpired(reverted) ||
+      (await isOtherCall(reverted, contract, BigInt(tokenId))) ||
+      (await isStaleNonce(reverted, contract, recipient))
     return stale ? 'sign anew' : 'give up'
   },
 })
@@ -97,6 +110,21 @@ function parse(args: unknown): ClaimArgs {
 
 const claimNonce = (client: BuildContext['client'], contract: Address, recipient: Address): Promise<bigint> =>
   client.readContract({ abi: phygitalAbi, address: contract, functionName: 'claimNonces', args: [recipient] })
+
+/** Which of the two moves a token: it is claimed from whoever has it, and minted while nobody has. */
+async function callFor(
+  client: BuildContext['client'],
+  contract: Address,
+  tokenId: bigint,
+): Promise<ClaimArgs['call']> {
+  return (await ownerOf(client, contract, tokenId)) === undefined ? 'mintNFT' : 'claimNFT'
+}
+
+/** It was minted in the meantime, or is not there after all. */
+async function isOtherCall(reverted: Reverted, contract: Address, tokenId: bigint): Promise<boolean> {
+  const { functionName } = decodeFunctionData({ abi: phygitalAbi, data: reverted.data })
+  return functionName !== (await callFor(reverted.client, contract, tokenId))
+}
 
 function isExpired({ data, blockNumber }: Reverted): boolean {
   const [, blockExpiry] = decodeFunctionData({ abi: phygitalAbi, data }).args ?? []

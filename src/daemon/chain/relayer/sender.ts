@@ -52,6 +52,12 @@ export interface Pace {
   maxSignings: number
 }
 
+/** What else belongs in the write that settles a transaction. */
+export type Settled = (
+  trx: Queries,
+  transaction: { id: number; state: 'confirmed' | 'reverted' | 'cancelled'; at: string },
+) => Promise<void>
+
 /** One key on one chain: all that the steps of a tick need. */
 export interface Sender {
   readonly chain: ChainSettings
@@ -66,6 +72,7 @@ export interface Sender {
   readonly holder: string
   readonly notices: Notices
   readonly memory: Memory
+  readonly onSettled: Settled
 }
 
 /** What may be forgotten: losing it costs a repetition, never an effect. */

@@ -103,7 +103,10 @@ async function store(
       if (!signed) throw new Raced()
       await insertAttempt(trx, { ...attempt, transactionId: row.id })
     }
-    for (const { row, reason } of refused) await cancelQueued(trx, { id: row.id, at, reason })
+    for (const { row, reason } of refused) {
+      if (await cancelQueued(trx, { id: row.id, at, reason }))
+        await sender.onSettled(trx, { id: row.id, state: 'cancelled', at })
+    }
     for (const { row, waiting: why } of waiting) await markWaiting(trx, { id: row.id, at, waiting: why })
   })
 }

@@ -1,4 +1,5 @@
 import type { Address, Hex } from 'viem'
+import type { Queries } from '../../store/database.ts'
 import type { TransactionRow } from '../../store/schema.ts'
 import { markQueuedAgain, markSettled } from '../../store/transactions.ts'
 import type { Move } from './follow.ts'
@@ -24,12 +25,12 @@ type MinedRow = Pick<
 /** What becomes of a transaction that lies deep enough. Nothing, where its builder cannot say yet. */
 export async function verdictOn(sender: Sender, view: View, row: MinedRow): Promise<Move[]> {
   const { id } = row
-  const settle = (state: 'confirmed' | 'reverted' | 'cancelled', reason: string | null): Move[] => [
-    { id, write: (trx, at) => markSettled(trx, { id, at, state, reason }) },
+  const end = (state: 'confirmed' | 'reverted' | 'cancelled', reason: string | null): Move[] => [
+    { id, write: (trx, at) => settle(sender, trx, { id, at, state, reason }) },
   ]
   const attempt = view.attempts.get(id)?.find(({ hash }) => hash === row.minedHash)
-  if (attempt?.purpose === 'filler') return settle('cancelled', row.abandonedBecause ?? 'given up')
-  if (row.succeeded === 1) return settle('confirmed', null)
+  if (attempt?.purpose === 'filler') return end('cancelled', row.abandonedBecause ?? 'given up')
+  if (row.succeeded === 1) return end('confirmed', null)
 
   const call = { to: storedAddress(row.to), data: storedHex(row.data) }
   const block = row.blockNumber ?? view.head.number
@@ -42,7 +43,16 @@ export async function verdictOn(sender: Sender, view: View, row: MinedRow): Prom
     // The builder could not ask the chain. The next tick asks again.
     return []
   }
-  return settle('reverted', rerun.passes ? 'reverted, and would pass by now' : rerun.reason)
+  return end('reverted', rerun.passes ? 'reverted, and would pass by now' : rerun.reason)
+}
+
+/** Ends a transaction's way, with all that belongs to its end. */
+export async function settle(
+  { onSettled }: Pick<Sender, 'onSettled'>,
+  trx: Queries,
+  to: Parameters<typeof markSettled>[1],
+): Promise<void> {
+  if (await markSettled(trx, to)) await onSettled(trx, to)
 }
 
 /** The nonce is used up and the effect is absent, for good: here alone is signing anew safe. */

@@ -8,6 +8,8 @@ export interface GuestbookEventsTable {
   tokenId: string
   /** JSON */
   metadata: string
+  /** What creates it on its contract. */
+  transactionId: number | null
   createdAt: string
 }
 

@@ -1,3 +1,4 @@
+import { type Hex, isHex } from 'viem'
 import type { Queries } from '../database.ts'
 import type { TransactionAttemptRow } from '../schema.ts'
 import { named, statement } from '../statement.ts'
@@ -44,6 +45,38 @@ const underWay = statement<{ chainId: number; signer: string }>()((db, p) =>
 )
 /** Every attempt of what has a nonce and is not settled, in the order in which they were signed. */
 export const openAttempts = (db: Queries, of: { chainId: number; signer: string }) => underWay.all(db, of)
+
+const replayable = statement<{ chainId: number; since: string; after: number; limit: number }>()((db, p) =>
+  db
+    .selectFrom('transactionAttempts')
+    .innerJoin('transactions', 'transactions.id', 'transactionAttempts.transactionId')
+    .select(['transactionAttempts.id', 'transactionAttempts.raw'])
+    .where('transactions.chainId', '=', p.chainId)
+    .where('transactionAttempts.id', '>', p.after)
+    .where((e) => e.or([e('settledAt', 'is', null), e('settledAt', '>=', p.since)]))
+    .orderBy('transactionAttempts.id')
+    .limit(p.limit),
+)
+const page = 500
+
+/**
+ * The signed bytes that a chain may have forgotten which went back to an earlier state, in the order of signing.
+ * @param since milliseconds since the epoch: what was settled before is not needed; undefined: all of it is
+ */
+export async function* rawAttempts(
+  db: Queries,
+  { chainId, since }: { chainId: number; since: number | undefined },
+): AsyncGenerator<Hex> {
+  const from = since === undefined ? '' : new Date(since).toISOString()
+  for (let after = 0; ; ) {
+    const rows = await replayable.all(db, { chainId, since: from, after, limit: page })
+    for (const { id, raw } of rows) {
+      after = id
+      if (isHex(raw)) yield raw
+    }
+    if (rows.length < page) return
+  }
+}
 
 const taken = statement<{ id: number; at: string }>()((db, p) =>
   db

@@ -116,3 +116,22 @@ export const transactionsFromNonce = (
   db: Queries,
   of: { chainId: number; sender: string; nonce: number; limit: number },
 ) => fromNonce.all(db, of)
+
+const counting = statement<{ chainId: number; counter: string }>()((db, p) =>
+  db
+    .selectFrom('transactions')
+    .select('sequenceValue')
+    .where('chainId', '=', p.chainId)
+    .where('state', 'in', ['signed', 'broadcast', 'mined'])
+    .where('settledAt', 'is', null)
+    .where('sequence', '=', p.counter)
+    .where('abandonedBecause', 'is', null)
+    .where((e) => e.or([e('succeeded', 'is', null), e('succeeded', '=', 1)]))
+    .orderBy('nonce'),
+)
+/** What is under way that moves a counter of a contract, in order of nonce. */
+export const countedUnderWay = async (db: Queries, chainId: number, counter: string) =>
+  (await counting.all(db, { chainId, counter })).map(({ sequenceValue }) => ({
+    counter,
+    value: BigInt(sequenceValue ?? 0),
+  }))

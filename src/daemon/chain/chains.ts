@@ -1,0 +1,208 @@
+import type { Logger } from 'pino'
+import { type Address, createPublicClient, type PublicClient, type Transport } from 'viem'
+import type { Db } from '../store/database.ts'
+import { rawAttempts } from '../store/transactions.ts'
+import { type DevChain, startDevChain } from './dev-chain/dev-chain.ts'
+import type { RpcMode } from './dev-chain/rpc-guard.ts'
+import { expiryBlocksOf } from './expiry-blocks.ts'
+import { type KeySources, loadChainKeys } from './keys/chain-keys.ts'
+import { devChainId } from './keys/dev-keys.ts'
+import type { SigningKey } from './keys/signing-key.ts'
+import { rpcTransport } from './relayer/node.ts'
+import { claimBuilder, phygitalClaim } from './relayer/phygital-claim.ts'
+import { openRelayer, type Relayer } from './relayer/relayer.ts'
+import type { ChainSettings, Clock, Settled } from './relayer/sender.ts'
+
+/** A chain that this daemon reads and sends to. */
+export interface Chain {
+  readonly id: number
+  readonly isEmbedded: boolean
+  readonly client: PublicClient
+  /** Pays, sends, and administers the contracts that are deployed from here. */
+  readonly relayer: Address
+  readonly signVerifier: SigningKey
+  /** The number of the latest block; on the embedded chain, idle time has brought its blocks before. */
+  latestBlock(): Promise<number>
+  /** How many blocks a transfer signature stays good. */
+  expiryBlocks(): Promise<number>
+}
+
+/** A chain that others run. */
+export interface RemoteChain {
+  chainId: number
+  rpcUrl: string
+  confirmations: number
+  maxFeePerGas: bigint
+  expiryBlocks: number | undefined
+}
+
+export interface ChainsOptions {
+  db: Db
+  clock: Clock
+  log: Logger
+  dataDir: string
+  /** Whether to start the embedded chain, and what its RPC lets through. */
+  devChain: { rpcMode: RpcMode; names: Readonly<Record<string, string>> } | undefined
+  remote: readonly RemoteChain[]
+  keys: KeySources
+  /** New at every start. */
+  holder: string
+  /** What else happens in the write that settles a transaction. */
+  onSettled: Settled
+}
+
+/** Nobody configured a chain with this id. */
+export class ChainNotConfigured extends Error {
+  override readonly name = 'ChainNotConfigured'
+  readonly chainId: number
+  constructor(chainId: number) {
+    super(
+      `Chain ${chainId} is not configured here. Set TAPCHIP_RPC_${chainId} and its keys, and start again.`,
+    )
+    this.chainId = chainId
+  }
+}
+
+export interface Chains {
+  readonly all: readonly Chain[]
+  readonly relayer: Relayer
+  readonly embedded: DevChain | undefined
+  /** What may be published, by chain id. */
+  readonly rpcUrls: Readonly<Record<string, string>>
+  /** @throws ChainNotConfigured */
+  get(chainId: number): Chain
+  has(chainId: number): boolean
+  close(): Promise<void>
+}
+
+// The embedded chain mines at once, keeps whatever it is sent, and can come back with an earlier state.
+const embeddedPace = { maxInFlight: 256, busyMs: 4, replaceMs: 600_000 }
+const gwei = 1_000_000_000n
+/** More than idle time ever brings at once, and than a burst of thousands of transfers takes. */
+const embeddedExpiry = 1000
+const embeddedCatchUp = 200
+
+/** Opens every chain, and the relayer that sends to them. @throws KeyProblem, WrongChain */
+export async function openChains(options: ChainsOptions): Promise<Chains> {
+  const { db, clock, log, remote, onSettled } = options
+  // A chain with the embedded one's id that somebody else runs takes its place.
+  const isEmbedded = options.devChain !== undefined && remote.every(({ chainId }) => chainId !== devChainId)
+  const ids = [...(isEmbedded ? [devChainId] : []), ...remote.map(({ chainId }) => chainId)]
+  const keys = await loadChainKeys(ids, options.keys)
+  const keysOf = (chainId: number) => {
+    const found = keys.get(chainId)
+    if (!found) throw new ChainNotConfigured(chainId)
+    return found
+  }
+  const embedded =
+    isEmbedded && options.devChain
+      ? await startDevChain({
+          dataDir: options.dataDir,
+          log,
+          clock,
+          rpcMode: options.devChain.rpcMode,
+          names: options.devChain.names,
+          fund: [keysOf(devChainId).relayer.address],
+          mostCatchUp: embeddedCatchUp,
+          rawTransactions: ({ since }) => rawAttempts(db.read, { chainId: devChainId, since }),
+        })
+      : undefined
+  try {
+    const all = [
+      ...(embedded ? [embeddedAccess(embedded, keysOf(devChainId))] : []),
+      ...remote.map((chain) => remoteAccess(chain, keysOf(chain.chainId))),
+    ]
+    const byId = new Map(all.map((chain) => [chain.id, chain]))
+    const get = (chainId: number): Chain => {
+      const chain = byId.get(chainId)
+      if (!chain) throw new ChainNotConfigured(chainId)
+      return chain
+    }
+    const signers = (chainId: number) => ({ relayer: keysOf(chainId).relayer })
+    const settings: ChainSettings[] = [
+      ...(embedded
+        ? [
+            {
+              chainId: devChainId,
+              transport: embedded.transport,
+              confirmations: 1,
+              maxFeePerGas: 1000n * gwei,
+              tip: gwei,
+              forgets: true,
+              pace: embeddedPace,
+              signers: signers(devChainId),
+            },
+          ]
+        : []),
+      ...remote.map(({ chainId, rpcUrl, confirmations, maxFeePerGas }) => ({
+        chainId,
+        transport: rpcTransport(rpcUrl),
+        confirmations,
+        maxFeePerGas,
+        signers: signers(chainId),
+      })),
+    ]
+    const relayer = await openRelayer({
+      db,
+      clock,
+      chains: settings,
+      holder: options.holder,
+      takesOver: true,
+      onSettled,
+      builders: {
+        [claimBuilder]: phygitalClaim({
+          signVerifier: (chainId) => get(chainId).signVerifier,
+          expiryBlocks: (chainId) => get(chainId).expiryBlocks(),
+        }),
+      },
+    })
+    embedded?.onRestart(() => relayer.wake())
+    return {
+      all,
+      relayer,
+      embedded,
+      rpcUrls: embedded ? { [devChainId]: embedded.rpcUrl } : {},
+      get,
+      has: (chainId) => byId.has(chainId),
+      close: async () => {
+        await relayer.close()
+        await embedded?.stop()
+      },
+    }
+  } catch (error) {
+    await embedded?.stop()
+    throw error
+  }
+}
+
+interface Keys {
+  relayer: SigningKey
+  signVerifier: SigningKey
+}
+
+const clientOver = (transport: Transport): PublicClient =>
+  createPublicClient({ transport, cacheTime: 0, batch: { multicall: false } })
+
+const embeddedAccess = (chain: DevChain, keys: Keys): Chain => ({
+  id: devChainId,
+  isEmbedded: true,
+  client: createPublicClient({ chain: chain.chain, transport: chain.transport, cacheTime: 0 }),
+  relayer: keys.relayer.address,
+  signVerifier: keys.signVerifier,
+  latestBlock: () => chain.catchUp(),
+  expiryBlocks: async () => embeddedExpiry,
+})
+
+function remoteAccess({ chainId, rpcUrl, expiryBlocks }: RemoteChain, keys: Keys): Chain {
+  const client = clientOver(rpcTransport(rpcUrl))
+  const measured = expiryBlocksOf(client)
+  return {
+    id: chainId,
+    isEmbedded: false,
+    client,
+    relayer: keys.relayer.address,
+    signVerifier: keys.signVerifier,
+    latestBlock: async () => Number(await client.getBlockNumber()),
+    expiryBlocks: async () => expiryBlocks ?? measured(),
+  }
+}

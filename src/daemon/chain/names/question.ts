@@ -1,0 +1,132 @@
+import {
+  type Address,
+  BaseError,
+  type CcipRequestParameters,
+  type Client,
+  ContractFunctionRevertedError,
+  ContractFunctionZeroDataError,
+  createClient,
+  custom,
+  getAddress,
+  isAddress,
+} from 'viem'
+import { getCode, getEnsAddress } from 'viem/actions'
+import { type FetchGateway, guardedCcipRequest } from './gateways.ts'
+import type { Home } from './home.ts'
+import { NameUnavailable } from './problems.ts'
+
+// Who owns a name writes its resolver, and a resolver may send its asker to gateways again and again.
+const mostSteps = 24
+
+/** How the universal resolver says that there is no address. Anything else it says is no answer. */
+const none = ['ResolverNotFound', 'ResolverNotContract', 'ResolverError', 'UnsupportedResolverProfile']
+
+export interface Limits {
+  now(): number
+  timeoutMs: number
+}
+
+/** Everything that is asked, of node and gateways, about one name; it has an end in steps and in time. */
+export class Question {
+  readonly #name: string
+  readonly #home: Home
+  readonly #client: Client
+  readonly #limits: Limits
+  readonly #until: number
+  #steps = 0
+  #exhausted = false
+  #gateways: string | undefined
+
+  constructor(name: string, home: Home, fetchGateway: FetchGateway, limits: Limits) {
+    this.#name = name
+    this.#home = home
+    this.#limits = limits
+    this.#until = limits.now() + limits.timeoutMs
+    const ccip = guardedCcipRequest((request) => this.#step(() => fetchGateway(request)))
+    // A client of its own: one that was made elsewhere would call gateways by itself.
+    this.#client = createClient({
+      transport: custom(
+        { request: (call) => this.#step(() => home.client.request(call)) },
+        { key: 'names', retryCount: 0 },
+      ),
+      ccipRead: { request: (parameters) => this.#noted(ccip(parameters), parameters) },
+    })
+  }
+
+  /** @param coinType ENSIP-11; none: Ethereum's. @returns undefined: the name has none. @throws NameUnavailable */
+  address(coinType?: bigint): Promise<Address | undefined> {
+    return this.#asked(async () => {
+      const { universalResolver: universalResolverAddress } = this.#home
+      const question = { name: this.#name, coinType, universalResolverAddress, strict: true }
+      const found = await getEnsAddress(this.#client, question).catch((error: unknown) => {
+        if (none.includes(revertIn(error) ?? '')) return null
+        throw error
+      })
+      // A resolver without its gateways says "none" as well.
+      if (found === null && this.#gateways !== undefined) throw new Error('gateways failed')
+      return found !== null && isAddress(found) ? getAddress(found) : undefined
+    })
+  }
+
+  /** Whether code of its own is at an address where the name lives; an account that delegates (EIP-7702) has none. */
+  isContract(address: Address): Promise<boolean> {
+    return this.#asked(async () => {
+      const code = await getCode(this.#client, { address })
+      return code !== undefined && !code.startsWith('0xef0100')
+    })
+  }
+
+  async #step<T>(step: () => Promise<T>): Promise<T> {
+    this.#steps++
+    this.#exhausted ||= this.#steps > mostSteps || this.#limits.now() > this.#until
+    if (this.#exhausted) throw new Error('too many questions')
+    return step()
+  }
+
+  /** viem turns failures of gateways into answers, so they are remembered here. */
+  async #noted<T>(asked: Promise<T>, { urls }: CcipRequestParameters): Promise<T> {
+    try {
+      return await asked
+    } catch (error) {
+      this.#gateways ??= error instanceof Error ? error.message.slice(0, 500) : urls.join(', ')
+      throw error
+    }
+  }
+
+  async #asked<T>(job: () => Promise<T>): Promise<T> {
+    try {
+      return await job()
+    } catch (error) {
+      throw new NameUnavailable(`${this.#name} cannot be looked up: ${this.#why(error)}`)
+    }
+  }
+
+  /** Never viem's own words: they show the URL of the node, which may hold a key. */
+  #why(error: unknown): string {
+    const { chainId, universalResolver } = this.#home
+    if (this.#exhausted) return 'it takes too many steps or too long. Give the address (0x…)'
+    if (this.#gateways !== undefined)
+      return `it is kept off the chain, and its gateway gave no answer (${this.#gateways})`
+    if (has(error, ContractFunctionZeroDataError))
+      return `chain ${chainId} has no name service at ${universalResolver}`
+    if (has(error, ContractFunctionRevertedError)) return `the name service of chain ${chainId} failed`
+    const deepest: unknown = error instanceof BaseError ? error.walk() : error
+    return `chain ${chainId} gave no usable answer (${kindOf(deepest)}). Try again later, or give the address (0x…)`
+  }
+}
+
+function kindOf(error: unknown): string {
+  if (!(error instanceof Error)) return 'unknown'
+  return 'code' in error && typeof error.code === 'string' ? error.code : error.name
+}
+
+type ErrorClass = typeof ContractFunctionZeroDataError | typeof ContractFunctionRevertedError
+
+const has = (error: unknown, kind: ErrorClass): boolean =>
+  error instanceof BaseError && error.walk((cause) => cause instanceof kind) !== null
+
+function revertIn(error: unknown): string | undefined {
+  const revert =
+    error instanceof BaseError ? error.walk((cause) => cause instanceof ContractFunctionRevertedError) : null
+  return revert instanceof ContractFunctionRevertedError ? revert.data?.errorName : undefined
+}

@@ -1,0 +1,52 @@
+import * as z from 'zod'
+
+// Extra fields are kept: marketplaces and wallets read more than the standard names.
+const attribute = z.looseObject({
+  trait_type: z.string(),
+  value: z.union([z.string(), z.number()], 'must be text or a number'),
+  display_type: z.string().optional(),
+})
+const media = z.looseObject({ media: z.string(), type: z.string() })
+
+const fields = {
+  name: z.string(),
+  collection: z.string(),
+  description: z.string(),
+  image: z.string(),
+  attributes: z.array(attribute),
+}
+
+const ofPhygital = z.looseObject({ ...fields, media_gallery: z.array(media) })
+const ofEvent = z.looseObject({ ...fields, media_gallery: z.array(media).optional() })
+
+const required: z.core.$ZodErrorMap = (issue) => (issue.input === undefined ? 'Required' : undefined)
+
+/** Metadata in its JSON text, as the wire carries it; comes out as the object that it stands for, all of it. */
+const inText = (shape: z.ZodObject) =>
+  z
+    .union([z.string(), z.record(z.string(), z.unknown())], 'must be a JSON string of the token metadata')
+    .meta({ type: 'string' })
+    .transform((value, ctx): Record<string, unknown> => {
+      const parsed = typeof value === 'string' ? read(value) : value
+      const checked = shape.safeParse(parsed, { error: required })
+      // Not what the schema made of it, which could differ: what was sent.
+      if (checked.success && typeof parsed === 'object' && parsed !== null) return { ...parsed }
+      const notJson = 'must be valid JSON: an object with name, collection, description, image and attributes'
+      if (parsed === undefined) ctx.addIssue({ code: 'custom', message: notJson })
+      for (const { path, message } of parsed === undefined ? [] : (checked.error?.issues ?? []))
+        ctx.addIssue({ code: 'custom', message, path: [...path] })
+      return z.NEVER
+    })
+
+function read(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** Of a phygital: the gallery is asked for, though it may be empty. */
+export const phygitalMetadata = inText(ofPhygital)
+/** Of a guestbook event. */
+export const eventMetadata = inText(ofEvent)

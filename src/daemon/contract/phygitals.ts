@@ -1,0 +1,125 @@
+import * as z from 'zod'
+import { endpoint } from './endpoint.ts'
+import { address, integer, success, text, timestamp, tokenId, tokenRef, uid } from './fields.ts'
+import { phygitalMetadata } from './metadata.ts'
+
+const token = { contractAddress: address, chainId: integer(1), tokenId }
+/** An address, or an ENS name. */
+export const recipient = text(255).refine((value) => value.trim() !== '', 'must not be empty')
+
+const transferred = z.object({ success: z.literal(true), initialTxHash: z.string() })
+// These two endpoints write the chain id as text.
+const tokenRefText = z.object({ contractAddress: z.string(), tokenId: z.string(), chainId: z.string() })
+const signed = z.object({ signature: z.string(), blockExpiry: z.string(), tokenRef: tokenRefText })
+const registered = z.object({
+  recipient: z.string(),
+  linkedToken: tokenRefText,
+  allowedAt: timestamp,
+  expiresAt: timestamp,
+  createdAt: timestamp,
+})
+
+export const phygitals = {
+  'POST /phygitals/transfer': endpoint({
+    part: 'interface',
+    summary: "Transfer one of the team's tokens",
+    auth: 'api-key',
+    scope: 'transfer',
+    isRepeatable: true,
+    body: z.object({ ...token, recipient }),
+    response: transferred,
+  }),
+  'POST /phygitals/transfer/pullable': endpoint({
+    part: 'interface',
+    summary: 'Transfer, or mint, the token that a code is for; the code is used up',
+    auth: 'code',
+    scope: 'transfer',
+    isRepeatable: true,
+    body: z.object({ recipient }),
+    response: transferred,
+  }),
+  'POST /phygitals/transfer/self-service': endpoint({
+    part: 'interface',
+    summary: 'Transfer, or mint, the token of a chip',
+    auth: 'api-key',
+    scope: 'transfer',
+    isRepeatable: true,
+    body: z.object({ tagUID: uid, recipient }),
+    response: z.object({ initialTxHash: z.string(), tokenRef }),
+  }),
+  'GET /phygitals/transfer-signature': endpoint({
+    part: 'interface',
+    summary: 'Sign a transfer that somebody else submits',
+    auth: 'api-key',
+    scope: 'transfer',
+    noStore: true,
+    query: z.object({ ...token, recipient }),
+    response: signed,
+  }),
+  'GET /phygitals/transfer-signature/pullable': endpoint({
+    part: 'interface',
+    summary: 'Sign the transfer that a code is for; the code is used up',
+    auth: 'code',
+    scope: 'transfer',
+    noStore: true,
+    query: z.object({ recipient }),
+    response: signed,
+  }),
+  'GET /phygitals/chip': endpoint({
+    part: 'interface',
+    summary: 'Find the chip that is linked to a token',
+    auth: 'none',
+    scope: 'read',
+    query: z.object(token),
+    response: z.object({ uid: z.string() }),
+  }),
+  'GET /phygitals/claim-registration': endpoint({
+    part: 'interface',
+    summary: 'Ask whether a recipient is registered for a token',
+    auth: 'none',
+    scope: 'read',
+    query: z.object({ ...token, recipient }),
+    response: z.object({
+      recipient: z.string(),
+      linkedToken: tokenRefText,
+      isRequired: z.boolean(),
+      isValid: z.boolean(),
+      allowedAt: timestamp.nullable(),
+      expiresAt: timestamp.nullable(),
+      createdAt: timestamp.nullable(),
+    }),
+  }),
+  'POST /phygitals/claim-registration': endpoint({
+    part: 'interface',
+    summary: "Register a recipient for one of the team's tokens",
+    auth: 'api-key',
+    scope: 'transfer',
+    body: z.object({ ...token, recipient }),
+    response: registered,
+  }),
+  'POST /phygitals/claim-registration/pullable': endpoint({
+    part: 'interface',
+    summary: 'Register a recipient for the token that a code is for; the code is used up',
+    auth: 'code',
+    scope: 'transfer',
+    body: z.object({ recipient }),
+    response: registered,
+  }),
+  'DELETE /phygitals/claim-registration': endpoint({
+    part: 'interface',
+    summary: 'Delete a registration',
+    auth: 'api-key',
+    scope: 'transfer',
+    body: z.object({ ...token, recipient }),
+    response: success,
+  }),
+  'PATCH /phygitals/metadata': endpoint({
+    part: 'interface',
+    summary: "Replace a token's metadata, and have marketplaces read it again",
+    auth: 'api-key',
+    scope: 'edit',
+    namesFields: true,
+    body: z.object({ ...token, metadata: phygitalMetadata }),
+    response: success,
+  }),
+} as const

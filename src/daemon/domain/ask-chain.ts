@@ -1,0 +1,46 @@
+import { BaseError, ContractFunctionRevertedError, ContractFunctionZeroDataError } from 'viem'
+import { type Chain, ChainNotConfigured, type Chains } from '../chain/chains.ts'
+import { isRefusal } from '../chain/owner-of.ts'
+import { DomainError } from './errors.ts'
+
+const retryAfterSeconds = 5
+
+/** @throws DomainError chain_unavailable */
+export function chainOf(chains: Chains, chainId: number): Chain {
+  try {
+    return chains.get(chainId)
+  } catch (cause) {
+    if (!(cause instanceof ChainNotConfigured)) throw cause
+    throw new DomainError('chain_unavailable', cause.message, { retryAfterSeconds: 60, cause })
+  }
+}
+
+/** Runs a read of a chain. @throws DomainError chain_unavailable where nobody answers; reverts pass through */
+export async function asked<T>(chain: Pick<Chain, 'id'>, read: () => Promise<T>): Promise<T> {
+  try {
+    return await read()
+  } catch (cause) {
+    if (cause instanceof DomainError || isRefusal(cause)) throw cause
+    throw outOfReach(chain.id, cause)
+  }
+}
+
+export const outOfReach = (chainId: number, cause?: unknown): DomainError =>
+  new DomainError(
+    'chain_unavailable',
+    `Chain ${chainId} does not answer. Nothing was used up and nothing was changed; try again.`,
+    { retryAfterSeconds, cause },
+  )
+
+/** What a contract said against a call, in words; undefined where it is not the contract that failed. */
+export function refusalOf(error: unknown): string | undefined {
+  if (!(error instanceof BaseError)) return undefined
+  const revert = error.walk((cause) => cause instanceof ContractFunctionRevertedError)
+  if (revert instanceof ContractFunctionRevertedError) {
+    const { data, reason, signature } = revert
+    if (data) return `${data.errorName}${data.args?.length ? `(${data.args.join(', ')})` : ''}`
+    return reason ?? signature ?? 'it reverts without a reason'
+  }
+  const empty = error.walk((cause) => cause instanceof ContractFunctionZeroDataError)
+  return empty instanceof ContractFunctionZeroDataError ? 'there is no such contract' : undefined
+}

@@ -1,0 +1,212 @@
+import { encodeDeployData, encodeFunctionData, getAddress, type Hex } from 'viem'
+import { guestbookAbi } from '../chain/artifacts/guestbook.ts'
+import { guestbookFactoryAbi } from '../chain/artifacts/guestbook-factory.ts'
+import { phygitalAbi, phygitalBytecode } from '../chain/artifacts/phygital.ts'
+import { placementAbi, placementBytecode } from '../chain/artifacts/placement.ts'
+import type { Chain, Chains } from '../chain/chains.ts'
+import { factoryDeployment, guestbookAddress, guestbookFactory } from '../chain/guestbook-place.ts'
+import { type Claim, type Deed, recordIntent } from '../chain/relayer/record-intent.ts'
+import { contractsToldOtherwise, undeployedContracts, updateContract } from '../store/contracts.ts'
+import type { Db, Queries } from '../store/database.ts'
+import {
+  eventsWithoutTransaction,
+  setEventTransaction,
+  tokenIdsOfContract,
+} from '../store/guestbook-events.ts'
+import type { ContractRow } from '../store/schema.ts'
+import { setSettingOnce, setting } from '../store/settings.ts'
+import { findTeam } from '../store/teams.ts'
+import { tokensToMint } from '../store/tokens.ts'
+import { contractSalt } from './contract-address.ts'
+import { recordMint } from './phygitals/record-claim.ts'
+import type { Clock } from './time.ts'
+
+export interface DeployDeps {
+  db: Db
+  clock: Clock
+  chains: Chains
+  /** Names this installation. */
+  instance: string
+  baseUrl: string
+}
+
+// Limits, not what is paid: calls that depend on those before them cannot be estimated. See contracts/README.md.
+const gas = { phygital: 3_500_000, factory: 4_500_000, guestbook: 600_000, createEvent: 250_000 }
+
+/** The base URI that a token contract is told: token ids are appended to it. */
+export const baseUriOf = (baseUrl: string, { chainId, address }: Pick<ContractRow, 'chainId' | 'address'>) =>
+  `${baseUrl}/metadata/${chainId}/${address}/`
+
+/**
+ * Records what is still to be sent for this service's records to be true on the chains: contracts that nothing
+ * deploys, events that nothing creates, tokens that a seed says somebody has, and base URLs that have changed on the
+ * embedded chain. What was recorded before is not recorded again.
+ * @returns the ids of transactions, for whoever waits for them
+ */
+export async function recordMissing(deps: DeployDeps): Promise<number[]> {
+  const ids: number[] = []
+  for (const chain of deps.chains.all) {
+    const news = await deps.db.write(async (trx) => {
+      const contracts = await undeployedContracts(trx, chain.id)
+      const deployed: number[] = []
+      for (const contract of contracts) deployed.push(await recordDeployment(trx, deps, chain, contract))
+      for (const event of await eventsWithoutTransaction(trx, chain.id))
+        deployed.push(await recordEvent(trx, deps, event))
+      for (const token of await tokensToMint(trx, chain.id)) deployed.push(await recordMint(trx, deps, token))
+      if (chain.isEmbedded) deployed.push(...(await recordNewUrl(trx, deps, chain)))
+      return deployed
+    })
+    ids.push(...news)
+  }
+  if (ids.length > 0) deps.chains.relayer.wake()
+  return ids
+}
+
+/** Records the transaction that deploys a contract, where its record says that it will be. @returns its id */
+export async function recordDeployment(
+  trx: Queries,
+  deps: Omit<DeployDeps, 'db' | 'chains'>,
+  chain: Chain,
+  contract: ContractRow,
+  idempotency?: Claim,
+): Promise<number> {
+  const team = await findTeam(trx, contract.teamId)
+  const place = { ...contract, instance: deps.instance, team: team?.name ?? '' }
+  const salt = contractSalt(place)
+  const isGuestbook = contract.kind === 'guestbook'
+  if (isGuestbook) await recordFactory(trx, deps, chain)
+  const { deed, address } = isGuestbook
+    ? guestbookDeed(deps.baseUrl, chain, contract, salt)
+    : phygitalDeed(deps.baseUrl, chain, contract, salt)
+  const id = await recordIntent(trx, {
+    chainId: chain.id,
+    signer: 'relayer',
+    deed,
+    gasHint: isGuestbook ? gas.guestbook : gas.phygital,
+    kind: isGuestbook ? 'guestbook-deploy' : 'phygital-deploy',
+    subject: { contractId: contract.id, symbol: contract.symbol, address },
+    teamId: contract.teamId,
+    idempotency,
+    now: deps.clock.now(),
+  })
+  await updateContract(trx, contract.id, { address, transactionId: id, serviceUrl: deps.baseUrl })
+  return id
+}
+
+function phygitalDeed(baseUrl: string, chain: Chain, contract: ContractRow, salt: Hex) {
+  const creation = encodeDeployData({
+    abi: phygitalAbi,
+    bytecode: phygitalBytecode,
+    args: [
+      contract.name,
+      contract.symbol,
+      baseUriOf(baseUrl, contract),
+      chain.relayer,
+      chain.signVerifier.address,
+      chain.relayer,
+    ],
+  })
+  const data = encodeDeployData({ abi: placementAbi, bytecode: placementBytecode, args: [salt, creation] })
+  const deed: Deed = { to: null, data }
+  return { deed, address: contract.address }
+}
+
+function guestbookDeed(serviceURL: string, chain: Chain, { name, symbol }: ContractRow, salt: Hex) {
+  const deployment = { salt, name, symbol, serviceURL, admin: chain.relayer, minter: chain.relayer }
+  const data = encodeFunctionData({ abi: guestbookFactoryAbi, functionName: 'deploy', args: [deployment] })
+  const deed: Deed = { to: guestbookFactory, data }
+  return { deed, address: guestbookAddress(deployment) }
+}
+
+/** Once a chain: all guestbooks are clones of one implementation. */
+async function recordFactory(
+  trx: Queries,
+  { clock }: Pick<DeployDeps, 'clock'>,
+  chain: Chain,
+): Promise<void> {
+  const key = `guestbookFactory:${chain.id}`
+  if ((await setting(trx, key)) !== undefined) return
+  const id = await recordIntent(trx, {
+    chainId: chain.id,
+    signer: 'relayer',
+    // Somebody else may have deployed it: then this reverts, and what counts is there.
+    deed: factoryDeployment,
+    gasHint: gas.factory,
+    kind: 'guestbook-factory',
+    subject: { address: guestbookFactory },
+    teamId: null,
+    now: clock.now(),
+  })
+  await setSettingOnce(trx, key, String(id))
+}
+
+export interface EventToCreate {
+  id: number
+  teamId: number
+  tokenId: string
+  address: string
+  chainId: number
+}
+
+/** Records the transaction that creates a guestbook event on its contract. @returns its id */
+export async function recordEvent(
+  trx: Queries,
+  { clock }: Pick<DeployDeps, 'clock'>,
+  event: EventToCreate,
+  idempotency?: Claim,
+): Promise<number> {
+  const args = [BigInt(event.tokenId)] as const
+  const id = await recordIntent(trx, {
+    chainId: event.chainId,
+    signer: 'relayer',
+    deed: {
+      to: getAddress(event.address),
+      data: encodeFunctionData({ abi: guestbookAbi, functionName: 'createEvent', args }),
+    },
+    gasHint: gas.createEvent,
+    kind: 'guestbook-event',
+    subject: { eventId: event.id, contractAddress: event.address, tokenId: event.tokenId },
+    teamId: event.teamId,
+    idempotency,
+    now: clock.now(),
+  })
+  await setEventTransaction(trx, event.id, id)
+  return id
+}
+
+/** Contracts whose metadata address is another than the one that this daemon has now. */
+async function recordNewUrl(trx: Queries, deps: DeployDeps, chain: Chain): Promise<number[]> {
+  const ids: number[] = []
+  for (const contract of await contractsToldOtherwise(trx, chain.id, deps.baseUrl))
+    ids.push(await recordServiceUrl(trx, deps, contract))
+  return ids
+}
+
+/** Records the transaction that tells a contract where its metadata is. @returns its id */
+export async function recordServiceUrl(
+  trx: Queries,
+  { clock, baseUrl }: Pick<DeployDeps, 'clock' | 'baseUrl'>,
+  contract: ContractRow,
+): Promise<number> {
+  const tokenIds = (await tokenIdsOfContract(trx, contract.id)).map(BigInt)
+  const data =
+    contract.kind === 'phygital'
+      ? encodeFunctionData({
+          abi: phygitalAbi,
+          functionName: 'setBaseURI',
+          args: [baseUriOf(baseUrl, contract)],
+        })
+      : encodeFunctionData({ abi: guestbookAbi, functionName: 'setServiceURL', args: [baseUrl, tokenIds] })
+  const id = await recordIntent(trx, {
+    chainId: contract.chainId,
+    signer: 'relayer',
+    deed: { to: getAddress(contract.address), data },
+    gasHint: 300_000 + tokenIds.length * 20_000,
+    kind: 'contract-url',
+    subject: { symbol: contract.symbol, address: contract.address, baseUrl },
+    teamId: contract.teamId,
+    now: clock.now(),
+  })
+  await updateContract(trx, contract.id, { serviceUrl: baseUrl })
+  return id
+}

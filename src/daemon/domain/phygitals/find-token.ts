@@ -1,0 +1,28 @@
+import { getAddress } from 'viem/utils'
+import type { Db } from '../../store/database.ts'
+import { findTokenAt, type LocatedToken, type TokenLocation } from '../../store/tokens.ts'
+import { notFound } from '../errors.ts'
+
+/** A token as a caller refers to it: the address in any case. */
+export const asStored = (token: TokenLocation): TokenLocation => ({
+  ...token,
+  contractAddress: getAddress(token.contractAddress.toLowerCase()),
+})
+
+/** Any team's token. @throws DomainError not_found */
+export async function tokenAt({ db }: { db: Pick<Db, 'read'> }, ref: TokenLocation): Promise<LocatedToken> {
+  const token = await findTokenAt(db.read, asStored(ref))
+  if (!token) throw notFound('token')
+  return token
+}
+
+/** One of a team's tokens. @throws DomainError not_found */
+export async function tokenOfTeam(
+  deps: { db: Pick<Db, 'read'> },
+  teamId: number,
+  ref: TokenLocation,
+): Promise<LocatedToken> {
+  const token = await tokenAt(deps, ref)
+  if (token.teamId !== teamId) throw notFound('token')
+  return token
+}

@@ -1,0 +1,59 @@
+import { getAddress } from 'viem/utils'
+import { type ClaimArgs, claimBuilder } from '../../chain/relayer/phygital-claim.ts'
+import { type Claim, recordIntent } from '../../chain/relayer/record-intent.ts'
+import { chipsOfToken } from '../../store/chips.ts'
+import { deleteClaimRegistrationsOf } from '../../store/claim-registrations.ts'
+import type { Queries } from '../../store/database.ts'
+import { endClaimsOfChip } from '../../store/otps.ts'
+import { type LocatedToken, setMintTransaction } from '../../store/tokens.ts'
+import { type Clock, iso } from '../time.ts'
+
+export interface NewClaim {
+  token: LocatedToken
+  /** EIP-55 */
+  recipient: string
+  call: ClaimArgs['call']
+  idempotency?: Claim | undefined
+}
+
+/**
+ * Records that a token is to move, or to be minted, and ends what the move makes void: the codes and the
+ * registrations that were for the token where it was. @returns the transaction's id
+ */
+export async function recordClaim(
+  trx: Queries,
+  { clock }: { clock: Clock },
+  { token, recipient, call, idempotency }: NewClaim,
+): Promise<number> {
+  const now = clock.now()
+  await endClaimsOfToken(trx, token.id, iso(now))
+  await deleteClaimRegistrationsOf(trx, token.id)
+  const { contractAddress, chainId, tokenId, teamId } = token
+  const args: ClaimArgs = {
+    contract: getAddress(contractAddress),
+    recipient: getAddress(recipient),
+    tokenId,
+    call,
+  }
+  const id = await recordIntent(trx, {
+    chainId,
+    signer: 'relayer',
+    deed: { builder: claimBuilder, args },
+    kind: call === 'mintNFT' ? 'phygital-mint' : 'phygital-transfer',
+    subject: { contractAddress, chainId, tokenId, recipient },
+    teamId,
+    idempotency,
+    now,
+  })
+  if (call === 'mintNFT') await setMintTransaction(trx, token.id, id)
+  return id
+}
+
+/** Records that a token is minted to whom a seed says. */
+export const recordMint = (trx: Queries, deps: { clock: Clock }, token: LocatedToken): Promise<number> =>
+  recordClaim(trx, deps, { token, recipient: token.owner ?? '', call: 'mintNFT' })
+
+/** Ends the claim codes of every chip of a token: they were for the token as it was. */
+export async function endClaimsOfToken(trx: Queries, tokenRow: number, now: string): Promise<void> {
+  for (const { uid } of await chipsOfToken(trx, tokenRow)) await endClaimsOfChip(trx, uid, now)
+}

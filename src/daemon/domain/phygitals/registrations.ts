@@ -1,0 +1,142 @@
+import { type Actor, recordChange } from '../../store/audit.ts'
+import {
+  deleteClaimRegistration,
+  findClaimRegistration,
+  putClaimRegistration,
+} from '../../store/claim-registrations.ts'
+import type { Queries } from '../../store/database.ts'
+import type { LocatedToken, TokenLocation } from '../../store/tokens.ts'
+import { notFound } from '../errors.ts'
+import { resolveRecipient } from '../recipients.ts'
+import { presentCode, spendCode } from '../spend-code.ts'
+import { iso } from '../time.ts'
+import { tokenAt, tokenOfTeam } from './find-token.ts'
+import { chipOfCode, placeOf, settleTarget, type TransferDeps, targetOf } from './target.ts'
+
+/** A recipient who is announced for a token. */
+export interface ClaimRegistration {
+  /** EIP-55 */
+  recipient: string
+  token: TokenLocation
+  allowedAt: string
+  expiresAt: string
+  createdAt: string
+}
+
+/** Whether somebody is announced; without a registration the dates are null. */
+export interface RegistrationState {
+  recipient: string
+  token: TokenLocation
+  isRequired: boolean
+  isValid: boolean
+  allowedAt: string | null
+  expiresAt: string | null
+  createdAt: string | null
+}
+
+/** Where a contract asks for no second tap, a registration that is made all the same lasts this long. */
+const windowWithoutPolicy = 3600
+
+/** @throws DomainError not_found, recipient_invalid, chain_unavailable */
+export async function claimRegistration(
+  deps: TransferDeps,
+  { recipient: to, ...ref }: TokenLocation & { recipient: string },
+): Promise<RegistrationState> {
+  const token = await tokenAt(deps, ref)
+  const recipient = await resolveRecipient(deps, token.chainId, to)
+  const row = await findClaimRegistration(deps.db.read, { tokenRow: token.id, recipient })
+  const now = iso(deps.clock.now())
+  return {
+    recipient,
+    token,
+    isRequired: token.twoTapDelaySeconds !== null,
+    isValid: row !== undefined && row.allowedAt <= now && now < row.expiresAt,
+    allowedAt: row?.allowedAt ?? null,
+    expiresAt: row?.expiresAt ?? null,
+    createdAt: row?.createdAt ?? null,
+  }
+}
+
+/** Registers on the team's authority: no tap stands behind it. */
+export async function registerClaim(
+  deps: TransferDeps,
+  { teamId, actor }: { teamId: number; actor: Actor },
+  { recipient: to, ...ref }: TokenLocation & { recipient: string },
+): Promise<ClaimRegistration> {
+  const token = await tokenOfTeam(deps, teamId, ref)
+  const recipient = await resolveRecipient(deps, token.chainId, to)
+  return deps.db.write((trx) => register(trx, deps, { token, recipient, tapId: null, actor }))
+}
+
+/** Registers with a code, which is used up by it. A chip without a token gets the one that will be minted. */
+export async function registerClaimByCode(
+  deps: TransferDeps,
+  { code, actor }: { code: string; actor: Actor },
+  to: string,
+): Promise<ClaimRegistration> {
+  const otp = await presentCode(deps, code, 'PHYGITAL_CLAIM')
+  const chip = await chipOfCode(deps.db, otp)
+  const target = await targetOf(deps, chip)
+  const recipient = await resolveRecipient(deps, placeOf(target).chainId, to)
+  return deps.db.write(async (trx) => {
+    await spendCode(trx, code, iso(deps.clock.now()))
+    const token = await settleTarget(trx, deps, target)
+    return register(trx, deps, { token, recipient, tapId: otp.tapId, actor })
+  })
+}
+
+/** @throws DomainError not_found */
+export async function removeClaimRegistration(
+  deps: TransferDeps,
+  { teamId, actor }: { teamId: number; actor: Actor },
+  { recipient: to, ...ref }: TokenLocation & { recipient: string },
+): Promise<void> {
+  const token = await tokenOfTeam(deps, teamId, ref)
+  const recipient = await resolveRecipient(deps, token.chainId, to)
+  await deps.db.write(async (trx) => {
+    if (!(await deleteClaimRegistration(trx, { tokenRow: token.id, recipient })))
+      throw notFound('claim registration')
+    await audit(trx, {
+      token,
+      recipient,
+      actor,
+      action: 'claim-registrations.delete',
+      at: iso(deps.clock.now()),
+    })
+  })
+}
+
+async function register(
+  trx: Queries,
+  { clock }: Pick<TransferDeps, 'clock'>,
+  {
+    token,
+    recipient,
+    tapId,
+    actor,
+  }: { token: LocatedToken; recipient: string; tapId: number | null; actor: Actor },
+): Promise<ClaimRegistration> {
+  const now = clock.now()
+  const allowed = now + (token.twoTapDelaySeconds ?? 0) * 1000
+  const dates = {
+    allowedAt: iso(allowed),
+    expiresAt: iso(allowed + (token.twoTapWindowSeconds ?? windowWithoutPolicy) * 1000),
+    createdAt: iso(now),
+  }
+  await putClaimRegistration(trx, { tokenRow: token.id, recipient, tapId, ...dates })
+  await audit(trx, { token, recipient, actor, action: 'claim-registrations.create', at: dates.createdAt })
+  return { recipient, token, ...dates }
+}
+
+const audit = (
+  trx: Queries,
+  of: { token: LocatedToken; recipient: string; actor: Actor; action: string; at: string },
+): Promise<void> =>
+  recordChange(trx, {
+    at: of.at,
+    actor: of.actor,
+    teamId: of.token.teamId,
+    action: of.action,
+    target: `${of.token.contractAddress}/${of.token.tokenId}`,
+    detail: { chainId: of.token.chainId, recipient: of.recipient },
+  })

@@ -1,0 +1,44 @@
+import type { Hex } from 'viem'
+import { getAddress } from 'viem/utils'
+import { phygitalAbi } from '../../chain/artifacts/phygital.ts'
+import type { Chain } from '../../chain/chains.ts'
+import { type Counted, predict } from '../../chain/relayer/builder.ts'
+import { claimCounter, claimHash } from '../../chain/relayer/phygital-claim.ts'
+import type { TokenLocation } from '../../store/tokens.ts'
+import { asked } from '../ask-chain.ts'
+
+export interface SignedClaim {
+  signature: Hex
+  /** The signature is good in blocks before this one. */
+  blockExpiry: bigint
+}
+
+/**
+ * Signs that a token may go to a recipient, for the claim nonce that the recipient will have once what is under way
+ * to them is mined. @throws DomainError chain_unavailable
+ */
+export async function signClaim(
+  chain: Chain,
+  token: Pick<TokenLocation, 'contractAddress' | 'tokenId'>,
+  to: string,
+  underWay: readonly Counted[],
+): Promise<SignedClaim> {
+  const contract = getAddress(token.contractAddress)
+  const recipient = getAddress(to)
+  const [latest, margin, onChain] = await asked(chain, () =>
+    Promise.all([
+      chain.latestBlock(),
+      chain.expiryBlocks(),
+      chain.client.readContract({
+        abi: phygitalAbi,
+        address: contract,
+        functionName: 'claimNonces',
+        args: [recipient],
+      }),
+    ]),
+  )
+  const nonce = predict(onChain, claimCounter(contract, recipient), underWay)
+  const blockExpiry = BigInt(latest + margin)
+  const claim = { blockExpiry, recipient, tokenId: BigInt(token.tokenId), contract, nonce }
+  return { signature: await chain.signVerifier.signMessage({ raw: claimHash(claim) }), blockExpiry }
+}

@@ -1,0 +1,79 @@
+import { getAddress } from 'viem/utils'
+import { claimCounter } from '../../chain/relayer/phygital-claim.ts'
+import { type Actor, recordChange } from '../../store/audit.ts'
+import type { LocatedToken, TokenLocation } from '../../store/tokens.ts'
+import { countedUnderWay } from '../../store/transactions.ts'
+import { resolveRecipient } from '../recipients.ts'
+import { presentCode, spendCode } from '../spend-code.ts'
+import { iso } from '../time.ts'
+import { checkMove, type Move } from './check-move.ts'
+import { tokenOfTeam } from './find-token.ts'
+import { endClaimsOfToken } from './record-claim.ts'
+import { assertSecondTap } from './second-tap.ts'
+import { type SignedClaim, signClaim } from './sign-claim.ts'
+import { chipOfCode, placeOf, settleTarget, type TransferDeps, targetOf } from './target.ts'
+
+export interface TransferSignature extends SignedClaim {
+  token: TokenLocation
+}
+
+/** Signs a transfer on the team's authority, for whoever submits it themselves. */
+export async function signTransfer(
+  deps: TransferDeps,
+  { teamId, actor }: { teamId: number; actor: Actor },
+  { recipient: to, ...ref }: TokenLocation & { recipient: string },
+): Promise<TransferSignature> {
+  const token = await tokenOfTeam(deps, teamId, ref)
+  const recipient = await resolveRecipient(deps, token.chainId, to)
+  const signed = await sign(deps, await checkMove(deps, token, recipient), token, recipient)
+  await deps.db.write((trx) =>
+    recordChange(trx, { ...record(deps, token, recipient), actor, teamId: token.teamId }),
+  )
+  return { ...signed, token }
+}
+
+/** Signs what a code is for, and uses the code up: whoever has the signature needs it no more. */
+export async function signTransferByCode(
+  deps: TransferDeps,
+  { code, actor }: { code: string; actor: Actor },
+  to: string,
+): Promise<TransferSignature> {
+  const otp = await presentCode(deps, code, 'PHYGITAL_CLAIM')
+  const chip = await chipOfCode(deps.db, otp)
+  const target = await targetOf(deps, chip)
+  const place = placeOf(target)
+  const recipient = await resolveRecipient(deps, place.chainId, to)
+  // Signed before the code is taken: what needs the chain can fail, and then nothing is used up.
+  const signed = await sign(deps, await checkMove(deps, place, recipient), place, recipient)
+  const token = await deps.db.write(async (trx) => {
+    const now = iso(deps.clock.now())
+    await spendCode(trx, code, now)
+    const token = await settleTarget(trx, deps, target)
+    await assertSecondTap(trx, { token, recipient, otp, now })
+    await endClaimsOfToken(trx, token.id, now)
+    await recordChange(trx, { ...record(deps, token, recipient), actor, teamId: token.teamId })
+    return token
+  })
+  return { ...signed, token }
+}
+
+async function sign(
+  { db }: TransferDeps,
+  { chain }: Move,
+  token: Pick<TokenLocation, 'contractAddress' | 'tokenId'>,
+  recipient: string,
+): Promise<SignedClaim> {
+  const counter = claimCounter(getAddress(token.contractAddress), getAddress(recipient))
+  return signClaim(chain, token, recipient, await countedUnderWay(db.read, chain.id, counter))
+}
+
+const record = (
+  { clock }: Pick<TransferDeps, 'clock'>,
+  token: Pick<LocatedToken, 'contractAddress' | 'chainId' | 'tokenId'>,
+  recipient: string,
+) => ({
+  at: iso(clock.now()),
+  action: 'phygitals.sign-transfer',
+  target: `${token.contractAddress}/${token.tokenId}`,
+  detail: { chainId: token.chainId, recipient },
+})

@@ -1,0 +1,124 @@
+import type { Claim } from '../../chain/relayer/record-intent.ts'
+import { type Actor, recordChange } from '../../store/audit.ts'
+import { findChip, type TappedChip } from '../../store/chips.ts'
+import type { Queries } from '../../store/database.ts'
+import type { OtpRow } from '../../store/schema.ts'
+import type { LocatedToken, TokenLocation } from '../../store/tokens.ts'
+import { findTransaction } from '../../store/transactions.ts'
+import { notFound } from '../errors.ts'
+import { resolveRecipient } from '../recipients.ts'
+import { presentCode, spendCode } from '../spend-code.ts'
+import { type Clock, iso } from '../time.ts'
+import { checkMove, type Move } from './check-move.ts'
+import { tokenOfTeam } from './find-token.ts'
+import { recordClaim } from './record-claim.ts'
+import { assertSecondTap } from './second-tap.ts'
+import { chipOfCode, placeOf, settleTarget, type TransferDeps, targetOf } from './target.ts'
+
+/** Who wants it, and what makes a repetition the same request. */
+export interface Asking {
+  actor: Actor
+  idempotency: Claim | undefined
+}
+
+/**
+ * Transfers a token on its team's authority. @returns the transaction, for `transferred`
+ * @throws DomainError not_found, recipient_invalid, chain_unavailable, conflict, simulation_reverted
+ */
+export async function transferToken(
+  deps: TransferDeps,
+  { teamId, ...asking }: Asking & { teamId: number },
+  { recipient: to, ...ref }: TokenLocation & { recipient: string },
+): Promise<number> {
+  const token = await tokenOfTeam(deps, teamId, ref)
+  const recipient = await resolveRecipient(deps, token.chainId, to)
+  const move = await checkMove(deps, token, recipient)
+  return deps.db.write(async (trx) => {
+    const current = await settleTarget(trx, deps, { token })
+    return record(trx, deps, { token: current, recipient, move, ...asking })
+  })
+}
+
+/** Transfers the token of a chip on its team's authority; a chip that has none yet gets one minted. */
+export async function transferTokenOfChip(
+  deps: TransferDeps,
+  { teamId, ...asking }: Asking & { teamId: number },
+  { uid, recipient: to }: { uid: string; recipient: string },
+): Promise<number> {
+  const chip = await findChip(deps.db.read, uid)
+  if (!chip || chip.teamId !== teamId) throw notFound('chip')
+  return moveOrMint(deps, { chip, recipient: to, asking, authority: undefined })
+}
+
+/**
+ * Transfers, or mints, what a code is for, and uses the code up with it.
+ * @throws DomainError of the code, of the recipient, of a second tap that is missing; then the code is still good
+ */
+export async function transferByCode(
+  deps: TransferDeps,
+  { code, ...asking }: Asking & { code: string },
+  to: string,
+): Promise<number> {
+  const otp = await presentCode(deps, code, 'PHYGITAL_CLAIM')
+  const chip = await chipOfCode(deps.db, otp)
+  return moveOrMint(deps, {
+    chip,
+    recipient: to,
+    asking,
+    authority: { code, otp },
+  })
+}
+
+interface MoveOrMint {
+  chip: TappedChip
+  recipient: string
+  asking: Asking
+  /** The code that it takes; undefined: the team says so. */
+  authority: { code: string; otp: OtpRow } | undefined
+}
+
+async function moveOrMint(deps: TransferDeps, wanted: MoveOrMint): Promise<number> {
+  const { chip, asking, authority } = wanted
+  const target = await targetOf(deps, chip)
+  const place = placeOf(target)
+  const recipient = await resolveRecipient(deps, place.chainId, wanted.recipient)
+  const move = await checkMove(deps, place, recipient)
+  return deps.db.write(async (trx) => {
+    const now = iso(deps.clock.now())
+    if (authority) await spendCode(trx, authority.code, now)
+    const token = await settleTarget(trx, deps, target)
+    if (authority) await assertSecondTap(trx, { token, recipient, otp: authority.otp, now })
+    return record(trx, deps, { token, recipient, move, ...asking })
+  })
+}
+
+async function record(
+  trx: Queries,
+  deps: { clock: Clock },
+  {
+    token,
+    recipient,
+    move,
+    actor,
+    idempotency,
+  }: Asking & { token: LocatedToken; recipient: string; move: Move },
+): Promise<number> {
+  const call = move.call === 'mintNFT' && (await isMintUnderWay(trx, token)) ? 'claimNFT' : move.call
+  const id = await recordClaim(trx, deps, { token, recipient, call, idempotency })
+  const { contractAddress, chainId, tokenId, teamId } = token
+  await recordChange(trx, {
+    at: iso(deps.clock.now()),
+    actor,
+    teamId,
+    action: call === 'mintNFT' ? 'phygitals.mint' : 'phygitals.transfer',
+    target: `${contractAddress}/${tokenId}`,
+    detail: { chainId, recipient, transaction: id },
+  })
+  return id
+}
+
+/** Whoever asked first has it minted to them; whoever asks next has it moved on. */
+async function isMintUnderWay(trx: Queries, { mintTransactionId }: LocatedToken): Promise<boolean> {
+  const mint = mintTransactionId === null ? undefined : await findTransaction(trx, mintTransactionId)
+  return mint !== undefined && mint.settledAt === null
+}

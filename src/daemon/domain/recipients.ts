@@ -1,0 +1,28 @@
+import { NameProblem, type NameResolver, NameUnavailable, RecipientInvalid } from '../chain/names/resolver.ts'
+import { DomainError } from './errors.ts'
+
+export type Names = NameResolver
+
+/**
+ * Where a token goes: an address in any case, or a name, which is looked up now and never again.
+ * @returns EIP-55
+ * @throws DomainError recipient_invalid, chain_unavailable
+ */
+export async function resolveRecipient(
+  { names }: { names: Names },
+  chainId: number,
+  text: string,
+): Promise<string> {
+  try {
+    return await names.resolve(chainId, text)
+  } catch (cause) {
+    if (!(cause instanceof NameProblem)) throw cause
+    const message = `recipient: ${cause.message}. Nothing was used up.`
+    if (cause instanceof NameUnavailable)
+      throw new DomainError('chain_unavailable', message, { retryAfterSeconds: 10, cause })
+    throw new DomainError('recipient_invalid', message, {
+      errors: { recipient: cause instanceof RecipientInvalid ? 'is not valid' : 'is not known' },
+      cause,
+    })
+  }
+}

@@ -1,0 +1,57 @@
+import { createHash } from 'node:crypto'
+import type { FastifyRequest } from 'fastify'
+import type * as z from 'zod'
+import type { EndpointSpec } from '../contract/endpoint.ts'
+import { DomainError } from '../domain/errors.ts'
+import { type Claim, type Idempotency, IdempotencyConflict, type Json } from '../domain/repeatable.ts'
+import { hashCode } from '../store/code-hash.ts'
+
+const lifetimeMs = 24 * 3_600_000
+
+/** Whose Idempotency-Keys they are: a team's, or a code's. */
+export type Scope = { teamId: number } | { code: string }
+
+/** A request that records an intent, and the answer that the intent gives. */
+export interface Recording<T extends Json> {
+  scope: Scope
+  /** Records the intent, and with it the key. @returns the transaction, null where it is none of ours */
+  record(claim: Claim | undefined): Promise<number | null>
+  answer(transactionId: number | null): Promise<T>
+}
+
+/**
+ * Answers a request that may be repeated: with the same Idempotency-Key it has its effect once, and gives the same
+ * answer again. @throws DomainError idempotency_conflict, invalid_input, and what recording throws
+ */
+export async function answerOnce<T extends Json>(
+  { idempotency }: { idempotency: Idempotency },
+  { spec, request, key, input }: { spec: EndpointSpec; request: FastifyRequest; key: string; input: unknown },
+  { scope, record, answer }: Recording<T>,
+): Promise<T> {
+  const claim = claimOf(request, scope, [key, input])
+  try {
+    return await idempotency.once<T>({
+      claim,
+      run: async () => answer(await record(claim)),
+      resume: answer,
+      // What was kept is an answer of this endpoint, in its shape.
+      answer: spec.response as z.ZodType<T>,
+    })
+  } catch (error) {
+    if (error instanceof IdempotencyConflict) throw new DomainError('idempotency_conflict', error.message)
+    throw error
+  }
+}
+
+function claimOf({ headers }: FastifyRequest, scope: Scope, request: unknown): Claim | undefined {
+  const key = headers['idempotency-key']
+  if (key === undefined || key === '') return undefined
+  if (typeof key !== 'string' || !/^[\x21-\x7e]{1,255}$/.test(key))
+    throw new DomainError('invalid_input', 'Idempotency-Key must be 1 to 255 visible ASCII characters.')
+  return {
+    scope: 'teamId' in scope ? `team:${scope.teamId}` : `code:${hashCode(scope.code)}`,
+    key,
+    requestHash: createHash('sha256').update(JSON.stringify(request)).digest('hex'),
+    lifetimeMs,
+  }
+}

@@ -1,0 +1,87 @@
+import { openSeaSlugs } from './opensea-slugs.ts'
+
+/** The guarded client, as far as it is needed here: no redirects, limits on time and size. */
+export type Request = (request: {
+  url: string
+  method: string
+  headers: Record<string, string>
+}) => Promise<{ status: number; headers: Readonly<Record<string, string | string[] | undefined>> }>
+
+export interface Token {
+  chainId: number
+  contract: string
+  /** In decimal. */
+  tokenId: string
+}
+
+export type Refreshed =
+  | { kind: 'done' }
+  /** Not now. `scope` says whether the marketplace wants to be left alone for all tokens, or this one went wrong. */
+  | { kind: 'retry'; afterMs: number; scope: 'token' | 'all'; reason: string }
+  /** Asking again will not help. */
+  | { kind: 'refused'; reason: string }
+
+export interface Marketplace {
+  /** Never throws for what the marketplace does. */
+  refresh(token: Token): Promise<Refreshed>
+}
+
+export interface OpenSeaSettings {
+  request: Request
+  apiKey: string
+  baseUrl?: string
+  /** Besides, or in place of, the known ones. */
+  slugs?: Readonly<Record<number, string>>
+  clock?: { now(): number }
+}
+
+const minute = 60_000
+/** No word about when to come back is longer than a day. */
+const longest = 24 * 60 * minute
+
+/** Asks OpenSea to read a token's metadata again. */
+export function createOpenSea(settings: OpenSeaSettings): Marketplace {
+  const { request, apiKey, clock = { now: Date.now } } = settings
+  const base = (settings.baseUrl ?? 'https://api.opensea.io').replace(/\/+$/, '')
+  const slugs = { ...openSeaSlugs, ...settings.slugs }
+
+  return {
+    async refresh({ chainId, contract, tokenId }) {
+      const slug = slugs[chainId]
+      if (slug === undefined) return { kind: 'refused', reason: `no marketplace for chain ${chainId}` }
+      const path = ['chain', slug, 'contract', contract, 'nfts', tokenId, 'refresh'].map(encodeURIComponent)
+      const url = `${base}/api/v2/${path.join('/')}`
+      try {
+        const { status, headers } = await request({
+          url,
+          method: 'POST',
+          headers: { 'x-api-key': apiKey, accept: 'application/json' },
+        })
+        return judge(status, retryAfter(headers['retry-after'], clock.now()))
+      } catch (error) {
+        // Timeouts, and a network that is away; the guarded client's messages hold no header.
+        const why = error instanceof Error ? error.message : 'unknown'
+        return { kind: 'retry', afterMs: minute, scope: 'all', reason: `OpenSea gave no answer: ${why}` }
+      }
+    },
+  }
+}
+
+function judge(status: number, afterMs: number | undefined): Refreshed {
+  if (status >= 200 && status < 300) return { kind: 'done' }
+  const reason = `OpenSea answers ${status}`
+  if (status === 429) return { kind: 'retry', afterMs: afterMs ?? minute, scope: 'all', reason }
+  if (status >= 500 || status === 408)
+    return { kind: 'retry', afterMs: afterMs ?? minute, scope: 'token', reason }
+  if (status === 401 || status === 403) return { kind: 'refused', reason: `${reason}: check the API key` }
+  if (status < 400) return { kind: 'refused', reason: `${reason}, a redirect: check the base URL` }
+  return { kind: 'refused', reason }
+}
+
+/** RFC 9110, 10.2.3: seconds, or a date. undefined: neither. */
+function retryAfter(header: string | string[] | undefined, now: number): number | undefined {
+  if (typeof header !== 'string') return undefined
+  const text = header.trim()
+  const ms = /^\d+$/.test(text) ? Number(text) * 1000 : Date.parse(text) - now
+  return Number.isNaN(ms) ? undefined : Math.min(Math.max(ms, 0), longest)
+}

@@ -1,0 +1,146 @@
+import type { Marketplace, Refreshed, Token } from './opensea.ts'
+
+/** A change of a token's metadata that the marketplace has not seen yet. Times in milliseconds. */
+export interface RefreshJob extends Token {
+  id: number
+  queuedAt: number
+  /** When the marketplace was last asked for this token, where the store still knows. */
+  askedAt?: number | null
+}
+
+export interface RefreshStore {
+  /** What is to be done by now, the oldest first. */
+  due(now: number, limit: number): Promise<readonly RefreshJob[]>
+  /**
+   * @param askedAt just before the marketplace was asked, for `askedAt` of the token's next job. What changed at that
+   * time or later it may not have seen: a store that lets a waiting job stand for it must keep the job then
+   */
+  done(id: number, askedAt: number): Promise<void>
+  later(id: number, at: number, reason: string): Promise<void>
+  giveUp(id: number, reason: string): Promise<void>
+}
+
+export interface RefreshQueueSettings {
+  store: RefreshStore
+  marketplace: Marketplace
+  clock: { now(): number }
+  /** The store failed; the next tick tries again. */
+  failed(error: unknown): void
+  everyMs?: number
+  /** Most jobs a tick. */
+  limit?: number
+}
+
+const minute = 60_000
+// Indexers take one refresh a token in 5 to 15 minutes.
+const pauseMs = 5 * minute
+const longestMs = 60 * minute
+const givenUpAfterMs = 24 * 60 * minute
+
+/** Works through refreshes that wait, one after another. What it asks it asks at least once, also after a crash. */
+export class RefreshQueue {
+  readonly #settings: RefreshQueueSettings
+  /** When each token was asked for; those of more than five minutes ago go. */
+  readonly #asked = new Map<string, number>()
+  #quietUntil = 0
+  #ending = false
+  #timer: NodeJS.Timeout | undefined
+  #running: Promise<number> | undefined
+
+  constructor(settings: RefreshQueueSettings) {
+    this.#settings = settings
+  }
+
+  start(): void {
+    if (this.#timer !== undefined) return
+    this.#ending = false
+    this.#again()
+  }
+
+  /** Ends with the request that is under way. */
+  async stop(): Promise<void> {
+    this.#ending = true
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    await this.#running?.catch(() => undefined)
+  }
+
+  /** Works once through what is due; several at once are one. @returns how often the marketplace was asked */
+  tick(): Promise<number> {
+    this.#running ??= this.#work().finally(() => {
+      this.#running = undefined
+    })
+    return this.#running
+  }
+
+  #again(): void {
+    this.#timer = setTimeout(async () => {
+      await this.tick().catch(this.#settings.failed)
+      if (!this.#ending) this.#again()
+    }, this.#settings.everyMs ?? 5000)
+    this.#timer.unref()
+  }
+
+  async #work(): Promise<number> {
+    const { store, marketplace, clock, limit = 50 } = this.#settings
+    let count = 0
+    if (clock.now() < this.#quietUntil) return count
+    for (const [token, jobs] of byToken(await store.due(clock.now(), limit))) {
+      const [first] = jobs
+      if (this.#ending || clock.now() < this.#quietUntil || !first) break
+      const free = this.#freeAt(token, jobs)
+      if (free > clock.now()) {
+        for (const { id } of jobs) await store.later(id, free, 'asked for less than five minutes ago')
+        continue
+      }
+      const { chainId, contract, tokenId } = first
+      const askedAt = clock.now()
+      const result = await marketplace.refresh({ chainId, contract, tokenId })
+      count++
+      this.#note(token, askedAt, result)
+      // All of them were queued before the marketplace was asked, so it has seen what they stand for.
+      for (const job of jobs) await this.#settle(job, askedAt, result)
+    }
+    return count
+  }
+
+  #freeAt(token: string, jobs: readonly RefreshJob[]): number {
+    const times = [this.#asked.get(token), ...jobs.map(({ askedAt }) => askedAt)]
+    return Math.max(...times.map((time) => (time == null ? 0 : time + pauseMs)))
+  }
+
+  #note(token: string, askedAt: number, result: Refreshed): void {
+    const now = this.#settings.clock.now()
+    // The key goes to the end, so that the oldest stand first.
+    this.#asked.delete(token)
+    this.#asked.set(token, askedAt)
+    for (const [old, at] of this.#asked) {
+      if (at + pauseMs > now) break
+      this.#asked.delete(old)
+    }
+    if (result.kind === 'retry' && result.scope === 'all') this.#quietUntil = now + result.afterMs
+  }
+
+  async #settle({ id, queuedAt }: RefreshJob, askedAt: number, result: Refreshed): Promise<void> {
+    const { store, clock } = this.#settings
+    const now = clock.now()
+    if (result.kind === 'done') return store.done(id, askedAt)
+    if (result.kind === 'refused') return store.giveUp(id, result.reason)
+    // To wait as long again as it has waited so far doubles each wait, and needs no count of attempts.
+    const backoff = Math.min(Math.max(now - queuedAt, pauseMs), longestMs)
+    const at = now + Math.max(backoff, result.afterMs)
+    if (at - queuedAt > givenUpAfterMs) return store.giveUp(id, `${result.reason}, for a day`)
+    return store.later(id, at, result.reason)
+  }
+}
+
+function byToken(jobs: readonly RefreshJob[]): Map<string, RefreshJob[]> {
+  const groups = new Map<string, RefreshJob[]>()
+  for (const job of jobs) {
+    const token = `${job.chainId} ${job.contract.toLowerCase()} ${job.tokenId}`
+    const group = groups.get(token)
+    if (group) group.push(job)
+    else groups.set(token, [job])
+  }
+  return groups
+}

@@ -1,0 +1,23 @@
+/** A call that must not be made, whatever the other side would answer: trying again does not help. */
+export class OutboundRefused extends Error {
+  override readonly name = 'OutboundRefused'
+  constructor(
+    readonly reason: 'url' | 'private_address',
+    message: string,
+    /** What the name resolved to. Not in the message, which may reach whoever chose the name. */
+    readonly address?: string,
+  ) {
+    super(message)
+  }
+}
+
+/** A call that was tried and brought no whole answer. */
+export class OutboundFailed extends Error {
+  override readonly name = 'OutboundFailed'
+  constructor(
+    readonly kind: 'timeout' | 'too_large' | 'connection',
+    message: string,
+  ) {
+    super(message)
+  }
+}

@@ -1,0 +1,142 @@
+import http, { type ClientRequest, type IncomingHttpHeaders, type IncomingMessage } from 'node:http'
+import https from 'node:https'
+import type { LookupFunction } from 'node:net'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import type { Deadline } from './deadline.ts'
+import { OutboundFailed } from './errors.ts'
+
+export interface Address {
+  address: string
+  family: number
+}
+
+/** An iterable is sent as it comes, and closed when nobody wants the rest. */
+export type Body = Buffer | string | AsyncIterable<Uint8Array | string>
+
+export interface OutboundAnswer {
+  status: number
+  headers: IncomingHttpHeaders
+  /** As it came: nothing is unpacked, and nothing packed is asked for. */
+  body: Buffer
+}
+
+interface Exchange {
+  url: URL
+  method: string
+  headers: Readonly<Record<string, string>>
+  body?: Body | undefined
+  addresses: readonly Address[]
+  maxBytes: number
+  deadline: Deadline
+}
+
+/** Node's look-up for one connection: it gives the addresses that were checked, so nothing is resolved twice. */
+const pinnedTo =
+  (addresses: readonly Address[]): LookupFunction =>
+  (_hostname, options, done) => {
+    const [first] = addresses
+    if (options.all) done(null, [...addresses])
+    else if (first) done(null, first.address, first.family)
+  }
+
+/** One request over one connection of its own, to one of the given addresses. */
+export async function exchange(call: Exchange): Promise<OutboundAnswer> {
+  const request = open(call)
+  const source: Source = { failed: false }
+  try {
+    const answered = new Promise<IncomingMessage>((resolve, reject) => {
+      request.once('response', resolve)
+      // The connection may also break later, when nobody listens any more.
+      request.on('error', (error) => reject(source.failed ? source.error : failure(call.url, error)))
+    })
+    const sent = send(request, call, source)
+    // An answer may come before all is sent ("too large", say): then the answer counts, and the rest is not sent.
+    const response = await call.deadline.race(Promise.race([answered, sent.then(() => answered)]))
+    const body = await call.deadline.race(read(response, call))
+    return { status: response.statusCode ?? 0, headers: response.headers, body }
+  } finally {
+    request.destroy()
+  }
+}
+
+function open({ url, method, headers, body, addresses }: Exchange): ClientRequest {
+  const whole = typeof body === 'string' || Buffer.isBuffer(body)
+  try {
+    return (url.protocol === 'https:' ? https : http).request(url, {
+      method,
+      headers: {
+        'accept-encoding': 'identity',
+        ...(whole ? { 'content-length': String(Buffer.byteLength(body)) } : {}),
+        ...headers,
+      },
+      lookup: pinnedTo(addresses),
+      // A pool would hand a connection to a call whose addresses were checked at another time.
+      agent: false,
+      rejectUnauthorized: true,
+    })
+  } catch (error) {
+    // Node names the method or header that it refuses, and does not show its value.
+    throw failure(url, error)
+  }
+}
+
+/** What a body itself threw: its owner's matter, where a connection that broke under it is ours. */
+interface Source {
+  failed: boolean
+  error?: unknown
+}
+
+async function* watched(body: AsyncIterable<Uint8Array | string>, source: Source) {
+  try {
+    yield* body
+  } catch (error) {
+    source.failed = true
+    source.error = error
+    throw error
+  }
+}
+
+async function send(request: ClientRequest, { url, body }: Exchange, source: Source): Promise<void> {
+  if (body === undefined || typeof body === 'string' || Buffer.isBuffer(body)) {
+    request.end(body)
+    return
+  }
+  try {
+    await pipeline(Readable.from(watched(body, source), { objectMode: false }), request)
+  } catch (error) {
+    throw source.failed ? source.error : failure(url, error)
+  }
+}
+
+async function read(response: IncomingMessage, { url, maxBytes }: Exchange): Promise<Buffer> {
+  const tooLarge = () =>
+    new OutboundFailed(
+      'too_large',
+      `${url.origin} answers with more than ${maxBytes} bytes: not read further`,
+    )
+  if (Number(response.headers['content-length'] ?? 0) > maxBytes) throw tooLarge()
+  const chunks: Buffer[] = []
+  let size = 0
+  try {
+    for await (const chunk of response as AsyncIterable<Buffer>) {
+      size += chunk.length
+      if (size > maxBytes) throw tooLarge()
+      chunks.push(chunk)
+    }
+  } catch (error) {
+    throw error instanceof OutboundFailed ? error : failure(url, error)
+  }
+  return Buffer.concat(chunks)
+}
+
+/** The code alone: Node's own errors carry packets and addresses. */
+function failure({ origin }: URL, error: unknown): OutboundFailed {
+  // Several addresses were tried: each attempt has a code, and they are mostly the same.
+  const [first] = error instanceof AggregateError ? error.errors : [error]
+  const code: unknown = first instanceof Error && 'code' in first ? first.code : undefined
+  return new OutboundFailed(
+    'connection',
+    `${origin} could not be asked: ${String(code ?? 'connection failed')}`,
+  )
+}

@@ -1,0 +1,52 @@
+import type { Logger } from 'pino'
+import type { Config } from './config.ts'
+import { iso } from './domain/time.ts'
+import { createOpenSea } from './marketplace/opensea.ts'
+import { RefreshQueue } from './marketplace/refresh-queue.ts'
+import { createOutbound, type Outbound } from './outbound/outbound.ts'
+import type { Db } from './store/database.ts'
+import { dueRefreshes, updateRefresh } from './store/marketplace-refreshes.ts'
+
+const timeoutMs = 10_000
+const maxBytes = 1024 * 1024
+
+/** The one way out. Private addresses are for what the configuration itself names. */
+export const outboundOf = (config: Config): Outbound =>
+  createOutbound({
+    allowPrivate: config.marketplace ? [new URL(config.marketplace.url).origin] : [],
+    timeoutMs,
+    maxBytes,
+  })
+
+/** Tells OpenSea about changed metadata; undefined without an account there. */
+export function marketplaceQueue(
+  { config, db, log }: { config: Config; db: Db; log: Logger },
+  outbound: Outbound,
+  clock: { now(): number },
+): RefreshQueue | undefined {
+  if (!config.marketplace) return undefined
+  const { url, apiKey } = config.marketplace
+  return new RefreshQueue({
+    clock,
+    marketplace: createOpenSea({
+      request: (request) => outbound.request(request),
+      apiKey,
+      baseUrl: url,
+      clock,
+    }),
+    failed: (err) => log.error({ err }, 'marketplace refreshes cannot be worked through'),
+    store: {
+      due: async (now, limit) =>
+        (await dueRefreshes(db.read, iso(now), limit)).map((row) => ({
+          ...row,
+          queuedAt: Date.parse(row.createdAt),
+          askedAt: row.askedAt === null ? null : Date.parse(row.askedAt),
+        })),
+      done: (id, askedAt) =>
+        db.write((trx) => updateRefresh(trx, id, { doneAt: iso(askedAt), reason: null })),
+      later: (id, at, reason) => db.write((trx) => updateRefresh(trx, id, { dueAt: iso(at), reason })),
+      giveUp: (id, reason) =>
+        db.write((trx) => updateRefresh(trx, id, { givenUpAt: iso(clock.now()), reason })),
+    },
+  })
+}

@@ -1,0 +1,36 @@
+import type { FastifyInstance } from 'fastify'
+import * as z from 'zod'
+import type { Context } from '../context.ts'
+import { notFound } from '../domain/errors.ts'
+import { contractMetadata, metadataAt } from '../domain/phygitals/metadata.ts'
+import { limited } from '../http/bind.ts'
+
+const place = z.object({
+  chainId: z
+    .string()
+    .regex(/^[1-9]\d{0,14}$/)
+    .transform(Number),
+  contract: z.string().regex(/^0x[0-9a-fA-F]{40}$/),
+  tokenId: z.string().regex(/^(contract|\d{1,78})$/),
+})
+
+// Marketplaces ask often; whoever changed something sees it within the minute.
+const cached = 'public, max-age=60'
+
+/** What `tokenURI`, `uri` and `contractURI` of the contracts lead to. */
+export function metadataRoutes(app: FastifyInstance, ctx: Context): void {
+  app.get('/metadata/:chainId/:contract/:tokenId', { config: limited }, async (request, reply) => {
+    const parsed = place.safeParse(request.params)
+    if (!parsed.success) throw notFound('token')
+    const { chainId, contract: contractAddress, tokenId } = parsed.data
+    const text =
+      tokenId === 'contract'
+        ? JSON.stringify(await contractMetadata(ctx, { chainId, contractAddress }))
+        : await metadataAt(ctx, { chainId, contractAddress, tokenId: String(BigInt(tokenId)) })
+    return reply
+      .header('cache-control', cached)
+      .header('x-content-type-options', 'nosniff')
+      .type('application/json; charset=utf-8')
+      .send(text)
+  })
+}

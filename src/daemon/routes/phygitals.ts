@@ -1,0 +1,100 @@
+import type { FastifyInstance } from 'fastify'
+import type { Context } from '../context.ts'
+import { chipOfToken } from '../domain/phygitals/chip-of-token.ts'
+import { replaceMetadata } from '../domain/phygitals/metadata.ts'
+import {
+  type ClaimRegistration,
+  claimRegistration,
+  registerClaim,
+  registerClaimByCode,
+  removeClaimRegistration,
+} from '../domain/phygitals/registrations.ts'
+import { transferByCode, transferToken, transferTokenOfChip } from '../domain/phygitals/transfer.ts'
+import {
+  signTransfer,
+  signTransferByCode,
+  type TransferSignature,
+} from '../domain/phygitals/transfer-signature.ts'
+import { transferred } from '../domain/phygitals/transferred.ts'
+import { bindAll } from '../http/bind.ts'
+import type { TokenLocation } from '../store/tokens.ts'
+import { tokenOnWire } from './wire-shapes.ts'
+
+export function phygitalRoutes(app: FastifyInstance, ctx: Context): void {
+  const onItsWay = async (transactionId: number | null) => {
+    const { hash } = await transferred(ctx, transactionId)
+    return { success: true as const, initialTxHash: hash }
+  }
+  bindAll(app, ctx, {
+    'POST /phygitals/transfer': ({ body, teamId, actor, once }) =>
+      once({
+        scope: { teamId },
+        record: (idempotency) => transferToken(ctx, { teamId, actor, idempotency }, body),
+        answer: onItsWay,
+      }),
+    'POST /phygitals/transfer/pullable': ({ body, code, actor, once }) =>
+      once({
+        scope: { code },
+        record: (idempotency) => transferByCode(ctx, { code, actor, idempotency }, body.recipient),
+        answer: onItsWay,
+      }),
+    'POST /phygitals/transfer/self-service': ({ body, teamId, actor, once }) =>
+      once({
+        scope: { teamId },
+        record: (idempotency) =>
+          transferTokenOfChip(ctx, { teamId, actor, idempotency }, { uid: body.tagUID, ...body }),
+        answer: async (transactionId) => {
+          const { hash, token } = await transferred(ctx, transactionId)
+          return { initialTxHash: hash, tokenRef: tokenOnWire(token) }
+        },
+      }),
+    'GET /phygitals/transfer-signature': async ({ query, teamId, actor }) =>
+      signatureOnWire(await signTransfer(ctx, { teamId, actor }, query)),
+    'GET /phygitals/transfer-signature/pullable': async ({ query, code, actor }) =>
+      signatureOnWire(await signTransferByCode(ctx, { code, actor }, query.recipient)),
+    'GET /phygitals/chip': async ({ query }) => ({ uid: await chipOfToken(ctx, query) }),
+    'GET /phygitals/claim-registration': async ({ query }) => {
+      const { isRequired, isValid, ...registration } = await claimRegistration(ctx, query)
+      const { allowedAt, expiresAt, createdAt } = registration
+      return { ...placeOnWire(registration), isRequired, isValid, allowedAt, expiresAt, createdAt }
+    },
+    'POST /phygitals/claim-registration': async ({ body, teamId, actor }) =>
+      registeredOnWire(await registerClaim(ctx, { teamId, actor }, body)),
+    'POST /phygitals/claim-registration/pullable': async ({ body, code, actor }) =>
+      registeredOnWire(await registerClaimByCode(ctx, { code, actor }, body.recipient)),
+    'DELETE /phygitals/claim-registration': async ({ body, teamId, actor }) => {
+      await removeClaimRegistration(ctx, { teamId, actor }, body)
+      return { success: true as const }
+    },
+    'PATCH /phygitals/metadata': async ({ body, teamId, actor }) => {
+      const { metadata, ...token } = body
+      await replaceMetadata(ctx, { teamId, actor }, token, metadata)
+      return { success: true as const }
+    },
+  })
+}
+
+// Signatures and registrations write the chain id as text.
+const withChainAsText = ({ contractAddress, tokenId, chainId }: TokenLocation) => ({
+  contractAddress,
+  tokenId,
+  chainId: String(chainId),
+})
+
+const signatureOnWire = ({ signature, blockExpiry, token }: TransferSignature) => ({
+  signature,
+  blockExpiry: String(blockExpiry),
+  tokenRef: withChainAsText(token),
+})
+
+const placeOnWire = ({ recipient, token }: Pick<ClaimRegistration, 'recipient' | 'token'>) => ({
+  recipient,
+  linkedToken: withChainAsText(token),
+})
+
+const registeredOnWire = ({ allowedAt, expiresAt, createdAt, ...of }: ClaimRegistration) => ({
+  ...placeOnWire(of),
+  allowedAt,
+  expiresAt,
+  createdAt,
+})

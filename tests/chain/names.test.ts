@@ -1,0 +1,359 @@
+import { createServer, type IncomingMessage, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import {
+  type Address,
+  createPublicClient,
+  encodeAbiParameters,
+  type Hex,
+  http,
+  type PublicClient,
+  padHex,
+  zeroAddress,
+} from 'viem'
+import { base, mainnet, sepolia } from 'viem/chains'
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
+import type { DevChain } from '../../src/daemon/chain/dev-chain/dev-chain.ts'
+import { nameServiceAddress } from '../../src/daemon/chain/dev-chain/names.ts'
+import {
+  createNameResolver,
+  guardedCcipRequest,
+  NameUnavailable,
+  RecipientInvalid,
+  UnknownName,
+} from '../../src/daemon/chain/names/resolver.ts'
+import { createOutbound } from '../../src/daemon/outbound/outbound.ts'
+import { offchainNamesAbi, offchainNamesBytecode } from '../contracts/artifacts/offchain-names.ts'
+import { clientOf, devChains, walletOf } from '../support/dev-chain.ts'
+
+const alice: Address = '0x1111111111111111111111111111111111111111'
+const bob: Address = '0x2222222222222222222222222222222222222222'
+const deploymentProxy: Address = '0x4e59b44847b379578588920cA78FbF26c0B4956C'
+const mixed: Address = '0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045'
+
+const chains = devChains()
+let chain: DevChain
+let offchain: Address
+beforeAll(async () => {
+  chain = await chains.start({ names: { 'alice.eth': alice, '🦊.eth': bob, 'shop.example': bob } })
+  const wallet = walletOf(chain)
+  const hash = await wallet.deployContract({ abi: offchainNamesAbi, bytecode: offchainNamesBytecode })
+  const { contractAddress } = await wallet.waitForTransactionReceipt({ hash })
+  if (!contractAddress) throw new Error('nothing was deployed')
+  offchain = contractAddress
+})
+afterAll(() => chains.clean())
+
+const servers: Server[] = []
+afterEach(async () => {
+  vi.restoreAllMocks()
+  for (const server of servers.splice(0)) await new Promise((resolve) => server.close(resolve))
+})
+
+/** The dev chain in the part of another one. */
+const as = (definition: typeof mainnet | typeof base | typeof sepolia, universalResolver?: Address) =>
+  createPublicClient({
+    chain: {
+      ...definition,
+      contracts: universalResolver ? { ensUniversalResolver: { address: universalResolver } } : {},
+    },
+    transport: chain.transport,
+  }) as PublicClient
+
+const clients = (more: Record<number, PublicClient> = {}) => {
+  const all: Record<number, PublicClient> = { 31337: clientOf(chain), ...more }
+  return (chainId: number) => all[chainId]
+}
+
+const guarded = (allowPrivate: string[] = []) => {
+  const outbound = createOutbound({ allowPrivate, timeoutMs: 2000, maxBytes: 100_000 })
+  return outbound.request
+}
+
+const caught = (promise: Promise<unknown>): Promise<Error> =>
+  promise.then(
+    (value) => expect.fail(`it resolved to ${String(value)}`),
+    (error: Error) => error,
+  )
+
+describe('a recipient', () => {
+  const { resolve } = createNameResolver({ clientFor: () => undefined, fetchGateway: guarded() })
+
+  test.each([mixed, mixed.toLowerCase(), `0x${mixed.slice(2).toUpperCase()}`, ` ${mixed}\n`])(
+    'given as the address %j needs no chain',
+    async (text) => {
+      expect(await resolve(5, text)).toBe(mixed)
+    },
+  )
+
+  test.each([
+    [mixed.replace('d8dA', 'd8da'), 'wrong checksum'],
+    [zeroAddress, 'zero address'],
+    [mixed.slice(0, -1), '40 hex digits'],
+    [`${mixed}0`, '40 hex digits'],
+    ['0xalice', '40 hex digits'],
+    [mixed.slice(2), 'without 0x'],
+    ['', 'empty'],
+    ['   ', 'empty'],
+    [`${'a'.repeat(252)}.eth`, '256 characters'],
+    ['alice..eth', 'empty label'],
+    ['alice .eth', 'disallowed character'],
+    ['alice_1.eth', 'underscore'],
+    // The first letter is Cyrillic.
+    ['аlice.eth', 'illegal mixture'],
+  ])('%j is refused', async (text, why) => {
+    const error = await caught(resolve(31337, text))
+    expect(error).toBeInstanceOf(RecipientInvalid)
+    expect(error.message).toContain(why)
+  })
+})
+
+describe('a name on the embedded chain', () => {
+  const resolve = (text: string) =>
+    createNameResolver({ clientFor: clients(), fetchGateway: guarded() }).resolve(31337, text)
+
+  test.each([
+    ['alice.eth', alice],
+    ['Alice.ETH', alice],
+    ['ａlice.eth', alice],
+    ['🦊.eth', bob],
+    ['shop.example', bob],
+  ])('%s resolves', async (name, address) => {
+    expect(await resolve(name)).toBe(address)
+  })
+
+  test('that nobody set is unknown, and so is one that was taken away', async () => {
+    await chain.setNames({ 'gone.eth': zeroAddress })
+    for (const name of ['nobody.eth', 'sub.alice.eth', 'alice', 'gone.eth', '0xabc.eth']) {
+      const error = await caught(resolve(name))
+      expect(error).toBeInstanceOf(UnknownName)
+      expect(error.message).toContain(`${name} has no address on the name service of chain 31337`)
+    }
+  })
+})
+
+describe('a name on another chain', () => {
+  const resolve = (chainId: number, name: string, more: Record<number, PublicClient>) =>
+    createNameResolver({ clientFor: clients(more), fetchGateway: guarded() }).resolve(chainId, name)
+
+  test("is asked of ENS's own chain, also where it does not end in .eth", async () => {
+    const more = { 1: as(mainnet, nameServiceAddress), 8453: as(base) }
+    for (const chainId of [1, 8453]) {
+      expect(await resolve(chainId, 'alice.eth', more)).toBe(alice)
+      expect(await resolve(chainId, 'shop.example', more)).toBe(bob)
+    }
+    // A chain need not be configured for its names to be known.
+    expect(await resolve(8453, 'alice.eth', { 1: more[1] })).toBe(alice)
+  })
+
+  test("is asked of the chain's own name service where it has one", async () => {
+    const asked = vi.fn()
+    const clientFor = (chainId: number) => {
+      asked(chainId)
+      return chainId === 11155111 ? as(sepolia, nameServiceAddress) : undefined
+    }
+    const { resolve } = createNameResolver({ clientFor, fetchGateway: guarded() })
+    expect(await resolve(11155111, 'alice.eth')).toBe(alice)
+    expect(asked).not.toHaveBeenCalledWith(1)
+  })
+
+  test('without an RPC URL says which one to set', async () => {
+    for (const [chainId, variable] of [
+      [1, 'TAPCHIP_RPC_1'],
+      [8453, 'TAPCHIP_RPC_1'],
+      [11155111, 'TAPCHIP_RPC_11155111'],
+      [59144, 'TAPCHIP_RPC_1'],
+    ] as const) {
+      const error = await caught(resolve(chainId, 'alice.eth', {}))
+      expect(error).toBeInstanceOf(NameUnavailable)
+      expect(error.message).toContain(`set ${variable} to an RPC URL`)
+    }
+    const linea = await caught(resolve(59144, 'alice.linea.eth', {}))
+    expect(linea.message).toContain('set TAPCHIP_RPC_59144 to an RPC URL')
+  })
+
+  test('that points to a contract on ENS’s chain alone is refused', async () => {
+    await chain.setNames({ 'safe.eth': nameServiceAddress })
+    const more = { 1: as(mainnet, nameServiceAddress) }
+    expect(await resolve(1, 'safe.eth', more)).toBe(nameServiceAddress)
+    const error = await caught(resolve(8453, 'safe.eth', more))
+    expect(error).toBeInstanceOf(UnknownName)
+    expect(error.message).toContain('is a contract on Ethereum')
+  })
+
+  test('never comes from ENS on a chain 31337 without a name service', async () => {
+    const plain = createPublicClient({ transport: chain.transport })
+    const error = await caught(
+      resolve(31337, 'alice.eth', { 1: as(mainnet, nameServiceAddress), 31337: plain }),
+    )
+    expect(error).toBeInstanceOf(NameUnavailable)
+    expect(error.message).toContain('Chain 31337 has no name service')
+  })
+})
+
+describe('a name that cannot be looked up is not called unknown', () => {
+  test.each([
+    ['a node that is down', 'ECONNREFUSED', () => createPublicClient({ chain: mainnet, transport: down() })],
+    ['a chain without the contract', 'no name service at', () => as(mainnet, bob)],
+    ['a contract that is something else', 'no usable answer', () => as(mainnet, deploymentProxy)],
+  ])('with %s', async (_title, why, client) => {
+    const clientFor = () => client() as PublicClient
+    const error = await caught(
+      createNameResolver({ clientFor, fetchGateway: guarded() }).resolve(1, 'alice.eth'),
+    )
+    expect(error).toBeInstanceOf(NameUnavailable)
+    expect(error.message).toContain('chain 1')
+    expect(error.message).toContain(why)
+    expect(error.message).not.toContain('secret')
+  })
+
+  let closed: number
+  beforeAll(async () => {
+    const server = createServer()
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    closed = (server.address() as AddressInfo).port
+    await new Promise((resolve) => server.close(resolve))
+  })
+  const down = () => http(`http://127.0.0.1:${closed}/v3/secret`, { retryCount: 0 })
+
+  test('with the embedded chain stopped', async () => {
+    const other = await chains.start({ names: { 'alice.eth': alice } })
+    const client = clientOf(other)
+    const { resolve } = createNameResolver({ clientFor: () => client, fetchGateway: guarded() })
+    expect(await resolve(31337, 'alice.eth')).toBe(alice)
+    await other.stop()
+    const error = await caught(resolve(31337, 'alice.eth'))
+    expect(error).toBeInstanceOf(NameUnavailable)
+    expect(error.message).toContain('chain 31337')
+  })
+})
+
+describe('a name kept off the chain', () => {
+  const ways = { plain: 0, batched: 1, endless: 2 } as const
+
+  /** A gateway that answers each request as told, and notes them. */
+  async function gateway(answer: (request: { url: string; body: string }) => [number, string, string?]) {
+    const requests: { method: string | undefined; url: string; body: string }[] = []
+    const server = createServer(async (request: IncomingMessage, response) => {
+      let body = ''
+      for await (const chunk of request) body += String(chunk)
+      const { method, url = '' } = request
+      requests.push({ method, url, body })
+      const [status, text, type = 'application/json'] = answer({ url, body })
+      response.writeHead(status, { 'content-type': type }).end(text)
+    })
+    servers.push(server)
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    return { requests, origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }
+  }
+
+  const pointingTo = (address: Address) => encodeAbiParameters([{ type: 'address' }], [address])
+  const json = (data: Hex): [number, string] => [200, JSON.stringify({ data })]
+
+  async function behave(way: keyof typeof ways, urls: string[]) {
+    const wallet = walletOf(chain)
+    const hash = await wallet.writeContract({
+      address: offchain,
+      abi: offchainNamesAbi,
+      functionName: 'behave',
+      args: [ways[way], urls],
+    })
+    await wallet.waitForTransactionReceipt({ hash })
+  }
+
+  const resolve = (allowPrivate: string[], more = {}) => {
+    const { chain: definition } = chain
+    const client = createPublicClient({
+      chain: { ...definition, contracts: { ensUniversalResolver: { address: offchain } } },
+      transport: chain.transport,
+    })
+    const clientFor = () => client as PublicClient
+    const settings = { clientFor, fetchGateway: guarded(allowPrivate), ...more }
+    return createNameResolver(settings).resolve(31337, 'carol.eth')
+  }
+
+  test.each(['plain', 'batched'] as const)('(%s) asks no gateway on a private address', async (way) => {
+    const { origin, requests } = await gateway(() => json(pointingTo(alice)))
+    await behave(way, [`${origin}/{sender}/{data}`])
+    const direct = vi.spyOn(globalThis, 'fetch')
+    const error = await caught(resolve([]))
+    expect(error).toBeInstanceOf(NameUnavailable)
+    expect(error.message).toContain(`carol.eth cannot be looked up`)
+    expect(error.message).toContain(`${origin} is not on the public internet (loopback)`)
+    expect(requests).toEqual([])
+    expect(direct).not.toHaveBeenCalled()
+  })
+
+  test.each(['plain', 'batched'] as const)('(%s) resolves by an allowed gateway', async (way) => {
+    const { origin, requests } = await gateway(() => json(pointingTo(alice)))
+    await behave(way, [`${origin}/{sender}/{data}.json`])
+    const direct = vi.spyOn(globalThis, 'fetch')
+    expect(await resolve([origin])).toBe(alice)
+    expect(requests).toHaveLength(1)
+    // addr(bytes32) of carol.eth
+    expect(requests[0]?.url).toMatch(new RegExp(`^/${offchain.toLowerCase()}/0x3b3b57de[0-9a-f]{64}\\.json$`))
+    expect(requests[0]?.method).toBe('GET')
+    expect(direct).not.toHaveBeenCalled()
+  })
+
+  test('is posted where the gateway takes no data in its address, and the next gateway is tried', async () => {
+    const broken = await gateway(() => [500, '{"error":"out of order"}'])
+    const silent = await gateway(() => [200, '{"no":"data"}'])
+    const good = await gateway(() => [200, pointingTo(bob), 'text/plain'])
+    const origins = [broken, silent, good].map(({ origin }) => origin)
+    await behave('plain', [`${broken.origin}/{data}`, `${silent.origin}/{data}`, `${good.origin}/{sender}`])
+    expect(await resolve(origins)).toBe(bob)
+    expect(good.requests).toHaveLength(1)
+    expect(good.requests[0]?.method).toBe('POST')
+    expect(JSON.parse(good.requests[0]?.body ?? '')).toEqual({
+      sender: offchain.toLowerCase(),
+      data: expect.stringMatching(/^0x3b3b57de/),
+    })
+  })
+
+  test('that its gateway does not know points nowhere', async () => {
+    const { origin } = await gateway(() => json(pointingTo(zeroAddress)))
+    await behave('batched', [`${origin}/{data}`])
+    expect(await caught(resolve([origin]))).toBeInstanceOf(UnknownName)
+  })
+
+  test.each<[string, [number, string, string?], string]>([
+    ['fails', [503, '{}'], 'answers 503'],
+    ['redirects', [302, ''], 'answers 302'],
+    ['talks nonsense', [200, 'hello', 'text/html'], 'answers something that is not hex data'],
+    ['is not even JSON', [200, '{'], 'answers something that is not hex data'],
+  ])('is unavailable while its gateway %s', async (_title, answer, why) => {
+    const { origin } = await gateway(() => answer)
+    for (const way of ['plain', 'batched'] as const) {
+      await behave(way, [`${origin}/{data}`])
+      const error = await caught(resolve([origin]))
+      expect(error).toBeInstanceOf(NameUnavailable)
+      expect(error.message).toContain(`${origin} ${why}`)
+    }
+  })
+
+  test('has only so many steps and so much time', async () => {
+    const { origin, requests } = await gateway(() => json(padHex('0x1')))
+    await behave('endless', [`${origin}/{data}`])
+    const error = await caught(resolve([origin]))
+    expect(error).toBeInstanceOf(NameUnavailable)
+    expect(error.message).toContain('too many steps')
+    expect(requests.length).toBeLessThan(20)
+
+    let now = 0
+    const asked = requests.length
+    const clock = { now: () => (now += 10_000), timeoutMs: 25_000 }
+    expect((await caught(resolve([origin], clock))).message).toContain('too long')
+    expect(requests.length - asked).toBe(1)
+  })
+
+  test("works as the ccipRead of any of viem's clients", async () => {
+    const { origin } = await gateway(() => json(pointingTo(alice)))
+    await behave('plain', [`${origin}/{data}`])
+    const client = createPublicClient({
+      chain: { ...chain.chain, contracts: { ensUniversalResolver: { address: offchain } } },
+      transport: chain.transport,
+      ccipRead: { request: guardedCcipRequest(guarded([origin])) },
+    })
+    expect(await client.getEnsAddress({ name: 'carol.eth' })).toBe(alice)
+  })
+})
