@@ -14,6 +14,7 @@ import { onSettled } from './domain/settlements.ts'
 import { TapLog } from './domain/tap-log.ts'
 import { type Clock, systemClock } from './domain/time.ts'
 import { WireWords } from './http/wire.ts'
+import type { RefreshQueue } from './marketplace/refresh-queue.ts'
 import { countTaps, createMetrics, type Metrics } from './metrics.ts'
 import { marketplaceQueue, outboundOf } from './outside.ts'
 import { rootTokens } from './root-token.ts'
@@ -41,6 +42,8 @@ export interface Context {
   readonly chains: Chains
   readonly names: Names
   readonly idempotency: Idempotency
+  /** undefined: no marketplace is configured. */
+  readonly marketplace: RefreshQueue | undefined
   readonly wire: WireWords
   /** Names this installation, publicly: two daemons never share it. */
   readonly instance: string
@@ -109,6 +112,7 @@ export async function openContext(config: Config, log: Logger, clock: Clock = sy
         fetchGateway: (request) => outbound.request(request),
       }),
       idempotency: new Idempotency({ db, clock }),
+      marketplace,
       wire: new WireWords(config),
       instance,
       otpLifetime: config.otpLifetimeMs,

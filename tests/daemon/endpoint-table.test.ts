@@ -17,7 +17,7 @@ const forTeams = table.filter(({ spec }) => spec.auth === 'api-key')
 
 let t: TestApp
 beforeAll(async () => {
-  t = await openTestApp({ seed })
+  t = await openTestApp({ seed, chain: true })
 })
 afterAll(() => t.close())
 
@@ -45,6 +45,17 @@ const state = async (): Promise<string> => {
   )
 }
 
+const recipient = '0x52908400098527886e0f7030069857d2e4169ee7'
+const jacketToken = (contractAddress: string) => ({ contractAddress, chainId: 31337, tokenId: '1' })
+const jacketMetadata = JSON.stringify({
+  name: 'Jacket #1',
+  collection: 'Jackets',
+  description: '',
+  image: '',
+  attributes: [],
+  media_gallery: [],
+})
+
 describe("another team's key", () => {
   /** Requests for what belongs to the first team, endpoint by endpoint. A new endpoint must be given its own here. */
   const foreign: Record<
@@ -69,6 +80,20 @@ describe("another team's key", () => {
     'GET /items/:itemId': () => ({ params: { itemId: 'jacket' } }),
     'GET /items/:itemId/chips': () => ({ params: { itemId: 'jacket' } }),
     'GET /chip-groups': () => ({ list: true }),
+    'POST /phygitals/transfer': ({ address }) => ({ body: { ...jacketToken(address), recipient } }),
+    'POST /phygitals/transfer/self-service': () => ({ body: { tagUID: uids.jacket, recipient } }),
+    'GET /phygitals/transfer-signature': ({ address }) => ({
+      query: `?contractAddress=${address}&chainId=31337&tokenId=1&recipient=${recipient}`,
+    }),
+    'POST /phygitals/claim-registration': ({ address }) => ({
+      body: { ...jacketToken(address), recipient },
+    }),
+    'DELETE /phygitals/claim-registration': ({ address }) => ({
+      body: { ...jacketToken(address), recipient },
+    }),
+    'PATCH /phygitals/metadata': ({ address }) => ({
+      body: { ...jacketToken(address), metadata: jacketMetadata },
+    }),
   }
 
   test.each(forTeams)(

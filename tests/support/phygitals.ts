@@ -125,13 +125,16 @@ export async function openPhygitals(options: Options = {}) {
       chainId: 31337,
       tokenId: String(n),
     }),
-    /** Taps a chip and queries the ref: all that it says. */
-    async tapped(uid: string) {
+    /** Taps a chip. @returns the ref of its page */
+    async refOf(uid: string): Promise<string> {
       const counter = (counters.get(uid) ?? 0) + 1
       counters.set(uid, counter)
       const page = await t.app.inject({ url: tapPath(tap(derived, { uid }, counter)) })
-      const ref = /data-ref="([^"]+)"/.exec(page.body)?.[1] ?? ''
-      return (await ask(`/refs/${ref}`)).body
+      return /data-ref="([^"]+)"/.exec(page.body)?.[1] ?? ''
+    },
+    /** Taps a chip and queries the ref: all that it says. */
+    async tapped(uid: string) {
+      return (await ask(`/refs/${await this.refOf(uid)}`)).body
     },
     /** Taps a chip. @returns the code for its token */
     async code(uid: string): Promise<string> {

@@ -1,6 +1,11 @@
 import * as z from 'zod'
 import { parseUid } from '../../nfc/uid.ts'
 
+/** What a value must be; of one that is missing, the interface says `Required`. */
+export const mustBe = (what: string) => ({
+  error: ({ input }: { input?: unknown }): string => (input === undefined ? 'Required' : `must be ${what}`),
+})
+
 /** Text that a database and a terminal can hold: no NUL, no broken surrogate pair. */
 export const text = (max = 1000) =>
   z
@@ -44,7 +49,7 @@ const notText = { ok: false, reason: 'must be text: a number loses the last digi
 /** A whole number as JSON has it, or as digits: a query has nothing else, and some clients send digits. */
 export const integer = (min = 0, max = Number.MAX_SAFE_INTEGER) =>
   z
-    .union([z.number(), z.string().regex(/^-?\d{1,16}$/, 'must be a whole number')], 'must be a whole number')
+    .union([z.number(), z.string().regex(/^-?\d{1,16}$/, 'must be a whole number')], mustBe('a whole number'))
     .transform((value, ctx) => {
       const number = Number(value)
       if (Number.isSafeInteger(number) && number >= min && number <= max) return number
@@ -54,14 +59,14 @@ export const integer = (min = 0, max = Number.MAX_SAFE_INTEGER) =>
 
 /** A boolean as JSON has it, or as a query writes it. */
 export const flag = z
-  .union([z.boolean(), z.enum(['true', 'false', '1', '0', ''])], 'must be true or false')
+  .union([z.boolean(), z.enum(['true', 'false', '1', '0', ''])], mustBe('true or false'))
   .transform((value) => value === true || value === 'true' || value === '1')
 
 export const address = z.string().regex(/^0x[0-9a-fA-F]{40}$/, 'must be an address: 0x and 40 hex digits')
 
 /** A uint256 in decimal, as tokens are numbered. A number is taken too, where it is exact. */
 export const tokenId = z
-  .union([z.string(), z.number().int().nonnegative()], 'must be a decimal token id')
+  .union([z.string(), z.number().int().nonnegative()], mustBe('a decimal token id'))
   .transform((value, ctx) => {
     const digits = String(value)
     if (/^\d{1,78}$/.test(digits) && BigInt(digits) < 2n ** 256n) return BigInt(digits).toString()

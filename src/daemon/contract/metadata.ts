@@ -1,9 +1,10 @@
 import * as z from 'zod'
+import { mustBe } from './fields.ts'
 
 // Extra fields are kept: marketplaces and wallets read more than the standard names.
 const attribute = z.looseObject({
   trait_type: z.string(),
-  value: z.union([z.string(), z.number()], 'must be text or a number'),
+  value: z.union([z.string(), z.number()], mustBe('text or a number')),
   display_type: z.string().optional(),
 })
 const media = z.looseObject({ media: z.string(), type: z.string() })
@@ -24,7 +25,7 @@ const required: z.core.$ZodErrorMap = (issue) => (issue.input === undefined ? 'R
 /** Metadata in its JSON text, as the wire carries it; comes out as the object that it stands for, all of it. */
 const inText = (shape: z.ZodObject) =>
   z
-    .union([z.string(), z.record(z.string(), z.unknown())], 'must be a JSON string of the token metadata')
+    .union([z.string(), z.record(z.string(), z.unknown())], mustBe('a JSON string of the token metadata'))
     .meta({ type: 'string' })
     .transform((value, ctx): Record<string, unknown> => {
       const parsed = typeof value === 'string' ? read(value) : value

@@ -1,7 +1,11 @@
+import { getAddress } from 'viem/utils'
+import type { Chains } from '../chain/chains.ts'
+import { ownerOf } from '../chain/owner-of.ts'
 import { findChip } from '../store/chips.ts'
 import type { Db } from '../store/database.ts'
 import { findRef, type RefOfChip, takeRef } from '../store/refs.ts'
-import { findToken } from '../store/tokens.ts'
+import { findToken, type TokenLocation } from '../store/tokens.ts'
+import { asked } from './ask-chain.ts'
 import { type BadgeStatus, badgeStatus } from './badge-status.ts'
 import { type Carried, carriedBy } from './carried.ts'
 import { isCode } from './codes.ts'
@@ -27,16 +31,16 @@ export interface QueriedRef {
   guestbookEvents: { event: Carried['guestbookEvents'][number]; otp: string | undefined }[]
 }
 
-type Deps = OtpDeps & { db: Db; clock: Clock }
+type Deps = OtpDeps & { db: Db; clock: Clock; chains: Chains }
 
-/** Queries a ref: valid for the first who asks, within its lifetime. @throws DomainError not_found */
+/** Queries a ref: valid for the first who asks, within its lifetime. @throws DomainError not_found, chain_unavailable */
 export async function queryRef(deps: Deps, question: RefQuestion): Promise<QueriedRef> {
   const ref = isCode(question.id) ? await findRef(deps.db.read, question.id) : undefined
   if (!ref) throw notFound('ref')
 
   const now = deps.clock.now()
   const carried = await carriedBy(deps.db.read, ref, iso(now))
-  const token = await describeToken(deps.db, carried, question)
+  const token = await describeToken(deps, carried, question)
   // A link's ref is the team's alone: for anybody else it is neither valid nor used up.
   const mayTake = ref.kind === 'redirect' || question.team() === ref.teamId
   const codes = mayTake && isGood(ref, now) ? await takeWithCodes(deps, question.id, ref, now) : undefined
@@ -84,11 +88,26 @@ function takeWithCodes(deps: Deps, id: string, ref: RefOfChip, now: number): Pro
   })
 }
 
-async function describeToken(db: Db, { token }: Carried, { includeOwner, includeMetadata }: RefQuestion) {
+/** By the chain; nobody is named where the chain is none of this daemon's. @throws DomainError chain_unavailable */
+async function ownerOfToken(
+  chains: Chains,
+  { chainId, contractAddress, tokenId }: TokenLocation,
+): Promise<string | undefined> {
+  if (!chains.has(chainId)) return undefined
+  const chain = chains.get(chainId)
+  return asked(chain, () => ownerOf(chain.client, getAddress(contractAddress), BigInt(tokenId)))
+}
+
+async function describeToken(
+  { db, chains }: Pick<Deps, 'db' | 'chains'>,
+  { token }: Carried,
+  { includeOwner, includeMetadata }: RefQuestion,
+) {
   if (!token || !(includeOwner || includeMetadata)) return undefined
   const row = await findToken(db.read, token.row)
+  const owner = includeOwner ? await ownerOfToken(chains, token) : undefined
   return {
-    ...(includeOwner && row?.owner ? { owner: row.owner } : {}),
+    ...(owner ? { owner } : {}),
     ...(includeMetadata && row?.metadata ? { metadata: row.metadata } : {}),
   }
 }

@@ -1,0 +1,133 @@
+import { getAddress, type Hex } from 'viem'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { phygitalAbi } from '../../src/daemon/chain/artifacts/phygital.ts'
+import { bob, carol, chips, openPhygitals, type Phygitals } from '../support/phygitals.ts'
+import { acmeKey, alice, otherKey } from '../support/seeds.ts'
+import { somebodyOn } from '../support/wallet.ts'
+
+let p: Phygitals
+beforeAll(async () => {
+  p = await openPhygitals()
+})
+afterAll(() => p.close())
+
+const submit = async (
+  functionName: 'claimNFT' | 'mintNFT',
+  n: number,
+  to: `0x${string}`,
+  { signature, blockExpiry }: { signature: Hex; blockExpiry: string },
+) => {
+  const wallet = await somebodyOn(p)
+  const hash = await wallet.writeContract({
+    abi: phygitalAbi,
+    address: p.addressOf('JKT'),
+    functionName,
+    args: [signature, BigInt(blockExpiry), to, BigInt(n)],
+  })
+  return wallet.waitForTransactionReceipt({ hash })
+}
+
+describe('a transfer signature', () => {
+  test('by key moves the token when somebody else submits it', async () => {
+    const { status, body } = await p.ask(
+      `/phygitals/transfer-signature?${new URLSearchParams({ ...p.token('JKT', 1), chainId: '31337', recipient: bob })}`,
+      undefined,
+      { key: acmeKey },
+    )
+    expect({ status, body }).toEqual({
+      status: 200,
+      body: {
+        signature: expect.stringMatching(/^0x[0-9a-f]{130}$/),
+        blockExpiry: expect.stringMatching(/^\d+$/),
+        tokenRef: { ...p.token('JKT', 1), chainId: '31337' },
+      },
+    })
+    expect((await submit('claimNFT', 1, bob, body)).status).toBe('success')
+    expect(await p.owner('JKT', 1)).toBe(getAddress(bob))
+  })
+
+  test('takes its fields from the body of a GET as well', async () => {
+    const { status, body } = await p.ask(
+      '/phygitals/transfer-signature',
+      { ...p.token('JKT', 2), recipient: carol },
+      { key: acmeKey, method: 'GET' },
+    )
+    expect(status).toBe(200)
+    expect(body.tokenRef.tokenId).toBe('2')
+  })
+
+  test('by code mints an unminted token, and the code is used up', async () => {
+    const code = await p.code(chips.unminted(1))
+    const ask = () =>
+      p.ask('/phygitals/transfer-signature/pullable', { recipient: carol }, { code, method: 'GET' })
+    const { status, body, headers } = await ask()
+    expect(status).toBe(200)
+    expect(headers['cache-control']).toBe('no-store')
+    expect((await submit('mintNFT', Number(body.tokenRef.tokenId), carol, body)).status).toBe('success')
+    expect(await p.owner('JKT', body.tokenRef.tokenId)).toBe(getAddress(carol))
+    expect((await ask()).body).toMatchObject({ statusCode: 401, code: 'otp_used' })
+  })
+
+  test('counts the transfers that are under way to the same recipient', async () => {
+    await Promise.all(
+      [5, 6, 7].map((n) =>
+        p.ask('/phygitals/transfer', { ...p.token('JKT', n), recipient: carol }, { key: acmeKey }),
+      ),
+    )
+    const { body } = await p.ask(
+      '/phygitals/transfer-signature',
+      { ...p.token('JKT', 8), recipient: carol },
+      { key: acmeKey, method: 'GET' },
+    )
+    await p.settled()
+    expect((await submit('claimNFT', 8, carol, body)).status).toBe('success')
+    expect(await p.owner('JKT', 8)).toBe(getAddress(carol))
+  })
+
+  test('that is refused leaves the code good', async () => {
+    const code = await p.code(chips.jacket(9))
+    const ask = (recipient: string) =>
+      p.ask('/phygitals/transfer-signature/pullable', { recipient }, { code, method: 'GET' })
+    expect((await ask('nobody.eth')).status).toBe(400)
+    expect((await p.ask(`/otps/${code}`)).body.isExpired).toBe(false)
+    expect((await ask(bob)).status).toBe(200)
+  })
+
+  test("for another team's token is a 404", async () => {
+    const { status } = await p.ask(
+      '/phygitals/transfer-signature',
+      { ...p.token('JKT', 1), recipient: carol },
+      { key: otherKey, method: 'GET' },
+    )
+    expect(status).toBe(404)
+  })
+})
+
+describe('GET /phygitals/chip', () => {
+  test('says which chip a token has, to anybody', async () => {
+    const place = new URLSearchParams({ ...p.token('JKT', 3), chainId: '31337' })
+    place.set('contractAddress', p.addressOf('JKT').toLowerCase())
+    const { body } = await p.ask(`/phygitals/chip?${place}`)
+    expect(body).toEqual({ uid: BigInt(`0x${chips.jacket(3)}`).toString() })
+    place.set('tokenId', '4711')
+    expect((await p.ask(`/phygitals/chip?${place}`)).status).toBe(404)
+  })
+})
+
+describe('the owner in a ref', () => {
+  test('is whoever owns the token on the chain now', async () => {
+    expect((await p.tapped(chips.jacket(10))).linkedToken).not.toHaveProperty('ownerAddress')
+    await p.ask('/phygitals/transfer', { ...p.token('JKT', 10), recipient: bob }, { key: acmeKey })
+    await p.settled()
+    const ref = await p.refOf(chips.jacket(10))
+    expect((await p.ask(`/refs/${ref}?includeOwner=true`)).body.linkedToken.ownerAddress).toBe(
+      getAddress(bob),
+    )
+    const other = await p.refOf(chips.jacket(11))
+    expect((await p.ask(`/refs/${other}?includeOwner=true`)).body.linkedToken.ownerAddress).toBe(alice)
+    const lazy = await p.refOf(chips.lazy)
+    expect((await p.ask(`/refs/${lazy}?includeOwner=true`)).body.linkedToken).not.toHaveProperty(
+      'ownerAddress',
+    )
+  })
+})

@@ -1,0 +1,163 @@
+import { getAddress } from 'viem'
+import { afterAll, beforeEach, describe, expect, test } from 'vitest'
+import { type TestClock, testClock } from '../support/daemon.ts'
+import { bob, carol, chips, openPhygitals, type Phygitals } from '../support/phygitals.ts'
+import { acmeKey, otherKey } from '../support/seeds.ts'
+
+let clock: TestClock
+let p: Phygitals
+const opened: Phygitals[] = []
+beforeEach(async () => {
+  clock = testClock()
+  p = await openPhygitals({ clock })
+  opened.push(p)
+})
+afterAll(() => Promise.all(opened.map((one) => one.close())))
+
+const at = (seconds: number) => new Date(clock.now() + seconds * 1000).toISOString()
+const look = async (n: number, recipient: string) =>
+  (
+    await p.ask(
+      `/phygitals/claim-registration?${new URLSearchParams({ ...p.token('ART', n), chainId: '31337', recipient })}`,
+    )
+  ).body
+const register = (code: string, recipient = bob) =>
+  p.ask('/phygitals/claim-registration/pullable', { recipient }, { code })
+const pull = (code: string, recipient = bob) => p.ask('/phygitals/transfer/pullable', { recipient }, { code })
+const isUsed = async (code: string): Promise<boolean> => (await p.ask(`/otps/${code}`)).body.isExpired
+
+describe('a token that asks for two taps', () => {
+  test('goes to whom one tap registered and a later one names, once the delay is over', async () => {
+    const first = await p.code(chips.art(1))
+    expect((await pull(first)).body).toMatchObject({ statusCode: 409, code: 'registration_missing' })
+    const registered = await register(first)
+    expect(registered).toMatchObject({
+      status: 200,
+      body: {
+        recipient: getAddress(bob),
+        linkedToken: { ...p.token('ART', 1), chainId: '31337' },
+        allowedAt: at(60),
+        expiresAt: at(660),
+        createdAt: at(0),
+      },
+    })
+    expect(await isUsed(first)).toBe(true)
+    expect(await look(1, bob)).toMatchObject({ isRequired: true, isValid: false, allowedAt: at(60) })
+
+    const second = await p.code(chips.art(1))
+    expect((await pull(second)).body).toMatchObject({ statusCode: 409, code: 'registration_early' })
+    clock.advance('60s')
+    expect(await look(1, bob)).toMatchObject({ isRequired: true, isValid: true })
+    expect((await pull(second, carol)).body).toMatchObject({ statusCode: 409, code: 'registration_missing' })
+    expect(await isUsed(second)).toBe(false)
+    expect((await pull(second)).status).toBe(200)
+    expect(await p.owner('ART', 1)).toBe(getAddress(bob))
+    // It is used up with the transfer.
+    expect(await look(1, bob)).toMatchObject({ isValid: false, allowedAt: null, createdAt: null })
+  })
+
+  test('asks for another tap: a second code of the tap that registered does not count', async () => {
+    const page = await p.tapped(chips.art(1))
+    const [{ tapId }] = await p.ctx.db.read
+      .selectFrom('otps')
+      .select('tapId')
+      .orderBy('createdAt', 'desc')
+      .limit(1)
+      .execute()
+      .then((rows) => rows as [{ tapId: number }])
+    await register(page.linkedToken.otp)
+    clock.advance('60s')
+    // As a link on the page of the same tap gives one.
+    const twin = 'T'.repeat(21)
+    const { insertOtp } = await import('../../src/daemon/store/otps.ts')
+    const { tokenRow } = (await p.ctx.db.read.selectFrom('otps').selectAll().executeTakeFirstOrThrow()) ?? {}
+    await p.ctx.db.write((trx) =>
+      insertOtp(trx, twin, {
+        type: 'PHYGITAL_CLAIM',
+        chipUid: BigInt(`0x${chips.art(1)}`).toString(),
+        tapId,
+        tokenRow,
+        badgeEventId: null,
+        guestbookEventId: null,
+        createdAt: at(0),
+        expiresAt: at(600),
+      }),
+    )
+    expect((await pull(twin)).body).toMatchObject({ statusCode: 409, code: 'registration_same_tap' })
+    expect(await isUsed(twin)).toBe(false)
+  })
+
+  test('lets a registration expire', async () => {
+    await register(await p.code(chips.art(1)))
+    clock.advance('661s')
+    const late = await p.code(chips.art(1))
+    expect((await pull(late)).body).toMatchObject({ statusCode: 409, code: 'registration_expired' })
+    expect(await isUsed(late)).toBe(false)
+    // Registering again starts anew.
+    expect((await register(late)).body.allowedAt).toBe(at(60))
+  })
+
+  test('holds signatures by code to the same', async () => {
+    const ask = (code: string) =>
+      p.ask(`/phygitals/transfer-signature/pullable?recipient=${bob}`, undefined, { code })
+    const first = await p.code(chips.art(2))
+    expect((await ask(first)).status).toBe(409)
+    await register(first)
+    clock.advance('60s')
+    const second = await p.code(chips.art(2))
+    expect((await ask(second)).body).toMatchObject({ signature: expect.stringMatching(/^0x/) })
+    expect(await isUsed(second)).toBe(true)
+  })
+
+  test("is the team's to move by key, without a registration", async () => {
+    const { status } = await p.ask(
+      '/phygitals/transfer',
+      { ...p.token('ART', 3), recipient: carol },
+      { key: acmeKey },
+    )
+    expect(status).toBe(200)
+    expect(await p.owner('ART', 3)).toBe(getAddress(carol))
+  })
+
+  test('registers one recipient for one code, of ten at once', async () => {
+    const code = await p.code(chips.art(1))
+    const answers = await Promise.all(Array.from({ length: 10 }, () => register(code)))
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array(9).fill(401)])
+  })
+})
+
+describe('registrations by key', () => {
+  test('are created, seen, deleted, and belong to the team', async () => {
+    const body = { ...p.token('ART', 1), recipient: 'bob.eth' }
+    const path = '/phygitals/claim-registration'
+    expect((await p.ask(path, body, { key: otherKey })).status).toBe(404)
+    expect((await p.ask(path, body, { key: acmeKey })).body).toMatchObject({
+      recipient: getAddress(bob),
+      allowedAt: at(60),
+    })
+    expect((await look(1, bob)).createdAt).toBe(at(0))
+    expect((await p.ask(path, body, { key: otherKey, method: 'DELETE' })).status).toBe(404)
+    expect((await p.ask(path, body, { key: acmeKey, method: 'DELETE' })).body).toEqual({ success: true })
+    expect((await p.ask(path, body, { key: acmeKey, method: 'DELETE' })).status).toBe(404)
+  })
+
+  test('count for the next tap, whichever it is', async () => {
+    const code = await p.code(chips.art(1))
+    await p.ask('/phygitals/claim-registration', { ...p.token('ART', 1), recipient: bob }, { key: acmeKey })
+    clock.advance('60s')
+    expect((await pull(code)).status).toBe(200)
+  })
+
+  test('on a contract that asks for no second tap are allowed at once, and not required', async () => {
+    const { body } = await p.ask(
+      '/phygitals/claim-registration',
+      { ...p.token('JKT', 1), recipient: bob },
+      { key: acmeKey },
+    )
+    expect(body.allowedAt).toBe(body.createdAt)
+    const seen = await p.ask(
+      `/phygitals/claim-registration?${new URLSearchParams({ ...p.token('JKT', 1), chainId: '31337', recipient: bob })}`,
+    )
+    expect(seen.body).toMatchObject({ isRequired: false, isValid: true, recipient: getAddress(bob) })
+  })
+})
