@@ -1,6 +1,8 @@
 import { mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { KeyProblem } from './chain/keys/signing-key.ts'
+import { WrongChain } from './chain/relayer/errors.ts'
 import { type Config, loadConfig, readArguments } from './config.ts'
 import { ConfigProblem } from './config-problem.ts'
 import { help } from './help.ts'
@@ -13,7 +15,7 @@ import { SchemaTooNew } from './store/migrate.ts'
 import { version } from './version.ts'
 
 // Problems that the operator can mend: their message is all there is to say.
-const known = [ConfigProblem, DataKeyProblem, DataDirInUse, SchemaTooNew, SeedProblem]
+const known = [ConfigProblem, DataKeyProblem, DataDirInUse, SchemaTooNew, SeedProblem, KeyProblem, WrongChain]
 
 /** Runs until a signal ends it. @returns the exit code: 0 done, 1 failed, 2 usage */
 async function run(): Promise<number> {

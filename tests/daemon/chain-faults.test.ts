@@ -1,0 +1,137 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { getAddress } from 'viem'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { ownerOf } from '../../src/daemon/chain/owner-of.ts'
+import { bob, carol, chips, type Phygitals } from '../support/phygitals.ts'
+import { run } from '../support/process.ts'
+import { openRemoteChain, type RemoteChain, remoteRelayer } from '../support/remote-chain.ts'
+import { acmeKey } from '../support/seeds.ts'
+
+// What becomes of requests while a chain that others run misbehaves. tests/chain has the relayer's side of it.
+
+let chain: RemoteChain
+let p: Phygitals
+beforeEach(async () => {
+  chain = await openRemoteChain()
+  p = await chain.open()
+  await p.settled()
+})
+afterEach(async () => {
+  await p.close()
+  await chain.close()
+})
+
+const token = (n: number) => ({ ...p.token('JKT', n), chainId: 7 })
+const pull = (code: string, key: string, recipient = bob) =>
+  p.ask('/phygitals/transfer/pullable', { recipient }, { code, headers: { 'idempotency-key': key } })
+const isUsed = async (code: string): Promise<boolean> => (await p.ask(`/otps/${code}`)).body.isExpired
+const owner = async (n: number) => {
+  await p.settled()
+  return ownerOf(p.ctx.chains.get(7).client, p.addressOf('JKT'), BigInt(n))
+}
+
+describe('a chain that others run', () => {
+  test('gets its contracts by transactions of its own keys, and tokens are minted when they first move', async () => {
+    const { status } = await p.ask('/phygitals/transfer', { ...token(1), recipient: bob }, { key: acmeKey })
+    expect(status).toBe(200)
+    expect(await owner(1)).toBe(getAddress(bob))
+    const sender = await p.ctx.db.read.selectFrom('senders').selectAll().executeTakeFirstOrThrow()
+    expect(sender).toMatchObject({ chainId: 7, address: remoteRelayer.address })
+  })
+
+  test('that is down is a 503 that says when to come back, and the code stays good', async () => {
+    const code = await p.code(chips.jacket(1))
+    chain.node.fault = () => 'lost'
+    const refused = await pull(code, 'a')
+    expect(refused).toMatchObject({ status: 503, body: { code: 'chain_unavailable' } })
+    expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0)
+    expect(refused.body.message).toMatch(/Nothing was used up/)
+    expect(await isUsed(code)).toBe(false)
+    // A look at the owner fails as well, and leaves the ref as good as it was.
+    const ref = await p.refOf(chips.jacket(2))
+    expect((await p.ask(`/refs/${ref}?includeOwner=true`)).status).toBe(503)
+    chain.node.fault = undefined
+    expect((await p.ask(`/refs/${ref}?includeOwner=true`)).body.isValidRef).toBe(true)
+    expect((await pull(code, 'a')).status).toBe(200)
+    expect(await owner(1)).toBe(getAddress(bob))
+  })
+
+  test('that loses its answer after it took a transaction mines it once, and the request is answered', async () => {
+    const code = await p.code(chips.jacket(1))
+    chain.node.fault = (method) => (method === 'eth_sendRawTransaction' ? 'answer-lost' : undefined)
+    const answer = await pull(code, 'b')
+    expect(answer.status).toBe(200)
+    chain.node.fault = undefined
+    expect(await owner(1)).toBe(getAddress(bob))
+    const rows = (await p.transactions()).filter(({ kind }) => kind === 'phygital-mint')
+    expect(rows).toMatchObject([{ state: 'confirmed', minedHash: answer.body.initialTxHash }])
+  })
+
+  test('whose base fee is past the cap keeps the request, which is answered when it falls', async () => {
+    const code = await p.code(chips.jacket(1))
+    chain.node.baseFee = 500_000_000_000n
+    const waiting = await pull(code, 'c')
+    expect(waiting).toMatchObject({ status: 503, body: { code: 'chain_unavailable' } })
+    expect(waiting.body.message).toMatch(/recorded and waits \(fees\).*Idempotency-Key/s)
+    // It is recorded, so the code is taken; with the same key the answer comes.
+    expect(await isUsed(code)).toBe(true)
+    chain.node.baseFee = undefined
+    expect(await owner(1)).toBe(getAddress(bob))
+    expect((await pull(code, 'c')).body).toMatchObject({ success: true })
+    expect((await pull(code, 'c', carol)).status).toBe(409)
+  })
+})
+
+test('a chain that forgets two blocks gets the transfer again, and it counts once it lies deep enough', async () => {
+  const deep = await openRemoteChain({ confirmations: 4 })
+  const q = await deep.open()
+  try {
+    await q.settled()
+    deep.mining(false)
+    const code = await q.code(chips.jacket(1))
+    const answer = await q.ask('/phygitals/transfer/pullable', { recipient: bob }, { code })
+    expect(answer.status).toBe(200)
+    const state = async () => (await q.transactions()).find(({ kind }) => kind === 'phygital-mint')?.state
+    await deep.rpc('anvil_mine', ['0x2'])
+    await expect.poll(state, { timeout: 5000 }).toBe('mined')
+    await deep.rpc('anvil_reorg', [2, []])
+    await expect.poll(state, { timeout: 5000 }).toBe('broadcast')
+    deep.mining(true)
+    await q.settled()
+    expect(await state()).toBe('confirmed')
+    const { client } = q.ctx.chains.get(7)
+    expect(await ownerOf(client, q.addressOf('JKT'), 1n)).toBe(getAddress(bob))
+  } finally {
+    await q.close()
+    await deep.close()
+  }
+})
+
+test('a URL that answers for another chain is refused at the start, and so is a key that everybody has', async () => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'tapchip-wrong-chain-'))
+  writeFileSync(join(dataDir, 'seed.json'), '{"version":1}')
+  try {
+    const args = ['--data-dir', dataDir, '--port', '0']
+    const { TAPCHIP_RPC_7: url = '', ...env } = chain.env
+    const wrong = await run('tapchipd', args, {
+      ...env,
+      TAPCHIP_RPC_8: url,
+      TAPCHIP_RELAYER_KEY_8: env.TAPCHIP_RELAYER_KEY_7 ?? '',
+      TAPCHIP_SIGN_VERIFIER_KEY_8: env.TAPCHIP_SIGN_VERIFIER_KEY_7 ?? '',
+      TAPCHIP_CONFIRMATIONS_7: '',
+      TAPCHIP_MAX_FEE_GWEI_7: '',
+    })
+    expect(wrong.code).toBe(1)
+    expect(wrong.stderr).toMatch(/RPC URL of chain 8 answers for chain 7/)
+    const dev = await run('tapchipd', args, {
+      ...chain.env,
+      TAPCHIP_RELAYER_KEY_7: 'ac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80',
+    })
+    expect(dev.code).toBe(1)
+    expect(dev.stderr).toMatch(/which everybody has/)
+  } finally {
+    rmSync(dataDir, { recursive: true, force: true })
+  }
+})
