@@ -36,12 +36,13 @@ const bundle = (entryPoint, outfile) =>
       // What is a URL in a module is a path in a bundle; `createRequire` takes either.
       'import.meta.url': '__filename',
     },
-    // Native code, and packages that only some commands load.
-    external: ['better-sqlite3', 'nfc-pcsc', 'inquirer'],
+    // Native code and WebAssembly, and packages that only some commands load.
+    external: ['better-sqlite3', 'tiny-secp256k1', 'nfc-pcsc', '@pcsc-mini/*', 'inquirer'],
   })
 await Promise.all([
   bundle('src/cli/main.ts', 'dist/tapchip.cjs'),
   bundle('src/daemon/main.ts', 'dist/tapchipd.cjs'),
+  bundle('src/nfc/pcsc/host.ts', 'dist/reader-host.cjs'),
 ])
 copyFileSync('build/launch.cjs', 'dist/launch.cjs')
 

@@ -3,9 +3,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { inspect } from 'node:util'
 import pino from 'pino'
+import { keccak256, toHex } from 'viem'
+import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { loadChainKeys } from '../../src/daemon/chain/keys/chain-keys.ts'
 import { isDevKey, ownDevKeys } from '../../src/daemon/chain/dev-chain/dev-keys.ts'
+import { loadChainKeys } from '../../src/daemon/chain/keys/chain-keys.ts'
 import { devKey } from '../../src/daemon/chain/keys/dev-keys.ts'
 import { makeKeystore, openKeystore } from '../../src/daemon/chain/keys/keystore.ts'
 import { KeyProblem, SigningKey } from '../../src/daemon/chain/keys/signing-key.ts'
@@ -114,7 +116,7 @@ describe('the keys of chains', () => {
 
   test('of the dev chain are its own, two of them, unless others are given', async () => {
     const keys = (await loadChainKeys([31337], { environment: {}, keystore: undefined })).get(31337)
-    expect(keys?.relayer.address).toBe('0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266')
+    expect(keys?.relayer.address).toBe(privateKeyToAccount(ownDevKeys.relayer).address)
     expect(keys?.signVerifier.address).not.toBe(keys?.relayer.address)
   })
 
@@ -134,6 +136,28 @@ describe('the keys of chains', () => {
       await expect(loadChainKeys([1], { environment, keystore: undefined })).rejects.toThrow(/everybody has/)
     }
     expect(isDevKey(devKey('relayer').address)).toBe(true)
+  })
+
+  test('sign as viem does, bit for bit', async () => {
+    for (let round = 0; round < 50; round++) {
+      const privateKey = generatePrivateKey()
+      const viems = privateKeyToAccount(privateKey)
+      const ours = SigningKey.of(privateKey, 'test')
+      expect(ours.address).toBe(viems.address)
+      const raw = keccak256(toHex(round))
+      expect(await ours.signMessage({ raw })).toBe(await viems.signMessage({ message: { raw } }))
+      const transaction = {
+        type: 'eip1559',
+        chainId: 31337,
+        nonce: round,
+        to: viems.address,
+        data: raw,
+        gas: 21_000n,
+        maxFeePerGas: 3n,
+        maxPriorityFeePerGas: 1n,
+      } as const
+      expect(await ours.signTransaction(transaction)).toBe(await viems.signTransaction(transaction))
+    }
   })
 
   test('have one job each: no relayer that verifies, no verifier of two chains', async () => {

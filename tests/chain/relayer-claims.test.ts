@@ -12,7 +12,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { phygitalAbi, phygitalBytecode } from '../../src/daemon/chain/artifacts/phygital.ts'
 import { SigningKey } from '../../src/daemon/chain/keys/signing-key.ts'
 import { type ClaimArgs, claimHash, phygitalClaim } from '../../src/daemon/chain/relayer/phygital-claim.ts'
-import { type Bench, gwei, openBench, relayerKey, slots } from '../support/relayer.ts'
+import { type Bench, gwei, openBench, relayerKey, slots, wall } from '../support/relayer.ts'
 
 const signVerifier = SigningKey.of('11'.repeat(32), 'test')
 const alice: Address = '0xa11ce00000000000000000000000000000000001'
@@ -134,16 +134,22 @@ describe('claims', () => {
   })
 
   test('that can never go through revert with the reason, and are not signed anew', async () => {
-    await claim(1, alice)
-    const again = await claim(1, bob)
+    const refused = await claim(1, wall.address)
     const unknown = await bench.intend(0, { deed: { builder: 'no-such', args: {} } })
     await bench.finish()
-    expect(await bench.show(again)).toMatchObject({ state: 'reverted', signings: 1 })
+    expect(await bench.show(refused)).toMatchObject({ state: 'reverted', signings: 1 })
     expect(await bench.show(unknown)).toMatchObject({
       state: 'cancelled',
       reason: expect.stringMatching(/no-such/),
     })
-    expect(await phygital().read.ownerOf([1n])).toBe(getAddress(alice))
+  })
+
+  test('of a token that was minted in the meantime are signed anew, as moves', async () => {
+    await claim(1, alice)
+    const again = await claim(1, bob)
+    await bench.finish()
+    expect(await bench.show(again)).toMatchObject({ state: 'confirmed', signings: 2 })
+    expect(await phygital().read.ownerOf([1n])).toBe(getAddress(bob))
   })
 
   test('whose signature expired on the way are signed anew', async () => {

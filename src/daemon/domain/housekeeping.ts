@@ -1,6 +1,8 @@
 import type { Db } from '../store/database.ts'
 import { deletePageVisits } from '../store/page-visits.ts'
 import { pruneRefusedTaps } from '../store/sqlite-taps.ts'
+import { pruneIdempotencyKeys } from '../store/transactions.ts'
+import { pruneUsedSignatures } from '../store/used-signatures.ts'
 import { type Clock, iso } from './time.ts'
 
 // Anybody can have a tap refused, over and over: the newest are worth keeping, and not the disk.
@@ -12,7 +14,10 @@ type Deps = { db: Db; clock: Clock }
 /** Removes what is of no use any more. Valid taps, refs and codes stay for ever: they are the record. */
 export async function tidy({ db, clock }: Deps, keep = refusedKept): Promise<void> {
   await db.write(async (trx) => {
-    await deletePageVisits(trx, iso(clock.now()))
+    const now = iso(clock.now())
+    await deletePageVisits(trx, now)
+    await pruneIdempotencyKeys(trx, now)
+    await pruneUsedSignatures(trx, now)
     await pruneRefusedTaps(trx, keep)
   })
 }

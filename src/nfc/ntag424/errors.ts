@@ -50,8 +50,15 @@ export class SessionEndedError extends ChipError {
   }
 }
 
-// Source: NT4H2421Gx s10, the status words of each command.
+// Source: NT4H2421Gx s10, the status words of each command; below 37000 those of ISO 7816-4.
 const MEANINGS: Readonly<Record<number, string>> = {
+  26368: 'wrong length of the command',
+  27010: 'permission denied',
+  27013: 'not possible now',
+  27266: 'no such file or application',
+  27270: 'a parameter is wrong',
+  27904: 'unknown command',
+  28160: 'unknown class of commands',
   37131: 'command not supported now',
   37148: 'unknown command',
   37150: 'the MAC or the padding of the command is wrong',

@@ -1,20 +1,36 @@
 import { inspect } from 'node:util'
-import { type Address, bytesToHex, type Hex, isHex, type TransactionSerializableEIP1559 } from 'viem'
-import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
+import * as secp256k1 from 'tiny-secp256k1'
+import {
+  type Address,
+  bytesToHex,
+  type Hex,
+  hashMessage,
+  hexToBytes,
+  isHex,
+  keccak256,
+  serializeSignature,
+  serializeTransaction,
+  type TransactionSerializableEIP1559,
+} from 'viem'
+import { publicKeyToAddress } from 'viem/accounts'
 
 /** A key is missing, unreadable or not allowed. The message says which and what to do, and never shows the key. */
 export class KeyProblem extends Error {
   override readonly name = 'KeyProblem'
 }
 
-/** Signs, and shows nothing but its address: not when it is printed, logged, copied or turned into JSON. */
+/**
+ * Signs, and shows nothing but its address: not when it is printed, logged, copied or turned into JSON. It signs with
+ * libsecp256k1 (as WebAssembly), which takes a third of the time that the same signature takes in JavaScript: at
+ * hundreds of transfers a second that is what the daemon does most.
+ */
 export class SigningKey {
   readonly address: Address
-  readonly #account: PrivateKeyAccount
+  readonly #secret: Uint8Array
 
-  private constructor(account: PrivateKeyAccount) {
-    this.address = account.address
-    this.#account = account
+  private constructor(secret: Uint8Array, publicKey: Uint8Array) {
+    this.address = publicKeyToAddress(bytesToHex(publicKey))
+    this.#secret = secret
   }
 
   /**
@@ -27,23 +43,31 @@ export class SigningKey {
     const hex: Hex = text.startsWith('0x') ? `0x${text.slice(2)}` : `0x${text}`
     if (!isHex(hex) || hex.length !== 66)
       throw new KeyProblem(`${from} holds no private key: it must be 64 hex digits.`)
-    let account: PrivateKeyAccount
-    try {
-      account = privateKeyToAccount(hex)
-    } catch {
-      // Without the cause: libraries quote what they were given.
-      throw new KeyProblem(`${from} holds no private key: it is out of range.`)
-    }
-    return new SigningKey(account)
+    const bytes = hexToBytes(hex)
+    const publicKey = secp256k1.isPrivate(bytes) ? secp256k1.pointFromScalar(bytes, false) : null
+    // Without the value: it may be a key with a typing mistake in it.
+    if (!publicKey) throw new KeyProblem(`${from} holds no private key: it is out of range.`)
+    return new SigningKey(bytes, publicKey)
   }
 
-  signTransaction(transaction: TransactionSerializableEIP1559): Promise<Hex> {
-    return this.#account.signTransaction(transaction)
+  async signTransaction(transaction: TransactionSerializableEIP1559): Promise<Hex> {
+    const unsigned = serializeTransaction(transaction)
+    return serializeTransaction(transaction, this.#sign(keccak256(unsigned, 'bytes')))
   }
 
   /** EIP-191 over bytes. */
-  signMessage({ raw }: { raw: Hex }): Promise<Hex> {
-    return this.#account.signMessage({ message: { raw } })
+  async signMessage({ raw }: { raw: Hex }): Promise<Hex> {
+    return serializeSignature(this.#sign(hashMessage({ raw }, 'bytes')))
+  }
+
+  #sign(hash: Uint8Array): { r: Hex; s: Hex; yParity: 0 | 1 } {
+    const { signature, recoveryId } = secp256k1.signRecoverable(hash, this.#secret)
+    return {
+      r: bytesToHex(signature.subarray(0, 32)),
+      s: bytesToHex(signature.subarray(32)),
+      // 2 and 3 would be a point beyond the order: nobody will ever see one.
+      yParity: recoveryId % 2 === 0 ? 0 : 1,
+    }
   }
 
   toJSON(): { address: Address } {

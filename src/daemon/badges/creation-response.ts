@@ -1,0 +1,41 @@
+import { monthFirst } from './dates.ts'
+import type { CreationResponse, NewBadgeEvent } from './provider.ts'
+
+/** What a provider answers for an event that it takes as it is. What POAP leaves out of its own answer comes from here. */
+export function creationResponse(
+  event: NewBadgeEvent,
+  given: { id: number; imageUrl: string },
+): CreationResponse {
+  const year = Number(event.startDate.slice(0, 4))
+  return {
+    id: given.id,
+    fancy_id: fancyId(event.name, year, given.id),
+    name: event.name,
+    description: event.description,
+    city: event.city,
+    country: event.country,
+    event_url: event.eventUrl,
+    image_url: given.imageUrl,
+    animation_url: '',
+    year,
+    start_date: monthFirst(event.startDate),
+    end_date: monthFirst(event.endDate),
+    expiry_date: monthFirst(event.expiryDate),
+    from_admin: false,
+    virtual_event: event.virtualEvent,
+    event_template_id: 0,
+    private_event: event.privateEvent,
+  }
+}
+
+/** As POAP makes them (`example-event-2022`); the id keeps those of two events of one name apart. */
+function fancyId(name: string, year: number, id: number): string {
+  const words = name
+    .normalize('NFKD')
+    .replace(/\p{M}/gu, '')
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '-')
+    .slice(0, 200)
+    .replace(/^-+|-+$/g, '')
+  return [words || 'event', year, id].join('-')
+}

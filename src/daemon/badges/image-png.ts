@@ -1,0 +1,109 @@
+import { crc32 } from 'node:zlib'
+import {
+  damaged,
+  type ImageFlaw,
+  type ImageSize,
+  notAnImage,
+  PixelCount,
+  type Walk,
+  walkStep,
+} from './image-walk.ts'
+
+/** PNG (W3C, third edition) 11.2.1: the bit depths of each colour type. */
+const depths: Record<number, readonly number[]> = {
+  0: [1, 2, 4, 8, 16],
+  2: [8, 16],
+  3: [1, 2, 4, 8],
+  4: [8, 16],
+  6: [8, 16],
+}
+
+const afterSignature = 'has the first bytes of a PNG over something else'
+
+/** Walks the chunks of a PNG from behind its signature to IEND. Pixels stay compressed: nothing can explode here. */
+export function* walkPng(): Walk<ImageSize | ImageFlaw> {
+  const header = yield 25
+  if (header.readUInt32BE(0) !== 13 || header.toString('latin1', 4, 8) !== 'IHDR')
+    return notAnImage(afterSignature)
+  if (crc32(header.subarray(4, 21)) !== header.readUInt32BE(21))
+    return damaged('has a PNG header with a wrong sum')
+  const width = header.readUInt32BE(8)
+  const height = header.readUInt32BE(12)
+  const colour = header.readUInt8(17)
+  const isSound =
+    width > 0 &&
+    height > 0 &&
+    depths[colour]?.includes(header.readUInt8(16)) === true &&
+    header.readUInt8(18) === 0 &&
+    header.readUInt8(19) === 0 &&
+    header.readUInt8(20) <= 1
+  if (!isSound) return damaged('has a PNG header that makes no sense')
+  const pixels = new PixelCount(width, height)
+  const flaw = pixels.canvas() ?? (yield* walkChunks(pixels, colour === 3))
+  return flaw ?? { kind: 'size', width, height }
+}
+
+function* walkChunks(pixels: PixelCount, needsPalette: boolean): Walk<ImageFlaw | undefined> {
+  const seen = new Set<string>()
+  let last = 'IHDR'
+  for (;;) {
+    const head = yield 8
+    const type = head.toString('latin1', 4, 8)
+    if (!/^[A-Za-z]{4}$/.test(type)) return damaged('has something between its chunks')
+    const length = head.readUInt32BE(0)
+    const misplaced = problemOf({ type, length, last, seen, needsPalette })
+    if (misplaced) return damaged(misplaced)
+
+    let sum = crc32(head.subarray(4, 8))
+    for (let left = length; left > 0; ) {
+      const part = yield Math.min(left, walkStep)
+      sum = crc32(part, sum)
+      left -= part.length
+      const flaw = type === 'fcTL' ? frameFlaw(part, pixels) : undefined
+      if (flaw) return flaw
+    }
+    // What a decoder may pass over (a small first letter) may have a wrong sum: old tools leave such behind.
+    if ((yield 4).readUInt32BE(0) !== sum && isCritical(type))
+      return damaged(`has a ${type} chunk with a wrong sum`)
+    if (type === 'IEND') return undefined
+    seen.add(type)
+    last = type
+  }
+}
+
+const isCritical = (type: string) => /^[A-Z]/.test(type)
+
+interface Chunk {
+  type: string
+  length: number
+  last: string
+  seen: ReadonlySet<string>
+  needsPalette: boolean
+}
+
+function problemOf({ type, length, last, seen, needsPalette }: Chunk): string | undefined {
+  if (length > 0x7fff_ffff) return 'has a chunk of an impossible length'
+  switch (type) {
+    case 'IHDR':
+      return 'has two headers'
+    case 'PLTE':
+      if (seen.has('PLTE') || seen.has('IDAT')) return 'has its colours out of place'
+      return length === 0 || length > 768 || length % 3 !== 0
+        ? 'has a table of colours that makes no sense'
+        : undefined
+    case 'IDAT':
+      if (seen.has('IDAT') && last !== 'IDAT') return 'has its pixels in two places'
+      return needsPalette && !seen.has('PLTE') ? 'has no table of colours' : undefined
+    case 'IEND':
+      if (length !== 0) return 'has something inside its end'
+      return seen.has('IDAT') ? undefined : 'has no pixels'
+    case 'fcTL':
+      return length === 26 ? undefined : 'has a frame that makes no sense'
+    default:
+      return isCritical(type) ? `has a ${type} chunk, which no PNG has` : undefined
+  }
+}
+
+/** APNG, fcTL: sequence, width, height, left, top. */
+const frameFlaw = (fcTL: Buffer, pixels: PixelCount): ImageFlaw | undefined =>
+  pixels.frame(fcTL.readUInt32BE(12), fcTL.readUInt32BE(16), fcTL.readUInt32BE(4), fcTL.readUInt32BE(8))

@@ -1,0 +1,127 @@
+import { walkGif } from './image-gif.ts'
+import { walkPng } from './image-png.ts'
+import { type ImageFlaw, type ImageSize, notAnImage, type Walk } from './image-walk.ts'
+
+/** POAP takes less than 4 MB, and so does the interface: 4 MiB is too large, a byte less is not. */
+export const maxImageBytes = 4 * 1024 * 1024
+
+export interface GoodImage {
+  kind: 'image'
+  type: 'image/png' | 'image/gif'
+  extension: 'png' | 'gif'
+  width: number
+  height: number
+  /** In bytes. */
+  size: number
+}
+
+export interface BadImage {
+  kind: ImageFlaw['kind'] | 'too-large'
+  /** Completes "The image …". */
+  reason: string
+}
+
+export type JudgedImage = GoodImage | BadImage
+
+type Format = Pick<GoodImage, 'type' | 'extension'>
+type Found = ImageFlaw | (ImageSize & Format)
+
+/**
+ * Judges an image by its bytes, while they pass by: its name and what the sender calls it say nothing. It must be a
+ * PNG or a GIF from its first byte to its last. Pixels are never decompressed, and at most 4 KiB are held.
+ */
+export class ImageJudge {
+  readonly #walk = walkImage()
+  #wanted: number | undefined
+  #found: Found | undefined
+  #held: Buffer = Buffer.alloc(0)
+  #hasTail = false
+  #size = 0
+
+  constructor() {
+    this.#advance(this.#walk.next())
+  }
+
+  /** @returns a verdict only where it is too large: what is to be said of its size is said before all else. */
+  push(chunk: Uint8Array): BadImage | undefined {
+    this.#size += chunk.length
+    const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length)
+    if (this.#found === undefined) this.#take(bytes)
+    else this.#noteTail(bytes)
+    return this.#tooLarge()
+  }
+
+  end(): JudgedImage {
+    const tooLarge = this.#tooLarge()
+    if (tooLarge) return tooLarge
+    if (this.#size === 0) return notAnImage('is empty')
+    if (this.#found === undefined)
+      return this.#size < 6 ? notAnImage(neither) : { kind: 'damaged', reason: 'breaks off before its end' }
+    if (this.#found.kind !== 'size') return this.#found
+    if (this.#hasTail) return notAnImage('goes on as something else behind its end')
+    return { ...this.#found, kind: 'image', size: this.#size }
+  }
+
+  #tooLarge(): BadImage | undefined {
+    if (this.#size < maxImageBytes) return undefined
+    return { kind: 'too-large', reason: 'must be under 4 MB' }
+  }
+
+  #take(bytes: Buffer): void {
+    let held = this.#held.length === 0 ? bytes : Buffer.concat([this.#held, bytes])
+    while (this.#wanted !== undefined && held.length >= this.#wanted) {
+      const part = held.subarray(0, this.#wanted)
+      held = held.subarray(this.#wanted)
+      this.#advance(this.#walk.next(part))
+    }
+    if (this.#found !== undefined) this.#noteTail(held)
+    // A copy: the caller may use its buffer again.
+    this.#held = this.#found === undefined ? Buffer.from(held) : Buffer.alloc(0)
+  }
+
+  #advance(step: IteratorResult<number, Found>): void {
+    if (step.done === true) this.#found = step.value
+    this.#wanted = step.done === true ? undefined : step.value
+  }
+
+  /** Some encoders fill up with zeros; anything else is a second file. */
+  #noteTail(bytes: Buffer): void {
+    this.#hasTail ||= bytes.some((byte) => byte !== 0)
+  }
+}
+
+/** Reads no further than it has to. */
+export async function judgeImage(bytes: AsyncIterable<Uint8Array>): Promise<JudgedImage> {
+  const judge = new ImageJudge()
+  for await (const chunk of bytes) {
+    const tooLarge = judge.push(chunk)
+    if (tooLarge) return tooLarge
+  }
+  return judge.end()
+}
+
+const neither = 'is neither a PNG nor a GIF'
+
+function* walkImage(): Walk<Found> {
+  const head = yield 6
+  const start = head.toString('latin1')
+  if (start === 'GIF87a' || start === 'GIF89a')
+    return withFormat(yield* walkGif(), { type: 'image/gif', extension: 'gif' })
+  if (start === '\x89PNG\r\n' && (yield 2).toString('latin1') === '\x1a\n')
+    return withFormat(yield* walkPng(), { type: 'image/png', extension: 'png' })
+  const other = others.find(([pattern]) => pattern.test(start))
+  return notAnImage(other ? `${neither}, but ${other[1]}` : neither)
+}
+
+const withFormat = (walked: ImageSize | ImageFlaw, format: Format): Found =>
+  walked.kind === 'size' ? { ...walked, ...format } : walked
+
+/** Told by name, so that people know what to convert. */
+const others: readonly (readonly [RegExp, string])[] = [
+  [/^\xff\xd8\xff/, 'a JPEG'],
+  [/^RIFF/, 'a WebP'],
+  [/^(\xef\xbb\xbf)?\s*</, 'an SVG or another kind of text'],
+  [/^.{4}ft/s, 'an AVIF or a HEIC'],
+  [/^BM/, 'a BMP'],
+  [/^%PDF/, 'a PDF'],
+]

@@ -1,0 +1,28 @@
+/** What this folder needs of the daemon's one way to outside. */
+export interface OutsideRequest {
+  url: string
+  method: 'GET' | 'POST'
+  headers: Readonly<Record<string, string>>
+  body?: string | AsyncIterable<Uint8Array> | undefined
+  timeoutMs: number
+  maxBytes: number
+}
+
+export interface OutsideAnswer {
+  status: number
+  /** Names in lower case. */
+  headers: Readonly<Record<string, string | string[] | undefined>>
+  body: Buffer
+}
+
+/** @throws OutboundRefused before anything is sent, OutboundFailed, and what an iterable body throws */
+export type Outside = (request: OutsideRequest) => Promise<OutsideAnswer>
+
+/** How a call failed that brought no answer; undefined where it is no matter of the network. */
+export function outsideFailure(error: unknown): { sent: boolean; reason: string } | undefined {
+  if (!(error instanceof Error)) return undefined
+  if (error.name === 'OutboundRefused') return { sent: false, reason: error.message }
+  if (error.name !== 'OutboundFailed') return undefined
+  // Unless it is known that nothing was sent, it may have been.
+  return { sent: !('sent' in error && error.sent === false), reason: error.message }
+}

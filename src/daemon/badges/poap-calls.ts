@@ -1,0 +1,206 @@
+import type * as z from 'zod'
+import { type Outside, type OutsideAnswer, type OutsideRequest, outsideFailure } from './outside.ts'
+import type { PoapConfig } from './poap-config.ts'
+import { errorMessage, readJson } from './poap-message.ts'
+import { PoapToken, type TokenResult } from './poap-token.ts'
+import { tokenAnswer } from './poap-wire.ts'
+import type { Refused, Unavailable, Unknown } from './provider.ts'
+import { retryAfter } from './retry-after.ts'
+
+export interface PoapDeps {
+  outside: Outside
+  clock: { now(): number }
+  sleep(ms: number): Promise<unknown>
+  /** From 0 up to 1. */
+  random(): number
+}
+
+export interface PoapCall<T> {
+  method: 'GET' | 'POST'
+  path: string
+  /** The open endpoints want the key alone. */
+  auth: 'bearer' | 'api-key'
+  /** JSON, or a form with its headers. */
+  json?: unknown
+  form?: { headers: Readonly<Record<string, string>>; body: AsyncIterable<Uint8Array> }
+  shape: z.ZodType<T>
+  /** What an error's message must not repeat. */
+  hide?: readonly string[]
+  maxBytes?: number
+}
+
+/** No answer that can be used. */
+interface Trouble {
+  kind: 'trouble'
+  /** Whether it may have happened all the same. */
+  maybeDone: boolean
+  reason: string
+  /** How long to wait, where that is known. */
+  waitMs?: number | undefined
+}
+
+type Answer<T> = { kind: 'ok'; value: T } | Refused | Trouble
+
+const attempts = 3
+const firstPauseMs = 200
+const usualWaitMs = 10_000
+/** Someone has to change the settings first. */
+const settingsWaitMs = 60_000
+/** Of a token that does not say. */
+const usualLifeMs = 3_600_000
+
+/** Calls POAP: authenticated, answers parsed, failures sorted by whether something may have happened. */
+export class PoapCalls {
+  readonly #config: PoapConfig
+  readonly #deps: PoapDeps
+  readonly #token: PoapToken
+
+  constructor(config: PoapConfig, deps: PoapDeps) {
+    this.#config = config
+    this.#deps = deps
+    this.#token = new PoapToken(
+      () => this.#fetchToken(),
+      () => deps.clock.now(),
+    )
+  }
+
+  /** A call that changes nothing: repeated a few times, within the time that one call may take. */
+  read<T>(call: PoapCall<T>): Promise<{ kind: 'ok'; value: T } | Refused | Unavailable> {
+    return this.#repeated((deadline) => this.#call(call, deadline))
+  }
+
+  /** A call that must not happen twice: sent again only where POAP did not take the token of the first. */
+  async write<T>(call: PoapCall<T>): Promise<{ kind: 'ok'; value: T } | Refused | Unavailable | Unknown> {
+    const answer = await this.#call(call, this.#deps.clock.now() + this.#config.timeoutMs)
+    if (answer.kind !== 'trouble') return answer
+    return { ...unavailable(answer), kind: answer.maybeDone ? 'unknown' : 'unavailable' }
+  }
+
+  async #repeated<T>(
+    once: (deadline: number) => Promise<Answer<T>>,
+  ): Promise<{ kind: 'ok'; value: T } | Refused | Unavailable> {
+    const { clock, sleep, random } = this.#deps
+    const deadline = clock.now() + this.#config.timeoutMs
+    for (let attempt = 1; ; attempt += 1) {
+      const answer = await once(deadline)
+      if (answer.kind !== 'trouble') return answer
+      const pauseMs = answer.waitMs ?? firstPauseMs * 2 ** (attempt - 1) * (1 + random())
+      if (attempt === attempts || clock.now() + pauseMs >= deadline) return unavailable(answer)
+      await sleep(pauseMs)
+    }
+  }
+
+  async #call<T>(call: PoapCall<T>, deadline: number): Promise<Answer<T>> {
+    if (call.auth === 'api-key') return this.#judged(call, await this.#send(call, deadline))
+    const first = await this.#token.get()
+    if (first.kind !== 'ok') return trouble(first)
+    const answer = await this.#send(call, deadline, first.value.token)
+    if (!('status' in answer) || answer.status !== 401) return this.#judged(call, answer, first.value.token)
+    this.#token.drop(first.value.token)
+    const second = await this.#token.get()
+    if (second.kind !== 'ok') return trouble(second)
+    return this.#judged(call, await this.#send(call, deadline, second.value.token), second.value.token)
+  }
+
+  #send(call: PoapCall<unknown>, deadline: number, token?: string): Promise<OutsideAnswer | Trouble> {
+    const { json, form } = call
+    const headers = {
+      accept: 'application/json',
+      'x-api-key': this.#config.apiKey,
+      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+      ...(json === undefined ? {} : { 'content-type': 'application/json' }),
+      ...form?.headers,
+    }
+    const body = json === undefined ? form?.body : JSON.stringify(json)
+    const maxBytes = call.maxBytes ?? 1024 * 1024
+    return this.#ask(
+      { url: `${this.#config.url}${call.path}`, method: call.method, headers, body, maxBytes },
+      deadline,
+    )
+  }
+
+  async #ask(request: Omit<OutsideRequest, 'timeoutMs'>, deadline: number): Promise<OutsideAnswer | Trouble> {
+    const timeoutMs = deadline - this.#deps.clock.now()
+    if (timeoutMs <= 0)
+      return { kind: 'trouble', maybeDone: false, reason: 'POAP is too slow to be asked further' }
+    try {
+      return await this.#deps.outside({ ...request, timeoutMs })
+    } catch (error) {
+      const failure = outsideFailure(error)
+      if (!failure) throw error
+      return { kind: 'trouble', maybeDone: failure.sent, reason: failure.reason }
+    }
+  }
+
+  #judged<T>(call: Judged<T>, answer: OutsideAnswer | Trouble, token = ''): Answer<T> {
+    if (!('status' in answer)) return answer
+    const { status, headers, body } = answer
+    const reason = `POAP answered ${status} to ${call.method} ${call.path.replace(/[?].*/, '')}`
+    const waitMs = retryAfter(headers['retry-after'], this.#deps.clock.now())
+    if (status >= 200 && status < 300) {
+      const parsed = call.shape.safeParse(readJson(body))
+      if (parsed.success) return { kind: 'ok', value: parsed.data }
+      return { kind: 'trouble', maybeDone: true, reason: `${reason} with what is not its JSON` }
+    }
+    // Whoever answers so may have passed the call on.
+    if (status >= 500) return { kind: 'trouble', maybeDone: true, reason, waitMs }
+    if (status === 429) return { kind: 'trouble', maybeDone: false, reason, waitMs }
+    if (status < 400) return misconfigured(`${reason}: TAPCHIP_POAP_URL leads elsewhere`)
+    if (status === 401 || status === 403)
+      return misconfigured(`${reason}: it takes the key or the token of TAPCHIP_POAP_… not for that`)
+    const { apiKey, clientId, clientSecret } = this.#config
+    const message = errorMessage(body, [...(call.hide ?? []), token, apiKey, clientId, clientSecret])
+    if (message === undefined) return misconfigured(`${reason} without its JSON: is TAPCHIP_POAP_URL right?`)
+    return { kind: 'refused', status, message }
+  }
+
+  /** Without the API key, which is not for this host. */
+  async #fetchToken(): Promise<TokenResult> {
+    const { authUrl, audience, clientId, clientSecret } = this.#config
+    const request = {
+      url: authUrl,
+      method: 'POST',
+      headers: { accept: 'application/json', 'content-type': 'application/json' },
+      body: JSON.stringify({
+        audience,
+        grant_type: 'client_credentials',
+        client_id: clientId,
+        client_secret: clientSecret,
+      }),
+      maxBytes: 64 * 1024,
+    } as const
+    const call = { method: 'POST', path: 'TAPCHIP_POAP_AUTH_URL', shape: tokenAnswer }
+    const answer = await this.#repeated(async (deadline) =>
+      this.#judged(call, await this.#ask(request, deadline)),
+    )
+    if (answer.kind === 'refused')
+      return unavailable(misconfigured(`POAP gives no token: ${answer.message} (TAPCHIP_POAP_CLIENT_ID, …)`))
+    if (answer.kind !== 'ok') return answer
+    const { access_token, expires_in } = answer.value
+    const lifeMs = expires_in === undefined ? usualLifeMs : expires_in * 1_000
+    return { kind: 'ok', value: { token: access_token, expiresAt: this.#deps.clock.now() + lifeMs } }
+  }
+}
+
+type Judged<T> = Pick<PoapCall<T>, 'path' | 'shape' | 'hide'> & { method: string }
+
+const misconfigured = (reason: string): Trouble => ({
+  kind: 'trouble',
+  maybeDone: false,
+  reason,
+  waitMs: settingsWaitMs,
+})
+
+/** Without a token nothing was sent. */
+const trouble = ({ reason, retryAfterMs }: Unavailable): Trouble => ({
+  kind: 'trouble',
+  maybeDone: false,
+  reason,
+  waitMs: retryAfterMs,
+})
+
+const unavailable = ({ reason, waitMs = usualWaitMs }: Trouble): Unavailable => ({
+  kind: 'unavailable',
+  retryAfterMs: waitMs,
+  reason,
+})

@@ -1,0 +1,114 @@
+import * as z from 'zod'
+import { creationResponse } from './creation-response.ts'
+import { monthFirst, readDay } from './dates.ts'
+import type { CreationResponse, NewBadgeEvent, TransactionState } from './provider.ts'
+
+// POAP leaves fields out, and sends null and '' where it has nothing to say: only what is needed is asked for.
+const words = z.string().nullish().catch(undefined)
+const flag = z.boolean().nullish().catch(undefined)
+const whole = z.number().int().nullish().catch(undefined)
+
+export const tokenAnswer = z.object({
+  access_token: z.string().min(1).max(10_000),
+  /** Seconds. */
+  expires_in: z.number().positive().optional(),
+})
+
+export const createdEvent = z.object({
+  id: z.number().int().positive(),
+  fancy_id: words,
+  name: words,
+  description: words,
+  city: words,
+  country: words,
+  event_url: words,
+  image_url: words,
+  animation_url: words,
+  year: whole,
+  start_date: words,
+  end_date: words,
+  expiry_date: words,
+  from_admin: flag,
+  virtual_event: flag,
+  event_template_id: whole,
+  private_event: flag,
+})
+
+const qrHash = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/)
+
+export const qrCodes = z.array(z.object({ qr_hash: qrHash, claimed: z.boolean() }))
+
+/** How many requests for codes await a decision. Documented as a list, which is empty where there is none. */
+export const activeRequests = z
+  .array(z.object({ active: z.number() }))
+  .transform((all) => all.reduce((sum, { active }) => sum + active, 0))
+
+export const claimLookUp = z.object({
+  qr_hash: qrHash,
+  claimed: z.boolean(),
+  /** `NOT_REQUIRED_ANYMORE` on some codes; sent back as it is. */
+  secret: words,
+  user_input: words,
+  beneficiary: words,
+  tx_hash: words,
+  tx_status: words,
+})
+
+export const claimAnswer = z.object({ qr_hash: qrHash })
+
+export const transactions = z.object({
+  transactions: z.array(z.object({ tx_hash: words, status: words })),
+})
+
+export const anything = z.unknown()
+
+/** Upstream's answer in the interface's shape: each date MM-DD-YYYY, and what is missing as it was sent. */
+export function toCreationResponse(
+  created: z.infer<typeof createdEvent>,
+  sent: NewBadgeEvent,
+): CreationResponse {
+  const asSent = creationResponse(sent, { id: created.id, imageUrl: '' })
+  const date = (text: string | null | undefined, otherwise: string) => {
+    const day = readDay(text ?? '')
+    return day === undefined ? otherwise : monthFirst(day)
+  }
+  return {
+    id: created.id,
+    fancy_id: created.fancy_id || asSent.fancy_id,
+    name: created.name ?? asSent.name,
+    description: created.description ?? asSent.description,
+    city: created.city ?? asSent.city,
+    country: created.country ?? asSent.country,
+    event_url: created.event_url ?? asSent.event_url,
+    image_url: created.image_url ?? asSent.image_url,
+    animation_url: created.animation_url ?? asSent.animation_url,
+    year: created.year ?? asSent.year,
+    start_date: date(created.start_date, asSent.start_date),
+    end_date: date(created.end_date, asSent.end_date),
+    expiry_date: date(created.expiry_date, asSent.expiry_date),
+    from_admin: created.from_admin ?? asSent.from_admin,
+    virtual_event: created.virtual_event ?? asSent.virtual_event,
+    event_template_id: created.event_template_id ?? asSent.event_template_id,
+    private_event: created.private_event ?? asSent.private_event,
+  }
+}
+
+interface WireTransaction {
+  tx_hash?: string | null | undefined
+  /** `waiting_tx`, `pending`, `bumped`, `passed`, `failed`, or nothing. */
+  status?: string | null | undefined
+}
+
+export function toTransactionState({ tx_hash, status }: WireTransaction): TransactionState {
+  const hash = tx_hash && /^0x[0-9a-f]{64}$/i.test(tx_hash) ? { hash: tx_hash } : {}
+  if (status === 'passed') return { kind: 'mined', ...hash }
+  if (status === 'failed') return { kind: 'failed', ...hash }
+  return status || 'hash' in hash ? { kind: 'pending', ...hash } : { kind: 'none' }
+}
+
+/** Of several attempts at one mint, what counts: one that went through, else one under way. */
+export function toOneState(all: readonly WireTransaction[]): TransactionState {
+  const states = all.map(toTransactionState)
+  const firstOf = (kind: TransactionState['kind']) => states.find((state) => state.kind === kind)
+  return firstOf('mined') ?? firstOf('pending') ?? firstOf('failed') ?? { kind: 'none' }
+}

@@ -1,0 +1,203 @@
+import { PoapCalls, type PoapDeps } from './poap-calls.ts'
+import type { PoapConfig } from './poap-config.ts'
+import { complaintOf } from './poap-message.ts'
+import { multipart } from './poap-multipart.ts'
+import {
+  activeRequests,
+  anything,
+  claimAnswer,
+  claimLookUp,
+  createdEvent,
+  qrCodes,
+  toCreationResponse,
+  toOneState,
+  toTransactionState,
+  transactions,
+} from './poap-wire.ts'
+import type {
+  ApprovalResult,
+  BadgeImage,
+  BadgeProvider,
+  ClaimResult,
+  CreateResult,
+  LookUpResult,
+  NewBadgeEvent,
+  TransactionState,
+  Unavailable,
+  UpstreamEvent,
+} from './provider.ts'
+
+/** People look at new events, and take up to a day: with no request open and no codes after that, they said no. */
+const decisionMs = 24 * 3_600_000
+
+/** 50,000 codes, the most that can be asked for at once, and room to spare. */
+const codesMaxBytes = 8 * 1024 * 1024
+
+/** Badge events at POAP. Keeps nothing but its token. */
+export class PoapProvider implements BadgeProvider {
+  readonly name = 'poap'
+  readonly #config: PoapConfig
+  readonly #calls: PoapCalls
+  readonly #clock: PoapDeps['clock']
+
+  constructor(config: PoapConfig, deps: PoapDeps) {
+    this.#config = config
+    this.#calls = new PoapCalls(config, deps)
+    this.#clock = deps.clock
+  }
+
+  async create(event: NewBadgeEvent, image: BadgeImage, secretCode: string): Promise<CreateResult> {
+    const form = multipart(eventFields(event, this.#config.email, secretCode), image)
+    const answer = await this.#calls.write({
+      method: 'POST',
+      path: '/events',
+      auth: 'api-key',
+      form,
+      shape: createdEvent,
+      hide: [secretCode],
+    })
+    if (answer.kind !== 'ok') return answer
+    const response = toCreationResponse(answer.value, event)
+    return { kind: 'created', upstreamId: response.id, approval: 'pending', response }
+  }
+
+  /**
+   * POAP has no field for it. Approved: all codes are there, or some and no request for codes is open any more.
+   * Rejected: none is there, and none will come.
+   */
+  async approval({
+    upstreamId,
+    secretCode,
+    requestedCodes,
+    createdAt,
+  }: UpstreamEvent): Promise<ApprovalResult> {
+    const listed = await this.#calls.read({
+      method: 'POST',
+      path: `/event/${upstreamId}/qr-codes`,
+      auth: 'bearer',
+      json: { secret_code: secretCode },
+      shape: qrCodes,
+      hide: [secretCode],
+      maxBytes: codesMaxBytes,
+    })
+    if (listed.kind === 'refused' && listed.status === 404)
+      return (await this.#isGone(upstreamId)) ? { kind: 'rejected' } : { kind: 'pending' }
+    if (listed.kind !== 'ok') return listed
+    const codes = listed.value.map(({ qr_hash, claimed }) => ({ code: qr_hash, claimed }))
+    if (codes.length > 0 && codes.length >= requestedCodes) return { kind: 'approved', codes }
+    const open = await this.#openRequests(upstreamId)
+    if (open.kind === 'unavailable') return open
+    if (open.kind === 'ok' && open.value > 0) return { kind: 'pending' }
+    if (codes.length > 0) return { kind: 'approved', codes }
+    const isDecided = open.kind === 'ok' && this.#clock.now() - createdAt >= decisionMs
+    return { kind: isDecided ? 'rejected' : 'pending' }
+  }
+
+  async lookUp(code: string): Promise<LookUpResult> {
+    const found = await this.#find(code)
+    if (found.kind === 'unavailable') return found
+    if (found.kind === 'refused') {
+      // 400 is for what cannot be a code at all.
+      if (found.status === 404 || found.status === 400) return { kind: 'no-such-code' }
+      return {
+        kind: 'unavailable',
+        retryAfterMs: 60_000,
+        reason: `POAP answered ${found.status} to a look-up`,
+      }
+    }
+    const { claimed, user_input, beneficiary, tx_hash, tx_status } = found.value
+    if (!claimed) return { kind: 'unclaimed' }
+    return {
+      kind: 'claimed',
+      ...(user_input ? { input: user_input } : {}),
+      ...(beneficiary ? { beneficiary } : {}),
+      transaction: toTransactionState({ tx_hash, status: tx_status }),
+    }
+  }
+
+  async claim(code: string, recipient: string): Promise<ClaimResult> {
+    const found = await this.#find(code)
+    if (found.kind !== 'ok') return found
+    if (found.value.claimed) return { kind: 'already-claimed' }
+    const { secret } = found.value
+    const json = {
+      address: recipient,
+      qr_hash: code,
+      ...(secret ? { secret } : {}),
+      // To an address there is nowhere to write.
+      sendEmail: recipient.includes('@'),
+    }
+    const answer = await this.#calls.write({
+      method: 'POST',
+      path: '/actions/claim-qr',
+      auth: 'bearer',
+      json,
+      shape: claimAnswer,
+      hide: [code, secret ?? ''],
+    })
+    if (answer.kind === 'ok') {
+      if (answer.value.qr_hash === code) return { kind: 'claimed' }
+      return { kind: 'unknown', retryAfterMs: 1_000, reason: 'POAP answered a claim with another code' }
+    }
+    if (answer.kind !== 'refused') return answer
+    const complaint = complaintOf(answer.message)
+    if (complaint === 'already-minted-by-recipient') return { kind: complaint, message: answer.message }
+    return complaint === 'already-claimed' ? { kind: complaint } : answer
+  }
+
+  async transaction(code: string): Promise<TransactionState | Unavailable> {
+    const answer = await this.#calls.read({
+      method: 'GET',
+      path: `/transactions?qr_hash=${encodeURIComponent(code)}`,
+      // The documents name it among the open ones; POAP's own client sends the token.
+      auth: 'bearer',
+      shape: transactions,
+      hide: [code],
+    })
+    if (answer.kind === 'refused') return { kind: 'none' }
+    return answer.kind === 'ok' ? toOneState(answer.value.transactions) : answer
+  }
+
+  #find(code: string) {
+    return this.#calls.read({
+      method: 'GET',
+      path: `/actions/claim-qr?qr_hash=${encodeURIComponent(code)}`,
+      auth: 'bearer',
+      shape: claimLookUp,
+      hide: [code],
+    })
+  }
+
+  #openRequests(upstreamId: number) {
+    return this.#calls.read({
+      method: 'GET',
+      path: `/redeem-requests/active/count?event_id=${upstreamId}&redeem_type=qr_code`,
+      auth: 'api-key',
+      shape: activeRequests,
+    })
+  }
+
+  async #isGone(upstreamId: number): Promise<boolean> {
+    const path = `/events/id/${upstreamId}`
+    const answer = await this.#calls.read({ method: 'GET', path, auth: 'api-key', shape: anything })
+    return answer.kind === 'refused' && answer.status === 404
+  }
+}
+
+function eventFields(event: NewBadgeEvent, email: string, secretCode: string): Record<string, string> {
+  return {
+    name: event.name,
+    description: event.description,
+    city: event.city,
+    country: event.country,
+    start_date: event.startDate,
+    end_date: event.endDate,
+    expiry_date: event.expiryDate,
+    virtual_event: String(event.virtualEvent),
+    private_event: String(event.privateEvent),
+    requested_codes: String(event.requestedCodes),
+    ...(event.eventUrl === '' ? {} : { event_url: event.eventUrl }),
+    email,
+    secret_code: secretCode,
+  }
+}

@@ -1,0 +1,132 @@
+import { Refusal } from './status.ts'
+
+// The chip's reading of file settings, straight from the tables of NT4H2421Gx s10.7.1. It shares nothing with the
+// reader's side (ntag424/file-settings.ts), so that a mistake there is refused here.
+
+export const FREE = 0xe
+export const NEVER = 0xf
+
+export interface ParsedSettings {
+  /** 0 plain, 1 MAC, 3 full. */
+  readonly mode: number
+  readonly readWrite: number
+  readonly change: number
+  readonly read: number
+  readonly write: number
+  readonly sdm: ParsedSdm | undefined
+}
+
+export interface ParsedSdm {
+  readonly uid: boolean
+  readonly counter: boolean
+  readonly metaRead: number
+  readonly fileRead: number
+  readonly counterRead: number
+  readonly uidOffset: number | undefined
+  readonly counterOffset: number | undefined
+  readonly piccOffset: number | undefined
+  readonly macInputOffset: number | undefined
+  readonly macOffset: number | undefined
+  readonly encOffset: number | undefined
+  readonly encLength: number | undefined
+  readonly limit: number | undefined
+}
+
+const UID_DIGITS = 14
+const COUNTER_DIGITS = 6
+const PICC_DIGITS = 32
+const MAC_DIGITS = 16
+
+/** @throws Refusal length or parameter. @param file its number, as SDM is for file 2 alone */
+export function parseSettings(bytes: Buffer, file: number, fileSize: number): ParsedSettings {
+  let at = 0
+  const byte = (): number => {
+    const value = bytes[at]
+    if (value === undefined) throw new Refusal('length')
+    at += 1
+    return value
+  }
+  const three = (): number => byte() | (byte() << 8) | (byte() << 16)
+  const demand = (holds: boolean): void => {
+    if (!holds) throw new Refusal('parameter')
+  }
+  const option = byte()
+  const [low, high] = [byte(), byte()]
+  const rights = { readWrite: low >> 4, change: low & 15, read: high >> 4, write: high & 15 }
+  demand((option & 0xbc) === 0)
+  demand(Object.values(rights).every((right) => right <= 4 || right >= FREE))
+  const mode = (option & 3) === 2 ? 0 : option & 3
+  if ((option & 0x40) === 0) {
+    if (at !== bytes.length) throw new Refusal('length')
+    return { mode, ...rights, sdm: undefined }
+  }
+  demand(file === 2)
+  const options = byte()
+  const [returns, reads] = [byte(), byte()]
+  const [uid, counter, limited, enc] = [0x80, 0x40, 0x20, 0x10].map((bit) => (options & bit) !== 0)
+  const [metaRead, fileRead, counterRead] = [reads >> 4, reads & 15, returns & 15]
+  demand((options & 0x0f) === 1)
+  demand(returns >> 4 === 0xf)
+  demand([metaRead, fileRead, counterRead].every((right) => right <= 4 || right >= FREE))
+  demand(fileRead !== FREE)
+  const hasMac = fileRead !== NEVER
+  const uidOffset = uid && metaRead === FREE ? three() : undefined
+  const counterOffset = counter && metaRead === FREE ? three() : undefined
+  const piccOffset = metaRead <= 4 ? three() : undefined
+  const macInputOffset = hasMac ? three() : undefined
+  const encOffset = hasMac && enc ? three() : undefined
+  const encLength = hasMac && enc ? three() : undefined
+  const macOffset = hasMac ? three() : undefined
+  const limit = limited ? three() : undefined
+  if (at !== bytes.length) throw new Refusal('length')
+
+  demand(!limited || counter === true)
+  demand(metaRead > 4 || uid === true || counter === true)
+  demand(!enc || (hasMac && uid === true && counter === true))
+  if (macOffset !== undefined && macInputOffset !== undefined) {
+    demand(macInputOffset <= macOffset)
+    demand(macOffset + MAC_DIGITS <= fileSize)
+    if (encOffset !== undefined && encLength !== undefined)
+      demand(
+        encLength >= 32 &&
+          encLength % 32 === 0 &&
+          encOffset >= macInputOffset &&
+          encOffset + encLength <= macOffset,
+      )
+  }
+  // The plain counter's offset FFFFFF stands for none.
+  const spans = [
+    span(uidOffset, UID_DIGITS),
+    span(counterOffset === 0xffffff ? undefined : counterOffset, COUNTER_DIGITS),
+    span(piccOffset, PICC_DIGITS),
+    span(encOffset, encLength ?? 0),
+    span(macOffset, MAC_DIGITS),
+  ].filter((one) => one !== undefined)
+  for (const one of spans) {
+    demand(one.end <= fileSize)
+    demand(spans.every((other) => other === one || other.end <= one.start || one.end <= other.start))
+  }
+  return {
+    mode,
+    ...rights,
+    sdm: {
+      uid: uid === true,
+      counter: counter === true,
+      metaRead,
+      fileRead,
+      counterRead,
+      uidOffset,
+      counterOffset: counterOffset === 0xffffff ? undefined : counterOffset,
+      piccOffset,
+      macInputOffset,
+      macOffset,
+      encOffset,
+      encLength,
+      limit,
+    },
+  }
+}
+
+function span(start: number | undefined, length: number): { start: number; end: number } | undefined {
+  return start === undefined ? undefined : { start, end: start + length }
+}

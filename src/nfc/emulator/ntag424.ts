@@ -1,0 +1,191 @@
+import { randomBytes } from 'node:crypto'
+import { TYPE_4_ATR, type VirtualChip } from './chip.ts'
+import { TapView } from './files.ts'
+import { readBinary, type Selection, select, updateBinary } from './iso-commands.ts'
+import { type ChipMemory, memoryFromJson, memoryToJson } from './memory.ts'
+import { OWN_COMMANDS, type OwnCommand, type Surroundings, versionFrames } from './own-commands.ts'
+import { answerTo, type Channel, challenge, delaysOwed, type Handshake, MAC } from './secure-channel.ts'
+import { Refusal, STATUS, withStatus } from './status.ts'
+
+const AUTHENTICATE_FIRST = 0x71
+const AUTHENTICATE_NON_FIRST = 0x77
+const GET_VERSION = 0x60
+const MORE = 0xaf
+const CHANGE_KEY = 0xc4
+
+/** What is waiting for the next frame. */
+type Pending = { kind: 'handshake'; handshake: Handshake } | { kind: 'version'; sent: 1 | 2; mac: boolean }
+
+/** An NTAG 424 DNA in AES mode, written from its data sheet (NT4H2421Gx). LRP mode is not there. */
+export class VirtualNtag424 implements VirtualChip {
+  readonly atr = TYPE_4_ATR
+  readonly memory: ChipMemory
+  readonly #random: (length: number) => Buffer
+  readonly #taps: TapView
+  #selection: Selection = { application: false, file: undefined }
+  #channel: Channel | undefined
+  #pending: Pending | undefined
+  /** By key number: refusals for delay that were given already. Kept without power, as the delay is. */
+  readonly #delayed = new Map<number, number>()
+
+  /** @param random gives RndB, TI and the padding of taps */
+  constructor(memory: ChipMemory, random: (length: number) => Buffer = randomBytes) {
+    this.memory = memory
+    this.#random = random
+    this.#taps = new TapView(memory, random)
+  }
+
+  /** @throws ZodError when the value is not toJSON's */
+  static fromJSON(value: unknown, random?: (length: number) => Buffer): VirtualNtag424 {
+    return new VirtualNtag424(memoryFromJson(value), random)
+  }
+
+  toJSON(): unknown {
+    return memoryToJson(this.memory)
+  }
+
+  powerOff(): void {
+    this.#selection = { application: false, file: undefined }
+    this.#channel = undefined
+    this.#pending = undefined
+    this.#taps.end()
+  }
+
+  process(apdu: Uint8Array): Buffer {
+    const bytes = Buffer.from(apdu)
+    const [cla, ins = 0] = bytes
+    const continuesTap = (cla === 0x00 && ins === 0xb0) || (cla === 0x90 && ins === 0xad)
+    if (!continuesTap) this.#taps.end()
+    try {
+      if (cla === 0x90) return this.#own(bytes, ins)
+      if (cla === 0x00) return this.#iso(bytes, ins)
+      throw new Refusal('isoClass')
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error
+      // s9.1.9: an error ends the session.
+      this.#channel = undefined
+      this.#pending = undefined
+      this.#taps.end()
+      return withStatus(error.status)
+    }
+  }
+
+  #own(apdu: Buffer, ins: number): Buffer {
+    const body = bodyOf(apdu)
+    const pending = this.#pending
+    this.#pending = undefined
+    if (ins === MORE) return this.#more(pending, body)
+    if (pending) throw new Refusal('aborted')
+    if (ins === GET_VERSION) return this.#version(body)
+    if (ins === AUTHENTICATE_FIRST || ins === AUTHENTICATE_NON_FIRST) return this.#authenticate(ins, body)
+    const command = OWN_COMMANDS.get(ins)
+    if (!command) throw new Refusal('unknownCommand')
+    if (!this.#selection.application) throw new Refusal('permissionDenied')
+    return this.#run(ins, command, body)
+  }
+
+  #run(ins: number, command: OwnCommand, body: Buffer): Buffer {
+    const channel = this.#channel
+    const at: Surroundings = { memory: this.memory, taps: this.#taps, keyNo: channel?.keyNo }
+    if (body.length < command.headerLength) throw new Refusal('length')
+    const { request, answer } = command.modes(at, body.subarray(0, command.headerLength))
+    const { header, data } = channel
+      ? channel.open(ins, body, command.headerLength, request)
+      : { header: body.subarray(0, command.headerLength), data: body.subarray(command.headerLength) }
+    if (data.length > 0 && !command.takesData) throw new Refusal('length')
+    const result = command.run(at, header, data)
+    if (!channel) return withStatus(STATUS.done, result)
+    if (ins === CHANGE_KEY && header[0] === channel.keyNo) {
+      // s10.6.1: the key of the session is gone, and with it the session and the means for a MAC.
+      this.#channel = undefined
+      return withStatus(STATUS.done)
+    }
+    return withStatus(STATUS.done, channel.close(result, answer))
+  }
+
+  #authenticate(ins: number, body: Buffer): Buffer {
+    if (!this.#selection.application) throw new Refusal('permissionDenied')
+    const first = ins === AUTHENTICATE_FIRST
+    const [keyNo = 0, capabilities = 0] = body
+    if (first ? body.length !== 2 + capabilities : body.length !== 1) throw new Refusal('length')
+    const previous = first ? undefined : this.#channel
+    if (!first && !previous) throw new Refusal('authentication')
+    this.#delay(keyNo)
+    const { handshake, answer } = challenge(this.memory, keyNo, previous, this.#random)
+    this.#channel = undefined
+    this.#pending = { kind: 'handshake', handshake }
+    return withStatus(STATUS.additionalFrame, answer)
+  }
+
+  #delay(keyNo: number): void {
+    const slot = this.memory.keys[keyNo]
+    if (!slot) return
+    const given = this.#delayed.get(keyNo) ?? 0
+    const owed = delaysOwed(slot)
+    this.#delayed.set(keyNo, given < owed ? given + 1 : 0)
+    if (given < owed) throw new Refusal('authenticationDelay')
+  }
+
+  #version(body: Buffer): Buffer {
+    if (this.#channel) this.#channel.open(GET_VERSION, body, 0, MAC)
+    else if (body.length > 0) throw new Refusal('length')
+    this.#pending = { kind: 'version', sent: 1, mac: this.#channel !== undefined }
+    return withStatus(STATUS.additionalFrame, versionFrames(this.memory)[0])
+  }
+
+  #more(pending: Pending | undefined, body: Buffer): Buffer {
+    if (!pending) throw new Refusal('unknownCommand')
+    if (pending.kind === 'handshake') {
+      const { channel, answer } = answerTo(this.memory, pending.handshake, body, this.#random)
+      this.#channel = channel
+      return withStatus(STATUS.done, answer)
+    }
+    if (body.length > 0) throw new Refusal('length')
+    const frames = versionFrames(this.memory)
+    if (pending.sent === 1) {
+      this.#pending = { ...pending, sent: 2 }
+      return withStatus(STATUS.additionalFrame, frames[1])
+    }
+    // The MAC covers all three frames, and stands after the last.
+    const all = Buffer.concat(frames)
+    const closed = this.#channel ? this.#channel.close(all, MAC).subarray(all.length) : Buffer.alloc(0)
+    return withStatus(STATUS.done, Buffer.concat([frames[2], closed]))
+  }
+
+  #iso(apdu: Buffer, ins: number): Buffer {
+    this.#pending = undefined
+    const [, , p1 = 0, p2 = 0] = apdu
+    const offset = ((p1 & 0x7f) << 8) | p2
+    switch (ins) {
+      case 0xa4:
+        if (select(this.#selection, p1, p2, isoData(apdu))) this.#channel = undefined
+        return withStatus(STATUS.isoDone)
+      case 0xb0: {
+        if (apdu.length !== 5) throw new Refusal('isoLength')
+        const asked = { offset, le: apdu.readUInt8(4), authenticated: this.#channel !== undefined }
+        return withStatus(STATUS.isoDone, readBinary(this.memory, this.#taps, this.#selection, asked))
+      }
+      case 0xd6:
+        updateBinary(this.memory, this.#selection, { offset, data: isoData(apdu) })
+        return withStatus(STATUS.isoDone)
+      default:
+        throw new Refusal('isoUnknown')
+    }
+  }
+}
+
+/** Lc and what it counts; all of the chip's own commands end with Le 00. @throws Refusal length */
+function bodyOf(apdu: Buffer): Buffer {
+  if (apdu.length < 5 || apdu.readUInt16BE(2) !== 0 || apdu[apdu.length - 1] !== 0)
+    throw new Refusal('length')
+  if (apdu.length === 5) return apdu.subarray(5)
+  if (apdu.readUInt8(4) !== apdu.length - 6) throw new Refusal('length')
+  return apdu.subarray(5, -1)
+}
+
+/** Le may follow or not. @throws Refusal isoLength */
+function isoData(apdu: Buffer): Buffer {
+  const length = apdu[4] ?? 0
+  if (apdu.length !== 5 + length && apdu.length !== 6 + length) throw new Refusal('isoLength')
+  return apdu.subarray(5, 5 + length)
+}

@@ -1,0 +1,171 @@
+import { crc32 } from 'node:zlib'
+import { FREE, NEVER, parseSettings } from './file-rules.ts'
+import { fileOf, grant, type TapView } from './files.ts'
+import type { ChipMemory } from './memory.ts'
+import { FULL, MAC } from './secure-channel.ts'
+import { Refusal } from './status.ts'
+
+// The chip's own commands, once protection is off. Source: NT4H2421Gx s10.4 to s10.8.
+
+/** What a command may look at. */
+export interface Surroundings {
+  readonly memory: ChipMemory
+  readonly taps: TapView
+  /** The key that the session was opened with; undefined without one. */
+  readonly keyNo: number | undefined
+}
+
+export interface OwnCommand {
+  readonly headerLength: number
+  /** Whether anything may follow the header. */
+  readonly takesData?: true
+  /** How command and answer travel in a session. A file's commands look at its header for it. */
+  readonly modes: (at: Surroundings, header: Buffer) => { request: number; answer: number }
+  readonly run: (at: Surroundings, header: Buffer, data: Buffer) => Buffer
+}
+
+const NOTHING = Buffer.alloc(0)
+const always = (request: number, answer: number) => () => ({ request, answer })
+
+/** Hardware and software of a chip in the field, as AN12196 shows them; then UID and production. */
+export function versionFrames({ uid, randomId }: ChipMemory): [Buffer, Buffer, Buffer] {
+  const shown = randomId ? Buffer.alloc(7) : uid
+  return [
+    Buffer.from('04040230001105', 'hex'),
+    Buffer.from('04040201021105', 'hex'),
+    Buffer.concat([shown, Buffer.from('CD65935D402118', 'hex')]),
+  ]
+}
+
+const getKeyVersion: OwnCommand = {
+  headerLength: 1,
+  modes: always(MAC, MAC),
+  run: ({ memory }, header) => Buffer.of(slotOf(memory, header.readUInt8()).version),
+}
+
+const getFileSettings: OwnCommand = {
+  headerLength: 1,
+  modes: always(MAC, MAC),
+  run: ({ memory }, header) => {
+    const { settings, bytes } = fileOf(memory, header.readUInt8())
+    const size = Buffer.of(bytes.length & 0xff, bytes.length >> 8, 0)
+    return Buffer.concat([Buffer.of(0x00), settings.subarray(0, 3), size, settings.subarray(3)])
+  },
+}
+
+const changeFileSettings: OwnCommand = {
+  headerLength: 1,
+  takesData: true,
+  modes: always(FULL, FULL),
+  run: ({ memory, keyNo }, header, data) => {
+    const number = header.readUInt8()
+    const { rules, bytes } = fileOf(memory, number)
+    if (rules.change !== FREE && rules.change !== keyNo) throw new Refusal('permissionDenied')
+    const { sdm } = parseSettings(data, number, bytes.length)
+    const file = memory.files.get(number)
+    if (file) file.settings = Buffer.from(data)
+    if (sdm) memory.sdmReadCounter = 0
+    return NOTHING
+  },
+}
+
+const changeKey: OwnCommand = {
+  headerLength: 1,
+  takesData: true,
+  modes: always(FULL, FULL),
+  run: ({ memory, keyNo }, header, data) => {
+    const slot = slotOf(memory, header.readUInt8())
+    // s10.6.1: any key but 0 is as good as none.
+    if (keyNo !== 0) throw new Refusal('authentication')
+    if (header.readUInt8() === 0) {
+      if (data.length !== 17) throw new Refusal('length')
+      slot.key = Buffer.from(data.subarray(0, 16))
+    } else {
+      if (data.length !== 21) throw new Refusal('length')
+      const fresh = Buffer.from(data.subarray(0, 16).map((byte, i) => byte ^ slot.key.readUInt8(i)))
+      // CRC32 without the last inversion: s10.6.1. This is how a wrong old key shows.
+      if (data.readUInt32LE(17) !== ~crc32(fresh) >>> 0) throw new Refusal('integrity')
+      slot.key = fresh
+    }
+    slot.version = data.readUInt8(16)
+    return NOTHING
+  },
+}
+
+const getCardUid: OwnCommand = {
+  headerLength: 0,
+  modes: always(MAC, FULL),
+  run: ({ memory, keyNo }) => {
+    if (keyNo === undefined) throw new Refusal('authentication')
+    return Buffer.from(memory.uid)
+  },
+}
+
+const getFileCounters: OwnCommand = {
+  headerLength: 1,
+  modes: always(MAC, FULL),
+  run: ({ memory, keyNo }, header) => {
+    const { sdm } = fileOf(memory, header.readUInt8()).rules
+    const right = sdm?.counterRead ?? NEVER
+    if (right === NEVER || (right !== FREE && right !== keyNo)) throw new Refusal('permissionDenied')
+    const count = memory.sdmReadCounter
+    return Buffer.of(count & 0xff, (count >> 8) & 0xff, count >> 16, 0, 0)
+  },
+}
+
+const readData: OwnCommand = {
+  headerLength: 7,
+  modes: ({ memory, keyNo }, header) => {
+    const { rules } = fileOf(memory, header.readUInt8())
+    const mode = grant([rules.read, rules.readWrite], rules.mode, keyNo)
+    return { request: mode === FULL ? MAC : mode, answer: mode }
+  },
+  run: ({ memory, taps, keyNo }, header) => {
+    const [number, offset, asked] = place(header)
+    const { bytes } = fileOf(memory, number)
+    const length = asked === 0 ? bytes.length - offset : asked
+    if (length <= 0 || offset + length > bytes.length) throw new Refusal('boundary')
+    // Under a key the file's own bytes are read, and no tap is counted: s9.3.1.
+    const shown = keyNo === undefined ? taps.bytes(number, new Refusal('permissionDenied')) : bytes
+    return Buffer.from(shown.subarray(offset, offset + length))
+  },
+}
+
+const writeData: OwnCommand = {
+  headerLength: 7,
+  takesData: true,
+  modes: ({ memory, keyNo }, header) => {
+    const { rules } = fileOf(memory, header.readUInt8())
+    const mode = grant([rules.write, rules.readWrite], rules.mode, keyNo)
+    return { request: mode, answer: mode === FULL ? MAC : mode }
+  },
+  run: ({ memory }, header, data) => {
+    const [number, offset, length] = place(header)
+    const { bytes } = fileOf(memory, number)
+    if (data.length !== length || length === 0) throw new Refusal('length')
+    if (offset + length > bytes.length) throw new Refusal('boundary')
+    data.copy(bytes, offset)
+    return NOTHING
+  },
+}
+
+export const OWN_COMMANDS: ReadonlyMap<number, OwnCommand> = new Map([
+  [0x64, getKeyVersion],
+  [0xf5, getFileSettings],
+  [0x5f, changeFileSettings],
+  [0xc4, changeKey],
+  [0x51, getCardUid],
+  [0xf6, getFileCounters],
+  [0xad, readData],
+  [0x8d, writeData],
+])
+
+function slotOf(memory: ChipMemory, keyNo: number) {
+  const slot = memory.keys[keyNo]
+  if (!slot) throw new Refusal('noSuchKey')
+  return slot
+}
+
+function place(header: Buffer): [number, number, number] {
+  return [header.readUInt8(), header.readUIntLE(1, 3), header.readUIntLE(4, 3)]
+}

@@ -1,0 +1,78 @@
+import { uriFile } from '../ndef.ts'
+import { type FileSettings, MIRRORED } from './file-settings.ts'
+import type { MacInputTemplate } from './sun.ts'
+
+// The URL that a chip shows, with places for what it fills in at each tap: {base_url}/t?d=…&e=…&c=…
+
+export interface UrlTemplate extends MacInputTemplate {
+  /** Where the daemon is reached from phones; what stands behind it is `/t?…`. */
+  readonly baseUrl: string
+  /** What the chip says in `d`: its key set, so digits. */
+  readonly d: string
+}
+
+/** The NDEF file of a template, and the settings that make the chip fill it in. */
+export interface TemplateFile {
+  /** The URL with zeros where the chip fills in. */
+  readonly url: string
+  /** NLEN and the message. */
+  readonly ndef: Buffer
+  readonly settings: FileSettings
+}
+
+/** Key numbers on the chip: planKeys puts them there. */
+const FILE_READ = 1
+const META_READ = 2
+const FILE_SIZE = 256
+
+/**
+ * `d` comes before `c`, so that the MAC can cover it. @throws RangeError when the URL is too long for the chip or
+ * not fit for one
+ */
+export function templateFile({ baseUrl, d, names, from }: UrlTemplate): TemplateFile {
+  const base = baseUrl.replace(/\/+$/, '')
+  if (/[?#]/.test(base)) throw new RangeError('The base URL of chips must have no query and no fragment')
+  if (!/^[\w.~-]+$/.test(d + names.d + names.e + names.c))
+    throw new RangeError('Parameter names and the value of d must be letters, digits, and - . _ ~')
+  const start = `${base}/t?`
+  const beforeE = `${start}${names.d}=${d}&`
+  const beforeC = `${beforeE}${names.e}=${'0'.repeat(MIRRORED.piccData)}&${names.c}=`
+  const url = `${beforeC}${'0'.repeat(MIRRORED.mac)}`
+  const { bytes, textAt, abbreviated } = uriFile(url)
+  if (bytes.length > FILE_SIZE)
+    throw new RangeError(
+      `A chip holds ${FILE_SIZE} bytes, and this URL takes ${bytes.length}: shorten the base URL`,
+    )
+  const offset = (text: string): number => textAt + text.length - abbreviated
+  const macOffset = offset(beforeC)
+  const macInput = { d: offset(start), e: offset(beforeE), none: macOffset }[from ?? 'none']
+  return {
+    url,
+    ndef: bytes,
+    settings: {
+      mode: 'plain',
+      // Read by all, written and changed by the holder of key 0 alone.
+      access: { read: 'free', write: 0, readWrite: 0, change: 0 },
+      sdm: {
+        uid: true,
+        counter: true,
+        metaRead: META_READ,
+        fileRead: FILE_READ,
+        counterRead: FILE_READ,
+        piccDataOffset: offset(`${beforeE}${names.e}=`),
+        macInputOffset: macInput,
+        macOffset,
+      },
+    },
+  }
+}
+
+/** What a tap's URL says, by the template's parameter names; undefined when one of e and c is missing. */
+export function tapIn(
+  url: string,
+  names: UrlTemplate['names'],
+): { e: string; c: string; d: string | undefined } | undefined {
+  const query = new URLSearchParams(url.split('#', 1)[0]?.split('?').slice(1).join('?') ?? '')
+  const [e, c] = [query.get(names.e), query.get(names.c)]
+  return e === null || c === null ? undefined : { e, c, d: query.get(names.d) ?? undefined }
+}

@@ -1,0 +1,44 @@
+import { stateBits } from './backend.ts'
+import type { ReaderSnapshot } from './protocol.ts'
+
+interface Entry extends ReaderSnapshot {
+  /** How often PC/SC says that this reader changed; of no use where the backend does not tell (0). */
+  readonly changes: number
+}
+
+/** Which readers there are, and which card lies on each: numbered, so that none is taken for the one before it. */
+export class ReaderTable {
+  readonly #entries = new Map<string, Entry>()
+  #lastPresence = 0
+
+  status(name: string, bits: number): void {
+    const before = this.#entries.get(name)
+    const changes = bits >>> 16
+    const state = stateOf(bits)
+    // A card that was swapped between two looks shows only in the count.
+    const same = before !== undefined && before.presence !== 0 && before.changes === changes
+    const presence = state === 'empty' ? 0 : same ? before.presence : ++this.#lastPresence
+    this.#entries.set(name, { name, state, presence, changes })
+  }
+
+  removed(name: string): void {
+    this.#entries.delete(name)
+  }
+
+  /** The number of the card on a reader; 0 where there is none. */
+  presence(name: string): number {
+    return this.#entries.get(name)?.presence ?? 0
+  }
+
+  snapshot(): ReaderSnapshot[] {
+    return [...this.#entries.values()]
+      .map(({ name, state, presence }) => ({ name, state, presence }))
+      .sort((a, b) => (a.name < b.name ? -1 : 1))
+  }
+}
+
+function stateOf(bits: number): ReaderSnapshot['state'] {
+  if (bits & stateBits.mute) return 'mute'
+  if (!(bits & stateBits.present)) return 'empty'
+  return bits & stateBits.exclusive ? 'in-use' : 'present'
+}

@@ -1,0 +1,82 @@
+import { NdefFormatError, parseNdef, uriIn } from '../ndef.ts'
+import { AesKey } from '../ntag424/cmac.ts'
+import { ChipStatusError } from '../ntag424/errors.ts'
+import { MIRRORED } from '../ntag424/file-settings.ts'
+import { decryptPiccData, macInputText, verifySunMac } from '../ntag424/sun.ts'
+import { tapIn } from '../ntag424/url-template.ts'
+import type { Script } from '../script.ts'
+import { readNdefFile } from '../type4.ts'
+import { uidFromBytes, uidToBytes } from '../uid.ts'
+import { type KeysOf, keyFrom } from './keys.ts'
+import { type Plan, type TargetFile, targetFile } from './plan.ts'
+
+/** A tap that was taken while the chip lay on the reader. Never log it. */
+export interface LiveTap {
+  readonly url: string
+  readonly e: string
+  readonly c: string
+  readonly d: string | undefined
+  readonly counter: number
+}
+
+export interface Look {
+  /** Whether all of the file but what the chip fills in is as planned. */
+  readonly asPlanned: boolean
+  /** The tap, when its MAC proves that the chip has keys 1 and 2 of the plan's target and the plan's UID. */
+  readonly tap: LiveTap | undefined
+}
+
+const FILE_READ = 1
+const META_READ = 2
+
+/** Taps the chip, which takes one count, and holds what it shows against the plan. No authentication. */
+export function* lookAtTap(plan: Plan, keysOf: KeysOf): Script<Look> {
+  let file: Buffer
+  try {
+    file = yield* readNdefFile()
+  } catch (error) {
+    // Not for everybody to read, or no message at all: whatever it is, it is not as planned.
+    if (error instanceof ChipStatusError || error instanceof NdefFormatError)
+      return { asPlanned: false, tap: undefined }
+    throw error
+  }
+  const target = targetFile(plan)
+  return { asPlanned: withoutMirrors(file, target).equals(planned(target)), tap: proven(file, plan, keysOf) }
+}
+
+function proven(file: Buffer, { uid, target, template }: Plan, keysOf: KeysOf): LiveTap | undefined {
+  const url = urlIn(file)
+  const read = template && url !== undefined ? tapIn(url, template.names) : undefined
+  if (!template || url === undefined || read === undefined) return undefined
+  const bytes = uidToBytes(uid)
+  const key = (keyNo: number): AesKey => new AesKey(keyFrom(target, keyNo, bytes, keysOf))
+  const tap = decryptPiccData(key(META_READ), Buffer.from(read.e, 'hex'))
+  if (!tap || uidFromBytes(tap.uid) !== uid) return undefined
+  const text = macInputText({ ...template, d: read.d, e: read.e })
+  if (!verifySunMac(key(FILE_READ), tap, text, Buffer.from(read.c, 'hex'))) return undefined
+  return { url, ...read, counter: tap.counter }
+}
+
+function urlIn(file: Buffer): string | undefined {
+  try {
+    return uriIn(parseNdef(file.subarray(2)))
+  } catch (error) {
+    if (error instanceof NdefFormatError) return undefined
+    throw error
+  }
+}
+
+/** NLEN and the message; of an empty file NLEN alone. */
+function planned({ ndef }: TargetFile): Buffer {
+  return ndef.subarray(0, 2 + ndef.readUInt16BE(0))
+}
+
+function withoutMirrors(file: Buffer, { settings: { sdm } }: TargetFile): Buffer {
+  const out = Buffer.from(file)
+  const blank = (at: number | undefined, length: number): void => {
+    if (at !== undefined) out.fill('0', at, at + length)
+  }
+  blank(sdm?.piccDataOffset, MIRRORED.piccData)
+  blank(sdm?.macOffset, MIRRORED.mac)
+  return out
+}

@@ -1,0 +1,157 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { CardGone } from '../../../src/nfc/card.ts'
+import type { Tear } from '../../../src/nfc/emulator/card.ts'
+import { type Applied, apply, recover } from '../../../src/nfc/provision/apply.ts'
+import { inspect } from '../../../src/nfc/provision/inspect.ts'
+import { type Plan, parsePlan, plan, planReset, sourcesOf } from '../../../src/nfc/provision/plan.ts'
+import { readBack } from '../../../src/nfc/provision/read-back.ts'
+import type { Script } from '../../../src/nfc/script.ts'
+import { deps, keysOf, TestChip, template, uid, uidBytes } from '../virtual-card.ts'
+
+const first = { keySet: 101, generation: 0 } as const
+const setUp = plan({ uid, from: ['factory'], target: first, template })
+const again = plan({ uid, from: [first], target: { keySet: 102, generation: 1 }, template })
+const moved = plan({
+  uid,
+  from: [first],
+  target: { keySet: 101, generation: 1 },
+  template: { ...template, baseUrl: 'https://another.example' },
+})
+const reset = planReset({ uid, from: [first] })
+
+function* whole(made: Plan): Script<unknown> {
+  yield* apply(made, yield* inspect(), deps('begun'))
+  return yield* readBack(made, deps('begun'))
+}
+
+/** As the daemon recovers: from what was written down. */
+function* recovered(made: Plan): Script<Applied> {
+  const kept = parsePlan(JSON.parse(JSON.stringify(made)))
+  const outcome = yield* recover(kept, yield* inspect(), deps('recovered'))
+  yield* readBack(kept, deps('read back'))
+  return outcome
+}
+
+function expectWhole(chip: TestChip, made: Plan): void {
+  const keys = made.target === 'factory' ? undefined : keysOf(made.target, uidBytes)
+  chip.memory.keys.forEach(({ key, version }, keyNo) => {
+    const wanted = keys?.[keyNo] ?? { key: Buffer.alloc(16), version: 0 }
+    expect({ keyNo, key, version }).toEqual({ keyNo, key: wanted.key, version: wanted.version })
+  })
+  expect(chip.memory.failedAuthentications).toBeLessThan(10)
+  if (made.target !== 'factory') return
+  const { sdmReadCounter: _, ...rest } = Object(chip.chip.toJSON())
+  const { sdmReadCounter: __, ...factory } = Object(new TestChip().chip.toJSON())
+  expect(rest).toEqual(factory)
+}
+
+async function chipFor(made: Plan): Promise<TestChip> {
+  const chip = new TestChip()
+  if (made.from.length > 0 && !made.from.includes('factory')) await chip.run(whole(setUp))
+  return chip
+}
+
+async function length(made: Plan): Promise<number> {
+  const chip = await chipFor(made)
+  const { sent } = chip
+  await chip.run(whole(made))
+  return chip.sent - sent
+}
+
+const plans = { 'a set-up': setUp, 'new keys': again, 'new keys and a new URL': moved, 'a reset': reset }
+
+describe.each(Object.entries(plans))('%s, torn at every APDU', (_, made) => {
+  const everyTear = async (check: (tear: Tear) => Promise<void>): Promise<void> => {
+    const apdus = await length(made)
+    expect(apdus).toBeGreaterThan(30)
+    for (let apdu = 1; apdu <= apdus; apdu += 1)
+      for (const when of ['before', 'after'] as const) await check({ apdu, when })
+  }
+
+  test('before and after the chip did it, ends where it should, with no failed authentication', () =>
+    everyTear(async (tear) => {
+      const chip = await chipFor(made)
+      await expect(chip.run(whole(made), tear)).rejects.toThrow(CardGone)
+      await chip.run(recovered(made))
+      expectWhole(chip, made)
+      expect(chip.memory.failedAuthentications).toBe(0)
+      expect(await chip.run(recovered(made))).toBe('unchanged')
+    }))
+
+  test('can be taken back to the factory instead', () =>
+    everyTear(async (tear) => {
+      const chip = await chipFor(made)
+      await expect(chip.run(whole(made), tear)).rejects.toThrow(CardGone)
+      const back = planReset({ uid, from: sourcesOf(made) })
+      await chip.run(recovered(back))
+      expectWhole(chip, back)
+    }))
+})
+
+test('torn before its last key and then at every APDU of its reset, a chip ends in the state of the factory', async () => {
+  // Its URL fills more than one piece of the file, and key 0 was the factory's all along.
+  const long = { ...template, baseUrl: `https://${'n'.repeat(175)}.example` }
+  const begun = plan({ uid, from: ['factory'], target: first, template: long })
+  const back = planReset({ uid, from: sourcesOf(begun) })
+  const fresh = async (): Promise<TestChip> => {
+    const chip = new TestChip()
+    await expect(chip.run(whole(begun), { apdu: 20, when: 'before' })).rejects.toThrow(CardGone)
+    expect(chip.memory.keys.map(({ version }) => version)).toEqual([0, 1, 1, 1, 1])
+    return chip
+  }
+  const untorn = await fresh()
+  const { sent } = untorn
+  await untorn.run(recovered(back))
+  const apdus = untorn.sent - sent
+  for (let apdu = 1; apdu <= apdus; apdu += 1) {
+    for (const when of ['before', 'after'] as const) {
+      const chip = await fresh()
+      await expect(chip.run(recovered(back), { apdu, when })).rejects.toThrow(CardGone)
+      await chip.run(recovered(back))
+      expectWhole(chip, back)
+    }
+  }
+})
+
+test('recovering takes one authentication, and reading back another', async () => {
+  const chip = new TestChip()
+  await expect(chip.run(whole(setUp), { apdu: 14, when: 'after' })).rejects.toThrow(CardGone)
+  const script = recovered(setUp)
+  let authentications = 0
+  let step = script.next()
+  while (!step.done) {
+    if (step.value[1] === 0x71) authentications += 1
+    step = script.next(chip.chip.process(step.value))
+  }
+  expect(authentications).toBe(2)
+})
+
+test('torn again and again, with a change of mind now and then, a chip is never lost', async () => {
+  const tear = fc.record({
+    apdu: fc.integer({ min: 1, max: 45 }),
+    when: fc.constantFrom<Tear['when']>('before', 'after'),
+  })
+  const step = fc.record({ tear, turn: fc.constantFrom('go on', 'reset', 'new keys') })
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 6 }), async (steps) => {
+      const chip = new TestChip()
+      let current = setUp
+      let generation = 1
+      await chip.run(whole(current), { apdu: 15, when: 'after' }).catch(() => undefined)
+      for (const { tear, turn } of steps) {
+        const from = sourcesOf(current)
+        generation += 1
+        if (turn === 'reset') current = planReset({ uid, from })
+        if (turn === 'new keys') current = plan({ uid, from, target: { keySet: 101, generation }, template })
+        await chip.run(recovered(current), tear).catch((error: unknown) => {
+          expect(error).toBeInstanceOf(CardGone)
+        })
+      }
+      await chip.run(recovered(current))
+      expectWhole(chip, current)
+      expect(chip.memory.failedAuthentications).toBe(0)
+    }),
+    { numRuns: 60 },
+  )
+})

@@ -1,0 +1,124 @@
+import { describe, expect, test } from 'vitest'
+import { type Card, type ReaderEvent, ReaderUnavailable } from '../../src/nfc/card.ts'
+import { CardWatch, type Connected } from '../../src/nfc/pcsc/card-watch.ts'
+import type { ReaderSnapshot } from '../../src/nfc/pcsc/protocol.ts'
+import { ReaderTable } from '../../src/nfc/pcsc/reader-table.ts'
+
+// What virtual readers cannot do: be pulled out while pcscd goes on, or have their card swapped between two looks.
+
+const cardOn = (reader: string): Card => ({
+  reader,
+  atr: new Uint8Array(),
+  transmit: () => Promise.reject(new Error('not asked')),
+  removed: () => Promise.resolve(),
+  release: () => Promise.resolve(),
+})
+const at = (name: string, presence: number, state: ReaderSnapshot['state'] = 'present'): ReaderSnapshot => ({
+  name,
+  presence,
+  state: presence === 0 ? 'empty' : state,
+})
+/** Until all that was promised has been kept. */
+const settled = () => new Promise((resolve) => setImmediate(resolve))
+
+function watch(connect: (at: ReaderSnapshot) => Promise<Connected>, wanted?: string) {
+  const events: string[] = []
+  const emit = (event: ReaderEvent) =>
+    events.push(event.type === 'unavailable' ? event.type : `${event.type} ${event.reader}`)
+  return { events, watch: new CardWatch({ wanted, connect, emit }) }
+}
+const connects = async ({ name }: ReaderSnapshot): Promise<Connected> => ({
+  status: 'card',
+  card: cardOn(name),
+})
+
+describe('what is told of readers', () => {
+  test('one that is pulled out takes its card along, and the others go on', async () => {
+    const { events, watch: watching } = watch(connects)
+    watching.readers([at('A', 1), at('B', 0)])
+    await settled()
+    watching.readers([at('B', 0)])
+    watching.readers([at('B', 2)])
+    await settled()
+    watching.readers([at('A', 0), at('B', 2)])
+    expect(events).toEqual([
+      'reader-added A',
+      'reader-added B',
+      'card A',
+      'card-removed A',
+      'reader-removed A',
+      'card B',
+      'reader-added A',
+    ])
+  })
+
+  test('a card that left while it was connected to is not told of', async () => {
+    const { events, watch: watching } = watch(connects)
+    watching.readers([at('A', 1)])
+    watching.readers([at('A', 0)])
+    await settled()
+    expect(events).toEqual(['reader-added A'])
+  })
+
+  test('a card in place of another is another one', async () => {
+    const { events, watch: watching } = watch(connects)
+    watching.readers([at('A', 1)])
+    await settled()
+    watching.readers([at('A', 2)])
+    await settled()
+    expect(events).toEqual(['reader-added A', 'card A', 'card-removed A', 'card A'])
+  })
+
+  test('an outage takes all of it away', async () => {
+    const { events, watch: watching } = watch(connects)
+    watching.readers([at('A', 1), at('B', 0)])
+    await settled()
+    watching.down(new ReaderUnavailable('gone', 'wait'))
+    expect(events.slice(3)).toEqual(['card-removed A', 'reader-removed A', 'reader-removed B', 'unavailable'])
+  })
+
+  test('a reader that nobody asked for is left alone', async () => {
+    const asked: string[] = []
+    const { events, watch: watching } = watch((reader) => {
+      asked.push(reader.name)
+      return connects(reader)
+    }, 'B')
+    watching.readers([at('A', 1), at('B', 2)])
+    await settled()
+    expect([asked, events]).toEqual([['B'], ['reader-added B', 'card B']])
+  })
+
+  test('a complaint is made once', async () => {
+    const { events, watch: watching } = watch(async () => ({ status: 'refused', why: 'in-use' }))
+    watching.readers([at('A', 1)])
+    await settled()
+    watching.readers([at('A', 1, 'in-use')])
+    watching.readers([at('A', 1, 'in-use')])
+    watching.stop()
+    expect(events).toEqual(['reader-added A', 'card-unusable A'])
+  })
+})
+
+describe("PC/SC's bits", () => {
+  const present = 0x22
+  const counted = (count: number, bits: number) => count * 0x10000 + bits
+
+  test('are the four states of a reader', () => {
+    const table = new ReaderTable()
+    for (const [name, bits] of Object.entries({ a: 0x12, b: 0x22, c: 0xa2, d: 0x222 }))
+      table.status(name, bits)
+    expect(table.snapshot().map(({ state }) => state)).toEqual(['empty', 'present', 'in-use', 'mute'])
+  })
+
+  test('tell a card that was swapped between two looks from one that lies there still', () => {
+    const table = new ReaderTable()
+    table.status('A', counted(1, present))
+    const first = table.presence('A')
+    table.status('A', counted(1, present | 0x100))
+    expect(table.presence('A')).toBe(first)
+    table.status('A', counted(3, present))
+    expect(table.presence('A')).toBeGreaterThan(first)
+    table.status('A', counted(4, 0x12))
+    expect(table.presence('A')).toBe(0)
+  })
+})

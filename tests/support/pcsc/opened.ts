@@ -1,0 +1,92 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import type { TestContext } from 'vitest'
+import type { ReaderEvent } from '../../../src/nfc/card.ts'
+import { PcscReaders, type PcscSettings } from '../../../src/nfc/pcsc/readers.ts'
+import { type PrivatePcscd, startPcscd } from './pcscd.ts'
+
+/** The test that opens something: it is closed with it. Tests run side by side, so each passes its own. */
+type Test = Pick<TestContext, 'onTestFinished'>
+
+const root = resolve(import.meta.dirname, '../../..')
+export const hostScript = resolve(root, 'dist/reader-host.cjs')
+
+/** A pcscd that ends with the test. */
+export async function openPcscd(
+  test: Test,
+  options?: Parameters<typeof startPcscd>[0],
+): Promise<PrivatePcscd> {
+  const pcscd = await startPcscd(options)
+  test.onTestFinished(() => pcscd.end())
+  return pcscd
+}
+
+/** Readers that are closed with the test. */
+export function openReaders(test: Test, settings: Omit<PcscSettings, 'hostScript'>): PcscReaders {
+  const readers = new PcscReaders({ hostScript, ...settings })
+  test.onTestFinished(() => readers.close())
+  return readers
+}
+
+/** What happens at readers, one after another; ends with the test. */
+export function follow(test: Test, readers: PcscReaders) {
+  const stop = new AbortController()
+  const events = readers.events({ signal: stop.signal })[Symbol.asyncIterator]()
+  test.onTestFinished(() => stop.abort())
+  /** The next event of a type; others that come before it are passed over. */
+  const next = async <T extends ReaderEvent['type']>(type: T): Promise<Extract<ReaderEvent, { type: T }>> => {
+    for (;;) {
+      const { value, done } = await events.next()
+      if (done) throw new Error(`The events ended before ${type}`)
+      if (isOfType(value, type)) return value
+    }
+  }
+  return { next, stop: () => stop.abort(), ended: async () => (await events.next()).done === true }
+}
+
+const isOfType = <T extends ReaderEvent['type']>(
+  event: ReaderEvent,
+  type: T,
+): event is Extract<ReaderEvent, { type: T }> => event.type === type
+
+/** Another program, which holds the card on a reader for itself. @returns what makes it let go */
+export async function holdElsewhere(
+  test: Test,
+  pcscd: PrivatePcscd,
+  reader: string,
+): Promise<() => Promise<void>> {
+  const script = `
+    const addon = require('@pcsc-mini/linux-x86_64-gnu')
+    const client = addon.newClient()
+    client.start(() => {}, () => {})
+    client.connect(process.argv[1], addon.CardMode.EXCLUSIVE).then(() => console.log('held'))`
+  const child = spawn(process.execPath, ['-e', script, reader], {
+    cwd: root,
+    env: pcscd.env,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const exited = once(child, 'exit')
+  const letGo = async () => {
+    child.kill('SIGKILL')
+    await exited
+  }
+  test.onTestFinished(letGo)
+  await once(child.stdout, 'data')
+  return letGo
+}
+
+/** Resolves when a process is no more; one that nobody has asked about yet is none either. */
+export async function gone(pid: number | undefined): Promise<void> {
+  if (pid === undefined) throw new Error('There was no process')
+  while (runs(pid)) await new Promise((resolve) => setTimeout(resolve, 5))
+}
+
+function runs(pid: number): boolean {
+  try {
+    return !/^State:\s+[ZX]/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'))
+  } catch {
+    return false
+  }
+}
