@@ -1,27 +1,34 @@
-// npm run bench [-- --quick] [--only http|bulk|import|starts|used-ref|…] [--profile FILE]: prints one table of what is
+// npm run bench [-- --quick] [--only http|bulk|import|chain|starts|used-ref|…] [--profile FILE]: prints one table of what is
 // measured against its limit. --profile keeps a CPU profile of the daemon under the HTTP figures.
-import { execFileSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { build } from 'esbuild'
 import { measureBulk } from './figures/bulk.mjs'
+import { measureChain } from './figures/chain.mjs'
 import { httpKeys, measureHttp } from './figures/http.mjs'
 import { measureImport } from './figures/import.mjs'
 import { measureStarts } from './figures/starts.mjs'
 import { keySet } from './lib/daemon.mjs'
-import { chooseCores, describeMachine, fileSystemOf } from './lib/machine.mjs'
+import { chooseCores, describeMachine, fileSystemOf, stayOn } from './lib/machine.mjs'
 import { endAll, killAll } from './lib/processes.mjs'
 import { profileTo } from './lib/profile.mjs'
 import { notesOf, tableOf } from './lib/table.mjs'
 
-const figures = { http: measureHttp, bulk: measureBulk, import: measureImport, starts: measureStarts }
+const figures = {
+  http: measureHttp,
+  bulk: measureBulk,
+  import: measureImport,
+  chain: measureChain,
+  starts: measureStarts,
+}
 const full = {
   limitMinutes: 6,
   http: { rounds: 5, seconds: 1.5 },
   bulk: { rounds: 5 },
   import: { rounds: 3, chips: 1_000_000 },
+  chain: { rounds: 5, tokens: 1000, waited: 100 },
   starts: { rounds: 15 },
 }
 const quick = {
@@ -29,6 +36,7 @@ const quick = {
   http: { rounds: 2, seconds: 0.8 },
   bulk: { rounds: 2 },
   import: { rounds: 1, chips: 1_000_000 },
+  chain: { rounds: 2, tokens: 500, waited: 40 },
   starts: { rounds: 5 },
 }
 
@@ -88,8 +96,7 @@ async function loadTapMaker() {
 
 const cores = chooseCores()
 // This process sends what is sent once, and shall not take the servers' core.
-if (cores.load !== undefined)
-  execFileSync('taskset', ['-a', '-cp', String(cores.load), String(process.pid)], { stdio: 'ignore' })
+stayOn([cores.load])
 const tapMaker = await loadTapMaker()
 const started = Date.now()
 let isLate = false

@@ -1,6 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
-import { request } from 'node:http'
+import { Agent, request } from 'node:http'
 import { join } from 'node:path'
+import BetterSqlite3 from 'better-sqlite3'
 import { end, startServer } from './processes.mjs'
 
 export const daemonScript = new URL('../../bin/tapchipd.js', import.meta.url).pathname
@@ -59,10 +60,45 @@ export async function startDaemon(core, dataDir, profile) {
   }
 }
 
+/** A daemon with a seed of one's own, on all cores, whose transactions can be waited for. */
+export async function startDaemonWith(dataDir, content) {
+  mkdirSync(dataDir, { recursive: true })
+  const seedFile = join(dataDir, 'seed.json')
+  writeFileSync(seedFile, JSON.stringify(content))
+  const { child, pid, ready } = await startServer(
+    undefined,
+    [daemonScript, '--seed', seedFile],
+    daemonEnv(dataDir),
+  )
+  const db = new BetterSqlite3(join(dataDir, 'tapchip.db'), { readonly: true })
+  const open = db.prepare('select count(*) as count from transactions where "settledAt" is null')
+  const url = new URL(ready.url)
+  return {
+    pid,
+    port: Number(url.port),
+    url: ready.url,
+    contract: () => db.prepare('select address from contracts').get().address,
+    settled: async () => {
+      while (open.get().count > 0) await new Promise((resolve) => setTimeout(resolve, 5))
+    },
+    stop: async () => {
+      db.close()
+      await end(child)
+    },
+  }
+}
+
 const headers = { 'x-svc-api-key': apiKey, authorization: `Bearer ${adminToken}` }
 
+const agent = new Agent({ keepAlive: true, maxSockets: 64 })
+
 /** One call, timed from the first byte sent to the last received. @throws where the status is another */
-export function call(daemon, method, path, { body, contentType = 'application/json', status = 200 } = {}) {
+export function call(
+  daemon,
+  method,
+  path,
+  { body, contentType = 'application/json', status = 200, headers: more = {} } = {},
+) {
   return new Promise((resolve, reject) => {
     const start = process.hrtime.bigint()
     const length =
@@ -72,7 +108,8 @@ export function call(daemon, method, path, { body, contentType = 'application/js
       host: '127.0.0.1',
       method,
       path,
-      headers: { ...headers, ...length },
+      agent,
+      headers: { ...headers, ...length, ...more },
     })
     req.on('response', (response) => {
       const chunks = []

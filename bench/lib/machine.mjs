@@ -35,6 +35,13 @@ export function chooseCores() {
   return { server, load, note: `servers and peers on core ${server}, load on core ${load}` }
 }
 
+/** Lets this process, and what it starts, run on these cores. */
+export function stayOn(cores) {
+  const list = cores.filter((core) => core !== undefined)
+  if (list.length > 0)
+    execFileSync('taskset', ['-a', '-cp', list.join(','), String(process.pid)], { stdio: 'ignore' })
+}
+
 /** A command line that runs on that core alone. */
 export const onCore = (core, command, args) =>
   core === undefined

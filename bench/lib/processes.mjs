@@ -53,6 +53,17 @@ export async function startServer(core, args, env = {}) {
   return { child, pid: child.pid, ready: JSON.parse(line), errors: () => errors }
 }
 
+/** Starts a program and waits for a line of its output that fits. */
+export async function startLine(command, args, pattern) {
+  const child = track(spawn(command, args, { stdio: ['ignore', 'pipe', 'ignore'] }))
+  const line = await new Promise((resolve, reject) => {
+    createInterface({ input: child.stdout }).on('line', (text) => pattern.test(text) && resolve(text))
+    child.once('error', reject)
+    child.once('exit', () => reject(new Error(`${command} ended before it was ready`)))
+  })
+  return { child, line }
+}
+
 /** Starts a helper of ours that answers each message with one. */
 export function startHelper(core, script) {
   const { command, args } = onCore(core, process.execPath, [script])

@@ -1,0 +1,58 @@
+// Durable transfers without the HTTP in front: intents recorded in the store, signed, sent, mined, settled.
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import pino from 'pino'
+import { bringToChain } from '../../src/daemon/bring-to-chain.ts'
+import { loadConfig } from '../../src/daemon/config.ts'
+import { openContext } from '../../src/daemon/context.ts'
+import { recordClaim } from '../../src/daemon/domain/phygitals/record-claim.ts'
+import { loadSeed } from '../../src/daemon/seed/load.ts'
+import { findToken, type LocatedToken } from '../../src/daemon/store/tokens.ts'
+
+export interface RelayerBench {
+  /** Moves every token once. @returns transfers a second, until the last is settled */
+  round(): Promise<number>
+  close(): Promise<void>
+}
+
+/** @param recipientOf who gets the n-th token in a round */
+export async function openRelayerBench(
+  dataDir: string,
+  seed: object,
+  recipientOf: (n: number, round: number) => string,
+): Promise<RelayerBench> {
+  mkdirSync(dataDir, { recursive: true })
+  const seedFile = join(dataDir, 'seed.json')
+  writeFileSync(seedFile, JSON.stringify(seed))
+  const none = { help: false, version: false, configFile: undefined, values: {} }
+  const config = loadConfig(none, { TAPCHIP_DATA_DIR: dataDir, TAPCHIP_RATE_LIMIT: 'off' })
+  const ctx = await openContext(config, pino({ level: 'silent' }))
+  await loadSeed(ctx, seedFile)
+  ctx.start()
+  await bringToChain(ctx)
+  const rows = await ctx.db.read.selectFrom('tokens').select('id').orderBy('id').execute()
+  const tokens: LocatedToken[] = []
+  for (const { id } of rows) {
+    const token = await findToken(ctx.db.read, id)
+    if (token) tokens.push(token)
+  }
+  let rounds = 0
+  return {
+    async round() {
+      const round = ++rounds
+      const started = performance.now()
+      const recorded = tokens.map((token, n) =>
+        ctx.db.write((trx) =>
+          recordClaim(trx, ctx, { token, recipient: recipientOf(n, round), call: 'claimNFT' }),
+        ),
+      )
+      const ids = await Promise.all(recorded)
+      ctx.chains.relayer.wake()
+      const ends = await Promise.all(ids.map((id) => ctx.chains.relayer.settled(id)))
+      const failed = ends.filter(({ name }) => name !== 'confirmed').length
+      if (failed > 0) throw new Error(`${failed} transfers were not confirmed`)
+      return tokens.length / ((performance.now() - started) / 1000)
+    },
+    close: () => ctx.close(),
+  }
+}
