@@ -7,6 +7,8 @@ import { cli, get, startDaemon } from './processes.mjs'
 import { say, shorten, step, title } from './words.mjs'
 
 const chip = '04:DE:5F:1E:AC:C0:40'
+/** Whom `bram.eth` stands for in fixtures/demo.json. */
+const bram = '0x2e6D1F0A9B8c7D5E4F3a2B1c0D9e8f7A6B5C4d3e'
 const apiKey = 'svc_demo_only_0000000000000000'
 
 const state = mkdtempSync(join(tmpdir(), 'tapchip-demo-'))
@@ -70,10 +72,25 @@ try {
   say(`GET ${shorten(second.url)}\n  → ${reopened.status} "${reopened.heading}"`)
   expect(reopened.status === 410, 'a used link is gone')
 
+  step('This contract asks for two taps. The code of the first says who is to have the token')
+  await tapchip('phygitals', 'claim-registration', 'create', '--code', otp.otp, '--recipient', 'bram.eth')
+
+  step('The code of a second tap moves it: a transaction on the chain that runs inside the daemon')
+  const third = JSON.parse(await tapchip('taps', 'simulate', '--uid', chip, '--json'))
+  const last = JSON.parse(await tapchip('chips', 'find', third.url, '--json'))
+  await tapchip('phygitals', 'transfer', '--code', last.otp.code, '--recipient', 'bram.eth')
+  await tapchip('transactions', 'list', '--kind', 'phygital-transfer')
+
+  step('Whoever taps the jacket from now on sees whose it is')
+  const fourth = JSON.parse(await tapchip('taps', 'simulate', '--uid', chip, '--json'))
+  const shown = new URL((await get(fourth.url)).location).searchParams.get('svcRef') ?? ''
+  const owned = JSON.parse(await tapchip('refs', 'show', shown, '--include-owner', '--json'))
+  expect(owned.linkedToken.ownerAddress === bram, 'the token is with bram.eth')
+
   step('All of it is on record, the refused taps with their reason')
   await tapchip('taps', 'list')
 
-  title('Done: 3 chips changed, 2 taps taken, 2 replays and a second query refused')
+  title('Done: 3 chips changed, 4 taps taken, 2 replays and a second query refused, 1 token moved')
   say('Next: README.md has a tour of five minutes on a daemon of your own.')
 } finally {
   await daemon.stop()
