@@ -35,6 +35,18 @@ export const nouns: readonly Noun[] = [
     group: chips,
     load: () => import('./commands/items/index.ts'),
   },
+  {
+    name: 'phygitals',
+    summary: 'Transfer tokens, sign transfers, edit metadata',
+    group: chips,
+    load: () => import('./commands/phygitals/index.ts'),
+  },
+  {
+    name: 'guestbook',
+    summary: 'Deploy guestbooks, create events, mint to guests',
+    group: chips,
+    load: () => import('./commands/guestbook/index.ts'),
+  },
   { name: 'refs', summary: 'Query refs', group: chips, load: () => import('./commands/refs/index.ts') },
   {
     name: 'otps',
@@ -47,6 +59,12 @@ export const nouns: readonly Noun[] = [
     summary: 'List, follow and simulate taps',
     group: chips,
     load: () => import('./commands/taps/index.ts'),
+  },
+  {
+    name: 'nfc',
+    summary: 'Read, verify and set chips up with a reader on this machine',
+    group: chips,
+    load: () => import('./commands/nfc/index.ts'),
   },
   {
     name: 'batch',
@@ -80,9 +98,15 @@ export const nouns: readonly Noun[] = [
   },
   {
     name: 'contracts',
-    summary: 'List and register token contracts',
+    summary: 'List, deploy, register and edit token contracts',
     group: access,
     load: () => import('./commands/contracts/index.ts'),
+  },
+  {
+    name: 'transactions',
+    summary: 'See what is sent to chains, and give it up',
+    group: access,
+    load: () => import('./commands/transactions/index.ts'),
   },
   {
     name: 'links',

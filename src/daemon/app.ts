@@ -18,13 +18,16 @@ import { refuseForwarded } from './http/forwarded.ts'
 import { observe } from './http/observe.ts'
 import { limitRates } from './http/rate-limit.ts'
 import { adminRoutes, adminStreamRoutes } from './routes/admin/index.ts'
+import { badgeEventFormRoutes, badgeEventRoutes } from './routes/badge-events.ts'
 import { batchRoutes } from './routes/batch.ts'
 import { chipGroupRoutes } from './routes/chip-groups.ts'
 import { chipRoutes } from './routes/chips.ts'
+import { eventRoutes } from './routes/events.ts'
 import { itemRoutes } from './routes/items.ts'
 import { metadataRoutes } from './routes/metadata.ts'
 import { openApiRoutes } from './routes/openapi.ts'
 import { otpRoutes } from './routes/otps.ts'
+import { phygitalBatchRoutes } from './routes/phygital-batches.ts'
 import { phygitalRoutes } from './routes/phygitals.ts'
 import { refRoutes } from './routes/refs.ts'
 import { serviceRoutes } from './routes/service.ts'
@@ -79,10 +82,14 @@ export async function buildApp(ctx: Context): Promise<FastifyInstance> {
     otpRoutes(open, ctx)
     itemRoutes(open, ctx)
     phygitalRoutes(open, ctx)
+    badgeEventRoutes(open, ctx)
+    eventRoutes(open, ctx)
     chipGroupRoutes(open, ctx)
     await open.register(async (streams) => {
       acceptStreams(streams)
       batchRoutes(streams, ctx)
+      badgeEventFormRoutes(streams, ctx)
+      phygitalBatchRoutes(streams, ctx)
     })
   })
   await app.register(async (admin) => {

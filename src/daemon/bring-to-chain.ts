@@ -1,6 +1,7 @@
 import { devChainId } from './chain/keys/dev-keys.ts'
 import type { Context } from './context.ts'
 import { recordMissing } from './domain/deployments.ts'
+import { contractsToldOtherwise } from './store/contracts.ts'
 import { allNames } from './store/names.ts'
 import { findTransaction } from './store/transactions.ts'
 
@@ -20,4 +21,17 @@ export async function bringToChain(ctx: Context): Promise<void> {
       log.error({ transaction: id, kind: row.kind, subject: row.subject }, 'a transaction failed')
   }
   if (ids.length > 0) log.info({ transactions: ids.length }, 'recorded what the chains were missing')
+  await warnOfOtherUrls(ctx)
+}
+
+/** On chains where that costs money, a new base URL is for the operator to tell: this one may be a try. */
+async function warnOfOtherUrls({ chains, db, log, baseUrl }: Context): Promise<void> {
+  for (const { id, isEmbedded } of chains.all) {
+    const others = isEmbedded ? [] : await contractsToldOtherwise(db.read, id, baseUrl)
+    for (const { symbol, address, serviceUrl } of others)
+      log.warn(
+        { chainId: id, symbol, address, told: serviceUrl, baseUrl },
+        `the contract looks for its metadata at another base URL than this daemon has; if it moved for good: tapchip contracts set-url ${symbol}`,
+      )
+  }
 }

@@ -3,8 +3,10 @@ import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import * as z from 'zod'
+import { type BadgesConfig, badgeSecrets, badgeSettings, badgesFrom } from './config-badges.ts'
 import { type ChainConfig, chainsFrom, chainsInFile, keyVariables } from './config-chains.ts'
 import { ConfigProblem } from './config-problem.ts'
+import { proxies } from './config-proxies.ts'
 
 export interface Config {
   readonly host: string
@@ -44,6 +46,7 @@ export interface Config {
   /** OpenSea's API, or one like it. */
   readonly marketplace: { readonly url: string; readonly apiKey: string } | undefined
   readonly keystore: { readonly folder: string; readonly passwordFile: string } | undefined
+  readonly badges: BadgesConfig
 }
 
 const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
@@ -90,6 +93,7 @@ const settings = z.strictObject({
   openseaUrl: httpUrl.default('https://api.opensea.io'),
   openseaApiKey: z.string().min(1).optional(),
   chains: chainsInFile.optional(),
+  ...badgeSettings,
 })
 
 type SettingName = keyof z.input<typeof settings>
@@ -105,7 +109,7 @@ const flags = {
   ephemeral: 'ephemeral',
   'log-level': 'logLevel',
 } as const
-const secretNames: readonly SettingName[] = ['adminToken', 'dataKey', 'openseaApiKey']
+const secretNames: readonly SettingName[] = ['adminToken', 'dataKey', 'openseaApiKey', ...badgeSecrets]
 
 const variableOf = (name: string): string =>
   `TAPCHIP_${name.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`
@@ -230,6 +234,7 @@ export function loadConfig(args: Arguments, env: Environment): Config {
     refLifetimeMs: refTtlSeconds * 1000,
     rateLimit: rateLimit === 'off' ? undefined : (rateLimit ?? (rest.ephemeral ? undefined : 600)),
     trustProxy: trustProxy === undefined ? undefined : proxies(trustProxy),
+    badges: badgesFrom(rest),
     marketplace: openseaApiKey === undefined ? undefined : { url: openseaUrl, apiKey: openseaApiKey },
     chains: chainsFrom(chains ?? {}, env),
     chainKeys: Object.fromEntries(Object.entries(env).filter(([name]) => keyVariables.test(name))),
@@ -244,15 +249,4 @@ function defaultDataDir(env: Environment): string {
   // systemd may name several, parted by colons; the first is ours.
   const state = env.STATE_DIRECTORY?.split(':')[0]
   return state || join(env.XDG_DATA_HOME || join(env.HOME || homedir(), '.local', 'share'), 'tapchip')
-}
-
-function proxies(value: string | number | readonly string[]): number | readonly string[] {
-  if (typeof value === 'number' || /^\d+$/.test(String(value))) return Number(value)
-  const list = typeof value === 'string' ? value.split(',').map((range) => range.trim()) : value
-  const bad = list.find((range) => !/^[0-9a-fA-F.:]+(\/\d{1,3})?$/.test(range))
-  if (bad !== undefined)
-    throw new ConfigProblem(
-      `trustProxy (TAPCHIP_TRUST_PROXY) must be a number of hops or CIDR ranges, not "${bad}"`,
-    )
-  return list
 }

@@ -6,6 +6,7 @@ import { type Chains, openChains } from './chain/chains.ts'
 import { createNameResolver } from './chain/names/resolver.ts'
 import { Idempotency } from './chain/relayer/idempotency.ts'
 import type { Config } from './config.ts'
+import { type Badges, openBadges } from './domain/badge-events/service.ts'
 import { type CodeSource, randomCodes } from './domain/codes.ts'
 import { Credentials } from './domain/credentials.ts'
 import { KeyRing } from './domain/key-ring.ts'
@@ -17,6 +18,7 @@ import { WireWords } from './http/wire.ts'
 import type { RefreshQueue } from './marketplace/refresh-queue.ts'
 import { countTaps, createMetrics, type Metrics } from './metrics.ts'
 import { marketplaceQueue, outboundOf } from './outside.ts'
+import type { Outbound } from './outbound/outbound.ts'
 import { rootTokens } from './root-token.ts'
 import { assertDataKey, loadDataKey, sealCheck } from './store/data-key.ts'
 import { type Db, openDatabase } from './store/database.ts'
@@ -42,9 +44,12 @@ export interface Context {
   readonly chains: Chains
   readonly names: Names
   readonly idempotency: Idempotency
+  readonly badges: Badges
   /** undefined: no marketplace is configured. */
   readonly marketplace: RefreshQueue | undefined
   readonly wire: WireWords
+  /** The one way to outside. */
+  readonly outbound: Outbound
   /** Names this installation, publicly: two daemons never share it. */
   readonly instance: string
   readonly otpLifetime: number
@@ -84,6 +89,8 @@ export async function openContext(config: Config, log: Logger, clock: Clock = sy
     })
     const outbound = outboundOf(config)
     const marketplace = marketplaceQueue({ config, db, log }, outbound, clock)
+    const outside = outbound.request.bind(outbound)
+    const badges = await openBadges(config.badges, { db, box, clock, log, outside })
     const chains = await openChains({
       db,
       clock,
@@ -112,7 +119,9 @@ export async function openContext(config: Config, log: Logger, clock: Clock = sy
         fetchGateway: (request) => outbound.request(request),
       }),
       idempotency: new Idempotency({ db, clock }),
+      badges,
       marketplace,
+      outbound,
       wire: new WireWords(config),
       instance,
       otpLifetime: config.otpLifetimeMs,
@@ -121,10 +130,11 @@ export async function openContext(config: Config, log: Logger, clock: Clock = sy
       start() {
         chains.relayer.start()
         marketplace?.start()
+        badges.start()
       },
       baseUrl: config.baseUrl ?? `http://${config.host}:${config.port}`,
       async close() {
-        await marketplace?.stop()
+        await Promise.all([marketplace?.stop(), badges.stop()])
         await chains.close()
         await tapLog.flush()
         await db.close()

@@ -26,8 +26,25 @@ ENVIRONMENT (flags come first, then these, then the configuration file)
   TAPCHIP_ADMIN_REMOTE      on: /admin and /metrics answer through a proxy as well
   TAPCHIP_ADMIN_TOKEN       the first admin token, in place of the file admin.token
   TAPCHIP_DATA_KEY          the data key, 64 hex digits, in place of the file data.key
+  TAPCHIP_BADGE_PROVIDER    where badge events are created: embedded (here, the default) or poap
+  TAPCHIP_BADGE_APPROVAL    auto, or manual: an operator approves the events that are created here
+  TAPCHIP_POAP_…            the account at POAP: see docs/badges.md
   TAPCHIP_WIRE_PREFIX       the word in x-…-api-key, x-…-code and …Ref (svc)
   TAPCHIP_WIRE_BADGE        the word in /…-events and …Events (badge)
+
+  TAPCHIP_DEV_CHAIN         off: no embedded chain, which has the id 31337
+  TAPCHIP_DEV_RPC           full: its RPC lets everything through, for tests (guarded)
+  TAPCHIP_RPC_<id>          the RPC URL of a chain that others run, by its chain id
+  TAPCHIP_CONFIRMATIONS_<id>, TAPCHIP_MAX_FEE_GWEI_<id>, TAPCHIP_EXPIRY_BLOCKS_<id>
+                            how deep a transaction has to lie (2), the most gwei offered for gas (200), how many
+                            blocks a transfer signature stays good (about 30 minutes of them)
+  TAPCHIP_RELAYER_KEY_<id>, TAPCHIP_SIGN_VERIFIER_KEY_<id>
+                            the keys that send, and that sign transfers: 64 hex digits
+  TAPCHIP_KEYSTORE, TAPCHIP_KEYSTORE_PASSWORD_FILE
+                            a folder with <id>-relayer.json and <id>-sign-verifier.json in their place
+  TAPCHIP_OPENSEA_API_KEY   have OpenSea read changed metadata again
+  TAPCHIP_OPENSEA_URL       an API like OpenSea's (https://api.opensea.io)
+
   and TAPCHIP_HOST, _PORT, _DATA_DIR, _BASE_URL, _CONFIG, _SEED, _EPHEMERAL, _LOG_LEVEL
 
 Prints one JSON line when it is ready; logs are JSON on standard error. SIGTERM ends it, all requests answered.

@@ -1,4 +1,4 @@
-import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client'
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 
 /** What the daemon counts. Labels are few and fixed: never a UID, a code or an address. */
 export interface Metrics {
@@ -43,4 +43,36 @@ export function countTaps({ taps }: Pick<Metrics, 'taps'>): (outcome: string) =>
     series.set(outcome, known)
     known.inc()
   }
+}
+
+/** How a chain is doing, as the relayer says. */
+interface Sending {
+  chainId: number
+  unsettled: number
+  inFlight: number
+  waitingForFees: boolean
+  trouble: Error | undefined
+}
+
+/** Measures what is under way on the chains, whenever somebody looks. */
+export function watchChains({ registry }: Pick<Metrics, 'registry'>, status: () => readonly Sending[]): void {
+  const gauge = (name: string, help: string, read: (sending: Sending) => number) =>
+    new Gauge({
+      name,
+      help,
+      labelNames: ['chain'],
+      registers: [registry],
+      collect() {
+        this.reset()
+        for (const sending of status()) this.inc({ chain: String(sending.chainId) }, read(sending))
+      },
+    })
+  gauge('tapchip_transactions_unsettled', 'Transactions that are not settled, by chain', (s) => s.unsettled)
+  gauge('tapchip_transactions_in_flight', 'Nonces that are taken and not mined, by chain', (s) => s.inFlight)
+  gauge('tapchip_chain_waiting_for_fees', '1 while a chain asks for more than the cap on fees', (s) =>
+    Number(s.waitingForFees),
+  )
+  gauge('tapchip_chain_trouble', '1 while a chain is out of reach, or not as it should be', (s) =>
+    Number(s.trouble !== undefined),
+  )
 }

@@ -13,10 +13,13 @@ const maxBytes = 1024 * 1024
 /** The one way out. Private addresses are for what the configuration itself names. */
 export const outboundOf = (config: Config): Outbound =>
   createOutbound({
-    allowPrivate: config.marketplace ? [new URL(config.marketplace.url).origin] : [],
+    allowPrivate: namedIn(config).map((url) => new URL(url).origin),
     timeoutMs,
     maxBytes,
   })
+
+const namedIn = ({ marketplace, badges: { poap } }: Config): string[] =>
+  [marketplace?.url, poap?.url, poap?.authUrl].filter((url) => url !== undefined)
 
 /** Tells OpenSea about changed metadata; undefined without an account there. */
 export function marketplaceQueue(

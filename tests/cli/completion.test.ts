@@ -25,7 +25,7 @@ describe('what could stand next', () => {
   test('nouns, verbs and flags', async () => {
     expect(await offered('chip')).toEqual(['chips', 'chip-groups'])
     expect(await offered('')).not.toContain('__complete')
-    expect(await offered('chips', 'e')).toEqual(['edit', 'export', 'enable'])
+    expect(await offered('chips', 'e')).toEqual(['edit', 'edit-self', 'export', 'enable'])
     expect(await offered('chips', 'edit', '--re')).toEqual(['--redirect-url'])
     expect(await offered('chips', 'edit', '--js')).toEqual(['--json'])
     expect(await offered('help', 'exi')).toEqual(['exit-codes'])

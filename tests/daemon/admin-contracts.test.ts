@@ -1,7 +1,11 @@
-import { keccak256 } from 'viem/utils'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { getAddress, keccak256, stringToBytes } from 'viem/utils'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { bringToChain } from '../../src/daemon/bring-to-chain.ts'
+import { phygitalAbi } from '../../src/daemon/chain/artifacts/phygital.ts'
 import { contractSalt, futureAddress } from '../../src/daemon/domain/contract-address.ts'
 import { type AdminApp, openAdminApp, tenTimes } from '../support/admin.ts'
+import { startAnvil } from '../support/anvil.ts'
+import { askNode } from '../support/relayer.ts'
 
 let t: AdminApp
 beforeEach(async () => {
@@ -96,6 +100,224 @@ test.each([
   const refused = await register(fields)
   expect(refused.status).toBe(400)
   expect(refused.body.message).toContain(field)
+})
+
+test('registering without its chain says that nobody looked at the contract', async () => {
+  expect((await register()).body).toMatchObject({
+    trustsSignVerifier: null,
+    warnings: [expect.stringMatching(/Chain 1 is not configured here.*TAPCHIP_RPC_1/)],
+  })
+})
+
+test('a deployment to a chain that is not configured is a 503, and nothing is written', async () => {
+  const refused = await t.call('POST /admin/contracts/deploy', {
+    team: 'Acme',
+    symbol: 'NEW',
+    name: 'New ones',
+    chainId: 8453,
+  })
+  expect(refused).toMatchObject({ status: 503, body: { code: 'chain_unavailable' } })
+  expect(refused.body.message).toContain('TAPCHIP_RPC_8453')
+  expect((await t.call('GET /admin/contracts?team=Acme')).body).toHaveLength(2)
+})
+
+test('a two-tap policy is set and cleared, on contracts that know one', async () => {
+  const { id } = (await register()).body
+  const twoTap = { delaySeconds: 60, windowSeconds: 3600 }
+  expect((await t.call(`PATCH /admin/contracts/${id}`, { twoTap })).body).toMatchObject({
+    team: 'Acme',
+    twoTap,
+  })
+  expect((await t.call(`PATCH /admin/contracts/${id}`, { twoTap: null })).body.twoTap).toBeNull()
+  expect((await t.call(`PATCH /admin/contracts/${id}`, {})).status).toBe(400)
+  expect((await t.audit('action=contracts.edit')).map(({ detail }) => detail)).toEqual([
+    { twoTap: null },
+    { twoTap },
+  ])
+  const [, guestbook] = (await t.call('GET /admin/contracts?team=Acme')).body
+  expect((await t.call(`PATCH /admin/contracts/${guestbook.id}`, { twoTap })).status).toBe(409)
+  expect((await t.call('PATCH /admin/contracts/99', { twoTap })).status).toBe(404)
+})
+
+test('only a contract that was deployed from here is told a base URL', async () => {
+  const tell = (id: number) => t.call(`POST /admin/contracts/${id}/service-url`, {})
+  const { id } = (await register()).body
+  // Chain 1 is not configured here.
+  expect((await tell(id)).status).toBe(503)
+  expect((await tell(99)).status).toBe(404)
+})
+
+describe('on the embedded chain', () => {
+  let c: AdminApp
+  beforeAll(async () => {
+    c = await openAdminApp({
+      chain: true,
+      seed: { version: 1, teams: [{ name: 'Acme' }, { name: 'Globex' }] },
+    })
+  })
+  afterAll(() => c.close())
+
+  const deploy = (fields: object = {}, headers: object = {}) =>
+    c.call(
+      'POST /admin/contracts/deploy',
+      { team: 'Acme', symbol: 'JKT', name: 'Jackets', chainId: 31337, ...fields },
+      { ...c.admin, ...headers },
+    )
+  const settled = (id: number) => c.ctx.chains.relayer.settled(id)
+  const read = (address: string, functionName: 'baseURI' | 'owner' | 'getSignVerifier') =>
+    c.ctx.chains
+      .get(31337)
+      .client.readContract({ abi: phygitalAbi, address: getAddress(address), functionName })
+
+  test('a contract is deployed to the address that it is answered with, and trusts this daemon', async () => {
+    const twoTap = { delaySeconds: 60, windowSeconds: 3600 }
+    const { status, body } = await deploy({ twoTap })
+    expect({ status, body }).toMatchObject({
+      status: 200,
+      body: { team: 'Acme', kind: 'phygital', symbol: 'JKT', status: 'pending', twoTap, warnings: [] },
+    })
+    expect(await settled(body.transactionId)).toMatchObject({ name: 'confirmed' })
+    const [listed] = (await c.call('GET /admin/contracts?team=Acme')).body
+    expect(listed).toMatchObject({ address: body.address, status: 'confirmed', serviceUrl: c.ctx.baseUrl })
+    expect(await read(body.address, 'getSignVerifier')).toBe(c.ctx.chains.get(31337).signVerifier.address)
+    expect(await c.audit('action=contracts.deploy')).toMatchObject([
+      { actor: 'admin:root', target: 'JKT', team: 'Acme', detail: { transaction: body.transactionId } },
+    ])
+  })
+
+  test('is deployed once: by its symbol, and by an Idempotency-Key that gives the first answer again', async () => {
+    expect((await deploy()).body).toMatchObject({ statusCode: 409, code: 'already_exists' })
+    expect(await tenTimes(() => deploy({ symbol: 'TEN' }))).toEqual({ 200: 1, 409: 9 })
+    const again = { 'idempotency-key': 'deploy-1' }
+    const first = await deploy({ symbol: 'ONCE' }, again)
+    expect((await deploy({ symbol: 'ONCE' }, again)).body).toEqual(first.body)
+    expect((await deploy({ symbol: 'OTHER' }, again)).body.code).toBe('idempotency_conflict')
+  })
+
+  test('a contract that is there already is registered, and looked at', async () => {
+    const { address } = (await c.call('GET /admin/contracts?team=Acme')).body[0]
+    await c.ctx.db.write((trx) => trx.deleteFrom('contracts').where('address', '=', address).execute())
+    const register = (fields: object) =>
+      c.call('POST /admin/contracts', {
+        team: 'Globex',
+        symbol: 'OLD',
+        name: 'Old',
+        chainId: 31337,
+        ...fields,
+      })
+    const trusting = await register({ address })
+    expect(trusting.body).toMatchObject({ trustsSignVerifier: true, warnings: [], transactionId: null })
+    const told = await c.call(`POST /admin/contracts/${trusting.body.id}/service-url`, {})
+    expect(told).toMatchObject({ status: 409, body: { code: 'conflict' } })
+    expect(told.body.message).toContain(`setBaseURI("${c.ctx.baseUrl}/metadata/31337/${address}/")`)
+
+    const nowhere = await register({ symbol: 'NO', address: '0x5FbDB2315678afecb367f032d93F642f64180aa3' })
+    expect(nowhere.body.warnings[0]).toMatch(/There is no contract at 0x5FbD/)
+    const other = await register({ symbol: 'PXY', address: '0x4e59b44847b379578588920cA78FbF26c0B4956C' })
+    expect(other.body).toMatchObject({
+      trustsSignVerifier: null,
+      warnings: [expect.stringMatching(/speaks of no sign verifier/)],
+    })
+  })
+
+  test('a contract is told the base URL when asked to, and once', async () => {
+    const { id, address, transactionId } = (await deploy({ symbol: 'URL' })).body
+    await settled(transactionId)
+    const tell = (body = {}) => c.call(`POST /admin/contracts/${id}/service-url`, body)
+    expect((await tell()).body.sentTransactionId).toBeNull()
+    const before = c.ctx.baseUrl
+    c.ctx.baseUrl = 'https://tap.example.com'
+    const told = (await tell()).body
+    expect(told).toMatchObject({
+      serviceUrl: 'https://tap.example.com',
+      sentTransactionId: expect.any(Number),
+    })
+    await settled(told.sentTransactionId)
+    expect(await read(address, 'baseURI')).toBe(`https://tap.example.com/metadata/31337/${address}/`)
+    expect((await tell()).body.sentTransactionId).toBeNull()
+    expect((await tell({ force: true })).body.sentTransactionId).toBeGreaterThan(told.sentTransactionId)
+    expect(await c.audit('action=contracts.set-url')).toHaveLength(2)
+    c.ctx.baseUrl = before
+  })
+})
+
+describe('on a chain that others run', () => {
+  const key = (name: string) => keccak256(stringToBytes(`test: ${name}`))
+  const lines: string[] = []
+  let c: AdminApp
+  beforeAll(async () => {
+    c = await openAdminApp({
+      seed: { version: 1, teams: [{ name: 'Acme' }] },
+      log: (line) => lines.push(line),
+      env: {
+        TAPCHIP_RPC_777: 'http://127.0.0.1:1',
+        TAPCHIP_RELAYER_KEY_777: key('relayer'),
+        TAPCHIP_SIGN_VERIFIER_KEY_777: key('sign verifier'),
+      },
+    })
+  })
+  afterAll(() => c.close())
+
+  test('a base URL that nobody else can reach is warned of, and so is one that has changed', async () => {
+    const { body } = await c.call('POST /admin/contracts/deploy', {
+      team: 'Acme',
+      symbol: 'JKT',
+      name: 'Jackets',
+      chainId: 777,
+    })
+    expect(body.warnings).toEqual([expect.stringMatching(/leads to this machine alone.*--base-url/)])
+    await bringToChain(c.ctx)
+    expect(lines.filter((line) => line.includes('set-url'))).toEqual([])
+    c.ctx.baseUrl = 'https://tap.example.com'
+    await bringToChain(c.ctx)
+    const warned = lines.filter((line) => line.includes('tapchip contracts set-url JKT'))
+    expect(warned.map((line) => JSON.parse(line))).toMatchObject([
+      { level: 40, chainId: 777, symbol: 'JKT', baseUrl: 'https://tap.example.com' },
+    ])
+    expect((await c.call('GET /admin/contracts')).body[0].serviceUrl).not.toBe('https://tap.example.com')
+    const there = await c.call('POST /admin/contracts', {
+      symbol: 'OLD',
+      name: 'Old',
+      chainId: 777,
+      address: '0x5FbDB2315678afecb367f032d93F642f64180aa3',
+    })
+    expect(there.body.warnings[0]).toContain('Chain 777 does not answer')
+  })
+})
+
+test('a contract that trusts another daemon says so when it is registered, and whose word it takes', async () => {
+  const anvil = await startAnvil(['--chain-id', '777'])
+  const key = (name: string) => keccak256(stringToBytes(`test: ${name}`))
+  const open = (name: string) =>
+    openAdminApp({
+      seed: { version: 1, teams: [{ name: 'Acme' }] },
+      env: {
+        TAPCHIP_RPC_777: anvil.url,
+        TAPCHIP_CONFIRMATIONS_777: '1',
+        TAPCHIP_RELAYER_KEY_777: key(`relayer of ${name}`),
+        TAPCHIP_SIGN_VERIFIER_KEY_777: key(`verifier of ${name}`),
+      },
+    })
+  const [one, other] = [await open('one'), await open('other')]
+  const { relayer, signVerifier } = one.ctx.chains.get(777)
+  await askNode(anvil.url, 'anvil_setBalance', [relayer, '0xde0b6b3a7640000'])
+  const fields = { symbol: 'JKT', name: 'Jackets', chainId: 777 }
+  const deployed = (await one.call('POST /admin/contracts/deploy', fields)).body
+  const { relayer: sender } = one.ctx.chains
+  for (let i = 0; i < 3; i++) await sender.tick()
+  expect(await sender.settled(deployed.transactionId)).toMatchObject({ name: 'confirmed' })
+  const { body } = await other.call('POST /admin/contracts', { ...fields, address: deployed.address })
+  expect(body).toMatchObject({ status: 'confirmed', trustsSignVerifier: false })
+  expect(body.warnings).toEqual([
+    expect.stringMatching(
+      new RegExp(
+        `trusts the sign verifier ${signVerifier.address}.*setSignVerifier.*TAPCHIP_SIGN_VERIFIER_KEY_777`,
+      ),
+    ),
+  ])
+  await one.close()
+  await other.close()
+  await anvil.kill()
 })
 
 describe('the address of a contract to come', () => {

@@ -4,7 +4,7 @@ import { keptWalletAbi, keptWalletBytecode } from '../contracts/artifacts/kept-w
 import type { Phygitals } from './phygitals.ts'
 
 /** Somebody with money of their own, who talks to the published RPC as any wallet does. */
-export async function somebodyOn({ ctx }: Phygitals) {
+export async function somebodyOn({ ctx }: Pick<Phygitals, 'ctx'>) {
   const chain = ctx.chains.embedded
   if (!chain) throw new Error('there is no embedded chain')
   const account = privateKeyToAccount(`0x${'61'.repeat(32)}`)

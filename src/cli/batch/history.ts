@@ -5,6 +5,7 @@ import type { Surroundings } from '../surroundings.ts'
 import { isBatchId } from './id.ts'
 import { journalDir, journalPath } from './journal.ts'
 import { type Counts, type EditRow, type Header, parseLine, type RowResult } from './records.ts'
+import type { MetadataRow, Outcome, OutcomeStatus, TransferRow } from './token-records.ts'
 
 export type BatchStatus = 'done' | 'stopped' | 'running'
 
@@ -17,6 +18,12 @@ export interface History {
   readonly rows: readonly EditRow[]
   /** The last result of each row. */
   readonly results: ReadonlyMap<number, RowResult>
+  /** Of batches of tokens: their rows, and what became of each at last. */
+  readonly transfers: readonly TransferRow[]
+  readonly metadata: readonly MetadataRow[]
+  readonly outcomes: ReadonlyMap<number, Outcome>
+  /** How often a row of tokens has failed. */
+  readonly failures: ReadonlyMap<number, number>
   /** How often a row was sent, whether or not an answer came. */
   readonly sent: ReadonlyMap<number, number>
 }
@@ -38,6 +45,10 @@ const readJournal = async (path: string): Promise<History | undefined> => {
   let pid = 0
   const rows: EditRow[] = []
   const results = new Map<number, RowResult>()
+  const transfers: TransferRow[] = []
+  const metadata: MetadataRow[] = []
+  const outcomes = new Map<number, Outcome>()
+  const failures = new Map<number, number>()
   const sent = new Map<number, number>()
   for await (const text of createInterface({
     input: createReadStream(path),
@@ -50,6 +61,12 @@ const readJournal = async (path: string): Promise<History | undefined> => {
     else if (line.type === 'sent') for (const row of line.rows) sent.set(row, (sent.get(row) ?? 0) + 1)
     else if (line.type === 'result') results.set(line.row, line)
     else if (line.type === 'end') end = line
+    else if (line.type === 'transfer') transfers.push(line)
+    else if (line.type === 'metadata') metadata.push(line)
+    else if (line.type === 'outcome') {
+      outcomes.set(line.row, line)
+      if (line.status === 'failed') failures.set(line.row, (failures.get(line.row) ?? 0) + 1)
+    }
     if (line.type === 'batch' || line.type === 'resumed') {
       pid = line.pid
       end = undefined
@@ -58,16 +75,26 @@ const readJournal = async (path: string): Promise<History | undefined> => {
   if (header === undefined) return undefined
   const status = end?.how ?? (isAlive(pid) ? 'running' : 'stopped')
   // Of an import only the failures may be reported row by row: its end counts all of it.
-  const counts = end ?? countResults(results.values())
-  return { header, status, endedAt: end?.at, counts, rows, results, sent }
+  const counts = end ?? countResults([...results.values(), ...outcomes.values()])
+  const ofTokens = { transfers, metadata, outcomes, failures }
+  return { header, status, endedAt: end?.at, counts, rows, results, sent, ...ofTokens }
+}
+
+const countedAs: Readonly<Record<RowResult['status'] | OutcomeStatus, keyof Counts>> = {
+  changed: 'changed',
+  created: 'changed',
+  transferred: 'changed',
+  queued: 'changed',
+  unchanged: 'unchanged',
+  failed: 'failed',
 }
 
 export const countResults = (
-  results: Iterable<RowResult>,
+  results: Iterable<{ readonly status: RowResult['status'] | OutcomeStatus }>,
   before: Counts = { changed: 0, unchanged: 0, failed: 0 },
 ): Counts => {
   const counts = { changed: before.changed, unchanged: before.unchanged, failed: before.failed }
-  for (const { status } of results) counts[status === 'created' ? 'changed' : status] += 1
+  for (const { status } of results) counts[countedAs[status]] += 1
   return counts
 }
 

@@ -1,5 +1,15 @@
+import { isNumber, isRecord, isText } from './record-parts.ts'
+import { type TokenLine, tokenLineFrom } from './token-records.ts'
+
 /** What a batch does. */
-export const batchKinds = ['chips edit', 'chips undo', 'chips import'] as const
+export const batchKinds = [
+  'chips edit',
+  'chips undo',
+  'chips import',
+  'phygitals transfer',
+  'phygitals metadata',
+  'phygitals undo',
+] as const
 export type BatchKind = (typeof batchKinds)[number]
 
 /** The first line of a journal. Holds no secret: whoever reads it learns where, not how to get in. */
@@ -55,12 +65,8 @@ export type JournalLine =
   | ({ readonly type: 'result' } & RowResult)
   | { readonly type: 'resumed'; readonly at: string; readonly pid: number }
   | ({ readonly type: 'end'; readonly at: string; readonly how: 'done' | 'stopped' } & Counts)
+  | TokenLine
 
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-
-const isText = (value: unknown): value is string => typeof value === 'string'
-const isNumber = (value: unknown): value is number => typeof value === 'number'
 const isUrl = (value: unknown): value is string | null => value === null || isText(value)
 const isOptionalUrl = (value: unknown): value is string | null | undefined =>
   value === undefined || isUrl(value)
@@ -97,7 +103,7 @@ const lineFrom = (line: Readonly<Record<string, unknown>>): JournalLine | undefi
     if (isNumber(changed) && isNumber(unchanged) && isNumber(failed))
       return { type, at, how, changed, unchanged, failed }
   }
-  return type === 'batch' ? headerFrom(line) : undefined
+  return type === 'batch' ? headerFrom(line) : tokenLineFrom(line)
 }
 
 const headerFrom = (line: Readonly<Record<string, unknown>>): Header | undefined => {

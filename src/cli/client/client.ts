@@ -18,6 +18,8 @@ interface Loose {
   readonly params?: Readonly<Record<string, unknown>>
   readonly query?: Readonly<Record<string, unknown>>
   readonly body?: unknown
+  readonly code?: string
+  readonly idempotencyKey?: string | undefined
   readonly upload?: Upload
   readonly signal?: AbortSignal
 }
@@ -54,6 +56,8 @@ export const createClient = (options: ClientOptions): Client => {
     const { method, path } = addressOf(key, request, wireBadge)
     const body = request.body === undefined ? undefined : JSON.stringify(request.body)
     const headers = headersFor(path)
+    if (request.code !== undefined) headers[`x-${wirePrefix}-code`] = request.code
+    if (request.idempotencyKey !== undefined) headers['idempotency-key'] = request.idempotencyKey
     if (body !== undefined) headers['content-type'] = 'application/json'
     const answer = await connection.send({ method, path, headers, body, idleTimeoutMs: timeoutMs })
     if ((answer.statusCode ?? 0) >= 300) throw await refused(answer)
@@ -68,11 +72,12 @@ export const createClient = (options: ClientOptions): Client => {
   function call<K extends EndpointKey>(key: K, ...request: CallArguments<K>): Promise<AnswerOf<K>>
   async function call(key: string, ...[given]: readonly unknown[]): Promise<unknown> {
     const request = isLoose(given) ? given : {}
+    const mayRepeat = request.idempotencyKey !== undefined
     for (let attempt = 1; ; attempt++) {
       try {
         return await once(key, request)
       } catch (error) {
-        const wait = waitBefore(attempt + 1, key, error, random)
+        const wait = waitBefore(attempt + 1, key, error, { random, mayRepeat })
         if (wait === undefined) throw error
         await sleep(wait)
       }

@@ -1,7 +1,12 @@
 import { ApiError, DaemonUnreachable } from './errors.ts'
 
-/** GETs that use something up: a cut connection leaves open whether they did. */
-export const singleUse = new Set(['GET /chips/find', 'GET /refs/:id'])
+/** GETs that use something up, or give a signature away: a cut connection leaves open whether they did. */
+export const singleUse = new Set([
+  'GET /chips/find',
+  'GET /refs/:id',
+  'GET /phygitals/transfer-signature',
+  'GET /phygitals/transfer-signature/pullable',
+])
 
 const attempts = 4
 const longestWaitMs = 10_000
@@ -17,9 +22,16 @@ export const waitBefore = (
   next: number,
   key: string,
   error: unknown,
-  random: () => number,
+  {
+    random,
+    mayRepeat,
+  }: {
+    random: () => number
+    /** It has an Idempotency-Key: a repetition gets the first answer. */
+    mayRepeat: boolean
+  },
 ): number | undefined => {
-  if (next > attempts || !key.startsWith('GET ')) return undefined
+  if (next > attempts || !(mayRepeat || key.startsWith('GET '))) return undefined
   // Full jitter, so that a hundred scripts that were refused together do not come back together.
   const backoff = 50 + random() * Math.min(2000, 100 * 2 ** next)
   if (error instanceof ApiError && (error.statusCode === 429 || error.statusCode === 503)) {

@@ -10,10 +10,17 @@ export type AnswerOf<K extends EndpointKey> = Answer<Endpoints[K]>
 /** An element of an endpoint's answer that is a list. */
 export type ElementOf<K extends EndpointKey> = AnswerOf<K> extends readonly (infer E)[] ? E : never
 
-/** Path parameters make the request obligatory. */
-export type CallArguments<K extends EndpointKey> = Endpoints[K] extends { params: z.ZodObject }
-  ? [request: Request<Endpoints[K]>]
-  : [request?: Request<Endpoints[K]>]
+/** What travels in headers of its own. */
+type InHeaders<S> = (S extends { auth: 'code' } ? { readonly code: string } : unknown) &
+  // With it a request that sends something may be repeated: it has its effect once.
+  (S extends { isRepeatable: true } ? { readonly idempotencyKey?: string | undefined } : unknown)
+
+/** Path parameters and codes make the request obligatory. */
+export type CallArguments<K extends EndpointKey> = Endpoints[K] extends
+  | { params: z.ZodObject }
+  | { auth: 'code' }
+  ? [request: Request<Endpoints[K]> & InHeaders<Endpoints[K]>]
+  : [request?: Request<Endpoints[K]> & InHeaders<Endpoints[K]>]
 
 export type StreamKey = {
   [K in EndpointKey]: Endpoints[K] extends { answerType: string } ? K : never

@@ -9,7 +9,7 @@ const doctor = defineCommand({
   summary: 'Check that all is well; each line says the fix',
   examples: ['doctor', 'doctor --json | jq -r \'.[] | select(.status == "fail") | .fix\''],
   run: async (ctx) => {
-    const findings = [...checkMachine(ctx), ...(await checkDaemon(ctx))]
+    const findings = (await Promise.all([checkMachine(ctx), checkDaemon(ctx)])).flat()
     const colours = { ok: 'green', warn: 'yellow', fail: 'red' } as const
     if (ctx.io.json) await ctx.io.list(findings, {}, '')
     else {

@@ -1,4 +1,6 @@
 import { audit } from './admin/audit.ts'
+import { adminBadgeEvents } from './admin/badge-events.ts'
+import { chains } from './admin/chains.ts'
 import { adminChipGroups } from './admin/chip-groups.ts'
 import { adminChips } from './admin/chips.ts'
 import { contracts } from './admin/contracts.ts'
@@ -7,12 +9,17 @@ import { daemon } from './admin/daemon.ts'
 import { adminItems } from './admin/items.ts'
 import { keySets } from './admin/key-sets.ts'
 import { links } from './admin/links.ts'
+import { nfc } from './admin/nfc.ts'
 import { taps } from './admin/taps.ts'
 import { teams } from './admin/teams.ts'
+import { transactions } from './admin/transactions.ts'
+import { badgeEvents } from './badge-events.ts'
 import { chipGroups } from './chip-groups.ts'
 import { chips } from './chips.ts'
+import { events } from './events.ts'
 import { items } from './items.ts'
 import { otps } from './otps.ts'
+import { phygitalBatches } from './phygital-batches.ts'
 import { phygitals } from './phygitals.ts'
 import { refs } from './refs.ts'
 
@@ -24,6 +31,9 @@ export const endpoints = {
   ...items,
   ...chipGroups,
   ...phygitals,
+  ...events,
+  ...phygitalBatches,
+  ...badgeEvents,
   ...teams,
   ...apiKeys,
   ...adminTokens,
@@ -32,10 +42,14 @@ export const endpoints = {
   ...adminChips,
   ...adminItems,
   ...links,
+  ...adminBadgeEvents,
   ...contracts,
+  ...transactions,
+  ...chains,
   ...taps,
   ...audit,
   ...daemon,
+  ...nfc,
 } as const
 
 export type Endpoints = typeof endpoints

@@ -1,11 +1,18 @@
 import { getAddress, isAddress } from 'viem/utils'
 import type { Actor } from '../store/audit.ts'
 import { recordChange } from '../store/audit.ts'
-import { contractsOfTeam, findContractAt, findContractOfSymbol, insertContract } from '../store/contracts.ts'
+import {
+  contractsOfTeam,
+  findContract,
+  findContractAt,
+  findContractOfSymbol,
+  insertContract,
+  updateContract,
+} from '../store/contracts.ts'
 import type { Db, Queries } from '../store/database.ts'
 import type { ContractRow, TeamRow } from '../store/schema.ts'
 import { futureAddress } from './contract-address.ts'
-import { DomainError, invalid } from './errors.ts'
+import { DomainError, invalid, notFound } from './errors.ts'
 import { assertTeamIn } from './teams.ts'
 import { type Clock, iso } from './time.ts'
 
@@ -101,4 +108,38 @@ export function registerContract(
     })
     return contract
   })
+}
+
+/** Sets what a contract asks of those who tap, or null: one tap is enough. @throws DomainError not_found, conflict */
+export function setTwoTap(
+  { db, clock }: Pick<Deps, 'db' | 'clock'>,
+  { actor, id }: { actor: Actor; id: number },
+  twoTap: (NewContract['twoTap'] & object) | null,
+): Promise<ContractRow> {
+  return db.write(async (trx) => {
+    const contract = await contractIn(trx, id)
+    if (contract.kind !== 'phygital')
+      throw new DomainError('conflict', `${contract.symbol} is a guestbook contract: it knows no second tap.`)
+    const policy = {
+      twoTapDelaySeconds: twoTap?.delaySeconds ?? null,
+      twoTapWindowSeconds: twoTap?.windowSeconds ?? null,
+    }
+    await updateContract(trx, id, policy)
+    await recordChange(trx, {
+      at: iso(clock.now()),
+      actor,
+      teamId: contract.teamId,
+      action: 'contracts.edit',
+      target: contract.symbol,
+      detail: { twoTap },
+    })
+    return { ...contract, ...policy }
+  })
+}
+
+/** @throws DomainError not_found */
+export async function contractIn(db: Queries, id: number): Promise<ContractRow> {
+  const contract = await findContract(db, id)
+  if (!contract) throw notFound('contract')
+  return contract
 }

@@ -1,23 +1,26 @@
 import { encodeDeployData, encodeFunctionData, getAddress, type Hex } from 'viem'
 import { guestbookAbi } from '../chain/artifacts/guestbook.ts'
-import { guestbookFactoryAbi } from '../chain/artifacts/guestbook-factory.ts'
 import { phygitalAbi, phygitalBytecode } from '../chain/artifacts/phygital.ts'
 import { placementAbi, placementBytecode } from '../chain/artifacts/placement.ts'
 import type { Chain, Chains } from '../chain/chains.ts'
-import { factoryDeployment, guestbookAddress, guestbookFactory } from '../chain/guestbook-place.ts'
 import { type Claim, type Deed, recordIntent } from '../chain/relayer/record-intent.ts'
-import { contractsToldOtherwise, undeployedContracts, updateContract } from '../store/contracts.ts'
-import type { Db, Queries } from '../store/database.ts'
 import {
-  eventsWithoutTransaction,
-  setEventTransaction,
-  tokenIdsOfContract,
-} from '../store/guestbook-events.ts'
+  contractsToldOtherwise,
+  findContract,
+  findContractAt,
+  undeployedContracts,
+  updateContract,
+} from '../store/contracts.ts'
+import type { Db, Queries } from '../store/database.ts'
+import { eventsWithoutTransaction, tokenIdsOfContract } from '../store/guestbook-events.ts'
 import type { ContractRow } from '../store/schema.ts'
-import { setSettingOnce, setting } from '../store/settings.ts'
 import { findTeam } from '../store/teams.ts'
 import { tokensToMint } from '../store/tokens.ts'
 import { contractSalt } from './contract-address.ts'
+import { DomainError } from './errors.ts'
+import { recordEvent } from './guestbook/record.ts'
+import { recordAgain } from './guestbook/record-again.ts'
+import { guestbookDeed, recordFactory } from './guestbook/record-deployment.ts'
 import { recordMint } from './phygitals/record-claim.ts'
 import type { Clock } from './time.ts'
 
@@ -30,8 +33,8 @@ export interface DeployDeps {
   baseUrl: string
 }
 
-// Limits, not what is paid: calls that depend on those before them cannot be estimated. See contracts/README.md.
-const gas = { phygital: 3_500_000, factory: 4_500_000, guestbook: 600_000, createEvent: 250_000 }
+// A limit, not what is paid. See contracts/README.md.
+const phygitalGas = 3_500_000
 
 /** The base URI that a token contract is told: token ids are appended to it. */
 export const baseUriOf = (baseUrl: string, { chainId, address }: Pick<ContractRow, 'chainId' | 'address'>) =>
@@ -49,8 +52,8 @@ export async function recordMissing(deps: DeployDeps): Promise<number[]> {
     const news = await deps.db.write(async (trx) => {
       const contracts = await undeployedContracts(trx, chain.id)
       const deployed: number[] = []
-      for (const contract of contracts) deployed.push(await recordDeployment(trx, deps, chain, contract))
-      for (const event of await eventsWithoutTransaction(trx, chain.id))
+      for (const contract of contracts) deployed.push(...(await recordContract(trx, deps, chain, contract)))
+      for (const event of await eventsWithoutTransaction(trx, { chainId: chain.id }))
         deployed.push(await recordEvent(trx, deps, event))
       for (const token of await tokensToMint(trx, chain.id)) deployed.push(await recordMint(trx, deps, token))
       if (chain.isEmbedded) deployed.push(...(await recordNewUrl(trx, deps, chain)))
@@ -62,7 +65,28 @@ export async function recordMissing(deps: DeployDeps): Promise<number[]> {
   return ids
 }
 
-/** Records the transaction that deploys a contract, where its record says that it will be. @returns its id */
+/**
+ * Records the deployment of a contract that nothing deploys, and with it all that the contract was to hold already:
+ * its deployment may have failed before. @returns the ids, the deployment's first
+ */
+export async function recordContract(
+  trx: Queries,
+  deps: Omit<DeployDeps, 'db' | 'chains'>,
+  chain: Chain,
+  contract: ContractRow,
+): Promise<number[]> {
+  const ids = [await recordDeployment(trx, deps, chain, contract)]
+  if (contract.kind === 'phygital') return ids
+  for (const event of await eventsWithoutTransaction(trx, { chainId: chain.id, contractId: contract.id }))
+    ids.push(await recordEvent(trx, deps, event))
+  const { address } = (await findContract(trx, contract.id)) ?? contract
+  return [...ids, ...(await recordAgain(trx, deps, { before: contract, address }))]
+}
+
+/**
+ * Records the transaction that deploys a contract, where its record says that it will be. @returns its id
+ * @throws DomainError already_exists where another contract is said to be at its address
+ */
 export async function recordDeployment(
   trx: Queries,
   deps: Omit<DeployDeps, 'db' | 'chains'>,
@@ -75,14 +99,20 @@ export async function recordDeployment(
   const salt = contractSalt(place)
   const isGuestbook = contract.kind === 'guestbook'
   if (isGuestbook) await recordFactory(trx, deps, chain)
-  const { deed, address } = isGuestbook
+  const { deed, address, gasHint } = isGuestbook
     ? guestbookDeed(deps.baseUrl, chain, contract, salt)
     : phygitalDeed(deps.baseUrl, chain, contract, salt)
+  const other = await findContractAt(trx, chain.id, address)
+  if (other && other.id !== contract.id)
+    throw new DomainError(
+      'already_exists',
+      `The contract ${address} on chain ${chain.id}, which this one would be, is registered already.`,
+    )
   const id = await recordIntent(trx, {
     chainId: chain.id,
     signer: 'relayer',
     deed,
-    gasHint: isGuestbook ? gas.guestbook : gas.phygital,
+    gasHint,
     kind: isGuestbook ? 'guestbook-deploy' : 'phygital-deploy',
     subject: { contractId: contract.id, symbol: contract.symbol, address },
     teamId: contract.teamId,
@@ -108,70 +138,7 @@ function phygitalDeed(baseUrl: string, chain: Chain, contract: ContractRow, salt
   })
   const data = encodeDeployData({ abi: placementAbi, bytecode: placementBytecode, args: [salt, creation] })
   const deed: Deed = { to: null, data }
-  return { deed, address: contract.address }
-}
-
-function guestbookDeed(serviceURL: string, chain: Chain, { name, symbol }: ContractRow, salt: Hex) {
-  const deployment = { salt, name, symbol, serviceURL, admin: chain.relayer, minter: chain.relayer }
-  const data = encodeFunctionData({ abi: guestbookFactoryAbi, functionName: 'deploy', args: [deployment] })
-  const deed: Deed = { to: guestbookFactory, data }
-  return { deed, address: guestbookAddress(deployment) }
-}
-
-/** Once a chain: all guestbooks are clones of one implementation. */
-async function recordFactory(
-  trx: Queries,
-  { clock }: Pick<DeployDeps, 'clock'>,
-  chain: Chain,
-): Promise<void> {
-  const key = `guestbookFactory:${chain.id}`
-  if ((await setting(trx, key)) !== undefined) return
-  const id = await recordIntent(trx, {
-    chainId: chain.id,
-    signer: 'relayer',
-    // Somebody else may have deployed it: then this reverts, and what counts is there.
-    deed: factoryDeployment,
-    gasHint: gas.factory,
-    kind: 'guestbook-factory',
-    subject: { address: guestbookFactory },
-    teamId: null,
-    now: clock.now(),
-  })
-  await setSettingOnce(trx, key, String(id))
-}
-
-export interface EventToCreate {
-  id: number
-  teamId: number
-  tokenId: string
-  address: string
-  chainId: number
-}
-
-/** Records the transaction that creates a guestbook event on its contract. @returns its id */
-export async function recordEvent(
-  trx: Queries,
-  { clock }: Pick<DeployDeps, 'clock'>,
-  event: EventToCreate,
-  idempotency?: Claim,
-): Promise<number> {
-  const args = [BigInt(event.tokenId)] as const
-  const id = await recordIntent(trx, {
-    chainId: event.chainId,
-    signer: 'relayer',
-    deed: {
-      to: getAddress(event.address),
-      data: encodeFunctionData({ abi: guestbookAbi, functionName: 'createEvent', args }),
-    },
-    gasHint: gas.createEvent,
-    kind: 'guestbook-event',
-    subject: { eventId: event.id, contractAddress: event.address, tokenId: event.tokenId },
-    teamId: event.teamId,
-    idempotency,
-    now: clock.now(),
-  })
-  await setEventTransaction(trx, event.id, id)
-  return id
+  return { deed, address: contract.address, gasHint: phygitalGas }
 }
 
 /** Contracts whose metadata address is another than the one that this daemon has now. */

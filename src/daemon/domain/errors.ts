@@ -41,6 +41,11 @@ export type ErrorCode =
   | 'signature_expired'
   | 'signature_used'
   | 'chain_unavailable'
+  | 'badge_not_active'
+  | 'badge_codes_gone'
+  | 'badge_device_used'
+  | 'badge_refused'
+  | 'badge_unavailable'
 
 export interface ErrorDetail {
   /** Field path → message, where more than one thing is wrong. */

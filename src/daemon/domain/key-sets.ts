@@ -13,6 +13,7 @@ import type { KeySetRow } from '../store/schema.ts'
 import type { SecretBox } from '../store/secret-box.ts'
 import { DomainError, invalid, notFound } from './errors.ts'
 import { type KeyRing, type KeySet, keyPlace, usualNames } from './key-ring.ts'
+import { isKeySetPlanned } from './nfc/journal.ts'
 import { type Clock, iso } from './time.ts'
 
 /** A key set as it is given. Keys are hex: they go in here and come out nowhere. */
@@ -124,6 +125,12 @@ export async function removeKeySet(
       throw new DomainError(
         'in_use',
         `Chips use the key set ${id}, and could not be verified without it. Remove the chips first.`,
+      )
+    }
+    if (await isKeySetPlanned(trx, id)) {
+      throw new DomainError(
+        'in_use',
+        `A chip whose set-up was not finished may have keys of the key set ${id}, and would be lost without it. Finish it first: tapchip nfc recover, or tapchip nfc reset.`,
       )
     }
     await deleteKeySet(trx, id)

@@ -44,6 +44,11 @@ const statusOf: Record<ErrorCode, number> = {
   signature_expired: 401,
   signature_used: 401,
   chain_unavailable: 503,
+  badge_not_active: 400,
+  badge_codes_gone: 400,
+  badge_device_used: 400,
+  badge_refused: 400,
+  badge_unavailable: 503,
 }
 
 export interface ErrorBody {

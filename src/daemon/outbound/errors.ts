@@ -17,7 +17,15 @@ export class OutboundFailed extends Error {
   constructor(
     readonly kind: 'timeout' | 'too_large' | 'connection',
     message: string,
+    /** Whether anything of the request may have arrived. False: there was no connection yet. */
+    readonly sent: boolean,
   ) {
     super(message)
   }
+}
+
+/** How far a call has come, for those who have to say so when it fails. */
+export interface Progress {
+  /** There is a connection, so something may have been sent. */
+  sent: boolean
 }

@@ -4,7 +4,7 @@ import type { LookupFunction } from 'node:net'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { Deadline } from './deadline.ts'
-import { OutboundFailed } from './errors.ts'
+import { OutboundFailed, type Progress } from './errors.ts'
 
 export interface Address {
   address: string
@@ -29,6 +29,7 @@ interface Exchange {
   addresses: readonly Address[]
   maxBytes: number
   deadline: Deadline
+  progress: Progress
 }
 
 /** Node's look-up for one connection: it gives the addresses that were checked, so nothing is resolved twice. */
@@ -43,12 +44,18 @@ const pinnedTo =
 /** One request over one connection of its own, to one of the given addresses. */
 export async function exchange(call: Exchange): Promise<OutboundAnswer> {
   const request = open(call)
+  request.once('socket', (socket) => {
+    // Nothing of a request goes out before; over TLS not before the other side has shown its certificate.
+    socket.once(call.url.protocol === 'https:' ? 'secureConnect' : 'connect', () => {
+      call.progress.sent = true
+    })
+  })
   const source: Source = { failed: false }
   try {
     const answered = new Promise<IncomingMessage>((resolve, reject) => {
       request.once('response', resolve)
       // The connection may also break later, when nobody listens any more.
-      request.on('error', (error) => reject(source.failed ? source.error : failure(call.url, error)))
+      request.on('error', (error) => reject(source.failed ? source.error : failure(call, error)))
     })
     const sent = send(request, call, source)
     // An answer may come before all is sent ("too large", say): then the answer counts, and the rest is not sent.
@@ -60,7 +67,8 @@ export async function exchange(call: Exchange): Promise<OutboundAnswer> {
   }
 }
 
-function open({ url, method, headers, body, addresses }: Exchange): ClientRequest {
+function open(call: Exchange): ClientRequest {
+  const { url, method, headers, body, addresses } = call
   const whole = typeof body === 'string' || Buffer.isBuffer(body)
   try {
     return (url.protocol === 'https:' ? https : http).request(url, {
@@ -77,7 +85,7 @@ function open({ url, method, headers, body, addresses }: Exchange): ClientReques
     })
   } catch (error) {
     // Node names the method or header that it refuses, and does not show its value.
-    throw failure(url, error)
+    throw failure(call, error)
   }
 }
 
@@ -97,7 +105,8 @@ async function* watched(body: AsyncIterable<Uint8Array | string>, source: Source
   }
 }
 
-async function send(request: ClientRequest, { url, body }: Exchange, source: Source): Promise<void> {
+async function send(request: ClientRequest, call: Exchange, source: Source): Promise<void> {
+  const { body } = call
   if (body === undefined || typeof body === 'string' || Buffer.isBuffer(body)) {
     request.end(body)
     return
@@ -105,15 +114,17 @@ async function send(request: ClientRequest, { url, body }: Exchange, source: Sou
   try {
     await pipeline(Readable.from(watched(body, source), { objectMode: false }), request)
   } catch (error) {
-    throw source.failed ? source.error : failure(url, error)
+    throw source.failed ? source.error : failure(call, error)
   }
 }
 
-async function read(response: IncomingMessage, { url, maxBytes }: Exchange): Promise<Buffer> {
+async function read(response: IncomingMessage, call: Exchange): Promise<Buffer> {
+  const { url, maxBytes } = call
   const tooLarge = () =>
     new OutboundFailed(
       'too_large',
       `${url.origin} answers with more than ${maxBytes} bytes: not read further`,
+      true,
     )
   if (Number(response.headers['content-length'] ?? 0) > maxBytes) throw tooLarge()
   const chunks: Buffer[] = []
@@ -125,18 +136,19 @@ async function read(response: IncomingMessage, { url, maxBytes }: Exchange): Pro
       chunks.push(chunk)
     }
   } catch (error) {
-    throw error instanceof OutboundFailed ? error : failure(url, error)
+    throw error instanceof OutboundFailed ? error : failure(call, error)
   }
   return Buffer.concat(chunks)
 }
 
 /** The code alone: Node's own errors carry packets and addresses. */
-function failure({ origin }: URL, error: unknown): OutboundFailed {
+function failure({ url: { origin }, progress }: Exchange, error: unknown): OutboundFailed {
   // Several addresses were tried: each attempt has a code, and they are mostly the same.
   const [first] = error instanceof AggregateError ? error.errors : [error]
   const code: unknown = first instanceof Error && 'code' in first ? first.code : undefined
   return new OutboundFailed(
     'connection',
     `${origin} could not be asked: ${String(code ?? 'connection failed')}`,
+    progress.sent,
   )
 }

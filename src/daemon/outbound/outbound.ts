@@ -2,7 +2,7 @@ import dns from 'node:dns/promises'
 import { isIP } from 'node:net'
 import { privateRange } from './addresses.ts'
 import { Deadline } from './deadline.ts'
-import { OutboundFailed, OutboundRefused } from './errors.ts'
+import { OutboundFailed, OutboundRefused, type Progress } from './errors.ts'
 import { type Address, type Body, exchange, type OutboundAnswer } from './exchange.ts'
 
 export { OutboundFailed, OutboundRefused } from './errors.ts'
@@ -47,14 +47,13 @@ export function createOutbound(settings: OutboundSettings): Outbound {
   return {
     async request({ timeoutMs = settings.timeoutMs, maxBytes = settings.maxBytes, ...request }) {
       const url = parse(request.url)
-      const deadline = new Deadline(
-        timeoutMs,
-        () => new OutboundFailed('timeout', `${url.origin} did not answer in full within ${timeoutMs} ms`),
-      )
+      const progress: Progress = { sent: false }
+      const tooLate = `${url.origin} did not answer in full within ${timeoutMs} ms`
+      const deadline = new Deadline(timeoutMs, () => new OutboundFailed('timeout', tooLate, progress.sent))
       try {
         const addresses = await deadline.race(resolve(url, lookup))
         if (!allowed.has(url.origin)) assertPublic(url, addresses)
-        return await exchange({ ...request, url, addresses, maxBytes, deadline })
+        return await exchange({ ...request, url, addresses, maxBytes, deadline, progress })
       } finally {
         deadline.clear()
       }
@@ -85,9 +84,10 @@ async function resolve({ hostname, origin }: URL, lookup: Lookup): Promise<reado
   const family = isIP(bare)
   if (family !== 0) return [{ address: bare, family }]
   const addresses = await lookup(bare).catch((error: NodeJS.ErrnoException) => {
-    throw new OutboundFailed('connection', `${origin} has no address: ${error.code ?? 'the look-up failed'}`)
+    const why = error.code ?? 'the look-up failed'
+    throw new OutboundFailed('connection', `${origin} has no address: ${why}`, false)
   })
-  if (addresses.length === 0) throw new OutboundFailed('connection', `${origin} has no address`)
+  if (addresses.length === 0) throw new OutboundFailed('connection', `${origin} has no address`, false)
   return addresses
 }
 

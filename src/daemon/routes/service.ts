@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Context } from '../context.ts'
 import { DomainError } from '../domain/errors.ts'
 import { refuseForwarded } from '../http/forwarded.ts'
+import { watchChains } from '../metrics.ts'
 import { setting } from '../store/settings.ts'
 import { version } from '../version.ts'
 
@@ -22,15 +23,25 @@ export function serviceRoutes(app: FastifyInstance, ctx: Context): void {
     handler: async (_request, reply) => {
       reply.header('cache-control', 'no-store')
       await probeStore(ctx)
-      return { status: 'ready' }
+      const chains = chainWords(ctx)
+      return { status: 'ready', ...(Object.keys(chains).length > 0 ? { chains } : {}) }
     },
   })
+  watchChains(ctx.metrics, () => ctx.chains.relayer.status())
   app.register(async (direct) => {
     refuseForwarded(direct, ctx.config)
     direct.get('/metrics', async (_request, reply) =>
       reply.type(ctx.metrics.registry.contentType).send(await ctx.metrics.registry.metrics()),
     )
   })
+}
+
+/** Of each chain a word. Taps and most of the rest go on without it, so it makes nothing unready. */
+function chainWords({ chains }: Context): Record<string, 'ok' | 'waiting-for-fees' | 'trouble'> {
+  const words: Record<string, 'ok' | 'waiting-for-fees' | 'trouble'> = {}
+  for (const { chainId, waitingForFees, trouble } of chains.relayer.status())
+    words[chainId] = trouble !== undefined ? 'trouble' : waitingForFees ? 'waiting-for-fees' : 'ok'
+  return words
 }
 
 async function probeStore(ctx: Context): Promise<void> {

@@ -1,6 +1,7 @@
 import type { Selectable } from 'kysely'
 import type { Queries } from './database.ts'
 import type { AuditTable } from './schema.ts'
+import { named, statement } from './statement.ts'
 
 /** Who makes a change, and in which request. */
 export interface Actor {
@@ -20,15 +21,16 @@ export interface Change {
   detail?: Record<string, unknown>
 }
 
+const insert = statement<Omit<AuditRow, 'id' | 'team'>>()((db, p) =>
+  db
+    .insertInto('audit')
+    .values(named(p, ['at', 'actor', 'teamId', 'action', 'target', 'detail', 'requestId'])),
+)
+
 /** Belongs in the same write as the change itself, so that neither is there without the other. */
 export async function recordChange(db: Queries, { actor, detail, ...change }: Change): Promise<void> {
-  const row = {
-    ...change,
-    actor: actor.name,
-    requestId: actor.requestId,
-    detail: JSON.stringify(detail ?? {}),
-  }
-  await db.insertInto('audit').values(row).execute()
+  const { name, requestId } = actor
+  await insert.run(db, { ...change, actor: name, requestId, detail: JSON.stringify(detail ?? {}) })
 }
 
 export interface AuditFilter {

@@ -45,13 +45,75 @@ export const findBadgeEvent = (db: Queries, id: number): Promise<BadgeEventRow |
 /** Ids of the embedded provider begin here, well apart from the service's own. */
 const firstUpstreamId = 100_000
 
+/** An id for an event of the embedded provider. POAP's ids are its own, and do not count. */
 export async function nextUpstreamId(db: Queries): Promise<number> {
   const { highest } = await db
     .selectFrom('badgeEvents')
+    .leftJoin('poapEvents', 'poapEvents.badgeEventId', 'badgeEvents.id')
+    .where('poapEvents.badgeEventId', 'is', null)
     .select((eb) => eb.fn.max('upstreamId').as('highest'))
     .executeTakeFirstOrThrow()
   return Math.max(firstUpstreamId, Number(highest ?? 0) + 1)
 }
+
+/** A badge event with where it lives. */
+export interface ListedBadgeEvent extends BadgeEventRow {
+  /** null: at the embedded provider. */
+  poapEventId: number | null
+  team: string
+}
+
+/** Newest first. */
+export function listBadgeEvents(
+  db: Queries,
+  { teamId, before, limit }: { teamId?: number | undefined; before?: number | undefined; limit: number },
+): Promise<ListedBadgeEvent[]> {
+  let query = db
+    .selectFrom('badgeEvents')
+    .innerJoin('teams', 'teams.id', 'badgeEvents.teamId')
+    .leftJoin('poapEvents', 'poapEvents.badgeEventId', 'badgeEvents.id')
+    .selectAll('badgeEvents')
+    .select(['poapEvents.badgeEventId as poapEventId', 'teams.name as team'])
+    .orderBy('badgeEvents.id', 'desc')
+    .limit(limit)
+  if (teamId !== undefined) query = query.where('badgeEvents.teamId', '=', teamId)
+  if (before !== undefined) query = query.where('badgeEvents.id', '<', before)
+  return query.execute()
+}
+
+/** @returns false where it was so already */
+export async function setApproval(
+  db: Queries,
+  id: number,
+  change: Pick<BadgeEventRow, 'approval'> & Partial<Pick<BadgeEventRow, 'remainingCodes'>>,
+): Promise<boolean> {
+  const { numUpdatedRows } = await db
+    .updateTable('badgeEvents')
+    .set(change)
+    .where('id', '=', id)
+    .where('approval', '!=', change.approval)
+    .executeTakeFirstOrThrow()
+  return numUpdatedRows === 1n
+}
+
+const take = statement<{ id: number }>()((db, p) =>
+  db
+    .updateTable('badgeEvents')
+    .set((eb) => ({ remainingCodes: eb('remainingCodes', '-', 1) }))
+    .where('id', '=', p.id)
+    .where('remainingCodes', '>', 0),
+)
+/** Takes one of an event's codes off the count: false where none is left. */
+export const countCodeOut = async (db: Queries, id: number): Promise<boolean> =>
+  (await take.run(db, { id })) === 1
+
+const giveBack = statement<{ id: number }>()((db, p) =>
+  db
+    .updateTable('badgeEvents')
+    .set((eb) => ({ remainingCodes: eb('remainingCodes', '+', 1) }))
+    .where('id', '=', p.id),
+)
+export const countCodeIn = (db: Queries, id: number) => giveBack.run(db, { id })
 
 export async function findBadgeEventNamed(
   db: Queries,
@@ -80,5 +142,31 @@ export async function assignBadgeEventToChip(
     .insertInto('badgeAssignments')
     .values({ ...assignment, title: '', description: '' })
     .onConflict((conflict) => conflict.columns(['chipUid', 'badgeEventId']).doNothing())
+    .execute()
+}
+
+export interface NewAssignment {
+  badgeEventId: number
+  /** A chip, or a token: every chip of it. */
+  to: { chipUid: string } | { tokenRow: number }
+  startsAt: string | null
+  endsAt: string | null
+  title: string
+  description: string
+  createdAt: string
+}
+
+/** Assigns an event; one that is assigned already gets the new window and words. */
+export async function putBadgeAssignment(
+  db: Queries,
+  { to, createdAt, badgeEventId, ...content }: NewAssignment,
+): Promise<void> {
+  const place = 'chipUid' in to ? { ...to, tokenRow: null } : { ...to, chipUid: null }
+  await db
+    .insertInto('badgeAssignments')
+    .values({ ...place, ...content, badgeEventId, createdAt })
+    .onConflict((conflict) =>
+      conflict.columns(['chipUid' in to ? 'chipUid' : 'tokenRow', 'badgeEventId']).doUpdateSet(content),
+    )
     .execute()
 }

@@ -1,6 +1,6 @@
 import type { Insertable } from 'kysely'
 import type { Queries } from './database.ts'
-import type { ContractRow, ContractsTable } from './schema.ts'
+import type { ContractRow, ContractsTable, TransactionRow } from './schema.ts'
 import { statement } from './statement.ts'
 
 export const contractsOfTeam = (db: Queries, teamId: number): Promise<ContractRow[]> =>
@@ -66,7 +66,18 @@ export const contractsToldOtherwise = (
 export async function updateContract(
   db: Queries,
   id: number,
-  change: Partial<Pick<ContractRow, 'address' | 'status' | 'transactionId' | 'serviceUrl' | 'lastTokenId'>>,
+  change: Partial<
+    Pick<
+      ContractRow,
+      | 'address'
+      | 'status'
+      | 'transactionId'
+      | 'serviceUrl'
+      | 'lastTokenId'
+      | 'twoTapDelaySeconds'
+      | 'twoTapWindowSeconds'
+    >
+  >,
 ): Promise<void> {
   await db.updateTable('contracts').set(change).where('id', '=', id).execute()
 }
@@ -84,5 +95,37 @@ const retry = statement<{ transactionId: number }>()((db, p) =>
     .where('transactionId', '=', p.transactionId)
     .where('status', '=', 'pending'),
 )
-/** The deployment failed for good: the next start tries again. */
-export const forgetDeployment = (db: Queries, transactionId: number) => retry.run(db, { transactionId })
+const retryEvents = statement<{ transactionId: number }>()((db, p) =>
+  db
+    .updateTable('guestbookEvents')
+    .set({ transactionId: null })
+    .where('contractId', 'in', (e) =>
+      e
+        .selectFrom('contracts')
+        .select('id')
+        .where('transactionId', '=', p.transactionId)
+        .where('status', '=', 'pending'),
+    ),
+)
+/**
+ * The deployment failed for good: the next start, or the next request for the contract, tries again. So it is with
+ * the contract's events: what created them went to an address where nothing is, which is no failure on a chain.
+ */
+export async function forgetDeployment(db: Queries, transactionId: number): Promise<void> {
+  await retryEvents.run(db, { transactionId })
+  await retry.run(db, { transactionId })
+}
+
+/** What was sent to a contract's address, of some kinds, oldest first. */
+export const sentToContract = (
+  db: Queries,
+  { chainId, address, kinds }: { chainId: number; address: string; kinds: readonly string[] },
+): Promise<Pick<TransactionRow, 'kind' | 'subject' | 'data' | 'gas' | 'teamId'>[]> =>
+  db
+    .selectFrom('transactions')
+    .select(['kind', 'subject', 'data', 'gas', 'teamId'])
+    .where('chainId', '=', chainId)
+    .where('to', '=', address)
+    .where('kind', 'in', kinds)
+    .orderBy('id')
+    .execute()

@@ -1,7 +1,7 @@
 import type { Insertable } from 'kysely'
 import type { Queries } from './database.ts'
 import type { GuestbookEventRow, GuestbookEventsTable } from './schema.ts'
-import { statement } from './statement.ts'
+import { named, statement } from './statement.ts'
 
 /** A guestbook event with its contract's place. */
 export interface LocatedGuestbookEvent extends GuestbookEventRow {
@@ -9,6 +9,8 @@ export interface LocatedGuestbookEvent extends GuestbookEventRow {
   address: string
   chainId: number
   contractStatus: 'pending' | 'confirmed'
+  /** What deploys the contract from here; null where it was registered by its address, or where that failed. */
+  contractTransactionId: number | null
 }
 
 const located = (db: Queries) =>
@@ -16,7 +18,12 @@ const located = (db: Queries) =>
     .selectFrom('guestbookEvents')
     .innerJoin('contracts', 'contracts.id', 'guestbookEvents.contractId')
     .selectAll('guestbookEvents')
-    .select(['contracts.address', 'contracts.chainId', 'contracts.status as contractStatus'])
+    .select([
+      'contracts.address',
+      'contracts.chainId',
+      'contracts.status as contractStatus',
+      'contracts.transactionId as contractTransactionId',
+    ])
 
 const ofChip = statement<{ chipUid: string }>()((db, p) =>
   located(db)
@@ -51,26 +58,30 @@ export async function insertGuestbookEvent(
   return (await db.insertInto('guestbookEvents').values(event).returning('id').executeTakeFirstOrThrow()).id
 }
 
-/** Assigns an event to a chip; once is enough. */
-export async function assignGuestbookEvent(
+const assign = statement<{ guestbookEventId: number; chipUid: string; createdAt: string }>()((db, p) =>
+  db
+    .insertInto('guestbookAssignments')
+    .values(named(p, ['guestbookEventId', 'chipUid', 'createdAt']))
+    .onConflict((conflict) => conflict.columns(['chipUid', 'guestbookEventId']).doNothing()),
+)
+/** Assigns an event to a chip; once is enough. @returns 0 where it was so already */
+export const assignGuestbookEvent = (
   db: Queries,
   assignment: { guestbookEventId: number; chipUid: string; createdAt: string },
-): Promise<void> {
-  await db
-    .insertInto('guestbookAssignments')
-    .values(assignment)
-    .onConflict((conflict) => conflict.columns(['chipUid', 'guestbookEventId']).doNothing())
-    .execute()
-}
+): Promise<number> => assign.run(db, assignment)
 
 /** Those of contracts from here whose creation on the contract nothing has recorded. */
-export const eventsWithoutTransaction = (db: Queries, chainId: number): Promise<LocatedGuestbookEvent[]> =>
-  located(db)
+export function eventsWithoutTransaction(
+  db: Queries,
+  { chainId, contractId }: { chainId: number; contractId?: number },
+): Promise<LocatedGuestbookEvent[]> {
+  const query = located(db)
     .where('contracts.chainId', '=', chainId)
     .where('contracts.transactionId', 'is not', null)
     .where('guestbookEvents.transactionId', 'is', null)
     .orderBy('guestbookEvents.id')
-    .execute()
+  return (contractId === undefined ? query : query.where('contracts.id', '=', contractId)).execute()
+}
 
 export async function setEventTransaction(db: Queries, id: number, transactionId: number): Promise<void> {
   await db.updateTable('guestbookEvents').set({ transactionId }).where('id', '=', id).execute()
@@ -93,3 +104,20 @@ export const findEventAt = (
   of: { chainId: number; contractAddress: string; tokenId: string },
 ): Promise<LocatedGuestbookEvent | undefined> =>
   byPlace.first(db, { chainId: of.chainId, address: of.contractAddress, tokenId: of.tokenId })
+
+/** Of one contract, or of all that the team has. */
+export function guestbookEventsOfTeam(
+  db: Queries,
+  { teamId, contractId }: { teamId: number; contractId?: number | undefined },
+): Promise<LocatedGuestbookEvent[]> {
+  const query = located(db).where('guestbookEvents.teamId', '=', teamId).orderBy('guestbookEvents.id')
+  return (contractId === undefined ? query : query.where('contracts.id', '=', contractId)).execute()
+}
+
+const describe = statement<{ id: number; name: string; metadata: string }>()((db, p) =>
+  db.updateTable('guestbookEvents').set({ name: p.name, metadata: p.metadata }).where('id', '=', p.id),
+)
+export const describeGuestbookEvent = (
+  db: Queries,
+  event: { id: number; name: string; metadata: string },
+): Promise<number> => describe.run(db, event)

@@ -1,4 +1,10 @@
 import type { Selectable } from 'kysely'
+import type {
+  BadgeClaimsTable,
+  BadgeCodesTable,
+  BadgeImagePartsTable,
+  PoapEventsTable,
+} from './schema/badges.ts'
 import type { ChipGroupsTable, ChipsTable, RemovedChipsTable } from './schema/chips.ts'
 import type {
   BadgeAssignmentsTable,
@@ -6,6 +12,7 @@ import type {
   GuestbookAssignmentsTable,
   GuestbookEventsTable,
 } from './schema/events.ts'
+import type { NfcPlansTable } from './schema/nfc.ts'
 import type {
   AdminTokensTable,
   ApiKeysTable,
@@ -30,8 +37,10 @@ import type {
   TransactionsTable,
 } from './schema/transactions.ts'
 
+export type * from './schema/badges.ts'
 export type * from './schema/chips.ts'
 export type * from './schema/events.ts'
+export type * from './schema/nfc.ts'
 export type * from './schema/ownership.ts'
 export type * from './schema/records.ts'
 export type * from './schema/taps.ts'
@@ -60,6 +69,10 @@ export interface Database {
   guestbookAssignments: GuestbookAssignmentsTable
   badgeEvents: BadgeEventsTable
   badgeAssignments: BadgeAssignmentsTable
+  poapEvents: PoapEventsTable
+  badgeCodes: BadgeCodesTable
+  badgeClaims: BadgeClaimsTable
+  badgeImageParts: BadgeImagePartsTable
   taps: TapsTable
   refs: RefsTable
   otps: OtpsTable
@@ -71,6 +84,7 @@ export interface Database {
   transactionAttempts: TransactionAttemptsTable
   senders: SendersTable
   idempotencyKeys: IdempotencyKeysTable
+  nfcPlans: NfcPlansTable
 }
 
 export type TeamRow = Selectable<TeamsTable>
@@ -87,9 +101,11 @@ export type ChipRow = Selectable<ChipsTable>
 export type LinkRow = Selectable<LinksTable>
 export type GuestbookEventRow = Selectable<GuestbookEventsTable>
 export type BadgeEventRow = Selectable<BadgeEventsTable>
+export type BadgeClaimRow = Selectable<BadgeClaimsTable>
 export type TapRow = Selectable<TapsTable>
 export type RefRow = Selectable<RefsTable>
 export type OtpRow = Selectable<OtpsTable>
 export type TransactionRow = Selectable<TransactionsTable>
 export type TransactionAttemptRow = Selectable<TransactionAttemptsTable>
 export type IdempotencyKeyRow = Selectable<IdempotencyKeysTable>
+export type NfcPlanRow = Selectable<NfcPlansTable>

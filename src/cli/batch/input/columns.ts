@@ -6,6 +6,8 @@ import type { SheetOptions } from './sheet.ts'
 const looksLike: Readonly<Record<string, RegExp>> = {
   uid: /uid|tag|chip|serial|nfc/i,
   redirectUrl: /url|link|redirect|target/i,
+  recipient: /recipient|wallet|holder|owner|^to$/i,
+  metadata: /meta|json/i,
 }
 
 /** Where in the sheet each of our columns stands; undefined where one that rows need is not there. */

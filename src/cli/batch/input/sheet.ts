@@ -23,6 +23,8 @@ export interface SheetOptions {
   readonly anyOf?: readonly string[]
   /** Our column → the sheet's own. */
   readonly renamed: ReadonlyMap<string, string>
+  /** Columns whose JSON may be an object: its text is handed over. */
+  readonly structured?: ReadonlySet<string>
   /** Columns to pass over: all that are unknown, or those named. */
   readonly ignored: 'all' | ReadonlySet<string>
 }
@@ -138,7 +140,13 @@ const readJson = async (
     if (unknown.length > 0) problems.add(row, undefined, unknownColumns(unknown, options))
     reader.row(
       row,
-      theirs.map((name, i) => jsonCell(value[name], row, options.columns[i], problems)),
+      theirs.map((name, i) => {
+        const column = options.columns[i]
+        const inner = value[name]
+        const isStructured =
+          column !== undefined && options.structured?.has(column) && typeof inner === 'object'
+        return jsonCell(isStructured && inner ? JSON.stringify(inner) : inner, row, column, problems)
+      }),
     )
   }
 }

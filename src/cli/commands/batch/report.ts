@@ -1,7 +1,12 @@
 import { describeResult } from '../../batch/edit-run.ts'
-import { readHistory } from '../../batch/history.ts'
+import { type History, readHistory } from '../../batch/history.ts'
+import { describeMetadata } from '../../batch/metadata-run.ts'
+import type { Outcome } from '../../batch/token-records.ts'
+import { targetWords } from '../../batch/token-words.ts'
+import { describeTransfer } from '../../batch/transfer-run.ts'
 import { defineCommand } from '../../command/define.ts'
 import { flag } from '../../command/options.ts'
+import type { CliContext } from '../../context.ts'
 import { exitCodes } from '../../errors.ts'
 import { bothForms } from '../../uid.ts'
 import { batchArgument } from './summary.ts'
@@ -13,7 +18,12 @@ export const report = defineCommand({
   args: batchArgument,
   options: { failed: flag('--failed', 'The rows that failed alone') },
   run: async (ctx, { args, options }) => {
-    const { header, rows, results } = await readHistory(ctx.at, args.id)
+    const history = await readHistory(ctx.at, args.id)
+    const { header, rows, results } = history
+    if (header.kind.startsWith('phygitals')) {
+      await reportTokens(ctx, history, options.failed)
+      return exitCodes.done
+    }
     const wanted =
       rows.length > 0
         ? rows
@@ -36,3 +46,25 @@ export const report = defineCommand({
     return exitCodes.done
   },
 })
+
+const reportTokens = async (
+  ctx: CliContext,
+  { transfers, metadata, outcomes }: History,
+  failedAlone: boolean,
+): Promise<void> => {
+  const show = async (row: number, about: object, forPeople: (outcome: Outcome) => string, what: string) => {
+    const outcome = outcomes.get(row)
+    if (failedAlone && outcome?.status !== 'failed') return
+    const { status = 'pending', initialTxHash, error } = outcome ?? {}
+    await ctx.io.line({ row, ...about, status, initialTxHash, error }, () =>
+      outcome ? forPeople(outcome) : `row ${row}  ${what}  pending`,
+    )
+  }
+  for (const row of transfers) {
+    const { target, recipient, owner } = row
+    const about = { ...target, recipient, previousOwner: owner }
+    await show(row.row, about, (outcome) => describeTransfer(outcome, row), targetWords(target))
+  }
+  for (const row of metadata)
+    await show(row.row, row.target, (outcome) => describeMetadata(outcome, row), targetWords(row.target))
+}

@@ -7,7 +7,9 @@ import { sheetFlags, sheetOptions } from '../../batch/input/flags.ts'
 import { inputFormats } from '../../batch/input/sheet.ts'
 import { openSource } from '../../batch/input/source.ts'
 import { Journal } from '../../batch/journal.ts'
+import { resumeMetadata } from '../../batch/metadata-run.ts'
 import { rateFlag } from '../../batch/pace.ts'
+import { resumeTransfers } from '../../batch/transfer-run.ts'
 import { defineCommand } from '../../command/define.ts'
 import { flag, text, yes } from '../../command/options.ts'
 import type { CliContext } from '../../context.ts'
@@ -42,11 +44,34 @@ export const resume = defineCommand({
     if (header.url !== ctx.config().url) {
       ctx.io.warn(`This batch began at ${header.url}, and goes on at ${ctx.config().url}.`)
     }
-    return header.kind === 'chips import'
-      ? resumeImport(ctx, history, options)
+    if (header.kind === 'chips import') return resumeImport(ctx, history, options)
+    return header.kind.startsWith('phygitals')
+      ? resumeTokens(ctx, history, options)
       : resumeEdit(ctx, history, options)
   },
 })
+
+const resumeTokens = async (
+  ctx: CliContext,
+  history: History,
+  options: { readonly retryFailed: boolean; readonly rate: number | undefined; readonly yes: boolean },
+): Promise<ExitCode> => {
+  ctx.needApiKey()
+  const { header, transfers, metadata } = history
+  if (transfers.length + metadata.length < header.total) throw neverBegan(header.id)
+  const code =
+    header.kind === 'phygitals transfer'
+      ? await resumeTransfers(ctx, history, options)
+      : await resumeMetadata(ctx, history, options)
+  if (code !== undefined) return code
+  ctx.io.note('Every row has its result. Nothing to do.')
+  return exitCodes.done
+}
+
+const neverBegan = (id: string): CliError =>
+  new CliError(`Batch ${id} was stopped before its first row was sent.`, {
+    advice: 'Nothing was written. Start it again from its input.',
+  })
 
 const resumeEdit = async (
   ctx: CliContext,
@@ -59,11 +84,7 @@ const resumeEdit = async (
     const result = results.get(row)
     return result === undefined || (retryFailed && result.status === 'failed')
   })
-  if (history.rows.length < header.total) {
-    throw new CliError(`Batch ${header.id} was stopped before its first row was sent.`, {
-      advice: 'Nothing was written. Start it again from its input.',
-    })
-  }
+  if (history.rows.length < header.total) throw neverBegan(header.id)
   if (rows.length === 0) {
     ctx.io.note('Every row has its result. Nothing to do.')
     return exitCodes.done

@@ -1,11 +1,14 @@
 import { dryRun, previewRows } from '../../batch/edit-check.ts'
 import { startBatch } from '../../batch/edit-run.ts'
 import { type History, readHistory } from '../../batch/history.ts'
+import { checkMetadata, showMetadata } from '../../batch/metadata-check.ts'
+import { metadataToPutBack, startMetadata } from '../../batch/metadata-run.ts'
 import { rateFlag } from '../../batch/pace.ts'
 import type { EditRow } from '../../batch/records.ts'
 import { defineCommand } from '../../command/define.ts'
 import { yes } from '../../command/options.ts'
-import { exitCodes, UsageError } from '../../errors.ts'
+import type { CliContext } from '../../context.ts'
+import { type ExitCode, exitCodes, UsageError } from '../../errors.ts'
 import { counted } from '../../io/text.ts'
 import { batchArgument } from './summary.ts'
 
@@ -23,7 +26,14 @@ export const undo = defineCommand({
     if (history.header.kind === 'chips import') {
       throw new UsageError('An import cannot be undone.', 'Its chips go one by one: tapchip chips remove UID')
     }
+    if (history.header.kind === 'phygitals transfer') {
+      throw new UsageError(
+        "Transfers cannot be undone: the tokens are their new owners' by now, who may have passed them on.",
+        `Who had them before: tapchip batch report ${args.id}`,
+      )
+    }
     ctx.needApiKey()
+    if (history.header.kind.startsWith('phygitals')) return undoMetadata(ctx, history, options)
     const candidates = rowsToPutBack(history)
     if (candidates.length === 0) {
       ctx.io.note('The batch has changed nothing. Nothing to do.')
@@ -44,6 +54,25 @@ export const undo = defineCommand({
     return (await startBatch(ctx, batch, preview)).exitCode
   },
 })
+
+const undoMetadata = async (
+  ctx: CliContext,
+  history: History,
+  { rate, yes }: { readonly rate: number | undefined; readonly yes: boolean },
+): Promise<ExitCode> => {
+  const { id } = history.header
+  const rows = metadataToPutBack(history)
+  if (rows.length === 0) {
+    ctx.io.note('The batch has changed nothing that could be put back. Nothing to do.')
+    return exitCodes.done
+  }
+  if (ctx.prompts.possible)
+    await ctx.prompts.confirm(yes, `Put back the metadata of ${counted(rows.length, 'token')}?`)
+  const check = await checkMetadata(ctx, rows)
+  if (ctx.flags.dryRun) return showMetadata(ctx, rows, check)
+  const input = { name: `undo of ${id}`, path: null, sha256: null }
+  return startMetadata(ctx, { kind: 'phygitals undo', input, undoes: id, rows, check, rate })
+}
 
 const withoutExpected = ({ row, uid, redirectUrl }: EditRow): EditRow => ({ row, uid, redirectUrl })
 

@@ -1,5 +1,6 @@
 import { disable } from './disable.ts'
 import { edit } from './edit.ts'
+import { editSelf } from './edit-self.ts'
 import { enable } from './enable.ts'
 import { exportChips } from './export.ts'
 import { find } from './find.ts'
@@ -16,6 +17,7 @@ export const verbs = [
   show,
   find,
   edit,
+  editSelf,
   importChips,
   exportChips,
   link,

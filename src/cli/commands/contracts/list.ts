@@ -1,5 +1,6 @@
 import { defineCommand } from '../../command/define.ts'
 import { team } from '../../command/options.ts'
+import { twoTapInWords } from './contract.ts'
 
 export const list = defineCommand({
   name: 'list',
@@ -17,10 +18,10 @@ export const list = defineCommand({
         CHAIN: (contract) => contract.chainId,
         ADDRESS: (contract) => contract.address,
         STATUS: (contract) => contract.status,
-        'TWO TAPS': ({ twoTap }) => twoTap && `${twoTap.delaySeconds} s, ${twoTap.windowSeconds} s`,
+        'TWO TAPS': twoTapInWords,
         TEAM: (contract) => contract.team,
       },
-      'No contracts. Register one: tapchip contracts register --help',
+      'No contracts. Deploy one: tapchip contracts deploy --help',
     )
   },
 })

@@ -2,6 +2,7 @@ import { DaemonUnreachable } from '../../client/errors.ts'
 import { defineCommand } from '../../command/define.ts'
 import type { CliContext } from '../../context.ts'
 import { exitCodes } from '../../errors.ts'
+import { chainInWords } from '../doctor/chains.ts'
 
 export const status = defineCommand({
   name: 'status',
@@ -32,8 +33,8 @@ const printStatus = async (ctx: CliContext): Promise<void> => {
     ctx.io.note('More with an admin token: TAPCHIP_ADMIN_TOKEN')
     return
   }
-  const held = await ctx.call('GET /admin/status')
-  await ctx.io.one({ running: true, ...held }, (it) => ({
+  const [held, chains] = await Promise.all([ctx.call('GET /admin/status'), ctx.call('GET /admin/chains')])
+  await ctx.io.one({ running: true, ...held, chains }, (it) => ({
     Running: it.running,
     Daemon: it.url,
     Version: it.version,
@@ -46,6 +47,7 @@ const printStatus = async (ctx: CliContext): Promise<void> => {
     'Key sets': it.counts.keySets,
     Chips: it.counts.chips,
     Taps: it.counts.taps,
+    ...Object.fromEntries(it.chains.map((chain) => [`Chain ${chain.chainId}`, chainInWords(chain)])),
     'Asking as': `${it.token.name} (${it.token.scopes.join(', ')})`,
   }))
 }

@@ -1,6 +1,7 @@
 import { ApiError, DaemonUnreachable } from '../../client/errors.ts'
 import type { AnswerOf } from '../../client/types.ts'
 import type { CliContext } from '../../context.ts'
+import { checkChains } from './chains.ts'
 import { type Finding, fail, ok, warn } from './finding.ts'
 
 /** A tap's time stands in codes and logs; a minute is more than a network explains. */
@@ -86,6 +87,7 @@ const checkAdmin = async (ctx: CliContext): Promise<Finding[]> => {
     counts.keySets > 0
       ? ok('key sets', String(counts.keySets))
       : warn('key sets', 'none: no tap can be verified', 'tapchip key-sets create --help'),
+    ...(await checkChains(ctx)),
   ]
 }
 

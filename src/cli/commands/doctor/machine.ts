@@ -4,6 +4,7 @@ import type { CliContext } from '../../context.ts'
 import { readRecord } from '../../daemon-record.ts'
 import { dataDir } from '../../surroundings.ts'
 import { type Finding, fail, ok } from './finding.ts'
+import { checkReaders } from './readers.ts'
 
 const leastNode = [20, 19] as const
 
@@ -32,7 +33,7 @@ const checkMode = (check: string, path: string): Finding[] => {
 }
 
 /** What can be seen without the daemon. */
-export const checkMachine = (ctx: CliContext): Finding[] => {
+export const checkMachine = async (ctx: CliContext): Promise<Finding[]> => {
   const dir = readRecord(ctx.at)?.dataDir ?? dataDir(ctx.at)
   return [
     checkNode(),
@@ -40,5 +41,6 @@ export const checkMachine = (ctx: CliContext): Finding[] => {
     ...checkMode('data directory', dir),
     ...checkMode('admin token file', `${dir}/admin.token`),
     ...checkMode('data key file', `${dir}/data.key`),
+    ...(await checkReaders(ctx)),
   ]
 }

@@ -1,13 +1,13 @@
 import * as z from 'zod'
 import { endpoint } from '../endpoint.ts'
-import { address, integer, name, team, timestamp } from '../fields.ts'
+import { address, flag, integer, name, team, timestamp } from '../fields.ts'
 
 export const twoTapPolicy = z.object({
   delaySeconds: integer(0, 31_536_000),
   windowSeconds: integer(1, 31_536_000),
 })
 
-const contractOnWire = z.object({
+const contractFields = {
   id: z.number(),
   team: z.string(),
   kind: z.enum(['phygital', 'guestbook']),
@@ -17,8 +17,16 @@ const contractOnWire = z.object({
   address: z.string().nullable(),
   status: z.enum(['pending', 'confirmed']),
   twoTap: z.object({ delaySeconds: z.number(), windowSeconds: z.number() }).nullable(),
+  /** What deploys it; null where it was there before. */
+  transactionId: z.number().nullable(),
+  /** The base URL that it was last told; null where somebody else told it. */
+  serviceUrl: z.string().nullable(),
   createdAt: timestamp,
-})
+}
+const contractOnWire = z.object(contractFields)
+
+/** What it found out, and what may keep the contract from working. */
+const warnings = z.array(z.string())
 
 export const contracts = {
   'GET /admin/contracts': endpoint({
@@ -42,6 +50,52 @@ export const contracts = {
       address,
       twoTap: twoTapPolicy.nullable().optional(),
     }),
+    response: z.object({
+      ...contractFields,
+      /** Whether it takes what this daemon signs; null: that could not be found out. */
+      trustsSignVerifier: z.boolean().nullable(),
+      warnings,
+    }),
+  }),
+  'POST /admin/contracts/deploy': endpoint({
+    part: 'admin',
+    summary: 'Deploy a token contract',
+    auth: 'admin',
+    scope: 'transfer',
+    isRepeatable: true,
+    body: z.object({
+      ...team,
+      symbol: name(32),
+      name: name(),
+      chainId: integer(1),
+      twoTap: twoTapPolicy.nullable().optional(),
+    }),
+    response: z.object({ ...contractFields, warnings }),
+  }),
+  'PATCH /admin/contracts/:id': endpoint({
+    part: 'admin',
+    summary: 'Set or clear the two-tap policy of a token contract',
+    auth: 'admin',
+    scope: 'edit',
+    params: z.object({ id: integer(1) }),
+    body: z.object({ twoTap: twoTapPolicy.nullable() }),
     response: contractOnWire,
+  }),
+  'POST /admin/contracts/:id/service-url': endpoint({
+    part: 'admin',
+    summary: 'Tell a contract the base URL of this daemon, which its metadata is served at',
+    auth: 'admin',
+    scope: 'transfer',
+    params: z.object({ id: integer(1) }),
+    body: z.object({
+      /** Also where it was told this one before. */
+      force: flag.optional(),
+    }),
+    response: z.object({
+      ...contractFields,
+      /** What tells it; null: it knows already. */
+      sentTransactionId: z.number().nullable(),
+      warnings,
+    }),
   }),
 } as const

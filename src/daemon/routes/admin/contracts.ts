@@ -1,11 +1,15 @@
 import type { FastifyInstance } from 'fastify'
 import type { Context } from '../../context.ts'
-import { listContracts, registerContract } from '../../domain/contracts.ts'
-import { resolveTeam } from '../../domain/teams.ts'
+import { listContracts, registerContract, setTwoTap } from '../../domain/contracts.ts'
+import { deployContract, deployedBy, tellServiceUrl } from '../../domain/deploy-contract.ts'
+import { lookAtContract } from '../../domain/look-at-contract.ts'
+import { getTeam, resolveTeam } from '../../domain/teams.ts'
 import { bindAll } from '../../http/bind.ts'
 import type { ContractRow } from '../../store/schema.ts'
 
 export function contractRoutes(app: FastifyInstance, ctx: Context): void {
+  const ofItsTeam = async (contract: ContractRow) =>
+    toWire(contract, (await getTeam(ctx, contract.teamId)).name)
   bindAll(app, ctx, {
     'GET /admin/contracts': async ({ query, keyTeam }) => {
       const team = await resolveTeam(ctx, { name: query.team, keyTeam })
@@ -13,13 +17,32 @@ export function contractRoutes(app: FastifyInstance, ctx: Context): void {
     },
     'POST /admin/contracts': async ({ body, keyTeam, actor }) => {
       const team = await resolveTeam(ctx, { name: body.team, keyTeam })
-      return toWire(await registerContract(ctx, { team, actor }, body), team.name)
+      const contract = await registerContract(ctx, { team, actor }, body)
+      return { ...toWire(contract, team.name), ...(await lookAtContract(ctx, contract)) }
+    },
+    'POST /admin/contracts/deploy': async ({ body, keyTeam, actor, once }) => {
+      const team = await resolveTeam(ctx, { name: body.team, keyTeam })
+      return once({
+        scope: { teamId: team.id },
+        record: (idempotency) => deployContract(ctx, { team, actor, idempotency }, body),
+        answer: async (transactionId) => {
+          const { contract, warnings } = await deployedBy(ctx, transactionId)
+          return { ...toWire(contract, team.name), warnings }
+        },
+      })
+    },
+    'PATCH /admin/contracts/:id': async ({ params, body, actor }) =>
+      ofItsTeam(await setTwoTap(ctx, { actor, id: params.id }, body.twoTap)),
+    'POST /admin/contracts/:id/service-url': async ({ params, body, actor }) => {
+      const told = await tellServiceUrl(ctx, { actor, id: params.id, force: body.force ?? false })
+      const { contract, transactionId: sentTransactionId, warnings } = told
+      return { ...(await ofItsTeam(contract)), sentTransactionId, warnings }
     },
   })
 }
 
 function toWire(contract: ContractRow, team: string) {
-  const { id, kind, symbol, name, chainId, address, status, createdAt } = contract
+  const { id, kind, symbol, name, chainId, address, status, transactionId, serviceUrl, createdAt } = contract
   const { twoTapDelaySeconds: delaySeconds, twoTapWindowSeconds: windowSeconds } = contract
   return {
     id,
@@ -32,6 +55,8 @@ function toWire(contract: ContractRow, team: string) {
     address: kind === 'guestbook' && status === 'pending' ? null : address,
     status,
     twoTap: delaySeconds === null || windowSeconds === null ? null : { delaySeconds, windowSeconds },
+    transactionId,
+    serviceUrl,
     createdAt,
   }
 }

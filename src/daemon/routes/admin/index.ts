@@ -1,6 +1,8 @@
 import type { FastifyInstance } from 'fastify'
 import type { Context } from '../../context.ts'
 import { auditRoutes } from './audit.ts'
+import { adminBadgeEventRoutes } from './badge-events.ts'
+import { chainRoutes } from './chains.ts'
 import { adminChipGroupRoutes } from './chip-groups.ts'
 import { chipStreamRoutes } from './chip-streams.ts'
 import { adminChipRoutes } from './chips.ts'
@@ -10,8 +12,10 @@ import { daemonRoutes } from './daemon.ts'
 import { adminItemRoutes } from './items.ts'
 import { keySetRoutes } from './key-sets.ts'
 import { linkRoutes } from './links.ts'
+import { nfcRoutes } from './nfc.ts'
 import { tapRoutes } from './taps.ts'
 import { teamRoutes } from './teams.ts'
+import { transactionRoutes } from './transactions.ts'
 
 /** What operators have under /admin, with JSON bodies or none. */
 export function adminRoutes(app: FastifyInstance, ctx: Context): void {
@@ -22,10 +26,14 @@ export function adminRoutes(app: FastifyInstance, ctx: Context): void {
   adminChipRoutes(app, ctx)
   adminItemRoutes(app, ctx)
   linkRoutes(app, ctx)
+  adminBadgeEventRoutes(app, ctx)
   contractRoutes(app, ctx)
+  transactionRoutes(app, ctx)
+  chainRoutes(app, ctx)
   tapRoutes(app, ctx)
   auditRoutes(app, ctx)
   daemonRoutes(app, ctx)
+  nfcRoutes(app, ctx)
 }
 
 /** What operators have under /admin whose bodies are streams. */

@@ -2,10 +2,14 @@ import type { Migration } from 'kysely'
 import * as initial from './0001-initial/index.ts'
 import * as transactions from './0002-transactions.ts'
 import * as phygitals from './0003-phygitals.ts'
+import * as badges from './0004-badges.ts'
+import * as nfc from './0005-nfc.ts'
 
 /** Forward only, in order of name. A migration that has been released is never changed. */
 export const migrations: Record<string, Migration> = {
   '0001-initial': initial,
   '0002-transactions': transactions,
   '0003-phygitals': phygitals,
+  '0004-badges': badges,
+  '0005-nfc': nfc,
 }

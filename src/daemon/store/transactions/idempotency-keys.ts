@@ -1,6 +1,6 @@
 import type { Queries } from '../database.ts'
 import type { IdempotencyKeyRow } from '../schema.ts'
-import { statement } from '../statement.ts'
+import { named, statement } from '../statement.ts'
 
 type Id = { scope: string; key: string }
 
@@ -17,23 +17,29 @@ export const findIdempotencyKey = (
   id: Id & { now: string },
 ): Promise<IdempotencyKeyRow | undefined> => find.first(db, id)
 
-/** @returns false where the key is taken, and stays what it was. */
-export async function insertIdempotencyKey(
-  db: Queries,
-  row: Omit<IdempotencyKeyRow, 'answer'>,
-): Promise<boolean> {
-  await db
+type NewKey = Omit<IdempotencyKeyRow, 'answer'>
+
+const expire = statement<NewKey>()((db, p) =>
+  db
     .deleteFrom('idempotencyKeys')
-    .where('scope', '=', row.scope)
-    .where('key', '=', row.key)
-    .where('expiresAt', '<=', row.createdAt)
-    .execute()
-  const { numInsertedOrUpdatedRows } = await db
+    .where('scope', '=', p.scope)
+    .where('key', '=', p.key)
+    .where('expiresAt', '<=', p.createdAt),
+)
+const insert = statement<NewKey>()((db, p) =>
+  db
     .insertInto('idempotencyKeys')
-    .values({ ...row, answer: null })
-    .onConflict((conflict) => conflict.doNothing())
-    .executeTakeFirst()
-  return numInsertedOrUpdatedRows === 1n
+    .values({
+      ...named(p, ['scope', 'key', 'requestHash', 'transactionId', 'createdAt', 'expiresAt']),
+      answer: null,
+    })
+    .onConflict((conflict) => conflict.doNothing()),
+)
+
+/** @returns false where the key is taken, and stays what it was. */
+export async function insertIdempotencyKey(db: Queries, row: NewKey): Promise<boolean> {
+  await expire.run(db, row)
+  return (await insert.run(db, row)) === 1
 }
 
 const keep = statement<Id & { answer: string }>()((db, p) =>

@@ -1,0 +1,149 @@
+import { readFileSync } from 'node:fs'
+import { UsageError } from '../errors.ts'
+import type { Surroundings } from '../surroundings.ts'
+import type { Cell } from './input/sheet.ts'
+import { isRecord } from './record-parts.ts'
+import type { Metadata } from './token-records.ts'
+
+/**
+ * JSON whose strings hold fields, `{{column}}`, that the cells of a row are put into. Cells go into values of the
+ * JSON and never into its text, so no quote or brace in a cell can change its shape.
+ */
+export interface Template {
+  /** The columns that it takes. */
+  readonly columns: readonly string[]
+  /** @returns undefined where a cell does not fit, of which `complain` was told */
+  fill(
+    cellOf: (column: string) => Cell,
+    complain: (column: string, why: string) => void,
+  ): Metadata | undefined
+}
+
+interface Field {
+  readonly column: string
+  readonly kind: 'text' | 'number' | 'boolean'
+  readonly isOptional: boolean
+}
+
+/** `{{column}}`; or `\{{`, which is two braces. */
+const pattern = /\\\{\{|\{\{([^{}]*)\}\}/g
+
+const fieldOf = (written: string): Field => {
+  const isOptional = written.endsWith('?')
+  const rest = isOptional ? written.slice(0, -1) : written
+  const [, column = rest, kind] = /^(.*?)\s*:\s*(number|boolean)$/s.exec(rest) ?? []
+  return {
+    column: column.trim(),
+    kind: kind === 'number' || kind === 'boolean' ? kind : 'text',
+    isOptional,
+  }
+}
+
+export const readTemplate = (at: Pick<Surroundings, 'cwd'>, file: string): Template => {
+  const value = parse(file, read(file.startsWith('/') ? file : `${at.cwd}/${file}`, file))
+  const columns = new Set<string>()
+  const look = (part: unknown, path: string): void => {
+    if (typeof part === 'string') checkText(part, path, file, columns)
+    else if (Array.isArray(part)) for (const [i, element] of part.entries()) look(element, `${path}.${i}`)
+    else if (isRecord(part)) {
+      for (const [name, member] of Object.entries(part)) {
+        const inside = path === '' ? name : `${path}.${name}`
+        if (name.includes('{{'))
+          throw new UsageError(`${file}: the name ${inside} holds a field: only values are filled in.`)
+        look(member, inside)
+      }
+    }
+  }
+  look(value, '')
+  return {
+    columns: [...columns],
+    fill: (cellOf, complain) => {
+      let fits = true
+      const filled = fillIn(value, (field) => {
+        const outcome = readField(field, cellOf(field.column))
+        if (!('why' in outcome)) return outcome.value
+        fits = false
+        complain(field.column, outcome.why)
+        return ''
+      })
+      return fits && isRecord(filled) ? filled : undefined
+    },
+  }
+}
+
+const read = (path: string, file: string): string => {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    throw new UsageError(
+      `--template ${file} cannot be read: ${error instanceof Error ? error.message : String(error)}`,
+    )
+  }
+}
+
+const parse = (file: string, text: string): Metadata => {
+  let value: unknown
+  try {
+    value = JSON.parse(text.replace(/^\ufeff/, ''))
+  } catch (error) {
+    throw new UsageError(`${file} is not JSON: ${error instanceof Error ? error.message : String(error)}`)
+  }
+  if (!isRecord(value)) throw new UsageError(`${file} must hold one JSON object: the metadata of a token.`)
+  return value
+}
+
+/** Collects the columns of a string. @throws UsageError where it holds what is no field */
+const checkText = (text: string, path: string, file: string, columns: Set<string>): void => {
+  const refuse = (why: string, advice?: string) => {
+    throw new UsageError(`${file}, ${path}: ${why}`, advice)
+  }
+  const bare = text.replace(pattern, (match, written: string | undefined) => {
+    if (written === undefined) return ''
+    const { column, kind } = fieldOf(written)
+    if (column === '') refuse(`${match} names no column`)
+    if (kind !== 'text' && match !== text) refuse(`${match} must be all of its string: it becomes a ${kind}`)
+    columns.add(column)
+    return ''
+  })
+  if (bare.includes('{{'))
+    refuse(`"{{" begins no field`, 'A field is {{column}}. For the braces themselves: \\\\{{')
+}
+
+/** Left out of the object or the array that it would stand in. */
+const nothing = Symbol('nothing')
+
+const readField = (
+  { column, kind, isOptional }: Field,
+  cell: Cell,
+): { readonly value: unknown } | { readonly why: string } => {
+  if (!cell) {
+    if (isOptional) return { value: kind === 'text' ? '' : nothing }
+    return { why: `is empty, and the template needs it; where it may be empty: {{${column}?}}` }
+  }
+  if (kind === 'text') return { value: cell }
+  if (kind === 'number') {
+    const isNumber = /^-?\d+(\.\d+)?([eE][+-]?\d+)?$/.test(cell) && Number.isFinite(Number(cell))
+    return isNumber ? { value: Number(cell) } : { why: `"${cell}" must be a number, as 12 or 0.5` }
+  }
+  if (/^(true|false)$/i.test(cell)) return { value: cell.toLowerCase() === 'true' }
+  return { why: `"${cell}" must be true or false` }
+}
+
+const fillIn = (part: unknown, valueFor: (field: Field) => unknown): unknown => {
+  if (typeof part === 'string') {
+    const [whole, written] = new RegExp(`^(?:${pattern.source})$`).exec(part) ?? []
+    if (whole !== undefined && written !== undefined) return valueFor(fieldOf(written))
+    return part.replace(pattern, (_, inside: string | undefined) =>
+      inside === undefined ? '{{' : String(valueFor(fieldOf(inside))),
+    )
+  }
+  if (Array.isArray(part))
+    return part.map((element) => fillIn(element, valueFor)).filter((element) => element !== nothing)
+  if (!isRecord(part)) return part
+  // Own properties only, also for a member named __proto__.
+  return Object.fromEntries(
+    Object.entries(part)
+      .map(([name, member]) => [name, fillIn(member, valueFor)] as const)
+      .filter(([, member]) => member !== nothing),
+  )
+}

@@ -1,0 +1,139 @@
+import type { AnswerOf } from '../client/types.ts'
+import type { CliContext } from '../context.ts'
+import { CliError, type ExitCode, exitCodes, Interrupted } from '../errors.ts'
+import { clean, counted, grouped, shown } from '../io/text.ts'
+import type { Problems } from './input/problems.ts'
+import { targetKey } from './token-columns.ts'
+import type { TransferRow } from './token-records.ts'
+import { asEther, asGwei, roundedUp, targetOnWire, targetWords } from './token-words.ts'
+
+type Line = AnswerOf<'POST /phygitals/transfer/check'>
+export type CheckedTransfer = Exclude<Line, { totals: unknown }>
+export type ChainTotals = Extract<Line, { totals: unknown }>['totals'][number]
+
+export interface TransferCheck {
+  readonly rows: ReadonlyMap<number, CheckedTransfer>
+  readonly totals: readonly ChainTotals[]
+}
+
+/** So many rows become one piece of the request's body. */
+const rowsAPiece = 500
+
+/** What the daemon says to each row as things are now, and what all of it takes; nothing is sent. */
+export const checkTransfers = async (
+  ctx: CliContext,
+  rows: readonly TransferRow[],
+): Promise<TransferCheck> => {
+  const client = await ctx.client()
+  const checked = new Map<number, CheckedTransfer>()
+  let totals: readonly ChainTotals[] = []
+  function* content() {
+    for (let i = 0; i < rows.length; i += rowsAPiece)
+      yield rows
+        .slice(i, i + rowsAPiece)
+        .map(({ target, recipient }) => `${JSON.stringify({ ...targetOnWire(target), recipient })}\n`)
+        .join('')
+  }
+  const interrupted = new AbortController()
+  const stopListening = ctx.at.interrupts.listen(() => interrupted.abort())
+  const progress = ctx.io.progress('Checking', rows.length)
+  try {
+    const answers = client.stream('POST /phygitals/transfer/check', {
+      upload: { contentType: 'application/x-ndjson', content: content() },
+      signal: interrupted.signal,
+    })
+    for await (const answer of answers) {
+      if ('totals' in answer) totals = answer.totals
+      else {
+        const sent = rows[answer.row - 1]
+        if (sent) checked.set(sent.row, { ...answer, row: sent.row })
+        progress.advance(1)
+      }
+    }
+  } finally {
+    stopListening()
+    progress.end()
+  }
+  if (interrupted.signal.aborted) throw new Interrupted('Interrupted. Nothing was sent.')
+  if (checked.size < rows.length)
+    throw new CliError(
+      `The daemon answered ${checked.size} of ${rows.length} rows, and stopped. Nothing was sent.`,
+    )
+  return { rows: checked, totals }
+}
+
+/** Adds what the daemon found that can never be meant so: a wrong checksum, one token twice. */
+export const addProblems = ({ rows }: TransferCheck, problems: Problems): void => {
+  const tokens = new Map<string, number>()
+  for (const { row, status, error, token } of rows.values()) {
+    if (status === 'invalid') problems.add(row, undefined, error ?? 'does not fit')
+    if (!token || token.tokenId === null) continue
+    const key = targetKey({ ...token, tokenId: token.tokenId })
+    const before = tokens.get(key)
+    if (before === undefined) tokens.set(key, row)
+    else problems.add(row, undefined, `moves the same token as row ${before}`)
+  }
+}
+
+/** Refuses a batch that would stop half-way for want of gas. */
+export const refuseUnpayable = ({ totals }: TransferCheck): void => {
+  const poor = totals.filter(({ canPay }) => !canPay)
+  if (poor.length === 0) return
+  throw new CliError(
+    `${poor.map((chain) => `The relayer of chain ${chain.chainId} cannot pay for this: ${words(chain)}`).join('\n')}\nNothing was sent.`,
+    {
+      advice: poor
+        .map(
+          ({ chainId, relayer, needed, balance }) =>
+            `Send at least ${asEther(roundedUp(BigInt(needed) - BigInt(balance)))} ether to ${relayer} on chain ${chainId}, and try again.`,
+        )
+        .join('\n'),
+    },
+  )
+}
+
+const words = ({ transactions, gas, maxFeePerGas, cost, relayer, balance }: ChainTotals): string =>
+  `${counted(transactions, 'transaction')} take ${grouped(Number(gas))} gas, at ${asGwei(BigInt(maxFeePerGas))} gwei at most ${asEther(BigInt(cost))} ether; ${relayer} has ${asEther(BigInt(balance))} ether.`
+
+/** Warns where the chain is dearer at the moment than what this daemon may pay. */
+export const warnOfFees = (ctx: CliContext, { totals }: TransferCheck): void => {
+  for (const { chainId, isOverCap } of totals)
+    if (isOverCap)
+      ctx.io.warn(
+        `Chain ${chainId} asks for more gas fees now than TAPCHIP_MAX_FEE_GWEI_${chainId} allows: what is sent waits until it is cheaper.`,
+      )
+}
+
+/** Who has what, what would become of it, and what all of it takes. */
+export const showCheck = async (
+  ctx: CliContext,
+  rows: readonly TransferRow[],
+  check: TransferCheck,
+): Promise<ExitCode> => {
+  const { io } = ctx
+  const counts = { transfer: 0, mint: 0, unchanged: 0, refused: 0, invalid: 0 }
+  for (const row of rows) {
+    const checked = check.rows.get(row.row)
+    if (!checked) continue
+    counts[checked.status] += 1
+    const { status, token, owner, recipient, error } = checked
+    await io.line({ row: row.row, status, token, owner, recipient, error }, () => describeCheck(checked, row))
+  }
+  if (io.json) await io.line({ totals: check.totals }, () => '')
+  io.note(
+    `Dry run: ${counted(counts.transfer, 'transfer')}, ${counted(counts.mint, 'mint')}, ${grouped(counts.unchanged)} unchanged, ${grouped(counts.refused)} would fail. Nothing was sent.`,
+  )
+  for (const chain of check.totals) io.note(`Chain ${chain.chainId}: ${words(chain)}`)
+  warnOfFees(ctx, check)
+  refuseUnpayable(check)
+  return counts.refused > 0 ? exitCodes.partial : exitCodes.done
+}
+
+const describeCheck = (checked: CheckedTransfer, row: TransferRow): string => {
+  const { status, token, owner, recipient, error } = checked
+  const what = token?.tokenId ? targetWords({ ...token, tokenId: token.tokenId }) : targetWords(row.target)
+  const start = `row ${row.row}  ${what}  ${status}`
+  if (status === 'refused') return clean(`${start}  ${error ?? ''}`)
+  const name = recipient?.toLowerCase() === row.recipient.toLowerCase() ? '' : ` (${row.recipient})`
+  return clean(`${start}  ${owner === null ? 'nobody' : shown(owner)} → ${shown(recipient)}${name}`)
+}

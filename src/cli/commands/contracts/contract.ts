@@ -1,0 +1,58 @@
+import type { ElementOf } from '../../client/types.ts'
+import { argument, integer } from '../../command/options.ts'
+import type { CliContext } from '../../context.ts'
+import { CliError, UsageError } from '../../errors.ts'
+
+export type Contract = ElementOf<'GET /admin/contracts'>
+
+export const symbolArgument = { symbol: argument('symbol', 'Its symbol, or its id') }
+
+const year = 31_536_000
+
+export const twoTapFlags = {
+  twoTapDelay: integer('--two-tap-delay <seconds>', 'Two-tap claim: how long after the first tap', [0, year]),
+  twoTapWindow: integer('--two-tap-window <seconds>', 'Two-tap claim: how long it stays open then', [
+    1,
+    year,
+  ]),
+}
+
+/** The policy that both flags make together; undefined where neither is given. */
+export const readTwoTap = (given: { twoTapDelay: number | undefined; twoTapWindow: number | undefined }) => {
+  const { twoTapDelay: delaySeconds, twoTapWindow: windowSeconds } = given
+  if (delaySeconds !== undefined && windowSeconds !== undefined) return { delaySeconds, windowSeconds }
+  if (delaySeconds === windowSeconds) return undefined
+  throw new UsageError('Two-tap claim is --two-tap-delay and --two-tap-window together.')
+}
+
+/** A contract of a team, by its symbol, which is unique there, or by its id. */
+export const findContract = async (
+  ctx: CliContext,
+  given: string,
+  teamGiven: string | undefined,
+): Promise<Contract> => {
+  const contracts = await ctx.call('GET /admin/contracts', { query: { team: teamGiven } })
+  const found =
+    contracts.find(({ symbol }) => symbol === given) ?? contracts.find(({ id }) => String(id) === given)
+  if (found) return found
+  throw new CliError(`There is no contract "${given}".`, {
+    advice: 'Those there are: tapchip contracts list',
+  })
+}
+
+export const twoTapInWords = ({ twoTap }: Contract): string | null =>
+  twoTap && `${twoTap.delaySeconds} s, ${twoTap.windowSeconds} s`
+
+export const fields = (contract: Contract) => ({
+  Id: contract.id,
+  Symbol: contract.symbol,
+  Name: contract.name,
+  Kind: contract.kind,
+  Chain: contract.chainId,
+  Address: contract.address,
+  Status: contract.status,
+  'Two taps': twoTapInWords(contract),
+  'Base URL': contract.serviceUrl,
+  Transaction: contract.transactionId ?? undefined,
+  Team: contract.team,
+})

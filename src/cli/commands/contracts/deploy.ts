@@ -1,0 +1,76 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { defineCommand } from '../../command/define.ts'
+import { flag, integer, team, text } from '../../command/options.ts'
+import type { CliContext } from '../../context.ts'
+import { CliError } from '../../errors.ts'
+import { idempotencyFlag, sendOnce } from '../sending.ts'
+import { nextStep, stateInWords } from '../transactions/words.ts'
+import { type Contract, fields, findContract, readTwoTap, twoTapFlags } from './contract.ts'
+
+/** A chain's blocks come every few seconds; the embedded one is done at the first look. */
+const lookMs = [100, 400, 1000, 2000]
+
+export const deploy = defineCommand({
+  name: 'deploy',
+  summary: 'Deploy a token contract, whose address is known at once',
+  examples: [
+    'contracts deploy --symbol JKT --name Jackets --chain-id 31337 --wait',
+    'contracts deploy --symbol ART --name Art --chain-id 8453 --two-tap-delay 60 --two-tap-window 3600',
+  ],
+  options: {
+    symbol: text('--symbol <symbol>', 'Its symbol, unique in the team'),
+    name: text('--name <name>', 'Its name'),
+    chainId: integer('--chain-id <id>', 'Its chain', [1, Number.MAX_SAFE_INTEGER]),
+    ...twoTapFlags,
+    wait: flag('--wait', 'Until it is there, however long that takes'),
+    ...idempotencyFlag,
+    team,
+  },
+  run: async (ctx, { options }) => {
+    ctx.needAdmin()
+    const twoTap = readTwoTap(options)
+    const symbol = await ctx.prompts.text(options.symbol, { flag: '--symbol', message: 'Symbol' })
+    const name = await ctx.prompts.text(options.name, { flag: '--name', message: 'Name' })
+    const chainId = await ctx.prompts.text(options.chainId?.toString(), {
+      flag: '--chain-id',
+      message: 'Chain id',
+    })
+    const made = await sendOnce(ctx, options.idempotencyKey, (idempotencyKey) =>
+      ctx.call('POST /admin/contracts/deploy', {
+        body: { symbol, name, chainId, twoTap, team: options.team },
+        idempotencyKey,
+      }),
+    )
+    if (options.wait) await untilThere(ctx, made)
+    const shown = options.wait ? { ...made, ...(await findContract(ctx, String(made.id), made.team)) } : made
+    await ctx.io.one(shown, fields)
+    for (const warning of made.warnings) ctx.io.warn(`Warning: ${warning}`)
+    ctx.io.hint(
+      options.wait
+        ? `Link a chip to a token of it: tapchip chips link UID --contract-address ${shown.address ?? 'ADDRESS'} --chain-id ${shown.chainId} --token-id ID`
+        : `It is on its way. Where it is: tapchip transactions show ${made.transactionId ?? ''}`,
+    )
+  },
+})
+
+/** @throws CliError where it never will be */
+const untilThere = async (ctx: CliContext, { transactionId, symbol }: Contract): Promise<void> => {
+  if (transactionId === null) return
+  let said: string | undefined
+  for (let look = 0; ; look++) {
+    const transaction = await ctx.call('GET /admin/transactions/:id', { params: { id: transactionId } })
+    if (transaction.state === 'confirmed') return
+    const words = stateInWords(transaction)
+    if (transaction.settledAt !== null)
+      throw new CliError(
+        `${symbol} was not deployed: ${words}: ${transaction.reason ?? 'for no known reason'}`,
+        {
+          advice: `See tapchip transactions show ${transactionId}. The next start of the daemon tries again.`,
+        },
+      )
+    if (words !== said)
+      ctx.io.note(`${words}. ${transaction.waiting === null ? '' : (nextStep(transaction) ?? '')}`.trim())
+    said = words
+    await sleep(lookMs[Math.min(look, lookMs.length - 1)])
+  }
+}

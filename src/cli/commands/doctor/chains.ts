@@ -1,0 +1,89 @@
+import type { ElementOf } from '../../client/types.ts'
+import type { CliContext } from '../../context.ts'
+import { counted } from '../../io/text.ts'
+import { waitingWords } from '../transactions/words.ts'
+import { type Finding, fail, ok, warn } from './finding.ts'
+
+type Chain = ElementOf<'GET /admin/chains'>
+
+/** Of a claim to a new holder, the usual thing to send; contracts/README.md has the figures. */
+const usualGas = 100_000n
+/** With less than so many of them left the relayer wants money soon. */
+const fewTransfers = 20n
+
+/** Up to six digits behind the point. */
+const inUnits = (wei: bigint, decimals: number): string => {
+  const micro = wei / 10n ** BigInt(decimals - 6)
+  const fraction = String(micro % 1_000_000n)
+    .padStart(6, '0')
+    .replace(/0+$/, '')
+  return `${micro / 1_000_000n}${fraction === '' ? '' : `.${fraction}`}`
+}
+const coins = (wei: string): string => `${inUnits(BigInt(wei), 18)} coins`
+const gwei = (wei: string): string => `${inUnits(BigInt(wei), 9)} gwei`
+
+export const chainInWords = (chain: Chain): string =>
+  [
+    chain.isEmbedded ? 'embedded' : 'remote',
+    chain.latestBlock === null ? 'does not answer' : `block ${chain.latestBlock}`,
+    `relayer ${chain.relayer}${chain.balance === null ? '' : ` with ${coins(chain.balance)}`}`,
+    `${chain.unsettled} unsettled`,
+    ...Object.entries(chain.waiting).map(([why, count]) => `${count} waiting for ${why}`),
+    ...(chain.trouble === null ? [] : [chain.trouble.message]),
+  ].join(', ')
+
+/** How the chains are, each with what to do. */
+export const checkChains = async (ctx: CliContext): Promise<Finding[]> => {
+  const chains = await ctx.call('GET /admin/chains')
+  if (chains.length > 0) return chains.map(check)
+  return [
+    warn('chains', 'none: no token can be moved', 'unset TAPCHIP_DEV_CHAIN, or set TAPCHIP_RPC_<chain id>'),
+  ]
+}
+
+const check = (chain: Chain): Finding => {
+  const name = `chain ${chain.chainId}`
+  const { trouble, balance, baseFee, maxFeePerGas } = chain
+  if (trouble !== null) return fail(name, trouble.message.replace(/\.$/, ''), fixOf(trouble.code, chain))
+  if (balance === null) return fail(name, 'it does not answer', fixOf('node', chain))
+  const pay = `send some of the chain's coin to ${chain.relayer}`
+  if (chain.waiting.funds !== undefined)
+    return fail(
+      name,
+      `the relayer has ${coins(balance)}, and ${counted(chain.waiting.funds, 'transaction')} cannot be paid`,
+      pay,
+    )
+  // A chain that only names are looked up on needs no money.
+  if (BigInt(balance) === 0n)
+    return (chain.unsettled > 0 ? fail : warn)(name, 'the relayer has nothing to pay with', pay)
+  if (maxFeePerGas !== null && baseFee !== null && BigInt(baseFee) > BigInt(maxFeePerGas))
+    return fail(
+      name,
+      `the base fee is ${gwei(baseFee)}, above the cap of ${gwei(maxFeePerGas)}`,
+      waitingWords.fees.fix(chain.chainId),
+    )
+  if (chain.waiting.fees !== undefined)
+    return warn(
+      name,
+      `${counted(chain.waiting.fees, 'transaction')}: ${waitingWords.fees.why}`,
+      waitingWords.fees.fix(chain.chainId),
+    )
+  const cost = BigInt(baseFee ?? 0) * usualGas
+  if (cost * fewTransfers > BigInt(balance))
+    return warn(
+      name,
+      `the relayer has ${coins(balance)}, enough for ${BigInt(balance) / cost} transfers`,
+      pay,
+    )
+  return ok(name, chainInWords(chain))
+}
+
+const fixOf = (code: NonNullable<Chain['trouble']>['code'], { chainId, isEmbedded }: Chain): string => {
+  if (isEmbedded) return 'see why: tapchip daemon logs --level warn'
+  return {
+    'wrong-chain': `set TAPCHIP_RPC_${chainId} to a URL of chain ${chainId}, and start the daemon again`,
+    'lease-held': 'stop the other daemon, or give this one a key of its own',
+    'key-changed': `start with the old TAPCHIP_RELAYER_KEY_${chainId} until all is settled: tapchip transactions list --chain-id ${chainId}`,
+    node: `check TAPCHIP_RPC_${chainId} and the service behind it; nothing is lost meanwhile`,
+  }[code]
+}

@@ -1,0 +1,70 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { CardError, type CardReader } from '../../../nfc/card.ts'
+import type { CliContext } from '../../context.ts'
+import { openPcsc } from '../../nfc/readers.ts'
+import { type Finding, ok, warn } from './finding.ts'
+import { heldByKernel } from './kernel-drivers.ts'
+
+/** Whoever runs doctor waits. */
+const patienceMs = 1_000
+
+/** Whether readers can be used. A machine may do without any, so nothing here is a failure. */
+export const checkReaders = async (ctx: CliContext): Promise<Finding[]> => [
+  await checkService(ctx),
+  ...heldByKernel().map((driver) =>
+    warn(
+      'reader driver',
+      `${driver} of the kernel holds a reader, so pcscd cannot have it`,
+      `echo "blacklist ${driver}" | sudo tee /etc/modprobe.d/tapchip.conf; sudo modprobe -r ${driver}`,
+    ),
+  ),
+]
+
+const checkService = async (ctx: CliContext): Promise<Finding> => {
+  const readers = await openPcsc(ctx)
+  const look = async () => {
+    const { backend } = await readers.host()
+    return found(backend, await readers.list())
+  }
+  const late = () =>
+    warn('readers', `their service did not answer within ${patienceMs / 1000} s`, restart[platform()])
+  try {
+    return await Promise.race([
+      look().catch(unusable),
+      delay(patienceMs, undefined, { ref: false }).then(late),
+    ])
+  } finally {
+    await readers.close()
+  }
+}
+
+const found = (backend: string, list: readonly CardReader[]): Finding =>
+  ok(
+    'readers',
+    `${list.map(({ name, state }) => `${name} (${state})`).join(', ') || 'none is plugged in'}, by ${backend}`,
+  )
+
+const unusable = (error: unknown): Finding => {
+  if (!(error instanceof CardError)) throw error
+  const here = platform()
+  const advice = error.advice.replace(/^[A-Z]/, (letter) => letter.toLowerCase())
+  return warn('readers', `${error.message}; nfc commands need it`, here === 'linux' ? advice : byHand[here])
+}
+
+type Platform = 'linux' | 'darwin' | 'win32'
+const platform = (): Platform =>
+  process.platform === 'darwin' || process.platform === 'win32' ? process.platform : 'linux'
+
+const restart: Readonly<Record<Platform, string>> = {
+  linux: 'systemctl restart pcscd',
+  darwin: 'unplug the reader and plug it in again',
+  win32: 'restart the service Smart Card: Restart-Service SCardSvr',
+}
+
+/** The library for PC/SC is not installed by itself there. */
+const byHand: Readonly<Record<Exclude<Platform, 'linux'>, string>> = {
+  darwin: `npm install --no-save @pcsc-mini/macos-${process.arch === 'arm64' ? 'aarch64' : 'x86_64'}@0.1.3`,
+  win32:
+    `npm install --no-save @pcsc-mini/windows-${process.arch === 'arm64' ? 'aarch64' : 'x86_64'}-node@0.1.3, ` +
+    'and Start-Service SCardSvr',
+}

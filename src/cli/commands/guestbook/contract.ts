@@ -1,0 +1,38 @@
+import { text } from '../../command/options.ts'
+import type { CliContext } from '../../context.ts'
+import { UsageError } from '../../errors.ts'
+
+export const contractFlag = {
+  contract: text('--contract <id|symbol|address>', 'The guestbook contract'),
+}
+
+/** The id of a contract that a person names by it, by its symbol or by its address. */
+export const readContract = async (ctx: CliContext, named: string): Promise<number> => {
+  if (/^\d{1,15}$/.test(named)) return Number(named)
+  const all = await ctx.call('GET /events/contracts')
+  const isMeant = ({ symbol, address }: (typeof all)[number]) =>
+    symbol === named || address?.toLowerCase() === named.toLowerCase()
+  const [found, another] = all.filter(isMeant)
+  if (found && !another) return found.id
+  throw new UsageError(
+    found
+      ? `There are several guestbook contracts "${named}": they are on several chains. Say which by its id.`
+      : `There is no guestbook contract "${named}".`,
+    'Those that there are: tapchip guestbook contracts',
+  )
+}
+
+/** The same where a flag or a prompt says it. */
+export const needContract = async (ctx: CliContext, given: string | undefined): Promise<number> =>
+  readContract(
+    ctx,
+    await ctx.prompts.choice(given, {
+      flag: '--contract',
+      message: 'Guestbook contract',
+      choices: async () =>
+        (await ctx.call('GET /events/contracts')).map(({ id, symbol, name }) => ({
+          name: `${symbol}: ${name}`,
+          value: String(id),
+        })),
+    }),
+  )

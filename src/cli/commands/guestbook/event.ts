@@ -1,0 +1,48 @@
+import { optionalArgument, text } from '../../command/options.ts'
+import type { CliContext } from '../../context.ts'
+import { UsageError } from '../../errors.ts'
+import { contractFlag, readContract } from './contract.ts'
+
+export const eventArgument = { event: optionalArgument('event', 'Its id: tapchip guestbook list') }
+
+/** Names an event whose id nobody remembers. */
+export const eventFlags = {
+  ...contractFlag,
+  tokenId: text('--token-id <id>', 'Its token id there'),
+}
+
+interface Given {
+  readonly event: string | undefined
+  readonly contract: string | undefined
+  readonly tokenId: string | undefined
+}
+
+export const isEventGiven = ({ event, contract, tokenId }: Given): boolean =>
+  event !== undefined || contract !== undefined || tokenId !== undefined
+
+/** An event by its id, or by its contract and token id. */
+export const readEvent = async (
+  ctx: CliContext,
+  { event, contract, tokenId }: Given,
+): Promise<{ eventId: number } | { contractId: number; tokenId: string }> => {
+  const isPlace = contract !== undefined || tokenId !== undefined
+  if (event !== undefined && isPlace)
+    throw new UsageError('Say which event in one way: by its id, or by --contract and --token-id.')
+  if (event !== undefined) return { eventId: readEventId(event) }
+  if (contract !== undefined && tokenId !== undefined)
+    return { contractId: await readContract(ctx, contract), tokenId }
+  throw new UsageError(
+    isPlace
+      ? `${contract === undefined ? '--contract' : '--token-id'} is missing: they name an event together.`
+      : 'Say which event: its id, or --contract and --token-id.',
+    'Those that there are: tapchip guestbook list',
+  )
+}
+
+export const readEventId = (text: string): number => {
+  if (/^[1-9]\d{0,14}$/.test(text)) return Number(text)
+  throw new UsageError(
+    `An event is named by its id, a number, not "${text}".`,
+    'Those that there are: tapchip guestbook list',
+  )
+}

@@ -1,0 +1,37 @@
+import { text } from '../../command/options.ts'
+import type { CliContext } from '../../context.ts'
+import { UsageError } from '../../errors.ts'
+import { readJsonObject } from '../../json-file.ts'
+
+export const metadataFlags = {
+  metadata: text('--metadata <json|@file>', 'The metadata: JSON, or the file that holds it'),
+  file: text('-f, --file <file>', 'The file that holds the metadata; - for standard input', 'file'),
+}
+
+/** What every help of metadata says of it. */
+export const metadataFields =
+  'Metadata is JSON with name, collection, description, image and attributes; other fields are kept.'
+
+/** As the wire carries it: JSON in its text. The daemon checks what is in it. */
+export const readEventMetadata = async (
+  ctx: CliContext,
+  given: { readonly metadata: string | undefined; readonly file: string | undefined },
+): Promise<string> => {
+  if (given.file !== undefined && given.metadata !== undefined)
+    throw new UsageError('--metadata or --file: not both.')
+  if (given.file !== undefined) return JSON.stringify(await readJsonObject(ctx.at, given.file))
+  const written = await ctx.prompts.text(given.metadata, {
+    flag: '--metadata or --file',
+    message: 'Metadata: JSON, or @ and a file',
+  })
+  if (written.startsWith('@')) return JSON.stringify(await readJsonObject(ctx.at, written.slice(1)))
+  try {
+    JSON.parse(written)
+    return written
+  } catch {
+    throw new UsageError(
+      '--metadata is not JSON.',
+      'Put it in single quotes, or give a file: --file event.json',
+    )
+  }
+}

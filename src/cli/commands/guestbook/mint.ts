@@ -1,0 +1,40 @@
+import { defineCommand } from '../../command/define.ts'
+import type { CliContext } from '../../context.ts'
+import { UsageError } from '../../errors.ts'
+import { readRecipient, recipientFlag } from '../phygitals/recipient.ts'
+import { codeFlag, idempotencyFlag, sendOnce } from '../sending.ts'
+import { eventArgument, eventFlags, isEventGiven, readEvent } from './event.ts'
+
+export const mint = defineCommand({
+  name: 'mint',
+  summary: 'Mint the token of an event to a guest',
+  description:
+    "Mint the token of an event to a guest, on the team's authority, or with the code of a tap, which says the event. " +
+    'A paused contract is minted on as ever.',
+  examples: [
+    'guestbook mint 4 --recipient alice.eth',
+    'guestbook mint --contract GB --token-id 1 --recipient 0xde70…fb77',
+    'guestbook mint --code V1StGXR8_Z5jdHi6B-myT --recipient alice.eth',
+  ],
+  args: eventArgument,
+  options: { ...eventFlags, ...codeFlag, ...recipientFlag, ...idempotencyFlag },
+  run: async (ctx, { args, options }) => {
+    const given = { ...options, ...args }
+    const { code } = options
+    if (code !== undefined && isEventGiven(given))
+      throw new UsageError('--code says which event: leave out what says it as well.')
+    if (code === undefined) ctx.needApiKey()
+    const event = code === undefined ? await readEvent(ctx, given) : undefined
+    const recipient = await readRecipient(ctx, options.recipient)
+    const sent = await sendOnce(ctx, options.idempotencyKey, (idempotencyKey) =>
+      code === undefined
+        ? ctx.call('POST /events/mint', { body: { ...event, recipient }, idempotencyKey })
+        : ctx.call('POST /events/mint/self', { code, body: { recipient }, idempotencyKey }),
+    )
+    await ctx.io.one(sent, ({ txnHash }) => ({ Transaction: txnHash, To: recipient }))
+    hintAt(ctx, sent.txnHash)
+  },
+})
+
+export const hintAt = (ctx: CliContext, hash: string): void =>
+  ctx.io.hint(`It is on its way. Where it is: tapchip transactions show ${hash}`)

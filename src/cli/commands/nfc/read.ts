@@ -1,0 +1,28 @@
+import { defineCommand } from '../../command/define.ts'
+import { emptiness, familyNames, readNextCard } from '../../nfc/read-card.ts'
+import { cardTimeoutMs, readerOption, untilInterrupted, withReaders } from '../../nfc/readers.ts'
+
+export const read = defineCommand({
+  name: 'read',
+  summary: 'Read what a chip shows when it is tapped, once',
+  description:
+    'Read what a chip shows when it is tapped: its URL, with e, c and d. That is a tap, and costs one count; ' +
+    'the daemon is not asked. --timeout says how long to wait for a chip (default: 30 seconds).',
+  examples: ['nfc read', 'nfc read --json | jq -r .url', 'nfc read --reader ACR1252 --timeout 5'],
+  options: { reader: readerOption },
+  run: (ctx, { options }) =>
+    untilInterrupted(ctx, (signal) =>
+      withReaders(ctx, { reader: options.reader }, async (opened) => {
+        const chip = await readNextCard(ctx, opened, { timeoutMs: cardTimeoutMs(ctx), signal })
+        await ctx.io.one(chip, ({ reader, family, url, e, c, d }) => ({
+          Reader: reader,
+          Family: familyNames[family],
+          URL: url,
+          ...(family === 'halo' ? {} : { e, c, d }),
+        }))
+        const empty = emptiness(chip)
+        if (empty === undefined) ctx.io.hint('Is it genuine? tapchip nfc verify')
+        else ctx.io.note(`${empty}. Set it up: tapchip nfc provision`)
+      }),
+    ),
+})

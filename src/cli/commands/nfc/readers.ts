@@ -1,0 +1,26 @@
+import { defineCommand } from '../../command/define.ts'
+import { readerOption, withReaders } from '../../nfc/readers.ts'
+
+const states = {
+  empty: 'empty',
+  present: 'present: a card lies there',
+  'in-use': 'in-use: another program holds the card',
+  mute: 'mute: what lies there does not answer',
+} as const
+
+export const readers = defineCommand({
+  name: 'readers',
+  summary: 'List the readers, and whether a card lies there',
+  examples: ['nfc readers', "nfc readers --json | jq -r '.[].name'"],
+  options: { reader: readerOption },
+  run: (ctx, { options }) =>
+    withReaders(ctx, { reader: options.reader }, async ({ all, wanted }) => {
+      const name = await wanted()
+      const list = (await all.list()).filter((reader) => name === undefined || reader.name === name)
+      await ctx.io.list(
+        list,
+        { NAME: (reader) => reader.name, STATE: (reader) => states[reader.state] },
+        'There is no NFC reader. Plug one in, or try without: --reader emulator',
+      )
+    }),
+})

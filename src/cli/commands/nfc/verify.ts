@@ -1,0 +1,34 @@
+import { defineCommand } from '../../command/define.ts'
+import { CliError, exitCodes } from '../../errors.ts'
+import { judge, uidInWords, verdictInWords } from '../../nfc/judge.ts'
+import { emptiness, familyNames, readNextCard } from '../../nfc/read-card.ts'
+import { cardTimeoutMs, readerOption, untilInterrupted, withReaders } from '../../nfc/readers.ts'
+
+export const verify = defineCommand({
+  name: 'verify',
+  summary: 'Read a chip, and ask the daemon whether the tap is valid',
+  description:
+    'Read a chip, and ask the daemon whether the tap is valid; it takes the tap. The exit code is 1 when it is not. ' +
+    '--timeout says how long to wait for a chip (default: 30 seconds).',
+  examples: ['nfc verify', 'nfc verify --json | jq -e .isValidTap'],
+  options: { reader: readerOption },
+  run: (ctx, { options }) =>
+    untilInterrupted(ctx, (signal) =>
+      withReaders(ctx, { reader: options.reader }, async (opened) => {
+        const chip = await readNextCard(ctx, opened, { timeoutMs: cardTimeoutMs(ctx), signal })
+        const empty = emptiness(chip)
+        if (empty !== undefined)
+          throw new CliError(`${empty}.`, { advice: 'Set it up: tapchip nfc provision' })
+        const verdict = await judge(ctx, chip)
+        await ctx.io.one({ ...chip, ...verdict }, ({ reader, family, url }) => ({
+          Reader: reader,
+          Family: familyNames[family],
+          URL: url,
+          UID: uidInWords(verdict),
+          'Valid tap': verdict.isValidTap,
+        }))
+        if (!ctx.io.json) ctx.io.note(await verdictInWords(ctx, verdict))
+        return verdict.isValidTap ? exitCodes.done : exitCodes.failed
+      }),
+    ),
+})

@@ -1,0 +1,110 @@
+import { type Card, type CardReaders, NoCard } from '../../../nfc/card.ts'
+import { ApiError, DaemonUnreachable } from '../../client/errors.ts'
+import { defineCommand } from '../../command/define.ts'
+import { flag, integer } from '../../command/options.ts'
+import type { CliContext } from '../../context.ts'
+import { describeError } from '../../errors.ts'
+import { shown } from '../../io/text.ts'
+import { oneLine } from '../../nfc/errors.ts'
+import { judge, uidInWords, type Verdict } from '../../nfc/judge.ts'
+import { emptiness, type ReadChip, readPatiently } from '../../nfc/read-card.ts'
+import { readerOption, untilInterrupted, withReaders } from '../../nfc/readers.ts'
+import { watchReaders } from '../../nfc/watch-readers.ts'
+
+export const watch = defineCommand({
+  name: 'watch',
+  summary: 'Read every chip that is held to a reader, until interrupted',
+  description:
+    'Read every chip that is held to a reader, of all readers at once, until interrupted: a line a tap. ' +
+    'When the service behind the readers goes away, it goes on as soon as that is back. ' +
+    'With --timeout it ends with 6 when no chip has come for so long.',
+  examples: ['nfc watch', 'nfc watch --verify', 'nfc watch --json | jq -r .url', 'nfc watch --count 10'],
+  options: {
+    reader: readerOption,
+    verify: flag('--verify', 'Hand each tap to the daemon, which takes it, and print what it says'),
+    count: integer('--count <n>', 'End after so many taps', [1, Number.MAX_SAFE_INTEGER]),
+  },
+  run: (ctx, { options }) =>
+    untilInterrupted(ctx, (interrupted) =>
+      withReaders(ctx, { reader: options.reader }, async (opened) => {
+        const ended = new AbortController()
+        const signal = AbortSignal.any([interrupted, ended.signal])
+        const patience = startPatience(ctx, () => ended.abort(new NoCard()))
+        let left = options.count ?? Number.POSITIVE_INFINITY
+        const onCard = async (card: Card) => {
+          patience.again()
+          const chip = await readOrWarn(ctx, opened.all, card, signal)
+          if (chip === undefined || left <= 0) return
+          left -= 1
+          await (options.verify ? printVerdict(ctx, chip) : printTap(ctx, chip))
+          if (left === 0) ended.abort()
+        }
+        ctx.io.note('Waiting for chips. Ctrl-C ends.')
+        try {
+          await watchReaders(ctx, opened, { times: options.count ?? 1, signal, onCard })
+        } finally {
+          patience.end()
+        }
+        interrupted.throwIfAborted()
+        if (ended.signal.reason instanceof NoCard) throw ended.signal.reason
+      }),
+    ),
+})
+
+/** Ends the watching when no card has come for `--timeout`. */
+const startPatience = (ctx: CliContext, late: () => void) => {
+  const seconds = ctx.flags.timeoutSeconds
+  const start = () => (seconds === undefined ? undefined : setTimeout(late, seconds * 1000))
+  let clock = start()
+  const end = () => clearTimeout(clock)
+  const again = () => {
+    end()
+    clock = start()
+  }
+  return { again, end }
+}
+
+/** A card that cannot be read is told of, and the next may come. */
+const readOrWarn = async (
+  ctx: CliContext,
+  all: CardReaders,
+  card: Card,
+  signal: AbortSignal,
+): Promise<ReadChip | undefined> => {
+  try {
+    return await readPatiently(ctx, all, card, signal)
+  } catch (error) {
+    if (!signal.aborted) ctx.io.warn(`${card.reader}: ${oneLine(error)}`)
+    return undefined
+  }
+}
+
+const printTap = async (ctx: CliContext, chip: ReadChip): Promise<void> => {
+  await ctx.io.line(chip, () => [chip.reader, chip.family, shown(chip.url)].join('\t'))
+  const empty = emptiness(chip)
+  if (empty !== undefined) ctx.io.note(`${chip.reader}: ${empty}.`)
+}
+
+/** Where there was no verdict `isValidTap` is null, and `error` says why: the next tap may have one. */
+type Outcome = Verdict | { readonly uid: null; readonly isValidTap: null; readonly error: string }
+
+const printVerdict = async (ctx: CliContext, chip: ReadChip): Promise<void> => {
+  const verdict = await judgeOrSay(ctx, chip)
+  const word = verdict.isValidTap === null ? 'not judged' : verdict.isValidTap ? 'valid' : 'NOT VALID'
+  const uid = verdict.uid === null ? '-' : uidInWords(verdict)
+  await ctx.io.line({ ...chip, ...verdict }, () =>
+    [chip.reader, chip.family, word, uid, shown(chip.url)].join('\t'),
+  )
+  if ('error' in verdict) ctx.io.note(`${chip.reader}: ${verdict.error}`)
+}
+
+const judgeOrSay = async (ctx: CliContext, chip: ReadChip): Promise<Outcome> => {
+  const empty = emptiness(chip)
+  if (empty !== undefined) return { uid: null, isValidTap: false, error: `${empty}.` }
+  try {
+    return await judge(ctx, chip)
+  } catch (error) {
+    if (!(error instanceof ApiError || error instanceof DaemonUnreachable)) throw error
+    return { uid: null, isValidTap: null, error: describeError(error).lines.join(' ') }
+  }
+}

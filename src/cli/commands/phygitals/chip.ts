@@ -1,0 +1,15 @@
+import { defineCommand } from '../../command/define.ts'
+import { bothForms } from '../../uid.ts'
+import { readToken, tokenFlags } from '../token-flags.ts'
+
+export const chip = defineCommand({
+  name: 'chip',
+  summary: 'Find the chip that is linked to a token',
+  examples: ['phygitals chip --contract-address 0x5FbD…0aa3 --chain-id 31337 --token-id 7'],
+  options: tokenFlags,
+  run: async (ctx, { options }) => {
+    const found = await ctx.call('GET /phygitals/chip', { query: readToken(options) })
+    await ctx.io.one(found, ({ uid }) => ({ UID: bothForms(uid) }))
+    ctx.io.hint(`All that it carries: tapchip chips show ${found.uid}`)
+  },
+})

@@ -1,0 +1,106 @@
+import { defineCommand } from '../../command/define.ts'
+import type { ArgumentSpec } from '../../command/options.ts'
+import type { CliContext } from '../../context.ts'
+import { UsageError } from '../../errors.ts'
+import { token } from '../fields.ts'
+import { codeFlag } from '../sending.ts'
+import { isTokenGiven, readToken, type TokenGiven, tokenFlags } from '../token-flags.ts'
+import { readRecipient, recipientFlag } from './recipient.ts'
+
+const actions = ['show', 'create', 'delete'] as const
+type Action = (typeof actions)[number]
+
+const action: ArgumentSpec<Action> = {
+  written: '<action>',
+  description: actions.join(', '),
+  completion: actions,
+  read: (raw) => {
+    const found = actions.find((one) => one === raw)
+    if (found !== undefined) return found
+    throw new UsageError(`phygitals claim-registration takes ${actions.join(', ')}, not "${String(raw)}".`)
+  },
+}
+
+export const claimRegistration = defineCommand({
+  name: 'claim-registration',
+  summary: 'Show, create or delete the registration of a recipient for a token',
+  description:
+    'Where a contract asks for two taps, the first one registers who will receive the token, and a later one transfers it. ' +
+    'A registration is made with an API key, or with the code of a tap.',
+  examples: [
+    'phygitals claim-registration show --contract-address 0x5FbD…0aa3 --chain-id 31337 --token-id 7 --recipient alice.eth',
+    'phygitals claim-registration create --code V1StGXR8_Z5jdHi6B-myT --recipient alice.eth',
+    'phygitals claim-registration delete --contract-address 0x5FbD…0aa3 --chain-id 31337 --token-id 7 --recipient alice.eth',
+  ],
+  args: { action },
+  options: { ...tokenFlags, ...codeFlag, ...recipientFlag },
+  run: async (ctx, { args, options }) => {
+    const { code } = options
+    if (code !== undefined && args.action !== 'create')
+      throw new UsageError(`A code creates a registration; to ${args.action} one, leave --code out.`)
+    if (code !== undefined && isTokenGiven(options))
+      throw new UsageError('--code says which token: leave out the flags that say it as well.')
+    if (code !== undefined) return createByCode(ctx, code, options)
+    await { show, create, delete: remove }[args.action](ctx, options)
+  },
+})
+
+interface Given extends TokenGiven {
+  readonly recipient: string | undefined
+}
+
+const wanted = async (ctx: CliContext, given: Given) => ({
+  ...readToken(given),
+  recipient: await readRecipient(ctx, given.recipient),
+})
+
+const show = async (ctx: CliContext, given: Given): Promise<void> => {
+  const query = await wanted(ctx, given)
+  const found = await ctx.call('GET /phygitals/claim-registration', { query })
+  await ctx.io.one(found, (it) => ({
+    Recipient: it.recipient,
+    Token: token({ ...it.linkedToken, chainId: Number(it.linkedToken.chainId) }),
+    'Second tap needed': it.isRequired,
+    'Good now': it.isValid,
+    From: it.allowedAt,
+    Until: it.expiresAt,
+    Registered: it.createdAt,
+  }))
+  if (!found.isRequired) ctx.io.hint('The contract asks for no second tap: one is enough.')
+}
+
+interface Registered {
+  readonly recipient: string
+  readonly linkedToken: { contractAddress: string; chainId: string; tokenId: string }
+  readonly allowedAt: string
+  readonly expiresAt: string
+}
+
+const print = async (ctx: CliContext, made: Registered): Promise<void> => {
+  await ctx.io.one(made, (it) => ({
+    Recipient: it.recipient,
+    Token: token({ ...it.linkedToken, chainId: Number(it.linkedToken.chainId) }),
+    From: it.allowedAt,
+    Until: it.expiresAt,
+  }))
+  ctx.io.hint('Then, with the code of a later tap: tapchip phygitals transfer --code CODE --recipient WHO')
+}
+
+const create = async (ctx: CliContext, given: Given): Promise<void> => {
+  ctx.needApiKey()
+  const body = await wanted(ctx, given)
+  await print(ctx, await ctx.call('POST /phygitals/claim-registration', { body }))
+}
+
+const createByCode = async (ctx: CliContext, code: string, given: Given): Promise<void> => {
+  const body = { recipient: await readRecipient(ctx, given.recipient) }
+  await print(ctx, await ctx.call('POST /phygitals/claim-registration/pullable', { code, body }))
+}
+
+const remove = async (ctx: CliContext, given: Given): Promise<void> => {
+  ctx.needApiKey()
+  const body = await wanted(ctx, given)
+  const done = await ctx.call('DELETE /phygitals/claim-registration', { body })
+  await ctx.io.one(done, () => ({ Deleted: `${body.recipient} for ${token(body)}` }))
+  ctx.io.hint('Register again: tapchip phygitals claim-registration create --help')
+}

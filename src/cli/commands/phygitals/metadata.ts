@@ -1,0 +1,32 @@
+import { defineCommand } from '../../command/define.ts'
+import { exitCodes, UsageError } from '../../errors.ts'
+import { tokenFlags } from '../token-flags.ts'
+import { metadataByFile, metadataFileFlags } from './metadata-by-file.ts'
+import { metadataByFlags, metadataFlag } from './metadata-by-flags.ts'
+
+export const metadata = defineCommand({
+  name: 'metadata',
+  summary: 'Replace the metadata of a token, and have marketplaces read it again',
+  description:
+    'Replace the metadata of a token: JSON with name, collection, description, image, attributes and media_gallery; other fields are kept. ' +
+    'Of many from a file with the columns uid or contractAddress, chainId and tokenId, and metadata (JSON, or the path of ' +
+    'a file beside it), or with the columns that a template takes. The whole file is checked before the first is written.',
+  examples: [
+    'phygitals metadata --contract-address 0x5FbD…0aa3 --chain-id 31337 --token-id 7 --metadata @jacket.json',
+    'phygitals metadata --file metadata.csv --dry-run',
+    'phygitals metadata --file sizes.csv --template jacket.json',
+  ],
+  options: { ...tokenFlags, ...metadataFlag, ...metadataFileFlags },
+  run: async (ctx, { options }) => {
+    const { file, template, contractAddress, chainId, tokenId, metadata: written } = options
+    if (file === undefined) {
+      if (template !== undefined)
+        throw new UsageError('--template takes its values from --file: give that too.')
+      await metadataByFlags(ctx, options)
+      return exitCodes.done
+    }
+    if ([contractAddress, chainId, tokenId, written].some((flag) => flag !== undefined))
+      throw new UsageError('--file says which tokens and what: leave out the flags that say it as well.')
+    return metadataByFile(ctx, file, options)
+  },
+})

@@ -1,0 +1,49 @@
+import { failedFlag } from '../../batch/failed-file.ts'
+import { sheetFlags, sheetOptions } from '../../batch/input/flags.ts'
+import { rateFlag } from '../../batch/pace.ts'
+import { asEther } from '../../batch/token-words.ts'
+import {
+  addProblems,
+  checkTransfers,
+  refuseUnpayable,
+  showCheck,
+  warnOfFees,
+} from '../../batch/transfer-check.ts'
+import { readTransfers, transferColumns, transferNeeded } from '../../batch/transfer-input.ts'
+import { startTransfers } from '../../batch/transfer-run.ts'
+import { type Values, yes } from '../../command/options.ts'
+import type { CliContext } from '../../context.ts'
+import { type ExitCode, exitCodes } from '../../errors.ts'
+import { counted } from '../../io/text.ts'
+
+/** What a transfer of many takes. */
+export const transferFileFlags = { ...sheetFlags, ...rateFlag, ...failedFlag, yes }
+
+/** Transfers the tokens of a sheet: all of it is checked, by the chain too, before the first is sent. */
+export const transferByFile = async (
+  ctx: CliContext,
+  file: string,
+  options: Values<typeof transferFileFlags>,
+): Promise<ExitCode> => {
+  ctx.needApiKey()
+  const settings = sheetOptions(options, transferColumns, transferNeeded)
+  const { input, rows, problems } = await readTransfers(ctx, file, settings, options.yes)
+  problems.refuse(input.name)
+  if (rows.length === 0) {
+    ctx.io.note(`${input.name} holds no rows. Nothing to do.`)
+    return exitCodes.done
+  }
+  const check = await checkTransfers(ctx, rows)
+  addProblems(check, problems)
+  problems.refuse(input.name)
+  if (ctx.flags.dryRun) return showCheck(ctx, rows, check)
+  warnOfFees(ctx, check)
+  refuseUnpayable(check)
+  // Scripts need not say --yes: what they send was checked, and a repetition changes nothing.
+  if (ctx.prompts.possible) {
+    const sum = check.totals.reduce((all, { cost }) => all + BigInt(cost), 0n)
+    const price = `It takes up to ${asEther(sum)} ether, and cannot be taken back.`
+    await ctx.prompts.confirm(options.yes, `Transfer ${counted(rows.length, 'token')}? ${price}`)
+  }
+  return startTransfers(ctx, { input, rows, check, rate: options.rate, failedFile: options.failed })
+}

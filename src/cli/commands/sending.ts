@@ -1,0 +1,48 @@
+import { randomUUID } from 'node:crypto'
+import { ApiError, DaemonUnreachable } from '../client/errors.ts'
+import type { OptionSpec } from '../command/options.ts'
+import type { CliContext } from '../context.ts'
+import { UsageError } from '../errors.ts'
+
+/** What fits a header. */
+const inHeader = (flags: string, description: string, most: number): OptionSpec<string | undefined> => ({
+  flags,
+  description,
+  read: (raw) => {
+    if (typeof raw !== 'string') return undefined
+    if (/^[\x21-\x7e]+$/.test(raw) && raw.length <= most) return raw
+    throw new UsageError(`${flags.split(' ')[0]} must be 1 to ${most} visible ASCII characters.`)
+  },
+})
+
+export const codeFlag = {
+  code: inHeader('--code <code>', 'The code of a tap, which is used up by it', 255),
+}
+
+export const idempotencyFlag = {
+  idempotencyKey: inHeader(
+    '--idempotency-key <key>',
+    'Sent again with the same key, it has its effect once (default: a new one)',
+    255,
+  ),
+}
+
+/** Sends what must have its effect once: it can be repeated, here by itself and later by hand. */
+export const sendOnce = async <T>(
+  ctx: CliContext,
+  given: string | undefined,
+  send: (idempotencyKey: string) => Promise<T>,
+): Promise<T> => {
+  const key = given ?? randomUUID()
+  try {
+    return await send(key)
+  } catch (error) {
+    const isOpen =
+      error instanceof DaemonUnreachable || (error instanceof ApiError && error.statusCode >= 500)
+    if (isOpen && given === undefined)
+      ctx.io.warn(
+        `Run it again with --idempotency-key ${key}: then it has its effect once, whatever became of this try.`,
+      )
+    throw error
+  }
+}

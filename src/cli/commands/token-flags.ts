@@ -1,0 +1,33 @@
+import { integer, text } from '../command/options.ts'
+import { UsageError } from '../errors.ts'
+
+/** A token, as the interface names it. */
+export const tokenFlags = {
+  contractAddress: text('--contract-address <address>', 'The contract of the token'),
+  chainId: integer('--chain-id <id>', 'Its chain', [1, Number.MAX_SAFE_INTEGER]),
+  tokenId: text('--token-id <id>', 'The token'),
+}
+
+export interface TokenGiven {
+  readonly contractAddress: string | undefined
+  readonly chainId: number | undefined
+  readonly tokenId: string | undefined
+}
+
+export const isTokenGiven = ({ contractAddress, chainId, tokenId }: TokenGiven): boolean =>
+  contractAddress !== undefined || chainId !== undefined || tokenId !== undefined
+
+/** The three flags together. @throws UsageError that names what is missing */
+export const readToken = ({ contractAddress, chainId, tokenId }: TokenGiven) => {
+  if (contractAddress !== undefined && chainId !== undefined && tokenId !== undefined)
+    return { contractAddress, chainId, tokenId }
+  const missing = Object.entries({
+    '--contract-address': contractAddress,
+    '--chain-id': chainId,
+    '--token-id': tokenId,
+  }).flatMap(([flag, value]) => (value === undefined ? [flag] : []))
+  throw new UsageError(
+    `${missing.join(', ')} ${missing.length === 1 ? 'is' : 'are'} missing.`,
+    'A token is --contract-address, --chain-id and --token-id together: tapchip contracts list',
+  )
+}

@@ -1,0 +1,62 @@
+import { defineCommand } from '../../command/define.ts'
+import { choice, flag, integer, team, text } from '../../command/options.ts'
+import { about, nextStep, type Transaction } from './words.ts'
+
+const states = [
+  'queued',
+  'signed',
+  'broadcast',
+  'mined',
+  'confirmed',
+  'reverted',
+  'cancelled',
+] as const satisfies readonly Transaction['state'][]
+
+const { MAX_SAFE_INTEGER: most } = Number
+
+export const list = defineCommand({
+  name: 'list',
+  summary: 'List what was, is and will be sent to chains, newest first',
+  examples: [
+    'transactions list',
+    'transactions list --waiting',
+    'transactions list --state reverted --chain-id 8453 --json',
+  ],
+  options: {
+    chainId: integer('--chain-id <id>', 'Of one chain', [1, most]),
+    state: choice('--state <state>', 'In one state', states),
+    kind: text('--kind <kind>', 'Of one kind: phygital-transfer, phygital-mint, …'),
+    waiting: flag('--waiting', 'Those alone that something keeps from going on'),
+    hash: text('--hash <hash>', 'The one that an attempt with this hash belongs to'),
+    limit: integer('--limit <n>', 'At most so many', [1, 1000]),
+    before: integer('--before <id>', 'Older than this one: the next page', [1, most]),
+    team,
+  },
+  run: async (ctx, { options }) => {
+    const query = { ...options, waiting: options.waiting ? true : undefined }
+    const found = await ctx.call('GET /admin/transactions', { query })
+    await ctx.io.list(
+      found,
+      {
+        ID: (one) => one.id,
+        STATE: (one) => one.state,
+        WAITING: (one) => one.waiting,
+        KIND: (one) => one.kind,
+        ABOUT: about,
+        CHAIN: (one) => one.chainId,
+        HASH: (one) => one.minedHash ?? one.initialTxHash,
+        RECORDED: (one) => one.createdAt,
+        TEAM: (one) => one.team,
+      },
+      'No transactions.',
+    )
+    // One reason is one thing to do, however many wait for it.
+    const reasons = new Map(
+      found.flatMap((one) => (one.waiting === null ? [] : [[`${one.waiting} ${one.chainId}`, one]])),
+    )
+    for (const one of reasons.values()) {
+      const step = nextStep(one)
+      if (step !== undefined) ctx.io.hint(`${one.waiting} on chain ${one.chainId}: ${step}`)
+    }
+  },
+})

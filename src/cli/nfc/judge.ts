@@ -1,0 +1,60 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { ApiError } from '../client/errors.ts'
+import type { AnswerOf, ElementOf } from '../client/types.ts'
+import type { CliContext } from '../context.ts'
+import { bothForms } from '../uid.ts'
+import { parametersIn } from './parameters.ts'
+import type { ReadChip } from './read-card.ts'
+
+/** What the daemon says of a tap. A chip that it does not know has no UID, and `error` says so. */
+export type Verdict =
+  | AnswerOf<'GET /chips/find'>
+  | { readonly uid: null; readonly isValidTap: false; readonly error: string }
+
+/** Hands a tap to the daemon, which takes it: it is valid once. @throws ApiError, DaemonUnreachable */
+export const judge = async (ctx: CliContext, { url }: ReadChip): Promise<Verdict> => {
+  // All of them: which names a chip uses is its key set's affair.
+  const query = Object.fromEntries(parametersIn(url ?? ''))
+  try {
+    return await ctx.call('GET /chips/find', { query })
+  } catch (error) {
+    if (!(error instanceof ApiError && error.statusCode === 404 && error.code === 'not_found')) throw error
+    return { uid: null, isValidTap: false, error: unknown }
+  }
+}
+
+const unknown =
+  'The daemon knows no such chip: it is not registered here, or its key set is not. ' +
+  'Set it up: tapchip nfc provision. One that is set up already: tapchip chips import'
+
+/** Refused taps are written a moment after they were answered. */
+const writtenAfterMs = 250
+
+const reasons: Readonly<Record<ElementOf<'GET /admin/taps'>['outcome'], string | undefined>> = {
+  valid: undefined,
+  replayed:
+    'its counter is not above the last one that the daemon has seen. Tap again; if that does not help, the chip was ' +
+    'set up anew elsewhere, or its taps were simulated',
+  'wrong-mac':
+    'it is not signed with the keys that the daemon has for this chip. It may be set up under another key set',
+  disabled: 'the chip is disabled. Enable it: tapchip chips enable',
+  'unknown-chip': undefined,
+  'unknown-key-set': undefined,
+}
+
+/** For people: valid or not, and why. The daemon tells the reason to those alone who may read its record. */
+export const verdictInWords = async (ctx: CliContext, verdict: Verdict): Promise<string> => {
+  if (verdict.uid === null) return `Not valid. ${verdict.error}`
+  if (verdict.isValidTap) return 'Valid: the chip is genuine, and this tap is new. It is used up now.'
+  const reason = await reasonOf(ctx, verdict.uid)
+  return `Not valid: ${reason ?? `a wrong key, an old tap, or a disabled chip: tapchip taps list --uid ${verdict.uid}`}.`
+}
+
+const reasonOf = async (ctx: CliContext, uid: string): Promise<string | undefined> => {
+  if (!ctx.config().adminToken()) return undefined
+  await delay(writtenAfterMs)
+  const taps = await ctx.call('GET /admin/taps', { query: { uid, limit: 1 } }).catch(() => [])
+  return taps[0] && reasons[taps[0].outcome]
+}
+
+export const uidInWords = ({ uid }: Verdict): string => (uid === null ? '-' : bothForms(uid))

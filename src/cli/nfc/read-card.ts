@@ -1,0 +1,92 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { type Card, CardGone, type CardReaders } from '../../nfc/card.ts'
+import { haloUrlParameters } from '../../nfc/halo/url.ts'
+import { readTap, type TapRead } from '../../nfc/read-tap.ts'
+import { runScript } from '../../nfc/script.ts'
+import type { CliContext } from '../context.ts'
+import { oneLine } from './errors.ts'
+import { tapByShape } from './parameters.ts'
+import type { OpenedReaders, WaitForChip } from './readers.ts'
+
+/** A tap as commands print it; of a HaLo tag with the parameters of its URL. */
+export interface ReadChip extends TapRead {
+  readonly reader: string
+}
+
+export const familyNames = { ntag424: 'NTAG 424 DNA', halo: 'HaLo' } as const
+
+/** Taps a card: one count. @throws CardError, UnknownCard, ChipError, NdefFormatError */
+export const readCard = async (card: Card): Promise<ReadChip> => {
+  const { family, url, ...usual } = await runScript(card, readTap({ atr: card.atr }))
+  const named = url === null || usual.e !== null ? undefined : tapByShape(url)
+  const halo = url !== null && family === 'halo' ? haloUrlParameters(url) : undefined
+  return { reader: card.reader, family, url, ...usual, ...named, ...halo }
+}
+
+/** A card that did not answer is tried again where it lies there still, after so long and so often. */
+const againMs = 1_000
+const patientTimes = 3
+
+/**
+ * Reads a card; undefined when it was lifted before it had answered: the person is told, and may lay it down again.
+ * @throws as readCard
+ */
+export const readPatiently = async (
+  ctx: CliContext,
+  all: CardReaders,
+  first: Card,
+  signal: AbortSignal,
+): Promise<ReadChip | undefined> => {
+  let card = first
+  for (let times = 1; ; times += 1) {
+    try {
+      return await readCard(card)
+    } catch (error) {
+      if (!(error instanceof CardGone) || times === patientTimes) throw error
+      if (times === 1) ctx.io.warn(`${card.reader}: ${oneLine(error)}`)
+    } finally {
+      await card.release()
+    }
+    if (await leaves(card, signal)) return undefined
+    card = await all.waitForCard({ reader: card.reader, timeoutMs: againMs, signal })
+  }
+}
+
+/** Reads the next card that can be read. @throws as readCard, and NoCard */
+export const readNextCard = async (
+  ctx: CliContext,
+  opened: OpenedReaders,
+  { timeoutMs, signal }: Required<WaitForChip>,
+): Promise<ReadChip> => {
+  const end = ctx.now().getTime() + timeoutMs
+  for (;;) {
+    const left = Math.max(0, end - ctx.now().getTime())
+    const card = await opened.nextCard({ timeoutMs: left, signal })
+    const chip = await readPatiently(ctx, opened.all, card, signal)
+    if (chip !== undefined) return chip
+  }
+}
+
+/** Whether the card leaves its reader within a second. */
+const leaves = async (card: Card, signal: AbortSignal): Promise<boolean> => {
+  const enough = new AbortController()
+  const both = AbortSignal.any([signal, enough.signal])
+  const left = card.removed({ signal: both }).then(() => true)
+  const late = delay(againMs, false, { signal: both })
+  // Whichever is last is aborted, and nobody waits for it.
+  for (const each of [left, late]) each.catch(() => undefined)
+  try {
+    return await Promise.race([left, late])
+  } finally {
+    enough.abort()
+  }
+}
+
+/** What is the matter with a chip that shows no tap. */
+export const emptiness = ({ family, url, e, c }: ReadChip): string | undefined => {
+  if (family === 'halo') return undefined
+  if (url === null) return 'The chip shows no URL: it is blank, or its file is not for everybody to read'
+  return e === null || c === null
+    ? 'The URL of the chip has no tap in it: it was not set up for taps'
+    : undefined
+}

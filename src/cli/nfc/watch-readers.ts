@@ -1,0 +1,78 @@
+import { type Card, NoCard } from '../../nfc/card.ts'
+import type { CliContext } from '../context.ts'
+import { oneLine } from './errors.ts'
+import { EMULATOR, type OpenedReaders } from './readers.ts'
+
+export interface Watching {
+  /** On the emulator: the kept card is laid down so often. */
+  readonly times: number
+  readonly signal: AbortSignal
+  /** Called with each card that is laid down, of several readers at once. What it throws ends the watching. */
+  onCard(card: Card): Promise<void>
+}
+
+/** Tells of each card until the signal is aborted. @throws ReaderUnavailable when it is so from the start */
+export const watchReaders = async (
+  ctx: CliContext,
+  opened: OpenedReaders,
+  watching: Watching,
+): Promise<void> => {
+  if (opened.isEmulator) return presentKeptCard(opened, watching)
+  const { signal, onCard } = watching
+  const wanted = await opened.wanted()
+  const failed = new AbortController()
+  const over = AbortSignal.any([signal, failed.signal])
+  const underWay = new Set<Promise<void>>()
+  const tell = telling(ctx, (await opened.all.list()).length)
+  for await (const event of opened.all.events({ signal: over })) {
+    if (event.type === 'unavailable') tell.away(oneLine(event.error))
+    else if (wanted !== undefined && event.reader !== wanted) continue
+    else if (event.type === 'reader-added') tell.added(event.reader)
+    else if (event.type === 'reader-removed') tell.removed(event.reader)
+    else if (event.type === 'card-unusable')
+      ctx.io.warn(`${event.reader}: ${oneLine(new NoCard(event.state))}`)
+    else if (event.type === 'card') {
+      const done: Promise<void> = onCard(event.card)
+        .catch((error: unknown) => failed.abort(error))
+        .finally(() => underWay.delete(done))
+      underWay.add(done)
+    }
+  }
+  // A card that is being read is read to its end.
+  await Promise.all(underWay)
+  failed.signal.throwIfAborted()
+}
+
+/** What a person sees of readers that come and go. */
+const telling = (ctx: CliContext, readers: number) => {
+  let isAway = false
+  let quietAdditions = readers
+  if (readers === 0) ctx.io.note('There is no NFC reader yet. Plug one in.')
+  return {
+    away: (why: string) => {
+      isAway = true
+      ctx.io.warn(`${why} I go on as soon as it is back.`)
+    },
+    added: (reader: string) => {
+      const isFirst = quietAdditions > 0
+      quietAdditions -= 1
+      if (isFirst) ctx.io.hint(`Hold chips to the reader ${reader}…`)
+      else ctx.io.note(`The reader ${reader} is ${isAway ? 'back' : 'there'}.`)
+    },
+    removed: (reader: string) => ctx.io.note(`The reader ${reader} is gone.`),
+  }
+}
+
+/** Nobody stands at the emulator: its card is laid down by itself, and then nothing happens any more. */
+const presentKeptCard = async (
+  { all }: OpenedReaders,
+  { times, signal, onCard }: Watching,
+): Promise<void> => {
+  for (let i = 0; i < times && !signal.aborted; i += 1) {
+    const card = await all.waitForCard({ reader: EMULATOR, signal })
+    await onCard(card)
+    await card.removed()
+  }
+  if (signal.aborted) return
+  await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
+}

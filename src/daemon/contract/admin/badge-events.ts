@@ -1,0 +1,73 @@
+import * as z from 'zod'
+import { endpoint } from '../endpoint.ts'
+import { badgeStatus, integer, page, team, timestamp } from '../fields.ts'
+
+const badgeEvent = z.object({
+  id: z.number(),
+  team: z.string(),
+  name: z.string(),
+  provider: z.enum(['embedded', 'poap']),
+  /** The event's id at its provider. */
+  poapEventId: z.number(),
+  status: badgeStatus,
+  startDate: z.string(),
+  endDate: z.string(),
+  expiryDate: z.string(),
+  requestedCodes: z.number(),
+  remainingCodesCount: z.number(),
+  createdAt: timestamp,
+})
+
+const claim = z.object({
+  id: z.number(),
+  recipient: z.string(),
+  uid: z.string(),
+  /** `open`: the provider has not said yet whether they have it. */
+  state: z.enum(['open', 'claimed']),
+  /** Why it is still open. */
+  reason: z.string().nullable(),
+  /** At POAP, for an address or a name. */
+  transaction: z.enum(['pending', 'mined', 'failed']).nullable(),
+  transactionHash: z.string().nullable(),
+  createdAt: timestamp,
+  claimedAt: timestamp.nullable(),
+})
+
+const params = z.object({ id: integer(1) })
+const decided = z.object({ id: z.number(), name: z.string(), status: badgeStatus })
+
+export const adminBadgeEvents = {
+  'GET /admin/badge-events': endpoint({
+    part: 'admin',
+    summary: 'List badge events with their status and the codes that are left, newest first',
+    auth: 'admin',
+    scope: 'read',
+    query: z.object({ ...team, ...page }),
+    response: z.array(badgeEvent),
+  }),
+  'GET /admin/badge-events/:id/claims': endpoint({
+    part: 'admin',
+    summary: 'List who has badges of an event, newest first',
+    auth: 'admin',
+    scope: 'read',
+    params,
+    query: z.object(page),
+    response: z.array(claim),
+  }),
+  'POST /admin/badge-events/:id/approve': endpoint({
+    part: 'admin',
+    summary: 'Approve a badge event of the embedded provider: it gets its codes',
+    auth: 'admin',
+    scope: 'edit',
+    params,
+    response: decided,
+  }),
+  'POST /admin/badge-events/:id/reject': endpoint({
+    part: 'admin',
+    summary: 'Reject a badge event of the embedded provider: it gives no badges',
+    auth: 'admin',
+    scope: 'edit',
+    params,
+    response: decided,
+  }),
+} as const

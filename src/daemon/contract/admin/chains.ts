@@ -1,0 +1,38 @@
+import * as z from 'zod'
+import { endpoint } from '../endpoint.ts'
+
+const wei = z.string()
+
+export const chains = {
+  'GET /admin/chains': endpoint({
+    part: 'admin',
+    summary: 'Say how each chain is: whether it answers, what the relayer has, what waits',
+    auth: 'admin',
+    scope: 'read',
+    response: z.array(
+      z.object({
+        chainId: z.number(),
+        isEmbedded: z.boolean(),
+        /** Of the embedded chain alone: others' URLs hold keys. */
+        rpcUrl: z.string().nullable(),
+        isReachable: z.boolean(),
+        latestBlock: z.number().nullable(),
+        /** Wei per gas. */
+        baseFee: wei.nullable(),
+        /** Wei per gas, the most that is ever offered; null: the embedded chain's own. */
+        maxFeePerGas: wei.nullable(),
+        relayer: z.string(),
+        /** Wei. */
+        balance: wei.nullable(),
+        signVerifier: z.string(),
+        unsettled: z.number(),
+        inFlight: z.number(),
+        /** How many wait for what. */
+        waiting: z.record(z.string(), z.number()),
+        trouble: z
+          .object({ code: z.enum(['wrong-chain', 'lease-held', 'key-changed', 'node']), message: z.string() })
+          .nullable(),
+      }),
+    ),
+  }),
+} as const

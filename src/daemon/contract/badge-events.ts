@@ -1,0 +1,128 @@
+import * as z from 'zod'
+import { endpoint } from './endpoint.ts'
+import { address, flag, integer, mustBe, name, success, text, tokenId, uid } from './fields.ts'
+import { recipient } from './phygitals.ts'
+
+/** As a form writes it: some clients begin with a capital letter. */
+const formFlag = z.string(mustBe('true or false')).transform((value, ctx) => {
+  const read = flag.safeParse(value.trim().toLowerCase())
+  if (read.success) return read.data
+  ctx.addIssue({ code: 'custom', message: 'must be true or false' })
+  return z.NEVER
+})
+
+const day = z.string(mustBe('a day, as YYYY-MM-DD')).transform((value) => value.trim())
+
+const website = text(2048).refine(
+  (value) => value === '' || (/^https?:\/\/[^\s/]+/i.test(value) && URL.canParse(value)),
+  'must be an http(s) URL',
+)
+
+/** The fields of POST /badge-events but for its image, as text. Which days there are is a rule, and checked later. */
+export const newBadgeEvent = z.object({
+  name: name(256),
+  description: text(1500),
+  city: text(256),
+  country: text(256),
+  startDate: day,
+  endDate: day,
+  expiryDate: day,
+  eventURL: website.optional(),
+  requestedCodes: integer(0, 1_000_000),
+  virtualEvent: formFlag,
+  privateEvent: formFlag.optional(),
+})
+
+/** YYYY-MM-DDTHH:mm:ssZ; comes out with milliseconds. */
+const instant = z.string().transform((value, ctx) => {
+  const match = /^(\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2})(\.\d{1,3})?Z$/.exec(value)
+  const ms = match ? Date.parse(value) : Number.NaN
+  // 31 February would be 3 March.
+  if (!Number.isNaN(ms) && new Date(ms).toISOString().startsWith(match?.[1] ?? '?'))
+    return new Date(ms).toISOString()
+  ctx.addIssue({ code: 'custom', message: 'must be a time that there is, in UTC, as YYYY-MM-DDTHH:mm:ssZ' })
+  return z.NEVER
+})
+
+const eventId = integer(1)
+
+const isThere = (value: unknown): boolean => value !== undefined && value !== null
+const chipOr =
+  (field: 'contractAddress' | 'chainId' | 'tokenId') => (body: Partial<Record<string, unknown>>) =>
+    isThere(body.tagUID) || isThere(body[field])
+const required = (field: string) => ({
+  path: [field],
+  message: 'Required, unless tagUID is given',
+  when: () => true,
+})
+
+const creationResponse = z.object({
+  id: z.number(),
+  fancy_id: z.string(),
+  name: z.string(),
+  description: z.string(),
+  city: z.string(),
+  country: z.string(),
+  event_url: z.string(),
+  image_url: z.string(),
+  animation_url: z.string(),
+  year: z.number(),
+  start_date: z.string(),
+  end_date: z.string(),
+  expiry_date: z.string(),
+  from_admin: z.boolean(),
+  virtual_event: z.boolean(),
+  event_template_id: z.number(),
+  private_event: z.boolean(),
+})
+
+export const badgeEvents = {
+  'POST /badge-events': endpoint({
+    part: 'interface',
+    summary: 'Create a badge event, with its image',
+    auth: 'api-key',
+    scope: 'edit',
+    isRepeatable: true,
+    bodyLimit: 4 * 1024 * 1024 + 256 * 1024,
+    stream: {
+      contentTypes: ['multipart/form-data'],
+      description: `A form with ${Object.keys(newBadgeEvent.shape).join(', ')}, and the file image: a GIF or PNG under 4 MB`,
+    },
+    response: z.object({ id: z.number(), poapResponse: creationResponse }),
+  }),
+  'POST /badge-events/assign': endpoint({
+    part: 'interface',
+    summary: 'Assign a badge event to a chip, or to a token: their taps give codes for it',
+    auth: 'api-key',
+    scope: 'edit',
+    body: z
+      .object({
+        poapEventId: eventId,
+        startsAt: instant.nullish(),
+        endsAt: instant.nullish(),
+        title: text(500).nullish(),
+        description: text(5000).nullish(),
+        contractAddress: address.nullish(),
+        chainId: integer(1).nullish(),
+        tokenId: tokenId.nullish(),
+        tagUID: uid.nullish(),
+      })
+      .refine(chipOr('contractAddress'), required('contractAddress'))
+      .refine(chipOr('chainId'), required('chainId'))
+      .refine(chipOr('tokenId'), required('tokenId')),
+    response: success,
+  }),
+  'POST /badge-events/mint': endpoint({
+    part: 'interface',
+    summary: 'Mint a badge of the event that a code is for; the code is used up',
+    auth: 'code',
+    scope: 'transfer',
+    isRepeatable: true,
+    body: z.object({
+      recipient,
+      poapEventId: eventId,
+      deviceId: text(1000).nullish(),
+    }),
+    response: success,
+  }),
+} as const

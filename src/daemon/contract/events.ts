@@ -1,0 +1,154 @@
+import * as z from 'zod'
+import { endpoint } from './endpoint.ts'
+import { address, integer, name, success, text, timestamp, tokenId, uidList } from './fields.ts'
+import { eventMetadata } from './metadata.ts'
+import { recipient } from './phygitals.ts'
+
+const sent = z.object({ success: z.literal(true), txnHash: z.string() })
+
+// An event by its id, or by its place. The sample of PATCH /events/metadata has contractId beside tokenId, so that
+// pair names an event too.
+const event = {
+  eventId: integer(1).optional(),
+  tokenId: tokenId.optional(),
+  contractId: integer(1).optional(),
+  contractAddress: address.optional(),
+  chainId: integer(1).optional(),
+}
+
+type Named = Partial<Record<string, unknown>>
+
+/** Says what is missing even where other fields do not fit, so that all of it is named in one answer. */
+const required = (field: string, unless: string) => ({
+  path: [field],
+  message: `Required, unless ${unless} is given`,
+  when: () => true,
+})
+const isThere = (value: unknown): boolean => value !== undefined
+const hasToken = ({ eventId, tokenId: id }: Named) => isThere(eventId) || isThere(id)
+const hasContract =
+  (field: string) =>
+  ({ eventId, contractId, ...place }: Named) =>
+    isThere(eventId) || isThere(contractId) || isThere(place[field])
+
+export const events = {
+  'POST /events/contracts': endpoint({
+    part: 'interface',
+    summary: 'Deploy a guestbook contract',
+    auth: 'api-key',
+    scope: 'edit',
+    isRepeatable: true,
+    body: z.object({ name: name(), symbol: name(32), chainId: integer(1) }),
+    response: z.object({ success: z.literal(true), contractId: z.number() }),
+  }),
+  'GET /events/contracts': endpoint({
+    part: 'interface',
+    summary: "List the team's guestbook contracts",
+    auth: 'api-key',
+    scope: 'read',
+    response: z.array(
+      z.object({
+        id: z.number(),
+        name: z.string(),
+        symbol: z.string(),
+        address: z.string().nullable(),
+        chainId: z.number(),
+        createdAt: timestamp,
+        status: z.enum(['pending', 'confirmed']),
+      }),
+    ),
+  }),
+  'POST /events': endpoint({
+    part: 'interface',
+    summary: 'Create a guestbook event',
+    auth: 'api-key',
+    scope: 'edit',
+    isRepeatable: true,
+    namesFields: true,
+    body: z.object({ name: name(), tokenId, contractId: integer(1), metadata: eventMetadata }),
+    response: z.object({ success: z.literal(true), id: z.number() }),
+  }),
+  'GET /events': endpoint({
+    part: 'interface',
+    summary: "List the team's guestbook events",
+    auth: 'api-key',
+    scope: 'read',
+    query: z.object({ contractId: integer(1).optional() }),
+    response: z.array(
+      z.object({
+        id: z.number(),
+        name: z.string(),
+        contract: z.object({
+          id: z.number(),
+          // The interface's table calls it one thing, its sample and those who read it another.
+          address: z.string().nullable(),
+          contractAddress: z.string().nullable(),
+          chainId: z.number(),
+          tokenId: z.string(),
+        }),
+        createdAt: timestamp,
+      }),
+    ),
+  }),
+  'PATCH /events/metadata': endpoint({
+    part: 'interface',
+    summary: "Replace a guestbook event's metadata, and have marketplaces read it again",
+    auth: 'api-key',
+    scope: 'edit',
+    namesFields: true,
+    body: z
+      .object({ ...event, name: text(200).optional(), metadata: eventMetadata })
+      .refine(hasToken, required('tokenId', 'eventId'))
+      .refine(hasContract('contractAddress'), required('contractAddress', 'eventId'))
+      .refine(hasContract('chainId'), required('chainId', 'eventId')),
+    response: success,
+  }),
+  'POST /events/mint': endpoint({
+    part: 'interface',
+    summary: "Mint the token of one of the team's guestbook events",
+    auth: 'api-key',
+    scope: 'transfer',
+    isRepeatable: true,
+    body: z
+      .object({ ...event, recipient })
+      .refine(hasToken, required('tokenId', 'eventId'))
+      .refine(hasContract('contractAddress'), required('contractAddress', 'eventId'))
+      .refine(hasContract('chainId'), required('chainId', 'eventId')),
+    response: sent,
+  }),
+  'POST /events/mint/self': endpoint({
+    part: 'interface',
+    summary: 'Mint the token of the guestbook event that a code is for; the code is used up',
+    auth: 'code',
+    scope: 'transfer',
+    isRepeatable: true,
+    body: z.object({ recipient }),
+    response: sent,
+  }),
+  'POST /events/assign/legacy': endpoint({
+    part: 'interface',
+    summary: 'Assign a guestbook event to chips: their taps give codes for it',
+    auth: 'api-key',
+    scope: 'edit',
+    bodyLimit: 4 * 1024 * 1024,
+    body: z.object({ tagUIDs: uidList(100_000), guestbookEventId: integer(1) }),
+    response: success,
+  }),
+  'POST /events/toggle-pause-state': endpoint({
+    part: 'interface',
+    summary: 'Pause transfers between holders of a guestbook contract, or let them go on',
+    auth: 'api-key',
+    scope: 'edit',
+    isRepeatable: true,
+    body: z
+      .object({
+        contractId: event.contractId,
+        contractAddress: event.contractAddress,
+        chainId: event.chainId,
+        pauseState: z.boolean('must be true or false'),
+      })
+      .refine(hasContract('contractAddress'), required('contractAddress', 'contractId'))
+      .refine(hasContract('chainId'), required('chainId', 'contractId')),
+    response: sent,
+  }),
+} as const

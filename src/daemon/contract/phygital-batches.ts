@@ -1,0 +1,123 @@
+import * as z from 'zod'
+import { endpoint } from './endpoint.ts'
+import { address, flag, integer, text, tokenId, uid } from './fields.ts'
+import { phygitalMetadata } from './metadata.ts'
+import { recipient } from './phygitals.ts'
+
+// Many tokens at once, for scripts with an API key. A row names its token, or the chip that carries it.
+
+const target = {
+  uid: uid.optional(),
+  contractAddress: address.optional(),
+  chainId: integer(1).optional(),
+  tokenId: tokenId.optional(),
+}
+type Target = z.output<z.ZodObject<typeof target>>
+
+const namesOne = ({ uid, contractAddress, chainId, tokenId }: Target): boolean => {
+  const parts = [contractAddress, chainId, tokenId].filter((part) => part !== undefined).length
+  return uid === undefined ? parts === 3 : parts === 0
+}
+const whichToken = 'must name its token: either uid, or contractAddress, chainId and tokenId'
+
+export const moveRow = z
+  .object({
+    ...target,
+    recipient,
+    idempotencyKey: text(255)
+      .regex(/^[\x21-\x7e]+$/)
+      .optional(),
+  })
+  .refine(namesOne, whichToken)
+export const metadataRow = z
+  .object({ ...target, metadata: phygitalMetadata, expected: z.record(z.string(), z.unknown()).optional() })
+  .refine(namesOne, whichToken)
+
+const row = z.number()
+const error = z.string().optional()
+/** `tokenId` is null where the token is still to be made. */
+const tokenThere = z
+  .object({ contractAddress: z.string(), chainId: z.number(), tokenId: z.string().nullable() })
+  .optional()
+
+/** Amounts of gas and wei are decimal text. */
+export const chainTotals = z.object({
+  chainId: z.number(),
+  transactions: z.number(),
+  gas: z.string(),
+  maxFeePerGas: z.string(),
+  /** The chain asks for more than this daemon may offer: what is sent waits. */
+  isOverCap: z.boolean(),
+  /** Of all of it, at that price. */
+  cost: z.string(),
+  /** What the relayer has to have for it. */
+  needed: z.string(),
+  relayer: z.string(),
+  balance: z.string(),
+  canPay: z.boolean(),
+})
+
+const checked = z.object({
+  row,
+  status: z.enum(['transfer', 'mint', 'unchanged', 'refused', 'invalid']),
+  token: tokenThere,
+  owner: z.string().nullable().optional(),
+  recipient: z.string().optional(),
+  error,
+})
+const moved = z.object({
+  row,
+  status: z.enum(['transferred', 'queued', 'failed']),
+  initialTxHash: z.string().optional(),
+  error,
+  code: z.string().optional(),
+})
+const described = z.object({
+  row,
+  status: z.enum(['changed', 'unchanged', 'failed', 'invalid']),
+  token: tokenThere,
+  previous: z.record(z.string(), z.unknown()).nullable().optional(),
+  error,
+})
+
+const lines = (description: string) => ({
+  contentTypes: ['application/x-ndjson', 'application/jsonl', 'application/json'],
+  description,
+})
+
+export const phygitalBatches = {
+  'POST /phygitals/transfer/check': endpoint({
+    part: 'beyond',
+    summary:
+      'Say what transfers would do, from JSON lines { uid | contractAddress, chainId, tokenId; recipient }: a line a row, and a last one { totals } with gas and price by chain',
+    auth: 'api-key',
+    scope: 'read',
+    bodyLimit: 64 * 1024 * 1024,
+    stream: lines('One transfer a line'),
+    response: z.union([checked, z.object({ totals: z.array(chainTotals) })]),
+    answerType: 'application/x-ndjson',
+  }),
+  'POST /phygitals/transfer/batch': endpoint({
+    part: 'beyond',
+    summary:
+      'Transfer, or mint, row by row, from JSON lines { uid | contractAddress, chainId, tokenId; recipient; idempotencyKey? }, answering a line a row; a key is kept for 30 days',
+    auth: 'api-key',
+    scope: 'transfer',
+    bodyLimit: 8 * 1024 * 1024,
+    stream: lines('One transfer a line'),
+    response: moved,
+    answerType: 'application/x-ndjson',
+  }),
+  'POST /phygitals/metadata/batch': endpoint({
+    part: 'beyond',
+    summary:
+      'Replace metadata row by row, from JSON lines { uid | contractAddress, chainId, tokenId; metadata; expected? }, answering a line a row',
+    auth: 'api-key',
+    scope: 'edit',
+    bodyLimit: 64 * 1024 * 1024,
+    query: z.object({ dryRun: flag.optional() }),
+    stream: lines('One token a line'),
+    response: described,
+    answerType: 'application/x-ndjson',
+  }),
+} as const

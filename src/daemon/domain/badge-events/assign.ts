@@ -1,0 +1,66 @@
+import { decimalReading } from '../../../nfc/uid.ts'
+import { type Actor, recordChange } from '../../store/audit.ts'
+import { findBadgeEvent, type NewAssignment, putBadgeAssignment } from '../../store/badge-events.ts'
+import { findChip } from '../../store/chips.ts'
+import type { Db, Queries } from '../../store/database.ts'
+import type { TokenLocation } from '../../store/tokens.ts'
+import { invalid, notFound } from '../errors.ts'
+import { tokenOfTeam } from '../phygitals/find-token.ts'
+import { type Clock, dayEnd, dayStart, iso } from '../time.ts'
+
+export interface WantedAssignment {
+  badgeEventId: number
+  /** A chip, or a token: every chip of it, also those that it gets later. */
+  to: { uid: string } | { token: TokenLocation }
+  /** ISO 8601; undefined: the event's own days. */
+  startsAt: string | undefined
+  endsAt: string | undefined
+  title: string | undefined
+  description: string | undefined
+}
+
+/**
+ * Assigns one of a team's badge events to one of its chips or tokens: their taps show it, within the window. Assigned
+ * again, it gets the new window and words. @throws DomainError not_found, invalid_input
+ */
+export async function assignBadgeEvent(
+  deps: { db: Db; clock: Clock },
+  { teamId, actor }: { teamId: number; actor: Actor },
+  wanted: WantedAssignment,
+): Promise<void> {
+  const { startsAt, endsAt } = wanted
+  const token = 'token' in wanted.to ? await tokenOfTeam(deps, teamId, wanted.to.token) : undefined
+  const uid = 'uid' in wanted.to ? await ownUid(deps.db.read, teamId, wanted.to.uid) : undefined
+  const at = iso(deps.clock.now())
+  await deps.db.write(async (trx) => {
+    const event = await findBadgeEvent(trx, wanted.badgeEventId)
+    if (event?.teamId !== teamId) throw notFound('badge event')
+    const from = startsAt ?? dayStart(event.startDate)
+    const until = endsAt ?? dayEnd(event.endDate)
+    if (until < from)
+      throw invalid(
+        endsAt === undefined ? 'startsAt' : 'endsAt',
+        `must leave a window: it would be from ${from} to ${until}`,
+      )
+    const to: NewAssignment['to'] = token ? { tokenRow: token.id } : { chipUid: uid ?? '' }
+    await putBadgeAssignment(trx, {
+      badgeEventId: event.id,
+      to,
+      startsAt: startsAt ?? null,
+      endsAt: endsAt ?? null,
+      title: wanted.title ?? '',
+      description: wanted.description ?? '',
+      createdAt: at,
+    })
+    const detail = { badgeEvent: event.id, from, until }
+    const target = token ? `${token.contractAddress}/${token.tokenId}` : (uid ?? '')
+    await recordChange(trx, { at, actor, teamId, action: 'badge-events.assign', target, detail })
+  })
+}
+
+/** @throws DomainError not_found */
+async function ownUid(db: Queries, teamId: number, given: string): Promise<string> {
+  for (const uid of [given, decimalReading(given)])
+    if (uid !== undefined && (await findChip(db, uid))?.teamId === teamId) return uid
+  throw notFound('chip')
+}

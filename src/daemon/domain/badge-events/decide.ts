@@ -1,0 +1,36 @@
+import { type Actor, recordChange } from '../../store/audit.ts'
+import { claimsCount } from '../../store/badge-claims.ts'
+import { findBadgeEvent, setApproval } from '../../store/badge-events.ts'
+import { isPoapEvent } from '../../store/badge-upstream.ts'
+import type { Db } from '../../store/database.ts'
+import type { BadgeEventRow } from '../../store/schema.ts'
+import { DomainError, notFound } from '../errors.ts'
+import { type Clock, iso } from '../time.ts'
+
+/**
+ * Approves or rejects an event of the embedded provider; what is so already stays as it is. A rejected event keeps
+ * the badges that people have. @throws DomainError not_found, conflict (POAP's people decide on POAP's events)
+ */
+export async function decideOnBadgeEvent(
+  { db, clock }: { db: Db; clock: Clock },
+  actor: Actor,
+  id: number,
+  approval: 'approved' | 'rejected',
+): Promise<BadgeEventRow> {
+  const at = iso(clock.now())
+  return db.write(async (trx) => {
+    const event = await findBadgeEvent(trx, id)
+    if (!event) throw notFound('badge event')
+    if (await isPoapEvent(trx, id))
+      throw new DomainError(
+        'conflict',
+        'This event lives at POAP, whose people decide on it. Its status follows theirs.',
+      )
+    const codes = { remainingCodes: Math.max(0, event.requestedCodes - (await claimsCount(trx, id))) }
+    const change = approval === 'approved' ? { approval, ...codes } : { approval }
+    if (!(await setApproval(trx, id, change))) return event
+    const action = approval === 'approved' ? 'badge-events.approve' : 'badge-events.reject'
+    await recordChange(trx, { at, actor, teamId: event.teamId, action, target: String(id) })
+    return { ...event, ...change }
+  })
+}

@@ -1,0 +1,186 @@
+import type { Chains } from '../../chain/chains.ts'
+import { type Claim, claimIdempotencyKey } from '../../chain/relayer/record-intent.ts'
+import {
+  findClaim,
+  findClaimOfOtp,
+  hasDeviceClaimed,
+  insertClaim,
+  updateClaim,
+} from '../../store/badge-claims.ts'
+import { takeFreeCode } from '../../store/badge-codes.ts'
+import { countCodeOut, findBadgeEvent } from '../../store/badge-events.ts'
+import { isPoapEvent } from '../../store/badge-upstream.ts'
+import { hashCode } from '../../store/code-hash.ts'
+import type { Db, Queries } from '../../store/database.ts'
+import type { BadgeClaimRow, BadgeEventRow, OtpRow } from '../../store/schema.ts'
+import { badgeStatus } from '../badge-status.ts'
+import { DomainError, invalid, notFound } from '../errors.ts'
+import type { Names } from '../recipients.ts'
+import { presentCode, spendCode } from '../spend-code.ts'
+import { type Clock, iso } from '../time.ts'
+import { noAccount, type Providers } from './providers.ts'
+import { badgeRecipient } from './recipient.ts'
+import type { Settled, Settler } from './settle.ts'
+
+export interface MintDeps {
+  db: Db
+  clock: Clock
+  chains: Chains
+  names: Names
+  badges: { providers: Providers; settler: Settler; nudge(): void }
+}
+
+export interface WantedBadge {
+  recipient: string
+  /** The event's id here or at the provider; the code says which event it is. */
+  eventId: number
+  deviceId: string | undefined
+}
+
+/**
+ * Reserves a badge for the bearer of a code: uses the code up and takes a code of the event, in one write.
+ * @returns the claim, for `badgeMinted`
+ * @throws DomainError of the code, invalid_input, badge_not_active, recipient_invalid, badge_device_used,
+ *   badge_codes_gone; then the code is still good
+ */
+export async function reserveBadge(
+  deps: MintDeps,
+  { code, idempotency }: { code: string; idempotency: Claim | undefined },
+  wanted: WantedBadge,
+): Promise<number> {
+  const untold = await untoldMint(deps, code, wanted)
+  if (untold !== undefined) return untold
+  const otp = await presentCode(deps, code, 'POAP_EVENT')
+  const event = await eventOf(deps.db.read, otp)
+  if (wanted.eventId !== event.id && wanted.eventId !== event.upstreamId)
+    throw invalid('poapEventId', `must be that of the event that the code is for, ${event.id}`)
+  const isAtPoap = await isPoapEvent(deps.db.read, event.id)
+  const before = await findClaimOfOtp(deps.db.read, otp.codeHash)
+  if (!before) assertActive(event, iso(deps.clock.now()))
+  if (isAtPoap && !deps.badges.providers.poap) throw outOfReach({ retryAfterMs: 60_000, reason: noAccount })
+  const recipient = await badgeRecipient(deps, wanted.recipient, isAtPoap)
+  return deps.db.write(async (trx) => {
+    const now = iso(deps.clock.now())
+    await spendCode(trx, code, now)
+    const open = await findClaimOfOtp(trx, otp.codeHash)
+    const id = open
+      ? await takeUpAgain(trx, open, recipient)
+      : await reserve(trx, { otp, recipient, deviceId: wanted.deviceId, isAtPoap, now })
+    if (idempotency) await claimIdempotencyKey(trx, idempotency, id, deps.clock.now())
+    return id
+  })
+}
+
+/** Brings a reserved badge to its recipient. @throws DomainError badge_refused, badge_codes_gone, badge_unavailable */
+export async function badgeMinted({ db, badges }: MintDeps, id: number): Promise<void> {
+  const settled = await badges.settler.settle(id, true)
+  // Somebody else may have brought it to its end: now this one is told.
+  if (settled.kind === 'claimed' && (await findClaim(db.read, id))?.isAnswered === 0)
+    await db.write((trx) => updateClaim(trx, id, { isAnswered: 1 }))
+  if (settled.kind !== 'claimed') {
+    badges.nudge()
+    throw refusalOf(settled)
+  }
+}
+
+/** A mint that went through after its request was told to try again: the same request is answered now. */
+async function untoldMint(deps: MintDeps, code: string, wanted: WantedBadge): Promise<number | undefined> {
+  const claim = await findClaimOfOtp(deps.db.read, hashCode(code))
+  if (claim?.state !== 'claimed' || claim.isAnswered === 1) return undefined
+  const event = await findBadgeEvent(deps.db.read, claim.badgeEventId)
+  if (wanted.eventId !== event?.id && wanted.eventId !== event?.upstreamId) return undefined
+  const recipient = await badgeRecipient(deps, wanted.recipient, claim.codeNumber !== null)
+  return isSame(claim, recipient) ? claim.id : undefined
+}
+
+const isSame = (claim: BadgeClaimRow, recipient: string): boolean =>
+  claim.recipient.toLowerCase() === recipient.toLowerCase()
+
+async function eventOf(db: Queries, otp: OtpRow): Promise<BadgeEventRow> {
+  const event = otp.badgeEventId === null ? undefined : await findBadgeEvent(db, otp.badgeEventId)
+  if (!event) throw notFound('badge event')
+  return event
+}
+
+const notActive = {
+  'pending-approval': 'is not approved yet. Try again once it is',
+  rejected: 'was not approved',
+  expired: 'is over: its badges can no longer be claimed',
+  future: 'has not begun',
+} as const
+
+function assertActive(event: BadgeEventRow, now: string): void {
+  const status = badgeStatus(event, now)
+  if (status === 'active') return
+  const days =
+    status === 'future' || status === 'expired' ? ` (${event.startDate} to ${event.expiryDate}, UTC)` : ''
+  throw new DomainError(
+    'badge_not_active',
+    `The event "${event.name}" ${notActive[status]}${days}. The code is still good.`,
+  )
+}
+
+async function takeUpAgain(trx: Queries, open: BadgeClaimRow, recipient: string): Promise<number> {
+  if (!isSame(open, recipient))
+    throw new DomainError(
+      'conflict',
+      'This code asked for a badge for another recipient, and the provider has not said yet whether they have it. Ask for the same recipient, or try again later.',
+    )
+  await updateClaim(trx, open.id, { dueAt: null })
+  return open.id
+}
+
+interface Reservation {
+  otp: OtpRow
+  recipient: string
+  deviceId: string | undefined
+  isAtPoap: boolean
+  now: string
+}
+
+async function reserve(trx: Queries, wanted: Reservation): Promise<number> {
+  const { otp, recipient, deviceId, isAtPoap, now } = wanted
+  const { id: badgeEventId, ...event } = await eventOf(trx, otp)
+  assertActive({ ...event, id: badgeEventId }, now)
+  const deviceHash = deviceId ? hashCode(deviceId) : null
+  if (deviceHash !== null && (await hasDeviceClaimed(trx, { badgeEventId, deviceHash })))
+    throw new DomainError(
+      'badge_device_used',
+      'This device has minted for this event already: one badge a device. The code is still good.',
+    )
+  const counted = await countCodeOut(trx, badgeEventId)
+  const codeNumber = counted && isAtPoap ? await takeFreeCode(trx, badgeEventId) : null
+  if (!counted || codeNumber === undefined) throw codesGone()
+  const { codeHash: otpHash, chipUid } = otp
+  return insertClaim(trx, {
+    badgeEventId,
+    codeNumber,
+    otpHash,
+    chipUid,
+    recipient,
+    deviceHash,
+    createdAt: now,
+  })
+}
+
+const codesGone = (): DomainError =>
+  new DomainError('badge_codes_gone', 'All badges of this event are taken. The code is still good.')
+
+function refusalOf(settled: Exclude<Settled, { kind: 'claimed' }>): DomainError {
+  switch (settled.kind) {
+    case 'codes-gone':
+      return codesGone()
+    case 'refused':
+      return new DomainError('badge_refused', settled.message)
+    case 'unavailable':
+    case 'open':
+      return outOfReach(settled)
+  }
+}
+
+const outOfReach = ({ retryAfterMs, reason }: { retryAfterMs: number; reason: string }): DomainError =>
+  new DomainError(
+    'badge_unavailable',
+    'The badge provider is out of reach. Nothing is lost and the code is still good: ask for the same again.',
+    { retryAfterSeconds: Math.max(1, Math.ceil(retryAfterMs / 1000)), cause: new Error(reason) },
+  )

@@ -1,0 +1,89 @@
+import { recordChange } from '../../store/audit.ts'
+import {
+  deleteClaim,
+  endOtp,
+  findClaim,
+  forgetMintKeys,
+  makeOtpGood,
+  restoreOtp,
+  updateClaim,
+} from '../../store/badge-claims.ts'
+import { settleCode, takeFreeCode } from '../../store/badge-codes.ts'
+import { countCodeIn, countCodeOut, findBadgeEvent } from '../../store/badge-events.ts'
+import type { Queries } from '../../store/database.ts'
+import type { BadgeClaimRow } from '../../store/schema.ts'
+
+// The ends that a claim can come to, each in one write. A claim that ended otherwise meanwhile is let be.
+
+const isOpen = async (trx: Queries, id: number): Promise<boolean> =>
+  (await findClaim(trx, id))?.state === 'open'
+
+/** The provider has it. @param dueAt when to ask for its transaction; null: there will be none */
+export async function closeClaim(
+  trx: Queries,
+  claim: BadgeClaimRow,
+  { now, dueAt, isAnswered }: { now: string; dueAt: string | null; isAnswered: boolean },
+): Promise<void> {
+  if (!(await isOpen(trx, claim.id))) return
+  await endOtp(trx, claim.otpHash, now)
+  await updateClaim(trx, claim.id, {
+    state: 'claimed',
+    claimedAt: now,
+    attempts: 0,
+    reason: null,
+    dueAt,
+    isAnswered: Number(isAnswered),
+    ...(dueAt === null ? {} : { transactionState: 'pending' as const }),
+  })
+  const event = await findBadgeEvent(trx, claim.badgeEventId)
+  await recordChange(trx, {
+    at: now,
+    actor: { name: 'code', requestId: null },
+    teamId: event?.teamId ?? null,
+    action: 'badge-events.mint',
+    target: String(claim.badgeEventId),
+    detail: { claim: claim.id, chip: claim.chipUid },
+  })
+}
+
+/** Nothing came of it: the code is free again, and the OTP is good. */
+export async function releaseClaim(
+  trx: Queries,
+  claim: BadgeClaimRow,
+  { isCodeLost }: { isCodeLost: boolean } = { isCodeLost: false },
+): Promise<void> {
+  if (!(await isOpen(trx, claim.id))) return
+  const { id, badgeEventId, codeNumber, otpHash, createdAt } = claim
+  await deleteClaim(trx, id)
+  if (codeNumber !== null)
+    await settleCode(trx, { badgeEventId, number: codeNumber }, isCodeLost ? 'lost' : 'free')
+  if (!isCodeLost) await countCodeIn(trx, badgeEventId)
+  await restoreOtp(trx, otpHash, createdAt)
+  await forgetMintKeys(trx, { id, otpHash })
+}
+
+/** Nobody knows whether it happened: its code stays its own, and its OTP can ask for the same once more. */
+export async function leaveOpen(
+  trx: Queries,
+  claim: BadgeClaimRow,
+  { dueAt, reason }: { dueAt: string; reason: string },
+): Promise<void> {
+  if (!(await isOpen(trx, claim.id))) return
+  await updateClaim(trx, claim.id, { attempts: claim.attempts + 1, dueAt, reason })
+  await makeOtpGood(trx, claim.otpHash)
+}
+
+/** Somebody else had the code already. @returns the claim with the next one, or undefined: none is left */
+export async function swapCode(trx: Queries, claim: BadgeClaimRow): Promise<BadgeClaimRow | undefined> {
+  const { id, badgeEventId, codeNumber } = claim
+  const next = (await countCodeOut(trx, badgeEventId)) ? await takeFreeCode(trx, badgeEventId) : undefined
+  if (next === undefined) {
+    await releaseClaim(trx, claim, { isCodeLost: true })
+    return undefined
+  }
+  if (codeNumber !== null) await settleCode(trx, { badgeEventId, number: codeNumber }, 'lost')
+  // The next code was never sent anywhere.
+  const change = { codeNumber: next, attempts: 0 }
+  await updateClaim(trx, id, change)
+  return { ...claim, ...change }
+}

@@ -1,0 +1,53 @@
+import type { Logger } from 'pino'
+import type { Outside } from '../../badges/outside.ts'
+import type { Db } from '../../store/database.ts'
+import type { SecretBox } from '../../store/secret-box.ts'
+import type { Clock } from '../time.ts'
+import { Poller } from './poll.ts'
+import { openProviders, type ProviderSettings, type Providers } from './providers.ts'
+import { Settler } from './settle.ts'
+
+/** Badge events as the daemon runs them. */
+export interface Badges {
+  readonly providers: Providers
+  readonly settler: Settler
+  /** Something may be due. */
+  nudge(): void
+  /** Works once through what is due: for tests, which do not wait. */
+  tick(): Promise<void>
+  start(): void
+  stop(): Promise<void>
+}
+
+interface Deps {
+  db: Db
+  box: SecretBox
+  clock: Clock
+  log: Pick<Logger, 'warn' | 'info'>
+  outside: Outside
+}
+
+/** Takes up what an earlier run left open. */
+export async function openBadges(settings: ProviderSettings, deps: Deps): Promise<Badges> {
+  const { log, outside, ...parts } = deps
+  const providers = openProviders(settings, { ...parts, outside })
+  const settler = new Settler({ ...parts, providers })
+  const poller = new Poller({
+    ...parts,
+    providers,
+    settler,
+    pollSeconds: settings.poap?.pollSeconds ?? 60,
+    random: Math.random,
+    failed: (err) => log.warn({ err }, 'badges cannot be followed'),
+    told: (event) => log.info(event, 'a badge event was decided on'),
+  })
+  await poller.recover()
+  return {
+    providers,
+    settler,
+    nudge: () => poller.nudge(),
+    tick: () => poller.tick(),
+    start: () => poller.start(),
+    stop: () => poller.stop(),
+  }
+}

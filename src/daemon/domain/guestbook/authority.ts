@@ -1,0 +1,86 @@
+import { getAddress } from 'viem/utils'
+import { guestbookAbi } from '../../chain/artifacts/guestbook.ts'
+import type { Chain } from '../../chain/chains.ts'
+import { isRefusal } from '../../chain/owner-of.ts'
+import { asked, refusalOf } from '../ask-chain.ts'
+import { DomainError } from '../errors.ts'
+
+/** What this needs to know of a guestbook contract. */
+export interface Guestbook {
+  address: string
+  status: 'pending' | 'confirmed'
+  /** What deploys it from here. */
+  transactionId: number | null
+}
+
+/** Deployed by somebody else, and made known by its address. Of our own the relayer is owner and minter. */
+export const isForeign = ({ status, transactionId }: Guestbook): boolean =>
+  status === 'confirmed' && transactionId === null
+
+/**
+ * Makes sure that the chain can be asked, and that the relayer may write into a guestbook: a contract from elsewhere
+ * has to allow it. @throws DomainError chain_unavailable, conflict
+ */
+export async function assertMinter(chain: Chain, guestbook: Guestbook): Promise<void> {
+  if (!isForeign(guestbook)) return assertReachable(chain)
+  const { address, relayer } = placeOf(chain, guestbook)
+  const isMinter = await ofGuestbook(chain, address, () =>
+    chain.client.readContract({ abi: guestbookAbi, address, functionName: 'isMinter', args: [relayer] }),
+  )
+  if (isMinter) return
+  throw new DomainError(
+    'conflict',
+    `This daemon's relayer ${relayer} is no minter of the guestbook ${address} on chain ${chain.id}, which was deployed elsewhere. Have the contract's owner call setMinter(${relayer}, true), or deploy one from here (POST /events/contracts). Nothing was used up.`,
+  )
+}
+
+/** The same for what only a guestbook's owner may do. @throws DomainError chain_unavailable, conflict */
+export async function assertOwner(chain: Chain, guestbook: Guestbook): Promise<void> {
+  if (!isForeign(guestbook)) return assertReachable(chain)
+  const { address, relayer } = placeOf(chain, guestbook)
+  const owner = await ofGuestbook(chain, address, () =>
+    chain.client.readContract({ abi: guestbookAbi, address, functionName: 'owner' }),
+  )
+  if (owner === relayer) return
+  throw new DomainError(
+    'conflict',
+    `The guestbook ${address} on chain ${chain.id} was deployed elsewhere and belongs to ${owner}, not to this daemon's relayer ${relayer}. Its owner alone can pause it. Nothing was changed.`,
+  )
+}
+
+/** Whether an event is on its contract by now; false while the contract is not there. */
+export async function isEventThere(chain: Chain, contract: string, tokenId: string): Promise<boolean> {
+  try {
+    return await asked(chain, () =>
+      chain.client.readContract({
+        abi: guestbookAbi,
+        address: getAddress(contract),
+        functionName: 'eventExists',
+        args: [BigInt(tokenId)],
+      }),
+    )
+  } catch (error) {
+    if (isRefusal(error)) return false
+    throw error
+  }
+}
+
+/** What cannot be sent soon is refused before it is recorded: then a 503 means that nothing was changed. */
+async function assertReachable(chain: Chain): Promise<void> {
+  await asked(chain, () => chain.client.getBlockNumber())
+}
+
+const placeOf = ({ relayer }: Chain, { address }: Guestbook) => ({ address: getAddress(address), relayer })
+
+async function ofGuestbook<T>(chain: Chain, address: string, read: () => Promise<T>): Promise<T> {
+  try {
+    return await asked(chain, read)
+  } catch (error) {
+    const reason = refusalOf(error)
+    if (reason === undefined) throw error
+    throw new DomainError(
+      'conflict',
+      `At ${address} on chain ${chain.id} is no guestbook contract (${reason}).`,
+    )
+  }
+}

@@ -1,0 +1,117 @@
+import type { Chain } from '../../chain/chains.ts'
+import { recordChange } from '../../store/audit.ts'
+import type { Db, Queries } from '../../store/database.ts'
+import {
+  findGuestbookEvent,
+  findGuestbookEventAt,
+  guestbookEventsOfTeam,
+  insertGuestbookEvent,
+  type LocatedGuestbookEvent,
+} from '../../store/guestbook-events.ts'
+import { findTransaction } from '../../store/transactions.ts'
+import { chainOf } from '../ask-chain.ts'
+import type { DeployDeps } from '../deployments.ts'
+import { DomainError, notFound } from '../errors.ts'
+import { iso } from '../time.ts'
+import { assertMinter, isEventThere, isForeign } from './authority.ts'
+import { type TeamAsking, underWay } from './contracts.ts'
+import { guestbookOfTeam } from './find.ts'
+import { recordEvent } from './record.ts'
+
+export interface NewEvent {
+  contractId: number
+  /** The team's own label. */
+  name: string
+  tokenId: string
+  metadata: object
+}
+
+/**
+ * Creates an event on one of the team's guestbook contracts; one that is pending takes it as well, in its turn.
+ * @returns the transaction, for `eventCreatedBy`
+ * @throws DomainError not_found, already_exists, chain_unavailable, conflict
+ */
+export async function createEvent(
+  deps: DeployDeps,
+  { teamId, actor, idempotency }: TeamAsking,
+  { contractId, name, tokenId, metadata }: NewEvent,
+): Promise<number> {
+  const guestbook = await guestbookOfTeam(deps, teamId, { contractId })
+  const chain = chainOf(deps.chains, guestbook.chainId)
+  await assertMinter(chain, guestbook)
+  // On a contract from elsewhere it may have been created elsewhere.
+  const isThere = isForeign(guestbook) && (await isEventThere(chain, guestbook.address, tokenId))
+  const at = iso(deps.clock.now())
+  const transaction = await deps.db.write(async (trx) => {
+    const contract = await underWay(trx, deps, chain, contractId)
+    if ((await findGuestbookEventAt(trx, contractId, tokenId)) !== undefined)
+      throw new DomainError(
+        'already_exists',
+        `The guestbook contract ${contract.symbol} (${contractId}) has an event with the token id ${tokenId} already. Choose another token id.`,
+      )
+    const eventId = await insertGuestbookEvent(trx, {
+      teamId,
+      contractId,
+      name,
+      tokenId,
+      metadata: JSON.stringify(metadata),
+      createdAt: at,
+    })
+    const { address, chainId } = contract
+    const event = { id: eventId, teamId, tokenId, address, chainId }
+    const id = await recordEvent(trx, deps, event, { idempotency, isThere })
+    await recordChange(trx, {
+      at,
+      actor,
+      teamId,
+      action: 'guestbook.create',
+      target: `${address}/${tokenId}`,
+      detail: { eventId, name, chainId, transaction: id },
+    })
+    return id
+  })
+  deps.chains.relayer.wake()
+  return transaction
+}
+
+/** The event that a transaction creates. */
+export async function eventCreatedBy(
+  { db }: { db: Pick<Db, 'read'> },
+  transactionId: number | null,
+): Promise<number> {
+  const row = transactionId === null ? undefined : await findTransaction(db.read, transactionId)
+  if (!row) throw new Error('creating an event is a transaction')
+  // Written by recordEvent, in this shape.
+  const { eventId }: { eventId: number } = JSON.parse(row.subject)
+  return eventId
+}
+
+/** Of one contract, or all of them. A contract that the team does not have has none. */
+export const listEvents = (
+  { db }: { db: Pick<Db, 'read'> },
+  teamId: number,
+  contractId: number | undefined,
+): Promise<LocatedGuestbookEvent[]> => guestbookEventsOfTeam(db.read, { teamId, contractId })
+
+/**
+ * In a write that mints: the event as it is now, with its contract and itself on their way to the chain. What failed
+ * before, or was never recorded, is recorded first. @param isThere whether the chain has it
+ */
+export async function eventUnderWay(
+  trx: Queries,
+  deps: DeployDeps,
+  chain: Chain,
+  { event, isThere }: { event: LocatedGuestbookEvent; isThere: boolean },
+): Promise<LocatedGuestbookEvent> {
+  await underWay(trx, deps, chain, event.contractId)
+  const current = await findGuestbookEvent(trx, event.id)
+  if (!current) throw notFound('guestbook event')
+  if (!isThere && !(await isBeingCreated(trx, current))) await recordEvent(trx, deps, current)
+  return current
+}
+
+/** Or has been since the chain was asked. */
+async function isBeingCreated(trx: Queries, { transactionId }: LocatedGuestbookEvent): Promise<boolean> {
+  const row = transactionId === null ? undefined : await findTransaction(trx, transactionId)
+  return row !== undefined && row.state !== 'reverted' && row.state !== 'cancelled'
+}

@@ -1,0 +1,97 @@
+import {
+  type Address,
+  BaseError,
+  decodeErrorResult,
+  encodeFunctionData,
+  getAddress,
+  type Hex,
+  isHex,
+  parseAbi,
+  RpcRequestError,
+  zeroAddress,
+} from 'viem'
+import type { Chain } from '../../chain/chains.ts'
+import { asked } from '../ask-chain.ts'
+import { DomainError } from '../errors.ts'
+
+/** A mint takes 82,000. */
+const mintGas = 150_000
+/** What a recipient's own code may use when a token arrives; a batch of the contract gives it as much. */
+const hookGas = 250_000
+// Of what a call has, a 64th stays behind with the caller (EIP-150).
+const mintWithHookGas = mintGas + Math.ceil((hookGas * 64) / 63)
+
+const receiverAbi = parseAbi([
+  'function onERC1155Received(address operator, address from, uint256 id, uint256 value, bytes data) returns (bytes4)',
+])
+const reasonAbi = parseAbi(['error Error(string reason)'])
+/** ERC-1155: the answer of whoever takes the token. */
+const accepted = '0xf23a6e61'
+
+/**
+ * Finds out whether a recipient can take a token, by asking as the guestbook will: that works before the guestbook is
+ * there as well. @returns the gas limit for the mint
+ * @throws DomainError chain_unavailable, simulation_reverted
+ */
+export async function gasToReach(
+  chain: Chain,
+  { address, tokenId }: { address: string; tokenId: string },
+  recipient: string,
+): Promise<number> {
+  const to = getAddress(recipient)
+  const code = await asked(chain, () => chain.client.getCode({ address: to }))
+  if (code === undefined) return mintGas
+  const reason = await refusalOfGuest(chain, { from: getAddress(address), to, tokenId: BigInt(tokenId) })
+  if (reason === undefined) return mintWithHookGas
+  throw new DomainError(
+    'simulation_reverted',
+    `The recipient ${to} is a contract, and does not take the token ${tokenId} of ${address}: ${reason}. Nothing was used up; name another recipient.`,
+  )
+}
+
+async function refusalOfGuest(
+  chain: Chain,
+  { from, to, tokenId }: { from: Address; to: Address; tokenId: bigint },
+): Promise<string | undefined> {
+  const data = encodeFunctionData({
+    abi: receiverAbi,
+    functionName: 'onERC1155Received',
+    args: [chain.relayer, zeroAddress, tokenId, 1n, '0x'],
+  })
+  const outcome = await asked(chain, async () => {
+    try {
+      const { data: answer } = await chain.client.call({ account: from, to, data, gas: BigInt(hookGas) })
+      return { answer }
+    } catch (error) {
+      const reason = saidByChain(error)
+      if (reason === undefined) throw error
+      return { reason }
+    }
+  })
+  if ('reason' in outcome) return outcome.reason
+  return outcome.answer?.startsWith(accepted) ? undefined : 'it does not say that it accepts (ERC-1155)'
+}
+
+/** Why a call failed on the chain; undefined where it is the way to the chain that failed. */
+function saidByChain(error: unknown): string | undefined {
+  const answer = error instanceof BaseError ? error.walk((cause) => cause instanceof RpcRequestError) : null
+  if (!(answer instanceof RpcRequestError)) return undefined
+  const { code, details } = answer
+  // anvil's word for it is an internal error, which elsewhere says nothing about the call.
+  if (/out ?of ?gas/i.test(details)) return `it takes more than ${hookGas} gas to receive`
+  // geth answers 3 with the data of a revert, and -32000 without; anvil 3, -32003 or -32000.
+  if (![3, -32000, -32003, -32015].includes(code)) return undefined
+  const data: unknown = answer.data
+  if (!isHex(data)) return details
+  if (data === '0x') return 'it has no onERC1155Received, or reverts without a reason'
+  return inWords(data) ?? `it reverts with ${data.slice(0, 10)}`
+}
+
+function inWords(data: Hex): string | undefined {
+  try {
+    return decodeErrorResult({ abi: reasonAbi, data }).args[0]
+  } catch {
+    // The recipient's own error.
+    return undefined
+  }
+}

@@ -1,0 +1,66 @@
+import type { Chains } from '../../chain/chains.ts'
+import { type Actor, recordChange } from '../../store/audit.ts'
+import type { Db } from '../../store/database.ts'
+import {
+  describeGuestbookEvent,
+  findGuestbookEvent,
+  type LocatedGuestbookEvent,
+} from '../../store/guestbook-events.ts'
+import { askForRefresh } from '../../store/marketplace-refreshes.ts'
+import { DomainError, notFound } from '../errors.ts'
+import { type Clock, iso } from '../time.ts'
+import { assertMinter, isForeign } from './authority.ts'
+import { type EventRef, eventOfTeam } from './find.ts'
+import { recordRefresh } from './record.ts'
+
+type Deps = { db: Db; clock: Clock; chains: Chains }
+
+/**
+ * Replaces an event's metadata, and its label where one is given, announces that on the chain (ERC-1155 `URI`), and
+ * has marketplaces told. Neither of the two is waited for. @throws DomainError not_found
+ */
+export async function replaceEventMetadata(
+  deps: Deps,
+  { teamId, actor }: { teamId: number; actor: Actor },
+  ref: EventRef,
+  { metadata, name }: { metadata: object; name: string | undefined },
+): Promise<void> {
+  const { id, ...event } = await eventOfTeam(deps, teamId, ref)
+  const announces = await mayAnnounce(deps, event)
+  const now = deps.clock.now()
+  const at = iso(now)
+  await deps.db.write(async (trx) => {
+    const current = await findGuestbookEvent(trx, id)
+    if (!current) throw notFound('guestbook event')
+    const { address, chainId, tokenId } = current
+    const label = name === undefined || name.trim() === '' ? current.name : name
+    await describeGuestbookEvent(trx, { id, name: label, metadata: JSON.stringify(metadata) })
+    // What nothing has created yet is announced when it is created.
+    if (announces && current.transactionId !== null) await recordRefresh(trx, deps, current)
+    await askForRefresh(trx, { chainId, contract: address, tokenId, at })
+    await recordChange(trx, {
+      at,
+      actor,
+      teamId,
+      action: 'guestbook.metadata',
+      target: `${address}/${tokenId}`,
+      detail: { eventId: id, chainId, ...(label === current.name ? {} : { name: label }) },
+    })
+  })
+  deps.chains.relayer.wake()
+}
+
+/** A contract from elsewhere may not let us; marketplaces are told about it all the same. */
+async function mayAnnounce({ chains }: Deps, event: Omit<LocatedGuestbookEvent, 'id'>): Promise<boolean> {
+  const { address, chainId, contractStatus: status, contractTransactionId: transactionId } = event
+  if (!chains.has(chainId)) return false
+  const guestbook = { address, status, transactionId }
+  if (!isForeign(guestbook)) return true
+  try {
+    await assertMinter(chains.get(chainId), guestbook)
+    return true
+  } catch (error) {
+    if (error instanceof DomainError) return false
+    throw error
+  }
+}

@@ -1,0 +1,87 @@
+import { keccak256, stringToBytes } from 'viem'
+import { recordChange } from '../../store/audit.ts'
+import { hashCode } from '../../store/code-hash.ts'
+import { findGuestbookEvent, type LocatedGuestbookEvent } from '../../store/guestbook-events.ts'
+import { chainOf } from '../ask-chain.ts'
+import type { CodeSource } from '../codes.ts'
+import type { DeployDeps } from '../deployments.ts'
+import { notFound } from '../errors.ts'
+import { type Names, resolveRecipient } from '../recipients.ts'
+import { presentCode, spendCode } from '../spend-code.ts'
+import { iso } from '../time.ts'
+import { assertMinter, isEventThere, isForeign } from './authority.ts'
+import type { TeamAsking } from './contracts.ts'
+import { eventUnderWay } from './events.ts'
+import { type EventRef, eventOfTeam } from './find.ts'
+import { gasToReach } from './guest.ts'
+import { recordMintOf } from './record.ts'
+
+export type MintDeps = DeployDeps & { names: Names; codes: CodeSource }
+type Asking = Omit<TeamAsking, 'teamId'>
+
+/**
+ * Mints an event's token on its team's authority. @returns the transaction
+ * @throws DomainError not_found, recipient_invalid, chain_unavailable, conflict, simulation_reverted
+ */
+export async function mintEvent(
+  deps: MintDeps,
+  { teamId, ...asking }: TeamAsking,
+  { event: ref, recipient }: { event: EventRef; recipient: string },
+): Promise<number> {
+  const event = await eventOfTeam(deps, teamId, ref)
+  return mint(deps, { event, recipient, asking, code: undefined })
+}
+
+/**
+ * Mints the token of the event that a code is for, and uses the code up with it.
+ * @throws DomainError of the code, and as above: then the code is still good
+ */
+export async function mintByCode(
+  deps: MintDeps,
+  { code, ...asking }: Asking & { code: string },
+  recipient: string,
+): Promise<number> {
+  const otp = await presentCode(deps, code, 'GUESTBOOK_EVENT')
+  const event =
+    otp.guestbookEventId === null ? undefined : await findGuestbookEvent(deps.db.read, otp.guestbookEventId)
+  if (!event) throw notFound('guestbook event')
+  return mint(deps, { event, recipient, asking, code })
+}
+
+interface Wanted {
+  event: LocatedGuestbookEvent
+  recipient: string
+  asking: Asking
+  /** undefined: the team says so. */
+  code: string | undefined
+}
+
+async function mint(deps: MintDeps, { event, recipient: to, asking, code }: Wanted): Promise<number> {
+  const chain = chainOf(deps.chains, event.chainId)
+  const recipient = await resolveRecipient(deps, event.chainId, to)
+  const { address, tokenId, contractStatus: status, contractTransactionId: transactionId } = event
+  const guestbook = { address, status, transactionId }
+  if (isForeign(guestbook)) await assertMinter(chain, guestbook)
+  const [gasHint, isThere] = await Promise.all([
+    gasToReach(chain, event, recipient),
+    isEventThere(chain, address, tokenId),
+  ])
+  // By a code: the code's own, so that the chain itself knows a code which the store has forgotten is used.
+  const intentId = keccak256(stringToBytes(code === undefined ? deps.codes.code() : `otp:${hashCode(code)}`))
+  const at = iso(deps.clock.now())
+  return deps.db.write(async (trx) => {
+    if (code !== undefined) await spendCode(trx, code, at)
+    const current = await eventUnderWay(trx, deps, chain, { event, isThere })
+    const { idempotency, actor } = asking
+    const id = await recordMintOf(trx, deps, current, { recipient, intentId, gasHint, idempotency })
+    await recordChange(trx, {
+      at,
+      actor,
+      teamId: current.teamId,
+      action: 'guestbook.mint',
+      target: `${current.address}/${tokenId}`,
+      detail: { eventId: current.id, chainId: current.chainId, recipient, transaction: id },
+    })
+    return id
+  })
+}

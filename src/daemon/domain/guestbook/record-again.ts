@@ -1,0 +1,44 @@
+import { getAddress, type Hex } from 'viem'
+import { type Json, recordIntent } from '../../chain/relayer/record-intent.ts'
+import { sentToContract } from '../../store/contracts.ts'
+import type { Queries } from '../../store/database.ts'
+import type { ContractRow } from '../../store/schema.ts'
+import type { Clock } from '../time.ts'
+import { owed } from './record.ts'
+
+/**
+ * Records once more what was sent to where a guestbook should have been: nothing was there, so it had no effect, and
+ * seemed to go well. Mints have their intent ids, so none happens twice. @param before as it was
+ */
+export async function recordAgain(
+  trx: Queries,
+  { clock }: { clock: Clock },
+  { before, address }: { before: ContractRow; address: string },
+): Promise<number[]> {
+  const { chainId } = before
+  const sent = await sentToContract(trx, { chainId, address: before.address, kinds: Object.values(owed) })
+  // The last of what is the same: of several changes of the pause the latest decides.
+  const wanted = new Map<string, (typeof sent)[number]>()
+  for (const row of sent) {
+    wanted.delete(row.data ?? '')
+    wanted.set(row.data ?? '', row)
+  }
+  const ids: number[] = []
+  for (const [data, { kind, subject, gas: gasHint, teamId }] of wanted) {
+    // Written above, in these shapes.
+    const about: { readonly [name: string]: Json } = JSON.parse(subject)
+    ids.push(
+      await recordIntent(trx, {
+        chainId,
+        signer: 'relayer',
+        deed: { to: getAddress(address), data: data as Hex },
+        ...(gasHint === null ? {} : { gasHint }),
+        kind,
+        subject: { ...about, contractAddress: address },
+        teamId,
+        now: clock.now(),
+      }),
+    )
+  }
+  return ids
+}

@@ -1,0 +1,70 @@
+import { AesKey } from '../../../nfc/ntag424/cmac.ts'
+import { an10922, chipKeyInput, planKeys } from '../../../nfc/ntag424/diversify.ts'
+import type { KeySource, KeysOf } from '../../../nfc/provision/keys.ts'
+import type { Queries } from '../../store/database.ts'
+import { findKeySet } from '../../store/key-sets.ts'
+import type { KeySetRow } from '../../store/schema.ts'
+import type { SecretBox } from '../../store/secret-box.ts'
+import { DomainError } from '../errors.ts'
+import { keyPlace } from '../key-ring.ts'
+
+/** What chips are set up from. Lives as long as the session that needs it, and is given to nobody. */
+interface ChipMasters {
+  readonly application: AesKey
+  readonly fileRead: Buffer
+  readonly metaRead: Buffer
+  readonly diversification: KeySetRow['diversification']
+  readonly systemIdentifier: Buffer
+}
+
+/**
+ * The keys that the key sets of some sources have for a chip.
+ * @throws DomainError not_found, conflict where a key set is gone or cannot set chips up
+ */
+export async function chipKeys(
+  { db, box }: { db: Queries; box: SecretBox },
+  sources: readonly KeySource[],
+): Promise<KeysOf> {
+  const masters = new Map<number, ChipMasters>()
+  for (const source of sources)
+    if (source !== 'factory' && !masters.has(source.keySet))
+      masters.set(source.keySet, await mastersOf(db, box, source.keySet))
+  return ({ keySet, generation }, uid) => {
+    const held = masters.get(keySet)
+    if (!held) throw new RangeError(`The keys of the key set ${keySet} were not asked for`)
+    const { application, metaRead, systemIdentifier } = held
+    const input = { uid, systemIdentifier, generation }
+    const fileRead =
+      held.diversification === 'none' ? held.fileRead : an10922(held.fileRead, chipKeyInput(input))
+    return planKeys({ ...input, applicationMaster: application, fileRead, metaRead })
+  }
+}
+
+async function mastersOf(db: Queries, box: SecretBox, id: number): Promise<ChipMasters> {
+  const row = await findKeySet(db, id)
+  if (!row) throw missingKeySet(id)
+  const { appMasterKey, fileReadKey, metaReadKey, diversification, systemIdentifier } = row
+  if (!appMasterKey || !fileReadKey || diversification === 'listed') {
+    const why =
+      diversification === 'listed'
+        ? 'its keys are listed, and come from whoever encodes the chips'
+        : 'it has no application master key'
+    throw new DomainError(
+      'conflict',
+      `The key set ${id} cannot set chips up: ${why}. Create a key set that can: tapchip key-sets create`,
+    )
+  }
+  return {
+    application: new AesKey(box.open(appMasterKey, keyPlace(id, 'appMaster'))),
+    fileRead: box.open(fileReadKey, keyPlace(id, 'fileRead')),
+    metaRead: box.open(metaReadKey, keyPlace(id, 'metaRead')),
+    diversification,
+    systemIdentifier: Buffer.from(systemIdentifier, 'hex'),
+  }
+}
+
+export const missingKeySet = (id: number): DomainError =>
+  new DomainError(
+    'not_found',
+    `There is no key set ${id}. Create it first (tapchip key-sets create), or correct the number.`,
+  )

@@ -1,0 +1,113 @@
+import { ForeignKeys } from '../../../nfc/provision/errors.ts'
+import { hasFactoryKeys, type Inspection } from '../../../nfc/provision/inspect.ts'
+import type { KeySetSource, KeySource } from '../../../nfc/provision/keys.ts'
+import { type Plan, plan, sourcesOf } from '../../../nfc/provision/plan.ts'
+import type { UrlTemplate } from '../../../nfc/ntag424/url-template.ts'
+import { DomainError } from '../errors.ts'
+import type { KeySet } from '../key-ring.ts'
+import type { JournalEntry } from './journal.ts'
+import { type KnownChip, sourceShown } from './known-chip.ts'
+
+/** A plan that a chip's set-up follows. */
+export type Choice =
+  /** Its unfinished one, to the end. */
+  | { readonly kind: 'recover'; readonly entry: JournalEntry; readonly target: KeySetSource }
+  /** A new one, to be written down first. */
+  | {
+      readonly kind: 'write'
+      readonly plan: Plan
+      readonly target: KeySetSource
+      /** The unfinished one that it starts from. */
+      readonly replaces: number | undefined
+    }
+  /** Nothing is written: the chip has to be as planned already, or is refused. */
+  | { readonly kind: 'look'; readonly plan: Plan; readonly target: KeySetSource }
+  /** To be set up again, from keys that nothing here knows of: its tap has to prove them first. */
+  | { readonly kind: 'prove' }
+
+export interface Wanted {
+  readonly set: KeySet
+  readonly baseUrl: string
+  readonly rekey: boolean
+}
+
+export const templateOf = ({ set, baseUrl }: Pick<Wanted, 'set' | 'baseUrl'>): Omit<UrlTemplate, 'd'> => ({
+  baseUrl,
+  names: set.names,
+  from: set.macInputFrom,
+})
+
+/**
+ * What to do with the chip on the reader. @throws DomainError conflict, ForeignKeys; RangeError where the URL does not
+ * fit on a chip, or generations have run out
+ */
+export function choosePlan(inspection: Inspection, known: KnownChip, wanted: Wanted): Choice {
+  const { versions } = inspection
+  const { set, rekey } = wanted
+  const { open } = known
+  if (open) {
+    const { target } = open.plan
+    if (target !== 'factory' && isWanted(open.plan, wanted)) return { kind: 'recover', entry: open, target }
+    const held = sourcesOf(open.plan)
+    const other = held.find((source) => source !== 'factory' && source.keySet !== set.id)
+    if (other !== undefined && other !== 'factory' && !rekey) throw ofAnotherKeySet(other.keySet, set.id)
+    return { kind: 'write', ...next(inspection, known, wanted, held), replaces: open.id }
+  }
+  if (hasFactoryKeys(inspection))
+    return { kind: 'write', ...next(inspection, known, wanted, ['factory']), replaces: undefined }
+  // Torn, and nobody here began it.
+  if (versions.some((version) => version !== versions[0])) throw new ForeignKeys(versions)
+  const source = sourceShown(known, versions)
+  if (rekey) {
+    if (source === undefined) return { kind: 'prove' }
+    return { kind: 'write', ...next(inspection, known, wanted, [source]), replaces: undefined }
+  }
+  if (source !== undefined && source.keySet !== set.id) throw ofAnotherKeySet(source.keySet, set.id)
+  return { kind: 'look', ...lookPlan(inspection, wanted) }
+}
+
+/** The plan that a chip is held against by its tap alone: it has no other source, so it never writes. */
+export function lookPlan(
+  { uid, versions }: Inspection,
+  { set, baseUrl }: Pick<Wanted, 'set' | 'baseUrl'>,
+): { plan: Plan; target: KeySetSource } {
+  const target = { keySet: set.id, generation: (versions[0] ?? 0) - 1 }
+  return { plan: plan({ uid, from: [], target, template: templateOf({ set, baseUrl }) }), target }
+}
+
+/** The plan of the next set-up, from the keys that the chip has. @throws DomainError conflict, RangeError */
+export function next(
+  { uid, versions }: Inspection,
+  { row, nextGeneration, usedKeySets }: KnownChip,
+  { set, baseUrl }: Wanted,
+  from: readonly KeySource[],
+): { plan: Plan; target: KeySetSource } {
+  if (set.diversification === 'none' && usedKeySets.has(set.id)) {
+    throw new DomainError(
+      'conflict',
+      `The chip was set up with the key set ${set.id} before. All its chips have one key, so old taps would be good again: use a key set with the derivation an10922.`,
+    )
+  }
+  // A chip of a list that was imported before it was set up, whose key does not depend on a generation.
+  const isFirst = set.diversification === 'none' && row?.keySetId === set.id && nextGeneration === 1
+  const generation = isFirst ? 0 : Math.max(nextGeneration, ...versions)
+  const target = { keySet: set.id, generation }
+  return { plan: plan({ uid, from, target, template: templateOf({ set, baseUrl }) }), target }
+}
+
+const ofAnotherKeySet = (keySet: number, wanted: number): DomainError =>
+  new DomainError(
+    'conflict',
+    `The chip is set up with the key set ${keySet}, not ${wanted}, and was left as it is. To give it new keys: --rekey`,
+  )
+
+function isWanted({ template }: Plan, { set, baseUrl }: Wanted): boolean {
+  const { names } = set
+  return (
+    template !== null &&
+    template.baseUrl === baseUrl &&
+    template.d === String(set.id) &&
+    template.from === set.macInputFrom &&
+    (['e', 'c', 'd'] as const).every((name) => template.names[name] === names[name])
+  )
+}

@@ -1,0 +1,189 @@
+import type { KeySource } from '../../../nfc/provision/keys.ts'
+import { type Plan, parsePlan, sourcesOf, targetFile } from '../../../nfc/provision/plan.ts'
+import { type Actor, recordChange } from '../../store/audit.ts'
+import type { Db, Queries } from '../../store/database.ts'
+import { findKeySet } from '../../store/key-sets.ts'
+import {
+  closeNfcPlan,
+  insertNfcPlan,
+  listNfcPlans,
+  nfcPlansOf,
+  openNfcPlans,
+  updateNfcPlan,
+} from '../../store/nfc-plans.ts'
+import type { NfcPlanRow } from '../../store/schema.ts'
+import { DomainError } from '../errors.ts'
+import { type Clock, iso } from '../time.ts'
+import { missingKeySet } from './chip-keys.ts'
+import type { ChipDetails } from './conversation.ts'
+
+/** Where a chip is registered once it is set up. */
+export interface Place {
+  readonly teamId: number
+  readonly chipGroupId: number
+  readonly details: ChipDetails
+}
+
+/** A plan as it was written down. */
+export interface JournalEntry {
+  readonly id: number
+  readonly plan: Plan
+  /** undefined: of a reset. */
+  readonly place: Place | undefined
+  readonly outcome: NfcPlanRow['outcome']
+  readonly row: NfcPlanRow
+}
+
+type Deps = { db: Db; clock: Clock }
+
+export const entryOf = (row: NfcPlanRow): JournalEntry => ({
+  id: row.id,
+  plan: parsePlan(JSON.parse(row.plan)),
+  place: row.registration === null ? undefined : placeOf(JSON.parse(row.registration)),
+  outcome: row.outcome,
+  row,
+})
+
+/** What the daemon itself wrote. */
+const placeOf = ({ teamId, chipGroupId, details }: Place): Place => ({ teamId, chipGroupId, details })
+
+/** All that was ever planned for a chip, oldest first. */
+export const entriesOf = async (db: Queries, uid: string): Promise<JournalEntry[]> =>
+  (await nfcPlansOf(db, uid)).map(entryOf)
+
+export interface NewEntry {
+  readonly plan: Plan
+  readonly place: Place | undefined
+  /** An open entry whose sources this plan starts from: closed in the same write, and not before. */
+  readonly replaces: number | undefined
+}
+
+/** Part of the write that makes a plan binding: from its commit on the chip may be touched. */
+export async function writeDown(
+  trx: Queries,
+  actor: Actor,
+  at: string,
+  { plan, place, replaces }: NewEntry,
+): Promise<number> {
+  for (const source of sourcesOf(plan))
+    if (source !== 'factory' && !(await findKeySet(trx, source.keySet))) throw missingKeySet(source.keySet)
+  if (replaces !== undefined) {
+    const end = { closedAt: at, closedBy: actor.name, outcome: 'superseded' } as const
+    if (!(await closeNfcPlan(trx, replaces, end))) throw changedMeanwhile()
+  } else if ((await nfcPlansOf(trx, plan.uid)).some(({ closedAt }) => closedAt === null)) {
+    throw changedMeanwhile()
+  }
+  const purpose = plan.target === 'factory' ? 'reset' : 'provision'
+  const id = await insertNfcPlan(trx, {
+    uid: plan.uid,
+    purpose,
+    plan: JSON.stringify(plan),
+    registration: place === undefined ? null : JSON.stringify(place),
+    openedAt: at,
+    openedBy: actor.name,
+    problem: null,
+    closedAt: null,
+    closedBy: null,
+    outcome: null,
+  })
+  await record(trx, actor, at, { plan, place, id, phase: 'started' })
+  return id
+}
+
+const changedMeanwhile = (): DomainError =>
+  new DomainError('conflict', 'Another session planned something for this chip. Lay it down again.')
+
+/** Finishes an entry, once. */
+export async function close(
+  { db, clock }: Deps,
+  actor: Actor,
+  { id, plan, place }: Pick<JournalEntry, 'id' | 'plan' | 'place'>,
+  outcome: 'done' | 'untouched',
+): Promise<void> {
+  const at = iso(clock.now())
+  await db.write(async (trx) => {
+    if (!(await closeNfcPlan(trx, id, { closedAt: at, closedBy: actor.name, outcome }))) return
+    await record(trx, actor, at, { plan, place, id, phase: outcome === 'done' ? 'finished' : 'refused' })
+  })
+}
+
+/** Writes down why an attempt ended, where its entry is still open. */
+export async function noteProblem(
+  { db, clock }: Deps,
+  actor: Actor,
+  { id, uid }: { id: number; uid: string },
+  problem: string,
+): Promise<void> {
+  const at = iso(clock.now())
+  await db.write(async (trx) => {
+    await updateNfcPlan(trx, id, { problem })
+    await recordChange(trx, {
+      at,
+      actor,
+      teamId: null,
+      action: 'nfc.stopped',
+      target: uid,
+      detail: { plan: id, problem },
+    })
+  })
+}
+
+/** Gives the chip of an open entry another place in the registry. */
+export async function moveEntry(trx: Queries, id: number, place: Place): Promise<void> {
+  await updateNfcPlan(trx, id, { registration: JSON.stringify(place) })
+}
+
+function record(
+  trx: Queries,
+  actor: Actor,
+  at: string,
+  {
+    plan: { uid, target, from },
+    place,
+    id,
+    phase,
+  }: Pick<JournalEntry, 'id' | 'plan' | 'place'> & { phase: string },
+): Promise<void> {
+  const action = target === 'factory' ? 'nfc.reset' : 'nfc.provision'
+  const about = target === 'factory' ? {} : { keySet: target.keySet, generation: target.generation }
+  const detail = { phase, plan: id, from, ...about, ...(place ? { chipGroup: place.chipGroupId } : {}) }
+  return recordChange(trx, { at, actor, teamId: place?.teamId ?? null, action, target: uid, detail })
+}
+
+/** Whether an unfinished plan needs a key set: a chip's keys may be from it. */
+export async function isKeySetPlanned(trx: Queries, keySet: number): Promise<boolean> {
+  const entries = (await openNfcPlans(trx)).map(entryOf)
+  return entries.some(({ plan }) =>
+    sourcesOf(plan).some((source) => source !== 'factory' && source.keySet === keySet),
+  )
+}
+
+/** An entry as operators see it. */
+export interface JournalView {
+  readonly id: number
+  readonly uid: string
+  readonly purpose: NfcPlanRow['purpose']
+  readonly from: readonly KeySource[]
+  readonly target: KeySource
+  readonly url: string | null
+  readonly openedAt: string
+  readonly openedBy: string
+  readonly problem: string | null
+  readonly closedAt: string | null
+  readonly closedBy: string | null
+  readonly outcome: NfcPlanRow['outcome']
+}
+
+/** Newest first. */
+export async function listJournal(
+  { db }: { db: Pick<Db, 'read'> },
+  filter: Parameters<typeof listNfcPlans>[1],
+): Promise<JournalView[]> {
+  return (await listNfcPlans(db.read, filter)).map((row) => {
+    const { plan } = entryOf(row)
+    const { id, uid, purpose, openedAt, openedBy, problem, closedAt, closedBy, outcome } = row
+    const { from, target } = plan
+    const { url } = targetFile(plan)
+    return { id, uid, purpose, from, target, url, openedAt, openedBy, problem, closedAt, closedBy, outcome }
+  })
+}

@@ -1,0 +1,175 @@
+import { OtherTemplate } from '../../../nfc/provision/errors.ts'
+import { hasFactoryKeys, type Inspection, inspect } from '../../../nfc/provision/inspect.ts'
+import type { KeySetSource } from '../../../nfc/provision/keys.ts'
+import type { LiveTap } from '../../../nfc/provision/live-tap.ts'
+import { type Plan, sourcesOf, targetFile } from '../../../nfc/provision/plan.ts'
+import { type Actor, recordChange } from '../../store/audit.ts'
+import { insertChipGroup } from '../../store/chip-groups.ts'
+import type { Queries } from '../../store/database.ts'
+import { findGroup } from '../import-chips.ts'
+import type { KeySet } from '../key-ring.ts'
+import { iso } from '../time.ts'
+import { chipKeys } from './chip-keys.ts'
+import { type Choice, choosePlan, next } from './choose-plan.ts'
+import { type ChipDetails, type Conversation, type Outcome, type Reply, relay, type Step } from './conversation.ts'
+import { close, moveEntry, type Place, writeDown } from './journal.ts'
+import { type KnownChip, knownChip } from './known-chip.ts'
+import { proveSource } from './prove-source.ts'
+import {
+  assertNewKeys,
+  assertRegistrable,
+  isRegisteredWith,
+  registerWithTap,
+  type WantedPlace,
+} from './registration.ts'
+import type { Session } from './session.ts'
+import { carryOut, holdAgainst, proven, type SetUpDeps, type Written } from './set-up.ts'
+
+export interface ProvisionRequest {
+  readonly atr: Uint8Array | undefined
+  readonly teamId: number
+  /** A name, or the id of a group that is there. */
+  readonly chipGroup: string
+  readonly set: KeySet
+  readonly rekey: boolean
+  /** undefined: they are asked for once the chip is known. */
+  readonly details: ChipDetails | undefined
+}
+
+/** Sets one chip up and registers it. */
+export async function* provision(
+  deps: SetUpDeps,
+  session: Session,
+  request: ProvisionRequest,
+): Conversation {
+  const { teamId, chipGroup, set } = request
+  const inspection = yield* relay(inspect(request.atr), 'inspect')
+  const { uid } = inspection
+  session.saw(uid)
+  const { details, rekey } = yield* detailsFor(deps, request, inspection)
+  session.hold(uid)
+
+  const known = await knownChip(deps.db.read, uid)
+  const wanted = { set, baseUrl: deps.baseUrl, rekey }
+  let choice = choosePlan(inspection, known, wanted)
+  if (choice.kind === 'prove') {
+    const source = yield* proveSource(deps, inspection)
+    choice = { kind: 'write', ...next(inspection, known, wanted, [source]), replaces: undefined }
+  }
+  const plan = choice.kind === 'recover' ? choice.entry.plan : choice.plan
+  const { target } = choice
+  const url = targetFile(plan).url ?? ''
+  session.plans({ keySet: set.id, url })
+  const place: WantedPlace = {
+    teamId,
+    group: await findGroup(deps.db.read, teamId, chipGroup),
+    name: chipGroup,
+    details,
+  }
+  const mayMove = rekey || choice.kind === 'recover'
+  await assertRegistrable(deps, place, { uid, keySet: set.id, mayMove, row: known.row })
+  return choice.kind === 'look'
+    ? yield* look(deps, session.actor, { plan, target, inspection, known, place })
+    : yield* write(deps, session, choice, { plan, target, inspection, known, place })
+}
+
+async function* detailsFor(
+  deps: SetUpDeps,
+  { details, rekey, teamId }: ProvisionRequest,
+  inspection: Inspection,
+): AsyncGenerator<Step, { details: ChipDetails; rekey: boolean }, Reply> {
+  if (details) return { details, rekey }
+  const { row, open } = await knownChip(deps.db.read, inspection.uid)
+  const registered = row?.teamId === teamId ? { label: row.label, keySet: row.keySetId } : null
+  const reply = yield {
+    type: 'inspected',
+    chip: {
+      uid: inspection.uid,
+      isBlank: hasFactoryKeys(inspection),
+      hasOpenPlan: open !== undefined,
+      registered,
+    },
+  }
+  if (reply.type !== 'details') return { details: {}, rekey }
+  return { details: reply.details, rekey: reply.rekey ?? rekey }
+}
+
+interface Job {
+  readonly plan: Plan
+  readonly target: KeySetSource
+  readonly inspection: Inspection
+  readonly known: KnownChip
+  readonly place: WantedPlace
+}
+
+/** A chip that has keys already: it is as it should be, or it is refused. */
+async function* look(
+  deps: SetUpDeps,
+  actor: Actor,
+  { plan, target, inspection, known, place }: Job,
+): Conversation {
+  const keysOf = await chipKeys({ db: deps.db.read, box: deps.box }, [target])
+  if (!(yield* holdAgainst(plan, inspection, keysOf))) throw new OtherTemplate()
+  if (isRegisteredWith(known.row, target)) return outcome('unchanged', plan, target)
+  const tap = yield* proven(plan, keysOf)
+  const made = await deps.db.write((trx) => groupOf(trx, actor, place, iso(deps.clock.now())))
+  return finish(deps, actor, { plan, target, place: made }, tap)
+}
+
+async function* write(
+  deps: SetUpDeps,
+  session: Session,
+  choice: Exclude<Choice, { kind: 'look' | 'prove' }>,
+  { plan, target, inspection, known, place: wanted }: Job,
+): Conversation {
+  const { actor } = session
+  const keysOf = await chipKeys({ db: deps.db.read, box: deps.box }, sourcesOf(plan))
+  if (choice.kind === 'write') await assertNewKeys(deps, keysOf, { plan, target }, known.row)
+  const at = iso(deps.clock.now())
+  // Committed before the chip is touched: with it the chip can be brought to its end, whatever happens to us.
+  const written = await deps.db.write(async (trx): Promise<Written & { place: Place }> => {
+    const place = await groupOf(trx, actor, wanted, at)
+    if (choice.kind === 'recover') {
+      await moveEntry(trx, choice.entry.id, place)
+      return { entry: choice.entry, isBegun: true, place }
+    }
+    const { replaces } = choice
+    const id = await writeDown(trx, actor, at, { plan, place, replaces })
+    return { entry: { id, plan, place }, isBegun: replaces !== undefined, place }
+  })
+  session.began(written.entry.id)
+  const tap = yield* carryOut(deps, actor, written, inspection, keysOf)
+  const ended = await finish(deps, actor, { plan, target, place: written.place }, tap)
+  await close(deps, actor, written.entry, 'done')
+  return ended
+}
+
+async function finish(
+  deps: SetUpDeps,
+  actor: Actor,
+  keyed: { plan: Plan; target: KeySetSource; place: Place },
+  tap: LiveTap | null,
+): Promise<Outcome> {
+  if (tap) await registerWithTap(deps, actor, keyed, tap)
+  return outcome('provisioned', keyed.plan, keyed.target)
+}
+
+export const outcome = (
+  status: 'provisioned' | 'unchanged',
+  plan: Plan,
+  { keySet }: KeySetSource,
+): Outcome => ({ status, uid: plan.uid, keySet, url: targetFile(plan).url ?? '' })
+
+/** The chip group, made where it is missing. */
+async function groupOf(
+  trx: Queries,
+  actor: Actor,
+  { teamId, name, details }: WantedPlace,
+  at: string,
+): Promise<Place> {
+  const known = await findGroup(trx, teamId, name)
+  if (known) return { teamId, chipGroupId: known.id, details }
+  const { id } = await insertChipGroup(trx, { teamId, name, createdAt: at })
+  await recordChange(trx, { at, actor, teamId, action: 'chip-groups.create', target: name, detail: { id } })
+  return { teamId, chipGroupId: id, details }
+}

@@ -1,0 +1,175 @@
+import { AesKey } from '../../../nfc/ntag424/cmac.ts'
+import { type KeySetSource, type KeysOf, keyFrom } from '../../../nfc/provision/keys.ts'
+import type { LiveTap } from '../../../nfc/provision/live-tap.ts'
+import type { Plan } from '../../../nfc/provision/plan.ts'
+import { uidToBytes } from '../../../nfc/uid.ts'
+import { type Actor, recordChange } from '../../store/audit.ts'
+import { findChipGroup, insertChipGroup } from '../../store/chip-groups.ts'
+import { findChips, updateChip } from '../../store/chips.ts'
+import type { Db, Queries } from '../../store/database.ts'
+import { rememberChip } from '../../store/removed-chips.ts'
+import type { ChipGroupRow, ChipRow } from '../../store/schema.ts'
+import { rememberedOf } from '../../store/sqlite-register.ts'
+import { DomainError } from '../errors.ts'
+import type { KeyRing } from '../key-ring.ts'
+import { type RegisterDeps, type Registration, registerChipsIn } from '../register-chips.ts'
+import { type TakeTapDeps, takeTap } from '../take-tap.ts'
+import { assertTeamIn } from '../teams.ts'
+import { iso } from '../time.ts'
+import type { Place } from './journal.ts'
+
+export type RegistrationDeps = RegisterDeps & TakeTapDeps & { db: Db }
+
+/** Where a chip is to be registered. */
+export interface WantedPlace {
+  readonly teamId: number
+  /** undefined: it is still to be made, from its name. */
+  readonly group: ChipGroupRow | undefined
+  readonly name: string
+  readonly details: Place['details']
+}
+
+/** A chip that has its keys, or is to get them. */
+export interface KeyedPlan {
+  readonly plan: Plan
+  readonly target: KeySetSource
+  readonly place: Place
+}
+
+/**
+ * Says before a chip is touched whether it can be registered afterwards, by registering it and taking that back.
+ * @throws DomainError conflict with what stands against it
+ */
+export async function assertRegistrable(
+  deps: RegistrationDeps,
+  { teamId, group, name, details }: WantedPlace,
+  chip: { uid: string; keySet: number; mayMove: boolean; row: ChipRow | undefined },
+): Promise<void> {
+  const { uid, row, mayMove } = chip
+  if (row && row.disabledAt !== null)
+    throw new DomainError('conflict', 'The chip is disabled. Enable it first: tapchip chips enable')
+  // With --rekey a chip may come from another key set; all else about it has to be as it was asked for.
+  const keySetId = row && mayMove ? row.keySetId : chip.keySet
+  const at = iso(deps.clock.now())
+  const job = async (trx: Queries): Promise<never> => {
+    const { id } = group ?? (await insertChipGroup(trx, { teamId, name, createdAt: at }))
+    const registration = { teamId, chipGroupId: id, keySetId, isSimulated: false, at }
+    const [result] = await registerChipsIn(trx, deps, registration, [{ ...details, uid }])
+    throw new TriedOut(result?.status === 'failed' ? result.error : undefined)
+  }
+  try {
+    await deps.db.write(job)
+  } catch (error) {
+    if (!(error instanceof TriedOut)) throw error
+    if (error.problem !== undefined) throw new DomainError('conflict', `The chip ${error.problem}`)
+  }
+}
+
+/** Takes a write back, with what it found. */
+class TriedOut extends Error {
+  readonly problem: string | undefined
+  constructor(problem: string | undefined) {
+    super('tried out')
+    this.problem = problem
+  }
+}
+
+/**
+ * New keys whose taps are those of older keys would bring these to life again.
+ * @throws DomainError conflict
+ */
+export async function assertNewKeys(
+  { db, keyRing }: { db: Pick<Db, 'read'>; keyRing: KeyRing },
+  keysOf: KeysOf,
+  { plan: { uid }, target }: Pick<KeyedPlan, 'plan' | 'target'>,
+  row: ChipRow | undefined,
+): Promise<void> {
+  const proof = keyRing.proofOf(new AesKey(keyFrom(target, 1, uidToBytes(uid), keysOf)), uid)
+  const removed = await rememberedOf(db.read, { identities: [], uids: [uid] })
+  const set = row?.keySetId == null || row.lastCounter < 0 ? undefined : keyRing.get(row.keySetId)
+  const current = row && set ? [keyRing.proofOf(keyRing.fileReadKey(set, row), uid)] : []
+  if (![...removed.map((one) => one.proof), ...current].includes(proof)) return
+  throw new DomainError(
+    'conflict',
+    `The chip had the same file-read key before, so its old taps would be good again. Use a key set with the derivation an10922.`,
+  )
+}
+
+/** Whether the registry has the chip with just these keys. */
+export const isRegisteredWith = (
+  row: Pick<ChipRow, 'keySetId' | 'generation'> | undefined,
+  { keySet, generation }: KeySetSource,
+): boolean => row !== undefined && row.keySetId === keySet && row.generation === generation
+
+/**
+ * Registers a chip that was read back, and takes the tap that it showed, so that no tap from before is worth anything.
+ * Does nothing twice. @throws DomainError conflict
+ */
+export async function registerWithTap(
+  deps: RegistrationDeps,
+  actor: Actor,
+  keyed: KeyedPlan,
+  tap: LiveTap,
+): Promise<void> {
+  const at = iso(deps.clock.now())
+  await deps.db.write((trx) => registerIn(trx, deps, actor, keyed, { at, tap }))
+  const query = Object.fromEntries(new URL(tap.url).searchParams)
+  const judged = await takeTap(deps, query, 'find', async () => undefined)
+  if (judged.kind === 'taken' || judged.kind === 'disabled') return
+  throw new DomainError(
+    'conflict',
+    judged.kind === 'replayed'
+      ? `The chip's counter (${tap.counter}) is behind the last tap that is known of it (${judged.chip.lastCounter}). Set it up with new keys: --rekey`
+      : 'The tap that the chip showed is not its own. Lay it down again and run tapchip nfc recover',
+  )
+}
+
+async function registerIn(
+  trx: Queries,
+  deps: RegistrationDeps,
+  actor: Actor,
+  { plan: { uid }, target, place: { teamId, chipGroupId, details } }: KeyedPlan,
+  { at, tap }: { at: string; tap: LiveTap },
+): Promise<void> {
+  await assertTeamIn(trx, teamId)
+  if (!(await findChipGroup(trx, teamId, chipGroupId))) {
+    throw new DomainError(
+      'conflict',
+      'The chip is set up, and its chip group was removed in the meantime. Run nfc provision with another group.',
+    )
+  }
+  const [row] = await findChips(trx, [uid])
+  const { keySet: keySetId, generation } = target
+  const given = { ...details, uid, generation, lastCounter: tap.counter - 1 }
+  const registration: Registration = { teamId, chipGroupId, keySetId, isSimulated: false, at }
+  if (row) await changeKeys(trx, deps, row, { keySetId, generation, lastCounter: tap.counter - 1, at })
+  else {
+    const [result] = await registerChipsIn(trx, deps, registration, [given])
+    if (result?.status === 'failed')
+      throw new DomainError('conflict', `The chip is set up, and cannot be registered: it ${result.error}`)
+  }
+  if (isRegisteredWith(row, target)) return
+  const detail = { keySet: keySetId, generation, chipGroup: chipGroupId, before: row ? keysOfRow(row) : null }
+  await recordChange(trx, { at, actor, teamId, action: 'chips.provision', target: uid, detail })
+}
+
+const keysOfRow = ({ keySetId, generation, lastCounter }: ChipRow) => ({
+  keySet: keySetId,
+  generation,
+  lastCounter,
+})
+
+async function changeKeys(
+  trx: Queries,
+  { keyRing }: RegistrationDeps,
+  row: ChipRow,
+  { at, ...keys }: { keySetId: number; generation: number; lastCounter: number; at: string },
+): Promise<void> {
+  if (isRegisteredWith(row, { keySet: keys.keySetId, generation: keys.generation })) return
+  // Imported again under the old key set it must not begin anew there.
+  const set = row.keySetId === null ? undefined : keyRing.get(row.keySetId)
+  const proof = keyRing.proofOf(set && keyRing.fileReadKey(set, row), row.uid)
+  await rememberChip(trx, row, proof, at)
+  // Whose taps can be made without it is no physical chip.
+  await updateChip(trx, row.uid, { ...keys, simulatedCounter: -1, simulated: 0, fileReadKey: null })
+}

@@ -1,0 +1,166 @@
+import type { Actor } from '../../store/audit.ts'
+import type { Db } from '../../store/database.ts'
+import { DomainError } from '../errors.ts'
+import type { Clock } from '../time.ts'
+import type { Conversation, Outcome, Reply, Step } from './conversation.ts'
+import { type Failure, failureOf } from './failure.ts'
+import { noteProblem } from './journal.ts'
+import { Session } from './session.ts'
+
+type Deps = { db: Db; clock: Clock }
+
+/** Who goes on with a session. */
+export interface Holder {
+  readonly token: string
+  readonly actor: Actor
+}
+
+export type SessionEnd =
+  | Outcome
+  | ({
+      readonly status: 'failed'
+      readonly uid: string | null
+      readonly keySet: number | null
+      readonly url: string | null
+    } & Failure)
+
+/** What a session wants next, or how it ended. */
+export interface SessionStep {
+  readonly id: string
+  readonly step: number
+  readonly next: Step | { readonly type: 'ended'; readonly outcome: SessionEnd }
+}
+
+const sessionsAtMost = 64
+/** A person may have to answer a question. */
+const idleMs = 120_000
+const lifeMs = 900_000
+/** A chip answers within a second: whoever is silent so long has lost it, and another may take it up. */
+const lostMs = 10_000
+
+/** What a generator is begun with is never read. */
+const started: Reply = { type: 'answer', answer: Buffer.alloc(0) }
+
+/** The talks with cards that are under way. In memory alone: what must outlive them is in the journal. */
+export class NfcSessions {
+  readonly #sessions = new Map<string, Session>()
+  readonly #holders = new Map<string, Session>()
+
+  /** @throws DomainError rate_limited; what the conversation's first step throws and is no failure of a chip */
+  async open(
+    deps: Deps,
+    { token, actor }: Holder,
+    talk: (session: Session) => Conversation,
+  ): Promise<SessionStep> {
+    this.#sweep(deps)
+    if (this.#sessions.size >= sessionsAtMost) {
+      throw new DomainError(
+        'rate_limited',
+        'Too many cards are being worked on at once. Try again when one is done.',
+        { retryAfterSeconds: 5 },
+      )
+    }
+    const now = deps.clock.now()
+    const hold = (session: Session, uid: string) => this.#hold(deps, session, uid)
+    const session = new Session({ token, actor, now, hold })
+    session.conversation = talk(session)
+    this.#sessions.set(session.id, session)
+    return this.#advance(deps, session, undefined)
+  }
+
+  /** @throws DomainError not_found, conflict where it is not this reply's turn */
+  async reply(
+    deps: Deps,
+    { token, id, step, reply }: { token: string; id: string; step: number; reply: Reply },
+  ): Promise<SessionStep> {
+    this.#sweep(deps)
+    const session = this.#find(token, id)
+    if (session.busy || session.step !== step || session.expects !== reply.type) {
+      throw new DomainError(
+        'conflict',
+        `The session is at step ${session.step} and waits for ${session.expects}. One card, one command at a time.`,
+      )
+    }
+    return this.#advance(deps, session, reply)
+  }
+
+  /** The card is gone, or somebody changed their mind. What was begun stays in the journal. @throws DomainError not_found */
+  async close(deps: Deps, { token, id }: { token: string; id: string }): Promise<void> {
+    const session = this.#find(token, id)
+    this.#drop(session)
+    await this.#noteLost(deps, session)
+  }
+
+  async #advance(deps: Deps, session: Session, reply: Reply | undefined): Promise<SessionStep> {
+    const { conversation, id } = session
+    if (!conversation) throw new Error('A session without a conversation')
+    session.busy = true
+    try {
+      const result = await conversation.next(reply ?? started)
+      session.step += 1
+      if (result.done) return this.#ended(session, result.value)
+      session.expects = result.value.type === 'apdu' ? 'answer' : 'details'
+      return { id, step: session.step, next: result.value }
+    } catch (error) {
+      const failure = failureOf(error)
+      this.#drop(session)
+      const { uid, keySet, url, planId, actor } = session
+      if (planId !== undefined && uid !== null)
+        await noteProblem(deps, actor, { id: planId, uid }, failure?.error ?? 'Something went wrong inside')
+      if (!failure) throw error
+      session.step += 1
+      return this.#ended(session, { status: 'failed', uid, keySet, url, ...failure })
+    } finally {
+      session.busy = false
+      session.usedAt = deps.clock.now()
+    }
+  }
+
+  #ended(session: Session, outcome: SessionEnd): SessionStep {
+    this.#drop(session)
+    return { id: session.id, step: session.step, next: { type: 'ended', outcome } }
+  }
+
+  #find(token: string, id: string): Session {
+    const session = this.#sessions.get(id)
+    if (session && session.token === token) return session
+    throw new DomainError(
+      'not_found',
+      'There is no such session: it ended, or the daemon was started anew. Lay the card down again.',
+    )
+  }
+
+  #hold(deps: Deps, session: Session, uid: string): void {
+    const holder = this.#holders.get(uid)
+    if (holder && holder !== session) {
+      if (holder.busy || deps.clock.now() - holder.usedAt < lostMs) {
+        throw new DomainError(
+          'conflict',
+          'Another session works on this chip. Wait until it is done, or try again in ten seconds.',
+        )
+      }
+      this.#drop(holder)
+      void this.#noteLost(deps, holder)
+    }
+    this.#holders.set(uid, session)
+  }
+
+  #sweep(deps: Deps): void {
+    const now = deps.clock.now()
+    for (const session of [...this.#sessions.values()]) {
+      if (session.busy || (now - session.usedAt < idleMs && now - session.openedAt < lifeMs)) continue
+      this.#drop(session)
+      void this.#noteLost(deps, session)
+    }
+  }
+
+  #drop(session: Session): void {
+    this.#sessions.delete(session.id)
+    for (const [uid, holder] of this.#holders) if (holder === session) this.#holders.delete(uid)
+  }
+
+  async #noteLost(deps: Deps, { planId, uid, actor }: Session): Promise<void> {
+    if (planId === undefined || uid === null) return
+    await noteProblem(deps, actor, { id: planId, uid }, 'The card was lifted too early').catch(() => undefined)
+  }
+}

@@ -1,0 +1,123 @@
+import { getAddress, hexToBigInt } from 'viem'
+import { phygitalAbi } from '../../chain/artifacts/phygital.ts'
+import type { Chain, Chains } from '../../chain/chains.ts'
+import { firstFees } from '../../chain/relayer/fees.ts'
+import type { ClaimArgs } from '../../chain/relayer/phygital-claim.ts'
+import type { TokenLocation } from '../../store/tokens.ts'
+import { asked, chainOf } from '../ask-chain.ts'
+import { signClaim } from './sign-claim.ts'
+
+/** What moves on one chain take. Gas, and wei. */
+export interface ChainTotals {
+  chainId: number
+  transactions: number
+  gas: bigint
+  maxFeePerGas: bigint
+  /** The chain asks for more than the relayer offers at most: what is sent waits. */
+  isOverCap: boolean
+  /** Gas times the highest price. */
+  cost: bigint
+  /** What the relayer has to have: that, and never less than what a node asks for before it takes one. */
+  needed: bigint
+  relayer: string
+  balance: bigint
+  canPay: boolean
+}
+
+type Call = ClaimArgs['call']
+interface Sample {
+  token: TokenLocation
+  recipient: string
+}
+
+/** Where a contract does not let it be measured: what our own takes, and a little more. */
+const usualGas: Record<Call, bigint> = { claimNFT: 92_000n, mintNFT: 110_000n }
+/** The gas limit that the relayer signs with: what a node asks for before it takes a transaction. */
+const gasLimit = 200_000n
+
+/** Sums moves up, and prices them: a few of each contract and kind are measured, the others taken to be like them. */
+export class Costs {
+  readonly #chains: Chains
+  readonly #kinds = new Map<string, { chainId: number; call: Call; count: number; samples: Sample[] }>()
+  constructor(chains: Chains) {
+    this.#chains = chains
+  }
+
+  add({ contractAddress, chainId, tokenId }: TokenLocation, recipient: string, call: Call): void {
+    const key = `${chainId}/${contractAddress}/${call}`
+    const kind = this.#kinds.get(key) ?? { chainId, call, count: 0, samples: [] }
+    this.#kinds.set(key, kind)
+    kind.count += 1
+    // The first, the second, the fourth and so on: whoever holds one already is cheaper to give another.
+    if ((kind.count & (kind.count - 1)) === 0)
+      kind.samples.push({ token: { contractAddress, chainId, tokenId }, recipient })
+  }
+
+  /** @throws DomainError chain_unavailable */
+  totals(feeCap: (chainId: number) => bigint | undefined): Promise<ChainTotals[]> {
+    const ids = [...new Set([...this.#kinds.values()].map(({ chainId }) => chainId))].sort((a, b) => a - b)
+    return Promise.all(ids.map((chainId) => this.#ofChain(chainOf(this.#chains, chainId), feeCap(chainId))))
+  }
+
+  async #ofChain(chain: Chain, cap: bigint | undefined): Promise<ChainTotals> {
+    const kinds = [...this.#kinds.values()].filter(({ chainId }) => chainId === chain.id)
+    const [gasEach, balance, fees] = await Promise.all([
+      Promise.all(kinds.map(({ call, samples }) => gasOf(chain, call, samples))),
+      asked(chain, () => chain.client.getBalance({ address: chain.relayer })),
+      feesOf(chain, cap),
+    ])
+    const gas = kinds.reduce((sum, { count }, at) => sum + BigInt(count) * (gasEach[at] ?? 0n), 0n)
+    const cost = gas * fees.maxFeePerGas
+    const least = gasLimit * fees.maxFeePerGas
+    const needed = cost > least ? cost : least
+    return {
+      chainId: chain.id,
+      transactions: kinds.reduce((sum, { count }) => sum + count, 0),
+      gas,
+      ...fees,
+      cost,
+      needed,
+      relayer: chain.relayer,
+      balance,
+      canPay: balance >= needed,
+    }
+  }
+}
+
+/** The dearest of the samples. */
+async function gasOf(chain: Chain, call: Call, samples: readonly Sample[]): Promise<bigint> {
+  const measured = await Promise.all(samples.map((sample) => measure(chain, call, sample)))
+  const largest = measured.reduce<bigint>((most, gas) => (gas !== undefined && gas > most ? gas : most), 0n)
+  return largest === 0n ? usualGas[call] : largest
+}
+
+async function measure(chain: Chain, call: Call, { token, recipient }: Sample): Promise<bigint | undefined> {
+  try {
+    const { signature, blockExpiry } = await signClaim(chain, token, recipient, [])
+    return await chain.client.estimateContractGas({
+      abi: phygitalAbi,
+      address: getAddress(token.contractAddress),
+      functionName: call,
+      args: [signature, blockExpiry, getAddress(recipient), BigInt(token.tokenId)],
+      account: chain.relayer,
+    })
+  } catch {
+    // A mint that is under way, a relayer without a wei: there is the usual figure.
+    return undefined
+  }
+}
+
+async function feesOf(
+  chain: Chain,
+  cap: bigint | undefined,
+): Promise<{ maxFeePerGas: bigint; isOverCap: boolean }> {
+  const [block, tip] = await asked(chain, () =>
+    Promise.all([
+      chain.client.getBlock({ includeTransactions: false }),
+      chain.client.request({ method: 'eth_maxPriorityFeePerGas' }),
+    ]),
+  )
+  const market = { baseFee: block.baseFeePerGas ?? 0n, tip: hexToBigInt(tip) }
+  const fees = firstFees({ ...market, cap: cap ?? 2n * market.baseFee + market.tip })
+  return { maxFeePerGas: fees?.maxFeePerGas ?? cap ?? 0n, isOverCap: fees === undefined }
+}

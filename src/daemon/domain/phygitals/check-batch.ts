@@ -1,0 +1,140 @@
+import { type Address, getAddress, isAddressEqual } from 'viem'
+import type { Chains } from '../../chain/chains.ts'
+import { RecipientInvalid } from '../../chain/names/resolver.ts'
+import { ownerOf } from '../../chain/owner-of.ts'
+import type { Db } from '../../store/database.ts'
+import type { TokenLocation } from '../../store/tokens.ts'
+import { tokenKey, tokensUnderWay } from '../../store/tokens-under-way.ts'
+import { asked, chainOf } from '../ask-chain.ts'
+import { DomainError } from '../errors.ts'
+import { type Names, resolveRecipient } from '../recipients.ts'
+import type { Clock } from '../time.ts'
+import { type ChainTotals, Costs } from './batch-costs.ts'
+import { chipOfTeam, isChip, type RowTarget } from './batch-row.ts'
+import { checkMove } from './check-move.ts'
+import { tokenOfTeam } from './find-token.ts'
+import { inOrder } from './in-order.ts'
+import { placeOf, type Target, targetOf } from './target.ts'
+
+export interface WantedMove {
+  row: number
+  target: RowTarget
+  recipient: string
+}
+
+/** A token as far as it is known: `tokenId` is null where it is still to be made. */
+type TokenThere = Omit<TokenLocation, 'tokenId'> & { tokenId: string | null }
+
+export type CheckedMove =
+  | {
+      row: number
+      status: 'transfer' | 'mint' | 'unchanged'
+      token: TokenThere
+      owner: string | null
+      recipient: string
+    }
+  /** `invalid`: it can never be meant so; `refused`: as things are now. */
+  | { row: number; status: 'refused' | 'invalid'; token?: TokenThere; owner?: string | null; error: string }
+
+export type CheckDeps = { db: Db; chains: Chains; names: Names; clock: Clock }
+
+const atOnce = 200
+
+/**
+ * Says of each move what it would do now, and at the end what all of it takes. Writes nothing.
+ * @param feeCap wei per gas that the relayer offers at most
+ */
+export async function* checkMoves(
+  deps: CheckDeps,
+  { teamId, feeCap }: { teamId: number; feeCap: (chainId: number) => bigint | undefined },
+  rows: readonly WantedMove[],
+): AsyncGenerator<CheckedMove | { totals: ChainTotals[] }> {
+  const check = new Check(deps, teamId)
+  yield* inOrder(rows, atOnce, (row) => check.row(row))
+  yield { totals: await check.costs.totals(feeCap) }
+}
+
+/** One request's reading: what is asked for twice is looked up once. */
+class Check {
+  readonly costs: Costs
+  readonly #deps: CheckDeps
+  readonly #teamId: number
+  readonly #recipients = new Map<string, Promise<string>>()
+  readonly #codes = new Map<string, Promise<boolean>>()
+  readonly #underWay = new Map<number, Promise<Set<string>>>()
+  constructor(deps: CheckDeps, teamId: number) {
+    this.#deps = deps
+    this.#teamId = teamId
+    this.costs = new Costs(deps.chains)
+  }
+
+  async row(wanted: WantedMove): Promise<CheckedMove> {
+    const { row } = wanted
+    let seen: { token?: TokenThere; owner?: string | null } = {}
+    try {
+      const target = await this.#targetOf(wanted.target)
+      const place = placeOf(target)
+      const token = { ...locationOf(place), tokenId: 'token' in target ? place.tokenId : null }
+      seen = { token }
+      const recipient = await this.#recipient(place.chainId, wanted.recipient)
+      const chain = chainOf(this.#deps.chains, place.chainId)
+      const contract = getAddress(place.contractAddress)
+      const owner =
+        token.tokenId === null
+          ? undefined
+          : await asked(chain, () => ownerOf(chain.client, contract, BigInt(place.tokenId)))
+      seen = { token, owner: owner ?? null }
+      const isUnderWay = (await this.#tokensUnderWay(place.chainId)).has(tokenKey(place))
+      const result = { row, token, owner: owner ?? null, recipient }
+      if (owner !== undefined && !isUnderWay && isAddressEqual(owner, getAddress(recipient)))
+        return { ...result, status: 'unchanged' }
+      // What anybody may do with our own contract needs no trial.
+      if (
+        place.contractTransactionId === null ||
+        place.contractStatus === 'pending' ||
+        (await this.#hasCode(place.chainId, getAddress(recipient)))
+      )
+        await checkMove(this.#deps, place, recipient)
+      const isMint = owner === undefined && !isUnderWay
+      this.costs.add(place, recipient, isMint ? 'mintNFT' : 'claimNFT')
+      return { ...result, status: isMint ? 'mint' : 'transfer' }
+    } catch (error) {
+      // A chain that does not answer is nothing that a row could help.
+      if (!(error instanceof DomainError) || error.code === 'chain_unavailable') throw error
+      const isInvalid = error.code === 'recipient_invalid' && error.detail.cause instanceof RecipientInvalid
+      return { row, status: isInvalid ? 'invalid' : 'refused', ...seen, error: error.message }
+    }
+  }
+
+  async #targetOf(target: RowTarget): Promise<Target> {
+    if (!isChip(target)) return { token: await tokenOfTeam(this.#deps, this.#teamId, target) }
+    return targetOf(this.#deps, await chipOfTeam(this.#deps, this.#teamId, target.uid))
+  }
+
+  #recipient(chainId: number, text: string): Promise<string> {
+    return once(this.#recipients, `${chainId}/${text}`, () => resolveRecipient(this.#deps, chainId, text))
+  }
+
+  #hasCode(chainId: number, address: Address): Promise<boolean> {
+    return once(this.#codes, `${chainId}/${address}`, async () => {
+      const chain = chainOf(this.#deps.chains, chainId)
+      return (await asked(chain, () => chain.client.getCode({ address }))) !== undefined
+    })
+  }
+
+  #tokensUnderWay(chainId: number): Promise<Set<string>> {
+    return once(this.#underWay, chainId, () => tokensUnderWay(this.#deps.db.read, chainId))
+  }
+}
+
+const locationOf = ({ contractAddress, chainId, tokenId }: TokenLocation): TokenLocation => ({
+  contractAddress,
+  chainId,
+  tokenId,
+})
+
+function once<K, T>(known: Map<K, Promise<T>>, key: K, ask: () => Promise<T>): Promise<T> {
+  const asking = known.get(key) ?? ask()
+  known.set(key, asking)
+  return asking
+}

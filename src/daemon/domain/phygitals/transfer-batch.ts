@@ -1,0 +1,107 @@
+import { NotSignedYet } from '../../chain/relayer/errors.ts'
+import type { Actor } from '../../store/audit.ts'
+import { DomainError, type ErrorCode } from '../errors.ts'
+import { type Claim, type Idempotency, IdempotencyConflict } from '../repeatable.ts'
+import { chipOfTeam, isChip, type RowTarget } from './batch-row.ts'
+import { inOrder } from './in-order.ts'
+import type { TransferDeps } from './target.ts'
+import { transferToken, transferTokenOfChip } from './transfer.ts'
+import { transferred } from './transferred.ts'
+import type { Turns } from './turns.ts'
+
+export interface MoveRow {
+  row: number
+  target: RowTarget
+  recipient: string
+  /** What makes a repetition of the row the same transfer. */
+  claim: Claim | undefined
+}
+
+export type MovedRow =
+  | { row: number; status: 'transferred'; initialTxHash: string }
+  /** It is recorded, and goes out as soon as there is room: its hash is not known yet. */
+  | { row: number; status: 'queued' }
+  | { row: number; status: 'failed'; error: string; code: ErrorCode }
+
+export type BatchDeps = TransferDeps & {
+  idempotency: Idempotency
+  /** Chips without a token take their ids one after another. */
+  minting: Turns
+}
+
+interface Caller {
+  teamId: number
+  actor: Actor
+}
+
+const atOnce = 128
+
+/** Transfers row by row, many at once; a row that cannot be done fails alone. @returns a result a row, in order */
+export const transferRows = (
+  deps: BatchDeps,
+  caller: Caller,
+  rows: readonly MoveRow[],
+): AsyncGenerator<MovedRow> => inOrder(rows, atOnce, (row) => transferRow(deps, caller, row))
+
+async function transferRow(deps: BatchDeps, caller: Caller, wanted: MoveRow): Promise<MovedRow> {
+  const { row, claim } = wanted
+  try {
+    const hash = await deps.idempotency.once<string>({
+      claim,
+      run: async () => hashOf(deps, await record(deps, caller, wanted)),
+      resume: (transactionId) => hashOf(deps, transactionId),
+      answer: { parse: String },
+    })
+    return { row, status: 'transferred', initialTxHash: hash }
+  } catch (error) {
+    if (waitOf(error)) return { row, status: 'queued' }
+    if (error instanceof IdempotencyConflict)
+      return { row, status: 'failed', error: error.message, code: 'idempotency_conflict' }
+    if (error instanceof DomainError) return { row, status: 'failed', error: error.message, code: error.code }
+    throw error
+  }
+}
+
+async function record(
+  deps: BatchDeps,
+  { teamId, actor }: Caller,
+  { target, recipient, claim }: MoveRow,
+): Promise<number> {
+  const asking = { teamId, actor, idempotency: claim }
+  if (!isChip(target)) return transferToken(deps, asking, { ...target, recipient })
+  const move = () => transferTokenOfChip(deps, asking, { uid: target.uid, recipient })
+  const { tokenRow, itemId } = await chipOfTeam(deps, teamId, target.uid)
+  return tokenRow === null ? deps.minting.run(`${teamId}/${itemId}`, () => untilFree(move)) : move()
+}
+
+/** A tap somewhere else may have taken the token id at the same moment. */
+async function untilFree(move: () => Promise<number>): Promise<number> {
+  for (let left = 3; ; left -= 1) {
+    try {
+      return await move()
+    } catch (error) {
+      if (left === 0 || !(error instanceof DomainError) || error.code !== 'conflict') throw error
+    }
+  }
+}
+
+/** Of what is recorded and has no hash yet. */
+const waitOf = (error: unknown): NotSignedYet | undefined => {
+  const cause = error instanceof DomainError ? error.detail.cause : undefined
+  return cause instanceof NotSignedYet ? cause : undefined
+}
+
+/** So often a row is waited for that only lacks room, some five seconds each: blocks of a minute are rare. */
+const patience = 16
+
+async function hashOf(deps: BatchDeps, transactionId: number | null): Promise<string> {
+  for (let left = patience; ; left -= 1) {
+    try {
+      return (await transferred(deps, transactionId)).hash
+    } catch (error) {
+      const wait = waitOf(error)
+      // Fees that are too high, a node that is away: that can take hours.
+      if (left === 0 || wait === undefined || wait.waiting !== null) throw error
+    }
+  }
+}

@@ -1,0 +1,144 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Readable } from 'node:stream'
+import Busboy from '@fastify/busboy'
+import type * as z from 'zod'
+import { DomainError, invalid } from '../domain/errors.ts'
+import { describeIssues } from './parse-input.ts'
+
+export interface FormOptions {
+  /** The names of fields that mean something; all others are passed over. */
+  fields: readonly string[]
+  /** The name of the one file. */
+  file: string
+  /** Takes the file as it comes. What it returns ends the form, and is thrown once the body has been read. */
+  take(chunk: Buffer): DomainError | undefined
+  /** Of the whole body. */
+  maxBytes: number
+}
+
+export interface Form {
+  fields: Record<string, string>
+  hasFile: boolean
+}
+
+const fieldBytes = 16 * 1024
+/** So much beyond its limit a body is still read: a client that is still sending does not hear an answer. */
+const patience = 16 * 1024 * 1024
+
+/**
+ * Reads a form (RFC 7578) with a file as it comes, its parts in any order. Nothing of the file is kept here.
+ * @throws DomainError unsupported_media_type, too_large, invalid_input, and what `take` returned
+ */
+export function readForm(headers: IncomingHttpHeaders, body: Readable, options: FormOptions): Promise<Form> {
+  const type = headers['content-type'] ?? ''
+  if (!/^multipart\/form-data *(;|$)/i.test(type))
+    return Promise.reject(
+      new DomainError(
+        'unsupported_media_type',
+        `This endpoint takes a form with a file. Send content-type: multipart/form-data, not ${type === '' ? 'none' : type.slice(0, 100)}.`,
+      ),
+    )
+  return new Promise((resolve, reject) => {
+    const reading = new Reading(options)
+    const parser = reading.parser({ ...headers, 'content-type': type })
+    if (!parser) {
+      reject(reading.failure)
+      return
+    }
+    let seen = 0
+    const done = () => {
+      if (reading.failure) reject(reading.failure)
+      else resolve({ fields: Object.fromEntries(reading.fields), hasFile: reading.hasFile })
+    }
+    parser.on('finish', done)
+    parser.on('error', done)
+    body.on('data', (chunk: Buffer) => {
+      seen += chunk.length
+      if (seen > options.maxBytes) reading.fail(tooLarge(options.maxBytes))
+      if (!reading.failure) parser.write(chunk)
+      else if (seen > options.maxBytes + patience) done()
+    })
+    body.on('end', () => (reading.failure ? done() : parser.end()))
+    body.on('error', (error) => reject(error))
+    body.on('close', () => reject(brokenOff))
+  })
+}
+
+const malformed = 'body is not a whole form: check its boundary and its end'
+const brokenOff = new DomainError('invalid_input', malformed)
+const tooLarge = (most: number) => new DomainError('too_large', `The body is over ${most} bytes.`)
+
+class Reading {
+  readonly fields = new Map<string, string>()
+  hasFile = false
+  failure: DomainError | undefined
+  readonly #options: FormOptions
+
+  constructor(options: FormOptions) {
+    this.#options = options
+  }
+
+  /** The first failure counts. */
+  fail(failure: DomainError): void {
+    this.failure ??= failure
+  }
+
+  /** @returns undefined, with the failure, where the headers fit no form */
+  parser(headers: IncomingHttpHeaders & { 'content-type': string }) {
+    const { file } = this.#options
+    try {
+      const parser = Busboy({
+        headers,
+        isPartAFile: (name, type, filename) =>
+          filename !== undefined || (name === file && type !== undefined && !type.startsWith('text/')),
+        limits: { fieldSize: fieldBytes, fields: 100, parts: 120, headerPairs: 20, headerSize: 8 * 1024 },
+      })
+      parser.on('field', (name, value, _nameCut, isCut) => this.#field(name, value, isCut))
+      parser.on('file', (name, stream) => this.#file(name, stream))
+      parser.on('partsLimit', () => this.fail(new DomainError('invalid_input', 'body has too many parts')))
+      parser.on('fieldsLimit', () => this.fail(new DomainError('invalid_input', 'body has too many fields')))
+      parser.on('error', () => this.fail(brokenOff))
+      return parser
+    } catch {
+      this.fail(
+        new DomainError('invalid_input', 'content-type has no boundary: let your HTTP client write it'),
+      )
+      return undefined
+    }
+  }
+
+  #field(name: string, value: string, isCut: boolean): void {
+    if (name === this.#options.file) this.fail(invalid(name, 'must be a file: give its part a filename'))
+    if (!this.#options.fields.includes(name)) return
+    if (isCut) this.fail(invalid(name, `must not be longer than ${fieldBytes} bytes`))
+    if (this.fields.has(name)) this.fail(invalid(name, 'is given twice'))
+    this.fields.set(name, value)
+  }
+
+  #file(name: string, stream: Readable): void {
+    // A part that breaks off; the parser says so itself.
+    stream.on('error', () => undefined)
+    if (name !== this.#options.file) {
+      const reason = `must be no file: one file is taken, ${this.#options.file}`
+      this.fail(invalid(name === undefined ? 'body' : name.slice(0, 100), reason))
+    } else if (this.hasFile) this.fail(invalid(name, 'must be one file, not several'))
+    this.hasFile = true
+    stream.on('data', (chunk: Buffer) => {
+      if (this.failure) return
+      const failure = this.#options.take(chunk)
+      if (failure) this.fail(failure)
+    })
+  }
+}
+
+/** A form's fields in the shape that their schema gives them. @throws DomainError invalid_input that names every field */
+export function checkForm<S extends z.ZodObject>(schema: S, form: Form, file: string): z.output<S> {
+  const parsed = schema.safeParse(form.fields, {
+    error: (issue) => (issue.input === undefined && issue.code !== 'custom' ? 'Required' : undefined),
+  })
+  if (parsed.success && form.hasFile) return parsed.data
+  const missing: z.core.$ZodIssueCustom = { code: 'custom', path: [file], message: 'Required' }
+  const issues = [...(parsed.error?.issues ?? []), ...(form.hasFile ? [] : [missing])]
+  const errors = Object.fromEntries(issues.map(({ path, message }) => [path.join('.'), message]))
+  throw new DomainError('invalid_input', describeIssues(issues), { errors })
+}

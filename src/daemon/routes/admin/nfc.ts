@@ -1,0 +1,79 @@
+import type { FastifyInstance } from 'fastify'
+import type { Context } from '../../context.ts'
+import type { Reply } from '../../domain/nfc/conversation.ts'
+import { BaseUrlCheck } from '../../domain/nfc/base-url.ts'
+import { listJournal } from '../../domain/nfc/journal.ts'
+import { openSession } from '../../domain/nfc/open-session.ts'
+import { NfcSessions, type SessionStep } from '../../domain/nfc/sessions.ts'
+import { invalid } from '../../domain/errors.ts'
+import { resolveTeam } from '../../domain/teams.ts'
+import { bindAll } from '../../http/bind.ts'
+
+const usualLimit = 100
+
+export function nfcRoutes(app: FastifyInstance, ctx: Context): void {
+  const sessions = new NfcSessions()
+  const urlCheck = new BaseUrlCheck()
+  bindAll(app, ctx, {
+    'POST /admin/nfc/sessions': async ({ body, actor, token, keyTeam }) => {
+      const { purpose, team, keySet, chipGroup, label, item, variant, redirectUrl } = body
+      const request = {
+        purpose,
+        atr: body.atr === undefined ? undefined : Buffer.from(body.atr, 'hex'),
+        keySet,
+        chipGroup,
+        rekey: body.rekey ?? false,
+        acceptUrl: body.acceptUrl ?? false,
+        waitForDetails: body.waitForDetails ?? false,
+        details: { label, item, variant, redirectUrl },
+      }
+      const holder = { token: token.name, actor }
+      const ofTeam = () => resolveTeam(ctx, { name: team, keyTeam })
+      return toWire(await openSession(ctx, { sessions, urlCheck }, holder, request, ofTeam))
+    },
+    'POST /admin/nfc/sessions/:id/answers': async ({ params, body, token }) => {
+      const reply = replyOf(body)
+      return toWire(
+        await sessions.reply(ctx, { token: token.name, id: params.id, step: body.step, reply }),
+      )
+    },
+    'DELETE /admin/nfc/sessions/:id': async ({ params, token }) => {
+      await sessions.close(ctx, { token: token.name, id: params.id })
+      return { success: true as const }
+    },
+    'GET /admin/nfc/journal': async ({ query }) => {
+      const { uid, before, limit = usualLimit } = query
+      const entries = await listJournal(ctx, { open: !query.all, uid, before, limit })
+      return entries.map((entry) => ({ ...entry, from: [...entry.from] }))
+    },
+  })
+}
+
+interface ReplyBody {
+  answer?: string | undefined
+  details?: (Extract<Reply, { type: 'details' }>['details'] & { rekey?: boolean | undefined }) | undefined
+}
+
+function replyOf({ answer, details }: ReplyBody): Reply {
+  if (details) {
+    const { rekey, ...rest } = details
+    return { type: 'details', details: rest, rekey }
+  }
+  if (answer === undefined) throw invalid('answer', 'is required, or details')
+  return { type: 'answer', answer: Buffer.from(answer, 'hex') }
+}
+
+function toWire({ id, step, next }: SessionStep) {
+  switch (next.type) {
+    case 'apdu': {
+      const apdu = Buffer.from(next.apdu).toString('hex').toUpperCase()
+      return { id, step, next: { type: next.type, apdu, phase: next.phase } }
+    }
+    case 'inspected': {
+      const { registered, ...chip } = next.chip
+      return { id, step, next: { type: next.type, ...chip, registered: registered && { ...registered } } }
+    }
+    case 'ended':
+      return { id, step, next: { type: next.type, outcome: { keySet: null, url: null, ...next.outcome } } }
+  }
+}

@@ -1,0 +1,131 @@
+import { createHash } from 'node:crypto'
+import { Readable } from 'node:stream'
+import type { FastifyInstance } from 'fastify'
+import type { Context } from '../context.ts'
+import { newBadgeEvent } from '../contract/badge-events.ts'
+import { endpoints } from '../contract/index.ts'
+import { assignBadgeEvent } from '../domain/badge-events/assign.ts'
+import { type CreatedBadgeEvent, createBadgeEvent, createdBefore } from '../domain/badge-events/create.ts'
+import { IncomingImage, imageOf } from '../domain/badge-events/image.ts'
+import { badgeMinted, reserveBadge } from '../domain/badge-events/mint.ts'
+import { notFound } from '../domain/errors.ts'
+import { bind, bindAll, limited } from '../http/bind.ts'
+import { checkForm, readForm } from '../http/multipart.ts'
+import { answerOnce } from '../http/repeatable.ts'
+
+const creation = 'POST /badge-events'
+
+/** What takes JSON. */
+export function badgeEventRoutes(app: FastifyInstance, ctx: Context): void {
+  bindAll(app, ctx, {
+    'POST /badge-events/assign': async ({ body, teamId, actor }) => {
+      const { poapEventId: badgeEventId, tagUID, contractAddress, chainId, tokenId, ...rest } = body
+      const to =
+        tagUID != null
+          ? { uid: tagUID }
+          : {
+              token: {
+                contractAddress: contractAddress ?? '',
+                chainId: chainId ?? 0,
+                tokenId: tokenId ?? '',
+              },
+            }
+      const { startsAt, endsAt, title, description } = rest
+      await assignBadgeEvent(
+        ctx,
+        { teamId, actor },
+        {
+          badgeEventId,
+          to,
+          startsAt: startsAt ?? undefined,
+          endsAt: endsAt ?? undefined,
+          title: title ?? undefined,
+          description: description ?? undefined,
+        },
+      )
+      return { success: true as const }
+    },
+    'POST /badge-events/mint': ({ body, code, once }) =>
+      once({
+        scope: { code },
+        record: (idempotency) =>
+          reserveBadge(
+            ctx,
+            { code, idempotency },
+            {
+              recipient: body.recipient,
+              eventId: body.poapEventId,
+              deviceId: body.deviceId ?? undefined,
+            },
+          ),
+        answer: async (claim) => {
+          await badgeMinted(ctx, claim ?? 0)
+          return { success: true as const }
+        },
+      }),
+  })
+  imageRoute(app, ctx)
+}
+
+/** What takes a form. */
+export function badgeEventFormRoutes(app: FastifyInstance, ctx: Context): void {
+  bind(app, ctx, creation, async ({ request, teamId, actor }) => {
+    const incoming = new IncomingImage()
+    const sum = createHash('sha256')
+    const spec = endpoints[creation]
+    const form = await readForm(
+      request.headers,
+      request.body instanceof Readable ? request.body : Readable.from([]),
+      {
+        fields: Object.keys(newBadgeEvent.shape),
+        file: 'image',
+        maxBytes: spec.bodyLimit,
+        take: (chunk) => {
+          sum.update(chunk)
+          return incoming.take(chunk)
+        },
+      },
+    )
+    const fields = checkForm(newBadgeEvent, form, 'image')
+    const image = incoming.end()
+    const { eventURL: eventUrl = '', privateEvent = false, ...event } = fields
+    let created: CreatedBadgeEvent | undefined
+    const input = { ...fields, image: sum.digest('hex') }
+    return answerOnce(
+      ctx,
+      { spec, request, key: creation, input },
+      {
+        scope: { teamId },
+        record: async (idempotency) => {
+          const asking = { teamId, actor, idempotency }
+          created = await createBadgeEvent(ctx, asking, { ...event, eventUrl, privateEvent }, image)
+          return created.id
+        },
+        answer: async (recorded) => {
+          const { id, response } = created ?? (await createdBefore(ctx, recorded ?? 0))
+          return { id, poapResponse: { ...response, image_url: response.image_url || imageUrl(ctx, id) } }
+        },
+      },
+    )
+  })
+}
+
+const imageUrl = (ctx: Context, id: number): string =>
+  `${ctx.baseUrl}${ctx.wire.word('/badge-events')}/${id}/image`
+
+/** Images of the embedded provider's events, for pages and wallets anywhere. They never change. */
+function imageRoute(app: FastifyInstance, ctx: Context): void {
+  app.get(`${ctx.wire.word('/badge-events')}/:id/image`, { config: limited }, async (request, reply) => {
+    const { id = '' } = { ...(request.params as Record<string, string>) }
+    if (!/^[1-9]\d{0,14}$/.test(id)) throw notFound('image')
+    const { type, bytes } = await imageOf(ctx, Number(id))
+    return reply
+      .header('cache-control', 'public, max-age=86400, immutable')
+      .header('x-content-type-options', 'nosniff')
+      .header('content-security-policy', "default-src 'none'; sandbox")
+      .header('cross-origin-resource-policy', 'cross-origin')
+      .header('content-disposition', 'inline')
+      .type(type)
+      .send(Readable.from(bytes, { objectMode: false }))
+  })
+}

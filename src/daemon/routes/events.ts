@@ -1,0 +1,115 @@
+import type { FastifyInstance } from 'fastify'
+import type { Context } from '../context.ts'
+import { assignEvent } from '../domain/guestbook/assign.ts'
+import { contractDeployedBy, deployGuestbook, listGuestbooks } from '../domain/guestbook/contracts.ts'
+import { createEvent, eventCreatedBy, listEvents } from '../domain/guestbook/events.ts'
+import type { ContractRef, EventRef } from '../domain/guestbook/find.ts'
+import { replaceEventMetadata } from '../domain/guestbook/metadata.ts'
+import { mintByCode, mintEvent } from '../domain/guestbook/mint.ts'
+import { setPauseState } from '../domain/guestbook/pause.ts'
+import { broadcastHash } from '../domain/phygitals/transferred.ts'
+import { bindAll } from '../http/bind.ts'
+import { shownAddress } from './wire-shapes.ts'
+
+export function eventRoutes(app: FastifyInstance, ctx: Context): void {
+  const onItsWay = async (transactionId: number | null) => {
+    if (transactionId === null) throw new Error('it is a transaction')
+    return { success: true as const, txnHash: await broadcastHash(ctx.chains, transactionId) }
+  }
+  bindAll(app, ctx, {
+    'POST /events/contracts': ({ body, teamId, actor, once }) =>
+      once({
+        scope: { teamId },
+        record: (idempotency) => deployGuestbook(ctx, { teamId, actor, idempotency }, body),
+        answer: async (id) => ({ success: true, contractId: await contractDeployedBy(ctx, id) }),
+      }),
+    'GET /events/contracts': async ({ teamId }) =>
+      (await listGuestbooks(ctx, teamId)).map(
+        ({ id, name, symbol, address, chainId, createdAt, status }) => ({
+          id,
+          name,
+          symbol,
+          address: shownAddress({ address, contractStatus: status }),
+          chainId,
+          createdAt,
+          status,
+        }),
+      ),
+    'POST /events': ({ body, teamId, actor, once }) =>
+      once({
+        scope: { teamId },
+        record: (idempotency) => createEvent(ctx, { teamId, actor, idempotency }, body),
+        answer: async (id) => ({ success: true, id: await eventCreatedBy(ctx, id) }),
+      }),
+    'GET /events': async ({ query, teamId }) =>
+      (await listEvents(ctx, teamId, query.contractId)).map((event) => ({
+        id: event.id,
+        name: event.name,
+        contract: {
+          id: event.contractId,
+          address: shownAddress(event),
+          contractAddress: shownAddress(event),
+          chainId: event.chainId,
+          tokenId: event.tokenId,
+        },
+        createdAt: event.createdAt,
+      })),
+    'PATCH /events/metadata': async ({ body, teamId, actor }) => {
+      const { metadata, name } = body
+      await replaceEventMetadata(ctx, { teamId, actor }, eventRef(body), { metadata, name })
+      return { success: true as const }
+    },
+    'POST /events/mint': ({ body, teamId, actor, once }) =>
+      once({
+        scope: { teamId },
+        record: (idempotency) =>
+          mintEvent(
+            ctx,
+            { teamId, actor, idempotency },
+            { event: eventRef(body), recipient: body.recipient },
+          ),
+        answer: onItsWay,
+      }),
+    'POST /events/mint/self': ({ body, code, actor, once }) =>
+      once({
+        scope: { code },
+        record: (idempotency) => mintByCode(ctx, { code, actor, idempotency }, body.recipient),
+        answer: onItsWay,
+      }),
+    'POST /events/assign/legacy': async ({ body, teamId, actor }) => {
+      const { guestbookEventId: eventId, tagUIDs: uids } = body
+      await assignEvent(ctx, { teamId, actor }, { eventId, uids })
+      return { success: true as const }
+    },
+    'POST /events/toggle-pause-state': ({ body, teamId, actor, once }) =>
+      once({
+        scope: { teamId },
+        record: (idempotency) =>
+          setPauseState(ctx, { teamId, actor, idempotency }, contractRef(body), body.pauseState),
+        answer: onItsWay,
+      }),
+  })
+}
+
+interface Named {
+  contractId?: number | undefined
+  contractAddress?: string | undefined
+  chainId?: number | undefined
+}
+
+/** A place that is given whole counts before a contract's id. */
+function contractRef({ contractId, contractAddress, chainId }: Named): ContractRef {
+  if (contractAddress !== undefined && chainId !== undefined) return { contractAddress, chainId }
+  if (contractId !== undefined) return { contractId }
+  throw new Error('the contract lets no such body through')
+}
+
+function eventRef({
+  eventId,
+  tokenId,
+  ...contract
+}: Named & { eventId?: number | undefined; tokenId?: string | undefined }): EventRef {
+  if (eventId !== undefined) return { eventId }
+  if (tokenId !== undefined) return { tokenId, ...contractRef(contract) }
+  throw new Error('the contract lets no such body through')
+}

@@ -1,0 +1,108 @@
+import { createHash } from 'node:crypto'
+import type { FastifyInstance, FastifyReply } from 'fastify'
+import type * as z from 'zod'
+import type { Context } from '../context.ts'
+import { endpoints } from '../contract/index.ts'
+import { metadataRow, moveRow } from '../contract/phygital-batches.ts'
+import type { ChainTotals } from '../domain/phygitals/batch-costs.ts'
+import type { RowTarget } from '../domain/phygitals/batch-row.ts'
+import { checkMoves } from '../domain/phygitals/check-batch.ts'
+import { describeRows } from '../domain/phygitals/metadata-batch.ts'
+import { type MoveRow, transferRows } from '../domain/phygitals/transfer-batch.ts'
+import { Turns } from '../domain/phygitals/turns.ts'
+import type { Claim } from '../domain/repeatable.ts'
+import { bindAll } from '../http/bind.ts'
+import { type BadLine, inLineOrder, type ReadLine, readLines, refuseBadLines } from '../http/checked-lines.ts'
+import { linesOf, sendLines, sendLineText } from '../http/streams.ts'
+
+/** A batch may be taken up again much later than a request is repeated. */
+const keyLifetimeMs = 30 * 24 * 3_600_000
+
+export function phygitalBatchRoutes(app: FastifyInstance, ctx: Context): void {
+  const minting = new Turns()
+  const feeCap = (chainId: number) =>
+    ctx.config.chains.find((chain) => chain.chainId === chainId)?.maxFeePerGas
+  bindAll(app, ctx, {
+    'POST /phygitals/transfer/check': async ({ request, reply, teamId }) => {
+      const { bodyLimit } = endpoints['POST /phygitals/transfer/check']
+      const read = await readLines(linesOf(request.body, bodyLimit), moveRow)
+      const rows = read.good.map(({ row, value }) => ({
+        row,
+        target: targetOf(value),
+        recipient: value.recipient,
+      }))
+      const checked = checkMoves(ctx, { teamId, feeCap }, rows)
+      return sendLines(reply, inLineOrder(read.bad.map(asInvalid), mapped(checked, totalsOnWire)))
+    },
+    'POST /phygitals/transfer/batch': async ({ request, reply, teamId, actor }) => {
+      const { bodyLimit } = endpoints['POST /phygitals/transfer/batch']
+      const read = await readLines(linesOf(request.body, bodyLimit), moveRow)
+      refuseBadLines(read.bad)
+      const rows = read.good.map((line) => moveOf(line, teamId))
+      return sendEach(reply, transferRows({ ...ctx, minting }, { teamId, actor }, rows))
+    },
+    'POST /phygitals/metadata/batch': async ({ query, request, reply, teamId, actor }) => {
+      const { bodyLimit } = endpoints['POST /phygitals/metadata/batch']
+      const { dryRun = false } = query
+      const read = await readLines(linesOf(request.body, bodyLimit), metadataRow)
+      if (!dryRun) refuseBadLines(read.bad)
+      const rows = read.good.map(({ row, value }) => ({
+        row,
+        target: targetOf(value),
+        metadata: value.metadata,
+        expected: value.expected,
+      }))
+      const described = describeRows(ctx, { teamId, actor }, rows, dryRun)
+      return dryRun
+        ? sendLines(reply, inLineOrder(read.bad.map(asInvalid), described))
+        : sendEach(reply, described)
+    },
+  })
+}
+
+const asInvalid = ({ row, problem }: BadLine) => ({ row, status: 'invalid' as const, error: problem })
+
+/** The schema has seen to it that it is one or the other. */
+function targetOf(row: Omit<z.output<typeof moveRow>, 'recipient'>): RowTarget {
+  const { uid, contractAddress = '', chainId = 0, tokenId = '' } = row
+  return uid === undefined ? { contractAddress, chainId, tokenId } : { uid }
+}
+
+function moveOf({ row, value }: ReadLine<z.output<typeof moveRow>>, teamId: number): MoveRow {
+  const { recipient, idempotencyKey } = value
+  const target = targetOf(value)
+  return { row, target, recipient, claim: claimOf(idempotencyKey, teamId, { target, recipient }) }
+}
+
+const claimOf = (key: string | undefined, teamId: number, move: object): Claim | undefined =>
+  key === undefined
+    ? undefined
+    : {
+        scope: `team:${teamId}`,
+        key,
+        requestHash: createHash('sha256').update(JSON.stringify(move)).digest('hex'),
+        lifetimeMs: keyLifetimeMs,
+      }
+
+const totalsOnWire = <T extends object>(line: T | { totals: ChainTotals[] }) =>
+  'totals' in line ? { totals: line.totals.map(inText) } : line
+
+const inText = ({ gas, maxFeePerGas, cost, needed, balance, ...rest }: ChainTotals) => ({
+  ...rest,
+  gas: String(gas),
+  maxFeePerGas: String(maxFeePerGas),
+  cost: String(cost),
+  needed: String(needed),
+  balance: String(balance),
+})
+
+async function* mapped<T, R>(lines: AsyncIterable<T>, map: (line: T) => R): AsyncGenerator<R> {
+  for await (const line of lines) yield map(line)
+}
+
+/** A line goes out as soon as there is one: whoever sent the rows counts on what is done. */
+const sendEach = (reply: FastifyReply, lines: AsyncIterable<unknown>): FastifyReply =>
+  sendLineText(
+    reply,
+    mapped(lines, (line) => `${JSON.stringify(line)}\n`),
+  )

@@ -1,0 +1,221 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { getAddress } from 'viem'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { guestbookAbi } from '../../src/daemon/chain/artifacts/guestbook.ts'
+import { startTestDaemon } from '../support/daemon.ts'
+import { guestbookSeed, metadata, seeded } from '../support/guestbook.ts'
+import { bob } from '../support/phygitals.ts'
+import { acmeKey, derived } from '../support/seeds.ts'
+import { tap, tapPath } from '../support/taps.ts'
+import { type Place, place, type Ran } from './in-process.ts'
+
+let daemon: Awaited<ReturnType<typeof startTestDaemon>>
+let here: Place
+beforeAll(async () => {
+  daemon = await startTestDaemon({ chain: true, seed: guestbookSeed })
+})
+afterAll(() => daemon.stop())
+beforeEach(() => {
+  here = place({ TAPCHIP_URL: daemon.url, TAPCHIP_API_KEY: acmeKey })
+})
+afterEach(() => here.remove())
+
+const run = (...args: string[]) => here.run('guestbook', ...args)
+const json = async (...args: string[]) => {
+  const ran = await run(...args, '--json')
+  expect([ran.code, ran.stderr]).toEqual([0, ''])
+  return ran.json() as Record<string, unknown>
+}
+const ends = (ran: Ran, code: number, text: string) =>
+  expect([ran.code, ran.stderr]).toEqual([code, expect.stringContaining(text)])
+const sent = { success: true, txnHash: expect.stringMatching(/^0x[0-9a-f]{64}$/) }
+const write = (name: string, content: string): string => {
+  writeFileSync(join(here.home, name), content)
+  return name
+}
+
+const settle = async () => {
+  const { chains, db } = daemon.ctx
+  const open = await db.read.selectFrom('transactions').select('id').where('settledAt', 'is', null).execute()
+  await Promise.all(open.map(({ id }) => chains.relayer.settled(id)))
+}
+const guestbook = async () => {
+  const query = daemon.ctx.db.read.selectFrom('contracts').selectAll().where('symbol', '=', 'GB')
+  return query.executeTakeFirstOrThrow()
+}
+const balance = async (tokenId: bigint) => {
+  await settle()
+  return daemon.ctx.chains.get(31337).client.readContract({
+    abi: guestbookAbi,
+    address: getAddress((await guestbook()).address),
+    functionName: 'balanceOf',
+    args: [bob, tokenId],
+  })
+}
+const assigned = async (eventId: number) =>
+  (
+    await daemon.ctx.db.read
+      .selectFrom('guestbookAssignments')
+      .select('chipUid')
+      .where('guestbookEventId', '=', eventId)
+      .execute()
+  ).length
+
+describe('a guestbook', () => {
+  test('is deployed, listed, given an event, and minted on', async () => {
+    const { contractId } = await json('deploy', '--symbol', 'CLI', '--name', 'By hand', '--chain-id', '31337')
+    await settle()
+    const contracts = await json('contracts')
+    expect(contracts).toContainEqual(
+      expect.objectContaining({ id: contractId, symbol: 'CLI', status: 'confirmed' }),
+    )
+    const file = write('event.json', metadata('Night'))
+    const event = ['--contract', 'CLI', '--name', 'Night', '--token-id', '1', '--file', file]
+    const { id } = await json('create', ...event)
+    expect(await json('list', '--contract', String(contractId))).toMatchObject([
+      { id, name: 'Night', contract: { id: contractId, tokenId: '1' } },
+    ])
+    expect(await json('mint', String(id), '--recipient', 'bob.eth')).toEqual(sent)
+    ends(await run('create', ...event), 1, 'has an event with the token id 1 already')
+    ends(
+      await run('deploy', '--symbol', 'CLI', '--name', 'x', '--chain-id', '31337'),
+      1,
+      'symbol CLI already',
+    )
+  })
+
+  test('tells people what is there and what comes next', async () => {
+    const listed = await run('list')
+    expect(listed.stdout).toContain('Opening')
+    const minted = await run('mint', '--contract', 'GB', '--token-id', '2', '--recipient', bob)
+    expect(minted.stdout).toMatch(/Transaction: *0x/)
+    expect(minted.stderr).toContain('tapchip transactions show 0x')
+    expect((await run('list', '--contract', 'FAR')).stdout).toContain('Far')
+  })
+
+  test('is named by its id, its symbol or its address; any other name is refused', async () => {
+    const { id, address } = await guestbook()
+    for (const named of [String(id), 'GB', address.toLowerCase()])
+      expect(await json('list', '--contract', named)).toHaveLength(2)
+    ends(await run('list', '--contract', 'JKT'), 2, 'There is no guestbook contract "JKT"')
+    ends(await run('pause', 'NOPE'), 2, 'tapchip guestbook contracts')
+  })
+})
+
+describe('a mint', () => {
+  test('with its own key has its effect once', async () => {
+    const before = await balance(1n)
+    const args = ['mint', '1', '--recipient', bob, '--idempotency-key', 'guest-1']
+    expect(await json(...args)).toEqual(await json(...args))
+    expect(await balance(1n)).toBe(before + 1n)
+  })
+
+  test('by the code of a tap needs no API key, and no event', async () => {
+    const page = await fetch(daemon.url + tapPath(tap(derived, { uid: seeded.assigned(1) }, 1)))
+    const ref = /data-ref="([^"]+)"/.exec(await page.text())?.[1] ?? ''
+    const shown = (await here.run('refs', 'show', ref, '--json')).json() as {
+      guestbookEvents: { otp: string }[]
+    }
+    const code = shown.guestbookEvents[0]?.otp ?? ''
+    delete here.env.TAPCHIP_API_KEY
+    ends(await run('mint', '1', '--code', code, '--recipient', bob), 2, '--code says which event')
+    ends(await run('mint', '1', '--recipient', bob), 4, 'TAPCHIP_API_KEY')
+    ends(await run('mint', '--code', code, '--recipient', 'nobody.eth'), 2, 'nobody.eth')
+    expect(await json('mint', '--code', code, '--recipient', bob)).toEqual(sent)
+    ends(await run('mint', '--code', code, '--recipient', bob), 4, 'used already')
+  })
+
+  test.each([
+    [['mint', '--recipient', bob], 'Say which event'],
+    [['mint', 'x', '--recipient', bob], 'a number, not "x"'],
+    [['mint', '1', '--token-id', '1', '--recipient', bob], 'in one way'],
+    [['mint', '--token-id', '1', '--recipient', bob], '--contract is missing'],
+    [['mint', '1'], '--recipient is missing'],
+  ])('%j is refused before anything is sent', async (args, why) => {
+    ends(await run(...args), 2, why)
+  })
+
+  test('of an event that is nowhere says so', async () => {
+    ends(await run('mint', '999', '--recipient', bob), 1, 'No such guestbook event')
+  })
+})
+
+describe('metadata', () => {
+  test('is replaced from a file or as it is typed, with a new label', async () => {
+    const file = write('new.json', metadata('New'))
+    expect(await json('metadata', '2', '--file', file)).toEqual({ success: true })
+    const inline = [
+      '--contract',
+      'GB',
+      '--token-id',
+      '2',
+      '--metadata',
+      metadata('Typed'),
+      '--name',
+      'Ending',
+    ]
+    expect(await json('metadata', ...inline)).toEqual({ success: true })
+    const { address } = await guestbook()
+    const shown = await fetch(`${daemon.url}/metadata/31337/${address}/2`)
+    expect(await shown.json()).toMatchObject({ name: 'Typed', kept: { as: 'it is' } })
+    expect(await json('list', '--contract', 'GB')).toContainEqual(expect.objectContaining({ name: 'Ending' }))
+  })
+
+  test('that does not fit names the field, and writes nothing', async () => {
+    ends(await run('metadata', '2', '--metadata', '{"name":"x"}'), 2, 'metadata.collection: Required')
+    ends(await run('metadata', '2', '--metadata', 'x'), 2, '--metadata is not JSON')
+    ends(await run('metadata', '2', '--metadata', '{}', '--file', 'x'), 2, 'not both')
+  })
+})
+
+describe('assigning', () => {
+  test('takes UIDs, a file or a group, and all of them or none', async () => {
+    const uids = [seeded.blank(1), `04:A0:00:00:00:66:80`]
+    expect(await json('assign', '2', ...uids)).toEqual({ success: true })
+    expect(await assigned(2)).toBe(2)
+    const file = write('doors.csv', `Tag,Where\n${seeded.blank(3)},front\n${seeded.blank(4)},back\n`)
+    expect(await json('assign', '2', '--file', file, '--map', 'uid=Tag', '--ignore-columns')).toEqual({
+      success: true,
+    })
+    expect(await assigned(2)).toBe(4)
+    ends(await run('assign', '2', seeded.blank(5), '04827F12647380'), 1, 'your team does not have')
+    expect(await assigned(2)).toBe(4)
+    expect((await run('assign', '2', '--chip-group', 'Doors')).stdout).toContain('19 chips')
+    expect(await assigned(2)).toBe(19)
+  })
+
+  test('refuses a file whole where a row does not fit', async () => {
+    const file = write('bad.csv', `uid\n${seeded.blank(5)}\nnonsense\n${seeded.blank(5)}\n`)
+    const ran = await run('assign', '1', '--file', file)
+    ends(ran, 2, 'row 2, uid: "nonsense"')
+    expect(ran.stderr).toContain('row 1 already')
+    ends(await run('assign', '1'), 2, 'Say which chips')
+    ends(await run('assign', '1', seeded.blank(5), '--file', file), 2, 'in one way')
+    ends(await run('assign', '1', 'nonsense'), 2, '"nonsense"')
+  })
+})
+
+describe('pause and unpause', () => {
+  test('set what the chain says', async () => {
+    const paused = async () => {
+      await settle()
+      return daemon.ctx.chains.get(31337).client.readContract({
+        abi: guestbookAbi,
+        address: getAddress((await guestbook()).address),
+        functionName: 'paused',
+      })
+    }
+    expect(await json('pause', 'GB')).toEqual(sent)
+    expect(await paused()).toBe(true)
+    expect(await json('pause', 'GB')).toEqual(sent)
+    expect((await run('unpause', 'GB')).stdout).toMatch(/Paused: *no/)
+    expect(await paused()).toBe(false)
+  })
+
+  test('a dry run shows the request, and sends nothing', async () => {
+    const { id } = await guestbook()
+    const ran = await run('pause', 'GB', '--dry-run')
+    expect(ran.stdout).toContain(`/events/toggle-pause-state {"contractId":${id},"pauseState":true}`)
+  })
+})

@@ -1,0 +1,256 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { startTestDaemon } from '../support/daemon.ts'
+import { chips, phygitalSeed } from '../support/phygitals.ts'
+import { acmeKey } from '../support/seeds.ts'
+import { type Place, place } from './in-process.ts'
+
+let daemon: Awaited<ReturnType<typeof startTestDaemon>>
+let here: Place
+let jackets = ''
+
+beforeAll(async () => {
+  daemon = await startTestDaemon({ seed: phygitalSeed, chain: true })
+  const contracts = await daemon.ctx.db.read.selectFrom('contracts').selectAll().execute()
+  jackets = contracts.find(({ symbol }) => symbol === 'JKT')?.address ?? ''
+})
+afterAll(() => daemon.stop())
+beforeEach(() => {
+  here = place({ TAPCHIP_URL: daemon.url, TAPCHIP_API_KEY: acmeKey })
+})
+afterEach(() => here.remove())
+
+const file = (name: string, content: string | object): string => {
+  writeFileSync(join(here.home, name), typeof content === 'string' ? content : JSON.stringify(content))
+  return name
+}
+const metadata = (name: string) => ({
+  name,
+  collection: 'Jackets',
+  description: 'A "shell" jacket',
+  image: '',
+  attributes: [{ trait_type: 'Size', value: 'M' }],
+  media_gallery: [],
+})
+const quoted = (value: object) => `"${JSON.stringify(value).replaceAll('"', '""')}"`
+const describeAll = (...args: string[]) => here.run('phygitals', 'metadata', ...args)
+const served = async (n: number): Promise<unknown> =>
+  (await fetch(`${daemon.url}/metadata/31337/${jackets}/${n}`)).json()
+const transactions = async () =>
+  (await daemon.ctx.db.read.selectFrom('transactions').select('id').execute()).length
+const batchId = (stderr: string): string => /b_[0-9a-z]{14}/.exec(stderr)?.[0] ?? ''
+
+describe('phygitals metadata --file', () => {
+  test('takes JSON in the cell, or the path of a file beside the sheet; and can be taken back', async () => {
+    mkdirSync(join(here.home, 'sheets'))
+    file('sheets/two.json', metadata('Two'))
+    file(
+      'sheets/a.csv',
+      `contractAddress,chainId,tokenId,metadata\n${jackets},31337,1,${quoted(metadata('One'))}\n${jackets},31337,2,two.json\n`,
+    )
+    const ran = await describeAll('--file', 'sheets/a.csv', '--json')
+    expect([ran.code, ran.stderr]).toEqual([0, expect.stringContaining('2 changed, 0 unchanged, 0 failed')])
+    expect(ran.lines()).toEqual([
+      { row: 1, status: 'changed' },
+      { row: 2, status: 'changed' },
+    ])
+    expect([await served(1), await served(2)]).toEqual([metadata('One'), metadata('Two')])
+    const before = await transactions()
+    const again = await describeAll('--file', 'sheets/a.csv', '--json')
+    expect(again.lines()).toEqual([
+      { row: 1, status: 'unchanged' },
+      { row: 2, status: 'unchanged' },
+    ])
+    expect(await transactions()).toBe(before)
+
+    // Somebody changes one of them: that one stays.
+    file(
+      'later.csv',
+      `contractAddress,chainId,tokenId,metadata\n${jackets},31337,2,${quoted(metadata('Later'))}\n`,
+    )
+    await describeAll('--file', 'later.csv')
+    const undone = await here.run('batch', 'undo', batchId(ran.stderr), '--json')
+    expect(undone.code).toBe(3)
+    expect(undone.lines()).toEqual([
+      { row: 1, status: 'changed' },
+      { row: 2, status: 'failed', error: expect.stringContaining('in the meantime') },
+    ])
+    expect([await served(1), await served(2)]).toMatchObject([{ name: 'Jacket #1' }, { name: 'Later' }])
+    const kinds = (await here.run('batch', 'list', '--json')).json() as { kind: string }[]
+    expect(kinds.map(({ kind }) => kind).sort()).toEqual([
+      'phygitals metadata',
+      'phygitals metadata',
+      'phygitals metadata',
+      'phygitals undo',
+    ])
+  })
+
+  test('in JSON lines the metadata may stand as an object, and a chip for its token', async () => {
+    here.stdin = `${JSON.stringify({ uid: chips.jacket(3), metadata: metadata('Three') })}\n`
+    expect((await describeAll('--file', '-')).code).toBe(0)
+    expect(await served(3)).toEqual(metadata('Three'))
+  })
+
+  test('is refused whole where a row does not fit by the rules, each named with its field', async () => {
+    const { media_gallery: _, ...short } = metadata('x')
+    file(
+      'bad.csv',
+      [
+        'contractAddress,chainId,tokenId,metadata',
+        `${jackets},31337,4,${quoted(metadata('Four'))}`,
+        `${jackets},31337,5,${quoted({ ...short, attributes: [{ value: 'M' }] })}`,
+        '',
+      ].join('\n'),
+    )
+    const ran = await describeAll('--file', 'bad.csv')
+    expect(ran.code).toBe(2)
+    expect(ran.stderr).toMatch(/row 2: .*metadata\.attributes\.0\.trait_type: Required/)
+    expect(ran.stderr).toMatch(/media_gallery: Required/)
+    file(
+      'worse.csv',
+      [
+        'contractAddress,chainId,tokenId,metadata',
+        `${jackets},31337,4,missing.json`,
+        `${jackets},31337,5,"{""name"": "`,
+        `${jackets},31337,4,${quoted(metadata('Four'))}`,
+        '',
+      ].join('\n'),
+    )
+    const worse = await describeAll('--file', 'worse.csv')
+    expect([worse.code, worse.stderr]).toEqual([2, expect.stringContaining('Nothing was written')])
+    expect(worse.stderr).toContain('row 1, metadata: "missing.json" is neither JSON nor a file that is there')
+    expect(worse.stderr).toContain('row 3, tokenId: "4" of this contract is in row 1 already')
+    expect(await served(4)).toMatchObject({ name: 'Jacket #4' })
+  })
+
+  test('a token that is not the team’s fails alone, and its row can be fed back', async () => {
+    file(
+      'part.csv',
+      `contractAddress,chainId,tokenId,metadata\n${jackets},31337,999,${quoted(metadata('No'))}\n${jackets},31337,6,${quoted(metadata('Six'))}\n`,
+    )
+    const ran = await describeAll('--file', 'part.csv', '--json', '--failed', 'again.csv')
+    expect(ran.code).toBe(3)
+    expect(ran.lines()).toEqual([
+      { row: 1, status: 'failed', error: expect.stringContaining('No such token') },
+      { row: 2, status: 'changed' },
+    ])
+    const again = await describeAll('--file', 'again.csv', '--json')
+    expect(again.lines()).toMatchObject([{ row: 1, status: 'failed' }])
+    expect(readFileSync(join(here.home, 'again.csv'), 'utf8')).toContain(',999,')
+    const resumed = await here.run('batch', 'resume', batchId(ran.stderr), '--retry-failed', '--json')
+    expect([resumed.code, resumed.lines()]).toEqual([
+      3,
+      [expect.objectContaining({ row: 1, status: 'failed' })],
+    ])
+  })
+})
+
+describe('phygitals metadata --template', () => {
+  const template = {
+    name: 'Jacket {{tokenId}} ({{name}})',
+    collection: 'Jackets',
+    description: '{{note?}}',
+    image: 'https://img.acme.example/{{tokenId}}.png',
+    attributes: [
+      { trait_type: 'Size', value: '{{size}}' },
+      { trait_type: 'Weight', value: '{{weight:number}}', display_type: 'number' },
+      { trait_type: 'Braces', value: '\\{{size}}' },
+    ],
+    media_gallery: [],
+    limited: '{{limited:boolean?}}',
+    nested: { deep: [['{{size}}-{{size}}']] },
+  }
+
+  test('fills the columns of a sheet into the values of one JSON, whatever the cells hold', async () => {
+    file('t.json', template)
+    const nasty = '6" {""a"":1} \\ {{size}} },'
+    file(
+      's.csv',
+      `uid,tokenId,name,size,weight,note,limited,contractAddress,chainId\n,7,"${nasty.replaceAll('"', '""')}",42,1.5,,,${jackets},31337\n,8,Plain,M,3,Ok,TRUE,${jackets},31337\n`,
+    )
+    const dry = await describeAll('--file', 's.csv', '--template', 't.json', '--dry-run', '--json')
+    expect(dry.code).toBe(0)
+    const seven = {
+      name: `Jacket 7 (${nasty})`,
+      collection: 'Jackets',
+      description: '',
+      image: 'https://img.acme.example/7.png',
+      attributes: [
+        { trait_type: 'Size', value: '42' },
+        { trait_type: 'Weight', value: 1.5, display_type: 'number' },
+        { trait_type: 'Braces', value: '{{size}}' },
+      ],
+      media_gallery: [],
+      nested: { deep: [['42-42']] },
+    }
+    expect(dry.lines()).toMatchObject([
+      { row: 1, status: 'changed', metadata: seven, previous: { name: 'Jacket #7' } },
+      { row: 2, status: 'changed', metadata: { limited: true, description: 'Ok' } },
+    ])
+    const people = await describeAll('--file', 's.csv', '--template', 't.json', '--dry-run')
+    expect(people.stdout).toContain('      "value": 1.5,')
+    expect(people.stderr).toContain('2 would change')
+    expect(await served(7)).toMatchObject({ name: 'Jacket #7' })
+
+    expect((await describeAll('--file', 's.csv', '--template', 't.json')).code).toBe(0)
+    expect(await served(7)).toEqual(seven)
+  })
+
+  test('names the row and the column of a value that is empty or does not fit, and writes nothing', async () => {
+    file('t.json', template)
+    file(
+      'e.csv',
+      `uid,tokenId,name,size,weight,note,limited,contractAddress,chainId\n,9,A,,1,,,${jackets},31337\n,10,B,M,heavy,,maybe,${jackets},31337\n`,
+    )
+    const ran = await describeAll('--file', 'e.csv', '--template', 't.json')
+    expect(ran.code).toBe(2)
+    expect(ran.stderr).toContain('row 1, size: is empty, and the template needs it')
+    expect(ran.stderr).toContain('row 2, weight: "heavy" must be a number')
+    expect(ran.stderr).toContain('row 2, limited: "maybe" must be true or false')
+    expect(await served(9)).toMatchObject({ name: 'Jacket #9' })
+  })
+
+  test('names columns that the sheet lacks, and those that the template does not take', async () => {
+    file('t.json', { ...metadata('{{name}}'), description: '{{note?}}' })
+    file('m.csv', `contractAddress,chainId,tokenId,title,colour\n${jackets},31337,11,A,red\n`)
+    const ran = await describeAll('--file', 'm.csv', '--template', 't.json')
+    expect(ran.code).toBe(2)
+    expect(ran.stderr).toContain('column "name" is missing')
+    expect(ran.stderr).toContain('column "note" is missing')
+    expect(ran.stderr).toContain('unknown columns "title", "colour"')
+    file('m.jsonl', `{"contractAddress":"${jackets}","chainId":31337,"tokenId":"11"}\n`)
+    const lines = await describeAll('--file', 'm.jsonl', '--template', 't.json')
+    expect([lines.code, lines.stderr]).toEqual([2, expect.stringContaining('row 1, name: is empty')])
+    const mapped = await describeAll(
+      '--file',
+      'm.csv',
+      '--template',
+      't.json',
+      '--map',
+      'name=title',
+      '--map',
+      'note=colour',
+    )
+    expect([mapped.code, await served(11)]).toEqual([0, { ...metadata('A'), description: 'red' }])
+  })
+
+  test.each([
+    ['what is no JSON', '{', 'is not JSON'],
+    ['what is no object', '[]', 'must hold one JSON object'],
+    ['a field that does not end', { name: 'a {{name' }, 'name: "{{" begins no field'],
+    ['a field without a column', { a: [{ b: '{{ }}' }] }, 'a.0.b: {{ }} names no column'],
+    ['a number inside text', { a: 'x {{n:number}}' }, '{{n:number}} must be all of its string'],
+    ['a field in a name', { '{{n}}': 1 }, 'only values are filled in'],
+  ])('refuses a template with %s', async (_what, content, why) => {
+    file('t.json', content)
+    file('n.csv', `uid,name\n${chips.jacket(12)},A\n`)
+    const ran = await describeAll('--file', 'n.csv', '--template', 't.json')
+    expect([ran.code, ran.stderr]).toEqual([2, expect.stringContaining(why)])
+  })
+
+  test('needs a sheet', async () => {
+    expect((await describeAll('--template', 't.json')).code).toBe(2)
+    expect((await describeAll('--file', 'none.csv', '--template', 'none.json')).code).toBe(2)
+  })
+})

@@ -1,0 +1,307 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { getAddress } from 'viem'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { ownerOf } from '../../src/daemon/chain/owner-of.ts'
+import { startTestDaemon } from '../support/daemon.ts'
+import { bob, carol, chips, phygitalSeed } from '../support/phygitals.ts'
+import { acmeKey, alice } from '../support/seeds.ts'
+import { type Place, place } from './in-process.ts'
+
+const hash = expect.stringMatching(/^0x[0-9a-f]{64}$/)
+let daemon: Awaited<ReturnType<typeof startTestDaemon>>
+let here: Place
+let jackets = ''
+let art = ''
+
+beforeAll(async () => {
+  daemon = await startTestDaemon({ seed: phygitalSeed, chain: true })
+  const contracts = await daemon.ctx.db.read.selectFrom('contracts').selectAll().execute()
+  jackets = contracts.find(({ symbol }) => symbol === 'JKT')?.address ?? ''
+  art = contracts.find(({ symbol }) => symbol === 'ART')?.address ?? ''
+})
+afterAll(() => daemon.stop())
+beforeEach(() => {
+  here = place({ TAPCHIP_URL: daemon.url, TAPCHIP_API_KEY: acmeKey })
+})
+afterEach(() => here.remove())
+
+const file = (name: string, text: string): string => {
+  writeFileSync(join(here.home, name), text)
+  return name
+}
+/** A CSV of tokens of JKT, and who gets them. */
+const sheet = (name: string, rows: readonly (readonly [number | string, string])[], contract = jackets) =>
+  file(
+    name,
+    `contractAddress,chainId,tokenId,recipient\n${rows.map(([n, to]) => `${contract},31337,${n},${to}\n`).join('')}`,
+  )
+const transfer = (...args: string[]) => here.run('phygitals', 'transfer', ...args)
+const transactions = () => daemon.ctx.db.read.selectFrom('transactions').selectAll().orderBy('id').execute()
+const settled = async () => {
+  for (const { id } of await transactions()) await daemon.ctx.chains.relayer.settled(id)
+}
+const owner = async (n: number) => {
+  await settled()
+  return ownerOf(daemon.ctx.chains.get(31337).client, getAddress(jackets), BigInt(n))
+}
+const batchId = (stderr: string): string => /b_[0-9a-z]{14}/.exec(stderr)?.[0] ?? ''
+
+describe('phygitals transfer --file', () => {
+  test('transfers the tokens of a CSV, a line a row in order, names and addresses alike', async () => {
+    sheet('a.csv', [
+      [1, bob],
+      [2, 'bob.eth'],
+      [3, carol],
+    ])
+    const ran = await transfer('--file', 'a.csv', '--json')
+    expect(ran.stderr).toMatch(/Batch b_[0-9a-z]{14}: 3 rows/)
+    expect(ran.lines()).toEqual([1, 2, 3].map((row) => ({ row, status: 'transferred', initialTxHash: hash })))
+    expect(ran.code).toBe(0)
+    expect([await owner(1), await owner(2), await owner(3)]).toEqual(
+      [bob, bob, carol].map((a) => getAddress(a)),
+    )
+    const id = batchId(ran.stderr)
+    expect((await here.run('batch', 'list', '--json')).json()).toMatchObject([
+      { id, kind: 'phygitals transfer', status: 'done', total: 3, changed: 3, unchanged: 0, failed: 0 },
+    ])
+    const report = (await here.run('batch', 'report', id, '--json')).lines()
+    expect(report[1]).toEqual({
+      row: 2,
+      contractAddress: jackets,
+      chainId: 31337,
+      tokenId: '2',
+      recipient: getAddress(bob),
+      previousOwner: alice,
+      status: 'transferred',
+      initialTxHash: hash,
+    })
+    expect((await here.run('batch', 'resume', id)).stderr).toContain('Every row has its result')
+  })
+
+  test('the same file again changes nothing and costs nothing', async () => {
+    sheet('again.csv', [
+      [1, bob],
+      [2, 'bob.eth'],
+    ])
+    const before = (await transactions()).length
+    const ran = await transfer('--file', 'again.csv', '--json')
+    expect(ran.code).toBe(0)
+    expect(ran.lines()).toEqual([1, 2].map((row) => ({ row, status: 'unchanged' })))
+    expect((await transactions()).length).toBe(before)
+  })
+
+  test('takes chips instead of tokens, JSON lines, standard input, and an own sheet', async () => {
+    here.stdin = `{"TagID":"${chips.jacket(4)}","recipient":"${bob}","note":"x"}\n{"TagID":"${chips.unminted(1)}","recipient":"carol"}\n`
+    const refused = await transfer('--file', '-', '--map', 'uid=TagID', '--ignore-columns')
+    expect([refused.code, refused.stderr]).toEqual([
+      2,
+      expect.stringContaining('row 2, recipient: "carol" is neither'),
+    ])
+    here.stdin = here.stdin.replace('"carol"', `"${carol}"`)
+    const ran = await transfer('--file', '-', '--map', 'uid=TagID', '--ignore-columns', '--json')
+    expect([ran.code, ran.stderr]).toEqual([0, expect.stringContaining('2 transferred')])
+    expect(await owner(4)).toBe(getAddress(bob))
+  })
+
+  test('a file with rows that do not fit is refused whole, every one of them named', async () => {
+    const before = (await transactions()).length
+    file(
+      'bad.csv',
+      [
+        'contractAddress,chainId,tokenId,recipient',
+        `${jackets},31337,5,${bob}`,
+        `0x12,31337,5,${bob}`,
+        `${jackets},0,5,${bob}`,
+        `${jackets},31337,minus,${bob}`,
+        `${jackets},31337,6,0x${'0'.repeat(40)}`,
+        `${jackets.toLowerCase()},31337,05,${bob}`,
+        `${jackets},31337,7,`,
+        `${jackets},31337,8`,
+        '',
+      ].join('\n'),
+    )
+    const ran = await transfer('--file', 'bad.csv', '--json')
+    expect(ran.code).toBe(2)
+    expect(ran.stdout).toBe('')
+    const named = [
+      'row 2, contractAddress: "0x12" must be an address',
+      'row 3, chainId: "0" must be',
+      'row 4, tokenId: "minus" must be',
+      'row 5, recipient: "0x0000000000000000000000000000000000000000" is the zero address',
+      'row 6, tokenId: "05" of this contract is in row 1 already',
+      'row 7, recipient: is missing',
+      'row 8: malformed: 3 fields where the heading has 4',
+    ]
+    for (const line of named) expect(ran.stderr).toContain(line)
+    // What only the daemon sees: checksums, and two chips that carry one token.
+    sheet('sum.csv', [
+      [5, bob],
+      [6, '0xde709F2102306220921060314715629080e2fb77'],
+    ])
+    const sum = await transfer('--file', 'sum.csv')
+    expect([sum.code, sum.stderr]).toEqual([2, expect.stringMatching(/row 2: .*wrong checksum/)])
+    file(
+      'twice.jsonl',
+      `{"uid":"${chips.jacket(5)}","recipient":"${bob}"}\n{"contractAddress":"${jackets}","chainId":31337,"tokenId":5,"recipient":"${bob}"}\n`,
+    )
+    const twice = await transfer('--file', 'twice.jsonl')
+    expect([twice.code, twice.stderr]).toEqual([
+      2,
+      expect.stringContaining('row 2: moves the same token as row 1'),
+    ])
+    expect((await transfer('--file', 'none.csv', '--recipient', bob)).code).toBe(2)
+    expect((await transactions()).length).toBe(before)
+    expect((await here.run('batch', 'list', '--json')).json()).toEqual([])
+  })
+
+  test('a row that the daemon refuses fails alone, and can be fed back', async () => {
+    sheet('part.csv', [
+      [9, bob],
+      [999, bob],
+      [10, 'nobody.eth'],
+      [11, art],
+    ])
+    const ran = await transfer('--file', 'part.csv', '--json', '--failed', 'again.csv')
+    expect(ran.code).toBe(3)
+    expect(ran.lines()).toEqual([
+      { row: 1, status: 'transferred', initialTxHash: hash },
+      { row: 2, status: 'failed', error: expect.stringContaining('No such token') },
+      { row: 3, status: 'failed', error: expect.stringContaining('nobody.eth') },
+      { row: 4, status: 'failed', error: expect.stringContaining('ERC721InvalidReceiver') },
+    ])
+    expect(readFileSync(join(here.home, 'again.csv'), 'utf8').split('\n').slice(0, 3)).toEqual([
+      'contractAddress,chainId,tokenId,recipient',
+      `${jackets},31337,999,${bob}`,
+      `${jackets},31337,10,nobody.eth`,
+    ])
+    const id = batchId(ran.stderr)
+    const report = await here.run('batch', 'report', id, '--failed', '--json')
+    expect(report.lines().map((line) => (line as { row: number }).row)).toEqual([2, 3, 4])
+    const resumed = await here.run('batch', 'resume', id, '--retry-failed', '--json')
+    expect(resumed.code).toBe(3)
+    expect(resumed.lines()).toHaveLength(3)
+    expect((await here.run('batch', 'status', id, '--json')).json()).toMatchObject({ changed: 1, failed: 3 })
+  })
+
+  test('cannot be undone, and says why', async () => {
+    sheet('u.csv', [[12, bob]])
+    const ran = await transfer('--file', 'u.csv')
+    const undone = await here.run('batch', 'undo', batchId(ran.stderr), '--yes')
+    expect([undone.code, undone.stderr]).toEqual([2, expect.stringContaining('new owners')])
+    expect(await owner(12)).toBe(getAddress(bob))
+  })
+
+  test('what was on its way at a kill is asked for again under its key, and not for ever', async () => {
+    sheet('killed.csv', [[19, bob]])
+    const ran = await transfer('--file', 'killed.csv', '--json')
+    const id = batchId(ran.stderr)
+    const journal = join(here.home, '.local/state/tapchip/batches', `${id}.jsonl`)
+    const lines = readFileSync(journal, 'utf8').split('\n')
+    // As a kill leaves it: sent, and no word of what became of it.
+    const cut = (startedAt: string) =>
+      writeFileSync(
+        journal,
+        lines
+          .filter((line) => !/"type":"(outcome|end)"/.test(line))
+          .map((line) => line.replace(/"startedAt":"[^"]+"/, `"startedAt":"${startedAt}"`))
+          .map((line) => line.replace(/"pid":\d+/, '"pid":0'))
+          .join('\n'),
+      )
+    // The new owner has passed it on meanwhile: it must not come back.
+    await here.run('phygitals', 'transfer', '--uid', chips.jacket(19), '--recipient', carol)
+    const before = (await transactions()).length
+    cut(new Date().toISOString())
+    const resumed = await here.run('batch', 'resume', id, '--json')
+    expect([resumed.code, resumed.lines()]).toEqual([0, ran.lines()])
+    expect((await transactions()).length).toBe(before)
+    expect(await owner(19)).toBe(getAddress(carol))
+
+    cut('2020-01-01T00:00:00.000Z')
+    const late = await here.run('batch', 'resume', id)
+    expect([late.code, late.stderr]).toEqual([2, expect.stringContaining('would transfer again')])
+    const looked = await here.run('batch', 'resume', id, '--dry-run')
+    expect([looked.code, looked.stdout]).toEqual([0, expect.stringContaining(`${getAddress(carol)} → `)])
+    expect((await transactions()).length).toBe(before)
+  })
+
+  test('Ctrl-C before the first row sends nothing', async () => {
+    sheet('stop.csv', [[13, bob]])
+    const ran = await here.interruptedRun(
+      (_, stderr) => stderr.includes('Batch'),
+      'phygitals',
+      'transfer',
+      '--file',
+      'stop.csv',
+    )
+    // One row is on its way or not; whichever it is, the journal knows.
+    expect([0, 130]).toContain(ran.code)
+    expect((await here.run('batch', 'resume', batchId(ran.stderr))).code).toBe(0)
+    expect(await owner(13)).toBe(getAddress(bob))
+  })
+})
+
+describe('--dry-run', () => {
+  test('shows who has each token, what would happen to it, and what all of it takes', async () => {
+    sheet('dry.csv', [
+      [14, 'bob.eth'],
+      [21, carol],
+      [15, alice],
+      [16, 'nobody.eth'],
+    ])
+    const before = (await transactions()).length
+    const ran = await transfer('--file', 'dry.csv', '--dry-run')
+    expect(ran.code).toBe(3)
+    expect(ran.stdout.split('\n')).toEqual([
+      `row 1  14 of ${jackets} on 31337  transfer  ${alice} → ${getAddress(bob)} (bob.eth)`,
+      `row 2  21 of ${jackets} on 31337  mint  nobody → ${getAddress(carol)}`,
+      `row 3  15 of ${jackets} on 31337  unchanged  ${alice} → ${alice}`,
+      expect.stringMatching(/^row 4 {2}16 of .* {2}refused {2}recipient: nobody\.eth has no address/),
+      '',
+    ])
+    expect(ran.stderr).toContain('Dry run: 1 transfer, 1 mint, 1 unchanged, 1 would fail. Nothing was sent.')
+    expect(ran.stderr).toMatch(
+      /Chain 31337: 2 transactions take \d{3},\d{3} gas, at [\d.]+ gwei at most 0\.000\d+ ether; 0x[0-9a-fA-F]{40} has [\d,.]+ ether\./,
+    )
+    expect((await transactions()).length).toBe(before)
+    expect((await here.run('batch', 'list', '--json')).json()).toEqual([])
+    const json = (await transfer('--file', 'dry.csv', '--dry-run', '--json')).lines()
+    expect(json[0]).toEqual({
+      row: 1,
+      status: 'transfer',
+      token: { contractAddress: jackets, chainId: 31337, tokenId: '14' },
+      owner: alice,
+      recipient: getAddress(bob),
+    })
+    expect(json.at(-1)).toMatchObject({ totals: [{ chainId: 31337, transactions: 2, canPay: true }] })
+  })
+
+  test('a batch that the relayer cannot pay is refused before the first row, with what is missing', async () => {
+    const { embedded } = daemon.ctx.chains
+    const { relayer, client } = daemon.ctx.chains.get(31337)
+    const rich = await client.getBalance({ address: relayer })
+    const give = (wei: bigint) =>
+      embedded?.request({ method: 'anvil_setBalance', params: [relayer, `0x${wei.toString(16)}`] })
+    sheet('poor.csv', [
+      [17, bob],
+      [18, bob],
+    ])
+    const before = (await transactions()).length
+    await give(20_000_000_000_000n)
+    try {
+      for (const args of [[], ['--dry-run']]) {
+        const ran = await transfer('--file', 'poor.csv', ...args)
+        expect(ran.code).toBe(1)
+        expect(ran.stderr).toMatch(
+          /The relayer of chain 31337 cannot pay for this: 2 transactions take [\d,]+ gas, at [\d.]+ gwei at most 0\.000\d+ ether; 0x\w{40} has 0\.00002 ether\.\nNothing was sent\.\nSend at least 0\.000\d+ ether to 0x\w{40} on chain 31337/,
+        )
+      }
+      expect((await transactions()).length).toBe(before)
+      expect((await here.run('batch', 'list', '--json')).json()).toEqual([])
+    } finally {
+      await give(rich)
+    }
+    expect((await transfer('--file', 'poor.csv')).code).toBe(0)
+    expect(await owner(18)).toBe(getAddress(bob))
+  })
+})

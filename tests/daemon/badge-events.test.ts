@@ -1,0 +1,260 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type BadgeApp, eventFields, eventForm, openBadgeApp } from '../support/badges.ts'
+import { gif, png, pngHeader, pngSignature } from '../support/poap/image-bytes.ts'
+import { acmeKey } from '../support/seeds.ts'
+
+let t: BadgeApp
+beforeAll(async () => {
+  t = await openBadgeApp()
+})
+afterAll(() => t.close())
+
+describe('creating a badge event', () => {
+  test('answers the id of the service and what the provider says, dates as MM-DD-YYYY', async () => {
+    const { status, body } = await t.create({ privateEvent: 'true' })
+    expect(status).toBe(200)
+    expect(body).toEqual({
+      id: expect.any(Number),
+      poapResponse: {
+        id: expect.any(Number),
+        fancy_id: expect.stringMatching(/^opening-night-2026-\d+$/),
+        name: 'Opening night',
+        description: 'Doors open at nine.',
+        city: 'Lisbon',
+        country: 'Portugal',
+        event_url: 'https://acme.example/opening',
+        image_url: `${t.ctx.baseUrl}/badge-events/${body.id}/image`,
+        animation_url: '',
+        year: 2026,
+        start_date: '05-30-2026',
+        end_date: '06-02-2026',
+        expiry_date: '07-01-2026',
+        from_admin: false,
+        virtual_event: false,
+        event_template_id: 0,
+        private_event: true,
+      },
+    })
+    expect(body.poapResponse.id).toBeGreaterThanOrEqual(100_000)
+  })
+
+  test('ten at once get ten ids at the provider', async () => {
+    const made = await Promise.all(Array.from({ length: 10 }, () => t.create()))
+    expect(made.map(({ status }) => status)).toEqual(Array(10).fill(200))
+    expect(new Set(made.map(({ body }) => body.poapResponse.id)).size).toBe(10)
+  })
+
+  test('takes its parts in any order, and passes over what it does not know', async () => {
+    const { status } = await t.create({ colour: 'red' }, { imageFirst: true })
+    expect(status).toBe(200)
+  })
+
+  test.each([
+    ['True', true],
+    ['FALSE', false],
+    ['1', true],
+    ['0', false],
+  ])('reads %s as a boolean', async (written, read) => {
+    const { body } = await t.create({ virtualEvent: written })
+    expect(body.poapResponse.virtual_event).toBe(read)
+  })
+
+  test.each(['name', 'description', 'city', 'country', 'startDate', 'endDate', 'expiryDate', 'requestedCodes', 'virtualEvent'])(
+    'without %s is a 400 that names it',
+    async (field) => {
+      const { status, body } = await t.create({ [field]: undefined })
+      expect({ status, message: body.message }).toEqual({ status: 400, message: `${field}: Required` })
+    },
+  )
+
+  test('names all that is missing at once, the image too', async () => {
+    const { status, body } = await t.create({ name: undefined, city: undefined }, { image: null })
+    expect({ status, message: body.message }).toEqual({
+      status: 400,
+      message: 'name: Required; city: Required; image: Required',
+    })
+  })
+
+  test.each([
+    [{ requestedCodes: 'many' }, 'requestedCodes'],
+    [{ requestedCodes: '-1' }, 'requestedCodes'],
+    [{ privateEvent: 'perhaps' }, 'privateEvent'],
+    [{ eventURL: 'javascript:alert(1)' }, 'eventURL'],
+    [{ name: ' ' }, 'name'],
+    [{ name: 'x'.repeat(257) }, 'name'],
+    [{ description: 'x'.repeat(20_000) }, 'description'],
+  ])('refuses %j', async (fields, named) => {
+    const { status, body } = await t.create(fields)
+    expect(status).toBe(400)
+    expect(body.message).toContain(named)
+  })
+
+  test('a field that is given twice is a 400', async () => {
+    const form = await eventForm()
+    const boundary = /boundary=(.+)$/.exec(form.headers['content-type'])?.[1]
+    const again = Buffer.from(`--${boundary}\r\ncontent-disposition: form-data; name="city"\r\n\r\nPorto\r\n`)
+    const answer = await t.app.inject({
+      method: 'POST',
+      url: '/badge-events',
+      headers: { 'x-svc-api-key': acmeKey, ...form.headers },
+      payload: Buffer.concat([again, form.payload]),
+    })
+    expect(answer.statusCode).toBe(400)
+    expect(answer.json().message).toBe('city is given twice')
+  })
+
+  test('an Idempotency-Key creates once, and tells another form from the first', async () => {
+    const headers = { 'idempotency-key': 'spring' }
+    const first = await t.create({}, { headers })
+    const again = await t.create({}, { headers })
+    expect(again.body).toEqual(first.body)
+    expect((await t.create({ name: 'Another' }, { headers })).status).toBe(409)
+    expect((await t.create({}, { headers, image: gif() })).status).toBe(409)
+  })
+})
+
+describe('days', () => {
+  test.each([
+    ['an end before the start', { endDate: '2026-05-29' }, 'endDate'],
+    ['an expiry before the end', { expiryDate: '2026-06-01' }, 'expiryDate'],
+    ['31 February', { startDate: '2026-02-31' }, 'startDate'],
+    ['29 February of a year that has none', { startDate: '2025-02-29' }, 'startDate'],
+    ['a time', { startDate: '2026-05-30T23:30:00-03:00' }, 'startDate'],
+    ['another order', { endDate: '06-02-2026' }, 'endDate'],
+    ['nothing', { expiryDate: '' }, 'expiryDate'],
+  ])('%s is a 400', async (_what, fields, named) => {
+    const { status, body } = await t.create(fields)
+    expect(status).toBe(400)
+    expect(body.message).toContain(named)
+  })
+
+  test('29 February of a leap year, all three days the same, and a past event are fine', async () => {
+    const day = { startDate: '2024-02-29', endDate: '2024-02-29', expiryDate: '2024-02-29' }
+    expect((await t.create(day)).status).toBe(200)
+  })
+})
+
+describe('images', () => {
+  const explosive = Buffer.concat([pngSignature, pngHeader(50_000, 50_000)])
+  const large = (bytes: number) => png(8, 8, { bytes: bytes - png(8, 8, { bytes: 0 }).length })
+
+  test.each([
+    ['a GIF header over something else', Buffer.concat([Buffer.from('GIF89a'), Buffer.alloc(4000, 'x')]), 415],
+    ['an SVG', Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"></svg>'), 415],
+    ['a JPEG', Buffer.from([0xff, 0xd8, 0xff, 0xe0, 0, 0, 0, 0]), 415],
+    ['half a PNG', png().subarray(0, 40), 415],
+    ['a PNG with a page behind it', Buffer.concat([png(), Buffer.from('<script>')]), 415],
+    ['dimensions that would explode', explosive, 400],
+    ['4 MiB', large(4 * 1024 * 1024), 413],
+  ])('%s is refused', async (_what, image, wanted) => {
+    const { status, body } = await t.create({}, { image })
+    expect({ status, says: /^image: /.test(body.message) }).toEqual({ status: wanted, says: true })
+  })
+
+  test('a byte less than 4 MiB is taken, and served as it came', async () => {
+    const image = large(4 * 1024 * 1024 - 1)
+    expect(image.length).toBe(4 * 1024 * 1024 - 1)
+    const { status, body } = await t.create({}, { image })
+    expect(status).toBe(200)
+    const served = await t.app.inject({ url: `/badge-events/${body.id}/image` })
+    expect(served.rawPayload.equals(image)).toBe(true)
+  })
+
+  test('a PNG named .gif is a PNG, and is served so that no browser runs it', async () => {
+    const { body } = await t.create({}, { filename: 'badge.gif', type: 'image/gif' })
+    const { statusCode, headers, rawPayload } = await t.app.inject({ url: `/badge-events/${body.id}/image` })
+    expect(statusCode).toBe(200)
+    expect(headers).toMatchObject({
+      'content-type': 'image/png',
+      'x-content-type-options': 'nosniff',
+      'content-security-policy': "default-src 'none'; sandbox",
+    })
+    expect(rawPayload.equals(png())).toBe(true)
+  })
+
+  test('a GIF is served as one', async () => {
+    const { body } = await t.create({}, { image: gif() })
+    const served = await t.app.inject({ url: `/badge-events/${body.id}/image` })
+    expect(served.headers['content-type']).toBe('image/gif')
+  })
+
+  test.each(['/badge-events/999/image', '/badge-events/x/image', '/badge-events/1/image'])(
+    '%s: an event that is not there, or has none, is a 404',
+    async (url) => {
+      expect((await t.app.inject({ url })).statusCode).toBe(404)
+    },
+  )
+
+  test('a second image, an image as text, an empty one, and none are 400s', async () => {
+    const form = await eventForm({}, { image: null })
+    const boundary = /boundary=(.+)$/.exec(form.headers['content-type'])?.[1]
+    const part = (filename: string, bytes: string) =>
+      `--${boundary}\r\ncontent-disposition: form-data; name="image"${filename}\r\n\r\n${bytes}\r\n`
+    const send = async (...parts: string[]) => {
+      const answer = await t.app.inject({
+        method: 'POST',
+        url: '/badge-events',
+        headers: { 'x-svc-api-key': acmeKey, ...form.headers },
+        payload: Buffer.concat([Buffer.from(parts.join(''), 'latin1'), form.payload]),
+      })
+      return [answer.statusCode, answer.json().message]
+    }
+    const good = part('; filename="a.png"', png().toString('latin1'))
+    expect(await send(good)).toEqual([200, undefined])
+    expect(await send(good, good)).toEqual([400, 'image must be one file, not several'])
+    expect(await send(part('', 'data:image/png;base64,'))).toEqual([400, expect.stringContaining('image must be a file')])
+    expect(await send(part('; filename=""', ''))).toEqual([400, 'image: Required'])
+    expect(await send()).toEqual([400, 'image: Required'])
+    const other = good.replace('name="image"', 'name="logo"')
+    expect(await send(other)).toEqual([400, expect.stringContaining('logo must be no file')])
+  })
+})
+
+describe('bodies that are no form', () => {
+  const send = async (headers: Record<string, string>, payload: string | Buffer) => {
+    const answer = await t.app.inject({
+      method: 'POST',
+      url: '/badge-events',
+      headers: { 'x-svc-api-key': acmeKey, ...headers },
+      payload,
+    })
+    return { status: answer.statusCode, code: answer.json().code }
+  }
+
+  test.each(['application/json', 'application/x-www-form-urlencoded', 'multipart/mixed; boundary=a', 'image/png'])(
+    '%s is a 415',
+    async (type) => {
+      expect(await send({ 'content-type': type }, JSON.stringify(eventFields))).toEqual({
+        status: 415,
+        code: 'unsupported_media_type',
+      })
+    },
+  )
+
+  test('a form without a boundary, cut off, or of other bytes is a 400', async () => {
+    const { headers, payload } = await eventForm()
+    const bad = { status: 400, code: 'invalid_input' }
+    expect(await send({ 'content-type': 'multipart/form-data' }, payload)).toEqual(bad)
+    expect(await send(headers, payload.subarray(0, payload.length - 30))).toEqual(bad)
+    expect(await send(headers, payload.subarray(0, 500))).toEqual(bad)
+    expect(await send(headers, Buffer.alloc(5000, 'x'))).toEqual(bad)
+    expect(await send(headers, '')).toEqual(bad)
+  })
+
+  test('a form that is larger than all that is taken is a 413', async () => {
+    const { headers, payload } = await eventForm({ colour: 'x'.repeat(5 * 1024 * 1024) })
+    expect(await send(headers, payload)).toEqual({ status: 413, code: 'too_large' })
+  })
+
+  test('ten thousand parts are a 400', async () => {
+    const many = Object.fromEntries(Array.from({ length: 10_000 }, (_, n) => [`f${n}`, 'x']))
+    const { headers, payload } = await eventForm(many)
+    expect((await send(headers, payload)).status).toBe(400)
+  })
+})
+
+test('without a key nothing of the body is read', async () => {
+  const { headers, payload } = await eventForm()
+  const answer = await t.app.inject({ method: 'POST', url: '/badge-events', headers, payload })
+  expect(answer.statusCode).toBe(401)
+})

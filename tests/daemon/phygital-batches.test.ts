@@ -1,0 +1,268 @@
+import { getAddress } from 'viem'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { bob, carol, chips, openPhygitals, type Phygitals } from '../support/phygitals.ts'
+import { acmeKey, alice, otherKey } from '../support/seeds.ts'
+
+const hash = expect.stringMatching(/^0x[0-9a-f]{64}$/)
+let p: Phygitals
+beforeAll(async () => {
+  p = await openPhygitals()
+})
+afterAll(() => p.close())
+
+const send = async (path: string, rows: readonly (object | string)[], key = acmeKey) => {
+  const answer = await p.app.inject({
+    method: 'POST',
+    url: path,
+    headers: { 'x-svc-api-key': key, 'content-type': 'application/x-ndjson' },
+    payload: rows.map((row) => (typeof row === 'string' ? row : JSON.stringify(row))).join('\n'),
+  })
+  const lines = answer.body.split('\n').filter((line) => line !== '')
+  return { status: answer.statusCode, text: answer.body, lines: lines.map((line) => JSON.parse(line)) }
+}
+const check = (...rows: (object | string)[]) => send('/phygitals/transfer/check', rows)
+const move = (...rows: (object | string)[]) => send('/phygitals/transfer/batch', rows)
+const describeAll = (rows: (object | string)[], dryRun = false) =>
+  send(`/phygitals/metadata/batch${dryRun ? '?dryRun=true' : ''}`, rows)
+
+describe('POST /phygitals/transfer/check', () => {
+  test('says who has each token, what would happen, and what all of it takes', async () => {
+    const { status, lines } = await check(
+      { ...p.token('JKT', 1), recipient: bob },
+      { ...p.token('JKT', 21), recipient: 'bob.eth' },
+      { uid: chips.jacket(2), recipient: 'alice.eth' },
+      { uid: chips.unminted(1), recipient: carol },
+    )
+    expect(status).toBe(200)
+    expect(lines).toEqual([
+      { row: 1, status: 'transfer', token: p.token('JKT', 1), owner: alice, recipient: getAddress(bob) },
+      { row: 2, status: 'mint', token: p.token('JKT', 21), owner: null, recipient: getAddress(bob) },
+      { row: 3, status: 'unchanged', token: p.token('JKT', 2), owner: alice, recipient: alice },
+      {
+        row: 4,
+        status: 'mint',
+        token: { ...p.token('JKT', 0), tokenId: null },
+        owner: null,
+        recipient: getAddress(carol),
+      },
+      {
+        totals: [
+          {
+            chainId: 31337,
+            transactions: 3,
+            gas: expect.stringMatching(/^\d{6}$/),
+            maxFeePerGas: expect.stringMatching(/^\d+$/),
+            isOverCap: false,
+            cost: expect.stringMatching(/^\d+$/),
+            needed: expect.stringMatching(/^\d+$/),
+            relayer: p.ctx.chains.get(31337).relayer,
+            balance: expect.stringMatching(/^\d+$/),
+            canPay: true,
+          },
+        ],
+      },
+    ])
+    const [totals] = lines[4].totals
+    // One that is there, two that are minted: what contracts of this kind take.
+    expect(Number(totals.gas)).toBeGreaterThan(250_000)
+    expect(Number(totals.gas)).toBeLessThan(400_000)
+    expect(BigInt(totals.cost)).toBe(BigInt(totals.gas) * BigInt(totals.maxFeePerGas))
+    expect((await p.transactions()).every(({ settledAt }) => settledAt !== null)).toBe(true)
+  })
+
+  test('tells what can never be meant from what is refused as things are', async () => {
+    const { lines } = await check(
+      { ...p.token('JKT', 1), recipient: '0xde709F2102306220921060314715629080e2fb77' },
+      'nonsense',
+      { uid: chips.jacket(1), tokenId: '1', recipient: bob },
+      { ...p.token('JKT', 1), recipient: 'nobody.eth' },
+      { ...p.token('JKT', 999), recipient: bob },
+      { ...p.token('JKT', 1), recipient: p.addressOf('ART') },
+      { uid: chips.unminted(9), recipient: bob },
+    )
+    expect(lines.slice(0, -1)).toMatchObject([
+      { row: 1, status: 'invalid', error: expect.stringContaining('checksum') },
+      { row: 2, status: 'invalid', error: 'is not valid JSON' },
+      { row: 3, status: 'invalid', error: expect.stringContaining('either uid') },
+      { row: 4, status: 'refused', error: expect.stringContaining('nobody.eth') },
+      { row: 5, status: 'refused', error: expect.stringContaining('No such token') },
+      { row: 6, status: 'refused', error: expect.stringContaining('ERC721InvalidReceiver'), owner: alice },
+      { row: 7, status: 'refused', error: expect.stringContaining('has no contract') },
+    ])
+    expect(lines.at(-1)).toEqual({ totals: [] })
+  })
+
+  test('a relayer that is poor cannot pay', async () => {
+    const { embedded } = p.ctx.chains
+    const { relayer, client } = p.ctx.chains.get(31337)
+    const rich = await client.getBalance({ address: relayer })
+    const give = (wei: bigint) =>
+      embedded?.request({ method: 'anvil_setBalance', params: [relayer, `0x${wei.toString(16)}`] })
+    await give(1000n)
+    const { lines } = await check({ ...p.token('JKT', 1), recipient: bob })
+    await give(rich)
+    expect(lines.at(-1)).toMatchObject({ totals: [{ balance: '1000', canPay: false }] })
+  })
+})
+
+describe('POST /phygitals/transfer/batch', () => {
+  test('moves each token, a line a row in order; one that cannot be done fails alone', async () => {
+    const { status, lines } = await move(
+      { ...p.token('JKT', 3), recipient: bob },
+      { ...p.token('JKT', 999), recipient: bob },
+      { uid: chips.jacket(4), recipient: 'bob.eth' },
+    )
+    expect(status).toBe(200)
+    expect(lines).toEqual([
+      { row: 1, status: 'transferred', initialTxHash: hash },
+      { row: 2, status: 'failed', error: expect.stringContaining('No such token'), code: 'not_found' },
+      { row: 3, status: 'transferred', initialTxHash: hash },
+    ])
+    expect(await p.owner('JKT', 3)).toBe(getAddress(bob))
+    expect(await p.owner('JKT', 4)).toBe(getAddress(bob))
+  })
+
+  test('a row that comes again with its key is the same transfer, also while the first is under way', async () => {
+    const row = { ...p.token('JKT', 5), recipient: bob, idempotencyKey: 'b_1:5:1' }
+    const before = (await p.transactions()).length
+    const [first, second] = await Promise.all([move(row), move(row)])
+    const third = await move(row)
+    expect(first.lines).toEqual([{ row: 1, status: 'transferred', initialTxHash: hash }])
+    expect(second.lines).toEqual(first.lines)
+    expect(third.lines).toEqual(first.lines)
+    expect((await p.transactions()).length).toBe(before + 1)
+    const other = await move({ ...row, recipient: carol })
+    expect(other.lines).toMatchObject([{ row: 1, status: 'failed', code: 'idempotency_conflict' }])
+  })
+
+  test('what waits for cheaper gas is owed: it is queued, and a repetition has its hash', async () => {
+    const { embedded, relayer } = p.ctx.chains
+    const price = async (wei: number) => {
+      await embedded?.request({
+        method: 'anvil_setNextBlockBaseFeePerGas',
+        params: [`0x${wei.toString(16)}`],
+      })
+      await embedded?.mine()
+      relayer.wake()
+    }
+    await price(2e12)
+    const row = { ...p.token('JKT', 11), recipient: bob, idempotencyKey: 'b_1:11:0' }
+    const before = (await p.transactions()).length
+    expect((await move(row)).lines).toEqual([{ row: 1, status: 'queued' }])
+    await price(1)
+    expect((await move(row)).lines).toEqual([{ row: 1, status: 'transferred', initialTxHash: hash }])
+    expect((await p.transactions()).length).toBe(before + 1)
+    expect(await p.owner('JKT', 11)).toBe(getAddress(bob))
+  })
+
+  test('many chips without a token get one each, though they ask at once', async () => {
+    const uids = [1, 2, 3, 4].map(chips.unminted)
+    const { lines } = await move(...uids.map((uid) => ({ uid, recipient: carol })))
+    expect(lines.map(({ status }) => status)).toEqual(Array(4).fill('transferred'))
+    await p.settled()
+    const { client } = p.ctx.chains.get(31337)
+    const rows = await p.ctx.db.read
+      .selectFrom('chips')
+      .selectAll()
+      .where('tokenRow', 'is not', null)
+      .execute()
+    const mine = rows.filter(({ uid }) => uids.map((hex) => String(BigInt(`0x${hex}`))).includes(uid))
+    expect(new Set(mine.map(({ tokenRow }) => tokenRow)).size).toBe(4)
+    const held = await client.readContract({
+      address: p.addressOf('JKT'),
+      abi: [
+        {
+          type: 'function',
+          name: 'balanceOf',
+          stateMutability: 'view',
+          inputs: [{ type: 'address' }],
+          outputs: [{ type: 'uint256' }],
+        },
+      ],
+      functionName: 'balanceOf',
+      args: [getAddress(carol)],
+    })
+    expect(held).toBe(4n)
+  })
+
+  test('a body with a row that does not fit is refused whole', async () => {
+    const before = (await p.transactions()).length
+    const { status, text } = await move({ ...p.token('JKT', 6), recipient: bob }, { recipient: bob }, 'x')
+    expect(status).toBe(400)
+    expect(JSON.parse(text).message).toMatch(/Nothing was done\. row 2: .*; row 3: is not valid JSON/)
+    expect((await move()).status).toBe(400)
+    expect((await p.transactions()).length).toBe(before)
+  })
+
+  test("another team's tokens are none of one's own", async () => {
+    const row = { ...p.token('JKT', 6), recipient: bob }
+    expect((await send('/phygitals/transfer/batch', [row], otherKey)).lines).toMatchObject([
+      { status: 'failed', code: 'not_found' },
+    ])
+    expect((await send('/phygitals/transfer/check', [row], otherKey)).lines).toMatchObject([
+      { status: 'refused' },
+      { totals: [] },
+    ])
+  })
+})
+
+describe('POST /phygitals/metadata/batch', () => {
+  const metadata = (name: string) => ({
+    name,
+    collection: 'Jackets',
+    description: '',
+    image: '',
+    attributes: [],
+    media_gallery: [],
+  })
+
+  test('replaces, says what was there, and leaves alone what is the same', async () => {
+    const row = { ...p.token('JKT', 7), metadata: metadata('Seven') }
+    const looked = await describeAll([row], true)
+    expect(looked.lines).toMatchObject([
+      { row: 1, status: 'changed', token: p.token('JKT', 7), previous: { name: 'Jacket #7' } },
+    ])
+    const byChip = { uid: chips.jacket(8), metadata: JSON.stringify(metadata('Eight')) }
+    const { lines } = await describeAll([row, byChip, { ...p.token('JKT', 999), metadata: metadata('x') }])
+    expect(lines.map(({ status }) => status)).toEqual(['changed', 'changed', 'failed'])
+    const served = await p.ask(`/metadata/31337/${p.addressOf('JKT')}/8`)
+    expect(served.body).toEqual(metadata('Eight'))
+    const before = (await p.transactions()).length
+    expect((await describeAll([row, byChip])).lines.map(({ status }) => status)).toEqual([
+      'unchanged',
+      'unchanged',
+    ])
+    expect((await p.transactions()).length).toBe(before)
+  })
+
+  test('leaves alone what was changed in the meantime, where it is told what to expect', async () => {
+    const row = { ...p.token('JKT', 9), metadata: metadata('Nine'), expected: metadata('Other') }
+    expect((await describeAll([row])).lines).toMatchObject([
+      { status: 'failed', error: expect.stringContaining('in the meantime') },
+    ])
+  })
+
+  test('by the rules of one at a time: a dry run names what does not fit, a run refuses it whole', async () => {
+    const { media_gallery: _, ...short } = metadata('Ten')
+    const bad = { ...p.token('JKT', 10), metadata: { ...short, attributes: [{ value: 1 }] } }
+    const good = { ...p.token('JKT', 10), metadata: metadata('Ten') }
+    expect((await describeAll([good, bad], true)).lines).toMatchObject([
+      { row: 1, status: 'changed' },
+      {
+        row: 2,
+        status: 'invalid',
+        error: expect.stringMatching(
+          /metadata\.attributes\.0\.trait_type: Required.*media_gallery: Required/,
+        ),
+      },
+    ])
+    const refused = await describeAll([good, bad])
+    expect(refused.status).toBe(400)
+    expect((await p.ask(`/metadata/31337/${p.addressOf('JKT')}/10`)).body.name).toBe('Jacket #10')
+  })
+
+  test('a chip without a token has nothing to describe', async () => {
+    const { lines } = await describeAll([{ uid: chips.unminted(9), metadata: metadata('x') }])
+    expect(lines).toMatchObject([{ status: 'failed', error: expect.stringContaining('no token yet') }])
+  })
+})
