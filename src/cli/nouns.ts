@@ -47,6 +47,12 @@ export const nouns: readonly Noun[] = [
     group: chips,
     load: () => import('./commands/guestbook/index.ts'),
   },
+  {
+    name: 'badge-events',
+    summary: 'Create, assign and mint badge events',
+    group: chips,
+    load: () => import('./commands/badge-events/index.ts'),
+  },
   { name: 'refs', summary: 'Query refs', group: chips, load: () => import('./commands/refs/index.ts') },
   {
     name: 'otps',

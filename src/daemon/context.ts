@@ -17,8 +17,8 @@ import { type Clock, systemClock } from './domain/time.ts'
 import { WireWords } from './http/wire.ts'
 import type { RefreshQueue } from './marketplace/refresh-queue.ts'
 import { countTaps, createMetrics, type Metrics } from './metrics.ts'
-import { marketplaceQueue, outboundOf } from './outside.ts'
 import type { Outbound } from './outbound/outbound.ts'
+import { marketplaceQueue, outboundOf } from './outside.ts'
 import { rootTokens } from './root-token.ts'
 import { assertDataKey, loadDataKey, sealCheck } from './store/data-key.ts'
 import { type Db, openDatabase } from './store/database.ts'
@@ -57,6 +57,8 @@ export interface Context {
   readonly startedAt: number
   /** The base address in the URLs that it gives out; known for certain once the daemon listens. */
   baseUrl: string
+  /** What the seed brought is not all on the chain yet. */
+  isStarting: boolean
   /** Begins to send what is recorded. */
   start(): void
   close(): Promise<void>
@@ -90,7 +92,7 @@ export async function openContext(config: Config, log: Logger, clock: Clock = sy
     const outbound = outboundOf(config)
     const marketplace = marketplaceQueue({ config, db, log }, outbound, clock)
     const outside = outbound.request.bind(outbound)
-    const badges = await openBadges(config.badges, { db, box, clock, log, outside })
+    const badges = await openBadges(config.badges, { db, box, clock, log, outside, dataDir: config.dataDir })
     const chains = await openChains({
       db,
       clock,
@@ -127,6 +129,7 @@ export async function openContext(config: Config, log: Logger, clock: Clock = sy
       otpLifetime: config.otpLifetimeMs,
       refLifetime: config.refLifetimeMs,
       startedAt: clock.now(),
+      isStarting: false,
       start() {
         chains.relayer.start()
         marketplace?.start()

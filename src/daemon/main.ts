@@ -29,7 +29,9 @@ async function run(): Promise<number> {
   const config = withTemporaryDir(loadConfig(args, process.env))
   try {
     const stopping = signalled()
-    const daemon = await startDaemon(config, createLogger(config.logLevel))
+    const early = new AbortController()
+    void stopping.then(() => early.abort())
+    const daemon = await startDaemon(config, createLogger(config.logLevel), early.signal)
     process.stdout.write(`${JSON.stringify(daemon.ready)}\n`)
     await stopping
     await daemon.stop()

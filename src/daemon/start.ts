@@ -6,7 +6,7 @@ import { bringToChain } from './bring-to-chain.ts'
 import type { Config } from './config.ts'
 import { type Context, openContext } from './context.ts'
 import { keepTidy } from './domain/housekeeping.ts'
-import { loadSeed } from './seed/load.ts'
+import { plantSeed, readSeed } from './seed/load.ts'
 
 /** What the daemon says on standard output once it serves. */
 export interface ReadyLine {
@@ -25,18 +25,25 @@ export interface RunningDaemon {
   stop(): Promise<void>
 }
 
-/** Opens the data, loads the seed, and listens. */
-export async function startDaemon(config: Config, log: Logger): Promise<RunningDaemon> {
+/** Opens the data, loads the seed, and listens. @param stopped nobody waits for it to be ready any more */
+export async function startDaemon(
+  config: Config,
+  log: Logger,
+  stopped?: AbortSignal,
+): Promise<RunningDaemon> {
+  const seed = config.seed === undefined ? undefined : await readSeed(config.seed)
   const ctx = await openContext(config, log)
+  ctx.isStarting = true
   let app: FastifyInstance | undefined
   try {
-    if (config.seed !== undefined) await loadSeed(ctx, config.seed)
+    if (seed) await plantSeed(ctx, seed)
     app = await buildApp(ctx)
     await app.listen({ host: config.host, port: config.port })
     const url = listeningAt(app, config.host)
     ctx.baseUrl = config.baseUrl ?? url
     ctx.start()
-    await bringToChain(ctx)
+    await bringToChain(ctx, stopped)
+    ctx.isStarting = false
     const stopTidying = keepTidy(ctx, (error) => log.error({ err: error }, 'housekeeping failed'))
     log.info({ url, dataDir: config.dataDir }, 'listening')
     const ready: ReadyLine = {

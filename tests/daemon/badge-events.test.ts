@@ -1,7 +1,11 @@
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type BadgeApp, eventFields, eventForm, openBadgeApp } from '../support/badges.ts'
+import { startTestDaemon } from '../support/daemon.ts'
 import { gif, png, pngHeader, pngSignature } from '../support/poap/image-bytes.ts'
-import { acmeKey } from '../support/seeds.ts'
+import { acmeKey, seed } from '../support/seeds.ts'
 
 let t: BadgeApp
 beforeAll(async () => {
@@ -59,13 +63,20 @@ describe('creating a badge event', () => {
     expect(body.poapResponse.virtual_event).toBe(read)
   })
 
-  test.each(['name', 'description', 'city', 'country', 'startDate', 'endDate', 'expiryDate', 'requestedCodes', 'virtualEvent'])(
-    'without %s is a 400 that names it',
-    async (field) => {
-      const { status, body } = await t.create({ [field]: undefined })
-      expect({ status, message: body.message }).toEqual({ status: 400, message: `${field}: Required` })
-    },
-  )
+  test.each([
+    'name',
+    'description',
+    'city',
+    'country',
+    'startDate',
+    'endDate',
+    'expiryDate',
+    'requestedCodes',
+    'virtualEvent',
+  ])('without %s is a 400 that names it', async (field) => {
+    const { status, body } = await t.create({ [field]: undefined })
+    expect({ status, message: body.message }).toEqual({ status: 400, message: `${field}: Required` })
+  })
 
   test('names all that is missing at once, the image too', async () => {
     const { status, body } = await t.create({ name: undefined, city: undefined }, { image: null })
@@ -139,7 +150,11 @@ describe('images', () => {
   const large = (bytes: number) => png(8, 8, { bytes: bytes - png(8, 8, { bytes: 0 }).length })
 
   test.each([
-    ['a GIF header over something else', Buffer.concat([Buffer.from('GIF89a'), Buffer.alloc(4000, 'x')]), 415],
+    [
+      'a GIF header over something else',
+      Buffer.concat([Buffer.from('GIF89a'), Buffer.alloc(4000, 'x')]),
+      415,
+    ],
     ['an SVG', Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"></svg>'), 415],
     ['a JPEG', Buffer.from([0xff, 0xd8, 0xff, 0xe0, 0, 0, 0, 0]), 415],
     ['half a PNG', png().subarray(0, 40), 415],
@@ -202,7 +217,10 @@ describe('images', () => {
     const good = part('; filename="a.png"', png().toString('latin1'))
     expect(await send(good)).toEqual([200, undefined])
     expect(await send(good, good)).toEqual([400, 'image must be one file, not several'])
-    expect(await send(part('', 'data:image/png;base64,'))).toEqual([400, expect.stringContaining('image must be a file')])
+    expect(await send(part('', 'data:image/png;base64,'))).toEqual([
+      400,
+      expect.stringContaining('image must be a file'),
+    ])
     expect(await send(part('; filename=""', ''))).toEqual([400, 'image: Required'])
     expect(await send()).toEqual([400, 'image: Required'])
     const other = good.replace('name="image"', 'name="logo"')
@@ -221,15 +239,17 @@ describe('bodies that are no form', () => {
     return { status: answer.statusCode, code: answer.json().code }
   }
 
-  test.each(['application/json', 'application/x-www-form-urlencoded', 'multipart/mixed; boundary=a', 'image/png'])(
-    '%s is a 415',
-    async (type) => {
-      expect(await send({ 'content-type': type }, JSON.stringify(eventFields))).toEqual({
-        status: 415,
-        code: 'unsupported_media_type',
-      })
-    },
-  )
+  test.each([
+    'application/json',
+    'application/x-www-form-urlencoded',
+    'multipart/mixed; boundary=a',
+    'image/png',
+  ])('%s is a 415', async (type) => {
+    expect(await send({ 'content-type': type }, JSON.stringify(eventFields))).toEqual({
+      status: 415,
+      code: 'unsupported_media_type',
+    })
+  })
 
   test('a form without a boundary, cut off, or of other bytes is a 400', async () => {
     const { headers, payload } = await eventForm()
@@ -251,6 +271,61 @@ describe('bodies that are no form', () => {
     const { headers, payload } = await eventForm(many)
     expect((await send(headers, payload)).status).toBe(400)
   })
+})
+
+test('of what was refused no file is left, and what a killed daemon was receiving goes at the next start', async () => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'tapchip-badge-images-'))
+  const files = () => readdirSync(join(dataDir, 'badge-images'))
+  const open = () => openBadgeApp({ dataDir })
+  let app = await open()
+  try {
+    await app.create({}, { image: Buffer.alloc(4000, 'x') })
+    await app.create({ startDate: '2026-02-31' })
+    await app.create({ name: undefined })
+    expect(files()).toEqual([])
+    const { body } = await app.create()
+    await app.close()
+    writeFileSync(join(dataDir, 'badge-images', 'half'), 'x')
+    app = await open()
+    expect(files()).toHaveLength(1)
+    expect((await app.app.inject({ url: `/badge-events/${body.id}/image` })).statusCode).toBe(200)
+    const head = await app.app.inject({ method: 'HEAD', url: `/badge-events/${body.id}/image` })
+    expect([head.statusCode, head.headers['content-type']]).toEqual([200, 'image/png'])
+  } finally {
+    await app.close()
+    rmSync(dataDir, { recursive: true, force: true })
+  }
+})
+
+test('a browser may send it from any page', async () => {
+  const answer = await t.app.inject({
+    method: 'OPTIONS',
+    url: '/badge-events',
+    headers: {
+      origin: 'https://shop.example',
+      'access-control-request-method': 'POST',
+      'access-control-request-headers': 'x-svc-api-key',
+    },
+  })
+  expect(answer.headers['access-control-allow-origin']).toBe('*')
+  expect(answer.headers['access-control-allow-headers']).toContain('x-svc-api-key')
+})
+
+test('over HTTP a body that is far too large is still answered', async () => {
+  const daemon = await startTestDaemon({ seed })
+  try {
+    for (const megabytes of [6, 30]) {
+      const { headers, payload } = await eventForm({}, { image: Buffer.alloc(megabytes * 1024 * 1024, 'x') })
+      const answer = await fetch(`${daemon.url}/badge-events`, {
+        method: 'POST',
+        headers: { 'x-svc-api-key': acmeKey, ...headers },
+        body: new Uint8Array(payload),
+      })
+      expect([answer.status, JSON.parse(await answer.text()).code]).toEqual([413, 'too_large'])
+    }
+  } finally {
+    await daemon.stop()
+  }
 })
 
 test('without a key nothing of the body is read', async () => {

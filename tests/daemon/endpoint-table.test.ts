@@ -3,6 +3,7 @@ import type { HTTPMethods } from 'fastify'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { EndpointSpec } from '../../src/daemon/contract/endpoint.ts'
 import { endpoints } from '../../src/daemon/contract/index.ts'
+import { eventForm } from '../support/badges.ts'
 import { openTestApp, type TestApp } from '../support/daemon.ts'
 import { acmeKey, derived, otherKey, seed, uids } from '../support/seeds.ts'
 import { tap, tapPath } from '../support/taps.ts'
@@ -16,7 +17,9 @@ const table = Object.entries<EndpointSpec>(endpoints).map(([key, spec]) => {
 const forTeams = table.filter(({ spec }) => spec.auth === 'api-key')
 
 let t: TestApp
+let badgeForm: Awaited<ReturnType<typeof eventForm>>
 beforeAll(async () => {
+  badgeForm = await eventForm()
   t = await openTestApp({ seed, chain: true })
 })
 afterAll(() => t.close())
@@ -78,6 +81,7 @@ describe("another team's key", () => {
       params?: Record<string, string>
       query?: string
       body?: unknown
+      form?: typeof badgeForm
       list?: true
       /** Gives the caller something of its own: then the first team's is what it was. */
       makes?: true
@@ -135,6 +139,9 @@ describe("another team's key", () => {
     'PATCH /events/metadata': () => ({ body: { eventId: 1, metadata: jacketMetadata } }),
     'POST /events/mint': () => ({ body: { eventId: 1, recipient } }),
     'POST /events/assign/legacy': () => ({ body: { tagUIDs: [uids.blank], guestbookEventId: 1 } }),
+    'POST /badge-events': () => ({ form: badgeForm, makes: true }),
+    // The first event of the seed.
+    'POST /badge-events/assign': () => ({ body: { poapEventId: 1, tagUID: uids.blank } }),
     'POST /events/toggle-pause-state': () => ({ body: { contractId: 2, pauseState: true } }),
   }
 
@@ -151,6 +158,7 @@ describe("another team's key", () => {
         params = {},
         query = '',
         body,
+        form,
         list,
         makes,
       } = build({ code: otp.code, address: linkedToken.contractAddress })
@@ -163,9 +171,11 @@ describe("another team's key", () => {
           url,
           headers: {
             'x-svc-api-key': apiKey,
+            ...form?.headers,
             ...(body ? { 'content-type': spec.stream?.contentTypes[0] ?? 'application/json' } : {}),
           },
           ...(body ? { payload: JSON.stringify(body) } : {}),
+          ...(form ? { payload: form.payload } : {}),
         })
       const answer = await call(otherKey)
       if (makes) expect(answer.statusCode).toBe(200)

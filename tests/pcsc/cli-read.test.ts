@@ -109,12 +109,22 @@ describe.concurrent('through a real pcscd', () => {
     expect(halo.counter).toBe(1)
   })
 
-  test('nfc verify has the daemon judge what lies there', async (t) => {
-    const daemon = await startTestDaemon({ seed })
+  test('nfc verify has the daemon judge what lies there, of both families', async (t) => {
+    const halo = new VirtualHalo()
+    const [acme, ...others] = seed.teams
+    const chip = { family: 'halo', publicKey: halo.publicKeys[1].toString('hex') }
+    const chipGroups = [...(acme?.chipGroups ?? []), { name: 'HaLo', chips: [chip] }]
+    const daemon = await startTestDaemon({ seed: { ...seed, teams: [{ ...acme, chipGroups }, ...others] } })
     t.onTestFinished(() => daemon.stop())
     const pcscd = await openPcscd(t)
+    const tag = await pcscd.present(1, emulated(halo))
+    const other = nfc(t, pcscd, 'verify', '--reader', '00 01', '--json', '--url', daemon.url)
+    expect([await other.ended, other.stderr()]).toEqual([0, ''])
+    expect(json(other)).toMatchObject({ family: 'halo', uid: expect.any(String), isValidTap: true })
+    tag.remove()
+    await tag.removed
     await pcscd.present(0, emulated(await chipOf(uids.jacket)))
-    const verifying = nfc(t, pcscd, 'verify', '--json', '--url', daemon.url)
+    const verifying = nfc(t, pcscd, 'verify', '--reader', '00 00', '--json', '--url', daemon.url)
     expect([await verifying.ended, verifying.stderr()]).toEqual([0, ''])
     expect(json(verifying)).toMatchObject({ uid: '1370400024739904', isValidTap: true, d: '101' })
   })

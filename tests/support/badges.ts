@@ -23,7 +23,7 @@ export const eventFields = {
   virtualEvent: 'false',
 }
 
-export type EventFields = Partial<Record<keyof typeof eventFields, string>> & Record<string, string | undefined>
+export type EventFields = Record<string, string | undefined>
 
 export interface FormOptions {
   image?: Uint8Array | null
@@ -76,7 +76,8 @@ let counter = 1000
 /** A tap that reads a ref of its own: the tap page's. @returns the ref's answer */
 export async function tapRef(app: FastifyInstance, uid: string) {
   const page = await app.inject({ url: tapPath(tap(derived, { uid }, ++counter)) })
-  const ref = /data-ref="([^"]+)"/.exec(page.body)?.[1] ?? /svcRef=([\w-]{21})/.exec(String(page.headers.location))?.[1]
+  const ref =
+    /data-ref="([^"]+)"/.exec(page.body)?.[1] ?? /svcRef=([\w-]{21})/.exec(String(page.headers.location))?.[1]
   return (await app.inject({ url: `/refs/${ref}` })).json()
 }
 

@@ -1,4 +1,14 @@
-import { CardGone } from '../../src/nfc/card.ts'
+import type { OpenedReaders } from '../../src/cli/nfc/readers.ts'
+import type { Stop } from '../../src/cli/nfc/stop.ts'
+import {
+  type Card,
+  CardGone,
+  type CardReader,
+  type CardReaders,
+  NoCard,
+  type ReaderEvent,
+  type WaitForCard,
+} from '../../src/nfc/card.ts'
 import { EmulatedCard, type Tear } from '../../src/nfc/emulator/card.ts'
 import { factoryMemory } from '../../src/nfc/emulator/memory.ts'
 import { VirtualNtag424 } from '../../src/nfc/emulator/ntag424.ts'
@@ -57,7 +67,14 @@ export const nfcSeed = {
     {
       name: 'Acme',
       apiKeys: [{ name: 'ops', key: acmeKey }],
-      items: [{ id: 'jacket', name: 'Jacket', variants: [{ id: 's', attributes: [{ name: 'Size', value: 'S' }] }], attributes: [{ name: 'Size', values: ['S'] }] }],
+      items: [
+        {
+          id: 'jacket',
+          name: 'Jacket',
+          variants: [{ id: 's', attributes: [{ name: 'Size', value: 'S' }] }],
+          attributes: [{ name: 'Size', values: ['S'] }],
+        },
+      ],
       chipGroups: [{ name: 'Jackets', chips: [] }],
     },
     { name: 'Other', apiKeys: [{ name: 'other', key: otherKey }] },
@@ -74,7 +91,9 @@ export class Chip {
     made += 1
     const number = Buffer.alloc(4)
     number.writeUInt32BE(made)
-    this.chip = new VirtualNtag424(factoryMemory(uid ?? Buffer.concat([Buffer.from('04AB00', 'hex'), number])))
+    this.chip = new VirtualNtag424(
+      factoryMemory(uid ?? Buffer.concat([Buffer.from('04AB00', 'hex'), number])),
+    )
   }
 
   /** Decimal. */
@@ -160,3 +179,50 @@ export const inA = {
   chipGroup: 'Jackets',
   acceptUrl: true,
 } as const
+
+/** A reader on which chips are laid down one after another, each as often as it stands there. */
+export class ScriptedReaders implements CardReaders {
+  readonly #script: { chip: Chip; tear?: Tear }[]
+  #card: EmulatedCard | undefined
+  readonly #onPut: (left: number) => void
+
+  constructor(
+    script: readonly (Chip | { chip: Chip; tear: Tear })[],
+    onPut: (left: number) => void = () => {},
+  ) {
+    this.#script = script.map((one) => (one instanceof Chip ? { chip: one } : one))
+    this.#onPut = onPut
+  }
+
+  async list(): Promise<readonly CardReader[]> {
+    return [{ name: 'test', state: this.#script.length > 0 || this.#card?.present ? 'present' : 'empty' }]
+  }
+
+  async waitForCard({ signal }: WaitForCard = {}): Promise<Card> {
+    signal?.throwIfAborted()
+    if (this.#card?.present) return this.#card
+    const next = this.#script.shift()
+    if (!next) throw new NoCard()
+    this.#onPut(this.#script.length)
+    signal?.throwIfAborted()
+    this.#card = next.chip.put(next.tear)
+    return this.#card
+  }
+
+  async *events(): AsyncGenerator<ReaderEvent, void, void> {}
+
+  async close(): Promise<void> {
+    this.#card?.lift()
+  }
+}
+
+/** Readers as commands open them. */
+export const openedOn = (all: CardReaders): OpenedReaders => ({
+  isEmulator: false,
+  all,
+  wanted: async () => undefined,
+  nextCard: (wait = {}) => all.waitForCard(wait),
+})
+
+/** Never interrupted. */
+export const noStop = (): Stop => ({ now: new AbortController().signal, late: new AbortController().signal })

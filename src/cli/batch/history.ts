@@ -2,6 +2,7 @@ import { closeSync, createReadStream, existsSync, fstatSync, openSync, readdirSy
 import { createInterface } from 'node:readline'
 import { UsageError } from '../errors.ts'
 import type { Surroundings } from '../surroundings.ts'
+import type { BadgeOutcome, BadgeRow } from './badge-records.ts'
 import { isBatchId } from './id.ts'
 import { journalDir, journalPath } from './journal.ts'
 import { type Counts, type EditRow, type Header, parseLine, type RowResult } from './records.ts'
@@ -22,6 +23,9 @@ export interface History {
   readonly transfers: readonly TransferRow[]
   readonly metadata: readonly MetadataRow[]
   readonly outcomes: ReadonlyMap<number, Outcome>
+  /** Of batches of badge events: their rows, and what became of each at last. */
+  readonly badges: readonly BadgeRow[]
+  readonly badgeOutcomes: ReadonlyMap<number, BadgeOutcome>
   /** How often a row of tokens has failed. */
   readonly failures: ReadonlyMap<number, number>
   /** How often a row was sent, whether or not an answer came. */
@@ -48,6 +52,8 @@ const readJournal = async (path: string): Promise<History | undefined> => {
   const transfers: TransferRow[] = []
   const metadata: MetadataRow[] = []
   const outcomes = new Map<number, Outcome>()
+  const badges: BadgeRow[] = []
+  const badgeOutcomes = new Map<number, BadgeOutcome>()
   const failures = new Map<number, number>()
   const sent = new Map<number, number>()
   for await (const text of createInterface({
@@ -63,6 +69,8 @@ const readJournal = async (path: string): Promise<History | undefined> => {
     else if (line.type === 'end') end = line
     else if (line.type === 'transfer') transfers.push(line)
     else if (line.type === 'metadata') metadata.push(line)
+    else if (line.type === 'badge') badges.push(line)
+    else if (line.type === 'badge-outcome') badgeOutcomes.set(line.row, line)
     else if (line.type === 'outcome') {
       outcomes.set(line.row, line)
       if (line.status === 'failed') failures.set(line.row, (failures.get(line.row) ?? 0) + 1)
@@ -75,14 +83,17 @@ const readJournal = async (path: string): Promise<History | undefined> => {
   if (header === undefined) return undefined
   const status = end?.how ?? (isAlive(pid) ? 'running' : 'stopped')
   // Of an import only the failures may be reported row by row: its end counts all of it.
-  const counts = end ?? countResults([...results.values(), ...outcomes.values()])
-  const ofTokens = { transfers, metadata, outcomes, failures }
+  const counts = end ?? countResults([...results.values(), ...outcomes.values(), ...badgeOutcomes.values()])
+  const ofTokens = { transfers, metadata, outcomes, failures, badges, badgeOutcomes }
   return { header, status, endedAt: end?.at, counts, rows, results, sent, ...ofTokens }
 }
 
-const countedAs: Readonly<Record<RowResult['status'] | OutcomeStatus, keyof Counts>> = {
+const countedAs: Readonly<
+  Record<RowResult['status'] | OutcomeStatus | BadgeOutcome['status'], keyof Counts>
+> = {
   changed: 'changed',
   created: 'changed',
+  assigned: 'changed',
   transferred: 'changed',
   queued: 'changed',
   unchanged: 'unchanged',
@@ -90,7 +101,7 @@ const countedAs: Readonly<Record<RowResult['status'] | OutcomeStatus, keyof Coun
 }
 
 export const countResults = (
-  results: Iterable<{ readonly status: RowResult['status'] | OutcomeStatus }>,
+  results: Iterable<{ readonly status: keyof typeof countedAs }>,
   before: Counts = { changed: 0, unchanged: 0, failed: 0 },
 ): Counts => {
   const counts = { changed: before.changed, unchanged: before.unchanged, failed: before.failed }

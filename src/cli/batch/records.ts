@@ -1,3 +1,4 @@
+import { type BadgeLine, badgeLineFrom } from './badge-records.ts'
 import { isNumber, isRecord, isText } from './record-parts.ts'
 import { type TokenLine, tokenLineFrom } from './token-records.ts'
 
@@ -9,6 +10,8 @@ export const batchKinds = [
   'phygitals transfer',
   'phygitals metadata',
   'phygitals undo',
+  'badge-events create',
+  'badge-events assign',
 ] as const
 export type BatchKind = (typeof batchKinds)[number]
 
@@ -66,6 +69,7 @@ export type JournalLine =
   | { readonly type: 'resumed'; readonly at: string; readonly pid: number }
   | ({ readonly type: 'end'; readonly at: string; readonly how: 'done' | 'stopped' } & Counts)
   | TokenLine
+  | BadgeLine
 
 const isUrl = (value: unknown): value is string | null => value === null || isText(value)
 const isOptionalUrl = (value: unknown): value is string | null | undefined =>
@@ -103,7 +107,7 @@ const lineFrom = (line: Readonly<Record<string, unknown>>): JournalLine | undefi
     if (isNumber(changed) && isNumber(unchanged) && isNumber(failed))
       return { type, at, how, changed, unchanged, failed }
   }
-  return type === 'batch' ? headerFrom(line) : tokenLineFrom(line)
+  return type === 'batch' ? headerFrom(line) : (tokenLineFrom(line) ?? badgeLineFrom(line))
 }
 
 const headerFrom = (line: Readonly<Record<string, unknown>>): Header | undefined => {

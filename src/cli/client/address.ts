@@ -7,7 +7,7 @@ interface Parts {
 export const addressOf = (key: string, { params = {}, query = {} }: Parts, wireBadge: string) => {
   const [method = 'GET', pattern = '/'] = key.split(' ', 2)
   const path = pattern
-    .replace(/^\/badge-events/, `/${encodeURIComponent(wireBadge)}-events`)
+    .replace(/\/badge-events(?=\/|$)/, `/${encodeURIComponent(wireBadge)}-events`)
     .replace(/:([A-Za-z]+)/g, (_, name: string) => segment(params[name]))
   const pairs = Object.entries(query).flatMap(([name, value]) =>
     value === undefined || value === null

@@ -54,11 +54,12 @@ export const createClient = (options: ClientOptions): Client => {
 
   const once = async (key: string, request: Loose): Promise<unknown> => {
     const { method, path } = addressOf(key, request, wireBadge)
-    const body = request.body === undefined ? undefined : JSON.stringify(request.body)
+    const body = request.body === undefined ? request.upload : JSON.stringify(request.body)
     const headers = headersFor(path)
     if (request.code !== undefined) headers[`x-${wirePrefix}-code`] = request.code
     if (request.idempotencyKey !== undefined) headers['idempotency-key'] = request.idempotencyKey
-    if (body !== undefined) headers['content-type'] = 'application/json'
+    if (body !== undefined)
+      headers['content-type'] = typeof body === 'string' ? 'application/json' : body.contentType
     const answer = await connection.send({ method, path, headers, body, idleTimeoutMs: timeoutMs })
     if ((answer.statusCode ?? 0) >= 300) throw await refused(answer)
     const text = await textOf(answer).catch((error: unknown) => {

@@ -1,6 +1,6 @@
 import type * as z from 'zod'
 // Types alone: the schemas themselves would cost the CLI its start.
-import type { Answer, Request } from '../../daemon/contract/endpoint.ts'
+import type { Answer, Request, StreamSpec } from '../../daemon/contract/endpoint.ts'
 import type { EndpointKey, Endpoints } from '../../daemon/contract/index.ts'
 
 export type { EndpointKey, Endpoints }
@@ -13,12 +13,15 @@ export type ElementOf<K extends EndpointKey> = AnswerOf<K> extends readonly (inf
 /** What travels in headers of its own. */
 type InHeaders<S> = (S extends { auth: 'code' } ? { readonly code: string } : unknown) &
   // With it a request that sends something may be repeated: it has its effect once.
-  (S extends { isRepeatable: true } ? { readonly idempotencyKey?: string | undefined } : unknown)
+  (S extends { isRepeatable: true } ? { readonly idempotencyKey?: string | undefined } : unknown) &
+  // A form. It may be sent again, so its content can be read more than once.
+  (S extends { stream: StreamSpec } ? { readonly upload: Upload } : unknown)
 
 /** Path parameters and codes make the request obligatory. */
 export type CallArguments<K extends EndpointKey> = Endpoints[K] extends
   | { params: z.ZodObject }
   | { auth: 'code' }
+  | { stream: StreamSpec }
   ? [request: Request<Endpoints[K]> & InHeaders<Endpoints[K]>]
   : [request?: Request<Endpoints[K]> & InHeaders<Endpoints[K]>]
 

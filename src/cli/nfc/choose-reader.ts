@@ -1,30 +1,46 @@
 import { type CardReader, NoReader } from '../../nfc/card.ts'
 import { UsageError } from '../errors.ts'
 
+/** Some readers have a slot for a contact card of their own beside the field, which PC/SC lists as a reader. */
+export const isSamSlot = (name: string): boolean => /\bSAM\b/i.test(name)
+
 /**
- * The name of the reader to use: the one that was asked for by its name or a part of it, else the only one that has a
- * card. undefined: whichever gets a card first. @throws NoReader, UsageError when several fit
+ * The name of the reader to use: the one that was asked for by its name or a part of it, else the only one that there
+ * is or that has a card. undefined: whichever gets a card first. @throws NoReader, UsageError when several fit
  */
 export const chooseReader = (
   readers: readonly CardReader[],
   asked: string | undefined,
 ): string | undefined => {
-  const names = readers.map(({ name }) => name)
-  if (asked === undefined) {
-    const [first, ...others] = readers.filter(({ state }) => state !== 'empty')
-    if (others.length === 0) return first?.name
-    throw several(
-      'Several readers have a card',
-      readers.filter(({ state }) => state !== 'empty').map(({ name }) => name),
-    )
-  }
-  const whole = names.find((name) => name === asked)
-  if (whole !== undefined) return whole
-  const [found, ...others] = names.filter((name) => name.toLowerCase().includes(asked.toLowerCase()))
-  if (found === undefined) throw new NoReader(asked, names)
-  if (others.length > 0) throw several(`Several readers are called "${asked}"`, [found, ...others])
-  return found
+  if (asked !== undefined) return named(readers, asked)
+  const fields = withoutSam(readers)
+  const [first, ...others] = fields.filter(({ state }) => state !== 'empty')
+  if (first !== undefined && others.length > 0)
+    throw several('Several readers have a card', [first, ...others])
+  return first?.name ?? (fields.length === 1 ? fields[0]?.name : undefined)
 }
 
-const several = (what: string, names: readonly string[]): UsageError =>
-  new UsageError(`${what}: ${names.join(', ')}.`, `Say which: --reader "${names[0]}"`)
+const named = (readers: readonly CardReader[], asked: string): string => {
+  const whole = readers.find(({ name }) => name === asked)
+  if (whole !== undefined) return whole.name
+  const fitting = readers.filter(({ name }) => name.toLowerCase().includes(asked.toLowerCase()))
+  const [found, ...others] = withoutSam(fitting)
+  if (found !== undefined && others.length > 0)
+    throw several(`Several readers are called "${asked}"`, [found, ...others])
+  if (found !== undefined) return found.name
+  throw new NoReader(
+    asked,
+    readers.map(({ name }) => name),
+  )
+}
+
+const withoutSam = (readers: readonly CardReader[]): readonly CardReader[] => {
+  const fields = readers.filter(({ name }) => !isSamSlot(name))
+  return fields.length > 0 ? fields : readers
+}
+
+const several = (what: string, readers: readonly CardReader[]): UsageError =>
+  new UsageError(
+    `${what}: ${readers.map(({ name }) => name).join(', ')}.`,
+    `Say which: --reader "${readers[0]?.name}"`,
+  )

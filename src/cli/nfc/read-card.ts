@@ -1,11 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Card, CardGone, type CardReaders } from '../../nfc/card.ts'
-import { haloUrlParameters } from '../../nfc/halo/url.ts'
 import { readTap, type TapRead } from '../../nfc/read-tap.ts'
 import { runScript } from '../../nfc/script.ts'
 import type { CliContext } from '../context.ts'
 import { oneLine } from './errors.ts'
-import { tapByShape } from './parameters.ts'
+import { parametersIn, tapByShape } from './parameters.ts'
 import type { OpenedReaders, WaitForChip } from './readers.ts'
 
 /** A tap as commands print it; of a HaLo tag with the parameters of its URL. */
@@ -17,11 +16,18 @@ export const familyNames = { ntag424: 'NTAG 424 DNA', halo: 'HaLo' } as const
 
 /** Taps a card: one count. @throws CardError, UnknownCard, ChipError, NdefFormatError */
 export const readCard = async (card: Card): Promise<ReadChip> => {
-  const { family, url, ...usual } = await runScript(card, readTap({ atr: card.atr }))
-  const named = url === null || usual.e !== null ? undefined : tapByShape(url)
-  const halo = url !== null && family === 'halo' ? haloUrlParameters(url) : undefined
-  return { reader: card.reader, family, url, ...usual, ...named, ...halo }
+  const tap = await runScript(card, readTap({ atr: card.atr }))
+  const { url, family, e } = tap
+  const known = { reader: card.reader, ...tap }
+  if (url === null) return known
+  if (family === 'halo') return { ...known, ...haloParameters(url) }
+  return e === null ? { ...known, ...tapByShape(url) } : known
 }
+
+/** No others: whoever writes a tag must not choose what else stands in our output. */
+const haloNames = new Set(['static', 'pk1', 'pk2', 'rnd', 'rndsig'])
+const haloParameters = (url: string) =>
+  Object.fromEntries(parametersIn(url).filter(([name]) => haloNames.has(name)))
 
 /** A card that did not answer is tried again where it lies there still, after so long and so often. */
 const againMs = 1_000

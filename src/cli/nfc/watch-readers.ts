@@ -1,5 +1,6 @@
 import { type Card, NoCard } from '../../nfc/card.ts'
 import type { CliContext } from '../context.ts'
+import { isSamSlot } from './choose-reader.ts'
 import { oneLine } from './errors.ts'
 import { EMULATOR, type OpenedReaders } from './readers.ts'
 
@@ -26,7 +27,7 @@ export const watchReaders = async (
   const tell = telling(ctx, (await opened.all.list()).length)
   for await (const event of opened.all.events({ signal: over })) {
     if (event.type === 'unavailable') tell.away(oneLine(event.error))
-    else if (wanted !== undefined && event.reader !== wanted) continue
+    else if (wanted === undefined ? isSamSlot(event.reader) : event.reader !== wanted) continue
     else if (event.type === 'reader-added') tell.added(event.reader)
     else if (event.type === 'reader-removed') tell.removed(event.reader)
     else if (event.type === 'card-unusable')

@@ -21,6 +21,8 @@ export interface Chain {
   /** Pays, sends, and administers the contracts that are deployed from here. */
   readonly relayer: Address
   readonly signVerifier: SigningKey
+  /** Wei per gas, the most that is ever offered; undefined: the embedded chain's own. */
+  readonly maxFeePerGas: bigint | undefined
   /** The number of the latest block; on the embedded chain, idle time has brought its blocks before. */
   latestBlock(): Promise<number>
   /** How many blocks a transfer signature stays good. */
@@ -189,11 +191,12 @@ const embeddedAccess = (chain: DevChain, keys: Keys): Chain => ({
   client: createPublicClient({ chain: chain.chain, transport: chain.transport, cacheTime: 0 }),
   relayer: keys.relayer.address,
   signVerifier: keys.signVerifier,
+  maxFeePerGas: undefined,
   latestBlock: () => chain.catchUp(),
   expiryBlocks: async () => embeddedExpiry,
 })
 
-function remoteAccess({ chainId, rpcUrl, expiryBlocks }: RemoteChain, keys: Keys): Chain {
+function remoteAccess({ chainId, rpcUrl, maxFeePerGas, expiryBlocks }: RemoteChain, keys: Keys): Chain {
   const client = clientOver(rpcTransport(rpcUrl))
   const measured = expiryBlocksOf(client)
   return {
@@ -202,6 +205,7 @@ function remoteAccess({ chainId, rpcUrl, expiryBlocks }: RemoteChain, keys: Keys
     client,
     relayer: keys.relayer.address,
     signVerifier: keys.signVerifier,
+    maxFeePerGas,
     latestBlock: async () => Number(await client.getBlockNumber()),
     expiryBlocks: async () => expiryBlocks ?? measured(),
   }

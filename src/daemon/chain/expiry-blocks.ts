@@ -2,22 +2,28 @@ import type { PublicClient } from 'viem'
 
 const lifetimeSeconds = 1800
 const sample = 100n
+// A signature for a block or two could never be mined.
+const least = 50
+const measuredForMs = 3_600_000
 
 /**
- * How many blocks half an hour takes on a chain, as its latest hundred took. Asked once; a chain that is too young to
+ * How many blocks half an hour takes on a chain, as its latest hundred took. Asked once an hour; a chain that is too young to
  * tell is taken for one with a block every twelve seconds.
  */
 export function expiryBlocksOf(client: PublicClient): () => Promise<number> {
   let known: Promise<number> | undefined
+  let at = 0
   const measure = async (): Promise<number> => {
     const latest = await client.getBlock({ blockTag: 'latest' })
     if (latest.number <= sample) return lifetimeSeconds / 12
     const earlier = await client.getBlock({ blockNumber: latest.number - sample })
     const seconds = Number(latest.timestamp - earlier.timestamp) / Number(sample)
-    return Math.ceil(lifetimeSeconds / Math.max(seconds, 0.1))
+    return Math.max(least, Math.ceil(lifetimeSeconds / Math.max(seconds, 0.1)))
   }
   return () => {
-    known ??= measure().catch((error: unknown) => {
+    if (known && performance.now() - at < measuredForMs) return known
+    at = performance.now()
+    known = measure().catch((error: unknown) => {
       known = undefined
       throw error
     })

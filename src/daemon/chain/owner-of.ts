@@ -1,8 +1,10 @@
 import {
+  AbiDecodingDataSizeTooSmallError,
   type Address,
   BaseError,
   ContractFunctionRevertedError,
   ContractFunctionZeroDataError,
+  InvalidBytesBooleanError,
   type PublicClient,
   zeroAddress,
 } from 'viem'
@@ -31,10 +33,15 @@ export async function ownerOf(
   }
 }
 
-/** Whether the chain ran a call and the call failed, rather than that nobody could be asked. */
+/** Whether the chain ran a call and the call failed, or gave what is no answer, rather than that nobody could be asked. */
 export const isRefusal = (error: unknown): boolean =>
   error instanceof BaseError &&
   error.walk(
     (cause) =>
-      cause instanceof ContractFunctionRevertedError || cause instanceof ContractFunctionZeroDataError,
+      cause instanceof ContractFunctionRevertedError ||
+      cause instanceof ContractFunctionZeroDataError ||
+      cause instanceof AbiDecodingDataSizeTooSmallError ||
+      cause instanceof InvalidBytesBooleanError ||
+      // viem does not export its class.
+      (cause instanceof Error && cause.name === 'PositionOutOfBoundsError'),
   ) !== null

@@ -29,6 +29,10 @@ const inText = (shape: z.ZodObject) =>
     .meta({ type: 'string' })
     .transform((value, ctx): Record<string, unknown> => {
       const parsed = typeof value === 'string' ? read(value) : value
+      if (isDeeperThan(deepest, parsed)) {
+        ctx.addIssue({ code: 'custom', message: `must not be nested more than ${deepest} levels deep` })
+        return z.NEVER
+      }
       const checked = shape.safeParse(parsed, { error: required })
       // Not what the schema made of it, which could differ: what was sent.
       if (checked.success && typeof parsed === 'object' && parsed !== null) return { ...parsed }
@@ -38,6 +42,18 @@ const inText = (shape: z.ZodObject) =>
         ctx.addIssue({ code: 'custom', message, path: [...path] })
       return z.NEVER
     })
+
+const deepest = 64
+
+/** Level by level, without calling itself: what is looked at may be deep enough to exhaust the stack. */
+function isDeeperThan(levels: number, value: unknown): boolean {
+  let level: unknown[] = [value]
+  for (let depth = 0; depth <= levels; depth++) {
+    level = level.flatMap((one) => (typeof one === 'object' && one !== null ? Object.values(one) : []))
+    if (level.length === 0) return false
+  }
+  return true
+}
 
 function read(text: string): unknown {
   try {

@@ -38,9 +38,21 @@ export function refusalOf(error: unknown): string | undefined {
   const revert = error.walk((cause) => cause instanceof ContractFunctionRevertedError)
   if (revert instanceof ContractFunctionRevertedError) {
     const { data, reason, signature } = revert
-    if (data) return `${data.errorName}${data.args?.length ? `(${data.args.join(', ')})` : ''}`
-    return reason ?? signature ?? 'it reverts without a reason'
+    if (data) return inWords(`${data.errorName}${data.args?.length ? `(${data.args.join(', ')})` : ''}`)
+    return inWords(reason ?? signature ?? 'it reverts without a reason')
   }
   const empty = error.walk((cause) => cause instanceof ContractFunctionZeroDataError)
-  return empty instanceof ContractFunctionZeroDataError ? 'there is no such contract' : undefined
+  if (empty instanceof ContractFunctionZeroDataError) return 'there is no such contract'
+  return isRefusal(error) ? 'what it answers cannot be read' : undefined
+}
+
+const longest = 200
+
+/** What somebody else's contract said, as it may be shown: no longer than a line, and nothing but text. */
+export function inWords(text: string): string {
+  const plain = text
+    .slice(0, 4 * longest)
+    .replace(/[\p{Cc}\p{Cf}\p{Co}\p{Cs}]+/gu, ' ')
+    .trim()
+  return plain.length > longest ? `${plain.slice(0, longest)}…` : plain
 }

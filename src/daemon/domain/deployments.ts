@@ -12,7 +12,7 @@ import {
   updateContract,
 } from '../store/contracts.ts'
 import type { Db, Queries } from '../store/database.ts'
-import { eventsWithoutTransaction, tokenIdsOfContract } from '../store/guestbook-events.ts'
+import { createdTokenIds, eventsWithoutTransaction } from '../store/guestbook-events.ts'
 import type { ContractRow } from '../store/schema.ts'
 import { findTeam } from '../store/teams.ts'
 import { tokensToMint } from '../store/tokens.ts'
@@ -33,8 +33,10 @@ export interface DeployDeps {
   baseUrl: string
 }
 
-// A limit, not what is paid. See contracts/README.md.
+// Limits, not what is paid. See contracts/README.md.
 const phygitalGas = 3_500_000
+/** To store 32 bytes of a name or a URL. */
+const gasOfAWord = 30_000
 
 /** The base URI that a token contract is told: token ids are appended to it. */
 export const baseUriOf = (baseUrl: string, { chainId, address }: Pick<ContractRow, 'chainId' | 'address'>) =>
@@ -138,7 +140,9 @@ function phygitalDeed(baseUrl: string, chain: Chain, contract: ContractRow, salt
   })
   const data = encodeDeployData({ abi: placementAbi, bytecode: placementBytecode, args: [salt, creation] })
   const deed: Deed = { to: null, data }
-  return { deed, address: contract.address, gasHint: phygitalGas }
+  const text = `${contract.name}${contract.symbol}${baseUriOf(baseUrl, contract)}`
+  const gasHint = phygitalGas + Math.ceil(Buffer.byteLength(text) / 32) * gasOfAWord
+  return { deed, address: contract.address, gasHint }
 }
 
 /** Contracts whose metadata address is another than the one that this daemon has now. */
@@ -149,31 +153,47 @@ async function recordNewUrl(trx: Queries, deps: DeployDeps, chain: Chain): Promi
   return ids
 }
 
-/** Records the transaction that tells a contract where its metadata is. @returns its id */
+/** Events whose metadata is announced in one call: as many as fit into a block with ease. */
+const announcedAtOnce = 100
+
+/**
+ * Records the transaction that tells a contract where its metadata is, and those that announce it; the record says so
+ * once it has happened. @returns the id of the first
+ */
 export async function recordServiceUrl(
   trx: Queries,
   { clock, baseUrl }: Pick<DeployDeps, 'clock' | 'baseUrl'>,
   contract: ContractRow,
 ): Promise<number> {
-  const tokenIds = (await tokenIdsOfContract(trx, contract.id)).map(BigInt)
+  const { id: contractId, kind, symbol, address } = contract
+  const send = (data: Hex, more: { kind: string; subject: Record<string, string | number> }) =>
+    recordIntent(trx, {
+      chainId: contract.chainId,
+      signer: 'relayer',
+      // The contract is there, so its gas is estimated: that depends on the URL's length.
+      deed: { to: getAddress(address), data },
+      teamId: contract.teamId,
+      now: clock.now(),
+      ...more,
+    })
   const data =
-    contract.kind === 'phygital'
+    kind === 'phygital'
       ? encodeFunctionData({
           abi: phygitalAbi,
           functionName: 'setBaseURI',
           args: [baseUriOf(baseUrl, contract)],
         })
-      : encodeFunctionData({ abi: guestbookAbi, functionName: 'setServiceURL', args: [baseUrl, tokenIds] })
-  const id = await recordIntent(trx, {
-    chainId: contract.chainId,
-    signer: 'relayer',
-    deed: { to: getAddress(contract.address), data },
-    gasHint: 300_000 + tokenIds.length * 20_000,
-    kind: 'contract-url',
-    subject: { symbol: contract.symbol, address: contract.address, baseUrl },
-    teamId: contract.teamId,
-    now: clock.now(),
-  })
-  await updateContract(trx, contract.id, { serviceUrl: baseUrl })
+      : encodeFunctionData({ abi: guestbookAbi, functionName: 'setServiceURL', args: [baseUrl, []] })
+  const subject = { symbol, address, baseUrl }
+  const id = await send(data, { kind: 'contract-url', subject })
+  await updateContract(trx, contractId, { urlTransactionId: id })
+  const tokenIds = (await createdTokenIds(trx, contractId)).map(BigInt)
+  for (let at = 0; at < tokenIds.length; at += announcedAtOnce) {
+    const args = [tokenIds.slice(at, at + announcedAtOnce)] as const
+    await send(encodeFunctionData({ abi: guestbookAbi, functionName: 'refreshMetadata', args }), {
+      kind: 'guestbook-refresh',
+      subject: { symbol, address, events: args[0].length },
+    })
+  }
   return id
 }

@@ -35,6 +35,7 @@ export type ErrorCode =
   | 'registration_expired'
   | 'registration_same_tap'
   | 'transfers_paused'
+  | 'token_taken'
   | 'transaction_refused'
   | 'idempotency_conflict'
   | 'signature_invalid'

@@ -1,4 +1,5 @@
 import type { Db } from '../store/database.ts'
+import { pruneRefreshes } from '../store/marketplace-refreshes.ts'
 import { deletePageVisits } from '../store/page-visits.ts'
 import { pruneRefusedTaps } from '../store/sqlite-taps.ts'
 import { pruneIdempotencyKeys } from '../store/transactions.ts'
@@ -8,6 +9,7 @@ import { type Clock, iso } from './time.ts'
 // Anybody can have a tap refused, over and over: the newest are worth keeping, and not the disk.
 const refusedKept = 200_000
 const everyMs = 3_600_000
+const refreshesKeptMs = 7 * 24 * everyMs
 
 type Deps = { db: Db; clock: Clock }
 
@@ -18,6 +20,7 @@ export async function tidy({ db, clock }: Deps, keep = refusedKept): Promise<voi
     await deletePageVisits(trx, now)
     await pruneIdempotencyKeys(trx, now)
     await pruneUsedSignatures(trx, now)
+    await pruneRefreshes(trx, iso(clock.now() - refreshesKeptMs))
     await pruneRefusedTaps(trx, keep)
   })
 }

@@ -17,7 +17,12 @@ export async function resolveRecipient(
     return await names.resolve(chainId, text)
   } catch (cause) {
     if (!(cause instanceof NameProblem)) throw cause
-    const message = `recipient: ${cause.message}. Nothing was used up.`
+    // What a gateway, or the way to it, said is for the log: strangers may ask, and it tells of our network.
+    const shown = cause.message.replace(
+      /, and its gateway gave no answer \(.*\)$/s,
+      ', and its gateways gave no answer',
+    )
+    const message = `recipient: ${shown}. Nothing was used up.`
     if (cause instanceof NameUnavailable)
       throw new DomainError('chain_unavailable', message, { retryAfterSeconds: 10, cause })
     throw new DomainError('recipient_invalid', message, {

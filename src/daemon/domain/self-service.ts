@@ -1,4 +1,4 @@
-import { type Hex, hashTypedData } from 'viem'
+import { type Address, type Hex, hashTypedData } from 'viem'
 import { getAddress } from 'viem/utils'
 import type { Chains } from '../chain/chains.ts'
 import { ownerOf } from '../chain/owner-of.ts'
@@ -9,8 +9,9 @@ import type { TokenLocation } from '../store/tokens.ts'
 import { useSignature } from '../store/used-signatures.ts'
 import { asked, chainOf } from './ask-chain.ts'
 import { redirectUrlFrom } from './chips.ts'
-import { DomainError } from './errors.ts'
+import { DomainError, invalid } from './errors.ts'
 import { tokenAt } from './phygitals/find-token.ts'
+import { isSignedBy } from './signed-by.ts'
 import { type Clock, iso } from './time.ts'
 
 type Deps = { db: Db; clock: Clock; chains: Chains }
@@ -37,6 +38,9 @@ const types = {
     { name: 'requestExpiryTime', type: 'uint256' },
   ],
 } as const
+
+/** Dates beyond have five digits in their year, and no order as text. */
+const latestExpiry = Date.parse('9999-12-31T23:59:59Z') / 1000
 
 const wordsOf = ({ contractAddress, tokenId, chainId, redirectUrl, requestExpiryTime }: OwnerEdit) => ({
   domain: { name: 'Update Self Service Tag', version: '1' },
@@ -69,13 +73,15 @@ export async function editByOwner(
       'signature_expired',
       'requestExpiryTime has passed (it is in seconds). Sign the request again.',
     )
+  if (edit.requestExpiryTime > latestExpiry)
+    throw invalid('requestExpiryTime', 'is in seconds since 1970, and must not lie beyond the year 9999')
   const redirectUrl = redirectUrlFrom(edit.redirectUrl)
   const token = await tokenAt(deps, edit)
   const owner = await ownerWhoSigned(deps, edit)
   const digest = hashTypedData(wordsOf(edit))
   return deps.db.write(async (trx) => {
-    // For ever is as long as a date can be: a signature that far out stays used.
-    const expiresAt = new Date(Math.min(edit.requestExpiryTime * 1000, 8.64e15)).toISOString()
+    // A day more: a clock that is set back must not find it forgotten.
+    const expiresAt = iso(Math.min(edit.requestExpiryTime + 86_400, latestExpiry) * 1000)
     if (!(await useSignature(trx, { digest: `${owner}:${digest}`, expiresAt })))
       throw new DomainError(
         'signature_used',
@@ -95,25 +101,15 @@ export async function editByOwner(
   })
 }
 
-/** Asks the chain: a wallet that is a contract has a word of its own in this (ERC-1271). */
-async function ownerWhoSigned({ chains }: Deps, edit: OwnerEdit): Promise<string> {
+/** @returns the owner @throws DomainError signature_invalid, chain_unavailable */
+async function ownerWhoSigned({ chains }: Deps, edit: OwnerEdit): Promise<Address> {
   const chain = chainOf(chains, edit.chainId)
   const contract = getAddress(edit.contractAddress.toLowerCase())
+  const owner = await asked(chain, () => ownerOf(chain.client, contract, BigInt(edit.tokenId)))
   const refuse = (message: string) => new DomainError('signature_invalid', message)
-  return asked(chain, async () => {
-    const owner = await ownerOf(chain.client, contract, BigInt(edit.tokenId))
-    if (owner === undefined) throw refuse('Nobody owns this token yet, so nobody can sign for it.')
-    const isGood = await chain.client
-      .verifyTypedData({ ...wordsOf(edit), address: owner, signature: edit.ownerSignature })
-      .catch((error: unknown) => {
-        // Bytes that are no signature at all throw, where others are false.
-        if (error instanceof Error && /signature|serialized|yParity|v value/i.test(error.message))
-          return false
-        throw error
-      })
-    if (isGood) return owner
-    throw refuse(
-      `ownerSignature is not the owner's (${owner}) over this request. Sign exactly what is sent: token, updates and requestExpiryTime.`,
-    )
-  })
+  if (owner === undefined) throw refuse('Nobody owns this token yet, so nobody can sign for it.')
+  if (await isSignedBy(chain, owner, hashTypedData(wordsOf(edit)), edit.ownerSignature)) return owner
+  throw refuse(
+    `ownerSignature is not the owner's (${owner}) over this request. Sign exactly what is sent: token, updates and requestExpiryTime.`,
+  )
 }

@@ -3,13 +3,13 @@ import { Readable } from 'node:stream'
 import type { FastifyInstance } from 'fastify'
 import type { Context } from '../context.ts'
 import { newBadgeEvent } from '../contract/badge-events.ts'
-import { endpoints } from '../contract/index.ts'
+import { type Endpoints, endpoints } from '../contract/index.ts'
 import { assignBadgeEvent } from '../domain/badge-events/assign.ts'
 import { type CreatedBadgeEvent, createBadgeEvent, createdBefore } from '../domain/badge-events/create.ts'
-import { IncomingImage, imageOf } from '../domain/badge-events/image.ts'
+import type { IncomingImage } from '../domain/badge-events/image.ts'
 import { badgeMinted, reserveBadge } from '../domain/badge-events/mint.ts'
 import { notFound } from '../domain/errors.ts'
-import { bind, bindAll, limited } from '../http/bind.ts'
+import { bind, bindAll, type Call, limited } from '../http/bind.ts'
 import { checkForm, readForm } from '../http/multipart.ts'
 import { answerOnce } from '../http/repeatable.ts'
 
@@ -69,45 +69,55 @@ export function badgeEventRoutes(app: FastifyInstance, ctx: Context): void {
 
 /** What takes a form. */
 export function badgeEventFormRoutes(app: FastifyInstance, ctx: Context): void {
-  bind(app, ctx, creation, async ({ request, teamId, actor }) => {
-    const incoming = new IncomingImage()
-    const sum = createHash('sha256')
-    const spec = endpoints[creation]
-    const form = await readForm(
-      request.headers,
-      request.body instanceof Readable ? request.body : Readable.from([]),
-      {
-        fields: Object.keys(newBadgeEvent.shape),
-        file: 'image',
-        maxBytes: spec.bodyLimit,
-        take: (chunk) => {
-          sum.update(chunk)
-          return incoming.take(chunk)
-        },
-      },
-    )
-    const fields = checkForm(newBadgeEvent, form, 'image')
-    const image = incoming.end()
-    const { eventURL: eventUrl = '', privateEvent = false, ...event } = fields
-    let created: CreatedBadgeEvent | undefined
-    const input = { ...fields, image: sum.digest('hex') }
-    return answerOnce(
-      ctx,
-      { spec, request, key: creation, input },
-      {
-        scope: { teamId },
-        record: async (idempotency) => {
-          const asking = { teamId, actor, idempotency }
-          created = await createBadgeEvent(ctx, asking, { ...event, eventUrl, privateEvent }, image)
-          return created.id
-        },
-        answer: async (recorded) => {
-          const { id, response } = created ?? (await createdBefore(ctx, recorded ?? 0))
-          return { id, poapResponse: { ...response, image_url: response.image_url || imageUrl(ctx, id) } }
-        },
-      },
-    )
+  bind(app, ctx, creation, async (call) => {
+    const incoming = ctx.badges.images.receive()
+    try {
+      return await create(ctx, call, incoming)
+    } finally {
+      incoming.close()
+    }
   })
+}
+
+type Creating = Pick<Call<Endpoints[typeof creation]>, 'request' | 'teamId' | 'actor'>
+
+async function create(ctx: Context, { request, teamId, actor }: Creating, incoming: IncomingImage) {
+  const spec = endpoints[creation]
+  const sum = createHash('sha256')
+  const body = request.body instanceof Readable ? request.body : Readable.from([])
+  const form = await readForm(request.headers, body, {
+    fields: Object.keys(newBadgeEvent.shape),
+    file: 'image',
+    maxBytes: spec.bodyLimit,
+    take: (chunk) => {
+      sum.update(chunk)
+      return incoming.take(chunk)
+    },
+  })
+  const fields = checkForm(newBadgeEvent, form, 'image')
+  const image = await incoming.end()
+  const { eventURL: eventUrl = '', privateEvent = false, ...event } = fields
+  let created: CreatedBadgeEvent | undefined
+  // An Idempotency-Key stands for the fields and the image together.
+  const input = { ...fields, image: sum.digest('hex') }
+  return answerOnce(
+    ctx,
+    { spec, request, key: creation, input },
+    {
+      scope: { teamId },
+      record: async (idempotency) => {
+        const asking = { teamId, actor, idempotency }
+        created = await createBadgeEvent(ctx, asking, { ...event, eventUrl, privateEvent }, image)
+        if (created.keepsImage) incoming.keep()
+        return created.id
+      },
+      answer: async (recorded) => {
+        const { id, keepsImage, response } = created ?? (await createdBefore(ctx, recorded ?? 0))
+        const image_url = keepsImage ? imageUrl(ctx, id) : response.image_url
+        return { id, poapResponse: { ...response, image_url } }
+      },
+    },
+  )
 }
 
 const imageUrl = (ctx: Context, id: number): string =>
@@ -115,17 +125,22 @@ const imageUrl = (ctx: Context, id: number): string =>
 
 /** Images of the embedded provider's events, for pages and wallets anywhere. They never change. */
 function imageRoute(app: FastifyInstance, ctx: Context): void {
-  app.get(`${ctx.wire.word('/badge-events')}/:id/image`, { config: limited }, async (request, reply) => {
-    const { id = '' } = { ...(request.params as Record<string, string>) }
-    if (!/^[1-9]\d{0,14}$/.test(id)) throw notFound('image')
-    const { type, bytes } = await imageOf(ctx, Number(id))
-    return reply
-      .header('cache-control', 'public, max-age=86400, immutable')
-      .header('x-content-type-options', 'nosniff')
-      .header('content-security-policy', "default-src 'none'; sandbox")
-      .header('cross-origin-resource-policy', 'cross-origin')
-      .header('content-disposition', 'inline')
-      .type(type)
-      .send(Readable.from(bytes, { objectMode: false }))
-  })
+  app.get(
+    `${ctx.wire.word('/badge-events')}/:id/image`,
+    { config: limited, exposeHeadRoute: true },
+    async (request, reply) => {
+      const { id = '' } = { ...(request.params as Record<string, string>) }
+      if (!/^[1-9]\d{0,14}$/.test(id)) throw notFound('image')
+      const { type, size, bytes } = await ctx.badges.images.open(ctx, Number(id))
+      return reply
+        .header('cache-control', 'public, max-age=86400, immutable')
+        .header('x-content-type-options', 'nosniff')
+        .header('content-security-policy', "default-src 'none'; sandbox")
+        .header('cross-origin-resource-policy', 'cross-origin')
+        .header('content-disposition', 'inline')
+        .type(type)
+        .header('content-length', size)
+        .send(bytes)
+    },
+  )
 }

@@ -23,6 +23,14 @@ export function serviceRoutes(app: FastifyInstance, ctx: Context): void {
     handler: async (_request, reply) => {
       reply.header('cache-control', 'no-store')
       await probeStore(ctx)
+      if (ctx.isStarting)
+        throw new DomainError(
+          'store_unavailable',
+          'The daemon is starting: the seed is not on the chain yet.',
+          {
+            retryAfterSeconds: 1,
+          },
+        )
       const chains = chainWords(ctx)
       return { status: 'ready', ...(Object.keys(chains).length > 0 ? { chains } : {}) }
     },

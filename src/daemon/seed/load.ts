@@ -36,7 +36,11 @@ export interface Seeding {
  * @throws SeedProblem that names the path in the file
  */
 export async function loadSeed(ctx: Context, file: string): Promise<void> {
-  const seed = await readSeed(file)
+  await plantSeed(ctx, await readSeed(file))
+}
+
+/** The same for one that was read before anything was started, so that a slip in it costs nobody any time. */
+export async function plantSeed(ctx: Context, seed: Seed): Promise<void> {
   const at = iso(ctx.clock.now())
   await ctx.db.write(async (trx) => {
     const seeding: Seeding = { trx, ctx, at }
@@ -51,7 +55,8 @@ export async function loadSeed(ctx: Context, file: string): Promise<void> {
   await ctx.credentials.load(ctx.db.read)
 }
 
-async function readSeed(file: string): Promise<Seed> {
+/** @throws SeedProblem that names the path in the file */
+export async function readSeed(file: string): Promise<Seed> {
   let value: unknown
   try {
     value = JSON.parse(await readFile(file, 'utf8'))

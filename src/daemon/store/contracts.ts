@@ -58,8 +58,10 @@ export const contractsToldOtherwise = (
     .selectFrom('contracts')
     .selectAll()
     .where('chainId', '=', chainId)
+    .where('status', '=', 'confirmed')
     .where('transactionId', 'is not', null)
     .where('serviceUrl', '!=', serviceUrl)
+    .where('urlTransactionId', 'is', null)
     .orderBy('id')
     .execute()
 
@@ -73,6 +75,7 @@ export async function updateContract(
       | 'status'
       | 'transactionId'
       | 'serviceUrl'
+      | 'urlTransactionId'
       | 'lastTokenId'
       | 'twoTapDelaySeconds'
       | 'twoTapWindowSeconds'
@@ -129,3 +132,21 @@ export const sentToContract = (
     .where('kind', 'in', kinds)
     .orderBy('id')
     .execute()
+
+const toldBy = statement<{ transactionId: number }>()((db, p) =>
+  db.selectFrom('contracts').select('id').where('urlTransactionId', '=', p.transactionId),
+)
+/** The contract that a transaction tells another base address, if it does that. */
+export const contractToldBy = async (db: Queries, transactionId: number): Promise<number | undefined> =>
+  (await toldBy.first(db, { transactionId }))?.id
+
+const deployedBy = statement<{ transactionId: number }>()((db, p) =>
+  db
+    .selectFrom('contracts')
+    .select('id')
+    .where('transactionId', '=', p.transactionId)
+    .where('status', '=', 'pending'),
+)
+/** The contract that waits for a transaction to deploy it. */
+export const contractDeployedBy = async (db: Queries, transactionId: number): Promise<number | undefined> =>
+  (await deployedBy.first(db, { transactionId }))?.id

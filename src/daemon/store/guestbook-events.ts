@@ -87,9 +87,17 @@ export async function setEventTransaction(db: Queries, id: number, transactionId
   await db.updateTable('guestbookEvents').set({ transactionId }).where('id', '=', id).execute()
 }
 
-export async function tokenIdsOfContract(db: Queries, contractId: number): Promise<string[]> {
-  const query = db.selectFrom('guestbookEvents').select('tokenId').where('contractId', '=', contractId)
-  return (await query.orderBy('id').execute()).map(({ tokenId }) => tokenId)
+/** Of the events that are on their contract by now. */
+export async function createdTokenIds(db: Queries, contractId: number): Promise<string[]> {
+  const rows = await db
+    .selectFrom('guestbookEvents')
+    .innerJoin('transactions', 'transactions.id', 'guestbookEvents.transactionId')
+    .select('guestbookEvents.tokenId')
+    .where('contractId', '=', contractId)
+    .where('transactions.state', '=', 'confirmed')
+    .orderBy('guestbookEvents.id')
+    .execute()
+  return rows.map(({ tokenId }) => tokenId)
 }
 
 const byPlace = statement<{ chainId: number; address: string; tokenId: string }>()((db, p) =>

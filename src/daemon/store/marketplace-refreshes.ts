@@ -44,3 +44,12 @@ export async function updateRefresh(
 ): Promise<void> {
   await db.updateTable('marketplaceRefreshes').set(change).where('id', '=', id).execute()
 }
+
+/** What is over, one way or the other, is kept for a while to be looked at. */
+export async function pruneRefreshes(db: Queries, before: string): Promise<void> {
+  await db
+    .deleteFrom('marketplaceRefreshes')
+    .where('createdAt', '<', before)
+    .where((e) => e.or([e('doneAt', 'is not', null), e('givenUpAt', 'is not', null)]))
+    .execute()
+}

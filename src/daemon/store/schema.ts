@@ -1,10 +1,5 @@
 import type { Selectable } from 'kysely'
-import type {
-  BadgeClaimsTable,
-  BadgeCodesTable,
-  BadgeImagePartsTable,
-  PoapEventsTable,
-} from './schema/badges.ts'
+import type { BadgeClaimsTable, BadgeCodesTable, BadgeImagesTable, PoapEventsTable } from './schema/badges.ts'
 import type { ChipGroupsTable, ChipsTable, RemovedChipsTable } from './schema/chips.ts'
 import type {
   BadgeAssignmentsTable,
@@ -72,7 +67,7 @@ export interface Database {
   poapEvents: PoapEventsTable
   badgeCodes: BadgeCodesTable
   badgeClaims: BadgeClaimsTable
-  badgeImageParts: BadgeImagePartsTable
+  badgeImages: BadgeImagesTable
   taps: TapsTable
   refs: RefsTable
   otps: OtpsTable

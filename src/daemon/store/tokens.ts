@@ -110,3 +110,65 @@ export async function describeTokenOnce(
     .where('tokenId', '=', tokenId)
     .execute()
 }
+
+const taken = statement<{ contractId: number; tokenId: string }>()((db, p) =>
+  db
+    .selectFrom('tokens')
+    .select('id')
+    .where('contractId', '=', p.contractId)
+    .where('tokenId', '=', p.tokenId),
+)
+// Longer ones are hashes and the like, and not counted up.
+const numbered = (db: Queries, contractId: number, after: number) =>
+  db
+    .selectFrom('tokens as one')
+    .where('one.contractId', '=', contractId)
+    .where((e) => e(e.fn('length', ['one.tokenId']), '<=', 15))
+    .where((e) => e(e.cast('one.tokenId', 'integer'), '>', after))
+    .where((e) =>
+      e.not(
+        e.exists(
+          e
+            .selectFrom('tokens as next')
+            .select('next.id')
+            .whereRef('next.contractId', '=', 'one.contractId')
+            .where((f) =>
+              f(
+                'next.tokenId',
+                '=',
+                f.cast<string>(f(f.cast<number>('one.tokenId', 'integer'), '+', 1), 'text'),
+              ),
+            ),
+        ),
+      ),
+    )
+    .select((e) => e.fn.min(e.cast<number>('one.tokenId', 'integer')).as('last'))
+
+/** The lowest token id above another that no token of a contract has here. Decimal. */
+export async function freeTokenId(db: Queries, contractId: number, after: bigint): Promise<string> {
+  const next = String(after + 1n)
+  if (!(await taken.first(db, { contractId, tokenId: next }))) return next
+  const { last } = await numbered(db, contractId, Number(after)).executeTakeFirstOrThrow()
+  return String(BigInt(last ?? after) + 1n)
+}
+
+/** Mints of a contract's tokens that are not settled. */
+export const openMintsOf = async (db: Queries, contractId: number): Promise<number[]> => {
+  const rows = await db
+    .selectFrom('tokens')
+    .innerJoin('transactions', 'transactions.id', 'tokens.mintTransactionId')
+    .select('transactions.id')
+    .where('tokens.contractId', '=', contractId)
+    .where('transactions.settledAt', 'is', null)
+    .execute()
+  return rows.map(({ id }) => id)
+}
+
+/** So that a seed's tokens are minted by the next deployment. */
+export async function forgetMints(db: Queries, contractId: number): Promise<void> {
+  await db
+    .updateTable('tokens')
+    .set({ mintTransactionId: null })
+    .where('contractId', '=', contractId)
+    .execute()
+}

@@ -74,7 +74,8 @@ function planned({ ndef }: TargetFile): Buffer {
 function withoutMirrors(file: Buffer, { settings: { sdm } }: TargetFile): Buffer {
   const out = Buffer.from(file)
   const blank = (at: number | undefined, length: number): void => {
-    if (at !== undefined) out.fill('0', at, at + length)
+    // A file that ends before has no mirror there.
+    if (at !== undefined && at + length <= out.length) out.fill('0', at, at + length)
   }
   blank(sdm?.piccDataOffset, MIRRORED.piccData)
   blank(sdm?.macOffset, MIRRORED.mac)

@@ -23,7 +23,7 @@ export interface SheetOptions {
   readonly anyOf?: readonly string[]
   /** Our column → the sheet's own. */
   readonly renamed: ReadonlyMap<string, string>
-  /** Columns whose JSON may be an object: its text is handed over. */
+  /** Columns whose JSON may be an object or a boolean: its text is handed over. */
   readonly structured?: ReadonlySet<string>
   /** Columns to pass over: all that are unknown, or those named. */
   readonly ignored: 'all' | ReadonlySet<string>
@@ -144,8 +144,9 @@ const readJson = async (
         const column = options.columns[i]
         const inner = value[name]
         const isStructured =
-          column !== undefined && options.structured?.has(column) && typeof inner === 'object'
-        return jsonCell(isStructured && inner ? JSON.stringify(inner) : inner, row, column, problems)
+          column !== undefined && options.structured?.has(column) && /object|boolean/.test(typeof inner)
+        const cell = isStructured && inner !== null ? JSON.stringify(inner) : inner
+        return jsonCell(cell, row, column, problems)
       }),
     )
   }

@@ -1,3 +1,4 @@
+import { describeBadge } from '../../batch/badge-run.ts'
 import { describeResult } from '../../batch/edit-run.ts'
 import { type History, readHistory } from '../../batch/history.ts'
 import { describeMetadata } from '../../batch/metadata-run.ts'
@@ -24,6 +25,10 @@ export const report = defineCommand({
       await reportTokens(ctx, history, options.failed)
       return exitCodes.done
     }
+    if (header.kind.startsWith('badge-events')) {
+      await reportBadges(ctx, history, options.failed)
+      return exitCodes.done
+    }
     const wanted =
       rows.length > 0
         ? rows
@@ -46,6 +51,21 @@ export const report = defineCommand({
     return exitCodes.done
   },
 })
+
+const reportBadges = async (
+  ctx: CliContext,
+  { badges, badgeOutcomes }: History,
+  failedAlone: boolean,
+): Promise<void> => {
+  for (const row of badges) {
+    const outcome = badgeOutcomes.get(row.row)
+    if (failedAlone && outcome?.status !== 'failed') continue
+    const { status = 'pending', id, error } = outcome ?? {}
+    await ctx.io.line({ row: row.row, ...row.cells, status, id, error }, () =>
+      outcome ? describeBadge(outcome, row) : `row ${row.row}  pending`,
+    )
+  }
+}
 
 const reportTokens = async (
   ctx: CliContext,

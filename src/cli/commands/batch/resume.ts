@@ -1,3 +1,4 @@
+import { resumeBadges } from '../../batch/badge-run.ts'
 import { dryRun } from '../../batch/edit-check.ts'
 import { runRows } from '../../batch/edit-run.ts'
 import { countResults, type History, readHistory } from '../../batch/history.ts'
@@ -45,6 +46,7 @@ export const resume = defineCommand({
       ctx.io.warn(`This batch began at ${header.url}, and goes on at ${ctx.config().url}.`)
     }
     if (header.kind === 'chips import') return resumeImport(ctx, history, options)
+    if (header.kind.startsWith('badge-events')) return resumeBadges(ctx, history, options)
     return header.kind.startsWith('phygitals')
       ? resumeTokens(ctx, history, options)
       : resumeEdit(ctx, history, options)

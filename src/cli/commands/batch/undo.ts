@@ -26,6 +26,11 @@ export const undo = defineCommand({
     if (history.header.kind === 'chips import') {
       throw new UsageError('An import cannot be undone.', 'Its chips go one by one: tapchip chips remove UID')
     }
+    if (history.header.kind.startsWith('badge-events')) {
+      throw new UsageError(
+        'Badge events that were created, and those that were assigned, stay: they cannot be undone.',
+      )
+    }
     if (history.header.kind === 'phygitals transfer') {
       throw new UsageError(
         "Transfers cannot be undone: the tokens are their new owners' by now, who may have passed them on.",

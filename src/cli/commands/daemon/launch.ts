@@ -54,7 +54,10 @@ export const launch = async (
 }
 
 const failed = (text: string, why: number | string, logFile: string): CliError => {
-  const last = text.trimEnd().split('\n').slice(-3).map(clean)
+  // What it says in plain words is why; log lines are told apart by their form.
+  const lines = text.trimEnd().split('\n')
+  const words = lines.filter((line) => !line.startsWith('{"level"'))
+  const last = (words.length > 0 ? words : lines).slice(-3).map(clean)
   return new CliError(`The daemon did not start (${why}):\n${last.join('\n')}`, {
     advice: text.includes('EADDRINUSE')
       ? 'Another program listens there. What it is: tapchip doctor. A free port: --port 0'

@@ -34,6 +34,17 @@ export interface Reverted {
   counted: bigint | undefined
   blockNumber: number
   rerun: Rerun
+  /** How often it was signed. */
+  signings: number
+  client: PublicClient
+}
+
+/** A call that was signed and may have been copied. */
+export interface DoneQuestion {
+  to: Address | null
+  data: Hex
+  /** The last block in which that may have been. */
+  untilBlock: number
   client: PublicClient
 }
 
@@ -43,6 +54,8 @@ export interface Builder {
   build(args: unknown, ctx: BuildContext): Promise<Call>
   /** Without it a revert is final. */
   afterRevert?(args: unknown, reverted: Reverted): Promise<'sign anew' | 'give up'>
+  /** Where anyone can bring about the effect by sending the same call: the transaction that did. */
+  doneBy?(call: DoneQuestion): Promise<Hex | undefined>
 }
 
 export type Builders = Readonly<Record<string, Builder>>

@@ -1,13 +1,13 @@
 import type { Hex } from 'viem'
 import type { Queries } from '../../store/database.ts'
 import type { TransactionRow } from '../../store/schema.ts'
-import { markMined, markQueuedAgain, markUnmined } from '../../store/transactions.ts'
+import { markMined, markUnmined } from '../../store/transactions.ts'
 import { isProvenAbsent } from './lost-nonce.ts'
 import type { Inclusion } from './node.ts'
 import { type Sender, type View, writeAsHolder } from './sender.ts'
 import { fillerKind } from './sign-attempt.ts'
 import { storedHex } from './stored-hex.ts'
-import { settle, verdictOn } from './verdict.ts'
+import { doneBy, settle, signAnew, verdictOn } from './verdict.ts'
 
 /** A change of one transaction, to be written with the others of its tick. */
 export interface Move {
@@ -94,7 +94,12 @@ async function nonceLost(sender: Sender, view: View, row: TransactionRow): Promi
   sender.memory.absent.delete(row.id)
   const { id } = row
   const givenUp = row.kind === fillerKind ? 'something else used its nonce' : row.abandonedBecause
+  const copy = await doneBy(sender, row, view.head.number)
+  if (copy) {
+    const reason = `its effect came by another transaction, ${copy}`
+    return [{ id, write: (trx, at) => settle(sender, trx, { id, at, state: 'cancelled', reason }) }]
+  }
   return givenUp === null
-    ? [{ id, write: (trx, at) => markQueuedAgain(trx, { id, at }) }]
+    ? [signAnew(sender, row, 'cancelled')]
     : [{ id, write: (trx, at) => settle(sender, trx, { id, at, state: 'cancelled', reason: givenUp }) }]
 }

@@ -52,6 +52,7 @@ export async function closeGaps(sender: Sender, view: View): Promise<boolean> {
         createdAt: at,
         gas: fillerGas,
         builder: null,
+        topic: null,
         args: null,
       })
       const { nonce, hash: firstHash } = filler

@@ -34,7 +34,13 @@ export type Rerun = { passes: true } | { passes: false; reason: string; data: He
 
 /** Requests of one turn travel together, and none is repeated by itself: the relayer decides what a silence means. */
 export const rpcTransport = (url: string, timeoutMs = 10_000): Transport =>
-  http(url, { batch: { batchSize: 128, wait: 0 }, retryCount: 0, timeout: timeoutMs })
+  http(url, {
+    batch: { batchSize: 128, wait: 0 },
+    retryCount: 0,
+    timeout: timeoutMs,
+    // Signed transactions go where the configuration says, and nowhere else.
+    fetchOptions: { redirect: 'error' },
+  })
 
 /** What a relayer asks of a node. Answers are read as they are; the typed client is there for builders. */
 export class Node {
@@ -151,5 +157,7 @@ function revertOf(error: unknown): { reason: string; data: Hex | undefined } | u
   // geth answers 3 with the data of a revert, and -32000 where gas ran out and the like; anvil 3, -32003 or -32000.
   if (![3, -32000, -32003, -32015].includes(answer.code)) return undefined
   const data: unknown = answer.data
-  return { reason: answer.details, data: isHex(data) ? data : undefined }
+  // Words of somebody's contract, which are kept: a line of them is enough.
+  const reason = answer.details.slice(0, 500).replaceAll('\0', ' ')
+  return { reason, data: isHex(data) ? data : undefined }
 }

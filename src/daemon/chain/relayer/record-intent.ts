@@ -17,6 +17,8 @@ export interface NewIntent {
   gasHint?: number
   /** What it is, in a word, for lists: `phygital-transfer`. */
   kind: string
+  /** What it decides about: it is not signed anew once a later one about the same is recorded. */
+  topic?: string
   /** For people: what it is about. Never a code or a key. */
   subject: Json
   /** null: the daemon's own. */
@@ -51,6 +53,7 @@ export async function recordIntent(trx: Queries, intent: NewIntent): Promise<num
     chainId,
     signer,
     kind,
+    topic: intent.topic ?? null,
     subject: JSON.stringify(intent.subject),
     createdAt: new Date(intent.now).toISOString(),
     ...fixed,

@@ -1,7 +1,7 @@
 import type { Address, Hex } from 'viem'
 import type { Queries } from '../../store/database.ts'
 import type { TransactionRow } from '../../store/schema.ts'
-import { markQueuedAgain, markSettled } from '../../store/transactions.ts'
+import { markQueuedAgain, markSettled, supersededBy } from '../../store/transactions.ts'
 import type { Move } from './follow.ts'
 import type { Rerun } from './node.ts'
 import type { Sender, View } from './sender.ts'
@@ -20,6 +20,7 @@ type MinedRow = Pick<
   | 'signings'
   | 'sequenceValue'
   | 'abandonedBecause'
+  | 'topic'
 >
 
 /** What becomes of a transaction that lies deep enough. Nothing, where its builder cannot say yet. */
@@ -32,19 +33,53 @@ export async function verdictOn(sender: Sender, view: View, row: MinedRow): Prom
   if (attempt?.purpose === 'filler') return end('cancelled', row.abandonedBecause ?? 'given up')
   if (row.succeeded === 1) return end('confirmed', null)
 
+  // Somebody asked for its end while it was on its way: nothing starts anew.
+  if (row.abandonedBecause !== null) return end('cancelled', row.abandonedBecause)
+
   const call = { to: storedAddress(row.to), data: storedHex(row.data) }
   const block = row.blockNumber ?? view.head.number
   const gas = attempt?.gas ?? 0
   const rerun = await sender.node.rerun({ ...call, gas, from: sender.signer.address }, block)
   try {
-    if (await isToBeSignedAnew(sender, row, call, rerun))
-      return [{ id, write: (trx, at) => markQueuedAgain(trx, { id, at }) }]
+    const copy = await doneBy(sender, row, block)
+    if (copy) return end('confirmed', `its effect came by another transaction, ${copy}`)
+    if (await isToBeSignedAnew(sender, row, call, rerun)) return [signAnew(sender, row, 'reverted')]
   } catch {
     // The builder could not ask the chain. The next tick asks again.
     return []
   }
   return end('reverted', rerun.passes ? 'reverted, and would pass by now' : rerun.reason)
 }
+
+/** Anyone can send the bytes of a call that names its effect. @returns the transaction that did so, if one did */
+export async function doneBy(
+  { builders, node }: Pick<Sender, 'builders' | 'node'>,
+  row: Pick<TransactionRow, 'builder' | 'to' | 'data'>,
+  untilBlock: number,
+): Promise<Hex | undefined> {
+  const builder = row.builder === null ? undefined : builders[row.builder]
+  if (!builder?.doneBy || row.to === null || row.data === null) return undefined
+  const call = { to: storedAddress(row.to), data: storedHex(row.data) }
+  return builder.doneBy({ ...call, untilBlock, client: node.client })
+}
+
+/**
+ * Back to where it is signed, unless a later one decides about the same thing: whoever asked last has their way, and
+ * an older one that was held up must not undo it.
+ */
+export const signAnew = (
+  sender: Sender,
+  row: Pick<TransactionRow, 'id' | 'topic'>,
+  otherwise: 'reverted' | 'cancelled',
+): Move => ({
+  id: row.id,
+  write: async (trx, at) => {
+    const { id } = row
+    const later = await supersededBy(trx, row)
+    if (later === undefined) return markQueuedAgain(trx, { id, at })
+    return settle(sender, trx, { id, at, state: otherwise, reason: `superseded by transaction ${later}` })
+  },
+})
 
 /** Ends a transaction's way, with all that belongs to its end. */
 export async function settle(
@@ -67,6 +102,7 @@ async function isToBeSignedAnew(
   const args: unknown = JSON.parse(row.args ?? 'null')
   const counted = row.sequenceValue === null ? undefined : BigInt(row.sequenceValue)
   const blockNumber = row.blockNumber ?? 0
-  const reverted = { ...call, counted, blockNumber, rerun, client: node.client }
+  const { signings } = row
+  const reverted = { ...call, counted, blockNumber, rerun, signings, client: node.client }
   return (await builder.afterRevert(args, reverted)) === 'sign anew'
 }

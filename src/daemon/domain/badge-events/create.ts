@@ -5,12 +5,13 @@ import { newSecretCode } from '../../badges/secret-code.ts'
 import { type Claim, claimIdempotencyKey } from '../../chain/relayer/record-intent.ts'
 import { type Actor, recordChange } from '../../store/audit.ts'
 import { findBadgeEvent, insertBadgeEvent } from '../../store/badge-events.ts'
-import { insertPoapEvent, secretCodePlace } from '../../store/badge-upstream.ts'
+import { insertImage } from '../../store/badge-images.ts'
+import { insertPoapEvent, isPoapEvent, secretCodePlace } from '../../store/badge-upstream.ts'
 import type { Db, Queries } from '../../store/database.ts'
 import type { SecretBox } from '../../store/secret-box.ts'
 import { DomainError, invalid, notFound } from '../errors.ts'
 import { type Clock, iso } from '../time.ts'
-import { keepImage, type ReceivedImage } from './image.ts'
+import type { ReceivedImage } from './image.ts'
 import type { Providers } from './providers.ts'
 
 interface Deps {
@@ -28,6 +29,8 @@ interface Asking {
 
 export interface CreatedBadgeEvent {
   id: number
+  /** Whether the image is served here. */
+  keepsImage: boolean
   response: CreationResponse
 }
 
@@ -47,7 +50,8 @@ export async function createBadgeEvent(
   const created = createdOr(await provider.create(event, image, secretCode))
   const id = await deps.db.write(async (trx) => {
     const badgeEventId = await insertBadgeEvent(trx, rowOf(event, asking.teamId, created, deps.clock))
-    if (provider.name === 'embedded') await keepImage(trx, badgeEventId, image)
+    if (provider.name === 'embedded')
+      await insertImage(trx, { badgeEventId, file: image.file, type: image.type })
     else await keepSecret(trx, deps, badgeEventId, secretCode)
     if (asking.idempotency) await claimIdempotencyKey(trx, asking.idempotency, badgeEventId, deps.clock.now())
     await recordChange(trx, {
@@ -61,7 +65,7 @@ export async function createBadgeEvent(
     return badgeEventId
   })
   deps.badges.nudge()
-  return { id, response: created.response }
+  return { id, keepsImage: provider.name === 'embedded', response: created.response }
 }
 
 /** What creating an event was answered with, of one that is there. @throws DomainError not_found */
@@ -72,7 +76,11 @@ export async function createdBefore(
   const row = await findBadgeEvent(db.read, id)
   if (!row) throw notFound('badge event')
   const event = { ...row, virtualEvent: row.virtualEvent === 1, privateEvent: row.privateEvent === 1 }
-  return { id, response: creationResponse(event, { id: row.upstreamId, imageUrl: '' }) }
+  return {
+    id,
+    keepsImage: !(await isPoapEvent(db.read, id)),
+    response: creationResponse(event, { id: row.upstreamId, imageUrl: '' }),
+  }
 }
 
 function assertSound(event: NewBadgeEvent, isForPoap: boolean): void {
@@ -98,9 +106,10 @@ function createdOr(result: CreateResult): Created {
     case 'unavailable':
       throw unavailable('The badge provider is out of reach. Nothing was created; try again.', result)
     case 'unknown':
+      // Nobody is to try again by itself, and make a second one: clients do so where they wait for seconds alone.
       throw unavailable(
         'The badge provider broke off before it answered, so the event may have been created there: before you try again, look whether its e-mail about the event has come.',
-        result,
+        { ...result, retryAfterMs: Math.max(result.retryAfterMs, 60_000) },
       )
   }
 }

@@ -1,59 +1,121 @@
-import { type BadImage, type GoodImage, ImageJudge } from '../../badges/image.ts'
+import {
+  closeSync,
+  createReadStream,
+  fsync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  rmSync,
+  writeSync,
+} from 'node:fs'
+import { stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { nanoid } from 'nanoid'
+import { type BadImage, ImageJudge } from '../../badges/image.ts'
 import type { BadgeImage } from '../../badges/provider.ts'
-import { imagePart, insertImage } from '../../store/badge-images.ts'
-import type { Db, Queries } from '../../store/database.ts'
+import { allImageFiles, findImage } from '../../store/badge-images.ts'
+import type { Db } from '../../store/database.ts'
 import { DomainError, type ErrorCode, notFound } from '../errors.ts'
 
-/** Read one at a time when an image is served. */
-const partBytes = 256 * 1024
-
+/** An image that was received whole and found good. */
 export interface ReceivedImage extends BadgeImage {
-  readonly parts: readonly Buffer[]
+  /** Its name in the folder. */
+  readonly file: string
 }
 
-/** An image on its way in: judged as it comes, and kept, up to the size that is taken. */
+/** Images of badge events, a file each: while they come in, and those of the embedded provider for good. */
+export class ImageFolder {
+  readonly #path: string
+
+  constructor(dataDir: string) {
+    this.#path = join(dataDir, 'badge-images')
+  }
+
+  receive(): IncomingImage {
+    mkdirSync(this.#path, { recursive: true, mode: 0o700 })
+    const file = nanoid()
+    return new IncomingImage(file, join(this.#path, file))
+  }
+
+  /** @throws DomainError not_found, before anything is read */
+  async open({ db }: { db: Pick<Db, 'read'> }, badgeEventId: number) {
+    const image = await findImage(db.read, badgeEventId)
+    const path = image && join(this.#path, image.file)
+    const found = path && (await stat(path).catch(() => undefined))
+    if (!image || !path || !found) throw notFound('image')
+    return { type: image.type, size: found.size, bytes: createReadStream(path) }
+  }
+
+  /** Removes what a killed daemon was still receiving. */
+  async sweep({ db }: { db: Pick<Db, 'read'> }): Promise<void> {
+    const kept = new Set(await allImageFiles(db.read))
+    for (const file of filesIn(this.#path))
+      if (!kept.has(file)) rmSync(join(this.#path, file), { force: true })
+  }
+}
+
+function filesIn(path: string): string[] {
+  try {
+    return readdirSync(path)
+  } catch {
+    // Nobody sent one yet.
+    return []
+  }
+}
+
+/** An image on its way in: judged as it comes, and written to its file. Little of it is ever in memory. */
 export class IncomingImage {
   readonly #judge = new ImageJudge()
-  readonly #parts: Buffer[] = []
-  #last = Buffer.alloc(0)
-  #free = 0
+  readonly #file: string
+  readonly #path: string
+  #descriptor: number | undefined
+  #isEmpty = true
+  #isKept = false
+
+  constructor(file: string, path: string) {
+    this.#file = file
+    this.#path = path
+  }
 
   /** @returns why there is no use in more of it */
   take(chunk: Buffer): DomainError | undefined {
     const flaw = this.#judge.push(chunk)
     if (flaw) return refusal(flaw)
-    // Copied: a piece of what the network brought would hold all of it.
-    for (let rest = chunk; rest.length > 0; ) {
-      if (this.#free === 0) {
-        this.#last = Buffer.allocUnsafeSlow(partBytes)
-        this.#parts.push(this.#last)
-        this.#free = partBytes
-      }
-      const count = rest.copy(this.#last, partBytes - this.#free)
-      this.#free -= count
-      rest = rest.subarray(count)
+    this.#isEmpty &&= chunk.length === 0
+    try {
+      this.#descriptor ??= openSync(this.#path, 'wx', 0o600)
+      for (let at = 0; at < chunk.length; ) at += writeSync(this.#descriptor, chunk, at)
+      return undefined
+    } catch (cause) {
+      const message = 'The image cannot be written right now. Nothing was created; try again.'
+      return new DomainError('store_unavailable', message, { retryAfterSeconds: 5, cause })
     }
-    return undefined
   }
 
   /** @throws DomainError unsupported_media_type, too_large, invalid_input */
-  end(): ReceivedImage {
-    if (this.#parts.length === 0)
+  async end(): Promise<ReceivedImage> {
+    if (this.#isEmpty)
       throw new DomainError('invalid_input', 'image: Required', { errors: { image: 'Required' } })
     const judged = this.#judge.end()
     if (judged.kind !== 'image') throw refusal(judged)
-    const full = this.#parts.length - 1
-    const parts = this.#parts.map((part, index) =>
-      index < full ? part : part.subarray(0, partBytes - this.#free),
-    )
-    return { ...typeOf(judged), size: judged.size, parts, bytes: () => each(parts) }
+    if (this.#descriptor !== undefined) await promisify(fsync)(this.#descriptor)
+    const { type, extension, size } = judged
+    return { type, extension, size, file: this.#file, bytes: () => createReadStream(this.#path) }
   }
-}
 
-const typeOf = ({ type, extension }: GoodImage) => ({ type, extension })
+  /** It belongs to an event now. */
+  keep(): void {
+    this.#isKept = true
+  }
 
-async function* each(parts: readonly Buffer[]): AsyncIterable<Uint8Array> {
-  yield* parts
+  /** To be called in any case. Removes the file, unless it is kept. */
+  close(): void {
+    if (this.#descriptor === undefined) return
+    closeSync(this.#descriptor)
+    this.#descriptor = undefined
+    if (!this.#isKept) rmSync(this.#path, { force: true })
+  }
 }
 
 const codeOf: Record<BadImage['kind'], ErrorCode> = {
@@ -67,23 +129,3 @@ const refusal = ({ kind, reason }: BadImage): DomainError =>
   new DomainError(codeOf[kind], `image: it ${reason}. A PNG or GIF under 4 MB is taken.`, {
     errors: { image: reason },
   })
-
-/** Keeps the image of an event of the embedded provider, in the write that keeps the event. */
-export const keepImage = (
-  trx: Queries,
-  badgeEventId: number,
-  { type, parts }: ReceivedImage,
-): Promise<void> => insertImage(trx, { badgeEventId, type, parts })
-
-/** An event's image, part by part. @throws DomainError not_found, before anything is read */
-export async function imageOf({ db }: { db: Pick<Db, 'read'> }, badgeEventId: number) {
-  const first = await imagePart(db.read, badgeEventId, 0)
-  if (!first) throw notFound('image')
-  async function* bytes(): AsyncGenerator<Buffer> {
-    for (let part = first, number = 1; part; number += 1) {
-      yield part.bytes
-      part = await imagePart(db.read, badgeEventId, number)
-    }
-  }
-  return { type: first.type, bytes: bytes() }
-}

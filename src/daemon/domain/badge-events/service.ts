@@ -3,6 +3,7 @@ import type { Outside } from '../../badges/outside.ts'
 import type { Db } from '../../store/database.ts'
 import type { SecretBox } from '../../store/secret-box.ts'
 import type { Clock } from '../time.ts'
+import { ImageFolder } from './image.ts'
 import { Poller } from './poll.ts'
 import { openProviders, type ProviderSettings, type Providers } from './providers.ts'
 import { Settler } from './settle.ts'
@@ -11,6 +12,7 @@ import { Settler } from './settle.ts'
 export interface Badges {
   readonly providers: Providers
   readonly settler: Settler
+  readonly images: ImageFolder
   /** Something may be due. */
   nudge(): void
   /** Works once through what is due: for tests, which do not wait. */
@@ -25,11 +27,14 @@ interface Deps {
   clock: Clock
   log: Pick<Logger, 'warn' | 'info'>
   outside: Outside
+  dataDir: string
 }
 
 /** Takes up what an earlier run left open. */
 export async function openBadges(settings: ProviderSettings, deps: Deps): Promise<Badges> {
-  const { log, outside, ...parts } = deps
+  const { log, outside, dataDir, ...parts } = deps
+  const images = new ImageFolder(dataDir)
+  await images.sweep(parts)
   const providers = openProviders(settings, { ...parts, outside })
   const settler = new Settler({ ...parts, providers })
   const poller = new Poller({
@@ -45,6 +50,7 @@ export async function openBadges(settings: ProviderSettings, deps: Deps): Promis
   return {
     providers,
     settler,
+    images,
     nudge: () => poller.nudge(),
     tick: () => poller.tick(),
     start: () => poller.start(),

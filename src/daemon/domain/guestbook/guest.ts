@@ -11,7 +11,7 @@ import {
   zeroAddress,
 } from 'viem'
 import type { Chain } from '../../chain/chains.ts'
-import { asked } from '../ask-chain.ts'
+import { asked, inWords as plain } from '../ask-chain.ts'
 import { DomainError } from '../errors.ts'
 
 /** A mint takes 82,000. */
@@ -82,9 +82,10 @@ function saidByChain(error: unknown): string | undefined {
   // geth answers 3 with the data of a revert, and -32000 without; anvil 3, -32003 or -32000.
   if (![3, -32000, -32003, -32015].includes(code)) return undefined
   const data: unknown = answer.data
-  if (!isHex(data)) return details
+  if (!isHex(data)) return plain(details)
   if (data === '0x') return 'it has no onERC1155Received, or reverts without a reason'
-  return inWords(data) ?? `it reverts with ${data.slice(0, 10)}`
+  const words = inWords(data)
+  return words === undefined ? `it reverts with ${data.slice(0, 10)}` : plain(words)
 }
 
 function inWords(data: Hex): string | undefined {

@@ -13,7 +13,7 @@ import { assertMinter, isForeign } from './authority.ts'
 import { type EventRef, eventOfTeam } from './find.ts'
 import { recordRefresh } from './record.ts'
 
-type Deps = { db: Db; clock: Clock; chains: Chains }
+type Deps = { db: Db; clock: Clock; chains: Chains; marketplace: object | undefined }
 
 /**
  * Replaces an event's metadata, and its label where one is given, announces that on the chain (ERC-1155 `URI`), and
@@ -37,7 +37,7 @@ export async function replaceEventMetadata(
     await describeGuestbookEvent(trx, { id, name: label, metadata: JSON.stringify(metadata) })
     // What nothing has created yet is announced when it is created.
     if (announces && current.transactionId !== null) await recordRefresh(trx, deps, current)
-    await askForRefresh(trx, { chainId, contract: address, tokenId, at })
+    if (deps.marketplace) await askForRefresh(trx, { chainId, contract: address, tokenId, at })
     await recordChange(trx, {
       at,
       actor,

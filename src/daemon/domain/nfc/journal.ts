@@ -128,9 +128,16 @@ export async function noteProblem(
   })
 }
 
-/** Gives the chip of an open entry another place in the registry. */
-export async function moveEntry(trx: Queries, id: number, place: Place): Promise<void> {
-  await updateNfcPlan(trx, id, { registration: JSON.stringify(place) })
+/** An open entry is gone on with, and its chip may get another place in the registry than was written down. */
+export async function resumeIn(
+  trx: Queries,
+  actor: Actor,
+  at: string,
+  { id, plan }: Pick<JournalEntry, 'id' | 'plan'>,
+  place: Place | undefined,
+): Promise<void> {
+  if (place) await updateNfcPlan(trx, id, { registration: JSON.stringify(place) })
+  await record(trx, actor, at, { plan, place, id, phase: 'resumed' })
 }
 
 function record(

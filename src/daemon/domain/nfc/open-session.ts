@@ -63,6 +63,9 @@ async function assertUrl(deps: OpenDeps, check: BaseUrlCheck, isAccepted: boolea
   // What lives in a temporary directory keeps no promise to any chip anyway.
   if (isAccepted || deps.config.ephemeral) return
   if (!/^[\x21-\x7e]+$/.test(deps.baseUrl))
-    throw new DomainError('conflict', 'The base URL of the daemon is not plain ASCII, as that of a chip must be.')
+    throw new DomainError(
+      'conflict',
+      'The base URL of the daemon is not plain ASCII, as that of a chip must be.',
+    )
   await check.assertReachable(deps)
 }

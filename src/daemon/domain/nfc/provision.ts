@@ -11,8 +11,15 @@ import type { KeySet } from '../key-ring.ts'
 import { iso } from '../time.ts'
 import { chipKeys } from './chip-keys.ts'
 import { type Choice, choosePlan, next } from './choose-plan.ts'
-import { type ChipDetails, type Conversation, type Outcome, type Reply, relay, type Step } from './conversation.ts'
-import { close, moveEntry, type Place, writeDown } from './journal.ts'
+import {
+  type ChipDetails,
+  type Conversation,
+  type Outcome,
+  type Reply,
+  relay,
+  type Step,
+} from './conversation.ts'
+import { close, type Place, resumeIn, writeDown } from './journal.ts'
 import { type KnownChip, knownChip } from './known-chip.ts'
 import { proveSource } from './prove-source.ts'
 import {
@@ -37,11 +44,7 @@ export interface ProvisionRequest {
 }
 
 /** Sets one chip up and registers it. */
-export async function* provision(
-  deps: SetUpDeps,
-  session: Session,
-  request: ProvisionRequest,
-): Conversation {
+export async function* provision(deps: SetUpDeps, session: Session, request: ProvisionRequest): Conversation {
   const { teamId, chipGroup, set } = request
   const inspection = yield* relay(inspect(request.atr), 'inspect')
   const { uid } = inspection
@@ -130,8 +133,8 @@ async function* write(
   const written = await deps.db.write(async (trx): Promise<Written & { place: Place }> => {
     const place = await groupOf(trx, actor, wanted, at)
     if (choice.kind === 'recover') {
-      await moveEntry(trx, choice.entry.id, place)
-      return { entry: choice.entry, isBegun: true, place }
+      await resumeIn(trx, actor, at, choice.entry, place)
+      return { entry: { ...choice.entry, place }, isBegun: true, place }
     }
     const { replaces } = choice
     const id = await writeDown(trx, actor, at, { plan, place, replaces })

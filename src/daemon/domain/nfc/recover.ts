@@ -2,9 +2,10 @@ import { ForeignKeys } from '../../../nfc/provision/errors.ts'
 import { hasFactoryKeys, inspect } from '../../../nfc/provision/inspect.ts'
 import { sourcesOf, targetFile } from '../../../nfc/provision/plan.ts'
 import { DomainError } from '../errors.ts'
+import { iso } from '../time.ts'
 import { chipKeys } from './chip-keys.ts'
 import { type Conversation, relay } from './conversation.ts'
-import { close, type JournalEntry } from './journal.ts'
+import { close, type JournalEntry, resumeIn } from './journal.ts'
 import { knownChip } from './known-chip.ts'
 import { outcome } from './provision.ts'
 import { registerWithTap } from './registration.ts'
@@ -29,7 +30,7 @@ export async function* recoverChip(
       'No set-up of this chip was begun here, so there is nothing to recover. If another daemon began it, recover it there.',
     )
   }
-  const { plan, place } = entry
+  const { plan } = entry
   const { target } = plan
   if (target !== 'factory') session.plans({ keySet: target.keySet, url: targetFile(plan).url ?? '' })
   const keysOf = await chipKeys({ db: deps.db.read, box: deps.box }, sourcesOf(plan))
@@ -42,6 +43,8 @@ export async function* recoverChip(
     if (!(yield* holdAgainst({ ...plan, from: [] }, inspection, keysOf))) throw shownOther()
     return outcome('provisioned', plan, target)
   }
+  const at = iso(deps.clock.now())
+  await deps.db.write((trx) => resumeIn(trx, session.actor, at, open, open.place))
   session.began(open.id)
   const tap = yield* carryOut(deps, session.actor, { entry, isBegun: true }, inspection, keysOf)
   await finish(deps, session, open, tap)

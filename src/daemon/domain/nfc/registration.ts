@@ -18,6 +18,9 @@ import { assertTeamIn } from '../teams.ts'
 import { iso } from '../time.ts'
 import type { Place } from './journal.ts'
 
+/** SDMReadCtr has three bytes. */
+const HIGHEST_COUNTER = 0xffffff
+
 export type RegistrationDeps = RegisterDeps & TakeTapDeps & { db: Db }
 
 /** Where a chip is to be registered. */
@@ -166,10 +169,10 @@ async function changeKeys(
   { at, ...keys }: { keySetId: number; generation: number; lastCounter: number; at: string },
 ): Promise<void> {
   if (isRegisteredWith(row, { keySet: keys.keySetId, generation: keys.generation })) return
-  // Imported again under the old key set it must not begin anew there.
+  // The chip lost those keys for good: imported again under them, not even a tap that was never shown is worth anything.
   const set = row.keySetId === null ? undefined : keyRing.get(row.keySetId)
   const proof = keyRing.proofOf(set && keyRing.fileReadKey(set, row), row.uid)
-  await rememberChip(trx, row, proof, at)
+  await rememberChip(trx, { ...row, lastCounter: HIGHEST_COUNTER }, proof, at)
   // Whose taps can be made without it is no physical chip.
   await updateChip(trx, row.uid, { ...keys, simulatedCounter: -1, simulated: 0, fileReadKey: null })
 }

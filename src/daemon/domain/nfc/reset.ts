@@ -4,7 +4,7 @@ import { planReset, sourcesOf } from '../../../nfc/provision/plan.ts'
 import { iso } from '../time.ts'
 import { chipKeys } from './chip-keys.ts'
 import { type Conversation, relay } from './conversation.ts'
-import { close, writeDown } from './journal.ts'
+import { close, resumeIn, writeDown } from './journal.ts'
 import { knownChip, sourceShown } from './known-chip.ts'
 import { proveSource } from './prove-source.ts'
 import type { Session } from './session.ts'
@@ -46,7 +46,10 @@ export async function* resetChip(
   const keysOf = await chipKeys({ db: deps.db.read, box: deps.box }, sourcesOf(plan))
   const at = iso(deps.clock.now())
   const written = await deps.db.write(async (trx): Promise<Written> => {
-    if (open && isOwn) return { entry: open, isBegun: true }
+    if (open && isOwn) {
+      await resumeIn(trx, actor, at, open, undefined)
+      return { entry: open, isBegun: true }
+    }
     const id = await writeDown(trx, actor, at, { plan, place: undefined, replaces: open?.id })
     return { entry: { id, plan, place: undefined }, isBegun: open !== undefined }
   })

@@ -161,6 +161,8 @@ export class NfcSessions {
 
   async #noteLost(deps: Deps, { planId, uid, actor }: Session): Promise<void> {
     if (planId === undefined || uid === null) return
-    await noteProblem(deps, actor, { id: planId, uid }, 'The card was lifted too early').catch(() => undefined)
+    await noteProblem(deps, actor, { id: planId, uid }, 'The card was lifted too early').catch(
+      () => undefined,
+    )
   }
 }

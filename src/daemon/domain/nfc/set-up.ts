@@ -14,7 +14,7 @@ import type { LiveTap } from '../../../nfc/provision/live-tap.ts'
 import type { Plan } from '../../../nfc/provision/plan.ts'
 import { readBack } from '../../../nfc/provision/read-back.ts'
 import type { Actor } from '../../store/audit.ts'
-import { relay, type Reply, type Step } from './conversation.ts'
+import { type Reply, relay, type Step } from './conversation.ts'
 import { close, type JournalEntry } from './journal.ts'
 import type { RegistrationDeps } from './registration.ts'
 
@@ -28,7 +28,9 @@ export const chipDeps = (keysOf: KeysOf) => ({ keysOf, random: randomBytes })
 
 /** Nothing was written to the chip when one of these was thrown: it has the keys that it had. */
 const isUntouched = (error: unknown): boolean =>
-  [WrongChip, ForeignKeys, TornChip, OtherTemplate, ChipLocked, ChipWaits].some((kind) => error instanceof kind)
+  [WrongChip, ForeignKeys, TornChip, OtherTemplate, ChipLocked, ChipWaits].some(
+    (kind) => error instanceof kind,
+  )
 
 export interface Written {
   readonly entry: Pick<JournalEntry, 'id' | 'plan' | 'place'>

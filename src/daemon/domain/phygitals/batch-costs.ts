@@ -2,7 +2,7 @@ import { getAddress, hexToBigInt } from 'viem'
 import { phygitalAbi } from '../../chain/artifacts/phygital.ts'
 import type { Chain, Chains } from '../../chain/chains.ts'
 import { firstFees } from '../../chain/relayer/fees.ts'
-import type { ClaimArgs } from '../../chain/relayer/phygital-claim.ts'
+import { type ClaimArgs, claimGas } from '../../chain/relayer/phygital-claim.ts'
 import type { TokenLocation } from '../../store/tokens.ts'
 import { asked, chainOf } from '../ask-chain.ts'
 import { signClaim } from './sign-claim.ts'
@@ -33,7 +33,7 @@ interface Sample {
 /** Where a contract does not let it be measured: what our own takes, and a little more. */
 const usualGas: Record<Call, bigint> = { claimNFT: 92_000n, mintNFT: 110_000n }
 /** The gas limit that the relayer signs with: what a node asks for before it takes a transaction. */
-const gasLimit = 200_000n
+const gasLimit = BigInt(claimGas)
 
 /** Sums moves up, and prices them: a few of each contract and kind are measured, the others taken to be like them. */
 export class Costs {
@@ -107,7 +107,8 @@ async function measure(chain: Chain, call: Call, { token, recipient }: Sample): 
   }
 }
 
-async function feesOf(
+/** The highest price of gas that would be offered now. */
+export async function feesOf(
   chain: Chain,
   cap: bigint | undefined,
 ): Promise<{ maxFeePerGas: bigint; isOverCap: boolean }> {

@@ -1,11 +1,14 @@
+import type { Address } from 'viem'
 import { getAddress } from 'viem/utils'
 import { phygitalAbi } from '../../chain/artifacts/phygital.ts'
 import type { Chain, Chains } from '../../chain/chains.ts'
 import { ownerOf } from '../../chain/owner-of.ts'
-import type { ClaimArgs } from '../../chain/relayer/phygital-claim.ts'
+import { type ClaimArgs, claimGas } from '../../chain/relayer/phygital-claim.ts'
 import type { LocatedToken } from '../../store/tokens.ts'
 import { asked, chainOf, refusalOf } from '../ask-chain.ts'
 import { DomainError } from '../errors.ts'
+import { feesOf } from './batch-costs.ts'
+import { recently } from './recently.ts'
 import { signClaim } from './sign-claim.ts'
 
 type Place = Pick<
@@ -43,28 +46,67 @@ export async function checkMove(
   const call = owner === undefined ? 'mintNFT' : 'claimNFT'
   // Our own contract lets a signed claim through to anybody who runs no code of their own.
   const isOurs = token.contractTransactionId !== null
-  if (!isOurs) await assertOurSignature(chain, contract)
+  await assertOurSignature(chain, contract)
+  await assertCanSend(chain)
   if (!isOurs || code !== undefined) await simulate(chain, token, recipient, call)
   return { chain, call }
 }
 
-async function assertOurSignature(chain: Chain, address: `0x${string}`): Promise<void> {
+/** @throws DomainError conflict: what is signed here would be worth nothing there */
+async function assertOurSignature(chain: Chain, address: Address): Promise<void> {
   const ours = chain.signVerifier.address
-  const verifier = await asked(chain, () =>
-    chain.client.readContract({ abi: phygitalAbi, address, functionName: 'getSignVerifier' }),
-  ).catch((error: unknown) => {
-    const reason = refusalOf(error)
-    if (reason === undefined) throw error
-    throw new DomainError(
-      'conflict',
-      `At ${address} on chain ${chain.id} is no contract that speaks of a sign verifier (${reason}).`,
-    )
-  })
+  const verifier = await recently(chain, `verifier ${address}`, 60_000, () => signVerifierOf(chain, address))
   if (verifier === ours) return
   throw new DomainError(
     'conflict',
-    `The contract ${address} trusts the sign verifier ${verifier}; this daemon signs with ${ours}. Have the contract's owner set it, or give the daemon that key.`,
+    `The contract ${address} trusts the sign verifier ${verifier}; this daemon signs with ${ours}. Have the contract's owner set it, or give the daemon that key. Nothing was used up.`,
   )
+}
+
+async function signVerifierOf(chain: Chain, address: Address): Promise<Address> {
+  try {
+    return await asked(chain, () =>
+      chain.client.readContract({ abi: phygitalAbi, address, functionName: 'getSignVerifier' }),
+    )
+  } catch (error) {
+    throw noPhygital(chain, address, error)
+  }
+}
+
+const noPhygital = (chain: Chain, address: Address, error: unknown): unknown => {
+  const reason = refusalOf(error)
+  return reason === undefined
+    ? error
+    : new DomainError(
+        'conflict',
+        `At ${address} on chain ${chain.id} is no contract of tokens that move by signature (${reason}).`,
+      )
+}
+
+/**
+ * What could not be sent now is refused before anything is recorded: then a 503 means that nothing was used up. The
+ * embedded chain costs nothing. @throws DomainError chain_unavailable
+ */
+async function assertCanSend(chain: Chain): Promise<void> {
+  if (chain.isEmbedded) return
+  const [{ isOverCap, maxFeePerGas }, balance] = await recently(chain, 'price', 1000, () =>
+    Promise.all([
+      feesOf(chain, chain.maxFeePerGas),
+      asked(chain, () => chain.client.getBalance({ address: chain.relayer })),
+    ]),
+  )
+  if (isOverCap)
+    throw new DomainError(
+      'chain_unavailable',
+      `Chain ${chain.id} asks for more gas fees than this daemon may pay. Nothing was used up; try again later.`,
+      { retryAfterSeconds: 60 },
+    )
+  if (balance < BigInt(claimGas) * maxFeePerGas)
+    throw new DomainError(
+      'chain_unavailable',
+      `The relayer of chain ${chain.id} cannot pay for this at the moment. Nothing was used up; try again later.`,
+      { retryAfterSeconds: 60 },
+    )
 }
 
 async function simulate(
@@ -74,7 +116,9 @@ async function simulate(
   call: ClaimArgs['call'],
 ): Promise<void> {
   const address = getAddress(token.contractAddress)
-  const { signature, blockExpiry } = await signClaim(chain, token, recipient, [])
+  const { signature, blockExpiry } = await signClaim(chain, token, recipient, []).catch((error: unknown) => {
+    throw noPhygital(chain, address, error)
+  })
   try {
     await asked(chain, () =>
       chain.client.simulateContract({
@@ -83,6 +127,8 @@ async function simulate(
         functionName: call,
         args: [signature, blockExpiry, getAddress(recipient), BigInt(token.tokenId)],
         account: chain.relayer,
+        // As much as the relayer will give it: what a recipient's own code needs beyond that reverts there.
+        gas: BigInt(claimGas),
       }),
     )
   } catch (error) {

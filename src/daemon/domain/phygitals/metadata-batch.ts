@@ -29,7 +29,7 @@ export type DescribedRow =
     }
   | { row: number; status: 'failed'; error: string }
 
-type Deps = { db: Db; clock: Clock; chains: Chains }
+type Deps = { db: Db; clock: Clock; chains: Chains; marketplace: object | undefined }
 interface Caller {
   teamId: number
   actor: Actor

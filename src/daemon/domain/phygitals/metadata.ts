@@ -13,7 +13,7 @@ import { notFound } from '../errors.ts'
 import { type Clock, iso } from '../time.ts'
 import { asStored, tokenOfTeam } from './find-token.ts'
 
-type Deps = { db: Db; clock: Clock; chains: Chains }
+type Deps = { db: Db; clock: Clock; chains: Chains; marketplace: object | undefined }
 
 /** Announcing changed metadata takes 25,000. */
 const announceGas = 60_000
@@ -35,7 +35,7 @@ export async function replaceMetadata(
   await deps.db.write(async (trx) => {
     await setTokenMetadata(trx, token.id, JSON.stringify(metadata))
     await announce(trx, deps, token, now)
-    await askForRefresh(trx, { chainId, contract: contractAddress, tokenId, at })
+    if (deps.marketplace) await askForRefresh(trx, { chainId, contract: contractAddress, tokenId, at })
     await recordChange(trx, {
       at,
       actor,
@@ -55,8 +55,8 @@ async function announce(
   token: LocatedToken,
   now: number,
 ): Promise<void> {
-  const { contractAddress, chainId, tokenId, teamId, contractTransactionId, mintTransactionId } = token
-  if (contractTransactionId === null || mintTransactionId === null || !chains.has(chainId)) return
+  const { contractAddress, chainId, tokenId, teamId, contractTransactionId } = token
+  if (contractTransactionId === null || !chains.has(chainId)) return
   const args = [BigInt(tokenId)] as const
   await recordIntent(trx, {
     chainId,

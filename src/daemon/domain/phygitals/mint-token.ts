@@ -1,5 +1,6 @@
+import type { Address } from 'viem'
 import { getAddress } from 'viem/utils'
-import type { Chains } from '../../chain/chains.ts'
+import type { Chain, Chains } from '../../chain/chains.ts'
 import { ownerOf } from '../../chain/owner-of.ts'
 import { findChipRecord } from '../../store/chip-records.ts'
 import { type TappedChip, updateChip } from '../../store/chips.ts'
@@ -7,7 +8,7 @@ import { findContract, updateContract } from '../../store/contracts.ts'
 import type { Db, Queries } from '../../store/database.ts'
 import { findItem, type ItemWithContract } from '../../store/items.ts'
 import type { ContractRow } from '../../store/schema.ts'
-import { ensureToken, findToken, findTokenAt, type LocatedToken } from '../../store/tokens.ts'
+import { ensureToken, findToken, findTokenAt, freeTokenId, type LocatedToken } from '../../store/tokens.ts'
 import { asked, chainOf } from '../ask-chain.ts'
 import { DomainError, notFound } from '../errors.ts'
 import { type Clock, iso } from '../time.ts'
@@ -20,44 +21,66 @@ export interface FutureToken {
   tokenId: string
 }
 
-/**
- * Says which token an unminted chip gets: the next id that nobody has, by the store and by the chain.
- * @throws DomainError conflict, chain_unavailable
- */
-export async function futureTokenOf(deps: Deps, chip: TappedChip): Promise<FutureToken> {
-  const item = chip.itemId === null ? undefined : await findItem(deps.db.read, chip.teamId, chip.itemId)
-  const contract = item?.contractId == null ? undefined : await findContract(deps.db.read, item.contractId)
+/** The contract of whatever an unminted chip gets. @throws DomainError not_found, conflict */
+export async function futureContractOf(
+  { db }: { db: Pick<Db, 'read'> },
+  chip: TappedChip,
+): Promise<ContractRow> {
+  const item = chip.itemId === null ? undefined : await findItem(db.read, chip.teamId, chip.itemId)
+  const contract = item?.contractId == null ? undefined : await findContract(db.read, item.contractId)
   if (!item) throw notFound('token')
-  if (!contract)
-    throw new DomainError('conflict', `The item "${item.name}" has no contract, so there is nothing to mint.`)
-  const chain = chainOf(deps.chains, contract.chainId)
-  const address = getAddress(contract.address)
-  for (let id = nextId(contract); ; id += 1n) {
-    const tokenId = String(id)
-    const place = { contractAddress: contract.address, chainId: contract.chainId, tokenId }
-    if (await findTokenAt(deps.db.read, place)) continue
-    // Minted elsewhere, on a contract that was there before us.
-    if ((await asked(chain, () => ownerOf(chain.client, address, id))) !== undefined) continue
-    return { contract, tokenId }
-  }
+  if (contract) return contract
+  throw new DomainError('conflict', `The item "${item.name}" has no contract, so there is nothing to mint.`)
 }
 
-const nextId = ({ lastTokenId }: ContractRow): bigint => BigInt(lastTokenId ?? 0) + 1n
+/** Steps grow, so that this many reach past a million tokens that were minted elsewhere. */
+const mostAsked = 20
 
 /**
- * Gives an unminted chip its token, with the metadata of its item. @returns undefined where another request was
- * quicker: the chip has one, or the id is taken
+ * Says which token an unminted chip gets: the next id that nobody has by the store, and nobody by the chain.
+ * @throws DomainError conflict, chain_unavailable
+ */
+export async function futureTokenOf(deps: Deps, contract: ContractRow): Promise<FutureToken> {
+  const chain = chainOf(deps.chains, contract.chainId)
+  const address = getAddress(contract.address)
+  let after = BigInt(contract.lastTokenId ?? 0)
+  for (let asked = 0; asked < mostAsked; asked += 1) {
+    const tokenId = await freeTokenId(deps.db.read, contract.id, after)
+    // A contract of ours has no token that the store does not know.
+    if (contract.transactionId !== null) return { contract, tokenId }
+    if (await isFreeThere(chain, address, tokenId)) return { contract, tokenId }
+    after = BigInt(tokenId) + 2n ** BigInt(asked) - 1n
+  }
+  throw new DomainError(
+    'conflict',
+    `No free token id was found on the contract ${contract.address}: it says that somebody has each that was tried, up to ${after}. Link the chip to a token yourself (tapchip chips link).`,
+  )
+}
+
+const isFreeThere = async (chain: Chain, address: Address, tokenId: string): Promise<boolean> =>
+  (await asked(chain, () => ownerOf(chain.client, address, BigInt(tokenId)))) === undefined
+
+/**
+ * Gives an unminted chip its token, with the metadata of its item. On a contract of ours that is the next free id of
+ * this very moment, unless it has to be the one that was found before.
+ * @returns undefined where another request was quicker: the chip has one, or the id is taken
  */
 export async function bindNewToken(
   trx: Queries,
   { clock }: { clock: Clock },
   uid: string,
-  { contract, tokenId }: FutureToken,
+  future: FutureToken,
+  isFixed: boolean,
 ): Promise<LocatedToken | undefined> {
   const chip = await findChipRecord(trx, uid)
+  const contract = await findContract(trx, future.contract.id)
+  if (!chip || chip.itemId === null || chip.tokenRow !== null || !contract) return undefined
+  const isFree = !isFixed && contract.transactionId !== null
+  const tokenId = isFree
+    ? await freeTokenId(trx, contract.id, BigInt(contract.lastTokenId ?? 0))
+    : future.tokenId
   const place = { contractAddress: contract.address, chainId: contract.chainId, tokenId }
-  if (!chip || chip.itemId === null || chip.tokenRow !== null || (await findTokenAt(trx, place)))
-    return undefined
+  if (!isFree && (await findTokenAt(trx, place))) return undefined
   const item = await findItem(trx, chip.teamId, chip.itemId)
   const metadata = JSON.stringify(item ? metadataOf(item, chip.variantId) : {})
   const createdAt = iso(clock.now())

@@ -40,6 +40,7 @@ export async function recordClaim(
     signer: 'relayer',
     deed: { builder: claimBuilder, args },
     kind: call === 'mintNFT' ? 'phygital-mint' : 'phygital-transfer',
+    topic: `token:${chainId}/${contractAddress}/${tokenId}`,
     subject: { contractAddress, chainId, tokenId, recipient },
     teamId,
     idempotency,

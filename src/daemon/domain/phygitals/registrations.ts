@@ -11,7 +11,7 @@ import { resolveRecipient } from '../recipients.ts'
 import { presentCode, spendCode } from '../spend-code.ts'
 import { iso } from '../time.ts'
 import { tokenAt, tokenOfTeam } from './find-token.ts'
-import { chipOfCode, placeOf, settleTarget, type TransferDeps, targetOf } from './target.ts'
+import { aimAt, chipOfCode, settleTarget, type TransferDeps } from './target.ts'
 
 /** A recipient who is announced for a token. */
 export interface ClaimRegistration {
@@ -76,11 +76,10 @@ export async function registerClaimByCode(
 ): Promise<ClaimRegistration> {
   const otp = await presentCode(deps, code, 'PHYGITAL_CLAIM')
   const chip = await chipOfCode(deps.db, otp)
-  const target = await targetOf(deps, chip)
-  const recipient = await resolveRecipient(deps, placeOf(target).chainId, to)
+  const { target, recipient } = await aimAt(deps, chip, to)
   return deps.db.write(async (trx) => {
     await spendCode(trx, code, iso(deps.clock.now()))
-    const token = await settleTarget(trx, deps, target)
+    const token = await settleTarget(trx, deps, target, false)
     return register(trx, deps, { token, recipient, tapId: otp.tapId, actor })
   })
 }

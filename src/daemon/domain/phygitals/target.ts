@@ -4,22 +4,39 @@ import type { Db, Queries } from '../../store/database.ts'
 import type { OtpRow } from '../../store/schema.ts'
 import { findToken, type LocatedToken } from '../../store/tokens.ts'
 import { DomainError, notFound } from '../errors.ts'
-import type { Names } from '../recipients.ts'
+import { type Names, resolveRecipient } from '../recipients.ts'
 import type { Clock } from '../time.ts'
-import { bindNewToken, type FutureToken, futureTokenOf } from './mint-token.ts'
+import { bindNewToken, type FutureToken, futureContractOf, futureTokenOf } from './mint-token.ts'
 
 export type TransferDeps = { db: Db; clock: Clock; chains: Chains; names: Names }
 
 /** The token of a chip, or the one that it will have. */
 export type Target = { token: LocatedToken } | { future: FutureToken; uid: string }
 
-/** @throws DomainError not_found, conflict, chain_unavailable */
-export async function targetOf(
-  deps: Pick<TransferDeps, 'db' | 'chains' | 'clock'>,
-  chip: TappedChip,
-): Promise<Target> {
+/** What is to move, and where it is to go. */
+export interface Aim {
+  target: Target
+  /** EIP-55 */
+  recipient: string
+}
+
+/**
+ * Finds out what a chip stands for, and who is meant. The recipient first: one that is wrong costs no search.
+ * @throws DomainError not_found, recipient_invalid, conflict, chain_unavailable
+ */
+export async function aimAt(deps: TransferDeps, chip: TappedChip, to: string): Promise<Aim> {
   const token = chip.tokenRow === null ? undefined : await findToken(deps.db.read, chip.tokenRow)
-  return token ? { token } : { future: await futureTokenOf(deps, chip), uid: chip.uid }
+  if (token) return { target: { token }, recipient: await resolveRecipient(deps, token.chainId, to) }
+  const contract = await futureContractOf(deps, chip)
+  const recipient = await resolveRecipient(deps, contract.chainId, to)
+  return { target: { future: await futureTokenOf(deps, contract), uid: chip.uid }, recipient }
+}
+
+/** The same without somebody to go to. @throws DomainError not_found, conflict, chain_unavailable */
+export async function targetOf(deps: TransferDeps, chip: TappedChip): Promise<Target> {
+  const token = chip.tokenRow === null ? undefined : await findToken(deps.db.read, chip.tokenRow)
+  if (token) return { token }
+  return { future: await futureTokenOf(deps, await futureContractOf(deps, chip)), uid: chip.uid }
 }
 
 export const placeOf = (target: Target) =>
@@ -33,19 +50,23 @@ export const placeOf = (target: Target) =>
         contractTransactionId: target.future.contract.transactionId,
       }
 
-/** In the write: the token as it is now. @throws DomainError conflict where another request was quicker */
+/**
+ * In the write: the token as it is now. @param isFixed whether it has to be the very token that was found
+ * @throws DomainError token_taken where another request was quicker
+ */
 export async function settleTarget(
   trx: Queries,
   deps: { clock: Clock },
   target: Target,
+  isFixed: boolean,
 ): Promise<LocatedToken> {
   const token =
     'token' in target
       ? await findToken(trx, target.token.id)
-      : await bindNewToken(trx, deps, target.uid, target.future)
+      : await bindNewToken(trx, deps, target.uid, target.future, isFixed)
   if (token) return token
   throw new DomainError(
-    'conflict',
+    'token_taken',
     'Another request minted for this chip, or took the token id, at the same moment. Nothing was used up; try again.',
   )
 }
@@ -55,4 +76,17 @@ export async function chipOfCode(db: Pick<Db, 'read'>, otp: OtpRow): Promise<Tap
   const chip = await findChip(db.read, otp.chipUid)
   if (!chip) throw notFound('chip')
   return { ...chip, tokenRow: otp.tokenRow ?? chip.tokenRow }
+}
+
+const mostTries = 4
+
+/** Where a token id was taken at the same moment, nothing was used up: once more, with the next one. */
+export async function untilFree<T>(job: () => Promise<T>): Promise<T> {
+  for (let left = mostTries; ; left -= 1) {
+    try {
+      return await job()
+    } catch (error) {
+      if (left <= 1 || !(error instanceof DomainError) || error.code !== 'token_taken') throw error
+    }
+  }
 }

@@ -71,18 +71,7 @@ async function record(
   if (!isChip(target)) return transferToken(deps, asking, { ...target, recipient })
   const move = () => transferTokenOfChip(deps, asking, { uid: target.uid, recipient })
   const { tokenRow, itemId } = await chipOfTeam(deps, teamId, target.uid)
-  return tokenRow === null ? deps.minting.run(`${teamId}/${itemId}`, () => untilFree(move)) : move()
-}
-
-/** A tap somewhere else may have taken the token id at the same moment. */
-async function untilFree(move: () => Promise<number>): Promise<number> {
-  for (let left = 3; ; left -= 1) {
-    try {
-      return await move()
-    } catch (error) {
-      if (left === 0 || !(error instanceof DomainError) || error.code !== 'conflict') throw error
-    }
-  }
+  return tokenRow === null ? deps.minting.run(`${teamId}/${itemId}`, move) : move()
 }
 
 /** Of what is recorded and has no hash yet. */

@@ -1,6 +1,7 @@
 import { getAddress } from 'viem/utils'
 import { claimCounter } from '../../chain/relayer/phygital-claim.ts'
 import { type Actor, recordChange } from '../../store/audit.ts'
+import { deleteClaimRegistrationsOf } from '../../store/claim-registrations.ts'
 import type { LocatedToken, TokenLocation } from '../../store/tokens.ts'
 import { countedUnderWay } from '../../store/transactions.ts'
 import { resolveRecipient } from '../recipients.ts'
@@ -11,7 +12,7 @@ import { tokenOfTeam } from './find-token.ts'
 import { endClaimsOfToken } from './record-claim.ts'
 import { assertSecondTap } from './second-tap.ts'
 import { type SignedClaim, signClaim } from './sign-claim.ts'
-import { chipOfCode, placeOf, settleTarget, type TransferDeps, targetOf } from './target.ts'
+import { aimAt, chipOfCode, placeOf, settleTarget, type TransferDeps, untilFree } from './target.ts'
 
 export interface TransferSignature extends SignedClaim {
   token: TokenLocation
@@ -40,21 +41,23 @@ export async function signTransferByCode(
 ): Promise<TransferSignature> {
   const otp = await presentCode(deps, code, 'PHYGITAL_CLAIM')
   const chip = await chipOfCode(deps.db, otp)
-  const target = await targetOf(deps, chip)
-  const place = placeOf(target)
-  const recipient = await resolveRecipient(deps, place.chainId, to)
-  // Signed before the code is taken: what needs the chain can fail, and then nothing is used up.
-  const signed = await sign(deps, await checkMove(deps, place, recipient), place, recipient)
-  const token = await deps.db.write(async (trx) => {
-    const now = iso(deps.clock.now())
-    await spendCode(trx, code, now)
-    const token = await settleTarget(trx, deps, target)
-    await assertSecondTap(trx, { token, recipient, otp, now })
-    await endClaimsOfToken(trx, token.id, now)
-    await recordChange(trx, { ...record(deps, token, recipient), actor, teamId: token.teamId })
-    return token
+  return untilFree(async () => {
+    const { target, recipient } = await aimAt(deps, chip, to)
+    const place = placeOf(target)
+    // Signed before the code is taken: what needs the chain can fail, and then nothing is used up.
+    const signed = await sign(deps, await checkMove(deps, place, recipient), place, recipient)
+    const token = await deps.db.write(async (trx) => {
+      const now = iso(deps.clock.now())
+      await spendCode(trx, code, now)
+      const token = await settleTarget(trx, deps, target, true)
+      await assertSecondTap(trx, { token, recipient, otp, now })
+      await endClaimsOfToken(trx, token.id, now)
+      await deleteClaimRegistrationsOf(trx, token.id)
+      await recordChange(trx, { ...record(deps, token, recipient), actor, teamId: token.teamId })
+      return token
+    })
+    return { ...signed, token }
   })
-  return { ...signed, token }
 }
 
 async function sign(

@@ -13,7 +13,7 @@ import { checkMove, type Move } from './check-move.ts'
 import { tokenOfTeam } from './find-token.ts'
 import { recordClaim } from './record-claim.ts'
 import { assertSecondTap } from './second-tap.ts'
-import { chipOfCode, placeOf, settleTarget, type TransferDeps, targetOf } from './target.ts'
+import { aimAt, chipOfCode, placeOf, settleTarget, type TransferDeps, untilFree } from './target.ts'
 
 /** Who wants it, and what makes a repetition the same request. */
 export interface Asking {
@@ -34,7 +34,7 @@ export async function transferToken(
   const recipient = await resolveRecipient(deps, token.chainId, to)
   const move = await checkMove(deps, token, recipient)
   return deps.db.write(async (trx) => {
-    const current = await settleTarget(trx, deps, { token })
+    const current = await settleTarget(trx, deps, { token }, true)
     return record(trx, deps, { token: current, recipient, move, ...asking })
   })
 }
@@ -77,16 +77,17 @@ interface MoveOrMint {
   authority: { code: string; otp: OtpRow } | undefined
 }
 
-async function moveOrMint(deps: TransferDeps, wanted: MoveOrMint): Promise<number> {
+const moveOrMint = (deps: TransferDeps, wanted: MoveOrMint): Promise<number> =>
+  untilFree(() => tryMoveOrMint(deps, wanted))
+
+async function tryMoveOrMint(deps: TransferDeps, wanted: MoveOrMint): Promise<number> {
   const { chip, asking, authority } = wanted
-  const target = await targetOf(deps, chip)
-  const place = placeOf(target)
-  const recipient = await resolveRecipient(deps, place.chainId, wanted.recipient)
-  const move = await checkMove(deps, place, recipient)
+  const { target, recipient } = await aimAt(deps, chip, wanted.recipient)
+  const move = await checkMove(deps, placeOf(target), recipient)
   return deps.db.write(async (trx) => {
     const now = iso(deps.clock.now())
     if (authority) await spendCode(trx, authority.code, now)
-    const token = await settleTarget(trx, deps, target)
+    const token = await settleTarget(trx, deps, target, false)
     if (authority) await assertSecondTap(trx, { token, recipient, otp: authority.otp, now })
     return record(trx, deps, { token, recipient, move, ...asking })
   })

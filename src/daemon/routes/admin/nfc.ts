@@ -1,11 +1,11 @@
 import type { FastifyInstance } from 'fastify'
 import type { Context } from '../../context.ts'
-import type { Reply } from '../../domain/nfc/conversation.ts'
+import { invalid } from '../../domain/errors.ts'
 import { BaseUrlCheck } from '../../domain/nfc/base-url.ts'
+import type { Reply } from '../../domain/nfc/conversation.ts'
 import { listJournal } from '../../domain/nfc/journal.ts'
 import { openSession } from '../../domain/nfc/open-session.ts'
 import { NfcSessions, type SessionStep } from '../../domain/nfc/sessions.ts'
-import { invalid } from '../../domain/errors.ts'
 import { resolveTeam } from '../../domain/teams.ts'
 import { bindAll } from '../../http/bind.ts'
 
@@ -33,9 +33,7 @@ export function nfcRoutes(app: FastifyInstance, ctx: Context): void {
     },
     'POST /admin/nfc/sessions/:id/answers': async ({ params, body, token }) => {
       const reply = replyOf(body)
-      return toWire(
-        await sessions.reply(ctx, { token: token.name, id: params.id, step: body.step, reply }),
-      )
+      return toWire(await sessions.reply(ctx, { token: token.name, id: params.id, step: body.step, reply }))
     },
     'DELETE /admin/nfc/sessions/:id': async ({ params, token }) => {
       await sessions.close(ctx, { token: token.name, id: params.id })

@@ -69,12 +69,10 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     .where(sql.ref('state'), '=', 'open')
     .execute()
   await db.schema
-    .createTable('badgeImageParts')
-    .addColumn('badgeEventId', 'integer', (c) => c.notNull().references('badgeEvents.id'))
-    .addColumn('part', 'integer', (c) => c.notNull())
+    .createTable('badgeImages')
+    .addColumn('badgeEventId', 'integer', (c) => c.primaryKey().references('badgeEvents.id'))
+    .addColumn('file', 'text', (c) => c.notNull())
     .addColumn('type', 'text', (c) => c.notNull())
-    .addColumn('bytes', 'blob', (c) => c.notNull())
-    .addPrimaryKeyConstraint('badgeImagePartsKey', ['badgeEventId', 'part'])
     .modifyEnd(strict)
     .execute()
 }

@@ -48,10 +48,10 @@ export interface BadgeClaimsTable {
   claimedAt: string | null
 }
 
-/** Images of the embedded provider's events, in parts, so that none is ever whole in memory to be served. */
-export interface BadgeImagePartsTable {
+/** Images of the embedded provider's events: each a file in the data directory. */
+export interface BadgeImagesTable {
   badgeEventId: number
-  part: number
+  /** Its name in the folder of images. */
+  file: string
   type: 'image/png' | 'image/gif'
-  bytes: Buffer
 }

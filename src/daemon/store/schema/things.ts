@@ -16,6 +16,8 @@ export interface ContractsTable {
   transactionId: number | null
   /** The base address of this service that the contract was last told. */
   serviceUrl: string | null
+  /** What tells it another one. */
+  urlTransactionId: number | null
   /** The highest token id that was given out for minting, decimal. */
   lastTokenId: string | null
   createdAt: string

@@ -12,6 +12,8 @@ export interface TransactionsTable {
   signer: string
   /** What it is, in a word: `phygital-transfer`. */
   kind: string
+  /** What it decides about, where a later one about the same makes it void: a token's place. */
+  topic: string | null
   /** JSON for people: what it is about. */
   subject: string
   createdAt: string

@@ -8,6 +8,7 @@ export type NewTransaction = Pick<
   | 'chainId'
   | 'signer'
   | 'kind'
+  | 'topic'
   | 'subject'
   | 'createdAt'
   | 'to'
@@ -24,6 +25,7 @@ const insert = statement<NewTransaction>()((db, p) =>
       'chainId',
       'signer',
       'kind',
+      'topic',
       'subject',
       'createdAt',
       'to',
@@ -135,3 +137,20 @@ export const countedUnderWay = async (db: Queries, chainId: number, counter: str
     counter,
     value: BigInt(sequenceValue ?? 0),
   }))
+
+const superseding = statement<{ topic: string; id: number }>()((db, p) =>
+  db
+    .selectFrom('transactions')
+    .select('id')
+    .where('topic', '=', p.topic)
+    .where('id', '>', p.id)
+    .where('state', 'not in', ['reverted', 'cancelled'])
+    .orderBy('id', 'desc')
+    .limit(1),
+)
+/** The latest that decides about the same thing, has or may have its effect, and was recorded after this one. */
+export const supersededBy = async (
+  db: Queries,
+  { id, topic }: Pick<TransactionRow, 'id' | 'topic'>,
+): Promise<number | undefined> =>
+  topic === null ? undefined : (await superseding.first(db, { topic, id }))?.id

@@ -1,0 +1,94 @@
+import { randomBytes } from 'node:crypto'
+import { readFileSync, statSync } from 'node:fs'
+import type { Upload } from '../client/types.ts'
+import { CliError } from '../errors.ts'
+
+const mostBytes = 4 * 1024 * 1024
+
+/** The fields of an event, in the order in which they are shown. */
+export const eventColumns = [
+  'name',
+  'description',
+  'city',
+  'country',
+  'startDate',
+  'endDate',
+  'expiryDate',
+  'eventURL',
+  'virtualEvent',
+  'privateEvent',
+  'requestedCodes',
+  'image',
+] as const
+
+/** Those that an event cannot be without. */
+export const eventNeeds = ['name', 'startDate', 'endDate', 'expiryDate', 'requestedCodes', 'image'] as const
+
+type Cells = Readonly<Record<string, string>>
+
+/** What is wrong with an event, as far as it shows without the daemon, which has the last word. */
+export function* eventProblems(cells: Cells): Generator<{ column: string; why: string }> {
+  for (const column of eventNeeds) if (!cells[column]) yield { column, why: 'is missing' }
+  const days = (['startDate', 'endDate', 'expiryDate'] as const).map((column) => ({
+    column,
+    day: cells[column],
+  }))
+  for (const { column, day } of days)
+    if (day && !isDay(day)) yield { column, why: `"${day}" must be a day that there is, as YYYY-MM-DD` }
+  for (const [earlier, later] of [
+    ['startDate', 'endDate'],
+    ['endDate', 'expiryDate'],
+  ] as const) {
+    const [from = '', to = ''] = [cells[earlier], cells[later]]
+    if (isDay(from) && isDay(to) && to < from) yield { column: later, why: `must not be before ${earlier}` }
+  }
+  for (const column of ['virtualEvent', 'privateEvent'])
+    if (!/^(true|false|1|0|)$/i.test(cells[column] ?? ''))
+      yield { column, why: `"${cells[column]}" must be true or false` }
+  if (cells.requestedCodes && !/^\d{1,7}$/.test(cells.requestedCodes))
+    yield { column: 'requestedCodes', why: `"${cells.requestedCodes}" must be a whole number` }
+  const why = cells.image ? imageProblem(cells.image) : undefined
+  if (why !== undefined) yield { column: 'image', why: `"${cells.image}" ${why}` }
+}
+
+const isDay = (text: string): boolean =>
+  /^\d{4}-\d{2}-\d{2}$/.test(text) &&
+  !Number.isNaN(Date.parse(text)) &&
+  new Date(text).toISOString().startsWith(text)
+
+/** By its file alone; the daemon judges what is in it. */
+const imageProblem = (path: string): string | undefined => {
+  const found = statSync(path, { throwIfNoEntry: false })
+  if (!found) return 'is not there'
+  if (!found.isFile()) return 'is no file'
+  return found.size >= mostBytes ? 'must be under 4 MB' : undefined
+}
+
+/** The form that the daemon takes. Read anew for each event, so that a batch holds one image at a time. */
+export const eventForm = (cells: Cells): Upload => {
+  const boundary = `tapchip-${randomBytes(18).toString('hex')}`
+  const { image = '', ...given } = cells
+  const fields = {
+    description: '',
+    city: '',
+    country: '',
+    virtualEvent: 'false',
+    privateEvent: 'false',
+    ...given,
+  }
+  const part = (disposition: string) => `--${boundary}\r\ncontent-disposition: form-data; ${disposition}\r\n`
+  const texts = Object.entries(fields).map(([name, value]) => `${part(`name="${name}"`)}\r\n${value}\r\n`)
+  const file = `${part('name="image"; filename="image"')}content-type: application/octet-stream\r\n\r\n`
+  return {
+    contentType: `multipart/form-data; boundary=${boundary}`,
+    content: [Buffer.from(texts.join('') + file), bytesOf(image), Buffer.from(`\r\n--${boundary}--\r\n`)],
+  }
+}
+
+const bytesOf = (path: string): Buffer => {
+  try {
+    return readFileSync(path)
+  } catch (cause) {
+    throw new CliError(`The image ${path} cannot be read.`, { cause })
+  }
+}

@@ -1,0 +1,98 @@
+import { assignmentColumns, assignmentNeeds, isInstant, readAssignments } from '../../batch/badge-input.ts'
+import { showBadges, startBadges } from '../../batch/badge-run.ts'
+import { failedFlag } from '../../batch/failed-file.ts'
+import { sheetFlags, sheetOptions } from '../../batch/input/flags.ts'
+import { rateFlag } from '../../batch/pace.ts'
+import { defineCommand } from '../../command/define.ts'
+import { type OptionSpec, optionalArgument, text, type Values, yes } from '../../command/options.ts'
+import type { CliContext } from '../../context.ts'
+import { type ExitCode, exitCodes, UsageError } from '../../errors.ts'
+import { readUid, uidOnWire } from '../../uid.ts'
+import { isTokenGiven, readToken, tokenFlags } from '../token-flags.ts'
+import { readEventId } from './event.ts'
+
+const instant = (flags: string, description: string): OptionSpec<string | undefined> => ({
+  flags,
+  description: `${description}, in UTC, as 2026-12-31T18:00:00Z`,
+  read: (raw) => {
+    if (typeof raw !== 'string' || isInstant(raw)) return typeof raw === 'string' ? raw : undefined
+    throw new UsageError(
+      `${flags.split(' ')[0]} must be a time in UTC, as 2026-12-31T18:00:00Z, not "${raw}".`,
+    )
+  },
+})
+
+const flags = {
+  uid: text('--uid <uid>', 'The chip, in decimal or hex'),
+  ...tokenFlags,
+  startsAt: instant('--starts-at <time>', 'Shown from then on'),
+  endsAt: instant('--ends-at <time>', 'Shown until then'),
+  title: text('--title <text>', 'A title of its own on the tap page'),
+  description: text('--description <text>', 'A description of its own on the tap page'),
+  ...sheetFlags,
+  ...rateFlag,
+  ...failedFlag,
+  yes,
+}
+
+export const assign = defineCommand({
+  name: 'assign',
+  summary: 'Assign a badge event to a chip or a token: taps give codes for it',
+  description:
+    'Assign a badge event to a chip, or to a token and so to every chip of it: taps give codes for it, from --starts-at ' +
+    "to --ends-at, or on the event's own days. Assigned again, it gets the new window and words. Many from a file with " +
+    'the columns uid and badgeEventId and, as needed, startsAt, endsAt, title and description.',
+  examples: [
+    'badge-events assign 4 --uid 04:98:93:CA:AA:11:90',
+    'badge-events assign 4 --uid 04:98:93:CA:AA:11:90 --starts-at 2026-12-31T18:00:00Z --title "New Year"',
+    'badge-events assign 4 --contract-address 0x5FbD…0aa3 --chain-id 31337 --token-id 7',
+    'badge-events assign --file doors.csv',
+  ],
+  args: { event: optionalArgument('event', 'The id of the event: tapchip badge-events list') },
+  options: flags,
+  run: async (ctx, { args, options }) => {
+    ctx.needApiKey()
+    const { file, uid, startsAt, endsAt, title, description } = options
+    if (file === undefined) {
+      const event = await ctx.prompts.text(args.event, { flag: 'The id of the event', message: 'Event' })
+      await assignOne(ctx, readEventId(event), options)
+      return exitCodes.done
+    }
+    if (
+      [args.event, uid, startsAt, endsAt, title, description].some((flag) => flag !== undefined) ||
+      isTokenGiven(options)
+    )
+      throw new UsageError('--file says what goes where: leave out what says it as well.')
+    return assignByFile(ctx, file, options)
+  },
+})
+
+type Options = Values<typeof flags>
+
+const assignOne = async (ctx: CliContext, poapEventId: number, options: Options): Promise<void> => {
+  const { uid, startsAt, endsAt, title, description } = options
+  if (uid !== undefined && isTokenGiven(options))
+    throw new UsageError('Say which chip, or which token: not both.')
+  const byToken = isTokenGiven(options)
+  const given = byToken
+    ? undefined
+    : await ctx.prompts.text(uid, { flag: '--uid', message: 'UID of the chip' })
+  const to = given === undefined ? readToken(options) : { tagUID: uidOnWire(readUid(given)) }
+  const done = await ctx.call('POST /badge-events/assign', {
+    body: { poapEventId, ...to, startsAt, endsAt, title, description },
+  })
+  await ctx.io.one(done, () => ({ Event: poapEventId, 'Assigned to': given ?? `token ${options.tokenId}` }))
+  ctx.io.hint('What the next tap gives: tapchip refs show REF. Codes left: tapchip badge-events list')
+}
+
+const assignByFile = async (ctx: CliContext, file: string, options: Options): Promise<ExitCode> => {
+  const settings = sheetOptions(options, assignmentColumns, assignmentNeeds)
+  const { input, rows } = await readAssignments(ctx, file, settings, options.yes)
+  if (rows.length === 0) {
+    ctx.io.note(`${input.name} holds no rows. Nothing to do.`)
+    return exitCodes.done
+  }
+  const kind = 'badge-events assign'
+  if (ctx.flags.dryRun) return showBadges(ctx, kind, { input, rows })
+  return startBadges(ctx, { kind, input, rows, rate: options.rate, failedFile: options.failed })
+}

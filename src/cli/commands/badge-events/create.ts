@@ -1,0 +1,129 @@
+import { resolve } from 'node:path'
+import { eventForm, eventProblems } from '../../batch/badge-form.ts'
+import { creationColumns, creationNeeds, readEvents } from '../../batch/badge-input.ts'
+import { showBadges, startBadges } from '../../batch/badge-run.ts'
+import { failedFlag } from '../../batch/failed-file.ts'
+import { sheetFlags, sheetOptions } from '../../batch/input/flags.ts'
+import { rateFlag } from '../../batch/pace.ts'
+import { defineCommand } from '../../command/define.ts'
+import { flag, text, type Values } from '../../command/options.ts'
+import type { CliContext } from '../../context.ts'
+import { type ExitCode, exitCodes, UsageError } from '../../errors.ts'
+import { idempotencyFlag, sendOnce } from '../sending.ts'
+
+const eventFlags = {
+  name: text('--name <name>', 'Its name'),
+  description: text('--description <text>', 'What it is'),
+  city: text('--city <city>', 'Where'),
+  country: text('--country <country>', 'Where'),
+  startDate: text('--start-date <day>', 'Its first day, YYYY-MM-DD (days are those of UTC)'),
+  endDate: text('--end-date <day>', 'Its last day (default: the first)'),
+  expiryDate: text(
+    '--expiry-date <day>',
+    'The last day on which badges can be claimed (default: a month later)',
+  ),
+  eventURL: text('--event-url <url>', 'The website of the event'),
+  requestedCodes: text('--requested-codes <n>', 'How many badges there are'),
+  image: text('--image <file>', 'The badge: a PNG or GIF under 4 MB', 'file'),
+  virtualEvent: flag('--virtual', 'It takes place online'),
+  privateEvent: flag('--private', "Kept out of the provider's own pages"),
+}
+
+const flags = { ...eventFlags, ...idempotencyFlag, ...sheetFlags, ...rateFlag, ...failedFlag }
+
+export const create = defineCommand({
+  name: 'create',
+  summary: 'Create a badge event, or many from a file',
+  description:
+    'Create a badge event by flags; on a terminal, what is missing is asked for. Many from a file with the columns name, ' +
+    'description, city, country, startDate, endDate, expiryDate, eventURL, virtualEvent, privateEvent, requestedCodes and ' +
+    'image (a path, from where the file is). The whole file is checked before the first event is created.',
+  examples: [
+    'badge-events create --name Opening --start-date 2026-12-31 --requested-codes 100 --image badge.png',
+    'badge-events create --file events.csv --dry-run',
+    'badge-events create --file events.csv --failed again.csv --json',
+  ],
+  options: flags,
+  run: async (ctx, { options }) => {
+    ctx.needApiKey()
+    if (options.file === undefined) {
+      await createOne(ctx, options)
+      return exitCodes.done
+    }
+    const names = Object.keys(eventFlags) as (keyof typeof eventFlags)[]
+    if (
+      names.some((name) => options[name] !== undefined && options[name] !== false) ||
+      options.idempotencyKey
+    )
+      throw new UsageError('--file says what the events are: leave out the flags that say it as well.')
+    return createByFile(ctx, options.file, options)
+  },
+})
+
+type Options = Values<typeof flags>
+
+const createOne = async (ctx: CliContext, options: Options): Promise<void> => {
+  const cells = await cellsOf(ctx, options)
+  const problems = [...eventProblems(cells)].map(({ column, why }) => `${flagOf(column)}: ${why}`)
+  if (problems.length > 0) throw new UsageError(`${problems.join('\n')}\nNothing was created.`)
+  const { image, ...fields } = cells
+  await ctx.beforeChange(`POST /badge-events ${JSON.stringify({ ...fields, image })}`)
+  const made = await sendOnce(ctx, options.idempotencyKey, (idempotencyKey) =>
+    ctx.call('POST /badge-events', { upload: eventForm(cells), idempotencyKey }),
+  )
+  await ctx.io.one(made, ({ id, poapResponse }) => ({
+    Id: id,
+    Name: poapResponse.name,
+    'Id at the provider': poapResponse.id,
+    Image: poapResponse.image_url,
+  }))
+  ctx.io.hint(`Have a chip give codes for it: tapchip badge-events assign ${made.id} --uid UID`)
+}
+
+const cellsOf = async (ctx: CliContext, options: Options): Promise<Record<string, string>> => {
+  const ask = (name: 'name' | 'startDate' | 'requestedCodes' | 'image', message: string) =>
+    ctx.prompts.text(options[name], { flag: flagOf(name), message })
+  const name = await ask('name', 'Name of the event')
+  const startDate = await ask('startDate', 'First day, YYYY-MM-DD')
+  const endDate = options.endDate ?? startDate
+  const requestedCodes = await ask('requestedCodes', 'How many badges')
+  const image = await ask('image', 'File of the image')
+  const { description, city, country, eventURL } = options
+  const given = Object.entries({ description, city, country, eventURL }).flatMap(([field, value]) =>
+    value === undefined ? [] : [[field, value]],
+  )
+  return {
+    name,
+    ...Object.fromEntries(given),
+    startDate,
+    endDate,
+    expiryDate: options.expiryDate ?? monthAfter(endDate),
+    virtualEvent: String(options.virtualEvent),
+    privateEvent: String(options.privateEvent),
+    requestedCodes,
+    image: resolve(ctx.at.cwd, image),
+  }
+}
+
+/** Thirty days on; what is no day stays as it is, and is refused as such. */
+const monthAfter = (day: string): string => {
+  const at = /^\d{4}-\d{2}-\d{2}$/.test(day) ? Date.parse(day) : Number.NaN
+  return Number.isNaN(at) ? day : new Date(at + 30 * 86_400_000).toISOString().slice(0, 10)
+}
+
+const flagOf = (column: string): string =>
+  column === 'eventURL'
+    ? '--event-url'
+    : `--${column.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
+
+const createByFile = async (ctx: CliContext, file: string, options: Options): Promise<ExitCode> => {
+  const settings = sheetOptions(options, creationColumns, creationNeeds)
+  const { input, rows } = await readEvents(ctx, file, settings)
+  if (rows.length === 0) {
+    ctx.io.note(`${input.name} holds no rows. Nothing to do.`)
+    return exitCodes.done
+  }
+  const kind = 'badge-events create'
+  if (ctx.flags.dryRun) return showBadges(ctx, kind, { input, rows })
+  return startBadges(ctx, { kind, input, rows, rate: options.rate, failedFile: options.failed })
+}

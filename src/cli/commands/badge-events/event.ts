@@ -1,0 +1,21 @@
+import { argument } from '../../command/options.ts'
+import type { CliContext } from '../../context.ts'
+import { UsageError } from '../../errors.ts'
+
+export const eventArgument = { event: argument('event', 'The id of the event: tapchip badge-events list') }
+
+export const readEventId = (text: string, where = 'The id of a badge event'): number => {
+  if (/^[1-9]\d{0,14}$/.test(text)) return Number(text)
+  throw new UsageError(`${where} is a number, not "${text}".`, 'Those there are: tapchip badge-events list')
+}
+
+/** Approves or rejects, and prints where the event stands then. */
+export const decide = async (ctx: CliContext, event: string, verb: 'approve' | 'reject'): Promise<void> => {
+  ctx.needAdmin()
+  const params = { id: readEventId(event) }
+  const decided =
+    verb === 'approve'
+      ? await ctx.call('POST /admin/badge-events/:id/approve', { params })
+      : await ctx.call('POST /admin/badge-events/:id/reject', { params })
+  await ctx.io.one(decided, ({ id, name, status }) => ({ Id: id, Name: name, Status: status }))
+}

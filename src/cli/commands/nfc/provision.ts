@@ -1,0 +1,150 @@
+import { sheetFlags, sheetOptions } from '../../batch/input/flags.ts'
+import { inputFormats } from '../../batch/input/sheet.ts'
+import { openSource, type Source } from '../../batch/input/source.ts'
+import { chooseGroup } from '../../chip-group.ts'
+import { defineCommand } from '../../command/define.ts'
+import { flag, integer, team, text } from '../../command/options.ts'
+import type { CliContext } from '../../context.ts'
+import { exitCodes, UsageError } from '../../errors.ts'
+import { provisionBox } from '../../nfc/box.ts'
+import { readBox } from '../../nfc/box-journal.ts'
+import { type ChipRow, chipColumns, neededColumns, readChipRows } from '../../nfc/chip-rows.ts'
+import { readerOption } from '../../nfc/readers.ts'
+
+export const provision = defineCommand({
+  name: 'provision',
+  summary: 'Set chips up: keys, URL and locks, and register them',
+  description:
+    'Set chips up, one or a box of them: each gets the keys of the key set, its URL and its locks, is read back, and ' +
+    'is registered in the group. The keys stay in the daemon. With --count or --file one chip follows another; the ' +
+    'columns label, item, variant and redirectUrl say what each gets, and a row is used up only by a chip that ended ' +
+    'well. --timeout says how long to wait for a chip (default: 30 seconds).',
+  examples: [
+    'nfc provision --key-set 101 --chip-group Jackets',
+    'nfc provision --key-set 101 --chip-group Jackets --file labels.csv',
+    'nfc provision --key-set 101 --chip-group Jackets --count 50 --json',
+    'nfc provision --key-set 101 --chip-group Demo --reader emulator --accept-url',
+    'nfc provision --resume b_1hq3v9k7s2m4xa',
+  ],
+  options: {
+    keySet: integer(
+      '--key-set <id>',
+      'The key set that the chips get their keys from',
+      [0, 0xffffffff],
+      'key-set',
+    ),
+    chipGroup: text('--chip-group <name|id>', 'The chip group; one that is missing is made', 'chip-group'),
+    count: integer('--count <n>', 'So many different chips, one after another', [1, 1_000_000]),
+    ...sheetFlags,
+    rekey: flag('--rekey', 'Give chips that are set up already new keys'),
+    acceptUrl: flag('--accept-url', "Lock the daemon's base URL into the chips whatever answers there"),
+    resume: text('--resume <id>', 'Go on with a box that was stopped', 'batch'),
+    reader: readerOption,
+    team,
+  },
+  run: async (ctx, { options }) => {
+    ctx.needAdmin()
+    if (options.resume !== undefined) return resume(ctx, options.resume, options)
+    const keySet = await chooseKeySet(ctx, options.keySet)
+    const chipGroup = await chooseGroup(ctx, options.chipGroup, options.team)
+    const { rekey, acceptUrl, reader, count } = options
+    const source = options.file === undefined ? undefined : openSource(ctx.at, options.file)
+    const rows = source ? await readRows(source, options) : []
+    if (source && rows.length === 0) {
+      ctx.io.note(`${source.name} holds no rows. Nothing to do.`)
+      return exitCodes.done
+    }
+    assertEnough(rows, count, source)
+    return provisionBox(ctx, {
+      order: {
+        purpose: 'provision',
+        keySet,
+        chipGroup,
+        rekey,
+        acceptUrl,
+        ...(options.team === undefined ? {} : { team: options.team }),
+      },
+      reader,
+      count,
+      rows,
+      source,
+      sheetSettings: {
+        ...(options.format === undefined ? {} : { format: options.format }),
+        ...(options.map.length === 0 ? {} : { map: options.map.join('\n') }),
+        ...(options.ignoreColumns === undefined
+          ? {}
+          : { ignoreColumns: options.ignoreColumns === true ? '*' : options.ignoreColumns }),
+      },
+      resumes: undefined,
+    })
+  },
+})
+
+type SheetFlags = Parameters<typeof sheetOptions>[0]
+
+const readRows = (source: Source, flags: SheetFlags): Promise<ChipRow[]> =>
+  readChipRows(source, sheetOptions(flags, chipColumns, neededColumns))
+
+const assertEnough = (
+  rows: readonly ChipRow[],
+  count: number | undefined,
+  source: Source | undefined,
+): void => {
+  if (source === undefined || count === undefined || count <= rows.length) return
+  throw new UsageError(
+    `--count ${count} is more than the ${rows.length} rows of ${source.name}.`,
+    'Each chip takes a row: leave --count out, or add rows.',
+  )
+}
+
+const chooseKeySet = async (ctx: CliContext, given: number | undefined): Promise<number> =>
+  Number(
+    await ctx.prompts.choice(given === undefined ? undefined : String(given), {
+      flag: '--key-set',
+      message: 'Which key set?',
+      choices: async () =>
+        (await ctx.call('GET /admin/key-sets'))
+          .filter(({ canProvision }) => canProvision)
+          .map(({ id, diversification }) => ({ name: `${id} (${diversification})`, value: String(id) })),
+    }),
+  )
+
+/** Goes on with a box: the same settings, the same sheet, and the chips that are left. */
+export const resume = async (
+  ctx: CliContext,
+  id: string,
+  given: { readonly file?: string | undefined; readonly reader?: string | undefined },
+) => {
+  const box = readBox(ctx.at, id)
+  const { settings, input, url } = box.header
+  if (url !== ctx.config().url) ctx.io.warn(`This box began at ${url}, and goes on at ${ctx.config().url}.`)
+  const file = given.file ?? input.path ?? undefined
+  if (file === undefined && input.sha256 !== null)
+    throw new UsageError('--file is missing: the rows came by standard input.', 'Give the same input again.')
+  const source = file === undefined ? undefined : openSource(ctx.at, file)
+  const { ignoreColumns, format } = settings
+  const stored = {
+    format: inputFormats.find((known) => known === format),
+    map: (settings.map ?? '').split('\n').filter((pair) => pair !== ''),
+    ignoreColumns: ignoreColumns === '*' ? (true as const) : ignoreColumns,
+  }
+  const rows = source ? await readRows(source, stored) : []
+  if (source && source.sha256() !== input.sha256)
+    throw new UsageError(`${source.name} is not what the box began with.`, 'For other rows, begin a new box.')
+  return provisionBox(ctx, {
+    order: {
+      purpose: 'provision',
+      keySet: Number(settings.keySet),
+      chipGroup: settings.chipGroup ?? '',
+      rekey: settings.rekey === 'true',
+      acceptUrl: settings.acceptUrl === 'true',
+      ...(settings.team === undefined ? {} : { team: settings.team }),
+    },
+    reader: given.reader,
+    count: settings.count === undefined ? undefined : Number(settings.count),
+    rows,
+    source,
+    sheetSettings: {},
+    resumes: box,
+  })
+}

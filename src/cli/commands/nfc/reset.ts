@@ -1,0 +1,40 @@
+import { defineCommand } from '../../command/define.ts'
+import { yes } from '../../command/options.ts'
+import { UsageError } from '../../errors.ts'
+import { printOutcome, workOnChip } from '../../nfc/one-chip.ts'
+import { readerOption } from '../../nfc/readers.ts'
+import type { Inspected } from '../../nfc/relay.ts'
+import { colons, isSameUid } from '../../uid.ts'
+
+export const reset = defineCommand({
+  name: 'reset',
+  summary: 'Take a chip back to the state of the factory',
+  description:
+    'Take a chip back to the state of the factory: its URL is emptied, and its keys are those of a new chip. It has to ' +
+    'have keys of this daemon. Its registration stays. --timeout says how long to wait for the chip (default: 30 seconds).',
+  examples: ['nfc reset', 'nfc reset --yes --json'],
+  options: { yes, reader: readerOption },
+  run: async (ctx, { options }) => {
+    if (!options.yes && !ctx.prompts.possible && !ctx.flags.dryRun)
+      throw new UsageError('A reset empties the chip, and its taps are worth nothing. Say so: --yes')
+    let known: Inspected | undefined
+    const order = { purpose: 'reset', waitForDetails: true } as const
+    const outcome = await workOnChip(ctx, { reader: options.reader }, order, async (chip) => {
+      // Asked once, also where the card lost its field for a moment.
+      if (known?.uid === chip.uid) return {}
+      const label = chip.registered?.label
+      const named = label ? `${colons(chip.uid)} (${label})` : colons(chip.uid)
+      await ctx.prompts.confirmByName(
+        options.yes,
+        `Take the chip ${named} back to the state of the factory? Leave it on the reader.`,
+        { what: 'its UID', is: (typed) => isSameUid(typed, chip.uid) },
+      )
+      known = chip
+      return {}
+    })
+    const code = await printOutcome(ctx, outcome)
+    if (outcome.status === 'factory' && known?.registered)
+      ctx.io.hint(`It is still registered. To take it out: tapchip chips remove ${known.uid}`)
+    return code
+  },
+})

@@ -1,0 +1,179 @@
+import { type Card, CardGone, NoCard } from '../../nfc/card.ts'
+import type { CliContext } from '../context.ts'
+import { type ExitCode, exitCodes, Interrupted } from '../errors.ts'
+import { counted, grouped } from '../io/text.ts'
+import { bothForms } from '../uid.ts'
+import type { BoxJournal } from './box-journal.ts'
+import type { ChipRow, RowsOfChips } from './chip-rows.ts'
+import { inWords, oneLine } from './errors.ts'
+import { relayPatiently } from './patience.ts'
+import { cardTimeoutMs, type OpenedReaders } from './readers.ts'
+import type { Details, Inspected, Order, Outcome } from './relay.ts'
+import type { Stop } from './stop.ts'
+
+export interface BoxRun {
+  readonly opened: OpenedReaders
+  readonly order: Order & { readonly keySet: number }
+  /** So many different chips. */
+  readonly count: number
+  readonly rows: RowsOfChips
+  readonly hasFile: boolean
+  /** One chip is laid down, whatever becomes of it. */
+  readonly isSingle: boolean
+  readonly journal: BoxJournal | undefined
+  /** For advice: how to go on with it. */
+  readonly id: string | undefined
+  readonly stop: Stop
+}
+
+interface Tally {
+  provisioned: number
+  unchanged: number
+  failed: number
+  /** The chips that failed and did not come back; those whose UID is unknown count one by one. */
+  readonly left: Set<string>
+}
+
+/** Sets chips up, one after another, until there are as many as asked for. */
+export const runBox = async (ctx: CliContext, run: BoxRun): Promise<ExitCode> => {
+  const { rows, count, stop, journal } = run
+  const tally: Tally = { provisioned: 0, unchanged: 0, failed: 0, left: new Set() }
+  const startedAt = ctx.now().getTime()
+  let end: unknown
+  try {
+    for (let first = true; rows.done < count; first = false) {
+      const card = await nextCard(ctx, run, first)
+      const problem = await setUp(ctx, run, tally, card)
+      if (run.isSingle) {
+        if (problem instanceof CardGone) end = problem
+        break
+      }
+      if (rows.done < count) await takeAway(ctx, card, stop)
+      await card.release()
+    }
+  } catch (error) {
+    end = error
+  }
+  const how = rows.done >= count ? 'done' : 'stopped'
+  const { provisioned: changed, unchanged, failed } = tally
+  journal?.append({ type: 'end', at: ctx.now().toISOString(), how, changed, unchanged, failed })
+  if (!run.isSingle) summarise(ctx, run, tally, ctx.now().getTime() - startedAt)
+  return exitCodeOf(ctx, run, tally, end)
+}
+
+const nextCard = async (ctx: CliContext, run: BoxRun, first: boolean): Promise<Card> => {
+  const { opened, rows, count, stop, isSingle } = run
+  // An emulator that has no card left will get none.
+  const [reader] = opened.isEmulator ? await opened.all.list() : []
+  if (reader?.state === 'empty') throw new NoCard()
+  if (!isSingle) {
+    const row = rows.next()
+    const about = row ? `, ${nameOf(row)}` : ''
+    ctx.io.hint(
+      `Chip ${grouped(rows.done + 1)} of ${grouped(count)}${about}: lay ${first ? 'it' : 'the next one'} on the reader`,
+    )
+  }
+  return opened.nextCard({ timeoutMs: cardTimeoutMs(ctx), signal: stop.now })
+}
+
+const nameOf = ({ row, label }: ChipRow): string =>
+  label === undefined ? `row ${row}` : `row ${row} (${label})`
+
+/** @returns what came between, where the chip is to be laid down again */
+const setUp = async (
+  ctx: CliContext,
+  run: BoxRun,
+  tally: Tally,
+  card: Card,
+): Promise<CardGone | undefined> => {
+  const { opened, order, rows, stop, journal } = run
+  let uid: string | undefined
+  let row: ChipRow | undefined
+  const onInspected = (chip: Inspected): Details => {
+    uid = chip.uid
+    row = rows.rowFor(uid, chip.registered?.label ?? null)
+    journal?.append({ type: 'begun', uid, ...(row ? { row: row.row } : {}) })
+    const { row: _, ...details } = row ?? { row: 0 }
+    // A chip that this run has given new keys is not given others.
+    return { ...details, ...(rows.has(uid) ? { rekey: false } : {}) }
+  }
+  try {
+    const wanted = { ...order, waitForDetails: true }
+    const outcome = await relayPatiently(ctx, opened, card, wanted, { stop, onInspected })
+    await printChip(ctx, run, tally, outcome, row)
+    return undefined
+  } catch (error) {
+    if (!(error instanceof CardGone)) throw error
+    const { keySet } = order
+    const failed = { status: 'failed', uid: uid ?? null, keySet, url: null, error: oneLine(error) } as const
+    await printChip(ctx, run, tally, failed, row)
+    return error
+  }
+}
+
+const printChip = async (
+  ctx: CliContext,
+  { rows, count, order, hasFile, isSingle, journal }: BoxRun,
+  tally: Tally,
+  { uid, status, keySet, url, error }: Outcome,
+  row: ChipRow | undefined,
+): Promise<void> => {
+  const isDone = uid !== null && (status === 'provisioned' || status === 'unchanged')
+  if (isDone) {
+    rows.take(uid, row?.row)
+    tally[status] += 1
+    tally.left.delete(uid)
+  } else {
+    tally.failed += 1
+    tally.left.add(uid ?? `unknown ${tally.failed}`)
+  }
+  const shownRow = isDone && hasFile && row ? { row: row.row } : {}
+  if (uid !== null)
+    journal?.append({ type: 'result', uid, status, ...shownRow, ...(error === undefined ? {} : { error }) })
+  const line = {
+    uid,
+    status,
+    keySet: keySet ?? order.keySet,
+    url,
+    ...shownRow,
+    ...(error === undefined ? {} : { error }),
+  }
+  await ctx.io.line(line, () => {
+    const about = isDone && row ? `  ${nameOf(row)}` : ''
+    const place = isSingle ? '' : `  ${grouped(rows.done)} of ${grouped(count)}`
+    return `${uid === null ? 'unknown chip' : bothForms(uid)}  ${status}${about}${place}`
+  })
+  if (error !== undefined && !ctx.io.json) ctx.io.warn(error)
+  if (isSingle && isDone) ctx.io.hint('Is its tap valid? tapchip nfc verify')
+  if (!isSingle && ctx.at.stderr.isTTY && !ctx.flags.quiet) ctx.at.stderr.write(isDone ? '\x07' : '\x07\x07')
+}
+
+const takeAway = async (ctx: CliContext, card: Card, { now }: Stop): Promise<void> => {
+  ctx.io.hint('Take it off the reader.')
+  await card.removed({ signal: now })
+}
+
+const summarise = (ctx: CliContext, { rows, count }: BoxRun, tally: Tally, ms: number): void => {
+  const { provisioned, unchanged, failed } = tally
+  const rate = Math.round(((provisioned + unchanged) * 60_000) / Math.max(1, ms))
+  ctx.io.note(
+    `${counted(rows.done, 'chip')} of ${grouped(count)} done: ${grouped(provisioned)} provisioned, ` +
+      `${grouped(unchanged)} unchanged, ${grouped(failed)} failed (${grouped(rate)} a minute)`,
+  )
+}
+
+const exitCodeOf = (
+  { io }: CliContext,
+  { rows, count, id, isSingle }: BoxRun,
+  { left }: Tally,
+  end: unknown,
+): ExitCode => {
+  const goOn = id === undefined ? undefined : `Go on: tapchip nfc provision --resume ${id}`
+  if (end instanceof Interrupted)
+    throw new Interrupted(`Stopped: ${grouped(rows.done)} of ${grouped(count)} are done.`, goOn)
+  const begun = rows.done > 0 || left.size > 0
+  if (end !== undefined && !(end instanceof NoCard && begun && !isSingle)) throw inWords(end)
+  if (end !== undefined) io.warn([oneLine(end), goOn].filter(Boolean).join(' '))
+  if (rows.done < count) return rows.done === 0 ? exitCodes.failed : exitCodes.partial
+  return left.size > 0 ? exitCodes.partial : exitCodes.done
+}

@@ -1,0 +1,90 @@
+import { importColumns } from '../batch/import-columns.ts'
+import { Problems } from '../batch/input/problems.ts'
+import { type Cell, readSheet, type SheetOptions } from '../batch/input/sheet.ts'
+import type { Source } from '../batch/input/source.ts'
+
+/** What the chips of a box get, a row each. */
+export interface ChipRow {
+  /** Counted from 1. */
+  readonly row: number
+  readonly label?: string
+  readonly item?: string
+  readonly variant?: string
+  readonly redirectUrl?: string
+}
+
+const details = ['label', 'item', 'variant', 'redirectUrl'] as const
+export const chipColumns: readonly string[] = details
+export const neededColumns = { required: [], anyOf: details } as const
+
+/** @throws UsageError that names every row which does not fit */
+export const readChipRows = async (source: Source, options: SheetOptions): Promise<ChipRow[]> => {
+  const problems = new Problems()
+  const labels = new Map<string, number>()
+  const rows: ChipRow[] = []
+  await readSheet(source, options, problems, {
+    row: (row, cells) => {
+      const given = Object.fromEntries(details.flatMap((name, i) => givenIn(name, cells[i])))
+      for (const [name, text] of Object.entries(given)) {
+        const why = importColumns[name]?.(text)
+        if (why !== undefined) problems.add(row, name, `"${text}" ${why}`)
+      }
+      if (given.variant !== undefined && given.item === undefined)
+        problems.add(row, 'item', 'is missing: a variant belongs to an item')
+      const before = given.label === undefined ? undefined : labels.get(given.label)
+      if (before !== undefined) problems.add(row, 'label', `"${given.label}" is in row ${before} already`)
+      else if (given.label !== undefined) labels.set(given.label, row)
+      rows.push({ row, ...given })
+    },
+  })
+  problems.refuse(source.name)
+  return rows
+}
+
+const givenIn = (name: string, cell: Cell): [string, string][] => (cell ? [[name, cell]] : [])
+
+/**
+ * Which chip has which row. A row is used up by a chip that ended well and by no other, and a chip keeps its own: so
+ * whatever fails in between, no label shifts.
+ */
+export class RowsOfChips {
+  readonly #rows: readonly ChipRow[]
+  /** null: there is no sheet. */
+  readonly #taken = new Map<string, ChipRow | null>()
+
+  constructor(rows: readonly ChipRow[]) {
+    this.#rows = rows
+  }
+
+  /** The chips that ended well. */
+  get done(): number {
+    return this.#taken.size
+  }
+
+  has(uid: string): boolean {
+    return this.#taken.has(uid)
+  }
+
+  /** @param label that the chip is registered with @returns undefined where no row is left */
+  rowFor(uid: string, label: string | null): ChipRow | undefined {
+    const own = this.#taken.get(uid)
+    if (own !== undefined) return own ?? undefined
+    const free = this.#free()
+    return (label === null ? undefined : free.find((row) => row.label === label)) ?? free[0]
+  }
+
+  /** The row that the next new chip gets. */
+  next(): ChipRow | undefined {
+    return this.#free()[0]
+  }
+
+  take(uid: string, row: number | undefined): void {
+    if (this.#taken.has(uid)) return
+    this.#taken.set(uid, this.#rows.find((one) => one.row === row) ?? null)
+  }
+
+  #free(): ChipRow[] {
+    const taken = new Set([...this.#taken.values()].map((row) => row?.row))
+    return this.#rows.filter(({ row }) => !taken.has(row))
+  }
+}

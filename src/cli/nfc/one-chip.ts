@@ -1,0 +1,49 @@
+import { CardGone } from '../../nfc/card.ts'
+import type { CliContext } from '../context.ts'
+import { type ExitCode, exitCodes } from '../errors.ts'
+import { bothForms } from '../uid.ts'
+import { oneLine } from './errors.ts'
+import { relayPatiently } from './patience.ts'
+import { cardTimeoutMs, type ReaderChoice, withReaders } from './readers.ts'
+import type { Order, Outcome, Relay } from './relay.ts'
+import { withStop } from './stop.ts'
+
+/**
+ * Has the daemon work on the chip on the reader, or the next one that is put there. One that is lifted too early may
+ * be laid down again. @throws as relay, and NoCard
+ */
+export const workOnChip = (
+  ctx: CliContext,
+  reader: ReaderChoice,
+  order: Order,
+  onInspected?: Relay['onInspected'],
+): Promise<Outcome> =>
+  withStop(ctx, async (stop) => {
+    ctx.needAdmin()
+    // Shows the request, and ends.
+    if (ctx.flags.dryRun) await ctx.call('POST /admin/nfc/sessions', { body: order })
+    return withReaders(ctx, reader, async (opened) => {
+      const end = ctx.now().getTime() + cardTimeoutMs(ctx)
+      for (;;) {
+        const left = Math.max(0, end - ctx.now().getTime())
+        const card = await opened.nextCard({ timeoutMs: left, signal: stop.now })
+        try {
+          const options = { stop, ...(onInspected ? { onInspected } : {}) }
+          return await relayPatiently(ctx, opened, card, order, options)
+        } catch (error) {
+          if (!(error instanceof CardGone)) throw error
+          ctx.io.warn(oneLine(error))
+        } finally {
+          await card.release()
+        }
+      }
+    })
+  })
+
+/** A line, and the exit code that goes with it. */
+export const printOutcome = async (ctx: CliContext, { uid, status, error }: Outcome): Promise<ExitCode> => {
+  const line = { uid, status, ...(error === undefined ? {} : { error }) }
+  await ctx.io.line(line, () => `${uid === null ? 'unknown chip' : bothForms(uid)}  ${status}`)
+  if (error !== undefined && !ctx.io.json) ctx.io.warn(error)
+  return status === 'failed' ? exitCodes.failed : exitCodes.done
+}

@@ -1,0 +1,297 @@
+import { spawn } from 'node:child_process'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { startTestDaemon } from '../support/daemon.ts'
+import { png } from '../support/poap/image-bytes.ts'
+import { acmeKey, derived, seed, uids } from '../support/seeds.ts'
+import { tap, tapPath } from '../support/taps.ts'
+import { executable } from './executable.ts'
+import { type Place, place, type Ran } from './in-process.ts'
+
+let daemon: Awaited<ReturnType<typeof startTestDaemon>>
+let here: Place
+beforeAll(async () => {
+  daemon = await startTestDaemon({ seed, env: { TAPCHIP_BADGE_APPROVAL: 'manual' } })
+})
+afterAll(() => daemon.stop())
+beforeEach(() => {
+  here = place({ TAPCHIP_URL: daemon.url, TAPCHIP_API_KEY: acmeKey, TAPCHIP_ADMIN_TOKEN: daemon.adminToken })
+  writeFileSync(join(here.home, 'badge.png'), png())
+})
+afterEach(() => here.remove())
+
+const today = new Date().toISOString().slice(0, 10)
+const flags = ['--name', 'Opening', '--start-date', today, '--requested-codes', '3', '--image', 'badge.png']
+
+const json = async (...args: string[]) => {
+  const ran = await here.run(...args, '--json')
+  expect([ran.code, ran.code === 0 ? '' : ran.stderr]).toEqual([0, ''])
+  // biome-ignore lint/suspicious/noExplicitAny: what a test reads of an answer is what it asserts
+  return ran.json() as any
+}
+const ends = (ran: Ran, code: number, ...texts: string[]) => {
+  expect(ran.code).toBe(code)
+  for (const text of texts) expect(ran.stderr).toContain(text)
+}
+const sheet = (name: string, lines: string[]) => writeFileSync(join(here.home, name), `${lines.join('\n')}\n`)
+let counter = 0
+const fetchText = async (path: string): Promise<string> => (await fetch(daemon.url + path)).text()
+
+/** The code that a tap of the blank chip gives for an event. */
+const tapCode = async (event: number): Promise<string> => {
+  counter += 1
+  const page = await fetchText(tapPath(tap(derived, { uid: uids.blank }, counter)))
+  const ref = /data-ref="([^"]+)"/.exec(page)?.[1]
+  const { badgeEvents } = JSON.parse(await fetchText(`/refs/${ref}`))
+  return badgeEvents.find(({ id }: { id: number }) => id === event)?.otp ?? ''
+}
+
+describe('one event, from its creation to a badge', () => {
+  test('create, approve, assign, mint, list and claims', async () => {
+    const made = await json('badge-events', 'create', ...flags, '--city', 'Lisbon')
+    expect(made).toMatchObject({ id: expect.any(Number), poapResponse: { name: 'Opening', city: 'Lisbon' } })
+    const id = String(made.id)
+    const listed = async () => (await json('badge-events', 'list', '--limit', '1'))[0]
+    expect(await listed()).toMatchObject({ id: made.id, status: 'pending-approval', remainingCodesCount: 0 })
+    expect(await json('badge-events', 'approve', id)).toEqual({
+      id: made.id,
+      name: 'Opening',
+      status: 'active',
+    })
+    expect(await listed()).toMatchObject({ status: 'active', remainingCodesCount: 3, requestedCodes: 3 })
+    expect(await json('badge-events', 'assign', id, '--uid', uids.blank, '--title', 'Hello')).toEqual({
+      success: true,
+    })
+
+    const code = await tapCode(made.id)
+    expect(await json('badge-events', 'mint', id, '--code', code, '--recipient', 'ana@example.org')).toEqual({
+      success: true,
+    })
+    const again = await here.run('badge-events', 'mint', id, '--code', code, '--recipient', 'ana@example.org')
+    ends(again, 4, 'used already')
+    expect(await json('badge-events', 'claims', id)).toMatchObject([
+      { recipient: 'ana@example.org', state: 'claimed' },
+    ])
+    expect((await listed()).remainingCodesCount).toBe(2)
+    const table = await here.run('badge-events', 'list')
+    expect(table.stdout).toMatch(/Opening\s+active\s+2 of 3/)
+    expect(await json('badge-events', 'reject', id)).toMatchObject({ status: 'rejected' })
+  })
+
+  test('by a token: every chip of it', async () => {
+    const { id } = await json('badge-events', 'create', ...flags)
+    const [contract] = await json('contracts', 'list')
+    const token = ['--contract-address', contract.address, '--chain-id', '31337', '--token-id', '1']
+    expect(await json('badge-events', 'assign', String(id), ...token)).toEqual({ success: true })
+    ends(await here.run('badge-events', 'assign', String(id), ...token, '--uid', uids.blank), 2, 'not both')
+  })
+})
+
+describe('refused before anything is sent', () => {
+  test('what is missing is named by its flag', async () => {
+    ends(await here.run('badge-events', 'create', '--name', 'x'), 2, '--start-date is missing')
+    ends(await here.run('badge-events', 'assign', '--uid', uids.blank), 2, 'The id of the event is missing')
+    ends(await here.run('badge-events', 'assign', '4'), 2, '--uid is missing')
+    ends(await here.run('badge-events', 'mint', '4', '--recipient', 'x'), 2, '--code is missing')
+  })
+
+  test('what does not fit is named by its flag, all of it', async () => {
+    const bad = ['--end-date', '2020-01-01', '--image', 'nothing.png']
+    ends(
+      await here.run('badge-events', 'create', ...flags, ...bad),
+      2,
+      '--end-date',
+      '--image',
+      'is not there',
+    )
+    ends(await here.run('badge-events', 'create', ...flags, '--start-date', '2026-02-31'), 2, '--start-date')
+    ends(await here.run('badge-events', 'assign', 'four', '--uid', uids.blank), 2, 'is a number')
+    ends(
+      await here.run('badge-events', 'assign', '4', '--uid', uids.blank, '--starts-at', 'noon'),
+      2,
+      '--starts-at',
+    )
+  })
+
+  test('without a key, or a token: 4', async () => {
+    delete here.env.TAPCHIP_API_KEY
+    delete here.env.TAPCHIP_ADMIN_TOKEN
+    for (const args of [
+      ['create', ...flags],
+      ['list'],
+      ['approve', '1'],
+      ['assign', '1', '--uid', uids.blank],
+    ])
+      ends(await here.run('badge-events', ...args), 4, '')
+  })
+
+  test('a dry run sends nothing', async () => {
+    const before = await json('badge-events', 'list')
+    const ran = await here.run('badge-events', 'create', ...flags, '--dry-run')
+    expect([ran.code, ran.stdout]).toEqual([0, expect.stringContaining('POST /badge-events')])
+    expect(await json('badge-events', 'list')).toEqual(before)
+  })
+})
+
+const heading =
+  'name,description,city,country,startDate,endDate,expiryDate,eventURL,virtualEvent,privateEvent,requestedCodes,image'
+const row = (name: string, image = 'art/a.png', end = today) =>
+  `${name},A party,Lisbon,Portugal,${today},${end},2099-01-01,https://acme.example/,false,true,10,${image}`
+
+describe('many events from a file', () => {
+  beforeEach(() => {
+    mkdirSync(join(here.home, 'art'))
+    writeFileSync(join(here.home, 'art/a.png'), png())
+    writeFileSync(join(here.home, 'art/b.png'), Buffer.from('not an image'))
+  })
+
+  test('each row is a line with its id; one that the daemon refuses fails alone', async () => {
+    sheet('events.csv', [heading, row('One'), row('Two', 'art/b.png'), row('Three')])
+    const ran = await here.run(
+      'badge-events',
+      'create',
+      '--file',
+      'events.csv',
+      '--failed',
+      'again.csv',
+      '--json',
+    )
+    expect(ran.code).toBe(3)
+    expect(ran.lines()).toEqual([
+      { row: 1, status: 'created', id: expect.any(Number) },
+      { row: 2, status: 'failed', error: expect.stringContaining('neither a PNG nor a GIF') },
+      { row: 3, status: 'created', id: expect.any(Number) },
+    ])
+    const again = readFileSync(join(here.home, 'again.csv'), 'utf8')
+    expect(again).toContain('Two')
+    expect(again).not.toContain('Three')
+    const id = /Batch (\S+):/.exec(ran.stderr)?.[1] ?? ''
+    expect((await here.run('batch', 'report', id, '--failed', '--json')).lines()).toMatchObject([
+      { row: 2, status: 'failed', name: 'Two' },
+    ])
+    expect(await json('batch', 'list')).toMatchObject([
+      { id, kind: 'badge-events create', changed: 2, failed: 1 },
+    ])
+    writeFileSync(join(here.home, 'art/b.png'), png())
+    expect((await here.run('badge-events', 'create', '--file', 'again.csv', '--json')).code).toBe(0)
+    ends(await here.run('batch', 'undo', id), 2, 'cannot be undone')
+  })
+
+  test('a file that does not fit is refused whole, every row named', async () => {
+    const before = await json('badge-events', 'list')
+    sheet('events.csv', [
+      heading,
+      row('One'),
+      row('Two', 'art/none.png'),
+      row('Three', 'art/a.png', '2020-01-01'),
+    ])
+    ends(
+      await here.run('badge-events', 'create', '--file', 'events.csv'),
+      2,
+      'row 2, image: ',
+      'is not there',
+      'row 3, endDate: must not be before startDate',
+    )
+    sheet('events.csv', ['name,startDate', 'One,2026-01-01'])
+    ends(await here.run('badge-events', 'create', '--file', 'events.csv'), 2, 'column "image" is missing')
+    expect(await json('badge-events', 'list')).toEqual(before)
+  })
+
+  test('one that stopped goes on, and no event comes twice', async () => {
+    const rows = Array.from({ length: 6 }, (_, n) => row(`Resumed ${n}`))
+    sheet('events.csv', [heading, ...rows])
+    const first = await here.interruptedRun(
+      (stdout) => stdout.split('\n').length > 3,
+      ...['badge-events', 'create', '--file', 'events.csv', '--json'],
+    )
+    expect(first.code).toBe(130)
+    const id = /Batch (\S+):/.exec(first.stderr)?.[1] ?? ''
+    // As after a kill: the last row was sent, and its answer never heard.
+    const path = join(here.home, '.local/state/tapchip/batches', `${id}.jsonl`)
+    const lines = readFileSync(path, 'utf8').trimEnd().split('\n')
+    const kept = lines.filter((line) => !line.includes('"end"'))
+    const last = kept.findLastIndex((line) => line.includes('badge-outcome'))
+    writeFileSync(path, `${kept.filter((_, n) => n !== last).join('\n')}\n`)
+    const second = await here.run('batch', 'resume', id, '--yes', '--json')
+    expect(second.code).toBe(0)
+    const names = (await json('badge-events', 'list')).map(({ name }: { name: string }) => name)
+    for (let n = 0; n < 6; n += 1)
+      expect(names.filter((name: string) => name === `Resumed ${n}`)).toHaveLength(1)
+  })
+
+  test('JSON and standard input do as well', async () => {
+    here.stdin = JSON.stringify([
+      {
+        name: 'By JSON',
+        startDate: today,
+        endDate: today,
+        expiryDate: '2099-01-01',
+        requestedCodes: 4,
+        virtualEvent: true,
+        image: join(here.home, 'art/a.png'),
+      },
+    ])
+    const ran = await here.run('badge-events', 'create', '--file', '-', '--json')
+    expect([ran.code, ran.lines()]).toEqual([0, [{ row: 1, status: 'created', id: expect.any(Number) }]])
+  })
+})
+
+describe('many assignments from a file', () => {
+  test('a line a row; an unknown chip fails alone, and a pair that is there twice is refused', async () => {
+    const { id } = await json('badge-events', 'create', ...flags)
+    sheet('doors.csv', [
+      'uid,badgeEventId',
+      `${uids.blank},${id}`,
+      `04000000000001,${id}`,
+      `${uids.twin},${id}`,
+    ])
+    const ran = await here.run('badge-events', 'assign', '--file', 'doors.csv', '--json')
+    expect(ran.code).toBe(3)
+    expect(ran.lines()).toEqual([
+      { row: 1, status: 'assigned' },
+      { row: 2, status: 'failed', error: expect.stringContaining('No such chip') },
+      { row: 3, status: 'assigned' },
+    ])
+    sheet('doors.csv', ['uid,badgeEventId', `${uids.blank},${id}`, `${uids.blank},${id}`])
+    ends(await here.run('badge-events', 'assign', '--file', 'doors.csv'), 2, 'is in row 1 already')
+    sheet('doors.csv', ['uid,badgeEventId', `${uids.blank},x`, 'nothing,4'])
+    ends(
+      await here.run('badge-events', 'assign', '--file', 'doors.csv'),
+      2,
+      'row 1, badgeEventId',
+      'row 2, uid',
+    )
+  })
+})
+
+test('on a terminal, what was left out is asked for', async () => {
+  const answers: [RegExp, string][] = [
+    [/Name of the event/, 'Typed\r'],
+    [/First day/, `${today}\r`],
+    [/How many badges/, '7\r'],
+    [/File of the image/, `${join(here.home, 'badge.png')}\r`],
+  ]
+  const { code, screen } = await new Promise<{ code: number | null; screen: string }>((resolve) => {
+    const command = `'${process.execPath}' '${executable}' badge-events create`
+    const child = spawn('script', ['-qec', command, '/dev/null'], {
+      env: { PATH: process.env.PATH ?? '', TERM: 'xterm', SHELL: '/bin/sh', ...here.env },
+      stdio: ['pipe', 'pipe', 'inherit'],
+    })
+    let screen = ''
+    child.stdout.on('data', (chunk) => {
+      screen += String(chunk)
+      const [next] = answers
+      if (next?.[0].test(screen)) {
+        answers.shift()
+        child.stdin.write(next[1])
+      }
+    })
+    child.on('close', (code) => resolve({ code, screen }))
+  })
+  expect([code, screen]).toEqual([0, expect.stringContaining('Typed')])
+  expect((await json('badge-events', 'list', '--limit', '1'))[0]).toMatchObject({
+    name: 'Typed',
+    requestedCodes: 7,
+  })
+})

@@ -1,0 +1,243 @@
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { EmulatedCard } from '../../src/nfc/emulator/card.ts'
+import { VirtualNtag424 } from '../../src/nfc/emulator/ntag424.ts'
+import { readTap } from '../../src/nfc/read-tap.ts'
+import { runScript } from '../../src/nfc/script.ts'
+import { startTestDaemon } from '../support/daemon.ts'
+import { keySets, masterKeys, nfcSeed } from '../support/nfc.ts'
+import { type Place, place } from './in-process.ts'
+
+let daemon: Awaited<ReturnType<typeof startTestDaemon>>
+let at: Place
+beforeAll(async () => {
+  daemon = await startTestDaemon({ seed: nfcSeed })
+})
+afterAll(() => daemon.stop())
+beforeEach(() => {
+  at = place({ TAPCHIP_URL: daemon.url, TAPCHIP_ADMIN_TOKEN: daemon.adminToken })
+})
+afterEach(() => at.remove())
+
+const wanted = ['--key-set', '201', '--chip-group', 'Jackets', '--team', 'Acme', '--accept-url']
+const onEmulator = ['--reader', 'emulator', '--timeout', '1']
+const provision = (...more: string[]) =>
+  at.run('nfc', 'provision', ...wanted, ...onEmulator, '--json', ...more)
+const lines = (ran: { lines(): unknown[] }) => ran.lines() as Record<string, unknown>[]
+const admin = async (path: string) =>
+  (
+    await fetch(daemon.url + path, { headers: { authorization: `Bearer ${daemon.adminToken}` } })
+  ).json() as Promise<Record<string, unknown>>
+const emulatorFile = () => join(at.home, '.local/state/tapchip/emulator.json')
+const batches = () => {
+  const folder = join(at.home, '.local/state/tapchip/batches')
+  return existsSync(folder) ? readdirSync(folder).map((name) => name.replace('.jsonl', '')) : []
+}
+const sheet = (rows: number, prefix: string) => {
+  const file = join(at.home, `${prefix}.csv`)
+  const text = Array.from(
+    { length: rows },
+    (_, i) => `${prefix}-${i + 1},https://example.com/${prefix}/${i + 1}\n`,
+  )
+  writeFileSync(file, `label,redirectUrl\n${text.join('')}`)
+  return file
+}
+
+describe('nfc provision on the emulator', () => {
+  test('sets up the card that it keeps: a line, and a tap that is valid once', async () => {
+    const ran = await provision()
+    expect(ran.stderr).not.toMatch(/Batch/)
+    expect(ran.code).toBe(0)
+    const [line] = lines(ran)
+    expect(line).toEqual({
+      uid: expect.stringMatching(/^\d+$/),
+      status: 'provisioned',
+      keySet: 201,
+      url: `${daemon.url}/t?d=201&e=${'0'.repeat(32)}&c=${'0'.repeat(16)}`,
+    })
+    expect(lines(await provision())).toEqual([{ ...line, status: 'unchanged' }])
+
+    const chip = VirtualNtag424.fromJSON(JSON.parse(readFileSync(emulatorFile(), 'utf8')))
+    const { url } = await runScript(new EmulatedCard('test', chip), readTap())
+    expect((await fetch(url ?? '')).status).toBe(200)
+    expect((await fetch(url ?? '')).status).toBe(410)
+  })
+
+  test('says it in words for people, and what comes next', async () => {
+    const ran = await at.run('nfc', 'provision', ...wanted, ...onEmulator)
+    expect(ran.stdout).toMatch(/^\d+ \(04:.*\) {2}provisioned\n$/)
+    expect(ran.code).toBe(0)
+  })
+
+  test('a hundred chips in a row, each with its label', async () => {
+    const began = Date.now()
+    const ran = await provision('--file', sheet(100, 'H'))
+    const seconds = (Date.now() - began) / 1000
+    expect(ran.code).toBe(0)
+    expect(ran.stderr).toMatch(/Batch b_\w+: 100 chips/)
+    expect(ran.stderr).toMatch(/100 chips of 100 done: 100 provisioned, 0 unchanged, 0 failed/)
+    process.stderr.write(`${Math.round((100 * 60) / seconds)} chips a minute on the emulator\n`)
+    const done = lines(ran)
+    expect(new Set(done.map(({ uid }) => uid)).size).toBe(100)
+    expect(done.map(({ row }) => row)).toEqual(Array.from({ length: 100 }, (_, i) => i + 1))
+    for (const { uid, row } of [done[0], done[57], done[99]] as { uid: string; row: number }[])
+      expect(await admin(`/admin/chips/${uid}`)).toMatchObject({
+        label: `H-${row}`,
+        redirectUrl: `https://example.com/H/${row}`,
+        chipGroup: { name: 'Jackets' },
+      })
+  }, 60_000)
+
+  test('--count puts down fresh chips, and keeps the last', async () => {
+    const ran = await provision('--count', '3')
+    expect(lines(ran).map(({ status }) => status)).toEqual(Array(3).fill('provisioned'))
+    expect(lines(ran)[0]).not.toHaveProperty('row')
+    expect(lines(await provision())[0]).toMatchObject({ status: 'unchanged', uid: lines(ran)[2]?.uid })
+  })
+
+  test('--rekey gives the card new keys, each time once', async () => {
+    const [first] = lines(await provision())
+    expect(lines(await provision('--rekey'))[0]).toMatchObject({ status: 'provisioned' })
+    expect(await admin(`/admin/chips/${first?.uid}`)).toMatchObject({ generation: 1 })
+    const other = [...wanted]
+    other[1] = '202'
+    const refused = await at.run('nfc', 'provision', ...other, ...onEmulator, '--json')
+    expect(refused.code).toBe(1)
+    expect(lines(refused)).toMatchObject([
+      { uid: first?.uid, status: 'failed', keySet: 202, error: expect.stringContaining('--rekey') },
+    ])
+    const moved = await at.run('nfc', 'provision', ...other, ...onEmulator, '--json', '--rekey')
+    expect(lines(moved)).toMatchObject([{ status: 'provisioned', keySet: 202 }])
+  })
+
+  test('a token of scope provision is enough, and one of scope read is not', async () => {
+    const made = async (scope: string) =>
+      (await at.run('admin-tokens', 'create', '--name', scope, '--scopes', scope, '--json')).json() as {
+        token: string
+      }
+    const [able, unable] = [(await made('provision')).token, (await made('read')).token]
+    at.env.TAPCHIP_ADMIN_TOKEN = unable
+    expect((await provision()).code).toBe(4)
+    at.env.TAPCHIP_ADMIN_TOKEN = able
+    expect(lines(await provision('--count', '2')).map(({ status }) => status)).toEqual(
+      Array(2).fill('provisioned'),
+    )
+    expect((await at.run('nfc', 'recover', '--json', ...onEmulator)).code).toBe(0)
+    expect((await at.run('nfc', 'reset', '--yes', ...onEmulator)).code).toBe(0)
+  })
+
+  test('no key of a key set reaches this machine, but on the chip itself', async () => {
+    const ran = await provision('--count', '2')
+    const files = batches().map((id) =>
+      readFileSync(join(at.home, '.local/state/tapchip/batches', `${id}.jsonl`), 'utf8'),
+    )
+    const seen = [ran.stdout, ran.stderr, ...files].join('\n').toLowerCase()
+    expect(seen.length).toBeGreaterThan(500)
+    for (const key of masterKeys) expect(seen).not.toContain(key)
+    const id = batches()[0]
+    expect(statSync(join(at.home, '.local/state/tapchip/batches', `${id}.jsonl`)).mode & 0o777).toBe(0o600)
+  })
+})
+
+describe('what ends it before any chip is touched', () => {
+  const unwritten = () => expect(existsSync(emulatorFile())).toBe(false)
+
+  test('a base URL on loopback, without --accept-url', async () => {
+    const some = wanted.filter((word) => word !== '--accept-url')
+    const ran = await at.run('nfc', 'provision', ...some, ...onEmulator)
+    expect(ran.code).toBe(1)
+    expect(ran.stderr).toMatch(/loopback.*--accept-url/)
+    unwritten()
+  })
+
+  test('rows that do not fit: all of them named, exit 2', async () => {
+    const file = join(at.home, 'bad.csv')
+    writeFileSync(file, 'label,item,variant,redirectUrl\nA,,s,\nA,,,javascript:alert(1)\n')
+    const ran = await provision('--file', file)
+    expect(ran.code).toBe(2)
+    expect(ran.stderr).toContain('row 1, item: is missing')
+    expect(ran.stderr).toContain('row 2, label: "A" is in row 1 already')
+    expect(ran.stderr).toContain('row 2, redirectUrl')
+    writeFileSync(file, 'label,uid\nA,1\n')
+    expect((await provision('--file', file)).stderr).toContain('uid')
+    expect((await provision('--file', sheet(2, 'few'), '--count', '3')).code).toBe(2)
+    unwritten()
+  })
+
+  test('a key set that is not there, or cannot set chips up; no token; no daemon', async () => {
+    const withKeySet = (id: string) => [...wanted.map((word) => (word === '201' ? id : word)), ...onEmulator]
+    expect((await at.run('nfc', 'provision', ...withKeySet('999'))).code).toBe(1)
+    const verifying = await at.run('nfc', 'provision', ...withKeySet(String(keySets.verifying.id)))
+    expect(verifying.stderr).toContain('no application master key')
+    at.env.TAPCHIP_ADMIN_TOKEN = 'adm_wrong'
+    expect((await provision()).code).toBe(4)
+    at.env.TAPCHIP_URL = 'http://127.0.0.1:1'
+    expect((await provision()).code).toBe(5)
+    unwritten()
+  })
+
+  test('--dry-run shows the request', async () => {
+    const ran = await provision('--dry-run')
+    expect(ran.code).toBe(0)
+    expect(lines(ran)).toMatchObject([{ dryRun: true, method: 'POST', body: { purpose: 'provision' } }])
+  })
+
+  test('no such reader: exit 6', async () => {
+    const ran = await at.run('nfc', 'provision', ...wanted, '--reader', 'none of that name', '--timeout', '1')
+    expect(ran.code).toBe(6)
+  })
+})
+
+describe('a box that is stopped', () => {
+  test('ends in order with 130, and goes on where it was', async () => {
+    const file = sheet(6, 'S')
+    const stopped = await at.interruptedRun(
+      (stdout) => stdout.split('\n').length > 2,
+      ...['nfc', 'provision', ...wanted, ...onEmulator, '--json', '--file', file],
+    )
+    expect(stopped.code).toBe(130)
+    const first = lines(stopped)
+    expect(first.length).toBeGreaterThanOrEqual(2)
+    expect(first.length).toBeLessThan(6)
+    const [id] = batches()
+    expect(stopped.stderr).toContain(`nfc provision --resume ${id}`)
+
+    const resumed = await at.run('nfc', 'provision', '--resume', id ?? '', ...onEmulator, '--json')
+    expect(resumed.code).toBe(0)
+    const all = [...first, ...lines(resumed)]
+    expect(all.map(({ row }) => row)).toEqual([1, 2, 3, 4, 5, 6])
+    for (const { uid, row } of all)
+      expect(await admin(`/admin/chips/${uid}`)).toMatchObject({ label: `S-${row}` })
+    const again = await at.run('nfc', 'provision', '--resume', id ?? '', ...onEmulator)
+    expect(again.stderr).toContain('Nothing to do')
+  })
+
+  test('does not go on with another sheet', async () => {
+    const file = sheet(3, 'T')
+    await at.interruptedRun(
+      (stdout) => stdout.includes('\n'),
+      ...['nfc', 'provision', ...wanted, ...onEmulator, '--json', '--file', file],
+    )
+    writeFileSync(file, 'label\nother\n')
+    const ran = await at.run('nfc', 'provision', '--resume', batches()[0] ?? '', ...onEmulator)
+    expect(ran.code).toBe(2)
+    expect((await at.run('nfc', 'provision', '--resume', 'b_none', ...onEmulator)).code).toBe(2)
+  })
+
+  test('by a kill between the daemon and its own record finds the chip that was done, and shifts no row', async () => {
+    const file = sheet(3, 'U')
+    const ran = await provision('--file', file)
+    expect(ran.code).toBe(0)
+    const [id = ''] = batches()
+    const journal = join(at.home, '.local/state/tapchip/batches', `${id}.jsonl`)
+    // As if it had been killed before the second result was written, in the middle of a line.
+    const kept = readFileSync(journal, 'utf8').split('\n')
+    const cut = kept.findIndex((line, i) => line.includes('"result"') && i > 3)
+    writeFileSync(journal, `${kept.slice(0, cut).join('\n')}\n${kept[cut]?.slice(0, 9)}`)
+    const resumed = await at.run('nfc', 'provision', '--resume', id, ...onEmulator, '--json')
+    // The third label belongs to the third chip of the first run: its own record of it is gone as well.
+    expect(lines(resumed)).toMatchObject([{ status: 'failed', error: expect.stringContaining('"U-3"') }])
+    expect(resumed.code).toBe(3)
+  })
+})

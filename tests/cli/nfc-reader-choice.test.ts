@@ -1,0 +1,59 @@
+import { describe, expect, test } from 'vitest'
+import { UsageError } from '../../src/cli/errors.ts'
+import { chooseReader } from '../../src/cli/nfc/choose-reader.ts'
+import { tapByShape } from '../../src/cli/nfc/parameters.ts'
+import { NoReader, type ReaderState } from '../../src/nfc/card.ts'
+
+const reader = (name: string, state: ReaderState = 'empty') => ({ name, state })
+const [acr, other] = ['ACS ACR1252 Dual Reader PICC 00 00', 'ACS ACR122U PICC Interface 01 00']
+const sam = 'ACS ACR1252 Dual Reader SAM 00 01'
+
+describe('which reader is used', () => {
+  test('without a name the only one with a card, else whichever gets one first', () => {
+    expect(chooseReader([reader(acr), reader(other, 'present')], undefined)).toBe(other)
+    expect(chooseReader([reader(acr), reader(other)], undefined)).toBeUndefined()
+    expect(chooseReader([], undefined)).toBeUndefined()
+  })
+
+  test('the only one there is, so that its slot for a SAM is not taken for a field', () => {
+    expect(chooseReader([reader(acr)], undefined)).toBe(acr)
+    expect(chooseReader([reader(acr), reader(sam, 'present')], undefined)).toBe(acr)
+    expect(chooseReader([reader(acr), reader(sam)], 'acr1252')).toBe(acr)
+    expect(chooseReader([reader(acr), reader(sam)], 'sam')).toBe(sam)
+  })
+
+  test('several with a card: it is asked which', () => {
+    const both = [reader(acr, 'mute'), reader(other, 'present')]
+    expect(() => chooseReader(both, undefined)).toThrow(UsageError)
+    expect(() => chooseReader(both, undefined)).toThrow(`Several readers have a card: ${acr}, ${other}.`)
+  })
+
+  test('by its whole name, or a part that no other has, in any case', () => {
+    const readers = [reader(acr), reader(other)]
+    expect(chooseReader(readers, acr)).toBe(acr)
+    expect(chooseReader(readers, 'acr122u')).toBe(other)
+    expect(() => chooseReader(readers, 'picc')).toThrow('Several readers are called "picc"')
+    expect(() => chooseReader(readers, 'Omnikey')).toThrow(NoReader)
+  })
+})
+
+describe('a tap whose parameters have other names', () => {
+  const [e, lrp, c] = ['EF963FF7828658A599F3041510671E88', 'AB'.repeat(24), '94EED9EE65337086']
+  test.each([
+    [`https://n.example/t?d=3&e=${e}&c=${c}`, { e, c, d: '3' }],
+    [`https://n.example/t?ks=101&enc=${lrp}&mac=${c}`, { e: lrp, c, d: '101' }],
+    [`https://n.example/t?lang=en&picc=${e}&cmac=${c}#x`, { e, c, d: null }],
+    [`https://n.example/?v=2&ks=5&picc=${e}&cmac=${c}&size=4`, { e, c, d: '5' }],
+  ])('%s', (url, tap) => {
+    expect(tapByShape(url)).toEqual(tap)
+  })
+
+  test.each([
+    'https://n.example/',
+    `https://n.example/?picc=${e}`,
+    `https://n.example/?picc=${e.toLowerCase()}&cmac=${c}`,
+    `https://n.example/?a=${e}&b=${e}&cmac=${c}`,
+  ])('is none in %s', (url) => {
+    expect(tapByShape(url)).toBeUndefined()
+  })
+})
