@@ -69,18 +69,23 @@ describe('a chain that others run', () => {
     expect(rows).toMatchObject([{ state: 'confirmed', minedHash: answer.body.initialTxHash }])
   })
 
-  test('whose base fee is past the cap keeps the request, which is answered when it falls', async () => {
+  test('whose base fee is past the cap, or whose relayer is poor, is a 503, and the code stays good', async () => {
     const code = await p.code(chips.jacket(1))
     chain.node.baseFee = 500_000_000_000n
-    const waiting = await pull(code, 'c')
-    expect(waiting).toMatchObject({ status: 503, body: { code: 'chain_unavailable' } })
-    expect(waiting.body.message).toMatch(/recorded and waits \(fees\).*Idempotency-Key/s)
-    // It is recorded, so the code is taken; with the same key the answer comes.
-    expect(await isUsed(code)).toBe(true)
+    const dear = await pull(code, 'c')
+    expect(dear).toMatchObject({ status: 503, body: { code: 'chain_unavailable' } })
+    expect(dear.body.message).toMatch(/more gas fees.*Nothing was used up/)
+    expect(await isUsed(code)).toBe(false)
     chain.node.baseFee = undefined
-    expect(await owner(1)).toBe(getAddress(bob))
-    expect((await pull(code, 'c')).body).toMatchObject({ success: true })
+    await chain.rpc('anvil_setBalance', [remoteRelayer.address, '0x1'])
+    await expect
+      .poll(async () => (await pull(code, 'c')).body.message, { timeout: 3000 })
+      .toMatch(/cannot pay.*Nothing was used up/)
+    expect(await isUsed(code)).toBe(false)
+    await chain.rpc('anvil_setBalance', [remoteRelayer.address, '0xde0b6b3a7640000'])
+    await expect.poll(async () => (await pull(code, 'c')).status, { timeout: 3000 }).toBe(200)
     expect((await pull(code, 'c', carol)).status).toBe(409)
+    expect(await owner(1)).toBe(getAddress(bob))
   })
 })
 

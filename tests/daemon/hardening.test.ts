@@ -180,9 +180,9 @@ describe('one tap', () => {
       method: 'GET',
       url: `/refs/${ref}`,
       headers,
-      payload: '{"includeOwner":true}',
+      payload: '{"includeMetadata":true}',
     })
-    expect(asked.json().linkedToken.ownerAddress).toMatch(/^0x/)
+    expect(asked.json().linkedToken.metadata).toMatchObject({ name: 'Jacket #1' })
   })
 
   test('of a chip that was disabled meanwhile shows its page no more, also once it is enabled', async () => {

@@ -149,7 +149,8 @@ function phygitalDeed(baseUrl: string, chain: Chain, contract: ContractRow, salt
 async function recordNewUrl(trx: Queries, deps: DeployDeps, chain: Chain): Promise<number[]> {
   const ids: number[] = []
   for (const contract of await contractsToldOtherwise(trx, chain.id, deps.baseUrl))
-    ids.push(await recordServiceUrl(trx, deps, contract))
+    // One that is still to come is told at the start after that.
+    if (contract.status === 'confirmed') ids.push(await recordServiceUrl(trx, deps, contract))
   return ids
 }
 

@@ -58,7 +58,6 @@ export const contractsToldOtherwise = (
     .selectFrom('contracts')
     .selectAll()
     .where('chainId', '=', chainId)
-    .where('status', '=', 'confirmed')
     .where('transactionId', 'is not', null)
     .where('serviceUrl', '!=', serviceUrl)
     .where('urlTransactionId', 'is', null)

@@ -136,7 +136,7 @@ const numbered = (db: Queries, contractId: number, after: number) =>
               f(
                 'next.tokenId',
                 '=',
-                f.cast<string>(f(f.cast<number>('one.tokenId', 'integer'), '+', 1), 'text'),
+                f.cast<string>(f(f.cast<number>('one.tokenId', 'integer'), '+', f.lit(1)), 'text'),
               ),
             ),
         ),
