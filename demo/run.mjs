@@ -7,6 +7,7 @@ import { cli, get, startDaemon } from './processes.mjs'
 import { say, shorten, step, title } from './words.mjs'
 
 const chip = '04:DE:5F:1E:AC:C0:40'
+const walkChip = '04:98:93:CA:AA:11:90'
 /** Whom `bram.eth` stands for in fixtures/demo.json. */
 const bram = '0x2e6D1F0A9B8c7D5E4F3a2B1c0D9e8f7A6B5C4d3e'
 const apiKey = 'svc_demo_only_0000000000000000'
@@ -32,6 +33,24 @@ const tapchip = (...args) => cli(args, env)
 try {
   title('Tapchip in one minute')
   say(`A daemon runs at ${daemon.url} with the chips of fixtures/demo.json. It is gone when this ends.`)
+
+  step(
+    'A blank chip is set up: keys of its own, its URL, its locks. (The reader and the chip are virtual here)',
+  )
+  await tapchip(
+    'nfc',
+    'provision',
+    '--key-set',
+    '101',
+    '--chip-group',
+    'Jackets 2026',
+    '--reader',
+    'emulator',
+  )
+
+  step('It is read, as a phone would read it, and the daemon says whether that tap is real')
+  const read = JSON.parse(await tapchip('nfc', 'verify', '--reader', 'emulator', '--json'))
+  expect(read.isValidTap === true, 'the chip that was just set up is genuine')
 
   step('An operator gives the chips of a box new addresses: first as a dry run, then for good')
   await tapchip('chips', 'edit', '--file', 'fixtures/demo-edit.csv', '--dry-run')
@@ -87,10 +106,23 @@ try {
   const owned = JSON.parse(await tapchip('refs', 'show', shown, '--include-owner', '--json'))
   expect(owned.linkedToken.ownerAddress === bram, 'the token is with bram.eth')
 
+  step('Another chip carries a badge, for those who were there: the code of its tap mints one')
+  const walk = JSON.parse(await tapchip('taps', 'simulate', '--uid', walkChip, '--json'))
+  const badge = JSON.parse(await tapchip('chips', 'find', walk.url, '--json'))
+  await tapchip(
+    'badge-events',
+    'mint',
+    String(badge.badgeEvent.id),
+    '--code',
+    badge.otp.code,
+    '--recipient',
+    'alice.eth',
+  )
+
   step('All of it is on record, the refused taps with their reason')
   await tapchip('taps', 'list')
 
-  title('Done: 3 chips changed, 4 taps taken, 2 replays and a second query refused, 1 token moved')
+  title('Done: 1 chip set up, 3 changed, 2 replays and a second query refused, 1 token moved, 1 badge minted')
   say('Next: README.md has a tour of five minutes on a daemon of your own.')
 } finally {
   await daemon.stop()

@@ -46,6 +46,21 @@ describe('/t', () => {
     expect(answer.headers['set-cookie']).toBeUndefined()
   })
 
+  test('says what can be collected, in the words of its assignment or of the event', async () => {
+    const shown = async () => (await open(tap(derived, { uid: uids.events }, ++counter))).body
+    const [event] = seed.teams[0]?.badgeEvents ?? []
+    expect(await shown()).toContain(`<h2><bdi>${event?.name}</bdi></h2>`)
+    await t.ctx.db.write((trx) =>
+      trx
+        .updateTable('badgeAssignments')
+        .set({ title: 'Walk <with> us', description: 'From the gate' })
+        .execute(),
+    )
+    const body = await shown()
+    expect(body).toContain('<h2><bdi>Walk &lt;with&gt; us</bdi></h2><p><bdi>From the gate</bdi></p>')
+    expect(body).not.toContain(`<h2><bdi>${event?.name}</bdi></h2>`)
+  })
+
   test('puts the ref inside the cb_url of a wallet deeplink', async () => {
     const answer = await open(tap(derived, { uid: '04111111111180' }, 1))
     const inner = new URL(String(answer.headers.location)).searchParams.get('cb_url')

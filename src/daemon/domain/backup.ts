@@ -1,4 +1,5 @@
 import { existsSync, mkdirSync, renameSync, rmSync, statSync } from 'node:fs'
+import { cp } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Actor } from '../store/audit.ts'
 import { recordChange } from '../store/audit.ts'
@@ -24,7 +25,12 @@ interface Deps {
 }
 
 /** The files of a backup. */
-export const backupFiles = { database: 'tapchip.db', dataKey: 'data.key.enc' } as const
+export const backupFiles = {
+  database: 'tapchip.db',
+  dataKey: 'data.key.enc',
+  /** Of badge events; a folder. */
+  images: 'badge-images',
+} as const
 
 const noDataKey =
   'THIS BACKUP DOES NOT HOLD THE DATA KEY. The chip keys in it cannot be opened without it: keep a copy of ' +
@@ -50,6 +56,8 @@ export async function createBackup(
     const database = join(partial, backupFiles.database)
     await deps.db.maintenance.backupTo(database)
     const sizeBytes = statSync(database).size
+    const images = join(dataDir, backupFiles.images)
+    if (existsSync(images)) await cp(images, join(partial, backupFiles.images), { recursive: true })
     if (passphrase !== undefined) {
       const wrapped = await deps.box.withKey((key) => wrapDataKey(key, passphrase))
       writePrivateFile(join(partial, backupFiles.dataKey), wrapped)

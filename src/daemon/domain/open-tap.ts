@@ -1,3 +1,4 @@
+import { badgeEventsOf } from '../store/badge-events.ts'
 import type { TappedChip } from '../store/chips.ts'
 import type { Db, Queries } from '../store/database.ts'
 import { findItem } from '../store/items.ts'
@@ -6,12 +7,13 @@ import { findPageVisit, insertPageVisit } from '../store/page-visits.ts'
 import { insertRef } from '../store/refs.ts'
 import type { RefRow } from '../store/schema.ts'
 import type { SecretBox } from '../store/secret-box.ts'
+import { isListed } from './badge-status.ts'
 import type { CodeSource } from './codes.ts'
 import { openPageRefs, type PageRefs, sealPageRefs } from './page-refs.ts'
 import type { TapQuery } from './read-tap.ts'
 import { withRef } from './redirect.ts'
 import { type TakeTapDeps, takeTap } from './take-tap.ts'
-import { iso } from './time.ts'
+import { type Clock, iso } from './time.ts'
 
 /** What a person who opened a chip's URL gets. */
 export type TapOutcome =
@@ -27,6 +29,8 @@ export interface TapPageContent {
   uid: string
   item: { name: string; description: string } | undefined
   token: { contractAddress: string; tokenId: string } | undefined
+  /** What can be collected here now. */
+  badges: { title: string; description: string }[]
   /** Third-party links, each with a ref of its own. */
   links: { label: string; url: string }[]
 }
@@ -116,13 +120,15 @@ async function reload(
 }
 
 async function contentOf(
-  deps: { db: Db; wire: { refParameter: string } },
+  deps: { db: Db; clock: Clock; wire: { refParameter: string } },
   chip: TappedChip,
   ref: string,
   refs: ReadonlyMap<number, string>,
 ): Promise<TapPageContent> {
   const item = chip.itemId === null ? undefined : await findItem(deps.db.read, chip.teamId, chip.itemId)
   const links = await linksOfTeam(deps.db.read, chip.teamId)
+  const now = iso(deps.clock.now())
+  const events = chip.hasBadgeEvents ? await badgeEventsOf(deps.db.read, chip) : []
   return {
     ref,
     uid: chip.uid,
@@ -131,6 +137,12 @@ async function contentOf(
       chip.linkedAddress === null || chip.linkedTokenId === null
         ? undefined
         : { contractAddress: chip.linkedAddress, tokenId: chip.linkedTokenId },
+    badges: events
+      .filter((event) => isListed(event, now))
+      .map(({ name, description, shownTitle, shownDescription }) => ({
+        title: shownTitle || name,
+        description: shownDescription || description,
+      })),
     links: links.flatMap(({ id, label, baseUrl }) => {
       const own = refs.get(id)
       return own === undefined ? [] : [{ label, url: withRef(baseUrl, deps.wire.refParameter, own) }]

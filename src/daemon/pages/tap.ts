@@ -20,6 +20,9 @@ p{margin:.5rem 0}
 .state.bad{color:#b3261e}
 @media (prefers-color-scheme:dark){.state.bad{color:#ff8a80}}
 h1{margin:.25rem 0 .75rem;font-size:1.9rem;line-height:1.2;text-wrap:balance;overflow-wrap:anywhere}
+section{margin-top:1.5rem;padding-left:1rem;border-left:3px solid var(--go)}
+h2{margin:0;font-size:1.1rem;line-height:1.35;overflow-wrap:anywhere}
+section p{margin:.25rem 0 0;color:var(--soft)}
 ul{list-style:none;margin:1.75rem 0 0;padding:0;display:grid;gap:.75rem}
 a{display:block;padding:.85rem 1.1rem;border-radius:.6rem;background:var(--go);color:var(--on-go);text-decoration:none;font-weight:600;text-align:center}
 a:focus-visible{outline:3px solid var(--ink);outline-offset:2px}
@@ -48,7 +51,7 @@ ${main}
 
 /** The page of a tap that is real and fresh. */
 export function tapPage(content: TapPageContent): Page {
-  const { item, token, links, uid, ref } = content
+  const { item, token, badges, links, uid, ref } = content
   const title = item?.name ?? 'This chip is genuine'
   const list = links.map(
     ({ label, url }) => `<li><a href="${text(url)}" rel="noreferrer"><bdi>${text(label)}</bdi></a></li>`,
@@ -59,6 +62,7 @@ export function tapPage(content: TapPageContent): Page {
 <p class="state">✓ Genuine, tapped just now</p>
 <h1><bdi>${text(title)}</bdi></h1>
 ${item?.description ? `<p><bdi>${text(item.description)}</bdi></p>` : ''}
+${badges.map(({ title, description }) => `<section><h2><bdi>${text(title)}</bdi></h2>${description ? `<p><bdi>${text(description)}</bdi></p>` : ''}</section>`).join('\n')}
 ${list.length > 0 ? `<ul>${list.join('')}</ul>` : ''}
 <dl><dt>Chip</dt><dd>${uidToColons(uid)}</dd>${token ? `<dt>Token</dt><dd>${text(token.tokenId)} of ${text(token.contractAddress)}</dd>` : ''}</dl>
 </main>`,

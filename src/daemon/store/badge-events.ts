@@ -7,6 +7,9 @@ import { statement } from './statement.ts'
 export interface AssignedBadgeEvent extends BadgeEventRow {
   startsAt: string | null
   endsAt: string | null
+  /** What the tap page says in place of the event's own; empty: the event's own. */
+  shownTitle: string
+  shownDescription: string
 }
 
 const assigned = (db: Queries) =>
@@ -14,7 +17,12 @@ const assigned = (db: Queries) =>
     .selectFrom('badgeAssignments')
     .innerJoin('badgeEvents', 'badgeEvents.id', 'badgeAssignments.badgeEventId')
     .selectAll('badgeEvents')
-    .select(['badgeAssignments.startsAt', 'badgeAssignments.endsAt'])
+    .select([
+      'badgeAssignments.startsAt',
+      'badgeAssignments.endsAt',
+      'badgeAssignments.title as shownTitle',
+      'badgeAssignments.description as shownDescription',
+    ])
     .orderBy('badgeAssignments.id')
 
 const ofChip = statement<{ chipUid: string }>()((db, p) =>
