@@ -1,4 +1,4 @@
-// npm run bench [-- --quick] [--only http|bulk|import|chain|starts|used-ref|…] [--profile FILE]: prints one table of what is
+// npm run bench [-- --quick] [--only http|bulk|import|chain|nfc|starts|used-ref|…] [--profile FILE]: prints one table of what is
 // measured against its limit. --profile keeps a CPU profile of the daemon under the HTTP figures.
 import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -9,6 +9,7 @@ import { measureBulk } from './figures/bulk.mjs'
 import { measureChain } from './figures/chain.mjs'
 import { httpKeys, measureHttp } from './figures/http.mjs'
 import { measureImport } from './figures/import.mjs'
+import { measureNfc } from './figures/nfc.mjs'
 import { measureStarts } from './figures/starts.mjs'
 import { keySet } from './lib/daemon.mjs'
 import { chooseCores, describeMachine, fileSystemOf, stayOn } from './lib/machine.mjs'
@@ -21,22 +22,25 @@ const figures = {
   bulk: measureBulk,
   import: measureImport,
   chain: measureChain,
+  nfc: measureNfc,
   starts: measureStarts,
 }
 const full = {
-  limitMinutes: 6,
+  limitMinutes: 8,
   http: { rounds: 5, seconds: 1.5 },
   bulk: { rounds: 5 },
   import: { rounds: 3, chips: 1_000_000 },
   chain: { rounds: 5, tokens: 1000, waited: 100 },
+  nfc: { rounds: 5, chips: 11 },
   starts: { rounds: 15 },
 }
 const quick = {
-  limitMinutes: 1.5,
+  limitMinutes: 2.5,
   http: { rounds: 2, seconds: 0.8 },
   bulk: { rounds: 2 },
   import: { rounds: 1, chips: 1_000_000 },
   chain: { rounds: 2, tokens: 500, waited: 40 },
+  nfc: { rounds: 2, chips: 6 },
   starts: { rounds: 5 },
 }
 

@@ -1,7 +1,6 @@
-import { createRequire } from 'node:module'
 import { join } from 'node:path'
-import { build } from 'esbuild'
 import { startAnvil } from '../lib/anvil.mjs'
+import { bundled } from '../lib/bundle.mjs'
 import { apiKey, call, keySet, startDaemonWith } from '../lib/daemon.mjs'
 import { stayOn } from '../lib/machine.mjs'
 
@@ -35,8 +34,8 @@ const seedOf = (tokens) => ({
 export async function measureChain({ cores, dir, rounds, tokens, waited }) {
   // Relayer, chain and peers work together here: keeping them on one core would measure the queue for it.
   stayOn([cores.server, cores.load])
-  const peers = await bundled(dir, 'viem-transfers')
-  const { openRelayerBench } = await bundled(dir, 'relayer')
+  const peers = await bundled(dir('chain-peers'), 'viem-transfers')
+  const { openRelayerBench } = await bundled(dir('chain-peers'), 'relayer')
   const automine = await startAnvil([])
   const byHand = await startAnvil(['--no-mining', '--order', 'fees'])
   const contracts = { automine: await peers.deployTo(automine.url), byHand: await peers.deployTo(byHand.url) }
@@ -105,30 +104,4 @@ async function transferAll(daemon, tokens, round) {
   await Promise.all(Array.from({ length: 64 }, send))
   await daemon.settled()
   return tokens / ((performance.now() - started) / 1000)
-}
-
-async function bundled(dir, name) {
-  const outfile = join(dir('chain-peers'), `${name}.cjs`)
-  await build({
-    entryPoints: [new URL(`../peers/${name}.ts`, import.meta.url).pathname],
-    outfile,
-    bundle: true,
-    platform: 'node',
-    format: 'cjs',
-    logLevel: 'error',
-    external: ['better-sqlite3', 'tiny-secp256k1', '@foundry-rs/*'],
-    define: {
-      'import.meta.url': JSON.stringify(import.meta.url),
-      __TAPCHIP_VERSION__: '"bench"',
-      __TAPCHIP_COMMIT__: '""',
-    },
-  })
-  // Packages are found from here, not from the temporary directory.
-  const here = createRequire(import.meta.url)
-  const { Module } = here('node:module')
-  const loaded = new Module(outfile)
-  loaded.paths = Module._nodeModulePaths(new URL('.', import.meta.url).pathname)
-  loaded.filename = new URL(`./${name}.cjs`, import.meta.url).pathname
-  loaded._compile(here('node:fs').readFileSync(outfile, 'utf8'), loaded.filename)
-  return loaded.exports
 }

@@ -61,15 +61,14 @@ export async function startDaemon(core, dataDir, profile) {
 }
 
 /** A daemon with a seed of one's own, on all cores, whose transactions can be waited for. */
-export async function startDaemonWith(dataDir, content) {
+export async function startDaemonWith(dataDir, content, env = {}) {
   mkdirSync(dataDir, { recursive: true })
   const seedFile = join(dataDir, 'seed.json')
   writeFileSync(seedFile, JSON.stringify(content))
-  const { child, pid, ready } = await startServer(
-    undefined,
-    [daemonScript, '--seed', seedFile],
-    daemonEnv(dataDir),
-  )
+  const { child, pid, ready } = await startServer(undefined, [daemonScript, '--seed', seedFile], {
+    ...daemonEnv(dataDir),
+    ...env,
+  })
   const db = new BetterSqlite3(join(dataDir, 'tapchip.db'), { readonly: true })
   const open = db.prepare('select count(*) as count from transactions where "settledAt" is null')
   const url = new URL(ready.url)
@@ -133,6 +132,13 @@ export function call(
     req.on('error', reject)
     req.end(body)
   })
+}
+
+/** Seconds that the daemon has spent on answers so far, of the routes that begin so. */
+export async function secondsOn(daemon, route) {
+  const { text } = await call(daemon, 'GET', '/metrics')
+  const sums = text().matchAll(/^tapchip_http_request_seconds_sum\{.*route="([^"]+)".*\} (\S+)$/gm)
+  return [...sums].reduce((sum, [, of, seconds]) => (of.startsWith(route) ? sum + Number(seconds) : sum), 0)
 }
 
 /** Registers chips as an operator does. @throws where not all of them are new */

@@ -64,6 +64,20 @@ export async function startLine(command, args, pattern) {
   return { child, line }
 }
 
+/** Starts one of our executables, whose lines of output are read as they come; `ended` is its exit code. */
+export function startCommand(args, env = {}) {
+  const child = track(
+    spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, ...env } }),
+  )
+  let errors = ''
+  child.stderr.on('data', (text) => {
+    errors = (errors + text).slice(-2000)
+  })
+  const ended = once(child, 'close').then(([code, signal]) => code ?? signal)
+  ended.catch(() => undefined)
+  return { child, lines: createInterface({ input: child.stdout }), ended, errors: () => errors }
+}
+
 /** Starts a helper of ours that answers each message with one. */
 export function startHelper(core, script) {
   const { command, args } = onCore(core, process.execPath, [script])

@@ -1,9 +1,20 @@
 import { spread } from './stats.mjs'
 
 const digits = (value) =>
-  value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value.toFixed(2)
+  value >= 100
+    ? value.toFixed(0)
+    : value >= 10
+      ? value.toFixed(1)
+      : value >= 0.1
+        ? value.toFixed(2)
+        : String(Number(value.toPrecision(2)))
 const thousands = (value) => Math.round(value).toLocaleString('en')
-const amount = (value, unit) => (unit === '/s' ? `${thousands(value)}/s` : `${digits(value)} ms`)
+const amount = (value, unit) =>
+  unit.startsWith('/')
+    ? thousands(value) + unit
+    : unit === '%'
+      ? `${(value * 100).toFixed(1)} %`
+      : `${digits(value)} ms`
 const percent = (share) => (share === undefined ? '–' : `${Math.round(share * 100)} %`)
 
 const saturated = 0.9
@@ -14,7 +25,7 @@ function cellsOf(row) {
   const mine = spread(row.values)
   const peer = spread(row.peers)
   const ratio = spread(row.ratios)
-  const isAtMost = row.unit !== '/s'
+  const isAtMost = !row.unit.startsWith('/')
   const isReached =
     row.bar === undefined ? undefined : isAtMost ? ratio.median <= row.bar : ratio.median >= row.bar
   const share = row.share === undefined ? undefined : spread(row.share).median

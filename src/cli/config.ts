@@ -3,6 +3,7 @@ import { isLoopback } from './client/errors.ts'
 import { type ConfigFile, readConfigFile, type StoredContext } from './config-file.ts'
 import { readRecord } from './daemon-record.ts'
 import { UsageError } from './errors.ts'
+import { asWord } from './io/text.ts'
 import { dataDir, type Surroundings } from './surroundings.ts'
 
 /** What every command takes. */
@@ -42,8 +43,8 @@ const choose = (flags: GlobalFlags, env: Surroundings['env'], file: () => Config
     const stored = Object.hasOwn(file().contexts, name) ? file().contexts[name] : undefined
     if (!stored) {
       const known = Object.keys(file().contexts)
-      const advice =
-        known.length === 0 ? 'Create one: tapchip context create' : `There are: ${known.join(', ')}`
+      const create = `Create it: tapchip context create ${asWord(name)} --daemon URL`
+      const advice = known.length === 0 ? create : `There are: ${known.join(', ')}. ${create}`
       throw new UsageError(`There is no context "${name}" (${origin}).`, advice)
     }
     return { url: stored.url, origin: `context ${name}`, stored, contextName: name }

@@ -8,6 +8,8 @@ export interface DaemonRecord {
   readonly dataDir: string
   readonly logFile: string
   readonly startedAt: string
+  /** What it was told, as it was typed. Records of older versions have none. */
+  readonly flags?: readonly string[]
 }
 
 type Place = Pick<Surroundings, 'env' | 'home'>
@@ -18,7 +20,7 @@ export const readRecord = (at: Place): DaemonRecord | undefined => {
   try {
     const value: unknown = JSON.parse(readFileSync(recordPath(at), 'utf8'))
     if (typeof value !== 'object' || value === null) return undefined
-    const { pid, url, dataDir, logFile, startedAt } = Object.fromEntries(Object.entries(value))
+    const { pid, url, dataDir, logFile, startedAt, flags } = Object.fromEntries(Object.entries(value))
     const texts = [url, dataDir, logFile, startedAt]
     if (!Number.isSafeInteger(pid) || texts.some((text) => typeof text !== 'string')) return undefined
     return {
@@ -27,6 +29,7 @@ export const readRecord = (at: Place): DaemonRecord | undefined => {
       dataDir: String(dataDir),
       logFile: String(logFile),
       startedAt: String(startedAt),
+      ...(Array.isArray(flags) ? { flags: flags.map(String) } : {}),
     }
   } catch {
     return undefined

@@ -68,21 +68,44 @@ export const describeError = (error: unknown): { lines: string[]; exitCode: Exit
     return { lines: [error.message, ...(error.advice ? [error.advice] : [])], exitCode: error.exitCode }
   }
   if (error instanceof DaemonUnreachable) {
-    return { lines: [`${error.message} ${error.advice}`], exitCode: exitCodes.unreachable }
+    const afterword = error.afterword === undefined ? [] : [error.afterword]
+    return { lines: [`${error.message} ${error.advice}`, ...afterword], exitCode: exitCodes.unreachable }
   }
   if (error instanceof ApiError) {
     const trace = error.statusCode >= 500 && error.requestId ? [`Request id: ${error.requestId}`] : []
     const advice = adviceOf(error)
     return {
-      lines: [error.message, ...(advice ? [advice] : []), ...trace],
+      lines: [
+        inCommands(error.message),
+        ...(advice ? [advice] : []),
+        ...trace,
+        ...(error.afterword === undefined ? [] : [error.afterword]),
+      ],
       exitCode: exitCodeOfStatus(error.statusCode),
     }
   }
   return { lines: [error instanceof Error ? error.message : String(error)], exitCode: exitCodes.failed }
 }
 
+/** The same error, with what is to be said after its cause and what to do about that: where a batch stands. */
+export const withAfterword = (error: unknown, words: string): unknown => {
+  if (error instanceof ApiError || error instanceof DaemonUnreachable) error.afterword = words
+  else if (error instanceof Error) error.message += `\n${words}`
+  return error
+}
+
+/** Here there are commands: the requests of the interface, which some messages name, are for programs. */
+const inCommands = (message: string): string =>
+  message
+    .replace(/ ?\(POST \/events\/contracts\)/, ' (tapchip guestbook deploy)')
+    .replace(/ ?\((GET|POST|PUT|PATCH|DELETE) \/[^\s)]*\)/g, '')
+
 const adviceOf = (error: ApiError): string | undefined => {
   if (error.code === 'team_required') return 'Say which: --team NAME (tapchip teams list)'
+  if (error.code === 'registration_missing')
+    return 'Register: tapchip phygitals claim-registration create --code CODE --recipient WHO'
+  // That is about a tap, or a wallet's signature; our own key has nothing to do with it.
+  if (/^(otp|signature)_/.test(error.code)) return undefined
   if (error.statusCode === 401 || error.statusCode === 403)
     return 'Who am I? tapchip doctor · Set a key: tapchip login'
   if (error.statusCode === 429 && error.retryAfter) return `Try again in ${error.retryAfter} s`

@@ -23,6 +23,18 @@ const hang = async (command: Command, noun: Noun, invoke: Invoke): Promise<void>
   }
 }
 
+/** As everything else that is refused is said: a sentence, and what to do. */
+const inOurStyle = (text: string): string => {
+  const [first = '', ...rest] = text.trimEnd().split('\n')
+  const sentence = first.replace(/^error: /, '').replace(/^./, (letter) => letter.toUpperCase())
+  const why = /[.?!]$/.test(sentence) ? sentence : `${sentence}.`
+  const hint = /^(Too many arguments|Missing required argument|Option .* argument missing)/.test(why)
+    ? ['Is a variable empty, or without its quotes? What it takes: --help']
+    : []
+  const meant = rest.map((line) => line.replace(/^\((.*)\)$/, '$1'))
+  return `${[why, ...meant, ...hint].join('\n')}\n`
+}
+
 /** A fresh command tree. It knows the nouns; their verbs come when one is called. */
 export const createProgram = (
   at: Surroundings,
@@ -49,6 +61,7 @@ export const createProgram = (
     .configureOutput({
       writeOut: (text) => void at.stdout.write(text),
       writeErr: (text) => void at.stderr.write(text),
+      outputError: (text, write) => write(inOurStyle(text)),
       getOutHelpWidth: () => Math.min(at.stdout.isTTY ? (at.stdout.columns ?? 100) : 100, 120),
       getErrHelpWidth: () => 100,
       getOutHasColors: () => false,

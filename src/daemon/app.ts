@@ -11,6 +11,7 @@ import Fastify, {
 import type { Config } from './config.ts'
 import type { Context } from './context.ts'
 import { DomainError } from './domain/errors.ts'
+import { isStranger } from './http/auth.ts'
 import { acceptBodies, acceptStreams } from './http/bodies.ts'
 import { corsOptions } from './http/cors.ts'
 import { answerTo } from './http/errors.ts'
@@ -139,7 +140,7 @@ function answerBrokenHttp(error: Error, socket: Socket): void {
 
 function answerErrors(app: FastifyInstance): void {
   app.setErrorHandler((error, request, reply) => {
-    const { body, retryAfterSeconds, isOurs } = answerTo(error, request.id)
+    const { body, retryAfterSeconds, isOurs } = answerTo(error, request.id, isStranger(request))
     if (isOurs)
       request.log.error(
         { requestId: request.id, err: error, route: request.routeOptions.url },

@@ -30,16 +30,32 @@ export const chainsInFile = z.record(
   oneChain.partial(),
 )
 
+/** What a chain's settings are called. */
+export const chainSettings = Object.keys(oneChain.shape)
+
 // TAPCHIP_RPC_8453 and so on: each goes before the same setting of the file.
 const variables = {
-  rpc: /^TAPCHIP_RPC_([1-9]\d{0,14})$/,
-  confirmations: /^TAPCHIP_CONFIRMATIONS_([1-9]\d{0,14})$/,
-  maxFeeGwei: /^TAPCHIP_MAX_FEE_GWEI_([1-9]\d{0,14})$/,
-  expiryBlocks: /^TAPCHIP_EXPIRY_BLOCKS_([1-9]\d{0,14})$/,
+  rpc: 'TAPCHIP_RPC',
+  confirmations: 'TAPCHIP_CONFIRMATIONS',
+  maxFeeGwei: 'TAPCHIP_MAX_FEE_GWEI',
+  expiryBlocks: 'TAPCHIP_EXPIRY_BLOCKS',
 } as const
+const keys = ['TAPCHIP_RELAYER_KEY', 'TAPCHIP_SIGN_VERIFIER_KEY'] as const
+const chainId = /^[1-9]\d{0,14}$/
+
+/** A variable of one chain, taken apart; undefined: it is none. `id` is whatever stands there. */
+export function chainVariable(name: string): { of: string; id: string; isKey: boolean } | undefined {
+  const of = [...Object.values(variables), ...keys].find((start) => name.startsWith(`${start}_`))
+  if (of === undefined) return undefined
+  return { of, id: name.slice(of.length + 1), isKey: keys.some((key) => key === of) }
+}
+export const isChainId = (text: string): boolean => chainId.test(text)
 
 /** Secrets of chains, which come from the environment or a keystore and nowhere else. */
-export const keyVariables = /^TAPCHIP_(RELAYER|SIGN_VERIFIER)_KEY_[1-9]\d{0,14}$/
+export function isKeyVariable(name: string): boolean {
+  const variable = chainVariable(name)
+  return variable?.isKey === true && isChainId(variable.id)
+}
 
 /** @throws ConfigProblem that names the chain and the setting */
 export function chainsFrom(
@@ -49,22 +65,31 @@ export function chainsFrom(
   const chains = new Map<string, Record<string, string | undefined>>(
     Object.entries(file).map(([id, settings]) => [id, { ...settings }]),
   )
+  const sources = new Map<string, string>()
   for (const [name, value] of Object.entries(env)) {
-    for (const [setting, pattern] of Object.entries(variables)) {
-      const id = pattern.exec(name)?.[1]
-      if (id !== undefined && value) chains.set(id, { ...chains.get(id), [setting]: value })
-    }
+    const variable = chainVariable(name)
+    const setting = Object.entries(variables).find(([, of]) => of === variable?.of)?.[0]
+    if (!value || !variable || setting === undefined || !isChainId(variable.id)) continue
+    const { id } = variable
+    chains.set(id, { ...chains.get(id), [setting]: value })
+    sources.set(`chains.${id}.${setting}`, name)
   }
-  return [...chains].map(([id, settings]) => parsed(Number(id), settings))
+  return [...chains].map(([id, settings]) => parsed(Number(id), settings, sources))
 }
 
-function parsed(chainId: number, settings: Record<string, string | undefined>): ChainConfig {
+/** @param sources which variable a setting came from, where it came from one */
+function parsed(
+  chainId: number,
+  settings: Record<string, string | undefined>,
+  sources: ReadonlyMap<string, string>,
+): ChainConfig {
   if (settings.rpc === undefined)
     throw new ConfigProblem(`Chain ${chainId} has settings and no RPC URL. Set TAPCHIP_RPC_${chainId}.`)
   const result = oneChain.safeParse(settings)
   if (!result.success) {
     const [issue] = result.error.issues
-    throw new ConfigProblem(`chains.${chainId}.${issue?.path.join('.')}: ${issue?.message}`)
+    const path = `chains.${chainId}.${issue?.path.join('.')}`
+    throw new ConfigProblem(`${sources.get(path) ?? path} ${issue?.message}`)
   }
   const { rpc, confirmations = '2', maxFeeGwei = '200', expiryBlocks } = result.data
   const [whole = '0', fraction = ''] = maxFeeGwei.split('.')

@@ -2,11 +2,12 @@ import { readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
-import * as z from 'zod'
-import { type BadgesConfig, badgeSecrets, badgeSettings, badgesFrom } from './config-badges.ts'
-import { type ChainConfig, chainsFrom, chainsInFile, keyVariables } from './config-chains.ts'
+import { type BadgesConfig, badgeSecrets, badgesFrom } from './config-badges.ts'
+import { type ChainConfig, chainsFrom, isKeyVariable } from './config-chains.ts'
 import { ConfigProblem } from './config-problem.ts'
 import { proxies } from './config-proxies.ts'
+import { inWords, type LogLevel, type SettingName, settings, variableOf } from './config-settings.ts'
+import { warningsOf } from './config-warnings.ts'
 
 export interface Config {
   readonly host: string
@@ -18,7 +19,7 @@ export interface Config {
   readonly seed: string | undefined
   /** Everything in a temporary directory that goes when the daemon stops. */
   readonly ephemeral: boolean
-  readonly logLevel: (typeof logLevels)[number]
+  readonly logLevel: LogLevel
   readonly otpLifetimeMs: number
   readonly refLifetimeMs: number
   /** Requests a minute and client on what needs no key; undefined: no limit. */
@@ -47,56 +48,9 @@ export interface Config {
   readonly marketplace: { readonly url: string; readonly apiKey: string } | undefined
   readonly keystore: { readonly folder: string; readonly passwordFile: string } | undefined
   readonly badges: BadgesConfig
+  /** What was set and has no effect, for the log. */
+  readonly warnings: readonly string[]
 }
-
-const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
-
-// How a value is written in a flag, the environment and the configuration file: text, or JSON's own types.
-const number = (min: number, max: number) =>
-  z
-    .union([
-      z.number(),
-      z.string().regex(/^\d+$/, `must be a number from ${min} to ${max}`).transform(Number),
-    ])
-    .pipe(z.number().int().min(min).max(max))
-const onOff = z.union([
-  z.boolean(),
-  z
-    .enum(['on', 'off', 'true', 'false', '1', '0'], 'must be on or off')
-    .transform((word) => ['on', 'true', '1'].includes(word)),
-])
-const word = z.string().regex(/^[a-z][a-z0-9]{0,30}$/, 'must be lower-case letters and digits')
-
-const httpUrl = z.string().regex(/^https?:\/\/[^\s?#]+$/, 'must be an http(s) URL without a query')
-
-const settings = z.strictObject({
-  host: z.string().min(1).default('127.0.0.1'),
-  port: number(0, 65_535).default(8484),
-  dataDir: z.string().min(1).optional(),
-  baseUrl: httpUrl.optional(),
-  seed: z.string().min(1).optional(),
-  ephemeral: onOff.default(false),
-  logLevel: z.enum(logLevels, `must be one of ${logLevels.join(', ')}`).default('info'),
-  otpTtlSeconds: number(1, 31_536_000).default(1800),
-  refTtlSeconds: number(1, 31_536_000).default(1800),
-  rateLimit: z.union([z.literal('off'), number(1, 1_000_000_000)]).optional(),
-  trustProxy: z.union([z.string(), z.number(), z.array(z.string())]).optional(),
-  adminRemote: onOff.default(false),
-  adminToken: z.string().regex(/^\S+$/, 'must not contain spaces').optional(),
-  dataKey: z.string().optional(),
-  wirePrefix: word.default('svc'),
-  wireBadge: word.default('badge'),
-  devChain: onOff.default(true),
-  devRpc: z.enum(['guarded', 'full'], 'must be guarded or full').default('guarded'),
-  keystore: z.string().min(1).optional(),
-  keystorePasswordFile: z.string().min(1).optional(),
-  openseaUrl: httpUrl.default('https://api.opensea.io'),
-  openseaApiKey: z.string().min(1).optional(),
-  chains: chainsInFile.optional(),
-  ...badgeSettings,
-})
-
-type SettingName = keyof z.input<typeof settings>
 
 // Secrets come from files of their own or from the environment, never from a flag, which others can see in a list
 // of processes, nor from a configuration file, which gets copied around.
@@ -110,9 +64,6 @@ const flags = {
   'log-level': 'logLevel',
 } as const
 const secretNames: readonly SettingName[] = ['adminToken', 'dataKey', 'openseaApiKey', ...badgeSecrets]
-
-const variableOf = (name: string): string =>
-  `TAPCHIP_${name.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`
 
 /** What the command line asked for, before it is understood. */
 export interface Arguments {
@@ -162,10 +113,12 @@ export function readArguments(argv: readonly string[]): Arguments {
 
 type Environment = Readonly<Record<string, string | undefined>>
 
+/** Chains have variables of their own. */
+const environmentNames = (Object.keys(settings.shape) as SettingName[]).filter((name) => name !== 'chains')
+
 function fromEnvironment(env: Environment): Partial<Record<SettingName, unknown>> {
-  const names = (Object.keys(settings.shape) as SettingName[]).filter((name) => name !== 'chains')
   return Object.fromEntries(
-    names.flatMap((name) => {
+    environmentNames.flatMap((name) => {
       const value = env[variableOf(name)]
       return value === undefined || value === '' ? [] : [[name, value]]
     }),
@@ -198,9 +151,7 @@ export function loadConfig(args: Arguments, env: Environment): Config {
   const parsed = settings.safeParse({ ...file, ...fromEnvironment(env), ...args.values })
   if (!parsed.success) {
     const [issue] = parsed.error.issues
-    const name = String(issue?.path[0] ?? (issue?.code === 'unrecognized_keys' ? issue.keys[0] : ''))
-    const reason = issue?.code === 'unrecognized_keys' ? 'is not a setting' : issue?.message
-    throw new ConfigProblem(`${name} (${variableOf(name)}) ${reason}`)
+    throw new ConfigProblem(issue ? inWords(issue) : 'The settings do not fit.')
   }
   const {
     otpTtlSeconds,
@@ -223,6 +174,7 @@ export function loadConfig(args: Arguments, env: Environment): Config {
     throw new ConfigProblem(
       'keystore (TAPCHIP_KEYSTORE) and keystorePasswordFile (TAPCHIP_KEYSTORE_PASSWORD_FILE) go together: set both.',
     )
+  const remote = chainsFrom(chains ?? {}, env)
   return {
     ...rest,
     seed: seed === undefined ? undefined : resolve(seed),
@@ -236,8 +188,13 @@ export function loadConfig(args: Arguments, env: Environment): Config {
     trustProxy: trustProxy === undefined ? undefined : proxies(trustProxy),
     badges: badgesFrom(rest),
     marketplace: openseaApiKey === undefined ? undefined : { url: openseaUrl, apiKey: openseaApiKey },
-    chains: chainsFrom(chains ?? {}, env),
-    chainKeys: Object.fromEntries(Object.entries(env).filter(([name]) => keyVariables.test(name))),
+    chains: remote,
+    chainKeys: Object.fromEntries(Object.entries(env).filter(([name]) => isKeyVariable(name))),
+    warnings: warningsOf(env, {
+      settings: environmentNames.map(variableOf),
+      chains: remote,
+      devChain: rest.devChain,
+    }),
     keystore:
       keystore === undefined || keystorePasswordFile === undefined
         ? undefined

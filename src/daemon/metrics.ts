@@ -46,11 +46,12 @@ export function countTaps({ taps }: Pick<Metrics, 'taps'>): (outcome: string) =>
 }
 
 /** How a chain is doing, as the relayer says. */
-interface Sending {
+export interface Sending {
   chainId: number
   unsettled: number
   inFlight: number
   waitingForFees: boolean
+  waitingForFunds: boolean
   trouble: Error | undefined
 }
 
@@ -71,6 +72,9 @@ export function watchChains({ registry }: Pick<Metrics, 'registry'>, status: () 
   gauge('tapchip_transactions_in_flight', 'Nonces that are taken and not mined, by chain', (s) => s.inFlight)
   gauge('tapchip_chain_waiting_for_fees', '1 while a chain asks for more than the cap on fees', (s) =>
     Number(s.waitingForFees),
+  )
+  gauge('tapchip_chain_waiting_for_funds', '1 while the relayer has nothing to pay a chain with', (s) =>
+    Number(s.waitingForFunds),
   )
   gauge('tapchip_chain_trouble', '1 while a chain is out of reach, or not as it should be', (s) =>
     Number(s.trouble !== undefined),

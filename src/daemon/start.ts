@@ -7,6 +7,7 @@ import type { Config } from './config.ts'
 import { type Context, openContext } from './context.ts'
 import { keepTidy } from './domain/housekeeping.ts'
 import { plantSeed, readSeed } from './seed/load.ts'
+import { startWarnings } from './start-warnings.ts'
 
 /** What the daemon says on standard output once it serves. */
 export interface ReadyLine {
@@ -31,6 +32,7 @@ export async function startDaemon(
   log: Logger,
   stopped?: AbortSignal,
 ): Promise<RunningDaemon> {
+  for (const warning of startWarnings(config)) log.warn(warning)
   const seed = config.seed === undefined ? undefined : await readSeed(config.seed)
   const ctx = await openContext(config, log)
   ctx.isStarting = true

@@ -17,6 +17,7 @@ import { nameServiceAddress } from '../../src/daemon/chain/dev-chain/names.ts'
 import {
   createNameResolver,
   guardedCcipRequest,
+  NameChainMissing,
   NameUnavailable,
   RecipientInvalid,
   UnknownName,
@@ -164,8 +165,9 @@ describe('a name on another chain', () => {
       [59144, 'TAPCHIP_RPC_1'],
     ] as const) {
       const error = await caught(resolve(chainId, 'alice.eth', {}))
-      expect(error).toBeInstanceOf(NameUnavailable)
+      expect(error).toBeInstanceOf(NameChainMissing)
       expect(error.message).toContain(`set ${variable} to an RPC URL`)
+      expect(error).toMatchObject({ forStrangers: expect.not.stringContaining('TAPCHIP') })
     }
     const linea = await caught(resolve(59144, 'alice.linea.eth', {}))
     expect(linea.message).toContain('set TAPCHIP_RPC_59144 to an RPC URL')
@@ -356,4 +358,45 @@ describe('a name kept off the chain', () => {
     })
     expect(await client.getEnsAddress({ name: 'carol.eth' })).toBe(alice)
   })
+})
+
+test('names are looked up a few at once, others wait, and who finds no place is told to come again', async () => {
+  const release: (() => void)[] = []
+  let running = 0
+  let most = 0
+  const held = {
+    ...clientOf(chain),
+    request: async () => {
+      running += 1
+      most = Math.max(most, running)
+      await new Promise<void>((resolve) => release.push(resolve))
+      running -= 1
+      throw new Error('no answer')
+    },
+  } as unknown as PublicClient
+  const clientFor = (id: number) =>
+    id === 31337 ? Object.assign(Object.create(clientOf(chain)), held) : undefined
+  const { resolve } = createNameResolver({
+    clientFor,
+    fetchGateway: guarded(),
+    most: { atOnce: 2, waiting: 3 },
+  })
+  const asked = Array.from({ length: 6 }, (_, n) => caught(resolve(31337, `name${n}.eth`)))
+  const last = await asked[5]
+  expect(last).toBeInstanceOf(NameUnavailable)
+  expect(last?.message).toMatch(/Too many names are being looked up/)
+  // An address is no question.
+  expect(await resolve(31337, mixed)).toBe(mixed)
+  let done = false
+  void Promise.all(asked).then(() => {
+    done = true
+  })
+  while (!done) {
+    for (const next of release.splice(0)) next()
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  expect(most).toBe(2)
+  expect(
+    (await Promise.all(asked)).slice(0, 5).every(({ message }) => /cannot be looked up/.test(message)),
+  ).toBe(true)
 })

@@ -52,6 +52,25 @@ const claim = (tokenId: number, recipient: Address, call: ClaimArgs['call'] = 'm
     ...(gasHint === undefined ? {} : { gasHint }),
   })
 
+/** A stranger submits a claim of Alice's for the nonce that her first one was signed for, at a better price. */
+async function overtake(): Promise<void> {
+  const order = { blockExpiry: 300n, recipient: alice, tokenId: 500n, contract, nonce: 0n }
+  const sig = await signVerifier.signMessage({ raw: claimHash(order) })
+  const args = [sig, order.blockExpiry, alice, order.tokenId] as const
+  const data = encodeFunctionData({ abi: phygitalAbi, functionName: 'mintNFT', args })
+  const stranger: Address = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
+  await bench.rpc('eth_sendTransaction', [
+    {
+      from: stranger,
+      to: contract,
+      data,
+      gas: '0x30d40',
+      maxFeePerGas: `0x${(50n * gwei).toString(16)}`,
+      maxPriorityFeePerGas: `0x${(20n * gwei).toString(16)}`,
+    },
+  ])
+}
+
 test('a claim hashes and signs as contracts in the field take it', async () => {
   const vector = {
     blockExpiry: 123n,
@@ -96,22 +115,7 @@ describe('claims', () => {
   test('that a signature given to somebody else overtakes are signed anew, and each takes effect once', async () => {
     const ids = await Promise.all(slots(20).map((tokenId) => claim(tokenId, alice)))
     await bench.relayer.tick()
-    // A stranger submits a claim for the nonce that the first of them was signed for, at a better price.
-    const order = { blockExpiry: 300n, recipient: alice, tokenId: 500n, contract, nonce: 0n }
-    const sig = await signVerifier.signMessage({ raw: claimHash(order) })
-    const args = [sig, order.blockExpiry, alice, order.tokenId] as const
-    const data = encodeFunctionData({ abi: phygitalAbi, functionName: 'mintNFT', args })
-    const stranger: Address = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
-    await bench.rpc('eth_sendTransaction', [
-      {
-        from: stranger,
-        to: contract,
-        data,
-        gas: '0x30d40',
-        maxFeePerGas: `0x${(50n * gwei).toString(16)}`,
-        maxPriorityFeePerGas: `0x${(20n * gwei).toString(16)}`,
-      },
-    ])
+    await overtake()
     await bench.finish()
     for (const id of ids) expect(await bench.state(id)).toBe('confirmed')
     const signings = await Promise.all(ids.map(async (id) => (await bench.show(id)).signings))
@@ -119,6 +123,33 @@ describe('claims', () => {
     expect(Math.max(...signings)).toBeGreaterThan(1)
     expect(await phygital().read.balanceOf([alice])).toBe(21n)
   })
+
+  test.each(['given up', 'kept'] as const)(
+    'that are held up while a later one of the token is %s: the last one that anybody wants decides',
+    async (fate) => {
+      const move = (recipient: Address) =>
+        bench.intend(0, {
+          deed: { builder: 'phygital-claim', args: { contract, recipient, tokenId: '1', call: 'mintNFT' } },
+          kind: 'phygital-transfer',
+          topic: `token:31337/${contract}/1`,
+        })
+      const first = await move(alice)
+      await bench.relayer.tick()
+      await overtake()
+      const later = await move(bob)
+      await bench.relayer.tick()
+      if (fate === 'given up') expect(await bench.relayer.cancel(later, 'a mistake')).toBe(true)
+      await bench.finish()
+      const isKept = fate === 'kept'
+      expect(await bench.state(later)).toBe(isKept ? 'confirmed' : 'cancelled')
+      expect(await bench.show(first)).toMatchObject(
+        isKept
+          ? { state: 'reverted', reason: `superseded by transaction ${later}` }
+          : { state: 'confirmed', signings: 2 },
+      )
+      expect(await phygital().read.ownerOf([1n])).toBe(getAddress(isKept ? bob : alice))
+    },
+  )
 
   test('behind one that was given up are signed anew instead of reverting for ever', async () => {
     const ids = await Promise.all(slots(100).map((tokenId) => claim(tokenId, alice)))

@@ -10,6 +10,7 @@ const quiet: SenderStatus = {
   unsettled: 0,
   inFlight: 0,
   waitingForFees: false,
+  waitingForFunds: false,
   trouble: undefined,
 }
 

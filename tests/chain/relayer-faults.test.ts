@@ -22,11 +22,59 @@ describe('a node', () => {
     const answer = bench.relayer.broadcasted(id)
     await bench.relayer.tick()
     bench.loseAllPatience()
-    await expect(answer).rejects.toThrow(/recorded and waits/)
+    await expect(answer).rejects.toThrow(/recorded and waits for the chain to answer\. It is not lost/)
     expect(bench.relayer.status()[0]?.trouble).toBeDefined()
+    expect((await bench.show(id)).waiting).toBe('node')
     bench.node.fault = undefined
     await bench.finish()
     expect([await bench.state(id), await bench.tallied(1)]).toEqual(['confirmed', 1])
+  })
+
+  test('that is down is what everything waits for that is not mined, until it answers again', async () => {
+    const [sent, queued] = [await bench.intend(1), await bench.intend(2)]
+    await bench.relayer.tick()
+    expect((await bench.show(sent)).state).toBe('broadcast')
+    const late = await bench.intend(3)
+    bench.node.fault = () => 'lost'
+    await bench.relayer.tick()
+    const { updatedAt } = await bench.show(late)
+    bench.clock.advance('5s')
+    await bench.relayer.tick()
+    for (const id of [sent, queued, late]) expect((await bench.show(id)).waiting).toBe('node')
+    // Once is enough: the second tick found nothing to mark.
+    expect((await bench.show(late)).updatedAt).toBe(updatedAt)
+    bench.node.fault = undefined
+    await bench.relayer.tick()
+    for (const id of [sent, queued, late]) expect((await bench.show(id)).waiting).toBeNull()
+    await bench.finish()
+  })
+
+  test('that is down at the start as well, and what the last process marked is cleared by the next', async () => {
+    const id = await bench.intend(1)
+    bench.node.fault = () => 'lost'
+    await bench.restart()
+    await bench.relayer.tick()
+    expect(await bench.show(id)).toMatchObject({ state: 'queued', waiting: 'node' })
+    // Fees keep it queued: it waits for them now, and for no node.
+    await bench.rpc('anvil_setNextBlockBaseFeePerGas', [toHex(200n * gwei)])
+    await bench.mine()
+    await bench.restart()
+    bench.node.fault = undefined
+    await bench.relayer.tick()
+    expect(await bench.show(id)).toMatchObject({ state: 'queued', waiting: 'fees' })
+  })
+
+  test('that refuses only to send has what it took before marked, until it takes it again', async () => {
+    const id = await bench.intend(1)
+    await bench.relayer.tick()
+    bench.node.fault = sends('lost')
+    bench.clock.advance('16s')
+    await bench.relayer.tick()
+    expect(await bench.show(id)).toMatchObject({ state: 'broadcast', waiting: 'node' })
+    bench.node.fault = undefined
+    bench.clock.advance('16s')
+    await bench.relayer.tick()
+    expect(await bench.show(id)).toMatchObject({ state: 'broadcast', waiting: null })
   })
 
   test('that is down after signing still yields the hash, since the bytes are stored', async () => {
@@ -269,12 +317,17 @@ describe('a key', () => {
   test('without money is reported, and goes on when it has some', async () => {
     await bench.close()
     bench = await openBench({ chain: { signers: { relayer: poorKey } } })
+    await bench.relayer.tick()
+    expect(bench.relayer.status()).toMatchObject([{ waitingForFunds: true, unsettled: 0 }])
     const id = await bench.intend(1)
+    await bench.rpc('anvil_setBalance', [poorKey.address, '0x1'])
     await bench.relayer.tick()
     expect(await bench.show(id)).toMatchObject({ state: 'signed', waiting: 'funds' })
+    expect(bench.relayer.status()).toMatchObject([{ waitingForFunds: true, unsettled: 1 }])
     await bench.rpc('anvil_setBalance', [poorKey.address, toHex(10n ** 18n)])
     await bench.finish()
     expect([await bench.state(id), await bench.tallied(1)]).toEqual(['confirmed', 1])
+    expect(bench.relayer.status()).toMatchObject([{ waitingForFunds: false }])
   })
 
   test('that another program uses too loses a nonce, and what had it is signed anew, once', async () => {

@@ -47,6 +47,7 @@ describe('chips edit --file', () => {
     )
     const ran = await here.run('chips', 'edit', '--file', 'a.csv', '--json')
     expect(ran.stderr).toMatch(/^Batch b_/)
+    expect(ran.stderr).not.toContain('Take it back')
     expect(ran.lines()).toEqual([
       { row: 1, uid: decimal(uids.blank), status: 'changed', previous: null },
       { row: 2, uid: decimal(uids.twin), status: 'unchanged', previous: null },

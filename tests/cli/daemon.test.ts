@@ -46,7 +46,8 @@ test('an ephemeral daemon leaves nothing behind but its log', async () => {
   const started = await here.run('daemon', 'start', '--ephemeral', '--port', '0', '--json')
   const { dataDir } = started.json() as { dataDir: string }
   expect(existsSync(dataDir)).toBe(true)
-  await here.run('daemon', 'stop')
+  const stopped = await here.run('daemon', 'stop')
+  expect(stopped.stderr).toBe('Start it again: tapchip daemon start --port 0 --ephemeral\n')
   expect(existsSync(dataDir)).toBe(false)
   expect(existsSync(join(here.home, '.local/state/tapchip/daemon.log'))).toBe(true)
 })

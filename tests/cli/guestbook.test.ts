@@ -179,7 +179,9 @@ describe('assigning', () => {
       success: true,
     })
     expect(await assigned(2)).toBe(4)
-    ends(await run('assign', '2', seeded.blank(5), '04827F12647380'), 1, 'your team does not have')
+    const unknown = await run('assign', '2', seeded.blank(5), '04827F12647380')
+    ends(unknown, 1, 'your team does not have: ')
+    expect(unknown.stderr).toContain('(04:82:7F:12:64:73:80)')
     expect(await assigned(2)).toBe(4)
     expect((await run('assign', '2', '--chip-group', 'Doors')).stdout).toContain('19 chips')
     expect(await assigned(2)).toBe(19)

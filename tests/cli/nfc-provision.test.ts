@@ -213,6 +213,51 @@ describe('a box that is stopped', () => {
     expect(again.stderr).toContain('Nothing to do')
   })
 
+  test('is a batch like others: listed, shown, reported, and gone on with', async () => {
+    const file = sheet(4, 'V')
+    const stopped = await at.interruptedRun(
+      (stdout) => stdout.includes('\n'),
+      ...['nfc', 'provision', ...wanted, ...onEmulator, '--json', '--file', file],
+    )
+    const first = lines(stopped)
+    const [id = ''] = batches()
+    const seen = { id, kind: 'nfc provision', total: 4, unchanged: 0, failed: 0 }
+    const stands = { ...seen, status: 'stopped', changed: first.length }
+    expect((await at.run('batch', 'list', '--json')).json()).toMatchObject([stands])
+    const resumed = await at.run('batch', 'resume', id, ...onEmulator, '--json')
+    expect([resumed.code, lines(resumed).length]).toEqual([0, 4 - first.length])
+    // Of both runs, which the journal's last line alone does not tell.
+    const done = { ...seen, status: 'done', changed: 4 }
+    expect((await at.run('batch', 'list', '--json')).json()).toMatchObject([done])
+    expect((await at.run('batch', 'status', id, '--json')).json()).toMatchObject(done)
+    const report = await at.run('batch', 'report', id, '--json')
+    expect(report.lines()).toEqual(
+      [...first, ...lines(resumed)].map(({ row, uid }) => ({ row, uid, status: 'provisioned' })),
+    )
+    expect((await at.run('batch', 'report', id)).stdout).toMatch(/^row 1 {2}\d+ \(04:.*\) {2}provisioned\n/)
+    expect((await at.run('batch', 'report', id, '--failed')).stdout).toBe('')
+    const undone = await at.run('batch', 'undo', id, '--yes')
+    expect([undone.code, undone.stderr]).toEqual([2, expect.stringContaining('tapchip nfc reset')])
+  })
+
+  test('does not go on at another daemon', async () => {
+    await at.interruptedRun(
+      (stdout) => stdout.includes('\n'),
+      ...['nfc', 'provision', ...wanted, ...onEmulator, '--json', '--file', sheet(3, 'W')],
+    )
+    const [id = ''] = batches()
+    const journal = join(at.home, '.local/state/tapchip/batches', `${id}.jsonl`)
+    writeFileSync(journal, readFileSync(journal, 'utf8').replace(/"instance":"[^"]*"/, '"instance":"other"'))
+    for (const args of [
+      ['nfc', 'provision', '--resume', id],
+      ['batch', 'resume', id],
+    ]) {
+      const ran = await at.run(...args, ...onEmulator)
+      expect([ran.code, ran.stderr]).toEqual([2, expect.stringContaining('began at another daemon')])
+    }
+    expect((await at.run('batch', 'resume', id, '--yes', ...onEmulator)).code).toBe(0)
+  })
+
   test('does not go on with another sheet', async () => {
     const file = sheet(3, 'T')
     await at.interruptedRun(

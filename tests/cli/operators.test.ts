@@ -187,6 +187,21 @@ describe('what operators keep', () => {
     await json('teams', 'remove', 'Watched', '--yes')
   })
 
+  test('of a long list the newest, and how to see the others: to scripts as well', async () => {
+    for (const label of ['p1', 'p2', 'p3'])
+      await json('links', 'create', '--label', label, '--base-url', 'https://x.example')
+    const all = (await json('audit', 'list', '--action', 'links.create')) as { id: number }[]
+    expect(all.length).toBeGreaterThanOrEqual(3)
+    const first = await here.run('audit', 'list', '--action', 'links.create', '--limit', '2', '--json')
+    expect(first.json()).toEqual(all.slice(0, 2))
+    expect(first.stderr).toBe(`The newest 2; older ones: --before ${all[1]?.id}\n`)
+    const exact = await here.run('audit', 'list', '--action', 'links.create', '--limit', String(all.length))
+    expect(exact.stderr).toBe('')
+    expect((await here.run('audit', 'list', '--help')).stdout).toContain('(default: 100)')
+    for (const noun of ['taps', 'transactions'])
+      expect((await here.run(noun, 'list', '--limit', '1000', '--json')).code).toBe(0)
+  })
+
   test('the daemon tells how it is, and is backed up', async () => {
     expect(await json('daemon', 'status')).toMatchObject({
       running: true,
@@ -260,7 +275,8 @@ test('doctor fails when something is wrong, and says the fix', async () => {
   here.env.TAPCHIP_API_KEY = 'svc_wrong'
   const ran = await here.run('doctor')
   expect(ran.code).toBe(1)
-  expect(ran.stdout).toMatch(/^fail {2}API key: .*Fix: tapchip login$/m)
+  expect(ran.stdout).toMatch(/^fail {2}API key: .*[^.]\. Fix: tapchip login$/m)
+  expect(ran.stderr).toMatch(/^\d checks? failed\.\n$/)
   const away = await here.run('doctor', '--json', '--url', 'http://127.0.0.1:1')
   expect(away.json()).toContainEqual({
     check: 'daemon',
@@ -276,6 +292,10 @@ test('login tries a key before it is kept', async () => {
   ends(await here.run('login', '--with-token'), 4, 'Nothing was kept')
   here.stdin = `${acmeKey}\n`
   ends(await here.run('login', '--with-token'), 0, 'TAPCHIP_URL is set')
+  // A pipe is read without being told so.
+  ends(await here.run('login'), 0, 'TAPCHIP_URL is set')
+  here.stdin = ''
+  ends(await here.run('login'), 2, 'Standard input holds no key.')
   delete here.env.TAPCHIP_URL
   expect(await json('chip-groups', 'list')).toHaveLength(2)
 })

@@ -197,6 +197,33 @@ describe('phygitals metadata --template', () => {
     expect(await served(7)).toEqual(seven)
   })
 
+  test('fills in the token of a chip where the sheet names chips', async () => {
+    const own = {
+      ...metadata('Jacket {{tokenId}} of {{uid}}'),
+      description: '{{contractAddress}} on {{chainId}}',
+      number: '{{tokenId:number}}',
+    }
+    file('t.json', own)
+    file('c.csv', `uid\n${chips.jacket(13)}\n${chips.jacket(14)}\n`)
+    const ran = await describeAll('--file', 'c.csv', '--template', 't.json', '--json')
+    expect([ran.code, ran.stderr]).toEqual([0, expect.stringContaining('2 changed')])
+    expect(await served(13)).toEqual({
+      ...metadata(`Jacket 13 of ${chips.jacket(13)}`),
+      description: `${jackets} on 31337`,
+      number: 13,
+    })
+    expect(await served(14)).toMatchObject({ number: 14 })
+    // A chip whose token is not known has nothing to fill in, and nothing is made up.
+    file('d.csv', `uid\n${chips.jacket(15)}\n04AABBCCDDEE11\n`)
+    const refused = await describeAll('--file', 'd.csv', '--template', 't.json')
+    expect([refused.code, refused.stderr]).toEqual([
+      2,
+      expect.stringMatching(/^row 2, tokenId: the chip's token is not known: .*no such chip/im),
+    ])
+    expect(refused.stderr.match(/^row 2, tokenId/gm)).toHaveLength(1)
+    expect(await served(15)).toMatchObject({ name: 'Jacket #15' })
+  })
+
   test('names the row and the column of a value that is empty or does not fit, and writes nothing', async () => {
     file('t.json', template)
     file(
@@ -206,9 +233,16 @@ describe('phygitals metadata --template', () => {
     const ran = await describeAll('--file', 'e.csv', '--template', 't.json')
     expect(ran.code).toBe(2)
     expect(ran.stderr).toContain('row 1, size: is empty, and the template needs it')
+    expect(ran.stderr.match(/row 1, size/g)).toHaveLength(1)
     expect(ran.stderr).toContain('row 2, weight: "heavy" must be a number')
     expect(ran.stderr).toContain('row 2, limited: "maybe" must be true or false')
     expect(await served(9)).toMatchObject({ name: 'Jacket #9' })
+    file(
+      'e.csv',
+      `uid,tokenId,name,size,weight,note,limited,contractAddress,chainId\n,9,A,M,,,,${jackets},31337\n`,
+    )
+    const empty = await describeAll('--file', 'e.csv', '--template', 't.json')
+    expect(empty.stderr).toContain('where it may be empty: {{weight:number?}}')
   })
 
   test('names columns that the sheet lacks, and those that the template does not take', async () => {
@@ -251,6 +285,10 @@ describe('phygitals metadata --template', () => {
 
   test('needs a sheet', async () => {
     expect((await describeAll('--template', 't.json')).code).toBe(2)
-    expect((await describeAll('--file', 'none.csv', '--template', 'none.json')).code).toBe(2)
+    const missing = await describeAll('--file', 'none.csv', '--template', 'none.json')
+    expect([missing.code, missing.stderr]).toEqual([
+      2,
+      'none.json is not there.\nGive a file: --template FILE\n',
+    ])
   })
 })

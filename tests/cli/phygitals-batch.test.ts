@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { getAddress } from 'viem'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { colons, readUid } from '../../src/cli/uid.ts'
 import { ownerOf } from '../../src/daemon/chain/owner-of.ts'
 import { startTestDaemon } from '../support/daemon.ts'
 import { bob, carol, chips, phygitalSeed } from '../support/phygitals.ts'
@@ -140,7 +141,12 @@ describe('phygitals transfer --file', () => {
       [6, '0xde709F2102306220921060314715629080e2fb77'],
     ])
     const sum = await transfer('--file', 'sum.csv')
-    expect([sum.code, sum.stderr]).toEqual([2, expect.stringMatching(/row 2: .*wrong checksum/)])
+    expect([sum.code, sum.stderr]).toEqual([
+      2,
+      expect.stringContaining(
+        'row 2, recipient: "0xde709F2102306220921060314715629080e2fb77" has a wrong checksum',
+      ),
+    ])
     file(
       'twice.jsonl',
       `{"uid":"${chips.jacket(5)}","recipient":"${bob}"}\n{"contractAddress":"${jackets}","chainId":31337,"tokenId":5,"recipient":"${bob}"}\n`,
@@ -153,6 +159,74 @@ describe('phygitals transfer --file', () => {
     expect((await transfer('--file', 'none.csv', '--recipient', bob)).code).toBe(2)
     expect((await transactions()).length).toBe(before)
     expect((await here.run('batch', 'list', '--json')).json()).toEqual([])
+  })
+
+  test('what the sheet shows and what the daemon finds is named together, in the order of the rows', async () => {
+    const [first = '', second] = [chips.jacket(5), chips.jacket(6)].map((uid) => colons(readUid(uid)))
+    file(
+      'both.csv',
+      [
+        'uid,recipient',
+        `${first},0xde709F2102306220921060314715629080e2fb77`,
+        `${second},0x12`,
+        `${chips.jacket(7)},bob@acme.eth`,
+        `${first.toLowerCase()},${bob}`,
+        `${chips.jacket(8)},${bob}`,
+        '',
+      ].join('\n'),
+    )
+    const ran = await transfer('--file', 'both.csv')
+    expect(ran.code).toBe(2)
+    expect(ran.stderr.split('\n')).toEqual([
+      expect.stringMatching(/^row 1, recipient: "0xde\w+" has a wrong checksum/),
+      'row 2, recipient: "0x12" must be an address: 0x and 40 hex digits',
+      'row 3, recipient: "bob@acme.eth" is no ENS name: none holds a @',
+      `row 4, uid: "${first.toLowerCase()}" is in row 1 already`,
+      'both.csv is refused: 4 rows do not fit. Nothing was written.',
+      '',
+    ])
+    // A daemon that does not answer keeps nobody from learning what is wrong with the sheet itself.
+    here.env.TAPCHIP_URL = 'http://127.0.0.1:1'
+    const offline = await transfer('--file', 'both.csv')
+    expect([offline.code, offline.stderr]).toEqual([2, expect.stringContaining('row 2, recipient: "0x12"')])
+  })
+
+  test('what an earlier run left under --failed is not fed back again', async () => {
+    sheet('fine.csv', [[1, bob]])
+    file('again.csv', 'contractAddress,chainId,tokenId,recipient\nold,1,2,3\n')
+    const ran = await transfer('--file', 'fine.csv', '--failed', 'again.csv')
+    expect([ran.code, ran.stderr]).toEqual([0, expect.stringContaining('again.csv holds the heading alone')])
+    expect(readFileSync(join(here.home, 'again.csv'), 'utf8').trim()).toBe(
+      'contractAddress,chainId,tokenId,recipient',
+    )
+    expect((await transfer('--file', 'again.csv')).stderr).toContain('holds no rows')
+  })
+
+  test('tells who had a token from not knowing it', async () => {
+    here.env.TAPCHIP_ADMIN_TOKEN = daemon.adminToken
+    await here.run('chips', 'unlink', chips.unminted(9), '--item', '--yes')
+    file('empty.csv', `uid,recipient\n${chips.unminted(9)},${bob}\n`)
+    const empty = await transfer('--file', 'empty.csv', '--dry-run')
+    expect(empty.stdout).toContain('carries no token. Give it one: tapchip chips link')
+    file('named.csv', `uid,recipient\n${chips.jacket(2)},${alice}\n`)
+    expect((await transfer('--file', 'named.csv', '--dry-run')).stdout).toContain(
+      `${colons(readUid(chips.jacket(2)))})  #2 of ${jackets} on 31337`,
+    )
+    sheet('who.csv', [
+      [999, bob],
+      [20, art],
+    ])
+    const ran = await transfer('--file', 'who.csv')
+    expect(ran.stderr).toContain(`owner not known → ${bob}`)
+    expect(ran.stderr).toContain(`${alice} → `)
+    expect(ran.stderr).not.toContain('nobody')
+    expect(ran.stderr).not.toContain('used up')
+    const id = batchId(ran.stderr)
+    const report = (await here.run('batch', 'report', id, '--json')).lines()
+    expect(report.map((line) => (line as { previousOwner?: string }).previousOwner)).toEqual([
+      undefined,
+      alice,
+    ])
   })
 
   test('a row that the daemon refuses fails alone, and can be fed back', async () => {
@@ -253,10 +327,10 @@ describe('--dry-run', () => {
     const ran = await transfer('--file', 'dry.csv', '--dry-run')
     expect(ran.code).toBe(3)
     expect(ran.stdout.split('\n')).toEqual([
-      `row 1  14 of ${jackets} on 31337  transfer  ${alice} → ${getAddress(bob)} (bob.eth)`,
-      `row 2  21 of ${jackets} on 31337  mint  nobody → ${getAddress(carol)}`,
-      `row 3  15 of ${jackets} on 31337  unchanged  ${alice} → ${alice}`,
-      expect.stringMatching(/^row 4 {2}16 of .* {2}refused {2}recipient: nobody\.eth has no address/),
+      `row 1  #14 of ${jackets} on 31337  transfer  ${alice} → ${getAddress(bob)} (bob.eth)`,
+      `row 2  #21 of ${jackets} on 31337  mint  nobody → ${getAddress(carol)}`,
+      `row 3  #15 of ${jackets} on 31337  unchanged  ${alice} → ${alice}`,
+      expect.stringMatching(/^row 4 {2}#16 of .* {2}refused {2}recipient: nobody\.eth has no address/),
       '',
     ])
     expect(ran.stderr).toContain('Dry run: 1 transfer, 1 mint, 1 unchanged, 1 would fail. Nothing was sent.')

@@ -87,7 +87,9 @@ describe('a transfer', () => {
     delete here.env.TAPCHIP_API_KEY
     const ran = await run('transfer', '--code', code, '--recipient', bob, '--json')
     expect(ran.json()).toEqual({ success: true, initialTxHash: hash })
-    ends(await run('transfer', '--code', code, '--recipient', carol), 4, 'used already')
+    const used = await run('transfer', '--code', code, '--recipient', carol)
+    ends(used, 4, 'used already')
+    expect(used.stderr).not.toContain('Set a key')
     expect(await owner(3)).toBe(getAddress(bob))
   })
 
@@ -116,13 +118,21 @@ describe('a transfer', () => {
     expect((await run('transfer', ...token(4), '--recipient', bob)).code).toBe(0)
     expect(keys).toEqual([expect.stringMatching(/^[0-9a-f-]{36}$/), keys[0]])
     failures = 9
-    ends(await run('transfer', ...token(4), '--recipient', bob), 5, 'Run it again with --idempotency-key ')
+    const lost = await run('transfer', ...token(4), '--recipient', bob)
+    expect([lost.code, lost.stderr]).toEqual([
+      5,
+      expect.stringMatching(/^Daemon not reachable.*\nRun it again with --idempotency-key [^\n]*\n$/),
+    ])
     lossy.close()
   })
 
   test('that is refused says why', async () => {
     ends(await run('transfer', ...token(5), '--recipient', 'nobody.eth'), 2, 'nobody.eth')
     ends(await run('transfer', ...token(999), '--recipient', bob), 1, 'No such token')
+    await here.run('chips', 'unlink', chips.unminted(9), '--item', '--yes')
+    const empty = await run('transfer', '--uid', chips.unminted(9), '--recipient', bob)
+    ends(empty, 1, 'carries no token')
+    expect(empty.stderr).toContain(`tapchip chips link ${chips.unminted(9)} --contract-address`)
     here.env.TAPCHIP_API_KEY = otherKey
     ends(await run('transfer', ...token(5), '--recipient', bob), 1, 'No such token')
     delete here.env.TAPCHIP_API_KEY
@@ -192,7 +202,7 @@ describe('a claim registration', () => {
 
   test('takes one of three actions', async () => {
     ends(await run('claim-registration', 'move'), 2, 'takes show, create, delete, not "move"')
-    ends(await run('claim-registration'), 2, 'missing required argument')
+    ends(await run('claim-registration'), 2, 'Missing required argument')
     ends(await run('claim-registration', 'show', '--code', 'x'), 2, 'A code creates a registration')
     const offered = await here.run('__complete', '--', 'phygitals', 'claim-registration', 's')
     expect(offered.stdout).toContain('show')
@@ -213,7 +223,19 @@ describe('metadata', () => {
 
   test('is replaced by JSON, by a file, and from standard input', async () => {
     const ran = await run('metadata', ...token(8), '--metadata', JSON.stringify(jacket))
-    ends(ran, 0, `/metadata/31337/${addressOf('JKT')}/8`)
+    ends(ran, 0, `${daemon.url}/metadata/31337/${addressOf('JKT')}/8`)
+    // By the daemon's own base URL, wherever we reach it; and not guessed at where it does not tell.
+    here.env.TAPCHIP_URL = daemon.url.replace('127.0.0.1', 'localhost')
+    ends(
+      await run('metadata', ...token(8), '--metadata', JSON.stringify(jacket)),
+      0,
+      `${daemon.url}/metadata/`,
+    )
+    delete here.env.TAPCHIP_ADMIN_TOKEN
+    const untold = await run('metadata', ...token(8), '--metadata', JSON.stringify(jacket))
+    expect([untold.code, untold.stderr]).toEqual([0, ''])
+    here.env.TAPCHIP_ADMIN_TOKEN = daemon.adminToken
+    here.env.TAPCHIP_URL = daemon.url
     expect(await served()).toEqual(jacket)
     writeFileSync(join(here.home, 'jacket.json'), JSON.stringify({ ...jacket, name: 'From a file' }))
     expect((await run('metadata', ...token(8), '--metadata', '@jacket.json', '--json')).json()).toEqual({

@@ -65,12 +65,12 @@ const unused = {
 
 describe('usage errors end with 2, and say what was meant', () => {
   test.each([
-    [['chip', 'list'], "unknown command 'chip'", 'Did you mean chips?'],
-    [['chips', 'lst'], "unknown command 'lst'", 'Did you mean list?'],
-    [['chips', 'list', '--chip-gruop', 'x'], "unknown option '--chip-gruop'", 'Did you mean --chip-group?'],
-    [['chips', 'list', '--jsno'], "unknown option '--jsno'", 'Did you mean --json?'],
-    [['chips', 'list', 'x'], 'too many arguments', ''],
-    [['chips', 'show'], "missing required argument 'uid'", ''],
+    [['chip', 'list'], "Unknown command 'chip'.", 'Did you mean chips?'],
+    [['chips', 'lst'], "Unknown command 'lst'.", 'Did you mean list?'],
+    [['chips', 'list', '--chip-gruop', 'x'], "Unknown option '--chip-gruop'.", 'Did you mean --chip-group?'],
+    [['chips', 'list', '--jsno'], "Unknown option '--jsno'.", 'Did you mean --json?'],
+    [['chips', 'list', 'x'], 'Too many arguments', 'Is a variable empty'],
+    [['chips', 'show'], "Missing required argument 'uid'.", '--help'],
     [['taps', 'simulate', '--uid', '04DE5F1EACC040', '--count', '0'], '--count must be a whole number', ''],
     [['taps', 'list', '--outcome', 'x'], '--outcome must be one of valid, refused', ''],
     [['chips', 'list', '--timeout', 'soon'], '--timeout must be a number of seconds', ''],
@@ -87,6 +87,20 @@ describe('usage errors end with 2, and say what was meant', () => {
     expect(ran.stdout).toBe('')
     expect(ran.code).toBe(2)
   })
+})
+
+test('an example that names the program itself has no name put before it', async () => {
+  const ran = await here.run('chips', 'import', '--help')
+  expect(ran.stdout).toContain('  $ cat chips.jsonl | tapchip chips import ')
+  expect(ran.stdout).toContain('  $ tapchip chips import ')
+})
+
+test('a context that is not there yet is created with its name', async () => {
+  const ran = await here.run('login', '--context', 'base')
+  expect([ran.code, ran.stderr]).toEqual([
+    2,
+    expect.stringContaining('tapchip context create base --daemon URL'),
+  ])
 })
 
 describe('exit codes before any request', () => {

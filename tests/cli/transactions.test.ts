@@ -207,7 +207,7 @@ describe('contracts', () => {
     ends(again, 1, 'has a contract with the symbol CAP already')
     ends(
       await here.run('contracts', 'deploy', '--symbol', 'X', '--name', 'X', '--chain-id', '1'),
-      1,
+      2,
       'TAPCHIP_RPC_1',
     )
   })

@@ -3,6 +3,9 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { bringToChain } from '../../src/daemon/bring-to-chain.ts'
 import { phygitalAbi } from '../../src/daemon/chain/artifacts/phygital.ts'
 import { contractSalt, futureAddress } from '../../src/daemon/domain/contract-address.ts'
+import { updateContract } from '../../src/daemon/store/contracts.ts'
+import { ensureToken, findTokenAt } from '../../src/daemon/store/tokens.ts'
+import { insertTransaction } from '../../src/daemon/store/transactions.ts'
 import { type AdminApp, openAdminApp, tenTimes } from '../support/admin.ts'
 import { startAnvil } from '../support/anvil.ts'
 import { askNode } from '../support/relayer.ts'
@@ -109,16 +112,89 @@ test('registering without its chain says that nobody looked at the contract', as
   })
 })
 
-test('a deployment to a chain that is not configured is a 503, and nothing is written', async () => {
+test('a deployment to a chain that is not configured is a 400, and nothing is written', async () => {
   const refused = await t.call('POST /admin/contracts/deploy', {
     team: 'Acme',
     symbol: 'NEW',
     name: 'New ones',
     chainId: 8453,
   })
-  expect(refused).toMatchObject({ status: 503, body: { code: 'chain_unavailable' } })
+  expect(refused).toMatchObject({ status: 400, body: { code: 'chain_not_configured' } })
   expect(refused.body.message).toContain('TAPCHIP_RPC_8453')
   expect((await t.call('GET /admin/contracts?team=Acme')).body).toHaveLength(2)
+})
+
+describe('a contract that nothing uses', () => {
+  const remove = (id: number) => t.call(`DELETE /admin/contracts/${id}`)
+  const idOf = async (symbol: string): Promise<number> =>
+    (await t.call('GET /admin/contracts?team=Acme')).body.find(
+      (contract: { symbol: string }) => contract.symbol === symbol,
+    )?.id
+
+  test('is forgotten where it was registered by mistake, and its symbol and address are free again', async () => {
+    const { id } = (await register()).body
+    expect(await remove(id)).toMatchObject({ status: 200, body: { success: true } })
+    expect((await t.audit('action=contracts.delete'))[0]).toMatchObject({
+      actor: 'admin:root',
+      target: 'JKT',
+      team: 'Acme',
+      detail: { kind: 'phygital', chainId: 1, address },
+    })
+    expect((await remove(id)).status).toBe(404)
+    expect((await register()).status).toBe(200)
+  })
+
+  test('is forgotten where nothing deploys it, and stays while something does', async () => {
+    const future = await idOf('FUT')
+    const { db } = t.ctx
+    const sent = await db.write((trx) =>
+      insertTransaction(trx, {
+        teamId: null,
+        chainId: 31337,
+        signer: 'relayer',
+        kind: 'phygital-deploy',
+        topic: null,
+        subject: '{}',
+        createdAt: '2026-06-01T12:00:00.000Z',
+        to: null,
+        data: '0x',
+        gas: 1,
+        builder: null,
+        args: null,
+      }),
+    )
+    await db.write((trx) => updateContract(trx, future, { transactionId: sent }))
+    expect(await remove(future)).toMatchObject({
+      status: 409,
+      body: { code: 'conflict', message: expect.stringContaining(`transactions cancel ${sent}`) },
+    })
+    // As after a deployment that failed for good.
+    await db.write((trx) => updateContract(trx, future, { transactionId: null }))
+    expect((await remove(future)).status).toBe(200)
+    await db.write((trx) => updateContract(trx, 2, { status: 'confirmed', transactionId: sent }))
+    expect((await remove(await idOf('GB'))).body.message).toMatch(/was deployed from here/)
+  })
+
+  test('is one without chips, items and events: what is in use stays, and says by what', async () => {
+    const { id } = (await register()).body
+    await t.call('POST /admin/items', { team: 'Acme', id: 'jacket', name: 'Jacket', contract: 'JKT' })
+    const inUse = await remove(id)
+    expect(inUse).toMatchObject({ status: 409, body: { code: 'in_use' } })
+    expect(inUse.body.message).toBe('JKT is in use: items that mint on it (1). Take these off it first.')
+    await t.call('DELETE /admin/items/jacket?team=Acme')
+    const { db } = t.ctx
+    const place = { contractAddress: address, chainId: 1, tokenId: '5' }
+    await db.write((trx) => ensureToken(trx, { contractId: id, tokenId: '5', createdAt: '' }))
+    // A token that no chip carries goes with it.
+    expect((await remove(id)).status).toBe(200)
+    expect(await findTokenAt(db.read, place)).toBeUndefined()
+  })
+
+  test('ten who remove it at once have it removed once', async () => {
+    const { id } = (await register()).body
+    expect(await tenTimes(() => remove(id))).toEqual({ 200: 1, 404: 9 })
+    expect(await t.audit('action=contracts.delete')).toHaveLength(1)
+  })
 })
 
 test('a two-tap policy is set and cleared, on contracts that know one', async () => {
@@ -143,7 +219,7 @@ test('only a contract that was deployed from here is told a base URL', async () 
   const tell = (id: number) => t.call(`POST /admin/contracts/${id}/service-url`, {})
   const { id } = (await register()).body
   // Chain 1 is not configured here.
-  expect((await tell(id)).status).toBe(503)
+  expect((await tell(id)).status).toBe(400)
   expect((await tell(99)).status).toBe(404)
 })
 

@@ -58,6 +58,40 @@ describe('a chain that others run', () => {
     expect(await owner(1)).toBe(getAddress(bob))
   })
 
+  test('that is down is what all transactions wait for, and readiness and lists say so', async () => {
+    chain.mining(false)
+    await p.ask('/phygitals/transfer', { ...token(1), recipient: bob }, { key: acmeKey })
+    chain.node.fault = () => 'lost'
+    const waiting = async () => {
+      const { body } = await p.ask('/admin/transactions?waiting=true', undefined, { headers: p.admin })
+      return body.map(({ waiting }: { waiting: string }) => waiting)
+    }
+    await expect.poll(waiting, { timeout: 5000 }).toEqual(['node'])
+    expect((await p.ask('/readyz')).body.chains).toEqual({ 7: 'trouble' })
+    chain.node.fault = undefined
+    await expect.poll(waiting, { timeout: 15_000 }).toEqual([])
+    chain.mining(true)
+  })
+
+  test('whose relayer has nothing to pay with does not look healthy', async () => {
+    const word = async () => (await p.ask('/readyz')).body.chains[7]
+    const gauge = async () => {
+      const { body } = await p.app.inject({ url: '/metrics', headers: p.admin })
+      return /tapchip_chain_waiting_for_funds\{chain="7"\} (\d)/.exec(body)?.[1]
+    }
+    await expect.poll(word).toBe('ok')
+    expect(await gauge()).toBe('0')
+    await chain.rpc('anvil_setBalance', [remoteRelayer.address, '0x0'])
+    // A deployment is not refused before: it is recorded, and waits.
+    const wanted = { team: 'Acme', symbol: 'NEW', name: 'New', chainId: 7 }
+    await p.ask('/admin/contracts/deploy', wanted, { headers: p.admin })
+    await expect.poll(word, { timeout: 5000 }).toBe('waiting-for-funds')
+    expect(await gauge()).toBe('1')
+    await chain.rpc('anvil_setBalance', [remoteRelayer.address, '0xde0b6b3a7640000'])
+    await expect.poll(word, { timeout: 15_000 }).toBe('ok')
+    await p.settled()
+  })
+
   test('that loses its answer after it took a transaction mines it once, and the request is answered', async () => {
     const code = await p.code(chips.jacket(1))
     chain.node.fault = (method) => (method === 'eth_sendRawTransaction' ? 'answer-lost' : undefined)

@@ -135,6 +135,29 @@ describe('a deployment that failed', () => {
     }
   })
 
+  test('is done again without what an operator gave up', async () => {
+    const w = await openWaiting()
+    try {
+      const { eventId } = await fail(w)
+      const [mint] = (await w.transactions()).slice(-1)
+      // It was asked for while the mint was on its way: whatever was mined, nobody wants it any more.
+      await w.ctx.db.write((trx) =>
+        trx
+          .updateTable('transactions')
+          .set({ abandonedBecause: 'wrong recipient' })
+          .where('id', '=', mint?.id ?? 0)
+          .execute(),
+      )
+      await bringToChain(w.ctx)
+      expect((await w.contract('NEW')).status).toBe('confirmed')
+      expect(await w.balance('NEW', 1, bob)).toBe(0)
+      expect((await w.ask('/events/mint', { eventId, recipient: bob })).status).toBe(200)
+      expect(await w.balance('NEW', 1, bob)).toBe(1)
+    } finally {
+      await w.close()
+    }
+  })
+
   test('or by the next request for the contract, whatever comes first', async () => {
     const w = await openWaiting()
     try {

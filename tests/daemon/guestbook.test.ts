@@ -67,11 +67,11 @@ describe('a guestbook contract', () => {
     expect((await g.ask('/events/contracts')).body.at(-1).status).toBe('confirmed')
   })
 
-  test('on a chain that is not configured is a 503, and nothing is recorded', async () => {
+  test('on a chain that is not configured is a 400 that says what to set, and nothing is recorded', async () => {
     const before = (await g.ask('/events/contracts')).body.length
     expect(await deploy('FARAWAY', { chainId: 10 })).toMatchObject({
-      status: 503,
-      body: { code: 'chain_unavailable', message: expect.stringMatching(/TAPCHIP_RPC_10/) },
+      status: 400,
+      body: { code: 'chain_not_configured', message: expect.stringMatching(/TAPCHIP_RPC_10/) },
     })
     expect((await g.ask('/events/contracts')).body).toHaveLength(before)
   })

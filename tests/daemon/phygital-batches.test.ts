@@ -1,4 +1,4 @@
-import { getAddress } from 'viem'
+import { getAddress, type Hex } from 'viem'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { bob, carol, chips, openPhygitals, type Phygitals } from '../support/phygitals.ts'
 import { acmeKey, alice, otherKey } from '../support/seeds.ts'
@@ -92,6 +92,53 @@ describe('POST /phygitals/transfer/check', () => {
     expect(lines.at(-1)).toEqual({ totals: [] })
   })
 
+  test('a file that comes again while the first is on its way would change nothing, and says why', async () => {
+    const { embedded, relayer } = p.ctx.chains
+    const price = async (wei: number) => {
+      await embedded?.request({
+        method: 'anvil_setNextBlockBaseFeePerGas',
+        params: [`0x${wei.toString(16)}`],
+      })
+      await embedded?.mine()
+      relayer.wake()
+    }
+    await price(2e12)
+    const rows = [
+      { ...p.token('JKT', 18), recipient: bob },
+      { uid: chips.unminted(4), recipient: carol },
+    ]
+    expect((await move(...rows)).lines.map(({ status }) => status)).toEqual(['queued', 'queued'])
+    const [first, second] = (await p.transactions()).slice(-2).map(({ id }) => id)
+    const again = await check(...rows, { ...p.token('JKT', 18), recipient: carol })
+    expect(again.lines).toMatchObject([
+      {
+        status: 'unchanged',
+        owner: getAddress(bob),
+        note: `on its way already: transaction ${first}`,
+      },
+      { status: 'unchanged', owner: getAddress(carol), note: `on its way already: transaction ${second}` },
+      // It goes on from whoever has it by then.
+      { status: 'transfer', owner: getAddress(bob) },
+      { totals: [{ transactions: 1 }] },
+    ])
+    // The last one counts, and only if nobody asked for its end.
+    await move({ ...p.token('JKT', 18), recipient: carol })
+    const toCarol = (await p.transactions()).at(-1)?.id ?? 0
+    const later = async () =>
+      (await check(rows[0] ?? {}, { ...p.token('JKT', 18), recipient: carol })).lines.slice(0, 2)
+    expect(await later()).toMatchObject([
+      { status: 'transfer', owner: getAddress(carol) },
+      { status: 'unchanged', note: `on its way already: transaction ${toCarol}` },
+    ])
+    expect(await relayer.cancel(toCarol, 'a mistake')).toBe(true)
+    expect(await later()).toMatchObject([{ status: 'unchanged' }, { status: 'transfer' }])
+    await price(1)
+    await p.settled()
+    const done = await check(...rows)
+    expect(done.lines).toMatchObject([{ status: 'unchanged', owner: getAddress(bob) }, {}, {}])
+    expect(done.lines[0]).not.toHaveProperty('note')
+  })
+
   test('a relayer that is poor cannot pay', async () => {
     const { embedded } = p.ctx.chains
     const { relayer, client } = p.ctx.chains.get(31337)
@@ -156,9 +203,9 @@ describe('POST /phygitals/transfer/batch', () => {
   })
 
   test('many chips without a token get one each, though they ask at once', async () => {
-    const uids = [1, 2, 3, 4].map(chips.unminted)
+    const uids = [1, 2, 3].map(chips.unminted)
     const { lines } = await move(...uids.map((uid) => ({ uid, recipient: carol })))
-    expect(lines.map(({ status }) => status)).toEqual(Array(4).fill('transferred'))
+    expect(lines.map(({ status }) => status)).toEqual(Array(3).fill('transferred'))
     await p.settled()
     const { client } = p.ctx.chains.get(31337)
     const rows = await p.ctx.db.read
@@ -167,7 +214,7 @@ describe('POST /phygitals/transfer/batch', () => {
       .where('tokenRow', 'is not', null)
       .execute()
     const mine = rows.filter(({ uid }) => uids.map((hex) => String(BigInt(`0x${hex}`))).includes(uid))
-    expect(new Set(mine.map(({ tokenRow }) => tokenRow)).size).toBe(4)
+    expect(new Set(mine.map(({ tokenRow }) => tokenRow)).size).toBe(3)
     const held = await client.readContract({
       address: p.addressOf('JKT'),
       abi: [
@@ -182,6 +229,7 @@ describe('POST /phygitals/transfer/batch', () => {
       functionName: 'balanceOf',
       args: [getAddress(carol)],
     })
+    // Three, and the one of before.
     expect(held).toBe(4n)
   })
 
@@ -221,6 +269,7 @@ describe('POST /phygitals/metadata/batch', () => {
     const looked = await describeAll([row], true)
     expect(looked.lines).toMatchObject([
       { row: 1, status: 'changed', token: p.token('JKT', 7), previous: { name: 'Jacket #7' } },
+      { totals: [{ transactions: 1 }] },
     ])
     const byChip = { uid: chips.jacket(8), metadata: JSON.stringify(metadata('Eight')) }
     const { lines } = await describeAll([row, byChip, { ...p.token('JKT', 999), metadata: metadata('x') }])
@@ -233,6 +282,54 @@ describe('POST /phygitals/metadata/batch', () => {
       'unchanged',
     ])
     expect((await p.transactions()).length).toBe(before)
+  })
+
+  test('announces the tokens of a contract together, in the write that changes them, and prices that before', async () => {
+    const rows = [12, 13, 14, 13].map((n, at) => ({ ...p.token('JKT', n), metadata: metadata(`${n}-${at}`) }))
+    const art = { ...p.token('ART', 1), metadata: metadata('Art') }
+    const looked = await describeAll([...rows, art, 'nonsense'], true)
+    expect(looked.lines.at(-1)).toEqual({
+      totals: [
+        {
+          chainId: 31337,
+          transactions: 2,
+          gas: '53400',
+          maxFeePerGas: expect.stringMatching(/^\d+$/),
+          isOverCap: false,
+          cost: expect.stringMatching(/^\d+$/),
+          needed: expect.stringMatching(/^\d+$/),
+          relayer: p.ctx.chains.get(31337).relayer,
+          balance: expect.stringMatching(/^\d+$/),
+          canPay: true,
+        },
+      ],
+    })
+    expect(looked.lines.at(-2)).toMatchObject({ row: 6, status: 'invalid' })
+    const before = (await p.transactions()).length
+    const { lines } = await describeAll([...rows, art])
+    expect(lines.map(({ status }) => status)).toEqual(Array(5).fill('changed'))
+    // The second row about one token found what the first left.
+    expect(lines[3].previous.name).toBe('13-1')
+    const sent = (await p.transactions()).slice(before)
+    expect(sent.map(({ kind, subject }) => [kind, JSON.parse(subject)])).toEqual([
+      ['phygital-refresh', { contractAddress: p.addressOf('JKT'), chainId: 31337, tokens: 3 }],
+      ['phygital-refresh', { ...p.token('ART', 1) }],
+    ])
+    await p.settled()
+    const { client } = p.ctx.chains.get(31337)
+    const settled = await Promise.all(
+      (await p.transactions())
+        .slice(before)
+        .map(({ minedHash }) => client.getTransactionReceipt({ hash: minedHash as Hex })),
+    )
+    expect(settled.map(({ status, logs }) => [status, logs.length])).toEqual([
+      ['success', 3],
+      ['success', 1],
+    ])
+    const gas = settled.reduce((sum, { gasUsed }) => sum + Number(gasUsed), 0)
+    expect(Math.abs(gas - 53_400)).toBeLessThan(53_400 * 0.15)
+    // What changes nothing costs nothing.
+    expect((await describeAll([art], true)).lines.at(-1)).toEqual({ totals: [] })
   })
 
   test('leaves alone what was changed in the meantime, where it is told what to expect', async () => {
@@ -255,6 +352,7 @@ describe('POST /phygitals/metadata/batch', () => {
           /metadata\.attributes\.0\.trait_type: Required.*media_gallery: Required/,
         ),
       },
+      { totals: [{ chainId: 31337, transactions: 1 }] },
     ])
     const refused = await describeAll([good, bad])
     expect(refused.status).toBe(400)

@@ -35,7 +35,7 @@ describe('tapchipd', () => {
       url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/),
       pid: expect.any(Number),
       dataDir: data,
-      chains: {},
+      chains: { 31337: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/) },
     })
     const parameters = tap(derived, { uid: uids.jacket }, 5)
     const found = await (await fetch(first.ready.url + tapPath(parameters, '/chips/find'))).json()

@@ -1,7 +1,7 @@
 import { ApiError } from '../client/errors.ts'
 import type { Client } from '../client/types.ts'
 import type { CliContext } from '../context.ts'
-import { type ExitCode, exitCodes } from '../errors.ts'
+import { type ExitCode, exitCodes, withAfterword } from '../errors.ts'
 import { clean, counted, grouped } from '../io/text.ts'
 import { bothForms, colons, uidOnWire } from '../uid.ts'
 import { eventForm } from './badge-form.ts'
@@ -11,6 +11,7 @@ import { writeFailedRows } from './failed-file.ts'
 import { failureTeller } from './failures.ts'
 import { countResults, type History } from './history.ts'
 import { newBatchId } from './id.ts'
+import { instanceNow } from './instance.ts'
 import { Journal } from './journal.ts'
 import { createPace } from './pace.ts'
 import type { Counts } from './records.ts'
@@ -73,6 +74,7 @@ export const startBadges = async (
     failedFile,
   }: BadgeInput & Pick<Run, 'kind' | 'rate'> & { failedFile: string | undefined },
 ): Promise<ExitCode> => {
+  const instance = await instanceNow(ctx)
   const id = newBatchId(ctx.now())
   const journal = new Journal(ctx.at, id)
   const { url } = ctx.config()
@@ -84,6 +86,7 @@ export const startBadges = async (
     kind,
     startedAt,
     url,
+    ...instance,
     pid: process.pid,
     total: rows.length,
     input,
@@ -166,9 +169,10 @@ const runBadges = async (ctx: CliContext, { id, kind, journal, rows, before, rat
     }
   } catch (error) {
     end()
-    if (error instanceof Error)
-      error.message += `\nStopped after ${grouped(outcomes.size)} of ${counted(rows.length, 'row')}. Go on: tapchip batch resume ${id}`
-    throw error
+    throw withAfterword(
+      error,
+      `Stopped after ${grouped(outcomes.size)} of ${counted(rows.length, 'row')}. Go on: tapchip batch resume ${id}`,
+    )
   }
   const { changed, failed } = end()
   const isComplete = outcomes.size === rows.length

@@ -1,10 +1,11 @@
 import type { CliContext } from '../context.ts'
-import { type ExitCode, exitCodes } from '../errors.ts'
+import { type ExitCode, exitCodes, withAfterword } from '../errors.ts'
 import { clean, counted, grouped, shown } from '../io/text.ts'
 import { bothForms } from '../uid.ts'
 import { failureTeller } from './failures.ts'
 import { countResults } from './history.ts'
 import { newBatchId } from './id.ts'
+import { instanceNow } from './instance.ts'
 import { Journal } from './journal.ts'
 import { createPace } from './pace.ts'
 import type { Counts, EditRow, Header, RowResult } from './records.ts'
@@ -44,6 +45,7 @@ export const startBatch = async (
   batch: EditBatch,
   preview: ReadonlyMap<number, RowResult>,
 ): Promise<RunOutcome> => {
+  const instance = await instanceNow(ctx)
   const id = newBatchId(ctx.now())
   const journal = new Journal(ctx.at, id)
   const { kind, input, undoes, rows, rate } = batch
@@ -54,6 +56,7 @@ export const startBatch = async (
     kind,
     startedAt: ctx.now().toISOString(),
     url: ctx.config().url,
+    ...instance,
     pid: process.pid,
     total: rows.length,
     input,
@@ -135,7 +138,7 @@ export const runRows = async (
   end(complete ? 'done' : 'stopped')
   const { changed, unchanged, failed } = countResults(results.values(), batch.before)
   const next = complete
-    ? changed > 0
+    ? changed > 0 && !io.json
       ? `Take it back: tapchip batch undo ${id}`
       : ''
     : `Stopped after ${grouped(results.size)} of ${grouped(rows.length)}. Go on: tapchip batch resume ${id}`
@@ -148,9 +151,8 @@ export const runRows = async (
 }
 
 /** The same error, with where the batch stands. */
-const stoppedBy = (error: unknown, id: string, done: number, total: number): unknown => {
-  if (error instanceof Error) {
-    error.message += `\nStopped after ${grouped(done)} of ${counted(total, 'row')}. Go on: tapchip batch resume ${id}`
-  }
-  return error
-}
+const stoppedBy = (error: unknown, id: string, done: number, total: number): unknown =>
+  withAfterword(
+    error,
+    `Stopped after ${grouped(done)} of ${counted(total, 'row')}. Go on: tapchip batch resume ${id}`,
+  )

@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
 import Papa from 'papaparse'
 import { text } from '../command/options.ts'
 import type { CliContext } from '../context.ts'
@@ -10,17 +10,22 @@ export const failedFlag = {
   failed: text('--failed <file>', 'Write the rows that failed to a CSV that can be fed back', 'file'),
 }
 
-/** Writes the rows that failed as a sheet that can be fed back. It may hold keys, so it is its owner's alone. */
+/**
+ * Writes the rows that failed as a sheet that can be fed back; of an older sheet there the heading alone is left where
+ * none failed. It may hold keys, so it is its owner's alone.
+ */
 export const writeFailedRows = (
   ctx: CliContext,
   file: string,
   heading: readonly string[],
   rows: readonly (readonly string[])[],
 ): void => {
-  if (rows.length === 0) return
   const path = file.startsWith('/') ? file : `${ctx.at.cwd}/${file}`
+  // What an earlier run left there would be fed back for nothing.
+  if (rows.length === 0 && !existsSync(path)) return
   writeFileSync(path, [heading, ...rows].map(sheetLine).join(''), { mode: 0o600 })
-  ctx.io.note(`The rows that failed, to be mended and fed back: --file ${asWord(file)}`)
+  if (rows.length === 0) ctx.io.note(`No row failed: ${asWord(file)} holds the heading alone now.`)
+  else ctx.io.note(`The rows that failed, to be mended and fed back: --file ${asWord(file)}`)
 }
 
 /** The heading and those rows of a sheet in the form in which it was sent. */

@@ -5,7 +5,15 @@ import type { Surroundings } from '../surroundings.ts'
 import type { BadgeOutcome, BadgeRow } from './badge-records.ts'
 import { isBatchId } from './id.ts'
 import { journalDir, journalPath } from './journal.ts'
-import { type Counts, type EditRow, type Header, parseLine, type RowResult } from './records.ts'
+import {
+  type BoxChip,
+  type BoxStatus,
+  type Counts,
+  type EditRow,
+  type Header,
+  parseLine,
+  type RowResult,
+} from './records.ts'
 import type { MetadataRow, Outcome, OutcomeStatus, TransferRow } from './token-records.ts'
 
 export type BatchStatus = 'done' | 'stopped' | 'running'
@@ -26,6 +34,8 @@ export interface History {
   /** Of batches of badge events: their rows, and what became of each at last. */
   readonly badges: readonly BadgeRow[]
   readonly badgeOutcomes: ReadonlyMap<number, BadgeOutcome>
+  /** Of boxes: their chips, each with its last end, in the order in which they were laid down. */
+  readonly chips: ReadonlyMap<string, BoxChip>
   /** How often a row of tokens has failed. */
   readonly failures: ReadonlyMap<number, number>
   /** How often a row was sent, whether or not an answer came. */
@@ -54,6 +64,7 @@ const readJournal = async (path: string): Promise<History | undefined> => {
   const outcomes = new Map<number, Outcome>()
   const badges: BadgeRow[] = []
   const badgeOutcomes = new Map<number, BadgeOutcome>()
+  const chips = new Map<string, BoxChip>()
   const failures = new Map<number, number>()
   const sent = new Map<number, number>()
   for await (const text of createInterface({
@@ -63,6 +74,8 @@ const readJournal = async (path: string): Promise<History | undefined> => {
     const line = parseLine(text)
     if (line === undefined) continue
     if (line.type === 'batch') header = line
+    else if (header?.kind === 'nfc provision' && (line.type === 'chip' || line.type === 'result'))
+      chips.set(line.uid, chipAfter(chips.get(line.uid), line))
     else if (line.type === 'row') rows.push(line)
     else if (line.type === 'sent') for (const row of line.rows) sent.set(row, (sent.get(row) ?? 0) + 1)
     else if (line.type === 'result') results.set(line.row, line)
@@ -82,19 +95,42 @@ const readJournal = async (path: string): Promise<History | undefined> => {
   }
   if (header === undefined) return undefined
   const status = end?.how ?? (isAlive(pid) ? 'running' : 'stopped')
-  // Of an import only the failures may be reported row by row: its end counts all of it.
-  const counts = end ?? countResults([...results.values(), ...outcomes.values(), ...badgeOutcomes.values()])
-  const ofTokens = { transfers, metadata, outcomes, failures, badges, badgeOutcomes }
+  const ofTokens = { transfers, metadata, outcomes, failures, badges, badgeOutcomes, chips }
+  const heard = [...results.values(), ...outcomes.values(), ...badgeOutcomes.values()]
+  // Of an import only the failures may be reported row by row: its end counts all of it. A box's end tells of the
+  // last run alone, and counts a chip that was laid down twice twice.
+  const counts =
+    header.kind === 'nfc provision'
+      ? countResults([...chips.values()].flatMap(({ status }) => (status ? [{ status }] : [])))
+      : (end ?? countResults(heard))
   return { header, status, endedAt: end?.at, counts, rows, results, sent, ...ofTokens }
 }
 
+/** A chip that ended well stays so: later it may be laid down by mistake. */
+const chipAfter = (
+  before: BoxChip | undefined,
+  line: Omit<BoxChip, 'status'> & { readonly status?: BoxStatus | RowResult['status'] },
+): BoxChip => {
+  const isDone = before?.status === 'provisioned' || before?.status === 'unchanged'
+  const status = line.status === 'changed' || line.status === 'created' ? undefined : line.status
+  if (isDone || (before !== undefined && status === undefined)) return before ?? { uid: line.uid }
+  const row = line.row ?? before?.row
+  return {
+    uid: line.uid,
+    ...(row === undefined ? {} : { row }),
+    ...(status === undefined ? {} : { status }),
+    ...(line.error === undefined ? {} : { error: line.error }),
+  }
+}
+
 const countedAs: Readonly<
-  Record<RowResult['status'] | OutcomeStatus | BadgeOutcome['status'], keyof Counts>
+  Record<RowResult['status'] | OutcomeStatus | BadgeOutcome['status'] | BoxStatus, keyof Counts>
 > = {
   changed: 'changed',
   created: 'changed',
   assigned: 'changed',
   transferred: 'changed',
+  provisioned: 'changed',
   queued: 'changed',
   unchanged: 'unchanged',
   failed: 'failed',
@@ -151,7 +187,7 @@ const readEnds = (path: string): Brief | undefined => {
     }
     const header = parseLine(read(0)[0] ?? '')
     const end = parseLine(read(Math.max(0, size - endSize)).at(-1) ?? '')
-    if (header?.type !== 'batch' || end?.type !== 'end') return undefined
+    if (header?.type !== 'batch' || end?.type !== 'end' || header.kind === 'nfc provision') return undefined
     return { header, status: end.how, endedAt: end.at, counts: end }
   } finally {
     closeSync(file)

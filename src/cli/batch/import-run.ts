@@ -5,6 +5,7 @@ import { rowsOfBlocks, writeFailedRows } from './failed-file.ts'
 import { failureTeller } from './failures.ts'
 import { newBatchId } from './id.ts'
 import type { ImportInput } from './import-input.ts'
+import { instanceNow } from './instance.ts'
 import { Journal } from './journal.ts'
 import { createPace } from './pace.ts'
 import { piecesOf } from './pieces.ts'
@@ -56,6 +57,7 @@ export const runImport = async (
   const { io } = ctx
   ctx.needAdmin()
   const client = await ctx.client()
+  const instance = resumes || dryRun ? {} : await instanceNow(ctx)
   const id = resumes ?? newBatchId(ctx.now())
   const journal = dryRun ? undefined : new Journal(ctx.at, id)
   if (resumes) {
@@ -69,6 +71,7 @@ export const runImport = async (
       kind: 'chips import',
       startedAt: ctx.now().toISOString(),
       url: ctx.config().url,
+      ...instance,
       pid: process.pid,
       total: sheet.rows,
       input,

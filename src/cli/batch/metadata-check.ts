@@ -2,7 +2,9 @@ import type { AnswerOf, Client } from '../client/types.ts'
 import type { CliContext } from '../context.ts'
 import { CliError, type ExitCode, exitCodes, Interrupted } from '../errors.ts'
 import { clean, grouped } from '../io/text.ts'
+import { addAnswer, withoutField } from './input/answers.ts'
 import type { Problems } from './input/problems.ts'
+import { noToken, type TokenFinder } from './metadata-input.ts'
 import { targetKey } from './token-columns.ts'
 import type { MetadataRow } from './token-records.ts'
 import { targetOnWire, targetWords } from './token-words.ts'
@@ -82,14 +84,23 @@ function* bySize(rows: readonly MetadataRow[]): Generator<readonly MetadataRow[]
 export const addMetadataProblems = (check: MetadataCheck, problems: Problems): void => {
   const tokens = new Map<string, number>()
   for (const { row, status, error, token } of check.values()) {
-    if (status === 'invalid') problems.add(row, undefined, error ?? 'does not fit')
+    if (status === 'invalid') addAnswer(problems, row, error)
     if (!token || token.tokenId === null) continue
     const key = targetKey({ ...token, tokenId: token.tokenId })
     const before = tokens.get(key)
     if (before === undefined) tokens.set(key, row)
-    else problems.add(row, undefined, `is about the same token as row ${before}`)
+    else if (!problems.has(row)) problems.add(row, undefined, `is about the same token as row ${before}`)
   }
 }
+
+/** The token that a row's chip carries, by the check. A row that does not fit is refused without it. */
+export const tokenFinder =
+  (check: MetadataCheck): TokenFinder =>
+  (row) => {
+    const { token, error, status } = check.get(row) ?? {}
+    if (token?.tokenId) return { ...token, tokenId: token.tokenId }
+    return status === 'invalid' ? noToken : withoutField(error ?? 'it has none').why
+  }
 
 /** A person looks at so many; all of them are checked. */
 const jsonShown = 3

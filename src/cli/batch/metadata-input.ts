@@ -8,7 +8,7 @@ import { isRecord } from './record-parts.ts'
 import type { Header } from './records.ts'
 import type { Template } from './template.ts'
 import { TokenColumns, tokenColumns, tokenNeeded } from './token-columns.ts'
-import type { Metadata, MetadataRow } from './token-records.ts'
+import type { Metadata, MetadataRow, TokenTarget } from './token-records.ts'
 
 /** The columns of a sheet: of its own metadata, or of what a template takes. */
 export const metadataColumns = (template: Template | undefined) => {
@@ -26,7 +26,15 @@ export interface MetadataInput {
   readonly rows: readonly MetadataRow[]
   /** What the sheet alone shows: the daemon checks what is in the metadata. */
   readonly problems: Problems
+  /**
+   * Rows that name a chip, and whose template wants the token that it carries: they come with a token in its place
+   * that is none. Fills in what the check found, and adds to the problems where it found none.
+   */
+  readonly withTokens: ((tokenOf: TokenFinder) => readonly MetadataRow[]) | undefined
 }
+
+/** The token that a row's chip carries, or why it is not known. */
+export type TokenFinder = (row: number) => Exclude<TokenTarget, { readonly uid: string }> | string
 
 export const readMetadataSheet = async (
   ctx: CliContext,
@@ -47,10 +55,15 @@ export const readMetadataSheet = async (
         source.path === undefined ? ctx.at.cwd : dirname(source.path),
       )
   const rows: MetadataRow[] = []
+  const ofChips = new Map<number, readonly Cell[]>()
+  const wanted = (template?.columns ?? []).filter((column) => ofToken.some((known) => known === column))
   await readSheet(source, { ...options, structured: new Set(['metadata']) }, problems, {
     row: (row, cells) => {
       const target = tokens.read(row, cells.slice(0, tokenColumns.length))
-      const metadata = read(cells, (column, why) => problems.add(row, column, why))
+      const isByChip = wanted.length > 0 && target !== undefined && 'uid' in target
+      const metadata = read(isByChip ? withToken(cells, noToken) : cells, (column, why) =>
+        problems.add(row, column, why),
+      )
       if (metadata && JSON.stringify(metadata).length > longest)
         problems.add(
           row,
@@ -58,6 +71,7 @@ export const readMetadataSheet = async (
           `takes more than ${longest} characters; one token at a time may take more: phygitals metadata --token-id`,
         )
       if (target && metadata) rows.push({ row, target, metadata })
+      if (isByChip && metadata) ofChips.set(row, cells)
     },
   })
   tokens.finish(accepted)
@@ -65,7 +79,32 @@ export const readMetadataSheet = async (
     input: { name: source.name, path: source.path ?? null, sha256: source.sha256() },
     rows,
     problems,
+    withTokens:
+      ofChips.size === 0
+        ? undefined
+        : (tokenOf) =>
+            rows.flatMap((row) => {
+              const cells = ofChips.get(row.row)
+              if (cells === undefined) return [row]
+              const token = tokenOf(row.row)
+              const isKnown = typeof token !== 'string'
+              const metadata = read(isKnown ? withToken(cells, token) : cells, (column) =>
+                problems.add(row.row, column, `the chip's token is not known: ${isKnown ? '' : token}`),
+              )
+              return metadata === undefined ? [] : [{ ...row, metadata }]
+            }),
   }
+}
+
+/** What a template may take of the token of a chip. */
+const ofToken = ['contractAddress', 'chainId', 'tokenId'] as const
+/** Fits wherever a token does. */
+export const noToken = { contractAddress: `0x${'0'.repeat(40)}`, chainId: 1, tokenId: '1' }
+
+const withToken = (cells: readonly Cell[], token: Exclude<TokenTarget, { readonly uid: string }>): Cell[] => {
+  const filled = [...cells]
+  for (const column of ofToken) filled[tokenColumns.indexOf(column)] = String(token[column])
+  return filled
 }
 
 type Complain = (column: string, why: string) => void

@@ -4,6 +4,7 @@ import { clean, counted, grouped } from '../io/text.ts'
 import { writeFailedRows } from './failed-file.ts'
 import { countResults, type History } from './history.ts'
 import { newBatchId } from './id.ts'
+import { instanceNow } from './instance.ts'
 import { Journal } from './journal.ts'
 import { checkMetadata, type MetadataCheck, sendMetadata, showMetadata } from './metadata-check.ts'
 import type { Header } from './records.ts'
@@ -36,6 +37,7 @@ export const startMetadata = async (
     const target = token?.tokenId ? { ...token, tokenId: token.tokenId } : row.target
     return { ...row, target, ...(previous === undefined ? {} : { previous }) }
   })
+  const instance = await instanceNow(ctx)
   const id = newBatchId(ctx.now())
   const journal = new Journal(ctx.at, id)
   journal.append({
@@ -45,6 +47,7 @@ export const startMetadata = async (
     kind,
     startedAt: ctx.now().toISOString(),
     url: ctx.config().url,
+    ...instance,
     pid: process.pid,
     total: rows.length,
     input,
@@ -125,7 +128,7 @@ const writeFailed = (
   outcomes: ReadonlyMap<number, Outcome>,
 ): void => {
   const failed = rows.filter(({ row }) => (outcomes.get(row)?.status ?? 'failed') === 'failed')
-  const { heading, cells } = targetSheet(failed.map(({ target }) => target))
+  const { heading, cells } = targetSheet((failed.length > 0 ? failed : rows).map(({ target }) => target))
   const lines = failed.map(({ target, metadata }) => [...cells(target), JSON.stringify(metadata)])
   writeFailedRows(ctx, file, [...heading, 'metadata'], lines)
 }

@@ -12,6 +12,7 @@ export const batchKinds = [
   'phygitals undo',
   'badge-events create',
   'badge-events assign',
+  'nfc provision',
 ] as const
 export type BatchKind = (typeof batchKinds)[number]
 
@@ -23,6 +24,8 @@ export interface Header {
   readonly kind: BatchKind
   readonly startedAt: string
   readonly url: string
+  /** Which daemon answered there, if it said so. */
+  readonly instance?: string
   readonly pid: number
   /** How many rows there are. */
   readonly total: number
@@ -70,6 +73,18 @@ export type JournalLine =
   | ({ readonly type: 'end'; readonly at: string; readonly how: 'done' | 'stopped' } & Counts)
   | TokenLine
   | BadgeLine
+  | BoxLine
+
+/** A chip of a box: one that is worked on, or what became of it. A row is there where a sheet says what it gets. */
+export interface BoxChip {
+  readonly uid: string
+  readonly row?: number
+  readonly status?: BoxStatus
+  readonly error?: string
+}
+export type BoxStatus = 'provisioned' | 'unchanged' | 'failed'
+type BoxLine = { readonly type: 'chip' } & BoxChip
+const boxStatuses: readonly BoxStatus[] = ['provisioned', 'unchanged', 'failed']
 
 const isUrl = (value: unknown): value is string | null => value === null || isText(value)
 const isOptionalUrl = (value: unknown): value is string | null | undefined =>
@@ -100,6 +115,18 @@ const lineFrom = (line: Readonly<Record<string, unknown>>): JournalLine | undefi
   if (type === 'result' && isNumber(row) && isText(uid) && status !== undefined) {
     return { type, row, uid, status, ...before, ...(isText(error) ? { error } : {}) }
   }
+  // Lines of a box, whose chips need no row.
+  const boxStatus = boxStatuses.find((known) => known === line.status)
+  if (isText(uid) && (type === 'begun' || (type === 'result' && boxStatus !== undefined))) {
+    const of = { uid, ...(isNumber(row) ? { row } : {}) }
+    if (type === 'begun') return { type: 'chip', ...of }
+    return {
+      type: 'chip',
+      ...of,
+      ...(boxStatus === undefined ? {} : { status: boxStatus }),
+      ...(isText(error) ? { error } : {}),
+    }
+  }
   if (type === 'sent' && Array.isArray(line.rows)) return { type, rows: line.rows.filter(isNumber) }
   if (type === 'resumed' && isText(at) && isNumber(pid)) return { type, at, pid }
   if (type === 'end' && isText(at) && (how === 'done' || how === 'stopped')) {
@@ -111,7 +138,7 @@ const lineFrom = (line: Readonly<Record<string, unknown>>): JournalLine | undefi
 }
 
 const headerFrom = (line: Readonly<Record<string, unknown>>): Header | undefined => {
-  const { id, startedAt, url, pid, total, undoes, settings } = line
+  const { id, startedAt, url, instance, pid, total, undoes, settings } = line
   const kind = batchKinds.find((known) => known === line.kind)
   const input = isRecord(line.input) ? line.input : {}
   if (line.version !== 1 || kind === undefined) return undefined
@@ -124,6 +151,7 @@ const headerFrom = (line: Readonly<Record<string, unknown>>): Header | undefined
     kind,
     startedAt,
     url,
+    ...(isText(instance) ? { instance } : {}),
     pid,
     total,
     input: {

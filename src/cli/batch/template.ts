@@ -58,15 +58,16 @@ export const readTemplate = (at: Pick<Surroundings, 'cwd'>, file: string): Templ
   return {
     columns: [...columns],
     fill: (cellOf, complain) => {
-      let fits = true
+      // A column that many places take is one cell to mend.
+      const refused = new Set<string>()
       const filled = fillIn(value, (field) => {
         const outcome = readField(field, cellOf(field.column))
         if (!('why' in outcome)) return outcome.value
-        fits = false
-        complain(field.column, outcome.why)
+        if (!refused.has(field.column)) complain(field.column, outcome.why)
+        refused.add(field.column)
         return ''
       })
-      return fits && isRecord(filled) ? filled : undefined
+      return refused.size === 0 && isRecord(filled) ? filled : undefined
     },
   }
 }
@@ -75,9 +76,13 @@ const read = (path: string, file: string): string => {
   try {
     return readFileSync(path, 'utf8')
   } catch (error) {
-    throw new UsageError(
-      `--template ${file} cannot be read: ${error instanceof Error ? error.message : String(error)}`,
-    )
+    const code = error instanceof Error && 'code' in error ? error.code : undefined
+    if (code === 'ENOENT' || code === 'EISDIR')
+      throw new UsageError(
+        `${file} is ${code === 'ENOENT' ? 'not there' : 'a folder'}.`,
+        'Give a file: --template FILE',
+      )
+    throw new UsageError(`${file} cannot be read: ${error instanceof Error ? error.message : String(error)}`)
   }
 }
 
@@ -118,7 +123,8 @@ const readField = (
 ): { readonly value: unknown } | { readonly why: string } => {
   if (!cell) {
     if (isOptional) return { value: kind === 'text' ? '' : nothing }
-    return { why: `is empty, and the template needs it; where it may be empty: {{${column}?}}` }
+    const written = kind === 'text' ? column : `${column}:${kind}`
+    return { why: `is empty, and the template needs it; where it may be empty: {{${written}?}}` }
   }
   if (kind === 'text') return { value: cell }
   if (kind === 'number') {

@@ -7,12 +7,15 @@ export type TokenTarget =
 
 export type Metadata = Readonly<Record<string, unknown>>
 
-/** `recipient` is an address, or a name that the check could not look up. `owner` had the token before. */
+/**
+ * `recipient` is an address, or a name that the check could not look up. `owner` had the token before; null: nobody;
+ * undefined: it is not known.
+ */
 export interface TransferRow {
   readonly row: number
   readonly target: TokenTarget
   readonly recipient: string
-  readonly owner?: string
+  readonly owner?: string | null
 }
 
 /** `previous` is what the token had before the batch, as far as it was seen; null: nothing. */
@@ -55,7 +58,7 @@ export const tokenLineFrom = (line: Readonly<Record<string, unknown>>): TokenLin
   if (!isNumber(row)) return undefined
   const target = targetFrom(line.target)
   if (type === 'transfer' && target && isText(recipient))
-    return { type, row, target, recipient, ...(isText(owner) ? { owner } : {}) }
+    return { type, row, target, recipient, ...(owner === null || isText(owner) ? { owner } : {}) }
   if (type === 'metadata' && target && isRecord(metadata)) {
     const before = previous === null || isRecord(previous) ? { previous } : {}
     return { type, row, target, metadata, ...(isRecord(expected) ? { expected } : {}), ...before }

@@ -1,5 +1,5 @@
 import type { CliContext } from '../context.ts'
-import { CliError, type ExitCode, exitCodes } from '../errors.ts'
+import { CliError, type ExitCode, exitCodes, withAfterword } from '../errors.ts'
 import { counted, grouped } from '../io/text.ts'
 import { chunksOf } from './edit-run.ts'
 import { failureTeller } from './failures.ts'
@@ -74,7 +74,7 @@ export const runTokenRows = async <R extends { readonly row: number }>(
       if (io.json) await io.line(outcome, () => '')
       else if (outcome.status === 'failed') {
         progress.clear()
-        failures.tell(run.describe(outcome, row))
+        failures.tell(run.describe(outcome, row), { row: row.row, why: outcome.error ?? '' })
       }
     }
   }
@@ -147,10 +147,10 @@ export const runTokenRows = async <R extends { readonly row: number }>(
   journal.append({ type: 'end', at: ctx.now().toISOString(), how: complete ? 'done' : 'stopped', ...counts })
   journal.close()
   const goOn = `Stopped after ${grouped(outcomes.size)} of ${counted(rows.length, 'row')}. Go on: tapchip batch resume ${id}`
-  if (failure) throw withWords(failure.error, goOn)
+  if (failure) throw withAfterword(failure.error, goOn)
   const { changed, unchanged, failed } = counts
   io.note(
-    `${grouped(changed)} ${run.done}, ${grouped(unchanged)} unchanged, ${grouped(failed)} failed. ${complete ? run.next(counts) : goOn}`.trimEnd(),
+    `${grouped(changed)} ${run.done}, ${grouped(unchanged)} unchanged, ${grouped(failed)} failed. ${complete ? (io.json ? '' : run.next(counts)) : goOn}`.trimEnd(),
   )
   const queued = [...outcomes.values()].filter(({ status }) => status === 'queued').length
   if (queued > 0)
@@ -160,9 +160,4 @@ export const runTokenRows = async <R extends { readonly row: number }>(
   if (complete && failed > 0) io.hint(`Which failed, and why: tapchip batch report ${id} --failed`)
   const exitCode = complete ? (failed > 0 ? exitCodes.partial : exitCodes.done) : exitCodes.interrupted
   return { exitCode, outcomes }
-}
-
-const withWords = (error: unknown, words: string): unknown => {
-  if (error instanceof Error) error.message += `\n${words}`
-  return error
 }

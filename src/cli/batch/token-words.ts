@@ -6,7 +6,7 @@ import type { TokenTarget } from './token-records.ts'
 export const targetWords = (target: TokenTarget): string =>
   'uid' in target
     ? `${target.uid} (${colons(target.uid)})`
-    : `${target.tokenId} of ${target.contractAddress} on ${target.chainId}`
+    : `#${target.tokenId} of ${target.contractAddress} on ${target.chainId}`
 
 /** As the daemon takes it. */
 export const targetOnWire = (target: TokenTarget): TokenTarget =>

@@ -2,6 +2,7 @@ import type { AnswerOf } from '../client/types.ts'
 import type { CliContext } from '../context.ts'
 import { CliError, type ExitCode, exitCodes, Interrupted } from '../errors.ts'
 import { clean, counted, grouped, shown } from '../io/text.ts'
+import { addAnswer, rowWords } from './input/answers.ts'
 import type { Problems } from './input/problems.ts'
 import { targetKey } from './token-columns.ts'
 import type { TransferRow } from './token-records.ts'
@@ -46,7 +47,9 @@ export const checkTransfers = async (
       if ('totals' in answer) totals = answer.totals
       else {
         const sent = rows[answer.row - 1]
-        if (sent) checked.set(sent.row, { ...answer, row: sent.row })
+        const { error } = answer
+        const words = error === undefined ? {} : { error: rowWords(error, sent?.target) }
+        if (sent) checked.set(sent.row, { ...answer, ...words, row: sent.row })
         progress.advance(1)
       }
     }
@@ -66,12 +69,12 @@ export const checkTransfers = async (
 export const addProblems = ({ rows }: TransferCheck, problems: Problems): void => {
   const tokens = new Map<string, number>()
   for (const { row, status, error, token } of rows.values()) {
-    if (status === 'invalid') problems.add(row, undefined, error ?? 'does not fit')
+    if (status === 'invalid') addAnswer(problems, row, error)
     if (!token || token.tokenId === null) continue
     const key = targetKey({ ...token, tokenId: token.tokenId })
     const before = tokens.get(key)
     if (before === undefined) tokens.set(key, row)
-    else problems.add(row, undefined, `moves the same token as row ${before}`)
+    else if (!problems.has(row)) problems.add(row, undefined, `moves the same token as row ${before}`)
   }
 }
 
@@ -131,7 +134,12 @@ export const showCheck = async (
 
 const describeCheck = (checked: CheckedTransfer, row: TransferRow): string => {
   const { status, token, owner, recipient, error } = checked
-  const what = token?.tokenId ? targetWords({ ...token, tokenId: token.tokenId }) : targetWords(row.target)
+  const { tokenId } = token ?? {}
+  const found = token && tokenId ? [targetWords({ ...token, tokenId })] : []
+  // Whoever named a chip finds it by that; a token that was named is the one that was found.
+  const what = ('uid' in row.target || found.length === 0 ? [targetWords(row.target), ...found] : found).join(
+    '  ',
+  )
   const start = `row ${row.row}  ${what}  ${status}`
   if (status === 'refused') return clean(`${start}  ${error ?? ''}`)
   const name = recipient?.toLowerCase() === row.recipient.toLowerCase() ? '' : ` (${row.recipient})`

@@ -34,7 +34,7 @@ export const readTransfers = async (
       const why = recipient ? checkRecipient(recipient) : undefined
       if (!recipient) problems.add(row, 'recipient', 'is missing')
       if (why !== undefined) problems.add(row, 'recipient', `"${recipient}" ${why}`)
-      if (target && recipient) rows.push({ row, target, recipient })
+      if (target && recipient && why === undefined) rows.push({ row, target, recipient })
     },
   })
   tokens.finish(accepted)
@@ -51,6 +51,8 @@ const checkRecipient = (text: string): string | undefined => {
   if (/^0x[0-9a-f]{40}$/i.test(text)) return undefined
   if (/^0x[^.]*$/i.test(text)) return 'must be an address: 0x and 40 hex digits'
   if (/^[0-9a-f]{40}$/i.test(text)) return 'looks like an address without its 0x'
+  const never = /[@!"#%&'()*+,/:;<=>?[\]\\^`{|}~]/.exec(text)?.[0]
+  if (never !== undefined) return `is no ENS name: none holds a ${never}`
   return /\s/.test(text) || !text.includes('.')
     ? 'is neither an address (0x…) nor an ENS name (name.eth)'
     : undefined

@@ -5,6 +5,8 @@ import { clean, counted, grouped } from '../io/text.ts'
 import { writeFailedRows } from './failed-file.ts'
 import { countResults, type History } from './history.ts'
 import { newBatchId } from './id.ts'
+import { rowWords } from './input/answers.ts'
+import { instanceNow } from './instance.ts'
 import { Journal } from './journal.ts'
 import type { Header } from './records.ts'
 import type { Outcome, TransferRow } from './token-records.ts'
@@ -32,7 +34,7 @@ export const describeTransfer = (
       `row ${row}`,
       targetWords(target),
       status,
-      `${owner ?? 'nobody'} → ${recipient}`,
+      `${owner === undefined ? 'owner not known' : (owner ?? 'nobody')} → ${recipient}`,
       ...[initialTxHash ?? error ?? []].flat(),
     ].join('  '),
   )
@@ -54,9 +56,10 @@ export const startTransfers = async (
   const { input, check, rate, failedFile } = batch
   const rows = batch.rows.map(({ row, target, recipient }): TransferRow => {
     const checked = check.rows.get(row)
-    const owner = checked?.owner ? { owner: checked.owner } : {}
+    const owner = checked?.owner === undefined ? {} : { owner: checked.owner }
     return { row, target, recipient: checked?.recipient ?? recipient, ...owner }
   })
+  const instance = await instanceNow(ctx)
   const id = newBatchId(ctx.now())
   const journal = new Journal(ctx.at, id)
   journal.append({
@@ -66,6 +69,7 @@ export const startTransfers = async (
     kind: 'phygitals transfer',
     startedAt: ctx.now().toISOString(),
     url: ctx.config().url,
+    ...instance,
     pid: process.pid,
     total: rows.length,
     input,
@@ -171,7 +175,7 @@ async function* sendRows(
       row: sent.row,
       status,
       ...(initialTxHash === undefined ? {} : { initialTxHash }),
-      ...(error === undefined ? {} : { error }),
+      ...(error === undefined ? {} : { error: rowWords(error, sent.target) }),
       ...(code === 'chain_unavailable' ? { isUnheard: true } : {}),
     }
   }
@@ -186,7 +190,7 @@ const writeFailed = (
   outcomes: ReadonlyMap<number, Outcome>,
 ): void => {
   const failed = rows.filter(({ row }) => (outcomes.get(row)?.status ?? 'failed') === 'failed')
-  const { heading, cells } = targetSheet(failed.map(({ target }) => target))
+  const { heading, cells } = targetSheet((failed.length > 0 ? failed : rows).map(({ target }) => target))
   const lines = failed.map(({ target, recipient }) => [...cells(target), recipient])
   writeFailedRows(ctx, file, [...heading, 'recipient'], lines)
 }

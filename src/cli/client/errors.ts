@@ -9,6 +9,8 @@ export class ApiError extends Error {
   readonly retryAfter: number | undefined
   /** Messages by dotted path, where the daemon checked a structure. */
   readonly errors: Readonly<Record<string, string>> | undefined
+  /** What to do in the end, after all that is said of the cause. */
+  afterword: string | undefined
 
   constructor(answer: {
     statusCode: number
@@ -31,6 +33,8 @@ export class ApiError extends Error {
 export class DaemonUnreachable extends Error {
   override readonly name = 'DaemonUnreachable'
   readonly advice: string
+  /** What to do in the end, after all that is said of the cause. */
+  afterword: string | undefined
 
   constructor(url: URL, why: string, cause: unknown) {
     super(`Daemon not reachable at ${url.host}${why === '' ? '' : ` (${why})`}.`, { cause })

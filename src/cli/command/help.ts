@@ -9,6 +9,10 @@ export const setExamples = (command: Command, examples: readonly string[]): void
 const section = (title: string, lines: readonly string[]): string[] =>
   lines.length === 0 ? [] : [title, ...lines, '']
 
+/** Examples are written without the program's name, unless it stands further inside. */
+const asTyped = (example: string): string =>
+  /(^|[\s|(])tapchip /.test(example) ? example : `tapchip ${example}`
+
 /** Help for people: what it does, examples, then the reference. */
 const formatHelp = (command: Command, helper: Help): string => {
   const options = helper.visibleOptions(command)
@@ -32,7 +36,7 @@ const formatHelp = (command: Command, helper: Help): string => {
     '',
     ...section(
       'Examples:',
-      (examplesOf.get(command) ?? []).map((example) => `  $ tapchip ${example}`),
+      (examplesOf.get(command) ?? []).map((example) => `  $ ${asTyped(example)}`),
     ),
     `Usage: ${helper.commandUsage(command)}`,
     '',

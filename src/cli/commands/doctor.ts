@@ -15,9 +15,13 @@ const doctor = defineCommand({
     else {
       for (const { check, status, detail, fix } of findings) {
         const mark = ctx.io.style(colours[status], status.padEnd(4))
-        await ctx.io.raw(`${mark}  ${check}: ${clean(detail)}${fix === null ? '' : `. Fix: ${clean(fix)}`}\n`)
+        await ctx.io.raw(
+          `${mark}  ${check}: ${clean(detail.replace(/\.$/, ''))}${fix === null ? '' : `. Fix: ${clean(fix)}`}\n`,
+        )
       }
     }
+    // The sum comes after what it sums up, whichever of the two streams is shown first.
+    await ctx.io.flush()
     const failed = findings.filter(({ status }) => status === 'fail').length
     const warned = findings.filter(({ status }) => status === 'warn').length
     if (failed > 0) ctx.io.note(`${counted(failed, 'check')} failed.`)

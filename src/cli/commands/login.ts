@@ -22,7 +22,7 @@ const login = defineCommand({
   ],
   options: {
     admin: flag('--admin', 'It is an admin token'),
-    withToken: flag('--with-token', 'Read it from standard input'),
+    withToken: flag('--with-token', 'Read it from standard input, on a terminal too'),
     noCheck: flag('--offline', 'Do not try it'),
     status: flag('--status', 'Keep nothing: say which keys there are, and whether they are good'),
   },
@@ -32,7 +32,7 @@ const login = defineCommand({
     const what = options.admin ? 'Admin token' : 'API key'
     const secret =
       options.withToken || ctx.at.stdin.isTTY !== true
-        ? await readSecret(ctx, options.withToken)
+        ? await readSecret(ctx)
         : await ctx.prompts.secret({ flag: '--with-token', message: `${what} for ${url}` })
     if (!/^[\x21-\x7e]+$/.test(secret))
       throw new UsageError(`That is no ${what}: it holds blanks or other characters that none has.`)
@@ -67,18 +67,17 @@ const nameFor = (contexts: Readonly<Record<string, { url: string }>>, url: strin
   return new URL(url).host.replace(/[^A-Za-z0-9._-]/g, '-')
 }
 
-const readSecret = async (ctx: CliContext, asked: boolean): Promise<string> => {
-  if (!asked)
-    throw new UsageError(
-      '--with-token is missing.',
-      'On a terminal I would ask; here, give the key by standard input.',
-    )
+const readSecret = async (ctx: CliContext): Promise<string> => {
   let text = ''
   for await (const chunk of ctx.at.stdin) {
     text += String(chunk)
     if (text.length > 4096) throw new UsageError('Standard input holds more than a key.')
   }
-  if (text.trim() === '') throw new UsageError('Standard input holds no key.')
+  if (text.trim() === '')
+    throw new UsageError(
+      'Standard input holds no key.',
+      'On a terminal I would ask; here, pipe the key in: tapchip login --with-token < FILE',
+    )
   return text.trim()
 }
 

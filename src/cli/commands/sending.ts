@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { ApiError, DaemonUnreachable } from '../client/errors.ts'
 import type { OptionSpec } from '../command/options.ts'
-import type { CliContext } from '../context.ts'
 import { UsageError } from '../errors.ts'
 
 /** What fits a header. */
@@ -27,9 +26,16 @@ export const idempotencyFlag = {
   ),
 }
 
+const mayBeRecorded = (error: unknown): error is DaemonUnreachable | ApiError => {
+  if (error instanceof DaemonUnreachable) return true
+  if (!(error instanceof ApiError) || error.statusCode < 500) return false
+  // What a chain keeps from beginning is not recorded; what is recorded already, and waits for it, says so.
+  const isChain = error.code === 'chain_unavailable' || error.code === 'chain_not_configured'
+  return !isChain || /recorded/.test(error.message)
+}
+
 /** Sends what must have its effect once: it can be repeated, here by itself and later by hand. */
 export const sendOnce = async <T>(
-  ctx: CliContext,
   given: string | undefined,
   send: (idempotencyKey: string) => Promise<T>,
 ): Promise<T> => {
@@ -37,12 +43,8 @@ export const sendOnce = async <T>(
   try {
     return await send(key)
   } catch (error) {
-    const isOpen =
-      error instanceof DaemonUnreachable || (error instanceof ApiError && error.statusCode >= 500)
-    if (isOpen && given === undefined)
-      ctx.io.warn(
-        `Run it again with --idempotency-key ${key}: then it has its effect once, whatever became of this try.`,
-      )
+    if (mayBeRecorded(error) && given === undefined)
+      error.afterword = `Run it again with --idempotency-key ${key}: then it has its effect once, whatever became of this try.`
     throw error
   }
 }

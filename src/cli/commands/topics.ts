@@ -35,7 +35,8 @@ A flag beats the environment, which beats the context file, which beats the defa
 
 Data goes to standard output, everything else to standard error.
 
-For people: tables. On a terminal their columns are aligned; elsewhere a tab parts them. Nothing is cut off.
+For people: tables. On a terminal their columns are aligned, hashes and addresses are shortened to 0x1234…abcd, and
+the column TEAM is left out where all is one team's; elsewhere a tab parts them, and nothing is left out.
 UIDs stand in decimal and in hex, times are ISO 8601 in UTC, and control characters are shown as \\u001b.
 
 --json: a finite list is one JSON array, a single thing one object. The results of a batch, and streams such as

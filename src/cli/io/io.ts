@@ -4,7 +4,7 @@ import type { Surroundings } from '../surroundings.ts'
 import { chooseFields } from './fields.ts'
 import { type Progress, startProgress } from './progress.ts'
 import { type Columns, fieldLines, tableLines } from './table.ts'
-import { shown } from './text.ts'
+import { shortened, shown } from './text.ts'
 
 export interface IoFlags {
   readonly json: boolean
@@ -101,7 +101,12 @@ export const createIo = (at: Pick<Surroundings, 'stdout' | 'stderr' | 'env' | 'n
     list: (rows, columns, none) => {
       fields?.check(rows)
       if (flags.json) return lines([JSON.stringify(fields ? rows.map(fields.pick) : rows)])
-      const look = { aligned: at.stdout.isTTY === true, heading }
+      // What a person asked for by name is not shortened.
+      const look = {
+        aligned: at.stdout.isTTY === true,
+        heading,
+        cell: fields ? (text: string) => text : shortened,
+      }
       if (rows.length > 0) return lines(tableLines(rows, fields?.columns ?? columns, look))
       if (!flags.quiet) at.stderr.write(`${none}\n`)
       return Promise.resolve()

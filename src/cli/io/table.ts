@@ -7,12 +7,12 @@ const pad = (text: string, width: number): string => text + ' '.repeat(Math.max(
 
 /**
  * Lines of a table. For a terminal the columns are aligned; elsewhere they are set apart by tabs, so that
- * cut and grep see the same whatever else is in the table. Nothing is ever cut off.
+ * cut and grep see the same whatever else is in the table, and nothing is cut off.
  */
 export function* tableLines<T>(
   rows: readonly T[],
   columns: Columns<T>,
-  look: { aligned: boolean; heading: (text: string) => string },
+  look: { aligned: boolean; heading: (text: string) => string; cell: (text: string) => string },
 ): Generator<string> {
   const names = Object.keys(columns)
   const readers = Object.values(columns)
@@ -21,7 +21,24 @@ export function* tableLines<T>(
     for (const row of rows) yield readers.map((read) => shown(read(row))).join('\t')
     return
   }
-  const cells = rows.map((row) => readers.map((read) => shown(read(row))))
+  const cells = rows.map((row) => readers.map((read) => look.cell(shown(read(row)))))
+  const isKept = (_: unknown, i: number) =>
+    names[i] !== sameForAll || new Set(cells.map((row) => row[i])).size > 1
+  yield* aligned(
+    names.filter(isKept),
+    cells.map((row) => row.filter(isKept)),
+    look.heading,
+  )
+}
+
+/** A column that tells a person nothing where one team is all there is. */
+const sameForAll = 'TEAM'
+
+function* aligned(
+  names: readonly string[],
+  cells: readonly (readonly string[])[],
+  heading: (text: string) => string,
+): Generator<string> {
   const widths = names.map((name, i) =>
     cells.reduce((w, row) => Math.max(w, widthOf(row[i] ?? '')), widthOf(name)),
   )
@@ -30,7 +47,7 @@ export function* tableLines<T>(
       .map((cell, i) => pad(cell, widths[i] ?? 0))
       .join('  ')
       .trimEnd()
-  yield look.heading(line(names))
+  yield heading(line(names))
   for (const row of cells) yield line(row)
 }
 

@@ -25,6 +25,10 @@ export const shown = (value: unknown): string => {
   return clean(typeof value === 'object' ? JSON.stringify(value) : String(value))
 }
 
+/** Hashes and addresses as a person tells them apart: 0x1234…abcd. */
+export const shortened = (text: string): string =>
+  text.replace(/\b(0x[0-9a-fA-F]{4})(?:[0-9a-fA-F]{56}|[0-9a-fA-F]{32})([0-9a-fA-F]{4})\b/g, '$1…$2')
+
 /** As a shell takes it for one word: in a command that a person copies. */
 export const asWord = (text: string): string =>
   /^[\w.,:/=@%+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`

@@ -16,6 +16,8 @@ export interface BoxHeader {
   readonly kind: 'nfc provision'
   readonly startedAt: string
   readonly url: string
+  /** Which daemon answered there, if it said so. */
+  readonly instance?: string
   readonly pid: number
   readonly total: number
   readonly input: { readonly name: string; readonly path: string | null; readonly sha256: string | null }
@@ -111,7 +113,7 @@ const parse = (text: string): Readonly<Record<string, unknown>> => {
 }
 
 const headerFrom = (line: Readonly<Record<string, unknown>>): BoxHeader | undefined => {
-  const { type, version, id, kind, startedAt, url, pid, total, input, settings } = line
+  const { type, version, id, kind, startedAt, url, instance, pid, total, input, settings } = line
   if (type !== 'batch' || version !== 1 || kind !== 'nfc provision') return undefined
   if (!isText(id) || !isText(startedAt) || !isText(url) || !isNumber(pid) || !isNumber(total))
     return undefined
@@ -124,6 +126,7 @@ const headerFrom = (line: Readonly<Record<string, unknown>>): BoxHeader | undefi
     kind,
     startedAt,
     url,
+    ...(isText(instance) ? { instance } : {}),
     pid,
     total,
     input: {

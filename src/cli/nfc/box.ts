@@ -1,5 +1,6 @@
 import { newBatchId } from '../batch/id.ts'
 import type { Source } from '../batch/input/source.ts'
+import { instanceNow } from '../batch/instance.ts'
 import { ApiError } from '../client/errors.ts'
 import type { CliContext } from '../context.ts'
 import { type ExitCode, exitCodes } from '../errors.ts'
@@ -37,7 +38,8 @@ export const provisionBox = (ctx: CliContext, input: BoxInput): Promise<ExitCode
       return exitCodes.done
     }
     const id = isSingle ? undefined : (resumes?.header.id ?? newBatchId(ctx.now()))
-    const journal = id === undefined ? undefined : openJournal(ctx, id, input, total)
+    const instance = id === undefined || resumes ? {} : await instanceNow(ctx)
+    const journal = id === undefined ? undefined : openJournal(ctx, id, input, { total, ...instance })
     if (id !== undefined) ctx.io.note(`Batch ${id}: ${counted(total - rows.done, 'chip')}`)
     // The emulator has one card, unless there are to be several.
     const fresh = input.count !== undefined || total > 1 ? total - rows.done : undefined
@@ -66,7 +68,7 @@ const openJournal = (
   ctx: CliContext,
   id: string,
   { order, count, source, sheetSettings, resumes }: BoxInput,
-  total: number,
+  { total, ...instance }: { readonly total: number; readonly instance?: string },
 ): BoxJournal => {
   const journal = new BoxJournal(ctx.at, id)
   const at = ctx.now().toISOString()
@@ -84,6 +86,7 @@ const openJournal = (
     kind: 'nfc provision',
     startedAt: at,
     url: ctx.config().url,
+    ...instance,
     pid,
     total,
     input: {

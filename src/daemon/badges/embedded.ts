@@ -3,6 +3,7 @@ import type {
   ApprovalResult,
   BadgeProvider,
   ClaimResult,
+  CodesResult,
   CreateResult,
   LookUpResult,
   NewBadgeEvent,
@@ -40,6 +41,10 @@ export class EmbeddedProvider implements BadgeProvider {
 
   async approval(): Promise<ApprovalResult> {
     return { kind: 'pending' }
+  }
+
+  async codes(): Promise<CodesResult> {
+    return { kind: 'codes', codes: [] }
   }
 
   /** A claim that the store did not see end has not happened. */

@@ -1,7 +1,7 @@
 import type * as z from 'zod'
 import { type Outside, type OutsideAnswer, type OutsideRequest, outsideFailure } from './outside.ts'
 import type { PoapConfig } from './poap-config.ts'
-import { errorMessage, readJson } from './poap-message.ts'
+import { errorMessage, isOwnError, readJson } from './poap-message.ts'
 import { PoapToken, type TokenResult } from './poap-token.ts'
 import { tokenAnswer } from './poap-wire.ts'
 import type { Refused, Unavailable, Unknown } from './provider.ts'
@@ -37,6 +37,8 @@ interface Trouble {
   reason: string
   /** How long to wait, where that is known. */
   waitMs?: number | undefined
+  /** POAP was not asked at all, as it wished. */
+  isQuiet?: true
 }
 
 type Answer<T> = { kind: 'ok'; value: T } | Refused | Trouble
@@ -48,12 +50,19 @@ const usualWaitMs = 10_000
 const settingsWaitMs = 60_000
 /** Of a token that does not say. */
 const usualLifeMs = 3_600_000
+/** Timers ring a little early. */
+const earlyMs = 20
+/** Whoever answers so gave up waiting, and it goes on; or it is going on already. */
+const maybeDone: ReadonlySet<number> = new Set([408, 425, 499])
+const maybeWritten: ReadonlySet<number> = new Set([409, 423])
 
 /** Calls POAP: authenticated, answers parsed, failures sorted by whether something may have happened. */
 export class PoapCalls {
   readonly #config: PoapConfig
   readonly #deps: PoapDeps
   readonly #token: PoapToken
+  /** Until when each host is left alone, since it said so. */
+  readonly #quietUntil = { api: 0, auth: 0 }
 
   constructor(config: PoapConfig, deps: PoapDeps) {
     this.#config = config
@@ -71,7 +80,10 @@ export class PoapCalls {
 
   /** A call that must not happen twice: sent again only where POAP did not take the token of the first. */
   async write<T>(call: PoapCall<T>): Promise<{ kind: 'ok'; value: T } | Refused | Unavailable | Unknown> {
-    const answer = await this.#call(call, this.#deps.clock.now() + this.#config.timeoutMs)
+    const answer = await this.#call(
+      { ...call, isWrite: true },
+      this.#deps.clock.now() + this.#config.timeoutMs,
+    )
     if (answer.kind !== 'trouble') return answer
     return { ...unavailable(answer), kind: answer.maybeDone ? 'unknown' : 'unavailable' }
   }
@@ -84,13 +96,14 @@ export class PoapCalls {
     for (let attempt = 1; ; attempt += 1) {
       const answer = await once(deadline)
       if (answer.kind !== 'trouble') return answer
+      if (answer.isQuiet) return unavailable(answer)
       const pauseMs = answer.waitMs ?? firstPauseMs * 2 ** (attempt - 1) * (1 + random())
       if (attempt === attempts || clock.now() + pauseMs >= deadline) return unavailable(answer)
       await sleep(pauseMs)
     }
   }
 
-  async #call<T>(call: PoapCall<T>, deadline: number): Promise<Answer<T>> {
+  async #call<T>(call: PoapCall<T> & { isWrite?: true }, deadline: number): Promise<Answer<T>> {
     if (call.auth === 'api-key') return this.#judged(call, await this.#send(call, deadline))
     const first = await this.#token.get()
     if (first.kind !== 'ok') return trouble(first)
@@ -114,22 +127,46 @@ export class PoapCalls {
     const body = json === undefined ? form?.body : JSON.stringify(json)
     const maxBytes = call.maxBytes ?? 1024 * 1024
     return this.#ask(
+      'api',
       { url: `${this.#config.url}${call.path}`, method: call.method, headers, body, maxBytes },
       deadline,
     )
   }
 
-  async #ask(request: Omit<OutsideRequest, 'timeoutMs'>, deadline: number): Promise<OutsideAnswer | Trouble> {
-    const timeoutMs = deadline - this.#deps.clock.now()
+  async #ask(
+    host: 'api' | 'auth',
+    request: Omit<OutsideRequest, 'timeoutMs'>,
+    deadline: number,
+  ): Promise<OutsideAnswer | Trouble> {
+    const now = this.#deps.clock.now()
+    const timeoutMs = deadline - now
+    const waitMs = this.#quietUntil[host] - now
+    if (waitMs > earlyMs)
+      return {
+        kind: 'trouble',
+        maybeDone: false,
+        reason: 'POAP asked to be left alone',
+        waitMs,
+        isQuiet: true,
+      }
     if (timeoutMs <= 0)
       return { kind: 'trouble', maybeDone: false, reason: 'POAP is too slow to be asked further' }
     try {
-      return await this.#deps.outside({ ...request, timeoutMs })
+      const answer = await this.#deps.outside({ ...request, timeoutMs })
+      this.#noteQuiet(host, answer)
+      return answer
     } catch (error) {
       const failure = outsideFailure(error)
       if (!failure) throw error
       return { kind: 'trouble', maybeDone: failure.sent, reason: failure.reason }
     }
+  }
+
+  #noteQuiet(host: 'api' | 'auth', { status, headers }: OutsideAnswer): void {
+    if (status !== 429 && status !== 503) return
+    const now = this.#deps.clock.now()
+    const ms = retryAfter(headers['retry-after'], now)
+    if (ms !== undefined) this.#quietUntil[host] = Math.max(this.#quietUntil[host], now + ms)
   }
 
   #judged<T>(call: Judged<T>, answer: OutsideAnswer | Trouble, token = ''): Answer<T> {
@@ -144,13 +181,17 @@ export class PoapCalls {
     }
     // Whoever answers so may have passed the call on.
     if (status >= 500) return { kind: 'trouble', maybeDone: true, reason, waitMs }
+    if (maybeDone.has(status) || (call.isWrite && maybeWritten.has(status)))
+      return { kind: 'trouble', maybeDone: true, reason, waitMs }
     if (status === 429) return { kind: 'trouble', maybeDone: false, reason, waitMs }
     if (status < 400) return misconfigured(`${reason}: TAPCHIP_POAP_URL leads elsewhere`)
     if (status === 401 || status === 403)
       return misconfigured(`${reason}: it takes the key or the token of TAPCHIP_POAP_… not for that`)
     const { apiKey, clientId, clientSecret } = this.#config
     const message = errorMessage(body, [...(call.hide ?? []), token, apiKey, clientId, clientSecret])
-    if (message === undefined) return misconfigured(`${reason} without its JSON: is TAPCHIP_POAP_URL right?`)
+    // A gateway that finds no way says 404 as well, of what is there.
+    if (message === undefined || (status === 404 && !isOwnError(body, status)))
+      return misconfigured(`${reason} without its JSON: is TAPCHIP_POAP_URL right?`)
     return { kind: 'refused', status, message }
   }
 
@@ -171,7 +212,7 @@ export class PoapCalls {
     } as const
     const call = { method: 'POST', path: 'TAPCHIP_POAP_AUTH_URL', shape: tokenAnswer }
     const answer = await this.#repeated(async (deadline) =>
-      this.#judged(call, await this.#ask(request, deadline)),
+      this.#judged(call, await this.#ask('auth', request, deadline)),
     )
     if (answer.kind === 'refused')
       return unavailable(misconfigured(`POAP gives no token: ${answer.message} (TAPCHIP_POAP_CLIENT_ID, …)`))
@@ -182,7 +223,7 @@ export class PoapCalls {
   }
 }
 
-type Judged<T> = Pick<PoapCall<T>, 'path' | 'shape' | 'hide'> & { method: string }
+type Judged<T> = Pick<PoapCall<T>, 'path' | 'shape' | 'hide'> & { method: string; isWrite?: true }
 
 const misconfigured = (reason: string): Trouble => ({
   kind: 'trouble',

@@ -40,6 +40,18 @@ function safeText(text: string, hide: readonly string[]): string {
   return safe.length > longest ? `${safe.slice(0, longest).toWellFormed()}…` : safe
 }
 
+const ownError = z.object({ statusCode: z.number() })
+
+/** Whether it is POAP itself that answered so: its gateways know no `statusCode`. */
+export function isOwnError(body: Buffer, status: number): boolean {
+  const parsed = ownError.safeParse(readJson(body))
+  return parsed.success && parsed.data.statusCode === status
+}
+
+/** Whether another code would be refused for the same reason: it lies with who is to get it. */
+export const isAboutRecipient = (message: string): boolean =>
+  /address|recipient|beneficiary|collector|e-?mail|\bens\b|already minted/i.test(message)
+
 export type Complaint = 'already-claimed' | 'already-minted-by-recipient' | 'other'
 
 /** Claims are refused with 400 and words alone: POAP has no codes for them. Both wordings of the second are in use. */

@@ -46,6 +46,7 @@ export const activeRequests = z
 export const claimLookUp = z.object({
   qr_hash: qrHash,
   claimed: z.boolean(),
+  is_active: flag,
   /** `NOT_REQUIRED_ANYMORE` on some codes; sent back as it is. */
   secret: words,
   user_input: words,

@@ -19,6 +19,7 @@ import type {
   BadgeImage,
   BadgeProvider,
   ClaimResult,
+  CodesResult,
   CreateResult,
   LookUpResult,
   NewBadgeEvent,
@@ -65,12 +66,26 @@ export class PoapProvider implements BadgeProvider {
    * POAP has no field for it. Approved: all codes are there, or some and no request for codes is open any more.
    * Rejected: none is there, and none will come.
    */
-  async approval({
+  async approval(event: UpstreamEvent): Promise<ApprovalResult> {
+    const { upstreamId, requestedCodes, createdAt } = event
+    const listed = await this.codes(event)
+    if (listed.kind === 'refused' && listed.status === 404)
+      return (await this.#isGone(upstreamId)) ? { kind: 'rejected' } : { kind: 'pending' }
+    if (listed.kind !== 'codes') return listed
+    const { codes } = listed
+    if (codes.length > 0 && codes.length >= requestedCodes) return { kind: 'approved', codes }
+    const open = await this.#openRequests(upstreamId)
+    if (open.kind === 'unavailable') return open
+    if (open.kind === 'ok' && open.value > 0) return { kind: 'pending' }
+    if (codes.length > 0) return { kind: 'approved', codes }
+    const isDecided = open.kind === 'ok' && this.#clock.now() - createdAt >= decisionMs
+    return { kind: isDecided ? 'rejected' : 'pending' }
+  }
+
+  async codes({
     upstreamId,
     secretCode,
-    requestedCodes,
-    createdAt,
-  }: UpstreamEvent): Promise<ApprovalResult> {
+  }: Pick<UpstreamEvent, 'upstreamId' | 'secretCode'>): Promise<CodesResult> {
     const listed = await this.#calls.read({
       method: 'POST',
       path: `/event/${upstreamId}/qr-codes`,
@@ -80,17 +95,8 @@ export class PoapProvider implements BadgeProvider {
       hide: [secretCode],
       maxBytes: codesMaxBytes,
     })
-    if (listed.kind === 'refused' && listed.status === 404)
-      return (await this.#isGone(upstreamId)) ? { kind: 'rejected' } : { kind: 'pending' }
     if (listed.kind !== 'ok') return listed
-    const codes = listed.value.map(({ qr_hash, claimed }) => ({ code: qr_hash, claimed }))
-    if (codes.length > 0 && codes.length >= requestedCodes) return { kind: 'approved', codes }
-    const open = await this.#openRequests(upstreamId)
-    if (open.kind === 'unavailable') return open
-    if (open.kind === 'ok' && open.value > 0) return { kind: 'pending' }
-    if (codes.length > 0) return { kind: 'approved', codes }
-    const isDecided = open.kind === 'ok' && this.#clock.now() - createdAt >= decisionMs
-    return { kind: isDecided ? 'rejected' : 'pending' }
+    return { kind: 'codes', codes: listed.value.map(({ qr_hash, claimed }) => ({ code: qr_hash, claimed })) }
   }
 
   async lookUp(code: string): Promise<LookUpResult> {
@@ -115,11 +121,18 @@ export class PoapProvider implements BadgeProvider {
     }
   }
 
-  async claim(code: string, recipient: string): Promise<ClaimResult> {
+  async claim(
+    code: string,
+    recipient: string,
+    sending: () => Promise<void> = async () => undefined,
+  ): Promise<ClaimResult> {
     const found = await this.#find(code)
+    if (found.kind === 'refused' && found.status === 404) return { kind: 'no-such-code' }
     if (found.kind !== 'ok') return found
     if (found.value.claimed) return { kind: 'already-claimed' }
-    const { secret } = found.value
+    const { secret, is_active } = found.value
+    if (is_active === false) return { kind: 'inactive', message: 'QR Claim is not active' }
+    await sending()
     const json = {
       address: recipient,
       qr_hash: code,
@@ -140,6 +153,7 @@ export class PoapProvider implements BadgeProvider {
       return { kind: 'unknown', retryAfterMs: 1_000, reason: 'POAP answered a claim with another code' }
     }
     if (answer.kind !== 'refused') return answer
+    if (answer.status === 404) return { kind: 'no-such-code' }
     const complaint = complaintOf(answer.message)
     if (complaint === 'already-minted-by-recipient') return { kind: complaint, message: answer.message }
     return complaint === 'already-claimed' ? { kind: complaint } : answer

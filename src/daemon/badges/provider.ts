@@ -97,6 +97,9 @@ export type ApprovalResult =
   | Refused
   | Unavailable
 
+/** All codes of an event, as the provider lists them now. */
+export type CodesResult = { kind: 'codes'; codes: BadgeCode[] } | Refused | Unavailable
+
 export type TransactionState =
   /** None yet; for a badge kept for an e-mail address, and at a provider without a chain, none at all. */
   | { kind: 'none' }
@@ -129,6 +132,10 @@ export type ClaimResult =
   | { kind: 'already-claimed' }
   /** The recipient has this event's badge. The code is not used up. */
   | { kind: 'already-minted-by-recipient'; message: string }
+  /** The provider knows no such code: so it says itself, and not something in between. */
+  | { kind: 'no-such-code' }
+  /** It cannot be claimed now, by anyone. Nothing was sent. */
+  | { kind: 'inactive'; message: string }
   /** The code is not used up. */
   | Refused
   | Unavailable
@@ -142,9 +149,13 @@ export interface BadgeProvider {
   create(event: NewBadgeEvent, image: BadgeImage, secretCode: string): Promise<CreateResult>
   /** Whether the event was approved, and the codes it got. A `rejected` one can still be approved later. */
   approval(event: UpstreamEvent): Promise<ApprovalResult>
+  codes(event: Pick<UpstreamEvent, 'upstreamId' | 'secretCode'>): Promise<CodesResult>
   lookUp(code: string): Promise<LookUpResult>
-  /** @param recipient an address, an ENS name or an e-mail address */
-  claim(code: string, recipient: string): Promise<ClaimResult>
+  /**
+   * @param recipient an address, an ENS name or an e-mail address
+   * @param sending is awaited right before what cannot be taken back; what it throws is thrown, and nothing is sent
+   */
+  claim(code: string, recipient: string, sending?: () => Promise<void>): Promise<ClaimResult>
   /** What became of the transaction of a claimed code. */
   transaction(code: string): Promise<TransactionState | Unavailable>
 }
@@ -153,4 +164,24 @@ export interface BadgeProvider {
 export function isClaimOf(claim: ClaimedCode, recipient: string): boolean {
   const wanted = recipient.trim().toLowerCase()
   return [claim.input, claim.beneficiary].some((name) => name?.trim().toLowerCase() === wanted)
+}
+
+const kindOf = (name: string) =>
+  name.includes('@') ? 'e-mail' : /^0x[0-9a-f]{40}$/i.test(name.trim()) ? 'address' : 'name'
+
+/** What is empty, masked or the zero address says nothing. */
+const isSaid = (name: string | undefined): name is string =>
+  name !== undefined && name.trim() !== '' && !/[*…]|^0x0{40}$/.test(name.trim())
+
+/**
+ * Who has a code, as far as the provider says. An address says nothing of an ENS name, nor of an e-mail address whose
+ * badge was collected since.
+ */
+export function ownerOf(claim: ClaimedCode, recipient: string): 'recipient' | 'other' | 'unsaid' {
+  if (isClaimOf(claim, recipient)) return 'recipient'
+  const { input, beneficiary } = claim
+  const wanted = kindOf(recipient)
+  const couldBe = (name: string) => wanted === 'name' && kindOf(name) === 'address'
+  if (isSaid(input) && !couldBe(input)) return 'other'
+  return isSaid(beneficiary) && kindOf(beneficiary) === wanted ? 'other' : 'unsaid'
 }

@@ -59,7 +59,9 @@ export class ChainNotConfigured extends Error {
   readonly chainId: number
   constructor(chainId: number) {
     super(
-      `Chain ${chainId} is not configured here. Set TAPCHIP_RPC_${chainId} and its keys, and start again.`,
+      chainId === devChainId
+        ? `Chain ${chainId} is the embedded chain, which is switched off here. Start the daemon without TAPCHIP_DEV_CHAIN=off (devChain of the configuration file), or set TAPCHIP_RPC_${chainId}.`
+        : `Chain ${chainId} is not configured here. Set TAPCHIP_RPC_${chainId} and its keys (docs/chains.md), and start the daemon again.`,
     )
     this.chainId = chainId
   }

@@ -63,6 +63,8 @@ const checked = z.object({
   token: tokenThere,
   owner: z.string().nullable().optional(),
   recipient: z.string().optional(),
+  /** Why nothing would change, where that is not plain. */
+  note: z.string().optional(),
   error,
 })
 const moved = z.object({
@@ -80,6 +82,10 @@ const described = z.object({
   error,
 })
 
+const totals = z.object({ totals: z.array(chainTotals) })
+// Clients that know nothing of the totals pass that line over, and have the type of a row.
+const describedOrTotals = z.union([described, totals]) as unknown as typeof described
+
 const lines = (description: string) => ({
   contentTypes: ['application/x-ndjson', 'application/jsonl', 'application/json'],
   description,
@@ -94,7 +100,7 @@ export const phygitalBatches = {
     scope: 'read',
     bodyLimit: 64 * 1024 * 1024,
     stream: lines('One transfer a line'),
-    response: z.union([checked, z.object({ totals: z.array(chainTotals) })]),
+    response: z.union([checked, totals]),
     answerType: 'application/x-ndjson',
   }),
   'POST /phygitals/transfer/batch': endpoint({
@@ -111,13 +117,13 @@ export const phygitalBatches = {
   'POST /phygitals/metadata/batch': endpoint({
     part: 'beyond',
     summary:
-      'Replace metadata row by row, from JSON lines { uid | contractAddress, chainId, tokenId; metadata; expected? }, answering a line a row',
+      'Replace metadata row by row, from JSON lines { uid | contractAddress, chainId, tokenId; metadata; expected? }, answering a line a row; a dry run ends with { totals }, what the announcements on the chains take',
     auth: 'api-key',
     scope: 'edit',
     bodyLimit: 64 * 1024 * 1024,
     query: z.object({ dryRun: flag.optional() }),
     stream: lines('One token a line'),
-    response: described,
+    response: describedOrTotals,
     answerType: 'application/x-ndjson',
   }),
 } as const

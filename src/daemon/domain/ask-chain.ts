@@ -5,13 +5,14 @@ import { DomainError } from './errors.ts'
 
 const retryAfterSeconds = 5
 
-/** @throws DomainError chain_unavailable */
+/** @throws DomainError chain_not_configured */
 export function chainOf(chains: Chains, chainId: number): Chain {
   try {
     return chains.get(chainId)
   } catch (cause) {
     if (!(cause instanceof ChainNotConfigured)) throw cause
-    throw new DomainError('chain_unavailable', cause.message, { retryAfterSeconds: 60, cause })
+    const forStrangers = `Chain ${chainId} is not set up here. Nothing was used up.`
+    throw new DomainError('chain_not_configured', cause.message, { forStrangers, cause })
   }
 }
 

@@ -1,3 +1,4 @@
+import type { Chains } from '../chain/chains.ts'
 import { badgeEventsOf } from '../store/badge-events.ts'
 import { type ChipRecordRow, findChipRecord } from '../store/chip-records.ts'
 import type { Db, Queries } from '../store/database.ts'
@@ -7,6 +8,7 @@ import { type BadgeStatus, badgeStatus } from './badge-status.ts'
 import { linkedToken } from './carried.ts'
 import { DomainError } from './errors.ts'
 import { type Clock, iso } from './time.ts'
+import { type KnownOwner, ownerByChain } from './token-owner.ts'
 
 /**
  * What a UID that somebody wrote may mean, the likeliest first. Fourteen digits are read as hex, and may yet have
@@ -17,7 +19,7 @@ export type UidReadings = readonly [string, ...string[]]
 /** All that is known of a chip. */
 export interface ChipRecord {
   chip: ChipRecordRow
-  token: (TokenLocation & { owner: string | null }) | undefined
+  token: (TokenLocation & KnownOwner) | undefined
   badgeEvents: { id: number; name: string; status: BadgeStatus }[]
   guestbookEvents: { id: number; name: string }[]
   /** It has a token, an item, a redirect or an assignment. */
@@ -38,7 +40,7 @@ export async function chipOf(db: Queries, readings: UidReadings): Promise<ChipRe
 
 /** @throws DomainError not_found */
 export async function showChip(
-  { db, clock }: { db: Pick<Db, 'read'>; clock: Clock },
+  { db, clock, chains }: { db: Pick<Db, 'read'>; clock: Clock; chains: Chains },
   readings: UidReadings,
 ): Promise<ChipRecord> {
   const chip = await chipOf(db.read, readings)
@@ -49,7 +51,7 @@ export async function showChip(
   const carries = [chip.tokenRow, chip.itemId, chip.redirectUrl].some((value) => value !== null)
   return {
     chip,
-    token: token && { ...token, owner: chip.tokenOwner },
+    token: token && { ...token, ...(await ownerByChain({ chains }, token)) },
     badgeEvents: badgeEvents.map((event) => ({
       id: event.id,
       name: event.name,

@@ -1,6 +1,7 @@
 import type { Chain } from '../chain/chains.ts'
 import type { Claim } from '../chain/relayer/record-intent.ts'
 import { type Actor, recordChange } from '../store/audit.ts'
+import type { Queries } from '../store/database.ts'
 import type { ContractRow, TeamRow } from '../store/schema.ts'
 import { findTransaction } from '../store/transactions.ts'
 import { chainOf } from './ask-chain.ts'
@@ -66,7 +67,9 @@ export async function tellServiceUrl(
   const told = await deps.db.write(async (trx) => {
     const contract = await contractIn(trx, id)
     if (contract.transactionId === null) throw notOurs(contract, deps.baseUrl)
-    if (contract.serviceUrl === deps.baseUrl && !force) return { contract, transactionId: null }
+    const last = await lastUrl(trx, contract)
+    if (last === deps.baseUrl && !force)
+      return { contract: { ...contract, serviceUrl: last }, transactionId: null }
     const transactionId = await recordServiceUrl(trx, deps, contract)
     await recordChange(trx, {
       at: iso(deps.clock.now()),
@@ -80,6 +83,15 @@ export async function tellServiceUrl(
   })
   if (told.transactionId !== null) deps.chains.relayer.wake()
   return { ...told, warnings: urlWarnings(chain, deps.baseUrl, told.contract.symbol) }
+}
+
+/** The base URL that a contract has been told, or that it is being told at the moment. */
+async function lastUrl(trx: Queries, { serviceUrl, urlTransactionId }: ContractRow): Promise<string | null> {
+  const underWay = urlTransactionId === null ? undefined : await findTransaction(trx, urlTransactionId)
+  if (underWay === undefined || underWay.abandonedBecause !== null) return serviceUrl
+  // Written by recordServiceUrl, in this shape.
+  const { baseUrl }: { baseUrl?: string } = JSON.parse(underWay.subject)
+  return baseUrl ?? serviceUrl
 }
 
 function notOurs(contract: ContractRow, baseUrl: string): DomainError {

@@ -148,8 +148,8 @@ function phygitalDeed(baseUrl: string, chain: Chain, contract: ContractRow, salt
 /** Contracts whose metadata address is another than the one that this daemon has now. */
 async function recordNewUrl(trx: Queries, deps: DeployDeps, chain: Chain): Promise<number[]> {
   const ids: number[] = []
+  // One that is still to come is told at the start after that.
   for (const contract of await contractsToldOtherwise(trx, chain.id, deps.baseUrl))
-    // One that is still to come is told at the start after that.
     if (contract.status === 'confirmed') ids.push(await recordServiceUrl(trx, deps, contract))
   return ids
 }

@@ -42,6 +42,7 @@ export type ErrorCode =
   | 'signature_expired'
   | 'signature_used'
   | 'chain_unavailable'
+  | 'chain_not_configured'
   | 'badge_not_active'
   | 'badge_codes_gone'
   | 'badge_device_used'
@@ -52,6 +53,8 @@ export interface ErrorDetail {
   /** Field path → message, where more than one thing is wrong. */
   readonly errors?: Readonly<Record<string, string>>
   readonly retryAfterSeconds?: number
+  /** In place of the message for whoever has neither an API key nor an admin token. */
+  readonly forStrangers?: string
   readonly cause?: unknown
 }
 

@@ -1,4 +1,10 @@
-import { NameProblem, type NameResolver, NameUnavailable, RecipientInvalid } from '../chain/names/resolver.ts'
+import {
+  NameChainMissing,
+  NameProblem,
+  type NameResolver,
+  NameUnavailable,
+  RecipientInvalid,
+} from '../chain/names/resolver.ts'
 import { DomainError } from './errors.ts'
 
 export type Names = NameResolver
@@ -6,7 +12,7 @@ export type Names = NameResolver
 /**
  * Where a token goes: an address in any case, or a name, which is looked up now and never again.
  * @returns EIP-55
- * @throws DomainError recipient_invalid, chain_unavailable
+ * @throws DomainError recipient_invalid, chain_not_configured, chain_unavailable
  */
 export async function resolveRecipient(
   { names }: { names: Names },
@@ -23,6 +29,10 @@ export async function resolveRecipient(
       ', and its gateways gave no answer',
     )
     const message = `recipient: ${shown}. Nothing was used up.`
+    if (cause instanceof NameChainMissing) {
+      const forStrangers = `recipient: ${cause.forStrangers}. Nothing was used up.`
+      throw new DomainError('chain_not_configured', message, { forStrangers, cause })
+    }
     if (cause instanceof NameUnavailable)
       throw new DomainError('chain_unavailable', message, { retryAfterSeconds: 10, cause })
     throw new DomainError('recipient_invalid', message, {

@@ -20,6 +20,18 @@ export type Caller<A extends Auth> = A extends 'api-key'
       ? { actor: Actor; code: string; keyTeam: () => number | undefined }
       : { keyTeam: () => number | undefined }
 
+/** Whether nobody is known to call: neither a team nor an operator. */
+export function isStranger({ caller }: FastifyRequest): boolean {
+  if (caller === null) return true
+  if ('teamId' in caller || 'token' in caller) return false
+  try {
+    return caller.keyTeam() === undefined
+  } catch {
+    // The key that came along is not good.
+    return true
+  }
+}
+
 /** @throws DomainError of a 401, scope_missing */
 export function authenticate<S extends EndpointSpec>(
   deps: AuthDeps,

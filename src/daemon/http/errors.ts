@@ -45,6 +45,7 @@ const statusOf: Record<ErrorCode, number> = {
   signature_expired: 401,
   signature_used: 401,
   chain_unavailable: 503,
+  chain_not_configured: 400,
   badge_not_active: 400,
   badge_codes_gone: 400,
   badge_device_used: 400,
@@ -74,7 +75,7 @@ export interface ErrorAnswer {
 }
 
 /** What a caller gets to see of an error. Anything unexpected is a 500 that shows nothing of the inside. */
-export function answerTo(error: unknown, requestId: string): ErrorAnswer {
+export function answerTo(error: unknown, requestId: string, isStranger = true): ErrorAnswer {
   const known = error instanceof DomainError ? error : fromFramework(error)
   if (!known)
     return {
@@ -83,7 +84,8 @@ export function answerTo(error: unknown, requestId: string): ErrorAnswer {
       isOurs: !isAbort(error),
     }
   const statusCode = statusOf[known.code]
-  const body = bodyOf(statusCode, known.code, known.message, requestId)
+  const message = (isStranger ? known.detail.forStrangers : undefined) ?? known.message
+  const body = bodyOf(statusCode, known.code, message, requestId)
   if (known.code === 'invalid_metadata')
     Object.assign(body, { success: false, errors: { ...known.detail.errors } })
   return { body, retryAfterSeconds: known.detail.retryAfterSeconds, isOurs: statusCode >= 500 }

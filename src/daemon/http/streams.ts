@@ -2,6 +2,7 @@ import { Readable } from 'node:stream'
 import { TextDecoder } from 'node:util'
 import type { FastifyReply } from 'fastify'
 import { DomainError } from '../domain/errors.ts'
+import { isStranger } from './auth.ts'
 import { answerTo } from './errors.ts'
 
 // No row is as long, and a line without end would be read over and over.
@@ -80,7 +81,7 @@ async function* endingInError(
   try {
     yield* pieces
   } catch (error) {
-    const { body, isOurs } = answerTo(error, request.id)
+    const { body, isOurs } = answerTo(error, request.id, isStranger(request))
     if (isOurs)
       request.log.error(
         { requestId: request.id, err: error, route: request.routeOptions.url },

@@ -7,7 +7,7 @@ import { metadataRow, moveRow } from '../contract/phygital-batches.ts'
 import type { ChainTotals } from '../domain/phygitals/batch-costs.ts'
 import type { RowTarget } from '../domain/phygitals/batch-row.ts'
 import { checkMoves } from '../domain/phygitals/check-batch.ts'
-import { describeRows } from '../domain/phygitals/metadata-batch.ts'
+import { checkRows, describeRows } from '../domain/phygitals/metadata-batch.ts'
 import { type MoveRow, transferRows } from '../domain/phygitals/transfer-batch.ts'
 import { Turns } from '../domain/phygitals/turns.ts'
 import type { Claim } from '../domain/repeatable.ts'
@@ -52,10 +52,9 @@ export function phygitalBatchRoutes(app: FastifyInstance, ctx: Context): void {
         metadata: value.metadata,
         expected: value.expected,
       }))
-      const described = describeRows(ctx, { teamId, actor }, rows, dryRun)
-      return dryRun
-        ? sendLines(reply, inLineOrder(read.bad.map(asInvalid), described))
-        : sendEach(reply, described)
+      if (!dryRun) return sendEach(reply, describeRows(ctx, { teamId, actor }, rows))
+      const checked = checkRows(ctx, { teamId, feeCap }, rows)
+      return sendLines(reply, inLineOrder(read.bad.map(asInvalid), mapped(checked, totalsOnWire)))
     },
   })
 }

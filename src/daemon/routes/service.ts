@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Context } from '../context.ts'
 import { DomainError } from '../domain/errors.ts'
 import { refuseForwarded } from '../http/forwarded.ts'
-import { watchChains } from '../metrics.ts'
+import { type Sending, watchChains } from '../metrics.ts'
 import { setting } from '../store/settings.ts'
 import { version } from '../version.ts'
 
@@ -45,11 +45,14 @@ export function serviceRoutes(app: FastifyInstance, ctx: Context): void {
 }
 
 /** Of each chain a word. Taps and most of the rest go on without it, so it makes nothing unready. */
-function chainWords({ chains }: Context): Record<string, 'ok' | 'waiting-for-fees' | 'trouble'> {
-  const words: Record<string, 'ok' | 'waiting-for-fees' | 'trouble'> = {}
-  for (const { chainId, waitingForFees, trouble } of chains.relayer.status())
-    words[chainId] = trouble !== undefined ? 'trouble' : waitingForFees ? 'waiting-for-fees' : 'ok'
-  return words
+function chainWords({ chains }: Context): Record<string, string> {
+  return Object.fromEntries(chains.relayer.status().map((sending) => [sending.chainId, wordOf(sending)]))
+}
+
+function wordOf({ trouble, waitingForFunds, waitingForFees }: Sending) {
+  if (trouble !== undefined) return 'trouble'
+  if (waitingForFunds) return 'waiting-for-funds'
+  return waitingForFees ? 'waiting-for-fees' : 'ok'
 }
 
 async function probeStore(ctx: Context): Promise<void> {

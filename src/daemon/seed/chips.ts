@@ -79,6 +79,11 @@ async function seedChip(
     ],
   )
   if (result?.status === 'failed') throw fail(result.error)
+  if (token?.owner !== undefined && contract?.status === 'confirmed' && contract.transactionId === null)
+    ctx.log.warn(
+      { path, symbol: contract.symbol, address: contract.address, chainId: contract.chainId },
+      `token ${token.tokenId} of ${contract.symbol} is not minted: the contract was not deployed from here, and who owns its tokens is the chain's to say. Leave its owner out of the seed, or transfer it: tapchip phygitals transfer`,
+    )
   if (token && contract)
     await describeTokenOnce(trx, {
       ...token,

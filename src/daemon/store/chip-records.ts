@@ -7,7 +7,6 @@ export interface ChipRecordRow extends ChipWithToken {
   teamName: string
   chipGroupName: string
   itemName: string | null
-  tokenOwner: string | null
 }
 
 export const findChipRecord = (db: Queries, uid: string): Promise<ChipRecordRow | undefined> =>
@@ -17,12 +16,7 @@ export const findChipRecord = (db: Queries, uid: string): Promise<ChipRecordRow 
     .leftJoin('items', (join) =>
       join.onRef('items.teamId', '=', 'chips.teamId').onRef('items.id', '=', 'chips.itemId'),
     )
-    .select([
-      'teams.name as teamName',
-      'chipGroups.name as chipGroupName',
-      'items.name as itemName',
-      'tokens.owner as tokenOwner',
-    ])
+    .select(['teams.name as teamName', 'chipGroups.name as chipGroupName', 'items.name as itemName'])
     .where('chips.uid', '=', uid)
     .executeTakeFirst()
 

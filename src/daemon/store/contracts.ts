@@ -122,10 +122,12 @@ export async function forgetDeployment(db: Queries, transactionId: number): Prom
 export const sentToContract = (
   db: Queries,
   { chainId, address, kinds }: { chainId: number; address: string; kinds: readonly string[] },
-): Promise<Pick<TransactionRow, 'kind' | 'subject' | 'data' | 'gas' | 'teamId'>[]> =>
+): Promise<
+  Pick<TransactionRow, 'kind' | 'subject' | 'data' | 'gas' | 'teamId' | 'state' | 'abandonedBecause'>[]
+> =>
   db
     .selectFrom('transactions')
-    .select(['kind', 'subject', 'data', 'gas', 'teamId'])
+    .select(['kind', 'subject', 'data', 'gas', 'teamId', 'state', 'abandonedBecause'])
     .where('chainId', '=', chainId)
     .where('to', '=', address)
     .where('kind', 'in', kinds)

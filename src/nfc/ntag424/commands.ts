@@ -19,7 +19,7 @@ export const NDEF_FILE_SIZE = 256
 
 const EMPTY = Buffer.alloc(0)
 /** Lc has one byte; header, MAC and padding need their share of it. */
-const WRITE_CHUNK = 224
+const WRITE_CHUNK: Readonly<Record<CommMode, number>> = { plain: 240, mac: 240, full: 224 }
 
 /** What a chip says about how and when it was made. */
 export interface ChipVersion {
@@ -77,8 +77,9 @@ export function* writeData(
   data: Uint8Array,
   { offset = 0, mode = 'plain', session }: FileAccess = {},
 ): Script<void> {
-  for (let at = 0; at < data.length; at += WRITE_CHUNK) {
-    const piece = data.subarray(at, at + WRITE_CHUNK)
+  const most = WRITE_CHUNK[mode]
+  for (let at = 0; at < data.length; at += most) {
+    const piece = data.subarray(at, at + most)
     const header = place(file, offset + at, piece.length)
     yield* exchange({ ins: 0x8d, header, data: piece }, mode, session)
   }

@@ -1,43 +1,27 @@
-import { AesKey } from '../ntag424/cmac.ts'
-import { authenticate, changeFileSettings, changeKey, NDEF_FILE, writeData } from '../ntag424/commands.ts'
+import { changeFileSettings, changeKey, NDEF_FILE, writeData } from '../ntag424/commands.ts'
 import { ChipStatusError } from '../ntag424/errors.ts'
-import { sameFileSettings } from '../ntag424/file-settings.ts'
+import { MIRRORED, sameFileSettings } from '../ntag424/file-settings.ts'
 import type { Session } from '../ntag424/session.ts'
 import type { Script } from '../script.ts'
 import { uidToBytes } from '../uid.ts'
-import {
-  ChipLocked,
-  ChipWaits,
-  ForeignKeyInSlot,
-  ForeignKeys,
-  OtherTemplate,
-  TornChip,
-  WrongChip,
-} from './errors.ts'
+import { ChipLocked, ForeignKeyInSlot, ForeignKeys, OtherTemplate, TornChip, WrongChip } from './errors.ts'
 import type { Inspection } from './inspect.ts'
-import { type KeySource, type KeysOf, keyFrom, sameSource, sourceVersion } from './keys.ts'
+import { type KeySource, keyFrom, sameSource, sourceVersion } from './keys.ts'
 import { lookAtTap } from './live-tap.ts'
-import { type Plan, sourcesOf, targetFile } from './plan.ts'
-
-export interface ApplyDeps {
-  readonly keysOf: KeysOf
-  /** Gives RndA. */
-  readonly random: (length: number) => Uint8Array
-}
+import { type ApplyDeps, openWithKey } from './open.ts'
+import { type Plan, sourcesOf, type TargetFile, targetFile } from './plan.ts'
 
 /** `applied`: written, and to be read back. `unchanged`: it was as planned; nothing was sent that changes it. */
 export type Applied = 'applied' | 'unchanged'
 
 const INTEGRITY = 0x911e
-const PERMISSION_DENIED = 0x919d
-const AUTHENTICATION_DELAY = 0x91ad
-const AUTHENTICATION = 0x91ae
 
-/** In one APDU beside header and MAC. */
+/** In one APDU. The longest URL fits into one of the most that a command takes; a file of zeros takes two anyway. */
 const PIECE = 224
+const LONGEST_PIECE = 240
 
 /**
- * Brings a chip that no unfinished plan is known of into the planned state: 9 APDUs after the 10 of inspect, one
+ * Brings a chip that no unfinished plan is known of into the planned state: 10 APDUs after the 10 of inspect, one
  * authentication. A chip that is in the planned state already is proven to be by a tap. Keys 1 to 4 come first, then
  * the file, key 0 last: while key 0 is the old one the chip can be taken either way.
  * @param inspection of the chip as it lies there now
@@ -88,20 +72,21 @@ function slotsOf(plan: Plan, { uid, versions }: Inspection): readonly KeySource[
 
 function* write(
   plan: Plan,
-  { ndef, versions }: Inspection,
+  inspection: Inspection,
   slots: readonly KeySource[],
-  { keysOf, random }: ApplyDeps,
+  deps: ApplyDeps,
 ): Script<'applied'> {
+  const { ndef } = inspection
   const uid = uidToBytes(plan.uid)
   const { target } = plan
   const file = targetFile(plan)
-  const key = (source: KeySource, keyNo: number): Buffer => keyFrom(source, keyNo, uid, keysOf)
+  const key = (source: KeySource, keyNo: number): Buffer => keyFrom(source, keyNo, uid, deps.keysOf)
   const settled = sameFileSettings(ndef, file.settings)
   if (!settled && ndef.access.change !== 0)
     throw new ChipLocked('the settings of its NDEF file are not for key 0 to change')
 
   const [held = target] = slots
-  const session = yield* open(new AesKey(key(held, 0)), random, versions)
+  const session = yield* openWithKey(inspection, held, deps)
   for (const keyNo of [1, 2, 3, 4] as const) {
     const old = slots[keyNo] ?? target
     if (sameSource(old, target)) continue
@@ -109,30 +94,21 @@ function* write(
   }
   // Settings that stand are left alone: writing them would start the counter again.
   if (!settled) yield* changeFileSettings(session, NDEF_FILE, file.settings)
-  // From the end on, so that a file whose length is right is whole.
-  const pieces = Math.ceil(file.ndef.length / PIECE)
-  for (let piece = pieces - 1; piece >= 0; piece -= 1) {
-    const offset = piece * PIECE
-    yield* writeData(NDEF_FILE, file.ndef.subarray(offset, offset + PIECE), { offset, session })
-  }
+  yield* writeFile(session, file)
   if (!sameSource(held, target))
     yield* changeKey(session, { keyNo: 0, newKey: key(target, 0), version: sourceVersion(target) })
   return 'applied'
 }
 
-function* open(key: AesKey, random: ApplyDeps['random'], versions: readonly number[]): Script<Session> {
-  try {
-    return yield* authenticate(0, key, random(16))
-  } catch (error) {
-    if (!(error instanceof ChipStatusError)) throw error
-    const { status } = error
-    if (status === AUTHENTICATION) throw new ForeignKeys(versions, { cause: error })
-    if (status === AUTHENTICATION_DELAY) throw new ChipWaits({ cause: error })
-    if (status === PERMISSION_DENIED)
-      throw new ChipLocked('it takes no AES authentication (LRP mode, or a key that failed too often)', {
-        cause: error,
-      })
-    throw error
+/** From the end on, so that a file whose length is right is whole. */
+function* writeFile(session: Session, { ndef, settings: { sdm } }: TargetFile): Script<void> {
+  // What the chip fills in at the end need not be written: nobody sees what lies beneath.
+  const isFilledIn = sdm?.macOffset !== undefined && sdm.macOffset + MIRRORED.mac === ndef.length
+  const bytes = isFilledIn ? ndef.subarray(0, sdm.macOffset) : ndef
+  const size = bytes.length <= LONGEST_PIECE ? LONGEST_PIECE : PIECE
+  for (let piece = Math.ceil(bytes.length / size) - 1; piece >= 0; piece -= 1) {
+    const offset = piece * size
+    yield* writeData(NDEF_FILE, bytes.subarray(offset, offset + size), { offset, session })
   }
 }
 

@@ -39,7 +39,8 @@ export function plan({ uid, from, target, template }: PlanInput): Plan {
     version: 1,
     uid,
     from: from.filter((source) => !sameSource(source, target)),
-    target,
+    // In this order: the journal is searched for it (store/nfc-plans.ts).
+    target: { keySet: target.keySet, generation: target.generation },
     template: { ...template, d: String(target.keySet) },
   }
   return checked(made)

@@ -13,11 +13,11 @@ import type { Session } from '../ntag424/session.ts'
 import type { Script } from '../script.ts'
 import { selectApplication } from '../type4.ts'
 import { uidToBytes } from '../uid.ts'
-import type { ApplyDeps } from './apply.ts'
 import { ReadBackMismatch } from './errors.ts'
 import { KEY_NUMBERS } from './inspect.ts'
 import { keyFrom, sourceVersion } from './keys.ts'
 import { type LiveTap, lookAtTap } from './live-tap.ts'
+import type { ApplyDeps } from './open.ts'
 import { type Plan, targetFile } from './plan.ts'
 
 /** As the factory has it: read by all, the rest for key 0. */

@@ -1,4 +1,4 @@
-import { UsageError } from '../../errors.ts'
+import { Interrupted, UsageError } from '../../errors.ts'
 import { clean, counted } from '../../io/text.ts'
 
 interface Problem {
@@ -9,7 +9,7 @@ interface Problem {
 }
 
 /** From so many rows on with the same problem, one line names them all: nobody reads five thousand alike. */
-const alike = 10
+export const alike = 10
 
 /** What does not fit, collected over the whole input: a person mends a sheet once, not row by row. */
 export class Problems {
@@ -17,6 +17,27 @@ export class Problems {
 
   add(row: number | undefined, column: string | undefined, why: string): void {
     this.#found.push({ row, column, why })
+  }
+
+  /** Whether something is the matter with that row already. */
+  has(row: number): boolean {
+    return this.#found.some((problem) => problem.row === row)
+  }
+
+  /**
+   * Asks the daemon about the rows that fit, which may add problems of its own, and refuses the input for all of them
+   * together: a person mends it once. Where what is known by now is enough to refuse it, no answer is needed.
+   */
+  async withAnswers<T>(inputName: string, ask: () => Promise<T>): Promise<T> {
+    let answer: T
+    try {
+      answer = await ask()
+    } catch (error) {
+      if (!(error instanceof Interrupted)) this.refuse(inputName)
+      throw error
+    }
+    this.refuse(inputName)
+    return answer
   }
 
   /** Throws, with every problem named, if there is one. */
@@ -72,7 +93,7 @@ const lineOfMany = (group: readonly Problem[]): string => {
 }
 
 /** 1-4, 7, 9-12. */
-const ranges = (rows: readonly number[]): string => {
+export const ranges = (rows: readonly number[]): string => {
   const spans: [number, number][] = []
   for (const row of rows) {
     const last = spans.at(-1)

@@ -1,4 +1,4 @@
-import { parseUid } from '../../../nfc/uid.ts'
+import { parseUid, uidToColons, uidToHex } from '../../../nfc/uid.ts'
 import type { Problems } from './problems.ts'
 
 /** So many decimal UIDs that all end in 0 are no accident. */
@@ -11,6 +11,7 @@ export class UidColumn {
   // texts would take longer than all the rest of reading them.
   #numbers = new Float64Array(1024)
   #rows = new Uint32Array(1024)
+  #forms = new Uint8Array(1024)
   #count = 0
   readonly #large = new Map<string, number>()
   #decimal = 0
@@ -33,11 +34,11 @@ export class UidColumn {
       if (text.endsWith('0')) this.#endingInZero += 1
     }
     const number = Number(uid)
-    if (Number.isSafeInteger(number)) this.#keep(number, row)
+    if (Number.isSafeInteger(number)) this.#keep(number, row, text === uid ? 0 : formOf(text))
     else {
       const before = this.#large.get(uid)
       if (before === undefined) this.#large.set(uid, row)
-      else this.#twice(row, uid, before)
+      else this.#twice(row, text, before)
     }
     return uid
   }
@@ -55,16 +56,19 @@ export class UidColumn {
     )
   }
 
-  #keep(number: number, row: number): void {
+  #keep(number: number, row: number, form: number): void {
     if (this.#count === this.#rows.length) {
-      const [numbers, rows] = [this.#numbers, this.#rows]
+      const [numbers, rows, forms] = [this.#numbers, this.#rows, this.#forms]
       this.#numbers = new Float64Array(rows.length * 2)
       this.#rows = new Uint32Array(rows.length * 2)
+      this.#forms = new Uint8Array(rows.length * 2)
       this.#numbers.set(numbers)
       this.#rows.set(rows)
+      this.#forms.set(forms)
     }
     this.#numbers[this.#count] = number
     this.#rows[this.#count] = row
+    this.#forms[this.#count] = form
     this.#count += 1
   }
 
@@ -78,11 +82,23 @@ export class UidColumn {
       if (!doubled.has(number)) continue
       const before = first.get(number)
       if (before === undefined) first.set(number, row)
-      else this.#twice(row, String(number), before)
+      else this.#twice(row, inForm(String(number), this.#forms[i] ?? 0), before)
     }
   }
 
   #twice(row: number, uid: string, before: number): void {
     this.#problems.add(row, 'uid', `"${uid}" is in row ${before} already`)
   }
+}
+
+// How the sheet writes a UID, to name it as a person finds it there; 0 is decimal.
+const [isHex, hasColons, isLower] = [1, 2, 4]
+
+const formOf = (text: string): number =>
+  isHex | (text.includes(':') ? hasColons : 0) | (text === text.toUpperCase() ? 0 : isLower)
+
+const inForm = (uid: string, form: number): string => {
+  if (form === 0) return uid
+  const hex = form & hasColons ? uidToColons(uid) : uidToHex(uid)
+  return form & isLower ? hex.toLowerCase() : hex
 }

@@ -1,7 +1,8 @@
 import { defineCommand } from '../../command/define.ts'
 import { moment } from '../../command/moment.ts'
-import { integer, team, text } from '../../command/options.ts'
+import { team, text } from '../../command/options.ts'
 import { counted } from '../../io/text.ts'
+import { fetchPage, pageFlags } from '../pages.ts'
 
 export const list = defineCommand({
   name: 'list',
@@ -11,14 +12,17 @@ export const list = defineCommand({
     action: text('--action <action>', 'Of one kind'),
     actor: text('--actor <name>', 'Of one person or key'),
     since: moment('--since <when>', 'From then on', 'ago'),
-    limit: integer('--limit <n>', 'At most so many', [1, 1000]),
-    before: integer('--before <id>', 'Older than this entry: the next page', [1, Number.MAX_SAFE_INTEGER]),
+    ...pageFlags('entry'),
     team,
   },
   run: async (ctx, { options }) => {
-    const query = { ...options, since: options.since?.(ctx.now()) }
+    const { limit, ...filter } = options
+    const query = { ...filter, since: options.since?.(ctx.now()) }
+    const { page, tellOfMore } = await fetchPage(ctx, limit, (limit) =>
+      ctx.call('GET /admin/audit', { query: { ...query, limit } }),
+    )
     await ctx.io.list(
-      await ctx.call('GET /admin/audit', { query }),
+      page,
       {
         ID: (entry) => entry.id,
         AT: (entry) => entry.at,
@@ -30,6 +34,7 @@ export const list = defineCommand({
       },
       'No changes.',
     )
+    tellOfMore()
   },
 })
 

@@ -68,7 +68,7 @@ const createOne = async (ctx: CliContext, options: Options): Promise<void> => {
   if (problems.length > 0) throw new UsageError(`${problems.join('\n')}\nNothing was created.`)
   const { image, ...fields } = cells
   await ctx.beforeChange(`POST /badge-events ${JSON.stringify({ ...fields, image })}`)
-  const made = await sendOnce(ctx, options.idempotencyKey, (idempotencyKey) =>
+  const made = await sendOnce(options.idempotencyKey, (idempotencyKey) =>
     ctx.call('POST /badge-events', { upload: eventForm(cells), idempotencyKey }),
   )
   await ctx.io.one(made, ({ id, poapResponse }) => ({

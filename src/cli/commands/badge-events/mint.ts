@@ -23,7 +23,7 @@ export const mint = defineCommand({
     const code = await prompts.text(options.code, { flag: '--code', message: 'Code of a tap' })
     const recipient = await prompts.text(options.recipient, { flag: '--recipient', message: 'Who gets it' })
     const body = { recipient, poapEventId, deviceId: options.deviceId }
-    const minted = await sendOnce(ctx, options.idempotencyKey, (idempotencyKey) =>
+    const minted = await sendOnce(options.idempotencyKey, (idempotencyKey) =>
       ctx.call('POST /badge-events/mint', { code, body, idempotencyKey }),
     )
     await ctx.io.one(minted, () => ({ Event: poapEventId, Recipient: recipient, Minted: 'yes' }))

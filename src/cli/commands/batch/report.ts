@@ -9,6 +9,7 @@ import { defineCommand } from '../../command/define.ts'
 import { flag } from '../../command/options.ts'
 import type { CliContext } from '../../context.ts'
 import { exitCodes } from '../../errors.ts'
+import { clean } from '../../io/text.ts'
 import { bothForms } from '../../uid.ts'
 import { batchArgument } from './summary.ts'
 
@@ -27,6 +28,10 @@ export const report = defineCommand({
     }
     if (header.kind.startsWith('badge-events')) {
       await reportBadges(ctx, history, options.failed)
+      return exitCodes.done
+    }
+    if (header.kind === 'nfc provision') {
+      await reportChips(ctx, history, options.failed)
       return exitCodes.done
     }
     const wanted =
@@ -51,6 +56,18 @@ export const report = defineCommand({
     return exitCodes.done
   },
 })
+
+/** Chips that were not laid down yet have no line. */
+const reportChips = async (ctx: CliContext, { chips }: History, failedAlone: boolean): Promise<void> => {
+  for (const { row, uid, status = 'pending', error } of chips.values()) {
+    if (failedAlone && status !== 'failed') continue
+    await ctx.io.line({ row, uid, status, error }, () =>
+      clean(
+        [...(row === undefined ? [] : [`row ${row}`]), bothForms(uid), status, error ?? []].flat().join('  '),
+      ),
+    )
+  }
+}
 
 const reportBadges = async (
   ctx: CliContext,

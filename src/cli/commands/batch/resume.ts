@@ -7,6 +7,7 @@ import { runImport } from '../../batch/import-run.ts'
 import { sheetFlags, sheetOptions } from '../../batch/input/flags.ts'
 import { inputFormats } from '../../batch/input/sheet.ts'
 import { openSource } from '../../batch/input/source.ts'
+import { assertSameDaemon } from '../../batch/instance.ts'
 import { Journal } from '../../batch/journal.ts'
 import { resumeMetadata } from '../../batch/metadata-run.ts'
 import { rateFlag } from '../../batch/pace.ts'
@@ -16,6 +17,7 @@ import { flag, text, yes } from '../../command/options.ts'
 import type { CliContext } from '../../context.ts'
 import { CliError, type ExitCode, exitCodes, UsageError } from '../../errors.ts'
 import { grouped } from '../../io/text.ts'
+import { readerOption } from '../../nfc/readers.ts'
 import { batchArgument } from './summary.ts'
 
 const { format, map, ignoreColumns } = sheetFlags
@@ -27,11 +29,12 @@ export const resume = defineCommand({
   args: batchArgument,
   options: {
     retryFailed: flag('--retry-failed', 'The rows that failed as well'),
-    file: text('-f, --file <file>', 'Of an import that came by standard input: the same input again', 'file'),
+    file: text('-f, --file <file>', 'Of input that came by standard input: the same again', 'file'),
     format,
     map,
     ignoreColumns,
     ...rateFlag,
+    reader: readerOption,
     yes,
   },
   run: async (ctx, { args, options }) => {
@@ -42,8 +45,11 @@ export const resume = defineCommand({
         advice: 'If that process is another program by now: --yes',
       })
     }
-    if (header.url !== ctx.config().url) {
-      ctx.io.warn(`This batch began at ${header.url}, and goes on at ${ctx.config().url}.`)
+    await assertSameDaemon(ctx, header, options)
+    if (header.kind === 'nfc provision') {
+      ctx.needAdmin()
+      const { resume: resumeBox } = await import('../nfc/provision.ts')
+      return resumeBox(ctx, header.id, options)
     }
     if (header.kind === 'chips import') return resumeImport(ctx, history, options)
     if (header.kind.startsWith('badge-events')) return resumeBadges(ctx, history, options)

@@ -1,6 +1,7 @@
 import { dryRun, previewRows } from '../../batch/edit-check.ts'
 import { startBatch } from '../../batch/edit-run.ts'
 import { type History, readHistory } from '../../batch/history.ts'
+import { assertSameDaemon } from '../../batch/instance.ts'
 import { checkMetadata, showMetadata } from '../../batch/metadata-check.ts'
 import { metadataToPutBack, startMetadata } from '../../batch/metadata-run.ts'
 import { rateFlag } from '../../batch/pace.ts'
@@ -37,7 +38,14 @@ export const undo = defineCommand({
         `Who had them before: tapchip batch report ${args.id}`,
       )
     }
+    if (history.header.kind === 'nfc provision') {
+      throw new UsageError(
+        'Chips that were set up stay so: a batch cannot undo it.',
+        'One by one, laid on the reader: tapchip nfc reset',
+      )
+    }
     ctx.needApiKey()
+    await assertSameDaemon(ctx, history.header, options)
     if (history.header.kind.startsWith('phygitals')) return undoMetadata(ctx, history, options)
     const candidates = rowsToPutBack(history)
     if (candidates.length === 0) {

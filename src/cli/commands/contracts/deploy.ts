@@ -35,7 +35,7 @@ export const deploy = defineCommand({
       flag: '--chain-id',
       message: 'Chain id',
     })
-    const made = await sendOnce(ctx, options.idempotencyKey, (idempotencyKey) =>
+    const made = await sendOnce(options.idempotencyKey, (idempotencyKey) =>
       ctx.call('POST /admin/contracts/deploy', {
         body: { symbol, name, chainId, twoTap, team: options.team },
         idempotencyKey,

@@ -2,6 +2,7 @@ import { deploy } from './deploy.ts'
 import { edit } from './edit.ts'
 import { list } from './list.ts'
 import { register } from './register.ts'
+import { remove } from './remove.ts'
 import { setUrl } from './set-url.ts'
 
-export const verbs = [list, deploy, register, edit, setUrl]
+export const verbs = [list, deploy, register, edit, setUrl, remove]

@@ -1,5 +1,6 @@
 import { defineCommand } from '../../command/define.ts'
 import { choice, flag, integer, text } from '../../command/options.ts'
+import type { CliContext } from '../../context.ts'
 import { isDaemonProcess, readRecord, writeRecord } from '../../daemon-record.ts'
 
 import { dataDir, stateDir } from '../../surroundings.ts'
@@ -28,12 +29,14 @@ export const start = defineCommand({
   run: async (ctx, { options }) => {
     const running = readRecord(ctx.at)
     if (running && isDaemonProcess(running.pid)) {
-      await ctx.io.one({ ...running, started: false }, (it) => ({
+      const { flags: _, ...shown } = running
+      await ctx.io.one({ ...shown, started: false }, (it) => ({
         Daemon: it.url,
         Pid: it.pid,
         'Runs since': it.startedAt,
       }))
-      ctx.io.note('It runs already. Stop it: tapchip daemon stop')
+      ctx.io.note('It runs already.')
+      ctx.io.hint('Stop it: tapchip daemon stop')
       return
     }
     const { host, port, baseUrl, config, seed, ephemeral, logLevel } = options
@@ -57,7 +60,7 @@ export const start = defineCommand({
     )
     const ready = await launch(ctx, { flags: [...flags, ...(ephemeral ? ['--ephemeral'] : [])], logDir })
     const record = { ...ready, startedAt: ctx.now().toISOString() }
-    writeRecord(ctx.at, record)
+    writeRecord(ctx.at, { ...record, flags: [...flags, ...(ephemeral ? ['--ephemeral'] : [])] })
     await ctx.io.one({ ...record, started: true }, (it) => ({
       Daemon: it.url,
       Pid: it.pid,
@@ -66,6 +69,17 @@ export const start = defineCommand({
     }))
     if (ctx.config().url !== ready.url && new URL(ctx.config().url).origin !== new URL(ready.url).origin) {
       ctx.io.note(`Other commands go to ${ctx.config().url}. To this one: export TAPCHIP_URL=${ready.url}`)
-    } else ctx.io.hint('Next: tapchip doctor · tapchip teams create --name NAME')
+    } else
+      ctx.io.hint(`Next: tapchip doctor${(await hasTeam(ctx)) ? '' : ' · tapchip teams create --name NAME'}`)
   },
 })
+
+/** Also where the daemon does not tell: then it has been set up for somebody. */
+const hasTeam = async (ctx: CliContext): Promise<boolean> => {
+  if (ctx.io.json || ctx.flags.quiet) return true
+  try {
+    return (await ctx.call('GET /admin/status')).counts.teams > 0
+  } catch {
+    return true
+  }
+}

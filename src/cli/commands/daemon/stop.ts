@@ -4,6 +4,7 @@ import { integer } from '../../command/options.ts'
 import type { CliContext } from '../../context.ts'
 import { isDaemonProcess, readRecord, removeRecord } from '../../daemon-record.ts'
 import { CliError } from '../../errors.ts'
+import { asWord } from '../../io/text.ts'
 
 export const stop = defineCommand({
   name: 'stop',
@@ -11,10 +12,12 @@ export const stop = defineCommand({
   examples: ['daemon stop', 'daemon stop --wait 60'],
   options: { wait: integer('--wait <seconds>', 'How long to wait for it (default: 30)', [1, 3600]) },
   run: async (ctx, { options }) => {
+    const record = readRecord(ctx.at)
     const pid = await findPid(ctx)
     if (pid === undefined) {
       await ctx.io.one({ stopped: false, pid: null }, () => ({ Stopped: false }))
-      ctx.io.note('It does not run. Start it: tapchip daemon start')
+      ctx.io.note('It does not run.')
+      ctx.io.hint('Start it: tapchip daemon start')
       return
     }
     await ctx.beforeChange(`Would send SIGTERM to process ${pid}`)
@@ -36,7 +39,9 @@ export const stop = defineCommand({
     }
     removeRecord(ctx.at)
     await ctx.io.one({ stopped: true, pid }, (it) => ({ Stopped: it.stopped, Pid: it.pid }))
-    ctx.io.hint('Start it again: tapchip daemon start')
+    // With what it was told then: it would be another daemon without.
+    if (record?.pid === pid && record.flags)
+      ctx.io.hint(`Start it again: ${['tapchip daemon start', ...record.flags.map(asWord)].join(' ')}`)
   },
 })
 

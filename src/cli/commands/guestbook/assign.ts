@@ -4,12 +4,13 @@ import { readSheet } from '../../batch/input/sheet.ts'
 import { openSource } from '../../batch/input/source.ts'
 import { UidColumn } from '../../batch/input/uid-column.ts'
 import { chipsOf } from '../../chip-group.ts'
+import { ApiError } from '../../client/errors.ts'
 import { defineCommand } from '../../command/define.ts'
 import { type ArgumentSpec, argument, text, type Values, yes } from '../../command/options.ts'
 import type { CliContext } from '../../context.ts'
 import { UsageError } from '../../errors.ts'
 import { counted } from '../../io/text.ts'
-import { readUid, uidOnWire } from '../../uid.ts'
+import { bothForms, readUid, uidOnWire } from '../../uid.ts'
 import { readEventId } from './event.ts'
 
 const uidArguments: ArgumentSpec<readonly string[]> = {
@@ -42,11 +43,20 @@ export const assign = defineCommand({
     const guestbookEventId = readEventId(args.event)
     const uids = await chipsMeant(ctx, args.uids, options)
     const tagUIDs = uids.map(uidOnWire)
-    const done = await ctx.call('POST /events/assign/legacy', { body: { tagUIDs, guestbookEventId } })
+    const done = await ctx
+      .call('POST /events/assign/legacy', { body: { tagUIDs, guestbookEventId } })
+      .catch((error: unknown) => {
+        if (error instanceof ApiError) error.message = withHex(error.message)
+        throw error
+      })
     await ctx.io.one(done, () => ({ Event: guestbookEventId, Assigned: counted(uids.length, 'chip') }))
     ctx.io.hint("What a chip's next tap gives: tapchip refs show REF, tapchip otps show CODE")
   },
 })
+
+/** A person may have written them in hex. */
+const withHex = (message: string): string =>
+  message.replace(/\b[1-9]\d{14,16}\b(?! \()/g, (uid) => bothForms(uid))
 
 /** By their UIDs, by a file, or by their group: in one way. In decimal. */
 const chipsMeant = async (

@@ -26,7 +26,7 @@ export const create = defineCommand({
     const tokenId = await ctx.prompts.text(options.tokenId, { flag: '--token-id', message: 'Token id' })
     const metadata = await readEventMetadata(ctx, options)
     const body = { name, tokenId, contractId, metadata }
-    const made = await sendOnce(ctx, options.idempotencyKey, (idempotencyKey) =>
+    const made = await sendOnce(options.idempotencyKey, (idempotencyKey) =>
       ctx.call('POST /events', { body, idempotencyKey }),
     )
     await ctx.io.one(made, ({ id }) => ({ Id: id, Name: name, 'Token id': tokenId }))

@@ -26,7 +26,7 @@ export const deploy = defineCommand({
       flag: '--chain-id',
       message: 'Chain id',
     })
-    const made = await sendOnce(ctx, options.idempotencyKey, (idempotencyKey) =>
+    const made = await sendOnce(options.idempotencyKey, (idempotencyKey) =>
       ctx.call('POST /events/contracts', { body: { name, symbol, chainId }, idempotencyKey }),
     )
     await ctx.io.one(made, ({ contractId }) => ({ Id: contractId, Symbol: symbol, Chain: chainId }))

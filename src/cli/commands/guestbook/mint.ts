@@ -26,7 +26,7 @@ export const mint = defineCommand({
     if (code === undefined) ctx.needApiKey()
     const event = code === undefined ? await readEvent(ctx, given) : undefined
     const recipient = await readRecipient(ctx, options.recipient)
-    const sent = await sendOnce(ctx, options.idempotencyKey, (idempotencyKey) =>
+    const sent = await sendOnce(options.idempotencyKey, (idempotencyKey) =>
       code === undefined
         ? ctx.call('POST /events/mint', { body: { ...event, recipient }, idempotencyKey })
         : ctx.call('POST /events/mint/self', { code, body: { recipient }, idempotencyKey }),

@@ -14,7 +14,7 @@ const set = async (
 ): Promise<void> => {
   ctx.needApiKey()
   const contractId = await readContract(ctx, named)
-  const sent = await sendOnce(ctx, key, (idempotencyKey) =>
+  const sent = await sendOnce(key, (idempotencyKey) =>
     ctx.call('POST /events/toggle-pause-state', { body: { contractId, pauseState }, idempotencyKey }),
   )
   await ctx.io.one(sent, ({ txnHash }) => ({ Transaction: txnHash, Paused: pauseState }))

@@ -1,6 +1,7 @@
 import { sheetFlags, sheetOptions } from '../../batch/input/flags.ts'
 import { inputFormats } from '../../batch/input/sheet.ts'
 import { openSource, type Source } from '../../batch/input/source.ts'
+import { assertSameDaemon } from '../../batch/instance.ts'
 import { chooseGroup } from '../../chip-group.ts'
 import { defineCommand } from '../../command/define.ts'
 import { flag, integer, team, text } from '../../command/options.ts'
@@ -44,7 +45,11 @@ export const provision = defineCommand({
   },
   run: async (ctx, { options }) => {
     ctx.needAdmin()
-    if (options.resume !== undefined) return resume(ctx, options.resume, options)
+    if (options.resume !== undefined) {
+      const { header } = readBox(ctx.at, options.resume)
+      await assertSameDaemon(ctx, header, { yes: false, say: `tapchip batch resume ${header.id} --yes` })
+      return resume(ctx, options.resume, options)
+    }
     const keySet = await chooseKeySet(ctx, options.keySet)
     const chipGroup = await chooseGroup(ctx, options.chipGroup, options.team)
     const { rekey, acceptUrl, reader, count } = options
@@ -116,8 +121,7 @@ export const resume = async (
   given: { readonly file?: string | undefined; readonly reader?: string | undefined },
 ) => {
   const box = readBox(ctx.at, id)
-  const { settings, input, url } = box.header
-  if (url !== ctx.config().url) ctx.io.warn(`This box began at ${url}, and goes on at ${ctx.config().url}.`)
+  const { settings, input } = box.header
   const file = given.file ?? input.path ?? undefined
   if (file === undefined && input.sha256 !== null)
     throw new UsageError('--file is missing: the rows came by standard input.', 'Give the same input again.')

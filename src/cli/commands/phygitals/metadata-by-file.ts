@@ -1,6 +1,6 @@
 import { failedFlag } from '../../batch/failed-file.ts'
 import { sheetFlags, sheetOptions } from '../../batch/input/flags.ts'
-import { addMetadataProblems, checkMetadata, showMetadata } from '../../batch/metadata-check.ts'
+import { addMetadataProblems, checkMetadata, showMetadata, tokenFinder } from '../../batch/metadata-check.ts'
 import { metadataColumns, readMetadataSheet } from '../../batch/metadata-input.ts'
 import { startMetadata } from '../../batch/metadata-run.ts'
 import { rateFlag } from '../../batch/pace.ts'
@@ -33,15 +33,22 @@ export const metadataByFile = async (
   const { columns, needed } = metadataColumns(template)
   const options = sheetOptions(flags, columns, needed)
   const sheet = await readMetadataSheet(ctx, file, { options, template, accepted: flags.yes })
-  const { input, rows, problems } = sheet
-  problems.refuse(input.name)
-  if (rows.length === 0) {
+  const { input, problems, withTokens } = sheet
+  if (sheet.rows.length === 0) {
+    problems.refuse(input.name)
     ctx.io.note(`${input.name} holds no rows. Nothing to do.`)
     return exitCodes.done
   }
-  const check = await checkMetadata(ctx, rows)
-  addMetadataProblems(check, problems)
-  problems.refuse(input.name)
+  const { rows, check } = await problems.withAnswers(input.name, async () => {
+    const found = await checkMetadata(ctx, sheet.rows)
+    addMetadataProblems(found, problems)
+    if (withTokens === undefined) return { rows: sheet.rows, check: found }
+    const filled = withTokens(tokenFinder(found))
+    problems.refuse(input.name)
+    const check = await checkMetadata(ctx, filled)
+    addMetadataProblems(check, problems)
+    return { rows: filled, check }
+  })
   if (ctx.flags.dryRun) return showMetadata(ctx, rows, check)
   const { rate, failed: failedFile } = flags
   return startMetadata(ctx, { kind: 'phygitals metadata', input, rows, check, rate, failedFile })

@@ -27,9 +27,21 @@ export const metadataByFlags = async (ctx: CliContext, given: Given): Promise<vo
   const metadata = await readMetadata(ctx, written)
   const done = await ctx.call('PATCH /phygitals/metadata', { body: { ...ref, metadata } })
   await ctx.io.one(done, () => ({ Replaced: token(ref) }))
-  ctx.io.hint(
-    `What wallets and marketplaces read: ${ctx.config().url.replace(/\/+$/, '')}/metadata/${ref.chainId}/${ref.contractAddress}/${ref.tokenId}`,
-  )
+  const base = await baseUrl(ctx)
+  if (base !== undefined)
+    ctx.io.hint(
+      `What wallets and marketplaces read: ${base}/metadata/${ref.chainId}/${ref.contractAddress}/${ref.tokenId}`,
+    )
+}
+
+/** As the daemon calls itself to the world, which need not be where we reach it; undefined where it does not tell us. */
+const baseUrl = async (ctx: CliContext): Promise<string | undefined> => {
+  if (ctx.io.json || ctx.flags.quiet || !ctx.config().adminToken()) return undefined
+  try {
+    return (await ctx.call('GET /admin/status')).url.replace(/\/+$/, '')
+  } catch {
+    return undefined
+  }
 }
 
 /** As the wire carries it: JSON in its text. The daemon checks what is in it. */

@@ -28,14 +28,16 @@ export const transferByFile = async (
   ctx.needApiKey()
   const settings = sheetOptions(options, transferColumns, transferNeeded)
   const { input, rows, problems } = await readTransfers(ctx, file, settings, options.yes)
-  problems.refuse(input.name)
   if (rows.length === 0) {
+    problems.refuse(input.name)
     ctx.io.note(`${input.name} holds no rows. Nothing to do.`)
     return exitCodes.done
   }
-  const check = await checkTransfers(ctx, rows)
-  addProblems(check, problems)
-  problems.refuse(input.name)
+  const check = await problems.withAnswers(input.name, async () => {
+    const found = await checkTransfers(ctx, rows)
+    addProblems(found, problems)
+    return found
+  })
   if (ctx.flags.dryRun) return showCheck(ctx, rows, check)
   warnOfFees(ctx, check)
   refuseUnpayable(check)

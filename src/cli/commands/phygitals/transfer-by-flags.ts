@@ -1,6 +1,8 @@
+import { ApiError } from '../../client/errors.ts'
 import type { CliContext } from '../../context.ts'
-import { UsageError } from '../../errors.ts'
-import { readUid, uidOnWire } from '../../uid.ts'
+import { CliError, UsageError } from '../../errors.ts'
+import { asWord } from '../../io/text.ts'
+import { bothForms, readUid, uidOnWire } from '../../uid.ts'
 import { token } from '../fields.ts'
 import { sendOnce } from '../sending.ts'
 import { isTokenGiven, readToken, type TokenGiven } from '../token-flags.ts'
@@ -29,7 +31,7 @@ export const transferByFlags = async (ctx: CliContext, given: Given): Promise<vo
 const byToken = async (ctx: CliContext, given: Given): Promise<void> => {
   const ref = readToken(given)
   const body = { ...ref, recipient: await readRecipient(ctx, given.recipient) }
-  const sent = await sendOnce(ctx, given.idempotencyKey, (idempotencyKey) =>
+  const sent = await sendOnce(given.idempotencyKey, (idempotencyKey) =>
     ctx.call('POST /phygitals/transfer', { body, idempotencyKey }),
   )
   await ctx.io.one(sent, ({ initialTxHash }) => ({
@@ -43,9 +45,19 @@ const byToken = async (ctx: CliContext, given: Given): Promise<void> => {
 const ofChip = async (ctx: CliContext, uid: string, given: Given): Promise<void> => {
   const tagUID = uidOnWire(readUid(uid, '--uid'))
   const body = { tagUID, recipient: await readRecipient(ctx, given.recipient) }
-  const sent = await sendOnce(ctx, given.idempotencyKey, (idempotencyKey) =>
+  const sent = await sendOnce(given.idempotencyKey, (idempotencyKey) =>
     ctx.call('POST /phygitals/transfer/self-service', { body, idempotencyKey }),
-  )
+  ).catch((error: unknown) => {
+    if (error instanceof ApiError && error.statusCode === 404 && error.message.includes('No such token'))
+      throw new CliError(
+        `The chip ${bothForms(readUid(uid))} carries no token, and nothing says which one it would get.`,
+        {
+          advice: `Give it one: tapchip chips link ${asWord(uid)} --contract-address 0x… --chain-id N --token-id N`,
+          cause: error,
+        },
+      )
+    throw error
+  })
   await ctx.io.one(sent, ({ initialTxHash, tokenRef }) => ({
     Transaction: initialTxHash,
     Token: token(tokenRef),
@@ -56,7 +68,7 @@ const ofChip = async (ctx: CliContext, uid: string, given: Given): Promise<void>
 
 const byCode = async (ctx: CliContext, code: string, given: Given): Promise<void> => {
   const body = { recipient: await readRecipient(ctx, given.recipient) }
-  const sent = await sendOnce(ctx, given.idempotencyKey, (idempotencyKey) =>
+  const sent = await sendOnce(given.idempotencyKey, (idempotencyKey) =>
     ctx.call('POST /phygitals/transfer/pullable', { code, body, idempotencyKey }),
   )
   await ctx.io.one(sent, ({ initialTxHash }) => ({ Transaction: initialTxHash, To: body.recipient }))

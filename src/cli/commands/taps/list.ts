@@ -1,7 +1,8 @@
 import { defineCommand } from '../../command/define.ts'
 import { moment } from '../../command/moment.ts'
-import { choice, integer, team, text } from '../../command/options.ts'
+import { choice, team, text } from '../../command/options.ts'
 import { readUid, uidOnWire } from '../../uid.ts'
+import { fetchPage, pageFlags } from '../pages.ts'
 import { tapColumns } from './columns.ts'
 
 const outcomes = [
@@ -22,18 +23,20 @@ export const list = defineCommand({
     uid: text('--uid <uid>', 'Of one chip'),
     outcome: choice('--outcome <outcome>', 'Of one outcome', outcomes),
     since: moment('--since <when>', 'From then on', 'ago'),
-    limit: integer('--limit <n>', 'At most so many', [1, 1000]),
-    before: integer('--before <id>', 'Older than this tap: the next page', [1, Number.MAX_SAFE_INTEGER]),
+    ...pageFlags('tap'),
     team,
   },
   run: async (ctx, { options }) => {
-    const { uid, since, ...filter } = options
+    const { uid, since, limit, ...filter } = options
     const query = {
       ...filter,
       since: since?.(ctx.now()),
       uid: uid === undefined ? undefined : uidOnWire(readUid(uid, '--uid')),
     }
-    const taps = await ctx.call('GET /admin/taps', { query })
-    await ctx.io.list(taps, tapColumns, 'No taps.')
+    const { page, tellOfMore } = await fetchPage(ctx, limit, (limit) =>
+      ctx.call('GET /admin/taps', { query: { ...query, limit } }),
+    )
+    await ctx.io.list(page, tapColumns, 'No taps.')
+    tellOfMore()
   },
 })

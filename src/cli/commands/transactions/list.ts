@@ -1,5 +1,6 @@
 import { defineCommand } from '../../command/define.ts'
 import { choice, flag, integer, team, text } from '../../command/options.ts'
+import { fetchPage, pageFlags } from '../pages.ts'
 import { about, nextStep, type Transaction } from './words.ts'
 
 const states = [
@@ -28,15 +29,17 @@ export const list = defineCommand({
     kind: text('--kind <kind>', 'Of one kind: phygital-transfer, phygital-mint, …'),
     waiting: flag('--waiting', 'Those alone that something keeps from going on'),
     hash: text('--hash <hash>', 'The one that an attempt with this hash belongs to'),
-    limit: integer('--limit <n>', 'At most so many', [1, 1000]),
-    before: integer('--before <id>', 'Older than this one: the next page', [1, most]),
+    ...pageFlags('one'),
     team,
   },
   run: async (ctx, { options }) => {
-    const query = { ...options, waiting: options.waiting ? true : undefined }
-    const found = await ctx.call('GET /admin/transactions', { query })
+    const { limit, ...filter } = options
+    const query = { ...filter, waiting: options.waiting ? true : undefined }
+    const { page, tellOfMore } = await fetchPage(ctx, limit, (limit) =>
+      ctx.call('GET /admin/transactions', { query: { ...query, limit } }),
+    )
     await ctx.io.list(
-      found,
+      page,
       {
         ID: (one) => one.id,
         STATE: (one) => one.state,
@@ -50,9 +53,10 @@ export const list = defineCommand({
       },
       'No transactions.',
     )
+    tellOfMore()
     // One reason is one thing to do, however many wait for it.
     const reasons = new Map(
-      found.flatMap((one) => (one.waiting === null ? [] : [[`${one.waiting} ${one.chainId}`, one]])),
+      page.flatMap((one) => (one.waiting === null ? [] : [[`${one.waiting} ${one.chainId}`, one]])),
     )
     for (const one of reasons.values()) {
       const step = nextStep(one)

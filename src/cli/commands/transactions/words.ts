@@ -57,11 +57,13 @@ export const nextStep = ({ id, state, waiting, chainId }: Transaction): string |
 
 /** What it is about, in one cell. */
 export const about = ({ subject }: Transaction): string | undefined => {
-  const { contractAddress, tokenId, symbol, address, recipient } = subject
+  const { contractAddress, tokenId, symbol, address, recipient, isPaused } = subject
   if (typeof tokenId === 'string') {
     const to = typeof recipient === 'string' ? ` to ${recipient}` : ''
     return `${String(contractAddress ?? '')} #${tokenId}${to}`.trim()
   }
+  if (typeof contractAddress === 'string' && typeof isPaused === 'boolean')
+    return `${contractAddress} ${isPaused ? 'paused' : 'unpaused'}`
   const named = [symbol, address].filter((part) => typeof part === 'string')
   return named.length > 0 ? named.join(' ') : JSON.stringify(subject)
 }

@@ -1,6 +1,6 @@
 import type { Address, Chain, PublicClient } from 'viem'
 import { berachain, holesky, linea, lineaSepolia, mainnet, sepolia, story } from 'viem/chains'
-import { NameUnavailable } from './problems.ts'
+import { NameChainMissing, NameUnavailable } from './problems.ts'
 
 export type ClientFor = (chainId: number) => PublicClient | undefined
 
@@ -20,17 +20,14 @@ const known: readonly Chain[] = [mainnet, sepolia, holesky, linea, lineaSepolia,
 const definitionOf = (chainId: number, client: PublicClient | undefined): Chain | undefined =>
   client?.chain?.contracts?.ensUniversalResolver ? client.chain : known.find(({ id }) => id === chainId)
 
-/** Where the names live that mean something on a chain: there, or on ENS's own chain. @throws NameUnavailable */
+/** Where the names live that mean something on a chain: there, or on ENS's own chain. @throws NameChainMissing, NameUnavailable */
 export function homeOf(name: string, chainId: number, ensChainId: number, clientFor: ClientFor): Home {
   const own = definitionOf(chainId, clientFor(chainId))
   const isOwn = own?.ensTlds?.some((ending) => name.endsWith(ending)) ?? own !== undefined
   // ENS itself has more names than those of .eth, whatever its definition says.
   const homeId = isOwn || chainId === ensChainId || chainId === embeddedChain ? chainId : ensChainId
   const client = clientFor(homeId)
-  if (client === undefined) {
-    const next = `set TAPCHIP_RPC_${homeId} to an RPC URL, or give the address (0x…)`
-    throw new NameUnavailable(`${name} is looked up on chain ${homeId}, which is not configured: ${next}`)
-  }
+  if (client === undefined) throw new NameChainMissing(name, homeId)
   const universalResolver = definitionOf(homeId, client)?.contracts?.ensUniversalResolver?.address
   if (universalResolver === undefined)
     throw new NameUnavailable(`Chain ${homeId} has no name service for ${name}: give the address (0x…)`)

@@ -11,7 +11,25 @@ export class UnknownName extends NameProblem {
   override readonly name = 'UnknownName'
 }
 
-/** Nobody could say: a node or a gateway gave no answer, or is not configured. The name may well exist. */
+/** Nobody could say: a node or a gateway gave no answer. The name may well exist. */
 export class NameUnavailable extends NameProblem {
   override readonly name = 'NameUnavailable'
+}
+
+const embeddedChain = 31337
+
+/** The chain where such names live is none that can be asked here. */
+export class NameChainMissing extends NameProblem {
+  override readonly name = 'NameChainMissing'
+  /** What somebody may see who has no say in the settings. */
+  readonly forStrangers: string
+  constructor(name: string, chainId: number) {
+    const where = `${name} is looked up on chain ${chainId}, which is not`
+    const next =
+      chainId === embeddedChain
+        ? 'start the daemon without TAPCHIP_DEV_CHAIN=off'
+        : `set TAPCHIP_RPC_${chainId} to an RPC URL`
+    super(`${where} configured: ${next}, or give the address (0x…)`)
+    this.forStrangers = `${where} set up here: give the address (0x…)`
+  }
 }

@@ -1,13 +1,14 @@
 import type { Address } from 'viem'
 import { toCoinType } from 'viem/ens'
+import { Crowd } from './crowd.ts'
 import type { FetchGateway } from './gateways.ts'
 import { type ClientFor, homeOf } from './home.ts'
-import { UnknownName } from './problems.ts'
+import { NameUnavailable, UnknownName } from './problems.ts'
 import { type Limits, Question } from './question.ts'
 import { readRecipient } from './recipient.ts'
 
 export { type FetchGateway, guardedCcipRequest } from './gateways.ts'
-export { NameProblem, NameUnavailable, RecipientInvalid, UnknownName } from './problems.ts'
+export { NameChainMissing, NameProblem, NameUnavailable, RecipientInvalid, UnknownName } from './problems.ts'
 
 export interface NameResolverSettings extends Partial<Limits> {
   /** undefined: the chain is not configured. */
@@ -16,28 +17,36 @@ export interface NameResolverSettings extends Partial<Limits> {
   fetchGateway: FetchGateway
   /** Where ENS lives, for chains that have no name service of their own. */
   ensChainId?: number
+  /** How many names are looked up at once, and how many more wait: strangers may ask. */
+  most?: { atOnce: number; waiting: number }
 }
 
 export interface NameResolver {
   /**
    * The address of a recipient, with its checksum.
    * @param text an address in any case, or an ENS name
-   * @throws RecipientInvalid, UnknownName, NameUnavailable
+   * @throws RecipientInvalid, UnknownName, NameChainMissing, NameUnavailable
    */
   resolve(chainId: number, text: string): Promise<Address>
 }
 
 export function createNameResolver(settings: NameResolverSettings): NameResolver {
   const { clientFor, fetchGateway, ensChainId = 1, now = Date.now, timeoutMs = 20_000 } = settings
+  const crowd = new Crowd(
+    settings.most ?? { atOnce: 8, waiting: 64 },
+    () =>
+      new NameUnavailable('Too many names are being looked up. Try again later, or give the address (0x…)'),
+  )
   return {
     async resolve(chainId, text) {
       const recipient = readRecipient(text)
       if (recipient.kind === 'address') return recipient.address
       const { name } = recipient
       const home = homeOf(name, chainId, ensChainId, clientFor)
-      const question = new Question(name, home, fetchGateway, { now, timeoutMs })
-      const address =
-        home.chainId === chainId ? await question.address() : await addressElsewhere(question, name, chainId)
+      const address = await crowd.run(() => {
+        const question = new Question(name, home, fetchGateway, { now, timeoutMs })
+        return home.chainId === chainId ? question.address() : addressElsewhere(question, name, chainId)
+      })
       if (address !== undefined) return address
       const next = 'check how it is written, or give the address (0x…)'
       throw new UnknownName(`${name} has no address on the name service of chain ${home.chainId}: ${next}`)

@@ -1,3 +1,5 @@
+import type { TransactionRow } from '../../store/schema.ts'
+
 /** The URL of a chain leads to another chain. Nothing is signed for it. */
 export class WrongChain extends Error {
   override readonly name = 'WrongChain'
@@ -40,15 +42,25 @@ export class NoSuchSigner extends Error {
   }
 }
 
+/** Whoever reads it may be a stranger with a code. */
+const waits: Record<NonNullable<TransactionRow['waiting']> | 'turn', string> = {
+  turn: 'for its turn',
+  fees: 'for gas to become cheaper',
+  funds: 'until there is money for its gas',
+  node: 'for the chain to answer',
+  'gas-estimate': 'for what was sent before it',
+  builder: 'until the chain can be read',
+}
+
 /** It is recorded and will be sent, but it has no hash to answer with yet. */
 export class NotSignedYet extends Error {
   override readonly name = 'NotSignedYet'
   readonly transactionId: number
   /** Why, where that is known. */
-  readonly waiting: string | null
-  constructor(transactionId: number, waiting: string | null) {
+  readonly waiting: TransactionRow['waiting']
+  constructor(transactionId: number, waiting: TransactionRow['waiting']) {
     super(
-      `Transaction ${transactionId} is recorded and waits${waiting === null ? '' : ` (${waiting})`}. It is not lost: ask again with the same Idempotency-Key.`,
+      `Transaction ${transactionId} is recorded and waits ${waits[waiting ?? 'turn']}. It is not lost, and goes out by itself: ask again with the same Idempotency-Key for its hash.`,
     )
     this.transactionId = transactionId
     this.waiting = waiting

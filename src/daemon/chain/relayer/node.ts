@@ -80,6 +80,10 @@ export class Node {
     )
   }
 
+  async balance(address: Address): Promise<bigint> {
+    return hexToBigInt(await this.client.request({ method: 'eth_getBalance', params: [address, 'latest'] }))
+  }
+
   async inclusion(hash: Hex): Promise<Inclusion | undefined> {
     const receipt = await this.client.request({ method: 'eth_getTransactionReceipt', params: [hash] })
     if (!receipt?.blockHash) return undefined

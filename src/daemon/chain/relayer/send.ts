@@ -20,6 +20,8 @@ type Answer = Due & { outcome: SendOutcome; words: string | null }
 export interface Sent {
   /** What the way to the node, or the node, said that means nothing for the transaction. */
   trouble: string | undefined
+  /** Something stands still until the key has money. */
+  waitingForFunds: boolean
 }
 
 /**
@@ -42,7 +44,15 @@ export async function send(sender: Sender, view: View): Promise<Sent> {
     })
     await sender.notices.changed(news.map(({ row }) => row.id))
   }
-  return { trouble: answers.find(({ outcome }) => outcome === 'unknown')?.words ?? undefined }
+  const poor = new Set(view.rows.flatMap(({ id, waiting }) => (waiting === 'funds' ? [id] : [])))
+  for (const { row, outcome } of answers) {
+    if (outcome === 'no-funds') poor.add(row.id)
+    else poor.delete(row.id)
+  }
+  return {
+    trouble: answers.find(({ outcome }) => outcome === 'unknown')?.words ?? undefined,
+    waitingForFunds: poor.size > 0,
+  }
 }
 
 function due({ memory, pace }: Sender, view: View, now: number): Due[] {
@@ -63,6 +73,10 @@ const isNews = ({ row, attempt, outcome, words }: Answer): boolean =>
     ? row.state === 'signed' || attempt.sentAt === null || attempt.error !== null
     : attempt.error !== words
 
+/** Says what sending ran into, rather than what the chain asks for. */
+const isAboutSending = (waiting: TransactionRow['waiting']): boolean =>
+  waiting === 'node' || waiting === 'funds'
+
 async function record(
   trx: Parameters<typeof markBroadcast>[0],
   { row, attempt, outcome, words }: Answer,
@@ -71,7 +85,8 @@ async function record(
   const { id } = row
   if (outcome === 'taken') {
     await markAttemptTaken(trx, attempt.id, at)
-    await markBroadcast(trx, { id, at })
+    if (!(await markBroadcast(trx, { id, at })) && isAboutSending(row.waiting))
+      await markWaiting(trx, { id, at, waiting: null })
     return
   }
   await markAttemptError(trx, attempt.id, words ?? outcome)

@@ -1,11 +1,19 @@
-import { countUnsettled, giveLeaseBack, insertSender, takeLease } from '../../store/transactions.ts'
+import {
+  countUnsettled,
+  giveLeaseBack,
+  hasUnexplained,
+  insertSender,
+  markAllWithNode,
+  markAllWithoutNode,
+  takeLease,
+} from '../../store/transactions.ts'
 import { KeyChanged, LeaseHeld, WrongChain } from './errors.ts'
 import { follow } from './follow.ts'
 import { closeGaps } from './gaps.ts'
 import { look, lookAgain } from './look.ts'
 import { replace } from './replace.ts'
 import { send } from './send.ts'
-import { idOf, isoNow, ofSigner, type Sender } from './sender.ts'
+import { idOf, isoNow, ofSigner, type Sender, type View, writeAsHolder } from './sender.ts'
 import { signQueued } from './sign-queued.ts'
 
 /** How one key on one chain is doing, for `/readyz`, metrics and lists. */
@@ -19,9 +27,14 @@ export interface SenderStatus {
   inFlight: number
   /** The chain asks for more than the cap: nothing is lost, and nothing moves. */
   waitingForFees: boolean
+  /** The key has nothing to pay with. */
+  waitingForFunds: boolean
   /** What the last tick ran into; undefined where all went well. */
   trouble: Error | undefined
 }
+
+/** So long a key that has money is taken to have some. */
+const trustMs = 60_000
 
 /** Sends for one key on one chain. Each tick looks, follows, repairs and sends, and can be cut off anywhere. */
 export class SenderLoop {
@@ -29,6 +42,9 @@ export class SenderLoop {
   #verified = false
   #leased = false
   #takesOver: boolean
+  /** Something may be marked as waiting for the node: at the start, by the process before. */
+  #marked = true
+  #wealth: { at: number; isPoor: boolean } | undefined
   #running: Promise<SenderStatus> | undefined
   status: SenderStatus
 
@@ -42,6 +58,7 @@ export class SenderLoop {
       unsettled: 0,
       inFlight: 0,
       waitingForFees: false,
+      waitingForFunds: false,
       trouble: undefined,
     }
   }
@@ -63,6 +80,7 @@ export class SenderLoop {
       // Whatever it was, all that counts is stored: the next tick begins with looking.
       this.#verified = false
       if (error instanceof LeaseHeld) this.#leased = false
+      else if (!(error instanceof KeyChanged)) await this.#markWithoutNode()
       const trouble = error instanceof Error ? error : new Error(String(error))
       this.status = { ...this.status, trouble, unsettled: await this.#unsettled() }
     }
@@ -71,23 +89,56 @@ export class SenderLoop {
 
   async #once(): Promise<Partial<SenderStatus>> {
     const { sender } = this
-    await this.verify()
+    // First, since what is marked while the node is away is written by the holder as well.
     if (!this.#leased) await this.#lease()
+    await this.verify()
     let view = await look(sender)
     this.#refuseOtherKeys(view.rows)
+    await this.#markWithNode()
+    const isPoor = await this.#isPoor(view)
     if (await follow(sender, view)) view = await lookAgain(sender, view)
     if (await closeGaps(sender, view)) view = await lookAgain(sender, view)
     const replaced = await replace(sender, view)
     const signed = await signQueued(sender, view)
     if (replaced.changed || signed.changed) view = await lookAgain(sender, view)
-    const { trouble } = await send(sender, view)
+    const { trouble, waitingForFunds } = await send(sender, view)
     this.#forget(view.attempts)
     return {
       unsettled: await this.#unsettled(),
       inFlight: view.next - view.used,
       waitingForFees: replaced.waitingForFees || signed.waitingForFees,
+      waitingForFunds: waitingForFunds || isPoor,
       trouble: trouble === undefined ? undefined : new Error(trouble),
     }
+  }
+
+  /** So that lists of what waits show it. Whatever keeps that from being written is not what is wrong here. */
+  async #markWithoutNode(): Promise<void> {
+    const { sender } = this
+    try {
+      if (!this.#leased || !(await hasUnexplained(sender.db.read, ofSigner(sender)))) return
+      this.#marked = true
+      await writeAsHolder(sender, (trx, at) => markAllWithoutNode(trx, { ...ofSigner(sender), at }))
+    } catch (error) {
+      if (error instanceof LeaseHeld) this.#leased = false
+    }
+  }
+
+  async #markWithNode(): Promise<void> {
+    if (!this.#marked) return
+    const { sender } = this
+    await writeAsHolder(sender, (trx, at) => markAllWithNode(trx, { ...ofSigner(sender), at }))
+    this.#marked = false
+  }
+
+  /** A key without money is told of before anything waits for it. Where gas is free, it needs none. */
+  async #isPoor({ head }: View): Promise<boolean> {
+    const { clock, node, signer } = this.sender
+    const now = clock.now()
+    if (head.baseFee === 0n) return false
+    if (this.#wealth === undefined || this.#wealth.isPoor || now - this.#wealth.at >= trustMs)
+      this.#wealth = { at: now, isPoor: (await node.balance(signer.address)) === 0n }
+    return this.#wealth.isPoor
   }
 
   /**

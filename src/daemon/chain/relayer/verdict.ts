@@ -77,7 +77,10 @@ export const signAnew = (
     const { id } = row
     const later = await supersededBy(trx, row)
     if (later === undefined) return markQueuedAgain(trx, { id, at })
-    return settle(sender, trx, { id, at, state: otherwise, reason: `superseded by transaction ${later}` })
+    // It is being given up, and may yet have its effect: that is waited for.
+    if (later.abandonedBecause !== null && later.settledAt === null) return false
+    const reason = `superseded by transaction ${later.id}`
+    return settle(sender, trx, { id, at, state: otherwise, reason })
   },
 })
 

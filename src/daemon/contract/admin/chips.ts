@@ -54,7 +54,13 @@ export const chipForAdmin = z.object({
   lastCounter: z.number().nullable(),
   lastTapAt: timestamp.nullable(),
   item: z.object({ id: z.string(), name: z.string(), variant: z.string().nullable() }).nullable(),
-  linkedToken: tokenRef.extend({ ownerAddress: z.string().nullable() }).nullable(),
+  linkedToken: tokenRef
+    .extend({
+      /** By the chain; null: nobody has it, or `ownerNote` says why that is not known. */
+      ownerAddress: z.string().nullable(),
+      ownerNote: z.string().optional(),
+    })
+    .nullable(),
   badgeEvents: z.array(z.object({ id: z.number(), name: z.string(), status: z.string() })),
   guestbookEvents: z.array(z.object({ id: z.number(), name: z.string() })),
   disabledAt: timestamp.nullable(),

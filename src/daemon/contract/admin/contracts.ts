@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { endpoint } from '../endpoint.ts'
-import { address, flag, integer, name, team, timestamp } from '../fields.ts'
+import { address, flag, integer, name, success, team, timestamp } from '../fields.ts'
 
 export const twoTapPolicy = z.object({
   delaySeconds: integer(0, 31_536_000),
@@ -80,6 +80,14 @@ export const contracts = {
     params: z.object({ id: integer(1) }),
     body: z.object({ twoTap: twoTapPolicy.nullable() }),
     response: contractOnWire,
+  }),
+  'DELETE /admin/contracts/:id': endpoint({
+    part: 'admin',
+    summary: 'Forget a contract that was registered by mistake, or never deployed, and that nothing uses',
+    auth: 'admin',
+    scope: 'edit',
+    params: z.object({ id: integer(1) }),
+    response: success,
   }),
   'POST /admin/contracts/:id/service-url': endpoint({
     part: 'admin',

@@ -21,6 +21,8 @@ export const daemon = {
       schema: z.string(),
       token: z.object({ name: z.string(), scopes: z.array(z.string()) }),
       database: z.object({ sizeBytes: z.number(), integrity: z.string().nullable() }),
+      /** What is set and has no effect, and what should not be as it is. */
+      warnings: z.array(z.string()),
       counts: z.object({ teams: z.number(), keySets: z.number(), chips: z.number(), taps: z.number() }),
     }),
   }),

@@ -2,13 +2,21 @@ import { getAddress, type Hex } from 'viem'
 import { type Json, recordIntent } from '../../chain/relayer/record-intent.ts'
 import { sentToContract } from '../../store/contracts.ts'
 import type { Queries } from '../../store/database.ts'
-import type { ContractRow } from '../../store/schema.ts'
+import type { ContractRow, TransactionRow } from '../../store/schema.ts'
 import type { Clock } from '../time.ts'
 import { owed } from './record.ts'
 
+/** Somebody asked for the end of it, or it could never be sent. */
+const isGivenUp = ({
+  state,
+  abandonedBecause,
+}: Pick<TransactionRow, 'state' | 'abandonedBecause'>): boolean =>
+  state === 'cancelled' || abandonedBecause !== null
+
 /**
  * Records once more what was sent to where a guestbook should have been: nothing was there, so it had no effect, and
- * seemed to go well. Mints have their intent ids, so none happens twice. @param before as it was
+ * seemed to go well. What was given up
+ * stays so. Mints have their intent ids, so none happens twice. @param before as it was
  */
 export async function recordAgain(
   trx: Queries,
@@ -24,7 +32,9 @@ export async function recordAgain(
     wanted.set(row.data ?? '', row)
   }
   const ids: number[] = []
-  for (const [data, { kind, subject, gas: gasHint, teamId }] of wanted) {
+  for (const [data, row] of wanted) {
+    const { kind, subject, gas: gasHint, teamId } = row
+    if (isGivenUp(row)) continue
     // Written above, in these shapes.
     const about: { readonly [name: string]: Json } = JSON.parse(subject)
     ids.push(

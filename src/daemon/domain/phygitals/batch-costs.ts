@@ -61,26 +61,41 @@ export class Costs {
 
   async #ofChain(chain: Chain, cap: bigint | undefined): Promise<ChainTotals> {
     const kinds = [...this.#kinds.values()].filter(({ chainId }) => chainId === chain.id)
-    const [gasEach, balance, fees] = await Promise.all([
-      Promise.all(kinds.map(({ call, samples }) => gasOf(chain, call, samples))),
-      asked(chain, () => chain.client.getBalance({ address: chain.relayer })),
-      feesOf(chain, cap),
-    ])
-    const gas = kinds.reduce((sum, { count }, at) => sum + BigInt(count) * (gasEach[at] ?? 0n), 0n)
-    const cost = gas * fees.maxFeePerGas
-    const least = gasLimit * fees.maxFeePerGas
-    const needed = cost > least ? cost : least
-    return {
-      chainId: chain.id,
+    const gasEach = await Promise.all(kinds.map(({ call, samples }) => gasOf(chain, call, samples)))
+    return priced(chain, cap, {
       transactions: kinds.reduce((sum, { count }) => sum + count, 0),
-      gas,
-      ...fees,
-      cost,
-      needed,
-      relayer: chain.relayer,
-      balance,
-      canPay: balance >= needed,
-    }
+      gas: kinds.reduce((sum, { count }, at) => sum + BigInt(count) * (gasEach[at] ?? 0n), 0n),
+      gasLimit,
+    })
+  }
+}
+
+/**
+ * What gas costs on a chain now, and whether the relayer has it. @param gasLimit the highest of one transaction
+ * @throws DomainError chain_unavailable
+ */
+export async function priced(
+  chain: Chain,
+  cap: bigint | undefined,
+  { transactions, gas, gasLimit }: { transactions: number; gas: bigint; gasLimit: bigint },
+): Promise<ChainTotals> {
+  const [balance, fees] = await Promise.all([
+    asked(chain, () => chain.client.getBalance({ address: chain.relayer })),
+    feesOf(chain, cap),
+  ])
+  const cost = gas * fees.maxFeePerGas
+  const least = gasLimit * fees.maxFeePerGas
+  const needed = cost > least ? cost : least
+  return {
+    chainId: chain.id,
+    transactions,
+    gas,
+    ...fees,
+    cost,
+    needed,
+    relayer: chain.relayer,
+    balance,
+    canPay: balance >= needed,
   }
 }
 

@@ -4,7 +4,7 @@ import { RecipientInvalid } from '../../chain/names/resolver.ts'
 import { ownerOf } from '../../chain/owner-of.ts'
 import type { Db } from '../../store/database.ts'
 import type { TokenLocation } from '../../store/tokens.ts'
-import { tokenKey, tokensUnderWay } from '../../store/tokens-under-way.ts'
+import { tokenKey, tokensUnderWay, type UnderWay } from '../../store/tokens-under-way.ts'
 import { asked, chainOf } from '../ask-chain.ts'
 import { DomainError } from '../errors.ts'
 import { type Names, resolveRecipient } from '../recipients.ts'
@@ -30,8 +30,10 @@ export type CheckedMove =
       row: number
       status: 'transfer' | 'mint' | 'unchanged'
       token: TokenThere
+      /** Where something is on its way for it: who will have it then. */
       owner: string | null
       recipient: string
+      note?: string
     }
   /** `invalid`: it can never be meant so; `refused`: as things are now. */
   | { row: number; status: 'refused' | 'invalid'; token?: TokenThere; owner?: string | null; error: string }
@@ -61,7 +63,7 @@ class Check {
   readonly #teamId: number
   readonly #recipients = new Map<string, Promise<string>>()
   readonly #codes = new Map<string, Promise<boolean>>()
-  readonly #underWay = new Map<number, Promise<Set<string>>>()
+  readonly #underWay = new Map<number, Promise<ReadonlyMap<string, UnderWay>>>()
   constructor(deps: CheckDeps, teamId: number) {
     this.#deps = deps
     this.#teamId = teamId
@@ -79,15 +81,20 @@ class Check {
       const recipient = await this.#recipient(place.chainId, wanted.recipient)
       const chain = chainOf(this.#deps.chains, place.chainId)
       const contract = getAddress(place.contractAddress)
-      const owner =
+      // Before the owner: what is settled in between is then in one of the two.
+      const underWay = (await this.#tokensUnderWay(place.chainId)).get(tokenKey(place))
+      const ownerNow =
         token.tokenId === null
           ? undefined
           : await asked(chain, () => ownerOf(chain.client, contract, BigInt(place.tokenId)))
+      const owner = underWay?.recipient ?? ownerNow
       seen = { token, owner: owner ?? null }
-      const isUnderWay = (await this.#tokensUnderWay(place.chainId)).has(tokenKey(place))
       const result = { row, token, owner: owner ?? null, recipient }
-      if (owner !== undefined && !isUnderWay && isAddressEqual(owner, getAddress(recipient)))
-        return { ...result, status: 'unchanged' }
+      const isKnown = underWay === undefined || underWay.recipient !== undefined
+      if (owner !== undefined && isKnown && isAddressEqual(getAddress(owner), getAddress(recipient))) {
+        const note = underWay && `on its way already: transaction ${underWay.transactionId}`
+        return { ...result, status: 'unchanged', ...(note === undefined ? {} : { note }) }
+      }
       // What anybody may do with our own contract needs no trial.
       if (
         place.contractTransactionId === null ||
@@ -95,7 +102,7 @@ class Check {
         (await this.#hasCode(place.chainId, getAddress(recipient)))
       )
         await checkMove(this.#deps, place, recipient)
-      const isMint = owner === undefined && !isUnderWay
+      const isMint = ownerNow === undefined && underWay === undefined
       this.costs.add(place, recipient, isMint ? 'mintNFT' : 'claimNFT')
       return { ...result, status: isMint ? 'mint' : 'transfer' }
     } catch (error) {
@@ -122,7 +129,7 @@ class Check {
     })
   }
 
-  #tokensUnderWay(chainId: number): Promise<Set<string>> {
+  #tokensUnderWay(chainId: number): Promise<ReadonlyMap<string, UnderWay>> {
     return once(this.#underWay, chainId, () => tokensUnderWay(this.#deps.db.read, chainId))
   }
 }

@@ -2,12 +2,14 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Chains } from '../../chain/chains.ts'
 import type { Actor } from '../../store/audit.ts'
 import type { Db } from '../../store/database.ts'
-import type { TokenLocation } from '../../store/tokens.ts'
-import { DomainError } from '../errors.ts'
+import { findToken, type LocatedToken, type TokenLocation } from '../../store/tokens.ts'
+import { chainOf } from '../ask-chain.ts'
+import { DomainError, notFound } from '../errors.ts'
 import type { Clock } from '../time.ts'
+import { announce, announceGas, announceGasLimit, byContract, isAnnounced } from './announce.ts'
+import { type ChainTotals, priced } from './batch-costs.ts'
 import { type RowTarget, tokenOfRow } from './batch-row.ts'
-import { inOrder } from './in-order.ts'
-import { replaceMetadata } from './metadata.ts'
+import { writeMetadata } from './metadata.ts'
 
 type Metadata = Readonly<Record<string, unknown>>
 
@@ -35,38 +37,110 @@ interface Caller {
   actor: Actor
 }
 
-const atOnce = 64
+/** So many rows are one write, and those of a contract one announcement: as many as fit into a block with ease. */
+const together = 100
 
 /**
  * Replaces metadata row by row; a row that cannot be done fails alone, and one that changes nothing costs no gas.
  * @returns a result a row, in order
  */
-export const describeRows = (
+export async function* describeRows(
   deps: Deps,
-  caller: Caller,
+  { teamId, actor }: Caller,
   rows: readonly MetadataRow[],
-  dryRun: boolean,
-): AsyncGenerator<DescribedRow> => inOrder(rows, atOnce, (row) => describeRow(deps, caller, row, dryRun))
-
-async function describeRow(
-  deps: Deps,
-  caller: Caller,
-  { row, target, metadata, expected }: MetadataRow,
-  dryRun: boolean,
-): Promise<DescribedRow> {
-  try {
-    const found = await tokenOfRow(deps, caller.teamId, target)
-    const { contractAddress, chainId, tokenId } = found
-    const token = { contractAddress, chainId, tokenId }
-    // Checked when it was written.
-    const previous: Metadata | null = found.metadata === null ? null : JSON.parse(found.metadata)
-    if (isDeepStrictEqual(previous, metadata)) return { row, status: 'unchanged', token, previous }
-    if (expected !== undefined && !isDeepStrictEqual(previous, expected))
-      return { row, status: 'failed', error: 'It was changed in the meantime, and is left as it is.' }
-    if (!dryRun) await replaceMetadata(deps, caller, token, metadata)
-    return { row, status: 'changed', token, previous }
-  } catch (error) {
-    if (error instanceof DomainError) return { row, status: 'failed', error: error.message }
-    throw error
+): AsyncGenerator<DescribedRow> {
+  for (const group of groupsOf(rows)) {
+    const found = await tokensOf(deps, teamId, group)
+    const now = deps.clock.now()
+    const results = await deps.db.write(async (trx) => {
+      const changed: LocatedToken[] = []
+      const described: DescribedRow[] = []
+      for (const { row, token: before } of found) {
+        // As it is in this very moment: a row before it may have been about the same token.
+        const token =
+          before instanceof DomainError ? before : ((await findToken(trx, before.id)) ?? notFound('token'))
+        const result = judge(row, token)
+        described.push(result)
+        if (result.status !== 'changed' || token instanceof DomainError) continue
+        await writeMetadata(trx, deps, { token, metadata: row.metadata, actor, now })
+        changed.push(token)
+      }
+      await announce(trx, deps, changed, now)
+      return described
+    })
+    deps.chains.relayer.wake()
+    yield* results
   }
+}
+
+/**
+ * Says what it would do, and at the end what the announcements take. Writes nothing. A chain that does not answer is
+ * left out of the totals: the metadata itself needs none. @param feeCap wei per gas that the relayer offers at most
+ */
+export async function* checkRows(
+  deps: Deps,
+  { teamId, feeCap }: { teamId: number; feeCap: (chainId: number) => bigint | undefined },
+  rows: readonly MetadataRow[],
+): AsyncGenerator<DescribedRow | { totals: ChainTotals[] }> {
+  const sums = new Map<number, { transactions: number; gas: bigint; gasLimit: bigint }>()
+  for (const group of groupsOf(rows)) {
+    const changed: LocatedToken[] = []
+    for (const { row, token } of await tokensOf(deps, teamId, group)) {
+      const result = judge(row, token)
+      if (result.status === 'changed' && !(token instanceof DomainError)) changed.push(token)
+      yield result
+    }
+    for (const tokens of byContract(changed.filter((token) => isAnnounced(deps, token)))) {
+      const count = new Set(tokens.map(({ tokenId }) => tokenId)).size
+      const chainId = tokens[0]?.chainId ?? 0
+      const sum = sums.get(chainId) ?? { transactions: 0, gas: 0n, gasLimit: 0n }
+      const gasLimit = BigInt(announceGasLimit(count))
+      sums.set(chainId, {
+        transactions: sum.transactions + 1,
+        gas: sum.gas + BigInt(announceGas(count)),
+        gasLimit: gasLimit > sum.gasLimit ? gasLimit : sum.gasLimit,
+      })
+    }
+  }
+  const ids = [...sums].sort(([one], [other]) => one - other)
+  const totals = ids.map(([id, sum]) =>
+    priced(chainOf(deps.chains, id), feeCap(id), sum).catch((error: unknown) => {
+      if (error instanceof DomainError) return undefined
+      throw error
+    }),
+  )
+  yield { totals: (await Promise.all(totals)).filter((total) => total !== undefined) }
+}
+
+function* groupsOf(rows: readonly MetadataRow[]): Generator<readonly MetadataRow[]> {
+  for (let at = 0; at < rows.length; at += together) yield rows.slice(at, at + together)
+}
+
+/** The token of each row, or why it has none. */
+const tokensOf = (
+  deps: Deps,
+  teamId: number,
+  rows: readonly MetadataRow[],
+): Promise<{ row: MetadataRow; token: LocatedToken | DomainError }[]> =>
+  Promise.all(
+    rows.map(async (row) => {
+      const token = await tokenOfRow(deps, teamId, row.target).catch((error: unknown) => {
+        if (error instanceof DomainError) return error
+        throw error
+      })
+      return { row, token }
+    }),
+  )
+
+/** What a row does to a token as it is. */
+function judge({ row, metadata, expected }: MetadataRow, found: LocatedToken | DomainError): DescribedRow {
+  if (found instanceof DomainError) return { row, status: 'failed', error: found.message }
+  const { contractAddress, chainId, tokenId } = found
+  const token = { contractAddress, chainId, tokenId }
+  // Checked when it was written.
+  const previous: Metadata | null = found.metadata === null ? null : JSON.parse(found.metadata)
+  if (isDeepStrictEqual(previous, metadata)) return { row, status: 'unchanged', token, previous }
+  if (expected !== undefined && !isDeepStrictEqual(previous, expected))
+    return { row, status: 'failed', error: 'It was changed in the meantime, and is left as it is.' }
+  return { row, status: 'changed', token, previous }
 }

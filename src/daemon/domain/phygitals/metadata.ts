@@ -1,8 +1,4 @@
-import { encodeFunctionData } from 'viem'
-import { getAddress } from 'viem/utils'
-import { phygitalAbi } from '../../chain/artifacts/phygital.ts'
 import type { Chains } from '../../chain/chains.ts'
-import { recordIntent } from '../../chain/relayer/record-intent.ts'
 import { type Actor, recordChange } from '../../store/audit.ts'
 import { findContractAt } from '../../store/contracts.ts'
 import type { Db, Queries } from '../../store/database.ts'
@@ -11,12 +7,10 @@ import { askForRefresh } from '../../store/marketplace-refreshes.ts'
 import { findTokenAt, type LocatedToken, setTokenMetadata, type TokenLocation } from '../../store/tokens.ts'
 import { notFound } from '../errors.ts'
 import { type Clock, iso } from '../time.ts'
+import { announce } from './announce.ts'
 import { asStored, tokenOfTeam } from './find-token.ts'
 
 type Deps = { db: Db; clock: Clock; chains: Chains; marketplace: object | undefined }
-
-/** Announcing changed metadata takes 25,000. */
-const announceGas = 60_000
 
 /**
  * Replaces a token's metadata, announces that on the chain (ERC-4906), and has marketplaces told. Neither of the two
@@ -29,47 +23,31 @@ export async function replaceMetadata(
   metadata: object,
 ): Promise<void> {
   const token = await tokenOfTeam(deps, teamId, ref)
-  const { contractAddress, chainId, tokenId } = token
   const now = deps.clock.now()
-  const at = iso(now)
   await deps.db.write(async (trx) => {
-    await setTokenMetadata(trx, token.id, JSON.stringify(metadata))
-    await announce(trx, deps, token, now)
-    if (deps.marketplace) await askForRefresh(trx, { chainId, contract: contractAddress, tokenId, at })
-    await recordChange(trx, {
-      at,
-      actor,
-      teamId,
-      action: 'phygitals.metadata',
-      target: `${contractAddress}/${tokenId}`,
-      detail: { chainId },
-    })
+    await writeMetadata(trx, deps, { token, metadata, actor, now })
+    await announce(trx, deps, [token], now)
   })
   deps.chains.relayer.wake()
 }
 
-/** A contract that was deployed elsewhere may have no such function; marketplaces are told about it all the same. */
-async function announce(
+/** The inner step, without the announcement: that is made for many tokens at once. */
+export async function writeMetadata(
   trx: Queries,
-  { chains }: Pick<Deps, 'chains'>,
-  token: LocatedToken,
-  now: number,
+  { marketplace }: Pick<Deps, 'marketplace'>,
+  { token, metadata, actor, now }: { token: LocatedToken; metadata: object; actor: Actor; now: number },
 ): Promise<void> {
-  const { contractAddress, chainId, tokenId, teamId, contractTransactionId } = token
-  if (contractTransactionId === null || !chains.has(chainId)) return
-  const args = [BigInt(tokenId)] as const
-  await recordIntent(trx, {
-    chainId,
-    signer: 'relayer',
-    deed: {
-      to: getAddress(contractAddress),
-      data: encodeFunctionData({ abi: phygitalAbi, functionName: 'refreshMetadata', args }),
-    },
-    gasHint: announceGas,
-    kind: 'phygital-refresh',
-    subject: { contractAddress, chainId, tokenId },
+  const { contractAddress, chainId, tokenId, teamId } = token
+  const at = iso(now)
+  await setTokenMetadata(trx, token.id, JSON.stringify(metadata))
+  if (marketplace) await askForRefresh(trx, { chainId, contract: contractAddress, tokenId, at })
+  await recordChange(trx, {
+    at,
+    actor,
     teamId,
-    now,
+    action: 'phygitals.metadata',
+    target: `${contractAddress}/${tokenId}`,
+    detail: { chainId },
   })
 }
 

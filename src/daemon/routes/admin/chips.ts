@@ -83,7 +83,13 @@ function toWire({ chip, token, badgeEvents, guestbookEvents, isConfigured }: Chi
     lastCounter: counterOrNull(chip.lastCounter),
     lastTapAt: chip.lastTapAt,
     item: itemId === null ? null : { id: itemId, name: itemName ?? itemId, variant: variantId },
-    linkedToken: token ? { ...tokenOnWire(token), ownerAddress: token.owner } : null,
+    linkedToken: token
+      ? {
+          ...tokenOnWire(token),
+          ownerAddress: token.owner,
+          ...(token.note === undefined ? {} : { ownerNote: token.note }),
+        }
+      : null,
     badgeEvents,
     guestbookEvents,
     disabledAt: chip.disabledAt,

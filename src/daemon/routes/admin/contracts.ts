@@ -3,6 +3,7 @@ import type { Context } from '../../context.ts'
 import { listContracts, registerContract, setTwoTap } from '../../domain/contracts.ts'
 import { deployContract, deployedBy, tellServiceUrl } from '../../domain/deploy-contract.ts'
 import { lookAtContract } from '../../domain/look-at-contract.ts'
+import { removeContract } from '../../domain/remove-contract.ts'
 import { getTeam, resolveTeam } from '../../domain/teams.ts'
 import { bindAll } from '../../http/bind.ts'
 import type { ContractRow } from '../../store/schema.ts'
@@ -33,6 +34,10 @@ export function contractRoutes(app: FastifyInstance, ctx: Context): void {
     },
     'PATCH /admin/contracts/:id': async ({ params, body, actor }) =>
       ofItsTeam(await setTwoTap(ctx, { actor, id: params.id }, body.twoTap)),
+    'DELETE /admin/contracts/:id': async ({ params, actor }) => {
+      await removeContract(ctx, { actor, id: params.id })
+      return { success: true as const }
+    },
     'POST /admin/contracts/:id/service-url': async ({ params, body, actor }) => {
       const told = await tellServiceUrl(ctx, { actor, id: params.id, force: body.force ?? false })
       const { contract, transactionId: sentTransactionId, warnings } = told

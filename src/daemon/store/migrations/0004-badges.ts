@@ -1,13 +1,71 @@
 import { type Kysely, sql } from 'kysely'
-import { createdAt, numbered, strict, strictClustered } from './0001-initial/columns.ts'
+import { createdAt, numbered, ofTeam, strict, strictClustered } from './0001-initial/columns.ts'
+
+/**
+ * Each provider numbers its events by itself. SQLite takes a UNIQUE away with its table alone, and a table goes only
+ * while no row leads to it: those that do wait aside.
+ */
+async function upstreamIdsPerProvider(db: Kysely<unknown>): Promise<void> {
+  await ofTeam(numbered(createdAt(db.schema.createTable('badgeEventsNew'))))
+    .addColumn('name', 'text', (c) => c.notNull())
+    .addColumn('description', 'text', (c) => c.notNull())
+    .addColumn('city', 'text', (c) => c.notNull())
+    .addColumn('country', 'text', (c) => c.notNull())
+    .addColumn('startDate', 'text', (c) => c.notNull())
+    .addColumn('endDate', 'text', (c) => c.notNull())
+    .addColumn('expiryDate', 'text', (c) => c.notNull())
+    .addColumn('eventUrl', 'text', (c) => c.notNull())
+    .addColumn('privateEvent', 'integer', (c) => c.notNull())
+    .addColumn('virtualEvent', 'integer', (c) => c.notNull())
+    .addColumn('requestedCodes', 'integer', (c) => c.notNull())
+    .addColumn('remainingCodes', 'integer', (c) => c.notNull())
+    .addColumn('upstreamId', 'integer', (c) => c.notNull())
+    .addColumn('approval', 'text', (c) => c.notNull())
+    .addColumn('provider', 'text', (c) => c.notNull().defaultTo('embedded'))
+    .addUniqueConstraint('badgeEventsUpstream', ['provider', 'upstreamId'])
+    .modifyEnd(strict)
+    .execute()
+  const kept = sql.raw(
+    ['id', 'createdAt', 'teamId', 'name', 'description', 'city', 'country', 'startDate', 'endDate']
+      .concat(['expiryDate', 'eventUrl', 'privateEvent', 'virtualEvent', 'requestedCodes'])
+      .concat(['remainingCodes', 'upstreamId', 'approval'])
+      .map((column) => `"${column}"`)
+      .join(', '),
+  )
+  await sql`insert into "badgeEventsNew" (${kept}) select ${kept} from "badgeEvents"`.execute(db)
+  await sql`create table "badgeAssignmentsKept" as select * from "badgeAssignments"`.execute(db)
+  await sql`delete from "badgeAssignments"`.execute(db)
+  await db.schema.dropTable('badgeEvents').execute()
+  await db.schema.alterTable('badgeEventsNew').renameTo('badgeEvents').execute()
+  await sql`insert into "badgeAssignments" select * from "badgeAssignmentsKept"`.execute(db)
+  await db.schema.dropTable('badgeAssignmentsKept').execute()
+}
 
 export async function up(db: Kysely<unknown>): Promise<void> {
+  await upstreamIdsPerProvider(db)
+  // An event on its way to POAP, from before POAP hears of it: nothing else knows its secret code.
+  await ofTeam(numbered(createdAt(db.schema.createTable('poapCreations'))))
+    .addColumn('name', 'text', (c) => c.notNull())
+    .addColumn('fields', 'text', (c) => c.notNull())
+    .addColumn('secretCode', 'blob', (c) => c.notNull())
+    .addColumn('state', 'text', (c) => c.notNull())
+    .addColumn('keyScope', 'text')
+    .addColumn('key', 'text')
+    .modifyEnd(strict)
+    .execute()
+  await db.schema
+    .createIndex('poapCreationsOfKey')
+    .on('poapCreations')
+    .columns(['keyScope', 'key'])
+    .where(sql.ref('key'), 'is not', null)
+    .execute()
   await db.schema
     .createTable('poapEvents')
     .addColumn('badgeEventId', 'integer', (c) => c.primaryKey().references('badgeEvents.id'))
     .addColumn('secretCode', 'blob', (c) => c.notNull())
     .addColumn('pollAt', 'text')
     .addColumn('polls', 'integer', (c) => c.notNull())
+    .addColumn('pollUntil', 'text')
     .modifyEnd(strict)
     .execute()
   await db.schema
@@ -16,13 +74,14 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     .addColumn('number', 'integer', (c) => c.notNull())
     .addColumn('code', 'blob', (c) => c.notNull())
     .addColumn('state', 'text', (c) => c.notNull())
+    .addColumn('turn', 'integer', (c) => c.notNull())
     .addPrimaryKeyConstraint('badgeCodesKey', ['badgeEventId', 'number'])
     .modifyEnd(strictClustered)
     .execute()
   await db.schema
     .createIndex('badgeCodesFree')
     .on('badgeCodes')
-    .columns(['badgeEventId', 'number'])
+    .columns(['badgeEventId', 'turn', 'number'])
     .where(sql.ref('state'), '=', 'free')
     .execute()
   await numbered(createdAt(db.schema.createTable('badgeClaims')))
@@ -34,6 +93,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     .addColumn('deviceHash', 'text')
     .addColumn('state', 'text', (c) => c.notNull())
     .addColumn('attempts', 'integer', (c) => c.notNull())
+    .addColumn('isSent', 'integer', (c) => c.notNull())
     .addColumn('dueAt', 'text')
     .addColumn('reason', 'text')
     .addColumn('isAnswered', 'integer', (c) => c.notNull())

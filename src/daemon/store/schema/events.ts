@@ -38,6 +38,7 @@ export interface BadgeEventsTable {
   /** The event's id at the badge provider, `poapEventId` on the wire. */
   upstreamId: number
   approval: 'pending' | 'approved' | 'rejected'
+  provider: Generated<'embedded' | 'poap'>
   createdAt: string
 }
 

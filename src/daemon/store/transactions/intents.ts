@@ -141,7 +141,7 @@ export const countedUnderWay = async (db: Queries, chainId: number, counter: str
 const superseding = statement<{ topic: string; id: number }>()((db, p) =>
   db
     .selectFrom('transactions')
-    .select('id')
+    .select(['id', 'abandonedBecause', 'settledAt'])
     .where('topic', '=', p.topic)
     .where('id', '>', p.id)
     .where('state', 'not in', ['reverted', 'cancelled'])
@@ -152,5 +152,5 @@ const superseding = statement<{ topic: string; id: number }>()((db, p) =>
 export const supersededBy = async (
   db: Queries,
   { id, topic }: Pick<TransactionRow, 'id' | 'topic'>,
-): Promise<number | undefined> =>
-  topic === null ? undefined : (await superseding.first(db, { topic, id }))?.id
+): Promise<Pick<TransactionRow, 'id' | 'abandonedBecause' | 'settledAt'> | undefined> =>
+  topic === null ? undefined : superseding.first(db, { topic, id })

@@ -126,6 +126,49 @@ const waiting = statement<At & { waiting: TransactionRow['waiting'] }>()((db, p)
 export const markWaiting = (db: Queries, to: At & { waiting: TransactionRow['waiting'] }) =>
   changed(waiting.run(db, to))
 
+type OfSigner = { chainId: number; signer: string }
+
+const stuck = statement<OfSigner>()((db, p) =>
+  db
+    .selectFrom('transactions')
+    .select('id')
+    .where('chainId', '=', p.chainId)
+    .where('signer', '=', p.signer)
+    .where('state', 'in', ['queued', 'signed', 'broadcast'])
+    .where('settledAt', 'is', null)
+    .where('waiting', 'is', null)
+    .limit(1),
+)
+/** Whether something is not mined, and does not say yet that it waits. */
+export const hasUnexplained = async (db: Queries, of: OfSigner): Promise<boolean> =>
+  (await stuck.first(db, of)) !== undefined
+
+const withoutNode = statement<OfSigner & { at: string }>()((db, p) =>
+  db
+    .updateTable('transactions')
+    .set({ waiting: 'node', updatedAt: p.at })
+    .where('chainId', '=', p.chainId)
+    .where('signer', '=', p.signer)
+    .where('state', 'in', ['queued', 'signed', 'broadcast'])
+    .where('settledAt', 'is', null)
+    .where('waiting', 'is', null),
+)
+/** The node cannot be asked: all that is not mined waits for it, unless it waits for something else. */
+export const markAllWithoutNode = (db: Queries, of: OfSigner & { at: string }) => withoutNode.run(db, of)
+
+const withNode = statement<OfSigner & { at: string }>()((db, p) =>
+  db
+    .updateTable('transactions')
+    .set({ waiting: null, updatedAt: p.at })
+    .where('chainId', '=', p.chainId)
+    .where('signer', '=', p.signer)
+    .where('state', 'in', ['queued', 'broadcast'])
+    .where('settledAt', 'is', null)
+    .where('waiting', '=', 'node'),
+)
+/** The node answers again. What it has never taken waits until it has. */
+export const markAllWithNode = (db: Queries, of: OfSigner & { at: string }) => withNode.run(db, of)
+
 const dropped = statement<At & { reason: string }>()((db, p) =>
   db
     .updateTable('transactions')

@@ -1,0 +1,32 @@
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import { build } from 'esbuild'
+
+/** What a TypeScript file of bench/peers exports. @param define more of what is known when it is bundled */
+export async function bundled(dir, name, define = {}) {
+  const outfile = join(dir, `${name}.cjs`)
+  await build({
+    entryPoints: [new URL(`../peers/${name}.ts`, import.meta.url).pathname],
+    outfile,
+    bundle: true,
+    platform: 'node',
+    format: 'cjs',
+    logLevel: 'error',
+    external: ['better-sqlite3', 'tiny-secp256k1', '@foundry-rs/*'],
+    define: {
+      'import.meta.url': JSON.stringify(import.meta.url),
+      __TAPCHIP_VERSION__: '"bench"',
+      __TAPCHIP_COMMIT__: '""',
+      ...define,
+    },
+  })
+  // Packages are found from here, not from the temporary directory.
+  const here = createRequire(import.meta.url)
+  const { Module } = here('node:module')
+  const loaded = new Module(outfile)
+  loaded.paths = Module._nodeModulePaths(new URL('.', import.meta.url).pathname)
+  loaded.filename = new URL(`./${name}.cjs`, import.meta.url).pathname
+  loaded._compile(readFileSync(outfile, 'utf8'), loaded.filename)
+  return loaded.exports
+}

@@ -1,0 +1,70 @@
+import { Writable } from 'node:stream'
+import { expect, test } from 'vitest'
+import { about } from '../../src/cli/commands/transactions/words.ts'
+import { createIo } from '../../src/cli/io/io.ts'
+import type { Output } from '../../src/cli/surroundings.ts'
+
+class Terminal extends Writable implements Output {
+  text = ''
+  readonly isTTY: boolean
+  constructor(isTTY: boolean) {
+    super()
+    this.isTTY = isTTY
+  }
+  override _write(chunk: Buffer, _: BufferEncoding, done: () => void): void {
+    this.text += chunk.toString()
+    done()
+  }
+}
+
+const address = `0x1234${'5'.repeat(32)}abcd`
+const hash = `0x9999${'8'.repeat(56)}7777`
+const rows = [
+  { about: `${address} #2 to ${address}`, hash, team: 'Acme' },
+  { about: 'JKT', hash: null, team: 'Acme' },
+]
+const table = async (
+  given: readonly object[],
+  { isTTY = true, json = false, fields }: { isTTY?: boolean; json?: boolean; fields?: string[] } = {},
+) => {
+  const stdout = new Terminal(isTTY)
+  const io = createIo(
+    { stdout, stderr: new Terminal(false), env: {}, now: () => new Date(0) },
+    { json, quiet: false, color: false, fields },
+  )
+  const columns = Object.fromEntries(
+    ['about', 'hash', 'team'].map((name) => [
+      name.toUpperCase(),
+      (row: object) => Object.entries(row).find(([key]) => key === name)?.[1],
+    ]),
+  )
+  await io.list(given, columns, 'None.')
+  return stdout.text
+}
+
+test('on a terminal hashes and addresses are shortened, and a team that is the only one is left out', async () => {
+  expect(await table(rows)).toBe(
+    [
+      'ABOUT                          HASH',
+      '0x1234…abcd #2 to 0x1234…abcd  0x9999…7777',
+      'JKT                            -',
+      '',
+    ].join('\n'),
+  )
+  expect(await table([...rows, { about: 'ART', hash, team: 'Other' }])).toMatch(/^ABOUT +HASH +TEAM\n/)
+})
+
+test('elsewhere, under --json and for fields that were asked for, nothing is', async () => {
+  const piped = await table(rows, { isTTY: false })
+  expect(piped).toBe(`ABOUT\tHASH\tTEAM\n${address} #2 to ${address}\t${hash}\tAcme\nJKT\t-\tAcme\n`)
+  expect(JSON.parse(await table(rows, { json: true }))).toEqual(rows)
+  expect(await table(rows, { fields: ['hash', 'team'] })).toContain(hash)
+})
+
+test('a pause is told in words', () => {
+  const told = (isPaused: boolean) =>
+    about({ subject: { contractId: 3, contractAddress: address, isPaused } } as unknown as Parameters<
+      typeof about
+    >[0])
+  expect([told(true), told(false)]).toEqual([`${address} paused`, `${address} unpaused`])
+})

@@ -1,0 +1,144 @@
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { loadConfig } from '../../src/daemon/config.ts'
+import { help } from '../../src/daemon/help.ts'
+import { startWarnings } from '../../src/daemon/start-warnings.ts'
+import { openTestApp, startTestDaemon } from '../support/daemon.ts'
+import { derived } from '../support/seeds.ts'
+
+let folder: string
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'tapchip-config-'))
+})
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+const none = { help: false, version: false, configFile: undefined, values: {} }
+const load = (env: Record<string, string>) => loadConfig(none, env)
+const loadFile = (content: object, env: Record<string, string> = {}) => {
+  const configFile = join(folder, 'config.json')
+  writeFileSync(configFile, JSON.stringify(content))
+  return loadConfig({ ...none, configFile }, env)
+}
+const rpc = 'https://rpc.example'
+
+describe('a setting of a chain that does not fit is named by', () => {
+  test.each([
+    [{ rcp: rpc }, 'chains.84532.rcp is not a setting (known: rpc, confirmations, maxFeeGwei, expiryBlocks)'],
+    [{ rpc, confirmations: 0 }, 'chains.84532.confirmations must be a number from 1 to 9999'],
+    [{ rpc: 'rpc.example' }, 'chains.84532.rpc must be an http(s) URL'],
+  ])('its path in the file: %j', (settings, message) => {
+    expect(() => loadFile({ chains: { 84532: settings } })).toThrow(message)
+  })
+
+  test('the chain, where that is no number', () => {
+    expect(() => loadFile({ chains: { base: { rpc } } })).toThrow('chains.base must be a chain id')
+    expect(() => loadFile({ chain: {} })).toThrow('chain (TAPCHIP_CHAIN) is not a setting')
+  })
+
+  test('the variable that it came from, also over a file', () => {
+    const env = { TAPCHIP_RPC_84532: 'rpc.example' }
+    expect(() => load(env)).toThrow(/^TAPCHIP_RPC_84532 must be an http\(s\) URL$/)
+    expect(() => loadFile({ chains: { 84532: { rpc } } }, env)).toThrow(/^TAPCHIP_RPC_84532 must/)
+    const more = { TAPCHIP_RPC_84532: rpc, TAPCHIP_MAX_FEE_GWEI_84532: 'lots' }
+    expect(() => load(more)).toThrow(/^TAPCHIP_MAX_FEE_GWEI_84532 must be an amount of gwei/)
+  })
+})
+
+describe('what is set and has no effect', () => {
+  test('is warned of: a name that is mistyped, a chain that is no number, keys without a chain', () => {
+    const { warnings } = load({
+      TAPCHIP_BASEURL: 'https://tap.example',
+      TAPCHIP_SOMETHING: 'x',
+      TAPCHIP_RPC_BASE: rpc,
+      TAPCHIP_RELAYER_KEY_84532: 'secret-1',
+      TAPCHIP_SIGN_VERIFIER_KEY_84532: 'secret-2',
+      TAPCHIP_RPC_10: rpc,
+      TAPCHIP_RELAYER_KEY_10: 'secret-3',
+    })
+    expect(warnings).toEqual([
+      "TAPCHIP_BASEURL is no variable of the daemon's, and is ignored. Is TAPCHIP_BASE_URL meant?",
+      'TAPCHIP_RELAYER_KEY_84532 is ignored: chain 84532 has no RPC URL. Set TAPCHIP_RPC_84532 to use the chain.',
+      'TAPCHIP_RPC_BASE is ignored: after TAPCHIP_RPC_ comes a chain id, a number such as 8453, and not "BASE".',
+      'TAPCHIP_SIGN_VERIFIER_KEY_84532 is ignored: chain 84532 has no RPC URL. Set TAPCHIP_RPC_84532 to use the chain.',
+      "TAPCHIP_SOMETHING is no variable of the daemon's, and is ignored. See tapchipd --help.",
+    ])
+  })
+
+  test('is nothing that the help names, and nothing that the CLI reads', () => {
+    const named = help.match(/TAPCHIP_[A-Z_]*[A-Z](?![A-Z_…<])/g) ?? []
+    expect(named.length).toBeGreaterThan(15)
+    const cli = ['URL', 'API_KEY', 'CONTEXT', 'ADMIN_TOKEN', 'DEBUG', 'BACKUP_PASSPHRASE', 'META_READ_KEY']
+    const fits: Record<string, string> = {
+      TAPCHIP_RATE_LIMIT: 'off',
+      TAPCHIP_TRUST_PROXY: '1',
+      TAPCHIP_BADGE_PROVIDER: 'embedded',
+      TAPCHIP_BADGE_APPROVAL: 'auto',
+      TAPCHIP_WIRE_PREFIX: 'svc',
+      TAPCHIP_WIRE_BADGE: 'badge',
+      TAPCHIP_DEV_RPC: 'full',
+      TAPCHIP_OPENSEA_URL: rpc,
+      TAPCHIP_HOST: 'localhost',
+      TAPCHIP_CONFIG: '',
+    }
+    const all = [...new Set([...named, ...cli.map((name) => `TAPCHIP_${name}`)])]
+    expect(load(Object.fromEntries(all.map((name) => [name, fits[name] ?? '1']))).warnings).toEqual([])
+    expect(load({ TAPCHIP_DEV_CHAIN: 'on', TAPCHIP_RELAYER_KEY_31337: 'x' }).warnings).toEqual([])
+    expect(load({ TAPCHIP_DEV_CHAIN: 'off', TAPCHIP_RELAYER_KEY_31337: 'x' }).warnings).toHaveLength(1)
+  })
+
+  test('stands in the log of the start', async () => {
+    const lines: string[] = []
+    const log = (line: string) => lines.push(line)
+    const daemon = await startTestDaemon({ env: { TAPCHIP_RATE_LIMTI: '10' }, log })
+    await daemon.stop()
+    const line = lines.map((text) => JSON.parse(text)).find(({ msg }) => msg.includes('TAPCHIP_RATE_LIMTI'))
+    expect(line).toMatchObject({ level: 40, msg: expect.stringContaining('Is TAPCHIP_RATE_LIMIT meant?') })
+  })
+})
+
+test("the keystore's password file is for the daemon alone: that others can read it is warned of", () => {
+  const passwordFile = join(folder, 'keystore.password')
+  writeFileSync(passwordFile, 'secret')
+  const env = { TAPCHIP_KEYSTORE: folder, TAPCHIP_KEYSTORE_PASSWORD_FILE: passwordFile }
+  chmodSync(passwordFile, 0o640)
+  expect(startWarnings(load(env))).toEqual([
+    expect.stringMatching(/keystore\.password can be read by others \(mode 640\).*chmod 600/),
+  ])
+  chmodSync(passwordFile, 0o600)
+  expect(startWarnings(load(env))).toEqual([])
+  // That it is missing is said where it is needed.
+  rmSync(passwordFile)
+  expect(startWarnings(load(env))).toEqual([])
+})
+
+test('a seed that gives tokens of somebody else’s contract an owner is told that nothing mints them', async () => {
+  const lines: string[] = []
+  const address = '0x5FbDB2315678afecb367f032d93F642f64180aa3'
+  const chip = (n: number, contract: string) => ({
+    uid: `04DE5F1EACC04${n}`,
+    keySet: 101,
+    token: { contract, tokenId: String(n), owner: address },
+  })
+  const daemon = await openTestApp({
+    log: (line) => lines.push(line),
+    seed: {
+      version: 1,
+      keySets: [derived],
+      teams: [
+        {
+          name: 'Acme',
+          contracts: [
+            { symbol: 'OLD', name: 'Old', chainId: 1, address },
+            { symbol: 'JKT', name: 'Jackets', chainId: 31337 },
+          ],
+          chipGroups: [{ name: 'All', chips: [chip(1, 'OLD'), chip(2, 'JKT')] }],
+        },
+      ],
+    },
+  })
+  await daemon.close()
+  const warned = lines.map((line) => JSON.parse(line)).filter(({ level }) => level === 40)
+  expect(warned).toMatchObject([{ msg: expect.stringMatching(/^token 1 of OLD is not minted/), address }])
+})
