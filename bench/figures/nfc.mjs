@@ -112,11 +112,13 @@ function ofRuns([first, ...runs]) {
 }
 
 function rowsOf(rounds) {
-  const counts = new Set(rounds.flatMap((round) => Object.values(round).flatMap(({ apdus }) => apdus)))
-  if (counts.size > 1) process.stderr.write(JSON.stringify(rounds.map((r) => Object.fromEntries(Object.entries(r).map(([k, v]) => [k, [v.ms, v.trace ?? v.apdus]]))).map((r) => [r.ours, r.pcscd])) + "\n")
-  if (counts.size > 1)
-    throw new Error(`A chip gets as many APDUs by whatever way, and got ${[...counts].join(', ')}`)
-  const [apdus] = counts
+  const countsOf = (way) => [...new Set(rounds.flatMap((round) => round[way].apdus))]
+  const [apdus, ...more] = new Set(['ours', 'pcscd', 'emulator'].flatMap(countsOf))
+  if (more.length > 0)
+    throw new Error(
+      `A chip gets as many APDUs by each way, and got ${countsOf('ours')} of the executables, ${countsOf('pcscd')} in ` +
+        `process on pcscd and ${countsOf('emulator')} in process. If dist/ is older than src/: npm run build`,
+    )
   const row = (name, unit, peer, of, peerOf) => ({
     name,
     unit,
