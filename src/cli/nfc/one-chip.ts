@@ -41,9 +41,18 @@ export const workOnChip = (
   })
 
 /** A line, and the exit code that goes with it. */
-export const printOutcome = async (ctx: CliContext, { uid, status, error }: Outcome): Promise<ExitCode> => {
-  const line = { uid, status, ...(error === undefined ? {} : { error }) }
+export const printOutcome = async (
+  ctx: CliContext,
+  { uid, status, error, warning }: Outcome,
+): Promise<ExitCode> => {
+  const line = {
+    uid,
+    status,
+    ...(error === undefined ? {} : { error }),
+    ...(warning === undefined ? {} : { warning }),
+  }
   await ctx.io.line(line, () => `${uid === null ? 'unknown chip' : bothForms(uid)}  ${status}`)
   if (error !== undefined && !ctx.io.json) ctx.io.warn(error)
+  if (warning !== undefined && !ctx.io.json) ctx.io.warn(warning)
   return status === 'failed' ? exitCodes.failed : exitCodes.done
 }

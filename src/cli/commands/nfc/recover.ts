@@ -1,10 +1,10 @@
 import { defineCommand } from '../../command/define.ts'
-import { flag } from '../../command/options.ts'
+import { flag, text, yes } from '../../command/options.ts'
 import type { CliContext } from '../../context.ts'
 import { exitCodes } from '../../errors.ts'
 import { printOutcome, workOnChip } from '../../nfc/one-chip.ts'
 import { readerOption } from '../../nfc/readers.ts'
-import { bothForms } from '../../uid.ts'
+import { bothForms, isSameUid, readUid, uidOnWire } from '../../uid.ts'
 
 export const recover = defineCommand({
   name: 'recover',
@@ -12,18 +12,40 @@ export const recover = defineCommand({
   description:
     'Bring a chip that was lifted in the middle to the end of what was begun on it: the daemon has written down ' +
     'which keys it may have, and none is guessed. --list shows the chips that are not finished. ' +
+    '--give-up is for a chip that is lost or dead, whose keys keep their key set from being removed; it needs a token of ' +
+    'scope keys. ' +
     '--timeout says how long to wait for the chip (default: 30 seconds).',
-  examples: ['nfc recover', 'nfc recover --list', 'nfc recover --json | jq -r .status'],
+  examples: [
+    'nfc recover',
+    'nfc recover --list',
+    'nfc recover --give-up 04:98:93:CA:AA:11:90',
+    'nfc recover --json | jq -r .status',
+  ],
   options: {
     list: flag('--list', 'Show which chips are not finished, and touch none'),
+    giveUp: text('--give-up <uid>', 'Forget the plan of a chip that will not come back'),
+    yes,
     reader: readerOption,
   },
   run: async (ctx, { options }) => {
     if (options.list) return listOpen(ctx)
+    if (options.giveUp !== undefined) return giveUp(ctx, readUid(options.giveUp), options.yes)
     const outcome = await workOnChip(ctx, { reader: options.reader }, { purpose: 'recover' })
     return printOutcome(ctx, outcome)
   },
 })
+
+const giveUp = async (ctx: CliContext, uid: string, isSure: boolean) => {
+  await ctx.prompts.confirmByName(
+    isSure,
+    `Give up the chip ${bothForms(uid)}? The daemon forgets which keys it may have: if it comes back, it can be neither ` +
+      'set up nor reset any more.',
+    { what: 'its UID', is: (typed) => isSameUid(typed, uid) },
+  )
+  await ctx.call('DELETE /admin/nfc/journal/:uid', { params: { uid: uidOnWire(uid) } })
+  await ctx.io.line({ uid, status: 'given-up' }, () => `${bothForms(uid)}  given up`)
+  return exitCodes.done
+}
 
 const listOpen = async (ctx: CliContext) => {
   const plans = await ctx.call('GET /admin/nfc/journal')
