@@ -119,8 +119,10 @@ export const showCheck = async (
     const checked = check.rows.get(row.row)
     if (!checked) continue
     counts[checked.status] += 1
-    const { status, token, owner, recipient, error } = checked
-    await io.line({ row: row.row, status, token, owner, recipient, error }, () => describeCheck(checked, row))
+    const { status, token, owner, recipient, error, note } = checked
+    await io.line({ row: row.row, status, token, owner, recipient, error, note }, () =>
+      describeCheck(checked, row),
+    )
   }
   if (io.json) await io.line({ totals: check.totals }, () => '')
   io.note(
@@ -133,7 +135,7 @@ export const showCheck = async (
 }
 
 const describeCheck = (checked: CheckedTransfer, row: TransferRow): string => {
-  const { status, token, owner, recipient, error } = checked
+  const { status, token, owner, recipient, error, note } = checked
   const { tokenId } = token ?? {}
   const found = token && tokenId ? [targetWords({ ...token, tokenId })] : []
   // Whoever named a chip finds it by that; a token that was named is the one that was found.
@@ -143,5 +145,7 @@ const describeCheck = (checked: CheckedTransfer, row: TransferRow): string => {
   const start = `row ${row.row}  ${what}  ${status}`
   if (status === 'refused') return clean(`${start}  ${error ?? ''}`)
   const name = recipient?.toLowerCase() === row.recipient.toLowerCase() ? '' : ` (${row.recipient})`
-  return clean(`${start}  ${owner === null ? 'nobody' : shown(owner)} → ${shown(recipient)}${name}`)
+  return clean(
+    `${start}  ${owner === null ? 'nobody' : shown(owner)} → ${shown(recipient)}${name}${note ? `  ${note}` : ''}`,
+  )
 }

@@ -27,7 +27,7 @@ const fields = (chip: Chip) => ({
   Item:
     chip.item && `${chip.item.name} (${chip.item.id}${chip.item.variant ? `, ${chip.item.variant}` : ''})`,
   Token: token(chip.linkedToken),
-  Owner: chip.linkedToken?.ownerAddress,
+  Owner: chip.linkedToken && (chip.linkedToken.ownerAddress ?? chip.linkedToken.ownerNote ?? 'nobody yet'),
   'Badge events': named(chip.badgeEvents),
   Guestbook: named(chip.guestbookEvents),
   Configured: chip.isConfigured,

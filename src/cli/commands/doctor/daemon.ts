@@ -76,7 +76,7 @@ const checkAdmin = async (ctx: CliContext): Promise<Finding[]> => {
   } catch (error) {
     return [fail('admin token', messageOf(error), 'set TAPCHIP_ADMIN_TOKEN, or tapchip login --admin')]
   }
-  const { database, counts, version, token } = status
+  const { database, counts, version, token, warnings } = status
   const ours = __TAPCHIP_VERSION__
   return [
     ok('admin token', `${token.name} (${token.scopes.join(', ')})`),
@@ -87,6 +87,7 @@ const checkAdmin = async (ctx: CliContext): Promise<Finding[]> => {
     counts.keySets > 0
       ? ok('key sets', String(counts.keySets))
       : warn('key sets', 'none: no tap can be verified', 'tapchip key-sets create --help'),
+    ...warnings.map((words) => warn('settings', words, 'correct it, and start the daemon again')),
     ...(await checkChains(ctx)),
   ]
 }
