@@ -1,4 +1,4 @@
-import { deflateSync } from 'node:zlib'
+import { deflateRawSync, deflateSync } from 'node:zlib'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { type JudgedImage, judgeImage, maxImageBytes } from '../../src/daemon/badges/image.ts'
@@ -61,6 +61,24 @@ describe('an image that is one', () => {
       'image',
     )
     expect(await kind(ofParts(pngHeader(8, 8), pngChunk('tEXt'), pixels, pixels, pixels, end))).toBe('image')
+  })
+
+  test.each([
+    ['an empty one', [pngChunk('IDAT')]],
+    ['several empty ones', [pngChunk('IDAT'), pngChunk('IDAT')]],
+    ['nothing compressed', [pngChunk('IDAT', deflateSync(''))]],
+    ['text', [pngChunk('IDAT', Buffer.from('<script>alert(1)</script>'))]],
+    ['deflated data without a header', [pngChunk('IDAT', deflateRawSync(Buffer.alloc(72)))]],
+    ['a byte too early', [pngChunk('IDAT', Buffer.from('x')), pixels]],
+  ])('pixels that are none, %s, are damaged', async (_what, chunks) => {
+    expect(await kind(ofParts(pngHeader(8, 8), ...chunks, end))).toBe('damaged')
+  })
+
+  test('the pixels may begin anywhere', async () => {
+    const stream = deflateSync(Buffer.alloc(72))
+    const parts = [stream.subarray(0, 0), stream.subarray(0, 1), stream.subarray(1, 2), stream.subarray(2)]
+    const chunks = parts.map((part) => pngChunk('IDAT', part))
+    expect(await kind(ofParts(pngHeader(8, 8), ...chunks, end))).toBe('image')
   })
 
   test('a wrong sum in what a viewer may pass over is passed over, zeros behind the end too', async () => {

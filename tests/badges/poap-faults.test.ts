@@ -8,6 +8,9 @@ const claimEndpoint = 'POST /actions/claim-qr'
 
 /** Every way in which an answer fails to come, or to be one. */
 const noAnswer: [string, Fault][] = [
+  ['408', faults.status(408)],
+  ['425', faults.status(425)],
+  ['499', faults.status(499)],
   ['500', faults.status(500)],
   ['503 with Retry-After', faults.retryLater(503, '20')],
   ['an HTML page as 200', faults.html(200)],
@@ -23,7 +26,7 @@ const noAnswer: [string, Fault][] = [
 
 describe('a claim that brings no answer', () => {
   test.each(noAnswer)('%s: may have happened, is not repeated, and a look-up tells', async (_name, fault) => {
-    const { poap, provider, openEvent } = await openPoapClient({ timeoutMs: 200 })
+    const { poap, provider, openEvent, advance } = await openPoapClient({ timeoutMs: 200 })
     const { code } = await openEvent()
     poap.fail(claimEndpoint, fault)
     const result = await provider.claim(code, alice)
@@ -31,12 +34,31 @@ describe('a claim that brings no answer', () => {
     expect(poap.count(claimEndpoint)).toBe(1)
     if (result.kind === 'unknown') expect(result.retryAfterMs).toBeGreaterThanOrEqual(1_000)
 
+    if (result.kind === 'unknown') advance(result.retryAfterMs)
     const happened = poap.code(code).claim !== undefined
     const found = await provider.lookUp(code)
     expect(found.kind).toBe(happened ? 'claimed' : 'unclaimed')
     if (found.kind === 'claimed')
       expect([isClaimOf(found, alice), isClaimOf(found, bob)]).toEqual([true, false])
     if (!happened) expect(await provider.claim(code, alice)).toEqual({ kind: 'claimed' })
+  })
+
+  test.each([409, 423])('%i to what changes something: may have happened', async (status) => {
+    const { poap, provider, openEvent } = await openPoapClient()
+    const { code } = await openEvent()
+    poap.fail(claimEndpoint, faults.status(status))
+    expect(await provider.claim(code, alice)).toMatchObject({ kind: 'unknown' })
+    poap.fail('POST /events', faults.status(status))
+    expect(await provider.create(newEvent, imageOf(png()), secretCode)).toMatchObject({ kind: 'unknown' })
+  })
+
+  test('a 404 counts where it is POAP itself that says so', async () => {
+    const { poap, provider, openEvent } = await openPoapClient()
+    const { code } = await openEvent()
+    poap.fail('GET /actions/claim-qr', faults.status(404, { message: 'Not Found' }))
+    expect(await provider.claim(code, alice)).toMatchObject({ kind: 'unavailable' })
+    poap.fail('GET /actions/claim-qr', faults.status(404, { message: 'no Route matched with those values' }))
+    expect(await provider.lookUp(code)).toMatchObject({ kind: 'unavailable' })
   })
 
   test('POAP is down: nothing was sent, nothing happened', async () => {
@@ -62,11 +84,16 @@ describe('a claim that brings no answer', () => {
     expect(await provider.claim(code, alice)).toMatchObject({ kind, reason: 'no' })
   })
 
-  test('too many calls: nothing happened, and it says how long to wait', async () => {
-    const { poap, provider, openEvent } = await openPoapClient()
+  test('too many calls: nothing happened, and for as long as it says POAP is not asked', async () => {
+    const { poap, provider, openEvent, advance } = await openPoapClient()
     const { code } = await openEvent()
     poap.fail(claimEndpoint, faults.rateLimit('33'), faults.rateLimit())
     expect(await provider.claim(code, alice)).toMatchObject({ kind: 'unavailable', retryAfterMs: 33_000 })
+    advance(30_000)
+    const seen = poap.seen.length
+    expect(await provider.claim(code, alice)).toMatchObject({ kind: 'unavailable', retryAfterMs: 3_000 })
+    expect(poap.seen.length).toBe(seen)
+    advance(3_000)
     expect(await provider.claim(code, alice)).toMatchObject({ kind: 'unavailable', retryAfterMs: 10_000 })
     expect(poap.code(code).claim).toBeUndefined()
   })

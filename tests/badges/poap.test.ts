@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { isClaimOf, type UpstreamEvent } from '../../src/daemon/badges/provider.ts'
+import { isClaimOf, ownerOf, type UpstreamEvent } from '../../src/daemon/badges/provider.ts'
 import { alice, bob, imageOf, newEvent, openPoapClient, secretCode } from '../support/poap/client.ts'
 import { gif, png } from '../support/poap/image-bytes.ts'
 import type { DateStyle } from '../support/poap/wire.ts'
@@ -169,6 +169,39 @@ describe('claiming', () => {
     expect(poap.code(second).claim).toBeUndefined()
   })
 
+  test.each([
+    [alice, {}, 'unsaid'],
+    [alice, { input: alice.toUpperCase().replace('0X', '0x') }, 'recipient'],
+    [alice, { input: bob }, 'other'],
+    [alice, { beneficiary: bob }, 'other'],
+    [alice, { input: 'poap.eth', beneficiary: alice }, 'recipient'],
+    [alice, { input: 'carol@tapchip.example' }, 'other'],
+    ['poap.eth', { beneficiary: bob }, 'unsaid'],
+    ['poap.eth', { input: bob, beneficiary: bob }, 'unsaid'],
+    ['poap.eth', { input: 'other.eth', beneficiary: bob }, 'other'],
+    ['carol@tapchip.example', { beneficiary: bob }, 'unsaid'],
+    ['carol@tapchip.example', { input: 'c***l@tapchip.example' }, 'unsaid'],
+    ['carol@tapchip.example', { input: 'dave@tapchip.example' }, 'other'],
+  ])('sent for %s and claimed by %j: %s', (recipient, names, owner) => {
+    expect(ownerOf({ kind: 'claimed', transaction: { kind: 'none' }, ...names }, recipient)).toBe(owner)
+  })
+
+  test('a code that is not active is told before anything is sent', async () => {
+    const { poap, provider, openEvent } = await openPoapClient()
+    const { code } = await openEvent()
+    poap.code(code).isActive = false
+    const sent: string[] = []
+    const sending = async () => void sent.push('now')
+    expect(await provider.claim(code, alice, sending)).toMatchObject({ kind: 'inactive' })
+    expect([poap.count('POST /actions/claim-qr'), sent.length]).toEqual([0, 0])
+    poap.code(code).isActive = true
+    const refusing = () => Promise.reject(new Error('no disk'))
+    await expect(provider.claim(code, alice, refusing)).rejects.toThrow('no disk')
+    expect(poap.count('POST /actions/claim-qr')).toBe(0)
+    expect(await provider.claim(code, alice, sending)).toEqual({ kind: 'claimed' })
+    expect(sent).toEqual(['now'])
+  })
+
   test('ten at once for one code: one has it', async () => {
     const { provider, openEvent } = await openPoapClient()
     const { code } = await openEvent()
@@ -188,7 +221,7 @@ describe('claiming', () => {
     })
     advance(60 * day)
     expect(await provider.claim(code, alice)).toMatchObject({ kind: 'refused', message: 'QR Claim expired' })
-    expect(await provider.claim('zzzzzz', alice)).toMatchObject({ kind: 'refused', status: 404 })
+    expect(await provider.claim('zzzzzz', alice)).toEqual({ kind: 'no-such-code' })
     expect(await provider.lookUp('zzzzzz')).toEqual({ kind: 'no-such-code' })
   })
 

@@ -103,6 +103,44 @@ describe('nfc recover', () => {
   })
 })
 
+describe('nfc recover --give-up', () => {
+  const open = (uid: string) => client.call('GET /admin/nfc/journal', { query: { uid } })
+
+  test('forgets the plan of a chip that is lost, once somebody says so', async () => {
+    const { uid } = await torn()
+    const refused = await at.run('nfc', 'recover', '--give-up', uid, '--json')
+    expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('--yes')])
+    expect(refused.stderr).toContain('can be neither set up nor reset any more')
+    expect(await open(uid)).toHaveLength(1)
+    const ran = await at.run('nfc', 'recover', '--give-up', uid, '--yes', '--json')
+    expect([ran.code, ran.lines()]).toEqual([0, [{ uid, status: 'given-up' }]])
+    expect(await open(uid)).toEqual([])
+    expect((await at.run('nfc', 'recover', '--give-up', uid, '--yes')).code).toBe(1)
+    expect((await at.run('nfc', 'recover', '--give-up', 'x', '--yes')).code).toBe(2)
+  })
+
+  test('on a terminal asks for the UID', async () => {
+    const { uid } = await torn()
+    const kept = await onTerminal(`nfc recover --give-up ${uid}`, 'y')
+    expect([kept.code, kept.screen]).toEqual([2, expect.stringContaining('Nothing was changed')])
+    expect(await open(uid)).toHaveLength(1)
+    expect((await onTerminal(`nfc recover --give-up ${uid}`, uid)).code).toBe(0)
+    expect(await open(uid)).toEqual([])
+  })
+})
+
+test('nfc recover warns where the row of the chip went to another meanwhile', async () => {
+  const order = { ...inA, label: 'Given away' }
+  await torn(order)
+  const lifted = readFileSync(file(), 'utf8')
+  const other = new Chip()
+  await run(other, order)
+  writeFileSync(file(), lifted)
+  const ran = await nfc('recover')
+  expect(ran.code).toBe(0)
+  expect(ran.stderr).toContain(`"Given away" was given to the chip ${other.uid}`)
+})
+
 describe('nfc reset', () => {
   test('takes a chip back to the factory', async () => {
     const chip = new Chip()

@@ -379,15 +379,22 @@ describe('a chip that was lifted too early', () => {
     expect(await shown(chip)).toMatchObject({ generation: 1 })
   })
 
-  test('stays in the journal while its label is taken, and is finished by another set-up', async () => {
+  test('gets nothing of a row that another chip got meanwhile, and says so', async () => {
     const chip = new Chip()
-    await tornAt(chip, { apdu: 16, when: 'after' }, { ...inA, label: 'J-1' })
-    await provision(new Chip(), { label: 'J-1' })
-    const refused = await recover(chip)
-    expect(refused).toMatchObject({ status: 'failed', code: 'conflict' })
-    expect(await journal()).toMatchObject([{ problem: refused.error }])
-    expect(await provision(chip, { label: 'J-2' })).toMatchObject({ status: 'provisioned' })
+    const row = { label: 'J-1', item: 'jacket', redirectUrl: 'https://a.example/' }
+    await tornAt(chip, { apdu: 16, when: 'after' }, { ...inA, ...row })
+    const other = new Chip()
+    expect(await provision(other, row)).toMatchObject({ status: 'provisioned' })
+    const ended = await recover(chip)
+    expect(ended).toMatchObject({ status: 'provisioned' })
+    expect(ended.warning).toContain(`"J-1" was given to the chip ${other.uid}`)
     expect(await journal()).toEqual([])
+    expect(await shown(chip)).toMatchObject({ label: null, item: null, redirectUrl: null })
+    expect(await isValid(await chip.tapPath('/chips/find'))).toBe(true)
+    // As the warning advises.
+    await t.call(`DELETE /admin/chips/${chip.uid}`)
+    expect(await provision(chip, { label: 'J-2' })).toMatchObject({ status: 'provisioned' })
+    expect(await shown(chip)).toMatchObject({ label: 'J-2' })
   })
 })
 

@@ -132,3 +132,53 @@ test('asked again at once after the restart, it is the same badge', async () => 
   expect(claimedUpstream()).toBe(1)
   expect(await after.claims(event.id)).toMatchObject([{ state: 'claimed', recipient: expect.any(String) }])
 }, 40_000)
+
+test('killed while POAP has the next code of a claim: that one is looked up, and no third is taken', async () => {
+  const { poap, start } = await open()
+  const first = await start()
+  const before = client(first)
+  const event = await before.create()
+  const codes = poap.approve(event.poapResponse.id)
+  await until('approved', async () => (await before.list()).status === 'active')
+  const code = await before.tap(1)
+  const body = { recipient: wallet(1), poapEventId: event.id }
+  poap.fail('POST /actions/claim-qr', faults.retryLater(503, '1'), faults.holdAfter)
+  expect((await before.mint(code, body)).status).toBe(503)
+  poap.ledger.claim(poap.code(codes[0] ?? ''), wallet(9), false)
+  // Now the daemon itself goes on with it, with the second code.
+  await until('claimed upstream', async () => poap.code(codes[1] ?? '').claim !== undefined)
+  await first.kill()
+  // Nothing but what the daemon wrote before tells that the second code was its own.
+  poap.style.names = 'hidden'
+  const second = await start()
+  onTestFinished(() => second.stop().then(() => undefined))
+  const after = client(second)
+  await until('settled', async () => (await after.claims(event.id))[0]?.state === 'claimed')
+  expect(poap.count('POST /actions/claim-qr')).toBe(2)
+  expect((await after.list()).remainingCodesCount).toBe(3)
+  expect((await after.mint(code, body)).status).toBe(200)
+}, 40_000)
+
+test('killed while POAP creates an event: the same request again creates no second one', async () => {
+  const { poap, start } = await open()
+  const first = await start()
+  const form = await eventForm()
+  const send = async ({ ready: { url } }: Daemon) => {
+    const headers = { 'x-svc-api-key': acmeKey, 'idempotency-key': 'spring', ...form.headers }
+    const answer = await fetch(`${url}/badge-events`, {
+      method: 'POST',
+      headers,
+      body: new Uint8Array(form.payload),
+    })
+    return { status: answer.status, code: JSON.parse(await answer.text()).code }
+  }
+  poap.fail('POST /events', faults.holdAfter)
+  const cut = send(first).catch(() => 'cut')
+  await until('created upstream', async () => poap.ledger.events.size === 1)
+  await first.kill()
+  expect(await cut).toBe('cut')
+  const second = await start()
+  onTestFinished(() => second.stop().then(() => undefined))
+  expect(await send(second)).toEqual({ status: 409, code: 'conflict' })
+  expect(poap.ledger.events.size).toBe(1)
+}, 40_000)

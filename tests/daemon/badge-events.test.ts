@@ -1,6 +1,10 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { type IncomingMessage, request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Readable } from 'node:stream'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type BadgeApp, eventFields, eventForm, openBadgeApp } from '../support/badges.ts'
 import { startTestDaemon } from '../support/daemon.ts'
@@ -326,6 +330,80 @@ test('over HTTP a body that is far too large is still answered', async () => {
   } finally {
     await daemon.stop()
   }
+})
+
+describe('over HTTP, an upload that goes on and on', () => {
+  const part = 'content-disposition: form-data; name="image"; filename="a.png"'
+  const opening = Buffer.from(`--b\r\n${part}\r\ncontent-type: image/png\r\n\r\n`)
+  const headers = { 'x-svc-api-key': acmeKey, 'content-type': 'multipart/form-data; boundary=b' }
+  const aMegabyte = Buffer.alloc(1024 * 1024, 'x')
+  let daemon: Awaited<ReturnType<typeof startTestDaemon>>
+  beforeAll(async () => {
+    daemon = await startTestDaemon({ seed })
+  })
+  afterAll(() => daemon.stop())
+
+  test('is answered, and then its connection ends', async () => {
+    const sending = request(`${daemon.url}/badge-events`, { method: 'POST', headers })
+    let sent = 0
+    const ended = new Promise<void>((resolve) => {
+      sending.on('error', () => resolve())
+      sending.on('close', () => resolve())
+    })
+    const send = () => {
+      if (sending.destroyed) return
+      sent += aMegabyte.length
+      // As fast as it is taken, and without end.
+      if (sending.write(aMegabyte)) setImmediate(send)
+      else sending.once('drain', send)
+    }
+    sending.write(opening)
+    send()
+    const [answer] = (await once(sending, 'response')) as [IncomingMessage]
+    expect(answer.statusCode).toBe(413)
+    const answered = sent
+    expect(answered).toBeLessThan(64 * 1024 * 1024)
+    answer.resume()
+    await ended
+    expect(sending.destroyed).toBe(true)
+  }, 15_000)
+
+  test('by fetch', async () => {
+    const endless = new ReadableStream({
+      start: (controller) => controller.enqueue(new Uint8Array(opening)),
+      pull: (controller) => controller.enqueue(new Uint8Array(aMegabyte)),
+    })
+    const init = { method: 'POST', headers, body: endless, duplex: 'half' }
+    const answer = await fetch(`${daemon.url}/badge-events`, init as RequestInit)
+    expect(answer.status).toBe(413)
+    expect(JSON.parse(await answer.text()).code).toBe('too_large')
+  }, 15_000)
+
+  test('by curl', async () => {
+    const head = Object.entries(headers).flatMap(([name, value]) => ['-H', `${name}: ${value}`])
+    const curl = spawn(
+      'curl',
+      ['-s', '-m', '14', '-w', ' %{http_code}', ...head, '-X', 'POST', '-T', '-'].concat(
+        `${daemon.url}/badge-events`,
+      ),
+    )
+    curl.stdin.on('error', () => undefined)
+    curl.stdin.write(opening)
+    const endless = Readable.from(
+      (function* () {
+        for (;;) yield aMegabyte
+      })(),
+    )
+    endless.pipe(curl.stdin)
+    let said = ''
+    curl.stdout.on('data', (chunk) => {
+      said += chunk
+    })
+    await once(curl, 'close')
+    endless.destroy()
+    expect(said).toContain('too_large')
+    expect(said).toContain(' 413')
+  }, 20_000)
 })
 
 test('without a key nothing of the body is read', async () => {

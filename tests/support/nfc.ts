@@ -138,6 +138,7 @@ export interface Ended {
   url: string | null
   code?: string
   error?: string
+  warning?: string
 }
 
 /** Calls an endpoint; as AdminApp has it. */

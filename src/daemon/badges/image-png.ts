@@ -45,6 +45,7 @@ export function* walkPng(): Walk<ImageSize | ImageFlaw> {
 
 function* walkChunks(pixels: PixelCount, needsPalette: boolean): Walk<ImageFlaw | undefined> {
   const seen = new Set<string>()
+  const stream = new PixelStream()
   let last = 'IHDR'
   for (;;) {
     const head = yield 8
@@ -61,13 +62,35 @@ function* walkChunks(pixels: PixelCount, needsPalette: boolean): Walk<ImageFlaw 
       left -= part.length
       const flaw = type === 'fcTL' ? frameFlaw(part, pixels) : undefined
       if (flaw) return flaw
+      if (type === 'IDAT') stream.take(part)
     }
     // What a decoder may pass over (a small first letter) may have a wrong sum: old tools leave such behind.
     if ((yield 4).readUInt32BE(0) !== sum && isCritical(type))
       return damaged(`has a ${type} chunk with a wrong sum`)
-    if (type === 'IEND') return undefined
+    if (type === 'IEND') return stream.flaw()
     seen.add(type)
     last = type
+  }
+}
+
+/** The pixels of all IDAT chunks are one zlib stream (RFC 1950): a header of two bytes, deflated data, a sum of four. */
+class PixelStream {
+  #size = 0
+  #first = 0
+  #second = 0
+
+  take(part: Buffer): void {
+    if (this.#size === 0) this.#first = part[0] ?? 0
+    if (this.#size < 2) this.#second = part[1 - this.#size] ?? 0
+    this.#size += part.length
+  }
+
+  flaw(): ImageFlaw | undefined {
+    // Two bytes of deflated data are the least that there is, and stand for nothing at all.
+    if (this.#size <= 8) return damaged('has no pixels')
+    const isDeflate = (this.#first & 0x0f) === 8 && this.#first >> 4 <= 7
+    const isSound = isDeflate && (this.#second & 0x20) === 0 && (this.#first * 256 + this.#second) % 31 === 0
+    return isSound ? undefined : damaged('has pixels that are not compressed as those of a PNG are')
   }
 }
 

@@ -9,6 +9,7 @@ import {
   insertKeySet,
   isKeySetUsed,
 } from '../store/key-sets.ts'
+import { chipsLeftWith } from '../store/nfc-plans.ts'
 import type { KeySetRow } from '../store/schema.ts'
 import type { SecretBox } from '../store/secret-box.ts'
 import { DomainError, invalid, notFound } from './errors.ts'
@@ -130,7 +131,15 @@ export async function removeKeySet(
     if (await isKeySetPlanned(trx, id)) {
       throw new DomainError(
         'in_use',
-        `A chip whose set-up was not finished may have keys of the key set ${id}, and would be lost without it. Finish it first: tapchip nfc recover, or tapchip nfc reset.`,
+        `A chip whose set-up was not finished may have keys of the key set ${id}, and would be lost without it. Finish it first: tapchip nfc recover, or tapchip nfc reset. Is the chip lost? tapchip nfc recover --give-up UID`,
+      )
+    }
+    const left = await chipsLeftWith(trx, id, leftNamed)
+    if (left.count > 0) {
+      const more = left.count > left.uids.length ? ', …' : ''
+      throw new DomainError(
+        'in_use',
+        `${left.count === 1 ? 'A chip that is' : `${left.count} chips that are`} not registered any more still ${left.count === 1 ? 'has' : 'have'} keys of the key set ${id}, and could never be set up again without it (${left.uids.join(', ')}${more}). Free each first: tapchip nfc reset. One that is lost or broken: tapchip nfc recover --give-up UID`,
       )
     }
     await deleteKeySet(trx, id)
@@ -139,6 +148,7 @@ export async function removeKeySet(
   keyRing.load(await allKeySets(db.read))
 }
 
+const leftNamed = 5
 const aesKey = /^[0-9a-fA-F]{32}$/
 
 function assertFits(fields: NewKeySet, names: KeySet['names']): void {

@@ -22,7 +22,7 @@ export type Caller<A extends Auth> = A extends 'api-key'
 
 /** Whether nobody is known to call: neither a team nor an operator. */
 export function isStranger({ caller }: FastifyRequest): boolean {
-  if (caller === null) return true
+  if (!caller) return true
   if ('teamId' in caller || 'token' in caller) return false
   try {
     return caller.keyTeam() === undefined

@@ -22,8 +22,11 @@ export interface Form {
 }
 
 const fieldBytes = 16 * 1024
-/** So much beyond its limit a body is still read: a client that is still sending does not hear an answer. */
+/** So much beyond its limit, and so long, a body is still read: a client that is still sending does not hear an answer. */
 const patience = 16 * 1024 * 1024
+const patienceMs = 10_000
+/** Whoever goes on sending has so long to read the answer, then the connection ends. */
+const lingerMs = 2_000
 
 /**
  * Reads a form (RFC 7578) with a file as it comes, its parts in any order. Nothing of the file is kept here.
@@ -46,22 +49,45 @@ export function readForm(headers: IncomingHttpHeaders, body: Readable, options: 
       return
     }
     let seen = 0
+    let impatient: NodeJS.Timeout | undefined
     const done = () => {
+      clearTimeout(impatient)
       if (reading.failure) reject(reading.failure)
       else resolve({ fields: Object.fromEntries(reading.fields), hasFile: reading.hasFile })
     }
-    parser.on('finish', done)
-    parser.on('error', done)
-    body.on('data', (chunk: Buffer) => {
+    const giveUp = () => {
+      body.off('data', take)
+      // What is left of it nobody waits for.
+      endSoon(body)
+      done()
+    }
+    const take = (chunk: Buffer) => {
       seen += chunk.length
       if (seen > options.maxBytes) reading.fail(tooLarge(options.maxBytes))
       if (!reading.failure) parser.write(chunk)
-      else if (seen > options.maxBytes + patience) done()
-    })
+      if (!reading.failure) return
+      impatient ??= setTimeout(giveUp, patienceMs).unref()
+      if (seen > options.maxBytes + patience) giveUp()
+    }
+    parser.on('finish', done)
+    parser.on('error', done)
+    body.on('data', take)
     body.on('end', () => (reading.failure ? done() : parser.end()))
     body.on('error', (error) => reject(error))
-    body.on('close', () => reject(brokenOff))
+    body.on('close', () => {
+      clearTimeout(impatient)
+      reject(brokenOff)
+    })
   })
+}
+
+/** Ends the connection that a body comes over, unless the body ends by itself: by then its answer was read. */
+function endSoon(body: Readable): void {
+  const timer = setTimeout(() => body.destroy(), lingerMs).unref()
+  body.once('end', () => clearTimeout(timer))
+  body.once('close', () => clearTimeout(timer))
+  // Otherwise a body without a listener stays paused, and its client waits to be read.
+  body.resume()
 }
 
 const malformed = 'body is not a whole form: check its boundary and its end'

@@ -11,7 +11,7 @@ export async function insertClaim(
     'badgeEventId' | 'codeNumber' | 'otpHash' | 'chipUid' | 'recipient' | 'deviceHash' | 'createdAt'
   >,
 ): Promise<number> {
-  const fresh = { ...claim, state: 'open' as const, attempts: 0, isAnswered: 0 }
+  const fresh = { ...claim, state: 'open' as const, attempts: 0, isSent: 0, isAnswered: 0 }
   return (await db.insertInto('badgeClaims').values(fresh).returning('id').executeTakeFirstOrThrow()).id
 }
 

@@ -10,7 +10,7 @@ type Place = { badgeEventId: number; number: number }
 const insert = statement<Place & { code: Buffer }>()((db, p) =>
   db
     .insertInto('badgeCodes')
-    .values({ badgeEventId: p.badgeEventId, number: p.number, code: p.code, state: 'free' }),
+    .values({ badgeEventId: p.badgeEventId, number: p.number, code: p.code, state: 'free', turn: 0 }),
 )
 export async function insertCodes(
   db: Queries,
@@ -20,9 +20,26 @@ export async function insertCodes(
   for (const code of codes) await insert.run(db, { badgeEventId, ...code })
 }
 
-/** Of an event whose codes are fetched anew, before any of them was given to anybody. */
-export async function deleteCodes(db: Queries, badgeEventId: number): Promise<void> {
-  await db.deleteFrom('badgeCodes').where('badgeEventId', '=', badgeEventId).execute()
+/** All that an event has, in the order of their numbers. None is ever removed: claims know them by number. */
+export const codesOfEvent = (
+  db: Queries,
+  badgeEventId: number,
+): Promise<{ number: number; code: Buffer }[]> =>
+  db
+    .selectFrom('badgeCodes')
+    .select(['number', 'code'])
+    .where('badgeEventId', '=', badgeEventId)
+    .orderBy('number')
+    .execute()
+
+export async function freeCodesCount(db: Queries, badgeEventId: number): Promise<number> {
+  const { count } = await db
+    .selectFrom('badgeCodes')
+    .select((eb) => eb.fn.countAll().as('count'))
+    .where('badgeEventId', '=', badgeEventId)
+    .where('state', '=', 'free')
+    .executeTakeFirstOrThrow()
+  return Number(count)
 }
 
 const firstFree = statement<{ badgeEventId: number }>()((db, p) =>
@@ -31,10 +48,13 @@ const firstFree = statement<{ badgeEventId: number }>()((db, p) =>
     .select('number')
     .where('badgeEventId', '=', p.badgeEventId)
     .where('state', '=', 'free')
+    .orderBy('turn')
     .orderBy('number')
     .limit(1),
 )
-const setState = statement<Place & { from: 'free' | 'taken'; to: 'free' | 'taken' | 'lost' }>()((db, p) =>
+type State = 'free' | 'taken' | 'lost'
+
+const setState = statement<Place & { from: State; to: State }>()((db, p) =>
   db
     .updateTable('badgeCodes')
     .set({ state: p.to })
@@ -51,10 +71,26 @@ export async function takeFreeCode(db: Queries, badgeEventId: number): Promise<n
   return taken === 1 ? free.number : undefined
 }
 
-/** Gives a taken code back, or marks it as claimed by somebody elsewhere. */
-export async function settleCode(db: Queries, place: Place, to: 'free' | 'lost'): Promise<boolean> {
-  return (await setState.run(db, { ...place, from: 'taken', to })) === 1
+const putBehind = statement<Place>()((db, p) =>
+  db
+    .updateTable('badgeCodes')
+    .set((eb) => ({ state: 'free', turn: eb('turn', '+', 1) }))
+    .where('badgeEventId', '=', p.badgeEventId)
+    .where('number', '=', p.number)
+    .where('state', '!=', 'free'),
+)
+
+/** What becomes of a taken code. `behind`: free, and taken once the others are gone. `lost`: somebody claimed it elsewhere. */
+export type Fate = 'free' | 'behind' | 'lost'
+
+export async function settleCode(db: Queries, place: Place, to: Fate): Promise<void> {
+  if (to === 'behind') await putBehind.run(db, place)
+  else await setState.run(db, { ...place, from: 'taken', to })
 }
+
+/** What was taken for lost is not. */
+export const findCodeAgain = async (db: Queries, place: Place): Promise<boolean> =>
+  (await putBehind.run(db, place)) === 1
 
 const sealed = statement<Place>()((db, p) =>
   db

@@ -115,13 +115,14 @@ const take = statement<{ id: number }>()((db, p) =>
 export const countCodeOut = async (db: Queries, id: number): Promise<boolean> =>
   (await take.run(db, { id })) === 1
 
-const giveBack = statement<{ id: number }>()((db, p) =>
+const giveBack = statement<{ id: number; count: number }>()((db, p) =>
   db
     .updateTable('badgeEvents')
-    .set((eb) => ({ remainingCodes: eb('remainingCodes', '+', 1) }))
+    .set((eb) => ({ remainingCodes: eb('remainingCodes', '+', p.count) }))
     .where('id', '=', p.id),
 )
-export const countCodeIn = (db: Queries, id: number) => giveBack.run(db, { id })
+export const countCodesIn = (db: Queries, id: number, count: number) => giveBack.run(db, { id, count })
+export const countCodeIn = (db: Queries, id: number) => countCodesIn(db, id, 1)
 
 export async function findBadgeEventNamed(
   db: Queries,

@@ -5,6 +5,7 @@ import type { BadgeEventRow } from './schema.ts'
 export interface PoapEvent extends BadgeEventRow {
   secretCode: Buffer
   polls: number
+  pollUntil: string | null
 }
 
 /** Where its secret code is sealed to: it opens in no other row. */
@@ -16,7 +17,7 @@ export async function insertPoapEvent(
 ): Promise<void> {
   await db
     .insertInto('poapEvents')
-    .values({ ...event, polls: 0 })
+    .values({ ...event, polls: 0, pollUntil: null })
     .execute()
 }
 
@@ -25,13 +26,25 @@ export async function isPoapEvent(db: Queries, badgeEventId: number): Promise<bo
   return (await query.executeTakeFirst()) !== undefined
 }
 
+export async function findPoapEvent(
+  db: Queries,
+  badgeEventId: number,
+): Promise<{ upstreamId: number; secretCode: Buffer } | undefined> {
+  return db
+    .selectFrom('poapEvents')
+    .innerJoin('badgeEvents', 'badgeEvents.id', 'poapEvents.badgeEventId')
+    .select(['badgeEvents.upstreamId', 'poapEvents.secretCode'])
+    .where('badgeEventId', '=', badgeEventId)
+    .executeTakeFirst()
+}
+
 /** Those of which POAP is to be asked by now, the longest due first. */
 export const duePoapEvents = (db: Queries, now: string, limit: number): Promise<PoapEvent[]> =>
   db
     .selectFrom('poapEvents')
     .innerJoin('badgeEvents', 'badgeEvents.id', 'poapEvents.badgeEventId')
     .selectAll('badgeEvents')
-    .select(['poapEvents.secretCode', 'poapEvents.polls'])
+    .select(['poapEvents.secretCode', 'poapEvents.polls', 'poapEvents.pollUntil'])
     .where('poapEvents.pollAt', '<=', now)
     .orderBy('poapEvents.pollAt')
     .limit(limit)
@@ -40,7 +53,7 @@ export const duePoapEvents = (db: Queries, now: string, limit: number): Promise<
 export async function setPoll(
   db: Queries,
   badgeEventId: number,
-  change: { pollAt: string | null; polls: number },
+  change: { pollAt: string | null; polls?: number; pollUntil?: string | null },
 ): Promise<void> {
   await db.updateTable('poapEvents').set(change).where('badgeEventId', '=', badgeEventId).execute()
 }

@@ -41,6 +41,52 @@ export async function closeNfcPlan(
   return numUpdatedRows === 1n
 }
 
+/** Of a chip that has what a finished plan gave it. Once: false where that was said already. */
+export async function giveUpNfcPlan(
+  db: Queries,
+  id: number,
+  end: { closedAt: string; closedBy: string },
+): Promise<boolean> {
+  const { numUpdatedRows } = await db
+    .updateTable('nfcPlans')
+    .set({ ...end, outcome: 'given-up' })
+    .where('id', '=', id)
+    .where('outcome', '=', 'done')
+    .executeTakeFirstOrThrow()
+  return numUpdatedRows === 1n
+}
+
+/** The chips that are not registered, and on which a key set's keys were put last. @param limit of the UIDs that are named */
+export async function chipsLeftWith(
+  db: Queries,
+  keySet: number,
+  limit: number,
+): Promise<{ count: number; uids: string[] }> {
+  const left = db
+    .selectFrom('nfcPlans as p')
+    .where('p.outcome', '=', 'done')
+    // As JSON.stringify writes a plan: nfc/provision/plan.ts.
+    .where('p.plan', 'like', `%"target":{"keySet":${keySet},%`)
+    .where((eb) =>
+      eb.not(eb.exists(eb.selectFrom('chips').select('chips.uid').whereRef('chips.uid', '=', 'p.uid'))),
+    )
+    .where((eb) =>
+      eb.not(
+        eb.exists(
+          eb
+            .selectFrom('nfcPlans as later')
+            .select('later.id')
+            .whereRef('later.uid', '=', 'p.uid')
+            .whereRef('later.id', '>', 'p.id')
+            .where('later.outcome', '=', 'done'),
+        ),
+      ),
+    )
+  const { count } = await left.select((eb) => eb.fn.countAll().as('count')).executeTakeFirstOrThrow()
+  const named = await left.select('p.uid').orderBy('p.id').limit(limit).execute()
+  return { count: Number(count), uids: named.map(({ uid }) => uid) }
+}
+
 /** Of an open plan alone. */
 export async function updateNfcPlan(
   db: Queries,

@@ -1,5 +1,11 @@
 import type { Selectable } from 'kysely'
-import type { BadgeClaimsTable, BadgeCodesTable, BadgeImagesTable, PoapEventsTable } from './schema/badges.ts'
+import type {
+  BadgeClaimsTable,
+  BadgeCodesTable,
+  BadgeImagesTable,
+  PoapCreationsTable,
+  PoapEventsTable,
+} from './schema/badges.ts'
 import type { ChipGroupsTable, ChipsTable, RemovedChipsTable } from './schema/chips.ts'
 import type {
   BadgeAssignmentsTable,
@@ -65,6 +71,7 @@ export interface Database {
   badgeEvents: BadgeEventsTable
   badgeAssignments: BadgeAssignmentsTable
   poapEvents: PoapEventsTable
+  poapCreations: PoapCreationsTable
   badgeCodes: BadgeCodesTable
   badgeClaims: BadgeClaimsTable
   badgeImages: BadgeImagesTable

@@ -62,6 +62,13 @@ export function sourcesOf({ from, target }: Plan): readonly KeySource[] {
   return [...from, target]
 }
 
+/** Of these the ones that a chip can have keys of, by the versions that it shows, and the one that it is to get. */
+export function sourcesOn(plan: Plan, versions: readonly number[]): readonly KeySource[] {
+  return sourcesOf(plan).filter(
+    (source) => sameSource(source, plan.target) || versions.includes(sourceVersion(source)),
+  )
+}
+
 /** A plan as it was written down. @throws ZodError, RangeError */
 export function parsePlan(value: unknown): Plan {
   return checked(json.parse(value))

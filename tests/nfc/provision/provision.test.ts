@@ -3,7 +3,7 @@ import { EmulatedCard } from '../../../src/nfc/emulator/card.ts'
 import { VirtualHalo } from '../../../src/nfc/emulator/halo.ts'
 import { factoryMemory } from '../../../src/nfc/emulator/memory.ts'
 import { NDEF_FILE } from '../../../src/nfc/ntag424/commands.ts'
-import { apply } from '../../../src/nfc/provision/apply.ts'
+import { apply, recover } from '../../../src/nfc/provision/apply.ts'
 import {
   ChipLocked,
   ChipWaits,
@@ -49,7 +49,7 @@ describe('setting a chip up', () => {
   test('takes no more than 20 APDUs and one authentication, reading back not counted', async () => {
     const chip = new TestChip()
     expect(await chip.run(provision(planned))).toBe('applied')
-    expect(chip.sent).toBe(19)
+    expect(chip.sent).toBe(20)
     holds(chip, planned)
   })
 
@@ -84,11 +84,30 @@ describe('setting a chip up', () => {
     expect(await chip.run(readBack(again, deps()))).toMatchObject({ counter: 2, d: '102' })
   })
 
-  test('fits a base URL of two hundred bytes, in the same number of APDUs', async () => {
-    const long = { ...template, baseUrl: `https://${'n'.repeat(140)}.example` }
+  test.each([140, 160, 173, 174, 175])(
+    'fits a URL of %i bytes more than its parameters, up to the end of the file, in the same number of APDUs',
+    async (length) => {
+      const long = { ...template, baseUrl: `https://${'n'.repeat(length)}.example` }
+      const made = plan({ uid, from: ['factory'], target: first, template: long })
+      const chip = new TestChip()
+      // What somebody wrote there shows nowhere.
+      chip.memory.files.get(NDEF_FILE)?.bytes.fill(0xa5)
+      await chip.run(provision(made))
+      expect(chip.sent).toBe(20)
+      expect(await chip.run(readBack(made, deps()))).toMatchObject({ counter: 1 })
+      const back = planReset({ uid, from: [first] })
+      await chip.run(provision(back))
+      expect(await chip.run(readBack(back, deps()))).toBeNull()
+    },
+  )
+
+  test('goes on where the application is not selected any more, which looks as if the chip were locked', async () => {
     const chip = new TestChip()
-    await chip.run(provision(plan({ uid, from: ['factory'], target: first, template: long })))
-    expect(chip.sent).toBe(19)
+    const inspection = await chip.run(inspect())
+    // Another program had the card in between.
+    expect(await chip.run(apply(planned, inspection, deps()))).toBe('applied')
+    holds(chip, planned)
+    expect(chip.memory.failedAuthentications).toBe(0)
   })
 })
 
@@ -160,6 +179,25 @@ describe('a chip that is not for this plan', () => {
     const other = new TestChip(factoryMemory(Buffer.from('04000000000001', 'hex')))
     await refused(other, planned, WrongChip)
     await refused(new TestChip(factoryMemory(uidBytes, { randomId: true })), planned, RandomIdChip)
+  })
+
+  test.each([
+    ['set up', planned],
+    ['reset', planReset({ uid, from: [first] })],
+  ])('that says another UID in plain than under its key: not %s, with nothing changed', async (_, made) => {
+    const liar = new TestChip(factoryMemory(Buffer.from('04000000000001', 'hex')))
+    if (made.target === 'factory') {
+      const other = { ...planned, uid: String(0x04000000000001) }
+      await liar.run(provision(other))
+      // With keys of the first UID, as a chip whose GetVersion was garbled at its set-up would have had them.
+      for (const { keyNo, key } of keysOf(first, uidBytes))
+        Object.assign(liar.memory.keys[keyNo] ?? {}, { key })
+    }
+    const before = JSON.stringify(liar.chip.toJSON())
+    const inspection = { ...(await liar.run(inspect())), uid }
+    await expect(liar.run(apply(made, inspection, deps()))).rejects.toThrow(WrongChip)
+    await expect(liar.run(recover(made, inspection, deps()))).rejects.toThrow(WrongChip)
+    expect(JSON.stringify(liar.chip.toJSON())).toBe(before)
   })
 
   test('but a HaLo tag, or no tag at all', async () => {

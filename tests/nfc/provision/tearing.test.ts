@@ -90,7 +90,7 @@ describe.each(Object.entries(plans))('%s, torn at every APDU', (_, made) => {
 })
 
 test('torn before its last key and then at every APDU of its reset, a chip ends in the state of the factory', async () => {
-  // Its URL fills more than one piece of the file, and key 0 was the factory's all along.
+  // Its URL reaches into the second piece that a reset writes, and key 0 was the factory's all along.
   const long = { ...template, baseUrl: `https://${'n'.repeat(175)}.example` }
   const begun = plan({ uid, from: ['factory'], target: first, template: long })
   const back = planReset({ uid, from: sourcesOf(begun) })

@@ -19,6 +19,8 @@ export interface LedgerCode {
   qrHash: string
   secret: string
   event: LedgerEvent
+  /** POAP can switch a code off. */
+  isActive: boolean
   claim?: { input: string; beneficiary: string; at: string; sendEmail: boolean }
   /** The last one counts; an e-mail claim has none. */
   transactions: { tx_hash: string; status: 'waiting_tx' | 'pending' | 'passed' | 'failed' | 'bumped' }[]
@@ -57,7 +59,7 @@ export class Ledger {
         .padEnd(6, '0')
       if (this.code(qrHash)) continue
       const secret = randomBytes(32).toString('hex')
-      event.codes.push({ id: this.nextId(), qrHash, secret, event, transactions: [] })
+      event.codes.push({ id: this.nextId(), qrHash, secret, event, isActive: true, transactions: [] })
     }
   }
 
@@ -80,6 +82,7 @@ export class Ledger {
   /** @returns what is wrong, in POAP's words; undefined when it is claimed now */
   claim(code: LedgerCode, input: string, sendEmail: boolean): string | undefined {
     if (code.claim) return 'QR Claim already claimed'
+    if (!code.isActive) return 'QR Claim is not active'
     if (this.isExpired(code.event)) return 'QR Claim expired'
     const beneficiary = this.resolve(input)
     if (beneficiary === undefined) return 'Address is not valid'

@@ -28,7 +28,7 @@ const credentials = {
 export class PoapStandIn {
   readonly ledger: Ledger
   readonly seen: Seen[] = []
-  readonly style: WireStyle = { dates: 'DD-Mon-YYYY', events: 'live', secrets: 'own' }
+  readonly style: WireStyle = { dates: 'DD-Mon-YYYY', events: 'live', secrets: 'own', names: 'shown' }
   readonly now: () => number
   tokenLifeSeconds = 86_400
   readonly #server = createServer((request, response) => void this.#answer(request, response))

@@ -8,6 +8,8 @@ export interface WireStyle {
   /** As the reference has it (with animation_url and a template), or as live answers are. */
   events: 'documented' | 'live'
   secrets: 'own' | 'NOT_REQUIRED_ANYMORE'
+  /** Whether a look-up says who has a code. */
+  names: 'shown' | 'hidden'
 }
 
 const months = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
@@ -54,13 +56,13 @@ const claimBody = (code: LedgerCode, style: WireStyle) => ({
   id: code.id,
   qr_hash: code.qrHash,
   event_id: code.event.id,
-  beneficiary: code.claim?.beneficiary ?? '',
-  user_input: code.claim?.input ?? '',
+  beneficiary: style.names === 'shown' ? (code.claim?.beneficiary ?? '') : '',
+  user_input: style.names === 'shown' ? (code.claim?.input ?? '') : '',
   signer: '0x00000000000000000000000000000000000000aa',
   claimed: code.claim !== undefined,
   claimed_date: code.claim?.at ?? '',
   created_date: code.event.createdDate,
-  is_active: true,
+  is_active: code.isActive,
   event: eventBody(code.event, style),
   delegated_mint: false,
   delegated_signed_message: null,

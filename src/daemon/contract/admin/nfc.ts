@@ -27,6 +27,8 @@ export const nfcOutcome = z.object({
   /** Of a failure: for programs, and for people. */
   code: z.string().optional(),
   error: z.string().optional(),
+  /** Of a chip that ended well, and not in all as it was asked for. */
+  warning: z.string().optional(),
 })
 
 export const nfcStep = z.object({
@@ -119,8 +121,16 @@ export const nfc = {
         problem: z.string().nullable(),
         closedAt: timestamp.nullable(),
         closedBy: z.string().nullable(),
-        outcome: z.enum(['done', 'untouched', 'superseded']).nullable(),
+        outcome: z.enum(['done', 'untouched', 'superseded', 'given-up']).nullable(),
       }),
     ),
+  }),
+  'DELETE /admin/nfc/journal/:uid': endpoint({
+    part: 'admin',
+    summary: 'Give a chip up that will not come back: its keys no longer hold their key set',
+    auth: 'admin',
+    scope: 'keys',
+    params: z.object({ uid }),
+    response: success,
   }),
 } as const

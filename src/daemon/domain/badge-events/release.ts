@@ -8,7 +8,7 @@ import {
   restoreOtp,
   updateClaim,
 } from '../../store/badge-claims.ts'
-import { settleCode, takeFreeCode } from '../../store/badge-codes.ts'
+import { type Fate, findCodeAgain, settleCode, takeFreeCode } from '../../store/badge-codes.ts'
 import { countCodeIn, countCodeOut, findBadgeEvent } from '../../store/badge-events.ts'
 import type { Queries } from '../../store/database.ts'
 import type { BadgeClaimRow } from '../../store/schema.ts'
@@ -46,18 +46,13 @@ export async function closeClaim(
   })
 }
 
-/** Nothing came of it: the code is free again, and the OTP is good. */
-export async function releaseClaim(
-  trx: Queries,
-  claim: BadgeClaimRow,
-  { isCodeLost }: { isCodeLost: boolean } = { isCodeLost: false },
-): Promise<void> {
+/** Nothing came of it: the code is free again, unless it is lost, and the OTP is good. */
+export async function releaseClaim(trx: Queries, claim: BadgeClaimRow, fate: Fate = 'free'): Promise<void> {
   if (!(await isOpen(trx, claim.id))) return
   const { id, badgeEventId, codeNumber, otpHash, createdAt } = claim
   await deleteClaim(trx, id)
-  if (codeNumber !== null)
-    await settleCode(trx, { badgeEventId, number: codeNumber }, isCodeLost ? 'lost' : 'free')
-  if (!isCodeLost) await countCodeIn(trx, badgeEventId)
+  if (codeNumber !== null) await settleCode(trx, { badgeEventId, number: codeNumber }, fate)
+  if (fate !== 'lost') await countCodeIn(trx, badgeEventId)
   await restoreOtp(trx, otpHash, createdAt)
   await forgetMintKeys(trx, { id, otpHash })
 }
@@ -73,17 +68,27 @@ export async function leaveOpen(
   await makeOtpGood(trx, claim.otpHash)
 }
 
-/** Somebody else had the code already. @returns the claim with the next one, or undefined: none is left */
-export async function swapCode(trx: Queries, claim: BadgeClaimRow): Promise<BadgeClaimRow | undefined> {
+/** A code that was taken for lost goes back behind the others. */
+export async function takeBack(trx: Queries, badgeEventId: number, number: number): Promise<void> {
+  if (await findCodeAgain(trx, { badgeEventId, number })) await countCodeIn(trx, badgeEventId)
+}
+
+/** The code cannot be had, now or ever. @returns the claim with the next one, or undefined: none is left */
+export async function swapCode(
+  trx: Queries,
+  claim: BadgeClaimRow,
+  fate: Exclude<Fate, 'free'>,
+): Promise<BadgeClaimRow | undefined> {
   const { id, badgeEventId, codeNumber } = claim
   const next = (await countCodeOut(trx, badgeEventId)) ? await takeFreeCode(trx, badgeEventId) : undefined
   if (next === undefined) {
-    await releaseClaim(trx, claim, { isCodeLost: true })
+    await releaseClaim(trx, claim, fate)
     return undefined
   }
-  if (codeNumber !== null) await settleCode(trx, { badgeEventId, number: codeNumber }, 'lost')
+  if (codeNumber !== null) await settleCode(trx, { badgeEventId, number: codeNumber }, fate)
+  if (fate === 'behind') await countCodeIn(trx, badgeEventId)
   // The next code was never sent anywhere.
-  const change = { codeNumber: next, attempts: 0 }
+  const change = { codeNumber: next, attempts: 0, isSent: 0 }
   await updateClaim(trx, id, change)
   return { ...claim, ...change }
 }

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
 import type { Outside } from '../../badges/outside.ts'
+import { allCreations } from '../../store/badge-creations.ts'
 import type { Db } from '../../store/database.ts'
 import type { SecretBox } from '../../store/secret-box.ts'
 import type { Clock } from '../time.ts'
@@ -47,6 +48,11 @@ export async function openBadges(settings: ProviderSettings, deps: Deps): Promis
     told: (event) => log.info(event, 'a badge event was decided on'),
   })
   await poller.recover()
+  for (const { id, name, createdAt } of await allCreations(parts.db.read))
+    log.warn(
+      { creation: id, name, createdAt },
+      'a badge event was sent to POAP, and nobody knows whether it is there: look whether its e-mail has come',
+    )
   return {
     providers,
     settler,

@@ -1,21 +1,16 @@
-import { type BadgeProvider, isClaimOf, type Unavailable, type Unknown } from '../../badges/provider.ts'
+import type { BadgeProvider } from '../../badges/provider.ts'
 import { findClaim } from '../../store/badge-claims.ts'
 import { codePlace, sealedCode } from '../../store/badge-codes.ts'
+import { findPoapEvent, secretCodePlace } from '../../store/badge-upstream.ts'
 import type { Db } from '../../store/database.ts'
 import type { BadgeClaimRow } from '../../store/schema.ts'
 import type { SecretBox } from '../../store/secret-box.ts'
-import { type Clock, iso } from '../time.ts'
+import type { Clock } from '../time.ts'
+import { CodeClaims, inactiveTried, refused, type Settled, type Step } from './claim-code.ts'
 import { noAccount, type Providers, providerOf } from './providers.ts'
-import { closeClaim, leaveOpen, releaseClaim, swapCode } from './release.ts'
+import { releaseClaim, swapCode, takeBack } from './release.ts'
 
-/** What became of a claim. `refused` and `unavailable` left nothing behind: its code is free, its OTP good. */
-export type Settled =
-  | { kind: 'claimed' }
-  | { kind: 'refused'; message: string }
-  | { kind: 'codes-gone' }
-  | { kind: 'unavailable'; retryAfterMs: number; reason: string }
-  /** Its code and its OTP wait for the same recipient. */
-  | { kind: 'open'; retryAfterMs: number; reason: string }
+export type { Settled } from './claim-code.ts'
 
 interface Deps {
   db: Db
@@ -25,10 +20,15 @@ interface Deps {
 }
 
 const codesTried = 50
-const contradiction = { retryAfterMs: 1_000, reason: 'the provider contradicts itself' }
-const longestPauseMs = 600_000
-/** From here on POAP is asked about the transaction. */
-const transactionAfterMs = 15_000
+
+const isSettled = (step: Settled | Step): step is Settled => !step.kind.startsWith('code-')
+
+interface Passing {
+  code: string
+  step: Step
+  /** The number of the code before this one, where that was missing, and how many were inactive. */
+  seen: { missing: number | undefined; inactive: number }
+}
 
 /** Brings claims to their end, one call of the provider at a time a claim, whoever asks. */
 export class Settler {
@@ -37,8 +37,11 @@ export class Settler {
   /** Claims whose end a request waits for, to be told. */
   readonly #awaited = new Set<number>()
 
+  readonly #claims: CodeClaims
+
   constructor(deps: Deps) {
     this.#deps = deps
+    this.#claims = new CodeClaims({ ...deps, isAwaited: (id) => this.#awaited.has(id) })
   }
 
   /** @param isAwaited whether somebody is told how it ended */
@@ -66,7 +69,7 @@ export class Settler {
     } catch (error) {
       const claim = await findClaim(this.#deps.db.read, id)
       if (claim?.state === 'open')
-        await this.#open(claim, { retryAfterMs: 10_000, reason: 'it failed inside the daemon' })
+        await this.#claims.open(claim, { retryAfterMs: 10_000, reason: 'it failed inside the daemon' })
       throw error
     }
   }
@@ -76,93 +79,61 @@ export class Settler {
     if (!claim) return { kind: 'unavailable', retryAfterMs: 1_000, reason: 'the mint came to nothing' }
     if (claim.state === 'claimed') return { kind: 'claimed' }
     const provider = providerOf(this.#deps.providers, claim.codeNumber)
-    if (!provider) return this.#later(claim, { retryAfterMs: 60_000, reason: noAccount })
+    if (!provider) return this.#claims.later(claim, { retryAfterMs: 60_000, reason: noAccount })
+    const seen = { missing: undefined as number | undefined, inactive: 0 }
     for (let tried = 0; tried < codesTried; tried += 1) {
       const code = await this.#codeOf(claim)
-      const settled = await this.#claim(provider, claim, code)
-      if (settled !== 'code-lost') return settled
+      const step = await this.#claims.claim(provider, claim, code)
+      if (isSettled(step)) return step
+      const settled = await this.#passOver(provider, claim, { code, step, seen })
+      if (settled) return settled
       const lost: BadgeClaimRow = claim
-      claim = await this.#deps.db.write((trx) => swapCode(trx, lost))
-      if (!claim) return { kind: 'codes-gone' }
+      const fate = step.kind === 'code-inactive' ? 'behind' : 'lost'
+      claim = await this.#deps.db.write((trx) => swapCode(trx, lost, fate))
+      if (!claim) return step.kind === 'code-inactive' ? refused(step.message) : { kind: 'codes-gone' }
+      seen.missing = step.kind === 'code-missing' ? (lost.codeNumber ?? undefined) : undefined
     }
     const reason = 'too many of its codes were claimed elsewhere'
-    return this.#later(claim, { retryAfterMs: 1_000, reason })
+    return this.#claims.later(claim, { retryAfterMs: 1_000, reason })
   }
 
-  /** Where something may have happened before, it is looked up before it is repeated. */
-  async #claim(provider: BadgeProvider, claim: BadgeClaimRow, code: string): Promise<Settled | 'code-lost'> {
-    const { recipient } = claim
-    const isFresh = claim.attempts === 0
-    const before = isFresh ? undefined : await this.#find(provider, claim, code)
-    if (before) return before
-    const result = await provider.claim(code, recipient)
-    switch (result.kind) {
-      case 'claimed':
-        return this.#close(claim)
-      case 'already-claimed':
-        // Fresh: by somebody else. Else what was sent before may have arrived just now.
-        if (isFresh) return 'code-lost'
-        return (await this.#find(provider, claim, code)) ?? this.#open(claim, contradiction)
-      case 'already-minted-by-recipient':
-      case 'refused':
-        if ('status' in result && result.status === 404) return 'code-lost'
-        await this.#deps.db.write((trx) => releaseClaim(trx, claim))
-        return { kind: 'refused', message: result.message }
-      case 'unavailable':
-        return this.#later(claim, result)
-      case 'unknown':
-        return (await this.#find(provider, claim, code)) ?? this.#open(claim, result)
+  /** @returns undefined: the code may be passed over for the next */
+  async #passOver(provider: BadgeProvider, claim: BadgeClaimRow, { code, step, seen }: Passing) {
+    if (step.kind === 'code-missing') {
+      // What says of one code after another that there is none cannot be believed of any.
+      const isBelieved = seen.missing === undefined && (await this.#isUnlisted(provider, claim, code))
+      return isBelieved ? undefined : this.#putBack(claim, seen.missing)
     }
+    if (step.kind !== 'code-inactive') return undefined
+    seen.inactive += 1
+    if (seen.inactive < inactiveTried) return undefined
+    await this.#deps.db.write((trx) => releaseClaim(trx, claim, 'behind'))
+    return refused(step.message)
   }
 
-  /** @returns how a claim that may have happened ended; undefined: by what the provider knows, it did not happen */
-  async #find(
-    provider: BadgeProvider,
-    claim: BadgeClaimRow,
-    code: string,
-  ): Promise<Settled | 'code-lost' | undefined> {
-    const found = await provider.lookUp(code)
-    switch (found.kind) {
-      case 'unclaimed':
-        return undefined
-      case 'claimed':
-        return isClaimOf(found, claim.recipient) ? this.#close(claim) : 'code-lost'
-      case 'no-such-code':
-        return 'code-lost'
-      case 'unavailable':
-        return this.#open(claim, found)
+  /** Whether the event's own list of codes has others, and not this one. */
+  async #isUnlisted(provider: BadgeProvider, claim: BadgeClaimRow, code: string): Promise<boolean> {
+    const { db, box } = this.#deps
+    const event = await findPoapEvent(db.read, claim.badgeEventId)
+    if (!event) return false
+    const secretCode = box.open(event.secretCode, secretCodePlace(claim.badgeEventId)).toString()
+    const listed = await provider.codes({ upstreamId: event.upstreamId, secretCode })
+    return (
+      listed.kind === 'codes' && listed.codes.length > 0 && !listed.codes.some((one) => one.code === code)
+    )
+  }
+
+  /** @param missing the number of a code that was taken for lost before */
+  async #putBack(claim: BadgeClaimRow, missing: number | undefined): Promise<Settled> {
+    await this.#deps.db.write(async (trx) => {
+      await releaseClaim(trx, claim, 'behind')
+      if (missing !== undefined) await takeBack(trx, claim.badgeEventId, missing)
+    })
+    return {
+      kind: 'unavailable',
+      retryAfterMs: 10_000,
+      reason: 'the provider does not find codes that it gave',
     }
-  }
-
-  async #close(claim: BadgeClaimRow): Promise<Settled> {
-    const now = this.#deps.clock.now()
-    // For an e-mail address POAP keeps the badge; nothing goes to a chain until somebody collects it.
-    const hasTransaction = claim.codeNumber !== null && !claim.recipient.includes('@')
-    await this.#deps.db.write((trx) =>
-      closeClaim(trx, claim, {
-        now: iso(now),
-        dueAt: hasTransaction ? iso(now + transactionAfterMs) : null,
-        isAnswered: this.#awaited.has(claim.id),
-      }),
-    )
-    return { kind: 'claimed' }
-  }
-
-  /** Nothing happened this time. Whether something did before is open where it was tried before. */
-  async #later(claim: BadgeClaimRow, why: Pick<Unavailable, 'retryAfterMs' | 'reason'>): Promise<Settled> {
-    if (claim.attempts > 0) return this.#open(claim, why)
-    await this.#deps.db.write((trx) => releaseClaim(trx, claim))
-    return { kind: 'unavailable', ...only(why) }
-  }
-
-  async #open(claim: BadgeClaimRow, why: Pick<Unknown, 'retryAfterMs' | 'reason'>): Promise<Settled> {
-    const pauseMs = Math.min(
-      Math.max(why.retryAfterMs, 1_000) * 2 ** Math.min(claim.attempts, 10),
-      longestPauseMs,
-    )
-    const dueAt = iso(this.#deps.clock.now() + pauseMs)
-    await this.#deps.db.write((trx) => leaveOpen(trx, claim, { dueAt, reason: why.reason }))
-    return { kind: 'open', ...only(why) }
   }
 
   async #codeOf({ badgeEventId, codeNumber: number }: BadgeClaimRow): Promise<string> {
@@ -172,8 +143,3 @@ export class Settler {
     return this.#deps.box.open(sealed, codePlace(badgeEventId, number)).toString()
   }
 }
-
-const only = ({ retryAfterMs, reason }: Pick<Unavailable, 'retryAfterMs' | 'reason'>) => ({
-  retryAfterMs,
-  reason,
-})

@@ -6,7 +6,7 @@ import { type Plan, plan, sourcesOf } from '../../../nfc/provision/plan.ts'
 import { DomainError } from '../errors.ts'
 import type { KeySet } from '../key-ring.ts'
 import type { JournalEntry } from './journal.ts'
-import { type KnownChip, sourceShown } from './known-chip.ts'
+import { isAccountedFor, type KnownChip, sourceShown } from './known-chip.ts'
 
 /** A plan that a chip's set-up follows. */
 export type Choice =
@@ -29,6 +29,8 @@ export interface Wanted {
   readonly set: KeySet
   readonly baseUrl: string
   readonly rekey: boolean
+  /** Whether the caller's word is enough that a blank chip is one that is registered with keys. */
+  readonly mayVouch: boolean
 }
 
 export const templateOf = ({ set, baseUrl }: Pick<Wanted, 'set' | 'baseUrl'>): Omit<UrlTemplate, 'd'> => ({
@@ -45,6 +47,13 @@ export function choosePlan(inspection: Inspection, known: KnownChip, wanted: Wan
   const { versions } = inspection
   const { set, rekey } = wanted
   const { open } = known
+  const isVouched = !isAccountedFor(inspection, known)
+  if (isVouched && !(rekey && wanted.mayVouch)) throw takesOver(known)
+  if (isVouched) {
+    const begun = open ? sourcesOf(open.plan).filter((source) => source !== 'factory') : []
+    const held: KeySource[] = ['factory', ...begun]
+    return { kind: 'write', ...next(inspection, known, wanted, held), replaces: open?.id }
+  }
   if (open) {
     const { target } = open.plan
     if (target !== 'factory' && isWanted(open.plan, wanted)) return { kind: 'recover', entry: open, target }
@@ -63,6 +72,7 @@ export function choosePlan(inspection: Inspection, known: KnownChip, wanted: Wan
     return { kind: 'write', ...next(inspection, known, wanted, [source]), replaces: undefined }
   }
   if (source !== undefined && source.keySet !== set.id) throw ofAnotherKeySet(source.keySet, set.id)
+  assertNotEarlier(inspection, known)
   return { kind: 'look', ...lookPlan(inspection, wanted) }
 }
 
@@ -94,6 +104,21 @@ export function next(
   const target = { keySet: set.id, generation }
   return { plan: plan({ uid, from, target, template: templateOf({ set, baseUrl }) }), target }
 }
+
+/** Keys that a chip lost for good are on a copy of it, or come from a registry that was put back. @throws DomainError */
+function assertNotEarlier({ versions: [version = 0] }: Inspection, { row }: KnownChip): void {
+  if (!row || row.keySetId === null || version - 1 >= row.generation) return
+  throw new DomainError(
+    'conflict',
+    `The chip has keys of its generation ${version - 1}, and is registered with those of generation ${row.generation}: it may be a copy, and was left as it is. If it is the true one, give it new keys: --rekey`,
+  )
+}
+
+export const takesOver = ({ row }: KnownChip): DomainError =>
+  new DomainError(
+    'conflict',
+    `The chip is blank, and one with its UID is registered and in use under the key set ${row?.keySetId}: this may be a copy of it. Was it reset elsewhere? Use tapchip nfc reset, or --rekey, with an admin token of the scopes provision and keys.`,
+  )
 
 const ofAnotherKeySet = (keySet: number, wanted: number): DomainError =>
   new DomainError(

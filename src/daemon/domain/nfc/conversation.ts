@@ -34,6 +34,8 @@ export type Outcome =
       readonly uid: string
       readonly keySet: number
       readonly url: string
+      /** What is not as it was asked for. */
+      readonly warning?: string
     }
   | { readonly status: 'factory'; readonly uid: string }
 

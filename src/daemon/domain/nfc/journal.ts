@@ -93,16 +93,18 @@ export async function writeDown(
 const changedMeanwhile = (): DomainError =>
   new DomainError('conflict', 'Another session planned something for this chip. Lay it down again.')
 
-/** Finishes an entry, once. */
+/** Finishes an entry, once. @param also what belongs to the same write */
 export async function close(
   { db, clock }: Deps,
   actor: Actor,
   { id, plan, place }: Pick<JournalEntry, 'id' | 'plan' | 'place'>,
   outcome: 'done' | 'untouched',
+  also?: (trx: Queries, at: string) => Promise<void>,
 ): Promise<void> {
   const at = iso(clock.now())
   await db.write(async (trx) => {
     if (!(await closeNfcPlan(trx, id, { closedAt: at, closedBy: actor.name, outcome }))) return
+    await also?.(trx, at)
     await record(trx, actor, at, { plan, place, id, phase: outcome === 'done' ? 'finished' : 'refused' })
   })
 }

@@ -1,4 +1,6 @@
+import type { Inspection } from '../../../nfc/provision/inspect.ts'
 import { type KeySetSource, sameSource, sourceVersion } from '../../../nfc/provision/keys.ts'
+import type { Plan } from '../../../nfc/provision/plan.ts'
 import { findChips } from '../../store/chips.ts'
 import type { Queries } from '../../store/database.ts'
 import type { ChipRow } from '../../store/schema.ts'
@@ -11,6 +13,10 @@ export interface KnownChip {
   readonly open: JournalEntry | undefined
   /** The last entry that was finished. */
   readonly last: JournalEntry | undefined
+  /** Whether it was ever set up here to the end. */
+  readonly wasProvisioned: boolean
+  /** Whether the last thing done to it here was to take its keys off it. */
+  readonly wasReset: boolean
   /** Where its keys can be from when no plan is open, the likeliest first. */
   readonly sources: readonly KeySetSource[]
   /** Above all that it ever had; 0 of a chip that is new. */
@@ -22,7 +28,9 @@ export interface KnownChip {
 export async function knownChip(db: Queries, uid: string): Promise<KnownChip> {
   const [row] = await findChips(db, [uid])
   const entries = (await entriesOf(db, uid)).filter(({ outcome }) => outcome !== 'untouched')
-  const last = entries.findLast(({ outcome }) => outcome === 'done')
+  const done = entries.filter(({ outcome }) => outcome === 'done')
+  const last = done.at(-1)
+  const tookKeys = done.findLast(({ plan }) => plan.target !== 'factory' || isReset(plan))
   const removed = (await rememberedOf(db, { identities: [], uids: [uid] })).flatMap(sourceOfRemoved)
   const registered = row?.keySetId == null ? [] : [{ keySet: row.keySetId, generation: row.generation }]
   const lastTarget = last === undefined || last.plan.target === 'factory' ? [] : [last.plan.target]
@@ -35,11 +43,30 @@ export async function knownChip(db: Queries, uid: string): Promise<KnownChip> {
     row,
     open: entries.find(({ row: { closedAt } }) => closedAt === null),
     last,
+    wasProvisioned: done.some(({ plan }) => plan.target !== 'factory'),
+    wasReset: tookKeys?.plan.target === 'factory',
     sources: distinct([...lastTarget, ...registered, ...removed]),
     nextGeneration: Math.max(-1, ...all.map(({ generation }) => generation)) + 1,
     usedKeySets: new Set(used.map(({ keySet }) => keySet)),
   }
 }
+
+/**
+ * Whether nothing speaks against a chip with the factory's key 0 being the one that is registered. That key is no
+ * secret, so anybody's blank chip that says the same UID looks just so: one whose keys are in use has to have been
+ * reset here, which takes these keys. Chips with other keys are proven by them.
+ */
+export function isAccountedFor({ versions }: Pick<Inspection, 'versions'>, known: KnownChip): boolean {
+  const { row, open, wasProvisioned, wasReset } = known
+  if (versions[0] !== 0 || row === undefined) return true
+  if (row.lastCounter < 0 && !wasProvisioned) return true
+  // What was begun on it was accounted for then.
+  if (open) return isReset(open.plan) || open.plan.from.includes('factory')
+  return wasReset
+}
+
+/** Of a chip that had shown the keys that it lost. One of a chip that was blank before took nothing off it. */
+export const isReset = ({ target, from }: Plan): boolean => target === 'factory' && from.length > 0
 
 /** The source whose version the chip shows. */
 export const sourceShown = (

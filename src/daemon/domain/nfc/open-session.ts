@@ -22,6 +22,8 @@ export interface OpenRequest {
   /** Stop once the chip is known, and be told what to do with it. */
   readonly waitForDetails: boolean
   readonly details: ChipDetails
+  /** Whether the caller's word is enough that a blank chip is one that is registered with keys. */
+  readonly mayVouch: boolean
 }
 
 /**
@@ -35,12 +37,14 @@ export async function openSession(
   request: OpenRequest,
   team: () => Promise<TeamRow>,
 ): Promise<SessionStep> {
-  const { atr, purpose, waitForDetails, details, rekey } = request
+  const { atr, purpose, waitForDetails, details, rekey, mayVouch } = request
   switch (purpose) {
     case 'recover':
       return sessions.open(deps, holder, (session) => recoverChip(deps, session, { atr }))
     case 'reset':
-      return sessions.open(deps, holder, (session) => resetChip(deps, session, { atr, asks: waitForDetails }))
+      return sessions.open(deps, holder, (session) =>
+        resetChip(deps, session, { atr, asks: waitForDetails, mayVouch }),
+      )
     case 'provision': {
       const { keySet, chipGroup } = request
       if (keySet === undefined) throw invalid('keySet', 'is required to set a chip up')
@@ -53,7 +57,8 @@ export async function openSession(
       // Says now, and not at the first chip, that it cannot set chips up.
       await chipKeys({ db: deps.db.read, box: deps.box }, [{ keySet, generation: 0 }])
       await assertUrl(deps, urlCheck, request.acceptUrl)
-      const wanted = { atr, teamId, chipGroup, set, rekey, details: waitForDetails ? undefined : details }
+      const given = waitForDetails ? undefined : details
+      const wanted = { atr, teamId, chipGroup, set, rekey, mayVouch, details: given }
       return sessions.open(deps, holder, (session) => provision(deps, session, wanted))
     }
   }

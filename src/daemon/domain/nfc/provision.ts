@@ -39,21 +39,23 @@ export interface ProvisionRequest {
   readonly chipGroup: string
   readonly set: KeySet
   readonly rekey: boolean
+  /** Whether the caller's word is enough that a blank chip is one that is registered with keys. */
+  readonly mayVouch: boolean
   /** undefined: they are asked for once the chip is known. */
   readonly details: ChipDetails | undefined
 }
 
 /** Sets one chip up and registers it. */
 export async function* provision(deps: SetUpDeps, session: Session, request: ProvisionRequest): Conversation {
-  const { teamId, chipGroup, set } = request
+  const { teamId, chipGroup, set, mayVouch } = request
   const inspection = yield* relay(inspect(request.atr), 'inspect')
   const { uid } = inspection
   session.saw(uid)
   const { details, rekey } = yield* detailsFor(deps, request, inspection)
-  session.hold(uid)
+  session.hold({ uid })
 
   const known = await knownChip(deps.db.read, uid)
-  const wanted = { set, baseUrl: deps.baseUrl, rekey }
+  const wanted = { set, baseUrl: deps.baseUrl, rekey, mayVouch }
   let choice = choosePlan(inspection, known, wanted)
   if (choice.kind === 'prove') {
     const source = yield* proveSource(deps, inspection)
@@ -69,6 +71,7 @@ export async function* provision(deps: SetUpDeps, session: Session, request: Pro
     name: chipGroup,
     details,
   }
+  if (details.label !== undefined) session.hold({ label: details.label, teamId })
   const mayMove = rekey || choice.kind === 'recover'
   await assertRegistrable(deps, place, { uid, keySet: set.id, mayMove, row: known.row })
   return choice.kind === 'look'

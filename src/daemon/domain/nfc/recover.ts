@@ -1,12 +1,14 @@
 import { ForeignKeys } from '../../../nfc/provision/errors.ts'
 import { hasFactoryKeys, inspect } from '../../../nfc/provision/inspect.ts'
-import { sourcesOf, targetFile } from '../../../nfc/provision/plan.ts'
+import { sourcesOn, targetFile } from '../../../nfc/provision/plan.ts'
+import { labelsThere } from '../../store/sqlite-register.ts'
 import { DomainError } from '../errors.ts'
 import { iso } from '../time.ts'
 import { chipKeys } from './chip-keys.ts'
 import { type Conversation, relay } from './conversation.ts'
-import { close, type JournalEntry, resumeIn } from './journal.ts'
-import { knownChip } from './known-chip.ts'
+import { endTaps } from './end-taps.ts'
+import { close, type JournalEntry, type Place, resumeIn } from './journal.ts'
+import { type KnownChip, knownChip } from './known-chip.ts'
 import { outcome } from './provision.ts'
 import { registerWithTap } from './registration.ts'
 import type { Session } from './session.ts'
@@ -21,8 +23,9 @@ export async function* recoverChip(
   const inspection = yield* relay(inspect(atr), 'inspect')
   const { uid } = inspection
   session.saw(uid)
-  session.hold(uid)
-  const { open, last } = await knownChip(deps.db.read, uid)
+  session.hold({ uid })
+  const known = await knownChip(deps.db.read, uid)
+  const { open, last } = known
   const entry = open ?? last
   if (!entry) {
     throw new DomainError(
@@ -33,7 +36,7 @@ export async function* recoverChip(
   const { plan } = entry
   const { target } = plan
   if (target !== 'factory') session.plans({ keySet: target.keySet, url: targetFile(plan).url ?? '' })
-  const keysOf = await chipKeys({ db: deps.db.read, box: deps.box }, sourcesOf(plan))
+  const keysOf = await chipKeys({ db: deps.db.read, box: deps.box }, sourcesOn(plan, inspection.versions))
   if (!open) {
     // Whatever it is now, it is not for this plan to change any more.
     if (target === 'factory') {
@@ -46,9 +49,41 @@ export async function* recoverChip(
   const at = iso(deps.clock.now())
   await deps.db.write((trx) => resumeIn(trx, session.actor, at, open, open.place))
   session.began(open.id)
+  const { place, warning } = await placeLeft(deps, session, open, known)
   const tap = yield* carryOut(deps, session.actor, { entry, isBegun: true }, inspection, keysOf)
-  await finish(deps, session, open, tap)
-  return target === 'factory' ? { status: 'factory', uid } : outcome('provisioned', plan, target)
+  await finish(deps, session, { ...open, place }, tap)
+  if (target === 'factory') return { status: 'factory', uid }
+  return { ...outcome('provisioned', plan, target), ...(warning === undefined ? {} : { warning }) }
+}
+
+/** A row of a sheet is for one chip: where another got it since, this one gets nothing of it. */
+async function placeLeft(
+  { db }: SetUpDeps,
+  session: Session,
+  { plan: { uid }, place }: JournalEntry,
+  { row }: KnownChip,
+): Promise<{ place: Place | undefined; warning?: string }> {
+  const label = place?.details.label
+  if (!place || label === undefined || row) return { place }
+  const { teamId } = place
+  const isHeld = isBeingGiven(session, { label, teamId })
+  const [holder] = await labelsThere(db.read, teamId, [label])
+  if (!isHeld && (!holder || holder.uid === uid)) return { place }
+  const to = isHeld || !holder ? 'another chip' : `the chip ${holder.uid}`
+  return {
+    place: { ...place, details: {} },
+    warning: `The label "${label}" was given to ${to} while this one lay aside, so this one is registered without it, and without an item and a redirect URL. To give it a row of its own: tapchip chips remove ${uid}, then tapchip nfc provision`,
+  }
+}
+
+function isBeingGiven(session: Session, held: { label: string; teamId: number }): boolean {
+  try {
+    session.hold(held)
+    return false
+  } catch (error) {
+    if (error instanceof DomainError && error.code === 'conflict') return true
+    throw error
+  }
 }
 
 const shownOther = (): DomainError =>
@@ -66,5 +101,5 @@ async function finish(
   const { plan, place } = entry
   const { target } = plan
   if (tap && place && target !== 'factory') await registerWithTap(deps, actor, { plan, target, place }, tap)
-  await close(deps, actor, entry, 'done')
+  await close(deps, actor, entry, 'done', endTaps(actor, plan))
 }

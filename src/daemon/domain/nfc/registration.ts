@@ -19,7 +19,7 @@ import { iso } from '../time.ts'
 import type { Place } from './journal.ts'
 
 /** SDMReadCtr has three bytes. */
-const HIGHEST_COUNTER = 0xffffff
+export const HIGHEST_COUNTER = 0xffffff
 
 export type RegistrationDeps = RegisterDeps & TakeTapDeps & { db: Db }
 

@@ -1,26 +1,32 @@
-import { hasFactoryKeys, inspect } from '../../../nfc/provision/inspect.ts'
-import type { KeySource } from '../../../nfc/provision/keys.ts'
-import { planReset, sourcesOf } from '../../../nfc/provision/plan.ts'
+import { ForeignKeys } from '../../../nfc/provision/errors.ts'
+import { hasFactoryKeys, type Inspection, inspect } from '../../../nfc/provision/inspect.ts'
+import { type KeySource, sourceVersion } from '../../../nfc/provision/keys.ts'
+import { openWithKey } from '../../../nfc/provision/open.ts'
+import { planReset, sourcesOf, sourcesOn } from '../../../nfc/provision/plan.ts'
 import { iso } from '../time.ts'
 import { chipKeys } from './chip-keys.ts'
-import { type Conversation, relay } from './conversation.ts'
+import { takesOver } from './choose-plan.ts'
+import { type Conversation, type Reply, relay, type Step } from './conversation.ts'
+import { endTaps } from './end-taps.ts'
 import { close, resumeIn, writeDown } from './journal.ts'
-import { knownChip, sourceShown } from './known-chip.ts'
+import { isAccountedFor, type KnownChip, knownChip, sourceShown } from './known-chip.ts'
 import { proveSource } from './prove-source.ts'
 import type { Session } from './session.ts'
-import { carryOut, type SetUpDeps, type Written } from './set-up.ts'
+import { carryOut, chipDeps, type SetUpDeps, type Written } from './set-up.ts'
 
 export interface ResetRequest {
   readonly atr: Uint8Array | undefined
   /** Whether somebody is to say yes once the chip is known. */
   readonly asks: boolean
+  /** Whether the caller's word is enough that a blank chip is one that is registered with keys. */
+  readonly mayVouch: boolean
 }
 
-/** Takes a chip back to the factory's state. Its registration stays. */
+/** Takes a chip back to the factory's state. Its registration stays, and its taps end. */
 export async function* resetChip(
   deps: SetUpDeps,
   session: Session,
-  { atr, asks }: ResetRequest,
+  { atr, asks, mayVouch }: ResetRequest,
 ): Conversation {
   const { actor } = session
   const inspection = yield* relay(inspect(atr), 'inspect')
@@ -32,18 +38,21 @@ export async function* resetChip(
     const registered = known.row ? { label: known.row.label, keySet: known.row.keySetId } : null
     yield { type: 'inspected', chip: { uid, isBlank, hasOpenPlan: known.open !== undefined, registered } }
   }
-  session.hold(uid)
+  session.hold({ uid })
   const known = await knownChip(deps.db.read, uid)
   const { open } = known
   const isOwn = open?.plan.target === 'factory'
-  const shown = sourceShown(known, inspection.versions)
-  let from: readonly KeySource[]
-  if (open) from = sourcesOf(open.plan)
-  else if (isBlank) from = []
-  else from = [shown ?? (yield* proveSource(deps, inspection))]
-
+  const isVouched = !isAccountedFor(inspection, known)
+  if (isVouched && !mayVouch) throw takesOver(known)
+  const from = yield* sourcesFor(deps, inspection, known, isVouched)
   const plan = open && isOwn ? open.plan : planReset({ uid, from })
-  const keysOf = await chipKeys({ db: deps.db.read, box: deps.box }, sourcesOf(plan))
+  const keysOf = await chipKeys({ db: deps.db.read, box: deps.box }, sourcesOn(plan, inspection.versions))
+  // Before it is written down: whoever plans a reset of a chip without having it could put a blank one in its place.
+  if (inspection.versions[0] !== 0) {
+    const held = from.find((source) => sourceVersion(source) === inspection.versions[0])
+    if (held === undefined) throw new ForeignKeys(inspection.versions)
+    yield* relay(openWithKey(inspection, held, chipDeps(keysOf)), 'inspect')
+  }
   const at = iso(deps.clock.now())
   const written = await deps.db.write(async (trx): Promise<Written> => {
     if (open && isOwn) {
@@ -55,6 +64,21 @@ export async function* resetChip(
   })
   session.began(written.entry.id)
   yield* carryOut(deps, actor, written, inspection, keysOf)
-  await close(deps, actor, written.entry, 'done')
+  await close(deps, actor, written.entry, 'done', endTaps(actor, plan))
   return { status: 'factory', uid }
+}
+
+/** Where the keys can be from that are to go. */
+async function* sourcesFor(
+  deps: SetUpDeps,
+  inspection: Inspection,
+  known: KnownChip,
+  isVouched: boolean,
+): AsyncGenerator<Step, readonly KeySource[], Reply> {
+  const { open, row } = known
+  if (open) return sourcesOf(open.plan)
+  if (!hasFactoryKeys(inspection))
+    return [sourceShown(known, inspection.versions) ?? (yield* proveSource(deps, inspection))]
+  // It lost them elsewhere.
+  return isVouched && row?.keySetId != null ? [{ keySet: row.keySetId, generation: row.generation }] : []
 }

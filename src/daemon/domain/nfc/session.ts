@@ -2,13 +2,16 @@ import { nanoid } from 'nanoid'
 import type { Actor } from '../../store/audit.ts'
 import type { Conversation } from './conversation.ts'
 
+/** What one session alone can have at a time: a chip, or a label of a team that a chip is to get. */
+export type Held = { readonly uid: string } | { readonly label: string; readonly teamId: number }
+
 export interface SessionStart {
   /** The name of the admin token that opens it, and that alone may go on with it. */
   readonly token: string
   readonly actor: Actor
   readonly now: number
-  /** Makes this session the only one that may touch a chip. @throws DomainError conflict */
-  readonly hold: (session: Session, uid: string) => void
+  /** Makes this session the only one that has something. @throws DomainError conflict */
+  readonly hold: (session: Session, held: Held) => void
 }
 
 /** One card on one reader, and how far the talk with it is. */
@@ -43,8 +46,9 @@ export class Session {
     this.uid = uid
   }
 
-  hold(uid: string): void {
-    this.#hold(this, uid)
+  /** Until it ends. @throws DomainError conflict */
+  hold(held: Held): void {
+    this.#hold(this, held)
   }
 
   plans({ keySet, url }: { keySet: number; url: string }): void {

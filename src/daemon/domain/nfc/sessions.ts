@@ -5,7 +5,7 @@ import type { Clock } from '../time.ts'
 import type { Conversation, Outcome, Reply, Step } from './conversation.ts'
 import { type Failure, failureOf } from './failure.ts'
 import { noteProblem } from './journal.ts'
-import { Session } from './session.ts'
+import { type Held, Session } from './session.ts'
 
 type Deps = { db: Db; clock: Clock }
 
@@ -38,6 +38,18 @@ const lifeMs = 900_000
 /** A chip answers within a second: whoever is silent so long has lost it, and another may take it up. */
 const lostMs = 10_000
 
+const nameOf = (held: Held): string => ('uid' in held ? held.uid : `${held.teamId}/${held.label}`)
+
+const isAlive = ({ clock }: Deps, { busy, usedAt }: Session): boolean => busy || clock.now() - usedAt < lostMs
+
+const heldElsewhere = (held: Held): DomainError =>
+  new DomainError(
+    'conflict',
+    'uid' in held
+      ? 'Another session works on this chip. Wait until it is done, or try again in ten seconds.'
+      : `Another chip is being given the label "${held.label}" at this moment. Choose another label, or wait until that chip is done.`,
+  )
+
 /** What a generator is begun with is never read. */
 const started: Reply = { type: 'answer', answer: Buffer.alloc(0) }
 
@@ -61,7 +73,7 @@ export class NfcSessions {
       )
     }
     const now = deps.clock.now()
-    const hold = (session: Session, uid: string) => this.#hold(deps, session, uid)
+    const hold = (session: Session, held: Held) => this.#hold(deps, session, held)
     const session = new Session({ token, actor, now, hold })
     session.conversation = talk(session)
     this.#sessions.set(session.id, session)
@@ -130,19 +142,21 @@ export class NfcSessions {
     )
   }
 
-  #hold(deps: Deps, session: Session, uid: string): void {
-    const holder = this.#holders.get(uid)
+  /** @throws DomainError conflict where a session works on the chip */
+  assertFree(deps: Deps, uid: string): void {
+    const holder = this.#holders.get(nameOf({ uid }))
+    if (holder && isAlive(deps, holder)) throw heldElsewhere({ uid })
+  }
+
+  #hold(deps: Deps, session: Session, held: Held): void {
+    const name = nameOf(held)
+    const holder = this.#holders.get(name)
     if (holder && holder !== session) {
-      if (holder.busy || deps.clock.now() - holder.usedAt < lostMs) {
-        throw new DomainError(
-          'conflict',
-          'Another session works on this chip. Wait until it is done, or try again in ten seconds.',
-        )
-      }
+      if (isAlive(deps, holder)) throw heldElsewhere(held)
       this.#drop(holder)
       void this.#noteLost(deps, holder)
     }
-    this.#holders.set(uid, session)
+    this.#holders.set(name, session)
   }
 
   #sweep(deps: Deps): void {
@@ -156,7 +170,7 @@ export class NfcSessions {
 
   #drop(session: Session): void {
     this.#sessions.delete(session.id)
-    for (const [uid, holder] of this.#holders) if (holder === session) this.#holders.delete(uid)
+    for (const [name, holder] of this.#holders) if (holder === session) this.#holders.delete(name)
   }
 
   async #noteLost(deps: Deps, { planId, uid, actor }: Session): Promise<void> {

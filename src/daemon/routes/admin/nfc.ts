@@ -3,9 +3,11 @@ import type { Context } from '../../context.ts'
 import { invalid } from '../../domain/errors.ts'
 import { BaseUrlCheck } from '../../domain/nfc/base-url.ts'
 import type { Reply } from '../../domain/nfc/conversation.ts'
+import { giveUpChip } from '../../domain/nfc/give-up.ts'
 import { listJournal } from '../../domain/nfc/journal.ts'
 import { openSession } from '../../domain/nfc/open-session.ts'
 import { NfcSessions, type SessionStep } from '../../domain/nfc/sessions.ts'
+import { permits } from '../../domain/scopes.ts'
 import { resolveTeam } from '../../domain/teams.ts'
 import { bindAll } from '../../http/bind.ts'
 
@@ -17,6 +19,7 @@ export function nfcRoutes(app: FastifyInstance, ctx: Context): void {
   bindAll(app, ctx, {
     'POST /admin/nfc/sessions': async ({ body, actor, token, keyTeam }) => {
       const { purpose, team, keySet, chipGroup, label, item, variant, redirectUrl } = body
+      const mayVouch = permits(token.scopes, 'keys')
       const request = {
         purpose,
         atr: body.atr === undefined ? undefined : Buffer.from(body.atr, 'hex'),
@@ -26,9 +29,17 @@ export function nfcRoutes(app: FastifyInstance, ctx: Context): void {
         acceptUrl: body.acceptUrl ?? false,
         waitForDetails: body.waitForDetails ?? false,
         details: { label, item, variant, redirectUrl },
+        mayVouch,
       }
       const holder = { token: token.name, actor }
-      const ofTeam = () => resolveTeam(ctx, { name: team, keyTeam })
+      const ofTeam = async () => {
+        const found = await resolveTeam(ctx, { name: team, keyTeam })
+        const ofKey = mayVouch ? undefined : keyTeam()
+        // The one that comes with the token of a packing table says where its chips belong.
+        if (ofKey !== undefined && ofKey !== found.id)
+          throw invalid('team', 'is not the team of the API key that came along: leave one of them out')
+        return found
+      }
       return toWire(await openSession(ctx, { sessions, urlCheck }, holder, request, ofTeam))
     },
     'POST /admin/nfc/sessions/:id/answers': async ({ params, body, token }) => {
@@ -43,6 +54,11 @@ export function nfcRoutes(app: FastifyInstance, ctx: Context): void {
       const { uid, before, limit = usualLimit } = query
       const entries = await listJournal(ctx, { open: !query.all, uid, before, limit })
       return entries.map((entry) => ({ ...entry, from: [...entry.from] }))
+    },
+    'DELETE /admin/nfc/journal/:uid': async ({ params, actor }) => {
+      sessions.assertFree(ctx, params.uid)
+      await giveUpChip(ctx, actor, params.uid)
+      return { success: true as const }
     },
   })
 }

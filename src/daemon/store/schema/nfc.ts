@@ -16,6 +16,9 @@ export interface NfcPlansTable {
   /** null: the chip may be torn, and its keys any of the plan's. */
   closedAt: string | null
   closedBy: string | null
-  /** `untouched`: the chip was refused before anything was written. `superseded`: a later plan starts from it. */
-  outcome: 'done' | 'untouched' | 'superseded' | null
+  /**
+   * `untouched`: the chip was refused before anything was written. `superseded`: a later plan starts from it.
+   * `given-up`: an operator says that the chip will not come back.
+   */
+  outcome: 'done' | 'untouched' | 'superseded' | 'given-up' | null
 }

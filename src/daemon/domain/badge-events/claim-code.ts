@@ -1,0 +1,166 @@
+import { isAboutRecipient } from '../../badges/poap-message.ts'
+import { type BadgeProvider, ownerOf, type Unavailable, type Unknown } from '../../badges/provider.ts'
+import { updateClaim } from '../../store/badge-claims.ts'
+import type { Db } from '../../store/database.ts'
+import type { BadgeClaimRow } from '../../store/schema.ts'
+import { type Clock, iso } from '../time.ts'
+import { closeClaim, leaveOpen, releaseClaim } from './release.ts'
+
+/** What became of a claim. `refused` and `unavailable` left nothing behind: its code is free, its OTP good. */
+export type Settled =
+  | { kind: 'claimed' }
+  | { kind: 'refused'; message: string }
+  | { kind: 'codes-gone' }
+  | { kind: 'unavailable'; retryAfterMs: number; reason: string }
+  /** Its code and its OTP wait for the same recipient. */
+  | { kind: 'open'; retryAfterMs: number; reason: string }
+
+/** Why a code cannot be had: it is passed over for the next. */
+export type Step =
+  | { kind: 'code-lost' }
+  | { kind: 'code-missing' }
+  | { kind: 'code-inactive'; message: string }
+
+export const refused = (message: string): Settled => ({ kind: 'refused', message })
+
+/** How often a code that is not active is looked at. */
+export const inactiveTried = 3
+const contradiction = { retryAfterMs: 1_000, reason: 'the provider contradicts itself' }
+const longestPauseMs = 600_000
+/** From here on POAP is asked about the transaction. */
+const transactionAfterMs = 15_000
+
+interface Deps {
+  db: Db
+  clock: Clock
+  /** Whether somebody is told how a claim ended. */
+  isAwaited(id: number): boolean
+}
+
+/** Claims one code for its recipient, once, and records what came of it. */
+export class CodeClaims {
+  readonly #deps: Deps
+
+  constructor(deps: Deps) {
+    this.#deps = deps
+  }
+
+  /** Where something may have happened before, it is looked up before it is repeated. */
+  async claim(provider: BadgeProvider, claim: BadgeClaimRow, code: string): Promise<Settled | Step> {
+    const wasSent = claim.isSent === 1
+    const before = wasSent ? await this.#find(provider, claim, code) : undefined
+    if (before) return before
+    let isSentNow = false
+    const result = await provider.claim(code, claim.recipient, async () => {
+      if (!wasSent) await this.#deps.db.write((trx) => updateClaim(trx, claim.id, { isSent: 1 }))
+      isSentNow = true
+    })
+    switch (result.kind) {
+      case 'claimed':
+        return this.#close(claim)
+      case 'unavailable':
+        return this.later(claim, result)
+      case 'unknown':
+        return (await this.#find(provider, claim, code)) ?? this.open(claim, result)
+      case 'already-claimed':
+        // By somebody else, unless something was sent: that may have arrived.
+        if (!wasSent && !isSentNow) return { kind: 'code-lost' }
+        return (
+          (await this.#find(provider, claim, code, { isRefused: !wasSent })) ??
+          this.open(claim, contradiction)
+        )
+      case 'no-such-code':
+        return wasSent ? this.open(claim, contradiction) : { kind: 'code-missing' }
+      case 'inactive':
+        if (!wasSent) return { kind: 'code-inactive', message: result.message }
+        if (claim.attempts < inactiveTried)
+          return this.open(claim, { ...contradiction, reason: result.message })
+        return this.#refuse(provider, claim, code, result)
+      case 'already-minted-by-recipient':
+      case 'refused':
+        return this.#refuse(provider, claim, code, result)
+    }
+  }
+
+  /** What was sent before may have arrived just now, and be what the refusal is about. */
+  async #refuse(
+    provider: BadgeProvider,
+    claim: BadgeClaimRow,
+    code: string,
+    { message }: { message: string },
+  ): Promise<Settled | Step> {
+    const after = claim.isSent === 1 ? await this.#find(provider, claim, code) : undefined
+    if (after) return after
+    // Else whoever comes next would get the same code, and the same refusal.
+    const fate = isAboutRecipient(message) ? 'free' : 'behind'
+    await this.#deps.db.write((trx) => releaseClaim(trx, claim, fate))
+    return refused(message)
+  }
+
+  /**
+   * How a claim that was sent ended. Only where the provider names somebody else it was not ours: the code was
+   * reserved for nobody else.
+   * @param isRefused it was sent once, and refused as claimed: then it is ours only where the provider says so
+   * @returns undefined: by what the provider knows, it did not happen
+   */
+  async #find(
+    provider: BadgeProvider,
+    claim: BadgeClaimRow,
+    code: string,
+    { isRefused } = { isRefused: false },
+  ): Promise<Settled | Step | undefined> {
+    const found = await provider.lookUp(code)
+    switch (found.kind) {
+      case 'unclaimed':
+        return undefined
+      case 'claimed': {
+        const owner = ownerOf(found, claim.recipient)
+        const isOther = owner === 'other' || (owner === 'unsaid' && isRefused)
+        return isOther ? { kind: 'code-lost' } : this.#close(claim)
+      }
+      case 'no-such-code':
+        return this.open(claim, {
+          ...contradiction,
+          reason: 'the provider does not find a code that it took',
+        })
+      case 'unavailable':
+        return this.open(claim, found)
+    }
+  }
+
+  async #close(claim: BadgeClaimRow): Promise<Settled> {
+    const now = this.#deps.clock.now()
+    // For an e-mail address POAP keeps the badge; nothing goes to a chain until somebody collects it.
+    const hasTransaction = claim.codeNumber !== null && !claim.recipient.includes('@')
+    await this.#deps.db.write((trx) =>
+      closeClaim(trx, claim, {
+        now: iso(now),
+        dueAt: hasTransaction ? iso(now + transactionAfterMs) : null,
+        isAnswered: this.#deps.isAwaited(claim.id),
+      }),
+    )
+    return { kind: 'claimed' }
+  }
+
+  /** Nothing happened this time. Whether something did before is open where it was sent before. */
+  async later(claim: BadgeClaimRow, why: Pick<Unavailable, 'retryAfterMs' | 'reason'>): Promise<Settled> {
+    if (claim.isSent === 1) return this.open(claim, why)
+    await this.#deps.db.write((trx) => releaseClaim(trx, claim))
+    return { kind: 'unavailable', ...only(why) }
+  }
+
+  async open(claim: BadgeClaimRow, why: Pick<Unknown, 'retryAfterMs' | 'reason'>): Promise<Settled> {
+    const pauseMs = Math.min(
+      Math.max(why.retryAfterMs, 1_000) * 2 ** Math.min(claim.attempts, 10),
+      longestPauseMs,
+    )
+    const dueAt = iso(this.#deps.clock.now() + pauseMs)
+    await this.#deps.db.write((trx) => leaveOpen(trx, claim, { dueAt, reason: why.reason }))
+    return { kind: 'open', ...only(why) }
+  }
+}
+
+const only = ({ retryAfterMs, reason }: Pick<Unavailable, 'retryAfterMs' | 'reason'>) => ({
+  retryAfterMs,
+  reason,
+})

@@ -1,0 +1,89 @@
+import type { ApprovalResult } from '../../badges/provider.ts'
+import { setApproval } from '../../store/badge-events.ts'
+import { type PoapEvent, secretCodePlace, setPoll } from '../../store/badge-upstream.ts'
+import type { Db } from '../../store/database.ts'
+import type { SecretBox } from '../../store/secret-box.ts'
+import { type Clock, iso } from '../time.ts'
+import type { Providers } from './providers.ts'
+import { storeCodes } from './store-codes.ts'
+
+export interface PollDeps {
+  db: Db
+  box: SecretBox
+  clock: Clock
+  providers: Providers
+  pollSeconds: number
+  /** From 0 up to 1. */
+  random(): number
+  /** Worth a line in a log: names no code. */
+  failed(error: unknown): void
+  told(event: { badgeEventId: number; approval: string }): void
+}
+
+const hourMs = 3_600_000
+/** How long POAP is asked for codes that it did not give at first. */
+const moreCodesMs = 7 * 24 * hourMs
+
+/** Asks POAP what became of an event, and says when to ask again. */
+export async function pollEvent(deps: PollDeps, event: PoapEvent): Promise<void> {
+  const { box, providers, clock } = deps
+  if (!providers.poap) return pollLater(deps, event, 60)
+  const secretCode = box.open(event.secretCode, secretCodePlace(event.id)).toString()
+  const { upstreamId, requestedCodes } = event
+  const createdAt = Date.parse(event.createdAt)
+  const result = await providers.poap.approval({ upstreamId, secretCode, requestedCodes, createdAt })
+  if (result.kind === 'approved') {
+    const pollUntil = event.pollUntil ?? iso(clock.now() + moreCodesMs)
+    const isWhole = result.codes.length >= requestedCodes
+    const poll = {
+      pollUntil,
+      polls: event.polls + 1,
+      pollAt: isWhole ? null : forMoreCodes(deps, pollUntil),
+    }
+    if (await storeCodes(deps, event, result.codes, poll))
+      deps.told({ badgeEventId: event.id, approval: 'approved' })
+    return
+  }
+  await undecided(deps, event, result)
+}
+
+async function undecided(
+  deps: PollDeps,
+  event: PoapEvent,
+  result: Exclude<ApprovalResult, { kind: 'approved' }>,
+): Promise<void> {
+  if (result.kind === 'unavailable' || result.kind === 'refused') {
+    const reason = result.kind === 'refused' ? result.message : result.reason
+    deps.failed(new Error(`POAP cannot be asked about the badge event ${event.id}: ${reason}`))
+    return event.approval === 'approved' ? pollForMore(deps, event) : pollLater(deps, event, 2)
+  }
+  // It has its codes, and keeps them, whatever becomes of a request for more.
+  if (event.approval === 'approved') return pollForMore(deps, event)
+  const approval = result.kind
+  if (await deps.db.write((trx) => setApproval(trx, event.id, { approval })))
+    deps.told({ badgeEventId: event.id, approval })
+  // A rejection is a guess, and people change their minds: it is asked for ever, and seldom.
+  return pollLater(deps, event, approval === 'rejected' ? 60 : 1 + Math.min(event.polls / 60, 4))
+}
+
+async function pollLater(deps: PollDeps, { id, polls }: PoapEvent, times: number): Promise<void> {
+  const pollAt = pollAfter(deps, times)
+  await deps.db.write((trx) => setPoll(trx, id, { pollAt, polls: polls + 1 }))
+}
+
+async function pollForMore(deps: PollDeps, { id, pollUntil, polls }: PoapEvent): Promise<void> {
+  const pollAt = forMoreCodes(deps, pollUntil ?? '')
+  await deps.db.write((trx) => setPoll(trx, id, { pollAt, polls: polls + 1 }))
+}
+
+/** Hourly, or as seldom as all else, while POAP may still give the codes that are missing. */
+function forMoreCodes(deps: PollDeps, until: string): string | null {
+  const { clock, pollSeconds } = deps
+  if (iso(clock.now()) >= until) return null
+  return pollAfter(deps, Math.max(1, hourMs / (pollSeconds * 1000)))
+}
+
+/** Some times the usual pause from now, give or take a fifth: many events do not come back together. */
+export function pollAfter({ clock, pollSeconds, random }: PollDeps, times: number): string {
+  return iso(Math.round(clock.now() + pollSeconds * 1000 * times * (0.8 + 0.4 * random())))
+}

@@ -1,0 +1,76 @@
+import type { CreateResult, CreationResponse, NewBadgeEvent } from '../../badges/provider.ts'
+import type { Claim } from '../../chain/relayer/record-intent.ts'
+import { type Actor, recordChange } from '../../store/audit.ts'
+import { insertBadgeEvent } from '../../store/badge-events.ts'
+import type { Db, Queries } from '../../store/database.ts'
+import type { SecretBox } from '../../store/secret-box.ts'
+import { type Clock, iso } from '../time.ts'
+import type { Providers } from './providers.ts'
+
+export interface CreateDeps {
+  db: Db
+  box: SecretBox
+  clock: Clock
+  badges: { providers: Providers; nudge(): void }
+}
+
+export interface Asking {
+  teamId: number
+  actor: Actor
+  idempotency: Claim | undefined
+}
+
+export interface CreatedBadgeEvent {
+  id: number
+  /** Whether the image is served here. */
+  keepsImage: boolean
+  response: CreationResponse
+}
+
+export type Created = Extract<CreateResult, { kind: 'created' }>
+
+interface Recorded {
+  event: NewBadgeEvent
+  created: Created
+  provider: 'embedded' | 'poap'
+}
+
+/** Keeps an event that the provider has, for its team. @returns its id */
+export async function recordCreated(
+  trx: Queries,
+  clock: Clock,
+  { teamId, actor }: Asking,
+  { event, created, provider }: Recorded,
+): Promise<number> {
+  const id = await insertBadgeEvent(trx, { ...rowOf(event, teamId, created, clock), provider })
+  await recordChange(trx, {
+    at: iso(clock.now()),
+    actor,
+    teamId,
+    action: 'badge-events.create',
+    target: String(id),
+    detail: { name: event.name, provider, upstreamId: created.upstreamId },
+  })
+  return id
+}
+
+function rowOf(event: NewBadgeEvent, teamId: number, { upstreamId, approval }: Created, clock: Clock) {
+  return {
+    name: event.name,
+    description: event.description,
+    city: event.city,
+    country: event.country,
+    startDate: event.startDate,
+    endDate: event.endDate,
+    expiryDate: event.expiryDate,
+    eventUrl: event.eventUrl,
+    privateEvent: Number(event.privateEvent),
+    virtualEvent: Number(event.virtualEvent),
+    requestedCodes: event.requestedCodes,
+    remainingCodes: approval === 'approved' ? event.requestedCodes : 0,
+    teamId,
+    upstreamId,
+    approval,
+    createdAt: iso(clock.now()),
+  }
+}
