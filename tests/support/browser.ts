@@ -68,8 +68,17 @@ export async function inBrowser(script: string, timeoutMs = 20_000): Promise<unk
       '--remote-debugging-port=0',
       page.url,
     ],
-    { stdio: 'ignore' },
+    // A group of its own: a browser is many processes, and those that outlive the first go on writing.
+    { stdio: 'ignore', detached: true },
   )
+  const endAll = () => {
+    try {
+      if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL')
+    } catch {
+      // They have ended.
+    }
+  }
+  process.once('exit', endAll)
   const exited = once(child, 'exit')
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_resolve, reject) => {
@@ -79,9 +88,10 @@ export async function inBrowser(script: string, timeoutMs = 20_000): Promise<unk
     return JSON.parse(await Promise.race([page.reported, late]))
   } finally {
     clearTimeout(timer)
-    child.kill('SIGKILL')
+    endAll()
     await exited
+    process.removeListener('exit', endAll)
     await page.close()
-    rmSync(profile, { recursive: true, force: true, maxRetries: 5 })
+    rmSync(profile, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 })
   }
 }
