@@ -67,7 +67,10 @@ describe('a chain that is not configured', () => {
       headers: { 'x-svc-api-key': acmeKey, 'content-type': 'application/x-ndjson' },
       payload: JSON.stringify({ ...of.token('JKT', 1), recipient: bob }),
     })
-    const [row, totals] = answer.body.trim().split('\n').map((line) => JSON.parse(line))
+    const [row, totals] = answer.body
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line))
     expect(row).toMatchObject({ status: 'refused', error: expect.stringContaining('TAPCHIP_DEV_CHAIN') })
     expect(totals).toEqual({ totals: [] })
   })
