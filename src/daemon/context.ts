@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { nanoid } from 'nanoid'
 import type { Logger } from 'pino'
-import { type Chains, openChains } from './chain/chains.ts'
+import { openChains } from './chain/chains.ts'
 import { createNameResolver } from './chain/names/resolver.ts'
 import { Idempotency } from './chain/relayer/idempotency.ts'
 import type { Config } from './config.ts'
@@ -17,6 +17,7 @@ import { type Clock, systemClock } from './domain/time.ts'
 import { WireWords } from './http/wire.ts'
 import type { RefreshQueue } from './marketplace/refresh-queue.ts'
 import { countTaps, createMetrics, type Metrics } from './metrics.ts'
+import { type OpeningChains, openingChains } from './opening-chains.ts'
 import type { Outbound } from './outbound/outbound.ts'
 import { marketplaceQueue, outboundOf } from './outside.ts'
 import { rootTokens } from './root-token.ts'
@@ -41,7 +42,7 @@ export interface Context {
   readonly credentials: Credentials
   readonly tapLog: TapLog
   readonly metrics: Metrics
-  readonly chains: Chains
+  readonly chains: OpeningChains
   readonly names: Names
   readonly idempotency: Idempotency
   readonly badges: Badges
@@ -66,8 +67,24 @@ export interface Context {
 
 export const databaseFile = 'tapchip.db'
 
-/** Opens the data directory and all that lives in it. @throws DataKeyProblem, SchemaTooNew, DataDirInUse */
+/** Opens the data directory and all that lives in it. @throws DataKeyProblem, SchemaTooNew, DataDirInUse, KeyProblem, WrongChain */
 export async function openContext(config: Config, log: Logger, clock: Clock = systemClock): Promise<Context> {
+  const ctx = await beginContext(config, log, clock)
+  try {
+    await ctx.chains.opened
+    return ctx
+  } catch (error) {
+    await ctx.close()
+    throw error
+  }
+}
+
+/** The same, with chains that are still being opened. Whoever calls waits for that, and closes it where it fails. */
+export async function beginContext(
+  config: Config,
+  log: Logger,
+  clock: Clock = systemClock,
+): Promise<Context> {
   mkdirSync(config.dataDir, { recursive: true, mode: 0o700 })
   const unlock = lockDataDir(config.dataDir)
   try {
@@ -93,17 +110,20 @@ export async function openContext(config: Config, log: Logger, clock: Clock = sy
     const marketplace = marketplaceQueue({ config, db, log }, outbound, clock)
     const outside = outbound.request.bind(outbound)
     const badges = await openBadges(config.badges, { db, box, clock, log, outside, dataDir: config.dataDir })
-    const chains = await openChains({
-      db,
-      clock,
-      log,
-      dataDir: config.dataDir,
-      devChain: config.devChain ? { rpcMode: config.devRpc, names: await allNames(db.read) } : undefined,
-      remote: config.chains,
-      keys: { environment: config.chainKeys, keystore: config.keystore },
-      holder: nanoid(),
-      onSettled,
-    })
+    const names = await allNames(db.read)
+    const chains = openingChains(
+      openChains({
+        db,
+        clock,
+        log,
+        dataDir: config.dataDir,
+        devChain: config.devChain ? { rpcMode: config.devRpc, names } : undefined,
+        remote: config.chains,
+        keys: { environment: config.chainKeys, keystore: config.keystore },
+        holder: nanoid(),
+        onSettled,
+      }),
+    )
     return {
       config,
       log,

@@ -4,7 +4,7 @@ import type { Logger } from 'pino'
 import { buildApp } from './app.ts'
 import { bringToChain } from './bring-to-chain.ts'
 import type { Config } from './config.ts'
-import { type Context, openContext } from './context.ts'
+import { beginContext, type Context } from './context.ts'
 import { keepTidy } from './domain/housekeeping.ts'
 import { plantSeed, readSeed } from './seed/load.ts'
 import { startWarnings } from './start-warnings.ts'
@@ -34,7 +34,7 @@ export async function startDaemon(
 ): Promise<RunningDaemon> {
   for (const warning of startWarnings(config)) log.warn(warning)
   const seed = config.seed === undefined ? undefined : await readSeed(config.seed)
-  const ctx = await openContext(config, log)
+  const ctx = await beginContext(config, log)
   ctx.isStarting = true
   let app: FastifyInstance | undefined
   try {
@@ -43,6 +43,7 @@ export async function startDaemon(
     await app.listen({ host: config.host, port: config.port })
     const url = listeningAt(app, config.host)
     ctx.baseUrl = config.baseUrl ?? url
+    await ctx.chains.opened
     ctx.start()
     await bringToChain(ctx, stopped)
     ctx.isStarting = false

@@ -35,7 +35,7 @@ export function serviceRoutes(app: FastifyInstance, ctx: Context): void {
       return { status: 'ready', ...(Object.keys(chains).length > 0 ? { chains } : {}) }
     },
   })
-  watchChains(ctx.metrics, () => ctx.chains.relayer.status())
+  watchChains(ctx.metrics, () => (ctx.isStarting ? [] : ctx.chains.relayer.status()))
   app.register(async (direct) => {
     refuseForwarded(direct, ctx.config)
     direct.get('/metrics', async (_request, reply) =>
