@@ -84,9 +84,11 @@ export function bind<K extends EndpointKey>(
         body: request.body,
       })
       // `endpoints[key]` gave both the schemas and the handler's type; TypeScript cannot follow it through the union.
+      const call = { ...input, ...request.caller, request, reply }
       const once = (recording: Recording<Json>) => answerOnce(deps, { spec, request, key, input }, recording)
-      const call = { ...input, ...request.caller, request, reply, once } as unknown as Call<Endpoints[K]>
-      const answer = await handler(call)
+      const answer = await handler(
+        (spec.isRepeatable ? { ...call, once } : call) as unknown as Call<Endpoints[K]>,
+      )
       return answer === reply ? reply : deps.wire.answer(answer)
     },
   })
