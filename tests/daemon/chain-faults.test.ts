@@ -174,3 +174,26 @@ test('a URL that answers for another chain is refused at the start, and so is a 
     rmSync(dataDir, { recursive: true, force: true })
   }
 })
+
+test('a chain without the deployment proxy costs no gas for nothing, at a start or on request', async () => {
+  const bare = await openRemoteChain()
+  await bare.rpc('anvil_setCode', ['0x4e59b44847b379578588920cA78FbF26c0B4956C', '0x'])
+  const q = await bare.open()
+  try {
+    expect(await q.transactions()).toEqual([])
+    const answer = await q.app.inject({
+      method: 'POST',
+      url: '/admin/contracts/deploy',
+      headers: { ...q.admin, 'content-type': 'application/json' },
+      payload: JSON.stringify({ team: 'Acme', symbol: 'NEW', name: 'New', chainId: 7 }),
+    })
+    expect(answer.json()).toMatchObject({
+      statusCode: 409,
+      message: expect.stringMatching(/no deterministic deployment proxy/),
+    })
+    expect(await q.transactions()).toEqual([])
+  } finally {
+    await q.close()
+    await bare.close()
+  }
+})

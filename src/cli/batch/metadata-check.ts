@@ -9,7 +9,8 @@ import { targetKey } from './token-columns.ts'
 import type { MetadataRow } from './token-records.ts'
 import { targetOnWire, targetWords } from './token-words.ts'
 
-export type Described = AnswerOf<'POST /phygitals/metadata/batch'>
+type Line = AnswerOf<'POST /phygitals/metadata/batch'>
+export type Described = Exclude<Line, { totals: unknown }>
 export type MetadataCheck = ReadonlyMap<number, Described>
 
 /** Characters that go together: the daemon takes 64 MiB a request. */
@@ -32,6 +33,7 @@ export async function* sendMetadata(
   })
   let count = 0
   for await (const answer of answers) {
+    if ('totals' in answer) continue
     const sent = rows[answer.row - 1]
     if (!sent) continue
     count += 1

@@ -1,12 +1,8 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import { type Card, CardGone, NoCard } from '../../nfc/card.ts'
 import type { CliContext } from '../context.ts'
+import { againMs, leaves, patientTimes } from './leaves.ts'
 import type { OpenedReaders } from './readers.ts'
 import { type Order, type Outcome, type Relay, relay } from './relay.ts'
-
-/** A card that did not answer is tried again where it lies there still, after so long and so often. */
-const againMs = 1_000
-const patientTimes = 3
 
 /**
  * As relay, but a card that lost its field for a moment and lies there still is gone on with: the daemon knows where
@@ -34,20 +30,5 @@ export const relayPatiently = async (
           throw later instanceof NoCard ? error : later
         })
     }
-  }
-}
-
-/** Whether the card leaves its reader within a second. */
-const leaves = async (card: Card, signal: AbortSignal): Promise<boolean> => {
-  const enough = new AbortController()
-  const both = AbortSignal.any([signal, enough.signal])
-  const left = card.removed({ signal: both }).then(() => true)
-  const late = delay(againMs, false, { signal: both })
-  // Whichever is last is aborted, and nobody waits for it.
-  for (const each of [left, late]) each.catch(() => undefined)
-  try {
-    return await Promise.race([left, late])
-  } finally {
-    enough.abort()
   }
 }

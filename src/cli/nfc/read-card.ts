@@ -1,9 +1,9 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import { type Card, CardGone, type CardReaders } from '../../nfc/card.ts'
 import { readTap, type TapRead } from '../../nfc/read-tap.ts'
 import { runScript } from '../../nfc/script.ts'
 import type { CliContext } from '../context.ts'
 import { oneLine } from './errors.ts'
+import { againMs, leaves, patientTimes } from './leaves.ts'
 import { parametersIn, tapByShape } from './parameters.ts'
 import type { OpenedReaders, WaitForChip } from './readers.ts'
 
@@ -28,10 +28,6 @@ export const readCard = async (card: Card): Promise<ReadChip> => {
 const haloNames = new Set(['static', 'pk1', 'pk2', 'rnd', 'rndsig'])
 const haloParameters = (url: string) =>
   Object.fromEntries(parametersIn(url).filter(([name]) => haloNames.has(name)))
-
-/** A card that did not answer is tried again where it lies there still, after so long and so often. */
-const againMs = 1_000
-const patientTimes = 3
 
 /**
  * Reads a card; undefined when it was lifted before it had answered: the person is told, and may lay it down again.
@@ -70,21 +66,6 @@ export const readNextCard = async (
     const card = await opened.nextCard({ timeoutMs: left, signal })
     const chip = await readPatiently(ctx, opened.all, card, signal)
     if (chip !== undefined) return chip
-  }
-}
-
-/** Whether the card leaves its reader within a second. */
-const leaves = async (card: Card, signal: AbortSignal): Promise<boolean> => {
-  const enough = new AbortController()
-  const both = AbortSignal.any([signal, enough.signal])
-  const left = card.removed({ signal: both }).then(() => true)
-  const late = delay(againMs, false, { signal: both })
-  // Whichever is last is aborted, and nobody waits for it.
-  for (const each of [left, late]) each.catch(() => undefined)
-  try {
-    return await Promise.race([left, late])
-  } finally {
-    enough.abort()
   }
 }
 

@@ -10,9 +10,7 @@ import {
   zeroHash,
 } from 'viem'
 import { guestbookFactoryAbi, guestbookFactoryBytecode } from './artifacts/guestbook-factory.ts'
-
-// The deterministic deployment proxy: salt and creation code in, a contract out.
-export const deploymentProxy: Address = '0x4e59b44847b379578588920cA78FbF26c0B4956C'
+import { deploymentProxy } from './deployment-proxy.ts'
 
 const creation = encodeDeployData({ abi: guestbookFactoryAbi, bytecode: guestbookFactoryBytecode })
 

@@ -1,8 +1,6 @@
 import type { Address } from 'viem'
 import { getContractAddress, keccak256, stringToBytes } from 'viem/utils'
-
-// The deterministic deployment proxy stands at this address on every chain that people use.
-const factory = '0x4e59b44847b379578588920cA78FbF26c0B4956C'
+import { deploymentProxy } from '../chain/deployment-proxy.ts'
 
 // CREATE3 (github.com/Agusx1211/create3): creation code of a proxy that deploys, as its own first creation, what
 // it is called with. The contract's address then depends on the salt alone, and not on the contract's code.
@@ -27,7 +25,12 @@ export const contractSalt = ({ instance, chainId, team, symbol }: ContractPlace)
 /** Where a contract that is not deployed yet will be, EIP-55. */
 export function futureAddress(place: ContractPlace): Address {
   const salt = contractSalt(place)
-  const proxy = getContractAddress({ opcode: 'CREATE2', from: factory, salt, bytecodeHash: proxyCodeHash })
+  const proxy = getContractAddress({
+    opcode: 'CREATE2',
+    from: deploymentProxy,
+    salt,
+    bytecodeHash: proxyCodeHash,
+  })
   // A contract's nonce begins at 1 (EIP-161).
   return getContractAddress({ opcode: 'CREATE', from: proxy, nonce: 1n })
 }

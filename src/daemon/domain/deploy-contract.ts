@@ -6,6 +6,7 @@ import type { ContractRow, TeamRow } from '../store/schema.ts'
 import { findTransaction } from '../store/transactions.ts'
 import { chainOf } from './ask-chain.ts'
 import { contractIn, createContractIn, type NewContract } from './contracts.ts'
+import { lacksProxy, noProxy } from './deployment-proxy.ts'
 import { baseUriOf, type DeployDeps, recordDeployment, recordServiceUrl } from './deployments.ts'
 import { DomainError } from './errors.ts'
 import { assertTeamIn } from './teams.ts'
@@ -13,7 +14,7 @@ import { iso } from './time.ts'
 
 /**
  * Registers a token contract and records its deployment, both or neither. @returns the transaction
- * @throws DomainError chain_unavailable, already_exists
+ * @throws DomainError chain_unavailable, already_exists, conflict where nothing can be deployed
  */
 export async function deployContract(
   deps: DeployDeps,
@@ -21,6 +22,7 @@ export async function deployContract(
   fields: Omit<NewContract, 'kind' | 'address'>,
 ): Promise<number> {
   const chain = chainOf(deps.chains, fields.chainId)
+  if (await lacksProxy(chain)) throw noProxy(chain)
   const at = iso(deps.clock.now())
   const id = await deps.db.write(async (trx) => {
     await assertTeamIn(trx, team.id)

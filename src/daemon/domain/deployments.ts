@@ -17,6 +17,7 @@ import type { ContractRow } from '../store/schema.ts'
 import { findTeam } from '../store/teams.ts'
 import { tokensToMint } from '../store/tokens.ts'
 import { contractSalt } from './contract-address.ts'
+import { lacksProxy } from './deployment-proxy.ts'
 import { DomainError } from './errors.ts'
 import { recordEvent } from './guestbook/record.ts'
 import { recordAgain } from './guestbook/record-again.ts'
@@ -51,8 +52,9 @@ export const baseUriOf = (baseUrl: string, { chainId, address }: Pick<ContractRo
 export async function recordMissing(deps: DeployDeps): Promise<number[]> {
   const ids: number[] = []
   for (const chain of deps.chains.all) {
+    const isClosed = await lacksProxy(chain)
     const news = await deps.db.write(async (trx) => {
-      const contracts = await undeployedContracts(trx, chain.id)
+      const contracts = isClosed ? [] : await undeployedContracts(trx, chain.id)
       const deployed: number[] = []
       for (const contract of contracts) deployed.push(...(await recordContract(trx, deps, chain, contract)))
       for (const event of await eventsWithoutTransaction(trx, { chainId: chain.id }))

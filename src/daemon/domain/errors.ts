@@ -34,7 +34,6 @@ export type ErrorCode =
   | 'registration_early'
   | 'registration_expired'
   | 'registration_same_tap'
-  | 'transfers_paused'
   | 'token_taken'
   | 'transaction_refused'
   | 'idempotency_conflict'

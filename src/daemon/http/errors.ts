@@ -37,7 +37,6 @@ const statusOf: Record<ErrorCode, number> = {
   registration_early: 409,
   registration_expired: 409,
   registration_same_tap: 409,
-  transfers_paused: 409,
   token_taken: 409,
   transaction_refused: 409,
   idempotency_conflict: 409,

@@ -13,11 +13,10 @@ import {
 import { privateKeyToAccount } from 'viem/accounts'
 import { normalize } from 'viem/ens'
 import { nameServiceAbi, nameServiceBytecode } from '../artifacts/name-service.ts'
+import { deploymentProxy } from '../deployment-proxy.ts'
 import { nameServiceKey, nameServiceOwner } from './dev-keys.ts'
 import type { Request } from './gateway.ts'
 
-// The deterministic deployment proxy; anvil has it from the first block.
-const factory = '0x4e59b44847b379578588920cA78FbF26c0B4956C'
 const creation = encodeDeployData({
   abi: nameServiceAbi,
   bytecode: nameServiceBytecode,
@@ -27,7 +26,7 @@ const creation = encodeDeployData({
 /** Where the name service is, on every dev chain. */
 export const nameServiceAddress: Address = getContractAddress({
   opcode: 'CREATE2',
-  from: factory,
+  from: deploymentProxy,
   salt: zeroHash,
   bytecode: creation,
 })
@@ -72,7 +71,7 @@ export async function ensureNames(target: Target, names: Readonly<Record<string,
       data: encodeFunctionData({ abi: nameServiceAbi, functionName: 'setName', args: [name, address] }),
       gas: 1_000_000n,
     }))
-  if (!isThere) calls.unshift({ to: factory, data: concat([zeroHash, creation]), gas: 3_000_000n })
+  if (!isThere) calls.unshift({ to: deploymentProxy, data: concat([zeroHash, creation]), gas: 3_000_000n })
   if (calls.length === 0) return 0
 
   const account = privateKeyToAccount(nameServiceKey)

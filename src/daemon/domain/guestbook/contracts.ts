@@ -1,5 +1,6 @@
 import type { Chain } from '../../chain/chains.ts'
-import { deploymentProxy, guestbookFactory } from '../../chain/guestbook-place.ts'
+import { deploymentProxy } from '../../chain/deployment-proxy.ts'
+import { guestbookFactory } from '../../chain/guestbook-place.ts'
 import { type Actor, recordChange } from '../../store/audit.ts'
 import { contractsOfTeam, findContract } from '../../store/contracts.ts'
 import type { Db, Queries } from '../../store/database.ts'
@@ -8,8 +9,9 @@ import { findTeam } from '../../store/teams.ts'
 import { findTransaction } from '../../store/transactions.ts'
 import { asked, chainOf } from '../ask-chain.ts'
 import { createContractIn } from '../contracts.ts'
+import { noProxy } from '../deployment-proxy.ts'
 import { type DeployDeps, recordContract, recordDeployment } from '../deployments.ts'
-import { DomainError, notFound } from '../errors.ts'
+import { notFound } from '../errors.ts'
 import type { Claim } from '../repeatable.ts'
 import { iso } from '../time.ts'
 
@@ -96,7 +98,7 @@ export async function underWay(
  * seem to go well: a call to where nothing is does not fail.
  */
 async function assertDeployable(chain: Chain): Promise<void> {
-  const { client, id } = chain
+  const { client } = chain
   const [factory, proxy] = await asked(chain, () =>
     Promise.all([
       client.getCode({ address: guestbookFactory }),
@@ -104,8 +106,5 @@ async function assertDeployable(chain: Chain): Promise<void> {
     ]),
   )
   if (factory !== undefined || proxy !== undefined) return
-  throw new DomainError(
-    'conflict',
-    `Chain ${id} has no deterministic deployment proxy at ${deploymentProxy}, through which guestbooks are deployed. Deploy it first: github.com/Arachnid/deterministic-deployment-proxy.`,
-  )
+  throw noProxy(chain)
 }
