@@ -103,6 +103,40 @@ describe('a transfer signature', () => {
   })
 })
 
+describe('far from block zero', () => {
+  beforeAll(async () => {
+    await p.ctx.chains.embedded?.mine(1200)
+  })
+
+  test('signatures by key and by code move their tokens, and expire after the latest block', async () => {
+    const latest = await p.ctx.chains.get(31337).client.getBlockNumber()
+    expect(latest).toBeGreaterThan(1100n)
+    const byKey = await p.ask(
+      '/phygitals/transfer-signature',
+      { ...p.token('JKT', 12), recipient: bob },
+      { key: acmeKey, method: 'GET' },
+    )
+    expect(BigInt(byKey.body.blockExpiry)).toBeGreaterThanOrEqual(latest + 1000n)
+    expect((await submit('claimNFT', 12, bob, byKey.body)).status).toBe('success')
+    const byCode = await p.ask(
+      '/phygitals/transfer-signature/pullable',
+      { recipient: carol },
+      { code: await p.code(chips.jacket(13)), method: 'GET' },
+    )
+    expect((await submit('claimNFT', 13, carol, byCode.body)).status).toBe('success')
+  })
+
+  test('transfers are simulated, signed and mined as ever', async () => {
+    const { status } = await p.ask(
+      '/phygitals/transfer',
+      { ...p.token('JKT', 14), recipient: bob },
+      { key: acmeKey },
+    )
+    expect(status).toBe(200)
+    expect(await p.owner('JKT', 14)).toBe(getAddress(bob))
+  })
+})
+
 describe('GET /phygitals/chip', () => {
   test('says which chip a token has, to anybody', async () => {
     const place = new URLSearchParams({ ...p.token('JKT', 3), chainId: '31337' })

@@ -187,16 +187,22 @@ interface Keys {
 const clientOver = (transport: Transport): PublicClient =>
   createPublicClient({ transport, cacheTime: 0, batch: { multicall: false } })
 
-const embeddedAccess = (chain: DevChain, keys: Keys): Chain => ({
-  id: devChainId,
-  isEmbedded: true,
-  client: createPublicClient({ chain: chain.chain, transport: chain.transport, cacheTime: 0 }),
-  relayer: keys.relayer.address,
-  signVerifier: keys.signVerifier,
-  maxFeePerGas: undefined,
-  latestBlock: () => chain.catchUp(),
-  expiryBlocks: async () => embeddedExpiry,
-})
+function embeddedAccess(chain: DevChain, keys: Keys): Chain {
+  const client = createPublicClient({ chain: chain.chain, transport: chain.transport, cacheTime: 0 })
+  return {
+    id: devChainId,
+    isEmbedded: true,
+    client,
+    relayer: keys.relayer.address,
+    signVerifier: keys.signVerifier,
+    maxFeePerGas: undefined,
+    latestBlock: async () => {
+      await chain.catchUp()
+      return Number(await client.getBlockNumber())
+    },
+    expiryBlocks: async () => embeddedExpiry,
+  }
+}
 
 function remoteAccess({ chainId, rpcUrl, maxFeePerGas, expiryBlocks }: RemoteChain, keys: Keys): Chain {
   const client = clientOver(rpcTransport(rpcUrl))
