@@ -21,6 +21,7 @@ import { type OpeningChains, openingChains } from './opening-chains.ts'
 import type { Outbound } from './outbound/outbound.ts'
 import { marketplaceQueue, outboundOf } from './outside.ts'
 import { rootTokens } from './root-token.ts'
+import { dataDirProblem, heldInstance, holdInstance } from './store/data-dir.ts'
 import { assertDataKey, loadDataKey, sealCheck } from './store/data-key.ts'
 import { type Db, openDatabase } from './store/database.ts'
 import { allKeySets } from './store/key-sets.ts'
@@ -67,7 +68,7 @@ export interface Context {
 
 export const databaseFile = 'tapchip.db'
 
-/** Opens the data directory and all that lives in it. @throws DataKeyProblem, SchemaTooNew, DataDirInUse, KeyProblem, WrongChain */
+/** Opens the data directory and all that lives in it. @throws DataDirProblem, DataKeyProblem, SchemaTooNew, DataDirInUse, KeyProblem, WrongChain */
 export async function openContext(config: Config, log: Logger, clock: Clock = systemClock): Promise<Context> {
   const ctx = await beginContext(config, log, clock)
   try {
@@ -85,10 +86,12 @@ export async function beginContext(
   log: Logger,
   clock: Clock = systemClock,
 ): Promise<Context> {
-  mkdirSync(config.dataDir, { recursive: true, mode: 0o700 })
-  const unlock = lockDataDir(config.dataDir)
+  let unlock = () => {}
   try {
+    mkdirSync(config.dataDir, { recursive: true, mode: 0o700 })
+    unlock = await lockDataDir(config.dataDir)
     const file = join(config.dataDir, databaseFile)
+    const held = heldInstance(config.dataDir, file)
     const databaseExists = existsSync(file)
     const box = new SecretBox(
       loadDataKey({ dataDir: config.dataDir, fromEnvironment: config.dataKey, databaseExists }),
@@ -96,6 +99,7 @@ export async function beginContext(
     await migrate(file)
     const db = openDatabase(file)
     const instance = await claimDatabase(db, box, config.dataDir)
+    holdInstance(config.dataDir, held, instance)
 
     const keyRing = new KeyRing(box)
     keyRing.load(await allKeySets(db.read))
@@ -167,7 +171,7 @@ export async function beginContext(
     }
   } catch (error) {
     unlock()
-    throw error
+    throw dataDirProblem(error, config.dataDir)
   }
 }
 

@@ -9,13 +9,23 @@ import { help } from './help.ts'
 import { createLogger } from './log.ts'
 import { SeedProblem } from './seed/problem.ts'
 import { startDaemon } from './start.ts'
+import { DataDirProblem } from './store/data-dir.ts'
 import { DataKeyProblem } from './store/data-key.ts'
 import { DataDirInUse } from './store/lock.ts'
 import { SchemaTooNew } from './store/migrate.ts'
 import { version } from './version.ts'
 
 // Problems that the operator can mend: their message is all there is to say.
-const known = [ConfigProblem, DataKeyProblem, DataDirInUse, SchemaTooNew, SeedProblem, KeyProblem, WrongChain]
+const known = [
+  ConfigProblem,
+  DataDirProblem,
+  DataKeyProblem,
+  DataDirInUse,
+  SchemaTooNew,
+  SeedProblem,
+  KeyProblem,
+  WrongChain,
+]
 
 /** Runs until a signal ends it. @returns the exit code: 0 done, 1 failed, 2 usage */
 async function run(): Promise<number> {

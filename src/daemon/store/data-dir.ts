@@ -1,0 +1,77 @@
+import { existsSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { writePrivateFile } from './private-file.ts'
+
+/** What is wrong with the data directory, and what the operator can do about it. */
+export class DataDirProblem extends Error {
+  override readonly name = 'DataDirProblem'
+}
+
+// Written once a first start has come through, so it tells a database that was lost from one that never was.
+const marker = 'instance'
+
+const restore =
+  'Put a backup back in its place (docs/daemon.md, "When the database is lost or damaged"), ' +
+  'or start afresh in another --data-dir.'
+
+/**
+ * The installation that a data directory has held, undefined before its first start came through.
+ * @throws DataDirProblem where its database is gone: a new one in its place would know no chip and no key
+ */
+export function heldInstance(dataDir: string, databaseFile: string): string | undefined {
+  const path = join(dataDir, marker)
+  if (!existsSync(path)) return undefined
+  const instance = readFileSync(path, 'utf8').trim()
+  const size = statSync(databaseFile, { throwIfNoEntry: false })?.size
+  if (size === undefined || size === 0)
+    throw new DataDirProblem(
+      `${databaseFile} is ${size === undefined ? 'missing' : 'empty'}, and this directory has held data before. ${restore}`,
+    )
+  return instance === '' ? undefined : instance
+}
+
+/** Holds a data directory to its installation from now on. @throws DataDirProblem where its database is another's */
+export function holdInstance(dataDir: string, held: string | undefined, instance: string): void {
+  if (held === instance) return
+  if (held !== undefined)
+    throw new DataDirProblem(
+      `The database in ${dataDir} is not the one that this directory has held (${instance} in place of ${held}). ` +
+        `Put the right one back. If this one is meant to be here, remove ${join(dataDir, marker)}.`,
+    )
+  writePrivateFile(join(dataDir, marker), `${instance}\n`)
+}
+
+/** What a failure of the disk or of the database means to the operator; another error as it is. */
+export function dataDirProblem(error: unknown, dataDir: string): unknown {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  const cause = error instanceof Error && error.cause !== undefined ? error.cause : undefined
+  if (code === '' && cause !== undefined) {
+    const known = dataDirProblem(cause, dataDir)
+    return known === cause ? error : known
+  }
+  const why = reasons.find(([codes]) => codes.test(code))?.[1]
+  return why === undefined ? error : new DataDirProblem(why(dataDir, code), { cause: error })
+}
+
+const reasons: readonly [RegExp, (dataDir: string, code: string) => string][] = [
+  [
+    /^(SQLITE_FULL|ENOSPC|EDQUOT)$/,
+    (dir) =>
+      `The disk of ${dir} is full. Free some space, then start again: nothing that was answered is lost.`,
+  ],
+  [
+    /^(SQLITE_CORRUPT|SQLITE_NOTADB)/,
+    (dir, code) => `The database in ${dir} is damaged (${code}). Keep a copy of the directory. ${restore}`,
+  ],
+  [
+    /^(EACCES|EPERM|EROFS|SQLITE_READONLY|SQLITE_CANTOPEN|SQLITE_PERM)/,
+    (dir, code) =>
+      `${dir} cannot be written by this user (${code}). Check who owns it and whether the disk is mounted read-only, or give another --data-dir.`,
+  ],
+  [/^ENOTDIR$|^EEXIST$/, (dir) => `${dir} is not a directory. Give another --data-dir.`],
+  [
+    /^(SQLITE_IOERR|EIO)/,
+    (dir, code) => `The disk of ${dir} fails to read or write (${code}). Look at the system's log.`,
+  ],
+  [/^SQLITE_BUSY/, (dir) => `Another program holds the database in ${dir} locked. End it, then start again.`],
+]
