@@ -104,6 +104,6 @@ describe('an Idempotency-Key', () => {
     expect(await recorded()).toBe(2)
     bench.clock.advance('25h')
     const now = new Date(bench.clock.now()).toISOString()
-    expect(await bench.db.write((trx) => pruneIdempotencyKeys(trx, now))).toBe(1)
+    expect(await bench.db.write((trx) => pruneIdempotencyKeys(trx, now, 10))).toBe(1)
   })
 })

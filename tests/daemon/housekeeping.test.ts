@@ -1,23 +1,72 @@
 import { expect, test } from 'vitest'
 import { tidy } from '../../src/daemon/domain/housekeeping.ts'
+import { TapLog } from '../../src/daemon/domain/tap-log.ts'
+import type { NewTap } from '../../src/daemon/store/taps.ts'
 import { openTestApp, testClock } from '../support/daemon.ts'
 import { derived, seed, uids } from '../support/seeds.ts'
 import { tap, tapPath } from '../support/taps.ts'
 
-test('the newest refused taps are kept, and every valid one', async () => {
+const refused = (counter: number): NewTap => ({
+  at: '2026-06-01T12:00:00.000Z',
+  chipUid: null,
+  teamId: null,
+  keySetId: null,
+  counter,
+  outcome: 'replayed',
+  via: 'find',
+})
+
+test('each refused tap too many takes the place of the oldest, and every valid one stays', async () => {
   const t = await openTestApp({ seed })
-  const find = (counter: number) =>
-    t.app.inject({ url: tapPath(tap(derived, { uid: uids.jacket }, counter), '/chips/find') })
-  for (let counter = 1; counter <= 5; counter++) await find(counter)
-  for (let counter = 1; counter <= 5; counter++) await find(counter)
-  await t.ctx.tapLog.flush()
-  await tidy(t.ctx, 2)
-  const taps: { outcome: string; counter: number }[] = (
-    await t.app.inject({ url: '/admin/taps', headers: t.admin })
-  ).json()
-  expect(taps.filter(({ outcome }) => outcome === 'valid')).toHaveLength(5)
-  expect(taps.filter(({ outcome }) => outcome === 'replayed').map(({ counter }) => counter)).toEqual([5, 4])
-  await t.close()
+  try {
+    for (let counter = 1; counter <= 5; counter++)
+      await t.app.inject({ url: tapPath(tap(derived, { uid: uids.jacket }, counter), '/chips/find') })
+    const log = new TapLog(t.ctx.db, { judged: () => undefined, dropped: () => undefined }, 2)
+    const listed = async (): Promise<{ outcome: string; counter: number }[]> =>
+      (await t.app.inject({ url: '/admin/taps', headers: t.admin })).json()
+    for (const counters of [[1], [2, 3], [4, 5, 6]]) {
+      for (const counter of counters) log.refuse(refused(counter))
+      await log.flush()
+      const kept = (await listed()).filter(({ outcome }) => outcome === 'replayed')
+      expect(kept.length).toBeLessThanOrEqual(2)
+    }
+    const taps = await listed()
+    expect(taps.filter(({ outcome }) => outcome === 'valid')).toHaveLength(5)
+    expect(taps.filter(({ outcome }) => outcome === 'replayed').map(({ counter }) => counter)).toEqual([6, 5])
+    const { counts } = (await t.app.inject({ url: '/admin/status', headers: t.admin })).json()
+    expect(counts.taps).toBe(7)
+  } finally {
+    await t.close()
+  }
+})
+
+test('what has expired by the thousand is removed in pieces', async () => {
+  const clock = testClock()
+  const t = await openTestApp({ seed, clock })
+  try {
+    await t.ctx.db.write((trx) =>
+      trx
+        .insertInto('usedSignatures')
+        .values(
+          Array.from({ length: 1201 }, (_, n) => ({ digest: `${n}`, expiresAt: '2026-06-01T12:00:00.000Z' })),
+        )
+        .execute(),
+    )
+    let writes = 0
+    const counted: typeof t.ctx.db = {
+      ...t.ctx.db,
+      write: (job) => {
+        writes += 1
+        return t.ctx.db.write(job)
+      },
+    }
+    await tidy({ db: counted, clock })
+    expect(await t.ctx.db.read.selectFrom('usedSignatures').selectAll().execute()).toEqual([])
+    // 500, 500, 201, and one look at each of the three other tables.
+    expect(writes).toBe(6)
+  } finally {
+    await t.close()
+  }
 })
 
 test('visits of the tap page are forgotten once they have expired', async () => {

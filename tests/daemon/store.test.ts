@@ -1,6 +1,8 @@
 import { mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import BetterSqlite3 from 'better-sqlite3'
+import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type Db, openDatabase } from '../../src/daemon/store/database.ts'
 import { migrate } from '../../src/daemon/store/migrate.ts'
@@ -48,6 +50,29 @@ describe('writes', () => {
     )
     expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected', 'fulfilled'])
     expect(await names()).toEqual(['a', 'b', 'c'])
+  })
+
+  test('wait for another program that writes, while reads and everything else go on', async () => {
+    const other = new BetterSqlite3(file)
+    try {
+      other.exec('begin immediate')
+      const write = db.write((trx) => insertTeam(trx, 'patient', at))
+      let isDone = false
+      void write.then(() => {
+        isDone = true
+      })
+      // Nothing here blocks: as many turns go by as one likes.
+      for (let turn = 0; turn < 50; turn++) {
+        await new Promise((resolve) => setTimeout(resolve, 1))
+        expect(await names()).toEqual([])
+      }
+      expect(isDone).toBe(false)
+      other.exec('rollback')
+      await write
+      expect(await names()).toEqual(['patient'])
+    } finally {
+      other.close()
+    }
   })
 
   test('of one turn of the event loop share one commit', async () => {
@@ -158,5 +183,23 @@ describe('a sealed secret', () => {
 
   test('is never sealed alike twice', () => {
     expect(box.seal(secret, 'x')).not.toEqual(box.seal(secret, 'x'))
+  })
+})
+
+describe('slow reads', () => {
+  test('see what is committed, in a process of their own, and fail by its codes', async () => {
+    await db.write((trx) => insertTeam(trx, 'seen', at))
+    expect((await allTeams(db.slow)).map(({ name }) => name)).toEqual(['seen'])
+    await expect(sql`select * from nowhere`.execute(db.slow)).rejects.toMatchObject({ code: 'SQLITE_ERROR' })
+    expect(await db.maintenance.quickCheck()).toBe('ok')
+  })
+
+  test('that are under way end with the database', async () => {
+    const endless = sql`with recursive n(i) as (select 0 union all select i + 1 from n) select count(*) from n`
+    const reading = endless.execute(db.slow)
+    reading.catch(() => undefined)
+    await db.close()
+    await expect(reading).rejects.toThrow('has ended')
+    db = openDatabase(file)
   })
 })

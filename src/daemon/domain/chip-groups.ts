@@ -1,11 +1,10 @@
 import type { Actor } from '../store/audit.ts'
 import { recordChange } from '../store/audit.ts'
 import {
-  type CountedChipGroup,
-  countedChipGroups,
+  chipGroupsOfTeam,
   deleteChipGroup,
+  findAnyChipGroup,
   findChipGroupNamed,
-  findCountedChipGroup,
   insertChipGroup,
   renameChipGroup,
 } from '../store/chip-groups.ts'
@@ -20,10 +19,8 @@ interface Deps {
   clock: Clock
 }
 
-export const listChipGroups = (
-  { db }: { db: Pick<Db, 'read'> },
-  teamId: number,
-): Promise<CountedChipGroup[]> => countedChipGroups(db.read, teamId)
+export const listChipGroups = ({ db }: { db: Pick<Db, 'read'> }, teamId: number): Promise<ChipGroupRow[]> =>
+  chipGroupsOfTeam(db.read, teamId)
 
 /** The inner step of `createChipGroup`, for those who write more in the same transaction. @throws DomainError already_exists */
 export async function createChipGroupIn(
@@ -39,14 +36,14 @@ export function createChipGroup(
   { db, clock }: Deps,
   { teamId, actor }: { teamId: number; actor: Actor },
   name: string,
-): Promise<CountedChipGroup> {
+): Promise<ChipGroupRow> {
   const at = iso(clock.now())
   return db.write(async (trx) => {
     await assertTeamIn(trx, teamId)
     const group = await createChipGroupIn(trx, { teamId, name, createdAt: at })
     const detail = { id: group.id }
     await recordChange(trx, { at, actor, teamId, action: 'chip-groups.create', target: name, detail })
-    return { ...group, chips: 0 }
+    return group
   })
 }
 
@@ -55,10 +52,10 @@ export function editChipGroup(
   { db, clock }: Deps,
   actor: Actor,
   { id, name }: { id: number; name: string },
-): Promise<CountedChipGroup> {
+): Promise<ChipGroupRow> {
   const at = iso(clock.now())
   return db.write(async (trx) => {
-    const group = await findCountedChipGroup(trx, id)
+    const group = await findAnyChipGroup(trx, id)
     if (!group) throw notFound('chip group')
     if (group.name === name) return group
     await assertNameIsFree(trx, { teamId: group.teamId, name })
@@ -80,7 +77,7 @@ export function editChipGroup(
 export async function removeChipGroup({ db, clock }: Deps, actor: Actor, id: number): Promise<void> {
   const at = iso(clock.now())
   await db.write(async (trx) => {
-    const group = await findCountedChipGroup(trx, id)
+    const group = await findAnyChipGroup(trx, id)
     if (!group) throw notFound('chip group')
     if (group.chips > 0) {
       throw new DomainError(

@@ -1,4 +1,5 @@
 import { type Actor, recordChange } from '../store/audit.ts'
+import { addToChipGroup } from '../store/chip-groups.ts'
 import { type ChipRecordRow, hasAssignments, moveAssignments } from '../store/chip-records.ts'
 import { updateChip } from '../store/chips.ts'
 import type { Db, Queries } from '../store/database.ts'
@@ -40,6 +41,8 @@ export async function replaceChip(
       replacedBy: fresh.uid,
     })
     await updateChip(trx, fresh.uid, { tokenRow, itemId, variantId, redirectUrl, label, chipGroupId })
+    await addToChipGroup(trx, fresh.chipGroupId, -1)
+    await addToChipGroup(trx, chipGroupId, 1)
     const assignments = await moveAssignments(trx, uid, fresh.uid)
     await endRefsOfChip(trx, uid, at)
     await endOtpsOfChip(trx, uid, at)

@@ -70,7 +70,7 @@ export async function removeChip(
     const set = chip.keySetId === null ? undefined : keyRing.get(chip.keySetId)
     const proof = keyRing.proofOf(set && keyRing.fileReadKey(set, chip), uid)
     await rememberChip(trx, chip, proof, at)
-    await deleteChip(trx, uid)
+    await deleteChip(trx, chip)
     const detail = {
       chipGroup: chip.chipGroupName,
       keySet: chip.keySetId,

@@ -1,28 +1,30 @@
-import type { Db } from '../store/database.ts'
+import type { Db, Queries } from '../store/database.ts'
 import { pruneRefreshes } from '../store/marketplace-refreshes.ts'
-import { deletePageVisits } from '../store/page-visits.ts'
-import { pruneRefusedTaps } from '../store/sqlite-taps.ts'
+import { prunePageVisits } from '../store/page-visits.ts'
 import { pruneIdempotencyKeys } from '../store/transactions.ts'
 import { pruneUsedSignatures } from '../store/used-signatures.ts'
 import { type Clock, iso } from './time.ts'
 
-// Anybody can have a tap refused, over and over: the newest are worth keeping, and not the disk.
-const refusedKept = 200_000
 const everyMs = 3_600_000
 const refreshesKeptMs = 7 * 24 * everyMs
+/** Rows in a write: taps wait for no more than that. */
+const atOnce = 500
 
 type Deps = { db: Db; clock: Clock }
 
-/** Removes what is of no use any more. Valid taps, refs and codes stay for ever: they are the record. */
-export async function tidy({ db, clock }: Deps, keep = refusedKept): Promise<void> {
-  await db.write(async (trx) => {
-    const now = iso(clock.now())
-    await deletePageVisits(trx, now)
-    await pruneIdempotencyKeys(trx, now)
-    await pruneUsedSignatures(trx, now)
-    await pruneRefreshes(trx, iso(clock.now() - refreshesKeptMs))
-    await pruneRefusedTaps(trx, keep)
-  })
+/**
+ * Removes what is of no use any more. Valid taps, refs and codes stay for ever: they are the record. Refused taps are
+ * bounded where they are recorded.
+ */
+export async function tidy({ db, clock }: Deps): Promise<void> {
+  const now = iso(clock.now())
+  const inPieces = async (prune: (trx: Queries, limit: number) => Promise<number>): Promise<void> => {
+    while ((await db.write((trx) => prune(trx, atOnce))) === atOnce) await new Promise(setImmediate)
+  }
+  await inPieces((trx, limit) => prunePageVisits(trx, now, limit))
+  await inPieces((trx, limit) => pruneIdempotencyKeys(trx, now, limit))
+  await inPieces((trx, limit) => pruneUsedSignatures(trx, now, limit))
+  await inPieces((trx, limit) => pruneRefreshes(trx, iso(clock.now() - refreshesKeptMs), limit))
 }
 
 /** Tidies now and every hour. @returns a function that ends it */

@@ -29,7 +29,10 @@ export async function daemonStatus({ db, tapLog, clock, startedAt }: Deps, check
   return {
     uptimeSeconds: Math.floor((clock.now() - startedAt) / 1000),
     schema: latestSchema,
-    database: { sizeBytes: maintenance.sizeBytes(), integrity: check ? maintenance.quickCheck() : null },
+    database: {
+      sizeBytes: maintenance.sizeBytes(),
+      integrity: check ? await maintenance.quickCheck() : null,
+    },
     counts: await countAll(db.read),
   }
 }

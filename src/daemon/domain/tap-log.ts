@@ -1,6 +1,7 @@
 import { EventEmitter } from 'node:events'
 import type { Db } from '../store/database.ts'
 import type { TapRow } from '../store/schema.ts'
+import { countRefusedTaps, deleteOldestRefusedTaps } from '../store/sqlite-taps.ts'
 import { insertTaps, type NewTap } from '../store/taps.ts'
 
 /** A tap on its way to those who follow; a refused one has no id before it is written. */
@@ -8,8 +9,12 @@ export type SeenTap = Omit<TapRow, 'id'> & { id: number | null }
 
 // A stranger can send refused taps without end. They are written in batches, and beyond this many at once
 // only counted, so that they cost neither the disk nor the others' taps.
-const refusedKept = 500
+const refusedAtOnce = 500
 const flushAfter = 200
+/** The newest are worth keeping, and not the disk: anybody can have a tap refused, over and over. */
+const refusedKept = 200_000
+// Of those that an earlier version left, besides those that have just become too many.
+const deletedBesides = 100
 
 /** Who counts what passes. */
 export interface TapCounts {
@@ -25,10 +30,15 @@ export class TapLog {
   readonly #counts: TapCounts
   #refused: NewTap[] = []
   #timer: NodeJS.Timeout | undefined
+  readonly #most: number
+  /** How many refused taps are recorded, once that has been counted. */
+  #recorded = 0
+  #counting: Promise<number> | undefined
 
-  constructor(db: Db, counts: TapCounts) {
+  constructor(db: Db, counts: TapCounts, most = refusedKept) {
     this.#db = db
     this.#counts = counts
+    this.#most = most
   }
 
   /** Tells followers of a tap that is already written. */
@@ -39,7 +49,7 @@ export class TapLog {
 
   /** Records a refused tap, soon. */
   refuse(tap: NewTap): void {
-    if (this.#refused.length >= refusedKept) this.#counts.dropped()
+    if (this.#refused.length >= refusedAtOnce) this.#counts.dropped()
     else this.#refused.push(tap)
     this.publish({ ...tap, id: null })
     this.#timer ??= setTimeout(() => void this.flush(), flushAfter).unref()
@@ -51,8 +61,23 @@ export class TapLog {
     this.#timer = undefined
     const taps = this.#refused
     this.#refused = []
-    if (taps.length > 0)
-      await this.#db.write((trx) => insertTaps(trx, taps)).catch(() => this.#counts.dropped())
+    if (taps.length > 0) await this.#record(taps).catch(() => this.#counts.dropped())
+  }
+
+  /** Each that is one too many takes the place of the oldest. */
+  async #record(taps: readonly NewTap[]): Promise<void> {
+    this.#counting ??= countRefusedTaps(this.#db.slow).then((taps) => (this.#recorded = taps))
+    await this.#counting.catch((error: unknown) => {
+      this.#counting = undefined
+      throw error
+    })
+    this.#recorded += taps.length
+    const tooMany = Math.max(0, this.#recorded - this.#most)
+    const deleted = await this.#db.write(async (trx) => {
+      await insertTaps(trx, taps)
+      return tooMany === 0 ? 0 : deleteOldestRefusedTaps(trx, Math.min(tooMany, taps.length + deletedBesides))
+    })
+    this.#recorded -= deleted
   }
 
   /** @returns a function that ends the following */

@@ -9,7 +9,7 @@ export interface TapRecord extends SeenTap {
 }
 
 interface Deps {
-  db: Pick<Db, 'read'>
+  db: Pick<Db, 'read' | 'slow'>
   tapLog: TapLog
 }
 
@@ -18,7 +18,7 @@ export async function listTapRecords(deps: Deps, filter: TapFilter): Promise<Tap
   await deps.tapLog.flush()
   const nameOf = teamNamer(deps.db)
   const records: TapRecord[] = []
-  for (const tap of await listTaps(deps.db.read, filter))
+  for (const tap of await listTaps(deps.db.slow, filter))
     records.push({ ...tap, team: await nameOf(tap.teamId) })
   // Refused taps are written a moment later than valid ones: their ids are not quite in the order of time.
   return records.sort((a, b) => b.at.localeCompare(a.at) || Number(b.id) - Number(a.id))

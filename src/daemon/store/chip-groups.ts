@@ -24,30 +24,9 @@ export const insertChipGroup = (
   group: { teamId: number; name: string; createdAt: string },
 ): Promise<ChipGroupRow> => db.insertInto('chipGroups').values(group).returningAll().executeTakeFirstOrThrow()
 
-/** A chip group with how many chips it holds. */
-export interface CountedChipGroup extends ChipGroupRow {
-  chips: number
-}
-
-const counted = (db: Queries) =>
-  db
-    .selectFrom('chipGroups')
-    .selectAll('chipGroups')
-    .select((eb) =>
-      eb
-        .selectFrom('chips')
-        .select(({ fn }) => fn.countAll<number>().as('chips'))
-        .whereRef('chips.chipGroupId', '=', 'chipGroups.id')
-        .$asScalar()
-        .$notNull()
-        .as('chips'),
-    )
-
-export const countedChipGroups = (db: Queries, teamId: number): Promise<CountedChipGroup[]> =>
-  counted(db).where('teamId', '=', teamId).orderBy('id').execute()
-
-export const findCountedChipGroup = (db: Queries, id: number): Promise<CountedChipGroup | undefined> =>
-  counted(db).where('id', '=', id).executeTakeFirst()
+/** Whosesoever it is. */
+export const findAnyChipGroup = (db: Queries, id: number): Promise<ChipGroupRow | undefined> =>
+  db.selectFrom('chipGroups').selectAll().where('id', '=', id).executeTakeFirst()
 
 export async function renameChipGroup(db: Queries, id: number, name: string): Promise<void> {
   await db.updateTable('chipGroups').set({ name }).where('id', '=', id).execute()
@@ -55,4 +34,13 @@ export async function renameChipGroup(db: Queries, id: number, name: string): Pr
 
 export async function deleteChipGroup(db: Queries, id: number): Promise<void> {
   await db.deleteFrom('chipGroups').where('id', '=', id).execute()
+}
+
+/** Tells a group of chips that it holds from now on, or of fewer than none. */
+export async function addToChipGroup(db: Queries, id: number, chips: number): Promise<void> {
+  await db
+    .updateTable('chipGroups')
+    .set((eb) => ({ chips: eb('chips', '+', chips) }))
+    .where('id', '=', id)
+    .execute()
 }

@@ -1,3 +1,4 @@
+import { addToChipGroup } from './chip-groups.ts'
 import { type ChipWithToken, withToken } from './chips.ts'
 import type { Queries } from './database.ts'
 import { statement } from './statement.ts'
@@ -34,8 +35,12 @@ const page = statement<{ chipGroupId: number; after: string }>()((db, p) =>
 export const chipsPage = (db: Queries, chipGroupId: number, after: string): Promise<ChipWithToken[]> =>
   page.all(db, { chipGroupId, after })
 
-export async function deleteChip(db: Queries, uid: string): Promise<void> {
+export async function deleteChip(
+  db: Queries,
+  { uid, chipGroupId }: Pick<ChipRecordRow, 'uid' | 'chipGroupId'>,
+): Promise<void> {
   await db.deleteFrom('chips').where('uid', '=', uid).execute()
+  await addToChipGroup(db, chipGroupId, -1)
 }
 
 /** Gives one chip's badge and guestbook events to another. @returns how many there were */

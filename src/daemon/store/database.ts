@@ -1,6 +1,8 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import type { Kysely } from 'kysely'
 import type { Database } from './schema.ts'
-import { backUp, type Connection, checkpoint, openSqlite, quickCheck, sizeBytes } from './sqlite.ts'
+import { type Connection, checkpoint, openSqlite, sizeBytes } from './sqlite.ts'
+import { kyselyOver, ReaderProcess } from './sqlite-process.ts'
 
 /** What queries run on: the whole database for reads, or one write's transaction. */
 export type Queries = Kysely<Database>
@@ -11,6 +13,8 @@ export type WriteJob<T> = (trx: Queries) => Promise<T>
 export interface Db {
   /** Sees what is committed. */
   readonly read: Queries
+  /** The same, for queries that may take long: taps do not wait for them. */
+  readonly slow: Queries
   /** Resolves once the write is on disk. A job that throws leaves no trace, and takes no other with it. */
   write<T>(job: WriteJob<T>): Promise<T>
   readonly maintenance: Maintenance
@@ -22,10 +26,17 @@ export interface Maintenance {
   /** Of the file, what is not checkpointed yet included. */
   sizeBytes(): number
   /** `ok`, or what is damaged. Reads the whole database. */
-  quickCheck(): string
+  quickCheck(): Promise<string>
   /** Copies what is committed into a new file that only its owner may read, while reads and writes go on. */
   backupTo(path: string): Promise<void>
 }
+
+/** How long a write waits for another program's. */
+const lockedForMs = 5000
+const lookAgainMs = 10
+
+const isLocked = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && String(error.code).startsWith('SQLITE_BUSY')
 
 interface Queued {
   run(trx: Queries): Promise<void>
@@ -38,16 +49,22 @@ export function openDatabase(file: string): Db {
   const writer = openSqlite(file, { readonly: false })
   const reader = openSqlite(file, { readonly: true })
   const group = new WriteGroup(writer.connection, writer.kysely, reader.refresh)
+  // Apart, so that a list does not wait for a check that reads all of the database.
+  const [queries, maintenance] = [new ReaderProcess(file), new ReaderProcess(file)]
   return {
     read: reader.kysely,
+    slow: kyselyOver(queries),
     write: (job) => group.add(job),
     maintenance: {
       sizeBytes: () => sizeBytes(file),
-      quickCheck: () => quickCheck(reader.connection),
-      backupTo: (path) => backUp(writer.connection, path),
+      quickCheck: async () => String(await maintenance.run({ kind: 'check' })),
+      backupTo: async (path) => {
+        await maintenance.run({ kind: 'backup', path })
+      },
     },
     async close() {
       await group.drained()
+      await Promise.all([queries.close(), maintenance.close()])
       // Kysely closes only what it has run a query on, and an open read would hold the checkpoint up.
       reader.refresh()
       await reader.kysely.destroy()
@@ -134,7 +151,7 @@ class WriteGroup {
     this.#queue = []
     let failure: unknown
     try {
-      this.#begin.run()
+      await this.#beginOnceFree()
       for (const job of jobs) await this.#runAlone(job)
       this.#commit.run()
       // Whoever waited for a write reads it: no snapshot from before it may serve them.
@@ -145,6 +162,20 @@ class WriteGroup {
       if (this.#connection.inTransaction) this.#connection.exec('ROLLBACK')
     }
     for (const job of jobs) job.settle(failure)
+  }
+
+  /** Waits for another program that writes, without holding up those who only read. @throws SqliteError where it goes on */
+  async #beginOnceFree(): Promise<void> {
+    const until = performance.now() + lockedForMs
+    for (;;) {
+      try {
+        this.#begin.run()
+        return
+      } catch (error) {
+        if (!isLocked(error) || performance.now() > until) throw error
+        await delay(lookAgainMs)
+      }
+    }
   }
 
   async #runAlone(job: Queued): Promise<void> {

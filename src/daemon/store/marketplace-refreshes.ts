@@ -45,11 +45,19 @@ export async function updateRefresh(
   await db.updateTable('marketplaceRefreshes').set(change).where('id', '=', id).execute()
 }
 
-/** What is over, one way or the other, is kept for a while to be looked at. */
-export async function pruneRefreshes(db: Queries, before: string): Promise<void> {
-  await db
+/** Deletes some that are over, one way or the other: they were kept for a while to be looked at. @returns how many */
+export async function pruneRefreshes(db: Queries, before: string, limit: number): Promise<number> {
+  const { numDeletedRows } = await db
     .deleteFrom('marketplaceRefreshes')
-    .where('createdAt', '<', before)
-    .where((e) => e.or([e('doneAt', 'is not', null), e('givenUpAt', 'is not', null)]))
-    .execute()
+    .where('id', 'in', (of) =>
+      of
+        .selectFrom('marketplaceRefreshes')
+        .select('id')
+        .where('createdAt', '<', before)
+        .where((e) => e.or([e('doneAt', 'is not', null), e('givenUpAt', 'is not', null)]))
+        .orderBy('id')
+        .limit(limit),
+    )
+    .executeTakeFirstOrThrow()
+  return Number(numDeletedRows)
 }

@@ -12,7 +12,7 @@ export const latestSchema = Object.keys(migrations).sort().at(-1) ?? ''
 
 /** Brings a database file to the newest schema. A schema from a newer program is refused, untouched. */
 export async function migrate(file: string): Promise<void> {
-  const { kysely, connection } = openSqlite(file, { readonly: false })
+  const { kysely, connection } = openSqlite(file, { readonly: false, mayWait: true })
   try {
     await refuseNewer(kysely, file)
     const migrator = new Migrator({ db: kysely, provider: { getMigrations: async () => migrations } })

@@ -22,9 +22,15 @@ export const insertPageVisit = (
 export const findPageVisit = (db: Queries, cookie: string): Promise<PageVisitRow | undefined> =>
   byHash.first(db, { cookieHash: hashCode(cookie) })
 
-/** Deletes those that expired before a moment. */
-export async function deletePageVisits(db: Queries, before: string): Promise<void> {
-  await db.deleteFrom('pageVisits').where('expiresAt', '<', before).execute()
+/** Deletes some of those that expired before a moment. @returns how many */
+export async function prunePageVisits(db: Queries, before: string, limit: number): Promise<number> {
+  const { numDeletedRows } = await db
+    .deleteFrom('pageVisits')
+    .where('cookieHash', 'in', (of) =>
+      of.selectFrom('pageVisits').select('cookieHash').where('expiresAt', '<', before).limit(limit),
+    )
+    .executeTakeFirstOrThrow()
+  return Number(numDeletedRows)
 }
 
 /** Of a chip that was disabled or removed: nobody loads its page again. */

@@ -1,4 +1,5 @@
 import { CompiledQuery, sql } from 'kysely'
+import { addToChipGroup } from './chip-groups.ts'
 import { type ChipWithToken, withToken } from './chips.ts'
 import type { Queries } from './database.ts'
 import type { Remembered } from './removed-chips.ts'
@@ -34,7 +35,9 @@ export async function insertBareChips(
     select value, ${teamId}, ${chipGroupId}, 'ntag424', ${keySetId}, 0, -1, ${simulated}, ${createdAt}
     from json_each(${JSON.stringify(uids)})
   `
-  return insertedIfNew(() => query.execute(db))
+  const isDone = await insertedIfNew(() => query.execute(db))
+  if (isDone) await addToChipGroup(db, chipGroupId, uids.length)
+  return isDone
 }
 
 /** Whether an INSERT went through: a failed one leaves nothing behind, and its transaction goes on. */
@@ -92,6 +95,7 @@ export async function insertChips(
       for (; chips.length - at >= size; at += size) await insert(chips.slice(at, at + size))
   })
   if (!isDone) await sql`rollback to register`.execute(db)
+  else await addToChipGroup(db, chipGroupId, chips.length)
   await sql`release register`.execute(db)
   return isDone
 }

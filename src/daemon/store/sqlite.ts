@@ -1,4 +1,4 @@
-import { closeSync, openSync, statSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import BetterSqlite3 from 'better-sqlite3'
 import {
   type CompiledQuery,
@@ -62,17 +62,23 @@ class ReadTurn {
 }
 
 /** Opens a database file. WAL, and synchronous FULL: an answer that was given survives a power cut. */
-export function openSqlite(file: string, options: { readonly: boolean }): Opened {
+export function openSqlite(
+  file: string,
+  options: { readonly: boolean /** While nobody else is served yet. */; mayWait?: boolean },
+): Opened {
   const connection = new BetterSqlite3(file, { readonly: options.readonly })
-  if (!options.readonly) connection.pragma('journal_mode = WAL')
   connection.pragma('synchronous = FULL')
   connection.pragma('foreign_keys = ON')
-  connection.pragma('busy_timeout = 5000')
+  // Nothing waits here, where taps would wait as well: what finds the database locked is tried again later.
+  connection.pragma(`busy_timeout = ${options.mayWait ? 5000 : 0}`)
+  if (!options.readonly) connection.pragma('journal_mode = WAL')
   connection.pragma('cache_size = -65536')
   connection.pragma('mmap_size = 268435456')
   connection.pragma('temp_store = MEMORY')
   // A checkpoint writes each changed page once, however often it changed: seldom is cheaper. 40 MB of log at most.
   connection.pragma('wal_autocheckpoint = 10000')
+  // After a burst the log goes back to that.
+  connection.pragma(`journal_size_limit = ${40_960_000}`)
   const turn = options.readonly ? new ReadTurn(connection) : undefined
   const beforeQuery = turn?.begin ?? (() => undefined)
   const kysely = new Kysely<Database>({ dialect: new SqliteCachedDialect(connection, beforeQuery) })
@@ -180,31 +186,6 @@ class CachedDriver implements Driver {
   }
 }
 
-/** SQLite's own check of a database's structure: `ok`, or what is damaged. */
-export function quickCheck(connection: Connection): string {
-  const rows = connection.prepare('PRAGMA quick_check(20)').pluck().all()
-  return rows.map(String).join('; ')
-}
-
 /** The size of a database file with its write-ahead log. */
 export const sizeBytes = (file: string): number =>
   [file, `${file}-wal`].reduce((sum, path) => sum + (statSync(path, { throwIfNoEntry: false })?.size ?? 0), 0)
-
-/**
- * Copies a database in steps between which others work. @param connection the one that writes: what it writes
- * meanwhile goes into the copy, where another connection's writes would begin it anew each time (sqlite.org/backup.html)
- */
-export async function backUp(connection: Connection, path: string): Promise<void> {
-  // SQLite keeps the mode of a file that is there.
-  closeSync(openSync(path, 'wx', 0o600))
-  await connection.backup(path)
-  const copy = new BetterSqlite3(path)
-  try {
-    // One file that is whole by itself, with no log beside it.
-    copy.pragma('journal_mode = DELETE')
-    if (copy.prepare('SELECT 1 FROM sqlite_schema').get() === undefined)
-      throw new Error('The copy of the database is empty')
-  } finally {
-    copy.close()
-  }
-}

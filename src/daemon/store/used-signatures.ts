@@ -13,7 +13,13 @@ export async function useSignature(
   return numInsertedOrUpdatedRows === 1n
 }
 
-/** Those that have expired are refused for that already. */
-export async function pruneUsedSignatures(db: Queries, now: string): Promise<void> {
-  await db.deleteFrom('usedSignatures').where('expiresAt', '<=', now).execute()
+/** Deletes some that have expired: they are refused for that already. @returns how many */
+export async function pruneUsedSignatures(db: Queries, now: string, limit: number): Promise<number> {
+  const { numDeletedRows } = await db
+    .deleteFrom('usedSignatures')
+    .where('digest', 'in', (of) =>
+      of.selectFrom('usedSignatures').select('digest').where('expiresAt', '<=', now).limit(limit),
+    )
+    .executeTakeFirstOrThrow()
+  return Number(numDeletedRows)
 }

@@ -3,7 +3,7 @@ import type { Context } from '../../context.ts'
 import { createChipGroup, editChipGroup, listChipGroups, removeChipGroup } from '../../domain/chip-groups.ts'
 import { getTeam, resolveTeam } from '../../domain/teams.ts'
 import { bindAll } from '../../http/bind.ts'
-import type { CountedChipGroup } from '../../store/chip-groups.ts'
+import type { ChipGroupRow } from '../../store/schema.ts'
 
 export function adminChipGroupRoutes(app: FastifyInstance, ctx: Context): void {
   bindAll(app, ctx, {
@@ -26,7 +26,7 @@ export function adminChipGroupRoutes(app: FastifyInstance, ctx: Context): void {
   })
 }
 
-const toWire = ({ id, name, createdAt, chips }: CountedChipGroup, team: string) => ({
+const toWire = ({ id, name, createdAt, chips }: ChipGroupRow, team: string) => ({
   id,
   name,
   createdAt,

@@ -5,6 +5,8 @@ export interface ChipGroupsTable {
   teamId: number
   name: string
   createdAt: string
+  /** How many chips it holds; written with each chip that comes or goes. */
+  chips: Generated<number>
 }
 
 export interface ChipsTable {

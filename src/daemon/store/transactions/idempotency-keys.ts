@@ -53,8 +53,21 @@ const keep = statement<Id & { answer: string }>()((db, p) =>
 /** Keeps the answer of a key whose intent is recorded; without such a row it does nothing. */
 export const keepAnswer = (db: Queries, of: Id & { answer: string }) => keep.run(db, of)
 
-const prune = statement<{ now: string }>()((db, p) =>
-  db.deleteFrom('idempotencyKeys').where('expiresAt', '<=', p.now),
-)
-/** Deletes what has expired; for housekeeping. */
-export const pruneIdempotencyKeys = (db: Queries, now: string) => prune.run(db, { now })
+/** Deletes some of what has expired; for housekeeping. @returns how many */
+export async function pruneIdempotencyKeys(db: Queries, now: string, limit: number): Promise<number> {
+  const { numDeletedRows } = await db
+    .deleteFrom('idempotencyKeys')
+    .where(({ eb, refTuple, selectFrom }) =>
+      eb(
+        refTuple('scope', 'key'),
+        'in',
+        selectFrom('idempotencyKeys')
+          .select(['scope', 'key'])
+          .where('expiresAt', '<=', now)
+          .limit(limit)
+          .$asTuple('scope', 'key'),
+      ),
+    )
+    .executeTakeFirstOrThrow()
+  return Number(numDeletedRows)
+}

@@ -1,0 +1,21 @@
+import { type Kysely, sql } from 'kysely'
+
+/** How many there are of what grows is kept, and what is listed by team or by time has an index. */
+export async function up(db: Kysely<unknown>): Promise<void> {
+  await db.schema
+    .alterTable('chipGroups')
+    .addColumn('chips', 'integer', (c) => c.notNull().defaultTo(0))
+    .execute()
+  await sql`
+    update "chipGroups" set "chips" =
+      (select count(*) from chips where chips."chipGroupId" = "chipGroups".id)
+  `.execute(db)
+  // The ids of taps have no gaps but those that were deleted, and the newest is never among them.
+  await sql`
+    insert into settings (key, value)
+    select 'tapsDeleted', cast(coalesce(max(id), 0) - count(*) as text) from taps
+  `.execute(db)
+  await db.schema.createIndex('tapsOfTeam').on('taps').columns(['teamId', 'id']).execute()
+  await db.schema.createIndex('pageVisitsByExpiry').on('pageVisits').column('expiresAt').execute()
+  await db.schema.createIndex('pageVisitsOfChip').on('pageVisits').column('chipUid').execute()
+}
