@@ -1,10 +1,17 @@
 import { chmodSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { isAdminAddress } from './client/address.ts'
 import { CliError } from './errors.ts'
 import { configDir, type Surroundings } from './surroundings.ts'
 
 /** A daemon by name, with what opens it. */
 export interface StoredContext {
   readonly url: string
+  /** Where administration is, if not there: `http://…` or `unix:/path`. */
+  readonly adminUrl?: string
+  /** Writes ask for its name. */
+  readonly protected?: boolean
+  /** The daemon that the keys were kept for; another at the same address gets none of them. */
+  readonly instance?: string
   readonly apiKey?: string
   readonly adminToken?: string
 }
@@ -26,10 +33,22 @@ const parseContext = (name: string, value: unknown, path: string): StoredContext
     })
   if (!isRecord(value) || typeof value.url !== 'string' || !URL.canParse(value.url))
     throw wrong('.url must be a URL')
-  const { apiKey, adminToken } = value
+  const { adminUrl, protected: isProtected, instance, apiKey, adminToken } = value
+  if (adminUrl !== undefined && (typeof adminUrl !== 'string' || !isAdminAddress(adminUrl)))
+    throw wrong('.adminUrl must be http://… or unix:/path')
+  if (isProtected !== undefined && typeof isProtected !== 'boolean')
+    throw wrong('.protected must be true or false')
+  if (instance !== undefined && typeof instance !== 'string') throw wrong('.instance must be a string')
   if (apiKey !== undefined && typeof apiKey !== 'string') throw wrong('.apiKey must be a string')
   if (adminToken !== undefined && typeof adminToken !== 'string') throw wrong('.adminToken must be a string')
-  return { url: value.url, ...(apiKey ? { apiKey } : {}), ...(adminToken ? { adminToken } : {}) }
+  return {
+    url: value.url,
+    ...(adminUrl ? { adminUrl } : {}),
+    ...(isProtected ? { protected: true } : {}),
+    ...(instance ? { instance } : {}),
+    ...(apiKey ? { apiKey } : {}),
+    ...(adminToken ? { adminToken } : {}),
+  }
 }
 
 /** A missing file is an empty one. */

@@ -1,10 +1,10 @@
-import { readFileSync } from 'node:fs'
-import { isLoopback } from './client/errors.ts'
+import { isAdminAddress, isDaemonUrl } from './client/address.ts'
 import { type ConfigFile, readConfigFile, type StoredContext } from './config-file.ts'
-import { readRecord } from './daemon-record.ts'
 import { UsageError } from './errors.ts'
 import { asWord } from './io/text.ts'
-import { dataDir, type Surroundings } from './surroundings.ts'
+import { lazy } from './lazy.ts'
+import { behindSocket, ownDaemonAt } from './local-daemon.ts'
+import type { Surroundings } from './surroundings.ts'
 
 /** What every command takes. */
 export interface GlobalFlags {
@@ -21,9 +21,13 @@ export interface Config {
   readonly apiKey: string | undefined
   /** Where the key comes from, for people. */
   readonly apiKeyOrigin: string | undefined
-  /** Read when asked for: from the environment, the context, or the daemon's own file on this machine. */
+  /** Where calls under /admin go, `http://…` or `unix:/path`. Found when asked for, like the token for it. */
+  readonly adminUrl: () => string
+  /** From the environment, the context, or for its own socket alone from the data directory of a daemon here. */
   readonly adminToken: () => string | undefined
   readonly adminTokenOrigin: () => string | undefined
+  /** The daemon that the context's keys were kept for. */
+  readonly instance: string | undefined
   readonly wirePrefix: string
   readonly wireBadge: string
   readonly timeoutMs: number
@@ -60,11 +64,6 @@ const choose = (flags: GlobalFlags, env: Surroundings['env'], file: () => Config
     : named(current, 'the current context')
 }
 
-export const isDaemonUrl = (text: string): boolean => {
-  const url = URL.canParse(text) ? new URL(text) : undefined
-  return !!url && (url.protocol === 'http:' || url.protocol === 'https:') && !url.username && !url.password
-}
-
 /** Flags beat the environment, which beats the context file, which beats the default. */
 export const resolveConfig = (flags: GlobalFlags, at: Surroundings): Config => {
   const { env } = at
@@ -77,24 +76,37 @@ export const resolveConfig = (flags: GlobalFlags, at: Surroundings): Config => {
       `It looks like ${defaultUrl}, without a user or password.`,
     )
   }
-  const url = new URL(choice.url)
   // A key in the environment goes with the address there, not with a context that a flag asked for.
   const envIsElsewhere =
     flags.context !== undefined && !flags.url && !!env.TAPCHIP_URL && env.TAPCHIP_URL !== choice.url
   const fromEnv = envIsElsewhere ? {} : { apiKey: env.TAPCHIP_API_KEY, adminToken: env.TAPCHIP_ADMIN_TOKEN }
   const { stored, contextName } = choice
-  const local = () => (isLoopback(url.hostname) ? localToken(at, choice.url) : undefined)
-  const originOf = (variable: string, fromEnvironment: string | undefined, kept: string | undefined) =>
-    fromEnvironment ? variable : kept ? `context ${contextName}` : undefined
+  const kept = adminAddressOf(flags, env, choice)
+  const heldToken = fromEnv.adminToken || stored?.adminToken
+  const own = lazy(() =>
+    kept?.startsWith('unix:')
+      ? behindSocket(kept.slice('unix:'.length))
+      : ownDaemonAt(at, kept ?? choice.url),
+  )
+  // A token that was given goes where it was told to; the one of the data directory to that daemon's socket alone.
+  const ownSocket = () => (kept !== undefined && heldToken ? undefined : own()?.socket)
+  const originOf = (variable: string, fromEnvironment: string | undefined, held: string | undefined) =>
+    fromEnvironment ? variable : held ? `context ${contextName}` : undefined
   return {
     url: choice.url,
     origin: choice.origin,
     contextName: choice.contextName,
     apiKey: header(fromEnv.apiKey || stored?.apiKey, 'The API key'),
     apiKeyOrigin: originOf('TAPCHIP_API_KEY', fromEnv.apiKey, stored?.apiKey),
-    adminToken: () => header(fromEnv.adminToken || stored?.adminToken || local()?.token, 'The admin token'),
+    adminUrl: () => {
+      const socket = ownSocket()
+      return socket === undefined ? (kept ?? choice.url) : `unix:${socket}`
+    },
+    adminToken: () => header(heldToken || own()?.token, 'The admin token'),
     adminTokenOrigin: () =>
-      originOf('TAPCHIP_ADMIN_TOKEN', fromEnv.adminToken, stored?.adminToken) ?? local()?.path,
+      originOf('TAPCHIP_ADMIN_TOKEN', fromEnv.adminToken, stored?.adminToken) ??
+      (own()?.token === undefined ? undefined : own()?.tokenPath),
+    instance: stored?.instance,
     wirePrefix: env.TAPCHIP_WIRE_PREFIX || 'svc',
     wireBadge: env.TAPCHIP_WIRE_BADGE || 'badge',
     timeoutMs: (flags.timeoutSeconds ?? 30) * 1000,
@@ -109,15 +121,25 @@ const header = (value: string | undefined, what: string): string | undefined => 
   throw new UsageError(`${what} holds characters that no key has.`, 'Copy it again, whole and alone.')
 }
 
-/** A daemon on this machine leaves its first token where only its owner can read it. */
-const localToken = (at: Surroundings, url: string): { token: string; path: string } | undefined => {
-  const record = readRecord(at)
-  const started = record && new URL(record.url).origin === new URL(url).origin ? record : undefined
-  try {
-    const path = `${started?.dataDir ?? dataDir(at)}/admin.token`
-    const token = readFileSync(path, 'utf8').trim()
-    return token === '' ? undefined : { token, path }
-  } catch {
-    return undefined
-  }
+/** The address of administration that goes with the daemon's, where one was given. */
+const adminAddressOf = (
+  flags: GlobalFlags,
+  env: Surroundings['env'],
+  { url, stored, contextName }: Choice,
+): string | undefined => {
+  const given = env.TAPCHIP_ADMIN_URL
+  // It belongs to the address in the environment, not to one that a flag asked for.
+  const isMeant = env.TAPCHIP_URL ? env.TAPCHIP_URL === url : flags.context === undefined
+  if (!given || !isMeant || given === stored?.adminUrl) return stored?.adminUrl
+  if (!isAdminAddress(given))
+    throw new UsageError(
+      `TAPCHIP_ADMIN_URL: "${given}" is not an address of administration.`,
+      'It looks like http://127.0.0.1:9484, or unix:/var/lib/tapchip/admin.sock.',
+    )
+  if (stored?.apiKey || stored?.adminToken)
+    throw new UsageError(
+      `TAPCHIP_ADMIN_URL is not the address that the context "${contextName}" keeps, and its keys go nowhere else.`,
+      'Unset it, or set TAPCHIP_URL as well: then keys come from the environment.',
+    )
+  return given
 }

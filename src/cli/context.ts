@@ -75,7 +75,8 @@ export const createContext = (at: Surroundings, flags: Flags): CliContext => {
       if (context.config().adminToken()) return
       throw new MissingCredential(
         'No admin token.',
-        'Set TAPCHIP_ADMIN_TOKEN: the first one is in admin.token of the data directory of the daemon.',
+        'Set TAPCHIP_ADMIN_TOKEN: the first one is in admin.token of the data directory of the daemon. On its machine ' +
+          'it is found by itself while the daemon runs, and goes to that daemon alone.',
       )
     },
     beforeChange: async (what) => {

@@ -20,7 +20,9 @@ export const changesSomething = (key: string): boolean => !key.startsWith('GET '
 export const showRequest = async (io: Io, config: Config, key: string, request: unknown): Promise<never> => {
   const sendable = isSendable(request) ? request : {}
   const { method, path } = addressOf(key, sendable, config.wireBadge)
-  const url = config.url.replace(/\/+$/, '') + path
+  const to = path.startsWith('/admin') ? config.adminUrl() : config.url
+  // A path in a path has a colon before it, as proxies write it.
+  const url = `${to.replace(/\/+$/, '')}${to.startsWith('unix:') ? ':' : ''}${path}`
   const body = sendable.body === undefined ? undefined : withoutSecrets(sendable.body)
   const line = { dryRun: true, method, url, ...(body === undefined ? {} : { body }) }
   await io.line(line, () => clean(`${method} ${url}${body === undefined ? '' : ` ${JSON.stringify(body)}`}`))

@@ -11,11 +11,11 @@ import Fastify, {
 import type { Config } from './config.ts'
 import type { Context } from './context.ts'
 import { DomainError } from './domain/errors.ts'
+import { keepToOperators, listenerConstraint } from './http/administration.ts'
 import { isStranger } from './http/auth.ts'
 import { acceptBodies, acceptStreams } from './http/bodies.ts'
 import { corsOptions } from './http/cors.ts'
 import { answerTo } from './http/errors.ts'
-import { refuseForwarded } from './http/forwarded.ts'
 import { observe } from './http/observe.ts'
 import { limitRates } from './http/rate-limit.ts'
 import { adminRoutes, adminStreamRoutes } from './routes/admin/index.ts'
@@ -51,7 +51,7 @@ export async function buildApp(ctx: Context): Promise<FastifyInstance> {
     // Of silence, in either direction.
     connectionTimeout: 120_000,
     bodyLimit: 1024 * 1024,
-    routerOptions: { maxParamLength: 300, ignoreTrailingSlash: true },
+    routerOptions: { maxParamLength: 300, ignoreTrailingSlash: true, constraints: listenerConstraint },
     trustProxy: trustedProxies(ctx.config.trustProxy),
     genReqId: requestIds(ctx),
     // One logger for all: a child a request costs more than serving it. Lines about a request carry its id themselves.
@@ -94,7 +94,7 @@ export async function buildApp(ctx: Context): Promise<FastifyInstance> {
     })
   })
   await app.register(async (admin) => {
-    refuseForwarded(admin, ctx.config)
+    keepToOperators(admin, ctx.config)
     adminRoutes(admin, ctx)
     await admin.register(async (streams) => {
       acceptStreams(streams)

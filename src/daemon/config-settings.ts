@@ -20,6 +20,15 @@ const onOff = z.union([
 ])
 const word = z.string().regex(/^[a-z][a-z0-9]{0,30}$/, 'must be lower-case letters and digits')
 
+const hostAndPort = z
+  .string()
+  .regex(/^(\[[0-9a-fA-F:.]+\]|[^\s:/[\]]+):\d{1,5}$/, 'must be HOST:PORT, such as 127.0.0.1:9484')
+  .transform((text) => {
+    const colon = text.lastIndexOf(':')
+    return { host: text.slice(0, colon).replace(/^\[|\]$/g, ''), port: Number(text.slice(colon + 1)) }
+  })
+  .refine(({ port }) => port <= 65_535, 'must have a port from 0 to 65535')
+
 const httpUrl = z.string().regex(/^https?:\/\/[^\s?#]+$/, 'must be an http(s) URL without a query')
 
 /** What can be set: by a flag, in the environment, or in the configuration file. */
@@ -36,6 +45,7 @@ export const settings = z.strictObject({
   rateLimit: z.union([z.literal('off'), number(1, 1_000_000_000)]).optional(),
   trustProxy: z.union([z.string(), z.number(), z.array(z.string())]).optional(),
   adminRemote: onOff.default(false),
+  adminListen: hostAndPort.optional(),
   adminToken: z.string().regex(/^\S+$/, 'must not contain spaces').optional(),
   dataKey: z.string().optional(),
   wirePrefix: word.default('svc'),

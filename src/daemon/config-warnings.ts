@@ -3,6 +3,7 @@ import { type ChainConfig, chainVariable, isChainId } from './config-chains.ts'
 /** Read by the CLI, or by tests: a shell that has them set may start the daemon as well. */
 const ofOthers = [
   'TAPCHIP_URL',
+  'TAPCHIP_ADMIN_URL',
   'TAPCHIP_API_KEY',
   'TAPCHIP_CONTEXT',
   'TAPCHIP_DEBUG',

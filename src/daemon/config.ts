@@ -26,8 +26,10 @@ export interface Config {
   readonly rateLimit: number | undefined
   /** How many proxies to trust, or which: a number of hops, or CIDR ranges. */
   readonly trustProxy: number | readonly string[] | undefined
-  /** Whether /admin and /metrics answer forwarded requests. */
+  /** Whether /admin and /metrics answer forwarded requests, and stay on the public listener in any case. */
   readonly adminRemote: boolean
+  /** An address of their own for /admin and /metrics. */
+  readonly adminListen: { readonly host: string; readonly port: number } | undefined
   /** In place of the token file. */
   readonly adminToken: string | undefined
   /** In place of the data key's file: 64 hex digits. */
@@ -161,6 +163,7 @@ export function loadConfig(args: Arguments, env: Environment): Config {
     baseUrl,
     dataDir,
     seed,
+    adminListen,
     adminToken,
     dataKey,
     keystore,
@@ -178,6 +181,7 @@ export function loadConfig(args: Arguments, env: Environment): Config {
   return {
     ...rest,
     seed: seed === undefined ? undefined : resolve(seed),
+    adminListen,
     adminToken,
     dataKey,
     baseUrl: baseUrl?.replace(/\/+$/, ''),

@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { nanoid } from 'nanoid'
 import type { Logger } from 'pino'
+import { adminSocketName } from '../values/local-daemon.ts'
 import { openChains } from './chain/chains.ts'
 import { createNameResolver } from './chain/names/resolver.ts'
 import { Idempotency } from './chain/relayer/idempotency.ts'
@@ -59,6 +60,8 @@ export interface Context {
   readonly startedAt: number
   /** The base address in the URLs that it gives out; known for certain once the daemon listens. */
   baseUrl: string
+  /** Where operators reach it; likewise. */
+  adminAddress: string
   /** What the seed brought is not all on the chain yet. */
   isStarting: boolean
   /** Begins to send what is recorded. */
@@ -160,6 +163,7 @@ export async function beginContext(
         badges.start()
       },
       baseUrl: config.baseUrl ?? `http://${config.host}:${config.port}`,
+      adminAddress: `unix:${join(config.dataDir, adminSocketName)}`,
       async close() {
         await Promise.all([marketplace?.stop(), badges.stop()])
         await chains.close()

@@ -1,9 +1,11 @@
 import { statSync } from 'node:fs'
 import type { Config } from './config.ts'
+import { isLoopback } from './http/forwarded.ts'
 
 /** What an operator should know of how the daemon was started, for the log and for `tapchip doctor`. */
-export const startWarnings = (config: Pick<Config, 'warnings' | 'keystore'>): string[] => [
+export const startWarnings = (config: Config): string[] => [
   ...config.warnings,
+  ...unknownProxy(config),
   ...(config.keystore === undefined ? [] : openToOthers(config.keystore.passwordFile)),
 ]
 
@@ -13,5 +15,15 @@ function openToOthers(passwordFile: string): string[] {
   if ((mode & 0o077) === 0) return []
   return [
     `The keystore's password file ${passwordFile} can be read by others (mode ${(mode & 0o777).toString(8)}). Make it the daemon's alone: chmod 600 ${passwordFile}`,
+  ]
+}
+
+/** The daemon speaks no TLS, and on loopback nobody reaches it from elsewhere: something stands in front of it. */
+function unknownProxy({ baseUrl, host, trustProxy }: Config): string[] {
+  if (baseUrl === undefined || trustProxy !== undefined) return []
+  const { protocol, hostname } = new URL(baseUrl)
+  if (isLoopback(hostname) || !(protocol === 'https:' || isLoopback(host))) return []
+  return [
+    `${baseUrl} leads here through a proxy, and TAPCHIP_TRUST_PROXY is not set: all visitors share the proxy's budget of requests. Set it to the number of proxies, such as 1, or to their networks.`,
   ]
 }

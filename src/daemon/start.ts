@@ -1,4 +1,3 @@
-import type { AddressInfo } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import { buildApp } from './app.ts'
@@ -6,6 +5,7 @@ import { bringToChain } from './bring-to-chain.ts'
 import type { Config } from './config.ts'
 import { beginContext, type Context } from './context.ts'
 import { keepTidy } from './domain/housekeeping.ts'
+import { type Administration, addressOf, openAdministration } from './http/administration.ts'
 import { plantSeed, readSeed } from './seed/load.ts'
 import { startWarnings } from './start-warnings.ts'
 
@@ -13,6 +13,8 @@ import { startWarnings } from './start-warnings.ts'
 export interface ReadyLine {
   event: 'ready'
   url: string
+  /** Where administration is: `http://…` or `unix:/path`; the same as `url` where it has no place of its own. */
+  admin: string
   pid: number
   dataDir: string
   /** RPC URLs by chain id. */
@@ -37,21 +39,25 @@ export async function startDaemon(
   const ctx = await beginContext(config, log)
   ctx.isStarting = true
   let app: FastifyInstance | undefined
+  let administration: Administration | undefined
   try {
     if (seed) await plantSeed(ctx, seed)
     app = await buildApp(ctx)
     await app.listen({ host: config.host, port: config.port })
-    const url = listeningAt(app, config.host)
+    const url = addressOf(app.server, config.host)
     ctx.baseUrl = config.baseUrl ?? url
+    administration = await openAdministration(app, { config, log, baseUrl: ctx.baseUrl, url })
+    ctx.adminAddress = administration.address
     await ctx.chains.opened
     ctx.start()
     await bringToChain(ctx, stopped)
     ctx.isStarting = false
     const stopTidying = keepTidy(ctx, (error) => log.error({ err: error }, 'housekeeping failed'))
-    log.info({ url, dataDir: config.dataDir }, 'listening')
+    log.info({ url, admin: administration.address, dataDir: config.dataDir }, 'listening')
     const ready: ReadyLine = {
       event: 'ready',
       url,
+      admin: administration.address,
       pid: process.pid,
       dataDir: config.dataDir,
       chains: { ...ctx.chains.rpcUrls },
@@ -61,11 +67,11 @@ export async function startDaemon(
       ctx,
       stop: () => {
         stopTidying()
-        return stop(ctx, app)
+        return stop(ctx, app, administration)
       },
     }
   } catch (error) {
-    await stop(ctx, app)
+    await stop(ctx, app, administration)
     throw error
   }
 }
@@ -73,15 +79,16 @@ export async function startDaemon(
 // Longer than any honest answer takes; shorter than the patience of whoever sent the signal.
 const drainMs = 8000
 
-async function stop(ctx: Context, app: FastifyInstance | undefined): Promise<void> {
-  const impatient = setTimeout(() => app?.server.closeAllConnections(), drainMs)
-  await app?.close()
+async function stop(
+  ctx: Context,
+  app: FastifyInstance | undefined,
+  administration: Administration | undefined,
+): Promise<void> {
+  const impatient = setTimeout(() => {
+    app?.server.closeAllConnections()
+    administration?.closeAllConnections()
+  }, drainMs)
+  await Promise.all([app?.close(), administration?.close()])
   clearTimeout(impatient)
   await ctx.close()
-}
-
-function listeningAt(app: FastifyInstance, host: string): string {
-  const { port } = app.server.address() as AddressInfo
-  const shown = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host
-  return `http://${shown.includes(':') ? `[${shown}]` : shown}:${port}`
 }

@@ -87,13 +87,33 @@ describe('keys', () => {
     expect((await here.run('context', 'list', '--json')).json()).toEqual([])
   })
 
-  test("the admin token of a daemon on this machine is read from the daemon's own file", async () => {
-    expect(await shown()).toMatchObject({ hasAdminToken: false })
-    const dir = join(here.home, '.local/share/tapchip')
-    mkdirSync(dir, { recursive: true })
-    writeFileSync(join(dir, 'admin.token'), 'adm_local\n')
-    expect(await shown()).toMatchObject({ hasAdminToken: true })
-    expect(await shown('--url', 'https://elsewhere.example')).toMatchObject({ hasAdminToken: false })
+  test("a context's own address of administration is kept, and no other gets its keys", async () => {
+    mkdirSync(join(here.home, '.config/tapchip'), { recursive: true })
+    const path = join(here.home, '.config/tapchip/config.json')
+    const prod = {
+      url: 'https://prod.example',
+      adminUrl: 'unix:/srv/admin.sock',
+      protected: true,
+      instance: 'i',
+    }
+    writeFileSync(path, JSON.stringify({ current: 'prod', contexts: { prod } }))
+    await login('svc_stored')
+    expect(JSON.parse(readFileSync(path, 'utf8')).contexts.prod).toEqual({ ...prod, apiKey: 'svc_stored' })
+    here.env.TAPCHIP_ADMIN_URL = 'http://127.0.0.1:1'
+    here.env.TAPCHIP_ADMIN_TOKEN = 'adm_given-in-the-environment'
+    const elsewhere = await here.run('teams', 'list')
+    expect([elsewhere.code, elsewhere.stderr]).toEqual([
+      2,
+      expect.stringContaining('its keys go nowhere else'),
+    ])
+    // With an address of its own the environment has nothing to do with the context.
+    here.env.TAPCHIP_URL = 'http://127.0.0.1:1'
+    expect((await here.run('teams', 'list')).code).toBe(5)
+    for (const wrong of ['ftp://x', 'unix:admin.sock', 'nonsense']) {
+      here.env.TAPCHIP_ADMIN_URL = wrong
+      const ran = await here.run('teams', 'list')
+      expect([ran.code, ran.stderr]).toEqual([2, expect.stringContaining('TAPCHIP_ADMIN_URL')])
+    }
   })
 
   test('a broken context file is named, with advice', async () => {

@@ -28,7 +28,11 @@ describe('what the daemon refuses is said in words of the command line', () => {
 })
 
 test('where a batch stands follows what to do about the daemon', () => {
-  const error = new DaemonUnreachable(new URL('http://127.0.0.1:1'), 'the connection was cut', undefined)
+  const error = new DaemonUnreachable(
+    { url: new URL('http://127.0.0.1:1') },
+    'the connection was cut',
+    undefined,
+  )
   const stopped = withAfterword(error, 'Stopped after 3 of 5 rows. Go on: tapchip batch resume b_1')
   expect(describeError(stopped).lines).toEqual([
     'Daemon not reachable at 127.0.0.1:1 (the connection was cut). Start it: tapchip daemon start',

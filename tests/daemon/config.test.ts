@@ -69,7 +69,16 @@ describe('what is set and has no effect', () => {
   test('is nothing that the help names, and nothing that the CLI reads', () => {
     const named = help.match(/TAPCHIP_[A-Z_]*[A-Z](?![A-Z_…<])/g) ?? []
     expect(named.length).toBeGreaterThan(15)
-    const cli = ['URL', 'API_KEY', 'CONTEXT', 'ADMIN_TOKEN', 'DEBUG', 'BACKUP_PASSPHRASE', 'META_READ_KEY']
+    const cli = [
+      'URL',
+      'ADMIN_URL',
+      'API_KEY',
+      'CONTEXT',
+      'ADMIN_TOKEN',
+      'DEBUG',
+      'BACKUP_PASSPHRASE',
+      'META_READ_KEY',
+    ]
     const fits: Record<string, string> = {
       TAPCHIP_RATE_LIMIT: 'off',
       TAPCHIP_TRUST_PROXY: '1',
@@ -79,6 +88,7 @@ describe('what is set and has no effect', () => {
       TAPCHIP_WIRE_BADGE: 'badge',
       TAPCHIP_DEV_RPC: 'full',
       TAPCHIP_OPENSEA_URL: rpc,
+      TAPCHIP_ADMIN_LISTEN: '[::1]:0',
       TAPCHIP_HOST: 'localhost',
       TAPCHIP_CONFIG: '',
     }

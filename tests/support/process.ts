@@ -12,7 +12,14 @@ process.on('exit', () => {
 })
 
 export interface DaemonProcess {
-  ready: { event: string; url: string; pid: number; dataDir: string; chains: Record<string, string> }
+  ready: {
+    event: string
+    url: string
+    admin: string
+    pid: number
+    dataDir: string
+    chains: Record<string, string>
+  }
   /** Everything that it wrote on standard error. */
   log: () => string
   /** SIGTERM, and its exit code. */

@@ -1,16 +1,12 @@
 import type { CliContext } from '../context.ts'
 import { UsageError } from '../errors.ts'
-import { isRecord, isText } from './record-parts.ts'
 import type { Header } from './records.ts'
 
 /** Which daemon answers at our address, for the header of a journal. Empty where it does not say. */
 export const instanceNow = async (ctx: CliContext): Promise<{ readonly instance?: string }> => {
   try {
-    const { status, text } = await (await ctx.client()).probe('/healthz')
-    const health: unknown = status === 200 ? JSON.parse(text) : undefined
-    return isRecord(health) && isText(health.instance) && health.instance !== ''
-      ? { instance: health.instance }
-      : {}
+    const instance = await (await ctx.client()).instance()
+    return instance === undefined ? {} : { instance }
   } catch {
     // Whatever keeps it from answering, what comes next will tell.
     return {}

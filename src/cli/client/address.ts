@@ -20,3 +20,28 @@ export const addressOf = (key: string, { params = {}, query = {} }: Parts, wireB
 /** `.` and `..` would be walked as folders by whatever normalises the URL on its way. */
 const segment = (value: unknown): string =>
   encodeURIComponent(String(value ?? '')).replace(/^\.{1,2}$/, (dots) => '%2E'.repeat(dots.length))
+
+/** Where a daemon listens: an address, and in its place the path of a Unix socket. */
+export interface Listener {
+  readonly url: URL
+  readonly socket?: string
+}
+
+export const isDaemonUrl = (text: string): boolean => {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  return !!url && (url.protocol === 'http:' || url.protocol === 'https:') && !url.username && !url.password
+}
+
+const unix = 'unix:'
+
+/** `http://…`, or `unix:` and the whole path of a socket. */
+export const isAdminAddress = (text: string): boolean =>
+  text.startsWith(unix) ? /^\/./.test(text.slice(unix.length)) : isDaemonUrl(text)
+
+export const listenerAt = (address: string): Listener =>
+  address.startsWith(unix)
+    ? { url: new URL('http://localhost'), socket: address.slice(unix.length) }
+    : { url: new URL(address) }
+
+export const shownListener = ({ url, socket }: Listener): string =>
+  socket === undefined ? url.host : `${unix}${socket}`

@@ -1,6 +1,7 @@
 import type http from 'node:http'
-import { addressOf } from './address.ts'
-import { connect, linesOf, textOf, unreachable } from './connection.ts'
+import { CliError, exitCodes } from '../errors.ts'
+import { addressOf, type Listener, listenerAt, shownListener } from './address.ts'
+import { type Connection, connect, linesOf, type Sending, textOf, unreachable } from './connection.ts'
 import { type ApiError, readApiError } from './errors.ts'
 import { waitBefore } from './retry.ts'
 import type {
@@ -31,17 +32,21 @@ const streamIdleMs = 600_000
 
 /** The typed client: an endpoint's key fixes what goes in and what comes out. */
 export const createClient = (options: ClientOptions): Client => {
-  const url = new URL(options.url)
   const { wirePrefix = 'svc', wireBadge = 'badge', timeoutMs = 30_000 } = options
   const sleep = options.sleep ?? ((ms: number) => new Promise<void>((done) => setTimeout(done, ms)))
   const random = options.random ?? Math.random
-  const connection = connect(url)
+  const daemon = connect(listenerAt(options.url))
+  let administration: Connection | undefined
+  const admin = () => {
+    const address = options.adminUrl?.() ?? options.url
+    administration ??= address === options.url ? daemon : connect(listenerAt(address))
+    return administration
+  }
+  const instances = new Map<Connection, Promise<string | undefined>>()
 
-  const headersFor = (path: string): Record<string, string> => {
-    const headers: Record<string, string> = {
-      accept: 'application/json',
-      'user-agent': `tapchip/${__TAPCHIP_VERSION__}`,
-    }
+  const plainHeaders = { accept: 'application/json', 'user-agent': `tapchip/${__TAPCHIP_VERSION__}` }
+  const keysFor = (path: string): Record<string, string> => {
+    const headers: Record<string, string> = {}
     // Under /admin the key goes too: it tells the daemon which team is meant.
     if (options.apiKey) headers[`x-${wirePrefix}-api-key`] = options.apiKey
     const token = path.startsWith('/admin') ? options.adminToken?.() : undefined
@@ -49,23 +54,48 @@ export const createClient = (options: ClientOptions): Client => {
     return headers
   }
 
-  const refused = async (answer: http.IncomingMessage): Promise<ApiError> =>
-    readApiError(answer.statusCode ?? 0, answer.headers['retry-after'], await textOf(answer), url)
+  const refused = async (answer: http.IncomingMessage, at: Listener): Promise<ApiError> =>
+    readApiError(answer.statusCode ?? 0, answer.headers['retry-after'], await textOf(answer), at)
+
+  const askInstance = async (connection: Connection): Promise<string | undefined> => {
+    const sending = { method: 'GET', path: '/healthz', headers: plainHeaders, idleTimeoutMs: timeoutMs }
+    const answer = await connection.send(sending)
+    if ((answer.statusCode ?? 0) >= 300) throw await refused(answer, connection.at)
+    return instanceIn(await textOf(answer))
+  }
+  const instanceAt = (connection: Connection): Promise<string | undefined> => {
+    const asked = instances.get(connection) ?? askInstance(connection)
+    instances.set(connection, asked)
+    asked.catch(() => instances.delete(connection))
+    return asked
+  }
+
+  /** Sends our keys along, once the daemon that they were kept for has answered. */
+  const send = async (sending: Sending): Promise<{ answer: http.IncomingMessage; at: Listener }> => {
+    const connection = sending.path.startsWith('/admin') ? admin() : daemon
+    const { at } = connection
+    const keys = keysFor(sending.path)
+    const { instance } = options
+    if (instance !== undefined && Object.keys(keys).length > 0 && (await instanceAt(connection)) !== instance)
+      throw wrongDaemon(at, options.contextName)
+    const headers = { ...plainHeaders, ...keys, ...sending.headers }
+    return { answer: await connection.send({ ...sending, headers }), at }
+  }
 
   const once = async (key: string, request: Loose): Promise<unknown> => {
     const { method, path } = addressOf(key, request, wireBadge)
     const body = request.body === undefined ? request.upload : JSON.stringify(request.body)
-    const headers = headersFor(path)
+    const headers: Record<string, string> = {}
     if (request.code !== undefined) headers[`x-${wirePrefix}-code`] = request.code
     if (request.idempotencyKey !== undefined) headers['idempotency-key'] = request.idempotencyKey
     if (body !== undefined)
       headers['content-type'] = typeof body === 'string' ? 'application/json' : body.contentType
-    const answer = await connection.send({ method, path, headers, body, idleTimeoutMs: timeoutMs })
-    if ((answer.statusCode ?? 0) >= 300) throw await refused(answer)
+    const { answer, at } = await send({ method, path, headers, body, idleTimeoutMs: timeoutMs })
+    if ((answer.statusCode ?? 0) >= 300) throw hintingElsewhere(await refused(answer, at), path)
     const text = await textOf(answer).catch((error: unknown) => {
-      throw unreachable(url, error)
+      throw unreachable(at, error)
     })
-    return parseAnswer(text, wireBadge, answer.statusCode ?? 0, url)
+    return parseAnswer(text, wireBadge, answer.statusCode ?? 0, at)
   }
 
   // Inside, requests and answers are loose. The signatures that callers see tie them to the key: both ends are
@@ -88,10 +118,11 @@ export const createClient = (options: ClientOptions): Client => {
   function stream<K extends StreamKey>(key: K, request: StreamRequest<K>): AsyncGenerator<AnswerOf<K>>
   async function* stream(key: string, request: Loose): AsyncGenerator<unknown> {
     const { method, path } = addressOf(key, request, wireBadge)
-    const headers = { ...headersFor(path), accept: 'application/x-ndjson' }
+    const headers = { accept: 'application/x-ndjson' }
     const { upload, signal } = request
+    let from = daemon.at
     try {
-      const answer = await connection.send({
+      const { answer, at } = await send({
         method,
         path,
         headers: upload ? { ...headers, 'content-type': upload.contentType } : headers,
@@ -99,31 +130,63 @@ export const createClient = (options: ClientOptions): Client => {
         idleTimeoutMs: streamIdleMs,
         signal,
       })
-      if ((answer.statusCode ?? 0) >= 300) throw await refused(answer)
-      for await (const line of linesOf(answer)) yield parseLine(line, url)
+      from = at
+      if ((answer.statusCode ?? 0) >= 300) throw hintingElsewhere(await refused(answer, at), path)
+      for await (const line of linesOf(answer)) yield parseLine(line, at)
     } catch (error) {
       if (signal?.aborted) return
       throw error instanceof Error && 'code' in error && error.code === 'ECONNRESET'
-        ? unreachable(url, error)
+        ? unreachable(from, error)
         : error
     }
   }
 
   const probe = async (path: string) => {
-    const sending = { method: 'GET', path, headers: headersFor(path), idleTimeoutMs: timeoutMs }
-    const answer = await connection.send(sending)
+    const sending = { method: 'GET', path, headers: plainHeaders, idleTimeoutMs: timeoutMs }
+    const answer = await daemon.send(sending)
     return { status: answer.statusCode ?? 0, text: await textOf(answer), date: answer.headers.date }
   }
 
-  return { url, call, stream, probe, close: connection.close }
+  const close = () => {
+    daemon.close()
+    administration?.close()
+  }
+  return { url: daemon.at.url, call, stream, probe, instance: () => instanceAt(daemon), close }
 }
 
-const parseAnswer = (text: string, wireBadge: string, status: number, url: URL): unknown => {
+const instanceIn = (text: string): string | undefined => {
+  try {
+    const health: unknown = JSON.parse(text)
+    if (typeof health !== 'object' || health === null || !('instance' in health)) return undefined
+    return typeof health.instance === 'string' && health.instance !== '' ? health.instance : undefined
+  } catch {
+    return undefined
+  }
+}
+
+const wrongDaemon = (at: Listener, contextName = ''): CliError =>
+  new CliError(
+    `Another daemon answers at ${shownListener(at)} than the one that the context "${contextName}" has keys for. It was sent none.`,
+    {
+      exitCode: exitCodes.authentication,
+      advice: `Check the address: tapchip context list. If it was set up anew, keep its new key: tapchip login --context ${contextName}`,
+    },
+  )
+
+/** Where a daemon faces the public its administration is an unknown path like any other. */
+const hintingElsewhere = (error: ApiError, path: string): ApiError => {
+  if (path.startsWith('/admin') && error.statusCode === 404 && /at this path/.test(error.message))
+    error.afterword =
+      'Administration is at an address of its own there. On its machine it is found by itself; from elsewhere set TAPCHIP_ADMIN_URL.'
+  return error
+}
+
+const parseAnswer = (text: string, wireBadge: string, status: number, at: Listener): unknown => {
   try {
     const value: unknown = JSON.parse(text)
     return wireBadge === 'badge' ? value : neutral(value, wireBadge)
   } catch {
-    throw readApiError(status, undefined, '', url)
+    throw readApiError(status, undefined, '', at)
   }
 }
 
@@ -139,13 +202,13 @@ const neutral = (value: unknown, wireBadge: string): unknown => {
   return value
 }
 
-const parseLine = (line: string, url: URL): unknown => {
+const parseLine = (line: string, at: Listener): unknown => {
   // A stream that fails after its head was sent can only say so in a line.
   const status = /^\{"statusCode":(\d{3}),/.exec(line)?.[1]
-  if (status !== undefined) throw readApiError(Number(status), undefined, line, url)
+  if (status !== undefined) throw readApiError(Number(status), undefined, line, at)
   try {
     return JSON.parse(line)
   } catch {
-    throw readApiError(500, undefined, '', url)
+    throw readApiError(500, undefined, '', at)
   }
 }

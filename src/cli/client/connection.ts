@@ -2,6 +2,8 @@ import http from 'node:http'
 import type https from 'node:https'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import { socketPath } from '../../values/local-daemon.ts'
+import type { Listener } from './address.ts'
 import { DaemonUnreachable } from './errors.ts'
 import type { Upload } from './types.ts'
 
@@ -16,6 +18,8 @@ export interface Sending {
 
 const reasons: Readonly<Record<string, string>> = {
   ECONNREFUSED: '',
+  ENOENT: '',
+  EACCES: "it is another user's",
   ENOTFOUND: 'its name does not resolve',
   EAI_AGAIN: 'its name does not resolve',
   ECONNRESET: 'the connection was cut',
@@ -23,26 +27,31 @@ const reasons: Readonly<Record<string, string>> = {
   ETIMEDOUT: 'no answer in time',
 }
 
-export const unreachable = (url: URL, error: unknown): DaemonUnreachable => {
+export const unreachable = (at: Listener, error: unknown): DaemonUnreachable => {
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
   const why = reasons[code] ?? (error instanceof Error ? error.message : String(error))
-  return new DaemonUnreachable(url, why, error)
+  return new DaemonUnreachable(at, why, error)
 }
 
 class Timeout extends Error {
   readonly code = 'ETIMEDOUT'
 }
 
-/** One keep-alive agent a daemon. `send` resolves with the head of the answer. */
-export const connect = (url: URL) => {
+export type Connection = ReturnType<typeof connect>
+
+/** One keep-alive agent a listener. `send` resolves with the head of the answer; redirects are answers like others. */
+export const connect = (at: Listener) => {
+  const { url } = at
   let secure: typeof https | undefined
   let agent: http.Agent | undefined
   const base = url.pathname.replace(/\/+$/, '')
+  let socket: ReturnType<typeof socketPath> | undefined
 
   const send = async (sending: Sending): Promise<http.IncomingMessage> => {
     if (url.protocol === 'https:') secure ??= (await import('node:https')).default
     const transport = secure ?? http
     agent ??= new transport.Agent({ keepAlive: true, maxSockets: 4 })
+    if (at.socket !== undefined) socket ??= socketPath(at.socket)
     const { body } = sending
     const length = typeof body === 'string' ? { 'content-length': String(Buffer.byteLength(body)) } : {}
     const request = transport.request({
@@ -50,6 +59,7 @@ export const connect = (url: URL) => {
       protocol: url.protocol,
       hostname: url.hostname.replace(/^\[|\]$/g, ''),
       port: url.port,
+      ...(socket ? { socketPath: socket.path } : {}),
       method: sending.method,
       path: base + sending.path,
       headers: { ...sending.headers, ...length },
@@ -61,7 +71,7 @@ export const connect = (url: URL) => {
     let uploadError: unknown
     const answered = new Promise<http.IncomingMessage>((resolve, reject) => {
       request.once('response', resolve)
-      request.on('error', (error) => reject(uploadError ?? unreachable(url, error)))
+      request.on('error', (error) => reject(uploadError ?? unreachable(at, error)))
     })
     if (body === undefined || typeof body === 'string') request.end(body)
     else {
@@ -73,7 +83,12 @@ export const connect = (url: URL) => {
     return answered
   }
 
-  return { send, close: () => agent?.destroy() }
+  const close = () => {
+    agent?.destroy()
+    socket?.release()
+    socket = undefined
+  }
+  return { at, send, close }
 }
 
 /** Tells an error of our own input from one of the network. */

@@ -1,3 +1,5 @@
+import { type Listener, shownListener } from './address.ts'
+
 /** The daemon answered, and the answer is an error. */
 export class ApiError extends Error {
   override readonly name = 'ApiError'
@@ -36,9 +38,9 @@ export class DaemonUnreachable extends Error {
   /** What to do in the end, after all that is said of the cause. */
   afterword: string | undefined
 
-  constructor(url: URL, why: string, cause: unknown) {
-    super(`Daemon not reachable at ${url.host}${why === '' ? '' : ` (${why})`}.`, { cause })
-    this.advice = isLoopback(url.hostname)
+  constructor(at: Listener, why: string, cause: unknown) {
+    super(`Daemon not reachable at ${shownListener(at)}${why === '' ? '' : ` (${why})`}.`, { cause })
+    this.advice = isLoopback(at.url.hostname)
       ? 'Start it: tapchip daemon start'
       : 'Check the address: tapchip context show'
   }
@@ -58,7 +60,7 @@ export const readApiError = (
   status: number,
   retryAfter: string | undefined,
   text: string,
-  url: URL,
+  at: Listener,
 ): ApiError => {
   const body = parseRecord(text)
   const message = typeof body?.message === 'string' ? body.message : undefined
@@ -67,7 +69,7 @@ export const readApiError = (
     statusCode: status,
     code: typeof body?.code === 'string' ? body.code : 'not_tapchip',
     message:
-      message ?? `${url.host} answered ${status}, and not as Tapchip does. Is ${url.origin} the daemon?`,
+      message ?? `${shownListener(at)} answered ${status}, and not as Tapchip does. Is that the daemon?`,
     requestId: typeof body?.requestId === 'string' ? body.requestId : '',
     retryAfter: Number.isFinite(seconds) ? seconds : undefined,
     errors: messagesIn(body?.errors),

@@ -45,6 +45,12 @@ export interface ClientOptions {
   readonly apiKey?: string | undefined
   /** Asked for at the first call under /admin: it may have to be read from a file. */
   readonly adminToken?: (() => string | undefined) | undefined
+  /** Where calls under /admin go, likewise: `http://…` or `unix:/path`; the same address if it is not given. */
+  readonly adminUrl?: (() => string) | undefined
+  /** The daemon that the keys are for. If another answers it is sent none. */
+  readonly instance?: string | undefined
+  /** Where the keys come from, for people. */
+  readonly contextName?: string | undefined
   /** The word in `x-svc-api-key`. */
   readonly wirePrefix?: string
   /** The word in `/badge-events` and `badgeEvents`. */
@@ -61,7 +67,9 @@ export interface Client {
   call<K extends EndpointKey>(key: K, ...request: CallArguments<K>): Promise<AnswerOf<K>>
   /** A line of the answer at a time, as they arrive; sends `upload` as fast as the daemon takes it. */
   stream<K extends StreamKey>(key: K, request: StreamRequest<K>): AsyncGenerator<AnswerOf<K>>
-  /** A plain GET outside the table, such as /healthz. */
+  /** Which daemon answers, as it says itself; asked without a key. */
+  instance(): Promise<string | undefined>
+  /** A plain GET outside the table, such as /healthz; without a key. */
   probe(path: string): Promise<{ status: number; text: string; date: string | undefined }>
   close(): void
 }

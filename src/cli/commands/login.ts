@@ -2,7 +2,7 @@ import { createClient } from '../client/client.ts'
 import { ApiError, DaemonUnreachable } from '../client/errors.ts'
 import { defineCommand } from '../command/define.ts'
 import { flag } from '../command/options.ts'
-import { configPath, readConfigFile, writeConfigFile } from '../config-file.ts'
+import { configPath, readConfigFile, type StoredContext, writeConfigFile } from '../config-file.ts'
 import type { CliContext } from '../context.ts'
 import { exitCodes, MissingCredential, UsageError } from '../errors.ts'
 import { printStatus } from './login-status.ts'
@@ -36,12 +36,25 @@ const login = defineCommand({
         : await ctx.prompts.secret({ flag: '--with-token', message: `${what} for ${url}` })
     if (!/^[\x21-\x7e]+$/.test(secret))
       throw new UsageError(`That is no ${what}: it holds blanks or other characters that none has.`)
-    if (!options.noCheck) await tryIt(ctx, secret, options.admin)
+    const instance = options.noCheck ? undefined : await tryIt(ctx, secret, options.admin)
     await ctx.beforeChange(`Would keep it in ${configPath(ctx.at)}`)
     const file = readConfigFile(ctx.at)
     const name = contextName ?? nameFor(file.contexts, url)
-    const before = file.contexts[name]?.url === url ? file.contexts[name] : undefined
-    const entry = { ...before, url, ...(options.admin ? { adminToken: secret } : { apiKey: secret }) }
+    const same = file.contexts[name]?.url === url ? file.contexts[name] : undefined
+    const { apiKey, adminToken, instance: known, ...rest } = same ?? { url }
+    // What was kept for the daemon before this one is no key here.
+    const isSame = instance === undefined || known === undefined || instance === known
+    const given = ctx.at.env.TAPCHIP_ADMIN_URL
+    const entry: StoredContext = {
+      ...rest,
+      ...(options.admin && given !== undefined && given === ctx.config().adminUrl()
+        ? { adminUrl: given }
+        : {}),
+      ...((instance ?? known) === undefined ? {} : { instance: instance ?? known }),
+      ...(isSame && apiKey ? { apiKey } : {}),
+      ...(isSame && adminToken ? { adminToken } : {}),
+      ...(options.admin ? { adminToken: secret } : { apiKey: secret }),
+    }
     writeConfigFile(ctx.at, { current: file.current ?? name, contexts: { ...file.contexts, [name]: entry } })
     await ctx.io.one({ context: name, url }, () => ({
       Context: name,
@@ -81,14 +94,18 @@ const readSecret = async (ctx: CliContext): Promise<string> => {
   return text.trim()
 }
 
-const tryIt = async (ctx: CliContext, secret: string, admin: boolean): Promise<void> => {
-  const config = ctx.config()
+/** @returns the daemon that it is for, as far as it says */
+const tryIt = async (ctx: CliContext, secret: string, admin: boolean): Promise<string | undefined> => {
+  let instance: string | undefined
   const client = createClient({
-    ...config,
+    ...ctx.config(),
+    // It may be the first key for a daemon that was set up anew.
+    instance: undefined,
     apiKey: admin ? undefined : secret,
     adminToken: () => (admin ? secret : undefined),
   })
   try {
+    instance = await client.instance()
     await (admin ? client.call('GET /admin/status') : client.call('GET /chip-groups'))
   } catch (error) {
     if (error instanceof ApiError && error.statusCode === 401) {
@@ -103,4 +120,5 @@ const tryIt = async (ctx: CliContext, secret: string, admin: boolean): Promise<v
   } finally {
     client.close()
   }
+  return instance
 }

@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import ipaddr from 'ipaddr.js'
+import { adminSocketName } from '../../values/local-daemon.ts'
 import { type AuthDeps, optionalApiKey } from './auth.ts'
 
 /** Whom a rate limit counts: the valid API key that came along, else the client's network. */
@@ -10,7 +11,8 @@ export function clientKey(deps: AuthDeps, request: FastifyRequest): string {
   } catch {
     // A key that is not good counts as none.
   }
-  return `net:${network(request.ip)}`
+  // Who comes through the socket in the data directory has no address.
+  return `net:${network(request.ip ?? adminSocketName)}`
 }
 
 /** An IPv4 address as it is; of an IPv6 one the first 64 bits, since one client has all the rest to choose from. */

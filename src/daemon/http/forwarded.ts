@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { Config } from '../config.ts'
 import { DomainError } from '../domain/errors.ts'
 
 // Written by proxies and content networks; any x-forwarded… as well.
@@ -17,17 +18,22 @@ const marks = [
   'cdn-loop',
 ]
 
-const loopback = /^(localhost|127(\.\d+){3}|\[::1\])$/i
+/** @param hostname as in a URL */
+export const isLoopback = (hostname: string): boolean => /^(localhost|127(\.\d+){3}|\[::1\])$/i.test(hostname)
 
 /**
  * Keeps what is the operator's own from answering through a proxy, where a public host name may point at it by
  * mistake, and to a page that makes its own name point at this machine.
  * @throws DomainError forwarded_refused, in a hook of the scope
  */
-export function refuseForwarded(app: FastifyInstance, config: { adminRemote: boolean; host: string }): void {
+export function refuseForwarded(
+  app: FastifyInstance,
+  config: Pick<Config, 'adminRemote' | 'adminListen' | 'host'>,
+): void {
   if (config.adminRemote) return
+  const names = [config.host, config.adminListen?.host]
   app.addHook('onRequest', async (request) => {
-    if (!isForwarded(request) && !isMisdirected(request, config.host)) return
+    if (!isForwarded(request) && !isMisdirected(request, names)) return
     throw new DomainError(
       'forwarded_refused',
       'This path answers direct requests only, and this one came through a proxy. Ask the daemon itself, or set TAPCHIP_ADMIN_REMOTE=on if that is what you want.',
@@ -43,9 +49,9 @@ function isForwarded({ headers }: FastifyRequest): boolean {
 }
 
 /** From this machine, and yet to another name than this machine's: a proxy beside the daemon, or a rebound name. */
-function isMisdirected(request: FastifyRequest, host: string): boolean {
+function isMisdirected(request: FastifyRequest, names: readonly (string | undefined)[]): boolean {
   const from = request.socket.remoteAddress ?? ''
   if (!/^(::ffff:)?127\.|^::1$/.test(from)) return false
   const name = request.hostname
-  return !loopback.test(name) && name !== host
+  return !isLoopback(name) && !names.includes(name)
 }

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { Context } from '../context.ts'
 import { DomainError } from '../domain/errors.ts'
-import { refuseForwarded } from '../http/forwarded.ts'
+import { keepToOperators } from '../http/administration.ts'
 import { type Sending, watchChains } from '../metrics.ts'
 import { setting } from '../store/settings.ts'
 import { version } from '../version.ts'
@@ -37,7 +37,7 @@ export function serviceRoutes(app: FastifyInstance, ctx: Context): void {
   })
   watchChains(ctx.metrics, () => (ctx.isStarting ? [] : ctx.chains.relayer.status()))
   app.register(async (direct) => {
-    refuseForwarded(direct, ctx.config)
+    keepToOperators(direct, ctx.config)
     direct.get('/metrics', async (_request, reply) =>
       reply.type(ctx.metrics.registry.contentType).send(await ctx.metrics.registry.metrics()),
     )

@@ -1,6 +1,6 @@
+import { isDaemonUrl } from '../../client/address.ts'
 import { defineCommand } from '../../command/define.ts'
 import { argument, flag, text } from '../../command/options.ts'
-import { isDaemonUrl } from '../../config.ts'
 import { readConfigFile, writeConfigFile } from '../../config-file.ts'
 import { UsageError } from '../../errors.ts'
 

@@ -37,6 +37,7 @@ const printStatus = async (ctx: CliContext): Promise<void> => {
   await ctx.io.one({ running: true, ...held, chains }, (it) => ({
     Running: it.running,
     Daemon: it.url,
+    Administration: it.admin,
     Version: it.version,
     Pid: it.pid,
     'Up for': `${it.uptimeSeconds} s`,

@@ -76,10 +76,11 @@ const checkAdmin = async (ctx: CliContext): Promise<Finding[]> => {
   } catch (error) {
     return [fail('admin token', messageOf(error), 'set TAPCHIP_ADMIN_TOKEN, or tapchip login --admin')]
   }
-  const { database, counts, version, token, warnings } = status
+  const { database, counts, version, token, warnings, admin } = status
   const ours = __TAPCHIP_VERSION__
   return [
     ok('admin token', `${token.name} (${token.scopes.join(', ')})`),
+    ok('administration', whereAdministrationIs(ctx, admin)),
     checkDatabase(database),
     version === ours
       ? ok('version', version)
@@ -90,6 +91,12 @@ const checkAdmin = async (ctx: CliContext): Promise<Finding[]> => {
     ...warnings.map((words) => warn('settings', words, 'correct it, and start the daemon again')),
     ...(await checkChains(ctx)),
   ]
+}
+
+/** Also by what way this command has reached it, where that is another one: a socket, a tunnel. */
+const whereAdministrationIs = (ctx: CliContext, admin: string): string => {
+  const here = ctx.config().adminUrl()
+  return here === admin ? `at ${admin}` : `at ${admin}; from here ${here}`
 }
 
 const checkDatabase = ({ integrity, sizeBytes }: AnswerOf<'GET /admin/status'>['database']): Finding => {

@@ -16,6 +16,8 @@ export const daemon = {
       pid: z.number(),
       uptimeSeconds: z.number(),
       url: z.string(),
+      /** Where administration is: `http://…` or `unix:/path`. */
+      admin: z.string(),
       dataDir: z.string(),
       ephemeral: z.boolean(),
       schema: z.string(),

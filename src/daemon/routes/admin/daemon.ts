@@ -12,6 +12,7 @@ export function daemonRoutes(app: FastifyInstance, ctx: Context): void {
       version,
       pid: process.pid,
       url: ctx.baseUrl,
+      admin: ctx.adminAddress,
       dataDir: ctx.config.dataDir,
       ephemeral: ctx.config.ephemeral,
       token: { name: token.name, scopes: [...token.scopes] },

@@ -1,0 +1,76 @@
+import { existsSync, readFileSync, statSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { adminSocketName, type LocalDaemon, localDaemonName } from '../values/local-daemon.ts'
+import { readRecord } from './daemon-record.ts'
+import { dataDir, type Surroundings, stateDir } from './surroundings.ts'
+
+type Place = Pick<Surroundings, 'env' | 'home'>
+
+/** A way into a daemon that nobody but the owner of its data directory can have laid. */
+export interface OwnDaemon {
+  /** The path of its socket. */
+  readonly socket: string
+  /** Its first token, for this socket and nothing else. */
+  readonly token: string | undefined
+  readonly tokenPath: string
+}
+
+/** The daemon on this machine that serves an address, by what it left in its data directory. */
+export const ownDaemonAt = (at: Place, address: string): OwnDaemon | undefined => {
+  for (const dir of dataDirs(at)) {
+    const daemon = readLocal(dir)
+    const socket = join(dir, adminSocketName)
+    const served = daemon && [daemon.url, daemon.baseUrl, daemon.admin]
+    if (served?.some((one) => isSame(one, address)) && existsSync(socket)) return behindSocket(socket)
+  }
+  return undefined
+}
+
+/** The daemon behind a socket that was named: the token that lies beside it is its own. */
+export const behindSocket = (socket: string): OwnDaemon => {
+  const tokenPath = join(dirname(socket), 'admin.token')
+  return { socket, token: readToken(tokenPath), tokenPath }
+}
+
+/** Where the daemons of this user keep their data, as far as is known. */
+const dataDirs = (at: Place): string[] => {
+  const started = readRecord(at)?.dataDir
+  return [...(started !== undefined && isOurs(at, started) ? [started] : []), dataDir(at)]
+}
+
+/** A directory in a place that all may write to can be somebody else's by now. */
+const isOurs = (at: Place, dir: string): boolean => {
+  const owner = statSync(dir, { throwIfNoEntry: false })?.uid
+  return owner !== undefined && owner === statSync(stateDir(at), { throwIfNoEntry: false })?.uid
+}
+
+const readToken = (path: string): string | undefined => {
+  try {
+    return readFileSync(path, 'utf8').trim() || undefined
+  } catch {
+    return undefined
+  }
+}
+
+const readLocal = (dir: string): Omit<LocalDaemon, 'pid'> | undefined => {
+  try {
+    const value: unknown = JSON.parse(readFileSync(join(dir, localDaemonName), 'utf8'))
+    if (typeof value !== 'object' || value === null) return undefined
+    const { url, baseUrl, admin } = Object.fromEntries(Object.entries(value))
+    return { url: String(url), baseUrl: String(baseUrl), admin: String(admin) }
+  } catch {
+    return undefined
+  }
+}
+
+/** Whether both lead to one listener: localhost is either loopback, and nothing else has two names. */
+const isSame = (one: string, other: string): boolean => {
+  if (!URL.canParse(one) || !URL.canParse(other)) return one === other
+  const [a, b] = [new URL(one), new URL(other)]
+  const hosts = [a.hostname, b.hostname]
+  const isSameHost =
+    a.hostname === b.hostname ||
+    (hosts.includes('localhost') && hosts.some((host) => host === '127.0.0.1' || host === '[::1]'))
+  const path = (url: URL) => url.pathname.replace(/\/+$/, '')
+  return isSameHost && a.protocol === b.protocol && a.port === b.port && path(a) === path(b)
+}

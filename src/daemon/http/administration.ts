@@ -1,0 +1,140 @@
+import { chmodSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer, type IncomingMessage, type Server } from 'node:http'
+import type { AddressInfo, Socket } from 'node:net'
+import { join } from 'node:path'
+import type { FastifyInstance, FastifyServerOptions } from 'fastify'
+import type { Logger } from 'pino'
+import { adminSocketName, type LocalDaemon, localDaemonName, socketPath } from '../../values/local-daemon.ts'
+import type { Config } from '../config.ts'
+import { isLoopback, refuseForwarded } from './forwarded.ts'
+
+type AdminConfig = Pick<Config, 'adminListen' | 'adminRemote' | 'baseUrl' | 'dataDir' | 'host'>
+
+/** What is connected to a listener of the operator's own. */
+const operators = new WeakSet<Socket>()
+
+type Constraints = NonNullable<NonNullable<FastifyServerOptions['routerOptions']>['constraints']>
+
+/** Lets a route be there on the operator's own listeners alone; elsewhere it is an unknown path like any other. */
+export const listenerConstraint: Constraints = {
+  listener: {
+    name: 'listener',
+    storage: () => new Map(),
+    deriveConstraint: ({ socket }: IncomingMessage) => (operators.has(socket) ? 'operators' : 'others'),
+  },
+}
+
+/** Whether administration leaves the listener that chips lead to. */
+export const isAdminApart = ({ adminListen, adminRemote, baseUrl }: AdminConfig): boolean =>
+  !adminRemote &&
+  (adminListen !== undefined || (baseUrl !== undefined && !isLoopback(new URL(baseUrl).hostname)))
+
+/** Keeps the routes of a scope to operators: on their listeners, and not through a proxy. */
+export function keepToOperators(scope: FastifyInstance, config: AdminConfig): void {
+  refuseForwarded(scope, config)
+  if (!isAdminApart(config)) return
+  scope.addHook('onRoute', (route) => {
+    route.constraints = { ...route.constraints, listener: 'operators' }
+  })
+}
+
+export interface Administration {
+  /** `http://…` or `unix:/path`. */
+  readonly address: string
+  /** Accepts nothing more, and resolves when all is answered. */
+  close(): Promise<void>
+  /** Ends what is still under way. */
+  closeAllConnections(): void
+}
+
+/**
+ * Serves the application on the socket in the data directory, and where it is set on an address for operators.
+ * The data directory is locked by then, so a socket that lies there is a dead daemon's.
+ */
+export async function openAdministration(
+  app: FastifyInstance,
+  { config, log, baseUrl, url }: { config: AdminConfig; log: Logger; baseUrl: string; url: string },
+): Promise<Administration> {
+  const open: { server: Server; closed: () => void }[] = []
+  const close = async () => {
+    await Promise.all(
+      open.map(async ({ server, closed }) => {
+        await new Promise((done) => server.close(done))
+        closed()
+      }),
+    )
+  }
+  const note = join(config.dataDir, localDaemonName)
+  try {
+    const socket = await listenOnSocket(app, config.dataDir, log)
+    if (socket) open.push(socket)
+    // Where there are no such sockets administration has to be somewhere all the same.
+    const wanted =
+      config.adminListen ?? (socket || !isAdminApart(config) ? undefined : { host: '127.0.0.1', port: 0 })
+    const tcp = wanted && (await listen(serverLike(app), wanted))
+    if (tcp) open.push({ server: tcp, closed: () => undefined })
+    const apart = socket ? `unix:${join(config.dataDir, adminSocketName)}` : url
+    const address = tcp && wanted ? addressOf(tcp, wanted.host) : isAdminApart(config) ? apart : url
+    const found: LocalDaemon = { pid: process.pid, url, baseUrl, admin: address }
+    writeFileSync(`${note}.new`, `${JSON.stringify(found)}\n`, { mode: 0o600 })
+    renameSync(`${note}.new`, note)
+    return {
+      address,
+      close: async () => {
+        rmSync(note, { force: true })
+        await close()
+      },
+      closeAllConnections: () => {
+        for (const { server } of open) server.closeAllConnections()
+      },
+    }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+async function listenOnSocket(app: FastifyInstance, dataDir: string, log: Logger) {
+  const path = join(dataDir, adminSocketName)
+  let release: () => void = () => undefined
+  try {
+    if (process.platform === 'win32') throw new Error('Windows has none that its owner alone can open')
+    const short = socketPath(path)
+    release = short.release
+    rmSync(path, { force: true })
+    const server = await listen(serverLike(app), { path: short.path })
+    chmodSync(path, 0o600)
+    return { server, closed: release }
+  } catch (error) {
+    release()
+    log.warn(
+      `There is no socket for administration at ${path}: ${error instanceof Error ? error.message : error}. ` +
+        'tapchip needs TAPCHIP_ADMIN_URL and TAPCHIP_ADMIN_TOKEN.',
+    )
+    return undefined
+  }
+}
+
+/** Another listener of the application: its connections are operators', and live by the limits of the first one. */
+function serverLike(app: FastifyInstance): Server {
+  const { keepAliveTimeout, requestTimeout, headersTimeout, timeout, maxHeadersCount } = app.server
+  const server = createServer((request, response) => app.routing(request, response))
+  Object.assign(server, { keepAliveTimeout, requestTimeout, headersTimeout, timeout, maxHeadersCount })
+  server.on('connection', (socket) => operators.add(socket))
+  for (const answer of app.server.listeners('clientError'))
+    server.on('clientError', (...broken) => answer(...broken))
+  return server
+}
+
+const listen = (server: Server, where: { path: string } | { host: string; port: number }): Promise<Server> =>
+  new Promise((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(where, () => resolve(server.off('error', reject)))
+  })
+
+/** @param host as it was asked for: every address of this machine has loopback among them */
+export function addressOf(server: Server, host: string): string {
+  const { port } = server.address() as AddressInfo
+  const shown = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host
+  return `http://${shown.includes(':') ? `[${shown}]` : shown}:${port}`
+}
