@@ -33,6 +33,7 @@ describe('tapchipd', () => {
     expect(first.ready).toEqual({
       event: 'ready',
       url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/),
+      admin: first.ready.url,
       pid: expect.any(Number),
       dataDir: data,
       chains: { 31337: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/) },

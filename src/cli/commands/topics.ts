@@ -16,7 +16,9 @@ export const topics: Readonly<Record<string, string>> = {
   TAPCHIP_URL                 the daemon (default: http://127.0.0.1:8484). With it, keys come from the
                               environment alone: a stored key is never sent to it
   TAPCHIP_API_KEY             the API key of a team
-  TAPCHIP_ADMIN_TOKEN         an admin token (default on this machine: admin.token in the data directory)
+  TAPCHIP_ADMIN_TOKEN         an admin token (default: that of a daemon of yours on this machine, for itself alone)
+  TAPCHIP_ADMIN_URL           where administration is, if not at TAPCHIP_URL: http://HOST:PORT, or unix: and the
+                              path of admin.sock in the data directory (default: found by itself on this machine)
   TAPCHIP_CONTEXT             the context to take address and keys from
   TAPCHIP_WIRE_PREFIX         the word in the header x-svc-api-key, if the daemon speaks another (default: svc)
   TAPCHIP_WIRE_BADGE          the word in /badge-events, if the daemon speaks another (default: badge)

@@ -74,7 +74,9 @@ const checkAdmin = async (ctx: CliContext): Promise<Finding[]> => {
   try {
     status = await ctx.call('GET /admin/status', { query: { check: true } })
   } catch (error) {
-    return [fail('admin token', messageOf(error), 'set TAPCHIP_ADMIN_TOKEN, or tapchip login --admin')]
+    const elsewhere = error instanceof ApiError ? error.afterword : undefined
+    const fix = elsewhere ?? 'set TAPCHIP_ADMIN_TOKEN, or tapchip login --admin'
+    return [fail('admin token', messageOf(error), fix)]
   }
   const { database, counts, version, token, warnings, admin } = status
   const ours = __TAPCHIP_VERSION__
