@@ -6,6 +6,7 @@ import { adminSocketName } from '../values/local-daemon.ts'
 import { openChains } from './chain/chains.ts'
 import { createNameResolver } from './chain/names/resolver.ts'
 import { Idempotency } from './chain/relayer/idempotency.ts'
+import { type ClosingStep, closeInOrder } from './closing.ts'
 import type { Config } from './config.ts'
 import { type Badges, openBadges } from './domain/badge-events/service.ts'
 import { type CodeSource, randomCodes } from './domain/codes.ts'
@@ -66,6 +67,8 @@ export interface Context {
   isStarting: boolean
   /** Begins to send what is recorded. */
   start(): void
+  /** What is closed, in this order. */
+  readonly closing: readonly ClosingStep[]
   close(): Promise<void>
 }
 
@@ -131,6 +134,18 @@ export async function beginContext(
         onSettled,
       }),
     )
+    const closing: ClosingStep[] = [
+      { what: 'marketplace', run: () => marketplace?.stop() },
+      { what: 'badges', run: () => badges.stop() },
+      { what: 'chains', run: () => chains.close() },
+      { what: 'refused taps', run: () => tapLog.flush() },
+      { what: 'database', run: () => db.close() },
+      { what: 'lock', run: unlock },
+      {
+        what: 'temporary directory',
+        run: () => config.ephemeral && rmSync(config.dataDir, { recursive: true, force: true }),
+      },
+    ]
     return {
       config,
       log,
@@ -164,13 +179,9 @@ export async function beginContext(
       },
       baseUrl: config.baseUrl ?? `http://${config.host}:${config.port}`,
       adminAddress: `unix:${join(config.dataDir, adminSocketName)}`,
+      closing,
       async close() {
-        await Promise.all([marketplace?.stop(), badges.stop()])
-        await chains.close()
-        await tapLog.flush()
-        await db.close()
-        unlock()
-        if (config.ephemeral) rmSync(config.dataDir, { recursive: true, force: true })
+        await closeInOrder(closing, { log, withinMs: 10_000 })
       },
     }
   } catch (error) {

@@ -1,4 +1,4 @@
-import { mkdtempSync, realpathSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { KeyProblem } from './chain/keys/signing-key.ts'
@@ -44,8 +44,7 @@ async function run(): Promise<number> {
     const daemon = await startDaemon(config, createLogger(config.logLevel), early.signal)
     process.stdout.write(`${JSON.stringify(daemon.ready)}\n`)
     await stopping
-    await daemon.stop()
-    return 0
+    return (await daemon.stop()) ? 0 : 1
   } finally {
     if (config.ephemeral) rmSync(config.dataDir, { recursive: true, force: true })
   }
@@ -57,10 +56,11 @@ function withTemporaryDir(config: Config): Config {
     : config
 }
 
-/** Resolves at the first SIGTERM or SIGINT; a second one ends the process at once. */
+/** Resolves at the first signal that asks it to stop; a second one ends the process at once. */
 function signalled(): Promise<void> {
   return new Promise((resolve) => {
-    for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
+      if (signal === 'SIGHUP' && ignoresHangups()) continue
       process.on(signal, () => {
         resolve()
         process.once(signal, () => process.exit(130))
@@ -69,18 +69,29 @@ function signalled(): Promise<void> {
   })
 }
 
-run().then(
-  (code) => {
-    process.exitCode = code
-  },
-  (error: unknown) => {
-    const isKnown = known.some((kind) => error instanceof kind)
-    const message =
-      isKnown && error instanceof Error ? error.message : (addressProblem(error) ?? inspect(error))
-    process.stderr.write(`tapchipd: ${message}\n`)
-    process.exitCode = error instanceof ConfigProblem ? 2 : 1
-  },
-)
+/** Started under `nohup`: it is meant to outlive its terminal. Only Linux tells (proc(5), SigIgn). */
+function ignoresHangups(): boolean {
+  try {
+    const [, mask = '0'] = /^SigIgn:\s*([0-9a-f]+)$/m.exec(readFileSync('/proc/self/status', 'utf8')) ?? []
+    return (BigInt(`0x${mask}`) & 1n) === 1n
+  } catch {
+    return false
+  }
+}
+
+/** Ends with a code; what could not be closed keeps the process, and its chain, no longer. */
+function end(code: number): void {
+  process.exitCode = code
+  setTimeout(() => process.exit(), 500).unref()
+}
+
+run().then(end, (error: unknown) => {
+  const isKnown = known.some((kind) => error instanceof kind)
+  const message =
+    isKnown && error instanceof Error ? error.message : (addressProblem(error) ?? inspect(error))
+  process.stderr.write(`tapchipd: ${message}\n`)
+  end(error instanceof ConfigProblem ? 2 : 1)
+})
 
 function addressProblem(error: unknown): string | undefined {
   if (!(error instanceof Error) || !('code' in error)) return undefined

@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import { buildApp } from './app.ts'
 import { bringToChain } from './bring-to-chain.ts'
+import { closeInOrder } from './closing.ts'
 import type { Config } from './config.ts'
 import { beginContext, type Context } from './context.ts'
 import { keepTidy } from './domain/housekeeping.ts'
@@ -24,8 +25,8 @@ export interface ReadyLine {
 export interface RunningDaemon {
   ready: ReadyLine
   ctx: Context
-  /** Answers what is under way, then closes everything. */
-  stop(): Promise<void>
+  /** Answers what is under way, then closes everything. @returns false where something could not be closed in order */
+  stop(): Promise<boolean>
 }
 
 /** Opens the data, loads the seed, and listens. @param stopped nobody waits for it to be ready any more */
@@ -79,16 +80,23 @@ export async function startDaemon(
 // Longer than any honest answer takes; shorter than the patience of whoever sent the signal.
 const drainMs = 8000
 
-async function stop(
+/** All that is left to close after the requests; a state of the chain is the slowest of it. */
+const closingMs = 10_000
+
+/** @returns whether all of it was closed in order */
+function stop(
   ctx: Context,
   app: FastifyInstance | undefined,
   administration: Administration | undefined,
-): Promise<void> {
-  const impatient = setTimeout(() => {
-    app?.server.closeAllConnections()
-    administration?.closeAllConnections()
-  }, drainMs)
-  await Promise.all([app?.close(), administration?.close()])
-  clearTimeout(impatient)
-  await ctx.close()
+): Promise<boolean> {
+  const drain = async () => {
+    const impatient = setTimeout(() => {
+      app?.server.closeAllConnections()
+      administration?.closeAllConnections()
+    }, drainMs)
+    await Promise.all([app?.close(), administration?.close()])
+    clearTimeout(impatient)
+  }
+  const steps = [{ what: 'requests', run: drain }, ...ctx.closing]
+  return closeInOrder(steps, { log: ctx.log, withinMs: drainMs + closingMs })
 }

@@ -22,6 +22,8 @@ export interface DaemonProcess {
   }
   /** Everything that it wrote on standard error. */
   log: () => string
+  /** Its exit code, once it has ended. */
+  exited: Promise<number | null>
   /** SIGTERM, and its exit code. */
   stop(): Promise<number | null>
   /** SIGKILL. */
@@ -52,6 +54,7 @@ export async function spawnDaemon(args: string[], env: Record<string, string> = 
   return {
     ready: JSON.parse(first),
     log: () => log,
+    exited,
     stop: async () => {
       child.kill('SIGTERM')
       return exited

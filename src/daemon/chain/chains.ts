@@ -169,8 +169,11 @@ export async function openChains(options: ChainsOptions): Promise<Chains> {
       get,
       has: (chainId) => byId.has(chainId),
       close: async () => {
-        await relayer.close()
-        await embedded?.stop()
+        try {
+          await relayer.close()
+        } finally {
+          await embedded?.stop()
+        }
       },
     }
   } catch (error) {

@@ -20,11 +20,14 @@ import type { Database } from './schema.ts'
 /** Runs in the process. It is plain JavaScript, handed over as text: in tests there is no bundle to start. */
 const program = `
 const { closeSync, openSync } = require('node:fs')
-const [file, driver] = process.argv.slice(1)
-const Database = require(driver)
-const db = new Database(file, { readonly: true })
-db.pragma('busy_timeout = 5000')
+let Database
+let db
 const jobs = {
+  open: ({ file, driver }) => {
+    Database = require(driver)
+    db = new Database(file, { readonly: true })
+    db.pragma('busy_timeout = 5000')
+  },
   query: ({ sql, parameters }) => db.prepare(sql).all(parameters),
   check: () => db.prepare('PRAGMA quick_check(20)').pluck().all().map(String).join('; '),
   backup: async ({ path }) => {
@@ -50,11 +53,10 @@ process.on('message', async ({ id, kind, ...job }) => {
     process.send({ id, error: { message: error.message, code: error.code } })
   }
 })
-// The daemon has gone.
-process.on('disconnect', () => process.exit())
 `
 
 type Job =
+  | { kind: 'open'; file: string; driver: string }
   | { kind: 'query'; sql: string; parameters: readonly unknown[] }
   | { kind: 'check' }
   | { kind: 'backup'; path: string }
@@ -87,8 +89,16 @@ export class ReaderProcess {
 
   run(job: Job): Promise<unknown> {
     if (this.#isClosed) return Promise.reject(ended())
-    this.#child ??= this.#begin()
-    const child = this.#child
+    if (!this.#child) {
+      this.#child = this.#begin()
+      const driver = createRequire(import.meta.url).resolve('better-sqlite3')
+      // Where that fails, so does the job after it, which says why.
+      this.#send(this.#child, { kind: 'open', file: this.#file, driver }).catch(() => undefined)
+    }
+    return this.#send(this.#child, job)
+  }
+
+  #send(child: ChildProcess, job: Job): Promise<unknown> {
     const id = ++this.#last
     return new Promise((resolve, reject) => {
       this.#waiting.set(id, { resolve, reject })
@@ -110,8 +120,7 @@ export class ReaderProcess {
   }
 
   #begin(): ChildProcess {
-    const driver = createRequire(import.meta.url).resolve('better-sqlite3')
-    const child = spawn(process.execPath, ['-e', program, this.#file, driver], {
+    const child = spawn(process.execPath, ['-e', program], {
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
       serialization: 'advanced',
       // None of the daemon's environment: it may hold keys.
