@@ -1,6 +1,7 @@
 import { mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { ChainNotRestored } from './chain/dev-chain/running-chain.ts'
 import { KeyProblem } from './chain/keys/signing-key.ts'
 import { WrongChain } from './chain/relayer/errors.ts'
 import { type Config, loadConfig, readArguments } from './config.ts'
@@ -17,6 +18,7 @@ import { version } from './version.ts'
 
 // Problems that the operator can mend: their message is all there is to say.
 const known = [
+  ChainNotRestored,
   ConfigProblem,
   DataDirProblem,
   DataKeyProblem,

@@ -127,7 +127,7 @@ describe('what is sent again', () => {
 })
 
 describe('the kept states', () => {
-  test('are three, for their owner alone; a damaged newest gives way to the one before', async () => {
+  test('are three and the one that it began with, for their owner alone; a damaged newest gives way to the one before', async () => {
     const dataDir = chains.dir()
     const first = await chains.start({ dataDir })
     const raws = await transfers(6)
@@ -149,17 +149,64 @@ describe('the kept states', () => {
     const second = await chains.start({ dataDir })
     expect(await paid(second, 6)).toEqual([1n, 1n, 1n, 1n, 1n, 1n])
     await second.stop()
-    for (const name of states(dataDir)) writeFileSync(join(folder(dataDir), name), '')
-    const asked: (number | undefined)[] = []
-    const third = await chains.start({
-      dataDir,
-      rawTransactions: ({ since }) => {
-        asked.push(since)
-        return raws
-      },
-    })
-    expect(asked).toEqual([undefined])
-    expect(await paid(third, 6)).toEqual([1n, 1n, 1n, 1n, 1n, 1n])
+  })
+
+  test('are not replaced by nothing: where none can be loaded the chain does not start, and says what to do', async () => {
+    const dataDir = chains.dir()
+    const first = await chains.start({ dataDir })
+    for (const raw of await transfers(6)) {
+      await send(first, raw)
+      await first.dump()
+    }
+    await first.stop()
+    const kept = states(dataDir)
+    const bytes = kept.map((name) => readFileSync(join(folder(dataDir), name)))
+    for (const name of kept) writeFileSync(join(folder(dataDir), name), '')
+    await expect(chains.start({ dataDir, rawTransactions: () => [] })).rejects.toThrow(
+      /can be loaded.*move the folder away/,
+    )
+    // And again: what was set aside is no reason to begin anew.
+    await expect(chains.start({ dataDir, rawTransactions: () => [] })).rejects.toThrow('can be loaded')
+    for (const [index, name] of kept.entries()) writeFileSync(join(folder(dataDir), name), bytes[index] ?? '')
+    const again = await chains.start({ dataDir })
+    expect(await paid(again, 6)).toEqual([1n, 1n, 1n, 1n, 1n, 1n])
+  })
+
+  test('that anvil cannot load for another reason are all kept, and loaded at the next start', async () => {
+    const dataDir = chains.dir()
+    const first = await chains.start({ dataDir })
+    for (const raw of await transfers(4)) {
+      await send(first, raw)
+      await first.dump()
+    }
+    await first.stop()
+    const kept = states(dataDir)
+    await expect(chains.start({ dataDir, binary: '/bin/false' })).rejects.toThrow('They are kept as they are')
+    expect(states(dataDir)).toEqual(kept)
+    const again = await chains.start({ dataDir })
+    expect(await paid(again, 4)).toEqual([1n, 1n, 1n, 1n])
+  })
+
+  test('include the one that was loaded, however many are taken after it', async () => {
+    const dataDir = chains.dir()
+    const first = await chains.start({ dataDir })
+    const raws = await transfers(7)
+    await send(first, raws[0] ?? '0x')
+    await first.stop()
+    const [proven] = states(dataDir).slice(-1)
+    const second = await chains.start({ dataDir })
+    for (const raw of raws.slice(1)) {
+      await send(second, raw)
+      await second.dump()
+    }
+    const kept = states(dataDir)
+    expect(kept).toHaveLength(4)
+    expect(kept[0]).toBe(proven)
+    // Without the younger ones, all that came since is sent again.
+    await second.stop()
+    for (const name of states(dataDir).slice(1)) writeFileSync(join(folder(dataDir), name), '')
+    const third = await chains.start({ dataDir })
+    expect(await paid(third, 7)).toEqual(Array(7).fill(1n))
   })
 })
 

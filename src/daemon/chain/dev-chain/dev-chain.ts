@@ -48,6 +48,7 @@ export async function startDevChain(settings: DevChainSettings): Promise<DevChai
     log,
     clock,
     snapshots,
+    hasHistory: () => journal.hasForgotten,
     mostCatchUp: settings.mostCatchUp ?? 200,
     mined: () => keeper.changed(1),
     restore,

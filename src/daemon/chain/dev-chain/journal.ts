@@ -22,6 +22,12 @@ export class Journal {
     return this.#parts().at(-1) ?? 0
   }
 
+  /** Whether what came before its first part is in snapshots alone. */
+  get hasForgotten(): boolean {
+    const [oldest] = this.#parts()
+    return oldest !== undefined && oldest > 0
+  }
+
   /** Writes what follows into another part. */
   begin(number: number): void {
     this.close()

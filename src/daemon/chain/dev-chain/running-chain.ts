@@ -24,30 +24,54 @@ export interface BootSettings extends Omit<BlockMakerSettings, 'connection'> {
   dir: string
   log: Logger
   snapshots: Snapshots
+  /** Whether there has been a state before which nothing is on record any more. */
+  hasHistory(): boolean
 }
 
 export const pidFileIn = (dir: string): string => join(dir, 'anvil.json')
 export const cacheDirIn = (dir: string): string => join(dir, 'cache')
 
+/** The chain's last state cannot be had back by itself: beginning anew would lose what was confirmed. */
+export class ChainNotRestored extends Error {
+  override readonly name = 'ChainNotRestored'
+}
+
 /**
- * Starts anvil with the newest state that it can use.
+ * Starts anvil with the newest state that it can use. Only a state whose bytes are no longer what was written is set
+ * aside: whatever else keeps it from being loaded (a full disk, say) may be over at the next start.
  * @param place where the last one was, so that its address stays; another one if that is taken
- * @throws Error when it does not even start without a state
+ * @throws ChainNotRestored where there were states and none of them can be loaded
  */
 export async function bootChain(settings: BootSettings, place: Place | undefined): Promise<RunningChain> {
-  const { snapshots, log } = settings
-  for (const snapshot of await snapshots.list()) {
-    const stateFile = await snapshots.unpack(snapshot).catch(() => undefined)
+  const { snapshots, log, dir } = settings
+  const states = await snapshots.list()
+  let reason = 'they are damaged'
+  for (const snapshot of states) {
     try {
-      if (stateFile !== undefined) return await boot(settings, place, { snapshot, stateFile })
+      const stateFile = await snapshots.unpack(snapshot)
+      if (stateFile !== undefined) {
+        const chain = await boot(settings, place, { snapshot, stateFile })
+        snapshots.loaded(snapshot)
+        return chain
+      }
       log.error({ snapshot: snapshot.name }, 'a state of the dev chain is damaged; taking the one before')
       await snapshots.setAside(snapshot)
     } catch (err) {
-      log.error({ err, snapshot: snapshot.name }, 'anvil cannot use a state; trying the one before')
+      reason = err instanceof Error ? err.message : String(err)
+      log.error(
+        { err, snapshot: snapshot.name },
+        'a state of the dev chain cannot be loaded; trying the one before',
+      )
     } finally {
       await snapshots.clean()
     }
   }
+  if (states.length > 0 || settings.hasHistory())
+    throw new ChainNotRestored(
+      `None of the embedded chain's states in ${dir} can be loaded: ${reason.trim().slice(0, 300)} ` +
+        'They are kept as they are. Free some space or memory and start again, or put the folder back from a backup. ' +
+        'To begin a new chain, on which nobody owns anything, move the folder away.',
+    )
   return boot(settings, place)
 }
 

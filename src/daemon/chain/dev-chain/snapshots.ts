@@ -23,9 +23,16 @@ const hashOf = (bytes: Uint8Array): string => createHash('sha256').update(bytes)
 /** The last states of a chain, each written whole or not at all. */
 export class Snapshots {
   readonly #dir: string
+  /** The youngest that anvil has loaded: the one that is known to be good. */
+  #proven: Snapshot | undefined
 
   constructor(dir: string) {
     this.#dir = dir
+  }
+
+  /** Says that anvil runs on a state. It stays until a younger one has been loaded. */
+  loaded(snapshot: Snapshot): void {
+    this.#proven = snapshot
   }
 
   /** Newest first. */
@@ -43,8 +50,10 @@ export class Snapshots {
     const name = `state-${String(number).padStart(8, '0')}-${Math.round(takenAt)}-${hashOf(state)}.gz`
     await writeDurably(join(this.#dir, name), state)
     const all = await this.list()
-    for (const old of all.slice(kept)) await rm(join(this.#dir, old.name), { force: true })
-    return all.slice(0, kept)
+    const isKept = ({ name }: Snapshot, index: number) => index < kept || name === this.#proven?.name
+    for (const old of all.filter((one, index) => !isKept(one, index)))
+      await rm(join(this.#dir, old.name), { force: true })
+    return all.filter(isKept)
   }
 
   /** Unpacks a snapshot for anvil to read. @returns the file, or undefined where the snapshot is damaged */
@@ -62,8 +71,8 @@ export class Snapshots {
       if (name === 'loading.json' || name.endsWith('.new')) await rm(join(this.#dir, name), { force: true })
   }
 
-  /** Takes one that anvil cannot use out of the rotation; the last such stays, for whoever wants to know why. */
+  /** Takes one whose bytes are damaged out of the rotation. It stays, for whoever wants to know why. */
   async setAside(snapshot: Snapshot): Promise<void> {
-    await rename(join(this.#dir, snapshot.name), join(this.#dir, 'damaged.gz'))
+    await rename(join(this.#dir, snapshot.name), join(this.#dir, `damaged-${snapshot.number}.gz`))
   }
 }
