@@ -1,3 +1,4 @@
+import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import cors from '@fastify/cors'
 import Fastify, {
@@ -14,10 +15,14 @@ import { DomainError } from './domain/errors.ts'
 import { keepToOperators, listenerConstraint } from './http/administration.ts'
 import { isStranger } from './http/auth.ts'
 import { acceptBodies, acceptStreams } from './http/bodies.ts'
+import { limitConnections, sharedAddresses } from './http/connections.ts'
 import { corsOptions } from './http/cors.ts'
 import { answerTo } from './http/errors.ts'
 import { observe } from './http/observe.ts'
 import { limitRates } from './http/rate-limit.ts'
+import { rawAnswer } from './http/raw-answer.ts'
+import { endSlowBodies } from './http/slow-bodies.ts'
+import { noticeProxies } from './http/untold-proxy.ts'
 import { adminRoutes, adminStreamRoutes } from './routes/admin/index.ts'
 import { badgeEventFormRoutes, badgeEventRoutes } from './routes/badge-events.ts'
 import { batchRoutes } from './routes/batch.ts'
@@ -34,8 +39,19 @@ import { refRoutes } from './routes/refs.ts'
 import { serviceRoutes } from './routes/service.ts'
 import { tapPageRoutes } from './routes/tap-page.ts'
 
+/** Milliseconds; tests have less. */
+export interface Patience {
+  /** With a request's headers, and with its body. */
+  readonly requestMs: number
+  /** With an API key whose other requests are still being answered. */
+  readonly turnMs: number
+}
+
 /** Builds the HTTP application. Whoever calls decides whether it listens or is injected into. */
-export async function buildApp(ctx: Context): Promise<FastifyInstance> {
+export async function buildApp(
+  ctx: Context,
+  { requestMs, turnMs }: Patience = { requestMs: 30_000, turnMs: 10_000 },
+): Promise<FastifyInstance> {
   const options: FastifyServerOptions = {
     // A logger of the same library; the instance's own type parameter would spread through every signature.
     loggerInstance: ctx.log as FastifyBaseLogger,
@@ -45,7 +61,7 @@ export async function buildApp(ctx: Context): Promise<FastifyInstance> {
     // Requests that come while the daemon drains are answered as ever; their connections close afterwards.
     return503OnClosing: false,
     forceCloseConnections: 'idle',
-    // The longest import that is still one request. Headers alone have their own, short, limit.
+    // The longest import that is still one request. Headers, and bodies that do not come, have less.
     requestTimeout: 3_600_000,
     keepAliveTimeout: 72_000,
     // Of silence, in either direction.
@@ -62,15 +78,18 @@ export async function buildApp(ctx: Context): Promise<FastifyInstance> {
       void reply.code(body.statusCode).send(body)
     },
   }
-  const app = Fastify(options)
+  const http = { headersTimeout: requestMs, connectionsCheckingInterval: requestMs / 6 }
+  const app = Fastify({ ...options, http })
   // All of them are looked at, within the limit of their bytes: a mark of a proxy may be the last.
   app.server.maxHeadersCount = 0
   app.addHttpMethod('GET', { hasBody: true, overrideExisting: true })
   app.decorateRequest('caller', null)
-  answerErrors(app)
+  limitConnections(app.server, ctx.config, sharedAddresses(ctx.config.trustProxy), ctx.log)
+  endSlowBodies(app, requestMs)
+  noticeProxies(app, ctx)
+  answerErrors(app, limitRates(app, ctx, turnMs))
   acceptBodies(app)
   observe(app, ctx)
-  await limitRates(app, ctx, ctx.config.rateLimit)
 
   serviceRoutes(app, ctx)
   openApiRoutes(app, ctx)
@@ -122,25 +141,27 @@ function answerBrokenHttp(error: Error, socket: Socket): void {
     socket.destroy()
     return
   }
-  const tooLarge = 'code' in error && error.code === 'HPE_HEADER_OVERFLOW'
-  const status = tooLarge ? '431 Request Header Fields Too Large' : '400 Bad Request'
-  const message = tooLarge
-    ? 'The request has more headers than this daemon reads.'
-    : 'This is not valid HTTP.'
-  const body = JSON.stringify({
-    statusCode: Number(status.slice(0, 3)),
-    error: status.slice(4),
-    message,
-    code: 'malformed_request',
-    requestId: '',
-  })
-  const head = `HTTP/1.1 ${status}\r\ncontent-type: application/json; charset=utf-8\r\nconnection: close`
-  socket.end(`${head}\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`)
+  const problem = problems['code' in error ? String(error.code) : ''] ?? {
+    statusCode: 400,
+    message: 'This is not valid HTTP.',
+  }
+  const { statusCode } = problem
+  const reason = STATUS_CODES[statusCode] ?? ''
+  socket.end(rawAnswer({ ...problem, error: reason, code: 'malformed_request', requestId: '' }))
 }
 
-function answerErrors(app: FastifyInstance): void {
+const problems: Readonly<Record<string, { statusCode: number; message: string }>> = {
+  HPE_HEADER_OVERFLOW: { statusCode: 431, message: 'The request has more headers than this daemon reads.' },
+  ERR_HTTP_REQUEST_TIMEOUT: { statusCode: 408, message: 'The request did not come in time.' },
+}
+
+function answerErrors(app: FastifyInstance, told: ReturnType<typeof limitRates>): void {
   app.setErrorHandler((error, request, reply) => {
-    const { body, retryAfterSeconds, isOurs } = answerTo(error, request.id, isStranger(request))
+    const { body, retryAfterSeconds, isOurs } = answerTo(
+      told(request, error),
+      request.id,
+      isStranger(request),
+    )
     if (isOurs)
       request.log.error(
         { requestId: request.id, err: error, route: request.routeOptions.url },

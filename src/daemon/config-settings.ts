@@ -31,6 +31,9 @@ const hostAndPort = z
 
 const httpUrl = z.string().regex(/^https?:\/\/[^\s?#]+$/, 'must be an http(s) URL without a query')
 
+/** Of the first admin token. What the daemon makes itself is far longer. */
+export const shortestToken = 16
+
 /** What can be set: by a flag, in the environment, or in the configuration file. */
 export const settings = z.strictObject({
   host: z.string().min(1).default('127.0.0.1'),
@@ -43,10 +46,17 @@ export const settings = z.strictObject({
   otpTtlSeconds: number(1, 31_536_000).default(1800),
   refTtlSeconds: number(1, 31_536_000).default(1800),
   rateLimit: z.union([z.literal('off'), number(1, 1_000_000_000)]).optional(),
+  keyRateLimit: z.union([z.literal('off'), number(1, 1_000_000_000)]).optional(),
+  maxConnections: number(1, 1_000_000).default(4096),
+  clientConnections: number(1, 1_000_000).default(256),
   trustProxy: z.union([z.string(), z.number(), z.array(z.string())]).optional(),
   adminRemote: onOff.default(false),
   adminListen: hostAndPort.optional(),
-  adminToken: z.string().regex(/^\S+$/, 'must not contain spaces').optional(),
+  adminToken: z
+    .string()
+    .regex(/^\S+$/, 'must not contain spaces')
+    .min(shortestToken, `must have at least ${shortestToken} characters, or it can be guessed`)
+    .optional(),
   dataKey: z.string().optional(),
   wirePrefix: word.default('svc'),
   wireBadge: word.default('badge'),

@@ -24,6 +24,13 @@ export interface Config {
   readonly refLifetimeMs: number
   /** Requests a minute and client on what needs no key; undefined: no limit. */
   readonly rateLimit: number | undefined
+  /** Requests a minute and API key; undefined: no limit. */
+  readonly keyRateLimit: number | undefined
+  /** Keys, tokens, codes and refs that are not good, a minute and client; undefined: no limit. */
+  readonly guessLimit: number | undefined
+  /** How many there may be at once, from everywhere, and from one client. */
+  readonly maxConnections: number
+  readonly clientConnections: number
   /** How many proxies to trust, or which: a number of hops, or CIDR ranges. */
   readonly trustProxy: number | readonly string[] | undefined
   /** Whether /admin and /metrics answer forwarded requests, and stay on the public listener in any case. */
@@ -113,6 +120,12 @@ export function readArguments(argv: readonly string[]): Arguments {
   }
 }
 
+/** Requests a minute, where nothing else is said; none of an ephemeral daemon. */
+const limits = { rateLimit: 600, keyRateLimit: 60_000, guessLimit: 300 }
+const noLimits = { rateLimit: undefined, keyRateLimit: undefined, guessLimit: undefined }
+const limit = (said: number | 'off' | undefined, usual: number | undefined): number | undefined =>
+  said === 'off' ? undefined : (said ?? usual)
+
 type Environment = Readonly<Record<string, string | undefined>>
 
 /** Chains have variables of their own. */
@@ -159,6 +172,7 @@ export function loadConfig(args: Arguments, env: Environment): Config {
     otpTtlSeconds,
     refTtlSeconds,
     rateLimit,
+    keyRateLimit,
     trustProxy,
     baseUrl,
     dataDir,
@@ -177,6 +191,7 @@ export function loadConfig(args: Arguments, env: Environment): Config {
     throw new ConfigProblem(
       'keystore (TAPCHIP_KEYSTORE) and keystorePasswordFile (TAPCHIP_KEYSTORE_PASSWORD_FILE) go together: set both.',
     )
+  const usual = rest.ephemeral ? noLimits : limits
   const remote = chainsFrom(chains ?? {}, env)
   return {
     ...rest,
@@ -188,7 +203,10 @@ export function loadConfig(args: Arguments, env: Environment): Config {
     dataDir: resolve(dataDir ?? defaultDataDir(env)),
     otpLifetimeMs: otpTtlSeconds * 1000,
     refLifetimeMs: refTtlSeconds * 1000,
-    rateLimit: rateLimit === 'off' ? undefined : (rateLimit ?? (rest.ephemeral ? undefined : 600)),
+    rateLimit: limit(rateLimit, usual.rateLimit),
+    keyRateLimit: limit(keyRateLimit, usual.keyRateLimit),
+    // Where strangers may do without a limit, guessing may not.
+    guessLimit: typeof rateLimit === 'number' ? Math.min(rateLimit, limits.guessLimit) : usual.guessLimit,
     trustProxy: trustProxy === undefined ? undefined : proxies(trustProxy),
     badges: badgesFrom(rest),
     marketplace: openseaApiKey === undefined ? undefined : { url: openseaUrl, apiKey: openseaApiKey },

@@ -22,12 +22,15 @@ ENVIRONMENT (flags come first, then these, then the configuration file)
   TAPCHIP_OTP_TTL_SECONDS   how long codes live (1800)
   TAPCHIP_REF_TTL_SECONDS   how long refs wait to be queried (1800)
   TAPCHIP_RATE_LIMIT        requests a minute and client on what needs no key (600), or off
+  TAPCHIP_KEY_RATE_LIMIT    requests a minute and API key (60000), or off
+  TAPCHIP_MAX_CONNECTIONS, TAPCHIP_CLIENT_CONNECTIONS
+                            how many there may be at once: from everywhere (4096), from one client (256)
   TAPCHIP_TRUST_PROXY       how many proxies stand in front, or their networks
   TAPCHIP_ADMIN_LISTEN      HOST:PORT for /admin and /metrics alone; the port 0 takes a free one. They are always on
                             admin.sock in the data directory, and leave the port where chips lead once this is set,
                             or a base URL that is not on loopback
   TAPCHIP_ADMIN_REMOTE      on: /admin and /metrics stay there as well, and answer through a proxy
-  TAPCHIP_ADMIN_TOKEN       the first admin token, in place of the file admin.token
+  TAPCHIP_ADMIN_TOKEN       the first admin token, 16 characters or more, in place of admin.token
   TAPCHIP_DATA_KEY          the data key, 64 hex digits, in place of the file data.key
   TAPCHIP_BADGE_PROVIDER    where badge events are created: embedded (here, the default) or poap
   TAPCHIP_BADGE_APPROVAL    auto, or manual: an operator approves the events that are created here

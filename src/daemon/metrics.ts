@@ -6,6 +6,7 @@ export interface Metrics {
   readonly requests: Histogram<'method' | 'route' | 'status'>
   readonly taps: Counter<'outcome'>
   readonly droppedTaps: Counter
+  readonly untoldProxy: Counter
 }
 
 export function createMetrics(): Metrics {
@@ -30,6 +31,11 @@ export function createMetrics(): Metrics {
     droppedTaps: new Counter({
       name: 'tapchip_refused_taps_not_recorded_total',
       help: 'Refused taps that came too fast to be recorded one by one',
+      registers,
+    }),
+    untoldProxy: new Counter({
+      name: 'tapchip_requests_of_untold_proxy_total',
+      help: 'Requests that a proxy passed on, without TAPCHIP_TRUST_PROXY',
       registers,
     }),
   }

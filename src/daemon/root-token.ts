@@ -2,6 +2,7 @@ import { existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Config } from './config.ts'
 import { ConfigProblem } from './config-problem.ts'
+import { shortestToken } from './config-settings.ts'
 import { newSecret } from './domain/secrets.ts'
 import { writePrivateFile } from './store/private-file.ts'
 
@@ -21,7 +22,7 @@ export function rootTokens(config: Pick<Config, 'dataDir' | 'adminToken'>): stri
     )
   }
   const token = readFileSync(path, 'utf8').trim()
-  if (token.length < 16)
+  if (token.length < shortestToken)
     throw new ConfigProblem(`${path} is damaged. Remove it: the next start makes a fresh one`)
   return [token]
 }

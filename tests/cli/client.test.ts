@@ -109,6 +109,30 @@ describe('another try', () => {
     expect([attempts(), waits]).toEqual([3, [2050, 2050]])
   })
 
+  test('comes after 429 for any request, since it did nothing, and for a stream whose content is there again', async () => {
+    const bodies: string[] = []
+    const { client, waits, attempts } = await pair(async (request, response, attempt) => {
+      let body = ''
+      for await (const chunk of request) body += String(chunk)
+      bodies.push(body)
+      if (attempt % 2 === 1) refuse(response, 429, { 'retry-after': '1' })
+      else ok(response, { row: 1 })
+    })
+    await client.call('POST /admin/teams', { body: { name: 'x' } })
+    const rows = { [Symbol.iterator]: () => ['{"row":1}\n'].values() }
+    const send = async (content: Iterable<string>) => {
+      const lines = []
+      const upload = { contentType: 'application/x-ndjson', content }
+      for await (const line of client.stream('POST /chips/batch', { query: {}, upload })) lines.push(line)
+      return lines
+    }
+    expect(await send(rows)).toEqual([{ row: 1 }])
+    expect(bodies).toEqual(['{"name":"x"}', '{"name":"x"}', '{"row":1}\n', '{"row":1}\n'])
+    expect(waits).toEqual([1050, 1050])
+    await expect(send(rows[Symbol.iterator]())).rejects.toMatchObject({ statusCode: 429 })
+    expect(attempts()).toBe(5)
+  })
+
   test('comes after a cut connection, with backoff, and not for ever', async () => {
     const { client, waits, attempts } = await pair((request) => request.socket.destroy())
     await expect(client.call('GET /chip-groups')).rejects.toBeInstanceOf(DaemonUnreachable)

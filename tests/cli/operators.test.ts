@@ -286,6 +286,16 @@ test('doctor fails when something is wrong, and says the fix', async () => {
   })
 })
 
+test('doctor tells of a proxy that the daemon was not told of', async () => {
+  await fetch(`${daemon.url}/refs/x`, { headers: { 'x-forwarded-for': '203.0.113.9' } })
+  expect(await json('doctor')).toContainEqual({
+    check: 'settings',
+    status: 'warn',
+    detail: expect.stringMatching(/^1 requests? came through a proxy\. .*TAPCHIP_TRUST_PROXY/),
+    fix: 'correct it, and start the daemon again',
+  })
+})
+
 test('login tries a key before it is kept', async () => {
   delete here.env.TAPCHIP_API_KEY
   here.stdin = 'svc_wrong\n'

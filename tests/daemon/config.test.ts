@@ -81,6 +81,7 @@ describe('what is set and has no effect', () => {
     ]
     const fits: Record<string, string> = {
       TAPCHIP_RATE_LIMIT: 'off',
+      TAPCHIP_ADMIN_TOKEN: 'adm_long-enough-0123456789',
       TAPCHIP_TRUST_PROXY: '1',
       TAPCHIP_BADGE_PROVIDER: 'embedded',
       TAPCHIP_BADGE_APPROVAL: 'auto',

@@ -197,6 +197,8 @@ describe('tapchipd', () => {
     [[], { TAPCHIP_RATE_LIMIT: 'often' }, 2, 'TAPCHIP_RATE_LIMIT'],
     [[], { TAPCHIP_TRUST_PROXY: 'everyone' }, 2, 'TAPCHIP_TRUST_PROXY'],
     [[], { TAPCHIP_WIRE_PREFIX: 'A B' }, 2, 'TAPCHIP_WIRE_PREFIX'],
+    [[], { TAPCHIP_KEY_RATE_LIMIT: '0' }, 2, 'TAPCHIP_KEY_RATE_LIMIT'],
+    [[], { TAPCHIP_ADMIN_TOKEN: 'fifteen-letters' }, 2, '(TAPCHIP_ADMIN_TOKEN) must have at least 16'],
     [['--seed', 'nothing.json'], {}, 1, 'nothing.json'],
     [['--config', 'nothing.json'], {}, 2, 'nothing.json'],
   ])('says what does not fit: %j %j', async (args, env, code, words) => {

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { FastifyInstance } from 'fastify'
 import pino from 'pino'
-import { buildApp } from '../../src/daemon/app.ts'
+import { buildApp, type Patience } from '../../src/daemon/app.ts'
 import { bringToChain } from '../../src/daemon/bring-to-chain.ts'
 import { loadConfig } from '../../src/daemon/config.ts'
 import { type Context, openContext } from '../../src/daemon/context.ts'
@@ -42,6 +42,8 @@ export interface Options {
   dataDir?: string
   /** Whether there is an embedded chain, with what the seed has on it. It takes a fifth of a second. */
   chain?: boolean
+  /** How long requests are waited for. */
+  patience?: Patience
   /** Where log lines go. */
   log?: (line: string) => void
 }
@@ -79,7 +81,7 @@ export async function openTestApp(options: Options = {}): Promise<TestApp> {
   const { config, log, clean, dataDir, seedFile } = prepare(options)
   const ctx = await openContext(config, log, options.clock)
   if (seedFile !== undefined) await loadSeed(ctx, seedFile)
-  const app = await buildApp(ctx)
+  const app = await buildApp(ctx, options.patience)
   if (options.chain) {
     ctx.start()
     await bringToChain(ctx)

@@ -25,7 +25,7 @@ export async function* sendRows(
 ): AsyncGenerator<EditResult> {
   const answers = client.stream('POST /chips/batch', {
     query: dryRun ? { dryRun: 'true' } : {},
-    upload: { contentType: 'application/x-ndjson', content: bodyOf(rows) },
+    upload: { contentType: 'application/x-ndjson', content: { [Symbol.iterator]: () => bodyOf(rows) } },
   })
   let count = 0
   for await (const { row, status, previous, error } of answers) {

@@ -40,7 +40,7 @@ export const checkTransfers = async (
   const progress = ctx.io.progress('Checking', rows.length)
   try {
     const answers = client.stream('POST /phygitals/transfer/check', {
-      upload: { contentType: 'application/x-ndjson', content: content() },
+      upload: { contentType: 'application/x-ndjson', content: { [Symbol.iterator]: content } },
       signal: interrupted.signal,
     })
     for await (const answer of answers) {

@@ -2,7 +2,7 @@ import type http from 'node:http'
 import { CliError, exitCodes } from '../errors.ts'
 import { addressOf, type Listener, listenerAt, shownListener } from './address.ts'
 import { type Connection, connect, linesOf, type Sending, textOf, unreachable } from './connection.ts'
-import { type ApiError, readApiError } from './errors.ts'
+import { ApiError, readApiError } from './errors.ts'
 import { waitBefore } from './retry.ts'
 import type {
   AnswerOf,
@@ -98,21 +98,34 @@ export const createClient = (options: ClientOptions): Client => {
     return parseAnswer(text, wireBadge, answer.statusCode ?? 0, at)
   }
 
+  const again = async <T>(
+    key: string,
+    attempted: () => Promise<T>,
+    isFor: (error: unknown) => boolean,
+    mayRepeat: boolean,
+  ): Promise<T> => {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await attempted()
+      } catch (error) {
+        const wait = isFor(error) ? waitBefore(attempt + 1, key, error, { random, mayRepeat }) : undefined
+        if (wait === undefined) throw error
+        await sleep(wait)
+      }
+    }
+  }
+
   // Inside, requests and answers are loose. The signatures that callers see tie them to the key: both ends are
   // built from one endpoint table, and checking answers against its schemas would double the CLI's start.
   function call<K extends EndpointKey>(key: K, ...request: CallArguments<K>): Promise<AnswerOf<K>>
   async function call(key: string, ...[given]: readonly unknown[]): Promise<unknown> {
     const request = isLoose(given) ? given : {}
-    const mayRepeat = request.idempotencyKey !== undefined
-    for (let attempt = 1; ; attempt++) {
-      try {
-        return await once(key, request)
-      } catch (error) {
-        const wait = waitBefore(attempt + 1, key, error, { random, mayRepeat })
-        if (wait === undefined) throw error
-        await sleep(wait)
-      }
-    }
+    return again(
+      key,
+      () => once(key, request),
+      () => true,
+      request.idempotencyKey !== undefined,
+    )
   }
 
   function stream<K extends StreamKey>(key: K, request: StreamRequest<K>): AsyncGenerator<AnswerOf<K>>
@@ -121,7 +134,7 @@ export const createClient = (options: ClientOptions): Client => {
     const headers = { accept: 'application/x-ndjson' }
     const { upload, signal } = request
     let from = daemon.at
-    try {
+    const open = async () => {
       const { answer, at } = await send({
         method,
         path,
@@ -132,7 +145,13 @@ export const createClient = (options: ClientOptions): Client => {
       })
       from = at
       if ((answer.statusCode ?? 0) >= 300) throw hintingElsewhere(await refused(answer, at), path)
-      for await (const line of linesOf(answer)) yield parseLine(line, at)
+      return answer
+    }
+    // Content that is read as it is made is there once.
+    const mayOpenAgain = upload === undefined || !('next' in Object(upload.content))
+    try {
+      const answer = await again(key, open, (error) => mayOpenAgain && isTooMany(error), false)
+      for await (const line of linesOf(answer)) yield parseLine(line, from)
     } catch (error) {
       if (signal?.aborted) return
       throw error instanceof Error && 'code' in error && error.code === 'ECONNRESET'
@@ -180,6 +199,8 @@ const hintingElsewhere = (error: ApiError, path: string): ApiError => {
       'Administration is at an address of its own there. On its machine it is found by itself; from elsewhere set TAPCHIP_ADMIN_URL.'
   return error
 }
+
+const isTooMany = (error: unknown): boolean => error instanceof ApiError && error.statusCode === 429
 
 const parseAnswer = (text: string, wireBadge: string, status: number, at: Listener): unknown => {
   try {

@@ -31,10 +31,12 @@ export const waitBefore = (
     mayRepeat: boolean
   },
 ): number | undefined => {
-  if (next > attempts || !(mayRepeat || key.startsWith('GET '))) return undefined
+  // What is refused for the number of requests has done nothing.
+  const isRefused = error instanceof ApiError && error.statusCode === 429
+  if (next > attempts || !(mayRepeat || isRefused || key.startsWith('GET '))) return undefined
   // Full jitter, so that a hundred scripts that were refused together do not come back together.
   const backoff = 50 + random() * Math.min(2000, 100 * 2 ** next)
-  if (error instanceof ApiError && (error.statusCode === 429 || error.statusCode === 503)) {
+  if (error instanceof ApiError && (isRefused || error.statusCode === 503)) {
     const wait = error.retryAfter === undefined ? backoff : error.retryAfter * 1000 + random() * 100
     return wait > longestWaitMs ? undefined : wait
   }

@@ -59,6 +59,7 @@ export const chips = {
     summary: 'List the chips of a chip group',
     auth: 'api-key',
     scope: 'read',
+    isLong: true,
     query: z.object({ chipGroupId: integer().optional(), name: text(200).optional() }),
     response: z.array(chipOnWire),
   }),

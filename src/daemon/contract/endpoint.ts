@@ -31,6 +31,8 @@ export interface EndpointSpec {
   readonly part: 'interface' | 'beyond' | 'admin'
   /** Bytes; the default is 1 MiB. */
   readonly bodyLimit?: number
+  /** Its answer may be long, and goes out as it is read. */
+  readonly isLong?: true
   /** Sends or mints something: an Idempotency-Key makes a repetition safe. */
   readonly isRepeatable?: true
   /** What does not fit is answered field by field as well: `{ success: false, errors: { path: message } }`. */

@@ -21,6 +21,7 @@ export type ErrorCode =
   | 'too_large'
   | 'unsupported_media_type'
   | 'rate_limited'
+  | 'too_slow'
   | 'store_unavailable'
   | 'otp_missing'
   | 'otp_unknown'

@@ -6,9 +6,11 @@ import type { FastifyInstance, FastifyServerOptions } from 'fastify'
 import type { Logger } from 'pino'
 import { adminSocketName, type LocalDaemon, localDaemonName, socketPath } from '../../values/local-daemon.ts'
 import type { Config } from '../config.ts'
+import { limitConnections, sharedAddresses } from './connections.ts'
 import { isLoopback, refuseForwarded } from './forwarded.ts'
 
 type AdminConfig = Pick<Config, 'adminListen' | 'adminRemote' | 'baseUrl' | 'dataDir' | 'host'>
+type ListenConfig = AdminConfig & Pick<Config, 'maxConnections' | 'clientConnections' | 'trustProxy'>
 
 /** What is connected to a listener of the operator's own. */
 const operators = new WeakSet<Socket>()
@@ -53,7 +55,7 @@ export interface Administration {
  */
 export async function openAdministration(
   app: FastifyInstance,
-  { config, log, baseUrl, url }: { config: AdminConfig; log: Logger; baseUrl: string; url: string },
+  { config, log, baseUrl, url }: { config: ListenConfig; log: Logger; baseUrl: string; url: string },
 ): Promise<Administration> {
   const open: { server: Server; closed: () => void }[] = []
   const close = async () => {
@@ -66,12 +68,12 @@ export async function openAdministration(
   }
   const note = join(config.dataDir, localDaemonName)
   try {
-    const socket = await listenOnSocket(app, config.dataDir, log)
+    const socket = await listenOnSocket(app, config, log)
     if (socket) open.push(socket)
     // Where there are no such sockets administration has to be somewhere all the same.
     const wanted =
       config.adminListen ?? (socket || !isAdminApart(config) ? undefined : { host: '127.0.0.1', port: 0 })
-    const tcp = wanted && (await listen(serverLike(app), wanted))
+    const tcp = wanted && (await listen(serverLike(app, config, log), wanted))
     if (tcp) open.push({ server: tcp, closed: () => undefined })
     const apart = socket ? `unix:${join(config.dataDir, adminSocketName)}` : url
     const address = tcp && wanted ? addressOf(tcp, wanted.host) : isAdminApart(config) ? apart : url
@@ -94,15 +96,15 @@ export async function openAdministration(
   }
 }
 
-async function listenOnSocket(app: FastifyInstance, dataDir: string, log: Logger) {
-  const path = join(dataDir, adminSocketName)
+async function listenOnSocket(app: FastifyInstance, config: ListenConfig, log: Logger) {
+  const path = join(config.dataDir, adminSocketName)
   let release: () => void = () => undefined
   try {
     if (process.platform === 'win32') throw new Error('Windows has none that its owner alone can open')
     const short = socketPath(path)
     release = short.release
     rmSync(path, { force: true })
-    const server = await listen(serverLike(app), { path: short.path })
+    const server = await listen(serverLike(app, config, log), { path: short.path })
     chmodSync(path, 0o600)
     return { server, closed: release }
   } catch (error) {
@@ -116,9 +118,12 @@ async function listenOnSocket(app: FastifyInstance, dataDir: string, log: Logger
 }
 
 /** Another listener of the application: its connections are operators', and live by the limits of the first one. */
-function serverLike(app: FastifyInstance): Server {
+function serverLike(app: FastifyInstance, config: ListenConfig, log: Logger): Server {
   const { keepAliveTimeout, requestTimeout, headersTimeout, timeout, maxHeadersCount } = app.server
-  const server = createServer((request, response) => app.routing(request, response))
+  const server = createServer({ connectionsCheckingInterval: headersTimeout / 6 }, (request, response) =>
+    app.routing(request, response),
+  )
+  limitConnections(server, config, sharedAddresses(config.trustProxy), log)
   Object.assign(server, { keepAliveTimeout, requestTimeout, headersTimeout, timeout, maxHeadersCount })
   server.on('connection', (socket) => operators.add(socket))
   for (const answer of app.server.listeners('clientError'))

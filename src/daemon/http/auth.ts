@@ -13,7 +13,7 @@ export interface AuthDeps {
 
 /** Who calls, as far as the endpoint's kind of authentication tells. */
 export type Caller<A extends Auth> = A extends 'api-key'
-  ? { actor: Actor; teamId: number }
+  ? { actor: Actor; teamId: number; keyId: number }
   : A extends 'admin'
     ? { actor: Actor; token: AdminToken; keyTeam: () => number | undefined }
     : A extends 'code'
@@ -51,7 +51,12 @@ function callerOf(deps: AuthDeps, spec: EndpointSpec, request: FastifyRequest): 
       if (!key)
         throw new DomainError('api_key_missing', `Send your API key in the header ${deps.wire.apiKeyHeader}.`)
       assertScope(key, spec.scope, `The API key "${key.name}"`)
-      return { actor: { name: `key:${key.name}`, requestId: request.id }, teamId: key.teamId, keyTeam }
+      return {
+        actor: { name: `key:${key.name}`, requestId: request.id },
+        teamId: key.teamId,
+        keyId: key.id,
+        keyTeam,
+      }
     }
     case 'admin': {
       const token = deps.credentials.adminToken(bearer(request))

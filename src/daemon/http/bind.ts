@@ -29,6 +29,8 @@ export type Handlers<K extends EndpointKey> = { [Key in K]: Handler<Endpoints[Ke
 declare module 'fastify' {
   interface FastifyContextConfig {
     isLimited?: boolean
+    /** A body or an answer that streams: few at once of one API key. */
+    isLong?: boolean
   }
   interface FastifyRequest {
     /** Who calls, once the endpoint's authentication has passed. */
@@ -65,6 +67,7 @@ export function bind<K extends EndpointKey>(
     config: {
       ...(spec.part === 'interface' ? { cors: openToBrowsers } : {}),
       ...(spec.auth === 'none' || spec.auth === 'code' ? limited : {}),
+      ...(spec.isLong || spec.stream ? { isLong: true } : {}),
     },
     // Before the body: whoever may not call is told so without a byte of it being read.
     onRequest: (request, _reply, done) => {

@@ -1,24 +1,26 @@
 import type { FastifyRequest } from 'fastify'
 import ipaddr from 'ipaddr.js'
-import { adminSocketName } from '../../values/local-daemon.ts'
 import { type AuthDeps, optionalApiKey } from './auth.ts'
 
-/** Whom a rate limit counts: the valid API key that came along, else the client's network. */
-export function clientKey(deps: AuthDeps, request: FastifyRequest): string {
+/** The valid API key that came along, if one did. */
+export function validKey(deps: AuthDeps, request: FastifyRequest): number | undefined {
+  const { caller } = request
+  if (caller && 'keyId' in caller) return caller.keyId
   try {
-    const key = optionalApiKey(deps, request)
-    if (key) return `key:${key.id}`
+    return optionalApiKey(deps, request)?.id
   } catch {
     // A key that is not good counts as none.
+    return undefined
   }
-  // Who comes through the socket in the data directory has no address.
-  return `net:${network(request.ip ?? adminSocketName)}`
 }
 
-/** An IPv4 address as it is; of an IPv6 one the first 64 bits, since one client has all the rest to choose from. */
-export function network(ip: string): string {
-  const bare = ip.split('%')[0] ?? ip
-  if (!ipaddr.isValid(bare)) return ip
+/**
+ * Who a stranger is, as far as can be told: an IPv4 address as it is; of an IPv6 one the first 64 bits, since one client
+ * has all the rest to choose from. Whoever comes over a Unix socket has none, and what a proxy passes on may be anything.
+ */
+export function network(ip: string | undefined): string {
+  const bare = ip?.split('%')[0] ?? ''
+  if (!ipaddr.isValid(bare)) return 'none'
   const address = ipaddr.process(bare)
   if (address.kind() === 'ipv4') return address.toString()
   return ipaddr.IPv6.networkAddressFromCIDR(`${address.toString()}/64`).toString()

@@ -24,6 +24,7 @@ const statusOf: Record<ErrorCode, number> = {
   too_large: 413,
   unsupported_media_type: 415,
   rate_limited: 429,
+  too_slow: 408,
   store_unavailable: 503,
   otp_missing: 401,
   otp_unknown: 401,

@@ -41,7 +41,8 @@ export function refuseForwarded(
   })
 }
 
-function isForwarded({ headers }: FastifyRequest): boolean {
+/** Whether a proxy has left its mark. Whoever asks directly can leave one too. */
+export function isForwarded({ headers }: FastifyRequest): boolean {
   return (
     marks.some((mark) => headers[mark] !== undefined) ||
     Object.keys(headers).some((name) => name.startsWith('x-forwarded'))

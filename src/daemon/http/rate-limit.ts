@@ -1,44 +1,114 @@
-import rateLimit from '@fastify/rate-limit'
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Logger } from 'pino'
+import type { Config } from '../config.ts'
 import { DomainError } from '../domain/errors.ts'
+import type { Clock } from '../domain/time.ts'
 import type { AuthDeps } from './auth.ts'
-import { clientKey } from './client-key.ts'
+import { Budget } from './budget.ts'
+import { network, validKey } from './client-key.ts'
+import { Turns } from './turns.ts'
 
-/**
- * Bounds what a stranger can call: what needs no key, what is not there, and what was refused for its key; all of
- * it together, by client. A valid key is counted by itself.
- * @param max requests a minute; undefined: no limit
- */
-export async function limitRates(
-  app: FastifyInstance,
-  deps: AuthDeps,
-  max: number | undefined,
-): Promise<void> {
-  if (max === undefined) return
-  await app.register(rateLimit, { global: false, cache: 20_000 })
-  const count = app.createRateLimit({
-    max,
-    timeWindow: 60_000,
-    keyGenerator: (request) => clientKey(deps, request),
-  })
-  const assertWithin = async (request: FastifyRequest): Promise<void> => {
-    const result = await count(request)
-    if (result.isAllowed || !result.isExceeded) return
-    throw new DomainError(
-      'rate_limited',
-      `Too many requests: ${max} a minute are served without a key. Wait, or send an API key.`,
-      { retryAfterSeconds: Math.max(1, result.ttlInSeconds) },
-    )
-  }
-  // After every onRequest, so that CORS is answered and a browser's client can read the refusal; before the body.
-  app.addHook('preParsing', async (request) => {
-    if (request.is404 || request.routeOptions.config.isLimited) await assertWithin(request)
-  })
-  // Guessing at keys counts like everything else that a stranger does.
-  app.addHook('onError', async (request, _reply, error) => {
-    if (isRefusedKey(error)) await count(request)
-  })
+export interface RateDeps extends AuthDeps {
+  clock: Clock
+  log: Logger
+  config: Pick<Config, 'rateLimit' | 'keyRateLimit' | 'guessLimit'>
 }
 
-const isRefusedKey = (error: Error): boolean =>
-  error instanceof DomainError && /^(api_key|admin_token)_/.test(error.code)
+/** Of one API key. Each of the long ones may hold some megabytes, and does a slice of its work in every turn. */
+const atOnce = 64
+const longAtOnce = 4
+const shortBody = 1024 * 1024
+
+/**
+ * Bounds what a client can call. A stranger has one budget for what needs no key, what is not there, and keys that are
+ * not good, and a smaller one for guesses; an API key has its own, and so many requests at once.
+ * @param turnMs how long a request waits for another one of its key to end
+ * @returns what an error is answered as: at the end of the budget, guesses are told to wait instead
+ */
+export function limitRates(
+  app: FastifyInstance,
+  deps: RateDeps,
+  turnMs: number,
+): (request: FastifyRequest, error: unknown) => unknown {
+  const { clock, config, log } = deps
+  const budget = (most: number | undefined) => (most === undefined ? undefined : new Budget(clock, most))
+  const strangers = budget(config.rateLimit)
+  const guesses = budget(config.guessLimit)
+  const keys = budget(config.keyRateLimit)
+  const warnings = new Budget(clock, 1)
+  const short = new Turns(atOnce, turnMs)
+  const long = new Turns(longAtOnce, turnMs)
+
+  const spendOfStranger = (request: FastifyRequest): DomainError | undefined =>
+    tooMany(
+      strangers?.spend(network(request.ip)),
+      `${config.rateLimit} a minute are served without a good key. Wait, or send one.`,
+    )
+  const spendOfGuesser = (request: FastifyRequest): DomainError | undefined => {
+    const refusal = tooMany(
+      guesses?.spend(network(request.ip)),
+      `${config.guessLimit} a minute may be wrong in what they know. Check the key, the token or the code, and wait.`,
+    )
+    if (refusal && warnings.spend('') === undefined)
+      log.warn(
+        { client: network(request.ip) },
+        'refused for now: it keeps sending keys or codes that are not good',
+      )
+    return refusal
+  }
+  const spendOfKey = (key: number): DomainError | undefined =>
+    tooMany(
+      keys?.spend(String(key)),
+      `${config.keyRateLimit} a minute are served for one API key. Wait, then go on.`,
+    )
+
+  const queue = (key: number, request: FastifyRequest, reply: FastifyReply, done: (e?: Error) => void) => {
+    const turns = isLong(request) ? long : short
+    const leave = turns.take(key, (mayGo) => {
+      if (mayGo) done()
+      else done(tooMany(1, 'others of the same API key are still being answered. Try again soon.'))
+    })
+    if (reply.raw.closed) leave()
+    else reply.raw.once('close', leave)
+  }
+
+  // After every onRequest, so that CORS is answered and a browser's client can read the refusal; before the body.
+  app.addHook('preParsing', (request, reply, _payload, done) => {
+    const isOfTeam = request.caller !== null && 'keyId' in request.caller
+    const key = isOfTeam || isOpen(request) ? validKey(deps, request) : undefined
+    const refusal =
+      key !== undefined ? spendOfKey(key) : isOpen(request) ? spendOfStranger(request) : undefined
+    if (refusal || key === undefined) done(refusal)
+    else queue(key, request, reply, done)
+  })
+
+  return (request, error) => {
+    if (!(error instanceof DomainError)) return error
+    const isKey = /^(api_key|admin_token)_/.test(error.code)
+    // What is open was counted when it came.
+    const asStranger = isKey && !isOpen(request) ? spendOfStranger(request) : undefined
+    const asGuesser = isGuess(deps, request, error) ? spendOfGuesser(request) : undefined
+    return asGuesser ?? asStranger ?? error
+  }
+}
+
+const isOpen = ({ is404, routeOptions }: FastifyRequest): boolean =>
+  is404 || routeOptions.config.isLimited === true
+
+const tooMany = (retryAfterSeconds: number | undefined, why: string): DomainError | undefined =>
+  retryAfterSeconds === undefined
+    ? undefined
+    : new DomainError('rate_limited', `Too many requests: ${why}`, { retryAfterSeconds })
+
+/** A key or a token that is not good; of somebody without a good key also a code or a ref that never was. */
+function isGuess(deps: AuthDeps, request: FastifyRequest, { code }: DomainError): boolean {
+  if (/^(api_key|admin_token)_(?!missing)/.test(code)) return true
+  const isUnknown = code === 'not_found' && /^\/(refs|otps)\//.test(request.routeOptions.url ?? '')
+  return (isUnknown || code === 'otp_unknown') && validKey(deps, request) === undefined
+}
+
+/** A body of some size, or of unknown size, or an answer of some length. */
+function isLong({ headers, routeOptions }: FastifyRequest): boolean {
+  if (routeOptions.config.isLong || headers['transfer-encoding'] !== undefined) return true
+  return Number(headers['content-length'] ?? 0) > shortBody
+}

@@ -1,0 +1,82 @@
+import type { Server } from 'node:http'
+import { BlockList, isIPv6, type Socket } from 'node:net'
+import type { Logger } from 'pino'
+import type { Config } from '../config.ts'
+import { network } from './client-key.ts'
+
+type Limits = Pick<Config, 'maxConnections' | 'clientConnections'>
+
+const warnEvery = 60_000
+
+/**
+ * Bounds the connections to a server: all together, and those of one client, so that one leaves room for the others.
+ * A new one takes the place of an idle one; where all of them are being answered it is cut. Connections of this machine
+ * and of trusted proxies are many clients', and are bounded all together alone.
+ * @param shared addresses that stand for many clients
+ */
+export function limitConnections(server: Server, limits: Limits, shared: BlockList, log: Logger): void {
+  /** Those that have sent no whole request, or have their answer. Whichever is so for longest comes first. */
+  const idle = new Set<Socket>()
+  const byClient = new Map<string, Set<Socket>>()
+  let open = 0
+  let warnedAt = Number.NEGATIVE_INFINITY
+
+  const makeRoom = (candidates: Iterable<Socket>): boolean => {
+    if (performance.now() - warnedAt > warnEvery) {
+      warnedAt = performance.now()
+      log.warn('there are as many connections as are allowed: idle ones are cut for new ones')
+    }
+    for (const socket of candidates) {
+      if (!idle.delete(socket)) continue
+      socket.destroy()
+      return true
+    }
+    return false
+  }
+
+  server.on('connection', (socket: Socket) => {
+    const { remoteAddress: address } = socket
+    const client = address === undefined || isIn(shared, address) ? undefined : network(address)
+    const ofClient = client === undefined ? undefined : (byClient.get(client) ?? new Set<Socket>())
+    if (ofClient && ofClient.size >= limits.clientConnections && !makeRoom(ofClient)) {
+      socket.destroy()
+      return
+    }
+    if (open >= limits.maxConnections && !makeRoom(idle)) {
+      socket.destroy()
+      return
+    }
+    open += 1
+    idle.add(socket)
+    if (ofClient && client !== undefined) byClient.set(client, ofClient.add(socket))
+    socket.once('close', () => {
+      open -= 1
+      idle.delete(socket)
+      ofClient?.delete(socket)
+      if (client !== undefined && ofClient?.size === 0) byClient.delete(client)
+    })
+  })
+  server.on('request', ({ socket }, answer) => {
+    idle.delete(socket)
+    answer.once('close', () => {
+      if (!socket.destroyed) idle.add(socket)
+    })
+  })
+}
+
+/** This machine's, and those of trusted proxies; a number of hops says that whoever connects is one. */
+export function sharedAddresses(trust: Config['trustProxy']): BlockList {
+  const list = new BlockList()
+  const add = (range: string) => {
+    const [address = '', bits] = range.split('/')
+    const family = isIPv6(address) ? 'ipv6' : 'ipv4'
+    list.addSubnet(address, Number(bits ?? (family === 'ipv6' ? 128 : 32)), family)
+  }
+  const everywhere = ['0.0.0.0/0', '::/0']
+  const trusted = typeof trust === 'number' ? (trust > 0 ? everywhere : []) : (trust ?? [])
+  for (const range of ['127.0.0.0/8', '::1', ...trusted]) add(range)
+  return list
+}
+
+export const isIn = (list: BlockList, address: string): boolean =>
+  list.check(address, isIPv6(address) ? 'ipv6' : 'ipv4')
