@@ -6,6 +6,7 @@ import {IERC4906} from "@openzeppelin/contracts/interfaces/IERC4906.sol";
 import {ERC721, IERC165} from "@openzeppelin/contracts/token/ERC721/ERC721.sol";
 import {ECDSA} from "@openzeppelin/contracts/utils/cryptography/ECDSA.sol";
 import {MessageHashUtils} from "@openzeppelin/contracts/utils/cryptography/MessageHashUtils.sol";
+import {Strings} from "@openzeppelin/contracts/utils/Strings.sol";
 
 /// @title NFTs that follow the chip they are tied to
 /// @notice A token is minted, and changes hands, by a signature of the sign verifier and in no other way. The signature
@@ -34,16 +35,19 @@ contract Phygital is ERC721, IERC4906, Ownable2Step {
     error NotRefresher(address account);
     error ZeroSignVerifier();
 
+    /// @param serviceURL the service that tells what the tokens are, without a slash at the end. The base URI holds the
+    /// contract's own address, and is made here: an address that comes from these arguments cannot be one of them.
     /// @param refresher the zero address: the owner alone
     constructor(
         string memory name_,
         string memory symbol_,
-        string memory baseURI_,
+        string memory serviceURL,
         address admin,
         address signVerifier,
         address refresher
     ) ERC721(name_, symbol_) Ownable(admin) {
-        baseURI = baseURI_;
+        string memory self = Strings.toChecksumHexString(address(this));
+        baseURI = string.concat(serviceURL, "/metadata/", Strings.toString(block.chainid), "/", self, "/");
         _setSignVerifier(signVerifier);
         if (refresher != address(0)) _setRefresher(refresher, true);
     }

@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url'
 
 const require = createRequire(import.meta.url)
 const solc = require('solc')
+const { keccak256 } = require('viem')
 
 const here = dirname(fileURLToPath(import.meta.url))
 const root = dirname(here)
@@ -34,7 +35,7 @@ function compile(files) {
       // Without these the bytecode would depend on paths and comments.
       metadata: { bytecodeHash: 'none', appendCBOR: false },
       outputSelection: Object.fromEntries(
-        files.map((file) => [file, { '*': ['abi', 'evm.bytecode.object'] }]),
+        files.map((file) => [file, { '*': ['abi', 'evm.bytecode.object', 'evm.deployedBytecode.object'] }]),
       ),
     },
   }
@@ -45,6 +46,9 @@ function compile(files) {
   }
   return output.contracts
 }
+
+/** Contracts that are known by the code that stands at their address. None of them has an immutable. */
+const known = new Set(['Phygital'])
 
 /** A value as TypeScript on one line; the types of parameters that only name a Solidity type go. */
 function literal(value) {
@@ -69,6 +73,13 @@ function artifact(file, name, { abi, evm }) {
     `export const ${variable}Bytecode =`,
     `  '0x${evm.bytecode.object}'`,
     '',
+    ...(known.has(name)
+      ? [
+          '/** Of the code that it leaves at its address. */',
+          `export const ${variable}CodeHash = '${keccak256(`0x${evm.deployedBytecode.object}`)}'`,
+          '',
+        ]
+      : []),
   ].join('\n')
 }
 

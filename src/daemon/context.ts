@@ -11,6 +11,7 @@ import type { Config } from './config.ts'
 import { type Badges, openBadges } from './domain/badge-events/service.ts'
 import { type CodeSource, randomCodes } from './domain/codes.ts'
 import { Credentials } from './domain/credentials.ts'
+import { whyNotDeployed } from './domain/deployed.ts'
 import { KeyRing } from './domain/key-ring.ts'
 import type { Names } from './domain/recipients.ts'
 import { onSettled } from './domain/settlements.ts'
@@ -132,6 +133,7 @@ export async function beginContext(
         keys: { environment: config.chainKeys, keystore: config.keystore },
         holder: nanoid(),
         onSettled,
+        withoutEffect: whyNotDeployed,
       }),
     )
     const closing: ClosingStep[] = [

@@ -6,6 +6,7 @@ import { closeInOrder } from './closing.ts'
 import type { Config } from './config.ts'
 import { beginContext, type Context } from './context.ts'
 import { keepTidy } from './domain/housekeeping.ts'
+import { lookAfterContracts } from './domain/look-after-contracts.ts'
 import { type Administration, addressOf, openAdministration } from './http/administration.ts'
 import { plantSeed, readSeed } from './seed/load.ts'
 import { startWarnings } from './start-warnings.ts'
@@ -53,6 +54,11 @@ export async function startDaemon(
     ctx.start()
     await bringToChain(ctx, stopped)
     ctx.isStarting = false
+    const closing = new AbortController()
+    // What it finds out changes nothing that the ready line promises, and a chain may take its time.
+    lookAfterContracts(ctx, closing.signal).catch((error: unknown) =>
+      log.error({ err: error }, 'nobody looked after the contracts'),
+    )
     const stopTidying = keepTidy(ctx, (error) => log.error({ err: error }, 'housekeeping failed'))
     log.info({ url, admin: administration.address, dataDir: config.dataDir }, 'listening')
     const ready: ReadyLine = {
@@ -68,6 +74,7 @@ export async function startDaemon(
       ctx,
       stop: () => {
         stopTidying()
+        closing.abort()
         return stop(ctx, app, administration)
       },
     }

@@ -6,7 +6,7 @@ import {
 import { phygitalAbi, phygitalBytecode } from '../../src/daemon/chain/artifacts/phygital.ts'
 import { type Chain, openChain } from './chain.ts'
 import { intent, openGuestbook } from './guestbook.ts'
-import { baseURI, openPhygital, signer } from './phygital.ts'
+import { openPhygital, serviceURL, signer } from './phygital.ts'
 
 // What contracts/README.md says an operator pays, rounded up: a change that makes it dearer shows here.
 let chain: Chain
@@ -28,7 +28,7 @@ describe('gas', () => {
     const hash = client.deployContract({
       abi: phygitalAbi,
       bytecode: phygitalBytecode,
-      args: ['Jackets', 'JKT', baseURI, accounts.admin, signer.address, accounts.minter],
+      args: ['Jackets', 'JKT', serviceURL, accounts.admin, signer.address, accounts.minter],
       account: accounts.deployer,
     })
     note('phygital deploy', await chain.mined(hash))

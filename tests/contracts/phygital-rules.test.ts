@@ -9,7 +9,7 @@ import {
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { phygitalAbi, phygitalBytecode } from '../../src/daemon/chain/artifacts/phygital.ts'
 import { type Chain, eventsOf, openChain, refusal, refusals } from './chain.ts'
-import { baseURI, openPhygital, signer, stranger } from './phygital.ts'
+import { openPhygital, serviceURL, signer, stranger } from './phygital.ts'
 
 let chain: Chain
 let phygital: Awaited<ReturnType<typeof openPhygital>>
@@ -98,7 +98,8 @@ describe('a holder', () => {
 })
 
 describe('metadata', () => {
-  test('stands at the base URI, and the contract has its own', async () => {
+  test('stands at the base URI, which the contract makes of its own address, and the contract has its own', async () => {
+    const baseURI = `${serviceURL}/metadata/31337/${phygital.address}/`
     expect(await phygital.contract.read.tokenURI([1n])).toBe(`${baseURI}1`)
     expect(await phygital.contract.read.contractURI()).toBe(`${baseURI}contract`)
   })

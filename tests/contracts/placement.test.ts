@@ -2,7 +2,7 @@ import { concat, encodeDeployData, getContractAddress, type Hex, keccak256, zero
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { phygitalAbi, phygitalBytecode } from '../../src/daemon/chain/artifacts/phygital.ts'
 import { placementAbi, placementBytecode } from '../../src/daemon/chain/artifacts/placement.ts'
-import { contractSalt, futureAddress } from '../../src/daemon/domain/contract-address.ts'
+import { guessableSalt, futureAddress } from '../../src/daemon/domain/contract-address.ts'
 import { type Chain, openChain } from './chain.ts'
 import { signer } from './phygital.ts'
 
@@ -13,7 +13,7 @@ beforeAll(async () => {
 })
 afterAll(() => chain?.close())
 
-const at = (symbol: string) => ({ instance: 'test', chainId: 31337, team: 'Acme', symbol })
+const at = (symbol: string) => ({ chainId: 31337, team: 'Acme', symbol })
 const creation = (signVerifier = signer.address as Hex) =>
   encodeDeployData({
     abi: phygitalAbi,
@@ -26,12 +26,12 @@ const placed = (symbol: string, code: Hex) => {
   const data = encodeDeployData({
     abi: placementAbi,
     bytecode: placementBytecode,
-    args: [contractSalt(at(symbol)), code],
+    args: [guessableSalt(at(symbol)), code],
   })
   return chain.mined(chain.client.sendTransaction({ data, account: chain.accounts.deployer }))
 }
 const refused = (symbol: string, code: Hex) =>
-  chain.deployRefusal(placementAbi, placementBytecode, [contractSalt(at(symbol)), code])
+  chain.deployRefusal(placementAbi, placementBytecode, [guessableSalt(at(symbol)), code])
 const ownerAt = (address: Hex) =>
   chain.client.readContract({ abi: phygitalAbi, address, functionName: 'owner' })
 
@@ -66,7 +66,7 @@ describe('a contract placed in one transaction', () => {
       chain.mined(
         chain.client.sendTransaction({ to, data, account: chain.accounts.mallory, gas: 1_000_000n }),
       )
-    const makeProxy = (symbol: string) => send(factory, concat([contractSalt(at(symbol)), proxyCode]))
+    const makeProxy = (symbol: string) => send(factory, concat([guessableSalt(at(symbol)), proxyCode]))
 
     test('stands where it belongs', async () => {
       await makeProxy('PRX')
@@ -76,7 +76,7 @@ describe('a contract placed in one transaction', () => {
 
     test('and burned is refused', async () => {
       await makeProxy('BRN')
-      const salt = contractSalt(at('BRN'))
+      const salt = guessableSalt(at('BRN'))
       const bytecodeHash = keccak256(proxyCode)
       const proxy = getContractAddress({ opcode: 'CREATE2', from: factory, salt, bytecodeHash })
       await send(proxy, '0xfe')

@@ -11,7 +11,7 @@ import type { SigningKey } from './keys/signing-key.ts'
 import { rpcTransport } from './relayer/node.ts'
 import { claimBuilder, phygitalClaim } from './relayer/phygital-claim.ts'
 import { openRelayer, type Relayer } from './relayer/relayer.ts'
-import type { ChainSettings, Clock, Settled } from './relayer/sender.ts'
+import type { ChainSettings, Clock, Settled, WithoutEffect } from './relayer/sender.ts'
 
 /** A chain that this daemon reads and sends to. */
 export interface Chain {
@@ -51,6 +51,8 @@ export interface ChainsOptions {
   holder: string
   /** What else happens in the write that settles a transaction. */
   onSettled: Settled
+  /** Looks at what a transaction left on its chain before it counts as done. */
+  withoutEffect: (chain: Chain, ...of: Parameters<WithoutEffect>) => ReturnType<WithoutEffect>
 }
 
 /** Nobody configured a chain with this id. */
@@ -153,6 +155,7 @@ export async function openChains(options: ChainsOptions): Promise<Chains> {
       holder: options.holder,
       takesOver: true,
       onSettled,
+      withoutEffect: (row, blockNumber) => options.withoutEffect(get(row.chainId), row, blockNumber),
       builders: {
         [claimBuilder]: phygitalClaim({
           signVerifier: (chainId) => get(chainId).signVerifier,

@@ -9,15 +9,20 @@ import {
   keccak256,
   zeroHash,
 } from 'viem'
+import { boundPlacementAbi, boundPlacementBytecode } from './artifacts/bound-placement.ts'
 import { guestbookFactoryAbi, guestbookFactoryBytecode } from './artifacts/guestbook-factory.ts'
 import { deploymentProxy } from './deployment-proxy.ts'
 
 const creation = encodeDeployData({ abi: guestbookFactoryAbi, bytecode: guestbookFactoryBytecode })
 
-/** What puts the factory where it is on every chain. */
-export const factoryDeployment: { to: Address; data: Hex } = {
-  to: deploymentProxy,
-  data: concat([zeroHash, creation]),
+/** What puts the factory where it is on every chain, and does nothing where somebody else has. */
+export const factoryDeployment: { to: null; data: Hex } = {
+  to: null,
+  data: encodeDeployData({
+    abi: boundPlacementAbi,
+    bytecode: boundPlacementBytecode,
+    args: [zeroHash, creation],
+  }),
 }
 
 export const guestbookFactory: Address = getContractAddress({
@@ -30,12 +35,12 @@ export const guestbookFactory: Address = getContractAddress({
 // The factory's constructor makes it: a contract's nonce begins at 1 (EIP-161).
 const implementation = getContractAddress({ opcode: 'CREATE', from: guestbookFactory, nonce: 1n })
 
-// EIP-1167, as OpenZeppelin's Clones writes it.
-const cloneCode = concat([
-  '0x3d602d80600a3d3981f3363d3d373d3d3d363d73',
-  implementation,
-  '0x5af43d82803e903d91602b57fd5bf3',
-])
+/** The code of each guestbook (EIP-1167): it leads to the implementation, and to nothing else ever. */
+const guestbookCode = concat(['0x363d3d373d3d3d363d73', implementation, '0x5af43d82803e903d91602b57fd5bf3'])
+export const guestbookCodeHash: Hex = keccak256(guestbookCode)
+
+// As OpenZeppelin's Clones writes it.
+const cloneCode = concat(['0x3d602d80600a3d3981f3', guestbookCode])
 
 /** All that a guestbook's address comes from. */
 export interface GuestbookDeployment {

@@ -2,6 +2,7 @@ import { BaseError } from 'viem'
 import type { Chain, Chains } from '../chain/chains.ts'
 import { KeyChanged, LeaseHeld, WrongChain } from '../chain/relayer/errors.ts'
 import { wordsOf } from '../chain/relayer/send-outcome.ts'
+import { contractsInTrouble } from '../store/contracts.ts'
 import type { Db } from '../store/database.ts'
 import { listTransactions } from '../store/transactions.ts'
 
@@ -20,6 +21,8 @@ export interface ChainState {
   inFlight: number
   waiting: Readonly<Record<string, number>>
   trouble: { code: TroubleCode; message: string } | undefined
+  /** What is wrong with contracts of it. */
+  contracts: { symbol: string; team: string; address: string; problem: string }[]
 }
 
 interface Deps {
@@ -29,10 +32,22 @@ interface Deps {
 }
 
 /** Asks every chain at once. Never throws for a chain's sake: what is wrong with one is its state. */
-export const chainStates = (deps: Deps): Promise<ChainState[]> =>
-  Promise.all(deps.chains.all.map((chain) => stateOf(deps, chain)))
+export async function chainStates(deps: Deps): Promise<ChainState[]> {
+  const troubled = await contractsInTrouble(deps.db.read, mostTroubled)
+  return Promise.all(
+    deps.chains.all.map(async (chain) => ({
+      ...(await stateOf(deps, chain)),
+      contracts: troubled.flatMap(({ chainId, problem, ...contract }) =>
+        chainId === chain.id && problem !== null ? [{ ...contract, problem }] : [],
+      ),
+    })),
+  )
+}
 
-async function stateOf({ db, chains, config }: Deps, chain: Chain): Promise<ChainState> {
+/** More than anybody mends in one go. */
+const mostTroubled = 100
+
+async function stateOf({ db, chains, config }: Deps, chain: Chain): Promise<Omit<ChainState, 'contracts'>> {
   const [asked, waiting] = await Promise.all([headOf(chain), waitingOn(db, chain.id)])
   const status = chains.relayer.status().filter(({ chainId }) => chainId === chain.id)
   const sum = (count: 'unsettled' | 'inFlight') => status.reduce((all, one) => all + one[count], 0)

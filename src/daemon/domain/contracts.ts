@@ -29,7 +29,6 @@ export interface NewContract {
 interface Deps {
   db: Db
   clock: Clock
-  instance: string
 }
 
 export const listContracts = ({ db }: { db: Pick<Db, 'read'> }, teamId: number): Promise<ContractRow[]> =>
@@ -49,7 +48,6 @@ export function contractAddress(text: string): string {
  */
 export async function createContractIn(
   trx: Queries,
-  { instance }: Pick<Deps, 'instance'>,
   team: Pick<TeamRow, 'id' | 'name'>,
   fields: NewContract,
   at: string,
@@ -57,7 +55,7 @@ export async function createContractIn(
   const { kind, symbol, name, chainId, twoTap } = fields
   const address =
     fields.address === undefined
-      ? futureAddress({ instance, chainId, team: team.name, symbol })
+      ? futureAddress({ chainId, team: team.name, symbol })
       : contractAddress(fields.address)
   if (await findContractOfSymbol(trx, team.id, symbol)) {
     throw new DomainError(
@@ -87,7 +85,7 @@ export async function createContractIn(
 
 /** Registers a token contract that is deployed already. @throws DomainError already_exists, invalid_input */
 export function registerContract(
-  { db, clock, instance }: Deps,
+  { db, clock }: Deps,
   caller: { team: TeamRow; actor: Actor },
   fields: Omit<NewContract, 'kind' | 'address'> & { address: string },
 ): Promise<ContractRow> {
@@ -95,7 +93,7 @@ export function registerContract(
   const { team, actor } = caller
   return db.write(async (trx) => {
     await assertTeamIn(trx, team.id)
-    const contract = await createContractIn(trx, { instance }, team, { ...fields, kind: 'phygital' }, at)
+    const contract = await createContractIn(trx, team, { ...fields, kind: 'phygital' }, at)
     const { symbol, chainId, address } = contract
     const detail = { chainId, address, twoTap: fields.twoTap ?? null }
     await recordChange(trx, {
@@ -112,7 +110,7 @@ export function registerContract(
 
 /** Sets what a contract asks of those who tap, or null: one tap is enough. @throws DomainError not_found, conflict */
 export function setTwoTap(
-  { db, clock }: Pick<Deps, 'db' | 'clock'>,
+  { db, clock }: Deps,
   { actor, id }: { actor: Actor; id: number },
   twoTap: (NewContract['twoTap'] & object) | null,
 ): Promise<ContractRow> {

@@ -26,9 +26,9 @@ export async function deployContract(
   const at = iso(deps.clock.now())
   const id = await deps.db.write(async (trx) => {
     await assertTeamIn(trx, team.id)
-    const contract = await createContractIn(trx, deps, team, { ...fields, kind: 'phygital' }, at)
+    const contract = await createContractIn(trx, team, { ...fields, kind: 'phygital' }, at)
     const transaction = await recordDeployment(trx, deps, chain, contract, idempotency)
-    const { symbol, chainId, address } = contract
+    const { symbol, chainId, address } = await contractIn(trx, contract.id)
     const detail = { chainId, address, twoTap: fields.twoTap ?? null, transaction }
     await recordChange(trx, {
       at,

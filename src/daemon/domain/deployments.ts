@@ -1,11 +1,11 @@
 import { encodeDeployData, encodeFunctionData, getAddress, type Hex } from 'viem'
 import { guestbookAbi } from '../chain/artifacts/guestbook.ts'
 import { phygitalAbi, phygitalBytecode } from '../chain/artifacts/phygital.ts'
-import { placementAbi, placementBytecode } from '../chain/artifacts/placement.ts'
 import type { Chain, Chains } from '../chain/chains.ts'
-import { type Claim, type Deed, recordIntent } from '../chain/relayer/record-intent.ts'
+import { type Claim, recordIntent } from '../chain/relayer/record-intent.ts'
 import {
   contractsToldOtherwise,
+  deploymentsNotSigned,
   findContract,
   findContractAt,
   undeployedContracts,
@@ -16,14 +16,17 @@ import { createdTokenIds, eventsWithoutTransaction } from '../store/guestbook-ev
 import type { ContractRow } from '../store/schema.ts'
 import { findTeam } from '../store/teams.ts'
 import { tokensToMint } from '../store/tokens.ts'
-import { contractSalt } from './contract-address.ts'
+import { cancelQueued } from '../store/transactions.ts'
+import { boundSalt, guessableSalt, placedAnywhere, placedBound } from './contract-address.ts'
+import { deployKind } from './deployed.ts'
 import { lacksProxy } from './deployment-proxy.ts'
 import { DomainError } from './errors.ts'
 import { recordEvent } from './guestbook/record.ts'
 import { recordAgain } from './guestbook/record-again.ts'
 import { guestbookDeed, recordFactory } from './guestbook/record-deployment.ts'
 import { recordMint } from './phygitals/record-claim.ts'
-import type { Clock } from './time.ts'
+import { onSettled } from './settlements.ts'
+import { type Clock, iso } from './time.ts'
 
 export interface DeployDeps {
   db: Db
@@ -54,9 +57,13 @@ export async function recordMissing(deps: DeployDeps): Promise<number[]> {
   for (const chain of deps.chains.all) {
     const isClosed = await lacksProxy(chain)
     const news = await deps.db.write(async (trx) => {
-      const contracts = isClosed ? [] : await undeployedContracts(trx, chain.id)
+      await cancelOutdated(trx, deps, chain)
       const deployed: number[] = []
-      for (const contract of contracts) deployed.push(...(await recordContract(trx, deps, chain, contract)))
+      for (const contract of await undeployedContracts(trx, chain.id)) {
+        // So that what is shown is true before the way is open as well.
+        const record = isClosed ? settleAddress : recordContract
+        deployed.push(...(await orProblem(trx, contract, () => record(trx, deps, chain, contract))))
+      }
       for (const event of await eventsWithoutTransaction(trx, { chainId: chain.id }))
         deployed.push(await recordEvent(trx, deps, event))
       for (const token of await tokensToMint(trx, chain.id)) deployed.push(await recordMint(trx, deps, token))
@@ -67,6 +74,18 @@ export async function recordMissing(deps: DeployDeps): Promise<number[]> {
   }
   if (ids.length > 0) deps.chains.relayer.wake()
   return ids
+}
+
+/** What keeps one contract from being recorded keeps no other from it, and no daemon from starting. */
+async function orProblem(trx: Queries, { id }: ContractRow, job: () => Promise<unknown>): Promise<number[]> {
+  try {
+    const ids = await job()
+    return Array.isArray(ids) ? ids : []
+  } catch (error) {
+    if (!(error instanceof DomainError)) throw error
+    await updateContract(trx, id, { problem: error.message })
+    return []
+  }
 }
 
 /**
@@ -98,53 +117,91 @@ export async function recordDeployment(
   contract: ContractRow,
   idempotency?: Claim,
 ): Promise<number> {
-  const team = await findTeam(trx, contract.teamId)
-  const place = { ...contract, instance: deps.instance, team: team?.name ?? '' }
-  const salt = contractSalt(place)
-  const isGuestbook = contract.kind === 'guestbook'
-  if (isGuestbook) await recordFactory(trx, deps, chain)
-  const { deed, address, gasHint } = isGuestbook
-    ? guestbookDeed(deps.baseUrl, chain, contract, salt)
-    : phygitalDeed(deps.baseUrl, chain, contract, salt)
+  if (contract.kind === 'guestbook') await recordFactory(trx, deps, chain)
+  const { deed, address, gasHint } = await settleAddress(trx, deps, chain, contract)
+  const id = await recordIntent(trx, {
+    chainId: chain.id,
+    signer: 'relayer',
+    deed,
+    gasHint,
+    kind: deployKind[contract.kind],
+    subject: { contractId: contract.id, symbol: contract.symbol, address },
+    teamId: contract.teamId,
+    idempotency,
+    now: deps.clock.now(),
+  })
+  await updateContract(trx, contract.id, { transactionId: id, serviceUrl: deps.baseUrl, problem: null })
+  return id
+}
+
+/**
+ * Writes down where a contract will be if it is deployed with what this daemon has now. @returns how it is deployed
+ * @throws DomainError already_exists where another contract is said to be there
+ */
+async function settleAddress(
+  trx: Queries,
+  deps: Pick<DeployDeps, 'instance' | 'baseUrl'>,
+  chain: Chain,
+  contract: ContractRow,
+) {
+  const deployment = await deploymentOf(trx, deps, chain, contract)
+  const { address } = deployment
   const other = await findContractAt(trx, chain.id, address)
   if (other && other.id !== contract.id)
     throw new DomainError(
       'already_exists',
       `The contract ${address} on chain ${chain.id}, which this one would be, is registered already.`,
     )
-  const id = await recordIntent(trx, {
-    chainId: chain.id,
-    signer: 'relayer',
-    deed,
-    gasHint,
-    kind: isGuestbook ? 'guestbook-deploy' : 'phygital-deploy',
-    subject: { contractId: contract.id, symbol: contract.symbol, address },
-    teamId: contract.teamId,
-    idempotency,
-    now: deps.clock.now(),
-  })
-  await updateContract(trx, contract.id, { address, transactionId: id, serviceUrl: deps.baseUrl })
-  return id
+  const isBound = contract.kind === 'guestbook' || !chain.isEmbedded ? 1 : 0
+  await updateContract(trx, contract.id, { address, isBound })
+  return deployment
+}
+
+async function deploymentOf(
+  trx: Queries,
+  { instance, baseUrl }: Pick<DeployDeps, 'instance' | 'baseUrl'>,
+  chain: Chain,
+  contract: ContractRow,
+) {
+  const team = await findTeam(trx, contract.teamId)
+  const place = { ...contract, team: team?.name ?? '' }
+  const salt = chain.isEmbedded ? guessableSalt(place) : boundSalt(place, { instance, sender: chain.relayer })
+  return contract.kind === 'guestbook'
+    ? guestbookDeed(baseUrl, chain, contract, salt)
+    : phygitalDeed(baseUrl, chain, contract, salt)
+}
+
+/**
+ * Deployments that have not left, and that would not be ours any more, or not where we would put them today: the
+ * relayer or the sign verifier is another, or an earlier version recorded them. They are recorded anew.
+ */
+async function cancelOutdated(
+  trx: Queries,
+  deps: Omit<DeployDeps, 'db' | 'chains'>,
+  chain: Chain,
+): Promise<void> {
+  const at = iso(deps.clock.now())
+  for (const { to, data, ...contract } of await deploymentsNotSigned(trx, chain.id)) {
+    // A new base URL alone changes nothing: the address was given out with the old one, and the contract can be told.
+    const recorded = { ...deps, baseUrl: contract.serviceUrl ?? deps.baseUrl }
+    const { deed } = await deploymentOf(trx, recorded, chain, contract)
+    const id = contract.transactionId
+    if (id === null || ('data' in deed && deed.to === to && deed.data === data)) continue
+    const reason =
+      'the keys of its chain, or the way of deploying, changed before it left; it is recorded anew'
+    if (await cancelQueued(trx, { id, at, reason })) await onSettled(trx, { id, state: 'cancelled', at })
+  }
 }
 
 function phygitalDeed(baseUrl: string, chain: Chain, contract: ContractRow, salt: Hex) {
   const creation = encodeDeployData({
     abi: phygitalAbi,
     bytecode: phygitalBytecode,
-    args: [
-      contract.name,
-      contract.symbol,
-      baseUriOf(baseUrl, contract),
-      chain.relayer,
-      chain.signVerifier.address,
-      chain.relayer,
-    ],
+    args: [contract.name, contract.symbol, baseUrl, chain.relayer, chain.signVerifier.address, chain.relayer],
   })
-  const data = encodeDeployData({ abi: placementAbi, bytecode: placementBytecode, args: [salt, creation] })
-  const deed: Deed = { to: null, data }
   const text = `${contract.name}${contract.symbol}${baseUriOf(baseUrl, contract)}`
   const gasHint = phygitalGas + Math.ceil(Buffer.byteLength(text) / 32) * gasOfAWord
-  return { deed, address: contract.address, gasHint }
+  return { ...(chain.isEmbedded ? placedAnywhere : placedBound)(salt, creation), gasHint }
 }
 
 /** Contracts whose metadata address is another than the one that this daemon has now. */

@@ -105,7 +105,8 @@ async function describeToken(
 ) {
   if (!token || !(includeOwner || includeMetadata)) return undefined
   const row = await findToken(db.read, token.row)
-  const owner = includeOwner ? await ownerOfToken(chains, token) : undefined
+  // Where something is wrong with the contract, what stands there does not say who owns anything.
+  const owner = includeOwner && row?.contractProblem === null ? await ownerOfToken(chains, token) : undefined
   return {
     ...(owner ? { owner } : {}),
     ...(includeMetadata && row?.metadata ? { metadata: row.metadata } : {}),

@@ -5,11 +5,12 @@ import { ownerOf } from '../chain/owner-of.ts'
 import { recordChange } from '../store/audit.ts'
 import { chipsOfToken, updateChip } from '../store/chips.ts'
 import type { Db } from '../store/database.ts'
-import type { TokenLocation } from '../store/tokens.ts'
+import type { LocatedToken, TokenLocation } from '../store/tokens.ts'
 import { useSignature } from '../store/used-signatures.ts'
 import { asked, chainOf } from './ask-chain.ts'
 import { redirectUrlFrom } from './chips.ts'
 import { DomainError, invalid } from './errors.ts'
+import { assertInOrder } from './phygitals/check-move.ts'
 import { tokenAt } from './phygitals/find-token.ts'
 import { isSignedBy } from './signed-by.ts'
 import { type Clock, iso } from './time.ts'
@@ -77,7 +78,7 @@ export async function editByOwner(
     throw invalid('requestExpiryTime', 'is in seconds since 1970, and must not lie beyond the year 9999')
   const redirectUrl = redirectUrlFrom(edit.redirectUrl)
   const token = await tokenAt(deps, edit)
-  const owner = await ownerWhoSigned(deps, edit)
+  const owner = await ownerWhoSigned(deps, edit, token)
   const digest = hashTypedData(wordsOf(edit))
   return deps.db.write(async (trx) => {
     // A day more: a clock that is set back must not find it forgotten.
@@ -102,10 +103,15 @@ export async function editByOwner(
 }
 
 /** @returns the owner @throws DomainError signature_invalid, chain_unavailable */
-async function ownerWhoSigned({ chains }: Deps, edit: OwnerEdit): Promise<Address> {
+async function ownerWhoSigned({ chains }: Deps, edit: OwnerEdit, token: LocatedToken): Promise<Address> {
   const chain = chainOf(chains, edit.chainId)
+  // Whatever stands where a contract of ours should be does not say who owns anything.
+  if (token.contractStatus === 'confirmed') await assertInOrder(chain, token)
   const contract = getAddress(edit.contractAddress.toLowerCase())
-  const owner = await asked(chain, () => ownerOf(chain.client, contract, BigInt(edit.tokenId)))
+  const owner =
+    token.contractStatus === 'pending'
+      ? undefined
+      : await asked(chain, () => ownerOf(chain.client, contract, BigInt(edit.tokenId)))
   const refuse = (message: string) => new DomainError('signature_invalid', message)
   if (owner === undefined) throw refuse('Nobody owns this token yet, so nobody can sign for it.')
   if (await isSignedBy(chain, owner, hashTypedData(wordsOf(edit)), edit.ownerSignature)) return owner

@@ -34,6 +34,10 @@ async function giveUpDeployment(trx: Queries, id: number, at: string): Promise<v
     const reason = `its contract was not deployed (transaction ${id})`
     for (const mint of await openMintsOf(trx, contractId)) await cancelQueued(trx, { id: mint, at, reason })
     await forgetMints(trx, contractId)
+    const { reason: why } = (await findTransaction(trx, id)) ?? {}
+    await updateContract(trx, contractId, {
+      problem: `It was not deployed (transaction ${id}): ${why ?? 'nobody said why'}`,
+    })
   }
   await forgetDeployment(trx, id)
 }

@@ -23,7 +23,7 @@ export async function seedGuestbooks(
   seed: SeedTeam,
   path: string,
 ): Promise<void> {
-  const { trx, ctx, at: now } = seeding
+  const { trx, at: now } = seeding
   for (const [index, { events, ...contract }] of seed.guestbookContracts.entries()) {
     const here = `${path}.guestbookContracts.${index}`
     const known = await findContractOfSymbol(trx, team.id, contract.symbol)
@@ -32,8 +32,7 @@ export async function seedGuestbooks(
         `The seed does not fit: ${here}: ${contract.symbol} is a contract of another kind`,
       )
     const row =
-      known ??
-      (await at(here, () => createContractIn(trx, ctx, team, { kind: 'guestbook', ...contract }, now)))
+      known ?? (await at(here, () => createContractIn(trx, team, { kind: 'guestbook', ...contract }, now)))
     for (const [number, event] of events.entries()) {
       const { name, tokenId, metadata } = event
       const fresh = {

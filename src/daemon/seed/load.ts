@@ -148,7 +148,7 @@ async function seedKeysAndLinks(
 }
 
 async function seedContracts(
-  { trx, ctx, at: now }: Seeding,
+  { trx, at: now }: Seeding,
   team: TeamRow,
   seed: SeedTeam,
   path: string,
@@ -156,7 +156,7 @@ async function seedContracts(
   for (const [index, contract] of seed.contracts.entries()) {
     if (await findContractOfSymbol(trx, team.id, contract.symbol)) continue
     await at(`${path}.contracts.${index}`, () =>
-      createContractIn(trx, ctx, team, { kind: 'phygital', ...contract }, now),
+      createContractIn(trx, team, { kind: 'phygital', ...contract }, now),
     )
   }
 }

@@ -64,6 +64,45 @@ export const contractsToldOtherwise = (
     .orderBy('id')
     .execute()
 
+/** Pending ones whose deployment is recorded and has not been signed, with what would be sent. */
+export const deploymentsNotSigned = async (
+  db: Queries,
+  chainId: number,
+): Promise<(ContractRow & Pick<TransactionRow, 'to' | 'data'>)[]> =>
+  db
+    .selectFrom('contracts')
+    .innerJoin('transactions', 'transactions.id', 'contracts.transactionId')
+    .selectAll('contracts')
+    .select(['transactions.to', 'transactions.data'])
+    .where('contracts.chainId', '=', chainId)
+    .where('contracts.status', '=', 'pending')
+    .where('transactions.state', '=', 'queued')
+    .where('transactions.firstHash', 'is', null)
+    .orderBy('contracts.id')
+    .execute()
+
+/** Those of ours that count as deployed. */
+export const deployedContracts = (db: Queries, chainId: number): Promise<ContractRow[]> =>
+  db
+    .selectFrom('contracts')
+    .selectAll()
+    .where('chainId', '=', chainId)
+    .where('status', '=', 'confirmed')
+    .where('transactionId', 'is not', null)
+    .orderBy('id')
+    .execute()
+
+/** Those that something is wrong with, with their teams. */
+export const contractsInTrouble = (db: Queries, limit: number) =>
+  db
+    .selectFrom('contracts')
+    .innerJoin('teams', 'teams.id', 'contracts.teamId')
+    .select(['contracts.chainId', 'symbol', 'address', 'problem', 'teams.name as team'])
+    .where('problem', 'is not', null)
+    .orderBy('contracts.id')
+    .limit(limit)
+    .execute()
+
 export async function updateContract(
   db: Queries,
   id: number,
@@ -76,6 +115,8 @@ export async function updateContract(
       | 'serviceUrl'
       | 'urlTransactionId'
       | 'lastTokenId'
+      | 'problem'
+      | 'isBound'
       | 'twoTapDelaySeconds'
       | 'twoTapWindowSeconds'
     >
@@ -85,7 +126,10 @@ export async function updateContract(
 }
 
 const confirm = statement<{ transactionId: number }>()((db, p) =>
-  db.updateTable('contracts').set({ status: 'confirmed' }).where('transactionId', '=', p.transactionId),
+  db
+    .updateTable('contracts')
+    .set({ status: 'confirmed', problem: null })
+    .where('transactionId', '=', p.transactionId),
 )
 /** The contract that a transaction deploys, if it deploys one, is there. */
 export const confirmContractOf = (db: Queries, transactionId: number) => confirm.run(db, { transactionId })

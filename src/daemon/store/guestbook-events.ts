@@ -11,6 +11,8 @@ export interface LocatedGuestbookEvent extends GuestbookEventRow {
   contractStatus: 'pending' | 'confirmed'
   /** What deploys the contract from here; null where it was registered by its address, or where that failed. */
   contractTransactionId: number | null
+  contractProblem: string | null
+  contractIsBound: number
 }
 
 const located = (db: Queries) =>
@@ -23,6 +25,8 @@ const located = (db: Queries) =>
       'contracts.chainId',
       'contracts.status as contractStatus',
       'contracts.transactionId as contractTransactionId',
+      'contracts.problem as contractProblem',
+      'contracts.isBound as contractIsBound',
     ])
 
 const ofChip = statement<{ chipUid: string }>()((db, p) =>

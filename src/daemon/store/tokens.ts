@@ -16,6 +16,8 @@ export interface LocatedToken extends TokenRow, TokenLocation {
   contractStatus: 'pending' | 'confirmed'
   /** What deployed the contract from here; null where it was registered by its address. */
   contractTransactionId: number | null
+  contractProblem: string | null
+  contractIsBound: number
 }
 
 const located = (db: Queries) =>
@@ -31,6 +33,8 @@ const located = (db: Queries) =>
       'contracts.twoTapWindowSeconds',
       'contracts.status as contractStatus',
       'contracts.transactionId as contractTransactionId',
+      'contracts.problem as contractProblem',
+      'contracts.isBound as contractIsBound',
     ])
 
 const byRow = statement<{ id: number }>()((db, p) => located(db).where('tokens.id', '=', p.id))

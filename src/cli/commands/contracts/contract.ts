@@ -1,4 +1,4 @@
-import type { ElementOf } from '../../client/types.ts'
+import type { AnswerOf, ElementOf } from '../../client/types.ts'
 import { argument, integer } from '../../command/options.ts'
 import type { CliContext } from '../../context.ts'
 import { CliError, UsageError } from '../../errors.ts'
@@ -43,6 +43,21 @@ export const findContract = async (
 export const twoTapInWords = ({ twoTap }: Contract): string | null =>
   twoTap && `${twoTap.delaySeconds} s, ${twoTap.windowSeconds} s`
 
+const codeInWords = {
+  ours: 'what Tapchip deploys',
+  other: 'not what Tapchip deploys',
+  none: 'none: nothing is there',
+}
+
+/** What stands at its address. */
+export const standingFields = (contract: Omit<AnswerOf<'GET /admin/contracts/:id'>, keyof Contract>) => ({
+  Code: contract.code === null ? 'not known' : codeInWords[contract.code],
+  'Code hash': contract.codeHash ?? undefined,
+  Owner: contract.owner ?? undefined,
+  'Sign verifier': contract.signVerifier ?? undefined,
+  'Trusts our signatures': contract.trustsSignVerifier ?? 'not known',
+})
+
 export const fields = (contract: Contract) => ({
   Id: contract.id,
   Symbol: contract.symbol,
@@ -54,5 +69,6 @@ export const fields = (contract: Contract) => ({
   'Two taps': twoTapInWords(contract),
   'Base URL': contract.serviceUrl,
   Transaction: contract.transactionId ?? undefined,
+  Problem: contract.problem ?? undefined,
   Team: contract.team,
 })

@@ -8,8 +8,9 @@ export const list = defineCommand({
   examples: ['contracts list', 'contracts list --json'],
   options: { team },
   run: async (ctx, { options }) => {
+    const contracts = await ctx.call('GET /admin/contracts', { query: { team: options.team } })
     await ctx.io.list(
-      await ctx.call('GET /admin/contracts', { query: { team: options.team } }),
+      contracts,
       {
         ID: (contract) => contract.id,
         SYMBOL: (contract) => contract.symbol,
@@ -23,5 +24,7 @@ export const list = defineCommand({
       },
       'No contracts. Deploy one: tapchip contracts deploy --help',
     )
+    for (const { symbol, problem } of contracts)
+      if (problem !== null) ctx.io.warn(`Warning: ${symbol}: ${problem}`)
   },
 })

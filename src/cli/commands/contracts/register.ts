@@ -1,6 +1,6 @@
 import { defineCommand } from '../../command/define.ts'
 import { integer, team, text } from '../../command/options.ts'
-import { fields, readTwoTap, twoTapFlags } from './contract.ts'
+import { fields, readTwoTap, standingFields, twoTapFlags } from './contract.ts'
 
 export const register = defineCommand({
   name: 'register',
@@ -33,10 +33,7 @@ export const register = defineCommand({
     const contract = await ctx.call('POST /admin/contracts', {
       body: { symbol, name, chainId, address, twoTap, team: options.team },
     })
-    await ctx.io.one(contract, (made) => ({
-      ...fields(made),
-      'Trusts our signatures': made.trustsSignVerifier ?? 'not known',
-    }))
+    await ctx.io.one(contract, (made) => ({ ...fields(made), ...standingFields(made) }))
     for (const warning of contract.warnings) ctx.io.warn(`Warning: ${warning}`)
     ctx.io.hint(
       `Link a chip to a token of it: tapchip chips link UID --contract-address ${contract.address ?? 'ADDRESS'} --chain-id ${contract.chainId} --token-id ID`,

@@ -30,16 +30,27 @@ export const chainInWords = (chain: Chain): string =>
     `${chain.unsettled} unsettled`,
     ...Object.entries(chain.waiting).map(([why, count]) => `${count} waiting for ${why}`),
     ...(chain.trouble === null ? [] : [chain.trouble.message]),
+    ...(chain.contracts.length === 0
+      ? []
+      : [`something is wrong with ${counted(chain.contracts.length, 'contract')}`]),
   ].join(', ')
 
 /** How the chains are, each with what to do. */
 export const checkChains = async (ctx: CliContext): Promise<Finding[]> => {
   const chains = await ctx.call('GET /admin/chains')
-  if (chains.length > 0) return chains.map(check)
+  if (chains.length > 0)
+    return chains.flatMap((chain) => [check(chain), ...chain.contracts.map(checkContract)])
   return [
     warn('chains', 'none: no token can be moved', 'unset TAPCHIP_DEV_CHAIN, or set TAPCHIP_RPC_<chain id>'),
   ]
 }
+
+const checkContract = ({ symbol, team, problem }: Chain['contracts'][number]): Finding =>
+  fail(
+    `contract ${symbol}`,
+    problem.replace(/\.$/, ''),
+    `look at it: tapchip contracts show ${symbol} --team ${JSON.stringify(team)}`,
+  )
 
 const check = (chain: Chain): Finding => {
   const name = `chain ${chain.chainId}`

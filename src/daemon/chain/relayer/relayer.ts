@@ -7,7 +7,7 @@ import { Driver, type DriverPace, type Schedule, systemSchedule } from './driver
 import { NoSuchSigner, NotSignedYet, TransactionRefused, WrongChain } from './errors.ts'
 import { Node } from './node.ts'
 import { Notices } from './notices.ts'
-import type { ChainSettings, Clock, Pace, Settled } from './sender.ts'
+import type { ChainSettings, Clock, Pace, Settled, WithoutEffect } from './sender.ts'
 import { SenderLoop, type SenderStatus } from './sender-loop.ts'
 import { storedHex } from './stored-hex.ts'
 import { isSettled, type SettledState, stateOf } from './transaction.ts'
@@ -27,6 +27,7 @@ export interface RelayerOptions {
   pace?: Partial<Pace & DriverPace>
   /** Called in the write that settles a transaction. */
   onSettled?: Settled
+  withoutEffect?: WithoutEffect
   /** How long `broadcasted` waits for a node before it answers with what is stored. */
   patienceMs?: number
   schedule?: Schedule
@@ -79,13 +80,15 @@ export interface Relayer {
 export async function openRelayer(options: RelayerOptions): Promise<Relayer> {
   const { db, clock, chains, holder, builders = {}, patienceMs = 5_000, schedule = systemSchedule } = options
   const onSettled = options.onSettled ?? (async () => undefined)
+  const withoutEffect = options.withoutEffect ?? (async () => undefined)
   const notices = new Notices(db)
   const senders = chains.flatMap((chain) => {
     const node = new Node(chain.transport)
     const pace = { ...usualPace, ...options.pace, ...chain.pace }
     return Object.entries(chain.signers).map(([name, signer]) => {
       const memory = { sent: new Map(), absent: new Map(), lowest: undefined }
-      const all = { chain, name, signer, node, db, clock, builders, pace, holder, notices, memory, onSettled }
+      const ends = { onSettled, withoutEffect }
+      const all = { chain, name, signer, node, db, clock, builders, pace, holder, notices, memory, ...ends }
       const loop = new SenderLoop(all, options.takesOver)
       return { loop, driver: new Driver(loop, pace, schedule) }
     })

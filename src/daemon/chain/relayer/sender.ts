@@ -58,6 +58,15 @@ export type Settled = (
   transaction: { id: number; state: 'confirmed' | 'reverted' | 'cancelled'; at: string },
 ) => Promise<void>
 
+/**
+ * Says why what was mined without failing had nothing of the effect that was meant; undefined: it had, or nobody can
+ * tell. @throws where the chain could not be asked: the next tick asks again
+ */
+export type WithoutEffect = (
+  row: Pick<TransactionRow, 'chainId' | 'kind' | 'subject'>,
+  blockNumber: bigint,
+) => Promise<string | undefined>
+
 /** One key on one chain: all that the steps of a tick need. */
 export interface Sender {
   readonly chain: ChainSettings
@@ -73,6 +82,7 @@ export interface Sender {
   readonly notices: Notices
   readonly memory: Memory
   readonly onSettled: Settled
+  readonly withoutEffect: WithoutEffect
 }
 
 /** What may be forgotten: losing it costs a repetition, never an effect. */

@@ -10,6 +10,9 @@ import { storedAddress, storedHex } from './stored-hex.ts'
 type MinedRow = Pick<
   TransactionRow,
   | 'id'
+  | 'chainId'
+  | 'kind'
+  | 'subject'
   | 'minedHash'
   | 'succeeded'
   | 'blockNumber'
@@ -31,7 +34,14 @@ export async function verdictOn(sender: Sender, view: View, row: MinedRow): Prom
   ]
   const attempt = view.attempts.get(id)?.find(({ hash }) => hash === row.minedHash)
   if (attempt?.purpose === 'filler') return end('cancelled', row.abandonedBecause ?? 'given up')
-  if (row.succeeded === 1) return end('confirmed', null)
+  if (row.succeeded === 1) {
+    try {
+      const missing = await sender.withoutEffect(row, BigInt(view.head.number))
+      return missing === undefined ? end('confirmed', null) : end('reverted', missing)
+    } catch {
+      return []
+    }
+  }
 
   // Somebody asked for its end while it was on its way: nothing starts anew.
   if (row.abandonedBecause !== null) return end('cancelled', row.abandonedBecause)

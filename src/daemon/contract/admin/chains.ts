@@ -32,6 +32,15 @@ export const chains = {
         trouble: z
           .object({ code: z.enum(['wrong-chain', 'lease-held', 'key-changed', 'node']), message: z.string() })
           .nullable(),
+        /** Contracts that are not what they should be, or not there, at most a hundred of all chains. */
+        contracts: z.array(
+          z.object({
+            symbol: z.string(),
+            team: z.string(),
+            address: z.string(),
+            problem: z.string(),
+          }),
+        ),
       }),
     ),
   }),

@@ -21,12 +21,26 @@ const contractFields = {
   transactionId: z.number().nullable(),
   /** The base URL that it was last told; null where somebody else told it. */
   serviceUrl: z.string().nullable(),
+  /** Why it is not deployed, or not the one that was deployed from here; null: nothing is known to be wrong. */
+  problem: z.string().nullable(),
   createdAt: timestamp,
 }
 const contractOnWire = z.object(contractFields)
 
 /** What it found out, and what may keep the contract from working. */
 const warnings = z.array(z.string())
+
+/** What stands at its address by its chain; null: that could not be found out, or it does not say. */
+const looked = {
+  /** `ours`: what this version deploys; `none`: nothing is there. */
+  code: z.enum(['ours', 'other', 'none']).nullable(),
+  codeHash: z.string().nullable(),
+  owner: z.string().nullable(),
+  signVerifier: z.string().nullable(),
+  /** Whether it takes what this daemon signs. */
+  trustsSignVerifier: z.boolean().nullable(),
+  warnings,
+}
 
 export const contracts = {
   'GET /admin/contracts': endpoint({
@@ -50,12 +64,15 @@ export const contracts = {
       address,
       twoTap: twoTapPolicy.nullable().optional(),
     }),
-    response: z.object({
-      ...contractFields,
-      /** Whether it takes what this daemon signs; null: that could not be found out. */
-      trustsSignVerifier: z.boolean().nullable(),
-      warnings,
-    }),
+    response: z.object({ ...contractFields, ...looked }),
+  }),
+  'GET /admin/contracts/:id': endpoint({
+    part: 'admin',
+    summary: 'Show a contract, and what stands at its address by its chain',
+    auth: 'admin',
+    scope: 'read',
+    params: z.object({ id: integer(1) }),
+    response: z.object({ ...contractFields, ...looked }),
   }),
   'POST /admin/contracts/deploy': endpoint({
     part: 'admin',

@@ -2,27 +2,33 @@ import { getAddress } from 'viem/utils'
 import { guestbookAbi } from '../../chain/artifacts/guestbook.ts'
 import type { Chain } from '../../chain/chains.ts'
 import { isRefusal } from '../../chain/owner-of.ts'
+import type { LocatedGuestbookEvent } from '../../store/guestbook-events.ts'
 import { asked, refusalOf } from '../ask-chain.ts'
+import { assertOurs, type ContractState, contractOf } from '../deployed.ts'
 import { DomainError } from '../errors.ts'
 
 /** What this needs to know of a guestbook contract. */
-export interface Guestbook {
-  address: string
-  status: 'pending' | 'confirmed'
+export interface Guestbook extends ContractState {
   /** What deploys it from here. */
   transactionId: number | null
 }
 
 /** Deployed by somebody else, and made known by its address. Of our own the relayer is owner and minter. */
-export const isForeign = ({ status, transactionId }: Guestbook): boolean =>
+export const isForeign = ({ status, transactionId }: Pick<Guestbook, 'status' | 'transactionId'>): boolean =>
   status === 'confirmed' && transactionId === null
+
+/** The guestbook of an event. */
+export const guestbookOf = (event: LocatedGuestbookEvent): Guestbook => ({
+  ...contractOf('guestbook', event.address, event),
+  transactionId: event.contractTransactionId,
+})
 
 /**
  * Makes sure that the chain can be asked, and that the relayer may write into a guestbook: a contract from elsewhere
  * has to allow it. @throws DomainError chain_unavailable, conflict
  */
 export async function assertMinter(chain: Chain, guestbook: Guestbook): Promise<void> {
-  if (!isForeign(guestbook)) return assertReachable(chain)
+  if (!isForeign(guestbook)) return assertReachable(chain, guestbook)
   const { address, relayer } = placeOf(chain, guestbook)
   const isMinter = await ofGuestbook(chain, address, () =>
     chain.client.readContract({ abi: guestbookAbi, address, functionName: 'isMinter', args: [relayer] }),
@@ -36,7 +42,7 @@ export async function assertMinter(chain: Chain, guestbook: Guestbook): Promise<
 
 /** The same for what only a guestbook's owner may do. @throws DomainError chain_unavailable, conflict */
 export async function assertOwner(chain: Chain, guestbook: Guestbook): Promise<void> {
-  if (!isForeign(guestbook)) return assertReachable(chain)
+  if (!isForeign(guestbook)) return assertReachable(chain, guestbook)
   const { address, relayer } = placeOf(chain, guestbook)
   const owner = await ofGuestbook(chain, address, () =>
     chain.client.readContract({ abi: guestbookAbi, address, functionName: 'owner' }),
@@ -65,9 +71,13 @@ export async function isEventThere(chain: Chain, contract: string, tokenId: stri
   }
 }
 
-/** What cannot be sent soon is refused before it is recorded: then a 503 means that nothing was changed. */
-async function assertReachable(chain: Chain): Promise<void> {
+/**
+ * What cannot be sent soon is refused before it is recorded: then a 503 means that nothing was changed. So is what
+ * would go to where one of ours should be and is not.
+ */
+async function assertReachable(chain: Chain, guestbook: Guestbook): Promise<void> {
   await asked(chain, () => chain.client.getBlockNumber())
+  if (guestbook.status === 'confirmed') await assertOurs(chain, guestbook)
 }
 
 const placeOf = ({ relayer }: Chain, { address }: Guestbook) => ({ address: getAddress(address), relayer })

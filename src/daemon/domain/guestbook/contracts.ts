@@ -38,7 +38,7 @@ export async function deployGuestbook(
   const id = await deps.db.write(async (trx) => {
     const team = await findTeam(trx, teamId)
     if (!team) throw notFound('team')
-    const contract = await createContractIn(trx, deps, team, { kind: 'guestbook', name, symbol, chainId }, at)
+    const contract = await createContractIn(trx, team, { kind: 'guestbook', name, symbol, chainId }, at)
     const transaction = await recordDeployment(trx, deps, chain, contract, idempotency)
     await recordChange(trx, {
       at,

@@ -9,7 +9,7 @@ import {
 import { askForRefresh } from '../../store/marketplace-refreshes.ts'
 import { DomainError, notFound } from '../errors.ts'
 import { type Clock, iso } from '../time.ts'
-import { assertMinter, isForeign } from './authority.ts'
+import { assertMinter, guestbookOf, isForeign } from './authority.ts'
 import { type EventRef, eventOfTeam } from './find.ts'
 import { recordRefresh } from './record.ts'
 
@@ -25,7 +25,8 @@ export async function replaceEventMetadata(
   ref: EventRef,
   { metadata, name }: { metadata: object; name: string | undefined },
 ): Promise<void> {
-  const { id, ...event } = await eventOfTeam(deps, teamId, ref)
+  const event = await eventOfTeam(deps, teamId, ref)
+  const { id } = event
   const announces = await mayAnnounce(deps, event)
   const now = deps.clock.now()
   const at = iso(now)
@@ -51,10 +52,10 @@ export async function replaceEventMetadata(
 }
 
 /** A contract from elsewhere may not let us; marketplaces are told about it all the same. */
-async function mayAnnounce({ chains }: Deps, event: Omit<LocatedGuestbookEvent, 'id'>): Promise<boolean> {
-  const { address, chainId, contractStatus: status, contractTransactionId: transactionId } = event
+async function mayAnnounce({ chains }: Deps, event: LocatedGuestbookEvent): Promise<boolean> {
+  const { chainId } = event
   if (!chains.has(chainId)) return false
-  const guestbook = { address, status, transactionId }
+  const guestbook = guestbookOf(event)
   if (!isForeign(guestbook)) return true
   try {
     await assertMinter(chains.get(chainId), guestbook)

@@ -4,12 +4,13 @@ import { hashCode } from '../../store/code-hash.ts'
 import { findGuestbookEvent, type LocatedGuestbookEvent } from '../../store/guestbook-events.ts'
 import { chainOf } from '../ask-chain.ts'
 import type { CodeSource } from '../codes.ts'
+import { assertOurs } from '../deployed.ts'
 import type { DeployDeps } from '../deployments.ts'
 import { notFound } from '../errors.ts'
 import { type Names, resolveRecipient } from '../recipients.ts'
 import { presentCode, spendCode } from '../spend-code.ts'
 import { iso } from '../time.ts'
-import { assertMinter, isEventThere, isForeign } from './authority.ts'
+import { assertMinter, guestbookOf, isEventThere, isForeign } from './authority.ts'
 import type { TeamAsking } from './contracts.ts'
 import { eventUnderWay } from './events.ts'
 import { type EventRef, eventOfTeam } from './find.ts'
@@ -59,9 +60,10 @@ interface Wanted {
 async function mint(deps: MintDeps, { event, recipient: to, asking, code }: Wanted): Promise<number> {
   const chain = chainOf(deps.chains, event.chainId)
   const recipient = await resolveRecipient(deps, event.chainId, to)
-  const { address, tokenId, contractStatus: status, contractTransactionId: transactionId } = event
-  const guestbook = { address, status, transactionId }
+  const { address, tokenId } = event
+  const guestbook = guestbookOf(event)
   if (isForeign(guestbook)) await assertMinter(chain, guestbook)
+  else if (guestbook.status === 'confirmed') await assertOurs(chain, guestbook)
   const [gasHint, isThere] = await Promise.all([
     gasToReach(chain, event, recipient),
     isEventThere(chain, address, tokenId),

@@ -29,7 +29,6 @@ export async function recordFactory(trx: Queries, { clock }: { clock: Clock }, c
   const id = await recordIntent(trx, {
     chainId: chain.id,
     signer: 'relayer',
-    // Somebody else may have deployed it: then this reverts, and what counts is there.
     deed: factoryDeployment,
     gasHint: gas.factory,
     kind: 'guestbook-factory',
@@ -40,11 +39,12 @@ export async function recordFactory(trx: Queries, { clock }: { clock: Clock }, c
   await setSettingOnce(trx, key, String(id))
 }
 
-/** A factory that somebody cancelled is deployed anew: calls to where nothing is would seem to go well. */
+/** A factory that never came, or that somebody cancelled, is deployed anew: calls to where nothing is would seem to go well. */
 async function isOnItsWay(trx: Queries, chainId: number, first: string | undefined): Promise<boolean> {
   if (first === undefined) return false
-  const isCancelled = (row: { state: string } | undefined) => row === undefined || row.state === 'cancelled'
-  if (!isCancelled(await findTransaction(trx, Number(first)))) return true
+  const isGone = (row: { state: string } | undefined) =>
+    row === undefined || row.state === 'cancelled' || row.state === 'reverted'
+  if (!isGone(await findTransaction(trx, Number(first)))) return true
   const [last] = await listTransactions(trx, { chainId, kind: 'guestbook-factory', limit: 1 })
-  return !isCancelled(last)
+  return !isGone(last)
 }

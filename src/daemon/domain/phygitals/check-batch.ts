@@ -11,7 +11,7 @@ import { type Names, resolveRecipient } from '../recipients.ts'
 import type { Clock } from '../time.ts'
 import { type ChainTotals, Costs } from './batch-costs.ts'
 import { chipOfTeam, isChip, type RowTarget } from './batch-row.ts'
-import { checkMove } from './check-move.ts'
+import { assertInOrder, checkMove } from './check-move.ts'
 import { tokenOfTeam } from './find-token.ts'
 import { inOrder } from './in-order.ts'
 import { placeOf, type Target, targetOf } from './target.ts'
@@ -96,12 +96,9 @@ class Check {
         return { ...result, status: 'unchanged', ...(note === undefined ? {} : { note }) }
       }
       // What anybody may do with our own contract needs no trial.
-      if (
-        place.contractTransactionId === null ||
-        place.contractStatus === 'pending' ||
-        (await this.#hasCode(place.chainId, getAddress(recipient)))
-      )
+      if (place.contractTransactionId === null || (await this.#hasCode(place.chainId, getAddress(recipient))))
         await checkMove(this.#deps, place, recipient)
+      else await assertInOrder(chain, place)
       const isMint = ownerNow === undefined && underWay === undefined
       this.costs.add(place, recipient, isMint ? 'mintNFT' : 'claimNFT')
       return { ...result, status: isMint ? 'mint' : 'transfer' }

@@ -6,14 +6,21 @@ import { ownerOf } from '../../chain/owner-of.ts'
 import { type ClaimArgs, claimGas } from '../../chain/relayer/phygital-claim.ts'
 import type { LocatedToken } from '../../store/tokens.ts'
 import { asked, chainOf, refusalOf } from '../ask-chain.ts'
+import { assertDeployed, assertOurs, contractOf } from '../deployed.ts'
 import { DomainError } from '../errors.ts'
+import { recently } from '../recently.ts'
 import { feesOf } from './batch-costs.ts'
-import { recently } from './recently.ts'
 import { signClaim } from './sign-claim.ts'
 
 type Place = Pick<
   LocatedToken,
-  'contractAddress' | 'chainId' | 'tokenId' | 'contractStatus' | 'contractTransactionId'
+  | 'contractAddress'
+  | 'chainId'
+  | 'tokenId'
+  | 'contractStatus'
+  | 'contractTransactionId'
+  | 'contractProblem'
+  | 'contractIsBound'
 >
 
 export interface Move {
@@ -31,11 +38,7 @@ export async function checkMove(
   recipient: string,
 ): Promise<Move> {
   const chain = chainOf(chains, token.chainId)
-  if (token.contractStatus === 'pending')
-    throw new DomainError(
-      'conflict',
-      `The contract ${token.contractAddress} is not deployed yet. See tapchip transactions list, and try again.`,
-    )
+  await assertInOrder(chain, token)
   const contract = getAddress(token.contractAddress)
   const [owner, code] = await asked(chain, () =>
     Promise.all([
@@ -50,6 +53,13 @@ export async function checkMove(
   await assertCanSend(chain)
   if (!isOurs || code !== undefined) await simulate(chain, token, recipient, call)
   return { chain, call }
+}
+
+/** @throws DomainError conflict where a contract that was deployed from here is not there, or is somebody else's */
+export async function assertInOrder(chain: Chain, token: Place): Promise<void> {
+  const contract = contractOf('phygital', token.contractAddress, token)
+  assertDeployed(contract)
+  if (token.contractTransactionId !== null) await assertOurs(chain, contract)
 }
 
 /** @throws DomainError conflict: what is signed here would be worth nothing there */

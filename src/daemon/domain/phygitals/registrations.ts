@@ -6,12 +6,13 @@ import {
 } from '../../store/claim-registrations.ts'
 import type { Queries } from '../../store/database.ts'
 import type { LocatedToken, TokenLocation } from '../../store/tokens.ts'
+import { assertNoProblem } from '../deployed.ts'
 import { notFound } from '../errors.ts'
 import { resolveRecipient } from '../recipients.ts'
 import { presentCode, spendCode } from '../spend-code.ts'
 import { iso } from '../time.ts'
 import { tokenAt, tokenOfTeam } from './find-token.ts'
-import { aimAt, chipOfCode, settleTarget, type TransferDeps } from './target.ts'
+import { aimAt, chipOfCode, placeOf, settleTarget, type TransferDeps } from './target.ts'
 
 /** A recipient who is announced for a token. */
 export interface ClaimRegistration {
@@ -65,6 +66,7 @@ export async function registerClaim(
 ): Promise<ClaimRegistration> {
   const token = await tokenOfTeam(deps, teamId, ref)
   const recipient = await resolveRecipient(deps, token.chainId, to)
+  assertNoProblem(token)
   return deps.db.write((trx) => register(trx, deps, { token, recipient, tapId: null, actor }))
 }
 
@@ -77,6 +79,7 @@ export async function registerClaimByCode(
   const otp = await presentCode(deps, code, 'PHYGITAL_CLAIM')
   const chip = await chipOfCode(deps.db, otp)
   const { target, recipient } = await aimAt(deps, chip, to)
+  assertNoProblem(placeOf(target))
   return deps.db.write(async (trx) => {
     await spendCode(trx, code, iso(deps.clock.now()))
     const token = await settleTarget(trx, deps, target, false)

@@ -48,6 +48,8 @@ export const placeOf = (target: Target) =>
         tokenId: target.future.tokenId,
         contractStatus: target.future.contract.status,
         contractTransactionId: target.future.contract.transactionId,
+        contractProblem: target.future.contract.problem,
+        contractIsBound: target.future.contract.isBound,
       }
 
 /**

@@ -6,7 +6,7 @@ import { bindAll } from '../../http/bind.ts'
 export function chainRoutes(app: FastifyInstance, ctx: Context): void {
   bindAll(app, ctx, {
     'GET /admin/chains': async () =>
-      (await chainStates(ctx)).map(({ chain, head, trouble, waiting, ...state }) => ({
+      (await chainStates(ctx)).map(({ chain, head, trouble, waiting, contracts, ...state }) => ({
         chainId: chain.id,
         isEmbedded: chain.isEmbedded,
         rpcUrl: state.rpcUrl ?? null,
@@ -21,6 +21,7 @@ export function chainRoutes(app: FastifyInstance, ctx: Context): void {
         inFlight: state.inFlight,
         waiting: { ...waiting },
         trouble: trouble ?? null,
+        contracts,
       })),
   })
 }

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify'
+import { devChainId } from '../../chain/keys/dev-keys.ts'
 import type { Context } from '../../context.ts'
-import { listContracts, registerContract, setTwoTap } from '../../domain/contracts.ts'
+import { contractIn, listContracts, registerContract, setTwoTap } from '../../domain/contracts.ts'
 import { deployContract, deployedBy, tellServiceUrl } from '../../domain/deploy-contract.ts'
 import { lookAtContract } from '../../domain/look-at-contract.ts'
 import { removeContract } from '../../domain/remove-contract.ts'
@@ -10,16 +11,24 @@ import type { ContractRow } from '../../store/schema.ts'
 
 export function contractRoutes(app: FastifyInstance, ctx: Context): void {
   const ofItsTeam = async (contract: ContractRow) =>
-    toWire(contract, (await getTeam(ctx, contract.teamId)).name)
+    shown(contract, (await getTeam(ctx, contract.teamId)).name)
+  /** Off the embedded chain an address comes from the chain's keys too, so without them it is not known yet. */
+  const isPlaced = ({ chainId }: ContractRow) =>
+    chainId === devChainId || ctx.config.chains.some((chain) => chain.chainId === chainId)
+  const shown = (contract: ContractRow, team: string) => toWire(contract, team, isPlaced(contract))
   bindAll(app, ctx, {
     'GET /admin/contracts': async ({ query, keyTeam }) => {
       const team = await resolveTeam(ctx, { name: query.team, keyTeam })
-      return (await listContracts(ctx, team.id)).map((contract) => toWire(contract, team.name))
+      return (await listContracts(ctx, team.id)).map((contract) => shown(contract, team.name))
     },
     'POST /admin/contracts': async ({ body, keyTeam, actor }) => {
       const team = await resolveTeam(ctx, { name: body.team, keyTeam })
       const contract = await registerContract(ctx, { team, actor }, body)
-      return { ...toWire(contract, team.name), ...(await lookAtContract(ctx, contract)) }
+      return { ...shown(contract, team.name), ...(await lookAtContract(ctx, contract)) }
+    },
+    'GET /admin/contracts/:id': async ({ params }) => {
+      const contract = await contractIn(ctx.db.read, params.id)
+      return { ...(await ofItsTeam(contract)), ...(await lookAtContract(ctx, contract)) }
     },
     'POST /admin/contracts/deploy': async ({ body, keyTeam, actor, once }) => {
       const team = await resolveTeam(ctx, { name: body.team, keyTeam })
@@ -28,7 +37,7 @@ export function contractRoutes(app: FastifyInstance, ctx: Context): void {
         record: (idempotency) => deployContract(ctx, { team, actor, idempotency }, body),
         answer: async (transactionId) => {
           const { contract, warnings } = await deployedBy(ctx, transactionId)
-          return { ...toWire(contract, team.name), warnings }
+          return { ...shown(contract, team.name), warnings }
         },
       })
     },
@@ -46,7 +55,7 @@ export function contractRoutes(app: FastifyInstance, ctx: Context): void {
   })
 }
 
-function toWire(contract: ContractRow, team: string) {
+function toWire(contract: ContractRow, team: string, isPlaced: boolean) {
   const { id, kind, symbol, name, chainId, address, status, transactionId, serviceUrl, createdAt } = contract
   const { twoTapDelaySeconds: delaySeconds, twoTapWindowSeconds: windowSeconds } = contract
   return {
@@ -57,11 +66,12 @@ function toWire(contract: ContractRow, team: string) {
     name,
     chainId,
     // As in the interface, a guestbook contract has no address before it is there.
-    address: kind === 'guestbook' && status === 'pending' ? null : address,
+    address: status === 'pending' && (kind === 'guestbook' || !isPlaced) ? null : address,
     status,
     twoTap: delaySeconds === null || windowSeconds === null ? null : { delaySeconds, windowSeconds },
     transactionId,
     serviceUrl,
+    problem: contract.problem,
     createdAt,
   }
 }

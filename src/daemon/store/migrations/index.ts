@@ -4,6 +4,7 @@ import * as transactions from './0002-transactions.ts'
 import * as phygitals from './0003-phygitals.ts'
 import * as badges from './0004-badges.ts'
 import * as nfc from './0005-nfc.ts'
+import * as contractProblems from './0006-contract-problems.ts'
 import * as keptCounts from './0008-kept-counts.ts'
 
 /** Forward only, in order of name. A migration that has been released is never changed. */
@@ -13,5 +14,6 @@ export const migrations: Record<string, Migration> = {
   '0003-phygitals': phygitals,
   '0004-badges': badges,
   '0005-nfc': nfc,
+  '0006-contract-problems': contractProblems,
   '0008-kept-counts': keptCounts,
 }

@@ -20,6 +20,10 @@ export interface ContractsTable {
   urlTransactionId: number | null
   /** The highest token id that was given out for minting, decimal. */
   lastTokenId: string | null
+  /** Why it is not there, or not ours, for people; null as long as nothing is known to be wrong. */
+  problem: string | null
+  /** 1: its address comes from all that is deployed there, so that nothing else can ever be there. */
+  isBound: Generated<number>
   createdAt: string
 }
 

@@ -1,4 +1,4 @@
-import type { Chain } from '../../chain/chains.ts'
+import type { Chain } from '../chain/chains.ts'
 
 interface Kept {
   at: number

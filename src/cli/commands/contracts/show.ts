@@ -1,0 +1,21 @@
+import { defineCommand } from '../../command/define.ts'
+import { team } from '../../command/options.ts'
+import { fields, findContract, standingFields, symbolArgument } from './contract.ts'
+
+export const show = defineCommand({
+  name: 'show',
+  summary: 'Show a contract, and what stands at its address by its chain',
+  description:
+    'Show a contract, and what stands at its address by its chain: whether there is code and whether it is what Tapchip deploys, ' +
+    "who owns it, and whether it trusts this daemon's sign verifier.",
+  examples: ['contracts show JKT', "contracts show JKT --json | jq -r '.code, .owner'"],
+  args: symbolArgument,
+  options: { team },
+  run: async (ctx, { args, options }) => {
+    ctx.needAdmin()
+    const { id } = await findContract(ctx, args.symbol, options.team)
+    const contract = await ctx.call('GET /admin/contracts/:id', { params: { id } })
+    await ctx.io.one(contract, (it) => ({ ...fields(it), ...standingFields(it) }))
+    for (const warning of contract.warnings) ctx.io.warn(`Warning: ${warning}`)
+  },
+})
