@@ -2,7 +2,7 @@ import { concat, encodeDeployData, getContractAddress, type Hex, keccak256, zero
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { phygitalAbi, phygitalBytecode } from '../../src/daemon/chain/artifacts/phygital.ts'
 import { placementAbi, placementBytecode } from '../../src/daemon/chain/artifacts/placement.ts'
-import { guessableSalt, futureAddress } from '../../src/daemon/domain/contract-address.ts'
+import { futureAddress, guessableSalt, placedBound } from '../../src/daemon/domain/contract-address.ts'
 import { type Chain, openChain } from './chain.ts'
 import { signer } from './phygital.ts'
 
@@ -89,5 +89,35 @@ describe('a contract placed in one transaction', () => {
     await chain.client.setCode({ address: factory, bytecode: '0x' })
     expect(await refused('NOF', creation())).toEqual(['NoFactory'])
     await chain.client.setCode({ address: factory, bytecode: code })
+  })
+})
+
+describe('a contract placed where nothing else can be', () => {
+  const salt = guessableSalt(at('BND'))
+  const place = (code: Hex) => {
+    const { deed, address } = placedBound(salt, code)
+    if (!('data' in deed)) throw new Error('it is fixed')
+    const { data } = deed
+    const send = (account: Hex) =>
+      chain.mined(chain.client.sendTransaction({ data, account, gas: 4_000_000n }))
+    return { address, send }
+  }
+
+  test('stands at the address that was shown, whoever is first, and a second time nothing happens', async () => {
+    const { address, send } = place(creation())
+    const first = await send(chain.accounts.mallory)
+    expect(await ownerAt(address)).toBe(chain.accounts.admin)
+    expect(first.gasUsed).toBeLessThan(2_100_000n)
+    const second = await send(chain.accounts.deployer)
+    expect(second.gasUsed).toBeLessThan(first.gasUsed / 3n)
+    const left = await chain.client.getCode({ address: second.contractAddress ?? zeroAddress })
+    expect(left).toBeUndefined()
+  })
+
+  test('is elsewhere with other arguments, and nowhere where its constructor refuses', async () => {
+    expect(place(creation('0x00000000000000000000000000000000000000aa')).address).not.toBe(
+      place(creation()).address,
+    )
+    await expect(place(creation(zeroAddress)).send(chain.accounts.deployer)).rejects.toThrow('reverted')
   })
 })

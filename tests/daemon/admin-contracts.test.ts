@@ -282,7 +282,15 @@ describe('on the embedded chain', () => {
         ...fields,
       })
     const trusting = await register({ address })
-    expect(trusting.body).toMatchObject({ trustsSignVerifier: true, warnings: [], transactionId: null })
+    const { relayer, signVerifier } = c.ctx.chains.get(31337)
+    expect(trusting.body).toMatchObject({
+      code: 'ours',
+      owner: relayer,
+      signVerifier: signVerifier.address,
+      trustsSignVerifier: true,
+      warnings: [],
+      transactionId: null,
+    })
     const told = await c.call(`POST /admin/contracts/${trusting.body.id}/service-url`, {})
     expect(told).toMatchObject({ status: 409, body: { code: 'conflict' } })
     expect(told.body.message).toContain(`setBaseURI("${c.ctx.baseUrl}/metadata/31337/${address}/")`)
@@ -291,8 +299,13 @@ describe('on the embedded chain', () => {
     expect(nowhere.body.warnings[0]).toMatch(/There is no contract at 0x5FbD/)
     const other = await register({ symbol: 'PXY', address: '0x4e59b44847b379578588920cA78FbF26c0B4956C' })
     expect(other.body).toMatchObject({
+      code: 'other',
+      owner: null,
       trustsSignVerifier: null,
-      warnings: [expect.stringMatching(/speaks of no sign verifier/)],
+      warnings: [
+        expect.stringMatching(/speaks of no sign verifier/),
+        expect.stringMatching(/is not what this version of Tapchip deploys/),
+      ],
     })
   })
 
@@ -390,6 +403,7 @@ test('a contract that trusts another daemon says so when it is registered, and w
         `trusts the sign verifier ${signVerifier.address}.*setSignVerifier.*TAPCHIP_SIGN_VERIFIER_KEY_777`,
       ),
     ),
+    expect.stringMatching(new RegExp(`belongs to ${relayer}, not to this daemon's relayer`)),
   ])
   await one.close()
   await other.close()

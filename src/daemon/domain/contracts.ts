@@ -1,4 +1,5 @@
 import { getAddress, isAddress } from 'viem/utils'
+import { devChainId } from '../chain/keys/dev-keys.ts'
 import type { Actor } from '../store/audit.ts'
 import { recordChange } from '../store/audit.ts'
 import {
@@ -33,6 +34,16 @@ interface Deps {
 
 export const listContracts = ({ db }: { db: Pick<Db, 'read'> }, teamId: number): Promise<ContractRow[]> =>
   contractsOfTeam(db.read, teamId)
+
+/**
+ * Whether it is known where a contract will be: off the embedded chain that comes from the chain's keys as well, so
+ * without them nobody can say.
+ */
+export const isPlaced = (
+  { config }: { config: { chains: readonly { chainId: number }[] } },
+  { chainId, status }: Pick<ContractRow, 'chainId' | 'status'>,
+): boolean =>
+  status === 'confirmed' || chainId === devChainId || config.chains.some((chain) => chain.chainId === chainId)
 
 /** An address with its checksum; capitals in the input say nothing. @throws DomainError invalid_input */
 export function contractAddress(text: string): string {

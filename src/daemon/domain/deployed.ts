@@ -120,9 +120,5 @@ export function assertNoProblem({ contractProblem }: Pick<OfContract, 'contractP
   if (contractProblem !== null) throw notInOrder(contractProblem)
 }
 
-/** Holders of codes are not told who does what to whom. */
 const notInOrder = (problem: string): DomainError =>
-  new DomainError('conflict', `${problem} Nothing was used up.`, {
-    forStrangers:
-      'The contract of this token is not in order. Nothing was used up; ask whoever gave you the chip.',
-  })
+  new DomainError('conflict', `${problem} Nothing was used up.`)

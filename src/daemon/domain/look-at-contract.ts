@@ -72,12 +72,12 @@ async function warningsOf(chain: Chain, contract: Looked, standing: Seen): Promi
   if (standing.codeHash === undefined)
     return [`There is no contract at ${address} on chain ${chain.id}. Check the address and the chain.`]
   const warnings: string[] = []
+  if (kind === 'phygital' && 'signVerifier' in standing)
+    warnings.push(...verifierWarnings(chain, address, standing.signVerifier))
   if (!standing.isOurCode)
     warnings.push(
       `The code at ${address} is not what this version of Tapchip deploys (code hash ${standing.codeHash}), so what it does with tokens is its author's to say.`,
     )
-  if (kind === 'phygital' && 'signVerifier' in standing)
-    warnings.push(...verifierWarnings(chain, address, standing.signVerifier))
   if (standing.owner !== undefined && standing.owner !== chain.relayer)
     warnings.push(
       `${address} belongs to ${standing.owner}, not to this daemon's relayer ${chain.relayer}: they can change at any time ${kind === 'phygital' ? 'whose signatures move its tokens' : 'who mints on it'}.`,

@@ -1,7 +1,6 @@
 import type { FastifyInstance } from 'fastify'
-import { devChainId } from '../../chain/keys/dev-keys.ts'
 import type { Context } from '../../context.ts'
-import { contractIn, listContracts, registerContract, setTwoTap } from '../../domain/contracts.ts'
+import { contractIn, isPlaced, listContracts, registerContract, setTwoTap } from '../../domain/contracts.ts'
 import { deployContract, deployedBy, tellServiceUrl } from '../../domain/deploy-contract.ts'
 import { lookAtContract } from '../../domain/look-at-contract.ts'
 import { removeContract } from '../../domain/remove-contract.ts'
@@ -12,10 +11,7 @@ import type { ContractRow } from '../../store/schema.ts'
 export function contractRoutes(app: FastifyInstance, ctx: Context): void {
   const ofItsTeam = async (contract: ContractRow) =>
     shown(contract, (await getTeam(ctx, contract.teamId)).name)
-  /** Off the embedded chain an address comes from the chain's keys too, so without them it is not known yet. */
-  const isPlaced = ({ chainId }: ContractRow) =>
-    chainId === devChainId || ctx.config.chains.some((chain) => chain.chainId === chainId)
-  const shown = (contract: ContractRow, team: string) => toWire(contract, team, isPlaced(contract))
+  const shown = (contract: ContractRow, team: string) => toWire(contract, team, isPlaced(ctx, contract))
   bindAll(app, ctx, {
     'GET /admin/contracts': async ({ query, keyTeam }) => {
       const team = await resolveTeam(ctx, { name: query.team, keyTeam })
