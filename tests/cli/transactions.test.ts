@@ -223,6 +223,29 @@ describe('contracts', () => {
     }
     await here.run('transactions', 'cancel', String(id), '--reason', 'a mistake', '--yes')
     ends(await waiting, 1, 'NEVER was not deployed: cancelled (given up without an effect): a mistake')
+    const problem = `It was not deployed (transaction ${id}): a mistake`
+    ends(await here.run('contracts', 'list'), 0, `Warning: NEVER: ${problem}`)
+    expect((await findings()).find(({ check }) => check === 'contract NEVER')).toEqual({
+      check: 'contract NEVER',
+      status: 'warn',
+      detail: problem,
+      fix: 'look at it: tapchip contracts show NEVER --team "Acme"',
+    })
+    expect((await here.run('daemon', 'status')).stdout).toContain('something is wrong with 1 contract')
+  })
+
+  test('are shown with what stands at their address', async () => {
+    const shown = await here.run('contracts', 'show', 'JKT')
+    expect(shown.stdout).toMatch(/^Code: +what Tapchip deploys$/m)
+    expect(shown.stdout).toMatch(/^Owner: +0x[0-9a-fA-F]{40}$/m)
+    expect(shown.stdout).toMatch(/^Trusts our signatures: +yes$/m)
+    expect((await here.run('contracts', 'show', 'JKT', '--json')).json()).toMatchObject({
+      symbol: 'JKT',
+      code: 'ours',
+      trustsSignVerifier: true,
+      problem: null,
+      warnings: [],
+    })
   })
 
   test('warn of a base URL that nobody else can reach', async () => {

@@ -88,6 +88,41 @@ const theirs = (owner: Address = mallory.address, verifier: Address = signVerifi
     args: ['Jackets', 'JKT', 'https://evil.example', owner, verifier, mallory.address],
   })
 
+/** Creation code of a contract that answers everything with an address: PUSH20 … PUSH0 MSTORE, and returns 32 bytes. */
+const echo = (address: Address): Hex =>
+  concat(['0x7a', '0x73', address, '0x5f5260205ff3', '0x5f52', '0x601b', '0x6005', '0xf3'])
+
+/** What an owner sends to change where the chips of JKT's first token lead. */
+async function ownEdit(owner: typeof mallory, contractAddress: Address) {
+  const requestExpiryTime = Math.floor(Date.now() / 1000) + 300
+  const redirectUrl = 'https://evil.example'
+  const ownerSignature = await owner.signTypedData({
+    domain: { name: 'Update Self Service Tag', version: '1' },
+    primaryType: 'UpdateRequest',
+    types: {
+      Updates: [{ name: 'redirectUrl', type: 'string' }],
+      TokenRef: [
+        { name: 'contractAddress', type: 'address' },
+        { name: 'tokenId', type: 'uint256' },
+        { name: 'chainId', type: 'uint256' },
+      ],
+      UpdateRequest: [
+        { name: 'token', type: 'TokenRef' },
+        { name: 'updates', type: 'Updates' },
+        { name: 'requestExpiryTime', type: 'uint256' },
+      ],
+    },
+    message: {
+      token: { contractAddress, tokenId: 1n, chainId: 31337n },
+      updates: { redirectUrl },
+      requestExpiryTime: BigInt(requestExpiryTime),
+    },
+  })
+  const token = { contractAddress, chainId: 31337, tokenId: '1' }
+  const body = { ...token, updates: { redirectUrl }, requestExpiryTime, ownerSignature }
+  return ['/chips/self-service', body, { method: 'PATCH' }] as const
+}
+
 /** How addresses were made before they bound anything. */
 const formerSalt = (instance: string, id = chainId) =>
   keccak256(stringToBytes(JSON.stringify(['tapchip', instance, id, 'Acme', 'JKT'])))
@@ -447,8 +482,7 @@ describe('a token contract on the embedded chain, whose address anybody can gues
   const cases: [string, (verifier: Address, relayer: Address) => Hex, RegExp][] = [
     ['with another owner', (verifier) => theirs(mallory.address, verifier), /belongs to 0x/],
     ['with another sign verifier', (_, owner) => theirs(owner, mallory.address), /trusts the sign verifier/],
-    // PUSH1 1 PUSH1 0 RETURN: a contract of one byte.
-    ['with other code', () => '0x60016000f3', /stands a contract that this daemon did not deploy/],
+    ['with other code', () => echo(mallory.address), /stands a contract that this daemon did not deploy/],
   ]
   test.each(cases)('%s does not count as deployed, says why, and moves nothing', async (_, creation, why) => {
     const t = await openSquatted(creation)
@@ -462,6 +496,11 @@ describe('a token contract on the embedded chain, whose address anybody can gues
       kind: 'phygital-deploy',
       state: 'reverted',
       reason: expect.stringMatching(why),
+    })
+    // Whoever it says owns the token does not say where our chips lead.
+    expect(await t.ask(...(await ownEdit(mallory, t.addressOf('JKT'))))).toMatchObject({
+      status: 401,
+      body: { message: expect.stringMatching(/Nobody owns this token yet/) },
     })
     const code = await t.code(chips.jacket(1))
     const refused = { status: 409, body: { code: 'conflict', message: expect.stringMatching(why) } }

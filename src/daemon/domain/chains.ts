@@ -4,9 +4,15 @@ import { KeyChanged, LeaseHeld, WrongChain } from '../chain/relayer/errors.ts'
 import { wordsOf } from '../chain/relayer/send-outcome.ts'
 import { contractsInTrouble } from '../store/contracts.ts'
 import type { Db } from '../store/database.ts'
+import type { ContractRow } from '../store/schema.ts'
 import { listTransactions } from '../store/transactions.ts'
 
 export type TroubleCode = 'wrong-chain' | 'lease-held' | 'key-changed' | 'node'
+
+export interface TroubledContract extends Pick<ContractRow, 'symbol' | 'address' | 'status'> {
+  team: string
+  problem: string
+}
 
 /** How a chain is, by the chain and by what is recorded here. */
 export interface ChainState {
@@ -22,7 +28,7 @@ export interface ChainState {
   waiting: Readonly<Record<string, number>>
   trouble: { code: TroubleCode; message: string } | undefined
   /** What is wrong with contracts of it. */
-  contracts: { symbol: string; team: string; address: string; problem: string }[]
+  contracts: TroubledContract[]
 }
 
 interface Deps {

@@ -115,10 +115,5 @@ export function assertDeployed({ address, status, problem }: ContractState): voi
   )
 }
 
-/** For what needs no contract yet: none that something is wrong with. @throws DomainError conflict */
-export function assertNoProblem({ contractProblem }: Pick<OfContract, 'contractProblem'>): void {
-  if (contractProblem !== null) throw notInOrder(contractProblem)
-}
-
 const notInOrder = (problem: string): DomainError =>
   new DomainError('conflict', `${problem} Nothing was used up.`)

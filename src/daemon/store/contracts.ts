@@ -97,7 +97,7 @@ export const contractsInTrouble = (db: Queries, limit: number) =>
   db
     .selectFrom('contracts')
     .innerJoin('teams', 'teams.id', 'contracts.teamId')
-    .select(['contracts.chainId', 'symbol', 'address', 'problem', 'teams.name as team'])
+    .select(['contracts.chainId', 'symbol', 'address', 'status', 'problem', 'teams.name as team'])
     .where('problem', 'is not', null)
     .orderBy('contracts.id')
     .limit(limit)

@@ -38,6 +38,7 @@ export const chains = {
             symbol: z.string(),
             team: z.string(),
             address: z.string(),
+            status: z.enum(['pending', 'confirmed']),
             problem: z.string(),
           }),
         ),

@@ -6,11 +6,12 @@ import {
 } from '../../store/claim-registrations.ts'
 import type { Queries } from '../../store/database.ts'
 import type { LocatedToken, TokenLocation } from '../../store/tokens.ts'
-import { assertNoProblem } from '../deployed.ts'
+import { chainOf } from '../ask-chain.ts'
 import { notFound } from '../errors.ts'
 import { resolveRecipient } from '../recipients.ts'
 import { presentCode, spendCode } from '../spend-code.ts'
 import { iso } from '../time.ts'
+import { assertInOrder } from './check-move.ts'
 import { tokenAt, tokenOfTeam } from './find-token.ts'
 import { aimAt, chipOfCode, placeOf, settleTarget, type TransferDeps } from './target.ts'
 
@@ -66,7 +67,7 @@ export async function registerClaim(
 ): Promise<ClaimRegistration> {
   const token = await tokenOfTeam(deps, teamId, ref)
   const recipient = await resolveRecipient(deps, token.chainId, to)
-  assertNoProblem(token)
+  await assertStillInOrder(deps, token)
   return deps.db.write((trx) => register(trx, deps, { token, recipient, tapId: null, actor }))
 }
 
@@ -79,7 +80,7 @@ export async function registerClaimByCode(
   const otp = await presentCode(deps, code, 'PHYGITAL_CLAIM')
   const chip = await chipOfCode(deps.db, otp)
   const { target, recipient } = await aimAt(deps, chip, to)
-  assertNoProblem(placeOf(target))
+  await assertStillInOrder(deps, placeOf(target))
   return deps.db.write(async (trx) => {
     await spendCode(trx, code, iso(deps.clock.now()))
     const token = await settleTarget(trx, deps, target, false)
@@ -106,6 +107,14 @@ export async function removeClaimRegistration(
       at: iso(deps.clock.now()),
     })
   })
+}
+
+/** A registration needs no contract yet, but none that something is wrong with. */
+const assertStillInOrder = async (
+  { chains }: Pick<TransferDeps, 'chains'>,
+  token: ReturnType<typeof placeOf>,
+): Promise<void> => {
+  if (token.contractProblem !== null) await assertInOrder(chainOf(chains, token.chainId), token)
 }
 
 async function register(
