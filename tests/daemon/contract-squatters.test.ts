@@ -139,12 +139,20 @@ const dataDirectory = () => {
   return dataDir
 }
 type Remote = Awaited<ReturnType<typeof openChain>>
-async function openDaemon({ env }: Remote, options: { dataDir?: string; env?: Record<string, string> } = {}) {
+async function openDaemon(
+  { env }: Remote,
+  {
+    baseUrl = 'https://tap.example.com',
+    ...options
+  }: { dataDir?: string; env?: Record<string, string>; baseUrl?: string } = {},
+) {
   const c = await openAdminApp({
     seed: { version: 1, teams: [{ name: 'Acme', apiKeys: [{ name: 'ops', key: acmeKey }] }] },
     ...options,
-    env: { ...env, TAPCHIP_BASE_URL: 'https://tap.example.com', ...options.env },
+    env: { ...env, ...options.env },
   })
+  // As a setting it would take administration off this listener.
+  c.ctx.baseUrl = baseUrl
   let closed: Promise<void> | undefined
   const close = () => {
     closed ??= c.close()
@@ -241,7 +249,7 @@ describe('a token contract on a chain that others run', () => {
     const { address } = await first.deploy()
     await first.close()
     // The address was given out, so a base URL alone does not move it.
-    const moved = await openDaemon(chain, { dataDir, env: { TAPCHIP_BASE_URL: 'https://new.example.com' } })
+    const moved = await openDaemon(chain, { dataDir, baseUrl: 'https://new.example.com' })
     await bringToChain(moved.ctx)
     expect((await moved.listed())[0].address).toBe(address)
     await moved.close()
