@@ -94,7 +94,7 @@ export const badgeEvents = {
     part: 'interface',
     summary: 'Assign a badge event to a chip, or to a token: their taps give codes for it',
     auth: 'api-key',
-    scope: 'edit',
+    scope: 'transfer',
     body: z
       .object({
         poapEventId: eventId,

@@ -6,8 +6,10 @@ import { endClaimsOfChip } from '../store/otps.ts'
 import type { ChipRow } from '../store/schema.ts'
 import { ensureToken, type TokenLocation } from '../store/tokens.ts'
 import { Bindings } from './chip-bindings.ts'
+import { isMinting } from './chip-power.ts'
 import { chipOf, type UidReadings } from './chip-record.ts'
 import { DomainError, invalid } from './errors.ts'
+import { assertMayTransfer, type Operator } from './grants.ts'
 import { type Clock, iso } from './time.ts'
 
 type Deps = { db: Db; clock: Clock }
@@ -20,10 +22,10 @@ export interface ChipLinks {
   variant?: string | undefined
 }
 
-/** Links a chip to a token, an item, or both. @throws DomainError not_found, invalid_input, conflict */
+/** Links a chip to a token, an item, or both. @throws DomainError not_found, invalid_input, conflict, scope_missing */
 export async function linkChip(
   { db, clock }: Deps,
-  actor: Actor,
+  { actor, token: holder }: Operator,
   readings: UidReadings,
   links: ChipLinks,
 ): Promise<void> {
@@ -32,13 +34,16 @@ export async function linkChip(
   if (token === undefined && item === undefined) {
     throw new DomainError('invalid_input', 'Say what to link the chip to: token, item, or both.')
   }
+  if (token !== undefined) assertMayTransfer(holder, 'linking a chip to a token')
   const at = iso(clock.now())
   await db.write(async (trx) => {
     const chip = await chipOf(trx, readings)
+    if (item !== undefined && (await isMinting(trx, chip.teamId, item)))
+      assertMayTransfer(holder, 'linking a chip to an item whose tokens are minted')
     if (chip.replacedBy !== null) {
       throw new DomainError('conflict', `The chip was replaced by ${chip.replacedBy}. Link that one.`)
     }
-    const bindings = new Bindings(trx, chip.teamId)
+    const bindings = new Bindings(trx, { teamId: chip.teamId, mayBind: true })
     const change: Links = {
       ...(token === undefined ? {} : { tokenRow: await tokenRow(trx, bindings, token, at) }),
       ...(item === undefined ? {} : await itemColumns(bindings, item, variant)),
@@ -47,10 +52,13 @@ export async function linkChip(
   })
 }
 
-/** Takes the token, the item, or both off a chip; both where neither is said. @throws DomainError not_found */
+/**
+ * Takes the token, the item, or both off a chip; both where neither is said.
+ * @throws DomainError not_found, scope_missing
+ */
 export async function unlinkChip(
   { db, clock }: Deps,
-  actor: Actor,
+  { actor, token: holder }: Operator,
   readings: UidReadings,
   what: { token?: boolean | undefined; item?: boolean | undefined },
 ): Promise<void> {
@@ -62,6 +70,10 @@ export async function unlinkChip(
   const at = iso(clock.now())
   await db.write(async (trx) => {
     const chip = await chipOf(trx, readings)
+    // Without its token, but with its item, it would have another one minted.
+    const isLeftItem = change.tokenRow === null && !('itemId' in change) && chip.itemId !== null
+    if (isLeftItem && chip.tokenRow !== null && (await isMinting(trx, chip.teamId, chip.itemId ?? '')))
+      assertMayTransfer(holder, 'taking the token off a chip that keeps an item whose tokens are minted')
     const {
       linkedAddress: contractAddress,
       linkedChainId: chainId,

@@ -1,12 +1,14 @@
-import { type Actor, recordChange } from '../store/audit.ts'
+import { recordChange } from '../store/audit.ts'
 import { addToChipGroup } from '../store/chip-groups.ts'
 import { type ChipRecordRow, hasAssignments, moveAssignments } from '../store/chip-records.ts'
 import { updateChip } from '../store/chips.ts'
 import type { Db, Queries } from '../store/database.ts'
 import { endOtpsOfChip } from '../store/otps.ts'
 import { endRefsOfChip } from '../store/refs.ts'
+import { carriesAnything } from './chip-power.ts'
 import { chipOf, type UidReadings } from './chip-record.ts'
 import { DomainError } from './errors.ts'
+import { assertMayTransfer, type Operator } from './grants.ts'
 import { type Clock, iso } from './time.ts'
 
 const conflict = (message: string) => new DomainError('conflict', message)
@@ -14,11 +16,11 @@ const conflict = (message: string) => new DomainError('conflict', message)
 /**
  * Moves all that a chip carries to another registered chip, and disables the first.
  * @returns the UID of the chip that was replaced
- * @throws DomainError not_found, conflict
+ * @throws DomainError not_found, conflict, scope_missing
  */
 export async function replaceChip(
   { db, clock }: { db: Db; clock: Clock },
-  actor: Actor,
+  { actor, token: holder }: Operator,
   readings: UidReadings,
   other: UidReadings,
 ): Promise<string> {
@@ -27,6 +29,8 @@ export async function replaceChip(
     const old = await chipOf(trx, readings)
     const fresh = await chipOf(trx, other)
     await assertReplaceable(trx, old, fresh)
+    if (await carriesAnything(trx, old))
+      assertMayTransfer(holder, 'handing on what a chip carries to another chip')
 
     const { uid, teamId, tokenRow, itemId, variantId, redirectUrl, label, chipGroupId } = old
     // A label is unique in its team: the first chip gives it up before the second takes it.

@@ -6,8 +6,10 @@ import { endOtpsOfChip } from '../store/otps.ts'
 import { endPageVisits } from '../store/page-visits.ts'
 import { endRefsOfChip } from '../store/refs.ts'
 import { rememberChip } from '../store/removed-chips.ts'
+import { carriesAnything } from './chip-power.ts'
 import { chipOf, type UidReadings } from './chip-record.ts'
 import { DomainError } from './errors.ts'
+import { assertMayTransfer, type Operator } from './grants.ts'
 import type { KeyRing } from './key-ring.ts'
 import { type Clock, iso } from './time.ts'
 
@@ -38,11 +40,19 @@ export async function disableChip(
   })
 }
 
-/** Enables a disabled chip again. What was ended stays so. @throws DomainError not_found, conflict */
-export async function enableChip({ db, clock }: Deps, actor: Actor, readings: UidReadings): Promise<void> {
+/**
+ * Enables a disabled chip again. What was ended stays so. Whoever took the chip can then tap again for what it carries.
+ * @throws DomainError not_found, conflict, scope_missing
+ */
+export async function enableChip(
+  { db, clock }: Deps,
+  { actor, token: holder }: Operator,
+  readings: UidReadings,
+): Promise<void> {
   const at = iso(clock.now())
   await db.write(async (trx) => {
-    const { uid, teamId, disabledAt, disabledReason, replacedBy } = await chipOf(trx, readings)
+    const chip = await chipOf(trx, readings)
+    const { uid, teamId, disabledAt, disabledReason, replacedBy } = chip
     if (replacedBy !== null) {
       throw new DomainError(
         'conflict',
@@ -50,6 +60,7 @@ export async function enableChip({ db, clock }: Deps, actor: Actor, readings: Ui
       )
     }
     if (disabledAt === null) return
+    if (await carriesAnything(trx, chip)) assertMayTransfer(holder, 'enabling a chip that carries something')
     await updateChip(trx, uid, { disabledAt: null, disabledReason: null })
     const detail = { disabledAt, reason: disabledReason }
     await recordChange(trx, { at, actor, teamId, action: 'chips.enable', target: uid, detail })

@@ -1,8 +1,28 @@
+import type { Actor } from '../store/audit.ts'
 import type { AdminToken } from './credentials.ts'
 import { DomainError, invalid } from './errors.ts'
 import { permits, type Scope } from './scopes.ts'
 
-// What the holder of an admin token may give to others: no more than they have, and for no longer.
+// What the holder of an admin token may give, to others and to chips: no more than they have, and for no longer.
+
+/** Who asks, and with which token. */
+export interface Operator {
+  readonly actor: Actor
+  readonly token: AdminToken
+}
+
+/**
+ * What gives power over a token, or over what a tap gives a code for, takes `transfer` besides the endpoint's own
+ * scope: whoever can make taps of their own and bind them could otherwise have it. @param deed in an -ing form
+ * @throws DomainError scope_missing
+ */
+export function assertMayTransfer({ name, scopes }: Pick<AdminToken, 'name' | 'scopes'>, deed: string): void {
+  if (permits(scopes, 'transfer')) return
+  throw new DomainError(
+    'scope_missing',
+    `The admin token "${name}" lacks the scope "transfer", and ${deed} gives power over what the chip stands for. Nothing was changed. Use a token that has it, or create one.`,
+  )
+}
 
 const ofApiKeys: readonly Scope[] = ['read', 'edit', 'transfer']
 

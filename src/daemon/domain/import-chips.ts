@@ -16,6 +16,8 @@ export interface ImportRequest {
   chipGroup: string
   keySetId: number | undefined
   isSimulated: boolean
+  /** Whether rows may bind chips to tokens, and to items whose tokens are minted. */
+  mayBind: boolean
   /** Says what would happen, and writes nothing. */
   dryRun: boolean
 }

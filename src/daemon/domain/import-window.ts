@@ -98,13 +98,18 @@ async function registerPiece(
   chips: readonly CheckedChip[],
 ): Promise<Registered[]> {
   const { request, at } = plan
-  const { teamId, isSimulated, keySetId = null } = request
+  const { teamId, isSimulated, mayBind, keySetId = null } = request
   const job = async (trx: Queries): Promise<Registered[]> => {
     const group = await groupOf(trx, plan)
     if (!group) return failAll(chips, 'was not registered: its chip group was removed in the meantime')
     if (keySetId !== null && !deps.keyRing.get(keySetId))
       return failAll(chips, 'was not registered: its key set was removed in the meantime')
-    return registerCheckedChips(trx, deps, { teamId, chipGroupId: group, keySetId, isSimulated, at }, chips)
+    return registerCheckedChips(
+      trx,
+      deps,
+      { teamId, chipGroupId: group, keySetId, isSimulated, mayBind, at },
+      chips,
+    )
   }
   return request.dryRun ? withoutTrace(deps.db, job) : deps.db.write(job)
 }

@@ -4,7 +4,9 @@ import { findContractOfSymbol } from '../store/contracts.ts'
 import type { Db, Queries } from '../store/database.ts'
 import { boundVariants, deleteItem, findItem, insertItem, isItemBound, updateItem } from '../store/items.ts'
 import type { ItemRow } from '../store/schema.ts'
+import type { AdminToken } from './credentials.ts'
 import { DomainError, invalid, notFound } from './errors.ts'
+import { assertMayTransfer } from './grants.ts'
 import { getItem, type ItemView } from './items.ts'
 import { assertTeamIn } from './teams.ts'
 import { type Clock, iso } from './time.ts'
@@ -67,17 +69,22 @@ export async function createItem(deps: Deps, { teamId, actor }: Caller, item: Ne
   return getItem(deps, teamId, item.id)
 }
 
-/** Replaces the members that are given. @throws DomainError not_found, invalid_input, in_use */
+/** Replaces the members that are given. @throws DomainError not_found, invalid_input, in_use, scope_missing */
 export async function editItem(
   deps: Deps,
-  { teamId, actor }: Caller,
+  { teamId, actor, token }: Caller & { token: AdminToken },
   id: string,
   fields: ItemFields,
 ): Promise<ItemView> {
   const at = iso(deps.clock.now())
   await deps.db.write(async (trx) => {
-    if (!(await findItem(trx, teamId, id))) throw notFound('item')
+    const before = await findItem(trx, teamId, id)
+    if (!before) throw notFound('item')
     const change = await columnsOf(trx, teamId, fields)
+    const { contractId = null } = change
+    // Its chips would have tokens minted, there, from now on.
+    if (contractId !== null && contractId !== before.contractId && (await isItemBound(trx, teamId, id)))
+      assertMayTransfer(token, 'giving an item that chips are bound to a contract')
     const changed = Object.keys(change)
     if (changed.length === 0) return
     if (fields.variants) await assertVariantsStay(trx, { teamId, id }, fields.variants)

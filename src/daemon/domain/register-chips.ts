@@ -22,6 +22,8 @@ export interface Registration {
   /** Of the NTAG chips among them; HaLo chips have none. */
   keySetId: number | null
   isSimulated: boolean
+  /** Whether whoever registers them may bind chips to tokens, and to items whose tokens are minted. */
+  mayBind: boolean
   /** ISO 8601 */
   at: string
 }
@@ -138,7 +140,7 @@ async function insertAllBare(
 async function insertAllNew(work: Work, chips: readonly CheckedChip[]): Promise<boolean> {
   // Tokens would be made before it is known whether their chips are.
   if (chips.some((chip) => chip.given.token !== undefined || wasPhysical(work, chip))) return false
-  const bindings = new Bindings(work.trx, work.registration.teamId)
+  const bindings = new Bindings(work.trx, work.registration)
   const bound: BoundChip[] = []
   for (const chip of chips) {
     const binding = await bindChip(bindings, chip)
@@ -186,7 +188,7 @@ async function registerEachOnce(
       )
     ).map((row) => [row.uid, row]),
   )
-  const bindings = new Bindings(trx, registration.teamId)
+  const bindings = new Bindings(trx, registration)
   const holders = await Holders.of(trx, registration.teamId, chips)
   const bound: BoundChip[] = []
   for (const chip of chips) {

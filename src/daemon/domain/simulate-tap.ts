@@ -2,12 +2,14 @@ import { randomBytes } from 'node:crypto'
 import type { AesKey } from '../../nfc/ntag424/cmac.ts'
 import { encryptPiccData, macInputText, type SdmInput, sunMac } from '../../nfc/ntag424/sun.ts'
 import { uidToBytes } from '../../nfc/uid.ts'
-import { type Actor, recordChange } from '../store/audit.ts'
+import { recordChange } from '../store/audit.ts'
 import { takeSimulatedCounters } from '../store/chip-records.ts'
 import type { Db } from '../store/database.ts'
 import type { ChipRow } from '../store/schema.ts'
+import { carriesAnything } from './chip-power.ts'
 import { chipOf, type UidReadings } from './chip-record.ts'
 import { DomainError } from './errors.ts'
+import { assertMayTransfer, type Operator } from './grants.ts'
 import type { KeyRing, KeySet } from './key-ring.ts'
 import { type Clock, iso } from './time.ts'
 
@@ -38,11 +40,12 @@ const padding = 5
 /**
  * Makes the URLs that a chip would show at its next taps. Each call goes on where the last one ended, whether its
  * URLs were tapped or not.
- * @throws DomainError not_found, conflict where the chip is a physical one, or no URL can be made for it
+ * @throws DomainError not_found, conflict where the chip is a physical one, or no URL can be made for it, scope_missing
+ * where it carries something: its taps give codes for that
  */
 export async function simulateTaps(
   deps: Deps,
-  actor: Actor,
+  { actor, token: holder }: Operator,
   readings: UidReadings,
   count: number,
 ): Promise<SimulatedTap[]> {
@@ -51,6 +54,8 @@ export async function simulateTaps(
   const { chip, keys, first } = await db.write(async (trx) => {
     const chip = await chipOf(trx, readings)
     assertSimulated(chip, config)
+    if (!config.ephemeral && (await carriesAnything(trx, chip)))
+      assertMayTransfer(holder, 'simulating the taps of a chip that carries something')
     const keys = keysOf(deps, chip)
     const { uid, teamId, simulatedCounter: from } = chip
     const last = Math.max(chip.lastCounter, from, 0)

@@ -57,7 +57,7 @@ async function seedChip(
   const [result] = await registerChipsIn(
     trx,
     ctx,
-    { teamId: team.id, chipGroupId, keySetId: chip.keySet ?? null, isSimulated: false, at },
+    { teamId: team.id, chipGroupId, keySetId: chip.keySet ?? null, isSimulated: false, mayBind: true, at },
     [
       {
         uid: chip.uid,

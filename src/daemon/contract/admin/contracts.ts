@@ -55,7 +55,7 @@ export const contracts = {
     part: 'admin',
     summary: 'Register a token contract that is deployed already',
     auth: 'admin',
-    scope: 'edit',
+    scope: 'transfer',
     body: z.object({
       ...team,
       symbol: name(32),
@@ -93,7 +93,7 @@ export const contracts = {
     part: 'admin',
     summary: 'Set or clear the two-tap policy of a token contract',
     auth: 'admin',
-    scope: 'edit',
+    scope: 'transfer',
     params: z.object({ id: integer(1) }),
     body: z.object({ twoTap: twoTapPolicy.nullable() }),
     response: contractOnWire,

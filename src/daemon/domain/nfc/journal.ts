@@ -22,6 +22,8 @@ export interface Place {
   readonly teamId: number
   readonly chipGroupId: number
   readonly details: ChipDetails
+  /** Whether whoever planned it may bind chips to items whose tokens are minted. */
+  readonly mayBind: boolean
 }
 
 /** A plan as it was written down. */
@@ -44,8 +46,13 @@ export const entryOf = (row: NfcPlanRow): JournalEntry => ({
   row,
 })
 
-/** What the daemon itself wrote. */
-const placeOf = ({ teamId, chipGroupId, details }: Place): Place => ({ teamId, chipGroupId, details })
+/** What the daemon itself wrote; plans from before it asked were made by those who might. */
+const placeOf = ({ teamId, chipGroupId, details, mayBind = true }: Place): Place => ({
+  teamId,
+  chipGroupId,
+  details,
+  mayBind,
+})
 
 /** All that was ever planned for a chip, oldest first. */
 export const entriesOf = async (db: Queries, uid: string): Promise<JournalEntry[]> =>

@@ -24,6 +24,8 @@ export interface OpenRequest {
   readonly details: ChipDetails
   /** Whether the caller's word is enough that a blank chip is one that is registered with keys. */
   readonly mayVouch: boolean
+  /** Whether the caller may give power over what chips carry. */
+  readonly mayBind: boolean
 }
 
 /**
@@ -37,10 +39,10 @@ export async function openSession(
   request: OpenRequest,
   team: () => Promise<TeamRow>,
 ): Promise<SessionStep> {
-  const { atr, purpose, waitForDetails, details, rekey, mayVouch } = request
+  const { atr, purpose, waitForDetails, details, rekey, mayVouch, mayBind } = request
   switch (purpose) {
     case 'recover':
-      return sessions.open(deps, holder, (session) => recoverChip(deps, session, { atr }))
+      return sessions.open(deps, holder, (session) => recoverChip(deps, session, { atr, mayBind }))
     case 'reset':
       return sessions.open(deps, holder, (session) =>
         resetChip(deps, session, { atr, asks: waitForDetails, mayVouch }),
@@ -51,14 +53,15 @@ export async function openSession(
       if (chipGroup === undefined) throw invalid('chipGroup', 'is required to set a chip up')
       const { id: teamId } = await team()
       const { actor } = holder
-      await planImport(deps, { teamId, actor, chipGroup, keySetId: keySet, isSimulated: false, dryRun: true })
+      const asPlanned = { isSimulated: false, mayBind, dryRun: true }
+      await planImport(deps, { teamId, actor, chipGroup, keySetId: keySet, ...asPlanned })
       const set = deps.keyRing.get(keySet)
       if (!set) throw missingKeySet(keySet)
       // Says now, and not at the first chip, that it cannot set chips up.
       await chipKeys({ db: deps.db.read, box: deps.box }, [{ keySet, generation: 0 }])
       await assertUrl(deps, urlCheck, request.acceptUrl)
       const given = waitForDetails ? undefined : details
-      const wanted = { atr, teamId, chipGroup, set, rekey, mayVouch, details: given }
+      const wanted = { atr, teamId, chipGroup, set, rekey, mayVouch, mayBind, details: given }
       return sessions.open(deps, holder, (session) => provision(deps, session, wanted))
     }
   }

@@ -21,6 +21,7 @@ import {
 } from './conversation.ts'
 import { close, type Place, resumeIn, writeDown } from './journal.ts'
 import { type KnownChip, knownChip } from './known-chip.ts'
+import { assertOwnKeys } from './own-keys.ts'
 import { proveSource } from './prove-source.ts'
 import {
   assertNewKeys,
@@ -41,13 +42,15 @@ export interface ProvisionRequest {
   readonly rekey: boolean
   /** Whether the caller's word is enough that a blank chip is one that is registered with keys. */
   readonly mayVouch: boolean
+  /** Whether the caller may give power over what chips carry. */
+  readonly mayBind: boolean
   /** undefined: they are asked for once the chip is known. */
   readonly details: ChipDetails | undefined
 }
 
 /** Sets one chip up and registers it. */
 export async function* provision(deps: SetUpDeps, session: Session, request: ProvisionRequest): Conversation {
-  const { teamId, chipGroup, set, mayVouch } = request
+  const { teamId, chipGroup, set, mayVouch, mayBind } = request
   const inspection = yield* relay(inspect(request.atr), 'inspect')
   const { uid } = inspection
   session.saw(uid)
@@ -63,6 +66,7 @@ export async function* provision(deps: SetUpDeps, session: Session, request: Pro
   }
   const plan = choice.kind === 'recover' ? choice.entry.plan : choice.plan
   const { target } = choice
+  await assertOwnKeys(deps.db.read, known, plan, mayBind)
   const url = targetFile(plan).url ?? ''
   session.plans({ keySet: set.id, url })
   const place: WantedPlace = {
@@ -70,6 +74,7 @@ export async function* provision(deps: SetUpDeps, session: Session, request: Pro
     group: await findGroup(deps.db.read, teamId, chipGroup),
     name: chipGroup,
     details,
+    mayBind,
   }
   if (details.label !== undefined) session.hold({ label: details.label, teamId })
   const mayMove = rekey || choice.kind === 'recover'
@@ -170,12 +175,12 @@ export const outcome = (
 async function groupOf(
   trx: Queries,
   actor: Actor,
-  { teamId, name, details }: WantedPlace,
+  { teamId, name, details, mayBind }: WantedPlace,
   at: string,
 ): Promise<Place> {
   const known = await findGroup(trx, teamId, name)
-  if (known) return { teamId, chipGroupId: known.id, details }
+  if (known) return { teamId, chipGroupId: known.id, details, mayBind }
   const { id } = await insertChipGroup(trx, { teamId, name, createdAt: at })
   await recordChange(trx, { at, actor, teamId, action: 'chip-groups.create', target: name, detail: { id } })
-  return { teamId, chipGroupId: id, details }
+  return { teamId, chipGroupId: id, details, mayBind }
 }

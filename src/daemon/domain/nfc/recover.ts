@@ -1,7 +1,8 @@
 import { ForeignKeys } from '../../../nfc/provision/errors.ts'
-import { hasFactoryKeys, inspect } from '../../../nfc/provision/inspect.ts'
+import { hasFactoryKeys, type Inspection, inspect } from '../../../nfc/provision/inspect.ts'
 import { sourcesOn, targetFile } from '../../../nfc/provision/plan.ts'
 import { labelsThere } from '../../store/sqlite-register.ts'
+import { isMinting } from '../chip-power.ts'
 import { DomainError } from '../errors.ts'
 import { iso } from '../time.ts'
 import { chipKeys } from './chip-keys.ts'
@@ -9,6 +10,7 @@ import { type Conversation, relay } from './conversation.ts'
 import { endTaps } from './end-taps.ts'
 import { close, type JournalEntry, type Place, resumeIn } from './journal.ts'
 import { type KnownChip, knownChip } from './known-chip.ts'
+import { assertOwnKeys } from './own-keys.ts'
 import { outcome } from './provision.ts'
 import { registerWithTap } from './registration.ts'
 import type { Session } from './session.ts'
@@ -18,7 +20,7 @@ import { carryOut, holdAgainst, type SetUpDeps } from './set-up.ts'
 export async function* recoverChip(
   deps: SetUpDeps,
   session: Session,
-  { atr }: { readonly atr: Uint8Array | undefined },
+  { atr, mayBind }: { readonly atr: Uint8Array | undefined; readonly mayBind: boolean },
 ): Conversation {
   const inspection = yield* relay(inspect(atr), 'inspect')
   const { uid } = inspection
@@ -46,14 +48,37 @@ export async function* recoverChip(
     if (!(yield* holdAgainst({ ...plan, from: [] }, inspection, keysOf))) throw shownOther()
     return outcome('provisioned', plan, target)
   }
+  await assertOwnKeys(deps.db.read, known, plan, mayBind || target === 'factory')
+  const begun = { ...open, place: placeFor(open, inspection, mayBind) }
+  if (!known.row && begun.place) await assertMayMint(deps, begun.place)
   const at = iso(deps.clock.now())
-  await deps.db.write((trx) => resumeIn(trx, session.actor, at, open, open.place))
+  await deps.db.write((trx) => resumeIn(trx, session.actor, at, open, begun.place))
   session.began(open.id)
-  const { place, warning } = await placeLeft(deps, session, open, known)
+  const { place, warning } = await placeLeft(deps, session, begun, known)
   const tap = yield* carryOut(deps, session.actor, { entry, isBegun: true }, inspection, keysOf)
   await finish(deps, session, { ...open, place }, tap)
   if (target === 'factory') return { status: 'factory', uid }
   return { ...outcome('provisioned', plan, target), ...(warning === undefined ? {} : { warning }) }
+}
+
+/**
+ * A chip whose key 0 is still the factory's may be anybody's: what it may be bound to, whoever goes on with it says anew.
+ */
+function placeFor({ place }: JournalEntry, { versions }: Inspection, mayBind: boolean): Place | undefined {
+  if (!place) return undefined
+  return { ...place, mayBind: mayBind || (place.mayBind && versions[0] !== 0) }
+}
+
+/** @throws DomainError scope_missing */
+async function assertMayMint(
+  { db }: SetUpDeps,
+  { teamId, details: { item }, mayBind }: Place,
+): Promise<void> {
+  if (mayBind || item === undefined || !(await isMinting(db.read, teamId, item))) return
+  throw new DomainError(
+    'scope_missing',
+    `The chip is to be bound to the item ${item}, whose tokens are minted for its chips, and it is still blank, so it may be anybody's. It takes an admin token of the scopes provision and transfer.`,
+  )
 }
 
 /** A row of a sheet is for one chip: where another got it since, this one gets nothing of it. */

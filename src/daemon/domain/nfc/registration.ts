@@ -30,6 +30,7 @@ export interface WantedPlace {
   readonly group: ChipGroupRow | undefined
   readonly name: string
   readonly details: Place['details']
+  readonly mayBind: boolean
 }
 
 /** A chip that has its keys, or is to get them. */
@@ -45,7 +46,7 @@ export interface KeyedPlan {
  */
 export async function assertRegistrable(
   deps: RegistrationDeps,
-  { teamId, group, name, details }: WantedPlace,
+  { teamId, group, name, details, mayBind }: WantedPlace,
   chip: { uid: string; keySet: number; mayMove: boolean; row: ChipRow | undefined },
 ): Promise<void> {
   const { uid, row, mayMove } = chip
@@ -56,7 +57,7 @@ export async function assertRegistrable(
   const at = iso(deps.clock.now())
   const job = async (trx: Queries): Promise<never> => {
     const { id } = group ?? (await insertChipGroup(trx, { teamId, name, createdAt: at }))
-    const registration = { teamId, chipGroupId: id, keySetId, isSimulated: false, at }
+    const registration = { teamId, chipGroupId: id, keySetId, isSimulated: false, mayBind, at }
     const [result] = await registerChipsIn(trx, deps, registration, [{ ...details, uid }])
     throw new TriedOut(result?.status === 'failed' ? result.error : undefined)
   }
@@ -131,7 +132,7 @@ async function registerIn(
   trx: Queries,
   deps: RegistrationDeps,
   actor: Actor,
-  { plan: { uid }, target, place: { teamId, chipGroupId, details } }: KeyedPlan,
+  { plan: { uid }, target, place: { teamId, chipGroupId, details, mayBind } }: KeyedPlan,
   { at, tap }: { at: string; tap: LiveTap },
 ): Promise<void> {
   await assertTeamIn(trx, teamId)
@@ -144,7 +145,7 @@ async function registerIn(
   const [row] = await findChips(trx, [uid])
   const { keySet: keySetId, generation } = target
   const given = { ...details, uid, generation, lastCounter: tap.counter - 1 }
-  const registration: Registration = { teamId, chipGroupId, keySetId, isSimulated: false, at }
+  const registration: Registration = { teamId, chipGroupId, keySetId, isSimulated: false, mayBind, at }
   if (row) await changeKeys(trx, deps, row, { keySetId, generation, lastCounter: tap.counter - 1, at })
   else {
     const [result] = await registerChipsIn(trx, deps, registration, [given])

@@ -9,6 +9,7 @@ import {
   planImport,
 } from '../../domain/import-chips.ts'
 import type { Registered } from '../../domain/register-chips.ts'
+import { permits } from '../../domain/scopes.ts'
 import { resolveTeam } from '../../domain/teams.ts'
 import { bindAll } from '../../http/bind.ts'
 import { openSheet } from '../../http/sheet.ts'
@@ -19,7 +20,7 @@ const columns = Object.keys(importRow.shape)
 /** The endpoints whose body is a stream. */
 export function chipStreamRoutes(app: FastifyInstance, ctx: Context): void {
   bindAll(app, ctx, {
-    'POST /admin/chips/import': async ({ query, request, reply, keyTeam, actor }) => {
+    'POST /admin/chips/import': async ({ query, request, reply, keyTeam, actor, token }) => {
       const team = await resolveTeam(ctx, { name: query.team, keyTeam })
       const plan = await planImport(ctx, {
         teamId: team.id,
@@ -27,6 +28,7 @@ export function chipStreamRoutes(app: FastifyInstance, ctx: Context): void {
         chipGroup: query.chipGroup,
         keySetId: query.keySet,
         isSimulated: query.simulated ?? false,
+        mayBind: permits(token.scopes, 'transfer'),
         dryRun: query.dryRun ?? false,
       })
       const sheet = await openSheet(request.body, request.headers['content-type'], columns)

@@ -20,37 +20,37 @@ export function adminChipRoutes(app: FastifyInstance, ctx: Context): void {
       return sendLines(reply, exported(await exportChips(ctx, team.id, query.chipGroup)))
     },
     'GET /admin/chips/:uid': ({ params, request }) => show(readingsOf(params.uid, request.params)),
-    'POST /admin/chips/:uid/link': async ({ params, body, actor, request }) => {
+    'POST /admin/chips/:uid/link': async ({ params, body, actor, token, request }) => {
       const readings = readingsOf(params.uid, request.params)
-      await linkChip(ctx, actor, readings, body)
+      await linkChip(ctx, { actor, token }, readings, body)
       return show(readings)
     },
-    'POST /admin/chips/:uid/unlink': async ({ params, body, actor, request }) => {
+    'POST /admin/chips/:uid/unlink': async ({ params, body, actor, token, request }) => {
       const readings = readingsOf(params.uid, request.params)
-      await unlinkChip(ctx, actor, readings, body)
+      await unlinkChip(ctx, { actor, token }, readings, body)
       return show(readings)
     },
-    'POST /admin/chips/:uid/replace': async ({ params, body, actor, request }) => {
+    'POST /admin/chips/:uid/replace': async ({ params, body, actor, token, request }) => {
       const other = readingsOf(body.with, request.body, 'with')
-      const replaced = await replaceChip(ctx, actor, readingsOf(params.uid, request.params), other)
-      return show([replaced])
+      const readings = readingsOf(params.uid, request.params)
+      return show([await replaceChip(ctx, { actor, token }, readings, other)])
     },
     'POST /admin/chips/:uid/disable': async ({ params, body, actor, request }) => {
       const readings = readingsOf(params.uid, request.params)
       await disableChip(ctx, actor, readings, body.reason)
       return show(readings)
     },
-    'POST /admin/chips/:uid/enable': async ({ params, actor, request }) => {
+    'POST /admin/chips/:uid/enable': async ({ params, actor, token, request }) => {
       const readings = readingsOf(params.uid, request.params)
-      await enableChip(ctx, actor, readings)
+      await enableChip(ctx, { actor, token }, readings)
       return show(readings)
     },
     'DELETE /admin/chips/:uid': async ({ params, actor, request }) => {
       await removeChip(ctx, actor, readingsOf(params.uid, request.params))
       return { success: true as const }
     },
-    'POST /admin/chips/:uid/simulate': ({ params, body, actor, request }) =>
-      simulateTaps(ctx, actor, readingsOf(params.uid, request.params), body.count ?? 1),
+    'POST /admin/chips/:uid/simulate': ({ params, body, actor, token, request }) =>
+      simulateTaps(ctx, { actor, token }, readingsOf(params.uid, request.params), body.count ?? 1),
   })
 }
 

@@ -16,9 +16,9 @@ export function adminItemRoutes(app: FastifyInstance, ctx: Context): void {
       const team = await resolveTeam(ctx, { name: body.team, keyTeam })
       return itemToWire(await createItem(ctx, { teamId: team.id, actor }, body))
     },
-    'PATCH /admin/items/:id': async ({ params, body, keyTeam, actor }) => {
+    'PATCH /admin/items/:id': async ({ params, body, keyTeam, actor, token }) => {
       const team = await resolveTeam(ctx, { name: body.team, keyTeam })
-      return itemToWire(await editItem(ctx, { teamId: team.id, actor }, params.id, body))
+      return itemToWire(await editItem(ctx, { teamId: team.id, actor, token }, params.id, body))
     },
     'DELETE /admin/items/:id': async ({ params, query, keyTeam, actor }) => {
       const team = await resolveTeam(ctx, { name: query.team, keyTeam })

@@ -30,6 +30,7 @@ export function nfcRoutes(app: FastifyInstance, ctx: Context): void {
         waitForDetails: body.waitForDetails ?? false,
         details: { label, item, variant, redirectUrl },
         mayVouch,
+        mayBind: permits(token.scopes, 'transfer'),
       }
       const holder = { token: token.name, actor }
       const ofTeam = async () => {
