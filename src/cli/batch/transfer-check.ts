@@ -10,11 +10,14 @@ import { asEther, asGwei, roundedUp, targetOnWire, targetWords } from './token-w
 
 type Line = AnswerOf<'POST /phygitals/transfer/check'>
 export type CheckedTransfer = Exclude<Line, { totals: unknown }>
-export type ChainTotals = Extract<Line, { totals: unknown }>['totals'][number]
+type Last = Extract<Line, { totals: unknown }>
+export type ChainTotals = Last['totals'][number]
 
 export interface TransferCheck {
   readonly rows: ReadonlyMap<number, CheckedTransfer>
   readonly totals: readonly ChainTotals[]
+  /** What the team may still send today; undefined: an older daemon does not say. */
+  readonly budget: Last['budget'] | undefined
 }
 
 /** So many rows become one piece of the request's body. */
@@ -27,7 +30,7 @@ export const checkTransfers = async (
 ): Promise<TransferCheck> => {
   const client = await ctx.client()
   const checked = new Map<number, CheckedTransfer>()
-  let totals: readonly ChainTotals[] = []
+  let last: Last | undefined
   function* content() {
     for (let i = 0; i < rows.length; i += rowsAPiece)
       yield rows
@@ -44,7 +47,7 @@ export const checkTransfers = async (
       signal: interrupted.signal,
     })
     for await (const answer of answers) {
-      if ('totals' in answer) totals = answer.totals
+      if ('totals' in answer) last = answer
       else {
         const sent = rows[answer.row - 1]
         const { error } = answer
@@ -62,7 +65,7 @@ export const checkTransfers = async (
     throw new CliError(
       `The daemon answered ${checked.size} of ${rows.length} rows, and stopped. Nothing was sent.`,
     )
-  return { rows: checked, totals }
+  return { rows: checked, totals: last?.totals ?? [], budget: last?.budget }
 }
 
 /** Adds what the daemon found that can never be meant so: a wrong checksum, one token twice. */
@@ -98,13 +101,28 @@ export const refuseUnpayable = ({ totals }: TransferCheck): void => {
 const words = ({ transactions, gas, maxFeePerGas, cost, relayer, balance }: ChainTotals): string =>
   `${counted(transactions, 'transaction')} take ${grouped(Number(gas))} gas, at ${asGwei(BigInt(maxFeePerGas))} gwei at most ${asEther(BigInt(cost))} ether; ${relayer} has ${asEther(BigInt(balance))} ether.`
 
-/** Warns where the chain is dearer at the moment than what this daemon may pay. */
-export const warnOfFees = (ctx: CliContext, { totals }: TransferCheck): void => {
-  for (const { chainId, isOverCap } of totals)
+/** Warns where the chain is dearer at the moment than what this daemon may pay, and where it is more than a day's. */
+export const warnOfLimits = (ctx: CliContext, check: TransferCheck): void => {
+  warnOfBudget(ctx, check)
+  for (const { chainId, isOverCap } of check.totals)
     if (isOverCap)
       ctx.io.warn(
         `Chain ${chainId} asks for more gas fees now than TAPCHIP_MAX_FEE_GWEI_${chainId} allows: what is sent waits until it is cheaper.`,
       )
+}
+
+/** Warns where the team may not send so much today: the rows beyond fail, and can be tried again. */
+const warnOfBudget = (ctx: CliContext, { totals, budget }: TransferCheck): void => {
+  if (!budget || budget.isEnough) return
+  const { transactionsLeft, gasLeft } = budget
+  const wanted = totals.reduce((sum, { transactions }) => sum + transactions, 0)
+  const left = [
+    ...(transactionsLeft === null ? [] : [counted(transactionsLeft, 'transaction')]),
+    ...(gasLeft === null ? [] : [`${grouped(gasLeft)} gas`]),
+  ].join(' and ')
+  ctx.io.warn(
+    `The team may send ${left} more today (UTC), and this takes ${counted(wanted, 'transaction')}: the rows beyond fail, and go through another day (tapchip batch resume --retry-failed), or once it may send more (tapchip teams edit).`,
+  )
 }
 
 /** Who has what, what would become of it, and what all of it takes. */
@@ -124,12 +142,12 @@ export const showCheck = async (
       describeCheck(checked, row),
     )
   }
-  if (io.json) await io.line({ totals: check.totals }, () => '')
+  if (io.json) await io.line({ totals: check.totals, budget: check.budget }, () => '')
   io.note(
     `Dry run: ${counted(counts.transfer, 'transfer')}, ${counted(counts.mint, 'mint')}, ${grouped(counts.unchanged)} unchanged, ${grouped(counts.refused)} would fail. Nothing was sent.`,
   )
   for (const chain of check.totals) io.note(`Chain ${chain.chainId}: ${words(chain)}`)
-  warnOfFees(ctx, check)
+  warnOfLimits(ctx, check)
   refuseUnpayable(check)
   return counts.refused > 0 ? exitCodes.partial : exitCodes.done
 }

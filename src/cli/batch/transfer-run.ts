@@ -17,7 +17,7 @@ import {
   refuseUnpayable,
   showCheck,
   type TransferCheck,
-  warnOfFees,
+  warnOfLimits,
 } from './transfer-check.ts'
 
 /** Three requests keep the daemon busy between their ends; an interrupt waits for three hundred rows at most. */
@@ -110,7 +110,7 @@ export const resumeTransfers = async (
       `Where the tokens are now: tapchip batch resume ${header.id} --dry-run · To send those rows all the same: --yes`,
     )
   }
-  warnOfFees(ctx, check)
+  warnOfLimits(ctx, check)
   refuseUnpayable(check)
   const again = new Set(rows.map(({ row }) => row))
   const before = countResults([...outcomes.values()].filter(({ row }) => !again.has(row)))

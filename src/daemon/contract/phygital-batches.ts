@@ -83,6 +83,14 @@ const described = z.object({
 })
 
 const totals = z.object({ totals: z.array(chainTotals) })
+/** What the team may still send today; null: as much as it likes. Where that is not enough, the rows beyond fail. */
+const totalsWithin = totals.extend({
+  budget: z.object({
+    transactionsLeft: z.number().nullable(),
+    gasLeft: z.number().nullable(),
+    isEnough: z.boolean(),
+  }),
+})
 
 const lines = (description: string) => ({
   contentTypes: ['application/x-ndjson', 'application/jsonl', 'application/json'],
@@ -93,12 +101,12 @@ export const phygitalBatches = {
   'POST /phygitals/transfer/check': endpoint({
     part: 'beyond',
     summary:
-      'Say what transfers would do, from JSON lines { uid | contractAddress, chainId, tokenId; recipient }: a line a row, and a last one { totals } with gas and price by chain',
+      'Say what transfers would do, from JSON lines { uid | contractAddress, chainId, tokenId; recipient }: a line a row, and a last one { totals, budget } with gas and price by chain, and what the team may still send today',
     auth: 'api-key',
     scope: 'read',
     bodyLimit: 64 * 1024 * 1024,
     stream: lines('One transfer a line'),
-    response: z.union([checked, totals]),
+    response: z.union([checked, totalsWithin]),
     answerType: 'application/x-ndjson',
   }),
   'POST /phygitals/transfer/batch': endpoint({

@@ -3,13 +3,19 @@ import type { Queries } from '../store/database.ts'
 import { findItem } from '../store/items.ts'
 import type { ChipRow } from '../store/schema.ts'
 
-// What a chip's taps are worth. Whoever can make its taps has all of it.
+// What a chip's taps are worth: whoever can make them has all of it.
 
-/** Whether a chip carries a token, an item or an event, so that its taps give codes, or may some day. */
-export const carriesAnything = async (
-  db: Queries,
-  { uid, tokenRow, itemId }: Pick<ChipRow, 'uid' | 'tokenRow' | 'itemId'>,
-): Promise<boolean> => tokenRow !== null || itemId !== null || hasAssignments(db, uid)
+type Bound = Pick<ChipRow, 'uid' | 'teamId' | 'tokenRow' | 'itemId'>
+
+/** Whether the taps of a chip give codes that somebody can use: for a token, a mint, or an event. */
+export const hasPower = async (db: Queries, chip: Bound): Promise<boolean> =>
+  chip.tokenRow !== null ||
+  (chip.itemId !== null && (await isMinting(db, chip.teamId, chip.itemId))) ||
+  hasAssignments(db, chip.uid)
+
+/** Whether a chip carries anything: also an item that has no contract, and may get one. */
+export const carriesAnything = async (db: Queries, chip: Bound): Promise<boolean> =>
+  chip.itemId !== null || hasPower(db, chip)
 
 /** Whether the chips of an item that have no token yet get one minted. */
 export const isMinting = async (db: Queries, teamId: number, item: string): Promise<boolean> =>

@@ -5,7 +5,7 @@ import { updateChip } from '../store/chips.ts'
 import type { Db, Queries } from '../store/database.ts'
 import { endOtpsOfChip } from '../store/otps.ts'
 import { endRefsOfChip } from '../store/refs.ts'
-import { carriesAnything } from './chip-power.ts'
+import { hasPower } from './chip-power.ts'
 import { chipOf, type UidReadings } from './chip-record.ts'
 import { DomainError } from './errors.ts'
 import { assertMayTransfer, type Operator } from './grants.ts'
@@ -29,8 +29,7 @@ export async function replaceChip(
     const old = await chipOf(trx, readings)
     const fresh = await chipOf(trx, other)
     await assertReplaceable(trx, old, fresh)
-    if (await carriesAnything(trx, old))
-      assertMayTransfer(holder, 'handing on what a chip carries to another chip')
+    if (await hasPower(trx, old)) assertMayTransfer(holder, 'handing on what a chip carries to another chip')
 
     const { uid, teamId, tokenRow, itemId, variantId, redirectUrl, label, chipGroupId } = old
     // A label is unique in its team: the first chip gives it up before the second takes it.

@@ -6,7 +6,7 @@ import { endOtpsOfChip } from '../store/otps.ts'
 import { endPageVisits } from '../store/page-visits.ts'
 import { endRefsOfChip } from '../store/refs.ts'
 import { rememberChip } from '../store/removed-chips.ts'
-import { carriesAnything } from './chip-power.ts'
+import { hasPower } from './chip-power.ts'
 import { chipOf, type UidReadings } from './chip-record.ts'
 import { DomainError } from './errors.ts'
 import { assertMayTransfer, type Operator } from './grants.ts'
@@ -60,7 +60,7 @@ export async function enableChip(
       )
     }
     if (disabledAt === null) return
-    if (await carriesAnything(trx, chip)) assertMayTransfer(holder, 'enabling a chip that carries something')
+    if (await hasPower(trx, chip)) assertMayTransfer(holder, 'enabling a chip that carries something')
     await updateChip(trx, uid, { disabledAt: null, disabledReason: null })
     const detail = { disabledAt, reason: disabledReason }
     await recordChange(trx, { at, actor, teamId, action: 'chips.enable', target: uid, detail })

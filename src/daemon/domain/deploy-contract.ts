@@ -27,7 +27,7 @@ export async function deployContract(
   const id = await deps.db.write(async (trx) => {
     await assertTeamIn(trx, team.id)
     const contract = await createContractIn(trx, team, { ...fields, kind: 'phygital' }, at)
-    const transaction = await recordDeployment(trx, deps, chain, contract, idempotency)
+    const transaction = await recordDeployment(trx, deps, chain, contract, chain, idempotency)
     const { symbol, chainId, address } = await contractIn(trx, contract.id)
     const detail = { chainId, address, twoTap: fields.twoTap ?? null, transaction }
     await recordChange(trx, {
@@ -72,7 +72,7 @@ export async function tellServiceUrl(
     const last = await lastUrl(trx, contract)
     if (last === deps.baseUrl && !force)
       return { contract: { ...contract, serviceUrl: last }, transactionId: null }
-    const transactionId = await recordServiceUrl(trx, deps, contract)
+    const transactionId = await recordServiceUrl(trx, deps, contract, chain)
     await recordChange(trx, {
       at: iso(deps.clock.now()),
       actor,

@@ -2,7 +2,7 @@ import { encodeDeployData, encodeFunctionData, getAddress, type Hex } from 'viem
 import { guestbookAbi } from '../chain/artifacts/guestbook.ts'
 import { phygitalAbi, phygitalBytecode } from '../chain/artifacts/phygital.ts'
 import type { Chain, Chains } from '../chain/chains.ts'
-import { type Claim, recordIntent } from '../chain/relayer/record-intent.ts'
+import type { Claim, Deed } from '../chain/relayer/record-intent.ts'
 import {
   contractsToldOtherwise,
   deploymentsNotSigned,
@@ -17,6 +17,8 @@ import type { ContractRow } from '../store/schema.ts'
 import { findTeam } from '../store/teams.ts'
 import { tokensToMint } from '../store/tokens.ts'
 import { cancelQueued } from '../store/transactions.ts'
+import { announcedTogether } from './announcements.ts'
+import { type Counted, recordForTeam } from './budget.ts'
 import { boundSalt, guessableSalt, placedAnywhere, placedBound } from './contract-address.ts'
 import { deployKind } from './deployed.ts'
 import { lacksProxy } from './deployment-proxy.ts'
@@ -61,11 +63,14 @@ export async function recordMissing(deps: DeployDeps): Promise<number[]> {
       const deployed: number[] = []
       for (const contract of await undeployedContracts(trx, chain.id)) {
         // So that what is shown is true before the way is open as well.
-        const record = isClosed ? settleAddress : recordContract
-        deployed.push(...(await orProblem(trx, contract, () => record(trx, deps, chain, contract))))
+        const record = () =>
+          isClosed
+            ? settleAddress(trx, deps, chain, contract)
+            : recordContract(trx, deps, chain, contract, 'owed')
+        deployed.push(...(await orProblem(trx, contract, record)))
       }
       for (const event of await eventsWithoutTransaction(trx, { chainId: chain.id }))
-        deployed.push(await recordEvent(trx, deps, event))
+        deployed.push(await recordEvent(trx, deps, event, 'owed'))
       for (const token of await tokensToMint(trx, chain.id)) deployed.push(await recordMint(trx, deps, token))
       if (chain.isEmbedded) deployed.push(...(await recordNewUrl(trx, deps, chain)))
       return deployed
@@ -97,29 +102,31 @@ export async function recordContract(
   deps: Omit<DeployDeps, 'db' | 'chains'>,
   chain: Chain,
   contract: ContractRow,
+  counted: Counted,
 ): Promise<number[]> {
-  const ids = [await recordDeployment(trx, deps, chain, contract)]
+  const ids = [await recordDeployment(trx, deps, chain, contract, counted)]
   if (contract.kind === 'phygital') return ids
   for (const event of await eventsWithoutTransaction(trx, { chainId: chain.id, contractId: contract.id }))
-    ids.push(await recordEvent(trx, deps, event))
+    ids.push(await recordEvent(trx, deps, event, counted))
   const { address } = (await findContract(trx, contract.id)) ?? contract
-  return [...ids, ...(await recordAgain(trx, deps, { before: contract, address }))]
+  return [...ids, ...(await recordAgain(trx, deps, { before: contract, address }, counted))]
 }
 
 /**
  * Records the transaction that deploys a contract, where its record says that it will be. @returns its id
- * @throws DomainError already_exists where another contract is said to be at its address
+ * @throws DomainError already_exists where another contract is said to be at its address, transaction_budget_spent
  */
 export async function recordDeployment(
   trx: Queries,
   deps: Omit<DeployDeps, 'db' | 'chains'>,
   chain: Chain,
   contract: ContractRow,
+  counted: Counted,
   idempotency?: Claim,
 ): Promise<number> {
   if (contract.kind === 'guestbook') await recordFactory(trx, deps, chain)
   const { deed, address, gasHint } = await settleAddress(trx, deps, chain, contract)
-  const id = await recordIntent(trx, {
+  const intent = {
     chainId: chain.id,
     signer: 'relayer',
     deed,
@@ -129,7 +136,8 @@ export async function recordDeployment(
     teamId: contract.teamId,
     idempotency,
     now: deps.clock.now(),
-  })
+  }
+  const id = await recordForTeam(trx, intent, counted)
   await updateContract(trx, contract.id, { transactionId: id, serviceUrl: deps.baseUrl, problem: null })
   return id
 }
@@ -209,12 +217,12 @@ async function recordNewUrl(trx: Queries, deps: DeployDeps, chain: Chain): Promi
   const ids: number[] = []
   // One that is still to come is told at the start after that.
   for (const contract of await contractsToldOtherwise(trx, chain.id, deps.baseUrl))
-    if (contract.status === 'confirmed') ids.push(await recordServiceUrl(trx, deps, contract))
+    if (contract.status === 'confirmed') ids.push(await recordServiceUrl(trx, deps, contract, 'owed'))
   return ids
 }
 
-/** Events whose metadata is announced in one call: as many as fit into a block with ease. */
-const announcedAtOnce = 100
+/** What telling a contract a URL of some length takes, or announcing a hundred events. */
+const gasOfUrl = 400_000
 
 /**
  * Records the transaction that tells a contract where its metadata is, and those that announce it; the record says so
@@ -224,18 +232,24 @@ export async function recordServiceUrl(
   trx: Queries,
   { clock, baseUrl }: Pick<DeployDeps, 'clock' | 'baseUrl'>,
   contract: ContractRow,
+  counted: Counted,
 ): Promise<number> {
   const { id: contractId, kind, symbol, address } = contract
   const send = (data: Hex, more: { kind: string; subject: Record<string, string | number> }) =>
-    recordIntent(trx, {
-      chainId: contract.chainId,
-      signer: 'relayer',
-      // The contract is there, so its gas is estimated: that depends on the URL's length.
-      deed: { to: getAddress(address), data },
-      teamId: contract.teamId,
-      now: clock.now(),
-      ...more,
-    })
+    recordForTeam(
+      trx,
+      {
+        chainId: contract.chainId,
+        signer: 'relayer',
+        // The contract is there, so its gas is estimated: that depends on the URL's length.
+        deed: { to: getAddress(address), data },
+        gasAtMost: gasOfUrl,
+        teamId: contract.teamId,
+        now: clock.now(),
+        ...more,
+      },
+      counted,
+    )
   const data =
     kind === 'phygital'
       ? encodeFunctionData({
@@ -248,8 +262,8 @@ export async function recordServiceUrl(
   const id = await send(data, { kind: 'contract-url', subject })
   await updateContract(trx, contractId, { urlTransactionId: id })
   const tokenIds = (await createdTokenIds(trx, contractId)).map(BigInt)
-  for (let at = 0; at < tokenIds.length; at += announcedAtOnce) {
-    const args = [tokenIds.slice(at, at + announcedAtOnce)] as const
+  for (let at = 0; at < tokenIds.length; at += announcedTogether) {
+    const args = [tokenIds.slice(at, at + announcedTogether)] as const
     await send(encodeFunctionData({ abi: guestbookAbi, functionName: 'refreshMetadata', args }), {
       kind: 'guestbook-refresh',
       subject: { symbol, address, events: args[0].length },

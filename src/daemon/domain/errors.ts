@@ -22,6 +22,7 @@ export type ErrorCode =
   | 'unsupported_media_type'
   | 'rate_limited'
   | 'too_slow'
+  | 'transaction_budget_spent'
   | 'store_unavailable'
   | 'otp_missing'
   | 'otp_unknown'

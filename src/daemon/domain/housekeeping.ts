@@ -3,6 +3,7 @@ import { pruneRefreshes } from '../store/marketplace-refreshes.ts'
 import { prunePageVisits } from '../store/page-visits.ts'
 import { pruneIdempotencyKeys } from '../store/transactions.ts'
 import { pruneUsedSignatures } from '../store/used-signatures.ts'
+import { announceDeferred } from './announcements.ts'
 import { type Clock, iso } from './time.ts'
 
 const everyMs = 3_600_000
@@ -28,8 +29,11 @@ export async function tidy({ db, clock }: Deps): Promise<void> {
 }
 
 /** Tidies now and every hour. @returns a function that ends it */
-export function keepTidy(deps: Deps, onProblem: (error: unknown) => void): () => void {
-  const run = () => void tidy(deps).catch(onProblem)
+export function keepTidy(
+  deps: Deps & Parameters<typeof announceDeferred>[0],
+  onProblem: (error: unknown) => void,
+): () => void {
+  const run = () => void Promise.all([tidy(deps), announceDeferred(deps)]).catch(onProblem)
   run()
   const timer = setInterval(run, everyMs).unref()
   return () => clearInterval(timer)

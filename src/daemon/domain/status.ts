@@ -2,6 +2,7 @@ import { type Counts, countAll } from '../store/counts.ts'
 import type { Db } from '../store/database.ts'
 import { latestSchema } from '../store/migrate.ts'
 import type { TapLog } from './tap-log.ts'
+import { listTeams, type TeamView } from './teams.ts'
 import type { Clock } from './time.ts'
 
 export interface Status {
@@ -12,6 +13,8 @@ export interface Status {
     sizeBytes: number /** `ok`, or what is wrong; null where it was not asked for. */
     integrity: string | null
   }
+  /** Of the teams that have sent something today, or whose announcements wait. */
+  budgets: (TeamView['budget'] & { team: string })[]
   counts: Counts
 }
 
@@ -33,6 +36,15 @@ export async function daemonStatus({ db, tapLog, clock, startedAt }: Deps, check
       sizeBytes: maintenance.sizeBytes(),
       integrity: check ? await maintenance.quickCheck() : null,
     },
+    budgets: budgetsOf(await listTeams({ db, clock })),
     counts: await countAll(db.read),
   }
 }
+
+const budgetsAtMost = 100
+
+const budgetsOf = (teams: readonly TeamView[]): Status['budgets'] =>
+  teams
+    .filter(({ budget }) => budget.transactionsToday > 0 || budget.waiting > 0)
+    .slice(0, budgetsAtMost)
+    .map(({ name, budget }) => ({ team: name, ...budget }))

@@ -1,8 +1,18 @@
 import type { Actor } from '../store/audit.ts'
 import { recordChange } from '../store/audit.ts'
 import type { Db, Queries } from '../store/database.ts'
+import { countDeferred } from '../store/deferred-announcements.ts'
 import type { TeamRow } from '../store/schema.ts'
-import { allTeams, deleteTeam, findTeam, findTeamNamed, holdingsOfTeam, insertTeam } from '../store/teams.ts'
+import {
+  allTeams,
+  deleteTeam,
+  findTeam,
+  findTeamNamed,
+  holdingsOfTeam,
+  insertTeam,
+  setLimits,
+} from '../store/teams.ts'
+import { type Budget, spentBy } from './budget.ts'
 import { DomainError, notFound } from './errors.ts'
 import { type Clock, iso } from './time.ts'
 
@@ -60,7 +70,30 @@ function whichTeam(teams: readonly TeamRow[]): string {
   return `There are several teams: say which with --team NAME (\`team\` in a request), one of ${names.join(', ')}${more > 0 ? ` and ${more} more` : ''}.`
 }
 
-export const listTeams = ({ db }: Reading): Promise<TeamRow[]> => allTeams(db.read)
+/** A team with what it may send a day, and what it has had sent today. */
+export interface TeamView {
+  id: number
+  name: string
+  createdAt: string
+  /** `waiting`: tokens whose changed metadata is announced once there is room. */
+  budget: Budget & { waiting: number }
+}
+
+export async function listTeams({ db, clock }: Reading & { clock: Clock }): Promise<TeamView[]> {
+  const [teams, waiting] = await Promise.all([allTeams(db.read), countDeferred(db.read)])
+  return teams.map((team) => viewOf(team, clock.now(), waiting.get(team.id)))
+}
+
+/** @throws DomainError not_found */
+export async function showTeam(deps: Reading & { clock: Clock }, id: number): Promise<TeamView> {
+  const [team, waiting] = await Promise.all([getTeam(deps, id), countDeferred(deps.db.read)])
+  return viewOf(team, deps.clock.now(), waiting.get(id))
+}
+
+const viewOf = (team: TeamRow, now: number, waiting = 0): TeamView => {
+  const { id, name, createdAt } = team
+  return { id, name, createdAt, budget: { ...spentBy(team, now), waiting } }
+}
 
 /** @throws DomainError not_found */
 export async function getTeam({ db }: Reading, id: number): Promise<TeamRow> {
@@ -75,15 +108,45 @@ export async function assertTeamIn(trx: Queries, id: number): Promise<void> {
 }
 
 /** @throws DomainError already_exists */
-export function createTeam({ db, clock }: Deps, actor: Actor, name: string): Promise<TeamRow> {
+export async function createTeam({ db, clock }: Deps, actor: Actor, name: string): Promise<TeamView> {
   const at = iso(clock.now())
-  return db.write(async (trx) => {
+  const team = await db.write(async (trx) => {
     if (await findTeamNamed(trx, name)) {
       throw new DomainError('already_exists', `There is a team named "${name}" already. Choose another name.`)
     }
     const team = await insertTeam(trx, name, at)
     await recordChange(trx, { at, actor, teamId: team.id, action: 'teams.create', target: name })
     return team
+  })
+  return viewOf(team, clock.now())
+}
+
+/** What a team may send a day; null: the usual. What is absent stays as it is. */
+export type NewLimits = { [limit in 'transactionsPerDay' | 'gasPerDay']?: number | null | undefined }
+
+/** Sets what a team may send a day; what it has sent today counts. @throws DomainError not_found, invalid_input */
+export async function editTeam(
+  { db, clock }: Deps,
+  actor: Actor,
+  id: number,
+  { transactionsPerDay, gasPerDay }: NewLimits,
+): Promise<void> {
+  const wanted = {
+    ...(transactionsPerDay === undefined ? {} : { transactionsPerDay }),
+    ...(gasPerDay === undefined ? {} : { gasPerDay }),
+  }
+  const names = ['transactionsPerDay', 'gasPerDay'] as const
+  if (names.every((name) => !(name in wanted)))
+    throw new DomainError('invalid_input', 'Say what to change: transactionsPerDay, gasPerDay, or both.')
+  const at = iso(clock.now())
+  await db.write(async (trx) => {
+    const team = await findTeam(trx, id)
+    if (!team) throw notFound('team')
+    const changed = names.filter((name) => name in wanted && wanted[name] !== team[name])
+    if (changed.length === 0) return
+    await setLimits(trx, id, wanted)
+    const detail = Object.fromEntries(changed.map((name) => [name, { from: team[name], to: wanted[name] }]))
+    await recordChange(trx, { at, actor, teamId: id, action: 'teams.edit', target: team.name, detail })
   })
 }
 

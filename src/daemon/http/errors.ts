@@ -25,6 +25,7 @@ const statusOf: Record<ErrorCode, number> = {
   unsupported_media_type: 415,
   rate_limited: 429,
   too_slow: 408,
+  transaction_budget_spent: 429,
   store_unavailable: 503,
   otp_missing: 401,
   otp_unknown: 401,

@@ -84,7 +84,7 @@ const claimOf = (key: string | undefined, teamId: number, move: object): Claim |
       }
 
 const totalsOnWire = <T extends object>(line: T | { totals: ChainTotals[] }) =>
-  'totals' in line ? { totals: line.totals.map(inText) } : line
+  'totals' in line ? { ...line, totals: line.totals.map(inText) } : line
 
 const inText = ({ gas, maxFeePerGas, cost, needed, balance, ...rest }: ChainTotals) => ({
   ...rest,

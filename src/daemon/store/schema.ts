@@ -26,6 +26,7 @@ import type { OtpsTable, PageVisitsTable, RefsTable, TapsTable } from './schema/
 import type {
   ClaimRegistrationsTable,
   ContractsTable,
+  DeferredAnnouncementsTable,
   ItemsTable,
   MarketplaceRefreshesTable,
   TokensTable,
@@ -62,6 +63,7 @@ export interface Database {
   claimRegistrations: ClaimRegistrationsTable
   usedSignatures: UsedSignaturesTable
   marketplaceRefreshes: MarketplaceRefreshesTable
+  deferredAnnouncements: DeferredAnnouncementsTable
   chipGroups: ChipGroupsTable
   chips: ChipsTable
   removedChips: RemovedChipsTable

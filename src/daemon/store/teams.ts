@@ -1,5 +1,6 @@
 import type { Queries } from './database.ts'
 import type { TeamRow } from './schema.ts'
+import { statement } from './statement.ts'
 
 export const allTeams = (db: Queries): Promise<TeamRow[]> =>
   db.selectFrom('teams').selectAll().orderBy('id').execute()
@@ -12,6 +13,66 @@ export const findTeamNamed = (db: Queries, name: string): Promise<TeamRow | unde
 
 export const insertTeam = (db: Queries, name: string, createdAt: string): Promise<TeamRow> =>
   db.insertInto('teams').values({ name, createdAt }).returningAll().executeTakeFirstOrThrow()
+
+/** What a team may send a day. */
+export type Limits = {
+  transactionsPerDay: number
+  gasPerDay: number
+}
+
+export type Spending = {
+  teamId: number
+  /** YYYY-MM-DD, UTC. */
+  day: string
+  /** Of one transaction. */
+  gas: number
+  /** 2: it may bring the team to one half of its limits, and no further. */
+  parts: 1 | 2
+}
+
+const spend = statement<Spending & Limits>()((db, p) =>
+  db
+    .updateTable('teams')
+    .set((e) => {
+      const today = (column: 'spentTransactions' | 'spentGas') =>
+        e.case().when('spentDay', '=', p.day).then(e.ref(column)).else(0).end()
+      return {
+        spentTransactions: e(today('spentTransactions'), '+', 1),
+        spentGas: e(today('spentGas'), '+', p.gas),
+        spentDay: p.day,
+      }
+    })
+    .where('id', '=', p.teamId)
+    .where((e) => {
+      const today = (column: 'spentTransactions' | 'spentGas') =>
+        e.case().when('spentDay', '=', p.day).then(e.ref(column)).else(0).end()
+      const fits = (
+        column: 'spentTransactions' | 'spentGas',
+        more: number,
+        limit: 'transactionsPerDay' | 'gasPerDay',
+      ) =>
+        e(
+          e(e.parens(e(today(column), '+', more)), '*', p.parts),
+          '<=',
+          e(e(e.fn.coalesce(limit, e.val(p[limit])), '+', p.parts), '-', 1),
+        )
+      return e.and([fits('spentTransactions', 1, 'transactionsPerDay'), fits('spentGas', p.gas, 'gasPerDay')])
+    }),
+)
+/**
+ * Counts one transaction against a team's day, if that has room for it: a row a team, and each day begins it anew.
+ * @param usual what counts where the team has no limits of its own @returns false where the day is spent
+ */
+export const spendBudget = async (db: Queries, spending: Spending, usual: Limits): Promise<boolean> =>
+  (await spend.run(db, { ...spending, ...usual })) === 1
+
+export async function setLimits(
+  db: Queries,
+  id: number,
+  limits: Partial<Pick<TeamRow, 'transactionsPerDay' | 'gasPerDay'>>,
+): Promise<void> {
+  await db.updateTable('teams').set(limits).where('id', '=', id).execute()
+}
 
 /** Revoked API keys go with their team: they are worth nothing, and a key's row needs its team's. */
 export async function deleteTeam(db: Queries, id: number): Promise<boolean> {

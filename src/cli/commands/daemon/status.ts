@@ -3,6 +3,7 @@ import { defineCommand } from '../../command/define.ts'
 import type { CliContext } from '../../context.ts'
 import { exitCodes } from '../../errors.ts'
 import { chainInWords } from '../doctor/chains.ts'
+import { budgetInWords } from '../teams/team.ts'
 
 export const status = defineCommand({
   name: 'status',
@@ -49,6 +50,9 @@ const printStatus = async (ctx: CliContext): Promise<void> => {
     Chips: it.counts.chips,
     Taps: it.counts.taps,
     ...Object.fromEntries(it.chains.map((chain) => [`Chain ${chain.chainId}`, chainInWords(chain)])),
+    ...Object.fromEntries(
+      it.budgets.map((budget) => [`Sent today by ${budget.team}`, budgetInWords(budget)]),
+    ),
     'Asking as': `${it.token.name} (${it.token.scopes.join(', ')})`,
   }))
 }

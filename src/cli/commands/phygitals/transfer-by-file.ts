@@ -7,7 +7,7 @@ import {
   checkTransfers,
   refuseUnpayable,
   showCheck,
-  warnOfFees,
+  warnOfLimits,
 } from '../../batch/transfer-check.ts'
 import { readTransfers, transferColumns, transferNeeded } from '../../batch/transfer-input.ts'
 import { startTransfers } from '../../batch/transfer-run.ts'
@@ -39,7 +39,7 @@ export const transferByFile = async (
     return found
   })
   if (ctx.flags.dryRun) return showCheck(ctx, rows, check)
-  warnOfFees(ctx, check)
+  warnOfLimits(ctx, check)
   refuseUnpayable(check)
   // Scripts need not say --yes: what they send was checked, and a repetition changes nothing.
   if (ctx.prompts.possible) {

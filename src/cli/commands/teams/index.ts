@@ -1,5 +1,7 @@
 import { create } from './create.ts'
+import { edit } from './edit.ts'
 import { list } from './list.ts'
 import { remove } from './remove.ts'
+import { show } from './show.ts'
 
-export const verbs = [list, create, remove]
+export const verbs = [list, show, create, edit, remove]

@@ -1,4 +1,5 @@
 import { defineCommand } from '../../command/define.ts'
+import { budgetInWords } from './team.ts'
 
 export const list = defineCommand({
   name: 'list',
@@ -7,7 +8,12 @@ export const list = defineCommand({
   run: async (ctx) => {
     await ctx.io.list(
       await ctx.call('GET /admin/teams'),
-      { ID: (team) => team.id, NAME: (team) => team.name, CREATED: (team) => team.createdAt },
+      {
+        ID: (team) => team.id,
+        NAME: (team) => team.name,
+        CREATED: (team) => team.createdAt,
+        TODAY: (team) => budgetInWords(team.budget),
+      },
       'No teams. Make one: tapchip teams create --name NAME',
     )
   },

@@ -1,6 +1,6 @@
 import { defineCommand } from '../../command/define.ts'
 import { argument, yes } from '../../command/options.ts'
-import { CliError } from '../../errors.ts'
+import { findTeam } from './team.ts'
 
 export const remove = defineCommand({
   name: 'remove',
@@ -13,13 +13,7 @@ export const remove = defineCommand({
     // Off a terminal nothing is looked up for a question that cannot be asked.
     const question = (name: string) => `Remove the team "${name}"? It cannot be brought back.`
     await ctx.prompts.confirm(options.yes || ctx.prompts.possible, question(args.team))
-    const teams = await ctx.call('GET /admin/teams')
-    const found =
-      teams.find(({ id }) => String(id) === args.team) ?? teams.find(({ name }) => name === args.team)
-    if (!found)
-      throw new CliError(`There is no team "${args.team}".`, {
-        advice: 'Those there are: tapchip teams list',
-      })
+    const found = await findTeam(ctx, args.team)
     await ctx.prompts.confirmByName(options.yes, question(found.name), {
       what: 'its name',
       is: (typed) => typed === found.name,

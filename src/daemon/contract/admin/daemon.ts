@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { endpoint } from '../endpoint.ts'
 import { flag, text } from '../fields.ts'
+import { budget } from './teams.ts'
 
 /** What operators ask of the daemon itself. */
 export const daemon = {
@@ -25,6 +26,8 @@ export const daemon = {
       database: z.object({ sizeBytes: z.number(), integrity: z.string().nullable() }),
       /** What is set and has no effect, and what should not be as it is. */
       warnings: z.array(z.string()),
+      /** Of the teams that have sent something today, or whose announcements wait: the first hundred. */
+      budgets: z.array(budget.extend({ team: z.string() })),
       counts: z.object({ teams: z.number(), keySets: z.number(), chips: z.number(), taps: z.number() }),
     }),
   }),

@@ -2,7 +2,17 @@ import * as z from 'zod'
 import { endpoint } from '../endpoint.ts'
 import { integer, name, success, timestamp } from '../fields.ts'
 
-const teamOnWire = z.object({ id: z.number(), name: z.string(), createdAt: timestamp })
+/** What it may send a day (UTC), by count and by gas limits; null: the usual, and no limit on the embedded chain. */
+export const budget = z.object({
+  transactionsPerDay: z.number().nullable(),
+  gasPerDay: z.number().nullable(),
+  transactionsToday: z.number(),
+  gasToday: z.number(),
+  /** Tokens whose changed metadata is announced once there is room. */
+  waiting: z.number(),
+})
+const teamOnWire = z.object({ id: z.number(), name: z.string(), createdAt: timestamp, budget })
+const limit = integer(0, 1_000_000_000_000_000).nullable().optional()
 
 export const teams = {
   'GET /admin/teams': endpoint({
@@ -18,6 +28,16 @@ export const teams = {
     auth: 'admin',
     scope: 'edit',
     body: z.object({ name: name() }),
+    response: teamOnWire,
+  }),
+  'PATCH /admin/teams/:id': endpoint({
+    part: 'admin',
+    summary: 'Set how many transactions, and how much gas, a team may send a day; null: the usual',
+    auth: 'admin',
+    // It is what limits those who have less.
+    scope: 'all',
+    params: z.object({ id: integer(1) }),
+    body: z.object({ transactionsPerDay: limit, gasPerDay: limit }),
     response: teamOnWire,
   }),
   'DELETE /admin/teams/:id': endpoint({

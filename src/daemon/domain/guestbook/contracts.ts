@@ -39,7 +39,7 @@ export async function deployGuestbook(
     const team = await findTeam(trx, teamId)
     if (!team) throw notFound('team')
     const contract = await createContractIn(trx, team, { kind: 'guestbook', name, symbol, chainId }, at)
-    const transaction = await recordDeployment(trx, deps, chain, contract, idempotency)
+    const transaction = await recordDeployment(trx, deps, chain, contract, chain, idempotency)
     await recordChange(trx, {
       at,
       actor,
@@ -89,7 +89,7 @@ export async function underWay(
   }
   const contract = await find()
   if (contract.status === 'confirmed' || contract.transactionId !== null) return contract
-  await recordContract(trx, deps, chain, contract)
+  await recordContract(trx, deps, chain, contract, chain)
   return find()
 }
 

@@ -59,7 +59,7 @@ export async function createEvent(
     })
     const { address, chainId } = contract
     const event = { id: eventId, teamId, tokenId, address, chainId }
-    const id = await recordEvent(trx, deps, event, { idempotency, isThere })
+    const id = await recordEvent(trx, deps, event, chain, { idempotency, isThere })
     await recordChange(trx, {
       at,
       actor,
@@ -106,7 +106,7 @@ export async function eventUnderWay(
   await underWay(trx, deps, chain, event.contractId)
   const current = await findGuestbookEvent(trx, event.id)
   if (!current) throw notFound('guestbook event')
-  if (!isThere && !(await isBeingCreated(trx, current))) await recordEvent(trx, deps, current)
+  if (!isThere && !(await isBeingCreated(trx, current))) await recordEvent(trx, deps, current, chain)
   return current
 }
 

@@ -7,11 +7,11 @@ import {
   type LocatedGuestbookEvent,
 } from '../../store/guestbook-events.ts'
 import { askForRefresh } from '../../store/marketplace-refreshes.ts'
+import { announceTokens } from '../announcements.ts'
 import { DomainError, notFound } from '../errors.ts'
 import { type Clock, iso } from '../time.ts'
 import { assertMinter, guestbookOf, isForeign } from './authority.ts'
 import { type EventRef, eventOfTeam } from './find.ts'
-import { recordRefresh } from './record.ts'
 
 type Deps = { db: Db; clock: Clock; chains: Chains; marketplace: object | undefined }
 
@@ -37,7 +37,18 @@ export async function replaceEventMetadata(
     const label = name === undefined || name.trim() === '' ? current.name : name
     await describeGuestbookEvent(trx, { id, name: label, metadata: JSON.stringify(metadata) })
     // What nothing has created yet is announced when it is created.
-    if (announces && current.transactionId !== null) await recordRefresh(trx, deps, current)
+    if (announces && current.transactionId !== null) {
+      const { contractId } = current
+      const changed = {
+        contractId,
+        kind: 'guestbook',
+        address,
+        chainId,
+        teamId,
+        tokenIds: [tokenId],
+      } as const
+      await announceTokens(trx, deps, changed, now)
+    }
     if (deps.marketplace) await askForRefresh(trx, { chainId, contract: address, tokenId, at })
     await recordChange(trx, {
       at,

@@ -75,7 +75,7 @@ async function mint(deps: MintDeps, { event, recipient: to, asking, code }: Want
     if (code !== undefined) await spendCode(trx, code, at)
     const current = await eventUnderWay(trx, deps, chain, { event, isThere })
     const { idempotency, actor } = asking
-    const id = await recordMintOf(trx, deps, current, { recipient, intentId, gasHint, idempotency })
+    const id = await recordMintOf(trx, deps, current, chain, { recipient, intentId, gasHint, idempotency })
     await recordChange(trx, {
       at,
       actor,

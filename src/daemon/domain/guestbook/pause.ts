@@ -1,16 +1,23 @@
+import { getAddress } from 'viem/utils'
+import { guestbookAbi } from '../../chain/artifacts/guestbook.ts'
+import type { Chain } from '../../chain/chains.ts'
+import { claimIdempotencyKey } from '../../chain/relayer/record-intent.ts'
 import { recordChange } from '../../store/audit.ts'
-import { chainOf } from '../ask-chain.ts'
+import type { Queries } from '../../store/database.ts'
+import type { ContractRow } from '../../store/schema.ts'
+import { lastOfTopic } from '../../store/transactions.ts'
+import { asked, chainOf } from '../ask-chain.ts'
 import type { DeployDeps } from '../deployments.ts'
 import { iso } from '../time.ts'
-import { assertOwner } from './authority.ts'
+import { assertOwner, isForeign } from './authority.ts'
 import { type TeamAsking, underWay } from './contracts.ts'
 import { type ContractRef, guestbookOfTeam } from './find.ts'
-import { recordPause } from './record.ts'
+import { pauseCall, pauseTopic, recordPause } from './record.ts'
 
 /**
- * Pauses transfers between a guestbook's holders, or lets them go on; mints go on either way. What is so already is
- * sent once more: only the chain knows what counts by then. @returns the transaction
- * @throws DomainError not_found, chain_unavailable, conflict
+ * Pauses transfers between a guestbook's holders, or lets them go on; mints go on either way. What is so already, or on
+ * its way to be, is not sent once more. @returns the transaction that makes it so
+ * @throws DomainError not_found, chain_unavailable, conflict, transaction_budget_spent
  */
 export async function setPauseState(
   deps: DeployDeps,
@@ -21,12 +28,20 @@ export async function setPauseState(
   const guestbook = await guestbookOfTeam(deps, teamId, ref)
   const chain = chainOf(deps.chains, guestbook.chainId)
   await assertOwner(chain, guestbook)
+  // One of our own does what we told it last. Another may have been told by whoever owned it before.
+  const isSoThere = isForeign(guestbook) ? (await pausedBy(chain, guestbook)) === isPaused : undefined
+  const now = deps.clock.now()
   return deps.db.write(async (trx) => {
     const contract = await underWay(trx, deps, chain, guestbook.id)
-    const id = await recordPause(trx, deps, contract, { isPaused, idempotency })
+    const last = await lastThatMakesIt(trx, contract, isPaused, isSoThere)
+    if (last !== undefined) {
+      if (idempotency) await claimIdempotencyKey(trx, idempotency, last, now)
+      return last
+    }
+    const id = await recordPause(trx, deps, contract, chain, { isPaused, idempotency })
     const { address, chainId } = contract
     await recordChange(trx, {
-      at: iso(deps.clock.now()),
+      at: iso(now),
       actor,
       teamId,
       action: isPaused ? 'guestbook.pause' : 'guestbook.unpause',
@@ -35,4 +50,26 @@ export async function setPauseState(
     })
     return id
   })
+}
+
+const pausedBy = (chain: Chain, { address: at }: ContractRow): Promise<boolean> => {
+  const address = getAddress(at)
+  return asked(chain, () => chain.client.readContract({ abi: guestbookAbi, address, functionName: 'paused' }))
+}
+
+/** The transaction that a guestbook is, or will be, in a state by; undefined: one has to be sent. */
+async function lastThatMakesIt(
+  trx: Queries,
+  contract: ContractRow,
+  isPaused: boolean,
+  isSoThere: boolean | undefined,
+): Promise<number | undefined> {
+  const { transactionId } = contract
+  const last = await lastOfTopic(trx, pauseTopic(contract))
+  // A new one is not paused, by what deploys it.
+  if (last === undefined) return isPaused || transactionId === null ? undefined : transactionId
+  const isOpen = last.settledAt === null
+  // Whether one that is being cancelled has its effect, nobody knows yet.
+  if (last.data !== pauseCall(isPaused) || (isOpen && last.abandonedBecause !== null)) return undefined
+  return isOpen || isSoThere !== false ? last.id : undefined
 }

@@ -1,10 +1,11 @@
 import { getAddress, type Hex } from 'viem'
-import { type Json, recordIntent } from '../../chain/relayer/record-intent.ts'
+import type { Json } from '../../chain/relayer/record-intent.ts'
 import { sentToContract } from '../../store/contracts.ts'
 import type { Queries } from '../../store/database.ts'
 import type { ContractRow, TransactionRow } from '../../store/schema.ts'
+import { type Counted, recordForTeam } from '../budget.ts'
 import type { Clock } from '../time.ts'
-import { owed } from './record.ts'
+import { owed, pauseTopic } from './record.ts'
 
 /** Somebody asked for the end of it, or it could never be sent. */
 const isGivenUp = ({
@@ -22,8 +23,9 @@ export async function recordAgain(
   trx: Queries,
   { clock }: { clock: Clock },
   { before, address }: { before: ContractRow; address: string },
+  counted: Counted,
 ): Promise<number[]> {
-  const { chainId } = before
+  const { chainId, teamId } = before
   const sent = await sentToContract(trx, { chainId, address: before.address, kinds: Object.values(owed) })
   // The last of what is the same: of several changes of the pause the latest decides.
   const wanted = new Map<string, (typeof sent)[number]>()
@@ -33,22 +35,22 @@ export async function recordAgain(
   }
   const ids: number[] = []
   for (const [data, row] of wanted) {
-    const { kind, subject, gas: gasHint, teamId } = row
+    const { kind, subject, gas } = row
     if (isGivenUp(row)) continue
     // Written above, in these shapes.
     const about: { readonly [name: string]: Json } = JSON.parse(subject)
-    ids.push(
-      await recordIntent(trx, {
-        chainId,
-        signer: 'relayer',
-        deed: { to: getAddress(address), data: data as Hex },
-        ...(gasHint === null ? {} : { gasHint }),
-        kind,
-        subject: { ...about, contractAddress: address },
-        teamId,
-        now: clock.now(),
-      }),
-    )
+    const intent = {
+      chainId,
+      signer: 'relayer',
+      deed: { to: getAddress(address), data: data as Hex },
+      ...(gas === null ? { gasAtMost: 0 } : { gasHint: gas }),
+      kind,
+      ...(kind === owed.pause ? { topic: pauseTopic({ chainId, address }) } : {}),
+      subject: { ...about, contractAddress: address },
+      teamId,
+      now: clock.now(),
+    }
+    ids.push(await recordForTeam(trx, intent, counted))
   }
   return ids
 }

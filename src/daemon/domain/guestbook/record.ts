@@ -1,9 +1,10 @@
 import { encodeFunctionData, getAddress, type Hex } from 'viem'
 import { guestbookAbi } from '../../chain/artifacts/guestbook.ts'
-import { type Claim, recordIntent } from '../../chain/relayer/record-intent.ts'
+import type { Claim } from '../../chain/relayer/record-intent.ts'
 import type { Queries } from '../../store/database.ts'
 import { type LocatedGuestbookEvent, setEventTransaction } from '../../store/guestbook-events.ts'
 import type { ContractRow } from '../../store/schema.ts'
+import { type Counted, recordForTeam } from '../budget.ts'
 import type { Clock } from '../time.ts'
 
 // What is sent for guestbooks. All of it has a gas limit of its own: behind a deployment that is not mined yet no
@@ -25,10 +26,11 @@ export async function recordEvent(
   trx: Queries,
   { clock }: Deps,
   event: EventToCreate,
+  counted: Counted,
   { idempotency, isThere = false }: { idempotency?: Claim | undefined; isThere?: boolean } = {},
 ): Promise<number> {
   const tokenId = BigInt(event.tokenId)
-  const id = await recordIntent(trx, {
+  const intent = {
     ...ofContract(event),
     deed: {
       to: getAddress(event.address),
@@ -41,28 +43,11 @@ export async function recordEvent(
     subject: { eventId: event.id, contractAddress: event.address, tokenId: event.tokenId },
     idempotency,
     now: clock.now(),
-  })
+  }
+  const id = await recordForTeam(trx, intent, counted)
   await setEventTransaction(trx, event.id, id)
   return id
 }
-
-/** Records that marketplaces are told of an event's new metadata (ERC-1155 `URI`). @returns its id */
-export const recordRefresh = (trx: Queries, { clock }: Deps, event: EventToCreate): Promise<number> =>
-  recordIntent(trx, {
-    ...ofContract(event),
-    deed: {
-      to: getAddress(event.address),
-      data: encodeFunctionData({
-        abi: guestbookAbi,
-        functionName: 'refreshMetadata',
-        args: [[BigInt(event.tokenId)]],
-      }),
-    },
-    gasHint: gas.other,
-    kind: 'guestbook-refresh',
-    subject: { eventId: event.id, contractAddress: event.address, tokenId: event.tokenId },
-    now: clock.now(),
-  })
 
 export interface Mint {
   /** EIP-55 */
@@ -78,44 +63,61 @@ export const recordMintOf = (
   trx: Queries,
   { clock }: Deps,
   event: EventToCreate,
+  counted: Counted,
   { recipient, intentId, gasHint, idempotency }: Mint,
 ): Promise<number> =>
-  recordIntent(trx, {
-    ...ofContract(event),
-    deed: {
-      to: getAddress(event.address),
-      data: encodeFunctionData({
-        abi: guestbookAbi,
-        functionName: 'mint',
-        args: [getAddress(recipient), BigInt(event.tokenId), intentId],
-      }),
+  recordForTeam(
+    trx,
+    {
+      ...ofContract(event),
+      deed: {
+        to: getAddress(event.address),
+        data: encodeFunctionData({
+          abi: guestbookAbi,
+          functionName: 'mint',
+          args: [getAddress(recipient), BigInt(event.tokenId), intentId],
+        }),
+      },
+      gasHint,
+      kind: owed.mint,
+      subject: { eventId: event.id, contractAddress: event.address, tokenId: event.tokenId, recipient },
+      idempotency,
+      now: clock.now(),
     },
-    gasHint,
-    kind: owed.mint,
-    subject: { eventId: event.id, contractAddress: event.address, tokenId: event.tokenId, recipient },
-    idempotency,
-    now: clock.now(),
-  })
+    counted,
+  )
+
+/** The latest one decides. */
+export const pauseTopic = ({ chainId, address }: Pick<ContractRow, 'chainId' | 'address'>): string =>
+  `pause:${chainId}/${address}`
+export const pauseCall = (isPaused: boolean): Hex =>
+  encodeFunctionData({ abi: guestbookAbi, functionName: 'setPaused', args: [isPaused] })
 
 /** @returns its id */
 export const recordPause = (
   trx: Queries,
   { clock }: Deps,
   contract: ContractRow,
+  counted: Counted,
   { isPaused, idempotency }: { isPaused: boolean; idempotency: Claim | undefined },
 ): Promise<number> =>
-  recordIntent(trx, {
-    ...ofContract(contract),
-    deed: {
-      to: getAddress(contract.address),
-      data: encodeFunctionData({ abi: guestbookAbi, functionName: 'setPaused', args: [isPaused] }),
+  recordForTeam(
+    trx,
+    {
+      ...ofContract(contract),
+      deed: {
+        to: getAddress(contract.address),
+        data: pauseCall(isPaused),
+      },
+      gasHint: gas.other,
+      kind: owed.pause,
+      topic: pauseTopic(contract),
+      subject: { contractId: contract.id, contractAddress: contract.address, isPaused },
+      idempotency,
+      now: clock.now(),
     },
-    gasHint: gas.other,
-    kind: owed.pause,
-    subject: { contractId: contract.id, contractAddress: contract.address, isPaused },
-    idempotency,
-    now: clock.now(),
-  })
+    counted,
+  )
 
 const ofContract = ({ chainId, teamId }: { chainId: number; teamId: number }) => ({
   chainId,

@@ -1,7 +1,7 @@
 import { type KeySource, sameSource } from '../../../nfc/provision/keys.ts'
 import type { Plan } from '../../../nfc/provision/plan.ts'
 import type { Queries } from '../../store/database.ts'
-import { carriesAnything } from '../chip-power.ts'
+import { hasPower } from '../chip-power.ts'
 import { DomainError } from '../errors.ts'
 import type { KnownChip } from './known-chip.ts'
 
@@ -17,7 +17,7 @@ export async function assertOwnKeys(
   { from, target }: Pick<Plan, 'from' | 'target'>,
   mayBind: boolean,
 ): Promise<void> {
-  if (mayBind || !row || !(await carriesAnything(db, row))) return
+  if (mayBind || !row || !(await hasPower(db, row))) return
   const { keySetId: keySet, generation } = row
   const isRegistered = (source: KeySource) =>
     source !== 'factory' && keySet !== null && sameSource(source, { keySet, generation })

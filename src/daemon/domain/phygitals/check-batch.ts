@@ -2,10 +2,12 @@ import { type Address, getAddress, isAddressEqual } from 'viem'
 import type { Chains } from '../../chain/chains.ts'
 import { RecipientInvalid } from '../../chain/names/resolver.ts'
 import { ownerOf } from '../../chain/owner-of.ts'
+import { claimGas } from '../../chain/relayer/phygital-claim.ts'
 import type { Db } from '../../store/database.ts'
 import type { TokenLocation } from '../../store/tokens.ts'
 import { tokenKey, tokensUnderWay, type UnderWay } from '../../store/tokens-under-way.ts'
 import { asked, chainOf } from '../ask-chain.ts'
+import { budgetLeft } from '../budget.ts'
 import { DomainError } from '../errors.ts'
 import { type Names, resolveRecipient } from '../recipients.ts'
 import type { Clock } from '../time.ts'
@@ -50,10 +52,31 @@ export async function* checkMoves(
   deps: CheckDeps,
   { teamId, feeCap }: { teamId: number; feeCap: (chainId: number) => bigint | undefined },
   rows: readonly WantedMove[],
-): AsyncGenerator<CheckedMove | { totals: ChainTotals[] }> {
+): AsyncGenerator<CheckedMove | { totals: ChainTotals[]; budget: TeamRoom }> {
   const check = new Check(deps, teamId)
   yield* inOrder(rows, atOnce, (row) => check.row(row))
-  yield { totals: await check.costs.totals(feeCap) }
+  const totals = await check.costs.totals(feeCap)
+  yield { totals, budget: await roomFor(deps, teamId, totals) }
+}
+
+/** What the team may still send today; null: as much as it likes. */
+export interface TeamRoom {
+  transactionsLeft: number | null
+  gasLeft: number | null
+  isEnough: boolean
+}
+
+async function roomFor(
+  { db, chains, clock }: CheckDeps,
+  teamId: number,
+  totals: readonly ChainTotals[],
+): Promise<TeamRoom> {
+  const isFree = totals.every(({ chainId }) => chains.get(chainId).isEmbedded)
+  const { transactions, gas } = await budgetLeft(db.read, { teamId, isFree, now: clock.now() })
+  const wanted = totals.reduce((sum, chain) => sum + chain.transactions, 0)
+  const isEnough =
+    (transactions === null || wanted <= transactions) && (gas === null || wanted * claimGas <= gas)
+  return { transactionsLeft: transactions, gasLeft: gas, isEnough }
 }
 
 /** One request's reading: what is asked for twice is looked up once. */

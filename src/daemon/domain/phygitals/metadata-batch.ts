@@ -3,10 +3,11 @@ import type { Chains } from '../../chain/chains.ts'
 import type { Actor } from '../../store/audit.ts'
 import type { Db } from '../../store/database.ts'
 import { findToken, type LocatedToken, type TokenLocation } from '../../store/tokens.ts'
+import { announcedTogether, announceGas, announceGasLimit } from '../announcements.ts'
 import { chainOf } from '../ask-chain.ts'
 import { DomainError, notFound } from '../errors.ts'
 import type { Clock } from '../time.ts'
-import { announce, announceGas, announceGasLimit, byContract, isAnnounced } from './announce.ts'
+import { announce, byContract, isAnnounced } from './announce.ts'
 import { type ChainTotals, priced } from './batch-costs.ts'
 import { type RowTarget, tokenOfRow } from './batch-row.ts'
 import { writeMetadata } from './metadata.ts'
@@ -37,8 +38,8 @@ interface Caller {
   actor: Actor
 }
 
-/** So many rows are one write, and those of a contract one announcement: as many as fit into a block with ease. */
-const together = 100
+/** So many rows are one write, and those of a contract one announcement. */
+const together = announcedTogether
 
 /**
  * Replaces metadata row by row; a row that cannot be done fails alone, and one that changes nothing costs no gas.

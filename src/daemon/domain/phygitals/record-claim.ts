@@ -1,11 +1,12 @@
 import { getAddress } from 'viem/utils'
-import { type ClaimArgs, claimBuilder } from '../../chain/relayer/phygital-claim.ts'
-import { type Claim, recordIntent } from '../../chain/relayer/record-intent.ts'
+import { type ClaimArgs, claimBuilder, claimGas } from '../../chain/relayer/phygital-claim.ts'
+import type { Claim } from '../../chain/relayer/record-intent.ts'
 import { chipsOfToken } from '../../store/chips.ts'
 import { deleteClaimRegistrationsOf } from '../../store/claim-registrations.ts'
 import type { Queries } from '../../store/database.ts'
 import { endClaimsOfChip } from '../../store/otps.ts'
 import { type LocatedToken, setMintTransaction } from '../../store/tokens.ts'
+import { type Counted, recordForTeam } from '../budget.ts'
 import { type Clock, iso } from '../time.ts'
 
 export interface NewClaim {
@@ -13,17 +14,19 @@ export interface NewClaim {
   /** EIP-55 */
   recipient: string
   call: ClaimArgs['call']
+  counted: Counted
   idempotency?: Claim | undefined
 }
 
 /**
  * Records that a token is to move, or to be minted, and ends what the move makes void: the codes and the
  * registrations that were for the token where it was. @returns the transaction's id
+ * @throws DomainError transaction_budget_spent
  */
 export async function recordClaim(
   trx: Queries,
   { clock }: { clock: Clock },
-  { token, recipient, call, idempotency }: NewClaim,
+  { token, recipient, call, counted, idempotency }: NewClaim,
 ): Promise<number> {
   const now = clock.now()
   await endClaimsOfToken(trx, token.id, iso(now))
@@ -35,24 +38,26 @@ export async function recordClaim(
     tokenId,
     call,
   }
-  const id = await recordIntent(trx, {
+  const intent = {
     chainId,
     signer: 'relayer',
     deed: { builder: claimBuilder, args },
+    gasAtMost: claimGas,
     kind: call === 'mintNFT' ? 'phygital-mint' : 'phygital-transfer',
     topic: `token:${chainId}/${contractAddress}/${tokenId}`,
     subject: { contractAddress, chainId, tokenId, recipient },
     teamId,
     idempotency,
     now,
-  })
+  }
+  const id = await recordForTeam(trx, intent, counted)
   if (call === 'mintNFT') await setMintTransaction(trx, token.id, id)
   return id
 }
 
 /** Records that a token is minted to whom a seed says. */
 export const recordMint = (trx: Queries, deps: { clock: Clock }, token: LocatedToken): Promise<number> =>
-  recordClaim(trx, deps, { token, recipient: token.owner ?? '', call: 'mintNFT' })
+  recordClaim(trx, deps, { token, recipient: token.owner ?? '', call: 'mintNFT', counted: 'owed' })
 
 /** Ends the claim codes of every chip of a token: they were for the token as it was. */
 export async function endClaimsOfToken(trx: Queries, tokenRow: number, now: string): Promise<void> {

@@ -23,7 +23,8 @@ export interface Asking {
 
 /**
  * Transfers a token on its team's authority. @returns the transaction, for `transferred`
- * @throws DomainError not_found, recipient_invalid, chain_unavailable, conflict, simulation_reverted
+ * @throws DomainError not_found, recipient_invalid, chain_unavailable, conflict, simulation_reverted,
+ * transaction_budget_spent
  */
 export async function transferToken(
   deps: TransferDeps,
@@ -105,7 +106,7 @@ async function record(
   }: Asking & { token: LocatedToken; recipient: string; move: Move },
 ): Promise<number> {
   const call = move.call === 'mintNFT' && (await isMintUnderWay(trx, token)) ? 'claimNFT' : move.call
-  const id = await recordClaim(trx, deps, { token, recipient, call, idempotency })
+  const id = await recordClaim(trx, deps, { token, recipient, call, counted: move.chain, idempotency })
   const { contractAddress, chainId, tokenId, teamId } = token
   await recordChange(trx, {
     at: iso(deps.clock.now()),

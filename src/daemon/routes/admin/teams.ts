@@ -1,12 +1,19 @@
 import type { FastifyInstance } from 'fastify'
 import type { Context } from '../../context.ts'
-import { createTeam, listTeams, removeTeam } from '../../domain/teams.ts'
+import { announceDeferred } from '../../domain/announcements.ts'
+import { createTeam, editTeam, listTeams, removeTeam, showTeam } from '../../domain/teams.ts'
 import { bindAll } from '../../http/bind.ts'
 
 export function teamRoutes(app: FastifyInstance, ctx: Context): void {
   bindAll(app, ctx, {
     'GET /admin/teams': async () => listTeams(ctx),
     'POST /admin/teams': async ({ body, actor }) => createTeam(ctx, actor, body.name),
+    'PATCH /admin/teams/:id': async ({ params, body, actor }) => {
+      await editTeam(ctx, actor, params.id, body)
+      // There may be room now for what was put off.
+      await announceDeferred(ctx)
+      return showTeam(ctx, params.id)
+    },
     'DELETE /admin/teams/:id': async ({ params, actor }) => {
       await removeTeam(ctx, actor, params.id)
       return { success: true as const }

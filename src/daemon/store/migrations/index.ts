@@ -5,6 +5,7 @@ import * as phygitals from './0003-phygitals.ts'
 import * as badges from './0004-badges.ts'
 import * as nfc from './0005-nfc.ts'
 import * as contractProblems from './0006-contract-problems.ts'
+import * as budgets from './0007-budgets.ts'
 import * as keptCounts from './0008-kept-counts.ts'
 
 /** Forward only, in order of name. A migration that has been released is never changed. */
@@ -15,5 +16,6 @@ export const migrations: Record<string, Migration> = {
   '0004-badges': badges,
   '0005-nfc': nfc,
   '0006-contract-problems': contractProblems,
+  '0007-budgets': budgets,
   '0008-kept-counts': keptCounts,
 }

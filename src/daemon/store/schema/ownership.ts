@@ -4,6 +4,13 @@ export interface TeamsTable {
   id: Generated<number>
   name: string
   createdAt: string
+  /** What it may send a day, by count and by gas limits; null: the usual. */
+  transactionsPerDay: number | null
+  gasPerDay: number | null
+  /** The day (UTC) that the next two are of. */
+  spentDay: string | null
+  spentTransactions: Generated<number>
+  spentGas: Generated<number>
 }
 
 export interface ApiKeysTable {

@@ -76,6 +76,13 @@ export interface UsedSignaturesTable {
   expiresAt: string
 }
 
+/** Changed metadata that its contract is still to announce, once its team's budget lets it. */
+export interface DeferredAnnouncementsTable {
+  contractId: number
+  tokenId: string
+  createdAt: string
+}
+
 /** Tells marketplaces to read a token's metadata again. */
 export interface MarketplaceRefreshesTable {
   id: Generated<number>

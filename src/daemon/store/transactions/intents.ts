@@ -154,3 +154,19 @@ export const supersededBy = async (
   { id, topic }: Pick<TransactionRow, 'id' | 'topic'>,
 ): Promise<Pick<TransactionRow, 'id' | 'abandonedBecause' | 'settledAt'> | undefined> =>
   topic === null ? undefined : superseding.first(db, { topic, id })
+
+const lastOf = statement<{ topic: string }>()((db, p) =>
+  db
+    .selectFrom('transactions')
+    .select(['id', 'data', 'settledAt', 'abandonedBecause'])
+    .where('topic', '=', p.topic)
+    .where('state', 'not in', ['reverted', 'cancelled'])
+    .orderBy('id', 'desc')
+    .limit(1),
+)
+/** The latest that decides about something, and has its effect or may have it. */
+export const lastOfTopic = (
+  db: Queries,
+  topic: string,
+): Promise<Pick<TransactionRow, 'id' | 'data' | 'settledAt' | 'abandonedBecause'> | undefined> =>
+  lastOf.first(db, { topic })

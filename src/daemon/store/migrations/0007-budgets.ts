@@ -1,0 +1,23 @@
+import { type Kysely, sql } from 'kysely'
+import { createdAt, strictClustered } from './0001-initial/columns.ts'
+
+export async function up(db: Kysely<unknown>): Promise<void> {
+  await db.schema.alterTable('teams').addColumn('transactionsPerDay', 'integer').execute()
+  await db.schema.alterTable('teams').addColumn('gasPerDay', 'integer').execute()
+  await db.schema.alterTable('teams').addColumn('spentDay', 'text').execute()
+  for (const column of ['spentTransactions', 'spentGas'])
+    await db.schema
+      .alterTable('teams')
+      .addColumn(column, 'integer', (c) => c.notNull().defaultTo(0))
+      .execute()
+  // Which pause of a guestbook was the last is looked up by that from now on.
+  await sql`update "transactions" set "topic" = 'pause:' || "chainId" || '/' || "to" where "kind" = 'guestbook-pause'`.execute(
+    db,
+  )
+  await createdAt(db.schema.createTable('deferredAnnouncements'))
+    .addColumn('contractId', 'integer', (c) => c.notNull().references('contracts.id').onDelete('cascade'))
+    .addColumn('tokenId', 'text', (c) => c.notNull())
+    .addPrimaryKeyConstraint('deferredAnnouncementsKey', ['contractId', 'tokenId'])
+    .modifyEnd(strictClustered)
+    .execute()
+}
