@@ -143,6 +143,16 @@ describe('the house', () => {
     expect(users).toEqual([])
   })
 
+  test("a team's transactions are recorded in one place, which counts them against its budget", () => {
+    const users = files.filter((file) => /\brecordIntent\(/.test(readFileSync(join(root, file), 'utf8')))
+    expect(users.sort()).toEqual([
+      'src/daemon/chain/relayer/record-intent.ts',
+      'src/daemon/domain/budget.ts',
+      // Once a chain, and nobody's.
+      'src/daemon/domain/guestbook/record-deployment.ts',
+    ])
+  })
+
   test('rooms have names: no utils, helpers, common, shared or misc', () => {
     expect(files.filter((file) => /(^|\/)(utils?|helpers?|common|shared|misc)(\/|\.ts$)/.test(file))).toEqual(
       [],

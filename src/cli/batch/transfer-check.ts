@@ -16,7 +16,7 @@ export type ChainTotals = Last['totals'][number]
 export interface TransferCheck {
   readonly rows: ReadonlyMap<number, CheckedTransfer>
   readonly totals: readonly ChainTotals[]
-  /** What the team may still send today; undefined: an older daemon does not say. */
+  /** What the team may still send today, where that is not enough. */
   readonly budget: Last['budget'] | undefined
 }
 
@@ -113,7 +113,7 @@ export const warnOfLimits = (ctx: CliContext, check: TransferCheck): void => {
 
 /** Warns where the team may not send so much today: the rows beyond fail, and can be tried again. */
 const warnOfBudget = (ctx: CliContext, { totals, budget }: TransferCheck): void => {
-  if (!budget || budget.isEnough) return
+  if (!budget) return
   const { transactionsLeft, gasLeft } = budget
   const wanted = totals.reduce((sum, { transactions }) => sum + transactions, 0)
   const left = [

@@ -83,13 +83,9 @@ const described = z.object({
 })
 
 const totals = z.object({ totals: z.array(chainTotals) })
-/** What the team may still send today; null: as much as it likes. Where that is not enough, the rows beyond fail. */
+/** `budget` is there where the team may not send so much today, and says what it may: the rows beyond fail. */
 const totalsWithin = totals.extend({
-  budget: z.object({
-    transactionsLeft: z.number().nullable(),
-    gasLeft: z.number().nullable(),
-    isEnough: z.boolean(),
-  }),
+  budget: z.object({ transactionsLeft: z.number().nullable(), gasLeft: z.number().nullable() }).optional(),
 })
 
 const lines = (description: string) => ({
@@ -101,7 +97,7 @@ export const phygitalBatches = {
   'POST /phygitals/transfer/check': endpoint({
     part: 'beyond',
     summary:
-      'Say what transfers would do, from JSON lines { uid | contractAddress, chainId, tokenId; recipient }: a line a row, and a last one { totals, budget } with gas and price by chain, and what the team may still send today',
+      'Say what transfers would do, from JSON lines { uid | contractAddress, chainId, tokenId; recipient }: a line a row, and a last one { totals, budget? } with gas and price by chain, and what the team may still send today where that is less',
     auth: 'api-key',
     scope: 'read',
     bodyLimit: 64 * 1024 * 1024,

@@ -52,31 +52,32 @@ export async function* checkMoves(
   deps: CheckDeps,
   { teamId, feeCap }: { teamId: number; feeCap: (chainId: number) => bigint | undefined },
   rows: readonly WantedMove[],
-): AsyncGenerator<CheckedMove | { totals: ChainTotals[]; budget: TeamRoom }> {
+): AsyncGenerator<CheckedMove | { totals: ChainTotals[]; budget?: TeamRoom }> {
   const check = new Check(deps, teamId)
   yield* inOrder(rows, atOnce, (row) => check.row(row))
   const totals = await check.costs.totals(feeCap)
-  yield { totals, budget: await roomFor(deps, teamId, totals) }
+  const budget = await roomFor(deps, teamId, totals)
+  yield { totals, ...(budget && { budget }) }
 }
 
 /** What the team may still send today; null: as much as it likes. */
 export interface TeamRoom {
   transactionsLeft: number | null
   gasLeft: number | null
-  isEnough: boolean
 }
 
+/** undefined: it is enough. */
 async function roomFor(
   { db, chains, clock }: CheckDeps,
   teamId: number,
   totals: readonly ChainTotals[],
-): Promise<TeamRoom> {
+): Promise<TeamRoom | undefined> {
   const isFree = totals.every(({ chainId }) => chains.get(chainId).isEmbedded)
   const { transactions, gas } = await budgetLeft(db.read, { teamId, isFree, now: clock.now() })
   const wanted = totals.reduce((sum, chain) => sum + chain.transactions, 0)
   const isEnough =
     (transactions === null || wanted <= transactions) && (gas === null || wanted * claimGas <= gas)
-  return { transactionsLeft: transactions, gasLeft: gas, isEnough }
+  return isEnough ? undefined : { transactionsLeft: transactions, gasLeft: gas }
 }
 
 /** One request's reading: what is asked for twice is looked up once. */
