@@ -48,6 +48,29 @@ describe('what operators keep', () => {
     ends(await here.run('teams', 'remove', 'Acme', '--yes'), 1, '')
   })
 
+  test('what a team may send a day is set, and shown', async () => {
+    const edit = (...args: string[]) => here.run('teams', 'edit', 'Acme', ...args)
+    const set = await edit('--transactions-per-day', '500', '--gas-per-day', '40000000', '--json')
+    expect(set.json()).toMatchObject({
+      name: 'Acme',
+      budget: { transactionsPerDay: 500, gasPerDay: 40_000_000, transactionsToday: 0 },
+    })
+    expect((await edit('--gas-per-day', 'default')).stdout).toMatch(
+      /Transactions today +0 of 500\n.*of the usual/,
+    )
+    expect((await here.run('teams', 'list')).stdout).toMatch(
+      /Acme .*0 of 500 transactions, 0 of the usual gas/,
+    )
+    expect(await json('teams', 'show', 'Acme')).toMatchObject({ budget: { transactionsPerDay: 500 } })
+    ends(await edit(), 2, '--transactions-per-day')
+    ends(await edit('--transactions-per-day', '-1'), 2, '')
+    ends(await edit('--gas-per-day', 'lots'), 2, '--gas-per-day must be a whole number')
+    ends(await here.run('teams', 'edit', 'Nobody', '--gas-per-day', '1'), 1, 'no team "Nobody"')
+    expect((await edit('--transactions-per-day', 'default', '--json')).json()).toMatchObject({
+      budget: { transactionsPerDay: null, gasPerDay: null },
+    })
+  })
+
   test('API keys: shown once, and worth nothing when revoked', async () => {
     const made = (await json(
       'api-keys',

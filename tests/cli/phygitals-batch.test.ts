@@ -9,6 +9,9 @@ import { bob, carol, chips, phygitalSeed } from '../support/phygitals.ts'
 import { acmeKey, alice } from '../support/seeds.ts'
 import { type Place, place } from './in-process.ts'
 
+interface Shown {
+  budget: { transactionsToday: number }
+}
 const hash = expect.stringMatching(/^0x[0-9a-f]{64}$/)
 let daemon: Awaited<ReturnType<typeof startTestDaemon>>
 let here: Place
@@ -348,6 +351,38 @@ describe('--dry-run', () => {
       recipient: getAddress(bob),
     })
     expect(json.at(-1)).toMatchObject({ totals: [{ chainId: 31337, transactions: 2, canPay: true }] })
+  })
+
+  test('says where it is more than the team may send today; the rows beyond fail, and go through once it may', async () => {
+    here.env.TAPCHIP_ADMIN_TOKEN = daemon.adminToken
+    const { transactionsToday } = ((await here.run('teams', 'show', 'Acme', '--json')).json() as Shown).budget
+    const limit = (n: string) => here.run('teams', 'edit', 'Acme', '--transactions-per-day', n)
+    await limit(String(transactionsToday + 1))
+    try {
+      sheet('much.csv', [
+        [19, bob],
+        [20, bob],
+      ])
+      const dry = await transfer('--file', 'much.csv', '--dry-run')
+      expect(dry.code).toBe(0)
+      expect(dry.stderr).toMatch(
+        /The team may send 1 transaction more today .* takes 2 transactions: the rows beyond fail/,
+      )
+      const ran = await transfer('--file', 'much.csv', '--json')
+      expect(ran.code).toBe(3)
+      expect(
+        ran
+          .lines()
+          .map((line) => (line as { status: string }).status)
+          .sort(),
+      ).toEqual(['failed', 'transferred'])
+      await limit('default')
+      const again = await here.run('batch', 'resume', batchId(ran.stderr), '--retry-failed')
+      expect(again.code).toBe(0)
+      expect([await owner(19), await owner(20)]).toEqual([getAddress(bob), getAddress(bob)])
+    } finally {
+      await limit('default')
+    }
   })
 
   test('a batch that the relayer cannot pay is refused before the first row, with what is missing', async () => {
