@@ -56,10 +56,10 @@ describe('what operators keep', () => {
       budget: { transactionsPerDay: 500, gasPerDay: 40_000_000, transactionsToday: 0 },
     })
     expect((await edit('--gas-per-day', 'default')).stdout).toMatch(
-      /Transactions today +0 of 500\n.*of the usual/,
+      /Transactions today: 0 of 500\nGas today: +0 of the usual/,
     )
     expect((await here.run('teams', 'list')).stdout).toMatch(
-      /Acme .*0 of 500 transactions, 0 of the usual gas/,
+      /Acme\s.*0 of 500 transactions, 0 of the usual gas/,
     )
     expect(await json('teams', 'show', 'Acme')).toMatchObject({ budget: { transactionsPerDay: 500 } })
     ends(await edit(), 2, '--transactions-per-day')

@@ -26,8 +26,11 @@ afterAll(() => t.close())
 
 /** All that a team could lose, as text. What is read about taps is not the team's to change. */
 const state = async (): Promise<string> => {
+  const { read } = t.ctx.db
+  // What the second team has sent is its own to pay for.
+  const first = await read.selectFrom('teams').selectAll().where('name', '=', 'Acme').execute()
+  const names = await read.selectFrom('teams').select(['id', 'name']).execute()
   const tables = [
-    'teams',
     'apiKeys',
     'contracts',
     'tokens',
@@ -42,8 +45,8 @@ const state = async (): Promise<string> => {
     'otps',
     'refs',
   ] as const
-  const rows = await Promise.all(tables.map((name) => t.ctx.db.read.selectFrom(name).selectAll().execute()))
-  return JSON.stringify(rows, (_name, value) =>
+  const rows = await Promise.all(tables.map((name) => read.selectFrom(name).selectAll().execute()))
+  return JSON.stringify([first, names, ...rows], (_name, value) =>
     value instanceof Uint8Array ? Buffer.from(value).toString('hex') : value,
   )
 }
