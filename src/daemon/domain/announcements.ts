@@ -90,7 +90,7 @@ export async function announceDeferred({
   clock: Clock
   chains: Pick<Chains, 'get' | 'has' | 'relayer'>
 }): Promise<void> {
-  for (const contractId of await contractsWithDeferred(db.read)) {
+  for (const { id: contractId } of await contractsWithDeferred(db.read)) {
     const contract = await findContract(db.read, contractId)
     if (!contract || !chains.has(contract.chainId)) continue
     const { kind, address, chainId, teamId } = contract

@@ -23,36 +23,45 @@ export async function forgetDeferred(
     .execute()
 }
 
-/** The contracts that have some. */
-export async function contractsWithDeferred(db: Queries): Promise<number[]> {
-  const rows = await db
-    .selectFrom('deferredAnnouncements')
-    .select('contractId')
-    .distinct()
-    .orderBy('contractId')
-    .execute()
-  return rows.map(({ contractId }) => contractId)
-}
+// There can be as many as a team has tokens, so nothing here reads all of them.
 
-/** Oldest first. */
+/** The contracts that have some. */
+export const contractsWithDeferred = (db: Queries): Promise<{ id: number; teamId: number }[]> =>
+  db
+    .selectFrom('contracts')
+    .select(['id', 'teamId'])
+    .where((e) =>
+      e.exists(
+        e
+          .selectFrom('deferredAnnouncements')
+          .select('tokenId')
+          .whereRef('deferredAnnouncements.contractId', '=', 'contracts.id')
+          .limit(1),
+      ),
+    )
+    .orderBy('id')
+    .execute()
+
+/** The first of a contract's. */
 export async function deferredOf(db: Queries, contractId: number, limit: number): Promise<string[]> {
   const rows = await db
     .selectFrom('deferredAnnouncements')
     .select('tokenId')
     .where('contractId', '=', contractId)
-    .orderBy('createdAt')
+    .orderBy('tokenId')
     .limit(limit)
     .execute()
   return rows.map(({ tokenId }) => tokenId)
 }
 
-/** How many each team has, where it has any. */
+const countedAtMost = 1000
+
+/** How many each team has, where it has any; of a contract no more than a thousand are counted. */
 export async function countDeferred(db: Queries): Promise<ReadonlyMap<number, number>> {
-  const rows = await db
-    .selectFrom('deferredAnnouncements')
-    .innerJoin('contracts', 'contracts.id', 'deferredAnnouncements.contractId')
-    .select(['contracts.teamId', (e) => e.fn.countAll<number>().as('count')])
-    .groupBy('contracts.teamId')
-    .execute()
-  return new Map(rows.map(({ teamId, count }) => [teamId, Number(count)]))
+  const counts = new Map<number, number>()
+  for (const { id, teamId } of await contractsWithDeferred(db)) {
+    const { length } = await deferredOf(db, id, countedAtMost)
+    counts.set(teamId, (counts.get(teamId) ?? 0) + length)
+  }
+  return counts
 }
