@@ -23,6 +23,7 @@ const leadsTo = {
     'GET /admin/chips/export',
     'GET /admin/chips/:uid',
     'GET /admin/contracts',
+    'GET /admin/contracts/:id',
     'GET /admin/api-keys',
     'GET /admin/admin-tokens',
     'GET /admin/status',

@@ -1,10 +1,8 @@
-import { encodeDeployData, encodeFunctionData, getAddress, type Hex } from 'viem'
-import { guestbookAbi } from '../chain/artifacts/guestbook.ts'
+import { encodeDeployData, type Hex } from 'viem'
 import { phygitalAbi, phygitalBytecode } from '../chain/artifacts/phygital.ts'
 import type { Chain, Chains } from '../chain/chains.ts'
-import type { Claim, Deed } from '../chain/relayer/record-intent.ts'
+import type { Claim } from '../chain/relayer/record-intent.ts'
 import {
-  contractsToldOtherwise,
   deploymentsNotSigned,
   findContract,
   findContractAt,
@@ -12,12 +10,11 @@ import {
   updateContract,
 } from '../store/contracts.ts'
 import type { Db, Queries } from '../store/database.ts'
-import { createdTokenIds, eventsWithoutTransaction } from '../store/guestbook-events.ts'
+import { eventsWithoutTransaction } from '../store/guestbook-events.ts'
 import type { ContractRow } from '../store/schema.ts'
 import { findTeam } from '../store/teams.ts'
 import { tokensToMint } from '../store/tokens.ts'
 import { cancelQueued } from '../store/transactions.ts'
-import { announcedTogether } from './announcements.ts'
 import { type Counted, recordForTeam } from './budget.ts'
 import { boundSalt, guessableSalt, placedAnywhere, placedBound } from './contract-address.ts'
 import { deployKind } from './deployed.ts'
@@ -27,6 +24,7 @@ import { recordEvent } from './guestbook/record.ts'
 import { recordAgain } from './guestbook/record-again.ts'
 import { guestbookDeed, recordFactory } from './guestbook/record-deployment.ts'
 import { recordMint } from './phygitals/record-claim.ts'
+import { baseUriOf, recordNewUrl } from './service-url.ts'
 import { onSettled } from './settlements.ts'
 import { type Clock, iso } from './time.ts'
 
@@ -43,10 +41,6 @@ export interface DeployDeps {
 const phygitalGas = 3_500_000
 /** To store 32 bytes of a name or a URL. */
 const gasOfAWord = 30_000
-
-/** The base URI that a token contract is told: token ids are appended to it. */
-export const baseUriOf = (baseUrl: string, { chainId, address }: Pick<ContractRow, 'chainId' | 'address'>) =>
-  `${baseUrl}/metadata/${chainId}/${address}/`
 
 /**
  * Records what is still to be sent for this service's records to be true on the chains: contracts that nothing
@@ -210,64 +204,4 @@ function phygitalDeed(baseUrl: string, chain: Chain, contract: ContractRow, salt
   const text = `${contract.name}${contract.symbol}${baseUriOf(baseUrl, contract)}`
   const gasHint = phygitalGas + Math.ceil(Buffer.byteLength(text) / 32) * gasOfAWord
   return { ...(chain.isEmbedded ? placedAnywhere : placedBound)(salt, creation), gasHint }
-}
-
-/** Contracts whose metadata address is another than the one that this daemon has now. */
-async function recordNewUrl(trx: Queries, deps: DeployDeps, chain: Chain): Promise<number[]> {
-  const ids: number[] = []
-  // One that is still to come is told at the start after that.
-  for (const contract of await contractsToldOtherwise(trx, chain.id, deps.baseUrl))
-    if (contract.status === 'confirmed') ids.push(await recordServiceUrl(trx, deps, contract, 'owed'))
-  return ids
-}
-
-/** What telling a contract a URL of some length takes, or announcing a hundred events. */
-const gasOfUrl = 400_000
-
-/**
- * Records the transaction that tells a contract where its metadata is, and those that announce it; the record says so
- * once it has happened. @returns the id of the first
- */
-export async function recordServiceUrl(
-  trx: Queries,
-  { clock, baseUrl }: Pick<DeployDeps, 'clock' | 'baseUrl'>,
-  contract: ContractRow,
-  counted: Counted,
-): Promise<number> {
-  const { id: contractId, kind, symbol, address } = contract
-  const send = (data: Hex, more: { kind: string; subject: Record<string, string | number> }) =>
-    recordForTeam(
-      trx,
-      {
-        chainId: contract.chainId,
-        signer: 'relayer',
-        // The contract is there, so its gas is estimated: that depends on the URL's length.
-        deed: { to: getAddress(address), data },
-        gasAtMost: gasOfUrl,
-        teamId: contract.teamId,
-        now: clock.now(),
-        ...more,
-      },
-      counted,
-    )
-  const data =
-    kind === 'phygital'
-      ? encodeFunctionData({
-          abi: phygitalAbi,
-          functionName: 'setBaseURI',
-          args: [baseUriOf(baseUrl, contract)],
-        })
-      : encodeFunctionData({ abi: guestbookAbi, functionName: 'setServiceURL', args: [baseUrl, []] })
-  const subject = { symbol, address, baseUrl }
-  const id = await send(data, { kind: 'contract-url', subject })
-  await updateContract(trx, contractId, { urlTransactionId: id })
-  const tokenIds = (await createdTokenIds(trx, contractId)).map(BigInt)
-  for (let at = 0; at < tokenIds.length; at += announcedTogether) {
-    const args = [tokenIds.slice(at, at + announcedTogether)] as const
-    await send(encodeFunctionData({ abi: guestbookAbi, functionName: 'refreshMetadata', args }), {
-      kind: 'guestbook-refresh',
-      subject: { symbol, address, events: args[0].length },
-    })
-  }
-  return id
 }
