@@ -18,6 +18,8 @@ export interface Config {
   /** Where the URL comes from, for people: `--url`, `TAPCHIP_URL`, `context prod`, `default`. */
   readonly origin: string
   readonly contextName: string | undefined
+  /** What changes something through the context needs its name. */
+  readonly isProtected: boolean
   readonly apiKey: string | undefined
   /** Where the key comes from, for people. */
   readonly apiKeyOrigin: string | undefined
@@ -96,6 +98,7 @@ export const resolveConfig = (flags: GlobalFlags, at: Surroundings): Config => {
     url: choice.url,
     origin: choice.origin,
     contextName: choice.contextName,
+    isProtected: stored?.protected === true,
     apiKey: header(fromEnv.apiKey || stored?.apiKey, 'The API key'),
     apiKeyOrigin: originOf('TAPCHIP_API_KEY', fromEnv.apiKey, stored?.apiKey),
     adminUrl: () => {

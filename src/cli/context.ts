@@ -10,6 +10,10 @@ export interface Flags extends GlobalFlags, IoFlags {
   readonly input: boolean
   /** Show what would be done, and do none of it. */
   readonly dryRun: boolean
+  /** The name of the protected context that is meant. */
+  readonly confirm?: string | undefined
+  /** The team that the command names. */
+  readonly team?: string | undefined
 }
 
 /** What a command works with. All of it is made at first use. */
@@ -26,6 +30,13 @@ export interface CliContext {
   /** Throws MissingCredential, before any request. */
   needApiKey(): void
   needAdmin(): void
+  /**
+   * Before the first thing that a command changes at the daemon: says where it goes, and asks for the name of a
+   * protected context. Each request that changes something comes here by itself; a batch does before its journal.
+   */
+  beforeWrite(): Promise<void>
+  /** Throws unless the context is unprotected, or its name is given. */
+  confirmContext(): Promise<void>
   /** Before something on this machine is changed: ends a dry run with what it would have been. */
   beforeChange(what: string): Promise<void>
   close(): void
@@ -38,10 +49,24 @@ export const createContext = (at: Surroundings, flags: Flags): CliContext => {
   let close: () => void = () => undefined
   const client = lazy(async () => {
     const { createClient } = await import('./client/client.ts')
-    const made = createClient(config())
+    const made = createClient({
+      ...config(),
+      beforeChange: async ({ isRead, code }) => {
+        if (flags.dryRun) return
+        await (isRead ? context.confirmContext() : prepare(code))
+      },
+    })
     close = made.close
     return made
   })
+
+  const confirmed = lazy(async () => (await import('./before-write.ts')).confirmContext(context))
+  let told: Promise<void> | undefined
+  const prepare = async (code?: string): Promise<void> => {
+    await confirmed()
+    told ??= import('./before-write.ts').then(({ tellTarget }) => tellTarget(context, code))
+    await told
+  }
 
   const context: CliContext = {
     at,
@@ -58,7 +83,10 @@ export const createContext = (at: Surroundings, flags: Flags): CliContext => {
     call: async (key, ...request) => {
       if (key.includes(' /admin/')) context.needAdmin()
       if (flags.dryRun) {
-        const { changesSomething, showRequest } = await import('./dry-run.ts')
+        const [{ changesSomething }, { showRequest }] = await Promise.all([
+          import('./client/retry.ts'),
+          import('./dry-run.ts'),
+        ])
         if (changesSomething(key)) await showRequest(io(), config(), key, request[0])
       }
       return (await context.client()).call(key, ...request)
@@ -78,6 +106,10 @@ export const createContext = (at: Surroundings, flags: Flags): CliContext => {
         'Set TAPCHIP_ADMIN_TOKEN: the first one is in admin.token of the data directory of the daemon. On its machine ' +
           'it is found by itself while the daemon runs, and goes to that daemon alone.',
       )
+    },
+    confirmContext: confirmed,
+    beforeWrite: async () => {
+      if (!flags.dryRun) await prepare()
     },
     beforeChange: async (what) => {
       if (!flags.dryRun) return

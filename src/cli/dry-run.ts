@@ -1,5 +1,4 @@
 import { addressOf } from './client/address.ts'
-import { singleUse } from './client/retry.ts'
 import type { Config } from './config.ts'
 import { DryRunEnded } from './errors.ts'
 import type { Io } from './io/io.ts'
@@ -12,9 +11,6 @@ interface Sendable {
 }
 
 const isSendable = (value: unknown): value is Sendable => typeof value === 'object' && value !== null
-
-/** Looking at a tap or a ref uses it up, so that counts as well. */
-export const changesSomething = (key: string): boolean => !key.startsWith('GET ') || singleUse.has(key)
 
 /** Shows the request that would be sent, its secrets left out, and ends the run. */
 export const showRequest = async (io: Io, config: Config, key: string, request: unknown): Promise<never> => {

@@ -10,6 +10,7 @@ export const globalOptions = [
     description: 'The daemon (default: TAPCHIP_URL, the context, http://127.0.0.1:8484)',
   },
   { flags: '--context <name>', description: 'The context to take address and keys from' },
+  { flags: '--confirm <name>', description: 'The name of the protected context that this may change' },
   { flags: '--timeout <seconds>', description: 'How long to wait for an answer (default: 30)' },
   { flags: '--dry-run', description: 'Show what would be done, and write nothing' },
   {
@@ -38,6 +39,8 @@ export const flagsOf = (command: Command): Flags => {
     color: given.color !== false,
     input: given.input !== false,
     dryRun: given.dryRun === true,
+    confirm: word(given.confirm),
+    team: word(given.team),
   }
 }
 

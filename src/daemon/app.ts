@@ -38,6 +38,7 @@ import { phygitalRoutes } from './routes/phygitals.ts'
 import { refRoutes } from './routes/refs.ts'
 import { serviceRoutes } from './routes/service.ts'
 import { tapPageRoutes } from './routes/tap-page.ts'
+import { teamRoutes } from './routes/team.ts'
 
 /** Milliseconds; tests have less. */
 export interface Patience {
@@ -105,6 +106,7 @@ export async function buildApp(
     badgeEventRoutes(open, ctx)
     eventRoutes(open, ctx)
     chipGroupRoutes(open, ctx)
+    teamRoutes(open, ctx)
     await open.register(async (streams) => {
       acceptStreams(streams)
       batchRoutes(streams, ctx)

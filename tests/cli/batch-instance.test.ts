@@ -35,18 +35,38 @@ test.each(['resume', 'undo'])('batch %s goes to the daemon that the batch began 
     instance: daemon?.ctx.instance,
   })
   here.env.TAPCHIP_URL = other?.url ?? ''
-  const refused = await here.run('batch', verb, id)
-  expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('another daemon')])
-  expect((await here.run('batch', verb, id, '--yes')).stderr).not.toContain('another daemon')
+  const before = readFileSync(journal, 'utf8')
+  for (const args of [[], ['--yes']]) {
+    const refused = await here.run('batch', verb, id, ...args)
+    expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('another daemon')])
+  }
+  expect(readFileSync(journal, 'utf8')).toBe(before)
   // The same one under another name is the same one.
   here.env.TAPCHIP_URL = (daemon?.url ?? '').replace('127.0.0.1', 'localhost')
-  expect((await here.run('batch', verb, id)).code).toBe(0)
+  expect((await here.run('batch', verb, id, '--yes')).code).toBe(0)
 })
 
-test('a journal of an older version tells of the address alone', async () => {
+test('an undo off a terminal needs --yes', async () => {
+  const { id } = await begun()
+  const refused = await here.run('batch', 'undo', id)
+  expect([refused.code, refused.stderr]).toEqual([2, 'Put back 1 chip? Say so: --yes\n'])
+  expect((await here.run('batch', 'undo', id, '--yes')).code).toBe(0)
+})
+
+test('a group that is edited by flags is a batch of its daemon too', async () => {
+  const edit = ['chips', 'edit', '--chip-group', 'Jackets', '--redirect-url', 'https://example.com/group']
+  const ran = await here.run(...edit, '--yes')
+  expect(ran.code).toBe(0)
+  here.env.TAPCHIP_URL = other?.url ?? ''
+  const undone = await here.run('batch', 'undo', /b_[0-9a-z]{14}/.exec(ran.stderr)?.[0] ?? '', '--yes')
+  expect([undone.code, undone.stderr]).toEqual([2, expect.stringContaining('another daemon')])
+})
+
+test('a journal that does not say which daemon it was goes on at the same address alone', async () => {
   const { id, journal } = await begun()
   writeFileSync(journal, readFileSync(journal, 'utf8').replace(/"instance":"[^"]*",/, ''))
+  expect((await here.run('batch', 'resume', id)).code).toBe(0)
   here.env.TAPCHIP_URL = other?.url ?? ''
-  const ran = await here.run('batch', 'resume', id)
-  expect([ran.code, ran.stderr]).toEqual([0, expect.stringContaining(`This batch began at ${daemon?.url}`)])
+  const ran = await here.run('batch', 'resume', id, '--yes')
+  expect([ran.code, ran.stderr]).toEqual([2, expect.stringContaining(`began at ${daemon?.url}`)])
 })

@@ -46,7 +46,7 @@ describe('chips edit --file', () => {
       `uid,redirectUrl\n${uids.blank},https://example.com/a\n${uidToColons(decimal(uids.twin))},\n`,
     )
     const ran = await here.run('chips', 'edit', '--file', 'a.csv', '--json')
-    expect(ran.stderr).toMatch(/^Batch b_/)
+    expect(ran.stderr).toMatch(/^At http:\S+ \(TAPCHIP_URL\), team Acme\nBatch b_/)
     expect(ran.stderr).not.toContain('Take it back')
     expect(ran.lines()).toEqual([
       { row: 1, uid: decimal(uids.blank), status: 'changed', previous: null },

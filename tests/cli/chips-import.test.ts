@@ -31,7 +31,7 @@ describe('chips import', () => {
       'New ones',
       '--json',
     )
-    expect(ran.stderr).toMatch(/^Batch b_/)
+    expect(ran.stderr).toMatch(/^At http:\S+ \(TAPCHIP_URL\)[^\n]*\nBatch b_/)
     expect(ran.lines()).toMatchObject([
       { row: 1, uid: '1144591604514817', status: 'created' },
       { row: 2, status: 'created' },

@@ -54,3 +54,25 @@ export const spawnCli = (args: readonly string[], env: Record<string, string>, c
     })
   return { child, stdout: () => stdout, stderr: () => stderr, until, ended }
 }
+
+export type Answers = readonly [question: RegExp, keys: string][]
+
+/** Runs the CLI on a terminal of its own, and types each answer once its question is there. */
+export const onTerminal = (command: string, answers: Answers, env: Record<string, string>) =>
+  new Promise<{ code: number | null; screen: string }>((resolve) => {
+    const child = spawn('script', ['-qec', `'${process.execPath}' '${executable}' ${command}`, '/dev/null'], {
+      env: { PATH: process.env.PATH ?? '', TERM: 'xterm', SHELL: '/bin/sh', ...env },
+      stdio: ['pipe', 'pipe', 'inherit'],
+    })
+    const left = [...answers]
+    let screen = ''
+    child.stdout.on('data', (chunk) => {
+      screen += String(chunk)
+      const [next] = left
+      if (next?.[0].test(screen)) {
+        left.shift()
+        child.stdin.write(next[1])
+      }
+    })
+    child.on('close', (code) => resolve({ code, screen }))
+  })

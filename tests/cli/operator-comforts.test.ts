@@ -170,8 +170,10 @@ test('login --status says which keys there are, whence, and whether they are goo
 test('what comes next is said to people, and not to scripts', async () => {
   const said = await here.run('chip-groups', 'create', "Anna's", '--team', 'Acme')
   expect(said.stderr).toBe(
-    "Fill it: tapchip chips import --file chips.csv --chip-group 'Anna'\\''s' --key-set ID\n",
+    `At ${daemon.url} (TAPCHIP_URL), team Acme\nFill it: tapchip chips import --file chips.csv --chip-group 'Anna'\\''s' --key-set ID\n`,
   )
-  expect((await here.run('chip-groups', 'create', 'B', '--team', 'Acme', '--json')).stderr).toBe('')
+  expect((await here.run('chip-groups', 'create', 'B', '--team', 'Acme', '--json')).stderr).toBe(
+    `At ${daemon.url} (TAPCHIP_URL), team Acme\n`,
+  )
   expect((await here.run('chip-groups', 'create', 'C', '--team', 'Acme', '--quiet')).stderr).toBe('')
 })

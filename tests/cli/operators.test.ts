@@ -262,7 +262,7 @@ describe('a chip', () => {
 
   test('is replaced and removed', async () => {
     const replaced = await here.run('chips', 'replace', uids.plain, '--with', uids.blank, '--yes', '--json')
-    expect([replaced.code, replaced.stderr]).toEqual([0, ''])
+    expect([replaced.code, replaced.stderr]).toEqual([0, `At ${daemon.url} (TAPCHIP_URL), team Acme\n`])
     expect(await json('chips', 'remove', uids.listed, '--yes')).toEqual({ success: true })
     ends(await here.run('chips', 'show', uids.listed), 1, '')
   })

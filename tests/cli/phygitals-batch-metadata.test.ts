@@ -70,7 +70,8 @@ describe('phygitals metadata --file', () => {
       `contractAddress,chainId,tokenId,metadata\n${jackets},31337,2,${quoted(metadata('Later'))}\n`,
     )
     await describeAll('--file', 'later.csv')
-    const undone = await here.run('batch', 'undo', batchId(ran.stderr), '--json')
+    expect((await here.run('batch', 'undo', batchId(ran.stderr))).code).toBe(2)
+    const undone = await here.run('batch', 'undo', batchId(ran.stderr), '--yes', '--json')
     expect(undone.code).toBe(3)
     expect(undone.lines()).toEqual([
       { row: 1, status: 'changed' },

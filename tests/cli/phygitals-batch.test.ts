@@ -58,7 +58,7 @@ describe('phygitals transfer --file', () => {
       [2, 'bob.eth'],
       [3, carol],
     ])
-    const ran = await transfer('--file', 'a.csv', '--json')
+    const ran = await transfer('--file', 'a.csv', '--json', '--yes')
     expect(ran.stderr).toMatch(/Batch b_[0-9a-z]{14}: 3 rows/)
     expect(ran.lines()).toEqual([1, 2, 3].map((row) => ({ row, status: 'transferred', initialTxHash: hash })))
     expect(ran.code).toBe(0)
@@ -83,6 +83,16 @@ describe('phygitals transfer --file', () => {
     expect((await here.run('batch', 'resume', id)).stderr).toContain('Every row has its result')
   })
 
+  test('off a terminal needs --yes, and sends nothing without it', async () => {
+    sheet('unsure.csv', [[1, carol]])
+    const before = (await transactions()).length
+    const ran = await transfer('--file', 'unsure.csv')
+    expect([ran.code, ran.stdout]).toEqual([2, ''])
+    expect(ran.stderr).toMatch(/Transfer 1 token\? It takes up to .* Say so: --yes\n$/)
+    expect((await transactions()).length).toBe(before)
+    expect((await here.run('batch', 'list', '--json')).json()).toEqual([])
+  })
+
   test('the same file again changes nothing and costs nothing', async () => {
     sheet('again.csv', [
       [1, bob],
@@ -103,7 +113,7 @@ describe('phygitals transfer --file', () => {
       expect.stringContaining('row 2, recipient: "carol" is neither'),
     ])
     here.stdin = here.stdin.replace('"carol"', `"${carol}"`)
-    const ran = await transfer('--file', '-', '--map', 'uid=TagID', '--ignore-columns', '--json')
+    const ran = await transfer('--file', '-', '--map', 'uid=TagID', '--ignore-columns', '--json', '--yes')
     expect([ran.code, ran.stderr]).toEqual([0, expect.stringContaining('2 transferred')])
     expect(await owner(4)).toBe(getAddress(bob))
   })
@@ -181,6 +191,7 @@ describe('phygitals transfer --file', () => {
     const ran = await transfer('--file', 'both.csv')
     expect(ran.code).toBe(2)
     expect(ran.stderr.split('\n')).toEqual([
+      `At ${daemon.url} (TAPCHIP_URL), team Acme`,
       expect.stringMatching(/^row 1, recipient: "0xde\w+" has a wrong checksum/),
       'row 2, recipient: "0x12" must be an address: 0x and 40 hex digits',
       'row 3, recipient: "bob@acme.eth" is no ENS name: none holds a @',
@@ -219,7 +230,7 @@ describe('phygitals transfer --file', () => {
       [999, bob],
       [20, art],
     ])
-    const ran = await transfer('--file', 'who.csv')
+    const ran = await transfer('--file', 'who.csv', '--yes')
     expect(ran.stderr).toContain(`owner not known → ${bob}`)
     expect(ran.stderr).toContain(`${alice} → `)
     expect(ran.stderr).not.toContain('nobody')
@@ -239,7 +250,7 @@ describe('phygitals transfer --file', () => {
       [10, 'nobody.eth'],
       [11, art],
     ])
-    const ran = await transfer('--file', 'part.csv', '--json', '--failed', 'again.csv')
+    const ran = await transfer('--file', 'part.csv', '--json', '--failed', 'again.csv', '--yes')
     expect(ran.code).toBe(3)
     expect(ran.lines()).toEqual([
       { row: 1, status: 'transferred', initialTxHash: hash },
@@ -263,7 +274,7 @@ describe('phygitals transfer --file', () => {
 
   test('cannot be undone, and says why', async () => {
     sheet('u.csv', [[12, bob]])
-    const ran = await transfer('--file', 'u.csv')
+    const ran = await transfer('--file', 'u.csv', '--yes')
     const undone = await here.run('batch', 'undo', batchId(ran.stderr), '--yes')
     expect([undone.code, undone.stderr]).toEqual([2, expect.stringContaining('new owners')])
     expect(await owner(12)).toBe(getAddress(bob))
@@ -271,7 +282,7 @@ describe('phygitals transfer --file', () => {
 
   test('what was on its way at a kill is asked for again under its key, and not for ever', async () => {
     sheet('killed.csv', [[19, bob]])
-    const ran = await transfer('--file', 'killed.csv', '--json')
+    const ran = await transfer('--file', 'killed.csv', '--json', '--yes')
     const id = batchId(ran.stderr)
     const journal = join(here.home, '.local/state/tapchip/batches', `${id}.jsonl`)
     const lines = readFileSync(journal, 'utf8').split('\n')
@@ -310,6 +321,7 @@ describe('phygitals transfer --file', () => {
       'transfer',
       '--file',
       'stop.csv',
+      '--yes',
     )
     // One row is on its way or not; whichever it is, the journal knows.
     expect([0, 130]).toContain(ran.code)
@@ -410,7 +422,7 @@ describe('--dry-run', () => {
     } finally {
       await give(rich)
     }
-    expect((await transfer('--file', 'poor.csv')).code).toBe(0)
+    expect((await transfer('--file', 'poor.csv', '--yes')).code).toBe(0)
     expect(await owner(18)).toBe(getAddress(bob))
   })
 })

@@ -106,12 +106,15 @@ describe('a transfer', () => {
     const keys: (string | undefined)[] = []
     let failures = 1
     const lossy = createServer((request, response) => {
+      // Whose key it is does not matter here.
+      if (request.method === 'GET') return response.writeHead(404).end()
       keys.push(String(request.headers['idempotency-key']))
       if (failures-- > 0) request.socket.destroy()
       else
         response
           .setHeader('content-type', 'application/json')
           .end(JSON.stringify({ success: true, initialTxHash: '0x1' }))
+      return response
     })
     await new Promise<void>((resolve) => lossy.listen(0, '127.0.0.1', resolve))
     here.env.TAPCHIP_URL = `http://127.0.0.1:${(lossy.address() as AddressInfo).port}`
@@ -121,7 +124,9 @@ describe('a transfer', () => {
     const lost = await run('transfer', ...token(4), '--recipient', bob)
     expect([lost.code, lost.stderr]).toEqual([
       5,
-      expect.stringMatching(/^Daemon not reachable.*\nRun it again with --idempotency-key [^\n]*\n$/),
+      expect.stringMatching(
+        /^At http:.*\nDaemon not reachable.*\nRun it again with --idempotency-key [^\n]*\n$/,
+      ),
     ])
     lossy.close()
   })
@@ -233,7 +238,7 @@ describe('metadata', () => {
     )
     delete here.env.TAPCHIP_ADMIN_TOKEN
     const untold = await run('metadata', ...token(8), '--metadata', JSON.stringify(jacket))
-    expect([untold.code, untold.stderr]).toEqual([0, ''])
+    expect([untold.code, untold.stderr]).toEqual([0, `At ${here.env.TAPCHIP_URL} (TAPCHIP_URL), team Acme\n`])
     here.env.TAPCHIP_ADMIN_TOKEN = daemon.adminToken
     here.env.TAPCHIP_URL = daemon.url
     expect(await served()).toEqual(jacket)

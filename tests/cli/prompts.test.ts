@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { startTestDaemon } from '../support/daemon.ts'
-import { executable } from './executable.ts'
+import { type Answers, executable, onTerminal as runOnTerminal } from './executable.ts'
 import { type Place, place } from './in-process.ts'
 
 let daemon: Awaited<ReturnType<typeof startTestDaemon>>
@@ -20,29 +20,8 @@ afterEach(() => here.remove())
 
 const hasTerminals = spawnSync('script', ['--version']).status === 0
 
-/** Runs the CLI on a terminal of its own, and types each answer once its question is there. */
-const onTerminal = (
-  command: string,
-  answers: readonly [question: RegExp, keys: string][],
-  env: Record<string, string> = {},
-) =>
-  new Promise<{ code: number | null; screen: string }>((resolve) => {
-    const child = spawn('script', ['-qec', `'${process.execPath}' '${executable}' ${command}`, '/dev/null'], {
-      env: { PATH: process.env.PATH ?? '', TERM: 'xterm', SHELL: '/bin/sh', ...here.env, ...env },
-      stdio: ['pipe', 'pipe', 'inherit'],
-    })
-    const left = [...answers]
-    let screen = ''
-    child.stdout.on('data', (chunk) => {
-      screen += String(chunk)
-      const [next] = left
-      if (next?.[0].test(screen)) {
-        left.shift()
-        child.stdin.write(next[1])
-      }
-    })
-    child.on('close', (code) => resolve({ code, screen }))
-  })
+const onTerminal = (command: string, answers: Answers, env: Record<string, string> = {}) =>
+  runOnTerminal(command, answers, { ...here.env, ...env })
 
 describe('on a terminal', () => {
   test('which `script` of util-linux makes: install it where this fails', () => {

@@ -103,6 +103,7 @@ describe("another team's key", () => {
     'GET /items/:itemId': () => ({ params: { itemId: 'jacket' } }),
     'GET /items/:itemId/chips': () => ({ params: { itemId: 'jacket' } }),
     'GET /chip-groups': () => ({ list: true }),
+    'GET /team': () => ({ list: true }),
     'POST /phygitals/transfer': ({ address }) => ({ body: { ...jacketToken(address), recipient } }),
     'POST /phygitals/transfer/self-service': () => ({ body: { tagUID: uids.jacket, recipient } }),
     'GET /phygitals/transfer-signature': ({ address }) => ({

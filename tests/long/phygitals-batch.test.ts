@@ -97,7 +97,7 @@ const transfersOf = async (from: number, rows: number) => {
     .map(({ subject }) => Number((JSON.parse(subject) as { tokenId: string }).tokenId))
     .filter((n) => n >= from && n < from + rows)
 }
-const args = ['phygitals', 'transfer', '--file', 'transfers.csv', '--json']
+const args = ['phygitals', 'transfer', '--file', 'transfers.csv', '--yes', '--json']
 const idIn = (stderr: string) => /b_[0-9a-z]{14}/.exec(stderr)?.[0] ?? ''
 
 test('1,000 transfers to one address', async () => {

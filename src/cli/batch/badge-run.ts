@@ -7,12 +7,11 @@ import { bothForms, colons, uidOnWire } from '../uid.ts'
 import { eventForm } from './badge-form.ts'
 import { assignmentColumns, type BadgeInput, creationColumns } from './badge-input.ts'
 import type { BadgeOutcome, BadgeRow } from './badge-records.ts'
+import { beginBatch, takeUpBatch } from './begin.ts'
 import { writeFailedRows } from './failed-file.ts'
 import { failureTeller } from './failures.ts'
 import { countResults, type History } from './history.ts'
-import { newBatchId } from './id.ts'
-import { instanceNow } from './instance.ts'
-import { Journal } from './journal.ts'
+import type { Journal } from './journal.ts'
 import { createPace } from './pace.ts'
 import type { Counts } from './records.ts'
 
@@ -74,26 +73,8 @@ export const startBadges = async (
     failedFile,
   }: BadgeInput & Pick<Run, 'kind' | 'rate'> & { failedFile: string | undefined },
 ): Promise<ExitCode> => {
-  const instance = await instanceNow(ctx)
-  const id = newBatchId(ctx.now())
-  const journal = new Journal(ctx.at, id)
-  const { url } = ctx.config()
-  const startedAt = ctx.now().toISOString()
-  journal.append({
-    type: 'batch',
-    version: 1,
-    id,
-    kind,
-    startedAt,
-    url,
-    ...instance,
-    pid: process.pid,
-    total: rows.length,
-    input,
-  })
-  for (const row of rows) journal.append({ type: 'badge', ...row })
-  journal.sync()
-  ctx.io.note(`Batch ${id}: ${counted(rows.length, 'row')}`)
+  const lines = rows.map((row) => ({ type: 'badge' as const, ...row }))
+  const { id, journal } = await beginBatch(ctx, { kind, total: rows.length, input }, lines)
   const { exitCode, outcomes } = await runBadges(ctx, { id, kind, journal, rows, rate })
   if (failedFile !== undefined) writeFailed(ctx, failedFile, kind, rows, outcomes)
   return exitCode
@@ -118,10 +99,7 @@ export const resumeBadges = async (
   if (ctx.flags.dryRun) return showBadges(ctx, kind, { input: header.input, rows })
   const again = new Set(rows.map(({ row }) => row))
   const before = countResults([...badgeOutcomes.values()].filter(({ row }) => !again.has(row)))
-  const journal = new Journal(ctx.at, header.id)
-  journal.startLine()
-  journal.append({ type: 'resumed', at: ctx.now().toISOString(), pid: process.pid })
-  ctx.io.note(`Batch ${header.id}: ${grouped(rows.length)} of ${grouped(header.total)} rows are left`)
+  const journal = await takeUpBatch(ctx, header, rows.length)
   return (await runBadges(ctx, { id: header.id, kind, journal, rows, before, rate })).exitCode
 }
 

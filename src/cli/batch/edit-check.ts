@@ -18,6 +18,7 @@ export const previewRows = async (
   ctx: CliContext,
   rows: readonly EditRow[],
 ): Promise<Map<number, EditResult>> => {
+  await ctx.beforeWrite()
   const client = await ctx.client()
   const results = new Map<number, EditResult>()
   let interrupted = false

@@ -2,9 +2,8 @@ import type { CliContext } from '../context.ts'
 import { type ExitCode, exitCodes } from '../errors.ts'
 import { counted, grouped } from '../io/text.ts'
 import { uidOnWire } from '../uid.ts'
+import { beginBatch } from './begin.ts'
 import { describeResult } from './edit-run.ts'
-import { newBatchId } from './id.ts'
-import { Journal } from './journal.ts'
 import type { RowResult } from './records.ts'
 
 interface ListedChip {
@@ -48,28 +47,18 @@ export const editGroup = async (
     )
     return exitCodes.done
   }
-  const id = newBatchId(ctx.now())
-  const journal = new Journal(ctx.at, id)
-  const { url } = ctx.config()
   const input = { name: `chip group ${name}`, path: null, sha256: null }
-  const startedAt = ctx.now().toISOString()
   const total = results.length
-  journal.append({
-    type: 'batch',
-    version: 1,
-    id,
-    kind: 'chips edit',
-    startedAt,
-    url,
-    pid: process.pid,
-    total,
-    input,
-  })
-  for (const { row, uid, previous = null } of results)
-    journal.append({ type: 'row', row, uid, redirectUrl, previous })
-  journal.append({ type: 'sent', rows: changed.map(({ row }) => row) })
-  journal.sync()
-  io.note(`Batch ${id}: ${counted(total, 'row')}`)
+  const { id, journal } = await beginBatch(ctx, { kind: 'chips edit', total, input }, [
+    ...results.map(({ row, uid, previous = null }) => ({
+      type: 'row' as const,
+      row,
+      uid,
+      redirectUrl,
+      previous,
+    })),
+    { type: 'sent', rows: changed.map(({ row }) => row) },
+  ])
   const end = (how: 'done' | 'stopped', done: readonly RowResult[]) => {
     for (const result of done) journal.append({ type: 'result', ...result })
     const count = done.length === 0 ? 0 : changed.length

@@ -2,11 +2,10 @@ import type { CliContext } from '../context.ts'
 import { type ExitCode, exitCodes, withAfterword } from '../errors.ts'
 import { clean, counted, grouped, shown } from '../io/text.ts'
 import { bothForms } from '../uid.ts'
+import { beginBatch } from './begin.ts'
 import { failureTeller } from './failures.ts'
 import { countResults } from './history.ts'
-import { newBatchId } from './id.ts'
-import { instanceNow } from './instance.ts'
-import { Journal } from './journal.ts'
+import type { Journal } from './journal.ts'
 import { createPace } from './pace.ts'
 import type { Counts, EditRow, Header, RowResult } from './records.ts'
 import { sendRows } from './send.ts'
@@ -45,29 +44,13 @@ export const startBatch = async (
   batch: EditBatch,
   preview: ReadonlyMap<number, RowResult>,
 ): Promise<RunOutcome> => {
-  const instance = await instanceNow(ctx)
-  const id = newBatchId(ctx.now())
-  const journal = new Journal(ctx.at, id)
   const { kind, input, undoes, rows, rate } = batch
-  journal.append({
-    type: 'batch',
-    version: 1,
-    id,
-    kind,
-    startedAt: ctx.now().toISOString(),
-    url: ctx.config().url,
-    ...instance,
-    pid: process.pid,
-    total: rows.length,
-    input,
-    ...(undoes === undefined ? {} : { undoes }),
-  })
-  for (const row of rows) {
+  const about = { kind, total: rows.length, input, ...(undoes === undefined ? {} : { undoes }) }
+  const lines = rows.map((row) => {
     const previous = preview.get(row.row)?.previous
-    journal.append({ type: 'row', ...row, ...(previous === undefined ? {} : { previous }) })
-  }
-  journal.sync()
-  ctx.io.note(`Batch ${id}: ${counted(rows.length, 'row')}`)
+    return { type: 'row' as const, ...row, ...(previous === undefined ? {} : { previous }) }
+  })
+  const { id, journal } = await beginBatch(ctx, about, lines)
   return runRows(ctx, { id, journal, rows, rate })
 }
 

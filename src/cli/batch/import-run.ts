@@ -1,12 +1,10 @@
 import type { CliContext } from '../context.ts'
 import { type ExitCode, exitCodes } from '../errors.ts'
 import { asWord, clean, counted, grouped } from '../io/text.ts'
+import { beginBatch, takeUpBatch } from './begin.ts'
 import { rowsOfBlocks, writeFailedRows } from './failed-file.ts'
 import { failureTeller } from './failures.ts'
-import { newBatchId } from './id.ts'
 import type { ImportInput } from './import-input.ts'
-import { instanceNow } from './instance.ts'
-import { Journal } from './journal.ts'
 import { createPace } from './pace.ts'
 import { piecesOf } from './pieces.ts'
 import type { Header } from './records.ts'
@@ -57,30 +55,18 @@ export const runImport = async (
   const { io } = ctx
   ctx.needAdmin()
   const client = await ctx.client()
-  const instance = resumes || dryRun ? {} : await instanceNow(ctx)
-  const id = resumes ?? newBatchId(ctx.now())
-  const journal = dryRun ? undefined : new Journal(ctx.at, id)
-  if (resumes) {
-    journal?.startLine()
-    journal?.append({ type: 'resumed', at: ctx.now().toISOString(), pid: process.pid })
-  } else {
-    journal?.append({
-      type: 'batch',
-      version: 1,
-      id,
-      kind: 'chips import',
-      startedAt: ctx.now().toISOString(),
-      url: ctx.config().url,
-      ...instance,
-      pid: process.pid,
-      total: sheet.rows,
-      input,
-      settings: { ...asText(settings), ...sheetSettings },
-    })
-  }
-  journal?.sync()
+  const about = {
+    kind: 'chips import',
+    total: sheet.rows,
+    input,
+    settings: { ...asText(settings), ...sheetSettings },
+  } as const
+  const { id, journal } = dryRun
+    ? { id: undefined, journal: undefined }
+    : resumes
+      ? { id: resumes, journal: await takeUpBatch(ctx, { id: resumes, total: sheet.rows }, sheet.rows) }
+      : await beginBatch(ctx, about, [])
   io.beforeSend(() => journal?.flush())
-  if (journal) io.note(`Batch ${id}: ${counted(sheet.rows, 'row')}`)
   const progress = io.progress('Importing', sheet.rows)
   const failures = failureTeller(io)
   const stopped = new AbortController()
@@ -139,7 +125,7 @@ export const runImport = async (
   } finally {
     stopListening()
     progress.end()
-    failures.end(journal && id)
+    failures.end(id)
     const { created, unchanged, failed } = counts
     journal?.append({
       type: 'end',
@@ -153,7 +139,7 @@ export const runImport = async (
   }
   const { created, unchanged, failed } = counts
   if (!complete) {
-    io.note(`Stopped. Go on: tapchip batch resume ${id}`)
+    io.note(id === undefined ? 'Stopped.' : `Stopped. Go on: tapchip batch resume ${id}`)
     return exitCodes.interrupted
   }
   io.note(

@@ -14,25 +14,25 @@ export const instanceNow = async (ctx: CliContext): Promise<{ readonly instance?
 }
 
 /**
- * Another daemon knows nothing of what a batch has done, and its rows may mean other things there.
- * @throws UsageError where another answers than the one that the batch began at
+ * Another daemon knows nothing of what a batch has done, and its rows may mean other things there: no flag makes a
+ * batch go on at another one. Where it does not show which one answers, the address has to be the same.
+ * @throws UsageError where another answers than the one that the batch began at, or may do so
  */
 export const assertSameDaemon = async (
   ctx: CliContext,
   header: Pick<Header, 'id' | 'url' | 'instance'>,
-  { yes, say = '--yes' }: { readonly yes: boolean; readonly say?: string },
 ): Promise<void> => {
   const { url } = ctx.config()
-  const isElsewhere = header.url !== url
   const { instance } = header.instance === undefined ? {} : await instanceNow(ctx)
-  // A journal that is older than this, or a daemon that does not say: the address is all there is.
   const isKnown = instance !== undefined && header.instance !== undefined
-  if (!isKnown || instance === header.instance || yes) {
-    if (isElsewhere) ctx.io.warn(`This batch began at ${header.url}, and goes on at ${url}.`)
+  if (isKnown ? instance === header.instance : header.url === url) {
+    if (header.url !== url) ctx.io.warn(`This batch began at ${header.url}, and goes on at ${url}.`)
     return
   }
   throw new UsageError(
-    `Batch ${header.id} began at another daemon, at ${header.url}: the one at ${url} is not it, and has done none of its rows.`,
-    `Go to the daemon that it began at: --url or --context. If this one is meant all the same: ${say}`,
+    isKnown
+      ? `Batch ${header.id} began at another daemon, at ${header.url}: the one at ${url} is not it, and has done none of its rows.`
+      : `Batch ${header.id} began at ${header.url}, and it does not show whether ${url} leads to the same daemon.`,
+    'Go to the daemon that it began at: --url or --context. To do it at this one, start a new batch from the input.',
   )
 }

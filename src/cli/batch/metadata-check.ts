@@ -48,6 +48,7 @@ export const checkMetadata = async (
   ctx: CliContext,
   rows: readonly MetadataRow[],
 ): Promise<MetadataCheck> => {
+  await ctx.beforeWrite()
   const client = await ctx.client()
   const checked = new Map<number, Described>()
   const interrupted = new AbortController()

@@ -1,11 +1,9 @@
 import type { CliContext } from '../context.ts'
 import { CliError, type ExitCode } from '../errors.ts'
-import { clean, counted, grouped } from '../io/text.ts'
+import { clean } from '../io/text.ts'
+import { beginBatch, takeUpBatch } from './begin.ts'
 import { writeFailedRows } from './failed-file.ts'
 import { countResults, type History } from './history.ts'
-import { newBatchId } from './id.ts'
-import { instanceNow } from './instance.ts'
-import { Journal } from './journal.ts'
 import { checkMetadata, type MetadataCheck, sendMetadata, showMetadata } from './metadata-check.ts'
 import type { Header } from './records.ts'
 import type { MetadataRow, Outcome } from './token-records.ts'
@@ -37,25 +35,9 @@ export const startMetadata = async (
     const target = token?.tokenId ? { ...token, tokenId: token.tokenId } : row.target
     return { ...row, target, ...(previous === undefined ? {} : { previous }) }
   })
-  const instance = await instanceNow(ctx)
-  const id = newBatchId(ctx.now())
-  const journal = new Journal(ctx.at, id)
-  journal.append({
-    type: 'batch',
-    version: 1,
-    id,
-    kind,
-    startedAt: ctx.now().toISOString(),
-    url: ctx.config().url,
-    ...instance,
-    pid: process.pid,
-    total: rows.length,
-    input,
-    ...(undoes === undefined ? {} : { undoes }),
-  })
-  for (const row of rows) journal.append({ type: 'metadata', ...row })
-  journal.sync()
-  ctx.io.note(`Batch ${id}: ${counted(rows.length, 'row')}`)
+  const about = { kind, total: rows.length, input, ...(undoes === undefined ? {} : { undoes }) }
+  const lines = rows.map((row) => ({ type: 'metadata' as const, ...row }))
+  const { id, journal } = await beginBatch(ctx, about, lines)
   const settled = new Map<number, Outcome>(
     rows
       .filter(({ row }) => check.get(row)?.status === 'unchanged')
@@ -80,10 +62,7 @@ export const resumeMetadata = async (
   if (ctx.flags.dryRun) return showMetadata(ctx, rows, await checkMetadata(ctx, rows))
   const again = new Set(rows.map(({ row }) => row))
   const before = countResults([...outcomes.values()].filter(({ row }) => !again.has(row)))
-  const journal = new Journal(ctx.at, header.id)
-  journal.startLine()
-  journal.append({ type: 'resumed', at: ctx.now().toISOString(), pid: process.pid })
-  ctx.io.note(`Batch ${header.id}: ${grouped(rows.length)} of ${grouped(header.total)} rows are left`)
+  const journal = await takeUpBatch(ctx, header, rows.length)
   return (await run(ctx, { id: header.id, journal, rows, before, rate })).exitCode
 }
 

@@ -28,6 +28,7 @@ export const checkTransfers = async (
   ctx: CliContext,
   rows: readonly TransferRow[],
 ): Promise<TransferCheck> => {
+  await ctx.beforeWrite()
   const client = await ctx.client()
   const checked = new Map<number, CheckedTransfer>()
   let last: Last | undefined

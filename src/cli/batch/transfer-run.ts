@@ -1,13 +1,11 @@
 import type { Client } from '../client/types.ts'
 import type { CliContext } from '../context.ts'
 import { CliError, type ExitCode, UsageError } from '../errors.ts'
-import { clean, counted, grouped } from '../io/text.ts'
+import { clean, counted } from '../io/text.ts'
+import { beginBatch, takeUpBatch } from './begin.ts'
 import { writeFailedRows } from './failed-file.ts'
 import { countResults, type History } from './history.ts'
-import { newBatchId } from './id.ts'
 import { rowWords } from './input/answers.ts'
-import { instanceNow } from './instance.ts'
-import { Journal } from './journal.ts'
 import type { Header } from './records.ts'
 import type { Outcome, TransferRow } from './token-records.ts'
 import { type Heard, runTokenRows, type TokenRun } from './token-run.ts'
@@ -59,24 +57,9 @@ export const startTransfers = async (
     const owner = checked?.owner === undefined ? {} : { owner: checked.owner }
     return { row, target, recipient: checked?.recipient ?? recipient, ...owner }
   })
-  const instance = await instanceNow(ctx)
-  const id = newBatchId(ctx.now())
-  const journal = new Journal(ctx.at, id)
-  journal.append({
-    type: 'batch',
-    version: 1,
-    id,
-    kind: 'phygitals transfer',
-    startedAt: ctx.now().toISOString(),
-    url: ctx.config().url,
-    ...instance,
-    pid: process.pid,
-    total: rows.length,
-    input,
-  })
-  for (const row of rows) journal.append({ type: 'transfer', ...row })
-  journal.sync()
-  ctx.io.note(`Batch ${id}: ${counted(rows.length, 'row')}`)
+  const about = { kind: 'phygitals transfer', total: rows.length, input } as const
+  const lines = rows.map((row) => ({ type: 'transfer' as const, ...row }))
+  const { id, journal } = await beginBatch(ctx, about, lines)
   const settled = unchangedIn(rows, check)
   const { exitCode, outcomes } = await run(ctx, { id, journal, rows, settled, rate }, new Map())
   if (failedFile !== undefined) writeFailed(ctx, failedFile, batch.rows, outcomes)
@@ -114,10 +97,7 @@ export const resumeTransfers = async (
   refuseUnpayable(check)
   const again = new Set(rows.map(({ row }) => row))
   const before = countResults([...outcomes.values()].filter(({ row }) => !again.has(row)))
-  const journal = new Journal(ctx.at, header.id)
-  journal.startLine()
-  journal.append({ type: 'resumed', at: ctx.now().toISOString(), pid: process.pid })
-  ctx.io.note(`Batch ${header.id}: ${grouped(rows.length)} of ${grouped(header.total)} rows are left`)
+  const journal = await takeUpBatch(ctx, header, rows.length)
   // A row that was on its way has its answer at the daemon: it is asked for, wherever the token is by now.
   const settled = unchangedIn(
     rows.filter((row) => !isOpen(row)),

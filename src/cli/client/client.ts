@@ -3,7 +3,7 @@ import { CliError, exitCodes } from '../errors.ts'
 import { addressOf, type Listener, listenerAt, shownListener } from './address.ts'
 import { type Connection, connect, linesOf, type Sending, textOf, unreachable } from './connection.ts'
 import { ApiError, readApiError } from './errors.ts'
-import { waitBefore } from './retry.ts'
+import { changesSomething, waitBefore } from './retry.ts'
 import type {
   AnswerOf,
   CallArguments,
@@ -82,6 +82,10 @@ export const createClient = (options: ClientOptions): Client => {
     return { answer: await connection.send({ ...sending, headers }), at }
   }
 
+  const beforeChange = async (key: string, { code }: Loose): Promise<void> => {
+    if (changesSomething(key)) await options.beforeChange?.({ isRead: key.startsWith('GET '), code })
+  }
+
   const once = async (key: string, request: Loose): Promise<unknown> => {
     const { method, path } = addressOf(key, request, wireBadge)
     const body = request.body === undefined ? request.upload : JSON.stringify(request.body)
@@ -120,6 +124,7 @@ export const createClient = (options: ClientOptions): Client => {
   function call<K extends EndpointKey>(key: K, ...request: CallArguments<K>): Promise<AnswerOf<K>>
   async function call(key: string, ...[given]: readonly unknown[]): Promise<unknown> {
     const request = isLoose(given) ? given : {}
+    await beforeChange(key, request)
     return again(
       key,
       () => once(key, request),
@@ -132,6 +137,7 @@ export const createClient = (options: ClientOptions): Client => {
   async function* stream(key: string, request: Loose): AsyncGenerator<unknown> {
     const { method, path } = addressOf(key, request, wireBadge)
     const headers = { accept: 'application/x-ndjson' }
+    await beforeChange(key, request)
     const { upload, signal } = request
     let from = daemon.at
     const open = async () => {

@@ -1,12 +1,15 @@
 import { ApiError, DaemonUnreachable } from './errors.ts'
 
 /** GETs that use something up, or give a signature away: a cut connection leaves open whether they did. */
-export const singleUse = new Set([
+const singleUse = new Set([
   'GET /chips/find',
   'GET /refs/:id',
   'GET /phygitals/transfer-signature',
   'GET /phygitals/transfer-signature/pullable',
 ])
+
+/** Looking at a tap or a ref uses it up, so that counts as well. */
+export const changesSomething = (key: string): boolean => !key.startsWith('GET ') || singleUse.has(key)
 
 const attempts = 4
 const longestWaitMs = 10_000

@@ -40,6 +40,13 @@ export type StreamRequest<K extends StreamKey> = Omit<Request<Endpoints[K]>, 'bo
   readonly signal?: AbortSignal
 }
 
+/** A request that changes something; a read may, too: it uses a tap up. */
+export interface Change {
+  readonly isRead: boolean
+  /** Whose code it is decides the team, and not our key. */
+  readonly code?: string | undefined
+}
+
 export interface ClientOptions {
   readonly url: string
   readonly apiKey?: string | undefined
@@ -56,6 +63,8 @@ export interface ClientOptions {
   /** The word in `/badge-events` and `badgeEvents`. */
   readonly wireBadge?: string
   readonly timeoutMs?: number
+  /** Called before each request that changes something. What it throws keeps the request from being sent. */
+  readonly beforeChange?: (request: Change) => Promise<void>
   /** For tests; waits between attempts. */
   readonly sleep?: (ms: number) => Promise<void>
   readonly random?: () => number

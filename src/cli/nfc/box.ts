@@ -37,6 +37,7 @@ export const provisionBox = (ctx: CliContext, input: BoxInput): Promise<ExitCode
       ctx.io.note('Every chip has its end. Nothing to do.')
       return exitCodes.done
     }
+    await ctx.beforeWrite()
     const id = isSingle ? undefined : (resumes?.header.id ?? newBatchId(ctx.now()))
     const instance = id === undefined || resumes ? {} : await instanceNow(ctx)
     const journal = id === undefined ? undefined : openJournal(ctx, id, input, { total, ...instance })

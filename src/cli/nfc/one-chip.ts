@@ -22,6 +22,7 @@ export const workOnChip = (
     ctx.needAdmin()
     // Shows the request, and ends.
     if (ctx.flags.dryRun) await ctx.call('POST /admin/nfc/sessions', { body: order })
+    await ctx.beforeWrite()
     return withReaders(ctx, reader, async (opened) => {
       const end = ctx.now().getTime() + cardTimeoutMs(ctx)
       for (;;) {

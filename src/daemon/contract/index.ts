@@ -22,6 +22,7 @@ import { otps } from './otps.ts'
 import { phygitalBatches } from './phygital-batches.ts'
 import { phygitals } from './phygitals.ts'
 import { refs } from './refs.ts'
+import { team } from './team.ts'
 
 /** Every endpoint, by `METHOD /path`: the one table that routes, OpenAPI and the CLI's client read. */
 export const endpoints = {
@@ -34,6 +35,7 @@ export const endpoints = {
   ...events,
   ...phygitalBatches,
   ...badgeEvents,
+  ...team,
   ...teams,
   ...apiKeys,
   ...adminTokens,

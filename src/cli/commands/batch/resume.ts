@@ -1,4 +1,5 @@
 import { resumeBadges } from '../../batch/badge-run.ts'
+import { takeUpBatch } from '../../batch/begin.ts'
 import { dryRun } from '../../batch/edit-check.ts'
 import { runRows } from '../../batch/edit-run.ts'
 import { countResults, type History, readHistory } from '../../batch/history.ts'
@@ -8,7 +9,6 @@ import { sheetFlags, sheetOptions } from '../../batch/input/flags.ts'
 import { inputFormats } from '../../batch/input/sheet.ts'
 import { openSource } from '../../batch/input/source.ts'
 import { assertSameDaemon } from '../../batch/instance.ts'
-import { Journal } from '../../batch/journal.ts'
 import { resumeMetadata } from '../../batch/metadata-run.ts'
 import { rateFlag } from '../../batch/pace.ts'
 import { resumeTransfers } from '../../batch/transfer-run.ts'
@@ -16,7 +16,6 @@ import { defineCommand } from '../../command/define.ts'
 import { flag, text, yes } from '../../command/options.ts'
 import type { CliContext } from '../../context.ts'
 import { CliError, type ExitCode, exitCodes, UsageError } from '../../errors.ts'
-import { grouped } from '../../io/text.ts'
 import { readerOption } from '../../nfc/readers.ts'
 import { batchArgument } from './summary.ts'
 
@@ -45,7 +44,7 @@ export const resume = defineCommand({
         advice: 'If that process is another program by now: --yes',
       })
     }
-    await assertSameDaemon(ctx, header, options)
+    await assertSameDaemon(ctx, header)
     if (header.kind === 'nfc provision') {
       ctx.needAdmin()
       const { resume: resumeBox } = await import('../nfc/provision.ts')
@@ -100,11 +99,7 @@ const resumeEdit = async (
   if (ctx.flags.dryRun) return dryRun(ctx, rows)
   const again = new Set(rows.map(({ row }) => row))
   const before = countResults([...results.values()].filter(({ row }) => !again.has(row)))
-  const journal = new Journal(ctx.at, header.id)
-  // A kill may have cut the last line short.
-  journal.startLine()
-  journal.append({ type: 'resumed', at: ctx.now().toISOString(), pid: process.pid })
-  ctx.io.note(`Batch ${header.id}: ${grouped(rows.length)} of ${grouped(header.total)} rows are left`)
+  const journal = await takeUpBatch(ctx, header, rows.length)
   return (await runRows(ctx, { id: header.id, journal, rows, before, rate })).exitCode
 }
 

@@ -45,16 +45,14 @@ export const undo = defineCommand({
       )
     }
     ctx.needApiKey()
-    await assertSameDaemon(ctx, history.header, options)
+    await assertSameDaemon(ctx, history.header)
     if (history.header.kind.startsWith('phygitals')) return undoMetadata(ctx, history, options)
     const candidates = rowsToPutBack(history)
     if (candidates.length === 0) {
       ctx.io.note('The batch has changed nothing. Nothing to do.')
       return exitCodes.done
     }
-    // Scripts need not say --yes: an undo touches nothing that was changed since, and can be undone.
-    if (ctx.prompts.possible)
-      await ctx.prompts.confirm(options.yes, `Put back ${counted(candidates.length, 'chip')}?`)
+    await ctx.prompts.confirm(options.yes, `Put back ${counted(candidates.length, 'chip')}?`)
     const preview = await previewRows(ctx, candidates)
     // A chip that shows the old value already is as it should be, whatever it went through.
     const rows = candidates.map((row) =>
@@ -79,8 +77,7 @@ const undoMetadata = async (
     ctx.io.note('The batch has changed nothing that could be put back. Nothing to do.')
     return exitCodes.done
   }
-  if (ctx.prompts.possible)
-    await ctx.prompts.confirm(yes, `Put back the metadata of ${counted(rows.length, 'token')}?`)
+  await ctx.prompts.confirm(yes, `Put back the metadata of ${counted(rows.length, 'token')}?`)
   const check = await checkMetadata(ctx, rows)
   if (ctx.flags.dryRun) return showMetadata(ctx, rows, check)
   const input = { name: `undo of ${id}`, path: null, sha256: null }

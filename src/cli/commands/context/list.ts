@@ -7,10 +7,12 @@ export const list = defineCommand({
   examples: ['context list', 'context list --json'],
   run: async (ctx) => {
     const { current, contexts } = readConfigFile(ctx.at)
-    const rows = Object.entries(contexts).map(([name, { url, apiKey, adminToken }]) => ({
+    const rows = Object.entries(contexts).map(([name, { url, apiKey, adminToken, adminUrl, ...more }]) => ({
       name,
       current: name === current,
       url,
+      adminUrl: adminUrl ?? null,
+      protected: more.protected === true,
       hasApiKey: apiKey !== undefined,
       hasAdminToken: adminToken !== undefined,
     }))
@@ -20,6 +22,7 @@ export const list = defineCommand({
         NAME: (row) => row.name,
         CURRENT: (row) => row.current,
         URL: (row) => row.url,
+        PROTECTED: (row) => row.protected,
         'API KEY': (row) => row.hasApiKey,
         'ADMIN TOKEN': (row) => row.hasAdminToken,
       },

@@ -1,5 +1,5 @@
 import { defineCommand } from '../../command/define.ts'
-import { configPath } from '../../config-file.ts'
+import { configPath, readConfigFile } from '../../config-file.ts'
 
 export const show = defineCommand({
   name: 'show',
@@ -7,10 +7,14 @@ export const show = defineCommand({
   examples: ['context show', 'context show --json'],
   run: async (ctx) => {
     const config = ctx.config()
+    const { contextName } = config
+    const stored = contextName === undefined ? undefined : readConfigFile(ctx.at).contexts[contextName]
     const shown = {
       url: config.url,
       origin: config.origin,
-      context: config.contextName ?? null,
+      context: contextName ?? null,
+      adminUrl: stored?.adminUrl ?? null,
+      protected: config.isProtected,
       hasApiKey: config.apiKey !== undefined,
       apiKeyOrigin: config.apiKeyOrigin ?? null,
       hasAdminToken: config.adminToken() !== undefined,
@@ -21,6 +25,8 @@ export const show = defineCommand({
       Daemon: it.url,
       'Comes from': it.origin,
       Context: it.context,
+      ...(it.adminUrl === null ? {} : { Administration: it.adminUrl }),
+      Protected: it.protected,
       'API key': it.apiKeyOrigin ?? it.hasApiKey,
       'Admin token': it.adminTokenOrigin ?? it.hasAdminToken,
       File: it.file,

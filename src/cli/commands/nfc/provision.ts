@@ -47,7 +47,7 @@ export const provision = defineCommand({
     ctx.needAdmin()
     if (options.resume !== undefined) {
       const { header } = readBox(ctx.at, options.resume)
-      await assertSameDaemon(ctx, header, { yes: false, say: `tapchip batch resume ${header.id} --yes` })
+      await assertSameDaemon(ctx, header)
       return resume(ctx, options.resume, options)
     }
     const keySet = await chooseKeySet(ctx, options.keySet)

@@ -41,11 +41,11 @@ export const transferByFile = async (
   if (ctx.flags.dryRun) return showCheck(ctx, rows, check)
   warnOfLimits(ctx, check)
   refuseUnpayable(check)
-  // Scripts need not say --yes: what they send was checked, and a repetition changes nothing.
-  if (ctx.prompts.possible) {
-    const sum = check.totals.reduce((all, { cost }) => all + BigInt(cost), 0n)
-    const price = `It takes up to ${asEther(sum)} ether, and cannot be taken back.`
-    await ctx.prompts.confirm(options.yes, `Transfer ${counted(rows.length, 'token')}? ${price}`)
-  }
+  const moving = [...check.rows.values()].filter(({ status }) => status === 'transfer' || status === 'mint')
+  const sum = check.totals.reduce((all, { cost }) => all + BigInt(cost), 0n)
+  const price = `It takes up to ${asEther(sum)} ether, and cannot be taken back.`
+  // What is where it should be already is not sent: there is nothing to be sure of.
+  if (moving.length > 0)
+    await ctx.prompts.confirm(options.yes, `Transfer ${counted(moving.length, 'token')}? ${price}`)
   return startTransfers(ctx, { input, rows, check, rate: options.rate, failedFile: options.failed })
 }

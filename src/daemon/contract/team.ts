@@ -1,0 +1,12 @@
+import * as z from 'zod'
+import { endpoint } from './endpoint.ts'
+
+export const team = {
+  'GET /team': endpoint({
+    part: 'beyond',
+    summary: 'Whose API key this is',
+    auth: 'api-key',
+    scope: 'read',
+    response: z.object({ id: z.number(), name: z.string() }),
+  }),
+} as const
