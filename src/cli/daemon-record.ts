@@ -1,58 +1,115 @@
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
+import { isLoopback } from './client/errors.ts'
 import { type Surroundings, stateDir } from './surroundings.ts'
 
-/** The daemon that `daemon start` started last. */
+/** A daemon that `daemon start` started: one record a data directory, so that several live side by side. */
 export interface DaemonRecord {
   readonly pid: number
+  /** When the process started, as the system tells it: its pid will be another process's one day. */
+  readonly processStart: string
   readonly url: string
+  /** What its `/healthz` says. */
+  readonly instance: string
   readonly dataDir: string
   readonly logFile: string
   readonly startedAt: string
-  /** What it was told, as it was typed. Records of older versions have none. */
-  readonly flags?: readonly string[]
+  /** What it was told. */
+  readonly flags: readonly string[]
 }
 
 type Place = Pick<Surroundings, 'env' | 'home'>
 
-const recordPath = (at: Place): string => `${stateDir(at)}/daemon.json`
+export const recordsDir = (at: Place): string => `${stateDir(at)}/daemons`
 
-export const readRecord = (at: Place): DaemonRecord | undefined => {
+/** 0 and negative numbers mean groups of processes, and 1 is the system's own. */
+const isPid = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) > 1
+
+/** What is no whole record is none: nothing is done to a process on its word. */
+const readRecord = (path: string): DaemonRecord | undefined => {
   try {
-    const value: unknown = JSON.parse(readFileSync(recordPath(at), 'utf8'))
+    const value: unknown = JSON.parse(readFileSync(path, 'utf8'))
     if (typeof value !== 'object' || value === null) return undefined
-    const { pid, url, dataDir, logFile, startedAt, flags } = Object.fromEntries(Object.entries(value))
-    const texts = [url, dataDir, logFile, startedAt]
-    if (!Number.isSafeInteger(pid) || texts.some((text) => typeof text !== 'string')) return undefined
+    const { pid, flags, ...words } = Object.fromEntries(Object.entries(value))
+    const { processStart, url, instance, dataDir, logFile, startedAt } = words
+    const texts = [processStart, url, instance, dataDir, logFile, startedAt]
+    if (!isPid(pid) || !Array.isArray(flags) || texts.some((text) => typeof text !== 'string'))
+      return undefined
     return {
-      pid: Number(pid),
-      url: String(url),
+      pid,
+      processStart: String(processStart),
+      url: new URL(String(url)).origin,
+      instance: String(instance),
       dataDir: String(dataDir),
       logFile: String(logFile),
       startedAt: String(startedAt),
-      ...(Array.isArray(flags) ? { flags: flags.map(String) } : {}),
+      flags: flags.map(String),
     }
   } catch {
     return undefined
   }
 }
 
-export const writeRecord = (at: Place, record: DaemonRecord): void => {
-  mkdirSync(stateDir(at), { recursive: true, mode: 0o700 })
-  writeFileSync(recordPath(at), `${JSON.stringify(record)}\n`, { mode: 0o600 })
-}
-
-export const removeRecord = (at: Place): void => rmSync(recordPath(at), { force: true })
-
-/** Whether the process is there, and is a daemon of ours as far as the system tells: pids are used again. */
-export const isDaemonProcess = (pid: number): boolean => {
+/** Newest first; among them those of daemons that have ended, unless they were stopped. */
+export const readRecords = (at: Place): DaemonRecord[] => {
+  let names: string[]
   try {
-    process.kill(pid, 0)
-  } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'EPERM')) return false
-  }
-  try {
-    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('tapchipd')
+    names = readdirSync(recordsDir(at)).filter((name) => name.endsWith('.json'))
   } catch {
-    return true
+    return []
+  }
+  return names
+    .flatMap((name) => readRecord(`${recordsDir(at)}/${name}`) ?? [])
+    .sort((a, b) => (a.startedAt < b.startedAt ? 1 : -1))
+}
+
+/** When a process started, in words of the system's own; undefined where there is none, or it does not tell. */
+export const processStart = (pid: number): string | undefined => {
+  try {
+    if (process.platform !== 'linux') return startByPs(pid)
+    // proc(5): field 22, in ticks since boot. The second field is a name, which may hold anything.
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+    // One that has ended, and whose parent has not looked yet.
+    if (fields[0] === 'Z') return undefined
+    return `${bootId()}/${fields[19]}`
+  } catch {
+    return undefined
   }
 }
+
+const bootId = (): string => {
+  try {
+    return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
+  } catch {
+    return ''
+  }
+}
+
+const startByPs = (pid: number): string | undefined => {
+  // Loaded where it is needed: this file is read by every command that needs the admin token.
+  const { execFileSync } = process.getBuiltinModule('node:child_process')
+  const env = { PATH: '/bin:/usr/bin', LC_ALL: 'C', TZ: 'UTC' }
+  return (
+    execFileSync('ps', ['-o', 'lstart=', '-p', String(pid)], {
+      encoding: 'utf8',
+      env,
+      stdio: 'pipe',
+    }).trim() || undefined
+  )
+}
+
+/** Whether the process of a record is there still, and not another one under its pid. */
+export const isRunning = ({ pid, processStart: start }: Pick<DaemonRecord, 'pid' | 'processStart'>) =>
+  processStart(pid) === start
+
+/** Whether two addresses lead to one port: loopback has several names. */
+export const isSameAddress = (a: string, b: string): boolean => {
+  const [one, other] = [new URL(a), new URL(b)]
+  const isSameName =
+    one.hostname === other.hostname || (isLoopback(one.hostname) && isLoopback(other.hostname))
+  return one.protocol === other.protocol && one.port === other.port && isSameName
+}
+
+/** The daemon of this machine that runs at an address. */
+export const recordAt = (at: Place, url: string): DaemonRecord | undefined =>
+  readRecords(at).find((record) => isSameAddress(record.url, url) && isRunning(record))

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { adminSocketName, type LocalDaemon, localDaemonName } from '../values/local-daemon.ts'
-import { readRecord } from './daemon-record.ts'
+import { readRecords } from './daemon-record.ts'
 import { dataDir, type Surroundings, stateDir } from './surroundings.ts'
 
 type Place = Pick<Surroundings, 'env' | 'home'>
@@ -34,8 +34,8 @@ export const behindSocket = (socket: string): OwnDaemon => {
 
 /** Where the daemons of this user keep their data, as far as is known. */
 const dataDirs = (at: Place): string[] => {
-  const started = readRecord(at)?.dataDir
-  return [...(started !== undefined && isOurs(at, started) ? [started] : []), dataDir(at)]
+  const started = readRecords(at).map((record) => record.dataDir)
+  return [...started.filter((dir) => isOurs(at, dir)), dataDir(at)]
 }
 
 /** A directory in a place that all may write to can be somebody else's by now. */
@@ -51,6 +51,9 @@ const readToken = (path: string): string | undefined => {
     return undefined
   }
 }
+
+/** The address of the daemon that has a data directory, as it has left it there; it may have been killed. */
+export const servedFrom = (dir: string): string | undefined => readLocal(dir)?.url
 
 const readLocal = (dir: string): Omit<LocalDaemon, 'pid'> | undefined => {
   try {

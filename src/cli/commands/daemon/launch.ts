@@ -1,16 +1,13 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { closeSync, mkdirSync, openSync, readFileSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
 import type { CliContext } from '../../context.ts'
+import { type DaemonRecord, isRunning, readRecords } from '../../daemon-record.ts'
 import { CliError } from '../../errors.ts'
-import { clean } from '../../io/text.ts'
+import { asWord, clean } from '../../io/text.ts'
 
-export interface Ready {
-  readonly pid: number
-  readonly url: string
-  readonly dataDir: string
-  readonly logFile: string
-}
+export type Ready = Pick<DaemonRecord, 'pid' | 'url' | 'dataDir'>
 
 /** A seed with its deployments takes its time. */
 const patienceMs = 120_000
@@ -18,10 +15,9 @@ const patienceMs = 120_000
 /** Starts tapchipd on its own, with both its outputs in the log, and reads its ready line there. */
 export const launch = async (
   ctx: CliContext,
-  { flags, logDir }: { readonly flags: readonly string[]; readonly logDir: string },
+  { flags, logFile }: { readonly flags: readonly string[]; readonly logFile: string },
 ): Promise<Ready> => {
-  mkdirSync(logDir, { recursive: true, mode: 0o700 })
-  const logFile = `${logDir}/daemon.log`
+  mkdirSync(dirname(logFile), { recursive: true, mode: 0o700 })
   const log = openSync(logFile, 'a', 0o600)
   const from = statSync(logFile).size
   const child = spawn(process.execPath, [ctx.at.daemonScript(), ...flags], {
@@ -39,37 +35,48 @@ export const launch = async (
   const written = () => readFileSync(logFile).subarray(from).toString('utf8')
   const until = Date.now() + patienceMs
   for (;;) {
-    const ready = readyIn(written())
+    const ready = readyIn(written(), child.pid)
     if (ready) {
       child.unref()
-      return { ...ready, logFile }
+      return ready
     }
-    if (exit !== undefined) throw failed(written(), exit, logFile)
+    if (exit !== undefined) throw failed(ctx, { text: written(), why: exit, logFile })
     if (Date.now() > until) {
       child.kill('SIGTERM')
-      throw failed(written(), `not ready after ${patienceMs / 1000} s`, logFile)
+      throw failed(ctx, { text: written(), why: `not ready after ${patienceMs / 1000} s`, logFile })
     }
     await new Promise((done) => setTimeout(done, 25))
   }
 }
 
-const failed = (text: string, why: number | string, logFile: string): CliError => {
+const failed = (
+  ctx: CliContext,
+  { text, why, logFile }: { readonly text: string; readonly why: number | string; readonly logFile: string },
+): CliError => {
   // What it says in plain words is why; log lines are told apart by their form.
   const lines = text.trimEnd().split('\n')
   const words = lines.filter((line) => !line.startsWith('{"level"'))
   const last = (words.length > 0 ? words : lines).slice(-3).map(clean)
+  const ours = readRecords(ctx.at).find(
+    (record) => text.includes(`${new URL(record.url).host} is taken`) && isRunning(record),
+  )
   return new CliError(`The daemon did not start (${why}):\n${last.join('\n')}`, {
-    advice: text.includes('EADDRINUSE')
-      ? 'Another program listens there. What it is: tapchip doctor. A free port: --port 0'
-      : `Its log: ${logFile}`,
+    advice: ours
+      ? `The daemon that listens there keeps its data in ${ours.dataDir}. To stop it: tapchip daemon stop --data-dir ${asWord(ours.dataDir)}`
+      : text.includes('EADDRINUSE')
+        ? 'Another program listens there. What it is: tapchip doctor. A free port: --port 0'
+        : `Its log: ${logFile}`,
   })
 }
 
-const readyIn = (text: string): Omit<Ready, 'logFile'> | undefined => {
-  const line = text.split('\n').find((candidate) => candidate.startsWith('{"event":"ready"'))
-  if (line === undefined) return undefined
-  const value: unknown = JSON.parse(line)
-  if (typeof value !== 'object' || value === null) return undefined
-  const { pid, url, dataDir } = Object.fromEntries(Object.entries(value))
-  return { pid: Number(pid), url: String(url), dataDir: String(dataDir) }
+/** The ready line of our process: another one may write to the same log. */
+const readyIn = (text: string, ours: number | undefined): Ready | undefined => {
+  for (const line of text.split('\n').slice(0, -1)) {
+    if (!line.startsWith('{"event":"ready"')) continue
+    const value: unknown = JSON.parse(line)
+    if (typeof value !== 'object' || value === null) continue
+    const { pid, url, dataDir } = Object.fromEntries(Object.entries(value))
+    if (pid === ours) return { pid: Number(pid), url: String(url), dataDir: String(dataDir) }
+  }
+  return undefined
 }

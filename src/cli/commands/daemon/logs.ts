@@ -4,10 +4,11 @@ import { defineCommand } from '../../command/define.ts'
 import { moment } from '../../command/moment.ts'
 import { choice, flag, integer } from '../../command/options.ts'
 import type { CliContext } from '../../context.ts'
-import { readRecord } from '../../daemon-record.ts'
+import { readRecords } from '../../daemon-record.ts'
 import { CliError } from '../../errors.ts'
 import { clean } from '../../io/text.ts'
 import { dataDir } from '../../surroundings.ts'
+import { chooseDaemon, dataDirFlag, isMeant, wantedDaemon } from './choose.ts'
 
 const levels = { trace: 10, debug: 20, info: 30, warn: 40, error: 50 } as const
 const levelNames = ['trace', 'debug', 'info', 'warn', 'error'] as const
@@ -22,6 +23,7 @@ export const logs = defineCommand({
     "daemon logs --json | jq -c 'select(.level >= 40)'",
   ],
   options: {
+    ...dataDirFlag,
     follow: flag('-f, --follow', 'Go on as it grows, until interrupted'),
     lines: integer(
       '-n, --lines <n>',
@@ -32,7 +34,7 @@ export const logs = defineCommand({
     level: choice('--level <level>', 'Of this level and above', levelNames),
   },
   run: async (ctx, { options }) => {
-    const path = readRecord(ctx.at)?.logFile ?? `${dataDir(ctx.at)}/daemon.log`
+    const path = logOf(ctx, options.dataDir)
     if (!existsSync(path)) {
       throw new CliError(`There is no log at ${path}.`, {
         advice: 'Under systemd: journalctl -u tapchip. Otherwise: tapchip daemon start',
@@ -67,6 +69,14 @@ export const logs = defineCommand({
     closeSync(file)
   },
 })
+
+/** That of the daemon that is meant; of one that has ended the last there was. */
+const logOf = (ctx: CliContext, dir: string | undefined): string => {
+  const wanted = wantedDaemon(ctx, dir)
+  const record =
+    chooseDaemon(ctx, wanted) ?? readRecords(ctx.at).find((candidate) => isMeant(candidate, wanted))
+  return record?.logFile ?? `${wanted.dataDir ?? dataDir(ctx.at)}/daemon.log`
+}
 
 const parse = (line: string): Readonly<Record<string, unknown>> => {
   try {

@@ -1,67 +1,72 @@
+import { resolve } from 'node:path'
+import { isLoopback } from '../../client/errors.ts'
 import { defineCommand } from '../../command/define.ts'
-import { choice, flag, integer, text } from '../../command/options.ts'
+import { choice, flag, integer, text, type Values } from '../../command/options.ts'
+import { defaultUrl } from '../../config.ts'
 import type { CliContext } from '../../context.ts'
-import { isDaemonProcess, readRecord, writeRecord } from '../../daemon-record.ts'
-
+import {
+  type DaemonRecord,
+  isRunning,
+  isSameAddress,
+  processStart,
+  readRecords,
+} from '../../daemon-record.ts'
+import { CliError, UsageError } from '../../errors.ts'
+import { asWord } from '../../io/text.ts'
 import { dataDir, stateDir } from '../../surroundings.ts'
+import { assertHere, placeOf, wantedDaemon } from './choose.ts'
+import { keepRecord } from './keep-record.ts'
 import { launch } from './launch.ts'
+import { instanceAt } from './proof.ts'
 
 const levels = ['trace', 'debug', 'info', 'warn', 'error'] as const
+
+const options = {
+  host: text('--host <address>', 'Where to listen (default: 127.0.0.1)'),
+  port: integer('--port <port>', '0 takes a free one (default: 8484)', [0, 65_535]),
+  dataDir: text('--data-dir <dir>', 'Where everything is kept', 'file'),
+  baseUrl: text('--base-url <url>', 'The address that stands in the URLs of chips'),
+  config: text('--config <file>', 'Settings in JSON', 'file'),
+  seed: text('--seed <file>', 'What to create that is not there yet', 'file'),
+  ephemeral: flag('--ephemeral', 'Keep nothing: all goes when it stops'),
+  logLevel: choice('--log-level <level>', 'How much to log', levels),
+}
+type Options = Values<typeof options>
 
 export const start = defineCommand({
   name: 'start',
   summary: 'Start the daemon in the background, and wait until it is ready',
+  description:
+    'Start a daemon in the background, and wait until it is ready. Each data directory has one daemon, and several live ' +
+    'side by side. Where one runs already nothing is started; where it runs with other flags than these, that is an error.',
   examples: [
     'daemon start',
     'daemon start --port 9000 --data-dir /srv/tapchip',
     'daemon start --ephemeral --seed fixtures/demo.json --json',
   ],
-  options: {
-    host: text('--host <address>', 'Where to listen (default: 127.0.0.1)'),
-    port: integer('--port <port>', '0 takes a free one (default: 8484)', [0, 65_535]),
-    dataDir: text('--data-dir <dir>', 'Where everything is kept', 'file'),
-    baseUrl: text('--base-url <url>', 'The address that stands in the URLs of chips'),
-    config: text('--config <file>', 'Settings in JSON', 'file'),
-    seed: text('--seed <file>', 'What to create that is not there yet', 'file'),
-    ephemeral: flag('--ephemeral', 'Keep nothing: all goes when it stops'),
-    logLevel: choice('--log-level <level>', 'How much to log', levels),
-  },
-  run: async (ctx, { options }) => {
-    const running = readRecord(ctx.at)
-    if (running && isDaemonProcess(running.pid)) {
-      const { flags: _, ...shown } = running
-      await ctx.io.one({ ...shown, started: false }, (it) => ({
-        Daemon: it.url,
-        Pid: it.pid,
-        'Runs since': it.startedAt,
-      }))
-      ctx.io.note('It runs already.')
-      ctx.io.hint('Stop it: tapchip daemon stop')
-      return
-    }
-    const { host, port, baseUrl, config, seed, ephemeral, logLevel } = options
-    const given = {
-      host,
-      port,
-      'data-dir': options.dataDir,
-      'base-url': baseUrl,
-      config,
-      seed,
-      'log-level': logLevel,
-    }
-    const flags = Object.entries(given).flatMap(([name, value]) =>
-      value === undefined ? [] : [`--${name}`, String(value)],
-    )
-    const chosen = options.dataDir ?? dataDir(ctx.at)
+  options,
+  run: async (ctx, { options: given }) => {
+    const address = addressFor(ctx, given)
+    const flags = flagsFrom(ctx, given, address)
+    const running = findRunning(ctx, { given, flags, address })
+    if (running) return tellRunning(ctx, running, flags)
+    const chosen = placeOf(ctx, given.dataDir ?? dataDir(ctx.at))
+    await ctx.beforeChange(`Would run ${['tapchipd', ...flags].join(' ')}`)
     // What an ephemeral daemon keeps goes with it; its log should not.
-    const logDir = ephemeral ? stateDir(ctx.at) : chosen.startsWith('/') ? chosen : `${ctx.at.cwd}/${chosen}`
-    await ctx.beforeChange(
-      `Would run tapchipd ${[...flags, ...(ephemeral ? ['--ephemeral'] : [])].join(' ')}`,
-    )
-    const ready = await launch(ctx, { flags: [...flags, ...(ephemeral ? ['--ephemeral'] : [])], logDir })
-    const record = { ...ready, startedAt: ctx.now().toISOString() }
-    writeRecord(ctx.at, { ...record, flags: [...flags, ...(ephemeral ? ['--ephemeral'] : [])] })
-    await ctx.io.one({ ...record, started: true }, (it) => ({
+    const logFile = given.ephemeral ? freeLog(ctx) : `${chosen}/daemon.log`
+    const ready = await launch(ctx, { flags, logFile })
+    const startedAt = ctx.now().toISOString()
+    const place = placeOf(ctx, ready.dataDir)
+    keepRecord(ctx.at, {
+      ...ready,
+      dataDir: place,
+      processStart: processStart(ready.pid) ?? '',
+      instance: (await instanceAt({ url: ready.url, dataDir: place })) ?? '',
+      logFile,
+      startedAt,
+      flags,
+    })
+    await ctx.io.one({ ...ready, logFile, startedAt, started: true }, (it) => ({
       Daemon: it.url,
       Pid: it.pid,
       Data: it.dataDir,
@@ -73,6 +78,114 @@ export const start = defineCommand({
       ctx.io.hint(`Next: tapchip doctor${(await hasTeam(ctx)) ? '' : ' · tapchip teams create --name NAME'}`)
   },
 })
+
+/** The address to start at, where one is in force and no flag of the start says otherwise. */
+const addressFor = (ctx: CliContext, given: Options): URL | undefined => {
+  const wanted = wantedDaemon(ctx, undefined)
+  if (wanted.url === undefined) return undefined
+  const url = new URL(wanted.url)
+  const { host, port, dataDir: dir, ephemeral } = given
+  const isOther = port !== undefined && port !== portOf(url)
+  const isAsked = !!ctx.flags.url || !!ctx.flags.context
+  if (isAsked && isOther)
+    throw new UsageError(
+      `${ctx.config().origin} says ${wanted.url}, and --port ${port} says otherwise. Nothing was started.`,
+      'Leave one of them out.',
+    )
+  if (isAsked || ((host ?? port ?? dir) === undefined && !ephemeral)) assertHere(ctx, wanted)
+  return isOther || host !== undefined || !isLoopback(url.hostname) ? undefined : url
+}
+
+const portOf = ({ port, protocol }: URL): number => Number(port || (protocol === 'https:' ? 443 : 80))
+
+/** As they are handed on. Paths are whole: the hint that starts it again works wherever it is typed. */
+const flagsFrom = (ctx: CliContext, given: Options, address: URL | undefined): readonly string[] => {
+  const path = (file: string | undefined) => file && resolve(ctx.at.cwd, file)
+  const { env } = ctx.at
+  const isSet = given.config !== undefined || !!env.TAPCHIP_PORT || !!env.TAPCHIP_CONFIG
+  const port = address === undefined || isSet ? undefined : portOf(address)
+  const pairs = {
+    host: given.host,
+    port: given.port ?? (port === portOf(new URL(defaultUrl)) ? undefined : port),
+    'data-dir': path(given.dataDir),
+    'base-url': given.baseUrl,
+    config: path(given.config),
+    seed: path(given.seed),
+    'log-level': given.logLevel,
+  }
+  const flags = Object.entries(pairs).flatMap(([name, value]) =>
+    value === undefined ? [] : [`--${name}`, String(value)],
+  )
+  return given.ephemeral ? [...flags, '--ephemeral'] : flags
+}
+
+interface Asked {
+  readonly given: Options
+  readonly flags: readonly string[]
+  readonly address: URL | undefined
+}
+
+/** The daemon that this start would be the second of. */
+const findRunning = (ctx: CliContext, { given, flags, address }: Asked): DaemonRecord | undefined => {
+  const running = readRecords(ctx.at).filter(isRunning)
+  const isSame = (record: DaemonRecord) => record.flags.join('\n') === flags.join('\n')
+  const dir = given.dataDir ?? ctx.at.env.TAPCHIP_DATA_DIR
+  // Where its data is shows once it runs.
+  if (given.ephemeral || (given.config !== undefined && dir === undefined)) return running.find(isSame)
+  const place = placeOf(ctx, dir ?? dataDir(ctx.at))
+  const isThere = ({ url, flags: told }: DaemonRecord) =>
+    dir === undefined && address && isSameAddress(url, address.href) && !told.includes('--ephemeral')
+  return running.find((record) => record.dataDir === place) ?? running.find(isThere)
+}
+
+/** @throws CliError where the one that runs was told otherwise than what is asked for now */
+const tellRunning = async (
+  ctx: CliContext,
+  record: DaemonRecord,
+  flags: readonly string[],
+): Promise<void> => {
+  const others = othersThan(record, flags)
+  if (others.length > 0) {
+    const told = record.flags.length === 0 ? 'no flags' : record.flags.map(asWord).join(' ')
+    throw new CliError(
+      `A daemon with other flags runs on ${record.dataDir}, at ${record.url}: it was started with ${told}, and not with ${others.map(asWord).join(' ')}. Nothing was started.`,
+      {
+        advice: `Stop it first: tapchip daemon stop --data-dir ${asWord(record.dataDir)} · Another one beside it: --data-dir OTHER --port 0`,
+      },
+    )
+  }
+  const { pid, url, dataDir: place, logFile, startedAt } = record
+  await ctx.io.one({ pid, url, dataDir: place, logFile, startedAt, started: false }, (it) => ({
+    Daemon: it.url,
+    Pid: it.pid,
+    'Runs since': it.startedAt,
+  }))
+  ctx.io.note('It runs already.')
+  ctx.io.hint('Stop it: tapchip daemon stop')
+}
+
+/** What is asked for, and is not so. A flag that is left out asks for nothing, and any port is a free one. */
+const othersThan = ({ flags: told, url }: DaemonRecord, flags: readonly string[]): string[] => {
+  const port = String(portOf(new URL(url)))
+  const isSo = (name: string, value: string): boolean => {
+    if (name === '--port') return value === '0' || value === port
+    // That is how it was found, whichever way leads there.
+    if (name === '--data-dir') return true
+    return told.some((flag, i) => flag === name && told[i + 1] === value)
+  }
+  return flags.flatMap((name, i) => {
+    const value = flags[i + 1] ?? ''
+    return name.startsWith('--') && name !== '--ephemeral' && !isSo(name, value) ? [name, value] : []
+  })
+}
+
+/** A log that no other ephemeral daemon writes to. */
+const freeLog = (ctx: CliContext): string => {
+  const taken = new Set(readRecords(ctx.at).flatMap((record) => (isRunning(record) ? [record.logFile] : [])))
+  let logFile = `${stateDir(ctx.at)}/daemon.log`
+  for (let n = 2; taken.has(logFile); n += 1) logFile = `${stateDir(ctx.at)}/daemon-${n}.log`
+  return logFile
+}
 
 /** Also where the daemon does not tell: then it has been set up for somebody. */
 const hasTeam = async (ctx: CliContext): Promise<boolean> => {

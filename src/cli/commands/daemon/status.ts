@@ -1,25 +1,71 @@
-import { DaemonUnreachable } from '../../client/errors.ts'
+import { DaemonUnreachable, isLoopback } from '../../client/errors.ts'
 import { defineCommand } from '../../command/define.ts'
-import type { CliContext } from '../../context.ts'
-import { exitCodes } from '../../errors.ts'
+import { flag } from '../../command/options.ts'
+import { type CliContext, createContext } from '../../context.ts'
+import { isRunning, isSameAddress, readRecords } from '../../daemon-record.ts'
+import { CliError, type ExitCode, exitCodes } from '../../errors.ts'
+import { asWord } from '../../io/text.ts'
+import { servedFrom } from '../../local-daemon.ts'
 import { chainInWords } from '../doctor/chains.ts'
 import { budgetInWords } from '../teams/team.ts'
+import { chooseDaemon, dataDirFlag, wantedDaemon } from './choose.ts'
 
 export const status = defineCommand({
   name: 'status',
   summary: 'Show whether the daemon runs, and what it holds',
-  examples: ['daemon status', "daemon status --json | jq -r '.running'"],
-  run: async (ctx) => {
+  examples: ['daemon status', 'daemon status --all', "daemon status --json | jq -r '.running'"],
+  options: { ...dataDirFlag, all: flag('--all', 'List the daemons that daemon start started here') },
+  run: async (ctx, { options }) => {
+    if (options.all) return listAll(ctx)
+    const wanted = wantedDaemon(ctx, options.dataDir)
+    // Elsewhere there is no process to look at, and the daemon itself can be asked all the same.
+    const isElsewhere = wanted.url !== undefined && !isLoopback(new URL(wanted.url).hostname)
+    const record = isElsewhere ? undefined : chooseDaemon(ctx, wanted)
+    const { dataDir, isByAddress } = wanted
+    // One that was started by hand has left word in its directory.
+    const url = record?.url ?? (dataDir === undefined ? undefined : servedFrom(dataDir))
+    if (url === undefined && dataDir !== undefined && !isByAddress) {
+      if (ctx.io.json) await ctx.io.one({ running: false, dataDir }, () => ({}))
+      throw new CliError(`No daemon runs on ${dataDir}.`, {
+        exitCode: exitCodes.unreachable,
+        advice: `Start it: tapchip daemon start --data-dir ${asWord(dataDir)}`,
+      })
+    }
+    const isOther = !isByAddress && url !== undefined && !isSameAddress(url, ctx.config().url)
+    const asked = isOther ? createContext(ctx.at, { ...ctx.flags, url }) : ctx
     try {
-      await printStatus(ctx)
+      await printStatus(asked)
+      if (isElsewhere) ctx.io.note('It is not on this machine.')
       return exitCodes.done
     } catch (error) {
       if (!(error instanceof DaemonUnreachable)) throw error
-      if (ctx.io.json) await ctx.io.one({ running: false, url: ctx.config().url }, () => ({}))
+      if (ctx.io.json) await ctx.io.one({ running: false, url: asked.config().url }, () => ({}))
       throw error
+    } finally {
+      if (isOther) asked.close()
     }
   },
 })
+
+const listAll = async (ctx: CliContext): Promise<ExitCode> => {
+  const rows = readRecords(ctx.at).map((record) => {
+    const { url, pid, dataDir, startedAt, flags } = record
+    return { running: isRunning(record), url, pid, dataDir, startedAt, flags }
+  })
+  await ctx.io.list(
+    rows,
+    {
+      RUNNING: (row) => row.running,
+      URL: (row) => row.url,
+      PID: (row) => row.pid,
+      DATA: (row) => row.dataDir,
+      STARTED: (row) => row.startedAt,
+      FLAGS: (row) => row.flags.join(' '),
+    },
+    'None. Start one: tapchip daemon start',
+  )
+  return exitCodes.done
+}
 
 const printStatus = async (ctx: CliContext): Promise<void> => {
   const { url } = ctx.config()

@@ -2,27 +2,48 @@ import { isLoopback } from '../../client/errors.ts'
 import { defineCommand } from '../../command/define.ts'
 import { integer } from '../../command/options.ts'
 import type { CliContext } from '../../context.ts'
-import { isDaemonProcess, readRecord, removeRecord } from '../../daemon-record.ts'
+import { type DaemonRecord, isRunning } from '../../daemon-record.ts'
 import { CliError } from '../../errors.ts'
 import { asWord } from '../../io/text.ts'
+import { chooseDaemon, dataDirFlag, type Wanted, wantedDaemon } from './choose.ts'
+import { removeRecord } from './keep-record.ts'
+import { doubtAbout, holderOf } from './proof.ts'
 
 export const stop = defineCommand({
   name: 'stop',
-  summary: 'Stop the daemon on this machine, once its requests are done',
-  examples: ['daemon stop', 'daemon stop --wait 60'],
-  options: { wait: integer('--wait <seconds>', 'How long to wait for it (default: 30)', [1, 3600]) },
+  summary: 'Stop a daemon on this machine, once its requests are done',
+  description:
+    'Stop a daemon on this machine, once its requests are done: the one that runs, or that of --data-dir, --url or ' +
+    '--context. A process is signalled only if it is that daemon beyond doubt.',
+  examples: ['daemon stop', 'daemon stop --data-dir /srv/tapchip', 'daemon stop --wait 60'],
+  options: {
+    ...dataDirFlag,
+    wait: integer('--wait <seconds>', 'How long to wait for it (default: 30)', [1, 3600]),
+  },
   run: async (ctx, { options }) => {
-    const record = readRecord(ctx.at)
-    const pid = await findPid(ctx)
-    if (pid === undefined) {
+    const wanted = wantedDaemon(ctx, options.dataDir)
+    const record = chooseDaemon(ctx, wanted)
+    const found = record ?? (await findByHand(ctx, wanted))
+    if (found === undefined) {
       await ctx.io.one({ stopped: false, pid: null }, () => ({ Stopped: false }))
-      ctx.io.note('It does not run.')
-      ctx.io.hint('Start it: tapchip daemon start')
+      ctx.io.note(`It does not run${wanted.dataDir ? ` on ${wanted.dataDir}` : ''}.`)
+      ctx.io.hint('Those that do: tapchip daemon status --all')
       return
     }
+    const { pid } = found
+    const doubt = record && (await doubtAbout(record))
+    if (doubt !== undefined)
+      throw new CliError(
+        `It is not certain that process ${pid} is the daemon: ${doubt}. It was left alone.`,
+        {
+          advice: `See what it is: ps -p ${pid} · What runs: tapchip daemon status --all`,
+        },
+      )
     await ctx.beforeChange(`Would send SIGTERM to process ${pid}`)
+    if (wanted.isByAddress) await ctx.confirmContext()
     try {
-      process.kill(pid, 'SIGTERM')
+      // The proof may be a question on a terminal old.
+      if (isRunning(found)) process.kill(pid, 'SIGTERM')
     } catch (error) {
       if (error instanceof Error && 'code' in error && error.code === 'EPERM') {
         throw new CliError(`Process ${pid} is another user's.`, {
@@ -32,28 +53,36 @@ export const stop = defineCommand({
       throw error
     }
     const until = Date.now() + (options.wait ?? 30) * 1000
-    while (isDaemonProcess(pid)) {
+    while (isRunning(found)) {
       if (Date.now() > until)
         throw new CliError(`Process ${pid} is still draining.`, { advice: 'Give it longer: --wait 120' })
       await new Promise((done) => setTimeout(done, 25))
     }
-    removeRecord(ctx.at)
-    await ctx.io.one({ stopped: true, pid }, (it) => ({ Stopped: it.stopped, Pid: it.pid }))
+    if (record) removeRecord(ctx.at, record)
+    await ctx.io.one({ stopped: true, pid }, (it) => ({
+      Stopped: it.stopped,
+      Pid: it.pid,
+      ...(record ? { Daemon: record.url, Data: record.dataDir } : {}),
+    }))
     // With what it was told then: it would be another daemon without.
-    if (record?.pid === pid && record.flags)
+    if (record)
       ctx.io.hint(`Start it again: ${['tapchip daemon start', ...record.flags.map(asWord)].join(' ')}`)
   },
 })
 
-/** The one that `daemon start` started; else whichever answers here on this machine. */
-const findPid = async (ctx: CliContext): Promise<number | undefined> => {
-  const record = readRecord(ctx.at)
-  if (record && isDaemonProcess(record.pid)) return record.pid
+/** One that was not started by `daemon start`: whoever holds its data directory, which the daemon itself names. */
+const findByHand = async (
+  ctx: CliContext,
+  { dataDir, url }: Wanted,
+): Promise<Pick<DaemonRecord, 'pid' | 'processStart'> | undefined> => {
+  if (dataDir !== undefined && url === undefined) return holderOf(dataDir)
   if (!isLoopback(new URL(ctx.config().url).hostname) || !ctx.config().adminToken()) return undefined
-  try {
-    const { pid } = await ctx.call('GET /admin/status')
-    return isDaemonProcess(pid) ? pid : undefined
-  } catch {
-    return undefined
-  }
+  const told = await ctx.call('GET /admin/status').catch(() => undefined)
+  if (told === undefined || (dataDir !== undefined && told.dataDir !== dataDir)) return undefined
+  const holder = holderOf(told.dataDir)
+  if (holder !== undefined) return holder
+  throw new CliError(
+    `A daemon answers at ${ctx.config().url}, and which process it is does not show: ${told.dataDir} is held by none of yours.`,
+    { advice: 'Stop it where it was started: systemctl stop tapchip, docker stop, or Ctrl-C.' },
+  )
 }

@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs'
 import { configPath } from '../../config-file.ts'
 import type { CliContext } from '../../context.ts'
-import { readRecord } from '../../daemon-record.ts'
+import { recordAt } from '../../daemon-record.ts'
 import { dataDir } from '../../surroundings.ts'
 import { type Finding, fail, ok } from './finding.ts'
 import { checkReaders } from './readers.ts'
@@ -34,7 +34,7 @@ const checkMode = (check: string, path: string): Finding[] => {
 
 /** What can be seen without the daemon. */
 export const checkMachine = async (ctx: CliContext): Promise<Finding[]> => {
-  const dir = readRecord(ctx.at)?.dataDir ?? dataDir(ctx.at)
+  const dir = recordAt(ctx.at, ctx.config().url)?.dataDir ?? dataDir(ctx.at)
   return [
     checkNode(),
     ...checkMode('context file', configPath(ctx.at)),

@@ -1,0 +1,78 @@
+import { existsSync, realpathSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import { isLoopback } from '../../client/errors.ts'
+import { text } from '../../command/options.ts'
+import type { CliContext } from '../../context.ts'
+import { type DaemonRecord, isRunning, isSameAddress, readRecords } from '../../daemon-record.ts'
+import { UsageError } from '../../errors.ts'
+import { asWord } from '../../io/text.ts'
+
+export const dataDirFlag = {
+  dataDir: text('--data-dir <dir>', 'The daemon with this data directory', 'file'),
+}
+
+/** Which daemon of this machine is meant: by data directory, by address, by both, or not said. */
+export interface Wanted {
+  readonly dataDir?: string
+  readonly url?: string
+  /** By an address that a flag, the environment or a context gives. */
+  readonly isByAddress: boolean
+}
+
+/** As the system writes a directory, whichever way leads there. */
+export const placeOf = (ctx: CliContext, dir: string): string => {
+  const path = resolve(ctx.at.cwd, dir)
+  try {
+    return realpathSync(path)
+  } catch {
+    return path
+  }
+}
+
+/** Flags beat the environment, which beats the current context. */
+export const wantedDaemon = (ctx: CliContext, dataDir: string | undefined): Wanted => {
+  const { flags, at } = ctx
+  const { env } = at
+  const where = (dir: string | undefined, isByAddress: boolean): Wanted => ({
+    ...(dir ? { dataDir: placeOf(ctx, dir) } : {}),
+    ...(isByAddress ? placeAt(ctx) : {}),
+    isByAddress,
+  })
+  if (dataDir || flags.url || flags.context) return where(dataDir, !!flags.url || !!flags.context)
+  const hasAddress = !!env.TAPCHIP_URL || !!env.TAPCHIP_CONTEXT
+  if (env.TAPCHIP_DATA_DIR || hasAddress) return where(env.TAPCHIP_DATA_DIR, hasAddress)
+  return where(undefined, ctx.config().contextName !== undefined)
+}
+
+/** Of a daemon of this machine that faces the public the address may be that of its chips: its socket is here. */
+const placeAt = (ctx: CliContext): Pick<Wanted, 'dataDir' | 'url'> => {
+  const { url, adminUrl } = ctx.config()
+  const socket = isLoopback(new URL(url).hostname) ? undefined : /^unix:(.+)$/.exec(adminUrl())?.[1]
+  const dir = socket && dirname(socket)
+  return dir && existsSync(join(dir, 'daemon.lock')) ? { dataDir: placeOf(ctx, dir) } : { url }
+}
+
+export const isMeant = (record: DaemonRecord, { dataDir, url }: Pick<Wanted, 'dataDir' | 'url'>): boolean =>
+  (dataDir === undefined || record.dataDir === dataDir) &&
+  (url === undefined || isSameAddress(record.url, url))
+
+/** The daemon that is meant, where it runs. @throws UsageError where several are, or it is on another machine */
+export const chooseDaemon = (ctx: CliContext, wanted: Wanted): DaemonRecord | undefined => {
+  const running = readRecords(ctx.at).filter(isRunning)
+  const meant = running.filter((record) => isMeant(record, wanted))
+  if (meant.length === 0) assertHere(ctx, wanted)
+  if (meant.length <= 1) return meant[0]
+  throw new UsageError(
+    `Several daemons run on this machine:\n${meant.map(({ url, dataDir }) => `  ${url}  ${dataDir}`).join('\n')}`,
+    `Say which: --url URL or --data-dir DIR, as --data-dir ${asWord(meant[0]?.dataDir ?? '')}`,
+  )
+}
+
+/** @throws UsageError where an address leads to another machine */
+export const assertHere = (ctx: CliContext, { url }: Pick<Wanted, 'url'>): void => {
+  if (url === undefined || isLoopback(new URL(url).hostname)) return
+  throw new UsageError(
+    `The daemon at ${url} (${ctx.config().origin}) is not on this machine.`,
+    'One that is here: --url http://127.0.0.1:PORT or --data-dir DIR (tapchip daemon status --all)',
+  )
+}

@@ -1,0 +1,23 @@
+import { createHash } from 'node:crypto'
+import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { type DaemonRecord, isRunning, readRecords, recordsDir } from '../../daemon-record.ts'
+import type { Surroundings } from '../../surroundings.ts'
+
+type Place = Pick<Surroundings, 'env' | 'home'>
+
+const recordPath = (at: Place, dataDir: string): string =>
+  `${recordsDir(at)}/${createHash('sha256').update(dataDir).digest('hex').slice(0, 16)}.json`
+
+export const keepRecord = (at: Place, record: DaemonRecord): void => {
+  mkdirSync(recordsDir(at), { recursive: true, mode: 0o700 })
+  const path = recordPath(at, record.dataDir)
+  writeFileSync(`${path}.tmp`, `${JSON.stringify(record)}\n`, { mode: 0o600 })
+  renameSync(`${path}.tmp`, path)
+  // What was killed leaves a record; of an ephemeral daemon its directory has gone, or will.
+  for (const old of readRecords(at))
+    if (!isRunning(old) && (old.flags.includes('--ephemeral') || !existsSync(old.dataDir)))
+      removeRecord(at, old)
+}
+
+export const removeRecord = (at: Place, { dataDir }: Pick<DaemonRecord, 'dataDir'>): void =>
+  rmSync(recordPath(at, dataDir), { force: true })

@@ -1,0 +1,80 @@
+import { existsSync, readdirSync, readlinkSync } from 'node:fs'
+import http from 'node:http'
+import { type DaemonRecord, isRunning, processStart } from '../../daemon-record.ts'
+
+type Process = Pick<DaemonRecord, 'pid' | 'processStart'>
+
+/** Whether a process holds a data directory: a daemon keeps its lock open. Undefined where the system does not tell. */
+const holds = (pid: number, dataDir: string): boolean | undefined => {
+  const dir = `/proc/${pid}/fd`
+  try {
+    return readdirSync(dir).some((fd) => isLinkTo(`${dir}/${fd}`, `${dataDir}/daemon.lock`))
+  } catch {
+    return undefined
+  }
+}
+
+const isLinkTo = (link: string, file: string): boolean => {
+  try {
+    return readlinkSync(link).replace(/ \(deleted\)$/, '') === file
+  } catch {
+    return false
+  }
+}
+
+/** The process of this machine that holds a data directory, whoever started it. Seen on Linux alone. */
+export const holderOf = (dataDir: string): Process | undefined => {
+  if (!existsSync('/proc/self/fd')) return undefined
+  for (const name of readdirSync('/proc')) {
+    const pid = Number(name)
+    if (!(pid > 1) || !holds(pid, dataDir)) continue
+    const start = processStart(pid)
+    return start === undefined ? undefined : { pid, processStart: start }
+  }
+  return undefined
+}
+
+/** Why the process of a record may not be the daemon that it tells of; undefined where it is proven. */
+export const doubtAbout = async (record: DaemonRecord): Promise<string | undefined> => {
+  const instance = await instanceAt(record)
+  if (!isRunning(record)) return `process ${record.pid} is another one by now`
+  if (instance !== undefined && record.instance !== '' && instance !== record.instance)
+    return `another daemon answers at ${record.url}`
+  const isHeld = holds(record.pid, record.dataDir)
+  if (isHeld === false) return `process ${record.pid} does not hold ${record.dataDir}`
+  // Where the system does not tell, the daemon has to.
+  return isHeld || instance !== undefined ? undefined : `nothing answers at ${record.url}`
+}
+
+const patienceMs = 2000
+
+/** Which daemon answers: by the socket in its data directory, which is nobody else's, or else by its address. */
+export const instanceAt = async ({
+  url,
+  dataDir,
+}: Pick<DaemonRecord, 'url' | 'dataDir'>): Promise<string | undefined> => {
+  const socketPath = `${dataDir}/admin.sock`
+  const bySocket = existsSync(socketPath) ? await askHealth({ socketPath, path: '/healthz' }) : undefined
+  if (bySocket !== undefined) return bySocket
+  const { hostname, port } = new URL(url)
+  return askHealth({ hostname: hostname.replace(/^\[|\]$/g, ''), port, path: '/healthz' })
+}
+
+const askHealth = (where: http.RequestOptions): Promise<string | undefined> =>
+  new Promise((resolve) => {
+    const request = http.get({ ...where, agent: false }, (answer) => {
+      let text = ''
+      answer.setEncoding('utf8').on('data', (chunk: string) => {
+        text += chunk
+        if (text.length > 10_000) request.destroy()
+      })
+      answer.on('end', () => resolve(/"instance":"([^"]+)"/.exec(text)?.[1])).on('error', () => undefined)
+    })
+    // One time for all of it: whoever trickles is no daemon of ours.
+    const timer = setTimeout(() => request.destroy(), patienceMs)
+    request.on('error', () => undefined)
+    request.on('close', () => {
+      clearTimeout(timer)
+      resolve(undefined)
+    })
+  })
