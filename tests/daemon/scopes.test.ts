@@ -37,6 +37,7 @@ const leadsTo = {
     'GET /admin/transactions',
     'GET /admin/transactions/:id',
     'GET /chip-groups',
+    'GET /team',
     'GET /chips',
     'GET /events',
     'GET /events/contracts',
