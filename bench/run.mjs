@@ -1,4 +1,4 @@
-// npm run bench [-- --quick] [--only http|bulk|import|chain|nfc|starts|used-ref|…] [--profile FILE]: prints one table of what is
+// npm run bench [-- --quick] [--only http|bulk|import|chain|nfc|stall|starts|used-ref|…] [--profile FILE]: prints one table of what is
 // measured against its limit. --profile keeps a CPU profile of the daemon under the HTTP figures.
 import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -10,6 +10,7 @@ import { measureChain } from './figures/chain.mjs'
 import { httpKeys, measureHttp } from './figures/http.mjs'
 import { measureImport } from './figures/import.mjs'
 import { measureNfc } from './figures/nfc.mjs'
+import { measureStall } from './figures/stall.mjs'
 import { measureStarts } from './figures/starts.mjs'
 import { keySet } from './lib/daemon.mjs'
 import { chooseCores, describeMachine, fileSystemOf, stayOn } from './lib/machine.mjs'
@@ -23,6 +24,7 @@ const figures = {
   import: measureImport,
   chain: measureChain,
   nfc: measureNfc,
+  stall: measureStall,
   starts: measureStarts,
 }
 const full = {
@@ -32,6 +34,7 @@ const full = {
   import: { rounds: 3, chips: 1_000_000 },
   chain: { rounds: 5, tokens: 1000, waited: 100 },
   nfc: { rounds: 5, chips: 11 },
+  stall: { rounds: 1 },
   starts: { rounds: 15 },
 }
 const quick = {
@@ -41,6 +44,7 @@ const quick = {
   import: { rounds: 1, chips: 1_000_000 },
   chain: { rounds: 2, tokens: 500, waited: 40 },
   nfc: { rounds: 2, chips: 6 },
+  stall: { rounds: 1 },
   starts: { rounds: 5 },
 }
 

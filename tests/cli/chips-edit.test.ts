@@ -106,7 +106,7 @@ describe('one chip, and a whole group', () => {
     expect((await here.run('chips', 'edit', '--uid', '04000000000011', '--clear')).code).toBe(1)
   })
 
-  test('a group in one request, which can be taken back', async () => {
+  test('a group, which can be taken back', async () => {
     const asked = await here.run(
       'chips',
       'edit',
@@ -132,6 +132,26 @@ describe('one chip, and a whole group', () => {
     expect(await redirectOf(uids.listed)).toBe(null)
   })
 })
+
+test('a group of more chips than one request takes', async () => {
+  const uids = Array.from({ length: 100_001 }, (_, at) => String(1_260_000_000_000_000 + at))
+  const imported = await fetch(
+    `${daemon.url}/admin/chips/import?team=Acme&chipGroup=Large&keySet=101&report=failures`,
+    {
+      method: 'POST',
+      headers: { authorization: `Bearer ${daemon.adminToken}`, 'content-type': 'text/csv' },
+      body: `uid\n${uids.join('\n')}\n`,
+    },
+  )
+  expect((await imported.text()).trim()).toBe('{"created":100001,"unchanged":0,"failed":0}')
+  const url = 'https://example.com/large'
+  const ran = await here.run('chips', 'edit', '--chip-group', 'Large', '--redirect-url', url, '--yes')
+  expect([ran.code, ran.stderr]).toEqual([0, expect.stringContaining('100,001 changed')])
+  const { json } = await here.run('chips', 'list', '--chip-group', 'Large', '--json')
+  expect(new Set((json() as { redirectUrl: string }[]).map(({ redirectUrl }) => redirectUrl))).toEqual(
+    new Set([url]),
+  )
+}, 60_000)
 
 describe('batches', () => {
   test('undo puts back what was there, and leaves alone what was changed since', async () => {

@@ -349,7 +349,7 @@ describe('POST /phygitals/metadata/batch', () => {
         row: 2,
         status: 'invalid',
         error: expect.stringMatching(
-          /metadata\.attributes\.0\.trait_type: Required.*media_gallery: Required/,
+          /(?=.*metadata\.attributes\.0\.trait_type: Required).*media_gallery: Required/,
         ),
       },
       { totals: [{ chainId: 31337, transactions: 1 }] },

@@ -1,7 +1,8 @@
 import Fastify from 'fastify'
 import { expect, test } from 'vitest'
 import { DomainError } from '../../src/daemon/domain/errors.ts'
-import { linesOf, sendLines } from '../../src/daemon/http/streams.ts'
+import { CheckedLines } from '../../src/daemon/http/checked-lines.ts'
+import { sendLines } from '../../src/daemon/http/streams.ts'
 
 async function* failing(error: unknown) {
   yield { row: 1 }
@@ -30,20 +31,19 @@ test('lines are cut wherever the chunks of a body end, in the middle of a letter
     const chunks = async function* () {
       for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size)
     }
+    const read = await CheckedLines.read(chunks(), 1000, async (value) => ({ value }))
     const lines: unknown[] = []
-    for await (const line of linesOf(chunks(), 1000)) lines.push(JSON.parse(line))
+    for await (const { value } of read.goodLines()) lines.push(value)
     expect(lines).toEqual([{ a: 'ü' }, { b: '🏔' }, { c: 1 }])
   }
 })
 
 test('a body that is too long or no UTF-8 is refused', async () => {
-  const read = async (bytes: Buffer) => {
-    for await (const _ of linesOf(
-      (async function* () {
-        yield bytes
-      })(),
-      10,
-    ));
+  const read = (bytes: Buffer) => {
+    const body = async function* () {
+      yield bytes
+    }
+    return CheckedLines.read(body(), 10, async (value) => ({ value }))
   }
   await expect(read(Buffer.alloc(11, 'a'))).rejects.toMatchObject({ code: 'too_large' })
   await expect(read(Buffer.from([0xff, 0xfe]))).rejects.toMatchObject({ code: 'invalid_input' })

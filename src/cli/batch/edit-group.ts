@@ -3,7 +3,8 @@ import { type ExitCode, exitCodes } from '../errors.ts'
 import { counted, grouped } from '../io/text.ts'
 import { uidOnWire } from '../uid.ts'
 import { beginBatch } from './begin.ts'
-import { describeResult } from './edit-run.ts'
+import { chunksOf, describeResult, stoppedBy } from './edit-run.ts'
+import { countResults } from './history.ts'
 import type { RowResult } from './records.ts'
 
 interface ListedChip {
@@ -11,9 +12,12 @@ interface ListedChip {
   readonly redirectUrl: string | null
 }
 
+/** The daemon takes twice as many at once. */
+const chipsARequest = 50_000
+
 /**
- * Gives all chips of a group one redirect URL, in one request: all of them or none. What stood there before
- * comes from the list, so the batch can be taken back like any other.
+ * Gives all chips of a group one redirect URL, in requests of very many. What stood there before comes from the
+ * list, so the batch can be taken back like any other.
  */
 export const editGroup = async (
   ctx: CliContext,
@@ -49,37 +53,43 @@ export const editGroup = async (
   }
   const input = { name: `chip group ${name}`, path: null, sha256: null }
   const total = results.length
-  const { id, journal } = await beginBatch(ctx, { kind: 'chips edit', total, input }, [
-    ...results.map(({ row, uid, previous = null }) => ({
+  const { id, journal } = await beginBatch(
+    ctx,
+    { kind: 'chips edit', total, input },
+    results.map(({ row, uid, previous = null }) => ({
       type: 'row' as const,
       row,
       uid,
       redirectUrl,
       previous,
     })),
-    { type: 'sent', rows: changed.map(({ row }) => row) },
-  ])
-  const end = (how: 'done' | 'stopped', done: readonly RowResult[]) => {
-    for (const result of done) journal.append({ type: 'result', ...result })
-    const count = done.length === 0 ? 0 : changed.length
-    journal.append({
-      type: 'end',
-      at: ctx.now().toISOString(),
-      how,
-      changed: count,
-      unchanged: done.length - count,
-      failed: 0,
-    })
+  )
+  const done: RowResult[] = []
+  const tell = (told: readonly RowResult[]) => {
+    for (const result of told) {
+      journal.append({ type: 'result', ...result })
+      done.push(result)
+    }
+    journal.sync()
+  }
+  const end = (how: 'done' | 'stopped') => {
+    journal.append({ type: 'end', at: ctx.now().toISOString(), how, ...countResults(done) })
     journal.close()
   }
   try {
-    const tagUIDs = changed.map(({ uid }) => uidOnWire(uid))
-    if (tagUIDs.length > 0) await ctx.call('PATCH /chips', { body: { tagUIDs, updates: { redirectUrl } } })
+    for (const chunk of chunksOf(changed, chipsARequest)) {
+      journal.append({ type: 'sent', rows: chunk.map(({ row }) => row) })
+      journal.flush()
+      const tagUIDs = chunk.map(({ uid }) => uidOnWire(uid))
+      await ctx.call('PATCH /chips', { body: { tagUIDs, updates: { redirectUrl } } })
+      tell(chunk)
+    }
+    tell(results.filter(({ status }) => status === 'unchanged'))
   } catch (error) {
-    end('stopped', [])
-    throw error
+    end('stopped')
+    throw stoppedBy(error, id, done.length, total)
   }
-  end('done', results)
+  end('done')
   await print()
   const next = changed.length > 0 ? ` Take it back: tapchip batch undo ${id}` : ''
   io.note(`${grouped(changed.length)} changed, ${grouped(total - changed.length)} unchanged.${next}`)

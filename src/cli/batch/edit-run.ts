@@ -134,7 +134,7 @@ export const runRows = async (
 }
 
 /** The same error, with where the batch stands. */
-const stoppedBy = (error: unknown, id: string, done: number, total: number): unknown =>
+export const stoppedBy = (error: unknown, id: string, done: number, total: number): unknown =>
   withAfterword(
     error,
     `Stopped after ${grouped(done)} of ${counted(total, 'row')}. Go on: tapchip batch resume ${id}`,

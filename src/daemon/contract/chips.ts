@@ -68,9 +68,9 @@ export const chips = {
     summary: 'Set or clear the redirect URL of chips',
     auth: 'api-key',
     scope: 'edit',
-    bodyLimit: 32 * 1024 * 1024,
+    bodyLimit: 24 * 1024 * 1024,
     body: z.object({
-      tagUIDs: uidList(1_000_000),
+      tagUIDs: uidList,
       updates: z.object({ redirectUrl: text(4096).nullable() }),
     }),
     response: success,

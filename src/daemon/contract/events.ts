@@ -131,7 +131,7 @@ export const events = {
     auth: 'api-key',
     scope: 'transfer',
     bodyLimit: 4 * 1024 * 1024,
-    body: z.object({ tagUIDs: uidList(100_000), guestbookEventId: integer(1) }),
+    body: z.object({ tagUIDs: uidList, guestbookEventId: integer(1) }),
     response: success,
   }),
   'POST /events/toggle-pause-state': endpoint({

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { parseUid } from '../../nfc/uid.ts'
+import { listBy } from './list.ts'
 
 /** What a value must be; of one that is missing, the interface says `Required`. */
 export const mustBe = (what: string) => ({
@@ -23,26 +24,15 @@ export const uid = z.string().transform((value, ctx) => {
   return z.NEVER
 })
 
-const badUidsNamed = 20
-
-/** Very many UIDs, checked in one go: a schema an element takes longer than all that is done with them. */
-export const uidList = (max: number) =>
-  z
-    .array(z.unknown())
-    .min(1, 'must name at least one chip')
-    .max(max)
-    .meta({ items: { type: 'string' } })
-    .transform((list, ctx) => {
-      const uids: string[] = []
-      let bad = 0
-      for (const [index, value] of list.entries()) {
-        const parsed = typeof value === 'string' ? parseUid(value) : notText
-        if (parsed.ok) uids.push(parsed.uid)
-        else ctx.addIssue({ code: 'custom', message: parsed.reason, path: [index] })
-        if (!parsed.ok && ++bad >= badUidsNamed) break
-      }
-      return bad > 0 ? z.NEVER : uids
-    })
+/** Very many UIDs, without a schema an element: that takes longer than all that is done with them. */
+export const uidList = listBy(
+  (value) => {
+    const parsed = typeof value === 'string' ? parseUid(value) : notText
+    return parsed.ok ? { value: parsed.uid } : { issues: [{ path: [], message: parsed.reason }] }
+  },
+  () => ({ type: 'string' }),
+  { notEmpty: 'must name at least one chip', max: 100_000 },
+)
 
 const notText = { ok: false, reason: 'must be text: a number loses the last digits of a UID' } as const
 

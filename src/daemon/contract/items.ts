@@ -1,18 +1,19 @@
 import * as z from 'zod'
 import { endpoint } from './endpoint.ts'
 import { address, integer, name, text, tokenRef } from './fields.ts'
+import { list, shortList } from './list.ts'
 
 const media = z.object({ mimeType: name(), url: text(4096) })
-const attribute = z.object({ name: name(), values: z.array(text()).max(1000) })
+const attribute = z.object({ name: name(), values: shortList(text()) })
 const variant = z.object({
   id: name(64),
-  attributes: z.array(z.object({ name: name(), value: text() })).max(100),
+  attributes: shortList(z.object({ name: name(), value: text() }), { max: 100 }),
 })
 
 export const itemParts = {
-  media: z.array(media).max(100),
-  attributes: z.array(attribute).max(100),
-  variants: z.array(variant).max(1000),
+  media: list(media, { max: 100 }),
+  attributes: list(attribute, { max: 100 }),
+  variants: list(variant, { max: 1000 }),
 }
 
 export const itemOnWire = z.object({

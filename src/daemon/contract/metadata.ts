@@ -1,5 +1,7 @@
 import * as z from 'zod'
+import { excessOf } from '../../values/json-bounds.ts'
 import { mustBe } from './fields.ts'
+import { list } from './list.ts'
 
 // Extra fields are kept: marketplaces and wallets read more than the standard names.
 const attribute = z.looseObject({
@@ -14,46 +16,35 @@ const fields = {
   collection: z.string(),
   description: z.string(),
   image: z.string(),
-  attributes: z.array(attribute),
+  attributes: list(attribute),
 }
 
-const ofPhygital = z.looseObject({ ...fields, media_gallery: z.array(media) })
-const ofEvent = z.looseObject({ ...fields, media_gallery: z.array(media).optional() })
-
-const required: z.core.$ZodErrorMap = (issue) => (issue.input === undefined ? 'Required' : undefined)
+const ofPhygital = z.looseObject({ ...fields, media_gallery: list(media) })
+const ofEvent = z.looseObject({ ...fields, media_gallery: list(media).optional() })
 
 /** Metadata in its JSON text, as the wire carries it; comes out as the object that it stands for, all of it. */
-const inText = (shape: z.ZodObject) =>
+const inText = <S extends z.ZodObject>(shape: S) =>
   z
     .union([z.string(), z.record(z.string(), z.unknown())], mustBe('a JSON string of the token metadata'))
     .meta({ type: 'string' })
-    .transform((value, ctx): Record<string, unknown> => {
-      const parsed = typeof value === 'string' ? read(value) : value
-      if (isDeeperThan(deepest, parsed)) {
-        ctx.addIssue({ code: 'custom', message: `must not be nested more than ${deepest} levels deep` })
+    .transform(async (value, ctx): Promise<unknown> => {
+      if (typeof value !== 'string') return value
+      const excess = await excessOf(Buffer.from(value))
+      if (excess) {
+        ctx.addIssue({
+          code: 'custom',
+          message: excess.reason,
+          path: excess.field === undefined ? [] : [excess.field],
+        })
         return z.NEVER
       }
-      const checked = shape.safeParse(parsed, { error: required })
-      // Not what the schema made of it, which could differ: what was sent.
-      if (checked.success && typeof parsed === 'object' && parsed !== null) return { ...parsed }
-      const notJson = 'must be valid JSON: an object with name, collection, description, image and attributes'
-      if (parsed === undefined) ctx.addIssue({ code: 'custom', message: notJson })
-      for (const { path, message } of parsed === undefined ? [] : (checked.error?.issues ?? []))
-        ctx.addIssue({ code: 'custom', message, path: [...path] })
+      const parsed = read(value)
+      if (parsed !== undefined) return parsed
+      const message = 'must be valid JSON: an object with name, collection, description, image and attributes'
+      ctx.addIssue({ code: 'custom', message })
       return z.NEVER
     })
-
-const deepest = 64
-
-/** Level by level, without calling itself: what is looked at may be deep enough to exhaust the stack. */
-function isDeeperThan(levels: number, value: unknown): boolean {
-  let level: unknown[] = [value]
-  for (let depth = 0; depth <= levels; depth++) {
-    level = level.flatMap((one) => (typeof one === 'object' && one !== null ? Object.values(one) : []))
-    if (level.length === 0) return false
-  }
-  return true
-}
+    .pipe(shape)
 
 function read(text: string): unknown {
   try {

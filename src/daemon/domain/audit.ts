@@ -1,3 +1,4 @@
+import { pagesOf } from '../../values/slices.ts'
 import { type AuditFilter, type AuditRow, listAudit } from '../store/audit.ts'
 import type { Db } from '../store/database.ts'
 
@@ -7,11 +8,19 @@ export interface RecordedChange extends Omit<AuditRow, 'detail'> {
 }
 
 /** Newest first. */
-export async function listChanges(
-  { db }: { db: Pick<Db, 'read'> },
+export async function* listChanges(
+  { db }: { db: Pick<Db, 'slow'> },
   filter: AuditFilter,
-): Promise<RecordedChange[]> {
-  return (await listAudit(db.read, filter)).map((row) => ({ ...row, detail: opened(row.detail) }))
+): AsyncGenerator<RecordedChange> {
+  const page = (last: AuditRow | undefined, limit: number) =>
+    listAudit(db.slow, { ...filter, before: last?.id ?? filter.before, limit })
+  let left = filter.limit
+  // One that tells of a batch may be long.
+  for await (const row of pagesOf(page, { least: 20, most: 20 })) {
+    yield { ...row, detail: opened(row.detail) }
+    left -= 1
+    if (left === 0) return
+  }
 }
 
 function opened(json: string): Record<string, unknown> {

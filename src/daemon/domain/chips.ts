@@ -1,10 +1,12 @@
-import { decimalReading } from '../../nfc/uid.ts'
+import { Pace, Slice } from '../../values/slices.ts'
 import type { Actor } from '../store/audit.ts'
 import { recordChange } from '../store/audit.ts'
 import { findChipGroup, findChipGroupNamed } from '../store/chip-groups.ts'
 import type { Db } from '../store/database.ts'
-import { chipsPageJson, notOfTeam, setRedirects } from '../store/sqlite-chips.ts'
+import { chipsPageJson, setRedirects } from '../store/sqlite-chips.ts'
 import { DomainError, invalid, notFound } from './errors.ts'
+import { changeInPieces, chipsAtOnce, namedChips } from './named-chips.ts'
+import type { Turns } from './phygitals/turns.ts'
 import { checkRedirectUrl } from './redirect.ts'
 import { type Clock, iso } from './time.ts'
 
@@ -19,47 +21,31 @@ export function redirectUrlFrom(value: string | null, field = 'updates.redirectU
 }
 
 /**
- * Sets the redirect URL of chips, of all of them or of none.
+ * Sets the redirect URL of chips: of none of them, where one is not the team's.
+ * @param deps `edits`: what a team edits is edited in the order in which it was asked for
  * @throws DomainError invalid_input, not_found naming chips that are not the team's
  */
 export async function editChips(
-  { db, clock }: Deps,
-  caller: { teamId: number; actor: Actor },
+  deps: Deps & { edits: Turns },
+  { teamId, actor }: { teamId: number; actor: Actor },
   edit: { uids: readonly string[]; redirectUrl: string | null },
 ): Promise<void> {
   const redirectUrl = redirectUrlFrom(edit.redirectUrl)
-  const given = [...new Set(edit.uids)].sort()
-  await db.write(async (trx) => {
-    let uids = given
-    let changed = await setRedirects(trx, { teamId: caller.teamId, uids, redirectUrl })
-    if (changed !== uids.length && uids.some((uid) => decimalReading(uid) !== undefined)) {
-      const unknown = new Set(await notOfTeam(trx, caller.teamId, uids))
-      uids = uids.map((uid) => (unknown.has(uid) ? (decimalReading(uid) ?? uid) : uid)).sort()
-      changed = await setRedirects(trx, { teamId: caller.teamId, uids, redirectUrl })
-    }
-    if (changed !== uids.length) {
-      const unknown = await notOfTeam(trx, caller.teamId, uids)
-      const more = unknown.length - unknownNamed
-      throw new DomainError(
-        'not_found',
-        `tagUIDs names chips that your team does not have: ${unknown.slice(0, unknownNamed).join(', ')}${more > 0 ? ` and ${more} more` : ''}. Nothing was changed.`,
-      )
-    }
-    await recordChange(trx, {
-      at: iso(clock.now()),
-      actor: caller.actor,
-      teamId: caller.teamId,
-      action: 'chips.edit',
-      target: uids.length === 1 ? (uids[0] ?? '') : `${uids.length} chips`,
-      detail: { redirectUrl, uids: uids.slice(0, uidsInRecord) },
+  const uids = await namedChips(deps.db, teamId, edit.uids)
+  const apply = () =>
+    changeInPieces(deps, { teamId, uids }, async (trx, { target, detail, ...piece }) => {
+      const changed = await setRedirects(trx, { teamId, uids: piece.uids, redirectUrl })
+      const at = iso(deps.clock.now())
+      const record = { redirectUrl, ...detail }
+      await recordChange(trx, { at, actor, teamId, action: 'chips.edit', target, detail: record })
+      return changed
     })
-  })
+  const team = String(teamId)
+  if (uids.length > chipsAtOnce) return deps.edits.run(team, apply)
+  // These are one write, which needs no turn, but for that of one that is being done piece by piece.
+  await deps.edits.before(team)
+  return apply()
 }
-
-const unknownNamed = 20
-// The record of a change names its chips, but a record of a hundred thousand helps nobody.
-const uidsInRecord = 100
-const pageSize = 2000
 
 /**
  * The chips of a group as JSON text, in pieces: a page at a time, so that taps are served in between.
@@ -82,15 +68,20 @@ export async function listGroup(
 }
 
 async function* chipsJson(db: Db, chipGroupId: number): AsyncGenerator<string> {
+  const pace = new Pace({ least: 250, most: 2000 })
+  const slice = new Slice()
   let after = ''
   let glue = '['
   for (;;) {
-    const { json, last } = await chipsPageJson(db.read, { chipGroupId, after, limit: pageSize })
+    const limit = pace.size
+    const { json, last } = await pace.timed(limit, () =>
+      chipsPageJson(db.read, { chipGroupId, after, limit }),
+    )
     if (last === null) break
     yield `${glue}${json.slice(1, -1)}`
     glue = ','
     after = last
-    await new Promise(setImmediate)
+    await slice.next()
   }
   yield glue === '[' ? '[]' : ']'
 }

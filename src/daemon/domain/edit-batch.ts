@@ -1,18 +1,23 @@
 import { decimalReading, parseUid } from '../../nfc/uid.ts'
+import { Pace, piecesOf } from '../../values/slices.ts'
 import { type Actor, recordChange } from '../store/audit.ts'
 import { findChips, setRedirect } from '../store/chips.ts'
 import type { Db, Queries } from '../store/database.ts'
 import { checkRedirectUrl } from './redirect.ts'
 import { type Clock, iso } from './time.ts'
 
-/** One row of a batch: a chip and what its redirect URL shall be. */
-export interface EditRow {
-  /** From 1. */
-  row: number
+/** A chip and what its redirect URL shall be. */
+export interface Edit {
   uid: string
   redirectUrl: string | null
-  /** Present: the row is done only where this is what stands there now. */
+  /** Present: it is done only where this is what stands there now. */
   expected?: string | null | undefined
+}
+
+/** One row of a batch, counted from 1. */
+export interface EditRow {
+  row: number
+  value: Edit
 }
 
 export interface EditResult {
@@ -24,18 +29,17 @@ export interface EditResult {
   error?: string
 }
 
-/** Why a row cannot be taken at all, or the row as it will be done. */
-export function checkEditRow(row: EditRow): EditRow | { row: number; reason: string } {
-  const uid = parseUid(row.uid)
-  if (!uid.ok) return { row: row.row, reason: `uid ${uid.reason}` }
-  const redirectUrl = row.redirectUrl === '' ? null : row.redirectUrl
+/** An edit as it will be done, or why it cannot be taken at all. */
+export function checkEdit(edit: Edit): { value: Edit } | { problem: string } {
+  const uid = parseUid(edit.uid)
+  if (!uid.ok) return { problem: `uid ${uid.reason}` }
+  const redirectUrl = edit.redirectUrl === '' ? null : edit.redirectUrl
   const reason = redirectUrl === null ? undefined : checkRedirectUrl(redirectUrl)
-  if (reason) return { row: row.row, reason: `redirectUrl ${reason}` }
-  const expected = row.expected === '' ? null : row.expected
-  return { row: row.row, uid: uid.uid, redirectUrl, expected }
+  if (reason) return { problem: `redirectUrl ${reason}` }
+  const expected = edit.expected === '' ? null : edit.expected
+  return { value: { uid: uid.uid, redirectUrl, expected } }
 }
 
-const rowsAWrite = 500
 // The record names chips, but not so many that nobody can read it: the batch's own journal has every row.
 const rowsInRecord = 100
 
@@ -49,19 +53,18 @@ type Deps = { db: Db; clock: Clock }
 export async function* editRows(
   { db, clock }: Deps,
   caller: { teamId: number; actor: Actor },
-  rows: readonly EditRow[],
+  rows: AsyncIterable<EditRow>,
   dryRun: boolean,
 ): AsyncGenerator<EditResult> {
-  for (let at = 0; at < rows.length; at += rowsAWrite) {
-    const piece = rows.slice(at, at + rowsAWrite)
+  const pace = new Pace({ least: 50, most: 500 })
+  for await (const piece of piecesOf(rows, pace)) {
+    const edit = (db: Queries) => pace.timed(piece.length, () => editPiece(db, caller.teamId, piece, dryRun))
     if (dryRun) {
-      yield* await editPiece(db.read, caller.teamId, piece, true)
-      // Taps are served in between.
-      await new Promise(setImmediate)
+      yield* await edit(db.read)
       continue
     }
     yield* await db.write(async (trx) => {
-      const results = await editPiece(trx, caller.teamId, piece, false)
+      const results = await edit(trx)
       const changed = results.filter((result) => result.status === 'changed')
       if (changed.length === 0) return results
       const rows = changed.slice(0, rowsInRecord).map(({ uid, previous }) => ({ uid, previous }))
@@ -88,13 +91,14 @@ async function editPiece(
   dryRun: boolean,
 ): Promise<EditResult[]> {
   const chips = await findChips(db, [
-    ...new Set(rows.flatMap(({ uid }) => [uid, decimalReading(uid) ?? uid])),
+    ...new Set(rows.flatMap(({ value: { uid } }) => [uid, decimalReading(uid) ?? uid])),
   ])
   const current = new Map(
     chips.filter((chip) => chip.teamId === teamId).map((chip) => [chip.uid, chip.redirectUrl]),
   )
   const results: EditResult[] = []
-  for (const { row, uid: given, redirectUrl, expected } of rows) {
+  for (const { row, value } of rows) {
+    const { uid: given, redirectUrl, expected } = value
     const uid = current.has(given) ? given : (decimalReading(given) ?? given)
     const previous = current.get(uid)
     if (previous === undefined) {

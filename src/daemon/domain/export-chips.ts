@@ -1,3 +1,4 @@
+import { pagesOf } from '../../values/slices.ts'
 import { chipGroupsOfTeam } from '../store/chip-groups.ts'
 import { chipsPage } from '../store/chip-records.ts'
 import type { ChipWithToken } from '../store/chips.ts'
@@ -32,14 +33,8 @@ async function* chipsOfGroups(
   groups: readonly ChipGroupRow[],
 ): AsyncGenerator<ExportedChip> {
   for (const { id, name } of groups) {
-    for (let after = ''; ; ) {
-      const chips = await chipsPage(db.read, id, after)
-      const last = chips.at(-1)
-      if (!last) break
-      for (const chip of chips) yield { chip, chipGroup: name }
-      after = last.uid
-      // Taps are served between two pages.
-      await new Promise(setImmediate)
-    }
+    const page = (after: ChipWithToken | undefined, limit: number) =>
+      chipsPage(db.read, { chipGroupId: id, after: after?.uid ?? '', limit })
+    for await (const chip of pagesOf(page, { least: 50, most: 1000 })) yield { chip, chipGroup: name }
   }
 }

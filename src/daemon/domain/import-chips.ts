@@ -1,9 +1,10 @@
+import { Pace } from '../../values/slices.ts'
 import { type Actor, recordChange } from '../store/audit.ts'
 import { findChipGroup, findChipGroupNamed, insertChipGroup } from '../store/chip-groups.ts'
 import type { Db, Queries } from '../store/database.ts'
 import type { ChipGroupRow } from '../store/schema.ts'
 import { DomainError, notFound } from './errors.ts'
-import { registerWindow, type WindowRow, windowsOf } from './import-window.ts'
+import { registerWindow, rowsAWrite, type WindowRow, windowsOf } from './import-window.ts'
 import type { RegisterDeps, Registered } from './register-chips.ts'
 import { type Clock, iso } from './time.ts'
 
@@ -114,8 +115,8 @@ function importRecord({ request }: ImportPlan, at: string, detail: Record<string
 }
 
 /**
- * Registers rows as they arrive, and takes no more of them than the results that are asked for. Each piece of a few
- * thousand is a write of its own: taps go on in between, and what was written stays when the client goes away.
+ * Registers rows as they arrive, and takes no more of them than the results that are asked for. Each piece, of
+ * thousands where that is fast, is a write of its own: taps go on in between, and what was written stays when the client goes away.
  * @param plan one that began
  */
 export async function* importChips(
@@ -126,9 +127,10 @@ export async function* importChips(
   const counts: ImportCounts = { created: 0, unchanged: 0, failed: 0 }
   let firstRow = 1
   let phase = 'stopped'
+  const pace = new Pace(rowsAWrite)
   try {
     for await (const rows of windowsOf(blocks)) {
-      const results = await registerWindow(deps, plan, rows)
+      const results = await registerWindow(deps, plan, rows, pace)
       for (const { status } of results) counts[status] += 1
       yield { firstRow, results }
       firstRow += results.length

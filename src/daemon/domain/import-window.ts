@@ -1,3 +1,4 @@
+import { type Pace, piecesOf, Slice, sorted } from '../../values/slices.ts'
 import { findChipGroup, insertChipGroup } from '../store/chip-groups.ts'
 import type { Db, Queries } from '../store/database.ts'
 import { type CheckedChip, checkChip } from './chip-input.ts'
@@ -15,7 +16,7 @@ export type WindowRow =
 // windows of one write. What it costs is memory, so long rows count as well.
 const rowsAWindow = 50_000
 const charactersAWindow = 8 * 1024 * 1024
-const rowsAWrite = 2000
+export const rowsAWrite = { least: 100, most: 2000 }
 
 /** Joins blocks into windows. */
 export async function* windowsOf(
@@ -23,7 +24,9 @@ export async function* windowsOf(
 ): AsyncGenerator<WindowRow[]> {
   let rows: WindowRow[] = []
   let size = 0
+  const slice = new Slice()
   for await (const block of blocks) {
+    if (slice.isOver) await slice.next()
     for (const row of block.rows) rows.push(row)
     size += block.size
     if (rows.length < rowsAWindow && size < charactersAWindow) continue
@@ -44,23 +47,27 @@ export async function registerWindow(
   deps: ImportDeps,
   plan: ImportPlan,
   rows: readonly WindowRow[],
+  pace: Pace,
 ): Promise<Registered[]> {
   const results = new Array<Registered>(rows.length)
   const chips: Placed[] = []
+  const slice = new Slice()
   for (const [at, row] of rows.entries()) {
-    // A whole window at one go would keep taps waiting.
-    if (at % rowsAWrite === rowsAWrite - 1) await new Promise(setImmediate)
+    if (slice.isOver) await slice.next()
     const chip = checkRow(deps, plan, row)
     if ('status' in chip) results[at] = chip
     else chips.push({ at, chip })
   }
-  sortByUid(chips)
-  for (let from = 0; from < chips.length; from += rowsAWrite) {
-    const piece = chips.slice(from, from + rowsAWrite)
+  // Rows of one UID stay in their order.
+  const inOrder = await sorted(chips, ({ chip: { uid: one } }, { chip: { uid: other } }) =>
+    one < other ? -1 : one > other ? 1 : 0,
+  )
+  for await (const piece of piecesOf(inOrder, pace)) {
     const registered = await registerPiece(
       deps,
       plan,
       piece.map(({ chip }) => chip),
+      pace,
     )
     for (const [index, result] of registered.entries()) {
       const place = piece[index]
@@ -85,21 +92,16 @@ const failed = (uid: string | undefined, error: string): Registered => ({
   error,
 })
 
-/** Rows of one UID stay in their order. A sheet is often sorted already, which is cheaper to see than to sort. */
-function sortByUid(chips: Placed[]): void {
-  const isSorted = chips.every(({ chip }, at) => at === 0 || (chips[at - 1]?.chip.uid ?? '') <= chip.uid)
-  if (!isSorted)
-    chips.sort((one, other) => (one.chip.uid < other.chip.uid ? -1 : one.chip.uid > other.chip.uid ? 1 : 0))
-}
-
 async function registerPiece(
   deps: ImportDeps,
   plan: ImportPlan,
   chips: readonly CheckedChip[],
+  pace: Pace,
 ): Promise<Registered[]> {
   const { request, at } = plan
   const { teamId, isSimulated, mayBind, keySetId = null } = request
-  const job = async (trx: Queries): Promise<Registered[]> => {
+  const job = (trx: Queries) => pace.timed(chips.length, () => register(trx))
+  const register = async (trx: Queries): Promise<Registered[]> => {
     const group = await groupOf(trx, plan)
     if (!group) return failAll(chips, 'was not registered: its chip group was removed in the meantime')
     if (keySetId !== null && !deps.keyRing.get(keySetId))

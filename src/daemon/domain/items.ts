@@ -1,7 +1,8 @@
 import { getAddress } from 'viem/utils'
-import { chipsOfItem } from '../store/chips.ts'
+import { pagesOf } from '../../values/slices.ts'
+import { type ChipWithToken, chipsOfItem } from '../store/chips.ts'
 import type { Db } from '../store/database.ts'
-import { findItem, type ItemWithContract, itemsOfTeam } from '../store/items.ts'
+import { findItem, type ItemsPage, type ItemWithContract, itemsPage } from '../store/items.ts'
 import type { TokenLocation } from '../store/tokens.ts'
 import { linkedToken } from './carried.ts'
 import { invalid, notFound } from './errors.ts'
@@ -25,16 +26,32 @@ export interface ItemView {
 
 type Deps = { db: Pick<Db, 'read'> }
 
-/** @param of items of one contract; the chain is needed with an address */
-export async function listItems(
+/**
+ * In the order in which they were made. @param of items of one contract; the chain is needed with an address
+ * @throws DomainError invalid_input
+ */
+export function listItems(
   { db }: Deps,
   teamId: number,
   of: { contractAddress?: string | undefined; chainId?: number | undefined },
-): Promise<ItemView[]> {
-  if (of.contractAddress === undefined) return (await itemsOfTeam(db.read, teamId)).map(toView)
-  if (of.chainId === undefined) throw invalid('chainId', 'is required with contractAddress')
-  const contract = { address: getAddress(of.contractAddress.toLowerCase()), chainId: of.chainId }
-  return (await itemsOfTeam(db.read, teamId, contract)).map(toView)
+): AsyncGenerator<ItemView> {
+  if (of.contractAddress !== undefined && of.chainId === undefined)
+    throw invalid('chainId', 'is required with contractAddress')
+  const contract =
+    of.contractAddress === undefined
+      ? undefined
+      : { address: getAddress(of.contractAddress.toLowerCase()), chainId: of.chainId ?? 0 }
+  return itemsInPages({ db }, { teamId, contract })
+}
+
+async function* itemsInPages(
+  { db }: Deps,
+  of: Pick<ItemsPage, 'teamId' | 'contract'>,
+): AsyncGenerator<ItemView> {
+  const page = (after: ItemWithContract | undefined, limit: number) =>
+    itemsPage(db.read, { ...of, after, limit })
+  // One may hold a megabyte.
+  for await (const item of pagesOf(page, { least: 1, most: 500 })) yield toView(item)
 }
 
 /** @throws DomainError not_found */
@@ -49,10 +66,16 @@ export async function chipsOf(
   deps: Deps,
   teamId: number,
   id: string,
-): Promise<{ uid: string; token: TokenLocation | undefined }[]> {
+): Promise<AsyncGenerator<{ uid: string; token: TokenLocation | undefined }>> {
   await getItem(deps, teamId, id)
-  const chips = await chipsOfItem(deps.db.read, teamId, id)
-  return chips.map((chip) => ({ uid: chip.uid, token: linkedToken(chip) }))
+  return chipsOfItemInPages(deps, { teamId, itemId: id })
+}
+
+async function* chipsOfItemInPages({ db }: Deps, of: { teamId: number; itemId: string }) {
+  const page = (after: ChipWithToken | undefined, limit: number) =>
+    chipsOfItem(db.read, { ...of, after: after?.uid ?? '', limit })
+  for await (const chip of pagesOf(page, { least: 50, most: 1000 }))
+    yield { uid: chip.uid, token: linkedToken(chip) }
 }
 
 function toView(item: ItemWithContract): ItemView {

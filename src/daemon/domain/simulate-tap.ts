@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { AesKey } from '../../nfc/ntag424/cmac.ts'
 import { encryptPiccData, macInputText, type SdmInput, sunMac } from '../../nfc/ntag424/sun.ts'
 import { uidToBytes } from '../../nfc/uid.ts'
+import { Slice } from '../../values/slices.ts'
 import { recordChange } from '../store/audit.ts'
 import { takeSimulatedCounters } from '../store/chip-records.ts'
 import type { Db } from '../store/database.ts'
@@ -78,7 +79,13 @@ export async function simulateTaps(
     })
     return { chip, keys, first: last + 1 }
   })
-  return Array.from({ length: count }, (_, index) => tapOf(deps.baseUrl, chip.uid, keys, first + index))
+  const taps: SimulatedTap[] = []
+  const slice = new Slice()
+  for (let counter = first; counter < first + count; counter += 1) {
+    taps.push(tapOf(deps.baseUrl, chip.uid, keys, counter))
+    if (slice.isOver) await slice.next()
+  }
+  return taps
 }
 
 function assertSimulated(chip: ChipRow, { ephemeral }: Deps['config']): void {

@@ -80,7 +80,7 @@ export function bind<K extends EndpointKey>(
     },
     handler: async (request, reply) => {
       if (spec.noStore) reply.header('cache-control', 'no-store')
-      const input = parseInput(spec, {
+      const input = await parseInput(spec, {
         method,
         params: request.params,
         query: request.query,

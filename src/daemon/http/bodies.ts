@@ -1,14 +1,26 @@
 import type { FastifyInstance } from 'fastify'
-import { DomainError } from '../domain/errors.ts'
+import { excessOf } from '../../values/json-bounds.ts'
+import { Slice } from '../../values/slices.ts'
+import { DomainError, invalid } from '../domain/errors.ts'
+
+// No list of UIDs is as long. What is longer is looked at only to say what is too much of it.
+const longestJson = 4 * 1024 * 1024
+const longToParse = 64 * 1024
 
 /** JSON bodies, with two allowances that deployed clients need: empty ones, and any type on no body at all. */
 export function acceptBodies(app: FastifyInstance): void {
   const parseJson = app.getDefaultJsonParser('error', 'error')
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, text, done) => {
-    // Browsers send the content type with an empty body on GET and DELETE.
-    if (text.length === 0 || String(text).trim() === '') done(null, undefined)
-    else parseJson(request, String(text), done)
+  app.addContentTypeParser<Buffer>('application/json', { parseAs: 'buffer' }, (request, body, done) => {
+    assertBounded(body).then(
+      () => {
+        const text = body.toString()
+        // Browsers send the content type with an empty body on GET and DELETE.
+        if (text.trim() === '') done(null, undefined)
+        else parseJson(request, text, done)
+      },
+      (error: DomainError) => done(error),
+    )
   })
   app.addContentTypeParser('*', { parseAs: 'string' }, (_request, text, done) => {
     if (text.length === 0) done(null, undefined)
@@ -20,6 +32,16 @@ export function acceptBodies(app: FastifyInstance): void {
         ),
       )
   })
+}
+
+/** @throws DomainError invalid_input, too_large */
+async function assertBounded(body: Buffer): Promise<void> {
+  const excess = await excessOf(body.subarray(0, longestJson))
+  if (excess) throw invalid(excess.field ?? 'body', excess.reason)
+  if (body.length > longestJson)
+    throw new DomainError('too_large', `The body is over ${longestJson} bytes. Send it in smaller parts.`)
+  // Parsing cannot be cut into slices: of several that came together each gets a turn of its own.
+  if (body.length > longToParse) await new Slice().next()
 }
 
 /** Bodies that the handler reads itself, whatever they call themselves. */

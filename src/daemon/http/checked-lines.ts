@@ -1,8 +1,11 @@
+import { TextDecoder } from 'node:util'
 import type * as z from 'zod'
+import { Slice } from '../../values/slices.ts'
+import { issuesNamed, required } from '../contract/list.ts'
 import { DomainError } from '../domain/errors.ts'
 import { describeIssues } from './parse-input.ts'
 
-/** A line of a body, counted from 1, in the shape that its schema gives it. */
+/** A line of a body, counted from 1, in the shape that its check gives it. */
 export interface ReadLine<T> {
   readonly row: number
   readonly value: T
@@ -13,66 +16,138 @@ export interface BadLine {
   readonly problem: string
 }
 
-const badNamed = 1000
-const linesATurn = 500
+/** What becomes of a line: the value that it stands for, or why it is none. */
+export type CheckLine<T> = (value: unknown) => Promise<{ value: T } | { problem: string }>
 
-/** Reads a whole body of JSON lines, and tells what fits from what does not. @throws DomainError invalid_input */
-export async function readLines<S extends z.ZodType>(
-  lines: AsyncIterable<string>,
-  schema: S,
-): Promise<{ good: ReadLine<z.output<S>>[]; bad: BadLine[] }> {
-  const good: ReadLine<z.output<S>>[] = []
-  const bad: BadLine[] = []
-  let row = 0
-  for await (const line of lines) {
-    row += 1
-    const parsed = readLine(line, schema)
-    if ('value' in parsed) good.push({ row, value: parsed.value })
-    else bad.push({ row, problem: parsed.problem })
-    // Taps are served in between.
-    if (row % linesATurn === 0) await new Promise(setImmediate)
+export const lineBy =
+  <S extends z.ZodType>(schema: S): CheckLine<z.output<S>> =>
+  async (value) => {
+    const parsed = await schema.safeParseAsync(value, { error: required })
+    return parsed.success ? { value: parsed.data } : { problem: describeIssues(parsed.error.issues) }
   }
-  if (row === 0) throw new DomainError('invalid_input', 'body is empty: send JSON lines, a row each')
-  return { good, bad }
+
+/** A body with as many bad lines is all wrong, and not looked at to its end. */
+const badCounted = 10_000
+// No row is as long, and a line without end would be read over and over.
+const longestLine = 64 * 1024
+
+/**
+ * A body of JSON lines that is there as a whole, and was looked at once. It is kept as the bytes that came, and read
+ * anew by whoever goes through it: as objects a million lines would fill the memory.
+ */
+export class CheckedLines<T> {
+  /** How many there are of which kind. */
+  good = 0
+  bad = 0
+  readonly #chunks: Uint8Array[] = []
+  readonly #check: CheckLine<T>
+
+  private constructor(check: CheckLine<T>) {
+    this.#check = check
+  }
+
+  /** @throws DomainError too_large, invalid_input where it is empty, no text, has a line without end, or is all wrong */
+  static async read<T>(
+    body: AsyncIterable<Uint8Array> | undefined,
+    limit: number,
+    check: CheckLine<T>,
+  ): Promise<CheckedLines<T>> {
+    const lines = new CheckedLines(check)
+    let bytes = 0
+    for await (const chunk of body ?? []) {
+      bytes += chunk.length
+      if (bytes > limit)
+        throw new DomainError('too_large', `The body is over ${limit} bytes. Send it in smaller parts.`)
+      lines.#chunks.push(chunk)
+    }
+    for await (const line of lines.#read()) {
+      if ('value' in line) lines.good += 1
+      else lines.bad += 1
+      if (lines.bad === badCounted) await lines.refuseBad()
+    }
+    if (lines.good + lines.bad === 0)
+      throw new DomainError('invalid_input', 'body is empty: send JSON lines, a row each')
+    return lines
+  }
+
+  async *goodLines(): AsyncGenerator<ReadLine<T>> {
+    for await (const line of this.#read()) if ('value' in line) yield line
+  }
+
+  async *badLines(): AsyncGenerator<BadLine> {
+    for await (const line of this.#read()) if ('problem' in line) yield line
+  }
+
+  /** @throws DomainError invalid_input that names the bad lines, where there are any */
+  async refuseBad(): Promise<void> {
+    if (this.bad === 0) return
+    const named: string[] = []
+    for await (const { row, problem } of this.badLines()) {
+      named.push(`row ${row}: ${problem}`)
+      if (named.length === issuesNamed) break
+    }
+    const atLeast = this.bad === badCounted ? 'at least ' : ''
+    const more = this.bad > named.length ? `; and ${atLeast}${this.bad - named.length} more` : ''
+    throw new DomainError('invalid_input', `Nothing was done. ${named.join('; ')}${more}`)
+  }
+
+  async *#read(): AsyncGenerator<ReadLine<T> | BadLine> {
+    const slice = new Slice()
+    let row = 0
+    for (const texts of linesOf(this.#chunks)) {
+      for (const text of texts) {
+        row += 1
+        yield { row, ...(await this.#line(text)) }
+        if (slice.isOver) await slice.next()
+      }
+    }
+  }
+
+  async #line(text: string): Promise<{ value: T } | { problem: string }> {
+    let value: unknown
+    try {
+      value = JSON.parse(text)
+    } catch {
+      return { problem: 'is not valid JSON' }
+    }
+    return this.#check(value)
+  }
 }
 
-function readLine<S extends z.ZodType>(
-  line: string,
-  schema: S,
-): { value: z.output<S> } | { problem: string } {
-  let value: unknown
+/** The lines that end in each chunk, empty ones left out. */
+function* linesOf(chunks: Iterable<Uint8Array>): Generator<readonly string[]> {
+  const decoder = new TextDecoder('utf-8', { fatal: true })
+  let rest = ''
+  for (const chunk of chunks) {
+    const lines = (rest + decoded(decoder, chunk)).split('\n')
+    rest = lines.pop() ?? ''
+    if (rest.length > longestLine)
+      throw new DomainError('invalid_input', `body has a line of over ${longestLine} characters`)
+    yield lines.filter((line) => line.trim() !== '')
+  }
+  rest += decoded(decoder, undefined)
+  if (rest.trim() !== '') yield [rest]
+}
+
+function decoded(decoder: TextDecoder, chunk: Uint8Array | undefined): string {
   try {
-    value = JSON.parse(line)
+    return chunk ? decoder.decode(chunk, { stream: true }) : decoder.decode()
   } catch {
-    return { problem: 'is not valid JSON' }
+    throw new DomainError('invalid_input', 'body is not valid UTF-8')
   }
-  const parsed = schema.safeParse(value, {
-    error: (issue) => (issue.input === undefined && issue.code !== 'custom' ? 'Required' : undefined),
-  })
-  return parsed.success ? { value: parsed.data } : { problem: describeIssues(parsed.error.issues) }
-}
-
-/** @throws DomainError invalid_input that names the rows, where there are any */
-export function refuseBadLines(bad: readonly BadLine[]): void {
-  if (bad.length === 0) return
-  const named = bad.slice(0, badNamed).map(({ row, problem }) => `row ${row}: ${problem}`)
-  const more = bad.length > badNamed ? `; and ${bad.length - badNamed} more` : ''
-  throw new DomainError('invalid_input', `Nothing was done. ${named.join('; ')}${more}`)
 }
 
 /** Joins what is known already with what comes, by row; what has no row comes last. */
 export async function* inLineOrder(
-  known: readonly { row: number }[],
+  known: AsyncIterable<{ row: number }>,
   coming: AsyncIterable<object>,
 ): AsyncGenerator<object> {
-  let next = 0
+  const others = known[Symbol.asyncIterator]()
+  let other = await others.next()
   for await (const line of coming) {
     const row = 'row' in line && typeof line.row === 'number' ? line.row : Number.POSITIVE_INFINITY
-    for (let first = known[next]; first !== undefined && first.row < row; first = known[next]) {
-      next += 1
-      yield first
-    }
+    for (; !other.done && other.value.row < row; other = await others.next()) yield other.value
     yield line
   }
-  yield* known.slice(next)
+  for (; !other.done; other = await others.next()) yield other.value
 }

@@ -2,8 +2,9 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Readable } from 'node:stream'
 import Busboy from '@fastify/busboy'
 import type * as z from 'zod'
+import { required } from '../contract/list.ts'
 import { DomainError, invalid } from '../domain/errors.ts'
-import { describeIssues } from './parse-input.ts'
+import { describeIssues, errorsOf } from './parse-input.ts'
 
 export interface FormOptions {
   /** The names of fields that mean something; all others are passed over. */
@@ -159,12 +160,9 @@ class Reading {
 
 /** A form's fields in the shape that their schema gives them. @throws DomainError invalid_input that names every field */
 export function checkForm<S extends z.ZodObject>(schema: S, form: Form, file: string): z.output<S> {
-  const parsed = schema.safeParse(form.fields, {
-    error: (issue) => (issue.input === undefined && issue.code !== 'custom' ? 'Required' : undefined),
-  })
+  const parsed = schema.safeParse(form.fields, { error: required })
   if (parsed.success && form.hasFile) return parsed.data
   const missing: z.core.$ZodIssueCustom = { code: 'custom', path: [file], message: 'Required' }
   const issues = [...(parsed.error?.issues ?? []), ...(form.hasFile ? [] : [missing])]
-  const errors = Object.fromEntries(issues.map(({ path, message }) => [path.join('.'), message]))
-  throw new DomainError('invalid_input', describeIssues(issues), { errors })
+  throw new DomainError('invalid_input', describeIssues(issues), { errors: errorsOf(issues) })
 }

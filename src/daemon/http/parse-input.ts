@@ -1,5 +1,6 @@
 import type * as z from 'zod'
 import type { EndpointSpec, Input } from '../contract/endpoint.ts'
+import { issuesNamed, required } from '../contract/list.ts'
 import { DomainError } from '../domain/errors.ts'
 
 interface Raw {
@@ -13,7 +14,7 @@ const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** Validates a request against its endpoint. @throws DomainError invalid_input that names every field */
-export function parseInput<S extends EndpointSpec>(spec: S, raw: Raw): Input<S> {
+export async function parseInput<S extends EndpointSpec>(spec: S, raw: Raw): Promise<Input<S>> {
   const body = raw.body === undefined || raw.body === null ? {} : raw.body
   if (!isObject(body)) throw new DomainError('invalid_input', 'body must be a JSON object')
   const query = isObject(raw.query) ? raw.query : {}
@@ -22,34 +23,47 @@ export function parseInput<S extends EndpointSpec>(spec: S, raw: Raw): Input<S> 
   const parsed = {
     params: check(spec, spec.params, raw.params),
     query: spec.isQueryRaw ? (fields ?? query) : check(spec, spec.query, fields ?? query),
-    body: spec.stream ? {} : check(spec, spec.body, fields ?? body),
+    body: spec.stream ? {} : await checkBody(spec, fields ?? body),
   }
   // Each part went through the schema that the type is inferred from.
   return parsed as Input<S>
 }
 
-function check(spec: EndpointSpec, schema: z.ZodObject | undefined, value: unknown): unknown {
-  if (!schema) return {}
-  const parsed = schema.safeParse(value, { error: required })
+const check = (spec: EndpointSpec, schema: z.ZodObject | undefined, value: unknown): unknown =>
+  schema ? dataOf(spec, schema.safeParse(value, { error: required })) : {}
+
+const checkBody = async (spec: EndpointSpec, value: unknown): Promise<unknown> =>
+  spec.body ? dataOf(spec, await spec.body.safeParseAsync(value, { error: required })) : {}
+
+function dataOf(spec: EndpointSpec, parsed: z.ZodSafeParseResult<unknown>): unknown {
   if (parsed.success) return parsed.data
   const { issues } = parsed.error
-  const errors = Object.fromEntries(issues.map(({ path, message }) => [path.join('.'), message]))
   throw new DomainError(spec.namesFields ? 'invalid_metadata' : 'invalid_input', describeIssues(issues), {
-    errors,
+    errors: errorsOf(issues),
   })
 }
 
-/** Names what is missing as the interface does. */
-const required: z.core.$ZodErrorMap = (issue) =>
-  issue.input === undefined && issue.code !== 'custom' ? 'Required' : undefined
+/** By path, as many as are named. */
+export const errorsOf = (issues: readonly z.core.$ZodIssue[]): Record<string, string> =>
+  Object.fromEntries(
+    issues
+      .filter((issue) => moreOf(issue) === 0)
+      .slice(0, issuesNamed)
+      .map(({ path, message }) => [path.join('.'), message]),
+  )
 
-const namedAtMost = 20
+/** Of a list: how many of its elements are counted and not named. */
+const moreOf = (issue: z.core.$ZodIssue): number =>
+  issue.code === 'custom' && typeof issue.params?.more === 'number' ? issue.params.more : 0
+
+const toldAtMost = 20
 
 /** `tagUIDs.3 must be …; updates.redirectUrl Required`: what is wrong, and where. */
 export function describeIssues(issues: readonly z.core.$ZodIssue[]): string {
-  const named = issues
-    .slice(0, namedAtMost)
+  const named = issues.filter((issue) => moreOf(issue) === 0)
+  const told = named
+    .slice(0, toldAtMost)
     .map(({ path, message }) => `${path.join('.') || 'body'}: ${message}`)
-  const more = issues.length - named.length
-  return named.join('; ') + (more > 0 ? `; and ${more} more` : '')
+  const more = named.length - told.length + issues.reduce((sum, issue) => sum + moreOf(issue), 0)
+  return told.join('; ') + (more > 0 ? `; and ${more} more` : '')
 }

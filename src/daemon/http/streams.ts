@@ -1,42 +1,7 @@
 import { Readable } from 'node:stream'
-import { TextDecoder } from 'node:util'
 import type { FastifyReply } from 'fastify'
-import { DomainError } from '../domain/errors.ts'
 import { isStranger } from './auth.ts'
 import { answerTo } from './errors.ts'
-
-// No row is as long, and a line without end would be read over and over.
-const longestLine = 64 * 1024
-
-/** Cuts a body into lines, empty ones left out; no body at all has none. @throws DomainError too_large */
-export async function* linesOf(
-  body: AsyncIterable<Uint8Array> | undefined,
-  limit: number,
-): AsyncGenerator<string> {
-  const decoder = new TextDecoder('utf-8', { fatal: true })
-  let seen = 0
-  let rest = ''
-  for await (const chunk of body ?? []) {
-    seen += chunk.length
-    if (seen > limit)
-      throw new DomainError('too_large', `The body is over ${limit} bytes. Send it in smaller parts.`)
-    const lines = (rest + decodeChunk(decoder, chunk)).split('\n')
-    rest = lines.pop() ?? ''
-    if (rest.length > longestLine)
-      throw new DomainError('invalid_input', `body has a line of over ${longestLine} characters`)
-    for (const line of lines) if (line.trim() !== '') yield line
-  }
-  rest += decodeChunk(decoder, undefined)
-  if (rest.trim() !== '') yield rest
-}
-
-function decodeChunk(decoder: TextDecoder, chunk: Uint8Array | undefined): string {
-  try {
-    return chunk ? decoder.decode(chunk, { stream: true }) : decoder.decode()
-  } catch {
-    throw new DomainError('invalid_input', 'body is not valid UTF-8')
-  }
-}
 
 const flushAt = 64 * 1024
 
@@ -89,6 +54,23 @@ async function* endingInError(
       )
     yield `${JSON.stringify(body)}\n`
   }
+}
+
+export async function* mapped<T, R>(items: AsyncIterable<T>, map: (item: T) => R): AsyncGenerator<R> {
+  for await (const item of items) yield map(item)
+}
+
+/** Answers with a JSON array, an element as it comes. */
+export const sendJsonArray = (reply: FastifyReply, elements: AsyncIterable<unknown>): FastifyReply =>
+  sendJsonText(reply, arrayText(elements))
+
+async function* arrayText(elements: AsyncIterable<unknown>): AsyncGenerator<string> {
+  let glue = '['
+  for await (const element of elements) {
+    yield glue + JSON.stringify(element)
+    glue = ','
+  }
+  yield glue === '[' ? '[]' : ']'
 }
 
 /** Answers with text that is JSON already. */

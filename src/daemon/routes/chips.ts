@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Context } from '../context.ts'
 import { editChips, listGroup } from '../domain/chips.ts'
 import { findChipByTap } from '../domain/find-chip.ts'
+import { Turns } from '../domain/phygitals/turns.ts'
 import { editByOwner } from '../domain/self-service.ts'
 import { tapState } from '../domain/tap-state.ts'
 import { bindAll, limited } from '../http/bind.ts'
@@ -10,6 +11,7 @@ import { sendJsonText } from '../http/streams.ts'
 import { tokenOnWire } from './wire-shapes.ts'
 
 export function chipRoutes(app: FastifyInstance, ctx: Context): void {
+  const edits = new Turns()
   bindAll(app, ctx, {
     'GET /chips/find': async ({ query, request, reply }) => {
       if (isPrefetch(request)) return refusePrefetch(reply)
@@ -34,7 +36,7 @@ export function chipRoutes(app: FastifyInstance, ctx: Context): void {
       sendJsonText(reply, await listGroup(ctx, teamId, query)),
     'PATCH /chips': async ({ body, teamId, actor }) => {
       const { tagUIDs: uids, updates } = body
-      await editChips(ctx, { teamId, actor }, { uids, redirectUrl: updates.redirectUrl })
+      await editChips({ ...ctx, edits }, { teamId, actor }, { uids, redirectUrl: updates.redirectUrl })
       return { success: true as const }
     },
     'PATCH /chips/self-service': async ({ body, request }) => {

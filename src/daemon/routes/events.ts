@@ -9,6 +9,7 @@ import { mintByCode, mintEvent } from '../domain/guestbook/mint.ts'
 import { setPauseState } from '../domain/guestbook/pause.ts'
 import { broadcastHash } from '../domain/phygitals/transferred.ts'
 import { bindAll } from '../http/bind.ts'
+import { mapped, sendJsonArray } from '../http/streams.ts'
 import { shownAddress } from './wire-shapes.ts'
 
 export function eventRoutes(app: FastifyInstance, ctx: Context): void {
@@ -41,19 +42,22 @@ export function eventRoutes(app: FastifyInstance, ctx: Context): void {
         record: (idempotency) => createEvent(ctx, { teamId, actor, idempotency }, body),
         answer: async (id) => ({ success: true, id: await eventCreatedBy(ctx, id) }),
       }),
-    'GET /events': async ({ query, teamId }) =>
-      (await listEvents(ctx, teamId, query.contractId)).map((event) => ({
-        id: event.id,
-        name: event.name,
-        contract: {
-          id: event.contractId,
-          address: shownAddress(event),
-          contractAddress: shownAddress(event),
-          chainId: event.chainId,
-          tokenId: event.tokenId,
-        },
-        createdAt: event.createdAt,
-      })),
+    'GET /events': async ({ query, teamId, reply }) =>
+      sendJsonArray(
+        reply,
+        mapped(listEvents(ctx, teamId, query.contractId), (event) => ({
+          id: event.id,
+          name: event.name,
+          contract: {
+            id: event.contractId,
+            address: shownAddress(event),
+            contractAddress: shownAddress(event),
+            chainId: event.chainId,
+            tokenId: event.tokenId,
+          },
+          createdAt: event.createdAt,
+        })),
+      ),
     'PATCH /events/metadata': async ({ body, teamId, actor }) => {
       const { metadata, name } = body
       await replaceEventMetadata(ctx, { teamId, actor }, eventRef(body), { metadata, name })

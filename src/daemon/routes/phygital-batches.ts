@@ -12,8 +12,8 @@ import { type MoveRow, transferRows } from '../domain/phygitals/transfer-batch.t
 import { Turns } from '../domain/phygitals/turns.ts'
 import type { Claim } from '../domain/repeatable.ts'
 import { bindAll } from '../http/bind.ts'
-import { type BadLine, inLineOrder, type ReadLine, readLines, refuseBadLines } from '../http/checked-lines.ts'
-import { linesOf, sendLines, sendLineText } from '../http/streams.ts'
+import { type BadLine, CheckedLines, inLineOrder, lineBy, type ReadLine } from '../http/checked-lines.ts'
+import { mapped, sendLines, sendLineText } from '../http/streams.ts'
 
 /** A batch may be taken up again much later than a request is repeated. */
 const keyLifetimeMs = 30 * 24 * 3_600_000
@@ -25,28 +25,28 @@ export function phygitalBatchRoutes(app: FastifyInstance, ctx: Context): void {
   bindAll(app, ctx, {
     'POST /phygitals/transfer/check': async ({ request, reply, teamId }) => {
       const { bodyLimit } = endpoints['POST /phygitals/transfer/check']
-      const read = await readLines(linesOf(request.body, bodyLimit), moveRow)
-      const rows = read.good.map(({ row, value }) => ({
+      const lines = await CheckedLines.read(request.body, bodyLimit, lineBy(moveRow))
+      const rows = mapped(lines.goodLines(), ({ row, value }) => ({
         row,
         target: targetOf(value),
         recipient: value.recipient,
       }))
       const checked = checkMoves(ctx, { teamId, feeCap }, rows)
-      return sendLines(reply, inLineOrder(read.bad.map(asInvalid), mapped(checked, totalsOnWire)))
+      return sendLines(reply, inLineOrder(invalidIn(lines), mapped(checked, totalsOnWire)))
     },
     'POST /phygitals/transfer/batch': async ({ request, reply, teamId, actor }) => {
       const { bodyLimit } = endpoints['POST /phygitals/transfer/batch']
-      const read = await readLines(linesOf(request.body, bodyLimit), moveRow)
-      refuseBadLines(read.bad)
-      const rows = read.good.map((line) => moveOf(line, teamId))
+      const lines = await CheckedLines.read(request.body, bodyLimit, lineBy(moveRow))
+      await lines.refuseBad()
+      const rows = mapped(lines.goodLines(), (line) => moveOf(line, teamId))
       return sendEach(reply, transferRows({ ...ctx, minting }, { teamId, actor }, rows))
     },
     'POST /phygitals/metadata/batch': async ({ query, request, reply, teamId, actor }) => {
       const { bodyLimit } = endpoints['POST /phygitals/metadata/batch']
       const { dryRun = false } = query
-      const read = await readLines(linesOf(request.body, bodyLimit), metadataRow)
-      if (!dryRun) refuseBadLines(read.bad)
-      const rows = read.good.map(({ row, value }) => ({
+      const lines = await CheckedLines.read(request.body, bodyLimit, lineBy(metadataRow))
+      if (!dryRun) await lines.refuseBad()
+      const rows = mapped(lines.goodLines(), ({ row, value }) => ({
         row,
         target: targetOf(value),
         metadata: value.metadata,
@@ -54,12 +54,17 @@ export function phygitalBatchRoutes(app: FastifyInstance, ctx: Context): void {
       }))
       if (!dryRun) return sendEach(reply, describeRows(ctx, { teamId, actor }, rows))
       const checked = checkRows(ctx, { teamId, feeCap }, rows)
-      return sendLines(reply, inLineOrder(read.bad.map(asInvalid), mapped(checked, totalsOnWire)))
+      return sendLines(reply, inLineOrder(invalidIn(lines), mapped(checked, totalsOnWire)))
     },
   })
 }
 
-const asInvalid = ({ row, problem }: BadLine) => ({ row, status: 'invalid' as const, error: problem })
+const invalidIn = (lines: CheckedLines<unknown>) =>
+  mapped(lines.badLines(), ({ row, problem }: BadLine) => ({
+    row,
+    status: 'invalid' as const,
+    error: problem,
+  }))
 
 /** The schema has seen to it that it is one or the other. */
 function targetOf(row: Omit<z.output<typeof moveRow>, 'recipient'>): RowTarget {
@@ -94,10 +99,6 @@ const inText = ({ gas, maxFeePerGas, cost, needed, balance, ...rest }: ChainTota
   needed: String(needed),
   balance: String(balance),
 })
-
-async function* mapped<T, R>(lines: AsyncIterable<T>, map: (line: T) => R): AsyncGenerator<R> {
-  for await (const line of lines) yield map(line)
-}
 
 /** A line goes out as soon as there is one: whoever sent the rows counts on what is done. */
 const sendEach = (reply: FastifyReply, lines: AsyncIterable<unknown>): FastifyReply =>

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { getAddress } from 'viem/utils'
 import type { Context } from '../context.ts'
+import { required } from '../contract/list.ts'
 import { createContractIn } from '../domain/contracts.ts'
 import { DomainError } from '../domain/errors.ts'
 import { createItemIn } from '../domain/item-edits.ts'
@@ -69,9 +70,7 @@ export async function readSeed(file: string): Promise<Seed> {
         : messageOf(error)
     throw new SeedProblem(`The seed ${file} cannot be read: ${reason}`)
   }
-  const parsed = seedFile.safeParse(value, {
-    error: (issue) => (issue.input === undefined ? 'Required' : undefined),
-  })
+  const parsed = await seedFile.safeParseAsync(value, { error: required })
   if (!parsed.success)
     throw new SeedProblem(`The seed ${file} does not fit: ${describeIssues(parsed.error.issues)}`)
   return parsed.data

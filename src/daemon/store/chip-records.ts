@@ -21,19 +21,19 @@ export const findChipRecord = (db: Queries, uid: string): Promise<ChipRecordRow 
     .where('chips.uid', '=', uid)
     .executeTakeFirst()
 
-const pageSize = 1000
-
-const page = statement<{ chipGroupId: number; after: string }>()((db, p) =>
+const page = statement<{ chipGroupId: number; after: string; limit: number }>()((db, p) =>
   withToken(db)
     .where('chips.chipGroupId', '=', p.chipGroupId)
     .where('chips.uid', '>', p.after)
     .orderBy('chips.uid')
-    .limit(pageSize),
+    .limit(p.limit),
 )
 
 /** The next chips of a group, in the order of their UIDs. @param after the last UID before them; empty at the start */
-export const chipsPage = (db: Queries, chipGroupId: number, after: string): Promise<ChipWithToken[]> =>
-  page.all(db, { chipGroupId, after })
+export const chipsPage = (
+  db: Queries,
+  of: { chipGroupId: number; after: string; limit: number },
+): Promise<ChipWithToken[]> => page.all(db, of)
 
 export async function deleteChip(
   db: Queries,

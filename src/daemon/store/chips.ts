@@ -141,11 +141,17 @@ export async function setRedirect(
   return (await setUrl.run(db, chip)) === 1
 }
 
-export const chipsOfItem = (db: Queries, teamId: number, itemId: string) =>
+/** A page of the chips of an item, in the order of their UIDs. */
+export const chipsOfItem = (
+  db: Queries,
+  of: { teamId: number; itemId: string; after: string; limit: number },
+): Promise<ChipWithToken[]> =>
   withToken(db)
-    .where('chips.teamId', '=', teamId)
-    .where('chips.itemId', '=', itemId)
+    .where('chips.teamId', '=', of.teamId)
+    .where('chips.itemId', '=', of.itemId)
+    .where('chips.uid', '>', of.after)
     .orderBy('chips.uid')
+    .limit(of.limit)
     .execute()
 
 const ofToken = statement<{ tokenRow: number }>()((db, p) =>

@@ -117,12 +117,37 @@ export const findEventAt = (
 ): Promise<LocatedGuestbookEvent | undefined> =>
   byPlace.first(db, { chainId: of.chainId, address: of.contractAddress, tokenId: of.tokenId })
 
-/** Of one contract, or of all that the team has. */
-export function guestbookEventsOfTeam(
+/** As a list has it: the metadata of all of them would be too much. */
+export type ListedGuestbookEvent = Pick<
+  LocatedGuestbookEvent,
+  'id' | 'name' | 'contractId' | 'tokenId' | 'createdAt' | 'address' | 'chainId' | 'contractStatus'
+>
+
+/** A page of those of one contract, or of all that the team has. */
+export function guestbookEventsPage(
   db: Queries,
-  { teamId, contractId }: { teamId: number; contractId?: number | undefined },
-): Promise<LocatedGuestbookEvent[]> {
-  const query = located(db).where('guestbookEvents.teamId', '=', teamId).orderBy('guestbookEvents.id')
+  {
+    teamId,
+    contractId,
+    after,
+    limit,
+  }: { teamId: number; contractId: number | undefined; after: number; limit: number },
+): Promise<ListedGuestbookEvent[]> {
+  const query = db
+    .selectFrom('guestbookEvents')
+    .innerJoin('contracts', 'contracts.id', 'guestbookEvents.contractId')
+    .select([
+      'guestbookEvents.id',
+      'guestbookEvents.name',
+      'guestbookEvents.contractId',
+      'guestbookEvents.tokenId',
+    ])
+    .select(['guestbookEvents.createdAt', 'contracts.address', 'contracts.chainId'])
+    .select('contracts.status as contractStatus')
+    .where('guestbookEvents.teamId', '=', teamId)
+    .where('guestbookEvents.id', '>', after)
+    .orderBy('guestbookEvents.id')
+    .limit(limit)
   return (contractId === undefined ? query : query.where('contracts.id', '=', contractId)).execute()
 }
 

@@ -22,19 +22,32 @@ const withContract = (db: Queries) =>
       'contracts.chainId',
     ])
 
-export const itemsOfTeam = (
+export interface ItemsPage {
+  teamId: number
+  contract: { address: string; chainId: number } | undefined
+  /** The last of the page before. */
+  after: Pick<ItemRow, 'createdAt' | 'id'> | undefined
+  limit: number
+}
+
+/** Of one contract, or of all that the team has. */
+export const itemsPage = (
   db: Queries,
-  teamId: number,
-  of?: { address: string; chainId: number },
+  { teamId, contract, after, limit }: ItemsPage,
 ): Promise<ItemWithContract[]> => {
-  const query = withContract(db)
+  let query = withContract(db)
     .where('items.teamId', '=', teamId)
     .orderBy('items.createdAt')
     .orderBy('items.id')
-  if (!of) return query.execute()
+    .limit(limit)
+  if (after)
+    query = query.where((eb) =>
+      eb(eb.refTuple('items.createdAt', 'items.id'), '>', eb.tuple(after.createdAt, after.id)),
+    )
+  if (!contract) return query.execute()
   return query
-    .where('contracts.address', '=', of.address)
-    .where('contracts.chainId', '=', of.chainId)
+    .where('contracts.address', '=', contract.address)
+    .where('contracts.chainId', '=', contract.chainId)
     .execute()
 }
 

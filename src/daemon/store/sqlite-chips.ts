@@ -19,6 +19,29 @@ export async function setRedirects(
   return Number(numAffectedRows ?? 0n)
 }
 
+/** How many of the UIDs, each given once, are the team's chips. */
+export async function countOfTeam(db: Queries, teamId: number, uids: readonly string[]): Promise<number> {
+  const { rows } = await sql<{ count: number }>`
+    select count(*) as count from json_each(${JSON.stringify(uids)}) as given
+    cross join chips on chips.uid = given.value where chips."teamId" = ${teamId}
+  `.execute(db)
+  return rows[0]?.count ?? 0
+}
+
+/** Assigns a guestbook event to a team's chips; once is enough. @returns how many there were, and how many got it now */
+export async function assignToChips(
+  db: Queries,
+  of: { guestbookEventId: number; teamId: number; uids: readonly string[]; at: string },
+): Promise<{ there: number; assigned: number }> {
+  const { numAffectedRows } = await sql`
+    insert into "guestbookAssignments" ("guestbookEventId", "chipUid", "createdAt")
+    select ${of.guestbookEventId}, uid, ${of.at} from chips
+    where uid in (select value from json_each(${JSON.stringify(of.uids)})) and "teamId" = ${of.teamId}
+    on conflict do nothing
+  `.execute(db)
+  return { there: await countOfTeam(db, of.teamId, of.uids), assigned: Number(numAffectedRows ?? 0n) }
+}
+
 /** Those of the UIDs that are not the team's chips. */
 export async function notOfTeam(db: Queries, teamId: number, uids: readonly string[]): Promise<string[]> {
   const { rows } = await sql<{ uid: string }>`

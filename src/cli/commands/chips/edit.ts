@@ -31,7 +31,7 @@ export const edit = defineCommand({
   ],
   options: {
     uid: text('--uid <uid>', 'One chip: its UID in decimal or hex'),
-    chipGroup: text('--chip-group <name|id>', 'All chips of a group, in one request', 'chip-group'),
+    chipGroup: text('--chip-group <name|id>', 'All chips of a group', 'chip-group'),
     redirectUrl: text('--redirect-url <url>', 'Where their taps go'),
     clear: flag('--clear', 'Their taps go nowhere special any more'),
     ...sheetFlags,

@@ -1,8 +1,10 @@
 import * as z from 'zod'
 import { endpoint, scopes } from '../endpoint.ts'
 import { integer, moment, name, success, team, timestamp } from '../fields.ts'
+import { shortList } from '../list.ts'
 
-const scopeList = z.array(z.enum(scopes)).min(1, 'must name at least one scope')
+const scopeList = <const S extends readonly string[]>(of: S) =>
+  shortList(z.enum(of), { notEmpty: 'must name at least one scope', max: 20 })
 
 const apiKeyOnWire = z.object({
   id: z.number(),
@@ -35,10 +37,7 @@ export const apiKeys = {
     body: z.object({
       ...team,
       name: name(),
-      scopes: z
-        .array(z.enum(['read', 'edit', 'transfer', 'all']))
-        .min(1)
-        .optional(),
+      scopes: scopeList(['read', 'edit', 'transfer', 'all']).optional(),
       expiresAt: moment.nullable().optional(),
     }),
     response: apiKeyOnWire.extend({ key: z.string() }),
@@ -67,7 +66,7 @@ export const adminTokens = {
     summary: 'Create an admin token: the answer is the only time that it is shown',
     auth: 'admin',
     scope: 'keys',
-    body: z.object({ name: name(), scopes: scopeList, expiresAt: moment.nullable().optional() }),
+    body: z.object({ name: name(), scopes: scopeList(scopes), expiresAt: moment.nullable().optional() }),
     response: adminTokenOnWire.extend({ token: z.string() }),
     noStore: true,
   }),

@@ -1,11 +1,13 @@
+import { pagesOf } from '../../../values/slices.ts'
 import type { Chain } from '../../chain/chains.ts'
 import { recordChange } from '../../store/audit.ts'
 import type { Db, Queries } from '../../store/database.ts'
 import {
   findGuestbookEvent,
   findGuestbookEventAt,
-  guestbookEventsOfTeam,
+  guestbookEventsPage,
   insertGuestbookEvent,
+  type ListedGuestbookEvent,
   type LocatedGuestbookEvent,
 } from '../../store/guestbook-events.ts'
 import { findTransaction } from '../../store/transactions.ts'
@@ -91,7 +93,11 @@ export const listEvents = (
   { db }: { db: Pick<Db, 'read'> },
   teamId: number,
   contractId: number | undefined,
-): Promise<LocatedGuestbookEvent[]> => guestbookEventsOfTeam(db.read, { teamId, contractId })
+): AsyncGenerator<ListedGuestbookEvent> =>
+  pagesOf(
+    (after, limit) => guestbookEventsPage(db.read, { teamId, contractId, after: after?.id ?? 0, limit }),
+    { least: 50, most: 1000 },
+  )
 
 /**
  * In a write that mints: the event as it is now, with its contract and itself on their way to the chain. What failed

@@ -51,7 +51,7 @@ const atOnce = 200
 export async function* checkMoves(
   deps: CheckDeps,
   { teamId, feeCap }: { teamId: number; feeCap: (chainId: number) => bigint | undefined },
-  rows: readonly WantedMove[],
+  rows: AsyncIterable<WantedMove>,
 ): AsyncGenerator<CheckedMove | { totals: ChainTotals[]; budget?: TeamRoom }> {
   const check = new Check(deps, teamId)
   yield* inOrder(rows, atOnce, (row) => check.row(row))

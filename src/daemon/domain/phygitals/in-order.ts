@@ -3,26 +3,25 @@
  * throws ends it at its turn; those that were begun come to their end all the same.
  */
 export async function* inOrder<T, R>(
-  items: readonly T[],
+  items: AsyncIterable<T>,
   atOnce: number,
   job: (item: T) => Promise<R>,
 ): AsyncGenerator<R> {
   const begun: Promise<{ result: R } | { error: unknown }>[] = []
-  const begin = (item: T) => {
+  const first = async (): Promise<R> => {
+    const ended = await begun.shift()
+    if (ended === undefined) throw new Error('none was begun')
+    if ('error' in ended) throw ended.error
+    return ended.result
+  }
+  for await (const item of items) {
     begun.push(
       job(item).then(
         (result) => ({ result }),
         (error: unknown) => ({ error }),
       ),
     )
+    if (begun.length >= atOnce) yield await first()
   }
-  for (const item of items.slice(0, atOnce)) begin(item)
-  for (let at = 0; at < items.length; at += 1) {
-    const ended = await begun.shift()
-    const next = items[at + atOnce]
-    if (next !== undefined) begin(next)
-    if (ended === undefined) return
-    if ('error' in ended) throw ended.error
-    yield ended.result
-  }
+  while (begun.length > 0) yield await first()
 }

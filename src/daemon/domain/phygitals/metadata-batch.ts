@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import { Slice } from '../../../values/slices.ts'
 import type { Chains } from '../../chain/chains.ts'
 import type { Actor } from '../../store/audit.ts'
 import type { Db } from '../../store/database.ts'
@@ -40,6 +41,8 @@ interface Caller {
 
 /** So many rows are one write, and those of a contract one announcement. */
 const together = announcedTogether
+/** Where rows are long, fewer: a write holds up all others. */
+const lengthTogether = 128 * 1024
 
 /**
  * Replaces metadata row by row; a row that cannot be done fails alone, and one that changes nothing costs no gas.
@@ -48,9 +51,9 @@ const together = announcedTogether
 export async function* describeRows(
   deps: Deps,
   { teamId, actor }: Caller,
-  rows: readonly MetadataRow[],
+  rows: AsyncIterable<MetadataRow>,
 ): AsyncGenerator<DescribedRow> {
-  for (const group of groupsOf(rows)) {
+  for await (const group of groupsOf(rows)) {
     const found = await tokensOf(deps, teamId, group)
     const now = deps.clock.now()
     const results = await deps.db.write(async (trx) => {
@@ -81,10 +84,10 @@ export async function* describeRows(
 export async function* checkRows(
   deps: Deps,
   { teamId, feeCap }: { teamId: number; feeCap: (chainId: number) => bigint | undefined },
-  rows: readonly MetadataRow[],
+  rows: AsyncIterable<MetadataRow>,
 ): AsyncGenerator<DescribedRow | { totals: ChainTotals[] }> {
   const sums = new Map<number, { transactions: number; gas: bigint; gasLimit: bigint }>()
-  for (const group of groupsOf(rows)) {
+  for await (const group of groupsOf(rows)) {
     const changed: LocatedToken[] = []
     for (const { row, token } of await tokensOf(deps, teamId, group)) {
       const result = judge(row, token)
@@ -113,8 +116,20 @@ export async function* checkRows(
   yield { totals: (await Promise.all(totals)).filter((total) => total !== undefined) }
 }
 
-function* groupsOf(rows: readonly MetadataRow[]): Generator<readonly MetadataRow[]> {
-  for (let at = 0; at < rows.length; at += together) yield rows.slice(at, at + together)
+async function* groupsOf(rows: AsyncIterable<MetadataRow>): AsyncGenerator<readonly MetadataRow[]> {
+  const slice = new Slice()
+  let group: MetadataRow[] = []
+  let length = 0
+  for await (const row of rows) {
+    group.push(row)
+    length += JSON.stringify(row.metadata).length
+    if (group.length < together && length < lengthTogether) continue
+    yield group
+    group = []
+    length = 0
+    await slice.next()
+  }
+  if (group.length > 0) yield group
 }
 
 /** The token of each row, or why it has none. */

@@ -40,7 +40,7 @@ const atOnce = 128
 export const transferRows = (
   deps: BatchDeps,
   caller: Caller,
-  rows: readonly MoveRow[],
+  rows: AsyncIterable<MoveRow>,
 ): AsyncGenerator<MovedRow> => inOrder(rows, atOnce, (row) => transferRow(deps, caller, row))
 
 async function transferRow(deps: BatchDeps, caller: Caller, wanted: MoveRow): Promise<MovedRow> {

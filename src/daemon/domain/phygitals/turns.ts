@@ -2,6 +2,11 @@
 export class Turns {
   readonly #last = new Map<string, Promise<unknown>>()
 
+  /** Waits for those that have come until now. */
+  async before(key: string): Promise<void> {
+    await this.#last.get(key)
+  }
+
   async run<T>(key: string, job: () => Promise<T>): Promise<T> {
     const before = this.#last.get(key) ?? Promise.resolve()
     const mine = before.then(job)

@@ -3,16 +3,17 @@ import type { Context } from '../../context.ts'
 import { listChanges } from '../../domain/audit.ts'
 import { namedTeam } from '../../domain/teams.ts'
 import { bindAll } from '../../http/bind.ts'
+import { mapped, sendJsonArray } from '../../http/streams.ts'
 
 const usualLimit = 100
 
 export function auditRoutes(app: FastifyInstance, ctx: Context): void {
   bindAll(app, ctx, {
-    'GET /admin/audit': async ({ query, keyTeam }) => {
+    'GET /admin/audit': async ({ query, keyTeam, reply }) => {
       const { team: name, limit = usualLimit, ...filter } = query
       const team = await namedTeam(ctx, { name, keyTeam })
-      const changes = await listChanges(ctx, { ...filter, limit, teamId: team?.id })
-      return changes.map(({ id, at, actor, team, action, target, detail, requestId }) => ({
+      const changes = listChanges(ctx, { ...filter, limit, teamId: team?.id })
+      const lines = mapped(changes, ({ id, at, actor, team, action, target, detail, requestId }) => ({
         id,
         at,
         actor,
@@ -22,6 +23,7 @@ export function auditRoutes(app: FastifyInstance, ctx: Context): void {
         detail,
         requestId,
       }))
+      return sendJsonArray(reply, lines)
     },
   })
 }

@@ -4,13 +4,14 @@ import { createItem, editItem, removeItem } from '../../domain/item-edits.ts'
 import { listItems } from '../../domain/items.ts'
 import { resolveTeam } from '../../domain/teams.ts'
 import { bindAll } from '../../http/bind.ts'
+import { mapped, sendJsonArray } from '../../http/streams.ts'
 import { itemToWire } from '../wire-shapes.ts'
 
 export function adminItemRoutes(app: FastifyInstance, ctx: Context): void {
   bindAll(app, ctx, {
-    'GET /admin/items': async ({ query, keyTeam }) => {
+    'GET /admin/items': async ({ query, keyTeam, reply }) => {
       const team = await resolveTeam(ctx, { name: query.team, keyTeam })
-      return (await listItems(ctx, team.id, {})).map(itemToWire)
+      return sendJsonArray(reply, mapped(listItems(ctx, team.id, {}), itemToWire))
     },
     'POST /admin/items': async ({ body, keyTeam, actor }) => {
       const team = await resolveTeam(ctx, { name: body.team, keyTeam })

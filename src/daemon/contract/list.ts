@@ -1,0 +1,118 @@
+import * as z from 'zod'
+import { Slice } from '../../values/slices.ts'
+
+const listCap = 10_000
+const shortListCap = 1000
+/** So much of what does not fit is named; the rest is counted. */
+export const issuesNamed = 100
+
+/** Names what is missing as the interface does. */
+export const required: z.core.$ZodErrorMap = (issue) =>
+  issue.input === undefined && issue.code !== 'custom' ? 'Required' : undefined
+
+type Issue = Pick<z.core.$ZodIssue, 'path' | 'message'>
+type Checked<T> = { value: T } | { issues: readonly Issue[] }
+type Check<T> = (element: unknown) => Checked<T>
+type Context = z.core.$RefinementCtx
+
+interface Limits {
+  /** Said of an empty one, where that is none. */
+  notEmpty?: string
+  max?: number
+}
+
+/**
+ * An array of the wire. Its elements are not looked at where they are too many, and else in slices, so whoever parses
+ * has to wait for it: `safeParseAsync`.
+ */
+export const list = <T extends z.ZodType>(of: T, limits: Limits = {}) =>
+  listBy(checkBy(of), () => schemaOf(of), limits)
+
+/** As `list`, where there are very many: a schema an element takes longer than a plain check. */
+export const listBy = <T>(check: Check<T>, items: () => object, { max = listCap, notEmpty }: Limits = {}) =>
+  elements({ max, notEmpty })
+    .transform(async (given, ctx) => {
+      const checking = new Checking(check, ctx)
+      const slice = new Slice()
+      // A body that holds as many took a slice to be parsed.
+      if (given.length > shortListCap) await slice.next()
+      for (const [index, element] of given.entries()) {
+        checking.take(element, index)
+        if (slice.isOver) await slice.next()
+      }
+      return checking.end()
+    })
+    .meta(describing(max, items))
+
+/** An array in the elements of another, or of very few: it is checked at once. */
+export const shortList = <T extends z.ZodType>(of: T, { max = shortListCap, notEmpty }: Limits = {}) =>
+  elements({ max, notEmpty })
+    .transform((given, ctx) => {
+      const checking = new Checking(checkBy(of), ctx)
+      for (const [index, element] of given.entries()) checking.take(element, index)
+      return checking.end()
+    })
+    .meta(describing(max, () => schemaOf(of)))
+
+/** An array that is not too long: no schema an element, which takes longer than the rest where there are very many. */
+const elements = ({ max, notEmpty }: { max: number; notEmpty: string | undefined }) => {
+  const whyNot = (value: unknown): string | undefined => {
+    if (value === undefined) return 'Required'
+    if (!Array.isArray(value)) return 'must be an array'
+    if (value.length > max) return `must have at most ${max} elements, and has ${value.length}`
+    return value.length === 0 ? notEmpty : undefined
+  }
+  return z.custom<unknown[]>((value) => whyNot(value) === undefined, { error: ({ input }) => whyNot(input) })
+}
+
+/** Asked for by a description alone: making it takes longer than a daemon's start should. */
+const describing = (max: number, items: () => object) => ({
+  type: 'array' as const,
+  maxItems: max,
+  get items() {
+    return items()
+  },
+})
+
+function schemaOf(of: z.ZodType): object {
+  const { $schema: _, ...schema } = z.toJSONSchema(of, { io: 'input', unrepresentable: 'any' })
+  return schema
+}
+
+const checkBy =
+  <T extends z.ZodType>(of: T): Check<z.output<T>> =>
+  (element) => {
+    const parsed = of.safeParse(element, { error: required })
+    return parsed.success ? { value: parsed.data } : parsed.error
+  }
+
+class Checking<T> {
+  readonly #check: Check<T>
+  readonly #ctx: Context
+  readonly #values: T[] = []
+  #named = 0
+  #more = 0
+  constructor(check: Check<T>, ctx: Context) {
+    this.#check = check
+    this.#ctx = ctx
+  }
+
+  take(element: unknown, index: number): void {
+    const checked = this.#check(element)
+    if ('value' in checked) this.#values.push(checked.value)
+    else if (this.#named >= issuesNamed) this.#more += 1
+    else {
+      for (const { path, message } of checked.issues)
+        this.#ctx.addIssue({ code: 'custom', message, path: [index, ...path] })
+      this.#named += checked.issues.length
+    }
+  }
+
+  end(): T[] {
+    if (this.#more > 0) {
+      const message = `${this.#more} more elements do not fit`
+      this.#ctx.addIssue({ code: 'custom', message, params: { more: this.#more } })
+    }
+    return this.#named > 0 ? z.NEVER : this.#values
+  }
+}
