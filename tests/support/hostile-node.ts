@@ -1,5 +1,6 @@
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import * as z from 'zod'
 
 export interface Call {
   id: number
@@ -53,7 +54,7 @@ export async function openHostileNode(upstream: string): Promise<HostileNode> {
       response.end(await answer.text())
       return
     }
-    const honest: Record<string, unknown>[] = [await answer.json()].flat()
+    const honest = z.array(z.looseObject({ id: z.unknown() })).parse([await answer.json()].flat())
     const answers = calls.map((call, index) => {
       const own = odd[index]
       if (own === undefined || typeof own === 'string' || 'text' in own)
