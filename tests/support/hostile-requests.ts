@@ -87,6 +87,8 @@ const large = fc
     fc.constantFrom(1000, 20_000, 120_000),
   )
   .map(([one, count]) => `[${`${one},`.repeat(count)}${one}]`)
+  // Also within metadata, as an object and in its text.
+  .chain((list) => fc.constantFrom(list, `{"attributes":${list}}`, JSON.stringify(`{"attributes":${list}}`)))
 const long = fc.constantFrom(100_000, 900_000).map((length) => JSON.stringify('x'.repeat(length)))
 const deepText = fc
   .constantFrom(5000, 200_000)
@@ -107,7 +109,7 @@ const shapeOf = (schema: z.core.$ZodType): Shape =>
 function fieldOf(name: string, shape: Shape, known: Known): fc.Arbitrary<unknown> {
   const pool = known[name]
   const fitting = pool === undefined ? fittingOf(name, shape, known) : fc.constantFrom(...pool)
-  return fc.oneof({ weight: 5, arbitrary: fitting }, { weight: 1, arbitrary: value })
+  return fc.oneof({ weight: 10, arbitrary: fitting }, { weight: 1, arbitrary: value })
 }
 
 function fittingOf(name: string, shape: Shape, known: Known): fc.Arbitrary<unknown> {
@@ -314,8 +316,14 @@ export function hostileRequest(
   const content = spec.stream
     ? fc.oneof({ weight: 5, arbitrary: streamOf(known) }, { weight: 1, arbitrary: body })
     : body
-  const type = fc.option(fc.constantFrom(...contentTypes), { freq: 3, nil: undefined })
-  const odd = fc.option(fc.constantFrom(...oddHeaders), { freq: 4, nil: {} })
+  const type = fc.oneof(
+    { weight: 9, arbitrary: fc.constant(undefined) },
+    { weight: 1, arbitrary: fc.constantFrom(...contentTypes) },
+  )
+  const odd = fc.oneof(
+    { weight: 9, arbitrary: fc.constant({}) },
+    { weight: 1, arbitrary: fc.constantFrom(...oddHeaders) },
+  )
   return fc
     .tuple(
       fc.array(segment, { minLength: 3, maxLength: 3 }),
