@@ -32,7 +32,7 @@ export async function openHostileNode(upstream: string): Promise<HostileNode> {
   const handle = async (text: string, response: ServerResponse) => {
     response.setHeader('content-type', 'application/json')
     const parsed: Call | Call[] = JSON.parse(text)
-    const calls = [parsed].flat()
+    const calls = [parsed].flat().map((call) => ({ ...call, params: call.params ?? [] }))
     const odd = calls.map((call) => node.misbehave?.(call))
     const [first] = odd.filter((one) => one !== undefined)
     if (first === 'silence') return
