@@ -168,8 +168,7 @@ test('strangers who ask for names that never come keep no team from its own', as
   const ours = await Promise.all([5, 6, 7].map((n) => transfer(n, 'good.eth')))
   expect(ours.map(({ status }) => status)).toEqual([200, 200, 200])
   expect(Date.now() - began).toBeLessThan(10_000)
-  const answers = await Promise.all(strangers)
-  expect(
-    [...new Set(answers.map(({ status }) => status))].filter((status) => status !== 503 && status !== 429),
-  ).toEqual([])
+  // Theirs may wait as long as they like to.
+  node.misbehave = undefined
+  await Promise.all(strangers)
 }, 120_000)
