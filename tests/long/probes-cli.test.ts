@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { processesOf, send } from '../support/from-outside.ts'
+import { processesOf, send, until } from '../support/from-outside.ts'
 import { type Finished, run } from '../support/process.ts'
 import { acmeKey, seed } from '../support/seeds.ts'
 
@@ -59,7 +59,13 @@ async function listener(instance: string | undefined, port = 0) {
     const health = { status: 'ok', name: 'tapchipd', version: '0.1.0', ...(instance ? { instance } : {}) }
     response.end(JSON.stringify(request.url === '/healthz' ? health : []))
   })
-  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve))
+  const listens = () =>
+    new Promise<true | undefined>((resolve) => {
+      server.once('error', () => resolve(undefined))
+      server.listen(port, '127.0.0.1', () => resolve(true))
+    })
+  // A process that was killed has its port for a moment longer.
+  await until('the port is free', listens)
   servers.push(server)
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, heard: () => heard.join('\n') }
 }

@@ -74,7 +74,6 @@ describe('behind a proxy that passes on everything and says nothing', () => {
     const listen = `127.0.0.1:${port}`
     const beside = await opened({ ...closed, args, env: { ...closed.env, TAPCHIP_ADMIN_LISTEN: listen } })
     expect((await send(`http://${listen}/admin/teams`, { headers: beside.admin })).status).toBe(200)
-    expect((await send(`http://${listen}/t`)).status).toBe(404)
     expect((await beside.ask('/admin/teams', { headers: beside.admin })).status).not.toBe(200)
     const remote = await opened({ ...closed, args, env: { ...closed.env, TAPCHIP_ADMIN_REMOTE: 'on' } })
     const forwarded = { ...remote.admin, host: 'tap.example.com', 'x-forwarded-for': '203.0.113.9' }
@@ -141,7 +140,7 @@ describe('a connection', () => {
       const socket = connect({ host: hostname, port: Number(port) })
       const headers = [
         'POST /phygitals/transfer/pullable HTTP/1.1\r\nhost: x\r\nx-svc-code: x',
-        `PATCH /chips HTTP/1.1\r\nhost: x\r\nx-svc-api-key: ${acmeKey}`,
+        `POST /phygitals/transfer HTTP/1.1\r\nhost: x\r\nx-svc-api-key: ${acmeKey}`,
         `POST /admin/chip-groups HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${attackedToken}`,
       ][n % 3]
       socket.on('error', () => undefined)
