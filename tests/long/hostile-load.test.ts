@@ -8,8 +8,9 @@ import { type Anvil, startAnvil } from '../support/anvil.ts'
 import { processesOf, type Reply, type Sent, send } from '../support/from-outside.ts'
 import { type HostileNode, openHostileNode } from '../support/hostile-node.ts'
 import { type DaemonProcess, run, spawnDaemon } from '../support/process.ts'
-import { acmeKey, otherKey, seed, uids } from '../support/seeds.ts'
+import { acmeKey, derived, otherKey, seed, uids } from '../support/seeds.ts'
 import { inWords, ownMs, percentile, probeSteadily } from '../support/steady-probe.ts'
+import { tap, tapPath } from '../support/taps.ts'
 
 // A small daemon, all that a hostile client or node can send it, and people who tap meanwhile.
 
@@ -59,16 +60,11 @@ beforeAll(async () => {
     body: `uid\n${rows.join('\n')}\n`,
   })
   expect(imported.text.trim()).toBe(`{"created":${groupSize},"unchanged":0,"failed":0}`)
-  // Chips in turn: a tap that overtakes the one before it on another connection is another chip's.
-  const tapped = [uids.jacket, uids.twin, uids.unminted, uids.events, uids.blank]
-  const byChip = await Promise.all(
-    tapped.map(async (uid) => {
-      const made = await ask(`/admin/chips/${uid}/simulate`, { headers: admin, body: { count: 1000 } })
-      expect(made.status).toBe(200)
-      return (made.body as { url: string }[]).map(({ url }) => url)
-    }),
-  )
-  tapUrls = (byChip[0] ?? []).flatMap((_, n) => byChip.map((urls) => urls[n] ?? ''))
+  // Each of another chip, so that no tap overtakes the one before it.
+  tapUrls = rows.slice(0, 6000).map((uid) => {
+    const hex = uid.toString(16).toUpperCase().padStart(14, '0')
+    return daemon.ready.url + tapPath(tap(derived, { uid: hex }, 1))
+  })
 }, 120_000)
 
 afterAll(async () => {

@@ -6,17 +6,19 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { processesOf, send, until } from '../support/from-outside.ts'
 import { type Finished, run } from '../support/process.ts'
-import { acmeKey, seed } from '../support/seeds.ts'
+import { acmeKey, seed, uids } from '../support/seeds.ts'
 
 // An operator with more than one daemon, and others who listen on this machine.
 
 let home: string
 let seedFile: string
-const env = () => ({ HOME: home, TAPCHIP_DEV_CHAIN: 'off' })
+let chain: 'on' | 'off'
+const env = () => ({ HOME: home, TAPCHIP_DEV_CHAIN: chain })
 const cli = (args: string[], more: Record<string, string> = {}): Promise<Finished> =>
   run('tapchip', args, { ...env(), ...more })
 
 beforeEach(() => {
+  chain = 'off'
   home = mkdtempSync(join(tmpdir(), 'tapchip-operator-'))
   seedFile = join(home, 'seed.json')
   writeFileSync(seedFile, JSON.stringify(seed))
@@ -181,12 +183,18 @@ describe('a write', () => {
   })
 
   test('that cannot be undone needs --yes off a terminal where it is more than the one thing named', async () => {
+    chain = 'on'
     const { url } = await start('--seed', seedFile)
     const at = { TAPCHIP_URL: url, TAPCHIP_API_KEY: acmeKey }
     const rows = join(home, 'rows.csv')
-    writeFileSync(rows, 'uid,recipient\n04DE5F1EACC040,0x52908400098527886E0F7030069857D2E4169EE7\n')
+    const recipient = '0x52908400098527886E0F7030069857D2E4169EE7'
+    writeFileSync(
+      rows,
+      ['uid,recipient', ...[uids.jacket, uids.unminted].map((uid) => `${uid},${recipient}`)].join('\n'),
+    )
     const refused = await cli(['phygitals', 'transfer', '--file', rows], at)
     expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('--yes')])
+    expect((await cli(['phygitals', 'transfer', '--file', rows, '--yes'], at)).code).toBe(0)
   })
 })
 

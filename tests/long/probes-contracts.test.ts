@@ -95,7 +95,7 @@ test('cannot guess it: what is deployed is the team’s, and so are the tokens t
   })
   expect(minted.status).toBe(200)
   // ownerOf(1)
-  const ownerOf = () => called(address, `0x6352211e${'1'.padStart(64, '0')}`)
+  const ownerOf = () => called(address, `0x6352211e${'1'.padStart(64, '0')}`).catch(() => 'nobody')
   await until('Bob has his token', async () => (await ownerOf()) === word(bob) || undefined)
 })
 
@@ -134,7 +134,7 @@ test('a stranger’s contract that is registered is shown for what it is', async
   })
   expect(registered.body).toMatchObject({
     trustsSignVerifier: false,
-    warnings: [expect.stringContaining(mallory)],
+    warnings: expect.arrayContaining([expect.stringContaining(mallory)]),
   })
 })
 
