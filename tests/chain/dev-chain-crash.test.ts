@@ -7,7 +7,7 @@ import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { secretPlace } from '../../src/daemon/chain/dev-chain/anvil-process.ts'
 import { endLeftBehind } from '../../src/daemon/chain/dev-chain/left-behind.ts'
-import { ChainUnavailable } from '../../src/daemon/chain/dev-chain/rpc.ts'
+import { ChainUnavailable } from '../../src/daemon/chain/rpc-connection.ts'
 import {
   clientOf,
   devChains,

@@ -1,8 +1,9 @@
 import { pad, toHex } from 'viem'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { systemSchedule } from '../../src/daemon/chain/relayer/driver.ts'
 import { WrongChain } from '../../src/daemon/chain/relayer/errors.ts'
-import { rpcTransport } from '../../src/daemon/chain/relayer/node.ts'
 import { recordIntent } from '../../src/daemon/chain/relayer/record-intent.ts'
+import { rpcTransport } from '../../src/daemon/chain/rpc-transport.ts'
 import { attemptsOf } from '../../src/daemon/store/transactions.ts'
 import { type Bench, gwei, openBench, poorKey, relayerKey, slots, tally, wall } from '../support/relayer.ts'
 
@@ -100,6 +101,78 @@ describe('a node', () => {
     expect(bench.node.refusals).toEqual(['already known'])
     await bench.finish()
     expect([(await bench.show(id)).attempts.length, await bench.tallied(1)]).toEqual([1, 1])
+  })
+
+  test.each(['half', 'dripping', 'endless', 'html', 'wrong-id'] as const)(
+    'that answers with something that is none (%s) is waited for, and what was under way goes on',
+    async (fault) => {
+      const sent = await bench.intend(1)
+      await bench.relayer.tick()
+      const queued = await bench.intend(2)
+      bench.node.fault = () => fault
+      const [status] = await bench.relayer.tick()
+      expect(status?.trouble).toBeDefined()
+      for (const id of [sent, queued]) expect((await bench.show(id)).waiting).toBe('node')
+      bench.node.fault = undefined
+      await bench.finish()
+      expect([await bench.tallied(1), await bench.tallied(2)]).toEqual([1, 1])
+    },
+  )
+
+  test('that stalls in the middle of an answer is asked again by itself, and the chain goes on', async () => {
+    const stalling = await bench.open({ schedule: systemSchedule })
+    const id = await bench.intend(1)
+    bench.node.fault = () => 'half'
+    stalling.start()
+    try {
+      await expect.poll(() => stalling.status()[0]?.trouble, { timeout: 10_000 }).toBeDefined()
+      bench.node.fault = undefined
+      const blocks = setInterval(() => void bench.mine(), 50)
+      try {
+        expect(await stalling.settled(id)).toMatchObject({ name: 'confirmed' })
+      } finally {
+        clearInterval(blocks)
+      }
+    } finally {
+      await stalling.close()
+    }
+  })
+
+  test('whose answers are not of the form that they should have is taken for silent, in whatever it is asked', async () => {
+    const id = await bench.intend(1)
+    await bench.relayer.tick()
+    await bench.mine()
+    for (const method of [
+      'eth_chainId',
+      'eth_getBlockByNumber',
+      'eth_getTransactionCount',
+      'eth_getTransactionReceipt',
+    ])
+      for (const result of ['0x', 'hello', 7, {}, [], `0x${'f'.repeat(70)}`]) {
+        bench.node.fault = (asked) => (asked === method ? { result } : undefined)
+        await bench.restart()
+        await bench.relayer.tick()
+        expect(await bench.show(id), `${method} ${String(result)}`).toMatchObject({
+          state: 'broadcast',
+          signings: 1,
+        })
+      }
+    bench.node.fault = undefined
+    await bench.finish()
+    expect([await bench.state(id), await bench.tallied(1)]).toEqual(['confirmed', 1])
+  })
+
+  test('that says a great deal is quoted with a line of it, wherever it is kept', async () => {
+    const id = await bench.intend(1)
+    const error = { code: -32000, message: 'x'.repeat(900_000) }
+    bench.node.fault = (method) => (method === 'eth_sendRawTransaction' ? { error } : undefined)
+    const [status] = await bench.relayer.tick()
+    expect(status?.trouble?.message.length).toBeLessThan(500)
+    const [attempt] = await attemptsOf(bench.db.read, id)
+    expect(attempt?.error?.length).toBeGreaterThan(100)
+    expect(JSON.stringify(await bench.show(id)).length).toBeLessThan(4000)
+    bench.node.fault = undefined
+    await bench.finish()
   })
 
   test('that forgets what it has taken gets it again after a while', async () => {

@@ -1,6 +1,6 @@
 import { mnemonicToAccount } from 'viem/accounts'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { rpcTransport } from '../../src/daemon/chain/relayer/node.ts'
+import { rpcTransport } from '../../src/daemon/chain/rpc-transport.ts'
 import {
   listTransactions,
   showTransaction,

@@ -1,11 +1,14 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { getAddress } from 'viem'
+import { encodeErrorResult, getAddress, parseAbi } from 'viem'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { ownerOf } from '../../src/daemon/chain/owner-of.ts'
 import { bob, carol, chips, type Phygitals } from '../support/phygitals.ts'
 import { run } from '../support/process.ts'
+import type { Fault } from '../support/relayer/strict-node.ts'
 import { openRemoteChain, type RemoteChain, remoteRelayer } from '../support/remote-chain.ts'
 import { acmeKey } from '../support/seeds.ts'
 
@@ -120,6 +123,91 @@ describe('a chain that others run', () => {
     await expect.poll(async () => (await pull(code, 'c')).status, { timeout: 3000 }).toBe(200)
     expect((await pull(code, 'c', carol)).status).toBe(409)
     expect(await owner(1)).toBe(getAddress(bob))
+  })
+})
+
+describe('a node whose answers are none', () => {
+  const word = (hex: string) => `0x${hex.padStart(64, '0')}`
+  const odd: Fault[] = [
+    'null',
+    'html',
+    'wrong-id',
+    { result: '0x' },
+    { result: '0x01' },
+    { result: word('f'.repeat(64)) },
+    { result: { owner: bob } },
+    { error: { code: -32603, message: 'Internal error' } },
+    { error: { code: -32000, message: 'header not found' } },
+    { error: { code: -32005, message: 'daily request count exceeded' } },
+  ]
+
+  test('is a 503 for whoever wants a token moved, and no token is thought unminted', async () => {
+    await p.ask('/phygitals/transfer', { ...token(1), recipient: bob }, { key: acmeKey })
+    await p.settled()
+    const before = (await p.transactions()).length
+    const code = await p.code(chips.jacket(1))
+    const refs = await p.refOf(chips.jacket(2))
+    for (const fault of odd) {
+      chain.node.fault = (method) => (method === 'eth_call' ? fault : undefined)
+      const why = JSON.stringify(fault)
+      for (const answer of [
+        await p.ask('/phygitals/transfer', { ...token(1), recipient: carol }, { key: acmeKey }),
+        await pull(code, 'odd', carol),
+        await p.ask(`/refs/${refs}?includeOwner=true`),
+      ])
+        expect(answer, why).toMatchObject({ status: 503, body: { code: 'chain_unavailable' } })
+      const checked = await p.app.inject({
+        method: 'POST',
+        url: '/phygitals/transfer/check',
+        headers: { 'x-svc-api-key': acmeKey, 'content-type': 'application/x-ndjson' },
+        payload: JSON.stringify({ ...token(1), recipient: carol }),
+      })
+      expect(checked.body, why).toMatch(/chain_unavailable|does not answer/)
+    }
+    chain.node.fault = undefined
+    expect((await p.transactions()).length).toBe(before)
+    expect(await isUsed(code)).toBe(false)
+    expect((await pull(code, 'odd', carol)).status).toBe(200)
+    expect(await owner(1)).toBe(getAddress(carol))
+  })
+
+  test('or that has no contract where ours stands, as one that is behind, is a 503 as well', async () => {
+    await p.ask('/phygitals/transfer', { ...token(1), recipient: bob }, { key: acmeKey })
+    await p.settled()
+    const before = (await p.transactions()).length
+    chain.node.fault = (method) =>
+      method === 'eth_call' || method === 'eth_getCode' ? { result: '0x' } : undefined
+    const answer = await p.ask('/phygitals/transfer', { ...token(1), recipient: carol }, { key: acmeKey })
+    expect(answer).toMatchObject({ status: 503, body: { code: 'chain_unavailable' } })
+    chain.node.fault = undefined
+    expect((await p.transactions()).length).toBe(before)
+  })
+
+  test('can make the daemon call no URL: what is kept off the chain is asked for names alone', async () => {
+    let calls = 0
+    const server = createServer((_request, response) => {
+      calls += 1
+      response.end('{"data":"0x"}')
+    })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    const { port } = server.address() as AddressInfo
+    try {
+      const to = p.addressOf('JKT')
+      const data = encodeErrorResult({
+        abi: parseAbi([
+          'error OffchainLookup(address sender, string[] urls, bytes callData, bytes4 callbackFunction, bytes extraData)',
+        ]),
+        args: [to, [`http://127.0.0.1:${port}/{data}`], '0x', '0x00000000', '0x'],
+      })
+      const error = { code: 3, message: 'execution reverted', data }
+      chain.node.fault = (method) => (method === 'eth_call' ? { error } : undefined)
+      const { client } = p.ctx.chains.get(7)
+      await expect(client.call({ to, data: '0x' })).rejects.toThrow(/reverted/)
+      await ownerOf(client, to, 1n)
+      expect(calls).toBe(0)
+    } finally {
+      await new Promise((resolve) => server.close(resolve))
+    }
   })
 })
 

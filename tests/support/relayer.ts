@@ -1,12 +1,13 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type Hex, http, pad, toHex } from 'viem'
+import { type Hex, pad, toHex } from 'viem'
 import { mnemonicToAccount, privateKeyToAccount } from 'viem/accounts'
 import * as z from 'zod'
 import { type NewIntent, recordIntent } from '../../src/daemon/chain/relayer/record-intent.ts'
 import { openRelayer, type RelayerOptions } from '../../src/daemon/chain/relayer/relayer.ts'
 import type { ChainSettings } from '../../src/daemon/chain/relayer/sender.ts'
+import { rpcTransport } from '../../src/daemon/chain/rpc-transport.ts'
 import { openDatabase } from '../../src/daemon/store/database.ts'
 import { migrate } from '../../src/daemon/store/migrate.ts'
 import { showTransaction } from '../../src/daemon/store/transactions.ts'
@@ -37,6 +38,8 @@ export interface BenchOptions {
   chain?: Partial<ChainSettings>
   relayer?: Partial<RelayerOptions>
   anvil?: string[]
+  /** For a whole exchange with the node. */
+  timeoutMs?: number
 }
 
 const rpcAnswer = z.object({ result: z.unknown(), error: z.object({ message: z.string() }).optional() })
@@ -73,7 +76,7 @@ export async function openBench(options: BenchOptions = {}) {
     starts += 1
     const chain: ChainSettings = {
       chainId: 31337,
-      transport: http(node.url, { batch: { batchSize: 128, wait: 0 }, retryCount: 0, timeout: 300 }),
+      transport: rpcTransport(node.url, options.timeoutMs ?? 300),
       confirmations: options.confirmations ?? 1,
       maxFeePerGas: 100n * gwei,
       tip: gwei,

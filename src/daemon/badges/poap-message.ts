@@ -1,6 +1,5 @@
 import * as z from 'zod'
-
-const longest = 300
+import { inWords } from '../outbound/words.ts'
 
 const said = z.string().trim().min(1).optional().catch(undefined)
 
@@ -35,9 +34,7 @@ export function readJson(body: Buffer): unknown {
 function safeText(text: string, hide: readonly string[]): string {
   let safe = text.toWellFormed()
   for (const secret of hide) if (secret.length >= 4) safe = safe.replaceAll(secret, '…')
-  // Control characters, and those that turn the direction of text round.
-  safe = safe.replace(/[\p{Cc}\p{Cf}\s]+/gu, ' ').trim()
-  return safe.length > longest ? `${safe.slice(0, longest).toWellFormed()}…` : safe
+  return inWords(safe)
 }
 
 const ownError = z.object({ statusCode: z.number() })

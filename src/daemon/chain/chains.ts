@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import { type Address, createPublicClient, type PublicClient, type Transport } from 'viem'
+import { type Address, createPublicClient, type PublicClient } from 'viem'
 import type { Db } from '../store/database.ts'
 import { rawAttempts } from '../store/transactions.ts'
 import { type DevChain, startDevChain } from './dev-chain/dev-chain.ts'
@@ -8,10 +8,10 @@ import { expiryBlocksOf } from './expiry-blocks.ts'
 import { type KeySources, loadChainKeys } from './keys/chain-keys.ts'
 import { devChainId } from './keys/dev-keys.ts'
 import type { SigningKey } from './keys/signing-key.ts'
-import { rpcTransport } from './relayer/node.ts'
 import { claimBuilder, phygitalClaim } from './relayer/phygital-claim.ts'
 import { openRelayer, type Relayer } from './relayer/relayer.ts'
 import type { ChainSettings, Clock, Settled, WithoutEffect } from './relayer/sender.ts'
+import { rpcTransport } from './rpc-transport.ts'
 
 /** A chain that this daemon reads and sends to. */
 export interface Chain {
@@ -190,11 +190,14 @@ interface Keys {
   signVerifier: SigningKey
 }
 
-const clientOver = (transport: Transport): PublicClient =>
-  createPublicClient({ transport, cacheTime: 0, batch: { multicall: false } })
+/**
+ * Contracts of anybody are asked, and none may name a URL that the daemon then calls (ERC-3668): names alone are kept
+ * off the chain, and their gateways are called through the guarded client.
+ */
+const closed = { cacheTime: 0, ccipRead: false } as const
 
 function embeddedAccess(chain: DevChain, keys: Keys): Chain {
-  const client = createPublicClient({ chain: chain.chain, transport: chain.transport, cacheTime: 0 })
+  const client = createPublicClient({ ...closed, chain: chain.chain, transport: chain.transport })
   return {
     id: devChainId,
     isEmbedded: true,
@@ -211,7 +214,7 @@ function embeddedAccess(chain: DevChain, keys: Keys): Chain {
 }
 
 function remoteAccess({ chainId, rpcUrl, maxFeePerGas, expiryBlocks }: RemoteChain, keys: Keys): Chain {
-  const client = clientOver(rpcTransport(rpcUrl))
+  const client = createPublicClient({ ...closed, transport: rpcTransport(rpcUrl) })
   const measured = expiryBlocksOf(client)
   return {
     id: chainId,

@@ -1,6 +1,8 @@
-import { BaseError, ContractFunctionRevertedError, ContractFunctionZeroDataError } from 'viem'
+import { type Address, BaseError, ContractFunctionRevertedError, ContractFunctionZeroDataError } from 'viem'
 import { type Chain, ChainNotConfigured, type Chains } from '../chain/chains.ts'
-import { isRefusal } from '../chain/owner-of.ts'
+import { hasCode, isRefusal, isUnreadable } from '../chain/owner-of.ts'
+import { revertOf } from '../chain/revert.ts'
+import { inWords } from '../outbound/words.ts'
 import { DomainError } from './errors.ts'
 
 const retryAfterSeconds = 5
@@ -26,6 +28,27 @@ export async function asked<T>(chain: Pick<Chain, 'id'>, read: () => Promise<T>)
   }
 }
 
+/**
+ * The same of a contract, where what it says decides: an answer that cannot be read tells that there is no such
+ * contract only where there is none. @throws DomainError chain_unavailable; reverts pass through
+ */
+export async function askedAt<T>(
+  chain: Pick<Chain, 'id' | 'client'>,
+  address: Address,
+  read: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await asked(chain, read)
+  } catch (cause) {
+    if (!isUnreadable(cause) || !(await asked(chain, () => hasCode(chain.client, address)))) throw cause
+    throw new DomainError(
+      'chain_unavailable',
+      `Chain ${chain.id} gives no answer that can be read for the contract ${address}: its node does not work as it should, or the contract is of another kind. Nothing was used up and nothing was changed; try again.`,
+      { retryAfterSeconds, cause },
+    )
+  }
+}
+
 export const outOfReach = (chainId: number, cause?: unknown): DomainError =>
   new DomainError(
     'chain_unavailable',
@@ -35,25 +58,16 @@ export const outOfReach = (chainId: number, cause?: unknown): DomainError =>
 
 /** What a contract said against a call, in words; undefined where it is not the contract that failed. */
 export function refusalOf(error: unknown): string | undefined {
+  const said = revertOf(error)
   if (!(error instanceof BaseError)) return undefined
-  const revert = error.walk((cause) => cause instanceof ContractFunctionRevertedError)
+  const revert = said && error.walk((cause) => cause instanceof ContractFunctionRevertedError)
   if (revert instanceof ContractFunctionRevertedError) {
     const { data, reason, signature } = revert
     if (data) return inWords(`${data.errorName}${data.args?.length ? `(${data.args.join(', ')})` : ''}`)
     return inWords(reason ?? signature ?? 'it reverts without a reason')
   }
+  if (said) return said.reason
   const empty = error.walk((cause) => cause instanceof ContractFunctionZeroDataError)
   if (empty instanceof ContractFunctionZeroDataError) return 'there is no such contract'
   return isRefusal(error) ? 'what it answers cannot be read' : undefined
-}
-
-const longest = 200
-
-/** What somebody else's contract said, as it may be shown: no longer than a line, and nothing but text. */
-export function inWords(text: string): string {
-  const plain = text
-    .slice(0, 4 * longest)
-    .replace(/[\p{Cc}\p{Cf}\p{Co}\p{Cs}]+/gu, ' ')
-    .trim()
-  return plain.length > longest ? `${plain.slice(0, longest)}…` : plain
 }

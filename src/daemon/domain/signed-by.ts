@@ -1,14 +1,6 @@
-import {
-  type Address,
-  BaseError,
-  encodeFunctionData,
-  type Hex,
-  parseAbi,
-  RpcRequestError,
-  recoverAddress,
-  size,
-} from 'viem'
+import { type Address, encodeFunctionData, type Hex, parseAbi, recoverAddress, size } from 'viem'
 import type { Chain } from '../chain/chains.ts'
+import { revertOf } from '../chain/revert.ts'
 import { asked, outOfReach } from './ask-chain.ts'
 
 const erc1271 = parseAbi(['function isValidSignature(bytes32 hash, bytes signature) view returns (bytes4)'])
@@ -35,8 +27,7 @@ async function saysYes(chain: Chain, signer: Address, hash: Hex, signature: Hex)
     return answer.data?.startsWith(isGood) ?? false
   } catch (error) {
     // The node ran it, and it failed: that is a no. Anything else happened on the way.
-    const said = error instanceof BaseError && error.walk((cause) => cause instanceof RpcRequestError)
-    if (said) return false
+    if (revertOf(error)) return false
     throw outOfReach(chain.id, error)
   }
 }

@@ -1,4 +1,10 @@
-import http, { type ClientRequest, type IncomingHttpHeaders, type IncomingMessage } from 'node:http'
+import http, {
+  type Agent,
+  type ClientRequest,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type RequestOptions,
+} from 'node:http'
 import https from 'node:https'
 import type { LookupFunction } from 'node:net'
 import { Readable } from 'node:stream'
@@ -26,11 +32,17 @@ interface Exchange {
   method: string
   headers: Readonly<Record<string, string>>
   body?: Body | undefined
-  addresses: readonly Address[]
+  via: Way
   maxBytes: number
   deadline: Deadline
   progress: Progress
 }
+
+/**
+ * A connection of its own, to one of the addresses that were checked; or one of a pool that leads to a single origin,
+ * which the configuration named. A pool hands connections on, whatever was checked for the call before.
+ */
+export type Way = { addresses: readonly Address[] } | { pool: Agent }
 
 /** Node's look-up for one connection: it gives the addresses that were checked, so nothing is resolved twice. */
 const pinnedTo =
@@ -41,10 +53,17 @@ const pinnedTo =
     else if (first) done(null, first.address, first.family)
   }
 
-/** One request over one connection of its own, to one of the given addresses. */
+const ways = (via: Way): Pick<RequestOptions, 'agent' | 'lookup'> =>
+  'pool' in via ? { agent: via.pool } : { agent: false, lookup: pinnedTo(via.addresses) }
+
+/** One request. Once the deadline is reached, or the answer is too large, its connection is closed. */
 export async function exchange(call: Exchange): Promise<OutboundAnswer> {
   const request = open(call)
   request.once('socket', (socket) => {
+    if (request.reusedSocket) {
+      call.progress.sent = true
+      return
+    }
     // Nothing of a request goes out before; over TLS not before the other side has shown its certificate.
     socket.once(call.url.protocol === 'https:' ? 'secureConnect' : 'connect', () => {
       call.progress.sent = true
@@ -63,12 +82,13 @@ export async function exchange(call: Exchange): Promise<OutboundAnswer> {
     const body = await call.deadline.race(read(response, call))
     return { status: response.statusCode ?? 0, headers: response.headers, body }
   } finally {
+    // One that was answered whole has gone back to its pool by now, and stays open.
     request.destroy()
   }
 }
 
 function open(call: Exchange): ClientRequest {
-  const { url, method, headers, body, addresses } = call
+  const { url, method, headers, body, via } = call
   const whole = typeof body === 'string' || Buffer.isBuffer(body)
   try {
     return (url.protocol === 'https:' ? https : http).request(url, {
@@ -78,9 +98,7 @@ function open(call: Exchange): ClientRequest {
         ...(whole ? { 'content-length': String(Buffer.byteLength(body)) } : {}),
         ...headers,
       },
-      lookup: pinnedTo(addresses),
-      // A pool would hand a connection to a call whose addresses were checked at another time.
-      agent: false,
+      ...ways(via),
       rejectUnauthorized: true,
     })
   } catch (error) {

@@ -53,7 +53,7 @@ export function createOutbound(settings: OutboundSettings): Outbound {
       try {
         const addresses = await deadline.race(resolve(url, lookup))
         if (!allowed.has(url.origin)) assertPublic(url, addresses)
-        return await exchange({ ...request, url, addresses, maxBytes, deadline, progress })
+        return await exchange({ ...request, url, via: { addresses }, maxBytes, deadline, progress })
       } finally {
         deadline.clear()
       }

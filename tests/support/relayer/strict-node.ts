@@ -12,9 +12,23 @@ import * as z from 'zod'
 /**
  * What becomes of a request: lost before the node has it · the node has it and the answer is lost · the same, and the
  * caller hears nothing until its own timeout · answered as if the node had it, but the node has not · answered `null`,
- * as by a node that lags behind another one at the same URL.
+ * as by a node that lags behind another one at the same URL · an answer that breaks off half-way and leaves the
+ * connection open · one that comes byte by byte · one without an end · a page in place of an answer · the answer to
+ * another question · one that is no answer to such a call.
  */
-export type Fault = 'lost' | 'answer-lost' | 'silent' | 'swallowed' | 'null'
+export type Fault =
+  | 'lost'
+  | 'answer-lost'
+  | 'silent'
+  | 'swallowed'
+  | 'null'
+  | Stall
+  | 'html'
+  | 'wrong-id'
+  | { result: unknown }
+  | { error: { code: number; message: string; data?: unknown } }
+
+export type Stall = 'half' | 'dripping' | 'endless'
 
 interface Call {
   id: number
@@ -33,6 +47,10 @@ export interface StrictNode {
   url: string
   /** Decides about each call; undefined lets it through. */
   fault: ((method: string) => Fault | undefined) | undefined
+  /** How many connections there were so far. */
+  connections: number
+  /** Requests that are not answered in full, and whose connection is open. */
+  unanswered: number
   /** In place of anvil's. */
   chainId: number | undefined
   /** In place of the latest block's. */
@@ -85,6 +103,7 @@ export async function openStrictNode(upstream: () => string): Promise<StrictNode
     const fault = node.fault?.(method)
     if (fault === 'lost') return fault
     if (fault === 'null') return { result: null }
+    if (typeof fault === 'object') return fault
     if (method === 'eth_chainId' && node.chainId !== undefined)
       return { result: `0x${node.chainId.toString(16)}` }
     let answer: Record<string, unknown>
@@ -111,6 +130,12 @@ export async function openStrictNode(upstream: () => string): Promise<StrictNode
     for (const call of [body].flat()) {
       const answer = await answerTo(call)
       if (answer === 'silent') return
+      if (answer === 'half' || answer === 'dripping' || answer === 'endless' || answer === 'html')
+        return breakOff(response, answer)
+      if (answer === 'wrong-id') {
+        answers.push({ result: '0x1', jsonrpc: '2.0', id: call.id + 1_000_000 })
+        continue
+      }
       if (typeof answer === 'string') {
         response.destroy()
         return
@@ -121,7 +146,25 @@ export async function openStrictNode(upstream: () => string): Promise<StrictNode
     response.end(JSON.stringify(Array.isArray(body) ? answers : answers[0]))
   }
 
+  /** Begins an answer that is not one. */
+  const breakOff = (response: ServerResponse, fault: Stall | 'html') => {
+    if (fault === 'html') {
+      response.writeHead(200, { 'content-type': 'text/html' }).end('<html><h1>Welcome</h1></html>')
+      return
+    }
+    response.writeHead(200, { 'content-type': 'application/json' })
+    response.write('[{"jsonrpc":"2.0","result":"0x')
+    if (fault === 'half') return
+    const [piece, ms] = fault === 'dripping' ? ['0', 20] : ['0'.repeat(1024 * 1024), 0]
+    const timer = setInterval(() => response.write(piece), ms)
+    response.on('close', () => clearInterval(timer))
+  }
+
   const server = createServer((request, response) => {
+    node.unanswered += 1
+    response.on('close', () => {
+      node.unanswered -= 1
+    })
     let text = ''
     request.on('data', (chunk: Buffer) => {
       text += chunk.toString()
@@ -130,11 +173,16 @@ export async function openStrictNode(upstream: () => string): Promise<StrictNode
       handle(text, response).catch(() => response.destroy())
     })
   })
+  server.on('connection', () => {
+    node.connections += 1
+  })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
   const node: StrictNode = {
     url: `http://127.0.0.1:${port}`,
     fault: undefined,
+    connections: 0,
+    unanswered: 0,
     chainId: undefined,
     baseFee: undefined,
     calls: new Map(),

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import type { RpcConnection } from './rpc.ts'
+import type { RpcConnection } from '../rpc-connection.ts'
 
 const quantity = z.string().transform(Number)
 const poolStatus = z.object({ pending: quantity })

@@ -1,6 +1,8 @@
-import { isHex, RpcRequestError } from 'viem'
+import { isHex } from 'viem'
+import type { RpcCall, RpcOutcome } from '../rpc-connection.ts'
+import { saidByNode } from '../rpc-transport.ts'
+import { callsOfOneTurn } from '../rpc-turns.ts'
 import type { Journal } from './journal.ts'
-import type { RpcCall, RpcOutcome } from './rpc.ts'
 import type { RpcMode } from './rpc-guard.ts'
 import { isRead } from './rpc-methods.ts'
 import type { RunningChain } from './running-chain.ts'
@@ -18,6 +20,8 @@ export interface GatewaySettings {
   changed(): void
 }
 
+type Turns = (call: RpcCall) => Promise<RpcOutcome>
+
 const mostTogether = 100
 const noAnswer: RpcOutcome = { error: { code: -32603, message: 'no answer' } }
 const isSwitch = ({ method }: RpcCall): boolean => /^(evm_setAutomine|anvil_setAutoMine)$/.test(method)
@@ -25,7 +29,7 @@ const isSwitch = ({ method }: RpcCall): boolean => /^(evm_setAutomine|anvil_setA
 /** The way in to a chain for all calls: writes down what is signed, and has blocks made for it. */
 export class Gateway {
   readonly #settings: GatewaySettings
-  readonly #turns = new Map<RunningChain, Waiting[]>()
+  readonly #turns = new WeakMap<RunningChain, Turns>()
 
   constructor(settings: GatewaySettings) {
     this.#settings = settings
@@ -62,47 +66,19 @@ export class Gateway {
     return calls.map((call) => (isSwitch(call) ? { result: null } : (outcomes.next().value ?? noAnswer)))
   }
 
-  /**
-   * One call. Those of one turn go together: a connection's round trip costs more than a call itself.
-   * @throws RpcRequestError as viem's own transports do
-   */
+  /** One call. @throws RpcRequestError as viem's own transports do */
   async request(chain: RunningChain, { method, params }: Request): Promise<unknown> {
     const call = { method, params: Array.isArray(params) ? params : [] }
-    const outcome = await new Promise<RpcOutcome>((resolve, reject) => {
-      const turn = this.#turns.get(chain)
-      if (turn) turn.push({ call, resolve, reject })
-      else {
-        this.#turns.set(chain, [{ call, resolve, reject }])
-        setImmediate(() => this.#endTurn(chain))
-      }
-    })
-    if ('error' in outcome)
-      throw new RpcRequestError({ body: call, error: outcome.error, url: chain.process.url })
+    const outcome = await this.#turnsOf(chain)(call)
+    if ('error' in outcome) throw saidByNode(call, outcome.error, chain.process.url)
     return outcome.result
   }
 
-  #endTurn(chain: RunningChain): void {
-    const waiting = this.#turns.get(chain) ?? []
-    this.#turns.delete(chain)
-    for (let at = 0; at < waiting.length; at += mostTogether) {
-      const together = waiting.slice(at, at + mostTogether)
-      this.perform(
-        chain,
-        together.map(({ call }) => call),
-      ).then(
-        (outcomes) => {
-          for (const [index, { resolve }] of together.entries()) resolve(outcomes[index] ?? noAnswer)
-        },
-        (error: unknown) => {
-          for (const { reject } of together) reject(error)
-        },
-      )
-    }
+  #turnsOf(chain: RunningChain): Turns {
+    const known = this.#turns.get(chain)
+    if (known) return known
+    const turns = callsOfOneTurn((calls) => this.perform(chain, calls), mostTogether)
+    this.#turns.set(chain, turns)
+    return turns
   }
-}
-
-interface Waiting {
-  call: RpcCall
-  resolve(outcome: RpcOutcome): void
-  reject(error: unknown): void
 }

@@ -1,8 +1,9 @@
 import type { Logger } from 'pino'
 import * as z from 'zod'
+import type { RpcConnection } from '../rpc-connection.ts'
+import { dumpTimeoutMs } from './connect.ts'
 import type { Journal } from './journal.ts'
 import { signedInPool } from './pool.ts'
-import type { RpcConnection } from './rpc.ts'
 import type { Snapshots } from './snapshots.ts'
 
 const hex = z.string().regex(/^0x[0-9a-f]*$/i)
@@ -113,7 +114,7 @@ export async function keepState({
   journal.begin(number)
   // A state has no pool.
   journal.append(await signedInPool(connection))
-  const state = hex.parse(await connection.call('anvil_dumpState'))
+  const state = hex.parse(await connection.call('anvil_dumpState', [], { timeoutMs: dumpTimeoutMs }))
   const bytes = Buffer.from(state.slice(2), 'hex')
   const kept = await snapshots.save(bytes, number, takenAt)
   journal.forgetBefore(kept.at(-1)?.number ?? 0)

@@ -2,8 +2,9 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import * as z from 'zod'
+import type { RpcConnection } from '../rpc-connection.ts'
+import { connectTo } from './connect.ts'
 import { markerOf } from './marker.ts'
-import { RpcConnection } from './rpc.ts'
 
 const pidRecord = z.object({
   pid: z.number().int().positive(),
@@ -33,7 +34,7 @@ export interface LeftBehind {
 export async function endLeftBehind(left: LeftBehind): Promise<void> {
   const record = readPidFile(left.pidFile)
   if (record && isAlive(record.pid)) {
-    const connection = record.url === undefined ? undefined : new RpcConnection(record.url)
+    const connection = record.url === undefined ? undefined : connectTo(record.url)
     try {
       const isMarked = connection !== undefined && (await markerOf(connection)) === record.marker
       const onLinux = (left.platform ?? process.platform) === 'linux'

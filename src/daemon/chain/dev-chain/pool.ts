@@ -1,6 +1,6 @@
 import type { Hex } from 'viem'
 import * as z from 'zod'
-import type { RpcConnection } from './rpc.ts'
+import type { RpcConnection } from '../rpc-connection.ts'
 
 const pooled = z.record(z.string(), z.record(z.string(), z.object({ hash: z.string(), from: z.string() })))
 const poolContent = z.object({ pending: pooled, queued: pooled })

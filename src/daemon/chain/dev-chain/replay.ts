@@ -1,6 +1,6 @@
 import { type Hex, keccak256 } from 'viem'
+import type { RpcConnection } from '../rpc-connection.ts'
 import { sendersInPool } from './pool.ts'
-import type { RpcConnection } from './rpc.ts'
 
 const chunkSize = 500
 const batchSize = 100

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import * as z from 'zod'
-import { ChainUnavailable, type RpcCall, type RpcOutcome } from './rpc.ts'
+import { ChainUnavailable, type RpcCall, type RpcOutcome } from '../rpc-connection.ts'
 import { isOpenMethod } from './rpc-methods.ts'
 
 /** `guarded`: reads and signed transactions. `full`: all that anvil can do. */

@@ -3,11 +3,12 @@ import { join } from 'node:path'
 import type { Logger } from 'pino'
 import type { Address } from 'viem'
 import * as z from 'zod'
+import type { RpcConnection } from '../rpc-connection.ts'
 import { type AnvilProcess, type Place, secretPlace, spawnAnvil } from './anvil-process.ts'
 import { BlockMaker, type BlockMakerSettings } from './block-maker.ts'
+import { connectTo } from './connect.ts'
 import { removePidFile, writePidFile } from './left-behind.ts'
 import { mark, markerOf } from './marker.ts'
-import { RpcConnection } from './rpc.ts'
 import type { Snapshot, Snapshots } from './snapshots.ts'
 
 /** An anvil that this process started, and what drives it. */
@@ -91,7 +92,7 @@ async function boot(
       spawned: (pid) => writePidFile(pidFile, { pid, marker }),
     })
   const process = await (place ? start(place).catch(() => start(secretPlace())) : start(secretPlace()))
-  const connection = new RpcConnection(process.url)
+  const connection = connectTo(process.url)
   try {
     await mark(connection, marker)
     if ((await markerOf(connection)) !== marker)

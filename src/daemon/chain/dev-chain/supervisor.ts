@@ -1,8 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Logger } from 'pino'
+import { ChainUnavailable } from '../rpc-connection.ts'
 import type { Place } from './anvil-process.ts'
 import { markerOf } from './marker.ts'
-import { ChainUnavailable } from './rpc.ts'
 import { type BootSettings, bootChain, haltChain, type RunningChain } from './running-chain.ts'
 
 const firstPauseMs = 50

@@ -1,18 +1,15 @@
 import {
   type Address,
-  BaseError,
   createPublicClient,
   type Hex,
   hexToBigInt,
   hexToNumber,
-  http,
   isAddressEqual,
-  isHex,
   numberToHex,
   type PublicClient,
-  RpcRequestError,
   type Transport,
 } from 'viem'
+import { revertOf } from '../revert.ts'
 import { outcomeOf, type SendOutcome, wordsOf } from './send-outcome.ts'
 
 export interface Head {
@@ -32,21 +29,11 @@ export interface Inclusion {
 /** How a call goes now that was mined without an effect. */
 export type Rerun = { passes: true } | { passes: false; reason: string; data: Hex | undefined }
 
-/** Requests of one turn travel together, and none is repeated by itself: the relayer decides what a silence means. */
-export const rpcTransport = (url: string, timeoutMs = 10_000): Transport =>
-  http(url, {
-    batch: { batchSize: 128, wait: 0 },
-    retryCount: 0,
-    timeout: timeoutMs,
-    // Signed transactions go where the configuration says, and nowhere else.
-    fetchOptions: { redirect: 'error' },
-  })
-
 /** What a relayer asks of a node. Answers are read as they are; the typed client is there for builders. */
 export class Node {
   readonly client: PublicClient
   constructor(transport: Transport) {
-    this.client = createPublicClient({ transport, cacheTime: 0 })
+    this.client = createPublicClient({ transport, cacheTime: 0, ccipRead: false })
   }
 
   async chainId(): Promise<number> {
@@ -131,7 +118,7 @@ export class Node {
       return hexToBigInt(await this.client.request({ method: 'eth_estimateGas', params: [params] }))
     } catch (error) {
       const revert = revertOf(error)
-      if (revert) return revert
+      if (revert) return { reason: revert.reason }
       throw error
     }
   }
@@ -152,16 +139,4 @@ export class Node {
       throw error
     }
   }
-}
-
-/** What the chain said where it ran a call and the call failed; undefined where it is the node that failed. */
-function revertOf(error: unknown): { reason: string; data: Hex | undefined } | undefined {
-  const answer = error instanceof BaseError ? error.walk((cause) => cause instanceof RpcRequestError) : null
-  if (!(answer instanceof RpcRequestError)) return undefined
-  // geth answers 3 with the data of a revert, and -32000 where gas ran out and the like; anvil 3, -32003 or -32000.
-  if (![3, -32000, -32003, -32015].includes(answer.code)) return undefined
-  const data: unknown = answer.data
-  // Words of somebody's contract, which are kept: a line of them is enough.
-  const reason = answer.details.slice(0, 500).replaceAll('\0', ' ')
-  return { reason, data: isHex(data) ? data : undefined }
 }

@@ -33,7 +33,7 @@ export interface RelayerOptions {
   schedule?: Schedule
 }
 
-const usualPace: Pace & DriverPace = {
+export const usualPace: Pace & DriverPace = {
   maxInFlight: 64,
   resendMs: 15_000,
   replaceMs: 30_000,
@@ -41,7 +41,8 @@ const usualPace: Pace & DriverPace = {
   maxSignings: 10,
   busyMs: 250,
   idleMs: 10_000,
-  maxBackoffMs: 10_000,
+  // A node that was silent is tried again so soon after its deadline: see rpcTransport.
+  maxBackoffMs: 3000,
 }
 
 export interface Relayer {

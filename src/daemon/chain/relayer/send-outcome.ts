@@ -10,6 +10,7 @@ import {
   TransactionTypeNotSupportedError,
 } from 'viem'
 import { getNodeError } from 'viem/utils'
+import { inWords } from '../../outbound/words.ts'
 
 /** What a node's answer to eth_sendRawTransaction says about the transaction. */
 export type SendOutcome =
@@ -38,8 +39,8 @@ const neverTaken =
 
 /** The node's own words, without ours. */
 export function wordsOf(error: unknown): string {
-  if (error instanceof BaseError) return error.details || error.shortMessage
-  return error instanceof Error ? error.message : String(error)
+  if (error instanceof BaseError) return inWords(error.details || error.shortMessage)
+  return inWords(error instanceof Error ? error.message : String(error))
 }
 
 /** Judges what sending threw. */

@@ -3,7 +3,7 @@ import { guestbookAbi } from '../../chain/artifacts/guestbook.ts'
 import type { Chain } from '../../chain/chains.ts'
 import { isRefusal } from '../../chain/owner-of.ts'
 import type { LocatedGuestbookEvent } from '../../store/guestbook-events.ts'
-import { asked, refusalOf } from '../ask-chain.ts'
+import { asked, askedAt, refusalOf } from '../ask-chain.ts'
 import { assertOurs, type ContractState, contractOf } from '../deployed.ts'
 import { DomainError } from '../errors.ts'
 
@@ -57,7 +57,7 @@ export async function assertOwner(chain: Chain, guestbook: Guestbook): Promise<v
 /** Whether an event is on its contract by now; false while the contract is not there. */
 export async function isEventThere(chain: Chain, contract: string, tokenId: string): Promise<boolean> {
   try {
-    return await asked(chain, () =>
+    return await askedAt(chain, getAddress(contract), () =>
       chain.client.readContract({
         abi: guestbookAbi,
         address: getAddress(contract),
@@ -84,7 +84,7 @@ const placeOf = ({ relayer }: Chain, { address }: Guestbook) => ({ address: getA
 
 async function ofGuestbook<T>(chain: Chain, address: string, read: () => Promise<T>): Promise<T> {
   try {
-    return await asked(chain, read)
+    return await askedAt(chain, getAddress(address), read)
   } catch (error) {
     const reason = refusalOf(error)
     if (reason === undefined) throw error

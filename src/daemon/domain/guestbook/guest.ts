@@ -1,17 +1,16 @@
 import {
   type Address,
-  BaseError,
   decodeErrorResult,
   encodeFunctionData,
   getAddress,
   type Hex,
-  isHex,
   parseAbi,
-  RpcRequestError,
   zeroAddress,
 } from 'viem'
 import type { Chain } from '../../chain/chains.ts'
-import { asked, inWords as plain } from '../ask-chain.ts'
+import { revertOf } from '../../chain/revert.ts'
+import { inWords as plain } from '../../outbound/words.ts'
+import { asked } from '../ask-chain.ts'
 import { DomainError } from '../errors.ts'
 
 /** A mint takes 82,000. */
@@ -74,15 +73,11 @@ async function refusalOfGuest(
 
 /** Why a call failed on the chain; undefined where it is the way to the chain that failed. */
 function saidByChain(error: unknown): string | undefined {
-  const answer = error instanceof BaseError ? error.walk((cause) => cause instanceof RpcRequestError) : null
-  if (!(answer instanceof RpcRequestError)) return undefined
-  const { code, details } = answer
-  // anvil's word for it is an internal error, which elsewhere says nothing about the call.
-  if (/out ?of ?gas/i.test(details)) return `it takes more than ${hookGas} gas to receive`
-  // geth answers 3 with the data of a revert, and -32000 without; anvil 3, -32003 or -32000.
-  if (![3, -32000, -32003, -32015].includes(code)) return undefined
-  const data: unknown = answer.data
-  if (!isHex(data)) return plain(details)
+  const revert = revertOf(error)
+  if (revert === undefined) return undefined
+  const { reason, data } = revert
+  if (/out ?of ?gas/i.test(reason)) return `it takes more than ${hookGas} gas to receive`
+  if (data === undefined) return plain(reason)
   if (data === '0x') return 'it has no onERC1155Received, or reverts without a reason'
   const words = inWords(data)
   return words === undefined ? `it reverts with ${data.slice(0, 10)}` : plain(words)

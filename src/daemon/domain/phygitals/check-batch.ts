@@ -107,10 +107,11 @@ class Check {
       const contract = getAddress(place.contractAddress)
       // Before the owner: what is settled in between is then in one of the two.
       const underWay = (await this.#tokensUnderWay(place.chainId)).get(tokenKey(place))
+      const isThere = place.contractStatus === 'confirmed' && place.contractTransactionId !== null
       const ownerNow =
         token.tokenId === null
           ? undefined
-          : await asked(chain, () => ownerOf(chain.client, contract, BigInt(place.tokenId)))
+          : await asked(chain, () => ownerOf(chain.client, contract, BigInt(place.tokenId), isThere))
       const owner = underWay?.recipient ?? ownerNow
       seen = { token, owner: owner ?? null }
       const result = { row, token, owner: owner ?? null, recipient }

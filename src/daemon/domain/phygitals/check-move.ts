@@ -5,7 +5,7 @@ import type { Chain, Chains } from '../../chain/chains.ts'
 import { ownerOf } from '../../chain/owner-of.ts'
 import { type ClaimArgs, claimGas } from '../../chain/relayer/phygital-claim.ts'
 import type { LocatedToken } from '../../store/tokens.ts'
-import { asked, chainOf, refusalOf } from '../ask-chain.ts'
+import { asked, askedAt, chainOf, refusalOf } from '../ask-chain.ts'
 import { assertDeployed, assertOurs, contractOf } from '../deployed.ts'
 import { DomainError } from '../errors.ts'
 import { recently } from '../recently.ts'
@@ -40,15 +40,16 @@ export async function checkMove(
   const chain = chainOf(chains, token.chainId)
   await assertInOrder(chain, token)
   const contract = getAddress(token.contractAddress)
+  // Confirmed, so it is there.
+  const isOurs = token.contractTransactionId !== null
   const [owner, code] = await asked(chain, () =>
     Promise.all([
-      ownerOf(chain.client, contract, BigInt(token.tokenId)),
+      ownerOf(chain.client, contract, BigInt(token.tokenId), isOurs),
       chain.client.getCode({ address: getAddress(recipient) }),
     ]),
   )
   const call = owner === undefined ? 'mintNFT' : 'claimNFT'
   // Our own contract lets a signed claim through to anybody who runs no code of their own.
-  const isOurs = token.contractTransactionId !== null
   await assertOurSignature(chain, contract)
   await assertCanSend(chain)
   if (!isOurs || code !== undefined) await simulate(chain, token, recipient, call)
@@ -75,7 +76,7 @@ async function assertOurSignature(chain: Chain, address: Address): Promise<void>
 
 async function signVerifierOf(chain: Chain, address: Address): Promise<Address> {
   try {
-    return await asked(chain, () =>
+    return await askedAt(chain, address, () =>
       chain.client.readContract({ abi: phygitalAbi, address, functionName: 'getSignVerifier' }),
     )
   } catch (error) {

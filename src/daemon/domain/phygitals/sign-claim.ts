@@ -5,7 +5,7 @@ import type { Chain } from '../../chain/chains.ts'
 import { type Counted, predict } from '../../chain/relayer/builder.ts'
 import { claimCounter, claimHash } from '../../chain/relayer/phygital-claim.ts'
 import type { TokenLocation } from '../../store/tokens.ts'
-import { asked } from '../ask-chain.ts'
+import { askedAt } from '../ask-chain.ts'
 
 export interface SignedClaim {
   signature: Hex
@@ -25,7 +25,7 @@ export async function signClaim(
 ): Promise<SignedClaim> {
   const contract = getAddress(token.contractAddress)
   const recipient = getAddress(to)
-  const [latest, margin, onChain] = await asked(chain, () =>
+  const [latest, margin, onChain] = await askedAt(chain, contract, () =>
     Promise.all([
       chain.latestBlock(),
       chain.expiryBlocks(),

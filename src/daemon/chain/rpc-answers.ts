@@ -1,0 +1,110 @@
+import { MalformedAnswer, type RpcCall } from './rpc-connection.ts'
+
+type Check = (result: unknown, params: readonly unknown[]) => boolean
+
+const matches =
+  (form: RegExp): Check =>
+  (value) =>
+    typeof value === 'string' && form.test(value)
+
+const bytes = matches(/^0x(?:[0-9a-f]{2})*$/i)
+const hash = matches(/^0x[0-9a-f]{64}$/i)
+const address = matches(/^0x[0-9a-f]{40}$/i)
+/** As much as 256 bits hold. */
+const quantity = matches(/^0x[0-9a-f]{1,64}$/i)
+
+const upTo =
+  (most: number): Check =>
+  (value) =>
+    quantity(value, []) && Number(value) <= most
+
+const number = upTo(Number.MAX_SAFE_INTEGER)
+
+const isEqual = (one: unknown, other: unknown): boolean =>
+  typeof one === 'string' && typeof other === 'string' && one.toLowerCase() === other.toLowerCase()
+
+/** An object whose fields pass; what is not named may be anything. */
+const fields =
+  (checks: Readonly<Record<string, Check>>): Check =>
+  (value, params) =>
+    typeof value === 'object' &&
+    value !== null &&
+    Object.entries(checks).every(([name, check]) => check(Reflect.get(value, name), params))
+
+const either =
+  (...checks: readonly Check[]): Check =>
+  (value, params) =>
+    checks.some((check) => check(value, params))
+
+const list =
+  (check: Check): Check =>
+  (value, params) =>
+    Array.isArray(value) && value.every((item) => check(item, params))
+
+const nothing: Check = (value) => value === null
+const absent: Check = (value) => value === undefined || value === null
+/** The thing that was asked for, by the first parameter. */
+const asAsked: Check = (value, [asked]) => isEqual(value, asked)
+/** A block's own number, or that of the latest. */
+const blockAsAsked: Check = (value, [asked]) =>
+  number(value, []) && (number(asked, []) ? Number(value) === Number(asked) : true)
+
+const block = fields({
+  number: blockAsAsked,
+  hash,
+  timestamp: number,
+  baseFeePerGas: either(absent, quantity),
+  transactions: list(either(hash, fields({ hash, from: address, nonce: number }))),
+})
+
+const receipt = fields({
+  transactionHash: asAsked,
+  blockHash: hash,
+  blockNumber: number,
+  status: (value) => value === '0x0' || value === '0x1',
+})
+
+// One that no block has yet.
+const pendingReceipt = fields({ transactionHash: asAsked, blockHash: nothing })
+
+const log = fields({
+  address,
+  topics: list(hash),
+  data: bytes,
+  blockNumber: number,
+  transactionHash: hash,
+  logIndex: number,
+})
+
+/** No account of ours will ever have sent so many. */
+const mostNonces = 2 ** 32
+/** More than any block of any chain has room for. */
+const mostGas = 2 ** 50
+
+/** What is asked of nodes here, and the shapes of its answers (ethereum/execution-apis). */
+const shapes: Readonly<Record<string, Check>> = {
+  eth_chainId: number,
+  eth_blockNumber: number,
+  eth_getTransactionCount: upTo(mostNonces),
+  eth_estimateGas: upTo(mostGas),
+  eth_getBalance: quantity,
+  eth_gasPrice: quantity,
+  eth_maxPriorityFeePerGas: quantity,
+  eth_call: bytes,
+  eth_getCode: bytes,
+  eth_sendRawTransaction: hash,
+  eth_getBlockByNumber: either(nothing, block),
+  eth_getTransactionReceipt: either(nothing, pendingReceipt, receipt),
+  eth_getTransactionByHash: either(nothing, fields({ hash: asAsked, input: bytes })),
+  eth_getLogs: list(log),
+}
+
+/**
+ * Whether a node's answer is what such a call is answered with. One that is not is taken for silence, never for news
+ * of the chain. @throws MalformedAnswer
+ */
+export function assertShape({ method, params = [] }: RpcCall, result: unknown): void {
+  const check = shapes[method]
+  if (check === undefined || check(result, params)) return
+  throw new MalformedAnswer(`the node's answer to ${method} has not the form of one`)
+}

@@ -1,0 +1,163 @@
+import http, { type Agent } from 'node:http'
+import https from 'node:https'
+import { RpcRequestError } from 'viem'
+import * as z from 'zod'
+import { Deadline } from '../outbound/deadline.ts'
+import { OutboundFailed, type Progress } from '../outbound/errors.ts'
+import { exchange } from '../outbound/exchange.ts'
+
+/** The chain does not answer now: it is starting, being restarted, or stopped. What was asked may have happened. */
+export class ChainUnavailable extends Error {
+  override readonly name = 'ChainUnavailable'
+}
+
+/** A node answered, and not as JSON-RPC or the chain's own shapes have it: it said nothing. */
+export class MalformedAnswer extends Error {
+  override readonly name = 'MalformedAnswer'
+}
+
+export interface RpcCall {
+  method: string
+  params?: readonly unknown[]
+}
+
+/** How one call of a batch went. */
+export type RpcOutcome = { result: unknown } | { error: RpcError }
+
+export interface RpcError {
+  code: number
+  message: string
+  data?: unknown
+}
+
+export interface RpcLimits {
+  /** For a whole exchange: connection, headers and body. */
+  timeoutMs: number
+  /** The largest answer, in bytes. */
+  maxBytes: number
+  /** What is thrown where no whole answer came; none: what the way out threw. */
+  failure?: (cause: OutboundFailed) => Error
+}
+
+const rpcAnswer = z.object({
+  id: z.union([z.number(), z.string(), z.null()]).optional(),
+  result: z.unknown().optional(),
+  error: z
+    .object({ code: z.number(), message: z.string(), data: z.unknown().optional() })
+    .nullish()
+    .transform((error) => error ?? undefined),
+})
+
+/**
+ * JSON-RPC over connections that stay open: a third of the time that `fetch` takes for the same call. A node that
+ * stalls in the middle of an answer costs its deadline and one connection, which is closed.
+ */
+export class RpcConnection {
+  readonly url: string
+  readonly #at: URL
+  readonly #limits: RpcLimits
+  readonly #pool: Agent
+  #lastId = 0
+
+  constructor(url: string, limits: RpcLimits) {
+    this.url = url
+    this.#at = new URL(url)
+    this.#limits = limits
+    // Idle connections are closed before most servers close them: a request must not meet its connection's end.
+    const options = { keepAlive: true, maxSockets: 64, timeout: 4000 }
+    this.#pool = this.#at.protocol === 'https:' ? new https.Agent(options) : new http.Agent(options)
+  }
+
+  /** @throws RpcRequestError as viem's own transports do; OutboundFailed where no whole answer came; MalformedAnswer */
+  async call(
+    method: string,
+    params: readonly unknown[] = [],
+    limits: Partial<Pick<RpcLimits, 'timeoutMs'>> = {},
+  ): Promise<unknown> {
+    const body = this.#envelope({ method, params })
+    const answer = parsed(rpcAnswer, await this.#ask(body, limits))
+    if (answer.id !== body.id) throw new MalformedAnswer('the node answers something else than was asked')
+    const outcome = outcomeOf(answer)
+    if ('error' in outcome) throw new RpcRequestError({ body, error: outcome.error, url: this.url })
+    return outcome.result
+  }
+
+  /** Sends calls together; they may be run side by side, in no order. @returns outcomes in the order of the calls */
+  async batch(calls: readonly RpcCall[]): Promise<RpcOutcome[]> {
+    if (calls.length === 0) return []
+    const bodies = calls.map((call) => this.#envelope(call))
+    const answer = await this.#ask(bodies, {})
+    // One error for all: a node that takes no batches, or has had enough.
+    if (!Array.isArray(answer)) {
+      const { error } = parsed(rpcAnswer, answer)
+      if (error === undefined) throw new MalformedAnswer('the node answers a batch with something else')
+      return bodies.map(() => ({ error }))
+    }
+    const byId = new Map(parsed(z.array(rpcAnswer), answer).map((one) => [one.id, outcomeOf(one)]))
+    return bodies.map(({ id }) => {
+      const outcome = byId.get(id)
+      if (outcome === undefined) throw new MalformedAnswer('the node leaves a call of a batch unanswered')
+      return outcome
+    })
+  }
+
+  async #ask(body: unknown, limits: Partial<Pick<RpcLimits, 'timeoutMs'>>): Promise<unknown> {
+    const { status, text } = await this.#post(JSON.stringify(body), { ...this.#limits, ...limits })
+    let answer: unknown
+    try {
+      answer = JSON.parse(text)
+    } catch {
+      throw new MalformedAnswer(`the node answers ${status} with something that is not JSON`)
+    }
+    // Some send the errors of JSON-RPC itself with another status.
+    if ((status < 200 || status > 299) && !isError(answer))
+      throw new MalformedAnswer(`the node answers with HTTP status ${status}`)
+    return answer
+  }
+
+  async #post(body: string, { timeoutMs, maxBytes }: RpcLimits): Promise<{ status: number; text: string }> {
+    const progress: Progress = { sent: false }
+    const late = `${this.#at.origin} did not answer in full within ${timeoutMs} ms`
+    const deadline = new Deadline(timeoutMs, () => new OutboundFailed('timeout', late, progress.sent))
+    try {
+      const answer = await exchange({
+        url: this.#at,
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body,
+        via: { pool: this.#pool },
+        maxBytes,
+        deadline,
+        progress,
+      })
+      return { status: answer.status, text: answer.body.toString('utf8') }
+    } catch (error) {
+      throw error instanceof OutboundFailed ? (this.#limits.failure?.(error) ?? error) : error
+    } finally {
+      deadline.clear()
+    }
+  }
+
+  close(): void {
+    this.#pool.destroy()
+  }
+
+  #envelope({ method, params = [] }: RpcCall) {
+    this.#lastId += 1
+    return { jsonrpc: '2.0' as const, id: this.#lastId, method, params }
+  }
+}
+
+function parsed<T>(shape: z.ZodType<T>, answer: unknown): T {
+  const result = shape.safeParse(answer)
+  if (result.success) return result.data
+  throw new MalformedAnswer('the node answers something that is not JSON-RPC')
+}
+
+const isError = (answer: unknown): boolean => {
+  const result = rpcAnswer.safeParse(answer)
+  return result.success && result.data.error !== undefined
+}
+
+const outcomeOf = ({ error, result }: z.infer<typeof rpcAnswer>): RpcOutcome =>
+  error ? { error } : { result: result ?? null }
