@@ -26,6 +26,10 @@ import { createOutbound } from '../../src/daemon/outbound/outbound.ts'
 import { offchainNamesAbi, offchainNamesBytecode } from '../contracts/artifacts/offchain-names.ts'
 import { clientOf, devChains, walletOf } from '../support/dev-chain.ts'
 
+const acme = { team: 1 }
+/** Room for one after the other. */
+const lane = { atOnce: 1, atOncePerKey: 1, waiting: 1, waitingPerKey: 1, waitMs: 60_000, nameMs: 60_000 }
+
 const alice: Address = '0x1111111111111111111111111111111111111111'
 const bob: Address = '0x2222222222222222222222222222222222222222'
 const deploymentProxy: Address = '0x4e59b44847b379578588920cA78FbF26c0B4956C'
@@ -82,7 +86,7 @@ describe('a recipient', () => {
   test.each([mixed, mixed.toLowerCase(), `0x${mixed.slice(2).toUpperCase()}`, ` ${mixed}\n`])(
     'given as the address %j needs no chain',
     async (text) => {
-      expect(await resolve(5, text)).toBe(mixed)
+      expect(await resolve(acme, 5, text)).toBe(mixed)
     },
   )
 
@@ -102,7 +106,7 @@ describe('a recipient', () => {
     // The first letter is Cyrillic.
     ['аlice.eth', 'illegal mixture'],
   ])('%j is refused', async (text, why) => {
-    const error = await caught(resolve(31337, text))
+    const error = await caught(resolve(acme, 31337, text))
     expect(error).toBeInstanceOf(RecipientInvalid)
     expect(error.message).toContain(why)
   })
@@ -110,7 +114,7 @@ describe('a recipient', () => {
 
 describe('a name on the embedded chain', () => {
   const resolve = (text: string) =>
-    createNameResolver({ clientFor: clients(), fetchGateway: guarded() }).resolve(31337, text)
+    createNameResolver({ clientFor: clients(), fetchGateway: guarded() }).resolve(acme, 31337, text)
 
   test.each([
     ['alice.eth', alice],
@@ -134,7 +138,7 @@ describe('a name on the embedded chain', () => {
 
 describe('a name on another chain', () => {
   const resolve = (chainId: number, name: string, more: Record<number, PublicClient>) =>
-    createNameResolver({ clientFor: clients(more), fetchGateway: guarded() }).resolve(chainId, name)
+    createNameResolver({ clientFor: clients(more), fetchGateway: guarded() }).resolve(acme, chainId, name)
 
   test("is asked of ENS's own chain, also where it does not end in .eth", async () => {
     const more = { 1: as(mainnet, nameServiceAddress), 8453: as(base) }
@@ -153,7 +157,7 @@ describe('a name on another chain', () => {
       return chainId === 11155111 ? as(sepolia, nameServiceAddress) : undefined
     }
     const { resolve } = createNameResolver({ clientFor, fetchGateway: guarded() })
-    expect(await resolve(11155111, 'alice.eth')).toBe(alice)
+    expect(await resolve(acme, 11155111, 'alice.eth')).toBe(alice)
     expect(asked).not.toHaveBeenCalledWith(1)
   })
 
@@ -200,7 +204,7 @@ describe('a name that cannot be looked up is not called unknown', () => {
   ])('with %s', async (_title, why, client) => {
     const clientFor = () => client() as PublicClient
     const error = await caught(
-      createNameResolver({ clientFor, fetchGateway: guarded() }).resolve(1, 'alice.eth'),
+      createNameResolver({ clientFor, fetchGateway: guarded() }).resolve(acme, 1, 'alice.eth'),
     )
     expect(error).toBeInstanceOf(NameUnavailable)
     expect(error.message).toContain('chain 1')
@@ -221,9 +225,9 @@ describe('a name that cannot be looked up is not called unknown', () => {
     const other = await chains.start({ names: { 'alice.eth': alice } })
     const client = clientOf(other)
     const { resolve } = createNameResolver({ clientFor: () => client, fetchGateway: guarded() })
-    expect(await resolve(31337, 'alice.eth')).toBe(alice)
+    expect(await resolve(acme, 31337, 'alice.eth')).toBe(alice)
     await other.stop()
-    const error = await caught(resolve(31337, 'alice.eth'))
+    const error = await caught(resolve(acme, 31337, 'alice.eth'))
     expect(error).toBeInstanceOf(NameUnavailable)
     expect(error.message).toContain('chain 31337')
   })
@@ -270,7 +274,7 @@ describe('a name kept off the chain', () => {
     })
     const clientFor = () => client as PublicClient
     const settings = { clientFor, fetchGateway: guarded(allowPrivate), ...more }
-    return createNameResolver(settings).resolve(31337, 'carol.eth')
+    return createNameResolver(settings).resolve(acme, 31337, 'carol.eth')
   }
 
   test.each(['plain', 'batched'] as const)('(%s) asks no gateway on a private address', async (way) => {
@@ -343,7 +347,7 @@ describe('a name kept off the chain', () => {
 
     let now = 0
     const asked = requests.length
-    const clock = { now: () => (now += 10_000), timeoutMs: 25_000 }
+    const clock = { now: () => (now += 10_000), lanes: { team: { ...lane, nameMs: 25_000 } } }
     expect((await caught(resolve([origin], clock))).message).toContain('too long')
     expect(requests.length - asked).toBe(1)
   })
@@ -360,43 +364,104 @@ describe('a name kept off the chain', () => {
   })
 })
 
-test('names are looked up a few at once, others wait, and who finds no place is told to come again', async () => {
-  const release: (() => void)[] = []
-  let running = 0
-  let most = 0
-  const held = {
-    ...clientOf(chain),
-    request: async () => {
-      running += 1
-      most = Math.max(most, running)
+describe('names that take long', () => {
+  /** A chain that answers when it is let. */
+  const held = () => {
+    const release: (() => void)[] = []
+    const state = { running: 0, most: 0, asked: 0 }
+    const request = async () => {
+      state.asked += 1
+      state.running += 1
+      state.most = Math.max(state.most, state.running)
       await new Promise<void>((resolve) => release.push(resolve))
-      running -= 1
+      state.running -= 1
       throw new Error('no answer')
-    },
-  } as unknown as PublicClient
-  const clientFor = (id: number) =>
-    id === 31337 ? Object.assign(Object.create(clientOf(chain)), held) : undefined
-  const { resolve } = createNameResolver({
-    clientFor,
-    fetchGateway: guarded(),
-    most: { atOnce: 2, waiting: 3 },
-  })
-  const asked = Array.from({ length: 6 }, (_, n) => caught(resolve(31337, `name${n}.eth`)))
-  const last = await asked[5]
-  expect(last).toBeInstanceOf(NameUnavailable)
-  expect(last?.message).toMatch(/Too many names are being looked up/)
-  // An address is no question.
-  expect(await resolve(31337, mixed)).toBe(mixed)
-  let done = false
-  void Promise.all(asked).then(() => {
-    done = true
-  })
-  while (!done) {
-    for (const next of release.splice(0)) next()
-    await new Promise((resolve) => setImmediate(resolve))
+    }
+    const client = Object.assign(Object.create(clientOf(chain)), {
+      ...clientOf(chain),
+      request,
+    }) as PublicClient
+    const letGo = async (asked: readonly Promise<unknown>[]) => {
+      let done = false
+      void Promise.all(asked).then(() => {
+        done = true
+      })
+      while (!done) {
+        for (const next of release.splice(0)) next()
+        await new Promise((resolve) => setImmediate(resolve))
+      }
+    }
+    return { client, state, letGo }
   }
-  expect(most).toBe(2)
-  expect(
-    (await Promise.all(asked)).slice(0, 5).every(({ message }) => /cannot be looked up/.test(message)),
-  ).toBe(true)
+  const busy = /Too many names are being looked up/
+
+  test('are looked up a few at once, others wait, and who finds no place is told to come again', async () => {
+    const { client, state, letGo } = held()
+    const { resolve } = createNameResolver({
+      clientFor: () => client,
+      fetchGateway: guarded(),
+      lanes: { team: { ...lane, atOnce: 2, atOncePerKey: 2, waiting: 3, waitingPerKey: 3 } },
+    })
+    const asked = Array.from({ length: 6 }, (_, n) => caught(resolve(acme, 31337, `name${n}.eth`)))
+    const last = await asked[5]
+    expect(last).toBeInstanceOf(NameUnavailable)
+    expect(last?.message).toMatch(busy)
+    // An address is no question.
+    expect(await resolve(acme, 31337, mixed)).toBe(mixed)
+    await letGo(asked)
+    expect(state.most).toBe(2)
+    expect(
+      (await Promise.all(asked)).slice(0, 5).every(({ message }) => /cannot be looked up/.test(message)),
+    ).toBe(true)
+  })
+
+  test('and that strangers ask for deny names to no team, and to nobody who tapped a chip', async () => {
+    const { client, state, letGo } = held()
+    const { resolve } = createNameResolver({
+      // The chain where the strangers' names live never answers.
+      clientFor: (chainId) => (chainId === 31337 ? clientOf(chain) : client),
+      fetchGateway: guarded(),
+      ensChainId: 1,
+    })
+    const strangers = Array.from({ length: 40 }, (_, n) =>
+      caught(resolve({ client: `192.0.2.${n % 10}` }, 1, `slow${n}.eth`)),
+    )
+    await expect.poll(() => state.asked).toBe(4)
+    for (let n = 0; n < 3; n++) {
+      expect(await resolve(acme, 31337, 'alice.eth')).toBe(alice)
+      expect(await resolve({ chip: '04' }, 31337, 'alice.eth')).toBe(alice)
+    }
+    await letGo(strangers)
+    expect(state.most).toBe(4)
+  })
+
+  test('take one key its share and no more, and a place is free once a name has had its time', async () => {
+    const { client, letGo } = held()
+    const { resolve } = createNameResolver({
+      clientFor: () => client,
+      fetchGateway: guarded(),
+      lanes: { client: { ...lane, atOnce: 2, waitingPerKey: 0, nameMs: 50 } },
+    })
+    const one = caught(resolve({ client: 'a' }, 31337, 'one.eth'))
+    expect((await caught(resolve({ client: 'a' }, 31337, 'two.eth'))).message).toMatch(busy)
+    const other = caught(resolve({ client: 'b' }, 31337, 'three.eth'))
+    const late = /takes .* too long/
+    for (const { message } of await Promise.all([one, other])) expect(message).toMatch(late)
+    // The chain has answered nothing yet, and the next has a place all the same.
+    const next = caught(resolve({ client: 'a' }, 31337, 'four.eth'))
+    expect((await next).message).toMatch(late)
+    await letGo([next])
+  })
+
+  test('are waited for no longer than it was said', async () => {
+    const { client, letGo } = held()
+    const { resolve } = createNameResolver({
+      clientFor: () => client,
+      fetchGateway: guarded(),
+      lanes: { team: { ...lane, waitMs: 30 } },
+    })
+    const first = caught(resolve(acme, 31337, 'one.eth'))
+    expect((await caught(resolve(acme, 31337, 'two.eth'))).message).toMatch(busy)
+    await letGo([first])
+  })
 })

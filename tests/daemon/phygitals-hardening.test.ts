@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { encodeFunctionData, getAddress, type Hex, parseGwei } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect, test, vi } from 'vitest'
 import { phygitalAbi } from '../../src/daemon/chain/artifacts/phygital.ts'
 import { ownerOf } from '../../src/daemon/chain/owner-of.ts'
 import { tidy } from '../../src/daemon/domain/housekeeping.ts'
@@ -266,4 +266,35 @@ describe('metadata', () => {
     )
     expect((await p.transactions()).at(-1)).toMatchObject({ kind: 'phygital-refresh' })
   })
+})
+
+test('a name is looked up in the place of whoever asks: a team, the one who tapped, or a network', async () => {
+  const p = await opened()
+  const { resolve } = p.ctx.names
+  const askers: object[] = []
+  vi.spyOn(p.ctx.names, 'resolve').mockImplementation((asker, ...rest) => {
+    askers.push(asker)
+    return resolve(asker, ...rest)
+  })
+  const token = p.token('JKT', 1)
+  const path = `/phygitals/claim-registration?${new URLSearchParams({ ...token, chainId: '31337', recipient: 'bob.eth' })}`
+  const asked = async (answer: Promise<{ status: number }>) => {
+    expect((await answer).status).toBe(200)
+    return askers.splice(0)
+  }
+  const team = await p.ctx.db.read
+    .selectFrom('teams')
+    .selectAll()
+    .where('name', '=', 'Acme')
+    .executeTakeFirst()
+  const acme = { team: team?.id }
+  expect(await asked(p.ask(path))).toEqual([{ client: '127.0.0.1' }])
+  expect(await asked(p.ask(path, undefined, { key: 'not-a-key' }))).toEqual([{ client: '127.0.0.1' }])
+  expect(await asked(p.ask(path, undefined, { key: acmeKey }))).toEqual([acme])
+  const to = { recipient: 'bob.eth' }
+  expect(await asked(p.ask('/phygitals/transfer', { ...token, ...to }, { key: acmeKey }))).toEqual([acme])
+  const code = await p.code(chips.jacket(2))
+  expect(await asked(p.ask('/phygitals/transfer/pullable', to, { code }))).toEqual([
+    { chip: String(BigInt(`0x${chips.jacket(2)}`)) },
+  ])
 })

@@ -1,4 +1,5 @@
 import {
+  type Asker,
   NameChainMissing,
   NameProblem,
   type NameResolver,
@@ -8,6 +9,7 @@ import {
 import { DomainError } from './errors.ts'
 
 export type Names = NameResolver
+export type { Asker } from '../chain/names/resolver.ts'
 
 /**
  * Where a token goes: an address in any case, or a name, which is looked up now and never again.
@@ -16,11 +18,12 @@ export type Names = NameResolver
  */
 export async function resolveRecipient(
   { names }: { names: Names },
+  asker: Asker,
   chainId: number,
   text: string,
 ): Promise<string> {
   try {
-    return await names.resolve(chainId, text)
+    return await names.resolve(asker, chainId, text)
   } catch (cause) {
     if (!(cause instanceof NameProblem)) throw cause
     // What a gateway, or the way to it, said is for the log: strangers may ask, and it tells of our network.

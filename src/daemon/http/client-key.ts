@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import ipaddr from 'ipaddr.js'
+import type { Asker } from '../domain/recipients.ts'
 import { type AuthDeps, optionalApiKey } from './auth.ts'
 
 /** The valid API key that came along, if one did. */
@@ -12,6 +13,17 @@ export function validKey(deps: AuthDeps, request: FastifyRequest): number | unde
     // A key that is not good counts as none.
     return undefined
   }
+}
+
+/** Whose turn it is when a name is looked up for somebody who needs no key. */
+export function askerOf(deps: AuthDeps, request: FastifyRequest): Asker {
+  try {
+    const key = optionalApiKey(deps, request)
+    if (key) return { team: key.teamId }
+  } catch {
+    // As above.
+  }
+  return { client: network(request.ip) }
 }
 
 /**

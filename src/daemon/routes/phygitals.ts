@@ -17,6 +17,7 @@ import {
 } from '../domain/phygitals/transfer-signature.ts'
 import { transferred } from '../domain/phygitals/transferred.ts'
 import { bindAll } from '../http/bind.ts'
+import { askerOf } from '../http/client-key.ts'
 import type { TokenLocation } from '../store/tokens.ts'
 import { tokenOnWire } from './wire-shapes.ts'
 
@@ -53,8 +54,9 @@ export function phygitalRoutes(app: FastifyInstance, ctx: Context): void {
     'GET /phygitals/transfer-signature/pullable': async ({ query, code, actor }) =>
       signatureOnWire(await signTransferByCode(ctx, { code, actor }, query.recipient)),
     'GET /phygitals/chip': async ({ query }) => ({ uid: await chipOfToken(ctx, query) }),
-    'GET /phygitals/claim-registration': async ({ query }) => {
-      const { isRequired, isValid, ...registration } = await claimRegistration(ctx, query)
+    'GET /phygitals/claim-registration': async ({ query, request }) => {
+      const asker = askerOf(ctx, request)
+      const { isRequired, isValid, ...registration } = await claimRegistration(ctx, asker, query)
       const { allowedAt, expiresAt, createdAt } = registration
       return { ...placeOnWire(registration), isRequired, isValid, allowedAt, expiresAt, createdAt }
     },

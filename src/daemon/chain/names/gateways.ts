@@ -6,6 +6,7 @@ export type FetchGateway = (request: {
   method: 'GET' | 'POST'
   headers: Record<string, string>
   body?: string
+  timeoutMs?: number
 }) => Promise<{
   status: number
   headers: Readonly<Record<string, string | string[] | undefined>>

@@ -11,12 +11,18 @@ import {
   isAddress,
 } from 'viem'
 import { getCode, getEnsAddress } from 'viem/actions'
+import { OutboundFailed } from '../../outbound/errors.ts'
+import { inWords } from '../../outbound/words.ts'
 import { type FetchGateway, guardedCcipRequest } from './gateways.ts'
 import type { Home } from './home.ts'
 import { NameUnavailable } from './problems.ts'
 
 // Who owns a name writes its resolver, and a resolver may send its asker to gateways again and again.
 const mostSteps = 24
+/** For one answer of a gateway. */
+const gatewayMs = 10_000
+
+export const tooLong = 'it takes too many steps or too long. Give the address (0x…)'
 
 /** How the universal resolver says that there is no address. Anything else it says is no answer. */
 const none = ['ResolverNotFound', 'ResolverNotContract', 'ResolverError', 'UnsupportedResolverProfile']
@@ -42,7 +48,8 @@ export class Question {
     this.#home = home
     this.#limits = limits
     this.#until = limits.now() + limits.timeoutMs
-    const ccip = guardedCcipRequest((request) => this.#step(() => fetchGateway(request)))
+    const timeoutMs = Math.min(limits.timeoutMs, gatewayMs)
+    const ccip = guardedCcipRequest((request) => this.#step(() => fetchGateway({ ...request, timeoutMs })))
     // A client of its own: one that was made elsewhere would call gateways by itself.
     this.#client = createClient({
       transport: custom(
@@ -88,7 +95,7 @@ export class Question {
     try {
       return await asked
     } catch (error) {
-      this.#gateways ??= error instanceof Error ? error.message.slice(0, 500) : urls.join(', ')
+      this.#gateways ??= error instanceof Error ? inWords(error.message) : inWords(urls.join(', '))
       throw error
     }
   }
@@ -104,7 +111,7 @@ export class Question {
   /** Never viem's own words: they show the URL of the node, which may hold a key. */
   #why(error: unknown): string {
     const { chainId, universalResolver } = this.#home
-    if (this.#exhausted) return 'it takes too many steps or too long. Give the address (0x…)'
+    if (this.#exhausted) return tooLong
     if (this.#gateways !== undefined)
       return `it is kept off the chain, and its gateway gave no answer (${this.#gateways})`
     if (has(error, ContractFunctionZeroDataError))
@@ -117,6 +124,7 @@ export class Question {
 
 function kindOf(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown'
+  if (error instanceof OutboundFailed) return error.kind
   return 'code' in error && typeof error.code === 'string' ? error.code : error.name
 }
 

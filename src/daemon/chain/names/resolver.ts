@@ -1,24 +1,44 @@
 import type { Address } from 'viem'
 import { toCoinType } from 'viem/ens'
-import { Crowd } from './crowd.ts'
+import { Deadline } from '../../outbound/deadline.ts'
 import type { FetchGateway } from './gateways.ts'
 import { type ClientFor, homeOf } from './home.ts'
 import { NameUnavailable, UnknownName } from './problems.ts'
-import { type Limits, Question } from './question.ts'
+import { Question, tooLong } from './question.ts'
 import { readRecipient } from './recipient.ts'
+import { type Bounds, Semaphore } from './semaphore.ts'
 
 export { type FetchGateway, guardedCcipRequest } from './gateways.ts'
 export { NameChainMissing, NameProblem, NameUnavailable, RecipientInvalid, UnknownName } from './problems.ts'
 
-export interface NameResolverSettings extends Partial<Limits> {
+/** Who wants to know: a team with a key, whoever tapped a chip and has its code, or anybody, by their network. */
+export type Asker = { team: number } | { chip: string } | { client: string }
+
+type Lane = Bounds & {
+  /** For one name, with all that is asked about it. */
+  nameMs: number
+}
+type Lanes = Record<'team' | 'chip' | 'client', Lane>
+
+/**
+ * Who writes a name's resolver decides how long it takes, and strangers may ask: each kind of asker queues apart, and
+ * none of one kind takes all of its places.
+ */
+const usualLanes: Lanes = {
+  team: { atOnce: 8, atOncePerKey: 6, waiting: 1024, waitingPerKey: 256, waitMs: 60_000, nameMs: 20_000 },
+  chip: { atOnce: 6, atOncePerKey: 1, waiting: 64, waitingPerKey: 1, waitMs: 5000, nameMs: 10_000 },
+  client: { atOnce: 4, atOncePerKey: 2, waiting: 16, waitingPerKey: 2, waitMs: 2000, nameMs: 5000 },
+}
+
+export interface NameResolverSettings {
+  now?(): number
   /** undefined: the chain is not configured. */
   clientFor: ClientFor
   /** The guarded client: gateways are named by contracts, that is by anyone. */
   fetchGateway: FetchGateway
   /** Where ENS lives, for chains that have no name service of their own. */
   ensChainId?: number
-  /** How many names are looked up at once, and how many more wait: strangers may ask. */
-  most?: { atOnce: number; waiting: number }
+  lanes?: Partial<Lanes>
 }
 
 export interface NameResolver {
@@ -27,30 +47,52 @@ export interface NameResolver {
    * @param text an address in any case, or an ENS name
    * @throws RecipientInvalid, UnknownName, NameChainMissing, NameUnavailable
    */
-  resolve(chainId: number, text: string): Promise<Address>
+  resolve(asker: Asker, chainId: number, text: string): Promise<Address>
 }
 
 export function createNameResolver(settings: NameResolverSettings): NameResolver {
-  const { clientFor, fetchGateway, ensChainId = 1, now = Date.now, timeoutMs = 20_000 } = settings
-  const crowd = new Crowd(
-    settings.most ?? { atOnce: 8, waiting: 64 },
-    () =>
-      new NameUnavailable('Too many names are being looked up. Try again later, or give the address (0x…)'),
-  )
+  const { clientFor, fetchGateway, ensChainId = 1, now = Date.now } = settings
+  const lanes = { ...usualLanes, ...settings.lanes }
+  const busy = () =>
+    new NameUnavailable('Too many names are being looked up. Try again later, or give the address (0x…)')
+  const turns = {
+    team: new Semaphore(lanes.team, busy),
+    chip: new Semaphore(lanes.chip, busy),
+    client: new Semaphore(lanes.client, busy),
+  }
   return {
-    async resolve(chainId, text) {
+    async resolve(asker, chainId, text) {
       const recipient = readRecipient(text)
       if (recipient.kind === 'address') return recipient.address
       const { name } = recipient
       const home = homeOf(name, chainId, ensChainId, clientFor)
-      const address = await crowd.run(() => {
-        const question = new Question(name, home, fetchGateway, { now, timeoutMs })
-        return home.chainId === chainId ? question.address() : addressElsewhere(question, name, chainId)
-      })
+      const { kind, key } = laneOf(asker)
+      const timeoutMs = lanes[kind].nameMs
+      const address = await turns[kind].run(key, () =>
+        within(timeoutMs, name, () => {
+          const question = new Question(name, home, fetchGateway, { now, timeoutMs })
+          return home.chainId === chainId ? question.address() : addressElsewhere(question, name, chainId)
+        }),
+      )
       if (address !== undefined) return address
       const next = 'check how it is written, or give the address (0x…)'
       throw new UnknownName(`${name} has no address on the name service of chain ${home.chainId}: ${next}`)
     },
+  }
+}
+
+function laneOf(asker: Asker): { kind: keyof Lanes; key: string } {
+  if ('team' in asker) return { kind: 'team', key: String(asker.team) }
+  return 'chip' in asker ? { kind: 'chip', key: asker.chip } : { kind: 'client', key: asker.client }
+}
+
+/** Whatever a node or a gateway does, a place is free again after this long. */
+async function within<T>(ms: number, name: string, ask: () => Promise<T>): Promise<T> {
+  const deadline = new Deadline(ms, () => new NameUnavailable(`${name} cannot be looked up: ${tooLong}`))
+  try {
+    return await deadline.race(ask())
+  } finally {
+    deadline.clear()
   }
 }
 

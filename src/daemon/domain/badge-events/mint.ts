@@ -58,7 +58,7 @@ export async function reserveBadge(
   const before = await findClaimOfOtp(deps.db.read, otp.codeHash)
   if (!before) assertActive(event, iso(deps.clock.now()))
   if (isAtPoap && !deps.badges.providers.poap) throw outOfReach({ retryAfterMs: 60_000, reason: noAccount })
-  const recipient = await badgeRecipient(deps, wanted.recipient, isAtPoap)
+  const recipient = await badgeRecipient(deps, { chip: otp.chipUid }, wanted.recipient, isAtPoap)
   return deps.db.write(async (trx) => {
     const now = iso(deps.clock.now())
     await spendCode(trx, code, now)
@@ -89,7 +89,8 @@ async function untoldMint(deps: MintDeps, code: string, wanted: WantedBadge): Pr
   if (claim?.state !== 'claimed' || claim.isAnswered === 1) return undefined
   const event = await findBadgeEvent(deps.db.read, claim.badgeEventId)
   if (wanted.eventId !== event?.id && wanted.eventId !== event?.upstreamId) return undefined
-  const recipient = await badgeRecipient(deps, wanted.recipient, claim.codeNumber !== null)
+  const asker = { chip: claim.chipUid }
+  const recipient = await badgeRecipient(deps, asker, wanted.recipient, claim.codeNumber !== null)
   return isSame(claim, recipient) ? claim.id : undefined
 }
 

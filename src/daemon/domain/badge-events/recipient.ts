@@ -2,7 +2,7 @@ import type { Chains } from '../../chain/chains.ts'
 import { readRecipient } from '../../chain/names/recipient.ts'
 import { RecipientInvalid } from '../../chain/names/resolver.ts'
 import { DomainError } from '../errors.ts'
-import { type Names, resolveRecipient } from '../recipients.ts'
+import { type Asker, type Names, resolveRecipient } from '../recipients.ts'
 
 const embeddedChain = 31337
 const ethereum = 1
@@ -14,11 +14,16 @@ type Deps = { names: Names; chains: Pick<Chains, 'has'> }
  * @returns an address (EIP-55), an ENS name in its normal form (at POAP alone), or an e-mail address
  * @throws DomainError recipient_invalid, chain_unavailable
  */
-export async function badgeRecipient(deps: Deps, given: string, isAtPoap: boolean): Promise<string> {
+export async function badgeRecipient(
+  deps: Deps,
+  asker: Asker,
+  given: string,
+  isAtPoap: boolean,
+): Promise<string> {
   const text = given.trim()
   if (text.includes('@')) return emailAddress(text)
   if (!isAtPoap)
-    return resolveRecipient(deps, deps.chains.has(embeddedChain) ? embeddedChain : ethereum, text)
+    return resolveRecipient(deps, asker, deps.chains.has(embeddedChain) ? embeddedChain : ethereum, text)
   try {
     const read = readRecipient(text)
     return read.kind === 'address' ? read.address : read.name

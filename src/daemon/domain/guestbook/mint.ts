@@ -7,7 +7,7 @@ import type { CodeSource } from '../codes.ts'
 import { assertOurs } from '../deployed.ts'
 import type { DeployDeps } from '../deployments.ts'
 import { notFound } from '../errors.ts'
-import { type Names, resolveRecipient } from '../recipients.ts'
+import { type Asker, type Names, resolveRecipient } from '../recipients.ts'
 import { presentCode, spendCode } from '../spend-code.ts'
 import { iso } from '../time.ts'
 import { assertMinter, guestbookOf, isEventThere, isForeign } from './authority.ts'
@@ -30,7 +30,7 @@ export async function mintEvent(
   { event: ref, recipient }: { event: EventRef; recipient: string },
 ): Promise<number> {
   const event = await eventOfTeam(deps, teamId, ref)
-  return mint(deps, { event, recipient, asking, code: undefined })
+  return mint(deps, { asker: { team: teamId }, event, recipient, asking, code: undefined })
 }
 
 /**
@@ -46,10 +46,11 @@ export async function mintByCode(
   const event =
     otp.guestbookEventId === null ? undefined : await findGuestbookEvent(deps.db.read, otp.guestbookEventId)
   if (!event) throw notFound('guestbook event')
-  return mint(deps, { event, recipient, asking, code })
+  return mint(deps, { asker: { chip: otp.chipUid }, event, recipient, asking, code })
 }
 
 interface Wanted {
+  asker: Asker
   event: LocatedGuestbookEvent
   recipient: string
   asking: Asking
@@ -57,9 +58,9 @@ interface Wanted {
   code: string | undefined
 }
 
-async function mint(deps: MintDeps, { event, recipient: to, asking, code }: Wanted): Promise<number> {
+async function mint(deps: MintDeps, { asker, event, recipient: to, asking, code }: Wanted): Promise<number> {
   const chain = chainOf(deps.chains, event.chainId)
-  const recipient = await resolveRecipient(deps, event.chainId, to)
+  const recipient = await resolveRecipient(deps, asker, event.chainId, to)
   const { address, tokenId } = event
   const guestbook = guestbookOf(event)
   if (isForeign(guestbook)) await assertMinter(chain, guestbook)

@@ -141,7 +141,9 @@ class Check {
   }
 
   #recipient(chainId: number, text: string): Promise<string> {
-    return once(this.#recipients, `${chainId}/${text}`, () => resolveRecipient(this.#deps, chainId, text))
+    return once(this.#recipients, `${chainId}/${text}`, () =>
+      resolveRecipient(this.#deps, { team: this.#teamId }, chainId, text),
+    )
   }
 
   #hasCode(chainId: number, address: Address): Promise<boolean> {

@@ -8,7 +8,7 @@ import type { Queries } from '../../store/database.ts'
 import type { LocatedToken, TokenLocation } from '../../store/tokens.ts'
 import { chainOf } from '../ask-chain.ts'
 import { notFound } from '../errors.ts'
-import { resolveRecipient } from '../recipients.ts'
+import { type Asker, resolveRecipient } from '../recipients.ts'
 import { presentCode, spendCode } from '../spend-code.ts'
 import { iso } from '../time.ts'
 import { assertInOrder } from './check-move.ts'
@@ -42,10 +42,11 @@ const windowWithoutPolicy = 3600
 /** @throws DomainError not_found, recipient_invalid, chain_unavailable */
 export async function claimRegistration(
   deps: TransferDeps,
+  asker: Asker,
   { recipient: to, ...ref }: TokenLocation & { recipient: string },
 ): Promise<RegistrationState> {
   const token = await tokenAt(deps, ref)
-  const recipient = await resolveRecipient(deps, token.chainId, to)
+  const recipient = await resolveRecipient(deps, asker, token.chainId, to)
   const row = await findClaimRegistration(deps.db.read, { tokenRow: token.id, recipient })
   const now = iso(deps.clock.now())
   return {
@@ -66,7 +67,7 @@ export async function registerClaim(
   { recipient: to, ...ref }: TokenLocation & { recipient: string },
 ): Promise<ClaimRegistration> {
   const token = await tokenOfTeam(deps, teamId, ref)
-  const recipient = await resolveRecipient(deps, token.chainId, to)
+  const recipient = await resolveRecipient(deps, { team: teamId }, token.chainId, to)
   await assertStillInOrder(deps, token)
   return deps.db.write((trx) => register(trx, deps, { token, recipient, tapId: null, actor }))
 }
@@ -79,7 +80,7 @@ export async function registerClaimByCode(
 ): Promise<ClaimRegistration> {
   const otp = await presentCode(deps, code, 'PHYGITAL_CLAIM')
   const chip = await chipOfCode(deps.db, otp)
-  const { target, recipient } = await aimAt(deps, chip, to)
+  const { target, recipient } = await aimAt(deps, { chip: chip.uid }, chip, to)
   await assertStillInOrder(deps, placeOf(target))
   return deps.db.write(async (trx) => {
     await spendCode(trx, code, iso(deps.clock.now()))
@@ -95,7 +96,7 @@ export async function removeClaimRegistration(
   { recipient: to, ...ref }: TokenLocation & { recipient: string },
 ): Promise<void> {
   const token = await tokenOfTeam(deps, teamId, ref)
-  const recipient = await resolveRecipient(deps, token.chainId, to)
+  const recipient = await resolveRecipient(deps, { team: teamId }, token.chainId, to)
   await deps.db.write(async (trx) => {
     if (!(await deleteClaimRegistration(trx, { tokenRow: token.id, recipient })))
       throw notFound('claim registration')

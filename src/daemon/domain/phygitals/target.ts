@@ -4,7 +4,7 @@ import type { Db, Queries } from '../../store/database.ts'
 import type { OtpRow } from '../../store/schema.ts'
 import { findToken, type LocatedToken } from '../../store/tokens.ts'
 import { DomainError, notFound } from '../errors.ts'
-import { type Names, resolveRecipient } from '../recipients.ts'
+import { type Asker, type Names, resolveRecipient } from '../recipients.ts'
 import type { Clock } from '../time.ts'
 import { bindNewToken, type FutureToken, futureContractOf, futureTokenOf } from './mint-token.ts'
 
@@ -24,11 +24,11 @@ export interface Aim {
  * Finds out what a chip stands for, and who is meant. The recipient first: one that is wrong costs no search.
  * @throws DomainError not_found, recipient_invalid, conflict, chain_unavailable
  */
-export async function aimAt(deps: TransferDeps, chip: TappedChip, to: string): Promise<Aim> {
+export async function aimAt(deps: TransferDeps, asker: Asker, chip: TappedChip, to: string): Promise<Aim> {
   const token = chip.tokenRow === null ? undefined : await findToken(deps.db.read, chip.tokenRow)
-  if (token) return { target: { token }, recipient: await resolveRecipient(deps, token.chainId, to) }
+  if (token) return { target: { token }, recipient: await resolveRecipient(deps, asker, token.chainId, to) }
   const contract = await futureContractOf(deps, chip)
-  const recipient = await resolveRecipient(deps, contract.chainId, to)
+  const recipient = await resolveRecipient(deps, asker, contract.chainId, to)
   return { target: { future: await futureTokenOf(deps, contract), uid: chip.uid }, recipient }
 }
 

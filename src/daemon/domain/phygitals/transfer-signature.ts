@@ -25,7 +25,7 @@ export async function signTransfer(
   { recipient: to, ...ref }: TokenLocation & { recipient: string },
 ): Promise<TransferSignature> {
   const token = await tokenOfTeam(deps, teamId, ref)
-  const recipient = await resolveRecipient(deps, token.chainId, to)
+  const recipient = await resolveRecipient(deps, { team: teamId }, token.chainId, to)
   const signed = await sign(deps, await checkMove(deps, token, recipient), token, recipient)
   await deps.db.write((trx) =>
     recordChange(trx, { ...record(deps, token, recipient), actor, teamId: token.teamId }),
@@ -42,7 +42,7 @@ export async function signTransferByCode(
   const otp = await presentCode(deps, code, 'PHYGITAL_CLAIM')
   const chip = await chipOfCode(deps.db, otp)
   return untilFree(async () => {
-    const { target, recipient } = await aimAt(deps, chip, to)
+    const { target, recipient } = await aimAt(deps, { chip: chip.uid }, chip, to)
     const place = placeOf(target)
     // Signed before the code is taken: what needs the chain can fail, and then nothing is used up.
     const signed = await sign(deps, await checkMove(deps, place, recipient), place, recipient)

@@ -6,7 +6,7 @@ import type { OtpRow } from '../../store/schema.ts'
 import type { LocatedToken, TokenLocation } from '../../store/tokens.ts'
 import { findTransaction } from '../../store/transactions.ts'
 import { notFound } from '../errors.ts'
-import { resolveRecipient } from '../recipients.ts'
+import { type Asker, resolveRecipient } from '../recipients.ts'
 import { presentCode, spendCode } from '../spend-code.ts'
 import { type Clock, iso } from '../time.ts'
 import { checkMove, type Move } from './check-move.ts'
@@ -32,7 +32,7 @@ export async function transferToken(
   { recipient: to, ...ref }: TokenLocation & { recipient: string },
 ): Promise<number> {
   const token = await tokenOfTeam(deps, teamId, ref)
-  const recipient = await resolveRecipient(deps, token.chainId, to)
+  const recipient = await resolveRecipient(deps, { team: teamId }, token.chainId, to)
   const move = await checkMove(deps, token, recipient)
   return deps.db.write(async (trx) => {
     const current = await settleTarget(trx, deps, { token }, true)
@@ -48,7 +48,7 @@ export async function transferTokenOfChip(
 ): Promise<number> {
   const chip = await findChip(deps.db.read, uid)
   if (!chip || chip.teamId !== teamId) throw notFound('chip')
-  return moveOrMint(deps, { chip, recipient: to, asking, authority: undefined })
+  return moveOrMint(deps, { asker: { team: teamId }, chip, recipient: to, asking, authority: undefined })
 }
 
 /**
@@ -63,6 +63,7 @@ export async function transferByCode(
   const otp = await presentCode(deps, code, 'PHYGITAL_CLAIM')
   const chip = await chipOfCode(deps.db, otp)
   return moveOrMint(deps, {
+    asker: { chip: chip.uid },
     chip,
     recipient: to,
     asking,
@@ -71,6 +72,7 @@ export async function transferByCode(
 }
 
 interface MoveOrMint {
+  asker: Asker
   chip: TappedChip
   recipient: string
   asking: Asking
@@ -83,7 +85,7 @@ const moveOrMint = (deps: TransferDeps, wanted: MoveOrMint): Promise<number> =>
 
 async function tryMoveOrMint(deps: TransferDeps, wanted: MoveOrMint): Promise<number> {
   const { chip, asking, authority } = wanted
-  const { target, recipient } = await aimAt(deps, chip, wanted.recipient)
+  const { target, recipient } = await aimAt(deps, wanted.asker, chip, wanted.recipient)
   const move = await checkMove(deps, placeOf(target), recipient)
   return deps.db.write(async (trx) => {
     const now = iso(deps.clock.now())
