@@ -1,8 +1,16 @@
-import pino, { type Logger } from 'pino'
+import pino, { type DestinationStream, type Logger } from 'pino'
 import type { Config } from './config.ts'
 
-/** JSON lines on standard error; standard output belongs to the ready line. */
-export function createLogger(level: Config['logLevel']): Logger {
+// A line of a log is read by people, and by programs with limits of their own.
+const mostBytes = 8192
+const mostOfMessage = 1000
+const mostOfStack = 4000
+
+/** JSON lines on standard error; standard output belongs to the ready line. @param out in place of standard error */
+export function createLogger(
+  level: Config['logLevel'],
+  out: DestinationStream = pino.destination({ dest: 2, sync: true }),
+): Logger {
   return pino(
     {
       level,
@@ -10,18 +18,48 @@ export function createLogger(level: Config['logLevel']): Logger {
       timestamp: pino.stdTimeFunctions.isoTime,
       serializers: { err: (error: Error) => shownError(pino.stdSerializers.err(error)) },
     },
-    pino.destination({ dest: 2, sync: true }),
+    { write: (line) => out.write(shortened(line)) },
   )
 }
+
+/** Whatever came from outside and stands in a line, the line has its length. */
+function shortened(line: string): string {
+  if (Buffer.byteLength(line) <= mostBytes) return line
+  const { level, time, pid, requestId, msg, ...rest }: Record<string, unknown> = JSON.parse(line)
+  const head = { level, time, pid, requestId, ...cutAll({ msg }) }
+  const whole = `${JSON.stringify({ ...head, ...cutAll(rest), isCut: true })}\n`
+  return Buffer.byteLength(whole) <= mostBytes ? whole : `${JSON.stringify({ ...head, isCut: true })}\n`
+}
+
+/** The first of everything, down to the third level. */
+const cutAll = (fields: Record<string, unknown>): object =>
+  Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, cut(value, 3)]))
+
+function cut(value: unknown, depth: number): unknown {
+  if (typeof value === 'string') return upTo(value, 300)
+  if (typeof value !== 'object' || value === null) return value
+  if (depth === 0) return '…'
+  if (Array.isArray(value)) return value.slice(0, 10).map((item) => cut(item, depth - 1))
+  const entries = Object.entries(value).slice(0, 20)
+  return Object.fromEntries(entries.map(([name, item]) => [upTo(name, 100), cut(item, depth - 1)]))
+}
+
+const upTo = (text: string, most: number): string => (text.length > most ? `${text.slice(0, most)}…` : text)
 
 /** An error as it may be kept: URLs of nodes hold their keys, and bodies of requests hold signatures that are good. */
 export function shownError(error: { type?: string; message?: string; stack?: string; code?: unknown }) {
   const { type, message, stack, code } = error
-  return { type, message: without(message), stack: without(stack), ...(code === undefined ? {} : { code }) }
+  return {
+    type,
+    message: without(message, mostOfMessage),
+    stack: without(stack, mostOfStack),
+    ...(code === undefined ? {} : { code }),
+  }
 }
 
-const without = (text = ''): string =>
-  text
+const without = (text = '', most: number): string =>
+  // What is cut off is not even looked at; a URL that it ends in is still one.
+  upTo(text, most)
     .split('\n')
     .filter((line) => !/^\s*(Request body|Request Arguments|URL|data|Raw Call Arguments):/i.test(line))
     .join('\n')

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { encodeErrorResult, getAddress, parseAbi } from 'viem'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { ownerOf } from '../../src/daemon/chain/owner-of.ts'
-import { bob, carol, chips, type Phygitals } from '../support/phygitals.ts'
+import { bob, carol, chips, openPhygitals, type Phygitals } from '../support/phygitals.ts'
 import { run } from '../support/process.ts'
 import type { Fault } from '../support/relayer/strict-node.ts'
 import { openRemoteChain, type RemoteChain, remoteRelayer } from '../support/remote-chain.ts'
@@ -181,6 +181,48 @@ describe('a node whose answers are none', () => {
     expect(answer).toMatchObject({ status: 503, body: { code: 'chain_unavailable' } })
     chain.node.fault = undefined
     expect((await p.transactions()).length).toBe(before)
+  })
+
+  test('and that says 900 kB is quoted with a line of it: in answers, in records and in the log', async () => {
+    const lines: string[] = []
+    await p.close()
+    p = await openPhygitals({ env: chain.env, seed: chain.seed, log: (line) => lines.push(line) })
+    await p.settled()
+    const words = 'no '.repeat(300_000)
+    const answers: string[] = []
+    const ask = async (...asked: Parameters<typeof p.ask>) => {
+      const { status, body } = await p.ask(...asked)
+      answers.push(JSON.stringify(body))
+      return status
+    }
+    const to = { ...token(3), recipient: bob }
+    for (const [code, data] of [
+      [-32000, words],
+      [3, words],
+      [3, '0x08c379a0'.padEnd(900_000, '0')],
+      [-32603, { data: words }],
+    ] as const) {
+      chain.node.fault = () => ({ error: { code, message: `execution ${words}`, data } })
+      expect(await ask('/phygitals/transfer', to, { key: acmeKey })).toBe(503)
+      await ask('/admin/chains', undefined, { headers: p.admin })
+      await ask('/readyz')
+    }
+    // What a contract itself says, where the node is well.
+    const fault = { error: { code: 3, message: `execution reverted: ${words}` } }
+    chain.node.fault = (method) => (method === 'eth_call' ? fault : undefined)
+    await ask('/phygitals/transfer', { ...to, recipient: p.addressOf('ART') }, { key: acmeKey })
+    chain.node.fault = (method) => (method === 'eth_sendRawTransaction' ? fault : undefined)
+    await ask('/phygitals/transfer', to, { key: acmeKey })
+    await ask('/admin/transactions', undefined, { headers: p.admin })
+    for (const answer of answers)
+      for (const [text] of answer.matchAll(/"(?:[^"\\]|\\.)*"/g)) expect(text.length).toBeLessThan(502)
+    const attempts = await p.ctx.db.read.selectFrom('transactionAttempts').selectAll().execute()
+    const errors = attempts.flatMap(({ error }) => error ?? [])
+    expect(errors.length).toBeGreaterThan(0)
+    for (const error of errors) expect(error.length).toBeLessThan(500)
+    expect(lines.some((line) => line.includes('request failed'))).toBe(true)
+    for (const line of lines) expect(Buffer.byteLength(line)).toBeLessThanOrEqual(8192)
+    chain.node.fault = undefined
   })
 
   test('can make the daemon call no URL: what is kept off the chain is asked for names alone', async () => {

@@ -8,6 +8,7 @@ import { bringToChain } from '../../src/daemon/bring-to-chain.ts'
 import { loadConfig } from '../../src/daemon/config.ts'
 import { type Context, openContext } from '../../src/daemon/context.ts'
 import type { Clock } from '../../src/daemon/domain/time.ts'
+import { createLogger } from '../../src/daemon/log.ts'
 import { loadSeed } from '../../src/daemon/seed/load.ts'
 import { startDaemon as start } from '../../src/daemon/start.ts'
 
@@ -58,7 +59,7 @@ function prepare(options: Options) {
     ...options.env,
   }
   const config = loadConfig({ help: false, version: false, configFile: undefined, values: {} }, env)
-  const log = options.log ? pino({ level: 'debug' }, { write: options.log }) : pino({ level: 'silent' })
+  const log = options.log ? createLogger('debug', { write: options.log }) : pino({ level: 'silent' })
   const seedFile = join(dataDir, 'seed.json')
   if (options.seed !== undefined) writeFileSync(seedFile, JSON.stringify(options.seed))
   const clean = () => {
