@@ -6,6 +6,7 @@ import { BaseError, type Hex } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { secretPlace } from '../../src/daemon/chain/dev-chain/anvil-process.ts'
+import { connectTo } from '../../src/daemon/chain/dev-chain/connect.ts'
 import { endLeftBehind } from '../../src/daemon/chain/dev-chain/left-behind.ts'
 import { ChainUnavailable } from '../../src/daemon/chain/rpc-connection.ts'
 import {
@@ -217,7 +218,9 @@ describe('a chain left behind', () => {
     await owner.done()
     const record: unknown = JSON.parse(readFileSync(join(folder(dataDir), 'anvil.json'), 'utf8'))
     const url = String((record as { url: string }).url)
-    await post(url, 'anvil_setBalance', payee(1), '0x5')
+    const past = connectTo(url)
+    await past.call('anvil_setBalance', [payee(1), '0x5'])
+    past.close()
     await owner.kill()
     expect(isAlive(owner.chainPid)).toBe(true)
     const chain = await chains.start({ dataDir })

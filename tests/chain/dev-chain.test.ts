@@ -1,8 +1,12 @@
+import { mkdirSync, readlinkSync, statSync } from 'node:fs'
 import { connect } from 'node:net'
+import { dirname, join } from 'node:path'
+import pino from 'pino'
 import { getAddress } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { afterEach, describe, expect, test } from 'vitest'
 import { phygitalAbi, phygitalBytecode } from '../../src/daemon/chain/artifacts/phygital.ts'
+import { connectTo } from '../../src/daemon/chain/dev-chain/connect.ts'
 import { devAccounts, isDevKey, nameServiceKey } from '../../src/daemon/chain/dev-chain/dev-keys.ts'
 import { refusal, signClaim } from '../contracts/chain.ts'
 import { signer } from '../contracts/phygital.ts'
@@ -41,16 +45,9 @@ describe('a dev chain', () => {
 
   test('mines what comes past us by itself too', async () => {
     const chain = await chains.start()
-    await fetch(chain.internalUrl, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({
-        jsonrpc: '2.0',
-        id: 1,
-        method: 'eth_sendRawTransaction',
-        params: [await transfer(0)],
-      }),
-    })
+    const past = connectTo(chain.internalUrl)
+    await past.call('eth_sendRawTransaction', [await transfer(0)])
+    past.close()
     await until(async () => (await paid(chain, 1))[0] === 1n)
   })
 
@@ -159,16 +156,39 @@ describe('a dev chain', () => {
     expect(one.rpcUrl).not.toBe(two.rpcUrl)
   })
 
-  test.runIf(process.platform === 'linux')('has an anvil that no port of 127.0.0.1 leads to', async () => {
-    const chain = await chains.start()
-    const { port } = new URL(chain.internalUrl)
-    const refused = await new Promise((resolve) => {
-      connect(Number(port), '127.0.0.1')
-        .on('error', () => resolve(true))
-        .on('connect', () => resolve(false))
-    })
-    expect(refused).toBe(true)
-  })
+  test.runIf(process.platform === 'linux')(
+    'has an anvil whose port is in a network of its own, and whose socket is its user’s alone',
+    async () => {
+      const chain = await chains.start()
+      expect(chain.internalUrl).toMatch(/^unix:.*\/dev-chain\/anvil\.sock$/)
+      expect(readlinkSync(`/proc/${chain.pid}/ns/net`)).not.toBe(readlinkSync('/proc/self/ns/net'))
+      const socket = chain.internalUrl.slice('unix:'.length)
+      expect(statSync(socket).mode & 0o777).toBe(0o600)
+      expect(statSync(dirname(socket)).mode & 0o777).toBe(0o700)
+    },
+  )
+
+  test.runIf(process.platform === 'linux')(
+    'has an anvil that no port of 127.0.0.1 leads to where it gets no network of its own, and says so',
+    async () => {
+      // No socket has a path as long as that.
+      const dataDir = join(chains.dir(), 'long'.repeat(25))
+      mkdirSync(dataDir)
+      const lines: string[] = []
+      const log = pino({ level: 'warn' }, { write: (line: string) => void lines.push(line) })
+      const chain = await chains.start({ dataDir, log })
+      expect(lines.join('')).toMatch(/no network of its own: other users of this machine can find its port/)
+      const { port } = new URL(chain.internalUrl)
+      const refused = await new Promise((resolve) => {
+        connect(Number(port), '127.0.0.1')
+          .on('error', () => resolve(true))
+          .on('connect', () => resolve(false))
+      })
+      expect(refused).toBe(true)
+      await send(chain, await transfer(0))
+      await until(async () => (await paid(chain, 1))[0] === 1n)
+    },
+  )
 })
 
 test('the keys that everyone has are known', async () => {

@@ -1,10 +1,6 @@
-import http, { type Agent } from 'node:http'
-import https from 'node:https'
 import { RpcRequestError } from 'viem'
 import * as z from 'zod'
-import { Deadline } from '../outbound/deadline.ts'
-import { OutboundFailed, type Progress } from '../outbound/errors.ts'
-import { exchange } from '../outbound/exchange.ts'
+import { OutboundFailed } from '../outbound/errors.ts'
 
 /** The chain does not answer now: it is starting, being restarted, or stopped. What was asked may have happened. */
 export class ChainUnavailable extends Error {
@@ -48,24 +44,26 @@ const rpcAnswer = z.object({
     .transform((error) => error ?? undefined),
 })
 
-/**
- * JSON-RPC over connections that stay open: a third of the time that `fetch` takes for the same call. A node that
- * stalls in the middle of an answer costs its deadline and one connection, which is closed.
- */
+/** How bodies of JSON-RPC travel. An answer comes whole, or OutboundFailed is thrown and its connection closed. */
+export interface RpcWire {
+  post(
+    body: string,
+    limits: Pick<RpcLimits, 'timeoutMs' | 'maxBytes'>,
+  ): Promise<{ status: number; body: Buffer }>
+  close(): void
+}
+
+/** JSON-RPC with one end of a wire. A node that stalls in the middle of an answer costs its deadline. */
 export class RpcConnection {
   readonly url: string
-  readonly #at: URL
+  readonly #wire: RpcWire
   readonly #limits: RpcLimits
-  readonly #pool: Agent
   #lastId = 0
 
-  constructor(url: string, limits: RpcLimits) {
+  constructor(url: string, wire: RpcWire, limits: RpcLimits) {
     this.url = url
-    this.#at = new URL(url)
+    this.#wire = wire
     this.#limits = limits
-    // Idle connections are closed before most servers close them: a request must not meet its connection's end.
-    const options = { keepAlive: true, maxSockets: 64, timeout: 4000 }
-    this.#pool = this.#at.protocol === 'https:' ? new https.Agent(options) : new http.Agent(options)
   }
 
   /** @throws RpcRequestError as viem's own transports do; OutboundFailed where no whole answer came; MalformedAnswer */
@@ -115,31 +113,17 @@ export class RpcConnection {
     return answer
   }
 
-  async #post(body: string, { timeoutMs, maxBytes }: RpcLimits): Promise<{ status: number; text: string }> {
-    const progress: Progress = { sent: false }
-    const late = `${this.#at.origin} did not answer in full within ${timeoutMs} ms`
-    const deadline = new Deadline(timeoutMs, () => new OutboundFailed('timeout', late, progress.sent))
+  async #post(body: string, limits: RpcLimits): Promise<{ status: number; text: string }> {
     try {
-      const answer = await exchange({
-        url: this.#at,
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body,
-        via: { pool: this.#pool },
-        maxBytes,
-        deadline,
-        progress,
-      })
+      const answer = await this.#wire.post(body, limits)
       return { status: answer.status, text: answer.body.toString('utf8') }
     } catch (error) {
       throw error instanceof OutboundFailed ? (this.#limits.failure?.(error) ?? error) : error
-    } finally {
-      deadline.clear()
     }
   }
 
   close(): void {
-    this.#pool.destroy()
+    this.#wire.close()
   }
 
   #envelope({ method, params = [] }: RpcCall) {

@@ -2,6 +2,7 @@ import { custom, RpcRequestError, type Transport } from 'viem'
 import { inWords } from '../outbound/words.ts'
 import { assertShape } from './rpc-answers.ts'
 import { type RpcCall, RpcConnection, type RpcError } from './rpc-connection.ts'
+import { rpcOverHttp } from './rpc-http.ts'
 import { callsOfOneTurn } from './rpc-turns.ts'
 
 /**
@@ -20,7 +21,7 @@ const mostTogether = 100
  * is none.
  */
 export function rpcTransport(url: string, timeoutMs = nodePatienceMs): Transport {
-  const connection = new RpcConnection(url, { timeoutMs, maxBytes: mostBytes })
+  const connection = new RpcConnection(url, rpcOverHttp(url), { timeoutMs, maxBytes: mostBytes })
   const ask = callsOfOneTurn((calls) => connection.batch(calls), mostTogether)
   const request = async ({ method, params }: { method: string; params?: unknown }): Promise<unknown> => {
     const call = { method, params: Array.isArray(params) ? params : [] }

@@ -1,18 +1,20 @@
 import { spawn } from 'node:child_process'
 import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
+import { chmodSync, rmSync } from 'node:fs'
 import { createRequire } from 'node:module'
+import { connect } from 'node:net'
 import { createInterface } from 'node:readline'
+import { setTimeout as wait } from 'node:timers/promises'
+import { alone } from './own-network.ts'
 
-export interface Place {
-  host: string
-  /** 0: a free one. */
-  port: number
-}
+/** Where anvil is asked: at a Unix socket that it alone is reached by, or at a port. */
+export type Place = { socket: string } | { host: string; port: number }
 
 export interface AnvilProcess {
   readonly pid: number
   readonly place: Place
+  /** http://… or unix:/path */
   readonly url: string
   /** Resolves when the process is gone, with what it said last on standard error. */
   readonly exited: Promise<string>
@@ -50,8 +52,13 @@ export function secretPlace(platform: NodeJS.Platform = process.platform): Place
   return { host: `127.${randomInt(1, 255)}.${randomInt(0, 256)}.${randomInt(2, 255)}`, port: 0 }
 }
 
+const listenAt = (place: Place): string[] =>
+  'socket' in place
+    ? ['--host', '127.0.0.1', '--port', '0', '--ipc', place.socket]
+    : ['--host', place.host, '--port', String(place.port)]
+
 const argumentsFor = ({ place, cacheDir, stateFile }: AnvilSettings): string[] => [
-  ...['--host', place.host, '--port', String(place.port), '--chain-id', '31337'],
+  ...[...listenAt(place), '--chain-id', '31337'],
   // Blocks are made by BlockMaker: automine makes hundreds of empty ones under a burst.
   ...['--no-mining', '--no-cors', '--no-request-size-limit'],
   // At this floor a base fee cannot fall, and rises by single wei; blocks are as large as the main network's.
@@ -61,9 +68,30 @@ const argumentsFor = ({ place, cacheDir, stateFile }: AnvilSettings): string[] =
   ...(stateFile === undefined ? [] : ['--load-state', stateFile]),
 ]
 
+/** It says that it listens before it does so at its socket. */
+async function untilItListens(socket: string, exited: Promise<string>): Promise<void> {
+  let isGone = false
+  void exited.then(() => {
+    isGone = true
+  })
+  for (let tries = 0; !isGone && tries < 500; tries += 1) {
+    const isThere = await new Promise<boolean>((resolve) => {
+      const attempt = connect(socket, () => resolve(true)).on('error', () => resolve(false))
+      attempt.once('connect', () => attempt.destroy())
+    })
+    // Whatever this system thinks of the directory, nobody else is to write to it.
+    if (isThere) return chmodSync(socket, 0o600)
+    await wait(10)
+  }
+  throw new Error(`anvil does not listen at ${socket}: ${isGone ? await exited : 'it is silent'}`)
+}
+
 /** Starts anvil and waits until it listens. @throws Error with what it said, where it ended instead */
 export async function spawnAnvil(settings: AnvilSettings): Promise<AnvilProcess> {
-  const child = spawn(settings.binary, argumentsFor(settings), {
+  const { place } = settings
+  const [command, ...args] = [...('socket' in place ? alone : []), settings.binary, ...argumentsFor(settings)]
+  if ('socket' in place) rmSync(place.socket, { force: true })
+  const child = spawn(command, args, {
     stdio: ['ignore', 'pipe', 'pipe'],
     // None of the daemon's environment: it may hold keys, and anvil reads settings from it.
     env: { HOME: settings.cacheDir },
@@ -93,11 +121,17 @@ export async function spawnAnvil(settings: AnvilSettings): Promise<AnvilProcess>
   if (port === undefined || child.pid === undefined) throw new Error(`anvil did not start: ${errors}`)
   // It prints a line for every call: read, or the pipe fills and it stands still.
   lines.close()
+  if ('socket' in place)
+    await untilItListens(place.socket, exited).catch((error: unknown) => {
+      child.kill('SIGKILL')
+      throw error
+    })
   child.stdout.resume()
+  const where = 'socket' in place ? place : { ...place, port }
   return {
     pid: child.pid,
-    place: { ...settings.place, port },
-    url: `http://${settings.place.host}:${port}`,
+    place: where,
+    url: 'socket' in where ? `unix:${where.socket}` : `http://${where.host}:${where.port}`,
     exited,
     end: async () => {
       if (child.exitCode !== null || child.signalCode !== null) return

@@ -9,6 +9,7 @@ import { BlockMaker, type BlockMakerSettings } from './block-maker.ts'
 import { connectTo } from './connect.ts'
 import { removePidFile, writePidFile } from './left-behind.ts'
 import { mark, markerOf } from './marker.ts'
+import { socketAlone } from './own-network.ts'
 import type { Snapshot, Snapshots } from './snapshots.ts'
 
 /** An anvil that this process started, and what drives it. */
@@ -91,7 +92,7 @@ async function boot(
       stateFile: from?.stateFile,
       spawned: (pid) => writePidFile(pidFile, { pid, marker }),
     })
-  const process = await (place ? start(place).catch(() => start(secretPlace())) : start(secretPlace()))
+  const process = await startSomewhere(settings, place, start)
   const connection = connectTo(process.url)
   try {
     await mark(connection, marker)
@@ -106,6 +107,26 @@ async function boot(
     await process.end()
     throw error
   }
+}
+
+/** In a network of its own where the system allows, else where the last one was, else somewhere new. */
+async function startSomewhere(
+  { dir, log }: BootSettings,
+  last: Place | undefined,
+  start: (place: Place) => Promise<AnvilProcess>,
+): Promise<AnvilProcess> {
+  const socket = await socketAlone(dir)
+  if (socket !== undefined)
+    try {
+      return await start({ socket })
+    } catch (err) {
+      log.warn({ err }, 'anvil does not start in a network of its own')
+    }
+  log.warn(
+    'this system gives anvil no network of its own: other users of this machine can find its port and change the dev chain (docs/chains.md)',
+  )
+  if (last === undefined || 'socket' in last) return start(secretPlace())
+  return start(last).catch(() => start(secretPlace()))
 }
 
 /** Ends a chain and all that drives it. */

@@ -21,6 +21,7 @@ export class Supervisor {
   readonly #restarted = new Set<() => void>()
   #chain: RunningChain | undefined
   #place: Place | undefined
+  #url = ''
   #stopping = false
   #restarting: Promise<void> | undefined
 
@@ -41,12 +42,13 @@ export class Supervisor {
 
   /** Where anvil listens, or did last. */
   get url(): string {
-    return `http://${this.#place?.host}:${this.#place?.port}`
+    return this.#url
   }
 
   async start(): Promise<void> {
     const chain = await bootChain({ ...this.#settings, failed: (error) => this.#suspect(error) }, this.#place)
     this.#place = chain.process.place
+    this.#url = chain.process.url
     try {
       await this.#settings.restore(chain)
     } catch (error) {

@@ -35,7 +35,7 @@ export interface DevChain {
   readonly chainId: 31337
   /** The guarded RPC, for everyone on this machine. */
   readonly rpcUrl: string
-  /** anvil's own, for this process alone; after a restart of the chain it may be another. */
+  /** anvil's own, for this process alone, http://… or unix:/path; after a restart of the chain it may be another. */
   readonly internalUrl: string
   /** anvil's process; undefined while there is none. */
   readonly pid: number | undefined
