@@ -171,16 +171,33 @@ describe('a node whose answers are none', () => {
     expect(await owner(1)).toBe(getAddress(carol))
   })
 
-  test('or that has no contract where ours stands, as one that is behind, is a 503 as well', async () => {
+  test('or that has no contract where ours stands, as one that is behind, moves nothing', async () => {
     await p.ask('/phygitals/transfer', { ...token(1), recipient: bob }, { key: acmeKey })
     await p.settled()
     const before = (await p.transactions()).length
     chain.node.fault = (method) =>
       method === 'eth_call' || method === 'eth_getCode' ? { result: '0x' } : undefined
     const answer = await p.ask('/phygitals/transfer', { ...token(1), recipient: carol }, { key: acmeKey })
-    expect(answer).toMatchObject({ status: 503, body: { code: 'chain_unavailable' } })
+    expect([409, 503]).toContain(answer.status)
+    expect(answer.body.message).toMatch(/Nothing was used up/)
     chain.node.fault = undefined
     expect((await p.transactions()).length).toBe(before)
+  })
+
+  test('takes no deployment for somebody else’s, and it is confirmed once the node is well', async () => {
+    const wanted = { team: 'Acme', symbol: 'NEW', name: 'New', chainId: 7 }
+    chain.node.fault = (method) => (method === 'eth_call' ? { result: '0x' } : undefined)
+    const asked = () => chain.node.calls.get('eth_call') ?? 0
+    const before = asked()
+    expect((await p.ask('/admin/contracts/deploy', wanted, { headers: p.admin })).status).toBe(200)
+    // It is mined, and looked at more than once.
+    await expect.poll(asked, { timeout: 15_000 }).toBeGreaterThan(before + 4)
+    const found = () =>
+      p.ctx.db.read.selectFrom('contracts').selectAll().where('symbol', '=', 'NEW').executeTakeFirst()
+    expect(await found()).toMatchObject({ status: 'pending', problem: null })
+    chain.node.fault = undefined
+    await p.settled()
+    await expect.poll(found, { timeout: 15_000 }).toMatchObject({ status: 'confirmed', problem: null })
   })
 
   test('and that says 900 kB is quoted with a line of it: in answers, in records and in the log', async () => {

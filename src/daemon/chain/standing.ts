@@ -3,6 +3,7 @@ import { guestbookAbi } from './artifacts/guestbook.ts'
 import { phygitalAbi, phygitalCodeHash } from './artifacts/phygital.ts'
 import { guestbookCodeHash } from './guestbook-place.ts'
 import { isRefusal } from './owner-of.ts'
+import { MalformedAnswer } from './rpc-connection.ts'
 
 /** What stands at an address. What it does not say of itself is undefined. */
 export interface Standing {
@@ -75,7 +76,7 @@ async function said<T>({ codeHash, isOurCode }: Found, ask: () => Promise<T>): P
   try {
     return await ask()
   } catch (error) {
-    if (isOurCode && !isRefusal(error)) throw error
-    return undefined
+    if (!isOurCode) return undefined
+    throw isRefusal(error) ? new MalformedAnswer('the node does not run our own code') : error
   }
 }
