@@ -48,8 +48,8 @@ interface Deps {
   keyRing: KeyRing
 }
 
-export async function listKeySets({ db }: { db: Pick<Db, 'read'> }): Promise<KeySetView[]> {
-  const chips = await chipsByKeySet(db.read)
+export async function listKeySets({ db }: { db: Pick<Db, 'read' | 'slow'> }): Promise<KeySetView[]> {
+  const chips = await chipsByKeySet(db.slow)
   return (await allKeySets(db.read)).map((row) => toView(row, chips.get(row.id) ?? 0))
 }
 

@@ -16,7 +16,7 @@ import { DomainError, notFound } from './errors.ts'
 import { onSettled } from './settlements.ts'
 import { type Clock, iso } from './time.ts'
 
-type Reading = { db: Pick<Db, 'read'> }
+type Reading = { db: Pick<Db, 'read' | 'slow'> }
 
 /** The name of the team that a transaction is for; null: the daemon's own, or of a team that is gone. */
 export type Named<T> = T & { team: string | null }
@@ -26,7 +26,7 @@ export async function listTransactions(
   { db }: Reading,
   filter: TransactionFilter,
 ): Promise<Named<TransactionRow>[]> {
-  const [rows, teams] = await Promise.all([list(db.read, filter), allTeams(db.read)])
+  const [rows, teams] = await Promise.all([list(db.slow, filter), allTeams(db.read)])
   const names = new Map(teams.map(({ id, name }) => [id, name]))
   return rows.map((row) => ({ ...row, team: names.get(row.teamId ?? 0) ?? null }))
 }

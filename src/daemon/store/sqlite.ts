@@ -75,9 +75,9 @@ export function openSqlite(
   connection.pragma('cache_size = -65536')
   connection.pragma('mmap_size = 268435456')
   connection.pragma('temp_store = MEMORY')
-  // A checkpoint writes each changed page once, however often it changed: seldom is cheaper. 40 MB of log at most.
-  connection.pragma('wal_autocheckpoint = 10000')
-  // After a burst the log goes back to that.
+  // A checkpoint writes each changed page once, however often it changed: seldom is cheaper. But taps wait for it.
+  connection.pragma('wal_autocheckpoint = 2000')
+  // After a burst the log goes back to 40 MB.
   connection.pragma(`journal_size_limit = ${40_960_000}`)
   const turn = options.readonly ? new ReadTurn(connection) : undefined
   const beforeQuery = turn?.begin ?? (() => undefined)
