@@ -380,7 +380,7 @@ describe('--dry-run', () => {
       expect(dry.stderr).toMatch(
         /The team may send 1 transaction more today .* takes 2 transactions: the rows beyond fail/,
       )
-      const ran = await transfer('--file', 'much.csv', '--json')
+      const ran = await transfer('--file', 'much.csv', '--json', '--yes')
       expect(ran.code).toBe(3)
       expect(
         ran

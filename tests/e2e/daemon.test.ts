@@ -168,16 +168,17 @@ describe('tapchipd', () => {
     expect(refused.stderr).toContain('newer')
   })
 
-  test('killed at any moment of its first start, it starts again', async () => {
-    for (const ms of [40, 60, 80, 100, 120, 140, 170, 200]) {
-      const data = join(dir, `killed-${ms}`)
-      await killAfter(ms, ['--data-dir', data, '--port', '0', '--seed', seedFile])
-      const again = await spawnDaemon(['--data-dir', data, '--port', '0', '--seed', seedFile])
+  test.each([40, 60, 80, 100, 120, 140, 170, 200])(
+    'killed %i ms into its first start, it starts again',
+    async (ms) => {
+      const args = ['--data-dir', join(dir, 'killed'), '--port', '0', '--seed', seedFile]
+      await killAfter(ms, args)
+      const again = await spawnDaemon(args)
       const groups = await fetch(`${again.ready.url}/chip-groups`, { headers: { 'x-svc-api-key': acmeKey } })
       expect(groups.status).toBe(200)
       expect(await again.stop()).toBe(0)
-    }
-  })
+    },
+  )
 
   test('refuses a directory that another one uses, and is free of it after a kill', async () => {
     const data = join(dir, 'data')
