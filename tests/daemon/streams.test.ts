@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream'
 import Fastify from 'fastify'
 import { expect, test } from 'vitest'
 import { DomainError } from '../../src/daemon/domain/errors.ts'
@@ -25,13 +26,17 @@ test('what goes wrong in the middle of a stream is its last line, and shows noth
   await app.close()
 })
 
+const socket = { destroyed: false }
+
 test('lines are cut wherever the chunks of a body end, in the middle of a letter too', async () => {
   const bytes = Buffer.from('{"a":"ü"}\r\n\n{"b":"🏔"}\n{"c":1}')
   for (let size = 1; size < bytes.length; size++) {
     const chunks = async function* () {
       for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size)
     }
-    const read = await CheckedLines.read(chunks(), 1000, async (value) => ({ value }))
+    const read = await CheckedLines.read({ body: chunks(), raw: { socket } }, 1000, async (value) => ({
+      value,
+    }))
     const lines: unknown[] = []
     for await (const { value } of read.goodLines()) lines.push(value)
     expect(lines).toEqual([{ a: 'ü' }, { b: '🏔' }, { c: 1 }])
@@ -43,8 +48,26 @@ test('a body that is too long or no UTF-8 is refused', async () => {
     const body = async function* () {
       yield bytes
     }
-    return CheckedLines.read(body(), 10, async (value) => ({ value }))
+    return CheckedLines.read({ body: body(), raw: { socket } }, 10, async (value) => ({ value }))
   }
   await expect(read(Buffer.alloc(11, 'a'))).rejects.toMatchObject({ code: 'too_large' })
   await expect(read(Buffer.from([0xff, 0xfe]))).rejects.toMatchObject({ code: 'invalid_input' })
+})
+
+test('a body whose sender has gone is looked at no further', async () => {
+  const gone = { destroyed: false }
+  let looked = 0
+  const read = CheckedLines.read(
+    { body: Readable.from([Buffer.from('1\n'.repeat(10_000))]), raw: { socket: gone } },
+    1e6,
+    async (value) => {
+      looked += 1
+      gone.destroyed = true
+      const end = performance.now() + 1
+      while (performance.now() < end);
+      return { value }
+    },
+  )
+  await expect(read).rejects.toThrow('gone')
+  expect(looked).toBeLessThan(100)
 })

@@ -24,7 +24,7 @@ const patch = (tagUIDs: string) => `{"tagUIDs":[${tagUIDs}],"updates":{"redirect
 
 /** @param mebibytes of those that are streams of lines */
 export const hostileRequests = (mebibytes: number): readonly Hostile[] => {
-  const lines = (text: string) => many(Math.floor((mebibytes * 1024 * 1024) / text.length), text)
+  const lines = (text: string, size = mebibytes) => many(Math.floor((size * 1024 * 1024) / text.length), text)
   const token = '"contractAddress":"0x8f3c2A7d1e5B9046A2CD7E81F0B3c4D5e6f70819","chainId":31337,"tokenId":"1"'
   const described = `{${token},"metadata":${withAttributes(many(400, '{"trait_type":"a","value":"b"},').slice(0, -1))}}\n`
   return [
@@ -89,7 +89,7 @@ export const hostileRequests = (mebibytes: number): readonly Hostile[] => {
       name: 'metadata',
       method: 'POST',
       path: '/phygitals/metadata/batch?dryRun=true',
-      body: () => lines(described),
+      body: () => lines(described, mebibytes / 4),
       status: 200,
     },
     {

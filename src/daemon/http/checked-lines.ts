@@ -31,6 +31,11 @@ const badCounted = 10_000
 // No row is as long, and a line without end would be read over and over.
 const longestLine = 64 * 1024
 
+/** Who sent a body, and may go away. */
+interface Sender {
+  readonly socket: { readonly destroyed: boolean }
+}
+
 /**
  * A body of JSON lines that is there as a whole, and was looked at once. It is kept as the bytes that came, and read
  * anew by whoever goes through it: as objects a million lines would fill the memory.
@@ -41,18 +46,20 @@ export class CheckedLines<T> {
   bad = 0
   readonly #chunks: Uint8Array[] = []
   readonly #check: CheckLine<T>
+  readonly #sender: Sender
 
-  private constructor(check: CheckLine<T>) {
+  private constructor(sender: Sender, check: CheckLine<T>) {
+    this.#sender = sender
     this.#check = check
   }
 
   /** @throws DomainError too_large, invalid_input where it is empty, no text, has a line without end, or is all wrong */
   static async read<T>(
-    body: AsyncIterable<Uint8Array> | undefined,
+    { body, raw }: { body: AsyncIterable<Uint8Array> | undefined; raw: Sender },
     limit: number,
     check: CheckLine<T>,
   ): Promise<CheckedLines<T>> {
-    const lines = new CheckedLines(check)
+    const lines = new CheckedLines(raw, check)
     let bytes = 0
     for await (const chunk of body ?? []) {
       bytes += chunk.length
@@ -98,7 +105,10 @@ export class CheckedLines<T> {
       for (const text of texts) {
         row += 1
         yield { row, ...(await this.#line(text)) }
-        if (slice.isOver) await slice.next()
+        if (!slice.isOver) continue
+        await slice.next()
+        // Work that nobody waits for any more would still hold up the others'.
+        if (this.#sender.socket.destroyed) throw new DomainError('invalid_input', 'The sender has gone.')
       }
     }
   }

@@ -11,7 +11,7 @@ export function batchRoutes(app: FastifyInstance, ctx: Context): void {
   bindAll(app, ctx, {
     'POST /chips/batch': async ({ query, request, reply, teamId, actor }) => {
       const { bodyLimit } = endpoints['POST /chips/batch']
-      const lines = await CheckedLines.read(request.body, bodyLimit, editLine)
+      const lines = await CheckedLines.read(request, bodyLimit, editLine)
       await lines.refuseBad()
       return sendLines(reply, editRows(ctx, { teamId, actor }, lines.goodLines(), query.dryRun === 'true'))
     },

@@ -25,7 +25,7 @@ export function phygitalBatchRoutes(app: FastifyInstance, ctx: Context): void {
   bindAll(app, ctx, {
     'POST /phygitals/transfer/check': async ({ request, reply, teamId }) => {
       const { bodyLimit } = endpoints['POST /phygitals/transfer/check']
-      const lines = await CheckedLines.read(request.body, bodyLimit, lineBy(moveRow))
+      const lines = await CheckedLines.read(request, bodyLimit, lineBy(moveRow))
       const rows = mapped(lines.goodLines(), ({ row, value }) => ({
         row,
         target: targetOf(value),
@@ -36,7 +36,7 @@ export function phygitalBatchRoutes(app: FastifyInstance, ctx: Context): void {
     },
     'POST /phygitals/transfer/batch': async ({ request, reply, teamId, actor }) => {
       const { bodyLimit } = endpoints['POST /phygitals/transfer/batch']
-      const lines = await CheckedLines.read(request.body, bodyLimit, lineBy(moveRow))
+      const lines = await CheckedLines.read(request, bodyLimit, lineBy(moveRow))
       await lines.refuseBad()
       const rows = mapped(lines.goodLines(), (line) => moveOf(line, teamId))
       return sendEach(reply, transferRows({ ...ctx, minting }, { teamId, actor }, rows))
@@ -44,7 +44,7 @@ export function phygitalBatchRoutes(app: FastifyInstance, ctx: Context): void {
     'POST /phygitals/metadata/batch': async ({ query, request, reply, teamId, actor }) => {
       const { bodyLimit } = endpoints['POST /phygitals/metadata/batch']
       const { dryRun = false } = query
-      const lines = await CheckedLines.read(request.body, bodyLimit, lineBy(metadataRow))
+      const lines = await CheckedLines.read(request, bodyLimit, lineBy(metadataRow))
       if (!dryRun) await lines.refuseBad()
       const rows = mapped(lines.goodLines(), ({ row, value }) => ({
         row,
