@@ -1,51 +1,36 @@
-// npm run bench [-- --quick] [--only http|bulk|import|chain|nfc|stall|starts|used-ref|…] [--profile FILE]: prints one table of what is
-// measured against its limit. --profile keeps a CPU profile of the daemon under the HTTP figures.
+// npm run bench [-- --quick] [--only http|bulk|import|chain|large|nfc|starts|used-ref|…] [--profile FILE]: prints one table of
+// what is measured against its limit. --profile keeps a CPU profile of the daemon under the HTTP figures. Each figure is a
+// process of its own with a deadline of its own: one that fails or hangs is a row that says so, and costs the others nothing.
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
-import { build } from 'esbuild'
-import { measureBulk } from './figures/bulk.mjs'
-import { measureChain } from './figures/chain.mjs'
-import { httpKeys, measureHttp } from './figures/http.mjs'
-import { measureImport } from './figures/import.mjs'
-import { measureNfc } from './figures/nfc.mjs'
-import { measureStall } from './figures/stall.mjs'
-import { measureStarts } from './figures/starts.mjs'
-import { keySet } from './lib/daemon.mjs'
-import { chooseCores, describeMachine, fileSystemOf, stayOn } from './lib/machine.mjs'
-import { endAll, killAll } from './lib/processes.mjs'
-import { profileTo } from './lib/profile.mjs'
+import { httpKeys } from './figures/http.mjs'
+import { chooseCores, describeMachine, fileSystemOf } from './lib/machine.mjs'
 import { notesOf, tableOf } from './lib/table.mjs'
 
-const figures = {
-  http: measureHttp,
-  bulk: measureBulk,
-  import: measureImport,
-  chain: measureChain,
-  nfc: measureNfc,
-  stall: measureStall,
-  starts: measureStarts,
-}
+/** By name, what each is told; `seconds` is its deadline. */
 const full = {
-  limitMinutes: 8,
-  http: { rounds: 5, seconds: 1.5 },
-  bulk: { rounds: 5 },
-  import: { rounds: 3, chips: 1_000_000 },
-  chain: { rounds: 5, tokens: 1000, waited: 100 },
-  nfc: { rounds: 5, chips: 11 },
-  stall: { rounds: 1 },
-  starts: { rounds: 15 },
+  http: { seconds: 180, rounds: 5, window: 1.5 },
+  bulk: { seconds: 180, rounds: 5 },
+  import: { seconds: 240, rounds: 3, chips: 1_000_000 },
+  chain: { seconds: 240, rounds: 5, tokens: 1000, waited: 100 },
+  large: { seconds: 480, chips: 1_000_000, taps: 5_000_000, edited: 200_000, atLeast: 10 },
+  nfc: { seconds: 180, rounds: 5, chips: 11 },
+  stall: { seconds: 240, rounds: 1 },
+  starts: { seconds: 120, rounds: 15 },
 }
 const quick = {
-  limitMinutes: 2.5,
-  http: { rounds: 2, seconds: 0.8 },
-  bulk: { rounds: 2 },
-  import: { rounds: 1, chips: 1_000_000 },
-  chain: { rounds: 2, tokens: 500, waited: 40 },
-  nfc: { rounds: 2, chips: 6 },
-  stall: { rounds: 1 },
-  starts: { rounds: 5 },
+  http: { seconds: 90, rounds: 2, window: 0.8 },
+  bulk: { seconds: 90, rounds: 2 },
+  import: { seconds: 120, rounds: 1, chips: 1_000_000 },
+  chain: { seconds: 120, rounds: 2, tokens: 500, waited: 40 },
+  large: { seconds: 240, chips: 200_000, taps: 1_000_000, edited: 100_000, atLeast: 4 },
+  nfc: { seconds: 90, rounds: 2, chips: 6 },
+  stall: { seconds: 180, rounds: 1 },
+  starts: { seconds: 90, rounds: 5 },
 }
 
 const { values: options } = parseArgs({
@@ -55,18 +40,18 @@ const { values: options } = parseArgs({
     profile: { type: 'string' },
   },
 })
-const only = options.only ?? Object.keys(figures)
-const known = [...Object.keys(figures), ...httpKeys]
+const plans = options.quick ? quick : full
+const only = options.only ?? Object.keys(plans)
+const known = [...Object.keys(plans), ...httpKeys]
 const unknown = only.find((name) => !known.includes(name))
 if (unknown !== undefined) {
   process.stderr.write(`There is no figure "${unknown}". There are ${known.join(', ')}.\n`)
   process.exit(2)
 }
-const names = Object.keys(figures).filter(
+const names = Object.keys(plans).filter(
   (name) => only.includes(name) || (name === 'http' && only.some((one) => httpKeys.includes(one))),
 )
-const plan = options.quick ? quick : full
-const profile = options.profile === undefined ? undefined : profileTo(options.profile)
+const profile = options.profile === undefined ? undefined : resolve(options.profile)
 
 /** A directory on a disk: one in memory would make every write durable for nothing. */
 function temporaryRoot() {
@@ -75,66 +60,75 @@ function temporaryRoot() {
 }
 
 const root = temporaryRoot()
-const dir = (name) => {
-  const path = join(root, name)
-  mkdirSync(path, { recursive: true })
-  return path
-}
-const clean = () => rmSync(root, { recursive: true, force: true })
+let running
 process.on('exit', () => {
-  killAll()
-  clean()
+  killAllOf(running)
+  rmSync(root, { recursive: true, force: true })
 })
 for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => process.exit(130))
 
-async function loadTapMaker() {
-  const outfile = join(root, 'tap-maker.mjs')
-  const entry = new URL('lib/tap-maker.ts', import.meta.url).pathname
-  await build({
-    entryPoints: [entry],
-    outfile,
-    bundle: true,
-    platform: 'node',
-    format: 'esm',
-    logLevel: 'error',
-  })
-  const { TapMaker } = await import(outfile)
-  return new TapMaker(keySet)
+/** A figure and all that it started: they are a process group. */
+function killAllOf(child) {
+  if (child?.pid === undefined) return
+  try {
+    process.kill(-child.pid, 'SIGKILL')
+  } catch {
+    // None of them is left.
+  }
 }
+
+// What a figure is given beyond its deadline, to end in order what it started.
+const graceMs = 30_000
 
 const cores = chooseCores()
-// This process sends what is sent once, and shall not take the servers' core.
-stayOn([cores.load])
-const tapMaker = await loadTapMaker()
-const started = Date.now()
-let isLate = false
-const watchdog = setTimeout(() => {
-  isLate = true
-  killAll()
-}, plan.limitMinutes * 60_000)
 
+/** @returns its rows; where it could not tell, one that says why */
+async function measure(name) {
+  const { seconds, ...plan } = plans[name]
+  const place = join(root, name)
+  mkdirSync(place)
+  const child = fork(new URL('figure.mjs', import.meta.url).pathname, {
+    detached: true,
+    serialization: 'advanced',
+  })
+  running = child
+  const answers = []
+  child.on('message', (message) => answers.push(message))
+  let isLate = false
+  const impatient = setTimeout(
+    () => {
+      isLate = true
+      killAllOf(child)
+    },
+    seconds * 1000 + graceMs,
+  )
+  child.send({ name, plan, seconds, place, cores, only, profile })
+  const [code, signal] = await once(child, 'exit')
+  clearTimeout(impatient)
+  killAllOf(child)
+  running = undefined
+  rmSync(place, { recursive: true, force: true })
+  const [answer] = answers
+  if (answer) return answer.rows
+  const how = isLate ? `it was not done after ${seconds} s` : `it ended with ${signal ?? code}`
+  return [{ name, error: how }]
+}
+
+const started = Date.now()
 const rows = []
 for (const name of names) {
-  if (isLate) {
-    rows.push({ name, error: 'the time was over' })
-    continue
-  }
   const begun = Date.now()
   process.stderr.write(`measuring ${name} …`)
-  try {
-    rows.push(...(await figures[name]({ cores, dir, tapMaker, only, profile, ...plan[name] })))
-  } catch (error) {
-    rows.push({ name, error: isLate ? 'the time was over' : (error?.stack ?? String(error)) })
-  }
-  await endAll()
+  rows.push(...(await measure(name)))
   process.stderr.write(` ${Math.round((Date.now() - begun) / 1000)} s\n`)
 }
-clearTimeout(watchdog)
 
+const failed = rows.filter(({ error }) => error !== undefined).length
 const notes = [
   `${describeMachine()}; ${cores.note}; data on ${fileSystemOf(root)}, synchronous FULL`,
   `medians of interleaved rounds; ${Math.round((Date.now() - started) / 1000)} s${options.quick ? ', --quick' : ''}`,
   ...notesOf(rows),
+  ...(failed > 0 ? [`${failed} of ${rows.length} figures failed.`] : []),
 ]
 process.stdout.write(`${tableOf(rows)}\n\n${notes.join('\n')}\n`)
-process.exitCode = rows.some((row) => row.error !== undefined) ? 1 : 0
+process.exitCode = failed > 0 ? 1 : 0

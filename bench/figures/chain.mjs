@@ -3,6 +3,7 @@ import { startAnvil } from '../lib/anvil.mjs'
 import { bundled } from '../lib/bundle.mjs'
 import { apiKey, call, keySet, startDaemonWith } from '../lib/daemon.mjs'
 import { stayOn } from '../lib/machine.mjs'
+import { tried, within } from '../lib/within.mjs'
 
 const uidOf = (n) => `04C0${n.toString(16).padStart(8, '0').toUpperCase()}80`
 /** Fifty people get all the tokens, so that claim nonces are predicted as in the field. */
@@ -30,39 +31,68 @@ const seedOf = (tokens) => ({
   ],
 })
 
+/** How long a part may take to open, and for a round. */
+const partSeconds = 60
+
 /** Transfers that lose nothing, against viem as it is usually written, and against the chain's own limit. */
-export async function measureChain({ cores, dir, rounds, tokens, waited }) {
+export async function measureChain({ cores, dir, announce, rounds, tokens, waited }) {
   // Relayer, chain and peers work together here: keeping them on one core would measure the queue for it.
   stayOn([cores.server, cores.load])
-  const peers = await bundled(dir('chain-peers'), 'viem-transfers')
-  const { openRelayerBench } = await bundled(dir('chain-peers'), 'relayer')
-  const automine = await startAnvil([])
-  const byHand = await startAnvil(['--no-mining', '--order', 'fees'])
-  const contracts = { automine: await peers.deployTo(automine.url), byHand: await peers.deployTo(byHand.url) }
-  const relayer = await openRelayerBench(join(dir('chain'), 'relayer'), seedOf(tokens), recipientOf)
-  const daemon = await startDaemonWith(dir('chain-http'), seedOf(tokens))
-  const rows = {
-    waited: row('durable transfers, relayer', 5, 'viem write-and-wait'),
-    signed: row('durable transfers, relayer', 0.25, 'pre-signed, mined by hand'),
-    http: row('durable transfers, POST /phygitals/transfer', undefined, 'pre-signed, mined by hand'),
-  }
-  for (let round = 1; round <= rounds; round++) {
-    const slow = await peers.writeAndWait(automine.url, contracts.automine, round * waited, waited)
-    const limit = await peers.preSigned(byHand.url, contracts.byHand, round * tokens, tokens)
-    const ours = await relayer.round()
-    const overHttp = await transferAll(daemon, tokens, round)
-    add(rows.waited, ours, slow)
-    add(rows.signed, ours, limit)
-    add(rows.http, overHttp, limit)
-  }
-  rows.http.notes.push(
+  const [byWaiting, bySigning, overHttp] = announce(
+    row('durable transfers, relayer', 5, 'viem write-and-wait'),
+    row('durable transfers, relayer', 0.25, 'pre-signed, mined by hand'),
+    row('durable transfers, POST /phygitals/transfer', undefined, 'pre-signed, mined by hand'),
+  )
+  overHttp.notes.push(
     '64 at a time; each request asks the chain for owner and recipient first, and has its key',
   )
-  rows.waited.notes.push('nothing is pinned here: daemon, chain and load are three processes on these cores')
-  await relayer.close()
-  await Promise.all([daemon.stop(), automine.stop(), byHand.stop()])
-  stayOn([cores.load])
-  return Object.values(rows)
+  byWaiting.notes.push('nothing is pinned here: daemon, chain and load are three processes on these cores')
+  const peers = await bundled(dir('chain-peers'), 'viem-transfers')
+  /** Each opens what it needs in its first round, so that one that cannot fails alone. */
+  const parts = {
+    slow: part([byWaiting], async () => {
+      const { url, stop } = await startAnvil([])
+      const contract = await peers.deployTo(url)
+      return { run: (round) => peers.writeAndWait(url, contract, round * waited, waited), close: stop }
+    }),
+    limit: part([bySigning, overHttp], async () => {
+      const { url, stop } = await startAnvil(['--no-mining', '--order', 'fees'])
+      const contract = await peers.deployTo(url)
+      return { run: (round) => peers.preSigned(url, contract, round * tokens, tokens), close: stop }
+    }),
+    relayer: part([byWaiting, bySigning], async () => {
+      const { openRelayerBench } = await bundled(dir('chain-peers'), 'relayer')
+      const relayer = await openRelayerBench(join(dir('chain'), 'relayer'), seedOf(tokens), recipientOf)
+      return { run: () => relayer.round(), close: () => relayer.close() }
+    }),
+    http: part([overHttp], async () => {
+      const daemon = await startDaemonWith(dir('chain-http'), seedOf(tokens))
+      return { run: (round) => transferAll(daemon, tokens, round), close: () => daemon.stop() }
+    }),
+  }
+  for (let round = 1; round <= rounds; round++) {
+    const slow = await parts.slow.round(round)
+    const limit = await parts.limit.round(round)
+    const ours = await parts.relayer.round(round)
+    const http = await parts.http.round(round)
+    add(byWaiting, ours, slow)
+    add(bySigning, ours, limit)
+    add(overHttp, http, limit)
+  }
+  await Promise.all(Object.values(parts).map((one) => one.close()))
+}
+
+/** @param rows that have no value without it */
+function part(rows, open) {
+  let opened
+  return {
+    round: (round) =>
+      tried(rows, partSeconds, async () => {
+        opened ??= await open()
+        return opened.run(round)
+      }),
+    close: () => within(partSeconds, Promise.resolve(opened?.close())).catch(() => undefined),
+  }
 }
 
 const row = (name, bar, peer) => ({
@@ -77,6 +107,7 @@ const row = (name, bar, peer) => ({
 })
 
 function add(into, mine, peer) {
+  if (into.error !== undefined) return
   into.values.push(mine)
   into.peers.push(peer)
   into.ratios.push(mine / peer)

@@ -3,14 +3,26 @@ import { csvOfChips, range, shuffled, uidHex } from '../lib/chips.mjs'
 import { call, importChips, startDaemon } from '../lib/daemon.mjs'
 import { watchCpu } from '../lib/machine.mjs'
 import { end, startHelper, startServer } from '../lib/processes.mjs'
+import { tried } from '../lib/within.mjs'
 
 const connections = 64
+/** One round of one of them. */
+const partSeconds = 30
 // More than any machine of today gets through.
 const tapsASecond = 30_000
 const chips = { blank: 20_000, item: 20_000, redirect: 200, replayed: 200 }
 
 /** What a daemon answers a second, against a Fastify that answers hello. */
-export async function measureHttp({ cores, dir, rounds, seconds, tapMaker, only, profile }) {
+export async function measureHttp({
+  cores,
+  dir,
+  announce,
+  rounds,
+  window: seconds,
+  tapMaker,
+  only,
+  profile,
+}) {
   const hello = await startServer(cores.server, [new URL('../peers/hello.mjs', import.meta.url).pathname])
   const daemon = await startDaemon(cores.server, dir('http'), profile)
   const load = startHelper(cores.load, new URL('../lib/load.mjs', import.meta.url).pathname)
@@ -21,34 +33,37 @@ export async function measureHttp({ cores, dir, rounds, seconds, tapMaker, only,
   const runs = prepared
     .filter(({ key }) => only.includes('http') || only.includes(key))
     .map((run) => ({ ...run, server: daemon.pid, port: daemon.port }))
-  const rows = runs.map(({ name, bar }) => ({
-    name,
-    bar,
-    peer: 'hello',
-    unit: '/s',
-    values: [],
-    peers: [],
-    ratios: [],
-    share: [],
-    perCpu: [],
-    notes: [],
-  }))
-  const measure = (run, time) => window(load, run, time)
+  const rows = announce(
+    ...runs.map(({ name, bar }) => ({
+      name,
+      bar,
+      peer: 'hello',
+      unit: '/s',
+      values: [],
+      peers: [],
+      ratios: [],
+      share: [],
+      perCpu: [],
+      notes: [],
+    })),
+  )
+  const measure = (run, time) => stretch(load, run, time)
 
   for (const run of [helloRun, ...runs]) await measure(run, Math.max(1, seconds))
   await profile?.toggle(daemon.pid)
   for (let round = 0; round < rounds; round++) {
     for (const [at, run] of runs.entries()) {
-      const limit = await measure(helloRun, seconds)
-      const mine = await measure(run, seconds)
       const row = rows[at]
-      row.values.push(mine.rate)
-      row.peers.push(limit.rate)
-      row.ratios.push(mine.rate / limit.rate)
-      if (mine.share !== undefined && limit.share !== undefined) {
+      await tried([row], partSeconds, async () => {
+        const limit = await measure(helloRun, seconds)
+        const mine = await measure(run, seconds)
+        row.values.push(mine.rate)
+        row.peers.push(limit.rate)
+        row.ratios.push(mine.rate / limit.rate)
+        if (mine.share === undefined || limit.share === undefined) return
         row.share.push(Math.min(mine.share, limit.share))
         row.perCpu.push(mine.rate / mine.share / (limit.rate / limit.share))
-      }
+      })
     }
   }
   await profile?.toggle(daemon.pid)
@@ -60,11 +75,10 @@ export async function measureHttp({ cores, dir, rounds, seconds, tapMaker, only,
   const firstTaken = rows[runs.findIndex((run) => run.takes)]
   firstTaken?.notes.push(kept === taken ? proof : `WRONG: ${proof}`)
   await daemon.stop()
-  return rows
 }
 
 /** One stretch of load. */
-async function window(load, run, seconds) {
+async function stretch(load, run, seconds) {
   const paths = run.paths(seconds)
   const { port, expect, once = false } = run
   await load.ask({ op: 'prepare', paths, once })

@@ -5,9 +5,13 @@ import { csvOfChips, range, uidDecimal } from '../lib/chips.mjs'
 import { adminToken, cliScript, importChips, keySet, startDaemon } from '../lib/daemon.mjs'
 import { watchCpu } from '../lib/machine.mjs'
 import { startHelper } from '../lib/processes.mjs'
+import { tried } from '../lib/within.mjs'
+
+/** One import, with the start of its daemon. */
+const partSeconds = 90
 
 /** Registering chips from a CSV file, against INSERTs of the same rows into the same empty database. */
-export async function measureImport({ cores, dir, rounds, chips }) {
+export async function measureImport({ cores, dir, announce, rounds, chips }) {
   const empty = dir('import-empty')
   await (await startDaemon(cores.server, empty)).stop()
   const csv = csvOfChips(0, chips)
@@ -15,17 +19,22 @@ export async function measureImport({ cores, dir, rounds, chips }) {
   writeFileSync(file, csv)
   const uids = range(0, chips).map(uidDecimal)
   const count = chips.toLocaleString('en')
-  const post = row(`CSV import of ${count} chips, POST alone`)
-  const cli = row(`CSV import of ${count} chips, tapchip chips import`, 2.5)
+  const [post, cli] = announce(
+    row(`CSV import of ${count} chips, POST alone`),
+    row(`CSV import of ${count} chips, tapchip chips import`, 2.5),
+  )
   cli.notes.push('the whole command, from its start to its exit: what the bar is about')
 
   for (let round = 0; round < rounds; round++) {
-    const limit = await inCopy(dir, empty, (data) => insertRaw(cores, data, uids))
-    const withDaemon = (work) => inCopy(dir, empty, (data) => measured(cores, data, work))
-    add(post, await withDaemon((daemon) => importChips(daemon, 'Stock', csv, chips)), limit)
-    add(cli, await withDaemon((daemon) => runCli(cores, dir('import-home'), daemon, file)), limit)
+    const raw = () => inCopy(dir, empty, (data) => insertRaw(cores, data, uids))
+    const limit = await tried([post, cli], partSeconds, raw)
+    const against = (row, work) =>
+      tried([row], partSeconds, async () =>
+        add(row, await inCopy(dir, empty, (data) => measured(cores, data, work)), limit),
+      )
+    await against(post, (daemon) => importChips(daemon, 'Stock', csv, chips))
+    await against(cli, (daemon) => runCli(cores, dir('import-home'), daemon, file))
   }
-  return [post, cli]
 }
 
 const row = (name, bar) => ({

@@ -77,8 +77,15 @@ export async function startDaemonWith(dataDir, content, env = {}) {
     port: Number(url.port),
     url: ready.url,
     contract: () => db.prepare('select address from contracts').get().address,
+    databaseFile: join(dataDir, 'tapchip.db'),
+    /** @throws Error where they do not settle */
     settled: async () => {
-      while (open.get().count > 0) await new Promise((resolve) => setTimeout(resolve, 5))
+      const patience = Date.now() + 60_000
+      while (open.get().count > 0) {
+        if (Date.now() > patience)
+          throw new Error(`${open.get().count} transactions did not settle in a minute`)
+        await new Promise((resolve) => setTimeout(resolve, 5))
+      }
     },
     stop: async () => {
       db.close()

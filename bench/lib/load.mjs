@@ -1,6 +1,7 @@
 // The load: many connections over which requests go as fast as they are answered. Written on sockets, since a
 // client that takes longer over a request than the server does cannot saturate it.
-// A child process: first { op: 'prepare', paths, once }, then { op: 'run', port, connections, seconds, expect } comes in.
+// A child process: first { op: 'prepare', paths, once }, then { op: 'run', port, connections, seconds, expect } comes in;
+// or { op: 'begin', port, rate, expect }, and later { op: 'finish' }, for a steady rate whatever the answers take.
 import { connect } from 'node:net'
 
 const head = (path) => `GET ${path} HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n`
@@ -107,9 +108,73 @@ async function run({ port, connections, seconds, expect }) {
   return { answered, wrong, sample, rate: answered / elapsed, used: requests.used() }
 }
 
+let steady
+
+/**
+ * So many requests a second from now on. Each goes on a connection that waits for nothing else, so that a slow answer
+ * holds no other request back: what was not asked while a server stood still would not be missed.
+ */
+function begin({ port, rate, expect }) {
+  const idle = []
+  const open = new Set()
+  const latencies = []
+  let [sent, wrong, late] = [0, 0, 0]
+  let sample
+  const connection = () => {
+    const one = { socket: connect({ port, host: '127.0.0.1', noDelay: true }), pending: nothing, sentAt: 0 }
+    const fail = (why) => {
+      if (!open.delete(one)) return
+      wrong++
+      sample ??= String(why)
+    }
+    one.socket.on('data', (data) => {
+      one.pending = one.pending.length === 0 ? data : Buffer.concat([one.pending, data])
+      const end = endOfAnswer(one.pending)
+      if (end === undefined) return
+      latencies.push(performance.now() - one.sentAt)
+      const isRight = one.pending.latin1Slice(9, 12) === '200' && one.pending.includes(expect)
+      if (isRight) open.delete(one)
+      else fail(one.pending.latin1Slice(0, 600))
+      one.pending = nothing
+      idle.push(one)
+    })
+    one.socket.on('error', fail)
+    one.socket.on('close', () => {
+      fail('the connection was closed')
+      const at = idle.indexOf(one)
+      if (at >= 0) idle.splice(at, 1)
+    })
+    return one
+  }
+  const started = performance.now()
+  const send = () => {
+    for (; started + (sent * 1000) / rate <= performance.now(); sent++) {
+      const request = requests.take()
+      if (request === undefined) return
+      late = Math.max(late, performance.now() - started - (sent * 1000) / rate)
+      const one = idle.pop() ?? connection()
+      open.add(one)
+      one.sentAt = performance.now()
+      one.socket.write(request, 'latin1')
+    }
+  }
+  const timer = setInterval(send, 1)
+  steady = async () => {
+    clearInterval(timer)
+    const patience = performance.now() + 20_000
+    while (open.size > 0 && performance.now() < patience) await new Promise((done) => setTimeout(done, 5))
+    for (const one of open) one.socket.destroy()
+    for (const { socket } of idle) socket.destroy()
+    return { latencies, sent, wrong: wrong + open.size, late, sample }
+  }
+  return {}
+}
+
+const finish = () => steady()
+
 process.on('message', async (message) => {
   try {
-    process.send(await { prepare, run }[message.op](message))
+    process.send(await { prepare, run, begin, finish }[message.op](message))
   } catch (error) {
     process.send({ error: String(error?.stack ?? error) })
   }

@@ -10,3 +10,11 @@ export const spread = (values) => ({
   min: Math.min(...values),
   max: Math.max(...values),
 })
+
+/** The middle, 99 % and 99.9 % of many. */
+export function percentiles(values) {
+  const sorted = Float64Array.from(values).sort()
+  return [0.5, 0.99, 0.999].map(
+    (part) => sorted[Math.min(sorted.length - 1, Math.ceil(sorted.length * part) - 1)],
+  )
+}

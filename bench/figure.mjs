@@ -1,0 +1,81 @@
+// One figure of the bench, started by run.mjs: { name, plan, seconds, … } comes in, { rows } goes out.
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { build } from 'esbuild'
+import { measureBulk } from './figures/bulk.mjs'
+import { measureChain } from './figures/chain.mjs'
+import { measureHttp } from './figures/http.mjs'
+import { measureImport } from './figures/import.mjs'
+import { measureLarge } from './figures/large.mjs'
+import { measureNfc } from './figures/nfc.mjs'
+import { measureStall } from './figures/stall.mjs'
+import { measureStarts } from './figures/starts.mjs'
+import { keySet } from './lib/daemon.mjs'
+import { stayOn } from './lib/machine.mjs'
+import { endAll, killAll } from './lib/processes.mjs'
+import { profileTo } from './lib/profile.mjs'
+import { reasonOf, within } from './lib/within.mjs'
+
+const figures = {
+  http: measureHttp,
+  bulk: measureBulk,
+  import: measureImport,
+  chain: measureChain,
+  large: measureLarge,
+  nfc: measureNfc,
+  stall: measureStall,
+  starts: measureStarts,
+}
+
+process.on('exit', killAll)
+// Whoever started this is gone.
+process.on('disconnect', () => process.exit(1))
+
+async function loadTapMaker(place) {
+  const outfile = join(place, 'tap-maker.mjs')
+  const entry = new URL('lib/tap-maker.ts', import.meta.url).pathname
+  await build({
+    entryPoints: [entry],
+    outfile,
+    bundle: true,
+    platform: 'node',
+    format: 'esm',
+    logLevel: 'error',
+  })
+  const { TapMaker } = await import(outfile)
+  return new TapMaker(keySet)
+}
+
+/** @returns the rows: those that the figure announced before it measured, and those that it returned */
+async function measure({ name, plan, seconds, place, cores, only, profile }) {
+  // This process sends what is sent once, and shall not take the servers' core.
+  stayOn([cores.load])
+  const dir = (folder) => {
+    const path = join(place, folder)
+    mkdirSync(path, { recursive: true })
+    return path
+  }
+  const rows = []
+  const announce = (...made) => {
+    rows.push(...made)
+    return made
+  }
+  try {
+    const figure = figures[name]
+    const tapMaker = await loadTapMaker(place)
+    const settings = { cores, dir, tapMaker, only, announce, ...plan }
+    const profiling = profile === undefined ? undefined : profileTo(profile)
+    rows.push(...((await within(seconds, figure({ ...settings, profile: profiling }))) ?? []))
+  } catch (error) {
+    if (rows.length === 0) rows.push({ name })
+    for (const row of rows) row.error ??= reasonOf(error)
+  }
+  return rows
+}
+
+process.once('message', async (told) => {
+  const rows = await measure(told)
+  await Promise.race([endAll(), sleep(15_000)])
+  process.send({ rows }, () => process.exit(0))
+})
