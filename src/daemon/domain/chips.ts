@@ -1,9 +1,9 @@
-import { Pace, Slice } from '../../values/slices.ts'
 import type { Actor } from '../store/audit.ts'
 import { recordChange } from '../store/audit.ts'
 import { findChipGroup, findChipGroupNamed } from '../store/chip-groups.ts'
+import { chipPages } from '../store/chip-pages.ts'
 import type { Db } from '../store/database.ts'
-import { chipsPageJson, setRedirects } from '../store/sqlite-chips.ts'
+import { chipsAsElements, setRedirects } from '../store/sqlite-chips.ts'
 import { DomainError, invalid, notFound } from './errors.ts'
 import { changeInPieces, chipsAtOnce, namedChips } from './named-chips.ts'
 import type { Turns } from './phygitals/turns.ts'
@@ -48,7 +48,7 @@ export async function editChips(
 }
 
 /**
- * The chips of a group as JSON text, in pieces: a page at a time, so that taps are served in between.
+ * The chips of a group as JSON text, in pieces.
  * @throws DomainError invalid_input, not_found
  */
 export async function listGroup(
@@ -68,20 +68,10 @@ export async function listGroup(
 }
 
 async function* chipsJson(db: Db, chipGroupId: number): AsyncGenerator<string> {
-  const pace = new Pace({ least: 250, most: 2000 })
-  const slice = new Slice()
-  let after = ''
   let glue = '['
-  for (;;) {
-    const limit = pace.size
-    const { json, last } = await pace.timed(limit, () =>
-      chipsPageJson(db.read, { chipGroupId, after, limit }),
-    )
-    if (last === null) break
-    yield `${glue}${json.slice(1, -1)}`
+  for await (const elements of chipPages(db, [chipGroupId], chipsAsElements)) {
+    yield glue + elements
     glue = ','
-    after = last
-    await slice.next()
   }
   yield glue === '[' ? '[]' : ']'
 }

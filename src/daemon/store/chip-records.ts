@@ -1,7 +1,6 @@
 import { addToChipGroup } from './chip-groups.ts'
 import { type ChipWithToken, withToken } from './chips.ts'
 import type { Queries } from './database.ts'
-import { statement } from './statement.ts'
 
 /** A chip with the names of what it belongs to. */
 export interface ChipRecordRow extends ChipWithToken {
@@ -20,20 +19,6 @@ export const findChipRecord = (db: Queries, uid: string): Promise<ChipRecordRow 
     .select(['teams.name as teamName', 'chipGroups.name as chipGroupName', 'items.name as itemName'])
     .where('chips.uid', '=', uid)
     .executeTakeFirst()
-
-const page = statement<{ chipGroupId: number; after: string; limit: number }>()((db, p) =>
-  withToken(db)
-    .where('chips.chipGroupId', '=', p.chipGroupId)
-    .where('chips.uid', '>', p.after)
-    .orderBy('chips.uid')
-    .limit(p.limit),
-)
-
-/** The next chips of a group, in the order of their UIDs. @param after the last UID before them; empty at the start */
-export const chipsPage = (
-  db: Queries,
-  of: { chipGroupId: number; after: string; limit: number },
-): Promise<ChipWithToken[]> => page.all(db, of)
 
 export async function deleteChip(
   db: Queries,

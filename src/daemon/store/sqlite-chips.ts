@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import type { Page } from './chip-pages.ts'
 import type { Queries } from './database.ts'
 
 // Work on very many chips at once, in SQLite's own words: `json_each` takes any number of values as one
@@ -51,12 +52,13 @@ export async function notOfTeam(db: Queries, teamId: number, uids: readonly stri
   return rows.map((row) => row.uid)
 }
 
-/** One page of a chip group as the elements of a JSON array, and where the next begins. */
-export async function chipsPageJson(
+/** One page of a chip group as the elements of a JSON array, without its brackets. */
+export async function chipsAsElements(
   db: Queries,
-  page: { chipGroupId: number; after: string; limit: number },
-): Promise<{ json: string; last: string | null }> {
-  const { rows } = await sql<{ json: string; last: string | null }>`
+  chipGroupId: number,
+  page: { after: string; limit: number },
+): Promise<Page> {
+  const { rows } = await sql<Page>`
     select json_group_array(json_object(
       'uid', uid, 'createdAt', "createdAt",
       'isConfigured', json(case when "tokenRow" is not null or "itemId" is not null or "redirectUrl" is not null
@@ -64,8 +66,36 @@ export async function chipsPageJson(
         or exists (select 1 from "guestbookAssignments" where "chipUid" = uid)
         then 'true' else 'false' end),
       'redirectUrl', "redirectUrl"
-    )) as json, max(uid) as last
-    from (select * from chips where "chipGroupId" = ${page.chipGroupId} and uid > ${page.after} order by uid limit ${page.limit})
+    )) as text, count(*) as rows, max(uid) as last
+    from (select * from chips where "chipGroupId" = ${chipGroupId} and uid > ${page.after} order by uid limit ${page.limit})
   `.execute(db)
-  return { json: rows[0]?.json ?? '[]', last: rows[0]?.last ?? null }
+  const found = pageIn(rows)
+  return { ...found, text: found.text.slice(1, -1) }
 }
+
+/** One page of a chip group as JSON lines: what an export says of a chip. */
+export async function chipsAsLines(
+  db: Queries,
+  group: { id: number; name: string },
+  page: { after: string; limit: number },
+): Promise<Page> {
+  const { rows } = await sql<Page>`
+    select group_concat(json_object(
+      'uid', uid, 'chipGroup', ${group.name}, 'keySet', "keySetId", 'label', label, 'redirectUrl', "redirectUrl",
+      'item', "itemId", 'variant', "variantId", 'contractAddress', address, 'chainId', "chainId", 'tokenId', "tokenId",
+      'lastCounter', case when "lastCounter" >= 0 then "lastCounter" end, 'publicKey', "publicKey"
+    ) || char(10), '') as text, count(*) as rows, max(uid) as last
+    from (
+      select chips.*, contracts.address, contracts."chainId", tokens."tokenId" from chips
+      left join tokens on tokens.id = chips."tokenRow" left join contracts on contracts.id = tokens."contractId"
+      where chips."chipGroupId" = ${group.id} and uid > ${page.after} order by uid limit ${page.limit}
+    )
+  `.execute(db)
+  return pageIn(rows)
+}
+
+const pageIn = ([page]: Page[]): Page => ({
+  text: page?.text ?? '',
+  rows: page?.rows ?? 0,
+  last: page?.last ?? null,
+})

@@ -5,11 +5,11 @@ import { linkChip, unlinkChip } from '../../domain/chip-links.ts'
 import { type ChipRecord, showChip, type UidReadings } from '../../domain/chip-record.ts'
 import { replaceChip } from '../../domain/chip-replace.ts'
 import { disableChip, enableChip, removeChip } from '../../domain/chip-state.ts'
-import { type ExportedChip, exportChips } from '../../domain/export-chips.ts'
+import { exportChips } from '../../domain/export-chips.ts'
 import { simulateTaps } from '../../domain/simulate-tap.ts'
 import { resolveTeam } from '../../domain/teams.ts'
 import { bindAll } from '../../http/bind.ts'
-import { sendLines } from '../../http/streams.ts'
+import { sendLineText } from '../../http/streams.ts'
 import { tokenOnWire } from '../wire-shapes.ts'
 
 export function adminChipRoutes(app: FastifyInstance, ctx: Context): void {
@@ -17,7 +17,7 @@ export function adminChipRoutes(app: FastifyInstance, ctx: Context): void {
   bindAll(app, ctx, {
     'GET /admin/chips/export': async ({ query, keyTeam, reply }) => {
       const team = await resolveTeam(ctx, { name: query.team, keyTeam })
-      return sendLines(reply, exported(await exportChips(ctx, team.id, query.chipGroup)))
+      return sendLineText(reply, await exportChips(ctx, team.id, query.chipGroup))
     },
     'GET /admin/chips/:uid': ({ params, request }) => show(readingsOf(params.uid, request.params)),
     'POST /admin/chips/:uid/link': async ({ params, body, actor, token, request }) => {
@@ -96,24 +96,5 @@ function toWire({ chip, token, badgeEvents, guestbookEvents, isConfigured }: Chi
     disabledReason: chip.disabledReason,
     replacedBy: chip.replacedBy,
     createdAt: chip.createdAt,
-  }
-}
-
-async function* exported(chips: AsyncIterable<ExportedChip>) {
-  for await (const { chip, chipGroup } of chips) {
-    yield {
-      uid: chip.uid,
-      chipGroup,
-      keySet: chip.keySetId,
-      label: chip.label,
-      redirectUrl: chip.redirectUrl,
-      item: chip.itemId,
-      variant: chip.variantId,
-      contractAddress: chip.linkedAddress,
-      chainId: chip.linkedChainId,
-      tokenId: chip.linkedTokenId,
-      lastCounter: counterOrNull(chip.lastCounter),
-      publicKey: chip.publicKey,
-    }
   }
 }

@@ -1,0 +1,83 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { KyselyPlugin } from 'kysely'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { listGroup } from '../../src/daemon/domain/chips.ts'
+import { exportChips } from '../../src/daemon/domain/export-chips.ts'
+import { listKeySets } from '../../src/daemon/domain/key-sets.ts'
+import { openTestApp, type TestApp } from '../support/daemon.ts'
+import { fillDatabase } from '../support/large-database.ts'
+import { seed } from '../support/seeds.ts'
+
+// Taps are served where `db.read` reads: what a list of very many reads there is how long they wait.
+
+const dataDir = mkdtempSync(join(tmpdir(), 'tapchip-lists-'))
+let t: TestApp
+beforeAll(async () => {
+  await (await openTestApp({ seed, dataDir })).close()
+  fillDatabase(join(dataDir, 'tapchip.db'), { chips: 4600, taps: 0 })
+  t = await openTestApp({ dataDir })
+})
+afterAll(async () => {
+  await t.close()
+  rmSync(dataDir, { recursive: true, force: true })
+})
+
+/** The application's database, with the rows counted that go into texts. */
+function counting() {
+  const counted = { read: 0, slow: 0 }
+  const counter = (where: keyof typeof counted): KyselyPlugin => ({
+    transformQuery: ({ node }) => node,
+    transformResult: async ({ result }) => {
+      for (const { rows } of result.rows) counted[where] += Number(rows ?? 1)
+      return result
+    },
+  })
+  const { db } = t.ctx
+  const counts = { read: db.read.withPlugin(counter('read')), slow: db.slow.withPlugin(counter('slow')) }
+  return { counted, ctx: { ...t.ctx, db: { ...db, ...counts } } }
+}
+
+async function textOf(pieces: AsyncIterable<string>): Promise<string> {
+  let text = ''
+  for await (const piece of pieces) text += piece
+  return text
+}
+
+const groups = () =>
+  t.ctx.db.read.selectFrom('chipGroups').select(['id', 'teamId', 'chips']).orderBy('chips', 'desc').execute()
+
+test('of a long list of chips and of a long export only the first page is read where taps are served', async () => {
+  const [{ id, teamId, chips } = { id: 0, teamId: 0, chips: 0 }] = await groups()
+  expect(chips).toBeGreaterThan(4600)
+  const listed = counting()
+  const list: unknown = JSON.parse(await textOf(await listGroup(listed.ctx, teamId, { chipGroupId: id })))
+  const exported = counting()
+  const lines = (await textOf(await exportChips(exported.ctx, teamId, String(id)))).trim().split('\n')
+  expect([Array.isArray(list) && list.length, lines.length]).toEqual([chips, chips])
+  for (const { counted } of [listed, exported]) {
+    // The row of the group is read there as well.
+    expect(counted.read).toBe(500 + 1)
+    expect(counted.slow).toBe(chips - 500)
+  }
+  const uids = lines.map((line): string => JSON.parse(line).uid)
+  expect(uids).toEqual([...new Set(uids)].sort())
+})
+
+test('a short one needs nothing else, and one of no chips is an empty list', async () => {
+  const short = (await groups()).filter(({ chips }) => chips < 10)
+  expect(short.length).toBeGreaterThan(0)
+  for (const { id, teamId, chips } of short) {
+    const { counted, ctx } = counting()
+    expect(JSON.parse(await textOf(await listGroup(ctx, teamId, { chipGroupId: id })))).toHaveLength(chips)
+    expect(counted.slow).toBe(0)
+  }
+})
+
+test('the chips of key sets are not counted where taps are served', async () => {
+  const { counted, ctx } = counting()
+  const keySets = await listKeySets(ctx)
+  expect(keySets.reduce((sum, { chips }) => sum + chips, 0)).toBeGreaterThan(4600)
+  expect(counted.read).toBe(keySets.length)
+})
