@@ -5,6 +5,7 @@ import { type Address, createPublicClient, getAddress, http, padHex, parseAbiIte
 import { openDatabase } from '../../src/daemon/store/database.ts'
 import { killNow } from './dev-chain.ts'
 import { type DaemonProcess, spawnDaemon } from './process.ts'
+import { randomFrom } from './random.ts'
 import { acmeKey, alice, derived } from './seeds.ts'
 import { tap, tapPath } from './taps.ts'
 
@@ -36,19 +37,8 @@ const seedFile = {
   ],
 }
 
-/** Numbers from 0 to 1 that a seed decides (mulberry32). */
-function randomFrom(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296
-  }
-}
-
 const pause = (ms: number) => new Promise((done) => setTimeout(done, ms))
-const transferEvent = parseAbiItem(
+export const transferEvent = parseAbiItem(
   'event Transfer(address indexed from, address indexed to, uint256 indexed tokenId)',
 )
 
@@ -170,7 +160,7 @@ async function judge(daemon: DaemonProcess, dataDir: string, codes: ReadonlyMap<
   }
 }
 
-function pidOfAnvil(dataDir: string): number | undefined {
+export function pidOfAnvil(dataDir: string): number | undefined {
   try {
     const file: unknown = JSON.parse(readFileSync(join(dataDir, 'dev-chain', 'anvil.json'), 'utf8'))
     return typeof file === 'object' && file !== null && 'pid' in file ? Number(file.pid) : undefined
@@ -179,7 +169,7 @@ function pidOfAnvil(dataDir: string): number | undefined {
   }
 }
 
-function codeIn(answer: unknown): string {
+export function codeIn(answer: unknown): string {
   const code = /"code":"([^"]{21})"/.exec(JSON.stringify(answer))?.[1]
   if (code === undefined) throw new Error(`the tap gave no code: ${JSON.stringify(answer)}`)
   return code

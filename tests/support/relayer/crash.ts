@@ -10,6 +10,7 @@ import { openDatabase } from '../../../src/daemon/store/database.ts'
 import { migrate } from '../../../src/daemon/store/migrate.ts'
 import { listTransactions } from '../../../src/daemon/store/transactions.ts'
 import { startAnvil } from '../anvil.ts'
+import { randomFrom } from '../random.ts'
 import { askNode, relayerKey, tally } from '../relayer.ts'
 
 const root = resolve(import.meta.dirname, '../../..')
@@ -22,17 +23,6 @@ export async function buildChild(): Promise<string> {
   const entryPoints = [join(root, 'tests/support/relayer/child.ts')]
   await build({ entryPoints, outfile, bundle: true, packages: 'external', platform: 'node', format: 'esm' })
   return outfile
-}
-
-/** Numbers from 0 to 1 that a seed decides (mulberry32). */
-function randomFrom(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296
-  }
 }
 
 const pause = (ms: number) => new Promise((done) => setTimeout(done, ms))
