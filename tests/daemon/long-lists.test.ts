@@ -1,11 +1,14 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { KyselyPlugin } from 'kysely'
+import BetterSqlite3 from 'better-sqlite3'
+import { Kysely, type KyselyPlugin, SqliteDialect } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { listGroup } from '../../src/daemon/domain/chips.ts'
 import { exportChips } from '../../src/daemon/domain/export-chips.ts'
 import { listKeySets } from '../../src/daemon/domain/key-sets.ts'
+import type { Database } from '../../src/daemon/store/schema.ts'
+import { listTaps, type TapFilter } from '../../src/daemon/store/taps.ts'
 import { openTestApp, type TestApp } from '../support/daemon.ts'
 import { fillDatabase } from '../support/large-database.ts'
 import { seed } from '../support/seeds.ts'
@@ -80,4 +83,30 @@ test('the chips of key sets are not counted where taps are served', async () => 
   const keySets = await listKeySets(ctx)
   expect(keySets.reduce((sum, { chips }) => sum + chips, 0)).toBeGreaterThan(4600)
   expect(counted.read).toBe(keySets.length)
+})
+
+test.each<[string, Omit<TapFilter, 'limit'>, string]>([
+  ['the refused taps of a team', { teamId: 1, outcome: 'refused' }, 'tapsRefused'],
+  ['those of a rare outcome', { teamId: 1, outcome: 'disabled' }, 'tapsRefused'],
+  ['all taps of a team', { teamId: 1 }, 'tapsOfTeam'],
+  ['those of a chip', { uid: '1', outcome: 'disabled' }, 'tapsOfChip'],
+])('%s are found by an index that holds little else', async (_, filter, index) => {
+  const database = new BetterSqlite3(join(dataDir, 'tapchip.db'), { readonly: true })
+  const plans: string[] = []
+  const db = new Kysely<Database>({
+    dialect: new SqliteDialect({ database }),
+    log: ({ query: { sql, parameters } }) => {
+      const steps = database
+        .prepare<unknown[], { detail: string }>(`explain query plan ${sql}`)
+        .all(parameters)
+      plans.push(steps.map(({ detail }) => detail).join('; '))
+    },
+  })
+  try {
+    await listTaps(db, { ...filter, limit: 10 })
+    expect(plans.length).toBeGreaterThan(0)
+    for (const plan of plans) expect(plan).toMatch(new RegExp(`USING INDEX ${index}\\b`))
+  } finally {
+    await db.destroy()
+  }
 })
