@@ -175,6 +175,8 @@ function answerErrors(app: FastifyInstance, told: ReturnType<typeof limitRates>)
     }
     // An error answer is about this request alone.
     reply.header('cache-control', 'no-store')
+    const { errorPage } = request.routeOptions.config
+    if (errorPage) return void errorPage(reply, body.statusCode)
     void reply.code(body.statusCode).type('application/json; charset=utf-8').send(body)
   })
   app.setNotFoundHandler((request: FastifyRequest) => {

@@ -19,14 +19,15 @@ import { TapLog } from './domain/tap-log.ts'
 import { type Clock, systemClock } from './domain/time.ts'
 import { WireWords } from './http/wire.ts'
 import type { RefreshQueue } from './marketplace/refresh-queue.ts'
-import { countTaps, createMetrics, type Metrics } from './metrics.ts'
+import { countTaps, createMetrics, type Metrics, watchDisk } from './metrics.ts'
 import { type OpeningChains, openingChains } from './opening-chains.ts'
 import type { Outbound } from './outbound/outbound.ts'
 import { marketplaceQueue, outboundOf } from './outside.ts'
 import { rootTokens } from './root-token.ts'
-import { dataDirProblem, heldInstance, holdInstance } from './store/data-dir.ts'
+import { dataDirProblem, heldInstance, holdInstance, removeUnfinished } from './store/data-dir.ts'
 import { assertDataKey, loadDataKey, sealCheck } from './store/data-key.ts'
 import { type Db, openDatabase } from './store/database.ts'
+import { Disk } from './store/disk.ts'
 import { allKeySets } from './store/key-sets.ts'
 import { lockDataDir } from './store/lock.ts'
 import { migrate } from './store/migrate.ts'
@@ -41,6 +42,8 @@ export interface Context {
   readonly clock: Clock
   readonly codes: CodeSource
   readonly db: Db
+  /** Of the data directory. */
+  readonly disk: Disk
   readonly box: SecretBox
   readonly keyRing: KeyRing
   readonly credentials: Credentials
@@ -97,6 +100,7 @@ export async function beginContext(
   try {
     mkdirSync(config.dataDir, { recursive: true, mode: 0o700 })
     unlock = await lockDataDir(config.dataDir)
+    removeUnfinished(config.dataDir)
     const file = join(config.dataDir, databaseFile)
     const held = heldInstance(config.dataDir, file)
     const databaseExists = existsSync(file)
@@ -104,7 +108,9 @@ export async function beginContext(
       loadDataKey({ dataDir: config.dataDir, fromEnvironment: config.dataKey, databaseExists }),
     )
     await migrate(file)
-    const db = openDatabase(file)
+    const disk = new Disk(config.dataDir)
+    const failed = disk.failed.bind(disk)
+    const db = openDatabase(file, failed)
     const instance = await claimDatabase(db, box, config.dataDir)
     holdInstance(config.dataDir, held, instance)
 
@@ -113,6 +119,7 @@ export async function beginContext(
     const credentials = new Credentials(clock, rootTokens(config))
     await credentials.load(db.read)
     const metrics = createMetrics()
+    watchDisk(metrics, disk)
     const tapLog = new TapLog(db, {
       judged: countTaps(metrics),
       dropped: () => metrics.droppedTaps.inc(),
@@ -120,7 +127,15 @@ export async function beginContext(
     const outbound = outboundOf(config)
     const marketplace = marketplaceQueue({ config, db, log }, outbound, clock)
     const outside = outbound.request.bind(outbound)
-    const badges = await openBadges(config.badges, { db, box, clock, log, outside, dataDir: config.dataDir })
+    const badges = await openBadges(config.badges, {
+      db,
+      box,
+      clock,
+      log,
+      outside,
+      dataDir: config.dataDir,
+      writeFailed: failed,
+    })
     const names = await allNames(db.read)
     const chains = openingChains(
       openChains({
@@ -134,6 +149,7 @@ export async function beginContext(
         holder: nanoid(),
         onSettled,
         withoutEffect: whyNotDeployed,
+        writeFailed: failed,
       }),
     )
     const closing: ClosingStep[] = [
@@ -154,6 +170,7 @@ export async function beginContext(
       clock,
       codes: randomCodes,
       db,
+      disk,
       box,
       keyRing,
       credentials,

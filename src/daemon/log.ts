@@ -1,5 +1,6 @@
 import pino, { type DestinationStream, type Logger } from 'pino'
 import type { Config } from './config.ts'
+import { standardLines } from './standard-lines.ts'
 
 // A line of a log is read by people, and by programs with limits of their own.
 const mostBytes = 8192
@@ -7,10 +8,7 @@ const mostOfMessage = 1000
 const mostOfStack = 4000
 
 /** JSON lines on standard error; standard output belongs to the ready line. @param out in place of standard error */
-export function createLogger(
-  level: Config['logLevel'],
-  out: DestinationStream = pino.destination({ dest: 2, sync: true }),
-): Logger {
+export function createLogger(level: Config['logLevel'], out: DestinationStream = standardLines(2)): Logger {
   return pino(
     {
       level,

@@ -9,6 +9,7 @@ import { ConfigProblem } from './config-problem.ts'
 import { help } from './help.ts'
 import { createLogger } from './log.ts'
 import { SeedProblem } from './seed/problem.ts'
+import { standardLines } from './standard-lines.ts'
 import { startDaemon } from './start.ts'
 import { DataDirProblem } from './store/data-dir.ts'
 import { DataKeyProblem } from './store/data-key.ts'
@@ -44,7 +45,7 @@ async function run(): Promise<number> {
     const early = new AbortController()
     void stopping.then(() => early.abort())
     const daemon = await startDaemon(config, createLogger(config.logLevel), early.signal)
-    process.stdout.write(`${JSON.stringify(daemon.ready)}\n`)
+    standardLines(1).write(`${JSON.stringify(daemon.ready)}\n`)
     await stopping
     return (await daemon.stop()) ? 0 : 1
   } finally {
@@ -91,7 +92,7 @@ run().then(end, (error: unknown) => {
   const isKnown = known.some((kind) => error instanceof kind)
   const message =
     isKnown && error instanceof Error ? error.message : (addressProblem(error) ?? inspect(error))
-  process.stderr.write(`tapchipd: ${message}\n`)
+  standardLines(2).write(`tapchipd: ${message}\n`)
   end(error instanceof ConfigProblem ? 2 : 1)
 })
 

@@ -51,6 +51,31 @@ export function countTaps({ taps }: Pick<Metrics, 'taps'>): (outcome: string) =>
   }
 }
 
+/** Measures the disk of the data directory, whenever somebody looks. */
+export function watchDisk(
+  { registry }: Pick<Metrics, 'registry'>,
+  disk: { readonly refusedWrites: number; freeBytes(): Promise<number | undefined> },
+): void {
+  const registers = [registry]
+  new Gauge({
+    name: 'tapchip_data_dir_free_bytes',
+    help: 'Bytes that the disk of the data directory has left for the daemon',
+    registers,
+    async collect() {
+      this.set((await disk.freeBytes()) ?? Number.NaN)
+    },
+  })
+  new Counter({
+    name: 'tapchip_writes_refused_total',
+    help: 'Writes that failed since the disk was full; nothing of them happened',
+    registers,
+    collect() {
+      this.reset()
+      this.inc(disk.refusedWrites)
+    },
+  })
+}
+
 /** How a chain is doing, as the relayer says. */
 export interface Sending {
   chainId: number

@@ -10,6 +10,8 @@ import { lookAfterContracts } from './domain/look-after-contracts.ts'
 import { type Administration, addressOf, openAdministration } from './http/administration.ts'
 import { plantSeed, readSeed } from './seed/load.ts'
 import { startWarnings } from './start-warnings.ts'
+import { dataDirProblem } from './store/data-dir.ts'
+import { isOutOfSpace } from './store/disk.ts'
 
 /** What the daemon says on standard output once it serves. */
 export interface ReadyLine {
@@ -80,7 +82,7 @@ export async function startDaemon(
     }
   } catch (error) {
     await stop(ctx, app, administration)
-    throw error
+    throw isOutOfSpace(error) ? dataDirProblem(error, config.dataDir) : error
   }
 }
 

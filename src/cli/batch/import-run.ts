@@ -1,5 +1,6 @@
+import { ApiError } from '../client/errors.ts'
 import type { CliContext } from '../context.ts'
-import { type ExitCode, exitCodes } from '../errors.ts'
+import { type ExitCode, exitCodes, withAfterword } from '../errors.ts'
 import { asWord, clean, counted, grouped } from '../io/text.ts'
 import { beginBatch, takeUpBatch } from './begin.ts'
 import { rowsOfBlocks, writeFailedRows } from './failed-file.ts'
@@ -122,6 +123,10 @@ export const runImport = async (
       }
     }
     complete ||= counts.created + counts.unchanged + counts.failed === sheet.rows
+  } catch (error) {
+    // A refusal of the sheet itself is no batch to go on with.
+    const mayGoOn = !(error instanceof ApiError) || error.statusCode >= 500
+    throw journal && mayGoOn ? withAfterword(error, `Go on: tapchip batch resume ${id}`) : error
   } finally {
     stopListening()
     progress.end()

@@ -53,6 +53,8 @@ export interface ChainsOptions {
   onSettled: Settled
   /** Looks at what a transaction left on its chain before it counts as done. */
   withoutEffect: (chain: Chain, ...of: Parameters<WithoutEffect>) => ReturnType<WithoutEffect>
+  /** Hears of writes to the disk that fail. */
+  writeFailed(error: unknown): void
 }
 
 /** Nobody configured a chain with this id. */
@@ -110,6 +112,7 @@ export async function openChains(options: ChainsOptions): Promise<Chains> {
           names: options.devChain.names,
           fund: [keysOf(devChainId).relayer.address],
           mostCatchUp: embeddedCatchUp,
+          writeFailed: options.writeFailed,
           rawTransactions: ({ since }) => rawAttempts(db.read, { chainId: devChainId, since }),
         })
       : undefined

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import type { Actor } from '../store/audit.ts'
 import { recordChange } from '../store/audit.ts'
 import type { Db } from '../store/database.ts'
+import type { Disk } from '../store/disk.ts'
 import { writePrivateFile } from '../store/private-file.ts'
 import type { SecretBox } from '../store/secret-box.ts'
 import { wrapDataKey } from '../store/wrapped-data-key.ts'
@@ -19,6 +20,7 @@ export interface Backup {
 
 interface Deps {
   db: Db
+  disk: Pick<Disk, 'failed'>
   clock: Clock
   box: SecretBox
   config: { dataDir: string; ephemeral: boolean }
@@ -71,7 +73,9 @@ export async function createBackup(
     const warnings = [...(holdsDataKey ? [] : [noDataKey]), ...(ephemeral ? [goesAway] : [])]
     return { path, sizeBytes, holdsDataKey, warning: warnings.length > 0 ? warnings.join(' ') : undefined }
   } catch (error) {
-    rmSync(partial, { recursive: true, force: true })
+    deps.disk.failed(error)
+    // Nobody is told of it, so none is there.
+    for (const made of [partial, path]) rmSync(made, { recursive: true, force: true })
     throw error
   }
 }

@@ -1,3 +1,5 @@
+import { isOutOfSpace } from '../store/disk.ts'
+
 /** What can go wrong by the rules. `http/errors.ts` gives each code its status; nothing else does. */
 export type ErrorCode =
   | 'invalid_input'
@@ -24,6 +26,7 @@ export type ErrorCode =
   | 'too_slow'
   | 'transaction_budget_spent'
   | 'store_unavailable'
+  | 'store_full'
   | 'otp_missing'
   | 'otp_unknown'
   | 'otp_deleted'
@@ -76,3 +79,29 @@ export const notFound = (what: string): DomainError =>
 
 export const invalid = (field: string, reason: string): DomainError =>
   new DomainError('invalid_input', `${field} ${reason}`, { errors: { [field]: reason } })
+
+const untouched = 'Nothing was changed; try again'
+
+/**
+ * What a failed write of the daemon's own data means to whoever asked for it; undefined where it is something else.
+ * @param stands what became of the request, where that is more than nothing
+ */
+export function storeFailure(error: unknown, stands?: string): DomainError | undefined {
+  if (error instanceof DomainError) return isStoreFailure(error) ? error : undefined
+  if (isOutOfSpace(error))
+    return new DomainError(
+      'store_full',
+      `The disk is full. ${stands ?? `${untouched} once there is space.`}`,
+      { retryAfterSeconds: 10, cause: error },
+    )
+  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  if (!/^SQLITE_(BUSY|IOERR|READONLY|CANTOPEN)/.test(code)) return undefined
+  return new DomainError(
+    'store_unavailable',
+    `The database cannot be written right now. ${stands ?? `${untouched}.`}`,
+    { retryAfterSeconds: 5, cause: error },
+  )
+}
+
+const isStoreFailure = ({ code }: DomainError): boolean =>
+  code === 'store_full' || code === 'store_unavailable'

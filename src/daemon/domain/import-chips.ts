@@ -3,7 +3,7 @@ import { type Actor, recordChange } from '../store/audit.ts'
 import { findChipGroup, findChipGroupNamed, insertChipGroup } from '../store/chip-groups.ts'
 import type { Db, Queries } from '../store/database.ts'
 import type { ChipGroupRow } from '../store/schema.ts'
-import { DomainError, notFound } from './errors.ts'
+import { DomainError, notFound, storeFailure } from './errors.ts'
 import { registerWindow, rowsAWrite, type WindowRow, windowsOf } from './import-window.ts'
 import type { RegisterDeps, Registered } from './register-chips.ts'
 import { type Clock, iso } from './time.ts'
@@ -41,7 +41,8 @@ export interface ImportCounts {
 export interface ImportedPiece {
   /** The number of the first one; they count from 1. */
   firstRow: number
-  results: readonly Registered[]
+  /** undefined: a row that was not reached. */
+  results: readonly (Registered | undefined)[]
 }
 
 /** Checks an import as far as that goes without its rows. Writes nothing. @throws DomainError not_found, invalid_input */
@@ -130,17 +131,31 @@ export async function* importChips(
   const pace = new Pace(rowsAWrite)
   try {
     for await (const rows of windowsOf(blocks)) {
-      const results = await registerWindow(deps, plan, rows, pace)
-      for (const { status } of results) counts[status] += 1
+      const { results, failure } = await registerWindow(deps, plan, rows, pace)
+      for (const result of results) if (result) counts[result.status] += 1
       yield { firstRow, results }
+      if (failure) throw storeFailure(failure.error, standing(plan, counts)) ?? failure.error
       firstRow += results.length
     }
     phase = 'finished'
   } finally {
     if (!plan.request.dryRun) {
       const at = iso(deps.clock.now())
-      await deps.db.write((trx) => recordChange(trx, importRecord(plan, at, { phase, ...counts })))
+      const written = deps.db.write((trx) => recordChange(trx, importRecord(plan, at, { phase, ...counts })))
+      // All rows stand, or what went wrong with them is on its way to whoever asked: that the import began is on record.
+      await written.catch((error: unknown) => {
+        if (!storeFailure(error)) throw error
+      })
     }
   }
   return counts
+}
+
+/** How far an import came that ends in a failure of the disk. */
+function standing({ request }: ImportPlan, { created, unchanged }: ImportCounts): string {
+  if (request.dryRun) return 'This was a dry run: nothing was written.'
+  return created + unchanged === 0
+    ? 'None of the rows was written. Run it again once there is space.'
+    : `${created} rows were created and stand, ${unchanged} were there before, and the others were not written. ` +
+        'Run it again once there is space: rows that stand are unchanged then.'
 }

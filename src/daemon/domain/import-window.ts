@@ -42,14 +42,20 @@ interface Placed {
   chip: CheckedChip
 }
 
-/** @returns a result a row, in their order */
+/** What became of the rows of a window, in their order. */
+export interface Window {
+  readonly results: readonly (Registered | undefined)[]
+  /** What ended it before all rows had their results: those that have one stand. */
+  readonly failure?: { readonly error: unknown }
+}
+
 export async function registerWindow(
   deps: ImportDeps,
   plan: ImportPlan,
   rows: readonly WindowRow[],
   pace: Pace,
-): Promise<Registered[]> {
-  const results = new Array<Registered>(rows.length)
+): Promise<Window> {
+  const results = new Array<Registered | undefined>(rows.length)
   const chips: Placed[] = []
   const slice = new Slice()
   for (const [at, row] of rows.entries()) {
@@ -63,18 +69,22 @@ export async function registerWindow(
     one < other ? -1 : one > other ? 1 : 0,
   )
   for await (const piece of piecesOf(inOrder, pace)) {
-    const registered = await registerPiece(
-      deps,
-      plan,
-      piece.map(({ chip }) => chip),
-      pace,
-    )
-    for (const [index, result] of registered.entries()) {
-      const place = piece[index]
-      if (place) results[place.at] = result
+    try {
+      const registered = await registerPiece(
+        deps,
+        plan,
+        piece.map(({ chip }) => chip),
+        pace,
+      )
+      for (const [index, result] of registered.entries()) {
+        const place = piece[index]
+        if (place) results[place.at] = result
+      }
+    } catch (error) {
+      return { results, failure: { error } }
     }
   }
-  return results
+  return { results }
 }
 
 function checkRow(deps: ImportDeps, { request }: ImportPlan, row: WindowRow): CheckedChip | Registered {

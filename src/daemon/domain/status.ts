@@ -1,6 +1,8 @@
 import { type Counts, countAll } from '../store/counts.ts'
 import type { Db } from '../store/database.ts'
+import type { Disk, DiskState } from '../store/disk.ts'
 import { latestSchema } from '../store/migrate.ts'
+import { diskState } from './disk-state.ts'
 import type { TapLog } from './tap-log.ts'
 import { listTeams, type TeamView } from './teams.ts'
 import type { Clock } from './time.ts'
@@ -15,18 +17,27 @@ export interface Status {
   }
   /** Of the teams that have sent something today, or whose announcements wait. */
   budgets: (TeamView['budget'] & { team: string })[]
+  disk: {
+    /** null: the system does not say. */
+    freeBytes: number | null
+    refusedWrites: number
+    state: DiskState
+  }
   counts: Counts
 }
 
 interface Deps {
-  db: Pick<Db, 'read' | 'maintenance'>
+  db: Db
+  disk: Disk
   tapLog: TapLog
   clock: Clock
   startedAt: number
 }
 
 /** What the daemon holds, and if asked whether its database is whole. */
-export async function daemonStatus({ db, tapLog, clock, startedAt }: Deps, check: boolean): Promise<Status> {
+export async function daemonStatus(deps: Deps, check: boolean): Promise<Status> {
+  const { db, disk, tapLog, clock, startedAt } = deps
+  const state = await diskState(deps)
   await tapLog.flush()
   const { maintenance } = db
   return {
@@ -37,6 +48,7 @@ export async function daemonStatus({ db, tapLog, clock, startedAt }: Deps, check
       integrity: check ? await maintenance.quickCheck() : null,
     },
     budgets: budgetsOf(await listTeams({ db, clock })),
+    disk: { freeBytes: (await disk.freeBytes()) ?? null, refusedWrites: disk.refusedWrites, state },
     counts: await countAll(db.read),
   }
 }

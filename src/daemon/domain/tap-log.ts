@@ -73,9 +73,13 @@ export class TapLog {
     })
     this.#recorded += taps.length
     const tooMany = Math.max(0, this.#recorded - this.#most)
-    const deleted = await this.#db.write(async (trx) => {
+    const written = this.#db.write(async (trx) => {
       await insertTaps(trx, taps)
       return tooMany === 0 ? 0 : deleteOldestRefusedTaps(trx, Math.min(tooMany, taps.length + deletedBesides))
+    })
+    const deleted = await written.catch((error: unknown) => {
+      this.#recorded -= taps.length
+      throw error
     })
     this.#recorded -= deleted
   }

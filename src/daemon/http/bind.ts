@@ -31,6 +31,8 @@ declare module 'fastify' {
     isLimited?: boolean
     /** A body or an answer that streams: few at once of one API key. */
     isLong?: boolean
+    /** For people: answers with a page where something went wrong. */
+    errorPage?: (reply: FastifyReply, status: number) => FastifyReply
   }
   interface FastifyRequest {
     /** Who calls, once the endpoint's authentication has passed. */

@@ -1,5 +1,5 @@
 import { STATUS_CODES } from 'node:http'
-import { DomainError, type ErrorCode } from '../domain/errors.ts'
+import { DomainError, type ErrorCode, storeFailure } from '../domain/errors.ts'
 
 /** The one place where a code gets its HTTP status. */
 const statusOf: Record<ErrorCode, number> = {
@@ -27,6 +27,7 @@ const statusOf: Record<ErrorCode, number> = {
   too_slow: 408,
   transaction_budget_spent: 429,
   store_unavailable: 503,
+  store_full: 503,
   otp_missing: 401,
   otp_unknown: 401,
   otp_deleted: 401,
@@ -128,16 +129,8 @@ function fromFramework(error: unknown): DomainError | undefined {
     case 'FST_ERR_MAX_PARAM_LENGTH':
       return new DomainError('not_found', 'There is nothing at this address.')
   }
-  if (/^SQLITE_(BUSY|FULL|IOERR|READONLY|CANTOPEN)/.test(code)) {
-    return new DomainError(
-      'store_unavailable',
-      'The database cannot be written right now. Nothing was changed; try again.',
-      {
-        retryAfterSeconds: 5,
-        cause: error,
-      },
-    )
-  }
+  const store = storeFailure(error)
+  if (store) return store
   return isBadRequest(error) ? new DomainError('invalid_input', 'The request is malformed.') : undefined
 }
 

@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream'
 import type { FastifyReply } from 'fastify'
+import { storeFailure } from '../domain/errors.ts'
 import { isStranger } from './auth.ts'
 import { answerTo } from './errors.ts'
 
@@ -39,14 +40,21 @@ async function* asJsonLines(lines: AsyncIterable<unknown>): AsyncGenerator<strin
 export const sendLineText = (reply: FastifyReply, pieces: AsyncIterable<string>): FastifyReply =>
   reply.type('application/x-ndjson').send(Readable.from(endingInError(reply, pieces), { objectMode: false }))
 
+const doneSoFar = 'What stands above was done, and the rest was not. Send the rest again later.'
+
 async function* endingInError(
   { request }: FastifyReply,
   pieces: AsyncIterable<string>,
 ): AsyncGenerator<string> {
+  let isTold = false
   try {
-    yield* pieces
+    for await (const piece of pieces) {
+      isTold = true
+      yield piece
+    }
   } catch (error) {
-    const { body, isOurs } = answerTo(error, request.id, isStranger(request))
+    const told = isTold ? (storeFailure(error, doneSoFar) ?? error) : error
+    const { body, isOurs } = answerTo(told, request.id, isStranger(request))
     if (isOurs)
       request.log.error(
         { requestId: request.id, err: error, route: request.routeOptions.url },

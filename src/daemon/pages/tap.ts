@@ -98,6 +98,23 @@ export function refusalPage(reason: RefusalReason): Page {
   )
 }
 
+/** The page of a tap that nobody can judge now. It was not used up. */
+export function failurePage(status: number): Page {
+  const [title, advice] =
+    status === 429
+      ? ['Too many at once', 'Wait a minute, then hold your phone to the chip again.']
+      : status === 503
+        ? [
+            'This cannot be checked right now',
+            'Your tap was not used up. Wait a little, then load this page again.',
+          ]
+        : [
+            'Something went wrong here',
+            'Hold your phone to the chip again. If it stays so, write to whoever gave it to you.',
+          ]
+  return page(title, `<main>\n<p class="state bad">Not now</p>\n<h1>${title}</h1>\n<p>${advice}</p>\n</main>`)
+}
+
 const entities: Record<string, string> = {
   '&': '&amp;',
   '<': '&lt;',

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import type { Context } from '../context.ts'
+import { diskState } from '../domain/disk-state.ts'
 import { DomainError } from '../domain/errors.ts'
 import { keepToOperators } from '../http/administration.ts'
 import { type Sending, watchChains } from '../metrics.ts'
@@ -23,6 +24,8 @@ export function serviceRoutes(app: FastifyInstance, ctx: Context): void {
     handler: async (_request, reply) => {
       reply.header('cache-control', 'no-store')
       await probeStore(ctx)
+      const state = await diskState(ctx)
+      if (state !== 'writable') throw unwritable[state]()
       if (ctx.isStarting)
         throw new DomainError(
           'store_unavailable',
@@ -42,6 +45,21 @@ export function serviceRoutes(app: FastifyInstance, ctx: Context): void {
       reply.type(ctx.metrics.registry.contentType).send(await ctx.metrics.registry.metrics()),
     )
   })
+}
+
+const unwritable = {
+  full: () =>
+    new DomainError(
+      'store_full',
+      'The store cannot be written: the disk of the data directory is full. Free some space; the daemon goes on by itself.',
+      { retryAfterSeconds: 10 },
+    ),
+  failing: () =>
+    new DomainError(
+      'store_unavailable',
+      "The store cannot be written: the disk of the data directory refuses it. Look at the system's log.",
+      { retryAfterSeconds: 10 },
+    ),
 }
 
 /** Of each chain a word. Taps and most of the rest go on without it, so it makes nothing unready. */

@@ -4,19 +4,20 @@ import { openTap, type TapOutcome } from '../domain/open-tap.ts'
 import { tapState } from '../domain/tap-state.ts'
 import { limited } from '../http/bind.ts'
 import { isPrefetch, refusePrefetch } from '../http/prefetch.ts'
-import { type Page, refusalPage, tapPage } from '../pages/tap.ts'
+import { failurePage, type Page, refusalPage, tapPage } from '../pages/tap.ts'
 
 const cookieName = 'tapchip_tap'
 
 /** `/t`: where a chip's URL leads. */
 export function tapPageRoutes(app: FastifyInstance, ctx: Context): void {
-  app.get('/t', { config: limited }, async (request, reply) => {
+  const config = { ...limited, errorPage }
+  app.get('/t', { config }, async (request, reply) => {
     guard(reply)
     if (isPrefetch(request)) return refusePrefetch(reply)
     const outcome = await openTap(ctx, queryOf(request), cookieOf(request))
     return answer(ctx, reply, outcome)
   })
-  app.head('/t', { config: limited }, async (request, reply) => {
+  app.head('/t', { config }, async (request, reply) => {
     const state = await tapState(ctx, queryOf(request))
     const status = { malformed: 400, unknown: 404, forged: 404, disabled: 404, replayed: 410, fresh: 200 }[
       state
@@ -24,6 +25,9 @@ export function tapPageRoutes(app: FastifyInstance, ctx: Context): void {
     return guard(reply).code(status).send()
   })
 }
+
+const errorPage = (reply: FastifyReply, status: number): FastifyReply =>
+  html(guard(reply), status, failurePage(status))
 
 const guard = (reply: FastifyReply): FastifyReply =>
   reply

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { writePrivateFile } from './private-file.ts'
 
@@ -41,6 +41,17 @@ export function holdInstance(dataDir: string, held: string | undefined, instance
   writePrivateFile(join(dataDir, marker), `${instance}\n`)
 }
 
+/** Removes what a killed daemon was still writing: files that have no name of their own yet, and backups. */
+export function removeUnfinished(dataDir: string): void {
+  const remove = (folder: string, ours: RegExp) => {
+    if (!existsSync(folder)) return
+    for (const name of readdirSync(folder))
+      if (ours.test(name)) rmSync(join(folder, name), { recursive: true, force: true })
+  }
+  remove(dataDir, /(\.\d+|\.json|^disk-probe)\.new$/)
+  remove(join(dataDir, 'backups'), /^tapchip-.*\.partial$/)
+}
+
 /** What a failure of the disk or of the database means to the operator; another error as it is. */
 export function dataDirProblem(error: unknown, dataDir: string): unknown {
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
@@ -55,7 +66,7 @@ export function dataDirProblem(error: unknown, dataDir: string): unknown {
 
 const reasons: readonly [RegExp, (dataDir: string, code: string) => string][] = [
   [
-    /^(SQLITE_FULL|ENOSPC|EDQUOT)$/,
+    /^(SQLITE_FULL|ENOSPC|EDQUOT|EFBIG)$/,
     (dir) =>
       `The disk of ${dir} is full. Free some space, then start again: nothing that was answered is lost.`,
   ],

@@ -44,11 +44,14 @@ interface Queued {
   settle(failure?: unknown): void
 }
 
-/** Opens a migrated database for use: one connection writes, another reads. */
-export function openDatabase(file: string): Db {
+/** Opens a migrated database for use: one connection writes, another reads. @param failed hears of writes that fail */
+export function openDatabase(
+  file: string,
+  failed: (error: unknown, writes: number) => void = () => undefined,
+): Db {
   const writer = openSqlite(file, { readonly: false })
   const reader = openSqlite(file, { readonly: true })
-  const group = new WriteGroup(writer.connection, writer.kysely, reader.refresh)
+  const group = new WriteGroup(writer.connection, writer.kysely, reader.refresh, failed)
   // Apart, so that a list does not wait for a check that reads all of the database.
   const [queries, maintenance] = [new ReaderProcess(file), new ReaderProcess(file)]
   return {
@@ -84,6 +87,7 @@ class WriteGroup {
   readonly #connection: Connection
   readonly #trx: Queries
   readonly #onCommit: () => void
+  readonly #failed: (error: unknown, writes: number) => void
   #queue: Queued[] = []
   #flushing: Promise<void> | undefined
   readonly #begin
@@ -92,8 +96,14 @@ class WriteGroup {
   readonly #release
   readonly #rollbackTo
 
-  constructor(connection: Connection, trx: Queries, onCommit: () => void) {
+  constructor(
+    connection: Connection,
+    trx: Queries,
+    onCommit: () => void,
+    failed: (error: unknown, writes: number) => void,
+  ) {
     this.#onCommit = onCommit
+    this.#failed = failed
     this.#connection = connection
     this.#trx = trx
     this.#begin = connection.prepare('BEGIN IMMEDIATE')
@@ -159,6 +169,7 @@ class WriteGroup {
     } catch (error) {
       // The disk is full, or the file is gone: nobody's write happened.
       failure = error ?? new Error('the transaction failed')
+      this.#failed(failure, jobs.length)
       if (this.#connection.inTransaction) this.#connection.exec('ROLLBACK')
     }
     for (const job of jobs) job.settle(failure)
@@ -185,6 +196,7 @@ class WriteGroup {
     } catch (error) {
       // Without its transaction (SQLite rolled all of it back) the whole group has failed.
       if (!this.#connection.inTransaction) throw error
+      this.#failed(error, 1)
       this.#rollbackTo.run()
     }
     this.#release.run()

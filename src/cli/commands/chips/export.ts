@@ -1,12 +1,12 @@
 import { once } from 'node:events'
-import { createWriteStream } from 'node:fs'
+import { createWriteStream, renameSync, rmSync, statSync } from 'node:fs'
 import { finished } from 'node:stream/promises'
 import { sheetLine } from '../../batch/spreadsheet.ts'
 import type { AnswerOf } from '../../client/types.ts'
 import { defineCommand } from '../../command/define.ts'
 import { team, text } from '../../command/options.ts'
 import type { CliContext } from '../../context.ts'
-import { UsageError } from '../../errors.ts'
+import { CliError, UsageError } from '../../errors.ts'
 import { asWord, counted } from '../../io/text.ts'
 import { colons } from '../../uid.ts'
 
@@ -51,13 +51,20 @@ export const exportChips = defineCommand({
     // An answer that is an error must not leave a file with a heading behind: the first row comes first.
     const wanted = columnsOf(ctx)
     let count = 0
-    for await (const chip of chips) {
+    try {
+      for await (const chip of chips) {
+        if (count === 0 && !ctx.io.json) await write(sheetLine(Object.keys(wanted)))
+        count += 1
+        await write(
+          ctx.io.json ? `${JSON.stringify(ctx.io.picked(chip))}\n` : sheetLine(cellsOf(chip, wanted)),
+        )
+      }
       if (count === 0 && !ctx.io.json) await write(sheetLine(Object.keys(wanted)))
-      count += 1
-      await write(ctx.io.json ? `${JSON.stringify(ctx.io.picked(chip))}\n` : sheetLine(cellsOf(chip, wanted)))
+      await out?.end()
+    } catch (error) {
+      out?.giveUp()
+      throw error
     }
-    if (count === 0 && !ctx.io.json) await write(sheetLine(Object.keys(wanted)))
-    await out?.end()
     ctx.io.note(`${counted(count, 'chip')} written${file === undefined ? '' : ` to ${file}`}.`)
     if (out)
       ctx.io.hint(
@@ -84,16 +91,46 @@ const cellsOf = (chip: Exported, wanted: typeof columns): string[] =>
     return cell === null ? '' : String(cell)
   })
 
+/** A file that is there whole or as it was before: half an export reads like one of fewer chips. */
 const openFile = (ctx: CliContext, file: string) => {
+  const path = file.startsWith('/') ? file : `${ctx.at.cwd}/${file}`
+  const isPlain = statSync(path, { throwIfNoEntry: false })?.isFile() ?? true
+  // A pipe or a device has no other name.
+  const partial = isPlain ? `${path}.partial` : path
   let stream: ReturnType<typeof createWriteStream> | undefined
-  const open = () => (stream ??= createWriteStream(file.startsWith('/') ? file : `${ctx.at.cwd}/${file}`))
+  let failure: Error | undefined
+  const open = () => {
+    stream ??= createWriteStream(partial).on('error', (error) => {
+      failure = error
+    })
+    return stream
+  }
+  const unwritable = (error: unknown) =>
+    new CliError(
+      `${file} cannot be written: ${isOutOfSpace(error) ? 'the disk is full' : error instanceof Error ? error.message : error}.`,
+      { advice: 'No part of it is left. Write it elsewhere, or free some space.', cause: error },
+    )
   return {
     write: async (text: string): Promise<void> => {
-      if (!open().write(text)) await once(open(), 'drain')
+      if (failure) throw unwritable(failure)
+      if (!open().write(text))
+        await once(open(), 'drain').catch((error: unknown) => {
+          throw unwritable(error)
+        })
     },
     end: async (): Promise<void> => {
       open().end()
-      await finished(open())
+      await finished(open()).catch((error: unknown) => {
+        throw unwritable(failure ?? error)
+      })
+      if (isPlain) renameSync(partial, path)
+    },
+    giveUp: (): void => {
+      stream?.destroy()
+      if (isPlain) rmSync(partial, { force: true })
     },
   }
 }
+
+const isOutOfSpace = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && /^(ENOSPC|EDQUOT|EFBIG)$/.test(String(error.code))

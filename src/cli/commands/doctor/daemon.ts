@@ -1,6 +1,7 @@
 import { ApiError, DaemonUnreachable } from '../../client/errors.ts'
 import type { AnswerOf } from '../../client/types.ts'
 import type { CliContext } from '../../context.ts'
+import { counted } from '../../io/text.ts'
 import { checkChains } from './chains.ts'
 import { type Finding, fail, ok, warn } from './finding.ts'
 
@@ -78,12 +79,13 @@ const checkAdmin = async (ctx: CliContext): Promise<Finding[]> => {
     const fix = elsewhere ?? 'set TAPCHIP_ADMIN_TOKEN, or tapchip login --admin'
     return [fail('admin token', messageOf(error), fix)]
   }
-  const { database, counts, version, token, warnings, admin } = status
+  const { database, disk, counts, version, token, warnings, admin } = status
   const ours = __TAPCHIP_VERSION__
   return [
     ok('admin token', `${token.name} (${token.scopes.join(', ')})`),
     ok('administration', whereAdministrationIs(ctx, admin)),
     checkDatabase(database),
+    checkDisk(disk),
     version === ours
       ? ok('version', version)
       : warn('version', `the daemon is ${version}, this is ${ours}`, 'update the older one'),
@@ -99,6 +101,21 @@ const checkAdmin = async (ctx: CliContext): Promise<Finding[]> => {
 const whereAdministrationIs = (ctx: CliContext, admin: string): string => {
   const here = ctx.config().adminUrl()
   return here === admin ? `at ${admin}` : `at ${admin}; from here ${here}`
+}
+
+/** Less than that is soon gone: a backup, a state of the chain, a batch of taps. */
+const fewBytes = 256 * 1024 * 1024
+
+const checkDisk = ({ freeBytes, refusedWrites, state }: AnswerOf<'GET /admin/status'>['disk']): Finding => {
+  const free = freeBytes === null ? 'unknown' : `${freeBytes.toLocaleString('en-US')} bytes free`
+  const refused = refusedWrites > 0 ? `, ${counted(refusedWrites, 'write')} refused since the start` : ''
+  const fix = 'free some space on the disk of the data directory; the daemon goes on by itself'
+  if (state === 'full') return fail('disk', `full, ${free}${refused}`, fix)
+  if (state === 'failing')
+    return fail('disk', `cannot be written, ${free}${refused}`, "look at the system's log, and at its mounts")
+  return freeBytes !== null && freeBytes < fewBytes
+    ? warn('disk', `nearly full, ${free}${refused}`, fix)
+    : ok('disk', `${free}${refused}`)
 }
 
 const checkDatabase = ({ integrity, sizeBytes }: AnswerOf<'GET /admin/status'>['database']): Finding => {

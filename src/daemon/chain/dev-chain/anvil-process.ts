@@ -108,7 +108,13 @@ export async function spawnAnvil(settings: AnvilSettings): Promise<AnvilProcess>
   const endWithDaemon = () => child.kill('SIGKILL')
   process.once('exit', endWithDaemon)
   void exited.then(() => process.off('exit', endWithDaemon))
-  if (child.pid !== undefined) settings.spawned(child.pid)
+  try {
+    if (child.pid !== undefined) settings.spawned(child.pid)
+  } catch (error) {
+    // Nobody would know of it.
+    child.kill('SIGKILL')
+    throw error
+  }
 
   const lines = createInterface({ input: child.stdout })
   const listening = new Promise<number>((resolve) => {

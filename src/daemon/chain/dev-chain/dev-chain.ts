@@ -61,7 +61,12 @@ export async function startDevChain(settings: DevChainSettings): Promise<DevChai
   )
   journal.begin(await newest())
 
-  const gateway = new Gateway({ mode: settings.rpcMode, journal, changed: () => keeper.changed() })
+  const gateway = new Gateway({
+    mode: settings.rpcMode,
+    journal,
+    changed: () => keeper.changed(),
+    writeFailed: (error) => settings.writeFailed?.(error),
+  })
 
   async function restore(chain: RunningChain): Promise<void> {
     const started = performance.now()

@@ -1,8 +1,9 @@
-import { isHex } from 'viem'
+import { type Hex, isHex } from 'viem'
+import { isOutOfSpace } from '../../store/disk.ts'
 import type { RpcCall, RpcOutcome } from '../rpc-connection.ts'
 import { saidByNode } from '../rpc-transport.ts'
 import { callsOfOneTurn } from '../rpc-turns.ts'
-import type { Journal } from './journal.ts'
+import type { Entry, Journal } from './journal.ts'
 import type { RpcMode } from './rpc-guard.ts'
 import { isRead } from './rpc-methods.ts'
 import type { RunningChain } from './running-chain.ts'
@@ -18,13 +19,27 @@ export interface GatewaySettings {
   journal: Journal
   /** The chain was told to change. */
   changed(): void
+  /** Hears of what could not be written down. */
+  writeFailed(error: unknown): void
 }
 
 type Turns = (call: RpcCall) => Promise<RpcOutcome>
 
 const mostTogether = 100
 const noAnswer: RpcOutcome = { error: { code: -32603, message: 'no answer' } }
+const notWritten = (error: unknown): RpcOutcome => ({
+  error: {
+    code: -32603,
+    message: `${isOutOfSpace(error) ? 'The disk is full' : 'The disk cannot be written'}: the transaction was not taken, and will not be. Send it again later.`,
+  },
+})
 const isSwitch = ({ method }: RpcCall): boolean => /^(evm_setAutomine|anvil_setAutoMine)$/.test(method)
+
+/** The transaction that a call sends; undefined: it sends none. */
+function signedIn(call: RpcCall | undefined): Hex | undefined {
+  const [raw] = call?.method === 'eth_sendRawTransaction' ? (call.params ?? []) : []
+  return isHex(raw) ? raw : undefined
+}
 
 /** The way in to a chain for all calls: writes down what is signed, and has blocks made for it. */
 export class Gateway {
@@ -36,15 +51,40 @@ export class Gateway {
   }
 
   async perform(chain: RunningChain, calls: readonly RpcCall[]): Promise<RpcOutcome[]> {
+    const sent = calls.filter((call) => signedIn(call) !== undefined)
+    if (sent.length === 0) return this.#pass(chain, calls)
+    const { journal } = this.#settings
+    let entries: Entry[]
+    try {
+      // Before the chain has it: what is not on record must not happen.
+      entries = journal.append(sent.flatMap((call) => signedIn(call) ?? []))
+    } catch (error) {
+      this.#settings.writeFailed(error)
+      const rest = (
+        await this.#pass(
+          chain,
+          calls.filter((call) => signedIn(call) === undefined),
+        )
+      ).values()
+      return calls.map((call) =>
+        signedIn(call) === undefined ? (rest.next().value ?? noAnswer) : notWritten(error),
+      )
+    }
+    let outcomes: RpcOutcome[] | undefined
+    try {
+      outcomes = await this.#pass(chain, calls)
+      return outcomes
+    } finally {
+      // Before anyone learns of it: what was refused must not succeed after a restart. Without an answer it may have
+      // happened, and stands.
+      const of = outcomes?.filter((_, index) => signedIn(calls[index]) !== undefined)
+      for (const [index, entry] of entries.entries())
+        journal.settle(entry, of === undefined || 'result' in (of[index] ?? noAnswer))
+    }
+  }
+
+  async #pass(chain: RunningChain, calls: readonly RpcCall[]): Promise<RpcOutcome[]> {
     const outcomes = await chain.connection.batch(calls)
-    // Once it is accepted, and before anyone learns so: what was refused must not succeed after a restart.
-    this.#settings.journal.append(
-      calls.flatMap(({ method, params }, index) => {
-        const outcome = outcomes[index] ?? noAnswer
-        const [raw] = params ?? []
-        return method === 'eth_sendRawTransaction' && 'result' in outcome && isHex(raw) ? [raw] : []
-      }),
-    )
     if (calls.some(({ method }) => !isRead(method))) {
       this.#settings.changed()
       chain.blocks.poke()

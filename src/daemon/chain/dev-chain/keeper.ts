@@ -79,11 +79,12 @@ export class Keeper {
     if (!connection) return
     const started = performance.now()
     const number = this.#number + 1
-    this.#number = number
     this.#changed = false
     this.#blocks = 0
     try {
       const bytes = await keepState({ connection, snapshots, journal, number, takenAt: clock.now() })
+      // Only now: a disk that is full for long must not fill up with parts of the journal that hold nothing.
+      this.#number = number
       const tookMs = Math.round(performance.now() - started)
       log.debug({ number, bytes, tookMs }, 'kept the state of the dev chain')
     } catch (error) {
@@ -113,7 +114,7 @@ export async function keepState({
   // First: what comes in while the state is taken may be in it or not.
   journal.begin(number)
   // A state has no pool.
-  journal.append(await signedInPool(connection))
+  for (const entry of journal.append(await signedInPool(connection))) journal.settle(entry, true)
   const state = hex.parse(await connection.call('anvil_dumpState', [], { timeoutMs: dumpTimeoutMs }))
   const bytes = Buffer.from(state.slice(2), 'hex')
   const kept = await snapshots.save(bytes, number, takenAt)

@@ -1,4 +1,4 @@
-import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import * as z from 'zod'
@@ -15,8 +15,11 @@ const pidRecord = z.object({
 /** What the daemon notes of the anvil that it started, for the next daemon to find. */
 export type PidRecord = z.infer<typeof pidRecord>
 
-export const writePidFile = (file: string, record: PidRecord): void =>
-  writeFileSync(file, JSON.stringify(record), { mode: 0o600 })
+/** Whole or not at all: half of it would leave an anvil that nobody finds. */
+export function writePidFile(file: string, record: PidRecord): void {
+  writeFileSync(`${file}.new`, JSON.stringify(record), { mode: 0o600 })
+  renameSync(`${file}.new`, file)
+}
 
 export const removePidFile = (file: string): void => rmSync(file, { force: true })
 

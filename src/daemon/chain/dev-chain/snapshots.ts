@@ -42,7 +42,7 @@ export class Snapshots {
         const [, number, takenAt, hash] = pattern.exec(name) ?? []
         return hash === undefined ? [] : [{ number: Number(number), takenAt: Number(takenAt), name, hash }]
       })
-      .sort((a, b) => b.number - a.number)
+      .sort((a, b) => b.number - a.number || b.takenAt - a.takenAt)
   }
 
   /** @param state what anvil_dumpState gave: JSON, compressed. @returns those that are kept, newest first */

@@ -29,6 +29,8 @@ export interface DevChainSettings {
   /** When states are taken: after so many blocks with transactions, or so long after the last change. */
   keepEvery?: { blocks: number; idleMs: number }
   binary?: string
+  /** Hears of writes to the disk that fail. */
+  writeFailed?(error: unknown): void
 }
 
 export interface DevChain {

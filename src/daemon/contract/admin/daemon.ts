@@ -24,6 +24,12 @@ export const daemon = {
       schema: z.string(),
       token: z.object({ name: z.string(), scopes: z.array(z.string()) }),
       database: z.object({ sizeBytes: z.number(), integrity: z.string().nullable() }),
+      /** Of the data directory. */
+      disk: z.object({
+        freeBytes: z.number().nullable(),
+        refusedWrites: z.number(),
+        state: z.enum(['writable', 'full', 'failing']),
+      }),
       /** What is set and has no effect, and what should not be as it is. */
       warnings: z.array(z.string()),
       /** Of the teams that have sent something today, or whose announcements wait: the first hundred. */

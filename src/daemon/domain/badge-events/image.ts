@@ -16,7 +16,7 @@ import { type BadImage, ImageJudge } from '../../badges/image.ts'
 import type { BadgeImage } from '../../badges/provider.ts'
 import { allImageFiles, findImage } from '../../store/badge-images.ts'
 import type { Db } from '../../store/database.ts'
-import { DomainError, type ErrorCode, notFound } from '../errors.ts'
+import { DomainError, type ErrorCode, notFound, storeFailure } from '../errors.ts'
 
 /** An image that was received whole and found good. */
 export interface ReceivedImage extends BadgeImage {
@@ -27,15 +27,18 @@ export interface ReceivedImage extends BadgeImage {
 /** Images of badge events, a file each: while they come in, and those of the embedded provider for good. */
 export class ImageFolder {
   readonly #path: string
+  readonly #writeFailed: (error: unknown) => void
 
-  constructor(dataDir: string) {
+  /** @param writeFailed hears of what cannot be written */
+  constructor(dataDir: string, writeFailed: (error: unknown) => void = () => undefined) {
     this.#path = join(dataDir, 'badge-images')
+    this.#writeFailed = writeFailed
   }
 
   receive(): IncomingImage {
     mkdirSync(this.#path, { recursive: true, mode: 0o700 })
     const file = nanoid()
-    return new IncomingImage(file, join(this.#path, file))
+    return new IncomingImage(file, join(this.#path, file), this.#writeFailed)
   }
 
   /** @throws DomainError not_found, before anything is read */
@@ -69,13 +72,15 @@ export class IncomingImage {
   readonly #judge = new ImageJudge()
   readonly #file: string
   readonly #path: string
+  readonly #writeFailed: (error: unknown) => void
   #descriptor: number | undefined
   #isEmpty = true
   #isKept = false
 
-  constructor(file: string, path: string) {
+  constructor(file: string, path: string, writeFailed: (error: unknown) => void) {
     this.#file = file
     this.#path = path
+    this.#writeFailed = writeFailed
   }
 
   /** @returns why there is no use in more of it */
@@ -88,6 +93,9 @@ export class IncomingImage {
       for (let at = 0; at < chunk.length; ) at += writeSync(this.#descriptor, chunk, at)
       return undefined
     } catch (cause) {
+      this.#writeFailed(cause)
+      const full = storeFailure(cause)
+      if (full) return full
       const message = 'The image cannot be written right now. Nothing was created; try again.'
       return new DomainError('store_unavailable', message, { retryAfterSeconds: 5, cause })
     }

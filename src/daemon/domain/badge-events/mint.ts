@@ -14,7 +14,7 @@ import { hashCode } from '../../store/code-hash.ts'
 import type { Db, Queries } from '../../store/database.ts'
 import type { BadgeClaimRow, BadgeEventRow, OtpRow } from '../../store/schema.ts'
 import { badgeStatus } from '../badge-status.ts'
-import { DomainError, invalid, notFound } from '../errors.ts'
+import { DomainError, invalid, notFound, storeFailure } from '../errors.ts'
 import type { Names } from '../recipients.ts'
 import { presentCode, spendCode } from '../spend-code.ts'
 import { type Clock, iso } from '../time.ts'
@@ -71,9 +71,15 @@ export async function reserveBadge(
   })
 }
 
+const reserved =
+  'The badge is reserved for this recipient: once there is space, ask again with the same code and recipient.'
+
 /** Brings a reserved badge to its recipient. @throws DomainError badge_refused, badge_codes_gone, badge_unavailable */
 export async function badgeMinted({ db, badges }: MintDeps, id: number): Promise<void> {
-  const settled = await badges.settler.settle(id, true)
+  const settled = await badges.settler.settle(id, true).catch((error: unknown) => {
+    badges.nudge()
+    throw storeFailure(error, reserved) ?? error
+  })
   // Somebody else may have brought it to its end: now this one is told.
   if (settled.kind === 'claimed' && (await findClaim(db.read, id))?.isAnswered === 0)
     await db.write((trx) => updateClaim(trx, id, { isAnswered: 1 }))

@@ -29,12 +29,14 @@ interface Deps {
   log: Pick<Logger, 'warn' | 'info'>
   outside: Outside
   dataDir: string
+  /** Hears of images that cannot be written. */
+  writeFailed(error: unknown): void
 }
 
 /** Takes up what an earlier run left open. */
 export async function openBadges(settings: ProviderSettings, deps: Deps): Promise<Badges> {
-  const { log, outside, dataDir, ...parts } = deps
-  const images = new ImageFolder(dataDir)
+  const { log, outside, dataDir, writeFailed, ...parts } = deps
+  const images = new ImageFolder(dataDir, writeFailed)
   await images.sweep(parts)
   const providers = openProviders(settings, { ...parts, outside })
   const settler = new Settler({ ...parts, providers })

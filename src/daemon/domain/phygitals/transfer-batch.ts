@@ -1,6 +1,6 @@
 import { NotSignedYet } from '../../chain/relayer/errors.ts'
 import type { Actor } from '../../store/audit.ts'
-import { DomainError, type ErrorCode } from '../errors.ts'
+import { DomainError, type ErrorCode, storeFailure } from '../errors.ts'
 import { type Claim, type Idempotency, IdempotencyConflict } from '../repeatable.ts'
 import { chipOfTeam, isChip, type RowTarget } from './batch-row.ts'
 import { inOrder } from './in-order.ts'
@@ -57,7 +57,9 @@ async function transferRow(deps: BatchDeps, caller: Caller, wanted: MoveRow): Pr
     if (waitOf(error)) return { row, status: 'queued' }
     if (error instanceof IdempotencyConflict)
       return { row, status: 'failed', error: error.message, code: 'idempotency_conflict' }
-    if (error instanceof DomainError) return { row, status: 'failed', error: error.message, code: error.code }
+    // Those beside it may have been recorded: each row says for itself.
+    const known = error instanceof DomainError ? error : storeFailure(error)
+    if (known) return { row, status: 'failed', error: known.message, code: known.code }
     throw error
   }
 }

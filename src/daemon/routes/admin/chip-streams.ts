@@ -77,7 +77,7 @@ async function* failureLines(pieces: AsyncGenerator<ImportedPiece, ImportCounts>
       const { firstRow, results } = next.value
       let text = ''
       for (const [at, result] of results.entries())
-        if (result.status === 'failed') text += failureLine(firstRow + at, result)
+        if (result?.status === 'failed') text += failureLine(firstRow + at, result)
       if (text !== '') yield text
     }
   } finally {
