@@ -179,6 +179,12 @@ test('with its log on the full disk a daemon refuses in words, does nothing of i
   expect(await client.getBalance({ address: stranger })).toBe(0n)
   await wallet.waitForTransactionReceipt({ hash: await wallet.sendTransaction(toStranger) })
   expect(await client.getBalance({ address: stranger })).toBe(1n)
+  // States of the chain are kept again, and those that could not be left nothing behind.
+  await expect
+    .poll(() => folder('dev-chain').filter((name) => name.startsWith('state-')), { timeout: 20_000 })
+    .not.toEqual([])
+  expect(folder('dev-chain').filter((name) => name.endsWith('.new'))).toEqual([])
+
   // And with a start in between.
   expect(await on.end()).toBe(0)
   const next = await start()
