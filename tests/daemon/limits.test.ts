@@ -342,6 +342,14 @@ describe('a slow request', () => {
     expect(lines.map((line) => JSON.parse(line)).filter(({ level }) => level >= 40)).toEqual([])
   })
 
+  test('is ended where what may be long comes byte by byte, and is no stream', async () => {
+    const t = await open({ patience })
+    const headers = { ...withKey(acmeKey), 'content-type': 'application/json', 'content-length': 1_000_000 }
+    const { socket, heard } = await dial(await listening(t), `${head('PATCH /chips', headers)}{`)
+    trickle(socket)
+    expect(await heard).toMatch(/^HTTP\/1.1 408 /)
+  })
+
   test('is ended in the middle of its headers', async () => {
     const t = await open({ patience })
     const { heard } = await dial(await listening(t), 'GET /healthz HTTP/1.1\r\nHost: loc')

@@ -5,10 +5,12 @@ import { rawAnswer } from './raw-answer.ts'
 
 const usualBody = 1024 * 1024
 const looks = 3
+/** Between two looks, of a body that is long but no stream: less comes over no line that people work on. */
+const leastBytes = 4096
 
 /**
  * Ends a request whose body is not all there in time. What may be long, such as a sheet of a million rows, has to go
- * on coming instead; whatever was answered already has no more time than the others.
+ * on coming instead, a stream at any pace; whatever was answered already has no more time than the others.
  */
 export function endSlowBodies(app: FastifyInstance, ms: number): void {
   // Before anybody is known: also a body that is never read keeps its connection busy.
@@ -22,7 +24,9 @@ export function endSlowBodies(app: FastifyInstance, ms: number): void {
 
 function watch(request: FastifyRequest, reply: FastifyReply, ms: number): void {
   const { raw, routeOptions } = request
-  const mayBeLong = routeOptions.config.isLong === true || (routeOptions.bodyLimit ?? 0) > usualBody
+  const isStream = routeOptions.config.isLong === true
+  const mayBeLong = isStream || (routeOptions.bodyLimit ?? 0) > usualBody
+  const least = isStream ? 1 : leastBytes
   let seen = raw.socket.bytesRead
   let lacking = 0
   const timer = setInterval(() => {
@@ -31,7 +35,7 @@ function watch(request: FastifyRequest, reply: FastifyReply, ms: number): void {
       return
     }
     // What has come and waits to be read is not the sender's delay.
-    const hasMoved = raw.socket.bytesRead > seen || raw.readableLength > 0
+    const hasMoved = raw.socket.bytesRead >= seen + least || raw.readableLength > 0
     seen = raw.socket.bytesRead
     lacking = mayBeLong && hasMoved && !reply.raw.writableEnded ? 0 : lacking + 1
     if (lacking < looks) return
