@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, lstatSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { adminSocketName, type LocalDaemon, localDaemonName } from '../values/local-daemon.ts'
 import { readRecords } from './daemon-record.ts'
@@ -29,7 +29,22 @@ export const ownDaemonAt = (at: Place, address: string): OwnDaemon | undefined =
 /** The daemon behind a socket that was named: the token that lies beside it is its own. */
 export const behindSocket = (socket: string): OwnDaemon => {
   const tokenPath = join(dirname(socket), 'admin.token')
-  return { socket, token: readToken(tokenPath), tokenPath }
+  return { socket, token: isOneOwners(socket, tokenPath) ? readToken(tokenPath) : undefined, tokenPath }
+}
+
+/**
+ * Whether the directory, the socket and the token are one user's, and nobody else can put another in their place: then
+ * the token goes to whom it belongs, whoever that is. A link could lead to somebody else's.
+ */
+const isOneOwners = (socket: string, token: string): boolean => {
+  try {
+    const dir = statSync(dirname(socket))
+    const [listener, file] = [lstatSync(socket), lstatSync(token)]
+    const isWritable = process.platform !== 'win32' && (dir.mode & 0o022) !== 0
+    return listener.uid === dir.uid && file.isFile() && file.uid === dir.uid && !isWritable
+  } catch {
+    return false
+  }
 }
 
 /** Where the daemons of this user keep their data, as far as is known. */
@@ -40,8 +55,12 @@ const dataDirs = (at: Place): string[] => {
 
 /** A directory in a place that all may write to can be somebody else's by now. */
 const isOurs = (at: Place, dir: string): boolean => {
-  const owner = statSync(dir, { throwIfNoEntry: false })?.uid
-  return owner !== undefined && owner === statSync(stateDir(at), { throwIfNoEntry: false })?.uid
+  try {
+    return statSync(dir).uid === statSync(stateDir(at)).uid
+  } catch {
+    // It is not there, or leads nowhere.
+    return false
+  }
 }
 
 const readToken = (path: string): string | undefined => {

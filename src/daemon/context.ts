@@ -24,7 +24,13 @@ import { type OpeningChains, openingChains } from './opening-chains.ts'
 import type { Outbound } from './outbound/outbound.ts'
 import { marketplaceQueue, outboundOf } from './outside.ts'
 import { rootTokens } from './root-token.ts'
-import { dataDirProblem, heldInstance, holdInstance, removeUnfinished } from './store/data-dir.ts'
+import {
+  closeToOthers,
+  dataDirProblem,
+  heldInstance,
+  holdInstance,
+  removeUnfinished,
+} from './store/data-dir.ts'
 import { assertDataKey, loadDataKey, sealCheck } from './store/data-key.ts'
 import { type Db, openDatabase } from './store/database.ts'
 import { Disk } from './store/disk.ts'
@@ -99,6 +105,7 @@ export async function beginContext(
   let unlock = () => {}
   try {
     mkdirSync(config.dataDir, { recursive: true, mode: 0o700 })
+    closeToOthers(config.dataDir)
     unlock = await lockDataDir(config.dataDir)
     removeUnfinished(config.dataDir)
     const file = join(config.dataDir, databaseFile)

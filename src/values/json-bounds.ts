@@ -16,10 +16,13 @@ export interface Excess {
   readonly reason: string
 }
 
-/** Looks at a JSON text as bytes, and makes nothing of it. It need not be valid. */
-export async function excessOf(json: Buffer): Promise<Excess | undefined> {
+/**
+ * Looks at a JSON text as bytes, and makes nothing of it. It need not be valid.
+ * @param members how many objects may have in all
+ */
+export async function excessOf(json: Buffer, members = mostMembers): Promise<Excess | undefined> {
   const slice = new Slice()
-  const scan = new Scan(json)
+  const scan = new Scan(json, members)
   // So much takes a few milliseconds at most.
   for (let to = 0; to < json.length; ) {
     to = Math.min(to + 256 * 1024, json.length)
@@ -44,6 +47,7 @@ const closeObject = 0x7d
 
 class Scan {
   readonly #json: Buffer
+  readonly #mostMembers: number
   #at = 0
   #values = 1
   #members = 0
@@ -53,8 +57,9 @@ class Scan {
   #text = { from: 0, to: 0 }
   #field: { from: number; to: number } | undefined
 
-  constructor(json: Buffer) {
+  constructor(json: Buffer, mostMembers: number) {
     this.#json = json
+    this.#mostMembers = mostMembers
   }
 
   get field(): string | undefined {
@@ -99,7 +104,7 @@ class Scan {
         this.#members += 1
         const { from, to } = this.#text
         this.#names.add(json.toString('latin1', from, Math.min(to, from + longestName)))
-        if (this.#members > mostMembers) return `must not hold more than ${mostMembers} members`
+        if (this.#members > this.#mostMembers) return `must not hold more than ${this.#mostMembers} members`
         if (this.#names.size > mostNames) return `must not hold members of more than ${mostNames} names`
       } else if (sign === comma || sign === openArray || sign === openObject) {
         this.#values += 1

@@ -1,3 +1,5 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { createPublicClient } from 'viem'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { ownerOf } from '../../src/daemon/chain/owner-of.ts'
@@ -50,6 +52,27 @@ describe('a node that stalls', () => {
       expect(await client.getChainId()).toBe(31337)
     },
   )
+
+  test.each([
+    ['objects by the million', `[${'{},'.repeat(1_000_000)}{}]`],
+    ['numbers by the million', `[${'1,'.repeat(1_000_000)}1]`],
+    ['members by the hundred thousand', `{"id":1,${'"a":1,'.repeat(150_000)}"result":"0x1"}`],
+    [
+      'more answers than were asked for',
+      '[{"id":1,"result":"0x1"},{"id":2,"result":"0x1"},{"id":3,"result":"0x1"}]',
+    ],
+  ])('with %s is not looked at for long, and said nothing', async (_what, text) => {
+    const server = createServer((_request, answer) => answer.end(text))
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    try {
+      const { port } = server.address() as AddressInfo
+      const client = createPublicClient({ transport: rpcTransport(`http://127.0.0.1:${port}`, 20_000) })
+      await expect(client.getBlockNumber()).rejects.toThrow(/must not hold|more or fewer answers/)
+    } finally {
+      server.closeAllConnections()
+      server.close()
+    }
+  })
 
   test('with an answer that has no end is read up to a limit', async () => {
     const client = clientWithin(60_000)

@@ -90,6 +90,7 @@ describe('on the embedded chain', () => {
         isEmbedded: true,
         rpcUrl: expect.stringMatching(/^http:\/\/127\./),
         isReachable: true,
+        contracts: [],
         latestBlock: expect.any(Number),
         baseFee: expect.stringMatching(/^\d+$/),
         maxFeePerGas: null,

@@ -60,7 +60,6 @@ const leadsTo = {
     'DELETE /admin/items/:id',
     'POST /admin/links',
     'DELETE /admin/links/:id',
-    'POST /admin/teams',
     'DELETE /admin/teams/:id',
     'POST /badge-events',
     'PATCH /chips',
@@ -117,7 +116,7 @@ const leadsTo = {
     'DELETE /admin/nfc/journal/:uid',
   ],
   /** All that there is, or what limits the others. */
-  everything: ['POST /admin/backup', 'PATCH /admin/teams/:id'],
+  everything: ['POST /admin/backup', 'POST /admin/teams', 'PATCH /admin/teams/:id'],
 } as const
 const needed = {
   sight: 'read',
@@ -334,6 +333,22 @@ describe('edit alone', () => {
       expect((await simulate(uid, tokens['edit+transfer'])).status).toBe(200)
     }
     await nothingHappened()
+  })
+
+  test('hoards no taps of a chip that is bare now, for what it may carry later', async () => {
+    const hoarded = async (uid: string): Promise<string> => {
+      const [shown] = (await simulate(uid, tokens.edit)).body
+      return shown.url
+    }
+    const bare = '04B00000000680'
+    expect(
+      await importRow({ uid: bare, fileReadKey: ownKey }, t.admin, '&keySet=103&simulated=true'),
+    ).toMatchObject({ status: 'created' })
+    const url = await hoarded(bare)
+    await act(`POST /admin/chips/${bare}/link`, t.admin, { item: 'poster' })
+    const { search } = new URL(url)
+    const found = await t.app.inject({ url: `/chips/find${search}` })
+    expect(found.json()).toMatchObject({ isValidTap: false })
   })
 
   test('makes nothing of a chip that was removed and comes back under keys of one’s own', async () => {

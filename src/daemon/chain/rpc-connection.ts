@@ -1,5 +1,6 @@
 import { RpcRequestError } from 'viem'
 import * as z from 'zod'
+import { excessOf } from '../../values/json-bounds.ts'
 import { OutboundFailed } from '../outbound/errors.ts'
 
 /** The chain does not answer now: it is starting, being restarted, or stopped. What was asked may have happened. */
@@ -31,6 +32,8 @@ export interface RpcLimits {
   timeoutMs: number
   /** The largest answer, in bytes. */
   maxBytes: number
+  /** How many members its objects may have in all, where the node is somebody else's: more take long to parse. */
+  maxMembers?: number
   /** What is thrown where no whole answer came; none: what the way out threw. */
   failure?: (cause: OutboundFailed) => Error
 }
@@ -91,6 +94,9 @@ export class RpcConnection {
       if (error === undefined) throw new MalformedAnswer('the node answers a batch with something else')
       return bodies.map(() => ({ error }))
     }
+    // What was not asked for is not looked at.
+    if (answer.length !== calls.length)
+      throw new MalformedAnswer('the node answers a batch with more or fewer answers than calls')
     const byId = new Map(parsed(z.array(rpcAnswer), answer).map((one) => [one.id, outcomeOf(one)]))
     return bodies.map(({ id }) => {
       const outcome = byId.get(id)
@@ -100,7 +106,11 @@ export class RpcConnection {
   }
 
   async #ask(body: unknown, limits: Partial<Pick<RpcLimits, 'timeoutMs'>>): Promise<unknown> {
-    const { status, text } = await this.#post(JSON.stringify(body), { ...this.#limits, ...limits })
+    const { status, body: bytes } = await this.#post(JSON.stringify(body), { ...this.#limits, ...limits })
+    const { maxMembers } = this.#limits
+    const excess = maxMembers === undefined ? undefined : await excessOf(bytes, maxMembers)
+    if (excess) throw new MalformedAnswer(`the node's answer ${excess.reason}`)
+    const text = bytes.toString('utf8')
     let answer: unknown
     try {
       answer = JSON.parse(text)
@@ -113,10 +123,9 @@ export class RpcConnection {
     return answer
   }
 
-  async #post(body: string, limits: RpcLimits): Promise<{ status: number; text: string }> {
+  async #post(body: string, limits: RpcLimits): Promise<{ status: number; body: Buffer }> {
     try {
-      const answer = await this.#wire.post(body, limits)
-      return { status: answer.status, text: answer.body.toString('utf8') }
+      return await this.#wire.post(body, limits)
     } catch (error) {
       throw error instanceof OutboundFailed ? (this.#limits.failure?.(error) ?? error) : error
     }

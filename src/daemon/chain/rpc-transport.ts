@@ -12,6 +12,8 @@ import { callsOfOneTurn } from './rpc-turns.ts'
 export const nodePatienceMs = 6000
 /** A hundred receipts, or a block with all that is in it. */
 const mostBytes = 8 * 1024 * 1024
+/** Those receipts, with the logs of a hundred events each. */
+const mostMembers = 100_000
 // Nodes take a hundred calls at once, and some no more.
 const mostTogether = 100
 
@@ -21,7 +23,11 @@ const mostTogether = 100
  * is none.
  */
 export function rpcTransport(url: string, timeoutMs = nodePatienceMs): Transport {
-  const connection = new RpcConnection(url, rpcOverHttp(url), { timeoutMs, maxBytes: mostBytes })
+  const connection = new RpcConnection(url, rpcOverHttp(url), {
+    timeoutMs,
+    maxBytes: mostBytes,
+    maxMembers: mostMembers,
+  })
   const ask = callsOfOneTurn((calls) => connection.batch(calls), mostTogether)
   const request = async ({ method, params }: { method: string; params?: unknown }): Promise<unknown> => {
     const call = { method, params: Array.isArray(params) ? params : [] }

@@ -1,5 +1,5 @@
 import { type Actor, recordChange } from '../store/audit.ts'
-import type { ChipRecordRow } from '../store/chip-records.ts'
+import { type ChipRecordRow, voidSimulatedTaps } from '../store/chip-records.ts'
 import { updateChip } from '../store/chips.ts'
 import type { Db, Queries } from '../store/database.ts'
 import { endClaimsOfChip } from '../store/otps.ts'
@@ -119,5 +119,6 @@ async function apply(trx: Queries, { chip, change, at, actor, action, detail }: 
   await updateChip(trx, uid, change)
   // Codes that are out were made for what the chip stood for when it was tapped.
   if (isOther) await endClaimsOfChip(trx, uid, at)
+  if (isOther && (tokenRow ?? itemId) !== null) await voidSimulatedTaps(trx, [uid])
   await recordChange(trx, { at, actor, teamId, action, target: uid, detail })
 }

@@ -1,6 +1,11 @@
 import { recordChange } from '../store/audit.ts'
 import { addToChipGroup } from '../store/chip-groups.ts'
-import { type ChipRecordRow, hasAssignments, moveAssignments } from '../store/chip-records.ts'
+import {
+  type ChipRecordRow,
+  hasAssignments,
+  moveAssignments,
+  voidSimulatedTaps,
+} from '../store/chip-records.ts'
 import { updateChip } from '../store/chips.ts'
 import type { Db, Queries } from '../store/database.ts'
 import { endOtpsOfChip } from '../store/otps.ts'
@@ -47,6 +52,7 @@ export async function replaceChip(
     await addToChipGroup(trx, fresh.chipGroupId, -1)
     await addToChipGroup(trx, chipGroupId, 1)
     const assignments = await moveAssignments(trx, uid, fresh.uid)
+    await voidSimulatedTaps(trx, [fresh.uid])
     await endRefsOfChip(trx, uid, at)
     await endOtpsOfChip(trx, uid, at)
     const detail = {

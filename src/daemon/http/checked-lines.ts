@@ -1,5 +1,6 @@
 import { TextDecoder } from 'node:util'
 import type * as z from 'zod'
+import { excessOf } from '../../values/json-bounds.ts'
 import { Slice } from '../../values/slices.ts'
 import { issuesNamed, required } from '../contract/list.ts'
 import { DomainError } from '../domain/errors.ts'
@@ -30,6 +31,8 @@ export const lineBy =
 const badCounted = 10_000
 // No row is as long, and a line without end would be read over and over.
 const longestLine = 64 * 1024
+/** Characters. */
+const boundedFrom = 120
 
 /** Who sent a body, and may go away. */
 interface Sender {
@@ -101,19 +104,27 @@ export class CheckedLines<T> {
   async *#read(): AsyncGenerator<ReadLine<T> | BadLine> {
     const slice = new Slice()
     let row = 0
+    const rest = async () => {
+      if (!slice.isOver) return
+      await slice.next()
+      // Work that nobody waits for any more would still hold up the others'.
+      if (this.#sender.socket.destroyed) throw new DomainError('invalid_input', 'The sender has gone.')
+    }
     for (const texts of linesOf(this.#chunks)) {
       for (const text of texts) {
         row += 1
         yield { row, ...(await this.#line(text)) }
-        if (!slice.isOver) continue
-        await slice.next()
-        // Work that nobody waits for any more would still hold up the others'.
-        if (this.#sender.socket.destroyed) throw new DomainError('invalid_input', 'The sender has gone.')
+        await rest()
       }
+      // Of blank lines alone, too: splitting them is work as well.
+      await rest()
     }
   }
 
   async #line(text: string): Promise<{ value: T } | { problem: string }> {
+    // Shorter ones hold too little to be too much.
+    const excess = text.length < boundedFrom ? undefined : await excessOf(Buffer.from(text))
+    if (excess) return { problem: `${excess.field ?? 'the line'} ${excess.reason}` }
     let value: unknown
     try {
       value = JSON.parse(text)

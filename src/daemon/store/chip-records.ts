@@ -70,3 +70,17 @@ export async function takeSimulatedCounters(
     .executeTakeFirstOrThrow()
   return numUpdatedRows === 1n
 }
+
+/**
+ * Ends the made-up taps of simulated chips that are still good: whoever had them made before the chips got what they
+ * carry now has no right to it.
+ */
+export async function voidSimulatedTaps(db: Queries, uids: readonly string[]): Promise<void> {
+  await db
+    .updateTable('chips')
+    .set((eb) => ({ lastCounter: eb.ref('simulatedCounter') }))
+    .where('uid', 'in', uids)
+    .where('simulated', '=', 1)
+    .whereRef('simulatedCounter', '>', 'lastCounter')
+    .execute()
+}

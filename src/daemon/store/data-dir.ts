@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { writePrivateFile } from './private-file.ts'
 
@@ -13,6 +13,21 @@ const marker = 'instance'
 const restore =
   'Put a backup back in its place (docs/daemon.md, "When the database is lost or damaged"), ' +
   'or start afresh in another --data-dir.'
+
+/**
+ * Closes a data directory to others, who could put keys of theirs into it.
+ * @throws DataDirProblem where it is somebody else's and open
+ */
+export function closeToOthers(dataDir: string): void {
+  if (process.platform === 'win32') return
+  const { mode, uid } = statSync(dataDir)
+  if ((mode & 0o022) === 0) return
+  if (uid !== process.geteuid?.())
+    throw new DataDirProblem(
+      `${dataDir} is another user's, and open to others. Give another --data-dir, or have it closed: chmod 700 ${dataDir}`,
+    )
+  chmodSync(dataDir, 0o700)
+}
 
 /**
  * The installation that a data directory has held, undefined before its first start came through.

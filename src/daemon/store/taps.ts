@@ -30,11 +30,16 @@ export interface TapFilter {
 /** Newest first; may take long. A tap of nobody's chip belongs to no team, and is worth every operator's look. */
 export async function listTaps(db: Queries, { teamId, ...filter }: TapFilter): Promise<TapRow[]> {
   if (teamId === undefined) return tapsWhere(db, filter).execute()
-  // Refused taps are bounded, a team's are not: the plus keeps SQLite from going through all of a team's for a few.
   const { outcome } = filter
-  const team = outcome === undefined || outcome === 'valid' ? sql.ref('teamId') : sql`+${sql.ref('teamId')}`
-  const own = await tapsWhere(db, filter).where(team, '=', teamId).execute()
-  const nobodys = await tapsWhere(db, filter).where(team, 'is', null).execute()
+  const isDense = outcome === undefined || outcome === 'valid'
+  const ofTeam = (is: number | null) =>
+    tapsWhere(db, filter).where((eb) => {
+      // Refused taps are bounded, a team's are not: as a sum it keeps SQLite from going through all of a team's for a few.
+      const team = isDense ? eb.ref('teamId') : eb('teamId', '+', eb.lit(0))
+      return is === null ? eb(team, 'is', null) : eb(team, '=', is)
+    })
+  const own = await ofTeam(teamId).execute()
+  const nobodys = await ofTeam(null).execute()
   return [...own, ...nobodys].sort((a, b) => b.id - a.id).slice(0, filter.limit)
 }
 

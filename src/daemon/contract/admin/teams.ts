@@ -26,7 +26,7 @@ export const teams = {
     part: 'admin',
     summary: 'Create a team',
     auth: 'admin',
-    scope: 'edit',
+    scope: 'all',
     body: z.object({ name: name() }),
     response: teamOnWire,
   }),

@@ -1,6 +1,7 @@
 import { decimalReading } from '../../../nfc/uid.ts'
 import { type Actor, recordChange } from '../../store/audit.ts'
 import { findBadgeEvent, type NewAssignment, putBadgeAssignment } from '../../store/badge-events.ts'
+import { voidSimulatedTaps } from '../../store/chip-records.ts'
 import { findChip } from '../../store/chips.ts'
 import type { Db, Queries } from '../../store/database.ts'
 import type { TokenLocation } from '../../store/tokens.ts'
@@ -52,6 +53,7 @@ export async function assignBadgeEvent(
       description: wanted.description ?? '',
       createdAt: at,
     })
+    if (uid !== undefined) await voidSimulatedTaps(trx, [uid])
     const detail = { badgeEvent: event.id, from, until }
     const target = token ? `${token.contractAddress}/${token.tokenId}` : (uid ?? '')
     await recordChange(trx, { at, actor, teamId, action: 'badge-events.assign', target, detail })

@@ -1,4 +1,5 @@
 import { type Actor, recordChange } from '../../store/audit.ts'
+import { voidSimulatedTaps } from '../../store/chip-records.ts'
 import type { Db } from '../../store/database.ts'
 import { assignToChips } from '../../store/sqlite-chips.ts'
 import { changeInPieces, namedChips } from '../named-chips.ts'
@@ -23,6 +24,7 @@ export async function assignEvent(
     async (trx, { uids, target, detail: { uids: named, ...detail } }) => {
       const { there, assigned } = await assignToChips(trx, { guestbookEventId: event.id, teamId, uids, at })
       if (assigned === 0) return there
+      await voidSimulatedTaps(trx, uids)
       await recordChange(trx, {
         at,
         actor,
