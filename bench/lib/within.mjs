@@ -1,11 +1,12 @@
 /** In words that fit below the table. */
 export const reasonOf = (error) => (error instanceof Error ? (error.stack ?? error.message) : String(error))
 
-/** What a promise becomes. @throws Error where that takes longer */
+/** What a promise becomes. @throws where that takes longer */
 export async function within(seconds, promise) {
   let timer
   const late = new Promise((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`it was not done after ${seconds} s`)), seconds * 1000)
+    // A string: where a timer runs says nothing.
+    timer = setTimeout(() => reject(`it was not done after ${seconds} s`), seconds * 1000)
   })
   try {
     return await Promise.race([promise, late])
