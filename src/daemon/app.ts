@@ -46,12 +46,14 @@ export interface Patience {
   readonly requestMs: number
   /** With an API key whose other requests are still being answered. */
   readonly turnMs: number
+  /** The answer to a key, for a client that guesses. */
+  readonly guessMs?: number
 }
 
 /** Builds the HTTP application. Whoever calls decides whether it listens or is injected into. */
 export async function buildApp(
   ctx: Context,
-  { requestMs, turnMs }: Patience = { requestMs: 30_000, turnMs: 10_000 },
+  { requestMs, turnMs, guessMs = 1000 }: Patience = { requestMs: 30_000, turnMs: 10_000 },
 ): Promise<FastifyInstance> {
   const options: FastifyServerOptions = {
     // A logger of the same library; the instance's own type parameter would spread through every signature.
@@ -88,7 +90,7 @@ export async function buildApp(
   limitConnections(app.server, ctx.config, sharedAddresses(ctx.config.trustProxy), ctx.log)
   endSlowBodies(app, requestMs)
   noticeProxies(app, ctx)
-  answerErrors(app, limitRates(app, ctx, turnMs))
+  answerErrors(app, limitRates(app, ctx, { turnMs, guessMs }))
   acceptBodies(app)
   observe(app, ctx)
 

@@ -268,6 +268,30 @@ describe('guessing', () => {
     },
   )
 
+  test('of keys goes on slowly: a few are looked at in a time, others not at all, and who is known notices nothing', async () => {
+    const t = await open({
+      clock: testClock(),
+      env: { TAPCHIP_RATE_LIMIT: '3' },
+      patience: { requestMs: 30_000, turnMs: 10_000, guessMs: 300 },
+    })
+    const ask = async (key: string) =>
+      (await t.app.inject({ url: '/chip-groups', headers: withKey(key), remoteAddress: '192.0.2.1' }))
+        .statusCode
+    expect(await ask(acmeKey)).toBe(200)
+    for (let n = 0; n < 3; n++) expect(await ask(`svc_wrong${n}`)).toBe(401)
+    let isHeld = true
+    const held = Promise.all(Array.from({ length: 8 }, (_, n) => ask(`svc_more${n}`))).then((statuses) => {
+      isHeld = false
+      return statuses
+    })
+    // The right key of somebody who was never here, among too many wrong ones, is not even looked at.
+    expect(await ask(otherKey)).toBe(429)
+    expect(await ask(acmeKey)).toBe(200)
+    expect(isHeld).toBe(true)
+    expect(await held).toEqual(Array(8).fill(429))
+    expect(await ask(otherKey)).toBe(200)
+  })
+
   test('spends what strangers have, once, and whoever comes by IPv6 is one by the first 64 bits', async () => {
     const lines: string[] = []
     const clock = testClock()

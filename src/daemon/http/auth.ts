@@ -86,8 +86,11 @@ function codeOf(wire: WireWords, request: FastifyRequest): string {
   )
 }
 
+export const bearerOf = (request: FastifyRequest): string | undefined =>
+  /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? '')?.[1]
+
 function bearer(request: FastifyRequest): string {
-  const token = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? '')?.[1]
+  const token = bearerOf(request)
   if (token === undefined) {
     throw new DomainError(
       'admin_token_missing',

@@ -29,6 +29,12 @@ export class Budget {
     return isLeft ? undefined : Math.max(1, Math.ceil((spent + each - minute) / 1000))
   }
 
+  /** Whether there is nothing left, for now. */
+  isSpent(client: string): boolean {
+    const spent = (this.#wholeAt.get(client) ?? 0) - this.#clock.now()
+    return Math.min(spent, minute) + minute / this.#most / 2 > minute
+  }
+
   #forgetOne(): void {
     if (this.#wholeAt.size <= remembered) return
     for (const client of this.#wholeAt.keys()) {

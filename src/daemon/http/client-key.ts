@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import ipaddr from 'ipaddr.js'
 import type { Asker } from '../domain/recipients.ts'
-import { type AuthDeps, optionalApiKey } from './auth.ts'
+import { type AuthDeps, bearerOf, optionalApiKey } from './auth.ts'
 
 /** The valid API key that came along, if one did. */
 export function validKey(deps: AuthDeps, request: FastifyRequest): number | undefined {
@@ -11,6 +11,18 @@ export function validKey(deps: AuthDeps, request: FastifyRequest): number | unde
     return optionalApiKey(deps, request)?.id
   } catch {
     // A key that is not good counts as none.
+    return undefined
+  }
+}
+
+/** The name of the valid admin token that came along, if one did. */
+export function validToken({ credentials }: AuthDeps, request: FastifyRequest): string | undefined {
+  const { caller } = request
+  if (caller && 'token' in caller) return caller.token.name
+  const token = bearerOf(request)
+  try {
+    return token === undefined ? undefined : credentials.adminToken(token).name
+  } catch {
     return undefined
   }
 }

@@ -5,7 +5,7 @@ import { DomainError } from '../domain/errors.ts'
 import type { Clock } from '../domain/time.ts'
 import type { AuthDeps } from './auth.ts'
 import { Budget } from './budget.ts'
-import { network, validKey } from './client-key.ts'
+import { network, validKey, validToken } from './client-key.ts'
 import { Turns } from './turns.ts'
 
 export interface RateDeps extends AuthDeps {
@@ -18,17 +18,21 @@ export interface RateDeps extends AuthDeps {
 const atOnce = 64
 const longAtOnce = 4
 const shortBody = 1024 * 1024
+/** Of a client that guesses: so many keys are looked at in a time, and others not at all. */
+const guessesHeld = 8
+const knownAtMost = 10_000
 
 /**
  * Bounds what a client can call. A stranger has one budget for what needs no key, what is not there, and keys that are
  * not good, and a smaller one for guesses; an API key has its own, and so many requests at once.
  * @param turnMs how long a request waits for another one of its key to end
+ * @param guessMs how long the answer to a key is held back for a client that has sent too many wrong ones
  * @returns what an error is answered as: at the end of the budget, guesses are told to wait instead
  */
 export function limitRates(
   app: FastifyInstance,
   deps: RateDeps,
-  turnMs: number,
+  { turnMs, guessMs }: { turnMs: number; guessMs: number },
 ): (request: FastifyRequest, error: unknown) => unknown {
   const { clock, config, log } = deps
   const budget = (most: number | undefined) => (most === undefined ? undefined : new Budget(clock, most))
@@ -72,10 +76,36 @@ export function limitRates(
     else reply.raw.once('close', leave)
   }
 
+  // Before a key is looked at: one that is right by chance looks like the others for so long. Whoever used theirs from
+  // the same address before notices nothing.
+  const held = new Map<string, number>()
+  const known = new Set<string>()
+  app.addHook('onRequest', (request, _reply, done) => {
+    const client = network(request.ip)
+    if (!guesses?.isSpent(client) || !bringsKey(deps, request) || known.has(ownerOf(deps, request) ?? '')) {
+      done()
+      return
+    }
+    const waiting = held.get(client) ?? 0
+    if (waiting >= guessesHeld) {
+      done(tooMany(1, 'too many keys from your address were not good. Wait a moment, then try again.'))
+      return
+    }
+    held.set(client, waiting + 1)
+    setTimeout(() => {
+      const left = (held.get(client) ?? 1) - 1
+      if (left === 0) held.delete(client)
+      else held.set(client, left)
+      done()
+    }, guessMs)
+  })
+
   // After every onRequest, so that CORS is answered and a browser's client can read the refusal; before the body.
   app.addHook('preParsing', (request, reply, _payload, done) => {
     const isOfTeam = request.caller !== null && 'keyId' in request.caller
     const key = isOfTeam || isOpen(request) ? validKey(deps, request) : undefined
+    if (key !== undefined || (request.caller !== null && 'token' in request.caller))
+      remember(known, ownerOf(deps, request))
     const refusal =
       key !== undefined ? spendOfKey(key) : isOpen(request) ? spendOfStranger(request) : undefined
     if (refusal || key === undefined) done(refusal)
@@ -89,6 +119,26 @@ export function limitRates(
     const asStranger = isKey && !isOpen(request) ? spendOfStranger(request) : undefined
     const asGuesser = isGuess(deps, request, error) ? spendOfGuesser(request) : undefined
     return asGuesser ?? asStranger ?? error
+  }
+}
+
+const bringsKey = ({ wire }: AuthDeps, { headers }: FastifyRequest): boolean =>
+  headers[wire.apiKeyHeader] !== undefined || headers.authorization !== undefined
+
+/** Whose good key or token a request brings, and from where. */
+function ownerOf(deps: AuthDeps, request: FastifyRequest): string | undefined {
+  const key = validKey(deps, request)
+  if (key !== undefined) return `${request.ip} key ${key}`
+  const token = validToken(deps, request)
+  return token && `${request.ip} token ${token}`
+}
+
+function remember(known: Set<string>, owner: string | undefined): void {
+  if (owner === undefined || known.has(owner)) return
+  known.add(owner)
+  for (const oldest of known) {
+    if (known.size > knownAtMost) known.delete(oldest)
+    break
   }
 }
 
