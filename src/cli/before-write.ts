@@ -1,15 +1,39 @@
+import { readConfigFile } from './config-file.ts'
 import type { CliContext } from './context.ts'
 import { UsageError } from './errors.ts'
 import { clean } from './io/text.ts'
 
+/** A name that is there goes on the command line as it is; another one is a slip of the fingers, or of the memory. */
+const meantContext = (known: readonly string[], given: string): string => {
+  if (known.includes(given)) return `If "${given}" is meant: --context ${given}`
+  const { length } = given
+  const near = known.find((name) => Math.abs(name.length - length) <= 1 && isNear(name, given))
+  return near === undefined
+    ? `There is no context "${given}". Those there are: tapchip context list`
+    : `There is no context "${given}". Did you mean ${near}?`
+}
+
+/** Whether one letter more, less or changed, or one swap, tells two names apart. */
+const isNear = (a: string, b: string): boolean => {
+  let start = 0
+  while (start < a.length && a[start] === b[start]) start += 1
+  const [restOfA, restOfB] = [a.slice(start), b.slice(start)]
+  return (
+    restOfA.slice(1) === restOfB.slice(1) ||
+    restOfA.slice(1) === restOfB ||
+    restOfA === restOfB.slice(1) ||
+    (restOfA[0] === restOfB[1] && restOfA[1] === restOfB[0] && restOfA.slice(2) === restOfB.slice(2))
+  )
+}
+
 /** @throws UsageError where a protected context is in force, and its name is not given */
-export const confirmContext = async ({ config, flags, prompts }: CliContext): Promise<void> => {
+export const confirmContext = async ({ at, config, flags, prompts }: CliContext): Promise<void> => {
   const { contextName, isProtected, origin, url } = config()
   const { confirm } = flags
   if (confirm !== undefined && confirm !== contextName)
     throw new UsageError(
       `--confirm names the context "${confirm}", and this would go to ${url} (${origin}). Nothing was sent.`,
-      `If "${confirm}" is meant: --context ${confirm}`,
+      meantContext(Object.keys(readConfigFile(at).contexts), confirm),
     )
   if (!isProtected || confirm === contextName) return
   const why = `The context "${contextName}" is protected.`
@@ -24,20 +48,29 @@ export const confirmContext = async ({ config, flags, prompts }: CliContext): Pr
   })
 }
 
+/** The first thing that a command changes, where it is one request. */
+export interface Target {
+  /** Of its endpoint. */
+  readonly key?: string
+  readonly code?: string | undefined
+}
+
 /** Says which daemon, context and team a command is about to change. */
-export const tellTarget = async (ctx: CliContext, code: string | undefined): Promise<void> => {
+export const tellTarget = async (ctx: CliContext, first: Target): Promise<void> => {
   if (ctx.flags.quiet) return
   const { url, origin } = ctx.config()
-  const team = await teamName(ctx, code)
-  ctx.io.note(clean(`At ${url} (${origin})${team === undefined ? '' : `, team ${team}`}`))
+  const team = await teamName(ctx, first)
+  const from = origin === 'default' ? 'the default address' : origin
+  ctx.io.note(clean(`At ${url} (${from})${team === undefined ? '' : `, team ${team}`}`))
 }
 
 /**
  * That of the API key, unless the command names one: an admin token alone needs none where there is but one. A code
- * is for the team of its chip, whatever our key says.
+ * is for the team of its chip, whatever our key says; and a change to the daemon itself is for no team, or another one.
  */
-const teamName = async (ctx: CliContext, code: string | undefined): Promise<string | undefined> => {
+const teamName = async (ctx: CliContext, { key, code }: Target): Promise<string | undefined> => {
   if (ctx.flags.team !== undefined) return ctx.flags.team
+  if (key !== undefined && / \/admin\/(teams|key-sets|admin-tokens|backup)(\/|$)/.test(key)) return undefined
   if (code !== undefined || ctx.config().apiKey === undefined) return undefined
   try {
     return (await ctx.call('GET /team')).name

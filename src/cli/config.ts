@@ -49,7 +49,7 @@ const choose = (flags: GlobalFlags, env: Surroundings['env'], file: () => Config
     const stored = Object.hasOwn(file().contexts, name) ? file().contexts[name] : undefined
     if (!stored) {
       const known = Object.keys(file().contexts)
-      const create = `Create it: tapchip context create ${asWord(name)} --daemon URL`
+      const create = `Create it: tapchip context create ${asWord(name)} --url URL`
       const advice = known.length === 0 ? create : `There are: ${known.join(', ')}. ${create}`
       throw new UsageError(`There is no context "${name}" (${origin}).`, advice)
     }
@@ -75,7 +75,9 @@ export const resolveConfig = (flags: GlobalFlags, at: Surroundings): Config => {
   if (!isDaemonUrl(choice.url)) {
     throw new UsageError(
       `${choice.origin}: "${choice.url}" is not the address of a daemon.`,
-      `It looks like ${defaultUrl}, without a user or password.`,
+      /^[\w.-]+(:\d+)?(\/|$)/.test(choice.url)
+        ? `Write it as http://${choice.url}`
+        : `It looks like ${defaultUrl}, without a user or password.`,
     )
   }
   // A key in the environment goes with the address there, not with a context that a flag asked for.

@@ -1,3 +1,4 @@
+import type { Target } from './before-write.ts'
 import type { AnswerOf, CallArguments, Client, EndpointKey } from './client/types.ts'
 import { type Config, type GlobalFlags, resolveConfig } from './config.ts'
 import { DryRunEnded, MissingCredential } from './errors.ts'
@@ -51,9 +52,9 @@ export const createContext = (at: Surroundings, flags: Flags): CliContext => {
     const { createClient } = await import('./client/client.ts')
     const made = createClient({
       ...config(),
-      beforeChange: async ({ isRead, code }) => {
+      beforeChange: async ({ key, isRead, code }) => {
         if (flags.dryRun) return
-        await (isRead ? context.confirmContext() : prepare(code))
+        await (isRead ? context.confirmContext() : prepare({ key, code }))
       },
     })
     close = made.close
@@ -62,9 +63,9 @@ export const createContext = (at: Surroundings, flags: Flags): CliContext => {
 
   const confirmed = lazy(async () => (await import('./before-write.ts')).confirmContext(context))
   let told: Promise<void> | undefined
-  const prepare = async (code?: string): Promise<void> => {
+  const prepare = async (first: Target = {}): Promise<void> => {
     await confirmed()
-    told ??= import('./before-write.ts').then(({ tellTarget }) => tellTarget(context, code))
+    told ??= import('./before-write.ts').then(({ tellTarget }) => tellTarget(context, first))
     await told
   }
 
@@ -105,6 +106,7 @@ export const createContext = (at: Surroundings, flags: Flags): CliContext => {
         'No admin token.',
         'Set TAPCHIP_ADMIN_TOKEN: the first one is in admin.token of the data directory of the daemon. On its machine ' +
           'it is found by itself while the daemon runs, and goes to that daemon alone.',
+        context.config().adminUrl(),
       )
     },
     confirmContext: confirmed,

@@ -38,8 +38,11 @@ export class UsageError extends CliError {
 /** A key or token that the command needs is not there: known before any request. */
 export class MissingCredential extends CliError {
   override readonly name = 'MissingCredential'
-  constructor(message: string, advice: string) {
+  /** The address that it is needed for; where nothing listens there, that is what to say. */
+  readonly neededAt: string | undefined
+  constructor(message: string, advice: string, neededAt?: string) {
     super(message, { exitCode: exitCodes.authentication, advice })
+    this.neededAt = neededAt
   }
 }
 
@@ -101,6 +104,8 @@ const inCommands = (message: string): string =>
     .replace(/ ?\((GET|POST|PUT|PATCH|DELETE) \/[^\s)]*\)/g, '')
 
 const adviceOf = (error: ApiError): string | undefined => {
+  // Where there is none at all, the message says what to do.
+  if (error.code === 'team_required' && /no team yet/.test(error.message)) return undefined
   if (error.code === 'team_required') return 'Say which: --team NAME (tapchip teams list)'
   if (error.code === 'registration_missing')
     return 'Register: tapchip phygitals claim-registration create --code CODE --recipient WHO'

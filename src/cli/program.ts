@@ -3,7 +3,7 @@ import { setCodesApart } from './command/dashed-codes.ts'
 import { commanderOption, type Invoke } from './command/define.ts'
 import { CliCommand, setExamples } from './command/help.ts'
 import { createContext } from './context.ts'
-import { DryRunEnded, describeError, type ExitCode, exitCodes } from './errors.ts'
+import { DryRunEnded, describeError, type ExitCode, exitCodes, MissingCredential } from './errors.ts'
 import { flagsOf, globalOptions } from './global-flags.ts'
 import { type Noun, nouns } from './nouns.ts'
 import type { Surroundings } from './surroundings.ts'
@@ -46,6 +46,10 @@ export const createProgram = (
       ended((await run(ctx)) ?? exitCodes.done)
       await ctx.io.flush()
     } catch (error) {
+      if (error instanceof MissingCredential && error.neededAt !== undefined) {
+        const { assertListening } = await import('./client/listening.ts')
+        await assertListening(error.neededAt)
+      }
       if (!(error instanceof DryRunEnded)) throw error
       ctx.io.note('Dry run: nothing was written.')
       await ctx.io.flush()

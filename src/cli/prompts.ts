@@ -30,8 +30,7 @@ export const createPrompts = (
 ): Prompts => {
   const ci = at.env.CI !== undefined && at.env.CI !== '' && at.env.CI !== 'false'
   const possible = flags.input && !ci && at.stdin.isTTY === true && at.stderr.isTTY === true
-  const absent = (flag: string) =>
-    new UsageError(`${flag} is missing.`, 'On a terminal I would ask; here, give it.')
+  const absent = (flag: string) => new UsageError(`${flag} is missing.`)
 
   // Loaded at the first question: it is larger than the rest of the program.
   const ask = async (question: Record<string, unknown>): Promise<unknown> => {

@@ -86,6 +86,41 @@ describe("the token of a daemon's data directory", () => {
     expect(seen).toEqual([])
   })
 
+  test('is not what is missing where the daemon is down', async () => {
+    const daemon = await ownDaemon()
+    await daemon.stop()
+    here.env.TAPCHIP_URL = daemon.ready.url
+    const down = await here.run('teams', 'list')
+    expect([down.code, down.stderr]).toEqual([
+      5,
+      expect.stringContaining('Daemon not reachable at 127.0.0.1:'),
+    ])
+    here.env.TAPCHIP_ADMIN_URL = `unix:${here.home}/none/admin.sock`
+    const none = await here.run('teams', 'create', 'Acme')
+    expect([none.code, none.stderr]).toEqual([5, expect.stringContaining('Daemon not reachable at unix:/')])
+    // Of another machine it is not asked.
+    expect((await here.run('teams', 'list', '--url', 'https://tap.invalid')).code).toBe(4)
+  })
+
+  test('lets doctor go on where the public address leads nowhere', async () => {
+    const data = join(here.home, 'shop')
+    const env = { TAPCHIP_DEV_CHAIN: 'off' }
+    const daemon = await spawnDaemon(
+      ['--data-dir', data, '--port', '0', '--base-url', 'https://tap.invalid'],
+      env,
+    )
+    cleanUp.push(daemon.stop)
+    here.env.TAPCHIP_URL = 'https://tap.invalid'
+    here.env.TAPCHIP_ADMIN_URL = `unix:${data}/admin.sock`
+    const found = (await here.run('doctor', '--json')).json()
+    expect(found).toContainEqual(expect.objectContaining({ check: 'daemon', status: 'fail' }))
+    expect(found).toContainEqual(expect.objectContaining({ check: 'database', status: 'ok' }))
+    expect(found).toContainEqual({
+      ...{ check: 'data directory', status: 'ok', fix: null },
+      detail: expect.stringContaining(data),
+    })
+  })
+
   test('opens a daemon that faces the public, by its own address and by that of its chips', async () => {
     const daemon = await ownDaemon(['--base-url', 'https://tap.example.com'])
     for (const url of [daemon.ready.url, 'https://tap.example.com', 'https://tap.example.com/']) {
@@ -119,7 +154,13 @@ describe("the token of a daemon's data directory", () => {
     expect((await elsewhere.run('teams', 'list', '--json')).json()).toEqual([])
     delete elsewhere.env.TAPCHIP_ADMIN_URL
     const lost = await elsewhere.run('teams', 'list')
-    expect([lost.code, lost.stderr]).toEqual([1, expect.stringContaining('TAPCHIP_ADMIN_URL')])
+    expect([lost.code, lost.stderr]).toEqual([
+      1,
+      expect.stringMatching(/^Administration is .*TAPCHIP_ADMIN_URL/),
+    ])
+    expect((await elsewhere.run('doctor', '--json')).json()).toContainEqual(
+      expect.objectContaining({ check: 'administration', status: 'fail' }),
+    )
   })
 
   test('opens a daemon that was started here on another directory', async () => {

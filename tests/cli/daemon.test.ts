@@ -56,6 +56,6 @@ test('a daemon that does not start says why', async () => {
   writeFileSync(join(here.home, 'seed.json'), '{')
   const ran = await here.run('daemon', 'start', '--port', '0', '--seed', 'seed.json')
   expect([ran.code, ran.stdout]).toEqual([1, ''])
-  expect(ran.stderr).toMatch(/The daemon did not start \(1\):\n.*seed\.json/)
+  expect(ran.stderr).toMatch(/The daemon did not start \(exit code 1\):\n.*seed\.json/)
   expect(ran.stderr).toContain('Its log: ')
 })

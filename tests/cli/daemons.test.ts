@@ -148,6 +148,41 @@ describe('several daemons', () => {
     expect((await here.run('daemon', 'stop', '--json')).json()).toMatchObject({ stopped: true })
   })
 
+  test('is not started on another directory than that of the daemon that its context has keys for', async () => {
+    const kept = await start('--data-dir', 'keep', '--port', '0')
+    const { instance } = (await (await fetch(`${kept.url}/healthz`)).json()) as { instance: string }
+    mkdirSync(at('.config/tapchip'), { recursive: true })
+    writeFileSync(
+      at('.config/tapchip/config.json'),
+      JSON.stringify({ current: 'keep', contexts: { keep: { url: kept.url, instance, apiKey: 'svc_x' } } }),
+    )
+    expect((await here.run('daemon', 'stop')).code).toBe(0)
+    const ran = await here.run('daemon', 'start')
+    expect([ran.code, ran.stderr]).toEqual([
+      2,
+      expect.stringMatching(/"keep" has keys .*Nothing was started\.\n.*--data-dir DIR/),
+    ])
+    expect(existsSync(at('.local/share/tapchip'))).toBe(false)
+    expect((await start('--data-dir', 'keep')).url).toBe(kept.url)
+    expect((await here.run('daemon', 'stop')).code).toBe(0)
+  })
+
+  test('is started again where it was, by the line that its stop prints', async () => {
+    here.env.TAPCHIP_DATA_DIR = at('keep')
+    const { url } = await start('--port', '0')
+    const port = new URL(url).port
+    const again = await here.run('daemon', 'start', '--port', '0')
+    expect(again.stderr).toContain('It runs already.\nStop it: tapchip daemon stop\n')
+    delete here.env.TAPCHIP_DATA_DIR
+    const named = await here.run('daemon', 'start', '--data-dir', 'keep')
+    expect(named.stderr).toContain(`Stop it: tapchip daemon stop --data-dir ${at('keep')}\n`)
+    const stopped = await here.run('daemon', 'stop')
+    const line = `tapchip daemon start --port ${port} --data-dir ${at('keep')}`
+    expect(stopped.stderr).toBe(`Start it again: ${line}\n`)
+    expect((await start(...line.split(' ').slice(3))).url).toBe(url)
+    expect((await here.run('daemon', 'stop')).stderr).toBe(`Start it again: ${line}\n`)
+  })
+
   test('one on another machine is not started, stopped or looked into from here', async () => {
     const { pid, url } = await start('--port', '0')
     await here.run('context', 'create', 'far', '--url', 'https://tap.invalid')
@@ -166,8 +201,11 @@ describe('several daemons', () => {
 
   test('that faces the public is found by the address of its chips', async () => {
     const baseUrl = 'https://tap.invalid'
-    const { pid } = await start('--data-dir', 'a', '--port', '0', '--base-url', baseUrl)
+    const { pid, url } = await start('--data-dir', 'a', '--port', '0', '--base-url', baseUrl)
     await start('--data-dir', 'b', '--port', '0')
+    const status = (await here.run('daemon', 'status', '--data-dir', 'a')).stdout
+    expect(status).toMatch(new RegExp(`Daemon.* ${url}\n`))
+    expect(status).toMatch(new RegExp(`Chips lead to.* ${baseUrl}\n`))
     await here.run('context', 'create', 'shop', '--url', baseUrl)
     await here.run('context', 'create', 'far', '--url', 'https://tap.invalid/far')
     expect((await here.run('daemon', 'stop', '--context', 'far')).code).toBe(2)
@@ -256,6 +294,19 @@ describe('stop signals a process only if it is the daemon beyond doubt', () => {
       stopped: true,
       pid,
     })
+    // Without its directory it cannot be told which process it is: that is said, and is no success.
+    const there = await spawnDaemon(['--port', '0', '--data-dir', at('by-hand')], {
+      TAPCHIP_DEV_CHAIN: 'off',
+    })
+    pids.push(there.ready.pid)
+    // With its directory the token and the socket there are found.
+    const known = await here.run('daemon', 'status', '--data-dir', 'by-hand', '--json')
+    expect(known.json()).toMatchObject({ running: true, pid: there.ready.pid })
+    const alien = await here.run('daemon', 'stop', '--url', there.ready.url)
+    expect([alien.code, alien.stdout]).toEqual([1, ''])
+    expect(alien.stderr).toMatch(/A daemon answers at .*, but it was not started here.*\n.*--data-dir DIR/)
+    expect(isAlive(there.ready.pid)).toBe(true)
+    expect((await here.run('daemon', 'stop', '--data-dir', 'by-hand')).code).toBe(0)
     // And by its address: it says which directory that is.
     const again = await spawnDaemon(['--port', '0', '--data-dir', at('by-hand')], {
       TAPCHIP_DEV_CHAIN: 'off',

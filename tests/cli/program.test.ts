@@ -99,7 +99,7 @@ test('a context that is not there yet is created with its name', async () => {
   const ran = await here.run('login', '--context', 'base')
   expect([ran.code, ran.stderr]).toEqual([
     2,
-    expect.stringContaining('tapchip context create base --daemon URL'),
+    expect.stringContaining('tapchip context create base --url URL'),
   ])
 })
 
@@ -116,7 +116,9 @@ describe('exit codes before any request', () => {
   })
 
   test('a missing admin token is 4, with advice', async () => {
-    const ran = await here.run('teams', 'list', '--json')
+    // Where nothing listens on this machine, that is what is wrong.
+    expect((await here.run('teams', 'list', '--json')).code).toBe(5)
+    const ran = await here.run('teams', 'list', '--json', '--url', 'https://tap.invalid')
     expect([ran.code, ran.stdout, ran.stderr]).toEqual([
       4,
       '',

@@ -53,6 +53,28 @@ describe('a context', () => {
   })
 })
 
+test('a context that is made or taken away says where commands go then', async () => {
+  const other = place()
+  try {
+    const made = await other.run('context', 'create', 'shop', '--url', 'https://tap.invalid')
+    expect(made.stderr).toContain('It is the current context, being the first')
+    expect((await other.run('context', 'create', 'b', '--url', 'http://b')).stderr).not.toContain('current')
+    const removed = await other.run('context', 'remove', 'shop', '--yes')
+    expect(removed.stderr).toContain('go to http://127.0.0.1:8484 now')
+    expect((await other.run('context', 'remove', 'b', '--yes')).stderr).not.toContain('current')
+  } finally {
+    other.remove()
+  }
+})
+
+test('a name that is not there is said to be none', async () => {
+  for (const slip of ['shpo', 'sho', 'shopp', 'shap']) {
+    const ran = await here.run(...edit, '--confirm', slip)
+    expect([ran.code, ran.stderr]).toEqual([2, expect.stringContaining('Did you mean shop?')])
+  }
+  expect((await here.run(...edit, '--confirm', 'other')).stderr).toContain('tapchip context list')
+})
+
 describe('through a protected context, off a terminal', () => {
   const writes: [string, string[]][] = [
     ['a single write', edit],
@@ -162,6 +184,8 @@ describe('what is said before a write', () => {
     expect(
       await said('links', 'create', '--label', 'A', '--base-url', 'https://a.example', '--team', 'Acme'),
     ).toBe(`At ${daemon.url} (TAPCHIP_URL), team Acme`)
+    // What is the daemon's, or another team's, is not that of the key.
+    expect(await said('teams', 'create', 'Beside')).toBe(`At ${daemon.url} (TAPCHIP_URL)`)
     here.env.TAPCHIP_API_KEY = ''
     expect(await said('teams', 'create', 'Third')).toBe(`At ${daemon.url} (TAPCHIP_URL)`)
     expect(await said('teams', 'create', 'Fourth', '--quiet')).toBe('')

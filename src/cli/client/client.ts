@@ -2,7 +2,7 @@ import type http from 'node:http'
 import { CliError, exitCodes } from '../errors.ts'
 import { addressOf, type Listener, listenerAt, shownListener } from './address.ts'
 import { type Connection, connect, linesOf, type Sending, textOf, unreachable } from './connection.ts'
-import { ApiError, readApiError } from './errors.ts'
+import { ApiError, elsewhere, readApiError } from './errors.ts'
 import { changesSomething, waitBefore } from './retry.ts'
 import type {
   AnswerOf,
@@ -83,7 +83,7 @@ export const createClient = (options: ClientOptions): Client => {
   }
 
   const beforeChange = async (key: string, { code }: Loose): Promise<void> => {
-    if (changesSomething(key)) await options.beforeChange?.({ isRead: key.startsWith('GET '), code })
+    if (changesSomething(key)) await options.beforeChange?.({ key, isRead: key.startsWith('GET '), code })
   }
 
   const once = async (key: string, request: Loose): Promise<unknown> => {
@@ -95,7 +95,7 @@ export const createClient = (options: ClientOptions): Client => {
     if (body !== undefined)
       headers['content-type'] = typeof body === 'string' ? 'application/json' : body.contentType
     const { answer, at } = await send({ method, path, headers, body, idleTimeoutMs: timeoutMs })
-    if ((answer.statusCode ?? 0) >= 300) throw hintingElsewhere(await refused(answer, at), path)
+    if ((answer.statusCode ?? 0) >= 300) throw administrationElsewhere(await refused(answer, at), path)
     const text = await textOf(answer).catch((error: unknown) => {
       throw unreachable(at, error)
     })
@@ -150,7 +150,7 @@ export const createClient = (options: ClientOptions): Client => {
         signal,
       })
       from = at
-      if ((answer.statusCode ?? 0) >= 300) throw hintingElsewhere(await refused(answer, at), path)
+      if ((answer.statusCode ?? 0) >= 300) throw administrationElsewhere(await refused(answer, at), path)
       return answer
     }
     // Content that is read as it is made is there once.
@@ -199,11 +199,18 @@ const wrongDaemon = (at: Listener, contextName = ''): CliError =>
   )
 
 /** Where a daemon faces the public its administration is an unknown path like any other. */
-const hintingElsewhere = (error: ApiError, path: string): ApiError => {
-  if (path.startsWith('/admin') && error.statusCode === 404 && /at this path/.test(error.message))
-    error.afterword =
-      'Administration is at an address of its own there. On its machine it is found by itself; from elsewhere set TAPCHIP_ADMIN_URL.'
-  return error
+const administrationElsewhere = (error: ApiError, path: string): ApiError => {
+  if (!path.startsWith('/admin') || error.statusCode !== 404 || !/at this path/.test(error.message))
+    return error
+  const { statusCode, requestId, retryAfter } = error
+  return new ApiError({
+    statusCode,
+    code: elsewhere,
+    message:
+      'Administration is at an address of its own there. On its machine it is found by itself; from elsewhere set TAPCHIP_ADMIN_URL.',
+    requestId,
+    retryAfter,
+  })
 }
 
 const isTooMany = (error: unknown): boolean => error instanceof ApiError && error.statusCode === 429

@@ -31,6 +31,9 @@ export class ApiError extends Error {
   }
 }
 
+/** The code of an answer from a listener that has no administration. */
+export const elsewhere = 'administration_elsewhere'
+
 /** No answer came. `advice` is what to do about it. */
 export class DaemonUnreachable extends Error {
   override readonly name = 'DaemonUnreachable'

@@ -42,6 +42,8 @@ export type StreamRequest<K extends StreamKey> = Omit<Request<Endpoints[K]>, 'bo
 
 /** A request that changes something; a read may, too: it uses a tap up. */
 export interface Change {
+  /** Of the endpoint. */
+  readonly key: string
   readonly isRead: boolean
   /** Whose code it is decides the team, and not our key. */
   readonly code?: string | undefined

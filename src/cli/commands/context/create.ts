@@ -60,6 +60,10 @@ export const create = defineCommand({
       Protected: it.protected,
       Current: it.current,
     }))
+    if (current === name)
+      ctx.io.note(
+        `It is the current context${options.use ? '' : ', being the first'}: commands that name none go to ${url}.`,
+      )
     ctx.io.hint(`Keep a key with it: tapchip login --context ${name}`)
   },
 })

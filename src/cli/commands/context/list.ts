@@ -22,11 +22,12 @@ export const list = defineCommand({
         NAME: (row) => row.name,
         CURRENT: (row) => row.current,
         URL: (row) => row.url,
+        ADMINISTRATION: (row) => row.adminUrl,
         PROTECTED: (row) => row.protected,
         'API KEY': (row) => row.hasApiKey,
         'ADMIN TOKEN': (row) => row.hasAdminToken,
       },
-      'No contexts. Make one: tapchip context create NAME --daemon URL',
+      'No contexts. Make one: tapchip context create NAME --url URL',
     )
   },
 })

@@ -1,5 +1,6 @@
 import { defineCommand } from '../../command/define.ts'
 import { yes } from '../../command/options.ts'
+import { defaultUrl } from '../../config.ts'
 import { readConfigFile, writeConfigFile } from '../../config-file.ts'
 import { contextArgument, mustExist } from './stored.ts'
 
@@ -17,6 +18,11 @@ export const remove = defineCommand({
     const contexts = Object.fromEntries(Object.entries(file.contexts).filter(([name]) => name !== args.name))
     writeConfigFile(ctx.at, { current: file.current === args.name ? undefined : file.current, contexts })
     await ctx.io.one({ removed: args.name }, (it) => ({ Removed: it.removed }))
+    if (file.current === args.name) {
+      ctx.io.note(
+        `It was the current one: commands that name none go to ${ctx.at.env.TAPCHIP_URL || defaultUrl} now.`,
+      )
+    }
     ctx.io.hint('Those that are left: tapchip context list')
   },
 })

@@ -27,9 +27,9 @@ export const launch = async (
     cwd: ctx.at.cwd,
   })
   closeSync(log)
-  let exit: number | string | undefined
+  let exit: string | undefined
   child.once('exit', (code, signal) => {
-    exit = code ?? signal ?? 1
+    exit = code === null ? (signal ?? 'no exit code') : `exit code ${code}`
   })
   await once(child, 'spawn')
   const written = () => readFileSync(logFile).subarray(from).toString('utf8')
@@ -51,7 +51,7 @@ export const launch = async (
 
 const failed = (
   ctx: CliContext,
-  { text, why, logFile }: { readonly text: string; readonly why: number | string; readonly logFile: string },
+  { text, why, logFile }: { readonly text: string; readonly why: string; readonly logFile: string },
 ): CliError => {
   // What it says in plain words is why; log lines are told apart by their form.
   const lines = text.trimEnd().split('\n')

@@ -55,7 +55,11 @@ export const instanceAt = async ({
 }: Pick<DaemonRecord, 'url' | 'dataDir'>): Promise<string | undefined> => {
   const socketPath = `${dataDir}/admin.sock`
   const bySocket = existsSync(socketPath) ? await askHealth({ socketPath, path: '/healthz' }) : undefined
-  if (bySocket !== undefined) return bySocket
+  return bySocket ?? instanceAtAddress(url)
+}
+
+/** Which daemon answers at an address of this machine, whoever started it. */
+export const instanceAtAddress = async (url: string): Promise<string | undefined> => {
   const { hostname, port } = new URL(url)
   return askHealth({ hostname: hostname.replace(/^\[|\]$/g, ''), port, path: '/healthz' })
 }

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { isLoopback } from '../../client/errors.ts'
 import { defineCommand } from '../../command/define.ts'
@@ -38,7 +39,8 @@ export const start = defineCommand({
   summary: 'Start the daemon in the background, and wait until it is ready',
   description:
     'Start a daemon in the background, and wait until it is ready. Each data directory has one daemon, and several live ' +
-    'side by side. Where one runs already nothing is started; where it runs with other flags than these, that is an error.',
+    'side by side. Where one runs already nothing is started; where it runs with other flags than these, that is an error. ' +
+    'An ephemeral one is the same again if all its flags are.',
   examples: [
     'daemon start',
     'daemon start --port 9000 --data-dir /srv/tapchip',
@@ -51,6 +53,8 @@ export const start = defineCommand({
     const running = findRunning(ctx, { given, flags, address })
     if (running) return tellRunning(ctx, running, flags)
     const chosen = placeOf(ctx, given.dataDir ?? dataDir(ctx.at))
+    const isInSettings = !given.dataDir && !!(given.config ?? ctx.at.env.TAPCHIP_CONFIG)
+    if (address !== undefined && !given.ephemeral && !isInSettings) assertKept(ctx, chosen)
     await ctx.beforeChange(`Would run ${['tapchipd', ...flags].join(' ')}`)
     // What an ephemeral daemon keeps goes with it; its log should not.
     const logFile = given.ephemeral ? freeLog(ctx) : `${chosen}/daemon.log`
@@ -74,8 +78,7 @@ export const start = defineCommand({
     }))
     if (ctx.config().url !== ready.url && new URL(ctx.config().url).origin !== new URL(ready.url).origin) {
       ctx.io.note(`Other commands go to ${ctx.config().url}. To this one: export TAPCHIP_URL=${ready.url}`)
-    } else
-      ctx.io.hint(`Next: tapchip doctor${(await hasTeam(ctx)) ? '' : ' · tapchip teams create --name NAME'}`)
+    } else ctx.io.hint(`Next: tapchip doctor${(await hasTeam(ctx)) ? '' : ' · tapchip teams create NAME'}`)
   },
 })
 
@@ -94,6 +97,28 @@ const addressFor = (ctx: CliContext, given: Options): URL | undefined => {
     )
   if (isAsked || ((host ?? port ?? dir) === undefined && !ephemeral)) assertHere(ctx, wanted)
   return isOther || host !== undefined || !isLoopback(url.hostname) ? undefined : url
+}
+
+/** @throws UsageError where the context has keys for another daemon: it would find this one at its address, and send none */
+const assertKept = (ctx: CliContext, dir: string): void => {
+  const { instance, contextName, url } = ctx.config()
+  if (instance === undefined) return
+  const there = instanceIn(dir)
+  if (there === instance) return
+  const what = there === undefined ? 'is new' : 'is that of another daemon'
+  throw new UsageError(
+    `The context "${contextName}" has keys for the daemon that was at ${url}, and ${dir} ${what}. Nothing was started.`,
+    'With its own directory: tapchip daemon start --data-dir DIR. Another one beside it: --data-dir OTHER --port 0',
+  )
+}
+
+/** Which daemon has kept its data in a directory. */
+const instanceIn = (dir: string): string | undefined => {
+  try {
+    return readFileSync(`${dir}/instance`, 'utf8').trim() || undefined
+  } catch {
+    return undefined
+  }
 }
 
 const portOf = ({ port, protocol }: URL): number => Number(port || (protocol === 'https:' ? 443 : 80))
@@ -161,7 +186,9 @@ const tellRunning = async (
     'Runs since': it.startedAt,
   }))
   ctx.io.note('It runs already.')
-  ctx.io.hint('Stop it: tapchip daemon stop')
+  // With several of them the bare command would not know which.
+  const which = place === placeOf(ctx, dataDir(ctx.at)) ? '' : ` --data-dir ${asWord(place)}`
+  ctx.io.hint(`Stop it: tapchip daemon stop${which}`)
 }
 
 /** What is asked for, and is not so. A flag that is left out asks for nothing, and any port is a free one. */

@@ -1,3 +1,6 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { adminSocketName } from '../../../values/local-daemon.ts'
 import { DaemonUnreachable, isLoopback } from '../../client/errors.ts'
 import { defineCommand } from '../../command/define.ts'
 import { flag } from '../../command/options.ts'
@@ -5,7 +8,8 @@ import { type CliContext, createContext } from '../../context.ts'
 import { isRunning, isSameAddress, readRecords } from '../../daemon-record.ts'
 import { CliError, type ExitCode, exitCodes } from '../../errors.ts'
 import { asWord } from '../../io/text.ts'
-import { servedFrom } from '../../local-daemon.ts'
+import { behindSocket, servedFrom } from '../../local-daemon.ts'
+import type { Surroundings } from '../../surroundings.ts'
 import { chainInWords } from '../doctor/chains.ts'
 import { budgetInWords } from '../teams/team.ts'
 import { chooseDaemon, dataDirFlag, wantedDaemon } from './choose.ts'
@@ -31,8 +35,9 @@ export const status = defineCommand({
         advice: `Start it: tapchip daemon start --data-dir ${asWord(dataDir)}`,
       })
     }
-    const isOther = !isByAddress && url !== undefined && !isSameAddress(url, ctx.config().url)
-    const asked = isOther ? createContext(ctx.at, { ...ctx.flags, url }) : ctx
+    const isOther =
+      !isByAddress && url !== undefined && (dataDir !== undefined || !isSameAddress(url, ctx.config().url))
+    const asked = isOther ? createContext(surroundingsOf(ctx, { url, dataDir }), { ...ctx.flags, url }) : ctx
     try {
       await printStatus(asked)
       if (isElsewhere) ctx.io.note('It is not on this machine.')
@@ -46,6 +51,17 @@ export const status = defineCommand({
     }
   },
 })
+
+/** With the socket and the token that lie in the directory which was named: they are this daemon's. */
+const surroundingsOf = (
+  { at }: CliContext,
+  { url, dataDir }: { readonly url: string; readonly dataDir: string | undefined },
+): Surroundings => {
+  const socket = join(dataDir ?? '', adminSocketName)
+  if (dataDir === undefined || !existsSync(socket) || !behindSocket(socket).token) return at
+  const own = { TAPCHIP_URL: url, TAPCHIP_ADMIN_URL: `unix:${socket}`, TAPCHIP_ADMIN_TOKEN: undefined }
+  return { ...at, env: { ...at.env, ...own } }
+}
 
 const listAll = async (ctx: CliContext): Promise<ExitCode> => {
   const rows = readRecords(ctx.at).map((record) => {
@@ -81,9 +97,12 @@ const printStatus = async (ctx: CliContext): Promise<void> => {
     return
   }
   const [held, chains] = await Promise.all([ctx.call('GET /admin/status'), ctx.call('GET /admin/chains')])
+  // Through its socket it is on this machine: there `start` and `stop` call it by where it listens.
+  const listens = ctx.config().adminUrl().startsWith('unix:') ? servedFrom(held.dataDir) : undefined
   await ctx.io.one({ running: true, ...held, chains }, (it) => ({
     Running: it.running,
-    Daemon: it.url,
+    Daemon: listens ?? it.url,
+    ...(listens === undefined || listens === it.url ? {} : { 'Chips lead to': it.url }),
     Administration: it.admin,
     Version: it.version,
     Pid: it.pid,

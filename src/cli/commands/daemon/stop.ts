@@ -1,13 +1,15 @@
 import { isLoopback } from '../../client/errors.ts'
 import { defineCommand } from '../../command/define.ts'
 import { integer } from '../../command/options.ts'
+import { defaultUrl } from '../../config.ts'
 import type { CliContext } from '../../context.ts'
 import { type DaemonRecord, isRunning } from '../../daemon-record.ts'
 import { CliError } from '../../errors.ts'
 import { asWord } from '../../io/text.ts'
-import { chooseDaemon, dataDirFlag, type Wanted, wantedDaemon } from './choose.ts'
+import { dataDir } from '../../surroundings.ts'
+import { chooseDaemon, dataDirFlag, placeOf, type Wanted, wantedDaemon } from './choose.ts'
 import { removeRecord } from './keep-record.ts'
-import { doubtAbout, holderOf } from './proof.ts'
+import { doubtAbout, holderOf, instanceAtAddress } from './proof.ts'
 
 export const stop = defineCommand({
   name: 'stop',
@@ -25,6 +27,7 @@ export const stop = defineCommand({
     const record = chooseDaemon(ctx, wanted)
     const found = record ?? (await findByHand(ctx, wanted))
     if (found === undefined) {
+      await assertNoneAnswers(wanted)
       await ctx.io.one({ stopped: false, pid: null }, () => ({ Stopped: false }))
       ctx.io.note(`It does not run${wanted.dataDir ? ` on ${wanted.dataDir}` : ''}.`)
       ctx.io.hint('Those that do: tapchip daemon status --all')
@@ -66,19 +69,45 @@ export const stop = defineCommand({
     }))
     // With what it was told then: it would be another daemon without.
     if (record)
-      ctx.io.hint(`Start it again: ${['tapchip daemon start', ...record.flags.map(asWord)].join(' ')}`)
+      ctx.io.hint(
+        `Start it again: ${['tapchip daemon start', ...flagsOf(ctx, record).map(asWord)].join(' ')}`,
+      )
   },
 })
+
+/** What starts the same daemon again from any shell: its directory and its port may have come from the environment. */
+const flagsOf = (ctx: CliContext, { flags, url, dataDir: dir }: DaemonRecord): readonly string[] => {
+  if (flags.includes('--ephemeral')) return flags
+  const { port } = new URL(url)
+  const at = flags.indexOf('--port')
+  // Any free port was fine then; by now contexts lead to the one that it had.
+  const told = flags.map((flag, i) => (i === at + 1 && at >= 0 ? port : flag))
+  if (at < 0 && port !== new URL(defaultUrl).port) told.push('--port', port)
+  const usual = dataDir({ ...ctx.at, env: { ...ctx.at.env, TAPCHIP_DATA_DIR: undefined } })
+  if (!flags.includes('--data-dir') && dir !== placeOf(ctx, usual)) told.push('--data-dir', dir)
+  return told
+}
+
+/** @throws CliError where something answers at the address all the same: one that was started by hand, or elsewhere */
+const assertNoneAnswers = async ({ dataDir: dir, url, isByAddress }: Wanted): Promise<void> => {
+  if (!isByAddress || dir !== undefined || url === undefined) return
+  if ((await instanceAtAddress(url)) === undefined) return
+  throw new CliError(`A daemon answers at ${url}, but it was not started here. It was left alone.`, {
+    advice:
+      'If its data directory is on this machine: tapchip daemon stop --data-dir DIR. Or stop it where it was started: ' +
+      'systemctl stop tapchip, docker stop, or Ctrl-C.',
+  })
+}
 
 /** One that was not started by `daemon start`: whoever holds its data directory, which the daemon itself names. */
 const findByHand = async (
   ctx: CliContext,
-  { dataDir, url }: Wanted,
+  { dataDir: dir, url }: Wanted,
 ): Promise<Pick<DaemonRecord, 'pid' | 'processStart'> | undefined> => {
-  if (dataDir !== undefined && url === undefined) return holderOf(dataDir)
+  if (dir !== undefined && url === undefined) return holderOf(dir)
   if (!isLoopback(new URL(ctx.config().url).hostname) || !ctx.config().adminToken()) return undefined
   const told = await ctx.call('GET /admin/status').catch(() => undefined)
-  if (told === undefined || (dataDir !== undefined && told.dataDir !== dataDir)) return undefined
+  if (told === undefined || (dir !== undefined && told.dataDir !== dir)) return undefined
   const holder = holderOf(told.dataDir)
   if (holder !== undefined) return holder
   throw new CliError(

@@ -1,4 +1,4 @@
-import { ApiError, DaemonUnreachable } from '../../client/errors.ts'
+import { ApiError, DaemonUnreachable, elsewhere } from '../../client/errors.ts'
 import type { AnswerOf } from '../../client/types.ts'
 import type { CliContext } from '../../context.ts'
 import { counted } from '../../io/text.ts'
@@ -38,8 +38,27 @@ export const checkDaemon = async (ctx: CliContext): Promise<Finding[]> => {
   } catch (error) {
     if (!(error instanceof DaemonUnreachable)) throw error
     const fix = error.advice.replace(/^[A-Z]/, (letter) => letter.toLowerCase())
-    return [fail('daemon', `${error.message.replace(/\.$/, '')} (address from ${origin})`, fix)]
+    const lost = `${error.message.replace(/\.$/, '')} (address from ${origin})`
+    const inside = await throughSocket(ctx)
+    return inside.length === 0
+      ? [fail('daemon', lost, fix)]
+      : [
+          fail('daemon', lost, 'it runs on this machine: see to the name, and to the way that leads here'),
+          ...inside,
+        ]
   }
+}
+
+/** A daemon of this machine whose public address leads nowhere, or not here yet, can be asked all the same. */
+const throughSocket = async (ctx: CliContext): Promise<Finding[]> => {
+  const { adminUrl, adminToken } = ctx.config()
+  if (!adminUrl().startsWith('unix:') || !adminToken()) return []
+  try {
+    await ctx.call('GET /admin/status')
+  } catch (error) {
+    if (error instanceof DaemonUnreachable) return []
+  }
+  return checkAdmin(ctx)
 }
 
 const checkClock = (ctx: CliContext, date: string | undefined): Finding => {
@@ -69,15 +88,22 @@ const checkApiKey = async (ctx: CliContext): Promise<Finding> => {
 }
 
 const checkAdmin = async (ctx: CliContext): Promise<Finding[]> => {
-  if (!ctx.config().adminToken())
-    return [warn('admin token', 'none', 'set TAPCHIP_ADMIN_TOKEN, or tapchip login --admin')]
+  const { adminUrl, adminToken } = ctx.config()
+  const url = adminUrl()
+  if (!adminToken()) return [warn('admin token', 'none', 'set TAPCHIP_ADMIN_TOKEN, or tapchip login --admin')]
   let status: AnswerOf<'GET /admin/status'>
   try {
     status = await ctx.call('GET /admin/status', { query: { check: true } })
   } catch (error) {
-    const elsewhere = error instanceof ApiError ? error.afterword : undefined
-    const fix = elsewhere ?? 'set TAPCHIP_ADMIN_TOKEN, or tapchip login --admin'
-    return [fail('admin token', messageOf(error), fix)]
+    if (error instanceof ApiError && error.code === elsewhere)
+      return [
+        fail(
+          'administration',
+          `not at ${url}`,
+          'set TAPCHIP_ADMIN_URL to where it is (tapchip daemon status, there)',
+        ),
+      ]
+    return [fail('admin token', messageOf(error), 'set TAPCHIP_ADMIN_TOKEN, or tapchip login --admin')]
   }
   const { database, disk, counts, version, token, warnings, admin } = status
   const ours = __TAPCHIP_VERSION__

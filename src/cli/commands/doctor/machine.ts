@@ -1,4 +1,5 @@
 import { statSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { configPath } from '../../config-file.ts'
 import type { CliContext } from '../../context.ts'
 import { recordAt } from '../../daemon-record.ts'
@@ -34,7 +35,9 @@ const checkMode = (check: string, path: string): Finding[] => {
 
 /** What can be seen without the daemon. */
 export const checkMachine = async (ctx: CliContext): Promise<Finding[]> => {
-  const dir = recordAt(ctx.at, ctx.config().url)?.dataDir ?? dataDir(ctx.at)
+  // That of the daemon that answers, where its socket is known: the usual one may be another's.
+  const socket = /^unix:(.+)$/.exec(ctx.config().adminUrl())?.[1]
+  const dir = recordAt(ctx.at, ctx.config().url)?.dataDir ?? (socket ? dirname(socket) : dataDir(ctx.at))
   return [
     checkNode(),
     ...checkMode('context file', configPath(ctx.at)),

@@ -14,7 +14,7 @@ export const list = defineCommand({
         CREATED: (team) => team.createdAt,
         TODAY: (team) => budgetInWords(team.budget),
       },
-      'No teams. Make one: tapchip teams create --name NAME',
+      'No teams. Make one: tapchip teams create NAME',
     )
   },
 })
