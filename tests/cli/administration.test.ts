@@ -132,6 +132,13 @@ describe("the token of a daemon's data directory", () => {
     expect(status.stdout).toContain(daemon.ready.admin)
   })
 
+  test('says once what to do where there is no team', async () => {
+    const daemon = await ownDaemon()
+    here.env.TAPCHIP_URL = daemon.ready.url
+    const ran = await here.run('links', 'create', '--label', 'A', '--base-url', 'https://a.example')
+    expect(ran.stderr).toMatch(/no team yet\. Create one: tapchip teams create NAME\n$/)
+  })
+
   test('opens the daemon whose socket is named', async () => {
     const daemon = await ownDaemon(['--base-url', 'https://tap.example.com'])
     const elsewhere = place({ TAPCHIP_ADMIN_URL: daemon.ready.admin })

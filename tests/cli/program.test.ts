@@ -69,6 +69,8 @@ describe('usage errors end with 2, and say what was meant', () => {
     [['chips', 'lst'], "Unknown command 'lst'.", 'Did you mean list?'],
     [['chips', 'list', '--chip-gruop', 'x'], "Unknown option '--chip-gruop'.", 'Did you mean --chip-group?'],
     [['chips', 'list', '--jsno'], "Unknown option '--jsno'.", 'Did you mean --json?'],
+    [['chips', 'list', '--url', 'localhost:8484'], 'is not the address', 'Write it as http://localhost:8484'],
+    [['chips', 'list', '--url', 'ftp://x'], 'is not the address', 'It looks like http'],
     [['chips', 'list', 'x'], 'Too many arguments', 'Is a variable empty'],
     [['chips', 'show'], "Missing required argument 'uid'.", '--help'],
     [['taps', 'simulate', '--uid', '04DE5F1EACC040', '--count', '0'], '--count must be a whole number', ''],
