@@ -17,6 +17,20 @@ class Terminal extends Writable implements Output {
   }
 }
 
+test('what is said stands after what was printed before it, where both go to one place', async () => {
+  const both = new Terminal(false)
+  const io = createIo(
+    { stdout: both, stderr: both, env: {}, now: () => new Date(0) },
+    { json: false, quiet: false, color: false },
+  )
+  for (const say of [io.note, io.hint, io.warn]) {
+    void io.line({}, () => 'row')
+    say('sum')
+  }
+  await io.flush()
+  expect(both.text).toBe('row\nsum\n'.repeat(3))
+})
+
 const address = `0x1234${'5'.repeat(32)}abcd`
 const hash = `0x9999${'8'.repeat(56)}7777`
 const rows = [

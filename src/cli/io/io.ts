@@ -91,6 +91,11 @@ export const createIo = (at: Pick<Surroundings, 'stdout' | 'stderr' | 'env' | 'n
     }
     return undefined
   }
+  /** What was printed before stands before it, also where both go to one place. */
+  const say = (message: string): void => {
+    if (pending !== '') void send()
+    at.stderr.write(`${message}\n`)
+  }
   const lines = async (source: Iterable<string>): Promise<void> => {
     for (const line of source) await raw(`${line}\n`)
     await send()
@@ -126,12 +131,12 @@ export const createIo = (at: Pick<Surroundings, 'stdout' | 'stderr' | 'env' | 'n
     },
     raw,
     note: (message) => {
-      if (!flags.quiet) at.stderr.write(`${message}\n`)
+      if (!flags.quiet) say(message)
     },
     hint: (message) => {
-      if (!flags.quiet && !flags.json) at.stderr.write(`${message}\n`)
+      if (!flags.quiet && !flags.json) say(message)
     },
-    warn: (message) => void at.stderr.write(`${message}\n`),
+    warn: say,
     progress: (label, total) =>
       startProgress(at.stderr, {
         label,
