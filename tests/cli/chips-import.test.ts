@@ -85,6 +85,25 @@ describe('chips import', () => {
     const unknown = await here.run('chips', 'import', '--file', '-', '--chip-group', 'G', '--key-set', '999')
     expect([1, 2]).toContain(unknown.code)
     expect(unknown.stderr).toContain('999')
+    expect(unknown.stderr).not.toContain('Batch b_')
+    expect((await here.run('batch', 'list', '--json')).json()).toEqual([])
+  })
+
+  test('rows that fail for one reason are told in one line, and the group that they leave empty is named', async () => {
+    const sheet = `uid\n${Array.from({ length: 12 }, (_, i) => `041500000000${i + 10}`).join('\n')}\n`
+    expect((await load(sheet, '--chip-group', 'Jackets 2026')).code).toBe(0)
+    const ran = await load(sheet, '--chip-group', 'Jackets 2027')
+    expect(ran.code).toBe(3)
+    const why = 'The chip is registered in another chip group, "Jackets 2026". Import it into that one'
+    expect(ran.stderr.split('\n').filter((line) => line.includes(why))).toEqual([
+      expect.stringMatching(/^row 1 {2}.* {2}failed {2}The chip is/),
+      expect.stringMatching(/^rows 1-12: The chip is/),
+    ])
+    expect(ran.stderr).toContain(
+      `The chip group "Jackets 2027" is there now, and is empty. Remove it: tapchip chip-groups remove 'Jackets 2027'`,
+    )
+    const full = await load(sheet, '--chip-group', 'Jackets 2026')
+    expect([full.code, full.stderr]).toEqual([0, expect.not.stringContaining('is empty')])
   })
 
   test('keys of chips stay out of the journal', async () => {

@@ -107,7 +107,8 @@ export const runRows = async (
         if (io.json) await io.line(result, () => '')
         else if (result.status === 'failed') {
           progress.clear()
-          failures.tell(describeResult(result, urls.get(result.row)))
+          const { row, error: why = '' } = result
+          failures.tell(describeResult(result, urls.get(row)), { row, why })
         }
         progress.advance(1)
       }

@@ -1,4 +1,5 @@
 import { ApiError } from '../client/errors.ts'
+import type { Client } from '../client/types.ts'
 import type { CliContext } from '../context.ts'
 import { type ExitCode, exitCodes, withAfterword } from '../errors.ts'
 import { asWord, clean, counted, grouped } from '../io/text.ts'
@@ -62,6 +63,7 @@ export const runImport = async (
     input,
     settings: { ...asText(settings), ...sheetSettings },
   } as const
+  if (!dryRun && !resumes) await checkSettings(ctx, client, settings, sheet)
   const { id, journal } = dryRun
     ? { id: undefined, journal: undefined }
     : resumes
@@ -119,7 +121,8 @@ export const runImport = async (
         await io.line(answer, () => '')
       } else if (answer.status === 'failed') {
         progress.clear()
-        failures.tell(clean(`row ${answer.row}  ${answer.uid}  failed  ${answer.error ?? ''}`))
+        const why = answer.error ?? ''
+        failures.tell(clean(`row ${row}  ${uid}  failed  ${why}`), { row, why })
       }
     }
     complete ||= counts.created + counts.unchanged + counts.failed === sheet.rows
@@ -152,6 +155,7 @@ export const runImport = async (
       ? `Dry run: ${counted(created, 'chip')} would be created, ${grouped(unchanged)} unchanged, ${grouped(failed)} would fail. Nothing was written.`
       : `${counted(created, 'chip')} created, ${grouped(unchanged)} unchanged, ${grouped(failed)} failed.`,
   )
+  if (!dryRun && failed === sheet.rows) await tellEmptyGroup(ctx, settings)
   if (failedFile !== undefined && !dryRun) {
     const { heading, rows } = rowsOfBlocks(sheet.blocks, failedRows)
     writeFailedRows(ctx, failedFile, heading, rows)
@@ -159,4 +163,34 @@ export const runImport = async (
   if (!dryRun && failed < sheet.rows)
     io.hint(`See them: tapchip chips list --chip-group ${asWord(settings.chipGroup)}`)
   return failed > 0 ? exitCodes.partial : exitCodes.done
+}
+
+/** The heading alone, as a dry run: what is wrong with more than a row is known before there is a batch. */
+const checkSettings = async (
+  ctx: CliContext,
+  client: Client,
+  settings: ImportSettings,
+  { blocks }: ImportInput,
+): Promise<void> => {
+  await ctx.beforeWrite()
+  const [first = Buffer.alloc(0)] = blocks
+  const upload = { contentType: 'text/csv', content: [first.subarray(0, first.indexOf('\n') + 1)] }
+  const query = {
+    ...settings,
+    report: 'failures',
+    dryRun: true,
+    simulated: settings.simulated || undefined,
+  } as const
+  const answers = client.stream('POST /admin/chips/import', { query, upload })
+  for await (const _ of answers);
+}
+
+/** The group is made before the first row, and stays where none went well: nobody should wonder where it came from. */
+const tellEmptyGroup = async (ctx: CliContext, { chipGroup, team }: ImportSettings): Promise<void> => {
+  // Only a word more: without an answer it is left out.
+  const groups = await ctx.call('GET /admin/chip-groups', { query: { team } }).catch(() => [])
+  if (groups.find(({ name }) => name === chipGroup)?.chips !== 0) return
+  ctx.io.note(
+    `The chip group "${clean(chipGroup)}" is there now, and is empty. Remove it: tapchip chip-groups remove ${asWord(chipGroup)}`,
+  )
 }

@@ -9,29 +9,33 @@ interface Place {
   isSimulated: boolean
 }
 
-/** Why a chip that is there already is not the one that was given, or undefined where it is. */
+/**
+ * Why a chip that is there already is not the one that was given, or undefined where it is.
+ * @param group what its chip group is called
+ */
 export function differenceTo(
   box: SecretBox,
   place: Place,
   chip: CheckedChip,
   there: ChipWithToken,
+  group: string | undefined,
 ): string | undefined {
   if (there.teamId !== place.teamId) {
-    return 'is registered in another team. Remove it there first (tapchip chips show says where), or check the UID'
+    return 'The chip is registered in another team. Remove it there first (tapchip chips show says where), or check the UID'
   }
   if (there.family !== chip.family || there.keySetId !== chip.keySetId) {
     const now = there.family === 'halo' ? 'a HaLo chip' : `a chip of the key set ${there.keySetId}`
-    return `is registered as ${now}. Remove it first if that was a mistake, or correct the key set`
+    return `The chip is registered as ${now}. Remove it first if that was a mistake, or correct the key set`
   }
   if (there.chipGroupId !== place.chipGroupId) {
-    return `is registered in another chip group (${there.chipGroupId}). Import it into that one, or remove it first`
+    return `The chip is registered in another chip group, "${group ?? there.chipGroupId}". Import it into that one, or remove it first`
   }
   if (place.isSimulated && there.simulated === 0) {
-    return 'is registered as a physical chip. Remove it first if it is to be simulated'
+    return 'The chip is registered as a physical chip. Remove it first if it is to be simulated'
   }
   const columns = differingColumns(box, chip, there)
   if (columns.length === 0) return undefined
-  return `is registered with another ${columns.join(', ')}. Nothing was changed: edit or link the chip, or remove it first`
+  return `The chip is registered with another ${columns.join(', ')}. Nothing was changed: edit or link the chip, or remove it first`
 }
 
 function differingColumns(

@@ -113,9 +113,10 @@ async function registerPiece(
   const job = (trx: Queries) => pace.timed(chips.length, () => register(trx))
   const register = async (trx: Queries): Promise<Registered[]> => {
     const group = await groupOf(trx, plan)
-    if (!group) return failAll(chips, 'was not registered: its chip group was removed in the meantime')
+    if (!group)
+      return failAll(chips, 'The chip was not registered: its chip group was removed in the meantime')
     if (keySetId !== null && !deps.keyRing.get(keySetId))
-      return failAll(chips, 'was not registered: its key set was removed in the meantime')
+      return failAll(chips, 'The chip was not registered: its key set was removed in the meantime')
     return registerCheckedChips(
       trx,
       deps,

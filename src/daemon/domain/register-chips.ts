@@ -1,4 +1,6 @@
 import { AesKey } from '../../nfc/ntag424/cmac.ts'
+import { findChipGroup } from '../store/chip-groups.ts'
+import type { ChipWithToken } from '../store/chips.ts'
 import type { Queries } from '../store/database.ts'
 import { anyRemembered, chipIdentity, type Remembered } from '../store/removed-chips.ts'
 import type { SecretBox } from '../store/secret-box.ts'
@@ -173,6 +175,20 @@ function partByUid(chips: readonly CheckedChip[]): { first: CheckedChip[]; again
   return { first, again }
 }
 
+/** The names of the team's other groups that chips are in already. */
+async function otherGroups(
+  { trx, registration: { teamId, chipGroupId } }: Work,
+  there: readonly ChipWithToken[],
+): Promise<ReadonlyMap<number, string>> {
+  const names = new Map<number, string>()
+  for (const chip of there) {
+    if (chip.teamId !== teamId || chip.chipGroupId === chipGroupId || names.has(chip.chipGroupId)) continue
+    const group = await findChipGroup(trx, teamId, chip.chipGroupId)
+    if (group) names.set(group.id, group.name)
+  }
+  return names
+}
+
 /** Looks at what is there first, so that each chip that cannot be registered has its own reason. */
 async function registerEachOnce(
   work: Work,
@@ -188,6 +204,7 @@ async function registerEachOnce(
       )
     ).map((row) => [row.uid, row]),
   )
+  const groups = await otherGroups(work, [...there.values()])
   const bindings = new Bindings(trx, registration)
   const holders = await Holders.of(trx, registration.teamId, chips)
   const bound: BoundChip[] = []
@@ -195,7 +212,7 @@ async function registerEachOnce(
     const { uid } = chip
     const row = there.get(uid)
     if (row) {
-      const difference = differenceTo(deps.box, registration, chip, row)
+      const difference = differenceTo(deps.box, registration, chip, row, groups.get(row.chipGroupId))
       results.set(chip, difference === undefined ? { status: 'unchanged', uid } : failed(uid, difference))
       continue
     }

@@ -150,7 +150,7 @@ async function registerIn(
   else {
     const [result] = await registerChipsIn(trx, deps, registration, [given])
     if (result?.status === 'failed')
-      throw new DomainError('conflict', `The chip is set up, and cannot be registered: it ${result.error}`)
+      throw new DomainError('conflict', `The chip is set up, and cannot be registered: ${result.error}`)
   }
   if (isRegisteredWith(row, target)) return
   const detail = { keySet: keySetId, generation, chipGroup: chipGroupId, before: row ? keysOfRow(row) : null }
