@@ -56,6 +56,7 @@ export const createContext = (at: Surroundings, flags: Flags): CliContext => {
         if (flags.dryRun) return
         await (isRead ? context.confirmContext() : prepare({ key, code }))
       },
+      onWait: (seconds) => io().note(`Waiting ${seconds} s, as the daemon asks.`),
     })
     close = made.close
     return made

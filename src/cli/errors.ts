@@ -100,6 +100,7 @@ export const withAfterword = (error: unknown, words: string): unknown => {
 /** Here there are commands: the requests of the interface, which some messages name, are for programs. */
 const inCommands = (message: string): string =>
   message
+    .replace(/^No such OTP\. Check the id,/, 'There is no such code. Check it,')
     .replace(/ ?\(POST \/events\/contracts\)/, ' (tapchip guestbook deploy)')
     .replace(/ ?\((GET|POST|PUT|PATCH|DELETE) \/[^\s)]*\)/g, '')
 
@@ -113,6 +114,8 @@ const adviceOf = (error: ApiError): string | undefined => {
   if (/^(otp|signature)_/.test(error.code)) return undefined
   if (error.statusCode === 401 || error.statusCode === 403)
     return 'Who am I? tapchip doctor · Set a key: tapchip login'
+  // Its message says when the day is over.
+  if (error.code === 'transaction_budget_spent') return undefined
   if (error.statusCode === 429 && error.retryAfter) return `Try again in ${error.retryAfter} s`
   return undefined
 }

@@ -19,12 +19,14 @@ const pair = async (
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
   const { port } = server.address() as AddressInfo
   const waits: number[] = []
+  const told: number[] = []
   const client = createClient({
     url: `http://127.0.0.1:${port}`,
     apiKey: 'svc_x',
     adminToken: () => 'adm_x',
     timeoutMs: 500,
     sleep: async (ms) => void waits.push(ms),
+    onWait: (seconds) => void told.push(seconds),
     random: () => 0.5,
   })
   closers.push(
@@ -32,7 +34,7 @@ const pair = async (
     () => server.close(),
     client.close,
   )
-  return { client, waits, attempts: () => attempt }
+  return { client, waits, told, attempts: () => attempt }
 }
 
 const refuse = (response: ServerResponse, status: number, headers: Record<string, string> = {}) => {
@@ -107,6 +109,11 @@ describe('another try', () => {
     )
     expect(await client.call('GET /chip-groups')).toEqual([])
     expect([attempts(), waits]).toEqual([3, [2050, 2050]])
+    const longest = await pair((_, response, attempt) =>
+      attempt < 2 ? refuse(response, 429, { 'retry-after': '10' }) : ok(response, []),
+    )
+    expect(await longest.client.call('GET /chip-groups')).toEqual([])
+    expect([longest.waits, longest.told]).toEqual([[10_050], [10]])
   })
 
   test('comes after 429 for any request, since it did nothing, and for a stream whose content is there again', async () => {

@@ -27,6 +27,15 @@ describe('what the daemon refuses is said in words of the command line', () => {
   })
 })
 
+test('when the budget of a day is back is said once', () => {
+  const spent = { statusCode: 429, code: 'transaction_budget_spent', requestId: 'r1', retryAfter: 43_096 }
+  const message = 'Nothing was used up: try again after 00:00 UTC.'
+  expect(words(new ApiError({ ...spent, message }))).toBe(message)
+  expect(words(new ApiError({ ...spent, message: 'No.', code: 'rate_limited' }))).toBe(
+    'No.\nTry again in 43096 s',
+  )
+})
+
 test('where a batch stands follows what to do about the daemon', () => {
   const error = new DaemonUnreachable(
     { url: new URL('http://127.0.0.1:1') },

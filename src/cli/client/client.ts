@@ -27,6 +27,9 @@ interface Loose {
 
 const isLoose = (value: unknown): value is Loose => typeof value === 'object' && value !== null
 
+/** Whoever waits as long wonders why. */
+const toldFromMs = 2000
+
 /** A streamed answer is silent while the daemon works; ten minutes of silence are a failure. */
 const streamIdleMs = 600_000
 
@@ -114,6 +117,7 @@ export const createClient = (options: ClientOptions): Client => {
       } catch (error) {
         const wait = isFor(error) ? waitBefore(attempt + 1, key, error, { random, mayRepeat }) : undefined
         if (wait === undefined) throw error
+        if (wait >= toldFromMs) options.onWait?.(Math.round(wait / 1000))
         await sleep(wait)
       }
     }

@@ -40,8 +40,9 @@ export const waitBefore = (
   // Full jitter, so that a hundred scripts that were refused together do not come back together.
   const backoff = 50 + random() * Math.min(2000, 100 * 2 ** next)
   if (error instanceof ApiError && (isRefused || error.statusCode === 503)) {
-    const wait = error.retryAfter === undefined ? backoff : error.retryAfter * 1000 + random() * 100
-    return wait > longestWaitMs ? undefined : wait
+    if (error.retryAfter === undefined) return backoff
+    const asked = error.retryAfter * 1000
+    return asked > longestWaitMs ? undefined : asked + random() * 100
   }
   return isReset(error) && !singleUse.has(key) ? backoff : undefined
 }

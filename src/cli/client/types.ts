@@ -67,6 +67,8 @@ export interface ClientOptions {
   readonly timeoutMs?: number
   /** Called before each request that changes something. What it throws keeps the request from being sent. */
   readonly beforeChange?: (request: Change) => Promise<void>
+  /** Called before so many seconds of waiting, which the daemon asked for, where they are worth a word. */
+  readonly onWait?: (seconds: number) => void
   /** For tests; waits between attempts. */
   readonly sleep?: (ms: number) => Promise<void>
   readonly random?: () => number

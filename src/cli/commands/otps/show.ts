@@ -11,11 +11,12 @@ export const show = defineCommand({
   run: async (ctx, { args }) => {
     const otp = await ctx.call('GET /otps/:id', { params: { id: args.otp } })
     await ctx.io.one(otp, (shown) => ({
-      OTP: shown.otp,
+      Code: shown.otp,
       Type: shown.type,
       UID: bothForms(shown.uid),
-      Expired: shown.isExpired,
-      Expires: shown.expiresAt,
+      // Using a code ends its time at once, so the answer does not tell these two apart.
+      State: shown.isExpired ? 'used or expired' : 'good',
+      [shown.isExpired ? 'Ended' : 'Expires']: shown.expiresAt,
       Created: shown.createdAt,
       Token: token(shown.linkedToken),
       'Badge event': shown.badgeEvent && `${shown.badgeEvent.id} (${shown.badgeEvent.status})`,

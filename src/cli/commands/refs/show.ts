@@ -23,21 +23,21 @@ export const show = defineCommand({
     await ctx.io.one(ref, (shown) => ({
       UID: bothForms(shown.uid),
       'Valid ref': shown.isValidRef,
-      OTP: shown.otp,
+      Code: shown.otp,
       Token: token(shown.linkedToken),
-      'Token OTP': shown.linkedToken?.otp,
+      'Token code': shown.linkedToken?.otp,
       Owner: shown.linkedToken?.ownerAddress,
       Metadata: shown.linkedToken?.metadata,
       ...Object.fromEntries(
         shown.badgeEvents.map(({ id, status, otp }) => [
           `Badge event ${id}`,
-          `${status}${otp ? `, OTP ${otp}` : ''}`,
+          `${status}${otp ? `, code ${otp}` : ''}`,
         ]),
       ),
       ...Object.fromEntries(
         shown.guestbookEvents.map((event, i) => [
           `Guestbook ${i + 1}`,
-          `${token(event)}${event.otp ? `, OTP ${event.otp}` : ''}`,
+          `${token(event)}${event.otp ? `, code ${event.otp}` : ''}`,
         ]),
       ),
     }))
