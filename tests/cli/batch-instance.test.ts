@@ -39,6 +39,7 @@ test.each(['resume', 'undo'])('batch %s goes to the daemon that the batch began 
   for (const args of [[], ['--yes']]) {
     const refused = await here.run('batch', verb, id, ...args)
     expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('another daemon')])
+    expect(refused.stderr).toContain(`a different daemon is at ${other?.url} now`)
   }
   expect(readFileSync(journal, 'utf8')).toBe(before)
   // The same one under another name is the same one.

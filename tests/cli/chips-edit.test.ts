@@ -84,12 +84,20 @@ describe('chips edit --file', () => {
     const ran = await here.run('chips', 'edit', '--file', 'c.csv', '--dry-run')
     expect(ran.stdout).toContain(`${String(before)} → https://example.com/c`)
     expect(ran.stderr).toContain('Nothing was written')
+    file('banned.csv', `uid,redirectUrl\n${uids.blank},ftp://example.com/c\n`)
+    const banned = await here.run('chips', 'edit', '--file', 'banned.csv', '--dry-run')
+    expect([banned.code, banned.stderr.match(/Nothing was/g)]).toEqual([2, ['Nothing was']])
     expect(await redirectOf(uids.blank)).toBe(before)
     expect((await here.run('batch', 'list', '--json')).json()).toEqual([])
   })
 })
 
 describe('one chip, and a whole group', () => {
+  test('a UID without its flag is refused with the flag', async () => {
+    const ran = await here.run('chips', 'edit', '04:DE:5F', '--clear')
+    expect([ran.code, ran.stderr]).toEqual([2, expect.stringContaining('For one chip: --uid 04:DE:5F.')])
+  })
+
   test('one chip by flags', async () => {
     const ran = await here.run(
       'chips',

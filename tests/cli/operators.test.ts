@@ -1,6 +1,8 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { usualLimits as shownLimits } from '../../src/cli/commands/teams/team.ts'
+import { usualLimits } from '../../src/daemon/domain/budget.ts'
 import { startTestDaemon } from '../support/daemon.ts'
 import { acmeKey, otherKey, seed, uids } from '../support/seeds.ts'
 import { type Place, place, type Ran } from './in-process.ts'
@@ -48,6 +50,10 @@ describe('what operators keep', () => {
     ends(await here.run('teams', 'remove', 'Acme', '--yes'), 1, '')
   })
 
+  test('the limits of a team without its own are those of the daemon', () => {
+    expect(shownLimits).toEqual(usualLimits)
+  })
+
   test('what a team may send a day is set, and shown', async () => {
     const edit = (...args: string[]) => here.run('teams', 'edit', 'Acme', ...args)
     const set = await edit('--transactions-per-day', '500', '--gas-per-day', '40000000', '--json')
@@ -56,10 +62,10 @@ describe('what operators keep', () => {
       budget: { transactionsPerDay: 500, gasPerDay: 40_000_000, transactionsToday: 0 },
     })
     expect((await edit('--gas-per-day', 'default')).stdout).toMatch(
-      /Transactions today: 0 of 500\nGas today: +0 of the usual/,
+      /Transactions today: 0 of 500\nGas today: +0 of 2,500,000,000 \(no limit on the embedded chain\)/,
     )
     expect((await here.run('teams', 'list')).stdout).toMatch(
-      /Acme\s.*0 of 500 transactions, 0 of the usual gas/,
+      /Acme\s.*0 of 500 transactions, 0 of 2,500,000,000 gas/,
     )
     expect(await json('teams', 'show', 'Acme')).toMatchObject({ budget: { transactionsPerDay: 500 } })
     ends(await edit(), 2, '--transactions-per-day')

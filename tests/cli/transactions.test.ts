@@ -192,6 +192,7 @@ describe('contracts', () => {
       ...['--two-tap-delay', '60', '--two-tap-window', '3600'],
     )
     ends(ran, 0, 'tapchip chips link UID --contract-address 0x')
+    expect(ran.stderr).not.toContain('is not known')
     expect(ran.stdout).toMatch(/^Status: +confirmed$/m)
     expect(ran.stdout).toMatch(/^Two taps: +60 s, 3600 s$/m)
     const again = await here.run(

@@ -33,7 +33,8 @@ export const previewRows = async (
       if (!(error instanceof ApiError) || error.statusCode !== 400) throw error
       const first = chunk[0]?.row ?? 1
       const counting = first === 1 ? '' : ` (counted from row ${first})`
-      throw new UsageError(`${error.message}${counting}\nNothing was written.`)
+      const nothing = error.message.startsWith('Nothing was done.') ? '' : '\nNothing was written.'
+      throw new UsageError(`${error.message}${counting}${nothing}`)
     }
     if (interrupted) break
   }

@@ -31,7 +31,7 @@ export const assertSameDaemon = async (
   }
   throw new UsageError(
     isKnown
-      ? `Batch ${header.id} began at another daemon, at ${header.url}: the one at ${url} is not it, and has done none of its rows.`
+      ? `Batch ${header.id} began at another daemon${header.url === url ? '' : `, at ${header.url}`}: a different daemon is at ${url} now, and has done none of its rows.`
       : `Batch ${header.id} began at ${header.url}, and it does not show whether ${url} leads to the same daemon.`,
     'Go to the daemon that it began at: --url or --context. To do it at this one, start a new batch from the input.',
   )

@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander'
 import type { CliContext } from '../context.ts'
-import type { ExitCode } from '../errors.ts'
+import { type ExitCode, UsageError } from '../errors.ts'
 import { setExamples } from './help.ts'
 import type { ArgumentSpecs, OptionSpecs, Raw, Values } from './options.ts'
 
@@ -13,6 +13,8 @@ export interface CommandSpec<A extends ArgumentSpecs, O extends OptionSpecs> {
   readonly examples: readonly string[]
   readonly args?: A
   readonly options?: O
+  /** What to say of an argument too many, where it is clear what was meant by it. */
+  readonly excess?: (given: string) => string
   /** Comes back with nothing when all is done, or with another exit code. Throws what went wrong. */
   readonly run: (
     ctx: CliContext,
@@ -86,8 +88,11 @@ export const defineCommand = <
         command.addOption(made)
         return made.attributeName()
       })
+      if (spec.excess) command.allowExcessArguments()
       command.action(() =>
         invoke(command, async (ctx) => {
+          const excess = command.args[Object.keys(args).length]
+          if (spec.excess && excess !== undefined) throw new UsageError(spec.excess(excess))
           const given: Record<string, unknown> = command.opts()
           const input = {
             args: readAll((spec.args ?? {}) as A, (_, i) => command.processedArgs[i]),

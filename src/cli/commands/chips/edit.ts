@@ -13,6 +13,7 @@ import { defineCommand } from '../../command/define.ts'
 import { flag, text, yes } from '../../command/options.ts'
 import type { CliContext } from '../../context.ts'
 import { exitCodes, UsageError } from '../../errors.ts'
+import { asWord } from '../../io/text.ts'
 import { colons } from '../../uid.ts'
 import { editByFlags } from './edit-by-flags.ts'
 
@@ -29,6 +30,7 @@ export const edit = defineCommand({
     'chips edit --file edits.csv --failed again.csv',
     'chips edit --file sheet.csv --map uid=TagID --map redirectUrl=Link --ignore-columns',
   ],
+  excess: (given) => `For one chip: --uid ${asWord(given)}. For many: --chip-group or --file.`,
   options: {
     uid: text('--uid <uid>', 'One chip: its UID in decimal or hex'),
     chipGroup: text('--chip-group <name|id>', 'All chips of a group', 'chip-group'),

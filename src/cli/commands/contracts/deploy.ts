@@ -68,9 +68,11 @@ const untilThere = async (ctx: CliContext, { transactionId, symbol }: Contract):
           advice: `See tapchip transactions show ${transactionId}. The next start of the daemon tries again.`,
         },
       )
-    if (words !== said)
+    // That it is on its way goes without saying, unless it takes long.
+    if (words !== said && (transaction.waiting !== null || look >= lookMs.length)) {
       ctx.io.note(`${words}. ${transaction.waiting === null ? '' : (nextStep(transaction) ?? '')}`.trim())
-    said = words
+      said = words
+    }
     await sleep(lookMs[Math.min(look, lookMs.length - 1)])
   }
 }

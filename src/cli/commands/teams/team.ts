@@ -13,24 +13,29 @@ export const findTeam = async (ctx: CliContext, named: string): Promise<Team> =>
   throw new CliError(`There is no team "${named}".`, { advice: 'Those there are: tapchip teams list' })
 }
 
-const of = (spent: number, limit: number | null): string =>
-  `${grouped(spent)} of ${limit === null ? 'the usual' : grouped(limit)}`
+/** Of a team without limits of its own, on any chain but the embedded one, which has none. */
+export const usualLimits = { transactionsPerDay: 10_000, gasPerDay: 2_500_000_000 }
+
+const of = (spent: number, limit: number | null, usual: number): string =>
+  `${grouped(spent)} of ${grouped(limit ?? usual)}`
+
+const free = ' (no limit on the embedded chain)'
 
 export const fieldsOf = ({ id, name, createdAt, budget }: Team) => ({
   Id: id,
   Name: name,
   Created: createdAt,
-  'Transactions today': of(budget.transactionsToday, budget.transactionsPerDay),
-  'Gas today': of(budget.gasToday, budget.gasPerDay),
+  'Transactions today': `${of(budget.transactionsToday, budget.transactionsPerDay, usualLimits.transactionsPerDay)}${budget.transactionsPerDay === null ? free : ''}`,
+  'Gas today': `${of(budget.gasToday, budget.gasPerDay, usualLimits.gasPerDay)}${budget.gasPerDay === null ? free : ''}`,
   ...(budget.waiting > 0
     ? { Waiting: `${counted(budget.waiting, 'announcement')} of changed metadata` }
     : {}),
 })
 
-/** In a line: `12 of 500 transactions, 2,400,000 of the usual gas`. */
+/** In a line: `12 of 500 transactions, 2,400,000 of 2,500,000,000 gas`. */
 export const budgetInWords = (budget: Team['budget']): string =>
   [
-    `${of(budget.transactionsToday, budget.transactionsPerDay)} transactions`,
-    `${of(budget.gasToday, budget.gasPerDay)} gas`,
+    `${of(budget.transactionsToday, budget.transactionsPerDay, usualLimits.transactionsPerDay)} transactions`,
+    `${of(budget.gasToday, budget.gasPerDay, usualLimits.gasPerDay)} gas`,
     ...(budget.waiting > 0 ? [`${counted(budget.waiting, 'announcement')} waiting`] : []),
   ].join(', ')

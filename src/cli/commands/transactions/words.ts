@@ -5,7 +5,7 @@ type Waiting = NonNullable<Transaction['waiting']>
 
 const states: Readonly<Record<Transaction['state'], string>> = {
   queued: 'recorded, nothing has left yet',
-  signed: 'signed and stored; whether a node has it is not known',
+  signed: 'stored; whether a node has it is not known',
   broadcast: 'a node has it',
   mined: 'in a block that is not deep enough yet',
   confirmed: 'done',
