@@ -66,7 +66,7 @@ test('a hundred thousand of them are edited in one request, all or none', async 
       body: JSON.stringify({ tagUIDs, updates: { redirectUrl: 'https://million.example/' } }),
     })
   const uids = Array.from({ length: 100_000 }, (_, i) => uid(i * 10))
-  expect((await patch([...uids, '1299999999999999'])).status).toBe(404)
+  expect((await patch([...uids.slice(1), '1299999999999999'])).status).toBe(404)
   const redirected = async () => {
     const exported = await fetch(`${daemon.ready.url}/admin/chips/export?team=Acme&chipGroup=Million`, {
       headers: { authorization: `Bearer ${token}` },

@@ -93,8 +93,12 @@ describe('a node that stalls in the middle of its answers', () => {
     const during = transfer(1)
     await until('it has stalled', async () => stalled >= 2 || undefined, 60_000)
     node.misbehave = undefined
-    const after = await transfer(2, bob, 20_000)
-    expect(after.status).toBe(200)
+    // What shares a question with a call that stalled fails with it once, and then the client asks again; the relayer
+    // may wait for it longer than a client is made to wait: then the transfer is recorded.
+    await until('a transfer is taken', async () => {
+      const { status, text } = await transfer(2, bob, 20_000)
+      return status === 200 || text.includes('is recorded') || undefined
+    })
     await until('what was sent afterwards is there', () => belongsTo(bob, 2), 30_000)
     expect([200, 503]).toContain((await during).status)
   }, 120_000)
