@@ -87,16 +87,16 @@ test('a claim hashes and signs as contracts in the field take it', async () => {
 })
 
 describe('claims', () => {
-  test('by the thousand to one recipient go through, without a gap of nonces and none signed twice', async () => {
-    const ids = await Promise.all(slots(1000).map((tokenId) => claim(tokenId, alice)))
+  test('by the hundred to one recipient go through, without a gap of nonces and none signed twice', async () => {
+    const ids = await Promise.all(slots(300).map((tokenId) => claim(tokenId, alice)))
     await bench.finish()
     for (const [index, id] of ids.entries()) {
       const { state, nonce, signings } = await bench.show(id)
       expect([state, nonce, signings]).toEqual(['confirmed', index + 1, 1])
     }
-    expect(await phygital().read.balanceOf([alice])).toBe(1000n)
-    expect(await phygital().read.claimNonces([alice])).toBe(1000n)
-    expect(await bench.nonce()).toBe(1001)
+    expect(await phygital().read.balanceOf([alice])).toBe(300n)
+    expect(await phygital().read.claimNonces([alice])).toBe(300n)
+    expect(await bench.nonce()).toBe(301)
   }, 60_000)
 
   test('to several recipients count each on its own, and chains of transfers keep their order', async () => {

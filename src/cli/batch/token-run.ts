@@ -33,8 +33,12 @@ export interface TokenRun<R extends { readonly row: number }> {
   next(counts: Counts): string
 }
 
-/** A chain that does not answer is asked again so often, after so many milliseconds. */
-const pauses = [1000, 3000, 6000]
+/**
+ * A chain that does not answer is asked again so often, after so many milliseconds: for about a minute, in which a node
+ * restarts. The longer ones are told, so that nobody takes them for a hang.
+ */
+const pauses = [1000, 3000, 6000, 10_000, 15_000, 30_000]
+const toldFromMs = 3000
 
 /**
  * Sends rows, several requests at once, writes down what became of each as it comes, and shows it in the order of the
@@ -115,6 +119,9 @@ export const runTokenRows = async <R extends { readonly row: number }>(
       if (stopped) return
       const pause = pauses[attempt]
       if (pause === undefined) throw new CliError(why)
+      // Said once, whatever number of requests is waiting.
+      if (pause >= toldFromMs && resting.size === 0)
+        io.note(`The chain does not answer. Trying again in ${pause / 1000} s.`)
       await rest(pause)
     }
   }
