@@ -17,6 +17,7 @@ import type { Names } from './domain/recipients.ts'
 import { onSettled } from './domain/settlements.ts'
 import { TapLog } from './domain/tap-log.ts'
 import { type Clock, systemClock } from './domain/time.ts'
+import { Timekeeper } from './domain/timekeeper.ts'
 import { WireWords } from './http/wire.ts'
 import type { RefreshQueue } from './marketplace/refresh-queue.ts'
 import { countTaps, createMetrics, type Metrics, watchDisk } from './metrics.ts'
@@ -45,7 +46,7 @@ import { setSettingOnce, setting } from './store/settings.ts'
 export interface Context {
   readonly config: Config
   readonly log: Logger
-  readonly clock: Clock
+  readonly clock: Timekeeper
   readonly codes: CodeSource
   readonly db: Db
   /** Of the data directory. */
@@ -68,6 +69,7 @@ export interface Context {
   readonly instance: string
   readonly otpLifetime: number
   readonly refLifetime: number
+  /** By its clock's `monotonic`. */
   readonly startedAt: number
   /** The base address in the URLs that it gives out; known for certain once the daemon listens. */
   baseUrl: string
@@ -100,7 +102,7 @@ export async function openContext(config: Config, log: Logger, clock: Clock = sy
 export async function beginContext(
   config: Config,
   log: Logger,
-  clock: Clock = systemClock,
+  machineClock: Clock = systemClock,
 ): Promise<Context> {
   let unlock = () => {}
   try {
@@ -120,6 +122,7 @@ export async function beginContext(
     const db = openDatabase(file, failed)
     const instance = await claimDatabase(db, box, config.dataDir)
     holdInstance(config.dataDir, held, instance)
+    const clock = await Timekeeper.open({ db, clock: machineClock, log })
 
     const keyRing = new KeyRing(box)
     keyRing.load(await allKeySets(db.read))
@@ -164,6 +167,8 @@ export async function beginContext(
       { what: 'badges', run: () => badges.stop() },
       { what: 'chains', run: () => chains.close() },
       { what: 'refused taps', run: () => tapLog.flush() },
+      // What cannot be written costs a minute: keys live that much longer.
+      { what: 'clock', run: () => clock.keep().catch(() => undefined) },
       { what: 'database', run: () => db.close() },
       { what: 'lock', run: unlock },
       {
@@ -188,7 +193,7 @@ export async function beginContext(
         clientFor: (chainId) => (chains.has(chainId) ? chains.get(chainId).client : undefined),
         fetchGateway: (request) => outbound.request(request),
       }),
-      idempotency: new Idempotency({ db, clock }),
+      idempotency: new Idempotency({ db, lived: () => clock.lived() }),
       badges,
       marketplace,
       outbound,
@@ -196,7 +201,7 @@ export async function beginContext(
       instance,
       otpLifetime: config.otpLifetimeMs,
       refLifetime: config.refLifetimeMs,
-      startedAt: clock.now(),
+      startedAt: clock.monotonic(),
       isStarting: false,
       start() {
         chains.relayer.start()

@@ -25,7 +25,7 @@ const namedIn = ({ marketplace, badges: { poap } }: Config): string[] =>
 export function marketplaceQueue(
   { config, db, log }: { config: Config; db: Db; log: Logger },
   outbound: Outbound,
-  clock: { now(): number },
+  clock: { now(): number; monotonic(): number },
 ): RefreshQueue | undefined {
   if (!config.marketplace) return undefined
   const { url, apiKey } = config.marketplace

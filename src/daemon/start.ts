@@ -61,6 +61,7 @@ export async function startDaemon(
     lookAfterContracts(ctx, closing.signal).catch((error: unknown) =>
       log.error({ err: error }, 'nobody looked after the contracts'),
     )
+    const stopLooking = ctx.clock.start((error) => log.error({ err: error }, 'the clock is not kept'))
     const stopTidying = keepTidy(ctx, (error) => log.error({ err: error }, 'housekeeping failed'))
     log.info({ url, admin: administration.address, dataDir: config.dataDir }, 'listening')
     const ready: ReadyLine = {
@@ -76,6 +77,7 @@ export async function startDaemon(
       ctx,
       stop: () => {
         stopTidying()
+        stopLooking()
         closing.abort()
         return stop(ctx, app, administration)
       },

@@ -134,6 +134,9 @@ describe('a dev chain', () => {
     await first.mine()
     const before = await number()
     expect(await first.catchUp()).toBe(0)
+    clock.jump('365d')
+    expect(await first.catchUp()).toBe(0)
+    clock.jump('-365d')
     clock.advance('30m')
     expect(await Promise.all([first.catchUp(), first.catchUp()])).toEqual([150, 0])
     expect(await number()).toBe(before + 150n)
@@ -145,6 +148,29 @@ describe('a dev chain', () => {
     clock.advance('24s')
     const second = await chains.start({ dataDir, clock })
     expect(await second.catchUp()).toBe(2)
+  })
+
+  test('asks for all that was sent where its state is dated ahead: the clock was set back since', async () => {
+    const clock = testClock()
+    const dataDir = chains.dir()
+    const asked: (number | undefined)[] = []
+    const rawTransactions = ({ since }: { since: number | undefined }) => {
+      asked.push(since)
+      return []
+    }
+    const startAndKeep = async () => {
+      const chain = await chains.start({ dataDir, clock, rawTransactions })
+      await chain.mine()
+      await chain.dump()
+      await chain.stop()
+      return clock.now()
+    }
+    const at = await startAndKeep()
+    clock.advance('1m')
+    await startAndKeep()
+    clock.jump('-1h')
+    await startAndKeep()
+    expect(asked).toEqual([undefined, at, undefined])
   })
 
   test('stands beside another without ever mixing', async () => {

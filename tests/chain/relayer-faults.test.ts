@@ -252,6 +252,24 @@ describe('a stuck transaction', () => {
     expect([await bench.tallied(1), await bench.tallied(2)]).toEqual([1, 1])
   })
 
+  test.each(['-1h', '365d'])('is replaced as late as ever when the clock jumps by %s', async (span) => {
+    bench.node.baseFee = gwei
+    const id = await bench.intend(1)
+    await bench.relayer.tick()
+    const attemptsAfter = async (passed: string) => {
+      bench.clock.advance(passed)
+      await bench.rpc('anvil_setNextBlockBaseFeePerGas', [toHex(4n * gwei)])
+      await bench.mine()
+      await bench.relayer.tick()
+      return (await bench.show(id)).attempts.length
+    }
+    expect(await attemptsAfter('1s')).toBe(1)
+    bench.clock.jump(span)
+    expect(await attemptsAfter('1s')).toBe(1)
+    bench.node.baseFee = undefined
+    expect(await attemptsAfter('30s')).toBe(2)
+  })
+
   test('of which the replaced attempt is mined instead counts as that one', async () => {
     const [low] = await stick()
     await bench.mine()

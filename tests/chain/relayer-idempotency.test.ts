@@ -10,7 +10,7 @@ let bench: Bench
 let idempotency: Idempotency
 beforeEach(async () => {
   bench = await openBench()
-  idempotency = new Idempotency(bench)
+  idempotency = new Idempotency({ db: bench.db, lived: bench.clock.now })
 })
 afterEach(() => bench.close())
 
@@ -19,6 +19,7 @@ const claim = (more: Partial<Claim> = {}): Claim => ({
   scope: 'team:1',
   key: 'k1',
   requestHash: 'a',
+  madeAt: bench.clock.now(),
   lifetimeMs: 86_400_000,
   ...more,
 })
@@ -51,7 +52,7 @@ describe('an Idempotency-Key', () => {
   test('gives a repeat the first answer, also after a restart', async () => {
     const first = await request(claim())
     await bench.restart()
-    idempotency = new Idempotency(bench)
+    idempotency = new Idempotency({ db: bench.db, lived: bench.clock.now })
     expect(await request(claim())).toEqual(first)
     expect(await recorded()).toBe(1)
   })
@@ -78,7 +79,7 @@ describe('an Idempotency-Key', () => {
   test('of a request that was killed after recording leads to its intent, not to a second one', async () => {
     const id = await bench.intend(1, { idempotency: claim() })
     await bench.restart()
-    idempotency = new Idempotency(bench)
+    idempotency = new Idempotency({ db: bench.db, lived: bench.clock.now })
     const again = request(claim())
     await bench.relayer.tick()
     expect(await again).toEqual({ initialTxHash: (await bench.show(id)).firstHash })

@@ -44,14 +44,17 @@ test('what has expired by the thousand is removed in pieces', async () => {
   const clock = testClock()
   const t = await openTestApp({ seed, clock })
   try {
-    await t.ctx.db.write((trx) =>
-      trx
-        .insertInto('usedSignatures')
-        .values(
-          Array.from({ length: 1201 }, (_, n) => ({ digest: `${n}`, expiresAt: '2026-06-01T12:00:00.000Z' })),
-        )
-        .execute(),
-    )
+    const expiresAt = '2026-06-01T12:00:00.000Z'
+    const keys = Array.from({ length: 1201 }, (_, n) => ({
+      scope: 'team:1',
+      key: `${n}`,
+      requestHash: '',
+      transactionId: null,
+      answer: null,
+      createdAt: expiresAt,
+      expiresAt,
+    }))
+    await t.ctx.db.write((trx) => trx.insertInto('idempotencyKeys').values(keys).execute())
     let writes = 0
     const counted: typeof t.ctx.db = {
       ...t.ctx.db,
@@ -60,8 +63,8 @@ test('what has expired by the thousand is removed in pieces', async () => {
         return t.ctx.db.write(job)
       },
     }
-    await tidy({ db: counted, clock })
-    expect(await t.ctx.db.read.selectFrom('usedSignatures').selectAll().execute()).toEqual([])
+    await tidy({ db: counted, clock: t.ctx.clock })
+    expect(await t.ctx.db.read.selectFrom('idempotencyKeys').selectAll().execute()).toEqual([])
     // 500, 500, 201, and one look at each of the three other tables.
     expect(writes).toBe(6)
   } finally {

@@ -15,7 +15,7 @@ let now = start
 beforeEach(() => {
   now = start
 })
-const clock = { now: () => now }
+const clock = { now: () => now, monotonic: () => now }
 
 /** Jobs in memory, and what became of them. */
 function memory() {
@@ -128,6 +128,18 @@ describe('the queue', () => {
     expect(jobs[0]?.at).toBe(now + 3 * minute)
     await pass(queue, 3)
     expect(marketplace.asked).toHaveLength(1)
+  })
+
+  test('waits for no date that lies ahead: the clock was set back since', async () => {
+    const { store, add } = memory()
+    const marketplace = scripted()
+    const { queue } = queueOf(store, marketplace)
+    add('1', { askedAt: now + 365 * 24 * 60 * minute })
+    await queue.tick()
+    now -= 60 * minute
+    add('1')
+    await queue.tick()
+    expect(marketplace.asked.map(({ at }) => at)).toEqual([0, -60])
   })
 
   test('takes no more at a time than it is told, and the rest at the next', async () => {

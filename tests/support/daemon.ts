@@ -17,6 +17,8 @@ export const adminToken = 'adm_for-tests-only-0123456789'
 export interface TestClock extends Clock {
   /** @param span such as 30m, 45s, 2d */
   advance(span: string): void
+  /** Is set to another time, while none passes. @param span such as 1h, -365d */
+  jump(span: string): void
 }
 
 const unit: Record<string, number> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
@@ -24,11 +26,20 @@ const unit: Record<string, number> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_4
 /** A clock that stands still at a moment until it is told otherwise. */
 export function testClock(at = '2026-06-01T12:00:00.000Z'): TestClock {
   let now = Date.parse(at)
+  let passed = 0
+  const msOf = (span: string) => {
+    const [, sign, count, of] = /^(-?)(\d+)([smhd])$/.exec(span) ?? []
+    return Number(`${sign}${count}`) * (unit[of ?? ''] ?? Number.NaN)
+  }
   return {
     now: () => now,
+    monotonic: () => passed,
     advance: (span) => {
-      const [, count, of] = /^(\d+)([smhd])$/.exec(span) ?? []
-      now += Number(count) * (unit[of ?? ''] ?? Number.NaN)
+      now += msOf(span)
+      passed += msOf(span)
+    },
+    jump: (span) => {
+      now += msOf(span)
     },
   }
 }

@@ -9,7 +9,7 @@ import { retryAfter } from './retry-after.ts'
 
 export interface PoapDeps {
   outside: Outside
-  clock: { now(): number }
+  clock: { now(): number; monotonic(): number }
   sleep(ms: number): Promise<unknown>
   /** From 0 up to 1. */
   random(): number
@@ -69,7 +69,7 @@ export class PoapCalls {
     this.#deps = deps
     this.#token = new PoapToken(
       () => this.#fetchToken(),
-      () => deps.clock.now(),
+      () => deps.clock.monotonic(),
     )
   }
 
@@ -82,7 +82,7 @@ export class PoapCalls {
   async write<T>(call: PoapCall<T>): Promise<{ kind: 'ok'; value: T } | Refused | Unavailable | Unknown> {
     const answer = await this.#call(
       { ...call, isWrite: true },
-      this.#deps.clock.now() + this.#config.timeoutMs,
+      this.#deps.clock.monotonic() + this.#config.timeoutMs,
     )
     if (answer.kind !== 'trouble') return answer
     return { ...unavailable(answer), kind: answer.maybeDone ? 'unknown' : 'unavailable' }
@@ -92,13 +92,13 @@ export class PoapCalls {
     once: (deadline: number) => Promise<Answer<T>>,
   ): Promise<{ kind: 'ok'; value: T } | Refused | Unavailable> {
     const { clock, sleep, random } = this.#deps
-    const deadline = clock.now() + this.#config.timeoutMs
+    const deadline = clock.monotonic() + this.#config.timeoutMs
     for (let attempt = 1; ; attempt += 1) {
       const answer = await once(deadline)
       if (answer.kind !== 'trouble') return answer
       if (answer.isQuiet) return unavailable(answer)
       const pauseMs = answer.waitMs ?? firstPauseMs * 2 ** (attempt - 1) * (1 + random())
-      if (attempt === attempts || clock.now() + pauseMs >= deadline) return unavailable(answer)
+      if (attempt === attempts || clock.monotonic() + pauseMs >= deadline) return unavailable(answer)
       await sleep(pauseMs)
     }
   }
@@ -138,7 +138,7 @@ export class PoapCalls {
     request: Omit<OutsideRequest, 'timeoutMs'>,
     deadline: number,
   ): Promise<OutsideAnswer | Trouble> {
-    const now = this.#deps.clock.now()
+    const now = this.#deps.clock.monotonic()
     const timeoutMs = deadline - now
     const waitMs = this.#quietUntil[host] - now
     if (waitMs > earlyMs)
@@ -164,9 +164,9 @@ export class PoapCalls {
 
   #noteQuiet(host: 'api' | 'auth', { status, headers }: OutsideAnswer): void {
     if (status !== 429 && status !== 503) return
-    const now = this.#deps.clock.now()
-    const ms = retryAfter(headers['retry-after'], now)
-    if (ms !== undefined) this.#quietUntil[host] = Math.max(this.#quietUntil[host], now + ms)
+    const { clock } = this.#deps
+    const ms = retryAfter(headers['retry-after'], clock.now())
+    if (ms !== undefined) this.#quietUntil[host] = Math.max(this.#quietUntil[host], clock.monotonic() + ms)
   }
 
   #judged<T>(call: Judged<T>, answer: OutsideAnswer | Trouble, token = ''): Answer<T> {
@@ -219,7 +219,7 @@ export class PoapCalls {
     if (answer.kind !== 'ok') return answer
     const { access_token, expires_in } = answer.value
     const lifeMs = expires_in === undefined ? usualLifeMs : expires_in * 1_000
-    return { kind: 'ok', value: { token: access_token, expiresAt: this.#deps.clock.now() + lifeMs } }
+    return { kind: 'ok', value: { token: access_token, expiresAt: this.#deps.clock.monotonic() + lifeMs } }
   }
 }
 

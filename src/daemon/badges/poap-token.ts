@@ -2,7 +2,7 @@ import type { Unavailable } from './provider.ts'
 
 export interface AccessToken {
   token: string
-  /** Milliseconds since the epoch. */
+  /** Milliseconds, monotonic. */
   expiresAt: number
 }
 

@@ -13,7 +13,7 @@ import {
 } from '../store/deferred-announcements.ts'
 import type { ContractRow } from '../store/schema.ts'
 import { recordIfRoom } from './budget.ts'
-import { type Clock, iso } from './time.ts'
+import { type BudgetClock, iso } from './time.ts'
 
 // Announcing changed metadata (ERC-4906, ERC-1155 `URI`) takes 25,000 for the first token; each that goes with it 1,300,
 // or 1,700 where its id has 77 digits.
@@ -44,9 +44,8 @@ export interface Announcement {
  */
 export async function announceTokens(
   trx: Queries,
-  { chains }: { chains: Pick<Chains, 'get'> },
+  { chains, clock }: { chains: Pick<Chains, 'get'>; clock: BudgetClock },
   announcement: Announcement,
-  now: number,
 ): Promise<boolean> {
   const { contractId, kind, address, chainId, teamId } = announcement
   const tokenIds = [...new Set(announcement.tokenIds)]
@@ -60,10 +59,11 @@ export async function announceTokens(
     kind: `${kind}-refresh`,
     subject: { contractAddress: address, chainId, ...about },
     teamId,
-    now,
+    now: clock.now(),
+    settled: clock.settled(),
   }
   const id = await recordIfRoom(trx, intent, chains.get(chainId))
-  if (id === undefined) await deferAnnouncements(trx, { contractId, tokenIds, createdAt: iso(now) })
+  if (id === undefined) await deferAnnouncements(trx, { contractId, tokenIds, createdAt: iso(clock.now()) })
   else await forgetDeferred(trx, { contractId, tokenIds })
   return id !== undefined
 }
@@ -87,7 +87,7 @@ export async function announceDeferred({
   chains,
 }: {
   db: Db
-  clock: Clock
+  clock: BudgetClock
   chains: Pick<Chains, 'get' | 'has' | 'relayer'>
 }): Promise<void> {
   for (const { id: contractId } of await contractsWithDeferred(db.read)) {
@@ -99,7 +99,7 @@ export async function announceDeferred({
         const tokenIds = await deferredOf(trx, contractId, announcedTogether)
         if (tokenIds.length === 0) return false
         const announcement = { contractId, kind, address, chainId, teamId, tokenIds }
-        return announceTokens(trx, { chains }, announcement, clock.now())
+        return announceTokens(trx, { chains, clock }, announcement)
       })
     while (await isMore()) chains.relayer.wake()
   }

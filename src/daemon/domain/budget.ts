@@ -23,7 +23,10 @@ const noLimits: Limits = {
 export type Counted = Pick<Chain, 'isEmbedded'> | 'owed'
 
 /** A transaction of a team. `gasHint` is its gas limit, or `gasAtMost` where that is only known when it is signed. */
-export type TeamIntent = NewIntent & { teamId: number } & ({ gasHint: number } | { gasAtMost: number })
+export type TeamIntent = NewIntent & { teamId: number } & ({ gasHint: number } | { gasAtMost: number }) & {
+    /** Whose day it counts for: milliseconds since the epoch, of `Timekeeper.settled`. */
+    settled: number
+  }
 
 const gasOf = (intent: TeamIntent): number =>
   'gasAtMost' in intent ? intent.gasAtMost : (intent.gasHint ?? 0)
@@ -58,17 +61,17 @@ const hasRoom = (
 ): Promise<boolean> =>
   spendBudget(
     trx,
-    { teamId: intent.teamId, day: dayOf(intent.now), gas: gasOf(intent), parts },
+    { teamId: intent.teamId, day: dayOf(intent.settled), gas: gasOf(intent), parts },
     isEmbedded ? noLimits : usualLimits,
   )
 
 const dayMs = 86_400_000
-const dayOf = (now: number): string => iso(now).slice(0, 10)
+export const dayOf = (now: number): string => iso(now).slice(0, 10)
 const secondsLeft = (now: number): number => Math.ceil((dayMs - (now % dayMs)) / 1000)
 
 async function budgetSpent(trx: Queries, intent: TeamIntent): Promise<DomainError> {
   const team = await findTeam(trx, intent.teamId)
-  const { transactionsPerDay, gasPerDay, transactionsToday } = spentBy(team, intent.now)
+  const { transactionsPerDay, gasPerDay, transactionsToday } = spentBy(team, intent.settled)
   const most = transactionsPerDay ?? usualLimits.transactionsPerDay
   const [words, option] =
     transactionsToday >= most
@@ -79,7 +82,7 @@ async function budgetSpent(trx: Queries, intent: TeamIntent): Promise<DomainErro
     'transaction_budget_spent',
     `The team "${team?.name}" may send ${words} a day, and this would be more. ${nothing}, or have it raised: tapchip teams edit ${intent.teamId} ${option} N`,
     {
-      retryAfterSeconds: secondsLeft(intent.now),
+      retryAfterSeconds: secondsLeft(intent.settled),
       forStrangers: `No more can be sent for this chip today. ${nothing}.`,
     },
   )
@@ -93,8 +96,8 @@ export interface Budget {
   gasToday: number
 }
 
-export function spentBy(team: TeamRow | undefined, now: number): Budget {
-  const isToday = team?.spentDay === dayOf(now)
+export function spentBy(team: TeamRow | undefined, settled: number): Budget {
+  const isToday = team !== undefined && team.spentDay !== null && team.spentDay >= dayOf(settled)
   return {
     transactionsPerDay: team?.transactionsPerDay ?? null,
     gasPerDay: team?.gasPerDay ?? null,
@@ -106,9 +109,9 @@ export function spentBy(team: TeamRow | undefined, now: number): Budget {
 /** What a team may still send today; null: as much as it likes. @param isFree whether all of it is on the embedded chain */
 export async function budgetLeft(
   db: Queries,
-  { teamId, isFree, now }: { teamId: number; isFree: boolean; now: number },
+  { teamId, isFree, settled }: { teamId: number; isFree: boolean; settled: number },
 ): Promise<{ transactions: number | null; gas: number | null }> {
-  const { transactionsToday, gasToday, ...own } = spentBy(await findTeam(db, teamId), now)
+  const { transactionsToday, gasToday, ...own } = spentBy(await findTeam(db, teamId), settled)
   const left = (limit: number | null, usual: number, spent: number) =>
     limit === null && isFree ? null : Math.max(0, (limit ?? usual) - spent)
   return {

@@ -26,11 +26,11 @@ import { guestbookDeed, recordFactory } from './guestbook/record-deployment.ts'
 import { recordMint } from './phygitals/record-claim.ts'
 import { baseUriOf, recordNewUrl } from './service-url.ts'
 import { onSettled } from './settlements.ts'
-import { type Clock, iso } from './time.ts'
+import { type BudgetClock, iso } from './time.ts'
 
 export interface DeployDeps {
   db: Db
-  clock: Clock
+  clock: BudgetClock
   chains: Chains
   /** Names this installation. */
   instance: string
@@ -130,6 +130,7 @@ export async function recordDeployment(
     teamId: contract.teamId,
     idempotency,
     now: deps.clock.now(),
+    settled: deps.clock.settled(),
   }
   const id = await recordForTeam(trx, intent, counted)
   await updateContract(trx, contract.id, { transactionId: id, serviceUrl: deps.baseUrl, problem: null })

@@ -1,21 +1,23 @@
 import type { Db, Queries } from '../store/database.ts'
 import { pruneRefreshes } from '../store/marketplace-refreshes.ts'
 import { prunePageVisits } from '../store/page-visits.ts'
+import { mendDays } from '../store/teams.ts'
 import { pruneIdempotencyKeys } from '../store/transactions.ts'
-import { pruneUsedSignatures } from '../store/used-signatures.ts'
 import { announceDeferred } from './announcements.ts'
-import { type Clock, iso } from './time.ts'
+import { dayOf } from './budget.ts'
+import { type BudgetClock, iso } from './time.ts'
 
 const everyMs = 3_600_000
 const refreshesKeptMs = 7 * 24 * everyMs
 /** Rows in a write: taps wait for no more than that. */
 const atOnce = 500
 
-type Deps = { db: Db; clock: Clock }
+type Deps = { db: Db; clock: BudgetClock & { lived(): number } }
 
 /**
- * Removes what is of no use any more. Valid taps, refs and codes stay for ever: they are the record. Refused taps are
- * bounded where they are recorded.
+ * Removes what is of no use any more. Valid taps, refs and codes stay for ever: they are the record. So do signatures
+ * that were used, and Idempotency-Keys go by the time that the daemon ran: a clock that is wrong must not have anything
+ * done twice. Refused taps are bounded where they are recorded.
  */
 export async function tidy({ db, clock }: Deps): Promise<void> {
   const now = iso(clock.now())
@@ -23,8 +25,8 @@ export async function tidy({ db, clock }: Deps): Promise<void> {
     while ((await db.write((trx) => prune(trx, atOnce))) === atOnce) await new Promise(setImmediate)
   }
   await inPieces((trx, limit) => prunePageVisits(trx, now, limit))
-  await inPieces((trx, limit) => pruneIdempotencyKeys(trx, now, limit))
-  await inPieces((trx, limit) => pruneUsedSignatures(trx, now, limit))
+  await inPieces((trx, limit) => pruneIdempotencyKeys(trx, iso(clock.lived()), limit))
+  await db.write((trx) => mendDays(trx, dayOf(clock.settled())))
   await inPieces((trx, limit) => pruneRefreshes(trx, iso(clock.now() - refreshesKeptMs), limit))
 }
 

@@ -30,7 +30,7 @@ export async function describeOtp({ db, clock }: Deps, code: string): Promise<De
   const badge = otp.badgeEventId === null ? undefined : await findBadgeEvent(db.read, otp.badgeEventId)
   return {
     otp,
-    isExpired: otp.usedAt !== null || otp.expiresAt <= now,
+    isExpired: otp.usedAt !== null || Boolean(otp.isEnded) || otp.expiresAt <= now,
     token: otp.tokenRow === null ? undefined : await findToken(db.read, otp.tokenRow),
     badgeEvent: badge && { ...badge, status: badgeStatus(badge, now) },
     guestbookEvent:

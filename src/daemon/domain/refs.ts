@@ -47,7 +47,8 @@ export async function queryRef(deps: Deps, question: RefQuestion): Promise<Queri
   return describe(ref.uid, codes?.carried ?? carried, token, codes, iso(now))
 }
 
-const isGood = (ref: RefOfChip, now: number) => ref.queriedAt === null && ref.expiresAt > iso(now)
+const isGood = (ref: RefOfChip, now: number) =>
+  ref.queriedAt === null && !ref.isEnded && ref.expiresAt > iso(now)
 
 interface Codes {
   carried: Carried

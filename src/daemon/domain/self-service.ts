@@ -81,8 +81,7 @@ export async function editByOwner(
   const owner = await ownerWhoSigned(deps, edit, token)
   const digest = hashTypedData(wordsOf(edit))
   return deps.db.write(async (trx) => {
-    // A day more: a clock that is set back must not find it forgotten.
-    const expiresAt = iso(Math.min(edit.requestExpiryTime + 86_400, latestExpiry) * 1000)
+    const expiresAt = iso(edit.requestExpiryTime * 1000)
     if (!(await useSignature(trx, { digest: `${owner}:${digest}`, expiresAt })))
       throw new DomainError(
         'signature_used',

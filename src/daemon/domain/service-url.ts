@@ -8,10 +8,10 @@ import { createdTokenIds } from '../store/guestbook-events.ts'
 import type { ContractRow } from '../store/schema.ts'
 import { announcedTogether } from './announcements.ts'
 import { type Counted, recordForTeam } from './budget.ts'
-import type { Clock } from './time.ts'
+import type { BudgetClock } from './time.ts'
 
 interface Deps {
-  clock: Clock
+  clock: BudgetClock
   baseUrl: string
 }
 
@@ -53,6 +53,7 @@ export async function recordServiceUrl(
         gasAtMost: gasOfUrl,
         teamId: contract.teamId,
         now: clock.now(),
+        settled: clock.settled(),
         ...more,
       },
       counted,

@@ -1,5 +1,5 @@
 import type { Db, Queries } from '../store/database.ts'
-import { findOtp, takeOtp } from '../store/otps.ts'
+import { type FoundOtp, findOtp, takeOtp } from '../store/otps.ts'
 import type { OtpRow } from '../store/schema.ts'
 import { isCode } from './codes.ts'
 import { DomainError } from './errors.ts'
@@ -39,9 +39,10 @@ export async function spendCode(trx: Queries, code: string, now: string): Promis
   throw new Error('a code that is good could not be taken')
 }
 
-function assertGood(otp: OtpRow | undefined, now: string): asserts otp is OtpRow {
+function assertGood(otp: FoundOtp | undefined, now: string): asserts otp is FoundOtp {
   if (!otp) throw new DomainError('otp_unknown', `There is no such code. ${tapAgain}`)
   if (otp.deletedAt !== null) throw new DomainError('otp_deleted', `This code was deleted. ${tapAgain}`)
   if (otp.usedAt !== null) throw new DomainError('otp_used', `This code was used already. ${tapAgain}`)
-  if (otp.expiresAt <= now) throw new DomainError('otp_expired', `This code has expired. ${tapAgain}`)
+  if (otp.isEnded || otp.expiresAt <= now)
+    throw new DomainError('otp_expired', `This code has expired. ${tapAgain}`)
 }

@@ -5,7 +5,7 @@ import { latestSchema } from '../store/migrate.ts'
 import { diskState } from './disk-state.ts'
 import type { TapLog } from './tap-log.ts'
 import { listTeams, type TeamView } from './teams.ts'
-import type { Clock } from './time.ts'
+import type { BudgetClock } from './time.ts'
 
 export interface Status {
   uptimeSeconds: number
@@ -30,7 +30,8 @@ interface Deps {
   db: Db
   disk: Disk
   tapLog: TapLog
-  clock: Clock
+  clock: BudgetClock
+  /** Monotonic. */
   startedAt: number
 }
 
@@ -41,7 +42,7 @@ export async function daemonStatus(deps: Deps, check: boolean): Promise<Status> 
   await tapLog.flush()
   const { maintenance } = db
   return {
-    uptimeSeconds: Math.floor((clock.now() - startedAt) / 1000),
+    uptimeSeconds: Math.floor((clock.monotonic() - startedAt) / 1000),
     schema: latestSchema,
     database: {
       sizeBytes: maintenance.sizeBytes(),

@@ -14,11 +14,11 @@ import {
 } from '../store/teams.ts'
 import { type Budget, spentBy } from './budget.ts'
 import { DomainError, notFound } from './errors.ts'
-import { type Clock, iso } from './time.ts'
+import { type BudgetClock, iso } from './time.ts'
 
 interface Deps {
   db: Db
-  clock: Clock
+  clock: BudgetClock
 }
 type Reading = { db: Pick<Db, 'read'> }
 
@@ -79,15 +79,15 @@ export interface TeamView {
   budget: Budget & { waiting: number }
 }
 
-export async function listTeams({ db, clock }: Reading & { clock: Clock }): Promise<TeamView[]> {
+export async function listTeams({ db, clock }: Reading & { clock: BudgetClock }): Promise<TeamView[]> {
   const [teams, waiting] = await Promise.all([allTeams(db.read), countDeferred(db.read)])
-  return teams.map((team) => viewOf(team, clock.now(), waiting.get(team.id)))
+  return teams.map((team) => viewOf(team, clock.settled(), waiting.get(team.id)))
 }
 
 /** @throws DomainError not_found */
-export async function showTeam(deps: Reading & { clock: Clock }, id: number): Promise<TeamView> {
+export async function showTeam(deps: Reading & { clock: BudgetClock }, id: number): Promise<TeamView> {
   const [team, waiting] = await Promise.all([getTeam(deps, id), countDeferred(deps.db.read)])
-  return viewOf(team, deps.clock.now(), waiting.get(id))
+  return viewOf(team, deps.clock.settled(), waiting.get(id))
 }
 
 const viewOf = (team: TeamRow, now: number, waiting = 0): TeamView => {
@@ -118,7 +118,7 @@ export async function createTeam({ db, clock }: Deps, actor: Actor, name: string
     await recordChange(trx, { at, actor, teamId: team.id, action: 'teams.create', target: name })
     return team
   })
-  return viewOf(team, clock.now())
+  return viewOf(team, clock.settled())
 }
 
 /** What a team may send a day; null: the usual. What is absent stays as it is. */

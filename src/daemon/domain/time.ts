@@ -1,9 +1,17 @@
-/** Milliseconds since the epoch. Tests give their own. */
+/** Milliseconds. Tests give their own. */
 export interface Clock {
+  /** Since the epoch, as the machine has it: for dates. It can jump. */
   now(): number
+  /** Since some moment, and never back: for whatever is measured. */
+  monotonic(): number
 }
 
-export const systemClock: Clock = { now: () => Date.now() }
+/** What budgets go by as well: see `Timekeeper.settled`. */
+export interface BudgetClock extends Clock {
+  settled(): number
+}
+
+export const systemClock: Clock = { now: () => Date.now(), monotonic: () => performance.now() }
 
 let last = { ms: Number.NaN, text: '' }
 

@@ -5,22 +5,21 @@ const remembered = 20_000
 
 /** What each client may do in a minute: all of it at once, and what was spent grows back evenly. */
 export class Budget {
-  readonly #clock: Clock
+  readonly #clock: Pick<Clock, 'monotonic'>
   readonly #most: number
   /** By client, when all of its budget is back. Whoever spent last comes last. */
   readonly #wholeAt = new Map<string, number>()
 
-  constructor(clock: Clock, most: number) {
+  constructor(clock: Pick<Clock, 'monotonic'>, most: number) {
     this.#clock = clock
     this.#most = most
   }
 
   /** Takes one. @returns undefined; where there was none left, the seconds until there is */
   spend(client: string): number | undefined {
-    const now = this.#clock.now()
+    const now = this.#clock.monotonic()
     const each = minute / this.#most
-    // A clock that is set back shuts nobody out for longer than a minute.
-    const spent = Math.min(Math.max(0, (this.#wholeAt.get(client) ?? 0) - now), minute)
+    const spent = Math.max(0, (this.#wholeAt.get(client) ?? 0) - now)
     // Half a unit makes up for rounding.
     const isLeft = spent + each / 2 <= minute
     this.#wholeAt.delete(client)
@@ -31,8 +30,8 @@ export class Budget {
 
   /** Whether there is nothing left, for now. */
   isSpent(client: string): boolean {
-    const spent = (this.#wholeAt.get(client) ?? 0) - this.#clock.now()
-    return Math.min(spent, minute) + minute / this.#most / 2 > minute
+    const spent = (this.#wholeAt.get(client) ?? 0) - this.#clock.monotonic()
+    return spent + minute / this.#most / 2 > minute
   }
 
   #forgetOne(): void {

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
 import type * as z from 'zod'
 import type { EndpointSpec } from '../contract/endpoint.ts'
@@ -28,7 +27,7 @@ export async function answerOnce<T extends Json>(
   { spec, request, key, input }: { spec: EndpointSpec; request: FastifyRequest; key: string; input: unknown },
   { scope, record, answer }: Recording<T>,
 ): Promise<T> {
-  const claim = claimOf(request, scope, [key, input])
+  const claim = claimOf(idempotency, request, scope, [key, input])
   try {
     return await idempotency.once<T>({
       claim,
@@ -43,15 +42,20 @@ export async function answerOnce<T extends Json>(
   }
 }
 
-function claimOf({ headers }: FastifyRequest, scope: Scope, request: unknown): Claim | undefined {
+function claimOf(
+  idempotency: Idempotency,
+  { headers }: FastifyRequest,
+  scope: Scope,
+  request: unknown,
+): Claim | undefined {
   const key = headers['idempotency-key']
   if (key === undefined || key === '') return undefined
   if (typeof key !== 'string' || !/^[\x21-\x7e]{1,255}$/.test(key))
     throw new DomainError('invalid_input', 'Idempotency-Key must be 1 to 255 visible ASCII characters.')
-  return {
+  return idempotency.claim({
     scope: 'teamId' in scope ? `team:${scope.teamId}` : `code:${hashCode(scope.code)}`,
     key,
-    requestHash: createHash('sha256').update(JSON.stringify(request)).digest('hex'),
+    request,
     lifetimeMs,
-  }
+  })
 }

@@ -23,7 +23,7 @@ export interface RefreshStore {
 export interface RefreshQueueSettings {
   store: RefreshStore
   marketplace: Marketplace
-  clock: { now(): number }
+  clock: { now(): number; monotonic(): number }
   /** The store failed; the next tick tries again. */
   failed(error: unknown): void
   everyMs?: number
@@ -42,6 +42,7 @@ export class RefreshQueue {
   readonly #settings: RefreshQueueSettings
   /** When each token was asked for; those of more than five minutes ago go. */
   readonly #asked = new Map<string, number>()
+  /** Monotonic. */
   #quietUntil = 0
   #ending = false
   #timer: NodeJS.Timeout | undefined
@@ -84,10 +85,10 @@ export class RefreshQueue {
   async #work(): Promise<number> {
     const { store, marketplace, clock, limit = 50 } = this.#settings
     let count = 0
-    if (clock.now() < this.#quietUntil) return count
+    if (clock.monotonic() < this.#quietUntil) return count
     for (const [token, jobs] of byToken(await store.due(clock.now(), limit))) {
       const [first] = jobs
-      if (this.#ending || clock.now() < this.#quietUntil || !first) break
+      if (this.#ending || clock.monotonic() < this.#quietUntil || !first) break
       const free = this.#freeAt(token, jobs)
       if (free > clock.now()) {
         for (const { id } of jobs) await store.later(id, free, 'asked for less than five minutes ago')
@@ -106,7 +107,9 @@ export class RefreshQueue {
 
   #freeAt(token: string, jobs: readonly RefreshJob[]): number {
     const times = [this.#asked.get(token), ...jobs.map(({ askedAt }) => askedAt)]
-    return Math.max(...times.map((time) => (time == null ? 0 : time + pauseMs)))
+    // What lies ahead was noted before the clock was set back.
+    const now = this.#settings.clock.now()
+    return Math.max(...times.map((time) => (time == null || time > now ? 0 : time + pauseMs)))
   }
 
   #note(token: string, askedAt: number, result: Refreshed): void {
@@ -115,10 +118,11 @@ export class RefreshQueue {
     this.#asked.delete(token)
     this.#asked.set(token, askedAt)
     for (const [old, at] of this.#asked) {
-      if (at + pauseMs > now) break
+      if (at <= now && at + pauseMs > now) break
       this.#asked.delete(old)
     }
-    if (result.kind === 'retry' && result.scope === 'all') this.#quietUntil = now + result.afterMs
+    if (result.kind === 'retry' && result.scope === 'all')
+      this.#quietUntil = this.#settings.clock.monotonic() + result.afterMs
   }
 
   async #settle({ id, queuedAt }: RefreshJob, askedAt: number, result: Refreshed): Promise<void> {

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import type * as z from 'zod'
 import type { Context } from '../context.ts'
@@ -10,7 +9,6 @@ import { checkMoves } from '../domain/phygitals/check-batch.ts'
 import { checkRows, describeRows } from '../domain/phygitals/metadata-batch.ts'
 import { type MoveRow, transferRows } from '../domain/phygitals/transfer-batch.ts'
 import { Turns } from '../domain/phygitals/turns.ts'
-import type { Claim } from '../domain/repeatable.ts'
 import { bindAll } from '../http/bind.ts'
 import { type BadLine, CheckedLines, inLineOrder, lineBy, type ReadLine } from '../http/checked-lines.ts'
 import { mapped, sendLines, sendLineText } from '../http/streams.ts'
@@ -38,7 +36,7 @@ export function phygitalBatchRoutes(app: FastifyInstance, ctx: Context): void {
       const { bodyLimit } = endpoints['POST /phygitals/transfer/batch']
       const lines = await CheckedLines.read(request, bodyLimit, lineBy(moveRow))
       await lines.refuseBad()
-      const rows = mapped(lines.goodLines(), (line) => moveOf(line, teamId))
+      const rows = mapped(lines.goodLines(), (line) => moveOf(ctx, line, teamId))
       return sendEach(reply, transferRows({ ...ctx, minting }, { teamId, actor }, rows))
     },
     'POST /phygitals/metadata/batch': async ({ query, request, reply, teamId, actor }) => {
@@ -72,21 +70,20 @@ function targetOf(row: Omit<z.output<typeof moveRow>, 'recipient'>): RowTarget {
   return uid === undefined ? { contractAddress, chainId, tokenId } : { uid }
 }
 
-function moveOf({ row, value }: ReadLine<z.output<typeof moveRow>>, teamId: number): MoveRow {
-  const { recipient, idempotencyKey } = value
+function moveOf(
+  { idempotency }: Context,
+  { row, value }: ReadLine<z.output<typeof moveRow>>,
+  teamId: number,
+): MoveRow {
+  const { recipient, idempotencyKey: key } = value
   const target = targetOf(value)
-  return { row, target, recipient, claim: claimOf(idempotencyKey, teamId, { target, recipient }) }
+  const request = { target, recipient }
+  const claim =
+    key === undefined
+      ? undefined
+      : idempotency.claim({ scope: `team:${teamId}`, key, request, lifetimeMs: keyLifetimeMs })
+  return { row, target, recipient, claim }
 }
-
-const claimOf = (key: string | undefined, teamId: number, move: object): Claim | undefined =>
-  key === undefined
-    ? undefined
-    : {
-        scope: `team:${teamId}`,
-        key,
-        requestHash: createHash('sha256').update(JSON.stringify(move)).digest('hex'),
-        lifetimeMs: keyLifetimeMs,
-      }
 
 const totalsOnWire = <T extends object>(line: T | { totals: ChainTotals[] }) =>
   'totals' in line ? { ...line, totals: line.totals.map(inText) } : line

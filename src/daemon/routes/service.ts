@@ -35,7 +35,11 @@ export function serviceRoutes(app: FastifyInstance, ctx: Context): void {
           },
         )
       const chains = chainWords(ctx)
-      return { status: 'ready', ...(Object.keys(chains).length > 0 ? { chains } : {}) }
+      return {
+        status: 'ready',
+        ...(ctx.clock.warnings().length > 0 ? { clock: 'jumped' } : {}),
+        ...(Object.keys(chains).length > 0 ? { chains } : {}),
+      }
     },
   })
   watchChains(ctx.metrics, () => (ctx.isStarting ? [] : ctx.chains.relayer.status()))

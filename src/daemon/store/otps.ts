@@ -1,3 +1,5 @@
+import type { SqlBool } from 'kysely'
+import { lastTapBefore } from './clock-set-back.ts'
 import { hashCode } from './code-hash.ts'
 import type { Queries } from './database.ts'
 import type { OtpRow } from './schema.ts'
@@ -19,7 +21,11 @@ const otpColumns = [
 
 const insert = statement<OtpRow>()((db, p) => db.insertInto('otps').values(named(p, otpColumns)))
 const byCode = statement<{ codeHash: string }>()((db, p) =>
-  db.selectFrom('otps').selectAll().where('codeHash', '=', p.codeHash),
+  db
+    .selectFrom('otps')
+    .selectAll()
+    .select((e) => e('tapId', '<=', lastTapBefore).as('isEnded'))
+    .where('codeHash', '=', p.codeHash),
 )
 const take = statement<{ codeHash: string; now: string }>()((db, p) =>
   db
@@ -28,7 +34,8 @@ const take = statement<{ codeHash: string; now: string }>()((db, p) =>
     .where('codeHash', '=', p.codeHash)
     .where('usedAt', 'is', null)
     .where('deletedAt', 'is', null)
-    .where('expiresAt', '>', p.now),
+    .where('expiresAt', '>', p.now)
+    .where('tapId', '>', lastTapBefore),
 )
 const endOthers = statement<OtpRow & { now: string }>()((db, p) =>
   db
@@ -64,7 +71,10 @@ export const insertOtp = (
   otp: Omit<OtpRow, 'codeHash' | 'usedAt' | 'deletedAt'>,
 ): Promise<number> => insert.run(db, { ...otp, codeHash: hashCode(code), usedAt: null, deletedAt: null })
 
-export const findOtp = (db: Queries, code: string): Promise<OtpRow | undefined> =>
+/** `isEnded`: its tap was before the clock was last set back. */
+export type FoundOtp = OtpRow & { isEnded: SqlBool }
+
+export const findOtp = (db: Queries, code: string): Promise<FoundOtp | undefined> =>
   byCode.first(db, { codeHash: hashCode(code) })
 
 /**

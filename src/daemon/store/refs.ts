@@ -1,4 +1,6 @@
+import type { SqlBool } from 'kysely'
 import { type TappedChip, tapped } from './chips.ts'
+import { lastTapBefore } from './clock-set-back.ts'
 import { hashCode } from './code-hash.ts'
 import type { Queries } from './database.ts'
 import type { RefRow } from './schema.ts'
@@ -10,12 +12,16 @@ const insert = statement<RefRow>()((db, p) =>
     .values(named(p, ['idHash', 'kind', 'chipUid', 'tapId', 'createdAt', 'expiresAt', 'queriedAt'])),
 )
 /** A ref with the chip of its tap. */
-export interface RefOfChip extends TappedChip, Pick<RefRow, 'kind' | 'tapId' | 'expiresAt' | 'queriedAt'> {}
+export interface RefOfChip extends TappedChip, Pick<RefRow, 'kind' | 'tapId' | 'expiresAt' | 'queriedAt'> {
+  /** Its tap was before the clock was last set back. */
+  isEnded: SqlBool
+}
 
 const byId = statement<{ idHash: string }>()((db, p) =>
   tapped(db)
     .innerJoin('refs', 'refs.chipUid', 'chips.uid')
     .select(['refs.kind', 'refs.tapId', 'refs.expiresAt', 'refs.queriedAt'])
+    .select((e) => e('refs.tapId', '<=', lastTapBefore).as('isEnded'))
     .where('refs.idHash', '=', p.idHash),
 )
 const take = statement<{ idHash: string; now: string }>()((db, p) =>
@@ -24,7 +30,8 @@ const take = statement<{ idHash: string; now: string }>()((db, p) =>
     .set({ queriedAt: p.now })
     .where('idHash', '=', p.idHash)
     .where('queriedAt', 'is', null)
-    .where('expiresAt', '>', p.now),
+    .where('expiresAt', '>', p.now)
+    .where('tapId', '>', lastTapBefore),
 )
 const end = statement<{ chipUid: string; now: string }>()((db, p) =>
   db

@@ -33,9 +33,10 @@ export type Spending = {
 const spend = statement<Spending & Limits>()((db, p) =>
   db
     .updateTable('teams')
+    // A later day than this one was the clock's mistake: see `mendDays`.
     .set((e) => {
       const today = (column: 'spentTransactions' | 'spentGas') =>
-        e.case().when('spentDay', '=', p.day).then(e.ref(column)).else(0).end()
+        e.case().when('spentDay', '>=', p.day).then(e.ref(column)).else(0).end()
       return {
         spentTransactions: e(today('spentTransactions'), '+', 1),
         spentGas: e(today('spentGas'), '+', p.gas),
@@ -45,7 +46,7 @@ const spend = statement<Spending & Limits>()((db, p) =>
     .where('id', '=', p.teamId)
     .where((e) => {
       const today = (column: 'spentTransactions' | 'spentGas') =>
-        e.case().when('spentDay', '=', p.day).then(e.ref(column)).else(0).end()
+        e.case().when('spentDay', '>=', p.day).then(e.ref(column)).else(0).end()
       const fits = (
         column: 'spentTransactions' | 'spentGas',
         more: number,
@@ -65,6 +66,11 @@ const spend = statement<Spending & Limits>()((db, p) =>
  */
 export const spendBudget = async (db: Queries, spending: Spending, usual: Limits): Promise<boolean> =>
   (await spend.run(db, { ...spending, ...usual })) === 1
+
+/** Days that were spent while the clock was ahead count for this one: what was spent stays spent, until tomorrow. */
+export async function mendDays(db: Queries, today: string): Promise<void> {
+  await db.updateTable('teams').set({ spentDay: today }).where('spentDay', '>', today).execute()
+}
 
 export async function setLimits(
   db: Queries,

@@ -12,14 +12,3 @@ export async function useSignature(
     .executeTakeFirst()
   return numInsertedOrUpdatedRows === 1n
 }
-
-/** Deletes some that have expired: they are refused for that already. @returns how many */
-export async function pruneUsedSignatures(db: Queries, now: string, limit: number): Promise<number> {
-  const { numDeletedRows } = await db
-    .deleteFrom('usedSignatures')
-    .where('digest', 'in', (of) =>
-      of.selectFrom('usedSignatures').select('digest').where('expiresAt', '<=', now).limit(limit),
-    )
-    .executeTakeFirstOrThrow()
-  return Number(numDeletedRows)
-}

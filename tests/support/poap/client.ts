@@ -47,7 +47,7 @@ export async function openPoapClient(
     { ...poap.config, ...config },
     {
       outside: (request) => instead(request) ?? outbound.request(request),
-      clock: { now: () => now },
+      clock: { now: () => now, monotonic: () => now },
       sleep: async (ms) => {
         slept.push(ms)
         now += ms

@@ -24,7 +24,7 @@ const { file, url, tally, count } = z
 const alive = setInterval(() => undefined, 1_000)
 await migrate(file)
 const db = openDatabase(file)
-const clock = { now: () => Date.now() }
+const clock = { now: () => Date.now(), monotonic: () => performance.now() }
 const relayer = await openRelayer({
   db,
   clock,
@@ -44,10 +44,16 @@ const relayer = await openRelayer({
   ],
 })
 relayer.start()
-const idempotency = new Idempotency({ db, clock })
+const idempotency = new Idempotency({ db, lived: clock.now })
 
 const request = async (slot: number): Promise<void> => {
-  const claim = { scope: 'test', key: `slot ${slot}`, requestHash: String(slot), lifetimeMs: 86_400_000 }
+  const claim = {
+    scope: 'test',
+    key: `slot ${slot}`,
+    requestHash: String(slot),
+    madeAt: clock.now(),
+    lifetimeMs: 86_400_000,
+  }
   const answer = await idempotency.once({
     claim,
     answer: z.object({ id: z.number(), hash: z.string() }),

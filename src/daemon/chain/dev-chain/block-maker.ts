@@ -14,7 +14,7 @@ const lookMs = 200
 
 export interface BlockMakerSettings {
   connection: RpcConnection
-  clock: { now(): number }
+  clock: { now(): number; monotonic(): number }
   /** At most so many blocks to make up for idle time. */
   mostCatchUp: number
   /** Called after blocks that hold transactions. */
@@ -34,11 +34,12 @@ export class BlockMaker {
   #again = false
   /** How many transactions the last block left behind that took none. */
   #stuck = 0
+  /** Monotonic. */
   #lastBlockAt: number
 
   constructor(settings: BlockMakerSettings) {
     this.#settings = settings
-    this.#lastBlockAt = settings.clock.now()
+    this.#lastBlockAt = settings.clock.monotonic()
     this.#look = setInterval(() => this.#soon(false), lookMs)
     this.#look.unref()
   }
@@ -46,7 +47,9 @@ export class BlockMaker {
   /** Takes the time of the last block from the chain. @param notAfter when its state was taken */
   async readLastBlock(notAfter = Number.POSITIVE_INFINITY): Promise<void> {
     const { timestamp } = block.parse(await this.#call('eth_getBlockByNumber', 'latest', false))
-    this.#lastBlockAt = Math.min(timestamp * 1000, notAfter, this.#settings.clock.now())
+    const { clock } = this.#settings
+    const age = Math.max(0, clock.now() - Math.min(timestamp * 1000, notAfter))
+    this.#lastBlockAt = clock.monotonic() - age
   }
 
   /** Something was sent: makes blocks soon. */
@@ -69,7 +72,7 @@ export class BlockMaker {
   mine(count = 1): Promise<number> {
     return this.#inTurn(async () => {
       await this.#mine(count)
-      this.#lastBlockAt = this.#settings.clock.now()
+      this.#lastBlockAt = this.#settings.clock.monotonic()
       this.#settings.mined()
       return block.parse(await this.#call('eth_getBlockByNumber', 'latest', false)).number
     })
@@ -110,7 +113,7 @@ export class BlockMaker {
   }
 
   #due(): number {
-    return Math.max(0, Math.floor((this.#settings.clock.now() - this.#lastBlockAt) / blockMs))
+    return Math.max(0, Math.floor((this.#settings.clock.monotonic() - this.#lastBlockAt) / blockMs))
   }
 
   /** @param again whether to try what no block took the last time */
@@ -120,7 +123,7 @@ export class BlockMaker {
     this.#stuck = 0
     while (waiting > 0) {
       await this.#call('evm_mine')
-      this.#lastBlockAt = this.#settings.clock.now()
+      this.#lastBlockAt = this.#settings.clock.monotonic()
       const taken = quantity.parse(await this.#call('eth_getBlockTransactionCountByNumber', 'latest'))
       waiting = await this.#waiting()
       if (taken > 0) {

@@ -21,7 +21,7 @@ const defaultKeepEvery = { blocks: 200, idleMs: 2000 }
 
 /** Starts the embedded dev chain where it was left. */
 export async function startDevChain(settings: DevChainSettings): Promise<DevChain> {
-  const { log, clock = { now: () => Date.now() } } = settings
+  const { log, clock = { now: () => Date.now(), monotonic: () => performance.now() } } = settings
   const dir = join(settings.dataDir, 'dev-chain')
   mkdirSync(dir, { recursive: true, mode: 0o700 })
   const snapshots = new Snapshots(dir)
@@ -75,7 +75,10 @@ export async function startDevChain(settings: DevChainSettings): Promise<DevChai
     await fundOn(chain.connection, funded)
     const target = { connection: chain.connection, emptyPool: () => chain.blocks.emptyPool() }
     const sent = await replay(target, journal.readSince(chain.from?.number ?? 0))
-    const stored = await settings.rawTransactions({ since: chain.from?.takenAt })
+    // A state that is dated ahead was taken before the clock was set back: its date tells nothing.
+    const takenAt = chain.from?.takenAt
+    const since = takenAt !== undefined && takenAt <= clock.now() ? takenAt : undefined
+    const stored = await settings.rawTransactions({ since })
     const replayed = sent + (await replay(target, stored))
     const named = await setNamesOn(chain)
     chain.blocks.hold(false)

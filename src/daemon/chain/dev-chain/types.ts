@@ -16,7 +16,7 @@ export interface DevChainSettings {
   /** The daemon's data directory, which it holds alone. */
   dataDir: string
   log: Logger
-  clock?: { now(): number }
+  clock?: { now(): number; monotonic(): number }
   rpcMode: RpcMode
   /** Signed transactions in the order in which they were signed. Those that the chain has do no harm. */
   rawTransactions(wanted: Wanted): AsyncIterable<Hex> | Iterable<Hex> | Promise<readonly Hex[]>

@@ -51,7 +51,7 @@ export interface NameResolver {
 }
 
 export function createNameResolver(settings: NameResolverSettings): NameResolver {
-  const { clientFor, fetchGateway, ensChainId = 1, now = Date.now } = settings
+  const { clientFor, fetchGateway, ensChainId = 1, now = () => performance.now() } = settings
   const lanes = { ...usualLanes, ...settings.lanes }
   const busy = () =>
     new NameUnavailable('Too many names are being looked up. Try again later, or give the address (0x…)')

@@ -1,9 +1,9 @@
+import { createHash } from 'node:crypto'
 import type { Db } from '../../store/database.ts'
 import type { IdempotencyKeyRow } from '../../store/schema.ts'
 import { findIdempotencyKey, keepAnswer } from '../../store/transactions.ts'
 import { IdempotencyConflict, IdempotencyKeyTaken } from './errors.ts'
 import type { Claim, Json } from './record-intent.ts'
-import type { Clock } from './sender.ts'
 
 /** What a request that may be repeated does. */
 export interface Repeatable<T extends Json> {
@@ -24,12 +24,24 @@ export interface Repeatable<T extends Json> {
  */
 export class Idempotency {
   readonly #db: Db
-  readonly #clock: Clock
+  readonly #lived: () => number
   /** Requests that run in this process, by scope and key. One process has the data directory. */
   readonly #running = new Map<string, { requestHash: string; answer: Promise<unknown> }>()
-  constructor({ db, clock }: { db: Db; clock: Clock }) {
+
+  /**
+   * @param lived milliseconds, never back, and never faster than time really passes: keys live by it, so that no clock
+   * that is wrong ends one and has a repeat sent as another transaction
+   */
+  constructor({ db, lived }: { db: Db; lived: () => number }) {
     this.#db = db
-    this.#clock = clock
+    this.#lived = lived
+  }
+
+  /** @param request all that makes the request what it is */
+  claim(of: { scope: string; key: string; request: unknown; lifetimeMs: number }): Claim {
+    const { request, ...rest } = of
+    const requestHash = createHash('sha256').update(JSON.stringify(request)).digest('hex')
+    return { ...rest, requestHash, madeAt: this.#lived() }
   }
 
   /** @throws IdempotencyConflict, and whatever `run` or `resume` throw */
@@ -79,7 +91,7 @@ export class Idempotency {
   }
 
   #find({ scope, key }: Claim): Promise<IdempotencyKeyRow | undefined> {
-    const now = new Date(this.#clock.now()).toISOString()
+    const now = new Date(this.#lived()).toISOString()
     return findIdempotencyKey(this.#db.read, { scope, key, now })
   }
 }

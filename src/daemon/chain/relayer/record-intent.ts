@@ -35,6 +35,8 @@ export interface Claim {
   key: string
   /** Of all that makes the request what it is. */
   requestHash: string
+  /** Milliseconds, by the clock of `Idempotency`. */
+  madeAt: number
   lifetimeMs: number
 }
 
@@ -61,7 +63,7 @@ export async function recordIntent(trx: Queries, intent: NewIntent): Promise<num
     builder: built?.builder ?? null,
     args: built ? JSON.stringify(built.args) : null,
   })
-  if (intent.idempotency) await claimIdempotencyKey(trx, intent.idempotency, id, intent.now)
+  if (intent.idempotency) await claimIdempotencyKey(trx, intent.idempotency, id)
   return id
 }
 
@@ -72,17 +74,16 @@ export async function recordIntent(trx: Queries, intent: NewIntent): Promise<num
  */
 export async function claimIdempotencyKey(
   trx: Queries,
-  { scope, key, requestHash, lifetimeMs }: Claim,
+  { scope, key, requestHash, madeAt, lifetimeMs }: Claim,
   transactionId: number | null,
-  now: number,
 ): Promise<void> {
   const inserted = await insertIdempotencyKey(trx, {
     scope,
     key,
     requestHash,
     transactionId,
-    createdAt: new Date(now).toISOString(),
-    expiresAt: new Date(now + lifetimeMs).toISOString(),
+    createdAt: new Date(madeAt).toISOString(),
+    expiresAt: new Date(madeAt + lifetimeMs).toISOString(),
   })
   if (!inserted) throw new IdempotencyKeyTaken()
 }

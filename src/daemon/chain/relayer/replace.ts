@@ -70,8 +70,8 @@ function isStuck({ memory, clock, pace }: Sender, view: View, last: TransactionA
     memory.lowest = { attemptId: last.id, block: view.head.number }
     return false
   }
-  const waited = clock.now() - Date.parse(last.signedAt)
-  return waited >= pace.replaceMs && view.head.number > memory.lowest.block
+  const since = memory.sent.get(last.id)?.firstAt ?? clock.monotonic()
+  return clock.monotonic() - since >= pace.replaceMs && view.head.number > memory.lowest.block
 }
 
 /** The base fee has risen over what its last attempt offers. */

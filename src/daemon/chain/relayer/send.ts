@@ -29,11 +29,12 @@ export interface Sent {
  * Sending the same bytes twice does nothing, so silence is always answered by sending.
  */
 export async function send(sender: Sender, view: View): Promise<Sent> {
-  const now = sender.clock.now()
+  const now = sender.clock.monotonic()
   const answers = await Promise.all(
     due(sender, view, now).map(async ({ row, attempt }): Promise<Answer> => {
       const answer = await sender.node.send(storedHex(attempt.raw))
-      sender.memory.sent.set(attempt.id, { at: now, outcome: answer.outcome })
+      const firstAt = sender.memory.sent.get(attempt.id)?.firstAt ?? now
+      sender.memory.sent.set(attempt.id, { firstAt, at: now, outcome: answer.outcome })
       return { row, attempt, ...answer }
     }),
   )

@@ -134,7 +134,7 @@ export class SenderLoop {
   /** A key without money is told of before anything waits for it. Where gas is free, it needs none. */
   async #isPoor({ head }: View): Promise<boolean> {
     const { clock, node, signer } = this.sender
-    const now = clock.now()
+    const now = clock.monotonic()
     if (head.baseFee === 0n) return false
     if (this.#wealth === undefined || this.#wealth.isPoor || now - this.#wealth.at >= trustMs)
       this.#wealth = { at: now, isPoor: (await node.balance(signer.address)) === 0n }

@@ -10,9 +10,12 @@ import type { Head, Node } from './node.ts'
 import type { Notices } from './notices.ts'
 import type { SendOutcome } from './send-outcome.ts'
 
-/** Milliseconds since the epoch. */
+/** Milliseconds. */
 export interface Clock {
+  /** Since the epoch. */
   now(): number
+  /** Since some moment: whatever is measured. */
+  monotonic(): number
 }
 
 /** A key that sends. chain/keys makes them; nothing here sees the secret. */
@@ -87,8 +90,8 @@ export interface Sender {
 
 /** What may be forgotten: losing it costs a repetition, never an effect. */
 export interface Memory {
-  /** By attempt: when it was last sent, and what that said. */
-  readonly sent: Map<number, { at: number; outcome: SendOutcome }>
+  /** By attempt: when it was first and last sent from here (monotonic), and what that said. */
+  readonly sent: Map<number, { firstAt: number; at: number; outcome: SendOutcome }>
   /** By transaction: in how many ticks its nonce was used and no attempt was to be found. */
   readonly absent: Map<number, number>
   /** The lowest attempt that is not mined, and the block when it became that. */

@@ -81,7 +81,7 @@ async function begin(
   return db.write(async (trx) => {
     // A key is forgotten after a day, and what may be at POAP is not.
     if (idempotency && (await findCreationOfKey(trx, idempotency))) throw mayBeThere()
-    if (idempotency) await claimIdempotencyKey(trx, idempotency, null, clock.now())
+    if (idempotency) await claimIdempotencyKey(trx, idempotency, null)
     return insertCreation(trx, {
       teamId,
       name: event.name,

@@ -35,7 +35,7 @@ export async function createBadgeEvent(
       provider: provider.name,
     })
     await insertImage(trx, { badgeEventId, file: image.file, type: image.type })
-    if (asking.idempotency) await claimIdempotencyKey(trx, asking.idempotency, badgeEventId, deps.clock.now())
+    if (asking.idempotency) await claimIdempotencyKey(trx, asking.idempotency, badgeEventId)
     return badgeEventId
   })
   deps.badges.nudge()

@@ -66,7 +66,7 @@ export async function reserveBadge(
     const id = open
       ? await takeUpAgain(trx, open, recipient)
       : await reserve(trx, { otp, recipient, deviceId: wanted.deviceId, isAtPoap, now })
-    if (idempotency) await claimIdempotencyKey(trx, idempotency, id, deps.clock.now())
+    if (idempotency) await claimIdempotencyKey(trx, idempotency, id)
     return id
   })
 }

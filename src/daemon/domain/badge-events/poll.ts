@@ -25,7 +25,7 @@ export class Poller {
   #timer: NodeJS.Timeout | undefined
   /** When the timer rings, by the process's own clock. */
   #ringsAt = 0
-  /** Where not even the store can say when to ask again. */
+  /** Where not even the store can say when to ask again; monotonic. */
   #pausedUntil = 0
   #pauseMs = firstPauseMs
   #isOn = false
@@ -106,15 +106,15 @@ export class Poller {
   async #nextMs(): Promise<number> {
     const { db, clock, pollSeconds } = this.#deps
     const due = await nextDue(db.read)
-    const now = clock.now()
-    const ms = due === undefined ? Number.POSITIVE_INFINITY : Date.parse(due) - now
-    if (this.#pausedUntil > now) return this.#pausedUntil - now
+    const ms = due === undefined ? Number.POSITIVE_INFINITY : Date.parse(due) - clock.now()
+    const pausedMs = this.#pausedUntil - clock.monotonic()
+    if (pausedMs > 0) return pausedMs
     return Math.min(Math.max(ms, soonestMs), pollSeconds * 1000)
   }
 
   async #work(): Promise<void> {
     const { db, clock } = this.#deps
-    if (this.#pausedUntil > clock.now()) return
+    if (this.#pausedUntil > clock.monotonic()) return
     const now = iso(clock.now())
     for (const claim of await dueClaims(db.read, now, atOnce))
       await this.#each(
@@ -134,14 +134,14 @@ export class Poller {
    */
   async #each(work: () => Promise<unknown>, putOff: (until: string) => Promise<unknown>): Promise<void> {
     const { clock, failed } = this.#deps
-    if (this.#isEnding || this.#pausedUntil > clock.now()) return
+    if (this.#isEnding || this.#pausedUntil > clock.monotonic()) return
     try {
       await work()
       this.#pauseMs = firstPauseMs
     } catch (error) {
       failed(error)
       await putOff(pollAfter(this.#deps, 2)).catch(() => {
-        this.#pausedUntil = clock.now() + this.#pauseMs
+        this.#pausedUntil = clock.monotonic() + this.#pauseMs
         this.#pauseMs = Math.min(this.#pauseMs * 2, longestPauseMs)
       })
     }

@@ -9,11 +9,11 @@ import {
 import { askForRefresh } from '../../store/marketplace-refreshes.ts'
 import { announceTokens } from '../announcements.ts'
 import { DomainError, notFound } from '../errors.ts'
-import { type Clock, iso } from '../time.ts'
+import { type BudgetClock, iso } from '../time.ts'
 import { assertMinter, guestbookOf, isForeign } from './authority.ts'
 import { type EventRef, eventOfTeam } from './find.ts'
 
-type Deps = { db: Db; clock: Clock; chains: Chains; marketplace: object | undefined }
+type Deps = { db: Db; clock: BudgetClock; chains: Chains; marketplace: object | undefined }
 
 /**
  * Replaces an event's metadata, and its label where one is given, announces that on the chain (ERC-1155 `URI`), and
@@ -28,8 +28,7 @@ export async function replaceEventMetadata(
   const event = await eventOfTeam(deps, teamId, ref)
   const { id } = event
   const announces = await mayAnnounce(deps, event)
-  const now = deps.clock.now()
-  const at = iso(now)
+  const at = iso(deps.clock.now())
   await deps.db.write(async (trx) => {
     const current = await findGuestbookEvent(trx, id)
     if (!current) throw notFound('guestbook event')
@@ -47,7 +46,7 @@ export async function replaceEventMetadata(
         teamId,
         tokenIds: [tokenId],
       } as const
-      await announceTokens(trx, deps, changed, now)
+      await announceTokens(trx, deps, changed)
     }
     if (deps.marketplace) await askForRefresh(trx, { chainId, contract: address, tokenId, at })
     await recordChange(trx, {

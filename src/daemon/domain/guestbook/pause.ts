@@ -35,7 +35,7 @@ export async function setPauseState(
     const contract = await underWay(trx, deps, chain, guestbook.id)
     const last = await lastThatMakesIt(trx, contract, isPaused, isSoThere)
     if (last !== undefined) {
-      if (idempotency) await claimIdempotencyKey(trx, idempotency, last, now)
+      if (idempotency) await claimIdempotencyKey(trx, idempotency, last)
       return last
     }
     const id = await recordPause(trx, deps, contract, chain, { isPaused, idempotency })

@@ -4,7 +4,7 @@ import { sentToContract } from '../../store/contracts.ts'
 import type { Queries } from '../../store/database.ts'
 import type { ContractRow, TransactionRow } from '../../store/schema.ts'
 import { type Counted, recordForTeam } from '../budget.ts'
-import type { Clock } from '../time.ts'
+import type { BudgetClock } from '../time.ts'
 import { owed, pauseTopic } from './record.ts'
 
 /** Somebody asked for the end of it, or it could never be sent. */
@@ -21,7 +21,7 @@ const isGivenUp = ({
  */
 export async function recordAgain(
   trx: Queries,
-  { clock }: { clock: Clock },
+  { clock }: { clock: BudgetClock },
   { before, address }: { before: ContractRow; address: string },
   counted: Counted,
 ): Promise<number[]> {
@@ -49,6 +49,7 @@ export async function recordAgain(
       subject: { ...about, contractAddress: address },
       teamId,
       now: clock.now(),
+      settled: clock.settled(),
     }
     ids.push(await recordForTeam(trx, intent, counted))
   }

@@ -5,7 +5,7 @@ import type { Queries } from '../../store/database.ts'
 import { type LocatedGuestbookEvent, setEventTransaction } from '../../store/guestbook-events.ts'
 import type { ContractRow } from '../../store/schema.ts'
 import { type Counted, recordForTeam } from '../budget.ts'
-import type { Clock } from '../time.ts'
+import type { BudgetClock } from '../time.ts'
 
 // What is sent for guestbooks. All of it has a gas limit of its own: behind a deployment that is not mined yet no
 // node can estimate one. They are limits, not what is paid. See contracts/README.md.
@@ -14,7 +14,7 @@ const gas = { createEvent: 250_000, other: 100_000 }
 /** Kinds of intents that a contract is owed, whatever becomes of its first deployment. */
 export const owed = { mint: 'guestbook-mint', pause: 'guestbook-pause' } as const
 
-type Deps = { clock: Clock }
+type Deps = { clock: BudgetClock }
 
 export type EventToCreate = Pick<LocatedGuestbookEvent, 'id' | 'teamId' | 'tokenId' | 'address' | 'chainId'>
 
@@ -43,6 +43,7 @@ export async function recordEvent(
     subject: { eventId: event.id, contractAddress: event.address, tokenId: event.tokenId },
     idempotency,
     now: clock.now(),
+    settled: clock.settled(),
   }
   const id = await recordForTeam(trx, intent, counted)
   await setEventTransaction(trx, event.id, id)
@@ -83,6 +84,7 @@ export const recordMintOf = (
       subject: { eventId: event.id, contractAddress: event.address, tokenId: event.tokenId, recipient },
       idempotency,
       now: clock.now(),
+      settled: clock.settled(),
     },
     counted,
   )
@@ -115,6 +117,7 @@ export const recordPause = (
       subject: { contractId: contract.id, contractAddress: contract.address, isPaused },
       idempotency,
       now: clock.now(),
+      settled: clock.settled(),
     },
     counted,
   )

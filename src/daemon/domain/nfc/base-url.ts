@@ -15,7 +15,7 @@ export interface BaseUrlDeps {
   readonly baseUrl: string
   readonly instance: string
   readonly outbound: HealthFetch
-  readonly clock: { now(): number }
+  readonly clock: { monotonic(): number }
 }
 
 const goodForMs = 60_000
@@ -30,7 +30,7 @@ export class BaseUrlCheck {
 
   /** @throws DomainError conflict */
   async assertReachable({ baseUrl, instance, outbound, clock }: BaseUrlDeps): Promise<void> {
-    const now = clock.now()
+    const now = clock.monotonic()
     if (this.#good?.url === baseUrl && now - this.#good.at < goodForMs) return
     const problem = literalProblem(baseUrl) ?? (await healthProblem(baseUrl, instance, outbound))
     if (problem !== undefined) throw refused(baseUrl, problem)

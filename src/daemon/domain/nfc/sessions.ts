@@ -40,7 +40,8 @@ const lostMs = 10_000
 
 const nameOf = (held: Held): string => ('uid' in held ? held.uid : `${held.teamId}/${held.label}`)
 
-const isAlive = ({ clock }: Deps, { busy, usedAt }: Session): boolean => busy || clock.now() - usedAt < lostMs
+const isAlive = ({ clock }: Deps, { busy, usedAt }: Session): boolean =>
+  busy || clock.monotonic() - usedAt < lostMs
 
 const heldElsewhere = (held: Held): DomainError =>
   new DomainError(
@@ -72,7 +73,7 @@ export class NfcSessions {
         { retryAfterSeconds: 5 },
       )
     }
-    const now = deps.clock.now()
+    const now = deps.clock.monotonic()
     const hold = (session: Session, held: Held) => this.#hold(deps, session, held)
     const session = new Session({ token, actor, now, hold })
     session.conversation = talk(session)
@@ -124,7 +125,7 @@ export class NfcSessions {
       return this.#ended(session, { status: 'failed', uid, keySet, url, ...failure })
     } finally {
       session.busy = false
-      session.usedAt = deps.clock.now()
+      session.usedAt = deps.clock.monotonic()
     }
   }
 
@@ -160,7 +161,7 @@ export class NfcSessions {
   }
 
   #sweep(deps: Deps): void {
-    const now = deps.clock.now()
+    const now = deps.clock.monotonic()
     for (const session of [...this.#sessions.values()]) {
       if (session.busy || (now - session.usedAt < idleMs && now - session.openedAt < lifeMs)) continue
       this.#drop(session)

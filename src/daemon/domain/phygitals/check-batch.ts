@@ -10,7 +10,7 @@ import { asked, chainOf } from '../ask-chain.ts'
 import { budgetLeft } from '../budget.ts'
 import { DomainError } from '../errors.ts'
 import { type Names, resolveRecipient } from '../recipients.ts'
-import type { Clock } from '../time.ts'
+import type { BudgetClock } from '../time.ts'
 import { type ChainTotals, Costs } from './batch-costs.ts'
 import { chipOfTeam, isChip, type RowTarget } from './batch-row.ts'
 import { assertInOrder, checkMove } from './check-move.ts'
@@ -40,7 +40,7 @@ export type CheckedMove =
   /** `invalid`: it can never be meant so; `refused`: as things are now. */
   | { row: number; status: 'refused' | 'invalid'; token?: TokenThere; owner?: string | null; error: string }
 
-export type CheckDeps = { db: Db; chains: Chains; names: Names; clock: Clock }
+export type CheckDeps = { db: Db; chains: Chains; names: Names; clock: BudgetClock }
 
 const atOnce = 200
 
@@ -73,7 +73,7 @@ async function roomFor(
   totals: readonly ChainTotals[],
 ): Promise<TeamRoom | undefined> {
   const isFree = totals.every(({ chainId }) => chains.get(chainId).isEmbedded)
-  const { transactions, gas } = await budgetLeft(db.read, { teamId, isFree, now: clock.now() })
+  const { transactions, gas } = await budgetLeft(db.read, { teamId, isFree, settled: clock.settled() })
   const wanted = totals.reduce((sum, chain) => sum + chain.transactions, 0)
   const isEnough =
     (transactions === null || wanted <= transactions) && (gas === null || wanted * claimGas <= gas)

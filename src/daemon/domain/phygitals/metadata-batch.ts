@@ -7,7 +7,7 @@ import { findToken, type LocatedToken, type TokenLocation } from '../../store/to
 import { announcedTogether, announceGas, announceGasLimit } from '../announcements.ts'
 import { chainOf } from '../ask-chain.ts'
 import { DomainError, notFound } from '../errors.ts'
-import type { Clock } from '../time.ts'
+import type { BudgetClock } from '../time.ts'
 import { announce, byContract, isAnnounced } from './announce.ts'
 import { type ChainTotals, priced } from './batch-costs.ts'
 import { type RowTarget, tokenOfRow } from './batch-row.ts'
@@ -33,7 +33,7 @@ export type DescribedRow =
     }
   | { row: number; status: 'failed'; error: string }
 
-type Deps = { db: Db; clock: Clock; chains: Chains; marketplace: object | undefined }
+type Deps = { db: Db; clock: BudgetClock; chains: Chains; marketplace: object | undefined }
 interface Caller {
   teamId: number
   actor: Actor
@@ -69,7 +69,7 @@ export async function* describeRows(
         await writeMetadata(trx, deps, { token, metadata: row.metadata, actor, now })
         changed.push(token)
       }
-      await announce(trx, deps, changed, now)
+      await announce(trx, deps, changed)
       return described
     })
     deps.chains.relayer.wake()

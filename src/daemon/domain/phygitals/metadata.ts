@@ -6,11 +6,11 @@ import { findEventAt } from '../../store/guestbook-events.ts'
 import { askForRefresh } from '../../store/marketplace-refreshes.ts'
 import { findTokenAt, type LocatedToken, setTokenMetadata, type TokenLocation } from '../../store/tokens.ts'
 import { notFound } from '../errors.ts'
-import { type Clock, iso } from '../time.ts'
+import { type BudgetClock, iso } from '../time.ts'
 import { announce } from './announce.ts'
 import { asStored, tokenOfTeam } from './find-token.ts'
 
-type Deps = { db: Db; clock: Clock; chains: Chains; marketplace: object | undefined }
+type Deps = { db: Db; clock: BudgetClock; chains: Chains; marketplace: object | undefined }
 
 /**
  * Replaces a token's metadata, announces that on the chain (ERC-4906), and has marketplaces told. Neither of the two
@@ -26,7 +26,7 @@ export async function replaceMetadata(
   const now = deps.clock.now()
   await deps.db.write(async (trx) => {
     await writeMetadata(trx, deps, { token, metadata, actor, now })
-    await announce(trx, deps, [token], now)
+    await announce(trx, deps, [token])
   })
   deps.chains.relayer.wake()
 }

@@ -11,9 +11,9 @@ import type { ContractRow } from '../../store/schema.ts'
 import { ensureToken, findToken, findTokenAt, freeTokenId, type LocatedToken } from '../../store/tokens.ts'
 import { asked, chainOf } from '../ask-chain.ts'
 import { DomainError, notFound } from '../errors.ts'
-import { type Clock, iso } from '../time.ts'
+import { type BudgetClock, iso } from '../time.ts'
 
-type Deps = { db: Db; chains: Chains; clock: Clock }
+type Deps = { db: Db; chains: Chains; clock: BudgetClock }
 
 /** A token that a chip will have once it is minted. */
 export interface FutureToken {
@@ -67,7 +67,7 @@ const isFreeThere = async (chain: Chain, address: Address, tokenId: string): Pro
  */
 export async function bindNewToken(
   trx: Queries,
-  { clock }: { clock: Clock },
+  { clock }: { clock: BudgetClock },
   uid: string,
   future: FutureToken,
   isFixed: boolean,

@@ -7,7 +7,7 @@ import type { Queries } from '../../store/database.ts'
 import { endClaimsOfChip } from '../../store/otps.ts'
 import { type LocatedToken, setMintTransaction } from '../../store/tokens.ts'
 import { type Counted, recordForTeam } from '../budget.ts'
-import { type Clock, iso } from '../time.ts'
+import { type BudgetClock, iso } from '../time.ts'
 
 export interface NewClaim {
   token: LocatedToken
@@ -25,7 +25,7 @@ export interface NewClaim {
  */
 export async function recordClaim(
   trx: Queries,
-  { clock }: { clock: Clock },
+  { clock }: { clock: BudgetClock },
   { token, recipient, call, counted, idempotency }: NewClaim,
 ): Promise<number> {
   const now = clock.now()
@@ -49,6 +49,7 @@ export async function recordClaim(
     teamId,
     idempotency,
     now,
+    settled: clock.settled(),
   }
   const id = await recordForTeam(trx, intent, counted)
   if (call === 'mintNFT') await setMintTransaction(trx, token.id, id)
@@ -56,7 +57,11 @@ export async function recordClaim(
 }
 
 /** Records that a token is minted to whom a seed says. */
-export const recordMint = (trx: Queries, deps: { clock: Clock }, token: LocatedToken): Promise<number> =>
+export const recordMint = (
+  trx: Queries,
+  deps: { clock: BudgetClock },
+  token: LocatedToken,
+): Promise<number> =>
   recordClaim(trx, deps, { token, recipient: token.owner ?? '', call: 'mintNFT', counted: 'owed' })
 
 /** Ends the claim codes of every chip of a token: they were for the token as it was. */

@@ -5,10 +5,10 @@ import type { OtpRow } from '../../store/schema.ts'
 import { findToken, type LocatedToken } from '../../store/tokens.ts'
 import { DomainError, notFound } from '../errors.ts'
 import { type Asker, type Names, resolveRecipient } from '../recipients.ts'
-import type { Clock } from '../time.ts'
+import type { BudgetClock } from '../time.ts'
 import { bindNewToken, type FutureToken, futureContractOf, futureTokenOf } from './mint-token.ts'
 
-export type TransferDeps = { db: Db; clock: Clock; chains: Chains; names: Names }
+export type TransferDeps = { db: Db; clock: BudgetClock; chains: Chains; names: Names }
 
 /** The token of a chip, or the one that it will have. */
 export type Target = { token: LocatedToken } | { future: FutureToken; uid: string }
@@ -58,7 +58,7 @@ export const placeOf = (target: Target) =>
  */
 export async function settleTarget(
   trx: Queries,
-  deps: { clock: Clock },
+  deps: { clock: BudgetClock },
   target: Target,
   isFixed: boolean,
 ): Promise<LocatedToken> {

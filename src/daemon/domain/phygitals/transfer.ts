@@ -8,7 +8,7 @@ import { findTransaction } from '../../store/transactions.ts'
 import { notFound } from '../errors.ts'
 import { type Asker, resolveRecipient } from '../recipients.ts'
 import { presentCode, spendCode } from '../spend-code.ts'
-import { type Clock, iso } from '../time.ts'
+import { type BudgetClock, iso } from '../time.ts'
 import { checkMove, type Move } from './check-move.ts'
 import { tokenOfTeam } from './find-token.ts'
 import { recordClaim } from './record-claim.ts'
@@ -98,7 +98,7 @@ async function tryMoveOrMint(deps: TransferDeps, wanted: MoveOrMint): Promise<nu
 
 async function record(
   trx: Queries,
-  deps: { clock: Clock },
+  deps: { clock: BudgetClock },
   {
     token,
     recipient,

@@ -17,7 +17,7 @@ export function daemonRoutes(app: FastifyInstance, ctx: Context): void {
       dataDir: ctx.config.dataDir,
       ephemeral: ctx.config.ephemeral,
       token: { name: token.name, scopes: [...token.scopes] },
-      warnings: [...startWarnings(ctx.config), ...(await seenProxies(ctx.metrics))],
+      warnings: [...startWarnings(ctx.config), ...(await seenProxies(ctx.metrics)), ...ctx.clock.warnings()],
       ...(await daemonStatus(ctx, query.check ?? false)),
     }),
     'POST /admin/backup': async ({ body, actor }) => {

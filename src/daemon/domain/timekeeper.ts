@@ -1,0 +1,167 @@
+import type { Logger } from 'pino'
+import * as z from 'zod'
+import { endOfTime, endWhatLiesAhead } from '../store/clock-set-back.ts'
+import type { Db } from '../store/database.ts'
+import { prunePageVisits } from '../store/page-visits.ts'
+import { setSetting, setting } from '../store/settings.ts'
+import { type Clock, iso } from './time.ts'
+
+const minute = 60_000
+const hour = 60 * minute
+const day = 24 * hour
+/** Clocks are put right by seconds all the time. */
+const toleratedMs = 5 * minute
+/** A daemon that did not run for so long is told of: it may as well be the clock. */
+const longOffMs = 30 * day
+const lookMs = 1000
+const atOnce = 500
+
+type Deps = { db: Db; clock: Clock; log: Pick<Logger, 'warn'> }
+
+const kept = z.object({ at: z.number(), lived: z.number() })
+const place = 'clock'
+
+/**
+ * The machine's clock, and what a jump of it must not change. Nothing that keeps a thing from being done twice ends by
+ * its date: that goes by `lived`, or for good. Once it was set back, what was made before ends, since its dates mean
+ * nothing any more.
+ */
+export class Timekeeper implements Clock {
+  readonly #deps: Deps
+  readonly #livedBefore: number
+  readonly #startedAt: number
+  /** How far the clock is ahead of the monotonic one. */
+  #ahead: number
+  /** The same, as budgets count it. */
+  #aheadForBudgets: number
+  #anchoredAt: number
+  #keptAt: number
+  #jump: { at: number; words: string } | undefined
+  /** What lies ahead has to be ended still. */
+  #wasSetBack = false
+
+  private constructor(deps: Deps, before: z.infer<typeof kept> | undefined) {
+    this.#deps = deps
+    const now = deps.clock.now()
+    this.#startedAt = deps.clock.monotonic()
+    this.#livedBefore = before?.lived ?? now
+    this.#ahead = now - this.#startedAt
+    this.#aheadForBudgets = this.#ahead
+    this.#anchoredAt = this.#startedAt
+    this.#keptAt = this.#startedAt
+    const byMs = before === undefined ? 0 : now - before.at
+    if (byMs < -toleratedMs || byMs > longOffMs) this.#jumped(byMs, 'than when the daemon last ran')
+  }
+
+  static async open(deps: Deps): Promise<Timekeeper> {
+    const before = await setting(deps.db.read, place)
+    const keeper = new Timekeeper(deps, before === undefined ? undefined : kept.parse(JSON.parse(before)))
+    await keeper.#endWhatLiesAhead()
+    await keeper.keep()
+    return keeper
+  }
+
+  now(): number {
+    return this.#deps.clock.now()
+  }
+
+  monotonic(): number {
+    return this.#deps.clock.monotonic()
+  }
+
+  /**
+   * Milliseconds, in the whole life of this database: it began with the date of its first start, and goes on only while
+   * the daemon runs.
+   */
+  lived(): number {
+    return this.#livedBefore + this.monotonic() - this.#startedAt
+  }
+
+  /** The date that budgets go by, in milliseconds since the epoch: a jump counts for it once it has lasted for a day. */
+  settled(): number {
+    this.#notice()
+    const { clock } = this.#deps
+    const now = clock.now()
+    const mono = clock.monotonic()
+    if (Math.abs(this.#ahead - this.#aheadForBudgets) <= toleratedMs) return now
+    if (this.#jump !== undefined && mono - this.#jump.at < day) return this.#aheadForBudgets + mono
+    this.#aheadForBudgets = this.#ahead
+    return now
+  }
+
+  /** The last jump, in words, for a day of running. */
+  warnings(): string[] {
+    return this.#jump !== undefined && this.monotonic() - this.#jump.at < day ? [this.#jump.words] : []
+  }
+
+  /** Notices a jump, and does what follows from it. */
+  async look(): Promise<void> {
+    this.#notice()
+    const wasSetBack = this.#wasSetBack
+    await this.#endWhatLiesAhead()
+    if (wasSetBack || this.monotonic() - this.#keptAt >= minute) await this.keep()
+  }
+
+  /** Looks every second. @returns a function that ends it */
+  start(onProblem: (error: unknown) => void): () => void {
+    let isLooking = false
+    const timer = setInterval(async () => {
+      if (isLooking) return
+      isLooking = true
+      await this.look().catch(onProblem)
+      isLooking = false
+    }, lookMs).unref()
+    return () => clearInterval(timer)
+  }
+
+  /** For the next start. */
+  async keep(): Promise<void> {
+    this.#keptAt = this.monotonic()
+    const value = JSON.stringify({ at: this.now(), lived: Math.floor(this.lived()) })
+    await this.#deps.db.write((trx) => setSetting(trx, place, value))
+  }
+
+  #notice(): void {
+    const mono = this.monotonic()
+    const ahead = this.now() - mono
+    const byMs = ahead - this.#ahead
+    if (Math.abs(byMs) > toleratedMs) {
+      this.#ahead = ahead
+      this.#jumped(byMs, 'all at once')
+      // Written down soon, so that a start after this one knows of it.
+      this.#keptAt = Number.NEGATIVE_INFINITY
+    } else if (mono - this.#anchoredAt >= hour) {
+      if (Math.abs(ahead - this.#aheadForBudgets) <= toleratedMs) this.#aheadForBudgets = ahead
+      this.#ahead = ahead
+      this.#anchoredAt = mono
+    }
+  }
+
+  #jumped(byMs: number, since: string): void {
+    this.#anchoredAt = this.monotonic()
+    const by = spanOf(byMs)
+    const words =
+      byMs < 0
+        ? `The clock was set back: it says ${iso(this.now())}, ${by} earlier ${since}. Refs and codes of taps before have ended: tap again for new ones.`
+        : `The clock says ${iso(this.now())}, ${by} later ${since}. If that is wrong, set it right: see "When the clock was wrong" in docs/daemon.md.`
+    this.#jump = { at: this.monotonic(), words }
+    this.#wasSetBack ||= byMs < 0
+    this.#deps.log.warn({ jumpSeconds: Math.round(byMs / 1000) }, words)
+  }
+
+  async #endWhatLiesAhead(): Promise<void> {
+    if (!this.#wasSetBack) return
+    const { db } = this.#deps
+    const now = iso(this.now())
+    await db.write((trx) => endWhatLiesAhead(trx, now))
+    while ((await db.write((trx) => prunePageVisits(trx, endOfTime, atOnce))) === atOnce)
+      await new Promise(setImmediate)
+    this.#wasSetBack = false
+  }
+}
+
+function spanOf(ms: number): string {
+  const minutes = Math.round(Math.abs(ms) / minute)
+  if (minutes >= 48 * 60) return `${Math.round(minutes / 60 / 24)} days`
+  return minutes >= 120 ? `${Math.round(minutes / 60)} hours` : `${minutes} minutes`
+}

@@ -1,0 +1,39 @@
+import { expressionBuilder } from 'kysely'
+import type { Queries } from './database.ts'
+import type { Database } from './schema.ts'
+import { setSetting } from './settings.ts'
+
+export const endOfTime = '9999-12-31T23:59:59.999Z'
+
+const place = 'lastTapBefore'
+
+/**
+ * Ends, once the clock was set back, what its dates would keep alive, or asleep, for as long as it was ahead: refs and
+ * codes by the taps they are of, and announced recipients; what was put off is due.
+ */
+export async function endWhatLiesAhead(db: Queries, now: string): Promise<void> {
+  const { last } = await db
+    .selectFrom('taps')
+    .select((e) => e.fn.max('id').as('last'))
+    .executeTakeFirstOrThrow()
+  await setSetting(db, place, String(last ?? 0))
+  await db.deleteFrom('claimRegistrations').where('createdAt', '>', now).execute()
+  await db
+    .updateTable('marketplaceRefreshes')
+    .set({ dueAt: now })
+    .where('dueAt', '>', now)
+    .where('doneAt', 'is', null)
+    .where('givenUpAt', 'is', null)
+    .execute()
+  await db.updateTable('badgeClaims').set({ dueAt: now }).where('dueAt', '>', now).execute()
+  await db.updateTable('poapEvents').set({ pollAt: now }).where('pollAt', '>', now).execute()
+}
+
+/** The last tap before the clock was last set back: refs and codes of taps up to it have ended. */
+export const lastTapBefore = expressionBuilder<Database>().fn.coalesce(
+  expressionBuilder<Database>()
+    .selectFrom('settings')
+    .select((e) => e.cast<number>('settings.value', 'integer').as('last'))
+    .where('settings.key', '=', place),
+  expressionBuilder<Database>().lit(0),
+)
