@@ -58,6 +58,7 @@ export const settings = z.strictObject({
     .min(shortestToken, `must have at least ${shortestToken} characters, or it can be guessed`)
     .optional(),
   dataKey: z.string().optional(),
+  backupPassphrase: z.string().min(1).optional(),
   wirePrefix: word.default('svc'),
   wireBadge: word.default('badge'),
   devChain: onOff.default(true),

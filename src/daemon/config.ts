@@ -41,6 +41,8 @@ export interface Config {
   readonly adminToken: string | undefined
   /** In place of the data key's file: 64 hex digits. */
   readonly dataKey: string | undefined
+  /** Of the backup that was put back, where its data key is wrapped. */
+  readonly backupPassphrase: string | undefined
   /** The word in x-…-api-key, x-…-code and …Ref. */
   readonly wirePrefix: string
   /** The word in /…-events, …Events and …Event. */
@@ -72,7 +74,13 @@ const flags = {
   ephemeral: 'ephemeral',
   'log-level': 'logLevel',
 } as const
-const secretNames: readonly SettingName[] = ['adminToken', 'dataKey', 'openseaApiKey', ...badgeSecrets]
+const secretNames: readonly SettingName[] = [
+  'adminToken',
+  'dataKey',
+  'backupPassphrase',
+  'openseaApiKey',
+  ...badgeSecrets,
+]
 
 /** What the command line asked for, before it is understood. */
 export interface Arguments {
@@ -180,6 +188,7 @@ export function loadConfig(args: Arguments, env: Environment): Config {
     adminListen,
     adminToken,
     dataKey,
+    backupPassphrase,
     keystore,
     keystorePasswordFile,
     chains,
@@ -199,6 +208,7 @@ export function loadConfig(args: Arguments, env: Environment): Config {
     adminListen,
     adminToken,
     dataKey,
+    backupPassphrase,
     baseUrl: baseUrl?.replace(/\/+$/, ''),
     dataDir: resolve(dataDir ?? defaultDataDir(env)),
     otpLifetimeMs: otpTtlSeconds * 1000,

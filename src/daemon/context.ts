@@ -41,6 +41,7 @@ import { migrate } from './store/migrate.ts'
 import { allNames } from './store/names.ts'
 import { SecretBox } from './store/secret-box.ts'
 import { setSettingOnce, setting } from './store/settings.ts'
+import { restoreDataKey } from './store/wrapped-data-key.ts'
 
 /** All that the daemon is made of. Domain functions ask for the few members that they need. */
 export interface Context {
@@ -113,6 +114,8 @@ export async function beginContext(
     const file = join(config.dataDir, databaseFile)
     const held = heldInstance(config.dataDir, file)
     const databaseExists = existsSync(file)
+    if (databaseExists && config.dataKey === undefined)
+      await restoreDataKey(config.dataDir, config.backupPassphrase)
     const box = new SecretBox(
       loadDataKey({ dataDir: config.dataDir, fromEnvironment: config.dataKey, databaseExists }),
     )

@@ -32,6 +32,7 @@ ENVIRONMENT (flags come first, then these, then the configuration file)
   TAPCHIP_ADMIN_REMOTE      on: /admin and /metrics stay there as well, and answer through a proxy
   TAPCHIP_ADMIN_TOKEN       the first admin token, 16 characters or more, in place of admin.token
   TAPCHIP_DATA_KEY          the data key, 64 hex digits, in place of the file data.key
+  TAPCHIP_BACKUP_PASSPHRASE once, after a backup was put back: makes data.key out of its data.key.enc
   TAPCHIP_BADGE_PROVIDER    where badge events are created: embedded (here, the default) or poap
   TAPCHIP_BADGE_APPROVAL    auto, or manual: an operator approves the events that are created here
   TAPCHIP_POAP_…            the account at POAP: see docs/badges.md

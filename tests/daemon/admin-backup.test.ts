@@ -1,4 +1,13 @@
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import BetterSqlite3 from 'better-sqlite3'
@@ -55,9 +64,16 @@ test('a backup with a passphrase is all that a new daemon needs', async () => {
   expect(mode(join(body.path, 'data.key.enc'))).toBe('600')
 
   const dataDir = mkdtempSync(join(tmpdir(), 'tapchip-restored-'))
-  writeFileSync(join(dataDir, 'tapchip.db'), readFileSync(join(body.path, 'tapchip.db')))
-  const key = await unwrapDataKey(readFileSync(join(body.path, 'data.key.enc'), 'utf8'), 'correct horse')
-  const restored = await openTestApp({ dataDir, env: { TAPCHIP_DATA_KEY: Buffer.from(key).toString('hex') } })
+  cpSync(body.path, dataDir, { recursive: true })
+  await expect(openTestApp({ dataDir })).rejects.toThrow(/data\.key\.enc.*TAPCHIP_BACKUP_PASSPHRASE/)
+  const wrong = { TAPCHIP_BACKUP_PASSPHRASE: 'wrong horse' }
+  await expect(openTestApp({ dataDir, env: wrong })).rejects.toThrow(/passphrase is not the one/)
+  expect(readdirSync(dataDir)).not.toContain('data.key')
+  const once = { TAPCHIP_BACKUP_PASSPHRASE: 'correct horse' }
+  await (await openTestApp({ dataDir, env: once })).close()
+  expect(readFileSync(join(dataDir, 'data.key'))).toEqual(readFileSync(join(t.dataDir, 'data.key')))
+  expect(mode(join(dataDir, 'data.key'))).toBe('600')
+  const restored = await openTestApp({ dataDir })
   expect(restored.ctx.keyRing.get(1)?.id).toBe(1)
   expect(restored.ctx.instance).toBe(t.ctx.instance)
   await restored.close()

@@ -7,7 +7,7 @@ import type { Db } from '../store/database.ts'
 import type { Disk } from '../store/disk.ts'
 import { writePrivateFile } from '../store/private-file.ts'
 import type { SecretBox } from '../store/secret-box.ts'
-import { wrapDataKey } from '../store/wrapped-data-key.ts'
+import { wrapDataKey, wrappedKeyFile } from '../store/wrapped-data-key.ts'
 import { invalid } from './errors.ts'
 import { type Clock, iso } from './time.ts'
 
@@ -29,7 +29,7 @@ interface Deps {
 /** The files of a backup. */
 export const backupFiles = {
   database: 'tapchip.db',
-  dataKey: 'data.key.enc',
+  dataKey: wrappedKeyFile,
   /** Of badge events; a folder. */
   images: 'badge-images',
 } as const

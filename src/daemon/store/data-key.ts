@@ -8,7 +8,7 @@ export class DataKeyProblem extends Error {
   override readonly name = 'DataKeyProblem'
 }
 
-const fileName = 'data.key'
+export const dataKeyFile = 'data.key'
 export const dataKeyVariable = 'TAPCHIP_DATA_KEY'
 
 interface Source {
@@ -22,7 +22,7 @@ interface Source {
 /** The data key of a data directory. A fresh one is made for a fresh database only. */
 export function loadDataKey({ dataDir, fromEnvironment, databaseExists }: Source): Uint8Array {
   if (fromEnvironment !== undefined) return parse(fromEnvironment, dataKeyVariable)
-  const path = join(dataDir, fileName)
+  const path = join(dataDir, dataKeyFile)
   if (existsSync(path)) {
     if ((statSync(path).mode & 0o077) !== 0) {
       throw new DataKeyProblem(`${path} can be read by others. Close it: chmod 600 ${path}`)
@@ -32,7 +32,7 @@ export function loadDataKey({ dataDir, fromEnvironment, databaseExists }: Source
   if (databaseExists) {
     throw new DataKeyProblem(
       `The data key of ${dataDir} is missing. The keys in its database cannot be read without it: ` +
-        `put ${fileName} back from your backup, or set ${dataKeyVariable}.`,
+        `put ${dataKeyFile} back from your backup, or set ${dataKeyVariable}.`,
     )
   }
   const key = randomBytes(32)
@@ -59,7 +59,7 @@ export function assertDataKey(box: SecretBox, sealed: string, dataDir: string): 
   } catch {
     throw new DataKeyProblem(
       `The data key is not the one that the database in ${dataDir} was made with. ` +
-        `Put the right ${fileName} back, or the right ${dataKeyVariable}.`,
+        `Put the right ${dataKeyFile} back, or the right ${dataKeyVariable}.`,
     )
   }
 }

@@ -1,6 +1,9 @@
 import { createCipheriv, createDecipheriv, randomBytes, type ScryptOptions, scrypt } from 'node:crypto'
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import * as z from 'zod'
-import { DataKeyProblem } from './data-key.ts'
+import { DataKeyProblem, dataKeyFile } from './data-key.ts'
+import { writePrivateFile } from './private-file.ts'
 
 const hex = (bytes: number) => z.string().regex(new RegExp(`^[0-9a-f]{${bytes * 2}}$`))
 
@@ -61,6 +64,26 @@ export async function unwrapDataKey(text: string, passphrase: string): Promise<U
       'The passphrase is not the one that this backup was made with, or its data.key.enc is damaged.',
     )
   }
+}
+
+/** Of a backup, and of a directory that one was put back into. */
+export const wrappedKeyFile = 'data.key.enc'
+
+/**
+ * Makes the data key's file out of the wrapped one that a backup has, where that stands beside its database.
+ * @throws DataKeyProblem where it takes a passphrase, or another one
+ */
+export async function restoreDataKey(dataDir: string, passphrase: string | undefined): Promise<void> {
+  const wrapped = join(dataDir, wrappedKeyFile)
+  const path = join(dataDir, dataKeyFile)
+  if (existsSync(path) || !existsSync(wrapped)) return
+  if (passphrase === undefined)
+    throw new DataKeyProblem(
+      `The data key of ${dataDir} is in ${wrappedKeyFile}, under the passphrase of the backup. ` +
+        'Start once with it in TAPCHIP_BACKUP_PASSPHRASE.',
+    )
+  const key = await unwrapDataKey(readFileSync(wrapped, 'utf8'), passphrase)
+  writePrivateFile(path, `${Buffer.from(key).toString('hex')}\n`)
 }
 
 function parse(text: string): Wrapped {
