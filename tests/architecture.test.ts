@@ -77,6 +77,38 @@ const mayImport: Record<Exclude<Room, 'src/daemon'>, readonly Room[]> = {
   ],
 }
 
+/**
+ * Rooms of `src/daemon/domain`, each with those that it may use. A room may use none that stands below it here, so
+ * there are no cycles.
+ */
+const domainArrows: Record<string, readonly string[]> = {
+  chain: [],
+  access: ['chain'],
+  chips: ['access', 'chain'],
+  codes: ['chips'],
+  contracts: ['access', 'chain'],
+  phygitals: ['chain', 'chips', 'codes', 'contracts'],
+  deployments: ['access', 'chain', 'contracts', 'phygitals'],
+  guestbook: ['chain', 'chips', 'codes', 'contracts', 'deployments'],
+  'badge-events': ['chain', 'codes', 'phygitals'],
+  taps: ['access', 'chain', 'chips', 'codes'],
+  nfc: ['access', 'chips', 'taps'],
+}
+
+/** What stands above the rooms uses them (the status, housekeeping, backups), but for what all of them are made of. */
+const leaves = new Set(
+  ['audit', 'badge-status', 'disk-state', 'errors', 'time', 'timekeeper'].map(
+    (name) => `src/daemon/domain/${name}.ts`,
+  ),
+)
+
+/** Empty for a file above the rooms, undefined for one outside. */
+const domainRoomOf = (file: string): string | undefined =>
+  /^src\/daemon\/domain\/(?:([^/]+)\/)?[^/]+$/
+    .exec(file)
+    ?.slice(1)
+    .map((room) => room ?? '')[0]
+
 /** Files that every room may use, since they decide nothing. */
 const open = new Set(['src/nfc/uid.ts', 'src/daemon/outbound/words.ts'])
 
@@ -94,6 +126,12 @@ function importsOf(file: string): Import[] {
 describe('the house', () => {
   const files = filesBelow('src')
   const imports = files.flatMap(importsOf)
+
+  test('each room of the domain uses rooms above it alone', () => {
+    const order = Object.keys(domainArrows)
+    for (const [room, uses] of Object.entries(domainArrows))
+      expect(uses.filter((other) => order.indexOf(other) >= order.indexOf(room))).toEqual([])
+  })
 
   test('has files to look at', () => {
     expect(files.length).toBeGreaterThan(80)
@@ -115,6 +153,18 @@ describe('the house', () => {
       return !mayImport[here].includes(there)
     })
     expect(wrong.map(({ from, to }) => `${from} → ${to}`)).toEqual([])
+  })
+
+  test('so they do between the rooms of the domain', () => {
+    const wrong = imports.filter(({ from, to }) => {
+      const here = domainRoomOf(from)
+      const there = domainRoomOf(to)
+      if (here === undefined || there === undefined || here === there || leaves.has(to)) return false
+      return here !== '' && !(domainArrows[here]?.includes(there) ?? false)
+    })
+    expect(wrong.map(({ from, to }) => `${from} → ${to}`)).toEqual([])
+    const folders = new Set(files.map(domainRoomOf).filter((room) => room))
+    expect([...folders].sort()).toEqual(Object.keys(domainArrows).sort())
   })
 
   test('nothing imports the CLI, and nothing but the composition root reads the environment', () => {
@@ -147,9 +197,9 @@ describe('the house', () => {
     const users = files.filter((file) => /\brecordIntent\(/.test(readFileSync(join(root, file), 'utf8')))
     expect(users.sort()).toEqual([
       'src/daemon/chain/relayer/record-intent.ts',
-      'src/daemon/domain/budget.ts',
+      'src/daemon/domain/chain/budget.ts',
       // Once a chain, and nobody's.
-      'src/daemon/domain/guestbook/record-deployment.ts',
+      'src/daemon/domain/deployments/guestbook-deployment.ts',
     ])
   })
 

@@ -9,7 +9,7 @@ import Fastify, {
   type FastifyServerOptions,
   LogController,
 } from 'fastify'
-import type { Config } from './config.ts'
+import type { Config } from './config/config.ts'
 import type { Context } from './context.ts'
 import { DomainError } from './domain/errors.ts'
 import { keepToOperators, listenerConstraint } from './http/administration.ts'

@@ -1,6 +1,6 @@
 import { devChainId } from './chain/keys/dev-keys.ts'
 import type { Context } from './context.ts'
-import { recordMissing } from './domain/deployments.ts'
+import { recordMissing } from './domain/deployments/deployments.ts'
 import { contractsToldOtherwise } from './store/contracts.ts'
 import { allNames } from './store/names.ts'
 import { findTransaction } from './store/transactions.ts'

@@ -1,5 +1,5 @@
 import pino, { type DestinationStream, type Logger } from 'pino'
-import type { Config } from './config.ts'
+import type { Config } from './config/config.ts'
 import { standardLines } from './standard-lines.ts'
 
 // A line of a log is read by people, and by programs with limits of their own.

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import type { Config } from './config.ts'
+import type { Config } from './config/config.ts'
 import { iso } from './domain/time.ts'
 import { createOpenSea } from './marketplace/opensea.ts'
 import { RefreshQueue } from './marketplace/refresh-queue.ts'

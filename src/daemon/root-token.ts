@@ -1,9 +1,9 @@
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Config } from './config.ts'
-import { ConfigProblem } from './config-problem.ts'
-import { shortestToken } from './config-settings.ts'
-import { newSecret } from './domain/secrets.ts'
+import type { Config } from './config/config.ts'
+import { ConfigProblem } from './config/problem.ts'
+import { shortestToken } from './config/settings.ts'
+import { newSecret } from './domain/access/secrets.ts'
 import { writePrivateFile } from './store/private-file.ts'
 
 export const adminTokenFile = 'admin.token'

@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs'
-import type { Config } from './config.ts'
+import type { Config } from './config/config.ts'
 import { isLoopback } from './http/forwarded.ts'
 
 /** What an operator should know of how the daemon was started, for the log and for `tapchip doctor`. */

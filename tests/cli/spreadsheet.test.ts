@@ -4,7 +4,7 @@ import { csvRows, sniffDelimiter } from '../../src/cli/batch/input/csv.ts'
 import { checkRedirectUrl as checkOffline } from '../../src/cli/batch/redirect-url.ts'
 import { guardCell, sheetLine, unguardCell } from '../../src/cli/batch/spreadsheet.ts'
 import { clean, widthOf } from '../../src/cli/io/text.ts'
-import { checkRedirectUrl } from '../../src/daemon/domain/redirect.ts'
+import { checkRedirectUrl } from '../../src/daemon/domain/chips/redirect.ts'
 
 test('no cell that we write runs as a formula, and a round trip changes nothing', () => {
   fc.assert(

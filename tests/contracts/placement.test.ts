@@ -2,7 +2,11 @@ import { concat, encodeDeployData, getContractAddress, type Hex, keccak256, zero
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { phygitalAbi, phygitalBytecode } from '../../src/daemon/chain/artifacts/phygital.ts'
 import { placementAbi, placementBytecode } from '../../src/daemon/chain/artifacts/placement.ts'
-import { futureAddress, guessableSalt, placedBound } from '../../src/daemon/domain/contract-address.ts'
+import {
+  futureAddress,
+  guessableSalt,
+  placedBound,
+} from '../../src/daemon/domain/contracts/contract-address.ts'
 import { type Chain, openChain } from './chain.ts'
 import { signer } from './phygital.ts'
 

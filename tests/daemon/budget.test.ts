@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { announceDeferred } from '../../src/daemon/domain/announcements.ts'
-import { usualLimits } from '../../src/daemon/domain/budget.ts'
+import { announceDeferred } from '../../src/daemon/domain/chain/announcements.ts'
+import { usualLimits } from '../../src/daemon/domain/chain/budget.ts'
 import { type TestClock, testClock } from '../support/daemon.ts'
 import { metadata as eventMetadata, guestbookSeed } from '../support/guestbook.ts'
 import { bob, carol, chips, openPhygitals, type Phygitals, phygitalSeed } from '../support/phygitals.ts'

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { changeInPieces, namedChips } from '../../src/daemon/domain/named-chips.ts'
+import { changeInPieces, namedChips } from '../../src/daemon/domain/chips/named-chips.ts'
 import { openTestApp, type TestApp } from '../support/daemon.ts'
 import { acmeKey, seed } from '../support/seeds.ts'
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { tidy } from '../../src/daemon/domain/housekeeping.ts'
-import { TapLog } from '../../src/daemon/domain/tap-log.ts'
+import { TapLog } from '../../src/daemon/domain/taps/tap-log.ts'
 import type { NewTap } from '../../src/daemon/store/taps.ts'
 import { openTestApp, testClock } from '../support/daemon.ts'
 import { derived, seed, uids } from '../support/seeds.ts'

@@ -3,8 +3,8 @@ import { pruneRefreshes } from '../store/marketplace-refreshes.ts'
 import { prunePageVisits } from '../store/page-visits.ts'
 import { mendDays } from '../store/teams.ts'
 import { pruneIdempotencyKeys } from '../store/transactions.ts'
-import { announceDeferred } from './announcements.ts'
-import { dayOf } from './budget.ts'
+import { announceDeferred } from './chain/announcements.ts'
+import { dayOf } from './chain/budget.ts'
 import { type BudgetClock, iso } from './time.ts'
 
 const everyMs = 3_600_000

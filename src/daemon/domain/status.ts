@@ -2,9 +2,9 @@ import { type Counts, countAll } from '../store/counts.ts'
 import type { Db } from '../store/database.ts'
 import type { Disk, DiskState } from '../store/disk.ts'
 import { latestSchema } from '../store/migrate.ts'
+import { listTeams, type TeamView } from './access/teams.ts'
 import { diskState } from './disk-state.ts'
-import type { TapLog } from './tap-log.ts'
-import { listTeams, type TeamView } from './teams.ts'
+import type { TapLog } from './taps/tap-log.ts'
 import type { BudgetClock } from './time.ts'
 
 export interface Status {

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import type { FastifyInstance, FastifyServerOptions } from 'fastify'
 import type { Logger } from 'pino'
 import { adminSocketName, type LocalDaemon, localDaemonName, socketPath } from '../../values/local-daemon.ts'
-import type { Config } from '../config.ts'
+import type { Config } from '../config/config.ts'
 import { limitConnections, sharedAddresses } from './connections.ts'
 import { isLoopback, refuseForwarded } from './forwarded.ts'
 

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import ipaddr from 'ipaddr.js'
-import type { Asker } from '../domain/recipients.ts'
+import type { Asker } from '../domain/chain/recipients.ts'
 import { type AuthDeps, bearerOf, optionalApiKey } from './auth.ts'
 
 /** The valid API key that came along, if one did. */

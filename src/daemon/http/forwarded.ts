@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { Config } from '../config.ts'
+import type { Config } from '../config/config.ts'
 import { DomainError } from '../domain/errors.ts'
 
 // Written by proxies and content networks; any x-forwarded… as well.

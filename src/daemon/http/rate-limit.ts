@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
-import type { Config } from '../config.ts'
+import type { Config } from '../config/config.ts'
 import { DomainError } from '../domain/errors.ts'
 import type { Clock } from '../domain/time.ts'
 import type { AuthDeps } from './auth.ts'

@@ -1,8 +1,8 @@
 import type { FastifyRequest } from 'fastify'
 import type * as z from 'zod'
 import type { EndpointSpec } from '../contract/endpoint.ts'
+import { type Claim, type Idempotency, IdempotencyConflict, type Json } from '../domain/chain/repeatable.ts'
 import { DomainError } from '../domain/errors.ts'
-import { type Claim, type Idempotency, IdempotencyConflict, type Json } from '../domain/repeatable.ts'
 import { hashCode } from '../store/code-hash.ts'
 
 const lifetimeMs = 24 * 3_600_000

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { uidToColons } from '../../nfc/uid.ts'
-import type { RefusalReason, TapPageContent } from '../domain/open-tap.ts'
+import type { RefusalReason, TapPageContent } from '../domain/taps/open-tap.ts'
 
 /** A whole HTML document, and what its content security policy must allow. */
 export interface Page {

@@ -1,17 +1,17 @@
 import type { FastifyInstance } from 'fastify'
+import { KeyedMutex } from '../../values/keyed-mutex.ts'
 import type { Context } from '../context.ts'
-import { editChips, listGroup } from '../domain/chips.ts'
-import { findChipByTap } from '../domain/find-chip.ts'
-import { Turns } from '../domain/phygitals/turns.ts'
-import { editByOwner } from '../domain/self-service.ts'
-import { tapState } from '../domain/tap-state.ts'
+import { editChips, listGroup } from '../domain/chips/chips.ts'
+import { editByOwner } from '../domain/phygitals/self-service.ts'
+import { findChipByTap } from '../domain/taps/find-chip.ts'
+import { tapState } from '../domain/taps/tap-state.ts'
 import { bindAll, limited } from '../http/bind.ts'
 import { isPrefetch, refusePrefetch } from '../http/prefetch.ts'
 import { sendJsonText } from '../http/streams.ts'
 import { tokenOnWire } from './wire-shapes.ts'
 
 export function chipRoutes(app: FastifyInstance, ctx: Context): void {
-  const edits = new Turns()
+  const edits = new KeyedMutex()
   bindAll(app, ctx, {
     'GET /chips/find': async ({ query, request, reply }) => {
       if (isPrefetch(request)) return refusePrefetch(reply)

@@ -1,7 +1,11 @@
 import type { FastifyInstance } from 'fastify'
 import type { Context } from '../context.ts'
+import {
+  contractDeployedBy,
+  deployGuestbook,
+  listGuestbooks,
+} from '../domain/deployments/guestbook-contracts.ts'
 import { assignEvent } from '../domain/guestbook/assign.ts'
-import { contractDeployedBy, deployGuestbook, listGuestbooks } from '../domain/guestbook/contracts.ts'
 import { createEvent, eventCreatedBy, listEvents } from '../domain/guestbook/events.ts'
 import type { ContractRef, EventRef } from '../domain/guestbook/find.ts'
 import { replaceEventMetadata } from '../domain/guestbook/metadata.ts'

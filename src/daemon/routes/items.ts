@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import type { Context } from '../context.ts'
-import { chipsOf, getItem, listItems } from '../domain/items.ts'
+import { chipsOf, getItem, listItems } from '../domain/chips/items.ts'
 import { bindAll } from '../http/bind.ts'
 import { mapped, sendJsonArray } from '../http/streams.ts'
 import { itemToWire, tokenOnWire } from './wire-shapes.ts'

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import type { Context } from '../context.ts'
-import { describeOtp, removeOtp } from '../domain/otps.ts'
+import { describeOtp, removeOtp } from '../domain/codes/otps.ts'
 import { bindAll } from '../http/bind.ts'
 import { shownAddress, tokenOnWire } from './wire-shapes.ts'
 

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import type * as z from 'zod'
+import { KeyedMutex } from '../../values/keyed-mutex.ts'
 import type { Context } from '../context.ts'
 import { endpoints } from '../contract/index.ts'
 import { metadataRow, moveRow } from '../contract/phygital-batches.ts'
@@ -8,7 +9,6 @@ import type { RowTarget } from '../domain/phygitals/batch-row.ts'
 import { checkMoves } from '../domain/phygitals/check-batch.ts'
 import { checkRows, describeRows } from '../domain/phygitals/metadata-batch.ts'
 import { type MoveRow, transferRows } from '../domain/phygitals/transfer-batch.ts'
-import { Turns } from '../domain/phygitals/turns.ts'
 import { bindAll } from '../http/bind.ts'
 import { type BadLine, CheckedLines, inLineOrder, lineBy, type ReadLine } from '../http/checked-lines.ts'
 import { mapped, sendLines, sendLineText } from '../http/streams.ts'
@@ -17,7 +17,7 @@ import { mapped, sendLines, sendLineText } from '../http/streams.ts'
 const keyLifetimeMs = 30 * 24 * 3_600_000
 
 export function phygitalBatchRoutes(app: FastifyInstance, ctx: Context): void {
-  const minting = new Turns()
+  const minting = new KeyedMutex()
   const feeCap = (chainId: number) =>
     ctx.config.chains.find((chain) => chain.chainId === chainId)?.maxFeePerGas
   bindAll(app, ctx, {

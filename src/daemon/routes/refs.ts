@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import type { Context } from '../context.ts'
-import { queryRef } from '../domain/refs.ts'
+import { queryRef } from '../domain/taps/refs.ts'
 import { bindAll } from '../http/bind.ts'
 import { parseMetadata, shownAddress, tokenOnWire } from './wire-shapes.ts'
 

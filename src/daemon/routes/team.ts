@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import type { Context } from '../context.ts'
-import { getTeam } from '../domain/teams.ts'
+import { getTeam } from '../domain/access/teams.ts'
 import { bindAll } from '../http/bind.ts'
 
 export function teamRoutes(app: FastifyInstance, ctx: Context): void {

@@ -1,4 +1,4 @@
-import type { ItemView } from '../domain/items.ts'
+import type { ItemView } from '../domain/chips/items.ts'
 
 // Shapes that several resources show alike.
 

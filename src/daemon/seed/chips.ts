@@ -1,6 +1,6 @@
 import { getAddress } from 'viem/utils'
 import { haloUid, parseHaloPublicKey } from '../../nfc/halo/tap.ts'
-import { registerChipsIn } from '../domain/register-chips.ts'
+import { registerChipsIn } from '../domain/chips/register-chips.ts'
 import { findChipGroupNamed, insertChipGroup } from '../store/chip-groups.ts'
 import { findChip } from '../store/chips.ts'
 import { findContractOfSymbol } from '../store/contracts.ts'

@@ -1,4 +1,4 @@
-import { createContractIn } from '../domain/contracts.ts'
+import { createContractIn } from '../domain/contracts/contracts.ts'
 import {
   assignBadgeEventToChip,
   findBadgeEventNamed,

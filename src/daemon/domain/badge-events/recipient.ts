@@ -1,8 +1,8 @@
 import type { Chains } from '../../chain/chains.ts'
 import { readRecipient } from '../../chain/names/recipient.ts'
 import { RecipientInvalid } from '../../chain/names/resolver.ts'
+import { type Asker, type Names, resolveRecipient } from '../chain/recipients.ts'
 import { DomainError } from '../errors.ts'
-import { type Asker, type Names, resolveRecipient } from '../recipients.ts'
 
 const embeddedChain = 31337
 const ethereum = 1

@@ -2,7 +2,7 @@ import { type Actor, recordChange } from '../../store/audit.ts'
 import { voidSimulatedTaps } from '../../store/chip-records.ts'
 import type { Db } from '../../store/database.ts'
 import { assignToChips } from '../../store/sqlite-chips.ts'
-import { changeInPieces, namedChips } from '../named-chips.ts'
+import { changeInPieces, namedChips } from '../chips/named-chips.ts'
 import { type Clock, iso } from '../time.ts'
 import { eventOfTeam } from './find.ts'
 

@@ -3,8 +3,8 @@ import { guestbookAbi } from '../../chain/artifacts/guestbook.ts'
 import type { Chain } from '../../chain/chains.ts'
 import { isRefusal } from '../../chain/owner-of.ts'
 import type { LocatedGuestbookEvent } from '../../store/guestbook-events.ts'
-import { asked, askedAt, refusalOf } from '../ask-chain.ts'
-import { assertOurs, type ContractState, contractOf } from '../deployed.ts'
+import { asked, askedAt, refusalOf } from '../chain/ask-chain.ts'
+import { assertOurs, type ContractState, contractOf } from '../contracts/deployed.ts'
 import { DomainError } from '../errors.ts'
 
 /** What this needs to know of a guestbook contract. */

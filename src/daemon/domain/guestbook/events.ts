@@ -11,14 +11,14 @@ import {
   type LocatedGuestbookEvent,
 } from '../../store/guestbook-events.ts'
 import { findTransaction } from '../../store/transactions.ts'
-import { chainOf } from '../ask-chain.ts'
-import type { DeployDeps } from '../deployments.ts'
+import { chainOf } from '../chain/ask-chain.ts'
+import type { DeployDeps } from '../contracts/contract-address.ts'
+import { type TeamAsking, underWay } from '../deployments/guestbook-contracts.ts'
+import { recordEvent } from '../deployments/guestbook-records.ts'
 import { DomainError, notFound } from '../errors.ts'
 import { iso } from '../time.ts'
 import { assertMinter, isEventThere, isForeign } from './authority.ts'
-import { type TeamAsking, underWay } from './contracts.ts'
 import { guestbookOfTeam } from './find.ts'
-import { recordEvent } from './record.ts'
 
 export interface NewEvent {
   contractId: number

@@ -10,7 +10,7 @@ import {
 import type { Chain } from '../../chain/chains.ts'
 import { revertOf } from '../../chain/revert.ts'
 import { inWords as plain } from '../../outbound/words.ts'
-import { asked } from '../ask-chain.ts'
+import { asked } from '../chain/ask-chain.ts'
 import { DomainError } from '../errors.ts'
 
 /** A mint takes 82,000. */

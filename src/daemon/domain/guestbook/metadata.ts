@@ -7,7 +7,7 @@ import {
   type LocatedGuestbookEvent,
 } from '../../store/guestbook-events.ts'
 import { askForRefresh } from '../../store/marketplace-refreshes.ts'
-import { announceTokens } from '../announcements.ts'
+import { announceTokens } from '../chain/announcements.ts'
 import { DomainError, notFound } from '../errors.ts'
 import { type BudgetClock, iso } from '../time.ts'
 import { assertMinter, guestbookOf, isForeign } from './authority.ts'

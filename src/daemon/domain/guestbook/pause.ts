@@ -6,13 +6,13 @@ import { recordChange } from '../../store/audit.ts'
 import type { Queries } from '../../store/database.ts'
 import type { ContractRow } from '../../store/schema.ts'
 import { lastOfTopic } from '../../store/transactions.ts'
-import { asked, chainOf } from '../ask-chain.ts'
-import type { DeployDeps } from '../deployments.ts'
+import { asked, chainOf } from '../chain/ask-chain.ts'
+import type { DeployDeps } from '../contracts/contract-address.ts'
+import { type TeamAsking, underWay } from '../deployments/guestbook-contracts.ts'
+import { pauseCall, pauseTopic, recordPause } from '../deployments/guestbook-records.ts'
 import { iso } from '../time.ts'
 import { assertOwner, isForeign } from './authority.ts'
-import { type TeamAsking, underWay } from './contracts.ts'
 import { type ContractRef, guestbookOfTeam } from './find.ts'
-import { pauseCall, pauseTopic, recordPause } from './record.ts'
 
 /**
  * Pauses transfers between a guestbook's holders, or lets them go on; mints go on either way. What is so already, or on

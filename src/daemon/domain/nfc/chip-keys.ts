@@ -5,8 +5,8 @@ import type { Queries } from '../../store/database.ts'
 import { findKeySet } from '../../store/key-sets.ts'
 import type { KeySetRow } from '../../store/schema.ts'
 import type { SecretBox } from '../../store/secret-box.ts'
+import { keyPlace } from '../chips/key-ring.ts'
 import { DomainError } from '../errors.ts'
-import { keyPlace } from '../key-ring.ts'
 
 /** What chips are set up from. Lives as long as the session that needs it, and is given to nobody. */
 interface ChipMasters {

@@ -1,5 +1,5 @@
 import type { Script } from '../../../nfc/script.ts'
-import type { ChipInput } from '../chip-input.ts'
+import type { ChipInput } from '../chips/chip-input.ts'
 import { DomainError } from '../errors.ts'
 
 /** What a chip gets in the registry beside its keys. */

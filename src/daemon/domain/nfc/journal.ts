@@ -8,7 +8,6 @@ import {
   insertNfcPlan,
   listNfcPlans,
   nfcPlansOf,
-  openNfcPlans,
   updateNfcPlan,
 } from '../../store/nfc-plans.ts'
 import type { NfcPlanRow } from '../../store/schema.ts'
@@ -164,14 +163,6 @@ function record(
   const about = target === 'factory' ? {} : { keySet: target.keySet, generation: target.generation }
   const detail = { phase, plan: id, from, ...about, ...(place ? { chipGroup: place.chipGroupId } : {}) }
   return recordChange(trx, { at, actor, teamId: place?.teamId ?? null, action, target: uid, detail })
-}
-
-/** Whether an unfinished plan needs a key set: a chip's keys may be from it. */
-export async function isKeySetPlanned(trx: Queries, keySet: number): Promise<boolean> {
-  const entries = (await openNfcPlans(trx)).map(entryOf)
-  return entries.some(({ plan }) =>
-    sourcesOf(plan).some((source) => source !== 'factory' && source.keySet === keySet),
-  )
 }
 
 /** An entry as operators see it. */

@@ -1,6 +1,6 @@
 import type { TeamRow } from '../../store/schema.ts'
+import { planImport } from '../chips/import-chips.ts'
 import { DomainError, invalid } from '../errors.ts'
-import { planImport } from '../import-chips.ts'
 import type { BaseUrlCheck, BaseUrlDeps } from './base-url.ts'
 import { chipKeys, missingKeySet } from './chip-keys.ts'
 import type { ChipDetails } from './conversation.ts'

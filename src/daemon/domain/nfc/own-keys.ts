@@ -1,7 +1,7 @@
 import { type KeySource, sameSource } from '../../../nfc/provision/keys.ts'
 import type { Plan } from '../../../nfc/provision/plan.ts'
 import type { Queries } from '../../store/database.ts'
-import { hasPower } from '../chip-power.ts'
+import { hasPower } from '../chips/chip-power.ts'
 import { DomainError } from '../errors.ts'
 import type { KnownChip } from './known-chip.ts'
 

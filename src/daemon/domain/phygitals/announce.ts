@@ -1,7 +1,7 @@
 import type { Chains } from '../../chain/chains.ts'
 import type { Queries } from '../../store/database.ts'
 import type { LocatedToken } from '../../store/tokens.ts'
-import { announceTokens } from '../announcements.ts'
+import { announceTokens } from '../chain/announcements.ts'
 import type { BudgetClock } from '../time.ts'
 
 /** A contract that was deployed elsewhere may have no such function; marketplaces are told about it all the same. */

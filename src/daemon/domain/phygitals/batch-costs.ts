@@ -4,7 +4,7 @@ import type { Chain, Chains } from '../../chain/chains.ts'
 import { firstFees } from '../../chain/relayer/fees.ts'
 import { type ClaimArgs, claimGas } from '../../chain/relayer/phygital-claim.ts'
 import type { TokenLocation } from '../../store/tokens.ts'
-import { asked, chainOf } from '../ask-chain.ts'
+import { asked, chainOf } from '../chain/ask-chain.ts'
 import { signClaim } from './sign-claim.ts'
 
 /** What moves on one chain take. Gas, and wei. */

@@ -9,7 +9,7 @@ import type { Db, Queries } from '../../store/database.ts'
 import { findItem, type ItemWithContract } from '../../store/items.ts'
 import type { ContractRow } from '../../store/schema.ts'
 import { ensureToken, findToken, findTokenAt, freeTokenId, type LocatedToken } from '../../store/tokens.ts'
-import { asked, chainOf } from '../ask-chain.ts'
+import { asked, chainOf } from '../chain/ask-chain.ts'
 import { DomainError, notFound } from '../errors.ts'
 import { type BudgetClock, iso } from '../time.ts'
 

@@ -6,7 +6,7 @@ import { deleteClaimRegistrationsOf } from '../../store/claim-registrations.ts'
 import type { Queries } from '../../store/database.ts'
 import { endClaimsOfChip } from '../../store/otps.ts'
 import { type LocatedToken, setMintTransaction } from '../../store/tokens.ts'
-import { type Counted, recordForTeam } from '../budget.ts'
+import { type Counted, recordForTeam } from '../chain/budget.ts'
 import { type BudgetClock, iso } from '../time.ts'
 
 export interface NewClaim {

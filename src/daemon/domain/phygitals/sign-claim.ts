@@ -5,7 +5,7 @@ import type { Chain } from '../../chain/chains.ts'
 import { type Counted, predict } from '../../chain/relayer/builder.ts'
 import { claimCounter, claimHash } from '../../chain/relayer/phygital-claim.ts'
 import type { TokenLocation } from '../../store/tokens.ts'
-import { askedAt } from '../ask-chain.ts'
+import { askedAt } from '../chain/ask-chain.ts'
 
 export interface SignedClaim {
   signature: Hex

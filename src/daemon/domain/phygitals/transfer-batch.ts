@@ -1,13 +1,13 @@
+import type { KeyedMutex } from '../../../values/keyed-mutex.ts'
 import { NotSignedYet } from '../../chain/relayer/errors.ts'
 import type { Actor } from '../../store/audit.ts'
+import { type Claim, type Idempotency, IdempotencyConflict } from '../chain/repeatable.ts'
 import { DomainError, type ErrorCode, storeFailure } from '../errors.ts'
-import { type Claim, type Idempotency, IdempotencyConflict } from '../repeatable.ts'
 import { chipOfTeam, isChip, type RowTarget } from './batch-row.ts'
 import { inOrder } from './in-order.ts'
 import type { TransferDeps } from './target.ts'
 import { transferToken, transferTokenOfChip } from './transfer.ts'
 import { transferred } from './transferred.ts'
-import type { Turns } from './turns.ts'
 
 export interface MoveRow {
   row: number
@@ -26,7 +26,7 @@ export type MovedRow =
 export type BatchDeps = TransferDeps & {
   idempotency: Idempotency
   /** Chips without a token take their ids one after another. */
-  minting: Turns
+  minting: KeyedMutex
 }
 
 interface Caller {

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { Context } from '../../context.ts'
+import { namedTeam } from '../../domain/access/teams.ts'
 import { listChanges } from '../../domain/audit.ts'
-import { namedTeam } from '../../domain/teams.ts'
 import { bindAll } from '../../http/bind.ts'
 import { mapped, sendJsonArray } from '../../http/streams.ts'
 

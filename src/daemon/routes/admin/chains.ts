@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import type { Context } from '../../context.ts'
-import { chainStates } from '../../domain/chains.ts'
+import { chainStates } from '../../domain/chain/chains.ts'
 import { bindAll } from '../../http/bind.ts'
 
 export function chainRoutes(app: FastifyInstance, ctx: Context): void {

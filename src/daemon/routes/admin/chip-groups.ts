@@ -1,7 +1,12 @@
 import type { FastifyInstance } from 'fastify'
 import type { Context } from '../../context.ts'
-import { createChipGroup, editChipGroup, listChipGroups, removeChipGroup } from '../../domain/chip-groups.ts'
-import { getTeam, resolveTeam } from '../../domain/teams.ts'
+import { getTeam, resolveTeam } from '../../domain/access/teams.ts'
+import {
+  createChipGroup,
+  editChipGroup,
+  listChipGroups,
+  removeChipGroup,
+} from '../../domain/chips/chip-groups.ts'
 import { bindAll } from '../../http/bind.ts'
 import type { ChipGroupRow } from '../../store/schema.ts'
 

@@ -1,16 +1,16 @@
 import type { FastifyInstance } from 'fastify'
 import type { Context } from '../../context.ts'
 import { importRow } from '../../contract/admin/chips.ts'
+import { permits } from '../../domain/access/scopes.ts'
+import { resolveTeam } from '../../domain/access/teams.ts'
 import {
   beginImport,
   type ImportCounts,
   type ImportedPiece,
   importChips,
   planImport,
-} from '../../domain/import-chips.ts'
-import type { Registered } from '../../domain/register-chips.ts'
-import { permits } from '../../domain/scopes.ts'
-import { resolveTeam } from '../../domain/teams.ts'
+} from '../../domain/chips/import-chips.ts'
+import type { Registered } from '../../domain/chips/register-chips.ts'
 import { bindAll } from '../../http/bind.ts'
 import { openSheet } from '../../http/sheet.ts'
 import { sendLineText } from '../../http/streams.ts'

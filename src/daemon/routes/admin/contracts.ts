@@ -1,10 +1,16 @@
 import type { FastifyInstance } from 'fastify'
 import type { Context } from '../../context.ts'
-import { contractIn, isPlaced, listContracts, registerContract, setTwoTap } from '../../domain/contracts.ts'
-import { deployContract, deployedBy, tellServiceUrl } from '../../domain/deploy-contract.ts'
-import { lookAtContract } from '../../domain/look-at-contract.ts'
-import { removeContract } from '../../domain/remove-contract.ts'
-import { getTeam, resolveTeam } from '../../domain/teams.ts'
+import { getTeam, resolveTeam } from '../../domain/access/teams.ts'
+import {
+  contractIn,
+  isPlaced,
+  listContracts,
+  registerContract,
+  setTwoTap,
+} from '../../domain/contracts/contracts.ts'
+import { lookAtContract } from '../../domain/contracts/look-at-contract.ts'
+import { removeContract } from '../../domain/contracts/remove-contract.ts'
+import { deployContract, deployedBy, tellServiceUrl } from '../../domain/deployments/deploy-contract.ts'
 import { bindAll } from '../../http/bind.ts'
 import type { ContractRow } from '../../store/schema.ts'
 

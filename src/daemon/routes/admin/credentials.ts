@@ -1,9 +1,9 @@
 import type { FastifyInstance } from 'fastify'
 import type { Context } from '../../context.ts'
-import { createAdminToken, listAdminTokens, removeAdminToken } from '../../domain/admin-tokens.ts'
-import { createApiKey, listApiKeys, removeApiKey } from '../../domain/api-keys.ts'
-import { parseScopes } from '../../domain/scopes.ts'
-import { resolveTeam } from '../../domain/teams.ts'
+import { createAdminToken, listAdminTokens, removeAdminToken } from '../../domain/access/admin-tokens.ts'
+import { createApiKey, listApiKeys, removeApiKey } from '../../domain/access/api-keys.ts'
+import { parseScopes } from '../../domain/access/scopes.ts'
+import { resolveTeam } from '../../domain/access/teams.ts'
 import { bindAll } from '../../http/bind.ts'
 import type { AdminTokenRow, ApiKeyRow, TeamRow } from '../../store/schema.ts'
 

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import type { Context } from '../../context.ts'
-import { createKeySet, listKeySets, removeKeySet } from '../../domain/key-sets.ts'
+import { createKeySet, listKeySets, removeKeySet } from '../../domain/chips/key-sets.ts'
 import { bindAll } from '../../http/bind.ts'
 
 export function keySetRoutes(app: FastifyInstance, ctx: Context): void {

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { Context } from '../../context.ts'
-import { createLink, listLinks, removeLink } from '../../domain/links.ts'
-import { resolveTeam } from '../../domain/teams.ts'
+import { resolveTeam } from '../../domain/access/teams.ts'
+import { createLink, listLinks, removeLink } from '../../domain/chips/links.ts'
 import { bindAll } from '../../http/bind.ts'
 import type { LinkRow } from '../../store/schema.ts'
 

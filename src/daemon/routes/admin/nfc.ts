@@ -1,5 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { Context } from '../../context.ts'
+import { permits } from '../../domain/access/scopes.ts'
+import { resolveTeam } from '../../domain/access/teams.ts'
 import { invalid } from '../../domain/errors.ts'
 import { BaseUrlCheck } from '../../domain/nfc/base-url.ts'
 import type { Reply } from '../../domain/nfc/conversation.ts'
@@ -7,8 +9,6 @@ import { giveUpChip } from '../../domain/nfc/give-up.ts'
 import { listJournal } from '../../domain/nfc/journal.ts'
 import { openSession } from '../../domain/nfc/open-session.ts'
 import { NfcSessions, type SessionStep } from '../../domain/nfc/sessions.ts'
-import { permits } from '../../domain/scopes.ts'
-import { resolveTeam } from '../../domain/teams.ts'
 import { bindAll } from '../../http/bind.ts'
 
 const usualLimit = 100

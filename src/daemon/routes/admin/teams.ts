@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { Context } from '../../context.ts'
-import { announceDeferred } from '../../domain/announcements.ts'
-import { createTeam, editTeam, listTeams, removeTeam, showTeam } from '../../domain/teams.ts'
+import { createTeam, editTeam, listTeams, removeTeam, showTeam } from '../../domain/access/teams.ts'
+import { announceDeferred } from '../../domain/chain/announcements.ts'
 import { bindAll } from '../../http/bind.ts'
 
 export function teamRoutes(app: FastifyInstance, ctx: Context): void {

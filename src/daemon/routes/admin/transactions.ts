@@ -1,12 +1,12 @@
 import type { FastifyInstance } from 'fastify'
 import type { Context } from '../../context.ts'
-import { namedTeam } from '../../domain/teams.ts'
+import { namedTeam } from '../../domain/access/teams.ts'
 import {
   cancelTransaction,
   listTransactions,
   type Named,
   showTransaction,
-} from '../../domain/transactions.ts'
+} from '../../domain/chain/transactions.ts'
 import { bindAll } from '../../http/bind.ts'
 import type { TransactionRow } from '../../store/schema.ts'
 

@@ -1,0 +1,103 @@
+import * as z from 'zod'
+import { ConfigProblem } from './problem.ts'
+
+/** A chain that others run. */
+export interface ChainConfig {
+  readonly chainId: number
+  readonly rpcUrl: string
+  /** How deep a transaction must lie to count for good. */
+  readonly confirmations: number
+  /** Wei per gas; no transaction offers more. */
+  readonly maxFeePerGas: bigint
+  /** How many blocks a transfer signature stays good; undefined: about 30 minutes of them. */
+  readonly expiryBlocks: number | undefined
+}
+
+const text = z.union([z.string(), z.number()]).transform(String)
+
+const oneChain = z.strictObject({
+  rpc: text.pipe(z.string().regex(/^https?:\/\/\S+$/, 'must be an http(s) URL')),
+  confirmations: text.pipe(z.string().regex(/^[1-9]\d{0,3}$/, 'must be a number from 1 to 9999')).optional(),
+  maxFeeGwei: text
+    .pipe(z.string().regex(/^\d{1,9}(\.\d{1,9})?$/, 'must be an amount of gwei, such as 50 or 0.2'))
+    .optional(),
+  expiryBlocks: text.pipe(z.string().regex(/^[1-9]\d{0,8}$/, 'must be a number of blocks')).optional(),
+})
+
+/** `chains` of a configuration file: `{ "8453": { "rpc": "https://…" } }`. */
+export const chainsInFile = z.record(
+  z.string().regex(/^[1-9]\d{0,14}$/, 'must be a chain id'),
+  oneChain.partial(),
+)
+
+/** What a chain's settings are called. */
+export const chainSettings = Object.keys(oneChain.shape)
+
+// TAPCHIP_RPC_8453 and so on: each goes before the same setting of the file.
+const variables = {
+  rpc: 'TAPCHIP_RPC',
+  confirmations: 'TAPCHIP_CONFIRMATIONS',
+  maxFeeGwei: 'TAPCHIP_MAX_FEE_GWEI',
+  expiryBlocks: 'TAPCHIP_EXPIRY_BLOCKS',
+} as const
+const keys = ['TAPCHIP_RELAYER_KEY', 'TAPCHIP_SIGN_VERIFIER_KEY'] as const
+const chainId = /^[1-9]\d{0,14}$/
+
+/** A variable of one chain, taken apart; undefined: it is none. `id` is whatever stands there. */
+export function chainVariable(name: string): { of: string; id: string; isKey: boolean } | undefined {
+  const of = [...Object.values(variables), ...keys].find((start) => name.startsWith(`${start}_`))
+  if (of === undefined) return undefined
+  return { of, id: name.slice(of.length + 1), isKey: keys.some((key) => key === of) }
+}
+export const isChainId = (text: string): boolean => chainId.test(text)
+
+/** Secrets of chains, which come from the environment or a keystore and nowhere else. */
+export function isKeyVariable(name: string): boolean {
+  const variable = chainVariable(name)
+  return variable?.isKey === true && isChainId(variable.id)
+}
+
+/** @throws ConfigProblem that names the chain and the setting */
+export function chainsFrom(
+  file: z.output<typeof chainsInFile>,
+  env: Readonly<Record<string, string | undefined>>,
+): ChainConfig[] {
+  const chains = new Map<string, Record<string, string | undefined>>(
+    Object.entries(file).map(([id, settings]) => [id, { ...settings }]),
+  )
+  const sources = new Map<string, string>()
+  for (const [name, value] of Object.entries(env)) {
+    const variable = chainVariable(name)
+    const setting = Object.entries(variables).find(([, of]) => of === variable?.of)?.[0]
+    if (!value || !variable || setting === undefined || !isChainId(variable.id)) continue
+    const { id } = variable
+    chains.set(id, { ...chains.get(id), [setting]: value })
+    sources.set(`chains.${id}.${setting}`, name)
+  }
+  return [...chains].map(([id, settings]) => parsed(Number(id), settings, sources))
+}
+
+/** @param sources which variable a setting came from, where it came from one */
+function parsed(
+  chainId: number,
+  settings: Record<string, string | undefined>,
+  sources: ReadonlyMap<string, string>,
+): ChainConfig {
+  if (settings.rpc === undefined)
+    throw new ConfigProblem(`Chain ${chainId} has settings and no RPC URL. Set TAPCHIP_RPC_${chainId}.`)
+  const result = oneChain.safeParse(settings)
+  if (!result.success) {
+    const [issue] = result.error.issues
+    const path = `chains.${chainId}.${issue?.path.join('.')}`
+    throw new ConfigProblem(`${sources.get(path) ?? path} ${issue?.message}`)
+  }
+  const { rpc, confirmations = '2', maxFeeGwei = '200', expiryBlocks } = result.data
+  const [whole = '0', fraction = ''] = maxFeeGwei.split('.')
+  return {
+    chainId,
+    rpcUrl: rpc,
+    confirmations: Number(confirmations),
+    maxFeePerGas: BigInt(whole) * 1_000_000_000n + BigInt(fraction.padEnd(9, '0')),
+    expiryBlocks: expiryBlocks === undefined ? undefined : Number(expiryBlocks),
+  }
+}

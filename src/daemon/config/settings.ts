@@ -1,0 +1,89 @@
+import * as z from 'zod'
+import { badgeSettings } from './badges.ts'
+import { chainSettings, chainsInFile } from './chains.ts'
+
+const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
+
+// How a value is written in a flag, the environment and the configuration file: text, or JSON's own types.
+const number = (min: number, max: number) =>
+  z
+    .union([
+      z.number(),
+      z.string().regex(/^\d+$/, `must be a number from ${min} to ${max}`).transform(Number),
+    ])
+    .pipe(z.number().int().min(min).max(max))
+const onOff = z.union([
+  z.boolean(),
+  z
+    .enum(['on', 'off', 'true', 'false', '1', '0'], 'must be on or off')
+    .transform((word) => ['on', 'true', '1'].includes(word)),
+])
+const word = z.string().regex(/^[a-z][a-z0-9]{0,30}$/, 'must be lower-case letters and digits')
+
+const hostAndPort = z
+  .string()
+  .regex(/^(\[[0-9a-fA-F:.]+\]|[^\s:/[\]]+):\d{1,5}$/, 'must be HOST:PORT, such as 127.0.0.1:9484')
+  .transform((text) => {
+    const colon = text.lastIndexOf(':')
+    return { host: text.slice(0, colon).replace(/^\[|\]$/g, ''), port: Number(text.slice(colon + 1)) }
+  })
+  .refine(({ port }) => port <= 65_535, 'must have a port from 0 to 65535')
+
+const httpUrl = z.string().regex(/^https?:\/\/[^\s?#]+$/, 'must be an http(s) URL without a query')
+
+/** Of the first admin token. What the daemon makes itself is far longer. */
+export const shortestToken = 16
+
+/** What can be set: by a flag, in the environment, or in the configuration file. */
+export const settings = z.strictObject({
+  host: z.string().min(1).default('127.0.0.1'),
+  port: number(0, 65_535).default(8484),
+  dataDir: z.string().min(1).optional(),
+  baseUrl: httpUrl.optional(),
+  seed: z.string().min(1).optional(),
+  ephemeral: onOff.default(false),
+  logLevel: z.enum(logLevels, `must be one of ${logLevels.join(', ')}`).default('info'),
+  otpTtlSeconds: number(1, 31_536_000).default(1800),
+  refTtlSeconds: number(1, 31_536_000).default(1800),
+  rateLimit: z.union([z.literal('off'), number(1, 1_000_000_000)]).optional(),
+  keyRateLimit: z.union([z.literal('off'), number(1, 1_000_000_000)]).optional(),
+  maxConnections: number(1, 1_000_000).default(4096),
+  clientConnections: number(1, 1_000_000).default(256),
+  trustProxy: z.union([z.string(), z.number(), z.array(z.string())]).optional(),
+  adminRemote: onOff.default(false),
+  adminListen: hostAndPort.optional(),
+  adminToken: z
+    .string()
+    .regex(/^\S+$/, 'must not contain spaces')
+    .min(shortestToken, `must have at least ${shortestToken} characters, or it can be guessed`)
+    .optional(),
+  dataKey: z.string().optional(),
+  backupPassphrase: z.string().min(1).optional(),
+  wirePrefix: word.default('svc'),
+  wireBadge: word.default('badge'),
+  devChain: onOff.default(true),
+  devRpc: z.enum(['guarded', 'full'], 'must be guarded or full').default('guarded'),
+  keystore: z.string().min(1).optional(),
+  keystorePasswordFile: z.string().min(1).optional(),
+  openseaUrl: httpUrl.default('https://api.opensea.io'),
+  openseaApiKey: z.string().min(1).optional(),
+  chains: chainsInFile.optional(),
+  ...badgeSettings,
+})
+
+export type SettingName = keyof z.input<typeof settings>
+export type LogLevel = (typeof logLevels)[number]
+
+export const variableOf = (name: string): string =>
+  `TAPCHIP_${name.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`
+
+/** Of a chain's setting the path in the file, of any other its name and its variable. */
+export function inWords(issue: z.core.$ZodIssue): string {
+  const isUnknown = issue.code === 'unrecognized_keys'
+  const path = [...issue.path, ...(isUnknown ? issue.keys.slice(0, 1) : [])].map(String)
+  const [name = ''] = path
+  if (path.length === 1)
+    return `${name} (${variableOf(name)}) ${isUnknown ? 'is not a setting' : issue.message}`
+  const inner = issue.code === 'invalid_key' ? issue.issues[0]?.message : issue.message
+  return `${path.join('.')} ${isUnknown ? `is not a setting (known: ${chainSettings.join(', ')})` : inner}`
+}

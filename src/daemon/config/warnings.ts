@@ -1,0 +1,66 @@
+import { type ChainConfig, chainVariable, isChainId } from './chains.ts'
+
+/** Read by the CLI, or by tests: a shell that has them set may start the daemon as well. */
+const ofOthers = [
+  'TAPCHIP_URL',
+  'TAPCHIP_ADMIN_URL',
+  'TAPCHIP_API_KEY',
+  'TAPCHIP_CONTEXT',
+  'TAPCHIP_DEBUG',
+  'TAPCHIP_META_READ_KEY',
+  'TAPCHIP_FILE_READ_KEY',
+  'TAPCHIP_APP_MASTER_KEY',
+  'TAPCHIP_TEST_BROWSER',
+  'TAPCHIP_TEST_FAKETIME',
+  'TAPCHIP_BENCH_PROFILE',
+]
+const embeddedChain = '31337'
+
+/** What is set in the environment and has no effect. Names alone: values can be secrets. */
+export function warningsOf(
+  env: Readonly<Record<string, string | undefined>>,
+  {
+    settings,
+    chains,
+    devChain,
+  }: { settings: readonly string[]; chains: readonly Pick<ChainConfig, 'chainId'>[]; devChain: boolean },
+): string[] {
+  const known = [...settings, 'TAPCHIP_CONFIG', ...ofOthers]
+  const served = new Set([
+    ...chains.map(({ chainId }) => String(chainId)),
+    ...(devChain ? [embeddedChain] : []),
+  ])
+  const given = Object.keys(env).filter((name) => name.startsWith('TAPCHIP_') && env[name])
+  return given.sort().flatMap((name) => {
+    if (known.includes(name)) return []
+    const variable = chainVariable(name)
+    if (variable === undefined)
+      return [`${name} is no variable of the daemon's, and is ignored.${meant(name, known)}`]
+    const { of, id, isKey } = variable
+    if (!isChainId(id))
+      return [`${name} is ignored: after ${of}_ comes a chain id, a number such as 8453, and not "${id}".`]
+    if (isKey && !served.has(id))
+      return [`${name} is ignored: chain ${id} has no RPC URL. Set TAPCHIP_RPC_${id} to use the chain.`]
+    return []
+  })
+}
+
+/** The one that is written nearly so. */
+function meant(name: string, known: readonly string[]): string {
+  const near = known.find((other) => distance(name, other) <= 2)
+  return near === undefined ? ' See tapchipd --help.' : ` Is ${near} meant?`
+}
+
+/** How many letters have to be changed, added or left out to make one of the other. */
+function distance(one: string, other: string): number {
+  let above = Array.from({ length: other.length + 1 }, (_, at) => at)
+  for (const [row, letter] of [...one].entries()) {
+    const line = [row + 1]
+    for (let at = 0; at < other.length; at += 1) {
+      const changed = (above[at] ?? 0) + (letter === other[at] ? 0 : 1)
+      line.push(Math.min(changed, (above[at + 1] ?? 0) + 1, (line[at] ?? 0) + 1))
+    }
+    above = line
+  }
+  return above.at(-1) ?? 0
+}

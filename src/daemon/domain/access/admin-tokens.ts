@@ -1,0 +1,91 @@
+import type { Actor } from '../../store/audit.ts'
+import { recordChange } from '../../store/audit.ts'
+import {
+  allAdminTokens,
+  findAdminToken,
+  findLiveAdminToken,
+  insertAdminToken,
+  revokeAdminToken,
+} from '../../store/credentials.ts'
+import type { Db } from '../../store/database.ts'
+import type { AdminTokenRow } from '../../store/schema.ts'
+import { DomainError, notFound } from '../errors.ts'
+import { type Clock, iso } from '../time.ts'
+import { assertAhead, type NewCredential } from './api-keys.ts'
+import { type AdminToken, type Credentials, rootName } from './credentials.ts'
+import { assertGrantable, endOf } from './grants.ts'
+import { parseScopes, type Scope } from './scopes.ts'
+import { hashSecret, newSecret } from './secrets.ts'
+
+interface Deps {
+  db: Db
+  clock: Clock
+  credentials: Credentials
+}
+
+export const listAdminTokens = ({ db }: { db: Pick<Db, 'read'> }): Promise<AdminTokenRow[]> =>
+  allAdminTokens(db.read)
+
+/**
+ * Makes a token; only this answer ever holds it. Nobody gives what they do not have.
+ * @throws DomainError scope_missing, already_exists, invalid_input
+ */
+export async function createAdminToken(
+  { db, clock, credentials }: Deps,
+  { token: creator, actor }: { token: AdminToken; actor: Actor },
+  { name, scopes, expiresAt: wanted = null }: NewCredential & { scopes: readonly Scope[] },
+): Promise<{ row: AdminTokenRow; token: string }> {
+  const at = iso(clock.now())
+  assertGrantable(creator, scopes)
+  const expiresAt = endOf(creator, wanted)
+  assertAhead(expiresAt, at)
+  const token = newSecret('adm')
+  const row = await db.write(async (trx) => {
+    // The audit log names tokens: none may pass for the one in the data directory.
+    if (name === rootName || (await findLiveAdminToken(trx, name))) {
+      throw new DomainError(
+        'already_exists',
+        `There is an admin token named "${name}" already. Choose another name.`,
+      )
+    }
+    const made = await insertAdminToken(trx, {
+      name,
+      hash: hashSecret(token),
+      scopes: JSON.stringify([...new Set(scopes)]),
+      createdAt: at,
+      expiresAt,
+      revokedAt: null,
+    })
+    const detail = { id: made.id, scopes, expiresAt }
+    await recordChange(trx, { at, actor, teamId: null, action: 'admin-tokens.create', target: name, detail })
+    return made
+  })
+  await credentials.load(db.read)
+  return { row, token }
+}
+
+/** From the answer on nobody gets in with it. Again is no error. @throws DomainError not_found, scope_missing */
+export async function removeAdminToken(
+  { db, clock, credentials }: Deps,
+  { token: caller, actor }: { token: AdminToken; actor: Actor },
+  id: number,
+): Promise<void> {
+  const at = iso(clock.now())
+  await db.write(async (trx) => {
+    const known = await findAdminToken(trx, id)
+    // Who may do less cannot shut out who may do more.
+    if (known) assertGrantable(caller, parseScopes(known.scopes))
+    const revoked = await revokeAdminToken(trx, id, at)
+    if (!known) throw notFound('admin token')
+    if (!revoked) return
+    await recordChange(trx, {
+      at,
+      actor,
+      teamId: null,
+      action: 'admin-tokens.revoke',
+      target: revoked.name,
+      detail: { id },
+    })
+  })
+  await credentials.load(db.read)
+}

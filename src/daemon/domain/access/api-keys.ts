@@ -1,0 +1,97 @@
+import type { Actor } from '../../store/audit.ts'
+import { recordChange } from '../../store/audit.ts'
+import {
+  apiKeysOfTeam,
+  findApiKey,
+  findLiveApiKey,
+  insertApiKey,
+  revokeApiKey,
+} from '../../store/credentials.ts'
+import type { Db } from '../../store/database.ts'
+import type { ApiKeyRow } from '../../store/schema.ts'
+import { DomainError, invalid, notFound } from '../errors.ts'
+import { type Clock, iso } from '../time.ts'
+import type { AdminToken, Credentials } from './credentials.ts'
+import { assertGrantable, endOf, grantable } from './grants.ts'
+import type { Scope } from './scopes.ts'
+import { hashSecret, hintOf, newSecret } from './secrets.ts'
+import { assertTeamIn } from './teams.ts'
+
+interface Deps {
+  db: Db
+  clock: Clock
+  credentials: Credentials
+}
+
+export interface NewCredential {
+  name: string
+  scopes?: readonly Scope[] | undefined
+  /** ISO 8601. */
+  expiresAt?: string | null | undefined
+}
+
+export const listApiKeys = ({ db }: { db: Pick<Db, 'read'> }, teamId: number): Promise<ApiKeyRow[]> =>
+  apiKeysOfTeam(db.read, teamId)
+
+/**
+ * Makes a key; only this answer ever holds it. Nobody gives what they do not have, nor for longer.
+ * @throws DomainError already_exists, invalid_input, scope_missing
+ */
+export async function createApiKey(
+  { db, clock, credentials }: Deps,
+  { teamId, actor, token: creator }: { teamId: number; actor: Actor; token: AdminToken },
+  { name, scopes = grantable(creator), expiresAt: wanted = null }: NewCredential,
+): Promise<{ row: ApiKeyRow; key: string }> {
+  const at = iso(clock.now())
+  assertGrantable(creator, scopes)
+  const expiresAt = endOf(creator, wanted)
+  assertAhead(expiresAt, at)
+  const key = newSecret('svc')
+  const row = await db.write(async (trx) => {
+    await assertTeamIn(trx, teamId)
+    if (await findLiveApiKey(trx, teamId, name)) {
+      throw new DomainError(
+        'already_exists',
+        `The team has an API key named "${name}" already. Revoke it, or choose another name.`,
+      )
+    }
+    const made = await insertApiKey(trx, {
+      teamId,
+      name,
+      hash: hashSecret(key),
+      hint: hintOf(key),
+      scopes: JSON.stringify([...new Set(scopes)]),
+      createdAt: at,
+      expiresAt,
+      revokedAt: null,
+    })
+    const detail = { id: made.id, scopes, expiresAt }
+    await recordChange(trx, { at, actor, teamId, action: 'api-keys.create', target: name, detail })
+    return made
+  })
+  await credentials.load(db.read)
+  return { row, key }
+}
+
+/** From the answer on nobody gets in with it. Again is no error. @throws DomainError not_found */
+export async function removeApiKey(
+  { db, clock, credentials }: Deps,
+  actor: Actor,
+  id: number,
+): Promise<void> {
+  const at = iso(clock.now())
+  await db.write(async (trx) => {
+    const revoked = await revokeApiKey(trx, id, at)
+    if (!revoked && !(await findApiKey(trx, id))) throw notFound('API key')
+    if (!revoked) return
+    const { teamId, name: target } = revoked
+    await recordChange(trx, { at, actor, teamId, action: 'api-keys.revoke', target, detail: { id } })
+  })
+  await credentials.load(db.read)
+}
+
+/** @throws DomainError invalid_input */
+export function assertAhead(expiresAt: string | null, now: string): void {
+  if (expiresAt !== null && expiresAt <= now)
+    throw invalid('expiresAt', `must lie in the future, and it is ${now} now`)
+}

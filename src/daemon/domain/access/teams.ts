@@ -1,0 +1,169 @@
+import type { Actor } from '../../store/audit.ts'
+import { recordChange } from '../../store/audit.ts'
+import type { Db, Queries } from '../../store/database.ts'
+import { countDeferred } from '../../store/deferred-announcements.ts'
+import type { TeamRow } from '../../store/schema.ts'
+import {
+  allTeams,
+  deleteTeam,
+  findTeam,
+  findTeamNamed,
+  holdingsOfTeam,
+  insertTeam,
+  setLimits,
+} from '../../store/teams.ts'
+import { type Budget, spentBy } from '../chain/budget.ts'
+import { DomainError, notFound } from '../errors.ts'
+import { type BudgetClock, iso } from '../time.ts'
+
+interface Deps {
+  db: Db
+  clock: BudgetClock
+}
+type Reading = { db: Pick<Db, 'read'> }
+
+export interface TeamQuestion {
+  /** What the caller named: a team's name, or its id in digits. */
+  name: string | undefined
+  /** The team of the API key that came along; asked where no team is named, and may throw api_key_unknown. */
+  keyTeam: () => number | undefined
+}
+
+/**
+ * The team that a request is about: the one it names, else its API key's, else the only one there is.
+ * @throws DomainError not_found, team_required
+ */
+export async function resolveTeam(deps: Reading, question: TeamQuestion): Promise<TeamRow> {
+  const team = await namedTeam(deps, question)
+  if (team) return team
+  const teams = await allTeams(deps.db.read)
+  const [only] = teams
+  if (only && teams.length === 1) return only
+  throw new DomainError(
+    'team_required',
+    only ? whichTeam(teams) : 'There is no team yet. Create one: tapchip teams create NAME',
+  )
+}
+
+/** As `resolveTeam`, but undefined where the request names no team: it is about all of them. */
+export async function namedTeam(
+  { db }: Reading,
+  { name, keyTeam }: TeamQuestion,
+): Promise<TeamRow | undefined> {
+  if (name !== undefined && name !== '') {
+    const team = (await findTeamNamed(db.read, name)) ?? (await teamNumbered(db.read, name))
+    if (!team) throw notFound('team')
+    return team
+  }
+  const id = keyTeam()
+  return id === undefined ? undefined : findTeam(db.read, id)
+}
+
+const teamNumbered = async (db: Queries, digits: string): Promise<TeamRow | undefined> =>
+  /^\d{1,15}$/.test(digits) ? findTeam(db, Number(digits)) : undefined
+
+const namedAtMost = 20
+
+function whichTeam(teams: readonly TeamRow[]): string {
+  const names = teams.slice(0, namedAtMost).map(({ name }) => name)
+  const more = teams.length - names.length
+  return `There are several teams: say which with --team NAME (\`team\` in a request), one of ${names.join(', ')}${more > 0 ? ` and ${more} more` : ''}.`
+}
+
+/** A team with what it may send a day, and what it has had sent today. */
+export interface TeamView {
+  id: number
+  name: string
+  createdAt: string
+  /** `waiting`: tokens whose changed metadata is announced once there is room. */
+  budget: Budget & { waiting: number }
+}
+
+export async function listTeams({ db, clock }: Reading & { clock: BudgetClock }): Promise<TeamView[]> {
+  const [teams, waiting] = await Promise.all([allTeams(db.read), countDeferred(db.read)])
+  return teams.map((team) => viewOf(team, clock.settled(), waiting.get(team.id)))
+}
+
+/** @throws DomainError not_found */
+export async function showTeam(deps: Reading & { clock: BudgetClock }, id: number): Promise<TeamView> {
+  const [team, waiting] = await Promise.all([getTeam(deps, id), countDeferred(deps.db.read)])
+  return viewOf(team, deps.clock.settled(), waiting.get(id))
+}
+
+const viewOf = (team: TeamRow, now: number, waiting = 0): TeamView => {
+  const { id, name, createdAt } = team
+  return { id, name, createdAt, budget: { ...spentBy(team, now), waiting } }
+}
+
+/** @throws DomainError not_found */
+export async function getTeam({ db }: Reading, id: number): Promise<TeamRow> {
+  const team = await findTeam(db.read, id)
+  if (!team) throw notFound('team')
+  return team
+}
+
+/** Holds on to a team for the rest of a write: it was there when the request began, and may have gone since. */
+export async function assertTeamIn(trx: Queries, id: number): Promise<void> {
+  if (!(await findTeam(trx, id))) throw notFound('team')
+}
+
+/** @throws DomainError already_exists */
+export async function createTeam({ db, clock }: Deps, actor: Actor, name: string): Promise<TeamView> {
+  const at = iso(clock.now())
+  const team = await db.write(async (trx) => {
+    if (await findTeamNamed(trx, name)) {
+      throw new DomainError('already_exists', `There is a team named "${name}" already. Choose another name.`)
+    }
+    const team = await insertTeam(trx, name, at)
+    await recordChange(trx, { at, actor, teamId: team.id, action: 'teams.create', target: name })
+    return team
+  })
+  return viewOf(team, clock.settled())
+}
+
+/** What a team may send a day; null: the usual. What is absent stays as it is. */
+export type NewLimits = { [limit in 'transactionsPerDay' | 'gasPerDay']?: number | null | undefined }
+
+/** Sets what a team may send a day; what it has sent today counts. @throws DomainError not_found, invalid_input */
+export async function editTeam(
+  { db, clock }: Deps,
+  actor: Actor,
+  id: number,
+  { transactionsPerDay, gasPerDay }: NewLimits,
+): Promise<void> {
+  const wanted = {
+    ...(transactionsPerDay === undefined ? {} : { transactionsPerDay }),
+    ...(gasPerDay === undefined ? {} : { gasPerDay }),
+  }
+  const names = ['transactionsPerDay', 'gasPerDay'] as const
+  if (names.every((name) => !(name in wanted)))
+    throw new DomainError('invalid_input', 'Say what to change: transactionsPerDay, gasPerDay, or both.')
+  const at = iso(clock.now())
+  await db.write(async (trx) => {
+    const team = await findTeam(trx, id)
+    if (!team) throw notFound('team')
+    const changed = names.filter((name) => name in wanted && wanted[name] !== team[name])
+    if (changed.length === 0) return
+    await setLimits(trx, id, wanted)
+    const detail = Object.fromEntries(changed.map((name) => [name, { from: team[name], to: wanted[name] }]))
+    await recordChange(trx, { at, actor, teamId: id, action: 'teams.edit', target: team.name, detail })
+  })
+}
+
+/** Removes a team that holds nothing any more. @throws DomainError not_found, in_use */
+export async function removeTeam({ db, clock }: Deps, actor: Actor, id: number): Promise<void> {
+  const at = iso(clock.now())
+  await db.write(async (trx) => {
+    const team = await findTeam(trx, id)
+    if (!team) throw notFound('team')
+    const held = await holdingsOfTeam(trx, id)
+    if (held.length > 0) {
+      throw new DomainError(
+        'in_use',
+        `The team "${team.name}" still has ${held.join(', ')}. Remove these first.`,
+      )
+    }
+    await deleteTeam(trx, id)
+    await recordChange(trx, { at, actor, teamId: id, action: 'teams.delete', target: team.name })
+  })
+}

@@ -1,0 +1,106 @@
+import { encodeFunctionData, type Hex } from 'viem'
+import { getAddress } from 'viem/utils'
+import { guestbookAbi } from '../../chain/artifacts/guestbook.ts'
+import { phygitalAbi } from '../../chain/artifacts/phygital.ts'
+import type { Chains } from '../../chain/chains.ts'
+import { findContract } from '../../store/contracts.ts'
+import type { Db, Queries } from '../../store/database.ts'
+import {
+  contractsWithDeferred,
+  deferAnnouncements,
+  deferredOf,
+  forgetDeferred,
+} from '../../store/deferred-announcements.ts'
+import type { ContractRow } from '../../store/schema.ts'
+import { type BudgetClock, iso } from '../time.ts'
+import { recordIfRoom } from './budget.ts'
+
+// Announcing changed metadata (ERC-4906, ERC-1155 `URI`) takes 25,000 for the first token; each that goes with it 1,300,
+// or 1,700 where its id has 77 digits.
+const gasOfFirst = 25_000
+const gasOfNext = 1_700
+
+/** What it takes to announce so many tokens in one transaction, about. */
+export const announceGas = (tokens: number): number => gasOfFirst + (tokens - 1) * gasOfNext
+/** A limit, not what is paid. */
+export const announceGasLimit = (tokens: number): number => 60_000 + (tokens - 1) * 2 * gasOfNext
+/** The same by the kind of contract: a guestbook says each event's whole address. */
+const gasLimitOf = (kind: ContractRow['kind'], tokens: number): number =>
+  kind === 'guestbook' ? 100_000 + (tokens - 1) * 30_000 : announceGasLimit(tokens)
+
+/** Tokens, or events, of one contract whose metadata changed. */
+export interface Announcement {
+  contractId: number
+  kind: ContractRow['kind']
+  address: string
+  chainId: number
+  teamId: number
+  tokenIds: readonly string[]
+}
+
+/**
+ * Records that metadata changed, for the contract to say so. Where the team's day has no room for it, that waits for
+ * another day. @returns whether it is on its way
+ */
+export async function announceTokens(
+  trx: Queries,
+  { chains, clock }: { chains: Pick<Chains, 'get'>; clock: BudgetClock },
+  announcement: Announcement,
+): Promise<boolean> {
+  const { contractId, kind, address, chainId, teamId } = announcement
+  const tokenIds = [...new Set(announcement.tokenIds)]
+  const { length } = tokenIds
+  const about = length === 1 ? { tokenId: tokenIds[0] ?? '' } : { tokens: length }
+  const intent = {
+    chainId,
+    signer: 'relayer',
+    deed: { to: getAddress(address), data: callFor(kind, tokenIds.map(BigInt)) },
+    gasHint: gasLimitOf(kind, length),
+    kind: `${kind}-refresh`,
+    subject: { contractAddress: address, chainId, ...about },
+    teamId,
+    now: clock.now(),
+    settled: clock.settled(),
+  }
+  const id = await recordIfRoom(trx, intent, chains.get(chainId))
+  if (id === undefined) await deferAnnouncements(trx, { contractId, tokenIds, createdAt: iso(clock.now()) })
+  else await forgetDeferred(trx, { contractId, tokenIds })
+  return id !== undefined
+}
+
+function callFor(kind: ContractRow['kind'], ids: readonly bigint[]): Hex {
+  if (kind === 'guestbook')
+    return encodeFunctionData({ abi: guestbookAbi, functionName: 'refreshMetadata', args: [ids] })
+  const [first = 0n] = ids
+  return ids.length === 1
+    ? encodeFunctionData({ abi: phygitalAbi, functionName: 'refreshMetadata', args: [first] })
+    : encodeFunctionData({ abi: phygitalAbi, functionName: 'refreshMetadataBatch', args: [ids] })
+}
+
+/** As many as fit into a block with ease. */
+export const announcedTogether = 100
+
+/** Has announced what waits for room in its team's day, as far as there is some: every hour, and once it is raised. */
+export async function announceDeferred({
+  db,
+  clock,
+  chains,
+}: {
+  db: Db
+  clock: BudgetClock
+  chains: Pick<Chains, 'get' | 'has' | 'relayer'>
+}): Promise<void> {
+  for (const { id: contractId } of await contractsWithDeferred(db.read)) {
+    const contract = await findContract(db.read, contractId)
+    if (!contract || !chains.has(contract.chainId)) continue
+    const { kind, address, chainId, teamId } = contract
+    const isMore = () =>
+      db.write(async (trx) => {
+        const tokenIds = await deferredOf(trx, contractId, announcedTogether)
+        if (tokenIds.length === 0) return false
+        const announcement = { contractId, kind, address, chainId, teamId, tokenIds }
+        return announceTokens(trx, { chains, clock }, announcement)
+      })
+    while (await isMore()) chains.relayer.wake()
+  }
+}

@@ -1,0 +1,121 @@
+import type { Chain } from '../../chain/chains.ts'
+import { type NewIntent, recordIntent } from '../../chain/relayer/record-intent.ts'
+import type { Queries } from '../../store/database.ts'
+import type { TeamRow } from '../../store/schema.ts'
+import { findTeam, type Limits, spendBudget } from '../../store/teams.ts'
+import { DomainError } from '../errors.ts'
+import { iso } from '../time.ts'
+
+// Each team may have so much sent a day (UTC), whoever asks, a code's bearer included: it is the relayer's money.
+
+/** Where a team was given no limits of its own. On the embedded chain, which costs nothing, there are none then. */
+export const usualLimits: Limits = { transactionsPerDay: 10_000, gasPerDay: 2_500_000_000 }
+const noLimits: Limits = {
+  transactionsPerDay: Number.MAX_SAFE_INTEGER,
+  gasPerDay: Number.MAX_SAFE_INTEGER,
+}
+
+/**
+ * Whether a transaction counts: on its chain where a request has it sent, also to make good what failed before. What is
+ * `owed` does not: what the daemon finds missing when it starts, as a seed's deployments and mints. Nor do another
+ * attempt at the same transaction, and the guestbooks' factory, which is the daemon's own.
+ */
+export type Counted = Pick<Chain, 'isEmbedded'> | 'owed'
+
+/** A transaction of a team. `gasHint` is its gas limit, or `gasAtMost` where that is only known when it is signed. */
+export type TeamIntent = NewIntent & { teamId: number } & ({ gasHint: number } | { gasAtMost: number }) & {
+    /** Whose day it counts for: milliseconds since the epoch, of `Timekeeper.settled`. */
+    settled: number
+  }
+
+const gasOf = (intent: TeamIntent): number =>
+  'gasAtMost' in intent ? intent.gasAtMost : (intent.gasHint ?? 0)
+
+/**
+ * Records what a team wants to happen, and counts it against the team's day in the same write: both or neither.
+ * @returns the transaction's id @throws DomainError transaction_budget_spent, IdempotencyKeyTaken; they undo the write
+ */
+export async function recordForTeam(trx: Queries, intent: TeamIntent, counted: Counted): Promise<number> {
+  if (counted !== 'owed' && !(await hasRoom(trx, intent, counted, 1))) throw await budgetSpent(trx, intent)
+  return recordIntent(trx, intent)
+}
+
+/**
+ * The same for an announcement, which can wait: with the scope `edit` anybody can have as many as they like, so these
+ * leave one half of the day for what needs more. @returns undefined where there is no room, and nothing is recorded
+ */
+export async function recordIfRoom(
+  trx: Queries,
+  intent: TeamIntent,
+  chain: Pick<Chain, 'isEmbedded'>,
+): Promise<number | undefined> {
+  return (await hasRoom(trx, intent, chain, 2)) ? recordIntent(trx, intent) : undefined
+}
+
+/** Counts it, if there is room. */
+const hasRoom = (
+  trx: Queries,
+  intent: TeamIntent,
+  { isEmbedded }: Pick<Chain, 'isEmbedded'>,
+  parts: 1 | 2,
+): Promise<boolean> =>
+  spendBudget(
+    trx,
+    { teamId: intent.teamId, day: dayOf(intent.settled), gas: gasOf(intent), parts },
+    isEmbedded ? noLimits : usualLimits,
+  )
+
+const dayMs = 86_400_000
+export const dayOf = (now: number): string => iso(now).slice(0, 10)
+const secondsLeft = (now: number): number => Math.ceil((dayMs - (now % dayMs)) / 1000)
+
+async function budgetSpent(trx: Queries, intent: TeamIntent): Promise<DomainError> {
+  const team = await findTeam(trx, intent.teamId)
+  const { transactionsPerDay, gasPerDay, transactionsToday } = spentBy(team, intent.settled)
+  const most = transactionsPerDay ?? usualLimits.transactionsPerDay
+  const [words, option] =
+    transactionsToday >= most
+      ? [`${most} transactions`, '--transactions-per-day']
+      : [`${gasPerDay ?? usualLimits.gasPerDay} gas`, '--gas-per-day']
+  const nothing = 'Nothing was used up: try again after 00:00 UTC'
+  return new DomainError(
+    'transaction_budget_spent',
+    `The team "${team?.name}" may send ${words} a day, and this would be more. ${nothing}, or have it raised: tapchip teams edit ${intent.teamId} ${option} N`,
+    {
+      retryAfterSeconds: secondsLeft(intent.settled),
+      forStrangers: `No more can be sent for this chip today. ${nothing}.`,
+    },
+  )
+}
+
+/** A team's limits, null where they are the usual ones, and what it has had sent today. */
+export interface Budget {
+  transactionsPerDay: number | null
+  gasPerDay: number | null
+  transactionsToday: number
+  gasToday: number
+}
+
+export function spentBy(team: TeamRow | undefined, settled: number): Budget {
+  const isToday = team !== undefined && team.spentDay !== null && team.spentDay >= dayOf(settled)
+  return {
+    transactionsPerDay: team?.transactionsPerDay ?? null,
+    gasPerDay: team?.gasPerDay ?? null,
+    transactionsToday: isToday ? team.spentTransactions : 0,
+    gasToday: isToday ? team.spentGas : 0,
+  }
+}
+
+/** What a team may still send today; null: as much as it likes. @param isFree whether all of it is on the embedded chain */
+export async function budgetLeft(
+  db: Queries,
+  { teamId, isFree, settled }: { teamId: number; isFree: boolean; settled: number },
+): Promise<{ transactions: number | null; gas: number | null }> {
+  const { transactionsToday, gasToday, ...own } = spentBy(await findTeam(db, teamId), settled)
+  const left = (limit: number | null, usual: number, spent: number) =>
+    limit === null && isFree ? null : Math.max(0, (limit ?? usual) - spent)
+  return {
+    transactions: left(own.transactionsPerDay, usualLimits.transactionsPerDay, transactionsToday),
+    gas: left(own.gasPerDay, usualLimits.gasPerDay, gasToday),
+  }
+}

@@ -1,0 +1,109 @@
+import { BaseError } from 'viem'
+import type { Chain, Chains } from '../../chain/chains.ts'
+import { KeyChanged, LeaseHeld, WrongChain } from '../../chain/relayer/errors.ts'
+import { wordsOf } from '../../chain/relayer/send-outcome.ts'
+import { contractsInTrouble } from '../../store/contracts.ts'
+import type { Db } from '../../store/database.ts'
+import type { ContractRow } from '../../store/schema.ts'
+import { listTransactions } from '../../store/transactions.ts'
+
+export type TroubleCode = 'wrong-chain' | 'lease-held' | 'key-changed' | 'node'
+
+export interface TroubledContract extends Pick<ContractRow, 'symbol' | 'address' | 'status'> {
+  team: string
+  problem: string
+}
+
+/** How a chain is, by the chain and by what is recorded here. */
+export interface ChainState {
+  chain: Chain
+  /** Of the embedded chain, for others. */
+  rpcUrl: string | undefined
+  /** undefined: it does not answer. */
+  head: { block: number; baseFee: bigint; balance: bigint } | undefined
+  /** Wei per gas, the most that is ever offered; undefined: the embedded chain's own. */
+  maxFeePerGas: bigint | undefined
+  unsettled: number
+  inFlight: number
+  waiting: Readonly<Record<string, number>>
+  trouble: { code: TroubleCode; message: string } | undefined
+  /** What is wrong with contracts of it. */
+  contracts: TroubledContract[]
+}
+
+interface Deps {
+  db: Pick<Db, 'read'>
+  chains: Chains
+  config: { chains: readonly { chainId: number; maxFeePerGas: bigint }[] }
+}
+
+/** Asks every chain at once. Never throws for a chain's sake: what is wrong with one is its state. */
+export async function chainStates(deps: Deps): Promise<ChainState[]> {
+  const troubled = await contractsInTrouble(deps.db.read, mostTroubled)
+  return Promise.all(
+    deps.chains.all.map(async (chain) => ({
+      ...(await stateOf(deps, chain)),
+      contracts: troubled.flatMap(({ chainId, problem, ...contract }) =>
+        chainId === chain.id && problem !== null ? [{ ...contract, problem }] : [],
+      ),
+    })),
+  )
+}
+
+/** More than anybody mends in one go. */
+const mostTroubled = 100
+
+async function stateOf({ db, chains, config }: Deps, chain: Chain): Promise<Omit<ChainState, 'contracts'>> {
+  const [asked, waiting] = await Promise.all([headOf(chain), waitingOn(db, chain.id)])
+  const status = chains.relayer.status().filter(({ chainId }) => chainId === chain.id)
+  const sum = (count: 'unsettled' | 'inFlight') => status.reduce((all, one) => all + one[count], 0)
+  const error = status.find(({ trouble }) => trouble !== undefined)?.trouble ?? asked.error
+  return {
+    chain,
+    rpcUrl: chains.rpcUrls[chain.id],
+    head: asked.head,
+    maxFeePerGas: config.chains.find(({ chainId }) => chainId === chain.id)?.maxFeePerGas,
+    unsettled: sum('unsettled'),
+    inFlight: sum('inFlight'),
+    waiting,
+    trouble: error === undefined ? undefined : { code: codeOf(error), message: withoutUrls(wordsOf(error)) },
+  }
+}
+
+async function headOf({
+  client,
+  relayer,
+  id,
+}: Chain): Promise<Pick<ChainState, 'head'> & { error?: unknown }> {
+  try {
+    const [actual, block, balance] = await Promise.all([
+      client.getChainId(),
+      client.getBlock({ blockTag: 'latest' }),
+      client.getBalance({ address: relayer }),
+    ])
+    if (actual !== id) return { head: undefined, error: new WrongChain(id, actual) }
+    return { head: { block: Number(block.number), baseFee: block.baseFeePerGas ?? 0n, balance } }
+  } catch (error) {
+    return { head: undefined, error: error instanceof BaseError ? error : new Error('it does not answer') }
+  }
+}
+
+/** More than anybody counts by eye. */
+const mostCounted = 1000
+
+async function waitingOn({ read }: Deps['db'], chainId: number): Promise<Record<string, number>> {
+  const counts: Record<string, number> = {}
+  for (const { waiting } of await listTransactions(read, { chainId, waiting: true, limit: mostCounted }))
+    if (waiting !== null) counts[waiting] = (counts[waiting] ?? 0) + 1
+  return counts
+}
+
+function codeOf(error: unknown): TroubleCode {
+  if (error instanceof WrongChain) return 'wrong-chain'
+  if (error instanceof LeaseHeld) return 'lease-held'
+  return error instanceof KeyChanged ? 'key-changed' : 'node'
+}
+
+/** URLs of RPC services hold keys. */
+const withoutUrls = (text: string): string =>
+  text.replace(/\b(https?:\/\/)(?:[^\s/@]*@)?([^\s/?#]+)\S*/g, '$1$2')

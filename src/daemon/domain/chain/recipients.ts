@@ -1,0 +1,46 @@
+import {
+  type Asker,
+  NameChainMissing,
+  NameProblem,
+  type NameResolver,
+  NameUnavailable,
+  RecipientInvalid,
+} from '../../chain/names/resolver.ts'
+import { DomainError } from '../errors.ts'
+
+export type Names = NameResolver
+export type { Asker } from '../../chain/names/resolver.ts'
+
+/**
+ * Where a token goes: an address in any case, or a name, which is looked up now and never again.
+ * @returns EIP-55
+ * @throws DomainError recipient_invalid, chain_not_configured, chain_unavailable
+ */
+export async function resolveRecipient(
+  { names }: { names: Names },
+  asker: Asker,
+  chainId: number,
+  text: string,
+): Promise<string> {
+  try {
+    return await names.resolve(asker, chainId, text)
+  } catch (cause) {
+    if (!(cause instanceof NameProblem)) throw cause
+    // What a gateway, or the way to it, said is for the log: strangers may ask, and it tells of our network.
+    const shown = cause.message.replace(
+      /, and its gateway gave no answer \(.*\)$/s,
+      ', and its gateways gave no answer',
+    )
+    const message = `recipient: ${shown}. Nothing was used up.`
+    if (cause instanceof NameChainMissing) {
+      const forStrangers = `recipient: ${cause.forStrangers}. Nothing was used up.`
+      throw new DomainError('chain_not_configured', message, { forStrangers, cause })
+    }
+    if (cause instanceof NameUnavailable)
+      throw new DomainError('chain_unavailable', message, { retryAfterSeconds: 10, cause })
+    throw new DomainError('recipient_invalid', message, {
+      errors: { recipient: cause instanceof RecipientInvalid ? 'is not valid' : 'is not known' },
+      cause,
+    })
+  }
+}

@@ -1,0 +1,43 @@
+import type { Settled } from '../../chain/relayer/sender.ts'
+import {
+  confirmContractOf,
+  contractDeployedBy,
+  contractToldBy,
+  forgetDeployment,
+  updateContract,
+} from '../../store/contracts.ts'
+import type { Queries } from '../../store/database.ts'
+import { forgetMints, openMintsOf } from '../../store/tokens.ts'
+import { cancelQueued, findTransaction } from '../../store/transactions.ts'
+
+/** What the service's own records learn from the end of a transaction, in the same write. */
+export const onSettled: Settled = async (trx, { id, state, at }) => {
+  const contractId = await contractToldBy(trx, id)
+  if (contractId !== undefined) await rememberUrl(trx, contractId, id, state === 'confirmed')
+  if (state === 'confirmed') await confirmContractOf(trx, id)
+  else await giveUpDeployment(trx, id, at)
+}
+
+/** What the contract was told, now that it was; what it was not is told again at the next start. */
+async function rememberUrl(trx: Queries, contractId: number, id: number, isTold: boolean): Promise<void> {
+  const row = isTold ? await findTransaction(trx, id) : undefined
+  // Written by recordServiceUrl, in this shape.
+  const { baseUrl }: { baseUrl?: string } = JSON.parse(row?.subject ?? '{}')
+  const told = baseUrl === undefined ? {} : { serviceUrl: baseUrl }
+  await updateContract(trx, contractId, { urlTransactionId: null, ...told })
+}
+
+/** Mints that wait for a contract which will not come would wait for ever. The next start begins with all of it. */
+async function giveUpDeployment(trx: Queries, id: number, at: string): Promise<void> {
+  const contractId = await contractDeployedBy(trx, id)
+  if (contractId !== undefined) {
+    const reason = `its contract was not deployed (transaction ${id})`
+    for (const mint of await openMintsOf(trx, contractId)) await cancelQueued(trx, { id: mint, at, reason })
+    await forgetMints(trx, contractId)
+    const { reason: why } = (await findTransaction(trx, id)) ?? {}
+    await updateContract(trx, contractId, {
+      problem: `It was not deployed (transaction ${id}): ${why ?? 'nobody said why'}`,
+    })
+  }
+  await forgetDeployment(trx, id)
+}

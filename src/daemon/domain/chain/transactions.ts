@@ -1,0 +1,75 @@
+import type { Chains } from '../../chain/chains.ts'
+import { type Actor, recordChange } from '../../store/audit.ts'
+import type { Db } from '../../store/database.ts'
+import type { TransactionRow } from '../../store/schema.ts'
+import { allTeams } from '../../store/teams.ts'
+import {
+  abandon,
+  cancelQueued,
+  findTransaction,
+  listTransactions as list,
+  type ShownTransaction,
+  showTransaction as show,
+  type TransactionFilter,
+} from '../../store/transactions.ts'
+import { DomainError, notFound } from '../errors.ts'
+import { type Clock, iso } from '../time.ts'
+import { onSettled } from './settlements.ts'
+
+type Reading = { db: Pick<Db, 'read' | 'slow'> }
+
+/** The name of the team that a transaction is for; null: the daemon's own, or of a team that is gone. */
+export type Named<T> = T & { team: string | null }
+
+/** Newest first. */
+export async function listTransactions(
+  { db }: Reading,
+  filter: TransactionFilter,
+): Promise<Named<TransactionRow>[]> {
+  const [rows, teams] = await Promise.all([list(db.slow, filter), allTeams(db.read)])
+  const names = new Map(teams.map(({ id, name }) => [id, name]))
+  return rows.map((row) => ({ ...row, team: names.get(row.teamId ?? 0) ?? null }))
+}
+
+/** With every attempt, and never the signed bytes. @throws DomainError not_found */
+export async function showTransaction({ db }: Reading, id: number): Promise<Named<ShownTransaction>> {
+  const [shown, teams] = await Promise.all([show(db.read, id), allTeams(db.read)])
+  if (!shown) throw notFound('transaction')
+  return { ...shown, team: teams.find((team) => team.id === shown.teamId)?.name ?? null }
+}
+
+/**
+ * Gives a transaction up: at once where nothing of it has left, else by an empty one with its nonce, and then
+ * whichever is mined decides.
+ * @throws DomainError not_found, conflict where it is too late
+ */
+export async function cancelTransaction(
+  { db, clock, chains }: { db: Db; clock: Clock; chains: Pick<Chains, 'relayer'> },
+  { actor, id, reason }: { actor: Actor; id: number; reason: string },
+): Promise<void> {
+  const at = iso(clock.now())
+  await db.write(async (trx) => {
+    const row = await findTransaction(trx, id)
+    if (!row) throw notFound('transaction')
+    if (await cancelQueued(trx, { id, at, reason })) await onSettled(trx, { id, state: 'cancelled', at })
+    else if (!(await abandon(trx, { id, at, reason }))) throw tooLate(row)
+    await recordChange(trx, {
+      at,
+      actor,
+      teamId: row.teamId,
+      action: 'transactions.cancel',
+      target: String(id),
+      detail: { chainId: row.chainId, kind: row.kind, state: row.state, reason },
+    })
+  })
+  // What the write did is done; this tells whoever waits for the transaction, and has the empty one signed.
+  await chains.relayer.cancel(id, reason)
+}
+
+function tooLate({ id, state, abandonedBecause }: TransactionRow): DomainError {
+  const why =
+    abandonedBecause !== null && (state === 'signed' || state === 'broadcast')
+      ? 'is being cancelled already: whichever of its attempts is mined decides'
+      : `is ${state}, so it cannot be cancelled any more`
+  return new DomainError('conflict', `Transaction ${id} ${why}. See tapchip transactions show ${id}.`)
+}

@@ -1,0 +1,66 @@
+import type { ChipWithToken } from '../../store/chips.ts'
+import type { SecretBox } from '../../store/secret-box.ts'
+import type { CheckedChip } from './chip-input.ts'
+import { chipKeyPlace } from './key-ring.ts'
+
+interface Place {
+  teamId: number
+  chipGroupId: number
+  isSimulated: boolean
+}
+
+/**
+ * Why a chip that is there already is not the one that was given, or undefined where it is.
+ * @param group what its chip group is called
+ */
+export function differenceTo(
+  box: SecretBox,
+  place: Place,
+  chip: CheckedChip,
+  there: ChipWithToken,
+  group: string | undefined,
+): string | undefined {
+  if (there.teamId !== place.teamId) {
+    return 'The chip is registered in another team. Remove it there first (tapchip chips show says where), or check the UID'
+  }
+  if (there.family !== chip.family || there.keySetId !== chip.keySetId) {
+    const now = there.family === 'halo' ? 'a HaLo chip' : `a chip of the key set ${there.keySetId}`
+    return `The chip is registered as ${now}. Remove it first if that was a mistake, or correct the key set`
+  }
+  if (there.chipGroupId !== place.chipGroupId) {
+    return `The chip is registered in another chip group, "${group ?? there.chipGroupId}". Import it into that one, or remove it first`
+  }
+  if (place.isSimulated && there.simulated === 0) {
+    return 'The chip is registered as a physical chip. Remove it first if it is to be simulated'
+  }
+  const columns = differingColumns(box, chip, there)
+  if (columns.length === 0) return undefined
+  return `The chip is registered with another ${columns.join(', ')}. Nothing was changed: edit or link the chip, or remove it first`
+}
+
+function differingColumns(
+  box: SecretBox,
+  { given, publicKey, fileReadKey }: CheckedChip,
+  there: ChipWithToken,
+): string[] {
+  const isOther = (value: string | null | undefined, current: string | null) =>
+    Boolean(value) && value !== current
+  return [
+    isOther(publicKey, there.publicKey) && 'publicKey',
+    isOther(given.label, there.label) && 'label',
+    isOther(given.redirectUrl, there.redirectUrl) && 'redirectUrl',
+    isOther(given.item, there.itemId) && 'item',
+    isOther(given.variant, there.variantId) && 'variant',
+    given.token &&
+      isOther(given.token.contractAddress.toLowerCase(), there.linkedAddress?.toLowerCase() ?? null) &&
+      'contractAddress',
+    given.token && given.token.chainId !== there.linkedChainId && 'chainId',
+    given.token && isOther(given.token.tokenId, there.linkedTokenId) && 'tokenId',
+    // Taps go on after an import, so a counter that has passed the given one is no difference.
+    given.lastCounter !== undefined && given.lastCounter > there.lastCounter && 'lastCounter',
+    fileReadKey && !isSameKey(box, fileReadKey, there) && 'fileReadKey',
+  ].filter((column) => typeof column === 'string')
+}
+
+const isSameKey = (box: SecretBox, key: Buffer, { uid, fileReadKey }: ChipWithToken): boolean =>
+  fileReadKey !== null && box.open(fileReadKey, chipKeyPlace(uid)).equals(key)

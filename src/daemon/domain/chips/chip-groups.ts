@@ -1,0 +1,103 @@
+import type { Actor } from '../../store/audit.ts'
+import { recordChange } from '../../store/audit.ts'
+import {
+  chipGroupsOfTeam,
+  deleteChipGroup,
+  findAnyChipGroup,
+  findChipGroupNamed,
+  insertChipGroup,
+  renameChipGroup,
+} from '../../store/chip-groups.ts'
+import type { Db, Queries } from '../../store/database.ts'
+import type { ChipGroupRow } from '../../store/schema.ts'
+import { assertTeamIn } from '../access/teams.ts'
+import { DomainError, notFound } from '../errors.ts'
+import { type Clock, iso } from '../time.ts'
+
+interface Deps {
+  db: Db
+  clock: Clock
+}
+
+export const listChipGroups = ({ db }: { db: Pick<Db, 'read'> }, teamId: number): Promise<ChipGroupRow[]> =>
+  chipGroupsOfTeam(db.read, teamId)
+
+/** The inner step of `createChipGroup`, for those who write more in the same transaction. @throws DomainError already_exists */
+export async function createChipGroupIn(
+  trx: Queries,
+  group: { teamId: number; name: string; createdAt: string },
+): Promise<ChipGroupRow> {
+  await assertNameIsFree(trx, group)
+  return insertChipGroup(trx, group)
+}
+
+/** @throws DomainError already_exists */
+export function createChipGroup(
+  { db, clock }: Deps,
+  { teamId, actor }: { teamId: number; actor: Actor },
+  name: string,
+): Promise<ChipGroupRow> {
+  const at = iso(clock.now())
+  return db.write(async (trx) => {
+    await assertTeamIn(trx, teamId)
+    const group = await createChipGroupIn(trx, { teamId, name, createdAt: at })
+    const detail = { id: group.id }
+    await recordChange(trx, { at, actor, teamId, action: 'chip-groups.create', target: name, detail })
+    return group
+  })
+}
+
+/** @throws DomainError not_found, already_exists */
+export function editChipGroup(
+  { db, clock }: Deps,
+  actor: Actor,
+  { id, name }: { id: number; name: string },
+): Promise<ChipGroupRow> {
+  const at = iso(clock.now())
+  return db.write(async (trx) => {
+    const group = await findAnyChipGroup(trx, id)
+    if (!group) throw notFound('chip group')
+    if (group.name === name) return group
+    await assertNameIsFree(trx, { teamId: group.teamId, name })
+    await renameChipGroup(trx, id, name)
+    const detail = { id, previous: group.name }
+    await recordChange(trx, {
+      at,
+      actor,
+      teamId: group.teamId,
+      action: 'chip-groups.edit',
+      target: name,
+      detail,
+    })
+    return { ...group, name }
+  })
+}
+
+/** @throws DomainError not_found, in_use */
+export async function removeChipGroup({ db, clock }: Deps, actor: Actor, id: number): Promise<void> {
+  const at = iso(clock.now())
+  await db.write(async (trx) => {
+    const group = await findAnyChipGroup(trx, id)
+    if (!group) throw notFound('chip group')
+    if (group.chips > 0) {
+      throw new DomainError(
+        'in_use',
+        `The chip group "${group.name}" holds ${group.chips} chips. Remove them first.`,
+      )
+    }
+    await deleteChipGroup(trx, id)
+    const { teamId, name: target } = group
+    await recordChange(trx, { at, actor, teamId, action: 'chip-groups.delete', target, detail: { id } })
+  })
+}
+
+async function assertNameIsFree(
+  trx: Queries,
+  { teamId, name }: { teamId: number; name: string },
+): Promise<void> {
+  if (!(await findChipGroupNamed(trx, teamId, name))) return
+  throw new DomainError(
+    'already_exists',
+    `The team has a chip group named "${name}" already. Choose another name.`,
+  )
+}

@@ -1,0 +1,124 @@
+import { type Actor, recordChange } from '../../store/audit.ts'
+import { type ChipRecordRow, voidSimulatedTaps } from '../../store/chip-records.ts'
+import { updateChip } from '../../store/chips.ts'
+import type { Db, Queries } from '../../store/database.ts'
+import { endClaimsOfChip } from '../../store/otps.ts'
+import type { ChipRow } from '../../store/schema.ts'
+import { ensureToken, type TokenLocation } from '../../store/tokens.ts'
+import { assertMayTransfer, type Operator } from '../access/grants.ts'
+import { DomainError, invalid } from '../errors.ts'
+import { type Clock, iso } from '../time.ts'
+import { Bindings } from './chip-bindings.ts'
+import { isMinting } from './chip-power.ts'
+import { chipOf, type UidReadings } from './chip-record.ts'
+
+type Deps = { db: Db; clock: Clock }
+type Links = Partial<Pick<ChipRow, 'tokenRow' | 'itemId' | 'variantId'>>
+
+/** What a chip shall be linked to; what is absent stays as it is. */
+export interface ChipLinks {
+  token?: TokenLocation | undefined
+  item?: string | undefined
+  variant?: string | undefined
+}
+
+/** Links a chip to a token, an item, or both. @throws DomainError not_found, invalid_input, conflict, scope_missing */
+export async function linkChip(
+  { db, clock }: Deps,
+  { actor, token: holder }: Operator,
+  readings: UidReadings,
+  links: ChipLinks,
+): Promise<void> {
+  const { token, item, variant } = links
+  if (variant !== undefined && item === undefined) throw invalid('item', 'is required with variant')
+  if (token === undefined && item === undefined) {
+    throw new DomainError('invalid_input', 'Say what to link the chip to: token, item, or both.')
+  }
+  if (token !== undefined) assertMayTransfer(holder, 'linking a chip to a token')
+  const at = iso(clock.now())
+  await db.write(async (trx) => {
+    const chip = await chipOf(trx, readings)
+    if (item !== undefined && (await isMinting(trx, chip.teamId, item)))
+      assertMayTransfer(holder, 'linking a chip to an item whose tokens are minted')
+    if (chip.replacedBy !== null) {
+      throw new DomainError('conflict', `The chip was replaced by ${chip.replacedBy}. Link that one.`)
+    }
+    const bindings = new Bindings(trx, { teamId: chip.teamId, mayBind: true })
+    const change: Links = {
+      ...(token === undefined ? {} : { tokenRow: await tokenRow(trx, bindings, token, at) }),
+      ...(item === undefined ? {} : await itemColumns(bindings, item, variant)),
+    }
+    await apply(trx, { chip, change, at, actor, action: 'chips.link', detail: { ...links } })
+  })
+}
+
+/**
+ * Takes the token, the item, or both off a chip; both where neither is said.
+ * @throws DomainError not_found, scope_missing
+ */
+export async function unlinkChip(
+  { db, clock }: Deps,
+  { actor, token: holder }: Operator,
+  readings: UidReadings,
+  what: { token?: boolean | undefined; item?: boolean | undefined },
+): Promise<void> {
+  const both = what.token === undefined && what.item === undefined
+  const change: Links = {
+    ...(both || what.token ? { tokenRow: null } : {}),
+    ...(both || what.item ? { itemId: null, variantId: null } : {}),
+  }
+  const at = iso(clock.now())
+  await db.write(async (trx) => {
+    const chip = await chipOf(trx, readings)
+    // Without its token, but with its item, it would have another one minted.
+    const isLeftItem = change.tokenRow === null && !('itemId' in change) && chip.itemId !== null
+    if (isLeftItem && chip.tokenRow !== null && (await isMinting(trx, chip.teamId, chip.itemId ?? '')))
+      assertMayTransfer(holder, 'taking the token off a chip that keeps an item whose tokens are minted')
+    const {
+      linkedAddress: contractAddress,
+      linkedChainId: chainId,
+      linkedTokenId: tokenId,
+      itemId: item,
+    } = chip
+    const detail = {
+      ...('tokenRow' in change && contractAddress !== null
+        ? { token: { contractAddress, chainId, tokenId } }
+        : {}),
+      ...('itemId' in change && item !== null ? { item, variant: chip.variantId } : {}),
+    }
+    await apply(trx, { chip, change, at, actor, action: 'chips.unlink', detail })
+  })
+}
+
+async function tokenRow(trx: Queries, bindings: Bindings, token: TokenLocation, at: string): Promise<number> {
+  const contractId = await bindings.contractOf(token)
+  if (typeof contractId !== 'number') throw new DomainError('not_found', `token.${contractId.reason}.`)
+  return ensureToken(trx, { contractId, tokenId: token.tokenId, createdAt: at })
+}
+
+async function itemColumns(bindings: Bindings, item: string, variant: string | undefined): Promise<Links> {
+  const refusal = await bindings.refuseItem(item, variant)
+  if (refusal) throw new DomainError('not_found', `${refusal.reason}.`)
+  return { itemId: item, variantId: variant ?? null }
+}
+
+interface Applied {
+  chip: ChipRecordRow
+  change: Links
+  at: string
+  actor: Actor
+  action: string
+  detail: Record<string, unknown>
+}
+
+async function apply(trx: Queries, { chip, change, at, actor, action, detail }: Applied): Promise<void> {
+  const { uid, teamId } = chip
+  const { tokenRow = chip.tokenRow, itemId = chip.itemId, variantId = chip.variantId } = change
+  const isOther = tokenRow !== chip.tokenRow || itemId !== chip.itemId
+  if (!isOther && variantId === chip.variantId) return
+  await updateChip(trx, uid, change)
+  // Codes that are out were made for what the chip stood for when it was tapped.
+  if (isOther) await endClaimsOfChip(trx, uid, at)
+  if (isOther && (tokenRow ?? itemId) !== null) await voidSimulatedTaps(trx, [uid])
+  await recordChange(trx, { at, actor, teamId, action, target: uid, detail })
+}

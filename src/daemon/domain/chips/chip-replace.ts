@@ -1,0 +1,94 @@
+import { recordChange } from '../../store/audit.ts'
+import { addToChipGroup } from '../../store/chip-groups.ts'
+import {
+  type ChipRecordRow,
+  hasAssignments,
+  moveAssignments,
+  voidSimulatedTaps,
+} from '../../store/chip-records.ts'
+import { updateChip } from '../../store/chips.ts'
+import type { Db, Queries } from '../../store/database.ts'
+import { endOtpsOfChip } from '../../store/otps.ts'
+import { endRefsOfChip } from '../../store/refs.ts'
+import { assertMayTransfer, type Operator } from '../access/grants.ts'
+import { DomainError } from '../errors.ts'
+import { type Clock, iso } from '../time.ts'
+import { hasPower } from './chip-power.ts'
+import { chipOf, type UidReadings } from './chip-record.ts'
+
+const conflict = (message: string) => new DomainError('conflict', message)
+
+/**
+ * Moves all that a chip carries to another registered chip, and disables the first.
+ * @returns the UID of the chip that was replaced
+ * @throws DomainError not_found, conflict, scope_missing
+ */
+export async function replaceChip(
+  { db, clock }: { db: Db; clock: Clock },
+  { actor, token: holder }: Operator,
+  readings: UidReadings,
+  other: UidReadings,
+): Promise<string> {
+  const at = iso(clock.now())
+  return db.write(async (trx) => {
+    const old = await chipOf(trx, readings)
+    const fresh = await chipOf(trx, other)
+    await assertReplaceable(trx, old, fresh)
+    if (await hasPower(trx, old)) assertMayTransfer(holder, 'handing on what a chip carries to another chip')
+
+    const { uid, teamId, tokenRow, itemId, variantId, redirectUrl, label, chipGroupId } = old
+    // A label is unique in its team: the first chip gives it up before the second takes it.
+    await updateChip(trx, uid, {
+      tokenRow: null,
+      itemId: null,
+      variantId: null,
+      redirectUrl: null,
+      label: null,
+      disabledAt: old.disabledAt ?? at,
+      disabledReason: 'replaced',
+      replacedBy: fresh.uid,
+    })
+    await updateChip(trx, fresh.uid, { tokenRow, itemId, variantId, redirectUrl, label, chipGroupId })
+    await addToChipGroup(trx, fresh.chipGroupId, -1)
+    await addToChipGroup(trx, chipGroupId, 1)
+    const assignments = await moveAssignments(trx, uid, fresh.uid)
+    await voidSimulatedTaps(trx, [fresh.uid])
+    await endRefsOfChip(trx, uid, at)
+    await endOtpsOfChip(trx, uid, at)
+    const detail = {
+      with: fresh.uid,
+      chipGroup: chipGroupId,
+      label,
+      redirectUrl,
+      item: itemId,
+      variant: variantId,
+      tokenRow,
+      assignments,
+      ...(old.disabledReason === null ? {} : { previousReason: old.disabledReason }),
+    }
+    await recordChange(trx, { at, actor, teamId, action: 'chips.replace', target: uid, detail })
+    return uid
+  })
+}
+
+async function assertReplaceable(trx: Queries, old: ChipRecordRow, fresh: ChipRecordRow): Promise<void> {
+  if (old.uid === fresh.uid) throw conflict('A chip cannot replace itself. Name another one in `with`.')
+  if (old.replacedBy !== null)
+    throw conflict(`The chip ${old.uid} was replaced by ${old.replacedBy} already.`)
+  if (fresh.teamId !== old.teamId) {
+    throw conflict(
+      `The chip ${fresh.uid} belongs to the team "${fresh.teamName}", and ${old.uid} to "${old.teamName}". Take a chip of the same team.`,
+    )
+  }
+  if (fresh.disabledAt !== null)
+    throw conflict(`The chip ${fresh.uid} is disabled. Enable it first, or take another one.`)
+  const carried = [
+    fresh.tokenRow !== null && 'a token',
+    fresh.itemId !== null && 'an item',
+    fresh.redirectUrl !== null && 'a redirect URL',
+    fresh.label !== null && 'a label',
+    (await hasAssignments(trx, fresh.uid)) && 'assigned events',
+  ].filter((what) => what !== false)
+  if (carried.length === 0) return
+  throw conflict(`The chip ${fresh.uid} carries ${carried.join(', ')}. Take a chip that carries nothing.`)
+}

@@ -1,0 +1,102 @@
+import { type Actor, recordChange } from '../../store/audit.ts'
+import { deleteChip } from '../../store/chip-records.ts'
+import { updateChip } from '../../store/chips.ts'
+import type { Db, Queries } from '../../store/database.ts'
+import { endOtpsOfChip } from '../../store/otps.ts'
+import { endPageVisits } from '../../store/page-visits.ts'
+import { endRefsOfChip } from '../../store/refs.ts'
+import { rememberChip } from '../../store/removed-chips.ts'
+import { assertMayTransfer, type Operator } from '../access/grants.ts'
+import { DomainError } from '../errors.ts'
+import { type Clock, iso } from '../time.ts'
+import { hasPower } from './chip-power.ts'
+import { chipOf, type UidReadings } from './chip-record.ts'
+import type { KeyRing } from './key-ring.ts'
+
+type Deps = { db: Db; clock: Clock }
+
+/** Disables a chip: its taps, refs and codes are worth nothing from now on. Once is enough. @throws DomainError not_found */
+export async function disableChip(
+  { db, clock }: Deps,
+  actor: Actor,
+  readings: UidReadings,
+  reason: string | undefined,
+): Promise<void> {
+  const at = iso(clock.now())
+  await db.write(async (trx) => {
+    const { uid, teamId, disabledAt } = await chipOf(trx, readings)
+    if (disabledAt !== null) return
+    const disabledReason = reason || null
+    await updateChip(trx, uid, { disabledAt: at, disabledReason })
+    await endAll(trx, uid, at)
+    await recordChange(trx, {
+      at,
+      actor,
+      teamId,
+      action: 'chips.disable',
+      target: uid,
+      detail: { reason: disabledReason },
+    })
+  })
+}
+
+/**
+ * Enables a disabled chip again. What was ended stays so. Whoever took the chip can then tap again for what it carries.
+ * @throws DomainError not_found, conflict, scope_missing
+ */
+export async function enableChip(
+  { db, clock }: Deps,
+  { actor, token: holder }: Operator,
+  readings: UidReadings,
+): Promise<void> {
+  const at = iso(clock.now())
+  await db.write(async (trx) => {
+    const chip = await chipOf(trx, readings)
+    const { uid, teamId, disabledAt, disabledReason, replacedBy } = chip
+    if (replacedBy !== null) {
+      throw new DomainError(
+        'conflict',
+        `The chip was replaced by ${replacedBy} and stays disabled. Remove it and import it to use it anew.`,
+      )
+    }
+    if (disabledAt === null) return
+    if (await hasPower(trx, chip)) assertMayTransfer(holder, 'enabling a chip that carries something')
+    await updateChip(trx, uid, { disabledAt: null, disabledReason: null })
+    const detail = { disabledAt, reason: disabledReason }
+    await recordChange(trx, { at, actor, teamId, action: 'chips.enable', target: uid, detail })
+  })
+}
+
+/** Removes a chip with its assignments. Its taps stay on record. @throws DomainError not_found */
+export async function removeChip(
+  { db, clock, keyRing }: Deps & { keyRing: KeyRing },
+  actor: Actor,
+  readings: UidReadings,
+): Promise<void> {
+  const at = iso(clock.now())
+  await db.write(async (trx) => {
+    const chip = await chipOf(trx, readings)
+    const { uid, teamId } = chip
+    await endAll(trx, uid, at)
+    const set = chip.keySetId === null ? undefined : keyRing.get(chip.keySetId)
+    const proof = keyRing.proofOf(set && keyRing.fileReadKey(set, chip), uid)
+    await rememberChip(trx, chip, proof, at)
+    await deleteChip(trx, chip)
+    const detail = {
+      chipGroup: chip.chipGroupName,
+      keySet: chip.keySetId,
+      label: chip.label,
+      item: chip.itemId,
+      tokenRow: chip.tokenRow,
+      redirectUrl: chip.redirectUrl,
+      lastCounter: chip.lastCounter,
+    }
+    await recordChange(trx, { at, actor, teamId, action: 'chips.remove', target: uid, detail })
+  })
+}
+
+async function endAll(trx: Queries, uid: string, at: string): Promise<void> {
+  await endRefsOfChip(trx, uid, at)
+  await endOtpsOfChip(trx, uid, at)
+  await endPageVisits(trx, uid)
+}

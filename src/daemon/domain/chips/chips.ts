@@ -1,0 +1,77 @@
+import type { KeyedMutex } from '../../../values/keyed-mutex.ts'
+import type { Actor } from '../../store/audit.ts'
+import { recordChange } from '../../store/audit.ts'
+import { findChipGroup, findChipGroupNamed } from '../../store/chip-groups.ts'
+import { chipPages } from '../../store/chip-pages.ts'
+import type { Db } from '../../store/database.ts'
+import { chipsAsElements, setRedirects } from '../../store/sqlite-chips.ts'
+import { DomainError, invalid, notFound } from '../errors.ts'
+import { type Clock, iso } from '../time.ts'
+import { changeInPieces, chipsAtOnce, namedChips } from './named-chips.ts'
+import { checkRedirectUrl } from './redirect.ts'
+
+type Deps = { db: Db; clock: Clock }
+
+/** A redirect URL as it is kept: empty means none. @throws DomainError invalid_input */
+export function redirectUrlFrom(value: string | null, field = 'updates.redirectUrl'): string | null {
+  if (value === null || value === '') return null
+  const reason = checkRedirectUrl(value)
+  if (reason) throw invalid(field, reason)
+  return value
+}
+
+/**
+ * Sets the redirect URL of chips: of none of them, where one is not the team's.
+ * @param deps `edits`: what a team edits is edited in the order in which it was asked for
+ * @throws DomainError invalid_input, not_found naming chips that are not the team's
+ */
+export async function editChips(
+  deps: Deps & { edits: KeyedMutex },
+  { teamId, actor }: { teamId: number; actor: Actor },
+  edit: { uids: readonly string[]; redirectUrl: string | null },
+): Promise<void> {
+  const redirectUrl = redirectUrlFrom(edit.redirectUrl)
+  const uids = await namedChips(deps.db, teamId, edit.uids)
+  const apply = () =>
+    changeInPieces(deps, { teamId, uids }, async (trx, { target, detail, ...piece }) => {
+      const changed = await setRedirects(trx, { teamId, uids: piece.uids, redirectUrl })
+      const at = iso(deps.clock.now())
+      const record = { redirectUrl, ...detail }
+      await recordChange(trx, { at, actor, teamId, action: 'chips.edit', target, detail: record })
+      return changed
+    })
+  const team = String(teamId)
+  if (uids.length > chipsAtOnce) return deps.edits.run(team, apply)
+  // These are one write, which needs no turn, but for that of one that is being done piece by piece.
+  await deps.edits.before(team)
+  return apply()
+}
+
+/**
+ * The chips of a group as JSON text, in pieces.
+ * @throws DomainError invalid_input, not_found
+ */
+export async function listGroup(
+  { db }: Deps,
+  teamId: number,
+  which: { chipGroupId?: number | undefined; name?: string | undefined },
+): Promise<AsyncGenerator<string>> {
+  if (which.chipGroupId === undefined && which.name === undefined) {
+    throw new DomainError('invalid_input', 'chipGroupId or name is required: say which chip group to list')
+  }
+  const group =
+    which.chipGroupId !== undefined
+      ? await findChipGroup(db.read, teamId, which.chipGroupId)
+      : await findChipGroupNamed(db.read, teamId, which.name ?? '')
+  if (!group) throw notFound('chip group')
+  return chipsJson(db, group.id)
+}
+
+async function* chipsJson(db: Db, chipGroupId: number): AsyncGenerator<string> {
+  let glue = '['
+  for await (const elements of chipPages(db, [chipGroupId], chipsAsElements)) {
+    yield glue + elements
+    glue = ','
+  }
+  yield glue === '[' ? '[]' : ']'
+}

@@ -1,0 +1,161 @@
+import { Pace } from '../../../values/slices.ts'
+import { type Actor, recordChange } from '../../store/audit.ts'
+import { findChipGroup, findChipGroupNamed, insertChipGroup } from '../../store/chip-groups.ts'
+import type { Db, Queries } from '../../store/database.ts'
+import type { ChipGroupRow } from '../../store/schema.ts'
+import { DomainError, notFound, storeFailure } from '../errors.ts'
+import { type Clock, iso } from '../time.ts'
+import { registerWindow, rowsAWrite, type WindowRow, windowsOf } from './import-window.ts'
+import type { RegisterDeps, Registered } from './register-chips.ts'
+
+export type ImportDeps = RegisterDeps & { db: Db; clock: Clock }
+
+export interface ImportRequest {
+  teamId: number
+  actor: Actor
+  /** A name, or the id of a group that is there. */
+  chipGroup: string
+  keySetId: number | undefined
+  isSimulated: boolean
+  /** Whether rows may bind chips to tokens, and to items whose tokens are minted. */
+  mayBind: boolean
+  /** Says what would happen, and writes nothing. */
+  dryRun: boolean
+}
+
+/** An import that may begin. */
+export interface ImportPlan {
+  readonly request: ImportRequest
+  /** Undefined where it is still to be made. */
+  readonly group: ChipGroupRow | undefined
+  readonly at: string
+}
+
+export interface ImportCounts {
+  created: number
+  unchanged: number
+  failed: number
+}
+
+/** Results of rows that follow each other. */
+export interface ImportedPiece {
+  /** The number of the first one; they count from 1. */
+  firstRow: number
+  /** undefined: a row that was not reached. */
+  results: readonly (Registered | undefined)[]
+}
+
+/** Checks an import as far as that goes without its rows. Writes nothing. @throws DomainError not_found, invalid_input */
+export async function planImport(
+  { db, keyRing, clock }: ImportDeps,
+  request: ImportRequest,
+): Promise<ImportPlan> {
+  const { teamId, chipGroup, keySetId } = request
+  if (keySetId !== undefined && !keyRing.get(keySetId)) {
+    throw new DomainError(
+      'not_found',
+      `There is no key set ${keySetId}. Create it first (tapchip key-sets create), or correct the number.`,
+    )
+  }
+  if (chipGroup.trim() === '') throw new DomainError('invalid_input', 'chipGroup must not be empty')
+  const group = await findGroup(db.read, teamId, chipGroup)
+  if (!group && /^\d+$/.test(chipGroup)) {
+    throw new DomainError(
+      'not_found',
+      `There is no chip group ${chipGroup}. A group that is missing is made from a name, not from a number.`,
+    )
+  }
+  return { request, group, at: iso(clock.now()) }
+}
+
+/** A team's chip group by name or id. */
+export async function findGroup(
+  db: Queries,
+  teamId: number,
+  nameOrId: string,
+): Promise<ChipGroupRow | undefined> {
+  const named = await findChipGroupNamed(db, teamId, nameOrId)
+  if (named || !/^\d{1,15}$/.test(nameOrId)) return named
+  return findChipGroup(db, teamId, Number(nameOrId))
+}
+
+/** @throws DomainError not_found */
+export async function getGroup(db: Queries, teamId: number, nameOrId: string): Promise<ChipGroupRow> {
+  const group = await findGroup(db, teamId, nameOrId)
+  if (!group) throw notFound('chip group')
+  return group
+}
+
+/** Makes the group where it is missing, and records that the import begins. */
+export async function beginImport({ db }: ImportDeps, plan: ImportPlan): Promise<ImportPlan> {
+  if (plan.request.dryRun) return plan
+  return db.write(async (trx) => {
+    const { teamId, actor, chipGroup } = plan.request
+    const known = await findGroup(trx, teamId, chipGroup)
+    const group = known ?? (await insertChipGroup(trx, { teamId, name: chipGroup, createdAt: plan.at }))
+    if (!known) {
+      const detail = { id: group.id }
+      await recordChange(trx, {
+        at: plan.at,
+        actor,
+        teamId,
+        action: 'chip-groups.create',
+        target: group.name,
+        detail,
+      })
+    }
+    await recordChange(trx, importRecord(plan, plan.at, { phase: 'started' }))
+    return { ...plan, group }
+  })
+}
+
+function importRecord({ request }: ImportPlan, at: string, detail: Record<string, unknown>) {
+  const { teamId, actor, chipGroup, keySetId, isSimulated } = request
+  const about = { chipGroup, keySet: keySetId ?? null, simulated: isSimulated }
+  return { at, actor, teamId, action: 'chips.import', target: chipGroup, detail: { ...about, ...detail } }
+}
+
+/**
+ * Registers rows as they arrive, and takes no more of them than the results that are asked for. Each piece, of
+ * thousands where that is fast, is a write of its own: taps go on in between, and what was written stays when the client goes away.
+ * @param plan one that began
+ */
+export async function* importChips(
+  deps: ImportDeps,
+  plan: ImportPlan,
+  blocks: AsyncIterable<{ rows: readonly WindowRow[]; size: number }>,
+): AsyncGenerator<ImportedPiece, ImportCounts> {
+  const counts: ImportCounts = { created: 0, unchanged: 0, failed: 0 }
+  let firstRow = 1
+  let phase = 'stopped'
+  const pace = new Pace(rowsAWrite)
+  try {
+    for await (const rows of windowsOf(blocks)) {
+      const { results, failure } = await registerWindow(deps, plan, rows, pace)
+      for (const result of results) if (result) counts[result.status] += 1
+      yield { firstRow, results }
+      if (failure) throw storeFailure(failure.error, standing(plan, counts)) ?? failure.error
+      firstRow += results.length
+    }
+    phase = 'finished'
+  } finally {
+    if (!plan.request.dryRun) {
+      const at = iso(deps.clock.now())
+      const written = deps.db.write((trx) => recordChange(trx, importRecord(plan, at, { phase, ...counts })))
+      // All rows stand, or what went wrong with them is on its way to whoever asked: that the import began is on record.
+      await written.catch((error: unknown) => {
+        if (!storeFailure(error)) throw error
+      })
+    }
+  }
+  return counts
+}
+
+/** How far an import came that ends in a failure of the disk. */
+function standing({ request }: ImportPlan, { created, unchanged }: ImportCounts): string {
+  if (request.dryRun) return 'This was a dry run: nothing was written.'
+  return created + unchanged === 0
+    ? 'None of the rows was written. Run it again once there is space.'
+    : `${created} rows were created and stand, ${unchanged} were there before, and the others were not written. ` +
+        'Run it again once there is space: rows that stand are unchanged then.'
+}

@@ -1,0 +1,156 @@
+import { type Pace, piecesOf, Slice, sorted } from '../../../values/slices.ts'
+import { findChipGroup, insertChipGroup } from '../../store/chip-groups.ts'
+import type { Db, Queries } from '../../store/database.ts'
+import { type CheckedChip, checkChip } from './chip-input.ts'
+import type { ImportDeps, ImportPlan } from './import-chips.ts'
+import { type RowValues, readImportRow } from './import-row.ts'
+import { type Registered, registerCheckedChips } from './register-chips.ts'
+
+/** A row with its values, or why it is none. */
+export type WindowRow =
+  | { readonly values: RowValues }
+  | { readonly problem: string; readonly uid?: string | undefined }
+
+// Rows are sorted by UID before they are written. The table is kept in that order, so the wider the window that is
+// sorted, the fewer pages does each write touch: a million shuffled rows take a sixth of the time that they take in
+// windows of one write. What it costs is memory, so long rows count as well.
+const rowsAWindow = 50_000
+const charactersAWindow = 8 * 1024 * 1024
+export const rowsAWrite = { least: 100, most: 2000 }
+
+/** Joins blocks into windows. */
+export async function* windowsOf(
+  blocks: AsyncIterable<{ rows: readonly WindowRow[]; size: number }>,
+): AsyncGenerator<WindowRow[]> {
+  let rows: WindowRow[] = []
+  let size = 0
+  const slice = new Slice()
+  for await (const block of blocks) {
+    if (slice.isOver) await slice.next()
+    for (const row of block.rows) rows.push(row)
+    size += block.size
+    if (rows.length < rowsAWindow && size < charactersAWindow) continue
+    yield rows
+    rows = []
+    size = 0
+  }
+  if (rows.length > 0) yield rows
+}
+
+interface Placed {
+  at: number
+  chip: CheckedChip
+}
+
+/** What became of the rows of a window, in their order. */
+export interface Window {
+  readonly results: readonly (Registered | undefined)[]
+  /** What ended it before all rows had their results: those that have one stand. */
+  readonly failure?: { readonly error: unknown }
+}
+
+export async function registerWindow(
+  deps: ImportDeps,
+  plan: ImportPlan,
+  rows: readonly WindowRow[],
+  pace: Pace,
+): Promise<Window> {
+  const results = new Array<Registered | undefined>(rows.length)
+  const chips: Placed[] = []
+  const slice = new Slice()
+  for (const [at, row] of rows.entries()) {
+    if (slice.isOver) await slice.next()
+    const chip = checkRow(deps, plan, row)
+    if ('status' in chip) results[at] = chip
+    else chips.push({ at, chip })
+  }
+  // Rows of one UID stay in their order.
+  const inOrder = await sorted(chips, ({ chip: { uid: one } }, { chip: { uid: other } }) =>
+    one < other ? -1 : one > other ? 1 : 0,
+  )
+  for await (const piece of piecesOf(inOrder, pace)) {
+    try {
+      const registered = await registerPiece(
+        deps,
+        plan,
+        piece.map(({ chip }) => chip),
+        pace,
+      )
+      for (const [index, result] of registered.entries()) {
+        const place = piece[index]
+        if (place) results[place.at] = result
+      }
+    } catch (error) {
+      return { results, failure: { error } }
+    }
+  }
+  return { results }
+}
+
+function checkRow(deps: ImportDeps, { request }: ImportPlan, row: WindowRow): CheckedChip | Registered {
+  if ('problem' in row) return failed(row.uid, row.problem)
+  const input = readImportRow(row.values)
+  if ('reason' in input) return failed(row.values.uid, input.reason)
+  const chip = checkChip(deps, request.keySetId ?? null, input)
+  return 'reason' in chip ? failed(input.uid ?? row.values.uid, chip.reason) : chip
+}
+
+/** @param uid as it was given, where it is none */
+const failed = (uid: string | undefined, error: string): Registered => ({
+  status: 'failed',
+  uid: uid?.slice(0, 64) ?? '',
+  error,
+})
+
+async function registerPiece(
+  deps: ImportDeps,
+  plan: ImportPlan,
+  chips: readonly CheckedChip[],
+  pace: Pace,
+): Promise<Registered[]> {
+  const { request, at } = plan
+  const { teamId, isSimulated, mayBind, keySetId = null } = request
+  const job = (trx: Queries) => pace.timed(chips.length, () => register(trx))
+  const register = async (trx: Queries): Promise<Registered[]> => {
+    const group = await groupOf(trx, plan)
+    if (!group)
+      return failAll(chips, 'The chip was not registered: its chip group was removed in the meantime')
+    if (keySetId !== null && !deps.keyRing.get(keySetId))
+      return failAll(chips, 'The chip was not registered: its key set was removed in the meantime')
+    return registerCheckedChips(
+      trx,
+      deps,
+      { teamId, chipGroupId: group, keySetId, isSimulated, mayBind, at },
+      chips,
+    )
+  }
+  return request.dryRun ? withoutTrace(deps.db, job) : deps.db.write(job)
+}
+
+async function groupOf(trx: Queries, { request, group, at }: ImportPlan): Promise<number | undefined> {
+  const { teamId, chipGroup: name } = request
+  if (group) return (await findChipGroup(trx, teamId, group.id))?.id
+  // A dry run made none.
+  return (await insertChipGroup(trx, { teamId, name, createdAt: at })).id
+}
+
+const failAll = (chips: readonly CheckedChip[], error: string): Registered[] =>
+  chips.map(({ uid }) => ({ status: 'failed', uid, error }))
+
+class RolledBack extends Error {}
+
+/** Runs a write for its result, and takes it back. */
+async function withoutTrace<T extends object>(db: Db, job: (trx: Queries) => Promise<T>): Promise<T> {
+  const results: T[] = []
+  try {
+    await db.write(async (trx) => {
+      results.push(await job(trx))
+      throw new RolledBack()
+    })
+  } catch (error) {
+    if (!(error instanceof RolledBack)) throw error
+  }
+  const [result] = results
+  if (!result) throw new Error('A dry run ended without a result')
+  return result
+}

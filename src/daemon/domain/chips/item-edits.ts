@@ -1,0 +1,170 @@
+import type { Actor } from '../../store/audit.ts'
+import { recordChange } from '../../store/audit.ts'
+import { findContractOfSymbol } from '../../store/contracts.ts'
+import type { Db, Queries } from '../../store/database.ts'
+import {
+  boundVariants,
+  deleteItem,
+  findItem,
+  insertItem,
+  isItemBound,
+  updateItem,
+} from '../../store/items.ts'
+import type { ItemRow } from '../../store/schema.ts'
+import type { AdminToken } from '../access/credentials.ts'
+import { assertMayTransfer } from '../access/grants.ts'
+import { assertTeamIn } from '../access/teams.ts'
+import { DomainError, invalid, notFound } from '../errors.ts'
+import { type Clock, iso } from '../time.ts'
+import { getItem, type ItemView } from './items.ts'
+
+/** The members of an item as they are given. */
+export interface ItemFields {
+  name?: string | undefined
+  description?: string | undefined
+  imageUrl?: string | undefined
+  /** The symbol of a contract of the team. */
+  contract?: string | null | undefined
+  media?: ItemView['media'] | undefined
+  attributes?: ItemView['attributes'] | undefined
+  variants?: ItemView['variants'] | undefined
+}
+
+export type NewItem = ItemFields & { id: string; name: string }
+
+interface Deps {
+  db: Db
+  clock: Clock
+}
+interface Caller {
+  teamId: number
+  actor: Actor
+}
+
+/** The inner step of `createItem`, for those who write more in the same transaction. @throws DomainError already_exists, invalid_input */
+export async function createItemIn(trx: Queries, teamId: number, item: NewItem, at: string): Promise<void> {
+  if (await findItem(trx, teamId, item.id)) {
+    throw new DomainError(
+      'already_exists',
+      `The team has an item with the id ${item.id} already. Choose another id.`,
+    )
+  }
+  await insertItem(trx, {
+    description: '',
+    imageUrl: '',
+    contractId: null,
+    media: '[]',
+    attributes: '[]',
+    variants: '[]',
+    ...(await columnsOf(trx, teamId, item)),
+    id: item.id,
+    name: item.name,
+    teamId,
+    createdAt: at,
+  })
+}
+
+/** @throws DomainError already_exists, invalid_input */
+export async function createItem(deps: Deps, { teamId, actor }: Caller, item: NewItem): Promise<ItemView> {
+  const at = iso(deps.clock.now())
+  await deps.db.write(async (trx) => {
+    await assertTeamIn(trx, teamId)
+    await createItemIn(trx, teamId, item, at)
+    const detail = { name: item.name, contract: item.contract ?? null }
+    await recordChange(trx, { at, actor, teamId, action: 'items.create', target: item.id, detail })
+  })
+  return getItem(deps, teamId, item.id)
+}
+
+/** Replaces the members that are given. @throws DomainError not_found, invalid_input, in_use, scope_missing */
+export async function editItem(
+  deps: Deps,
+  { teamId, actor, token }: Caller & { token: AdminToken },
+  id: string,
+  fields: ItemFields,
+): Promise<ItemView> {
+  const at = iso(deps.clock.now())
+  await deps.db.write(async (trx) => {
+    const before = await findItem(trx, teamId, id)
+    if (!before) throw notFound('item')
+    const change = await columnsOf(trx, teamId, fields)
+    const { contractId = null } = change
+    // Its chips would have tokens minted, there, from now on.
+    if (contractId !== null && contractId !== before.contractId && (await isItemBound(trx, teamId, id)))
+      assertMayTransfer(token, 'giving an item that chips are bound to a contract')
+    const changed = Object.keys(change)
+    if (changed.length === 0) return
+    if (fields.variants) await assertVariantsStay(trx, { teamId, id }, fields.variants)
+    await updateItem(trx, { teamId, id }, change)
+    const members = changed.map((column) => (column === 'contractId' ? 'contract' : column))
+    await recordChange(trx, { at, actor, teamId, action: 'items.edit', target: id, detail: { members } })
+  })
+  return getItem(deps, teamId, id)
+}
+
+/** Removes an item that no chip is bound to. @throws DomainError not_found, in_use */
+export async function removeItem({ db, clock }: Deps, { teamId, actor }: Caller, id: string): Promise<void> {
+  const at = iso(clock.now())
+  await db.write(async (trx) => {
+    if (!(await findItem(trx, teamId, id))) throw notFound('item')
+    if (await isItemBound(trx, teamId, id)) {
+      throw new DomainError('in_use', `Chips are bound to the item ${id}. Unlink them first.`)
+    }
+    await deleteItem(trx, teamId, id)
+    await recordChange(trx, { at, actor, teamId, action: 'items.delete', target: id })
+  })
+}
+
+type Columns = Partial<Omit<ItemRow, 'teamId' | 'id' | 'createdAt'>>
+
+/** What is given, as it is stored; what is not given is left out. @throws DomainError invalid_input */
+async function columnsOf(trx: Queries, teamId: number, fields: ItemFields): Promise<Columns> {
+  const { name, description, imageUrl, contract, media, attributes, variants } = fields
+  assertHarmless('imageUrl', imageUrl)
+  media?.forEach(({ url }, index) => {
+    assertHarmless(`media.${index}.url`, url)
+  })
+  if (variants && new Set(variants.map(({ id }) => id)).size < variants.length) {
+    throw invalid('variants', 'must have different ids')
+  }
+  return {
+    ...(name === undefined ? {} : { name }),
+    ...(description === undefined ? {} : { description }),
+    ...(imageUrl === undefined ? {} : { imageUrl }),
+    ...(contract === undefined ? {} : { contractId: await contractIdOf(trx, teamId, contract) }),
+    ...(media === undefined ? {} : { media: JSON.stringify(media) }),
+    ...(attributes === undefined ? {} : { attributes: JSON.stringify(attributes) }),
+    ...(variants === undefined ? {} : { variants: JSON.stringify(variants) }),
+  }
+}
+
+async function contractIdOf(trx: Queries, teamId: number, symbol: string | null): Promise<number | null> {
+  if (symbol === null || symbol === '') return null
+  const contract = await findContractOfSymbol(trx, teamId, symbol)
+  if (!contract)
+    throw invalid('contract', `must be the symbol of a contract of the team, and there is no ${symbol}`)
+  if (contract.kind !== 'phygital') throw invalid('contract', `must not be a guestbook's, as ${symbol} is`)
+  return contract.id
+}
+
+// Addresses of pictures are shown to people and loaded by their browsers, which skip blanks and controls in a scheme.
+function assertHarmless(field: string, url: string | undefined): void {
+  const scheme = /^([a-z]+):/i.exec(url?.replace(/[\s\p{Cc}\p{Cf}]/gu, '') ?? '')?.[1]?.toLowerCase()
+  if (scheme !== undefined && ['javascript', 'vbscript', 'file'].includes(scheme)) {
+    throw invalid(field, `must not use the scheme ${scheme}:`)
+  }
+}
+
+async function assertVariantsStay(
+  trx: Queries,
+  { teamId, id }: { teamId: number; id: string },
+  variants: ItemView['variants'],
+): Promise<void> {
+  const bound = await boundVariants(trx, teamId, id)
+  const missing = bound.filter((variant) => !variants.some((other) => other.id === variant))
+  if (missing.length === 0) return
+  throw new DomainError(
+    'in_use',
+    `Chips are bound to variants that would go: ${missing.join(', ')}. Keep these, or unlink the chips first.`,
+  )
+}

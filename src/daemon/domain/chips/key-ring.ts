@@ -1,0 +1,134 @@
+import { haloParameters } from '../../../nfc/halo/tap.ts'
+import { AesKey } from '../../../nfc/ntag424/cmac.ts'
+import { an10922, chipKeyInput } from '../../../nfc/ntag424/diversify.ts'
+import { uidToBytes } from '../../../nfc/uid.ts'
+import type { KeySetRow } from '../../store/schema.ts'
+import type { SecretBox } from '../../store/secret-box.ts'
+
+/** A key set, opened: held in memory by the daemon, and given to nobody. */
+export interface KeySet {
+  readonly id: number
+  readonly metaRead: AesKey
+  readonly fileReadMaster: AesKey | undefined
+  readonly diversification: KeySetRow['diversification']
+  readonly systemIdentifier: Buffer
+  readonly macInputFrom: KeySetRow['macInputFrom']
+  /** The names of the parameters in a chip's URL. */
+  readonly names: { readonly e: string; readonly c: string; readonly d: string }
+}
+
+const namesIn = (templates: readonly KeySet['names'][]): string[] => [
+  ...new Set([...haloParameters, ...templates.flatMap(({ e, c, d }) => [e, c, d])]),
+]
+
+// About 1.4 kB each.
+const derivedKept = 25_000
+
+export const usualNames: KeySet['names'] = { e: 'e', c: 'c', d: 'd' }
+
+/** What a chip's own key depends on. */
+export interface KeyedChip {
+  uid: string
+  generation: number
+  fileReadKey: Uint8Array | null
+}
+
+export const keyPlace = (keySet: number, key: 'metaRead' | 'fileRead' | 'appMaster') =>
+  `keySets:${keySet}:${key}`
+export const chipKeyPlace = (uid: string) => `chips:${uid}:fileRead`
+
+/** The opened key sets: long-lived ciphers, so that a tap costs two AES calls and no set-up. */
+export class KeyRing {
+  readonly #box: SecretBox
+  #sets = new Map<number, KeySet>()
+  #templates: readonly KeySet['names'][] = [usualNames]
+  #parameterNames = namesIn([usualNames])
+  /** By key set, UID and generation: a tap is often followed by another of the same chip. */
+  readonly #derivedKeys = new Map<string, AesKey>()
+  constructor(box: SecretBox) {
+    this.#box = box
+  }
+
+  /** Replaces what is held by these rows. */
+  load(rows: readonly KeySetRow[]): void {
+    this.#derivedKeys.clear()
+    this.#sets = new Map(rows.map((row) => [row.id, this.#open(row)]))
+    const distinct = new Map(
+      [usualNames, ...[...this.#sets.values()].map((set) => set.names)].map((names) => [
+        `${names.d} ${names.e} ${names.c}`,
+        names,
+      ]),
+    )
+    this.#templates = [...distinct.values()]
+    this.#parameterNames = namesIn(this.#templates)
+  }
+
+  get(id: number): KeySet | undefined {
+    return this.#sets.get(id)
+  }
+
+  /** The only key set there is: a tap that names none belongs to it. */
+  only(): KeySet | undefined {
+    if (this.#sets.size !== 1) return undefined
+    for (const set of this.#sets.values()) return set
+    return undefined
+  }
+
+  /** Every parameter that a tap can have, of either family. */
+  parameterNames(): readonly string[] {
+    return this.#parameterNames
+  }
+
+  /** Every way in which the chips' URLs name their parameters; one, unless an operator chose other names. */
+  templates(): readonly KeySet['names'][] {
+    return this.#templates
+  }
+
+  /** The SDMFileRead key of one chip, or undefined where its key was never listed. */
+  fileReadKey(set: KeySet, chip: KeyedChip): AesKey | undefined {
+    switch (set.diversification) {
+      case 'none':
+        return set.fileReadMaster
+      case 'listed':
+        return chip.fileReadKey
+          ? new AesKey(this.#box.open(chip.fileReadKey, chipKeyPlace(chip.uid)))
+          : undefined
+      case 'an10922':
+        return set.fileReadMaster && this.#derived(set, set.fileReadMaster, chip)
+    }
+  }
+
+  /**
+   * Tells two keys of a chip apart without showing either: equal for those that make the same taps.
+   * @param key the SDMFileRead key of one chip
+   */
+  proofOf(key: AesKey | undefined, uid: string): string | null {
+    return key ? key.cmac(Buffer.from(`tapchip proof ${uid}`)).toString('hex') : null
+  }
+
+  #derived({ id, systemIdentifier }: KeySet, master: AesKey, { uid, generation }: KeyedChip): AesKey {
+    const name = `${id} ${uid} ${generation}`
+    const known = this.#derivedKeys.get(name)
+    if (known) return known
+    const key = new AesKey(
+      an10922(master, chipKeyInput({ uid: uidToBytes(uid), systemIdentifier, generation })),
+    )
+    if (this.#derivedKeys.size >= derivedKept) this.#derivedKeys.clear()
+    this.#derivedKeys.set(name, key)
+    return key
+  }
+
+  #open(row: KeySetRow): KeySet {
+    return {
+      id: row.id,
+      metaRead: new AesKey(this.#box.open(row.metaReadKey, keyPlace(row.id, 'metaRead'))),
+      fileReadMaster: row.fileReadKey
+        ? new AesKey(this.#box.open(row.fileReadKey, keyPlace(row.id, 'fileRead')))
+        : undefined,
+      diversification: row.diversification,
+      systemIdentifier: Buffer.from(row.systemIdentifier, 'hex'),
+      macInputFrom: row.macInputFrom,
+      names: { e: row.nameOfE, c: row.nameOfC, d: row.nameOfD },
+    }
+  }
+}

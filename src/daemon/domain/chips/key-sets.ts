@@ -1,0 +1,188 @@
+import { parsePlan, sourcesOf } from '../../../nfc/provision/plan.ts'
+import type { Actor } from '../../store/audit.ts'
+import { recordChange } from '../../store/audit.ts'
+import type { Db, Queries } from '../../store/database.ts'
+import {
+  allKeySets,
+  chipsByKeySet,
+  deleteKeySet,
+  findKeySet,
+  insertKeySet,
+  isKeySetUsed,
+} from '../../store/key-sets.ts'
+import { chipsLeftWith, openNfcPlans } from '../../store/nfc-plans.ts'
+import type { KeySetRow } from '../../store/schema.ts'
+import type { SecretBox } from '../../store/secret-box.ts'
+import { DomainError, invalid, notFound } from '../errors.ts'
+import { type Clock, iso } from '../time.ts'
+import { type KeyRing, type KeySet, keyPlace, usualNames } from './key-ring.ts'
+
+/** A key set as it is given. Keys are hex: they go in here and come out nowhere. */
+export interface NewKeySet {
+  id: number
+  metaReadKey: string
+  fileReadKey?: string | null | undefined
+  appMasterKey?: string | null | undefined
+  diversification: KeySetRow['diversification']
+  systemIdentifier?: string | null | undefined
+  macInputFrom?: KeySetRow['macInputFrom'] | undefined
+  parameters?: { [name in keyof KeySet['names']]?: string | undefined } | undefined
+}
+
+/** What may be shown of a key set. */
+export interface KeySetView {
+  id: number
+  diversification: KeySetRow['diversification']
+  systemIdentifier: string
+  macInputFrom: KeySetRow['macInputFrom']
+  parameters: KeySet['names']
+  canProvision: boolean
+  chips: number
+  createdAt: string
+}
+
+interface Deps {
+  db: Db
+  clock: Clock
+  box: SecretBox
+  keyRing: KeyRing
+}
+
+export async function listKeySets({ db }: { db: Pick<Db, 'read' | 'slow'> }): Promise<KeySetView[]> {
+  const chips = await chipsByKeySet(db.slow)
+  return (await allKeySets(db.read)).map((row) => toView(row, chips.get(row.id) ?? 0))
+}
+
+/**
+ * The inner step of `createKeySet`, for those who write more in the same transaction; they load the key ring
+ * afterwards. @throws DomainError invalid_input, already_exists
+ */
+export async function createKeySetIn(
+  trx: Queries,
+  box: SecretBox,
+  fields: NewKeySet,
+  at: string,
+): Promise<KeySetRow> {
+  const { id, diversification, macInputFrom } = fields
+  const names = { ...usualNames, ...definedIn(fields.parameters) }
+  assertFits(fields, names)
+  if (await findKeySet(trx, id)) {
+    throw new DomainError(
+      'already_exists',
+      `There is a key set ${id} already. A key set is never changed: give a new id.`,
+    )
+  }
+  const seal = (hex: string | null | undefined, key: Parameters<typeof keyPlace>[1]) =>
+    hex == null ? null : box.seal(Buffer.from(hex, 'hex'), keyPlace(id, key))
+  return insertKeySet(trx, {
+    id,
+    metaReadKey: box.seal(Buffer.from(fields.metaReadKey, 'hex'), keyPlace(id, 'metaRead')),
+    fileReadKey: seal(fields.fileReadKey, 'fileRead'),
+    appMasterKey: seal(fields.appMasterKey, 'appMaster'),
+    diversification,
+    systemIdentifier: (fields.systemIdentifier ?? '').toLowerCase(),
+    macInputFrom: macInputFrom ?? null,
+    nameOfE: names.e,
+    nameOfC: names.c,
+    nameOfD: names.d,
+    createdAt: at,
+  })
+}
+
+/** @throws DomainError invalid_input, already_exists */
+export async function createKeySet(
+  { db, clock, box, keyRing }: Deps,
+  actor: Actor,
+  fields: NewKeySet,
+): Promise<KeySetView> {
+  const at = iso(clock.now())
+  const row = await db.write(async (trx) => {
+    const made = await createKeySetIn(trx, box, fields, at)
+    const { chips: _, createdAt: __, ...detail } = toView(made, 0)
+    await recordChange(trx, {
+      at,
+      actor,
+      teamId: null,
+      action: 'key-sets.create',
+      target: String(made.id),
+      detail,
+    })
+    return made
+  })
+  keyRing.load(await allKeySets(db.read))
+  return toView(row, 0)
+}
+
+/** @throws DomainError not_found, in_use */
+export async function removeKeySet(
+  { db, clock, keyRing }: Omit<Deps, 'box'>,
+  actor: Actor,
+  id: number,
+): Promise<void> {
+  const at = iso(clock.now())
+  await db.write(async (trx) => {
+    if (!(await findKeySet(trx, id))) throw notFound('key set')
+    if (await isKeySetUsed(trx, id)) {
+      throw new DomainError(
+        'in_use',
+        `Chips use the key set ${id}, and could not be verified without it. Remove the chips first.`,
+      )
+    }
+    if (await isKeySetPlanned(trx, id)) {
+      throw new DomainError(
+        'in_use',
+        `A chip whose set-up was not finished may have keys of the key set ${id}, and would be lost without it. Finish it first: tapchip nfc recover, or tapchip nfc reset. Is the chip lost? tapchip nfc recover --give-up UID`,
+      )
+    }
+    const left = await chipsLeftWith(trx, id, leftNamed)
+    if (left.count > 0) {
+      const more = left.count > left.uids.length ? ', …' : ''
+      throw new DomainError(
+        'in_use',
+        `${left.count === 1 ? 'A chip that is' : `${left.count} chips that are`} not registered any more still ${left.count === 1 ? 'has' : 'have'} keys of the key set ${id}, and could never be set up again without it (${left.uids.join(', ')}${more}). Free each first: tapchip nfc reset. One that is lost or broken: tapchip nfc recover --give-up UID`,
+      )
+    }
+    await deleteKeySet(trx, id)
+    await recordChange(trx, { at, actor, teamId: null, action: 'key-sets.delete', target: String(id) })
+  })
+  keyRing.load(await allKeySets(db.read))
+}
+
+const leftNamed = 5
+const aesKey = /^[0-9a-fA-F]{32}$/
+
+function assertFits(fields: NewKeySet, names: KeySet['names']): void {
+  for (const key of ['metaReadKey', 'fileReadKey', 'appMasterKey'] as const) {
+    const value = fields[key]
+    if (value != null && !aesKey.test(value)) throw invalid(key, 'must be an AES-128 key: 32 hex digits')
+  }
+  if (fields.fileReadKey == null && fields.diversification !== 'listed') {
+    throw invalid('fileReadKey', `is required with the diversification ${fields.diversification}`)
+  }
+  if (new Set(Object.values(names)).size < 3) throw invalid('parameters', 'must be three different names')
+}
+
+const definedIn = (names: NewKeySet['parameters']): Partial<KeySet['names']> =>
+  Object.fromEntries(Object.entries(names ?? {}).filter(([, name]) => name !== undefined))
+
+function toView(row: KeySetRow, chips: number): KeySetView {
+  return {
+    id: row.id,
+    diversification: row.diversification,
+    systemIdentifier: row.systemIdentifier,
+    macInputFrom: row.macInputFrom,
+    parameters: { e: row.nameOfE, c: row.nameOfC, d: row.nameOfD },
+    // A listed key set's keys come from an encoding house, chip by chip: there is nothing to derive new ones from.
+    canProvision: row.appMasterKey !== null && row.fileReadKey !== null && row.diversification !== 'listed',
+    chips,
+    createdAt: row.createdAt,
+  }
+}
+
+/** Whether an unfinished plan needs a key set: a chip's keys may be from it. */
+async function isKeySetPlanned(trx: Queries, keySet: number): Promise<boolean> {
+  const plans = await openNfcPlans(trx)
+  return plans.some(({ plan }) =>
+    sourcesOf(parsePlan(JSON.parse(plan))).some((source) => source !== 'factory' && source.keySet === keySet),
+  )
+}

@@ -1,0 +1,65 @@
+import type { Actor } from '../../store/audit.ts'
+import { recordChange } from '../../store/audit.ts'
+import type { Db, Queries } from '../../store/database.ts'
+import { deleteLink, findLink, findLinkLabelled, insertLink, linksOfTeam } from '../../store/links.ts'
+import type { LinkRow } from '../../store/schema.ts'
+import { assertTeamIn } from '../access/teams.ts'
+import { DomainError, invalid, notFound } from '../errors.ts'
+import { type Clock, iso } from '../time.ts'
+import { checkRedirectUrl } from './redirect.ts'
+
+interface Deps {
+  db: Db
+  clock: Clock
+}
+
+export const listLinks = ({ db }: { db: Pick<Db, 'read'> }, teamId: number): Promise<LinkRow[]> =>
+  linksOfTeam(db.read, teamId)
+
+/** The inner step of `createLink`, for those who write more in the same transaction. @throws DomainError invalid_input, already_exists */
+export async function createLinkIn(
+  trx: Queries,
+  link: { teamId: number; label: string; baseUrl: string; createdAt: string },
+): Promise<LinkRow> {
+  const reason = checkLinkUrl(link.baseUrl)
+  if (reason) throw invalid('baseUrl', reason)
+  if (await findLinkLabelled(trx, link.teamId, link.label)) {
+    throw new DomainError(
+      'already_exists',
+      `The team has a link labelled "${link.label}" already. Choose another label.`,
+    )
+  }
+  return insertLink(trx, link)
+}
+
+/** @throws DomainError invalid_input, already_exists */
+export function createLink(
+  { db, clock }: Deps,
+  { teamId, actor }: { teamId: number; actor: Actor },
+  { label, baseUrl }: { label: string; baseUrl: string },
+): Promise<LinkRow> {
+  const at = iso(clock.now())
+  return db.write(async (trx) => {
+    await assertTeamIn(trx, teamId)
+    const link = await createLinkIn(trx, { teamId, label, baseUrl, createdAt: at })
+    const detail = { id: link.id, baseUrl }
+    await recordChange(trx, { at, actor, teamId, action: 'links.create', target: label, detail })
+    return link
+  })
+}
+
+/** @throws DomainError not_found */
+export async function removeLink({ db, clock }: Deps, actor: Actor, id: number): Promise<void> {
+  const at = iso(clock.now())
+  await db.write(async (trx) => {
+    const link = await findLink(trx, id)
+    if (!link) throw notFound('link')
+    await deleteLink(trx, id)
+    const { teamId, label: target, baseUrl } = link
+    await recordChange(trx, { at, actor, teamId, action: 'links.delete', target, detail: { id, baseUrl } })
+  })
+}
+
+// A link stands on a page that anybody may open: unlike a redirect it leads to the web and nowhere else.
+const checkLinkUrl = (url: string): string | undefined =>
+  /^https?:\/\//i.test(url) ? checkRedirectUrl(url) : 'must begin with http:// or https:// and a host'

@@ -1,0 +1,101 @@
+import { decimalReading } from '../../../nfc/uid.ts'
+import { Pace, piecesOf, sorted } from '../../../values/slices.ts'
+import type { Db, Queries } from '../../store/database.ts'
+import { countOfTeam, notOfTeam } from '../../store/sqlite-chips.ts'
+import { DomainError } from '../errors.ts'
+
+const unknownNamed = 20
+// The record of a change names its chips, but a record of a hundred thousand helps nobody.
+const uidsInRecord = 100
+/** So many are one write: all of them or none, whatever happens. */
+export const chipsAtOnce = 250
+
+/**
+ * The chips that a request names by UID: each once, in the order of the table, so that its pages are touched in order.
+ * @throws DomainError not_found naming those that the team does not have
+ */
+export async function namedChips(
+  db: Pick<Db, 'read'>,
+  teamId: number,
+  given: readonly string[],
+): Promise<readonly string[]> {
+  const uids = await eachOnce(given)
+  const unknown = await unknownOf(db, teamId, uids)
+  if (unknown.length === 0) return uids
+  const readings = new Map<string, string>()
+  for (const uid of unknown) {
+    const reading = decimalReading(uid)
+    if (reading === undefined) assertKnown(unknown)
+    else readings.set(uid, reading)
+  }
+  const read = await eachOnce(uids.map((uid) => readings.get(uid) ?? uid))
+  assertKnown(await unknownOf(db, teamId, read))
+  return read
+}
+
+async function eachOnce(given: readonly string[]): Promise<readonly string[]> {
+  const inOrder = await sorted(given, (one, other) => (one < other ? -1 : one > other ? 1 : 0))
+  return inOrder.filter((uid, at) => uid !== inOrder[at - 1])
+}
+
+async function unknownOf(db: Pick<Db, 'read'>, teamId: number, uids: readonly string[]): Promise<string[]> {
+  const unknown: string[] = []
+  const pace = new Pace({ least: chipsAtOnce, most: 4000 })
+  for await (const piece of piecesOf(uids, pace)) {
+    await pace.timed(piece.length, async () => {
+      if ((await countOfTeam(db.read, teamId, piece)) !== piece.length)
+        for (const uid of await notOfTeam(db.read, teamId, piece)) unknown.push(uid)
+    })
+  }
+  return unknown
+}
+
+function assertKnown(unknown: readonly string[]): void {
+  if (unknown.length === 0) return
+  const more = unknown.length - unknownNamed
+  throw new DomainError(
+    'not_found',
+    `tagUIDs names chips that your team does not have: ${unknown.slice(0, unknownNamed).join(', ')}${more > 0 ? ` and ${more} more` : ''}. Nothing was changed.`,
+  )
+}
+
+/** A piece of the chips that a change is for. */
+export interface ChipPiece {
+  readonly uids: readonly string[]
+  /** For the record of the change. */
+  readonly target: string
+  readonly detail: { readonly uids: readonly string[]; readonly of?: number }
+}
+
+/**
+ * Changes chips that `namedChips` gave. Few are one write. Very many are a write a piece, each with its own record,
+ * so that taps are served in between: one that is gone by then is left out, and what is done stays done.
+ * @param change answers how many of the piece there were
+ */
+export async function changeInPieces(
+  { db }: { db: Db },
+  { teamId, uids }: { teamId: number; uids: readonly string[] },
+  change: (trx: Queries, piece: ChipPiece) => Promise<number>,
+): Promise<void> {
+  const pace = new Pace({ least: chipsAtOnce, most: 4000 })
+  let done = 0
+  for await (const piece of piecesOf(uids, pace)) {
+    const target = piece.length === 1 ? (piece[0] ?? '') : `${piece.length} chips`
+    const of = uids.length > piece.length ? { of: uids.length } : {}
+    const detail = { uids: piece.slice(0, uidsInRecord), ...of }
+    try {
+      await db.write(async (trx) => {
+        const there = await pace.timed(piece.length, () => change(trx, { uids: piece, target, detail }))
+        if (there !== piece.length && done === 0) assertKnown(await notOfTeam(trx, teamId, piece))
+      })
+    } catch (error) {
+      if (done === 0) throw error
+      throw new DomainError(
+        'store_unavailable',
+        `${done} of ${uids.length} chips are changed, the others are not. Send the same request again: it does the rest.`,
+        { retryAfterSeconds: 5, cause: error },
+      )
+    }
+    done += piece.length
+  }
+}

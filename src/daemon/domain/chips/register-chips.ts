@@ -1,0 +1,234 @@
+import { AesKey } from '../../../nfc/ntag424/cmac.ts'
+import { findChipGroup } from '../../store/chip-groups.ts'
+import type { ChipWithToken } from '../../store/chips.ts'
+import type { Queries } from '../../store/database.ts'
+import { anyRemembered, chipIdentity, type Remembered } from '../../store/removed-chips.ts'
+import type { SecretBox } from '../../store/secret-box.ts'
+import { chipsThere, insertBareChips, insertChips, rememberedOf } from '../../store/sqlite-register.ts'
+import { Bindings } from './chip-bindings.ts'
+import { differenceTo } from './chip-difference.ts'
+import { Holders } from './chip-holders.ts'
+import { type CheckedChip, type ChipInput, checkChip } from './chip-input.ts'
+import { type BoundChip, bindChip, chipRow, tokenRowsOf } from './chip-rows.ts'
+import type { KeyRing } from './key-ring.ts'
+
+export interface RegisterDeps {
+  box: SecretBox
+  keyRing: KeyRing
+}
+
+/** Where chips are registered. */
+export interface Registration {
+  teamId: number
+  chipGroupId: number
+  /** Of the NTAG chips among them; HaLo chips have none. */
+  keySetId: number | null
+  isSimulated: boolean
+  /** Whether whoever registers them may bind chips to tokens, and to items whose tokens are minted. */
+  mayBind: boolean
+  /** ISO 8601 */
+  at: string
+}
+
+/** What became of a row. `unchanged`: the chip is there already, with all the values that were given. */
+export type Registered =
+  | { status: 'created' | 'unchanged'; uid: string }
+  | { status: 'failed'; uid: string; error: string }
+
+/**
+ * Registers chips, each by itself: one that cannot be registered fails alone. The one place where chips come from.
+ * @returns a result a chip, in the order of `inputs`
+ */
+export async function registerChipsIn(
+  trx: Queries,
+  deps: RegisterDeps,
+  registration: Registration,
+  inputs: readonly ChipInput[],
+): Promise<Registered[]> {
+  const checked = inputs.map((input) => checkChip(deps, registration.keySetId, input))
+  const chips = checked.filter((chip): chip is CheckedChip => !('reason' in chip))
+  const registered = await registerCheckedChips(trx, deps, registration, chips)
+  const results = new Map(chips.map((chip, index) => [chip, registered[index]]))
+  return checked.map((chip, index) =>
+    'reason' in chip ? failed(inputs[index]?.uid ?? '', chip.reason) : (results.get(chip) ?? unreached(chip)),
+  )
+}
+
+const failed = (uid: string, error: string): Registered => ({ status: 'failed', uid, error })
+const unreached = ({ uid }: CheckedChip): Registered => failed(uid, 'was not reached')
+
+/** As registerChipsIn, for chips that were checked. Fastest in the order of their UIDs. */
+export async function registerCheckedChips(
+  trx: Queries,
+  deps: RegisterDeps,
+  registration: Registration,
+  chips: readonly CheckedChip[],
+): Promise<Registered[]> {
+  if (chips.length === 0) return []
+  const work: Work = { trx, deps, registration, remembered: await recall(trx, deps, chips) }
+  if ((await insertAllBare(work, chips)) || (await insertAllNew(work, chips))) {
+    return chips.map(({ uid }) => ({ status: 'created', uid }))
+  }
+  const results = new Map<CheckedChip, Registered>()
+  // The second row of a chip is judged by what the first one made of it.
+  for (let rest = chips; rest.length > 0; ) {
+    const { first, again } = partByUid(rest)
+    await registerEachOnce(work, first, results)
+    rest = again
+  }
+  return chips.map((chip) => results.get(chip) ?? unreached(chip))
+}
+
+interface Work {
+  readonly trx: Queries
+  readonly deps: RegisterDeps
+  readonly registration: Registration
+  readonly remembered: ReadonlyMap<string, Remembered>
+}
+
+const commonsOf = ({ teamId, chipGroupId, isSimulated, at }: Registration) => ({
+  teamId,
+  chipGroupId,
+  simulated: isSimulated ? (1 as const) : (0 as const),
+  createdAt: at,
+})
+
+/** What is remembered of chips that were removed, by the identity under which they come back. */
+async function recall(
+  trx: Queries,
+  { keyRing }: RegisterDeps,
+  chips: readonly CheckedChip[],
+): Promise<Map<string, Remembered>> {
+  if (!(await anyRemembered(trx))) return new Map()
+  const uids = chips.map(({ uid }) => uid)
+  const rows = await rememberedOf(trx, { identities: chips.map(chipIdentity), uids })
+  const remembered = new Map(rows.map((row) => [row.identity, row]))
+  // Under another key set with the same keys its old taps verify as well.
+  for (const chip of chips) {
+    const identity = chipIdentity(chip)
+    const elsewhere = remembered.has(identity)
+      ? []
+      : rows.filter(({ uid, proof }) => uid === chip.uid && proof !== null)
+    if (elsewhere.length === 0) continue
+    const proof = keyRing.proofOf(keyOf(keyRing, chip), chip.uid)
+    const same = elsewhere.find((row) => row.proof === proof)
+    if (same) remembered.set(identity, same)
+  }
+  return remembered
+}
+
+function keyOf(keyRing: KeyRing, { uid, keySetId, fileReadKey, given }: CheckedChip): AesKey | undefined {
+  if (fileReadKey) return new AesKey(fileReadKey)
+  const set = keySetId === null ? undefined : keyRing.get(keySetId)
+  return set && keyRing.fileReadKey(set, { uid, generation: given.generation ?? 0, fileReadKey: null })
+}
+
+/** Supposes that all are new and bare, as in most imports: nothing is looked up, and little is passed on. */
+async function insertAllBare(
+  { trx, registration, remembered }: Work,
+  chips: readonly CheckedChip[],
+): Promise<boolean> {
+  const { keySetId } = registration
+  if (keySetId === null || remembered.size > 0 || !chips.every((chip) => chip.isBare)) return false
+  return insertBareChips(
+    trx,
+    commonsOf(registration),
+    keySetId,
+    chips.map((chip) => chip.uid),
+  )
+}
+
+/** Supposes that all are new: whether they are is told by the insert itself. */
+async function insertAllNew(work: Work, chips: readonly CheckedChip[]): Promise<boolean> {
+  // Tokens would be made before it is known whether their chips are.
+  if (chips.some((chip) => chip.given.token !== undefined || wasPhysical(work, chip))) return false
+  const bindings = new Bindings(work.trx, work.registration)
+  const bound: BoundChip[] = []
+  for (const chip of chips) {
+    const binding = await bindChip(bindings, chip)
+    if ('reason' in binding) return false
+    bound.push(binding)
+  }
+  return insertBound(work, bound)
+}
+
+/** A physical chip never becomes a simulated one: its taps could be made without it. */
+const wasPhysical = ({ registration, remembered }: Work, chip: CheckedChip): boolean =>
+  registration.isSimulated && remembered.get(chipIdentity(chip))?.simulated === 0
+
+async function insertBound(work: Work, bound: readonly BoundChip[]): Promise<boolean> {
+  const { trx, deps, registration, remembered } = work
+  const tokens = await tokenRowsOf(trx, bound, registration.at)
+  const rows = bound.map((one) => chipRow(deps, one, tokens, remembered.get(chipIdentity(one.chip))))
+  return insertChips(trx, commonsOf(registration), rows)
+}
+
+function partByUid(chips: readonly CheckedChip[]): { first: CheckedChip[]; again: CheckedChip[] } {
+  const seen = new Set<string>()
+  const first: CheckedChip[] = []
+  const again: CheckedChip[] = []
+  for (const chip of chips) {
+    if (seen.has(chip.uid)) again.push(chip)
+    else first.push(chip)
+    seen.add(chip.uid)
+  }
+  return { first, again }
+}
+
+/** The names of the team's other groups that chips are in already. */
+async function otherGroups(
+  { trx, registration: { teamId, chipGroupId } }: Work,
+  there: readonly ChipWithToken[],
+): Promise<ReadonlyMap<number, string>> {
+  const names = new Map<number, string>()
+  for (const chip of there) {
+    if (chip.teamId !== teamId || chip.chipGroupId === chipGroupId || names.has(chip.chipGroupId)) continue
+    const group = await findChipGroup(trx, teamId, chip.chipGroupId)
+    if (group) names.set(group.id, group.name)
+  }
+  return names
+}
+
+/** Looks at what is there first, so that each chip that cannot be registered has its own reason. */
+async function registerEachOnce(
+  work: Work,
+  chips: readonly CheckedChip[],
+  results: Map<CheckedChip, Registered>,
+): Promise<void> {
+  const { trx, deps, registration } = work
+  const there = new Map(
+    (
+      await chipsThere(
+        trx,
+        chips.map(({ uid }) => uid),
+      )
+    ).map((row) => [row.uid, row]),
+  )
+  const groups = await otherGroups(work, [...there.values()])
+  const bindings = new Bindings(trx, registration)
+  const holders = await Holders.of(trx, registration.teamId, chips)
+  const bound: BoundChip[] = []
+  for (const chip of chips) {
+    const { uid } = chip
+    const row = there.get(uid)
+    if (row) {
+      const difference = differenceTo(deps.box, registration, chip, row, groups.get(row.chipGroupId))
+      results.set(chip, difference === undefined ? { status: 'unchanged', uid } : failed(uid, difference))
+      continue
+    }
+    if (wasPhysical(work, chip)) {
+      results.set(
+        chip,
+        failed(uid, 'It was registered as a physical chip, and cannot come back as a simulated one.'),
+      )
+      continue
+    }
+    const binding = await bindChip(bindings, chip)
+    const refusal = 'reason' in binding ? binding : holders.claim(chip)
+    if (refusal) results.set(chip, failed(uid, refusal.reason))
+    else if ('chip' in binding) bound.push(binding)
+  }
+  if (bound.length === 0) return
+  if (!(await insertBound(work, bound))) throw new Error('A chip was there that had just been looked for')
+  for (const { chip } of bound) results.set(chip, { status: 'created', uid: chip.uid })
+}

@@ -1,0 +1,154 @@
+import { getAddress, isAddress } from 'viem/utils'
+import { devChainId } from '../../chain/keys/dev-keys.ts'
+import type { Actor } from '../../store/audit.ts'
+import { recordChange } from '../../store/audit.ts'
+import {
+  contractsOfTeam,
+  findContract,
+  findContractAt,
+  findContractOfSymbol,
+  insertContract,
+  updateContract,
+} from '../../store/contracts.ts'
+import type { Db, Queries } from '../../store/database.ts'
+import type { ContractRow, TeamRow } from '../../store/schema.ts'
+import { assertTeamIn } from '../access/teams.ts'
+import { DomainError, invalid, notFound } from '../errors.ts'
+import { type Clock, iso } from '../time.ts'
+import { futureAddress } from './contract-address.ts'
+
+export interface NewContract {
+  kind: ContractRow['kind']
+  symbol: string
+  name: string
+  chainId: number
+  /** Where it is deployed already, in any case; absent: it is still to be deployed. */
+  address?: string | undefined
+  twoTap?: { delaySeconds: number; windowSeconds: number } | null | undefined
+}
+
+interface Deps {
+  db: Db
+  clock: Clock
+}
+
+export const listContracts = ({ db }: { db: Pick<Db, 'read'> }, teamId: number): Promise<ContractRow[]> =>
+  contractsOfTeam(db.read, teamId)
+
+/**
+ * Whether it is known where a contract will be: off the embedded chain that comes from the chain's keys as well, so
+ * without them nobody can say.
+ */
+export const isPlaced = (
+  { config }: { config: { chains: readonly { chainId: number }[] } },
+  { chainId, status }: Pick<ContractRow, 'chainId' | 'status'>,
+): boolean =>
+  status === 'confirmed' || chainId === devChainId || config.chains.some((chain) => chain.chainId === chainId)
+
+/** An address with its checksum; capitals in the input say nothing. @throws DomainError invalid_input */
+export function contractAddress(text: string): string {
+  const lower = text.toLowerCase()
+  if (!isAddress(lower)) throw invalid('address', 'must be an address: 0x and 40 hex digits')
+  if (/^0x0+$/.test(lower)) throw invalid('address', 'must not be the zero address')
+  return getAddress(lower)
+}
+
+/**
+ * The inner step of `registerContract`, for those who write more in the same transaction.
+ * @throws DomainError already_exists, invalid_input
+ */
+export async function createContractIn(
+  trx: Queries,
+  team: Pick<TeamRow, 'id' | 'name'>,
+  fields: NewContract,
+  at: string,
+): Promise<ContractRow> {
+  const { kind, symbol, name, chainId, twoTap } = fields
+  const address =
+    fields.address === undefined
+      ? futureAddress({ chainId, team: team.name, symbol })
+      : contractAddress(fields.address)
+  if (await findContractOfSymbol(trx, team.id, symbol)) {
+    throw new DomainError(
+      'already_exists',
+      `The team "${team.name}" has a contract with the symbol ${symbol} already.`,
+    )
+  }
+  if (await findContractAt(trx, chainId, address)) {
+    throw new DomainError(
+      'already_exists',
+      `The contract ${address} on chain ${chainId} is registered already.`,
+    )
+  }
+  return insertContract(trx, {
+    teamId: team.id,
+    kind,
+    symbol,
+    name,
+    chainId,
+    address,
+    status: fields.address === undefined ? 'pending' : 'confirmed',
+    twoTapDelaySeconds: twoTap?.delaySeconds ?? null,
+    twoTapWindowSeconds: twoTap?.windowSeconds ?? null,
+    createdAt: at,
+  })
+}
+
+/** Registers a token contract that is deployed already. @throws DomainError already_exists, invalid_input */
+export function registerContract(
+  { db, clock }: Deps,
+  caller: { team: TeamRow; actor: Actor },
+  fields: Omit<NewContract, 'kind' | 'address'> & { address: string },
+): Promise<ContractRow> {
+  const at = iso(clock.now())
+  const { team, actor } = caller
+  return db.write(async (trx) => {
+    await assertTeamIn(trx, team.id)
+    const contract = await createContractIn(trx, team, { ...fields, kind: 'phygital' }, at)
+    const { symbol, chainId, address } = contract
+    const detail = { chainId, address, twoTap: fields.twoTap ?? null }
+    await recordChange(trx, {
+      at,
+      actor,
+      teamId: team.id,
+      action: 'contracts.create',
+      target: symbol,
+      detail,
+    })
+    return contract
+  })
+}
+
+/** Sets what a contract asks of those who tap, or null: one tap is enough. @throws DomainError not_found, conflict */
+export function setTwoTap(
+  { db, clock }: Deps,
+  { actor, id }: { actor: Actor; id: number },
+  twoTap: (NewContract['twoTap'] & object) | null,
+): Promise<ContractRow> {
+  return db.write(async (trx) => {
+    const contract = await contractIn(trx, id)
+    if (contract.kind !== 'phygital')
+      throw new DomainError('conflict', `${contract.symbol} is a guestbook contract: it knows no second tap.`)
+    const policy = {
+      twoTapDelaySeconds: twoTap?.delaySeconds ?? null,
+      twoTapWindowSeconds: twoTap?.windowSeconds ?? null,
+    }
+    await updateContract(trx, id, policy)
+    await recordChange(trx, {
+      at: iso(clock.now()),
+      actor,
+      teamId: contract.teamId,
+      action: 'contracts.edit',
+      target: contract.symbol,
+      detail: { twoTap },
+    })
+    return { ...contract, ...policy }
+  })
+}
+
+/** @throws DomainError not_found */
+export async function contractIn(db: Queries, id: number): Promise<ContractRow> {
+  const contract = await findContract(db, id)
+  if (!contract) throw notFound('contract')
+  return contract
+}

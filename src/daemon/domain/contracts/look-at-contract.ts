@@ -1,0 +1,105 @@
+import { getAddress } from 'viem/utils'
+import type { Chain, Chains } from '../../chain/chains.ts'
+import { guestbookAt, phygitalAt } from '../../chain/standing.ts'
+import type { ContractRow } from '../../store/schema.ts'
+import { asked } from '../chain/ask-chain.ts'
+import { DomainError } from '../errors.ts'
+import { whyNotOurs } from './deployed.ts'
+
+/** What stands at a contract's address by its chain. null: that could not be found out, or it does not say. */
+export interface ContractCheck {
+  /** `ours`: what this version deploys; `none`: nothing is there. */
+  code: 'ours' | 'other' | 'none' | null
+  /** keccak256 */
+  codeHash: string | null
+  owner: string | null
+  signVerifier: string | null
+  /** Whether it takes what this daemon signs. */
+  trustsSignVerifier: boolean | null
+  warnings: string[]
+}
+
+type Looked = Pick<ContractRow, 'kind' | 'chainId' | 'address' | 'status' | 'transactionId' | 'problem'>
+
+/** Looks at a contract where its chain can be asked. Warns, and refuses nothing: the chain may come later. */
+export async function lookAtContract(
+  { chains }: { chains: Chains },
+  contract: Looked,
+): Promise<ContractCheck> {
+  const { chainId } = contract
+  if (!chains.has(chainId))
+    return unknown(
+      `Chain ${chainId} is not configured here, so nobody looked at the contract. Set TAPCHIP_RPC_${chainId}.`,
+    )
+  const chain = chains.get(chainId)
+  try {
+    return await asked(chain, () => look(chain, contract))
+  } catch (error) {
+    if (error instanceof DomainError)
+      return unknown(
+        `Chain ${chainId} does not answer, so nobody looked at the contract. See tapchip doctor.`,
+      )
+    throw error
+  }
+}
+
+async function look(chain: Chain, contract: Looked): Promise<ContractCheck> {
+  const address = getAddress(contract.address)
+  const standing =
+    contract.kind === 'phygital'
+      ? await phygitalAt(chain.client, address)
+      : { signVerifier: undefined, ...(await guestbookAt(chain.client, address, chain.relayer)) }
+  const { codeHash, isOurCode, owner, signVerifier } = standing
+  return {
+    code: codeHash === undefined ? 'none' : isOurCode ? 'ours' : 'other',
+    codeHash: codeHash ?? null,
+    owner: owner ?? null,
+    signVerifier: signVerifier ?? null,
+    trustsSignVerifier: signVerifier === undefined ? null : signVerifier === chain.signVerifier.address,
+    warnings: await warningsOf(chain, contract, standing),
+  }
+}
+
+type Seen = Awaited<ReturnType<typeof phygitalAt>> | Awaited<ReturnType<typeof guestbookAt>>
+
+async function warningsOf(chain: Chain, contract: Looked, standing: Seen): Promise<string[]> {
+  const { address, kind, status, transactionId, problem } = contract
+  if (status === 'pending') return problem === null ? [] : [problem]
+  if (transactionId !== null) {
+    const reason = await whyNotOurs(chain, contract, { owner: true })
+    return reason === undefined ? [] : [reason]
+  }
+  if (standing.codeHash === undefined)
+    return [`There is no contract at ${address} on chain ${chain.id}. Check the address and the chain.`]
+  const warnings: string[] = []
+  if (kind === 'phygital' && 'signVerifier' in standing)
+    warnings.push(...verifierWarnings(chain, address, standing.signVerifier))
+  if (!standing.isOurCode)
+    warnings.push(
+      `The code at ${address} is not what this version of Tapchip deploys (code hash ${standing.codeHash}), so what it does with tokens is its author's to say.`,
+    )
+  if (standing.owner !== undefined && standing.owner !== chain.relayer)
+    warnings.push(
+      `${address} belongs to ${standing.owner}, not to this daemon's relayer ${chain.relayer}: they can change at any time ${kind === 'phygital' ? 'whose signatures move its tokens' : 'who mints on it'}.`,
+    )
+  return warnings
+}
+
+function verifierWarnings(chain: Chain, address: string, verifier: string | undefined): string[] {
+  const ours = chain.signVerifier.address
+  if (verifier === ours) return []
+  if (verifier === undefined)
+    return [`${address} speaks of no sign verifier: tokens of it cannot be moved from here.`]
+  return [
+    `${address} trusts the sign verifier ${verifier}; this daemon signs with ${ours}. Have the contract's owner call setSignVerifier, or give the daemon that key (TAPCHIP_SIGN_VERIFIER_KEY_${chain.id}).`,
+  ]
+}
+
+const unknown = (warning: string): ContractCheck => ({
+  code: null,
+  codeHash: null,
+  owner: null,
+  signVerifier: null,
+  trustsSignVerifier: null,
+  warnings: [warning],
+})

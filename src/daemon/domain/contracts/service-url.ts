@@ -1,0 +1,81 @@
+import { encodeFunctionData, getAddress, type Hex } from 'viem'
+import { guestbookAbi } from '../../chain/artifacts/guestbook.ts'
+import { phygitalAbi } from '../../chain/artifacts/phygital.ts'
+import type { Chain } from '../../chain/chains.ts'
+import { contractsToldOtherwise, updateContract } from '../../store/contracts.ts'
+import type { Queries } from '../../store/database.ts'
+import { createdTokenIds } from '../../store/guestbook-events.ts'
+import type { ContractRow } from '../../store/schema.ts'
+import { announcedTogether } from '../chain/announcements.ts'
+import { type Counted, recordForTeam } from '../chain/budget.ts'
+import type { BudgetClock } from '../time.ts'
+
+interface Deps {
+  clock: BudgetClock
+  baseUrl: string
+}
+
+/** The base URI that a token contract is told: token ids are appended to it. */
+export const baseUriOf = (baseUrl: string, { chainId, address }: Pick<ContractRow, 'chainId' | 'address'>) =>
+  `${baseUrl}/metadata/${chainId}/${address}/`
+
+/** Contracts whose metadata address is another than the one that this daemon has now. */
+export async function recordNewUrl(trx: Queries, deps: Deps, chain: Chain): Promise<number[]> {
+  const ids: number[] = []
+  // One that is still to come is told at the start after that.
+  for (const contract of await contractsToldOtherwise(trx, chain.id, deps.baseUrl))
+    if (contract.status === 'confirmed') ids.push(await recordServiceUrl(trx, deps, contract, 'owed'))
+  return ids
+}
+
+/** What telling a contract a URL of some length takes, or announcing a hundred events. */
+const gasOfUrl = 400_000
+
+/**
+ * Records the transaction that tells a contract where its metadata is, and those that announce it; the record says so
+ * once it has happened. @returns the id of the first
+ */
+export async function recordServiceUrl(
+  trx: Queries,
+  { clock, baseUrl }: Deps,
+  contract: ContractRow,
+  counted: Counted,
+): Promise<number> {
+  const { id: contractId, kind, symbol, address } = contract
+  const send = (data: Hex, more: { kind: string; subject: Record<string, string | number> }) =>
+    recordForTeam(
+      trx,
+      {
+        chainId: contract.chainId,
+        signer: 'relayer',
+        // The contract is there, so its gas is estimated: that depends on the URL's length.
+        deed: { to: getAddress(address), data },
+        gasAtMost: gasOfUrl,
+        teamId: contract.teamId,
+        now: clock.now(),
+        settled: clock.settled(),
+        ...more,
+      },
+      counted,
+    )
+  const data =
+    kind === 'phygital'
+      ? encodeFunctionData({
+          abi: phygitalAbi,
+          functionName: 'setBaseURI',
+          args: [baseUriOf(baseUrl, contract)],
+        })
+      : encodeFunctionData({ abi: guestbookAbi, functionName: 'setServiceURL', args: [baseUrl, []] })
+  const subject = { symbol, address, baseUrl }
+  const id = await send(data, { kind: 'contract-url', subject })
+  await updateContract(trx, contractId, { urlTransactionId: id })
+  const tokenIds = (await createdTokenIds(trx, contractId)).map(BigInt)
+  for (let at = 0; at < tokenIds.length; at += announcedTogether) {
+    const args = [tokenIds.slice(at, at + announcedTogether)] as const
+    await send(encodeFunctionData({ abi: guestbookAbi, functionName: 'refreshMetadata', args }), {
+      kind: 'guestbook-refresh',
+      subject: { symbol, address, events: args[0].length },
+    })
+  }
+  return id
+}

@@ -1,0 +1,122 @@
+import type { Chain } from '../../chain/chains.ts'
+import type { Claim } from '../../chain/relayer/record-intent.ts'
+import { type Actor, recordChange } from '../../store/audit.ts'
+import type { Queries } from '../../store/database.ts'
+import type { ContractRow, TeamRow } from '../../store/schema.ts'
+import { findTransaction } from '../../store/transactions.ts'
+import { assertTeamIn } from '../access/teams.ts'
+import { chainOf } from '../chain/ask-chain.ts'
+import type { DeployDeps } from '../contracts/contract-address.ts'
+import { contractIn, createContractIn, type NewContract } from '../contracts/contracts.ts'
+import { lacksProxy, noProxy } from '../contracts/deployment-proxy.ts'
+import { baseUriOf, recordServiceUrl } from '../contracts/service-url.ts'
+import { DomainError } from '../errors.ts'
+import { iso } from '../time.ts'
+import { recordDeployment } from './deployments.ts'
+
+/**
+ * Registers a token contract and records its deployment, both or neither. @returns the transaction
+ * @throws DomainError chain_unavailable, already_exists, conflict where nothing can be deployed
+ */
+export async function deployContract(
+  deps: DeployDeps,
+  { team, actor, idempotency }: { team: TeamRow; actor: Actor; idempotency: Claim | undefined },
+  fields: Omit<NewContract, 'kind' | 'address'>,
+): Promise<number> {
+  const chain = chainOf(deps.chains, fields.chainId)
+  if (await lacksProxy(chain)) throw noProxy(chain)
+  const at = iso(deps.clock.now())
+  const id = await deps.db.write(async (trx) => {
+    await assertTeamIn(trx, team.id)
+    const contract = await createContractIn(trx, team, { ...fields, kind: 'phygital' }, at)
+    const transaction = await recordDeployment(trx, deps, chain, contract, chain, idempotency)
+    const { symbol, chainId, address } = await contractIn(trx, contract.id)
+    const detail = { chainId, address, twoTap: fields.twoTap ?? null, transaction }
+    await recordChange(trx, {
+      at,
+      actor,
+      teamId: team.id,
+      action: 'contracts.deploy',
+      target: symbol,
+      detail,
+    })
+    return transaction
+  })
+  deps.chains.relayer.wake()
+  return id
+}
+
+/** What a deployment deploys, with what may be wrong with it. */
+export async function deployedBy(
+  { db, chains, baseUrl }: Pick<DeployDeps, 'db' | 'chains' | 'baseUrl'>,
+  transactionId: number | null,
+): Promise<{ contract: ContractRow; warnings: string[] }> {
+  const row = transactionId === null ? undefined : await findTransaction(db.read, transactionId)
+  // Written by recordDeployment, in this shape.
+  const { contractId }: { contractId: number } = JSON.parse(row?.subject ?? '{"contractId":0}')
+  const contract = await contractIn(db.read, contractId)
+  return { contract, warnings: urlWarnings(chainOf(chains, contract.chainId), baseUrl, contract.symbol) }
+}
+
+/**
+ * Has a contract told where this daemon serves its metadata. @returns the transaction; null: it was told already
+ * @throws DomainError not_found, chain_unavailable, conflict where the relayer has no say in the contract
+ */
+export async function tellServiceUrl(
+  deps: DeployDeps,
+  { actor, id, force }: { actor: Actor; id: number; force: boolean },
+): Promise<{ contract: ContractRow; transactionId: number | null; warnings: string[] }> {
+  const { chainId } = await contractIn(deps.db.read, id)
+  const chain = chainOf(deps.chains, chainId)
+  const told = await deps.db.write(async (trx) => {
+    const contract = await contractIn(trx, id)
+    if (contract.transactionId === null) throw notOurs(contract, deps.baseUrl)
+    const last = await lastUrl(trx, contract)
+    if (last === deps.baseUrl && !force)
+      return { contract: { ...contract, serviceUrl: last }, transactionId: null }
+    const transactionId = await recordServiceUrl(trx, deps, contract, chain)
+    await recordChange(trx, {
+      at: iso(deps.clock.now()),
+      actor,
+      teamId: contract.teamId,
+      action: 'contracts.set-url',
+      target: contract.symbol,
+      detail: { chainId, address: contract.address, serviceUrl: deps.baseUrl, transaction: transactionId },
+    })
+    return { contract: { ...contract, serviceUrl: deps.baseUrl }, transactionId }
+  })
+  if (told.transactionId !== null) deps.chains.relayer.wake()
+  return { ...told, warnings: urlWarnings(chain, deps.baseUrl, told.contract.symbol) }
+}
+
+/** The base URL that a contract has been told, or that it is being told at the moment. */
+async function lastUrl(trx: Queries, { serviceUrl, urlTransactionId }: ContractRow): Promise<string | null> {
+  const underWay = urlTransactionId === null ? undefined : await findTransaction(trx, urlTransactionId)
+  if (underWay === undefined || underWay.abandonedBecause !== null) return serviceUrl
+  // Written by recordServiceUrl, in this shape.
+  const { baseUrl }: { baseUrl?: string } = JSON.parse(underWay.subject)
+  return baseUrl ?? serviceUrl
+}
+
+function notOurs(contract: ContractRow, baseUrl: string): DomainError {
+  const { symbol, status, kind } = contract
+  if (status === 'pending')
+    return new DomainError('conflict', `${symbol} is not deployed yet. It is told its address when it is.`)
+  const call =
+    kind === 'phygital' ? `setBaseURI("${baseUriOf(baseUrl, contract)}")` : `setServiceURL("${baseUrl}", [])`
+  return new DomainError(
+    'conflict',
+    `${symbol} was not deployed from here, so its owner has to call ${call} on ${contract.address}.`,
+  )
+}
+
+/** Metadata that only this machine can read is none for wallets and marketplaces. */
+function urlWarnings(chain: Chain, baseUrl: string, symbol: string): string[] {
+  const { protocol, hostname } = new URL(baseUrl)
+  const isLocal = hostname === 'localhost' || hostname === '[::1]' || hostname.startsWith('127.')
+  if (chain.isEmbedded || (protocol === 'https:' && !isLocal)) return []
+  const why = isLocal ? 'leads to this machine alone' : 'is not https'
+  return [
+    `The base URL ${baseUrl} ${why}, and the metadata of ${symbol} is looked for there. Start the daemon with --base-url, then: tapchip contracts set-url ${symbol}`,
+  ]
+}

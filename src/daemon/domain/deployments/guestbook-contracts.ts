@@ -1,0 +1,111 @@
+import type { Chain } from '../../chain/chains.ts'
+import { deploymentProxy } from '../../chain/deployment-proxy.ts'
+import { guestbookFactory } from '../../chain/guestbook-place.ts'
+import { type Actor, recordChange } from '../../store/audit.ts'
+import { contractsOfTeam, findContract } from '../../store/contracts.ts'
+import type { Db, Queries } from '../../store/database.ts'
+import type { ContractRow } from '../../store/schema.ts'
+import { findTeam } from '../../store/teams.ts'
+import { findTransaction } from '../../store/transactions.ts'
+import { asked, chainOf } from '../chain/ask-chain.ts'
+import type { Claim } from '../chain/repeatable.ts'
+import type { DeployDeps } from '../contracts/contract-address.ts'
+import { createContractIn } from '../contracts/contracts.ts'
+import { noProxy } from '../contracts/deployment-proxy.ts'
+import { notFound } from '../errors.ts'
+import { iso } from '../time.ts'
+import { recordContract, recordDeployment } from './deployments.ts'
+
+/** A team that wants something, and what makes a repetition the same request. */
+export interface TeamAsking {
+  teamId: number
+  actor: Actor
+  idempotency: Claim | undefined
+}
+
+/**
+ * Registers a guestbook contract and records its deployment, both or neither. It is pending until that is confirmed.
+ * @returns the transaction, for `contractDeployedBy`
+ * @throws DomainError chain_unavailable, conflict, already_exists
+ */
+export async function deployGuestbook(
+  deps: DeployDeps,
+  { teamId, actor, idempotency }: TeamAsking,
+  { name, symbol, chainId }: { name: string; symbol: string; chainId: number },
+): Promise<number> {
+  const chain = chainOf(deps.chains, chainId)
+  await assertDeployable(chain)
+  const at = iso(deps.clock.now())
+  const id = await deps.db.write(async (trx) => {
+    const team = await findTeam(trx, teamId)
+    if (!team) throw notFound('team')
+    const contract = await createContractIn(trx, team, { kind: 'guestbook', name, symbol, chainId }, at)
+    const transaction = await recordDeployment(trx, deps, chain, contract, chain, idempotency)
+    await recordChange(trx, {
+      at,
+      actor,
+      teamId,
+      action: 'guestbook.deploy',
+      target: symbol,
+      detail: { contractId: contract.id, chainId, transaction },
+    })
+    return transaction
+  })
+  deps.chains.relayer.wake()
+  return id
+}
+
+/** The contract that a transaction deploys, or should have. */
+export async function contractDeployedBy(
+  { db }: { db: Pick<Db, 'read'> },
+  transactionId: number | null,
+): Promise<number> {
+  const row = transactionId === null ? undefined : await findTransaction(db.read, transactionId)
+  if (!row) throw new Error('a deployment is a transaction')
+  // Written by recordDeployment, in this shape.
+  const { contractId }: { contractId: number } = JSON.parse(row.subject)
+  return contractId
+}
+
+export const listGuestbooks = async (
+  { db }: { db: Pick<Db, 'read'> },
+  teamId: number,
+): Promise<ContractRow[]> =>
+  (await contractsOfTeam(db.read, teamId)).filter(({ kind }) => kind === 'guestbook')
+
+/**
+ * In a write that sends something to a guestbook: the contract as it is now. Where its deployment failed, or was
+ * never recorded, it is recorded first, with all that the contract was to hold.
+ */
+export async function underWay(
+  trx: Queries,
+  deps: DeployDeps,
+  chain: Chain,
+  contractId: number,
+): Promise<ContractRow> {
+  const find = async () => {
+    const contract = await findContract(trx, contractId)
+    if (!contract) throw notFound('guestbook contract')
+    return contract
+  }
+  const contract = await find()
+  if (contract.status === 'confirmed' || contract.transactionId !== null) return contract
+  await recordContract(trx, deps, chain, contract, chain)
+  return find()
+}
+
+/**
+ * The factory comes through a proxy that stands on every chain that people use. Where neither is, a deployment would
+ * seem to go well: a call to where nothing is does not fail.
+ */
+async function assertDeployable(chain: Chain): Promise<void> {
+  const { client } = chain
+  const [factory, proxy] = await asked(chain, () =>
+    Promise.all([
+      client.getCode({ address: guestbookFactory }),
+      client.getCode({ address: deploymentProxy }),
+    ]),
+  )
+  if (factory !== undefined || proxy !== undefined) return
+  throw noProxy(chain)
+}

@@ -1,0 +1,120 @@
+import { type Address, type Hex, hashTypedData } from 'viem'
+import { getAddress } from 'viem/utils'
+import type { Chains } from '../../chain/chains.ts'
+import { ownerOf } from '../../chain/owner-of.ts'
+import { recordChange } from '../../store/audit.ts'
+import { chipsOfToken, updateChip } from '../../store/chips.ts'
+import type { Db } from '../../store/database.ts'
+import type { LocatedToken, TokenLocation } from '../../store/tokens.ts'
+import { useSignature } from '../../store/used-signatures.ts'
+import { asked, chainOf } from '../chain/ask-chain.ts'
+import { isSignedBy } from '../chain/signed-by.ts'
+import { redirectUrlFrom } from '../chips/chips.ts'
+import { DomainError, invalid } from '../errors.ts'
+import { type Clock, iso } from '../time.ts'
+import { assertInOrder } from './check-move.ts'
+import { tokenAt } from './find-token.ts'
+
+type Deps = { db: Db; clock: Clock; chains: Chains }
+
+export interface OwnerEdit extends TokenLocation {
+  /** As it was signed; empty: none. */
+  redirectUrl: string
+  /** Seconds since the epoch. */
+  requestExpiryTime: number
+  ownerSignature: Hex
+}
+
+// The words that owners sign; the interface has them.
+const types = {
+  Updates: [{ name: 'redirectUrl', type: 'string' }],
+  TokenRef: [
+    { name: 'contractAddress', type: 'address' },
+    { name: 'tokenId', type: 'uint256' },
+    { name: 'chainId', type: 'uint256' },
+  ],
+  UpdateRequest: [
+    { name: 'token', type: 'TokenRef' },
+    { name: 'updates', type: 'Updates' },
+    { name: 'requestExpiryTime', type: 'uint256' },
+  ],
+} as const
+
+/** Dates beyond have five digits in their year, and no order as text. */
+const latestExpiry = Date.parse('9999-12-31T23:59:59Z') / 1000
+
+const wordsOf = ({ contractAddress, tokenId, chainId, redirectUrl, requestExpiryTime }: OwnerEdit) => ({
+  domain: { name: 'Update Self Service Tag', version: '1' },
+  types,
+  primaryType: 'UpdateRequest' as const,
+  message: {
+    token: {
+      contractAddress: getAddress(contractAddress.toLowerCase()),
+      tokenId: BigInt(tokenId),
+      chainId: BigInt(chainId),
+    },
+    updates: { redirectUrl },
+    requestExpiryTime: BigInt(requestExpiryTime),
+  },
+})
+
+/**
+ * Changes where all chips of a token lead, on the word of whoever owns the token now.
+ * @returns the UIDs of its chips
+ * @throws DomainError signature_expired, signature_invalid, signature_used, not_found, chain_unavailable
+ */
+export async function editByOwner(
+  deps: Deps,
+  edit: OwnerEdit,
+  requestId: string,
+): Promise<readonly string[]> {
+  const now = deps.clock.now()
+  if (edit.requestExpiryTime * 1000 <= now)
+    throw new DomainError(
+      'signature_expired',
+      'requestExpiryTime has passed (it is in seconds). Sign the request again.',
+    )
+  if (edit.requestExpiryTime > latestExpiry)
+    throw invalid('requestExpiryTime', 'is in seconds since 1970, and must not lie beyond the year 9999')
+  const redirectUrl = redirectUrlFrom(edit.redirectUrl)
+  const token = await tokenAt(deps, edit)
+  const owner = await ownerWhoSigned(deps, edit, token)
+  const digest = hashTypedData(wordsOf(edit))
+  return deps.db.write(async (trx) => {
+    const expiresAt = iso(edit.requestExpiryTime * 1000)
+    if (!(await useSignature(trx, { digest: `${owner}:${digest}`, expiresAt })))
+      throw new DomainError(
+        'signature_used',
+        'This signature was used already. Sign a new request, with another requestExpiryTime.',
+      )
+    const chips = await chipsOfToken(trx, token.id)
+    for (const { uid } of chips) await updateChip(trx, uid, { redirectUrl })
+    await recordChange(trx, {
+      at: iso(now),
+      actor: { name: `owner:${owner}`, requestId },
+      teamId: token.teamId,
+      action: 'chips.edit-self',
+      target: `${token.contractAddress}/${token.tokenId}`,
+      detail: { redirectUrl, uids: chips.slice(0, 100).map(({ uid }) => uid) },
+    })
+    return chips.map(({ uid }) => uid)
+  })
+}
+
+/** @returns the owner @throws DomainError signature_invalid, chain_unavailable */
+async function ownerWhoSigned({ chains }: Deps, edit: OwnerEdit, token: LocatedToken): Promise<Address> {
+  const chain = chainOf(chains, edit.chainId)
+  // Whatever stands where a contract of ours should be does not say who owns anything.
+  if (token.contractStatus === 'confirmed') await assertInOrder(chain, token)
+  const contract = getAddress(edit.contractAddress.toLowerCase())
+  const owner =
+    token.contractStatus === 'pending'
+      ? undefined
+      : await asked(chain, () => ownerOf(chain.client, contract, BigInt(edit.tokenId)))
+  const refuse = (message: string) => new DomainError('signature_invalid', message)
+  if (owner === undefined) throw refuse('Nobody owns this token yet, so nobody can sign for it.')
+  if (await isSignedBy(chain, owner, hashTypedData(wordsOf(edit)), edit.ownerSignature)) return owner
+  throw refuse(
+    `ownerSignature is not the owner's (${owner}) over this request. Sign exactly what is sent: token, updates and requestExpiryTime.`,
+  )
+}

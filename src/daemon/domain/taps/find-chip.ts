@@ -1,0 +1,59 @@
+import type { TokenLocation } from '../../store/tokens.ts'
+import { type Carried, carriedBy, linkedToken } from '../chips/carried.ts'
+import { firstSubject, makeOtp, type OtpDeps } from '../codes/make-otp.ts'
+import { DomainError, notFound } from '../errors.ts'
+import type { TapQuery } from './read-tap.ts'
+import { type TakeTapDeps, takeTap } from './take-tap.ts'
+
+/** What a look-up of a tap tells. */
+export interface FoundChip {
+  uid: string
+  isValidTap: boolean
+  token: TokenLocation | undefined
+  otp: { code: string; expiresAt: string } | undefined
+  badgeEvent: Carried['badgeEvents'][number] | undefined
+}
+
+/**
+ * Looks a chip up by the parameters of its tap, and takes the tap.
+ * @throws DomainError tap_malformed, not_found (unknown key set or chip)
+ */
+export async function findChipByTap(deps: TakeTapDeps & OtpDeps, query: TapQuery): Promise<FoundChip> {
+  const judged = await takeTap(deps, query, 'find', async (trx, { chip, tapId, now }) => {
+    const carried = await carriedBy(trx, chip, new Date(now).toISOString())
+    const subject = firstSubject(carried)
+    const otp = subject && (await makeOtp(trx, deps, { chipUid: chip.uid, tapId, now }, subject))
+    return { carried, otp }
+  })
+  switch (judged.kind) {
+    case 'malformed':
+      throw new DomainError('tap_malformed', `${judged.field} ${judged.reason}`, {
+        errors: { [judged.field]: judged.reason },
+      })
+    case 'unknown':
+      throw notFound('chip')
+    case 'forged':
+    case 'disabled':
+      return {
+        uid: judged.chip.uid,
+        isValidTap: false,
+        token: undefined,
+        otp: undefined,
+        badgeEvent: undefined,
+      }
+    case 'replayed': {
+      const token = judged.chip.disabledAt === null ? linkedToken(judged.chip) : undefined
+      return { uid: judged.chip.uid, isValidTap: false, token, otp: undefined, badgeEvent: undefined }
+    }
+    case 'taken': {
+      const { carried, otp } = judged.result
+      return {
+        uid: judged.chip.uid,
+        isValidTap: true,
+        token: carried.token,
+        otp,
+        badgeEvent: carried.badgeEvents[0],
+      }
+    }
+  }
+}

@@ -1,0 +1,151 @@
+import { badgeEventsOf } from '../../store/badge-events.ts'
+import type { TappedChip } from '../../store/chips.ts'
+import type { Db, Queries } from '../../store/database.ts'
+import { findItem } from '../../store/items.ts'
+import { linksOfTeam } from '../../store/links.ts'
+import { findPageVisit, insertPageVisit } from '../../store/page-visits.ts'
+import { insertRef } from '../../store/refs.ts'
+import type { RefRow } from '../../store/schema.ts'
+import type { SecretBox } from '../../store/secret-box.ts'
+import { isListed } from '../badge-status.ts'
+import { withRef } from '../chips/redirect.ts'
+import type { CodeSource } from '../codes/codes.ts'
+import { type Clock, iso } from '../time.ts'
+import { openPageRefs, type PageRefs, sealPageRefs } from './page-refs.ts'
+import type { TapQuery } from './read-tap.ts'
+import { type TakeTapDeps, takeTap } from './take-tap.ts'
+
+/** What a person who opened a chip's URL gets. */
+export type TapOutcome =
+  | { kind: 'redirect'; url: string }
+  | ({ kind: 'page'; cookie: { value: string; maxAgeSeconds: number } | undefined } & TapPageContent)
+  | { kind: 'refused'; status: 400 | 404 | 410; reason: RefusalReason }
+
+export type RefusalReason = 'replayed' | 'unknown' | 'malformed' | 'disabled'
+
+export interface TapPageContent {
+  /** The page's own ref. */
+  ref: string
+  uid: string
+  item: { name: string; description: string } | undefined
+  token: { contractAddress: string; tokenId: string } | undefined
+  /** What can be collected here now. */
+  badges: { title: string; description: string }[]
+  /** Third-party links, each with a ref of its own. */
+  links: { label: string; url: string }[]
+}
+
+type Deps = TakeTapDeps & {
+  codes: CodeSource
+  box: SecretBox
+  /** Milliseconds. */
+  refLifetime: number
+  otpLifetime: number
+  wire: { refParameter: string }
+}
+
+/**
+ * Opens a chip's URL: takes the tap and makes its refs. The browser that made the tap, told by its cookie, sees
+ * the same page again until its codes expire.
+ */
+export async function openTap(deps: Deps, query: TapQuery, cookie: string | undefined): Promise<TapOutcome> {
+  const judged = await takeTap(deps, query, 'page', (trx, { chip, tapId, counter, now }) =>
+    makeRefs(trx, deps, { chip, tapId, counter, now }),
+  )
+  switch (judged.kind) {
+    case 'malformed':
+      return { kind: 'refused', status: 400, reason: 'malformed' }
+    case 'unknown':
+    case 'forged':
+      return { kind: 'refused', status: 404, reason: 'unknown' }
+    case 'disabled':
+      return { kind: 'refused', status: 404, reason: 'disabled' }
+    case 'replayed': {
+      const again = cookie === undefined ? undefined : await reload(deps, judged.chip, judged.counter, cookie)
+      return again ?? { kind: 'refused', status: 410, reason: 'replayed' }
+    }
+    case 'taken': {
+      const { chip, result } = judged
+      if (chip.redirectUrl !== null) {
+        return { kind: 'redirect', url: withRef(chip.redirectUrl, deps.wire.refParameter, result.own) }
+      }
+      const maxAgeSeconds = Math.floor(visitLifetime(deps) / 1000)
+      const page = await contentOf(deps, chip, result.own, new Map(result.links))
+      return { kind: 'page', cookie: { value: result.cookie, maxAgeSeconds }, ...page }
+    }
+  }
+}
+
+// Codes can be made until the ref expires, and live from then on.
+const visitLifetime = (deps: Deps): number => deps.refLifetime + deps.otpLifetime
+
+interface Made extends PageRefs {
+  cookie: string
+}
+
+async function makeRefs(
+  trx: Queries,
+  deps: Deps,
+  { chip, tapId, counter, now }: { chip: TappedChip; tapId: number; counter: number; now: number },
+): Promise<Made> {
+  const times = { createdAt: iso(now), expiresAt: iso(now + deps.refLifetime) }
+  const make = async (kind: RefRow['kind']): Promise<string> => {
+    const id = deps.codes.code()
+    await insertRef(trx, id, { kind, chipUid: chip.uid, tapId, ...times })
+    return id
+  }
+  const made: Made = { own: await make('redirect'), links: [], cookie: deps.codes.code() }
+  if (chip.redirectUrl !== null) return made
+  for (const link of await linksOfTeam(trx, chip.teamId)) made.links.push([link.id, await make('link')])
+  await insertPageVisit(trx, made.cookie, {
+    chipUid: chip.uid,
+    counter,
+    refs: sealPageRefs(deps.box, made),
+    expiresAt: iso(now + visitLifetime(deps)),
+  })
+  return made
+}
+
+async function reload(
+  deps: Deps,
+  chip: TappedChip,
+  counter: number,
+  cookie: string,
+): Promise<TapOutcome | undefined> {
+  const visit = await findPageVisit(deps.db.read, cookie)
+  const isSame = visit && visit.chipUid === chip.uid && visit.counter === counter
+  if (!isSame || visit.expiresAt <= iso(deps.clock.now()) || chip.disabledAt !== null) return undefined
+  const { own, links } = openPageRefs(deps.box, visit.refs)
+  return { kind: 'page', cookie: undefined, ...(await contentOf(deps, chip, own, new Map(links))) }
+}
+
+async function contentOf(
+  deps: { db: Db; clock: Clock; wire: { refParameter: string } },
+  chip: TappedChip,
+  ref: string,
+  refs: ReadonlyMap<number, string>,
+): Promise<TapPageContent> {
+  const item = chip.itemId === null ? undefined : await findItem(deps.db.read, chip.teamId, chip.itemId)
+  const links = await linksOfTeam(deps.db.read, chip.teamId)
+  const now = iso(deps.clock.now())
+  const events = chip.hasBadgeEvents ? await badgeEventsOf(deps.db.read, chip) : []
+  return {
+    ref,
+    uid: chip.uid,
+    item: item && { name: item.name, description: item.description },
+    token:
+      chip.linkedAddress === null || chip.linkedTokenId === null
+        ? undefined
+        : { contractAddress: chip.linkedAddress, tokenId: chip.linkedTokenId },
+    badges: events
+      .filter((event) => isListed(event, now))
+      .map(({ name, description, shownTitle, shownDescription }) => ({
+        title: shownTitle || name,
+        description: shownDescription || description,
+      })),
+    links: links.flatMap(({ id, label, baseUrl }) => {
+      const own = refs.get(id)
+      return own === undefined ? [] : [{ label, url: withRef(baseUrl, deps.wire.refParameter, own) }]
+    }),
+  }
+}

@@ -1,0 +1,140 @@
+import { getAddress } from 'viem/utils'
+import type { Chains } from '../../chain/chains.ts'
+import { ownerOf } from '../../chain/owner-of.ts'
+import { findChip } from '../../store/chips.ts'
+import type { Db } from '../../store/database.ts'
+import { findRef, type RefOfChip, takeRef } from '../../store/refs.ts'
+import { findToken, type TokenLocation } from '../../store/tokens.ts'
+import { type BadgeStatus, badgeStatus } from '../badge-status.ts'
+import { asked } from '../chain/ask-chain.ts'
+import { type Carried, carriedBy } from '../chips/carried.ts'
+import { isCode } from '../codes/codes.ts'
+import { makeOtp, type Origin, type OtpDeps } from '../codes/make-otp.ts'
+import { notFound } from '../errors.ts'
+import { type Clock, iso } from '../time.ts'
+
+export interface RefQuestion {
+  id: string
+  /** The team whose key came along, if any. Asked for a link's ref alone; may throw api_key_unknown. */
+  team: () => number | undefined
+  includeOwner: boolean
+  includeMetadata: boolean
+}
+
+/** What a ref tells. Codes are there on the first query alone. */
+export interface QueriedRef {
+  uid: string
+  isValidRef: boolean
+  unmintedOtp: string | undefined
+  token: (Carried['token'] & { otp?: string; owner?: string; metadata?: string }) | undefined
+  badgeEvents: { id: number; upstreamId: number; status: BadgeStatus; otp: string | undefined }[]
+  guestbookEvents: { event: Carried['guestbookEvents'][number]; otp: string | undefined }[]
+}
+
+type Deps = OtpDeps & { db: Db; clock: Clock; chains: Chains }
+
+/** Queries a ref: valid for the first who asks, within its lifetime. @throws DomainError not_found, chain_unavailable */
+export async function queryRef(deps: Deps, question: RefQuestion): Promise<QueriedRef> {
+  const ref = isCode(question.id) ? await findRef(deps.db.read, question.id) : undefined
+  if (!ref) throw notFound('ref')
+
+  const now = deps.clock.now()
+  const carried = await carriedBy(deps.db.read, ref, iso(now))
+  const token = await describeToken(deps, carried, question)
+  // A link's ref is the team's alone: for anybody else it is neither valid nor used up.
+  const mayTake = ref.kind === 'redirect' || question.team() === ref.teamId
+  const codes = mayTake && isGood(ref, now) ? await takeWithCodes(deps, question.id, ref, now) : undefined
+  return describe(ref.uid, codes?.carried ?? carried, token, codes, iso(now))
+}
+
+const isGood = (ref: RefOfChip, now: number) =>
+  ref.queriedAt === null && !ref.isEnded && ref.expiresAt > iso(now)
+
+interface Codes {
+  carried: Carried
+  token: string | undefined
+  unminted: string | undefined
+  badges: Map<number, string>
+  guestbooks: Map<number, string>
+}
+
+function takeWithCodes(deps: Deps, id: string, ref: RefOfChip, now: number): Promise<Codes | undefined> {
+  return deps.db.write(async (trx) => {
+    if (!(await takeRef(trx, id, iso(now)))) return undefined
+    const chip = await findChip(trx, ref.uid)
+    if (!chip) return undefined
+    const carried = await carriedBy(trx, chip, iso(now))
+    const origin: Origin = { chipUid: chip.uid, tapId: ref.tapId, now }
+    const make = async (subject: Parameters<typeof makeOtp>[3]) =>
+      (await makeOtp(trx, deps, origin, subject)).code
+
+    const codes: Codes = {
+      carried,
+      token: undefined,
+      unminted: undefined,
+      badges: new Map(),
+      guestbooks: new Map(),
+    }
+    if (carried.token) codes.token = await make({ type: 'PHYGITAL_CLAIM', tokenRow: carried.token.row })
+    else if (carried.isUnminted && carried.badgeEvents.length === 0) {
+      codes.unminted = await make({ type: 'PHYGITAL_CLAIM', tokenRow: null })
+    }
+    for (const { id } of carried.badgeEvents) {
+      codes.badges.set(id, await make({ type: 'POAP_EVENT', badgeEventId: id }))
+    }
+    for (const { id } of carried.guestbookEvents) {
+      codes.guestbooks.set(id, await make({ type: 'GUESTBOOK_EVENT', guestbookEventId: id }))
+    }
+    return codes
+  })
+}
+
+/** By the chain; nobody is named where the chain is none of this daemon's. @throws DomainError chain_unavailable */
+async function ownerOfToken(
+  chains: Chains,
+  { chainId, contractAddress, tokenId }: TokenLocation,
+): Promise<string | undefined> {
+  if (!chains.has(chainId)) return undefined
+  const chain = chains.get(chainId)
+  return asked(chain, () => ownerOf(chain.client, getAddress(contractAddress), BigInt(tokenId)))
+}
+
+async function describeToken(
+  { db, chains }: Pick<Deps, 'db' | 'chains'>,
+  { token }: Carried,
+  { includeOwner, includeMetadata }: RefQuestion,
+) {
+  if (!token || !(includeOwner || includeMetadata)) return undefined
+  const row = await findToken(db.read, token.row)
+  // Where something is wrong with the contract, what stands there does not say who owns anything.
+  const owner = includeOwner && row?.contractProblem === null ? await ownerOfToken(chains, token) : undefined
+  return {
+    ...(owner ? { owner } : {}),
+    ...(includeMetadata && row?.metadata ? { metadata: row.metadata } : {}),
+  }
+}
+
+function describe(
+  uid: string,
+  carried: Carried,
+  details: { owner?: string; metadata?: string } | undefined,
+  codes: Codes | undefined,
+  now: string,
+): QueriedRef {
+  return {
+    uid,
+    isValidRef: codes !== undefined,
+    unmintedOtp: codes?.unminted,
+    token: carried.token && { ...carried.token, ...details, ...(codes?.token ? { otp: codes.token } : {}) },
+    badgeEvents: carried.badgeEvents.map((event) => ({
+      id: event.id,
+      upstreamId: event.upstreamId,
+      status: badgeStatus(event, now),
+      otp: codes?.badges.get(event.id),
+    })),
+    guestbookEvents: carried.guestbookEvents.map((event) => ({
+      event,
+      otp: codes?.guestbooks.get(event.id),
+    })),
+  }
+}

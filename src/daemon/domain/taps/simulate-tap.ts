@@ -1,0 +1,137 @@
+import { randomBytes } from 'node:crypto'
+import type { AesKey } from '../../../nfc/ntag424/cmac.ts'
+import { encryptPiccData, macInputText, type SdmInput, sunMac } from '../../../nfc/ntag424/sun.ts'
+import { uidToBytes } from '../../../nfc/uid.ts'
+import { Slice } from '../../../values/slices.ts'
+import { recordChange } from '../../store/audit.ts'
+import { takeSimulatedCounters } from '../../store/chip-records.ts'
+import type { Db } from '../../store/database.ts'
+import type { ChipRow } from '../../store/schema.ts'
+import { assertMayTransfer, type Operator } from '../access/grants.ts'
+import { carriesAnything } from '../chips/chip-power.ts'
+import { chipOf, type UidReadings } from '../chips/chip-record.ts'
+import type { KeyRing, KeySet } from '../chips/key-ring.ts'
+import { DomainError } from '../errors.ts'
+import { type Clock, iso } from '../time.ts'
+
+/** What a chip would show at one tap. */
+export interface SimulatedTap {
+  uid: string
+  url: string
+  e: string
+  c: string
+  d: string
+  counter: number
+}
+
+interface Deps {
+  db: Db
+  keyRing: KeyRing
+  clock: Clock
+  baseUrl: string
+  config: { ephemeral: boolean }
+}
+
+/** SDMReadCtr has three bytes. */
+const highestCounter = 0xffffff
+
+/** Bytes of padding in an `e` of AES mode. */
+const padding = 5
+
+/**
+ * Makes the URLs that a chip would show at its next taps. Each call goes on where the last one ended, whether its
+ * URLs were tapped or not.
+ * @throws DomainError not_found, conflict where the chip is a physical one, or no URL can be made for it, scope_missing
+ * where it carries something: its taps give codes for that
+ */
+export async function simulateTaps(
+  deps: Deps,
+  { actor, token: holder }: Operator,
+  readings: UidReadings,
+  count: number,
+): Promise<SimulatedTap[]> {
+  const { db, clock, config } = deps
+  const at = iso(clock.now())
+  const { chip, keys, first } = await db.write(async (trx) => {
+    const chip = await chipOf(trx, readings)
+    assertSimulated(chip, config)
+    if (!config.ephemeral && (await carriesAnything(trx, chip)))
+      assertMayTransfer(holder, 'simulating the taps of a chip that carries something')
+    const keys = keysOf(deps, chip)
+    const { uid, teamId, simulatedCounter: from } = chip
+    const last = Math.max(chip.lastCounter, from, 0)
+    const to = last + count
+    if (to > highestCounter) {
+      throw new DomainError(
+        'conflict',
+        `The chip's counter stands at ${last} and ends at ${highestCounter}: it has no ${count} taps left.`,
+      )
+    }
+    if (!(await takeSimulatedCounters(trx, { uid, from, to })))
+      throw new DomainError('conflict', 'The chip was changed in the meantime. Try again.')
+    await recordChange(trx, {
+      at,
+      actor,
+      teamId,
+      action: 'taps.simulate',
+      target: uid,
+      detail: { from: last + 1, to },
+    })
+    return { chip, keys, first: last + 1 }
+  })
+  const taps: SimulatedTap[] = []
+  const slice = new Slice()
+  for (let counter = first; counter < first + count; counter += 1) {
+    taps.push(tapOf(deps.baseUrl, chip.uid, keys, counter))
+    if (slice.isOver) await slice.next()
+  }
+  return taps
+}
+
+function assertSimulated(chip: ChipRow, { ephemeral }: Deps['config']): void {
+  if (chip.family === 'halo') {
+    throw new DomainError(
+      'conflict',
+      'A HaLo chip signs its taps with a key that never leaves it, so they cannot be simulated. Tap the chip.',
+    )
+  }
+  if (ephemeral || chip.simulated === 1) return
+  throw new DomainError(
+    'conflict',
+    'The chip is a physical one: simulating its taps would use up counters, and its own next taps would read as replayed. Import a chip as a simulated one, or use a daemon started with --ephemeral.',
+  )
+}
+
+interface Keys {
+  set: KeySet
+  fileRead: AesKey
+}
+
+function keysOf({ keyRing }: Pick<Deps, 'keyRing'>, chip: ChipRow): Keys {
+  const set = chip.keySetId === null ? undefined : keyRing.get(chip.keySetId)
+  const fileRead = set && keyRing.fileReadKey(set, chip)
+  if (!set || !fileRead) {
+    throw new DomainError(
+      'conflict',
+      `The daemon has no file-read key for the chip in the key set ${chip.keySetId}, so it cannot make its taps.`,
+    )
+  }
+  return { set, fileRead }
+}
+
+function tapOf(baseUrl: string, uid: string, { set, fileRead }: Keys, counter: number): SimulatedTap {
+  const tap: SdmInput = { uid: uidToBytes(uid), counter, mode: 'aes' }
+  const e = hex(encryptPiccData(set.metaRead, tap, randomBytes(padding)))
+  const d = String(set.id)
+  const c = hex(sunMac(fileRead, tap, macInputText({ from: set.macInputFrom, names: set.names, d, e })))
+  return { uid, url: urlOf(baseUrl, set, { d, e, c }), e, c, d, counter }
+}
+
+const hex = (bytes: Buffer): string => bytes.toString('hex').toUpperCase()
+
+/** In the order of the template that chips are provisioned with. */
+const urlOf = (
+  baseUrl: string,
+  { names }: KeySet,
+  { d, e, c }: { d: string; e: string; c: string },
+): string => `${baseUrl}/t?${names.d}=${d}&${names.e}=${e}&${names.c}=${c}`

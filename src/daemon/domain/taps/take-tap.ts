@@ -1,0 +1,103 @@
+import { type ChipState, findChip, type TappedChip, takeCounter } from '../../store/chips.ts'
+import type { Db, Queries } from '../../store/database.ts'
+import { insertTap, type NewTap } from '../../store/taps.ts'
+import type { KeyRing } from '../chips/key-ring.ts'
+import { type Clock, iso } from '../time.ts'
+import { type ReadTap, readTap, type TapQuery } from './read-tap.ts'
+import type { TapLog } from './tap-log.ts'
+
+/** A tap once it was judged. Only `taken` is worth anything, and only to the one caller that got it. */
+export type JudgedTap<T> =
+  | Extract<ReadTap, { kind: 'malformed' | 'unknown' | 'forged' }>
+  | { kind: 'replayed'; chip: TappedChip; counter: number }
+  | { kind: 'disabled'; chip: TappedChip; counter: number }
+  | { kind: 'taken'; chip: TappedChip; counter: number; result: T }
+
+export interface TakeTapDeps {
+  db: Db
+  keyRing: KeyRing
+  tapLog: TapLog
+  clock: Clock
+}
+
+/** The write that goes with a taken tap: what it makes is there exactly if the tap is taken. */
+export type Followed<T> = (
+  trx: Queries,
+  tap: { chip: TappedChip; tapId: number; counter: number; now: number },
+) => Promise<T>
+
+/**
+ * Judges a tap and takes it: one conditional update, committed before this resolves, so that of any number of
+ * callers with the same tap one alone has it `taken`, also across a crash.
+ */
+export async function takeTap<T>(
+  deps: TakeTapDeps,
+  query: TapQuery,
+  via: 'find' | 'page',
+  followed: Followed<T>,
+): Promise<JudgedTap<T>> {
+  const read = await readTap(deps, query)
+  if (read.kind === 'malformed') return read
+  const now = deps.clock.now()
+  const refuse = (tap: Partial<NewTap> & Pick<NewTap, 'outcome'>) =>
+    deps.tapLog.refuse({
+      at: iso(now),
+      chipUid: null,
+      teamId: null,
+      keySetId: null,
+      counter: null,
+      via,
+      ...tap,
+    })
+
+  if (read.kind === 'unknown') {
+    refuse({ outcome: read.reason, keySetId: read.keySetId })
+    return read
+  }
+  const { uid: chipUid, teamId, keySetId } = read.chip
+  if (read.kind === 'forged') {
+    refuse({ outcome: 'wrong-mac', chipUid, teamId, keySetId: read.keySetId })
+    return read
+  }
+  const { chip, counter } = read
+  const judged =
+    counter <= chip.lastCounter ? undefined : await take(deps, { chip, counter, now, via }, followed)
+  if (judged) return judged
+  refuse({ outcome: 'replayed', chipUid, teamId, keySetId, counter })
+  return { kind: 'replayed', chip, counter }
+}
+
+async function take<T>(
+  deps: TakeTapDeps,
+  { chip: seen, counter, now, via }: { chip: TappedChip; counter: number; now: number; via: 'find' | 'page' },
+  followed: Followed<T>,
+): Promise<JudgedTap<T> | undefined> {
+  const taken = await deps.db.write(async (trx) => {
+    const state = await takeCounter(trx, { uid: seen.uid, counter, at: iso(now) })
+    if (!state) return undefined
+    // What the chip carries may have changed since it was read: only what this write sees counts.
+    const chip = isAsSeen(state, seen) ? seen : ((await findChip(trx, seen.uid)) ?? seen)
+    const tap = tapOf(chip, { counter, at: iso(now), via })
+    const tapId = await insertTap(trx, tap)
+    // A disabled chip's taps are used up as well: the thief's collection is worth nothing once it is enabled.
+    const judged: JudgedTap<T> =
+      tap.outcome === 'disabled'
+        ? { kind: 'disabled', chip, counter }
+        : { kind: 'taken', chip, counter, result: await followed(trx, { chip, tapId, counter, now }) }
+    return { judged, tap: { ...tap, id: tapId } }
+  })
+  if (taken) deps.tapLog.publish(taken.tap)
+  return taken?.judged
+}
+
+const isAsSeen = (state: ChipState, seen: TappedChip): boolean =>
+  state.teamId === seen.teamId &&
+  state.redirectUrl === seen.redirectUrl &&
+  state.itemId === seen.itemId &&
+  state.tokenRow === seen.tokenRow &&
+  state.disabledAt === seen.disabledAt
+
+function tapOf(chip: TappedChip, { counter, at, via }: Pick<NewTap, 'counter' | 'at' | 'via'>): NewTap {
+  const outcome = chip.disabledAt === null ? 'valid' : 'disabled'
+  return { at, chipUid: chip.uid, teamId: chip.teamId, keySetId: chip.keySetId, counter, outcome, via }
+}

@@ -1,0 +1,92 @@
+import { EventEmitter } from 'node:events'
+import type { Db } from '../../store/database.ts'
+import type { TapRow } from '../../store/schema.ts'
+import { countRefusedTaps, deleteOldestRefusedTaps } from '../../store/sqlite-taps.ts'
+import { insertTaps, type NewTap } from '../../store/taps.ts'
+
+/** A tap on its way to those who follow; a refused one has no id before it is written. */
+export type SeenTap = Omit<TapRow, 'id'> & { id: number | null }
+
+// A stranger can send refused taps without end. They are written in batches, and beyond this many at once
+// only counted, so that they cost neither the disk nor the others' taps.
+const refusedAtOnce = 500
+const flushAfter = 200
+/** The newest are worth keeping, and not the disk: anybody can have a tap refused, over and over. */
+const refusedKept = 200_000
+// Of those that an earlier version left, besides those that have just become too many.
+const deletedBesides = 100
+
+/** Who counts what passes. */
+export interface TapCounts {
+  judged(outcome: TapRow['outcome']): void
+  /** A refused tap that came too fast to be recorded. */
+  dropped(): void
+}
+
+/** The record of taps. Valid ones are written by whoever takes them; refused ones are collected here. */
+export class TapLog {
+  readonly #db: Db
+  readonly #bus = new EventEmitter().setMaxListeners(0)
+  readonly #counts: TapCounts
+  #refused: NewTap[] = []
+  #timer: NodeJS.Timeout | undefined
+  readonly #most: number
+  /** How many refused taps are recorded, once that has been counted. */
+  #recorded = 0
+  #counting: Promise<number> | undefined
+
+  constructor(db: Db, counts: TapCounts, most = refusedKept) {
+    this.#db = db
+    this.#counts = counts
+    this.#most = most
+  }
+
+  /** Tells followers of a tap that is already written. */
+  publish(tap: SeenTap): void {
+    this.#counts.judged(tap.outcome)
+    this.#bus.emit('tap', tap)
+  }
+
+  /** Records a refused tap, soon. */
+  refuse(tap: NewTap): void {
+    if (this.#refused.length >= refusedAtOnce) this.#counts.dropped()
+    else this.#refused.push(tap)
+    this.publish({ ...tap, id: null })
+    this.#timer ??= setTimeout(() => void this.flush(), flushAfter).unref()
+  }
+
+  /** Writes what was collected. */
+  async flush(): Promise<void> {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    const taps = this.#refused
+    this.#refused = []
+    if (taps.length > 0) await this.#record(taps).catch(() => this.#counts.dropped())
+  }
+
+  /** Each that is one too many takes the place of the oldest. */
+  async #record(taps: readonly NewTap[]): Promise<void> {
+    this.#counting ??= countRefusedTaps(this.#db.slow).then((taps) => (this.#recorded = taps))
+    await this.#counting.catch((error: unknown) => {
+      this.#counting = undefined
+      throw error
+    })
+    this.#recorded += taps.length
+    const tooMany = Math.max(0, this.#recorded - this.#most)
+    const written = this.#db.write(async (trx) => {
+      await insertTaps(trx, taps)
+      return tooMany === 0 ? 0 : deleteOldestRefusedTaps(trx, Math.min(tooMany, taps.length + deletedBesides))
+    })
+    const deleted = await written.catch((error: unknown) => {
+      this.#recorded -= taps.length
+      throw error
+    })
+    this.#recorded -= deleted
+  }
+
+  /** @returns a function that ends the following */
+  follow(listener: (tap: SeenTap) => void): () => void {
+    this.#bus.on('tap', listener)
+    return () => this.#bus.off('tap', listener)
+  }
+}
