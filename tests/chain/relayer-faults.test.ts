@@ -362,6 +362,17 @@ describe('a transaction that has no effect', () => {
     expect([await bench.state(good), await bench.tallied(2)]).toEqual(['confirmed', 1])
   })
 
+  test('reverts with what the chain says now where its node no longer knows the state of that block', async () => {
+    await bench.close()
+    bench = await openBench({ anvil: ['--prune-history', '1'] })
+    const bad = await bench.intend(1, { deed: { to: wall.address, data: '0x01' }, gasHint: 60_000 })
+    await bench.relayer.tick()
+    await bench.mine(5)
+    await bench.finish()
+    expect(await bench.show(bad)).toMatchObject({ state: 'reverted', nonce: 0 })
+    expect((await bench.show(bad)).reason).toMatch(/revert/)
+  })
+
   test('is refused before it costs anything where its gas is not given and a trial run fails', async () => {
     const intent = { chainId: 31337, signer: 'relayer', kind: 'wall', subject: {}, teamId: null } as const
     const deed = { to: wall.address, data: '0x' } as const
@@ -421,29 +432,37 @@ describe('a key', () => {
     expect(bench.relayer.status()).toMatchObject([{ waitingForFunds: false }])
   })
 
-  test('that another program uses too loses a nonce, and what had it is signed anew, once', async () => {
-    bench.node.fault = sends('lost')
-    const id = await bench.intend(1)
-    await bench.relayer.tick()
-    const foreign = await relayerKey.signTransaction({
-      type: 'eip1559',
-      chainId: 31337,
-      nonce: 0,
-      to: tally.address,
-      data: pad(toHex(9)),
-      gas: 60_000n,
-      maxFeePerGas: 5n * gwei,
-      maxPriorityFeePerGas: gwei,
-    })
-    await bench.rpc('eth_sendRawTransaction', [foreign])
-    await bench.mine()
-    bench.node.fault = undefined
-    await bench.finish()
-    const shown = await bench.show(id)
-    expect(shown).toMatchObject({ state: 'confirmed', nonce: 1, signings: 2 })
-    expect(shown.firstHash).toBe(shown.attempts[0]?.hash)
-    expect([await bench.tallied(1), await bench.tallied(9)]).toEqual([1, 1])
-  })
+  test.each([
+    ['', {}],
+    [', also on a node that forgets states', { chain: { forgets: true }, anvil: ['--prune-history', '1'] }],
+  ])(
+    'that another program uses too loses a nonce, and what had it is signed anew, once%s',
+    async (_, node) => {
+      await bench.close()
+      bench = await openBench(node)
+      bench.node.fault = sends('lost')
+      const id = await bench.intend(1)
+      await bench.relayer.tick()
+      const foreign = await relayerKey.signTransaction({
+        type: 'eip1559',
+        chainId: 31337,
+        nonce: 0,
+        to: tally.address,
+        data: pad(toHex(9)),
+        gas: 60_000n,
+        maxFeePerGas: 5n * gwei,
+        maxPriorityFeePerGas: gwei,
+      })
+      await bench.rpc('eth_sendRawTransaction', [foreign])
+      await bench.mine(5)
+      bench.node.fault = undefined
+      await bench.finish()
+      const shown = await bench.show(id)
+      expect(shown).toMatchObject({ state: 'confirmed', nonce: 1, signings: 2 })
+      expect(shown.firstHash).toBe(shown.attempts[0]?.hash)
+      expect([await bench.tallied(1), await bench.tallied(9)]).toEqual([1, 1])
+    },
+  )
 
   test('that is changed while its transactions are under way is refused, with what to do', async () => {
     const id = await bench.intend(1)

@@ -1,15 +1,22 @@
 import { appendFileSync } from 'node:fs'
 import { join } from 'node:path'
+import pino from 'pino'
 import { startDevChain } from '../../src/daemon/chain/dev-chain/dev-chain.ts'
-import { relayer, send, silent, storedIn, transfers } from './dev-chain.ts'
+import { eagerRenewal, relayer, send, silent, storedIn, transfers } from './dev-chain.ts'
 
-// A daemon in small: keeps what it signs before it sends it. It is killed in the middle of that.
-const [dataDir = '', binary = '', count = '0'] = process.argv.slice(2)
+// A daemon in small: keeps what it signs before it sends it. It is killed in the middle of that, or kills itself where
+// the chain's log says something.
+const [dataDir = '', binary = '', count = '0', killAt = ''] = process.argv.slice(2)
+const dying = pino(
+  {},
+  { write: (line: string) => void (line.includes(killAt) && process.kill(process.pid, 'SIGKILL')) },
+)
 const raws = await transfers(Number(count))
 const chain = await startDevChain({
   dataDir,
   binary,
-  log: silent,
+  log: killAt === '' ? silent : dying,
+  ...(killAt === '' ? {} : { renewal: eagerRenewal }),
   rpcMode: 'guarded',
   rawTransactions: () => storedIn(dataDir),
   names: {},

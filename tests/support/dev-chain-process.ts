@@ -34,9 +34,12 @@ export const bundleOwner = () =>
     banner: { js: "import{createRequire as r}from'node:module';const require=r(import.meta.url)" },
   })
 
-/** A process of its own that starts a chain and sends transfers through it. */
-export async function spawnOwner(dataDir: string, count: number) {
-  const child = spawn(process.execPath, [bundled, dataDir, anvilBinary(), String(count)], {
+/**
+ * A process of its own that starts a chain and sends transfers through it.
+ * @param killAt what the log of the chain, started anew all the time, says when it kills itself; without it, never
+ */
+export async function spawnOwner(dataDir: string, count: number, killAt = '') {
+  const child = spawn(process.execPath, [bundled, dataDir, anvilBinary(), String(count), killAt], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
@@ -52,6 +55,7 @@ export async function spawnOwner(dataDir: string, count: number) {
     chainPid: pid,
     rpcUrl,
     done: () => lines.next(),
+    ended: once(child, 'exit'),
     kill: async () => {
       const gone = once(child, 'exit')
       if (child.kill('SIGKILL')) await gone

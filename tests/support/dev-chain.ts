@@ -16,11 +16,19 @@ import { privateKeyToAccount } from 'viem/accounts'
 import {
   type DevChain,
   type DevChainSettings,
+  type Renewal,
   startDevChain,
 } from '../../src/daemon/chain/dev-chain/dev-chain.ts'
 
 export const relayer = privateKeyToAccount(`0x${'5a'.repeat(32)}`)
 export const silent = pino({ level: 'silent' })
+
+/** Started anew after every few blocks. */
+export const eagerRenewal: Renewal = {
+  above: 1,
+  share: 0.8,
+  history: { transactions: 4096, blocks: 16_384 },
+}
 
 /** Directories and chains that go when a test ends, however it ends. */
 export function devChains() {

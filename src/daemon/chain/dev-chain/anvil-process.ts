@@ -63,8 +63,8 @@ const argumentsFor = ({ place, cacheDir, stateFile }: AnvilSettings): string[] =
   ...['--no-mining', '--no-cors', '--no-request-size-limit'],
   // At this floor a base fee cannot fall, and rises by single wei; blocks are as large as the main network's.
   ...['--base-fee', '7', '--gas-limit', '60000000'],
-  // A copy of the whole state for each block would make memory grow without end.
-  ...['--prune-history', '256', '--cache-path', cacheDir],
+  // Each of them is a copy of the whole state, and by far most of anvil's memory.
+  ...['--prune-history', '4', '--cache-path', cacheDir],
   ...(stateFile === undefined ? [] : ['--load-state', stateFile]),
 ]
 

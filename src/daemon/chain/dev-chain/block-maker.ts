@@ -17,8 +17,8 @@ export interface BlockMakerSettings {
   clock: { now(): number; monotonic(): number }
   /** At most so many blocks to make up for idle time. */
   mostCatchUp: number
-  /** Called after blocks that hold transactions. */
-  mined(): void
+  /** Called after blocks that hold transactions. @param taken how many, as far as that is known */
+  mined(taken: number): void
   /** Making blocks failed; the next transaction, or look, tries again. */
   failed(error: unknown): void
 }
@@ -73,7 +73,7 @@ export class BlockMaker {
     return this.#inTurn(async () => {
       await this.#mine(count)
       this.#lastBlockAt = this.#settings.clock.monotonic()
-      this.#settings.mined()
+      this.#settings.mined(0)
       return block.parse(await this.#call('eth_getBlockByNumber', 'latest', false)).number
     })
   }
@@ -127,7 +127,7 @@ export class BlockMaker {
       const taken = quantity.parse(await this.#call('eth_getBlockTransactionCountByNumber', 'latest'))
       waiting = await this.#waiting()
       if (taken > 0) {
-        this.#settings.mined()
+        this.#settings.mined(taken)
         continue
       }
       // Their fees are too low, say. The next block would be as empty: wait until something comes in.

@@ -13,11 +13,20 @@ import { openRpcGuard } from './rpc-guard.ts'
 import { cacheDirIn, fundOn, pidFileIn, type RunningChain } from './running-chain.ts'
 import { Snapshots } from './snapshots.ts'
 import { Supervisor } from './supervisor.ts'
-import type { DevChain, DevChainSettings } from './types.ts'
+import type { DevChain, DevChainSettings, Renewal } from './types.ts'
 
-export type { DevChain, DevChainSettings, Wanted } from './types.ts'
+export type { DevChain, DevChainSettings, Renewal, Wanted } from './types.ts'
 
 const defaultKeepEvery = { blocks: 200, idleMs: 2000 }
+const defaultRenewal: Renewal = {
+  above: 256 * 1024 * 1024,
+  share: 0.01,
+  history: { transactions: 4096, blocks: 16_384 },
+}
+
+/** Who steers anvil itself relies on what no state has: its snapshots, filters, accounts that it plays, its time. */
+const renewalFor = ({ rpcMode, renewal = defaultRenewal }: DevChainSettings): Renewal =>
+  rpcMode === 'guarded' ? renewal : { ...renewal, above: undefined }
 
 /** Starts the embedded dev chain where it was left. */
 export async function startDevChain(settings: DevChainSettings): Promise<DevChain> {
@@ -52,6 +61,8 @@ export async function startDevChain(settings: DevChainSettings): Promise<DevChai
     mostCatchUp: settings.mostCatchUp ?? 200,
     mined: () => keeper.changed(1),
     restore,
+    keep: () => keeper.keep(),
+    renewal: renewalFor(settings),
   })
   const { blocks: everyBlocks, idleMs } = settings.keepEvery ?? defaultKeepEvery
   const connection = () => (supervisor.isUp ? supervisor.chain.connection : undefined)
@@ -96,12 +107,12 @@ export async function startDevChain(settings: DevChainSettings): Promise<DevChai
       },
       names,
     )
-  const request = async (call: Request) => gateway.request(supervisor.chain, call)
+  const request = (call: Request) => supervisor.use((chain) => gateway.request(chain, call))
 
   try {
     await supervisor.start()
-    const guard = await openRpcGuard(settings.rpcMode, async (calls) =>
-      gateway.performForOthers(supervisor.chain, calls),
+    const guard = await openRpcGuard(settings.rpcMode, (calls) =>
+      supervisor.use((chain) => gateway.performForOthers(chain, calls)),
     )
     let naming: Promise<unknown> = Promise.resolve()
     return {
@@ -116,17 +127,19 @@ export async function startDevChain(settings: DevChainSettings): Promise<DevChai
       chain: devChainAt(guard.url),
       transport: custom({ request }, { key: 'devChain', name: 'Embedded dev chain', retryCount: 0 }),
       request,
-      mine: async (count) => supervisor.chain.blocks.mine(count),
-      catchUp: async () => supervisor.chain.blocks.catchUp(),
-      dump: () => keeper.keep(),
+      mine: (count) => supervisor.use((chain) => chain.blocks.mine(count)),
+      catchUp: () => supervisor.use((chain) => chain.blocks.catchUp()),
+      dump: () => supervisor.use(() => keeper.keep()),
       fund: async (...addresses) => {
         for (const address of addresses) funded.add(address)
-        await fundOn(supervisor.chain.connection, addresses)
-        await keeper.keep()
+        await supervisor.use(async (chain) => {
+          await fundOn(chain.connection, addresses)
+          await keeper.keep()
+        })
       },
       setNames: async (more) => {
         Object.assign(names, more)
-        const done = naming.then(() => setNamesOn(supervisor.chain))
+        const done = naming.then(() => supervisor.use(setNamesOn))
         naming = done.catch(() => undefined)
         await done
       },
@@ -134,16 +147,16 @@ export async function startDevChain(settings: DevChainSettings): Promise<DevChai
       onRestart: (listener) => supervisor.onRestart(listener),
       stop: async () => {
         await guard.close()
-        // What fails here is sent again at the next start.
-        if (supervisor.isUp) await supervisor.chain.blocks.emptyPool().catch(() => undefined)
-        await keeper.close().catch((err: unknown) => log.warn({ err }, 'the last state was not kept'))
-        await supervisor.stop()
+        await supervisor.stop(async () => {
+          // What fails here is sent again at the next start.
+          if (supervisor.isUp) await supervisor.chain.blocks.emptyPool().catch(() => undefined)
+          await keeper.close().catch((err: unknown) => log.warn({ err }, 'the last state was not kept'))
+        })
         journal.close()
       },
     }
   } catch (error) {
-    await keeper.close().catch(() => undefined)
-    await supervisor.stop()
+    await supervisor.stop(() => keeper.close().catch(() => undefined))
     journal.close()
     throw error
   }

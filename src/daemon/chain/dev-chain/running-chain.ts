@@ -7,6 +7,7 @@ import type { RpcConnection } from '../rpc-connection.ts'
 import { type AnvilProcess, type Place, secretPlace, spawnAnvil } from './anvil-process.ts'
 import { BlockMaker, type BlockMakerSettings } from './block-maker.ts'
 import { connectTo } from './connect.ts'
+import type { History } from './history.ts'
 import { removePidFile, writePidFile } from './left-behind.ts'
 import { mark, markerOf } from './marker.ts'
 import { socketAlone } from './own-network.ts'
@@ -26,6 +27,8 @@ export interface BootSettings extends Omit<BlockMakerSettings, 'connection'> {
   dir: string
   log: Logger
   snapshots: Snapshots
+  /** How much of the past it begins with; undefined: all of it. */
+  history?: History
   /** Whether there has been a state before which nothing is on record any more. */
   hasHistory(): boolean
 }
@@ -50,7 +53,7 @@ export async function bootChain(settings: BootSettings, place: Place | undefined
   let reason = 'they are damaged'
   for (const snapshot of states) {
     try {
-      const stateFile = await snapshots.unpack(snapshot)
+      const stateFile = await snapshots.unpack(snapshot, settings.history)
       if (stateFile !== undefined) {
         const chain = await boot(settings, place, { snapshot, stateFile })
         snapshots.loaded(snapshot)

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
 import { writeDurably } from './durable-file.ts'
+import { type History, withoutOld } from './history.ts'
 
 /** A state of the chain on disk. Its name says all of this, so that a file and what is said of it cannot part. */
 export interface Snapshot {
@@ -56,12 +57,17 @@ export class Snapshots {
     return all.filter(isKept)
   }
 
-  /** Unpacks a snapshot for anvil to read. @returns the file, or undefined where the snapshot is damaged */
-  async unpack(snapshot: Snapshot): Promise<string | undefined> {
+  /**
+   * Unpacks a snapshot for anvil to read.
+   * @param history how much of the past to leave in it; undefined: all
+   * @returns the file, or undefined where the snapshot is damaged
+   */
+  async unpack(snapshot: Snapshot, history?: History): Promise<string | undefined> {
     const file = join(this.#dir, 'loading.json')
     const state = await readFile(join(this.#dir, snapshot.name))
     if (hashOf(state) !== snapshot.hash) return undefined
-    await writeFile(file, await unzip(state), { mode: 0o600 })
+    const json = await unzip(state)
+    await writeFile(file, history === undefined ? json : await withoutOld(json, history), { mode: 0o600 })
     return file
   }
 

@@ -1,20 +1,27 @@
+import { readFileSync } from 'node:fs'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { ChainUnavailable } from '../rpc-connection.ts'
 import type { Place } from './anvil-process.ts'
 import { markerOf } from './marker.ts'
 import { type BootSettings, bootChain, haltChain, type RunningChain } from './running-chain.ts'
+import type { Renewal } from './types.ts'
 
 const firstPauseMs = 50
 const longestPauseMs = 5000
+/** What anvil keeps of a transfer, about. */
+const bytesATransaction = 24 * 1024
 
-export interface SupervisorSettings extends Omit<BootSettings, 'failed'> {
+export interface SupervisorSettings extends Omit<BootSettings, 'failed' | 'history'> {
   log: Logger
   /** Brings a chain that has just started to where it was; nobody else reaches it before. */
   restore(chain: RunningChain): Promise<void>
+  /** Takes a state of the chain now. */
+  keep(): Promise<void>
+  renewal: Renewal
 }
 
-/** Keeps one anvil running: when it dies, another begins from the last state. */
+/** Keeps one anvil running: when it dies, or has grown too large, another begins from the last state. */
 export class Supervisor {
   readonly #settings: SupervisorSettings
   readonly #exited = new Set<() => void>()
@@ -24,6 +31,12 @@ export class Supervisor {
   #url = ''
   #stopping = false
   #restarting: Promise<void> | undefined
+  #renewing: Promise<void> | undefined
+  #renewAt = 0
+  /** Transactions that this anvil has mined. */
+  #mined = 0
+  #uses = 0
+  #unused: (() => void) | undefined
 
   constructor(settings: SupervisorSettings) {
     this.#settings = settings
@@ -36,6 +49,19 @@ export class Supervisor {
     throw new ChainUnavailable(`The embedded dev chain ${what}. Try again.`)
   }
 
+  /** Runs something on the chain; while it is started anew from its state, that waits. @throws ChainUnavailable */
+  async use<T>(job: (chain: RunningChain) => Promise<T>): Promise<T> {
+    while (this.#renewing) await this.#renewing
+    const chain = this.chain
+    this.#uses += 1
+    try {
+      return await job(chain)
+    } finally {
+      this.#uses -= 1
+      if (this.#uses === 0) this.#unused?.()
+    }
+  }
+
   get isUp(): boolean {
     return this.#chain !== undefined
   }
@@ -45,8 +71,17 @@ export class Supervisor {
     return this.#url
   }
 
-  async start(): Promise<void> {
-    const chain = await bootChain({ ...this.#settings, failed: (error) => this.#suspect(error) }, this.#place)
+  /** @param history how much of the past to begin with; undefined: all that the state has */
+  async start(history?: Renewal['history']): Promise<void> {
+    const chain = await bootChain(
+      {
+        ...this.#settings,
+        ...(history === undefined ? {} : { history }),
+        mined: (taken) => this.#grown(taken),
+        failed: (error) => this.#suspect(error),
+      },
+      this.#place,
+    )
     this.#place = chain.process.place
     this.#url = chain.process.url
     try {
@@ -56,6 +91,7 @@ export class Supervisor {
       throw error
     }
     this.#chain = chain
+    this.#mined = 0
     void chain.process.exited.then((said) => this.#gone(chain, said))
   }
 
@@ -69,9 +105,12 @@ export class Supervisor {
     return () => this.#restarted.delete(listener)
   }
 
-  async stop(): Promise<void> {
+  /** Ends the chain. @param last what is still to be done with it */
+  async stop(last: () => Promise<void>): Promise<void> {
     this.#stopping = true
+    await this.#renewing
     await this.#restarting
+    await last()
     const chain = this.#chain
     this.#chain = undefined
     if (chain) await haltChain(chain, this.#settings.dir)
@@ -80,11 +119,59 @@ export class Supervisor {
   #gone(chain: RunningChain, said: string): void {
     if (this.#stopping || this.#chain !== chain) return
     this.#settings.log.error({ pid: chain.process.pid, said }, 'the dev chain died; starting it again')
+    this.#restart(chain)
+  }
+
+  #restart(dead: RunningChain): void {
     this.#chain = undefined
-    this.#restarting = this.#startAgain(chain).finally(() => {
+    this.#restarting = this.#startAgain(dead).finally(() => {
       this.#restarting = undefined
     })
     for (const listener of this.#exited) listener()
+  }
+
+  #grown(taken: number): void {
+    this.#settings.mined(taken)
+    this.#mined += taken
+    const chain = this.#chain
+    const { above } = this.#settings.renewal
+    if (!chain || above === undefined || this.#stopping || this.#renewing) return
+    if (performance.now() < this.#renewAt) return
+    const bytes = memoryOf(chain.process.pid) ?? this.#mined * bytesATransaction
+    if (bytes <= above) return
+    this.#renewing = this.#renew(chain, bytes).finally(() => {
+      this.#renewing = undefined
+    })
+  }
+
+  /** Has another anvil take over from the state of one that has grown. Never two at once: each takes the memory. */
+  async #renew(chain: RunningChain, bytes: number): Promise<void> {
+    const { log, dir, renewal } = this.#settings
+    const started = performance.now()
+    try {
+      while (this.#uses > 0)
+        await new Promise<void>((resolve) => {
+          this.#unused = resolve
+        })
+      chain.blocks.hold(true)
+      await chain.blocks.emptyPool()
+      await this.#settings.keep()
+      log.info({ bytes }, 'the dev chain takes much memory; starting it anew from its state')
+      if (this.#chain !== chain || this.#stopping) return
+      this.#chain = undefined
+      await haltChain(chain, dir)
+      await this.start(renewal.history)
+      const pausedMs = Math.round(performance.now() - started)
+      log.info({ pausedMs, bytes: memoryOf(this.chain.process.pid) }, 'the dev chain was started anew')
+    } catch (err) {
+      log.warn({ err }, 'the dev chain could not be started anew')
+      // Without its last state it goes on as it is.
+      if (this.#chain === undefined && this.#restarting === undefined) this.#restart(chain)
+    } finally {
+      chain.blocks.hold(false)
+      const now = performance.now()
+      this.#renewAt = now + (now - started) * (1 / renewal.share - 1)
+    }
   }
 
   async #startAgain(dead: RunningChain): Promise<void> {
@@ -110,5 +197,15 @@ export class Supervisor {
     this.#settings.log.warn({ err: error }, 'the dev chain made no block')
     if (!(error instanceof ChainUnavailable)) return
     void markerOf(chain.connection).then((marker) => (marker === undefined ? chain.process.end() : undefined))
+  }
+}
+
+/** How much memory a process takes, in bytes, where the system shows that. */
+function memoryOf(pid: number): number | undefined {
+  try {
+    const [, kilobytes] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? []
+    return kilobytes === undefined ? undefined : Number(kilobytes) * 1024
+  } catch {
+    return undefined
   }
 }

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import type { Address, Chain, Hex, Transport } from 'viem'
 import type { Request } from './gateway.ts'
+import type { History } from './history.ts'
 import type { RpcMode } from './rpc-guard.ts'
 
 /** Which stored transactions the chain asks for when it starts. */
@@ -10,6 +11,16 @@ export interface Wanted {
    * before need not be given; what was not mined yet must be, however old.
    */
   since: number | undefined
+}
+
+/** anvil's memory grows with every transaction: above a bound another one takes over from its state. */
+export interface Renewal {
+  /** Bytes of memory; undefined: never. */
+  above: number | undefined
+  /** The part of the time that this may take, during which whoever asks the chain waits: 0 to 1. */
+  share: number
+  /** What the new one still knows of the past. */
+  history: History
 }
 
 export interface DevChainSettings {
@@ -28,6 +39,8 @@ export interface DevChainSettings {
   mostCatchUp?: number
   /** When states are taken: after so many blocks with transactions, or so long after the last change. */
   keepEvery?: { blocks: number; idleMs: number }
+  /** When the chain is started anew from its state. */
+  renewal?: Renewal
   binary?: string
   /** Hears of writes to the disk that fail. */
   writeFailed?(error: unknown): void

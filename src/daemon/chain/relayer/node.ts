@@ -26,6 +26,9 @@ export interface Inclusion {
   succeeded: boolean
 }
 
+// anvil, and then geth and those that follow it.
+const stateIsGone = /BlockOutOfRange|missing trie node|historical state|state .*not available|pruned/i
+
 /** How a call goes now that was mined without an effect. */
 export type Rerun = { passes: true } | { passes: false; reason: string; data: Hex | undefined }
 
@@ -123,19 +126,21 @@ export class Node {
     }
   }
 
-  /** Runs a mined call once more on top of its block. */
+  /** Runs a mined call once more on top of its block, or of the latest where the node no longer has that state. */
   async rerun(
     call: { from: Address; to: Address | null; data: Hex; gas: number },
-    block: number,
+    block: number | 'latest',
   ): Promise<Rerun> {
     const { from, to, data, gas } = call
     const params = { from, data, gas: numberToHex(gas), ...(to === null ? {} : { to }) }
+    const at = block === 'latest' ? block : numberToHex(block)
     try {
-      await this.client.request({ method: 'eth_call', params: [params, numberToHex(block)] })
+      await this.client.request({ method: 'eth_call', params: [params, at] })
       return { passes: true }
     } catch (error) {
       const revert = revertOf(error)
       if (revert) return { passes: false, ...revert }
+      if (block !== 'latest' && stateIsGone.test(wordsOf(error))) return this.rerun(call, 'latest')
       throw error
     }
   }

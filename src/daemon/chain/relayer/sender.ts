@@ -92,7 +92,7 @@ export interface Sender {
 export interface Memory {
   /** By attempt: when it was first and last sent from here (monotonic), and what that said. */
   readonly sent: Map<number, { firstAt: number; at: number; outcome: SendOutcome }>
-  /** By transaction: in how many ticks its nonce was used and no attempt was to be found. */
+  /** By transaction: the latest block when its nonce was used and no attempt was to be found, for the first time. */
   readonly absent: Map<number, number>
   /** The lowest attempt that is not mined, and the block when it became that. */
   lowest: { attemptId: number; block: number } | undefined
