@@ -1,6 +1,7 @@
 import { mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { AnvilNotStarted } from './chain/dev-chain/not-started.ts'
 import { ChainNotRestored } from './chain/dev-chain/running-chain.ts'
 import { KeyProblem } from './chain/keys/signing-key.ts'
 import { WrongChain } from './chain/relayer/errors.ts'
@@ -19,6 +20,7 @@ import { version } from './version.ts'
 
 // Problems that the operator can mend: their message is all there is to say.
 const known = [
+  AnvilNotStarted,
   ChainNotRestored,
   ConfigProblem,
   DataDirProblem,

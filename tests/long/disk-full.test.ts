@@ -5,6 +5,7 @@ import { createPublicClient, createWalletClient, http, publicActions } from 'vie
 import { privateKeyToAccount } from 'viem/accounts'
 import { foundry } from 'viem/chains'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { endAnvilOf } from '../support/anvil-of.ts'
 import { eventForm } from '../support/badges.ts'
 import { type Answered, DaemonOnDisk } from '../support/daemon-on-disk.ts'
 import { type SmallDisk, smallDisk } from '../support/full-disk.ts'
@@ -27,6 +28,7 @@ beforeEach(() => {
 afterEach(async () => {
   await daemon?.end('SIGKILL')
   daemon = undefined
+  endAnvilOf(data())
   disk.free()
   disk.remove()
 })

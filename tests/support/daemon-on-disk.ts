@@ -3,6 +3,8 @@ import { once } from 'node:events'
 import { closeSync, openSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { type Address, createPublicClient, http, parseAbi } from 'viem'
+import { foundry } from 'viem/chains'
 import { bin } from './process.ts'
 import { acmeKey } from './seeds.ts'
 
@@ -94,6 +96,13 @@ export class DaemonOnDisk {
   /** As the team. */
   ask(endpoint: string, init: RequestInit = {}): Promise<Answered> {
     return this.call(endpoint, { ...init, headers: { ...init.headers, 'x-svc-api-key': acmeKey } })
+  }
+
+  /** Who has a token, by the embedded chain itself. */
+  owner(contract: Address, tokenId: number): Promise<Address> {
+    const client = createPublicClient({ chain: foundry, transport: http(this.rpcUrl), cacheTime: 0 })
+    const abi = parseAbi(['function ownerOf(uint256) view returns (address)'])
+    return client.readContract({ address: contract, abi, functionName: 'ownerOf', args: [BigInt(tokenId)] })
   }
 
   /** @returns its exit code */

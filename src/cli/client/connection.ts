@@ -30,7 +30,7 @@ const reasons: Readonly<Record<string, string>> = {
 export const unreachable = (at: Listener, error: unknown): DaemonUnreachable => {
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
   const why = reasons[code] ?? (error instanceof Error ? error.message : String(error))
-  return new DaemonUnreachable(at, why, error)
+  return new DaemonUnreachable(at, why, error, error instanceof Timeout)
 }
 
 class Timeout extends Error {

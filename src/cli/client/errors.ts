@@ -41,11 +41,14 @@ export class DaemonUnreachable extends Error {
   /** What to do in the end, after all that is said of the cause. */
   afterword: string | undefined
 
-  constructor(at: Listener, why: string, cause: unknown) {
+  /** @param isSilent something listens there, and gave no answer in time */
+  constructor(at: Listener, why: string, cause: unknown, isSilent = false) {
     super(`Daemon not reachable at ${shownListener(at)}${why === '' ? '' : ` (${why})`}.`, { cause })
-    this.advice = isLoopback(at.url.hostname)
-      ? 'Start it: tapchip daemon start'
-      : 'Check the address: tapchip context show'
+    this.advice = isSilent
+      ? 'It is busy, or its process is stopped: what was asked may be done yet. To wait longer: --timeout SECONDS'
+      : isLoopback(at.url.hostname)
+        ? 'Start it: tapchip daemon start'
+        : 'Check the address: tapchip context show'
   }
 }
 

@@ -11,6 +11,8 @@ import type { SigningKey } from './keys/signing-key.ts'
 import { claimBuilder, phygitalClaim } from './relayer/phygital-claim.ts'
 import { openRelayer, type Relayer } from './relayer/relayer.ts'
 import type { ChainSettings, Clock, Settled, WithoutEffect } from './relayer/sender.ts'
+import type { SenderStatus } from './relayer/sender-loop.ts'
+import { ChainUnavailable } from './rpc-connection.ts'
 import { rpcTransport } from './rpc-transport.ts'
 
 /** A chain that this daemon reads and sends to. */
@@ -169,12 +171,14 @@ export async function openChains(options: ChainsOptions): Promise<Chains> {
     embedded?.onRestart(() => relayer.wake())
     return {
       all,
-      relayer,
+      relayer: { ...relayer, status: () => relayer.status().map(withSilence(embedded)) },
       embedded,
       rpcUrls: embedded ? { [devChainId]: embedded.rpcUrl } : {},
       get,
       has: (chainId) => byId.has(chainId),
       close: async () => {
+        // The end of a silent one lets go whoever waits for its answer.
+        if (embedded && !(await embedded.answers())) await embedded.stop()
         try {
           await relayer.close()
         } finally {
@@ -187,6 +191,14 @@ export async function openChains(options: ChainsOptions): Promise<Chains> {
     throw error
   }
 }
+
+/** A relayer that has nothing to send does not notice that the embedded chain is silent. */
+const withSilence =
+  (embedded: DevChain | undefined) =>
+  (status: SenderStatus): SenderStatus =>
+    status.chainId !== devChainId || status.trouble !== undefined || embedded?.isAnswering !== false
+      ? status
+      : { ...status, trouble: new ChainUnavailable('The embedded dev chain does not answer.') }
 
 interface Keys {
   relayer: SigningKey

@@ -95,6 +95,12 @@ export function storeFailure(error: unknown, stands?: string): DomainError | und
       { retryAfterSeconds: 10, cause: error },
     )
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  if (code === 'EMFILE' || code === 'ENFILE')
+    return new DomainError(
+      'store_unavailable',
+      `The daemon has as many files and connections open as it may. ${stands ?? `${untouched}.`}`,
+      { retryAfterSeconds: 5, cause: error },
+    )
   if (!/^SQLITE_(BUSY|IOERR|READONLY|CANTOPEN)/.test(code)) return undefined
   return new DomainError(
     'store_unavailable',

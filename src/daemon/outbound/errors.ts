@@ -19,8 +19,9 @@ export class OutboundFailed extends Error {
     message: string,
     /** Whether anything of the request may have arrived. False: there was no connection yet. */
     readonly sent: boolean,
+    cause?: unknown,
   ) {
-    super(message)
+    super(message, cause === undefined ? undefined : { cause })
   }
 }
 

@@ -1,11 +1,13 @@
-import { spawn } from 'node:child_process'
+import { type ChildProcessByStdio, spawn } from 'node:child_process'
 import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
-import { chmodSync, rmSync } from 'node:fs'
+import { accessSync, chmodSync, constants, rmSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { connect } from 'node:net'
 import { createInterface } from 'node:readline'
+import type { Readable } from 'node:stream'
 import { setTimeout as wait } from 'node:timers/promises'
+import { AnvilNotStarted, notSpawned } from './not-started.ts'
 import { alone } from './own-network.ts'
 
 /** Where anvil is asked: at a Unix socket that it alone is reached by, or at a port. */
@@ -37,9 +39,16 @@ export interface AnvilSettings {
 export function anvilBinary(): string {
   const fromAnvil = createRequire(import.meta.url)
   const architecture = process.arch === 'x64' ? 'amd64' : process.arch
-  return fromAnvil.resolve(
-    `@foundry-rs/anvil-${process.platform}-${architecture}/bin/anvil${process.platform === 'win32' ? '.exe' : ''}`,
-  )
+  const platform = `@foundry-rs/anvil-${process.platform}-${architecture}`
+  try {
+    return fromAnvil.resolve(`${platform}/bin/anvil${process.platform === 'win32' ? '.exe' : ''}`)
+  } catch (cause) {
+    throw new AnvilNotStarted(
+      `The embedded chain cannot be started: its program, ${platform}, is not installed. ` +
+        `Install it (npm install --no-save ${platform}), or do without: TAPCHIP_DEV_CHAIN=off.`,
+      { hasRun: false, cause },
+    )
+  }
 }
 
 /**
@@ -86,22 +95,41 @@ async function untilItListens(socket: string, exited: Promise<string>): Promise<
   throw new Error(`anvil does not listen at ${socket}: ${isGone ? await exited : 'it is silent'}`)
 }
 
-/** Starts anvil and waits until it listens. @throws Error with what it said, where it ended instead */
+type Child = ChildProcessByStdio<null, Readable, Readable> & { readonly pid: number }
+
+/** @throws AnvilNotStarted where the system gives no process */
+async function begin(settings: AnvilSettings): Promise<Child> {
+  const { place, binary, cacheDir } = settings
+  const [command, ...args] = [...('socket' in place ? alone : []), binary, ...argumentsFor(settings)]
+  try {
+    // What stands before it would start all the same.
+    accessSync(binary, constants.X_OK)
+    const child = spawn(command, args, {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      // None of the daemon's environment: it may hold keys, and anvil reads settings from it.
+      env: { HOME: cacheDir },
+    })
+    if (child.pid !== undefined) return child as Child
+    // Out of descriptors it has no streams either. That its error is heard keeps it from ending the daemon.
+    const [error] = await once(child, 'error')
+    throw error
+  } catch (error) {
+    throw notSpawned(binary, error)
+  }
+}
+
+/** Starts anvil and waits until it listens. @throws AnvilNotStarted with what it said, where it ended instead */
 export async function spawnAnvil(settings: AnvilSettings): Promise<AnvilProcess> {
   const { place } = settings
-  const [command, ...args] = [...('socket' in place ? alone : []), settings.binary, ...argumentsFor(settings)]
   if ('socket' in place) rmSync(place.socket, { force: true })
-  const child = spawn(command, args, {
-    stdio: ['ignore', 'pipe', 'pipe'],
-    // None of the daemon's environment: it may hold keys, and anvil reads settings from it.
-    env: { HOME: settings.cacheDir },
-  })
+  const child = await begin(settings)
   let errors = ''
   child.stderr.on('data', (chunk: Buffer) => {
     errors = (errors + chunk.toString()).slice(-2000)
   })
   const exited = new Promise<string>((resolve) => {
-    child.once('exit', () => resolve(errors))
+    // Not before its last words are here.
+    child.once('close', () => resolve(errors))
     child.once('error', (error) => resolve(error.message))
   })
   // A daemon that ends without stopping its chain takes it along; kill -9 is what the pid file is for.
@@ -109,7 +137,7 @@ export async function spawnAnvil(settings: AnvilSettings): Promise<AnvilProcess>
   process.once('exit', endWithDaemon)
   void exited.then(() => process.off('exit', endWithDaemon))
   try {
-    if (child.pid !== undefined) settings.spawned(child.pid)
+    settings.spawned(child.pid)
   } catch (error) {
     // Nobody would know of it.
     child.kill('SIGKILL')
@@ -124,15 +152,18 @@ export async function spawnAnvil(settings: AnvilSettings): Promise<AnvilProcess>
     })
   })
   const port = await Promise.race([listening, exited.then(() => undefined)])
-  if (port === undefined || child.pid === undefined) throw new Error(`anvil did not start: ${errors}`)
+  if (port === undefined)
+    throw new AnvilNotStarted(`The embedded chain did not start. anvil says: ${errors.trim() || 'nothing'}`, {
+      hasRun: true,
+    })
   // It prints a line for every call: read, or the pipe fills and it stands still.
   lines.close()
+  child.stdout.resume()
   if ('socket' in place)
     await untilItListens(place.socket, exited).catch((error: unknown) => {
       child.kill('SIGKILL')
       throw error
     })
-  child.stdout.resume()
   const where = 'socket' in place ? place : { ...place, port }
   return {
     pid: child.pid,

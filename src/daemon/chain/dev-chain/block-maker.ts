@@ -36,12 +36,18 @@ export class BlockMaker {
   #stuck = 0
   /** Monotonic. */
   #lastBlockAt: number
+  #unansweredSince: number | undefined
 
   constructor(settings: BlockMakerSettings) {
     this.#settings = settings
     this.#lastBlockAt = settings.clock.monotonic()
     this.#look = setInterval(() => this.#soon(false), lookMs)
     this.#look.unref()
+  }
+
+  /** For how many milliseconds the chain has left unanswered what it is asked here several times a second. */
+  get silentMs(): number {
+    return this.#unansweredSince === undefined ? 0 : performance.now() - this.#unansweredSince
   }
 
   /** Takes the time of the last block from the chain. @param notAfter when its state was taken */
@@ -144,8 +150,11 @@ export class BlockMaker {
     return this.#call('anvil_mine', `0x${count.toString(16)}`)
   }
 
-  #call(method: string, ...params: unknown[]): Promise<unknown> {
-    return this.#settings.connection.call(method, params)
+  async #call(method: string, ...params: unknown[]): Promise<unknown> {
+    this.#unansweredSince ??= performance.now()
+    const answer = await this.#settings.connection.call(method, params)
+    this.#unansweredSince = undefined
+    return answer
   }
 
   #inTurn<T>(job: () => Promise<T>): Promise<T> {

@@ -124,6 +124,10 @@ export async function startDevChain(settings: DevChainSettings): Promise<DevChai
       get pid() {
         return supervisor.isUp ? supervisor.chain.process.pid : undefined
       },
+      get isAnswering() {
+        return supervisor.isAnswering
+      },
+      answers: () => supervisor.answers(),
       chain: devChainAt(guard.url),
       transport: custom({ request }, { key: 'devChain', name: 'Embedded dev chain', retryCount: 0 }),
       request,
@@ -148,9 +152,11 @@ export async function startDevChain(settings: DevChainSettings): Promise<DevChai
       stop: async () => {
         await guard.close()
         await supervisor.stop(async () => {
-          // What fails here is sent again at the next start.
-          if (supervisor.isUp) await supervisor.chain.blocks.emptyPool().catch(() => undefined)
-          await keeper.close().catch((err: unknown) => log.warn({ err }, 'the last state was not kept'))
+          if (await supervisor.answers()) {
+            // What fails here is sent again at the next start.
+            await supervisor.chain.blocks.emptyPool().catch(() => undefined)
+            await keeper.close().catch((err: unknown) => log.warn({ err }, 'the last state was not kept'))
+          } else keeper.giveUp()
         })
         journal.close()
       },

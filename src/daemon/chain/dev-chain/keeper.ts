@@ -56,9 +56,14 @@ export class Keeper {
     return this.#running
   }
 
+  /** Takes no more states. */
+  giveUp(): void {
+    clearInterval(this.#timer)
+  }
+
   /** Takes a last state when anything has changed. */
   async close(): Promise<void> {
-    clearInterval(this.#timer)
+    this.giveUp()
     await this.#running?.catch(() => undefined)
     if (this.#changed) await this.keep()
   }

@@ -71,8 +71,8 @@ function ask(
       socket.off('data', onData).off('close', onClose).off('error', onError)
       settle()
     }
-    const fail = (kind: OutboundFailed['kind'], what: string) =>
-      end(() => reject(new OutboundFailed(kind, `${path} ${what}`, true)))
+    const fail = (kind: OutboundFailed['kind'], what: string, cause?: unknown) =>
+      end(() => reject(new OutboundFailed(kind, `${path} ${what}`, true, cause)))
     const onData = (chunk: Buffer) => {
       chunks.push(chunk)
       size += chunk.length
@@ -81,7 +81,7 @@ function ask(
       else if (chunk.at(-1) === newline) end(() => resolve(Buffer.concat(chunks)))
     }
     const onError = (error: NodeJS.ErrnoException) =>
-      fail('connection', `could not be asked: ${error.code ?? 'connection failed'}`)
+      fail('connection', `could not be asked: ${error.code ?? 'connection failed'}`, error)
     const onClose = () => fail('connection', 'closed the connection')
     const impatient = setTimeout(
       () => fail('timeout', `did not answer in full within ${timeoutMs} ms`),

@@ -10,6 +10,7 @@ import { connectTo } from './connect.ts'
 import type { History } from './history.ts'
 import { removePidFile, writePidFile } from './left-behind.ts'
 import { mark, markerOf } from './marker.ts'
+import { AnvilNotStarted } from './not-started.ts'
 import { socketAlone } from './own-network.ts'
 import type { Snapshot, Snapshots } from './snapshots.ts'
 
@@ -45,7 +46,7 @@ export class ChainNotRestored extends Error {
  * Starts anvil with the newest state that it can use. Only a state whose bytes are no longer what was written is set
  * aside: whatever else keeps it from being loaded (a full disk, say) may be over at the next start.
  * @param place where the last one was, so that its address stays; another one if that is taken
- * @throws ChainNotRestored where there were states and none of them can be loaded
+ * @throws ChainNotRestored where there were states and none of them can be loaded; AnvilNotStarted
  */
 export async function bootChain(settings: BootSettings, place: Place | undefined): Promise<RunningChain> {
   const { snapshots, log, dir } = settings
@@ -62,6 +63,7 @@ export async function bootChain(settings: BootSettings, place: Place | undefined
       log.error({ snapshot: snapshot.name }, 'a state of the dev chain is damaged; taking the one before')
       await snapshots.setAside(snapshot)
     } catch (err) {
+      if (isWithoutProcess(err)) throw err
       reason = err instanceof Error ? err.message : String(err)
       log.error(
         { err, snapshot: snapshot.name },
@@ -79,6 +81,8 @@ export async function bootChain(settings: BootSettings, place: Place | undefined
     )
   return boot(settings, place)
 }
+
+const isWithoutProcess = (error: unknown): boolean => error instanceof AnvilNotStarted && !error.hasRun
 
 async function boot(
   settings: BootSettings,
@@ -123,6 +127,7 @@ async function startSomewhere(
     try {
       return await start({ socket })
     } catch (err) {
+      if (isWithoutProcess(err)) throw err
       log.warn({ err }, 'anvil does not start in a network of its own')
     }
   log.warn(
@@ -134,8 +139,10 @@ async function startSomewhere(
 
 /** Ends a chain and all that drives it. */
 export async function haltChain({ process, connection, blocks }: RunningChain, dir: string): Promise<void> {
-  await blocks.close()
+  const idle = blocks.close()
+  // What a silent one was asked ends with it.
   await process.end()
+  await idle
   connection.close()
   removePidFile(pidFileIn(dir))
 }

@@ -4,6 +4,7 @@ import type { Logger } from 'pino'
 import { ChainUnavailable } from '../rpc-connection.ts'
 import type { Place } from './anvil-process.ts'
 import { markerOf } from './marker.ts'
+import { isShortage } from './not-started.ts'
 import { type BootSettings, bootChain, haltChain, type RunningChain } from './running-chain.ts'
 import type { Renewal } from './types.ts'
 
@@ -11,6 +12,8 @@ const firstPauseMs = 50
 const longestPauseMs = 5000
 /** What anvil keeps of a transfer, about. */
 const bytesATransaction = 24 * 1024
+/** A hundred blocks to catch up on, or a large state, take seconds. */
+const longestSilenceMs = 5000
 
 export interface SupervisorSettings extends Omit<BootSettings, 'failed' | 'history'> {
   log: Logger
@@ -29,7 +32,7 @@ export class Supervisor {
   #chain: RunningChain | undefined
   #place: Place | undefined
   #url = ''
-  #stopping = false
+  readonly #stop = new AbortController()
   #restarting: Promise<void> | undefined
   #renewing: Promise<void> | undefined
   #renewAt = 0
@@ -40,6 +43,10 @@ export class Supervisor {
 
   constructor(settings: SupervisorSettings) {
     this.#settings = settings
+  }
+
+  get #stopping(): boolean {
+    return this.#stop.signal.aborted
   }
 
   /** The chain, restored. @throws ChainUnavailable while there is none */
@@ -64,6 +71,16 @@ export class Supervisor {
 
   get isUp(): boolean {
     return this.#chain !== undefined
+  }
+
+  /** Whoever asks one that is started anew from its state waits, and is answered. */
+  get isAnswering(): boolean {
+    return this.#chain ? this.#chain.blocks.silentMs < longestSilenceMs : this.#renewing !== undefined
+  }
+
+  /** Asks it. A process that was stopped (SIGSTOP) is there, and silent. */
+  async answers(): Promise<boolean> {
+    return this.#chain !== undefined && (await markerOf(this.#chain.connection)) !== undefined
   }
 
   /** Where anvil listens, or did last. */
@@ -107,7 +124,7 @@ export class Supervisor {
 
   /** Ends the chain. @param last what is still to be done with it */
   async stop(last: () => Promise<void>): Promise<void> {
-    this.#stopping = true
+    this.#stop.abort()
     await this.#renewing
     await this.#restarting
     await last()
@@ -185,7 +202,7 @@ export class Supervisor {
         return
       } catch (err) {
         this.#settings.log.error({ err, pauseMs }, 'the dev chain does not start')
-        await wait(pauseMs)
+        await wait(pauseMs, undefined, { signal: this.#stop.signal }).catch(() => undefined)
       }
     }
   }
@@ -195,7 +212,8 @@ export class Supervisor {
     const chain = this.#chain
     if (!chain || this.#stopping) return
     this.#settings.log.warn({ err: error }, 'the dev chain made no block')
-    if (!(error instanceof ChainUnavailable)) return
+    // Ours is the shortage: another one could not be started now either.
+    if (!(error instanceof ChainUnavailable) || isShortage(error)) return
     void markerOf(chain.connection).then((marker) => (marker === undefined ? chain.process.end() : undefined))
   }
 }

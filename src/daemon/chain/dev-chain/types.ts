@@ -54,6 +54,10 @@ export interface DevChain {
   readonly internalUrl: string
   /** anvil's process; undefined while there is none. */
   readonly pid: number | undefined
+  /** False while there is none, and once it has been silent for some seconds. */
+  readonly isAnswering: boolean
+  /** Asks it, for two seconds at most. */
+  answers(): Promise<boolean>
   /** For viem's clients, names included. */
   readonly chain: Chain
   /** The way to the chain for this process: never another's, blocks at once. Fails with ChainUnavailable. */
@@ -71,6 +75,6 @@ export interface DevChain {
   onExit(listener: () => void): () => void
   /** Called when it runs again, restored: transactions may stand in other blocks than before. */
   onRestart(listener: () => void): () => void
-  /** Keeps the state and ends the chain. */
+  /** Keeps the state and ends the chain; of one that is silent the journal has what no state has. */
   stop(): Promise<void>
 }
