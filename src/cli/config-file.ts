@@ -1,6 +1,7 @@
 import { chmodSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { isAdminAddress } from './client/address.ts'
 import { CliError } from './errors.ts'
+import { fileProblem, withFiles } from './file-problem.ts'
 import { configDir, type Surroundings } from './surroundings.ts'
 
 /** A daemon by name, with what opens it. */
@@ -21,16 +22,18 @@ export interface ConfigFile {
   readonly contexts: Readonly<Record<string, StoredContext>>
 }
 
+const elsewhere = 'See whose it is (ls -ld), or keep contexts elsewhere: XDG_CONFIG_HOME=DIR'
+
 export const configPath = (at: Pick<Surroundings, 'env' | 'home'>): string => `${configDir(at)}/config.json`
 
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
+const damaged = (what: string, cause?: unknown) =>
+  new CliError(`${what}.`, { cause, advice: 'Mend the file, or remove it and log in again: tapchip login' })
+
 const parseContext = (name: string, value: unknown, path: string): StoredContext => {
-  const wrong = (why: string) =>
-    new CliError(`${path}: contexts.${name}${why}`, {
-      advice: 'Mend the file, or remove it and log in again: tapchip login',
-    })
+  const wrong = (why: string) => damaged(`${path}: contexts.${name}${why}`)
   if (!isRecord(value) || typeof value.url !== 'string' || !URL.canParse(value.url))
     throw wrong('.url must be a URL')
   const { adminUrl, protected: isProtected, instance, apiKey, adminToken } = value
@@ -60,22 +63,22 @@ export const readConfigFile = (at: Pick<Surroundings, 'env' | 'home'>): ConfigFi
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT')
       return { current: undefined, contexts: {} }
-    throw new CliError(`${path} cannot be read: ${error instanceof Error ? error.message : error}`, {
-      cause: error,
-    })
+    throw fileProblem(error, { path, verb: 'read', advice: elsewhere }) ?? error
   }
   let value: unknown
   try {
     value = JSON.parse(text)
   } catch (cause) {
-    throw new CliError(`${path} is not JSON`, {
-      cause,
-      advice: 'Mend the file, or remove it and log in again: tapchip login',
-    })
+    throw damaged(`${path} is not JSON`, cause)
   }
-  const contexts = isRecord(value) && isRecord(value.contexts) ? value.contexts : {}
+  // What is taken for an empty file here would be written over by the next login.
+  if (!isRecord(value)) throw damaged(`${path} must hold one JSON object`)
+  const { current, contexts = {} } = value
+  if (!isRecord(contexts)) throw damaged(`${path}: contexts must be an object`)
+  if (current !== undefined && typeof current !== 'string')
+    throw damaged(`${path}: current must be the name of a context`)
   return {
-    current: isRecord(value) && typeof value.current === 'string' ? value.current : undefined,
+    current,
     contexts: Object.fromEntries(
       Object.entries(contexts).map(([name, entry]) => [name, parseContext(name, entry, path)]),
     ),
@@ -85,9 +88,11 @@ export const readConfigFile = (at: Pick<Surroundings, 'env' | 'home'>): ConfigFi
 /** Whole or not at all, and never readable by others: it holds keys. */
 export const writeConfigFile = (at: Pick<Surroundings, 'env' | 'home'>, file: ConfigFile): void => {
   const path = configPath(at)
-  mkdirSync(configDir(at), { recursive: true, mode: 0o700 })
   const draft = `${path}.${process.pid}.tmp`
-  writeFileSync(draft, `${JSON.stringify(file, null, 2)}\n`, { mode: 0o600 })
-  chmodSync(draft, 0o600)
-  renameSync(draft, path)
+  withFiles({ path, verb: 'written', advice: elsewhere }, () => {
+    mkdirSync(configDir(at), { recursive: true, mode: 0o700 })
+    writeFileSync(draft, `${JSON.stringify(file, null, 2)}\n`, { mode: 0o600 })
+    chmodSync(draft, 0o600)
+    renameSync(draft, path)
+  })
 }

@@ -1,23 +1,37 @@
 import { realpathSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { describeError, exitCodes } from './errors.ts'
+import { fileProblem } from './file-problem.ts'
 import { lazy } from './lazy.ts'
 import { runCli } from './program.ts'
 import type { Interrupts, Output, Surroundings } from './surroundings.ts'
 
 const listeners = new Set<() => void>()
 let interrupted = false
+/** Some of what was to be printed is nowhere. */
+let lost = false
 
 /**
  * The reader of our output has gone (`| head`): that is its good right, and no failure. A batch that is under way
  * ends in order all the same, as at Ctrl-C: nobody would learn otherwise that half of it is not done.
  */
-const quietly = (stream: Output): Output =>
+const quietly = (stream: Output, name: string): Output =>
   stream.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE') throw error
+    if (error.code !== 'EPIPE') return unwritable(stream, name, error)
     if (listeners.size === 0 && !interrupted) process.exit(process.exitCode ?? 0)
     if (!interrupted) onInterrupt()
   })
+
+/** Half of a list reads like a short one, so it ends there; of what is only said the command's end matters more. */
+function unwritable(stream: Output, name: string, error: NodeJS.ErrnoException) {
+  if (stream === process.stderr || lost) return
+  lost = true
+  const problem = fileProblem(error, { path: name, verb: 'written' })
+  process.stderr.write(`${describeError(problem ?? error).lines.join('\n')}\n`)
+  if (listeners.size === 0) process.exit(exitCodes.failed)
+  if (!interrupted) onInterrupt()
+}
 
 function onInterrupt() {
   if (interrupted || listeners.size === 0) process.exit(130)
@@ -35,8 +49,8 @@ const interrupts: Interrupts = {
   },
 }
 
-const stdout = lazy(() => quietly(process.stdout))
-const stderr = lazy(() => quietly(process.stderr))
+const stdout = lazy(() => quietly(process.stdout, 'Standard output'))
+const stderr = lazy(() => quietly(process.stderr, 'Standard error'))
 const surroundings: Surroundings = {
   env: process.env,
   get home() {
@@ -60,5 +74,5 @@ const surroundings: Surroundings = {
 }
 
 runCli(surroundings, process.argv.slice(2)).then((code) => {
-  process.exitCode = code
+  process.exitCode = lost && code === exitCodes.done ? exitCodes.failed : code
 })

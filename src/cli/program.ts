@@ -4,6 +4,7 @@ import { commanderOption, type Invoke } from './command/define.ts'
 import { CliCommand, setExamples } from './command/help.ts'
 import { createContext } from './context.ts'
 import { DryRunEnded, describeError, type ExitCode, exitCodes, MissingCredential } from './errors.ts'
+import { fileProblem } from './file-problem.ts'
 import { flagsOf, globalOptions } from './global-flags.ts'
 import { type Noun, nouns } from './nouns.ts'
 import type { Surroundings } from './surroundings.ts'
@@ -123,7 +124,7 @@ export const runCli = async (at: Surroundings, args: readonly string[]): Promise
     }
     // Commander has said what is wrong already.
     if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.usage
-    const { lines, exitCode: code } = describeError(error)
+    const { lines, exitCode: code } = describeError(fileProblem(error) ?? error)
     at.stderr.write(`${lines.join('\n')}\n`)
     if (at.env.TAPCHIP_DEBUG && error instanceof Error) at.stderr.write(`${error.stack}\n`)
     return code

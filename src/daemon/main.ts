@@ -17,6 +17,7 @@ import { DataKeyProblem } from './store/data-key.ts'
 import { DataDirInUse } from './store/lock.ts'
 import { SchemaTooNew } from './store/migrate.ts'
 import { version } from './version.ts'
+import { whyUnusable } from './why-unusable.ts'
 
 // Problems that the operator can mend: their message is all there is to say.
 const known = [
@@ -56,9 +57,14 @@ async function run(): Promise<number> {
 }
 
 function withTemporaryDir(config: Config): Config {
-  return config.ephemeral
-    ? { ...config, dataDir: mkdtempSync(join(realpathSync(tmpdir()), 'tapchip-')) }
-    : config
+  if (!config.ephemeral) return config
+  try {
+    return { ...config, dataDir: mkdtempSync(join(realpathSync(tmpdir()), 'tapchip-')) }
+  } catch (error) {
+    throw new ConfigProblem(
+      `--ephemeral has no place in ${tmpdir()}: ${whyUnusable(error)}. Give another directory: TMPDIR=DIR`,
+    )
+  }
 }
 
 /** Resolves at the first signal that asks it to stop; a second one ends the process at once. */
@@ -100,7 +106,8 @@ run().then(end, (error: unknown) => {
 
 function addressProblem(error: unknown): string | undefined {
   if (!(error instanceof Error) || !('code' in error)) return undefined
-  const { code, address, port } = { address: '', port: '', ...error }
+  const { code, address, port, hostname } = { address: '', port: '', hostname: '', ...error }
+  if (address === '' && hostname === '') return undefined
   const reasons: Record<string, string> = {
     EADDRINUSE: 'is taken. Stop what listens there, or give another --port (0 takes a free one)',
     EACCES: 'may not be listened on by this user. Give a --port above 1023',
@@ -108,7 +115,7 @@ function addressProblem(error: unknown): string | undefined {
     ENOTFOUND: 'is no address. Give another --host',
   }
   const reason = reasons[String(code)]
-  return reason && `${address}:${port} ${reason}.`
+  return reason && `${address === '' ? hostname : `${address}:${port}`} ${reason}.`
 }
 
 const inspect = (error: unknown): string =>

@@ -84,7 +84,9 @@ export async function startDaemon(
     }
   } catch (error) {
     await stop(ctx, app, administration)
-    throw isOutOfSpace(error) ? dataDirProblem(error, config.dataDir) : error
+    // What has a code is the system's own; others say already what was not to be had, and why.
+    const isOfSystem = isOutOfSpace(error) || (error instanceof Error && 'code' in error)
+    throw isOfSystem ? dataDirProblem(error, config.dataDir) : error
   }
 }
 

@@ -1,6 +1,7 @@
 import {
   copyFileSync,
   existsSync,
+  mkdirSync,
   mkdtempSync,
   readFileSync,
   rmSync,
@@ -89,5 +90,64 @@ test('a first start that ended before it held anything starts again', async () =
 
 test('a data directory that is a file is refused in words', async () => {
   writeFileSync(data, '')
-  await refused('is not a directory', '--data-dir')
+  await refused(`${data} is not a directory`, '--data-dir')
+})
+
+describe('what stands in the place of a file of the daemon is named', () => {
+  test.each([
+    ['a directory for the name of its installation', 'instance', 'is a directory'],
+    ['a directory for what tells the command line of it', 'daemon.json', 'daemon.json is a directory'],
+    ['a file for the folder of backups', 'backups', 'backups is not a directory'],
+  ])('%s', async (_what, name, words) => {
+    await held()
+    rmSync(join(data, name), { recursive: true, force: true })
+    if (name === 'backups') writeFileSync(join(data, name), '')
+    else mkdirSync(join(data, name))
+    await refused(words, 'Move it away')
+  })
+
+  test('a damaged data key', async () => {
+    await held()
+    writeFileSync(join(data, 'data.key'), 'no key')
+    await refused('data.key must hold 64 hex digits', 'backup')
+  })
+
+  test('a file for the folder of the chain', async () => {
+    await held()
+    writeFileSync(join(data, 'dev-chain'), '')
+    const ended = await run('tapchipd', args())
+    expect([ended.code, ended.stderr]).toEqual([1, expect.stringContaining('dev-chain is not a directory')])
+    expect(ended.stderr).not.toContain('    at ')
+  })
+})
+
+test.each([
+  [
+    ['--ephemeral'],
+    { TMPDIR: '/nowhere' },
+    2,
+    /--ephemeral has no place in \/nowhere: it is not there.*TMPDIR=DIR/,
+  ],
+  [['--data-dir', ''], {}, 2, /must not be empty/],
+  [
+    ['--ephemeral', '--config', '/nowhere'],
+    {},
+    2,
+    /configuration file \/nowhere cannot be read: it is not there/,
+  ],
+  [['--ephemeral', '--config', '/'], {}, 2, /configuration file \/ cannot be read: it is a directory/],
+  [['--ephemeral', '--seed', '/nowhere'], {}, 1, /seed \/nowhere cannot be read: it is not there/],
+  [['--ephemeral', '--host', 'nope.invalid'], {}, 1, /nope\.invalid.* is no address\. Give another --host/],
+])('%j is refused in words', async (given, env, code, words) => {
+  const ended = await run('tapchipd', ['--port', '0', ...given], { ...withoutChain, ...env })
+  expect([ended.code, ended.stderr]).toEqual([code, expect.stringMatching(words)])
+  expect(ended.stderr).not.toMatch(/^ {4}at |E(NOENT|ISDIR)/m)
+})
+
+test('a configuration file that is not JSON is not quoted', async () => {
+  const file = join(dir, 'config.json')
+  writeFileSync(file, 'TOP-SECRET')
+  const ended = await run('tapchipd', ['--ephemeral', '--port', '0', '--config', file], withoutChain)
+  expect([ended.code, ended.stderr]).toEqual([2, expect.stringContaining('it is not valid JSON')])
+  expect(ended.stderr).not.toContain('TOP-SECRET')
 })

@@ -8,7 +8,7 @@ import { eventForm } from './badge-form.ts'
 import { assignmentColumns, type BadgeInput, creationColumns } from './badge-input.ts'
 import type { BadgeOutcome, BadgeRow } from './badge-records.ts'
 import { beginBatch, takeUpBatch } from './begin.ts'
-import { writeFailedRows } from './failed-file.ts'
+import { checkFailedFile, writeFailedRows } from './failed-file.ts'
 import { failureTeller } from './failures.ts'
 import { countResults, type History } from './history.ts'
 import type { Journal } from './journal.ts'
@@ -73,6 +73,7 @@ export const startBadges = async (
     failedFile,
   }: BadgeInput & Pick<Run, 'kind' | 'rate'> & { failedFile: string | undefined },
 ): Promise<ExitCode> => {
+  checkFailedFile(ctx, failedFile)
   const lines = rows.map((row) => ({ type: 'badge' as const, ...row }))
   const { id, journal } = await beginBatch(ctx, { kind, total: rows.length, input }, lines)
   const { exitCode, outcomes } = await runBadges(ctx, { id, kind, journal, rows, rate })

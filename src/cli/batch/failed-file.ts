@@ -1,13 +1,30 @@
-import { existsSync, writeFileSync } from 'node:fs'
+import { accessSync, constants, existsSync, statSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
 import Papa from 'papaparse'
 import { text } from '../command/options.ts'
 import type { CliContext } from '../context.ts'
+import { exitCodes, UsageError } from '../errors.ts'
+import { withFiles } from '../file-problem.ts'
 import { asWord } from '../io/text.ts'
 import { colons, readUid } from '../uid.ts'
 import { sheetLine } from './spreadsheet.ts'
 
 export const failedFlag = {
   failed: text('--failed <file>', 'Write the rows that failed to a CSV that can be fed back', 'file'),
+}
+
+const pathOf = (ctx: CliContext, file: string) => (file.startsWith('/') ? file : `${ctx.at.cwd}/${file}`)
+
+/** Before the first row is sent: afterwards nobody wants to hear that. @throws UsageError where it cannot be written */
+export const checkFailedFile = (ctx: CliContext, file: string | undefined): void => {
+  if (file === undefined) return
+  const path = pathOf(ctx, file)
+  const words = { path: `--failed ${asWord(file)}`, verb: 'written', exitCode: exitCodes.usage } as const
+  withFiles(words, () => {
+    const there = statSync(path, { throwIfNoEntry: false })
+    if (there?.isDirectory()) throw new UsageError(`--failed ${asWord(file)} is a directory.`, 'Give a file.')
+    accessSync(there ? path : dirname(path), constants.W_OK)
+  })
 }
 
 /**
@@ -20,10 +37,13 @@ export const writeFailedRows = (
   heading: readonly string[],
   rows: readonly (readonly string[])[],
 ): void => {
-  const path = file.startsWith('/') ? file : `${ctx.at.cwd}/${file}`
+  const path = pathOf(ctx, file)
   // What an earlier run left there would be fed back for nothing.
   if (rows.length === 0 && !existsSync(path)) return
-  writeFileSync(path, [heading, ...rows].map(sheetLine).join(''), { mode: 0o600 })
+  const advice = 'The rows that failed: tapchip batch report ID --failed'
+  withFiles({ path: file, verb: 'written', advice }, () =>
+    writeFileSync(path, [heading, ...rows].map(sheetLine).join(''), { mode: 0o600 }),
+  )
   if (rows.length === 0) ctx.io.note(`No row failed: ${asWord(file)} holds the heading alone now.`)
   else ctx.io.note(`The rows that failed, to be mended and fed back: --file ${asWord(file)}`)
 }

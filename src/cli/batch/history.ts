@@ -1,16 +1,19 @@
-import { closeSync, createReadStream, existsSync, fstatSync, openSync, readdirSync, readSync } from 'node:fs'
-import { createInterface } from 'node:readline'
-import { UsageError } from '../errors.ts'
+import { closeSync, existsSync, openSync, readdirSync, readSync, statSync } from 'node:fs'
+import { CliError, UsageError } from '../errors.ts'
+import { fileProblem } from '../file-problem.ts'
 import type { Surroundings } from '../surroundings.ts'
 import type { BadgeOutcome, BadgeRow } from './badge-records.ts'
+import { type Damage, damagedJournal, isDamaged } from './damage.ts'
 import { isBatchId } from './id.ts'
 import { journalDir, journalPath } from './journal.ts'
+import { soundLines } from './journal-lines.ts'
 import {
   type BoxChip,
   type BoxStatus,
   type Counts,
   type EditRow,
   type Header,
+  isForeignHeader,
   parseLine,
   type RowResult,
 } from './records.ts'
@@ -40,20 +43,34 @@ export interface History {
   readonly failures: ReadonlyMap<number, number>
   /** How often a row was sent, whether or not an answer came. */
   readonly sent: ReadonlyMap<number, number>
+  readonly damage: Damage
 }
 
 type Place = Pick<Surroundings, 'env' | 'home'>
 
-export const readHistory = async (at: Place, id: string): Promise<History> => {
+/**
+ * @param skipDamaged to go on with what can be read of a damaged journal
+ * @throws UsageError where there is no such batch; CliError where it never began, or its journal is damaged or another
+ * version's
+ */
+export const readHistory = async (at: Place, id: string, skipDamaged = false): Promise<History> => {
   const path = journalPath(at, id)
   if (!isBatchId(id) || !existsSync(path))
     throw new UsageError(`There is no batch "${id}".`, 'Those there are: tapchip batch list')
-  const history = await readJournal(path)
-  if (history === undefined) throw new UsageError(`${path} is no journal of a batch.`)
+  const history = await readJournal(path, id).catch((error: unknown) => {
+    throw fileProblem(error, { path, verb: 'read' }) ?? error
+  })
+  if (isDamaged(history.damage) && !skipDamaged) throw damagedJournal(history.header, path, history.damage)
   return history
 }
 
-const readJournal = async (path: string): Promise<History | undefined> => {
+export const neverBegan = (id: string): CliError =>
+  new CliError(`Batch ${id} was stopped before its first row was sent.`, {
+    advice: 'Nothing was written. Start it again from its input.',
+  })
+
+const readJournal = async (path: string, id: string): Promise<History> => {
+  const damaged: number[] = []
   let header: Header | undefined
   let end: ({ at: string; how: 'done' | 'stopped' } & Counts) | undefined
   let pid = 0
@@ -67,12 +84,7 @@ const readJournal = async (path: string): Promise<History | undefined> => {
   const chips = new Map<string, BoxChip>()
   const failures = new Map<number, number>()
   const sent = new Map<number, number>()
-  for await (const text of createInterface({
-    input: createReadStream(path),
-    crlfDelay: Number.POSITIVE_INFINITY,
-  })) {
-    const line = parseLine(text)
-    if (line === undefined) continue
+  for await (const line of soundLines(path, damaged)) {
     if (line.type === 'batch') header = line
     else if (header?.kind === 'nfc provision' && (line.type === 'chip' || line.type === 'result'))
       chips.set(line.uid, chipAfter(chips.get(line.uid), line))
@@ -93,7 +105,7 @@ const readJournal = async (path: string): Promise<History | undefined> => {
       end = undefined
     }
   }
-  if (header === undefined) return undefined
+  if (header === undefined) throw withoutHeader(path, id, damaged)
   const status = end?.how ?? (isAlive(pid) ? 'running' : 'stopped')
   const ofTokens = { transfers, metadata, outcomes, failures, badges, badgeOutcomes, chips }
   const heard = [...results.values(), ...outcomes.values(), ...badgeOutcomes.values()]
@@ -103,7 +115,30 @@ const readJournal = async (path: string): Promise<History | undefined> => {
     header.kind === 'nfc provision'
       ? countResults([...chips.values()].flatMap(({ status }) => (status ? [{ status }] : [])))
       : (end ?? countResults(heard))
-  return { header, status, endedAt: end?.at, counts, rows, results, sent, ...ofTokens }
+  const isBegun = sent.size > 0 || heard.length > 0 || end !== undefined
+  const inAll = rows.length + transfers.length + metadata.length + badges.length
+  const missingRows = isBegun && keepsRows(header) ? Math.max(0, header.total - inAll) : 0
+  const damage = { lines: damaged, missingRows }
+  return { header, status, endedAt: end?.at, counts, rows, results, sent, damage, ...ofTokens }
+}
+
+/** All of them stand in it before the first is sent. */
+const keepsRows = ({ kind }: Header): boolean => kind !== 'chips import' && kind !== 'nfc provision'
+
+/** Without its first line a journal says neither where its rows went nor what was done to them. */
+const withoutHeader = (path: string, id: string, damaged: readonly number[]): CliError => {
+  if (damaged.length === 0) return neverBegan(id)
+  const [first = ''] = readPart(path, 0)
+  return new CliError(
+    isForeignHeader(first)
+      ? `Batch ${id} was begun by another version of tapchip, which writes its journal in another way. It is ${path}`
+      : `The journal of batch ${id} is damaged: its first line cannot be read. It is ${path}`,
+    {
+      advice: isForeignHeader(first)
+        ? 'Go on with the version that it was begun with (tapchip --version).'
+        : 'Put the file back from a backup, or begin a new batch from the input.',
+    },
+  )
 }
 
 /** A chip that ended well stays so: later it may be laid down by mistake. */
@@ -157,39 +192,44 @@ const isAlive = (pid: number): boolean => {
 /** What a list shows of a batch. */
 export type Brief = Pick<History, 'header' | 'status' | 'endedAt' | 'counts'>
 
-/** All batches, newest first. */
-export const listBatches = async (at: Place): Promise<Brief[]> => {
+/** All batches, newest first. @param failed hears of those that cannot be read */
+export const listBatches = async (at: Place, failed: (error: CliError) => void): Promise<Brief[]> => {
   const dir = journalDir(at)
   if (!existsSync(dir)) return []
   const files = readdirSync(dir).filter((name) => name.endsWith('.jsonl') && isBatchId(name.slice(0, -6)))
   const batches: Brief[] = []
   for (const name of files.sort().reverse()) {
-    const path = `${dir}/${name}`
-    const batch = readEnds(path) ?? (await readJournal(path))
-    if (batch) batches.push(batch)
+    try {
+      batches.push(readEnds(`${dir}/${name}`) ?? (await readHistory(at, name.slice(0, -6))))
+    } catch (error) {
+      const problem = error instanceof CliError ? error : fileProblem(error)
+      if (problem === undefined) throw error
+      failed(problem)
+    }
   }
   return batches
 }
 
 const endSize = 4096
 
-/** The first line and the last tell all of a batch that came to an end, however long it is. */
-const readEnds = (path: string): Brief | undefined => {
+/** The lines of the first 4 kB from a place in a file. */
+const readPart = (path: string, from: number): string[] => {
   const file = openSync(path, 'r')
   try {
-    const { size } = fstatSync(file)
-    const read = (position: number): string[] => {
-      const bytes = Buffer.alloc(endSize)
-      return bytes
-        .toString('utf8', 0, readSync(file, bytes, 0, endSize, position))
-        .trimEnd()
-        .split('\n')
-    }
-    const header = parseLine(read(0)[0] ?? '')
-    const end = parseLine(read(Math.max(0, size - endSize)).at(-1) ?? '')
-    if (header?.type !== 'batch' || end?.type !== 'end' || header.kind === 'nfc provision') return undefined
-    return { header, status: end.how, endedAt: end.at, counts: end }
+    const bytes = Buffer.alloc(endSize)
+    return bytes
+      .toString('utf8', 0, readSync(file, bytes, 0, endSize, from))
+      .trimEnd()
+      .split('\n')
   } finally {
     closeSync(file)
   }
+}
+
+/** The first line and the last tell all of a batch that came to an end, however long it is. */
+const readEnds = (path: string): Brief | undefined => {
+  const header = parseLine(readPart(path, 0)[0] ?? '')
+  const end = parseLine(readPart(path, Math.max(0, statSync(path).size - endSize)).at(-1) ?? '')
+  if (header?.type !== 'batch' || end?.type !== 'end' || header.kind === 'nfc provision') return undefined
+  return { header, status: end.how, endedAt: end.at, counts: end }
 }

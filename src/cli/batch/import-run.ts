@@ -4,7 +4,7 @@ import type { CliContext } from '../context.ts'
 import { type ExitCode, exitCodes, withAfterword } from '../errors.ts'
 import { asWord, clean, counted, grouped } from '../io/text.ts'
 import { beginBatch, takeUpBatch } from './begin.ts'
-import { rowsOfBlocks, writeFailedRows } from './failed-file.ts'
+import { checkFailedFile, rowsOfBlocks, writeFailedRows } from './failed-file.ts'
 import { failureTeller } from './failures.ts'
 import type { ImportInput } from './import-input.ts'
 import { createPace } from './pace.ts'
@@ -56,6 +56,7 @@ export const runImport = async (
 ): Promise<ExitCode> => {
   const { io } = ctx
   ctx.needAdmin()
+  checkFailedFile(ctx, failedFile)
   const client = await ctx.client()
   const about = {
     kind: 'chips import',

@@ -1,10 +1,21 @@
 import { closeSync, fsyncSync, mkdirSync, openSync, writeSync } from 'node:fs'
+import { withFiles } from '../file-problem.ts'
 import { type Surroundings, stateDir } from '../surroundings.ts'
 import type { JournalLine } from './records.ts'
 
 export const journalDir = (at: Pick<Surroundings, 'env' | 'home'>): string => `${stateDir(at)}/batches`
 export const journalPath = (at: Pick<Surroundings, 'env' | 'home'>, id: string): string =>
   `${journalDir(at)}/${id}.jsonl`
+
+/** Opens one to append to. @throws CliError that says where else journals may be */
+export const openJournal = (at: Pick<Surroundings, 'env' | 'home'>, id: string): number =>
+  withFiles(
+    { path: journalDir(at), verb: 'written', advice: 'Journals need a place: XDG_STATE_HOME=DIR' },
+    () => {
+      mkdirSync(journalDir(at), { recursive: true, mode: 0o700 })
+      return openSync(journalPath(at, id), 'a', 0o600)
+    },
+  )
 
 const bufferSize = 16 * 1024
 
@@ -13,10 +24,13 @@ export class Journal {
   readonly #file: number
   #pending = ''
   #scheduled = false
+  readonly #path: string
+  /** Half a line stands there, and nothing may follow it. */
+  #failure: { readonly error: unknown } | undefined
 
   constructor(at: Pick<Surroundings, 'env' | 'home'>, id: string) {
-    mkdirSync(journalDir(at), { recursive: true, mode: 0o700 })
-    this.#file = openSync(journalPath(at, id), 'a', 0o600)
+    this.#path = journalPath(at, id)
+    this.#file = openJournal(at, id)
   }
 
   append(line: JournalLine): void {
@@ -26,7 +40,11 @@ export class Journal {
       this.#scheduled = true
       setImmediate(() => {
         this.#scheduled = false
-        this.flush()
+        try {
+          this.flush()
+        } catch {
+          // Nobody would hear of it here: whoever writes next does.
+        }
       })
     }
   }
@@ -36,12 +54,21 @@ export class Journal {
     this.#pending = `\n${this.#pending}`
   }
 
+  /** @throws CliError where it cannot be written, now and from then on: nothing is sent that stands nowhere */
   flush(): void {
+    if (this.#failure) throw this.#failure.error
     if (this.#pending === '') return
     // One write: a kill leaves whole lines, but for the last.
     const bytes = Buffer.from(this.#pending)
     this.#pending = ''
-    for (let done = 0; done < bytes.length; ) done += writeSync(this.#file, bytes, done)
+    try {
+      withFiles({ path: this.#path, verb: 'written' }, () => {
+        for (let done = 0; done < bytes.length; ) done += writeSync(this.#file, bytes, done)
+      })
+    } catch (error) {
+      this.#failure = { error }
+      throw error
+    }
   }
 
   sync(): void {
@@ -50,7 +77,10 @@ export class Journal {
   }
 
   close(): void {
-    this.sync()
-    closeSync(this.#file)
+    try {
+      this.sync()
+    } finally {
+      closeSync(this.#file)
+    }
   }
 }

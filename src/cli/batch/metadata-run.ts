@@ -2,7 +2,7 @@ import type { CliContext } from '../context.ts'
 import { CliError, type ExitCode } from '../errors.ts'
 import { clean } from '../io/text.ts'
 import { beginBatch, takeUpBatch } from './begin.ts'
-import { writeFailedRows } from './failed-file.ts'
+import { checkFailedFile, writeFailedRows } from './failed-file.ts'
 import { countResults, type History } from './history.ts'
 import { checkMetadata, type MetadataCheck, sendMetadata, showMetadata } from './metadata-check.ts'
 import type { Header } from './records.ts'
@@ -29,6 +29,7 @@ export const startMetadata = async (
   },
 ): Promise<ExitCode> => {
   const { kind, input, undoes, check, rate, failedFile } = batch
+  checkFailedFile(ctx, failedFile)
   // A chip's token by its place: the chip may be linked to another one when this is taken back.
   const rows = batch.rows.map((row): MetadataRow => {
     const { token, previous } = check.get(row.row) ?? {}

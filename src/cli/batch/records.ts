@@ -137,6 +137,16 @@ const lineFrom = (line: Readonly<Record<string, unknown>>): JournalLine | undefi
   return type === 'batch' ? headerFrom(line) : (tokenLineFrom(line) ?? badgeLineFrom(line))
 }
 
+/** Whether a text is the first line of a journal that another version of this program has begun. */
+export const isForeignHeader = (text: string): boolean => {
+  try {
+    const line: unknown = JSON.parse(text)
+    return isRecord(line) && line.type === 'batch' && headerFrom(line) === undefined && 'version' in line
+  } catch {
+    return false
+  }
+}
+
 const headerFrom = (line: Readonly<Record<string, unknown>>): Header | undefined => {
   const { id, startedAt, url, instance, pid, total, undoes, settings } = line
   const kind = batchKinds.find((known) => known === line.kind)

@@ -3,7 +3,7 @@ import type { CliContext } from '../context.ts'
 import { CliError, type ExitCode, UsageError } from '../errors.ts'
 import { clean, counted } from '../io/text.ts'
 import { beginBatch, takeUpBatch } from './begin.ts'
-import { writeFailedRows } from './failed-file.ts'
+import { checkFailedFile, writeFailedRows } from './failed-file.ts'
 import { countResults, type History } from './history.ts'
 import { rowWords } from './input/answers.ts'
 import type { Header } from './records.ts'
@@ -52,6 +52,7 @@ export const startTransfers = async (
   },
 ): Promise<ExitCode> => {
   const { input, check, rate, failedFile } = batch
+  checkFailedFile(ctx, failedFile)
   const rows = batch.rows.map(({ row, target, recipient }): TransferRow => {
     const checked = check.rows.get(row)
     const owner = checked?.owner === undefined ? {} : { owner: checked.owner }

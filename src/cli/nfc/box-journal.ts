@@ -1,8 +1,9 @@
-import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readFileSync, writeSync } from 'node:fs'
+import { closeSync, existsSync, fsyncSync, readFileSync, writeSync } from 'node:fs'
 import { isBatchId } from '../batch/id.ts'
-import { journalDir, journalPath } from '../batch/journal.ts'
+import { journalPath, openJournal } from '../batch/journal.ts'
 import { isNumber, isRecord, isText } from '../batch/record-parts.ts'
 import { UsageError } from '../errors.ts'
+import { withFiles } from '../file-problem.ts'
 import type { Surroundings } from '../surroundings.ts'
 
 // What became of the chips of a box, beside the journals of other batches and in their form. It holds no secret.
@@ -49,15 +50,19 @@ export type BoxLine =
 /** Every line is on the disk before the next card is touched. */
 export class BoxJournal {
   readonly #file: number
+  readonly #path: string
 
   constructor(at: Place, id: string) {
-    mkdirSync(journalDir(at), { recursive: true, mode: 0o700 })
-    this.#file = openSync(journalPath(at, id), 'a', 0o600)
+    this.#path = journalPath(at, id)
+    this.#file = openJournal(at, id)
   }
 
   append(line: BoxLine): void {
-    writeSync(this.#file, `${JSON.stringify(line)}\n`)
-    fsyncSync(this.#file)
+    withFiles({ path: this.#path, verb: 'written' }, () => {
+      const bytes = Buffer.from(`${JSON.stringify(line)}\n`)
+      for (let done = 0; done < bytes.length; ) done += writeSync(this.#file, bytes, done)
+      fsyncSync(this.#file)
+    })
   }
 
   /** Begins a line anew: a kill may have cut the last one short. */

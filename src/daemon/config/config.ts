@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
+import { whyUnusable } from '../why-unusable.ts'
 import { type BadgesConfig, badgeSecrets, badgesFrom } from './badges.ts'
 import { type ChainConfig, chainsFrom, isKeyVariable } from './chains.ts'
 import { ConfigProblem } from './problem.ts'
@@ -154,9 +155,7 @@ function fromFile(path: string | undefined): Record<string, unknown> {
   try {
     parsed = JSON.parse(readFileSync(path, 'utf8'))
   } catch (error) {
-    throw new ConfigProblem(
-      `The configuration file ${path} cannot be read: ${error instanceof Error ? error.message : 'unknown'}`,
-    )
+    throw new ConfigProblem(`The configuration file ${path} cannot be read: ${whyUnusable(error)}`)
   }
   if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed))
     throw new ConfigProblem(`${path} must hold a JSON object`)

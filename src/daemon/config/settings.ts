@@ -34,13 +34,15 @@ const httpUrl = z.string().regex(/^https?:\/\/[^\s?#]+$/, 'must be an http(s) UR
 /** Of the first admin token. What the daemon makes itself is far longer. */
 export const shortestToken = 16
 
+const filled = z.string().min(1, 'must not be empty')
+
 /** What can be set: by a flag, in the environment, or in the configuration file. */
 export const settings = z.strictObject({
-  host: z.string().min(1).default('127.0.0.1'),
+  host: filled.default('127.0.0.1'),
   port: number(0, 65_535).default(8484),
-  dataDir: z.string().min(1).optional(),
+  dataDir: filled.optional(),
   baseUrl: httpUrl.optional(),
-  seed: z.string().min(1).optional(),
+  seed: filled.optional(),
   ephemeral: onOff.default(false),
   logLevel: z.enum(logLevels, `must be one of ${logLevels.join(', ')}`).default('info'),
   otpTtlSeconds: number(1, 31_536_000).default(1800),
@@ -63,10 +65,10 @@ export const settings = z.strictObject({
   wireBadge: word.default('badge'),
   devChain: onOff.default(true),
   devRpc: z.enum(['guarded', 'full'], 'must be guarded or full').default('guarded'),
-  keystore: z.string().min(1).optional(),
-  keystorePasswordFile: z.string().min(1).optional(),
+  keystore: filled.optional(),
+  keystorePasswordFile: filled.optional(),
   openseaUrl: httpUrl.default('https://api.opensea.io'),
-  openseaApiKey: z.string().min(1).optional(),
+  openseaApiKey: filled.optional(),
   chains: chainsInFile.optional(),
   ...badgeSettings,
 })

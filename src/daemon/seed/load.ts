@@ -20,6 +20,7 @@ import { linksOfTeam } from '../store/links.ts'
 import { insertName } from '../store/names.ts'
 import type { TeamRow } from '../store/schema.ts'
 import { findTeamNamed, insertTeam } from '../store/teams.ts'
+import { whyUnusable } from '../why-unusable.ts'
 import { seedChipGroups } from './chips.ts'
 import { seedBadgeEvents, seedGuestbooks } from './events.ts'
 import { SeedProblem } from './problem.ts'
@@ -62,21 +63,13 @@ export async function readSeed(file: string): Promise<Seed> {
   try {
     value = JSON.parse(await readFile(file, 'utf8'))
   } catch (error) {
-    // The engine's own message may quote the file, which holds keys.
-    const position = error instanceof SyntaxError ? /position \d+/.exec(error.message)?.[0] : undefined
-    const reason =
-      error instanceof SyntaxError
-        ? `it is not valid JSON${position ? ` at ${position}` : ''}`
-        : messageOf(error)
-    throw new SeedProblem(`The seed ${file} cannot be read: ${reason}`)
+    throw new SeedProblem(`The seed ${file} cannot be read: ${whyUnusable(error)}`)
   }
   const parsed = await seedFile.safeParseAsync(value, { error: required })
   if (!parsed.success)
     throw new SeedProblem(`The seed ${file} does not fit: ${describeIssues(parsed.error.issues)}`)
   return parsed.data
 }
-
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
 /** Says where in the seed a rule was broken. */
 export async function at<T>(path: string, work: () => Promise<T>): Promise<T> {

@@ -75,11 +75,22 @@ export function dataDirProblem(error: unknown, dataDir: string): unknown {
     const known = dataDirProblem(cause, dataDir)
     return known === cause ? error : known
   }
-  const why = reasons.find(([codes]) => codes.test(code))?.[1]
-  return why === undefined ? error : new DataDirProblem(why(dataDir, code), { cause: error })
+  // An address that may not be listened on is none of its files.
+  const isOfNetwork = error instanceof Error && ('address' in error || 'hostname' in error)
+  const why = isOfNetwork ? undefined : reasons.find(([codes]) => codes.test(code))?.[1]
+  const path = named(error) ?? dataDir
+  return why === undefined ? error : new DataDirProblem(why(dataDir, code, path), { cause: error })
 }
 
-const reasons: readonly [RegExp, (dataDir: string, code: string) => string][] = [
+/** Of a move its end: what it began with was there. */
+function named(error: unknown): string | undefined {
+  if (!(error instanceof Error)) return undefined
+  if ('dest' in error && typeof error.dest === 'string') return error.dest
+  return 'path' in error && typeof error.path === 'string' ? error.path : undefined
+}
+
+/** `path` is what the system names, in the directory or on the way to it. */
+const reasons: readonly [RegExp, (dataDir: string, code: string, path: string) => string][] = [
   [
     /^(SQLITE_FULL|ENOSPC|EDQUOT|EFBIG)$/,
     (dir) =>
@@ -91,10 +102,18 @@ const reasons: readonly [RegExp, (dataDir: string, code: string) => string][] = 
   ],
   [
     /^(EACCES|EPERM|EROFS|SQLITE_READONLY|SQLITE_CANTOPEN|SQLITE_PERM)/,
-    (dir, code) =>
-      `${dir} cannot be written by this user (${code}). Check who owns it and whether the disk is mounted read-only, or give another --data-dir.`,
+    (_dir, code, path) =>
+      `${path} cannot be read and written by this user (${code}). Check who owns it and whether the disk is mounted read-only, or give another --data-dir.`,
   ],
-  [/^ENOTDIR$|^EEXIST$/, (dir) => `${dir} is not a directory. Give another --data-dir.`],
+  [
+    /^ENOTDIR$|^EEXIST$/,
+    (_dir, _code, path) => `${path} is not a directory. Move it away, or give another --data-dir.`,
+  ],
+  [
+    /EISDIR$/,
+    (dir, _code, path) =>
+      `${path === dir ? `One of the files in ${dir}` : path} is a directory, and has to be a file. Move it away.`,
+  ],
   [
     /^(SQLITE_IOERR|EIO)/,
     (dir, code) => `The disk of ${dir} fails to read or write (${code}). Look at the system's log.`,

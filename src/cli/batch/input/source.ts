@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { extname } from 'node:path'
 import { TextDecoder } from 'node:util'
-import { CliError, UsageError } from '../../errors.ts'
+import { CliError, exitCodes, UsageError } from '../../errors.ts'
+import { fileProblem } from '../../file-problem.ts'
 import type { Surroundings } from '../../surroundings.ts'
 
 export interface Source {
@@ -63,8 +64,11 @@ async function* decoded(
         'Give a file: --file FILE, or - for standard input.',
       )
     }
-    throw new CliError(`${name} cannot be read: ${error instanceof Error ? error.message : error}`, {
-      cause: error,
-    })
+    throw (
+      fileProblem(error, { path: name, verb: 'read', exitCode: exitCodes.usage }) ??
+      new CliError(`${name} cannot be read: ${error instanceof Error ? error.message : error}`, {
+        cause: error,
+      })
+    )
   }
 }

@@ -1,5 +1,6 @@
 import { listBatches } from '../../batch/history.ts'
 import { defineCommand } from '../../command/define.ts'
+import { type CliError, exitCodes } from '../../errors.ts'
 import { summaryOf } from './summary.ts'
 
 export const list = defineCommand({
@@ -7,8 +8,10 @@ export const list = defineCommand({
   summary: 'List the batches of this machine, newest first',
   examples: ['batch list', 'batch list --json | jq -r \'.[] | select(.status == "stopped") | .id\''],
   run: async (ctx) => {
+    const problems: CliError[] = []
+    const batches = await listBatches(ctx.at, (problem) => problems.push(problem))
     await ctx.io.list(
-      (await listBatches(ctx.at)).map(summaryOf),
+      batches.map(summaryOf),
       {
         ID: (batch) => batch.id,
         KIND: (batch) => batch.kind,
@@ -22,5 +25,7 @@ export const list = defineCommand({
       },
       'No batches yet. One begins with: tapchip chips edit --file FILE',
     )
+    for (const { message } of problems) ctx.io.warn(message)
+    return problems.length === 0 ? exitCodes.done : exitCodes.failed
   },
 })

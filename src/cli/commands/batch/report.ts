@@ -8,54 +8,54 @@ import { describeTransfer } from '../../batch/transfer-run.ts'
 import { defineCommand } from '../../command/define.ts'
 import { flag } from '../../command/options.ts'
 import type { CliContext } from '../../context.ts'
-import { exitCodes } from '../../errors.ts'
 import { clean } from '../../io/text.ts'
 import { bothForms } from '../../uid.ts'
-import { batchArgument } from './summary.ts'
+import { afterDamage, batchArgument, skipDamaged } from './summary.ts'
 
 export const report = defineCommand({
   name: 'report',
   summary: 'Show what became of each row of a batch',
   examples: ['batch report b_1hq3v9k7s2m4xa', 'batch report b_1hq3v9k7s2m4xa --failed --json'],
   args: batchArgument,
-  options: { failed: flag('--failed', 'The rows that failed alone') },
+  options: { failed: flag('--failed', 'The rows that failed alone'), skipDamaged },
   run: async (ctx, { args, options }) => {
-    const history = await readHistory(ctx.at, args.id)
-    const { header, rows, results } = history
-    if (header.kind.startsWith('phygitals')) {
-      await reportTokens(ctx, history, options.failed)
-      return exitCodes.done
-    }
-    if (header.kind.startsWith('badge-events')) {
-      await reportBadges(ctx, history, options.failed)
-      return exitCodes.done
-    }
-    if (header.kind === 'nfc provision') {
-      await reportChips(ctx, history, options.failed)
-      return exitCodes.done
-    }
-    const wanted =
-      rows.length > 0
-        ? rows
-        : [...results.values()].map(({ row, uid }) => ({ row, uid, redirectUrl: undefined }))
-    for (const { row, uid, redirectUrl } of wanted) {
-      const result = results.get(row)
-      if (options.failed && result?.status !== 'failed') continue
-      if (result === undefined) {
-        await ctx.io.line({ row, uid, status: 'pending' }, () => `row ${row}  ${bothForms(uid)}  pending`)
-        continue
-      }
-      const { status, previous, error } = result
-      const line = { row, uid, status, previous, error }
-      await ctx.io.line(line, () =>
-        header.kind === 'chips import' && status !== 'failed'
-          ? `row ${row}  ${bothForms(uid)}  ${status}`
-          : describeResult(result, redirectUrl),
-      )
-    }
-    return exitCodes.done
+    const history = await readHistory(ctx.at, args.id, options.skipDamaged)
+    await show(ctx, history, options.failed)
+    return afterDamage(ctx, history)
   },
 })
+
+const show = async (ctx: CliContext, history: History, failedAlone: boolean): Promise<void> => {
+  const { header, rows, results } = history
+  if (header.kind.startsWith('phygitals')) {
+    return reportTokens(ctx, history, failedAlone)
+  }
+  if (header.kind.startsWith('badge-events')) {
+    return reportBadges(ctx, history, failedAlone)
+  }
+  if (header.kind === 'nfc provision') {
+    return reportChips(ctx, history, failedAlone)
+  }
+  const wanted =
+    rows.length > 0
+      ? rows
+      : [...results.values()].map(({ row, uid }) => ({ row, uid, redirectUrl: undefined }))
+  for (const { row, uid, redirectUrl } of wanted) {
+    const result = results.get(row)
+    if (failedAlone && result?.status !== 'failed') continue
+    if (result === undefined) {
+      await ctx.io.line({ row, uid, status: 'pending' }, () => `row ${row}  ${bothForms(uid)}  pending`)
+      continue
+    }
+    const { status, previous, error } = result
+    const line = { row, uid, status, previous, error }
+    await ctx.io.line(line, () =>
+      header.kind === 'chips import' && status !== 'failed'
+        ? `row ${row}  ${bothForms(uid)}  ${status}`
+        : describeResult(result, redirectUrl),
+    )
+  }
+}
 
 /** Chips that were not laid down yet have no line. */
 const reportChips = async (ctx: CliContext, { chips }: History, failedAlone: boolean): Promise<void> => {

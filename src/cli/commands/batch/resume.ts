@@ -2,7 +2,7 @@ import { resumeBadges } from '../../batch/badge-run.ts'
 import { takeUpBatch } from '../../batch/begin.ts'
 import { dryRun } from '../../batch/edit-check.ts'
 import { runRows } from '../../batch/edit-run.ts'
-import { countResults, type History, readHistory } from '../../batch/history.ts'
+import { countResults, type History, neverBegan, readHistory } from '../../batch/history.ts'
 import { columns, needed, readImport } from '../../batch/import-input.ts'
 import { runImport } from '../../batch/import-run.ts'
 import { sheetFlags, sheetOptions } from '../../batch/input/flags.ts'
@@ -74,11 +74,6 @@ const resumeTokens = async (
   ctx.io.note('Every row has its result. Nothing to do.')
   return exitCodes.done
 }
-
-const neverBegan = (id: string): CliError =>
-  new CliError(`Batch ${id} was stopped before its first row was sent.`, {
-    advice: 'Nothing was written. Start it again from its input.',
-  })
 
 const resumeEdit = async (
   ctx: CliContext,

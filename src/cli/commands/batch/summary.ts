@@ -1,7 +1,25 @@
-import type { BatchStatus, Brief } from '../../batch/history.ts'
-import { argument } from '../../command/options.ts'
+import { damageWords, isDamaged } from '../../batch/damage.ts'
+import type { BatchStatus, Brief, History } from '../../batch/history.ts'
+import { journalPath } from '../../batch/journal.ts'
+import { argument, flag } from '../../command/options.ts'
+import type { CliContext } from '../../context.ts'
+import { type ExitCode, exitCodes } from '../../errors.ts'
 
 export const batchArgument = { id: argument('id', 'The id of the batch', 'batch') }
+
+export const skipDamaged = flag(
+  '--skip-damaged',
+  'Go on without the lines of its journal that cannot be read',
+)
+
+/** What a command ends with that went on without what cannot be read: nobody is to take it for all. */
+export const afterDamage = (ctx: CliContext, { header, damage }: History): ExitCode => {
+  if (!isDamaged(damage)) return exitCodes.done
+  ctx.io.warn(
+    `${damageWords(header.id, journalPath(ctx.at, header.id), damage)}. The rows of those lines were left out.`,
+  )
+  return exitCodes.partial
+}
 
 interface Summary {
   readonly id: string

@@ -1,6 +1,6 @@
 import { dryRun, previewRows } from '../../batch/edit-check.ts'
 import { startBatch } from '../../batch/edit-run.ts'
-import { failedFlag, writeFailedRows } from '../../batch/failed-file.ts'
+import { checkFailedFile, failedFlag, writeFailedRows } from '../../batch/failed-file.ts'
 import { sheetFlags, sheetOptions } from '../../batch/input/flags.ts'
 import { Problems } from '../../batch/input/problems.ts'
 import { readSheet, type SheetOptions } from '../../batch/input/sheet.ts'
@@ -44,6 +44,7 @@ export const edit = defineCommand({
   run: async (ctx, { options }) => {
     ctx.needApiKey()
     const { uid, chipGroup, redirectUrl, clear } = options
+    checkFailedFile(ctx, options.failed)
     if (options.file === undefined) return editByFlags(ctx, options)
     if ((uid ?? chipGroup ?? redirectUrl) !== undefined || clear) {
       throw new UsageError('--file says which chips and where: leave out the flags that say it as well.')

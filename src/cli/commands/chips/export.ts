@@ -6,7 +6,8 @@ import type { AnswerOf } from '../../client/types.ts'
 import { defineCommand } from '../../command/define.ts'
 import { team, text } from '../../command/options.ts'
 import type { CliContext } from '../../context.ts'
-import { CliError, UsageError } from '../../errors.ts'
+import { UsageError } from '../../errors.ts'
+import { fileProblem, withFiles } from '../../file-problem.ts'
 import { asWord, counted } from '../../io/text.ts'
 import { colons } from '../../uid.ts'
 
@@ -94,7 +95,8 @@ const cellsOf = (chip: Exported, wanted: typeof columns): string[] =>
 /** A file that is there whole or as it was before: half an export reads like one of fewer chips. */
 const openFile = (ctx: CliContext, file: string) => {
   const path = file.startsWith('/') ? file : `${ctx.at.cwd}/${file}`
-  const isPlain = statSync(path, { throwIfNoEntry: false })?.isFile() ?? true
+  const words = { path: file, verb: 'written', advice: 'No part of it is left. Write it elsewhere.' } as const
+  const isPlain = withFiles(words, () => statSync(path, { throwIfNoEntry: false })?.isFile() ?? true)
   // A pipe or a device has no other name.
   const partial = isPlain ? `${path}.partial` : path
   let stream: ReturnType<typeof createWriteStream> | undefined
@@ -105,11 +107,7 @@ const openFile = (ctx: CliContext, file: string) => {
     })
     return stream
   }
-  const unwritable = (error: unknown) =>
-    new CliError(
-      `${file} cannot be written: ${isOutOfSpace(error) ? 'the disk is full' : error instanceof Error ? error.message : error}.`,
-      { advice: 'No part of it is left. Write it elsewhere, or free some space.', cause: error },
-    )
+  const unwritable = (error: unknown) => fileProblem(error, words) ?? error
   return {
     write: async (text: string): Promise<void> => {
       if (failure) throw unwritable(failure)
@@ -131,6 +129,3 @@ const openFile = (ctx: CliContext, file: string) => {
     },
   }
 }
-
-const isOutOfSpace = (error: unknown): boolean =>
-  error instanceof Error && 'code' in error && /^(ENOSPC|EDQUOT|EFBIG)$/.test(String(error.code))

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
-import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { accessSync, constants, existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { type DaemonRecord, isRunning, readRecords, recordsDir } from '../../daemon-record.ts'
+import { withFiles } from '../../file-problem.ts'
 import type { Surroundings } from '../../surroundings.ts'
 
 type Place = Pick<Surroundings, 'env' | 'home'>
@@ -8,8 +9,17 @@ type Place = Pick<Surroundings, 'env' | 'home'>
 const recordPath = (at: Place, dataDir: string): string =>
   `${recordsDir(at)}/${createHash('sha256').update(dataDir).digest('hex').slice(0, 16)}.json`
 
+/** Before a daemon is started that would be on no record. @throws CliError where there is no place for records */
+export const prepareRecords = (at: Place): void =>
+  withFiles(
+    { path: recordsDir(at), verb: 'written', advice: 'Records of daemons need a place: XDG_STATE_HOME=DIR' },
+    () => {
+      mkdirSync(recordsDir(at), { recursive: true, mode: 0o700 })
+      accessSync(recordsDir(at), constants.W_OK)
+    },
+  )
+
 export const keepRecord = (at: Place, record: DaemonRecord): void => {
-  mkdirSync(recordsDir(at), { recursive: true, mode: 0o700 })
   const path = recordPath(at, record.dataDir)
   writeFileSync(`${path}.tmp`, `${JSON.stringify(record)}\n`, { mode: 0o600 })
   renameSync(`${path}.tmp`, path)

@@ -5,9 +5,12 @@ import { dirname } from 'node:path'
 import type { CliContext } from '../../context.ts'
 import { type DaemonRecord, isRunning, readRecords } from '../../daemon-record.ts'
 import { CliError } from '../../errors.ts'
+import { withFiles } from '../../file-problem.ts'
 import { asWord, clean } from '../../io/text.ts'
 
 export type Ready = Pick<DaemonRecord, 'pid' | 'url' | 'dataDir'>
+
+const advice = 'See whose the directory is (ls -ld), or give another: --data-dir DIR'
 
 /** A seed with its deployments takes its time. */
 const patienceMs = 120_000
@@ -17,8 +20,10 @@ export const launch = async (
   ctx: CliContext,
   { flags, logFile }: { readonly flags: readonly string[]; readonly logFile: string },
 ): Promise<Ready> => {
-  mkdirSync(dirname(logFile), { recursive: true, mode: 0o700 })
-  const log = openSync(logFile, 'a', 0o600)
+  const log = withFiles({ path: logFile, verb: 'written', advice }, () => {
+    mkdirSync(dirname(logFile), { recursive: true, mode: 0o700 })
+    return openSync(logFile, 'a', 0o600)
+  })
   const from = statSync(logFile).size
   const child = spawn(process.execPath, [ctx.at.daemonScript(), ...flags], {
     detached: true,

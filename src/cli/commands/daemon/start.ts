@@ -16,7 +16,7 @@ import { CliError, UsageError } from '../../errors.ts'
 import { asWord } from '../../io/text.ts'
 import { dataDir, stateDir } from '../../surroundings.ts'
 import { assertHere, placeOf, wantedDaemon } from './choose.ts'
-import { keepRecord } from './keep-record.ts'
+import { keepRecord, prepareRecords } from './keep-record.ts'
 import { launch } from './launch.ts'
 import { instanceAt } from './proof.ts'
 
@@ -58,6 +58,7 @@ export const start = defineCommand({
     await ctx.beforeChange(`Would run ${['tapchipd', ...flags].join(' ')}`)
     // What an ephemeral daemon keeps goes with it; its log should not.
     const logFile = given.ephemeral ? freeLog(ctx) : `${chosen}/daemon.log`
+    prepareRecords(ctx.at)
     const ready = await launch(ctx, { flags, logFile })
     const startedAt = ctx.now().toISOString()
     const place = placeOf(ctx, ready.dataDir)

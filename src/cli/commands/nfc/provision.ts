@@ -1,3 +1,4 @@
+import { readHistory } from '../../batch/history.ts'
 import { sheetFlags, sheetOptions } from '../../batch/input/flags.ts'
 import { inputFormats } from '../../batch/input/sheet.ts'
 import { openSource, type Source } from '../../batch/input/source.ts'
@@ -47,6 +48,8 @@ export const provision = defineCommand({
     ctx.needAdmin()
     if (options.resume !== undefined) {
       const { header } = readBox(ctx.at, options.resume)
+      // A chip whose line cannot be read would be taken for one that is still to be done.
+      await readHistory(ctx.at, header.id)
       await assertSameDaemon(ctx, header)
       return resume(ctx, options.resume, options)
     }

@@ -1,0 +1,53 @@
+import { CliError, type ExitCode } from './errors.ts'
+
+/** What the system says of a file or a directory, and what to do about it. */
+const reasons: Readonly<Record<string, readonly [why: string, advice: string]>> = {
+  EACCES: ['this user may not use it', 'See whose it is (ls -ld), or give another place.'],
+  EPERM: ['this user may not use it', 'See whose it is (ls -ld), or give another place.'],
+  EROFS: ['its file system is read-only', 'Give another place.'],
+  ENOENT: ['it is not there, or its directory is not', 'Give another place.'],
+  ENOTDIR: ['a file stands where a directory is needed', 'Move it away, or give another place.'],
+  EEXIST: ['a file stands where a directory is needed', 'Move it away, or give another place.'],
+  EISDIR: ['it is a directory', 'Give a file.'],
+  ELOOP: ['its links lead in a circle', 'Mend them, or give another place.'],
+  ENAMETOOLONG: ['its name is too long', 'Give a shorter one.'],
+  ENOSPC: ['the disk is full', 'Free some space.'],
+  EDQUOT: ["this user's share of the disk is full", 'Free some space.'],
+  EFBIG: ['the disk is full', 'Free some space.'],
+  EIO: ['the disk fails', "Look at the system's log."],
+  EMFILE: ['this process has as many files open as it may', 'Let it open more: ulimit -n'],
+  ENFILE: ['the system has as many files open as it may', 'End what holds them.'],
+}
+
+interface Words {
+  /** What cannot be used, where the system's error does not name it, or names something inside it. */
+  readonly path?: string
+  readonly verb?: 'read' | 'written'
+  /** Where else it may be: in place of the general words, or after them where another place is not all there is to it. */
+  readonly advice?: string
+  readonly exitCode?: ExitCode
+}
+
+/** A failure of the file system in words; undefined where it is something else. */
+export const fileProblem = (error: unknown, words: Words = {}): CliError | undefined => {
+  if (!(error instanceof Error) || !('code' in error) || !('syscall' in error)) return undefined
+  const [why, advice] = reasons[String(error.code)] ?? []
+  const path = words.path ?? ('path' in error ? String(error.path) : undefined)
+  if (why === undefined || advice === undefined || path === undefined) return undefined
+  const isOfPlace = !/^(ENOSPC|EDQUOT|EFBIG|EIO|EMFILE|ENFILE)$/.test(String(error.code))
+  const said = words.advice === undefined ? advice : isOfPlace ? words.advice : `${advice} ${words.advice}`
+  return new CliError(`${path} cannot be ${words.verb ?? 'used'}: ${why}.`, {
+    advice: said,
+    cause: error,
+    ...(words.exitCode === undefined ? {} : { exitCode: words.exitCode }),
+  })
+}
+
+/** Does something with files, whose failures come in words. */
+export const withFiles = <T>(words: Words, work: () => T): T => {
+  try {
+    return work()
+  } catch (error) {
+    throw fileProblem(error, words) ?? error
+  }
+}
