@@ -13,6 +13,7 @@ import {
   transfers,
   until,
 } from '../support/dev-chain.ts'
+import { minedReceipt } from '../support/receipt.ts'
 
 const chains = devChains()
 const clock = testClock()
@@ -134,7 +135,7 @@ describe('anyone on this machine', () => {
     }
     const client = createPublicClient({ chain: chain.chain, transport: http(), pollingInterval: 5 })
     const hash = await client.sendRawTransaction({ serializedTransaction: await transfer(0) })
-    const receipt = await client.waitForTransactionReceipt({ hash })
+    const receipt = await minedReceipt(client, hash)
     expect(receipt.status).toBe('success')
     expect(await client.getBalance({ address: payee(0) })).toBe(1n)
     const refused = client.sendRawTransaction({ serializedTransaction: await transfer(0) })

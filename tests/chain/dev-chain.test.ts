@@ -23,6 +23,7 @@ import {
   until,
   walletOf,
 } from '../support/dev-chain.ts'
+import { minedReceipt } from '../support/receipt.ts'
 
 const chains = devChains()
 afterEach(() => chains.clean())
@@ -35,7 +36,7 @@ describe('a dev chain', () => {
     for (let round = 0; round < 5; round++) {
       const started = performance.now()
       const hash = await wallet.sendRawTransaction({ serializedTransaction: await transfer(round) })
-      await wallet.waitForTransactionReceipt({ hash })
+      await minedReceipt(wallet, hash)
       took.push(performance.now() - started)
     }
     expect(Math.min(...took)).toBeLessThan(60)
@@ -91,20 +92,22 @@ describe('a dev chain', () => {
     const first = await chains.start({ dataDir, names: { 'Alice.eth': alice } })
     const wallet = walletOf(first)
     const args = ['Jackets', 'JKT', '', relayer.address, signer.address, relayer.address] as const
-    const deployed = await wallet.waitForTransactionReceipt({
-      hash: await wallet.deployContract({ abi: phygitalAbi, bytecode: phygitalBytecode, args }),
-    })
+    const deployed = await minedReceipt(
+      wallet,
+      await wallet.deployContract({ abi: phygitalAbi, bytecode: phygitalBytecode, args }),
+    )
     const address = deployed.contractAddress ?? alice
     const claim = { blockExpiry: 10_000n, recipient: bob, tokenId: 7n, contract: address, nonce: 0n } as const
     const signature = await signClaim(signer, claim)
-    const minted = await wallet.waitForTransactionReceipt({
-      hash: await wallet.writeContract({
+    const minted = await minedReceipt(
+      wallet,
+      await wallet.writeContract({
         abi: phygitalAbi,
         address,
         functionName: 'mintNFT',
         args: [signature, claim.blockExpiry, bob, 7n],
       }),
-    })
+    )
     const latest = await clientOf(first).getBlock()
     await first.stop()
 

@@ -25,6 +25,7 @@ import {
 import { createOutbound } from '../../src/daemon/outbound/outbound.ts'
 import { offchainNamesAbi, offchainNamesBytecode } from '../contracts/artifacts/offchain-names.ts'
 import { clientOf, devChains, walletOf } from '../support/dev-chain.ts'
+import { minedReceipt } from '../support/receipt.ts'
 
 const acme = { team: 1 }
 /** Room for one after the other. */
@@ -42,7 +43,7 @@ beforeAll(async () => {
   chain = await chains.start({ names: { 'alice.eth': alice, '🦊.eth': bob, 'shop.example': bob } })
   const wallet = walletOf(chain)
   const hash = await wallet.deployContract({ abi: offchainNamesAbi, bytecode: offchainNamesBytecode })
-  const { contractAddress } = await wallet.waitForTransactionReceipt({ hash })
+  const { contractAddress } = await minedReceipt(wallet, hash)
   if (!contractAddress) throw new Error('nothing was deployed')
   offchain = contractAddress
 })
@@ -263,7 +264,7 @@ describe('a name kept off the chain', () => {
       functionName: 'behave',
       args: [ways[way], urls],
     })
-    await wallet.waitForTransactionReceipt({ hash })
+    await minedReceipt(wallet, hash)
   }
 
   const resolve = (allowPrivate: string[], more = {}) => {

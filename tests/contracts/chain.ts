@@ -20,6 +20,7 @@ import {
 import type { PrivateKeyAccount } from 'viem/accounts'
 import { foundry } from 'viem/chains'
 import { startAnvil } from '../support/anvil.ts'
+import { minedReceipt } from '../support/receipt.ts'
 
 const clientOf = (url: string) =>
   createTestClient({ chain: foundry, mode: 'anvil', transport: http(url), pollingInterval: 5 })
@@ -37,7 +38,7 @@ export async function openChain() {
     throw new Error('anvil has too few accounts')
 
   const mined = async (hash: Promise<Hex>): Promise<TransactionReceipt> => {
-    const receipt = await client.waitForTransactionReceipt({ hash: await hash })
+    const receipt = await minedReceipt(client, await hash)
     if (receipt.status !== 'success') throw new Error(`transaction ${receipt.transactionHash} reverted`)
     return receipt
   }

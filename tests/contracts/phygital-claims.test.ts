@@ -1,6 +1,7 @@
 import { encodeFunctionData, type Hex, parseEventLogs, parseSignature, serializeSignature } from 'viem'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { phygitalAbi } from '../../src/daemon/chain/artifacts/phygital.ts'
+import { minedReceipt } from '../support/receipt.ts'
 import { type Chain, claimHash, openChain, refusal, signClaim } from './chain.ts'
 import { later, openPhygital, signer, stranger } from './phygital.ts'
 
@@ -203,7 +204,7 @@ describe('the expiry', () => {
       // With its own gas limit it is mined without a trial run.
       const data = encodeFunctionData({ abi: phygitalAbi, functionName: 'mintNFT', args })
       const hash = await client.sendTransaction({ to: phygital.address, data, account, gas: 300_000n })
-      const receipt = await client.waitForTransactionReceipt({ hash })
+      const receipt = await minedReceipt(client, hash)
       expect(receipt.blockNumber).toBe(next)
       return receipt.status
     }

@@ -7,6 +7,7 @@ import { guestbookAbi } from '../../src/daemon/chain/artifacts/guestbook.ts'
 import { guestbookSeed, metadata } from '../support/guestbook.ts'
 import { bob } from '../support/phygitals.ts'
 import { spawnDaemon } from '../support/process.ts'
+import { minedReceipt } from '../support/receipt.ts'
 import { acmeKey } from '../support/seeds.ts'
 
 let dataDir: string
@@ -58,7 +59,7 @@ test('a daemon killed between recording a deployment and its block deploys it on
     const hashes = answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value.txnHash] : []))
     expect(new Set(hashes).size).toBe(guests)
     const client = createPublicClient({ transport: http(second.ready.chains[31337]), pollingInterval: 20 })
-    for (const hash of hashes) await client.waitForTransactionReceipt({ hash })
+    for (const hash of hashes) await minedReceipt(client, hash)
     const confirmed = async (): Promise<{ address: Address; status: string }> =>
       (await ask(second.ready.url, '/events/contracts')).at(-1)
     await expect.poll(async () => (await confirmed()).status).toBe('confirmed')

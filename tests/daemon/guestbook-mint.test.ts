@@ -5,6 +5,7 @@ import { receiverAbi, receiverBytecode } from '../contracts/artifacts/receiver.t
 import { testClock } from '../support/daemon.ts'
 import { type Guestbooks, openGuestbooks, seeded } from '../support/guestbook.ts'
 import { bob, carol } from '../support/phygitals.ts'
+import { minedReceipt } from '../support/receipt.ts'
 import { acmeKey, alice, otherKey } from '../support/seeds.ts'
 import { somebodyOn } from '../support/wallet.ts'
 
@@ -29,7 +30,7 @@ const place = async (tokenId = '1') => ({
 async function receiver(mood: 0 | 1 | 2) {
   const wallet = await somebodyOn(g)
   const created = await wallet.deployContract({ abi: receiverAbi, bytecode: receiverBytecode })
-  const { contractAddress } = await wallet.waitForTransactionReceipt({ hash: created })
+  const { contractAddress } = await minedReceipt(wallet, created)
   const address = getAddress(contractAddress ?? '')
   const told = await wallet.writeContract({
     abi: receiverAbi,
@@ -37,7 +38,7 @@ async function receiver(mood: 0 | 1 | 2) {
     functionName: 'behave',
     args: [mood, address, []],
   })
-  await wallet.waitForTransactionReceipt({ hash: told })
+  await minedReceipt(wallet, told)
   return address
 }
 
@@ -228,7 +229,7 @@ describe('a pause', () => {
     await pause(false, 'place')
     await g.settled()
     const moved = await wallet.writeContract({ ...transfer, args })
-    expect((await wallet.waitForTransactionReceipt({ hash: moved })).status).toBe('success')
+    expect((await minedReceipt(wallet, moved)).status).toBe('success')
     expect(await g.balance('GB', 1, holder)).toBe(held)
   })
 

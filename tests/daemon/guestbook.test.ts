@@ -5,6 +5,7 @@ import { guestbookFactoryAbi } from '../../src/daemon/chain/artifacts/guestbook-
 import { guestbookAddress, guestbookFactory } from '../../src/daemon/chain/guestbook-place.ts'
 import { type Guestbooks, metadata, openGuestbooks, seeded } from '../support/guestbook.ts'
 import { bob } from '../support/phygitals.ts'
+import { minedReceipt } from '../support/receipt.ts'
 import { otherKey } from '../support/seeds.ts'
 import { tapPath } from '../support/taps.ts'
 import { somebodyOn } from '../support/wallet.ts'
@@ -190,7 +191,7 @@ describe('a guestbook that was deployed elsewhere', () => {
       functionName: 'deploy',
       args: [deployment],
     })
-    await wallet.waitForTransactionReceipt({ hash })
+    await minedReceipt(wallet, hash)
     await g.ctx.db.write(async (trx) => {
       await trx.updateTable('contracts').set({ address }).where('symbol', '=', 'FAR').execute()
     })
@@ -222,7 +223,7 @@ describe('a guestbook that was deployed elsewhere', () => {
       functionName: 'setMinter',
       args: [relayer, true],
     })
-    await wallet.waitForTransactionReceipt({ hash })
+    await minedReceipt(wallet, hash)
     expect((await mint()).status).toBe(200)
     expect(await g.balance('FAR', 1, bob)).toBe(1)
     // An event that is there already is taken as it is.

@@ -9,6 +9,7 @@ import { ownerOf } from '../../src/daemon/chain/owner-of.ts'
 import { tidy } from '../../src/daemon/domain/housekeeping.ts'
 import { testClock } from '../support/daemon.ts'
 import { bob, carol, chips, openPhygitals, type Phygitals } from '../support/phygitals.ts'
+import { minedReceipt } from '../support/receipt.ts'
 import { openRemoteChain } from '../support/remote-chain.ts'
 import { acmeKey } from '../support/seeds.ts'
 import { somebodyOn } from '../support/wallet.ts'
@@ -257,7 +258,7 @@ describe('metadata', () => {
       args: [signed.signature, BigInt(signed.blockExpiry), carol, 21n],
     })
     const hash = await somebody.sendTransaction({ to: p.addressOf('JKT'), data })
-    await somebody.waitForTransactionReceipt({ hash })
+    await minedReceipt(somebody, hash)
     const text = '{"name":"x","collection":"","description":"","image":"","attributes":[],"media_gallery":[]}'
     await p.ask(
       '/phygitals/metadata',

@@ -2,6 +2,7 @@ import { getAddress, type Hex } from 'viem'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { phygitalAbi } from '../../src/daemon/chain/artifacts/phygital.ts'
 import { bob, carol, chips, openPhygitals, type Phygitals } from '../support/phygitals.ts'
+import { minedReceipt } from '../support/receipt.ts'
 import { acmeKey, alice, otherKey } from '../support/seeds.ts'
 import { somebodyOn } from '../support/wallet.ts'
 
@@ -24,7 +25,7 @@ const submit = async (
     functionName,
     args: [signature, BigInt(blockExpiry), to, BigInt(n)],
   })
-  return wallet.waitForTransactionReceipt({ hash })
+  return minedReceipt(wallet, hash)
 }
 
 describe('a transfer signature', () => {

@@ -12,6 +12,7 @@ import { type SmallDisk, smallDisk } from '../support/full-disk.ts'
 import { bob, chips, phygitalSeed } from '../support/phygitals.ts'
 import { png } from '../support/poap/image-bytes.ts'
 import { run } from '../support/process.ts'
+import { minedReceipt } from '../support/receipt.ts'
 import { derived } from '../support/seeds.ts'
 import { tap, tapPath } from '../support/taps.ts'
 
@@ -179,7 +180,7 @@ test('with its log on the full disk a daemon refuses in words, does nothing of i
     { created: 4900, unchanged: 0, failed: 0 },
   ])
   expect(await client.getBalance({ address: stranger })).toBe(0n)
-  await wallet.waitForTransactionReceipt({ hash: await wallet.sendTransaction(toStranger) })
+  await minedReceipt(wallet, await wallet.sendTransaction(toStranger))
   expect(await client.getBalance({ address: stranger })).toBe(1n)
   // States of the chain are kept again, and those that could not be left nothing behind.
   await expect

@@ -2,6 +2,7 @@ import { type Address, createWalletClient, http, publicActions } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { keptWalletAbi, keptWalletBytecode } from '../contracts/artifacts/kept-wallet.ts'
 import type { Phygitals } from './phygitals.ts'
+import { minedReceipt } from './receipt.ts'
 
 /** Somebody with money of their own, who talks to the published RPC as any wallet does. */
 export async function somebodyOn({ ctx }: Pick<Phygitals, 'ctx'>) {
@@ -23,7 +24,7 @@ export async function deployWallet(p: Phygitals, keeper: Address): Promise<Addre
     bytecode: keptWalletBytecode,
     args: [keeper],
   })
-  const { contractAddress } = await somebody.waitForTransactionReceipt({ hash })
+  const { contractAddress } = await minedReceipt(somebody, hash)
   if (!contractAddress) throw new Error('the wallet was not deployed')
   return contractAddress
 }
