@@ -1,7 +1,20 @@
+import type { Config } from './config.ts'
 import { readConfigFile } from './config-file.ts'
-import type { CliContext } from './context.ts'
 import { UsageError } from './errors.ts'
+import type { Io } from './io/io.ts'
 import { clean } from './io/text.ts'
+import type { Prompts } from './prompts.ts'
+import type { Surroundings } from './surroundings.ts'
+
+/** What a command's context has of use here. */
+interface Writing {
+  readonly at: Surroundings
+  readonly io: Io
+  readonly prompts: Prompts
+  readonly flags: { quiet: boolean; confirm?: string | undefined; team?: string | undefined }
+  config(): Config
+  call(key: 'GET /team'): Promise<{ name: string }>
+}
 
 /** A name that is there goes on the command line as it is; another one is a slip of the fingers, or of the memory. */
 const meantContext = (known: readonly string[], given: string): string => {
@@ -27,7 +40,7 @@ const isNear = (a: string, b: string): boolean => {
 }
 
 /** @throws UsageError where a protected context is in force, and its name is not given */
-export const confirmContext = async ({ at, config, flags, prompts }: CliContext): Promise<void> => {
+export const confirmContext = async ({ at, config, flags, prompts }: Writing): Promise<void> => {
   const { contextName, isProtected, origin, url } = config()
   const { confirm } = flags
   if (confirm !== undefined && confirm !== contextName)
@@ -56,7 +69,7 @@ export interface Target {
 }
 
 /** Says which daemon, context and team a command is about to change. */
-export const tellTarget = async (ctx: CliContext, first: Target): Promise<void> => {
+export const tellTarget = async (ctx: Writing, first: Target): Promise<void> => {
   if (ctx.flags.quiet) return
   const { url, origin } = ctx.config()
   const team = await teamName(ctx, first)
@@ -68,7 +81,7 @@ export const tellTarget = async (ctx: CliContext, first: Target): Promise<void> 
  * That of the API key, unless the command names one: an admin token alone needs none where there is but one. A code
  * is for the team of its chip, whatever our key says; and a change to the daemon itself is for no team, or another one.
  */
-const teamName = async (ctx: CliContext, { key, code }: Target): Promise<string | undefined> => {
+const teamName = async (ctx: Writing, { key, code }: Target): Promise<string | undefined> => {
   if (ctx.flags.team !== undefined) return ctx.flags.team
   if (key !== undefined && / \/admin\/(teams|key-sets|admin-tokens|backup)(\/|$)/.test(key)) return undefined
   if (code !== undefined || ctx.config().apiKey === undefined) return undefined

@@ -73,6 +73,6 @@ const surroundings: Surroundings = {
   daemonScript: () => join(dirname(realpathSync(process.argv[1] ?? '')), 'tapchipd.js'),
 }
 
-runCli(surroundings, process.argv.slice(2)).then((code) => {
+void runCli(surroundings, process.argv.slice(2)).then((code) => {
   process.exitCode = lost && code === exitCodes.done ? exitCodes.failed : code
 })

@@ -14,8 +14,9 @@ export interface Noun {
 
 const chips = 'Chips:'
 const access = 'Teams, keys and tokens:'
-const running = 'Running it:'
+export const running = 'Running it:'
 
+/** All but those that know the others: see program.ts. */
 export const nouns: readonly Noun[] = [
   {
     name: 'chips',
@@ -155,19 +156,6 @@ export const nouns: readonly Noun[] = [
     name: 'completion',
     summary: 'Print the completion script of a shell',
     group: running,
-    load: () => import('./commands/completion/index.ts'),
-  },
-  {
-    name: 'help',
-    summary: 'Show help: of a command, or on exit-codes, environment, formatting, files',
-    group: running,
-    load: () => import('./commands/help.ts'),
-  },
-  {
-    name: '__complete',
-    summary: 'What could stand next, for completion scripts',
-    group: running,
-    hidden: true,
-    load: () => import('./commands/completion/index.ts').then(({ complete }) => ({ verb: complete })),
+    load: () => import('./commands/completion/script.ts'),
   },
 ]

@@ -6,8 +6,25 @@ import { createContext } from './context.ts'
 import { DryRunEnded, describeError, type ExitCode, exitCodes, MissingCredential } from './errors.ts'
 import { fileProblem } from './file-problem.ts'
 import { flagsOf, globalOptions } from './global-flags.ts'
-import { type Noun, nouns } from './nouns.ts'
+import { type Noun, nouns as others, running } from './nouns.ts'
 import type { Surroundings } from './surroundings.ts'
+
+const nouns: readonly Noun[] = [
+  ...others,
+  {
+    name: 'help',
+    summary: 'Show help: of a command, or on exit-codes, environment, formatting, files',
+    group: running,
+    load: async () => ({ verb: (await import('./commands/help.ts')).helpBy(createProgram) }),
+  },
+  {
+    name: '__complete',
+    summary: 'What could stand next, for completion scripts',
+    group: running,
+    hidden: true,
+    load: async () => ({ verb: (await import('./commands/completion/complete.ts')).completeAmong(nouns) }),
+  },
+]
 
 class VersionAsked extends Error {}
 

@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'vitest'
 import { Driver, systemSchedule } from '../../src/daemon/chain/relayer/driver.ts'
-import type { SenderStatus } from '../../src/daemon/chain/relayer/sender-loop.ts'
+import type { SenderStatus } from '../../src/daemon/chain/relayer/sender.ts'
 import { type Bench, openBench } from '../support/relayer.ts'
 
 const quiet: SenderStatus = {

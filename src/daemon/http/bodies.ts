@@ -17,7 +17,7 @@ export function acceptBodies(app: FastifyInstance): void {
         const text = body.toString()
         // Browsers send the content type with an empty body on GET and DELETE.
         if (text.trim() === '') done(null, undefined)
-        else parseJson(request, text, done)
+        else void parseJson(request, text, done)
       },
       (error: DomainError) => done(error),
     )

@@ -6,9 +6,8 @@ import { findChip } from '../store/chips.ts'
 import { findContractOfSymbol } from '../store/contracts.ts'
 import type { TeamRow } from '../store/schema.ts'
 import { describeTokenOnce } from '../store/tokens.ts'
-import type { Seeding } from './load.ts'
-import { SeedProblem } from './problem.ts'
 import type { SeedChip, SeedTeam } from './schema.ts'
+import { type Seeding, SeedProblem } from './seeding.ts'
 
 export async function seedChipGroups(
   seeding: Seeding,

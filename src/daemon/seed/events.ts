@@ -13,9 +13,8 @@ import {
   insertGuestbookEvent,
 } from '../store/guestbook-events.ts'
 import type { TeamRow } from '../store/schema.ts'
-import { at, type Seeding } from './load.ts'
-import { SeedProblem } from './problem.ts'
 import type { SeedTeam } from './schema.ts'
+import { at, type Seeding, SeedProblem } from './seeding.ts'
 
 export async function seedGuestbooks(
   seeding: Seeding,

@@ -7,13 +7,11 @@ import { createItemIn } from '../domain/chips/item-edits.ts'
 import { createKeySetIn } from '../domain/chips/key-sets.ts'
 import { createLinkIn } from '../domain/chips/links.ts'
 import { createContractIn } from '../domain/contracts/contracts.ts'
-import { DomainError } from '../domain/errors.ts'
 import { iso } from '../domain/time.ts'
 import { describeIssues } from '../http/parse-input.ts'
 import { recordChange } from '../store/audit.ts'
 import { findContractOfSymbol } from '../store/contracts.ts'
 import { insertApiKey } from '../store/credentials.ts'
-import type { Queries } from '../store/database.ts'
 import { findItem } from '../store/items.ts'
 import { allKeySets } from '../store/key-sets.ts'
 import { linksOfTeam } from '../store/links.ts'
@@ -23,15 +21,8 @@ import { findTeamNamed, insertTeam } from '../store/teams.ts'
 import { whyUnusable } from '../why-unusable.ts'
 import { seedChipGroups } from './chips.ts'
 import { seedBadgeEvents, seedGuestbooks } from './events.ts'
-import { SeedProblem } from './problem.ts'
 import { type Seed, type SeedTeam, seedFile } from './schema.ts'
-
-/** Where a seed's parts are created, and when. */
-export interface Seeding {
-  trx: Queries
-  ctx: Context
-  at: string
-}
+import { at, type Seeding, SeedProblem } from './seeding.ts'
 
 /**
  * Creates what a seed file describes and is missing, all of it or nothing; what is there stays as it is.
@@ -69,17 +60,6 @@ export async function readSeed(file: string): Promise<Seed> {
   if (!parsed.success)
     throw new SeedProblem(`The seed ${file} does not fit: ${describeIssues(parsed.error.issues)}`)
   return parsed.data
-}
-
-/** Says where in the seed a rule was broken. */
-export async function at<T>(path: string, work: () => Promise<T>): Promise<T> {
-  try {
-    return await work()
-  } catch (error) {
-    if (error instanceof DomainError)
-      throw new SeedProblem(`The seed does not fit: ${path}: ${error.message}`)
-    throw error
-  }
 }
 
 async function seedKeySets({ trx, ctx, at: now }: Seeding, seed: Seed): Promise<void> {

@@ -1,6 +1,18 @@
 import { asWord, clean } from '../../io/text.ts'
 import type { Problems } from './problems.ts'
-import type { SheetOptions } from './sheet.ts'
+
+export interface ColumnOptions {
+  /** Our columns. Rows come with their cells in this order. */
+  readonly columns: readonly string[]
+  /** Those that a sheet without is refused for. */
+  readonly required: readonly string[]
+  /** One of these at least must be there. */
+  readonly anyOf?: readonly string[]
+  /** Our column → the sheet's own. */
+  readonly renamed: ReadonlyMap<string, string>
+  /** Columns to pass over: all that are unknown, or those named. */
+  readonly ignored: 'all' | ReadonlySet<string>
+}
 
 /** What encoding houses and operators call our columns. */
 const looksLike: Readonly<Record<string, RegExp>> = {
@@ -11,7 +23,7 @@ const looksLike: Readonly<Record<string, RegExp>> = {
 }
 
 /** Where in the sheet each of our columns stands; undefined where one that rows need is not there. */
-export const layOut = (heading: readonly string[], options: SheetOptions, problems: Problems) => {
+export const layOut = (heading: readonly string[], options: ColumnOptions, problems: Problems) => {
   const names = heading.map((name) => name.trim())
   const theirs = (column: string) => options.renamed.get(column) ?? column
   const positions = options.columns.map((column) => names.indexOf(theirs(column)))
@@ -47,11 +59,11 @@ export const layOut = (heading: readonly string[], options: SheetOptions, proble
   return absent.length === 0 ? positions : undefined
 }
 
-export const isPassedOver = (name: string, { ignored }: SheetOptions): boolean =>
+export const isPassedOver = (name: string, { ignored }: ColumnOptions): boolean =>
   name === '' || ignored === 'all' || ignored.has(name)
 
 /** Says which columns are unknown, and what would pass over them, ready to be copied. */
-export const unknownColumns = (names: readonly string[], options: SheetOptions): string => {
+export const unknownColumns = (names: readonly string[], options: ColumnOptions): string => {
   const which = names.map((name) => `"${name}"`).join(', ')
   const [only = ''] = names
   const meant =

@@ -1,7 +1,7 @@
 import { UsageError } from '../../errors.ts'
 import { counted } from '../../io/text.ts'
 import { unguardCell } from '../spreadsheet.ts'
-import { isPassedOver, layOut, unknownColumns } from './columns.ts'
+import { type ColumnOptions, isPassedOver, layOut, unknownColumns } from './columns.ts'
 import { csvRows } from './csv.ts'
 import { jsonRows } from './json.ts'
 import type { Problems } from './problems.ts'
@@ -13,20 +13,10 @@ export type InputFormat = (typeof inputFormats)[number]
 /** Text as it stands; null: a JSON null; undefined: not there at all. */
 export type Cell = string | null | undefined
 
-export interface SheetOptions {
+export interface SheetOptions extends ColumnOptions {
   readonly format: InputFormat | undefined
-  /** Our columns. Rows come with their cells in this order. */
-  readonly columns: readonly string[]
-  /** Those that a sheet without is refused for. */
-  readonly required: readonly string[]
-  /** One of these at least must be there. */
-  readonly anyOf?: readonly string[]
-  /** Our column → the sheet's own. */
-  readonly renamed: ReadonlyMap<string, string>
   /** Columns whose JSON may be an object or a boolean: its text is handed over. */
   readonly structured?: ReadonlySet<string>
-  /** Columns to pass over: all that are unknown, or those named. */
-  readonly ignored: 'all' | ReadonlySet<string>
 }
 
 export interface SheetReader {

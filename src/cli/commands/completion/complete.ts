@@ -1,10 +1,9 @@
-import type { Verb } from '../../command/define.ts'
-import { defineCommand } from '../../command/define.ts'
+import { defineCommand, type Verb } from '../../command/define.ts'
 import type { Completion, Raw } from '../../command/options.ts'
 import type { CliContext } from '../../context.ts'
 import { globalOptions } from '../../global-flags.ts'
 import { clean } from '../../io/text.ts'
-import { nouns } from '../../nouns.ts'
+import type { Noun } from '../../nouns.ts'
 import { topics } from '../topics.ts'
 import { valuesOf } from './values.ts'
 
@@ -19,36 +18,38 @@ interface OptionLike {
   readonly completion?: Completion
 }
 
-export const complete = defineCommand({
-  name: '__complete',
-  summary: 'What could stand next, for completion scripts',
-  examples: ['__complete -- chips li'],
-  args: {
-    words: {
-      written: '[words...]',
-      description: 'The words so far, the unfinished one last',
-      read: (raw: Raw) => (Array.isArray(raw) ? raw.map(String) : []),
+export const completeAmong = (nouns: readonly Noun[]): Verb =>
+  defineCommand({
+    name: '__complete',
+    summary: 'What could stand next, for completion scripts',
+    examples: ['__complete -- chips li'],
+    args: {
+      words: {
+        written: '[words...]',
+        description: 'The words so far, the unfinished one last',
+        read: (raw: Raw) => (Array.isArray(raw) ? raw.map(String) : []),
+      },
     },
-  },
-  run: async (ctx, { args }) => {
-    const current = args.words.at(-1) ?? ''
-    const found = await candidates(ctx, args.words.slice(0, -1), current)
-    if (found === 'files') return ctx.io.raw(':files\n')
-    for (const { value, about } of found) {
-      if (value.startsWith(current)) await ctx.io.raw(`${clean(value)}\t${clean(about)}\n`)
-    }
-  },
-})
+    run: async (ctx, { args }) => {
+      const current = args.words.at(-1) ?? ''
+      const found = await candidates(ctx, nouns, args.words.slice(0, -1), current)
+      if (found === 'files') return ctx.io.raw(':files\n')
+      for (const { value, about } of found) {
+        if (value.startsWith(current)) await ctx.io.raw(`${clean(value)}\t${clean(about)}\n`)
+      }
+    },
+  })
 
 const takesValue = ({ flags }: OptionLike): boolean => /[<[]/.test(flags)
 const namesOf = ({ flags }: OptionLike): string[] => flags.match(/(?<![\w-])--?[a-zA-Z-]+/g) ?? []
 
 const candidates = async (
   ctx: CliContext,
+  nouns: readonly Noun[],
   before: readonly string[],
   current: string,
 ): Promise<Candidate[] | 'files'> => {
-  const verb = await verbOf(before)
+  const verb = await verbOf(nouns, before)
   const options: OptionLike[] = [...Object.values(verb.options), ...globalOptions]
   const last = before.at(-1) ?? ''
   const awaiting = options.find((option) => takesValue(option) && namesOf(option).includes(last))
@@ -76,15 +77,15 @@ type Place = Pick<Verb, 'args' | 'options'> & {
 const described = (list: readonly { name: string; summary: string }[]): Candidate[] =>
   list.map(({ name, summary }) => ({ value: name, about: summary }))
 
-const visible = nouns.filter(({ hidden }) => !hidden)
 const topicNames = Object.keys(topics).map((value) => ({ value, about: 'topic' }))
 
 /** Walks the words down to the verb. */
-const verbOf = async (before: readonly string[]): Promise<Place> => {
+const verbOf = async (nouns: readonly Noun[], before: readonly string[]): Promise<Place> => {
+  const visible = nouns.filter(({ hidden }) => !hidden)
   const words = operands(before, globalOptions)
   const nowhere = { args: {}, options: {}, given: 0 }
   const noun = nouns.find(({ name }) => name === words[0])
-  if (noun?.name === 'help' && words.length > 1) return verbOf(words.slice(1))
+  if (noun?.name === 'help' && words.length > 1) return verbOf(nouns, words.slice(1))
   if (!noun) return { ...nowhere, next: words.length === 0 ? described(visible) : [] }
   const loaded = await noun.load()
   if (noun.name === 'help') return { ...nowhere, next: [...topicNames, ...described(visible)] }

@@ -54,7 +54,7 @@ complete -c tapchip -f -a '(__tapchip_complete)'
 
 const shells = Object.keys(scripts)
 
-export const completion = defineCommand({
+export const verb = defineCommand({
   name: 'completion',
   summary: `Print the completion script of a shell: ${shells.join(', ')}`,
   examples: [

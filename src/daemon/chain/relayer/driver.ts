@@ -1,13 +1,4 @@
-import type { SenderStatus } from './sender-loop.ts'
-
-export interface DriverPace {
-  /** Between ticks while something is under way. */
-  busyMs: number
-  /** Between ticks while nothing is: it renews the lease. */
-  idleMs: number
-  /** At most this long between ticks that fail. */
-  maxBackoffMs: number
-}
+import type { DriverPace, SenderStatus } from './sender.ts'
 
 /** What is driven: a SenderLoop. */
 export interface Ticking {

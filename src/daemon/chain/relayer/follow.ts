@@ -1,19 +1,11 @@
 import type { Hex } from 'viem'
-import type { Queries } from '../../store/database.ts'
 import type { TransactionRow } from '../../store/schema.ts'
 import { markMined, markUnmined } from '../../store/transactions.ts'
-import { isProvenAbsent } from './lost-nonce.ts'
 import type { Inclusion } from './node.ts'
 import { type Sender, type View, writeAsHolder } from './sender.ts'
 import { fillerKind } from './sign-attempt.ts'
 import { storedHex } from './stored-hex.ts'
-import { doneBy, settle, signAnew, verdictOn } from './verdict.ts'
-
-/** A change of one transaction, to be written with the others of its tick. */
-export interface Move {
-  id: number
-  write(trx: Queries, at: string): Promise<unknown>
-}
+import { doneBy, type Move, settle, signAnew, verdictOn } from './verdict.ts'
 
 /** Finds out what was mined, what the chain took back, and what is deep enough. @returns whether anything changed */
 export async function follow(sender: Sender, view: View): Promise<boolean> {
@@ -56,7 +48,7 @@ export async function follow(sender: Sender, view: View): Promise<boolean> {
   await writeAsHolder(sender, async (trx, at) => {
     for (const move of moves) await move.write(trx, at)
   })
-  await sender.notices.changed(new Set(moves.map(({ id }) => id)))
+  await sender.changed(new Set(moves.map(({ id }) => id)))
   return true
 }
 
@@ -102,4 +94,51 @@ async function nonceLost(sender: Sender, view: View, row: TransactionRow): Promi
   return givenUp === null
     ? [signAnew(sender, row, 'cancelled')]
     : [{ id, write: (trx, at) => settle(sender, trx, { id, at, state: 'cancelled', reason: givenUp }) }]
+}
+
+/** How far back a node knows the state of accounts: geth's full nodes keep 128 blocks. */
+const kept = 100
+
+/**
+ * The nonce is used up and no attempt has a receipt: something else took it, or the node that was asked is behind
+ * another one at the same URL. A receipt that is missing is no proof, since taking it for one would send the effect
+ * twice. Proof is the transaction of somebody else that has our nonce, as deep as was asked for.
+ */
+async function isProvenAbsent(sender: Sender, view: View, row: TransactionRow): Promise<boolean> {
+  const { absent } = sender.memory
+  const before = absent.get(row.id)
+  if (before === undefined) absent.set(row.id, view.head.number)
+  if (before === undefined || row.nonce === null) return false
+  // One node, whose receipts go further back than the states of its accounts. It counts a nonce a moment before it has
+  // the receipt, and has all of a block once it has the next one.
+  if (sender.chain.forgets) return view.head.number > before
+  const block = await whereUsed(sender, view, row.nonce)
+  // Older than any node lags, and found nowhere in two looks.
+  if (block === 'long ago') return true
+  if (block === undefined || view.head.number - block + 1 < sender.chain.confirmations) return false
+  const user = await sender.node.transactionWith(block, sender.signer.address, row.nonce)
+  return user !== undefined && !view.attempts.get(row.id)?.some(({ hash }) => hash === user)
+}
+
+/** The block that used a nonce up, by bisection. undefined: this node does not say. */
+async function whereUsed(
+  { node, signer }: Sender,
+  { head }: View,
+  nonce: number,
+): Promise<number | 'long ago' | undefined> {
+  const isUsedAt = async (block: number) => (await node.nonce(signer.address, block)) > nonce
+  try {
+    let before = Math.max(0, head.number - kept)
+    if (await isUsedAt(before)) return head.number > kept ? 'long ago' : undefined
+    let after = head.number
+    if (!(await isUsedAt(after))) return undefined
+    while (after - before > 1) {
+      const middle = Math.floor((before + after) / 2)
+      if (await isUsedAt(middle)) after = middle
+      else before = middle
+    }
+    return after
+  } catch {
+    return undefined
+  }
 }

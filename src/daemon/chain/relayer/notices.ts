@@ -1,6 +1,11 @@
+import type { Hex } from 'viem'
 import type { Db } from '../../store/database.ts'
 import type { TransactionRow } from '../../store/schema.ts'
 import { findTransaction } from '../../store/transactions.ts'
+import type { Schedule } from './driver.ts'
+import { NotSignedYet, TransactionRefused } from './errors.ts'
+import { storedHex } from './stored-hex.ts'
+import { isSettled, type SettledState, stateOf } from './transaction.ts'
 
 type Listener = (row: TransactionRow) => boolean
 
@@ -36,4 +41,63 @@ export class Notices {
     listeners?.delete(listener)
     if (listeners?.size === 0) this.#listeners.delete(id)
   }
+}
+
+interface Patience {
+  db: Db
+  notices: Notices
+  patienceMs: number
+  schedule: Schedule
+}
+
+const isHandedOver = (row: TransactionRow): boolean =>
+  row.state !== 'queued' && row.state !== 'signed' ? true : row.state === 'queued' && row.firstHash !== null
+
+function hashOf(row: TransactionRow): Hex {
+  if (row.firstHash !== null) return storedHex(row.firstHash)
+  if (row.state === 'cancelled') throw new TransactionRefused(row.id, row.reason ?? 'given up')
+  throw new NotSignedYet(row.id, row.waiting)
+}
+
+export async function untilBroadcast(
+  id: number,
+  { db, notices, patienceMs, schedule }: Patience,
+): Promise<Hex> {
+  let giveUp: () => unknown = () => undefined
+  const impatience = new Promise<void>((resolve) => {
+    giveUp = schedule(resolve, patienceMs)
+  })
+  let leave: () => unknown = () => undefined
+  const handedOver = new Promise<void>((resolve, reject) => {
+    notices
+      .listen(id, (row) => {
+        if (isHandedOver(row)) resolve()
+        return isHandedOver(row)
+      })
+      .then((stop) => {
+        leave = stop
+      }, reject)
+  })
+  try {
+    await Promise.race([handedOver, impatience])
+  } finally {
+    giveUp()
+    leave()
+  }
+  const row = await findTransaction(db.read, id)
+  if (!row) throw new Error(`There is no transaction ${id}`)
+  return hashOf(row)
+}
+
+export function untilSettled(id: number, notices: Notices): Promise<SettledState> {
+  return new Promise((resolve, reject) => {
+    notices
+      .listen(id, (row) => {
+        const state = stateOf(row)
+        if (!isSettled(state)) return false
+        resolve(state)
+        return true
+      })
+      .catch(reject)
+  })
 }

@@ -1,16 +1,14 @@
 import type { Hex } from 'viem'
 import type { Db } from '../../store/database.ts'
-import type { TransactionRow } from '../../store/schema.ts'
-import { abandon, cancelQueued, findTransaction } from '../../store/transactions.ts'
+import { abandon, cancelQueued } from '../../store/transactions.ts'
 import type { Builders } from './builder.ts'
-import { Driver, type DriverPace, type Schedule, systemSchedule } from './driver.ts'
-import { NoSuchSigner, NotSignedYet, TransactionRefused, WrongChain } from './errors.ts'
+import { Driver, type Schedule, systemSchedule } from './driver.ts'
+import { NoSuchSigner, WrongChain } from './errors.ts'
 import { Node } from './node.ts'
-import { Notices } from './notices.ts'
-import type { ChainSettings, Clock, Pace, Settled, WithoutEffect } from './sender.ts'
-import { SenderLoop, type SenderStatus } from './sender-loop.ts'
-import { storedHex } from './stored-hex.ts'
-import { isSettled, type SettledState, stateOf } from './transaction.ts'
+import { Notices, untilBroadcast, untilSettled } from './notices.ts'
+import type { ChainSettings, Clock, Pace, SenderStatus, Settled, WithoutEffect } from './sender.ts'
+import { SenderLoop } from './sender-loop.ts'
+import type { SettledState } from './transaction.ts'
 
 export interface RelayerOptions {
   db: Db
@@ -24,7 +22,7 @@ export interface RelayerOptions {
    * kill -9 need not wait until they expire.
    */
   takesOver: boolean
-  pace?: Partial<Pace & DriverPace>
+  pace?: Partial<Pace>
   /** Called in the write that settles a transaction. */
   onSettled?: Settled
   withoutEffect?: WithoutEffect
@@ -33,7 +31,7 @@ export interface RelayerOptions {
   schedule?: Schedule
 }
 
-export const usualPace: Pace & DriverPace = {
+export const usualPace: Pace = {
   maxInFlight: 64,
   resendMs: 15_000,
   replaceMs: 30_000,
@@ -83,13 +81,14 @@ export async function openRelayer(options: RelayerOptions): Promise<Relayer> {
   const onSettled = options.onSettled ?? (async () => undefined)
   const withoutEffect = options.withoutEffect ?? (async () => undefined)
   const notices = new Notices(db)
+  const changed = notices.changed.bind(notices)
   const senders = chains.flatMap((chain) => {
     const node = new Node(chain.transport)
     const pace = { ...usualPace, ...options.pace, ...chain.pace }
     return Object.entries(chain.signers).map(([name, signer]) => {
       const memory = { sent: new Map(), absent: new Map(), lowest: undefined }
       const ends = { onSettled, withoutEffect }
-      const all = { chain, name, signer, node, db, clock, builders, pace, holder, notices, memory, ...ends }
+      const all = { chain, name, signer, node, db, clock, builders, pace, holder, changed, memory, ...ends }
       const loop = new SenderLoop(all, options.takesOver)
       return { loop, driver: new Driver(loop, pace, schedule) }
     })
@@ -120,7 +119,7 @@ export async function openRelayer(options: RelayerOptions): Promise<Relayer> {
         await onSettled(trx, { id, state: 'cancelled', at })
         return true
       })
-      await notices.changed([id])
+      await changed([id])
       wake()
       return done
     },
@@ -141,60 +140,4 @@ async function refuseWrongChain(loop: SenderLoop): Promise<void> {
   } catch (error) {
     if (error instanceof WrongChain) throw error
   }
-}
-
-interface Patience {
-  db: Db
-  notices: Notices
-  patienceMs: number
-  schedule: Schedule
-}
-
-const isHandedOver = (row: TransactionRow): boolean =>
-  row.state !== 'queued' && row.state !== 'signed' ? true : row.state === 'queued' && row.firstHash !== null
-
-function hashOf(row: TransactionRow): Hex {
-  if (row.firstHash !== null) return storedHex(row.firstHash)
-  if (row.state === 'cancelled') throw new TransactionRefused(row.id, row.reason ?? 'given up')
-  throw new NotSignedYet(row.id, row.waiting)
-}
-
-async function untilBroadcast(id: number, { db, notices, patienceMs, schedule }: Patience): Promise<Hex> {
-  let giveUp: () => unknown = () => undefined
-  const impatience = new Promise<void>((resolve) => {
-    giveUp = schedule(resolve, patienceMs)
-  })
-  let leave: () => unknown = () => undefined
-  const handedOver = new Promise<void>((resolve, reject) => {
-    notices
-      .listen(id, (row) => {
-        if (isHandedOver(row)) resolve()
-        return isHandedOver(row)
-      })
-      .then((stop) => {
-        leave = stop
-      }, reject)
-  })
-  try {
-    await Promise.race([handedOver, impatience])
-  } finally {
-    giveUp()
-    leave()
-  }
-  const row = await findTransaction(db.read, id)
-  if (!row) throw new Error(`There is no transaction ${id}`)
-  return hashOf(row)
-}
-
-function untilSettled(id: number, notices: Notices): Promise<SettledState> {
-  return new Promise((resolve, reject) => {
-    notices
-      .listen(id, (row) => {
-        const state = stateOf(row)
-        if (!isSettled(state)) return false
-        resolve(state)
-        return true
-      })
-      .catch(reject)
-  })
 }

@@ -43,7 +43,7 @@ export async function send(sender: Sender, view: View): Promise<Sent> {
     await writeAsHolder(sender, async (trx, at) => {
       for (const answer of news) await record(trx, answer, at)
     })
-    await sender.notices.changed(news.map(({ row }) => row.id))
+    await sender.changed(news.map(({ row }) => row.id))
   }
   const poor = new Set(view.rows.flatMap(({ id, waiting }) => (waiting === 'funds' ? [id] : [])))
   for (const { row, outcome } of answers) {

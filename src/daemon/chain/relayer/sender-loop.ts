@@ -1,37 +1,23 @@
+import type { TransactionAttemptRow } from '../../store/schema.ts'
 import {
   countUnsettled,
+  findSender,
   giveLeaseBack,
   hasUnexplained,
   insertSender,
   markAllWithNode,
   markAllWithoutNode,
+  openAttempts,
+  openTransactions,
   takeLease,
 } from '../../store/transactions.ts'
 import { KeyChanged, LeaseHeld, WrongChain } from './errors.ts'
 import { follow } from './follow.ts'
 import { closeGaps } from './gaps.ts'
-import { look, lookAgain } from './look.ts'
 import { replace } from './replace.ts'
 import { send } from './send.ts'
-import { idOf, isoNow, ofSigner, type Sender, type View, writeAsHolder } from './sender.ts'
+import { idOf, isoNow, ofSigner, type Sender, type SenderStatus, type View, writeAsHolder } from './sender.ts'
 import { signQueued } from './sign-queued.ts'
-
-/** How one key on one chain is doing, for `/readyz`, metrics and lists. */
-export interface SenderStatus {
-  chainId: number
-  signer: string
-  address: string
-  /** Intents that are not settled. */
-  unsettled: number
-  /** Nonces that are taken and not mined. */
-  inFlight: number
-  /** The chain asks for more than the cap: nothing is lost, and nothing moves. */
-  waitingForFees: boolean
-  /** The key has nothing to pay with. */
-  waitingForFunds: boolean
-  /** What the last tick ran into; undefined where all went well. */
-  trouble: Error | undefined
-}
 
 /** So long a key that has money is taken to have some. */
 const trustMs = 60_000
@@ -192,4 +178,33 @@ export class SenderLoop {
     await db.write((trx) => giveLeaseBack(trx, { ...idOf(this.sender), holder }))
     this.#leased = false
   }
+}
+
+/** The chain as it is, and what is under way. */
+async function look(sender: Sender): Promise<View> {
+  const [head, used] = await Promise.all([
+    sender.node.head(),
+    sender.node.nonce(sender.signer.address, 'latest'),
+  ])
+  return { head, used, ...(await underWay(sender, used)) }
+}
+
+/** The same view of the chain after a write. */
+const lookAgain = async (sender: Sender, view: View): Promise<View> => ({
+  ...view,
+  ...(await underWay(sender, view.used)),
+})
+
+async function underWay(sender: Sender, used: number): Promise<Pick<View, 'rows' | 'attempts' | 'next'>> {
+  const { db } = sender
+  const rows = await openTransactions(db.read, ofSigner(sender))
+  const attempts = new Map<number, TransactionAttemptRow[]>()
+  for (const attempt of rows.length === 0 ? [] : await openAttempts(db.read, ofSigner(sender))) {
+    const list = attempts.get(attempt.transactionId)
+    if (list) list.push(attempt)
+    else attempts.set(attempt.transactionId, [attempt])
+  }
+  const known = (await findSender(db.read, idOf(sender)))?.nextNonce ?? 0
+  // Another program may have used the key: its nonces are gone for us.
+  return { rows, attempts, next: Math.max(known, used) }
 }

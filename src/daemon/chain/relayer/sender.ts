@@ -3,11 +3,9 @@ import type { Db, Queries } from '../../store/database.ts'
 import type { TransactionAttemptRow, TransactionRow } from '../../store/schema.ts'
 import { renewLease } from '../../store/transactions.ts'
 import type { Builders } from './builder.ts'
-import type { DriverPace } from './driver.ts'
 import { LeaseHeld } from './errors.ts'
 import type { Market } from './fees.ts'
 import type { Head, Node } from './node.ts'
-import type { Notices } from './notices.ts'
 import type { SendOutcome } from './send-outcome.ts'
 
 /** Milliseconds. */
@@ -37,12 +35,22 @@ export interface ChainSettings {
   /** A dev chain that can come back with an earlier state: what it forgot is sent again. */
   forgets?: boolean
   /** Where this chain's differs from the usual: an embedded chain is quick, and takes more at once. */
-  pace?: Partial<Pace & DriverPace>
+  pace?: Partial<Pace>
   /** By name: `relayer`. */
   signers: Readonly<Record<string, TransactionSigner>>
 }
 
-export interface Pace {
+/** Milliseconds between ticks. */
+export interface DriverPace {
+  /** While something is under way. */
+  busyMs: number
+  /** While nothing is: it renews the lease. */
+  idleMs: number
+  /** The longest where they fail. */
+  maxBackoffMs: number
+}
+
+export interface Pace extends DriverPace {
   /** Nonces that are taken and not mined. Nodes keep 64 of one account that they cannot execute yet (geth). */
   maxInFlight: number
   /** After this long what a node has taken is sent again, since it can forget. */
@@ -82,10 +90,28 @@ export interface Sender {
   readonly pace: Pace
   /** This process, for the lease. */
   readonly holder: string
-  readonly notices: Notices
+  /** Tells those who wait for these transactions, after the write was committed. */
+  changed(ids: Iterable<number>): Promise<void>
   readonly memory: Memory
   readonly onSettled: Settled
   readonly withoutEffect: WithoutEffect
+}
+
+/** How one key on one chain is doing, for `/readyz`, metrics and lists. */
+export interface SenderStatus {
+  chainId: number
+  signer: string
+  address: string
+  /** Intents that are not settled. */
+  unsettled: number
+  /** Nonces that are taken and not mined. */
+  inFlight: number
+  /** The chain asks for more than the cap: nothing is lost, and nothing moves. */
+  waitingForFees: boolean
+  /** The key has nothing to pay with. */
+  waitingForFunds: boolean
+  /** What the last tick ran into; undefined where all went well. */
+  trouble: Error | undefined
 }
 
 /** What may be forgotten: losing it costs a repetition, never an effect. */

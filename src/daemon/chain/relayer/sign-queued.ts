@@ -69,7 +69,7 @@ export async function signQueued(sender: Sender, view: View): Promise<Signed> {
     if (!(error instanceof Raced)) throw error
     return { changed: true, waitingForFees: false }
   }
-  await sender.notices.changed([...signings, ...refused, ...waiting].map(({ row }) => row.id))
+  await sender.changed([...signings, ...refused, ...waiting].map(({ row }) => row.id))
   return { changed: true, waitingForFees: false }
 }
 

@@ -2,10 +2,15 @@ import type { Address, Hex } from 'viem'
 import type { Queries } from '../../store/database.ts'
 import type { TransactionRow } from '../../store/schema.ts'
 import { markQueuedAgain, markSettled, supersededBy } from '../../store/transactions.ts'
-import type { Move } from './follow.ts'
 import type { Rerun } from './node.ts'
 import type { Sender, View } from './sender.ts'
 import { storedAddress, storedHex } from './stored-hex.ts'
+
+/** A change of one transaction, to be written with the others of its tick. */
+export interface Move {
+  id: number
+  write(trx: Queries, at: string): Promise<unknown>
+}
 
 type MinedRow = Pick<
   TransactionRow,

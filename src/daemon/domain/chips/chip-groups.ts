@@ -4,6 +4,7 @@ import {
   chipGroupsOfTeam,
   deleteChipGroup,
   findAnyChipGroup,
+  findChipGroup,
   findChipGroupNamed,
   insertChipGroup,
   renameChipGroup,
@@ -22,13 +23,22 @@ interface Deps {
 export const listChipGroups = ({ db }: { db: Pick<Db, 'read'> }, teamId: number): Promise<ChipGroupRow[]> =>
   chipGroupsOfTeam(db.read, teamId)
 
-/** The inner step of `createChipGroup`, for those who write more in the same transaction. @throws DomainError already_exists */
-export async function createChipGroupIn(
-  trx: Queries,
-  group: { teamId: number; name: string; createdAt: string },
-): Promise<ChipGroupRow> {
-  await assertNameIsFree(trx, group)
-  return insertChipGroup(trx, group)
+/** A team's chip group by name or id. */
+export async function findGroup(
+  db: Queries,
+  teamId: number,
+  nameOrId: string,
+): Promise<ChipGroupRow | undefined> {
+  const named = await findChipGroupNamed(db, teamId, nameOrId)
+  if (named || !/^\d{1,15}$/.test(nameOrId)) return named
+  return findChipGroup(db, teamId, Number(nameOrId))
+}
+
+/** @throws DomainError not_found */
+export async function getGroup(db: Queries, teamId: number, nameOrId: string): Promise<ChipGroupRow> {
+  const group = await findGroup(db, teamId, nameOrId)
+  if (!group) throw notFound('chip group')
+  return group
 }
 
 /** @throws DomainError already_exists */
@@ -40,12 +50,36 @@ export function createChipGroup(
   const at = iso(clock.now())
   return db.write(async (trx) => {
     await assertTeamIn(trx, teamId)
-    const group = await createChipGroupIn(trx, { teamId, name, createdAt: at })
-    const detail = { id: group.id }
-    await recordChange(trx, { at, actor, teamId, action: 'chip-groups.create', target: name, detail })
-    return group
+    await assertNameIsFree(trx, { teamId, name })
+    return ensureChipGroupIn(trx, { teamId, name, at }, actor)
   })
 }
+
+/**
+ * A team's chip group of this name, made where it is missing: a step of a larger write.
+ * @param actor on whose behalf its making is recorded; undefined: it is not
+ */
+export async function ensureChipGroupIn(
+  trx: Queries,
+  { teamId, name, at }: { teamId: number; name: string; at: string },
+  actor?: Actor,
+): Promise<ChipGroupRow> {
+  const known = await findChipGroupNamed(trx, teamId, name)
+  if (known) return known
+  const group = await insertChipGroup(trx, { teamId, name, createdAt: at })
+  const detail = { id: group.id }
+  if (actor)
+    await recordChange(trx, { at, actor, teamId, action: 'chip-groups.create', target: name, detail })
+  return group
+}
+
+/** The same, by name or id; one that is missing is made of the name. */
+export const ensureGroupIn = async (
+  trx: Queries,
+  { teamId, actor, at }: { teamId: number; actor: Actor; at: string },
+  nameOrId: string,
+): Promise<ChipGroupRow> =>
+  (await findGroup(trx, teamId, nameOrId)) ?? ensureChipGroupIn(trx, { teamId, name: nameOrId, at }, actor)
 
 /** @throws DomainError not_found, already_exists */
 export function editChipGroup(

@@ -2,7 +2,7 @@ import { chipGroupsOfTeam } from '../../store/chip-groups.ts'
 import { chipPages } from '../../store/chip-pages.ts'
 import type { Db } from '../../store/database.ts'
 import { chipsAsLines } from '../../store/sqlite-chips.ts'
-import { getGroup } from './import-chips.ts'
+import { getGroup } from './chip-groups.ts'
 
 /**
  * The chips of a team, or of one of its groups, as JSON lines in pieces: group by group, in the order of their UIDs.

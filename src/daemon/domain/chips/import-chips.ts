@@ -1,35 +1,18 @@
 import { Pace } from '../../../values/slices.ts'
-import { type Actor, recordChange } from '../../store/audit.ts'
-import { findChipGroup, findChipGroupNamed, insertChipGroup } from '../../store/chip-groups.ts'
-import type { Db, Queries } from '../../store/database.ts'
-import type { ChipGroupRow } from '../../store/schema.ts'
-import { DomainError, notFound, storeFailure } from '../errors.ts'
-import { type Clock, iso } from '../time.ts'
-import { registerWindow, rowsAWrite, type WindowRow, windowsOf } from './import-window.ts'
-import type { RegisterDeps, Registered } from './register-chips.ts'
-
-export type ImportDeps = RegisterDeps & { db: Db; clock: Clock }
-
-export interface ImportRequest {
-  teamId: number
-  actor: Actor
-  /** A name, or the id of a group that is there. */
-  chipGroup: string
-  keySetId: number | undefined
-  isSimulated: boolean
-  /** Whether rows may bind chips to tokens, and to items whose tokens are minted. */
-  mayBind: boolean
-  /** Says what would happen, and writes nothing. */
-  dryRun: boolean
-}
-
-/** An import that may begin. */
-export interface ImportPlan {
-  readonly request: ImportRequest
-  /** Undefined where it is still to be made. */
-  readonly group: ChipGroupRow | undefined
-  readonly at: string
-}
+import { recordChange } from '../../store/audit.ts'
+import { DomainError, storeFailure } from '../errors.ts'
+import { iso } from '../time.ts'
+import { ensureGroupIn, findGroup } from './chip-groups.ts'
+import {
+  type ImportDeps,
+  type ImportPlan,
+  type ImportRequest,
+  registerWindow,
+  rowsAWrite,
+  type WindowRow,
+  windowsOf,
+} from './import-window.ts'
+import type { Registered } from './register-chips.ts'
 
 export interface ImportCounts {
   created: number
@@ -68,42 +51,12 @@ export async function planImport(
   return { request, group, at: iso(clock.now()) }
 }
 
-/** A team's chip group by name or id. */
-export async function findGroup(
-  db: Queries,
-  teamId: number,
-  nameOrId: string,
-): Promise<ChipGroupRow | undefined> {
-  const named = await findChipGroupNamed(db, teamId, nameOrId)
-  if (named || !/^\d{1,15}$/.test(nameOrId)) return named
-  return findChipGroup(db, teamId, Number(nameOrId))
-}
-
-/** @throws DomainError not_found */
-export async function getGroup(db: Queries, teamId: number, nameOrId: string): Promise<ChipGroupRow> {
-  const group = await findGroup(db, teamId, nameOrId)
-  if (!group) throw notFound('chip group')
-  return group
-}
-
 /** Makes the group where it is missing, and records that the import begins. */
 export async function beginImport({ db }: ImportDeps, plan: ImportPlan): Promise<ImportPlan> {
   if (plan.request.dryRun) return plan
   return db.write(async (trx) => {
     const { teamId, actor, chipGroup } = plan.request
-    const known = await findGroup(trx, teamId, chipGroup)
-    const group = known ?? (await insertChipGroup(trx, { teamId, name: chipGroup, createdAt: plan.at }))
-    if (!known) {
-      const detail = { id: group.id }
-      await recordChange(trx, {
-        at: plan.at,
-        actor,
-        teamId,
-        action: 'chip-groups.create',
-        target: group.name,
-        detail,
-      })
-    }
+    const group = await ensureGroupIn(trx, { teamId, actor, at: plan.at }, chipGroup)
     await recordChange(trx, importRecord(plan, plan.at, { phase: 'started' }))
     return { ...plan, group }
   })

@@ -1,10 +1,36 @@
 import { type Pace, piecesOf, Slice, sorted } from '../../../values/slices.ts'
-import { findChipGroup, insertChipGroup } from '../../store/chip-groups.ts'
+import type { Actor } from '../../store/audit.ts'
+import { findChipGroup } from '../../store/chip-groups.ts'
 import type { Db, Queries } from '../../store/database.ts'
+import type { ChipGroupRow } from '../../store/schema.ts'
+import type { Clock } from '../time.ts'
+import { ensureChipGroupIn } from './chip-groups.ts'
 import { type CheckedChip, checkChip } from './chip-input.ts'
-import type { ImportDeps, ImportPlan } from './import-chips.ts'
 import { type RowValues, readImportRow } from './import-row.ts'
-import { type Registered, registerCheckedChips } from './register-chips.ts'
+import { type RegisterDeps, type Registered, registerCheckedChips } from './register-chips.ts'
+
+export type ImportDeps = RegisterDeps & { db: Db; clock: Clock }
+
+export interface ImportRequest {
+  teamId: number
+  actor: Actor
+  /** A name, or the id of a group that is there. */
+  chipGroup: string
+  keySetId: number | undefined
+  isSimulated: boolean
+  /** Whether rows may bind chips to tokens, and to items whose tokens are minted. */
+  mayBind: boolean
+  /** Says what would happen, and writes nothing. */
+  dryRun: boolean
+}
+
+/** An import that may begin. */
+export interface ImportPlan {
+  readonly request: ImportRequest
+  /** Undefined where it is still to be made. */
+  readonly group: ChipGroupRow | undefined
+  readonly at: string
+}
 
 /** A row with its values, or why it is none. */
 export type WindowRow =
@@ -131,7 +157,7 @@ async function groupOf(trx: Queries, { request, group, at }: ImportPlan): Promis
   const { teamId, chipGroup: name } = request
   if (group) return (await findChipGroup(trx, teamId, group.id))?.id
   // A dry run made none.
-  return (await insertChipGroup(trx, { teamId, name, createdAt: at })).id
+  return (await ensureChipGroupIn(trx, { teamId, name, at })).id
 }
 
 const failAll = (chips: readonly CheckedChip[], error: string): Registered[] =>

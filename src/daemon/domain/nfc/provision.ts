@@ -3,10 +3,9 @@ import { hasFactoryKeys, type Inspection, inspect } from '../../../nfc/provision
 import type { KeySetSource } from '../../../nfc/provision/keys.ts'
 import type { LiveTap } from '../../../nfc/provision/live-tap.ts'
 import { type Plan, sourcesOf, targetFile } from '../../../nfc/provision/plan.ts'
-import { type Actor, recordChange } from '../../store/audit.ts'
-import { insertChipGroup } from '../../store/chip-groups.ts'
+import type { Actor } from '../../store/audit.ts'
 import type { Queries } from '../../store/database.ts'
-import { findGroup } from '../chips/import-chips.ts'
+import { ensureGroupIn, findGroup } from '../chips/chip-groups.ts'
 import type { KeySet } from '../chips/key-ring.ts'
 import { iso } from '../time.ts'
 import { chipKeys } from './chip-keys.ts'
@@ -178,9 +177,6 @@ async function groupOf(
   { teamId, name, details, mayBind }: WantedPlace,
   at: string,
 ): Promise<Place> {
-  const known = await findGroup(trx, teamId, name)
-  if (known) return { teamId, chipGroupId: known.id, details, mayBind }
-  const { id } = await insertChipGroup(trx, { teamId, name, createdAt: at })
-  await recordChange(trx, { at, actor, teamId, action: 'chip-groups.create', target: name, detail: { id } })
-  return { teamId, chipGroupId: id, details, mayBind }
+  const { id: chipGroupId } = await ensureGroupIn(trx, { teamId, actor, at }, name)
+  return { teamId, chipGroupId, details, mayBind }
 }

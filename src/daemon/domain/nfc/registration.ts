@@ -4,13 +4,14 @@ import type { LiveTap } from '../../../nfc/provision/live-tap.ts'
 import type { Plan } from '../../../nfc/provision/plan.ts'
 import { uidToBytes } from '../../../nfc/uid.ts'
 import { type Actor, recordChange } from '../../store/audit.ts'
-import { findChipGroup, insertChipGroup } from '../../store/chip-groups.ts'
+import { findChipGroup } from '../../store/chip-groups.ts'
 import { findChips, updateChip } from '../../store/chips.ts'
 import type { Db, Queries } from '../../store/database.ts'
 import { rememberChip } from '../../store/removed-chips.ts'
 import type { ChipGroupRow, ChipRow } from '../../store/schema.ts'
 import { rememberedOf } from '../../store/sqlite-register.ts'
 import { assertTeamIn } from '../access/teams.ts'
+import { ensureChipGroupIn } from '../chips/chip-groups.ts'
 import type { KeyRing } from '../chips/key-ring.ts'
 import { type RegisterDeps, type Registration, registerChipsIn } from '../chips/register-chips.ts'
 import { DomainError } from '../errors.ts'
@@ -56,7 +57,7 @@ export async function assertRegistrable(
   const keySetId = row && mayMove ? row.keySetId : chip.keySet
   const at = iso(deps.clock.now())
   const job = async (trx: Queries): Promise<never> => {
-    const { id } = group ?? (await insertChipGroup(trx, { teamId, name, createdAt: at }))
+    const { id } = group ?? (await ensureChipGroupIn(trx, { teamId, name, at }))
     const registration = { teamId, chipGroupId: id, keySetId, isSimulated: false, mayBind, at }
     const [result] = await registerChipsIn(trx, deps, registration, [{ ...details, uid }])
     throw new TriedOut(result?.status === 'failed' ? result.error : undefined)

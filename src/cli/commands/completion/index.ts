@@ -1,2 +1,0 @@
-export { complete } from './complete.ts'
-export { completion as verb } from './script.ts'
