@@ -44,12 +44,11 @@ const mayImport: Record<Exclude<Room, 'src/daemon'>, readonly Room[]> = {
   'src/nfc/emulator': ['src/nfc', 'src/nfc/ntag424'],
   'src/nfc': ['src/nfc/ntag424', 'src/nfc/halo', 'src/nfc/pcsc', 'src/nfc/emulator'],
   'src/daemon/contract': ['src/nfc'],
-  'src/daemon/http': ['src/daemon/contract', 'src/daemon/domain', 'src/daemon/store', 'src/daemon'],
+  'src/daemon/http': ['src/daemon/contract', 'src/daemon/domain', 'src/daemon'],
   'src/daemon/routes': [
     'src/daemon/contract',
     'src/daemon/http',
     'src/daemon/domain',
-    'src/daemon/store',
     'src/daemon/pages',
     'src/daemon',
   ],
@@ -72,7 +71,6 @@ const mayImport: Record<Exclude<Room, 'src/daemon'>, readonly Room[]> = {
     'src/daemon/contract',
     'src/daemon/domain',
     'src/daemon/http',
-    'src/daemon/store',
     'src/daemon',
   ],
 }
@@ -90,7 +88,7 @@ const domainArrows: Record<string, readonly string[]> = {
   phygitals: ['chain', 'chips', 'codes', 'contracts'],
   deployments: ['access', 'chain', 'contracts', 'phygitals'],
   guestbook: ['chain', 'chips', 'codes', 'contracts', 'deployments'],
-  'badge-events': ['chain', 'codes', 'phygitals'],
+  'badge-events': ['chain', 'chips', 'codes', 'phygitals'],
   taps: ['access', 'chain', 'chips', 'codes'],
   nfc: ['access', 'chips', 'taps'],
 }

@@ -35,7 +35,6 @@ import {
 import { assertDataKey, loadDataKey, sealCheck } from './store/data-key.ts'
 import { type Db, openDatabase } from './store/database.ts'
 import { Disk } from './store/disk.ts'
-import { allKeySets } from './store/key-sets.ts'
 import { lockDataDir } from './store/lock.ts'
 import { migrate } from './store/migrate.ts'
 import { allNames } from './store/names.ts'
@@ -128,7 +127,7 @@ export async function beginContext(
     const clock = await Timekeeper.open({ db, clock: machineClock, log })
 
     const keyRing = new KeyRing(box)
-    keyRing.load(await allKeySets(db.read))
+    await keyRing.load(db.read)
     const credentials = new Credentials(clock, rootTokens(config))
     await credentials.load(db.read)
     const metrics = createMetrics()

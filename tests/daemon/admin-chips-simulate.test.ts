@@ -1,4 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { plantSeed } from '../../src/daemon/seed/load.ts'
+import { seedFile } from '../../src/daemon/seed/schema.ts'
 import { uidFromBytes } from '../../src/nfc/uid.ts'
 import { type AdminApp, openAdminApp } from '../support/admin.ts'
 import { haloChip } from '../support/halo.ts'
@@ -84,6 +86,41 @@ test.each(chips)('a key set with %s', async (_title, set, more) => {
   expect((await find(shown ?? { url: '' })).isValidTap).toBe(true)
   expect((await find(shown ?? { url: '' })).isValidTap).toBe(false)
 })
+
+const uid = '04AAAAAAAAAA01'
+const opening = { name: 'Opening', tokenId: '1', chips: [uid] }
+const fair = {
+  name: 'Fair',
+  startDate: '2026-05-01',
+  endDate: '2026-07-01',
+  expiryDate: '2026-07-01',
+  chips: [uid],
+}
+test.each([
+  {
+    what: 'a guestbook event',
+    events: { guestbookContracts: [{ symbol: 'GB2', name: 'Guests', chainId: 31337, events: [opening] }] },
+  },
+  { what: 'a badge event', events: { badgeEvents: [fair] } },
+])(
+  'taps that were made up before a seed assigned $what to the chip are worth nothing',
+  async ({ events }) => {
+    await t.app.inject({
+      method: 'POST',
+      url: '/admin/chips/import?team=Acme&chipGroup=Test&keySet=101&simulated=true',
+      headers: { ...t.admin, 'content-type': 'text/csv' },
+      payload: `uid\n${uid}\n`,
+    })
+    const [before] = await simulate(uid)
+    const again = seedFile.parse({ version: 1, teams: [{ name: 'Acme', ...events }] })
+    await plantSeed(t.ctx, again)
+    expect((await find(before ?? { url: '' })).isValidTap).toBe(false)
+    const [after] = await simulate(uid)
+    // Assigned already: nothing changes, and nothing ends.
+    await plantSeed(t.ctx, again)
+    expect((await find(after ?? { url: '' })).isValidTap).toBe(true)
+  },
+)
 
 describe('is refused', () => {
   test('for a physical chip of a daemon that keeps its data, and not for one marked as simulated', async () => {

@@ -1,9 +1,8 @@
 import type { FastifyRequest } from 'fastify'
 import type { Auth, EndpointSpec } from '../contract/endpoint.ts'
-import type { AdminToken, ApiKey, Credentials } from '../domain/access/credentials.ts'
+import type { Actor, AdminToken, ApiKey, Credentials } from '../domain/access/credentials.ts'
 import { permits, type Scope } from '../domain/access/scopes.ts'
 import { DomainError } from '../domain/errors.ts'
-import type { Actor } from '../store/audit.ts'
 import type { WireWords } from './wire.ts'
 
 export interface AuthDeps {

@@ -2,8 +2,8 @@ import type { FastifyRequest } from 'fastify'
 import type * as z from 'zod'
 import type { EndpointSpec } from '../contract/endpoint.ts'
 import { type Claim, type Idempotency, IdempotencyConflict, type Json } from '../domain/chain/repeatable.ts'
+import { hashCode } from '../domain/codes/codes.ts'
 import { DomainError } from '../domain/errors.ts'
-import { hashCode } from '../store/code-hash.ts'
 
 const lifetimeMs = 24 * 3_600_000
 

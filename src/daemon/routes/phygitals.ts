@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { Context } from '../context.ts'
 import { chipOfToken } from '../domain/phygitals/chip-of-token.ts'
+import type { TokenLocation } from '../domain/phygitals/find-token.ts'
 import { replaceMetadata } from '../domain/phygitals/metadata.ts'
 import {
   type ClaimRegistration,
@@ -18,7 +19,6 @@ import {
 import { transferred } from '../domain/phygitals/transferred.ts'
 import { bindAll } from '../http/bind.ts'
 import { askerOf } from '../http/client-key.ts'
-import type { TokenLocation } from '../store/tokens.ts'
 import { tokenOnWire } from './wire-shapes.ts'
 
 export function phygitalRoutes(app: FastifyInstance, ctx: Context): void {

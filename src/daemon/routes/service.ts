@@ -1,10 +1,9 @@
 import type { FastifyInstance } from 'fastify'
 import type { Context } from '../context.ts'
-import { diskState } from '../domain/disk-state.ts'
+import { diskState, probeStore } from '../domain/disk-state.ts'
 import { DomainError } from '../domain/errors.ts'
 import { keepToOperators } from '../http/administration.ts'
 import { type Sending, watchChains } from '../metrics.ts'
-import { setting } from '../store/settings.ts'
 import { version } from '../version.ts'
 
 /** What watches the daemon: health, readiness, metrics. */
@@ -75,15 +74,4 @@ function wordOf({ trouble, waitingForFunds, waitingForFees }: Sending) {
   if (trouble !== undefined) return 'trouble'
   if (waitingForFunds) return 'waiting-for-funds'
   return waitingForFees ? 'waiting-for-fees' : 'ok'
-}
-
-async function probeStore(ctx: Context): Promise<void> {
-  try {
-    await setting(ctx.db.read, 'instance')
-  } catch (cause) {
-    throw new DomainError('store_unavailable', 'The database does not answer.', {
-      retryAfterSeconds: 5,
-      cause,
-    })
-  }
 }

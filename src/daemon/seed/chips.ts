@@ -1,56 +1,34 @@
-import { getAddress } from 'viem/utils'
 import { haloUid, parseHaloPublicKey } from '../../nfc/halo/tap.ts'
+import { ensureChipGroupIn } from '../domain/chips/chip-groups.ts'
+import { teamOfChip } from '../domain/chips/named-chips.ts'
 import { registerChipsIn } from '../domain/chips/register-chips.ts'
-import { findChipGroupNamed, insertChipGroup } from '../store/chip-groups.ts'
-import { findChip } from '../store/chips.ts'
-import { findContractOfSymbol } from '../store/contracts.ts'
-import type { TeamRow } from '../store/schema.ts'
-import { describeTokenOnce } from '../store/tokens.ts'
+import { describeTokenIn } from '../domain/phygitals/metadata.ts'
 import type { SeedChip, SeedTeam } from './schema.ts'
-import { type Seeding, SeedProblem } from './seeding.ts'
+import { SeedProblem, type TeamSeeding } from './seeding.ts'
 
-export async function seedChipGroups(
-  seeding: Seeding,
-  team: TeamRow,
-  seed: SeedTeam,
-  path: string,
-): Promise<void> {
-  const { trx, at } = seeding
+export async function seedChipGroups(seeding: TeamSeeding, seed: SeedTeam, path: string): Promise<void> {
+  const { trx, at, team } = seeding
   for (const [index, { name, chips }] of seed.chipGroups.entries()) {
-    const known = await findChipGroupNamed(trx, team.id, name)
-    const group = known ?? (await insertChipGroup(trx, { teamId: team.id, name, createdAt: at }))
-    for (const [number, chip] of chips.entries()) {
-      await seedChip(
-        seeding,
-        { team, chipGroupId: group.id },
-        chip,
-        `${path}.chipGroups.${index}.chips.${number}`,
-      )
-    }
+    const group = await ensureChipGroupIn(trx, { teamId: team.id, name, at })
+    for (const [number, chip] of chips.entries())
+      await seedChip(seeding, group.id, chip, `${path}.chipGroups.${index}.chips.${number}`)
   }
 }
 
-interface Place {
-  team: TeamRow
-  chipGroupId: number
-}
-
 async function seedChip(
-  { trx, ctx, at }: Seeding,
-  { team, chipGroupId }: Place,
+  { trx, ctx, at, team, contracts }: TeamSeeding,
+  chipGroupId: number,
   chip: SeedChip,
   path: string,
 ): Promise<void> {
   const fail = (reason: string) => new SeedProblem(`The seed does not fit: ${path}: ${reason}`)
-  const known = await findChip(trx, uidOf(chip, fail))
-  if (known) {
-    if (known.teamId !== team.id) throw fail('the chip belongs to another team')
-    return
-  }
+  const owner = await teamOfChip(trx, uidOf(chip, fail))
+  if (owner !== undefined && owner !== team.id) throw fail('the chip belongs to another team')
+  if (owner !== undefined) return
   if (chip.keySet !== undefined && !ctx.keyRing.get(chip.keySet))
     throw fail(`keySet: there is no key set ${chip.keySet}`)
   const { token } = chip
-  const contract = token && (await findContractOfSymbol(trx, team.id, token.contract))
+  const contract = token && contracts.get(token.contract)
   if (token && contract?.kind !== 'phygital')
     throw fail(`token.contract: the team has no token contract ${token.contract}`)
   const [result] = await registerChipsIn(
@@ -83,12 +61,7 @@ async function seedChip(
       { path, symbol: contract.symbol, address: contract.address, chainId: contract.chainId },
       `token ${token.tokenId} of ${contract.symbol} is not minted: the contract was not deployed from here, and who owns its tokens is the chain's to say. Leave its owner out of the seed, or transfer it: tapchip phygitals transfer`,
     )
-  if (token && contract)
-    await describeTokenOnce(trx, {
-      ...token,
-      owner: token.owner && getAddress(token.owner.toLowerCase()),
-      contractId: contract.id,
-    })
+  if (token && contract) await describeTokenIn(trx, { ...token, contractId: contract.id })
 }
 
 function uidOf(chip: SeedChip, fail: (reason: string) => SeedProblem): string {

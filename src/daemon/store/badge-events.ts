@@ -142,16 +142,17 @@ export async function insertBadgeEvent(db: Queries, event: Insertable<BadgeEvent
   return (await db.insertInto('badgeEvents').values(event).returning('id').executeTakeFirstOrThrow()).id
 }
 
-/** Assigns an event to a chip, within the event's own dates; once is enough. */
+/** Assigns an event to a chip, within the event's own dates; once is enough. @returns false where it was so already */
 export async function assignBadgeEventToChip(
   db: Queries,
   assignment: { badgeEventId: number; chipUid: string; createdAt: string },
-): Promise<void> {
-  await db
+): Promise<boolean> {
+  const { numInsertedOrUpdatedRows } = await db
     .insertInto('badgeAssignments')
     .values({ ...assignment, title: '', description: '' })
     .onConflict((conflict) => conflict.columns(['chipUid', 'badgeEventId']).doNothing())
-    .execute()
+    .executeTakeFirst()
+  return (numInsertedOrUpdatedRows ?? 0n) > 0n
 }
 
 export interface NewAssignment {

@@ -21,6 +21,9 @@ export const findLiveApiKey = (db: Queries, teamId: number, name: string): Promi
     .where('revokedAt', 'is', null)
     .executeTakeFirst()
 
+export const findApiKeyOfHash = (db: Queries, hash: string): Promise<ApiKeyRow | undefined> =>
+  db.selectFrom('apiKeys').selectAll().where('hash', '=', hash).executeTakeFirst()
+
 export const insertApiKey = (db: Queries, key: Insertable<ApiKeysTable>): Promise<ApiKeyRow> =>
   db.insertInto('apiKeys').values(key).returningAll().executeTakeFirstOrThrow()
 

@@ -1,7 +1,7 @@
 import type { Insertable } from 'kysely'
 import type { Queries } from './database.ts'
 import type { GuestbookEventRow, GuestbookEventsTable } from './schema.ts'
-import { named, statement } from './statement.ts'
+import { statement } from './statement.ts'
 
 /** A guestbook event with its contract's place. */
 export interface LocatedGuestbookEvent extends GuestbookEventRow {
@@ -61,18 +61,6 @@ export async function insertGuestbookEvent(
 ): Promise<number> {
   return (await db.insertInto('guestbookEvents').values(event).returning('id').executeTakeFirstOrThrow()).id
 }
-
-const assign = statement<{ guestbookEventId: number; chipUid: string; createdAt: string }>()((db, p) =>
-  db
-    .insertInto('guestbookAssignments')
-    .values(named(p, ['guestbookEventId', 'chipUid', 'createdAt']))
-    .onConflict((conflict) => conflict.columns(['chipUid', 'guestbookEventId']).doNothing()),
-)
-/** Assigns an event to a chip; once is enough. @returns 0 where it was so already */
-export const assignGuestbookEvent = (
-  db: Queries,
-  assignment: { guestbookEventId: number; chipUid: string; createdAt: string },
-): Promise<number> => assign.run(db, assignment)
 
 /** Those of contracts from here whose creation on the contract nothing has recorded. */
 export function eventsWithoutTransaction(

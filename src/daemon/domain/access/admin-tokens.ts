@@ -17,6 +17,8 @@ import { assertGrantable, endOf } from './grants.ts'
 import { parseScopes, type Scope } from './scopes.ts'
 import { hashSecret, newSecret } from './secrets.ts'
 
+export type { AdminTokenRow }
+
 interface Deps {
   db: Db
   clock: Clock

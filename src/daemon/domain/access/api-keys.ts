@@ -3,11 +3,12 @@ import { recordChange } from '../../store/audit.ts'
 import {
   apiKeysOfTeam,
   findApiKey,
+  findApiKeyOfHash,
   findLiveApiKey,
   insertApiKey,
   revokeApiKey,
 } from '../../store/credentials.ts'
-import type { Db } from '../../store/database.ts'
+import type { Db, Queries } from '../../store/database.ts'
 import type { ApiKeyRow } from '../../store/schema.ts'
 import { DomainError, invalid, notFound } from '../errors.ts'
 import { type Clock, iso } from '../time.ts'
@@ -16,6 +17,8 @@ import { assertGrantable, endOf, grantable } from './grants.ts'
 import type { Scope } from './scopes.ts'
 import { hashSecret, hintOf, newSecret } from './secrets.ts'
 import { assertTeamIn } from './teams.ts'
+
+export type { ApiKeyRow }
 
 interface Deps {
   db: Db
@@ -55,22 +58,47 @@ export async function createApiKey(
         `The team has an API key named "${name}" already. Revoke it, or choose another name.`,
       )
     }
-    const made = await insertApiKey(trx, {
-      teamId,
-      name,
-      hash: hashSecret(key),
-      hint: hintOf(key),
-      scopes: JSON.stringify([...new Set(scopes)]),
-      createdAt: at,
-      expiresAt,
-      revokedAt: null,
-    })
+    const made = await ensureApiKeyIn(trx, { teamId, name, key, scopes, expiresAt, at })
     const detail = { id: made.id, scopes, expiresAt }
     await recordChange(trx, { at, actor, teamId, action: 'api-keys.create', target: name, detail })
     return made
   })
   await credentials.load(db.read)
   return { row, key }
+}
+
+/**
+ * A step of a larger write: keeps a key that is not kept already, also one that was revoked since. Whoever asks loads
+ * the credentials afterwards. @throws DomainError conflict where it is another team's
+ */
+export async function ensureApiKeyIn(
+  trx: Queries,
+  given: {
+    teamId: number
+    name: string
+    key: string
+    scopes: readonly Scope[]
+    expiresAt: string | null
+    at: string
+  },
+): Promise<ApiKeyRow> {
+  const { teamId, name, key, scopes, expiresAt, at: createdAt } = given
+  const hash = hashSecret(key)
+  const known = await findApiKeyOfHash(trx, hash)
+  if (known && known.teamId !== teamId) throw new DomainError('conflict', 'the key belongs to another team')
+  return (
+    known ??
+    insertApiKey(trx, {
+      teamId,
+      name,
+      hash,
+      hint: hintOf(key),
+      scopes: JSON.stringify([...new Set(scopes)]),
+      createdAt,
+      expiresAt,
+      revokedAt: null,
+    })
+  )
 }
 
 /** From the answer on nobody gets in with it. Again is no error. @throws DomainError not_found */

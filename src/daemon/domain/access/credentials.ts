@@ -7,6 +7,8 @@ import type { Scope } from './scopes.ts'
 import { parseScopes } from './scopes.ts'
 import { hashSecret, isWhole } from './secrets.ts'
 
+export type { Actor } from '../../store/audit.ts'
+
 export interface ApiKey {
   readonly id: number
   readonly name: string

@@ -16,6 +16,8 @@ import { type Budget, spentBy } from '../chain/budget.ts'
 import { DomainError, notFound } from '../errors.ts'
 import { type BudgetClock, iso } from '../time.ts'
 
+export type { TeamRow }
+
 interface Deps {
   db: Db
   clock: BudgetClock
@@ -114,11 +116,22 @@ export async function createTeam({ db, clock }: Deps, actor: Actor, name: string
     if (await findTeamNamed(trx, name)) {
       throw new DomainError('already_exists', `There is a team named "${name}" already. Choose another name.`)
     }
-    const team = await insertTeam(trx, name, at)
-    await recordChange(trx, { at, actor, teamId: team.id, action: 'teams.create', target: name })
-    return team
+    return ensureTeamIn(trx, { actor, at }, name)
   })
   return viewOf(team, clock.settled())
+}
+
+/** A step of a larger write: the team of this name, made and put on record where it is missing. */
+export async function ensureTeamIn(
+  trx: Queries,
+  { actor, at }: { actor: Actor; at: string },
+  name: string,
+): Promise<TeamRow> {
+  const known = await findTeamNamed(trx, name)
+  if (known) return known
+  const team = await insertTeam(trx, name, at)
+  await recordChange(trx, { at, actor, teamId: team.id, action: 'teams.create', target: name })
+  return team
 }
 
 /** What a team may send a day; null: the usual. What is absent stays as it is. */

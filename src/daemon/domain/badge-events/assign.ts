@@ -1,10 +1,15 @@
 import { decimalReading } from '../../../nfc/uid.ts'
 import { type Actor, recordChange } from '../../store/audit.ts'
-import { findBadgeEvent, type NewAssignment, putBadgeAssignment } from '../../store/badge-events.ts'
+import {
+  assignBadgeEventToChip,
+  findBadgeEvent,
+  type NewAssignment,
+  putBadgeAssignment,
+} from '../../store/badge-events.ts'
 import { voidSimulatedTaps } from '../../store/chip-records.ts'
-import { findChip } from '../../store/chips.ts'
 import type { Db, Queries } from '../../store/database.ts'
 import type { TokenLocation } from '../../store/tokens.ts'
+import { teamOfChip } from '../chips/named-chips.ts'
 import { invalid, notFound } from '../errors.ts'
 import { tokenOfTeam } from '../phygitals/find-token.ts'
 import { type Clock, dayEnd, dayStart, iso } from '../time.ts'
@@ -60,9 +65,20 @@ export async function assignBadgeEvent(
   })
 }
 
+/** A step of a larger write: assigns an event to chips within its own days, where it is not assigned already. */
+export async function ensureAssignedIn(
+  trx: Queries,
+  { badgeEventId, uids, at: createdAt }: { badgeEventId: number; uids: readonly string[]; at: string },
+): Promise<void> {
+  const assigned: string[] = []
+  for (const chipUid of uids)
+    if (await assignBadgeEventToChip(trx, { badgeEventId, chipUid, createdAt })) assigned.push(chipUid)
+  if (assigned.length > 0) await voidSimulatedTaps(trx, assigned)
+}
+
 /** @throws DomainError not_found */
 async function ownUid(db: Queries, teamId: number, given: string): Promise<string> {
   for (const uid of [given, decimalReading(given)])
-    if (uid !== undefined && (await findChip(db, uid))?.teamId === teamId) return uid
+    if (uid !== undefined && (await teamOfChip(db, uid)) === teamId) return uid
   throw notFound('chip')
 }

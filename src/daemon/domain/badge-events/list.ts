@@ -1,10 +1,12 @@
 import { claimsOfEvent } from '../../store/badge-claims.ts'
 import { findBadgeEvent, type ListedBadgeEvent, listBadgeEvents } from '../../store/badge-events.ts'
 import type { Db } from '../../store/database.ts'
-import type { BadgeClaimRow } from '../../store/schema.ts'
+import type { BadgeClaimRow, BadgeEventRow } from '../../store/schema.ts'
 import { type BadgeStatus, badgeStatus } from '../badge-status.ts'
 import { notFound } from '../errors.ts'
 import { type Clock, iso } from '../time.ts'
+
+export type { BadgeEventRow }
 
 type Reading = { db: Pick<Db, 'read'> }
 

@@ -1,7 +1,7 @@
 import type { CreateResult, CreationResponse, NewBadgeEvent } from '../../badges/provider.ts'
 import type { Claim } from '../../chain/relayer/record-intent.ts'
 import { type Actor, recordChange } from '../../store/audit.ts'
-import { insertBadgeEvent } from '../../store/badge-events.ts'
+import { findBadgeEventNamed, insertBadgeEvent, nextUpstreamId } from '../../store/badge-events.ts'
 import type { Db, Queries } from '../../store/database.ts'
 import type { SecretBox } from '../../store/secret-box.ts'
 import { type Clock, iso } from '../time.ts'
@@ -42,9 +42,10 @@ export async function recordCreated(
   { teamId, actor }: Asking,
   { event, created, provider }: Recorded,
 ): Promise<number> {
-  const id = await insertBadgeEvent(trx, { ...rowOf(event, teamId, created, clock), provider })
+  const at = iso(clock.now())
+  const id = await insertBadgeEvent(trx, { ...rowOf(event, teamId, created, at), provider })
   await recordChange(trx, {
-    at: iso(clock.now()),
+    at,
     actor,
     teamId,
     action: 'badge-events.create',
@@ -54,7 +55,24 @@ export async function recordCreated(
   return id
 }
 
-function rowOf(event: NewBadgeEvent, teamId: number, { upstreamId, approval }: Created, clock: Clock) {
+/** A step of a larger write: the team's event of this name, made with all its codes where it is missing. @returns its id */
+export async function ensureBadgeEventIn(
+  trx: Queries,
+  { teamId, at }: { teamId: number; at: string },
+  event: NewBadgeEvent,
+): Promise<number> {
+  const known = await findBadgeEventNamed(trx, teamId, event.name)
+  if (known !== undefined) return known
+  const created = { upstreamId: await nextUpstreamId(trx), approval: 'approved' as const }
+  return insertBadgeEvent(trx, rowOf(event, teamId, created, at))
+}
+
+function rowOf(
+  event: NewBadgeEvent,
+  teamId: number,
+  { upstreamId, approval }: Pick<Created, 'upstreamId' | 'approval'>,
+  createdAt: string,
+) {
   return {
     name: event.name,
     description: event.description,
@@ -71,6 +89,6 @@ function rowOf(event: NewBadgeEvent, teamId: number, { upstreamId, approval }: C
     teamId,
     upstreamId,
     approval,
-    createdAt: iso(clock.now()),
+    createdAt,
   }
 }

@@ -1,3 +1,4 @@
+import { getAddress } from 'viem/utils'
 import {
   type Asker,
   NameChainMissing,
@@ -6,7 +7,13 @@ import {
   NameUnavailable,
   RecipientInvalid,
 } from '../../chain/names/resolver.ts'
+import type { Queries } from '../../store/database.ts'
+import { insertName } from '../../store/names.ts'
 import { DomainError } from '../errors.ts'
+
+/** A step of a larger write: gives a name of the embedded chain its address, unless it has one. Both in any case. */
+export const ensureNameIn = (trx: Queries, name: string, address: string): Promise<void> =>
+  insertName(trx, { name: name.toLowerCase(), address: getAddress(address.toLowerCase()) })
 
 export type Names = NameResolver
 export type { Asker } from '../../chain/names/resolver.ts'

@@ -16,6 +16,8 @@ import { DomainError, notFound } from '../errors.ts'
 import { type Clock, iso } from '../time.ts'
 import { onSettled } from './settlements.ts'
 
+export type { TransactionRow }
+
 type Reading = { db: Pick<Db, 'read' | 'slow'> }
 
 /** The name of the team that a transaction is for; null: the daemon's own, or of a team that is gone. */

@@ -15,6 +15,8 @@ import { assertTeamIn } from '../access/teams.ts'
 import { DomainError, notFound } from '../errors.ts'
 import { type Clock, iso } from '../time.ts'
 
+export type { ChipGroupRow }
+
 interface Deps {
   db: Db
   clock: Clock

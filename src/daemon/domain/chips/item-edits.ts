@@ -41,14 +41,17 @@ interface Caller {
   actor: Actor
 }
 
-/** The inner step of `createItem`, for those who write more in the same transaction. @throws DomainError already_exists, invalid_input */
-export async function createItemIn(trx: Queries, teamId: number, item: NewItem, at: string): Promise<void> {
-  if (await findItem(trx, teamId, item.id)) {
-    throw new DomainError(
-      'already_exists',
-      `The team has an item with the id ${item.id} already. Choose another id.`,
-    )
-  }
+/**
+ * A step of a larger write: makes an item where its id is free. @returns false where the team has one of that id
+ * @throws DomainError invalid_input
+ */
+export async function ensureItemIn(
+  trx: Queries,
+  teamId: number,
+  item: NewItem,
+  at: string,
+): Promise<boolean> {
+  if (await findItem(trx, teamId, item.id)) return false
   await insertItem(trx, {
     description: '',
     imageUrl: '',
@@ -62,6 +65,7 @@ export async function createItemIn(trx: Queries, teamId: number, item: NewItem, 
     teamId,
     createdAt: at,
   })
+  return true
 }
 
 /** @throws DomainError already_exists, invalid_input */
@@ -69,7 +73,11 @@ export async function createItem(deps: Deps, { teamId, actor }: Caller, item: Ne
   const at = iso(deps.clock.now())
   await deps.db.write(async (trx) => {
     await assertTeamIn(trx, teamId)
-    await createItemIn(trx, teamId, item, at)
+    if (!(await ensureItemIn(trx, teamId, item, at)))
+      throw new DomainError(
+        'already_exists',
+        `The team has an item with the id ${item.id} already. Choose another id.`,
+      )
     const detail = { name: item.name, contract: item.contract ?? null }
     await recordChange(trx, { at, actor, teamId, action: 'items.create', target: item.id, detail })
   })

@@ -2,6 +2,8 @@ import { haloParameters } from '../../../nfc/halo/tap.ts'
 import { AesKey } from '../../../nfc/ntag424/cmac.ts'
 import { an10922, chipKeyInput } from '../../../nfc/ntag424/diversify.ts'
 import { uidToBytes } from '../../../nfc/uid.ts'
+import type { Queries } from '../../store/database.ts'
+import { allKeySets } from '../../store/key-sets.ts'
 import type { KeySetRow } from '../../store/schema.ts'
 import type { SecretBox } from '../../store/secret-box.ts'
 
@@ -49,8 +51,9 @@ export class KeyRing {
     this.#box = box
   }
 
-  /** Replaces what is held by these rows. */
-  load(rows: readonly KeySetRow[]): void {
+  /** Replaces what is held by what is stored. */
+  async load(db: Queries): Promise<void> {
+    const rows = await allKeySets(db)
     this.#derivedKeys.clear()
     this.#sets = new Map(rows.map((row) => [row.id, this.#open(row)]))
     const distinct = new Map(

@@ -109,7 +109,7 @@ export async function createKeySet(
     })
     return made
   })
-  keyRing.load(await allKeySets(db.read))
+  await keyRing.load(db.read)
   return toView(row, 0)
 }
 
@@ -145,7 +145,7 @@ export async function removeKeySet(
     await deleteKeySet(trx, id)
     await recordChange(trx, { at, actor, teamId: null, action: 'key-sets.delete', target: String(id) })
   })
-  keyRing.load(await allKeySets(db.read))
+  await keyRing.load(db.read)
 }
 
 const leftNamed = 5

@@ -8,6 +8,8 @@ import { DomainError, invalid, notFound } from '../errors.ts'
 import { type Clock, iso } from '../time.ts'
 import { checkRedirectUrl } from './redirect.ts'
 
+export type { LinkRow }
+
 interface Deps {
   db: Db
   clock: Clock

@@ -1,5 +1,6 @@
 import { decimalReading } from '../../../nfc/uid.ts'
 import { Pace, piecesOf, sorted } from '../../../values/slices.ts'
+import { findChip } from '../../store/chips.ts'
 import type { Db, Queries } from '../../store/database.ts'
 import { countOfTeam, notOfTeam } from '../../store/sqlite-chips.ts'
 import { DomainError } from '../errors.ts'
@@ -32,6 +33,10 @@ export async function namedChips(
   assertKnown(await unknownOf(db, teamId, read))
   return read
 }
+
+/** Whose a chip is; undefined: it is not registered. */
+export const teamOfChip = async (db: Queries, uid: string): Promise<number | undefined> =>
+  (await findChip(db, uid))?.teamId
 
 async function eachOnce(given: readonly string[]): Promise<readonly string[]> {
   const inOrder = await sorted(given, (one, other) => (one < other ? -1 : one > other ? 1 : 0))

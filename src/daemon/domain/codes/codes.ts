@@ -1,5 +1,7 @@
 import { nanoid } from 'nanoid'
 
+export { hashCode } from '../../store/code-hash.ts'
+
 /** Where refs, codes and cookies come from. Tests give their own. */
 export interface CodeSource {
   /** 21 characters of the nanoid alphabet, from the system's random generator. */

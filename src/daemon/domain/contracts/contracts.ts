@@ -27,6 +27,8 @@ export interface NewContract {
   twoTap?: { delaySeconds: number; windowSeconds: number } | null | undefined
 }
 
+export type { ContractRow }
+
 interface Deps {
   db: Db
   clock: Clock

@@ -1,6 +1,6 @@
 import { type Actor, recordChange } from '../../store/audit.ts'
 import { voidSimulatedTaps } from '../../store/chip-records.ts'
-import type { Db } from '../../store/database.ts'
+import type { Db, Queries } from '../../store/database.ts'
 import { assignToChips } from '../../store/sqlite-chips.ts'
 import { changeInPieces, namedChips } from '../chips/named-chips.ts'
 import { type Clock, iso } from '../time.ts'
@@ -22,9 +22,8 @@ export async function assignEvent(
     deps,
     { teamId, uids },
     async (trx, { uids, target, detail: { uids: named, ...detail } }) => {
-      const { there, assigned } = await assignToChips(trx, { guestbookEventId: event.id, teamId, uids, at })
+      const { there, assigned } = await assignEventIn(trx, { guestbookEventId: event.id, teamId, uids, at })
       if (assigned === 0) return there
-      await voidSimulatedTaps(trx, uids)
       await recordChange(trx, {
         at,
         actor,
@@ -36,4 +35,14 @@ export async function assignEvent(
       return there
     },
   )
+}
+
+/** A step of a larger write: assigns an event to those of the chips that are the team's. */
+export async function assignEventIn(
+  trx: Queries,
+  of: Parameters<typeof assignToChips>[1],
+): ReturnType<typeof assignToChips> {
+  const counts = await assignToChips(trx, of)
+  if (counts.assigned > 0) await voidSimulatedTaps(trx, of.uids)
+  return counts
 }

@@ -46,19 +46,19 @@ export async function createEvent(
   const at = iso(deps.clock.now())
   const transaction = await deps.db.write(async (trx) => {
     const contract = await underWay(trx, deps, chain, contractId)
-    if ((await findGuestbookEventAt(trx, contractId, tokenId)) !== undefined)
-      throw new DomainError(
-        'already_exists',
-        `The guestbook contract ${contract.symbol} (${contractId}) has an event with the token id ${tokenId} already. Choose another token id.`,
-      )
-    const eventId = await insertGuestbookEvent(trx, {
+    const { id: eventId, isNew } = await ensureEventIn(trx, {
       teamId,
       contractId,
       name,
       tokenId,
-      metadata: JSON.stringify(metadata),
-      createdAt: at,
+      metadata,
+      at,
     })
+    if (!isNew)
+      throw new DomainError(
+        'already_exists',
+        `The guestbook contract ${contract.symbol} (${contractId}) has an event with the token id ${tokenId} already. Choose another token id.`,
+      )
     const { address, chainId } = contract
     const event = { id: eventId, teamId, tokenId, address, chainId }
     const id = await recordEvent(trx, deps, event, chain, { idempotency, isThere })
@@ -74,6 +74,17 @@ export async function createEvent(
   })
   deps.chains.relayer.wake()
   return transaction
+}
+
+/** A step of a larger write: the event of a token id, made where its contract has none. Nothing is sent for it. */
+export async function ensureEventIn(
+  trx: Queries,
+  { metadata, at: createdAt, ...event }: NewEvent & { teamId: number; at: string },
+): Promise<{ id: number; isNew: boolean }> {
+  const known = await findGuestbookEventAt(trx, event.contractId, event.tokenId)
+  if (known !== undefined) return { id: known, isNew: false }
+  const fresh = { ...event, metadata: JSON.stringify(metadata), createdAt }
+  return { id: await insertGuestbookEvent(trx, fresh), isNew: true }
 }
 
 /** The event that a transaction creates. */

@@ -3,6 +3,8 @@ import type { Db } from '../../store/database.ts'
 import { findTokenAt, type LocatedToken, type TokenLocation } from '../../store/tokens.ts'
 import { notFound } from '../errors.ts'
 
+export type { TokenLocation }
+
 /** A token as a caller refers to it: the address in any case. */
 export const asStored = (token: TokenLocation): TokenLocation => ({
   ...token,

@@ -1,10 +1,17 @@
+import { getAddress } from 'viem/utils'
 import type { Chains } from '../../chain/chains.ts'
 import { type Actor, recordChange } from '../../store/audit.ts'
 import { findContractAt } from '../../store/contracts.ts'
 import type { Db, Queries } from '../../store/database.ts'
 import { findEventAt } from '../../store/guestbook-events.ts'
 import { askForRefresh } from '../../store/marketplace-refreshes.ts'
-import { findTokenAt, type LocatedToken, setTokenMetadata, type TokenLocation } from '../../store/tokens.ts'
+import {
+  describeTokenOnce,
+  findTokenAt,
+  type LocatedToken,
+  setTokenMetadata,
+  type TokenLocation,
+} from '../../store/tokens.ts'
 import { notFound } from '../errors.ts'
 import { type BudgetClock, iso } from '../time.ts'
 import { announce } from './announce.ts'
@@ -30,6 +37,12 @@ export async function replaceMetadata(
   })
   deps.chains.relayer.wake()
 }
+
+/** A step of a larger write: gives a token the owner (in any case) and the metadata that it lacks; what is there stays. */
+export const describeTokenIn = (
+  trx: Queries,
+  { owner, ...token }: Parameters<typeof describeTokenOnce>[1],
+): Promise<void> => describeTokenOnce(trx, { ...token, owner: owner && getAddress(owner.toLowerCase()) })
 
 /** The inner step, without the announcement: that is made for many tokens at once. */
 export async function writeMetadata(

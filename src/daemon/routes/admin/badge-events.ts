@@ -2,11 +2,10 @@ import type { FastifyInstance } from 'fastify'
 import type { Context } from '../../context.ts'
 import { namedTeam } from '../../domain/access/teams.ts'
 import { decideOnBadgeEvent } from '../../domain/badge-events/decide.ts'
-import { badgeClaims, badgeEventsNow } from '../../domain/badge-events/list.ts'
+import { type BadgeEventRow, badgeClaims, badgeEventsNow } from '../../domain/badge-events/list.ts'
 import { badgeStatus } from '../../domain/badge-status.ts'
 import { iso } from '../../domain/time.ts'
 import { bindAll } from '../../http/bind.ts'
-import type { BadgeEventRow } from '../../store/schema.ts'
 
 const usualPage = 100
 

@@ -2,13 +2,13 @@ import type { FastifyInstance } from 'fastify'
 import type { Context } from '../../context.ts'
 import { getTeam, resolveTeam } from '../../domain/access/teams.ts'
 import {
+  type ChipGroupRow,
   createChipGroup,
   editChipGroup,
   listChipGroups,
   removeChipGroup,
 } from '../../domain/chips/chip-groups.ts'
 import { bindAll } from '../../http/bind.ts'
-import type { ChipGroupRow } from '../../store/schema.ts'
 
 export function adminChipGroupRoutes(app: FastifyInstance, ctx: Context): void {
   bindAll(app, ctx, {

@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Context } from '../../context.ts'
 import { getTeam, resolveTeam } from '../../domain/access/teams.ts'
 import {
+  type ContractRow,
   contractIn,
   isPlaced,
   listContracts,
@@ -12,7 +13,6 @@ import { lookAtContract } from '../../domain/contracts/look-at-contract.ts'
 import { removeContract } from '../../domain/contracts/remove-contract.ts'
 import { deployContract, deployedBy, tellServiceUrl } from '../../domain/deployments/deploy-contract.ts'
 import { bindAll } from '../../http/bind.ts'
-import type { ContractRow } from '../../store/schema.ts'
 
 export function contractRoutes(app: FastifyInstance, ctx: Context): void {
   const ofItsTeam = async (contract: ContractRow) =>

@@ -1,11 +1,15 @@
 import type { FastifyInstance } from 'fastify'
 import type { Context } from '../../context.ts'
-import { createAdminToken, listAdminTokens, removeAdminToken } from '../../domain/access/admin-tokens.ts'
-import { createApiKey, listApiKeys, removeApiKey } from '../../domain/access/api-keys.ts'
+import {
+  type AdminTokenRow,
+  createAdminToken,
+  listAdminTokens,
+  removeAdminToken,
+} from '../../domain/access/admin-tokens.ts'
+import { type ApiKeyRow, createApiKey, listApiKeys, removeApiKey } from '../../domain/access/api-keys.ts'
 import { parseScopes } from '../../domain/access/scopes.ts'
-import { resolveTeam } from '../../domain/access/teams.ts'
+import { resolveTeam, type TeamRow } from '../../domain/access/teams.ts'
 import { bindAll } from '../../http/bind.ts'
-import type { AdminTokenRow, ApiKeyRow, TeamRow } from '../../store/schema.ts'
 
 export function credentialRoutes(app: FastifyInstance, ctx: Context): void {
   bindAll(app, ctx, {

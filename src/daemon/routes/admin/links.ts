@@ -1,9 +1,8 @@
 import type { FastifyInstance } from 'fastify'
 import type { Context } from '../../context.ts'
 import { resolveTeam } from '../../domain/access/teams.ts'
-import { createLink, listLinks, removeLink } from '../../domain/chips/links.ts'
+import { createLink, type LinkRow, listLinks, removeLink } from '../../domain/chips/links.ts'
 import { bindAll } from '../../http/bind.ts'
-import type { LinkRow } from '../../store/schema.ts'
 
 export function linkRoutes(app: FastifyInstance, ctx: Context): void {
   bindAll(app, ctx, {

@@ -6,9 +6,9 @@ import {
   listTransactions,
   type Named,
   showTransaction,
+  type TransactionRow,
 } from '../../domain/chain/transactions.ts'
 import { bindAll } from '../../http/bind.ts'
-import type { TransactionRow } from '../../store/schema.ts'
 
 const usualLimit = 100
 
