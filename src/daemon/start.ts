@@ -61,8 +61,8 @@ export async function startDaemon(
     lookAfterContracts(ctx, closing.signal).catch((error: unknown) =>
       log.error({ err: error }, 'nobody looked after the contracts'),
     )
-    const stopLooking = ctx.clock.start((error) => log.error({ err: error }, 'the clock is not kept'))
-    const stopTidying = keepTidy(ctx, (error) => log.error({ err: error }, 'housekeeping failed'))
+    const looking = ctx.clock.start((error) => log.error({ err: error }, 'the clock is not kept'))
+    const tidying = keepTidy(ctx, (error) => log.error({ err: error }, 'housekeeping failed'))
     log.info({ url, admin: administration.address, dataDir: config.dataDir }, 'listening')
     const ready: ReadyLine = {
       event: 'ready',
@@ -76,8 +76,7 @@ export async function startDaemon(
       ready,
       ctx,
       stop: () => {
-        stopTidying()
-        stopLooking()
+        for (const loop of [tidying, looking]) void loop.stop()
         closing.abort()
         return stop(ctx, app, administration)
       },

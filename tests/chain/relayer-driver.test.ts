@@ -1,5 +1,6 @@
 import { afterEach, expect, test } from 'vitest'
-import { Driver, systemSchedule } from '../../src/daemon/chain/relayer/driver.ts'
+import { systemSchedule } from '../../src/daemon/background-loop.ts'
+import { drive } from '../../src/daemon/chain/relayer/driver.ts'
 import type { SenderStatus } from '../../src/daemon/chain/relayer/sender.ts'
 import { type Bench, openBench } from '../support/relayer.ts'
 
@@ -26,7 +27,7 @@ function openDriver() {
   }
   const waits: number[] = []
   let later: (() => void) | undefined
-  const driver = new Driver(loop, { busyMs: 10, idleMs: 1_000, maxBackoffMs: 100 }, (job, ms) => {
+  const driver = drive(loop, { busyMs: 10, idleMs: 1_000, maxBackoffMs: 100 }, (job, ms) => {
     waits.push(ms)
     later = job
     return () => {

@@ -1,6 +1,6 @@
 import { pad, toHex } from 'viem'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { systemSchedule } from '../../src/daemon/chain/relayer/driver.ts'
+import { systemSchedule } from '../../src/daemon/background-loop.ts'
 import { WrongChain } from '../../src/daemon/chain/relayer/errors.ts'
 import { recordIntent } from '../../src/daemon/chain/relayer/record-intent.ts'
 import { rpcTransport } from '../../src/daemon/chain/rpc-transport.ts'

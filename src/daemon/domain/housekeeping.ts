@@ -1,3 +1,4 @@
+import { BackgroundLoop } from '../background-loop.ts'
 import type { Db, Queries } from '../store/database.ts'
 import { pruneRefreshes } from '../store/marketplace-refreshes.ts'
 import { prunePageVisits } from '../store/page-visits.ts'
@@ -30,13 +31,13 @@ export async function tidy({ db, clock }: Deps): Promise<void> {
   await inPieces((trx, limit) => pruneRefreshes(trx, iso(clock.now() - refreshesKeptMs), limit))
 }
 
-/** Tidies now and every hour. @returns a function that ends it */
+/** Tidies now and every hour. @returns what goes on until it is stopped */
 export function keepTidy(
   deps: Deps & Parameters<typeof announceDeferred>[0],
-  onProblem: (error: unknown) => void,
-): () => void {
-  const run = () => void Promise.all([tidy(deps), announceDeferred(deps)]).catch(onProblem)
-  run()
-  const timer = setInterval(run, everyMs).unref()
-  return () => clearInterval(timer)
+  failed: (error: unknown) => void,
+): BackgroundLoop {
+  const run = () => Promise.all([tidy(deps), announceDeferred(deps)])
+  const loop = new BackgroundLoop({ run, restMs: () => everyMs, failed })
+  loop.start()
+  return loop
 }

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
 import * as z from 'zod'
+import { BackgroundLoop } from '../background-loop.ts'
 import { endOfTime, endWhatLiesAhead } from '../store/clock-set-back.ts'
 import type { Db } from '../store/database.ts'
 import { prunePageVisits } from '../store/page-visits.ts'
@@ -102,16 +103,11 @@ export class Timekeeper implements Clock {
     if (wasSetBack || this.monotonic() - this.#keptAt >= minute) await this.keep()
   }
 
-  /** Looks every second. @returns a function that ends it */
-  start(onProblem: (error: unknown) => void): () => void {
-    let isLooking = false
-    const timer = setInterval(async () => {
-      if (isLooking) return
-      isLooking = true
-      await this.look().catch(onProblem)
-      isLooking = false
-    }, lookMs).unref()
-    return () => clearInterval(timer)
+  /** Looks every second. @returns what goes on until it is stopped */
+  start(failed: (error: unknown) => void): BackgroundLoop {
+    const loop = new BackgroundLoop({ run: () => this.look(), firstMs: lookMs, restMs: () => lookMs, failed })
+    loop.start()
+    return loop
   }
 
   /** For the next start. */

@@ -1,3 +1,4 @@
+import { BackgroundLoop } from '../background-loop.ts'
 import type { Marketplace, Refreshed, Token } from './opensea.ts'
 
 /** A change of a token's metadata that the marketplace has not seen yet. Times in milliseconds. */
@@ -44,42 +45,26 @@ export class RefreshQueue {
   readonly #asked = new Map<string, number>()
   /** Monotonic. */
   #quietUntil = 0
-  #ending = false
-  #timer: NodeJS.Timeout | undefined
-  #running: Promise<number> | undefined
+  readonly #loop: BackgroundLoop<number>
 
   constructor(settings: RefreshQueueSettings) {
     this.#settings = settings
+    const { failed, everyMs: firstMs = 5000 } = settings
+    this.#loop = new BackgroundLoop({ run: () => this.#work(), firstMs, restMs: () => firstMs, failed })
   }
 
   start(): void {
-    if (this.#timer !== undefined) return
-    this.#ending = false
-    this.#again()
+    this.#loop.start()
   }
 
   /** Ends with the request that is under way. */
-  async stop(): Promise<void> {
-    this.#ending = true
-    clearTimeout(this.#timer)
-    this.#timer = undefined
-    await this.#running?.catch(() => undefined)
+  stop(): Promise<void> {
+    return this.#loop.stop()
   }
 
   /** Works once through what is due; several at once are one. @returns how often the marketplace was asked */
   tick(): Promise<number> {
-    this.#running ??= this.#work().finally(() => {
-      this.#running = undefined
-    })
-    return this.#running
-  }
-
-  #again(): void {
-    this.#timer = setTimeout(async () => {
-      await this.tick().catch(this.#settings.failed)
-      if (!this.#ending) this.#again()
-    }, this.#settings.everyMs ?? 5000)
-    this.#timer.unref()
+    return this.#loop.tick()
   }
 
   async #work(): Promise<number> {
@@ -88,7 +73,7 @@ export class RefreshQueue {
     if (clock.monotonic() < this.#quietUntil) return count
     for (const [token, jobs] of byToken(await store.due(clock.now(), limit))) {
       const [first] = jobs
-      if (this.#ending || clock.monotonic() < this.#quietUntil || !first) break
+      if (this.#loop.isEnding || clock.monotonic() < this.#quietUntil || !first) break
       const free = this.#freeAt(token, jobs)
       if (free > clock.now()) {
         for (const { id } of jobs) await store.later(id, free, 'asked for less than five minutes ago')

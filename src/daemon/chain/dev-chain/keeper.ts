@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
 import * as z from 'zod'
+import { BackgroundLoop } from '../../background-loop.ts'
 import type { RpcConnection } from '../rpc-connection.ts'
 import { dumpTimeoutMs } from './connect.ts'
 import type { Journal } from './journal.ts'
@@ -24,7 +25,7 @@ export interface KeeperSettings {
 /** Takes states of the chain now and then, so that little has to be sent again after a crash. */
 export class Keeper {
   readonly #settings: KeeperSettings
-  readonly #timer: NodeJS.Timeout
+  readonly #loop: BackgroundLoop
   #blocks = 0
   #changed = false
   #changedAt = 0
@@ -36,8 +37,11 @@ export class Keeper {
   constructor(settings: KeeperSettings, number: number) {
     this.#settings = settings
     this.#number = number
-    this.#timer = setInterval(() => void this.#tick(), Math.max(20, settings.idleMs / 4))
-    this.#timer.unref()
+    const firstMs = Math.max(20, settings.idleMs / 4)
+    const failed = (err: unknown) =>
+      settings.log.warn({ err }, 'the state of the dev chain could not be kept; trying again later')
+    this.#loop = new BackgroundLoop({ run: () => this.#tick(), firstMs, restMs: () => firstMs, failed })
+    this.#loop.start()
   }
 
   /** The chain is no longer as the last state has it. */
@@ -58,12 +62,12 @@ export class Keeper {
 
   /** Takes no more states. */
   giveUp(): void {
-    clearInterval(this.#timer)
+    void this.#loop.stop()
   }
 
   /** Takes a last state when anything has changed. */
   async close(): Promise<void> {
-    this.giveUp()
+    await this.#loop.stop()
     await this.#running?.catch(() => undefined)
     if (this.#changed) await this.keep()
   }
@@ -73,9 +77,7 @@ export class Keeper {
     const isDue = this.#blocks >= this.#settings.everyBlocks || now - this.#changedAt >= this.#settings.idleMs
     if (!this.#changed || !isDue || now < this.#notBefore || this.#running) return
     if (this.#settings.connection() === undefined) return
-    await this.keep().catch((err: unknown) =>
-      this.#settings.log.warn({ err }, 'the state of the dev chain could not be kept; trying again later'),
-    )
+    await this.keep()
   }
 
   async #keep(): Promise<void> {

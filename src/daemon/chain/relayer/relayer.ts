@@ -1,8 +1,9 @@
 import type { Hex } from 'viem'
+import { type Schedule, systemSchedule } from '../../background-loop.ts'
 import type { Db } from '../../store/database.ts'
 import { abandon, cancelQueued } from '../../store/transactions.ts'
 import type { Builders } from './builder.ts'
-import { Driver, type Schedule, systemSchedule } from './driver.ts'
+import { drive } from './driver.ts'
 import { NoSuchSigner, WrongChain } from './errors.ts'
 import { Node } from './node.ts'
 import { Notices, untilBroadcast, untilSettled } from './notices.ts'
@@ -90,7 +91,7 @@ export async function openRelayer(options: RelayerOptions): Promise<Relayer> {
       const ends = { onSettled, withoutEffect }
       const all = { chain, name, signer, node, db, clock, builders, pace, holder, changed, memory, ...ends }
       const loop = new SenderLoop(all, options.takesOver)
-      return { loop, driver: new Driver(loop, pace, schedule) }
+      return { loop, driver: drive(loop, pace, schedule) }
     })
   })
   const loops = senders.map(({ loop }) => loop)

@@ -1,3 +1,4 @@
+import { BackgroundLoop } from '../../background-loop.ts'
 import type { BadgeProvider } from '../../badges/provider.ts'
 import { abandonedClaims, dueClaims, makeOtpGood, updateClaim } from '../../store/badge-claims.ts'
 import { codePlace, sealedCode } from '../../store/badge-codes.ts'
@@ -22,18 +23,20 @@ const longestPauseMs = 10 * 60_000
 /** Asks POAP what became of events, of claims that were left open, and of transactions: one call after another. */
 export class Poller {
   readonly #deps: PollerDeps
-  #timer: NodeJS.Timeout | undefined
-  /** When the timer rings, by the process's own clock. */
-  #ringsAt = 0
+  readonly #loop: BackgroundLoop<void>
   /** Where not even the store can say when to ask again; monotonic. */
   #pausedUntil = 0
   #pauseMs = firstPauseMs
-  #isOn = false
-  #isEnding = false
-  #running: Promise<void> | undefined
 
   constructor(deps: PollerDeps) {
     this.#deps = deps
+    this.#loop = new BackgroundLoop({
+      run: () => this.#work(),
+      firstMs: soonestMs,
+      restMs: () => this.#nextMs().catch(() => deps.pollSeconds * 1000),
+      wokenMs: () => soonestMs,
+      failed: deps.failed,
+    })
   }
 
   /** Claims that a request had in hand when the daemon ended: what was sent is not known. Before the first request. */
@@ -54,18 +57,12 @@ export class Poller {
   }
 
   start(): void {
-    this.#isOn = true
-    this.#isEnding = false
-    this.nudge()
+    this.#loop.start()
   }
 
   /** Ends with the call that is under way, if that ends soon: what it leaves open the next start takes up. */
   async stop(): Promise<void> {
-    this.#isOn = false
-    this.#isEnding = true
-    clearTimeout(this.#timer)
-    this.#timer = undefined
-    const ended = Promise.allSettled([this.#running, this.#deps.settler.drained()])
+    const ended = Promise.allSettled([this.#loop.stop(), this.#deps.settler.drained()])
     let impatient: NodeJS.Timeout | undefined
     await Promise.race([
       ended,
@@ -78,29 +75,12 @@ export class Poller {
 
   /** Something may be due sooner than what was waited for. */
   nudge(): void {
-    if (!this.#isOn || this.#running) return
-    // However often this is called, what is due gets its turn.
-    if (this.#timer && this.#ringsAt <= performance.now() + soonestMs) return
-    this.#schedule(soonestMs)
+    this.#loop.wake()
   }
 
   /** Works once through what is due; several at once are one. */
   tick(): Promise<void> {
-    this.#running ??= this.#work().finally(() => {
-      this.#running = undefined
-    })
-    return this.#running
-  }
-
-  #schedule(ms: number): void {
-    clearTimeout(this.#timer)
-    this.#ringsAt = performance.now() + ms
-    this.#timer = setTimeout(async () => {
-      this.#timer = undefined
-      await this.tick().catch(this.#deps.failed)
-      const next = await this.#nextMs().catch(() => this.#deps.pollSeconds * 1000)
-      if (this.#isOn) this.#schedule(next)
-    }, ms).unref()
+    return this.#loop.tick()
   }
 
   async #nextMs(): Promise<number> {
@@ -134,7 +114,7 @@ export class Poller {
    */
   async #each(work: () => Promise<unknown>, putOff: (until: string) => Promise<unknown>): Promise<void> {
     const { clock, failed } = this.#deps
-    if (this.#isEnding || this.#pausedUntil > clock.monotonic()) return
+    if (this.#loop.isEnding || this.#pausedUntil > clock.monotonic()) return
     try {
       await work()
       this.#pauseMs = firstPauseMs
