@@ -69,7 +69,15 @@ const damages: [string, (lines: string[]) => string[] | string, RegExp][] = [
   [
     'a row taken out',
     (lines) => lines.filter((line) => !isAbout('row', uids[2] ?? '')(line)),
-    /is damaged: 1 row of the batch stand/,
+    /is damaged: 1 row of the batch stands nowhere/,
+  ],
+  [
+    'the number of a row garbled',
+    (lines) =>
+      lines.map((line) =>
+        isAbout('row', uids[2] ?? '')(line) ? line.replace(/"row":\d+/, '"row":99') : line,
+      ),
+    /is damaged: 1 row of the batch stands nowhere/,
   ],
   [
     'rubbish alone',
@@ -144,10 +152,14 @@ describe('a damaged journal', () => {
   test('hides no other from the list, which names it', async () => {
     const [good, bad] = [await done(), await done()]
     rewrite(bad, () => 'rubbish\n')
-    const listed = await here.run('batch', 'list', '--json')
-    expect(listed.code).toBe(1)
-    expect((listed.json() as { id: string }[]).map(({ id }) => id)).toEqual([good])
-    expect(listed.stderr).toContain(bad)
+    for (const stands of [() => {}, () => mkdirSync(pathOf(bad))]) {
+      stands()
+      const listed = await here.run('batch', 'list', '--json')
+      expect(listed.code).toBe(1)
+      expect((listed.json() as { id: string }[]).map(({ id }) => id)).toEqual([good])
+      expect(listed.stderr).toContain(pathOf(bad))
+      rmSync(pathOf(bad), { recursive: true })
+    }
   })
 
   test('that a person may not read is named', async () => {

@@ -19,7 +19,11 @@ export const damageWords = (id: string, path: string, { lines, missingRows }: Da
   const shown = `${lines.slice(0, shownLines).join(', ')}${lines.length > shownLines ? ', …' : ''}`
   const why = [
     ...(lines.length === 0 ? [] : [`${counted(lines.length, 'line')} of it cannot be read (${shown})`]),
-    ...(missingRows === 0 ? [] : [`${counted(missingRows, 'row')} of the batch stand nowhere in it`]),
+    ...(missingRows === 0
+      ? []
+      : [
+          `${counted(missingRows, 'row')} of the batch ${missingRows === 1 ? 'stands' : 'stand'} nowhere in it`,
+        ]),
   ]
   return `The journal of batch ${id} is damaged: ${why.join(', and ')}. It is ${path}`
 }

@@ -116,8 +116,11 @@ const readJournal = async (path: string, id: string): Promise<History> => {
       ? countResults([...chips.values()].flatMap(({ status }) => (status ? [{ status }] : [])))
       : (end ?? countResults(heard))
   const isBegun = sent.size > 0 || heard.length > 0 || end !== undefined
-  const inAll = rows.length + transfers.length + metadata.length + badges.length
-  const missingRows = isBegun && keepsRows(header) ? Math.max(0, header.total - inAll) : 0
+  const known = new Set([rows, transfers, metadata, badges].flatMap((kind) => kind.map(({ row }) => row)))
+  const told = new Set([sent, results, outcomes, badgeOutcomes].flatMap((kind) => [...kind.keys()]))
+  // A row whose number is damaged is one too many and one too few.
+  const unknown = [...told].filter((row) => !known.has(row)).length
+  const missingRows = isBegun && keepsRows(header) ? Math.max(0, header.total - known.size, unknown) : 0
   const damage = { lines: damaged, missingRows }
   return { header, status, endedAt: end?.at, counts, rows, results, sent, damage, ...ofTokens }
 }
@@ -202,7 +205,8 @@ export const listBatches = async (at: Place, failed: (error: CliError) => void):
     try {
       batches.push(readEnds(`${dir}/${name}`) ?? (await readHistory(at, name.slice(0, -6))))
     } catch (error) {
-      const problem = error instanceof CliError ? error : fileProblem(error)
+      const problem =
+        error instanceof CliError ? error : fileProblem(error, { path: `${dir}/${name}`, verb: 'read' })
       if (problem === undefined) throw error
       failed(problem)
     }
