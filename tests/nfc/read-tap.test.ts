@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { CardGone } from '../../src/nfc/card.ts'
 import { EmulatedCard } from '../../src/nfc/emulator/card.ts'
-import { VirtualHalo } from '../../src/nfc/emulator/halo.ts'
 import { parseHaloTap, verifyHaloTap } from '../../src/nfc/halo/tap.ts'
 import { haloUrlParameters } from '../../src/nfc/halo/url.ts'
 import { UnknownCard } from '../../src/nfc/identify.ts'
@@ -11,6 +10,7 @@ import { inspect } from '../../src/nfc/provision/inspect.ts'
 import { plan } from '../../src/nfc/provision/plan.ts'
 import { readTap } from '../../src/nfc/read-tap.ts'
 import { runScript } from '../../src/nfc/script.ts'
+import { VirtualHalo } from '../support/virtual-halo.ts'
 import { deps, TestChip, template, uid } from './virtual-card.ts'
 
 async function provisioned(names: { e: string; c: string; d: string } = template.names): Promise<TestChip> {

@@ -2,7 +2,6 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, type TestContext, test } from 'vitest'
-import { VirtualHalo } from '../../src/nfc/emulator/halo.ts'
 import { type Running, spawnCli } from '../cli/executable.ts'
 import { startTestDaemon } from '../support/daemon.ts'
 import { holdElsewhere, openPcscd } from '../support/pcsc/opened.ts'
@@ -10,6 +9,7 @@ import type { PrivatePcscd } from '../support/pcsc/pcscd.ts'
 import { emulated } from '../support/pcsc/vpcd.ts'
 import { derived, seed, uids } from '../support/seeds.ts'
 import { setUpChip } from '../support/set-up-chip.ts'
+import { VirtualHalo } from '../support/virtual-halo.ts'
 
 // The built executable, a real pcscd, virtual readers.
 

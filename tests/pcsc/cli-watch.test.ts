@@ -4,12 +4,12 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, type TestContext, test } from 'vitest'
-import { VirtualHalo } from '../../src/nfc/emulator/halo.ts'
 import { executable, type Running, spawnCli } from '../cli/executable.ts'
 import { openPcscd } from '../support/pcsc/opened.ts'
 import { emulated } from '../support/pcsc/vpcd.ts'
 import { derived, uids } from '../support/seeds.ts'
 import { setUpChip } from '../support/set-up-chip.ts'
+import { VirtualHalo } from '../support/virtual-halo.ts'
 
 type Test = Pick<TestContext, 'onTestFinished'>
 

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
 import { EmulatedCard } from '../../../src/nfc/emulator/card.ts'
-import { VirtualHalo } from '../../../src/nfc/emulator/halo.ts'
 import { factoryMemory } from '../../../src/nfc/emulator/memory.ts'
 import { NDEF_FILE } from '../../../src/nfc/ntag424/commands.ts'
 import { apply, recover } from '../../../src/nfc/provision/apply.ts'
@@ -19,6 +18,7 @@ import { type Inspection, inspect } from '../../../src/nfc/provision/inspect.ts'
 import { type Plan, parsePlan, plan, planReset, sourcesOf } from '../../../src/nfc/provision/plan.ts'
 import { readBack } from '../../../src/nfc/provision/read-back.ts'
 import { runScript, type Script } from '../../../src/nfc/script.ts'
+import { VirtualHalo } from '../../support/virtual-halo.ts'
 import { deps, keysOf, TestChip, template, uid, uidBytes } from '../virtual-card.ts'
 
 const first = { keySet: 101, generation: 0 } as const

@@ -1,10 +1,10 @@
 import { createECDH, createPrivateKey, randomBytes, sign } from 'node:crypto'
-import { uriFile } from '../ndef.ts'
-import { TYPE_4_ATR, type VirtualChip } from './chip.ts'
-import { TapView } from './files.ts'
-import { readBinary, type Selection, select } from './iso-commands.ts'
-import { factoryMemory } from './memory.ts'
-import { Refusal, STATUS, withStatus } from './status.ts'
+import { TYPE_4_ATR, type VirtualChip } from '../../src/nfc/emulator/chip.ts'
+import { TapView } from '../../src/nfc/emulator/files.ts'
+import { readBinary, type Selection, select } from '../../src/nfc/emulator/iso-commands.ts'
+import { factoryMemory } from '../../src/nfc/emulator/memory.ts'
+import { Refusal, STATUS, withStatus } from '../../src/nfc/emulator/status.ts'
+import { uriFile } from '../../src/nfc/ndef.ts'
 
 /** Signatures lie in a field of this size, and what was there before shows behind a shorter one. */
 const SIGNATURE_FIELD = 72
