@@ -1,5 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { gunzipSync } from 'node:zlib'
+import pino from 'pino'
 import { type Hex, numberToHex } from 'viem'
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import * as z from 'zod'
@@ -23,6 +25,7 @@ import {
   until,
 } from '../support/dev-chain.ts'
 import { bundleOwner, endOwners, spawnOwner } from '../support/dev-chain-process.ts'
+import { limitFiles } from '../support/full-disk.ts'
 import { askNode, openBench, relayerKey, slots, tally } from '../support/relayer.ts'
 
 const chains = devChains()
@@ -143,6 +146,53 @@ describe('a chain that is started anew from its state', () => {
       expect(Number(await chain.request({ method: 'eth_getStorageAt', params }))).toBe(1)
     }
   })
+
+  test.runIf(process.platform === 'linux')(
+    'is not ended where the disk has no room to begin another, and is renewed once it has',
+    async () => {
+      const dataDir = chains.dir()
+      let refused = 0
+      const log = pino(
+        { level: 'warn' },
+        { write: (line: string) => (refused += Number(/could not be started anew/.test(line))) },
+      )
+      const chain = await chains.start({ dataDir, log, renewal: eagerRenewal })
+      const client = clientOf(chain)
+      const raws = (await transfers(120)).values()
+      /** What is asked has to succeed all the time. A chain on which nothing happens grows no more. */
+      const goOn = async () => {
+        const { value: raw } = raws.next()
+        if (raw !== undefined) await send(chain, raw)
+        await chain.mine()
+        await client.getBlockNumber()
+      }
+      const first = chain.pid
+      await until(async () => {
+        await goOn()
+        return chain.pid !== undefined && chain.pid !== first
+      })
+      await chain.dump()
+      const [newest] = await new Snapshots(folder(dataDir)).list()
+      const packed = readFileSync(join(folder(dataDir), newest?.name ?? ''))
+      expect(gunzipSync(packed).length).toBeGreaterThan(4 * packed.length)
+      const lift = limitFiles(3 * packed.length)
+      onTestFinished(lift)
+      await until(async () => {
+        await goOn()
+        return refused >= 2
+      })
+      const { pid } = chain
+      await goOn()
+      expect(chain.pid).toBe(pid)
+      expect(pid).toBeDefined()
+      await until(() => !readdirSync(folder(dataDir)).some((name) => name.endsWith('ing.json')))
+      lift()
+      await until(async () => {
+        await goOn()
+        return chain.pid !== undefined && chain.pid !== pid
+      })
+    },
+  )
 
   test('is not, where a test steers anvil itself by what no state holds', async () => {
     const chain = await chains.start({ rpcMode: 'full', renewal: eagerRenewal })

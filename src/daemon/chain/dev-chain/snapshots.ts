@@ -18,6 +18,8 @@ export interface Snapshot {
 
 const kept = 3
 const pattern = /^state-(\d{8})-(\d+)-([0-9a-f]{32})\.gz$/
+const unpacked = 'loading.json'
+const prepared = 'renewing.json'
 const unzip = promisify(gunzip)
 const hashOf = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex').slice(0, 32)
 
@@ -26,6 +28,8 @@ export class Snapshots {
   readonly #dir: string
   /** The youngest that anvil has loaded: the one that is known to be good. */
   #proven: Snapshot | undefined
+  /** The name of the one that {@link prepare} has unpacked. */
+  #prepared: string | undefined
 
   constructor(dir: string) {
     this.#dir = dir
@@ -63,22 +67,52 @@ export class Snapshots {
    * @returns the file, or undefined where the snapshot is damaged
    */
   async unpack(snapshot: Snapshot, history?: History): Promise<string | undefined> {
-    const file = join(this.#dir, 'loading.json')
-    const state = await readFile(join(this.#dir, snapshot.name))
-    if (hashOf(state) !== snapshot.hash) return undefined
-    const json = await unzip(state)
-    await writeFile(file, history === undefined ? json : await withoutOld(json, history), { mode: 0o600 })
-    return file
+    const file = join(this.#dir, unpacked)
+    if (this.#prepared === snapshot.name) {
+      const isThere = await rename(join(this.#dir, prepared), file).then(
+        () => true,
+        () => false,
+      )
+      if (isThere) return file
+    }
+    return (await this.#unpackTo(file, snapshot, history)) ? file : undefined
   }
 
-  /** Removes what {@link unpack} left, and writes that never ended. */
+  /**
+   * Unpacks the newest already, so that a start from it needs no room on the disk any more.
+   * @throws where there is none left, or the state cannot be read; nothing is left behind then
+   */
+  async prepare(history: History): Promise<void> {
+    const file = join(this.#dir, prepared)
+    const [newest] = await this.list()
+    try {
+      if (newest === undefined || !(await this.#unpackTo(file, newest, history)))
+        throw new Error('the state that was just kept cannot be read')
+      this.#prepared = newest.name
+    } catch (error) {
+      await rm(file, { force: true })
+      throw error
+    }
+  }
+
+  /** Removes what {@link unpack} and {@link prepare} left, and writes that never ended. */
   async clean(): Promise<void> {
     for (const name of await readdir(this.#dir))
-      if (name === 'loading.json' || name.endsWith('.new')) await rm(join(this.#dir, name), { force: true })
+      if (name === unpacked || name === prepared || name.endsWith('.new'))
+        await rm(join(this.#dir, name), { force: true })
   }
 
   /** Takes one whose bytes are damaged out of the rotation. It stays, for whoever wants to know why. */
   async setAside(snapshot: Snapshot): Promise<void> {
     await rename(join(this.#dir, snapshot.name), join(this.#dir, `damaged-${snapshot.number}.gz`))
+  }
+
+  /** @returns whether its bytes are those that were written */
+  async #unpackTo(file: string, snapshot: Snapshot, history: History | undefined): Promise<boolean> {
+    const state = await readFile(join(this.#dir, snapshot.name))
+    if (hashOf(state) !== snapshot.hash) return false
+    const json = await unzip(state)
+    await writeFile(file, history === undefined ? json : await withoutOld(json, history), { mode: 0o600 })
+    return true
   }
 }

@@ -163,7 +163,7 @@ export class Supervisor {
 
   /** Has another anvil take over from the state of one that has grown. Never two at once: each takes the memory. */
   async #renew(chain: RunningChain, bytes: number): Promise<void> {
-    const { log, dir, renewal } = this.#settings
+    const { log, dir, renewal, snapshots } = this.#settings
     const started = performance.now()
     try {
       while (this.#uses > 0)
@@ -173,6 +173,8 @@ export class Supervisor {
       chain.blocks.hold(true)
       await chain.blocks.emptyPool()
       await this.#settings.keep()
+      // While the old one still runs: on a disk with no room for it that one has to go on.
+      await snapshots.prepare(renewal.history)
       log.info({ bytes }, 'the dev chain takes much memory; starting it anew from its state')
       if (this.#chain !== chain || this.#stopping) return
       this.#chain = undefined
