@@ -211,7 +211,7 @@ describe('many events from a file', () => {
     const path = join(here.home, '.local/state/tapchip/batches', `${id}.jsonl`)
     const lines = readFileSync(path, 'utf8').trimEnd().split('\n')
     const kept = lines.filter((line) => !line.includes('"end"'))
-    const last = kept.findLastIndex((line) => line.includes('badge-outcome'))
+    const last = kept.findLastIndex((line) => line.includes('"result"'))
     writeFileSync(path, `${kept.filter((_, n) => n !== last).join('\n')}\n`)
     const second = await here.run('batch', 'resume', id, '--yes', '--json')
     expect(second.code).toBe(0)

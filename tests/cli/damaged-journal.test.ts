@@ -92,7 +92,7 @@ const damages: [string, (lines: string[]) => string[] | string, RegExp][] = [
   ],
   [
     'another version',
-    ([first = '', ...rest]) => [first.replace('"version":1', '"version":2'), ...rest],
+    ([first = '', ...rest]) => [first.replace('"version":2', '"version":1'), ...rest],
     /begun by another version of tapchip/,
   ],
 ]

@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import { Readable, Writable } from 'node:stream'
 import fc from 'fast-check'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { Journal } from '../../src/cli/batch/journal.ts'
 import { type CliContext, createContext } from '../../src/cli/context.ts'
 import { describeError } from '../../src/cli/errors.ts'
-import { BoxJournal } from '../../src/cli/nfc/box-journal.ts'
 import { runBox } from '../../src/cli/nfc/box-run.ts'
 import { type ChipRow, RowsOfChips } from '../../src/cli/nfc/chip-rows.ts'
 import { withStop } from '../../src/cli/nfc/stop.ts'
@@ -75,7 +75,7 @@ const box = async (
   const { ctx, stdout, stderr } = context()
   const taken = new RowsOfChips(rows)
   runs += 1
-  const journal = new BoxJournal(ctx.at, `b_${String(runs).padStart(14, '0')}`)
+  const journal = new Journal(ctx.at, `b_${String(runs).padStart(14, '0')}`)
   const code = await runBox(ctx, {
     opened: openedOn(new ScriptedReaders(script)),
     order: { ...inA, ...order },

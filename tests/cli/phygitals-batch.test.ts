@@ -291,7 +291,7 @@ describe('phygitals transfer --file', () => {
       writeFileSync(
         journal,
         lines
-          .filter((line) => !/"type":"(outcome|end)"/.test(line))
+          .filter((line) => !/"type":"(result|end)"/.test(line))
           .map((line) => line.replace(/"startedAt":"[^"]+"/, `"startedAt":"${startedAt}"`))
           .map((line) => line.replace(/"pid":\d+/, '"pid":0'))
           .join('\n'),

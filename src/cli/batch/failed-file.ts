@@ -1,12 +1,10 @@
 import { accessSync, constants, existsSync, statSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
-import Papa from 'papaparse'
 import { text } from '../command/options.ts'
 import type { CliContext } from '../context.ts'
 import { exitCodes, UsageError } from '../errors.ts'
 import { withFiles } from '../file-problem.ts'
 import { asWord } from '../io/text.ts'
-import { colons, readUid } from '../uid.ts'
 import { sheetLine } from './spreadsheet.ts'
 
 export const failedFlag = {
@@ -46,28 +44,4 @@ export const writeFailedRows = (
   )
   if (rows.length === 0) ctx.io.note(`No row failed: ${asWord(file)} holds the heading alone now.`)
   else ctx.io.note(`The rows that failed, to be mended and fed back: --file ${asWord(file)}`)
-}
-
-/** The heading and those rows of a sheet in the form in which it was sent. */
-export const rowsOfBlocks = (blocks: readonly Buffer[], wanted: ReadonlySet<number>) => {
-  let heading: readonly string[] | undefined
-  let row = 0
-  const rows: string[][] = []
-  for (const block of blocks) {
-    const parsed = Papa.parse<string[]>(block.toString('utf8').replace(/\n$/, ''), {
-      delimiter: ',',
-      newline: '\n',
-    })
-    for (const cells of parsed.data) {
-      if (heading === undefined) {
-        heading = cells
-        continue
-      }
-      row += 1
-      if (wanted.has(row)) rows.push(cells)
-    }
-  }
-  const uidAt = heading?.indexOf('uid') ?? -1
-  for (const cells of rows) if (cells[uidAt]) cells[uidAt] = colons(readUid(cells[uidAt]))
-  return { heading: heading ?? [], rows }
 }

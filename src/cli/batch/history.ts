@@ -1,67 +1,177 @@
 import { closeSync, existsSync, openSync, readdirSync, readSync, statSync } from 'node:fs'
 import { CliError, UsageError } from '../errors.ts'
 import { fileProblem } from '../file-problem.ts'
+import { counted } from '../io/text.ts'
 import type { Surroundings } from '../surroundings.ts'
-import type { BadgeOutcome, BadgeRow } from './badge-records.ts'
-import { type Damage, damagedJournal, isDamaged } from './damage.ts'
-import { isBatchId } from './id.ts'
-import { journalDir, journalPath } from './journal.ts'
-import { soundLines } from './journal-lines.ts'
 import {
-  type BoxChip,
-  type BoxStatus,
-  type Counts,
-  type EditRow,
+  type ChipEvent,
+  countResults,
+  type End,
   type Header,
-  isForeignHeader,
+  isBatchId,
+  isEnd,
+  isHeader,
+  isNumber,
+  isResumed,
+  journalDir,
+  journalPath,
+  type Line,
+  linesOf,
   parseLine,
-  type RowResult,
-} from './records.ts'
-import type { MetadataRow, Outcome, OutcomeStatus, TransferRow } from './token-records.ts'
-
-export type BatchStatus = 'done' | 'stopped' | 'running'
-
-/** A batch as its journal tells it. */
-export interface History {
-  readonly header: Header
-  readonly status: BatchStatus
-  readonly endedAt: string | undefined
-  readonly counts: Counts
-  readonly rows: readonly EditRow[]
-  /** The last result of each row. */
-  readonly results: ReadonlyMap<number, RowResult>
-  /** Of batches of tokens: their rows, and what became of each at last. */
-  readonly transfers: readonly TransferRow[]
-  readonly metadata: readonly MetadataRow[]
-  readonly outcomes: ReadonlyMap<number, Outcome>
-  /** Of batches of badge events: their rows, and what became of each at last. */
-  readonly badges: readonly BadgeRow[]
-  readonly badgeOutcomes: ReadonlyMap<number, BadgeOutcome>
-  /** Of boxes: their chips, each with its last end, in the order in which they were laid down. */
-  readonly chips: ReadonlyMap<string, BoxChip>
-  /** How often a row of tokens has failed. */
-  readonly failures: ReadonlyMap<number, number>
-  /** How often a row was sent, whether or not an answer came. */
-  readonly sent: ReadonlyMap<number, number>
-  readonly damage: Damage
-}
+  type Result,
+  type Row,
+} from './journal.ts'
+import type { Damage, History, Kind } from './kind.ts'
 
 type Place = Pick<Surroundings, 'env' | 'home'>
 
+const beginning = '{"type":"'
+
+/** What the lines of a journal add up to. */
+class Reading {
+  header: Header | undefined
+  kind: Kind | undefined
+  end: End | undefined
+  pid = 0
+  readonly rows: Row[] = []
+  readonly results = new Map<number, Result>()
+  readonly failures = new Map<number, number>()
+  readonly sent = new Map<number, number>()
+  readonly events: ChipEvent[] = []
+  readonly #kinds: readonly Kind[]
+
+  constructor(kinds: readonly Kind[]) {
+    this.#kinds = kinds
+  }
+
+  /** @returns whether the line says something */
+  take(line: Line): boolean {
+    const { type, ...rest } = line
+    const { kind } = this
+    if (kind === undefined) return isHeader(line) && this.#begin(line)
+    if (type === 'row' && 'isRow' in kind && kind.isRow(rest)) return this.rows.push(rest) > 0
+    if (type === 'result' && kind.isResult?.(rest)) return this.#settle(rest)
+    if ((type === 'begun' || type === 'result') && 'isEvent' in kind && kind.isEvent?.(rest))
+      return this.events.push(rest) > 0
+    if (type === 'sent' && Array.isArray(rest.rows)) return rest.rows.every((row) => this.#send(row))
+    if (type === 'resumed' && isResumed(rest)) {
+      this.pid = rest.pid
+      this.end = undefined
+      return true
+    }
+    if (type !== 'end' || !isEnd(rest)) return false
+    this.end = rest
+    return true
+  }
+
+  #begin(header: Header): boolean {
+    this.kind = this.#kinds.find((kind) => isNamed(kind, header.kind))
+    if (this.kind === undefined) return false
+    this.header = header
+    this.pid = header.pid
+    return true
+  }
+
+  #settle(result: Result): boolean {
+    this.results.set(result.row, result)
+    if (result.status === 'failed') this.failures.set(result.row, (this.failures.get(result.row) ?? 0) + 1)
+    return true
+  }
+
+  #send(row: unknown): boolean {
+    if (!isNumber(row)) return false
+    this.sent.set(row, (this.sent.get(row) ?? 0) + 1)
+    return true
+  }
+}
+
+const isNamed = ({ name, undo }: Kind, wanted: string): boolean =>
+  name === wanted || ('name' in undo && undo.name === wanted)
+
+export interface Batch {
+  readonly kind: Kind
+  readonly history: History
+}
+
 /**
+ * @param kinds that it may be of
  * @param skipDamaged to go on with what can be read of a damaged journal
  * @throws UsageError where there is no such batch; CliError where it never began, or its journal is damaged or another
  * version's
  */
-export const readHistory = async (at: Place, id: string, skipDamaged = false): Promise<History> => {
+export const readBatch = async (
+  at: Place,
+  id: string,
+  kinds: readonly Kind[],
+  skipDamaged = false,
+): Promise<Batch> => {
   const path = journalPath(at, id)
   if (!isBatchId(id) || !existsSync(path))
     throw new UsageError(`There is no batch "${id}".`, 'Those there are: tapchip batch list')
-  const history = await readJournal(path, id).catch((error: unknown) => {
+  const batch = await readJournal(path, id, kinds).catch((error: unknown) => {
     throw fileProblem(error, { path, verb: 'read' }) ?? error
   })
-  if (isDamaged(history.damage) && !skipDamaged) throw damagedJournal(history.header, path, history.damage)
-  return history
+  const { header, damage } = batch.history
+  if (!isDamaged(damage) || skipDamaged) return batch
+  const undo =
+    'name' in batch.kind.undo ? ` Put back what can be: tapchip batch undo ${header.id} --skip-damaged.` : ''
+  // What was done with such rows is not known: to leave them out would look like success.
+  throw new CliError(damageWords(header.id, path, damage), {
+    advice:
+      `Put the file back from a backup. What can be read: tapchip batch report ${header.id} --skip-damaged.${undo} ` +
+      'To finish the rest, begin a new batch from the input.',
+  })
+}
+
+const readJournal = async (path: string, id: string, kinds: readonly Kind[]): Promise<Batch> => {
+  const reading = new Reading(kinds)
+  const damaged: number[] = []
+  let silent: { readonly number: number; readonly isBeginning: boolean; readonly hasEnd: boolean } | undefined
+  for await (const { number, text, hasEnd } of linesOf(path)) {
+    const line = parseLine(text)
+    const isSound = line !== undefined && reading.take(line)
+    // A kill may cut a line short: it ends the journal, or whoever goes on begins a line anew.
+    if (silent && !(silent.isBeginning && isSound && line.type === 'resumed')) damaged.push(silent.number)
+    const isBeginning = text.startsWith(beginning) || beginning.startsWith(text)
+    silent = isSound ? undefined : { number, isBeginning, hasEnd }
+  }
+  if (silent && !(silent.isBeginning && !silent.hasEnd)) damaged.push(silent.number)
+  const { header, kind, end, rows, results, failures, sent, events } = reading
+  if (header === undefined || kind === undefined) throw withoutHeader(path, id, damaged)
+  const counts =
+    ('counts' in kind ? kind.counts?.(events) : undefined) ?? end ?? countResults(results.values())
+  const isBegun = sent.size > 0 || results.size > 0 || end !== undefined
+  const known = new Set(rows.map(({ row }) => row))
+  // A row whose number is damaged is one too many and one too few.
+  const unknown = new Set([...sent.keys(), ...results.keys()].filter((row) => !known.has(row)))
+  const missingRows = isBegun && 'isRow' in kind ? Math.max(0, header.total - known.size, unknown.size) : 0
+  const history: History = {
+    header,
+    status: end?.how ?? (isAlive(reading.pid) ? 'running' : 'stopped'),
+    endedAt: end?.at,
+    counts,
+    rows,
+    results,
+    failures,
+    sent,
+    events,
+    damage: { lines: damaged, missingRows },
+  }
+  return { kind, history }
+}
+
+/** Without its first line a journal says neither where its rows went nor what was done to them. */
+const withoutHeader = (path: string, id: string, damaged: readonly number[]): CliError => {
+  if (damaged.length === 0) return neverBegan(id)
+  const first = parseLine(readPart(path, 0)[0] ?? '')
+  return first?.type === 'batch' && 'version' in first
+    ? new CliError(
+        `Batch ${id} was begun by another version of tapchip, which writes its journal in another way. It is ${path}`,
+        { advice: 'Go on with the version that it was begun with (tapchip --version).' },
+      )
+    : new CliError(`The journal of batch ${id} is damaged: its first line cannot be read. It is ${path}`, {
+        advice: 'Put the file back from a backup, or begin a new batch from the input.',
+      })
 }
 
 export const neverBegan = (id: string): CliError =>
@@ -69,118 +179,20 @@ export const neverBegan = (id: string): CliError =>
     advice: 'Nothing was written. Start it again from its input.',
   })
 
-const readJournal = async (path: string, id: string): Promise<History> => {
-  const damaged: number[] = []
-  let header: Header | undefined
-  let end: ({ at: string; how: 'done' | 'stopped' } & Counts) | undefined
-  let pid = 0
-  const rows: EditRow[] = []
-  const results = new Map<number, RowResult>()
-  const transfers: TransferRow[] = []
-  const metadata: MetadataRow[] = []
-  const outcomes = new Map<number, Outcome>()
-  const badges: BadgeRow[] = []
-  const badgeOutcomes = new Map<number, BadgeOutcome>()
-  const chips = new Map<string, BoxChip>()
-  const failures = new Map<number, number>()
-  const sent = new Map<number, number>()
-  for await (const line of soundLines(path, damaged)) {
-    if (line.type === 'batch') header = line
-    else if (header?.kind === 'nfc provision' && (line.type === 'chip' || line.type === 'result'))
-      chips.set(line.uid, chipAfter(chips.get(line.uid), line))
-    else if (line.type === 'row') rows.push(line)
-    else if (line.type === 'sent') for (const row of line.rows) sent.set(row, (sent.get(row) ?? 0) + 1)
-    else if (line.type === 'result') results.set(line.row, line)
-    else if (line.type === 'end') end = line
-    else if (line.type === 'transfer') transfers.push(line)
-    else if (line.type === 'metadata') metadata.push(line)
-    else if (line.type === 'badge') badges.push(line)
-    else if (line.type === 'badge-outcome') badgeOutcomes.set(line.row, line)
-    else if (line.type === 'outcome') {
-      outcomes.set(line.row, line)
-      if (line.status === 'failed') failures.set(line.row, (failures.get(line.row) ?? 0) + 1)
-    }
-    if (line.type === 'batch' || line.type === 'resumed') {
-      pid = line.pid
-      end = undefined
-    }
-  }
-  if (header === undefined) throw withoutHeader(path, id, damaged)
-  const status = end?.how ?? (isAlive(pid) ? 'running' : 'stopped')
-  const ofTokens = { transfers, metadata, outcomes, failures, badges, badgeOutcomes, chips }
-  const heard = [...results.values(), ...outcomes.values(), ...badgeOutcomes.values()]
-  // Of an import only the failures may be reported row by row: its end counts all of it. A box's end tells of the
-  // last run alone, and counts a chip that was laid down twice twice.
-  const counts =
-    header.kind === 'nfc provision'
-      ? countResults([...chips.values()].flatMap(({ status }) => (status ? [{ status }] : [])))
-      : (end ?? countResults(heard))
-  const isBegun = sent.size > 0 || heard.length > 0 || end !== undefined
-  const known = new Set([rows, transfers, metadata, badges].flatMap((kind) => kind.map(({ row }) => row)))
-  const told = new Set([sent, results, outcomes, badgeOutcomes].flatMap((kind) => [...kind.keys()]))
-  // A row whose number is damaged is one too many and one too few.
-  const unknown = [...told].filter((row) => !known.has(row)).length
-  const missingRows = isBegun && keepsRows(header) ? Math.max(0, header.total - known.size, unknown) : 0
-  const damage = { lines: damaged, missingRows }
-  return { header, status, endedAt: end?.at, counts, rows, results, sent, damage, ...ofTokens }
-}
+export const isDamaged = ({ lines, missingRows }: Damage): boolean => lines.length > 0 || missingRows > 0
 
-/** All of them stand in it before the first is sent. */
-const keepsRows = ({ kind }: Header): boolean => kind !== 'chips import' && kind !== 'nfc provision'
+const shownLines = 10
 
-/** Without its first line a journal says neither where its rows went nor what was done to them. */
-const withoutHeader = (path: string, id: string, damaged: readonly number[]): CliError => {
-  if (damaged.length === 0) return neverBegan(id)
-  const [first = ''] = readPart(path, 0)
-  return new CliError(
-    isForeignHeader(first)
-      ? `Batch ${id} was begun by another version of tapchip, which writes its journal in another way. It is ${path}`
-      : `The journal of batch ${id} is damaged: its first line cannot be read. It is ${path}`,
-    {
-      advice: isForeignHeader(first)
-        ? 'Go on with the version that it was begun with (tapchip --version).'
-        : 'Put the file back from a backup, or begin a new batch from the input.',
-    },
-  )
-}
-
-/** A chip that ended well stays so: later it may be laid down by mistake. */
-const chipAfter = (
-  before: BoxChip | undefined,
-  line: Omit<BoxChip, 'status'> & { readonly status?: BoxStatus | RowResult['status'] },
-): BoxChip => {
-  const isDone = before?.status === 'provisioned' || before?.status === 'unchanged'
-  const status = line.status === 'changed' || line.status === 'created' ? undefined : line.status
-  if (isDone || (before !== undefined && status === undefined)) return before ?? { uid: line.uid }
-  const row = line.row ?? before?.row
-  return {
-    uid: line.uid,
-    ...(row === undefined ? {} : { row }),
-    ...(status === undefined ? {} : { status }),
-    ...(line.error === undefined ? {} : { error: line.error }),
-  }
-}
-
-const countedAs: Readonly<
-  Record<RowResult['status'] | OutcomeStatus | BadgeOutcome['status'] | BoxStatus, keyof Counts>
-> = {
-  changed: 'changed',
-  created: 'changed',
-  assigned: 'changed',
-  transferred: 'changed',
-  provisioned: 'changed',
-  queued: 'changed',
-  unchanged: 'unchanged',
-  failed: 'failed',
-}
-
-export const countResults = (
-  results: Iterable<{ readonly status: keyof typeof countedAs }>,
-  before: Counts = { changed: 0, unchanged: 0, failed: 0 },
-): Counts => {
-  const counts = { changed: before.changed, unchanged: before.unchanged, failed: before.failed }
-  for (const { status } of results) counts[countedAs[status]] += 1
-  return counts
+/** What is wrong with a journal, as a sentence. */
+export const damageWords = (id: string, path: string, { lines, missingRows }: Damage): string => {
+  const shown = `${lines.slice(0, shownLines).join(', ')}${lines.length > shownLines ? ', …' : ''}`
+  const why = [
+    ...(lines.length === 0 ? [] : [`${counted(lines.length, 'line')} of it cannot be read (${shown})`]),
+    ...(missingRows === 0
+      ? []
+      : [`${counted(missingRows, 'row of the batch stands', 'rows of the batch stand')} nowhere in it`]),
+  ]
+  return `The journal of batch ${id} is damaged: ${why.join(', and ')}. It is ${path}`
 }
 
 const isAlive = (pid: number): boolean => {
@@ -196,17 +208,23 @@ const isAlive = (pid: number): boolean => {
 export type Brief = Pick<History, 'header' | 'status' | 'endedAt' | 'counts'>
 
 /** All batches, newest first. @param failed hears of those that cannot be read */
-export const listBatches = async (at: Place, failed: (error: CliError) => void): Promise<Brief[]> => {
+export const listBatches = async (
+  at: Place,
+  kinds: readonly Kind[],
+  failed: (error: CliError) => void,
+): Promise<Brief[]> => {
   const dir = journalDir(at)
   if (!existsSync(dir)) return []
   const files = readdirSync(dir).filter((name) => name.endsWith('.jsonl') && isBatchId(name.slice(0, -6)))
   const batches: Brief[] = []
   for (const name of files.sort().reverse()) {
     try {
-      batches.push(readEnds(`${dir}/${name}`) ?? (await readHistory(at, name.slice(0, -6))))
+      batches.push(
+        readEnds(`${dir}/${name}`, kinds) ?? (await readBatch(at, name.slice(0, -6), kinds)).history,
+      )
     } catch (error) {
-      const problem =
-        error instanceof CliError ? error : fileProblem(error, { path: `${dir}/${name}`, verb: 'read' })
+      const words = { path: `${dir}/${name}`, verb: 'read' } as const
+      const problem = error instanceof CliError ? error : fileProblem(error, words)
       if (problem === undefined) throw error
       failed(problem)
     }
@@ -231,9 +249,11 @@ const readPart = (path: string, from: number): string[] => {
 }
 
 /** The first line and the last tell all of a batch that came to an end, however long it is. */
-const readEnds = (path: string): Brief | undefined => {
+const readEnds = (path: string, kinds: readonly Kind[]): Brief | undefined => {
   const header = parseLine(readPart(path, 0)[0] ?? '')
   const end = parseLine(readPart(path, Math.max(0, statSync(path).size - endSize)).at(-1) ?? '')
-  if (header?.type !== 'batch' || end?.type !== 'end' || header.kind === 'nfc provision') return undefined
+  if (!isHeader(header) || end?.type !== 'end' || !isEnd(end)) return undefined
+  const kind = kinds.find((kind) => isNamed(kind, header.kind))
+  if (kind === undefined || 'counts' in kind) return undefined
   return { header, status: end.how, endedAt: end.at, counts: end }
 }

@@ -1,6 +1,6 @@
 import type { CliContext } from '../context.ts'
 import { UsageError } from '../errors.ts'
-import type { Header } from './records.ts'
+import type { Header } from './journal.ts'
 
 /** Which daemon answers at our address, for the header of a journal. Empty where it does not say. */
 export const instanceNow = async (ctx: CliContext): Promise<{ readonly instance?: string }> => {

@@ -1,36 +1,209 @@
-import { closeSync, fsyncSync, mkdirSync, openSync, writeSync } from 'node:fs'
+import { randomBytes } from 'node:crypto'
+import { closeSync, createReadStream, fsyncSync, mkdirSync, openSync, writeSync } from 'node:fs'
 import { withFiles } from '../file-problem.ts'
 import { type Surroundings, stateDir } from '../surroundings.ts'
-import type { JournalLine } from './records.ts'
 
-export const journalDir = (at: Pick<Surroundings, 'env' | 'home'>): string => `${stateDir(at)}/batches`
-export const journalPath = (at: Pick<Surroundings, 'env' | 'home'>, id: string): string =>
-  `${journalDir(at)}/${id}.jsonl`
+/** Of what is written here. A journal of another version is refused: none was ever released. */
+export const journalVersion = 2
 
-/** Opens one to append to. @throws CliError that says where else journals may be */
-export const openJournal = (at: Pick<Surroundings, 'env' | 'home'>, id: string): number =>
-  withFiles(
-    { path: journalDir(at), verb: 'written', advice: 'Journals need a place: XDG_STATE_HOME=DIR' },
-    () => {
-      mkdirSync(journalDir(at), { recursive: true, mode: 0o700 })
-      return openSync(journalPath(at, id), 'a', 0o600)
-    },
-  )
+/** The first line of a journal. It holds no secret: it tells where the rows went, not how to get in. */
+export interface Header {
+  readonly type: 'batch'
+  readonly version: typeof journalVersion
+  readonly id: string
+  /** The name of its kind. */
+  readonly kind: string
+  readonly startedAt: string
+  readonly url: string
+  /** Which daemon answered there, if it said so. */
+  readonly instance?: string
+  readonly pid: number
+  /** How many rows there are. */
+  readonly total: number
+  /** `path` is null for standard input and for flags. */
+  readonly input: { readonly name: string; readonly path: string | null; readonly sha256: string | null }
+  /** The batch whose changes this one takes back. */
+  readonly undoes?: string
+  /** What the command was told, to do it again. */
+  readonly settings?: Readonly<Record<string, string>>
+}
+
+/** What is to be done, counted from 1. Each kind adds what its rows hold. */
+export interface Row {
+  readonly row: number
+}
+
+/** Which of the three counts a row belongs to by its end. */
+export const countedAs = {
+  changed: 'changed',
+  created: 'changed',
+  assigned: 'changed',
+  transferred: 'changed',
+  /** The daemon owes it, and its hash is not known yet. */
+  queued: 'changed',
+  provisioned: 'changed',
+  unchanged: 'unchanged',
+  failed: 'failed',
+} as const
+export type Status = keyof typeof countedAs
+
+/** A row's end. */
+export interface Result extends Row {
+  readonly status: Status
+  readonly error?: string
+}
+
+/** A chip that was laid down: without a status it was begun on. A row is there where a sheet says what it gets. */
+export interface ChipEvent {
+  readonly uid: string
+  readonly row?: number
+  readonly status?: Status
+  readonly error?: string
+}
+
+export interface Counts {
+  readonly changed: number
+  readonly unchanged: number
+  readonly failed: number
+}
+
+export const countResults = (
+  results: Iterable<{ readonly status: Status }>,
+  before: Counts = { changed: 0, unchanged: 0, failed: 0 },
+): Counts => {
+  const counts = { changed: before.changed, unchanged: before.unchanged, failed: before.failed }
+  for (const { status } of results) counts[countedAs[status]] += 1
+  return counts
+}
+
+export interface End extends Counts {
+  readonly at: string
+  readonly how: 'done' | 'stopped'
+}
+
+interface Resumed {
+  readonly at: string
+  readonly pid: number
+}
+
+export type JournalLine =
+  | Header
+  | ({ readonly type: 'row' } & Row)
+  /** Rows that are on their way: after a kill it is open whether they were written. */
+  | { readonly type: 'sent'; readonly rows: readonly number[] }
+  | ({ readonly type: 'result' } & (Result | (ChipEvent & { readonly status: Status })))
+  | ({ readonly type: 'begun' } & ChipEvent)
+  | ({ readonly type: 'resumed' } & Resumed)
+  | ({ readonly type: 'end' } & End)
+
+// What a line holds is checked by its shape when it is read.
+export type Line = Readonly<Record<string, unknown>>
+export const isRecord = (value: unknown): value is Line =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+export const isText = (value: unknown): value is string => typeof value === 'string'
+export const isNumber = (value: unknown): value is number => typeof value === 'number'
+export const isStatus = (value: unknown): value is Status => isText(value) && Object.hasOwn(countedAs, value)
+export const orNull = (isFit: (value: unknown) => boolean) => (value: unknown) =>
+  value === null || isFit(value)
+export const orAbsent = (isFit: (value: unknown) => boolean) => (value: unknown) =>
+  value === undefined || isFit(value)
+export const shape =
+  <T>(members: { readonly [K in keyof T]-?: (value: unknown) => boolean }) =>
+  (value: unknown): value is T => {
+    if (!isRecord(value)) return false
+    for (const name in members) if (!members[name](value[name])) return false
+    return true
+  }
+
+export const isHeader = shape<Header>({
+  type: (type) => type === 'batch',
+  version: (version) => version === journalVersion,
+  id: isText,
+  kind: isText,
+  startedAt: isText,
+  url: isText,
+  instance: orAbsent(isText),
+  pid: isNumber,
+  total: isNumber,
+  input: shape<Header['input']>({ name: isText, path: orNull(isText), sha256: orNull(isText) }),
+  undoes: orAbsent(isText),
+  settings: orAbsent((value) => isRecord(value) && Object.values(value).every(isText)),
+})
+export const isResumed = shape<Resumed>({ at: isText, pid: isNumber })
+export const isEnd = shape<End>({
+  at: isText,
+  how: (how) => how === 'done' || how === 'stopped',
+  changed: isNumber,
+  unchanged: isNumber,
+  failed: isNumber,
+})
+
+/** An object of JSON, whatever it says; undefined: it is none. */
+export const parseLine = (text: string): Line | undefined => {
+  try {
+    const line: unknown = JSON.parse(text)
+    return isRecord(line) ? line : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** The lines of a journal with their numbers, blank ones left out. */
+export async function* linesOf(path: string) {
+  let number = 0
+  let rest = ''
+  // Not by readline, which does not tell whether the last line has an end.
+  for await (const chunk of createReadStream(path, 'utf8')) {
+    const texts = (rest + String(chunk)).split('\n')
+    rest = texts.pop() ?? ''
+    for (const text of texts) {
+      number += 1
+      if (text.trim() !== '') yield { number, text, hasEnd: true }
+    }
+  }
+  if (rest.trim() !== '') yield { number: number + 1, text: rest, hasEnd: false }
+}
+
+type Place = Pick<Surroundings, 'env' | 'home'>
+
+export const journalDir = (at: Place): string => `${stateDir(at)}/batches`
+export const journalPath = (at: Place, id: string): string => `${journalDir(at)}/${id}.jsonl`
+
+// Crockford's base 32: no letter that is taken for another.
+const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'
+
+const digits = (value: number, count: number): string => {
+  let text = ''
+  for (let rest = value; text.length < count; rest = Math.floor(rest / 32))
+    text = (alphabet[rest % 32] ?? '0') + text
+  return text
+}
+
+/** Ids that sort by the time they were made. */
+export const newBatchId = (now: Date): string =>
+  `b_${digits(now.getTime(), 9)}${digits(randomBytes(4).readUInt32BE() % 32 ** 5, 5)}`
+
+export const isBatchId = (text: string): boolean => /^b_[0-9a-z]{14}$/.test(text)
 
 const bufferSize = 16 * 1024
 
 /** Appends to a batch's journal. What was written is there after a kill -9; after `sync`, after a power cut too. */
 export class Journal {
   readonly #file: number
+  readonly #path: string
   #pending = ''
   #scheduled = false
-  readonly #path: string
   /** Half a line stands there, and nothing may follow it. */
   #failure: { readonly error: unknown } | undefined
 
-  constructor(at: Pick<Surroundings, 'env' | 'home'>, id: string) {
+  /** @throws CliError that says where else journals may be */
+  constructor(at: Place, id: string) {
     this.#path = journalPath(at, id)
-    this.#file = openJournal(at, id)
+    const advice = 'Journals need a place: XDG_STATE_HOME=DIR'
+    this.#file = withFiles({ path: journalDir(at), verb: 'written', advice }, () => {
+      mkdirSync(journalDir(at), { recursive: true, mode: 0o700 })
+      return openSync(this.#path, 'a', 0o600)
+    })
   }
 
   append(line: JournalLine): void {

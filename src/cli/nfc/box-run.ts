@@ -1,9 +1,9 @@
 import { type Card, CardGone, NoCard } from '../../nfc/card.ts'
+import type { Journal, JournalLine } from '../batch/journal.ts'
 import type { CliContext } from '../context.ts'
 import { type ExitCode, exitCodes, Interrupted } from '../errors.ts'
 import { counted, grouped } from '../io/text.ts'
 import { bothForms } from '../uid.ts'
-import type { BoxJournal } from './box-journal.ts'
 import type { ChipRow, RowsOfChips } from './chip-rows.ts'
 import { inWords, oneLine } from './errors.ts'
 import { relayPatiently } from './patience.ts'
@@ -20,7 +20,7 @@ export interface BoxRun {
   readonly hasFile: boolean
   /** One chip is laid down, whatever becomes of it. */
   readonly isSingle: boolean
-  readonly journal: BoxJournal | undefined
+  readonly journal: Journal | undefined
   /** For advice: how to go on with it. */
   readonly id: string | undefined
   readonly stop: Stop
@@ -36,7 +36,7 @@ interface Tally {
 
 /** Sets chips up, one after another, until there are as many as asked for. */
 export const runBox = async (ctx: CliContext, run: BoxRun): Promise<ExitCode> => {
-  const { rows, count, stop, journal } = run
+  const { rows, count, stop } = run
   const tally: Tally = { provisioned: 0, unchanged: 0, failed: 0, left: new Set() }
   const startedAt = ctx.now().getTime()
   let end: unknown
@@ -56,9 +56,15 @@ export const runBox = async (ctx: CliContext, run: BoxRun): Promise<ExitCode> =>
   }
   const how = rows.done >= count ? 'done' : 'stopped'
   const { provisioned: changed, unchanged, failed } = tally
-  journal?.append({ type: 'end', at: ctx.now().toISOString(), how, changed, unchanged, failed })
+  write(run, { type: 'end', at: ctx.now().toISOString(), how, changed, unchanged, failed })
   if (!run.isSingle) summarise(ctx, run, tally, ctx.now().getTime() - startedAt)
   return exitCodeOf(ctx, run, tally, end)
+}
+
+/** Every line is on the disk before the next card is touched. */
+const write = ({ journal }: BoxRun, line: JournalLine): void => {
+  journal?.append(line)
+  journal?.sync()
 }
 
 const nextCard = async (ctx: CliContext, run: BoxRun, first: boolean): Promise<Card> => {
@@ -86,13 +92,13 @@ const setUp = async (
   tally: Tally,
   card: Card,
 ): Promise<CardGone | undefined> => {
-  const { opened, order, rows, stop, journal } = run
+  const { opened, order, rows, stop } = run
   let uid: string | undefined
   let row: ChipRow | undefined
   const onInspected = (chip: Inspected): Details => {
     uid = chip.uid
     row = rows.rowFor(uid, chip.registered?.label ?? null)
-    journal?.append({ type: 'begun', uid, ...(row ? { row: row.row } : {}) })
+    write(run, { type: 'begun', uid, ...(row ? { row: row.row } : {}) })
     const { row: _, ...details } = row ?? { row: 0 }
     // A chip that this run has given new keys is not given others.
     return { ...details, ...(rows.has(uid) ? { rekey: false } : {}) }
@@ -113,11 +119,12 @@ const setUp = async (
 
 const printChip = async (
   ctx: CliContext,
-  { rows, count, order, hasFile, isSingle, journal }: BoxRun,
+  run: BoxRun,
   tally: Tally,
   { uid, status, keySet, url, error }: Outcome,
   row: ChipRow | undefined,
 ): Promise<void> => {
+  const { rows, count, order, hasFile, isSingle } = run
   const isDone = uid !== null && (status === 'provisioned' || status === 'unchanged')
   if (isDone) {
     rows.take(uid, row?.row)
@@ -129,7 +136,13 @@ const printChip = async (
   }
   const shownRow = isDone && hasFile && row ? { row: row.row } : {}
   if (uid !== null)
-    journal?.append({ type: 'result', uid, status, ...shownRow, ...(error === undefined ? {} : { error }) })
+    write(run, {
+      type: 'result',
+      uid,
+      status: isDone ? status : 'failed',
+      ...shownRow,
+      ...(error === undefined ? {} : { error }),
+    })
   const line = {
     uid,
     status,

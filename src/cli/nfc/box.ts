@@ -1,14 +1,16 @@
-import { newBatchId } from '../batch/id.ts'
-import type { Source } from '../batch/input/source.ts'
-import { instanceNow } from '../batch/instance.ts'
+import { beginJournal, takeUpJournal } from '../batch/engine.ts'
+import { fromSettings, type SheetFlags, sheetOptions } from '../batch/input/flags.ts'
+import { inputOf, openSource, type Source } from '../batch/input/source.ts'
+import type { ChipEvent } from '../batch/journal.ts'
+import type { History } from '../batch/kind.ts'
+import { box } from '../batch/kinds/box.ts'
 import { ApiError } from '../client/errors.ts'
 import type { CliContext } from '../context.ts'
-import { type ExitCode, exitCodes } from '../errors.ts'
+import { type ExitCode, exitCodes, UsageError } from '../errors.ts'
 import { counted } from '../io/text.ts'
 import { uidOnWire } from '../uid.ts'
-import { type Box, BoxJournal } from './box-journal.ts'
 import { runBox } from './box-run.ts'
-import { type ChipRow, RowsOfChips } from './chip-rows.ts'
+import { type ChipRow, chipSheet, RowsOfChips, readChipRows } from './chip-rows.ts'
 import { withReaders } from './readers.ts'
 import type { Order } from './relay.ts'
 import { withStop } from './stop.ts'
@@ -22,8 +24,11 @@ export interface BoxInput {
   readonly source: Source | undefined
   /** Text for the journal: how the sheet was read. */
   readonly sheetSettings: Readonly<Record<string, string>>
-  readonly resumes: Box | undefined
+  readonly resumes: Pick<History, 'header' | 'events'> | undefined
 }
+
+export const readRows = (source: Source, flags: SheetFlags): Promise<ChipRow[]> =>
+  readChipRows(source, sheetOptions(flags, chipSheet))
 
 /** Sets up one chip, or a box of them. */
 export const provisionBox = (ctx: CliContext, input: BoxInput): Promise<ExitCode> =>
@@ -32,18 +37,23 @@ export const provisionBox = (ctx: CliContext, input: BoxInput): Promise<ExitCode
     const total = input.count ?? Math.max(1, input.rows.length)
     const isSingle = input.count === undefined && source === undefined
     const rows = new RowsOfChips(input.rows)
-    if (resumes) await takeUp(ctx, rows, resumes, order)
-    if (rows.done >= total) {
+    if (resumes) await takeUp(ctx, rows, resumes.events, order)
+    const left = total - rows.done
+    if (left <= 0) {
       ctx.io.note('Every chip has its end. Nothing to do.')
       return exitCodes.done
     }
     await ctx.beforeWrite()
-    const id = isSingle ? undefined : (resumes?.header.id ?? newBatchId(ctx.now()))
-    const instance = id === undefined || resumes ? {} : await instanceNow(ctx)
-    const journal = id === undefined ? undefined : openJournal(ctx, id, input, { total, ...instance })
-    if (id !== undefined) ctx.io.note(`Batch ${id}: ${counted(total - rows.done, 'chip')}`)
+    const { id, journal } = isSingle
+      ? { id: undefined, journal: undefined }
+      : resumes
+        ? {
+            id: resumes.header.id,
+            journal: await takeUpJournal(ctx, resumes.header.id, counted(left, 'chip')),
+          }
+        : await beginJournal(ctx, aboutBox(input, total), { noun: 'chip' })
     // The emulator has one card, unless there are to be several.
-    const fresh = input.count !== undefined || total > 1 ? total - rows.done : undefined
+    const fresh = input.count !== undefined || total > 1 ? left : undefined
     const hasFile = source !== undefined
     try {
       return await withReaders(ctx, { reader, fresh }, (opened) => {
@@ -65,36 +75,12 @@ export const provisionBox = (ctx: CliContext, input: BoxInput): Promise<ExitCode
     }
   })
 
-const openJournal = (
-  ctx: CliContext,
-  id: string,
-  { order, count, source, sheetSettings, resumes }: BoxInput,
-  { total, ...instance }: { readonly total: number; readonly instance?: string },
-): BoxJournal => {
-  const journal = new BoxJournal(ctx.at, id)
-  const at = ctx.now().toISOString()
-  const { pid } = process
-  if (resumes) {
-    journal.startLine()
-    journal.append({ type: 'resumed', at, pid })
-    return journal
-  }
+const aboutBox = ({ order, count, source, sheetSettings }: BoxInput, total: number) => {
   const { team, keySet, chipGroup = '', rekey, acceptUrl } = order
-  journal.append({
-    type: 'batch',
-    version: 1,
-    id,
-    kind: 'nfc provision',
-    startedAt: at,
-    url: ctx.config().url,
-    ...instance,
-    pid,
+  return {
+    kind: box.name,
     total,
-    input: {
-      name: source?.name ?? '',
-      path: source?.path ?? null,
-      sha256: source?.sha256() ?? null,
-    },
+    input: source ? inputOf(source) : { name: '', path: null, sha256: null },
     settings: {
       keySet: String(keySet),
       chipGroup,
@@ -104,21 +90,59 @@ const openJournal = (
       ...(count === undefined ? {} : { count: String(count) }),
       ...sheetSettings,
     },
+  }
+}
+
+/** Goes on with a box: the same settings, the same sheet, and the chips that are left. */
+export const resumeBox = async (
+  ctx: CliContext,
+  { header, events }: Pick<History, 'header' | 'events'>,
+  given: { readonly file?: string | undefined; readonly reader?: string | undefined },
+): Promise<ExitCode> => {
+  const { settings = {}, input } = header
+  const file = given.file ?? input.path ?? undefined
+  if (file === undefined && input.sha256 !== null)
+    throw new UsageError('--file is missing: the rows came by standard input.', 'Give the same input again.')
+  const source = file === undefined ? undefined : openSource(ctx.at, file)
+  const rows = source ? await readRows(source, fromSettings(settings)) : []
+  if (source && source.sha256() !== input.sha256)
+    throw new UsageError(`${source.name} is not what the box began with.`, 'For other rows, begin a new box.')
+  return provisionBox(ctx, {
+    order: {
+      purpose: 'provision',
+      keySet: Number(settings.keySet),
+      chipGroup: settings.chipGroup ?? '',
+      rekey: settings.rekey === 'true',
+      acceptUrl: settings.acceptUrl === 'true',
+      ...(settings.team === undefined ? {} : { team: settings.team }),
+    },
+    reader: given.reader,
+    count: settings.count === undefined ? undefined : Number(settings.count),
+    rows,
+    source,
+    sheetSettings: {},
+    resumes: { header, events },
   })
-  return journal
 }
 
 /** What an earlier run has done. Of a chip whose end it did not write down the daemon knows. */
 const takeUp = async (
   ctx: CliContext,
   rows: RowsOfChips,
-  { done, open }: Box,
+  events: readonly ChipEvent[],
   { keySet, rekey }: BoxInput['order'],
 ): Promise<void> => {
-  for (const [uid, row] of done) rows.take(uid, row)
+  const open = new Map<string, number | undefined>()
+  for (const { uid, row, status } of events) {
+    if (status === undefined) open.set(uid, row)
+    else open.delete(uid)
+    if (status !== undefined && status !== 'failed') rows.take(uid, row)
+  }
   // Whether an earlier chip has new keys already does not show: it is to be laid down again.
   if (rekey) return
-  for (const [uid, row] of open) if (await isSetUp(ctx, uid, keySet)) rows.take(uid, row)
+  for (const [uid, row] of open) {
+    if (!rows.has(uid) && (await isSetUp(ctx, uid, keySet))) rows.take(uid, row)
+  }
 }
 
 const isSetUp = async (ctx: CliContext, uid: string, keySet: number): Promise<boolean> => {

@@ -1,7 +1,7 @@
-import { importColumns } from '../batch/import-columns.ts'
 import { Problems } from '../batch/input/problems.ts'
 import { type Cell, readSheet, type SheetOptions } from '../batch/input/sheet.ts'
 import type { Source } from '../batch/input/source.ts'
+import { importColumns } from '../batch/kinds/import-sheet.ts'
 
 /** What the chips of a box get, a row each. */
 export interface ChipRow {
@@ -14,8 +14,7 @@ export interface ChipRow {
 }
 
 const details = ['label', 'item', 'variant', 'redirectUrl'] as const
-export const chipColumns: readonly string[] = details
-export const neededColumns = { required: [], anyOf: details } as const
+export const chipSheet = { columns: details, required: [], anyOf: details }
 
 /** @throws UsageError that names every row which does not fit */
 export const readChipRows = async (source: Source, options: SheetOptions): Promise<ChipRow[]> => {

@@ -1,4 +1,4 @@
-import type { TokenTarget } from '../token-records.ts'
+import type { TokenTarget } from '../token.ts'
 import type { Problems } from './problems.ts'
 
 /** What the daemon says of a row. That nothing was used up tells of codes, of which a batch has none. */

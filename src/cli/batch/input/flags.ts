@@ -20,15 +20,16 @@ export const sheetFlags = {
   ),
 }
 
+export interface SheetFlags {
+  readonly format: SheetOptions['format']
+  readonly map: readonly string[]
+  readonly ignoreColumns: string | true | undefined
+}
+
 /** The flags as the sheet reader takes them. */
 export const sheetOptions = (
-  flags: {
-    readonly format: SheetOptions['format']
-    readonly map: readonly string[]
-    readonly ignoreColumns: string | true | undefined
-  },
-  columns: readonly string[],
-  needed: Pick<SheetOptions, 'required' | 'anyOf'>,
+  flags: SheetFlags,
+  { columns, required, anyOf, structured }: Omit<SheetOptions, 'format' | 'renamed' | 'ignored'>,
 ): SheetOptions => {
   const renamed = new Map<string, string>()
   for (const pair of flags.map) {
@@ -40,10 +41,32 @@ export const sheetOptions = (
       throw new UsageError(`--map: there is no column "${column}".`, `There are: ${columns.join(', ')}`)
     renamed.set(column, name)
   }
-  const { ignoreColumns } = flags
+  const { format, ignoreColumns } = flags
   const ignored =
     ignoreColumns === true
       ? 'all'
       : new Set((ignoreColumns ?? '').split(',').flatMap((name) => name.trim() || []))
-  return { ...needed, format: flags.format, columns, renamed, ignored }
+  return {
+    columns,
+    required,
+    ...(anyOf ? { anyOf } : {}),
+    ...(structured ? { structured } : {}),
+    format,
+    renamed,
+    ignored,
+  }
 }
+
+/** The flags as text, for the journal of a batch that reads its sheet again when it goes on. */
+export const asSettings = ({ format, map, ignoreColumns }: SheetFlags): Readonly<Record<string, string>> => ({
+  ...(format === undefined ? {} : { format }),
+  ...(map.length === 0 ? {} : { map: map.join('\n') }),
+  ...(ignoreColumns === undefined ? {} : { ignoreColumns: ignoreColumns === true ? '*' : ignoreColumns }),
+})
+
+/** And back. @param given has the last word */
+export const fromSettings = (settings: Readonly<Record<string, string>>, given?: SheetFlags): SheetFlags => ({
+  format: given?.format ?? inputFormats.find((known) => known === settings.format),
+  map: given?.map.length ? given.map : (settings.map ?? '').split('\n').filter((pair) => pair !== ''),
+  ignoreColumns: given?.ignoreColumns ?? (settings.ignoreColumns === '*' ? true : settings.ignoreColumns),
+})

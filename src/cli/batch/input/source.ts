@@ -5,6 +5,7 @@ import { TextDecoder } from 'node:util'
 import { CliError, exitCodes, UsageError } from '../../errors.ts'
 import { fileProblem } from '../../file-problem.ts'
 import type { Surroundings } from '../../surroundings.ts'
+import type { Header } from '../journal.ts'
 
 export interface Source {
   /** For messages. */
@@ -17,6 +18,13 @@ export interface Source {
   /** SHA-256 of the bytes, once they are read. */
   readonly sha256: () => string
 }
+
+/** As a journal names it, once it is read. */
+export const inputOf = ({ name, path, sha256 }: Source): Header['input'] => ({
+  name,
+  path: path ?? null,
+  sha256: sha256(),
+})
 
 const chunkSize = 1024 * 1024
 

@@ -1,12 +1,12 @@
-import { assignmentColumns, assignmentNeeds, isInstant, readAssignments } from '../../batch/badge-input.ts'
-import { showBadges, startBadges } from '../../batch/badge-run.ts'
+import { runSheet } from '../../batch/engine.ts'
 import { failedFlag } from '../../batch/failed-file.ts'
-import { sheetFlags, sheetOptions } from '../../batch/input/flags.ts'
-import { rateFlag } from '../../batch/pace.ts'
+import { sheetFlags } from '../../batch/input/flags.ts'
+import { badgeAssignment, isInstant } from '../../batch/kinds/badges.ts'
+import { rateFlag } from '../../batch/run.ts'
 import { defineCommand } from '../../command/define.ts'
 import { type OptionSpec, optionalArgument, text, type Values, yes } from '../../command/options.ts'
 import type { CliContext } from '../../context.ts'
-import { type ExitCode, exitCodes, UsageError } from '../../errors.ts'
+import { exitCodes, UsageError } from '../../errors.ts'
 import { readUid, uidOnWire } from '../../uid.ts'
 import { isTokenGiven, readToken, tokenFlags } from '../token-flags.ts'
 import { readEventId } from './event.ts'
@@ -63,7 +63,7 @@ export const assign = defineCommand({
       isTokenGiven(options)
     )
       throw new UsageError('--file says what goes where: leave out what says it as well.')
-    return assignByFile(ctx, file, options)
+    return runSheet(ctx, badgeAssignment, file, options)
   },
 })
 
@@ -83,16 +83,4 @@ const assignOne = async (ctx: CliContext, poapEventId: number, options: Options)
   })
   await ctx.io.one(done, () => ({ Event: poapEventId, 'Assigned to': given ?? `token ${options.tokenId}` }))
   ctx.io.hint('What the next tap gives: tapchip refs show REF. Codes left: tapchip badge-events list')
-}
-
-const assignByFile = async (ctx: CliContext, file: string, options: Options): Promise<ExitCode> => {
-  const settings = sheetOptions(options, assignmentColumns, assignmentNeeds)
-  const { input, rows } = await readAssignments(ctx, file, settings, options.yes)
-  if (rows.length === 0) {
-    ctx.io.note(`${input.name} holds no rows. Nothing to do.`)
-    return exitCodes.done
-  }
-  const kind = 'badge-events assign'
-  if (ctx.flags.dryRun) return showBadges(ctx, kind, { input, rows })
-  return startBadges(ctx, { kind, input, rows, rate: options.rate, failedFile: options.failed })
 }

@@ -1,14 +1,14 @@
 import { resolve } from 'node:path'
-import { eventForm, eventProblems } from '../../batch/badge-form.ts'
-import { creationColumns, creationNeeds, readEvents } from '../../batch/badge-input.ts'
-import { showBadges, startBadges } from '../../batch/badge-run.ts'
+import { runSheet } from '../../batch/engine.ts'
 import { failedFlag } from '../../batch/failed-file.ts'
-import { sheetFlags, sheetOptions } from '../../batch/input/flags.ts'
-import { rateFlag } from '../../batch/pace.ts'
+import { sheetFlags } from '../../batch/input/flags.ts'
+import { eventForm, eventProblems } from '../../batch/kinds/badge-form.ts'
+import { badgeCreation } from '../../batch/kinds/badges.ts'
+import { rateFlag } from '../../batch/run.ts'
 import { defineCommand } from '../../command/define.ts'
 import { flag, text, type Values } from '../../command/options.ts'
 import type { CliContext } from '../../context.ts'
-import { type ExitCode, exitCodes, UsageError } from '../../errors.ts'
+import { exitCodes, UsageError } from '../../errors.ts'
 import { idempotencyFlag, sendOnce } from '../sending.ts'
 
 const eventFlags = {
@@ -56,7 +56,7 @@ export const create = defineCommand({
       options.idempotencyKey
     )
       throw new UsageError('--file says what the events are: leave out the flags that say it as well.')
-    return createByFile(ctx, options.file, options)
+    return runSheet(ctx, badgeCreation, options.file, options)
   },
 })
 
@@ -115,15 +115,3 @@ const flagOf = (column: string): string =>
   column === 'eventURL'
     ? '--event-url'
     : `--${column.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
-
-const createByFile = async (ctx: CliContext, file: string, options: Options): Promise<ExitCode> => {
-  const settings = sheetOptions(options, creationColumns, creationNeeds)
-  const { input, rows } = await readEvents(ctx, file, settings)
-  if (rows.length === 0) {
-    ctx.io.note(`${input.name} holds no rows. Nothing to do.`)
-    return exitCodes.done
-  }
-  const kind = 'badge-events create'
-  if (ctx.flags.dryRun) return showBadges(ctx, kind, { input, rows })
-  return startBadges(ctx, { kind, input, rows, rate: options.rate, failedFile: options.failed })
-}

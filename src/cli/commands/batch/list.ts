@@ -1,4 +1,5 @@
 import { listBatches } from '../../batch/history.ts'
+import { kinds } from '../../batch/kinds.ts'
 import { defineCommand } from '../../command/define.ts'
 import { type CliError, exitCodes } from '../../errors.ts'
 import { summaryOf } from './summary.ts'
@@ -9,7 +10,7 @@ export const list = defineCommand({
   examples: ['batch list', 'batch list --json | jq -r \'.[] | select(.status == "stopped") | .id\''],
   run: async (ctx) => {
     const problems: CliError[] = []
-    const batches = await listBatches(ctx.at, (problem) => problems.push(problem))
+    const batches = await listBatches(ctx.at, kinds, (problem) => problems.push(problem))
     await ctx.io.list(
       batches.map(summaryOf),
       {

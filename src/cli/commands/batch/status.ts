@@ -1,4 +1,5 @@
-import { readHistory } from '../../batch/history.ts'
+import { readBatch } from '../../batch/history.ts'
+import { kinds } from '../../batch/kinds.ts'
 import { defineCommand } from '../../command/define.ts'
 import { batchArgument, summaryOf } from './summary.ts'
 
@@ -8,7 +9,7 @@ export const status = defineCommand({
   examples: ['batch status b_1hq3v9k7s2m4xa'],
   args: batchArgument,
   run: async (ctx, { args }) => {
-    const summary = summaryOf(await readHistory(ctx.at, args.id))
+    const summary = summaryOf((await readBatch(ctx.at, args.id, kinds)).history)
     await ctx.io.one(summary, (batch) => ({
       Id: batch.id,
       Kind: batch.kind,

@@ -1,6 +1,6 @@
-import { damageWords, isDamaged } from '../../batch/damage.ts'
-import type { BatchStatus, Brief, History } from '../../batch/history.ts'
+import { type Brief, damageWords, isDamaged } from '../../batch/history.ts'
 import { journalPath } from '../../batch/journal.ts'
+import type { BatchStatus, History } from '../../batch/kind.ts'
 import { argument, flag } from '../../command/options.ts'
 import type { CliContext } from '../../context.ts'
 import { type ExitCode, exitCodes } from '../../errors.ts'

@@ -1,12 +1,10 @@
-import { dryRun } from '../../batch/edit-check.ts'
-import { editGroup } from '../../batch/edit-group.ts'
-import { describeResult, startBatch } from '../../batch/edit-run.ts'
-import type { EditRow } from '../../batch/records.ts'
+import { startBatch } from '../../batch/engine.ts'
+import { describeEdit, type EditResult, edit, editAlike } from '../../batch/kinds/edit.ts'
 import { checkRedirectUrl } from '../../batch/redirect-url.ts'
 import { chipsOf } from '../../chip-group.ts'
 import type { CliContext } from '../../context.ts'
 import { type ExitCode, exitCodes, UsageError } from '../../errors.ts'
-import { counted } from '../../io/text.ts'
+import { counted, grouped } from '../../io/text.ts'
 import { readUid } from '../../uid.ts'
 
 interface Given {
@@ -47,18 +45,41 @@ const editWhole = async (ctx: CliContext, name: string, given: Given): Promise<E
   const redirectUrl = await redirectFrom(ctx, given)
   const chips = await chipsOf(ctx, name)
   await ctx.prompts.confirm(given.yes, `Edit ${counted(chips.length, 'chip')} of ${name}?`)
-  return editGroup(ctx, { name, chips, redirectUrl, dryRun: ctx.flags.dryRun })
+  const rows = chips.map(({ uid }, i) => ({ row: i + 1, uid, redirectUrl }))
+  const check = new Map(
+    chips.map(({ uid, redirectUrl: previous }, i): [number, EditResult] => {
+      const status = previous === redirectUrl ? 'unchanged' : 'changed'
+      return [i + 1, { row: i + 1, uid, status, previous }]
+    }),
+  )
+  if (ctx.flags.dryRun) return showGroup(ctx, [...check.values()], redirectUrl)
+  const input = { name: `chip group ${name}`, path: null, sha256: null }
+  return (await startBatch(ctx, editAlike, { input, rows, check })).exitCode
+}
+
+const showGroup = async (
+  ctx: CliContext,
+  results: readonly EditResult[],
+  redirectUrl: string | null,
+): Promise<ExitCode> => {
+  for (const result of results)
+    await ctx.io.line({ ...result, redirectUrl }, () => describeEdit(result, redirectUrl))
+  const changed = results.filter(({ status }) => status === 'changed').length
+  ctx.io.note(
+    `Dry run: ${counted(changed, 'chip')} of ${grouped(results.length)} would change. Nothing was written.`,
+  )
+  return exitCodes.done
 }
 
 const editOne = async (ctx: CliContext, uid: string, given: Given): Promise<ExitCode> => {
   const redirectUrl = await redirectFrom(ctx, given)
-  const rows: EditRow[] = [{ row: 1, uid, redirectUrl }]
-  if (ctx.flags.dryRun) return dryRun(ctx, rows)
+  const rows = [{ row: 1, uid, redirectUrl }]
+  if (ctx.flags.dryRun) return edit.show(ctx, rows, await edit.check?.(ctx, rows))
   const input = { name: 'flags', path: null, sha256: null }
-  const { exitCode, results } = await startBatch(ctx, { kind: 'chips edit', input, rows }, new Map())
+  const { exitCode, results } = await startBatch(ctx, edit, { input, rows })
   const result = results.get(1)
   if (result && result.status !== 'failed' && !ctx.io.json) {
-    await ctx.io.line(result, () => describeResult(result, redirectUrl).replace(/^row 1 {2}/, ''))
+    await ctx.io.line(result, () => describeEdit(result, redirectUrl).replace(/^row 1 {2}/, ''))
   }
   // One chip is no part of anything.
   return exitCode === exitCodes.partial ? exitCodes.failed : exitCode

@@ -1,9 +1,9 @@
-import { failedFlag } from '../../batch/failed-file.ts'
-import { columns, needed, readImport } from '../../batch/import-input.ts'
-import { runImport } from '../../batch/import-run.ts'
-import { sheetFlags, sheetOptions } from '../../batch/input/flags.ts'
-import { openSource } from '../../batch/input/source.ts'
-import { rateFlag } from '../../batch/pace.ts'
+import { checkFailedFile, failedFlag } from '../../batch/failed-file.ts'
+import { asSettings, sheetFlags, sheetOptions } from '../../batch/input/flags.ts'
+import { inputOf, openSource } from '../../batch/input/source.ts'
+import { runImport } from '../../batch/kinds/import.ts'
+import { importSheet, readImport } from '../../batch/kinds/import-sheet.ts'
+import { rateFlag } from '../../batch/run.ts'
 import { chooseGroup } from '../../chip-group.ts'
 import { defineCommand } from '../../command/define.ts'
 import { flag, integer, team, text, yes } from '../../command/options.ts'
@@ -36,27 +36,21 @@ export const importChips = defineCommand({
   },
   run: async (ctx, { options }) => {
     ctx.needAdmin()
+    checkFailedFile(ctx, options.failed)
     const file = await ctx.prompts.text(options.file, { flag: '--file', message: 'File with the chips' })
     const chipGroup = await chooseGroup(ctx, options.chipGroup, options.team)
     const source = openSource(ctx.at, file)
-    const sheet = await readImport(source, sheetOptions(options, columns, needed), options.yes)
+    const sheet = await readImport(source, sheetOptions(options, importSheet), options.yes)
     if (sheet.rows === 0) {
       ctx.io.note(`${source.name} holds no rows. Nothing to do.`)
       return exitCodes.done
     }
     const keySet = sheet.needKeySet > 0 ? await chooseKeySet(ctx, options.keySet) : options.keySet
     return runImport(ctx, {
-      input: { name: source.name, path: source.path ?? null, sha256: source.sha256() },
+      input: inputOf(source),
       sheet,
       settings: { team: options.team, chipGroup, keySet, simulated: options.simulated },
-      sheetSettings: {
-        ...(options.format === undefined ? {} : { format: options.format }),
-        ...(options.map.length === 0 ? {} : { map: options.map.join('\n') }),
-        ...(options.ignoreColumns === undefined
-          ? {}
-          : { ignoreColumns: options.ignoreColumns === true ? '*' : options.ignoreColumns }),
-      },
-      dryRun: ctx.flags.dryRun,
+      sheetSettings: asSettings(options),
       rate: options.rate,
       failedFile: options.failed,
     })

@@ -86,7 +86,7 @@ const uidsOfFile = async (
   const problems = new Problems()
   const column = new UidColumn(problems)
   const uids: string[] = []
-  await readSheet(source, sheetOptions(options, ['uid'], { required: ['uid'] }), problems, {
+  await readSheet(source, sheetOptions(options, { columns: ['uid'], required: ['uid'] }), problems, {
     row: (row, [cell]) => {
       if (!cell) return problems.add(row, 'uid', 'is missing')
       const uid = column.read(row, cell)

@@ -1,16 +1,17 @@
-import { readHistory } from '../../batch/history.ts'
-import { sheetFlags, sheetOptions } from '../../batch/input/flags.ts'
-import { inputFormats } from '../../batch/input/sheet.ts'
+import { readBatch } from '../../batch/history.ts'
+import { asSettings, sheetFlags } from '../../batch/input/flags.ts'
 import { openSource, type Source } from '../../batch/input/source.ts'
 import { assertSameDaemon } from '../../batch/instance.ts'
+import type { History } from '../../batch/kind.ts'
+import { box } from '../../batch/kinds/box.ts'
+import { kinds } from '../../batch/kinds.ts'
 import { chooseGroup } from '../../chip-group.ts'
 import { defineCommand } from '../../command/define.ts'
 import { flag, integer, team, text } from '../../command/options.ts'
 import type { CliContext } from '../../context.ts'
 import { exitCodes, UsageError } from '../../errors.ts'
-import { provisionBox } from '../../nfc/box.ts'
-import { readBox } from '../../nfc/box-journal.ts'
-import { type ChipRow, chipColumns, neededColumns, readChipRows } from '../../nfc/chip-rows.ts'
+import { provisionBox, readRows, resumeBox } from '../../nfc/box.ts'
+import type { ChipRow } from '../../nfc/chip-rows.ts'
 import { readerOption } from '../../nfc/readers.ts'
 
 export const provision = defineCommand({
@@ -47,11 +48,9 @@ export const provision = defineCommand({
   run: async (ctx, { options }) => {
     ctx.needAdmin()
     if (options.resume !== undefined) {
-      const { header } = readBox(ctx.at, options.resume)
-      // A chip whose line cannot be read would be taken for one that is still to be done.
-      await readHistory(ctx.at, header.id)
-      await assertSameDaemon(ctx, header)
-      return resume(ctx, options.resume, options)
+      const history = await readBox(ctx, options.resume)
+      await assertSameDaemon(ctx, history.header)
+      return resumeBox(ctx, history, options)
     }
     const keySet = await chooseKeySet(ctx, options.keySet)
     const chipGroup = await chooseGroup(ctx, options.chipGroup, options.team)
@@ -76,22 +75,24 @@ export const provision = defineCommand({
       count,
       rows,
       source,
-      sheetSettings: {
-        ...(options.format === undefined ? {} : { format: options.format }),
-        ...(options.map.length === 0 ? {} : { map: options.map.join('\n') }),
-        ...(options.ignoreColumns === undefined
-          ? {}
-          : { ignoreColumns: options.ignoreColumns === true ? '*' : options.ignoreColumns }),
-      },
+      sheetSettings: asSettings(options),
       resumes: undefined,
     })
   },
 })
 
-type SheetFlags = Parameters<typeof sheetOptions>[0]
-
-const readRows = (source: Source, flags: SheetFlags): Promise<ChipRow[]> =>
-  readChipRows(source, sheetOptions(flags, chipColumns, neededColumns))
+/** @throws UsageError where there is no such box */
+const readBox = async (ctx: CliContext, id: string): Promise<History> => {
+  const found = await readBatch(ctx.at, id, kinds).catch((error: unknown) => {
+    if (error instanceof UsageError) return undefined
+    throw error
+  })
+  if (found?.kind === box) return found.history
+  throw new UsageError(
+    `There is no box "${id}" to go on with.`,
+    'The id was printed when nfc provision began. Other batches: tapchip batch list',
+  )
+}
 
 const assertEnough = (
   rows: readonly ChipRow[],
@@ -116,42 +117,3 @@ const chooseKeySet = async (ctx: CliContext, given: number | undefined): Promise
           .map(({ id, diversification }) => ({ name: `${id} (${diversification})`, value: String(id) })),
     }),
   )
-
-/** Goes on with a box: the same settings, the same sheet, and the chips that are left. */
-export const resume = async (
-  ctx: CliContext,
-  id: string,
-  given: { readonly file?: string | undefined; readonly reader?: string | undefined },
-) => {
-  const box = readBox(ctx.at, id)
-  const { settings, input } = box.header
-  const file = given.file ?? input.path ?? undefined
-  if (file === undefined && input.sha256 !== null)
-    throw new UsageError('--file is missing: the rows came by standard input.', 'Give the same input again.')
-  const source = file === undefined ? undefined : openSource(ctx.at, file)
-  const { ignoreColumns, format } = settings
-  const stored = {
-    format: inputFormats.find((known) => known === format),
-    map: (settings.map ?? '').split('\n').filter((pair) => pair !== ''),
-    ignoreColumns: ignoreColumns === '*' ? (true as const) : ignoreColumns,
-  }
-  const rows = source ? await readRows(source, stored) : []
-  if (source && source.sha256() !== input.sha256)
-    throw new UsageError(`${source.name} is not what the box began with.`, 'For other rows, begin a new box.')
-  return provisionBox(ctx, {
-    order: {
-      purpose: 'provision',
-      keySet: Number(settings.keySet),
-      chipGroup: settings.chipGroup ?? '',
-      rekey: settings.rekey === 'true',
-      acceptUrl: settings.acceptUrl === 'true',
-      ...(settings.team === undefined ? {} : { team: settings.team }),
-    },
-    reader: given.reader,
-    count: settings.count === undefined ? undefined : Number(settings.count),
-    rows,
-    source,
-    sheetSettings: {},
-    resumes: box,
-  })
-}

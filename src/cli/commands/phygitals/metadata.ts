@@ -1,7 +1,14 @@
+import { runSheet } from '../../batch/engine.ts'
+import { failedFlag } from '../../batch/failed-file.ts'
+import { sheetFlags } from '../../batch/input/flags.ts'
+import { metadata as metadataKind } from '../../batch/kinds/metadata.ts'
+import { metadataSheet } from '../../batch/kinds/metadata-sheet.ts'
+import { readTemplate } from '../../batch/kinds/metadata-template.ts'
+import { rateFlag } from '../../batch/run.ts'
 import { defineCommand } from '../../command/define.ts'
+import { text, yes } from '../../command/options.ts'
 import { exitCodes, UsageError } from '../../errors.ts'
 import { tokenFlags } from '../token-flags.ts'
-import { metadataByFile, metadataFileFlags } from './metadata-by-file.ts'
 import { metadataByFlags, metadataFlag } from './metadata-by-flags.ts'
 
 export const metadata = defineCommand({
@@ -16,7 +23,19 @@ export const metadata = defineCommand({
     'phygitals metadata --file metadata.csv --dry-run',
     'phygitals metadata --file sizes.csv --template jacket.json',
   ],
-  options: { ...tokenFlags, ...metadataFlag, ...metadataFileFlags },
+  options: {
+    ...tokenFlags,
+    ...metadataFlag,
+    ...sheetFlags,
+    template: text(
+      '--template <file>',
+      "One JSON for all, whose {{column}} fields are filled from the sheet's columns",
+      'file',
+    ),
+    ...rateFlag,
+    ...failedFlag,
+    yes,
+  },
   run: async (ctx, { options }) => {
     const { file, template, contractAddress, chainId, tokenId, metadata: written } = options
     if (file === undefined) {
@@ -27,6 +46,8 @@ export const metadata = defineCommand({
     }
     if ([contractAddress, chainId, tokenId, written].some((flag) => flag !== undefined))
       throw new UsageError('--file says which tokens and what: leave out the flags that say it as well.')
-    return metadataByFile(ctx, file, options)
+    ctx.needApiKey()
+    const sheet = metadataSheet(template === undefined ? undefined : readTemplate(ctx.at, template))
+    return runSheet(ctx, { ...metadataKind, sheet }, file, options)
   },
 })

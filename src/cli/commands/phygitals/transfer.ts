@@ -1,10 +1,14 @@
+import { runSheet } from '../../batch/engine.ts'
+import { failedFlag } from '../../batch/failed-file.ts'
+import { sheetFlags } from '../../batch/input/flags.ts'
+import { transfer as transferKind } from '../../batch/kinds/transfer.ts'
+import { rateFlag } from '../../batch/run.ts'
 import { defineCommand } from '../../command/define.ts'
-import { text } from '../../command/options.ts'
+import { text, yes } from '../../command/options.ts'
 import { exitCodes, UsageError } from '../../errors.ts'
 import { codeFlag, idempotencyFlag } from '../sending.ts'
 import { tokenFlags } from '../token-flags.ts'
 import { recipientFlag } from './recipient.ts'
-import { transferByFile, transferFileFlags } from './transfer-by-file.ts'
 import { transferByFlags } from './transfer-by-flags.ts'
 
 export const transfer = defineCommand({
@@ -27,7 +31,10 @@ export const transfer = defineCommand({
     ...codeFlag,
     ...recipientFlag,
     ...idempotencyFlag,
-    ...transferFileFlags,
+    ...sheetFlags,
+    ...rateFlag,
+    ...failedFlag,
+    yes,
   },
   run: async (ctx, { options }) => {
     const { file, uid, contractAddress, chainId, tokenId, code, recipient, idempotencyKey } = options
@@ -41,6 +48,6 @@ export const transfer = defineCommand({
       )
     )
       throw new UsageError('--file says which tokens and to whom: leave out the flags that say it as well.')
-    return transferByFile(ctx, file, options)
+    return runSheet(ctx, transferKind, file, options)
   },
 })

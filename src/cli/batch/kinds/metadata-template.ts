@@ -1,9 +1,10 @@
 import { readFileSync } from 'node:fs'
-import { UsageError } from '../errors.ts'
-import type { Surroundings } from '../surroundings.ts'
-import type { Cell } from './input/sheet.ts'
-import { isRecord } from './record-parts.ts'
-import type { Metadata } from './token-records.ts'
+import { UsageError } from '../../errors.ts'
+import type { Surroundings } from '../../surroundings.ts'
+import type { Cell } from '../input/sheet.ts'
+import { isRecord } from '../journal.ts'
+
+export type Metadata = Readonly<Record<string, unknown>>
 
 /**
  * JSON whose strings hold fields, `{{column}}`, that the cells of a row are put into. Cells go into values of the

@@ -1,17 +1,50 @@
-import { uidOnWire } from '../uid.ts'
-import { importColumns, secretColumns } from './import-columns.ts'
-import { Problems } from './input/problems.ts'
-import { type Cell, readSheet, type SheetOptions } from './input/sheet.ts'
-import type { Source } from './input/source.ts'
-import { UidColumn } from './input/uid-column.ts'
-import { csvLine } from './spreadsheet.ts'
+import Papa from 'papaparse'
+import { colons, readUid, uidOnWire } from '../../uid.ts'
+import { Problems } from '../input/problems.ts'
+import { type Cell, readSheet, type SheetOptions } from '../input/sheet.ts'
+import type { Source } from '../input/source.ts'
+import { UidColumn } from '../input/uid-column.ts'
+import { checkRedirectUrl } from '../redirect-url.ts'
+import { csvLine } from '../spreadsheet.ts'
+
+type Check = (text: string) => string | undefined
+
+const matching =
+  (pattern: RegExp, why: string): Check =>
+  (text) =>
+    pattern.test(text) ? undefined : why
+const atMost =
+  (max: number): Check =>
+  (text) =>
+    text.length <= max ? undefined : `is longer than ${max} characters`
+
+/** The columns of an import but for `uid`, and what shows without the daemon that a cell does not fit. */
+export const importColumns: Readonly<Record<string, Check>> = {
+  label: atMost(200),
+  redirectUrl: checkRedirectUrl,
+  item: atMost(64),
+  variant: atMost(64),
+  contractAddress: matching(/^0x[0-9a-fA-F]{40}$/, 'must be an address: 0x and 40 hex digits'),
+  chainId: matching(/^[1-9]\d{0,14}$/, 'must be a chain id: a whole number'),
+  tokenId: matching(/^\d{1,78}$/, 'must be a token id: a whole number'),
+  lastCounter: (text) =>
+    /^\d{1,10}$/.test(text) && Number(text) <= 0xffffffff ? undefined : 'must be a counter: a whole number',
+  fileReadKey: matching(/^[0-9a-fA-F]{32}$/, 'must be an AES-128 key: 32 hex digits'),
+  publicKey: matching(
+    /^(04[0-9a-fA-F]{128}|0[23][0-9a-fA-F]{64})$/,
+    'must be a public key: 04 and 128 hex digits',
+  ),
+}
+
+/** Cells that must not be repeated in a message. */
+const secretColumns: ReadonlySet<string> = new Set(['fileReadKey'])
 
 const others = Object.keys(importColumns)
 const checks = Object.values(importColumns)
 /** The columns in the order of the cells. */
-export const columns = ['uid', ...others]
+const columns = ['uid', ...others]
 /** A chip is known by its UID, or of the second family by its public key. */
-export const needed = { required: [], anyOf: ['uid', 'publicKey'] } as const
+export const importSheet = { columns, required: [], anyOf: ['uid', 'publicKey'] } as const
 const at = (column: string) => columns.indexOf(column)
 const [publicKeyAt, labelAt, itemAt, variantAt] = [at('publicKey'), at('label'), at('item'), at('variant')]
 const tokenAt = [at('contractAddress'), at('chainId'), at('tokenId')]
@@ -56,7 +89,7 @@ export const readImport = async (
     const isSecret = secretColumns.has(columns[column] ?? '')
     problems.add(row, columns[column], isSecret ? why : `"${cell}" ${why}`)
   }
-  const readUid = (row: number, cell: Cell, publicKey: Cell): string => {
+  const uidOf = (row: number, cell: Cell, publicKey: Cell): string => {
     if (cell) return uidOnWire(uids.read(row, cell) ?? '')
     if (!publicKey) problems.add(row, 'uid', 'is missing')
     return ''
@@ -74,7 +107,7 @@ export const readImport = async (
       else needKeySet += 1
       const label = cells[labelAt]
       if (label) unique(labels, row, 'label', label)
-      const uid = readUid(row, cells[0], publicKey)
+      const uid = uidOf(row, cells[0], publicKey)
       if (present.length === 1) block += `${uid}\n`
       else {
         for (const column of present) {
@@ -107,4 +140,50 @@ const checkTogether = (row: number, cells: readonly Cell[], problems: Problems):
   }
   if (cells[variantAt] && !cells[itemAt])
     problems.add(row, 'item', 'is missing: a variant belongs to an item')
+}
+
+const newline = 10
+
+/** Blocks cut to at most so many rows; where a cell holds a line end, to fewer. */
+export function* piecesOf(
+  blocks: readonly Buffer[],
+  most: number,
+): Generator<{ readonly bytes: Buffer; readonly rows: number }> {
+  for (const block of blocks) {
+    if (!Number.isFinite(most)) {
+      yield { bytes: block, rows: 0 }
+      continue
+    }
+    for (let from = 0; from < block.length; ) {
+      let to = from
+      let rows = 0
+      for (; rows < most && to < block.length; rows++) to = block.indexOf(newline, to) + 1 || block.length
+      yield { bytes: block.subarray(from, to), rows }
+      from = to
+    }
+  }
+}
+
+/** The heading and those rows of a sheet in the form in which it was sent. */
+export const rowsOfBlocks = (blocks: readonly Buffer[], wanted: ReadonlySet<number>) => {
+  let heading: readonly string[] | undefined
+  let row = 0
+  const rows: string[][] = []
+  for (const block of blocks) {
+    const parsed = Papa.parse<string[]>(block.toString('utf8').replace(/\n$/, ''), {
+      delimiter: ',',
+      newline: '\n',
+    })
+    for (const cells of parsed.data) {
+      if (heading === undefined) {
+        heading = cells
+        continue
+      }
+      row += 1
+      if (wanted.has(row)) rows.push(cells)
+    }
+  }
+  const uidAt = heading?.indexOf('uid') ?? -1
+  for (const cells of rows) if (cells[uidAt]) cells[uidAt] = colons(readUid(cells[uidAt]))
+  return { heading: heading ?? [], rows }
 }

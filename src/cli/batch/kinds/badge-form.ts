@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { readFileSync, statSync } from 'node:fs'
-import type { Upload } from '../client/types.ts'
-import { CliError } from '../errors.ts'
+import type { Upload } from '../../client/types.ts'
+import { CliError } from '../../errors.ts'
 
 const mostBytes = 4 * 1024 * 1024
 

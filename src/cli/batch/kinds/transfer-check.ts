@@ -1,12 +1,30 @@
-import type { AnswerOf } from '../client/types.ts'
-import type { CliContext } from '../context.ts'
-import { CliError, type ExitCode, exitCodes, Interrupted } from '../errors.ts'
-import { clean, counted, grouped, shown } from '../io/text.ts'
-import { addAnswer, rowWords } from './input/answers.ts'
-import type { Problems } from './input/problems.ts'
-import { targetKey } from './token-columns.ts'
-import type { TransferRow } from './token-records.ts'
-import { asEther, asGwei, roundedUp, targetOnWire, targetWords } from './token-words.ts'
+import type { AnswerOf } from '../../client/types.ts'
+import type { CliContext } from '../../context.ts'
+import { CliError, type ExitCode, exitCodes } from '../../errors.ts'
+import { clean, counted, grouped, shown } from '../../io/text.ts'
+import { addAnswer, rowWords } from '../input/answers.ts'
+import type { Problems } from '../input/problems.ts'
+import type { Row } from '../journal.ts'
+import { chunksOf, whileChecking } from '../run.ts'
+import {
+  asEther,
+  asGwei,
+  roundedUp,
+  type TokenTarget,
+  targetKey,
+  targetOnWire,
+  targetWords,
+} from '../token.ts'
+
+/**
+ * `recipient` is an address, or a name that the check could not look up. `owner` had the token before; null: nobody;
+ * undefined: it is not known.
+ */
+export interface TransferRow extends Row {
+  readonly target: TokenTarget
+  readonly recipient: string
+  readonly owner?: string | null
+}
 
 type Line = AnswerOf<'POST /phygitals/transfer/check'>
 export type CheckedTransfer = Exclude<Line, { totals: unknown }>
@@ -24,50 +42,42 @@ export interface TransferCheck {
 const rowsAPiece = 500
 
 /** What the daemon says to each row as things are now, and what all of it takes; nothing is sent. */
-export const checkTransfers = async (
-  ctx: CliContext,
-  rows: readonly TransferRow[],
-): Promise<TransferCheck> => {
-  await ctx.beforeWrite()
-  const client = await ctx.client()
-  const checked = new Map<number, CheckedTransfer>()
-  let last: Last | undefined
-  function* content() {
-    for (let i = 0; i < rows.length; i += rowsAPiece)
-      yield rows
-        .slice(i, i + rowsAPiece)
-        .map(({ target, recipient }) => `${JSON.stringify({ ...targetOnWire(target), recipient })}\n`)
-        .join('')
-  }
-  const interrupted = new AbortController()
-  const stopListening = ctx.at.interrupts.listen(() => interrupted.abort())
-  const progress = ctx.io.progress('Checking', rows.length)
-  try {
-    const answers = client.stream('POST /phygitals/transfer/check', {
-      upload: { contentType: 'application/x-ndjson', content: { [Symbol.iterator]: content } },
-      signal: interrupted.signal,
-    })
-    for await (const answer of answers) {
-      if ('totals' in answer) last = answer
-      else {
-        const sent = rows[answer.row - 1]
-        const { error } = answer
-        const words = error === undefined ? {} : { error: rowWords(error, sent?.target) }
-        if (sent) checked.set(sent.row, { ...answer, ...words, row: sent.row })
-        progress.advance(1)
-      }
+export const checkTransfers = (ctx: CliContext, rows: readonly TransferRow[]): Promise<TransferCheck> =>
+  whileChecking(ctx, 'sent', async (signal) => {
+    const client = await ctx.client()
+    const checked = new Map<number, CheckedTransfer>()
+    let last: Last | undefined
+    function* content() {
+      for (const some of chunksOf(rows, rowsAPiece))
+        yield some
+          .map(({ target, recipient }) => `${JSON.stringify({ ...targetOnWire(target), recipient })}\n`)
+          .join('')
     }
-  } finally {
-    stopListening()
-    progress.end()
-  }
-  if (interrupted.signal.aborted) throw new Interrupted('Interrupted. Nothing was sent.')
-  if (checked.size < rows.length)
-    throw new CliError(
-      `The daemon answered ${checked.size} of ${rows.length} rows, and stopped. Nothing was sent.`,
-    )
-  return { rows: checked, totals: last?.totals ?? [], budget: last?.budget }
-}
+    const progress = ctx.io.progress('Checking', rows.length)
+    try {
+      const answers = client.stream('POST /phygitals/transfer/check', {
+        upload: { contentType: 'application/x-ndjson', content: { [Symbol.iterator]: content } },
+        signal,
+      })
+      for await (const answer of answers) {
+        if ('totals' in answer) last = answer
+        else {
+          const sent = rows[answer.row - 1]
+          const { error } = answer
+          const words = error === undefined ? {} : { error: rowWords(error, sent?.target) }
+          if (sent) checked.set(sent.row, { ...answer, ...words, row: sent.row })
+          progress.advance(1)
+        }
+      }
+    } finally {
+      progress.end()
+    }
+    if (checked.size < rows.length && !signal.aborted)
+      throw new CliError(
+        `The daemon answered ${checked.size} of ${rows.length} rows, and stopped. Nothing was sent.`,
+      )
+    return { rows: checked, totals: last?.totals ?? [], budget: last?.budget }
+  })
 
 /** Adds what the daemon found that can never be meant so: a wrong checksum, one token twice. */
 export const addProblems = ({ rows }: TransferCheck, problems: Problems): void => {

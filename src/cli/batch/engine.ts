@@ -1,0 +1,249 @@
+import { dirname } from 'node:path'
+import type { CliContext } from '../context.ts'
+import { type ExitCode, exitCodes, UsageError } from '../errors.ts'
+import { counted, grouped } from '../io/text.ts'
+import { checkFailedFile, writeFailedRows } from './failed-file.ts'
+import { neverBegan } from './history.ts'
+import { type SheetFlags, sheetOptions } from './input/flags.ts'
+import { Problems } from './input/problems.ts'
+import { readSheet } from './input/sheet.ts'
+import { inputOf, openSource } from './input/source.ts'
+import { assertSameDaemon, instanceNow } from './instance.ts'
+import {
+  countResults,
+  type Header,
+  Journal,
+  journalVersion,
+  newBatchId,
+  type Result,
+  type Row,
+} from './journal.ts'
+import type { History, Kind, ResumeOptions, RowKind, SheetReader } from './kind.ts'
+import { type Ended, sendRows } from './run.ts'
+
+/** Begins a batch: says where it goes, and has its journal with all its rows on disk before the first is sent. */
+export const beginJournal = async (
+  ctx: CliContext,
+  about: Pick<Header, 'kind' | 'total' | 'input' | 'undoes' | 'settings'>,
+  { rows = [], noun = 'row' }: { readonly rows?: readonly Row[]; readonly noun?: string } = {},
+): Promise<{ readonly id: string; readonly journal: Journal }> => {
+  await ctx.beforeWrite()
+  const instance = await instanceNow(ctx)
+  const id = newBatchId(ctx.now())
+  const journal = new Journal(ctx.at, id)
+  const startedAt = ctx.now().toISOString()
+  const { url } = ctx.config()
+  const { pid } = process
+  journal.append({ type: 'batch', version: journalVersion, id, startedAt, url, ...instance, pid, ...about })
+  for (const row of rows) journal.append({ type: 'row', ...row })
+  journal.sync()
+  ctx.io.note(`Batch ${id}: ${counted(about.total, noun)}`)
+  return { id, journal }
+}
+
+/** Takes a batch up again: its journal, on a line of its own. @param left what is left of it, in words */
+export const takeUpJournal = async (ctx: CliContext, id: string, left: string): Promise<Journal> => {
+  await ctx.beforeWrite()
+  const journal = new Journal(ctx.at, id)
+  // A kill may have cut the last line short.
+  journal.startLine()
+  journal.append({ type: 'resumed', at: ctx.now().toISOString(), pid: process.pid })
+  journal.sync()
+  ctx.io.note(`Batch ${id}: ${left}`)
+  return journal
+}
+
+export const rowsLeft = (left: number, total: number): string =>
+  `${grouped(left)} of ${grouped(total)} rows are left`
+
+const needKey = (ctx: CliContext, { isAdmin = false }: { readonly isAdmin?: boolean }): void =>
+  isAdmin ? ctx.needAdmin() : ctx.needApiKey()
+
+/** Begins a batch of rows that were checked, and sends them. */
+export const startBatch = async <R extends Row, T extends Result, C>(
+  ctx: CliContext,
+  kind: RowKind<R, T, C>,
+  batch: {
+    readonly input: Header['input']
+    readonly rows: readonly R[]
+    readonly check?: C | undefined
+    readonly rate?: number | undefined
+    readonly failedFile?: string | undefined
+    readonly undoes?: string
+  },
+): Promise<Ended<T>> => {
+  const { input, check, rate, failedFile, undoes } = batch
+  const prepared = check === undefined ? undefined : kind.prepare?.(batch.rows, check)
+  const { rows, settled = new Map() } = prepared ?? { rows: batch.rows }
+  const about = { kind: kind.name, total: rows.length, input, ...(undoes === undefined ? {} : { undoes }) }
+  const begun = await beginJournal(ctx, about, { rows })
+  const ended = await sendRows(ctx, kind, { ...begun, rows, settled, failures: new Map(), rate })
+  if (failedFile === undefined) return ended
+  const failed = batch.rows.filter(({ row }) => (ended.results.get(row)?.status ?? 'failed') === 'failed')
+  const { heading, cells } = kind.sheetOf(failed.length > 0 ? failed : batch.rows)
+  writeFailedRows(ctx, failedFile, heading, failed.map(cells))
+  return ended
+}
+
+/** Does what a sheet says: all of it is checked before the first row is sent. */
+export const runSheet = async <R extends Row, T extends Result, C>(
+  ctx: CliContext,
+  kind: RowKind<R, T, C>,
+  file: string,
+  flags: SheetFlags & {
+    readonly rate: number | undefined
+    readonly failed: string | undefined
+    readonly yes?: boolean
+  },
+): Promise<ExitCode> => {
+  needKey(ctx, kind)
+  checkFailedFile(ctx, flags.failed)
+  const { yes = false, rate, failed: failedFile } = flags
+  const { sheet } = kind
+  const options = sheetOptions(flags, sheet)
+  const source = openSource(ctx.at, file)
+  const problems = new Problems()
+  const reader = sheet.parse(ctx, problems, source.path === undefined ? ctx.at.cwd : dirname(source.path))
+  const rows: R[] = []
+  await readSheet(source, options, problems, {
+    row: (at, cells) => {
+      const row = reader.row(at, cells)
+      if (row !== undefined) rows.push(row)
+    },
+  })
+  reader.finish?.(yes)
+  if (rows.length === 0 || !kind.addProblems) problems.refuse(source.name)
+  if (rows.length === 0) {
+    ctx.io.note(`${source.name} holds no rows. Nothing to do.`)
+    return exitCodes.done
+  }
+  const checked = await checkSheet(ctx, kind, { name: source.name, rows, reader, problems })
+  if (ctx.flags.dryRun) return kind.show(ctx, checked.rows, checked.check)
+  if (checked.check !== undefined) await kind.approve?.(ctx, checked.rows, checked.check, yes)
+  return (await startBatch(ctx, kind, { ...checked, input: inputOf(source), rate, failedFile })).exitCode
+}
+
+const checkSheet = async <R extends Row, T extends Result, C>(
+  ctx: CliContext,
+  kind: RowKind<R, T, C>,
+  {
+    name,
+    rows,
+    reader,
+    problems,
+  }: {
+    readonly name: string
+    readonly rows: readonly R[]
+    readonly reader: SheetReader<R, C>
+    readonly problems: Problems
+  },
+): Promise<{ readonly rows: readonly R[]; readonly check?: C | undefined }> => {
+  const ask = async () => {
+    const check = await kind.check?.(ctx, rows)
+    if (check === undefined) return { rows }
+    kind.addProblems?.(check, problems)
+    const complete = reader.complete?.(rows, check)
+    if (complete === undefined) return { rows, check }
+    problems.refuse(name)
+    const again = await kind.check?.(ctx, complete)
+    if (again !== undefined) kind.addProblems?.(again, problems)
+    return { rows: complete, check: again }
+  }
+  return kind.addProblems ? problems.withAnswers(name, ask) : ask()
+}
+
+/** Does what has no result yet. */
+export const resumeBatch = (
+  ctx: CliContext,
+  kind: Kind,
+  history: History,
+  options: ResumeOptions,
+): Promise<ExitCode> =>
+  'resume' in kind ? kind.resume(ctx, history, options) : resumeRows(ctx, kind, history, options)
+
+const resumeRows = async (
+  ctx: CliContext,
+  kind: RowKind,
+  history: History,
+  options: ResumeOptions,
+): Promise<ExitCode> => {
+  needKey(ctx, kind)
+  const { header, results, failures } = history
+  if (history.rows.length < header.total) throw neverBegan(header.id)
+  const rows = history.rows.filter(({ row }) => {
+    const result = results.get(row)
+    return result === undefined || (options.retryFailed && result.status === 'failed')
+  })
+  if (rows.length === 0) {
+    ctx.io.note('Every row has its result. Nothing to do.')
+    return exitCodes.done
+  }
+  if (ctx.flags.dryRun) return kind.show(ctx, rows, await kind.check?.(ctx, rows))
+  const settled = (await kind.beforeResume?.(ctx, rows, history, options)) ?? new Map()
+  const again = new Set(rows.map(({ row }) => row))
+  const before = countResults([...results.values()].filter(({ row }) => !again.has(row)))
+  const { id, total } = header
+  const journal = await takeUpJournal(ctx, id, rowsLeft(rows.length, total))
+  const { rate } = options
+  return (await sendRows(ctx, kind, { id, journal, rows, settled, failures, before, rate })).exitCode
+}
+
+/** Puts back what a batch has changed: a batch of its own. */
+export const undoBatch = async (
+  ctx: CliContext,
+  kind: Kind,
+  history: History,
+  { yes, rate }: Pick<ResumeOptions, 'yes' | 'rate'>,
+): Promise<ExitCode> => {
+  const { undo } = kind
+  const { id } = history.header
+  if ('refusal' in undo) throw new UsageError(undo.refusal, undo.advice?.(id))
+  if ('resume' in kind) throw new UsageError(`A batch of ${kind.name} cannot be undone.`)
+  needKey(ctx, kind)
+  await assertSameDaemon(ctx, history.header)
+  const rows = undo.rows(history)
+  if (rows.length === 0) {
+    ctx.io.note(`${undo.nothing} Nothing to do.`)
+    return exitCodes.done
+  }
+  await ctx.prompts.confirm(yes, undo.question(rows.length))
+  const check = await kind.check?.(ctx, rows)
+  if (ctx.flags.dryRun) return kind.show(ctx, rows, check)
+  const input = { name: `undo of ${id}`, path: null, sha256: null }
+  const batch = { input, rows, check, rate, undoes: id }
+  return (await startBatch(ctx, { ...kind, name: undo.name }, batch)).exitCode
+}
+
+/** What became of each row. */
+export const reportBatch = async (
+  ctx: CliContext,
+  kind: Kind,
+  history: History,
+  failedAlone: boolean,
+): Promise<void> => {
+  if ('report' in kind) return kind.report(ctx, history, failedAlone)
+  for (const row of history.rows) {
+    const result = history.results.get(row.row)
+    if (failedAlone && result?.status !== 'failed') continue
+    await ctx.io.line({ row: row.row, ...kind.about(row), status: 'pending', ...result }, () =>
+      result ? kind.describe(result, row) : `row ${row.row}  ${kind.pending(row)}pending`,
+    )
+  }
+}
+
+/** A dry run that knows what would become of each row: the difference, and the sum. */
+export const showChanges = async (
+  ctx: CliContext,
+  changes: Iterable<{ readonly status: string; readonly line: object; forPeople(): string }>,
+): Promise<ExitCode> => {
+  const counts = new Map<string, number>()
+  for (const { status, line, forPeople } of changes) {
+    counts.set(status, (counts.get(status) ?? 0) + 1)
+    await ctx.io.line(line, forPeople)
+  }
+  const count = (status: string) => grouped(counts.get(status) ?? 0)
+  ctx.io.note(
+    `Dry run: ${count('changed')} would change, ${count('unchanged')} unchanged, ${count('failed')} would fail. Nothing was written.`,
+  )
+  return counts.has('failed') ? exitCodes.partial : exitCodes.done
+}

@@ -1,0 +1,18 @@
+import type { Kind } from './kind.ts'
+import { badgeAssignment, badgeCreation } from './kinds/badges.ts'
+import { box } from './kinds/box.ts'
+import { edit } from './kinds/edit.ts'
+import { chipImport } from './kinds/import.ts'
+import { metadata } from './kinds/metadata.ts'
+import { transfer } from './kinds/transfer.ts'
+
+/** Every sort of batch there is. */
+export const kinds: readonly Kind[] = [
+  edit,
+  chipImport,
+  transfer,
+  metadata,
+  badgeCreation,
+  badgeAssignment,
+  box,
+]

@@ -1,0 +1,184 @@
+import { existsSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { ApiError } from '../../client/errors.ts'
+import { exitCodes } from '../../errors.ts'
+import { clean, counted } from '../../io/text.ts'
+import { bothForms, colons, uidOnWire } from '../../uid.ts'
+import type { Cell } from '../input/sheet.ts'
+import { UidColumn } from '../input/uid-column.ts'
+import { isNumber, isRecord, isStatus, isText, orAbsent, type Result, type Row, shape } from '../journal.ts'
+import type { RowKind } from '../kind.ts'
+import { eventColumns, eventForm, eventNeeds, eventProblems } from './badge-form.ts'
+
+/** Cells by their columns. An image is its absolute path. */
+interface BadgeRow extends Row {
+  readonly cells: Readonly<Record<string, string>>
+}
+
+interface BadgeResult extends Result {
+  /** Of the event that was created. */
+  readonly id?: number
+}
+
+type BadgeKind = RowKind<BadgeRow, BadgeResult, never>
+
+/** @throws what says nothing of the row: no daemon, no key, an upstream that is out of reach */
+const failedRow = (row: number, error: unknown): BadgeResult => {
+  if (!(error instanceof ApiError) || ![400, 404, 409, 413, 415].includes(error.statusCode)) throw error
+  return { row, status: 'failed', error: error.message }
+}
+
+/** The cells that hold something, by their columns. */
+const named = (columns: readonly string[], values: readonly Cell[]): Record<string, string> =>
+  Object.fromEntries(
+    columns.flatMap((column, i) => {
+      const value = values[i]?.trim()
+      return value ? [[column, value]] : []
+    }),
+  )
+
+const badges = {
+  isRow: shape<BadgeRow>({
+    row: isNumber,
+    cells: (cells) => isRecord(cells) && Object.values(cells).every(isText),
+  }),
+  isResult: shape<BadgeResult>({
+    row: isNumber,
+    status: isStatus,
+    id: orAbsent(isNumber),
+    error: orAbsent(isText),
+  }),
+  // One row after another: an image is a few megabytes, and what is heard of one may end the others.
+  requests: { rows: 1, atOnce: 1 },
+  describe: ({ row, status, id, error }, { cells }) => {
+    const what = cells.uid ? `${bothForms(cells.uid)}  event ${cells.badgeEventId}` : `"${cells.name}"`
+    const words = [
+      `row ${row}`,
+      what,
+      status,
+      ...(id === undefined ? [] : [`id ${id}`]),
+      ...(error === undefined ? [] : [error]),
+    ]
+    return clean(words.join('  '))
+  },
+  about: ({ cells }) => cells,
+  pending: () => '',
+  undo: {
+    refusal: 'Badge events that were created, and those that were assigned, stay: they cannot be undone.',
+  },
+} satisfies Partial<BadgeKind>
+
+/** What the daemon would say to each row it says when it is sent: a dry run shows the rows. */
+const showRows =
+  (done: string): BadgeKind['show'] =>
+  async (ctx, rows) => {
+    for (const { row, cells } of rows) {
+      const words = Object.entries(cells).map(([name, value]) => `${name} ${value}`)
+      await ctx.io.line({ row, ...cells, dryRun: true }, () => clean(`row ${row}  ${words.join('  ')}`))
+    }
+    ctx.io.note(`Dry run: ${counted(rows.length, 'row')} would be ${done}. Nothing was sent.`)
+    return exitCodes.done
+  }
+
+/** Beside the sheet, or else where the command runs. */
+const imagePath = (path: string, folder: string, cwd: string): string => {
+  const beside = resolve(folder, path)
+  return existsSync(beside) ? beside : resolve(cwd, path)
+}
+
+export const badgeCreation: BadgeKind = {
+  ...badges,
+  name: 'badge-events create',
+  sheet: {
+    columns: eventColumns,
+    required: eventNeeds,
+    structured: new Set(['virtualEvent', 'privateEvent']),
+    parse: (ctx, problems, folder) => ({
+      row: (row, values) => {
+        const cells = named(eventColumns, values)
+        const placed = cells.image ? { ...cells, image: imagePath(cells.image, folder, ctx.at.cwd) } : cells
+        for (const { column, why } of eventProblems(placed)) problems.add(row, column, why)
+        return { row, cells: placed }
+      },
+    }),
+  },
+  show: showRows('created'),
+  // A row that was on its way at a kill comes under its key again: no event comes twice.
+  send: async function* (client, rows, keyOf) {
+    for (const { row, cells } of rows) {
+      const request = { upload: eventForm(cells), idempotencyKey: keyOf(row) }
+      yield await client.call('POST /badge-events', request).then(
+        ({ id }): BadgeResult => ({ row, status: 'created', id }),
+        (error: unknown) => failedRow(row, error),
+      )
+    }
+  },
+  label: 'Creating',
+  outcomes: ['created', 'failed'],
+  hint: () => 'See them: tapchip badge-events list',
+  sheetOf: () => ({
+    heading: eventColumns,
+    cells: ({ cells }) => eventColumns.map((column) => cells[column] ?? ''),
+  }),
+}
+
+const assignmentColumns = ['uid', 'badgeEventId', 'startsAt', 'endsAt', 'title', 'description']
+
+export const isInstant = (text: string): boolean =>
+  /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z$/.test(text) &&
+  !Number.isNaN(Date.parse(text)) &&
+  new Date(text).toISOString().startsWith(text.slice(0, 19))
+
+export const badgeAssignment: BadgeKind = {
+  ...badges,
+  name: 'badge-events assign',
+  sheet: {
+    columns: assignmentColumns,
+    required: ['uid', 'badgeEventId'],
+    parse: (_, problems) => {
+      // A chip may carry several events, and each once.
+      const uidsOf = new Map<string, UidColumn>()
+      return {
+        row: (row, values) => {
+          const cells = named(assignmentColumns, values)
+          const { badgeEventId = '' } = cells
+          const uids = uidsOf.get(badgeEventId) ?? new UidColumn(problems)
+          uidsOf.set(badgeEventId, uids)
+          const uid = cells.uid ? uids.read(row, cells.uid) : undefined
+          if (!cells.uid) problems.add(row, 'uid', 'is missing')
+          if (badgeEventId === '') problems.add(row, 'badgeEventId', 'is missing')
+          else if (!/^[1-9]\d{0,14}$/.test(badgeEventId))
+            problems.add(row, 'badgeEventId', `"${badgeEventId}" must be the id of a badge event`)
+          for (const column of ['startsAt', 'endsAt']) {
+            const text = cells[column]
+            if (text && !isInstant(text))
+              problems.add(row, column, `"${text}" must be a time in UTC, as 2026-12-31T18:00:00Z`)
+          }
+          return uid === undefined ? undefined : { row, cells: { ...cells, uid } }
+        },
+        finish: (accepted) => {
+          for (const uids of uidsOf.values()) uids.finish(accepted)
+        },
+      }
+    },
+  },
+  show: showRows('assigned'),
+  send: async function* (client, rows) {
+    for (const { row, cells } of rows) {
+      const { uid = '', badgeEventId = '', ...rest } = cells
+      const body = { ...rest, tagUID: uidOnWire(uid), poapEventId: Number(badgeEventId) }
+      yield await client.call('POST /badge-events/assign', { body }).then(
+        (): BadgeResult => ({ row, status: 'assigned' }),
+        (error: unknown) => failedRow(row, error),
+      )
+    }
+  },
+  label: 'Assigning',
+  outcomes: ['assigned', 'failed'],
+  hint: () => "What a chip's next tap gives: tapchip refs show REF",
+  sheetOf: () => ({
+    heading: assignmentColumns,
+    cells: ({ cells }) =>
+      assignmentColumns.map((column) => (column === 'uid' ? colons(cells.uid ?? '') : (cells[column] ?? ''))),
+  }),
+}

@@ -1,0 +1,51 @@
+import { clean } from '../../io/text.ts'
+import { bothForms } from '../../uid.ts'
+import { type ChipEvent, countResults, isNumber, isStatus, isText, orAbsent, shape } from '../journal.ts'
+import type { WholeKind } from '../kind.ts'
+
+/** The chips of a box, each with its last end, in the order in which they were laid down. */
+const chipsIn = (events: readonly ChipEvent[]): Map<string, ChipEvent> => {
+  const chips = new Map<string, ChipEvent>()
+  for (const event of events) {
+    const before = chips.get(event.uid)
+    // One that ended well stays so: later it may be laid down by mistake.
+    const isDone = before?.status === 'provisioned' || before?.status === 'unchanged'
+    if (isDone || (before && event.status === undefined)) continue
+    const row = event.row ?? before?.row
+    chips.set(event.uid, { ...event, ...(row === undefined ? {} : { row }) })
+  }
+  return chips
+}
+
+/** Chips that are set up with a reader, one after another. */
+export const box: WholeKind = {
+  name: 'nfc provision',
+  isEvent: shape<ChipEvent>({
+    uid: isText,
+    row: orAbsent(isNumber),
+    status: orAbsent(isStatus),
+    error: orAbsent(isText),
+  }),
+  // The end line tells of the last run alone, and counts a chip that was laid down twice twice.
+  counts: (events) =>
+    countResults([...chipsIn(events).values()].flatMap(({ status }) => (status ? [{ status }] : []))),
+  resume: async (ctx, history, options) => {
+    ctx.needAdmin()
+    const { resumeBox } = await import('../../nfc/box.ts')
+    return resumeBox(ctx, history, options)
+  },
+  /** Chips that were not laid down yet have no line. */
+  report: async (ctx, { events }, failedAlone) => {
+    for (const { row, uid, status = 'pending', error } of chipsIn(events).values()) {
+      if (failedAlone && status !== 'failed') continue
+      const words = [...(row === undefined ? [] : [`row ${row}`]), bothForms(uid), status]
+      await ctx.io.line({ row, uid, status, error }, () =>
+        clean([...words, ...(error === undefined ? [] : [error])].join('  ')),
+      )
+    }
+  },
+  undo: {
+    refusal: 'Chips that were set up stay so: a batch cannot undo it.',
+    advice: () => 'One by one, laid on the reader: tapchip nfc reset',
+  },
+}

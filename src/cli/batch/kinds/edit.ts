@@ -1,0 +1,212 @@
+import { ApiError } from '../../client/errors.ts'
+import type { Client } from '../../client/types.ts'
+import { CliError, UsageError } from '../../errors.ts'
+import { clean, counted, shown } from '../../io/text.ts'
+import { bothForms, colons, uidOnWire } from '../../uid.ts'
+import { showChanges } from '../engine.ts'
+import { UidColumn } from '../input/uid-column.ts'
+import { isNumber, isStatus, isText, orAbsent, orNull, type Result, type Row, shape } from '../journal.ts'
+import type { RowKind } from '../kind.ts'
+import { checkRedirectUrl } from '../redirect-url.ts'
+import { chunksOf, whileChecking } from '../run.ts'
+
+/** A redirect URL to write. `previous` is what stood there before the batch, as far as it was seen. */
+export interface EditRow extends Row {
+  readonly uid: string
+  readonly redirectUrl: string | null
+  /** What has to stand there, or the row fails. */
+  readonly expected?: string | null
+  readonly previous?: string | null
+}
+
+export interface EditResult extends Result {
+  readonly uid: string
+  readonly previous?: string | null
+}
+
+type Preview = ReadonlyMap<number, EditResult>
+
+const lineOf = ({ uid, redirectUrl, expected }: EditRow): string =>
+  `${JSON.stringify({ uid: uidOnWire(uid), redirectUrl, ...(expected === undefined ? {} : { expected }) })}\n`
+
+/** Strings of some size: a write a row would cost more than the rows. */
+function* bodyOf(rows: readonly EditRow[]): Generator<string> {
+  for (const some of chunksOf(rows, 500)) yield some.map(lineOf).join('')
+}
+
+/** Sends rows in one request; the daemon's answers come with the rows' own numbers. */
+async function* sendEdits(
+  client: Client,
+  rows: readonly EditRow[],
+  dryRun: boolean,
+): AsyncGenerator<EditResult> {
+  const answers = client.stream('POST /chips/batch', {
+    query: dryRun ? { dryRun: 'true' } : {},
+    upload: { contentType: 'application/x-ndjson', content: { [Symbol.iterator]: () => bodyOf(rows) } },
+  })
+  let count = 0
+  for await (const { row, status, previous, error } of answers) {
+    const sent = rows[row - 1]
+    if (sent === undefined) continue
+    count += 1
+    const what = { row: sent.row, uid: sent.uid, status }
+    yield {
+      ...what,
+      ...(previous === undefined ? {} : { previous }),
+      ...(error === undefined ? {} : { error }),
+    }
+  }
+  if (count < rows.length)
+    throw new CliError(`The daemon answered ${count} of ${rows.length} rows, and stopped.`)
+}
+
+/** Rows of a check: the daemon takes 64 MiB a request, and a URL may be 4 KiB long. */
+const checkSize = 12_000
+
+/** A chip that shows already what an undo puts back is as it should be, whatever it went through. */
+const isBack = ({ redirectUrl, expected }: EditRow, { previous }: EditResult): boolean =>
+  expected !== undefined && previous === redirectUrl
+
+const withoutError = ({ row, uid, previous }: EditResult): EditResult => ({
+  row,
+  uid,
+  status: 'unchanged',
+  ...(previous === undefined ? {} : { previous }),
+})
+
+export const describeEdit = (result: EditResult, redirectUrl: string | null | undefined): string => {
+  const row = `row ${result.row}  ${bothForms(result.uid)}  ${result.status}`
+  if (result.status === 'failed') return `${row}  ${clean(result.error ?? '')}`
+  if (result.status === 'unchanged') return `${row}  ${shown(redirectUrl)}`
+  return `${row}  ${shown(result.previous)} → ${shown(redirectUrl)}`
+}
+
+/** The redirect URLs of chips. */
+export const edit: RowKind<EditRow, EditResult, Preview> = {
+  name: 'chips edit',
+  sheet: {
+    columns: ['uid', 'redirectUrl'],
+    required: ['uid', 'redirectUrl'],
+    parse: (_, problems) => {
+      const uids = new UidColumn(problems)
+      return {
+        row: (row, [uidText, urlText]) => {
+          if (!uidText) problems.add(row, 'uid', 'is missing')
+          // An empty cell clears; a JSON row that lacks the member may have meant something else.
+          if (urlText === undefined) problems.add(row, 'redirectUrl', 'is missing; to clear it: null')
+          const why = urlText ? checkRedirectUrl(urlText) : undefined
+          if (why !== undefined) problems.add(row, 'redirectUrl', `"${urlText}" ${why}`)
+          const uid = uidText ? uids.read(row, uidText) : undefined
+          return uid === undefined ? undefined : { row, uid, redirectUrl: urlText || null }
+        },
+        finish: (accepted) => uids.finish(accepted),
+      }
+    },
+  },
+  isRow: shape<EditRow>({
+    row: isNumber,
+    uid: isText,
+    redirectUrl: orNull(isText),
+    expected: orAbsent(orNull(isText)),
+    previous: orAbsent(orNull(isText)),
+  }),
+  isResult: shape<EditResult>({
+    row: isNumber,
+    uid: isText,
+    status: isStatus,
+    previous: orAbsent(orNull(isText)),
+    error: orAbsent(isText),
+  }),
+  /** The daemon refuses a row that cannot be meant as a whole; then so do we. */
+  check: (ctx, rows) =>
+    whileChecking(ctx, 'written', async (signal) => {
+      const client = await ctx.client()
+      const results = new Map<number, EditResult>()
+      for (const chunk of chunksOf(rows, checkSize)) {
+        if (signal.aborted) break
+        const sent = new Map(chunk.map((row) => [row.row, row]))
+        try {
+          for await (const result of sendEdits(client, chunk, true)) {
+            const row = sent.get(result.row)
+            results.set(result.row, row && isBack(row, result) ? withoutError(result) : result)
+          }
+        } catch (error) {
+          if (!(error instanceof ApiError) || error.statusCode !== 400) throw error
+          const first = chunk[0]?.row ?? 1
+          const counting = first === 1 ? '' : ` (counted from row ${first})`
+          const nothing = error.message.startsWith('Nothing was done.') ? '' : '\nNothing was written.'
+          throw new UsageError(`${error.message}${counting}${nothing}`)
+        }
+      }
+      return results
+    }),
+  show: (ctx, rows, check) =>
+    showChanges(
+      ctx,
+      rows.flatMap((row) => {
+        const result = check?.get(row.row)
+        if (result === undefined) return []
+        const { redirectUrl } = row
+        const line = { ...result, redirectUrl }
+        return [{ status: result.status, line, forPeople: () => describeEdit(result, redirectUrl) }]
+      }),
+    ),
+  prepare: (rows, check) => ({
+    rows: rows.map((row) => {
+      const seen = check.get(row.row)
+      if (seen?.previous === undefined) return row
+      const { expected, ...rest } = row
+      const stays = expected === undefined || isBack(row, seen) ? {} : { expected }
+      return { ...rest, ...stays, previous: seen.previous }
+    }),
+  }),
+  // Small enough that an interrupt waits for a moment only.
+  requests: { rows: 2000, atOnce: 1 },
+  send: (client, rows) => sendEdits(client, rows, false),
+  label: 'Editing',
+  outcomes: ['changed', 'unchanged', 'failed'],
+  next: (id, { changed }) => (changed > 0 ? `Take it back: tapchip batch undo ${id}` : ''),
+  describe: (result, { redirectUrl }) => describeEdit(result, redirectUrl),
+  about: ({ uid }) => ({ uid }),
+  pending: ({ uid }) => `${bothForms(uid)}  `,
+  sheetOf: () => ({
+    heading: ['uid', 'redirectUrl'],
+    cells: ({ uid, redirectUrl }) => [colons(uid), redirectUrl ?? ''],
+  }),
+  undo: {
+    name: 'chips undo',
+    question: (count) => `Put back ${counted(count, 'chip')}?`,
+    nothing: 'The batch has changed nothing.',
+    // Rows that were on their way at a kill count: what stood there before was seen by the check, and `expected` keeps
+    // us from touching one that was never written.
+    rows: ({ rows, results, sent }) =>
+      rows.flatMap(({ row, uid, redirectUrl, previous: seen }) => {
+        const result = results.get(row)
+        const times = sent.get(row) ?? 0
+        const uncertain = result === undefined ? times > 0 : result.status === 'unchanged' && times > 1
+        const previous = result?.status === 'changed' ? result.previous : uncertain ? seen : undefined
+        if (previous === undefined || previous === redirectUrl) return []
+        return [{ row, uid, redirectUrl: previous, expected: redirectUrl }]
+      }),
+  },
+}
+
+/** The daemon takes twice as many at once. */
+const chipsARequest = 50_000
+
+/** All of them get one redirect URL, in requests of very many: what stood there before comes from their list. */
+export const editAlike: typeof edit = {
+  ...edit,
+  requests: { rows: chipsARequest, atOnce: 1 },
+  outcomes: ['changed', 'unchanged'],
+  prepare: (rows, check) => ({
+    rows: rows.map((row) => ({ ...row, previous: check.get(row.row)?.previous ?? null })),
+    settled: new Map([...check].filter(([, { status }]) => status === 'unchanged')),
+  }),
+  send: async function* (client, rows) {
+    const [{ redirectUrl = null } = {}] = rows
+    const tagUIDs = rows.map(({ uid }) => uidOnWire(uid))
+    await client.call('PATCH /chips', { body: { tagUIDs, updates: { redirectUrl } } })
+    for (const { row, uid, previous = null } of rows) yield { row, uid, status: 'changed', previous }
+  },
+}

@@ -1,0 +1,220 @@
+import { ApiError } from '../../client/errors.ts'
+import type { Client } from '../../client/types.ts'
+import type { CliContext } from '../../context.ts'
+import { type ExitCode, exitCodes, UsageError, withAfterword } from '../../errors.ts'
+import { asWord, clean, counted, grouped } from '../../io/text.ts'
+import { bothForms } from '../../uid.ts'
+import { beginJournal, rowsLeft, takeUpJournal } from '../engine.ts'
+import { writeFailedRows } from '../failed-file.ts'
+import { fromSettings, sheetOptions } from '../input/flags.ts'
+import { openSource } from '../input/source.ts'
+import { type Header, isNumber, isStatus, isText, orAbsent, type Result, shape } from '../journal.ts'
+import type { WholeKind } from '../kind.ts'
+import { openRun } from '../run.ts'
+import { type ImportInput, importSheet, piecesOf, readImport, rowsOfBlocks } from './import-sheet.ts'
+
+export interface ImportSettings {
+  readonly team: string | undefined
+  readonly chipGroup: string
+  readonly keySet: number | undefined
+  readonly simulated: boolean
+}
+
+/** As text, for the journal: what it takes to do it again. */
+const asText = ({ team, chipGroup, keySet, simulated }: ImportSettings): Record<string, string> => ({
+  chipGroup,
+  ...(team === undefined ? {} : { team }),
+  ...(keySet === undefined ? {} : { keySet: String(keySet) }),
+  ...(simulated ? { simulated: 'true' } : {}),
+})
+
+interface ImportResult extends Result {
+  readonly uid: string
+}
+
+/** New chips. Resuming an import is doing it again: its journal keeps the failures and, under --json, every row. */
+export const chipImport: WholeKind<ImportResult> = {
+  name: 'chips import',
+  isResult: shape<ImportResult>({ row: isNumber, uid: isText, status: isStatus, error: orAbsent(isText) }),
+  /** Chips that are there already stay as they are. */
+  resume: async (ctx, { header }, options) => {
+    ctx.needAdmin()
+    const file = options.file ?? header.input.path
+    if (file === null)
+      throw new UsageError(
+        '--file is missing: this import came by standard input.',
+        'Give the same input again.',
+      )
+    const { settings = {} } = header
+    const source = openSource(ctx.at, file)
+    const sheet = await readImport(source, sheetOptions(fromSettings(settings, options), importSheet), true)
+    if (header.input.sha256 !== null && source.sha256() !== header.input.sha256) {
+      throw new UsageError(
+        `${source.name} is not what the batch began with.`,
+        'For the new input, start a new batch: tapchip chips import',
+      )
+    }
+    return runImport(ctx, {
+      input: header.input,
+      sheet,
+      settings: {
+        team: settings.team,
+        chipGroup: settings.chipGroup ?? '',
+        keySet: settings.keySet === undefined ? undefined : Number(settings.keySet),
+        simulated: settings.simulated === 'true',
+      },
+      sheetSettings: {},
+      rate: options.rate,
+      resumes: header.id,
+    })
+  },
+  report: async (ctx, { results }, failedAlone) => {
+    for (const { row, uid, status, error } of results.values()) {
+      if (failedAlone && status !== 'failed') continue
+      await ctx.io.line(
+        { row, uid, status, error },
+        () =>
+          `row ${row}  ${bothForms(uid)}  ${status}${status === 'failed' ? `  ${clean(error ?? '')}` : ''}`,
+      )
+    }
+  },
+  undo: {
+    refusal: 'An import cannot be undone.',
+    advice: () => 'Its chips go one by one: tapchip chips remove UID',
+  },
+}
+
+/** Sends a checked sheet as one stream. Doing it again creates nothing twice. */
+export const runImport = async (
+  ctx: CliContext,
+  {
+    input,
+    sheet,
+    settings,
+    sheetSettings,
+    resumes,
+    rate,
+    failedFile,
+  }: {
+    readonly input: Header['input']
+    readonly sheet: ImportInput
+    readonly settings: ImportSettings
+    /** How the sheet was read, as text: for the journal. */
+    readonly sheetSettings: Readonly<Record<string, string>>
+    readonly resumes?: string
+    /** Rows a second. */
+    readonly rate: number | undefined
+    readonly failedFile?: string | undefined
+  },
+): Promise<ExitCode> => {
+  const { io } = ctx
+  const { dryRun } = ctx.flags
+  const client = await ctx.client()
+  if (!dryRun && !resumes) await checkSettings(ctx, client, settings, sheet)
+  const total = sheet.rows
+  const about = { kind: chipImport.name, total, input, settings: { ...asText(settings), ...sheetSettings } }
+  const { id, journal } = dryRun
+    ? { id: undefined, journal: undefined }
+    : resumes
+      ? { id: resumes, journal: await takeUpJournal(ctx, resumes, rowsLeft(total, total)) }
+      : await beginJournal(ctx, about)
+  const stopping = 'Stopping. Once more ends at once.'
+  const run = openRun(ctx, { id, journal, label: 'Importing', total, rate, stopping })
+  const failedRows = new Set<number>()
+  const counts = { created: 0, unchanged: 0, failed: 0 }
+  let isComplete = false
+
+  async function* content() {
+    const size = sheet.blocks.reduce((sum, block) => sum + block.length, 0)
+    let sent = 0
+    let told = 0
+    for (const { bytes, rows } of piecesOf(sheet.blocks, run.pace.size(Number.POSITIVE_INFINITY))) {
+      await run.pace.turn(rows)
+      yield bytes
+      sent += bytes.length
+      const done = Math.floor((total * sent) / size)
+      run.progress.advance(done - told)
+      told = done
+    }
+  }
+  try {
+    const answers = client.stream('POST /admin/chips/import', {
+      query: queryOf(settings, io.json ? 'all' : 'failures', dryRun),
+      upload: { contentType: 'text/csv', content: content() },
+      signal: run.stop.signal,
+    })
+    for await (const answer of answers) {
+      if (!('row' in answer)) {
+        Object.assign(counts, answer)
+        isComplete = true
+        continue
+      }
+      const { row, uid, status, error } = answer
+      if (status === 'failed') failedRows.add(row)
+      const result = { row, uid, status, ...(error === undefined ? {} : { error }) }
+      journal?.append({ type: 'result', ...result })
+      if (io.json) counts[status] += 1
+      await run.show(result, () => clean(`row ${row}  ${uid}  failed  ${error ?? ''}`))
+    }
+    isComplete ||= counts.created + counts.unchanged + counts.failed === total
+  } catch (error) {
+    // A refusal of the sheet itself is no batch to go on with.
+    const mayGoOn = !(error instanceof ApiError) || error.statusCode >= 500
+    throw journal && mayGoOn ? withAfterword(error, `Go on: tapchip batch resume ${id}`) : error
+  } finally {
+    const { created: changed, unchanged, failed } = counts
+    run.end(isComplete ? 'done' : 'stopped', { changed, unchanged, failed })
+  }
+  const { created, unchanged, failed } = counts
+  if (!isComplete) {
+    io.note(id === undefined ? 'Stopped.' : `Stopped. Go on: tapchip batch resume ${id}`)
+    return exitCodes.interrupted
+  }
+  const exitCode = failed > 0 ? exitCodes.partial : exitCodes.done
+  if (dryRun) {
+    io.note(
+      `Dry run: ${counted(created, 'chip')} would be created, ${grouped(unchanged)} unchanged, ${grouped(failed)} would fail. Nothing was written.`,
+    )
+    return exitCode
+  }
+  io.note(`${counted(created, 'chip')} created, ${grouped(unchanged)} unchanged, ${grouped(failed)} failed.`)
+  if (failed === total) await tellEmptyGroup(ctx, settings)
+  if (failedFile !== undefined) {
+    const { heading, rows } = rowsOfBlocks(sheet.blocks, failedRows)
+    writeFailedRows(ctx, failedFile, heading, rows)
+  }
+  if (failed < total) io.hint(`See them: tapchip chips list --chip-group ${asWord(settings.chipGroup)}`)
+  return exitCode
+}
+
+const queryOf = (settings: ImportSettings, report: 'all' | 'failures', dryRun: boolean) => ({
+  ...settings,
+  report,
+  dryRun,
+  simulated: settings.simulated || undefined,
+})
+
+/** The heading alone, as a dry run: what is wrong with more than a row is known before there is a batch. */
+const checkSettings = async (
+  ctx: CliContext,
+  client: Client,
+  settings: ImportSettings,
+  { blocks }: ImportInput,
+): Promise<void> => {
+  await ctx.beforeWrite()
+  const [first = Buffer.alloc(0)] = blocks
+  const upload = { contentType: 'text/csv', content: [first.subarray(0, first.indexOf('\n') + 1)] }
+  const query = queryOf(settings, 'failures', true)
+  const answers = client.stream('POST /admin/chips/import', { query, upload })
+  for await (const _ of answers);
+}
+
+/** The group is made before the first row, and stays where none went well: nobody should wonder where it came from. */
+const tellEmptyGroup = async (ctx: CliContext, { chipGroup, team }: ImportSettings): Promise<void> => {
+  // Only a word more: without an answer it is left out.
+  const groups = await ctx.call('GET /admin/chip-groups', { query: { team } }).catch(() => [])
+  if (groups.find(({ name }) => name === chipGroup)?.chips !== 0) return
+  ctx.io.note(
+    `The chip group "${clean(chipGroup)}" is there now, and is empty. Remove it: tapchip chip-groups remove ${asWord(chipGroup)}`,
+  )
+}

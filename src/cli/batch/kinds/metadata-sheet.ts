@@ -1,0 +1,139 @@
+import { readFileSync } from 'node:fs'
+import { isAbsolute, join } from 'node:path'
+import type { AnswerOf } from '../../client/types.ts'
+import { withoutField } from '../input/answers.ts'
+import type { Cell } from '../input/sheet.ts'
+import { isRecord, type Row } from '../journal.ts'
+import type { SheetSpec } from '../kind.ts'
+import { type Token, TokenColumns, type TokenTarget, tokenColumns, tokenNeeded } from '../token.ts'
+import type { Metadata, Template } from './metadata-template.ts'
+
+/** `previous` is what the token had before the batch, as far as it was seen; null: nothing. */
+export interface MetadataRow extends Row {
+  readonly target: TokenTarget
+  readonly metadata: Metadata
+  /** What it has to have, or the row fails. */
+  readonly expected?: Metadata
+  readonly previous?: Metadata | null
+}
+
+export type Described = Exclude<AnswerOf<'POST /phygitals/metadata/batch'>, { totals: unknown }>
+export type MetadataCheck = ReadonlyMap<number, Described>
+
+/** The daemon reads lines of at most 64 Ki characters. */
+const longest = 60_000
+
+/** A sheet of its own metadata, or of what a template takes. */
+export const metadataSheet = (template?: Template): SheetSpec<MetadataRow, MetadataCheck> => {
+  const others = (template?.columns ?? ['metadata']).filter(
+    (column) => !tokenColumns.some((known) => known === column),
+  )
+  const columns = [...tokenColumns, ...others]
+  const wanted = (template?.columns ?? []).filter((column) => ofToken.some((known) => known === column))
+  return {
+    columns,
+    ...tokenNeeded,
+    required: others,
+    structured: new Set(['metadata']),
+    parse: (_, problems, folder) => {
+      const tokens = new TokenColumns(problems)
+      const read = template ? fromTemplate(template, columns) : fromCells(columns.indexOf('metadata'), folder)
+      // Their template wants the token that the chip carries: until it is known, one that is none stands in its place.
+      const ofChips = new Map<number, readonly Cell[]>()
+      return {
+        row: (row, cells) => {
+          const target = tokens.read(row, cells.slice(0, tokenColumns.length))
+          const isByChip = wanted.length > 0 && target !== undefined && 'uid' in target
+          const metadata = read(isByChip ? withToken(cells, noToken) : cells, (column, why) =>
+            problems.add(row, column, why),
+          )
+          if (metadata && JSON.stringify(metadata).length > longest)
+            problems.add(
+              row,
+              'metadata',
+              `takes more than ${longest} characters; one token at a time may take more: phygitals metadata --token-id`,
+            )
+          if (isByChip && metadata) ofChips.set(row, cells)
+          return target && metadata ? { row, target, metadata } : undefined
+        },
+        finish: (accepted) => tokens.finish(accepted),
+        complete: (rows, check) => {
+          if (ofChips.size === 0) return undefined
+          return rows.flatMap((row) => {
+            const cells = ofChips.get(row.row)
+            if (cells === undefined) return [row]
+            const token = tokenIn(check.get(row.row))
+            const isKnown = typeof token !== 'string'
+            const metadata = read(isKnown ? withToken(cells, token) : cells, (column) =>
+              problems.add(row.row, column, `the chip's token is not known: ${isKnown ? '' : token}`),
+            )
+            return metadata === undefined ? [] : [{ ...row, metadata }]
+          })
+        },
+      }
+    },
+  }
+}
+
+/** The token that a row's chip carries, or why it is not known. A row that does not fit is refused without it. */
+const tokenIn = ({ token, error, status }: Partial<Described> = {}): Token | string => {
+  if (token?.tokenId) return { ...token, tokenId: token.tokenId }
+  return status === 'invalid' ? noToken : withoutField(error ?? 'it has none').why
+}
+
+/** What a template may take of the token of a chip. */
+const ofToken = ['contractAddress', 'chainId', 'tokenId'] as const
+/** Fits wherever a token does. */
+const noToken = { contractAddress: `0x${'0'.repeat(40)}`, chainId: 1, tokenId: '1' }
+
+const withToken = (cells: readonly Cell[], token: Token): Cell[] => {
+  const filled = [...cells]
+  for (const column of ofToken) filled[tokenColumns.indexOf(column)] = String(token[column])
+  return filled
+}
+
+type Complain = (column: string, why: string) => void
+type Read = (cells: readonly Cell[], complain: Complain) => Metadata | undefined
+
+const fromTemplate = (template: Template, columns: readonly string[]): Read => {
+  const at = new Map(columns.map((column, i) => [column, i]))
+  return (cells, complain) => template.fill((column) => cells[at.get(column) ?? -1], complain)
+}
+
+/** A cell holds JSON, or the path of a file that does. */
+const fromCells = (at: number, folder: string): Read => {
+  const files = new Map<string, Metadata | string>()
+  return (cells, complain) => {
+    const cell = cells[at]
+    const known = cell?.startsWith('{') ? undefined : files.get(cell ?? '')
+    const found = !cell
+      ? 'is missing'
+      : (known ?? (cell.startsWith('{') ? parse(cell) : readFile(folder, cell)))
+    if (cell && !cell.startsWith('{')) files.set(cell, found)
+    if (typeof found !== 'string') return found
+    complain('metadata', found)
+    return undefined
+  }
+}
+
+/** @returns why not, where it is none */
+const readFile = (folder: string, path: string): Metadata | string => {
+  try {
+    const parsed = parse(
+      readFileSync(isAbsolute(path) ? path : join(folder, path), 'utf8').replace(/^\ufeff/, ''),
+    )
+    return typeof parsed === 'string' ? `"${path}" ${parsed}` : parsed
+  } catch (error) {
+    const isMissing = error instanceof Error && 'code' in error && error.code === 'ENOENT'
+    return `"${path}" ${isMissing ? 'is neither JSON nor a file that is there' : 'cannot be read'}`
+  }
+}
+
+const parse = (text: string): Metadata | string => {
+  try {
+    const value: unknown = JSON.parse(text)
+    return isRecord(value) ? value : 'must be a JSON object'
+  } catch (error) {
+    return `is not JSON: ${error instanceof Error ? error.message : String(error)}`
+  }
+}

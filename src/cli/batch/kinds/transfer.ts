@@ -1,0 +1,187 @@
+import { CliError, UsageError } from '../../errors.ts'
+import { clean, counted } from '../../io/text.ts'
+import { rowWords } from '../input/answers.ts'
+import { isNumber, isStatus, isText, orAbsent, orNull, type Result, shape } from '../journal.ts'
+import type { RowKind } from '../kind.ts'
+import {
+  asEther,
+  isTarget,
+  TokenColumns,
+  targetOnWire,
+  targetSheet,
+  targetWords,
+  tokenColumns,
+  tokenNeeded,
+} from '../token.ts'
+import {
+  addProblems,
+  checkTransfers,
+  refuseUnpayable,
+  showCheck,
+  type TransferCheck,
+  type TransferRow,
+  warnOfLimits,
+} from './transfer-check.ts'
+
+interface TransferResult extends Result {
+  readonly initialTxHash?: string
+}
+
+/** The daemon keeps what it was told under a row's key for thirty days. */
+const keyDays = 29
+
+/** What shows without the daemon, which also knows checksums and which names there are. */
+const checkRecipient = (text: string): string | undefined => {
+  if (/^0x0{40}$/i.test(text)) return 'is the zero address: what is sent there is lost'
+  if (/^0x[0-9a-f]{40}$/i.test(text)) return undefined
+  if (/^0x[^.]*$/i.test(text)) return 'must be an address: 0x and 40 hex digits'
+  if (/^[0-9a-f]{40}$/i.test(text)) return 'looks like an address without its 0x'
+  const never = /[@!"#%&'()*+,/:;<=>?[\]\\^`{|}~]/.exec(text)?.[0]
+  if (never !== undefined) return `is no ENS name: none holds a ${never}`
+  return /\s/.test(text) || !text.includes('.')
+    ? 'is neither an address (0x…) nor an ENS name (name.eth)'
+    : undefined
+}
+
+const unchangedIn = (rows: readonly TransferRow[], { rows: checked }: TransferCheck) =>
+  new Map<number, TransferResult>(
+    rows
+      .filter(({ row }) => checked.get(row)?.status === 'unchanged')
+      .map(({ row }) => [row, { row, status: 'unchanged' }]),
+  )
+
+/** Tokens to new owners. */
+export const transfer: RowKind<TransferRow, TransferResult, TransferCheck> = {
+  name: 'phygitals transfer',
+  sheet: {
+    columns: [...tokenColumns, 'recipient'],
+    ...tokenNeeded,
+    required: ['recipient'],
+    parse: (_, problems) => {
+      const tokens = new TokenColumns(problems)
+      return {
+        row: (row, cells) => {
+          const target = tokens.read(row, cells.slice(0, tokenColumns.length))
+          const recipient = cells[tokenColumns.length]
+          const why = recipient ? checkRecipient(recipient) : undefined
+          if (!recipient) problems.add(row, 'recipient', 'is missing')
+          if (why !== undefined) problems.add(row, 'recipient', `"${recipient}" ${why}`)
+          return target && recipient && why === undefined ? { row, target, recipient } : undefined
+        },
+        finish: (accepted) => tokens.finish(accepted),
+      }
+    },
+  },
+  isRow: shape<TransferRow>({
+    row: isNumber,
+    target: isTarget,
+    recipient: isText,
+    owner: orAbsent(orNull(isText)),
+  }),
+  isResult: shape<TransferResult>({
+    row: isNumber,
+    status: isStatus,
+    initialTxHash: orAbsent(isText),
+    error: orAbsent(isText),
+  }),
+  check: checkTransfers,
+  addProblems,
+  show: async (ctx, rows, check) => showCheck(ctx, rows, check ?? (await checkTransfers(ctx, rows))),
+  approve: async (ctx, _, check, yes) => {
+    warnOfLimits(ctx, check)
+    refuseUnpayable(check)
+    const moving = [...check.rows.values()].filter(({ status }) => status === 'transfer' || status === 'mint')
+    // What is where it should be already is not sent: there is nothing to be sure of.
+    if (moving.length === 0) return
+    const sum = check.totals.reduce((all, { cost }) => all + BigInt(cost), 0n)
+    const price = `It takes up to ${asEther(sum)} ether, and cannot be taken back.`
+    await ctx.prompts.confirm(yes, `Transfer ${counted(moving.length, 'token')}? ${price}`)
+  },
+  /** Names go as the addresses that the check showed. */
+  prepare: (rows, check) => {
+    const prepared = rows.map(({ row, target, recipient }): TransferRow => {
+      const checked = check.rows.get(row)
+      const owner = checked?.owner === undefined ? {} : { owner: checked.owner }
+      return { row, target, recipient: checked?.recipient ?? recipient, ...owner }
+    })
+    return { rows: prepared, settled: unchangedIn(prepared, check) }
+  },
+  /** What was on its way at a kill is asked for again under the same key. */
+  beforeResume: async (ctx, rows, { header, results, sent }, { yes }) => {
+    const isOpen = ({ row }: TransferRow) => sent.has(row) && !results.has(row)
+    const open = rows.filter(isOpen)
+    const check = await checkTransfers(ctx, rows)
+    const days = (ctx.now().getTime() - Date.parse(header.startedAt)) / 86_400_000
+    if (open.length > 0 && days > keyDays && !yes) {
+      throw new UsageError(
+        `Batch ${header.id} is ${Math.floor(days)} days old, and it is open whether ${counted(open.length, 'row')} were sent: the daemon no longer knows, and would transfer again.`,
+        `Where the tokens are now: tapchip batch resume ${header.id} --dry-run · To send those rows all the same: --yes`,
+      )
+    }
+    warnOfLimits(ctx, check)
+    refuseUnpayable(check)
+    // A row that was on its way has its answer at the daemon: it is asked for, wherever the token is by now.
+    return unchangedIn(
+      rows.filter((row) => !isOpen(row)),
+      check,
+    )
+  },
+  // Three requests keep the daemon busy between their ends; an interrupt waits for three hundred rows at most.
+  requests: { rows: 100, atOnce: 3 },
+  send: async function* (client, rows, keyOf) {
+    const content = rows.map(
+      ({ row, target, recipient }) =>
+        `${JSON.stringify({ ...targetOnWire(target), recipient, idempotencyKey: keyOf(row) })}\n`,
+    )
+    const answers = client.stream('POST /phygitals/transfer/batch', {
+      upload: { contentType: 'application/x-ndjson', content: [content.join('')] },
+    })
+    let count = 0
+    for await (const { row: at, status, initialTxHash, error, code } of answers) {
+      const sent = rows[at - 1]
+      if (!sent) continue
+      count += 1
+      const { row, target } = sent
+      const words = error === undefined ? undefined : rowWords(error, target)
+      if (code === 'chain_unavailable') yield { row, unheard: words ?? '' }
+      else
+        yield {
+          row,
+          status,
+          ...(initialTxHash === undefined ? {} : { initialTxHash }),
+          ...(words === undefined ? {} : { error: words }),
+        }
+    }
+    if (count < rows.length)
+      throw new CliError(`The daemon answered ${count} of ${rows.length} rows, and stopped.`)
+  },
+  label: 'Transferring',
+  outcomes: ['transferred', 'unchanged', 'failed'],
+  next: (id) => `All rows: tapchip batch report ${id}`,
+  remark: (results) => {
+    const queued = [...results.values()].filter(({ status }) => status === 'queued').length
+    if (queued === 0) return undefined
+    const wait = counted(queued, 'transfer waits', 'transfers wait')
+    return `${wait} for room on the chain, and will go out by themselves: tapchip transactions list`
+  },
+  describe: ({ status, initialTxHash, error }, { row, target, recipient, owner }) => {
+    const owners = `${owner === undefined ? 'owner not known' : (owner ?? 'nobody')} → ${recipient}`
+    const end = initialTxHash ?? error
+    const words = [`row ${row}`, targetWords(target), status, owners, ...(end === undefined ? [] : [end])]
+    return clean(words.join('  '))
+  },
+  about: ({ target, recipient, owner }) => ({ ...target, recipient, previousOwner: owner }),
+  pending: ({ target }) => `${targetWords(target)}  `,
+  sheetOf: (rows) => {
+    const { heading, cells } = targetSheet(rows.map(({ target }) => target))
+    return {
+      heading: [...heading, 'recipient'],
+      cells: ({ target, recipient }) => [...cells(target), recipient],
+    }
+  },
+  undo: {
+    refusal:
+      "Transfers cannot be undone: the tokens are their new owners' by now, who may have passed them on.",
+    advice: (id) => `Who had them before: tapchip batch report ${id}`,
+  },
+}

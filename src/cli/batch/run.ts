@@ -1,0 +1,235 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import { integer } from '../command/options.ts'
+import type { CliContext } from '../context.ts'
+import { CliError, type ExitCode, exitCodes, Interrupted, withAfterword } from '../errors.ts'
+import { counted, grouped } from '../io/text.ts'
+import { failureTeller } from './failures.ts'
+import {
+  type Counts,
+  countedAs,
+  countResults,
+  type End,
+  type Journal,
+  type Result,
+  type Row,
+} from './journal.ts'
+import type { RowKind } from './kind.ts'
+
+export const rateFlag = {
+  rate: integer('--rate <n>', 'At most so many rows a second (default: as fast as it goes)', [1, 1_000_000]),
+}
+
+/** Pieces are sent so often that neither a progress bar nor an interrupt has to wait for long. */
+const piecesPerSecond = 4
+
+/** Spreads rows over time, so that a batch leaves the daemon room for taps. Without a rate there is no limit. */
+const createPace = (rate: number | undefined, signal: AbortSignal) => {
+  let due = 0
+  return {
+    /** Rows that go together, of at most `most`. */
+    size: (most: number): number =>
+      rate === undefined ? most : Math.min(most, Math.max(1, Math.floor(rate / piecesPerSecond))),
+    /** Before so many more rows: waits until they are due. An interrupt ends the wait. */
+    turn: async (rows: number): Promise<void> => {
+      if (rate === undefined || signal.aborted) return
+      const now = performance.now()
+      const ms = due - now
+      due = Math.max(due, now) + (rows / rate) * 1000
+      if (ms > 0) await wait(ms, undefined, { signal }).catch(() => undefined)
+    },
+  }
+}
+
+/** What is around the sending of any batch: progress, pace, interrupts, failures as they come, and the end. */
+export const openRun = (
+  ctx: CliContext,
+  about: {
+    /** Neither is there in a dry run. */
+    readonly id: string | undefined
+    readonly journal: Journal | undefined
+    readonly label: string
+    readonly total: number
+    readonly rate: number | undefined
+    /** Said at an interrupt. */
+    readonly stopping: string
+  },
+) => {
+  const { io } = ctx
+  const { id, journal } = about
+  io.beforeSend(() => journal?.flush())
+  const failures = failureTeller(io)
+  const progress = io.progress(about.label, about.total)
+  const stop = new AbortController()
+  const stopListening = ctx.at.interrupts.listen(() => {
+    io.warn(about.stopping)
+    stop.abort()
+  })
+  return {
+    progress,
+    pace: createPace(about.rate, stop.signal),
+    stop,
+    /** People see what failed; what went well is counted. */
+    show: (result: Result, forPeople: () => string): Promise<void> | undefined => {
+      if (io.json) return io.line(result, () => '')
+      if (result.status !== 'failed') return undefined
+      progress.clear()
+      failures.tell(forPeople(), { row: result.row, why: result.error ?? '' })
+      return undefined
+    },
+    end: (how: End['how'], counts: Counts): void => {
+      stopListening()
+      progress.end()
+      failures.end(id)
+      journal?.append({ type: 'end', at: ctx.now().toISOString(), how, ...counts })
+      journal?.close()
+    },
+  }
+}
+
+/** Asks the daemon about rows; an interrupt ends that, and nothing is done then. @param done `written` or `sent` */
+export const whileChecking = async <T>(
+  ctx: CliContext,
+  done: string,
+  ask: (signal: AbortSignal) => Promise<T>,
+): Promise<T> => {
+  await ctx.beforeWrite()
+  const interrupted = new AbortController()
+  const stopListening = ctx.at.interrupts.listen(() => interrupted.abort())
+  const answer = await ask(interrupted.signal).finally(stopListening)
+  if (interrupted.signal.aborted) throw new Interrupted(`Interrupted. Nothing was ${done}.`)
+  return answer
+}
+
+export function* chunksOf<T>(items: readonly T[], size: number): Generator<readonly T[]> {
+  for (let i = 0; i < items.length; i += size) yield items.slice(i, i + size)
+}
+
+/**
+ * A chain that does not answer is asked again so often, after so many milliseconds: for about a minute, in which a node
+ * restarts. The longer ones are told, so that nobody takes them for a hang.
+ */
+const pauses = [1000, 3000, 6000, 10_000, 15_000, 30_000]
+const toldFromMs = 3000
+
+export interface Sending<R extends Row, T extends Result> {
+  readonly id: string
+  readonly journal: Journal
+  readonly rows: readonly R[]
+  /** Rows that have their end already, without being sent. */
+  readonly settled: ReadonlyMap<number, T>
+  /** How often each row has failed. */
+  readonly failures: ReadonlyMap<number, number>
+  /** What earlier runs of the batch have done: its end tells of all of it. */
+  readonly before?: Counts
+  /** Rows a second. */
+  readonly rate: number | undefined
+}
+
+export interface Ended<T extends Result> {
+  readonly exitCode: ExitCode
+  readonly results: ReadonlyMap<number, T>
+}
+
+/** Sends rows, writes down what became of each as it comes, and shows it in the order of the rows. */
+export const sendRows = async <R extends Row, T extends Result>(
+  ctx: CliContext,
+  kind: RowKind<R, T>,
+  { id, journal, rows, settled, failures, before, rate }: Sending<R, T>,
+): Promise<Ended<T>> => {
+  const { io } = ctx
+  const { requests } = kind
+  const client = await ctx.client()
+  const results = new Map<number, T>()
+  const onTheirWay = requests.rows * requests.atOnce === 1 ? 'row that is on its' : 'rows that are on their'
+  const stopping = `Finishing the ${onTheirWay} way. Once more ends at once.`
+  const run = openRun(ctx, { id, journal, label: kind.label, total: rows.length, rate, stopping })
+  const { signal } = run.stop
+  let failure: { readonly error: unknown } | undefined
+
+  let shown = 0
+  let isShowing = false
+  const show = async (skipGaps: boolean): Promise<void> => {
+    if (isShowing) return
+    isShowing = true
+    while (shown < rows.length) {
+      const row = rows[shown]
+      const result = row && results.get(row.row)
+      if (result === undefined && !skipGaps) break
+      shown += 1
+      if (row && result) await run.show(result, () => kind.describe(result, row))
+    }
+    isShowing = false
+  }
+  const settle = (result: T): Promise<void> => {
+    results.set(result.row, result)
+    journal.append({ type: 'result', ...result })
+    run.progress.advance(1)
+    return show(false)
+  }
+
+  // A key names what a row does for ever: the same after a kill, another after it has failed and did nothing.
+  const keyOf = (row: number) => `${id}:${row}:${failures.get(row) ?? 0}`
+  let resting = 0
+  const sendAll = async (chunk: readonly R[]): Promise<void> => {
+    let left = chunk
+    for (let attempt = 0; left.length > 0; attempt += 1) {
+      journal.append({ type: 'sent', rows: left.map(({ row }) => row) })
+      journal.sync()
+      const unheard = new Map<number, string>()
+      for await (const heard of kind.send(client, left, keyOf)) {
+        if ('unheard' in heard) unheard.set(heard.row, String(heard.unheard))
+        else await settle(heard)
+      }
+      left = left.filter(({ row }) => unheard.has(row))
+      if (left.length === 0 || signal.aborted) return
+      const pause = pauses[attempt]
+      if (pause === undefined) throw new CliError([...unheard.values()].at(-1) ?? '')
+      // Said once, whatever number of requests is waiting.
+      if (pause >= toldFromMs && resting === 0)
+        io.note(`The chain does not answer. Trying again in ${pause / 1000} s.`)
+      resting += 1
+      await wait(pause, undefined, { signal }).catch(() => undefined)
+      resting -= 1
+    }
+  }
+  const chunks = chunksOf(
+    rows.filter(({ row }) => !settled.has(row)),
+    run.pace.size(requests.rows),
+  )
+  const work = async (): Promise<void> => {
+    for (let next = chunks.next(); !next.done && !signal.aborted; next = chunks.next()) {
+      await run.pace.turn(next.value.length)
+      if (signal.aborted) return
+      try {
+        await sendAll(next.value)
+      } catch (error) {
+        failure ??= { error }
+        run.stop.abort()
+      }
+    }
+  }
+  for (const result of settled.values()) await settle(result)
+  await Promise.all(Array.from({ length: requests.atOnce }, work))
+  await show(true)
+
+  const isComplete = results.size === rows.length
+  const counts = countResults(results.values(), before)
+  try {
+    run.end(isComplete ? 'done' : 'stopped', counts)
+  } catch (error) {
+    failure ??= { error }
+  }
+  const stopped = (of: string) =>
+    `Stopped after ${grouped(results.size)} of ${of}. Go on: tapchip batch resume ${id}`
+  if (failure) throw withAfterword(failure.error, stopped(counted(rows.length, 'row')))
+  const ends = kind.outcomes.map((status) => `${grouped(counts[countedAs[status]])} ${status}`).join(', ')
+  const next = io.json ? '' : (kind.next?.(id, counts) ?? '')
+  io.note(`${ends}. ${isComplete ? next : stopped(grouped(rows.length))}`.trimEnd())
+  const remark = kind.remark?.(results)
+  if (remark !== undefined) io.note(remark)
+  if (!isComplete) return { exitCode: exitCodes.interrupted, results }
+  const hint =
+    counts.failed > 0 ? `Which failed, and why: tapchip batch report ${id} --failed` : kind.hint?.(id)
+  if (hint !== undefined) io.hint(hint)
+  return { exitCode: counts.failed > 0 ? exitCodes.partial : exitCodes.done, results }
+}

@@ -1,0 +1,130 @@
+import { colons, uidOnWire } from '../uid.ts'
+import type { Problems } from './input/problems.ts'
+import type { Cell } from './input/sheet.ts'
+import { UidColumn } from './input/uid-column.ts'
+import { isNumber, isText, shape } from './journal.ts'
+
+/** The token that a row is about, or the chip that carries it. A UID is decimal. */
+export type TokenTarget = { readonly uid: string } | Token
+export interface Token {
+  readonly contractAddress: string
+  readonly chainId: number
+  readonly tokenId: string
+}
+
+const isChip = shape<{ uid: string }>({ uid: isText })
+const isToken = shape<Token>({ contractAddress: isText, chainId: isNumber, tokenId: isText })
+export const isTarget = (value: unknown): value is TokenTarget => isChip(value) || isToken(value)
+
+/** A row says which token by these, or by the chip that carries it. */
+export const tokenColumns = ['uid', 'contractAddress', 'chainId', 'tokenId'] as const
+/** A sheet has the one or the other. */
+export const tokenNeeded = { required: [], anyOf: ['uid', 'contractAddress'] } as const
+
+const forms: readonly (readonly [string, RegExp, string])[] = [
+  ['contractAddress', /^0x[0-9a-fA-F]{40}$/, 'must be an address: 0x and 40 hex digits'],
+  ['chainId', /^[1-9]\d{0,14}$/, 'must be a chain id: a whole number'],
+  ['tokenId', /^\d{1,78}$/, 'must be a token id: a whole number'],
+]
+
+/** Reads which token each row is about, and sees where two are about the same. */
+export class TokenColumns {
+  readonly #problems: Problems
+  readonly #uids: UidColumn
+  readonly #tokens = new Map<string, number>()
+
+  constructor(problems: Problems) {
+    this.#problems = problems
+    this.#uids = new UidColumn(problems)
+  }
+
+  /** @param cells in the order of `tokenColumns`. @returns undefined where it is refused */
+  read(row: number, cells: readonly Cell[]): TokenTarget | undefined {
+    const [uid, ...token] = cells
+    const given = token.filter((cell) => cell)
+    if (uid && given.length > 0) {
+      this.#problems.add(row, undefined, 'names a chip and a token: leave one of them out')
+      return undefined
+    }
+    if (uid) {
+      const read = this.#uids.read(row, uid)
+      return read === undefined ? undefined : { uid: read }
+    }
+    if (given.length === 0) {
+      this.#problems.add(row, undefined, 'names no token: uid, or contractAddress, chainId and tokenId')
+      return undefined
+    }
+    return this.#readToken(row, token)
+  }
+
+  finish(accepted: boolean): void {
+    this.#uids.finish(accepted)
+  }
+
+  #readToken(row: number, cells: readonly Cell[]): TokenTarget | undefined {
+    let fits = true
+    for (const [i, [column, pattern, why]] of forms.entries()) {
+      const cell = cells[i]
+      if (cell && pattern.test(cell)) continue
+      fits = false
+      this.#problems.add(row, column, cell ? `"${cell}" ${why}` : 'is missing')
+    }
+    if (!fits) return undefined
+    const [contractAddress = '', chainId = '', tokenId = ''] = cells.map((cell) => cell ?? '')
+    const target = { contractAddress, chainId: Number(chainId), tokenId: BigInt(tokenId).toString() }
+    const before = this.#tokens.get(targetKey(target))
+    if (before === undefined) this.#tokens.set(targetKey(target), row)
+    else this.#problems.add(row, 'tokenId', `"${tokenId}" of this contract is in row ${before} already`)
+    return target
+  }
+}
+
+/** The same for the same token, however it is written. */
+export const targetKey = (target: Token): string =>
+  `${target.chainId}/${target.contractAddress.toLowerCase()}/${target.tokenId}`
+
+/** As a person reads it. */
+export const targetWords = (target: TokenTarget): string =>
+  'uid' in target
+    ? `${target.uid} (${colons(target.uid)})`
+    : `#${target.tokenId} of ${target.contractAddress} on ${target.chainId}`
+
+/** As the daemon takes it. */
+export const targetOnWire = (target: TokenTarget): TokenTarget =>
+  'uid' in target ? { uid: uidOnWire(target.uid) } : target
+
+/** The columns that such rows need in a sheet, and a row's cells in them. */
+export const targetSheet = (targets: readonly TokenTarget[]) => {
+  const hasChips = targets.some((target) => 'uid' in target)
+  const hasTokens = targets.some((target) => !('uid' in target))
+  const [uid, ...token] = tokenColumns
+  const heading: readonly string[] = [...(hasChips ? [uid] : []), ...(hasTokens ? token : [])]
+  const cells = (target: TokenTarget): string[] => {
+    const known: Readonly<Record<string, string>> =
+      'uid' in target ? { uid: colons(target.uid) } : { ...target, chainId: String(target.chainId) }
+    return heading.map((column) => known[column] ?? '')
+  }
+  return { heading, cells }
+}
+
+const etherDigits = 18
+
+/** Wei as ether: `0.0905`, with as many places as say something. */
+export const asEther = (wei: bigint): string => decimal(wei, etherDigits)
+export const asGwei = (wei: bigint): string => decimal(wei, 9)
+
+const decimal = (wei: bigint, digits: number): string => {
+  const text = wei.toString().padStart(digits + 1, '0')
+  const whole = text.slice(0, -digits)
+  const fraction = text.slice(-digits)
+  // Four digits beyond the leading zeros; nobody reads more.
+  const shown = whole === '0' ? (/^0*\d{0,4}/.exec(fraction)?.[0] ?? '') : fraction.slice(0, 4)
+  const places = shown.replace(/0+$/, '')
+  return `${whole.replace(/\B(?=(\d{3})+$)/g, ',')}${places === '' ? '' : `.${places}`}`
+}
+
+/** To three digits that say something, and never to less. */
+export const roundedUp = (wei: bigint): bigint => {
+  const unit = 10n ** BigInt(Math.max(0, wei.toString().length - 3))
+  return ((wei + unit - 1n) / unit) * unit
+}
