@@ -1,8 +1,12 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
-import { startTestDaemon } from '../support/daemon.ts'
-import { acmeKey, seed, uids } from '../support/seeds.ts'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { kinds } from '../../src/cli/batch/kinds.ts'
+import { adminToken, startTestDaemon } from '../support/daemon.ts'
+import { keySets } from '../support/nfc.ts'
+import { bob, chips, phygitalSeed } from '../support/phygitals.ts'
+import { png } from '../support/poap/image-bytes.ts'
+import { acmeKey, derived, seed, uids } from '../support/seeds.ts'
 import { type Place, place } from './in-process.ts'
 
 let [daemon, other]: Awaited<ReturnType<typeof startTestDaemon>>[] = []
@@ -54,13 +58,97 @@ test('an undo off a terminal needs --yes', async () => {
   expect((await here.run('batch', 'undo', id, '--yes')).code).toBe(0)
 })
 
-test('a group that is edited by flags is a batch of its daemon too', async () => {
-  const edit = ['chips', 'edit', '--chip-group', 'Jackets', '--redirect-url', 'https://example.com/group']
-  const ran = await here.run(...edit, '--yes')
-  expect(ran.code).toBe(0)
-  here.env.TAPCHIP_URL = other?.url ?? ''
-  const undone = await here.run('batch', 'undo', /b_[0-9a-z]{14}/.exec(ran.stderr)?.[0] ?? '', '--yes')
-  expect([undone.code, undone.stderr]).toEqual([2, expect.stringContaining('another daemon')])
+/** How a batch of each kind is begun: a new kind is not forgotten. */
+const commands: Readonly<Record<string, readonly string[]>> = {
+  'chips edit': [
+    'chips edit --file edit.csv',
+    'chips edit --chip-group Jackets --redirect-url https://example.com/group --yes',
+  ],
+  'chips import': ['chips import --file import.csv --chip-group New --key-set 101'],
+  'phygitals transfer': ['phygitals transfer --file transfer.csv --yes'],
+  'phygitals metadata': ['phygitals metadata --file metadata.jsonl'],
+  'badge-events create': ['badge-events create --file events.csv'],
+  'badge-events assign': ['badge-events assign --file doors.csv'],
+  'items edit': ['items edit --team Acme --file items.csv'],
+  'nfc provision': [
+    'nfc provision --key-set 201 --chip-group Box --team Acme --accept-url --reader emulator --count 1',
+  ],
+}
+
+describe('a batch belongs to the daemon that it began at', () => {
+  let [home, away]: Awaited<ReturnType<typeof startTestDaemon>>[] = []
+  beforeAll(async () => {
+    const [acme, ...others] = phygitalSeed.teams
+    const badgeEvents = [
+      { name: 'Launch', startDate: day, endDate: day, expiryDate: '2099-01-01', requestedCodes: 10 },
+    ]
+    const everything = {
+      ...phygitalSeed,
+      keySets: [derived, keySets.a],
+      teams: [{ ...acme, badgeEvents }, ...others],
+    }
+    home = await startTestDaemon({ seed: everything, chain: true })
+    away = await startTestDaemon({ seed: everything })
+  })
+  afterAll(async () => {
+    await home?.stop()
+    await away?.stop()
+  })
+  const day = '2026-12-31'
+  const write = (name: string, text: string) => writeFileSync(join(here.home, name), text)
+  const changesAt = async (url = '') => {
+    const headers = { authorization: `Bearer ${adminToken}` }
+    return (await fetch(`${url}/admin/audit?team=Acme`, { headers })).json()
+  }
+
+  test('of every kind there is', () => {
+    expect(Object.keys(commands).sort()).toEqual(kinds.map(({ name }) => name).sort())
+  })
+
+  const all = Object.entries(commands).flatMap(([kind, ways]) =>
+    ways.map((command) => [kind, command] as const),
+  )
+  test.each(all)('%s: %s', async (kind, command) => {
+    const metadata = { name: 'New', collection: 'C', description: '', image: '', attributes: [] }
+    const jacket = chips.jacket(1)
+    write('edit.csv', `uid,redirectUrl\n${jacket},https://example.com/${kind.length}\n`)
+    write('import.csv', 'uid\n04000000000077\n')
+    write('transfer.csv', `uid,recipient\n${jacket},${bob}\n`)
+    write('metadata.jsonl', JSON.stringify({ uid: jacket, metadata: { ...metadata, media_gallery: [] } }))
+    writeFileSync(join(here.home, 'badge.png'), png())
+    write(
+      'events.csv',
+      `name,startDate,endDate,expiryDate,requestedCodes,image\nOpening,${day},${day},2099-01-01,3,badge.png\n`,
+    )
+    write('doors.csv', `uid,badgeEventId\n${jacket},1\n`)
+    write('items.csv', 'id,name\njacket,Winter jacket\n')
+    here.env.TAPCHIP_URL = home?.url ?? ''
+    here.env.TAPCHIP_ADMIN_TOKEN = adminToken
+    const ran = await here.run(...command.split(' '))
+    expect([ran.code, ran.code === 0 ? '' : ran.stderr]).toEqual([0, ''])
+    const id = /b_[0-9a-z]{14}/.exec(ran.stderr)?.[0] ?? ''
+    const journal = join(here.home, '.local/state/tapchip/batches', `${id}.jsonl`)
+    const text = readFileSync(journal, 'utf8')
+    expect(JSON.parse(text.split('\n')[0] ?? '')).toMatchObject({ kind, instance: home?.ctx.instance })
+    const begun = text.replace(/.*"type":"(result|end)".*\n/g, '').replace(/"pid":\d+/, '"pid":0')
+    // As it ended, and as a kill leaves it.
+    for (const kept of [text, begun]) {
+      writeFileSync(journal, kept)
+      const before = [await changesAt(away?.url), await changesAt(home?.url)]
+      const canUndo = kinds.some(({ name, undo }) => name === kind && 'name' in undo)
+      for (const verb of ['resume', 'undo']) {
+        const refused = await here.run('--url', away?.url ?? '', 'batch', verb, id, '--yes')
+        const words =
+          verb === 'resume' || canUndo ? `a different daemon is at ${away?.url} now` : /cannot|stay/
+        expect([verb, refused.code, refused.stdout]).toEqual([verb, 2, ''])
+        expect(refused.stderr).toMatch(words)
+      }
+      expect([await changesAt(away?.url), await changesAt(home?.url)]).toEqual(before)
+      expect(readFileSync(journal, 'utf8')).toBe(kept)
+    }
+    const resumed = await here.run('batch', 'resume', id, '--yes', '--reader', 'emulator')
+    expect([resumed.code, resumed.code === 0 ? '' : resumed.stderr]).toEqual([0, ''])
+  })
 })
 
 test('a journal that does not say which daemon it was goes on at the same address alone', async () => {

@@ -79,6 +79,21 @@ test('an edit replaces the members that are given and leaves the others', async 
   expect((await t.call('PATCH /admin/items/none', { team: 'Acme', name: 'X' })).status).toBe(404)
 })
 
+test('of ten edits that expect the same one is done, and one that is done already is no conflict', async () => {
+  await t.call('POST /admin/items', { ...jacket, team: 'Acme' })
+  const expected = { name: 'Jacket', media: jacket.media }
+  let n = 0
+  const edit = () =>
+    t.call('PATCH /admin/items/jacket', { team: 'Acme', name: `Coat ${n++}`, media: [], expected })
+  expect(await tenTimes(edit)).toEqual({ 200: 1, 409: 9 })
+  expect(await t.audit('action=items.edit')).toHaveLength(1)
+  const { body } = await t.call('GET /items/jacket', undefined, { 'x-svc-api-key': 'svc_acme-ops' })
+  const again = { team: 'Acme', name: body.name, media: [], expected }
+  expect((await t.call('PATCH /admin/items/jacket', again)).body).toEqual(body)
+  const late = await t.call('PATCH /admin/items/jacket', { team: 'Acme', name: 'X', expected })
+  expect(late).toMatchObject({ status: 409, body: { code: 'conflict' } })
+})
+
 test('of ten items with one id created at once there is one, and another team may use the id', async () => {
   expect(await tenTimes(() => t.call('POST /admin/items', { ...jacket, team: 'Acme' }))).toEqual({
     200: 1,

@@ -80,7 +80,7 @@ export const startBatch = async <R extends Row, T extends Result, C>(
   const ended = await sendRows(ctx, kind, { ...begun, rows, settled, failures: new Map(), rate })
   if (failedFile === undefined) return ended
   const failed = batch.rows.filter(({ row }) => (ended.results.get(row)?.status ?? 'failed') === 'failed')
-  const { heading, cells } = kind.sheetOf(failed.length > 0 ? failed : batch.rows)
+  const { heading, cells } = kind.sheetOf(failed.length > 0 ? failed : batch.rows, check)
   writeFailedRows(ctx, failedFile, heading, failed.map(cells))
   return ended
 }

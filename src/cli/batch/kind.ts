@@ -129,7 +129,10 @@ export interface RowKind<R extends Row = Row, T extends Result = Result, C = unk
   about(row: R): object
   pending(row: R): string
   /** The sheet that holds such rows. */
-  sheetOf(rows: readonly R[]): {
+  sheetOf(
+    rows: readonly R[],
+    check: C | undefined,
+  ): {
     readonly heading: readonly string[]
     cells(row: R): readonly string[]
   }

@@ -3,6 +3,7 @@ import { badgeAssignment, badgeCreation } from './kinds/badges.ts'
 import { box } from './kinds/box.ts'
 import { edit } from './kinds/edit.ts'
 import { chipImport } from './kinds/import.ts'
+import { items } from './kinds/items.ts'
 import { metadata } from './kinds/metadata.ts'
 import { transfer } from './kinds/transfer.ts'
 
@@ -14,5 +15,6 @@ export const kinds: readonly Kind[] = [
   metadata,
   badgeCreation,
   badgeAssignment,
+  items,
   box,
 ]

@@ -1,4 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises'
+import { ApiError } from '../client/errors.ts'
 import { integer } from '../command/options.ts'
 import type { CliContext } from '../context.ts'
 import { CliError, type ExitCode, exitCodes, Interrupted, withAfterword } from '../errors.ts'
@@ -102,6 +103,12 @@ export const whileChecking = async <T>(
 
 export function* chunksOf<T>(items: readonly T[], size: number): Generator<readonly T[]> {
   for (let i = 0; i < items.length; i += size) yield items.slice(i, i + size)
+}
+
+/** What the daemon refuses of one row alone. @throws what says nothing of the row: no daemon, no key, no upstream */
+export const refused = (error: unknown): { readonly status: 'failed'; readonly error: string } => {
+  if (!(error instanceof ApiError) || ![400, 404, 409, 413, 415].includes(error.statusCode)) throw error
+  return { status: 'failed', error: error.message }
 }
 
 /**

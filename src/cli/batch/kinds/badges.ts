@@ -1,6 +1,5 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { ApiError } from '../../client/errors.ts'
 import { exitCodes } from '../../errors.ts'
 import { clean, counted } from '../../io/text.ts'
 import { bothForms, colons, uidOnWire } from '../../uid.ts'
@@ -8,6 +7,7 @@ import type { Cell } from '../input/sheet.ts'
 import { UidColumn } from '../input/uid-column.ts'
 import { isNumber, isRecord, isStatus, isText, orAbsent, type Result, type Row, shape } from '../journal.ts'
 import type { RowKind } from '../kind.ts'
+import { refused } from '../run.ts'
 import { eventColumns, eventForm, eventNeeds, eventProblems } from './badge-form.ts'
 
 /** Cells by their columns. An image is its absolute path. */
@@ -21,12 +21,6 @@ interface BadgeResult extends Result {
 }
 
 type BadgeKind = RowKind<BadgeRow, BadgeResult, never>
-
-/** @throws what says nothing of the row: no daemon, no key, an upstream that is out of reach */
-const failedRow = (row: number, error: unknown): BadgeResult => {
-  if (!(error instanceof ApiError) || ![400, 404, 409, 413, 415].includes(error.statusCode)) throw error
-  return { row, status: 'failed', error: error.message }
-}
 
 /** The cells that hold something, by their columns. */
 const named = (columns: readonly string[], values: readonly Cell[]): Record<string, string> =>
@@ -109,7 +103,7 @@ export const badgeCreation: BadgeKind = {
       const request = { upload: eventForm(cells), idempotencyKey: keyOf(row) }
       yield await client.call('POST /badge-events', request).then(
         ({ id }): BadgeResult => ({ row, status: 'created', id }),
-        (error: unknown) => failedRow(row, error),
+        (error: unknown) => ({ row, ...refused(error) }),
       )
     }
   },
@@ -169,7 +163,7 @@ export const badgeAssignment: BadgeKind = {
       const body = { ...rest, tagUID: uidOnWire(uid), poapEventId: Number(badgeEventId) }
       yield await client.call('POST /badge-events/assign', { body }).then(
         (): BadgeResult => ({ row, status: 'assigned' }),
-        (error: unknown) => failedRow(row, error),
+        (error: unknown) => ({ row, ...refused(error) }),
       )
     }
   },

@@ -1,22 +1,55 @@
+import { runSheet } from '../../batch/engine.ts'
+import { failedFlag } from '../../batch/failed-file.ts'
+import { sheetFlags } from '../../batch/input/flags.ts'
+import { items } from '../../batch/kinds/items.ts'
+import { rateFlag } from '../../batch/run.ts'
 import { defineCommand } from '../../command/define.ts'
-import { team } from '../../command/options.ts'
-import { UsageError } from '../../errors.ts'
-import { itemArgument, printItem } from './item.ts'
+import { optionalArgument, team, text } from '../../command/options.ts'
+import { exitCodes, UsageError } from '../../errors.ts'
+import { printItem } from './item.ts'
 import { itemFlags, readItem } from './item-flags.ts'
 
 export const edit = defineCommand({
   name: 'edit',
-  summary: 'Change an item: what is given replaces what is there',
-  examples: ['items edit jacket --name "Winter jacket"', 'items edit jacket --file jacket.json'],
-  args: itemArgument,
-  options: { ...itemFlags, team },
+  summary: 'Change an item, or many from a file: what is given replaces what is there',
+  description:
+    'Change an item: what is given replaces what is there. Many from a file with the column id and any of name, ' +
+    'description, imageUrl, contract, media, attributes and variants (the last three as JSON; empty: cleared). The whole ' +
+    'file is checked before the first item is written.',
+  examples: [
+    'items edit jacket --name "Winter jacket"',
+    'items edit jacket --file jacket.json',
+    'items edit --file items.csv --dry-run',
+    'items edit --file items.csv --failed again.csv',
+  ],
+  args: { item: optionalArgument('item', 'Its id; without one --file is a sheet of many') },
+  options: {
+    ...itemFlags,
+    ...sheetFlags,
+    file: text(
+      '-f, --file <file>',
+      'JSON with the members of the item, or without one a sheet; - for standard input',
+      'file',
+    ),
+    ...rateFlag,
+    ...failedFlag,
+    team,
+  },
   run: async (ctx, { args, options }) => {
     ctx.needAdmin()
+    const { file, name, description, imageUrl, contract } = options
+    if (args.item === undefined) {
+      if (file === undefined) throw new UsageError('Say which item, or give a sheet of many: --file.')
+      if ([name, description, imageUrl, contract].some((flag) => flag !== undefined))
+        throw new UsageError('--file says what the items get: leave out the flags that say it as well.')
+      return runSheet(ctx, items, file, options)
+    }
     const members = await readItem(ctx, options)
     if (Object.keys(members).length === 0)
       throw new UsageError('Say what to change: --file, --name, --description, --image-url or --contract.')
     const body = { ...members, team: options.team }
     await printItem(ctx, await ctx.call('PATCH /admin/items/:id', { params: { id: args.item }, body }))
     ctx.io.hint(`See its chips: tapchip items chips ${args.item}`)
+    return exitCodes.done
   },
 })

@@ -20,6 +20,9 @@ export const itemFields = {
   variants: itemParts.variants.optional(),
 }
 
+const { id: _, ...changeable } = itemFields
+const changes = z.object(changeable).partial()
+
 export const adminItems = {
   'GET /admin/items': endpoint({
     part: 'admin',
@@ -39,14 +42,11 @@ export const adminItems = {
   }),
   'PATCH /admin/items/:id': endpoint({
     part: 'admin',
-    summary: 'Change an item: the members given replace those that are there',
+    summary: 'Change an item: the members given replace those that are there, if they are as expected',
     auth: 'admin',
     scope: 'edit',
     params: z.object({ id: itemId }),
-    body: z
-      .object({ ...team, ...itemFields })
-      .omit({ id: true })
-      .partial(),
+    body: changes.extend({ ...team, expected: changes.optional() }),
     response: itemOnWire,
   }),
   'DELETE /admin/items/:id': endpoint({

@@ -84,18 +84,25 @@ export async function createItem(deps: Deps, { teamId, actor }: Caller, item: Ne
   return getItem(deps, teamId, item.id)
 }
 
-/** Replaces the members that are given. @throws DomainError not_found, invalid_input, in_use, scope_missing */
+/**
+ * Replaces the members that are given. @param expected what must be there: something else is left as it is, unless it is
+ * what is wanted
+ * @throws DomainError not_found, invalid_input, in_use, conflict, scope_missing
+ */
 export async function editItem(
   deps: Deps,
   { teamId, actor, token }: Caller & { token: AdminToken },
   id: string,
   fields: ItemFields,
+  expected: ItemFields = {},
 ): Promise<ItemView> {
   const at = iso(deps.clock.now())
   await deps.db.write(async (trx) => {
     const before = await findItem(trx, teamId, id)
     if (!before) throw notFound('item')
     const change = await columnsOf(trx, teamId, fields)
+    if (isOther(before, change) && isOther(before, await columnsOf(trx, teamId, expected)))
+      throw new DomainError('conflict', 'The item was changed in the meantime, and is left as it is.')
     const { contractId = null } = change
     // Its chips would have tokens minted, there, from now on.
     if (contractId !== null && contractId !== before.contractId && (await isItemBound(trx, teamId, id)))
@@ -124,6 +131,9 @@ export async function removeItem({ db, clock }: Deps, { teamId, actor }: Caller,
 }
 
 type Columns = Partial<Omit<ItemRow, 'teamId' | 'id' | 'createdAt'>>
+
+const isOther = (item: ItemRow, columns: Columns): boolean =>
+  Object.entries(columns).some(([column, value]) => item[column as keyof Columns] !== value)
 
 /** What is given, as it is stored; what is not given is left out. @throws DomainError invalid_input */
 async function columnsOf(trx: Queries, teamId: number, fields: ItemFields): Promise<Columns> {

@@ -19,7 +19,9 @@ export function adminItemRoutes(app: FastifyInstance, ctx: Context): void {
     },
     'PATCH /admin/items/:id': async ({ params, body, keyTeam, actor, token }) => {
       const team = await resolveTeam(ctx, { name: body.team, keyTeam })
-      return itemToWire(await editItem(ctx, { teamId: team.id, actor, token }, params.id, body))
+      return itemToWire(
+        await editItem(ctx, { teamId: team.id, actor, token }, params.id, body, body.expected),
+      )
     },
     'DELETE /admin/items/:id': async ({ params, query, keyTeam, actor }) => {
       const team = await resolveTeam(ctx, { name: query.team, keyTeam })
