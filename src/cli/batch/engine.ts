@@ -18,7 +18,7 @@ import {
   type Result,
   type Row,
 } from './journal.ts'
-import type { History, Kind, ResumeOptions, RowKind, SheetReader } from './kind.ts'
+import type { History, Kind, ResumeOptions, RowKind } from './kind.ts'
 import { type Ended, sendRows } from './run.ts'
 
 /** Begins a batch: says where it goes, and has its journal with all its rows on disk before the first is sent. */
@@ -59,6 +59,15 @@ export const rowsLeft = (left: number, total: number): string =>
 const needKey = (ctx: CliContext, { isAdmin = false }: { readonly isAdmin?: boolean }): void =>
   isAdmin ? ctx.needAdmin() : ctx.needApiKey()
 
+const settledIn = <R extends Row, T extends Result, C>(
+  kind: RowKind<R, T, C>,
+  rows: readonly R[],
+  check: C | undefined,
+): Map<number, T> => {
+  const ends = rows.map((row) => (check === undefined ? undefined : kind.settle?.(row, check)))
+  return new Map(ends.flatMap((end) => (end ? [[end.row, end] as const] : [])))
+}
+
 /** Begins a batch of rows that were checked, and sends them. */
 export const startBatch = async <R extends Row, T extends Result, C>(
   ctx: CliContext,
@@ -73,9 +82,9 @@ export const startBatch = async <R extends Row, T extends Result, C>(
   },
 ): Promise<Ended<T>> => {
   const { input, check, rate, failedFile, undoes } = batch
-  const prepared = check === undefined ? undefined : kind.prepare?.(batch.rows, check)
-  const { rows, settled = new Map() } = prepared ?? { rows: batch.rows }
-  const about = { kind: kind.name, total: rows.length, input, ...(undoes === undefined ? {} : { undoes }) }
+  const rows = batch.rows.map((row) => (check && kind.prepare?.(row, check)) ?? row)
+  const settled = settledIn(kind, rows, check)
+  const about = { kind: kind.name, total: rows.length, input, undoes }
   const begun = await beginJournal(ctx, about, { rows })
   const ended = await sendRows(ctx, kind, { ...begun, rows, settled, failures: new Map(), rate })
   if (failedFile === undefined) return ended
@@ -117,39 +126,21 @@ export const runSheet = async <R extends Row, T extends Result, C>(
     ctx.io.note(`${source.name} holds no rows. Nothing to do.`)
     return exitCodes.done
   }
-  const checked = await checkSheet(ctx, kind, { name: source.name, rows, reader, problems })
-  if (ctx.flags.dryRun) return kind.show(ctx, checked.rows, checked.check)
-  if (checked.check !== undefined) await kind.approve?.(ctx, checked.rows, checked.check, yes)
-  return (await startBatch(ctx, kind, { ...checked, input: inputOf(source), rate, failedFile })).exitCode
-}
-
-const checkSheet = async <R extends Row, T extends Result, C>(
-  ctx: CliContext,
-  kind: RowKind<R, T, C>,
-  {
-    name,
-    rows,
-    reader,
-    problems,
-  }: {
-    readonly name: string
-    readonly rows: readonly R[]
-    readonly reader: SheetReader<R, C>
-    readonly problems: Problems
-  },
-): Promise<{ readonly rows: readonly R[]; readonly check?: C | undefined }> => {
-  const ask = async () => {
+  const ask = async (): Promise<{ readonly rows: readonly R[]; readonly check?: C | undefined }> => {
     const check = await kind.check?.(ctx, rows)
     if (check === undefined) return { rows }
     kind.addProblems?.(check, problems)
     const complete = reader.complete?.(rows, check)
     if (complete === undefined) return { rows, check }
-    problems.refuse(name)
+    problems.refuse(source.name)
     const again = await kind.check?.(ctx, complete)
     if (again !== undefined) kind.addProblems?.(again, problems)
     return { rows: complete, check: again }
   }
-  return kind.addProblems ? problems.withAnswers(name, ask) : ask()
+  const checked = await (kind.addProblems ? problems.withAnswers(source.name, ask) : ask())
+  if (ctx.flags.dryRun) return kind.show(ctx, checked.rows, checked.check)
+  if (checked.check !== undefined) await kind.approve?.(ctx, checked.rows, checked.check, yes)
+  return (await startBatch(ctx, kind, { ...checked, input: inputOf(source), rate, failedFile })).exitCode
 }
 
 /** Does what has no result yet. */
@@ -179,12 +170,19 @@ const resumeRows = async (
     return exitCodes.done
   }
   if (ctx.flags.dryRun) return kind.show(ctx, rows, await kind.check?.(ctx, rows))
-  const settled = (await kind.beforeResume?.(ctx, rows, history, options)) ?? new Map()
+  // A row that was on its way has its answer at the daemon: it is asked for, whatever is there by now.
+  const isOpen = ({ row }: Row) => history.sent.has(row) && !results.has(row)
+  const { yes, rate } = options
+  const check = await kind.beforeResume?.(ctx, rows, { header, open: rows.filter(isOpen).length, yes })
+  const settled = settledIn(
+    kind,
+    rows.filter((row) => !isOpen(row)),
+    check,
+  )
   const again = new Set(rows.map(({ row }) => row))
   const before = countResults([...results.values()].filter(({ row }) => !again.has(row)))
   const { id, total } = header
   const journal = await takeUpJournal(ctx, id, rowsLeft(rows.length, total))
-  const { rate } = options
   return (await sendRows(ctx, kind, { id, journal, rows, settled, failures, before, rate })).exitCode
 }
 
@@ -201,7 +199,14 @@ export const undoBatch = async (
   if ('resume' in kind) throw new UsageError(`A batch of ${kind.name} cannot be undone.`)
   needKey(ctx, kind)
   await assertSameDaemon(ctx, history.header)
-  const rows = undo.rows(history)
+  const rows = history.rows.flatMap((row) => {
+    const result = history.results.get(row.row)
+    const times = history.sent.get(row.row) ?? 0
+    // What was on its way at a kill may have been written, also where it was found so when it was sent again. What was
+    // there before was seen by the check, and the row says what it expects: one that was never written is not touched.
+    const mayBeOurs = result === undefined ? times > 0 : result.status === 'unchanged' && times > 1
+    return ((result?.status === 'changed' || mayBeOurs) && undo.row(row, result)) || []
+  })
   if (rows.length === 0) {
     ctx.io.note(`${undo.nothing} Nothing to do.`)
     return exitCodes.done
@@ -229,21 +234,4 @@ export const reportBatch = async (
       result ? kind.describe(result, row) : `row ${row.row}  ${kind.pending(row)}pending`,
     )
   }
-}
-
-/** A dry run that knows what would become of each row: the difference, and the sum. */
-export const showChanges = async (
-  ctx: CliContext,
-  changes: Iterable<{ readonly status: string; readonly line: object; forPeople(): string }>,
-): Promise<ExitCode> => {
-  const counts = new Map<string, number>()
-  for (const { status, line, forPeople } of changes) {
-    counts.set(status, (counts.get(status) ?? 0) + 1)
-    await ctx.io.line(line, forPeople)
-  }
-  const count = (status: string) => grouped(counts.get(status) ?? 0)
-  ctx.io.note(
-    `Dry run: ${count('changed')} would change, ${count('unchanged')} unchanged, ${count('failed')} would fail. Nothing was written.`,
-  )
-  return counts.has('failed') ? exitCodes.partial : exitCodes.done
 }

@@ -1,15 +1,10 @@
 import { accessSync, constants, existsSync, statSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { text } from '../command/options.ts'
 import type { CliContext } from '../context.ts'
 import { exitCodes, UsageError } from '../errors.ts'
 import { withFiles } from '../file-problem.ts'
 import { asWord } from '../io/text.ts'
 import { sheetLine } from './spreadsheet.ts'
-
-export const failedFlag = {
-  failed: text('--failed <file>', 'Write the rows that failed to a CSV that can be fed back', 'file'),
-}
 
 const pathOf = (ctx: CliContext, file: string) => (file.startsWith('/') ? file : `${ctx.at.cwd}/${file}`)
 

@@ -23,9 +23,9 @@ export interface Header {
   /** `path` is null for standard input and for flags. */
   readonly input: { readonly name: string; readonly path: string | null; readonly sha256: string | null }
   /** The batch whose changes this one takes back. */
-  readonly undoes?: string
+  readonly undoes?: string | undefined
   /** What the command was told, to do it again. */
-  readonly settings?: Readonly<Record<string, string>>
+  readonly settings?: Readonly<Record<string, string | undefined>>
 }
 
 /** What is to be done, counted from 1. Each kind adds what its rows hold. */
@@ -50,15 +50,15 @@ export type Status = keyof typeof countedAs
 /** A row's end. */
 export interface Result extends Row {
   readonly status: Status
-  readonly error?: string
+  readonly error?: string | undefined
 }
 
 /** A chip that was laid down: without a status it was begun on. A row is there where a sheet says what it gets. */
 export interface ChipEvent {
   readonly uid: string
-  readonly row?: number
-  readonly status?: Status
-  readonly error?: string
+  readonly row?: number | undefined
+  readonly status?: Status | undefined
+  readonly error?: string | undefined
 }
 
 export interface Counts {

@@ -1,6 +1,7 @@
 import type { Client } from '../client/types.ts'
 import type { CliContext } from '../context.ts'
 import type { ExitCode } from '../errors.ts'
+import type { SheetFlags } from './input/flags.ts'
 import type { Problems } from './input/problems.ts'
 import type { Cell } from './input/sheet.ts'
 import type { ChipEvent, Counts, Header, Result, Row, Status } from './journal.ts'
@@ -66,18 +67,16 @@ export type Undo<R extends Row, T extends Result> =
       question(count: number): string
       /** Said where there are no rows to put back. */
       readonly nothing: string
-      /** Rows whose value is the batch's, as far as its journal tells, as rows that put back what was there. */
-      rows(history: History<R, T>): readonly R[]
+      /** Of a row whose value is the batch's, as far as its journal tells: puts back what was there, if that is known. */
+      row(row: R, result: T | undefined): R | undefined
     }
 
-export interface ResumeOptions {
+/** What `batch resume` was told. */
+export interface ResumeOptions extends SheetFlags {
   readonly retryFailed: boolean
   readonly yes: boolean
   readonly rate: number | undefined
   readonly file: string | undefined
-  readonly format: 'csv' | 'json' | 'jsonl' | undefined
-  readonly map: readonly string[]
-  readonly ignoreColumns: string | true | undefined
   readonly reader: string | undefined
 }
 
@@ -102,15 +101,16 @@ export interface RowKind<R extends Row = Row, T extends Result = Result, C = unk
   show(ctx: CliContext, rows: readonly R[], check: C | undefined): Promise<ExitCode>
   /** Before a batch begins: warns, refuses, asks. */
   approve?(ctx: CliContext, rows: readonly R[], check: C, yes: boolean): Promise<void>
-  /** The rows as the journal keeps them, with what was there before, and those that have their end unsent. */
-  prepare?(rows: readonly R[], check: C): Prepared<R, T>
-  /** Before a batch goes on. @returns the rows that have their end unsent */
+  /** A row as the journal keeps it, with what was there before. */
+  prepare?(row: R, check: C): R
+  /** The end of a row that need not be sent. */
+  settle?(row: R, check: C): T | undefined
+  /** Before a batch goes on. @param open rows that were on their way, and have no result */
   beforeResume?(
     ctx: CliContext,
     rows: readonly R[],
-    history: History<R, T>,
-    options: ResumeOptions,
-  ): Promise<ReadonlyMap<number, T>>
+    about: { readonly header: Header; readonly open: number; readonly yes: boolean },
+  ): Promise<C>
   /** Rows a request, and how many requests at once. */
   readonly requests: { readonly rows: number; readonly atOnce: number }
   /** Sends rows in one request. A row may be sent again: the key keeps it from having its effect twice. */
@@ -136,11 +136,6 @@ export interface RowKind<R extends Row = Row, T extends Result = Result, C = unk
     readonly heading: readonly string[]
     cells(row: R): readonly string[]
   }
-}
-
-export interface Prepared<R extends Row, T extends Result> {
-  readonly rows: readonly R[]
-  readonly settled?: ReadonlyMap<number, T>
 }
 
 /** A batch that is done in another way than row by row, and goes on in its own. */

@@ -1,9 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import { ApiError } from '../client/errors.ts'
-import { integer } from '../command/options.ts'
 import type { CliContext } from '../context.ts'
-import { CliError, type ExitCode, exitCodes, Interrupted, withAfterword } from '../errors.ts'
+import { CliError, type ExitCode, exitCodes, withAfterword } from '../errors.ts'
 import { counted, grouped } from '../io/text.ts'
+import { chunksOf } from './answers.ts'
 import { failureTeller } from './failures.ts'
 import {
   type Counts,
@@ -15,10 +14,6 @@ import {
   type Row,
 } from './journal.ts'
 import type { RowKind } from './kind.ts'
-
-export const rateFlag = {
-  rate: integer('--rate <n>', 'At most so many rows a second (default: as fast as it goes)', [1, 1_000_000]),
-}
 
 /** Pieces are sent so often that neither a progress bar nor an interrupt has to wait for long. */
 const piecesPerSecond = 4
@@ -85,30 +80,6 @@ export const openRun = (
       journal?.close()
     },
   }
-}
-
-/** Asks the daemon about rows; an interrupt ends that, and nothing is done then. @param done `written` or `sent` */
-export const whileChecking = async <T>(
-  ctx: CliContext,
-  done: string,
-  ask: (signal: AbortSignal) => Promise<T>,
-): Promise<T> => {
-  await ctx.beforeWrite()
-  const interrupted = new AbortController()
-  const stopListening = ctx.at.interrupts.listen(() => interrupted.abort())
-  const answer = await ask(interrupted.signal).finally(stopListening)
-  if (interrupted.signal.aborted) throw new Interrupted(`Interrupted. Nothing was ${done}.`)
-  return answer
-}
-
-export function* chunksOf<T>(items: readonly T[], size: number): Generator<readonly T[]> {
-  for (let i = 0; i < items.length; i += size) yield items.slice(i, i + size)
-}
-
-/** What the daemon refuses of one row alone. @throws what says nothing of the row: no daemon, no key, no upstream */
-export const refused = (error: unknown): { readonly status: 'failed'; readonly error: string } => {
-  if (!(error instanceof ApiError) || ![400, 404, 409, 413, 415].includes(error.statusCode)) throw error
-  return { status: 'failed', error: error.message }
 }
 
 /**

@@ -141,7 +141,7 @@ const printChip = async (
       uid,
       status: isDone ? status : 'failed',
       ...shownRow,
-      ...(error === undefined ? {} : { error }),
+      error,
     })
   const line = {
     uid,
@@ -149,7 +149,7 @@ const printChip = async (
     keySet: keySet ?? order.keySet,
     url,
     ...shownRow,
-    ...(error === undefined ? {} : { error }),
+    error,
   }
   await ctx.io.line(line, () => {
     const about = isDone && row ? `  ${nameOf(row)}` : ''

@@ -1,7 +1,7 @@
 import { beginJournal, takeUpJournal } from '../batch/engine.ts'
 import { fromSettings, type SheetFlags, sheetOptions } from '../batch/input/flags.ts'
 import { inputOf, openSource, type Source } from '../batch/input/source.ts'
-import type { ChipEvent } from '../batch/journal.ts'
+import type { ChipEvent, Header } from '../batch/journal.ts'
 import type { History } from '../batch/kind.ts'
 import { box } from '../batch/kinds/box.ts'
 import { ApiError } from '../client/errors.ts'
@@ -23,7 +23,7 @@ export interface BoxInput {
   readonly rows: readonly ChipRow[]
   readonly source: Source | undefined
   /** Text for the journal: how the sheet was read. */
-  readonly sheetSettings: Readonly<Record<string, string>>
+  readonly sheetSettings: Header['settings']
   readonly resumes: Pick<History, 'header' | 'events'> | undefined
 }
 
@@ -84,10 +84,10 @@ const aboutBox = ({ order, count, source, sheetSettings }: BoxInput, total: numb
     settings: {
       keySet: String(keySet),
       chipGroup,
-      ...(team === undefined ? {} : { team }),
-      ...(rekey ? { rekey: 'true' } : {}),
-      ...(acceptUrl ? { acceptUrl: 'true' } : {}),
-      ...(count === undefined ? {} : { count: String(count) }),
+      team,
+      rekey: rekey ? 'true' : undefined,
+      acceptUrl: acceptUrl ? 'true' : undefined,
+      count: count?.toString(),
       ...sheetSettings,
     },
   }

@@ -1,5 +1,6 @@
-import { choice, repeated, text, textOrBare } from '../../command/options.ts'
+import { choice, integer, repeated, text, textOrBare } from '../../command/options.ts'
 import { UsageError } from '../../errors.ts'
+import type { Header } from '../journal.ts'
 import { inputFormats, type SheetOptions } from './sheet.ts'
 
 /** What every command that reads a sheet takes. */
@@ -18,6 +19,17 @@ export const sheetFlags = {
     '--ignore-columns [names]',
     'Pass over columns that are unknown, or only those named (a,b)',
   ),
+}
+
+export const rateFlag = {
+  rate: integer('--rate <n>', 'At most so many rows a second (default: as fast as it goes)', [1, 1_000_000]),
+}
+
+/** What every command takes that does what a sheet says. */
+export const batchFlags = {
+  ...sheetFlags,
+  ...rateFlag,
+  failed: text('--failed <file>', 'Write the rows that failed to a CSV that can be fed back', 'file'),
 }
 
 export interface SheetFlags {
@@ -58,14 +70,14 @@ export const sheetOptions = (
 }
 
 /** The flags as text, for the journal of a batch that reads its sheet again when it goes on. */
-export const asSettings = ({ format, map, ignoreColumns }: SheetFlags): Readonly<Record<string, string>> => ({
-  ...(format === undefined ? {} : { format }),
-  ...(map.length === 0 ? {} : { map: map.join('\n') }),
-  ...(ignoreColumns === undefined ? {} : { ignoreColumns: ignoreColumns === true ? '*' : ignoreColumns }),
+export const asSettings = ({ format, map, ignoreColumns }: SheetFlags) => ({
+  format,
+  map: map.length === 0 ? undefined : map.join('\n'),
+  ignoreColumns: ignoreColumns === true ? '*' : ignoreColumns,
 })
 
 /** And back. @param given has the last word */
-export const fromSettings = (settings: Readonly<Record<string, string>>, given?: SheetFlags): SheetFlags => ({
+export const fromSettings = (settings: NonNullable<Header['settings']>, given?: SheetFlags): SheetFlags => ({
   format: given?.format ?? inputFormats.find((known) => known === settings.format),
   map: given?.map.length ? given.map : (settings.map ?? '').split('\n').filter((pair) => pair !== ''),
   ignoreColumns: given?.ignoreColumns ?? (settings.ignoreColumns === '*' ? true : settings.ignoreColumns),

@@ -3,11 +3,11 @@ import { resolve } from 'node:path'
 import { exitCodes } from '../../errors.ts'
 import { clean, counted } from '../../io/text.ts'
 import { bothForms, colons, uidOnWire } from '../../uid.ts'
+import { refused } from '../answers.ts'
 import type { Cell } from '../input/sheet.ts'
 import { UidColumn } from '../input/uid-column.ts'
 import { isNumber, isRecord, isStatus, isText, orAbsent, type Result, type Row, shape } from '../journal.ts'
 import type { RowKind } from '../kind.ts'
-import { refused } from '../run.ts'
 import { eventColumns, eventForm, eventNeeds, eventProblems } from './badge-form.ts'
 
 /** Cells by their columns. An image is its absolute path. */
@@ -17,7 +17,7 @@ interface BadgeRow extends Row {
 
 interface BadgeResult extends Result {
   /** Of the event that was created. */
-  readonly id?: number
+  readonly id?: number | undefined
 }
 
 type BadgeKind = RowKind<BadgeRow, BadgeResult, never>

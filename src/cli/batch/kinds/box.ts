@@ -11,8 +11,7 @@ const chipsIn = (events: readonly ChipEvent[]): Map<string, ChipEvent> => {
     // One that ended well stays so: later it may be laid down by mistake.
     const isDone = before?.status === 'provisioned' || before?.status === 'unchanged'
     if (isDone || (before && event.status === undefined)) continue
-    const row = event.row ?? before?.row
-    chips.set(event.uid, { ...event, ...(row === undefined ? {} : { row }) })
+    chips.set(event.uid, { ...event, row: event.row ?? before?.row })
   }
   return chips
 }

@@ -1,33 +1,32 @@
 import { ApiError } from '../../client/errors.ts'
 import type { Client } from '../../client/types.ts'
-import { CliError, UsageError } from '../../errors.ts'
+import { UsageError } from '../../errors.ts'
 import { clean, counted, shown } from '../../io/text.ts'
 import { bothForms, colons, uidOnWire } from '../../uid.ts'
-import { showChanges } from '../engine.ts'
+import { answered, chunksOf, showChanges, whileChecking } from '../answers.ts'
 import { UidColumn } from '../input/uid-column.ts'
 import { isNumber, isStatus, isText, orAbsent, orNull, type Result, type Row, shape } from '../journal.ts'
 import type { RowKind } from '../kind.ts'
 import { checkRedirectUrl } from '../redirect-url.ts'
-import { chunksOf, whileChecking } from '../run.ts'
 
 /** A redirect URL to write. `previous` is what stood there before the batch, as far as it was seen. */
 export interface EditRow extends Row {
   readonly uid: string
   readonly redirectUrl: string | null
   /** What has to stand there, or the row fails. */
-  readonly expected?: string | null
-  readonly previous?: string | null
+  readonly expected?: string | null | undefined
+  readonly previous?: string | null | undefined
 }
 
 export interface EditResult extends Result {
   readonly uid: string
-  readonly previous?: string | null
+  readonly previous?: string | null | undefined
 }
 
 type Preview = ReadonlyMap<number, EditResult>
 
 const lineOf = ({ uid, redirectUrl, expected }: EditRow): string =>
-  `${JSON.stringify({ uid: uidOnWire(uid), redirectUrl, ...(expected === undefined ? {} : { expected }) })}\n`
+  `${JSON.stringify({ uid: uidOnWire(uid), redirectUrl, expected })}\n`
 
 /** Strings of some size: a write a row would cost more than the rows. */
 function* bodyOf(rows: readonly EditRow[]): Generator<string> {
@@ -44,20 +43,8 @@ async function* sendEdits(
     query: dryRun ? { dryRun: 'true' } : {},
     upload: { contentType: 'application/x-ndjson', content: { [Symbol.iterator]: () => bodyOf(rows) } },
   })
-  let count = 0
-  for await (const { row, status, previous, error } of answers) {
-    const sent = rows[row - 1]
-    if (sent === undefined) continue
-    count += 1
-    const what = { row: sent.row, uid: sent.uid, status }
-    yield {
-      ...what,
-      ...(previous === undefined ? {} : { previous }),
-      ...(error === undefined ? {} : { error }),
-    }
-  }
-  if (count < rows.length)
-    throw new CliError(`The daemon answered ${count} of ${rows.length} rows, and stopped.`)
+  for await (const [{ row, uid }, { status, previous, error }] of answered(answers, rows))
+    yield { row, uid, status, previous, error }
 }
 
 /** Rows of a check: the daemon takes 64 MiB a request, and a URL may be 4 KiB long. */
@@ -71,7 +58,7 @@ const withoutError = ({ row, uid, previous }: EditResult): EditResult => ({
   row,
   uid,
   status: 'unchanged',
-  ...(previous === undefined ? {} : { previous }),
+  previous,
 })
 
 export const describeEdit = (result: EditResult, redirectUrl: string | null | undefined): string => {
@@ -151,15 +138,12 @@ export const edit: RowKind<EditRow, EditResult, Preview> = {
         return [{ status: result.status, line, forPeople: () => describeEdit(result, redirectUrl) }]
       }),
     ),
-  prepare: (rows, check) => ({
-    rows: rows.map((row) => {
-      const seen = check.get(row.row)
-      if (seen?.previous === undefined) return row
-      const { expected, ...rest } = row
-      const stays = expected === undefined || isBack(row, seen) ? {} : { expected }
-      return { ...rest, ...stays, previous: seen.previous }
-    }),
-  }),
+  prepare: (row, check) => {
+    const seen = check.get(row.row)
+    if (seen?.previous === undefined) return row
+    const { previous } = seen
+    return { ...row, expected: isBack(row, seen) ? undefined : row.expected, previous }
+  },
   // Small enough that an interrupt waits for a moment only.
   requests: { rows: 2000, atOnce: 1 },
   send: (client, rows) => sendEdits(client, rows, false),
@@ -177,17 +161,11 @@ export const edit: RowKind<EditRow, EditResult, Preview> = {
     name: 'chips undo',
     question: (count) => `Put back ${counted(count, 'chip')}?`,
     nothing: 'The batch has changed nothing.',
-    // Rows that were on their way at a kill count: what stood there before was seen by the check, and `expected` keeps
-    // us from touching one that was never written.
-    rows: ({ rows, results, sent }) =>
-      rows.flatMap(({ row, uid, redirectUrl, previous: seen }) => {
-        const result = results.get(row)
-        const times = sent.get(row) ?? 0
-        const uncertain = result === undefined ? times > 0 : result.status === 'unchanged' && times > 1
-        const previous = result?.status === 'changed' ? result.previous : uncertain ? seen : undefined
-        if (previous === undefined || previous === redirectUrl) return []
-        return [{ row, uid, redirectUrl: previous, expected: redirectUrl }]
-      }),
+    row: ({ row, uid, redirectUrl, previous: seen }, result) => {
+      const previous = result?.status === 'changed' ? result.previous : seen
+      if (previous === undefined || previous === redirectUrl) return undefined
+      return { row, uid, redirectUrl: previous, expected: redirectUrl }
+    },
   },
 }
 
@@ -199,10 +177,11 @@ export const editAlike: typeof edit = {
   ...edit,
   requests: { rows: chipsARequest, atOnce: 1 },
   outcomes: ['changed', 'unchanged'],
-  prepare: (rows, check) => ({
-    rows: rows.map((row) => ({ ...row, previous: check.get(row.row)?.previous ?? null })),
-    settled: new Map([...check].filter(([, { status }]) => status === 'unchanged')),
-  }),
+  prepare: (row, check) => ({ ...row, previous: check.get(row.row)?.previous ?? null }),
+  settle: ({ row }, check) => {
+    const seen = check.get(row)
+    return seen?.status === 'unchanged' ? seen : undefined
+  },
   send: async function* (client, rows) {
     const [{ redirectUrl = null } = {}] = rows
     const tagUIDs = rows.map(({ uid }) => uidOnWire(uid))

@@ -21,11 +21,11 @@ export interface ImportSettings {
 }
 
 /** As text, for the journal: what it takes to do it again. */
-const asText = ({ team, chipGroup, keySet, simulated }: ImportSettings): Record<string, string> => ({
+const asText = ({ team, chipGroup, keySet, simulated }: ImportSettings) => ({
   chipGroup,
-  ...(team === undefined ? {} : { team }),
-  ...(keySet === undefined ? {} : { keySet: String(keySet) }),
-  ...(simulated ? { simulated: 'true' } : {}),
+  team,
+  keySet: keySet?.toString(),
+  simulated: simulated ? 'true' : undefined,
 })
 
 interface ImportResult extends Result {
@@ -100,7 +100,7 @@ export const runImport = async (
     readonly sheet: ImportInput
     readonly settings: ImportSettings
     /** How the sheet was read, as text: for the journal. */
-    readonly sheetSettings: Readonly<Record<string, string>>
+    readonly sheetSettings: Header['settings']
     readonly resumes?: string
     /** Rows a second. */
     readonly rate: number | undefined
@@ -151,7 +151,7 @@ export const runImport = async (
       }
       const { row, uid, status, error } = answer
       if (status === 'failed') failedRows.add(row)
-      const result = { row, uid, status, ...(error === undefined ? {} : { error }) }
+      const result = { row, uid, status, error }
       journal?.append({ type: 'result', ...result })
       if (io.json) counts[status] += 1
       await run.show(result, () => clean(`row ${row}  ${uid}  failed  ${error ?? ''}`))

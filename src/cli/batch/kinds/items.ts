@@ -1,10 +1,9 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { ElementOf } from '../../client/types.ts'
 import { clean, counted, shown } from '../../io/text.ts'
-import { showChanges } from '../engine.ts'
+import { refused, showChanges, whileChecking } from '../answers.ts'
 import { isNumber, isStatus, isText, orAbsent, orNull, type Result, type Row, shape } from '../journal.ts'
 import type { RowKind } from '../kind.ts'
-import { refused, whileChecking } from '../run.ts'
 
 type Item = ElementOf<'GET /admin/items'>
 /** What an item may be given, its contract by its symbol. */
@@ -15,11 +14,11 @@ type Members = Partial<Omit<Item, 'id' | 'contract' | 'featuredMedia'>> & {
 /** `previous` is what the same members were before the batch. */
 interface ItemRow extends Row {
   readonly id: string
-  readonly team?: string
+  readonly team?: string | undefined
   readonly changes: Members
   /** What has to be there, or the row fails. */
-  readonly expected?: Members
-  readonly previous?: Members
+  readonly expected?: Members | undefined
+  readonly previous?: Members | undefined
 }
 
 interface ItemResult extends Result {
@@ -80,7 +79,7 @@ const pick = (item: Known, named: Members): Members => {
 
 interface Found {
   readonly status: 'changed' | 'unchanged' | 'failed'
-  readonly error?: string
+  readonly error?: string | undefined
   /** undefined: the team has no such item. */
   readonly item: Known | undefined
 }
@@ -166,8 +165,8 @@ export const items: RowKind<ItemRow, ItemResult, ReadonlyMap<number, Found>> = {
           row: row.row,
           id: row.id,
           status,
-          ...(changes.length === 0 ? {} : { changes: Object.fromEntries(changes) }),
-          ...(error === undefined ? {} : { error }),
+          changes: changes.length === 0 ? undefined : Object.fromEntries(changes),
+          error,
         }
         const start = `row ${row.row}  ${row.id}  ${status}`
         return [
@@ -175,17 +174,12 @@ export const items: RowKind<ItemRow, ItemResult, ReadonlyMap<number, Found>> = {
         ]
       }),
     ),
-  prepare: (rows, check) => ({
-    rows: rows.map((row) => {
-      const { item } = check.get(row.row) ?? {}
-      return item === undefined ? row : { ...row, previous: pick(item, row.changes) }
-    }),
-    settled: new Map(
-      rows
-        .filter(({ row }) => check.get(row)?.status === 'unchanged')
-        .map(({ row, id }) => [row, { row, id, status: 'unchanged' }]),
-    ),
-  }),
+  prepare: (row, check) => {
+    const { item } = check.get(row.row) ?? {}
+    return { ...row, previous: item && pick(item, row.changes) }
+  },
+  settle: ({ row, id }, check) =>
+    check.get(row)?.status === 'unchanged' ? { row, id, status: 'unchanged' } : undefined,
   requests: { rows: 1, atOnce: 1 },
   // What was written before a kill is there already, which the daemon takes as well as what is expected.
   send: async function* (client, rows) {
@@ -220,12 +214,7 @@ export const items: RowKind<ItemRow, ItemResult, ReadonlyMap<number, Found>> = {
     name: 'items undo',
     question: (count) => `Put back ${counted(count, 'item')}?`,
     nothing: 'The batch has changed nothing.',
-    rows: ({ rows, results, sent }) =>
-      rows.flatMap(({ row, id, team, changes, previous }) => {
-        const result = results.get(row)
-        const isOurs = result === undefined ? sent.has(row) : result.status === 'changed'
-        if (!isOurs || previous === undefined) return []
-        return [{ row, id, ...(team === undefined ? {} : { team }), changes: previous, expected: changes }]
-      }),
+    row: ({ row, id, team, changes, previous }) =>
+      previous && { row, id, team, changes: previous, expected: changes },
   },
 }

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { isAbsolute, join } from 'node:path'
 import type { AnswerOf } from '../../client/types.ts'
-import { withoutField } from '../input/answers.ts'
+import { withoutField } from '../answers.ts'
 import type { Cell } from '../input/sheet.ts'
 import { isRecord, type Row } from '../journal.ts'
 import type { SheetSpec } from '../kind.ts'
@@ -13,8 +13,8 @@ export interface MetadataRow extends Row {
   readonly target: TokenTarget
   readonly metadata: Metadata
   /** What it has to have, or the row fails. */
-  readonly expected?: Metadata
-  readonly previous?: Metadata | null
+  readonly expected?: Metadata | undefined
+  readonly previous?: Metadata | null | undefined
 }
 
 export type Described = Exclude<AnswerOf<'POST /phygitals/metadata/batch'>, { totals: unknown }>

@@ -1,19 +1,17 @@
 import type { Client } from '../../client/types.ts'
 import { CliError } from '../../errors.ts'
 import { clean, counted } from '../../io/text.ts'
-import { showChanges } from '../engine.ts'
-import { addAnswer } from '../input/answers.ts'
+import { addTokenAnswers, answered, showChanges, whileChecking } from '../answers.ts'
 import { isNumber, isRecord, isStatus, isText, orAbsent, orNull, type Result, shape } from '../journal.ts'
 import type { RowKind } from '../kind.ts'
-import { whileChecking } from '../run.ts'
-import { isTarget, targetKey, targetOnWire, targetSheet, targetWords } from '../token.ts'
+import { isTarget, targetOnWire, targetSheet, targetWords } from '../token.ts'
 import { type Described, type MetadataCheck, type MetadataRow, metadataSheet } from './metadata-sheet.ts'
 
 /** Characters that go together: the daemon takes 64 MiB a request. */
 const mostTogether = 16 * 1024 * 1024
 
 const lineOf = ({ target, metadata, expected }: MetadataRow): string =>
-  `${JSON.stringify({ ...targetOnWire(target), metadata, ...(expected === undefined ? {} : { expected }) })}\n`
+  `${JSON.stringify({ ...targetOnWire(target), metadata, expected })}\n`
 
 /** Sends rows in one request; the daemon's answers come with the rows' own numbers. */
 async function* sendMetadata(
@@ -27,16 +25,12 @@ async function* sendMetadata(
     upload: { contentType: 'application/x-ndjson', content: rows.map(lineOf) },
     ...(signal ? { signal } : {}),
   })
-  let count = 0
-  for await (const answer of answers) {
-    if ('totals' in answer) continue
-    const sent = rows[answer.row - 1]
-    if (!sent) continue
-    count += 1
-    yield { ...answer, row: sent.row }
-  }
-  if (count < rows.length && !signal?.aborted)
-    throw new CliError(`The daemon answered ${count} of ${rows.length} rows, and stopped.`)
+  const ofRows = answered(withoutTotals(answers), rows, signal)
+  for await (const [{ row }, answer] of ofRows) yield { ...answer, row }
+}
+
+async function* withoutTotals(answers: AsyncIterable<Described | { totals: unknown }>) {
+  for await (const answer of answers) if (!('totals' in answer)) yield answer
 }
 
 function* bySize(rows: readonly MetadataRow[]): Generator<readonly MetadataRow[]> {
@@ -105,38 +99,23 @@ export const metadata: RowKind<MetadataRow, Result, MetadataCheck> = {
       return checked
     }),
   /** Fields of the metadata that do not fit, and one token twice. */
-  addProblems: (check, problems) => {
-    const tokens = new Map<string, number>()
-    for (const { row, status, error, token } of check.values()) {
-      if (status === 'invalid') addAnswer(problems, row, error)
-      if (!token || token.tokenId === null) continue
-      const key = targetKey({ ...token, tokenId: token.tokenId })
-      const before = tokens.get(key)
-      if (before === undefined) tokens.set(key, row)
-      else if (!problems.has(row)) problems.add(row, undefined, `is about the same token as row ${before}`)
-    }
-  },
+  addProblems: (check, problems) => addTokenAnswers(problems, check.values(), 'is about the same token'),
   show: (ctx, rows, check = new Map()) => showChanges(ctx, changesIn(rows, check)),
-  prepare: (rows, check) => ({
+  prepare: (row, check) => {
+    const { token, previous } = check.get(row.row) ?? {}
     // A chip's token by its place: the chip may be linked to another one when this is taken back.
-    rows: rows.map((row) => {
-      const { token, previous } = check.get(row.row) ?? {}
-      const target = token?.tokenId ? { ...token, tokenId: token.tokenId } : row.target
-      return { ...row, target, ...(previous === undefined ? {} : { previous }) }
-    }),
-    settled: new Map(
-      rows
-        .filter(({ row }) => check.get(row)?.status === 'unchanged')
-        .map(({ row }) => [row, { row, status: 'unchanged' }]),
-    ),
-  }),
+    const target = token?.tokenId ? { ...token, tokenId: token.tokenId } : row.target
+    return { ...row, target, previous }
+  },
+  settle: ({ row }, check) =>
+    check.get(row)?.status === 'unchanged' ? { row, status: 'unchanged' } : undefined,
   requests: { rows: 100, atOnce: 2 },
   // Writing the same again changes nothing.
   send: async function* (client, rows) {
     for await (const { row, status, error } of sendMetadata(client, rows, false)) {
       // A row that does not fit makes the daemon refuse the request.
       if (status === 'invalid') throw new CliError(`Row ${row}: ${error ?? 'does not fit'}`)
-      yield { row, status, ...(error === undefined ? {} : { error }) }
+      yield { row, status, error }
     }
   },
   label: 'Describing',
@@ -157,13 +136,7 @@ export const metadata: RowKind<MetadataRow, Result, MetadataCheck> = {
     name: 'phygitals undo',
     question: (count) => `Put back the metadata of ${counted(count, 'token')}?`,
     nothing: 'The batch has changed nothing that could be put back.',
-    // `expected` keeps an undo from what somebody has changed since, and from what was never written.
-    rows: ({ rows, results, sent }) =>
-      rows.flatMap(({ row, target, metadata: ours, previous }) => {
-        const result = results.get(row)
-        const isOurs = result === undefined ? sent.has(row) : result.status === 'changed'
-        if (!isOurs || previous === undefined || previous === null) return []
-        return [{ row, target, metadata: previous, expected: ours }]
-      }),
+    row: ({ row, target, metadata: ours, previous }) =>
+      previous ? { row, target, metadata: previous, expected: ours } : undefined,
   },
 }

@@ -2,19 +2,9 @@ import type { AnswerOf } from '../../client/types.ts'
 import type { CliContext } from '../../context.ts'
 import { CliError, type ExitCode, exitCodes } from '../../errors.ts'
 import { clean, counted, grouped, shown } from '../../io/text.ts'
-import { addAnswer, rowWords } from '../input/answers.ts'
-import type { Problems } from '../input/problems.ts'
+import { chunksOf, rowWords, whileChecking } from '../answers.ts'
 import type { Row } from '../journal.ts'
-import { chunksOf, whileChecking } from '../run.ts'
-import {
-  asEther,
-  asGwei,
-  roundedUp,
-  type TokenTarget,
-  targetKey,
-  targetOnWire,
-  targetWords,
-} from '../token.ts'
+import { asEther, asGwei, roundedUp, type TokenTarget, targetOnWire, targetWords } from '../token.ts'
 
 /**
  * `recipient` is an address, or a name that the check could not look up. `owner` had the token before; null: nobody;
@@ -23,7 +13,7 @@ import {
 export interface TransferRow extends Row {
   readonly target: TokenTarget
   readonly recipient: string
-  readonly owner?: string | null
+  readonly owner?: string | null | undefined
 }
 
 type Line = AnswerOf<'POST /phygitals/transfer/check'>
@@ -78,19 +68,6 @@ export const checkTransfers = (ctx: CliContext, rows: readonly TransferRow[]): P
       )
     return { rows: checked, totals: last?.totals ?? [], budget: last?.budget }
   })
-
-/** Adds what the daemon found that can never be meant so: a wrong checksum, one token twice. */
-export const addProblems = ({ rows }: TransferCheck, problems: Problems): void => {
-  const tokens = new Map<string, number>()
-  for (const { row, status, error, token } of rows.values()) {
-    if (status === 'invalid') addAnswer(problems, row, error)
-    if (!token || token.tokenId === null) continue
-    const key = targetKey({ ...token, tokenId: token.tokenId })
-    const before = tokens.get(key)
-    if (before === undefined) tokens.set(key, row)
-    else if (!problems.has(row)) problems.add(row, undefined, `moves the same token as row ${before}`)
-  }
-}
 
 /** Refuses a batch that would stop half-way for want of gas. */
 export const refuseUnpayable = ({ totals }: TransferCheck): void => {

@@ -1,6 +1,6 @@
-import { CliError, UsageError } from '../../errors.ts'
+import { UsageError } from '../../errors.ts'
 import { clean, counted } from '../../io/text.ts'
-import { rowWords } from '../input/answers.ts'
+import { addTokenAnswers, answered, rowWords } from '../answers.ts'
 import { isNumber, isStatus, isText, orAbsent, orNull, type Result, shape } from '../journal.ts'
 import type { RowKind } from '../kind.ts'
 import {
@@ -14,7 +14,6 @@ import {
   tokenNeeded,
 } from '../token.ts'
 import {
-  addProblems,
   checkTransfers,
   refuseUnpayable,
   showCheck,
@@ -24,7 +23,7 @@ import {
 } from './transfer-check.ts'
 
 interface TransferResult extends Result {
-  readonly initialTxHash?: string
+  readonly initialTxHash?: string | undefined
 }
 
 /** The daemon keeps what it was told under a row's key for thirty days. */
@@ -42,13 +41,6 @@ const checkRecipient = (text: string): string | undefined => {
     ? 'is neither an address (0x…) nor an ENS name (name.eth)'
     : undefined
 }
-
-const unchangedIn = (rows: readonly TransferRow[], { rows: checked }: TransferCheck) =>
-  new Map<number, TransferResult>(
-    rows
-      .filter(({ row }) => checked.get(row)?.status === 'unchanged')
-      .map(({ row }) => [row, { row, status: 'unchanged' }]),
-  )
 
 /** Tokens to new owners. */
 export const transfer: RowKind<TransferRow, TransferResult, TransferCheck> = {
@@ -85,7 +77,8 @@ export const transfer: RowKind<TransferRow, TransferResult, TransferCheck> = {
     error: orAbsent(isText),
   }),
   check: checkTransfers,
-  addProblems,
+  /** A wrong checksum, one token twice. */
+  addProblems: ({ rows }, problems) => addTokenAnswers(problems, rows.values(), 'moves the same token'),
   show: async (ctx, rows, check) => showCheck(ctx, rows, check ?? (await checkTransfers(ctx, rows))),
   approve: async (ctx, _, check, yes) => {
     warnOfLimits(ctx, check)
@@ -98,33 +91,25 @@ export const transfer: RowKind<TransferRow, TransferResult, TransferCheck> = {
     await ctx.prompts.confirm(yes, `Transfer ${counted(moving.length, 'token')}? ${price}`)
   },
   /** Names go as the addresses that the check showed. */
-  prepare: (rows, check) => {
-    const prepared = rows.map(({ row, target, recipient }): TransferRow => {
-      const checked = check.rows.get(row)
-      const owner = checked?.owner === undefined ? {} : { owner: checked.owner }
-      return { row, target, recipient: checked?.recipient ?? recipient, ...owner }
-    })
-    return { rows: prepared, settled: unchangedIn(prepared, check) }
+  prepare: ({ row, target, recipient }, { rows: checked }) => {
+    const { recipient: found, owner } = checked.get(row) ?? {}
+    return { row, target, recipient: found ?? recipient, owner }
   },
+  settle: ({ row }, { rows: checked }) =>
+    checked.get(row)?.status === 'unchanged' ? { row, status: 'unchanged' } : undefined,
   /** What was on its way at a kill is asked for again under the same key. */
-  beforeResume: async (ctx, rows, { header, results, sent }, { yes }) => {
-    const isOpen = ({ row }: TransferRow) => sent.has(row) && !results.has(row)
-    const open = rows.filter(isOpen)
+  beforeResume: async (ctx, rows, { header, open, yes }) => {
     const check = await checkTransfers(ctx, rows)
     const days = (ctx.now().getTime() - Date.parse(header.startedAt)) / 86_400_000
-    if (open.length > 0 && days > keyDays && !yes) {
+    if (open > 0 && days > keyDays && !yes) {
       throw new UsageError(
-        `Batch ${header.id} is ${Math.floor(days)} days old, and it is open whether ${counted(open.length, 'row')} were sent: the daemon no longer knows, and would transfer again.`,
+        `Batch ${header.id} is ${Math.floor(days)} days old, and it is open whether ${counted(open, 'row')} were sent: the daemon no longer knows, and would transfer again.`,
         `Where the tokens are now: tapchip batch resume ${header.id} --dry-run · To send those rows all the same: --yes`,
       )
     }
     warnOfLimits(ctx, check)
     refuseUnpayable(check)
-    // A row that was on its way has its answer at the daemon: it is asked for, wherever the token is by now.
-    return unchangedIn(
-      rows.filter((row) => !isOpen(row)),
-      check,
-    )
+    return check
   },
   // Three requests keep the daemon busy between their ends; an interrupt waits for three hundred rows at most.
   requests: { rows: 100, atOnce: 3 },
@@ -136,24 +121,11 @@ export const transfer: RowKind<TransferRow, TransferResult, TransferCheck> = {
     const answers = client.stream('POST /phygitals/transfer/batch', {
       upload: { contentType: 'application/x-ndjson', content: [content.join('')] },
     })
-    let count = 0
-    for await (const { row: at, status, initialTxHash, error, code } of answers) {
-      const sent = rows[at - 1]
-      if (!sent) continue
-      count += 1
-      const { row, target } = sent
+    for await (const [{ row, target }, { status, initialTxHash, error, code }] of answered(answers, rows)) {
       const words = error === undefined ? undefined : rowWords(error, target)
       if (code === 'chain_unavailable') yield { row, unheard: words ?? '' }
-      else
-        yield {
-          row,
-          status,
-          ...(initialTxHash === undefined ? {} : { initialTxHash }),
-          ...(words === undefined ? {} : { error: words }),
-        }
+      else yield { row, status, initialTxHash, error: words }
     }
-    if (count < rows.length)
-      throw new CliError(`The daemon answered ${count} of ${rows.length} rows, and stopped.`)
   },
   label: 'Transferring',
   outcomes: ['transferred', 'unchanged', 'failed'],

@@ -1,8 +1,6 @@
 import { runSheet } from '../../batch/engine.ts'
-import { failedFlag } from '../../batch/failed-file.ts'
-import { sheetFlags } from '../../batch/input/flags.ts'
+import { batchFlags } from '../../batch/input/flags.ts'
 import { badgeAssignment, isInstant } from '../../batch/kinds/badges.ts'
-import { rateFlag } from '../../batch/run.ts'
 import { defineCommand } from '../../command/define.ts'
 import { type OptionSpec, optionalArgument, text, type Values, yes } from '../../command/options.ts'
 import type { CliContext } from '../../context.ts'
@@ -29,9 +27,7 @@ const flags = {
   endsAt: instant('--ends-at <time>', 'Shown until then'),
   title: text('--title <text>', 'A title of its own on the tap page'),
   description: text('--description <text>', 'A description of its own on the tap page'),
-  ...sheetFlags,
-  ...rateFlag,
-  ...failedFlag,
+  ...batchFlags,
   yes,
 }
 

@@ -1,10 +1,8 @@
 import { resolve } from 'node:path'
 import { runSheet } from '../../batch/engine.ts'
-import { failedFlag } from '../../batch/failed-file.ts'
-import { sheetFlags } from '../../batch/input/flags.ts'
+import { batchFlags } from '../../batch/input/flags.ts'
 import { eventForm, eventProblems } from '../../batch/kinds/badge-form.ts'
 import { badgeCreation } from '../../batch/kinds/badges.ts'
-import { rateFlag } from '../../batch/run.ts'
 import { defineCommand } from '../../command/define.ts'
 import { flag, text, type Values } from '../../command/options.ts'
 import type { CliContext } from '../../context.ts'
@@ -29,7 +27,7 @@ const eventFlags = {
   privateEvent: flag('--private', "Kept out of the provider's own pages"),
 }
 
-const flags = { ...eventFlags, ...idempotencyFlag, ...sheetFlags, ...rateFlag, ...failedFlag }
+const flags = { ...eventFlags, ...idempotencyFlag, ...batchFlags }
 
 export const create = defineCommand({
   name: 'create',

@@ -1,6 +1,6 @@
 import { type Brief, damageWords, isDamaged } from '../../batch/history.ts'
 import { journalPath } from '../../batch/journal.ts'
-import type { BatchStatus, History } from '../../batch/kind.ts'
+import type { History } from '../../batch/kind.ts'
 import { argument, flag } from '../../command/options.ts'
 import type { CliContext } from '../../context.ts'
 import { type ExitCode, exitCodes } from '../../errors.ts'
@@ -21,23 +21,8 @@ export const afterDamage = (ctx: CliContext, { header, damage }: History): ExitC
   return exitCodes.partial
 }
 
-interface Summary {
-  readonly id: string
-  readonly kind: string
-  readonly status: BatchStatus
-  readonly startedAt: string
-  readonly endedAt: string | null
-  readonly total: number
-  readonly changed: number
-  readonly unchanged: number
-  readonly failed: number
-  readonly input: string
-  readonly url: string
-  readonly undoes: string | null
-}
-
 /** A batch as `batch list` and `batch status` show it. */
-export const summaryOf = ({ header, status, endedAt, counts }: Brief): Summary => ({
+export const summaryOf = ({ header, status, endedAt, counts }: Brief) => ({
   id: header.id,
   kind: header.kind,
   status,

@@ -1,7 +1,7 @@
 import { undoBatch } from '../../batch/engine.ts'
 import { readBatch } from '../../batch/history.ts'
+import { rateFlag } from '../../batch/input/flags.ts'
 import { kinds } from '../../batch/kinds.ts'
-import { rateFlag } from '../../batch/run.ts'
 import { defineCommand } from '../../command/define.ts'
 import { yes } from '../../command/options.ts'
 import { exitCodes } from '../../errors.ts'

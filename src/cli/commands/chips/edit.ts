@@ -1,8 +1,6 @@
 import { runSheet } from '../../batch/engine.ts'
-import { failedFlag } from '../../batch/failed-file.ts'
-import { sheetFlags } from '../../batch/input/flags.ts'
+import { batchFlags } from '../../batch/input/flags.ts'
 import { edit as editKind } from '../../batch/kinds/edit.ts'
-import { rateFlag } from '../../batch/run.ts'
 import { defineCommand } from '../../command/define.ts'
 import { flag, text, yes } from '../../command/options.ts'
 import { UsageError } from '../../errors.ts'
@@ -28,9 +26,7 @@ export const edit = defineCommand({
     chipGroup: text('--chip-group <name|id>', 'All chips of a group', 'chip-group'),
     redirectUrl: text('--redirect-url <url>', 'Where their taps go'),
     clear: flag('--clear', 'Their taps go nowhere special any more'),
-    ...sheetFlags,
-    ...rateFlag,
-    ...failedFlag,
+    ...batchFlags,
     yes,
   },
   run: async (ctx, { options }) => {

@@ -1,9 +1,8 @@
-import { checkFailedFile, failedFlag } from '../../batch/failed-file.ts'
-import { asSettings, sheetFlags, sheetOptions } from '../../batch/input/flags.ts'
+import { checkFailedFile } from '../../batch/failed-file.ts'
+import { asSettings, batchFlags, sheetOptions } from '../../batch/input/flags.ts'
 import { inputOf, openSource } from '../../batch/input/source.ts'
 import { runImport } from '../../batch/kinds/import.ts'
 import { importSheet, readImport } from '../../batch/kinds/import-sheet.ts'
-import { rateFlag } from '../../batch/run.ts'
 import { chooseGroup } from '../../chip-group.ts'
 import { defineCommand } from '../../command/define.ts'
 import { flag, integer, team, text, yes } from '../../command/options.ts'
@@ -27,9 +26,7 @@ export const importChips = defineCommand({
   options: {
     chipGroup: text('--chip-group <name|id>', 'The chip group; one that is missing is made', 'chip-group'),
     keySet: integer('--key-set <id>', 'The key set that the chips verify under', [0, 0xffffffff], 'key-set'),
-    ...sheetFlags,
-    ...rateFlag,
-    ...failedFlag,
+    ...batchFlags,
     simulated: flag('--simulated', 'These chips exist in software alone: taps simulate works on them'),
     team,
     yes,

@@ -1,8 +1,6 @@
 import { runSheet } from '../../batch/engine.ts'
-import { failedFlag } from '../../batch/failed-file.ts'
-import { sheetFlags } from '../../batch/input/flags.ts'
+import { batchFlags } from '../../batch/input/flags.ts'
 import { items } from '../../batch/kinds/items.ts'
-import { rateFlag } from '../../batch/run.ts'
 import { defineCommand } from '../../command/define.ts'
 import { optionalArgument, team, text } from '../../command/options.ts'
 import { exitCodes, UsageError } from '../../errors.ts'
@@ -25,14 +23,12 @@ export const edit = defineCommand({
   args: { item: optionalArgument('item', 'Its id; without one --file is a sheet of many') },
   options: {
     ...itemFlags,
-    ...sheetFlags,
+    ...batchFlags,
     file: text(
       '-f, --file <file>',
       'JSON with the members of the item, or without one a sheet; - for standard input',
       'file',
     ),
-    ...rateFlag,
-    ...failedFlag,
     team,
   },
   run: async (ctx, { args, options }) => {

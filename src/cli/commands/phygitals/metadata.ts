@@ -1,10 +1,8 @@
 import { runSheet } from '../../batch/engine.ts'
-import { failedFlag } from '../../batch/failed-file.ts'
-import { sheetFlags } from '../../batch/input/flags.ts'
+import { batchFlags, sheetFlags } from '../../batch/input/flags.ts'
 import { metadata as metadataKind } from '../../batch/kinds/metadata.ts'
 import { metadataSheet } from '../../batch/kinds/metadata-sheet.ts'
 import { readTemplate } from '../../batch/kinds/metadata-template.ts'
-import { rateFlag } from '../../batch/run.ts'
 import { defineCommand } from '../../command/define.ts'
 import { text, yes } from '../../command/options.ts'
 import { exitCodes, UsageError } from '../../errors.ts'
@@ -32,8 +30,7 @@ export const metadata = defineCommand({
       "One JSON for all, whose {{column}} fields are filled from the sheet's columns",
       'file',
     ),
-    ...rateFlag,
-    ...failedFlag,
+    ...batchFlags,
     yes,
   },
   run: async (ctx, { options }) => {

@@ -1,8 +1,6 @@
 import { runSheet } from '../../batch/engine.ts'
-import { failedFlag } from '../../batch/failed-file.ts'
-import { sheetFlags } from '../../batch/input/flags.ts'
+import { batchFlags } from '../../batch/input/flags.ts'
 import { transfer as transferKind } from '../../batch/kinds/transfer.ts'
-import { rateFlag } from '../../batch/run.ts'
 import { defineCommand } from '../../command/define.ts'
 import { text, yes } from '../../command/options.ts'
 import { exitCodes, UsageError } from '../../errors.ts'
@@ -31,9 +29,7 @@ export const transfer = defineCommand({
     ...codeFlag,
     ...recipientFlag,
     ...idempotencyFlag,
-    ...sheetFlags,
-    ...rateFlag,
-    ...failedFlag,
+    ...batchFlags,
     yes,
   },
   run: async (ctx, { options }) => {

@@ -1,0 +1,110 @@
+import { ApiError } from '../client/errors.ts'
+import type { CliContext } from '../context.ts'
+import { CliError, type ExitCode, exitCodes, Interrupted } from '../errors.ts'
+import { grouped } from '../io/text.ts'
+import type { Problems } from './input/problems.ts'
+import type { Row } from './journal.ts'
+import { type TokenTarget, targetKey } from './token.ts'
+
+export function* chunksOf<T>(items: readonly T[], size: number): Generator<readonly T[]> {
+  for (let i = 0; i < items.length; i += size) yield items.slice(i, i + size)
+}
+
+/** Asks the daemon about rows; an interrupt ends that, and nothing is done then. @param done `written` or `sent` */
+export const whileChecking = async <T>(
+  ctx: CliContext,
+  done: string,
+  ask: (signal: AbortSignal) => Promise<T>,
+): Promise<T> => {
+  await ctx.beforeWrite()
+  const interrupted = new AbortController()
+  const stopListening = ctx.at.interrupts.listen(() => interrupted.abort())
+  const answer = await ask(interrupted.signal).finally(stopListening)
+  if (interrupted.signal.aborted) throw new Interrupted(`Interrupted. Nothing was ${done}.`)
+  return answer
+}
+
+/** The daemon's answers to rows that went in one request, each with its row. */
+export async function* answered<R extends Row, A extends Row>(
+  answers: AsyncIterable<A>,
+  rows: readonly R[],
+  signal?: AbortSignal,
+): AsyncGenerator<readonly [R, A]> {
+  let count = 0
+  for await (const answer of answers) {
+    const sent = rows[answer.row - 1]
+    if (sent === undefined) continue
+    count += 1
+    yield [sent, answer]
+  }
+  if (count < rows.length && !signal?.aborted)
+    throw new CliError(`The daemon answered ${count} of ${rows.length} rows, and stopped.`)
+}
+
+/** What the daemon refuses of one row alone. @throws what says nothing of the row: no daemon, no key, no upstream */
+export const refused = (error: unknown): { readonly status: 'failed'; readonly error: string } => {
+  if (!(error instanceof ApiError) || ![400, 404, 409, 413, 415].includes(error.statusCode)) throw error
+  return { status: 'failed', error: error.message }
+}
+
+/** What the daemon says of a row. That nothing was used up tells of codes, of which a batch has none. */
+export const rowWords = (answer: string, target?: TokenTarget): string =>
+  target && 'uid' in target && answer.startsWith('No such token')
+    ? 'The chip carries no token. Give it one: tapchip chips link'
+    : answer.replace(/ ?Nothing was used up(; [^.]*)?\.$/, '')
+
+/** What the daemon says of a row, as a sheet's problem: which column, and why. */
+export const withoutField = (
+  answer: string,
+): { readonly column: string | undefined; readonly why: string } => {
+  const text = rowWords(answer).replace(/\.$/, '')
+  const [, column, why] = /^([a-zA-Z]+): (.*)$/s.exec(text) ?? []
+  if (column === undefined || why === undefined) return { column: undefined, why: text }
+  // The cell in quotes, as in what the sheet alone shows.
+  return { column, why: why.replace(/^([^\s"]+) (?=has |is |must )/, '"$1" ') }
+}
+
+/** Adds what the daemon found that can never be meant so. */
+export const addAnswer = (problems: Problems, row: number, answer: string | undefined): void => {
+  const { column, why } = withoutField(answer ?? 'does not fit')
+  problems.add(row, column, why)
+}
+
+/** The same of rows about tokens, and where two rows are about one. @param about such a row, as `moves the same token` */
+export const addTokenAnswers = (
+  problems: Problems,
+  answers: Iterable<{
+    readonly row: number
+    readonly status: string
+    readonly error?: string | undefined
+    readonly token?: { contractAddress: string; chainId: number; tokenId: string | null } | undefined
+  }>,
+  about: string,
+): void => {
+  const tokens = new Map<string, number>()
+  for (const { row, status, error, token } of answers) {
+    if (status === 'invalid') addAnswer(problems, row, error)
+    if (!token || token.tokenId === null) continue
+    const key = targetKey({ ...token, tokenId: token.tokenId })
+    const before = tokens.get(key)
+    if (before === undefined) tokens.set(key, row)
+    else if (!problems.has(row)) problems.add(row, undefined, `${about} as row ${before}`)
+  }
+}
+
+/** A dry run that knows what would become of each row: the difference, and the sum. */
+export const showChanges = async (
+  ctx: CliContext,
+  changes: Iterable<{ readonly status: string; readonly line: object; forPeople(): string }>,
+): Promise<ExitCode> => {
+  const counts = new Map<string, number>()
+  for (const { status, line, forPeople } of changes) {
+    counts.set(status, (counts.get(status) ?? 0) + 1)
+    await ctx.io.line(line, forPeople)
+  }
+  const count = (status: string) => grouped(counts.get(status) ?? 0)
+  ctx.io.note(
+    `Dry run: ${count('changed')} would change, ${count('unchanged')} unchanged, ${count('failed')} would fail. Nothing was written.`,
+  )
+  return counts.has('failed') ? exitCodes.partial : exitCodes.done
+}
