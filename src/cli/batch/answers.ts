@@ -24,18 +24,19 @@ export const whileChecking = async <T>(
   return answer
 }
 
-/** The daemon's answers to rows that went in one request, each with its row. */
-export async function* answered<R extends Row, A extends Row>(
-  answers: AsyncIterable<A>,
+/** What is made of the daemon's answers to rows that went in one request. */
+export async function* answered<R extends Row, A extends Row, T>(
+  answers: AsyncIterable<A | { readonly totals: unknown }>,
   rows: readonly R[],
+  make: (row: R, answer: A) => T,
   signal?: AbortSignal,
-): AsyncGenerator<readonly [R, A]> {
+): AsyncGenerator<T> {
   let count = 0
   for await (const answer of answers) {
-    const sent = rows[answer.row - 1]
-    if (sent === undefined) continue
+    const sent = 'row' in answer ? rows[answer.row - 1] : undefined
+    if (sent === undefined || !('row' in answer)) continue
     count += 1
-    yield [sent, answer]
+    yield make(sent, answer)
   }
   if (count < rows.length && !signal?.aborted)
     throw new CliError(`The daemon answered ${count} of ${rows.length} rows, and stopped.`)

@@ -126,19 +126,24 @@ export const sendRows = async <R extends Row, T extends Result>(
 
   let shown = 0
   let isShowing = false
-  const show = async (skipGaps: boolean): Promise<void> => {
-    if (isShowing) return
-    isShowing = true
-    while (shown < rows.length) {
+  // Without a promise where nobody has to wait: there may be a million rows.
+  const show = (skipGaps: boolean): Promise<void> | undefined => {
+    while (!isShowing && shown < rows.length) {
       const row = rows[shown]
       const result = row && results.get(row.row)
-      if (result === undefined && !skipGaps) break
+      if (result === undefined && !skipGaps) return undefined
       shown += 1
-      if (row && result) await run.show(result, () => kind.describe(result, row))
+      const leaving = row && result && run.show(result, () => kind.describe(result, row))
+      if (leaving === undefined) continue
+      isShowing = true
+      return leaving.then(() => {
+        isShowing = false
+        return show(skipGaps)
+      })
     }
-    isShowing = false
+    return undefined
   }
-  const settle = (result: T): Promise<void> => {
+  const settle = (result: T): Promise<void> | undefined => {
     results.set(result.row, result)
     journal.append({ type: 'result', ...result })
     run.progress.advance(1)
@@ -155,8 +160,12 @@ export const sendRows = async <R extends Row, T extends Result>(
       journal.sync()
       const unheard = new Map<number, string>()
       for await (const heard of kind.send(client, left, keyOf)) {
-        if ('unheard' in heard) unheard.set(heard.row, String(heard.unheard))
-        else await settle(heard)
+        if ('unheard' in heard) {
+          unheard.set(heard.row, String(heard.unheard))
+          continue
+        }
+        const leaving = settle(heard)
+        if (leaving) await leaving
       }
       left = left.filter(({ row }) => unheard.has(row))
       if (left.length === 0 || signal.aborted) return

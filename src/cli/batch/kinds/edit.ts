@@ -34,32 +34,24 @@ function* bodyOf(rows: readonly EditRow[]): Generator<string> {
 }
 
 /** Sends rows in one request; the daemon's answers come with the rows' own numbers. */
-async function* sendEdits(
-  client: Client,
-  rows: readonly EditRow[],
-  dryRun: boolean,
-): AsyncGenerator<EditResult> {
+const sendEdits = (client: Client, rows: readonly EditRow[], dryRun: boolean): AsyncGenerator<EditResult> => {
   const answers = client.stream('POST /chips/batch', {
     query: dryRun ? { dryRun: 'true' } : {},
     upload: { contentType: 'application/x-ndjson', content: { [Symbol.iterator]: () => bodyOf(rows) } },
   })
-  for await (const [{ row, uid }, { status, previous, error }] of answered(answers, rows))
-    yield { row, uid, status, previous, error }
+  return answered(answers, rows, (sent, { status, previous, error }) => {
+    const { row, uid } = sent
+    // A chip that shows already what an undo puts back is as it should be, whatever it went through.
+    if (dryRun && isBack(sent, previous)) return { row, uid, status: 'unchanged', previous }
+    return { row, uid, status, previous, error }
+  })
 }
+
+const isBack = ({ redirectUrl, expected }: EditRow, previous: string | null | undefined): boolean =>
+  expected !== undefined && previous === redirectUrl
 
 /** Rows of a check: the daemon takes 64 MiB a request, and a URL may be 4 KiB long. */
 const checkSize = 12_000
-
-/** A chip that shows already what an undo puts back is as it should be, whatever it went through. */
-const isBack = ({ redirectUrl, expected }: EditRow, { previous }: EditResult): boolean =>
-  expected !== undefined && previous === redirectUrl
-
-const withoutError = ({ row, uid, previous }: EditResult): EditResult => ({
-  row,
-  uid,
-  status: 'unchanged',
-  previous,
-})
 
 export const describeEdit = (result: EditResult, redirectUrl: string | null | undefined): string => {
   const row = `row ${result.row}  ${bothForms(result.uid)}  ${result.status}`
@@ -111,12 +103,8 @@ export const edit: RowKind<EditRow, EditResult, Preview> = {
       const results = new Map<number, EditResult>()
       for (const chunk of chunksOf(rows, checkSize)) {
         if (signal.aborted) break
-        const sent = new Map(chunk.map((row) => [row.row, row]))
         try {
-          for await (const result of sendEdits(client, chunk, true)) {
-            const row = sent.get(result.row)
-            results.set(result.row, row && isBack(row, result) ? withoutError(result) : result)
-          }
+          for await (const result of sendEdits(client, chunk, true)) results.set(result.row, result)
         } catch (error) {
           if (!(error instanceof ApiError) || error.statusCode !== 400) throw error
           const first = chunk[0]?.row ?? 1
@@ -142,7 +130,7 @@ export const edit: RowKind<EditRow, EditResult, Preview> = {
     const seen = check.get(row.row)
     if (seen?.previous === undefined) return row
     const { previous } = seen
-    return { ...row, expected: isBack(row, seen) ? undefined : row.expected, previous }
+    return { ...row, expected: isBack(row, previous) ? undefined : row.expected, previous }
   },
   // Small enough that an interrupt waits for a moment only.
   requests: { rows: 2000, atOnce: 1 },

@@ -14,23 +14,18 @@ const lineOf = ({ target, metadata, expected }: MetadataRow): string =>
   `${JSON.stringify({ ...targetOnWire(target), metadata, expected })}\n`
 
 /** Sends rows in one request; the daemon's answers come with the rows' own numbers. */
-async function* sendMetadata(
+const sendMetadata = (
   client: Client,
   rows: readonly MetadataRow[],
   dryRun: boolean,
   signal?: AbortSignal,
-): AsyncGenerator<Described> {
+): AsyncGenerator<Described> => {
   const answers = client.stream('POST /phygitals/metadata/batch', {
     query: dryRun ? { dryRun: 'true' } : {},
     upload: { contentType: 'application/x-ndjson', content: rows.map(lineOf) },
     ...(signal ? { signal } : {}),
   })
-  const ofRows = answered(withoutTotals(answers), rows, signal)
-  for await (const [{ row }, answer] of ofRows) yield { ...answer, row }
-}
-
-async function* withoutTotals(answers: AsyncIterable<Described | { totals: unknown }>) {
-  for await (const answer of answers) if (!('totals' in answer)) yield answer
+  return answered(answers, rows, ({ row }, answer: Described) => ({ ...answer, row }), signal)
 }
 
 function* bySize(rows: readonly MetadataRow[]): Generator<readonly MetadataRow[]> {

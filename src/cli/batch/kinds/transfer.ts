@@ -113,7 +113,7 @@ export const transfer: RowKind<TransferRow, TransferResult, TransferCheck> = {
   },
   // Three requests keep the daemon busy between their ends; an interrupt waits for three hundred rows at most.
   requests: { rows: 100, atOnce: 3 },
-  send: async function* (client, rows, keyOf) {
+  send: (client, rows, keyOf) => {
     const content = rows.map(
       ({ row, target, recipient }) =>
         `${JSON.stringify({ ...targetOnWire(target), recipient, idempotencyKey: keyOf(row) })}\n`,
@@ -121,11 +121,12 @@ export const transfer: RowKind<TransferRow, TransferResult, TransferCheck> = {
     const answers = client.stream('POST /phygitals/transfer/batch', {
       upload: { contentType: 'application/x-ndjson', content: [content.join('')] },
     })
-    for await (const [{ row, target }, { status, initialTxHash, error, code }] of answered(answers, rows)) {
+    return answered(answers, rows, ({ row, target }, { status, initialTxHash, error, code }) => {
       const words = error === undefined ? undefined : rowWords(error, target)
-      if (code === 'chain_unavailable') yield { row, unheard: words ?? '' }
-      else yield { row, status, initialTxHash, error: words }
-    }
+      return code === 'chain_unavailable'
+        ? { row, unheard: words ?? '' }
+        : { row, status, initialTxHash, error: words }
+    })
   },
   label: 'Transferring',
   outcomes: ['transferred', 'unchanged', 'failed'],
