@@ -1,10 +1,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { csvRows, sniffDelimiter } from '../../src/cli/batch/input/csv.ts'
-import { checkRedirectUrl as checkOffline } from '../../src/cli/batch/redirect-url.ts'
 import { guardCell, sheetLine, unguardCell } from '../../src/cli/batch/spreadsheet.ts'
 import { clean, widthOf } from '../../src/cli/io/text.ts'
-import { checkRedirectUrl } from '../../src/daemon/domain/chips/redirect.ts'
 
 test('no cell that we write runs as a formula, and a round trip changes nothing', () => {
   fc.assert(
@@ -43,32 +41,6 @@ test('the delimiter is the one that the heading holds most of', () => {
   expect(sniffDelimiter('uid;"a,b,c";redirectUrl')).toBe(';')
   expect(sniffDelimiter('uid\tredirectUrl')).toBe('\t')
   expect(sniffDelimiter('uid')).toBe(',')
-})
-
-test('what the offline check refuses, the daemon refuses as well', () => {
-  const parts = fc.constantFrom(
-    'https:',
-    'javascript:',
-    'acme:',
-    '//',
-    'example.com',
-    '/',
-    '?',
-    'cb_url=',
-    'https%3A%2F%2Fx',
-    'a@b',
-    ' ',
-    '#',
-    'é',
-    '%20',
-  )
-  fc.assert(
-    fc.property(fc.array(parts, { maxLength: 6 }), (list) => {
-      const url = list.join('')
-      if (url !== '' && checkOffline(url) !== undefined)
-        expect([url, checkRedirectUrl(url)]).not.toEqual([url, undefined])
-    }),
-  )
 })
 
 test('text from a daemon cannot steer a terminal', () => {

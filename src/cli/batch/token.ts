@@ -1,3 +1,4 @@
+import { asTokenId, tokenChecks } from '../../values/token.ts'
 import { colons, uidOnWire } from '../uid.ts'
 import type { Problems } from './input/problems.ts'
 import type { Cell } from './input/sheet.ts'
@@ -20,12 +21,6 @@ export const isTarget = (value: unknown): value is TokenTarget => isChip(value) 
 export const tokenColumns = ['uid', 'contractAddress', 'chainId', 'tokenId'] as const
 /** A sheet has the one or the other. */
 export const tokenNeeded = { required: [], anyOf: ['uid', 'contractAddress'] } as const
-
-const forms: readonly (readonly [string, RegExp, string])[] = [
-  ['contractAddress', /^0x[0-9a-fA-F]{40}$/, 'must be an address: 0x and 40 hex digits'],
-  ['chainId', /^[1-9]\d{0,14}$/, 'must be a chain id: a whole number'],
-  ['tokenId', /^\d{1,78}$/, 'must be a token id: a whole number'],
-]
 
 /** Reads which token each row is about, and sees where two are about the same. */
 export class TokenColumns {
@@ -63,15 +58,16 @@ export class TokenColumns {
 
   #readToken(row: number, cells: readonly Cell[]): TokenTarget | undefined {
     let fits = true
-    for (const [i, [column, pattern, why]] of forms.entries()) {
+    for (const [i, [column, check]] of Object.entries(tokenChecks).entries()) {
       const cell = cells[i]
-      if (cell && pattern.test(cell)) continue
+      const why = cell ? check(cell) : 'is missing'
+      if (why === undefined) continue
       fits = false
-      this.#problems.add(row, column, cell ? `"${cell}" ${why}` : 'is missing')
+      this.#problems.add(row, column, cell ? `"${cell}" ${why}` : why)
     }
     if (!fits) return undefined
     const [contractAddress = '', chainId = '', tokenId = ''] = cells.map((cell) => cell ?? '')
-    const target = { contractAddress, chainId: Number(chainId), tokenId: BigInt(tokenId).toString() }
+    const target = { contractAddress, chainId: Number(chainId), tokenId: asTokenId(tokenId) }
     const before = this.#tokens.get(targetKey(target))
     if (before === undefined) this.#tokens.set(targetKey(target), row)
     else this.#problems.add(row, 'tokenId', `"${tokenId}" of this contract is in row ${before} already`)

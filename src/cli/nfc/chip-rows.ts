@@ -1,7 +1,7 @@
 import { Problems } from '../batch/input/problems.ts'
 import { type Cell, readSheet, type SheetOptions } from '../batch/input/sheet.ts'
 import type { Source } from '../batch/input/source.ts'
-import { importColumns } from '../batch/kinds/import-sheet.ts'
+import { addChipProblems } from '../batch/kinds/import-sheet.ts'
 
 /** What the chips of a box get, a row each. */
 export interface ChipRow {
@@ -24,12 +24,7 @@ export const readChipRows = async (source: Source, options: SheetOptions): Promi
   await readSheet(source, options, problems, {
     row: (row, cells) => {
       const given = Object.fromEntries(details.flatMap((name, i) => givenIn(name, cells[i])))
-      for (const [name, text] of Object.entries(given)) {
-        const why = importColumns[name]?.(text)
-        if (why !== undefined) problems.add(row, name, `"${text}" ${why}`)
-      }
-      if (given.variant !== undefined && given.item === undefined)
-        problems.add(row, 'item', 'is missing: a variant belongs to an item')
+      addChipProblems(problems, row, given)
       const before = given.label === undefined ? undefined : labels.get(given.label)
       if (before !== undefined) problems.add(row, 'label', `"${given.label}" is in row ${before} already`)
       else if (given.label !== undefined) labels.set(given.label, row)

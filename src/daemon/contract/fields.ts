@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { parseUid } from '../../nfc/uid.ts'
+import { addressForm, asTokenId, checkTokenId, notAnAddress } from '../../values/token.ts'
 import { listBy } from './list.ts'
 
 /** What a value must be; of one that is missing, the interface says `Required`. */
@@ -52,15 +53,15 @@ export const flag = z
   .union([z.boolean(), z.enum(['true', 'false', '1', '0', ''])], mustBe('true or false'))
   .transform((value) => value === true || value === 'true' || value === '1')
 
-export const address = z.string().regex(/^0x[0-9a-fA-F]{40}$/, 'must be an address: 0x and 40 hex digits')
+export const address = z.string().regex(addressForm, notAnAddress)
 
 /** A uint256 in decimal, as tokens are numbered. A number is taken too, where it is exact. */
 export const tokenId = z
   .union([z.string(), z.number().int().nonnegative()], mustBe('a decimal token id'))
   .transform((value, ctx) => {
-    const digits = String(value)
-    if (/^\d{1,78}$/.test(digits) && BigInt(digits) < 2n ** 256n) return BigInt(digits).toString()
-    ctx.addIssue({ code: 'custom', message: 'must be a decimal token id below 2^256' })
+    const message = checkTokenId(String(value))
+    if (message === undefined) return asTokenId(String(value))
+    ctx.addIssue({ code: 'custom', message })
     return z.NEVER
   })
 

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import * as z from 'zod'
+import { addressForm } from '../../values/token.ts'
 import type { Context } from '../context.ts'
 import { notFound } from '../domain/errors.ts'
 import { contractMetadata, metadataAt } from '../domain/phygitals/metadata.ts'
@@ -10,7 +11,7 @@ const place = z.object({
     .string()
     .regex(/^[1-9]\d{0,14}$/)
     .transform(Number),
-  contract: z.string().regex(/^0x[0-9a-fA-F]{40}$/),
+  contract: z.string().regex(addressForm),
   tokenId: z.string().regex(/^(contract|\d{1,78})$/),
 })
 

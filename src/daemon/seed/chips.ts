@@ -1,4 +1,5 @@
-import { haloUid, parseHaloPublicKey } from '../../nfc/halo/tap.ts'
+import { haloUid } from '../../nfc/halo/tap.ts'
+import { parseHaloPublicKey } from '../../values/halo-public-key.ts'
 import { ensureChipGroupIn } from '../domain/chips/chip-groups.ts'
 import { teamOfChip } from '../domain/chips/named-chips.ts'
 import { registerChipsIn } from '../domain/chips/register-chips.ts'

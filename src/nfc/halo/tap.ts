@@ -1,4 +1,5 @@
-import { createHash, createPublicKey, type KeyObject, verify } from 'node:crypto'
+import { createHash, type KeyObject, verify } from 'node:crypto'
+import { isHaloKey, keyOfPoint, notAHaloKey, parseHaloPublicKey } from '../../values/halo-public-key.ts'
 
 // Taps of HaLo chips: the chip signs a counter and random bytes with its key number 2 and shows both in the URL.
 // Source: libhalo, docs/halo-command-set.md (sign_random) and its rnd_rndsig_validation example.
@@ -28,10 +29,7 @@ export type HaloTapParse =
   | { readonly ok: false; readonly parameter: HaloParameter; readonly reason: string }
 
 const PUBLIC_KEY = 65
-const UNCOMPRESSED = 0x04
 const RND = 32
-const SPKI_UNCOMPRESSED = Buffer.from('3056301006072a8648ce3d020106052b8104000a034200', 'hex')
-const SPKI_COMPRESSED = Buffer.from('3036301006072a8648ce3d020106052b8104000a032200', 'hex')
 const TAP_PREFIX = Buffer.from('\x19Attest counter pk2:\n')
 const ATTESTATION_PREFIX = Buffer.from('\x19Attest pk2:\n')
 
@@ -54,18 +52,13 @@ export function parseHaloTap(params: HaloParams): HaloTapParse {
   return { ok: true, tap: { pk1: keys.pk1, pk2: keys.pk2, rnd, rndsig, counter: rnd.readUInt32BE(0) } }
 }
 
-/** The key to verify with, worth keeping; undefined when the bytes are no point of secp256k1. @param pk2 65 bytes */
-export function haloPublicKey(pk2: Uint8Array): KeyObject | undefined {
-  return pk2.length === PUBLIC_KEY ? spki(SPKI_UNCOMPRESSED, pk2) : undefined
-}
-
 /**
  * Whether the chip that has the key signed this tap. Says nothing about whose chip that is: look pk2 up, or check
  * its attestation. @param key of the tap's pk2, when it was kept
  */
 export function verifyHaloTap(
   tap: Pick<HaloTap, 'pk2' | 'rnd' | 'rndsig'>,
-  key = haloPublicKey(tap.pk2),
+  key = keyOfPoint(tap.pk2),
 ): boolean {
   return key !== undefined && signed(Buffer.concat([TAP_PREFIX, tap.rnd]), key, tap.rndsig)
 }
@@ -79,7 +72,7 @@ export function verifyHaloAttestation(
   attestation: Uint8Array,
   attestor: Uint8Array = ATTESTOR,
 ): boolean {
-  const key = spki(SPKI_COMPRESSED, attestor)
+  const key = keyOfPoint(attestor)
   const signature = trimDer(attestation) ?? trimDer(attestation.subarray(2))
   if (key === undefined || signature === undefined || pk2.length !== PUBLIC_KEY) return false
   return signed(Buffer.concat([ATTESTATION_PREFIX, pk2]), key, signature)
@@ -91,16 +84,9 @@ export function verifyHaloAttestation(
  * @param pk2 65 bytes, uncompressed @throws RangeError when it is not
  */
 export function haloUid(pk2: Uint8Array): string {
-  if (pk2.length !== PUBLIC_KEY || pk2[0] !== UNCOMPRESSED)
-    throw new RangeError('A HaLo public key has 65 bytes and begins with 04')
+  if (!isHaloKey(pk2)) throw new RangeError('A HaLo public key has 65 bytes and begins with 04')
   const digest = createHash('sha256').update(pk2).digest()
   return String((digest.readUIntBE(0, 3) & 0x1fffff) * 2 ** 32 + digest.readUInt32BE(3))
-}
-
-/** A public key in hex, as a URL or a seed file has it: its 65 bytes, or undefined. */
-export function parseHaloPublicKey(hex: string): Buffer | undefined {
-  const key = bytes(hex)
-  return key !== undefined && isPublicKey(key) ? key : undefined
 }
 
 type Keys = { ok: true; pk1: Buffer | undefined; pk2: Buffer } | Extract<HaloTapParse, { ok: false }>
@@ -112,7 +98,7 @@ function keysFromStatic(hex: string): Keys {
   const keys: Buffer[] = []
   for (let at = 0; at < all.length && all[at] !== 0 && keys.length < 2; at += 1 + PUBLIC_KEY) {
     const key = all.subarray(at + 1, at + 1 + PUBLIC_KEY)
-    if (all[at] !== PUBLIC_KEY || !isPublicKey(key))
+    if (all[at] !== PUBLIC_KEY || !isHaloKey(key))
       return no('static', `must hold keys of 65 bytes; the one at byte ${at} is none`)
     keys.push(key)
   }
@@ -122,19 +108,13 @@ function keysFromStatic(hex: string): Keys {
 
 function keysFromParameters(params: HaloParams): Keys {
   const pk1 = given(params.pk1) ? parseHaloPublicKey(params.pk1) : undefined
-  if (given(params.pk1) && pk1 === undefined) return no('pk1', NOT_A_KEY)
+  if (given(params.pk1) && pk1 === undefined) return no('pk1', notAHaloKey)
   const pk2 = parseHaloPublicKey(params.pk2 ?? '')
-  return pk2 === undefined ? no('pk2', NOT_A_KEY) : { ok: true, pk1, pk2 }
+  return pk2 === undefined ? no('pk2', notAHaloKey) : { ok: true, pk1, pk2 }
 }
-
-const NOT_A_KEY = 'must be an uncompressed public key: 130 hex digits that begin with 04'
 
 function no(parameter: HaloParameter, reason: string): Extract<HaloTapParse, { ok: false }> {
   return { ok: false, parameter, reason }
-}
-
-function isPublicKey(key: Uint8Array): boolean {
-  return key.length === PUBLIC_KEY && key[0] === UNCOMPRESSED
 }
 
 function given(value: string | undefined): value is string {
@@ -158,13 +138,5 @@ function signed(message: Buffer, key: KeyObject, signature: Buffer): boolean {
     return verify('sha256', message, key, signature)
   } catch {
     return false
-  }
-}
-
-function spki(prefix: Buffer, point: Uint8Array): KeyObject | undefined {
-  try {
-    return createPublicKey({ key: Buffer.concat([prefix, point]), format: 'der', type: 'spki' })
-  } catch {
-    return undefined
   }
 }

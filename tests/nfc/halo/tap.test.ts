@@ -3,14 +3,13 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
   type HaloParams,
-  haloPublicKey,
   haloUid,
   isHaloTap,
-  parseHaloPublicKey,
   parseHaloTap,
   verifyHaloAttestation,
   verifyHaloTap,
 } from '../../../src/nfc/halo/tap.ts'
+import { keyOfPoint, parseHaloPublicKey } from '../../../src/values/halo-public-key.ts'
 import { haloAttestor, haloChip } from '../../support/halo.ts'
 
 const chip = haloChip('tap tests')
@@ -30,9 +29,9 @@ describe('a tap of a HaLo chip', () => {
   })
 
   test('verifies with a key that was kept', () => {
-    const key = haloPublicKey(Buffer.from(chip.pk2, 'hex'))
+    const key = keyOfPoint(Buffer.from(chip.pk2, 'hex'))
     expect(verifyHaloTap(tapOf(chip.tap()), key)).toBe(true)
-    const other = haloPublicKey(Buffer.from(haloChip().pk2, 'hex'))
+    const other = keyOfPoint(Buffer.from(haloChip().pk2, 'hex'))
     expect(verifyHaloTap(tapOf(chip.tap()), other)).toBe(false)
   })
 
@@ -94,7 +93,7 @@ describe('a tap of a HaLo chip', () => {
   test('never throws: points off the curve and broken signatures are not valid', () => {
     const good = chip.tap()
     const point = `04${'11'.repeat(64)}`
-    expect(haloPublicKey(Buffer.from(point, 'hex'))).toBeUndefined()
+    expect(keyOfPoint(Buffer.from(point, 'hex'))).toBeUndefined()
     expect(verifyHaloTap(tapOf({ ...good, pk2: point }))).toBe(false)
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 74 }), (body) => {

@@ -2,7 +2,7 @@ import { verify } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import * as z from 'zod'
-import { haloPublicKey, parseHaloTap, verifyHaloTap } from '../../../src/nfc/halo/tap.ts'
+import { parseHaloTap, verifyHaloTap } from '../../../src/nfc/halo/tap.ts'
 import {
   answerChallenge,
   authenticateFirst,
@@ -22,6 +22,7 @@ import {
   sunMac,
   verifySunMac,
 } from '../../../src/nfc/ntag424/sun.ts'
+import { keyOfPoint } from '../../../src/values/halo-public-key.ts'
 
 // The published vectors: RFC 4493, NXP's application notes, real tags, and two derived ones that must fail.
 // Every schema is strict, so no input or expected output of a vector goes unread.
@@ -168,7 +169,7 @@ const handlers: Record<string, (input: unknown, output: unknown) => void> = {
     expect(parsed.tap.counter).toBe(o.counter)
     expect(parsed.tap.rndsig).toHaveLength(i.rndsig.length / 2 - o.trailingJunkBytes)
     const message = Buffer.concat([Buffer.from('\x19Attest counter pk2:\n'), parsed.tap.rnd])
-    const publicKey = haloPublicKey(parsed.tap.pk2)
+    const publicKey = keyOfPoint(parsed.tap.pk2)
     expect(publicKey && verify('sha256', message, publicKey, parsed.tap.rndsig)).toBe(true)
   },
 }

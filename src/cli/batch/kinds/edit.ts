@@ -1,3 +1,4 @@
+import { checkRedirectUrl } from '../../../values/redirect-url.ts'
 import { ApiError } from '../../client/errors.ts'
 import type { Client } from '../../client/types.ts'
 import { UsageError } from '../../errors.ts'
@@ -7,7 +8,6 @@ import { answered, chunksOf, showChanges, whileChecking } from '../answers.ts'
 import { UidColumn } from '../input/uid-column.ts'
 import { isNumber, isStatus, isText, orAbsent, orNull, type Result, type Row, shape } from '../journal.ts'
 import type { RowKind } from '../kind.ts'
-import { checkRedirectUrl } from '../redirect-url.ts'
 
 /** A redirect URL to write. `previous` is what stood there before the batch, as far as it was seen. */
 export interface EditRow extends Row {

@@ -1,53 +1,17 @@
 import Papa from 'papaparse'
+import { type ChipColumn, type ChipValues, chipColumns, problemsOf } from '../../../values/chip-row.ts'
 import { colons, readUid, uidOnWire } from '../../uid.ts'
 import { Problems } from '../input/problems.ts'
 import { type Cell, readSheet, type SheetOptions } from '../input/sheet.ts'
 import type { Source } from '../input/source.ts'
 import { UidColumn } from '../input/uid-column.ts'
-import { checkRedirectUrl } from '../redirect-url.ts'
 import { csvLine } from '../spreadsheet.ts'
 
-type Check = (text: string) => string | undefined
-
-const matching =
-  (pattern: RegExp, why: string): Check =>
-  (text) =>
-    pattern.test(text) ? undefined : why
-const atMost =
-  (max: number): Check =>
-  (text) =>
-    text.length <= max ? undefined : `is longer than ${max} characters`
-
-/** The columns of an import but for `uid`, and what shows without the daemon that a cell does not fit. */
-export const importColumns: Readonly<Record<string, Check>> = {
-  label: atMost(200),
-  redirectUrl: checkRedirectUrl,
-  item: atMost(64),
-  variant: atMost(64),
-  contractAddress: matching(/^0x[0-9a-fA-F]{40}$/, 'must be an address: 0x and 40 hex digits'),
-  chainId: matching(/^[1-9]\d{0,14}$/, 'must be a chain id: a whole number'),
-  tokenId: matching(/^\d{1,78}$/, 'must be a token id: a whole number'),
-  lastCounter: (text) =>
-    /^\d{1,10}$/.test(text) && Number(text) <= 0xffffffff ? undefined : 'must be a counter: a whole number',
-  fileReadKey: matching(/^[0-9a-fA-F]{32}$/, 'must be an AES-128 key: 32 hex digits'),
-  publicKey: matching(
-    /^(04[0-9a-fA-F]{128}|0[23][0-9a-fA-F]{64})$/,
-    'must be a public key: 04 and 128 hex digits',
-  ),
-}
-
-/** Cells that must not be repeated in a message. */
-const secretColumns: ReadonlySet<string> = new Set(['fileReadKey'])
-
-const others = Object.keys(importColumns)
-const checks = Object.values(importColumns)
 /** The columns in the order of the cells. */
-const columns = ['uid', ...others]
+const columns = chipColumns
 /** A chip is known by its UID, or of the second family by its public key. */
 export const importSheet = { columns, required: [], anyOf: ['uid', 'publicKey'] } as const
-const at = (column: string) => columns.indexOf(column)
-const [publicKeyAt, labelAt, itemAt, variantAt] = [at('publicKey'), at('label'), at('item'), at('variant')]
-const tokenAt = [at('contractAddress'), at('chainId'), at('tokenId')]
+const [publicKeyAt, labelAt] = [columns.indexOf('publicKey'), columns.indexOf('label')]
 
 const blockSize = 256 * 1024
 
@@ -83,11 +47,13 @@ export const readImport = async (
     if (before === undefined) seen.set(text, row)
     else problems.add(row, column, `"${text}" is in row ${before} already`)
   }
-  const check = (row: number, column: number, cell: string) => {
-    const why = checks[column - 1]?.(cell)
-    if (why === undefined) return
-    const isSecret = secretColumns.has(columns[column] ?? '')
-    problems.add(row, columns[column], isSecret ? why : `"${cell}" ${why}`)
+  const check = (row: number, cells: readonly Cell[]) => {
+    const values: { [column in ChipColumn]?: string } = {}
+    for (const at of present) {
+      const [column, cell] = [columns[at], cells[at]]
+      if (column && cell) values[column] = cell
+    }
+    addChipProblems(problems, row, values)
   }
   const uidOf = (row: number, cell: Cell, publicKey: Cell): string => {
     if (cell) return uidOnWire(uids.read(row, cell) ?? '')
@@ -110,11 +76,7 @@ export const readImport = async (
       const uid = uidOf(row, cells[0], publicKey)
       if (present.length === 1) block += `${uid}\n`
       else {
-        for (const column of present) {
-          const cell = cells[column]
-          if (cell && column > 0) check(row, column, cell)
-        }
-        checkTogether(row, cells, problems)
+        check(row, cells)
         block += csvLine(present.map((column) => (column === 0 ? uid : (cells[column] ?? ''))))
       }
       if (block.length < blockSize) return
@@ -128,18 +90,10 @@ export const readImport = async (
   return { rows, needKeySet, blocks }
 }
 
-const checkTogether = (row: number, cells: readonly Cell[], problems: Problems): void => {
-  const token = tokenAt.filter((i) => cells[i])
-  if (token.length > 0 && token.length < tokenAt.length) {
-    const missing = tokenAt.filter((i) => !cells[i]).map((i) => columns[i])
-    problems.add(
-      row,
-      missing.join(', '),
-      'is missing: a token is contractAddress, chainId and tokenId together',
-    )
-  }
-  if (cells[variantAt] && !cells[itemAt])
-    problems.add(row, 'item', 'is missing: a variant belongs to an item')
+/** Adds what is wrong with a row but for its UID. */
+export const addChipProblems = (problems: Problems, row: number, values: ChipValues): void => {
+  for (const { columns, cell, reason } of problemsOf(values))
+    problems.add(row, columns.join(', '), cell === undefined ? reason : `"${cell}" ${reason}`)
 }
 
 const newline = 10

@@ -1,3 +1,4 @@
+import { readRecipient } from '../../../values/recipient.ts'
 import { UsageError } from '../../errors.ts'
 import { clean, counted } from '../../io/text.ts'
 import { addTokenAnswers, answered, rowWords } from '../answers.ts'
@@ -29,19 +30,6 @@ interface TransferResult extends Result {
 /** The daemon keeps what it was told under a row's key for thirty days. */
 const keyDays = 29
 
-/** What shows without the daemon, which also knows checksums and which names there are. */
-const checkRecipient = (text: string): string | undefined => {
-  if (/^0x0{40}$/i.test(text)) return 'is the zero address: what is sent there is lost'
-  if (/^0x[0-9a-f]{40}$/i.test(text)) return undefined
-  if (/^0x[^.]*$/i.test(text)) return 'must be an address: 0x and 40 hex digits'
-  if (/^[0-9a-f]{40}$/i.test(text)) return 'looks like an address without its 0x'
-  const never = /[@!"#%&'()*+,/:;<=>?[\]\\^`{|}~]/.exec(text)?.[0]
-  if (never !== undefined) return `is no ENS name: none holds a ${never}`
-  return /\s/.test(text) || !text.includes('.')
-    ? 'is neither an address (0x…) nor an ENS name (name.eth)'
-    : undefined
-}
-
 /** Tokens to new owners. */
 export const transfer: RowKind<TransferRow, TransferResult, TransferCheck> = {
   name: 'phygitals transfer',
@@ -55,7 +43,8 @@ export const transfer: RowKind<TransferRow, TransferResult, TransferCheck> = {
         row: (row, cells) => {
           const target = tokens.read(row, cells.slice(0, tokenColumns.length))
           const recipient = cells[tokenColumns.length]
-          const why = recipient ? checkRecipient(recipient) : undefined
+          const read = recipient ? readRecipient(recipient) : undefined
+          const why = read && 'reason' in read ? read.reason : undefined
           if (!recipient) problems.add(row, 'recipient', 'is missing')
           if (why !== undefined) problems.add(row, 'recipient', `"${recipient}" ${why}`)
           return target && recipient && why === undefined ? { row, target, recipient } : undefined

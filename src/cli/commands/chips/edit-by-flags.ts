@@ -1,6 +1,6 @@
+import { checkRedirectUrl } from '../../../values/redirect-url.ts'
 import { startBatch } from '../../batch/engine.ts'
 import { describeEdit, type EditResult, edit, editAlike } from '../../batch/kinds/edit.ts'
-import { checkRedirectUrl } from '../../batch/redirect-url.ts'
 import { chipsOf } from '../../chip-group.ts'
 import type { CliContext } from '../../context.ts'
 import { type ExitCode, exitCodes, UsageError } from '../../errors.ts'

@@ -1,3 +1,4 @@
+import { ownerTypedData } from '../../../values/owner-edit.ts'
 import { defineCommand } from '../../command/define.ts'
 import { flag, integer, text } from '../../command/options.ts'
 import type { CliContext } from '../../context.ts'
@@ -37,7 +38,7 @@ export const editSelf = defineCommand({
     const redirectUrl = readUrl(options)
     if (signature === undefined) {
       const until = expiryTime ?? Math.floor(ctx.now().getTime() / 1000) + lifetimeSeconds
-      return print(ctx, typedData({ ...ref, redirectUrl, requestExpiryTime: until }))
+      return print(ctx, ownerTypedData({ ...ref, redirectUrl, requestExpiryTime: until }))
     }
     if (expiryTime === undefined)
       throw new UsageError('--expiry-time is missing.', 'It is the requestExpiryTime that the owner signed.')
@@ -61,45 +62,11 @@ const readUrl = ({ redirectUrl, clear }: { redirectUrl: string | undefined; clea
   return redirectUrl ?? ''
 }
 
-const print = async (ctx: CliContext, data: ReturnType<typeof typedData>): Promise<void> => {
-  await ctx.io.raw(`${JSON.stringify(data, null, ctx.io.json ? undefined : 2)}\n`)
+const print = async (ctx: CliContext, data: ReturnType<typeof ownerTypedData>): Promise<void> => {
+  // As wallets take it: eth_signTypedData_v4, cast. Numbers that may not fit one are text.
+  const asText = (_: string, value: unknown) => (typeof value === 'bigint' ? String(value) : value)
+  await ctx.io.raw(`${JSON.stringify(data, asText, ctx.io.json ? undefined : 2)}\n`)
   ctx.io.hint(
     `Have the owner sign it: cast wallet sign --data --from-file request.json. Then the same again with --expiry-time ${data.message.requestExpiryTime} --signature 0x… in place of --print-typed-data`,
   )
 }
-
-interface Request {
-  readonly contractAddress: string
-  readonly chainId: number
-  readonly tokenId: string
-  readonly redirectUrl: string
-  readonly requestExpiryTime: number
-}
-
-/** As wallets take it: eth_signTypedData_v4, cast. Numbers that may not fit one are text. */
-const typedData = ({ contractAddress, chainId, tokenId, redirectUrl, requestExpiryTime }: Request) => ({
-  types: {
-    EIP712Domain: [
-      { name: 'name', type: 'string' },
-      { name: 'version', type: 'string' },
-    ],
-    Updates: [{ name: 'redirectUrl', type: 'string' }],
-    TokenRef: [
-      { name: 'contractAddress', type: 'address' },
-      { name: 'tokenId', type: 'uint256' },
-      { name: 'chainId', type: 'uint256' },
-    ],
-    UpdateRequest: [
-      { name: 'token', type: 'TokenRef' },
-      { name: 'updates', type: 'Updates' },
-      { name: 'requestExpiryTime', type: 'uint256' },
-    ],
-  },
-  primaryType: 'UpdateRequest',
-  domain: { name: 'Update Self Service Tag', version: '1' },
-  message: {
-    token: { contractAddress, tokenId, chainId: String(chainId) },
-    updates: { redirectUrl },
-    requestExpiryTime: String(requestExpiryTime),
-  },
-})

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { chipColumns } from '../../../values/chip-row.ts'
 import { endpoint } from '../endpoint.ts'
 import {
   address,
@@ -16,20 +17,16 @@ import {
 
 const one = z.object({ uid })
 
-/** One row of an import: the columns of a CSV, or the members of a JSON line. Empty text means absent. */
-export const importRow = z.object({
-  uid: text(64).optional(),
-  publicKey: text(140).optional(),
-  label: text(200).optional(),
-  redirectUrl: text(4096).nullable().optional(),
-  item: text(64).optional(),
-  variant: text(64).optional(),
-  contractAddress: text(64).optional(),
-  chainId: z.union([text(32), z.number()]).optional(),
-  tokenId: z.union([text(80), z.number()]).optional(),
-  lastCounter: z.union([text(16), z.number()]).optional(),
-  fileReadKey: text(64).optional(),
-})
+const numbers: readonly string[] = ['chainId', 'tokenId', 'lastCounter']
+/** One row of an import as JSON. Empty text means absent; what the values must be is judged with the chip. */
+export const importRow = z.object(
+  Object.fromEntries(
+    chipColumns.map((column) => {
+      const cell = numbers.includes(column) ? z.union([text(4096), z.number()]) : text(4096)
+      return [column, cell.optional()]
+    }),
+  ),
+)
 
 export const importResult = z.object({
   row: z.number(),
@@ -101,8 +98,7 @@ export const adminChips = {
     }),
     stream: {
       contentTypes: ['text/csv', 'application/x-ndjson', 'application/jsonl'],
-      description:
-        'Columns: uid, label, redirectUrl, item, variant, contractAddress, chainId, tokenId, lastCounter, fileReadKey, publicKey',
+      description: `Columns: ${chipColumns.join(', ')}`,
     },
     response: z.union([
       importResult,

@@ -1,7 +1,9 @@
-import { haloPublicKey, haloUid, parseHaloPublicKey } from '../../../nfc/halo/tap.ts'
+import { haloUid } from '../../../nfc/halo/tap.ts'
+import { parseUid } from '../../../nfc/uid.ts'
+import { type ChipValues, problemsOf } from '../../../values/chip-row.ts'
+import { asTokenId } from '../../../values/token.ts'
 import type { TokenLocation } from '../../store/tokens.ts'
 import type { KeyRing } from './key-ring.ts'
-import { checkRedirectUrl } from './redirect.ts'
 
 /** A chip as somebody registers it. What is absent is not asked for. */
 export interface ChipInput {
@@ -36,6 +38,8 @@ export interface CheckedChip {
 }
 
 export type Refusal = { readonly reason: string }
+/** `uid` in decimal, where it is one. */
+type RowRefusal = Refusal & { readonly uid?: string | undefined }
 
 interface Deps {
   keyRing: Pick<KeyRing, 'get'>
@@ -43,16 +47,52 @@ interface Deps {
 
 const refuse = (reason: string): Refusal => ({ reason })
 
+/** A row of an import, once it is checked as far as it tells by itself. */
+export function readRow(values: ChipValues): ChipInput | RowRefusal {
+  const parsed = values.uid === undefined ? undefined : parseUid(values.uid)
+  if (parsed && !parsed.ok) return refuse(`uid ${parsed.reason}`)
+  const uid = parsed?.uid
+  if (isUidAlone(values)) return { uid }
+  const reason = reasonAgainst(values)
+  if (reason !== undefined) return { reason, uid }
+  const { contractAddress, chainId, tokenId, lastCounter, ...texts } = values
+  const isLinked = contractAddress !== undefined && tokenId !== undefined
+  return {
+    ...texts,
+    uid,
+    lastCounter: lastCounter === undefined ? undefined : Number(lastCounter),
+    token: isLinked ? { contractAddress, chainId: Number(chainId), tokenId: asTokenId(tokenId) } : undefined,
+  }
+}
+
+// A million such rows pass here.
+function isUidAlone(values: ChipValues): boolean {
+  for (const column in values) if (column !== 'uid') return false
+  return true
+}
+
+function reasonAgainst(values: ChipValues): string | undefined {
+  for (const { columns, reason } of problemsOf(values)) return `${columns.join(', ')} ${reason}`
+  return undefined
+}
+
 /** @param keySetId the key set of the NTAG chips among them */
 export function checkChip(deps: Deps, keySetId: number | null, input: ChipInput): CheckedChip | Refusal {
-  const isBare = !hasMore(input)
-  if (!isBare) {
-    const reason = checkValues(input)
-    if (reason !== undefined) return refuse(reason)
-  }
-  return input.publicKey === undefined
-    ? checkNtag(deps, keySetId, input, isBare)
-    : checkHalo(input, input.publicKey)
+  const { redirectUrl, lastCounter, token } = input
+  const reason = reasonAgainst({
+    ...input,
+    redirectUrl: redirectUrl || undefined,
+    lastCounter: lastCounter === undefined ? undefined : String(lastCounter),
+    contractAddress: token?.contractAddress,
+    chainId: token && String(token.chainId),
+    tokenId: token?.tokenId,
+  })
+  return reason === undefined ? fitChip(deps, keySetId, input) : refuse(reason)
+}
+
+/** As checkChip, for a chip that readRow has checked. */
+export function fitChip(deps: Deps, keySetId: number | null, input: ChipInput): CheckedChip | Refusal {
+  return input.publicKey === undefined ? checkNtag(deps, keySetId, input) : checkHalo(input, input.publicKey)
 }
 
 // By hand, since a million chips pass here.
@@ -67,12 +107,7 @@ const hasMore = (input: ChipInput): boolean =>
   input.fileReadKey !== undefined ||
   (input.generation !== undefined && input.generation !== 0)
 
-function checkNtag(
-  { keyRing }: Deps,
-  keySetId: number | null,
-  input: ChipInput,
-  isBare: boolean,
-): CheckedChip | Refusal {
+function checkNtag({ keyRing }: Deps, keySetId: number | null, input: ChipInput): CheckedChip | Refusal {
   const { uid, fileReadKey: given } = input
   if (uid === undefined) return refuse('uid is missing: give it, or the publicKey of a HaLo chip')
   if (keySetId === null) return refuse('has no key set: say which one its taps are verified with')
@@ -85,51 +120,21 @@ function checkNtag(
   if (!isListed && given !== undefined) {
     return refuse(`fileReadKey must not be given: the key set ${keySetId} derives it`)
   }
-  if ((input.lastCounter ?? 0) > 0xffffff) return refuse('lastCounter must be at most 16777215')
   const fileReadKey = given === undefined ? null : Buffer.from(given, 'hex')
-  return { uid, family: 'ntag424', keySetId, publicKey: null, fileReadKey, isBare, given: input }
+  return {
+    uid,
+    family: 'ntag424',
+    keySetId,
+    publicKey: null,
+    fileReadKey,
+    isBare: !hasMore(input),
+    given: input,
+  }
 }
 
 function checkHalo(input: ChipInput, text: string): CheckedChip | Refusal {
-  const pk2 = parseHaloPublicKey(text)
-  if (!pk2 || !haloPublicKey(pk2)) {
-    return refuse('publicKey must be an uncompressed public key: 130 hex digits that begin with 04')
-  }
-  if (input.fileReadKey !== undefined) return refuse('fileReadKey must not be given: a HaLo chip has none')
   if ((input.generation ?? 0) !== 0) return refuse('generation must not be given: a HaLo chip has none')
-  const publicKey = pk2.toString('hex').toUpperCase()
-  const uid = input.uid ?? haloUid(pk2)
+  const publicKey = text.toUpperCase()
+  const uid = input.uid ?? haloUid(Buffer.from(text, 'hex'))
   return { uid, family: 'halo', keySetId: null, publicKey, fileReadKey: null, isBare: false, given: input }
-}
-
-const isText = (text: string, max: number): boolean =>
-  text.trim() !== '' && text.length <= max && !text.includes('\0') && text.isWellFormed()
-
-function checkValues({
-  label,
-  redirectUrl,
-  item,
-  variant,
-  lastCounter,
-  fileReadKey,
-}: ChipInput): string | undefined {
-  if (label !== undefined && !isText(label, 200)) return 'label must be 1 to 200 characters of text'
-  if (item !== undefined && !isText(item, 64)) return 'item must be the id of an item'
-  if (variant !== undefined && !isText(variant, 64)) return "variant must be the id of an item's variant"
-  if (variant !== undefined && item === undefined) return 'item is missing: a variant belongs to an item'
-  if (redirectUrl) {
-    const reason =
-      redirectUrl.length > 4096 ? 'must be at most 4096 characters' : checkRedirectUrl(redirectUrl)
-    if (reason) return `redirectUrl ${reason}`
-  }
-  if (
-    lastCounter !== undefined &&
-    !(Number.isInteger(lastCounter) && lastCounter >= 0 && lastCounter <= 0xffffffff)
-  ) {
-    return 'lastCounter must be a whole number from 0'
-  }
-  // The value itself is a secret: no message repeats it.
-  if (fileReadKey !== undefined && !/^[0-9a-fA-F]{32}$/.test(fileReadKey))
-    return 'fileReadKey must be 32 hex digits'
-  return undefined
 }

@@ -1,4 +1,5 @@
 import type { KeyedMutex } from '../../../values/keyed-mutex.ts'
+import { checkRedirectUrl } from '../../../values/redirect-url.ts'
 import type { Actor } from '../../store/audit.ts'
 import { recordChange } from '../../store/audit.ts'
 import { findChipGroup, findChipGroupNamed } from '../../store/chip-groups.ts'
@@ -8,7 +9,6 @@ import { chipsAsElements, setRedirects } from '../../store/sqlite-chips.ts'
 import { DomainError, invalid, notFound } from '../errors.ts'
 import { type Clock, iso } from '../time.ts'
 import { changeInPieces, chipsAtOnce, namedChips } from './named-chips.ts'
-import { checkRedirectUrl } from './redirect.ts'
 
 type Deps = { db: Db; clock: Clock }
 

@@ -1,3 +1,4 @@
+import type { ChipValues } from '../../../values/chip-row.ts'
 import { type Pace, piecesOf, Slice, sorted } from '../../../values/slices.ts'
 import type { Actor } from '../../store/audit.ts'
 import { findChipGroup } from '../../store/chip-groups.ts'
@@ -5,8 +6,7 @@ import type { Db, Queries } from '../../store/database.ts'
 import type { ChipGroupRow } from '../../store/schema.ts'
 import type { Clock } from '../time.ts'
 import { ensureChipGroupIn } from './chip-groups.ts'
-import { type CheckedChip, checkChip } from './chip-input.ts'
-import { type RowValues, readImportRow } from './import-row.ts'
+import { type CheckedChip, fitChip, readRow } from './chip-input.ts'
 import { type RegisterDeps, type Registered, registerCheckedChips } from './register-chips.ts'
 
 export type ImportDeps = RegisterDeps & { db: Db; clock: Clock }
@@ -34,7 +34,7 @@ export interface ImportPlan {
 
 /** A row with its values, or why it is none. */
 export type WindowRow =
-  | { readonly values: RowValues }
+  | { readonly values: ChipValues }
   | { readonly problem: string; readonly uid?: string | undefined }
 
 // Rows are sorted by UID before they are written. The table is kept in that order, so the wider the window that is
@@ -115,9 +115,9 @@ export async function registerWindow(
 
 function checkRow(deps: ImportDeps, { request }: ImportPlan, row: WindowRow): CheckedChip | Registered {
   if ('problem' in row) return failed(row.uid, row.problem)
-  const input = readImportRow(row.values)
-  if ('reason' in input) return failed(row.values.uid, input.reason)
-  const chip = checkChip(deps, request.keySetId ?? null, input)
+  const input = readRow(row.values)
+  if ('reason' in input) return failed(input.uid ?? row.values.uid, input.reason)
+  const chip = fitChip(deps, request.keySetId ?? null, input)
   return 'reason' in chip ? failed(input.uid ?? row.values.uid, chip.reason) : chip
 }
 

@@ -1,3 +1,4 @@
+import { checkRedirectUrl } from '../../../values/redirect-url.ts'
 import type { Actor } from '../../store/audit.ts'
 import { recordChange } from '../../store/audit.ts'
 import type { Db, Queries } from '../../store/database.ts'
@@ -6,7 +7,6 @@ import type { LinkRow } from '../../store/schema.ts'
 import { assertTeamIn } from '../access/teams.ts'
 import { DomainError, invalid, notFound } from '../errors.ts'
 import { type Clock, iso } from '../time.ts'
-import { checkRedirectUrl } from './redirect.ts'
 
 export type { LinkRow }
 

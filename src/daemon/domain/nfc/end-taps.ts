@@ -1,4 +1,5 @@
 import type { Plan } from '../../../nfc/provision/plan.ts'
+import { highestCounter } from '../../../values/tap-counter.ts'
 import { type Actor, recordChange } from '../../store/audit.ts'
 import { findChips, updateChip } from '../../store/chips.ts'
 import type { Queries } from '../../store/database.ts'
@@ -6,7 +7,6 @@ import { endOtpsOfChip } from '../../store/otps.ts'
 import { endPageVisits } from '../../store/page-visits.ts'
 import { endRefsOfChip } from '../../store/refs.ts'
 import { isReset } from './known-chip.ts'
-import { HIGHEST_COUNTER } from './registration.ts'
 
 /**
  * Part of the write that finishes a reset: the chip lost its keys, so no tap that somebody kept is worth anything, nor
@@ -18,7 +18,7 @@ export const endTaps =
     const { uid } = plan
     const [row] = isReset(plan) ? await findChips(trx, [uid]) : []
     if (!row || row.keySetId === null) return
-    await updateChip(trx, uid, { lastCounter: HIGHEST_COUNTER })
+    await updateChip(trx, uid, { lastCounter: highestCounter })
     await endRefsOfChip(trx, uid, at)
     await endOtpsOfChip(trx, uid, at)
     await endPageVisits(trx, uid)

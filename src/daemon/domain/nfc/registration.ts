@@ -3,6 +3,7 @@ import { type KeySetSource, type KeysOf, keyFrom } from '../../../nfc/provision/
 import type { LiveTap } from '../../../nfc/provision/live-tap.ts'
 import type { Plan } from '../../../nfc/provision/plan.ts'
 import { uidToBytes } from '../../../nfc/uid.ts'
+import { highestCounter } from '../../../values/tap-counter.ts'
 import { type Actor, recordChange } from '../../store/audit.ts'
 import { findChipGroup } from '../../store/chip-groups.ts'
 import { findChips, updateChip } from '../../store/chips.ts'
@@ -18,9 +19,6 @@ import { DomainError } from '../errors.ts'
 import { type TakeTapDeps, takeTap } from '../taps/take-tap.ts'
 import { iso } from '../time.ts'
 import type { Place } from './journal.ts'
-
-/** SDMReadCtr has three bytes. */
-export const HIGHEST_COUNTER = 0xffffff
 
 export type RegistrationDeps = RegisterDeps & TakeTapDeps & { db: Db }
 
@@ -174,7 +172,7 @@ async function changeKeys(
   // The chip lost those keys for good: imported again under them, not even a tap that was never shown is worth anything.
   const set = row.keySetId === null ? undefined : keyRing.get(row.keySetId)
   const proof = keyRing.proofOf(set && keyRing.fileReadKey(set, row), row.uid)
-  await rememberChip(trx, { ...row, lastCounter: HIGHEST_COUNTER }, proof, at)
+  await rememberChip(trx, { ...row, lastCounter: highestCounter }, proof, at)
   // Whose taps can be made without it is no physical chip.
   await updateChip(trx, row.uid, { ...keys, simulatedCounter: -1, simulated: 0, fileReadKey: null })
 }

@@ -1,11 +1,12 @@
 import { type Address, type Hex, hashTypedData } from 'viem'
 import { getAddress } from 'viem/utils'
+import { type OwnerRequest, ownerTypedData } from '../../../values/owner-edit.ts'
 import type { Chains } from '../../chain/chains.ts'
 import { ownerOf } from '../../chain/owner-of.ts'
 import { recordChange } from '../../store/audit.ts'
 import { chipsOfToken, updateChip } from '../../store/chips.ts'
 import type { Db } from '../../store/database.ts'
-import type { LocatedToken, TokenLocation } from '../../store/tokens.ts'
+import type { LocatedToken } from '../../store/tokens.ts'
 import { useSignature } from '../../store/used-signatures.ts'
 import { asked, chainOf } from '../chain/ask-chain.ts'
 import { isSignedBy } from '../chain/signed-by.ts'
@@ -17,46 +18,15 @@ import { tokenAt } from './find-token.ts'
 
 type Deps = { db: Db; clock: Clock; chains: Chains }
 
-export interface OwnerEdit extends TokenLocation {
-  /** As it was signed; empty: none. */
-  redirectUrl: string
-  /** Seconds since the epoch. */
-  requestExpiryTime: number
+export interface OwnerEdit extends OwnerRequest {
   ownerSignature: Hex
 }
-
-// The words that owners sign; the interface has them.
-const types = {
-  Updates: [{ name: 'redirectUrl', type: 'string' }],
-  TokenRef: [
-    { name: 'contractAddress', type: 'address' },
-    { name: 'tokenId', type: 'uint256' },
-    { name: 'chainId', type: 'uint256' },
-  ],
-  UpdateRequest: [
-    { name: 'token', type: 'TokenRef' },
-    { name: 'updates', type: 'Updates' },
-    { name: 'requestExpiryTime', type: 'uint256' },
-  ],
-} as const
 
 /** Dates beyond have five digits in their year, and no order as text. */
 const latestExpiry = Date.parse('9999-12-31T23:59:59Z') / 1000
 
-const wordsOf = ({ contractAddress, tokenId, chainId, redirectUrl, requestExpiryTime }: OwnerEdit) => ({
-  domain: { name: 'Update Self Service Tag', version: '1' },
-  types,
-  primaryType: 'UpdateRequest' as const,
-  message: {
-    token: {
-      contractAddress: getAddress(contractAddress.toLowerCase()),
-      tokenId: BigInt(tokenId),
-      chainId: BigInt(chainId),
-    },
-    updates: { redirectUrl },
-    requestExpiryTime: BigInt(requestExpiryTime),
-  },
-})
+const digestOf = (edit: OwnerEdit): Hex =>
+  hashTypedData(ownerTypedData({ ...edit, contractAddress: getAddress(edit.contractAddress.toLowerCase()) }))
 
 /**
  * Changes where all chips of a token lead, on the word of whoever owns the token now.
@@ -79,7 +49,7 @@ export async function editByOwner(
   const redirectUrl = redirectUrlFrom(edit.redirectUrl)
   const token = await tokenAt(deps, edit)
   const owner = await ownerWhoSigned(deps, edit, token)
-  const digest = hashTypedData(wordsOf(edit))
+  const digest = digestOf(edit)
   return deps.db.write(async (trx) => {
     const expiresAt = iso(edit.requestExpiryTime * 1000)
     if (!(await useSignature(trx, { digest: `${owner}:${digest}`, expiresAt })))
@@ -113,7 +83,7 @@ async function ownerWhoSigned({ chains }: Deps, edit: OwnerEdit, token: LocatedT
       : await asked(chain, () => ownerOf(chain.client, contract, BigInt(edit.tokenId)))
   const refuse = (message: string) => new DomainError('signature_invalid', message)
   if (owner === undefined) throw refuse('Nobody owns this token yet, so nobody can sign for it.')
-  if (await isSignedBy(chain, owner, hashTypedData(wordsOf(edit)), edit.ownerSignature)) return owner
+  if (await isSignedBy(chain, owner, digestOf(edit), edit.ownerSignature)) return owner
   throw refuse(
     `ownerSignature is not the owner's (${owner}) over this request. Sign exactly what is sent: token, updates and requestExpiryTime.`,
   )

@@ -3,6 +3,7 @@ import type { AesKey } from '../../../nfc/ntag424/cmac.ts'
 import { encryptPiccData, macInputText, type SdmInput, sunMac } from '../../../nfc/ntag424/sun.ts'
 import { uidToBytes } from '../../../nfc/uid.ts'
 import { Slice } from '../../../values/slices.ts'
+import { highestCounter } from '../../../values/tap-counter.ts'
 import { recordChange } from '../../store/audit.ts'
 import { takeSimulatedCounters } from '../../store/chip-records.ts'
 import type { Db } from '../../store/database.ts'
@@ -31,9 +32,6 @@ interface Deps {
   baseUrl: string
   config: { ephemeral: boolean }
 }
-
-/** SDMReadCtr has three bytes. */
-const highestCounter = 0xffffff
 
 /** Bytes of padding in an `e` of AES mode. */
 const padding = 5

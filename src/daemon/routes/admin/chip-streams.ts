@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
+import { chipColumns } from '../../../values/chip-row.ts'
 import type { Context } from '../../context.ts'
-import { importRow } from '../../contract/admin/chips.ts'
 import { permits } from '../../domain/access/scopes.ts'
 import { resolveTeam } from '../../domain/access/teams.ts'
 import {
@@ -14,8 +14,6 @@ import type { Registered } from '../../domain/chips/register-chips.ts'
 import { bindAll } from '../../http/bind.ts'
 import { openSheet } from '../../http/sheet.ts'
 import { sendLineText } from '../../http/streams.ts'
-
-const columns = Object.keys(importRow.shape)
 
 /** The endpoints whose body is a stream. */
 export function chipStreamRoutes(app: FastifyInstance, ctx: Context): void {
@@ -31,7 +29,7 @@ export function chipStreamRoutes(app: FastifyInstance, ctx: Context): void {
         mayBind: permits(token.scopes, 'transfer'),
         dryRun: query.dryRun ?? false,
       })
-      const sheet = await openSheet(request.body, request.headers['content-type'], columns)
+      const sheet = await openSheet(request.body, request.headers['content-type'], chipColumns)
       try {
         const pieces = importChips(ctx, await beginImport(ctx, plan), sheet.blocks)
         return sendLineText(reply, query.report === 'failures' ? failureLines(pieces) : resultLines(pieces))

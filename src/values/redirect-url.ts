@@ -33,8 +33,11 @@ const bannedSchemes = new Set([
   ],
 ])
 
-/** Why a redirect URL is refused, or undefined where it is good. */
+const longest = 4096
+
+/** Why a redirect URL is refused, said so that it can follow a field's name; undefined: it is good. */
 export function checkRedirectUrl(url: string): string | undefined {
+  if (url.length > longest) return `must be at most ${longest} characters`
   const scheme = /^([A-Za-z][A-Za-z0-9+.-]*):/.exec(url)?.[1]?.toLowerCase()
   if (hasSpaceOrControl(url)) return 'must not contain spaces or control characters'
   if (!scheme) return 'must be a whole URL with its scheme, such as https://example.com/tap'

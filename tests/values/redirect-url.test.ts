@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { checkRedirectUrl, withRef } from '../../src/daemon/domain/chips/redirect.ts'
+import { checkRedirectUrl, withRef } from '../../src/values/redirect-url.ts'
 
 const ref = 'V1StGXR8_Z5jdHi6B-myT'
 

@@ -1,0 +1,71 @@
+import { checkHaloPublicKey } from './halo-public-key.ts'
+import { checkRedirectUrl } from './redirect-url.ts'
+import { checkCounter } from './tap-counter.ts'
+import { type Check, tokenChecks } from './token.ts'
+
+const checkText =
+  (max: number, why: string): Check =>
+  (text) =>
+    text.trim() !== '' && text.length <= max && !text.includes('\0') && text.isWellFormed() ? undefined : why
+
+/** What a cell must be, by its column, as far as the cell alone tells. Whose row it is reads the UID: parseUid. */
+const checks = {
+  publicKey: checkHaloPublicKey,
+  label: checkText(200, 'must be 1 to 200 characters of text'),
+  redirectUrl: checkRedirectUrl,
+  item: checkText(64, 'must be the id of an item'),
+  variant: checkText(64, "must be the id of an item's variant"),
+  ...tokenChecks,
+  fileReadKey: (text) =>
+    /^[0-9a-fA-F]{32}$/.test(text) ? undefined : 'must be an AES-128 key: 32 hex digits',
+} as const satisfies Readonly<Record<string, Check>>
+
+/** The columns of an import: a chip each row. A chip is known by its UID, or as a HaLo chip by its public key. */
+export const chipColumns = [
+  'uid',
+  'publicKey',
+  'label',
+  'redirectUrl',
+  'item',
+  'variant',
+  'contractAddress',
+  'chainId',
+  'tokenId',
+  'lastCounter',
+  'fileReadKey',
+] as const satisfies readonly (keyof typeof checks | 'uid' | 'lastCounter')[]
+export type ChipColumn = (typeof chipColumns)[number]
+/** A row's values as text; absent means empty. */
+export type ChipValues = { readonly [column in ChipColumn]?: string | undefined }
+
+/** `reason` can follow the names of the columns, or the text of the cell, which is left out where it is a secret. */
+export interface ChipProblem {
+  readonly columns: readonly ChipColumn[]
+  readonly cell?: string | undefined
+  readonly reason: string
+}
+
+/** What is wrong with a row but for its UID, before anybody looks at what else is registered. */
+export function* problemsOf(row: ChipValues): Generator<ChipProblem> {
+  for (const column of checked) {
+    const text = row[column]
+    const reason = text === undefined ? undefined : checks[column](text)
+    if (reason === undefined) continue
+    yield { columns: [column], cell: column === 'fileReadKey' ? undefined : text, reason }
+  }
+  const isHalo = row.publicKey !== undefined
+  const counter = row.lastCounter === undefined ? undefined : checkCounter(row.lastCounter, isHalo)
+  if (counter !== undefined) yield { columns: ['lastCounter'], cell: row.lastCounter, reason: counter }
+  const missing = tokenColumns.filter((column) => row[column] === undefined)
+  if (missing.length > 0 && missing.length < tokenColumns.length)
+    yield { columns: missing, reason: 'is missing: contractAddress, chainId and tokenId belong together' }
+  if (row.variant !== undefined && row.item === undefined)
+    yield { columns: ['item'], reason: 'is missing: a variant belongs to an item' }
+  if (isHalo && row.fileReadKey !== undefined)
+    yield { columns: ['fileReadKey'], reason: 'must not be given: a HaLo chip has none' }
+}
+
+const tokenColumns = ['contractAddress', 'chainId', 'tokenId'] as const
+const checked = chipColumns.filter(
+  (column): column is keyof typeof checks => column !== 'uid' && column !== 'lastCounter',
+)
