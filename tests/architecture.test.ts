@@ -202,6 +202,24 @@ describe('the house', () => {
     expect(users).toEqual([])
   })
 
+  test('what is written whole or not at all is written by one function', () => {
+    const users = files.filter((file) => /\brename(Sync)?\(/.test(readFileSync(join(root, file), 'utf8')))
+    expect(users.sort()).toEqual([
+      // A stream of any length.
+      'src/cli/commands/chips/export.ts',
+      // It only gives a damaged one another name.
+      'src/daemon/chain/dev-chain/snapshots.ts',
+      // A folder.
+      'src/daemon/domain/backup.ts',
+      'src/values/replace-file.ts',
+    ])
+  })
+
+  test("the embedded chain's id stands in one place", () => {
+    const users = files.filter((file) => /[=:(,]\s*'?31337\b/.test(readFileSync(join(root, file), 'utf8')))
+    expect(users).toEqual(['src/daemon/chain/dev-chain/dev-keys.ts'])
+  })
+
   test("a team's transactions are recorded in one place, which counts them against its budget", () => {
     const users = files.filter((file) => /\brecordIntent\(/.test(readFileSync(join(root, file), 'utf8')))
     expect(users.sort()).toEqual([

@@ -1,4 +1,5 @@
-import { chmodSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync } from 'node:fs'
+import { replaceFile } from '../values/replace-file.ts'
 import { isAdminAddress } from './client/address.ts'
 import { CliError } from './errors.ts'
 import { fileProblem, withFiles } from './file-problem.ts'
@@ -88,11 +89,8 @@ export const readConfigFile = (at: Pick<Surroundings, 'env' | 'home'>): ConfigFi
 /** Whole or not at all, and never readable by others: it holds keys. */
 export const writeConfigFile = (at: Pick<Surroundings, 'env' | 'home'>, file: ConfigFile): void => {
   const path = configPath(at)
-  const draft = `${path}.${process.pid}.tmp`
   withFiles({ path, verb: 'written', advice: elsewhere }, () => {
     mkdirSync(configDir(at), { recursive: true, mode: 0o700 })
-    writeFileSync(draft, `${JSON.stringify(file, null, 2)}\n`, { mode: 0o600 })
-    chmodSync(draft, 0o600)
-    renameSync(draft, path)
+    replaceFile(path, `${JSON.stringify(file, null, 2)}\n`)
   })
 }

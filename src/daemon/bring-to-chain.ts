@@ -1,4 +1,4 @@
-import { devChainId } from './chain/keys/dev-keys.ts'
+import { devChainId } from './chain/dev-chain/dev-keys.ts'
 import type { Context } from './context.ts'
 import { recordMissing } from './domain/deployments/deployments.ts'
 import { contractsToldOtherwise } from './store/contracts.ts'

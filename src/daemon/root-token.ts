@@ -1,10 +1,10 @@
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { replaceFile } from '../values/replace-file.ts'
 import type { Config } from './config/config.ts'
 import { ConfigProblem } from './config/problem.ts'
 import { shortestToken } from './config/settings.ts'
 import { newSecret } from './domain/access/secrets.ts'
-import { writePrivateFile } from './store/private-file.ts'
 
 export const adminTokenFile = 'admin.token'
 
@@ -15,7 +15,7 @@ export const adminTokenFile = 'admin.token'
 export function rootTokens(config: Pick<Config, 'dataDir' | 'adminToken'>): string[] {
   const path = join(config.dataDir, adminTokenFile)
   if (config.adminToken !== undefined) return [config.adminToken]
-  if (!existsSync(path)) writePrivateFile(path, `${newSecret('adm')}\n`)
+  if (!existsSync(path)) replaceFile(path, `${newSecret('adm')}\n`, { flush: true })
   if ((statSync(path).mode & 0o077) !== 0) {
     throw new ConfigProblem(
       `${path} can be read by others. Close it: chmod 600 ${path}, or remove it for a fresh one`,

@@ -1,3 +1,4 @@
+import { devChainId } from '../chain/dev-chain/dev-keys.ts'
 import { type ChainConfig, chainVariable, isChainId } from './chains.ts'
 
 /** Read by the CLI, or by tests: a shell that has them set may start the daemon as well. */
@@ -14,7 +15,6 @@ const ofOthers = [
   'TAPCHIP_TEST_FAKETIME',
   'TAPCHIP_BENCH_PROFILE',
 ]
-const embeddedChain = '31337'
 
 /** What is set in the environment and has no effect. Names alone: values can be secrets. */
 export function warningsOf(
@@ -28,7 +28,7 @@ export function warningsOf(
   const known = [...settings, 'TAPCHIP_CONFIG', ...ofOthers]
   const served = new Set([
     ...chains.map(({ chainId }) => String(chainId)),
-    ...(devChain ? [embeddedChain] : []),
+    ...(devChain ? [String(devChainId)] : []),
   ])
   const given = Object.keys(env).filter((name) => name.startsWith('TAPCHIP_') && env[name])
   return given.sort().flatMap((name) => {

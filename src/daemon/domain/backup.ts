@@ -1,11 +1,11 @@
 import { existsSync, mkdirSync, renameSync, rmSync, statSync } from 'node:fs'
 import { cp } from 'node:fs/promises'
 import { join } from 'node:path'
+import { replaceFile } from '../../values/replace-file.ts'
 import type { Actor } from '../store/audit.ts'
 import { recordChange } from '../store/audit.ts'
 import type { Db } from '../store/database.ts'
 import type { Disk } from '../store/disk.ts'
-import { writePrivateFile } from '../store/private-file.ts'
 import type { SecretBox } from '../store/secret-box.ts'
 import { wrapDataKey, wrappedKeyFile } from '../store/wrapped-data-key.ts'
 import { invalid } from './errors.ts'
@@ -62,7 +62,7 @@ export async function createBackup(
     if (existsSync(images)) await cp(images, join(partial, backupFiles.images), { recursive: true })
     if (passphrase !== undefined) {
       const wrapped = await deps.box.withKey((key) => wrapDataKey(key, passphrase))
-      writePrivateFile(join(partial, backupFiles.dataKey), wrapped)
+      replaceFile(join(partial, backupFiles.dataKey), wrapped, { flush: true })
     }
     renameSync(partial, path)
     const holdsDataKey = passphrase !== undefined

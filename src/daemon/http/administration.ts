@@ -1,10 +1,11 @@
-import { chmodSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, rmSync } from 'node:fs'
 import { createServer, type IncomingMessage, type Server } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { join } from 'node:path'
 import type { FastifyInstance, FastifyServerOptions } from 'fastify'
 import type { Logger } from 'pino'
 import { adminSocketName, type LocalDaemon, localDaemonName, socketPath } from '../../values/local-daemon.ts'
+import { replaceFile } from '../../values/replace-file.ts'
 import type { Config } from '../config/config.ts'
 import { limitConnections, sharedAddresses } from './connections.ts'
 import { isLoopback, refuseForwarded } from './forwarded.ts'
@@ -78,8 +79,7 @@ export async function openAdministration(
     const apart = socket ? `unix:${join(config.dataDir, adminSocketName)}` : url
     const address = tcp && wanted ? addressOf(tcp, wanted.host) : isAdminApart(config) ? apart : url
     const found: LocalDaemon = { pid: process.pid, url, baseUrl, admin: address }
-    writeFileSync(`${note}.new`, `${JSON.stringify(found)}\n`, { mode: 0o600 })
-    renameSync(`${note}.new`, note)
+    replaceFile(note, `${JSON.stringify(found)}\n`)
     return {
       address,
       close: async () => {

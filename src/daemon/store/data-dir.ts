@@ -1,6 +1,6 @@
 import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { writePrivateFile } from './private-file.ts'
+import { replaceFile } from '../../values/replace-file.ts'
 
 /** What is wrong with the data directory, and what the operator can do about it. */
 export class DataDirProblem extends Error {
@@ -53,7 +53,7 @@ export function holdInstance(dataDir: string, held: string | undefined, instance
       `The database in ${dataDir} is not the one that this directory has held (${instance} in place of ${held}). ` +
         `Put the right one back. If this one is meant to be here, remove ${join(dataDir, marker)}.`,
     )
-  writePrivateFile(join(dataDir, marker), `${instance}\n`)
+  replaceFile(join(dataDir, marker), `${instance}\n`, { flush: true })
 }
 
 /** Removes what a killed daemon was still writing: files that have no name of their own yet, and backups. */

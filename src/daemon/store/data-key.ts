@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { writePrivateFile } from './private-file.ts'
+import { replaceFile } from '../../values/replace-file.ts'
 import type { SecretBox } from './secret-box.ts'
 
 export class DataKeyProblem extends Error {
@@ -36,7 +36,7 @@ export function loadDataKey({ dataDir, fromEnvironment, databaseExists }: Source
     )
   }
   const key = randomBytes(32)
-  writePrivateFile(path, `${key.toString('hex')}\n`)
+  replaceFile(path, `${key.toString('hex')}\n`, { flush: true })
   return key
 }
 

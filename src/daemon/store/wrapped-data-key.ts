@@ -2,8 +2,8 @@ import { createCipheriv, createDecipheriv, randomBytes, type ScryptOptions, scry
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import * as z from 'zod'
+import { replaceFile } from '../../values/replace-file.ts'
 import { DataKeyProblem, dataKeyFile } from './data-key.ts'
-import { writePrivateFile } from './private-file.ts'
 
 const hex = (bytes: number) => z.string().regex(new RegExp(`^[0-9a-f]{${bytes * 2}}$`))
 
@@ -83,7 +83,7 @@ export async function restoreDataKey(dataDir: string, passphrase: string | undef
         'Start once with it in TAPCHIP_BACKUP_PASSPHRASE.',
     )
   const key = await unwrapDataKey(readFileSync(wrapped, 'utf8'), passphrase)
-  writePrivateFile(path, `${Buffer.from(key).toString('hex')}\n`)
+  replaceFile(path, `${Buffer.from(key).toString('hex')}\n`, { flush: true })
 }
 
 function parse(text: string): Wrapped {

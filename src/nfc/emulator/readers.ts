@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { replaceFile } from '../../values/replace-file.ts'
 import {
   type Card,
   type CardReader,
@@ -136,9 +137,7 @@ export class EmulatorReaders implements CardReaders {
     return () => {
       const text = JSON.stringify(chip.toJSON())
       if (text === written) return
-      const temporary = `${file}.${process.pid}.new`
-      writeFileSync(temporary, `${text}\n`, { mode: 0o600 })
-      renameSync(temporary, file)
+      replaceFile(file, `${text}\n`)
       written = text
     }
   }

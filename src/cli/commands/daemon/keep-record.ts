@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
-import { accessSync, constants, existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { accessSync, constants, existsSync, mkdirSync, rmSync } from 'node:fs'
+import { replaceFile } from '../../../values/replace-file.ts'
 import { type DaemonRecord, isRunning, readRecords, recordsDir } from '../../daemon-record.ts'
 import { withFiles } from '../../file-problem.ts'
 import type { Surroundings } from '../../surroundings.ts'
@@ -21,8 +22,7 @@ export const prepareRecords = (at: Place): void =>
 
 export const keepRecord = (at: Place, record: DaemonRecord): void => {
   const path = recordPath(at, record.dataDir)
-  writeFileSync(`${path}.tmp`, `${JSON.stringify(record)}\n`, { mode: 0o600 })
-  renameSync(`${path}.tmp`, path)
+  replaceFile(path, `${JSON.stringify(record)}\n`)
   // What was killed leaves a record; of an ephemeral daemon its directory has gone, or will.
   for (const old of readRecords(at))
     if (!isRunning(old) && (old.flags.includes('--ephemeral') || !existsSync(old.dataDir)))

@@ -7,6 +7,7 @@ import { connect } from 'node:net'
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 import { setTimeout as wait } from 'node:timers/promises'
+import { devChainId } from './dev-keys.ts'
 import { AnvilNotStarted, notSpawned } from './not-started.ts'
 import { alone } from './own-network.ts'
 
@@ -67,7 +68,7 @@ const listenAt = (place: Place): string[] =>
     : ['--host', place.host, '--port', String(place.port)]
 
 const argumentsFor = ({ place, cacheDir, stateFile }: AnvilSettings): string[] => [
-  ...[...listenAt(place), '--chain-id', '31337'],
+  ...[...listenAt(place), '--chain-id', String(devChainId)],
   // Blocks are made by BlockMaker: automine makes hundreds of empty ones under a burst.
   ...['--no-mining', '--no-cors', '--no-request-size-limit'],
   // At this floor a base fee cannot fall, and rises by single wei; blocks are as large as the main network's.

@@ -2,7 +2,7 @@ import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Address, custom } from 'viem'
 import { anvilBinary } from './anvil-process.ts'
-import { nameServiceOwner } from './dev-keys.ts'
+import { devChainId, nameServiceOwner } from './dev-keys.ts'
 import { Gateway, type Request } from './gateway.ts'
 import { Journal } from './journal.ts'
 import { Keeper, keepState } from './keeper.ts'
@@ -116,7 +116,7 @@ export async function startDevChain(settings: DevChainSettings): Promise<DevChai
     )
     let naming: Promise<unknown> = Promise.resolve()
     return {
-      chainId: 31337,
+      chainId: devChainId,
       rpcUrl: guard.url,
       get internalUrl() {
         return supervisor.url

@@ -1,5 +1,8 @@
 import type { Address } from 'viem'
 
+/** The embedded chain's id, as every chain of anvil's has it. */
+export const devChainId = 31337
+
 /** The ten accounts that anvil makes from its well-known mnemonic. Anyone can sign for them. */
 export const devAccounts: readonly Address[] = [
   '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266',

@@ -1,7 +1,8 @@
-import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { readFileSync, rmSync } from 'node:fs'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import * as z from 'zod'
+import { replaceFile } from '../../../values/replace-file.ts'
 import type { RpcConnection } from '../rpc-connection.ts'
 import { connectTo } from './connect.ts'
 import { markerOf } from './marker.ts'
@@ -15,11 +16,9 @@ const pidRecord = z.object({
 /** What the daemon notes of the anvil that it started, for the next daemon to find. */
 export type PidRecord = z.infer<typeof pidRecord>
 
-/** Whole or not at all: half of it would leave an anvil that nobody finds. */
-export function writePidFile(file: string, record: PidRecord): void {
-  writeFileSync(`${file}.new`, JSON.stringify(record), { mode: 0o600 })
-  renameSync(`${file}.new`, file)
-}
+/** Half of it would leave an anvil that nobody finds. */
+export const writePidFile = (file: string, record: PidRecord): void =>
+  replaceFile(file, JSON.stringify(record))
 
 export const removePidFile = (file: string): void => rmSync(file, { force: true })
 

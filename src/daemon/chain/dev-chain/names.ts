@@ -14,7 +14,7 @@ import { privateKeyToAccount } from 'viem/accounts'
 import { normalize } from 'viem/ens'
 import { nameServiceAbi, nameServiceBytecode } from '../artifacts/name-service.ts'
 import { deploymentProxy } from '../deployment-proxy.ts'
-import { nameServiceKey, nameServiceOwner } from './dev-keys.ts'
+import { devChainId, nameServiceKey, nameServiceOwner } from './dev-keys.ts'
 import type { Request } from './gateway.ts'
 
 const creation = encodeDeployData({
@@ -34,7 +34,7 @@ export const nameServiceAddress: Address = getContractAddress({
 /** The dev chain as viem's clients want it, names included. */
 export const devChainAt = (rpcUrl: string) =>
   defineChain({
-    id: 31337,
+    id: devChainId,
     name: 'Tapchip dev chain',
     nativeCurrency: { name: 'Ether', symbol: 'ETH', decimals: 18 },
     rpcUrls: { default: { http: [rpcUrl] } },
@@ -80,7 +80,7 @@ export async function ensureNames(target: Target, names: Readonly<Record<string,
     const serializedTransaction = await account.signTransaction({
       ...call,
       type: 'eip1559',
-      chainId: 31337,
+      chainId: devChainId,
       nonce: first + index,
       maxFeePerGas: 100_000_000_000n,
       maxPriorityFeePerGas: 1_000_000_000n,

@@ -3,7 +3,7 @@ import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
-import { writeDurably } from './durable-file.ts'
+import { replaceLargeFile } from '../../../values/replace-file.ts'
 import { type History, withoutOld } from './history.ts'
 
 /** A state of the chain on disk. Its name says all of this, so that a file and what is said of it cannot part. */
@@ -53,7 +53,7 @@ export class Snapshots {
   /** @param state what anvil_dumpState gave: JSON, compressed. @returns those that are kept, newest first */
   async save(state: Buffer, number: number, takenAt: number): Promise<Snapshot[]> {
     const name = `state-${String(number).padStart(8, '0')}-${Math.round(takenAt)}-${hashOf(state)}.gz`
-    await writeDurably(join(this.#dir, name), state)
+    await replaceLargeFile(join(this.#dir, name), state)
     const all = await this.list()
     const isKept = ({ name }: Snapshot, index: number) => index < kept || name === this.#proven?.name
     for (const old of all.filter((one, index) => !isKept(one, index)))

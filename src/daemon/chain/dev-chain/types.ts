@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
 import type { Address, Chain, Hex, Transport } from 'viem'
+import type { devChainId } from './dev-keys.ts'
 import type { Request } from './gateway.ts'
 import type { History } from './history.ts'
 import type { RpcMode } from './rpc-guard.ts'
@@ -47,7 +48,7 @@ export interface DevChainSettings {
 }
 
 export interface DevChain {
-  readonly chainId: 31337
+  readonly chainId: typeof devChainId
   /** The guarded RPC, for everyone on this machine. */
   readonly rpcUrl: string
   /** anvil's own, for this process alone, http://… or unix:/path; after a restart of the chain it may be another. */

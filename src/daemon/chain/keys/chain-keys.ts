@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { devChainId, devKey, refuseDevKey } from './dev-keys.ts'
+import { devChainId } from '../dev-chain/dev-keys.ts'
+import { devKey, refuseDevKey } from './dev-keys.ts'
 import { openKeystore } from './keystore.ts'
 import { KeyProblem, SigningKey } from './signing-key.ts'
 

@@ -1,8 +1,5 @@
-import { isDevKey, ownDevKeys } from '../dev-chain/dev-keys.ts'
+import { devChainId, isDevKey, ownDevKeys } from '../dev-chain/dev-keys.ts'
 import { KeyProblem, SigningKey } from './signing-key.ts'
-
-/** The embedded chain's, as every such chain has it. */
-export const devChainId = 31337
 
 /** One of the daemon's own keys on the dev chain. Everybody has them. */
 export const devKey = (role: keyof typeof ownDevKeys): SigningKey =>

@@ -1,5 +1,6 @@
 import type { Address, Chain, PublicClient } from 'viem'
 import { berachain, holesky, linea, lineaSepolia, mainnet, sepolia, story } from 'viem/chains'
+import { devChainId } from '../dev-chain/dev-keys.ts'
 import { NameChainMissing, NameUnavailable } from './problems.ts'
 
 export type ClientFor = (chainId: number) => PublicClient | undefined
@@ -10,9 +11,6 @@ export interface Home {
   client: PublicClient
   universalResolver: Address
 }
-
-// The embedded chain's names are its own: none of theirs may be mistaken for one of the real ENS.
-const embeddedChain = 31337
 
 /** Chains whose name service viem knows; a client may have been made without its chain's definition. */
 const known: readonly Chain[] = [mainnet, sepolia, holesky, linea, lineaSepolia, berachain, story]
@@ -25,7 +23,8 @@ export function homeOf(name: string, chainId: number, ensChainId: number, client
   const own = definitionOf(chainId, clientFor(chainId))
   const isOwn = own?.ensTlds?.some((ending) => name.endsWith(ending)) ?? own !== undefined
   // ENS itself has more names than those of .eth, whatever its definition says.
-  const homeId = isOwn || chainId === ensChainId || chainId === embeddedChain ? chainId : ensChainId
+  // The embedded chain's names are its own: none of theirs may be mistaken for one of the real ENS.
+  const homeId = isOwn || chainId === ensChainId || chainId === devChainId ? chainId : ensChainId
   const client = clientFor(homeId)
   if (client === undefined) throw new NameChainMissing(name, homeId)
   const universalResolver = definitionOf(homeId, client)?.contracts?.ensUniversalResolver?.address

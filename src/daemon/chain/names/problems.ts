@@ -1,3 +1,5 @@
+import { devChainId } from '../dev-chain/dev-keys.ts'
+
 /** Why a recipient has no address. The messages say what to do, and may be shown to whoever gave the name. */
 export abstract class NameProblem extends Error {}
 
@@ -16,8 +18,6 @@ export class NameUnavailable extends NameProblem {
   override readonly name = 'NameUnavailable'
 }
 
-const embeddedChain = 31337
-
 /** The chain where such names live is none that can be asked here. */
 export class NameChainMissing extends NameProblem {
   override readonly name = 'NameChainMissing'
@@ -26,7 +26,7 @@ export class NameChainMissing extends NameProblem {
   constructor(name: string, chainId: number) {
     const where = `${name} is looked up on chain ${chainId}, which is not`
     const next =
-      chainId === embeddedChain
+      chainId === devChainId
         ? 'start the daemon without TAPCHIP_DEV_CHAIN=off'
         : `set TAPCHIP_RPC_${chainId} to an RPC URL`
     super(`${where} configured: ${next}, or give the address (0x…)`)

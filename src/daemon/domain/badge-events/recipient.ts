@@ -1,10 +1,10 @@
 import type { Chains } from '../../chain/chains.ts'
+import { devChainId } from '../../chain/dev-chain/dev-keys.ts'
 import { readRecipient } from '../../chain/names/recipient.ts'
 import { RecipientInvalid } from '../../chain/names/resolver.ts'
 import { type Asker, type Names, resolveRecipient } from '../chain/recipients.ts'
 import { DomainError } from '../errors.ts'
 
-const embeddedChain = 31337
 const ethereum = 1
 
 type Deps = { names: Names; chains: Pick<Chains, 'has'> }
@@ -23,7 +23,7 @@ export async function badgeRecipient(
   const text = given.trim()
   if (text.includes('@')) return emailAddress(text)
   if (!isAtPoap)
-    return resolveRecipient(deps, asker, deps.chains.has(embeddedChain) ? embeddedChain : ethereum, text)
+    return resolveRecipient(deps, asker, deps.chains.has(devChainId) ? devChainId : ethereum, text)
   try {
     const read = readRecipient(text)
     return read.kind === 'address' ? read.address : read.name

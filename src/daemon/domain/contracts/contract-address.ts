@@ -4,7 +4,7 @@ import { boundPlacementAbi, boundPlacementBytecode } from '../../chain/artifacts
 import { placementAbi, placementBytecode } from '../../chain/artifacts/placement.ts'
 import type { Chains } from '../../chain/chains.ts'
 import { deploymentProxy } from '../../chain/deployment-proxy.ts'
-import { devChainId } from '../../chain/keys/dev-keys.ts'
+import { devChainId } from '../../chain/dev-chain/dev-keys.ts'
 import type { Deed } from '../../chain/relayer/record-intent.ts'
 import type { Db } from '../../store/database.ts'
 import type { BudgetClock } from '../time.ts'

@@ -1,5 +1,5 @@
 import { getAddress, isAddress } from 'viem/utils'
-import { devChainId } from '../../chain/keys/dev-keys.ts'
+import { devChainId } from '../../chain/dev-chain/dev-keys.ts'
 import type { Actor } from '../../store/audit.ts'
 import { recordChange } from '../../store/audit.ts'
 import {
