@@ -1,22 +1,19 @@
 import { AesKey } from './ntag424/cmac.ts'
 import {
   authenticate,
-  CC_FILE,
   getCardUid,
   getFileCounters,
   getFileSettings,
   getKeyVersion,
-  NDEF_FILE,
-  NDEF_FILE_SIZE,
-  PROPRIETARY_FILE,
   readData,
   writeData,
 } from './ntag424/commands.ts'
 import type { PlannedKey } from './ntag424/diversify.ts'
 import { ChipError } from './ntag424/errors.ts'
+import { CC_FILE, FILE_SIZES, KEY_NUMBERS, NDEF_FILE, PROPRIETARY_FILE } from './ntag424/layout.ts'
 import { apply, recover } from './provision/apply.ts'
 import { ProvisionError } from './provision/errors.ts'
-import { type Inspection, inspect, KEY_NUMBERS } from './provision/inspect.ts'
+import { type Inspection, inspect } from './provision/inspect.ts'
 import { type KeySource, type KeysOf, keyFrom, sourceVersion } from './provision/keys.ts'
 import { plan, planReset } from './provision/plan.ts'
 import { readBack } from './provision/read-back.ts'
@@ -175,7 +172,7 @@ function refusals(uid: string): Record<string, Step> {
     'refused: READ BINARY beyond the end': raw('00B0010010'),
     'refused: READ BINARY across the end': raw('00B000F820'),
     'refused: UPDATE BINARY of a locked file': raw('00D60000020000'),
-    'refused: ReadData beyond the end': raw(`90AD000007${place(NDEF_FILE_SIZE, 8)}00`),
+    'refused: ReadData beyond the end': raw(`90AD000007${place(FILE_SIZES[NDEF_FILE], 8)}00`),
     'refused: WriteData without a key': raw(`908D000009${place(0, 2)}000000`),
     'refused: GetKeyVersion of no key': raw('90640000010500'),
     'refused: GetFileSettings of no file': raw('90F50000010900'),

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { CC_FILE, FILE_SIZES, KEY_NUMBERS, NDEF_FILE, PROPRIETARY_FILE } from '../ntag424/layout.ts'
 
 // What an NTAG 424 keeps without power.
 
@@ -30,7 +31,7 @@ export interface ChipMemory {
 }
 
 // CCLEN, version 2.0, MLe 256, MLc 255, then the two files. Source: NT4H2421Gx s8.2.3.2 Table 7
-const FACTORY_CC = Buffer.alloc(32)
+const FACTORY_CC = Buffer.alloc(FILE_SIZES[CC_FILE])
 FACTORY_CC.write('001720010000FF0406E104010000000506E10500808283', 'hex')
 
 /** As a chip leaves the factory: NT4H2421Gx s8.2.3 Tables 6 to 8. @param uid 7 bytes */
@@ -40,16 +41,16 @@ export function factoryMemory(uid: Uint8Array, { randomId = false } = {}): ChipM
   return {
     uid: Buffer.from(uid),
     randomId,
-    keys: Array.from({ length: 5 }, () => ({
+    keys: KEY_NUMBERS.map(() => ({
       key: Buffer.alloc(16),
       version: 0,
       failedInRow: 0,
       failedInAll: 0,
     })),
     files: new Map([
-      [1, file(Buffer.from(FACTORY_CC), '0000E0')],
-      [2, file(Buffer.alloc(256), '00E0EE')],
-      [3, file(Buffer.alloc(128), '033023')],
+      [CC_FILE, file(Buffer.from(FACTORY_CC), '0000E0')],
+      [NDEF_FILE, file(Buffer.alloc(FILE_SIZES[NDEF_FILE]), '00E0EE')],
+      [PROPRIETARY_FILE, file(Buffer.alloc(FILE_SIZES[PROPRIETARY_FILE]), '033023')],
     ]),
     sdmReadCounter: 0,
     failedAuthentications: 0,
@@ -77,8 +78,12 @@ const json = z
     randomId: z.boolean(),
     keys: z
       .array(z.object({ key: bytes(16), version: count.max(255), failedInRow: count, failedInAll: count }))
-      .length(5),
-    files: z.object({ 1: stored(32), 2: stored(256), 3: stored(128) }),
+      .length(KEY_NUMBERS.length),
+    files: z.object({
+      [CC_FILE]: stored(FILE_SIZES[CC_FILE]),
+      [NDEF_FILE]: stored(FILE_SIZES[NDEF_FILE]),
+      [PROPRIETARY_FILE]: stored(FILE_SIZES[PROPRIETARY_FILE]),
+    }),
     sdmReadCounter: count.max(0xffffff),
     failedAuthentications: count,
   })
@@ -86,9 +91,9 @@ const json = z
     ({ version: _, files, ...rest }): ChipMemory => ({
       ...rest,
       files: new Map([
-        [1, files[1]],
-        [2, files[2]],
-        [3, files[3]],
+        [CC_FILE, files[CC_FILE]],
+        [NDEF_FILE, files[NDEF_FILE]],
+        [PROPRIETARY_FILE, files[PROPRIETARY_FILE]],
       ]),
     }),
   )

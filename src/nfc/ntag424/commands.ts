@@ -10,13 +10,6 @@ import type { Command, CommMode, Session } from './session.ts'
 // The chip's own commands, one script each. With no session a command travels in plain, which the chip takes
 // where nothing has to be proven: NT4H2421Gx s8.2.3.5.
 
-/** File numbers in the chip's own commands. */
-export const CC_FILE = 1
-export const NDEF_FILE = 2
-export const PROPRIETARY_FILE = 3
-/** Bytes in the NDEF file. */
-export const NDEF_FILE_SIZE = 256
-
 const EMPTY = Buffer.alloc(0)
 /** Lc has one byte; header, MAC and padding need their share of it. */
 const WRITE_CHUNK: Readonly<Record<CommMode, number>> = { plain: 240, mac: 240, full: 224 }

@@ -1,4 +1,5 @@
 import { AesKey, BLOCK, xorInto } from './cmac.ts'
+import { FILE_READ_KEY, type KeyNumber, MASTER_KEY, META_READ_KEY } from './layout.ts'
 
 const TWO_BLOCKS = 2 * BLOCK
 const IV_ZERO = Buffer.alloc(BLOCK)
@@ -64,7 +65,7 @@ export interface KeyPlanInput extends ChipKeyInput {
 }
 
 export interface PlannedKey {
-  readonly keyNo: 0 | 1 | 2 | 3 | 4
+  readonly keyNo: KeyNumber
   /** 16 bytes. */
   readonly key: Buffer
   /** 1 to 255. */
@@ -82,9 +83,9 @@ export function planKeys(input: KeyPlanInput): readonly PlannedKey[] {
   const { applicationMaster } = input
   const master = applicationMaster instanceof AesKey ? applicationMaster : new AesKey(applicationMaster)
   return [
-    { keyNo: 0, key: an10922(master, m), version },
-    { keyNo: 1, key: Buffer.from(input.fileRead), version },
-    { keyNo: 2, key: Buffer.from(input.metaRead), version },
+    { keyNo: MASTER_KEY, key: an10922(master, m), version },
+    { keyNo: FILE_READ_KEY, key: Buffer.from(input.fileRead), version },
+    { keyNo: META_READ_KEY, key: Buffer.from(input.metaRead), version },
     { keyNo: 3, key: an10922(master, Buffer.concat([Buffer.of(0x03), m])), version },
     { keyNo: 4, key: an10922(master, Buffer.concat([Buffer.of(0x04), m])), version },
   ]

@@ -1,4 +1,5 @@
 import { AnswerFormatError } from './errors.ts'
+import { FILE_SIZES, NDEF_FILE } from './layout.ts'
 import type { CommMode } from './session.ts'
 
 // File settings with Secure Dynamic Messaging. Source: NT4H2421Gx s8.2.3.3 (access), s10.7.1 and s10.7.2 (layout).
@@ -47,7 +48,7 @@ const MODE_BITS: Readonly<Record<CommMode, number>> = { plain: 0, mac: 1, full: 
 export const MIRRORED = { uid: 14, counter: 6, piccData: 32, mac: 16 } as const
 
 /** The data of ChangeFileSettings. @throws RangeError when the settings break one of the chip's rules */
-export function encodeFileSettings(settings: FileSettings, fileSize = 256): Buffer {
+export function encodeFileSettings(settings: FileSettings, fileSize: number = FILE_SIZES[NDEF_FILE]): Buffer {
   if (settings.sdm) checkSdm(settings.sdm, fileSize)
   return encode(settings)
 }

@@ -1,5 +1,6 @@
 import { uriFile } from '../ndef.ts'
 import { type FileSettings, MIRRORED } from './file-settings.ts'
+import { FILE_READ_KEY, FILE_SIZES, MASTER_KEY, META_READ_KEY, NDEF_FILE } from './layout.ts'
 import type { MacInputTemplate } from './sun.ts'
 
 // The URL that a chip shows, with places for what it fills in at each tap: {base_url}/t?d=…&e=…&c=…
@@ -20,11 +21,6 @@ export interface TemplateFile {
   readonly settings: FileSettings
 }
 
-/** Key numbers on the chip: planKeys puts them there. */
-const FILE_READ = 1
-const META_READ = 2
-const FILE_SIZE = 256
-
 /**
  * `d` comes before `c`, so that the MAC can cover it. @throws RangeError when the URL is too long for the chip or
  * not fit for one
@@ -39,9 +35,9 @@ export function templateFile({ baseUrl, d, names, from }: UrlTemplate): Template
   const beforeC = `${beforeE}${names.e}=${'0'.repeat(MIRRORED.piccData)}&${names.c}=`
   const url = `${beforeC}${'0'.repeat(MIRRORED.mac)}`
   const { bytes, textAt, abbreviated } = uriFile(url)
-  if (bytes.length > FILE_SIZE)
+  if (bytes.length > FILE_SIZES[NDEF_FILE])
     throw new RangeError(
-      `A chip holds ${FILE_SIZE} bytes, and this URL takes ${bytes.length}: shorten the base URL`,
+      `A chip holds ${FILE_SIZES[NDEF_FILE]} bytes, and this URL takes ${bytes.length}: shorten the base URL`,
     )
   const offset = (text: string): number => textAt + text.length - abbreviated
   const macOffset = offset(beforeC)
@@ -51,14 +47,14 @@ export function templateFile({ baseUrl, d, names, from }: UrlTemplate): Template
     ndef: bytes,
     settings: {
       mode: 'plain',
-      // Read by all, written and changed by the holder of key 0 alone.
-      access: { read: 'free', write: 0, readWrite: 0, change: 0 },
+      // Read by all, written and changed by the holder of the master key alone.
+      access: { read: 'free', write: MASTER_KEY, readWrite: MASTER_KEY, change: MASTER_KEY },
       sdm: {
         uid: true,
         counter: true,
-        metaRead: META_READ,
-        fileRead: FILE_READ,
-        counterRead: FILE_READ,
+        metaRead: META_READ_KEY,
+        fileRead: FILE_READ_KEY,
+        counterRead: FILE_READ_KEY,
         piccDataOffset: offset(`${beforeE}${names.e}=`),
         macInputOffset: macInput,
         macOffset,

@@ -1,6 +1,7 @@
-import { changeFileSettings, changeKey, NDEF_FILE, writeData } from '../ntag424/commands.ts'
+import { changeFileSettings, changeKey, writeData } from '../ntag424/commands.ts'
 import { ChipStatusError } from '../ntag424/errors.ts'
 import { MIRRORED, sameFileSettings } from '../ntag424/file-settings.ts'
+import { MASTER_KEY, NDEF_FILE } from '../ntag424/layout.ts'
 import type { Session } from '../ntag424/session.ts'
 import type { Script } from '../script.ts'
 import { uidToBytes } from '../uid.ts'
@@ -96,7 +97,11 @@ function* write(
   if (!settled) yield* changeFileSettings(session, NDEF_FILE, file.settings)
   yield* writeFile(session, file)
   if (!sameSource(held, target))
-    yield* changeKey(session, { keyNo: 0, newKey: key(target, 0), version: sourceVersion(target) })
+    yield* changeKey(session, {
+      keyNo: MASTER_KEY,
+      newKey: key(target, MASTER_KEY),
+      version: sourceVersion(target),
+    })
   return 'applied'
 }
 

@@ -1,6 +1,7 @@
 import { ntag424Version, selectTag, UnknownCard } from '../identify.ts'
-import { type ChipVersion, getFileSettings, getKeyVersion, NDEF_FILE } from '../ntag424/commands.ts'
+import { type ChipVersion, getFileSettings, getKeyVersion } from '../ntag424/commands.ts'
 import type { FileSettings } from '../ntag424/file-settings.ts'
+import { KEY_NUMBERS, NDEF_FILE } from '../ntag424/layout.ts'
 import type { Script } from '../script.ts'
 import { uidFromBytes } from '../uid.ts'
 import { NotNtag424, RandomIdChip } from './errors.ts'
@@ -13,8 +14,6 @@ export interface Inspection {
   readonly versions: readonly number[]
   readonly ndef: FileSettings
 }
-
-export const KEY_NUMBERS = [0, 1, 2, 3, 4] as const
 
 /**
  * Looks at a chip before anything is done to it: 10 APDUs, no authentication, no tap.

@@ -1,6 +1,7 @@
 import { AesKey } from '../ntag424/cmac.ts'
 import { authenticate, getCardUid } from '../ntag424/commands.ts'
 import { ChipStatusError } from '../ntag424/errors.ts'
+import { MASTER_KEY } from '../ntag424/layout.ts'
 import type { Session } from '../ntag424/session.ts'
 import type { Script } from '../script.ts'
 import { selectApplication } from '../type4.ts'
@@ -55,10 +56,10 @@ function* opened(key: AesKey, random: ApplyDeps['random'], versions: readonly nu
 /** A chip whose application is not selected says the same as one that is locked: that is mended, once. */
 function* authenticated(key: AesKey, random: ApplyDeps['random']): Script<Session> {
   try {
-    return yield* authenticate(0, key, random(16))
+    return yield* authenticate(MASTER_KEY, key, random(16))
   } catch (error) {
     if (!(error instanceof ChipStatusError && error.status === PERMISSION_DENIED)) throw error
     yield* selectApplication()
-    return yield* authenticate(0, key, random(16))
+    return yield* authenticate(MASTER_KEY, key, random(16))
   }
 }

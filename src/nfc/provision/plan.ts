@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import type { FileSettings } from '../ntag424/file-settings.ts'
+import { FILE_SIZES, MASTER_KEY, NDEF_FILE } from '../ntag424/layout.ts'
 import { templateFile, type UrlTemplate } from '../ntag424/url-template.ts'
 import { parseUid } from '../uid.ts'
 import { type KeySetSource, type KeySource, sameSource, sourceVersion } from './keys.ts'
@@ -85,8 +86,8 @@ export interface TargetFile {
 
 const FACTORY_FILE: TargetFile = {
   url: null,
-  ndef: Buffer.alloc(256),
-  settings: { mode: 'plain', access: { read: 'free', write: 'free', readWrite: 'free', change: 0 } },
+  ndef: Buffer.alloc(FILE_SIZES[NDEF_FILE]),
+  settings: { mode: 'plain', access: { read: 'free', write: 'free', readWrite: 'free', change: MASTER_KEY } },
 }
 
 export function targetFile({ template }: Plan): TargetFile {

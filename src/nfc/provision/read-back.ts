@@ -1,20 +1,13 @@
 import { AesKey } from '../ntag424/cmac.ts'
-import {
-  authenticate,
-  CC_FILE,
-  changeFileSettings,
-  getFileSettings,
-  getKeyVersion,
-  NDEF_FILE,
-} from '../ntag424/commands.ts'
+import { authenticate, changeFileSettings, getFileSettings, getKeyVersion } from '../ntag424/commands.ts'
 import { ChipError, ChipStatusError } from '../ntag424/errors.ts'
 import { type FileSettings, sameFileSettings } from '../ntag424/file-settings.ts'
+import { CC_FILE, KEY_NUMBERS, MASTER_KEY, NDEF_FILE } from '../ntag424/layout.ts'
 import type { Session } from '../ntag424/session.ts'
 import type { Script } from '../script.ts'
 import { selectApplication } from '../type4.ts'
 import { uidToBytes } from '../uid.ts'
 import { ReadBackMismatch } from './errors.ts'
-import { KEY_NUMBERS } from './inspect.ts'
 import { keyFrom, sourceVersion } from './keys.ts'
 import { type LiveTap, lookAtTap } from './live-tap.ts'
 import type { ApplyDeps } from './open.ts'
@@ -55,7 +48,7 @@ export function* readBack(plan: Plan, { keysOf, random }: ApplyDeps): Script<Liv
 function* proveKey0(plan: Plan, { keysOf, random }: ApplyDeps): Script<Session> {
   try {
     const key = keyFrom(plan.target, 0, uidToBytes(plan.uid), keysOf)
-    return yield* authenticate(0, new AesKey(key), random(16))
+    return yield* authenticate(MASTER_KEY, new AesKey(key), random(16))
   } catch (error) {
     if (error instanceof ChipStatusError) throw new ReadBackMismatch('its key 0 is another', { cause: error })
     throw error

@@ -11,13 +11,12 @@ import {
   getFileSettings,
   getKeyVersion,
   getVersion,
-  NDEF_FILE,
-  PROPRIETARY_FILE,
   readData,
   writeData,
 } from '../../../src/nfc/ntag424/commands.ts'
 import { ChipStatusError, SessionEndedError } from '../../../src/nfc/ntag424/errors.ts'
 import type { FileSettings } from '../../../src/nfc/ntag424/file-settings.ts'
+import { NDEF_FILE, PROPRIETARY_FILE } from '../../../src/nfc/ntag424/layout.ts'
 import type { CommMode, Session } from '../../../src/nfc/ntag424/session.ts'
 import { decryptPiccData, verifySunMac } from '../../../src/nfc/ntag424/sun.ts'
 import { templateFile } from '../../../src/nfc/ntag424/url-template.ts'

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { EmulatedCard } from '../../../src/nfc/emulator/card.ts'
 import { factoryMemory } from '../../../src/nfc/emulator/memory.ts'
-import { NDEF_FILE } from '../../../src/nfc/ntag424/commands.ts'
+import { NDEF_FILE } from '../../../src/nfc/ntag424/layout.ts'
 import { apply, recover } from '../../../src/nfc/provision/apply.ts'
 import {
   ChipLocked,

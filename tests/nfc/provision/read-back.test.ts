@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { CC_FILE, NDEF_FILE } from '../../../src/nfc/ntag424/commands.ts'
+import { CC_FILE, NDEF_FILE } from '../../../src/nfc/ntag424/layout.ts'
 import { apply } from '../../../src/nfc/provision/apply.ts'
 import { ReadBackMismatch } from '../../../src/nfc/provision/errors.ts'
 import { inspect } from '../../../src/nfc/provision/inspect.ts'
