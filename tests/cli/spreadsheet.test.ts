@@ -28,8 +28,8 @@ test('what is written as CSV is read as it was, however the bytes are cut', asyn
           for (let i = 0; i < text.length; i += size) yield text.slice(i, i + size)
         }
         const read: (readonly string[])[] = []
-        for await (const batch of csvRows(chunks()))
-          read.push(...batch.map(({ cells }) => cells.map(unguardCell)))
+        for await (const { rows } of csvRows(chunks()))
+          read.push(...rows.map((cells) => cells.map(unguardCell)))
         expect(read.slice(1)).toEqual(rows.map(([a, b]) => [`x${a}`, b]))
       },
     ),

@@ -2,6 +2,7 @@ import http from 'node:http'
 import type https from 'node:https'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import { linesOf as linesOfText } from '../../values/line-splitter.ts'
 import { socketPath } from '../../values/local-daemon.ts'
 import type { Listener } from './address.ts'
 import { DaemonUnreachable } from './errors.ts'
@@ -109,13 +110,5 @@ export const textOf = async (answer: http.IncomingMessage): Promise<string> => {
 }
 
 /** Lines of an answer, the empty ones left out: they only keep a connection open. */
-export async function* linesOf(answer: http.IncomingMessage): AsyncGenerator<string> {
-  answer.setEncoding('utf8')
-  let rest = ''
-  for await (const chunk of answer) {
-    const lines = (rest + String(chunk)).split('\n')
-    rest = lines.pop() ?? ''
-    for (const line of lines) if (line.trim() !== '') yield line
-  }
-  if (rest.trim() !== '') yield rest
-}
+export const linesOf = (answer: http.IncomingMessage): AsyncGenerator<string> =>
+  linesOfText(answer.setEncoding('utf8'))

@@ -1,6 +1,7 @@
 import { TextDecoder } from 'node:util'
 import type * as z from 'zod'
 import { excessOf } from '../../values/json-bounds.ts'
+import { LineSplitter } from '../../values/line-splitter.ts'
 import { Slice } from '../../values/slices.ts'
 import { issuesNamed, required } from '../contract/list.ts'
 import { DomainError } from '../domain/errors.ts'
@@ -138,16 +139,15 @@ export class CheckedLines<T> {
 /** The lines that end in each chunk, empty ones left out. */
 function* linesOf(chunks: Iterable<Uint8Array>): Generator<readonly string[]> {
   const decoder = new TextDecoder('utf-8', { fatal: true })
-  let rest = ''
+  const splitter = new LineSplitter(longestLine)
   for (const chunk of chunks) {
-    const lines = (rest + decoded(decoder, chunk)).split('\n')
-    rest = lines.pop() ?? ''
-    if (rest.length > longestLine)
+    const lines = splitter.push(decoded(decoder, chunk))
+    if (splitter.pending > longestLine)
       throw new DomainError('invalid_input', `body has a line of over ${longestLine} characters`)
-    yield lines.filter((line) => line.trim() !== '')
+    yield lines
   }
-  rest += decoded(decoder, undefined)
-  if (rest.trim() !== '') yield [rest]
+  yield splitter.push(decoded(decoder, undefined))
+  yield splitter.end()
 }
 
 function decoded(decoder: TextDecoder, chunk: Uint8Array | undefined): string {

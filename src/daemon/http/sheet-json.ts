@@ -1,3 +1,4 @@
+import { LineSplitter } from '../../values/line-splitter.ts'
 import { importRow } from '../contract/admin/chips.ts'
 import { DomainError } from '../domain/errors.ts'
 import { describeIssues } from './parse-input.ts'
@@ -42,14 +43,13 @@ async function* read(
 
 /** Lines, blank ones left out, and none of them longer than it takes to say that it is too long. */
 async function* linesOf(texts: AsyncGenerator<string>): AsyncGenerator<Lines> {
-  let rest = ''
+  const splitter = new LineSplitter(longestRow)
   for await (const text of texts) {
-    const lines = (rest + text).split('\n')
-    rest = (lines.pop() ?? '').slice(0, longestRow + 1)
-    const whole = lines.filter((line) => line.trim() !== '')
-    if (whole.length > 0) yield { lines: whole, size: text.length }
+    const lines = splitter.push(text)
+    if (lines.length > 0) yield { lines, size: text.length }
   }
-  if (rest.trim() !== '') yield { lines: [rest], size: rest.length }
+  const lines = splitter.end()
+  if (lines.length > 0) yield { lines, size: longestRow }
 }
 
 const isObject = (value: unknown): value is Record<string, unknown> =>

@@ -1,3 +1,4 @@
+import { linesOf } from '../../../values/line-splitter.ts'
 import { UsageError } from '../../errors.ts'
 
 export interface JsonRow {
@@ -24,7 +25,7 @@ export async function* jsonRows(
   format: 'json' | 'jsonl',
 ): AsyncGenerator<JsonRow> {
   if (format === 'json') yield* rowsOfArray(await gather(chunks))
-  else yield* rowsOfLines(chunks)
+  else for await (const line of linesOf(chunks)) yield parseRow(line)
 }
 
 const gather = async (chunks: AsyncIterable<string>): Promise<string> => {
@@ -44,14 +45,4 @@ const rowsOfArray = (text: string): JsonRow[] => {
   }
   // One object alone is a batch of one.
   return (Array.isArray(value) ? value : [value]).map(toRow)
-}
-
-async function* rowsOfLines(chunks: AsyncIterable<string>): AsyncGenerator<JsonRow> {
-  let rest = ''
-  for await (const chunk of chunks) {
-    const lines = (rest + chunk).split('\n')
-    rest = lines.pop() ?? ''
-    for (const line of lines) if (line.trim() !== '') yield parseRow(line)
-  }
-  if (rest.trim() !== '') yield parseRow(rest)
 }

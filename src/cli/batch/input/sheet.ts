@@ -79,8 +79,8 @@ const readCsv = async (
   let positions: readonly number[] | undefined
   let width: number | undefined
   let row = 0
-  for await (const batch of csvRows(chunks)) {
-    for (const { cells, malformed } of batch) {
+  for await (const { rows, malformed } of csvRows(chunks)) {
+    for (const cells of rows) {
       if (width === undefined) {
         positions = layOut(cells, options, problems)
         width = cells.length
@@ -89,7 +89,8 @@ const readCsv = async (
         continue
       }
       row += 1
-      if (malformed !== undefined) problems.add(row, undefined, `malformed: ${malformed}`)
+      const why = malformed.get(cells)
+      if (why !== undefined) problems.add(row, undefined, `malformed: ${why}`)
       else if (cells.length < width || cells.slice(width).some((cell) => cell !== '')) {
         const hint = cells.length > width ? '; a value that holds the separator needs quotes' : ''
         problems.add(

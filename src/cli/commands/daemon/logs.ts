@@ -1,5 +1,6 @@
 import { closeSync, existsSync, fstatSync, openSync, readSync } from 'node:fs'
 import { StringDecoder } from 'node:string_decoder'
+import { LineSplitter } from '../../../values/line-splitter.ts'
 import { defineCommand } from '../../command/define.ts'
 import { moment } from '../../command/moment.ts'
 import { choice, flag, integer } from '../../command/options.ts'
@@ -45,14 +46,13 @@ export const logs = defineCommand({
     const file = openSync(path, 'r')
     const decoder = new StringDecoder('utf8')
     let position = 0
-    let rest = ''
+    const splitter = new LineSplitter()
     const grown = (): string[] => {
       const { size } = fstatSync(file)
       const bytes = Buffer.alloc(Math.max(0, size - position))
       position += readSync(file, bytes, 0, bytes.length, position)
-      const lines = (rest + decoder.write(bytes)).split('\n')
-      rest = lines.pop() ?? ''
-      return lines.filter((line) => line !== '' && levelOf(line) >= least && timeOf(line) >= since)
+      const lines = splitter.push(decoder.write(bytes))
+      return lines.filter((line) => levelOf(line) >= least && timeOf(line) >= since)
     }
     const lines = grown()
     const wanted = options.lines ?? (options.since === undefined ? 100 : lines.length)

@@ -1,0 +1,34 @@
+/** Parts text that comes in pieces into its lines. Blank ones are left out. */
+export class LineSplitter {
+  #rest = ''
+  readonly #longest: number
+
+  /** @param longest of a longer line so much and one character more is kept */
+  constructor(longest = Number.POSITIVE_INFINITY) {
+    this.#longest = longest
+  }
+
+  /** Characters of the line that has not ended yet. */
+  get pending(): number {
+    return this.#rest.length
+  }
+
+  /** @returns the lines that end in this piece */
+  push(text: string): string[] {
+    const lines = (this.#rest + text).split('\n')
+    this.#rest = (lines.pop() ?? '').slice(0, this.#longest + 1)
+    return lines.filter((line) => line.trim() !== '')
+  }
+
+  /** @returns the last line, if no line break ends it */
+  end(): string[] {
+    return this.push('\n')
+  }
+}
+
+/** Lines of text as it comes. */
+export async function* linesOf(texts: AsyncIterable<string>): AsyncGenerator<string> {
+  const lines = new LineSplitter()
+  for await (const text of texts) yield* lines.push(text)
+  yield* lines.end()
+}
