@@ -68,6 +68,16 @@ test('on a terminal hashes and addresses are shortened, and a team that is the o
   expect(await table([...rows, { about: 'ART', hash, team: 'Other' }])).toMatch(/^ABOUT +HASH +TEAM\n/)
 })
 
+test('columns stand under each other whatever the cells are written in, emoji among it', async () => {
+  const names = ['🧥', '❤️', '✅', '👨‍👩‍👧', '🇩🇪', '日本', 'e\u0301', 'ab']
+  const lines = (await table(names.map((about) => ({ about, hash: 'x', team: about }))))
+    .split('\n')
+    .slice(1, -1)
+  // What a terminal gives each: two columns to an emoji, whatever it is put together from, and one to a letter.
+  const widths = [2, 2, 2, 2, 2, 4, 1, 2]
+  expect(lines).toEqual(names.map((name, i) => `${name}${' '.repeat(5 - (widths[i] ?? 0))}  x     ${name}`))
+})
+
 test('elsewhere, under --json and for fields that were asked for, nothing is', async () => {
   const piped = await table(rows, { isTTY: false })
   expect(piped).toBe(`ABOUT\tHASH\tTEAM\n${address} #2 to ${address}\t${hash}\tAcme\nJKT\t-\tAcme\n`)

@@ -1,21 +1,14 @@
+import fastStringWidth from 'fast-string-width'
+
 // Controls, and the marks that reorder text: what a daemon stores must not steer a terminal.
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
 const unsafe = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g
-const wide =
-  /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}]/u
-const combining = /\p{Mn}/u
-
 /** Text as it may be shown: controls become visible escapes. */
 export const clean = (text: string): string =>
   text.replace(unsafe, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`)
 
 /** Columns that a terminal gives the text. */
-export const widthOf = (text: string): number => {
-  if (/^[\x20-\x7e]*$/.test(text)) return text.length
-  let width = 0
-  for (const c of text) width += wide.test(c) ? 2 : combining.test(c) ? 0 : 1
-  return width
-}
+export const widthOf = (text: string): number => fastStringWidth(text)
 
 /** A value as a person reads it: `-` for nothing. */
 export const shown = (value: unknown): string => {
