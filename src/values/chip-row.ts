@@ -1,7 +1,17 @@
 import { checkHaloPublicKey } from './halo-public-key.ts'
 import { checkRedirectUrl } from './redirect-url.ts'
-import { checkCounter } from './tap-counter.ts'
 import { type Check, tokenChecks } from './token.ts'
+
+/** SDMReadCtr of an NTAG 424 has three bytes. */
+export const highestCounter = 0xffffff
+/** A HaLo chip's counter has four. */
+const highestHaloCounter = 0xffffffff
+
+function checkCounter(text: string, isHalo: boolean): string | undefined {
+  if (!/^\d{1,10}$/.test(text)) return 'must be a whole number from 0'
+  const highest = isHalo ? highestHaloCounter : highestCounter
+  return Number(text) > highest ? `must be at most ${highest}` : undefined
+}
 
 const checkText =
   (max: number, why: string): Check =>

@@ -1,19 +1,16 @@
 /** An address as its 40 hex digits, or a name of a name service: who has it is for whoever asks there. */
-export type RecipientForm =
+type RecipientForm =
   | { readonly kind: 'address'; readonly digits: string }
   | { readonly kind: 'name'; readonly name: string }
-
-/** `reason` can follow the text in quotes. */
-export type RecipientRefusal = { readonly reason: string }
 
 // No name on ENS is longer: DNS encoding ends at 255 bytes.
 const longest = 255
 
 /**
  * Reads what was given as a recipient, by its form alone: an address's checksum, and whether a name is in normal form
- * (ENSIP-15), take tables and hashes that are the daemon's.
+ * (ENSIP-15), take tables and hashes that are the daemon's. A reason can follow the text in quotes.
  */
-export function readRecipient(given: string): RecipientForm | RecipientRefusal {
+export function readRecipient(given: string): RecipientForm | { readonly reason: string } {
   const text = given.trim()
   if (text === '') return { reason: 'is empty: give an address (0x…) or an ENS name' }
   if (text.length > longest)

@@ -1,5 +1,5 @@
 import type { Plan } from '../../../nfc/provision/plan.ts'
-import { highestCounter } from '../../../values/tap-counter.ts'
+import { highestCounter } from '../../../values/chip-row.ts'
 import { type Actor, recordChange } from '../../store/audit.ts'
 import { findChips, updateChip } from '../../store/chips.ts'
 import type { Queries } from '../../store/database.ts'

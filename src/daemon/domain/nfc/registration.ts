@@ -3,7 +3,7 @@ import { type KeySetSource, type KeysOf, keyFrom } from '../../../nfc/provision/
 import type { LiveTap } from '../../../nfc/provision/live-tap.ts'
 import type { Plan } from '../../../nfc/provision/plan.ts'
 import { uidToBytes } from '../../../nfc/uid.ts'
-import { highestCounter } from '../../../values/tap-counter.ts'
+import { highestCounter } from '../../../values/chip-row.ts'
 import { type Actor, recordChange } from '../../store/audit.ts'
 import { findChipGroup } from '../../store/chip-groups.ts'
 import { findChips, updateChip } from '../../store/chips.ts'
