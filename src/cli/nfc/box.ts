@@ -3,7 +3,6 @@ import { fromSettings, type SheetFlags, sheetOptions } from '../batch/input/flag
 import { inputOf, openSource, type Source } from '../batch/input/source.ts'
 import type { ChipEvent, Header } from '../batch/journal.ts'
 import type { History } from '../batch/kind.ts'
-import { box } from '../batch/kinds/box.ts'
 import { ApiError } from '../client/errors.ts'
 import type { CliContext } from '../context.ts'
 import { type ExitCode, exitCodes, UsageError } from '../errors.ts'
@@ -78,7 +77,7 @@ export const provisionBox = (ctx: CliContext, input: BoxInput): Promise<ExitCode
 const aboutBox = ({ order, count, source, sheetSettings }: BoxInput, total: number) => {
   const { team, keySet, chipGroup = '', rekey, acceptUrl } = order
   return {
-    kind: box.name,
+    kind: 'nfc provision',
     total,
     input: source ? inputOf(source) : { name: '', path: null, sha256: null },
     settings: {
