@@ -1,5 +1,5 @@
-import Papa from 'papaparse'
 import { type ChipColumn, type ChipValues, chipColumns, problemsOf } from '../../../values/chip-row.ts'
+import { CsvReader } from '../../../values/csv-reader.ts'
 import { colons, readUid, uidOnWire } from '../../uid.ts'
 import { Problems } from '../input/problems.ts'
 import { type Cell, readSheet, type SheetOptions } from '../input/sheet.ts'
@@ -123,20 +123,12 @@ export const rowsOfBlocks = (blocks: readonly Buffer[], wanted: ReadonlySet<numb
   let heading: readonly string[] | undefined
   let row = 0
   const rows: string[][] = []
-  for (const block of blocks) {
-    const parsed = Papa.parse<string[]>(block.toString('utf8').replace(/\n$/, ''), {
-      delimiter: ',',
-      newline: '\n',
-    })
-    for (const cells of parsed.data) {
-      if (heading === undefined) {
-        heading = cells
-        continue
-      }
-      row += 1
-      if (wanted.has(row)) rows.push(cells)
+  const reader = new CsvReader()
+  for (const block of blocks)
+    for (const cells of reader.push(block.toString('utf8')).rows) {
+      if (heading === undefined) heading = cells
+      else if (wanted.has(++row)) rows.push([...cells])
     }
-  }
   const uidAt = heading?.indexOf('uid') ?? -1
   for (const cells of rows) if (cells[uidAt]) cells[uidAt] = colons(readUid(cells[uidAt]))
   return { heading: heading ?? [], rows }
