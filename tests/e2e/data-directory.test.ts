@@ -49,6 +49,15 @@ describe('a data directory that has held data', () => {
     await held()
   })
 
+  test('is refused while both its database and the name of its installation are missing beside a chain', async () => {
+    const first = await spawnDaemon(args(), {})
+    await first.stop()
+    rmSync(database)
+    rmSync(join(data, 'instance'))
+    await refused('missing', 'has held data before', 'backup')
+    expect(existsSync(database)).toBe(false)
+  })
+
   test('is refused with the database of another installation under the same data key', async () => {
     await held()
     const other = join(dir, 'other')

@@ -35,14 +35,21 @@ export function closeToOthers(dataDir: string): void {
  */
 export function heldInstance(dataDir: string, databaseFile: string): string | undefined {
   const path = join(dataDir, marker)
-  if (!existsSync(path)) return undefined
-  const instance = readFileSync(path, 'utf8').trim()
+  const isMarked = existsSync(path)
+  if (!isMarked && !holdsChain(dataDir)) return undefined
+  const instance = isMarked ? readFileSync(path, 'utf8').trim() : ''
   const size = statSync(databaseFile, { throwIfNoEntry: false })?.size
   if (size === undefined || size === 0)
     throw new DataDirProblem(
       `${databaseFile} is ${size === undefined ? 'missing' : 'empty'}, and this directory has held data before. ${restore}`,
     )
   return instance === '' ? undefined : instance
+}
+
+/** The embedded chain begins after the database, so its state tells of one even where the marker was lost as well. */
+const holdsChain = (dataDir: string): boolean => {
+  const folder = join(dataDir, 'dev-chain')
+  return existsSync(folder) && readdirSync(folder).some((name) => /^(state|sent)-/.test(name))
 }
 
 /** Holds a data directory to its installation from now on. @throws DataDirProblem where its database is another's */
