@@ -12,14 +12,24 @@ function ownTurn(): Promise<void> {
   })
 }
 
+// A tap takes a few turns: it is read, judged, written and answered. With a slice in each it would wait for as many.
+const turnsBetween = 4
+
 function giveTurn(): void {
   // The one whose turn it is stays at the head meanwhile: who comes in this turn waits for the next.
   const [next] = waiting
   next?.()
-  setImmediate(() => {
+  let left = turnsBetween
+  const rest = () => {
+    left -= 1
+    if (left > 0) {
+      setImmediate(rest)
+      return
+    }
     waiting.shift()
     if (waiting.length > 0) giveTurn()
-  })
+  }
+  setImmediate(rest)
 }
 
 /** A slice of long work: `for (…) { …; if (slice.isOver) await slice.next() }`. */
