@@ -20,6 +20,26 @@ import type { Database } from './schema.ts'
 /** Runs in the process. It is plain JavaScript, handed over as text: in tests there is no bundle to start. */
 const program = `
 const { closeSync, openSync } = require('node:fs')
+const { Worker } = require('node:worker_threads')
+// A copy that is flushed at its end alone has the system write a gigabyte at once, and each tap's commit waits for it.
+const flushing = (path) =>
+  new Worker(
+    \`
+    const { closeSync, fdatasyncSync, openSync } = require('node:fs')
+    const { parentPort, workerData } = require('node:worker_threads')
+    const file = openSync(workerData, 'r+')
+    const flush = () => {
+      fdatasyncSync(file)
+      timer = setTimeout(flush, 10)
+    }
+    let timer = setTimeout(flush, 10)
+    parentPort.once('message', () => {
+      clearTimeout(timer)
+      closeSync(file)
+    })
+    \`,
+    { eval: true, workerData: path },
+  )
 let Database
 let db
 const jobs = {
@@ -34,7 +54,16 @@ const jobs = {
     // SQLite keeps the mode of a file that is there.
     closeSync(openSync(path, 'wx', 0o600))
     // All that is left in one step: a write in between two would begin the copy anew. Writers do not wait for it.
-    await db.backup(path, { progress: () => 0x7fffffff })
+    const worker = flushing(path)
+    const ended = new Promise((resolve) => worker.once('exit', resolve))
+    // What it could not flush, the copy's own flush tells of.
+    worker.on('error', () => undefined)
+    try {
+      await db.backup(path, { progress: () => 0x7fffffff })
+    } finally {
+      worker.postMessage('end')
+      await ended
+    }
     const copy = new Database(path)
     try {
       // One file that is whole by itself, with no log beside it.
