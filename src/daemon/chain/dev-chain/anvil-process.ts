@@ -73,8 +73,9 @@ const argumentsFor = ({ place, cacheDir, stateFile }: AnvilSettings): string[] =
   ...['--no-mining', '--no-cors', '--no-request-size-limit'],
   // At this floor a base fee cannot fall, and rises by single wei; blocks are as large as the main network's.
   ...['--base-fee', '7', '--gas-limit', '60000000'],
-  // Each of them is a copy of the whole state, and by far most of anvil's memory.
-  ...['--prune-history', '4', '--cache-path', cacheDir],
+  // Each of them is a copy of the whole state, and by far most of anvil's memory. A call that is under way while the
+  // chain catches up on the blocks of an idle minute must still find its own.
+  ...['--prune-history', '16', '--cache-path', cacheDir],
   ...(stateFile === undefined ? [] : ['--load-state', stateFile]),
 ]
 
