@@ -22,7 +22,7 @@ test('without pcscd doctor says how to get it, and that is no failure', async ()
   expect(await readersFinding()).toEqual({
     check: 'readers',
     status: 'warn',
-    detail: 'pcscd, the service for card readers, does not run; nfc commands need it',
+    detail: 'pcscd, the service for card readers, is not running; nfc commands need it',
     fix: expect.stringContaining('start it: systemctl start pcscd.socket'),
   })
 })

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { type Card, type ReaderEvent, ReaderUnavailable } from '../../src/nfc/card.ts'
-import { CardWatch, type Connected } from '../../src/nfc/pcsc/card-watch.ts'
+import { CardWatch, type ConnectResult } from '../../src/nfc/pcsc/card-watch.ts'
 import type { ReaderSnapshot } from '../../src/nfc/pcsc/protocol.ts'
 import { ReaderTable } from '../../src/nfc/pcsc/reader-table.ts'
 
@@ -21,13 +21,13 @@ const at = (name: string, presence: number, state: ReaderSnapshot['state'] = 'pr
 /** Until all that was promised has been kept. */
 const settled = () => new Promise((resolve) => setImmediate(resolve))
 
-function watch(connect: (at: ReaderSnapshot) => Promise<Connected>, wanted?: string) {
+function watch(connect: (at: ReaderSnapshot) => Promise<ConnectResult>, wanted?: string) {
   const events: string[] = []
   const emit = (event: ReaderEvent) =>
     events.push(event.type === 'unavailable' ? event.type : `${event.type} ${event.reader}`)
   return { events, watch: new CardWatch({ wanted, connect, emit }) }
 }
-const connects = async ({ name }: ReaderSnapshot): Promise<Connected> => ({
+const connects = async ({ name }: ReaderSnapshot): Promise<ConnectResult> => ({
   status: 'card',
   card: cardOn(name),
 })
@@ -35,12 +35,12 @@ const connects = async ({ name }: ReaderSnapshot): Promise<Connected> => ({
 describe('what is told of readers', () => {
   test('one that is pulled out takes its card along, and the others go on', async () => {
     const { events, watch: watching } = watch(connects)
-    watching.readers([at('A', 1), at('B', 0)])
+    watching.update([at('A', 1), at('B', 0)])
     await settled()
-    watching.readers([at('B', 0)])
-    watching.readers([at('B', 2)])
+    watching.update([at('B', 0)])
+    watching.update([at('B', 2)])
     await settled()
-    watching.readers([at('A', 0), at('B', 2)])
+    watching.update([at('A', 0), at('B', 2)])
     expect(events).toEqual([
       'reader-added A',
       'reader-added B',
@@ -54,24 +54,24 @@ describe('what is told of readers', () => {
 
   test('a card that left while it was connected to is not told of', async () => {
     const { events, watch: watching } = watch(connects)
-    watching.readers([at('A', 1)])
-    watching.readers([at('A', 0)])
+    watching.update([at('A', 1)])
+    watching.update([at('A', 0)])
     await settled()
     expect(events).toEqual(['reader-added A'])
   })
 
   test('a card in place of another is another one', async () => {
     const { events, watch: watching } = watch(connects)
-    watching.readers([at('A', 1)])
+    watching.update([at('A', 1)])
     await settled()
-    watching.readers([at('A', 2)])
+    watching.update([at('A', 2)])
     await settled()
     expect(events).toEqual(['reader-added A', 'card A', 'card-removed A', 'card A'])
   })
 
   test('an outage takes all of it away', async () => {
     const { events, watch: watching } = watch(connects)
-    watching.readers([at('A', 1), at('B', 0)])
+    watching.update([at('A', 1), at('B', 0)])
     await settled()
     watching.down(new ReaderUnavailable('gone', 'wait'))
     expect(events.slice(3)).toEqual(['card-removed A', 'reader-removed A', 'reader-removed B', 'unavailable'])
@@ -83,17 +83,17 @@ describe('what is told of readers', () => {
       asked.push(reader.name)
       return connects(reader)
     }, 'B')
-    watching.readers([at('A', 1), at('B', 2)])
+    watching.update([at('A', 1), at('B', 2)])
     await settled()
     expect([asked, events]).toEqual([['B'], ['reader-added B', 'card B']])
   })
 
   test('a complaint is made once', async () => {
     const { events, watch: watching } = watch(async () => ({ status: 'refused', why: 'in-use' }))
-    watching.readers([at('A', 1)])
+    watching.update([at('A', 1)])
     await settled()
-    watching.readers([at('A', 1, 'in-use')])
-    watching.readers([at('A', 1, 'in-use')])
+    watching.update([at('A', 1, 'in-use')])
+    watching.update([at('A', 1, 'in-use')])
     watching.stop()
     expect(events).toEqual(['reader-added A', 'card-unusable A'])
   })

@@ -61,7 +61,7 @@ describe('without pcscd', () => {
       rmSync(home, { recursive: true })
       expect(code).toBe(6)
       expect(stderr).toContain(
-        'pcscd, the service for card readers, does not run.\nStart it: systemctl start',
+        'pcscd, the service for card readers, is not running.\nStart it: systemctl start',
       )
       const [user, system] = [...stderr.matchAll(/(\d+)m([\d.]+)s/g)]
         .slice(2)

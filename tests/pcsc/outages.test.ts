@@ -26,7 +26,7 @@ describe.each(backendNames)('with %s', (backend) => {
     const before = process.cpuUsage()
     for (const call of [readers.list(), readers.waitForCard(), follow(t, readers).next('card')]) {
       await expect(call).rejects.toThrow(ReaderUnavailable)
-      await expect(call).rejects.toThrow('does not run')
+      await expect(call).rejects.toThrow('is not running')
       await expect(call).rejects.toMatchObject({ advice: expect.stringContaining('systemctl start pcscd') })
     }
     expect(performance.now() - begun).toBeLessThan(2_000)
@@ -66,7 +66,7 @@ describe.concurrent.each(backendNames)('with %s', (backend) => {
     await card.removed()
     await gone(pid)
     await before.removed
-    await expect(readers.list()).rejects.toThrow('does not run')
+    await expect(readers.list()).rejects.toThrow('is not running')
 
     await pcscd.start()
     expect((await events.next('reader-added')).reader).toBe(pcscd.readers[0])
@@ -131,25 +131,25 @@ describe.concurrent.each(backendNames)('with %s', (backend) => {
 
   test('its process hung: it is ended, and another begun', async (t) => {
     const pcscd = await openPcscd(t)
-    const readers = openReaders(t, { backend, env: pcscd.env, patience: impatient })
+    const readers = openReaders(t, { backend, env: pcscd.env, timeouts: impatient })
     const events = follow(t, readers)
     await events.next('reader-added')
     const { pid } = await readers.host()
     process.kill(pid ?? 0, 'SIGSTOP')
-    expect((await events.next('unavailable')).error.message).toContain('do not answer')
+    expect((await events.next('unavailable')).error.message).toContain('do not respond')
     await gone(pid)
     await events.next('reader-added')
   })
 
   test('pcscd hung: neither a command nor a question is waited for without end', async (t) => {
     const pcscd = await openPcscd(t)
-    const readers = openReaders(t, { backend, env: pcscd.env, patience: impatient })
+    const readers = openReaders(t, { backend, env: pcscd.env, timeouts: impatient })
     await pcscd.present(0, numbered(1))
     const card = await readers.waitForCard()
     pcscd.freeze()
-    await expect(card.transmit(select)).rejects.toThrow('do not answer')
+    await expect(card.transmit(select)).rejects.toThrow('do not respond')
     await expect(
-      openReaders(t, { backend, env: pcscd.env, patience: { ...impatient, start: 500 } }).list(),
+      openReaders(t, { backend, env: pcscd.env, timeouts: { ...impatient, start: 500 } }).list(),
     ).rejects.toThrow(ReaderUnavailable)
   })
 

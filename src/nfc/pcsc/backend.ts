@@ -1,14 +1,14 @@
 import type { BackendName, Refusal } from './protocol.ts'
 
-// The port inside the child process: one library for PC/SC or the other.
+// The port inside the child process to one of the PC/SC libraries.
 
 export interface BackendEvents {
-  /** A reader's state, as SCARD_STATE_* bits, with the count of its changes in the upper half where there is one. */
+  /** @param bits SCARD_STATE_*, with the count of changes in the upper half if the backend gives it */
   status(reader: string, bits: number): void
   removed(reader: string): void
-  /** The readers that were there from the start have all been told of. */
+  /** All initial readers have been reported. */
   settled(): void
-  /** Nothing more can be expected of this process. */
+  /** The process cannot continue. */
   failed(error: Error): void
 }
 
@@ -18,7 +18,7 @@ export interface Backend {
   connect(reader: string): Promise<Connection>
 }
 
-/** One thing at a time. */
+/** Await each call before the next. */
 export interface Connection {
   readonly atr: Uint8Array
   /** @throws PcscError */
@@ -27,15 +27,14 @@ export interface Connection {
   disconnect(): Promise<void>
 }
 
-/** A library that is not installed, or not built, for this computer. */
+/** The library is not installed or not built for this computer. */
 export class BackendMissing extends Error {}
 
-/** @throws BackendMissing instead of what went wrong */
+/** @throws BackendMissing with the first line of the error */
 export const missing = (error: unknown): never => {
   throw new BackendMissing(error instanceof Error ? error.message.split('\n', 1)[0] : String(error))
 }
 
-/** What PC/SC refused, by what that means to us. */
 export class PcscError extends Error {
   readonly why: Refusal
 
@@ -46,5 +45,5 @@ export class PcscError extends Error {
   }
 }
 
-/** pcsclite.h: SCARD_STATE_*. The same on Linux, macOS and Windows. */
+/** Source: pcsclite.h, SCARD_STATE_*. The same on Linux, macOS, and Windows. */
 export const stateBits = { present: 0x20, exclusive: 0x80, mute: 0x200 } as const

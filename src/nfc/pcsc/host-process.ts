@@ -5,22 +5,22 @@ import {
   type BackendName,
   type FromHost,
   fromHost,
-  type Outcome,
+  type HostRequest,
+  type HostResponse,
   type ReaderSnapshot,
-  type Request,
   type ToHost,
 } from './protocol.ts'
-import { broken, noBackend, silent } from './unavailable.ts'
+import { hostFailed, noBackend, notResponding } from './unavailable.ts'
 
-type Unnumbered<R> = R extends Request ? Omit<R, 'id'> : never
-export type Ask = Unnumbered<Request>
+type WithoutId<R> = R extends HostRequest ? Omit<R, 'id'> : never
+export type HostCommand = WithoutId<HostRequest>
 
-/** How long the child may take before it is taken for hung, in milliseconds. */
-export interface Patience {
+/** Milliseconds after which the child is considered hung. */
+export interface Timeouts {
   readonly start: number
-  /** To connect to a card, and for each command: a chip may take its time. */
+  /** For connecting to a card, and for each of its commands. */
   readonly command: number
-  /** It is asked so often whether it is still there, and has as long to answer. */
+  /** Both the pause between two pings and the time to answer one. */
   readonly ping: number
 }
 
@@ -30,45 +30,45 @@ export interface HostSettings {
   /** Default: nfc-pcsc where it is built, else pcsc-mini. */
   readonly backend?: BackendName
   readonly env: NodeJS.ProcessEnv
-  readonly patience: Patience
+  readonly timeouts: Timeouts
 }
 
 interface Pending {
-  resolve(outcome: Outcome): void
+  resolve(response: HostResponse): void
   reject(error: ReaderUnavailable): void
-  readonly clock: NodeJS.Timeout
+  readonly timer: NodeJS.Timeout
 }
 
-/** The child process that holds PC/SC, as its parent sees it: asked, watched, and ended at the first sign of trouble. */
+/** The parent's side of the child process that talks to PC/SC; it kills the child at the first sign of trouble. */
 export class HostProcess {
-  /** Why there is nothing more to expect of it. */
+  /** Resolves with the reason for the end. */
   readonly ended: Promise<ReaderUnavailable>
-  /** Which backend it took, once it has its first readers. */
+  /** Resolves with the chosen backend once the first readers are known. */
   readonly ready: Promise<BackendName>
   readonly pid: number | undefined
-  #end: (error: ReaderUnavailable) => void = () => undefined
-  #setReady: (backend: BackendName) => void = () => undefined
+  #resolveEnded: (error: ReaderUnavailable) => void = () => undefined
+  #resolveReady: (backend: BackendName) => void = () => undefined
   readonly #child: ChildProcess
   readonly #exited: Promise<unknown>
   readonly #settings: HostSettings
   readonly #onReaders: (readers: readonly ReaderSnapshot[]) => void
   readonly #pending = new Map<number, Pending>()
-  readonly #startClock: NodeJS.Timeout
-  #pinging: NodeJS.Timeout | undefined
+  readonly #startTimer: NodeJS.Timeout
+  #pingTimer: NodeJS.Timeout | undefined
   #lastId = 0
-  #over: ReaderUnavailable | undefined
+  #endReason: ReaderUnavailable | undefined
   #backend: BackendName | undefined
 
   constructor(settings: HostSettings, onReaders: (readers: readonly ReaderSnapshot[]) => void) {
     this.#settings = settings
     this.#onReaders = onReaders
     this.ended = new Promise((resolve) => {
-      this.#end = resolve
+      this.#resolveEnded = resolve
     })
     this.ready = new Promise((resolve) => {
-      this.#setReady = resolve
+      this.#resolveReady = resolve
     })
-    const { script, env, backend, patience } = settings
+    const { script, env, backend, timeouts } = settings
     this.#child = fork(script, [], {
       env,
       execArgv: [],
@@ -79,91 +79,90 @@ export class HostProcess {
     this.#exited = once(this.#child, 'exit').catch(() => undefined)
     this.#child.on('message', (raw) => {
       const message = fromHost.safeParse(raw)
-      if (message.success) this.#hear(message.data)
-      else void this.stop(broken('it said what nobody understands'))
+      if (message.success) this.#receive(message.data)
+      else void this.stop(hostFailed('it sent an invalid message'))
     })
-    this.#child.on('error', (error) => this.stop(broken(error.message)))
-    this.#child.on('exit', (code, signal) => this.stop(broken(signal ?? `exit code ${code}`)))
-    this.#startClock = setTimeout(() => this.stop(silent('it took too long to begin')), patience.start)
-    this.#say({ type: 'start', ...(backend === undefined ? {} : { backend }) })
+    this.#child.on('error', (error) => this.stop(hostFailed(error.message)))
+    this.#child.on('exit', (code, signal) => this.stop(hostFailed(signal ?? `exit code ${code}`)))
+    this.#startTimer = setTimeout(() => this.stop(notResponding('start took too long')), timeouts.start)
+    this.#post({ type: 'start', ...(backend === undefined ? {} : { backend }) })
   }
 
-  /** @throws ReaderUnavailable when the child ends before it has answered */
-  ask(ask: Ask): Promise<Outcome> {
-    if (this.#over !== undefined) return Promise.reject(this.#over)
+  /** @throws ReaderUnavailable when the child ends before it responds */
+  send(command: HostCommand): Promise<HostResponse> {
+    if (this.#endReason !== undefined) return Promise.reject(this.#endReason)
     const id = ++this.#lastId
-    const { command, ping } = this.#settings.patience
+    const { timeouts } = this.#settings
     return new Promise((resolve, reject) => {
-      const late = () => this.stop(silent(`${ask.type} took too long`))
+      const timedOut = () => this.stop(notResponding(`${command.type} took too long`))
       this.#pending.set(id, {
         resolve,
         reject,
-        clock: setTimeout(late, ask.type === 'ping' ? ping : command),
+        timer: setTimeout(timedOut, command.type === 'ping' ? timeouts.ping : timeouts.command),
       })
-      this.#say({ ...ask, id })
+      this.#post({ ...command, id })
     })
   }
 
-  /** Ends it, whatever it does; resolves when it is gone. Nothing else ends it for sure: its threads may hang. */
+  /** Kills the child and resolves when it is gone. Only SIGKILL works for sure, since its threads may hang. */
   async stop(error: ReaderUnavailable): Promise<void> {
-    if (this.#over === undefined) {
-      this.#over = error
-      clearTimeout(this.#startClock)
-      clearTimeout(this.#pinging)
-      for (const { clock, reject } of this.#pending.values()) {
-        clearTimeout(clock)
+    if (this.#endReason === undefined) {
+      this.#endReason = error
+      clearTimeout(this.#startTimer)
+      clearTimeout(this.#pingTimer)
+      for (const { timer, reject } of this.#pending.values()) {
+        clearTimeout(timer)
         reject(error)
       }
       this.#pending.clear()
       this.#child.kill('SIGKILL')
-      this.#end(error)
+      this.#resolveEnded(error)
     }
     if (this.pid !== undefined) await this.#exited
   }
 
-  #say(message: ToHost): void {
-    // An error here means that it is gone, which its exit tells as well.
+  #post(message: ToHost): void {
+    // An error here means that the child is gone, which its exit event reports as well.
     if (this.#child.connected) this.#child.send(message, () => undefined)
   }
 
-  #hear(message: FromHost): void {
-    if (this.#over !== undefined) return
+  #receive(message: FromHost): void {
+    if (this.#endReason !== undefined) return
     switch (message.type) {
       case 'started':
         this.#backend = message.backend
         break
       case 'readers':
         this.#onReaders(message.readers)
-        this.#begun()
+        this.#onFirstReaders()
         break
-      case 'answer':
-        this.#answered(message.id, message.outcome)
+      case 'response': {
+        const pending = this.#pending.get(message.id)
+        this.#pending.delete(message.id)
+        clearTimeout(pending?.timer)
+        pending?.resolve(message.response)
         break
+      }
       case 'failed':
-        void this.stop(message.why === 'no-backend' ? noBackend(message.message) : broken(message.message))
+        void this.stop(
+          message.why === 'no-backend' ? noBackend(message.message) : hostFailed(message.message),
+        )
     }
   }
 
-  #answered(id: number, outcome: Outcome): void {
-    const pending = this.#pending.get(id)
-    this.#pending.delete(id)
-    clearTimeout(pending?.clock)
-    pending?.resolve(outcome)
-  }
-
-  #begun(): void {
-    if (this.#pinging !== undefined || this.#backend === undefined) return
-    clearTimeout(this.#startClock)
-    this.#setReady(this.#backend)
+  #onFirstReaders(): void {
+    if (this.#pingTimer !== undefined || this.#backend === undefined) return
+    clearTimeout(this.#startTimer)
+    this.#resolveReady(this.#backend)
     this.#ping()
   }
 
   #ping(): void {
-    this.#pinging = setTimeout(() => {
-      this.ask({ type: 'ping' }).then(
+    this.#pingTimer = setTimeout(() => {
+      this.send({ type: 'ping' }).then(
         () => this.#ping(),
         () => undefined,
       )
-    }, this.#settings.patience.ping)
+    }, this.#settings.timeouts.ping)
   }
 }

@@ -1,15 +1,16 @@
-// The child process that holds PC/SC. Its libraries spin, deadlock and crash when the service goes away under them, so
-// it is there to be killed: it keeps nothing that its parent does not know, and never ends itself in order.
+import { KeyedMutex } from '../../values/keyed-mutex.ts'
 import { type Backend, type BackendEvents, BackendMissing, type Connection, PcscError } from './backend.ts'
 import { openNfcPcsc } from './nfc-pcsc.ts'
 import { openPcscMini } from './pcsc-mini.ts'
-import { type BackendName, type FromHost, type Outcome, type Request, toHost } from './protocol.ts'
+import { type BackendName, type FromHost, type HostRequest, type HostResponse, toHost } from './protocol.ts'
 import { ReaderTable } from './reader-table.ts'
+
+// The child process that talks to PC/SC. The libraries spin, deadlock, and crash when the service disappears, so this
+// process is made to be killed: its parent knows all of its state, and it never exits by itself.
 
 const table = new ReaderTable()
 const connections = new Map<string, { readonly presence: number; readonly connection: Connection }>()
-/** What is under way at a reader: one thing after another. */
-const busy = new Map<string, Promise<unknown>>()
+const readerMutex = new KeyedMutex()
 let backend: Backend | undefined
 let settled = false
 
@@ -20,7 +21,7 @@ const broken = (error: unknown): void => tell({ type: 'failed', why: 'broken', m
 function changed(reader: string): void {
   const held = connections.get(reader)
   if (held !== undefined && held.presence !== table.presence(reader))
-    inTurn(reader, () => drop(reader, held.presence)).catch(broken)
+    readerMutex.run(reader, () => drop(reader, held.presence)).catch(broken)
   if (settled) tell({ type: 'readers', readers: table.snapshot() })
 }
 
@@ -56,13 +57,7 @@ async function start(wanted: BackendName | undefined): Promise<void> {
   tell({ type: 'failed', why: 'no-backend', message: reasons.join('; ') })
 }
 
-function inTurn<T>(reader: string, run: () => Promise<T>): Promise<T> {
-  const turn = (busy.get(reader) ?? Promise.resolve()).then(run, run)
-  busy.set(reader, turn)
-  return turn
-}
-
-/** Lets go of the card of that presence, if it is held. What fails here leaves handles that cannot be trusted. */
+/** Disconnects the card of that presence, if connected. After an error here no handle can be trusted. */
 async function drop(reader: string, presence: number): Promise<void> {
   const held = connections.get(reader)
   if (held?.presence !== presence) return
@@ -87,7 +82,7 @@ async function transmit(reader: string, presence: number, apdu: Uint8Array): Pro
   if (held?.presence !== presence) throw new PcscError('gone', 'The card left')
   try {
     const answer = await held.connection.transmit(apdu)
-    // nfc-pcsc gives an empty answer for a card that left in the middle.
+    // nfc-pcsc returns an empty answer for a card that left during the command.
     if (answer.length < 2) throw new PcscError('gone', 'The card did not answer')
     return answer
   } catch (error) {
@@ -96,7 +91,7 @@ async function transmit(reader: string, presence: number, apdu: Uint8Array): Pro
   }
 }
 
-async function perform(request: Exclude<Request, { type: 'ping' }>): Promise<Uint8Array> {
+async function perform(request: Exclude<HostRequest, { type: 'ping' }>): Promise<Uint8Array> {
   const { reader, presence } = request
   if (request.type === 'connect') return connect(reader, presence)
   if (request.type === 'transmit') return transmit(reader, presence, request.apdu)
@@ -104,23 +99,23 @@ async function perform(request: Exclude<Request, { type: 'ping' }>): Promise<Uin
   return new Uint8Array()
 }
 
-async function answer(request: Request): Promise<void> {
+async function respond(request: HostRequest): Promise<void> {
   const { id } = request
-  const say = (outcome: Outcome) => tell({ type: 'answer', id, outcome })
-  if (request.type === 'ping') return say({ status: 'done', data: new Uint8Array() })
+  const send = (response: HostResponse) => tell({ type: 'response', id, response })
+  if (request.type === 'ping') return send({ status: 'done', data: new Uint8Array() })
   try {
-    say({ status: 'done', data: await inTurn(request.reader, () => perform(request)) })
+    send({ status: 'done', data: await readerMutex.run(request.reader, () => perform(request)) })
   } catch (error) {
     if (!(error instanceof PcscError)) return broken(error)
-    say({ status: 'refused', why: error.why, message: error.message })
+    send({ status: 'refused', why: error.why, message: error.message })
   }
 }
 
 process.on('message', (raw) => {
   const message = toHost.parse(raw)
-  void (message.type === 'start' ? start(message.backend) : answer(message))
+  void (message.type === 'start' ? start(message.backend) : respond(message))
 })
-// Ctrl-C goes to the whole group: the parent still has a chip to finish, and ends this process then.
+// Ctrl-C reaches the whole process group, but the parent may still have to finish a chip; it ends this process then.
 process.on('SIGINT', () => undefined)
-// The parent is gone. An orderly exit would wait for threads of the libraries that may never end.
+// The parent is gone. An orderly exit would wait for library threads that may never end.
 process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'))

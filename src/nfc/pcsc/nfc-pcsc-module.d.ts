@@ -1,4 +1,4 @@
-/** As much of nfc-pcsc 0.8.1 as is used: it has no types of its own. Read in its sources and those of pcsclite. */
+/** The used part of nfc-pcsc 0.8.1, which has no types. Source: its code and that of pcsclite */
 declare module 'nfc-pcsc' {
   import type { EventEmitter } from 'node:events'
 

@@ -4,20 +4,20 @@ import type { Refusal } from './protocol.ts'
 
 /**
  * @throws BackendMissing where it is not built.
- * `new NFC()` does not return while there is no service: the parent makes sure that there is one, and watches the clock.
+ * `new NFC()` blocks while there is no service: the parent makes sure that there is one, and has a timeout.
  */
 export async function openNfcPcsc(events: BackendEvents): Promise<Backend> {
   const { NFC } = await import('nfc-pcsc').catch(missing)
   const nfc = new NFC()
   const readers = new Map<string, Reader>()
   const atrs = new Map<string, Uint8Array>()
-  const silent = new Set<string>()
+  const withoutStatus = new Set<string>()
   let listed = false
   const settle = () => {
-    if (listed && silent.size === 0) events.settled()
+    if (listed && withoutStatus.size === 0) events.settled()
   }
 
-  // No event tells of an empty list, so the call that lists is listened to. It comes a tick from now.
+  // No event reports an empty list, so the listing call is intercepted. The library makes it one tick from now.
   const list = nfc.pcsc.start.bind(nfc.pcsc)
   nfc.pcsc.start = (onNames) =>
     list((error, names) => {
@@ -30,19 +30,19 @@ export async function openNfcPcsc(events: BackendEvents): Promise<Backend> {
   nfc.on('reader', (reader) => {
     const { name } = reader
     readers.set(name, reader)
-    silent.add(name)
-    // The library's own listener connects to each card that comes, and loses what goes wrong: its errors are emitted
-    // as events that are named after the error. Here a card is connected to when it is wanted.
+    withoutStatus.add(name)
+    // The library's own listener connects to every card and hides failures: it emits each error as an event named after
+    // the error. Here, cards are connected to on demand.
     reader.reader.removeAllListeners('status')
     reader.reader.on('status', ({ state, atr }) => {
       atrs.set(name, atr ?? new Uint8Array())
       events.status(name, state)
-      if (silent.delete(name)) settle()
+      if (withoutStatus.delete(name)) settle()
     })
     reader.on('error', events.failed)
     reader.on('end', () => {
       readers.delete(name)
-      if (silent.delete(name)) settle()
+      if (withoutStatus.delete(name)) settle()
       events.removed(name)
     })
   })
@@ -53,7 +53,7 @@ export async function openNfcPcsc(events: BackendEvents): Promise<Backend> {
       const reader = readers.get(name)
       if (reader === undefined) throw new PcscError('gone', `${name} is gone`)
       await reader.connect().catch(translate)
-      // `transmit` looks at it.
+      // The library's `transmit` requires it.
       reader.card = {}
       return connectionTo(reader, atrs.get(name) ?? new Uint8Array())
     },
@@ -69,7 +69,7 @@ const connectionTo = (reader: Reader, atr: Uint8Array): Connection => ({
   },
 })
 
-/** The library tells the code of PC/SC in its text alone: `SCardConnect error: Card was removed.(0x80100069)`. */
+/** The library gives the PC/SC code only in its message: `SCardConnect error: Card was removed.(0x80100069)`. */
 function translate(error: unknown): never {
   const cause = error instanceof Error && 'previous' in error ? error.previous : undefined
   const message = cause instanceof Error ? cause.message : String(error)
@@ -77,7 +77,7 @@ function translate(error: unknown): never {
   throw new PcscError(meanings[code?.toUpperCase() ?? ''] ?? 'gone', message, { cause: error })
 }
 
-/** pcsclite.h. All else means that the card is not to be talked to any more. */
+/** Source: pcsclite.h. Any other code means that the card is gone. */
 const meanings: Readonly<Record<string, Refusal>> = {
   '8010000B': 'in-use', // SCARD_E_SHARING_VIOLATION
   '8010000F': 'mute', // SCARD_E_PROTO_MISMATCH

@@ -1,58 +1,62 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Card, CardGone } from '../card.ts'
-import type { Ask } from './host-process.ts'
-import type { Outcome, ReaderSnapshot } from './protocol.ts'
-import { wentAway } from './unavailable.ts'
+import type { ConnectResult } from './card-watch.ts'
+import type { HostCommand } from './host-process.ts'
+import type { RunningHost } from './host-supervisor.ts'
+import type { HostResponse, ReaderSnapshot } from './protocol.ts'
+import { stopped } from './unavailable.ts'
 
-/** Lets go of a card that a hung reader holds: not waited for any longer than this. */
-const releaseMs = 1_000
+type SendToHost = (command: HostCommand) => Promise<HostResponse>
+
+/** A reader that hangs may never answer a release. */
+const releaseTimeoutMs = 1_000
 
 /** A card that the child process is connected to. */
-export class PcscCard implements Card {
+class PcscCard implements Card {
   readonly reader: string
   readonly presence: number
   readonly atr: Uint8Array
-  /** How it stands with the connection. */
-  #state: 'held' | 'released' | 'lost' = 'held'
-  readonly #ask: (ask: Ask) => Promise<Outcome>
-  #leave: () => void = () => undefined
-  readonly #left = new Promise<void>((resolve) => {
-    this.#leave = resolve
+  #state: 'connected' | 'released' | 'lost' = 'connected'
+  readonly #send: SendToHost
+  #resolveRemoved: () => void = () => undefined
+  readonly #removed = new Promise<void>((resolve) => {
+    this.#resolveRemoved = resolve
   })
 
-  constructor(at: ReaderSnapshot, atr: Uint8Array, ask: (ask: Ask) => Promise<Outcome>) {
+  constructor(at: ReaderSnapshot, atr: Uint8Array, send: SendToHost) {
     this.reader = at.name
     this.presence = at.presence
     this.atr = Uint8Array.from(atr)
-    this.#ask = ask
+    this.#send = send
   }
 
-  /** Whether commands can be sent to it. */
-  get held(): boolean {
-    return this.#state === 'held'
+  get isConnected(): boolean {
+    return this.#state === 'connected'
   }
 
   async transmit(apdu: Uint8Array): Promise<Uint8Array> {
-    if (this.#state === 'released') throw new Error('This card was let go of: wait for it anew')
+    if (this.#state === 'released') throw new Error('This card was released: wait for it again')
     if (this.#state === 'lost') throw new CardGone()
     const { reader, presence } = this
-    const outcome = await this.#ask({ type: 'transmit', reader, presence, apdu }).catch((error: unknown) => {
-      this.#state = 'lost'
-      throw error
-    })
-    if (outcome.status === 'done') return Uint8Array.from(outcome.data)
+    const response = await this.#send({ type: 'transmit', reader, presence, apdu }).catch(
+      (error: unknown) => {
+        this.#state = 'lost'
+        throw error
+      },
+    )
+    if (response.status === 'done') return Uint8Array.from(response.data)
     this.#state = 'lost'
-    if (outcome.why === 'service') throw wentAway()
-    throw new CardGone({ cause: new Error(outcome.message) })
+    if (response.why === 'service') throw stopped()
+    throw new CardGone({ cause: new Error(response.message) })
   }
 
   removed({ signal }: { readonly signal?: AbortSignal } = {}): Promise<void> {
-    if (signal === undefined) return this.#left
+    if (signal === undefined) return this.#removed
     return new Promise((resolve, reject) => {
       const abort = () => reject(signal.reason)
       if (signal.aborted) return abort()
       signal.addEventListener('abort', abort, { once: true })
-      void this.#left.then(() => {
+      void this.#removed.then(() => {
         signal.removeEventListener('abort', abort)
         resolve()
       })
@@ -60,16 +64,64 @@ export class PcscCard implements Card {
   }
 
   async release(): Promise<void> {
-    if (this.#state !== 'held') return
+    if (this.#state !== 'connected') return
     this.#state = 'released'
     const { reader, presence } = this
-    const asked = this.#ask({ type: 'release', reader, presence }).catch(() => undefined)
-    await Promise.race([asked, delay(releaseMs, undefined, { ref: false })])
+    const released = this.#send({ type: 'release', reader, presence }).catch(() => undefined)
+    await Promise.race([released, delay(releaseTimeoutMs, undefined, { ref: false })])
   }
 
-  /** It is no longer on its reader, or the reader is gone. */
-  leave(): void {
+  markRemoved(): void {
     this.#state = 'lost'
-    this.#leave()
+    this.#resolveRemoved()
+  }
+}
+
+/** The cards that are connected to: one per reader, shared by everyone who waits for it. */
+export class ConnectedCards {
+  readonly #cards = new Map<string, PcscCard>()
+  readonly #connecting = new Map<
+    string,
+    { readonly presence: number; readonly result: Promise<ConnectResult> }
+  >()
+
+  /** Connects to the card on a reader, unless a connection to it exists. */
+  connect(host: RunningHost, at: ReaderSnapshot): Promise<ConnectResult> {
+    const card = this.#cards.get(at.name)
+    if (card?.isConnected && card.presence === at.presence) return Promise.resolve({ status: 'card', card })
+    const pending = this.#connecting.get(at.name)
+    if (pending?.presence === at.presence) return pending.result
+    const result = this.#connect(host, at).finally(() => {
+      if (this.#connecting.get(at.name)?.result === result) this.#connecting.delete(at.name)
+    })
+    this.#connecting.set(at.name, { presence: at.presence, result })
+    return result
+  }
+
+  async #connect({ process, isPresent }: RunningHost, at: ReaderSnapshot): Promise<ConnectResult> {
+    const { name: reader, presence } = at
+    const response = await process.send({ type: 'connect', reader, presence }).catch(() => undefined)
+    if (response === undefined) return { status: 'refused', why: 'service' }
+    if (response.status === 'refused') return { status: 'refused', why: response.why }
+    if (!isPresent(at)) return { status: 'refused', why: 'gone' }
+    // An earlier object for the same presence was released or lost its connection, but its `removed` still counts.
+    const before = this.#cards.get(reader)
+    const card = new PcscCard(at, response.data, (command) => process.send(command))
+    if (before !== undefined) void card.removed().then(() => before.markRemoved())
+    this.#cards.set(reader, card)
+    return { status: 'card', card }
+  }
+
+  /** Marks the cards that are no longer on their readers as removed. */
+  update(readers: readonly ReaderSnapshot[]): void {
+    for (const card of [...this.#cards.values()]) {
+      if (readers.some(({ name, presence }) => name === card.reader && presence === card.presence)) continue
+      this.#cards.delete(card.reader)
+      card.markRemoved()
+    }
+  }
+
+  async release(): Promise<void> {
+    await Promise.all([...this.#cards.values()].map((card) => card.release()))
   }
 }

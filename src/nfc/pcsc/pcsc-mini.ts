@@ -1,7 +1,7 @@
 import { type Backend, type BackendEvents, type Connection, missing, PcscError } from './backend.ts'
 import type { Refusal } from './protocol.ts'
 
-/** The binaries of pcsc-mini 0.1.3, without its wrapper: that one's other platforms cannot be locked. */
+/** The binaries of pcsc-mini 0.1.3 without its wrapper, whose packages for other platforms cannot be locked. */
 const packages: Readonly<Record<string, string>> = {
   'linux-x64': '@pcsc-mini/linux-x86_64-gnu',
   'linux-arm64': '@pcsc-mini/linux-aarch64-gnu',
@@ -11,27 +11,27 @@ const packages: Readonly<Record<string, string>> = {
   'win32-arm64': '@pcsc-mini/windows-aarch64-node',
 }
 
-/** As much of the binary as is used; its types are in the wrapper's `build/addon.node.d.ts`. */
+/** The used part of the binary. Source: the wrapper's `build/addon.node.d.ts` */
 interface Addon {
   readonly CardMode: { readonly SHARED: number }
   readonly CardDisposition: { readonly LEAVE: number }
   newClient(): {
     start(onChange: (reader: string, bits: number) => void, onError: (error: Error) => void): void
-    connect(reader: string, mode: number): Promise<Session>
+    connect(reader: string, mode: number): Promise<AddonCard>
   }
 }
 
-interface Session {
+interface AddonCard {
   transmit(protocol: undefined, input: Uint8Array, output: ArrayBuffer): Promise<Uint8Array>
   disconnect(disposition: number): Promise<void>
   state(): Promise<{ readonly atr: Uint8Array }>
 }
 
-/** SCARD_STATE_UNKNOWN, SCARD_STATE_UNAVAILABLE: the reader is gone. */
+/** SCARD_STATE_UNKNOWN and SCARD_STATE_UNAVAILABLE. */
 const absent = 0x0c
-/** No event tells of an empty list: after so long without one there is no reader. */
+/** No event reports an empty list, so this long without any event means that there is no reader. */
 const emptyAfterMs = 300
-/** Readers that were there are told of within one turn of the event loop, or two. */
+/** The initial readers are reported within a turn or two of the event loop. */
 const quietMs = 30
 
 /** @throws BackendMissing where there is no binary for this computer; Error where there is no service */
@@ -41,44 +41,42 @@ export async function openPcscMini(events: BackendEvents): Promise<Backend> {
   const addon: Addon = await import(name).catch(missing)
   const client = addon.newClient()
   let settling = setTimeout(events.settled, emptyAfterMs)
-  let told = false
+  let hasEvent = false
   client.start((reader, bits) => {
     if (bits & absent) events.removed(reader)
     else events.status(reader, bits)
-    if (told) return
-    told = true
+    if (hasEvent) return
+    hasEvent = true
     clearTimeout(settling)
     settling = setTimeout(events.settled, quietMs)
   }, events.failed)
   return {
     name: 'pcsc-mini',
     connect: async (reader) => {
-      const session = await client.connect(reader, addon.CardMode.SHARED).catch(translate)
-      // The ATR that comes with a change has the right length and the wrong bytes.
-      const { atr } = await session.state().catch(async (error: unknown) => {
-        await session.disconnect(addon.CardDisposition.LEAVE)
+      const card = await client.connect(reader, addon.CardMode.SHARED).catch(translate)
+      // The ATR in change events has the right length but the wrong bytes.
+      const { atr } = await card.state().catch(async (error: unknown) => {
+        await card.disconnect(addon.CardDisposition.LEAVE)
         return translate(error)
       })
-      return connectionTo(session, atr, addon.CardDisposition.LEAVE)
+      return connectionTo(card, atr, addon.CardDisposition.LEAVE)
     },
   }
 }
 
-function connectionTo(session: Session, atr: Uint8Array, leave: number): Connection {
-  // The library keeps each buffer that it is given for an answer, for ever; and none that it is given to send, so that
-  // the collector may take it in the middle. One of each, held here, serves all of a connection's commands.
+function connectionTo(card: AddonCard, atr: Uint8Array, leave: number): Connection {
+  // The library never frees an output buffer, and does not protect an input buffer from garbage collection during a
+  // command. One of each, kept here, serves all commands of a connection.
   const input = new Uint8Array(new ArrayBuffer(512))
   const output = new ArrayBuffer(512)
   return {
     atr,
     async transmit(apdu) {
       input.set(apdu)
-      const answer = await session
-        .transmit(undefined, input.subarray(0, apdu.length), output)
-        .catch(translate)
+      const answer = await card.transmit(undefined, input.subarray(0, apdu.length), output).catch(translate)
       return answer.slice()
     },
-    disconnect: () => session.disconnect(leave),
+    disconnect: () => card.disconnect(leave),
   }
 }
 
@@ -87,7 +85,7 @@ function translate(error: unknown): never {
   throw new PcscError(meanings[code] ?? 'gone', code || String(error), { cause: error })
 }
 
-/** The names that it gives to PC/SC's codes. All else means that the card is not to be talked to any more. */
+/** The library's names of PC/SC codes. Any other code means that the card is gone. */
 const meanings: Readonly<Record<string, Refusal>> = {
   SharingViolation: 'in-use',
   ProtoMismatch: 'mute',

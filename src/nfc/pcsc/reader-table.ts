@@ -2,11 +2,11 @@ import { stateBits } from './backend.ts'
 import type { ReaderSnapshot } from './protocol.ts'
 
 interface Entry extends ReaderSnapshot {
-  /** How often PC/SC says that this reader changed; of no use where the backend does not tell (0). */
+  /** PC/SC's count of changes at this reader; always 0 with a backend that does not give it. */
   readonly changes: number
 }
 
-/** Which readers there are, and which card lies on each: numbered, so that none is taken for the one before it. */
+/** The readers and the numbered cards on them, so that no card is mistaken for its predecessor. */
 export class ReaderTable {
   readonly #entries = new Map<string, Entry>()
   #lastPresence = 0
@@ -15,7 +15,7 @@ export class ReaderTable {
     const before = this.#entries.get(name)
     const changes = bits >>> 16
     const state = stateOf(bits)
-    // A card that was swapped between two looks shows only in the count.
+    // A card swapped between two events shows only in the count.
     const same = before !== undefined && before.presence !== 0 && before.changes === changes
     const presence = state === 'empty' ? 0 : same ? before.presence : ++this.#lastPresence
     this.#entries.set(name, { name, state, presence, changes })

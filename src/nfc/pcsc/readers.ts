@@ -1,3 +1,4 @@
+import { PassThrough } from 'node:stream'
 import {
   type Card,
   type CardReader,
@@ -8,11 +9,10 @@ import {
   type WaitForCard,
 } from '../card.ts'
 import { CardWatch } from './card-watch.ts'
-import { EventQueue } from './event-queue.ts'
-import { HeldCards } from './held-cards.ts'
-import type { Patience } from './host-process.ts'
+import type { Timeouts } from './host-process.ts'
+import { HostSupervisor } from './host-supervisor.ts'
+import { ConnectedCards } from './pcsc-card.ts'
 import type { BackendName } from './protocol.ts'
-import { SessionKeeper } from './session-keeper.ts'
 
 export interface PcscSettings {
   /** The script of the child process that talks to PC/SC: `dist/reader-host.cjs`. */
@@ -21,84 +21,84 @@ export interface PcscSettings {
   readonly backend?: BackendName
   /** The child's environment. PCSCLITE_CSOCK_NAME says where pcscd listens. Default: this process's own. */
   readonly env?: NodeJS.ProcessEnv
-  readonly patience?: Patience
-  /** After an outage it is tried again so often while somebody listens to events, in milliseconds. */
+  readonly timeouts?: Timeouts
+  /** Milliseconds before the first new attempt after an outage, while somebody listens to events. */
   readonly retryMs?: number
 }
 
-const defaultPatience: Patience = { start: 8_000, command: 15_000, ping: 4_000 }
+const defaultTimeouts: Timeouts = { start: 8_000, command: 15_000, ping: 4_000 }
 
-/** The readers that PC/SC knows. Nothing is started before the first call; `close` ends all of it. */
+/** The readers that PC/SC knows. Nothing is started before the first call; `close` ends everything. */
 export class PcscReaders implements CardReaders {
-  readonly #keeper: SessionKeeper
+  readonly #supervisor: HostSupervisor
   readonly #watches = new Set<CardWatch>()
-  readonly #cards = new HeldCards()
+  readonly #cards = new ConnectedCards()
 
-  constructor({ hostScript, backend, env, patience, retryMs = 250 }: PcscSettings) {
+  constructor({ hostScript, backend, env, timeouts, retryMs = 250 }: PcscSettings) {
     const settings = {
       script: hostScript,
       env: env ?? process.env,
-      patience: patience ?? defaultPatience,
+      timeouts: timeouts ?? defaultTimeouts,
       ...(backend === undefined ? {} : { backend }),
     }
-    this.#keeper = new SessionKeeper(settings, retryMs, {
-      readers: (readers) => {
-        this.#cards.seen(readers)
-        for (const watch of [...this.#watches]) watch.readers(readers)
+    this.#supervisor = new HostSupervisor(settings, retryMs, {
+      onReaders: (readers) => {
+        this.#cards.update(readers)
+        for (const watch of [...this.#watches]) watch.update(readers)
       },
-      down: (error) => {
-        this.#cards.seen([])
+      onDown: (error) => {
+        this.#cards.update([])
         for (const watch of [...this.#watches]) watch.down(error)
       },
     })
   }
 
-  /** Which library serves, and the process that it lives in. @throws ReaderUnavailable */
+  /** The library in use, and the process that it runs in. @throws ReaderUnavailable */
   async host(): Promise<{ readonly backend: BackendName; readonly pid: number | undefined }> {
-    const { backend, host } = await this.#keeper.up()
-    return { backend, pid: host.pid }
+    const { backend, process } = await this.#supervisor.ensureRunning()
+    return { backend, pid: process.pid }
   }
 
   async list(): Promise<readonly CardReader[]> {
-    const { readers } = await this.#keeper.up()
+    const { readers } = await this.#supervisor.ensureRunning()
     return readers.map(({ name, state }) => ({ name, state }))
   }
 
   async waitForCard({ reader: wanted, timeoutMs, signal }: WaitForCard = {}): Promise<Card> {
     signal?.throwIfAborted()
-    const session = await this.#keeper.up()
+    const host = await this.#supervisor.ensureRunning()
     signal?.throwIfAborted()
-    const candidates = () => session.readers.filter(({ name }) => wanted === undefined || name === wanted)
+    const candidates = () => host.readers.filter(({ name }) => wanted === undefined || name === wanted)
     const noReader = () =>
       new NoReader(
         wanted,
-        session.readers.map(({ name }) => name),
+        host.readers.map(({ name }) => name),
       )
     if (candidates().length === 0) throw noReader()
 
     const { promise, resolve, reject } = deferred<Card>()
-    let trouble: 'in-use' | 'mute' | undefined
+    let unusable: 'in-use' | 'mute' | undefined
     const watch = this.#watch(wanted, (event) => {
       if (event.type === 'card') resolve(event.card)
-      else if (event.type === 'card-unusable') trouble = event.state
+      else if (event.type === 'card-unusable') unusable = event.state
       else if (event.type === 'unavailable') reject(event.error)
       else if (
         event.type === 'reader-removed' &&
         candidates().length === 0 &&
-        session === this.#keeper.session
+        host === this.#supervisor.running
       )
         reject(noReader())
     })
-    const late = () =>
-      reject(new NoCard(candidates().some(({ presence }) => presence > 0) ? trouble : 'empty'))
-    const clock = timeoutMs === undefined ? undefined : setTimeout(late, timeoutMs)
+    const timedOut = () =>
+      reject(new NoCard(candidates().some(({ presence }) => presence > 0) ? unusable : 'empty'))
+    const timer = timeoutMs === undefined ? undefined : setTimeout(timedOut, timeoutMs)
     const abort = () => reject(signal?.reason)
     signal?.addEventListener('abort', abort, { once: true })
-    watch.readers(session.readers)
+    watch.update(host.readers)
     try {
       return await promise
     } finally {
-      clearTimeout(clock)
+      clearTimeout(timer)
       signal?.removeEventListener('abort', abort)
       this.#unwatch(watch)
     }
@@ -110,31 +110,31 @@ export class PcscReaders implements CardReaders {
     readonly signal?: AbortSignal
   } = {}): AsyncGenerator<ReaderEvent, void, undefined> {
     if (signal?.aborted) return
-    const session = await this.#keeper.up()
-    const queue = new EventQueue<ReaderEvent>()
-    const enough = new AbortController()
+    const host = await this.#supervisor.ensureRunning()
+    const queue = new PassThrough({ objectMode: true })
+    const finished = new AbortController()
     const over = AbortSignal.any([
-      this.#keeper.closing,
-      enough.signal,
+      this.#supervisor.closing,
+      finished.signal,
       ...(signal === undefined ? [] : [signal]),
     ])
     over.addEventListener('abort', () => queue.end(), { once: true })
     const watch = this.#watch(undefined, (event) => {
-      queue.push(event)
-      if (event.type === 'unavailable') void this.#keeper.comeBack(over)
+      if (queue.writable) queue.write(event)
+      if (event.type === 'unavailable') void this.#supervisor.reconnect(over)
     })
     if (over.aborted) queue.end()
-    watch.readers(session.readers)
+    watch.update(host.readers)
     try {
-      yield* queue.items()
+      yield* queue
     } finally {
-      enough.abort()
+      finished.abort()
       this.#unwatch(watch)
     }
   }
 
   close(): Promise<void> {
-    return this.#keeper.close(() => this.#cards.release())
+    return this.#supervisor.close(() => this.#cards.release())
   }
 
   #watch(wanted: string | undefined, emit: (event: ReaderEvent) => void): CardWatch {
@@ -142,10 +142,10 @@ export class PcscReaders implements CardReaders {
       wanted,
       emit,
       connect: async (at) => {
-        const { session } = this.#keeper
-        return session === undefined
+        const { running } = this.#supervisor
+        return running === undefined
           ? { status: 'refused', why: 'service' }
-          : this.#cards.connect(session, at)
+          : this.#cards.connect(running, at)
       },
     })
     this.#watches.add(watch)

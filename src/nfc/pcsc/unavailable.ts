@@ -1,39 +1,37 @@
 import { ReaderUnavailable } from '../card.ts'
 
-// Why readers cannot be reached, each with what to do about it.
-
-const start = 'Start it: systemctl start pcscd.socket. Where it is missing: apt-get install pcscd'
+const start = 'Start it: systemctl start pcscd.socket. If it is not installed: apt-get install pcscd'
 
 export const notRunning = (cause?: unknown): ReaderUnavailable =>
-  new ReaderUnavailable('pcscd, the service for card readers, does not run', start, { cause })
+  new ReaderUnavailable('pcscd, the service for card readers, is not running', start, { cause })
 
-export const wentAway = (): ReaderUnavailable =>
-  new ReaderUnavailable('pcscd, the service for card readers, went away', start)
+export const stopped = (): ReaderUnavailable =>
+  new ReaderUnavailable('pcscd, the service for card readers, has stopped', start)
 
-export const notAllowed = (path: string, cause?: unknown): ReaderUnavailable =>
+export const accessDenied = (path: string, cause?: unknown): ReaderUnavailable =>
   new ReaderUnavailable(
-    `pcscd, the service for card readers, lets you not in at ${path}`,
-    'Give yourself access to the readers: docs/nfc.md says how',
+    `pcscd, the service for card readers, denied access to ${path}`,
+    'Give yourself access to the readers, as docs/nfc.md describes',
     { cause },
   )
 
-/** polkit says no, or pcscd died just then: the two look the same from here. */
-export const turnedAway = (): ReaderUnavailable =>
+/** polkit refused, or pcscd died at that moment: the two cannot be told apart here. */
+export const connectionRefused = (): ReaderUnavailable =>
   new ReaderUnavailable(
     'pcscd, the service for card readers, ended the connection at once',
-    'Give yourself access to the readers: docs/nfc.md says how. If you have it: systemctl restart pcscd',
+    'Give yourself access to the readers, as docs/nfc.md describes. If you have it: systemctl restart pcscd',
   )
 
-export const silent = (what: string): ReaderUnavailable =>
+export const notResponding = (detail: string): ReaderUnavailable =>
   new ReaderUnavailable(
-    `The readers do not answer (${what})`,
-    'Unplug the reader and plug it in again; if that is not enough: systemctl restart pcscd',
+    `The readers do not respond (${detail})`,
+    'Unplug the reader and plug it in again. If that does not help: systemctl restart pcscd',
   )
 
-export const broken = (how: string): ReaderUnavailable =>
+export const hostFailed = (reason: string): ReaderUnavailable =>
   new ReaderUnavailable(
-    `The process that talks to the readers ended (${how})`,
-    'Try again; if it goes on: systemctl restart pcscd',
+    `The process that talks to the readers ended (${reason})`,
+    'Try again. If it keeps happening: systemctl restart pcscd',
   )
 
 export const noBackend = (reasons: string): ReaderUnavailable =>
