@@ -1,73 +1,71 @@
-// The port to hardware: a reader with a card on it, and the bytes that go there and back. Behind it stand PC/SC
-// (pcsc/) and the virtual chips (emulator/). Nothing here knows what kind of chip a card is.
+// The port to hardware, implemented by PC/SC (pcsc/) and by virtual chips (emulator/). It does not depend on the kind
+// of chip.
 
-/**
- * What a reader has: nothing, a card, a card that another program holds for itself, or something that does not
- * answer (two cards at once, a card turned wrongly, no NFC chip).
- */
+/** `in-use`: another program uses the card exclusively. `mute`: two cards at once, a misplaced card, or no NFC chip. */
 export type ReaderState = 'empty' | 'present' | 'in-use' | 'mute'
 
 export interface CardReader {
-  /** As PC/SC names it: `ACS ACR122U PICC Interface 00 00`. Unique among the readers of a moment. */
+  /** PC/SC's name, such as `ACS ACR122U PICC Interface 00 00`. Unique among the current readers. */
   readonly name: string
   readonly state: ReaderState
 }
 
-/** A card that was presented and answered. One that is lifted and put back is another `Card`. */
+/** A card that was presented and answered. A card that is lifted and put back is a new `Card`. */
 export interface Card {
-  /** The name of the reader it lies on. */
+  /** The reader's name. */
   readonly reader: string
   readonly atr: Uint8Array
   /**
-   * Sends one command APDU; the answer with its two status bytes. One at a time: await it before the next.
-   * @throws CardGone when no whole answer came, in which case the chip may or may not have done what it was told;
-   * ReaderUnavailable when the reader or its service went away, for which the same is true
+   * Sends one command APDU and returns the answer with its two status bytes. Await it before the next call.
+   * @throws CardGone when no complete answer came, or ReaderUnavailable when the reader or its service disappeared: in
+   * both cases the chip may or may not have carried out the command
    */
   transmit(apdu: Uint8Array): Promise<Uint8Array>
-  /** Resolves once the card has left its reader, or the reader the computer; at once when it has already. */
+  /** Resolves once the card has left its reader, or the reader was unplugged. */
   removed(options?: { readonly signal?: AbortSignal }): Promise<void>
-  /** Lets go of the card, so that other programs may have it. It stays present. Harmless when repeated. */
+  /** Disconnects, so that other programs can use the card, which stays present. Idempotent. */
   release(): Promise<void>
 }
 
-/** What happens at the readers, in order. A stream begins with the readers and cards that are there already. */
+/** A stream of events begins with the readers and cards that are already there. */
 export type ReaderEvent =
   | { readonly type: 'reader-added'; readonly reader: string }
   | { readonly type: 'reader-removed'; readonly reader: string }
   | { readonly type: 'card'; readonly reader: string; readonly card: Card }
   | { readonly type: 'card-removed'; readonly reader: string }
-  /** Something that cannot be talked to was put down; tell the person with the card. */
+  /** Ask the person to place the card differently. */
   | { readonly type: 'card-unusable'; readonly reader: string; readonly state: 'in-use' | 'mute' }
-  /** The service behind the readers is gone, and is tried again; when it is back its readers are added again. */
+  /** The service behind the readers is gone and retried; when it is back, its readers are added again. */
   | { readonly type: 'unavailable'; readonly error: ReaderUnavailable }
 
 export interface WaitForCard {
-  /** A reader's name; without it, whichever reader has a card first. */
+  /** A reader's name. Default: the first reader with a card. */
   readonly reader?: string
-  /** Default: for ever. */
+  /** Default: no timeout. */
   readonly timeoutMs?: number
   readonly signal?: AbortSignal
 }
 
 /** The readers of this computer. */
 export interface CardReaders {
-  /** @throws ReaderUnavailable when they cannot be asked for. No reader is an empty list. */
+  /** @throws ReaderUnavailable */
   list(): Promise<readonly CardReader[]>
   /**
-   * The card that lies on a reader, or the next one that is put there. A card that lies there still is given again:
+   * Returns the card on a reader, or the next one that is put there. A card that is still there is returned again:
    * await `card.removed()` before waiting for another.
-   * @throws NoReader at once when there is none, or none of that name; NoCard when the time is up;
-   * ReaderUnavailable; what the signal was aborted with
+   * @throws NoReader at once when there is none, or none of that name; NoCard after the timeout; ReaderUnavailable; the
+   * signal's reason
    */
   waitForCard(wait?: WaitForCard): Promise<Card>
-  /** Ends when the signal is aborted. @throws ReaderUnavailable only when it is so from the start */
+  /** Ends when the signal is aborted. @throws ReaderUnavailable only at the start */
   events(options?: { readonly signal?: AbortSignal }): AsyncIterable<ReaderEvent>
-  /** Lets go of all of it: processes, sockets, timers. */
+  /** Ends all processes, sockets, and timers. */
   close(): Promise<void>
 }
 
-/** What stands between this program and a card, by class. The message says what, `advice` what to do. */
+/** A card or reader cannot be used. */
 export abstract class CardError extends Error {
+  /** The next step for the user, as a sentence without a full stop. */
   readonly advice: string
 
   constructor(message: string, advice: string, options?: ErrorOptions) {
@@ -77,7 +75,6 @@ export abstract class CardError extends Error {
   }
 }
 
-/** No reader is plugged in, or none of the name that was asked for. */
 export class NoReader extends CardError {
   constructor(wanted?: string, present: readonly string[] = []) {
     super(
@@ -89,43 +86,42 @@ export class NoReader extends CardError {
   }
 }
 
-/** The time was up before a card that can be talked to lay on a reader. */
+/** No usable card was on a reader before the timeout. */
 export class NoCard extends CardError {
-  /** What the reader had instead. */
   readonly state: Exclude<ReaderState, 'present'>
 
   constructor(state: Exclude<ReaderState, 'present'> = 'empty') {
-    const { what, advice } = noCard[state]
-    super(what, advice)
+    const { message, advice } = noCard[state]
+    super(message, advice)
     this.state = state
   }
 }
 
 const noCard = {
   empty: {
-    what: 'No card was put on the reader',
+    message: 'No card was put on the reader',
     advice: 'Lay the card flat on the reader and keep it there',
   },
   'in-use': {
-    what: 'Another program holds the card',
-    advice: 'Close what else talks to the reader, and lay the card down again',
+    message: 'Another program is using the card',
+    advice: 'Close other programs that use the reader, and put the card down again',
   },
   mute: {
-    what: 'The card on the reader does not answer',
-    advice: 'Lay down one card alone, flat and in the middle of the reader, without metal beneath',
+    message: 'The card on the reader does not respond',
+    advice: 'Lay a single card flat on the middle of the reader, with no metal beneath it',
   },
 } as const
 
-/** The card left the reader's field while a command was under way: whether it was carried out is not known. */
+/** The card left the reader during a command, which the chip may or may not have carried out. */
 export class CardGone extends CardError {
   constructor(options?: ErrorOptions) {
     super(
-      'The card left the reader before it had answered',
-      'Lay the same card down again and leave it there until the command says that it is done',
+      'The card left the reader before it answered',
+      'Put the same card back, and leave it there until the command says that it is done',
       options,
     )
   }
 }
 
-/** The readers cannot be reached: their service does not run, no permission, or a driver that died. */
+/** The service is not running, permission is missing, or a driver died. */
 export class ReaderUnavailable extends CardError {}

@@ -3,27 +3,26 @@ import { ChipError, ChipStatusError } from './ntag424/errors.ts'
 import type { Script } from './script.ts'
 import { selectApplication } from './type4.ts'
 
-/** The card is none that Tapchip knows; the message says what it seems to be. */
 export class UnknownCard extends Error {
   readonly advice = 'Use an NTAG 424 DNA or a HaLo tag'
-  /** Can follow `The card is`. */
-  readonly what: string
+  /** A description that can follow `The card is`. */
+  readonly kind: string
 
-  constructor(what: string) {
-    super(`The card is ${what}, and neither an NTAG 424 DNA nor a HaLo tag`)
+  constructor(kind: string) {
+    super(`The card is ${kind}, not an NTAG 424 DNA or a HaLo tag`)
     this.name = new.target.name
-    this.what = what
+    this.kind = kind
   }
 }
 
-/** NTAG, of the generation that is 424 DNA, with or without tamper loop. Source: NT4H2421Gx s10.5.2 */
-export function isNtag424({ vendor, type, majorVersion }: ChipVersion): boolean {
+/** True with and without a tamper loop. Source: NT4H2421Gx s10.5.2 */
+function isNtag424({ vendor, type, majorVersion }: ChipVersion): boolean {
   return vendor === 0x04 && type === 0x04 && majorVersion === 0x30
 }
 
 /**
- * Selects the NDEF application, as every conversation with a tag begins. @param atr of the card, to name what has
- * none @throws UnknownCard
+ * Selects the NDEF application, the first step with every tag.
+ * @param atr used to name a card that has no NDEF application @throws UnknownCard
  */
 export function* selectTag(atr?: Uint8Array): Script<void> {
   try {
@@ -34,7 +33,7 @@ export function* selectTag(atr?: Uint8Array): Script<void> {
   }
 }
 
-/** A card without the NDEF application may still be one of NXP's, which says its kind. */
+/** NXP's cards identify themselves even without the NDEF application. */
 function* otherCard(): Script<string> {
   try {
     return namedByVersion(yield* getVersion())
@@ -50,8 +49,8 @@ export function* ntag424Version(): Script<ChipVersion> {
   try {
     version = yield* getVersion()
   } catch (error) {
-    // Other makers' cards do not know the command.
-    if (error instanceof ChipStatusError) throw new UnknownCard('a Type 4 tag of another make')
+    // Only NXP's cards support the command.
+    if (error instanceof ChipStatusError) throw new UnknownCard('a Type 4 tag from another maker')
     throw error
   }
   if (!isNtag424(version)) throw new UnknownCard(namedByVersion(version))
@@ -65,12 +64,12 @@ const TYPES: Readonly<Record<number, string>> = {
 }
 
 function namedByVersion({ vendor, type, majorVersion }: ChipVersion): string {
-  if (vendor !== 0x04) return 'a Type 4 tag of another make'
+  if (vendor !== 0x04) return 'a Type 4 tag from another maker'
   const name = TYPES[type] ?? (type === 0x04 ? 'another NTAG' : 'a chip of NXP')
   return `${name} (type ${type}, version ${majorVersion.toString(16)})`
 }
 
-// Storage cards show their kind in the ATR, after the registered application identifier of PC/SC.
+// Storage cards give their kind in the ATR, after the registered application identifier of PC/SC.
 // Source: PC/SC 2.01 part 3, supplemental document
 const STORAGE = Buffer.from('A000000306', 'hex')
 const STORAGE_NAMES: Readonly<Record<number, string>> = {

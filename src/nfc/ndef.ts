@@ -1,7 +1,7 @@
-// NDEF messages, as they lie in the NDEF file of a Type 4 tag: two bytes of length (NLEN), then records.
+// The NDEF file of a Type 4 tag: two bytes of length (NLEN), then the message's records.
 // Source: NFC Forum NDEF 1.0, URI RTD 1.0.
 
-export interface NdefRecord {
+interface NdefRecord {
   /** Type name format: 1 is a well-known type. */
   readonly tnf: number
   /** `U` for a URI. */
@@ -9,10 +9,9 @@ export interface NdefRecord {
   readonly payload: Buffer
 }
 
-/** The message on a tag is none. */
 export class NdefFormatError extends Error {
-  constructor(what: string) {
-    super(`The NDEF message on the tag cannot be read: ${what}`)
+  constructor(reason: string) {
+    super(`The NDEF message on the tag cannot be read: ${reason}`)
     this.name = new.target.name
   }
 }
@@ -24,7 +23,7 @@ const LAST = 0x40
 const WELL_KNOWN = 1
 const UNCHANGED = 6
 
-// Source: URI RTD 1.0 table 3. The place in the list is the code.
+// Source: URI RTD 1.0 table 3. The index is the code.
 // biome-ignore format: a table
 const URI_PREFIXES = [
   '', 'http://www.', 'https://www.', 'http://', 'https://', 'tel:', 'mailto:', 'ftp://anonymous:anonymous@',
@@ -33,10 +32,7 @@ const URI_PREFIXES = [
   'irdaobex://', 'file://', 'urn:epc:id:', 'urn:epc:tag:', 'urn:epc:pat:', 'urn:epc:raw:', 'urn:epc:', 'urn:nfc:',
 ] as const
 
-/**
- * The records of a message, short and long ones alike, chunks put together. No bytes are no records.
- * @param message without NLEN @throws NdefFormatError
- */
+/** Joins chunked records. @param message without NLEN; may be empty @throws NdefFormatError */
 export function parseNdef(message: Uint8Array): NdefRecord[] {
   const bytes = Buffer.from(message.buffer, message.byteOffset, message.length)
   const records: NdefRecord[] = []
@@ -45,7 +41,7 @@ export function parseNdef(message: Uint8Array): NdefRecord[] {
     const { flags, type, payload, end } = recordAt(bytes, at)
     at = end
     const tnf = flags & 0x07
-    if ((tnf === UNCHANGED) !== (open !== undefined)) throw new NdefFormatError('chunks in disorder')
+    if ((tnf === UNCHANGED) !== (open !== undefined)) throw new NdefFormatError('its chunks are out of order')
     open ??= { tnf, type, parts: [] }
     open.parts.push(payload)
     if (!(flags & CHUNKED)) {
@@ -58,7 +54,7 @@ export function parseNdef(message: Uint8Array): NdefRecord[] {
   return records
 }
 
-/** The first URI among the records, whole; undefined when there is none. */
+/** The first URI among the records, with its prefix. */
 export function uriIn(records: readonly NdefRecord[]): string | undefined {
   const record = records.find(({ tnf, type }) => tnf === WELL_KNOWN && type === 'U')
   if (!record) return undefined
@@ -66,23 +62,19 @@ export function uriIn(records: readonly NdefRecord[]): string | undefined {
   return prefix + record.payload.toString('utf8', 1)
 }
 
-/** A file with one URI record. */
-export interface UriFile {
-  /** NLEN and the message. */
+interface UriFile {
+  /** NLEN and a message with one URI record. */
   readonly bytes: Buffer
-  /** Where the text begins that stands after the abbreviated part. */
+  /** Offset of the URI's text, which begins after the abbreviated prefix. */
   readonly textAt: number
-  /** How many characters of the URI the abbreviation stands for. */
+  /** Length of the abbreviated prefix in characters. */
   readonly abbreviated: number
 }
 
-/**
- * The NDEF file that holds a URI. @param uri ASCII, since offsets into it are counted in bytes
- * @throws RangeError when it is not ASCII
- */
+/** @param uri printable ASCII, since offsets into it are counted in bytes @throws RangeError */
 export function uriFile(uri: string): UriFile {
   if (!/^[\x21-\x7e]+$/.test(uri)) throw new RangeError('The URL of a tag must be printable ASCII')
-  // The longest that fits, so that https://www. is not cut after https://.
+  // Take the longest match: https://www. also begins with https://.
   const code = URI_PREFIXES.reduce(
     (best, prefix, i) =>
       uri.startsWith(prefix) && prefix.length > (URI_PREFIXES[best]?.length ?? 0) ? i : best,

@@ -1,13 +1,13 @@
 import type { Card } from './card.ts'
 
 /**
- * A conversation with a chip, whoever carries it: yields an APDU, is resumed with the chip's answer, and returns
- * what it learnt. So the daemon can hold the conversation and its keys while the CLI relays the bytes.
- * One that is dropped in the middle, or resumed by `throw`, leaves the chip where the last APDU put it.
+ * A conversation with a chip, independent of the transport: it yields APDUs, and is resumed with the chip's answers.
+ * This lets the daemon keep the keys while the CLI relays the bytes. A script that is abandoned leaves the chip in the
+ * state after the last APDU.
  */
 export type Script<Result> = Generator<Uint8Array, Result, Uint8Array>
 
-/** Runs a script on a card that is at hand. @throws what the script throws, and what `transmit` throws */
+/** Runs a script on a local card. @throws the errors of the script and of `transmit` */
 export async function runScript<Result>(
   card: Pick<Card, 'transmit'>,
   script: Script<Result>,

@@ -1,6 +1,12 @@
+import { randomBytes } from 'node:crypto'
+import { EmulatedCard } from './emulator/card.ts'
+import { factoryMemory } from './emulator/memory.ts'
+import { VirtualNtag424 } from './emulator/ntag424.ts'
+import { newUid } from './emulator/readers.ts'
 import { AesKey } from './ntag424/cmac.ts'
 import {
   authenticate,
+  fileRange,
   getCardUid,
   getFileCounters,
   getFileSettings,
@@ -14,17 +20,16 @@ import { CC_FILE, FILE_SIZES, KEY_NUMBERS, NDEF_FILE, PROPRIETARY_FILE } from '.
 import { apply, recover } from './provision/apply.ts'
 import { ProvisionError } from './provision/errors.ts'
 import { type Inspection, inspect } from './provision/inspect.ts'
-import { type KeySource, type KeysOf, keyFrom, sourceVersion } from './provision/keys.ts'
-import { plan, planReset } from './provision/plan.ts'
+import { type KeySource, type KeysOf, keyFrom, plan, planReset, sourceVersion } from './provision/plan.ts'
 import { readBack } from './provision/read-back.ts'
 import { readTap } from './read-tap.ts'
-import type { Script } from './script.ts'
-import { Redactor, type TranscriptLine, transcribed } from './transcript.ts'
+import { runScript, type Script } from './script.ts'
+import { Redactor, type TranscriptLine, transcribed, transcriptDifferences } from './transcript.ts'
 import { CC_FILE_ID, NDEF_FILE_ID, readBinary, selectApplication, selectFile, updateBinary } from './type4.ts'
 import { uidToBytes } from './uid.ts'
 
-// Runs every command that Tapchip uses on a blank chip, and leaves it blank. The keys that it writes in between are
-// no secret: whoever has this source can free a chip that was lifted in the middle, and the next run does.
+// Runs every command that Tapchip uses on a blank chip, and leaves it blank. The keys it writes in between are public,
+// so that the next run can free a chip that was lifted during the test.
 
 const SOURCE = { keySet: 0, generation: 253 } as const
 const FACTORY_KEY = new AesKey(Buffer.alloc(16))
@@ -34,22 +39,21 @@ const selftestKeys: KeysOf = ({ generation }) =>
     (keyNo): PlannedKey => ({ keyNo, key: Buffer.alloc(16, 0xa0 + keyNo), version: generation + 1 }),
   )
 
-/** The chip is not blank, and the self-test would overwrite what it is. */
 export class NotBlank extends ProvisionError {
   constructor() {
     super('The chip is not blank', 'Use a chip from the factory, or reset this one with tapchip nfc reset')
   }
 }
 
-export interface SelftestOptions {
+interface SelftestOptions {
   readonly random: (length: number) => Uint8Array
-  /** Gets each line as it is learnt, so that a chip that is lifted leaves a transcript too. */
+  /** Called for each line at once, so that a chip that is lifted leaves a transcript too. */
   readonly note: (line: TranscriptLine) => void
   readonly atr?: Uint8Array
 }
 
 /**
- * @returns whether everything that has to hold held; the transcript tells what did not
+ * @returns true if every required step passed; the transcript shows which did not
  * @throws NotBlank, NotNtag424, RandomIdChip before anything is written; ChipError when the chip could not be freed
  */
 export function* selftest({ random, note, atr }: SelftestOptions): Script<boolean> {
@@ -75,7 +79,7 @@ export function* selftest({ random, note, atr }: SelftestOptions): Script<boolea
       if (value !== undefined) note({ step, value })
     } catch (error) {
       if (!(error instanceof ChipError || error instanceof ProvisionError)) throw error
-      // Of an expected refusal its status stands in the line before; it is no failure.
+      // The status of an expected refusal is already in the transcript.
       const expected = step.startsWith('refused: ')
       good = good && expected
       if (!expected) note({ step, error: error.message })
@@ -158,7 +162,7 @@ function stepsFor(
   return { ...steps, ...refusals(uid) }
 }
 
-/** What the data sheet leaves open, or the virtual chip may have wrong: the status is what is learnt. */
+/** Cases that the data sheet leaves open, or that the virtual chip may have wrong. */
 function refusals(uid: string): Record<string, Step> {
   const raw = (hex: string): Step =>
     function* () {
@@ -172,8 +176,8 @@ function refusals(uid: string): Record<string, Step> {
     'refused: READ BINARY beyond the end': raw('00B0010010'),
     'refused: READ BINARY across the end': raw('00B000F820'),
     'refused: UPDATE BINARY of a locked file': raw('00D60000020000'),
-    'refused: ReadData beyond the end': raw(`90AD000007${place(FILE_SIZES[NDEF_FILE], 8)}00`),
-    'refused: WriteData without a key': raw(`908D000009${place(0, 2)}000000`),
+    'refused: ReadData beyond the end': raw(`90AD000007${ndefRange(FILE_SIZES[NDEF_FILE], 8)}00`),
+    'refused: WriteData without a key': raw(`908D000009${ndefRange(0, 2)}000000`),
     'refused: GetKeyVersion of no key': raw('90640000010500'),
     'refused: GetFileSettings of no file': raw('90F50000010900'),
     'refused: GetFileCounters without a key': raw('90F60000010200'),
@@ -181,7 +185,7 @@ function refusals(uid: string): Record<string, Step> {
     'refused: an unknown command': raw('90EE000000'),
     'refused: an unknown class': raw('80CA000000'),
     *'refused: a session after an error'() {
-      // Whether an error ends the session shows in the second answer.
+      // The second answer shows if an error ends the session.
       yield* selectApplication()
       const session = yield* authenticate(0, selftestKey0(uid), Buffer.alloc(16, 0x5a))
       yield Buffer.from('90640000010500', 'hex')
@@ -195,10 +199,15 @@ function selftestKey0(uid: string): AesKey {
   return new AesKey(keyFrom(SOURCE, 0, uidToBytes(uid), selftestKeys))
 }
 
-function place(offset: number, length: number): string {
-  const header = Buffer.alloc(7)
-  header[0] = NDEF_FILE
-  header.writeUIntLE(offset, 1, 3)
-  header.writeUIntLE(length, 4, 3)
-  return header.toString('hex')
+function ndefRange(offset: number, length: number): string {
+  return fileRange(NDEF_FILE, offset, length).toString('hex')
+}
+
+/** Repeats the self-test on the virtual chip, and returns the differences from a real chip's transcript. */
+export async function replaySelftest(recorded: readonly TranscriptLine[]): Promise<string[]> {
+  const replayed: TranscriptLine[] = []
+  const chip = new VirtualNtag424(factoryMemory(newUid()))
+  const note = (line: TranscriptLine) => replayed.push(line)
+  await runScript(new EmulatedCard('replay', chip), selftest({ random: randomBytes, note }))
+  return transcriptDifferences(recorded, replayed)
 }

@@ -1,16 +1,16 @@
 import type { Script } from './script.ts'
 
-// What went between reader and chip, with everything left out that is secret or differs from chip to chip. A byte
-// that is left out is `??`: two transcripts are compared by what is left, see transcriptDifferences.
+// The exchanges between reader and chip. Bytes that are secret or differ between chips are hidden as `??`, and are
+// ignored when two transcripts are compared.
 
 export type TranscriptLine =
   | { readonly step: string; readonly command: string; readonly answer: string }
-  /** Something that was learnt, for example how many counts a read took. */
+  /** A result, for example the rise of the counter. */
   | { readonly step: string; readonly value: string }
   | { readonly step: string; readonly error: string }
 
 const HIDDEN = '??'
-/** Bytes of a command that are sent in clear, by instruction: NT4H2421Gx s10.2. */
+/** Number of plain header bytes by instruction. Source: NT4H2421Gx s10.2 */
 const HEADERS: Readonly<Record<number, number>> = {
   100: 1, // GetKeyVersion
   245: 1, // GetFileSettings
@@ -26,13 +26,13 @@ const SELECT = 0xa4
 const READ_BINARY = 0xb0
 const READ_DATA = 0xad
 
-/** Hides the secrets of one conversation; it follows the session, since in one no answer is shown. */
+/** Hides the secrets of one conversation. It tracks the session, in which all answers are hidden. */
 export class Redactor {
   #session = false
   #handshake = false
   #version = 0
 
-  /** One exchange: both in upper-case hex, with ?? for what is left out. */
+  /** Returns upper-case hex with ?? for each hidden byte. */
   redact(command: Uint8Array, answer: Uint8Array): { command: string; answer: string } {
     const [cla, ins = 0] = command
     const own = cla === 0x90
@@ -57,7 +57,7 @@ export class Redactor {
   }
 }
 
-/** Notes down every exchange of a script. A script that ends with an error has noted what came before it. */
+/** Passes every exchange of a script to `note`, including those before an error. */
 export function* transcribed<Result>(
   script: Script<Result>,
   step: string,
@@ -74,7 +74,7 @@ export function* transcribed<Result>(
   return next.value
 }
 
-/** Where two transcripts of the same conversation differ, in words; what either left out is no difference. */
+/** Describes the differences between two transcripts of the same conversation. Hidden bytes match anything. */
 export function transcriptDifferences(
   recorded: readonly TranscriptLine[],
   replayed: readonly TranscriptLine[],
@@ -84,7 +84,7 @@ export function transcriptDifferences(
     const [one, other] = [recorded[at], replayed[at]]
     if (one && other && matches(one, other)) continue
     differences.push(
-      `${at + 1}: ${one ? spoken(one) : 'nothing'}, but replayed ${other ? spoken(other) : 'nothing'}`,
+      `${at + 1}: ${one ? describe(one) : 'nothing'}, but replayed ${other ? describe(other) : 'nothing'}`,
     )
   }
   return differences
@@ -93,12 +93,16 @@ export function transcriptDifferences(
 function matches(one: TranscriptLine, other: TranscriptLine): boolean {
   if (one.step !== other.step) return false
   if ('command' in one)
-    return 'command' in other && masked(one.command, other.command) && masked(one.answer, other.answer)
+    return (
+      'command' in other &&
+      equalWhereShown(one.command, other.command) &&
+      equalWhereShown(one.answer, other.answer)
+    )
   if ('value' in one) return 'value' in other && one.value === other.value
   return 'error' in other
 }
 
-function masked(a: string, b: string): boolean {
+function equalWhereShown(a: string, b: string): boolean {
   if (a.length !== b.length) return false
   for (let at = 0; at < a.length; at += 2) {
     const [x, y] = [a.slice(at, at + 2), b.slice(at, at + 2)]
@@ -107,17 +111,17 @@ function masked(a: string, b: string): boolean {
   return true
 }
 
-function spoken(line: TranscriptLine): string {
+function describe(line: TranscriptLine): string {
   if ('command' in line) return `${line.step}: ${line.command} → ${line.answer}`
   return `${line.step}: ${'value' in line ? line.value : line.error}`
 }
 
-/** What is read may be a tap, whose codes are good for one use. */
+/** File contents may hold a tap's one-time codes. */
 function reads(cla: number | undefined, ins: number): boolean {
   return (cla === 0x00 && ins === READ_BINARY) || (cla === 0x90 && ins === READ_DATA)
 }
 
-/** @param end bytes at the end that are shown: Le */
+/** @param end number of bytes shown at the end: Le */
 function hiddenAfter(bytes: Uint8Array, start: number, end: number): string {
   const hidden = Math.max(0, bytes.length - start - end)
   return hex(bytes.subarray(0, start)) + HIDDEN.repeat(hidden) + hex(bytes.subarray(start + hidden))

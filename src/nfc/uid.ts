@@ -1,8 +1,8 @@
 // A chip's UID is seven bytes. On the wire and in the store it is the decimal string of those bytes, read
 // big-endian: 1293660434600336 is 04 98 93 CA AA 11 90.
 
-/** A UID as the decimal string of the wire, or why the text is none, said so that it can follow a field's name. */
-export type UidParse = { ok: true; uid: string } | { ok: false; reason: string }
+/** `reason` can follow a field's name. */
+type UidParse = { ok: true; uid: string } | { ok: false; reason: string }
 
 const BYTES = 7
 const HEX_DIGITS = 14
@@ -12,25 +12,25 @@ const HEX = /^[0-9A-Fa-f]{14}$/
 const SCIENTIFIC = /^[+-]?\d+([.,]\d*)?[eE][+-]?\d+$/
 const DIGITS = /^\d+$/
 
-/** Reads a UID: decimal, or 14 hex digits with or without colons, in any case. 14 characters are always hex. */
+/** @param text decimal, or 14 hex digits of any case with or without colons. 14 characters are always hex. */
 export function parseUid(text: string): UidParse {
   const { length } = text
   if (length !== HEX_DIGITS && isPlainDecimal(text)) {
     if (length < MAX.length || (length === MAX.length && text <= MAX)) return { ok: true, uid: text }
-    return no(`must be at most ${MAX}, which is 7 bytes`)
+    return invalid(`must be at most ${MAX}, which is 7 bytes`)
   }
   const hex = text.includes(':') ? text.replaceAll(':', '') : text
   if (HEX.test(hex)) {
     const uid = decimalFromHex(hex)
-    return uid === '0' ? no('must not be zero') : { ok: true, uid }
+    return uid === '0' ? invalid('must not be zero') : { ok: true, uid }
   }
   if (SCIENTIFIC.test(text))
-    return no(
-      'must not be in scientific notation: a spreadsheet has dropped its last digits. ' +
+    return invalid(
+      'must not be in scientific notation: a spreadsheet dropped its last digits. ' +
         'Export the column again as text, or with UIDs in hex',
     )
-  if (!DIGITS.test(text)) return no('must be a UID: 14 hex digits, colons allowed, or a decimal number')
-  return no(
+  if (!DIGITS.test(text)) return invalid('must be a UID: 14 hex digits, colons allowed, or a decimal number')
+  return invalid(
     /^0+$/.test(text) ? 'must not be zero' : 'must not begin with 0: a UID in decimal has no leading zeros',
   )
 }
@@ -43,15 +43,15 @@ export function uidToHex(uid: string): string {
 }
 
 /**
- * What a UID that was read as hex would be as a decimal number, if it could be one: 14 digits are always read as hex,
- * and one HaLo chip in a hundred has a UID of 14 decimal digits. For those who find no chip under the first reading.
+ * Rereads as decimal a UID that was read as hex: 14 digits are always read as hex, and one in a hundred HaLo chips has
+ * a UID of 14 decimal digits. Use it when no chip is found under the first reading.
  */
 export function decimalReading(uid: string): string | undefined {
   const hex = uidToHex(uid)
   return /^[1-9]\d{13}$/.test(hex) ? hex : undefined
 }
 
-/** The form that people read and spreadsheets leave alone: `04:98:93:CA:AA:11:90`. @param uid decimal */
+/** Spreadsheets keep this form as text: `04:98:93:CA:AA:11:90`. @param uid decimal */
 export function uidToColons(uid: string): string {
   const hex = uidToHex(uid)
   let out = hex.slice(0, 2)
@@ -64,7 +64,7 @@ export function uidToBytes(uid: string): Buffer {
   return Buffer.from(uidToHex(uid), 'hex')
 }
 
-/** The decimal string. @throws RangeError unless there are seven bytes */
+/** @returns the decimal string @throws RangeError unless there are seven bytes */
 export function uidFromBytes(bytes: Uint8Array): string {
   if (bytes.length !== BYTES) throw new RangeError(`A UID has 7 bytes, not ${bytes.length}`)
   // Two reads of at most 32 bits; below 2^53 the sum is exact.
@@ -79,7 +79,7 @@ function decimalFromHex(hex: string): string {
   return Number.isSafeInteger(number) ? String(number) : BigInt(`0x${hex}`).toString()
 }
 
-/** Digits without a leading zero; a loop, since batches of a million UIDs pass here. */
+/** A loop instead of a regular expression, since batches contain a million UIDs. */
 function isPlainDecimal(text: string): boolean {
   const first = text.charCodeAt(0)
   if (!(first >= 0x31 && first <= 0x39)) return false
@@ -90,6 +90,6 @@ function isPlainDecimal(text: string): boolean {
   return true
 }
 
-function no(reason: string): UidParse {
+function invalid(reason: string): UidParse {
   return { ok: false, reason }
 }

@@ -3,14 +3,14 @@ import { checkRedirectUrl } from './redirect-url.ts'
 import { type Check, tokenChecks } from './token.ts'
 
 /** SDMReadCtr of an NTAG 424 has three bytes. */
-export const highestCounter = 0xffffff
-/** A HaLo chip's counter has four. */
-const highestHaloCounter = 0xffffffff
+export const maxCounter = 0xffffff
+/** A HaLo chip's counter has four bytes. */
+const maxHaloCounter = 0xffffffff
 
 function checkCounter(text: string, isHalo: boolean): string | undefined {
   if (!/^\d{1,10}$/.test(text)) return 'must be a whole number from 0'
-  const highest = isHalo ? highestHaloCounter : highestCounter
-  return Number(text) > highest ? `must be at most ${highest}` : undefined
+  const max = isHalo ? maxHaloCounter : maxCounter
+  return Number(text) > max ? `must be at most ${max}` : undefined
 }
 
 const checkText =
@@ -18,7 +18,7 @@ const checkText =
   (text) =>
     text.trim() !== '' && text.length <= max && !text.includes('\0') && text.isWellFormed() ? undefined : why
 
-/** What a cell must be, by its column, as far as the cell alone tells. Whose row it is reads the UID: parseUid. */
+/** Checks of a single cell, by column. The caller reads the UID with parseUid. */
 const checks = {
   publicKey: checkHaloPublicKey,
   label: checkText(200, 'must be 1 to 200 characters of text'),
@@ -30,7 +30,7 @@ const checks = {
     /^[0-9a-fA-F]{32}$/.test(text) ? undefined : 'must be an AES-128 key: 32 hex digits',
 } as const satisfies Readonly<Record<string, Check>>
 
-/** The columns of an import: a chip each row. A chip is known by its UID, or as a HaLo chip by its public key. */
+/** The columns of an import, one chip per row. A chip is identified by its UID, or a HaLo chip by its public key. */
 export const chipColumns = [
   'uid',
   'publicKey',
@@ -45,17 +45,17 @@ export const chipColumns = [
   'fileReadKey',
 ] as const satisfies readonly (keyof typeof checks | 'uid' | 'lastCounter')[]
 export type ChipColumn = (typeof chipColumns)[number]
-/** A row's values as text; absent means empty. */
+/** Empty cells are absent. */
 export type ChipValues = { readonly [column in ChipColumn]?: string | undefined }
 
-/** `reason` can follow the names of the columns, or the text of the cell, which is left out where it is a secret. */
-export interface ChipProblem {
+/** `reason` can follow the names of the columns or the text of the cell. `cell` is undefined for secrets. */
+interface ChipProblem {
   readonly columns: readonly ChipColumn[]
   readonly cell?: string | undefined
   readonly reason: string
 }
 
-/** What is wrong with a row but for its UID, before anybody looks at what else is registered. */
+/** Checks everything except the UID, without access to registered chips. */
 export function* problemsOf(row: ChipValues): Generator<ChipProblem> {
   for (const column of checked) {
     const text = row[column]
@@ -68,7 +68,7 @@ export function* problemsOf(row: ChipValues): Generator<ChipProblem> {
   if (counter !== undefined) yield { columns: ['lastCounter'], cell: row.lastCounter, reason: counter }
   const missing = tokenColumns.filter((column) => row[column] === undefined)
   if (missing.length > 0 && missing.length < tokenColumns.length)
-    yield { columns: missing, reason: 'is missing: contractAddress, chainId and tokenId belong together' }
+    yield { columns: missing, reason: 'is missing: contractAddress, chainId, and tokenId belong together' }
   if (row.variant !== undefined && row.item === undefined)
     yield { columns: ['item'], reason: 'is missing: a variant belongs to an item' }
   if (isHalo && row.fileReadKey !== undefined)

@@ -2,26 +2,26 @@ import Papa from 'papaparse'
 
 export interface CsvRows {
   readonly rows: readonly (readonly string[])[]
-  /** Why a line is no row of CSV, by the row that was made of it. */
+  /** Reasons why lines are invalid CSV, by the row that was parsed from them. */
   readonly malformed: ReadonlyMap<readonly string[], string>
 }
 
 const reasons: Partial<Record<Papa.ParseError['code'], string>> = {
-  MissingQuotes: 'a quote is opened and never closed, and all that follows it was taken for its text',
-  InvalidQuotes: 'a quote stands within quoted text; write it twice',
+  MissingQuotes: 'a quote is opened but never closed, so everything after it was read as its text',
+  InvalidQuotes: 'a quoted text contains a quote; write it twice',
 }
 
-/** Reads CSV that comes in pieces. Blank lines are left out. */
+/** Parses CSV from a stream of text. Skips blank lines. */
 export class CsvReader {
   readonly #parser: InstanceType<typeof Papa.Parser>
   #rest = ''
 
-  /** @param newline lines that end in \r\n are parted at their \n */
+  /** @param newline use \n for lines that end in \r\n */
   constructor({ delimiter = ',', newline = '\n' }: { delimiter?: string; newline?: '\n' | '\r' } = {}) {
     this.#parser = new Papa.Parser({ delimiter, newline })
   }
 
-  /** Characters of the row that has not ended yet: a quote that is never closed gathers all that follows it. */
+  /** Characters of the unfinished row. A quote that is never closed accumulates everything after it. */
   get pending(): number {
     return this.#rest.length
   }
@@ -54,7 +54,7 @@ function dropReturn(cells: string[]): void {
   if (last?.endsWith('\r')) cells[cells.length - 1] = last.slice(0, -1)
 }
 
-// By hand, since a million rows pass here.
+// A loop for speed, since imports have a million rows.
 function isNotBlank(cells: readonly string[]): boolean {
   for (const cell of cells) if (cell.trim() !== '') return true
   return false

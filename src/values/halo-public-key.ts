@@ -7,17 +7,16 @@ const SPKI_COMPRESSED = Buffer.from('3036301006072a8648ce3d020106052b8104000a032
 
 export const notAHaloKey = 'must be an uncompressed public key: 130 hex digits that begin with 04'
 
-/** Whether these are 65 bytes that begin as an uncompressed point does. */
+/** Checks only the format of an uncompressed point. */
 export const isHaloKey = (key: Uint8Array): boolean => key.length === LENGTH && key[0] === UNCOMPRESSED
 
-/** A public key in hex, as a URL, a sheet or a seed has it: its 65 bytes, or undefined. */
+/** @returns 65 bytes */
 export function parseHaloPublicKey(hex: string): Buffer | undefined {
   return /^04[0-9A-Fa-f]{128}$/.test(hex) ? Buffer.from(hex, 'hex') : undefined
 }
 
 /**
- * A point of secp256k1 as a key to verify with, worth keeping; undefined when the bytes are none.
- * @param point 65 bytes, or 33 compressed
+ * Worth caching. @param point of secp256k1: 65 bytes, or 33 compressed @returns undefined for an invalid point
  */
 export function keyOfPoint(point: Uint8Array): KeyObject | undefined {
   const prefix = point.length === LENGTH ? SPKI_UNCOMPRESSED : SPKI_COMPRESSED
@@ -28,7 +27,7 @@ export function keyOfPoint(point: Uint8Array): KeyObject | undefined {
   }
 }
 
-/** Why a text is no public key of a HaLo chip, said so that it can follow a field's name; undefined: it is one. */
+/** @returns the reason for a rejection, which can follow a field's name */
 export function checkHaloPublicKey(hex: string): string | undefined {
   const key = parseHaloPublicKey(hex)
   if (key === undefined) return notAHaloKey

@@ -1,29 +1,29 @@
 import { Slice } from './slices.ts'
 
-// What takes long to parse, whatever it may mean, is refused unparsed: a megabyte of `{},` takes a tenth of a second.
+// JSON that would take long to parse is refused unparsed: a megabyte of `{},` takes a tenth of a second.
 
-const mostValues = 110_000
-/** Members of objects take longer: ten thousand attributes have two each. */
-const mostMembers = 21_000
-/** And objects of many shapes longer still. */
-const mostNames = 1000
-export const deepestJson = 64
+const maxValues = 110_000
+/** Members take longer than values. Ten thousand attributes have two each. */
+const maxMembers = 21_000
+/** Objects of many shapes take even longer. */
+const maxNames = 1000
+const maxDepth = 64
 
-/** What of a JSON text is too much, said so that it can follow a field's name. */
-export interface Excess {
-  /** The outermost member that it is in. */
+/** `reason` can follow a field's name. */
+interface Excess {
+  /** The top-level member that contains the excess. */
   readonly field: string | undefined
   readonly reason: string
 }
 
 /**
- * Looks at a JSON text as bytes, and makes nothing of it. It need not be valid.
- * @param members how many objects may have in all
+ * Scans JSON as bytes, which may be invalid, without parsing it.
+ * @param members the maximum number of members of all objects
  */
-export async function excessOf(json: Buffer, members = mostMembers): Promise<Excess | undefined> {
+export async function excessOf(json: Buffer, members = maxMembers): Promise<Excess | undefined> {
   const slice = new Slice()
   const scan = new Scan(json, members)
-  // So much takes a few milliseconds at most.
+  // 256 KiB take a few milliseconds at most.
   for (let to = 0; to < json.length; ) {
     to = Math.min(to + 256 * 1024, json.length)
     const reason = scan.upTo(to)
@@ -33,8 +33,8 @@ export async function excessOf(json: Buffer, members = mostMembers): Promise<Exc
   return undefined
 }
 
-/** Of a member's name, so much is told and told apart. */
-const longestName = 64
+/** Longer names are cut, and compared by this part. */
+const maxNameLength = 64
 
 const quote = 0x22
 const backslash = 0x5c
@@ -47,7 +47,7 @@ const closeObject = 0x7d
 
 class Scan {
   readonly #json: Buffer
-  readonly #mostMembers: number
+  readonly #maxMembers: number
   #at = 0
   #values = 1
   #members = 0
@@ -57,17 +57,17 @@ class Scan {
   #text = { from: 0, to: 0 }
   #field: { from: number; to: number } | undefined
 
-  constructor(json: Buffer, mostMembers: number) {
+  constructor(json: Buffer, maxMembers: number) {
     this.#json = json
-    this.#mostMembers = mostMembers
+    this.#maxMembers = maxMembers
   }
 
   get field(): string | undefined {
     const { from, to } = this.#field ?? this.#text
-    return this.#field && this.#json.toString('utf8', from, Math.min(to, from + longestName))
+    return this.#field && this.#json.toString('utf8', from, Math.min(to, from + maxNameLength))
   }
 
-  /** @returns why it is too much */
+  /** @returns the reason if it is too much */
   upTo(end: number): string | undefined {
     while (this.#at < end) {
       if (this.#isInText) this.#skipText(end)
@@ -88,7 +88,7 @@ class Scan {
     this.#at = this.#isInText ? at : at + 1
   }
 
-  /** Up to the next text. */
+  /** Reads up to the next string. */
   #readSigns(end: number): string | undefined {
     const json = this.#json
     for (let at = this.#at; at < end; at += 1) {
@@ -103,15 +103,16 @@ class Scan {
         if (this.#depth === 1) this.#field = this.#text
         this.#members += 1
         const { from, to } = this.#text
-        this.#names.add(json.toString('latin1', from, Math.min(to, from + longestName)))
-        if (this.#members > this.#mostMembers) return `must not hold more than ${this.#mostMembers} members`
-        if (this.#names.size > mostNames) return `must not hold members of more than ${mostNames} names`
+        this.#names.add(json.toString('latin1', from, Math.min(to, from + maxNameLength)))
+        if (this.#members > this.#maxMembers) return `must not hold more than ${this.#maxMembers} members`
+        if (this.#names.size > maxNames)
+          return `must not hold members of more than ${maxNames} different names`
       } else if (sign === comma || sign === openArray || sign === openObject) {
         this.#values += 1
-        if (this.#values > mostValues)
-          return `must not hold more than ${mostValues} values: send fewer at a time`
+        if (this.#values > maxValues)
+          return `must not hold more than ${maxValues} values: send fewer at a time`
         if (sign !== comma) this.#depth += 1
-        if (this.#depth > deepestJson) return `must not be nested more than ${deepestJson} levels deep`
+        if (this.#depth > maxDepth) return `must not be nested more than ${maxDepth} levels deep`
       } else if (sign === closeArray || sign === closeObject) this.#depth -= 1
     }
     this.#at = end

@@ -1,8 +1,8 @@
-/** Lets jobs with the same key run one after another; others do not wait for them. */
+/** Runs jobs with the same key one after another, in order. */
 export class KeyedMutex {
   readonly #last = new Map<string, Promise<unknown>>()
 
-  /** Waits for those that have come until now. */
+  /** Waits for the jobs that were added until now. */
   async before(key: string): Promise<void> {
     await this.#last.get(key)
   }

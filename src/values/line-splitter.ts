@@ -1,14 +1,14 @@
-/** Parts text that comes in pieces into its lines. Blank ones are left out. */
+/** Splits streamed text into lines. Skips blank lines. */
 export class LineSplitter {
   #rest = ''
   readonly #longest: number
 
-  /** @param longest of a longer line so much and one character more is kept */
+  /** @param longest a longer line is cut after one character more, so that the caller can recognize it */
   constructor(longest = Number.POSITIVE_INFINITY) {
     this.#longest = longest
   }
 
-  /** Characters of the line that has not ended yet. */
+  /** Characters of the unfinished line. */
   get pending(): number {
     return this.#rest.length
   }
@@ -26,7 +26,6 @@ export class LineSplitter {
   }
 }
 
-/** Lines of text as it comes. */
 export async function* linesOf(texts: AsyncIterable<string>): AsyncGenerator<string> {
   const lines = new LineSplitter()
   for await (const text of texts) yield* lines.push(text)

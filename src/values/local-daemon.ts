@@ -1,9 +1,9 @@
 import { closeSync, constants, openSync } from 'node:fs'
 import { basename, dirname } from 'node:path'
 
-// How the programs of a data directory's owner find the daemon that it belongs to.
+// Lets programs of a data directory's owner find its daemon.
 
-/** Where administration is always served: whoever can open it can read the data as well. */
+/** Always serves administration, since anyone who can open it can read the data as well. */
 export const adminSocketName = 'admin.sock'
 
 /** Holds a LocalDaemon as JSON while the daemon listens. */
@@ -11,25 +11,25 @@ export const localDaemonName = 'daemon.json'
 
 export interface LocalDaemon {
   readonly pid: number
-  /** Where it listens. */
+  /** The listening address. */
   readonly url: string
-  /** The address in the URLs that it gives out. */
+  /** The base of the URLs that the daemon gives out. */
   readonly baseUrl: string
-  /** Where administration is: `http://…` or `unix:/path`. */
+  /** The address of administration: `http://…` or `unix:/path`. */
   readonly admin: string
 }
 
-/** What the shortest `sun_path` among the systems holds, its end left out: macOS has 104 bytes, Linux 108 (unix(7)). */
-const longestPath = 103
+/** The shortest `sun_path` of all systems without its NUL: macOS has 104 bytes, Linux 108. Source: unix(7) */
+const maxPathBytes = 103
 
 /**
- * The path of a Unix socket as the system can take it, whatever its length; Node cuts one that is too long.
- * @returns the path, which is good until `release`
- * @throws Error where this system knows no way
+ * Shortens the path of a Unix socket if necessary, since Node silently cuts one that is too long.
+ * @returns a path that is valid until `release`
+ * @throws Error if the system has no way to shorten it
  */
 export const socketPath = (path: string): { readonly path: string; release(): void } => {
-  if (Buffer.byteLength(path) <= longestPath) return { path, release: () => undefined }
-  if (process.platform !== 'linux') throw new Error(`the path is longer than ${longestPath} bytes`)
+  if (Buffer.byteLength(path) <= maxPathBytes) return { path, release: () => undefined }
+  if (process.platform !== 'linux') throw new Error(`the path is longer than ${maxPathBytes} bytes`)
   const folder = openSync(dirname(path), constants.O_RDONLY | constants.O_DIRECTORY)
   return { path: `/proc/self/fd/${folder}/${basename(path)}`, release: () => closeSync(folder) }
 }

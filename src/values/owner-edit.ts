@@ -1,15 +1,14 @@
-/** What the owner of a token asks for. */
 export interface OwnerRequest<Address extends string = string> {
   readonly contractAddress: Address
   readonly chainId: number
   readonly tokenId: string
-  /** Empty: none. */
+  /** Empty to remove it. */
   readonly redirectUrl: string
   /** Seconds since the epoch. */
   readonly requestExpiryTime: number
 }
 
-/** What owners sign to edit the chips of their token: typed data by EIP-712. The words are the interface's. */
+/** EIP-712 typed data that owners sign to edit the chips of their token. The interface fixes its names. */
 export const ownerTypedData = <Address extends string>(request: OwnerRequest<Address>) => ({
   types: {
     EIP712Domain: [

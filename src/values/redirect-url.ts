@@ -1,46 +1,20 @@
-// Redirect URLs: which are taken, and how a ref goes into them. The text is never parsed and printed again,
-// since an URL library would change bytes (%20 to +, say) that the other side may have signed or compares.
+// Redirect URLs are never parsed and serialized, since a URL library would change bytes (%20 to +, for example) that the
+// other side may have signed or compares.
 
 const bannedSchemes = new Set([
-  ...[
-    'javascript',
-    'data',
-    'file',
-    'blob',
-    'vbscript',
-    'about',
-    'view-source',
-    'filesystem',
-    'feed',
-    'jar',
-    'mhtml',
-  ],
-  // Neither the web nor an app: protocols, and handlers of an operating system.
-  ...[
-    'ftp',
-    'ftps',
-    'sftp',
-    'ws',
-    'wss',
-    'gopher',
-    'ldap',
-    'smb',
-    'telnet',
-    'ms-msdt',
-    'search-ms',
-    'resource',
-    'chrome',
-  ],
+  ...'javascript data file blob vbscript about view-source filesystem feed jar mhtml'.split(' '),
+  // Protocols and operating system handlers, which lead to neither a website nor an app.
+  ...'ftp ftps sftp ws wss gopher ldap smb telnet ms-msdt search-ms resource chrome'.split(' '),
 ])
 
-const longest = 4096
+const maxLength = 4096
 
-/** Why a redirect URL is refused, said so that it can follow a field's name; undefined: it is good. */
+/** @returns the reason for a rejection, which can follow a field's name */
 export function checkRedirectUrl(url: string): string | undefined {
-  if (url.length > longest) return `must be at most ${longest} characters`
+  if (url.length > maxLength) return `must be at most ${maxLength} characters`
   const scheme = /^([A-Za-z][A-Za-z0-9+.-]*):/.exec(url)?.[1]?.toLowerCase()
   if (hasSpaceOrControl(url)) return 'must not contain spaces or control characters'
-  if (!scheme) return 'must be a whole URL with its scheme, such as https://example.com/tap'
+  if (!scheme) return 'must be a complete URL with its scheme, such as https://example.com/tap'
   if (bannedSchemes.has(scheme)) return `must not use the scheme ${scheme}:`
   if (/^[A-Za-z0-9+.-]+:[/\\]{2}[^/\\?#]*@/.test(url)) return 'must not carry credentials (user:password@)'
   if (scheme === 'http' || scheme === 'https') {
@@ -87,16 +61,8 @@ function checkCallback(url: string): string | undefined {
   return undefined
 }
 
-/** How an URL's punctuation is written: as it is, or percent-encoded inside another URL's parameter. */
-interface Punctuation {
-  readonly question: RegExp
-  readonly hash: RegExp
-  readonly ampersand: RegExp
-  readonly equals: RegExp
-  readonly write: { question: string; ampersand: string; equals: string }
-}
-
-const plain: Punctuation = {
+/** URL punctuation as written in a plain URL. */
+const plain = {
   question: /\?/,
   hash: /#/,
   ampersand: /&/,
@@ -104,6 +70,9 @@ const plain: Punctuation = {
   write: { question: '?', ampersand: '&', equals: '=' },
 }
 
+type Punctuation = typeof plain
+
+/** URL punctuation as written inside another URL's parameter. */
 const encoded: Punctuation = {
   question: /\?|%3F/i,
   hash: /#|%23/i,
@@ -113,8 +82,8 @@ const encoded: Punctuation = {
 }
 
 /**
- * The URL with the ref in it: as the query parameter `parameter`, before any fragment, in place of an older
- * one. A wallet deeplink (an URL with `cb_url`) gets it inside that URL. All other bytes stay as they are.
+ * Adds the ref as a query parameter before any fragment, replacing an older one. In a wallet deeplink (a URL with
+ * `cb_url`) it is added to the inner URL. All other bytes stay unchanged.
  */
 export function withRef(url: string, parameter: string, ref: string): string {
   const { start, segments, end } = query(url, plain)
@@ -136,7 +105,7 @@ function withParameter(url: string, parameter: string, ref: string, marks: Punct
   const others = text
     .split(marks.ampersand)
     .filter((segment) => nameAndValue(segment, marks)[0] !== parameter)
-  // Only an older ref makes the text differ; without one the query stays to the byte, empty segments included.
+  // Without an older ref to replace, the query stays unchanged, including empty segments.
   const kept =
     others.length === text.split(marks.ampersand).length ? text : others.join(marks.write.ampersand)
   const glue =

@@ -2,19 +2,19 @@ import { closeSync, fchmodSync, fsyncSync, openSync, renameSync, rmSync, writeFi
 import { open, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
-// Two processes may write the same file. What a kill leaves behind is removed at the daemon's next start.
+// Two processes may write the same file. The daemon's next start removes partial files that a kill leaves behind.
 const partialOf = (path: string): string => `${path}.${process.pid}.new`
 
 /**
- * Writes a file that only its owner may read, whole or not at all.
- * @param options `flush`: it is on disk when this returns
+ * Replaces a file atomically, readable only by its owner.
+ * @param options `flush`: the file is on disk when this returns
  */
 export function replaceFile(path: string, content: string, { flush = false } = {}): void {
   const partial = partialOf(path)
   try {
     const file = openSync(partial, 'w', 0o600)
     try {
-      // One that was there keeps its own mode.
+      // An existing file keeps its mode when opened.
       fchmodSync(file, 0o600)
       writeFileSync(file, content)
       if (flush) fsyncSync(file)
@@ -23,11 +23,11 @@ export function replaceFile(path: string, content: string, { flush = false } = {
     }
     renameSync(partial, path)
   } catch (error) {
-    // Half a file takes space that may be what is missing.
+    // The disk may be full, and the partial file takes up space.
     rmSync(partial, { force: true })
     throw error
   }
-  // Windows cannot open a folder, and needs no flush of it.
+  // Windows cannot open a folder, and does not need to flush it.
   if (!flush || process.platform === 'win32') return
   const folder = openSync(dirname(path), 'r')
   try {
@@ -37,7 +37,7 @@ export function replaceFile(path: string, content: string, { flush = false } = {
   }
 }
 
-/** As replaceFile with `flush`, without holding anything up: for content of many megabytes. */
+/** Like replaceFile with `flush`, but without blocking: for content of many megabytes. */
 export async function replaceLargeFile(path: string, content: string | Uint8Array): Promise<void> {
   const partial = partialOf(path)
   try {

@@ -1,10 +1,10 @@
-// Work that is long is done in slices: whoever taps a chip meanwhile waits for one of them, not for all.
+// Long work runs in time slices, so that taps wait for one slice at most.
 
 const sliceMs = 6
 
 const waiting: (() => void)[] = []
 
-/** A turn of the event loop that no other slice has: several that work long at once do so one after another. */
+/** Only one slice runs per turn of the event loop, even with several long jobs. */
 function ownTurn(): Promise<void> {
   return new Promise((resolve) => {
     waiting.push(resolve)
@@ -12,11 +12,11 @@ function ownTurn(): Promise<void> {
   })
 }
 
-// A tap takes a few turns: it is read, judged, written and answered. With a slice in each it would wait for as many.
+// A tap takes a few turns: it is read, checked, written, and answered. A slice in each turn would delay it repeatedly.
 const turnsBetween = 4
 
 function giveTurn(): void {
-  // The one whose turn it is stays at the head meanwhile: who comes in this turn waits for the next.
+  // The current job stays at the head of the queue, so that jobs added in this turn wait for the next.
   const [next] = waiting
   next?.()
   let left = turnsBetween
@@ -32,7 +32,7 @@ function giveTurn(): void {
   setImmediate(rest)
 }
 
-/** A slice of long work: `for (…) { …; if (slice.isOver) await slice.next() }`. */
+/** Usage: `for (…) { …; if (slice.isOver) await slice.next() }`. */
 export class Slice {
   #until = performance.now() + sliceMs
 
@@ -40,38 +40,38 @@ export class Slice {
     return performance.now() >= this.#until
   }
 
-  /** Lets all that has come meanwhile be done first. */
+  /** Lets pending work run first. */
   async next(): Promise<void> {
     await ownTurn()
     this.#until = performance.now() + sliceMs
   }
 }
 
-/** How many are done at once, so that it takes about half a slice: what is written is then flushed to the disk. */
+/** Adapts the batch size so that a batch takes about half a slice; flushing its writes takes the rest. */
 export class Pace {
   size: number
   readonly #least: number
   readonly #most: number
-  /** @param bounds `least` is done in a fraction of a slice anywhere: a machine that is busy makes no work of crumbs */
+  /** @param bounds `least` should take a fraction of a slice on any machine, so that a busy one makes progress */
   constructor({ least, most }: { least: number; most: number }) {
     this.size = least
     this.#least = least
     this.#most = most
   }
 
-  /** @param work of so many, that waits for nothing but queries */
+  /** @param work on `count` items, which awaits nothing but queries */
   async timed<T>(count: number, work: () => Promise<T>): Promise<T> {
     const begun = performance.now()
     const result = await work()
     const wanted = (count * sliceMs) / 2 / Math.max(performance.now() - begun, 0.1)
-    // One pause of the machine is no reason to go on in tiny steps, nor one stroke of luck for a leap.
+    // A single measurement may be off, so the size at most halves or doubles.
     const next = Math.min(Math.max(wanted, this.size / 2), this.size * 2)
     this.size = Math.max(this.#least, Math.min(this.#most, Math.round(next)))
     return result
   }
 }
 
-/** Cuts work into pieces by a pace, and lets all that has come meanwhile be done before the next. */
+/** Splits work into batches, and lets pending work run in between. */
 export async function* piecesOf<T>(items: Iterable<T> | AsyncIterable<T>, pace: Pace): AsyncGenerator<T[]> {
   const slice = new Slice()
   let piece: T[] = []
@@ -85,7 +85,7 @@ export async function* piecesOf<T>(items: Iterable<T> | AsyncIterable<T>, pace: 
   if (piece.length > 0) yield piece
 }
 
-/** Goes through a long list page by page, and lets all that has come meanwhile be done in between. */
+/** Reads a long list page by page, and lets pending work run in between. */
 export async function* pagesOf<T>(
   page: (after: T | undefined, limit: number) => Promise<readonly T[]>,
   bounds: { least: number; most: number },
@@ -94,7 +94,7 @@ export async function* pagesOf<T>(
   const slice = new Slice()
   for (let after: T | undefined; ; ) {
     const limit = pace.size
-    // What is done with the rows takes as long again as reading them.
+    // Processing the rows takes about as long as reading them.
     const rows = await pace.timed(limit, () => page(after, limit))
     yield* rows
     if (rows.length < limit) return
@@ -107,7 +107,7 @@ type Compare<T> = (one: T, other: T) => number
 
 const sortedAtOnce = 2000
 
-/** Sorts in slices; the order among equals stays. */
+/** A stable sort in slices. */
 export async function sorted<T>(items: readonly T[], compare: Compare<T>): Promise<T[]> {
   const slice = new Slice()
   let runs: T[][] = []
@@ -127,7 +127,7 @@ export async function sorted<T>(items: readonly T[], compare: Compare<T>): Promi
 async function merge<T>(ones: T[], others: readonly T[], compare: Compare<T>, slice: Slice): Promise<T[]> {
   const [last] = ones.slice(-1)
   const [first] = others
-  // What came sorted is only joined.
+  // Already in order.
   if (last === undefined || first === undefined || compare(last, first) <= 0) return ones.concat(others)
   const merged: T[] = []
   let at = 0

@@ -1,4 +1,4 @@
-/** Why a text is refused, said so that it can follow a field's name; undefined: it is good. */
+/** Returns the reason for a rejection, which can follow a field's name. */
 export type Check = (text: string) => string | undefined
 
 export const addressForm = /^0x[0-9a-fA-F]{40}$/
@@ -13,10 +13,10 @@ const checkChainId: Check = (text) =>
 export const checkTokenId: Check = (text) =>
   /^\d{1,78}$/.test(text) && BigInt(text) < 2n ** 256n ? undefined : 'must be a decimal token id below 2^256'
 
-/** One form a number, however many zeros it was given with. @param text that checkTokenId takes */
-export const asTokenId = (text: string): string => BigInt(text).toString()
+/** Removes leading zeros. @param text a valid token id */
+export const canonicalTokenId = (text: string): string => BigInt(text).toString()
 
-/** What names a token, all three together. */
+/** A token is identified by all three. */
 export const tokenChecks = {
   contractAddress: checkAddress,
   chainId: checkChainId,

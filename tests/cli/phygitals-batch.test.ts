@@ -194,7 +194,7 @@ describe('phygitals transfer --file', () => {
       `At ${daemon.url} (TAPCHIP_URL), team Acme`,
       expect.stringMatching(/^row 1, recipient: "0xde\w+" has a wrong checksum/),
       'row 2, recipient: "0x12" must be an address: 0x and 40 hex digits',
-      'row 3, recipient: "bob@acme.eth" is no ENS name: none holds a @',
+      'row 3, recipient: "bob@acme.eth" is not an ENS name: it contains @',
       `row 4, uid: "${first.toLowerCase()}" is in row 1 already`,
       'both.csv is refused: 4 rows do not fit. Nothing was written.',
       '',

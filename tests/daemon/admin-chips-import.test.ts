@@ -270,7 +270,7 @@ describe('a row fails alone', () => {
     ['a NUL in a label', `uid,label\n${a},x\0y`, 'label must be'],
     ['too many cells', `uid\n${a},B`, 'has 2 cells where the first row names 1 columns'],
     ['too few cells', `uid,label\n${a}`, 'has 1 cells'],
-    ['a quote in the wrong place', `uid,label\n${a},"x"y"`, 'a quote stands within quoted text'],
+    ['a quote in the wrong place', `uid,label\n${a},"x"y"`, 'a quoted text contains a quote'],
     ["another team's chip", 'uid\n04827F12647380', 'another team'],
     ['a chip of another key set', `uid\n${uids.plain}`, 'key set 102'],
     ['a chip of another group', `uid\n${uids.blank}`, 'another chip group'],

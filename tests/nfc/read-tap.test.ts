@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { CardGone } from '../../src/nfc/card.ts'
 import { EmulatedCard } from '../../src/nfc/emulator/card.ts'
-import { parseHaloTap, verifyHaloTap } from '../../src/nfc/halo/tap.ts'
-import { haloUrlParameters } from '../../src/nfc/halo/url.ts'
+import { haloUrlParameters, parseHaloTap, verifyHaloTap } from '../../src/nfc/halo/tap.ts'
 import { UnknownCard } from '../../src/nfc/identify.ts'
 import { AnswerFormatError } from '../../src/nfc/ntag424/errors.ts'
 import { apply } from '../../src/nfc/provision/apply.ts'
@@ -117,7 +116,7 @@ describe('a card that is no tag of ours', () => {
 
   test('another Type 4 tag does not know GetVersion', async () => {
     const answers = ['9000', '9000', '00009000', '6D00']
-    await expect(runScript(answering(answers), readTap())).rejects.toThrow(/a Type 4 tag of another make/)
+    await expect(runScript(answering(answers), readTap())).rejects.toThrow(/a Type 4 tag from another maker/)
   })
 
   test('a card that answers nothing is one that left', async () => {

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { CardGone } from '../../src/nfc/card.ts'
-import { NotBlank, selftest } from '../../src/nfc/selftest.ts'
-import { replaySelftest } from '../../src/nfc/selftest-replay.ts'
+import { NotBlank, replaySelftest, selftest } from '../../src/nfc/selftest.ts'
 import { type TranscriptLine, transcriptDifferences } from '../../src/nfc/transcript.ts'
 import { steadyRandom, TestChip } from './virtual-card.ts'
 

@@ -3,7 +3,7 @@ import { EmulatedCard, type Tear } from '../../src/nfc/emulator/card.ts'
 import { type ChipMemory, factoryMemory } from '../../src/nfc/emulator/memory.ts'
 import { VirtualNtag424 } from '../../src/nfc/emulator/ntag424.ts'
 import { an10922, chipKeyInput, planKeys } from '../../src/nfc/ntag424/diversify.ts'
-import type { KeySetSource, KeysOf } from '../../src/nfc/provision/keys.ts'
+import type { KeySetSource, KeysOf } from '../../src/nfc/provision/plan.ts'
 import { runScript, type Script } from '../../src/nfc/script.ts'
 import { uidFromBytes } from '../../src/nfc/uid.ts'
 

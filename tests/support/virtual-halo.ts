@@ -1,5 +1,5 @@
 import { createECDH, createPrivateKey, randomBytes, sign } from 'node:crypto'
-import { TYPE_4_ATR, type VirtualChip } from '../../src/nfc/emulator/chip.ts'
+import { TYPE_4_ATR, type VirtualChip } from '../../src/nfc/emulator/card.ts'
 import { TapView } from '../../src/nfc/emulator/files.ts'
 import { readBinary, type Selection, select } from '../../src/nfc/emulator/iso-commands.ts'
 import { factoryMemory } from '../../src/nfc/emulator/memory.ts'

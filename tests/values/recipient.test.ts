@@ -12,11 +12,11 @@ test.each([
   ['', 'is empty'],
   [`${'a'.repeat(252)}.eth`, '256 characters'],
   ['0x12', '0x and 40 hex digits'],
-  [address.slice(2), 'put 0x before it'],
+  [address.slice(2), 'add 0x at the beginning'],
   [`0x${'0'.repeat(40)}`, 'zero address'],
   ['alice', 'neither an address'],
-  ['bob@acme.eth', 'none holds a @'],
-  ['https://acme.eth', 'none holds a :'],
+  ['bob@acme.eth', 'contains @'],
+  ['https://acme.eth', 'contains :'],
 ])('%j is refused by its form, and so the daemon refuses it', (given, reason) => {
   expect(refusal(given)).toContain(reason)
   expect(() => readByDaemon(given)).toThrow(reason)

@@ -1,4 +1,4 @@
-import { asTokenId, tokenChecks } from '../../values/token.ts'
+import { canonicalTokenId, tokenChecks } from '../../values/token.ts'
 import { colons, uidOnWire } from '../uid.ts'
 import type { Problems } from './input/problems.ts'
 import type { Cell } from './input/sheet.ts'
@@ -67,7 +67,7 @@ export class TokenColumns {
     }
     if (!fits) return undefined
     const [contractAddress = '', chainId = '', tokenId = ''] = cells.map((cell) => cell ?? '')
-    const target = { contractAddress, chainId: Number(chainId), tokenId: asTokenId(tokenId) }
+    const target = { contractAddress, chainId: Number(chainId), tokenId: canonicalTokenId(tokenId) }
     const before = this.#tokens.get(targetKey(target))
     if (before === undefined) this.#tokens.set(targetKey(target), row)
     else this.#problems.add(row, 'tokenId', `"${tokenId}" of this contract is in row ${before} already`)

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { parseUid } from '../../nfc/uid.ts'
-import { addressForm, asTokenId, checkTokenId, notAnAddress } from '../../values/token.ts'
+import { addressForm, canonicalTokenId, checkTokenId, notAnAddress } from '../../values/token.ts'
 import { listBy } from './list.ts'
 
 /** What a value must be; of one that is missing, the interface says `Required`. */
@@ -60,7 +60,7 @@ export const tokenId = z
   .union([z.string(), z.number().int().nonnegative()], mustBe('a decimal token id'))
   .transform((value, ctx) => {
     const message = checkTokenId(String(value))
-    if (message === undefined) return asTokenId(String(value))
+    if (message === undefined) return canonicalTokenId(String(value))
     ctx.addIssue({ code: 'custom', message })
     return z.NEVER
   })

@@ -1,25 +1,34 @@
 import { type Card, CardGone } from '../card.ts'
-import type { VirtualChip } from './chip.ts'
+/** A chip in software, independent of the transport. */
+export interface VirtualChip {
+  readonly atr: Buffer
+  /** @returns the answer to one APDU with its status bytes. Never throws */
+  process(apdu: Uint8Array): Buffer
+  /** Clears the volatile state. */
+  powerOff(): void
+}
 
-/** Lifts the card in the middle: instead of the answer to APDU number `apdu`, counted from 1, nothing comes. */
+/** The ATR of ISO 14443-4 cards without historical bytes, such as an NTAG 424. Source: PC/SC 2.01 part 3 */
+export const TYPE_4_ATR = Buffer.from('3B8180018080', 'hex')
+
+/** Lifts the card instead of delivering the answer to APDU number `apdu`, counted from 1. */
 export interface Tear {
   readonly apdu: number
-  /** Whether the chip had carried it out. */
+  /** `after`: the chip has carried out the command. */
   readonly when: 'before' | 'after'
 }
 
-/** A virtual chip on a virtual reader. */
 export class EmulatedCard implements Card {
   readonly reader: string
   readonly atr: Uint8Array
-  /** APDUs that were sent, the torn one included. */
+  /** Number of sent APDUs, including the torn one. */
   sent = 0
   readonly #chip: VirtualChip
   readonly #tear: Tear | undefined
   readonly #changed: () => void
   #present = true
 
-  /** @param changed is called when the chip may have written something, before its answer is given */
+  /** @param changed called before each answer, since the chip may have written something */
   constructor(
     reader: string,
     chip: VirtualChip,
@@ -46,7 +55,7 @@ export class EmulatedCard implements Card {
     return torn ? this.#lifted() : answer
   }
 
-  /** Nobody stands at a virtual reader, so whoever waits for the card to go makes it go. */
+  /** Nobody lifts a virtual card, so waiting for its removal removes it. */
   async removed({ signal }: { readonly signal?: AbortSignal } = {}): Promise<void> {
     signal?.throwIfAborted()
     this.lift()
@@ -54,7 +63,6 @@ export class EmulatedCard implements Card {
 
   async release(): Promise<void> {}
 
-  /** Takes the card out of the field. */
   lift(): void {
     if (!this.#present) return
     this.#present = false

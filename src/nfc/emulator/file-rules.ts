@@ -1,44 +1,21 @@
 import { Refusal } from './status.ts'
 
-// The chip's reading of file settings, straight from the tables of NT4H2421Gx s10.7.1. It shares nothing with the
-// reader's side (ntag424/file-settings.ts), so that a mistake there is refused here.
+// The chip's parser of file settings, from the tables of NT4H2421Gx s10.7.1. It shares no code with the reader's side
+// (ntag424/file-settings.ts), so that it rejects mistakes made there.
 
 export const FREE = 0xe
 export const NEVER = 0xf
 
-export interface ParsedSettings {
-  /** 0 plain, 1 MAC, 3 full. */
-  readonly mode: number
-  readonly readWrite: number
-  readonly change: number
-  readonly read: number
-  readonly write: number
-  readonly sdm: ParsedSdm | undefined
-}
-
-export interface ParsedSdm {
-  readonly uid: boolean
-  readonly counter: boolean
-  readonly metaRead: number
-  readonly fileRead: number
-  readonly counterRead: number
-  readonly uidOffset: number | undefined
-  readonly counterOffset: number | undefined
-  readonly piccOffset: number | undefined
-  readonly macInputOffset: number | undefined
-  readonly macOffset: number | undefined
-  readonly encOffset: number | undefined
-  readonly encLength: number | undefined
-  readonly limit: number | undefined
-}
+export type ParsedSettings = ReturnType<typeof parseSettings>
+export type ParsedSdm = NonNullable<ParsedSettings['sdm']>
 
 const UID_DIGITS = 14
 const COUNTER_DIGITS = 6
 const PICC_DIGITS = 32
 const MAC_DIGITS = 16
 
-/** @throws Refusal length or parameter. @param file its number, as SDM is for file 2 alone */
-export function parseSettings(bytes: Buffer, file: number, fileSize: number): ParsedSettings {
+/** @param file its number, since only file 2 supports SDM @throws Refusal length or parameter */
+export function parseSettings(bytes: Buffer, file: number, fileSize: number) {
   let at = 0
   const byte = (): number => {
     const value = bytes[at]
@@ -55,6 +32,7 @@ export function parseSettings(bytes: Buffer, file: number, fileSize: number): Pa
   const rights = { readWrite: low >> 4, change: low & 15, read: high >> 4, write: high & 15 }
   demand((option & 0xbc) === 0)
   demand(Object.values(rights).every((right) => right <= 4 || right >= FREE))
+  // 0 plain, 1 MAC, 3 full.
   const mode = (option & 3) === 2 ? 0 : option & 3
   if ((option & 0x40) === 0) {
     if (at !== bytes.length) throw new Refusal('length')
@@ -94,7 +72,7 @@ export function parseSettings(bytes: Buffer, file: number, fileSize: number): Pa
           encOffset + encLength <= macOffset,
       )
   }
-  // The plain counter's offset FFFFFF stands for none.
+  // The offset FFFFFF means no plain counter.
   const spans = [
     span(uidOffset, UID_DIGITS),
     span(counterOffset === 0xffffff ? undefined : counterOffset, COUNTER_DIGITS),

@@ -1,12 +1,12 @@
-import { FREE, type ParsedSettings, parseSettings } from './file-rules.ts'
+import { AesKey, oddBytes } from '../ntag424/cmac.ts'
+import { FREE, type ParsedSdm, type ParsedSettings, parseSettings } from './file-rules.ts'
 import type { ChipMemory, VirtualFile } from './memory.ts'
-import { mirrored } from './sdm.ts'
 import { PLAIN } from './secure-channel.ts'
 import { Refusal } from './status.ts'
 
 const COUNTER_END = 0xffffff
 
-/** A file with its settings understood. @throws Refusal noSuchFile */
+/** @throws Refusal noSuchFile */
 export function fileOf(memory: ChipMemory, number: number): VirtualFile & { rules: ParsedSettings } {
   const file = memory.files.get(number)
   if (!file) throw new Refusal('noSuchFile')
@@ -14,9 +14,9 @@ export function fileOf(memory: ChipMemory, number: number): VirtualFile & { rule
 }
 
 /**
- * Whether a reader may, and how the bytes then travel: as the file says where its key opened the session, in plain
- * where everybody may. Source: NT4H2421Gx s8.2.3.3, s8.2.3.5
- * @param keyNo of the session, if there is one @throws Refusal permissionDenied
+ * Checks access. @param keyNo the session's key, if any
+ * @returns the file's mode if the session's key has access; PLAIN if access is free @throws Refusal permissionDenied
+ * Source: NT4H2421Gx s8.2.3.3, s8.2.3.5
  */
 export function grant(rights: readonly number[], mode: number, keyNo: number | undefined): number {
   if (keyNo !== undefined && rights.includes(keyNo)) return mode
@@ -24,7 +24,7 @@ export function grant(rights: readonly number[], mode: number, keyNo: number | u
   throw new Refusal('permissionDenied')
 }
 
-/** The tap that goes on: the same bytes for every chunk, until another command comes between. */
+/** The current tap: every chunk shows the same bytes until another command comes in between. */
 export class TapView {
   #shown: { file: number; bytes: Buffer } | undefined
   readonly #memory: ChipMemory
@@ -40,7 +40,7 @@ export class TapView {
   }
 
   /**
-   * A file as one without a key sees it. Counts the tap, once. @param limited what to answer at the counter's end
+   * The file as shown without a key. Counts the tap once. @param limited thrown at the counter's limit
    * Source: NT4H2421Gx s9.3.2
    */
   bytes(number: number, limited: Refusal): Buffer {
@@ -58,4 +58,57 @@ export class TapView {
     }
     return this.#shown.bytes
   }
+}
+
+interface Mirroring {
+  readonly sdm: ParsedSdm
+  readonly file: Buffer
+  /** 7 bytes. */
+  readonly uid: Buffer
+  /** SDMReadCtr of this tap. */
+  readonly counter: number
+  readonly keys: readonly { readonly key: Buffer }[]
+  /** 5 bytes, the same for every chunk of a tap. */
+  readonly padding: Buffer
+}
+
+/** Secure Dynamic Messaging: the file as shown in one tap. Source: NT4H2421Gx s9.3 */
+export function mirrored({ sdm, file, uid, counter, keys, padding }: Mirroring): Buffer {
+  const shown = Buffer.from(file)
+  const put = (at: number, hex: string): void => {
+    shown.write(hex.toUpperCase(), at, 'ascii')
+  }
+  const counterLsb = Buffer.of(counter & 0xff, (counter >> 8) & 0xff, counter >> 16)
+  const keyOf = (no: number): AesKey => new AesKey(keys[no]?.key ?? Buffer.alloc(16))
+
+  if (sdm.uidOffset !== undefined) put(sdm.uidOffset, uid.toString('hex'))
+  // The plain counter is big-endian: s9.3.3.
+  if (sdm.counterOffset !== undefined) put(sdm.counterOffset, counter.toString(16).padStart(6, '0'))
+  const uidPart = sdm.uid ? uid : Buffer.alloc(0)
+  const counterPart = sdm.counter ? counterLsb : Buffer.alloc(0)
+  if (sdm.piccOffset !== undefined) {
+    // s9.3.4.1: tag, UID, counter, random up to a block.
+    const tag = (sdm.uid ? 0x80 : 0) | (sdm.counter ? 0x40 : 0) | (sdm.uid ? 7 : 0)
+    const filled = Buffer.concat([Buffer.of(tag), uidPart, counterPart, padding, padding, padding])
+    put(sdm.piccOffset, keyOf(sdm.metaRead).encryptBlock(filled.subarray(0, 16)).toString('hex'))
+  }
+  if (sdm.macOffset === undefined || sdm.macInputOffset === undefined) return shown
+  const fileKey = keyOf(sdm.fileRead)
+  // s9.3.9.1: session vectors contain the mirrored values, padded with zeros.
+  const vector = (start: string): Buffer => {
+    const out = Buffer.alloc(16)
+    Buffer.concat([Buffer.from(start, 'hex'), uidPart, counterPart]).copy(out)
+    return out
+  }
+  if (sdm.encOffset !== undefined && sdm.encLength !== undefined) {
+    const enc = new AesKey(fileKey.cmac(vector('C33C00010080')))
+    const iv = enc.encryptBlock(Buffer.concat([counterLsb, Buffer.alloc(13)]))
+    // s9.3.6: only the first half of the placeholder is encrypted, since hex doubles its length.
+    const plain = file.subarray(sdm.encOffset, sdm.encOffset + sdm.encLength / 2)
+    put(sdm.encOffset, enc.encryptCbc(iv, plain).toString('hex'))
+  }
+  const mac = new AesKey(fileKey.cmac(vector('3CC300010080')))
+  const covered = shown.subarray(sdm.macInputOffset, sdm.macOffset)
+  put(sdm.macOffset, oddBytes(mac.cmac(covered)).toString('hex'))
+  return shown
 }

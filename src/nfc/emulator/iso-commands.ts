@@ -14,13 +14,13 @@ const FILE_IDS: ReadonlyMap<number, number> = new Map([
 const MASTER_FILE = 0x3f00
 const APPLICATION = 0xe110
 
-/** What was selected since the power came. */
+/** Cleared when the power goes. */
 export interface Selection {
   application: boolean
   file: number | undefined
 }
 
-/** @returns whether a directory was selected, which ends any session */
+/** @returns true if a directory was selected, which ends any session */
 export function select(selection: Selection, p1: number, p2: number, data: Buffer): boolean {
   if (p2 !== 0x00 && p2 !== 0x0c) throw new Refusal('isoParameters')
   if (p1 === 0x04) {
@@ -44,7 +44,7 @@ function enter(selection: Selection, application: boolean): true {
   return true
 }
 
-/** @param le what the reader expects at most; 0 means as much as there is, up to 256 */
+/** @param le maximum length; 0 means up to 256 bytes */
 export function readBinary(
   memory: ChipMemory,
   taps: TapView,
@@ -53,7 +53,7 @@ export function readBinary(
 ): Buffer {
   if (file === undefined) throw new Refusal('isoConditions')
   const { rules, bytes } = fileOf(memory, file)
-  // Keyed reading is what ReadData is for.
+  // Reading with a key requires ReadData.
   if (rules.read !== FREE && rules.readWrite !== FREE) throw new Refusal('isoSecurity')
   if (offset >= bytes.length) throw new Refusal('isoParameters')
   const length = le === 0 ? Math.min(256, bytes.length - offset) : le

@@ -1,40 +1,65 @@
 import * as z from 'zod'
 import { CC_FILE, FILE_SIZES, KEY_NUMBERS, NDEF_FILE, PROPRIETARY_FILE } from '../ntag424/layout.ts'
 
-// What an NTAG 424 keeps without power.
+const count = z.int().min(0)
+const hexBytes = (length: number) =>
+  z
+    .string()
+    .regex(new RegExp(`^[0-9A-F]{${2 * length}}$`))
+    .transform((hex): Buffer => Buffer.from(hex, 'hex'))
 
-export interface KeySlot {
-  key: Buffer
-  version: number
-  /** Failed authentications since the last good one, and in all. Source: NT4H2421Gx s9.1.5 */
-  failedInRow: number
-  failedInAll: number
-}
+const keySlot = z.object({
+  key: hexBytes(16),
+  version: count.max(255),
+  /** Failed authentications since the last successful one, and in total. Source: NT4H2421Gx s9.1.5 */
+  failedInRow: count,
+  failedInAll: count,
+})
+export type KeySlot = z.infer<typeof keySlot>
 
-export interface VirtualFile {
-  readonly bytes: Buffer
-  /** As ChangeFileSettings takes them, from FileOption on. */
-  settings: Buffer
-}
+const virtualFile = (length: number) =>
+  z.object({
+    bytes: hexBytes(length),
+    /** In the format of ChangeFileSettings, starting with FileOption. */
+    settings: z
+      .string()
+      .regex(/^([0-9A-F]{2}){3,}$/)
+      .transform((hex): Buffer => Buffer.from(hex, 'hex')),
+  })
+export type VirtualFile = z.infer<ReturnType<typeof virtualFile>>
 
-export interface ChipMemory {
-  /** 7 bytes. */
-  readonly uid: Buffer
-  /** GetVersion then shows zeros, and only GetCardUID the UID. */
-  readonly randomId: boolean
-  readonly keys: readonly KeySlot[]
-  /** By file number: 1 CC, 2 NDEF, 3 proprietary. */
-  readonly files: ReadonlyMap<number, VirtualFile>
-  sdmReadCounter: number
-  /** Of all keys, good ones not subtracted: what a test counts. */
-  failedAuthentications: number
-}
+/** The non-volatile memory of an NTAG 424. */
+const chipMemory = z
+  .object({
+    version: z.literal(1),
+    uid: hexBytes(7),
+    /** If true, GetVersion shows zeros, and only GetCardUID the UID. */
+    randomId: z.boolean(),
+    keys: z.array(keySlot).length(KEY_NUMBERS.length),
+    files: z.object({
+      [CC_FILE]: virtualFile(FILE_SIZES[CC_FILE]),
+      [NDEF_FILE]: virtualFile(FILE_SIZES[NDEF_FILE]),
+      [PROPRIETARY_FILE]: virtualFile(FILE_SIZES[PROPRIETARY_FILE]),
+    }),
+    sdmReadCounter: count.max(0xffffff),
+    /** Total for all keys; used by tests. */
+    failedAuthentications: count,
+  })
+  .transform(({ version: _, files, ...rest }) => ({
+    ...rest,
+    files: new Map<number, VirtualFile>([
+      [CC_FILE, files[CC_FILE]],
+      [NDEF_FILE, files[NDEF_FILE]],
+      [PROPRIETARY_FILE, files[PROPRIETARY_FILE]],
+    ]),
+  }))
+export type ChipMemory = z.infer<typeof chipMemory>
 
 // CCLEN, version 2.0, MLe 256, MLc 255, then the two files. Source: NT4H2421Gx s8.2.3.2 Table 7
 const FACTORY_CC = Buffer.alloc(FILE_SIZES[CC_FILE])
 FACTORY_CC.write('001720010000FF0406E104010000000506E10500808283', 'hex')
 
-/** As a chip leaves the factory: NT4H2421Gx s8.2.3 Tables 6 to 8. @param uid 7 bytes */
+/** The factory state. Source: NT4H2421Gx s8.2.3 Tables 6 to 8 @param uid 7 bytes */
 export function factoryMemory(uid: Uint8Array, { randomId = false } = {}): ChipMemory {
   if (uid.length !== 7) throw new RangeError(`A chip's UID has 7 bytes, not ${uid.length}`)
   const file = (bytes: Buffer, settings: string) => ({ bytes, settings: Buffer.from(settings, 'hex') })
@@ -57,48 +82,7 @@ export function factoryMemory(uid: Uint8Array, { randomId = false } = {}): ChipM
   }
 }
 
-const count = z.int().min(0)
-const bytes = (length: number) =>
-  z
-    .string()
-    .regex(new RegExp(`^[0-9A-F]{${2 * length}}$`))
-    .transform((hex) => Buffer.from(hex, 'hex'))
-const stored = (length: number) =>
-  z.object({
-    bytes: bytes(length),
-    settings: z
-      .string()
-      .regex(/^([0-9A-F]{2}){3,}$/)
-      .transform((hex) => Buffer.from(hex, 'hex')),
-  })
-const json = z
-  .object({
-    version: z.literal(1),
-    uid: bytes(7),
-    randomId: z.boolean(),
-    keys: z
-      .array(z.object({ key: bytes(16), version: count.max(255), failedInRow: count, failedInAll: count }))
-      .length(KEY_NUMBERS.length),
-    files: z.object({
-      [CC_FILE]: stored(FILE_SIZES[CC_FILE]),
-      [NDEF_FILE]: stored(FILE_SIZES[NDEF_FILE]),
-      [PROPRIETARY_FILE]: stored(FILE_SIZES[PROPRIETARY_FILE]),
-    }),
-    sdmReadCounter: count.max(0xffffff),
-    failedAuthentications: count,
-  })
-  .transform(
-    ({ version: _, files, ...rest }): ChipMemory => ({
-      ...rest,
-      files: new Map([
-        [CC_FILE, files[CC_FILE]],
-        [NDEF_FILE, files[NDEF_FILE]],
-        [PROPRIETARY_FILE, files[PROPRIETARY_FILE]],
-      ]),
-    }),
-  )
-
-/** Bytes become hex in upper case. Holds the chip's keys. */
+/** Contains the chip's keys. Bytes become upper-case hex. */
 export function memoryToJson({ uid, keys, files, ...rest }: ChipMemory): unknown {
   const hex = (buffer: Buffer): string => buffer.toString('hex').toUpperCase()
   return {
@@ -112,7 +96,7 @@ export function memoryToJson({ uid, keys, files, ...rest }: ChipMemory): unknown
   }
 }
 
-/** @throws ZodError when this is no chip of memoryToJson's */
+/** @param value from memoryToJson @throws ZodError */
 export function memoryFromJson(value: unknown): ChipMemory {
-  return json.parse(value)
+  return chipMemory.parse(value)
 }

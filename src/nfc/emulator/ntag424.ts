@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
-import { TYPE_4_ATR, type VirtualChip } from './chip.ts'
+import { TYPE_4_ATR, type VirtualChip } from './card.ts'
 import { TapView } from './files.ts'
 import { readBinary, type Selection, select, updateBinary } from './iso-commands.ts'
 import { type ChipMemory, memoryFromJson, memoryToJson } from './memory.ts'
-import { OWN_COMMANDS, type OwnCommand, type Surroundings, versionFrames } from './own-commands.ts'
+import { type CommandContext, OWN_COMMANDS, type OwnCommand, versionFrames } from './own-commands.ts'
 import { answerTo, type Channel, challenge, delaysOwed, type Handshake, MAC } from './secure-channel.ts'
 import { Refusal, STATUS, withStatus } from './status.ts'
 
@@ -13,10 +13,10 @@ const GET_VERSION = 0x60
 const MORE = 0xaf
 const CHANGE_KEY = 0xc4
 
-/** What is waiting for the next frame. */
+/** A command that waits for its next frame. */
 type Pending = { kind: 'handshake'; handshake: Handshake } | { kind: 'version'; sent: 1 | 2; mac: boolean }
 
-/** An NTAG 424 DNA in AES mode, written from its data sheet (NT4H2421Gx). LRP mode is not there. */
+/** An NTAG 424 DNA in AES mode; LRP mode is not supported. Source: NT4H2421Gx */
 export class VirtualNtag424 implements VirtualChip {
   readonly atr = TYPE_4_ATR
   readonly memory: ChipMemory
@@ -25,17 +25,17 @@ export class VirtualNtag424 implements VirtualChip {
   #selection: Selection = { application: false, file: undefined }
   #channel: Channel | undefined
   #pending: Pending | undefined
-  /** By key number: refusals for delay that were given already. Kept without power, as the delay is. */
+  /** Number of delay refusals so far, by key number. Survives a power loss, as the delay does. */
   readonly #delayed = new Map<number, number>()
 
-  /** @param random gives RndB, TI and the padding of taps */
+  /** @param random generates RndB, TI, and the padding of taps */
   constructor(memory: ChipMemory, random: (length: number) => Buffer = randomBytes) {
     this.memory = memory
     this.#random = random
     this.#taps = new TapView(memory, random)
   }
 
-  /** @throws ZodError when the value is not toJSON's */
+  /** @param value from toJSON @throws ZodError */
   static fromJSON(value: unknown, random?: (length: number) => Buffer): VirtualNtag424 {
     return new VirtualNtag424(memoryFromJson(value), random)
   }
@@ -86,17 +86,17 @@ export class VirtualNtag424 implements VirtualChip {
 
   #run(ins: number, command: OwnCommand, body: Buffer): Buffer {
     const channel = this.#channel
-    const at: Surroundings = { memory: this.memory, taps: this.#taps, keyNo: channel?.keyNo }
+    const context: CommandContext = { memory: this.memory, taps: this.#taps, keyNo: channel?.keyNo }
     if (body.length < command.headerLength) throw new Refusal('length')
-    const { request, answer } = command.modes(at, body.subarray(0, command.headerLength))
+    const { request, answer } = command.modes(context, body.subarray(0, command.headerLength))
     const { header, data } = channel
       ? channel.open(ins, body, command.headerLength, request)
       : { header: body.subarray(0, command.headerLength), data: body.subarray(command.headerLength) }
     if (data.length > 0 && !command.takesData) throw new Refusal('length')
-    const result = command.run(at, header, data)
+    const result = command.run(context, header, data)
     if (!channel) return withStatus(STATUS.done, result)
     if (ins === CHANGE_KEY && header[0] === channel.keyNo) {
-      // s10.6.1: the key of the session is gone, and with it the session and the means for a MAC.
+      // s10.6.1: the session's key was replaced, which ends the session without a MAC.
       this.#channel = undefined
       return withStatus(STATUS.done)
     }
@@ -146,7 +146,7 @@ export class VirtualNtag424 implements VirtualChip {
       this.#pending = { ...pending, sent: 2 }
       return withStatus(STATUS.additionalFrame, frames[1])
     }
-    // The MAC covers all three frames, and stands after the last.
+    // The MAC covers all three frames and follows the last.
     const all = Buffer.concat(frames)
     const closed = this.#channel ? this.#channel.close(all, MAC).subarray(all.length) : Buffer.alloc(0)
     return withStatus(STATUS.done, Buffer.concat([frames[2], closed]))
@@ -174,7 +174,7 @@ export class VirtualNtag424 implements VirtualChip {
   }
 }
 
-/** Lc and what it counts; all of the chip's own commands end with Le 00. @throws Refusal length */
+/** The data after Lc. All of the chip's own commands end with Le 00. @throws Refusal length */
 function bodyOf(apdu: Buffer): Buffer {
   if (apdu.length < 5 || apdu.readUInt16BE(2) !== 0 || apdu[apdu.length - 1] !== 0)
     throw new Refusal('length')
@@ -183,7 +183,7 @@ function bodyOf(apdu: Buffer): Buffer {
   return apdu.subarray(5, -1)
 }
 
-/** Le may follow or not. @throws Refusal isoLength */
+/** Le is optional. @throws Refusal isoLength */
 function isoData(apdu: Buffer): Buffer {
   const length = apdu[4] ?? 0
   if (apdu.length !== 5 + length && apdu.length !== 6 + length) throw new Refusal('isoLength')

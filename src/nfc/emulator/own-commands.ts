@@ -5,29 +5,27 @@ import type { ChipMemory } from './memory.ts'
 import { FULL, MAC } from './secure-channel.ts'
 import { Refusal } from './status.ts'
 
-// The chip's own commands, once protection is off. Source: NT4H2421Gx s10.4 to s10.8.
+// The chip's own commands, after decryption. Source: NT4H2421Gx s10.4 to s10.8.
 
-/** What a command may look at. */
-export interface Surroundings {
+export interface CommandContext {
   readonly memory: ChipMemory
   readonly taps: TapView
-  /** The key that the session was opened with; undefined without one. */
+  /** The key of the session, if any. */
   readonly keyNo: number | undefined
 }
 
 export interface OwnCommand {
   readonly headerLength: number
-  /** Whether anything may follow the header. */
   readonly takesData?: true
-  /** How command and answer travel in a session. A file's commands look at its header for it. */
-  readonly modes: (at: Surroundings, header: Buffer) => { request: number; answer: number }
-  readonly run: (at: Surroundings, header: Buffer, data: Buffer) => Buffer
+  /** CommMode of command and answer in a session. For file commands it depends on the file in the header. */
+  readonly modes: (context: CommandContext, header: Buffer) => { request: number; answer: number }
+  readonly run: (context: CommandContext, header: Buffer, data: Buffer) => Buffer
 }
 
 const NOTHING = Buffer.alloc(0)
 const always = (request: number, answer: number) => () => ({ request, answer })
 
-/** Hardware and software of a chip in the field, as AN12196 shows them; then UID and production. */
+/** Hardware and software versions from an example in AN12196; then UID and production data. */
 export function versionFrames({ uid, randomId }: ChipMemory): [Buffer, Buffer, Buffer] {
   const shown = randomId ? Buffer.alloc(7) : uid
   return [
@@ -75,7 +73,7 @@ const changeKey: OwnCommand = {
   modes: always(FULL, FULL),
   run: ({ memory, keyNo }, header, data) => {
     const slot = slotOf(memory, header.readUInt8())
-    // s10.6.1: any key but 0 is as good as none.
+    // s10.6.1: requires a session with key 0.
     if (keyNo !== 0) throw new Refusal('authentication')
     if (header.readUInt8() === 0) {
       if (data.length !== 17) throw new Refusal('length')
@@ -83,7 +81,7 @@ const changeKey: OwnCommand = {
     } else {
       if (data.length !== 21) throw new Refusal('length')
       const fresh = Buffer.from(data.subarray(0, 16).map((byte, i) => byte ^ slot.key.readUInt8(i)))
-      // CRC32 without the last inversion: s10.6.1. This is how a wrong old key shows.
+      // s10.6.1: CRC32 without the final inversion, which reveals a wrong old key.
       if (data.readUInt32LE(17) !== ~crc32(fresh) >>> 0) throw new Refusal('integrity')
       slot.key = fresh
     }
@@ -125,7 +123,7 @@ const readData: OwnCommand = {
     const { bytes } = fileOf(memory, number)
     const length = asked === 0 ? bytes.length - offset : asked
     if (length <= 0 || offset + length > bytes.length) throw new Refusal('boundary')
-    // Under a key the file's own bytes are read, and no tap is counted: s9.3.1.
+    // s9.3.1: reading with a key returns the stored bytes and counts no tap.
     const shown = keyNo === undefined ? taps.bytes(number, new Refusal('permissionDenied')) : bytes
     return Buffer.from(shown.subarray(offset, offset + length))
   },

@@ -12,35 +12,33 @@ import {
   type ReaderEvent,
   type WaitForCard,
 } from '../card.ts'
-import { EmulatedCard, type Tear } from './card.ts'
-import type { VirtualChip } from './chip.ts'
+import { EmulatedCard, type Tear, type VirtualChip } from './card.ts'
 import { factoryMemory } from './memory.ts'
 import { VirtualNtag424 } from './ntag424.ts'
 
-/** The name of the only reader, and of what `--reader` takes. */
-export const EMULATED_READER = 'emulator'
+/** The reader's name, as passed to `--reader`. */
+const EMULATED_READER = 'emulator'
 
-export interface EmulatorOptions {
-  /** Where the card is kept, with its keys; a card that is not kept lasts as long as the process. */
+interface EmulatorOptions {
+  /** Stores the card, including its keys. Default: the card lasts as long as the process. */
   readonly file?: string
-  /** So many new chips, one after another, instead of the kept one; the last of them is kept. */
+  /** Number of new chips, one after another, in place of the stored one. The last of them is stored. */
   readonly fresh?: number
-  /** Instead of an NTAG 424 of the file. */
+  /** Replaces the NTAG 424 of the file. */
   readonly chip?: VirtualChip
-  /** Lifts the first card early. */
+  /** Applies to the first card. */
   readonly tear?: Tear
   readonly random?: (length: number) => Buffer
 }
 
-/** The file of the emulated card is none. */
 export class EmulatorFileError extends Error {
   constructor(file: string, cause: unknown) {
-    super(`${file} holds no emulated card. Move it away to start with a new one`, { cause })
+    super(`${file} does not contain an emulated card. Move it away to start with a new one`, { cause })
     this.name = new.target.name
   }
 }
 
-/** One virtual reader with one card at a time. A card that goes makes place for the next. */
+/** One virtual reader. When its card is removed, the next one is put down. */
 export class EmulatorReaders implements CardReaders {
   readonly #options: EmulatorOptions
   readonly #random: (length: number) => Buffer
@@ -64,12 +62,12 @@ export class EmulatorReaders implements CardReaders {
     if (reader !== undefined && reader !== EMULATED_READER) throw new NoReader(reader, [EMULATED_READER])
     const card = this.#onReader() ?? this.#next()
     if (card) return card
-    // Nobody will put another down.
+    // No other card will come.
     await pause(timeoutMs, signal)
     throw new NoCard()
   }
 
-  /** Puts one card down after another: as many as are fresh, or the kept one once. */
+  /** Presents each fresh card in turn, or the stored card once. */
   async *events({ signal }: { readonly signal?: AbortSignal } = {}): AsyncGenerator<ReaderEvent, void, void> {
     const reader = EMULATED_READER
     yield { type: 'reader-added', reader }
@@ -99,15 +97,15 @@ export class EmulatorReaders implements CardReaders {
     this.#presented += 1
     const card = new EmulatedCard(EMULATED_READER, chip, {
       ...(tear && this.#presented === 1 ? { tear } : {}),
-      changed: this.#keeper(chip),
+      changed: this.#storeWhenChanged(chip),
     })
     this.#card = card
     return card
   }
 
   #ntag424(fresh: boolean): VirtualNtag424 {
-    const kept = fresh ? undefined : (this.#load() ?? this.#chip)
-    this.#chip = kept ?? new VirtualNtag424(factoryMemory(newUid(this.#random)), this.#random)
+    const stored = fresh ? undefined : (this.#load() ?? this.#chip)
+    this.#chip = stored ?? new VirtualNtag424(factoryMemory(newUid(this.#random)), this.#random)
     return this.#chip
   }
 
@@ -128,8 +126,8 @@ export class EmulatorReaders implements CardReaders {
     }
   }
 
-  /** Writes the chip when it changed, whole or not at all: a real one forgets nothing either. */
-  #keeper(chip: VirtualChip): () => void {
+  /** Writes at every change, since a real chip forgets nothing either. */
+  #storeWhenChanged(chip: VirtualChip): () => void {
     const { file } = this.#options
     if (file === undefined || !(chip instanceof VirtualNtag424)) return () => undefined
     let written = ''
@@ -143,12 +141,12 @@ export class EmulatorReaders implements CardReaders {
   }
 }
 
-/** NXP's manufacturer byte, then chance. */
+/** NXP's manufacturer byte, then random bytes. */
 export function newUid(random: (length: number) => Buffer = randomBytes): Buffer {
   return Buffer.concat([Buffer.of(0x04), random(6)])
 }
 
-/** Default: as long as a timer can. @throws what the signal is aborted with */
+/** @param ms default: the maximum of a timer @throws the signal's reason */
 async function pause(ms = 2 ** 31 - 1, signal?: AbortSignal): Promise<void> {
   try {
     await sleep(ms, undefined, signal ? { signal } : {})

@@ -2,16 +2,16 @@ import { AesKey, oddBytes } from '../ntag424/cmac.ts'
 import type { ChipMemory, KeySlot } from './memory.ts'
 import { Refusal } from './status.ts'
 
-// The chip's side of authentication and secure messaging, written from NT4H2421Gx s9.1; the reader's side is
-// ntag424/authenticate.ts and session.ts, and nothing of it is used here.
+// The chip's side of authentication and secure messaging, from NT4H2421Gx s9.1. It shares no code with the reader's side
+// (ntag424/authenticate.ts and secure-session.ts), so that it rejects mistakes made there.
 
-/** Failed tries in a row from which the chip delays, and in all from which the key is dead. */
+/** Failed attempts: in a row before the chip delays, and in total before the key is disabled. */
 const DELAY_FROM = 50
 const DEAD_FROM = 1000
-/** What a good authentication takes off the sum of failed ones. */
+/** Each successful authentication reduces the total of failed ones by this number. */
 const FORGIVEN = 10
 
-/** Modes of FileOption and of the command table. */
+/** CommMode values of FileOption and of the command table. */
 export const PLAIN = 0
 export const MAC = 1
 export const FULL = 3
@@ -19,11 +19,11 @@ export const FULL = 3
 export interface Handshake {
   readonly keyNo: number
   readonly rndB: Buffer
-  /** Of AuthenticateEV2NonFirst: the session that it goes on with. */
+  /** The session that AuthenticateEV2NonFirst continues. */
   readonly previous: Channel | undefined
 }
 
-/** First part of an authentication. @throws Refusal */
+/** @throws Refusal */
 export function challenge(
   memory: ChipMemory,
   keyNo: number,
@@ -38,14 +38,14 @@ export function challenge(
 }
 
 /**
- * How many times in a row a key answers 91AD before it takes the next try. The data sheet measures time; here every
- * refusal stands for a piece of it.
+ * Number of 91AD answers in a row before a key accepts the next attempt. The data sheet specifies a delay; here each
+ * refusal counts as a part of it.
  */
 export function delaysOwed(slot: KeySlot): number {
   return Math.max(0, slot.failedInRow - DELAY_FROM + 1)
 }
 
-/** Second part. @throws Refusal authentication, which is counted */
+/** @throws Refusal; a failed authentication is counted */
 export function answerTo(
   memory: ChipMemory,
   { keyNo, rndB, previous }: Handshake,
@@ -69,13 +69,13 @@ export function answerTo(
   slot.failedInAll = Math.max(0, slot.failedInAll - FORGIVEN)
   const ti = previous ? previous.ti : random(4)
   const channel = new Channel(keyNo, ti, previous?.counter ?? 0, sessionKeys(key, rndA, rndB))
-  // EV2NonFirst gives RndA' alone: NT4H2421Gx s9.1.6.
+  // EV2NonFirst returns only RndA': NT4H2421Gx s9.1.6.
   const capabilities = Buffer.alloc(12)
   const reply = previous ? rotated(rndA) : Buffer.concat([ti, rotated(rndA), capabilities])
   return { channel, answer: key.encryptCbc(zero, reply) }
 }
 
-/** An authenticated session, as the chip keeps it. */
+/** The chip's state of an authenticated session. */
 export class Channel {
   readonly keyNo: number
   readonly ti: Buffer
@@ -92,7 +92,7 @@ export class Channel {
     this.#mac = new AesKey(keys.mac)
   }
 
-  /** Takes protection off a command. @param body header and data @throws Refusal integrity, length */
+  /** Verifies and decrypts a command. @param body header and data @throws Refusal integrity, length */
   open(ins: number, body: Buffer, headerLength: number, mode: number): { header: Buffer; data: Buffer } {
     if (this.counter >= 0xffff) throw new Refusal('aborted')
     const end = mode === PLAIN ? body.length : body.length - 8
@@ -108,7 +108,7 @@ export class Channel {
     return { header, data: unpadded(this.#enc.decryptCbc(this.#iv('A55A'), data)) }
   }
 
-  /** Counts the command, and protects the answer to it. */
+  /** Increments the counter, and encrypts and signs the answer. */
   close(data: Buffer, mode: number): Buffer {
     this.counter += 1
     if (mode === PLAIN) return data

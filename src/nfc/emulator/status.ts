@@ -1,4 +1,4 @@
-// Source: NT4H2421Gx s10.2 Table 23 (its own commands) and s10.9 (ISO 7816-4).
+// Source: NT4H2421Gx s10.2 Table 23 (own commands) and s10.9 (ISO 7816-4).
 export const STATUS = {
   done: 0x9100,
   unknownCommand: 0x911c,
@@ -23,7 +23,7 @@ export const STATUS = {
   isoClass: 0x6e00,
 } as const
 
-/** Ends a command with a status. */
+/** Ends a command with an error status. */
 export class Refusal extends Error {
   readonly status: number
 

@@ -1,29 +1,29 @@
 import { createHash, type KeyObject, verify } from 'node:crypto'
 import { isHaloKey, keyOfPoint, notAHaloKey, parseHaloPublicKey } from '../../values/halo-public-key.ts'
 
-// Taps of HaLo chips: the chip signs a counter and random bytes with its key number 2 and shows both in the URL.
+// A HaLo chip signs a counter and random bytes with its key 2, and shows both in the URL.
 // Source: libhalo, docs/halo-command-set.md (sign_random) and its rnd_rndsig_validation example.
 
-/** The parameters of a tap's URL that are read. `static` stands for pk1 and pk2 on older chips. */
+/** Older chips put pk1 and pk2 into `static`. */
 export const haloParameters = ['static', 'pk1', 'pk2', 'rnd', 'rndsig'] as const
-export type HaloParameter = (typeof haloParameters)[number]
+type HaloParameter = (typeof haloParameters)[number]
 export type HaloParams = Readonly<Partial<Record<HaloParameter, string | undefined>>>
 
-/** A tap as it reads, before anything is verified. */
-export interface HaloTap {
-  /** 65 bytes, uncompressed; undefined when the URL has only the key that signs taps. */
+/** An unverified tap. */
+interface HaloTap {
+  /** 65 bytes, uncompressed; undefined when the URL has only pk2, which signs taps. */
   readonly pk1: Buffer | undefined
   /** 65 bytes, uncompressed. */
   readonly pk2: Buffer
   /** 32 bytes: the counter and 28 random bytes. */
   readonly rnd: Buffer
-  /** A DER signature, freed of the padding that chips put after it. */
+  /** A DER signature without the padding that chips append. */
   readonly rndsig: Buffer
   /** 0 to 4294967295; the first four bytes of rnd. */
   readonly counter: number
 }
 
-export type HaloTapParse =
+type HaloTapParse =
   | { readonly ok: true; readonly tap: HaloTap }
   /** `reason` can follow the parameter's name. */
   | { readonly ok: false; readonly parameter: HaloParameter; readonly reason: string }
@@ -33,28 +33,28 @@ const RND = 32
 const TAP_PREFIX = Buffer.from('\x19Attest counter pk2:\n')
 const ATTESTATION_PREFIX = Buffer.from('\x19Attest pk2:\n')
 
-/** The maker's key that signs the pk2 of genuine chips: 33 bytes, compressed. */
+/** The manufacturer's key, which signs the pk2 of genuine chips: 33 bytes, compressed. */
 const ATTESTOR = Buffer.from('029502cb849e4d9e451687a239f3feee74e0c0cdebb10dc8c2a00b3744ffdafb35', 'hex')
 
-/** Whether a query belongs to a HaLo chip, well-formed or not. */
+/** True for malformed taps of HaLo chips as well. */
 export function isHaloTap(params: HaloParams): boolean {
-  return haloParameters.some((name) => given(params[name]))
+  return haloParameters.some((name) => isPresent(params[name]))
 }
 
-/** Reads the parameters of a tap. `static` comes before pk1 and pk2 when a URL has both. */
+/** `static` takes precedence over pk1 and pk2. */
 export function parseHaloTap(params: HaloParams): HaloTapParse {
-  const keys = given(params.static) ? keysFromStatic(params.static) : keysFromParameters(params)
+  const keys = isPresent(params.static) ? keysFromStatic(params.static) : keysFromParameters(params)
   if (!keys.ok) return keys
   const rnd = bytes(params.rnd)
-  if (rnd?.length !== RND) return no('rnd', 'must be 64 hex digits')
+  if (rnd?.length !== RND) return invalid('rnd', 'must be 64 hex digits')
   const rndsig = trimDer(bytes(params.rndsig))
-  if (rndsig === undefined) return no('rndsig', 'must be a DER signature in hex')
+  if (rndsig === undefined) return invalid('rndsig', 'must be a DER signature in hex')
   return { ok: true, tap: { pk1: keys.pk1, pk2: keys.pk2, rnd, rndsig, counter: rnd.readUInt32BE(0) } }
 }
 
 /**
- * Whether the chip that has the key signed this tap. Says nothing about whose chip that is: look pk2 up, or check
- * its attestation. @param key of the tap's pk2, when it was kept
+ * Verifies the chip's signature, which does not prove whose chip it is: look up pk2, or check its attestation.
+ * @param key a cached key of the tap's pk2
  */
 export function verifyHaloTap(
   tap: Pick<HaloTap, 'pk2' | 'rnd' | 'rndsig'>,
@@ -64,8 +64,8 @@ export function verifyHaloTap(
 }
 
 /**
- * Whether the maker vouches for a chip's key. @param pk2 65 bytes @param attestation a DER signature, with or
- * without the two bytes that chips put before it @param attestor 33 bytes, compressed: the maker's own by default
+ * Verifies the manufacturer's signature of a chip's key. @param pk2 65 bytes @param attestation a DER signature, with
+ * or without the two bytes that chips prepend @param attestor 33 bytes, compressed
  */
 export function verifyHaloAttestation(
   pk2: Uint8Array,
@@ -79,9 +79,9 @@ export function verifyHaloAttestation(
 }
 
 /**
- * The UID of a chip that was registered without one, as a decimal string below 2^53, since clients parse it as a
- * number: the first 7 bytes of SHA-256(pk2) without the top three bits.
- * @param pk2 65 bytes, uncompressed @throws RangeError when it is not
+ * Derives the UID of a chip that was registered without one: the first 7 bytes of SHA-256(pk2) without the top three
+ * bits, as a decimal string. It stays below 2^53 since clients parse it as a number.
+ * @param pk2 65 bytes, uncompressed @throws RangeError
  */
 export function haloUid(pk2: Uint8Array): string {
   if (!isHaloKey(pk2)) throw new RangeError('A HaLo public key has 65 bytes and begins with 04')
@@ -91,33 +91,33 @@ export function haloUid(pk2: Uint8Array): string {
 
 type Keys = { ok: true; pk1: Buffer | undefined; pk2: Buffer } | Extract<HaloTapParse, { ok: false }>
 
-/** Length-prefixed keys, 41 ‖ 65 bytes each, until a length of zero or the end; the first two are read. */
+/** The format is 41 ‖ 65 bytes for each key, up to a zero length or the end. Further keys are ignored. */
 function keysFromStatic(hex: string): Keys {
   const all = bytes(hex)
-  if (all === undefined) return no('static', 'must be hex digits')
+  if (all === undefined) return invalid('static', 'must be hex digits')
   const keys: Buffer[] = []
   for (let at = 0; at < all.length && all[at] !== 0 && keys.length < 2; at += 1 + PUBLIC_KEY) {
     const key = all.subarray(at + 1, at + 1 + PUBLIC_KEY)
     if (all[at] !== PUBLIC_KEY || !isHaloKey(key))
-      return no('static', `must hold keys of 65 bytes; the one at byte ${at} is none`)
+      return invalid('static', `must hold keys of 65 bytes, unlike the one at byte ${at}`)
     keys.push(key)
   }
   const [pk1, pk2] = keys
-  return pk2 === undefined ? no('static', 'must hold two keys') : { ok: true, pk1, pk2 }
+  return pk2 === undefined ? invalid('static', 'must hold two keys') : { ok: true, pk1, pk2 }
 }
 
 function keysFromParameters(params: HaloParams): Keys {
-  const pk1 = given(params.pk1) ? parseHaloPublicKey(params.pk1) : undefined
-  if (given(params.pk1) && pk1 === undefined) return no('pk1', notAHaloKey)
+  const pk1 = isPresent(params.pk1) ? parseHaloPublicKey(params.pk1) : undefined
+  if (isPresent(params.pk1) && pk1 === undefined) return invalid('pk1', notAHaloKey)
   const pk2 = parseHaloPublicKey(params.pk2 ?? '')
-  return pk2 === undefined ? no('pk2', notAHaloKey) : { ok: true, pk1, pk2 }
+  return pk2 === undefined ? invalid('pk2', notAHaloKey) : { ok: true, pk1, pk2 }
 }
 
-function no(parameter: HaloParameter, reason: string): Extract<HaloTapParse, { ok: false }> {
+function invalid(parameter: HaloParameter, reason: string): Extract<HaloTapParse, { ok: false }> {
   return { ok: false, parameter, reason }
 }
 
-function given(value: string | undefined): value is string {
+function isPresent(value: string | undefined): value is string {
   return value !== undefined && value !== ''
 }
 
@@ -125,7 +125,7 @@ function bytes(hex: string | undefined): Buffer | undefined {
   return hex !== undefined && /^([0-9A-Fa-f]{2})+$/.test(hex) ? Buffer.from(hex, 'hex') : undefined
 }
 
-/** Cuts a DER sequence to its length: chips fill a field of fixed size and leave what lay behind. */
+/** Cuts a DER sequence to its length, since chips write it into a longer field of fixed size. */
 function trimDer(padded: Uint8Array | undefined): Buffer | undefined {
   const length = padded?.[1]
   if (padded?.[0] !== 0x30 || length === undefined || length >= 0x80 || length + 2 > padded.length)
@@ -139,4 +139,15 @@ function signed(message: Buffer, key: KeyObject, signature: Buffer): boolean {
   } catch {
     return false
   }
+}
+
+/** @returns undefined when the URL is not a HaLo tag's */
+export function haloUrlParameters(url: string): HaloParams | undefined {
+  const at = url.indexOf('?')
+  if (at < 0) return undefined
+  const query = new URLSearchParams(url.slice(at + 1).split('#', 1)[0])
+  const params: HaloParams = Object.fromEntries(
+    haloParameters.map((name) => [name, query.get(name) ?? undefined]),
+  )
+  return isHaloTap(params) ? params : undefined
 }

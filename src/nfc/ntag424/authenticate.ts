@@ -1,23 +1,21 @@
 import { timingSafeEqual } from 'node:crypto'
-import { ADDITIONAL_FRAME, answerData, DONE } from './answer.ts'
 import { AesKey, BLOCK, xorInto } from './cmac.ts'
-import { ChipNotAuthenticError } from './errors.ts'
-import { Session } from './session.ts'
+import { ADDITIONAL_FRAME, answerData, ChipNotAuthenticError, DONE } from './errors.ts'
+import { SecureSession } from './secure-session.ts'
 
 const IV_ZERO = Buffer.alloc(BLOCK)
 
-/** The reader's answer to the chip's challenge, and what finishing the handshake needs. */
-export interface Challenge {
-  /** The second APDU. */
+interface Challenge {
+  /** The second APDU of the handshake. */
   readonly apdu: Buffer
-  /** 16 bytes each. */
+  /** RndA and RndB have 16 bytes each. */
   readonly rndA: Buffer
   readonly rndB: Buffer
 }
 
 /**
- * First APDU of AuthenticateEV2First. Know the key before sending it: failed tries slow the chip down, and at
- * 1000 in all the key is dead. @param keyNo 0 to 4
+ * First APDU of AuthenticateEV2First. Do not guess keys: failed attempts slow the chip down, and 1000 in total disable
+ * the key for good. @param keyNo 0 to 4
  * Source: NT4H2421Gx s10.4.1, AN12196 Table 14
  */
 export function authenticateFirst(keyNo: number): Buffer {
@@ -25,8 +23,8 @@ export function authenticateFirst(keyNo: number): Buffer {
 }
 
 /**
- * Second APDU. @param rndA 16 fresh random bytes @param answer the chip's to the first: 16 bytes and 91AF
- * @throws ChipStatusError, AnswerFormatError; RangeError when rndA has not 16 bytes
+ * Second APDU. @param rndA 16 fresh random bytes @param answer the chip's answer to the first: 16 bytes and 91AF
+ * @throws ChipStatusError, AnswerFormatError; RangeError unless rndA has 16 bytes
  */
 export function answerChallenge(key: AesKey, rndA: Uint8Array, answer: Uint8Array): Challenge {
   if (rndA.length !== BLOCK) throw new RangeError(`RndA has 16 bytes, not ${rndA.length}`)
@@ -37,15 +35,20 @@ export function answerChallenge(key: AesKey, rndA: Uint8Array, answer: Uint8Arra
 }
 
 /**
- * Checks that the chip knows the key too, and opens the session. @param answer the chip's to the second APDU:
- * 32 bytes and 9100 @throws ChipStatusError (0x91ae: not this key), AnswerFormatError, ChipNotAuthenticError
+ * Checks that the chip knows the key too, and opens the session. @param answer the chip's answer to the second APDU:
+ * 32 bytes and 9100 @throws ChipStatusError (0x91ae: wrong key), AnswerFormatError, ChipNotAuthenticError
  */
-export function openSession(key: AesKey, { rndA, rndB }: Challenge, answer: Uint8Array): Session {
+export function openSession(key: AesKey, { rndA, rndB }: Challenge, answer: Uint8Array): SecureSession {
   // TI (4) ‖ RndA' (16) ‖ PDcap2 (6) ‖ PCDcap2 (6): NT4H2421Gx s9.1.5
   const plain = key.decryptCbc(IV_ZERO, answerData(answer, DONE, 2 * BLOCK))
   if (!timingSafeEqual(plain.subarray(4, 4 + BLOCK), rotateLeft(rndA))) throw new ChipNotAuthenticError()
   const { enc, mac } = ev2SessionKeys(key, rndA, rndB)
-  return new Session({ ti: plain.subarray(0, 4), enc: new AesKey(enc), mac: new AesKey(mac), counter: 0 })
+  return new SecureSession({
+    ti: plain.subarray(0, 4),
+    enc: new AesKey(enc),
+    mac: new AesKey(mac),
+    counter: 0,
+  })
 }
 
 /**

@@ -1,51 +1,47 @@
 import { type Cipher, createCipheriv, createDecipheriv, type Decipher } from 'node:crypto'
 
-/** Bytes in an AES block, and in an AES-128 key. */
+/** Bytes of an AES block and of an AES-128 key. */
 export const BLOCK = 16
 
 const ZERO = Buffer.alloc(BLOCK)
 
-// Padded messages are built here, one buffer for each number of blocks: nothing below awaits, and the text of
-// a tap takes three blocks, so almost no call allocates.
+// Reused buffers for padded messages, by number of blocks. This is safe since nothing below awaits, and avoids almost
+// all allocations, since the text of a tap takes three blocks.
 const PADDED = Array.from({ length: 17 }, (_, blocks) => Buffer.alloc(blocks * BLOCK))
 
 /**
- * An AES-128 key with its ciphers kept open, since making a cipher costs as much as three calls to one.
- * Keep one AesKey per stored key; the raw bytes cannot be read back, printed or serialised.
+ * An AES-128 key with reusable ciphers, since creating a cipher costs as much as three calls to one.
+ * Keep one AesKey per stored key; the raw bytes cannot be read back, printed, or serialized.
  */
 export class AesKey {
   readonly #key: Buffer
-  // A CBC cipher lives as long as the key and remembers the last block that it put out. XORing that block into
-  // the next input cancels the chaining, which makes it serve as ECB, as CBC with any IV, and as CBC-MAC, with
-  // one native call for a message of any length.
+  // This CBC cipher lives as long as the key. XORing its last output block into the next input cancels the chaining, so
+  // that it serves as ECB, as CBC with any IV, and as CBC-MAC, with one native call for a message of any length.
   #cipher: Cipher | undefined
   readonly #last = Buffer.from(ZERO)
   #decipher: Decipher | undefined
   #subkeys: CmacSubkeys | undefined
 
-  /** @param key 16 bytes, copied. @throws RangeError when it is of another length */
+  /** @param key 16 bytes, copied @throws RangeError */
   constructor(key: Uint8Array) {
     if (key.length !== BLOCK) throw new RangeError(`An AES-128 key has 16 bytes, not ${key.length}`)
     this.#key = Buffer.from(key)
   }
 
-  /** AES-128 of one block (16 bytes in, 16 out). @throws RangeError when it is of another length */
+  /** @param block 16 bytes @throws RangeError */
   encryptBlock(block: Uint8Array): Buffer {
     if (block.length !== BLOCK) throw new RangeError(`A block has 16 bytes, not ${block.length}`)
     return this.encryptCbc(ZERO, block)
   }
 
-  /** The inverse of encryptBlock. @throws RangeError when the block has not 16 bytes */
+  /** @param block 16 bytes @throws RangeError */
   decryptBlock(block: Uint8Array): Buffer {
     if (block.length !== BLOCK) throw new RangeError(`A block has 16 bytes, not ${block.length}`)
     this.#decipher ??= createDecipheriv('aes-128-ecb', this.#key, null).setAutoPadding(false)
     return this.#decipher.update(block)
   }
 
-  /**
-   * AES-128-CBC without padding. @param iv 16 bytes @param data a multiple of 16 bytes, at least one block
-   * @throws RangeError when a length is wrong
-   */
+  /** Without padding. @param iv 16 bytes @param data one or more blocks of 16 bytes @throws RangeError */
   encryptCbc(iv: Uint8Array, data: Uint8Array): Buffer {
     checkCbc(iv, data)
     const input = PADDED[data.length / BLOCK] ?? Buffer.alloc(data.length)
@@ -54,10 +50,7 @@ export class AesKey {
     return this.#chain(input)
   }
 
-  /**
-   * The inverse of encryptCbc. @param iv 16 bytes @param data a multiple of 16 bytes, at least one block
-   * @throws RangeError when a length is wrong
-   */
+  /** Without padding. @param iv 16 bytes @param data one or more blocks of 16 bytes @throws RangeError */
   decryptCbc(iv: Uint8Array, data: Uint8Array): Buffer {
     checkCbc(iv, data)
     this.#decipher ??= createDecipheriv('aes-128-ecb', this.#key, null).setAutoPadding(false)
@@ -67,7 +60,7 @@ export class AesKey {
     return plain
   }
 
-  /** AES-CMAC of a message of any length: all 16 bytes. Source: RFC 4493 s2.4 */
+  /** AES-CMAC, 16 bytes. Source: RFC 4493 s2.4 */
   cmac(message: Uint8Array): Buffer {
     const { k1, k2 } = this.subkeys()
     const length = message.length
@@ -82,7 +75,7 @@ export class AesKey {
     return blocks === 1 ? chained : chained.subarray(-BLOCK)
   }
 
-  /** CMAC's two subkeys, 16 bytes each. Treat them as read-only. Source: RFC 4493 s2.3 */
+  /** 16 bytes each, not to be modified. Source: RFC 4493 s2.3 */
   subkeys(): CmacSubkeys {
     if (this.#subkeys === undefined) {
       const k1 = double(this.encryptBlock(ZERO))
@@ -91,18 +84,18 @@ export class AesKey {
     return this.#subkeys
   }
 
-  /** CBC with IV 0 over the whole blocks of input, which is overwritten. */
+  /** CBC with IV 0. Overwrites the input. */
   #chain(input: Buffer): Buffer {
     this.#cipher ??= createCipheriv('aes-128-cbc', this.#key, ZERO)
     xorInto(input, 0, this.#last)
     const output = this.#cipher.update(input)
-    // A copy: the caller owns the output and may change it.
+    // Copied, since the caller owns the output and may change it.
     output.copy(this.#last, 0, output.length - BLOCK)
     return output
   }
 }
 
-export interface CmacSubkeys {
+interface CmacSubkeys {
   readonly k1: Buffer
   readonly k2: Buffer
 }
@@ -115,12 +108,12 @@ export function double(block: Uint8Array): Buffer {
   return out
 }
 
-/** XORs a block of 16 bytes into target, from the offset on. */
+/** @param block 16 bytes */
 export function xorInto(target: Buffer, offset: number, block: Uint8Array): void {
   for (let i = 0; i < BLOCK; i += 1) target[offset + i] = byteAt(target, offset + i) ^ byteAt(block, i)
 }
 
-/** Bytes 1, 3, …, 15 of a CMAC: what NXP sends of it. Source: NT4H2421Gx s9.1.3 */
+/** Truncates a CMAC to bytes 1, 3, …, 15. Source: NT4H2421Gx s9.1.3 */
 export function oddBytes(cmac: Uint8Array): Buffer {
   const out = Buffer.allocUnsafe(BLOCK / 2)
   for (let i = 0; i < out.length; i += 1) out[i] = byteAt(cmac, 2 * i + 1)

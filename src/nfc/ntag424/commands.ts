@@ -1,20 +1,18 @@
+import { crc32 } from 'node:zlib'
 import type { Script } from '../script.ts'
-import { ADDITIONAL_FRAME, answerData } from './answer.ts'
 import { answerChallenge, authenticateFirst, openSession } from './authenticate.ts'
-import { changeKeyCommand, type KeyChange } from './change-key.ts'
 import { type AesKey, BLOCK } from './cmac.ts'
-import { AnswerFormatError } from './errors.ts'
+import { ADDITIONAL_FRAME, AnswerFormatError, answerData } from './errors.ts'
 import { decodeFileSettings, encodeFileSettings, type FileSettings } from './file-settings.ts'
-import type { Command, CommMode, Session } from './session.ts'
+import type { Command, CommMode, SecureSession } from './secure-session.ts'
 
-// The chip's own commands, one script each. With no session a command travels in plain, which the chip takes
-// where nothing has to be proven: NT4H2421Gx s8.2.3.5.
+// The chip's own commands, one script each. Without a session a command travels in plain, which the chip accepts
+// where access is free: NT4H2421Gx s8.2.3.5.
 
 const EMPTY = Buffer.alloc(0)
-/** Lc has one byte; header, MAC and padding need their share of it. */
+/** Lc has one byte, and header, MAC, and padding count as well. */
 const WRITE_CHUNK: Readonly<Record<CommMode, number>> = { plain: 240, mac: 240, full: 224 }
 
-/** What a chip says about how and when it was made. */
 export interface ChipVersion {
   readonly vendor: number
   /** 4 is NTAG, 1 DESFire, 2 Plus, 3 Ultralight. */
@@ -31,15 +29,15 @@ export function* getVersion(): Script<ChipVersion> {
   const more = Buffer.of(0x90, 0xaf, 0x00, 0x00, 0x00)
   const hardware = answerData(yield Buffer.of(0x90, 0x60, 0x00, 0x00, 0x00), ADDITIONAL_FRAME, 7)
   answerData(yield more, ADDITIONAL_FRAME, 7)
-  // 14 bytes, and one more where the chip tells its fab key.
+  // 14 bytes, and one more if the chip gives its fab key.
   const production = answerData(yield more)
   if (production.length < 14) throw new AnswerFormatError('16 or more', production.length + 2)
   const [vendor = 0, type = 0, , majorVersion = 0, , storage = 0] = hardware
   return { vendor, type, majorVersion, storage, uid: Buffer.from(production.subarray(0, 7)) }
 }
 
-/** Source: NT4H2421Gx s10.6.2. Needs no key, so it tells which key to use without trying one. */
-export function* getKeyVersion(keyNo: number, session?: Session): Script<number> {
+/** Source: NT4H2421Gx s10.6.2. Needs no key, so it shows which key to use without trying one. */
+export function* getKeyVersion(keyNo: number, session?: SecureSession): Script<number> {
   const command = { ins: 0x64, header: Buffer.of(keyNo), data: EMPTY }
   const answer = yield* exchange(command, 'mac', session)
   if (answer.length !== 1) throw new AnswerFormatError('3', answer.length + 2)
@@ -47,22 +45,26 @@ export function* getKeyVersion(keyNo: number, session?: Session): Script<number>
 }
 
 /** Source: NT4H2421Gx s10.7.2 */
-export function* getFileSettings(file: number, session?: Session): Script<FileSettings> {
+export function* getFileSettings(file: number, session?: SecureSession): Script<FileSettings> {
   const command = { ins: 0xf5, header: Buffer.of(file), data: EMPTY }
   return decodeFileSettings(yield* exchange(command, 'mac', session))
 }
 
 /**
- * Enabling SDM, or writing settings that have it enabled, sets the read counter to 0. Source: NT4H2421Gx s10.7.1
- * @throws RangeError when the settings break a rule of the chip's, before anything is sent
+ * Writing settings with SDM enabled sets the read counter to 0. Source: NT4H2421Gx s10.7.1
+ * @throws RangeError when the settings break one of the chip's rules, before anything is sent
  */
-export function* changeFileSettings(session: Session, file: number, settings: FileSettings): Script<void> {
+export function* changeFileSettings(
+  session: SecureSession,
+  file: number,
+  settings: FileSettings,
+): Script<void> {
   const data = encodeFileSettings(settings)
   yield* exchange({ ins: 0x5f, header: Buffer.of(file), data }, 'full', session)
 }
 
 /**
- * Writes a file in as many pieces as it takes. @param mode of the file, or plain where its access is free
+ * Writes in as many commands as needed. @param mode the file's mode, or plain where its access is free
  * Source: NT4H2421Gx s10.8.2
  */
 export function* writeData(
@@ -73,57 +75,57 @@ export function* writeData(
   const most = WRITE_CHUNK[mode]
   for (let at = 0; at < data.length; at += most) {
     const piece = data.subarray(at, at + most)
-    const header = place(file, offset + at, piece.length)
+    const header = fileRange(file, offset + at, piece.length)
     yield* exchange({ ins: 0x8d, header, data: piece }, mode, session)
   }
 }
 
-/** @param length at most 48 bytes, for the sake of readers that take no more. Source: NT4H2421Gx s10.8.1 */
+/** @param length at most 48 bytes, the limit of some readers. Source: NT4H2421Gx s10.8.1 */
 export function* readData(
   file: number,
   length: number,
   { offset = 0, mode = 'plain', session }: FileAccess = {},
 ): Script<Buffer> {
-  const command = { ins: 0xad, header: place(file, offset, length), data: EMPTY }
+  const command = { ins: 0xad, header: fileRange(file, offset, length), data: EMPTY }
   return yield* exchange(command, mode, session)
 }
 
-export interface FileAccess {
+interface FileAccess {
   readonly offset?: number
   readonly mode?: CommMode
-  readonly session?: Session
+  readonly session?: SecureSession
 }
 
-/** The true UID, also of a chip that shows a random one. Source: NT4H2421Gx s10.5.3 */
-export function* getCardUid(session: Session): Script<Buffer> {
+/** Returns the true UID, even if the chip shows a random one. Source: NT4H2421Gx s10.5.3 */
+export function* getCardUid(session: SecureSession): Script<Buffer> {
   return yield* exchange({ ins: 0x51, header: EMPTY, data: EMPTY }, 'full', session)
 }
 
-/** SDMReadCtr of a file, as far as the file's settings let this session see it. Source: NT4H2421Gx s10.7.3 */
-export function* getFileCounters(file: number, session?: Session): Script<number> {
+/** Returns SDMReadCtr, if the file's settings allow this session to read it. Source: NT4H2421Gx s10.7.3 */
+export function* getFileCounters(file: number, session?: SecureSession): Script<number> {
   const answer = yield* exchange({ ins: 0xf6, header: Buffer.of(file), data: EMPTY }, 'full', session)
   if (answer.length !== 5) throw new AnswerFormatError('7', answer.length + 2)
   return answer.readUIntLE(0, 3)
 }
 
 /**
- * AuthenticateEV2First. Know the key first: see authenticateFirst. @param rndA 16 fresh random bytes
- * @throws ChipStatusError 0x91ae when the key is another; ChipNotAuthenticError
+ * AuthenticateEV2First. Do not guess keys: see authenticateFirst. @param rndA 16 fresh random bytes
+ * @throws ChipStatusError 0x91ae for a wrong key; ChipNotAuthenticError
  */
-export function* authenticate(keyNo: number, key: AesKey, rndA: Uint8Array): Script<Session> {
+export function* authenticate(keyNo: number, key: AesKey, rndA: Uint8Array): Script<SecureSession> {
   if (rndA.length !== BLOCK) throw new RangeError(`RndA has 16 bytes, not ${rndA.length}`)
   const challenge = answerChallenge(key, rndA, yield authenticateFirst(keyNo))
   return openSession(key, challenge, yield challenge.apdu)
 }
 
-/** Have both keys written down before. Of key 0 it ends the session. @throws ChipStatusError, ResponseMacError */
-export function* changeKey(session: Session, change: KeyChange): Script<void> {
+/** Record both keys first. Changing key 0 ends the session. @throws ChipStatusError, ResponseMacError */
+export function* changeKey(session: SecureSession, change: KeyChange): Script<void> {
   const answer = yield session.wrap(changeKeyCommand(change), 'full')
   if (change.keyNo === 0) session.unwrapLast(answer)
   else session.unwrap(answer, 'full')
 }
 
-function* exchange(command: Command, mode: CommMode, session: Session | undefined): Script<Buffer> {
+function* exchange(command: Command, mode: CommMode, session: SecureSession | undefined): Script<Buffer> {
   if (session) return session.unwrap(yield session.wrap(command, mode), mode)
   const body = Buffer.concat([command.header, command.data])
   const lc = body.length > 0 ? Buffer.of(body.length) : EMPTY
@@ -132,10 +134,60 @@ function* exchange(command: Command, mode: CommMode, session: Session | undefine
   )
 }
 
-function place(file: number, offset: number, length: number): Buffer {
+/** The header of ReadData and WriteData. */
+export function fileRange(file: number, offset: number, length: number): Buffer {
   const header = Buffer.alloc(7)
   header[0] = file
   header.writeUIntLE(offset, 1, 3)
   header.writeUIntLE(length, 4, 3)
   return header
+}
+
+const INS_CHANGE_KEY = 0xc4
+
+/**
+ * A key to be written in a session that was opened with key 0. Changing key 0 itself needs no old key, but ends the
+ * session, so it comes last.
+ */
+export type KeyChange =
+  | { readonly keyNo: 0; readonly newKey: Uint8Array; readonly version: number }
+  | {
+      readonly keyNo: 1 | 2 | 3 | 4
+      readonly newKey: Uint8Array
+      readonly oldKey: Uint8Array
+      readonly version: number
+    }
+
+/**
+ * ChangeKey, to be wrapped in CommMode.FULL. Pass the answer for key 0 to SecureSession.unwrapLast, others to unwrap.
+ * Record both keys before sending it: a chip lifted now may hold either.
+ * @throws RangeError unless keys have 16 bytes and the version is a byte
+ * Source: NT4H2421Gx s10.6.1, AN12196 Tables 25 and 26
+ */
+export function changeKeyCommand(change: KeyChange): Command {
+  return { ins: INS_CHANGE_KEY, header: Buffer.of(change.keyNo), data: changeKeyData(change) }
+}
+
+/** The plain data of ChangeKey: 21 bytes for keys 1 to 4, 17 for key 0. @throws RangeError as changeKeyCommand */
+export function changeKeyData(change: KeyChange): Buffer {
+  const { newKey, version } = change
+  checkKey(newKey)
+  if (!Number.isInteger(version) || version < 0 || version > 0xff)
+    throw new RangeError(`A key version is a byte, not ${version}`)
+  if (change.keyNo === 0) return Buffer.concat([newKey, Buffer.of(version)])
+  const { oldKey } = change
+  checkKey(oldKey)
+  const xored = Buffer.from(newKey.map((byte, i) => byte ^ (oldKey[i] ?? 0)))
+  const crc = Buffer.alloc(4)
+  crc.writeUInt32LE(jamCrc32(newKey))
+  return Buffer.concat([xored, Buffer.of(version), crc])
+}
+
+/** The chip expects CRC-32 of IEEE 802.3 without the final inversion. Source: AN12196 Table 25 */
+export function jamCrc32(bytes: Uint8Array): number {
+  return ~crc32(bytes) >>> 0
+}
+
+function checkKey(key: Uint8Array): void {
+  if (key.length !== BLOCK) throw new RangeError(`An AES-128 key has 16 bytes, not ${key.length}`)
 }

@@ -4,11 +4,7 @@ import { FILE_READ_KEY, type KeyNumber, MASTER_KEY, META_READ_KEY } from './layo
 const TWO_BLOCKS = 2 * BLOCK
 const IV_ZERO = Buffer.alloc(BLOCK)
 
-/**
- * A key of 16 bytes derived from a master key. @param m the diversification input, 1 to 31 bytes
- * @throws RangeError when m is empty or longer
- * Source: AN10922 s2.2
- */
+/** @param m the diversification input, 1 to 31 bytes @returns 16 bytes @throws RangeError Source: AN10922 s2.2 */
 export function an10922(master: AesKey | Uint8Array, m: Uint8Array): Buffer {
   if (m.length < 1 || m.length > TWO_BLOCKS - 1)
     throw new RangeError(
@@ -26,19 +22,19 @@ export function an10922(master: AesKey | Uint8Array, m: Uint8Array): Buffer {
   return key.encryptCbc(IV_ZERO, input).subarray(BLOCK)
 }
 
-export interface ChipKeyInput {
+interface ChipKeyInput {
   /** 7 bytes. */
   readonly uid: Uint8Array
-  /** The key set's own, possibly empty; at most 22 bytes for all of a chip's keys to be derived. */
+  /** May be empty; at most 22 bytes, so that all of a chip's keys can be derived. */
   readonly systemIdentifier: Uint8Array
-  /** How many times the chip was personalised again: 0 to 254. */
+  /** Number of times that the chip was personalized again: 0 to 254. */
   readonly generation: number
 }
 
 /**
- * What a chip's keys are derived over: UID ‖ systemIdentifier, and after the first personalisation ‖ one
- * generation byte, so that taps of an earlier personalisation do not come back to life.
- * @throws RangeError when the UID has not 7 bytes or the generation is out of range
+ * The diversification input: UID ‖ systemIdentifier, followed from generation 1 on by one generation byte, so that
+ * taps from an earlier personalization stay invalid.
+ * @throws RangeError when the UID or the generation is invalid
  */
 export function chipKeyInput({ uid, systemIdentifier, generation }: ChipKeyInput): Buffer {
   if (uid.length !== 7) throw new RangeError(`A chip's UID has 7 bytes, not ${uid.length}`)
@@ -47,8 +43,8 @@ export function chipKeyInput({ uid, systemIdentifier, generation }: ChipKeyInput
 }
 
 /**
- * The version byte of every key that a generation puts on a chip: 1 to 255. A factory key has version 0, so it is
- * told apart without trying it. @throws RangeError when the generation is no integer from 0 to 254
+ * The version byte of a generation's keys: 1 to 255. A factory key has version 0, so it is recognized without trying
+ * it. @throws RangeError unless the generation is an integer from 0 to 254
  */
 export function keyVersion(generation: number): number {
   if (!Number.isInteger(generation) || generation < 0 || generation > 254)
@@ -56,9 +52,9 @@ export function keyVersion(generation: number): number {
   return generation + 1
 }
 
-export interface KeyPlanInput extends ChipKeyInput {
+interface KeyPlanInput extends ChipKeyInput {
   readonly applicationMaster: AesKey | Uint8Array
-  /** The chip's own SDMFileRead key, 16 bytes, derived or not as its key set says. */
+  /** The chip's SDMFileRead key, 16 bytes, derived or shared according to its key set. */
   readonly fileRead: Uint8Array
   /** The key set's shared SDMMetaRead key, 16 bytes. */
   readonly metaRead: Uint8Array
@@ -73,8 +69,8 @@ export interface PlannedKey {
 }
 
 /**
- * The five keys of a chip: 0 application master, 1 SDMFileRead, 2 SDMMetaRead, 3 and 4 unused but taken.
- * In the order of the key numbers; key 0 has to be written last, as writing it ends the session.
+ * The five keys of a chip in the order of their numbers: 0 application master, 1 SDMFileRead, 2 SDMMetaRead, 3 and 4
+ * reserved. Key 0 has to be written last, since writing it ends the session.
  * @throws RangeError as chipKeyInput and an10922 do
  */
 export function planKeys(input: KeyPlanInput): readonly PlannedKey[] {

@@ -1,4 +1,4 @@
-/** What went wrong in talking to a chip, by class. Every one ends the session it happened in. */
+/** Every error ends the session in which it happens. */
 export abstract class ChipError extends Error {
   constructor(message: string) {
     super(message)
@@ -6,7 +6,6 @@ export abstract class ChipError extends Error {
   }
 }
 
-/** The chip refused a command. */
 export class ChipStatusError extends ChipError {
   /** SW1 SW2, for example 0x91ae. */
   readonly status: number
@@ -18,32 +17,29 @@ export class ChipStatusError extends ChipError {
   }
 }
 
-/** The MAC of an answer is wrong: it was changed on its way, or comes from another chip. */
 export class ResponseMacError extends ChipError {
   constructor() {
     super("The MAC of the chip's answer is wrong. Hold one chip still on the reader and authenticate again")
   }
 }
 
-/** The chip did not prove that it knows the key that it was authenticated with. */
 export class ChipNotAuthenticError extends ChipError {
   constructor() {
-    super('The chip did not prove that it knows the key. It is no genuine chip, or two answer at once')
+    super('The chip did not prove that it knows the key. It may be a copy, or two chips may answer at once')
   }
 }
 
-/** An answer that is no answer; an empty one means that the chip left the reader. */
+/** An empty answer means that the chip left the reader. */
 export class AnswerFormatError extends ChipError {
   constructor(expected: string, length: number) {
     super(
       length === 0
-        ? 'The chip gave no answer. Hold it still on the reader'
+        ? 'The chip did not answer. Hold it still on the reader'
         : `The chip's answer has ${length} bytes instead of ${expected}`,
     )
   }
 }
 
-/** A command was to be sent in a session that had ended. */
 export class SessionEndedError extends ChipError {
   constructor() {
     super('The session with the chip has ended. Authenticate again')
@@ -66,10 +62,27 @@ const MEANINGS: Readonly<Record<number, string>> = {
   37246: 'wrong length of the command',
   37277: 'permission denied',
   37278: 'a parameter is wrong',
-  37293: 'too many failed authentications, the chip is waiting; try again later, with the right key',
-  37294: 'authentication failed, or needed: the key is not the one on the chip',
+  37293: 'too many failed authentications; try again later with the right key',
+  37294: 'authentication failed or is required: the key is not the one on the chip',
   37310: 'beyond the end of the file',
   37322: 'an earlier command was not completed',
   37358: 'memory error',
   37360: 'no such file',
+}
+
+export const DONE = 0x9100
+export const ADDITIONAL_FRAME = 0x91af
+
+/**
+ * Checks and removes the status of an answer. @param length the required number of data bytes
+ * @throws ChipStatusError for any other status, AnswerFormatError
+ */
+export function answerData(answer: Uint8Array, status = DONE, length?: number): Uint8Array {
+  const expected = length === undefined ? '2 or more' : `${length + 2}`
+  if (answer.length < 2) throw new AnswerFormatError(expected, answer.length)
+  const end = answer.length - 2
+  const actual = ((answer[end] ?? 0) << 8) | (answer[end + 1] ?? 0)
+  if (actual !== status) throw new ChipStatusError(actual)
+  if (length !== undefined && end !== length) throw new AnswerFormatError(expected, answer.length)
+  return answer.subarray(0, end)
 }

@@ -1,28 +1,28 @@
 import { AnswerFormatError } from './errors.ts'
 import { FILE_SIZES, NDEF_FILE } from './layout.ts'
-import type { CommMode } from './session.ts'
+import type { CommMode } from './secure-session.ts'
 
 // File settings with Secure Dynamic Messaging. Source: NT4H2421Gx s8.2.3.3 (access), s10.7.1 and s10.7.2 (layout).
 
-/** Who may: the holder of a key, everybody, nobody. */
+/** A key number, or access for everybody or nobody. */
 export type AccessCondition = 0 | 1 | 2 | 3 | 4 | 'free' | 'never'
 
-export interface AccessRights {
+interface AccessRights {
   readonly read: AccessCondition
   readonly write: AccessCondition
   readonly readWrite: AccessCondition
   readonly change: AccessCondition
 }
 
-/** Offsets count bytes of the file from NLEN on; undefined where the thing is not mirrored. */
+/** Offsets count bytes of the file, starting with NLEN; undefined where nothing is mirrored. */
 export interface SdmSettings {
   readonly uid: boolean
   readonly counter: boolean
-  /** A key: UID and counter are mirrored encrypted (`e`); free: in plain. */
+  /** With a key, UID and counter are mirrored encrypted (`e`); with `free`, in plain. */
   readonly metaRead: AccessCondition
-  /** The key of the MAC (`c`) and of encrypted file data; never: neither is there. */
+  /** The key of the MAC (`c`) and of encrypted file data; with `never` there is neither. */
   readonly fileRead: AccessCondition
-  /** Who may ask for the counter with GetFileCounters. */
+  /** Access to GetFileCounters. */
   readonly counterRead: AccessCondition
   readonly uidOffset?: number | undefined
   readonly counterOffset?: number | undefined
@@ -44,7 +44,7 @@ const OPTION = { uid: 0x80, counter: 0x40, limit: 0x20, encrypted: 0x10, ascii: 
 const MODES: readonly CommMode[] = ['plain', 'mac', 'plain', 'full']
 const MODE_BITS: Readonly<Record<CommMode, number>> = { plain: 0, mac: 1, full: 3 }
 
-/** Hex digits that each mirrored thing takes. */
+/** Length of each mirror in hex digits. */
 export const MIRRORED = { uid: 14, counter: 6, piccData: 32, mac: 16 } as const
 
 /** The data of ChangeFileSettings. @throws RangeError when the settings break one of the chip's rules */
@@ -95,7 +95,7 @@ export function decodeFileSettings(answer: Uint8Array): FileSettings {
     at += length
     return bytes.subarray(at - length, at)
   }
-  byte() // File type: there is but one.
+  byte() // File type: only one exists.
   const option = byte()
   const [low, high] = [byte(), byte()]
   three() // File size: fixed for each file.
@@ -120,7 +120,7 @@ export function decodeFileSettings(answer: Uint8Array): FileSettings {
     metaRead,
     fileRead,
     counterRead: condition(returns & 15),
-    // Evaluated from top to bottom, which is the order on the wire.
+    // Evaluation order is the order on the wire.
     uidOffset: flag(OPTION.uid) && metaRead === 'free' ? three() : undefined,
     counterOffset: flag(OPTION.counter) && metaRead === 'free' ? three() : undefined,
     piccDataOffset: encryptedMeta ? three() : undefined,
@@ -132,19 +132,22 @@ export function decodeFileSettings(answer: Uint8Array): FileSettings {
   return { mode, access, sdm }
 }
 
-// NT4H2421Gx s10.7.1 Table 69: what the chip would refuse with 919E.
+// Rules that the chip enforces with 919E. Source: NT4H2421Gx s10.7.1 Table 69
 function checkSdm(sdm: SdmSettings, fileSize: number): void {
   const { encrypted, macInputOffset: macInput, macOffset: mac } = sdm
   const given = (value: unknown): boolean => value !== undefined
   const rules: readonly [boolean, string][] = [
-    [given(sdm.uidOffset) === (sdm.uid && sdm.metaRead === 'free'), 'a UID offset goes with a plain UID'],
+    [
+      given(sdm.uidOffset) === (sdm.uid && sdm.metaRead === 'free'),
+      'a UID offset needs a plain UID, and vice versa',
+    ],
     [
       given(sdm.counterOffset) === (sdm.counter && sdm.metaRead === 'free'),
-      'a counter offset goes with a plain counter',
+      'a counter offset needs a plain counter, and vice versa',
     ],
     [
       given(sdm.piccDataOffset) === (typeof sdm.metaRead === 'number'),
-      'a PICCData offset goes with a key that encrypts it',
+      'a PICCData offset needs a key that encrypts it, and vice versa',
     ],
     [
       given(macInput) === (sdm.fileRead !== 'never') && given(mac) === given(macInput),
@@ -166,12 +169,12 @@ function checkSdm(sdm: SdmSettings, fileSize: number): void {
     [!given(sdm.counterLimit) || sdm.counter, 'a limit needs the counter'],
   ]
   const broken = rules.find(([holds]) => !holds)
-  if (broken) throw new RangeError(`These file settings do not work: ${broken[1]}`)
-  checkPlaces(sdm, fileSize)
+  if (broken) throw new RangeError(`These file settings are invalid: ${broken[1]}`)
+  checkOverlaps(sdm, fileSize)
 }
 
-function checkPlaces(sdm: SdmSettings, fileSize: number): void {
-  const places = [
+function checkOverlaps(sdm: SdmSettings, fileSize: number): void {
+  const mirrors = [
     [sdm.uidOffset, MIRRORED.uid],
     [sdm.counterOffset, MIRRORED.counter],
     [sdm.piccDataOffset, MIRRORED.piccData],
@@ -179,12 +182,12 @@ function checkPlaces(sdm: SdmSettings, fileSize: number): void {
     [sdm.macOffset, MIRRORED.mac],
   ] as const
   let free = 0
-  const taken = places.flatMap(([start, length]) =>
+  const taken = mirrors.flatMap(([start, length]) =>
     start === undefined ? [] : [{ start, end: start + length }],
   )
   for (const { start, end } of taken.sort((a, b) => a.start - b.start)) {
-    if (start < free) throw new RangeError('These file settings do not work: two mirrored things overlap')
-    if (end > fileSize) throw new RangeError('These file settings do not work: they reach beyond the file')
+    if (start < free) throw new RangeError('These file settings are invalid: two mirrors overlap')
+    if (end > fileSize) throw new RangeError('These file settings are invalid: a mirror ends beyond the file')
     free = end
   }
 }

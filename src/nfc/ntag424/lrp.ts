@@ -1,7 +1,7 @@
 import { createCipheriv, createDecipheriv } from 'node:crypto'
 import { type AesKey, BLOCK, double, xorInto } from './cmac.ts'
 
-// The chip uses m = 4: 16 plaintexts, and a counter or a block of a message is taken in nibble by nibble.
+// The chip uses m = 4: 16 plaintexts, and input is processed nibble by nibble.
 const NIBBLES = 16
 const ZERO = Buffer.alloc(BLOCK)
 const AA = Buffer.alloc(BLOCK, 0xaa)
@@ -9,7 +9,7 @@ const FIFTY_FIVE = Buffer.alloc(BLOCK, 0x55)
 
 const cache = new WeakMap<AesKey, LrpKey>()
 
-/** The LRP key made of an AES key; its tables are computed once for as long as the AES key lives. */
+/** Caches the tables for the lifetime of the AES key. */
 export function lrpKey(key: AesKey): LrpKey {
   let lrp = cache.get(key)
   if (lrp === undefined) {
@@ -20,8 +20,8 @@ export function lrpKey(key: AesKey): LrpKey {
 }
 
 /**
- * NXP's Leakage Resilient Primitive over AES-128, for chips that were switched to LRP mode.
- * Not itself hardened against side channels: it is the reader's and the verifier's side.
+ * NXP's Leakage Resilient Primitive over AES-128, for chips that were switched to LRP mode. This is the verifier's
+ * side, which is not hardened against side channels.
  * Source: AN12304
  */
 export class LrpKey {
@@ -31,7 +31,7 @@ export class LrpKey {
   #subkeys: { k1: Buffer; k2: Buffer } | undefined
 
   constructor(key: AesKey) {
-    // AN12304 algorithm 1: the plaintexts.
+    // AN12304 algorithm 1: plaintexts.
     let h = key.encryptBlock(FIFTY_FIVE)
     const plaintexts: Buffer[] = []
     for (let i = 0; i < NIBBLES; i += 1) {
@@ -39,12 +39,12 @@ export class LrpKey {
       h = aes(h, FIFTY_FIVE)
     }
     this.#plaintexts = plaintexts
-    // AN12304 algorithm 2: the updated keys, of which SDM uses two.
+    // AN12304 algorithm 2: updated keys, of which SDM uses two.
     h = key.encryptBlock(AA)
     this.#updated = [aes(h, AA), aes(aes(h, FIFTY_FIVE), AA)]
   }
 
-  /** LRP-CMAC of a message of any length: all 16 bytes. Source: AN12304 CMAC_LRP, NT4H2421Gx s9.2.3 */
+  /** LRP-CMAC, 16 bytes. Source: AN12304 CMAC_LRP, NT4H2421Gx s9.2.3 */
   cmac(message: Uint8Array): Buffer {
     if (this.#subkeys === undefined) {
       const k1 = double(this.#evaluate(0, ZERO))
@@ -65,8 +65,8 @@ export class LrpKey {
   }
 
   /**
-   * LRICB encryption without padding. @param updatedKey which updated key @param counter its first value, of any
-   * whole number of bytes @param data a multiple of 16 bytes @throws RangeError when data is not
+   * LRICB encryption without padding. @param counter its first value, of any length @param data a multiple of
+   * 16 bytes @throws RangeError
    * Source: AN12304 LRICBEnc, NT4H2421Gx s9.2.4
    */
   encrypt(updatedKey: 0 | 1, counter: Uint8Array, data: Uint8Array): Buffer {
@@ -101,7 +101,7 @@ export class LrpKey {
   }
 }
 
-// The keys below live for one block, so keeping ciphers open would gain nothing.
+// These keys serve one block each, so keeping ciphers open would gain nothing.
 function aes(key: Uint8Array, block: Uint8Array): Buffer {
   return createCipheriv('aes-128-ecb', key, null).update(block)
 }
@@ -110,7 +110,7 @@ function aesInverse(key: Uint8Array, block: Uint8Array): Buffer {
   return createDecipheriv('aes-128-ecb', key, null).setAutoPadding(false).update(block)
 }
 
-/** Counts up, most significant byte first, and wraps to zero. */
+/** Big-endian; wraps to zero. */
 function increment(counter: Buffer): void {
   for (let i = counter.length - 1; i >= 0; i -= 1) {
     const next = ((counter[i] ?? 0) + 1) & 0xff

@@ -7,21 +7,20 @@ import { LrpKey, lrpKey } from './lrp.ts'
 
 export type SdmMode = 'aes' | 'lrp'
 
-/** What a tap says about itself, once decrypted. */
-export interface PiccData {
+/** Decrypted but unverified data of a tap. */
+interface PiccData {
   /** 7 bytes. */
   readonly uid: Buffer
   /** SDMReadCtr: 1 to 16777215. */
   readonly counter: number
-  /** Which cipher the chip was switched to. */
   readonly mode: SdmMode
 }
 
-/** What the keys of one tap are derived from. */
+/** The input to the key derivation of one tap. */
 export type SdmInput = Readonly<{ uid: Uint8Array; counter: number; mode: SdmMode }>
 
 const UID_LENGTH = 7
-/** PICCDataTag: UID and counter mirrored, the UID 7 bytes long. Source: NT4H2421Gx Table 21 */
+/** PICCDataTag: UID and counter mirrored, UID of 7 bytes. Source: NT4H2421Gx Table 21 */
 const TAG = 0xc7
 const LRP_RANDOM = 8
 const AES_LENGTH = BLOCK
@@ -30,8 +29,8 @@ const PADDING = BLOCK - 1 - UID_LENGTH - 3
 
 /**
  * Decrypts the `e` of a tap. @param e its bytes: 16 from a chip in AES mode, 24 in LRP mode
- * @returns undefined when the length is another, or the tag is not C7; under a wrong key one in 256 passes, so
- * nothing of it is true before verifySunMac says so
+ * @returns undefined when the length or the tag is wrong. With a wrong key one in 256 passes, so trust nothing before
+ * verifySunMac
  * Source: AN12196 s3.3 (AES), NT4H2421Gx s9.3.4.2 (LRP)
  */
 export function decryptPiccData(metaRead: AesKey, e: Uint8Array): PiccData | undefined {
@@ -41,8 +40,8 @@ export function decryptPiccData(metaRead: AesKey, e: Uint8Array): PiccData | und
 }
 
 /**
- * Encrypts what decryptPiccData reads: 16 bytes in AES mode, 24 in LRP mode. Source: NT4H2421Gx s9.3.4
- * @param random 5 bytes of padding in AES mode; 13 in LRP mode, the first 8 of them sent in clear
+ * The inverse of decryptPiccData: 16 bytes in AES mode, 24 in LRP mode. Source: NT4H2421Gx s9.3.4
+ * @param random 5 bytes of padding in AES mode; 13 in LRP mode, the first 8 of them sent in plain
  * @throws RangeError when the UID, the counter or random does not fit
  */
 export function encryptPiccData(metaRead: AesKey, tap: SdmInput, random: Uint8Array): Buffer {
@@ -58,7 +57,7 @@ export function encryptPiccData(metaRead: AesKey, tap: SdmInput, random: Uint8Ar
 }
 
 /**
- * The MAC that a tap shows as `c`: 8 bytes. @param macInput the text that the chip covers, as on the wire
+ * The MAC that a tap shows as `c`: 8 bytes. @param macInput the covered text, as on the wire
  * @throws RangeError when the UID or the counter does not fit
  * Source: AN12196 s3.4.4, NT4H2421Gx s9.3.8
  */
@@ -69,7 +68,7 @@ export function sunMac(fileRead: AesKey, tap: SdmInput, macInput: string): Buffe
 }
 
 /**
- * Whether `c` is the MAC of this tap, compared in constant time. @param c its bytes; another number than 8 is false
+ * Compares the MAC of a tap in constant time. @param c false unless it has 8 bytes
  * @throws RangeError when the UID or the counter does not fit
  */
 export function verifySunMac(fileRead: AesKey, tap: SdmInput, macInput: string, c: Uint8Array): boolean {
@@ -77,7 +76,7 @@ export function verifySunMac(fileRead: AesKey, tap: SdmInput, macInput: string, 
 }
 
 /**
- * The session keys of a tap of a chip in AES mode, 16 bytes each. (In LRP mode one key does both.)
+ * The session keys of a tap in AES mode, 16 bytes each. (In LRP mode one key does both.)
  * @throws RangeError when the UID or the counter does not fit
  * Source: AN12196 s3.3 Table 1
  */
@@ -86,8 +85,8 @@ export function sdmSessionKeys(fileRead: AesKey, tap: Omit<SdmInput, 'mode'>): {
 }
 
 /**
- * Decrypts SDMENCFileData, the part of the file that a tap shows encrypted: as many bytes as went in.
- * @returns undefined unless these are whole blocks of 16 bytes
+ * Decrypts SDMENCFileData, the part of the file that a tap shows encrypted. The length stays the same.
+ * @returns undefined unless the input is whole blocks of 16 bytes
  * @throws RangeError when the UID or the counter does not fit
  * Source: AN12196 s3.4.3 Table 3, NT4H2421Gx s9.3.6
  */
@@ -103,18 +102,18 @@ export function decryptFileData(fileRead: AesKey, tap: SdmInput, encrypted: Uint
   return enc.decryptCbc(iv, encrypted)
 }
 
-/** Where a key set's MACed text starts: at the key set's parameter, at the encrypted data, or nowhere (no text). */
-export type MacInputStart = 'd' | 'e' | null
+/** The parameter at which the MACed text starts; null: there is no text. */
+type MacInputStart = 'd' | 'e' | null
 
 export interface MacInputTemplate {
   readonly from: MacInputStart
-  /** The parameter names in the chip's URL. */
+  /** Parameter names in the chip's URL. */
   readonly names: Readonly<{ e: string; c: string; d: string }>
 }
 
 /**
- * The text that the MAC of a tap covers, rebuilt from the chip's template since callers reorder parameters:
- * `d=101&e=EF96…&c=`, or `e=EF96…&c=`, or nothing. A tap that lost its d is rebuilt with an empty one.
+ * Rebuilds the text that the MAC covers from the chip's template, since callers may reorder parameters:
+ * `d=101&e=EF96…&c=`, or `e=EF96…&c=`, or nothing. A missing d counts as empty.
  * @param e hex digits in any case; chips write upper case
  * Source: NT4H2421Gx s9.3.7 (SDMMACInputOffset)
  */
@@ -129,7 +128,7 @@ export function macInputText({
   return from === 'd' ? `${names.d}=${d ?? ''}&${tail}` : tail
 }
 
-// Session vectors, before UID and counter: NT4H2421Gx s9.3.9.
+// Prefixes of session vectors: NT4H2421Gx s9.3.9.
 const SV1 = Buffer.from('C33C00010080', 'hex')
 const SV2 = Buffer.from('3CC300010080', 'hex')
 const SV_LRP = Buffer.from('00010080', 'hex')
@@ -143,7 +142,7 @@ function sessionVector(start: Buffer, tap: Omit<SdmInput, 'mode'>): Buffer {
   return out
 }
 
-/** NT4H2421Gx s9.3.9.2: in LRP mode one session key, from one vector. */
+/** LRP mode uses a single session key: NT4H2421Gx s9.3.9.2. */
 function lrpSession(fileRead: AesKey, tap: SdmInput): LrpKey {
   const vector = Buffer.concat([SV_LRP, uidAndCounter(tap), SV_LRP_END])
   return new LrpKey(new AesKey(lrpKey(fileRead).cmac(vector)))
@@ -161,7 +160,7 @@ function uidAndCounter(tap: Omit<SdmInput, 'mode'>): Buffer {
   return out
 }
 
-/** SDMReadCtr lies least significant byte first, unlike in a plain mirror: NT4H2421Gx s9.3.1. */
+/** SDMReadCtr is little-endian here, unlike in a plain mirror: NT4H2421Gx s9.3.1. */
 function writeUidAndCounter(out: Buffer, at: number, { uid, counter }: Omit<SdmInput, 'mode'>): void {
   if (uid.length !== UID_LENGTH) throw new RangeError(`A chip's UID has 7 bytes, not ${uid.length}`)
   out.set(uid, at)

@@ -3,18 +3,17 @@ import { type FileSettings, MIRRORED } from './file-settings.ts'
 import { FILE_READ_KEY, FILE_SIZES, MASTER_KEY, META_READ_KEY, NDEF_FILE } from './layout.ts'
 import type { MacInputTemplate } from './sun.ts'
 
-// The URL that a chip shows, with places for what it fills in at each tap: {base_url}/t?d=…&e=…&c=…
+// The URL that a chip shows, in which it fills in e and c at each tap: {base_url}/t?d=…&e=…&c=…
 
 export interface UrlTemplate extends MacInputTemplate {
-  /** Where the daemon is reached from phones; what stands behind it is `/t?…`. */
+  /** The daemon's address for phones; `/t?…` follows. */
   readonly baseUrl: string
-  /** What the chip says in `d`: its key set, so digits. */
+  /** The value of `d`: the number of the key set. */
   readonly d: string
 }
 
-/** The NDEF file of a template, and the settings that make the chip fill it in. */
-export interface TemplateFile {
-  /** The URL with zeros where the chip fills in. */
+interface TemplateFile {
+  /** The URL with zeros in place of e and c. */
   readonly url: string
   /** NLEN and the message. */
   readonly ndef: Buffer
@@ -22,8 +21,7 @@ export interface TemplateFile {
 }
 
 /**
- * `d` comes before `c`, so that the MAC can cover it. @throws RangeError when the URL is too long for the chip or
- * not fit for one
+ * `d` comes before `c`, so that the MAC can cover it. @throws RangeError when the URL is invalid or too long
  */
 export function templateFile({ baseUrl, d, names, from }: UrlTemplate): TemplateFile {
   const base = baseUrl.replace(/\/+$/, '')
@@ -47,7 +45,6 @@ export function templateFile({ baseUrl, d, names, from }: UrlTemplate): Template
     ndef: bytes,
     settings: {
       mode: 'plain',
-      // Read by all, written and changed by the holder of the master key alone.
       access: { read: 'free', write: MASTER_KEY, readWrite: MASTER_KEY, change: MASTER_KEY },
       sdm: {
         uid: true,
@@ -63,7 +60,7 @@ export function templateFile({ baseUrl, d, names, from }: UrlTemplate): Template
   }
 }
 
-/** What a tap's URL says, by the template's parameter names; undefined when one of e and c is missing. */
+/** @returns undefined when e or c is missing */
 export function tapIn(
   url: string,
   names: UrlTemplate['names'],

@@ -1,33 +1,51 @@
-import { changeFileSettings, changeKey, writeData } from '../ntag424/commands.ts'
+import { AesKey } from '../ntag424/cmac.ts'
+import { authenticate, changeFileSettings, changeKey, getCardUid, writeData } from '../ntag424/commands.ts'
 import { ChipStatusError } from '../ntag424/errors.ts'
 import { MIRRORED, sameFileSettings } from '../ntag424/file-settings.ts'
 import { MASTER_KEY, NDEF_FILE } from '../ntag424/layout.ts'
-import type { Session } from '../ntag424/session.ts'
+import type { SecureSession } from '../ntag424/secure-session.ts'
 import type { Script } from '../script.ts'
+import { selectApplication } from '../type4.ts'
 import { uidToBytes } from '../uid.ts'
-import { ChipLocked, ForeignKeyInSlot, ForeignKeys, OtherTemplate, TornChip, WrongChip } from './errors.ts'
+import {
+  AuthenticationDelayed,
+  ChipLocked,
+  ForeignKeyInSlot,
+  ForeignKeys,
+  OtherTemplate,
+  TornChip,
+  WrongChip,
+} from './errors.ts'
 import type { Inspection } from './inspect.ts'
-import { type KeySource, keyFrom, sameSource, sourceVersion } from './keys.ts'
-import { lookAtTap } from './live-tap.ts'
-import { type ApplyDeps, openWithKey } from './open.ts'
-import { type Plan, sourcesOf, type TargetFile, targetFile } from './plan.ts'
+import { checkTap } from './live-tap.ts'
+import {
+  type KeySource,
+  type KeysOf,
+  keyFrom,
+  type Plan,
+  sameSource,
+  sourcesOf,
+  sourceVersion,
+  type TargetFile,
+  targetFile,
+} from './plan.ts'
 
-/** `applied`: written, and to be read back. `unchanged`: it was as planned; nothing was sent that changes it. */
+/** `applied`: written but not read back yet. `unchanged`: the chip was already as planned. */
 export type Applied = 'applied' | 'unchanged'
 
 const INTEGRITY = 0x911e
 
-/** In one APDU. The longest URL fits into one of the most that a command takes; a file of zeros takes two anyway. */
+/** Bytes per APDU. The longest URL fits into one APDU of the maximum size; a file of zeros takes two anyway. */
 const PIECE = 224
-const LONGEST_PIECE = 240
+const MAX_PIECE = 240
 
 /**
- * Brings a chip that no unfinished plan is known of into the planned state: 10 APDUs after the 10 of inspect, one
- * authentication. A chip that is in the planned state already is proven to be by a tap. Keys 1 to 4 come first, then
- * the file, key 0 last: while key 0 is the old one the chip can be taken either way.
- * @param inspection of the chip as it lies there now
- * @throws WrongChip, ForeignKeys, TornChip, OtherTemplate, ChipLocked, ChipWaits; ForeignKeyInSlot when the chip was
- * changed in part; other ChipErrors, after which the chip has to be recovered
+ * Brings a chip without a known unfinished plan into the planned state: 10 APDUs after the 10 of inspect, one
+ * authentication. If the chip is already in that state, a tap proves it. Keys 1 to 4 come first, then the file, and key
+ * 0 last: as long as key 0 is the old one, the chip can still be set up or reset.
+ * @param inspection the chip's current state
+ * @throws WrongChip, ForeignKeys, TornChip, OtherTemplate, ChipLocked, AuthenticationDelayed; ForeignKeyInSlot when the
+ * chip was partly changed; other ChipErrors, after which the chip has to be recovered
  */
 export function* apply(plan: Plan, inspection: Inspection, deps: ApplyDeps): Script<Applied> {
   const slots = slotsOf(plan, inspection)
@@ -37,31 +55,31 @@ export function* apply(plan: Plan, inspection: Inspection, deps: ApplyDeps): Scr
 
   const settled = sameFileSettings(inspection.ndef, targetFile(plan).settings)
   if (plan.target === 'factory') {
-    if (settled && (yield* lookAtTap(plan, deps.keysOf)).asPlanned) return 'unchanged'
+    if (settled && (yield* checkTap(plan, deps.keysOf)).asPlanned) return 'unchanged'
     return yield* write(plan, inspection, slots, deps)
   }
-  // The version alone proves nothing: any key set's first generation has version 1.
-  const { tap, asPlanned } = yield* lookAtTap(plan, deps.keysOf)
+  // The version alone is no proof: every key set's first generation has version 1.
+  const { tap, asPlanned } = yield* checkTap(plan, deps.keysOf)
   if (!tap) throw new ForeignKeys(inspection.versions)
   if (!settled || !asPlanned) throw new OtherTemplate()
   return 'unchanged'
 }
 
 /**
- * Brings a chip to the end of a plan that was begun on it and written down before, wherever it was torn: one
- * authentication, none failed. Does what apply does where nothing was begun. @throws as apply, but no TornChip
+ * Completes a recorded plan on a chip, wherever it was interrupted, with one authentication and no failed one. On an
+ * untouched chip it does the same as apply. @throws as apply, but not TornChip
  */
 export function* recover(plan: Plan, inspection: Inspection, deps: ApplyDeps): Script<Applied> {
   const slots = slotsOf(plan, inspection)
   const done = slots.every((source) => sameSource(source, plan.target))
   if (done && sameFileSettings(inspection.ndef, targetFile(plan).settings)) {
-    const { asPlanned, tap } = yield* lookAtTap(plan, deps.keysOf)
+    const { asPlanned, tap } = yield* checkTap(plan, deps.keysOf)
     if (asPlanned && (tap || plan.target === 'factory')) return 'unchanged'
   }
   return yield* write(plan, inspection, slots, deps)
 }
 
-/** Which source each slot's key is from. @throws WrongChip, ForeignKeys */
+/** The source of the key in each slot. @throws WrongChip, ForeignKeys */
 function slotsOf(plan: Plan, { uid, versions }: Inspection): readonly KeySource[] {
   if (uid !== plan.uid) throw new WrongChip()
   return versions.map((version) => {
@@ -84,7 +102,7 @@ function* write(
   const key = (source: KeySource, keyNo: number): Buffer => keyFrom(source, keyNo, uid, deps.keysOf)
   const settled = sameFileSettings(ndef, file.settings)
   if (!settled && ndef.access.change !== 0)
-    throw new ChipLocked('the settings of its NDEF file are not for key 0 to change')
+    throw new ChipLocked('key 0 may not change the settings of its NDEF file')
 
   const [held = target] = slots
   const session = yield* openWithKey(inspection, held, deps)
@@ -93,7 +111,7 @@ function* write(
     if (sameSource(old, target)) continue
     yield* changeSlot(session, keyNo, key(old, keyNo), key(target, keyNo), sourceVersion(target))
   }
-  // Settings that stand are left alone: writing them would start the counter again.
+  // Writing settings resets the counter, so equal ones are not written.
   if (!settled) yield* changeFileSettings(session, NDEF_FILE, file.settings)
   yield* writeFile(session, file)
   if (!sameSource(held, target))
@@ -105,12 +123,12 @@ function* write(
   return 'applied'
 }
 
-/** From the end on, so that a file whose length is right is whole. */
-function* writeFile(session: Session, { ndef, settings: { sdm } }: TargetFile): Script<void> {
-  // What the chip fills in at the end need not be written: nobody sees what lies beneath.
+/** Writes from the end, so that a file with the right length is complete. */
+function* writeFile(session: SecureSession, { ndef, settings: { sdm } }: TargetFile): Script<void> {
+  // The chip overlays the MAC at the end, so its bytes need not be written.
   const isFilledIn = sdm?.macOffset !== undefined && sdm.macOffset + MIRRORED.mac === ndef.length
   const bytes = isFilledIn ? ndef.subarray(0, sdm.macOffset) : ndef
-  const size = bytes.length <= LONGEST_PIECE ? LONGEST_PIECE : PIECE
+  const size = bytes.length <= MAX_PIECE ? MAX_PIECE : PIECE
   for (let piece = Math.ceil(bytes.length / size) - 1; piece >= 0; piece -= 1) {
     const offset = piece * size
     yield* writeData(NDEF_FILE, bytes.subarray(offset, offset + size), { offset, session })
@@ -118,7 +136,7 @@ function* writeFile(session: Session, { ndef, settings: { sdm } }: TargetFile): 
 }
 
 function* changeSlot(
-  session: Session,
+  session: SecureSession,
   keyNo: 1 | 2 | 3 | 4,
   oldKey: Buffer,
   newKey: Buffer,
@@ -127,9 +145,67 @@ function* changeSlot(
   try {
     yield* changeKey(session, { keyNo, oldKey, newKey, version })
   } catch (error) {
-    // The chip checks a sum over the new key, which it finds by way of the old one.
+    // The chip derives the new key from the old one, and checks its CRC.
     if (error instanceof ChipStatusError && error.status === INTEGRITY)
       throw new ForeignKeyInSlot(keyNo, { cause: error })
     throw error
+  }
+}
+
+export interface ApplyDeps {
+  readonly keysOf: KeysOf
+  /** Generates RndA. */
+  readonly random: (length: number) => Uint8Array
+}
+
+const PERMISSION_DENIED = 0x919d
+const AUTHENTICATION_DELAY = 0x91ad
+const AUTHENTICATION = 0x91ae
+
+/**
+ * Opens a session with the inspected chip under key 0 of a source: 3 APDUs, one authentication, no changes. Except with
+ * the factory's public key this proves the chip's identity, unlike plain answers or an earlier tap.
+ * @throws WrongChip, ForeignKeys, ChipLocked, AuthenticationDelayed
+ */
+export function* openWithKey(
+  { uid, versions }: Pick<Inspection, 'uid' | 'versions'>,
+  source: KeySource,
+  { keysOf, random }: ApplyDeps,
+): Script<SecureSession> {
+  const bytes = uidToBytes(uid)
+  const session = yield* opened(new AesKey(keyFrom(source, 0, bytes, keysOf)), random, versions)
+  // The plain UID may be garbled or forged, and keys derived from a wrong UID would be lost.
+  if (!(yield* getCardUid(session)).equals(bytes)) throw new WrongChip()
+  return session
+}
+
+function* opened(
+  key: AesKey,
+  random: ApplyDeps['random'],
+  versions: readonly number[],
+): Script<SecureSession> {
+  try {
+    return yield* authenticated(key, random)
+  } catch (error) {
+    if (!(error instanceof ChipStatusError)) throw error
+    const { status } = error
+    if (status === AUTHENTICATION) throw new ForeignKeys(versions, { cause: error })
+    if (status === AUTHENTICATION_DELAY) throw new AuthenticationDelayed({ cause: error })
+    if (status === PERMISSION_DENIED)
+      throw new ChipLocked('it accepts no AES authentication (LRP mode, or a key that failed too often)', {
+        cause: error,
+      })
+    throw error
+  }
+}
+
+/** An unselected application gives the same status as a locked chip, so it is selected and retried once. */
+function* authenticated(key: AesKey, random: ApplyDeps['random']): Script<SecureSession> {
+  try {
+    return yield* authenticate(MASTER_KEY, key, random(16))
+  } catch (error) {
+    if (!(error instanceof ChipStatusError && error.status === PERMISSION_DENIED)) throw error
+    yield* selectApplication()
+    return yield* authenticate(MASTER_KEY, key, random(16))
   }
 }

@@ -1,6 +1,6 @@
-/** Why a chip is not set up, recovered or reset. Before it is thrown, nothing was written unless it says so. */
+/** A chip cannot be set up, recovered, or reset. Nothing was written, unless the class says otherwise. */
 export abstract class ProvisionError extends Error {
-  /** What to do. */
+  /** The next step for the user, as a sentence without a full stop. */
   readonly advice: string
 
   constructor(message: string, advice: string, options?: ErrorOptions) {
@@ -10,40 +10,37 @@ export abstract class ProvisionError extends Error {
   }
 }
 
-/** Only an NTAG 424 DNA can be set up, recovered or reset. */
 export class NotNtag424 extends ProvisionError {
-  constructor(what: string, options?: ErrorOptions) {
+  constructor(kind: string, options?: ErrorOptions) {
     super(
-      `Only an NTAG 424 DNA can be set up, and the card is ${what}`,
-      'A HaLo tag needs no set-up: import it by its public key. For others, use an NTAG 424 DNA',
+      `Only an NTAG 424 DNA can be set up, but the card is ${kind}`,
+      'A HaLo tag needs no setup: import it by its public key. Otherwise, use an NTAG 424 DNA',
       options,
     )
   }
 }
 
-/** The chip shows another UID at each tap, for good: taps could not be told apart from copies before the MAC. */
+/** The chip permanently shows a random UID at each tap, so copies could not be recognized before the MAC. */
 export class RandomIdChip extends ProvisionError {
   constructor() {
     super('The chip hides its UID behind a random one', 'This cannot be undone. Use another chip')
   }
 }
 
-/** Another chip was put down than the one that the plan is for. */
 export class WrongChip extends ProvisionError {
   constructor() {
-    super('This is another chip than before', 'Lay the first chip down again, or begin anew with this one')
+    super('This is not the same chip as before', 'Put the first chip back, or start again with this one')
   }
 }
 
-/** The chip has keys that are none of the plan's. */
 export class ForeignKeys extends ProvisionError {
-  /** By key number, as GetKeyVersion gives them. */
+  /** From GetKeyVersion, by key number. */
   readonly versions: readonly number[]
 
   constructor(versions: readonly number[], options?: ErrorOptions) {
     super(
       `The chip has keys that are not the expected ones (key versions ${versions.join(' ')})`,
-      'It was set up with another key set or by another system. Name the key set that it has, or use another chip',
+      'It was set up with another key set or by another system. Specify its key set, or use another chip',
       options,
     )
     this.versions = versions
@@ -51,60 +48,59 @@ export class ForeignKeys extends ProvisionError {
 }
 
 /**
- * A slot had another key than its version says, which showed when it was to be changed. The chip's key 0 is what it
- * was, and slots before this one may be new: recover or reset by the journal.
+ * Changing a slot showed that its key does not match its version. Key 0 is unchanged, but lower slots may be new:
+ * recover or reset with the journal.
  */
 export class ForeignKeyInSlot extends ProvisionError {
   readonly keyNo: number
 
   constructor(keyNo: number, options?: ErrorOptions) {
     super(
-      `Key ${keyNo} of the chip is not what its version says`,
-      'Another program has changed it. Run nfc reset to free the other keys, and use another chip',
+      `Key ${keyNo} of the chip does not match its version`,
+      'Another program changed it. Run tapchip nfc reset to free the other keys, and use another chip',
       options,
     )
     this.keyNo = keyNo
   }
 }
 
-/** Some keys are old and some new. */
+/** Some keys are old and some are new. */
 export class TornChip extends ProvisionError {
   constructor() {
-    super('The chip was lifted in the middle of its set-up', 'Run tapchip nfc recover with this chip')
+    super('The chip was lifted during its setup', 'Run tapchip nfc recover with this chip')
   }
 }
 
-/** Its settings cannot be changed, not even with key 0, or key 0 takes no authentication any more. */
+/** Key 0 cannot change the settings, or accepts no authentication any more. */
 export class ChipLocked extends ProvisionError {
   constructor(why: string, options?: ErrorOptions) {
     super(`The chip is locked: ${why}`, 'This cannot be undone. Use another chip', options)
   }
 }
 
-/** After 50 failed authentications in a row the chip makes whoever tries wait. */
-export class ChipWaits extends ProvisionError {
+/** The chip delays authentication after 50 failed ones in a row. */
+export class AuthenticationDelayed extends ProvisionError {
   constructor(options?: ErrorOptions) {
     super(
-      'The chip refuses authentication for a while, after many failed ones',
-      'Leave it on the reader for a minute, and try again with the right key set',
+      'The chip refuses authentication for a while after many failed attempts',
+      'Leave it on the reader for a minute, and then try again with the right key set',
       options,
     )
   }
 }
 
-/** The chip has the planned keys, and another URL or other settings. */
+/** The chip has the planned keys but another URL or other settings. */
 export class OtherTemplate extends ProvisionError {
   constructor() {
     super(
-      'The chip is set up with this key set, and shows another URL than it should',
-      'Changing it starts its counter again, which needs new keys: use --rekey',
+      'The chip is set up with this key set but shows a different URL',
+      'Changing the URL resets the counter, which requires new keys: use --rekey',
     )
   }
 }
 
-/** What was read back is not what was written. */
 export class ReadBackMismatch extends ProvisionError {
   constructor(what: string, options?: ErrorOptions) {
-    super(`The chip was read back, and ${what}`, 'Lay it down again and run tapchip nfc recover', options)
+    super(`The chip was read back: ${what}`, 'Put it back and run tapchip nfc recover', options)
   }
 }

@@ -6,18 +6,18 @@ import type { Script } from '../script.ts'
 import { uidFromBytes } from '../uid.ts'
 import { NotNtag424, RandomIdChip } from './errors.ts'
 
-/** What a chip tells without a key being tried. */
+/** The state of a chip as far as it can be read without a key. */
 export interface Inspection {
   /** Decimal, as on the wire. */
   readonly uid: string
-  /** Of keys 0 to 4. */
+  /** Versions of keys 0 to 4. */
   readonly versions: readonly number[]
   readonly ndef: FileSettings
 }
 
 /**
- * Looks at a chip before anything is done to it: 10 APDUs, no authentication, no tap.
- * @param atr of the card, to name one that is no tag @throws NotNtag424, RandomIdChip, ChipError
+ * Reads the state of a chip with 10 APDUs, no authentication, and no tap.
+ * @param atr used to name a card that is not a tag @throws NotNtag424, RandomIdChip, ChipError
  */
 export function* inspect(atr?: Uint8Array): Script<Inspection> {
   const { uid } = yield* identified(atr)
@@ -32,12 +32,12 @@ function* identified(atr: Uint8Array | undefined): Script<ChipVersion> {
     yield* selectTag(atr)
     return yield* ntag424Version()
   } catch (error) {
-    if (error instanceof UnknownCard) throw new NotNtag424(error.what, { cause: error })
+    if (error instanceof UnknownCard) throw new NotNtag424(error.kind, { cause: error })
     throw error
   }
 }
 
-/** Whether every key has the factory's version, so that the keys are the factory's unless somebody hid that. */
+/** True if every key has the factory's version, which is no proof of factory keys. */
 export function hasFactoryKeys({ versions }: Pick<Inspection, 'versions'>): boolean {
   return versions.every((version) => version === 0)
 }

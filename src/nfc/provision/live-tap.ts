@@ -7,10 +7,9 @@ import { tapIn } from '../ntag424/url-template.ts'
 import type { Script } from '../script.ts'
 import { readNdefFile } from '../type4.ts'
 import { uidFromBytes, uidToBytes } from '../uid.ts'
-import { type KeysOf, keyFrom } from './keys.ts'
-import { type Plan, type TargetFile, targetFile } from './plan.ts'
+import { type KeysOf, keyFrom, type Plan, type TargetFile, targetFile } from './plan.ts'
 
-/** A tap that was taken while the chip lay on the reader. Never log it. */
+/** A verified tap on the reader. Never log it. */
 export interface LiveTap {
   readonly url: string
   readonly e: string
@@ -19,32 +18,35 @@ export interface LiveTap {
   readonly counter: number
 }
 
-export interface Look {
-  /** Whether all of the file but what the chip fills in is as planned. */
+interface TapCheck {
+  /** True if the file is as planned, apart from the parts that the chip fills in. */
   readonly asPlanned: boolean
-  /** The tap, when its MAC proves that the chip has keys 1 and 2 of the plan's target and the plan's UID. */
+  /** Defined if its MAC proves that the chip has the plan's UID and keys 1 and 2 of the plan's target. */
   readonly tap: LiveTap | undefined
 }
 
 const FILE_READ = 1
 const META_READ = 2
 
-/** Taps the chip, which takes one count, and holds what it shows against the plan. No authentication. */
-export function* lookAtTap(plan: Plan, keysOf: KeysOf): Script<Look> {
+/** Taps the chip, which raises its counter, and compares the result with the plan. No authentication. */
+export function* checkTap(plan: Plan, keysOf: KeysOf): Script<TapCheck> {
   let file: Buffer
   try {
     file = yield* readNdefFile()
   } catch (error) {
-    // Not for everybody to read, or no message at all: whatever it is, it is not as planned.
+    // Reading needs a key, or there is no message: either way the file is not as planned.
     if (error instanceof ChipStatusError || error instanceof NdefFormatError)
       return { asPlanned: false, tap: undefined }
     throw error
   }
   const target = targetFile(plan)
-  return { asPlanned: withoutMirrors(file, target).equals(planned(target)), tap: proven(file, plan, keysOf) }
+  return {
+    asPlanned: withoutMirrors(file, target).equals(planned(target)),
+    tap: verifiedTap(file, plan, keysOf),
+  }
 }
 
-function proven(file: Buffer, { uid, target, template }: Plan, keysOf: KeysOf): LiveTap | undefined {
+function verifiedTap(file: Buffer, { uid, target, template }: Plan, keysOf: KeysOf): LiveTap | undefined {
   const url = urlIn(file)
   const read = template && url !== undefined ? tapIn(url, template.names) : undefined
   if (!template || url === undefined || read === undefined) return undefined
@@ -66,7 +68,7 @@ function urlIn(file: Buffer): string | undefined {
   }
 }
 
-/** NLEN and the message; of an empty file NLEN alone. */
+/** NLEN and the message; for an empty file just NLEN. */
 function planned({ ndef }: TargetFile): Buffer {
   return ndef.subarray(0, 2 + ndef.readUInt16BE(0))
 }
@@ -74,7 +76,7 @@ function planned({ ndef }: TargetFile): Buffer {
 function withoutMirrors(file: Buffer, { settings: { sdm } }: TargetFile): Buffer {
   const out = Buffer.from(file)
   const blank = (at: number | undefined, length: number): void => {
-    // A file that ends before has no mirror there.
+    // A shorter file has no mirror there.
     if (at !== undefined && at + length <= out.length) out.fill('0', at, at + length)
   }
   blank(sdm?.piccDataOffset, MIRRORED.piccData)

@@ -1,53 +1,90 @@
 import * as z from 'zod'
+import { keyVersion, type PlannedKey } from '../ntag424/diversify.ts'
 import type { FileSettings } from '../ntag424/file-settings.ts'
 import { FILE_SIZES, MASTER_KEY, NDEF_FILE } from '../ntag424/layout.ts'
 import { templateFile, type UrlTemplate } from '../ntag424/url-template.ts'
 import { parseUid } from '../uid.ts'
-import { type KeySetSource, type KeySource, sameSource, sourceVersion } from './keys.ts'
 
 /**
- * What a chip shall become, and every key that it may have until it is. Plain JSON without a key in it: write it down
- * BEFORE the chip is touched, and keep it until the chip was read back. With it a chip that was lifted at any moment
- * can be brought to its end, since each of its keys is one of these, and its version byte tells which.
+ * The origin of a chip's five keys: the factory, or a generation of a key set. It contains no keys, so that a plan can
+ * be stored.
+ */
+export type KeySource = 'factory' | KeySetSource
+
+export interface KeySetSource {
+  /** The value of `d` in the chip's URL. */
+  readonly keySet: number
+  /** 0 to 254. */
+  readonly generation: number
+}
+
+/** Returns a key set's keys for a chip, as planKeys does. @param uid 7 bytes @throws when there are none */
+export type KeysOf = (source: KeySetSource, uid: Buffer) => readonly PlannedKey[]
+
+/** The version byte of every key from this source, which identifies keys without trying one. */
+export function sourceVersion(source: KeySource): number {
+  return source === 'factory' ? 0 : keyVersion(source.generation)
+}
+
+export function sameSource(a: KeySource, b: KeySource): boolean {
+  if (a === 'factory' || b === 'factory') return a === b
+  return a.keySet === b.keySet && a.generation === b.generation
+}
+
+const FACTORY_KEY = Buffer.alloc(16)
+
+/** @throws RangeError when the source lacks the key; the errors of keysOf */
+export function keyFrom(source: KeySource, keyNo: number, uid: Buffer, keysOf: KeysOf): Buffer {
+  if (source === 'factory') return FACTORY_KEY
+  const planned = keysOf(source, uid).find((one) => one.keyNo === keyNo)
+  if (planned?.version !== sourceVersion(source) || planned.key.length !== 16)
+    throw new RangeError(`Key set ${source.keySet} has no key ${keyNo} for this generation`)
+  return planned.key
+}
+
+/**
+ * The target state of a chip, and every key source that it may have until then. Plain JSON without keys: store it
+ * BEFORE the chip is touched, and keep it until the chip was read back. With it, a chip that was lifted at any moment
+ * can be completed, since each of its keys comes from one of these sources, and its version byte shows which.
  */
 export interface Plan {
   readonly version: 1
   /** Decimal, as on the wire. */
   readonly uid: string
-  /** Where the keys may be from that are on the chip now. */
+  /** Possible sources of the keys that are on the chip now. */
   readonly from: readonly KeySource[]
   readonly target: KeySource
-  /** null: the file is emptied, as in the factory. */
+  /** null: the file is emptied, its factory state. */
   readonly template: UrlTemplate | null
 }
 
-export interface PlanInput {
+interface PlanInput {
   /** Decimal. */
   readonly uid: string
-  /** Usually just the factory; of a torn chip, every source of its unfinished plan, its target included. */
+  /** Usually just the factory; for an interrupted chip every source of its unfinished plan, including the target. */
   readonly from: readonly KeySource[]
   readonly target: KeySetSource
   readonly template: Omit<UrlTemplate, 'd'>
 }
 
 /**
- * The plan that sets a chip up, or sets it up again with new keys.
- * @throws RangeError when the URL does not fit, a generation is out of range, or two sources share a version byte,
- * which would make it impossible to tell their keys apart: give the target another generation
+ * Plans to set up a chip, or to set it up again with new keys.
+ * @throws RangeError when the URL does not fit, a generation is out of range, or two sources share a version byte, so
+ * that their keys could not be told apart: give the target another generation
  */
 export function plan({ uid, from, target, template }: PlanInput): Plan {
   const made: Plan = {
     version: 1,
     uid,
     from: from.filter((source) => !sameSource(source, target)),
-    // In this order: the journal is searched for it (store/nfc-plans.ts).
+    // The journal is searched for these properties in this order (store/nfc-plans.ts).
     target: { keySet: target.keySet, generation: target.generation },
     template: { ...template, d: String(target.keySet) },
   }
   return checked(made)
 }
 
-/** The plan that takes a chip back to the factory's state. @throws RangeError as plan does */
+/** Plans to restore a chip's factory state. @throws RangeError as plan does */
 export function planReset({ uid, from }: Pick<PlanInput, 'uid' | 'from'>): Plan {
   return checked({
     version: 1,
@@ -58,28 +95,27 @@ export function planReset({ uid, from }: Pick<PlanInput, 'uid' | 'from'>): Plan 
   })
 }
 
-/** All sources of a plan: what the next plan of the chip has to start from while this one is not finished. */
+/** Until this plan is finished, the chip's next plan has to include all of these sources. */
 export function sourcesOf({ from, target }: Plan): readonly KeySource[] {
   return [...from, target]
 }
 
-/** Of these the ones that a chip can have keys of, by the versions that it shows, and the one that it is to get. */
+/** The plan's sources that match the chip's key versions, and the target. */
 export function sourcesOn(plan: Plan, versions: readonly number[]): readonly KeySource[] {
   return sourcesOf(plan).filter(
     (source) => sameSource(source, plan.target) || versions.includes(sourceVersion(source)),
   )
 }
 
-/** A plan as it was written down. @throws ZodError, RangeError */
+/** Parses a stored plan. @throws ZodError, RangeError */
 export function parsePlan(value: unknown): Plan {
   return checked(json.parse(value))
 }
 
-/** What the NDEF file shall hold and how it shall be set. */
 export interface TargetFile {
-  /** The URL with zeros where the chip fills in; null when there is none. */
+  /** The URL with zeros in place of e and c, if any. */
   readonly url: string | null
-  /** From NLEN on. */
+  /** The file's content, starting with NLEN. */
   readonly ndef: Buffer
   readonly settings: FileSettings
 }

@@ -3,26 +3,25 @@ import { authenticate, changeFileSettings, getFileSettings, getKeyVersion } from
 import { ChipError, ChipStatusError } from '../ntag424/errors.ts'
 import { type FileSettings, sameFileSettings } from '../ntag424/file-settings.ts'
 import { CC_FILE, KEY_NUMBERS, MASTER_KEY, NDEF_FILE } from '../ntag424/layout.ts'
-import type { Session } from '../ntag424/session.ts'
+import type { SecureSession } from '../ntag424/secure-session.ts'
 import type { Script } from '../script.ts'
 import { selectApplication } from '../type4.ts'
 import { uidToBytes } from '../uid.ts'
+import type { ApplyDeps } from './apply.ts'
 import { ReadBackMismatch } from './errors.ts'
-import { keyFrom, sourceVersion } from './keys.ts'
-import { type LiveTap, lookAtTap } from './live-tap.ts'
-import type { ApplyDeps } from './open.ts'
-import { type Plan, targetFile } from './plan.ts'
+import { checkTap, type LiveTap } from './live-tap.ts'
+import { keyFrom, type Plan, sourceVersion, targetFile } from './plan.ts'
 
-/** As the factory has it: read by all, the rest for key 0. */
+/** The factory's settings. */
 const CC_SETTINGS: FileSettings = {
   mode: 'plain',
   access: { read: 'free', write: 0, readWrite: 0, change: 0 },
 }
 
 /**
- * Proves that a chip is as planned: that it knows key 0, says the versions and settings under MAC, and taps as it
- * shall. Only then is a plan finished. The tap that it returns is for the daemon to take as any other; null after a
- * reset. @throws ReadBackMismatch
+ * Proves that a chip is as planned: it knows key 0, confirms versions and settings under MAC, and gives a valid tap.
+ * Only then is a plan finished. @returns a tap that the daemon processes like any other; null after a reset
+ * @throws ReadBackMismatch
  */
 export function* readBack(plan: Plan, { keysOf, random }: ApplyDeps): Script<LiveTap | null> {
   yield* selectApplication()
@@ -34,36 +33,37 @@ export function* readBack(plan: Plan, { keysOf, random }: ApplyDeps): Script<Liv
       throw new ReadBackMismatch(`key ${keyNo} has version ${version}, not ${expected}`)
   }
   if (!sameFileSettings(yield* getFileSettings(NDEF_FILE, session), targetFile(plan).settings))
-    throw new ReadBackMismatch('its NDEF file has other settings')
+    throw new ReadBackMismatch('its NDEF file has different settings')
   yield* lockCapabilities(session)
 
   yield* selectApplication()
-  const { asPlanned, tap } = yield* lookAtTap(plan, keysOf)
-  if (!asPlanned) throw new ReadBackMismatch('its NDEF file holds something else')
+  const { asPlanned, tap } = yield* checkTap(plan, keysOf)
+  if (!asPlanned) throw new ReadBackMismatch('its NDEF file has different content')
   if (plan.target === 'factory') return null
-  if (!tap) throw new ReadBackMismatch('its tap does not verify')
+  if (!tap) throw new ReadBackMismatch('its tap is invalid')
   return tap
 }
 
-function* proveKey0(plan: Plan, { keysOf, random }: ApplyDeps): Script<Session> {
+function* proveKey0(plan: Plan, { keysOf, random }: ApplyDeps): Script<SecureSession> {
   try {
     const key = keyFrom(plan.target, 0, uidToBytes(plan.uid), keysOf)
     return yield* authenticate(MASTER_KEY, new AesKey(key), random(16))
   } catch (error) {
-    if (error instanceof ChipStatusError) throw new ReadBackMismatch('its key 0 is another', { cause: error })
+    if (error instanceof ChipStatusError)
+      throw new ReadBackMismatch('its key 0 is different', { cause: error })
     throw error
   }
 }
 
-/** From the factory the CC file is locked already; a chip that somebody opened is closed again. */
-function* lockCapabilities(session: Session): Script<void> {
+/** The factory locks the CC file; this locks it again on a chip where somebody unlocked it. */
+function* lockCapabilities(session: SecureSession): Script<void> {
   const { access } = yield* getFileSettings(CC_FILE, session)
   if (access.write !== 'free' && access.readWrite !== 'free' && access.change !== 'free') return
   try {
     yield* changeFileSettings(session, CC_FILE, CC_SETTINGS)
   } catch (error) {
     if (error instanceof ChipError)
-      throw new ReadBackMismatch('anybody may write its capability file', { cause: error })
+      throw new ReadBackMismatch('its capability file is writable without a key', { cause: error })
     throw error
   }
 }

@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
+import { mirrored } from '../../../src/nfc/emulator/files.ts'
 import { factoryMemory } from '../../../src/nfc/emulator/memory.ts'
 import { VirtualNtag424 } from '../../../src/nfc/emulator/ntag424.ts'
-import { mirrored } from '../../../src/nfc/emulator/sdm.ts'
 import { Channel, FULL, MAC } from '../../../src/nfc/emulator/secure-channel.ts'
 import { AesKey } from '../../../src/nfc/ntag424/cmac.ts'
-import { Session } from '../../../src/nfc/ntag424/session.ts'
+import { SecureSession } from '../../../src/nfc/ntag424/secure-session.ts'
 
 // The chip's side held against what NXP printed of a real chip: the answers must be the same to the byte.
 
@@ -88,7 +88,7 @@ describe('the virtual chip answers as AN12196 prints it', () => {
     expect(chip.memory.files.get(3)?.bytes.subarray(0, 10)).toEqual(write.input('data'))
 
     // The note's third command is not printed; it brings CmdCtr to 2.
-    const session = new Session({
+    const session = new SecureSession({
       ti: first3.output('ti'),
       enc: new AesKey(first3.output('enc')),
       mac: new AesKey(first3.output('mac')),

@@ -17,7 +17,7 @@ import {
 import { ChipStatusError, SessionEndedError } from '../../../src/nfc/ntag424/errors.ts'
 import type { FileSettings } from '../../../src/nfc/ntag424/file-settings.ts'
 import { NDEF_FILE, PROPRIETARY_FILE } from '../../../src/nfc/ntag424/layout.ts'
-import type { CommMode, Session } from '../../../src/nfc/ntag424/session.ts'
+import type { CommMode, SecureSession } from '../../../src/nfc/ntag424/secure-session.ts'
 import { decryptPiccData, verifySunMac } from '../../../src/nfc/ntag424/sun.ts'
 import { templateFile } from '../../../src/nfc/ntag424/url-template.ts'
 import { runScript, type Script } from '../../../src/nfc/script.ts'
@@ -26,7 +26,7 @@ import { steadyRandom, uidBytes } from '../virtual-card.ts'
 
 const zero = new AesKey(Buffer.alloc(16))
 const rndA = steadyRandom('reader')
-const open = (keyNo: number, key = zero): Script<Session> => authenticate(keyNo, key, rndA(16))
+const open = (keyNo: number, key = zero): Script<SecureSession> => authenticate(keyNo, key, rndA(16))
 const status = (code: number) => new ChipStatusError(code)
 
 let chip: VirtualNtag424

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { Channel, FULL, MAC, PLAIN } from '../../../src/nfc/emulator/secure-channel.ts'
 import { Refusal } from '../../../src/nfc/emulator/status.ts'
 import { AesKey } from '../../../src/nfc/ntag424/cmac.ts'
-import { type CommMode, Session } from '../../../src/nfc/ntag424/session.ts'
+import { type CommMode, SecureSession } from '../../../src/nfc/ntag424/secure-session.ts'
 
 const block = fc.uint8Array({ minLength: 16, maxLength: 16 }).map((bytes) => Buffer.from(bytes))
 const ti = fc.uint8Array({ minLength: 4, maxLength: 4 }).map((bytes) => Buffer.from(bytes))
@@ -16,7 +16,12 @@ const exchange = fc.record({
 const MODES = { plain: PLAIN, mac: MAC, full: FULL }
 
 const pair = fc.record({ enc: block, mac: block, ti }).map((keys) => ({
-  session: new Session({ ti: keys.ti, enc: new AesKey(keys.enc), mac: new AesKey(keys.mac), counter: 0 }),
+  session: new SecureSession({
+    ti: keys.ti,
+    enc: new AesKey(keys.enc),
+    mac: new AesKey(keys.mac),
+    counter: 0,
+  }),
   channel: new Channel(0, keys.ti, 0, keys),
 }))
 const body = (apdu: Buffer): Buffer => (apdu.length > 5 ? apdu.subarray(5, -1) : Buffer.alloc(0))

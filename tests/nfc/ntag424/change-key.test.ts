@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { changeKeyCommand, changeKeyData, jamCrc32 } from '../../../src/nfc/ntag424/change-key.ts'
+import { changeKeyCommand, changeKeyData, jamCrc32 } from '../../../src/nfc/ntag424/commands.ts'
 
 const key = fc.uint8Array({ minLength: 16, maxLength: 16 })
 

@@ -9,11 +9,11 @@ import {
   ev2SessionKeys,
   openSession,
 } from '../../../src/nfc/ntag424/authenticate.ts'
-import { changeKeyCommand, jamCrc32, type KeyChange } from '../../../src/nfc/ntag424/change-key.ts'
 import { AesKey } from '../../../src/nfc/ntag424/cmac.ts'
+import { changeKeyCommand, jamCrc32, type KeyChange } from '../../../src/nfc/ntag424/commands.ts'
 import { an10922 } from '../../../src/nfc/ntag424/diversify.ts'
 import { ResponseMacError } from '../../../src/nfc/ntag424/errors.ts'
-import { type CommMode, Session } from '../../../src/nfc/ntag424/session.ts'
+import { type CommMode, SecureSession } from '../../../src/nfc/ntag424/secure-session.ts'
 import {
   decryptFileData,
   decryptPiccData,
@@ -106,7 +106,7 @@ const handlers: Record<string, (input: unknown, output: unknown) => void> = {
     expect({ enc: hex(keys.enc), mac: hex(keys.mac) }).toEqual({ enc: o.enc, mac: o.mac })
     // The session keeps its state to itself; that it is the right one shows in the APDUs that it makes.
     const opened = openSession(i.key, challenge, withStatus(i.resp2, '9100'))
-    const expected = new Session({
+    const expected = new SecureSession({
       ti: o.ti,
       enc: new AesKey(keys.enc),
       mac: new AesKey(keys.mac),
@@ -150,7 +150,7 @@ const handlers: Record<string, (input: unknown, output: unknown) => void> = {
       i.keyNo === 0
         ? { keyNo: 0, newKey: i.newKey, version: i.ver }
         : { keyNo: i.keyNo, newKey: i.newKey, oldKey: z.instanceof(Buffer).parse(i.oldKey), version: i.ver }
-    const session = new Session({ ...i, counter: i.ctr })
+    const session = new SecureSession({ ...i, counter: i.ctr })
     expect(commandIv(i)).toBe(o.ivc)
     expect(hex(session.wrap(changeKeyCommand(change), 'full'))).toBe(o.apdu)
     if (i.keyNo === 0) session.unwrapLast(i.resp)
@@ -235,7 +235,7 @@ function command(input: unknown, output: unknown, mode: CommMode): void {
       respValid: z.boolean().default(true),
     })
     .parse(output)
-  const session = new Session({ ...i, counter: i.ctr })
+  const session = new SecureSession({ ...i, counter: i.ctr })
   const apdu = hex(session.wrap(i, mode))
   if (o.ivc !== undefined) expect(commandIv(i)).toBe(o.ivc)
   if (o.apdu !== undefined) expect(apdu).toBe(o.apdu)

@@ -4,8 +4,8 @@ import { factoryMemory } from '../../../src/nfc/emulator/memory.ts'
 import { NDEF_FILE } from '../../../src/nfc/ntag424/layout.ts'
 import { apply, recover } from '../../../src/nfc/provision/apply.ts'
 import {
+  AuthenticationDelayed,
   ChipLocked,
-  ChipWaits,
   ForeignKeyInSlot,
   ForeignKeys,
   NotNtag424,
@@ -166,7 +166,7 @@ describe('a chip that is not for this plan', () => {
     const chip = new TestChip()
     const [slot] = chip.memory.keys
     if (slot) slot.failedInRow = 50
-    expect(await refused(chip, planned, ChipWaits)).toBe(0)
+    expect(await refused(chip, planned, AuthenticationDelayed)).toBe(0)
   })
 
   test('torn, with no plan known that was begun on it', async () => {

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
-import type { VirtualChip } from '../../../src/nfc/emulator/chip.ts'
+import type { VirtualChip } from '../../../src/nfc/emulator/card.ts'
 
 /** What lies on a virtual reader: the emulator of a chip, or a few lines in a test. */
 export interface Chip {

@@ -86,7 +86,7 @@ const inAdvice = (error: unknown): unknown => {
 
 const replayed = async (ctx: CliContext, file: string): Promise<ExitCode> => {
   const lines = readTranscript(ctx, file)
-  const { replaySelftest } = await import('../../../nfc/selftest-replay.ts')
+  const { replaySelftest } = await import('../../../nfc/selftest.ts')
   const differences = await replaySelftest(lines)
   await ctx.io.list(
     differences.map((difference) => ({ difference })),

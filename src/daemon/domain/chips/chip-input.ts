@@ -1,7 +1,7 @@
 import { haloUid } from '../../../nfc/halo/tap.ts'
 import { parseUid } from '../../../nfc/uid.ts'
 import { type ChipValues, problemsOf } from '../../../values/chip-row.ts'
-import { asTokenId } from '../../../values/token.ts'
+import { canonicalTokenId } from '../../../values/token.ts'
 import type { TokenLocation } from '../../store/tokens.ts'
 import type { KeyRing } from './key-ring.ts'
 
@@ -61,7 +61,7 @@ export function readRow(values: ChipValues): ChipInput | RowRefusal {
     ...texts,
     uid,
     lastCounter: lastCounter === undefined ? undefined : Number(lastCounter),
-    token: isLinked ? { contractAddress, chainId: Number(chainId), tokenId: asTokenId(tokenId) } : undefined,
+    token: isLinked ? { contractAddress, chainId: Number(chainId), tokenId: canonicalTokenId(tokenId) } : undefined,
   }
 }
 

@@ -1,6 +1,6 @@
 import { AesKey } from '../../../nfc/ntag424/cmac.ts'
 import { an10922, chipKeyInput, planKeys } from '../../../nfc/ntag424/diversify.ts'
-import type { KeySource, KeysOf } from '../../../nfc/provision/keys.ts'
+import type { KeySource, KeysOf } from '../../../nfc/provision/plan.ts'
 import type { Queries } from '../../store/database.ts'
 import { findKeySet } from '../../store/key-sets.ts'
 import type { KeySetRow } from '../../store/schema.ts'

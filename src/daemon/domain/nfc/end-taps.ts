@@ -1,5 +1,5 @@
 import type { Plan } from '../../../nfc/provision/plan.ts'
-import { highestCounter } from '../../../values/chip-row.ts'
+import { maxCounter } from '../../../values/chip-row.ts'
 import { type Actor, recordChange } from '../../store/audit.ts'
 import { findChips, updateChip } from '../../store/chips.ts'
 import type { Queries } from '../../store/database.ts'
@@ -18,7 +18,7 @@ export const endTaps =
     const { uid } = plan
     const [row] = isReset(plan) ? await findChips(trx, [uid]) : []
     if (!row || row.keySetId === null) return
-    await updateChip(trx, uid, { lastCounter: highestCounter })
+    await updateChip(trx, uid, { lastCounter: maxCounter })
     await endRefsOfChip(trx, uid, at)
     await endOtpsOfChip(trx, uid, at)
     await endPageVisits(trx, uid)

@@ -1,5 +1,4 @@
-import type { KeySource } from '../../../nfc/provision/keys.ts'
-import { type Plan, parsePlan, sourcesOf, targetFile } from '../../../nfc/provision/plan.ts'
+import { type KeySource, type Plan, parsePlan, sourcesOf, targetFile } from '../../../nfc/provision/plan.ts'
 import { type Actor, recordChange } from '../../store/audit.ts'
 import type { Db, Queries } from '../../store/database.ts'
 import { findKeySet } from '../../store/key-sets.ts'

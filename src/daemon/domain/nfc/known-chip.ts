@@ -1,6 +1,5 @@
 import type { Inspection } from '../../../nfc/provision/inspect.ts'
-import { type KeySetSource, sameSource, sourceVersion } from '../../../nfc/provision/keys.ts'
-import type { Plan } from '../../../nfc/provision/plan.ts'
+import { type KeySetSource, type Plan, sameSource, sourceVersion } from '../../../nfc/provision/plan.ts'
 import { findChips } from '../../store/chips.ts'
 import type { Queries } from '../../store/database.ts'
 import type { ChipRow } from '../../store/schema.ts'

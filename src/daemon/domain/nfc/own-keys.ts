@@ -1,5 +1,4 @@
-import { type KeySource, sameSource } from '../../../nfc/provision/keys.ts'
-import type { Plan } from '../../../nfc/provision/plan.ts'
+import { type KeySource, type Plan, sameSource } from '../../../nfc/provision/plan.ts'
 import type { Queries } from '../../store/database.ts'
 import { hasPower } from '../chips/chip-power.ts'
 import { DomainError } from '../errors.ts'

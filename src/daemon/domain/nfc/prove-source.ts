@@ -1,6 +1,6 @@
 import { ForeignKeys } from '../../../nfc/provision/errors.ts'
 import type { Inspection } from '../../../nfc/provision/inspect.ts'
-import type { KeySetSource } from '../../../nfc/provision/keys.ts'
+import type { KeySetSource } from '../../../nfc/provision/plan.ts'
 import { readTap } from '../../../nfc/read-tap.ts'
 import { chipKeys } from './chip-keys.ts'
 import { lookPlan } from './choose-plan.ts'

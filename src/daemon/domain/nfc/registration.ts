@@ -1,9 +1,8 @@
 import { AesKey } from '../../../nfc/ntag424/cmac.ts'
-import { type KeySetSource, type KeysOf, keyFrom } from '../../../nfc/provision/keys.ts'
 import type { LiveTap } from '../../../nfc/provision/live-tap.ts'
-import type { Plan } from '../../../nfc/provision/plan.ts'
+import { type KeySetSource, type KeysOf, keyFrom, type Plan } from '../../../nfc/provision/plan.ts'
 import { uidToBytes } from '../../../nfc/uid.ts'
-import { highestCounter } from '../../../values/chip-row.ts'
+import { maxCounter } from '../../../values/chip-row.ts'
 import { type Actor, recordChange } from '../../store/audit.ts'
 import { findChipGroup } from '../../store/chip-groups.ts'
 import { findChips, updateChip } from '../../store/chips.ts'
@@ -172,7 +171,7 @@ async function changeKeys(
   // The chip lost those keys for good: imported again under them, not even a tap that was never shown is worth anything.
   const set = row.keySetId === null ? undefined : keyRing.get(row.keySetId)
   const proof = keyRing.proofOf(set && keyRing.fileReadKey(set, row), row.uid)
-  await rememberChip(trx, { ...row, lastCounter: highestCounter }, proof, at)
+  await rememberChip(trx, { ...row, lastCounter: maxCounter }, proof, at)
   // Whose taps can be made without it is no physical chip.
   await updateChip(trx, row.uid, { ...keys, simulatedCounter: -1, simulated: 0, fileReadKey: null })
 }

@@ -1,8 +1,13 @@
+import { openWithKey } from '../../../nfc/provision/apply.ts'
 import { ForeignKeys } from '../../../nfc/provision/errors.ts'
 import { hasFactoryKeys, type Inspection, inspect } from '../../../nfc/provision/inspect.ts'
-import { type KeySource, sourceVersion } from '../../../nfc/provision/keys.ts'
-import { openWithKey } from '../../../nfc/provision/open.ts'
-import { planReset, sourcesOf, sourcesOn } from '../../../nfc/provision/plan.ts'
+import {
+  type KeySource,
+  planReset,
+  sourcesOf,
+  sourcesOn,
+  sourceVersion,
+} from '../../../nfc/provision/plan.ts'
 import { iso } from '../time.ts'
 import { chipKeys } from './chip-keys.ts'
 import { takesOver } from './choose-plan.ts'

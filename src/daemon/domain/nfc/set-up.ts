@@ -1,17 +1,16 @@
 import { randomBytes } from 'node:crypto'
 import { apply, recover } from '../../../nfc/provision/apply.ts'
 import {
+  AuthenticationDelayed,
   ChipLocked,
-  ChipWaits,
   ForeignKeys,
   OtherTemplate,
   TornChip,
   WrongChip,
 } from '../../../nfc/provision/errors.ts'
 import type { Inspection } from '../../../nfc/provision/inspect.ts'
-import type { KeysOf } from '../../../nfc/provision/keys.ts'
 import type { LiveTap } from '../../../nfc/provision/live-tap.ts'
-import type { Plan } from '../../../nfc/provision/plan.ts'
+import type { KeysOf, Plan } from '../../../nfc/provision/plan.ts'
 import { readBack } from '../../../nfc/provision/read-back.ts'
 import type { Actor } from '../../store/audit.ts'
 import { type Reply, relay, type Step } from './conversation.ts'
@@ -28,7 +27,7 @@ export const chipDeps = (keysOf: KeysOf) => ({ keysOf, random: randomBytes })
 
 /** Nothing was written to the chip when one of these was thrown: it has the keys that it had. */
 const isUntouched = (error: unknown): boolean =>
-  [WrongChip, ForeignKeys, TornChip, OtherTemplate, ChipLocked, ChipWaits].some(
+  [WrongChip, ForeignKeys, TornChip, OtherTemplate, ChipLocked, AuthenticationDelayed].some(
     (kind) => error instanceof kind,
   )
 

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { AesKey } from '../../../nfc/ntag424/cmac.ts'
 import { encryptPiccData, macInputText, type SdmInput, sunMac } from '../../../nfc/ntag424/sun.ts'
 import { uidToBytes } from '../../../nfc/uid.ts'
-import { highestCounter } from '../../../values/chip-row.ts'
+import { maxCounter } from '../../../values/chip-row.ts'
 import { Slice } from '../../../values/slices.ts'
 import { recordChange } from '../../store/audit.ts'
 import { takeSimulatedCounters } from '../../store/chip-records.ts'
@@ -59,10 +59,10 @@ export async function simulateTaps(
     const { uid, teamId, simulatedCounter: from } = chip
     const last = Math.max(chip.lastCounter, from, 0)
     const to = last + count
-    if (to > highestCounter) {
+    if (to > maxCounter) {
       throw new DomainError(
         'conflict',
-        `The chip's counter stands at ${last} and ends at ${highestCounter}: it has no ${count} taps left.`,
+        `The chip's counter stands at ${last} and ends at ${maxCounter}: it has no ${count} taps left.`,
       )
     }
     if (!(await takeSimulatedCounters(trx, { uid, from, to })))

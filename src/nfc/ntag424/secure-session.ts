@@ -1,21 +1,19 @@
 import { timingSafeEqual } from 'node:crypto'
-import { answerData } from './answer.ts'
 import { type AesKey, BLOCK, oddBytes } from './cmac.ts'
-import { AnswerFormatError, ResponseMacError, SessionEndedError } from './errors.ts'
+import { AnswerFormatError, answerData, ResponseMacError, SessionEndedError } from './errors.ts'
 
-/** A command before protection. */
 export interface Command {
   readonly ins: number
-  /** Sent in clear: file number, offset, length, key number. */
+  /** Sent in plain: file number, offset, length, key number. */
   readonly header: Uint8Array
-  /** What CommMode.FULL encrypts. */
+  /** Encrypted in CommMode.FULL. */
   readonly data: Uint8Array
 }
 
-/** How a command and its answer travel: NT4H2421Gx s9.1.8 to s9.1.10. */
+/** Source: NT4H2421Gx s9.1.8 to s9.1.10 */
 export type CommMode = 'plain' | 'mac' | 'full'
 
-/** SW2 of 9100, which the MAC of an answer covers. */
+/** SW2 of 9100; an answer's MAC covers it. */
 const RETURN_CODE = 0x00
 const MAC = BLOCK / 2
 const EMPTY = Buffer.alloc(0)
@@ -23,14 +21,14 @@ const EMPTY = Buffer.alloc(0)
 const MAX_BODY = 255
 
 /**
- * An authenticated session with a chip: commands in, APDUs out, answers checked. It sends nothing itself; send each
- * APDU once and unwrap its answer before wrapping the next. Any error ends it.
+ * An authenticated session with a chip. It does no I/O: send each wrapped APDU once, and unwrap its answer before
+ * wrapping the next. Any error ends the session.
  */
-export class Session {
+export class SecureSession {
   readonly #enc: AesKey
   readonly #mac: AesKey
   readonly #ti: Buffer
-  /** CmdCtr: of the next command, and once that is wrapped, of its answer. */
+  /** CmdCtr of the next command, or of the pending answer. */
   #counter: number
   #open = true
 
@@ -44,18 +42,18 @@ export class Session {
     this.#counter = state.counter
   }
 
-  /** Whether commands can still be wrapped. */
+  /** False once the session has ended. */
   get open(): boolean {
     return this.#open
   }
 
   /**
-   * The APDU of a command. @throws SessionEndedError; RangeError when it does not fit into one APDU
+   * @returns the command's APDU @throws SessionEndedError; RangeError when it does not fit into one APDU
    * Source: AN12196 Table 7 (MAC), Table 17 (FULL)
    */
   wrap(command: Command, mode: CommMode): Buffer {
     if (!this.#open) throw new SessionEndedError()
-    // NT4H2421Gx s9.1.2: at FFFF the chip takes no further command.
+    // NT4H2421Gx s9.1.2: at FFFF the chip accepts no further command.
     if (this.#counter >= 0xffff) {
       this.#open = false
       throw new SessionEndedError()
@@ -74,12 +72,12 @@ export class Session {
   }
 
   /**
-   * The data of an answer to the command wrapped last, in the same mode.
+   * @param answer to the last wrapped command, in the same mode @returns its data
    * @throws ChipStatusError, AnswerFormatError, ResponseMacError
    */
   unwrap(answer: Uint8Array, mode: CommMode): Buffer {
     if (!this.#open) throw new SessionEndedError()
-    // Open again only when all of it was right: NT4H2421Gx s9.1.9, on any error the chip leaves the session too.
+    // Reopened only after a valid answer, since the chip ends the session on any error too: NT4H2421Gx s9.1.9.
     this.#open = false
     const data = this.#read(answer, mode)
     this.#open = true
@@ -87,8 +85,8 @@ export class Session {
   }
 
   /**
-   * Takes the answer to a ChangeKey of the key that this session was opened with: 9100 without a MAC, and the
-   * session is over. @throws ChipStatusError, AnswerFormatError
+   * Checks the answer to a ChangeKey of this session's own key: 9100 without a MAC. Ends the session.
+   * @throws ChipStatusError, AnswerFormatError
    * Source: AN12196 Table 26
    */
   unwrapLast(answer: Uint8Array): void {
@@ -113,7 +111,7 @@ export class Session {
 
   #encrypt(data: Uint8Array): Buffer {
     if (data.length === 0) return EMPTY
-    // ISO 9797-1 method 2: always 80, then zeros up to a whole block.
+    // ISO 9797-1 method 2: 80, then zeros up to a whole block.
     const padded = Buffer.alloc((Math.floor(data.length / BLOCK) + 1) * BLOCK)
     padded.set(data)
     padded[data.length] = 0x80

@@ -15,7 +15,7 @@ import {
   ResponseMacError,
   SessionEndedError,
 } from '../../../src/nfc/ntag424/errors.ts'
-import { type CommMode, Session } from '../../../src/nfc/ntag424/session.ts'
+import { type CommMode, SecureSession } from '../../../src/nfc/ntag424/secure-session.ts'
 
 const ti = Buffer.from('9D00C4DF', 'hex')
 const encRaw = Buffer.from('1309C877509E5A215007FF0ED19CA564', 'hex')
@@ -40,9 +40,9 @@ function answer(data: Uint8Array, mode: CommMode, counter: number): Buffer {
   return Buffer.concat([body, oddBytes(mac.cmac(Buffer.concat([Buffer.of(0), ctr, ti, body]))), ok])
 }
 
-let session: Session
+let session: SecureSession
 beforeEach(() => {
-  session = new Session({ ti, enc, mac, counter: 0 })
+  session = new SecureSession({ ti, enc, mac, counter: 0 })
 })
 
 describe('a session', () => {
@@ -53,7 +53,7 @@ describe('a session', () => {
     })
     fc.assert(
       fc.property(fc.array(step, { maxLength: 10 }), (steps) => {
-        const many = new Session({ ti, enc, mac, counter: 0 })
+        const many = new SecureSession({ ti, enc, mac, counter: 0 })
         steps.forEach(({ mode, data }, i) => {
           many.wrap(read, mode)
           expect(many.unwrap(answer(data, mode, i + 1), mode)).toEqual(Buffer.from(data))
@@ -67,7 +67,7 @@ describe('a session', () => {
     for (let at = 0; at < good.length - 2; at += 1) {
       const changed = Buffer.from(good)
       changed.writeUInt8(changed.readUInt8(at) ^ 1, at)
-      const fresh = new Session({ ti, enc, mac, counter: 0 })
+      const fresh = new SecureSession({ ti, enc, mac, counter: 0 })
       fresh.wrap(read, 'full')
       expect(() => fresh.unwrap(changed, 'full')).toThrow(ResponseMacError)
       expect(fresh.open).toBe(false)
@@ -107,7 +107,7 @@ describe('a session', () => {
 
   test('says that the chip is gone when an answer is empty', () => {
     session.wrap(read, 'mac')
-    expect(() => session.unwrap(Buffer.alloc(0), 'mac')).toThrow(/gave no answer. Hold it still/)
+    expect(() => session.unwrap(Buffer.alloc(0), 'mac')).toThrow(/did not answer. Hold it still/)
   })
 
   test('refuses a command too long for one APDU, and stays open', () => {
@@ -118,7 +118,7 @@ describe('a session', () => {
   })
 
   test('ends when the command counter is used up', () => {
-    const old = new Session({ ti, enc, mac, counter: 0xffff })
+    const old = new SecureSession({ ti, enc, mac, counter: 0xffff })
     expect(() => old.wrap(read, 'mac')).toThrow(SessionEndedError)
     expect(old.open).toBe(false)
   })
@@ -127,7 +127,7 @@ describe('a session', () => {
     session.unwrapLast(ok)
     expect(session.open).toBe(false)
     expect(() => session.unwrapLast(ok)).toThrow(SessionEndedError)
-    const other = new Session({ ti, enc, mac, counter: 0 })
+    const other = new SecureSession({ ti, enc, mac, counter: 0 })
     expect(() => other.unwrapLast(Buffer.from('009100', 'hex'))).toThrow(AnswerFormatError)
   })
 })
@@ -151,7 +151,7 @@ describe('AuthenticateEV2First', () => {
     expect(key.decryptCbc(zero, challenge.apdu.subarray(5, 37))).toEqual(Buffer.concat([rndA, rotate(rndB)]))
     const opened = openSession(key, challenge, second(rotate(rndA)))
     const keys = ev2SessionKeys(key, rndA, rndB)
-    const expected = new Session({
+    const expected = new SecureSession({
       ti,
       enc: new AesKey(keys.enc),
       mac: new AesKey(keys.mac),
