@@ -33,11 +33,11 @@ import {
   removeUnfinished,
 } from './store/data-dir.ts'
 import { assertDataKey, loadDataKey, sealCheck } from './store/data-key.ts'
-import { type Db, openDatabase } from './store/database.ts'
+import type { Db } from './store/database.ts'
 import { Disk } from './store/disk.ts'
 import { lockDataDir } from './store/lock.ts'
-import { migrate } from './store/migrate.ts'
 import { allNames } from './store/names.ts'
+import { migrate, openDatabase } from './store/open.ts'
 import { SecretBox } from './store/secret-box.ts'
 import { setSettingOnce, setting } from './store/settings.ts'
 import { restoreDataKey } from './store/wrapped-data-key.ts'

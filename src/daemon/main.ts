@@ -15,7 +15,7 @@ import { startDaemon } from './start.ts'
 import { DataDirProblem } from './store/data-dir.ts'
 import { DataKeyProblem } from './store/data-key.ts'
 import { DataDirInUse } from './store/lock.ts'
-import { SchemaTooNew } from './store/migrate.ts'
+import { SchemaTooNew } from './store/open.ts'
 import { version } from './version.ts'
 import { whyUnusable } from './why-unusable.ts'
 

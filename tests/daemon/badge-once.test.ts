@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { Poller } from '../../src/daemon/domain/badge-events/poll.ts'
 import { migrations } from '../../src/daemon/store/migrations/index.ts'
-import { openSqlite } from '../../src/daemon/store/sqlite.ts'
+import { openSqlite } from '../../src/daemon/store/sqlite/connection.ts'
 import { openPoapApp, wallet } from '../support/badges.ts'
 import { type Fault, faults } from '../support/poap/faults.ts'
 import { uids } from '../support/seeds.ts'

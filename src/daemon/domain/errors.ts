@@ -1,4 +1,4 @@
-import { isOutOfSpace } from '../store/disk.ts'
+import { isOutOfSpace, isUnavailable } from '../store/disk.ts'
 
 /** What can go wrong by the rules. `http/errors.ts` gives each code its status; nothing else does. */
 export type ErrorCode =
@@ -101,7 +101,7 @@ export function storeFailure(error: unknown, stands?: string): DomainError | und
       `The daemon has as many files and connections open as it may. ${stands ?? `${untouched}.`}`,
       { retryAfterSeconds: 5, cause: error },
     )
-  if (!/^SQLITE_(BUSY|IOERR|READONLY|CANTOPEN)/.test(code)) return undefined
+  if (!isUnavailable(error)) return undefined
   return new DomainError(
     'store_unavailable',
     `The database cannot be written right now. ${stands ?? `${untouched}.`}`,

@@ -1,7 +1,7 @@
 import { type Counts, countAll } from '../store/counts.ts'
 import type { Db } from '../store/database.ts'
 import type { Disk, DiskState } from '../store/disk.ts'
-import { latestSchema } from '../store/migrate.ts'
+import { latestSchema } from '../store/open.ts'
 import { listTeams, type TeamView } from './access/teams.ts'
 import { diskState } from './disk-state.ts'
 import type { TapLog } from './taps/tap-log.ts'
@@ -45,7 +45,7 @@ export async function daemonStatus(deps: Deps, check: boolean): Promise<Status> 
     uptimeSeconds: Math.floor((clock.monotonic() - startedAt) / 1000),
     schema: latestSchema,
     database: {
-      sizeBytes: maintenance.sizeBytes(),
+      sizeBytes: await maintenance.sizeBytes(),
       integrity: check ? await maintenance.quickCheck() : null,
     },
     budgets: budgetsOf(await listTeams({ db, clock })),

@@ -1,5 +1,5 @@
 import type { SqlBool } from 'kysely'
-import type { Queries } from './database.ts'
+import { engineOf, type Queries } from './database.ts'
 import type { ChipRow } from './schema.ts'
 import { statement } from './statement.ts'
 
@@ -139,6 +139,50 @@ export async function setRedirect(
   chip: { uid: string; teamId: number; redirectUrl: string | null },
 ): Promise<boolean> {
   return (await setUrl.run(db, chip)) === 1
+}
+
+/**
+ * Sets the redirect URL of a team's chips. @returns how many of them there were
+ * @param uids decimal, each once; sorted, so that the pages of the table are touched in order
+ */
+export async function setRedirects(
+  db: Queries,
+  edit: { teamId: number; uids: readonly string[]; redirectUrl: string | null },
+): Promise<number> {
+  const { numUpdatedRows } = await db
+    .updateTable('chips')
+    .set({ redirectUrl: edit.redirectUrl })
+    .where('uid', 'in', engineOf(db).listed(edit.uids))
+    .where('teamId', '=', edit.teamId)
+    .executeTakeFirstOrThrow()
+  return Number(numUpdatedRows)
+}
+
+const given = (db: Queries, uids: readonly string[]) =>
+  db.selectFrom(engineOf(db).listed(uids).$castTo<{ value: string }>().as('given'))
+
+/** How many of the UIDs, each given once, are the team's chips. */
+export async function countOfTeam(db: Queries, teamId: number, uids: readonly string[]): Promise<number> {
+  // A cross join, since SQLite would otherwise go through all chips of the team.
+  const { count } = await given(db, uids)
+    .crossJoin('chips')
+    .whereRef('chips.uid', '=', 'given.value')
+    .where('chips.teamId', '=', teamId)
+    .select((e) => e.fn.countAll<number>().as('count'))
+    .executeTakeFirstOrThrow()
+  return Number(count)
+}
+
+/** Those of the UIDs that are not the team's chips. */
+export async function notOfTeam(db: Queries, teamId: number, uids: readonly string[]): Promise<string[]> {
+  const rows = await given(db, uids)
+    .select('given.value as uid')
+    .where((e) => {
+      const chip = e.selectFrom('chips').select('chips.uid').whereRef('chips.uid', '=', 'given.value')
+      return e.not(e.exists(chip.where('chips.teamId', '=', teamId)))
+    })
+    .execute()
+  return rows.map((row) => row.uid)
 }
 
 /** A page of the chips of an item, in the order of their UIDs. */

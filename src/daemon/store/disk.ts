@@ -10,6 +10,12 @@ export const isOutOfSpace = (error: unknown): boolean => hasCode(error, (code) =
 const isOfDisk = (error: unknown): boolean =>
   hasCode(error, (code) => codes.has(code) || /^(EIO|EROFS|SQLITE_IOERR.*|SQLITE_READONLY.*)$/.test(code))
 
+/** Whether the database could not be read or written, for now. */
+export const isUnavailable = (error: unknown): boolean =>
+  error instanceof Error &&
+  'code' in error &&
+  /^SQLITE_(BUSY|IOERR|READONLY|CANTOPEN)/.test(String(error.code))
+
 function hasCode(error: unknown, isIt: (code: string) => boolean): boolean {
   for (let cause = error; cause instanceof Error; cause = cause.cause)
     if ('code' in cause && isIt(String(cause.code))) return true

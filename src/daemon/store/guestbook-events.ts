@@ -1,5 +1,6 @@
 import type { Insertable } from 'kysely'
-import type { Queries } from './database.ts'
+import { countOfTeam } from './chips.ts'
+import { engineOf, type Queries } from './database.ts'
 import type { GuestbookEventRow, GuestbookEventsTable } from './schema.ts'
 import { statement } from './statement.ts'
 
@@ -146,3 +147,28 @@ export const describeGuestbookEvent = (
   db: Queries,
   event: { id: number; name: string; metadata: string },
 ): Promise<number> => describe.run(db, event)
+
+/** Assigns a guestbook event to a team's chips; once is enough. @returns how many there were, and how many got it now */
+export async function assignToChips(
+  db: Queries,
+  of: { guestbookEventId: number; teamId: number; uids: readonly string[]; at: string },
+): Promise<{ there: number; assigned: number }> {
+  const { numInsertedOrUpdatedRows } = await db
+    .insertInto('guestbookAssignments')
+    .columns(['guestbookEventId', 'chipUid', 'createdAt'])
+    .expression(
+      db
+        .selectFrom('chips')
+        .select((e) => [
+          e.val(of.guestbookEventId).as('guestbookEventId'),
+          'uid',
+          e.val(of.at).as('createdAt'),
+        ])
+        .where('uid', 'in', engineOf(db).listed(of.uids))
+        .where('teamId', '=', of.teamId),
+    )
+    .onConflict((conflict) => conflict.doNothing())
+    .executeTakeFirstOrThrow()
+  const there = await countOfTeam(db, of.teamId, of.uids)
+  return { there, assigned: Number(numInsertedOrUpdatedRows) }
+}

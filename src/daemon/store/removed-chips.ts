@@ -1,4 +1,4 @@
-import type { Queries } from './database.ts'
+import { engineOf, type Queries } from './database.ts'
 import type { ChipRow } from './schema.ts'
 import { statement } from './statement.ts'
 
@@ -39,3 +39,15 @@ const one = statement<Record<never, never>>()((db) => db.selectFrom('removedChip
 
 /** Whether any chip was ever removed: where none was, nothing needs looking up. */
 export const anyRemembered = async (db: Queries): Promise<boolean> => (await one.first(db, {})) !== undefined
+
+export function rememberedOf(
+  db: Queries,
+  by: { identities: readonly string[]; uids: readonly string[] },
+): Promise<Remembered[]> {
+  const { listed } = engineOf(db)
+  return db
+    .selectFrom('removedChips')
+    .select(['identity', 'uid', 'proof', 'lastCounter', 'generation', 'simulated'])
+    .where((e) => e.or([e('identity', 'in', listed(by.identities)), e('uid', 'in', listed(by.uids))]))
+    .execute()
+}

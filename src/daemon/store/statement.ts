@@ -1,6 +1,5 @@
-import type { Compilable, CompiledQuery, Kysely } from 'kysely'
-import type { Database } from './schema.ts'
-import { type Direct, directOf } from './sqlite.ts'
+import type { Compilable, CompiledQuery } from 'kysely'
+import { type Engine, engineOf, type Prepared, type Queries } from './database.ts'
 
 /** Stands for a value while a query is built; its place in the parameters is found after compiling. */
 class Placeholder {
@@ -14,12 +13,10 @@ type Values = Record<string, unknown>
 
 /** A query that is built and compiled once, and run with other values each time. */
 export interface Statement<P extends Values, O> {
-  all(db: Kysely<Database>, values: P): Promise<O[]>
-  first(db: Kysely<Database>, values: P): Promise<O | undefined>
-  /** How many rows it inserted, changed or deleted. */
-  run(db: Kysely<Database>, values: P): Promise<number>
-  /** The row id that an INSERT made. */
-  insert(db: Kysely<Database>, values: P): Promise<number>
+  all(db: Queries, values: P): Promise<O[]>
+  first(db: Queries, values: P): Promise<O | undefined>
+  /** How many rows it inserted, changed or deleted; for queries that return none. */
+  run(db: Queries, values: P): Promise<number>
 }
 
 /**
@@ -29,63 +26,67 @@ export interface Statement<P extends Values, O> {
  */
 export const statement =
   <P extends Values>() =>
-  <O>(build: (db: Kysely<Database>, p: P) => Compilable<O>): Statement<P, O> => {
-    let compiled: CompiledQuery<O> | undefined
-    let slots: readonly unknown[] = []
-    const compile = (db: Kysely<Database>): CompiledQuery<O> => {
-      if (!compiled) {
-        const names = new Proxy({} as P, { get: (_, key) => new Placeholder(String(key)) })
-        compiled = build(db, names).compile()
-        slots = compiled.parameters
-      }
-      return compiled
+  <O>(build: (db: Queries, p: P) => Compilable<O>): Statement<P, O> => {
+    const compiled = new Map<string, CompiledQuery<O>>()
+    const compile = (db: Queries, engine: Engine): CompiledQuery<O> => {
+      const known = compiled.get(engine.name)
+      if (known) return known
+      const names = new Proxy({} as P, { get: (_, key) => new Placeholder(String(key)) })
+      const query = build(db, names).compile()
+      compiled.set(engine.name, query)
+      return query
     }
-    const parametersOf = (values: Values): unknown[] =>
-      slots.map((slot) => (slot instanceof Placeholder ? values[slot.name] : slot))
-
-    const prepared = new WeakMap<Kysely<Database>, Direct & { statement: ReturnType<Direct['prepare']> }>()
-    /** The statement on the connection itself, where there is one: Kysely is needed to write it, not to run it. */
-    const direct = (db: Kysely<Database>) => {
-      const known = prepared.get(db)
-      if (known) {
-        known.beforeQuery()
-        return known.statement
-      }
-      const connection = directOf(db)
-      if (!connection) return undefined
-      const statement = connection.prepare(compile(db).sql)
-      prepared.set(db, { ...connection, statement })
-      connection.beforeQuery()
-      return statement
+    const prepare = (db: Queries): Ready => {
+      const engine = engineOf(db)
+      const query = compile(db, engine)
+      const ready = { on: engine.prepare?.(query.sql) ?? byKysely(db, query), slots: query.parameters }
+      prepared.set(db, ready)
+      return ready
     }
-    const byKysely = (db: Kysely<Database>, values: Values) =>
-      db.executeQuery<O>({ ...compile(db), parameters: parametersOf(values) })
-
-    // The rows are what the compiled query selects: better-sqlite3 cannot know, and Kysely's types do.
+    const prepared = new WeakMap<Queries, Ready>()
+    const on = (db: Queries) => prepared.get(db) ?? prepare(db)
+    // The rows are what the compiled query selects: the driver cannot know, and Kysely's types do.
     return {
-      all: async (db, values) => {
-        const rows = direct(db)?.all(parametersOf(values)) as O[] | undefined
-        return rows ?? (await byKysely(db, values)).rows
+      all: (db, values) => {
+        const { on: query, slots } = on(db)
+        return query.all(filled(slots, values)) as Promise<O[]>
       },
-      first: async (db, values) => {
-        const statement = direct(db)
-        return statement
-          ? (statement.get(parametersOf(values)) as O | undefined)
-          : (await byKysely(db, values)).rows[0]
+      first: (db, values) => {
+        const { on: query, slots } = on(db)
+        return query.first(filled(slots, values)) as Promise<O | undefined>
       },
-      run: async (db, values) =>
-        direct(db)?.run(parametersOf(values)).changes ??
-        Number((await byKysely(db, values)).numAffectedRows ?? 0n),
-      insert: async (db, values) =>
-        Number(
-          direct(db)?.run(parametersOf(values)).lastInsertRowid ??
-            (await byKysely(db, values)).insertId ??
-            0n,
-        ),
+      run: (db, values) => {
+        const { on: query, slots } = on(db)
+        return query.run(filled(slots, values))
+      },
     }
   }
+
+interface Ready {
+  on: Prepared
+  /** The query's parameters, with placeholders for the values that differ. */
+  slots: readonly unknown[]
+}
+
+const filled = (slots: readonly unknown[], values: Values): unknown[] =>
+  slots.map((slot) => (slot instanceof Placeholder ? values[slot.name] : slot))
+
+function byKysely(db: Queries, query: CompiledQuery): Prepared {
+  const run = (parameters: readonly unknown[]) => db.executeQuery({ ...query, parameters })
+  return {
+    all: async (parameters) => (await run(parameters)).rows,
+    first: async (parameters) => (await run(parameters)).rows[0],
+    run: async (parameters) => Number((await run(parameters)).numAffectedRows ?? 0n),
+  }
+}
 
 /** The named values of `p` as an object, for `values(…)`: a proxy cannot list what it stands for. */
 export function named<P extends Values, const K extends keyof P>(p: P, keys: readonly K[]): Pick<P, K> {
   return Object.fromEntries(keys.map((key) => [key, p[key]])) as Pick<P, K>
+}
+
+/** Of an INSERT with `returning('id')`, which gives exactly one row. */
+export function insertedId(row: { id: number } | undefined): number {
+  if (!row) throw new Error('An INSERT returned no id')
+  return row.id
 }

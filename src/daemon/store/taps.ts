@@ -1,21 +1,54 @@
 import { sql } from 'kysely'
 import type { Queries } from './database.ts'
 import type { TapRow } from './schema.ts'
-import { named, statement } from './statement.ts'
+import { insertedId, named, statement } from './statement.ts'
 
 export type NewTap = Omit<TapRow, 'id'>
 
 const insert = statement<NewTap>()((db, p) =>
   db
     .insertInto('taps')
-    .values(named(p, ['at', 'chipUid', 'teamId', 'keySetId', 'counter', 'outcome', 'via'])),
+    .values(named(p, ['at', 'chipUid', 'teamId', 'keySetId', 'counter', 'outcome', 'via']))
+    .returning('id'),
 )
 
 /** Records a tap and returns its id. */
-export const insertTap = (db: Queries, tap: NewTap): Promise<number> => insert.insert(db, tap)
+export const insertTap = async (db: Queries, tap: NewTap): Promise<number> =>
+  insertedId(await insert.first(db, tap))
 
 export async function insertTaps(db: Queries, taps: readonly NewTap[]): Promise<void> {
-  for (const tap of taps) await insert.run(db, tap)
+  for (const tap of taps) await insert.first(db, tap)
+}
+
+// The condition stands literally in each text: only so does SQLite use the index on refused taps alone.
+const valid = sql.lit('valid' as const)
+
+export async function countRefusedTaps(db: Queries): Promise<number> {
+  const { taps } = await db
+    .selectFrom('taps')
+    .select((e) => e.fn.countAll<number>().as('taps'))
+    .where('outcome', '!=', valid)
+    .executeTakeFirstOrThrow()
+  return Number(taps)
+}
+
+/** Deletes the oldest refused taps. Valid ones stay. @returns how many it deleted */
+export async function deleteOldestRefusedTaps(db: Queries, limit: number): Promise<number> {
+  const { numDeletedRows } = await db
+    .deleteFrom('taps')
+    .where('id', 'in', (of) =>
+      of.selectFrom('taps').select('id').where('outcome', '!=', valid).orderBy('id').limit(limit),
+    )
+    .executeTakeFirstOrThrow()
+  // The count of taps is told from their ids.
+  await db
+    .updateTable('settings')
+    .set((e) => ({
+      value: e.cast<string>(e(e.cast<number>('value', 'bigint'), '+', Number(numDeletedRows)), 'text'),
+    }))
+    .where('key', '=', 'tapsDeleted')
+    .execute()
+  return Number(numDeletedRows)
 }
 
 export interface TapFilter {
@@ -46,8 +79,7 @@ export async function listTaps(db: Queries, { teamId, ...filter }: TapFilter): P
 function tapsWhere(db: Queries, { uid, outcome, since, before, limit }: Omit<TapFilter, 'teamId'>) {
   let query = db.selectFrom('taps').selectAll().orderBy('id', 'desc').limit(limit)
   if (uid !== undefined) query = query.where('chipUid', '=', uid)
-  // Literally: only so does SQLite use the index on refused taps alone.
-  if (outcome !== undefined && outcome !== 'valid') query = query.where('outcome', '!=', sql.lit('valid'))
+  if (outcome !== undefined && outcome !== 'valid') query = query.where('outcome', '!=', valid)
   if (outcome !== undefined && outcome !== 'refused') query = query.where('outcome', '=', outcome)
   if (since !== undefined) query = query.where('at', '>=', since)
   if (before !== undefined) query = query.where('id', '<', before)

@@ -1,4 +1,4 @@
-import type { Queries } from './database.ts'
+import { engineOf, type Queries } from './database.ts'
 import type { TokenRow } from './schema.ts'
 import { statement } from './statement.ts'
 
@@ -95,6 +95,38 @@ export async function ensureToken(
     .returning('id')
     .executeTakeFirstOrThrow()
   return id
+}
+
+/** The rows of tokens, made where they are missing. */
+export async function ensureTokens(
+  db: Queries,
+  tokens: readonly { contractId: number; tokenId: string }[],
+  createdAt: string,
+): Promise<{ id: number; contractId: number; tokenId: string }[]> {
+  const rows: { id: number; contractId: number; tokenId: string }[] = []
+  for (const contractId of new Set(tokens.map((token) => token.contractId))) {
+    const ofContract = tokens.filter((token) => token.contractId === contractId)
+    const ids = engineOf(db).listed(ofContract.map(({ tokenId }) => tokenId))
+    await db
+      .insertInto('tokens')
+      .columns(['contractId', 'tokenId', 'createdAt'])
+      .expression(
+        db
+          .selectFrom(ids.$castTo<{ value: string }>().as('given'))
+          .select((e) => [
+            e.val(contractId).as('contractId'),
+            'given.value',
+            e.val(createdAt).as('createdAt'),
+          ])
+          // Else SQLite would take ON CONFLICT for the condition of a join.
+          .where((e) => e.lit(true)),
+      )
+      .onConflict((conflict) => conflict.doNothing())
+      .execute()
+    const query = db.selectFrom('tokens').select(['id', 'contractId', 'tokenId'])
+    rows.push(...(await query.where('contractId', '=', contractId).where('tokenId', 'in', ids).execute()))
+  }
+  return rows
 }
 
 /** Gives a token the owner and the metadata that it lacks; what is there stays. */

@@ -5,8 +5,7 @@ import { Idempotency } from '../../../src/daemon/chain/relayer/idempotency.ts'
 import { recordIntent } from '../../../src/daemon/chain/relayer/record-intent.ts'
 import { openRelayer } from '../../../src/daemon/chain/relayer/relayer.ts'
 import { rpcTransport } from '../../../src/daemon/chain/rpc-transport.ts'
-import { openDatabase } from '../../../src/daemon/store/database.ts'
-import { migrate } from '../../../src/daemon/store/migrate.ts'
+import { migrate, openDatabase } from '../../../src/daemon/store/open.ts'
 
 // A process that wants a number of effects, each by a request with an Idempotency-Key, and is there to be killed.
 // It says each answer on a line of its own, and `done` when all are settled.

@@ -1,5 +1,5 @@
+import { labelsThere, publicKeysThere } from '../../store/chip-registration.ts'
 import type { Queries } from '../../store/database.ts'
-import { labelsThere, publicKeysThere } from '../../store/sqlite-register.ts'
 import type { CheckedChip, Refusal } from './chip-input.ts'
 
 /** Who has what only one chip can have: a label in the team, a public key anywhere. */

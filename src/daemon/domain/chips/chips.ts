@@ -3,9 +3,9 @@ import { checkRedirectUrl } from '../../../values/redirect-url.ts'
 import type { Actor } from '../../store/audit.ts'
 import { recordChange } from '../../store/audit.ts'
 import { findChipGroup, findChipGroupNamed } from '../../store/chip-groups.ts'
-import { chipPages } from '../../store/chip-pages.ts'
+import { chipsAsElements } from '../../store/chip-pages.ts'
+import { setRedirects } from '../../store/chips.ts'
 import type { Db } from '../../store/database.ts'
-import { chipsAsElements, setRedirects } from '../../store/sqlite-chips.ts'
 import { DomainError, invalid, notFound } from '../errors.ts'
 import { type Clock, iso } from '../time.ts'
 import { changeInPieces, chipsAtOnce, namedChips } from './named-chips.ts'
@@ -69,7 +69,7 @@ export async function listGroup(
 
 async function* chipsJson(db: Db, chipGroupId: number): AsyncGenerator<string> {
   let glue = '['
-  for await (const elements of chipPages(db, [chipGroupId], chipsAsElements)) {
+  for await (const elements of chipsAsElements(db, chipGroupId)) {
     yield glue + elements
     glue = ','
   }

@@ -1,7 +1,6 @@
 import { chipGroupsOfTeam } from '../../store/chip-groups.ts'
-import { chipPages } from '../../store/chip-pages.ts'
+import { chipsAsLines } from '../../store/chip-pages.ts'
 import type { Db } from '../../store/database.ts'
-import { chipsAsLines } from '../../store/sqlite-chips.ts'
 import { getGroup } from './chip-groups.ts'
 
 /**
@@ -17,5 +16,5 @@ export async function exportChips(
     nameOrId === undefined
       ? await chipGroupsOfTeam(db.read, teamId)
       : [await getGroup(db.read, teamId, nameOrId)]
-  return chipPages(db, groups, chipsAsLines)
+  return chipsAsLines(db, groups)
 }

@@ -1,8 +1,7 @@
 import { decimalReading } from '../../../nfc/uid.ts'
 import { Pace, piecesOf, sorted } from '../../../values/slices.ts'
-import { findChip } from '../../store/chips.ts'
+import { countOfTeam, findChip, notOfTeam } from '../../store/chips.ts'
 import type { Db, Queries } from '../../store/database.ts'
-import { countOfTeam, notOfTeam } from '../../store/sqlite-chips.ts'
 import { DomainError } from '../errors.ts'
 
 const unknownNamed = 20

@@ -1,7 +1,7 @@
 import { type Actor, recordChange } from '../../store/audit.ts'
 import { voidSimulatedTaps } from '../../store/chip-records.ts'
 import type { Db, Queries } from '../../store/database.ts'
-import { assignToChips } from '../../store/sqlite-chips.ts'
+import { assignToChips } from '../../store/guestbook-events.ts'
 import { changeInPieces, namedChips } from '../chips/named-chips.ts'
 import { type Clock, iso } from '../time.ts'
 import { eventOfTeam } from './find.ts'

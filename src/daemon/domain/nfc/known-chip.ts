@@ -2,8 +2,8 @@ import type { Inspection } from '../../../nfc/provision/inspect.ts'
 import { type KeySetSource, type Plan, sameSource, sourceVersion } from '../../../nfc/provision/plan.ts'
 import { findChips } from '../../store/chips.ts'
 import type { Queries } from '../../store/database.ts'
+import { rememberedOf } from '../../store/removed-chips.ts'
 import type { ChipRow } from '../../store/schema.ts'
-import { rememberedOf } from '../../store/sqlite-register.ts'
 import { entriesOf, type JournalEntry } from './journal.ts'
 
 /** What registry and journal know of a chip. Only from here, or from a tap that it shows, does it get its keys. */

@@ -1,7 +1,7 @@
 import { ForeignKeys } from '../../../nfc/provision/errors.ts'
 import { hasFactoryKeys, type Inspection, inspect } from '../../../nfc/provision/inspect.ts'
 import { sourcesOn, targetFile } from '../../../nfc/provision/plan.ts'
-import { labelsThere } from '../../store/sqlite-register.ts'
+import { labelsThere } from '../../store/chip-registration.ts'
 import { isMinting } from '../chips/chip-power.ts'
 import { DomainError } from '../errors.ts'
 import { iso } from '../time.ts'

@@ -1,8 +1,7 @@
 import { EventEmitter } from 'node:events'
 import type { Db } from '../../store/database.ts'
 import type { TapRow } from '../../store/schema.ts'
-import { countRefusedTaps, deleteOldestRefusedTaps } from '../../store/sqlite-taps.ts'
-import { insertTaps, type NewTap } from '../../store/taps.ts'
+import { countRefusedTaps, deleteOldestRefusedTaps, insertTaps, type NewTap } from '../../store/taps.ts'
 
 /** A tap on its way to those who follow; a refused one has no id before it is written. */
 export type SeenTap = Omit<TapRow, 'id'> & { id: number | null }

@@ -1,6 +1,6 @@
 import type { Queries } from '../database.ts'
 import type { TransactionRow } from '../schema.ts'
-import { named, statement } from '../statement.ts'
+import { insertedId, named, statement } from '../statement.ts'
 
 export type NewTransaction = Pick<
   TransactionRow,
@@ -19,41 +19,45 @@ export type NewTransaction = Pick<
 >
 
 const insert = statement<NewTransaction>()((db, p) =>
-  db.insertInto('transactions').values({
-    ...named(p, [
-      'teamId',
-      'chainId',
-      'signer',
-      'kind',
-      'topic',
-      'subject',
-      'createdAt',
-      'to',
-      'data',
-      'gas',
-      'builder',
-      'args',
-    ]),
-    updatedAt: p.createdAt,
-    state: 'queued',
-    sender: null,
-    nonce: null,
-    sequence: null,
-    sequenceValue: null,
-    firstHash: null,
-    minedHash: null,
-    blockHash: null,
-    blockNumber: null,
-    succeeded: null,
-    reason: null,
-    waiting: null,
-    signings: 0,
-    abandonedBecause: null,
-    settledAt: null,
-  }),
+  db
+    .insertInto('transactions')
+    .values({
+      ...named(p, [
+        'teamId',
+        'chainId',
+        'signer',
+        'kind',
+        'topic',
+        'subject',
+        'createdAt',
+        'to',
+        'data',
+        'gas',
+        'builder',
+        'args',
+      ]),
+      updatedAt: p.createdAt,
+      state: 'queued',
+      sender: null,
+      nonce: null,
+      sequence: null,
+      sequenceValue: null,
+      firstHash: null,
+      minedHash: null,
+      blockHash: null,
+      blockNumber: null,
+      succeeded: null,
+      reason: null,
+      waiting: null,
+      signings: 0,
+      abandonedBecause: null,
+      settledAt: null,
+    })
+    .returning('id'),
 )
 /** @returns its id. Belongs in the write that takes what authorises it. */
-export const insertTransaction = (db: Queries, row: NewTransaction): Promise<number> => insert.insert(db, row)
+export const insertTransaction = async (db: Queries, row: NewTransaction): Promise<number> =>
+  insertedId(await insert.first(db, row))
 
 const byId = statement<{ id: number }>()((db, p) =>
   db.selectFrom('transactions').selectAll().where('id', '=', p.id),

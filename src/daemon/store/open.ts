@@ -1,7 +1,9 @@
 import { type Kysely, Migrator } from 'kysely'
 import { migrations } from './migrations/index.ts'
 import type { Database } from './schema.ts'
-import { openSqlite } from './sqlite.ts'
+import { openSqlite } from './sqlite/connection.ts'
+
+export { openDatabase } from './sqlite/database.ts'
 
 export class SchemaTooNew extends Error {
   override readonly name = 'SchemaTooNew'

@@ -11,9 +11,9 @@ import {
   SqliteIntrospector,
   SqliteQueryCompiler,
 } from 'kysely'
-import type { Database } from './schema.ts'
-
-// All that is SQLite's own stands here and in the folder of migrations. Elsewhere queries are Kysely's.
+import type { EngineAdapter, Prepared } from '../database.ts'
+import type { Database } from '../schema.ts'
+import { sqliteEngine } from './engine.ts'
 
 export type Connection = BetterSqlite3.Database
 
@@ -23,16 +23,6 @@ export interface Opened {
   /** Of a reader: makes the next query see what was committed until now. */
   refresh(): void
 }
-
-/** The connection underneath, for statements that are compiled once: they need none of Kysely when they run. */
-export interface Direct {
-  prepare(sql: string): BetterSqlite3.Statement
-  /** To be called before each run. */
-  beforeQuery(): void
-}
-
-const directs = new WeakMap<Kysely<Database>, Direct>()
-export const directOf = (db: Kysely<Database>): Direct | undefined => directs.get(db)
 
 /**
  * Lets the reads of one turn of the event loop share a read transaction: beginning one takes and frees locks by
@@ -82,7 +72,6 @@ export function openSqlite(
   const turn = options.readonly ? new ReadTurn(connection) : undefined
   const beforeQuery = turn?.begin ?? (() => undefined)
   const kysely = new Kysely<Database>({ dialect: new SqliteCachedDialect(connection, beforeQuery) })
-  directs.set(kysely, { prepare: (sql) => connection.prepare(sql), beforeQuery })
   return { connection, kysely, refresh: turn?.end ?? (() => undefined) }
 }
 
@@ -104,7 +93,7 @@ class SqliteCachedDialect implements Dialect {
     return new SqliteQueryCompiler()
   }
   createAdapter() {
-    return new TransactionalAdapter()
+    return new TransactionalAdapter((sql) => prepareOn(this.#connection, this.#beforeQuery, sql))
   }
   createIntrospector(db: Kysely<unknown>) {
     return new SqliteIntrospector(db)
@@ -114,8 +103,28 @@ class SqliteCachedDialect implements Dialect {
 // More than the daemon has queries of fixed text. Those of varying length pass through and push out the oldest.
 const statementsKept = 500
 
-/** Kysely migrates in a transaction only where it is told that it may: a kill in the middle then leaves nothing. */
-class TransactionalAdapter extends SqliteAdapter {
+/** A statement on the connection itself: Kysely is needed to write it, not to run it. */
+function prepareOn(connection: Connection, beforeQuery: () => void, sql: string): Prepared {
+  let statement: BetterSqlite3.Statement | undefined
+  const ready = () => {
+    statement ??= connection.prepare(sql)
+    beforeQuery()
+    return statement
+  }
+  return {
+    all: async (parameters) => ready().all(parameters),
+    first: async (parameters) => ready().get(parameters),
+    run: async (parameters) => ready().run(parameters).changes,
+  }
+}
+
+class TransactionalAdapter extends SqliteAdapter implements EngineAdapter {
+  readonly engine
+  constructor(prepare: (sql: string) => Prepared) {
+    super()
+    this.engine = { ...sqliteEngine, prepare }
+  }
+  // Kysely migrates in a transaction only where it is told that it may: a kill in the middle then leaves nothing.
   override get supportsTransactionalDdl() {
     return true
   }

@@ -11,7 +11,9 @@ import {
   SqliteIntrospector,
   SqliteQueryCompiler,
 } from 'kysely'
-import type { Database } from './schema.ts'
+import type { EngineAdapter } from '../database.ts'
+import type { Database } from '../schema.ts'
+import { sqliteEngine } from './engine.ts'
 
 // What takes long has a process of its own, with its own connection that only reads: SQLite works synchronously, and
 // taps would wait for it here. A thread would do as well, but SQLite cannot be interrupted in one, and stopping the
@@ -183,10 +185,14 @@ export const kyselyOver = (reader: ReaderProcess): Kysely<Database> =>
     dialect: {
       createDriver: () => new ReaderDriver(reader),
       createQueryCompiler: () => new SqliteQueryCompiler(),
-      createAdapter: () => new SqliteAdapter(),
+      createAdapter: () => new ReaderAdapter(),
       createIntrospector: (db) => new SqliteIntrospector(db),
     },
   })
+
+class ReaderAdapter extends SqliteAdapter implements EngineAdapter {
+  readonly engine = sqliteEngine
+}
 
 class ReaderDriver implements Driver {
   readonly #connection: DatabaseConnection

@@ -1,0 +1,167 @@
+import { CompiledQuery, type Insertable } from 'kysely'
+import { addToChipGroup } from './chip-groups.ts'
+import { type ChipWithToken, withToken } from './chips.ts'
+import { engineOf, type Queries } from './database.ts'
+import type { ChipRow, ChipsTable } from './schema.ts'
+
+/** What all chips of one insert have in common. */
+export interface Commons {
+  teamId: number
+  chipGroupId: number
+  simulated: 0 | 1
+  createdAt: string
+}
+
+/**
+ * Inserts NTAG chips of which nothing but the UID is known.
+ * @returns false, having inserted none, where one of them is there already or is named twice
+ */
+export function insertBareChips(
+  db: Queries,
+  { teamId, chipGroupId, simulated, createdAt }: Commons,
+  keySetId: number,
+  uids: readonly string[],
+): Promise<boolean> {
+  const given = engineOf(db).listed(uids).$castTo<{ value: string }>()
+  const insert = db
+    .insertInto('chips')
+    .columns([
+      'uid',
+      'teamId',
+      'chipGroupId',
+      'family',
+      'keySetId',
+      'generation',
+      'lastCounter',
+      'simulated',
+      'createdAt',
+    ])
+    .expression(
+      db
+        .selectFrom(given.as('given'))
+        .select((e) => [
+          'given.value',
+          e.val(teamId).as('teamId'),
+          e.val(chipGroupId).as('chipGroupId'),
+          e.val('ntag424').as('family'),
+          e.val(keySetId).as('keySetId'),
+          e.val(0).as('generation'),
+          e.val(-1).as('lastCounter'),
+          e.val(simulated).as('simulated'),
+          e.val(createdAt).as('createdAt'),
+        ])
+        // SQLite would take ON CONFLICT for the condition of a join.
+        .where((e) => e.lit(true)),
+    )
+    .onConflict((conflict) => conflict.doNothing())
+  return insertAllOrNone(db, chipGroupId, uids.length, async () => {
+    const { numInsertedOrUpdatedRows } = await insert.executeTakeFirstOrThrow()
+    return Number(numInsertedOrUpdatedRows)
+  })
+}
+
+/** Counts what was inserted: a failed INSERT would end the whole transaction on other engines than SQLite. */
+async function insertAllOrNone(
+  db: Queries,
+  chipGroupId: number,
+  chips: number,
+  insert: () => Promise<number>,
+): Promise<boolean> {
+  await db.executeQuery(CompiledQuery.raw('savepoint register'))
+  const isDone = (await insert()) === chips
+  if (isDone) await addToChipGroup(db, chipGroupId, chips)
+  else await db.executeQuery(CompiledQuery.raw('rollback to savepoint register'))
+  await db.executeQuery(CompiledQuery.raw('release savepoint register'))
+  return isDone
+}
+
+const columns = [
+  'uid',
+  'family',
+  'keySetId',
+  'publicKey',
+  'fileReadKey',
+  'generation',
+  'lastCounter',
+  'redirectUrl',
+  'itemId',
+  'variantId',
+  'tokenRow',
+  'label',
+] as const
+
+export type NewChip = Pick<ChipRow, (typeof columns)[number]>
+
+/**
+ * Inserts chips with all that they have.
+ * @returns false, having inserted none, where one of them, its label or its public key is there already
+ */
+export function insertChips(db: Queries, commons: Commons, chips: readonly NewChip[]): Promise<boolean> {
+  const { teamId, chipGroupId, simulated, createdAt } = commons
+  const shared = [teamId, chipGroupId, simulated, createdAt]
+  const insert = async (rows: readonly NewChip[]) => {
+    const parameters: unknown[] = []
+    for (const row of rows) {
+      for (const column of columns) parameters.push(row[column])
+      for (const value of shared) parameters.push(value)
+    }
+    const { numAffectedRows } = await db.executeQuery({ ...insertOf(db, rows.length), parameters })
+    return Number(numAffectedRows)
+  }
+  return insertAllOrNone(db, chipGroupId, chips.length, async () => {
+    let inserted = 0
+    for (const size of sizes)
+      for (; chips.length - inserted >= size; inserted += size)
+        if ((await insert(chips.slice(inserted, inserted + size))) !== size) return inserted
+    return inserted
+  })
+}
+
+// Values by the thousand are faster as parameters than in JSON. Few sizes, so that each text is prepared once.
+const sizes = [500, 50, 5, 1]
+const compiled = new Map<string, CompiledQuery>()
+
+/** An INSERT of so many chips, whose parameters are `columns` and what all of them share, row by row. */
+function insertOf(db: Queries, size: number): CompiledQuery {
+  const key = `${engineOf(db).name} ${size}`
+  const known = compiled.get(key)
+  if (known) return known
+  // Only the names and their order count here.
+  const names = [...columns, 'teamId', 'chipGroupId', 'simulated', 'createdAt']
+  const row = Object.fromEntries(names.map((name) => [name, ''])) as unknown as Insertable<ChipsTable>
+  const query = db
+    .insertInto('chips')
+    .values(new Array<typeof row>(size).fill(row))
+    .onConflict((conflict) => conflict.doNothing())
+    .compile()
+  compiled.set(key, query)
+  return query
+}
+
+/** The chips of these UIDs, whosesoever they are. */
+export const chipsThere = (db: Queries, uids: readonly string[]): Promise<ChipWithToken[]> =>
+  withToken(db).where('chips.uid', 'in', engineOf(db).listed(uids)).execute()
+
+/** Which chip has which of these public keys. */
+export const publicKeysThere = (
+  db: Queries,
+  keys: readonly string[],
+): Promise<{ uid: string; publicKey: string | null }[]> =>
+  db
+    .selectFrom('chips')
+    .select(['uid', 'publicKey'])
+    .where('publicKey', 'in', engineOf(db).listed(keys))
+    .execute()
+
+/** Which chip of a team has which of these labels. */
+export const labelsThere = (
+  db: Queries,
+  teamId: number,
+  labels: readonly string[],
+): Promise<{ uid: string; label: string | null }[]> =>
+  db
+    .selectFrom('chips')
+    .select(['uid', 'label'])
+    .where('teamId', '=', teamId)
+    .where('label', 'in', engineOf(db).listed(labels))
+    .execute()

@@ -1,0 +1,176 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Db, Queries, WriteJob } from '../database.ts'
+import { type Connection, checkpoint, openSqlite, sizeBytes } from './connection.ts'
+import { kyselyOver, ReaderProcess } from './reader-process.ts'
+
+/** How long a write waits for another program's. */
+const lockedForMs = 5000
+const lockedRetryMs = 10
+
+const isLocked = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && String(error.code).startsWith('SQLITE_BUSY')
+
+interface Queued {
+  run(trx: Queries): Promise<void>
+  /** Called after COMMIT, or with what went wrong. */
+  settle(failure?: unknown): void
+}
+
+/** Opens a migrated database for use: one connection writes, another reads. @param failed hears of writes that fail */
+export function openDatabase(
+  file: string,
+  failed: (error: unknown, writes: number) => void = () => undefined,
+): Db {
+  const writer = openSqlite(file, { readonly: false })
+  const reader = openSqlite(file, { readonly: true })
+  const group = new WriteGroup(writer.connection, writer.kysely, reader.refresh, failed)
+  // Apart, so that a list does not wait for a check that reads all of the database.
+  const [queries, maintenance] = [new ReaderProcess(file), new ReaderProcess(file)]
+  return {
+    read: reader.kysely,
+    slow: kyselyOver(queries),
+    write: (job) => group.add(job),
+    maintenance: {
+      sizeBytes: async () => sizeBytes(file),
+      quickCheck: async () => String(await maintenance.run({ kind: 'check' })),
+      backupTo: async (path) => {
+        await maintenance.run({ kind: 'backup', path })
+      },
+    },
+    async close() {
+      await group.drained()
+      await Promise.all([queries.close(), maintenance.close()])
+      // Kysely closes only what it has run a query on, and an open read would hold the checkpoint up.
+      reader.refresh()
+      await reader.kysely.destroy()
+      reader.connection.close()
+      checkpoint(writer.connection)
+      await writer.kysely.destroy()
+      writer.connection.close()
+    },
+  }
+}
+
+/**
+ * Collects the writes of one event-loop turn into one transaction. A commit costs a flush of the disk; shared
+ * by all that arrived together it costs each almost nothing. A savepoint each keeps a failure to itself.
+ */
+class WriteGroup {
+  readonly #connection: Connection
+  readonly #trx: Queries
+  readonly #onCommit: () => void
+  readonly #failed: (error: unknown, writes: number) => void
+  #queue: Queued[] = []
+  #flushing: Promise<void> | undefined
+  readonly #begin
+  readonly #commit
+  readonly #savepoint
+  readonly #release
+  readonly #rollbackTo
+
+  constructor(
+    connection: Connection,
+    trx: Queries,
+    onCommit: () => void,
+    failed: (error: unknown, writes: number) => void,
+  ) {
+    this.#onCommit = onCommit
+    this.#failed = failed
+    this.#connection = connection
+    this.#trx = trx
+    this.#begin = connection.prepare('BEGIN IMMEDIATE')
+    this.#commit = connection.prepare('COMMIT')
+    this.#savepoint = connection.prepare('SAVEPOINT job')
+    this.#release = connection.prepare('RELEASE job')
+    this.#rollbackTo = connection.prepare('ROLLBACK TO job')
+  }
+
+  add<T>(job: WriteJob<T>): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      let outcome: { value: T } | { error: unknown } | undefined
+      this.#queue.push({
+        run: async (trx) => {
+          try {
+            outcome = { value: await job(trx) }
+          } catch (error) {
+            outcome = { error }
+            throw error
+          }
+        },
+        settle: (failure) => {
+          if (outcome && 'error' in outcome) reject(outcome.error)
+          else if (outcome && failure === undefined) resolve(outcome.value)
+          else reject(failure)
+        },
+      })
+      this.#schedule()
+    })
+  }
+
+  async drained(): Promise<void> {
+    while (this.#flushing) await this.#flushing
+  }
+
+  #schedule(): void {
+    if (this.#flushing || this.#queue.length === 0) return
+    this.#flushing = new Promise((resolve) => {
+      const flush = () => {
+        this.#flush()
+          .catch(() => undefined)
+          .finally(() => {
+            this.#flushing = undefined
+            this.#schedule()
+            resolve()
+          })
+      }
+      // Where several came at once, those that are still being read are waited for: a turn costs less than a commit.
+      setImmediate(() => (this.#queue.length > 1 ? setImmediate(flush) : flush()))
+    })
+  }
+
+  async #flush(): Promise<void> {
+    const jobs = this.#queue
+    this.#queue = []
+    let failure: unknown
+    try {
+      await this.#beginOnceFree()
+      for (const job of jobs) await this.#runAlone(job)
+      this.#commit.run()
+      // Whoever waited for a write reads it: no snapshot from before it may serve them.
+      this.#onCommit()
+    } catch (error) {
+      // The disk is full, or the file is gone: nobody's write happened.
+      failure = error ?? new Error('the transaction failed')
+      this.#failed(failure, jobs.length)
+      if (this.#connection.inTransaction) this.#connection.exec('ROLLBACK')
+    }
+    for (const job of jobs) job.settle(failure)
+  }
+
+  /** Waits for another program that writes, without holding up those who only read. @throws SqliteError where it goes on */
+  async #beginOnceFree(): Promise<void> {
+    const until = performance.now() + lockedForMs
+    for (;;) {
+      try {
+        this.#begin.run()
+        return
+      } catch (error) {
+        if (!isLocked(error) || performance.now() > until) throw error
+        await delay(lockedRetryMs)
+      }
+    }
+  }
+
+  async #runAlone(job: Queued): Promise<void> {
+    this.#savepoint.run()
+    try {
+      await job.run(this.#trx)
+    } catch (error) {
+      // Without its transaction (SQLite rolled all of it back) the whole group has failed.
+      if (!this.#connection.inTransaction) throw error
+      this.#failed(error, 1)
+      this.#rollbackTo.run()
+    }
+    this.#release.run()
+  }
+}
