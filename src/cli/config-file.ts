@@ -3,6 +3,7 @@ import { replaceFile } from '../values/replace-file.ts'
 import { isAdminAddress } from './client/address.ts'
 import { CliError } from './errors.ts'
 import { fileProblem, withFiles } from './file-problem.ts'
+import { isJsonObject } from './json.ts'
 import { configDir, type Surroundings } from './surroundings.ts'
 
 /** A daemon by name, with what opens it. */
@@ -27,15 +28,12 @@ const elsewhere = 'See whose it is (ls -ld), or keep contexts elsewhere: XDG_CON
 
 export const configPath = (at: Pick<Surroundings, 'env' | 'home'>): string => `${configDir(at)}/config.json`
 
-const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-
 const damaged = (what: string, cause?: unknown) =>
   new CliError(`${what}.`, { cause, advice: 'Mend the file, or remove it and log in again: tapchip login' })
 
 const parseContext = (name: string, value: unknown, path: string): StoredContext => {
   const wrong = (why: string) => damaged(`${path}: contexts.${name}${why}`)
-  if (!isRecord(value) || typeof value.url !== 'string' || !URL.canParse(value.url))
+  if (!isJsonObject(value) || typeof value.url !== 'string' || !URL.canParse(value.url))
     throw wrong('.url must be a URL')
   const { adminUrl, protected: isProtected, instance, apiKey, adminToken } = value
   if (adminUrl !== undefined && (typeof adminUrl !== 'string' || !isAdminAddress(adminUrl)))
@@ -73,9 +71,9 @@ export const readConfigFile = (at: Pick<Surroundings, 'env' | 'home'>): ConfigFi
     throw damaged(`${path} is not JSON`, cause)
   }
   // What is taken for an empty file here would be written over by the next login.
-  if (!isRecord(value)) throw damaged(`${path} must hold one JSON object`)
+  if (!isJsonObject(value)) throw damaged(`${path} must hold one JSON object`)
   const { current, contexts = {} } = value
-  if (!isRecord(contexts)) throw damaged(`${path}: contexts must be an object`)
+  if (!isJsonObject(contexts)) throw damaged(`${path}: contexts must be an object`)
   if (current !== undefined && typeof current !== 'string')
     throw damaged(`${path}: current must be the name of a context`)
   return {

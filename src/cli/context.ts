@@ -87,7 +87,7 @@ export const createContext = (at: Surroundings, flags: Flags): CliContext => {
       if (flags.dryRun) {
         const [{ changesSomething }, { showRequest }] = await Promise.all([
           import('./client/retry.ts'),
-          import('./dry-run.ts'),
+          import('./before-write.ts'),
         ])
         if (changesSomething(key)) await showRequest(io(), config(), key, request[0])
       }

@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { isLoopback } from './client/errors.ts'
+import { parseObject } from './json.ts'
 import { type Surroundings, stateDir } from './surroundings.ts'
 
 /** A daemon that `daemon start` started: one record a data directory, so that several live side by side. */
@@ -27,9 +28,7 @@ const isPid = (value: unknown): value is number => Number.isSafeInteger(value) &
 /** What is no whole record is none: nothing is done to a process on its word. */
 const readRecord = (path: string): DaemonRecord | undefined => {
   try {
-    const value: unknown = JSON.parse(readFileSync(path, 'utf8'))
-    if (typeof value !== 'object' || value === null) return undefined
-    const { pid, flags, ...words } = Object.fromEntries(Object.entries(value))
+    const { pid, flags, ...words } = parseObject(readFileSync(path, 'utf8')) ?? {}
     const { processStart, url, instance, dataDir, logFile, startedAt } = words
     const texts = [processStart, url, instance, dataDir, logFile, startedAt]
     if (!isPid(pid) || !Array.isArray(flags) || texts.some((text) => typeof text !== 'string'))

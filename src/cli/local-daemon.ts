@@ -2,6 +2,7 @@ import { existsSync, lstatSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { adminSocketName, type LocalDaemon, localDaemonName } from '../values/local-daemon.ts'
 import { readRecords } from './daemon-record.ts'
+import { parseObject } from './json.ts'
 import { dataDir, type Surroundings, stateDir } from './surroundings.ts'
 
 type Place = Pick<Surroundings, 'env' | 'home'>
@@ -76,10 +77,8 @@ export const servedFrom = (dir: string): string | undefined => readLocal(dir)?.u
 
 const readLocal = (dir: string): Omit<LocalDaemon, 'pid'> | undefined => {
   try {
-    const value: unknown = JSON.parse(readFileSync(join(dir, localDaemonName), 'utf8'))
-    if (typeof value !== 'object' || value === null) return undefined
-    const { url, baseUrl, admin } = Object.fromEntries(Object.entries(value))
-    return { url: String(url), baseUrl: String(baseUrl), admin: String(admin) }
+    const left = parseObject(readFileSync(join(dir, localDaemonName), 'utf8'))
+    return left && { url: String(left.url), baseUrl: String(left.baseUrl), admin: String(left.admin) }
   } catch {
     return undefined
   }

@@ -1,5 +1,4 @@
 import { type Command, CommanderError } from 'commander'
-import { setCodesApart } from './command/dashed-codes.ts'
 import { commanderOption, type Invoke } from './command/define.ts'
 import { CliCommand, setExamples } from './command/help.ts'
 import { createContext } from './context.ts'
@@ -65,7 +64,7 @@ export const createProgram = (
       await ctx.io.flush()
     } catch (error) {
       if (error instanceof MissingCredential && error.neededAt !== undefined) {
-        const { assertListening } = await import('./client/listening.ts')
+        const { assertListening } = await import('./client/connection.ts')
         await assertListening(error.neededAt)
       }
       if (!(error instanceof DryRunEnded)) throw error
@@ -125,6 +124,16 @@ export const loadAll = async (program: Command): Promise<void> => {
   }
 }
 
+// Refs and OTP codes are 21 characters of A-Z a-z 0-9 _ -, so one in 64 begins with a dash and looks like a flag.
+const dashedCode = /^-[A-Za-z0-9_-]{20}$/
+
+/** Moves codes that begin with a dash behind `--`, so that they are not parsed as flags. */
+const separateCodes = (args: readonly string[]): readonly string[] => {
+  if (!args.some((arg) => arg === 'refs' || arg === 'otps') || args.includes('--')) return args
+  const codes = args.filter((arg) => dashedCode.test(arg))
+  return codes.length === 0 ? args : [...args.filter((arg) => !dashedCode.test(arg)), '--', ...codes]
+}
+
 /** Runs a command line to its exit code. Errors end here, in words. */
 export const runCli = async (at: Surroundings, args: readonly string[]): Promise<ExitCode> => {
   let exitCode: ExitCode = exitCodes.done
@@ -132,7 +141,7 @@ export const runCli = async (at: Surroundings, args: readonly string[]): Promise
     exitCode = code
   })
   try {
-    await program.parseAsync([...setCodesApart(args)], { from: 'user' })
+    await program.parseAsync([...separateCodes(args)], { from: 'user' })
     return exitCode
   } catch (error) {
     if (error instanceof VersionAsked) {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { UsageError } from '../../src/cli/errors.ts'
 import { chooseReader } from '../../src/cli/nfc/choose-reader.ts'
-import { tapByShape } from '../../src/cli/nfc/parameters.ts'
+import { tapByShape } from '../../src/cli/nfc/read-card.ts'
 import { NoReader, type ReaderState } from '../../src/nfc/card.ts'
 
 const reader = (name: string, state: ReaderState = 'empty') => ({ name, state })

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { heldByKernel } from '../../src/cli/commands/doctor/kernel-drivers.ts'
+import { heldByKernel } from '../../src/cli/commands/doctor/readers.ts'
 import { type Place, place } from './in-process.ts'
 
 let here: Place

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createClient } from '../../src/cli/client/client.ts'
 import type { Client } from '../../src/cli/client/types.ts'
-import { type Order, type Outcome, relay } from '../../src/cli/nfc/relay.ts'
+import { type Order, type SessionResult, relay } from '../../src/cli/nfc/relay.ts'
 import { CardGone } from '../../src/nfc/card.ts'
 import type { Tear } from '../../src/nfc/emulator/card.ts'
 import { startTestDaemon } from '../support/daemon.ts'
@@ -20,7 +20,7 @@ afterAll(async () => {
   await daemon.stop()
 })
 
-const run = async (chip: Chip, order: Order, tear?: Tear): Promise<Outcome> => {
+const run = async (chip: Chip, order: Order, tear?: Tear): Promise<SessionResult> => {
   const card = chip.put(tear)
   try {
     return await relay(client, card, order, { stop: noStop() })

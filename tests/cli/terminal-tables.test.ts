@@ -1,6 +1,6 @@
 import { Writable } from 'node:stream'
 import { expect, test } from 'vitest'
-import { about } from '../../src/cli/commands/transactions/words.ts'
+import { about } from '../../src/cli/commands/transactions/transaction.ts'
 import { createIo } from '../../src/cli/io/io.ts'
 import type { Output } from '../../src/cli/surroundings.ts'
 

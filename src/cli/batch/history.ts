@@ -2,6 +2,7 @@ import { closeSync, existsSync, openSync, readdirSync, readSync, statSync } from
 import { CliError, UsageError } from '../errors.ts'
 import { fileProblem } from '../file-problem.ts'
 import { counted } from '../io/text.ts'
+import { type JsonObject, parseObject } from '../json.ts'
 import type { Surroundings } from '../surroundings.ts'
 import {
   type ChipEvent,
@@ -15,9 +16,7 @@ import {
   isResumed,
   journalDir,
   journalPath,
-  type Line,
   linesOf,
-  parseLine,
   type Result,
   type Row,
 } from './journal.ts'
@@ -45,7 +44,7 @@ class Reading {
   }
 
   /** @returns whether the line says something */
-  take(line: Line): boolean {
+  take(line: JsonObject): boolean {
     const { type, ...rest } = line
     const { kind } = this
     if (kind === undefined) return isHeader(line) && this.#begin(line)
@@ -128,7 +127,7 @@ const readJournal = async (path: string, id: string, kinds: readonly Kind[]): Pr
   const damaged: number[] = []
   let silent: { readonly number: number; readonly isBeginning: boolean; readonly hasEnd: boolean } | undefined
   for await (const { number, text, hasEnd } of linesOf(path)) {
-    const line = parseLine(text)
+    const line = parseObject(text)
     const isSound = line !== undefined && reading.take(line)
     // A kill may cut a line short: it ends the journal, or whoever goes on begins a line anew.
     if (silent && !(silent.isBeginning && isSound && line.type === 'resumed')) damaged.push(silent.number)
@@ -163,7 +162,7 @@ const readJournal = async (path: string, id: string, kinds: readonly Kind[]): Pr
 /** Without its first line a journal says neither where its rows went nor what was done to them. */
 const withoutHeader = (path: string, id: string, damaged: readonly number[]): CliError => {
   if (damaged.length === 0) return neverBegan(id)
-  const first = parseLine(readPart(path, 0)[0] ?? '')
+  const first = parseObject(readPart(path, 0)[0] ?? '')
   return first?.type === 'batch' && 'version' in first
     ? new CliError(
         `Batch ${id} was begun by another version of tapchip, which writes its journal in another way. It is ${path}`,
@@ -250,8 +249,8 @@ const readPart = (path: string, from: number): string[] => {
 
 /** The first line and the last tell all of a batch that came to an end, however long it is. */
 const readEnds = (path: string, kinds: readonly Kind[]): Brief | undefined => {
-  const header = parseLine(readPart(path, 0)[0] ?? '')
-  const end = parseLine(readPart(path, Math.max(0, statSync(path).size - endSize)).at(-1) ?? '')
+  const header = parseObject(readPart(path, 0)[0] ?? '')
+  const end = parseObject(readPart(path, Math.max(0, statSync(path).size - endSize)).at(-1) ?? '')
   if (!isHeader(header) || end?.type !== 'end' || !isEnd(end)) return undefined
   const kind = kinds.find((kind) => isNamed(kind, header.kind))
   if (kind === undefined || 'counts' in kind) return undefined

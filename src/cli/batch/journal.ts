@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { closeSync, createReadStream, fsyncSync, mkdirSync, openSync, writeSync } from 'node:fs'
 import { withFiles } from '../file-problem.ts'
+import { isJsonObject } from '../json.ts'
 import { type Surroundings, stateDir } from '../surroundings.ts'
 
 /** Of what is written here. A journal of another version is refused: none was ever released. */
@@ -97,9 +98,6 @@ export type JournalLine =
   | ({ readonly type: 'end' } & End)
 
 // What a line holds is checked by its shape when it is read.
-export type Line = Readonly<Record<string, unknown>>
-export const isRecord = (value: unknown): value is Line =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 export const isText = (value: unknown): value is string => typeof value === 'string'
 export const isNumber = (value: unknown): value is number => typeof value === 'number'
 export const isStatus = (value: unknown): value is Status => isText(value) && Object.hasOwn(countedAs, value)
@@ -110,7 +108,7 @@ export const orAbsent = (isFit: (value: unknown) => boolean) => (value: unknown)
 export const shape =
   <T>(members: { readonly [K in keyof T]-?: (value: unknown) => boolean }) =>
   (value: unknown): value is T => {
-    if (!isRecord(value)) return false
+    if (!isJsonObject(value)) return false
     for (const name in members) if (!members[name](value[name])) return false
     return true
   }
@@ -127,7 +125,7 @@ export const isHeader = shape<Header>({
   total: isNumber,
   input: shape<Header['input']>({ name: isText, path: orNull(isText), sha256: orNull(isText) }),
   undoes: orAbsent(isText),
-  settings: orAbsent((value) => isRecord(value) && Object.values(value).every(isText)),
+  settings: orAbsent((value) => isJsonObject(value) && Object.values(value).every(isText)),
 })
 export const isResumed = shape<Resumed>({ at: isText, pid: isNumber })
 export const isEnd = shape<End>({
@@ -137,16 +135,6 @@ export const isEnd = shape<End>({
   unchanged: isNumber,
   failed: isNumber,
 })
-
-/** An object of JSON, whatever it says; undefined: it is none. */
-export const parseLine = (text: string): Line | undefined => {
-  try {
-    const line: unknown = JSON.parse(text)
-    return isRecord(line) ? line : undefined
-  } catch {
-    return undefined
-  }
-}
 
 /** The lines of a journal with their numbers, blank ones left out. */
 export async function* linesOf(path: string) {

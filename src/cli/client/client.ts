@@ -1,5 +1,6 @@
 import type http from 'node:http'
 import { CliError, exitCodes } from '../errors.ts'
+import { parseObject } from '../json.ts'
 import { addressOf, type Listener, listenerAt, shownListener } from './address.ts'
 import { type Connection, connect, linesOf, type Sending, textOf, unreachable } from './connection.ts'
 import { ApiError, elsewhere, readApiError } from './errors.ts'
@@ -183,14 +184,9 @@ export const createClient = (options: ClientOptions): Client => {
   return { url: daemon.at.url, call, stream, probe, instance: () => instanceAt(daemon), close }
 }
 
-const instanceIn = (text: string): string | undefined => {
-  try {
-    const health: unknown = JSON.parse(text)
-    if (typeof health !== 'object' || health === null || !('instance' in health)) return undefined
-    return typeof health.instance === 'string' && health.instance !== '' ? health.instance : undefined
-  } catch {
-    return undefined
-  }
+const instanceIn = (health: string): string | undefined => {
+  const instance = parseObject(health)?.instance
+  return typeof instance === 'string' && instance !== '' ? instance : undefined
 }
 
 const wrongDaemon = (at: Listener, contextName = ''): CliError =>

@@ -1,11 +1,13 @@
+import { once } from 'node:events'
 import http from 'node:http'
 import type https from 'node:https'
+import net from 'node:net'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { linesOf as linesOfText } from '../../values/line-splitter.ts'
 import { socketPath } from '../../values/local-daemon.ts'
-import type { Listener } from './address.ts'
-import { DaemonUnreachable } from './errors.ts'
+import { type Listener, listenerAt } from './address.ts'
+import { DaemonUnreachable, isLoopback } from './errors.ts'
 import type { Upload } from './types.ts'
 
 export interface Sending {
@@ -112,3 +114,29 @@ export const textOf = async (answer: http.IncomingMessage): Promise<string> => {
 /** Lines of an answer, the empty ones left out: they only keep a connection open. */
 export const linesOf = (answer: http.IncomingMessage): AsyncGenerator<string> =>
   linesOfText(answer.setEncoding('utf8'))
+
+const patienceMs = 2000
+
+/**
+ * Whether anything listens at an address of this machine; nothing is sent there. Of another machine it is not asked.
+ * @throws DaemonUnreachable
+ */
+export const assertListening = async (address: string): Promise<void> => {
+  const at = listenerAt(address)
+  const { url, socket: path } = at
+  if (path === undefined && !isLoopback(url.hostname)) return
+  const held = path === undefined ? undefined : socketPath(path)
+  const port = Number(url.port || (url.protocol === 'https:' ? 443 : 80))
+  const socket = net.connect(
+    held ? { path: held.path } : { host: url.hostname.replace(/^\[|\]$/g, ''), port },
+  )
+  try {
+    // A queue that is full is a listener too.
+    await once(socket, 'connect', { signal: AbortSignal.timeout(patienceMs) })
+  } catch (error) {
+    if (!(error instanceof Error && error.name === 'AbortError')) throw unreachable(at, error)
+  } finally {
+    socket.destroy()
+    held?.release()
+  }
+}

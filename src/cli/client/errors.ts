@@ -1,3 +1,4 @@
+import { isJsonObject, parseObject } from '../json.ts'
 import { type Listener, shownListener } from './address.ts'
 
 /** The daemon answered, and the answer is an error. */
@@ -58,9 +59,6 @@ export const isLoopback = (hostname: string): boolean =>
   hostname === '::1' ||
   /^127(\.\d{1,3}){3}$/.test(hostname)
 
-const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-
 /** Reads an error answer; whatever stands on the port may have written it. */
 export const readApiError = (
   status: number,
@@ -68,7 +66,7 @@ export const readApiError = (
   text: string,
   at: Listener,
 ): ApiError => {
-  const body = parseRecord(text)
+  const body = parseObject(text)
   const message = typeof body?.message === 'string' ? body.message : undefined
   const seconds = retryAfter === undefined ? Number.NaN : Number(retryAfter)
   return new ApiError({
@@ -82,16 +80,7 @@ export const readApiError = (
   })
 }
 
-const parseRecord = (text: string): Record<string, unknown> | undefined => {
-  try {
-    const value: unknown = JSON.parse(text)
-    return isRecord(value) ? value : undefined
-  } catch {
-    return undefined
-  }
-}
-
 const messagesIn = (value: unknown): Record<string, string> | undefined =>
-  isRecord(value)
+  isJsonObject(value)
     ? Object.fromEntries(Object.entries(value).map(([path, message]) => [path, String(message)]))
     : undefined

@@ -1,4 +1,8 @@
-import { moment } from '../command/moment.ts'
+import { defineCommand, type Verb } from '../command/define.ts'
+import { argument, moment, yes } from '../command/options.ts'
+import type { CliContext } from '../context.ts'
+import { UsageError } from '../errors.ts'
+import { readId } from './named.ts'
 
 interface Credential {
   readonly expiresAt: string | null
@@ -11,3 +15,42 @@ export const credentialState = ({ expiresAt, revokedAt }: Credential, now: Date)
 }
 
 export const expires = moment('--expires <when>', 'When it ends (default: never)', 'ahead')
+
+/** Scopes as given: repeated, or with commas. */
+export const readScopes = <const S extends string>(given: readonly string[], known: readonly S[]): S[] =>
+  given
+    .flatMap((text) => text.split(','))
+    .map((text) => {
+      const found = known.find((scope) => scope === text.trim())
+      if (found !== undefined) return found
+      throw new UsageError(`--scopes must be one of ${known.join(', ')}, not "${text}".`)
+    })
+
+/** Revokes an API key or an admin token. */
+export const revokeCommand = ({
+  noun,
+  list,
+  ...spec
+}: {
+  readonly noun: string
+  /** The command that shows the ids. */
+  readonly list: string
+  readonly summary: string
+  readonly examples: readonly string[]
+  readonly hint: string
+  readonly revoke: (ctx: CliContext, id: number) => Promise<unknown>
+}): Verb =>
+  defineCommand({
+    name: 'revoke',
+    summary: spec.summary,
+    examples: spec.examples,
+    args: { id: argument('id', `Its id (${list})`) },
+    options: { yes },
+    run: async (ctx, { args, options }) => {
+      ctx.needAdmin()
+      const id = readId(args.id, { noun, list })
+      await ctx.prompts.confirm(options.yes, `Revoke ${noun} ${id}? This cannot be undone.`)
+      await ctx.io.one(await spec.revoke(ctx, id), () => ({ Revoked: id }))
+      ctx.io.hint(spec.hint)
+    },
+  })

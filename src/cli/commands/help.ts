@@ -3,7 +3,86 @@ import { defineCommand, type Verb } from '../command/define.ts'
 import { optionalArgument } from '../command/options.ts'
 import { UsageError } from '../errors.ts'
 import type { Surroundings } from '../surroundings.ts'
-import { topics } from './topics.ts'
+
+/** Texts of `tapchip help <topic>`. */
+export const topics: Readonly<Record<string, string>> = {
+  'exit-codes': `Exit codes
+
+    0  done
+    1  failed
+    2  usage: the command line or its input does not fit, and nothing was written
+    3  part of a batch failed; the others are done
+    4  authentication: a key is missing, unknown, or may not do this
+    5  the daemon is out of reach
+    6  no reader or card
+  130  interrupted
+`,
+  environment: `Environment
+
+  TAPCHIP_URL                 the daemon (default: http://127.0.0.1:8484). With it, keys come from the
+                              environment alone: a stored key is never sent to it
+  TAPCHIP_API_KEY             the API key of a team
+  TAPCHIP_ADMIN_TOKEN         an admin token (default: that of a daemon of yours on this machine, for itself alone)
+  TAPCHIP_ADMIN_URL           where administration is, if not at TAPCHIP_URL: http://HOST:PORT, or unix: and the
+                              path of admin.sock in the data directory (default: found by itself on this machine)
+  TAPCHIP_CONTEXT             the context to take address and keys from
+  TAPCHIP_WIRE_PREFIX         the word in the header x-svc-api-key, if the daemon speaks another (default: svc)
+  TAPCHIP_WIRE_BADGE          the word in /badge-events, if the daemon speaks another (default: badge)
+  TAPCHIP_DATA_DIR            where daemon commands find the data directory
+  TAPCHIP_META_READ_KEY, TAPCHIP_FILE_READ_KEY, TAPCHIP_APP_MASTER_KEY
+                              the keys of key-sets create
+  TAPCHIP_BACKUP_PASSPHRASE   the passphrase of backup
+  TAPCHIP_DEBUG               anything: show where an error comes from
+  NO_COLOR, TERM=dumb, CI     no colours; no questions under CI
+  XDG_CONFIG_HOME, XDG_STATE_HOME, XDG_DATA_HOME
+                              where contexts, journals of batches and the data of the daemon are kept
+
+A flag beats the environment, which beats the context file, which beats the default.
+`,
+  formatting: `Formatting
+
+Data goes to standard output, everything else to standard error.
+
+For people: tables. On a terminal their columns are aligned, hashes and addresses are shortened to 0x1234…abcd, and
+the column TEAM is left out where all is one team's; elsewhere a tab parts them, and nothing is left out.
+UIDs stand in decimal and in hex, times are ISO 8601 in UTC, and control characters are shown as \\u001b.
+
+--json: a finite list is one JSON array, a single thing one object. The results of a batch, and streams such as
+taps follow, are one object a line. UIDs are decimal strings, as on the wire.
+
+--fields uid,redirectUrl prints these fields alone, of tables and of --json alike, by the names that --json has;
+chipGroup.name walks into a field, and hex is the UID in hex. The objects are those of the interface: the daemon
+describes them at /openapi.json.
+
+--quiet leaves out what is said besides the data. The command that comes next is told to people, never under --json.
+
+  $ tapchip chips list --chip-group Jackets --fields hex,redirectUrl
+  $ tapchip chips list --chip-group Jackets --json | jq -r '.[].uid'
+  $ tapchip chips edit --file edits.csv --json | jq -c 'select(.status == "failed")'
+`,
+  files: `Files
+
+Input is CSV, a JSON array or JSON lines, by --file; - is standard input. Which, the name of the file says, or its
+first character, or --format. CSV is UTF-8 (or UTF-16 with its mark), parted by commas, semicolons or tabs, with
+a heading. Rows count from 1; the heading and blank lines do not count.
+
+  --map uid=TagID        the column uid is called TagID in this sheet
+  --ignore-columns       pass over unknown columns; --ignore-columns a,b over those alone
+
+The whole input is checked before the first row is written. If anything does not fit, every bad row is named,
+nothing is written, and the exit code is 2.
+
+  --failed again.csv     write the rows that the daemon refused to a sheet that can be mended and fed back
+  --rate 500             at most so many rows a second, to leave the daemon room for taps
+
+UIDs are decimal, or 14 hex digits, colons allowed. Spreadsheets keep 15 digits of the 16, so CSV that we write
+has them in hex. UIDs in scientific notation are refused; so are ten or more decimal UIDs that all end in 0,
+unless you say --yes.
+
+A spreadsheet runs a cell that begins with = + - or @ as a formula. CSV that we write puts an apostrophe before
+such a cell, and reading takes one off: '=1+1 is read as =1+1. A round trip changes nothing.
+`,
+}
 
 const names = Object.keys(topics)
 

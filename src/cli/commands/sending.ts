@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { ApiError, DaemonUnreachable } from '../client/errors.ts'
-import type { OptionSpec } from '../command/options.ts'
+import { type OptionSpec, text } from '../command/options.ts'
+import type { CliContext } from '../context.ts'
 import { UsageError } from '../errors.ts'
 
 /** What fits a header. */
@@ -48,3 +49,13 @@ export const sendOnce = async <T>(
     throw error
   }
 }
+
+export const recipientFlag = {
+  recipient: text('--recipient <address|name>', 'Who gets it: an address, or an ENS name'),
+}
+
+export const readRecipient = (ctx: CliContext, given: string | undefined): Promise<string> =>
+  ctx.prompts.text(given, { flag: '--recipient', message: 'Recipient: an address, or an ENS name' })
+
+export const hintAtTransaction = (ctx: CliContext, hashOrId: string | number): void =>
+  ctx.io.hint(`It is on its way. Follow it: tapchip transactions show ${hashOrId}`)

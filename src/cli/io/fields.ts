@@ -1,19 +1,15 @@
 import { UsageError } from '../errors.ts'
+import { isJsonObject, type JsonObject } from '../json.ts'
 import { colons } from '../uid.ts'
 import type { Columns } from './table.ts'
 
-type Fields = Readonly<Record<string, unknown>>
-
-const isRecord = (value: unknown): value is Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-
 /** A UID in hex is a field wherever there is a UID: --json has it in decimal alone, as on the wire. */
-const hexOf = (record: Fields): string | undefined =>
+const hexOf = (record: JsonObject): string | undefined =>
   typeof record.uid === 'string' && !('hex' in record) ? colons(record.uid) : undefined
 
 /** `chipGroup.name` walks into what a field holds. */
 const valueAt = (value: unknown, path: string): unknown => {
-  if (!isRecord(value)) return undefined
+  if (!isJsonObject(value)) return undefined
   if (Object.hasOwn(value, path)) return value[path]
   if (path === 'hex') return hexOf(value)
   const dot = path.indexOf('.')
@@ -21,7 +17,7 @@ const valueAt = (value: unknown, path: string): unknown => {
 }
 
 const has = (value: unknown, path: string): boolean =>
-  isRecord(value) &&
+  isJsonObject(value) &&
   (Object.hasOwn(value, path.split('.', 1)[0] ?? '') || (path === 'hex' && hexOf(value) !== undefined))
 
 /** What `--fields` names, of whatever is printed. */
@@ -30,10 +26,10 @@ export const chooseFields = (names: readonly string[]) => {
     names.find((name) => !values.some((value) => has(value, name)))
   const known = (values: readonly unknown[]): string => {
     const [first] = values
-    return isRecord(first) ? `There are: ${Object.keys(first).join(', ')}` : 'There are none'
+    return isJsonObject(first) ? `There are: ${Object.keys(first).join(', ')}` : 'There are none'
   }
   return {
-    pick: (value: unknown): Fields =>
+    pick: (value: unknown): JsonObject =>
       Object.fromEntries(names.map((name) => [name, valueAt(value, name) ?? null])),
     columns: Object.fromEntries(
       names.map((name) => [name, (row: unknown) => valueAt(row, name)]),

@@ -6,9 +6,8 @@ import { counted, grouped } from '../io/text.ts'
 import { bothForms } from '../uid.ts'
 import type { ChipRow, RowsOfChips } from './chip-rows.ts'
 import { inWords, oneLine } from './errors.ts'
-import { relayPatiently } from './patience.ts'
 import { cardTimeoutMs, type OpenedReaders } from './readers.ts'
-import type { Details, Inspected, Order, Outcome } from './relay.ts'
+import { type Details, type Inspected, type Order, relayWithRetry, type SessionResult } from './relay.ts'
 import type { Stop } from './stop.ts'
 
 export interface BoxRun {
@@ -105,7 +104,7 @@ const setUp = async (
   }
   try {
     const wanted = { ...order, waitForDetails: true }
-    const outcome = await relayPatiently(ctx, opened, card, wanted, { stop, onInspected })
+    const outcome = await relayWithRetry(ctx, opened, card, wanted, { stop, onInspected })
     await printChip(ctx, run, tally, outcome, row)
     return undefined
   } catch (error) {
@@ -121,7 +120,7 @@ const printChip = async (
   ctx: CliContext,
   run: BoxRun,
   tally: Tally,
-  { uid, status, keySet, url, error }: Outcome,
+  { uid, status, keySet, url, error }: SessionResult,
   row: ChipRow | undefined,
 ): Promise<void> => {
   const { rows, count, order, hasFile, isSingle } = run

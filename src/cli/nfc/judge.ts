@@ -3,8 +3,7 @@ import { ApiError } from '../client/errors.ts'
 import type { AnswerOf, ElementOf } from '../client/types.ts'
 import type { CliContext } from '../context.ts'
 import { bothForms } from '../uid.ts'
-import { parametersIn } from './parameters.ts'
-import type { ReadChip } from './read-card.ts'
+import { parametersIn, type ReadChip } from './read-card.ts'
 
 /** What the daemon says of a tap. A chip that it does not know has no UID, and `error` says so. */
 export type Verdict =

@@ -3,9 +3,8 @@ import type { CliContext } from '../context.ts'
 import { type ExitCode, exitCodes } from '../errors.ts'
 import { bothForms } from '../uid.ts'
 import { oneLine } from './errors.ts'
-import { relayPatiently } from './patience.ts'
 import { cardTimeoutMs, type ReaderChoice, withReaders } from './readers.ts'
-import type { Order, Outcome, Relay } from './relay.ts'
+import { type Order, type Relay, relayWithRetry, type SessionResult } from './relay.ts'
 import { withStop } from './stop.ts'
 
 /**
@@ -17,7 +16,7 @@ export const workOnChip = (
   reader: ReaderChoice,
   order: Order,
   onInspected?: Relay['onInspected'],
-): Promise<Outcome> =>
+): Promise<SessionResult> =>
   withStop(ctx, async (stop) => {
     ctx.needAdmin()
     // Shows the request, and ends.
@@ -30,7 +29,7 @@ export const workOnChip = (
         const card = await opened.nextCard({ timeoutMs: left, signal: stop.now })
         try {
           const options = { stop, ...(onInspected ? { onInspected } : {}) }
-          return await relayPatiently(ctx, opened, card, order, options)
+          return await relayWithRetry(ctx, opened, card, order, options)
         } catch (error) {
           if (!(error instanceof CardGone)) throw error
           ctx.io.warn(oneLine(error))
@@ -42,9 +41,9 @@ export const workOnChip = (
   })
 
 /** A line, and the exit code that goes with it. */
-export const printOutcome = async (
+export const printResult = async (
   ctx: CliContext,
-  { uid, status, error, warning }: Outcome,
+  { uid, status, error, warning }: SessionResult,
 ): Promise<ExitCode> => {
   const line = {
     uid,

@@ -3,9 +3,7 @@ import { readTap, type TapRead } from '../../nfc/read-tap.ts'
 import { runScript } from '../../nfc/script.ts'
 import type { CliContext } from '../context.ts'
 import { oneLine } from './errors.ts'
-import { againMs, leaves, patientTimes } from './leaves.ts'
-import { parametersIn, tapByShape } from './parameters.ts'
-import type { OpenedReaders, WaitForChip } from './readers.ts'
+import { cardForRetry, maxAttempts, type OpenedReaders, type WaitForChip } from './readers.ts'
 
 /** A tap as commands print it; of a HaLo tag with the parameters of its URL. */
 export interface ReadChip extends TapRead {
@@ -30,28 +28,31 @@ const haloParameters = (url: string) =>
   Object.fromEntries(parametersIn(url).filter(([name]) => haloNames.has(name)))
 
 /**
- * Reads a card; undefined when it was lifted before it had answered: the person is told, and may lay it down again.
- * @throws as readCard
+ * Reads a card, again where it stopped answering and stayed; undefined where it was lifted, so that the person may
+ * put it down again. @throws as readCard
  */
-export const readPatiently = async (
+export const readWithRetry = async (
   ctx: CliContext,
   all: CardReaders,
   first: Card,
   signal: AbortSignal,
 ): Promise<ReadChip | undefined> => {
-  let card = first
-  for (let times = 1; ; times += 1) {
+  let card: Card | undefined = first
+  for (let attempt = 1; card !== undefined; attempt += 1) {
     try {
-      return await readCard(card)
-    } catch (error) {
-      if (!(error instanceof CardGone) || times === patientTimes) throw error
-      if (times === 1) ctx.io.warn(`${card.reader}: ${oneLine(error)}`)
-    } finally {
+      const chip = await readCard(card)
       await card.release()
+      return chip
+    } catch (error) {
+      if (!(error instanceof CardGone) || attempt === maxAttempts) {
+        await card.release()
+        throw error
+      }
+      if (attempt === 1) ctx.io.warn(`${card.reader}: ${oneLine(error)}`)
     }
-    if (await leaves(card, signal)) return undefined
-    card = await all.waitForCard({ reader: card.reader, timeoutMs: againMs, signal })
+    card = await cardForRetry(all, card, signal)
   }
+  return undefined
 }
 
 /** Reads the next card that can be read. @throws as readCard, and NoCard */
@@ -64,7 +65,7 @@ export const readNextCard = async (
   for (;;) {
     const left = Math.max(0, end - ctx.now().getTime())
     const card = await opened.nextCard({ timeoutMs: left, signal })
-    const chip = await readPatiently(ctx, opened.all, card, signal)
+    const chip = await readWithRetry(ctx, opened.all, card, signal)
     if (chip !== undefined) return chip
   }
 }
@@ -76,4 +77,34 @@ export const emptiness = ({ family, url, e, c }: ReadChip): string | undefined =
   return e === null || c === null
     ? 'The URL of the chip has no tap in it: it was not set up for taps'
     : undefined
+}
+
+/** The parameters of a tap that a URL shows. */
+export interface TapParameters {
+  readonly e: string
+  readonly c: string
+  readonly d: string | null
+}
+
+/** The parameters of a URL, in their order. */
+export const parametersIn = (url: string): [name: string, value: string][] => {
+  const at = url.indexOf('?')
+  return at < 0 ? [] : [...new URLSearchParams(url.slice(at + 1).split('#', 1)[0])]
+}
+
+// A chip mirrors in upper case: 16 bytes of encrypted UID and counter (24 in LRP mode), and 8 bytes of MAC.
+const isE = (value: string): boolean => /^([0-9A-F]{32}|[0-9A-F]{48})$/.test(value)
+const isC = (value: string): boolean => /^[0-9A-F]{16}$/.test(value)
+const isD = (value: string): boolean => /^[0-9]{1,10}$/.test(value)
+
+/**
+ * e, c and d by what they look like: a key set gives them other names, which the daemon alone knows. d is the number
+ * next to them. undefined when no tap is there, or it could be read in two ways.
+ */
+export const tapByShape = (url: string): TapParameters | undefined => {
+  const values = parametersIn(url).map(([, value]) => value)
+  const [e, c] = [values.filter(isE), values.filter(isC)]
+  if (e.length !== 1 || c.length !== 1 || e[0] === undefined || c[0] === undefined) return undefined
+  const numbers = values.slice(0, values.indexOf(c[0])).filter(isD)
+  return { e: e[0], c: c[0], d: numbers.at(-1) ?? null }
 }

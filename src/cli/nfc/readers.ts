@@ -94,7 +94,7 @@ const openEmulator = async (ctx: CliContext, fresh: number | undefined): Promise
   return new EmulatorReaders({ file, ...(fresh === undefined ? {} : { fresh }) })
 }
 
-/** Close it. Nothing is started before the first call. */
+/** The caller closes it. Nothing is started before the first call. */
 export const openPcsc = async (ctx: CliContext): Promise<PcscReaders> => {
   const { PcscReaders } = await import('../../nfc/pcsc/readers.ts')
   const hostScript = join(dirname(ctx.at.daemonScript()), '../dist/reader-host.cjs')
@@ -144,5 +144,35 @@ const advise = async (
       told = now
     }
     before = now
+  }
+}
+
+/** A card that stopped answering is tried so often as long as it stays on the reader. */
+export const maxAttempts = 3
+const retryDelayMs = 1_000
+
+/** The same card, to be tried again; undefined where it was lifted within a second. @throws as waitForCard */
+export const cardForRetry = async (
+  all: CardReaders,
+  card: Card,
+  signal: AbortSignal,
+): Promise<Card | undefined> => {
+  await card.release()
+  return (await isLifted(card, signal))
+    ? undefined
+    : all.waitForCard({ reader: card.reader, timeoutMs: retryDelayMs, signal })
+}
+
+const isLifted = async (card: Card, signal: AbortSignal): Promise<boolean> => {
+  const over = new AbortController()
+  const either = AbortSignal.any([signal, over.signal])
+  const lifted = card.removed({ signal: either }).then(() => true)
+  const stayed = delay(retryDelayMs, false, { signal: either })
+  // The slower one is aborted, and nobody waits for it.
+  for (const each of [lifted, stayed]) each.catch(() => undefined)
+  try {
+    return await Promise.race([lifted, stayed])
+  } finally {
+    over.abort()
   }
 }

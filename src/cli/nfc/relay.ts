@@ -1,6 +1,7 @@
-import type { Card } from '../../nfc/card.ts'
+import { type Card, CardGone, NoCard } from '../../nfc/card.ts'
 import type { AnswerOf, CallArguments } from '../client/types.ts'
 import type { CliContext } from '../context.ts'
+import { cardForRetry, maxAttempts, type OpenedReaders } from './readers.ts'
 import { type Stop, unlessAborted } from './stop.ts'
 
 type Api = Pick<CliContext, 'call'>
@@ -10,7 +11,7 @@ type Reply = NonNullable<CallArguments<'POST /admin/nfc/sessions/:id/answers'>[0
 /** What is asked of the daemon for a card. */
 export type Order = NonNullable<NonNullable<CallArguments<'POST /admin/nfc/sessions'>[0]>['body']>
 /** How the daemon says that it ended. */
-export type Outcome = Extract<Next, { type: 'ended' }>['outcome']
+export type SessionResult = Extract<Next, { type: 'ended' }>['outcome']
 /** What the daemon knows of the chip before anything is done to it. */
 export type Inspected = Extract<Next, { type: 'inspected' }>
 /** What the chip is to get. */
@@ -31,7 +32,7 @@ export const relay = async (
   card: Card,
   order: Order,
   { stop, onInspected }: Relay,
-): Promise<Outcome> => {
+): Promise<SessionResult> => {
   const atr = Buffer.from(card.atr).toString('hex')
   let { id, step, next } = await api.call('POST /admin/nfc/sessions', { body: { atr, ...order } })
   try {
@@ -61,4 +62,35 @@ const replyTo = async (
   if (next.type === 'inspected') return { details: (await onInspected?.(next)) ?? {} }
   const answer = await unlessAborted(card.transmit(Buffer.from(next.apdu, 'hex')), stop.late)
   return { answer: Buffer.from(answer).toString('hex') }
+}
+
+/**
+ * As relay, but goes on with a card that lost its field for a moment and is still on the reader: the daemon knows how
+ * far it got. @throws as relay; CardGone when it was lifted
+ */
+export const relayWithRetry = async (
+  ctx: CliContext,
+  { all }: Pick<OpenedReaders, 'all'>,
+  first: Card,
+  order: Order,
+  options: Relay,
+): Promise<SessionResult> => {
+  let card = first
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await relay(ctx, card, order, options)
+    } catch (error) {
+      const { now } = options.stop
+      if (!(error instanceof CardGone) || attempt === maxAttempts) throw error
+      if (now.aborted) {
+        await card.release()
+        throw error
+      }
+      const again = await cardForRetry(all, card, now).catch((later: unknown) => {
+        throw later instanceof NoCard ? error : later
+      })
+      if (again === undefined) throw error
+      card = again
+    }
+  }
 }

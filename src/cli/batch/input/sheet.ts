@@ -1,9 +1,10 @@
+import { linesOf } from '../../../values/line-splitter.ts'
 import { UsageError } from '../../errors.ts'
 import { counted } from '../../io/text.ts'
+import { isJsonObject, type JsonObject } from '../../json.ts'
 import { unguardCell } from '../spreadsheet.ts'
 import { type ColumnOptions, isPassedOver, layOut, unknownColumns } from './columns.ts'
 import { csvRows } from './csv.ts'
-import { jsonRows } from './json.ts'
 import type { Problems } from './problems.ts'
 import type { Source } from './source.ts'
 
@@ -153,4 +154,47 @@ const jsonCell = (value: unknown, row: number, column: string | undefined, probl
       : 'must be text'
   problems.add(row, column, why)
   return undefined
+}
+
+interface JsonRow {
+  readonly value: JsonObject | undefined
+  readonly malformed: string | undefined
+}
+
+const toRow = (value: unknown): JsonRow =>
+  isJsonObject(value)
+    ? { value, malformed: undefined }
+    : { value: undefined, malformed: 'a row must be an object' }
+
+const parseRow = (text: string): JsonRow => {
+  try {
+    return toRow(JSON.parse(text))
+  } catch (error) {
+    return { value: undefined, malformed: error instanceof Error ? error.message : 'not JSON' }
+  }
+}
+
+/** Rows of a JSON array, or of JSON lines, blank lines left out. */
+async function* jsonRows(chunks: AsyncIterable<string>, format: 'json' | 'jsonl'): AsyncGenerator<JsonRow> {
+  if (format === 'json') yield* rowsOfArray(await gather(chunks))
+  else for await (const line of linesOf(chunks)) yield parseRow(line)
+}
+
+const gather = async (chunks: AsyncIterable<string>): Promise<string> => {
+  const pieces: string[] = []
+  for await (const chunk of chunks) pieces.push(chunk)
+  return pieces.join('')
+}
+
+const rowsOfArray = (text: string): JsonRow[] => {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch (error) {
+    throw new UsageError(
+      `The input is not JSON: ${error instanceof Error ? error.message : error}. Nothing was written.`,
+    )
+  }
+  // One object alone is a batch of one.
+  return (Array.isArray(value) ? value : [value]).map(toRow)
 }

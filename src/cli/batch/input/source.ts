@@ -4,6 +4,7 @@ import { extname } from 'node:path'
 import { TextDecoder } from 'node:util'
 import { CliError, exitCodes, UsageError } from '../../errors.ts'
 import { fileProblem } from '../../file-problem.ts'
+import { isJsonObject, type JsonObject } from '../../json.ts'
 import type { Surroundings } from '../../surroundings.ts'
 import type { Header } from '../journal.ts'
 
@@ -79,4 +80,20 @@ async function* decoded(
       })
     )
   }
+}
+
+/** One JSON object from a file, or from standard input (`-`). The daemon checks what is in it. */
+export const readJsonObject = async (at: Surroundings, file: string): Promise<JsonObject> => {
+  const source = openSource(at, file)
+  let text = ''
+  for await (const chunk of source.chunks) text += chunk
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    // The parser's own message quotes the text, and the text may be a key.
+    throw new UsageError(`${source.name} is not JSON.`)
+  }
+  if (isJsonObject(value)) return value
+  throw new UsageError(`${source.name} must hold one JSON object.`)
 }

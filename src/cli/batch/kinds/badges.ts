@@ -2,11 +2,12 @@ import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { exitCodes } from '../../errors.ts'
 import { clean, counted } from '../../io/text.ts'
+import { isJsonObject } from '../../json.ts'
 import { bothForms, colons, uidOnWire } from '../../uid.ts'
 import { refused } from '../answers.ts'
 import type { Cell } from '../input/sheet.ts'
 import { UidColumn } from '../input/uid-column.ts'
-import { isNumber, isRecord, isStatus, isText, orAbsent, type Result, type Row, shape } from '../journal.ts'
+import { isNumber, isStatus, isText, orAbsent, type Result, type Row, shape } from '../journal.ts'
 import type { RowKind } from '../kind.ts'
 import { eventColumns, eventForm, eventNeeds, eventProblems } from './badge-form.ts'
 
@@ -34,7 +35,7 @@ const named = (columns: readonly string[], values: readonly Cell[]): Record<stri
 const badges = {
   isRow: shape<BadgeRow>({
     row: isNumber,
-    cells: (cells) => isRecord(cells) && Object.values(cells).every(isText),
+    cells: (cells) => isJsonObject(cells) && Object.values(cells).every(isText),
   }),
   isResult: shape<BadgeResult>({
     row: isNumber,

@@ -1,9 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { isAbsolute, join } from 'node:path'
 import type { AnswerOf } from '../../client/types.ts'
+import { isJsonObject } from '../../json.ts'
 import { withoutField } from '../answers.ts'
 import type { Cell } from '../input/sheet.ts'
-import { isRecord, type Row } from '../journal.ts'
+import type { Row } from '../journal.ts'
 import type { SheetSpec } from '../kind.ts'
 import { type Token, TokenColumns, type TokenTarget, tokenColumns, tokenNeeded } from '../token.ts'
 import type { Metadata, Template } from './metadata-template.ts'
@@ -132,7 +133,7 @@ const readFile = (folder: string, path: string): Metadata | string => {
 const parse = (text: string): Metadata | string => {
   try {
     const value: unknown = JSON.parse(text)
-    return isRecord(value) ? value : 'must be a JSON object'
+    return isJsonObject(value) ? value : 'must be a JSON object'
   } catch (error) {
     return `is not JSON: ${error instanceof Error ? error.message : String(error)}`
   }

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { UsageError } from '../../errors.ts'
+import { isJsonObject, type JsonObject } from '../../json.ts'
 import type { Surroundings } from '../../surroundings.ts'
 import type { Cell } from '../input/sheet.ts'
-import { isRecord } from '../journal.ts'
 
-export type Metadata = Readonly<Record<string, unknown>>
+export type Metadata = JsonObject
 
 /**
  * JSON whose strings hold fields, `{{column}}`, that the cells of a row are put into. Cells go into values of the
@@ -46,7 +46,7 @@ export const readTemplate = (at: Pick<Surroundings, 'cwd'>, file: string): Templ
   const look = (part: unknown, path: string): void => {
     if (typeof part === 'string') checkText(part, path, file, columns)
     else if (Array.isArray(part)) for (const [i, element] of part.entries()) look(element, `${path}.${i}`)
-    else if (isRecord(part)) {
+    else if (isJsonObject(part)) {
       for (const [name, member] of Object.entries(part)) {
         const inside = path === '' ? name : `${path}.${name}`
         if (name.includes('{{'))
@@ -68,7 +68,7 @@ export const readTemplate = (at: Pick<Surroundings, 'cwd'>, file: string): Templ
         refused.add(field.column)
         return ''
       })
-      return refused.size === 0 && isRecord(filled) ? filled : undefined
+      return refused.size === 0 && isJsonObject(filled) ? filled : undefined
     },
   }
 }
@@ -94,7 +94,8 @@ const parse = (file: string, text: string): Metadata => {
   } catch (error) {
     throw new UsageError(`${file} is not JSON: ${error instanceof Error ? error.message : String(error)}`)
   }
-  if (!isRecord(value)) throw new UsageError(`${file} must hold one JSON object: the metadata of a token.`)
+  if (!isJsonObject(value))
+    throw new UsageError(`${file} must hold one JSON object: the metadata of a token.`)
   return value
 }
 
@@ -146,7 +147,7 @@ const fillIn = (part: unknown, valueFor: (field: Field) => unknown): unknown => 
   }
   if (Array.isArray(part))
     return part.map((element) => fillIn(element, valueFor)).filter((element) => element !== nothing)
-  if (!isRecord(part)) return part
+  if (!isJsonObject(part)) return part
   // Own properties only, also for a member named __proto__.
   return Object.fromEntries(
     Object.entries(part)

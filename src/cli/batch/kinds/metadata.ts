@@ -1,8 +1,9 @@
 import type { Client } from '../../client/types.ts'
 import { CliError } from '../../errors.ts'
 import { clean, counted } from '../../io/text.ts'
+import { isJsonObject } from '../../json.ts'
 import { addTokenAnswers, answered, showChanges, whileChecking } from '../answers.ts'
-import { isNumber, isRecord, isStatus, isText, orAbsent, orNull, type Result, shape } from '../journal.ts'
+import { isNumber, isStatus, isText, orAbsent, orNull, type Result, shape } from '../journal.ts'
 import type { RowKind } from '../kind.ts'
 import { isTarget, targetOnWire, targetSheet, targetWords } from '../token.ts'
 import { type Described, type MetadataCheck, type MetadataRow, metadataSheet } from './metadata-sheet.ts'
@@ -71,9 +72,9 @@ export const metadata: RowKind<MetadataRow, Result, MetadataCheck> = {
   isRow: shape<MetadataRow>({
     row: isNumber,
     target: isTarget,
-    metadata: isRecord,
-    expected: orAbsent(isRecord),
-    previous: orAbsent(orNull(isRecord)),
+    metadata: isJsonObject,
+    expected: orAbsent(isJsonObject),
+    previous: orAbsent(orNull(isJsonObject)),
   }),
   isResult: shape<Result>({ row: isNumber, status: isStatus, error: orAbsent(isText) }),
   check: (ctx, rows) =>

@@ -1,8 +1,7 @@
 import { defineCommand } from '../../command/define.ts'
 import { repeated, text } from '../../command/options.ts'
 import { UsageError } from '../../errors.ts'
-import { expires } from '../credentials.ts'
-import { readScopes } from '../scopes.ts'
+import { expires, readScopes } from '../credentials.ts'
 
 const scopes = ['read', 'edit', 'provision', 'transfer', 'keys', 'all'] as const
 

@@ -1,7 +1,6 @@
 import { defineCommand } from '../../command/define.ts'
 import { repeated, team, text } from '../../command/options.ts'
-import { expires } from '../credentials.ts'
-import { readScopes } from '../scopes.ts'
+import { expires, readScopes } from '../credentials.ts'
 
 const scopes = ['read', 'edit', 'transfer', 'all'] as const
 

@@ -1,6 +1,5 @@
 import { defineCommand } from '../../command/define.ts'
-import { moment } from '../../command/moment.ts'
-import { team, text } from '../../command/options.ts'
+import { moment, team, text } from '../../command/options.ts'
 import { counted } from '../../io/text.ts'
 import { fetchPage, pageFlags } from '../pages.ts'
 

@@ -6,7 +6,7 @@ import { type OptionSpec, optionalArgument, text, type Values, yes } from '../..
 import type { CliContext } from '../../context.ts'
 import { exitCodes, UsageError } from '../../errors.ts'
 import { readUid, uidOnWire } from '../../uid.ts'
-import { isTokenGiven, readToken, tokenFlags } from '../token-flags.ts'
+import { isTokenGiven, readToken, tokenFlags } from '../token.ts'
 import { readEventId } from './event.ts'
 
 const instant = (flags: string, description: string): OptionSpec<string | undefined> => ({

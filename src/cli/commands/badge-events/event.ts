@@ -1,13 +1,11 @@
 import { argument } from '../../command/options.ts'
 import type { CliContext } from '../../context.ts'
-import { UsageError } from '../../errors.ts'
+import { eventId, readId } from '../named.ts'
 
 export const eventArgument = { event: argument('event', 'The id of the event: tapchip badge-events list') }
 
-export const readEventId = (text: string, where = 'The id of a badge event'): number => {
-  if (/^[1-9]\d{0,14}$/.test(text)) return Number(text)
-  throw new UsageError(`${where} is a number, not "${text}".`, 'Those there are: tapchip badge-events list')
-}
+export const readEventId = (text: string): number =>
+  readId(text, { noun: 'badge event', list: 'badge-events list' }, eventId)
 
 /** Approves or rejects, and prints where the event stands then. */
 export const decide = async (ctx: CliContext, event: string, verb: 'approve' | 'reject'): Promise<void> => {

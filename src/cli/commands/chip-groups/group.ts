@@ -1,6 +1,8 @@
+import { ApiError } from '../../client/errors.ts'
 import type { AnswerOf } from '../../client/types.ts'
 import { argument } from '../../command/options.ts'
 import type { CliContext } from '../../context.ts'
+import { findNamed } from '../named.ts'
 
 export const groupArgument = { group: argument('group', 'Its name or id', 'chip-group') }
 
@@ -12,3 +14,42 @@ export const printGroup = (ctx: CliContext, group: AnswerOf<'POST /admin/chip-gr
     Chips: chips,
     Created: createdAt,
   }))
+
+/** The chip groups with whatever credentials there are: the API key sees its team's, an admin token any team's. */
+export const listGroups = async (
+  ctx: CliContext,
+  team: string | undefined,
+): Promise<readonly { id: number; name: string; createdAt: string; chips?: number; team?: string }[]> => {
+  if (team === undefined && ctx.config().apiKey) return ctx.call('GET /chip-groups')
+  if (!ctx.config().adminToken()) ctx.needApiKey()
+  return ctx.call('GET /admin/chip-groups', { query: { team } })
+}
+
+/** The group given, or the one that a person on a terminal picks. */
+export const chooseGroup = (ctx: CliContext, given: string | undefined, team?: string): Promise<string> =>
+  ctx.prompts.choice(given, {
+    flag: '--chip-group',
+    message: 'Which chip group?',
+    choices: async () => (await listGroups(ctx, team)).map(({ name }) => ({ name, value: name })),
+  })
+
+/** A group by name or id: an id where there is one of that number. */
+export const findGroup = async (ctx: CliContext, given: string, team: string | undefined) => {
+  const groups = await ctx.call('GET /admin/chip-groups', { query: { team } })
+  return findNamed(groups, given, {
+    noun: 'chip group',
+    list: 'chip-groups list',
+    by: [({ id }) => id, ({ name }) => name],
+  })
+}
+
+/** The chips of a group. Digits are an id first; a group may be called 2024 all the same. */
+export const chipsOf = async (ctx: CliContext, group: string) => {
+  if (!/^\d{1,15}$/.test(group)) return ctx.call('GET /chips', { query: { name: group } })
+  try {
+    return await ctx.call('GET /chips', { query: { chipGroupId: group } })
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.statusCode !== 404) throw error
+    return ctx.call('GET /chips', { query: { name: group } })
+  }
+}

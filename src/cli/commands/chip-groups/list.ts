@@ -1,6 +1,6 @@
-import { listGroups } from '../../chip-group.ts'
 import { defineCommand } from '../../command/define.ts'
 import { team } from '../../command/options.ts'
+import { listGroups } from './group.ts'
 
 export const list = defineCommand({
   name: 'list',

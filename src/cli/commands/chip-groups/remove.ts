@@ -1,7 +1,6 @@
-import { findGroup } from '../../chip-group.ts'
 import { defineCommand } from '../../command/define.ts'
 import { team, yes } from '../../command/options.ts'
-import { groupArgument } from './group.ts'
+import { findGroup, groupArgument } from './group.ts'
 
 export const remove = defineCommand({
   name: 'remove',

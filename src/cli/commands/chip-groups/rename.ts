@@ -1,8 +1,7 @@
-import { findGroup } from '../../chip-group.ts'
 import { defineCommand } from '../../command/define.ts'
 import { team, text } from '../../command/options.ts'
 import { asWord } from '../../io/text.ts'
-import { groupArgument, printGroup } from './group.ts'
+import { findGroup, groupArgument, printGroup } from './group.ts'
 
 export const rename = defineCommand({
   name: 'rename',

@@ -2,7 +2,7 @@ import type { AnswerOf } from '../../client/types.ts'
 import { argument } from '../../command/options.ts'
 import type { CliContext } from '../../context.ts'
 import { colons, readUid, uidOnWire } from '../../uid.ts'
-import { token } from '../fields.ts'
+import { token } from '../token.ts'
 
 export type Chip = AnswerOf<'GET /admin/chips/:uid'>
 

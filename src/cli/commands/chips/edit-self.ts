@@ -4,7 +4,7 @@ import { flag, integer, text } from '../../command/options.ts'
 import type { CliContext } from '../../context.ts'
 import { UsageError } from '../../errors.ts'
 import { bothForms } from '../../uid.ts'
-import { readToken, tokenFlags } from '../token-flags.ts'
+import { readToken, tokenFlags } from '../token.ts'
 
 const lifetimeSeconds = 3600
 

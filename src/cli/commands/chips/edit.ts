@@ -1,11 +1,14 @@
-import { runSheet } from '../../batch/engine.ts'
+import { checkRedirectUrl } from '../../../values/redirect-url.ts'
+import { runSheet, startBatch } from '../../batch/engine.ts'
 import { batchFlags } from '../../batch/input/flags.ts'
-import { edit as editKind } from '../../batch/kinds/edit.ts'
+import { describeEdit, type EditResult, editAlike, edit as editKind } from '../../batch/kinds/edit.ts'
 import { defineCommand } from '../../command/define.ts'
 import { flag, text, yes } from '../../command/options.ts'
-import { UsageError } from '../../errors.ts'
-import { asWord } from '../../io/text.ts'
-import { editByFlags } from './edit-by-flags.ts'
+import type { CliContext } from '../../context.ts'
+import { type ExitCode, exitCodes, UsageError } from '../../errors.ts'
+import { asWord, counted, grouped } from '../../io/text.ts'
+import { readUid } from '../../uid.ts'
+import { chipsOf } from '../chip-groups/group.ts'
 
 export const edit = defineCommand({
   name: 'edit',
@@ -39,3 +42,81 @@ export const edit = defineCommand({
     return runSheet(ctx, editKind, options.file, options)
   },
 })
+
+interface Given {
+  readonly uid: string | undefined
+  readonly chipGroup: string | undefined
+  readonly redirectUrl: string | undefined
+  readonly clear: boolean
+  readonly yes: boolean
+}
+
+/** Edits one chip, or all of a group. */
+export const editByFlags = async (ctx: CliContext, given: Given): Promise<ExitCode> => {
+  const { uid, chipGroup } = given
+  if (uid === undefined && chipGroup === undefined && !ctx.prompts.possible) {
+    throw new UsageError('Say which chips: --file, --uid or --chip-group.')
+  }
+  if (uid !== undefined && chipGroup !== undefined) throw new UsageError('--uid or --chip-group: not both.')
+  if (given.clear && given.redirectUrl !== undefined)
+    throw new UsageError('--redirect-url or --clear: not both.')
+  if (chipGroup !== undefined) return editWhole(ctx, chipGroup, given)
+  return editOne(
+    ctx,
+    readUid(await ctx.prompts.text(uid, { flag: '--uid', message: 'UID of the chip' }), '--uid'),
+    given,
+  )
+}
+
+const redirectFrom = async (ctx: CliContext, given: Given): Promise<string | null> => {
+  if (given.clear) return null
+  const missing = { flag: '--redirect-url or --clear', message: 'Redirect URL' }
+  const url = await ctx.prompts.text(given.redirectUrl, missing)
+  const why = url === '' ? undefined : checkRedirectUrl(url)
+  if (why !== undefined) throw new UsageError(`--redirect-url "${url}" ${why}. Nothing was written.`)
+  return url || null
+}
+
+const editWhole = async (ctx: CliContext, name: string, given: Given): Promise<ExitCode> => {
+  const redirectUrl = await redirectFrom(ctx, given)
+  const chips = await chipsOf(ctx, name)
+  await ctx.prompts.confirm(given.yes, `Edit ${counted(chips.length, 'chip')} of ${name}?`)
+  const rows = chips.map(({ uid }, i) => ({ row: i + 1, uid, redirectUrl }))
+  const check = new Map(
+    chips.map(({ uid, redirectUrl: previous }, i): [number, EditResult] => {
+      const status = previous === redirectUrl ? 'unchanged' : 'changed'
+      return [i + 1, { row: i + 1, uid, status, previous }]
+    }),
+  )
+  if (ctx.flags.dryRun) return showGroup(ctx, [...check.values()], redirectUrl)
+  const input = { name: `chip group ${name}`, path: null, sha256: null }
+  return (await startBatch(ctx, editAlike, { input, rows, check })).exitCode
+}
+
+const showGroup = async (
+  ctx: CliContext,
+  results: readonly EditResult[],
+  redirectUrl: string | null,
+): Promise<ExitCode> => {
+  for (const result of results)
+    await ctx.io.line({ ...result, redirectUrl }, () => describeEdit(result, redirectUrl))
+  const changed = results.filter(({ status }) => status === 'changed').length
+  ctx.io.note(
+    `Dry run: ${counted(changed, 'chip')} of ${grouped(results.length)} would change. Nothing was written.`,
+  )
+  return exitCodes.done
+}
+
+const editOne = async (ctx: CliContext, uid: string, given: Given): Promise<ExitCode> => {
+  const redirectUrl = await redirectFrom(ctx, given)
+  const rows = [{ row: 1, uid, redirectUrl }]
+  if (ctx.flags.dryRun) return editKind.show(ctx, rows, await editKind.check?.(ctx, rows))
+  const input = { name: 'flags', path: null, sha256: null }
+  const { exitCode, results } = await startBatch(ctx, editKind, { input, rows })
+  const result = results.get(1)
+  if (result && result.status !== 'failed' && !ctx.io.json) {
+    await ctx.io.line(result, () => describeEdit(result, redirectUrl).replace(/^row 1 {2}/, ''))
+  }
+  // One chip is no part of anything.
+  return exitCode === exitCodes.partial ? exitCodes.failed : exitCode
+}

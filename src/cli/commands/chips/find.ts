@@ -2,7 +2,7 @@ import { defineCommand } from '../../command/define.ts'
 import { optionalArgument, text } from '../../command/options.ts'
 import { UsageError } from '../../errors.ts'
 import { bothForms } from '../../uid.ts'
-import { token } from '../fields.ts'
+import { token } from '../token.ts'
 
 export const find = defineCommand({
   name: 'find',

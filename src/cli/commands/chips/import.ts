@@ -3,11 +3,11 @@ import { asSettings, batchFlags, sheetOptions } from '../../batch/input/flags.ts
 import { inputOf, openSource } from '../../batch/input/source.ts'
 import { runImport } from '../../batch/kinds/import.ts'
 import { importSheet, readImport } from '../../batch/kinds/import-sheet.ts'
-import { chooseGroup } from '../../chip-group.ts'
 import { defineCommand } from '../../command/define.ts'
 import { flag, integer, team, text, yes } from '../../command/options.ts'
-import type { CliContext } from '../../context.ts'
 import { exitCodes } from '../../errors.ts'
+import { chooseGroup } from '../chip-groups/group.ts'
+import { chooseKeySet } from '../key-sets/choose.ts'
 
 export const importChips = defineCommand({
   name: 'import',
@@ -53,16 +53,3 @@ export const importChips = defineCommand({
     })
   },
 })
-
-const chooseKeySet = async (ctx: CliContext, given: number | undefined): Promise<number> =>
-  Number(
-    await ctx.prompts.choice(given === undefined ? undefined : String(given), {
-      flag: '--key-set',
-      message: 'Which key set?',
-      choices: async () =>
-        (await ctx.call('GET /admin/key-sets')).map(({ id, diversification }) => ({
-          name: `${id} (${diversification})`,
-          value: String(id),
-        })),
-    }),
-  )

@@ -1,7 +1,7 @@
-import { chipsOf, chooseGroup } from '../../chip-group.ts'
 import { defineCommand } from '../../command/define.ts'
 import { text } from '../../command/options.ts'
 import { colons } from '../../uid.ts'
+import { chipsOf, chooseGroup } from '../chip-groups/group.ts'
 
 export const list = defineCommand({
   name: 'list',

@@ -2,7 +2,7 @@ import { defineCommand } from '../../command/define.ts'
 import { yes } from '../../command/options.ts'
 import { defaultUrl } from '../../config.ts'
 import { readConfigFile, writeConfigFile } from '../../config-file.ts'
-import { contextArgument, mustExist } from './stored.ts'
+import { contextArgument, mustExist } from './use.ts'
 
 export const remove = defineCommand({
   name: 'remove',

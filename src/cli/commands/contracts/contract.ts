@@ -1,7 +1,8 @@
 import type { AnswerOf, ElementOf } from '../../client/types.ts'
-import { argument, integer } from '../../command/options.ts'
+import { argument, integer, text } from '../../command/options.ts'
 import type { CliContext } from '../../context.ts'
-import { CliError, UsageError } from '../../errors.ts'
+import { UsageError } from '../../errors.ts'
+import { findNamed } from '../named.ts'
 
 export type Contract = ElementOf<'GET /admin/contracts'>
 
@@ -16,6 +17,22 @@ export const twoTapFlags = {
     year,
   ]),
 }
+
+/** What every contract is deployed or registered with. */
+export const contractFlags = {
+  symbol: text('--symbol <symbol>', 'Its symbol, unique in the team'),
+  name: text('--name <name>', 'Its name'),
+  chainId: integer('--chain-id <id>', 'Its chain', [1, Number.MAX_SAFE_INTEGER]),
+}
+
+export const readContractFlags = async (
+  { prompts }: CliContext,
+  given: { symbol: string | undefined; name: string | undefined; chainId: number | undefined },
+) => ({
+  symbol: await prompts.text(given.symbol, { flag: '--symbol', message: 'Symbol' }),
+  name: await prompts.text(given.name, { flag: '--name', message: 'Name' }),
+  chainId: await prompts.text(given.chainId?.toString(), { flag: '--chain-id', message: 'Chain ID' }),
+})
 
 /** The policy that both flags make together; undefined where neither is given. */
 export const readTwoTap = (given: { twoTapDelay: number | undefined; twoTapWindow: number | undefined }) => {
@@ -32,11 +49,10 @@ export const findContract = async (
   teamGiven: string | undefined,
 ): Promise<Contract> => {
   const contracts = await ctx.call('GET /admin/contracts', { query: { team: teamGiven } })
-  const found =
-    contracts.find(({ symbol }) => symbol === given) ?? contracts.find(({ id }) => String(id) === given)
-  if (found) return found
-  throw new CliError(`There is no contract "${given}".`, {
-    advice: 'Those there are: tapchip contracts list',
+  return findNamed(contracts, given, {
+    noun: 'contract',
+    list: 'contracts list',
+    by: [({ symbol }) => symbol, ({ id }) => id],
   })
 }
 

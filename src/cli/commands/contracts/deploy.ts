@@ -1,11 +1,19 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { defineCommand } from '../../command/define.ts'
-import { flag, integer, team, text } from '../../command/options.ts'
+import { flag, team } from '../../command/options.ts'
 import type { CliContext } from '../../context.ts'
 import { CliError } from '../../errors.ts'
 import { idempotencyFlag, sendOnce } from '../sending.ts'
-import { nextStep, stateInWords } from '../transactions/words.ts'
-import { type Contract, fields, findContract, readTwoTap, twoTapFlags } from './contract.ts'
+import { nextStep, stateInWords } from '../transactions/transaction.ts'
+import {
+  type Contract,
+  contractFlags,
+  fields,
+  findContract,
+  readContractFlags,
+  readTwoTap,
+  twoTapFlags,
+} from './contract.ts'
 
 /** A chain's blocks come every few seconds; the embedded one is done at the first look. */
 const lookMs = [100, 400, 1000, 2000]
@@ -18,9 +26,7 @@ export const deploy = defineCommand({
     'contracts deploy --symbol ART --name Art --chain-id 8453 --two-tap-delay 60 --two-tap-window 3600',
   ],
   options: {
-    symbol: text('--symbol <symbol>', 'Its symbol, unique in the team'),
-    name: text('--name <name>', 'Its name'),
-    chainId: integer('--chain-id <id>', 'Its chain', [1, Number.MAX_SAFE_INTEGER]),
+    ...contractFlags,
     ...twoTapFlags,
     wait: flag('--wait', 'Until it is there, however long that takes'),
     ...idempotencyFlag,
@@ -29,15 +35,10 @@ export const deploy = defineCommand({
   run: async (ctx, { options }) => {
     ctx.needAdmin()
     const twoTap = readTwoTap(options)
-    const symbol = await ctx.prompts.text(options.symbol, { flag: '--symbol', message: 'Symbol' })
-    const name = await ctx.prompts.text(options.name, { flag: '--name', message: 'Name' })
-    const chainId = await ctx.prompts.text(options.chainId?.toString(), {
-      flag: '--chain-id',
-      message: 'Chain id',
-    })
+    const contract = await readContractFlags(ctx, options)
     const made = await sendOnce(options.idempotencyKey, (idempotencyKey) =>
       ctx.call('POST /admin/contracts/deploy', {
-        body: { symbol, name, chainId, twoTap, team: options.team },
+        body: { ...contract, twoTap, team: options.team },
         idempotencyKey,
       }),
     )

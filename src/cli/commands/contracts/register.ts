@@ -1,6 +1,13 @@
 import { defineCommand } from '../../command/define.ts'
-import { integer, team, text } from '../../command/options.ts'
-import { fields, readTwoTap, standingFields, twoTapFlags } from './contract.ts'
+import { team, text } from '../../command/options.ts'
+import {
+  contractFlags,
+  fields,
+  readContractFlags,
+  readTwoTap,
+  standingFields,
+  twoTapFlags,
+} from './contract.ts'
 
 export const register = defineCommand({
   name: 'register',
@@ -13,9 +20,7 @@ export const register = defineCommand({
     'contracts register --symbol JKT --name Jackets --chain-id 8453 --address 0x… --two-tap-delay 60 --two-tap-window 3600',
   ],
   options: {
-    symbol: text('--symbol <symbol>', 'Its symbol, unique in the team'),
-    name: text('--name <name>', 'Its name'),
-    chainId: integer('--chain-id <id>', 'Its chain', [1, Number.MAX_SAFE_INTEGER]),
+    ...contractFlags,
     address: text('--address <address>', 'Its address'),
     ...twoTapFlags,
     team,
@@ -23,15 +28,10 @@ export const register = defineCommand({
   run: async (ctx, { options }) => {
     ctx.needAdmin()
     const twoTap = readTwoTap(options)
-    const symbol = await ctx.prompts.text(options.symbol, { flag: '--symbol', message: 'Symbol' })
-    const name = await ctx.prompts.text(options.name, { flag: '--name', message: 'Name' })
-    const chainId = await ctx.prompts.text(options.chainId?.toString(), {
-      flag: '--chain-id',
-      message: 'Chain id',
-    })
+    const known = await readContractFlags(ctx, options)
     const address = await ctx.prompts.text(options.address, { flag: '--address', message: 'Address' })
     const contract = await ctx.call('POST /admin/contracts', {
-      body: { symbol, name, chainId, address, twoTap, team: options.team },
+      body: { ...known, address, twoTap, team: options.team },
     })
     await ctx.io.one(contract, (made) => ({ ...fields(made), ...standingFields(made) }))
     for (const warning of contract.warnings) ctx.io.warn(`Warning: ${warning}`)

@@ -7,6 +7,7 @@ import { type DaemonRecord, isRunning, readRecords } from '../../daemon-record.t
 import { CliError } from '../../errors.ts'
 import { withFiles } from '../../file-problem.ts'
 import { asWord, clean } from '../../io/text.ts'
+import { parseObject } from '../../json.ts'
 
 export type Ready = Pick<DaemonRecord, 'pid' | 'url' | 'dataDir'>
 
@@ -78,9 +79,7 @@ const failed = (
 const readyIn = (text: string, ours: number | undefined): Ready | undefined => {
   for (const line of text.split('\n').slice(0, -1)) {
     if (!line.startsWith('{"event":"ready"')) continue
-    const value: unknown = JSON.parse(line)
-    if (typeof value !== 'object' || value === null) continue
-    const { pid, url, dataDir } = Object.fromEntries(Object.entries(value))
+    const { pid, url, dataDir } = parseObject(line) ?? {}
     if (pid === ours) return { pid: Number(pid), url: String(url), dataDir: String(dataDir) }
   }
   return undefined

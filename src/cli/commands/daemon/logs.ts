@@ -2,12 +2,12 @@ import { closeSync, existsSync, fstatSync, openSync, readSync } from 'node:fs'
 import { StringDecoder } from 'node:string_decoder'
 import { LineSplitter } from '../../../values/line-splitter.ts'
 import { defineCommand } from '../../command/define.ts'
-import { moment } from '../../command/moment.ts'
-import { choice, flag, integer } from '../../command/options.ts'
+import { choice, flag, integer, moment } from '../../command/options.ts'
 import type { CliContext } from '../../context.ts'
 import { readRecords } from '../../daemon-record.ts'
 import { CliError } from '../../errors.ts'
 import { clean } from '../../io/text.ts'
+import { type JsonObject, parseObject } from '../../json.ts'
 import { dataDir } from '../../surroundings.ts'
 import { chooseDaemon, dataDirFlag, isMeant, wantedDaemon } from './choose.ts'
 
@@ -78,14 +78,7 @@ const logOf = (ctx: CliContext, dir: string | undefined): string => {
   return record?.logFile ?? `${wanted.dataDir ?? dataDir(ctx.at)}/daemon.log`
 }
 
-const parse = (line: string): Readonly<Record<string, unknown>> => {
-  try {
-    const value: unknown = JSON.parse(line)
-    return typeof value === 'object' && value !== null ? Object.fromEntries(Object.entries(value)) : {}
-  } catch {
-    return {}
-  }
-}
+const parse = (line: string): JsonObject => parseObject(line) ?? {}
 
 /** A line that is no JSON is a crash: always shown. */
 const levelOf = (line: string): number => {

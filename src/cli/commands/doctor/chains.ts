@@ -1,7 +1,7 @@
 import type { ElementOf } from '../../client/types.ts'
 import type { CliContext } from '../../context.ts'
 import { counted } from '../../io/text.ts'
-import { waitingWords } from '../transactions/words.ts'
+import { waitingWords } from '../transactions/transaction.ts'
 import { type Finding, fail, ok, warn } from './finding.ts'
 
 type Chain = ElementOf<'GET /admin/chains'>

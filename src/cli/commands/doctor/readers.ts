@@ -1,9 +1,10 @@
+import { readdirSync, readlinkSync } from 'node:fs'
+import { basename, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { CardError, type CardReader } from '../../../nfc/card.ts'
 import type { CliContext } from '../../context.ts'
 import { openPcsc } from '../../nfc/readers.ts'
 import { type Finding, ok, warn } from './finding.ts'
-import { heldByKernel } from './kernel-drivers.ts'
 
 /** Whoever runs doctor waits. */
 const patienceMs = 1_000
@@ -67,4 +68,29 @@ const byHand: Readonly<Record<Exclude<Platform, 'linux'>, string>> = {
   win32:
     `npm install --no-save @pcsc-mini/windows-${process.arch === 'arm64' ? 'aarch64' : 'x86_64'}-node@0.1.3, ` +
     'and Start-Service SCardSvr',
+}
+
+/** Linux has drivers of its own for NFC readers, the ACR122U among them; pcscd cannot have what they hold. */
+const rivals = new Set(['pn533_usb', 'pn533'])
+
+/** The rivals that hold a device. @param devices where Linux shows what is on USB; elsewhere there is nothing */
+export const heldByKernel = (devices = '/sys/bus/usb/devices'): string[] => [
+  ...new Set(namesIn(devices).flatMap((name) => driverOf(join(devices, name)) ?? [])),
+]
+
+const namesIn = (folder: string): string[] => {
+  try {
+    return readdirSync(folder)
+  } catch {
+    return []
+  }
+}
+
+const driverOf = (device: string): string | undefined => {
+  try {
+    const driver = basename(readlinkSync(join(device, 'driver')))
+    return rivals.has(driver) ? driver : undefined
+  } catch {
+    return undefined
+  }
 }

@@ -1,8 +1,8 @@
 import { defineCommand } from '../../command/define.ts'
 import { text } from '../../command/options.ts'
+import { metadataFields, metadataFlags, readEventMetadata } from '../metadata.ts'
 import { idempotencyFlag, sendOnce } from '../sending.ts'
 import { contractFlag, needContract } from './contract.ts'
-import { metadataFields, metadataFlags, readEventMetadata } from './metadata-input.ts'
 
 export const create = defineCommand({
   name: 'create',

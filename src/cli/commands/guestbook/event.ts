@@ -1,6 +1,7 @@
 import { optionalArgument, text } from '../../command/options.ts'
 import type { CliContext } from '../../context.ts'
 import { UsageError } from '../../errors.ts'
+import { eventId, readId } from '../named.ts'
 import { contractFlag, readContract } from './contract.ts'
 
 export const eventArgument = { event: optionalArgument('event', 'Its id: tapchip guestbook list') }
@@ -39,10 +40,5 @@ export const readEvent = async (
   )
 }
 
-export const readEventId = (text: string): number => {
-  if (/^[1-9]\d{0,14}$/.test(text)) return Number(text)
-  throw new UsageError(
-    `An event is named by its id, a number, not "${text}".`,
-    'Those that there are: tapchip guestbook list',
-  )
-}
+export const readEventId = (text: string): number =>
+  readId(text, { noun: 'guestbook event', list: 'guestbook list' }, eventId)

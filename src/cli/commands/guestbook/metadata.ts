@@ -1,7 +1,7 @@
 import { defineCommand } from '../../command/define.ts'
 import { text } from '../../command/options.ts'
+import { metadataFields, metadataFlags, readEventMetadata } from '../metadata.ts'
 import { eventArgument, eventFlags, readEvent } from './event.ts'
-import { metadataFields, metadataFlags, readEventMetadata } from './metadata-input.ts'
 
 export const metadata = defineCommand({
   name: 'metadata',

@@ -1,8 +1,13 @@
 import { defineCommand } from '../../command/define.ts'
-import type { CliContext } from '../../context.ts'
 import { UsageError } from '../../errors.ts'
-import { readRecipient, recipientFlag } from '../phygitals/recipient.ts'
-import { codeFlag, idempotencyFlag, sendOnce } from '../sending.ts'
+import {
+  codeFlag,
+  hintAtTransaction,
+  idempotencyFlag,
+  readRecipient,
+  recipientFlag,
+  sendOnce,
+} from '../sending.ts'
 import { eventArgument, eventFlags, isEventGiven, readEvent } from './event.ts'
 
 export const mint = defineCommand({
@@ -32,9 +37,6 @@ export const mint = defineCommand({
         : ctx.call('POST /events/mint/self', { code, body: { recipient }, idempotencyKey }),
     )
     await ctx.io.one(sent, ({ txnHash }) => ({ Transaction: txnHash, To: recipient }))
-    hintAt(ctx, sent.txnHash)
+    hintAtTransaction(ctx, sent.txnHash)
   },
 })
-
-export const hintAt = (ctx: CliContext, hash: string): void =>
-  ctx.io.hint(`It is on its way. Where it is: tapchip transactions show ${hash}`)

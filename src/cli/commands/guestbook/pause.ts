@@ -1,9 +1,8 @@
 import { defineCommand } from '../../command/define.ts'
 import { argument } from '../../command/options.ts'
 import type { CliContext } from '../../context.ts'
-import { idempotencyFlag, sendOnce } from '../sending.ts'
+import { hintAtTransaction, idempotencyFlag, sendOnce } from '../sending.ts'
 import { readContract } from './contract.ts'
-import { hintAt } from './mint.ts'
 
 const args = { contract: argument('contract', 'The contract: its id, its symbol or its address') }
 
@@ -18,7 +17,7 @@ const set = async (
     ctx.call('POST /events/toggle-pause-state', { body: { contractId, pauseState }, idempotencyKey }),
   )
   await ctx.io.one(sent, ({ txnHash }) => ({ Transaction: txnHash, Paused: pauseState }))
-  hintAt(ctx, sent.txnHash)
+  hintAtTransaction(ctx, sent.txnHash)
 }
 
 export const pause = defineCommand({

@@ -1,6 +1,6 @@
 import { defineCommand } from '../../command/define.ts'
 import { colons } from '../../uid.ts'
-import { token } from '../fields.ts'
+import { token } from '../token.ts'
 import { itemArgument } from './item.ts'
 
 export const chips = defineCommand({

@@ -1,7 +1,6 @@
 import { defineCommand } from '../../command/define.ts'
 import { team, text } from '../../command/options.ts'
-import { printItem } from './item.ts'
-import { itemFlags, readItem } from './item-flags.ts'
+import { itemFlags, printItem, readItem } from './item.ts'
 
 const written = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined)
 

@@ -4,8 +4,7 @@ import { items } from '../../batch/kinds/items.ts'
 import { defineCommand } from '../../command/define.ts'
 import { optionalArgument, team, text } from '../../command/options.ts'
 import { exitCodes, UsageError } from '../../errors.ts'
-import { printItem } from './item.ts'
-import { itemFlags, readItem } from './item-flags.ts'
+import { itemFlags, printItem, readItem } from './item.ts'
 
 export const edit = defineCommand({
   name: 'edit',

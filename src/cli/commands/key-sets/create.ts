@@ -1,8 +1,8 @@
+import { readJsonObject } from '../../batch/input/source.ts'
 import { defineCommand } from '../../command/define.ts'
 import { choice, integer, text } from '../../command/options.ts'
 import type { CliContext } from '../../context.ts'
 import { UsageError } from '../../errors.ts'
-import { readJsonObject } from '../../json-file.ts'
 
 /** Keys come from where a process list and a shell's history do not show them. */
 const keyVariables = {

@@ -1,6 +1,6 @@
 import { defineCommand } from '../../command/define.ts'
 import { argument, yes } from '../../command/options.ts'
-import { readId } from '../ids.ts'
+import { readId } from '../named.ts'
 
 export const remove = defineCommand({
   name: 'remove',
@@ -10,7 +10,7 @@ export const remove = defineCommand({
   options: { yes },
   run: async (ctx, { args, options }) => {
     ctx.needAdmin()
-    const id = readId(args.id)
+    const id = readId(args.id, { noun: 'key set', list: 'key-sets list' })
     await ctx.prompts.confirmByName(options.yes, `Remove key set ${id}? Its keys cannot be brought back.`, {
       what: 'its number',
       is: (typed) => typed === String(id),

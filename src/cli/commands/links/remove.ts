@@ -1,6 +1,6 @@
 import { defineCommand } from '../../command/define.ts'
 import { argument, yes } from '../../command/options.ts'
-import { readId } from '../ids.ts'
+import { readId } from '../named.ts'
 
 export const remove = defineCommand({
   name: 'remove',
@@ -10,7 +10,7 @@ export const remove = defineCommand({
   options: { yes },
   run: async (ctx, { args, options }) => {
     ctx.needAdmin()
-    const id = readId(args.id)
+    const id = readId(args.id, { noun: 'link', list: 'links list' })
     await ctx.prompts.confirm(options.yes, `Remove link ${id}?`)
     await ctx.io.one(await ctx.call('DELETE /admin/links/:id', { params: { id } }), () => ({ Removed: id }))
     ctx.io.hint('Those that are left: tapchip links list')

@@ -5,7 +5,6 @@ import { assertSameDaemon } from '../../batch/instance.ts'
 import type { History } from '../../batch/kind.ts'
 import { box } from '../../batch/kinds/box.ts'
 import { kinds } from '../../batch/kinds.ts'
-import { chooseGroup } from '../../chip-group.ts'
 import { defineCommand } from '../../command/define.ts'
 import { flag, integer, team, text } from '../../command/options.ts'
 import type { CliContext } from '../../context.ts'
@@ -13,6 +12,8 @@ import { exitCodes, UsageError } from '../../errors.ts'
 import { provisionBox, readRows, resumeBox } from '../../nfc/box.ts'
 import type { ChipRow } from '../../nfc/chip-rows.ts'
 import { readerOption } from '../../nfc/readers.ts'
+import { chooseGroup } from '../chip-groups/group.ts'
+import { chooseKeySet } from '../key-sets/choose.ts'
 
 export const provision = defineCommand({
   name: 'provision',
@@ -52,7 +53,7 @@ export const provision = defineCommand({
       await assertSameDaemon(ctx, history.header)
       return resumeBox(ctx, history, options)
     }
-    const keySet = await chooseKeySet(ctx, options.keySet)
+    const keySet = await chooseKeySet(ctx, options.keySet, ({ canProvision }) => canProvision)
     const chipGroup = await chooseGroup(ctx, options.chipGroup, options.team)
     const { rekey, acceptUrl, reader, count } = options
     const source = options.file === undefined ? undefined : openSource(ctx.at, options.file)
@@ -105,15 +106,3 @@ const assertEnough = (
     'Each chip takes a row: leave --count out, or add rows.',
   )
 }
-
-const chooseKeySet = async (ctx: CliContext, given: number | undefined): Promise<number> =>
-  Number(
-    await ctx.prompts.choice(given === undefined ? undefined : String(given), {
-      flag: '--key-set',
-      message: 'Which key set?',
-      choices: async () =>
-        (await ctx.call('GET /admin/key-sets'))
-          .filter(({ canProvision }) => canProvision)
-          .map(({ id, diversification }) => ({ name: `${id} (${diversification})`, value: String(id) })),
-    }),
-  )

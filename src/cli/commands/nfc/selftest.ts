@@ -3,12 +3,13 @@ import { closeSync, openSync, readFileSync, writeSync } from 'node:fs'
 import { CardError } from '../../../nfc/card.ts'
 import { ProvisionError } from '../../../nfc/provision/errors.ts'
 import type { TranscriptLine } from '../../../nfc/transcript.ts'
-import { isRecord, isText } from '../../batch/journal.ts'
+import { isText } from '../../batch/journal.ts'
 import { defineCommand } from '../../command/define.ts'
 import { text } from '../../command/options.ts'
 import type { CliContext } from '../../context.ts'
 import { CliError, type ExitCode, exitCodes, UsageError } from '../../errors.ts'
 import { asWord, counted } from '../../io/text.ts'
+import { parseObject } from '../../json.ts'
 import { cardTimeoutMs, readerOption, withReaders } from '../../nfc/readers.ts'
 import { unlessAborted, withStop } from '../../nfc/stop.ts'
 
@@ -114,13 +115,8 @@ const readTranscript = (ctx: CliContext, file: string): TranscriptLine[] => {
 }
 
 const lineFrom = (text: string): TranscriptLine | undefined => {
-  let line: unknown
-  try {
-    line = JSON.parse(text)
-  } catch {
-    return undefined
-  }
-  if (!isRecord(line) || !isText(line.step)) return undefined
+  const line = parseObject(text)
+  if (!isText(line?.step)) return undefined
   const { step, command, answer, value, error } = line
   if (isText(command) && isText(answer)) return { step, command, answer }
   if (isText(value)) return { step, value }

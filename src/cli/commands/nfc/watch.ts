@@ -7,7 +7,7 @@ import { describeError } from '../../errors.ts'
 import { shown } from '../../io/text.ts'
 import { oneLine } from '../../nfc/errors.ts'
 import { judge, uidInWords, type Verdict } from '../../nfc/judge.ts'
-import { emptiness, type ReadChip, readPatiently } from '../../nfc/read-card.ts'
+import { emptiness, type ReadChip, readWithRetry } from '../../nfc/read-card.ts'
 import { readerOption, untilInterrupted, withReaders } from '../../nfc/readers.ts'
 import { watchReaders } from '../../nfc/watch-readers.ts'
 
@@ -72,7 +72,7 @@ const readOrWarn = async (
   signal: AbortSignal,
 ): Promise<ReadChip | undefined> => {
   try {
-    return await readPatiently(ctx, all, card, signal)
+    return await readWithRetry(ctx, all, card, signal)
   } catch (error) {
     if (!signal.aborted) ctx.io.warn(`${card.reader}: ${oneLine(error)}`)
     return undefined

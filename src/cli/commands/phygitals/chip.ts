@@ -1,6 +1,6 @@
 import { defineCommand } from '../../command/define.ts'
 import { bothForms } from '../../uid.ts'
-import { readToken, tokenFlags } from '../token-flags.ts'
+import { readToken, tokenFlags } from '../token.ts'
 
 export const chip = defineCommand({
   name: 'chip',

@@ -2,10 +2,8 @@ import { defineCommand } from '../../command/define.ts'
 import type { ArgumentSpec } from '../../command/options.ts'
 import type { CliContext } from '../../context.ts'
 import { UsageError } from '../../errors.ts'
-import { token } from '../fields.ts'
-import { codeFlag } from '../sending.ts'
-import { isTokenGiven, readToken, type TokenGiven, tokenFlags } from '../token-flags.ts'
-import { readRecipient, recipientFlag } from './recipient.ts'
+import { codeFlag, readRecipient, recipientFlag } from '../sending.ts'
+import { isTokenGiven, readToken, type TokenGiven, token, tokenFlags } from '../token.ts'
 
 const actions = ['show', 'create', 'delete'] as const
 type Action = (typeof actions)[number]

@@ -5,9 +5,49 @@ import { metadataSheet } from '../../batch/kinds/metadata-sheet.ts'
 import { readTemplate } from '../../batch/kinds/metadata-template.ts'
 import { defineCommand } from '../../command/define.ts'
 import { text, yes } from '../../command/options.ts'
+import type { CliContext } from '../../context.ts'
 import { exitCodes, UsageError } from '../../errors.ts'
-import { tokenFlags } from '../token-flags.ts'
-import { metadataByFlags, metadataFlag } from './metadata-by-flags.ts'
+import { readMetadata } from '../metadata.ts'
+import { readToken, type TokenGiven, token, tokenFlags } from '../token.ts'
+
+export const metadataFlag = {
+  metadata: text(
+    '--metadata <json|@file>',
+    'The new metadata: JSON, or the file that holds it (@-: standard input)',
+  ),
+}
+
+interface Given extends TokenGiven {
+  readonly metadata: string | undefined
+}
+
+/** Replaces the metadata of one token. */
+export const metadataByFlags = async (ctx: CliContext, given: Given): Promise<void> => {
+  ctx.needApiKey()
+  const ref = readToken(given)
+  const written = await ctx.prompts.text(given.metadata, {
+    flag: '--metadata',
+    message: 'Metadata: JSON, or @ and a file',
+  })
+  const metadata = await readMetadata(ctx, written, "--metadata '@jacket.json'")
+  const done = await ctx.call('PATCH /phygitals/metadata', { body: { ...ref, metadata } })
+  await ctx.io.one(done, () => ({ Replaced: token(ref) }))
+  const base = await baseUrl(ctx)
+  if (base !== undefined)
+    ctx.io.hint(
+      `What wallets and marketplaces read: ${base}/metadata/${ref.chainId}/${ref.contractAddress}/${ref.tokenId}`,
+    )
+}
+
+/** As the daemon calls itself to the world, which need not be where we reach it; undefined where it does not tell us. */
+const baseUrl = async (ctx: CliContext): Promise<string | undefined> => {
+  if (ctx.io.json || ctx.flags.quiet || !ctx.config().adminToken()) return undefined
+  try {
+    return (await ctx.call('GET /admin/status')).url.replace(/\/+$/, '')
+  } catch {
+    return undefined
+  }
+}
 
 export const metadata = defineCommand({
   name: 'metadata',

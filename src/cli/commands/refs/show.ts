@@ -1,7 +1,7 @@
 import { defineCommand } from '../../command/define.ts'
 import { argument, flag } from '../../command/options.ts'
 import { bothForms } from '../../uid.ts'
-import { token } from '../fields.ts'
+import { token } from '../token.ts'
 
 export const show = defineCommand({
   name: 'show',

@@ -2,7 +2,7 @@ import { defineCommand } from '../../command/define.ts'
 import { integer, team, text } from '../../command/options.ts'
 import { shown } from '../../io/text.ts'
 import { readUid, uidOnWire } from '../../uid.ts'
-import { tapColumns } from './columns.ts'
+import { tapColumns } from './list.ts'
 
 export const follow = defineCommand({
   name: 'follow',

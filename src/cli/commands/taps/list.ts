@@ -1,9 +1,20 @@
+import type { ElementOf } from '../../client/types.ts'
 import { defineCommand } from '../../command/define.ts'
-import { moment } from '../../command/moment.ts'
-import { choice, team, text } from '../../command/options.ts'
-import { readUid, uidOnWire } from '../../uid.ts'
+import { choice, moment, team, text } from '../../command/options.ts'
+import type { Columns } from '../../io/table.ts'
+import { colons, readUid, uidOnWire } from '../../uid.ts'
 import { fetchPage, pageFlags } from '../pages.ts'
-import { tapColumns } from './columns.ts'
+
+export const tapColumns: Columns<ElementOf<'GET /admin/taps'>> = {
+  AT: (tap) => tap.at,
+  OUTCOME: (tap) => tap.outcome,
+  UID: (tap) => tap.uid,
+  HEX: (tap) => colons(tap.uid),
+  COUNTER: (tap) => tap.counter,
+  'KEY SET': (tap) => tap.keySet,
+  VIA: (tap) => tap.via,
+  TEAM: (tap) => tap.team,
+}
 
 const outcomes = [
   'valid',

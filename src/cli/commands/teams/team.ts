@@ -1,16 +1,14 @@
 import type { AnswerOf } from '../../client/types.ts'
 import type { CliContext } from '../../context.ts'
-import { CliError } from '../../errors.ts'
 import { counted, grouped } from '../../io/text.ts'
+import { findNamed } from '../named.ts'
 
 export type Team = AnswerOf<'GET /admin/teams'>[number]
 
 /** A team by its name or id. */
 export const findTeam = async (ctx: CliContext, named: string): Promise<Team> => {
-  const teams = await ctx.call('GET /admin/teams')
-  const found = teams.find(({ id }) => String(id) === named) ?? teams.find(({ name }) => name === named)
-  if (found) return found
-  throw new CliError(`There is no team "${named}".`, { advice: 'Those there are: tapchip teams list' })
+  const by = [({ id }: Team) => id, ({ name }: Team) => name]
+  return findNamed(await ctx.call('GET /admin/teams'), named, { noun: 'team', list: 'teams list', by })
 }
 
 /** Of a team without limits of its own, on any chain but the embedded one, which has none. */

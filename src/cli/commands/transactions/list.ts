@@ -1,7 +1,7 @@
 import { defineCommand } from '../../command/define.ts'
 import { choice, flag, integer, team, text } from '../../command/options.ts'
 import { fetchPage, pageFlags } from '../pages.ts'
-import { about, nextStep, type Transaction } from './words.ts'
+import { about, nextStep, type Transaction } from './transaction.ts'
 
 const states = [
   'queued',

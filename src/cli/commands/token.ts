@@ -31,3 +31,13 @@ export const readToken = ({ contractAddress, chainId, tokenId }: TokenGiven) => 
     'A token is --contract-address, --chain-id and --token-id together: tapchip contracts list',
   )
 }
+
+interface TokenLike {
+  readonly contractAddress: string | null
+  readonly chainId: number
+  readonly tokenId: string
+}
+
+/** A token in one cell: the contract, the token, and the chain. */
+export const token = (held: TokenLike | null | undefined): string | undefined =>
+  held ? `${held.contractAddress ?? 'not deployed'} #${held.tokenId} on chain ${held.chainId}` : undefined

@@ -1,7 +1,7 @@
-import { text } from '../../command/options.ts'
-import type { CliContext } from '../../context.ts'
-import { UsageError } from '../../errors.ts'
-import { readJsonObject } from '../../json-file.ts'
+import { readJsonObject } from '../batch/input/source.ts'
+import { text } from '../command/options.ts'
+import type { CliContext } from '../context.ts'
+import { UsageError } from '../errors.ts'
 
 export const metadataFlags = {
   metadata: text('--metadata <json|@file>', 'The metadata: JSON, or the file that holds it'),
@@ -12,7 +12,20 @@ export const metadataFlags = {
 export const metadataFields =
   'Metadata is JSON with name, collection, description, image and attributes; other fields are kept.'
 
-/** As the wire carries it: JSON in its text. The daemon checks what is in it. */
+/**
+ * JSON, or `@` and the file that holds it, as the text that the wire carries. The daemon checks its fields.
+ * @param advice how the command takes a file
+ */
+export const readMetadata = async (ctx: CliContext, written: string, advice: string): Promise<string> => {
+  if (written.startsWith('@')) return JSON.stringify(await readJsonObject(ctx.at, written.slice(1)))
+  try {
+    JSON.parse(written)
+    return written
+  } catch {
+    throw new UsageError('--metadata is not JSON.', `Put it in single quotes, or give a file: ${advice}`)
+  }
+}
+
 export const readEventMetadata = async (
   ctx: CliContext,
   given: { readonly metadata: string | undefined; readonly file: string | undefined },
@@ -24,14 +37,5 @@ export const readEventMetadata = async (
     flag: '--metadata or --file',
     message: 'Metadata: JSON, or @ and a file',
   })
-  if (written.startsWith('@')) return JSON.stringify(await readJsonObject(ctx.at, written.slice(1)))
-  try {
-    JSON.parse(written)
-    return written
-  } catch {
-    throw new UsageError(
-      '--metadata is not JSON.',
-      'Put it in single quotes, or give a file: --file event.json',
-    )
-  }
+  return readMetadata(ctx, written, '--file event.json')
 }

@@ -1,0 +1,31 @@
+import { CliError, UsageError } from '../errors.ts'
+
+/**
+ * The one of a list that a person named. The ways of naming are tried in their order: a group may be called 3 while
+ * another has the id 3. @throws CliError that names the command which lists them
+ */
+export const findNamed = <T>(
+  all: readonly T[],
+  given: string,
+  { noun, list, by }: { noun: string; list: string; by: readonly ((one: T) => unknown)[] },
+): T => {
+  for (const nameOf of by) {
+    const found = all.find((one) => String(nameOf(one)) === given)
+    if (found !== undefined) return found
+  }
+  throw new CliError(`There is no ${noun} "${given}".`, { advice: `List them: tapchip ${list}` })
+}
+
+const anyId = /^\d{1,15}$/
+/** Of events: they are counted from 1. */
+export const eventId = /^[1-9]\d{0,14}$/
+
+/** @param list the command that shows the ids. @throws UsageError */
+export const readId = (
+  text: string,
+  { noun, list }: { noun: string; list: string },
+  isId = anyId,
+): number => {
+  if (isId.test(text)) return Number(text)
+  throw new UsageError(`The id of a ${noun} is a number, not "${text}".`, `List them: tapchip ${list}`)
+}
