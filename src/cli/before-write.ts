@@ -5,11 +5,11 @@ import { DryRunEnded, UsageError } from './errors.ts'
 import type { Io } from './io/io.ts'
 import { clean } from './io/text.ts'
 import type { Prompts } from './prompts.ts'
-import type { Surroundings } from './surroundings.ts'
+import type { System } from './system.ts'
 
 /** What a command's context has of use here. */
 interface Writing {
-  readonly at: Surroundings
+  readonly system: System
   readonly io: Io
   readonly prompts: Prompts
   readonly flags: { quiet: boolean; confirm?: string | undefined; team?: string | undefined }
@@ -18,17 +18,17 @@ interface Writing {
 }
 
 /** A name that is there goes on the command line as it is; another one is a slip of the fingers, or of the memory. */
-const meantContext = (known: readonly string[], given: string): string => {
+const suggestContext = (known: readonly string[], given: string): string => {
   if (known.includes(given)) return `If "${given}" is meant: --context ${given}`
   const { length } = given
-  const near = known.find((name) => Math.abs(name.length - length) <= 1 && isNear(name, given))
+  const near = known.find((name) => Math.abs(name.length - length) <= 1 && isOneEditApart(name, given))
   return near === undefined
     ? `There is no context "${given}". Those there are: tapchip context list`
     : `There is no context "${given}". Did you mean ${near}?`
 }
 
 /** Whether one letter more, less or changed, or one swap, tells two names apart. */
-const isNear = (a: string, b: string): boolean => {
+const isOneEditApart = (a: string, b: string): boolean => {
   let start = 0
   while (start < a.length && a[start] === b[start]) start += 1
   const [restOfA, restOfB] = [a.slice(start), b.slice(start)]
@@ -41,13 +41,13 @@ const isNear = (a: string, b: string): boolean => {
 }
 
 /** @throws UsageError where a protected context is in force, and its name is not given */
-export const confirmContext = async ({ at, config, flags, prompts }: Writing): Promise<void> => {
+export const confirmContext = async ({ system, config, flags, prompts }: Writing): Promise<void> => {
   const { contextName, isProtected, origin, url } = config()
   const { confirm } = flags
   if (confirm !== undefined && confirm !== contextName)
     throw new UsageError(
       `--confirm names the context "${confirm}", and this would go to ${url} (${origin}). Nothing was sent.`,
-      meantContext(Object.keys(readConfigFile(at).contexts), confirm),
+      suggestContext(Object.keys(readConfigFile(system).contexts), confirm),
     )
   if (!isProtected || confirm === contextName) return
   const why = `The context "${contextName}" is protected.`
@@ -70,7 +70,7 @@ export interface Target {
 }
 
 /** Says which daemon, context and team a command is about to change. */
-export const tellTarget = async (ctx: Writing, first: Target): Promise<void> => {
+export const printTarget = async (ctx: Writing, first: Target): Promise<void> => {
   if (ctx.flags.quiet) return
   const { url, origin } = ctx.config()
   const team = await teamName(ctx, first)

@@ -4,7 +4,7 @@ import { isAdminAddress } from './client/address.ts'
 import { CliError } from './errors.ts'
 import { fileProblem, withFiles } from './file-problem.ts'
 import { isJsonObject } from './json.ts'
-import { configDir, type Surroundings } from './surroundings.ts'
+import { configDir, type SystemPaths } from './system.ts'
 
 /** A daemon by name, with what opens it. */
 export interface StoredContext {
@@ -26,7 +26,7 @@ export interface ConfigFile {
 
 const elsewhere = 'See whose it is (ls -ld), or keep contexts elsewhere: XDG_CONFIG_HOME=DIR'
 
-export const configPath = (at: Pick<Surroundings, 'env' | 'home'>): string => `${configDir(at)}/config.json`
+export const configPath = (system: SystemPaths): string => `${configDir(system)}/config.json`
 
 const damaged = (what: string, cause?: unknown) =>
   new CliError(`${what}.`, { cause, advice: 'Mend the file, or remove it and log in again: tapchip login' })
@@ -54,8 +54,8 @@ const parseContext = (name: string, value: unknown, path: string): StoredContext
 }
 
 /** A missing file is an empty one. */
-export const readConfigFile = (at: Pick<Surroundings, 'env' | 'home'>): ConfigFile => {
-  const path = configPath(at)
+export const readConfigFile = (system: SystemPaths): ConfigFile => {
+  const path = configPath(system)
   let text: string
   try {
     text = readFileSync(path, 'utf8')
@@ -85,10 +85,10 @@ export const readConfigFile = (at: Pick<Surroundings, 'env' | 'home'>): ConfigFi
 }
 
 /** Whole or not at all, and never readable by others: it holds keys. */
-export const writeConfigFile = (at: Pick<Surroundings, 'env' | 'home'>, file: ConfigFile): void => {
-  const path = configPath(at)
+export const writeConfigFile = (system: SystemPaths, file: ConfigFile): void => {
+  const path = configPath(system)
   withFiles({ path, verb: 'written', advice: elsewhere }, () => {
-    mkdirSync(configDir(at), { recursive: true, mode: 0o700 })
+    mkdirSync(configDir(system), { recursive: true, mode: 0o700 })
     replaceFile(path, `${JSON.stringify(file, null, 2)}\n`)
   })
 }

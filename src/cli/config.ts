@@ -1,10 +1,10 @@
 import { isAdminAddress, isDaemonUrl } from './client/address.ts'
 import { type ConfigFile, readConfigFile, type StoredContext } from './config-file.ts'
 import { UsageError } from './errors.ts'
-import { asWord } from './io/text.ts'
+import { shellQuoted } from './io/text.ts'
 import { lazy } from './lazy.ts'
 import { behindSocket, ownDaemonAt } from './local-daemon.ts'
-import type { Surroundings } from './surroundings.ts'
+import type { System } from './system.ts'
 
 /** What every command takes. */
 export interface GlobalFlags {
@@ -44,12 +44,12 @@ interface Choice {
   readonly contextName?: string
 }
 
-const choose = (flags: GlobalFlags, env: Surroundings['env'], file: () => ConfigFile): Choice => {
+const choose = (flags: GlobalFlags, env: System['env'], file: () => ConfigFile): Choice => {
   const named = (name: string, origin: string): Choice => {
     const stored = Object.hasOwn(file().contexts, name) ? file().contexts[name] : undefined
     if (!stored) {
       const known = Object.keys(file().contexts)
-      const create = `Create it: tapchip context create ${asWord(name)} --url URL`
+      const create = `Create it: tapchip context create ${shellQuoted(name)} --url URL`
       const advice = known.length === 0 ? create : `There are: ${known.join(', ')}. ${create}`
       throw new UsageError(`There is no context "${name}" (${origin}).`, advice)
     }
@@ -67,10 +67,10 @@ const choose = (flags: GlobalFlags, env: Surroundings['env'], file: () => Config
 }
 
 /** Flags beat the environment, which beats the context file, which beats the default. */
-export const resolveConfig = (flags: GlobalFlags, at: Surroundings): Config => {
-  const { env } = at
+export const resolveConfig = (flags: GlobalFlags, system: System): Config => {
+  const { env } = system
   let read: ConfigFile | undefined
-  const file = () => (read ??= readConfigFile(at))
+  const file = () => (read ??= readConfigFile(system))
   const choice = choose(flags, env, file)
   if (!isDaemonUrl(choice.url)) {
     throw new UsageError(
@@ -90,7 +90,7 @@ export const resolveConfig = (flags: GlobalFlags, at: Surroundings): Config => {
   const own = lazy(() =>
     kept?.startsWith('unix:')
       ? behindSocket(kept.slice('unix:'.length))
-      : ownDaemonAt(at, kept ?? choice.url),
+      : ownDaemonAt(system, kept ?? choice.url),
   )
   // A token that was given goes where it was told to; the one of the data directory to that daemon's socket alone.
   const ownSocket = () => (kept !== undefined && heldToken ? undefined : own()?.socket)
@@ -129,13 +129,13 @@ const header = (value: string | undefined, what: string): string | undefined => 
 /** The address of administration that goes with the daemon's, where one was given. */
 const adminAddressOf = (
   flags: GlobalFlags,
-  env: Surroundings['env'],
+  env: System['env'],
   { url, stored, contextName }: Choice,
 ): string | undefined => {
   const given = env.TAPCHIP_ADMIN_URL
   // It belongs to the address in the environment, not to one that a flag asked for.
-  const isMeant = env.TAPCHIP_URL ? env.TAPCHIP_URL === url : flags.context === undefined
-  if (!given || !isMeant || given === stored?.adminUrl) return stored?.adminUrl
+  const isMatch = env.TAPCHIP_URL ? env.TAPCHIP_URL === url : flags.context === undefined
+  if (!given || !isMatch || given === stored?.adminUrl) return stored?.adminUrl
   if (!isAdminAddress(given))
     throw new UsageError(
       `TAPCHIP_ADMIN_URL: "${given}" is not an address of administration.`,

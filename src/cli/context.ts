@@ -5,7 +5,7 @@ import { DryRunEnded, MissingCredential } from './errors.ts'
 import { createIo, type Io, type IoFlags } from './io/io.ts'
 import { lazy } from './lazy.ts'
 import { createPrompts, type Prompts } from './prompts.ts'
-import type { Surroundings } from './surroundings.ts'
+import type { System } from './system.ts'
 
 export interface Flags extends GlobalFlags, IoFlags {
   readonly input: boolean
@@ -19,7 +19,7 @@ export interface Flags extends GlobalFlags, IoFlags {
 
 /** What a command works with. All of it is made at first use. */
 export interface CliContext {
-  readonly at: Surroundings
+  readonly system: System
   readonly io: Io
   readonly flags: Flags
   readonly prompts: Prompts
@@ -43,10 +43,10 @@ export interface CliContext {
   close(): void
 }
 
-export const createContext = (at: Surroundings, flags: Flags): CliContext => {
-  const io = lazy(() => createIo(at, flags))
-  const prompts = lazy(() => createPrompts(at, flags))
-  const config = lazy(() => resolveConfig(flags, at))
+export const createContext = (system: System, flags: Flags): CliContext => {
+  const io = lazy(() => createIo(system, flags))
+  const prompts = lazy(() => createPrompts(system, flags))
+  const config = lazy(() => resolveConfig(flags, system))
   let close: () => void = () => undefined
   const client = lazy(async () => {
     const { createClient } = await import('./client/client.ts')
@@ -66,14 +66,14 @@ export const createContext = (at: Surroundings, flags: Flags): CliContext => {
   let told: Promise<void> | undefined
   const prepare = async (first: Target = {}): Promise<void> => {
     await confirmed()
-    told ??= import('./before-write.ts').then(({ tellTarget }) => tellTarget(context, first))
+    told ??= import('./before-write.ts').then(({ printTarget }) => printTarget(context, first))
     await told
   }
 
   const context: CliContext = {
-    at,
+    system,
     flags,
-    now: at.now,
+    now: system.now,
     get io() {
       return io()
     },

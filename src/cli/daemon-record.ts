@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { isLoopback } from './client/errors.ts'
 import { parseObject } from './json.ts'
-import { type Surroundings, stateDir } from './surroundings.ts'
+import { type SystemPaths, stateDir } from './system.ts'
 
 /** A daemon that `daemon start` started: one record a data directory, so that several live side by side. */
 export interface DaemonRecord {
@@ -18,9 +18,7 @@ export interface DaemonRecord {
   readonly flags: readonly string[]
 }
 
-type Place = Pick<Surroundings, 'env' | 'home'>
-
-export const recordsDir = (at: Place): string => `${stateDir(at)}/daemons`
+export const recordsDir = (system: SystemPaths): string => `${stateDir(system)}/daemons`
 
 /** 0 and negative numbers mean groups of processes, and 1 is the system's own. */
 const isPid = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) > 1
@@ -49,15 +47,15 @@ const readRecord = (path: string): DaemonRecord | undefined => {
 }
 
 /** Newest first; among them those of daemons that have ended, unless they were stopped. */
-export const readRecords = (at: Place): DaemonRecord[] => {
+export const readRecords = (system: SystemPaths): DaemonRecord[] => {
   let names: string[]
   try {
-    names = readdirSync(recordsDir(at)).filter((name) => name.endsWith('.json'))
+    names = readdirSync(recordsDir(system)).filter((name) => name.endsWith('.json'))
   } catch {
     return []
   }
   return names
-    .flatMap((name) => readRecord(`${recordsDir(at)}/${name}`) ?? [])
+    .flatMap((name) => readRecord(`${recordsDir(system)}/${name}`) ?? [])
     .sort((a, b) => (a.startedAt < b.startedAt ? 1 : -1))
 }
 
@@ -110,5 +108,5 @@ export const isSameAddress = (a: string, b: string): boolean => {
 }
 
 /** The daemon of this machine that runs at an address. */
-export const recordAt = (at: Place, url: string): DaemonRecord | undefined =>
-  readRecords(at).find((record) => isSameAddress(record.url, url) && isRunning(record))
+export const recordAt = (system: SystemPaths, url: string): DaemonRecord | undefined =>
+  readRecords(system).find((record) => isSameAddress(record.url, url) && isRunning(record))

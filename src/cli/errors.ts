@@ -79,7 +79,7 @@ export const describeError = (error: unknown): { lines: string[]; exitCode: Exit
     const advice = adviceOf(error)
     return {
       lines: [
-        inCommands(error.message),
+        withCommands(error.message),
         ...(advice ? [advice] : []),
         ...trace,
         ...(error.afterword === undefined ? [] : [error.afterword]),
@@ -98,7 +98,7 @@ export const withAfterword = (error: unknown, words: string): unknown => {
 }
 
 /** Here there are commands: the requests of the interface, which some messages name, are for programs. */
-const inCommands = (message: string): string =>
+const withCommands = (message: string): string =>
   message
     .replace(/^No such OTP\. Check the id,/, 'There is no such code. Check it,')
     .replace(/ ?\(POST \/events\/contracts\)/, ' (tapchip guestbook deploy)')

@@ -3,9 +3,7 @@ import { dirname, join } from 'node:path'
 import { adminSocketName, type LocalDaemon, localDaemonName } from '../values/local-daemon.ts'
 import { readRecords } from './daemon-record.ts'
 import { parseObject } from './json.ts'
-import { dataDir, type Surroundings, stateDir } from './surroundings.ts'
-
-type Place = Pick<Surroundings, 'env' | 'home'>
+import { dataDir, type SystemPaths, stateDir } from './system.ts'
 
 /** A way into a daemon that nobody but the owner of its data directory can have laid. */
 export interface OwnDaemon {
@@ -17,8 +15,8 @@ export interface OwnDaemon {
 }
 
 /** The daemon on this machine that serves an address, by what it left in its data directory. */
-export const ownDaemonAt = (at: Place, address: string): OwnDaemon | undefined => {
-  for (const dir of dataDirs(at)) {
+export const ownDaemonAt = (system: SystemPaths, address: string): OwnDaemon | undefined => {
+  for (const dir of dataDirs(system)) {
     const daemon = readLocal(dir)
     const socket = join(dir, adminSocketName)
     const served = daemon && [daemon.url, daemon.baseUrl, daemon.admin]
@@ -30,14 +28,14 @@ export const ownDaemonAt = (at: Place, address: string): OwnDaemon | undefined =
 /** The daemon behind a socket that was named: the token that lies beside it is its own. */
 export const behindSocket = (socket: string): OwnDaemon => {
   const tokenPath = join(dirname(socket), 'admin.token')
-  return { socket, token: isOneOwners(socket, tokenPath) ? readToken(tokenPath) : undefined, tokenPath }
+  return { socket, token: hasOneOwner(socket, tokenPath) ? readToken(tokenPath) : undefined, tokenPath }
 }
 
 /**
  * Whether the directory, the socket and the token are one user's, and nobody else can put another in their place: then
  * the token goes to whom it belongs, whoever that is. A link could lead to somebody else's.
  */
-const isOneOwners = (socket: string, token: string): boolean => {
+const hasOneOwner = (socket: string, token: string): boolean => {
   try {
     const dir = statSync(dirname(socket))
     const [listener, file] = [lstatSync(socket), lstatSync(token)]
@@ -49,15 +47,15 @@ const isOneOwners = (socket: string, token: string): boolean => {
 }
 
 /** Where the daemons of this user keep their data, as far as is known. */
-const dataDirs = (at: Place): string[] => {
-  const started = readRecords(at).map((record) => record.dataDir)
-  return [...started.filter((dir) => isOurs(at, dir)), dataDir(at)]
+const dataDirs = (system: SystemPaths): string[] => {
+  const started = readRecords(system).map((record) => record.dataDir)
+  return [...started.filter((dir) => isOurs(system, dir)), dataDir(system)]
 }
 
 /** A directory in a place that all may write to can be somebody else's by now. */
-const isOurs = (at: Place, dir: string): boolean => {
+const isOurs = (system: SystemPaths, dir: string): boolean => {
   try {
-    return statSync(dir).uid === statSync(stateDir(at)).uid
+    return statSync(dir).uid === statSync(stateDir(system)).uid
   } catch {
     // It is not there, or leads nowhere.
     return false

@@ -5,7 +5,7 @@ import { describeError, exitCodes } from './errors.ts'
 import { fileProblem } from './file-problem.ts'
 import { lazy } from './lazy.ts'
 import { runCli } from './program.ts'
-import type { Interrupts, Output, Surroundings } from './surroundings.ts'
+import type { Interrupts, Output, System } from './system.ts'
 
 const listeners = new Set<() => void>()
 let interrupted = false
@@ -51,7 +51,7 @@ const interrupts: Interrupts = {
 
 const stdout = lazy(() => quietly(process.stdout, 'Standard output'))
 const stderr = lazy(() => quietly(process.stderr, 'Standard error'))
-const surroundings: Surroundings = {
+const system: System = {
   env: process.env,
   get home() {
     return process.env.HOME || homedir()
@@ -73,6 +73,6 @@ const surroundings: Surroundings = {
   daemonScript: () => join(dirname(realpathSync(process.argv[1] ?? '')), 'tapchipd.js'),
 }
 
-void runCli(surroundings, process.argv.slice(2)).then((code) => {
+void runCli(system, process.argv.slice(2)).then((code) => {
   process.exitCode = lost && code === exitCodes.done ? exitCodes.failed : code
 })

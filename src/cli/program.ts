@@ -6,7 +6,7 @@ import { DryRunEnded, describeError, type ExitCode, exitCodes, MissingCredential
 import { fileProblem } from './file-problem.ts'
 import { flagsOf, globalOptions } from './global-flags.ts'
 import { type Noun, nouns as others, running } from './nouns.ts'
-import type { Surroundings } from './surroundings.ts'
+import type { System } from './system.ts'
 
 const nouns: readonly Noun[] = [
   ...others,
@@ -27,7 +27,7 @@ const nouns: readonly Noun[] = [
 
 class VersionAsked extends Error {}
 
-const hang = async (command: Command, noun: Noun, invoke: Invoke): Promise<void> => {
+const attachVerbs = async (command: Command, noun: Noun, invoke: Invoke): Promise<void> => {
   const loaded = await noun.load()
   if ('verb' in loaded) loaded.verb.configure(command, invoke)
   else {
@@ -41,7 +41,7 @@ const hang = async (command: Command, noun: Noun, invoke: Invoke): Promise<void>
 }
 
 /** As everything else that is refused is said: a sentence, and what to do. */
-const inOurStyle = (text: string): string => {
+const asSentences = (text: string): string => {
   const [first = '', ...rest] = text.trimEnd().split('\n')
   const sentence = first.replace(/^error: /, '').replace(/^./, (letter) => letter.toUpperCase())
   const why = /[.?!]$/.test(sentence) ? sentence : `${sentence}.`
@@ -53,12 +53,9 @@ const inOurStyle = (text: string): string => {
 }
 
 /** A fresh command tree. It knows the nouns; their verbs come when one is called. */
-export const createProgram = (
-  at: Surroundings,
-  ended: (code: ExitCode) => void = () => undefined,
-): Command => {
+export const createProgram = (system: System, ended: (code: ExitCode) => void = () => undefined): Command => {
   const invoke: Invoke = async (command, run) => {
-    const ctx = createContext(at, flagsOf(command))
+    const ctx = createContext(system, flagsOf(command))
     try {
       ended((await run(ctx)) ?? exitCodes.done)
       await ctx.io.flush()
@@ -80,10 +77,10 @@ export const createProgram = (
     .usage('<command> [options]')
     .exitOverride()
     .configureOutput({
-      writeOut: (text) => void at.stdout.write(text),
-      writeErr: (text) => void at.stderr.write(text),
-      outputError: (text, write) => write(inOurStyle(text)),
-      getOutHelpWidth: () => Math.min(at.stdout.isTTY ? (at.stdout.columns ?? 100) : 100, 120),
+      writeOut: (text) => void system.stdout.write(text),
+      writeErr: (text) => void system.stderr.write(text),
+      outputError: (text, write) => write(asSentences(text)),
+      getOutHelpWidth: () => Math.min(system.stdout.isTTY ? (system.stdout.columns ?? 100) : 100, 120),
       getErrHelpWidth: () => 100,
       getOutHasColors: () => false,
       getErrHasColors: () => false,
@@ -110,7 +107,7 @@ export const createProgram = (
   }
   program.hook('preSubcommand', async (_, command) => {
     const noun = byName.get(command.name())
-    if (noun) await hang(command, noun, invoke)
+    if (noun) await attachVerbs(command, noun, invoke)
   })
   return program
 }
@@ -120,7 +117,7 @@ export const loadAll = async (program: Command): Promise<void> => {
   const nothing: Invoke = async () => undefined
   for (const noun of nouns) {
     const command = program.commands.find((c) => c.name() === noun.name)
-    if (command) await hang(command, noun, nothing)
+    if (command) await attachVerbs(command, noun, nothing)
   }
 }
 
@@ -135,9 +132,9 @@ const separateCodes = (args: readonly string[]): readonly string[] => {
 }
 
 /** Runs a command line to its exit code. Errors end here, in words. */
-export const runCli = async (at: Surroundings, args: readonly string[]): Promise<ExitCode> => {
+export const runCli = async (system: System, args: readonly string[]): Promise<ExitCode> => {
   let exitCode: ExitCode = exitCodes.done
-  const program = createProgram(at, (code) => {
+  const program = createProgram(system, (code) => {
     exitCode = code
   })
   try {
@@ -146,13 +143,13 @@ export const runCli = async (at: Surroundings, args: readonly string[]): Promise
   } catch (error) {
     if (error instanceof VersionAsked) {
       const { printVersion } = await import('./commands/version.ts')
-      return printVersion(at, args)
+      return printVersion(system, args)
     }
     // Commander has said what is wrong already.
     if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.usage
     const { lines, exitCode: code } = describeError(fileProblem(error) ?? error)
-    at.stderr.write(`${lines.join('\n')}\n`)
-    if (at.env.TAPCHIP_DEBUG && error instanceof Error) at.stderr.write(`${error.stack}\n`)
+    system.stderr.write(`${lines.join('\n')}\n`)
+    if (system.env.TAPCHIP_DEBUG && error instanceof Error) system.stderr.write(`${error.stack}\n`)
     return code
   }
 }

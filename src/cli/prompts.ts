@@ -1,5 +1,5 @@
 import { Interrupted, UsageError } from './errors.ts'
-import type { Surroundings } from './surroundings.ts'
+import type { System } from './system.ts'
 
 /** Questions, on a terminal alone. Off one, a question is a usage error that names the flag. */
 export interface Prompts {
@@ -25,17 +25,17 @@ export interface Prompts {
 }
 
 export const createPrompts = (
-  at: Surroundings,
+  system: System,
   flags: { readonly input: boolean; readonly dryRun: boolean },
 ): Prompts => {
-  const ci = at.env.CI !== undefined && at.env.CI !== '' && at.env.CI !== 'false'
-  const possible = flags.input && !ci && at.stdin.isTTY === true && at.stderr.isTTY === true
+  const ci = system.env.CI !== undefined && system.env.CI !== '' && system.env.CI !== 'false'
+  const possible = flags.input && !ci && system.stdin.isTTY === true && system.stderr.isTTY === true
   const absent = (flag: string) => new UsageError(`${flag} is missing.`)
 
   // Loaded at the first question: it is larger than the rest of the program.
   const ask = async (question: Record<string, unknown>): Promise<unknown> => {
     const { default: inquirer } = await import('inquirer')
-    const prompt = inquirer.createPromptModule({ input: at.stdin, output: at.stderr })
+    const prompt = inquirer.createPromptModule({ input: system.stdin, output: system.stderr })
     try {
       const answers: Record<string, unknown> = await prompt([{ ...question, name: 'answer' } as never])
       return answers.answer

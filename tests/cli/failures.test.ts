@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
-import { failureTeller } from '../../src/cli/batch/failures.ts'
+import { failureReporter } from '../../src/cli/batch/failures.ts'
 import type { Io } from '../../src/cli/io/io.ts'
 
 const told = (failures: readonly { row: number; why: string }[]): string[] => {
   const lines: string[] = []
-  const teller = failureTeller({ warn: (line: string) => void lines.push(line) } as unknown as Io)
-  for (const failure of failures) teller.tell(`row ${failure.row}  failed  ${failure.why}`, failure)
+  const teller = failureReporter({ warn: (line: string) => void lines.push(line) } as unknown as Io)
+  for (const failure of failures) teller.report(`row ${failure.row}  failed  ${failure.why}`, failure)
   teller.end('b_1')
   return lines
 }

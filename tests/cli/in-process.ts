@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable, Writable } from 'node:stream'
 import { runCli } from '../../src/cli/program.ts'
-import type { Interrupts, Output, Surroundings } from '../../src/cli/surroundings.ts'
+import type { Interrupts, Output, System } from '../../src/cli/system.ts'
 
 /** Takes what is written, and says that it is no terminal. */
 class Capture extends Writable implements Output {
@@ -61,7 +61,7 @@ export const place = (env: Record<string, string> = {}): Place => {
         return () => listeners.delete(handler)
       },
     }
-    const at: Surroundings = {
+    const at: System = {
       env: here.env,
       home,
       cwd: home,

@@ -75,7 +75,7 @@ const box = async (
   const { ctx, stdout, stderr } = context()
   const taken = new RowsOfChips(rows)
   runs += 1
-  const journal = new Journal(ctx.at, `b_${String(runs).padStart(14, '0')}`)
+  const journal = new Journal(ctx.system, `b_${String(runs).padStart(14, '0')}`)
   const code = await runBox(ctx, {
     opened: openedOn(new ScriptedReaders(script)),
     order: { ...inA, ...order },

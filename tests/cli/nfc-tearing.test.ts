@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createClient } from '../../src/cli/client/client.ts'
 import type { Client } from '../../src/cli/client/types.ts'
-import { type Order, type SessionResult, relay } from '../../src/cli/nfc/relay.ts'
+import { type Order, relay, type SessionResult } from '../../src/cli/nfc/relay.ts'
 import { CardGone } from '../../src/nfc/card.ts'
 import type { Tear } from '../../src/nfc/emulator/card.ts'
 import { startTestDaemon } from '../support/daemon.ts'

@@ -2,7 +2,7 @@ import { Writable } from 'node:stream'
 import { expect, test } from 'vitest'
 import { about } from '../../src/cli/commands/transactions/transaction.ts'
 import { createIo } from '../../src/cli/io/io.ts'
-import type { Output } from '../../src/cli/surroundings.ts'
+import type { Output } from '../../src/cli/system.ts'
 
 class Terminal extends Writable implements Output {
   text = ''

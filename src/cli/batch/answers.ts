@@ -1,7 +1,7 @@
 import { ApiError } from '../client/errors.ts'
 import type { CliContext } from '../context.ts'
 import { CliError, type ExitCode, exitCodes, Interrupted } from '../errors.ts'
-import { grouped } from '../io/text.ts'
+import { formatNumber } from '../io/text.ts'
 import type { Problems } from './input/problems.ts'
 import type { Row } from './journal.ts'
 import { type TokenTarget, targetKey } from './token.ts'
@@ -11,21 +11,21 @@ export function* chunksOf<T>(items: readonly T[], size: number): Generator<reado
 }
 
 /** Asks the daemon about rows; an interrupt ends that, and nothing is done then. @param done `written` or `sent` */
-export const whileChecking = async <T>(
+export const checkWithDaemon = async <T>(
   ctx: CliContext,
   done: string,
   ask: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> => {
   await ctx.beforeWrite()
   const interrupted = new AbortController()
-  const stopListening = ctx.at.interrupts.listen(() => interrupted.abort())
+  const stopListening = ctx.system.interrupts.listen(() => interrupted.abort())
   const answer = await ask(interrupted.signal).finally(stopListening)
   if (interrupted.signal.aborted) throw new Interrupted(`Interrupted. Nothing was ${done}.`)
   return answer
 }
 
 /** What is made of the daemon's answers to rows that went in one request. */
-export async function* answered<R extends Row, A extends Row, T>(
+export async function* matchAnswers<R extends Row, A extends Row, T>(
   answers: AsyncIterable<A | { readonly totals: unknown }>,
   rows: readonly R[],
   make: (row: R, answer: A) => T,
@@ -49,16 +49,14 @@ export const refused = (error: unknown): { readonly status: 'failed'; readonly e
 }
 
 /** What the daemon says of a row. That nothing was used up tells of codes, of which a batch has none. */
-export const rowWords = (answer: string, target?: TokenTarget): string =>
+export const rowMessage = (answer: string, target?: TokenTarget): string =>
   target && 'uid' in target && answer.startsWith('No such token')
     ? 'The chip carries no token. Give it one: tapchip chips link'
     : answer.replace(/ ?Nothing was used up(; [^.]*)?\.$/, '')
 
 /** What the daemon says of a row, as a sheet's problem: which column, and why. */
-export const withoutField = (
-  answer: string,
-): { readonly column: string | undefined; readonly why: string } => {
-  const text = rowWords(answer).replace(/\.$/, '')
+export const splitField = (answer: string): { readonly column: string | undefined; readonly why: string } => {
+  const text = rowMessage(answer).replace(/\.$/, '')
   const [, column, why] = /^([a-zA-Z]+): (.*)$/s.exec(text) ?? []
   if (column === undefined || why === undefined) return { column: undefined, why: text }
   // The cell in quotes, as in what the sheet alone shows.
@@ -67,7 +65,7 @@ export const withoutField = (
 
 /** Adds what the daemon found that can never be meant so. */
 export const addAnswer = (problems: Problems, row: number, answer: string | undefined): void => {
-  const { column, why } = withoutField(answer ?? 'does not fit')
+  const { column, why } = splitField(answer ?? 'does not fit')
   problems.add(row, column, why)
 }
 
@@ -103,7 +101,7 @@ export const showChanges = async (
     counts.set(status, (counts.get(status) ?? 0) + 1)
     await ctx.io.line(line, forPeople)
   }
-  const count = (status: string) => grouped(counts.get(status) ?? 0)
+  const count = (status: string) => formatNumber(counts.get(status) ?? 0)
   ctx.io.note(
     `Dry run: ${count('changed')} would change, ${count('unchanged')} unchanged, ${count('failed')} would fail. Nothing was written.`,
   )

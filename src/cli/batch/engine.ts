@@ -1,7 +1,7 @@
 import { dirname } from 'node:path'
 import type { CliContext } from '../context.ts'
 import { type ExitCode, exitCodes, UsageError } from '../errors.ts'
-import { counted, grouped } from '../io/text.ts'
+import { counted, formatNumber } from '../io/text.ts'
 import { checkFailedFile, writeFailedRows } from './failed-file.ts'
 import { neverBegan } from './history.ts'
 import { type SheetFlags, sheetOptions } from './input/flags.ts'
@@ -30,7 +30,7 @@ export const beginJournal = async (
   await ctx.beforeWrite()
   const instance = await instanceNow(ctx)
   const id = newBatchId(ctx.now())
-  const journal = new Journal(ctx.at, id)
+  const journal = new Journal(ctx.system, id)
   const startedAt = ctx.now().toISOString()
   const { url } = ctx.config()
   const { pid } = process
@@ -42,9 +42,9 @@ export const beginJournal = async (
 }
 
 /** Takes a batch up again: its journal, on a line of its own. @param left what is left of it, in words */
-export const takeUpJournal = async (ctx: CliContext, id: string, left: string): Promise<Journal> => {
+export const reopenJournal = async (ctx: CliContext, id: string, left: string): Promise<Journal> => {
   await ctx.beforeWrite()
-  const journal = new Journal(ctx.at, id)
+  const journal = new Journal(ctx.system, id)
   // A kill may have cut the last line short.
   journal.startLine()
   journal.append({ type: 'resumed', at: ctx.now().toISOString(), pid: process.pid })
@@ -54,7 +54,7 @@ export const takeUpJournal = async (ctx: CliContext, id: string, left: string): 
 }
 
 export const rowsLeft = (left: number, total: number): string =>
-  `${grouped(left)} of ${grouped(total)} rows are left`
+  `${formatNumber(left)} of ${formatNumber(total)} rows are left`
 
 const needKey = (ctx: CliContext, { isAdmin = false }: { readonly isAdmin?: boolean }): void =>
   isAdmin ? ctx.needAdmin() : ctx.needApiKey()
@@ -110,9 +110,9 @@ export const runSheet = async <R extends Row, T extends Result, C>(
   const { yes = false, rate, failed: failedFile } = flags
   const { sheet } = kind
   const options = sheetOptions(flags, sheet)
-  const source = openSource(ctx.at, file)
+  const source = openSource(ctx.system, file)
   const problems = new Problems()
-  const reader = sheet.parse(ctx, problems, source.path === undefined ? ctx.at.cwd : dirname(source.path))
+  const reader = sheet.parse(ctx, problems, source.path === undefined ? ctx.system.cwd : dirname(source.path))
   const rows: R[] = []
   await readSheet(source, options, problems, {
     row: (at, cells) => {
@@ -182,7 +182,7 @@ const resumeRows = async (
   const again = new Set(rows.map(({ row }) => row))
   const before = countResults([...results.values()].filter(({ row }) => !again.has(row)))
   const { id, total } = header
-  const journal = await takeUpJournal(ctx, id, rowsLeft(rows.length, total))
+  const journal = await reopenJournal(ctx, id, rowsLeft(rows.length, total))
   return (await sendRows(ctx, kind, { id, journal, rows, settled, failures, before, rate })).exitCode
 }
 

@@ -3,19 +3,20 @@ import { dirname } from 'node:path'
 import type { CliContext } from '../context.ts'
 import { exitCodes, UsageError } from '../errors.ts'
 import { withFiles } from '../file-problem.ts'
-import { asWord } from '../io/text.ts'
+import { shellQuoted } from '../io/text.ts'
 import { sheetLine } from './spreadsheet.ts'
 
-const pathOf = (ctx: CliContext, file: string) => (file.startsWith('/') ? file : `${ctx.at.cwd}/${file}`)
+const pathOf = (ctx: CliContext, file: string) => (file.startsWith('/') ? file : `${ctx.system.cwd}/${file}`)
 
 /** Before the first row is sent: afterwards nobody wants to hear that. @throws UsageError where it cannot be written */
 export const checkFailedFile = (ctx: CliContext, file: string | undefined): void => {
   if (file === undefined) return
   const path = pathOf(ctx, file)
-  const words = { path: `--failed ${asWord(file)}`, verb: 'written', exitCode: exitCodes.usage } as const
+  const words = { path: `--failed ${shellQuoted(file)}`, verb: 'written', exitCode: exitCodes.usage } as const
   withFiles(words, () => {
     const there = statSync(path, { throwIfNoEntry: false })
-    if (there?.isDirectory()) throw new UsageError(`--failed ${asWord(file)} is a directory.`, 'Give a file.')
+    if (there?.isDirectory())
+      throw new UsageError(`--failed ${shellQuoted(file)} is a directory.`, 'Give a file.')
     accessSync(there ? path : dirname(path), constants.W_OK)
   })
 }
@@ -37,6 +38,6 @@ export const writeFailedRows = (
   withFiles({ path: file, verb: 'written', advice }, () =>
     writeFileSync(path, [heading, ...rows].map(sheetLine).join(''), { mode: 0o600 }),
   )
-  if (rows.length === 0) ctx.io.note(`No row failed: ${asWord(file)} holds the heading alone now.`)
-  else ctx.io.note(`The rows that failed, to be mended and fed back: --file ${asWord(file)}`)
+  if (rows.length === 0) ctx.io.note(`No row failed: ${shellQuoted(file)} holds the heading alone now.`)
+  else ctx.io.note(`The rows that failed, to be mended and fed back: --file ${shellQuoted(file)}`)
 }

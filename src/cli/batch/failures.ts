@@ -1,6 +1,6 @@
 import type { Io } from '../io/io.ts'
 import { clean } from '../io/text.ts'
-import { alike, ranges } from './input/problems.ts'
+import { groupFrom, ranges } from './input/problems.ts'
 
 /** So many failures a person reads; the journal has the rest. */
 const shownAtMost = 50
@@ -10,9 +10,9 @@ interface Failure {
   readonly why: string
 }
 
-interface Held {
+interface FailureGroup {
   readonly failures: Failure[]
-  /** Those but the first, which was told as it came. */
+  /** Those but the first, which was printed as it came. */
   readonly lines: string[]
 }
 
@@ -20,49 +20,49 @@ interface Held {
 const kindOf = (why: string): string => why.replace(/\b(0x[0-9a-fA-F]{40}|\d+)\b/g, '…')
 
 /**
- * Tells people of failures as they come, but not of a million. Of those that have one reason the first is told as it
+ * Tells people of failures as they come, but not of a million. Of those that have one reason the first is printed as it
  * comes; the others follow at the end, in one line where they are many.
  */
-export const failureTeller = (io: Io) => {
-  const held = new Map<string, Held>()
-  let told = 0
+export const failureReporter = (io: Io) => {
+  const groups = new Map<string, FailureGroup>()
+  let printed = 0
   let left = 0
-  const say = (line: string, rows = 1): void => {
-    if (told < shownAtMost) io.warn(line)
+  const print = (line: string, rows = 1): void => {
+    if (printed < shownAtMost) io.warn(line)
     else left += rows
-    told += 1
+    printed += 1
   }
-  const sayHeld = ({ failures, lines }: Held, kind: string): void => {
-    if (failures.length < alike) {
-      for (const line of lines) say(line)
+  const printGroup = ({ failures, lines }: FailureGroup, kind: string): void => {
+    if (failures.length < groupFrom) {
+      for (const line of lines) print(line)
       return
     }
     const [first] = failures
     const isSame = failures.every(({ why }) => why === first?.why)
     const rows = ranges(failures.map(({ row }) => row))
-    say(clean(`rows ${rows}: ${isSame ? first?.why : kind}`), failures.length)
+    print(clean(`rows ${rows}: ${isSame ? first?.why : kind}`), failures.length)
   }
   return {
     /** @param failure its row and its reason, where rows may fail for one */
-    tell: (line: string, failure?: Failure): void => {
+    report: (line: string, failure?: Failure): void => {
       if (failure === undefined) {
-        say(line)
+        print(line)
         return
       }
       const kind = kindOf(failure.why)
-      const before = held.get(kind)
+      const before = groups.get(kind)
       if (before === undefined) {
-        held.set(kind, { failures: [failure], lines: [] })
-        say(line)
+        groups.set(kind, { failures: [failure], lines: [] })
+        print(line)
         return
       }
       before.failures.push(failure)
       // Beyond that one line names them all.
-      if (before.failures.length < alike) before.lines.push(line)
+      if (before.failures.length < groupFrom) before.lines.push(line)
     },
     /** @param id of the batch; undefined where nothing was written down */
     end: (id: string | undefined): void => {
-      for (const [kind, one] of held) sayHeld(one, kind)
+      for (const [kind, one] of groups) printGroup(one, kind)
       if (left === 0) return
       const all =
         id === undefined ? 'All of them: --json' : `All of them: tapchip batch report ${id} --failed`

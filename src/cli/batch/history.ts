@@ -3,7 +3,7 @@ import { CliError, UsageError } from '../errors.ts'
 import { fileProblem } from '../file-problem.ts'
 import { counted } from '../io/text.ts'
 import { type JsonObject, parseObject } from '../json.ts'
-import type { Surroundings } from '../surroundings.ts'
+import type { SystemPaths } from '../system.ts'
 import {
   type ChipEvent,
   countResults,
@@ -22,12 +22,10 @@ import {
 } from './journal.ts'
 import type { Damage, History, Kind } from './kind.ts'
 
-type Place = Pick<Surroundings, 'env' | 'home'>
-
 const beginning = '{"type":"'
 
 /** What the lines of a journal add up to. */
-class Reading {
+class JournalReader {
   header: Header | undefined
   kind: Kind | undefined
   end: End | undefined
@@ -99,12 +97,12 @@ export interface Batch {
  * version's
  */
 export const readBatch = async (
-  at: Place,
+  system: SystemPaths,
   id: string,
   kinds: readonly Kind[],
   skipDamaged = false,
 ): Promise<Batch> => {
-  const path = journalPath(at, id)
+  const path = journalPath(system, id)
   if (!isBatchId(id) || !existsSync(path))
     throw new UsageError(`There is no batch "${id}".`, 'Those there are: tapchip batch list')
   const batch = await readJournal(path, id, kinds).catch((error: unknown) => {
@@ -115,7 +113,7 @@ export const readBatch = async (
   const undo =
     'name' in batch.kind.undo ? ` Put back what can be: tapchip batch undo ${header.id} --skip-damaged.` : ''
   // What was done with such rows is not known: to leave them out would look like success.
-  throw new CliError(damageWords(header.id, path, damage), {
+  throw new CliError(describeDamage(header.id, path, damage), {
     advice:
       `Put the file back from a backup. What can be read: tapchip batch report ${header.id} --skip-damaged.${undo} ` +
       'To finish the rest, begin a new batch from the input.',
@@ -123,19 +121,19 @@ export const readBatch = async (
 }
 
 const readJournal = async (path: string, id: string, kinds: readonly Kind[]): Promise<Batch> => {
-  const reading = new Reading(kinds)
+  const reader = new JournalReader(kinds)
   const damaged: number[] = []
   let silent: { readonly number: number; readonly isBeginning: boolean; readonly hasEnd: boolean } | undefined
   for await (const { number, text, hasEnd } of linesOf(path)) {
     const line = parseObject(text)
-    const isSound = line !== undefined && reading.take(line)
+    const isSound = line !== undefined && reader.take(line)
     // A kill may cut a line short: it ends the journal, or whoever goes on begins a line anew.
     if (silent && !(silent.isBeginning && isSound && line.type === 'resumed')) damaged.push(silent.number)
     const isBeginning = text.startsWith(beginning) || beginning.startsWith(text)
     silent = isSound ? undefined : { number, isBeginning, hasEnd }
   }
   if (silent && !(silent.isBeginning && !silent.hasEnd)) damaged.push(silent.number)
-  const { header, kind, end, rows, results, failures, sent, events } = reading
+  const { header, kind, end, rows, results, failures, sent, events } = reader
   if (header === undefined || kind === undefined) throw withoutHeader(path, id, damaged)
   const counts =
     ('counts' in kind ? kind.counts?.(events) : undefined) ?? end ?? countResults(results.values())
@@ -146,7 +144,7 @@ const readJournal = async (path: string, id: string, kinds: readonly Kind[]): Pr
   const missingRows = isBegun && 'isRow' in kind ? Math.max(0, header.total - known.size, unknown.size) : 0
   const history: History = {
     header,
-    status: end?.how ?? (isAlive(reading.pid) ? 'running' : 'stopped'),
+    status: end?.how ?? (isAlive(reader.pid) ? 'running' : 'stopped'),
     endedAt: end?.at,
     counts,
     rows,
@@ -183,7 +181,7 @@ export const isDamaged = ({ lines, missingRows }: Damage): boolean => lines.leng
 const shownLines = 10
 
 /** What is wrong with a journal, as a sentence. */
-export const damageWords = (id: string, path: string, { lines, missingRows }: Damage): string => {
+export const describeDamage = (id: string, path: string, { lines, missingRows }: Damage): string => {
   const shown = `${lines.slice(0, shownLines).join(', ')}${lines.length > shownLines ? ', …' : ''}`
   const why = [
     ...(lines.length === 0 ? [] : [`${counted(lines.length, 'line')} of it cannot be read (${shown})`]),
@@ -204,22 +202,22 @@ const isAlive = (pid: number): boolean => {
 }
 
 /** What a list shows of a batch. */
-export type Brief = Pick<History, 'header' | 'status' | 'endedAt' | 'counts'>
+export type BatchSummary = Pick<History, 'header' | 'status' | 'endedAt' | 'counts'>
 
 /** All batches, newest first. @param failed hears of those that cannot be read */
 export const listBatches = async (
-  at: Place,
+  system: SystemPaths,
   kinds: readonly Kind[],
   failed: (error: CliError) => void,
-): Promise<Brief[]> => {
-  const dir = journalDir(at)
+): Promise<BatchSummary[]> => {
+  const dir = journalDir(system)
   if (!existsSync(dir)) return []
   const files = readdirSync(dir).filter((name) => name.endsWith('.jsonl') && isBatchId(name.slice(0, -6)))
-  const batches: Brief[] = []
+  const batches: BatchSummary[] = []
   for (const name of files.sort().reverse()) {
     try {
       batches.push(
-        readEnds(`${dir}/${name}`, kinds) ?? (await readBatch(at, name.slice(0, -6), kinds)).history,
+        readEnds(`${dir}/${name}`, kinds) ?? (await readBatch(system, name.slice(0, -6), kinds)).history,
       )
     } catch (error) {
       const words = { path: `${dir}/${name}`, verb: 'read' } as const
@@ -248,7 +246,7 @@ const readPart = (path: string, from: number): string[] => {
 }
 
 /** The first line and the last tell all of a batch that came to an end, however long it is. */
-const readEnds = (path: string, kinds: readonly Kind[]): Brief | undefined => {
+const readEnds = (path: string, kinds: readonly Kind[]): BatchSummary | undefined => {
   const header = parseObject(readPart(path, 0)[0] ?? '')
   const end = parseObject(readPart(path, Math.max(0, statSync(path).size - endSize)).at(-1) ?? '')
   if (!isHeader(header) || end?.type !== 'end' || !isEnd(end)) return undefined

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { closeSync, createReadStream, fsyncSync, mkdirSync, openSync, writeSync } from 'node:fs'
 import { withFiles } from '../file-problem.ts'
 import { isJsonObject } from '../json.ts'
-import { type Surroundings, stateDir } from '../surroundings.ts'
+import { type SystemPaths, stateDir } from '../system.ts'
 
 /** Of what is written here. A journal of another version is refused: none was ever released. */
 export const journalVersion = 2
@@ -152,10 +152,8 @@ export async function* linesOf(path: string) {
   if (rest.trim() !== '') yield { number: number + 1, text: rest, hasEnd: false }
 }
 
-type Place = Pick<Surroundings, 'env' | 'home'>
-
-export const journalDir = (at: Place): string => `${stateDir(at)}/batches`
-export const journalPath = (at: Place, id: string): string => `${journalDir(at)}/${id}.jsonl`
+export const journalDir = (system: SystemPaths): string => `${stateDir(system)}/batches`
+export const journalPath = (system: SystemPaths, id: string): string => `${journalDir(system)}/${id}.jsonl`
 
 // Crockford's base 32: no letter that is taken for another.
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'
@@ -185,11 +183,11 @@ export class Journal {
   #failure: { readonly error: unknown } | undefined
 
   /** @throws CliError that says where else journals may be */
-  constructor(at: Place, id: string) {
-    this.#path = journalPath(at, id)
+  constructor(system: SystemPaths, id: string) {
+    this.#path = journalPath(system, id)
     const advice = 'Journals need a place: XDG_STATE_HOME=DIR'
-    this.#file = withFiles({ path: journalDir(at), verb: 'written', advice }, () => {
-      mkdirSync(journalDir(at), { recursive: true, mode: 0o700 })
+    this.#file = withFiles({ path: journalDir(system), verb: 'written', advice }, () => {
+      mkdirSync(journalDir(system), { recursive: true, mode: 0o700 })
       return openSync(this.#path, 'a', 0o600)
     })
   }

@@ -35,8 +35,8 @@ export interface History<R extends Row = Row, T extends Result = Result> {
 }
 
 /** A row to which nothing was done, since the chain does not answer, and the words for it. */
-export interface Unheard extends Row {
-  readonly unheard: string
+export interface RetryLater extends Row {
+  readonly retryReason: string
 }
 
 /** The columns of a sheet, and how its rows are read. */
@@ -114,11 +114,11 @@ export interface RowKind<R extends Row = Row, T extends Result = Result, C = unk
   /** Rows a request, and how many requests at once. */
   readonly requests: { readonly rows: number; readonly atOnce: number }
   /** Sends rows in one request. A row may be sent again: the key keeps it from having its effect twice. */
-  send(client: Client, rows: readonly R[], keyOf: (row: number) => string): AsyncIterable<T | Unheard>
+  send(client: Client, rows: readonly R[], keyOf: (row: number) => string): AsyncIterable<T | RetryLater>
   /** Over the progress bar. */
   readonly label: string
   /** The ends that its last line counts. */
-  readonly outcomes: readonly Status[]
+  readonly countedStatuses: readonly Status[]
   /** What a person may do next, when all is done: in the last line, or as a hint below it. */
   next?(id: string, counts: Counts): string
   hint?(id: string): string

@@ -1,9 +1,9 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { CliContext } from '../context.ts'
 import { CliError, type ExitCode, exitCodes, withAfterword } from '../errors.ts'
-import { counted, grouped } from '../io/text.ts'
+import { counted, formatNumber } from '../io/text.ts'
 import { chunksOf } from './answers.ts'
-import { failureTeller } from './failures.ts'
+import { failureReporter } from './failures.ts'
 import {
   type Counts,
   countedAs,
@@ -53,10 +53,10 @@ export const openRun = (
   const { io } = ctx
   const { id, journal } = about
   io.beforeSend(() => journal?.flush())
-  const failures = failureTeller(io)
+  const failures = failureReporter(io)
   const progress = io.progress(about.label, about.total)
   const stop = new AbortController()
-  const stopListening = ctx.at.interrupts.listen(() => {
+  const stopListening = ctx.system.interrupts.listen(() => {
     io.warn(about.stopping)
     stop.abort()
   })
@@ -69,7 +69,7 @@ export const openRun = (
       if (io.json) return io.line(result, () => '')
       if (result.status !== 'failed') return undefined
       progress.clear()
-      failures.tell(forPeople(), { row: result.row, why: result.error ?? '' })
+      failures.report(forPeople(), { row: result.row, why: result.error ?? '' })
       return undefined
     },
     end: (how: End['how'], counts: Counts): void => {
@@ -87,7 +87,7 @@ export const openRun = (
  * restarts. The longer ones are told, so that nobody takes them for a hang.
  */
 const pauses = [1000, 3000, 6000, 10_000, 15_000, 30_000]
-const toldFromMs = 3000
+const announcedFromMs = 3000
 
 export interface Sending<R extends Row, T extends Result> {
   readonly id: string
@@ -158,21 +158,21 @@ export const sendRows = async <R extends Row, T extends Result>(
     for (let attempt = 0; left.length > 0; attempt += 1) {
       journal.append({ type: 'sent', rows: left.map(({ row }) => row) })
       journal.sync()
-      const unheard = new Map<number, string>()
+      const retryReason = new Map<number, string>()
       for await (const heard of kind.send(client, left, keyOf)) {
-        if ('unheard' in heard) {
-          unheard.set(heard.row, String(heard.unheard))
+        if ('retryReason' in heard) {
+          retryReason.set(heard.row, String(heard.retryReason))
           continue
         }
         const leaving = settle(heard)
         if (leaving) await leaving
       }
-      left = left.filter(({ row }) => unheard.has(row))
+      left = left.filter(({ row }) => retryReason.has(row))
       if (left.length === 0 || signal.aborted) return
       const pause = pauses[attempt]
-      if (pause === undefined) throw new CliError([...unheard.values()].at(-1) ?? '')
+      if (pause === undefined) throw new CliError([...retryReason.values()].at(-1) ?? '')
       // Said once, whatever number of requests is waiting.
-      if (pause >= toldFromMs && resting === 0)
+      if (pause >= announcedFromMs && resting === 0)
         io.note(`The chain does not answer. Trying again in ${pause / 1000} s.`)
       resting += 1
       await wait(pause, undefined, { signal }).catch(() => undefined)
@@ -207,11 +207,13 @@ export const sendRows = async <R extends Row, T extends Result>(
     failure ??= { error }
   }
   const stopped = (of: string) =>
-    `Stopped after ${grouped(results.size)} of ${of}. Go on: tapchip batch resume ${id}`
+    `Stopped after ${formatNumber(results.size)} of ${of}. Go on: tapchip batch resume ${id}`
   if (failure) throw withAfterword(failure.error, stopped(counted(rows.length, 'row')))
-  const ends = kind.outcomes.map((status) => `${grouped(counts[countedAs[status]])} ${status}`).join(', ')
+  const ends = kind.countedStatuses
+    .map((status) => `${formatNumber(counts[countedAs[status]])} ${status}`)
+    .join(', ')
   const next = io.json ? '' : (kind.next?.(id, counts) ?? '')
-  io.note(`${ends}. ${isComplete ? next : stopped(grouped(rows.length))}`.trimEnd())
+  io.note(`${ends}. ${isComplete ? next : stopped(formatNumber(rows.length))}`.trimEnd())
   const remark = kind.remark?.(results)
   if (remark !== undefined) io.note(remark)
   if (!isComplete) return { exitCode: exitCodes.interrupted, results }

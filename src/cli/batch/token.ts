@@ -80,7 +80,7 @@ export const targetKey = (target: Token): string =>
   `${target.chainId}/${target.contractAddress.toLowerCase()}/${target.tokenId}`
 
 /** As a person reads it. */
-export const targetWords = (target: TokenTarget): string =>
+export const describeTarget = (target: TokenTarget): string =>
   'uid' in target
     ? `${target.uid} (${colons(target.uid)})`
     : `#${target.tokenId} of ${target.contractAddress} on ${target.chainId}`

@@ -16,7 +16,7 @@ import type {
   Upload,
 } from './types.ts'
 
-interface Loose {
+interface UntypedRequest {
   readonly params?: Readonly<Record<string, unknown>>
   readonly query?: Readonly<Record<string, unknown>>
   readonly body?: unknown
@@ -26,10 +26,10 @@ interface Loose {
   readonly signal?: AbortSignal
 }
 
-const isLoose = (value: unknown): value is Loose => typeof value === 'object' && value !== null
+const isRequest = (value: unknown): value is UntypedRequest => typeof value === 'object' && value !== null
 
 /** Whoever waits as long wonders why. */
-const toldFromMs = 2000
+const announcedFromMs = 2000
 
 /** A streamed answer is silent while the daemon works; ten minutes of silence are a failure. */
 const streamIdleMs = 600_000
@@ -58,13 +58,13 @@ export const createClient = (options: ClientOptions): Client => {
     return headers
   }
 
-  const refused = async (answer: http.IncomingMessage, at: Listener): Promise<ApiError> =>
-    readApiError(answer.statusCode ?? 0, answer.headers['retry-after'], await textOf(answer), at)
+  const refused = async (answer: http.IncomingMessage, listener: Listener): Promise<ApiError> =>
+    readApiError(answer.statusCode ?? 0, answer.headers['retry-after'], await textOf(answer), listener)
 
   const askInstance = async (connection: Connection): Promise<string | undefined> => {
     const sending = { method: 'GET', path: '/healthz', headers: plainHeaders, idleTimeoutMs: timeoutMs }
     const answer = await connection.send(sending)
-    if ((answer.statusCode ?? 0) >= 300) throw await refused(answer, connection.at)
+    if ((answer.statusCode ?? 0) >= 300) throw await refused(answer, connection.listener)
     return instanceIn(await textOf(answer))
   }
   const instanceAt = (connection: Connection): Promise<string | undefined> => {
@@ -75,22 +75,22 @@ export const createClient = (options: ClientOptions): Client => {
   }
 
   /** Sends our keys along, once the daemon that they were kept for has answered. */
-  const send = async (sending: Sending): Promise<{ answer: http.IncomingMessage; at: Listener }> => {
+  const send = async (sending: Sending): Promise<{ answer: http.IncomingMessage; listener: Listener }> => {
     const connection = sending.path.startsWith('/admin') ? admin() : daemon
-    const { at } = connection
+    const { listener } = connection
     const keys = keysFor(sending.path)
     const { instance } = options
     if (instance !== undefined && Object.keys(keys).length > 0 && (await instanceAt(connection)) !== instance)
-      throw wrongDaemon(at, options.contextName)
+      throw wrongDaemon(listener, options.contextName)
     const headers = { ...plainHeaders, ...keys, ...sending.headers }
-    return { answer: await connection.send({ ...sending, headers }), at }
+    return { answer: await connection.send({ ...sending, headers }), listener }
   }
 
-  const beforeChange = async (key: string, { code }: Loose): Promise<void> => {
+  const beforeChange = async (key: string, { code }: UntypedRequest): Promise<void> => {
     if (changesSomething(key)) await options.beforeChange?.({ key, isRead: key.startsWith('GET '), code })
   }
 
-  const once = async (key: string, request: Loose): Promise<unknown> => {
+  const once = async (key: string, request: UntypedRequest): Promise<unknown> => {
     const { method, path } = addressOf(key, request, wireBadge)
     const body = request.body === undefined ? request.upload : JSON.stringify(request.body)
     const headers: Record<string, string> = {}
@@ -98,15 +98,15 @@ export const createClient = (options: ClientOptions): Client => {
     if (request.idempotencyKey !== undefined) headers['idempotency-key'] = request.idempotencyKey
     if (body !== undefined)
       headers['content-type'] = typeof body === 'string' ? 'application/json' : body.contentType
-    const { answer, at } = await send({ method, path, headers, body, idleTimeoutMs: timeoutMs })
-    if ((answer.statusCode ?? 0) >= 300) throw administrationElsewhere(await refused(answer, at), path)
+    const { answer, listener } = await send({ method, path, headers, body, idleTimeoutMs: timeoutMs })
+    if ((answer.statusCode ?? 0) >= 300) throw administrationElsewhere(await refused(answer, listener), path)
     const text = await textOf(answer).catch((error: unknown) => {
-      throw unreachable(at, error)
+      throw unreachable(listener, error)
     })
-    return parseAnswer(text, wireBadge, answer.statusCode ?? 0, at)
+    return parseAnswer(text, wireBadge, answer.statusCode ?? 0, listener)
   }
 
-  const again = async <T>(
+  const withRetries = async <T>(
     key: string,
     attempted: () => Promise<T>,
     isFor: (error: unknown) => boolean,
@@ -118,7 +118,7 @@ export const createClient = (options: ClientOptions): Client => {
       } catch (error) {
         const wait = isFor(error) ? waitBefore(attempt + 1, key, error, { random, mayRepeat }) : undefined
         if (wait === undefined) throw error
-        if (wait >= toldFromMs) options.onWait?.(Math.round(wait / 1000))
+        if (wait >= announcedFromMs) options.onWait?.(Math.round(wait / 1000))
         await sleep(wait)
       }
     }
@@ -128,9 +128,9 @@ export const createClient = (options: ClientOptions): Client => {
   // built from one endpoint table, and checking answers against its schemas would double the CLI's start.
   function call<K extends EndpointKey>(key: K, ...request: CallArguments<K>): Promise<AnswerOf<K>>
   async function call(key: string, ...[given]: readonly unknown[]): Promise<unknown> {
-    const request = isLoose(given) ? given : {}
+    const request = isRequest(given) ? given : {}
     await beforeChange(key, request)
-    return again(
+    return withRetries(
       key,
       () => once(key, request),
       () => true,
@@ -139,14 +139,14 @@ export const createClient = (options: ClientOptions): Client => {
   }
 
   function stream<K extends StreamKey>(key: K, request: StreamRequest<K>): AsyncGenerator<AnswerOf<K>>
-  async function* stream(key: string, request: Loose): AsyncGenerator<unknown> {
+  async function* stream(key: string, request: UntypedRequest): AsyncGenerator<unknown> {
     const { method, path } = addressOf(key, request, wireBadge)
     const headers = { accept: 'application/x-ndjson' }
     await beforeChange(key, request)
     const { upload, signal } = request
-    let from = daemon.at
+    let from = daemon.listener
     const open = async () => {
-      const { answer, at } = await send({
+      const { answer, listener } = await send({
         method,
         path,
         headers: upload ? { ...headers, 'content-type': upload.contentType } : headers,
@@ -154,14 +154,15 @@ export const createClient = (options: ClientOptions): Client => {
         idleTimeoutMs: streamIdleMs,
         signal,
       })
-      from = at
-      if ((answer.statusCode ?? 0) >= 300) throw administrationElsewhere(await refused(answer, at), path)
+      from = listener
+      if ((answer.statusCode ?? 0) >= 300)
+        throw administrationElsewhere(await refused(answer, listener), path)
       return answer
     }
     // Content that is read as it is made is there once.
     const mayOpenAgain = upload === undefined || !('next' in Object(upload.content))
     try {
-      const answer = await again(key, open, (error) => mayOpenAgain && isTooMany(error), false)
+      const answer = await withRetries(key, open, (error) => mayOpenAgain && isTooMany(error), false)
       for await (const line of linesOf(answer)) yield parseLine(line, from)
     } catch (error) {
       if (signal?.aborted) return
@@ -181,7 +182,7 @@ export const createClient = (options: ClientOptions): Client => {
     daemon.close()
     administration?.close()
   }
-  return { url: daemon.at.url, call, stream, probe, instance: () => instanceAt(daemon), close }
+  return { url: daemon.listener.url, call, stream, probe, instance: () => instanceAt(daemon), close }
 }
 
 const instanceIn = (health: string): string | undefined => {
@@ -189,9 +190,9 @@ const instanceIn = (health: string): string | undefined => {
   return typeof instance === 'string' && instance !== '' ? instance : undefined
 }
 
-const wrongDaemon = (at: Listener, contextName = ''): CliError =>
+const wrongDaemon = (listener: Listener, contextName = ''): CliError =>
   new CliError(
-    `Another daemon answers at ${shownListener(at)} than the one that the context "${contextName}" has keys for. It was sent none.`,
+    `Another daemon answers at ${shownListener(listener)} than the one that the context "${contextName}" has keys for. It was sent none.`,
     {
       exitCode: exitCodes.authentication,
       advice: `Check the address: tapchip context list. If it was set up anew, keep its new key: tapchip login --context ${contextName}`,
@@ -215,12 +216,12 @@ const administrationElsewhere = (error: ApiError, path: string): ApiError => {
 
 const isTooMany = (error: unknown): boolean => error instanceof ApiError && error.statusCode === 429
 
-const parseAnswer = (text: string, wireBadge: string, status: number, at: Listener): unknown => {
+const parseAnswer = (text: string, wireBadge: string, status: number, listener: Listener): unknown => {
   try {
     const value: unknown = JSON.parse(text)
     return wireBadge === 'badge' ? value : neutral(value, wireBadge)
   } catch {
-    throw readApiError(status, undefined, '', at)
+    throw readApiError(status, undefined, '', listener)
   }
 }
 
@@ -236,13 +237,13 @@ const neutral = (value: unknown, wireBadge: string): unknown => {
   return value
 }
 
-const parseLine = (line: string, at: Listener): unknown => {
+const parseLine = (line: string, listener: Listener): unknown => {
   // A stream that fails after its head was sent can only say so in a line.
   const status = /^\{"statusCode":(\d{3}),/.exec(line)?.[1]
-  if (status !== undefined) throw readApiError(Number(status), undefined, line, at)
+  if (status !== undefined) throw readApiError(Number(status), undefined, line, listener)
   try {
     return JSON.parse(line)
   } catch {
-    throw readApiError(500, undefined, '', at)
+    throw readApiError(500, undefined, '', listener)
   }
 }

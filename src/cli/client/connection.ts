@@ -30,10 +30,10 @@ const reasons: Readonly<Record<string, string>> = {
   ETIMEDOUT: 'no answer in time',
 }
 
-export const unreachable = (at: Listener, error: unknown): DaemonUnreachable => {
+export const unreachable = (listener: Listener, error: unknown): DaemonUnreachable => {
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
   const why = reasons[code] ?? (error instanceof Error ? error.message : String(error))
-  return new DaemonUnreachable(at, why, error, error instanceof Timeout)
+  return new DaemonUnreachable(listener, why, error, error instanceof Timeout)
 }
 
 class Timeout extends Error {
@@ -43,8 +43,8 @@ class Timeout extends Error {
 export type Connection = ReturnType<typeof connect>
 
 /** One keep-alive agent a listener. `send` resolves with the head of the answer; redirects are answers like others. */
-export const connect = (at: Listener) => {
-  const { url } = at
+export const connect = (listener: Listener) => {
+  const { url } = listener
   let secure: typeof https | undefined
   let agent: http.Agent | undefined
   const base = url.pathname.replace(/\/+$/, '')
@@ -54,7 +54,7 @@ export const connect = (at: Listener) => {
     if (url.protocol === 'https:') secure ??= (await import('node:https')).default
     const transport = secure ?? http
     agent ??= new transport.Agent({ keepAlive: true, maxSockets: 4 })
-    if (at.socket !== undefined) socket ??= socketPath(at.socket)
+    if (listener.socket !== undefined) socket ??= socketPath(listener.socket)
     const { body } = sending
     const length = typeof body === 'string' ? { 'content-length': String(Buffer.byteLength(body)) } : {}
     const request = transport.request({
@@ -74,7 +74,7 @@ export const connect = (at: Listener) => {
     let uploadError: unknown
     const answered = new Promise<http.IncomingMessage>((resolve, reject) => {
       request.once('response', resolve)
-      request.on('error', (error) => reject(uploadError ?? unreachable(at, error)))
+      request.on('error', (error) => reject(uploadError ?? unreachable(listener, error)))
     })
     if (body === undefined || typeof body === 'string') request.end(body)
     else {
@@ -91,7 +91,7 @@ export const connect = (at: Listener) => {
     socket?.release()
     socket = undefined
   }
-  return { at, send, close }
+  return { listener, send, close }
 }
 
 /** Tells an error of our own input from one of the network. */
@@ -115,15 +115,15 @@ export const textOf = async (answer: http.IncomingMessage): Promise<string> => {
 export const linesOf = (answer: http.IncomingMessage): AsyncGenerator<string> =>
   linesOfText(answer.setEncoding('utf8'))
 
-const patienceMs = 2000
+const connectTimeoutMs = 2000
 
 /**
  * Whether anything listens at an address of this machine; nothing is sent there. Of another machine it is not asked.
  * @throws DaemonUnreachable
  */
 export const assertListening = async (address: string): Promise<void> => {
-  const at = listenerAt(address)
-  const { url, socket: path } = at
+  const listener = listenerAt(address)
+  const { url, socket: path } = listener
   if (path === undefined && !isLoopback(url.hostname)) return
   const held = path === undefined ? undefined : socketPath(path)
   const port = Number(url.port || (url.protocol === 'https:' ? 443 : 80))
@@ -132,9 +132,9 @@ export const assertListening = async (address: string): Promise<void> => {
   )
   try {
     // A queue that is full is a listener too.
-    await once(socket, 'connect', { signal: AbortSignal.timeout(patienceMs) })
+    await once(socket, 'connect', { signal: AbortSignal.timeout(connectTimeoutMs) })
   } catch (error) {
-    if (!(error instanceof Error && error.name === 'AbortError')) throw unreachable(at, error)
+    if (!(error instanceof Error && error.name === 'AbortError')) throw unreachable(listener, error)
   } finally {
     socket.destroy()
     held?.release()

@@ -43,11 +43,11 @@ export class DaemonUnreachable extends Error {
   afterword: string | undefined
 
   /** @param isSilent something listens there, and gave no answer in time */
-  constructor(at: Listener, why: string, cause: unknown, isSilent = false) {
-    super(`Daemon not reachable at ${shownListener(at)}${why === '' ? '' : ` (${why})`}.`, { cause })
+  constructor(listener: Listener, why: string, cause: unknown, isSilent = false) {
+    super(`Daemon not reachable at ${shownListener(listener)}${why === '' ? '' : ` (${why})`}.`, { cause })
     this.advice = isSilent
       ? 'It is busy, or its process is stopped: what was asked may be done yet. To wait longer: --timeout SECONDS'
-      : isLoopback(at.url.hostname)
+      : isLoopback(listener.url.hostname)
         ? 'Start it: tapchip daemon start'
         : 'Check the address: tapchip context show'
   }
@@ -64,7 +64,7 @@ export const readApiError = (
   status: number,
   retryAfter: string | undefined,
   text: string,
-  at: Listener,
+  listener: Listener,
 ): ApiError => {
   const body = parseObject(text)
   const message = typeof body?.message === 'string' ? body.message : undefined
@@ -73,7 +73,8 @@ export const readApiError = (
     statusCode: status,
     code: typeof body?.code === 'string' ? body.code : 'not_tapchip',
     message:
-      message ?? `${shownListener(at)} answered ${status}, and not as Tapchip does. Is that the daemon?`,
+      message ??
+      `${shownListener(listener)} answered ${status}, and not as Tapchip does. Is that the daemon?`,
     requestId: typeof body?.requestId === 'string' ? body.requestId : '',
     retryAfter: Number.isFinite(seconds) ? seconds : undefined,
     errors: messagesIn(body?.errors),

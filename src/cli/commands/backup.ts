@@ -36,7 +36,7 @@ const backup = defineCommand({
 export const verb = backup
 
 const readPassphrase = async (ctx: CliContext, byInput: boolean): Promise<string> => {
-  const variable = ctx.at.env.TAPCHIP_BACKUP_PASSPHRASE
+  const variable = ctx.system.env.TAPCHIP_BACKUP_PASSPHRASE
   if (variable && !byInput) return variable
   if (!byInput) {
     return ctx.prompts.secret({
@@ -45,7 +45,7 @@ const readPassphrase = async (ctx: CliContext, byInput: boolean): Promise<string
     })
   }
   let text = ''
-  for await (const chunk of ctx.at.stdin) text += String(chunk)
+  for await (const chunk of ctx.system.stdin) text += String(chunk)
   const passphrase = text.replace(/\r?\n$/, '')
   if (passphrase === '') throw new UsageError('Standard input holds no passphrase.')
   return passphrase

@@ -6,7 +6,7 @@ import type { CliContext } from '../context.ts'
 import { recordAt } from '../daemon-record.ts'
 import { exitCodes } from '../errors.ts'
 import { clean, counted } from '../io/text.ts'
-import { dataDir } from '../surroundings.ts'
+import { dataDir } from '../system.ts'
 import { checkDaemon } from './doctor/daemon.ts'
 import { type Finding, fail, ok } from './doctor/finding.ts'
 import { checkReaders } from './doctor/readers.ts'
@@ -17,11 +17,11 @@ const doctor = defineCommand({
   examples: ['doctor', 'doctor --json | jq -r \'.[] | select(.status == "fail") | .fix\''],
   run: async (ctx) => {
     const findings = (await Promise.all([checkMachine(ctx), checkDaemon(ctx)])).flat()
-    const colours = { ok: 'green', warn: 'yellow', fail: 'red' } as const
+    const colors = { ok: 'green', warn: 'yellow', fail: 'red' } as const
     if (ctx.io.json) await ctx.io.list(findings, {}, '')
     else {
       for (const { check, status, detail, fix } of findings) {
-        const mark = ctx.io.style(colours[status], status.padEnd(4))
+        const mark = ctx.io.style(colors[status], status.padEnd(4))
         await ctx.io.raw(
           `${mark}  ${check}: ${clean(detail.replace(/\.$/, ''))}${fix === null ? '' : `. Fix: ${clean(fix)}`}\n`,
         )
@@ -69,10 +69,11 @@ const checkMode = (check: string, path: string): Finding[] => {
 export const checkMachine = async (ctx: CliContext): Promise<Finding[]> => {
   // That of the daemon that answers, where its socket is known: the usual one may be another's.
   const socket = /^unix:(.+)$/.exec(ctx.config().adminUrl())?.[1]
-  const dir = recordAt(ctx.at, ctx.config().url)?.dataDir ?? (socket ? dirname(socket) : dataDir(ctx.at))
+  const dir =
+    recordAt(ctx.system, ctx.config().url)?.dataDir ?? (socket ? dirname(socket) : dataDir(ctx.system))
   return [
     checkNode(),
-    ...checkMode('context file', configPath(ctx.at)),
+    ...checkMode('context file', configPath(ctx.system)),
     ...checkMode('data directory', dir),
     ...checkMode('admin token file', `${dir}/admin.token`),
     ...checkMode('data key file', `${dir}/data.key`),

@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { defineCommand, type Verb } from '../command/define.ts'
 import { optionalArgument } from '../command/options.ts'
 import { UsageError } from '../errors.ts'
-import type { Surroundings } from '../surroundings.ts'
+import type { System } from '../system.ts'
 
 /** Texts of `tapchip help <topic>`. */
 export const topics: Readonly<Record<string, string>> = {
@@ -87,7 +87,7 @@ such a cell, and reading takes one off: '=1+1 is read as =1+1. A round trip chan
 const names = Object.keys(topics)
 
 /** @param createProgram a fresh command tree */
-export const helpBy = (createProgram: (at: Surroundings) => Command): Verb =>
+export const helpBy = (createProgram: (system: System) => Command): Verb =>
   defineCommand({
     name: 'help',
     summary: `Show help: of a command, or on ${names.join(', ')}`,
@@ -103,7 +103,7 @@ export const helpBy = (createProgram: (at: Surroundings) => Command): Verb =>
         return
       }
       // The command's own help, as --help shows it: one path, one text.
-      const program = createProgram(ctx.at)
+      const program = createProgram(ctx.system)
       const words = [args.command, args.verb].flatMap((word) => word ?? [])
       const known =
         args.command === undefined || program.commands.some((command) => command.name() === args.command)

@@ -30,20 +30,20 @@ const login = defineCommand({
     const { url, contextName, origin } = ctx.config()
     const what = options.admin ? 'Admin token' : 'API key'
     const secret =
-      options.withToken || ctx.at.stdin.isTTY !== true
+      options.withToken || ctx.system.stdin.isTTY !== true
         ? await readSecret(ctx)
         : await ctx.prompts.secret({ flag: '--with-token', message: `${what} for ${url}` })
     if (!/^[\x21-\x7e]+$/.test(secret))
       throw new UsageError(`That is no ${what}: it holds blanks or other characters that none has.`)
-    const instance = options.noCheck ? undefined : await tryIt(ctx, secret, options.admin)
-    await ctx.beforeChange(`Would keep it in ${configPath(ctx.at)}`)
-    const file = readConfigFile(ctx.at)
+    const instance = options.noCheck ? undefined : await checkSecret(ctx, secret, options.admin)
+    await ctx.beforeChange(`Would keep it in ${configPath(ctx.system)}`)
+    const file = readConfigFile(ctx.system)
     const name = contextName ?? nameFor(file.contexts, url)
     const same = file.contexts[name]?.url === url ? file.contexts[name] : undefined
     const { apiKey, adminToken, instance: known, ...rest } = same ?? { url }
     // What was kept for the daemon before this one is no key here.
     const isSame = instance === undefined || known === undefined || instance === known
-    const given = ctx.at.env.TAPCHIP_ADMIN_URL
+    const given = ctx.system.env.TAPCHIP_ADMIN_URL
     const entry: StoredContext = {
       ...rest,
       ...(options.admin && given !== undefined && given === ctx.config().adminUrl()
@@ -54,11 +54,14 @@ const login = defineCommand({
       ...(isSame && adminToken ? { adminToken } : {}),
       ...(options.admin ? { adminToken: secret } : { apiKey: secret }),
     }
-    writeConfigFile(ctx.at, { current: file.current ?? name, contexts: { ...file.contexts, [name]: entry } })
+    writeConfigFile(ctx.system, {
+      current: file.current ?? name,
+      contexts: { ...file.contexts, [name]: entry },
+    })
     await ctx.io.one({ context: name, url }, () => ({
       Context: name,
       Daemon: url,
-      'Kept in': configPath(ctx.at),
+      'Kept in': configPath(ctx.system),
     }))
     if (origin === 'TAPCHIP_URL')
       ctx.io.note(
@@ -81,7 +84,7 @@ const nameFor = (contexts: Readonly<Record<string, { url: string }>>, url: strin
 
 const readSecret = async (ctx: CliContext): Promise<string> => {
   let text = ''
-  for await (const chunk of ctx.at.stdin) {
+  for await (const chunk of ctx.system.stdin) {
     text += String(chunk)
     if (text.length > 4096) throw new UsageError('Standard input holds more than a key.')
   }
@@ -94,7 +97,7 @@ const readSecret = async (ctx: CliContext): Promise<string> => {
 }
 
 /** @returns the daemon that it is for, as far as it says */
-const tryIt = async (ctx: CliContext, secret: string, admin: boolean): Promise<string | undefined> => {
+const checkSecret = async (ctx: CliContext, secret: string, admin: boolean): Promise<string | undefined> => {
   let instance: string | undefined
   const client = createClient({
     ...ctx.config(),

@@ -1,6 +1,6 @@
 import { integer } from '../command/options.ts'
 import type { CliContext } from '../context.ts'
-import { grouped } from '../io/text.ts'
+import { formatNumber } from '../io/text.ts'
 
 /** As the daemon has it. */
 const usual = 100
@@ -16,7 +16,7 @@ export const fetchPage = async <T extends { readonly id: number | null }>(
   ctx: CliContext,
   limit: number | undefined,
   fetch: (limit: number) => Promise<readonly T[]>,
-): Promise<{ readonly page: readonly T[]; readonly tellOfMore: () => void }> => {
+): Promise<{ readonly page: readonly T[]; readonly hintAtMore: () => void }> => {
   const wanted = limit ?? usual
   const found = await fetch(Math.min(most, wanted + 1))
   const page = found.slice(0, wanted)
@@ -24,9 +24,9 @@ export const fetchPage = async <T extends { readonly id: number | null }>(
   const isFull = found.length > wanted || (wanted === most && found.length === most)
   return {
     page,
-    tellOfMore: () => {
+    hintAtMore: () => {
       if (isFull && last?.id != null)
-        ctx.io.note(`The newest ${grouped(page.length)}; older ones: --before ${last.id}`)
+        ctx.io.note(`The newest ${formatNumber(page.length)}; older ones: --before ${last.id}`)
     },
   }
 }

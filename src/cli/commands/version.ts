@@ -1,20 +1,20 @@
 import { createContext } from '../context.ts'
 import { type ExitCode, exitCodes } from '../errors.ts'
-import type { Surroundings } from '../surroundings.ts'
+import type { System } from '../system.ts'
 
 /** A version is asked for in a hurry. */
-const patienceMs = 400
+const timeoutMs = 400
 
 /** Ours, and the daemon's when it answers at once. */
-export const printVersion = async (at: Surroundings, args: readonly string[]): Promise<ExitCode> => {
+export const printVersion = async (system: System, args: readonly string[]): Promise<ExitCode> => {
   const json = args.includes('--json')
-  const ctx = createContext(at, {
+  const ctx = createContext(system, {
     json,
     quiet: false,
     color: false,
     input: false,
     dryRun: false,
-    timeoutSeconds: patienceMs / 1000,
+    timeoutSeconds: timeoutMs / 1000,
   })
   try {
     const daemon = await daemonVersion(ctx)

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { styleText } from 'node:util'
-import type { Surroundings } from '../surroundings.ts'
+import type { System } from '../system.ts'
 import { chooseFields } from './fields.ts'
 import { type Progress, startProgress } from './progress.ts'
 import { type Columns, fieldLines, tableLines } from './table.ts'
@@ -44,11 +44,11 @@ export interface Io {
 /** One write a line costs more than all else in a long stream. */
 const bufferSize = 32 * 1024
 
-export const createIo = (at: Pick<Surroundings, 'stdout' | 'stderr' | 'env' | 'now'>, flags: IoFlags): Io => {
-  const { env } = at
-  const colour = flags.color && !env.NO_COLOR && env.TERM !== 'dumb' && at.stdout.isTTY === true
+export const createIo = (system: Pick<System, 'stdout' | 'stderr' | 'env' | 'now'>, flags: IoFlags): Io => {
+  const { env } = system
+  const useColor = flags.color && !env.NO_COLOR && env.TERM !== 'dumb' && system.stdout.isTTY === true
   const style: Io['style'] = (format, text) =>
-    colour ? styleText(format, text, { validateStream: false }) : text
+    useColor ? styleText(format, text, { validateStream: false }) : text
   const heading = (text: string) => style('bold', text)
 
   const fields = flags.fields === undefined ? undefined : chooseFields(flags.fields)
@@ -57,7 +57,7 @@ export const createIo = (at: Pick<Surroundings, 'stdout' | 'stderr' | 'env' | 'n
     if (fields === undefined) return undefined
     const complaint = complained ? undefined : fields.complaint(value)
     complained = true
-    if (complaint !== undefined) at.stderr.write(`${complaint}\n`)
+    if (complaint !== undefined) system.stderr.write(`${complaint}\n`)
     return fields.pick(value)
   }
   const picked = (value: unknown): unknown => choose(value) ?? value
@@ -75,8 +75,8 @@ export const createIo = (at: Pick<Surroundings, 'stdout' | 'stderr' | 'env' | 'n
     const text = pending
     pending = ''
     if (text === '' || gone) return
-    if (!at.stdout.listeners('error').includes(onError)) at.stdout.on('error', onError)
-    if (!at.stdout.write(text)) await once(at.stdout, 'drain').catch(onError)
+    if (!system.stdout.listeners('error').includes(onError)) system.stdout.on('error', onError)
+    if (!system.stdout.write(text)) await once(system.stdout, 'drain').catch(onError)
   }
   const raw = (text: string): Promise<void> | undefined => {
     pending += text
@@ -94,7 +94,7 @@ export const createIo = (at: Pick<Surroundings, 'stdout' | 'stderr' | 'env' | 'n
   /** What was printed before stands before it, also where both go to one place. */
   const say = (message: string): void => {
     if (pending !== '') void send()
-    at.stderr.write(`${message}\n`)
+    system.stderr.write(`${message}\n`)
   }
   const lines = async (source: Iterable<string>): Promise<void> => {
     for (const line of source) await raw(`${line}\n`)
@@ -107,13 +107,13 @@ export const createIo = (at: Pick<Surroundings, 'stdout' | 'stderr' | 'env' | 'n
       fields?.check(rows)
       if (flags.json) return lines([JSON.stringify(fields ? rows.map(fields.pick) : rows)])
       // What a person asked for by name is not shortened.
-      const look = {
-        aligned: at.stdout.isTTY === true,
+      const layout = {
+        aligned: system.stdout.isTTY === true,
         heading,
         cell: fields ? (text: string) => text : shortened,
       }
-      if (rows.length > 0) return lines(tableLines(rows, fields?.columns ?? columns, look))
-      if (!flags.quiet) at.stderr.write(`${none}\n`)
+      if (rows.length > 0) return lines(tableLines(rows, fields?.columns ?? columns, layout))
+      if (!flags.quiet) system.stderr.write(`${none}\n`)
       return Promise.resolve()
     },
     one: (value, describe) => {
@@ -138,12 +138,12 @@ export const createIo = (at: Pick<Surroundings, 'stdout' | 'stderr' | 'env' | 'n
     },
     warn: say,
     progress: (label, total) =>
-      startProgress(at.stderr, {
+      startProgress(system.stderr, {
         label,
         total,
         quiet: flags.quiet,
         dumb: env.TERM === 'dumb',
-        now: at.now,
+        now: system.now,
       }),
     flush: send,
     style,

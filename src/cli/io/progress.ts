@@ -1,4 +1,4 @@
-import type { Output } from '../surroundings.ts'
+import type { Output } from '../system.ts'
 
 export interface Progress {
   /** `n` more are done. */

@@ -12,22 +12,22 @@ const pad = (text: string, width: number): string => text + ' '.repeat(Math.max(
 export function* tableLines<T>(
   rows: readonly T[],
   columns: Columns<T>,
-  look: { aligned: boolean; heading: (text: string) => string; cell: (text: string) => string },
+  layout: { aligned: boolean; heading: (text: string) => string; cell: (text: string) => string },
 ): Generator<string> {
   const names = Object.keys(columns)
   const readers = Object.values(columns)
-  if (!look.aligned) {
+  if (!layout.aligned) {
     yield names.join('\t')
     for (const row of rows) yield readers.map((read) => shown(read(row))).join('\t')
     return
   }
-  const cells = rows.map((row) => readers.map((read) => look.cell(shown(read(row)))))
+  const cells = rows.map((row) => readers.map((read) => layout.cell(shown(read(row)))))
   const isKept = (_: unknown, i: number) =>
     names[i] !== sameForAll || new Set(cells.map((row) => row[i])).size > 1
   yield* aligned(
     names.filter(isKept),
     cells.map((row) => row.filter(isKept)),
-    look.heading,
+    layout.heading,
   )
 }
 

@@ -23,12 +23,12 @@ export const shortened = (text: string): string =>
   text.replace(/\b(0x[0-9a-fA-F]{4})(?:[0-9a-fA-F]{56}|[0-9a-fA-F]{32})([0-9a-fA-F]{4})\b/g, '$1…$2')
 
 /** As a shell takes it for one word: in a command that a person copies. */
-export const asWord = (text: string): string =>
+export const shellQuoted = (text: string): string =>
   /^[\w.,:/=@%+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
 
 /** 1,000. */
-export const grouped = (n: number): string => n.toLocaleString('en-US')
+export const formatNumber = (n: number): string => n.toLocaleString('en-US')
 
 /** 3 chips, 1 chip, 1,000 chips. */
 export const counted = (n: number, noun: string, plural = `${noun}s`): string =>
-  `${grouped(n)} ${n === 1 ? noun : plural}`
+  `${formatNumber(n)} ${n === 1 ? noun : plural}`

@@ -2,10 +2,10 @@ import { type Card, CardGone, NoCard } from '../../nfc/card.ts'
 import type { Journal, JournalLine } from '../batch/journal.ts'
 import type { CliContext } from '../context.ts'
 import { type ExitCode, exitCodes, Interrupted } from '../errors.ts'
-import { counted, grouped } from '../io/text.ts'
+import { counted, formatNumber } from '../io/text.ts'
 import { bothForms } from '../uid.ts'
 import type { ChipRow, RowsOfChips } from './chip-rows.ts'
-import { inWords, oneLine } from './errors.ts'
+import { asCliError, oneLine } from './errors.ts'
 import { cardTimeoutMs, type OpenedReaders } from './readers.ts'
 import { type Details, type Inspected, type Order, relayWithRetry, type SessionResult } from './relay.ts'
 import type { Stop } from './stop.ts'
@@ -47,7 +47,7 @@ export const runBox = async (ctx: CliContext, run: BoxRun): Promise<ExitCode> =>
         if (problem instanceof CardGone) end = problem
         break
       }
-      if (rows.done < count) await takeAway(ctx, card, stop)
+      if (rows.done < count) await waitUntilRemoved(ctx, card, stop)
       await card.release()
     }
   } catch (error) {
@@ -75,7 +75,7 @@ const nextCard = async (ctx: CliContext, run: BoxRun, first: boolean): Promise<C
     const row = rows.next()
     const about = row ? `, ${nameOf(row)}` : ''
     ctx.io.hint(
-      `Chip ${grouped(rows.done + 1)} of ${grouped(count)}${about}: lay ${first ? 'it' : 'the next one'} on the reader`,
+      `Chip ${formatNumber(rows.done + 1)} of ${formatNumber(count)}${about}: lay ${first ? 'it' : 'the next one'} on the reader`,
     )
   }
   return opened.nextCard({ timeoutMs: cardTimeoutMs(ctx), signal: stop.now })
@@ -152,15 +152,16 @@ const printChip = async (
   }
   await ctx.io.line(line, () => {
     const about = isDone && row ? `  ${nameOf(row)}` : ''
-    const place = isSingle ? '' : `  ${grouped(rows.done)} of ${grouped(count)}`
+    const place = isSingle ? '' : `  ${formatNumber(rows.done)} of ${formatNumber(count)}`
     return `${uid === null ? 'unknown chip' : bothForms(uid)}  ${status}${about}${place}`
   })
   if (error !== undefined && !ctx.io.json) ctx.io.warn(error)
   if (isSingle && isDone) ctx.io.hint('Is its tap valid? tapchip nfc verify')
-  if (!isSingle && ctx.at.stderr.isTTY && !ctx.flags.quiet) ctx.at.stderr.write(isDone ? '\x07' : '\x07\x07')
+  if (!isSingle && ctx.system.stderr.isTTY && !ctx.flags.quiet)
+    ctx.system.stderr.write(isDone ? '\x07' : '\x07\x07')
 }
 
-const takeAway = async (ctx: CliContext, card: Card, { now }: Stop): Promise<void> => {
+const waitUntilRemoved = async (ctx: CliContext, card: Card, { now }: Stop): Promise<void> => {
   ctx.io.hint('Take it off the reader.')
   await card.removed({ signal: now })
 }
@@ -169,8 +170,8 @@ const summarise = (ctx: CliContext, { rows, count }: BoxRun, tally: Tally, ms: n
   const { provisioned, unchanged, failed } = tally
   const rate = Math.round(((provisioned + unchanged) * 60_000) / Math.max(1, ms))
   ctx.io.note(
-    `${counted(rows.done, 'chip')} of ${grouped(count)} done: ${grouped(provisioned)} provisioned, ` +
-      `${grouped(unchanged)} unchanged, ${grouped(failed)} failed (${grouped(rate)} a minute)`,
+    `${counted(rows.done, 'chip')} of ${formatNumber(count)} done: ${formatNumber(provisioned)} provisioned, ` +
+      `${formatNumber(unchanged)} unchanged, ${formatNumber(failed)} failed (${formatNumber(rate)} a minute)`,
   )
 }
 
@@ -182,9 +183,9 @@ const exitCodeOf = (
 ): ExitCode => {
   const goOn = id === undefined ? undefined : `Go on: tapchip nfc provision --resume ${id}`
   if (end instanceof Interrupted)
-    throw new Interrupted(`Stopped: ${grouped(rows.done)} of ${grouped(count)} are done.`, goOn)
+    throw new Interrupted(`Stopped: ${formatNumber(rows.done)} of ${formatNumber(count)} are done.`, goOn)
   const begun = rows.done > 0 || left.size > 0
-  if (end !== undefined && !(end instanceof NoCard && begun && !isSingle)) throw inWords(end)
+  if (end !== undefined && !(end instanceof NoCard && begun && !isSingle)) throw asCliError(end)
   if (end !== undefined) io.warn([oneLine(end), goOn].filter(Boolean).join(' '))
   if (rows.done < count) return rows.done === 0 ? exitCodes.failed : exitCodes.partial
   return left.size > 0 ? exitCodes.partial : exitCodes.done

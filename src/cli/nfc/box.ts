@@ -1,4 +1,4 @@
-import { beginJournal, takeUpJournal } from '../batch/engine.ts'
+import { beginJournal, reopenJournal } from '../batch/engine.ts'
 import { fromSettings, type SheetFlags, sheetOptions } from '../batch/input/flags.ts'
 import { inputOf, openSource, type Source } from '../batch/input/source.ts'
 import type { ChipEvent, Header } from '../batch/journal.ts'
@@ -48,7 +48,7 @@ export const provisionBox = (ctx: CliContext, input: BoxInput): Promise<ExitCode
       : resumes
         ? {
             id: resumes.header.id,
-            journal: await takeUpJournal(ctx, resumes.header.id, counted(left, 'chip')),
+            journal: await reopenJournal(ctx, resumes.header.id, counted(left, 'chip')),
           }
         : await beginJournal(ctx, aboutBox(input, total), { noun: 'chip' })
     // The emulator has one card, unless there are to be several.
@@ -102,7 +102,7 @@ export const resumeBox = async (
   const file = given.file ?? input.path ?? undefined
   if (file === undefined && input.sha256 !== null)
     throw new UsageError('--file is missing: the rows came by standard input.', 'Give the same input again.')
-  const source = file === undefined ? undefined : openSource(ctx.at, file)
+  const source = file === undefined ? undefined : openSource(ctx.system, file)
   const rows = source ? await readRows(source, fromSettings(settings)) : []
   if (source && source.sha256() !== input.sha256)
     throw new UsageError(`${source.name} is not what the box began with.`, 'For other rows, begin a new box.')
@@ -140,11 +140,11 @@ const takeUp = async (
   // Whether an earlier chip has new keys already does not show: it is to be laid down again.
   if (rekey) return
   for (const [uid, row] of open) {
-    if (!rows.has(uid) && (await isSetUp(ctx, uid, keySet))) rows.take(uid, row)
+    if (!rows.has(uid) && (await isProvisioned(ctx, uid, keySet))) rows.take(uid, row)
   }
 }
 
-const isSetUp = async (ctx: CliContext, uid: string, keySet: number): Promise<boolean> => {
+const isProvisioned = async (ctx: CliContext, uid: string, keySet: number): Promise<boolean> => {
   const wire = uidOnWire(uid)
   const plans = await ctx.call('GET /admin/nfc/journal', { query: { uid: wire } })
   if (plans.length > 0) return false

@@ -3,7 +3,7 @@ import { UnknownCard } from '../../nfc/identify.ts'
 import { CliError, exitCodes } from '../errors.ts'
 
 /** What came between us and a card, with the code that the process ends with. Other errors stay what they are. */
-export const inWords = (error: unknown): unknown => {
+export const asCliError = (error: unknown): unknown => {
   if (error instanceof CardError)
     return new CliError(sentence(error.message), {
       exitCode: exitCodes.noReader,
@@ -17,7 +17,7 @@ export const inWords = (error: unknown): unknown => {
 
 /** In one line: what, and what to do. */
 export const oneLine = (error: unknown): string => {
-  const words = inWords(error)
+  const words = asCliError(error)
   if (words instanceof CliError) return [words.message, words.advice].filter(Boolean).join(' ')
   return words instanceof Error ? sentence(words.message) : String(words)
 }

@@ -42,7 +42,7 @@ const reasons: Readonly<Record<ElementOf<'GET /admin/taps'>['outcome'], string |
 }
 
 /** For people: valid or not, and why. The daemon tells the reason to those alone who may read its record. */
-export const verdictInWords = async (ctx: CliContext, verdict: Verdict): Promise<string> => {
+export const describeVerdict = async (ctx: CliContext, verdict: Verdict): Promise<string> => {
   if (verdict.uid === null) return `Not valid. ${verdict.error}`
   if (verdict.isValidTap) return 'Valid: the chip is genuine, and this tap is new. It is used up now.'
   const reason = await reasonOf(ctx, verdict.uid)
@@ -56,4 +56,4 @@ const reasonOf = async (ctx: CliContext, uid: string): Promise<string | undefine
   return taps[0] && reasons[taps[0].outcome]
 }
 
-export const uidInWords = ({ uid }: Verdict): string => (uid === null ? '-' : bothForms(uid))
+export const describeUid = ({ uid }: Verdict): string => (uid === null ? '-' : bothForms(uid))

@@ -11,7 +11,7 @@ import { withStop } from './stop.ts'
  * Has the daemon work on the chip on the reader, or the next one that is put there. One that is lifted too early may
  * be laid down again. @throws as relay, and NoCard
  */
-export const workOnChip = (
+export const runOnChip = (
   ctx: CliContext,
   reader: ReaderChoice,
   order: Order,

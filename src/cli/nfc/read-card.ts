@@ -71,7 +71,7 @@ export const readNextCard = async (
 }
 
 /** What is the matter with a chip that shows no tap. */
-export const emptiness = ({ family, url, e, c }: ReadChip): string | undefined => {
+export const whyNoTap = ({ family, url, e, c }: ReadChip): string | undefined => {
   if (family === 'halo') return undefined
   if (url === null) return 'The chip shows no URL: it is blank, or its file is not for everybody to read'
   return e === null || c === null

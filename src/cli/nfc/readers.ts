@@ -5,9 +5,9 @@ import type { PcscReaders } from '../../nfc/pcsc/readers.ts'
 import { text } from '../command/options.ts'
 import type { CliContext } from '../context.ts'
 import { Interrupted } from '../errors.ts'
-import { stateDir } from '../surroundings.ts'
+import { stateDir } from '../system.ts'
 import { chooseReader } from './choose-reader.ts'
-import { inWords } from './errors.ts'
+import { asCliError } from './errors.ts'
 
 /** What `--reader` takes for the virtual card. As src/nfc/emulator names it, which is loaded when it is wanted. */
 export const EMULATOR = 'emulator'
@@ -68,7 +68,7 @@ export const withReaders = async <T>(
   try {
     return await use(opened)
   } catch (error) {
-    throw inWords(error)
+    throw asCliError(error)
   } finally {
     await all.close()
   }
@@ -80,7 +80,7 @@ export const untilInterrupted = async <T>(
   run: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> => {
   const interrupted = new AbortController()
-  const unlisten = ctx.at.interrupts.listen(() => interrupted.abort(new Interrupted()))
+  const unlisten = ctx.system.interrupts.listen(() => interrupted.abort(new Interrupted()))
   try {
     return await run(interrupted.signal)
   } finally {
@@ -90,19 +90,19 @@ export const untilInterrupted = async <T>(
 
 const openEmulator = async (ctx: CliContext, fresh: number | undefined): Promise<CardReaders> => {
   const { EmulatorReaders } = await import('../../nfc/emulator/readers.ts')
-  const file = join(stateDir(ctx.at), 'emulator.json')
+  const file = join(stateDir(ctx.system), 'emulator.json')
   return new EmulatorReaders({ file, ...(fresh === undefined ? {} : { fresh }) })
 }
 
 /** The caller closes it. Nothing is started before the first call. */
 export const openPcsc = async (ctx: CliContext): Promise<PcscReaders> => {
   const { PcscReaders } = await import('../../nfc/pcsc/readers.ts')
-  const hostScript = join(dirname(ctx.at.daemonScript()), '../dist/reader-host.cjs')
-  return new PcscReaders({ hostScript, env: ctx.at.env })
+  const hostScript = join(dirname(ctx.system.daemonScript()), '../dist/reader-host.cjs')
+  return new PcscReaders({ hostScript, env: ctx.system.env })
 }
 
 /** How often it is looked whether something lies there that cannot be talked to. The list is at hand: it costs nothing. */
-const lookMs = 400
+const pollMs = 400
 
 const waitWithAdvice = async (
   ctx: CliContext,
@@ -135,7 +135,7 @@ const advise = async (
   let before = ''
   let told = ''
   while (!over.aborted) {
-    await delay(lookMs, undefined, { signal: over })
+    await delay(pollMs, undefined, { signal: over })
     const now = await state()
     // A card that is just laid down may be silent for a moment.
     if ((now === 'mute' || now === 'in-use') && now === before && now !== told) {

@@ -15,7 +15,7 @@ export interface Stop {
 export const withStop = async <T>(ctx: CliContext, run: (stop: Stop) => Promise<T>): Promise<T> => {
   const [now, late] = [new AbortController(), new AbortController()]
   let clock: NodeJS.Timeout | undefined
-  const unlisten = ctx.at.interrupts.listen(() => {
+  const unlisten = ctx.system.interrupts.listen(() => {
     ctx.io.warn('Stopping: a chip that is begun on is finished first. Once more ends at once.')
     now.abort(new Interrupted())
     clock = setTimeout(() => late.abort(new Interrupted()), graceMs)

@@ -24,7 +24,7 @@ export const watchReaders = async (
   const failed = new AbortController()
   const over = AbortSignal.any([signal, failed.signal])
   const underWay = new Set<Promise<void>>()
-  const tell = telling(ctx, (await opened.all.list()).length)
+  const tell = readerMessages(ctx, (await opened.all.list()).length)
   for await (const event of opened.all.events({ signal: over })) {
     if (event.type === 'unavailable') tell.away(oneLine(event.error))
     else if (wanted === undefined ? isSamSlot(event.reader) : event.reader !== wanted) continue
@@ -45,7 +45,7 @@ export const watchReaders = async (
 }
 
 /** What a person sees of readers that come and go. */
-const telling = (ctx: CliContext, readers: number) => {
+const readerMessages = (ctx: CliContext, readers: number) => {
   let isAway = false
   let quietAdditions = readers
   if (readers === 0) ctx.io.note('There is no NFC reader yet. Plug one in.')

@@ -1,4 +1,4 @@
-import { asWord, clean } from '../../io/text.ts'
+import { clean, shellQuoted } from '../../io/text.ts'
 import type { Problems } from './problems.ts'
 
 export interface ColumnOptions {
@@ -32,17 +32,17 @@ export const layOut = (heading: readonly string[], options: ColumnOptions, probl
     if (positions.includes(i)) continue
     const double = names.indexOf(name) !== i && name !== ''
     if (double) problems.add(undefined, undefined, `column "${name}" is there twice`)
-    else if (!isPassedOver(name, options)) unknown.add(name)
+    else if (!isIgnored(name, options)) unknown.add(name)
   }
   for (const [column, name] of options.renamed) {
     if (!names.includes(name))
       problems.add(undefined, undefined, `column "${name}" (--map ${column}=${name}) is not there`)
   }
   const { required, anyOf = [] } = options
-  const isThere = (column: string) => names.includes(theirs(column))
+  const isPresent = (column: string) => names.includes(theirs(column))
   const absent = [
-    ...required.filter((column) => !isThere(column)),
-    ...(anyOf.some(isThere) ? [] : anyOf.slice(0, 1)),
+    ...required.filter((column) => !isPresent(column)),
+    ...(anyOf.some(isPresent) ? [] : anyOf.slice(0, 1)),
   ]
   for (const column of absent) {
     if (options.renamed.has(column)) continue
@@ -52,14 +52,14 @@ export const layOut = (heading: readonly string[], options: ColumnOptions, probl
     const advice =
       likely === undefined
         ? `its name in this sheet: --map ${column}=NAME`
-        : `if "${likely}" is it: --map ${asWord(`${column}=${likely}`)}`
+        : `if "${likely}" is it: --map ${shellQuoted(`${column}=${likely}`)}`
     problems.add(undefined, undefined, `column "${column}" is missing; ${advice}`)
   }
   if (unknown.size > 0) problems.add(undefined, undefined, unknownColumns([...unknown], options))
   return absent.length === 0 ? positions : undefined
 }
 
-export const isPassedOver = (name: string, { ignored }: ColumnOptions): boolean =>
+export const isIgnored = (name: string, { ignored }: ColumnOptions): boolean =>
   name === '' || ignored === 'all' || ignored.has(name)
 
 /** Says which columns are unknown, and what would pass over them, ready to be copied. */
@@ -71,11 +71,11 @@ export const unknownColumns = (names: readonly string[], options: ColumnOptions)
       ? undefined
       : options.columns.find((column) => column.toLowerCase() === only.toLowerCase())
   // A name that holds a comma cannot stand in the list.
-  const list = names.some((name) => name.includes(',')) ? '' : ` ${asWord(names.join(','))}`
+  const list = names.some((name) => name.includes(',')) ? '' : ` ${shellQuoted(names.join(','))}`
   const advice =
     meant === undefined
       ? `to pass over ${names.length > 1 ? 'them' : 'it'}: --ignore-columns${list}`
-      : `is it ${meant}? --map ${asWord(`${meant}=${only}`)}`
+      : `is it ${meant}? --map ${shellQuoted(`${meant}=${only}`)}`
   return clean(
     `unknown ${names.length > 1 ? 'columns' : 'column'} ${which}; ${advice} (known: ${options.columns.join(', ')})`,
   )

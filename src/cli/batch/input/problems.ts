@@ -8,8 +8,8 @@ interface Problem {
   readonly why: string
 }
 
-/** From so many rows on with the same problem, one line names them all: nobody reads five thousand alike. */
-export const alike = 10
+/** From so many rows on with the same problem, one line names them all: nobody reads five thousand groupFrom. */
+export const groupFrom = 10
 
 /** What does not fit, collected over the whole input: a person mends a sheet once, not row by row. */
 export class Problems {
@@ -45,7 +45,7 @@ export class Problems {
     if (this.#found.length === 0) return
     const sorted = this.#found.toSorted((a, b) => (a.row ?? 0) - (b.row ?? 0))
     const lines = [...groupsOf(sorted).values()].flatMap((group) =>
-      group.length < alike ? group.map(lineOf) : [lineOfMany(group)],
+      group.length < groupFrom ? group.map(lineOf) : [lineOfMany(group)],
     )
     const rows = new Set(sorted.flatMap(({ row }) => row ?? []))
     const extent = rows.size === 0 ? '' : `: ${counted(rows.size, 'row does', 'rows do')} not fit`
@@ -75,7 +75,7 @@ const groupsOf = (sorted: readonly Problem[]): Map<string, readonly Problem[]> =
   const groups = new Map<string, Problem[]>()
   for (const [i, problem] of sorted.entries()) {
     const key = keyOf(problem)
-    const many = (counts.get(key) ?? 0) >= alike
+    const many = (counts.get(key) ?? 0) >= groupFrom
     const group = groups.get(many ? key : `${i}`) ?? []
     group.push(problem)
     groups.set(many ? key : `${i}`, group)

@@ -3,7 +3,7 @@ import { UsageError } from '../../errors.ts'
 import { counted } from '../../io/text.ts'
 import { isJsonObject, type JsonObject } from '../../json.ts'
 import { unguardCell } from '../spreadsheet.ts'
-import { type ColumnOptions, isPassedOver, layOut, unknownColumns } from './columns.ts'
+import { type ColumnOptions, isIgnored, layOut, unknownColumns } from './columns.ts'
 import { csvRows } from './csv.ts'
 import type { Problems } from './problems.ts'
 import type { Source } from './source.ts'
@@ -128,7 +128,7 @@ const readJson = async (
       problems.add(row, undefined, `malformed: ${malformed}`)
       continue
     }
-    const unknown = Object.keys(value).filter((name) => !known.has(name) && !isPassedOver(name, options))
+    const unknown = Object.keys(value).filter((name) => !known.has(name) && !isIgnored(name, options))
     if (unknown.length > 0) problems.add(row, undefined, unknownColumns(unknown, options))
     reader.row(
       row,

@@ -5,7 +5,7 @@ import { TextDecoder } from 'node:util'
 import { CliError, exitCodes, UsageError } from '../../errors.ts'
 import { fileProblem } from '../../file-problem.ts'
 import { isJsonObject, type JsonObject } from '../../json.ts'
-import type { Surroundings } from '../../surroundings.ts'
+import type { System } from '../../system.ts'
 import type { Header } from '../journal.ts'
 
 export interface Source {
@@ -30,13 +30,13 @@ export const inputOf = ({ name, path, sha256 }: Source): Header['input'] => ({
 const chunkSize = 1024 * 1024
 
 /** `-` is standard input. */
-export const openSource = (at: Surroundings, file: string): Source => {
+export const openSource = (system: System, file: string): Source => {
   const standard = file === '-'
-  const path = standard ? undefined : file.startsWith('/') ? file : `${at.cwd}/${file}`
+  const path = standard ? undefined : file.startsWith('/') ? file : `${system.cwd}/${file}`
   const name = standard ? 'Standard input' : file
   const hash = createHash('sha256')
   let digest: string | undefined
-  const bytes = path === undefined ? at.stdin : createReadStream(path, { highWaterMark: chunkSize })
+  const bytes = path === undefined ? system.stdin : createReadStream(path, { highWaterMark: chunkSize })
   return {
     name,
     path,
@@ -83,8 +83,8 @@ async function* decoded(
 }
 
 /** One JSON object from a file, or from standard input (`-`). The daemon checks what is in it. */
-export const readJsonObject = async (at: Surroundings, file: string): Promise<JsonObject> => {
-  const source = openSource(at, file)
+export const readJsonObject = async (system: System, file: string): Promise<JsonObject> => {
+  const source = openSource(system, file)
   let text = ''
   for await (const chunk of source.chunks) text += chunk
   let value: unknown

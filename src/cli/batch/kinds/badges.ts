@@ -91,7 +91,9 @@ export const badgeCreation: BadgeKind = {
     parse: (ctx, problems, folder) => ({
       row: (row, values) => {
         const cells = named(eventColumns, values)
-        const placed = cells.image ? { ...cells, image: imagePath(cells.image, folder, ctx.at.cwd) } : cells
+        const placed = cells.image
+          ? { ...cells, image: imagePath(cells.image, folder, ctx.system.cwd) }
+          : cells
         for (const { column, why } of eventProblems(placed)) problems.add(row, column, why)
         return { row, cells: placed }
       },
@@ -109,7 +111,7 @@ export const badgeCreation: BadgeKind = {
     }
   },
   label: 'Creating',
-  outcomes: ['created', 'failed'],
+  countedStatuses: ['created', 'failed'],
   hint: () => 'See them: tapchip badge-events list',
   sheetOf: () => ({
     heading: eventColumns,
@@ -169,7 +171,7 @@ export const badgeAssignment: BadgeKind = {
     }
   },
   label: 'Assigning',
-  outcomes: ['assigned', 'failed'],
+  countedStatuses: ['assigned', 'failed'],
   hint: () => "What a chip's next tap gives: tapchip refs show REF",
   sheetOf: () => ({
     heading: assignmentColumns,

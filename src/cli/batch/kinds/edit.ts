@@ -4,7 +4,7 @@ import type { Client } from '../../client/types.ts'
 import { UsageError } from '../../errors.ts'
 import { clean, counted, shown } from '../../io/text.ts'
 import { bothForms, colons, uidOnWire } from '../../uid.ts'
-import { answered, chunksOf, showChanges, whileChecking } from '../answers.ts'
+import { checkWithDaemon, chunksOf, matchAnswers, showChanges } from '../answers.ts'
 import { UidColumn } from '../input/uid-column.ts'
 import { isNumber, isStatus, isText, orAbsent, orNull, type Result, type Row, shape } from '../journal.ts'
 import type { RowKind } from '../kind.ts'
@@ -39,7 +39,7 @@ const sendEdits = (client: Client, rows: readonly EditRow[], dryRun: boolean): A
     query: dryRun ? { dryRun: 'true' } : {},
     upload: { contentType: 'application/x-ndjson', content: { [Symbol.iterator]: () => bodyOf(rows) } },
   })
-  return answered(answers, rows, (sent, { status, previous, error }) => {
+  return matchAnswers(answers, rows, (sent, { status, previous, error }) => {
     const { row, uid } = sent
     // A chip that shows already what an undo puts back is as it should be, whatever it went through.
     if (dryRun && isBack(sent, previous)) return { row, uid, status: 'unchanged', previous }
@@ -98,7 +98,7 @@ export const edit: RowKind<EditRow, EditResult, Preview> = {
   }),
   /** The daemon refuses a row that cannot be meant as a whole; then so do we. */
   check: (ctx, rows) =>
-    whileChecking(ctx, 'written', async (signal) => {
+    checkWithDaemon(ctx, 'written', async (signal) => {
       const client = await ctx.client()
       const results = new Map<number, EditResult>()
       for (const chunk of chunksOf(rows, checkSize)) {
@@ -136,7 +136,7 @@ export const edit: RowKind<EditRow, EditResult, Preview> = {
   requests: { rows: 2000, atOnce: 1 },
   send: (client, rows) => sendEdits(client, rows, false),
   label: 'Editing',
-  outcomes: ['changed', 'unchanged', 'failed'],
+  countedStatuses: ['changed', 'unchanged', 'failed'],
   next: (id, { changed }) => (changed > 0 ? `Take it back: tapchip batch undo ${id}` : ''),
   describe: (result, { redirectUrl }) => describeEdit(result, redirectUrl),
   about: ({ uid }) => ({ uid }),
@@ -164,7 +164,7 @@ const chipsARequest = 50_000
 export const editAlike: typeof edit = {
   ...edit,
   requests: { rows: chipsARequest, atOnce: 1 },
-  outcomes: ['changed', 'unchanged'],
+  countedStatuses: ['changed', 'unchanged'],
   prepare: (row, check) => ({ ...row, previous: check.get(row.row)?.previous ?? null }),
   settle: ({ row }, check) => {
     const seen = check.get(row)

@@ -99,7 +99,7 @@ export const addChipProblems = (problems: Problems, row: number, values: ChipVal
 const newline = 10
 
 /** Blocks cut to at most so many rows; where a cell holds a line end, to fewer. */
-export function* piecesOf(
+export function* slicesOf(
   blocks: readonly Buffer[],
   most: number,
 ): Generator<{ readonly bytes: Buffer; readonly rows: number }> {

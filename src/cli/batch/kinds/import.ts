@@ -2,16 +2,16 @@ import { ApiError } from '../../client/errors.ts'
 import type { Client } from '../../client/types.ts'
 import type { CliContext } from '../../context.ts'
 import { type ExitCode, exitCodes, UsageError, withAfterword } from '../../errors.ts'
-import { asWord, clean, counted, grouped } from '../../io/text.ts'
+import { clean, counted, formatNumber, shellQuoted } from '../../io/text.ts'
 import { bothForms } from '../../uid.ts'
-import { beginJournal, rowsLeft, takeUpJournal } from '../engine.ts'
+import { beginJournal, reopenJournal, rowsLeft } from '../engine.ts'
 import { writeFailedRows } from '../failed-file.ts'
 import { fromSettings, sheetOptions } from '../input/flags.ts'
 import { openSource } from '../input/source.ts'
 import { type Header, isNumber, isStatus, isText, orAbsent, type Result, shape } from '../journal.ts'
 import type { WholeKind } from '../kind.ts'
 import { openRun } from '../run.ts'
-import { type ImportInput, importSheet, piecesOf, readImport, rowsOfBlocks } from './import-sheet.ts'
+import { type ImportInput, importSheet, readImport, rowsOfBlocks, slicesOf } from './import-sheet.ts'
 
 export interface ImportSettings {
   readonly team: string | undefined
@@ -46,7 +46,7 @@ export const chipImport: WholeKind<ImportResult> = {
         'Give the same input again.',
       )
     const { settings = {} } = header
-    const source = openSource(ctx.at, file)
+    const source = openSource(ctx.system, file)
     const sheet = await readImport(source, sheetOptions(fromSettings(settings, options), importSheet), true)
     if (header.input.sha256 !== null && source.sha256() !== header.input.sha256) {
       throw new UsageError(
@@ -116,7 +116,7 @@ export const runImport = async (
   const { id, journal } = dryRun
     ? { id: undefined, journal: undefined }
     : resumes
-      ? { id: resumes, journal: await takeUpJournal(ctx, resumes, rowsLeft(total, total)) }
+      ? { id: resumes, journal: await reopenJournal(ctx, resumes, rowsLeft(total, total)) }
       : await beginJournal(ctx, about)
   const stopping = 'Stopping. Once more ends at once.'
   const run = openRun(ctx, { id, journal, label: 'Importing', total, rate, stopping })
@@ -128,7 +128,7 @@ export const runImport = async (
     const size = sheet.blocks.reduce((sum, block) => sum + block.length, 0)
     let sent = 0
     let told = 0
-    for (const { bytes, rows } of piecesOf(sheet.blocks, run.pace.size(Number.POSITIVE_INFINITY))) {
+    for (const { bytes, rows } of slicesOf(sheet.blocks, run.pace.size(Number.POSITIVE_INFINITY))) {
       await run.pace.turn(rows)
       yield bytes
       sent += bytes.length
@@ -173,17 +173,19 @@ export const runImport = async (
   const exitCode = failed > 0 ? exitCodes.partial : exitCodes.done
   if (dryRun) {
     io.note(
-      `Dry run: ${counted(created, 'chip')} would be created, ${grouped(unchanged)} unchanged, ${grouped(failed)} would fail. Nothing was written.`,
+      `Dry run: ${counted(created, 'chip')} would be created, ${formatNumber(unchanged)} unchanged, ${formatNumber(failed)} would fail. Nothing was written.`,
     )
     return exitCode
   }
-  io.note(`${counted(created, 'chip')} created, ${grouped(unchanged)} unchanged, ${grouped(failed)} failed.`)
-  if (failed === total) await tellEmptyGroup(ctx, settings)
+  io.note(
+    `${counted(created, 'chip')} created, ${formatNumber(unchanged)} unchanged, ${formatNumber(failed)} failed.`,
+  )
+  if (failed === total) await reportEmptyGroup(ctx, settings)
   if (failedFile !== undefined) {
     const { heading, rows } = rowsOfBlocks(sheet.blocks, failedRows)
     writeFailedRows(ctx, failedFile, heading, rows)
   }
-  if (failed < total) io.hint(`See them: tapchip chips list --chip-group ${asWord(settings.chipGroup)}`)
+  if (failed < total) io.hint(`See them: tapchip chips list --chip-group ${shellQuoted(settings.chipGroup)}`)
   return exitCode
 }
 
@@ -210,11 +212,11 @@ const checkSettings = async (
 }
 
 /** The group is made before the first row, and stays where none went well: nobody should wonder where it came from. */
-const tellEmptyGroup = async (ctx: CliContext, { chipGroup, team }: ImportSettings): Promise<void> => {
+const reportEmptyGroup = async (ctx: CliContext, { chipGroup, team }: ImportSettings): Promise<void> => {
   // Only a word more: without an answer it is left out.
   const groups = await ctx.call('GET /admin/chip-groups', { query: { team } }).catch(() => [])
   if (groups.find(({ name }) => name === chipGroup)?.chips !== 0) return
   ctx.io.note(
-    `The chip group "${clean(chipGroup)}" is there now, and is empty. Remove it: tapchip chip-groups remove ${asWord(chipGroup)}`,
+    `The chip group "${clean(chipGroup)}" is there now, and is empty. Remove it: tapchip chip-groups remove ${shellQuoted(chipGroup)}`,
   )
 }

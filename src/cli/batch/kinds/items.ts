@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { ElementOf } from '../../client/types.ts'
 import { clean, counted, shown } from '../../io/text.ts'
-import { refused, showChanges, whileChecking } from '../answers.ts'
+import { checkWithDaemon, refused, showChanges } from '../answers.ts'
 import { isNumber, isStatus, isText, orAbsent, orNull, type Result, type Row, shape } from '../journal.ts'
 import type { RowKind } from '../kind.ts'
 
@@ -141,7 +141,7 @@ export const items: RowKind<ItemRow, ItemResult, ReadonlyMap<number, Found>> = {
   }),
   isResult: shape<ItemResult>({ row: isNumber, id: isText, status: isStatus, error: orAbsent(isText) }),
   check: (ctx, rows) =>
-    whileChecking(ctx, 'written', async () => {
+    checkWithDaemon(ctx, 'written', async () => {
       const listed = await ctx.call('GET /admin/items', { query: { team: rows[0]?.team } })
       const known = new Map(
         listed.map((item) => [item.id, { ...item, contract: item.contract?.symbol ?? null }]),
@@ -192,7 +192,7 @@ export const items: RowKind<ItemRow, ItemResult, ReadonlyMap<number, Found>> = {
     }
   },
   label: 'Editing',
-  outcomes: ['changed', 'unchanged', 'failed'],
+  countedStatuses: ['changed', 'unchanged', 'failed'],
   next: (id, { changed }) => (changed > 0 ? `Take it back: tapchip batch undo ${id}` : ''),
   hint: () => 'See them: tapchip items list',
   describe: ({ row, id, status, error }, { changes }) =>

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { isAbsolute, join } from 'node:path'
 import type { AnswerOf } from '../../client/types.ts'
 import { isJsonObject } from '../../json.ts'
-import { withoutField } from '../answers.ts'
+import { splitField } from '../answers.ts'
 import type { Cell } from '../input/sheet.ts'
 import type { Row } from '../journal.ts'
 import type { SheetSpec } from '../kind.ts'
@@ -79,7 +79,7 @@ export const metadataSheet = (template?: Template): SheetSpec<MetadataRow, Metad
 /** The token that a row's chip carries, or why it is not known. A row that does not fit is refused without it. */
 const tokenIn = ({ token, error, status }: Partial<Described> = {}): Token | string => {
   if (token?.tokenId) return { ...token, tokenId: token.tokenId }
-  return status === 'invalid' ? noToken : withoutField(error ?? 'it has none').why
+  return status === 'invalid' ? noToken : splitField(error ?? 'it has none').why
 }
 
 /** What a template may take of the token of a chip. */

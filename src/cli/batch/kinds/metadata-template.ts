@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { UsageError } from '../../errors.ts'
 import { isJsonObject, type JsonObject } from '../../json.ts'
-import type { Surroundings } from '../../surroundings.ts'
+import type { System } from '../../system.ts'
 import type { Cell } from '../input/sheet.ts'
 
 export type Metadata = JsonObject
@@ -40,31 +40,31 @@ const fieldOf = (written: string): Field => {
   }
 }
 
-export const readTemplate = (at: Pick<Surroundings, 'cwd'>, file: string): Template => {
-  const value = parse(file, read(file.startsWith('/') ? file : `${at.cwd}/${file}`, file))
+export const readTemplate = (system: Pick<System, 'cwd'>, file: string): Template => {
+  const value = parse(file, read(file.startsWith('/') ? file : `${system.cwd}/${file}`, file))
   const columns = new Set<string>()
-  const look = (part: unknown, path: string): void => {
+  const collect = (part: unknown, path: string): void => {
     if (typeof part === 'string') checkText(part, path, file, columns)
-    else if (Array.isArray(part)) for (const [i, element] of part.entries()) look(element, `${path}.${i}`)
+    else if (Array.isArray(part)) for (const [i, element] of part.entries()) collect(element, `${path}.${i}`)
     else if (isJsonObject(part)) {
       for (const [name, member] of Object.entries(part)) {
         const inside = path === '' ? name : `${path}.${name}`
         if (name.includes('{{'))
           throw new UsageError(`${file}: the name ${inside} holds a field: only values are filled in.`)
-        look(member, inside)
+        collect(member, inside)
       }
     }
   }
-  look(value, '')
+  collect(value, '')
   return {
     columns: [...columns],
     fill: (cellOf, complain) => {
       // A column that many places take is one cell to mend.
       const refused = new Set<string>()
       const filled = fillIn(value, (field) => {
-        const outcome = readField(field, cellOf(field.column))
-        if (!('why' in outcome)) return outcome.value
-        if (!refused.has(field.column)) complain(field.column, outcome.why)
+        const read = readField(field, cellOf(field.column))
+        if (!('why' in read)) return read.value
+        if (!refused.has(field.column)) complain(field.column, read.why)
         refused.add(field.column)
         return ''
       })

@@ -2,10 +2,10 @@ import type { Client } from '../../client/types.ts'
 import { CliError } from '../../errors.ts'
 import { clean, counted } from '../../io/text.ts'
 import { isJsonObject } from '../../json.ts'
-import { addTokenAnswers, answered, showChanges, whileChecking } from '../answers.ts'
+import { addTokenAnswers, checkWithDaemon, matchAnswers, showChanges } from '../answers.ts'
 import { isNumber, isStatus, isText, orAbsent, orNull, type Result, shape } from '../journal.ts'
 import type { RowKind } from '../kind.ts'
-import { isTarget, targetOnWire, targetSheet, targetWords } from '../token.ts'
+import { describeTarget, isTarget, targetOnWire, targetSheet } from '../token.ts'
 import { type Described, type MetadataCheck, type MetadataRow, metadataSheet } from './metadata-sheet.ts'
 
 /** Characters that go together: the daemon takes 64 MiB a request. */
@@ -26,7 +26,7 @@ const sendMetadata = (
     upload: { contentType: 'application/x-ndjson', content: rows.map(lineOf) },
     ...(signal ? { signal } : {}),
   })
-  return answered(answers, rows, ({ row }, answer: Described) => ({ ...answer, row }), signal)
+  return matchAnswers(answers, rows, ({ row }, answer: Described) => ({ ...answer, row }), signal)
 }
 
 function* bySize(rows: readonly MetadataRow[]): Generator<readonly MetadataRow[]> {
@@ -58,7 +58,7 @@ function* changesIn(rows: readonly MetadataRow[], check: MetadataCheck) {
     const withJson = status !== 'failed' && shown < jsonShown
     if (withJson) shown += 1
     const forPeople = () => {
-      const start = clean(`row ${row}  ${targetWords(target)}  ${status}${error ? `  ${error}` : ''}`)
+      const start = clean(`row ${row}  ${describeTarget(target)}  ${status}${error ? `  ${error}` : ''}`)
       return withJson ? `${start}\n${cleanLines(JSON.stringify(metadata, null, 2))}` : start
     }
     yield { status, line: { row, status, token, metadata, previous, error }, forPeople }
@@ -78,7 +78,7 @@ export const metadata: RowKind<MetadataRow, Result, MetadataCheck> = {
   }),
   isResult: shape<Result>({ row: isNumber, status: isStatus, error: orAbsent(isText) }),
   check: (ctx, rows) =>
-    whileChecking(ctx, 'written', async (signal) => {
+    checkWithDaemon(ctx, 'written', async (signal) => {
       const client = await ctx.client()
       const checked = new Map<number, Described>()
       const progress = ctx.io.progress('Checking', rows.length)
@@ -115,12 +115,12 @@ export const metadata: RowKind<MetadataRow, Result, MetadataCheck> = {
     }
   },
   label: 'Describing',
-  outcomes: ['changed', 'unchanged', 'failed'],
+  countedStatuses: ['changed', 'unchanged', 'failed'],
   next: (id, { changed }) => (changed > 0 ? `Take it back: tapchip batch undo ${id}` : ''),
   describe: ({ status, error }, { row, target }) =>
-    clean(`row ${row}  ${targetWords(target)}  ${status}${error === undefined ? '' : `  ${error}`}`),
+    clean(`row ${row}  ${describeTarget(target)}  ${status}${error === undefined ? '' : `  ${error}`}`),
   about: ({ target }) => target,
-  pending: ({ target }) => `${targetWords(target)}  `,
+  pending: ({ target }) => `${describeTarget(target)}  `,
   sheetOf: (rows) => {
     const { heading, cells } = targetSheet(rows.map(({ target }) => target))
     return {

@@ -1,10 +1,10 @@
 import type { AnswerOf } from '../../client/types.ts'
 import type { CliContext } from '../../context.ts'
 import { CliError, type ExitCode, exitCodes } from '../../errors.ts'
-import { clean, counted, grouped, shown } from '../../io/text.ts'
-import { chunksOf, rowWords, whileChecking } from '../answers.ts'
+import { clean, counted, formatNumber, shown } from '../../io/text.ts'
+import { checkWithDaemon, chunksOf, rowMessage } from '../answers.ts'
 import type { Row } from '../journal.ts'
-import { asEther, asGwei, roundedUp, type TokenTarget, targetOnWire, targetWords } from '../token.ts'
+import { asEther, asGwei, describeTarget, roundedUp, type TokenTarget, targetOnWire } from '../token.ts'
 
 /**
  * `recipient` is an address, or a name that the check could not look up. `owner` had the token before; null: nobody;
@@ -33,7 +33,7 @@ const rowsAPiece = 500
 
 /** What the daemon says to each row as things are now, and what all of it takes; nothing is sent. */
 export const checkTransfers = (ctx: CliContext, rows: readonly TransferRow[]): Promise<TransferCheck> =>
-  whileChecking(ctx, 'sent', async (signal) => {
+  checkWithDaemon(ctx, 'sent', async (signal) => {
     const client = await ctx.client()
     const checked = new Map<number, CheckedTransfer>()
     let last: Last | undefined
@@ -54,7 +54,7 @@ export const checkTransfers = (ctx: CliContext, rows: readonly TransferRow[]): P
         else {
           const sent = rows[answer.row - 1]
           const { error } = answer
-          const words = error === undefined ? {} : { error: rowWords(error, sent?.target) }
+          const words = error === undefined ? {} : { error: rowMessage(error, sent?.target) }
           if (sent) checked.set(sent.row, { ...answer, ...words, row: sent.row })
           progress.advance(1)
         }
@@ -87,7 +87,7 @@ export const refuseUnpayable = ({ totals }: TransferCheck): void => {
 }
 
 const words = ({ transactions, gas, maxFeePerGas, cost, relayer, balance }: ChainTotals): string =>
-  `${counted(transactions, 'transaction')} take ${grouped(Number(gas))} gas, at ${asGwei(BigInt(maxFeePerGas))} gwei at most ${asEther(BigInt(cost))} ether; ${relayer} has ${asEther(BigInt(balance))} ether.`
+  `${counted(transactions, 'transaction')} take ${formatNumber(Number(gas))} gas, at ${asGwei(BigInt(maxFeePerGas))} gwei at most ${asEther(BigInt(cost))} ether; ${relayer} has ${asEther(BigInt(balance))} ether.`
 
 /** Warns where the chain is dearer at the moment than what this daemon may pay, and where it is more than a day's. */
 export const warnOfLimits = (ctx: CliContext, check: TransferCheck): void => {
@@ -106,7 +106,7 @@ const warnOfBudget = (ctx: CliContext, { totals, budget }: TransferCheck): void 
   const wanted = totals.reduce((sum, { transactions }) => sum + transactions, 0)
   const left = [
     ...(transactionsLeft === null ? [] : [counted(transactionsLeft, 'transaction')]),
-    ...(gasLeft === null ? [] : [`${grouped(gasLeft)} gas`]),
+    ...(gasLeft === null ? [] : [`${formatNumber(gasLeft)} gas`]),
   ].join(' and ')
   ctx.io.warn(
     `The team may send ${left} more today (UTC), and this takes ${counted(wanted, 'transaction')}: the rows beyond fail, and go through another day (tapchip batch resume --retry-failed), or once it may send more (tapchip teams edit).`,
@@ -132,7 +132,7 @@ export const showCheck = async (
   }
   if (io.json) await io.line({ totals: check.totals, budget: check.budget }, () => '')
   io.note(
-    `Dry run: ${counted(counts.transfer, 'transfer')}, ${counted(counts.mint, 'mint')}, ${grouped(counts.unchanged)} unchanged, ${grouped(counts.refused)} would fail. Nothing was sent.`,
+    `Dry run: ${counted(counts.transfer, 'transfer')}, ${counted(counts.mint, 'mint')}, ${formatNumber(counts.unchanged)} unchanged, ${formatNumber(counts.refused)} would fail. Nothing was sent.`,
   )
   for (const chain of check.totals) io.note(`Chain ${chain.chainId}: ${words(chain)}`)
   warnOfLimits(ctx, check)
@@ -143,11 +143,11 @@ export const showCheck = async (
 const describeCheck = (checked: CheckedTransfer, row: TransferRow): string => {
   const { status, token, owner, recipient, error, note } = checked
   const { tokenId } = token ?? {}
-  const found = token && tokenId ? [targetWords({ ...token, tokenId })] : []
+  const found = token && tokenId ? [describeTarget({ ...token, tokenId })] : []
   // Whoever named a chip finds it by that; a token that was named is the one that was found.
-  const what = ('uid' in row.target || found.length === 0 ? [targetWords(row.target), ...found] : found).join(
-    '  ',
-  )
+  const what = (
+    'uid' in row.target || found.length === 0 ? [describeTarget(row.target), ...found] : found
+  ).join('  ')
   const start = `row ${row.row}  ${what}  ${status}`
   if (status === 'refused') return clean(`${start}  ${error ?? ''}`)
   const name = recipient?.toLowerCase() === row.recipient.toLowerCase() ? '' : ` (${row.recipient})`

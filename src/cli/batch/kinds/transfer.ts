@@ -1,16 +1,16 @@
 import { readRecipient } from '../../../values/recipient.ts'
 import { UsageError } from '../../errors.ts'
 import { clean, counted } from '../../io/text.ts'
-import { addTokenAnswers, answered, rowWords } from '../answers.ts'
+import { addTokenAnswers, matchAnswers, rowMessage } from '../answers.ts'
 import { isNumber, isStatus, isText, orAbsent, orNull, type Result, shape } from '../journal.ts'
 import type { RowKind } from '../kind.ts'
 import {
   asEther,
+  describeTarget,
   isTarget,
   TokenColumns,
   targetOnWire,
   targetSheet,
-  targetWords,
   tokenColumns,
   tokenNeeded,
 } from '../token.ts'
@@ -110,15 +110,15 @@ export const transfer: RowKind<TransferRow, TransferResult, TransferCheck> = {
     const answers = client.stream('POST /phygitals/transfer/batch', {
       upload: { contentType: 'application/x-ndjson', content: [content.join('')] },
     })
-    return answered(answers, rows, ({ row, target }, { status, initialTxHash, error, code }) => {
-      const words = error === undefined ? undefined : rowWords(error, target)
+    return matchAnswers(answers, rows, ({ row, target }, { status, initialTxHash, error, code }) => {
+      const words = error === undefined ? undefined : rowMessage(error, target)
       return code === 'chain_unavailable'
-        ? { row, unheard: words ?? '' }
+        ? { row, retryReason: words ?? '' }
         : { row, status, initialTxHash, error: words }
     })
   },
   label: 'Transferring',
-  outcomes: ['transferred', 'unchanged', 'failed'],
+  countedStatuses: ['transferred', 'unchanged', 'failed'],
   next: (id) => `All rows: tapchip batch report ${id}`,
   remark: (results) => {
     const queued = [...results.values()].filter(({ status }) => status === 'queued').length
@@ -129,11 +129,11 @@ export const transfer: RowKind<TransferRow, TransferResult, TransferCheck> = {
   describe: ({ status, initialTxHash, error }, { row, target, recipient, owner }) => {
     const owners = `${owner === undefined ? 'owner not known' : (owner ?? 'nobody')} → ${recipient}`
     const end = initialTxHash ?? error
-    const words = [`row ${row}`, targetWords(target), status, owners, ...(end === undefined ? [] : [end])]
+    const words = [`row ${row}`, describeTarget(target), status, owners, ...(end === undefined ? [] : [end])]
     return clean(words.join('  '))
   },
   about: ({ target, recipient, owner }) => ({ ...target, recipient, previousOwner: owner }),
-  pending: ({ target }) => `${targetWords(target)}  `,
+  pending: ({ target }) => `${describeTarget(target)}  `,
   sheetOf: (rows) => {
     const { heading, cells } = targetSheet(rows.map(({ target }) => target))
     return {

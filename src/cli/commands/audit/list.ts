@@ -17,7 +17,7 @@ export const list = defineCommand({
   run: async (ctx, { options }) => {
     const { limit, ...filter } = options
     const query = { ...filter, since: options.since?.(ctx.now()) }
-    const { page, tellOfMore } = await fetchPage(ctx, limit, (limit) =>
+    const { page, hintAtMore } = await fetchPage(ctx, limit, (limit) =>
       ctx.call('GET /admin/audit', { query: { ...query, limit } }),
     )
     await ctx.io.list(
@@ -33,7 +33,7 @@ export const list = defineCommand({
       },
       'No changes.',
     )
-    tellOfMore()
+    hintAtMore()
   },
 })
 

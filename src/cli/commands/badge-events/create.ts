@@ -99,7 +99,7 @@ const cellsOf = async (ctx: CliContext, options: Options): Promise<Record<string
     virtualEvent: String(options.virtualEvent),
     privateEvent: String(options.privateEvent),
     requestedCodes,
-    image: resolve(ctx.at.cwd, image),
+    image: resolve(ctx.system.cwd, image),
   }
 }
 

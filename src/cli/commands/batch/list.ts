@@ -10,7 +10,7 @@ export const list = defineCommand({
   examples: ['batch list', 'batch list --json | jq -r \'.[] | select(.status == "stopped") | .id\''],
   run: async (ctx) => {
     const problems: CliError[] = []
-    const batches = await listBatches(ctx.at, kinds, (problem) => problems.push(problem))
+    const batches = await listBatches(ctx.system, kinds, (problem) => problems.push(problem))
     await ctx.io.list(
       batches.map(summaryOf),
       {

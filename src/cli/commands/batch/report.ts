@@ -12,7 +12,7 @@ export const report = defineCommand({
   args: batchArgument,
   options: { failed: flag('--failed', 'The rows that failed alone'), skipDamaged },
   run: async (ctx, { args, options }) => {
-    const { kind, history } = await readBatch(ctx.at, args.id, kinds, options.skipDamaged)
+    const { kind, history } = await readBatch(ctx.system, args.id, kinds, options.skipDamaged)
     await reportBatch(ctx, kind, history, options.failed)
     return afterDamage(ctx, history)
   },

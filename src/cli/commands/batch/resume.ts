@@ -27,7 +27,7 @@ export const resume = defineCommand({
     yes,
   },
   run: async (ctx, { args, options }) => {
-    const { kind, history } = await readBatch(ctx.at, args.id, kinds)
+    const { kind, history } = await readBatch(ctx.system, args.id, kinds)
     const { header } = history
     if (history.status === 'running' && !options.yes) {
       throw new CliError(`Batch ${header.id} is still running, as process ${header.pid}.`, {

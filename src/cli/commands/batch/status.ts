@@ -9,7 +9,7 @@ export const status = defineCommand({
   examples: ['batch status b_1hq3v9k7s2m4xa'],
   args: batchArgument,
   run: async (ctx, { args }) => {
-    const summary = summaryOf((await readBatch(ctx.at, args.id, kinds)).history)
+    const summary = summaryOf((await readBatch(ctx.system, args.id, kinds)).history)
     await ctx.io.one(summary, (batch) => ({
       Id: batch.id,
       Kind: batch.kind,

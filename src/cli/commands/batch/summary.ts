@@ -1,4 +1,4 @@
-import { type Brief, damageWords, isDamaged } from '../../batch/history.ts'
+import { type BatchSummary, describeDamage, isDamaged } from '../../batch/history.ts'
 import { journalPath } from '../../batch/journal.ts'
 import type { History } from '../../batch/kind.ts'
 import { argument, flag } from '../../command/options.ts'
@@ -16,13 +16,13 @@ export const skipDamaged = flag(
 export const afterDamage = (ctx: CliContext, { header, damage }: History): ExitCode => {
   if (!isDamaged(damage)) return exitCodes.done
   ctx.io.warn(
-    `${damageWords(header.id, journalPath(ctx.at, header.id), damage)}. The rows of those lines were left out.`,
+    `${describeDamage(header.id, journalPath(ctx.system, header.id), damage)}. The rows of those lines were left out.`,
   )
   return exitCodes.partial
 }
 
 /** A batch as `batch list` and `batch status` show it. */
-export const summaryOf = ({ header, status, endedAt, counts }: Brief) => ({
+export const summaryOf = ({ header, status, endedAt, counts }: BatchSummary) => ({
   id: header.id,
   kind: header.kind,
   status,

@@ -17,7 +17,7 @@ export const undo = defineCommand({
   args: batchArgument,
   options: { ...rateFlag, yes, skipDamaged },
   run: async (ctx, { args, options }) => {
-    const { kind, history } = await readBatch(ctx.at, args.id, kinds, options.skipDamaged)
+    const { kind, history } = await readBatch(ctx.system, args.id, kinds, options.skipDamaged)
     const code = await undoBatch(ctx, kind, history, options)
     return code === exitCodes.done ? afterDamage(ctx, history) : code
   },

@@ -1,6 +1,6 @@
 import { defineCommand } from '../../command/define.ts'
 import { optionalArgument, team, text } from '../../command/options.ts'
-import { asWord } from '../../io/text.ts'
+import { shellQuoted } from '../../io/text.ts'
 import { printGroup } from './group.ts'
 
 export const create = defineCommand({
@@ -18,7 +18,7 @@ export const create = defineCommand({
     const group = await ctx.call('POST /admin/chip-groups', { body: { name, team: options.team } })
     await printGroup(ctx, group)
     ctx.io.hint(
-      `Fill it: tapchip chips import --file chips.csv --chip-group ${asWord(group.name)} --key-set ID`,
+      `Fill it: tapchip chips import --file chips.csv --chip-group ${shellQuoted(group.name)} --key-set ID`,
     )
   },
 })

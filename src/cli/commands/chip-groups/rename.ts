@@ -1,6 +1,6 @@
 import { defineCommand } from '../../command/define.ts'
 import { team, text } from '../../command/options.ts'
-import { asWord } from '../../io/text.ts'
+import { shellQuoted } from '../../io/text.ts'
 import { findGroup, groupArgument, printGroup } from './group.ts'
 
 export const rename = defineCommand({
@@ -15,6 +15,6 @@ export const rename = defineCommand({
     const { id } = await findGroup(ctx, args.group, options.team)
     const group = await ctx.call('PATCH /admin/chip-groups/:id', { params: { id }, body: { name } })
     await printGroup(ctx, group)
-    ctx.io.hint(`See its chips: tapchip chips list --chip-group ${asWord(group.name)}`)
+    ctx.io.hint(`See its chips: tapchip chips list --chip-group ${shellQuoted(group.name)}`)
   },
 })

@@ -6,7 +6,7 @@ import { defineCommand } from '../../command/define.ts'
 import { flag, text, yes } from '../../command/options.ts'
 import type { CliContext } from '../../context.ts'
 import { type ExitCode, exitCodes, UsageError } from '../../errors.ts'
-import { asWord, counted, grouped } from '../../io/text.ts'
+import { counted, formatNumber, shellQuoted } from '../../io/text.ts'
 import { readUid } from '../../uid.ts'
 import { chipsOf } from '../chip-groups/group.ts'
 
@@ -23,7 +23,7 @@ export const edit = defineCommand({
     'chips edit --file edits.csv --failed again.csv',
     'chips edit --file sheet.csv --map uid=TagID --map redirectUrl=Link --ignore-columns',
   ],
-  excess: (given) => `For one chip: --uid ${asWord(given)}. For many: --chip-group or --file.`,
+  excess: (given) => `For one chip: --uid ${shellQuoted(given)}. For many: --chip-group or --file.`,
   options: {
     uid: text('--uid <uid>', 'One chip: its UID in decimal or hex'),
     chipGroup: text('--chip-group <name|id>', 'All chips of a group', 'chip-group'),
@@ -102,7 +102,7 @@ const showGroup = async (
     await ctx.io.line({ ...result, redirectUrl }, () => describeEdit(result, redirectUrl))
   const changed = results.filter(({ status }) => status === 'changed').length
   ctx.io.note(
-    `Dry run: ${counted(changed, 'chip')} of ${grouped(results.length)} would change. Nothing was written.`,
+    `Dry run: ${counted(changed, 'chip')} of ${formatNumber(results.length)} would change. Nothing was written.`,
   )
   return exitCodes.done
 }

@@ -8,7 +8,7 @@ import { team, text } from '../../command/options.ts'
 import type { CliContext } from '../../context.ts'
 import { UsageError } from '../../errors.ts'
 import { fileProblem, withFiles } from '../../file-problem.ts'
-import { asWord, counted } from '../../io/text.ts'
+import { counted, shellQuoted } from '../../io/text.ts'
 import { colons } from '../../uid.ts'
 
 type Exported = AnswerOf<'GET /admin/chips/export'>
@@ -63,13 +63,13 @@ export const exportChips = defineCommand({
       if (count === 0 && !ctx.io.json) await write(sheetLine(Object.keys(wanted)))
       await out?.end()
     } catch (error) {
-      out?.giveUp()
+      out?.discard()
       throw error
     }
     ctx.io.note(`${counted(count, 'chip')} written${file === undefined ? '' : ` to ${file}`}.`)
     if (out)
       ctx.io.hint(
-        `Read it back: tapchip chips import --file ${asWord(file ?? '-')} --ignore-columns chipGroup,keySet --chip-group NAME --key-set ID`,
+        `Read it back: tapchip chips import --file ${shellQuoted(file ?? '-')} --ignore-columns chipGroup,keySet --chip-group NAME --key-set ID`,
       )
   },
 })
@@ -94,7 +94,7 @@ const cellsOf = (chip: Exported, wanted: typeof columns): string[] =>
 
 /** A file that is there whole or as it was before: half an export reads like one of fewer chips. */
 const openFile = (ctx: CliContext, file: string) => {
-  const path = file.startsWith('/') ? file : `${ctx.at.cwd}/${file}`
+  const path = file.startsWith('/') ? file : `${ctx.system.cwd}/${file}`
   const words = { path: file, verb: 'written', advice: 'No part of it is left. Write it elsewhere.' } as const
   const isPlain = withFiles(words, () => statSync(path, { throwIfNoEntry: false })?.isFile() ?? true)
   // A pipe or a device has no other name.
@@ -123,7 +123,7 @@ const openFile = (ctx: CliContext, file: string) => {
       })
       if (isPlain) renameSync(partial, path)
     },
-    giveUp: (): void => {
+    discard: (): void => {
       stream?.destroy()
       if (isPlain) rmSync(partial, { force: true })
     },

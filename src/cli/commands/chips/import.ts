@@ -36,7 +36,7 @@ export const importChips = defineCommand({
     checkFailedFile(ctx, options.failed)
     const file = await ctx.prompts.text(options.file, { flag: '--file', message: 'File with the chips' })
     const chipGroup = await chooseGroup(ctx, options.chipGroup, options.team)
-    const source = openSource(ctx.at, file)
+    const source = openSource(ctx.system, file)
     const sheet = await readImport(source, sheetOptions(options, importSheet), options.yes)
     if (sheet.rows === 0) {
       ctx.io.note(`${source.name} holds no rows. Nothing to do.`)

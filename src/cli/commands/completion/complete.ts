@@ -70,7 +70,7 @@ const candidates = async (
   return argument?.completion === undefined ? [] : valuesOf(ctx, argument.completion)
 }
 
-type Place = Pick<Verb, 'args' | 'options'> & {
+type Position = Pick<Verb, 'args' | 'options'> & {
   /** The words that can follow; undefined: the verb is there. */
   readonly next: Candidate[] | undefined
   /** How many arguments it has. */
@@ -83,7 +83,7 @@ const described = (list: readonly { name: string; summary: string }[]): Candidat
 const topicNames = Object.keys(topics).map((value) => ({ value, about: 'topic' }))
 
 /** Walks the words down to the verb. */
-const verbOf = async (nouns: readonly Noun[], before: readonly string[]): Promise<Place> => {
+const verbOf = async (nouns: readonly Noun[], before: readonly string[]): Promise<Position> => {
   const visible = nouns.filter(({ hidden }) => !hidden)
   const words = operands(before, globalOptions)
   const nowhere = { args: {}, options: {}, given: 0 }
@@ -116,19 +116,19 @@ interface Candidate {
 }
 
 /** A person waits at the keyboard. */
-const patienceSeconds = 0.7
+const timeoutSeconds = 0.7
 
 /** Values that could stand here. Whatever fails offers none: a completion has nowhere to complain. */
 export const valuesOf = async (ctx: CliContext, completion: Completion): Promise<Candidate[] | 'files'> => {
   if (completion === 'file') return 'files'
   if (typeof completion !== 'string') return completion.map((value) => ({ value, about: '' }))
-  const hasty = createContext(ctx.at, { ...ctx.flags, timeoutSeconds: patienceSeconds })
+  const impatient = createContext(ctx.system, { ...ctx.flags, timeoutSeconds: timeoutSeconds })
   try {
-    return await sources[completion](hasty)
+    return await sources[completion](impatient)
   } catch {
     return []
   } finally {
-    hasty.close()
+    impatient.close()
   }
 }
 
@@ -143,9 +143,12 @@ const sources = {
       about: diversification,
     })),
   context: async (ctx: CliContext) =>
-    Object.entries(readConfigFile(ctx.at).contexts).map(([name, { url }]) => ({ value: name, about: url })),
+    Object.entries(readConfigFile(ctx.system).contexts).map(([name, { url }]) => ({
+      value: name,
+      about: url,
+    })),
   batch: async (ctx: CliContext) =>
-    readdirSync(journalDir(ctx.at))
+    readdirSync(journalDir(ctx.system))
       .sort()
       .reverse()
       .slice(0, 20)

@@ -25,7 +25,7 @@ export const create = defineCommand({
     const { name } = args
     if (!/^[A-Za-z0-9._-]{1,64}$/.test(name))
       throw new UsageError('A name has letters, digits, dots, dashes and underscores.')
-    const file = readConfigFile(ctx.at)
+    const file = readConfigFile(ctx.system)
     if (Object.hasOwn(file.contexts, name)) {
       throw new UsageError(
         `There is a context "${name}" already.`,
@@ -52,7 +52,7 @@ export const create = defineCommand({
       ...(adminUrl === undefined ? {} : { adminUrl }),
       ...(isProtected ? { protected: true } : {}),
     }
-    writeConfigFile(ctx.at, { current, contexts: { ...file.contexts, [name]: context } })
+    writeConfigFile(ctx.system, { current, contexts: { ...file.contexts, [name]: context } })
     await ctx.io.one({ name, ...context, protected: isProtected, current: current === name }, (it) => ({
       Name: it.name,
       Daemon: it.url,

@@ -6,7 +6,7 @@ export const list = defineCommand({
   summary: 'List the contexts',
   examples: ['context list', 'context list --json'],
   run: async (ctx) => {
-    const { current, contexts } = readConfigFile(ctx.at)
+    const { current, contexts } = readConfigFile(ctx.system)
     const rows = Object.entries(contexts).map(([name, { url, apiKey, adminToken, adminUrl, ...more }]) => ({
       name,
       current: name === current,

@@ -2,7 +2,7 @@ import { defineCommand } from '../../command/define.ts'
 import { yes } from '../../command/options.ts'
 import { defaultUrl } from '../../config.ts'
 import { readConfigFile, writeConfigFile } from '../../config-file.ts'
-import { contextArgument, mustExist } from './use.ts'
+import { assertExists, contextArgument } from './use.ts'
 
 export const remove = defineCommand({
   name: 'remove',
@@ -11,16 +11,16 @@ export const remove = defineCommand({
   args: contextArgument,
   options: { yes },
   run: async (ctx, { args, options }) => {
-    const file = readConfigFile(ctx.at)
-    mustExist(file, args.name)
+    const file = readConfigFile(ctx.system)
+    assertExists(file, args.name)
     await ctx.prompts.confirm(options.yes, `Forget the context "${args.name}" and its keys?`)
     await ctx.beforeChange(`Would forget the context "${args.name}"`)
     const contexts = Object.fromEntries(Object.entries(file.contexts).filter(([name]) => name !== args.name))
-    writeConfigFile(ctx.at, { current: file.current === args.name ? undefined : file.current, contexts })
+    writeConfigFile(ctx.system, { current: file.current === args.name ? undefined : file.current, contexts })
     await ctx.io.one({ removed: args.name }, (it) => ({ Removed: it.removed }))
     if (file.current === args.name) {
       ctx.io.note(
-        `It was the current one: commands that name none go to ${ctx.at.env.TAPCHIP_URL || defaultUrl} now.`,
+        `It was the current one: commands that name none go to ${ctx.system.env.TAPCHIP_URL || defaultUrl} now.`,
       )
     }
     ctx.io.hint('Those that are left: tapchip context list')

@@ -8,7 +8,7 @@ export const show = defineCommand({
   run: async (ctx) => {
     const config = ctx.config()
     const { contextName } = config
-    const stored = contextName === undefined ? undefined : readConfigFile(ctx.at).contexts[contextName]
+    const stored = contextName === undefined ? undefined : readConfigFile(ctx.system).contexts[contextName]
     const shown = {
       url: config.url,
       origin: config.origin,
@@ -19,7 +19,7 @@ export const show = defineCommand({
       apiKeyOrigin: config.apiKeyOrigin ?? null,
       hasAdminToken: config.adminToken() !== undefined,
       adminTokenOrigin: config.adminTokenOrigin() ?? null,
-      file: configPath(ctx.at),
+      file: configPath(ctx.system),
     }
     await ctx.io.one(shown, (it) => ({
       Daemon: it.url,

@@ -5,7 +5,7 @@ import { UsageError } from '../../errors.ts'
 
 export const contextArgument = { name: argument('name', 'The name of the context', 'context') }
 
-export const mustExist = (file: ConfigFile, name: string): void => {
+export const assertExists = (file: ConfigFile, name: string): void => {
   if (Object.hasOwn(file.contexts, name)) return
   throw new UsageError(`There is no context "${name}".`, 'Those there are: tapchip context list')
 }
@@ -16,13 +16,13 @@ export const use = defineCommand({
   examples: ['context use prod'],
   args: contextArgument,
   run: async (ctx, { args }) => {
-    const file = readConfigFile(ctx.at)
-    mustExist(file, args.name)
+    const file = readConfigFile(ctx.system)
+    assertExists(file, args.name)
     await ctx.beforeChange(`Would make "${args.name}" the current context`)
-    writeConfigFile(ctx.at, { ...file, current: args.name })
+    writeConfigFile(ctx.system, { ...file, current: args.name })
     await ctx.io.one({ current: args.name }, (it) => ({ Current: it.current }))
     ctx.io.hint(
-      ctx.at.env.TAPCHIP_URL
+      ctx.system.env.TAPCHIP_URL
         ? 'TAPCHIP_URL is set, and beats it.'
         : 'Does it answer, and are the keys good? tapchip doctor',
     )

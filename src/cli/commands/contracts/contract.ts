@@ -56,18 +56,18 @@ export const findContract = async (
   })
 }
 
-export const twoTapInWords = ({ twoTap }: Contract): string | null =>
+export const describeTwoTap = ({ twoTap }: Contract): string | null =>
   twoTap && `${twoTap.delaySeconds} s, ${twoTap.windowSeconds} s`
 
-const codeInWords = {
+const codeDescriptions = {
   ours: 'what Tapchip deploys',
   other: 'not what Tapchip deploys',
   none: 'none: nothing is there',
 }
 
 /** What stands at its address. */
-export const standingFields = (contract: Omit<AnswerOf<'GET /admin/contracts/:id'>, keyof Contract>) => ({
-  Code: contract.code === null ? 'not known' : codeInWords[contract.code],
+export const onChainFields = (contract: Omit<AnswerOf<'GET /admin/contracts/:id'>, keyof Contract>) => ({
+  Code: contract.code === null ? 'not known' : codeDescriptions[contract.code],
   'Code hash': contract.codeHash ?? undefined,
   Owner: contract.owner ?? undefined,
   'Sign verifier': contract.signVerifier ?? undefined,
@@ -82,7 +82,7 @@ export const fields = (contract: Contract) => ({
   Chain: contract.chainId,
   Address: contract.address,
   Status: contract.status,
-  'Two taps': twoTapInWords(contract),
+  'Two taps': describeTwoTap(contract),
   'Base URL': contract.serviceUrl,
   Transaction: contract.transactionId ?? undefined,
   Problem: contract.problem ?? undefined,

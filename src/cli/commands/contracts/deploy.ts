@@ -4,7 +4,7 @@ import { flag, team } from '../../command/options.ts'
 import type { CliContext } from '../../context.ts'
 import { CliError } from '../../errors.ts'
 import { idempotencyFlag, sendOnce } from '../sending.ts'
-import { nextStep, stateInWords } from '../transactions/transaction.ts'
+import { describeState, nextStep } from '../transactions/transaction.ts'
 import {
   type Contract,
   contractFlags,
@@ -15,8 +15,8 @@ import {
   twoTapFlags,
 } from './contract.ts'
 
-/** A chain's blocks come every few seconds; the embedded one is done at the first look. */
-const lookMs = [100, 400, 1000, 2000]
+/** A chain's blocks come every few seconds; the embedded one is done at the first attempt. */
+const pollDelaysMs = [100, 400, 1000, 2000]
 
 export const deploy = defineCommand({
   name: 'deploy',
@@ -42,7 +42,7 @@ export const deploy = defineCommand({
         idempotencyKey,
       }),
     )
-    if (options.wait) await untilThere(ctx, made)
+    if (options.wait) await waitUntilDeployed(ctx, made)
     const shown = options.wait ? { ...made, ...(await findContract(ctx, String(made.id), made.team)) } : made
     await ctx.io.one(shown, fields)
     for (const warning of made.warnings) ctx.io.warn(`Warning: ${warning}`)
@@ -55,13 +55,13 @@ export const deploy = defineCommand({
 })
 
 /** @throws CliError where it never will be */
-const untilThere = async (ctx: CliContext, { transactionId, symbol }: Contract): Promise<void> => {
+const waitUntilDeployed = async (ctx: CliContext, { transactionId, symbol }: Contract): Promise<void> => {
   if (transactionId === null) return
-  let said: string | undefined
-  for (let look = 0; ; look++) {
+  let lastPrinted: string | undefined
+  for (let attempt = 0; ; attempt++) {
     const transaction = await ctx.call('GET /admin/transactions/:id', { params: { id: transactionId } })
     if (transaction.state === 'confirmed') return
-    const words = stateInWords(transaction)
+    const words = describeState(transaction)
     if (transaction.settledAt !== null)
       throw new CliError(
         `${symbol} was not deployed: ${words}: ${transaction.reason ?? 'for no known reason'}`,
@@ -70,10 +70,10 @@ const untilThere = async (ctx: CliContext, { transactionId, symbol }: Contract):
         },
       )
     // That it is on its way goes without saying, unless it takes long.
-    if (words !== said && (transaction.waiting !== null || look >= lookMs.length)) {
+    if (words !== lastPrinted && (transaction.waiting !== null || attempt >= pollDelaysMs.length)) {
       ctx.io.note(`${words}. ${transaction.waiting === null ? '' : (nextStep(transaction) ?? '')}`.trim())
-      said = words
+      lastPrinted = words
     }
-    await sleep(lookMs[Math.min(look, lookMs.length - 1)])
+    await sleep(pollDelaysMs[Math.min(attempt, pollDelaysMs.length - 1)])
   }
 }

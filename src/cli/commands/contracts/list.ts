@@ -1,6 +1,6 @@
 import { defineCommand } from '../../command/define.ts'
 import { team } from '../../command/options.ts'
-import { twoTapInWords } from './contract.ts'
+import { describeTwoTap } from './contract.ts'
 
 export const list = defineCommand({
   name: 'list',
@@ -19,7 +19,7 @@ export const list = defineCommand({
         CHAIN: (contract) => contract.chainId,
         ADDRESS: (contract) => contract.address,
         STATUS: (contract) => contract.status,
-        'TWO TAPS': twoTapInWords,
+        'TWO TAPS': describeTwoTap,
         TEAM: (contract) => contract.team,
       },
       'No contracts. Deploy one: tapchip contracts deploy --help',

@@ -3,9 +3,9 @@ import { team, text } from '../../command/options.ts'
 import {
   contractFlags,
   fields,
+  onChainFields,
   readContractFlags,
   readTwoTap,
-  standingFields,
   twoTapFlags,
 } from './contract.ts'
 
@@ -33,7 +33,7 @@ export const register = defineCommand({
     const contract = await ctx.call('POST /admin/contracts', {
       body: { ...known, address, twoTap, team: options.team },
     })
-    await ctx.io.one(contract, (made) => ({ ...fields(made), ...standingFields(made) }))
+    await ctx.io.one(contract, (made) => ({ ...fields(made), ...onChainFields(made) }))
     for (const warning of contract.warnings) ctx.io.warn(`Warning: ${warning}`)
     ctx.io.hint(
       `Link a chip to a token of it: tapchip chips link UID --contract-address ${contract.address ?? 'ADDRESS'} --chain-id ${contract.chainId} --token-id ID`,

@@ -1,6 +1,6 @@
 import { defineCommand } from '../../command/define.ts'
 import { team } from '../../command/options.ts'
-import { fields, findContract, standingFields, symbolArgument } from './contract.ts'
+import { fields, findContract, onChainFields, symbolArgument } from './contract.ts'
 
 export const show = defineCommand({
   name: 'show',
@@ -15,7 +15,7 @@ export const show = defineCommand({
     ctx.needAdmin()
     const { id } = await findContract(ctx, args.symbol, options.team)
     const contract = await ctx.call('GET /admin/contracts/:id', { params: { id } })
-    await ctx.io.one(contract, (it) => ({ ...fields(it), ...standingFields(it) }))
+    await ctx.io.one(contract, (it) => ({ ...fields(it), ...onChainFields(it) }))
     for (const warning of contract.warnings) ctx.io.warn(`Warning: ${warning}`)
   },
 })

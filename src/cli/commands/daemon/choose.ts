@@ -5,7 +5,7 @@ import { text } from '../../command/options.ts'
 import type { CliContext } from '../../context.ts'
 import { type DaemonRecord, isRunning, isSameAddress, readRecords } from '../../daemon-record.ts'
 import { UsageError } from '../../errors.ts'
-import { asWord } from '../../io/text.ts'
+import { shellQuoted } from '../../io/text.ts'
 
 export const dataDirFlag = {
   dataDir: text('--data-dir <dir>', 'The daemon with this data directory', 'file'),
@@ -20,8 +20,8 @@ export interface Wanted {
 }
 
 /** As the system writes a directory, whichever way leads there. */
-export const placeOf = (ctx: CliContext, dir: string): string => {
-  const path = resolve(ctx.at.cwd, dir)
+export const realDir = (ctx: CliContext, dir: string): string => {
+  const path = resolve(ctx.system.cwd, dir)
   try {
     return realpathSync(path)
   } catch {
@@ -31,10 +31,10 @@ export const placeOf = (ctx: CliContext, dir: string): string => {
 
 /** Flags beat the environment, which beats the current context. */
 export const wantedDaemon = (ctx: CliContext, dataDir: string | undefined): Wanted => {
-  const { flags, at } = ctx
-  const { env } = at
+  const { flags, system } = ctx
+  const { env } = system
   const where = (dir: string | undefined, isByAddress: boolean): Wanted => ({
-    ...(dir ? { dataDir: placeOf(ctx, dir) } : {}),
+    ...(dir ? { dataDir: realDir(ctx, dir) } : {}),
     ...(isByAddress ? placeAt(ctx) : {}),
     isByAddress,
   })
@@ -49,27 +49,27 @@ const placeAt = (ctx: CliContext): Pick<Wanted, 'dataDir' | 'url'> => {
   const { url, adminUrl } = ctx.config()
   const socket = isLoopback(new URL(url).hostname) ? undefined : /^unix:(.+)$/.exec(adminUrl())?.[1]
   const dir = socket && dirname(socket)
-  return dir && existsSync(join(dir, 'daemon.lock')) ? { dataDir: placeOf(ctx, dir) } : { url }
+  return dir && existsSync(join(dir, 'daemon.lock')) ? { dataDir: realDir(ctx, dir) } : { url }
 }
 
-export const isMeant = (record: DaemonRecord, { dataDir, url }: Pick<Wanted, 'dataDir' | 'url'>): boolean =>
+export const isMatch = (record: DaemonRecord, { dataDir, url }: Pick<Wanted, 'dataDir' | 'url'>): boolean =>
   (dataDir === undefined || record.dataDir === dataDir) &&
   (url === undefined || isSameAddress(record.url, url))
 
 /** The daemon that is meant, where it runs. @throws UsageError where several are, or it is on another machine */
 export const chooseDaemon = (ctx: CliContext, wanted: Wanted): DaemonRecord | undefined => {
-  const running = readRecords(ctx.at).filter(isRunning)
-  const meant = running.filter((record) => isMeant(record, wanted))
-  if (meant.length === 0) assertHere(ctx, wanted)
+  const running = readRecords(ctx.system).filter(isRunning)
+  const meant = running.filter((record) => isMatch(record, wanted))
+  if (meant.length === 0) assertLocal(ctx, wanted)
   if (meant.length <= 1) return meant[0]
   throw new UsageError(
     `Several daemons run on this machine:\n${meant.map(({ url, dataDir }) => `  ${url}  ${dataDir}`).join('\n')}`,
-    `Say which: --url URL or --data-dir DIR, as --data-dir ${asWord(meant[0]?.dataDir ?? '')}`,
+    `Say which: --url URL or --data-dir DIR, as --data-dir ${shellQuoted(meant[0]?.dataDir ?? '')}`,
   )
 }
 
 /** @throws UsageError where an address leads to another machine */
-export const assertHere = (ctx: CliContext, { url }: Pick<Wanted, 'url'>): void => {
+export const assertLocal = (ctx: CliContext, { url }: Pick<Wanted, 'url'>): void => {
   if (url === undefined || isLoopback(new URL(url).hostname)) return
   throw new UsageError(
     `The daemon at ${url} (${ctx.config().origin}) is not on this machine.`,

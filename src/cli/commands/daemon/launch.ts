@@ -6,7 +6,7 @@ import type { CliContext } from '../../context.ts'
 import { type DaemonRecord, isRunning, readRecords } from '../../daemon-record.ts'
 import { CliError } from '../../errors.ts'
 import { withFiles } from '../../file-problem.ts'
-import { asWord, clean } from '../../io/text.ts'
+import { clean, shellQuoted } from '../../io/text.ts'
 import { parseObject } from '../../json.ts'
 
 export type Ready = Pick<DaemonRecord, 'pid' | 'url' | 'dataDir'>
@@ -14,7 +14,7 @@ export type Ready = Pick<DaemonRecord, 'pid' | 'url' | 'dataDir'>
 const advice = 'See whose the directory is (ls -ld), or give another: --data-dir DIR'
 
 /** A seed with its deployments takes its time. */
-const patienceMs = 120_000
+const readyTimeoutMs = 120_000
 
 /** Starts tapchipd on its own, with both its outputs in the log, and reads its ready line there. */
 export const launch = async (
@@ -26,11 +26,11 @@ export const launch = async (
     return openSync(logFile, 'a', 0o600)
   })
   const from = statSync(logFile).size
-  const child = spawn(process.execPath, [ctx.at.daemonScript(), ...flags], {
+  const child = spawn(process.execPath, [ctx.system.daemonScript(), ...flags], {
     detached: true,
     stdio: ['ignore', log, log],
-    env: { ...ctx.at.env },
-    cwd: ctx.at.cwd,
+    env: { ...ctx.system.env },
+    cwd: ctx.system.cwd,
   })
   closeSync(log)
   let exit: string | undefined
@@ -39,7 +39,7 @@ export const launch = async (
   })
   await once(child, 'spawn')
   const written = () => readFileSync(logFile).subarray(from).toString('utf8')
-  const until = Date.now() + patienceMs
+  const until = Date.now() + readyTimeoutMs
   for (;;) {
     const ready = readyIn(written(), child.pid)
     if (ready) {
@@ -49,7 +49,7 @@ export const launch = async (
     if (exit !== undefined) throw failed(ctx, { text: written(), why: exit, logFile })
     if (Date.now() > until) {
       child.kill('SIGTERM')
-      throw failed(ctx, { text: written(), why: `not ready after ${patienceMs / 1000} s`, logFile })
+      throw failed(ctx, { text: written(), why: `not ready after ${readyTimeoutMs / 1000} s`, logFile })
     }
     await new Promise((done) => setTimeout(done, 25))
   }
@@ -63,12 +63,12 @@ const failed = (
   const lines = text.trimEnd().split('\n')
   const words = lines.filter((line) => !line.startsWith('{"level"'))
   const last = (words.length > 0 ? words : lines).slice(-3).map(clean)
-  const ours = readRecords(ctx.at).find(
+  const ours = readRecords(ctx.system).find(
     (record) => text.includes(`${new URL(record.url).host} is taken`) && isRunning(record),
   )
   return new CliError(`The daemon did not start (${why}):\n${last.join('\n')}`, {
     advice: ours
-      ? `The daemon that listens there keeps its data in ${ours.dataDir}. To stop it: tapchip daemon stop --data-dir ${asWord(ours.dataDir)}`
+      ? `The daemon that listens there keeps its data in ${ours.dataDir}. To stop it: tapchip daemon stop --data-dir ${shellQuoted(ours.dataDir)}`
       : text.includes('EADDRINUSE')
         ? 'Another program listens there. What it is: tapchip doctor. A free port: --port 0'
         : `Its log: ${logFile}`,

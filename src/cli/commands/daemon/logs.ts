@@ -8,8 +8,8 @@ import { readRecords } from '../../daemon-record.ts'
 import { CliError } from '../../errors.ts'
 import { clean } from '../../io/text.ts'
 import { type JsonObject, parseObject } from '../../json.ts'
-import { dataDir } from '../../surroundings.ts'
-import { chooseDaemon, dataDirFlag, isMeant, wantedDaemon } from './choose.ts'
+import { dataDir } from '../../system.ts'
+import { chooseDaemon, dataDirFlag, isMatch, wantedDaemon } from './choose.ts'
 
 const levels = { trace: 10, debug: 20, info: 30, warn: 40, error: 50 } as const
 const levelNames = ['trace', 'debug', 'info', 'warn', 'error'] as const
@@ -58,7 +58,7 @@ export const logs = defineCommand({
     const wanted = options.lines ?? (options.since === undefined ? 100 : lines.length)
     for (const line of wanted === 0 ? [] : lines.slice(-wanted)) await print(ctx, line)
     let ended = !options.follow
-    const stopListening = ctx.at.interrupts.listen(() => {
+    const stopListening = ctx.system.interrupts.listen(() => {
       ended = true
     })
     while (!ended) {
@@ -74,8 +74,8 @@ export const logs = defineCommand({
 const logOf = (ctx: CliContext, dir: string | undefined): string => {
   const wanted = wantedDaemon(ctx, dir)
   const record =
-    chooseDaemon(ctx, wanted) ?? readRecords(ctx.at).find((candidate) => isMeant(candidate, wanted))
-  return record?.logFile ?? `${wanted.dataDir ?? dataDir(ctx.at)}/daemon.log`
+    chooseDaemon(ctx, wanted) ?? readRecords(ctx.system).find((candidate) => isMatch(candidate, wanted))
+  return record?.logFile ?? `${wanted.dataDir ?? dataDir(ctx.system)}/daemon.log`
 }
 
 const parse = (line: string): JsonObject => parseObject(line) ?? {}

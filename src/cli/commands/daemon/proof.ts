@@ -46,7 +46,7 @@ export const doubtAbout = async (record: DaemonRecord): Promise<string | undefin
   return isHeld || instance !== undefined ? undefined : `nothing answers at ${record.url}`
 }
 
-const patienceMs = 2000
+const timeoutMs = 2000
 
 /** Which daemon answers: by the socket in its data directory, which is nobody else's, or else by its address. */
 export const instanceAt = async ({
@@ -75,7 +75,7 @@ const askHealth = (where: http.RequestOptions): Promise<string | undefined> =>
       answer.on('end', () => resolve(/"instance":"([^"]+)"/.exec(text)?.[1])).on('error', () => undefined)
     })
     // One time for all of it: whoever trickles is no daemon of ours.
-    const timer = setTimeout(() => request.destroy(), patienceMs)
+    const timer = setTimeout(() => request.destroy(), timeoutMs)
     request.on('error', () => undefined)
     request.on('close', () => {
       clearTimeout(timer)

@@ -13,9 +13,9 @@ import {
   readRecords,
 } from '../../daemon-record.ts'
 import { CliError, UsageError } from '../../errors.ts'
-import { asWord } from '../../io/text.ts'
-import { dataDir, stateDir } from '../../surroundings.ts'
-import { assertHere, placeOf, wantedDaemon } from './choose.ts'
+import { shellQuoted } from '../../io/text.ts'
+import { dataDir, stateDir } from '../../system.ts'
+import { assertLocal, realDir, wantedDaemon } from './choose.ts'
 import { keepRecord, prepareRecords } from './keep-record.ts'
 import { launch } from './launch.ts'
 import { instanceAt } from './proof.ts'
@@ -51,18 +51,18 @@ export const start = defineCommand({
     const address = addressFor(ctx, given)
     const flags = flagsFrom(ctx, given, address)
     const running = findRunning(ctx, { given, flags, address })
-    if (running) return tellRunning(ctx, running, flags)
-    const chosen = placeOf(ctx, given.dataDir ?? dataDir(ctx.at))
-    const isInSettings = !given.dataDir && !!(given.config ?? ctx.at.env.TAPCHIP_CONFIG)
-    if (address !== undefined && !given.ephemeral && !isInSettings) assertKept(ctx, chosen)
+    if (running) return reportRunning(ctx, running, flags)
+    const chosen = realDir(ctx, given.dataDir ?? dataDir(ctx.system))
+    const isInSettings = !given.dataDir && !!(given.config ?? ctx.system.env.TAPCHIP_CONFIG)
+    if (address !== undefined && !given.ephemeral && !isInSettings) assertDirFitsContext(ctx, chosen)
     await ctx.beforeChange(`Would run ${['tapchipd', ...flags].join(' ')}`)
     // What an ephemeral daemon keeps goes with it; its log should not.
     const logFile = given.ephemeral ? freeLog(ctx) : `${chosen}/daemon.log`
-    prepareRecords(ctx.at)
+    prepareRecords(ctx.system)
     const ready = await launch(ctx, { flags, logFile })
     const startedAt = ctx.now().toISOString()
-    const place = placeOf(ctx, ready.dataDir)
-    keepRecord(ctx.at, {
+    const place = realDir(ctx, ready.dataDir)
+    keepRecord(ctx.system, {
       ...ready,
       dataDir: place,
       processStart: processStart(ready.pid) ?? '',
@@ -96,12 +96,12 @@ const addressFor = (ctx: CliContext, given: Options): URL | undefined => {
       `${ctx.config().origin} says ${wanted.url}, and --port ${port} says otherwise. Nothing was started.`,
       'Leave one of them out.',
     )
-  if (isAsked || ((host ?? port ?? dir) === undefined && !ephemeral)) assertHere(ctx, wanted)
+  if (isAsked || ((host ?? port ?? dir) === undefined && !ephemeral)) assertLocal(ctx, wanted)
   return isOther || host !== undefined || !isLoopback(url.hostname) ? undefined : url
 }
 
 /** @throws UsageError where the context has keys for another daemon: it would find this one at its address, and send none */
-const assertKept = (ctx: CliContext, dir: string): void => {
+const assertDirFitsContext = (ctx: CliContext, dir: string): void => {
   const { instance, contextName, url } = ctx.config()
   if (instance === undefined) return
   const there = instanceIn(dir)
@@ -126,8 +126,8 @@ const portOf = ({ port, protocol }: URL): number => Number(port || (protocol ===
 
 /** As they are handed on. Paths are whole: the hint that starts it again works wherever it is typed. */
 const flagsFrom = (ctx: CliContext, given: Options, address: URL | undefined): readonly string[] => {
-  const path = (file: string | undefined) => file && resolve(ctx.at.cwd, file)
-  const { env } = ctx.at
+  const path = (file: string | undefined) => file && resolve(ctx.system.cwd, file)
+  const { env } = ctx.system
   const isSet = given.config !== undefined || !!env.TAPCHIP_PORT || !!env.TAPCHIP_CONFIG
   const port = address === undefined || isSet ? undefined : portOf(address)
   const pairs = {
@@ -153,30 +153,30 @@ interface Asked {
 
 /** The daemon that this start would be the second of. */
 const findRunning = (ctx: CliContext, { given, flags, address }: Asked): DaemonRecord | undefined => {
-  const running = readRecords(ctx.at).filter(isRunning)
+  const running = readRecords(ctx.system).filter(isRunning)
   const isSame = (record: DaemonRecord) => record.flags.join('\n') === flags.join('\n')
-  const dir = given.dataDir ?? ctx.at.env.TAPCHIP_DATA_DIR
+  const dir = given.dataDir ?? ctx.system.env.TAPCHIP_DATA_DIR
   // Where its data is shows once it runs.
   if (given.ephemeral || (given.config !== undefined && dir === undefined)) return running.find(isSame)
-  const place = placeOf(ctx, dir ?? dataDir(ctx.at))
-  const isThere = ({ url, flags: told }: DaemonRecord) =>
+  const place = realDir(ctx, dir ?? dataDir(ctx.system))
+  const isPresent = ({ url, flags: told }: DaemonRecord) =>
     dir === undefined && address && isSameAddress(url, address.href) && !told.includes('--ephemeral')
-  return running.find((record) => record.dataDir === place) ?? running.find(isThere)
+  return running.find((record) => record.dataDir === place) ?? running.find(isPresent)
 }
 
 /** @throws CliError where the one that runs was told otherwise than what is asked for now */
-const tellRunning = async (
+const reportRunning = async (
   ctx: CliContext,
   record: DaemonRecord,
   flags: readonly string[],
 ): Promise<void> => {
-  const others = othersThan(record, flags)
+  const others = differingFlags(record, flags)
   if (others.length > 0) {
-    const told = record.flags.length === 0 ? 'no flags' : record.flags.map(asWord).join(' ')
+    const told = record.flags.length === 0 ? 'no flags' : record.flags.map(shellQuoted).join(' ')
     throw new CliError(
-      `A daemon with other flags runs on ${record.dataDir}, at ${record.url}: it was started with ${told}, and not with ${others.map(asWord).join(' ')}. Nothing was started.`,
+      `A daemon with other flags runs on ${record.dataDir}, at ${record.url}: it was started with ${told}, and not with ${others.map(shellQuoted).join(' ')}. Nothing was started.`,
       {
-        advice: `Stop it first: tapchip daemon stop --data-dir ${asWord(record.dataDir)} · Another one beside it: --data-dir OTHER --port 0`,
+        advice: `Stop it first: tapchip daemon stop --data-dir ${shellQuoted(record.dataDir)} · Another one beside it: --data-dir OTHER --port 0`,
       },
     )
   }
@@ -188,12 +188,12 @@ const tellRunning = async (
   }))
   ctx.io.note('It runs already.')
   // With several of them the bare command would not know which.
-  const which = place === placeOf(ctx, dataDir(ctx.at)) ? '' : ` --data-dir ${asWord(place)}`
+  const which = place === realDir(ctx, dataDir(ctx.system)) ? '' : ` --data-dir ${shellQuoted(place)}`
   ctx.io.hint(`Stop it: tapchip daemon stop${which}`)
 }
 
 /** What is asked for, and is not so. A flag that is left out asks for nothing, and any port is a free one. */
-const othersThan = ({ flags: told, url }: DaemonRecord, flags: readonly string[]): string[] => {
+const differingFlags = ({ flags: told, url }: DaemonRecord, flags: readonly string[]): string[] => {
   const port = String(portOf(new URL(url)))
   const isSo = (name: string, value: string): boolean => {
     if (name === '--port') return value === '0' || value === port
@@ -209,9 +209,11 @@ const othersThan = ({ flags: told, url }: DaemonRecord, flags: readonly string[]
 
 /** A log that no other ephemeral daemon writes to. */
 const freeLog = (ctx: CliContext): string => {
-  const taken = new Set(readRecords(ctx.at).flatMap((record) => (isRunning(record) ? [record.logFile] : [])))
-  let logFile = `${stateDir(ctx.at)}/daemon.log`
-  for (let n = 2; taken.has(logFile); n += 1) logFile = `${stateDir(ctx.at)}/daemon-${n}.log`
+  const taken = new Set(
+    readRecords(ctx.system).flatMap((record) => (isRunning(record) ? [record.logFile] : [])),
+  )
+  let logFile = `${stateDir(ctx.system)}/daemon.log`
+  for (let n = 2; taken.has(logFile); n += 1) logFile = `${stateDir(ctx.system)}/daemon-${n}.log`
   return logFile
 }
 

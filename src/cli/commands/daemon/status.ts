@@ -7,11 +7,11 @@ import { flag } from '../../command/options.ts'
 import { type CliContext, createContext } from '../../context.ts'
 import { isRunning, isSameAddress, readRecords } from '../../daemon-record.ts'
 import { CliError, type ExitCode, exitCodes } from '../../errors.ts'
-import { asWord } from '../../io/text.ts'
+import { shellQuoted } from '../../io/text.ts'
 import { behindSocket, servedFrom } from '../../local-daemon.ts'
-import type { Surroundings } from '../../surroundings.ts'
-import { chainInWords } from '../doctor/chains.ts'
-import { budgetInWords } from '../teams/team.ts'
+import type { System } from '../../system.ts'
+import { describeChain } from '../doctor/chains.ts'
+import { describeBudget } from '../teams/team.ts'
 import { chooseDaemon, dataDirFlag, wantedDaemon } from './choose.ts'
 
 export const status = defineCommand({
@@ -32,12 +32,12 @@ export const status = defineCommand({
       if (ctx.io.json) await ctx.io.one({ running: false, dataDir }, () => ({}))
       throw new CliError(`No daemon runs on ${dataDir}.`, {
         exitCode: exitCodes.unreachable,
-        advice: `Start it: tapchip daemon start --data-dir ${asWord(dataDir)}`,
+        advice: `Start it: tapchip daemon start --data-dir ${shellQuoted(dataDir)}`,
       })
     }
     const isOther =
       !isByAddress && url !== undefined && (dataDir !== undefined || !isSameAddress(url, ctx.config().url))
-    const asked = isOther ? createContext(surroundingsOf(ctx, { url, dataDir }), { ...ctx.flags, url }) : ctx
+    const asked = isOther ? createContext(systemOf(ctx, { url, dataDir }), { ...ctx.flags, url }) : ctx
     try {
       await printStatus(asked)
       if (isElsewhere) ctx.io.note('It is not on this machine.')
@@ -53,18 +53,18 @@ export const status = defineCommand({
 })
 
 /** With the socket and the token that lie in the directory which was named: they are this daemon's. */
-const surroundingsOf = (
-  { at }: CliContext,
+const systemOf = (
+  { system }: CliContext,
   { url, dataDir }: { readonly url: string; readonly dataDir: string | undefined },
-): Surroundings => {
+): System => {
   const socket = join(dataDir ?? '', adminSocketName)
-  if (dataDir === undefined || !existsSync(socket) || !behindSocket(socket).token) return at
+  if (dataDir === undefined || !existsSync(socket) || !behindSocket(socket).token) return system
   const own = { TAPCHIP_URL: url, TAPCHIP_ADMIN_URL: `unix:${socket}`, TAPCHIP_ADMIN_TOKEN: undefined }
-  return { ...at, env: { ...at.env, ...own } }
+  return { ...system, env: { ...system.env, ...own } }
 }
 
 const listAll = async (ctx: CliContext): Promise<ExitCode> => {
-  const rows = readRecords(ctx.at).map((record) => {
+  const rows = readRecords(ctx.system).map((record) => {
     const { url, pid, dataDir, startedAt, flags } = record
     return { running: isRunning(record), url, pid, dataDir, startedAt, flags }
   })
@@ -114,9 +114,9 @@ const printStatus = async (ctx: CliContext): Promise<void> => {
     'Key sets': it.counts.keySets,
     Chips: it.counts.chips,
     Taps: it.counts.taps,
-    ...Object.fromEntries(it.chains.map((chain) => [`Chain ${chain.chainId}`, chainInWords(chain)])),
+    ...Object.fromEntries(it.chains.map((chain) => [`Chain ${chain.chainId}`, describeChain(chain)])),
     ...Object.fromEntries(
-      it.budgets.map((budget) => [`Sent today by ${budget.team}`, budgetInWords(budget)]),
+      it.budgets.map((budget) => [`Sent today by ${budget.team}`, describeBudget(budget)]),
     ),
     'Asking as': `${it.token.name} (${it.token.scopes.join(', ')})`,
   }))

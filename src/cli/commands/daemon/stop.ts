@@ -5,9 +5,9 @@ import { defaultUrl } from '../../config.ts'
 import type { CliContext } from '../../context.ts'
 import { type DaemonRecord, isRunning } from '../../daemon-record.ts'
 import { CliError } from '../../errors.ts'
-import { asWord } from '../../io/text.ts'
-import { dataDir } from '../../surroundings.ts'
-import { chooseDaemon, dataDirFlag, placeOf, type Wanted, wantedDaemon } from './choose.ts'
+import { shellQuoted } from '../../io/text.ts'
+import { dataDir } from '../../system.ts'
+import { chooseDaemon, dataDirFlag, realDir, type Wanted, wantedDaemon } from './choose.ts'
 import { removeRecord } from './keep-record.ts'
 import { doubtAbout, holderOf, instanceAtAddress } from './proof.ts'
 
@@ -61,7 +61,7 @@ export const stop = defineCommand({
         throw new CliError(`Process ${pid} is still draining.`, { advice: 'Give it longer: --wait 120' })
       await new Promise((done) => setTimeout(done, 25))
     }
-    if (record) removeRecord(ctx.at, record)
+    if (record) removeRecord(ctx.system, record)
     await ctx.io.one({ stopped: true, pid }, (it) => ({
       Stopped: it.stopped,
       Pid: it.pid,
@@ -70,7 +70,7 @@ export const stop = defineCommand({
     // With what it was told then: it would be another daemon without.
     if (record)
       ctx.io.hint(
-        `Start it again: ${['tapchip daemon start', ...flagsOf(ctx, record).map(asWord)].join(' ')}`,
+        `Start it again: ${['tapchip daemon start', ...flagsOf(ctx, record).map(shellQuoted)].join(' ')}`,
       )
   },
 })
@@ -83,8 +83,8 @@ const flagsOf = (ctx: CliContext, { flags, url, dataDir: dir }: DaemonRecord): r
   // Any free port was fine then; by now contexts lead to the one that it had.
   const told = flags.map((flag, i) => (i === at + 1 && at >= 0 ? port : flag))
   if (at < 0 && port !== new URL(defaultUrl).port) told.push('--port', port)
-  const usual = dataDir({ ...ctx.at, env: { ...ctx.at.env, TAPCHIP_DATA_DIR: undefined } })
-  if (!flags.includes('--data-dir') && dir !== placeOf(ctx, usual)) told.push('--data-dir', dir)
+  const usual = dataDir({ ...ctx.system, env: { ...ctx.system.env, TAPCHIP_DATA_DIR: undefined } })
+  if (!flags.includes('--data-dir') && dir !== realDir(ctx, usual)) told.push('--data-dir', dir)
   return told
 }
 

@@ -1,7 +1,7 @@
 import type { ElementOf } from '../../client/types.ts'
 import type { CliContext } from '../../context.ts'
 import { counted } from '../../io/text.ts'
-import { waitingWords } from '../transactions/transaction.ts'
+import { waitingReasons } from '../transactions/transaction.ts'
 import { type Finding, fail, ok, warn } from './finding.ts'
 
 type Chain = ElementOf<'GET /admin/chains'>
@@ -22,7 +22,7 @@ const inUnits = (wei: bigint, decimals: number): string => {
 const coins = (wei: string): string => `${inUnits(BigInt(wei), 18)} coins`
 const gwei = (wei: string): string => `${inUnits(BigInt(wei), 9)} gwei`
 
-export const chainInWords = (chain: Chain): string =>
+export const describeChain = (chain: Chain): string =>
   [
     chain.isEmbedded ? 'embedded' : 'remote',
     chain.latestBlock === null ? 'does not answer' : `block ${chain.latestBlock}`,
@@ -72,13 +72,13 @@ const check = (chain: Chain): Finding => {
     return fail(
       name,
       `the base fee is ${gwei(baseFee)}, above the cap of ${gwei(maxFeePerGas)}`,
-      waitingWords.fees.fix(chain.chainId),
+      waitingReasons.fees.fix(chain.chainId),
     )
   if (chain.waiting.fees !== undefined)
     return warn(
       name,
-      `${counted(chain.waiting.fees, 'transaction')}: ${waitingWords.fees.why}`,
-      waitingWords.fees.fix(chain.chainId),
+      `${counted(chain.waiting.fees, 'transaction')}: ${waitingReasons.fees.why}`,
+      waitingReasons.fees.fix(chain.chainId),
     )
   const cost = BigInt(baseFee ?? 0) * usualGas
   if (cost * fewTransfers > BigInt(balance))
@@ -87,7 +87,7 @@ const check = (chain: Chain): Finding => {
       `the relayer has ${coins(balance)}, enough for ${BigInt(balance) / cost} transfers`,
       pay,
     )
-  return ok(name, chainInWords(chain))
+  return ok(name, describeChain(chain))
 }
 
 const fixOf = (code: NonNullable<Chain['trouble']>['code'], { chainId, isEmbedded }: Chain): string => {

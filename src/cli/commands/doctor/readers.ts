@@ -7,7 +7,7 @@ import { openPcsc } from '../../nfc/readers.ts'
 import { type Finding, ok, warn } from './finding.ts'
 
 /** Whoever runs doctor waits. */
-const patienceMs = 1_000
+const timeoutMs = 1_000
 
 /** Whether readers can be used. A machine may do without any, so nothing here is a failure. */
 export const checkReaders = async (ctx: CliContext): Promise<Finding[]> => [
@@ -23,16 +23,16 @@ export const checkReaders = async (ctx: CliContext): Promise<Finding[]> => [
 
 const checkService = async (ctx: CliContext): Promise<Finding> => {
   const readers = await openPcsc(ctx)
-  const look = async () => {
+  const listReaders = async () => {
     const { backend } = await readers.host()
     return found(backend, await readers.list())
   }
   const late = () =>
-    warn('readers', `their service did not answer within ${patienceMs / 1000} s`, restart[platform()])
+    warn('readers', `their service did not answer within ${timeoutMs / 1000} s`, restart[platform()])
   try {
     return await Promise.race([
-      look().catch(unusable),
-      delay(patienceMs, undefined, { ref: false }).then(late),
+      listReaders().catch(unusable),
+      delay(timeoutMs, undefined, { ref: false }).then(late),
     ])
   } finally {
     await readers.close()

@@ -41,12 +41,12 @@ export const assign = defineCommand({
   run: async (ctx, { args, options }) => {
     ctx.needApiKey()
     const guestbookEventId = readEventId(args.event)
-    const uids = await chipsMeant(ctx, args.uids, options)
+    const uids = await chooseChips(ctx, args.uids, options)
     const tagUIDs = uids.map(uidOnWire)
     const done = await ctx
       .call('POST /events/assign/legacy', { body: { tagUIDs, guestbookEventId } })
       .catch((error: unknown) => {
-        if (error instanceof ApiError) error.message = withHex(error.message)
+        if (error instanceof ApiError) error.message = addHex(error.message)
         throw error
       })
     await ctx.io.one(done, () => ({ Event: guestbookEventId, Assigned: counted(uids.length, 'chip') }))
@@ -55,11 +55,11 @@ export const assign = defineCommand({
 })
 
 /** A person may have written them in hex. */
-const withHex = (message: string): string =>
+const addHex = (message: string): string =>
   message.replace(/\b[1-9]\d{14,16}\b(?! \()/g, (uid) => bothForms(uid))
 
 /** By their UIDs, by a file, or by their group: in one way. In decimal. */
-const chipsMeant = async (
+const chooseChips = async (
   ctx: CliContext,
   typed: readonly string[],
   options: Values<typeof flags>,
@@ -82,7 +82,7 @@ const uidsOfFile = async (
   file: string,
   options: Values<typeof flags>,
 ): Promise<string[]> => {
-  const source = openSource(ctx.at, file)
+  const source = openSource(ctx.system, file)
   const problems = new Problems()
   const column = new UidColumn(problems)
   const uids: string[] = []

@@ -10,9 +10,9 @@ export const contractFlag = {
 export const readContract = async (ctx: CliContext, named: string): Promise<number> => {
   if (/^\d{1,15}$/.test(named)) return Number(named)
   const all = await ctx.call('GET /events/contracts')
-  const isMeant = ({ symbol, address }: (typeof all)[number]) =>
+  const isMatch = ({ symbol, address }: (typeof all)[number]) =>
     symbol === named || address?.toLowerCase() === named.toLowerCase()
-  const [found, another] = all.filter(isMeant)
+  const [found, another] = all.filter(isMatch)
   if (found && !another) return found.id
   throw new UsageError(
     found

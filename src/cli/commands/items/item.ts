@@ -38,7 +38,7 @@ interface Given {
 /** The members of a file, with those that are given as flags in their place. The daemon checks them. */
 export const readItem = async (ctx: CliContext, given: Given): Promise<Readonly<Record<string, unknown>>> => {
   const { file, name, description, imageUrl, contract } = given
-  const members = file === undefined ? {} : await readJsonObject(ctx.at, file)
+  const members = file === undefined ? {} : await readJsonObject(ctx.system, file)
   const flags = Object.entries({ name, description, imageUrl, contract }).filter(
     ([, value]) => value !== undefined,
   )

@@ -42,7 +42,7 @@ export const create = defineCommand({
   },
   run: async (ctx, { options }) => {
     ctx.needAdmin()
-    const members = options.file === undefined ? {} : await readJsonObject(ctx.at, options.file)
+    const members = options.file === undefined ? {} : await readJsonObject(ctx.system, options.file)
     const id =
       options.id ??
       numeral(members.id) ??
@@ -87,7 +87,7 @@ const numeral = (value: unknown): number | undefined =>
 const keysFromEnv = (ctx: CliContext): Record<string, string> =>
   Object.fromEntries(
     Object.entries(keyVariables).flatMap(([member, variable]) => {
-      const key = ctx.at.env[variable]
+      const key = ctx.system.env[variable]
       return key ? [[member, key.trim()]] : []
     }),
   )

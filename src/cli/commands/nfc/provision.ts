@@ -56,7 +56,7 @@ export const provision = defineCommand({
     const keySet = await chooseKeySet(ctx, options.keySet, ({ canProvision }) => canProvision)
     const chipGroup = await chooseGroup(ctx, options.chipGroup, options.team)
     const { rekey, acceptUrl, reader, count } = options
-    const source = options.file === undefined ? undefined : openSource(ctx.at, options.file)
+    const source = options.file === undefined ? undefined : openSource(ctx.system, options.file)
     const rows = source ? await readRows(source, options) : []
     if (source && rows.length === 0) {
       ctx.io.note(`${source.name} holds no rows. Nothing to do.`)
@@ -84,7 +84,7 @@ export const provision = defineCommand({
 
 /** @throws UsageError where there is no such box */
 const readBox = async (ctx: CliContext, id: string): Promise<History> => {
-  const found = await readBatch(ctx.at, id, kinds).catch((error: unknown) => {
+  const found = await readBatch(ctx.system, id, kinds).catch((error: unknown) => {
     if (error instanceof UsageError) return undefined
     throw error
   })

@@ -1,5 +1,5 @@
 import { defineCommand } from '../../command/define.ts'
-import { emptiness, familyNames, readNextCard } from '../../nfc/read-card.ts'
+import { familyNames, readNextCard, whyNoTap } from '../../nfc/read-card.ts'
 import { cardTimeoutMs, readerOption, untilInterrupted, withReaders } from '../../nfc/readers.ts'
 
 export const read = defineCommand({
@@ -20,7 +20,7 @@ export const read = defineCommand({
           URL: url,
           ...(family === 'halo' ? {} : { e, c, d }),
         }))
-        const empty = emptiness(chip)
+        const empty = whyNoTap(chip)
         if (empty === undefined) ctx.io.hint('Is it genuine? tapchip nfc verify')
         else ctx.io.note(`${empty}. Set it up: tapchip nfc provision`)
       }),

@@ -2,7 +2,7 @@ import { defineCommand } from '../../command/define.ts'
 import { flag, text, yes } from '../../command/options.ts'
 import type { CliContext } from '../../context.ts'
 import { exitCodes } from '../../errors.ts'
-import { printResult, workOnChip } from '../../nfc/one-chip.ts'
+import { printResult, runOnChip } from '../../nfc/one-chip.ts'
 import { readerOption } from '../../nfc/readers.ts'
 import { bothForms, isSameUid, readUid, uidOnWire } from '../../uid.ts'
 
@@ -30,7 +30,7 @@ export const recover = defineCommand({
   run: async (ctx, { options }) => {
     if (options.list) return listOpen(ctx)
     if (options.giveUp !== undefined) return giveUp(ctx, readUid(options.giveUp), options.yes)
-    const result = await workOnChip(ctx, { reader: options.reader }, { purpose: 'recover' })
+    const result = await runOnChip(ctx, { reader: options.reader }, { purpose: 'recover' })
     return printResult(ctx, result)
   },
 })

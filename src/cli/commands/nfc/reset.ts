@@ -1,7 +1,7 @@
 import { defineCommand } from '../../command/define.ts'
 import { yes } from '../../command/options.ts'
 import { UsageError } from '../../errors.ts'
-import { printResult, workOnChip } from '../../nfc/one-chip.ts'
+import { printResult, runOnChip } from '../../nfc/one-chip.ts'
 import { readerOption } from '../../nfc/readers.ts'
 import type { Inspected } from '../../nfc/relay.ts'
 import { colons, isSameUid } from '../../uid.ts'
@@ -19,7 +19,7 @@ export const reset = defineCommand({
       throw new UsageError('A reset empties the chip, and its taps are worth nothing. Say so: --yes')
     let known: Inspected | undefined
     const order = { purpose: 'reset', waitForDetails: true } as const
-    const result = await workOnChip(ctx, { reader: options.reader }, order, async (chip) => {
+    const result = await runOnChip(ctx, { reader: options.reader }, order, async (chip) => {
       // Asked once, also where the card lost its field for a moment.
       if (known?.uid === chip.uid) return {}
       const label = chip.registered?.label

@@ -8,7 +8,7 @@ import { defineCommand } from '../../command/define.ts'
 import { text } from '../../command/options.ts'
 import type { CliContext } from '../../context.ts'
 import { CliError, type ExitCode, exitCodes, UsageError } from '../../errors.ts'
-import { asWord, counted } from '../../io/text.ts'
+import { counted, shellQuoted } from '../../io/text.ts'
 import { parseObject } from '../../json.ts'
 import { cardTimeoutMs, readerOption, withReaders } from '../../nfc/readers.ts'
 import { unlessAborted, withStop } from '../../nfc/stop.ts'
@@ -40,7 +40,7 @@ export const selftest = defineCommand({
 })
 
 const pathOf = (ctx: CliContext, file: string): string =>
-  file.startsWith('/') ? file : `${ctx.at.cwd}/${file}`
+  file.startsWith('/') ? file : `${ctx.system.cwd}/${file}`
 
 const recorded = (ctx: CliContext, output: string, reader: string | undefined): Promise<ExitCode> =>
   withStop(ctx, async (stop) => {
@@ -64,7 +64,7 @@ const recorded = (ctx: CliContext, output: string, reader: string | undefined): 
           Lines: lines,
           Transcript: output,
         }))
-        ctx.io.hint(`Is the virtual chip like it? tapchip nfc selftest --replay ${asWord(output)}`)
+        ctx.io.hint(`Is the virtual chip like it? tapchip nfc selftest --replay ${shellQuoted(output)}`)
         return good ? exitCodes.done : exitCodes.failed
       } catch (error) {
         throw inAdvice(error)

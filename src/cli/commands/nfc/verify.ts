@@ -1,7 +1,7 @@
 import { defineCommand } from '../../command/define.ts'
 import { CliError, exitCodes } from '../../errors.ts'
-import { judge, uidInWords, verdictInWords } from '../../nfc/judge.ts'
-import { emptiness, familyNames, readNextCard } from '../../nfc/read-card.ts'
+import { describeUid, describeVerdict, judge } from '../../nfc/judge.ts'
+import { familyNames, readNextCard, whyNoTap } from '../../nfc/read-card.ts'
 import { cardTimeoutMs, readerOption, untilInterrupted, withReaders } from '../../nfc/readers.ts'
 
 export const verify = defineCommand({
@@ -16,7 +16,7 @@ export const verify = defineCommand({
     untilInterrupted(ctx, (signal) =>
       withReaders(ctx, { reader: options.reader }, async (opened) => {
         const chip = await readNextCard(ctx, opened, { timeoutMs: cardTimeoutMs(ctx), signal })
-        const empty = emptiness(chip)
+        const empty = whyNoTap(chip)
         if (empty !== undefined)
           throw new CliError(`${empty}.`, { advice: 'Set it up: tapchip nfc provision' })
         const verdict = await judge(ctx, chip)
@@ -24,10 +24,10 @@ export const verify = defineCommand({
           Reader: reader,
           Family: familyNames[family],
           URL: url,
-          UID: uidInWords(verdict),
+          UID: describeUid(verdict),
           'Valid tap': verdict.isValidTap,
         }))
-        if (!ctx.io.json) ctx.io.note(await verdictInWords(ctx, verdict))
+        if (!ctx.io.json) ctx.io.note(await describeVerdict(ctx, verdict))
         return verdict.isValidTap ? exitCodes.done : exitCodes.failed
       }),
     ),

@@ -6,8 +6,8 @@ import type { CliContext } from '../../context.ts'
 import { describeError } from '../../errors.ts'
 import { shown } from '../../io/text.ts'
 import { oneLine } from '../../nfc/errors.ts'
-import { judge, uidInWords, type Verdict } from '../../nfc/judge.ts'
-import { emptiness, type ReadChip, readWithRetry } from '../../nfc/read-card.ts'
+import { describeUid, judge, type Verdict } from '../../nfc/judge.ts'
+import { type ReadChip, readWithRetry, whyNoTap } from '../../nfc/read-card.ts'
 import { readerOption, untilInterrupted, withReaders } from '../../nfc/readers.ts'
 import { watchReaders } from '../../nfc/watch-readers.ts'
 
@@ -29,10 +29,10 @@ export const watch = defineCommand({
       withReaders(ctx, { reader: options.reader }, async (opened) => {
         const ended = new AbortController()
         const signal = AbortSignal.any([interrupted, ended.signal])
-        const patience = startPatience(ctx, () => ended.abort(new NoCard()))
+        const idleTimer = startIdleTimer(ctx, () => ended.abort(new NoCard()))
         let left = options.count ?? Number.POSITIVE_INFINITY
         const onCard = async (card: Card) => {
-          patience.again()
+          idleTimer.restart()
           const chip = await readOrWarn(ctx, opened.all, card, signal)
           if (chip === undefined || left <= 0) return
           left -= 1
@@ -43,7 +43,7 @@ export const watch = defineCommand({
         try {
           await watchReaders(ctx, opened, { times: options.count ?? 1, signal, onCard })
         } finally {
-          patience.end()
+          idleTimer.end()
         }
         interrupted.throwIfAborted()
         if (ended.signal.reason instanceof NoCard) throw ended.signal.reason
@@ -52,16 +52,16 @@ export const watch = defineCommand({
 })
 
 /** Ends the watching when no card has come for `--timeout`. */
-const startPatience = (ctx: CliContext, late: () => void) => {
+const startIdleTimer = (ctx: CliContext, late: () => void) => {
   const seconds = ctx.flags.timeoutSeconds
   const start = () => (seconds === undefined ? undefined : setTimeout(late, seconds * 1000))
   let clock = start()
   const end = () => clearTimeout(clock)
-  const again = () => {
+  const restart = () => {
     end()
     clock = start()
   }
-  return { again, end }
+  return { restart, end }
 }
 
 /** A card that cannot be read is told of, and the next may come. */
@@ -81,25 +81,25 @@ const readOrWarn = async (
 
 const printTap = async (ctx: CliContext, chip: ReadChip): Promise<void> => {
   await ctx.io.line(chip, () => [chip.reader, chip.family, shown(chip.url)].join('\t'))
-  const empty = emptiness(chip)
+  const empty = whyNoTap(chip)
   if (empty !== undefined) ctx.io.note(`${chip.reader}: ${empty}.`)
 }
 
 /** Where there was no verdict `isValidTap` is null, and `error` says why: the next tap may have one. */
-type Outcome = Verdict | { readonly uid: null; readonly isValidTap: null; readonly error: string }
+type VerdictOrError = Verdict | { readonly uid: null; readonly isValidTap: null; readonly error: string }
 
 const printVerdict = async (ctx: CliContext, chip: ReadChip): Promise<void> => {
   const verdict = await judgeOrSay(ctx, chip)
   const word = verdict.isValidTap === null ? 'not judged' : verdict.isValidTap ? 'valid' : 'NOT VALID'
-  const uid = verdict.uid === null ? '-' : uidInWords(verdict)
+  const uid = verdict.uid === null ? '-' : describeUid(verdict)
   await ctx.io.line({ ...chip, ...verdict }, () =>
     [chip.reader, chip.family, word, uid, shown(chip.url)].join('\t'),
   )
   if ('error' in verdict) ctx.io.note(`${chip.reader}: ${verdict.error}`)
 }
 
-const judgeOrSay = async (ctx: CliContext, chip: ReadChip): Promise<Outcome> => {
-  const empty = emptiness(chip)
+const judgeOrSay = async (ctx: CliContext, chip: ReadChip): Promise<VerdictOrError> => {
+  const empty = whyNoTap(chip)
   if (empty !== undefined) return { uid: null, isValidTap: false, error: `${empty}.` }
   try {
     return await judge(ctx, chip)

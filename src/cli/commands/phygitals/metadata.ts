@@ -84,7 +84,7 @@ export const metadata = defineCommand({
     if ([contractAddress, chainId, tokenId, written].some((flag) => flag !== undefined))
       throw new UsageError('--file says which tokens and what: leave out the flags that say it as well.')
     ctx.needApiKey()
-    const sheet = metadataSheet(template === undefined ? undefined : readTemplate(ctx.at, template))
+    const sheet = metadataSheet(template === undefined ? undefined : readTemplate(ctx.system, template))
     return runSheet(ctx, { ...metadataKind, sheet }, file, options)
   },
 })

@@ -6,7 +6,7 @@ import { defineCommand } from '../../command/define.ts'
 import { text, yes } from '../../command/options.ts'
 import type { CliContext } from '../../context.ts'
 import { CliError, exitCodes, UsageError } from '../../errors.ts'
-import { asWord } from '../../io/text.ts'
+import { shellQuoted } from '../../io/text.ts'
 import { bothForms, readUid, uidOnWire } from '../../uid.ts'
 import {
   codeFlag,
@@ -101,7 +101,7 @@ const ofChip = async (ctx: CliContext, uid: string, given: Given): Promise<void>
       throw new CliError(
         `The chip ${bothForms(readUid(uid))} carries no token, and nothing says which one it would get.`,
         {
-          advice: `Give it one: tapchip chips link ${asWord(uid)} --contract-address 0x… --chain-id N --token-id N`,
+          advice: `Give it one: tapchip chips link ${shellQuoted(uid)} --contract-address 0x… --chain-id N --token-id N`,
           cause: error,
         },
       )

@@ -44,10 +44,10 @@ export const list = defineCommand({
       since: since?.(ctx.now()),
       uid: uid === undefined ? undefined : uidOnWire(readUid(uid, '--uid')),
     }
-    const { page, tellOfMore } = await fetchPage(ctx, limit, (limit) =>
+    const { page, hintAtMore } = await fetchPage(ctx, limit, (limit) =>
       ctx.call('GET /admin/taps', { query: { ...query, limit } }),
     )
     await ctx.io.list(page, tapColumns, 'No taps.')
-    tellOfMore()
+    hintAtMore()
   },
 })

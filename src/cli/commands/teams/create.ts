@@ -1,6 +1,6 @@
 import { defineCommand } from '../../command/define.ts'
 import { optionalArgument, text } from '../../command/options.ts'
-import { asWord } from '../../io/text.ts'
+import { shellQuoted } from '../../io/text.ts'
 
 export const create = defineCommand({
   name: 'create',
@@ -16,6 +16,6 @@ export const create = defineCommand({
     })
     const team = await ctx.call('POST /admin/teams', { body: { name } })
     await ctx.io.one(team, (made) => ({ Id: made.id, Name: made.name, Created: made.createdAt }))
-    ctx.io.hint(`Give it a key: tapchip api-keys create --name NAME --team ${asWord(team.name)}`)
+    ctx.io.hint(`Give it a key: tapchip api-keys create --name NAME --team ${shellQuoted(team.name)}`)
   },
 })

@@ -1,5 +1,5 @@
 import { defineCommand } from '../../command/define.ts'
-import { budgetInWords } from './team.ts'
+import { describeBudget } from './team.ts'
 
 export const list = defineCommand({
   name: 'list',
@@ -12,7 +12,7 @@ export const list = defineCommand({
         ID: (team) => team.id,
         NAME: (team) => team.name,
         CREATED: (team) => team.createdAt,
-        TODAY: (team) => budgetInWords(team.budget),
+        TODAY: (team) => describeBudget(team.budget),
       },
       'No teams. Make one: tapchip teams create NAME',
     )

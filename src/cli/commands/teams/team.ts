@@ -1,6 +1,6 @@
 import type { AnswerOf } from '../../client/types.ts'
 import type { CliContext } from '../../context.ts'
-import { counted, grouped } from '../../io/text.ts'
+import { counted, formatNumber } from '../../io/text.ts'
 import { findNamed } from '../named.ts'
 
 export type Team = AnswerOf<'GET /admin/teams'>[number]
@@ -15,7 +15,7 @@ export const findTeam = async (ctx: CliContext, named: string): Promise<Team> =>
 export const usualLimits = { transactionsPerDay: 10_000, gasPerDay: 2_500_000_000 }
 
 const of = (spent: number, limit: number | null, usual: number): string =>
-  `${grouped(spent)} of ${grouped(limit ?? usual)}`
+  `${formatNumber(spent)} of ${formatNumber(limit ?? usual)}`
 
 const free = ' (no limit on the embedded chain)'
 
@@ -31,7 +31,7 @@ export const fieldsOf = ({ id, name, createdAt, budget }: Team) => ({
 })
 
 /** In a line: `12 of 500 transactions, 2,400,000 of 2,500,000,000 gas`. */
-export const budgetInWords = (budget: Team['budget']): string =>
+export const describeBudget = (budget: Team['budget']): string =>
   [
     `${of(budget.transactionsToday, budget.transactionsPerDay, usualLimits.transactionsPerDay)} transactions`,
     `${of(budget.gasToday, budget.gasPerDay, usualLimits.gasPerDay)} gas`,

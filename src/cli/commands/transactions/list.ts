@@ -35,7 +35,7 @@ export const list = defineCommand({
   run: async (ctx, { options }) => {
     const { limit, ...filter } = options
     const query = { ...filter, waiting: options.waiting ? true : undefined }
-    const { page, tellOfMore } = await fetchPage(ctx, limit, (limit) =>
+    const { page, hintAtMore } = await fetchPage(ctx, limit, (limit) =>
       ctx.call('GET /admin/transactions', { query: { ...query, limit } }),
     )
     await ctx.io.list(
@@ -53,7 +53,7 @@ export const list = defineCommand({
       },
       'No transactions.',
     )
-    tellOfMore()
+    hintAtMore()
     // One reason is one thing to do, however many wait for it.
     const reasons = new Map(
       page.flatMap((one) => (one.waiting === null ? [] : [[`${one.waiting} ${one.chainId}`, one]])),

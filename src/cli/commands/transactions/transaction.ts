@@ -17,7 +17,7 @@ const states: Readonly<Record<Transaction['state'], string>> = {
 }
 
 /** What keeps it, and what to do. */
-export const waitingWords: Readonly<Record<Waiting, { why: string; fix: (chainId: number) => string }>> = {
+export const waitingReasons: Readonly<Record<Waiting, { why: string; fix: (chainId: number) => string }>> = {
   fees: {
     why: 'the chain asks for more than the cap on fees',
     fix: (chainId) => `wait, or start the daemon with a higher TAPCHIP_MAX_FEE_GWEI_${chainId}`,
@@ -42,16 +42,16 @@ export const waitingWords: Readonly<Record<Waiting, { why: string; fix: (chainId
 }
 
 /** A state as a person reads it: `signed; waiting: the relayer cannot pay for it`. */
-export const stateInWords = ({ state, waiting, cancelling }: Transaction): string =>
+export const describeState = ({ state, waiting, cancelling }: Transaction): string =>
   [
     `${state} (${states[state]})`,
-    ...(waiting === null ? [] : [`waiting: ${waitingWords[waiting].why}`]),
+    ...(waiting === null ? [] : [`waiting: ${waitingReasons[waiting].why}`]),
     ...(cancelling === null ? [] : ['being cancelled: whichever of its attempts is mined decides']),
   ].join('; ')
 
 /** What to do about it; undefined where nothing is to be done. */
 export const nextStep = ({ id, state, waiting, chainId }: Transaction): string | undefined => {
-  if (waiting !== null) return `To do: ${waitingWords[waiting].fix(chainId)}`
+  if (waiting !== null) return `To do: ${waitingReasons[waiting].fix(chainId)}`
   if (state === 'reverted') return 'The contract refused it: nothing was changed, and it is not sent again.'
   if (state === 'signed' || state === 'broadcast')
     return `It is replaced by itself with higher fees when it takes long. Give it up: tapchip transactions cancel ${id}`
@@ -91,7 +91,7 @@ type Shown = AnswerOf<'GET /admin/transactions/:id'>
 
 const gwei = (wei: string): string => `${Number(BigInt(wei) / 1_000_000n) / 1000} gwei`
 
-const attemptInWords = ({ hash, purpose, maxFeePerGas, sentAt, error }: Shown['attempts'][number]): string =>
+const describeAttempt = ({ hash, purpose, maxFeePerGas, sentAt, error }: Shown['attempts'][number]): string =>
   [
     hash,
     ...(purpose === 'filler' ? ['empty, in its place'] : []),
@@ -105,7 +105,7 @@ export const printTransaction = async (ctx: CliContext, transaction: Shown): Pro
     Id: it.id,
     Kind: it.kind,
     About: about(it),
-    State: stateInWords(it),
+    State: describeState(it),
     Reason: it.reason ?? undefined,
     'Cancelled for': it.cancelling ?? undefined,
     Chain: it.chainId,
@@ -117,7 +117,7 @@ export const printTransaction = async (ctx: CliContext, transaction: Shown): Pro
     Block: it.blockNumber ?? undefined,
     Recorded: it.createdAt,
     Settled: it.settledAt,
-    ...Object.fromEntries(it.attempts.map((attempt, i) => [`Attempt ${i + 1}`, attemptInWords(attempt)])),
+    ...Object.fromEntries(it.attempts.map((attempt, i) => [`Attempt ${i + 1}`, describeAttempt(attempt)])),
   }))
   const step = nextStep(transaction)
   if (step !== undefined) ctx.io.hint(step)

@@ -1,5 +1,5 @@
-/** What the program stands in: a test hands over its own. Nothing else in src/cli reads the process. */
-export interface Surroundings {
+/** The process and its system, as tests replace them. Nothing else in src/cli reads the process. */
+export interface System {
   readonly env: Readonly<Record<string, string | undefined>>
   readonly home: string
   readonly cwd: string
@@ -25,13 +25,16 @@ export interface Interrupts {
   listen(handler: () => void): () => void
 }
 
+/** Enough to find the directories of this user. */
+export type SystemPaths = Pick<System, 'env' | 'home'>
+
 /** A folder by the XDG rule: the variable where it is an absolute path, else below the home. */
-const xdg = (at: Pick<Surroundings, 'env' | 'home'>, variable: string, fallback: string): string => {
-  const set = at.env[variable]
-  return `${set?.startsWith('/') ? set : `${at.home}/${fallback}`}/tapchip`
+const xdg = (system: SystemPaths, variable: string, fallback: string): string => {
+  const set = system.env[variable]
+  return `${set?.startsWith('/') ? set : `${system.home}/${fallback}`}/tapchip`
 }
 
-export const configDir = (at: Pick<Surroundings, 'env' | 'home'>) => xdg(at, 'XDG_CONFIG_HOME', '.config')
-export const stateDir = (at: Pick<Surroundings, 'env' | 'home'>) => xdg(at, 'XDG_STATE_HOME', '.local/state')
-export const dataDir = (at: Pick<Surroundings, 'env' | 'home'>) =>
-  at.env.TAPCHIP_DATA_DIR ?? xdg(at, 'XDG_DATA_HOME', '.local/share')
+export const configDir = (system: SystemPaths) => xdg(system, 'XDG_CONFIG_HOME', '.config')
+export const stateDir = (system: SystemPaths) => xdg(system, 'XDG_STATE_HOME', '.local/state')
+export const dataDir = (system: SystemPaths) =>
+  system.env.TAPCHIP_DATA_DIR ?? xdg(system, 'XDG_DATA_HOME', '.local/share')
