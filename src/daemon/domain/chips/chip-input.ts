@@ -61,7 +61,9 @@ export function readRow(values: ChipValues): ChipInput | RowRefusal {
     ...texts,
     uid,
     lastCounter: lastCounter === undefined ? undefined : Number(lastCounter),
-    token: isLinked ? { contractAddress, chainId: Number(chainId), tokenId: canonicalTokenId(tokenId) } : undefined,
+    token: isLinked
+      ? { contractAddress, chainId: Number(chainId), tokenId: canonicalTokenId(tokenId) }
+      : undefined,
   }
 }
 
