@@ -23,11 +23,11 @@ import { limitRates } from './http/rate-limit.ts'
 import { rawAnswer } from './http/raw-answer.ts'
 import { endSlowBodies } from './http/slow-bodies.ts'
 import { noticeProxies } from './http/untold-proxy.ts'
-import { adminRoutes, adminStreamRoutes } from './routes/admin/index.ts'
+import { chipStreamRoutes } from './routes/admin/chip-streams.ts'
+import { adminRoutes } from './routes/admin/index.ts'
 import { badgeEventFormRoutes, badgeEventRoutes } from './routes/badge-events.ts'
-import { batchRoutes } from './routes/batch.ts'
 import { chipGroupRoutes } from './routes/chip-groups.ts'
-import { chipRoutes } from './routes/chips.ts'
+import { batchRoutes, chipRoutes } from './routes/chips.ts'
 import { eventRoutes } from './routes/events.ts'
 import { itemRoutes } from './routes/items.ts'
 import { metadataRoutes } from './routes/metadata.ts'
@@ -121,7 +121,7 @@ export async function buildApp(
     adminRoutes(admin, ctx)
     await admin.register(async (streams) => {
       acceptStreams(streams)
-      adminStreamRoutes(streams, ctx)
+      chipStreamRoutes(streams, ctx)
     })
   })
   return app

@@ -26,7 +26,7 @@ import { phygitalAbi, phygitalBytecode, phygitalCodeHash } from '../../src/daemo
 import { deploymentProxy } from '../../src/daemon/chain/deployment-proxy.ts'
 import { rpcTransport } from '../../src/daemon/chain/rpc-transport.ts'
 import { guessableSalt, placedAnywhere } from '../../src/daemon/domain/contracts/contract-address.ts'
-import { lookAfterContracts } from '../../src/daemon/domain/contracts/look-after-contracts.ts'
+import { lookAfterContracts } from '../../src/daemon/domain/contracts/look-at-contract.ts'
 import { updateContract } from '../../src/daemon/store/contracts.ts'
 import { openAdminApp } from '../support/admin.ts'
 import { startAnvil } from '../support/anvil.ts'

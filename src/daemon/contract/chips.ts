@@ -4,7 +4,7 @@ import { address, integer, success, text, timestamp, tokenId, tokenRef, uidList 
 
 const longQuery = text(1000).optional()
 
-export const chipOnWire = z.object({
+const chipOnWire = z.object({
   uid: z.string(),
   createdAt: timestamp,
   isConfigured: z.boolean(),
@@ -17,7 +17,7 @@ export const batchRow = z.object({
   expected: text(4096).nullable().optional(),
 })
 
-export const batchResult = z.object({
+const batchResult = z.object({
   row: z.number(),
   uid: z.string(),
   status: z.enum(['changed', 'unchanged', 'failed']),

@@ -41,7 +41,7 @@ const tokenThere = z
   .optional()
 
 /** Amounts of gas and wei are decimal text. */
-export const chainTotals = z.object({
+const chainTotals = z.object({
   chainId: z.number(),
   transactions: z.number(),
   gas: z.string(),

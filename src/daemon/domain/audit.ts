@@ -3,7 +3,7 @@ import { type AuditFilter, type AuditRow, listAudit } from '../store/audit.ts'
 import type { Db } from '../store/database.ts'
 
 /** A change as it was recorded, opened. */
-export interface RecordedChange extends Omit<AuditRow, 'detail'> {
+interface RecordedChange extends Omit<AuditRow, 'detail'> {
   detail: Record<string, unknown>
 }
 

@@ -11,7 +11,7 @@ import { wrapDataKey, wrappedKeyFile } from '../store/wrapped-data-key.ts'
 import { invalid } from './errors.ts'
 import { type Clock, iso } from './time.ts'
 
-export interface Backup {
+interface Backup {
   path: string
   sizeBytes: number
   holdsDataKey: boolean
@@ -27,7 +27,7 @@ interface Deps {
 }
 
 /** The files of a backup. */
-export const backupFiles = {
+const backupFiles = {
   database: 'tapchip.db',
   dataKey: wrappedKeyFile,
   /** Of badge events; a folder. */

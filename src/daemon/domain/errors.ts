@@ -53,7 +53,7 @@ export type ErrorCode =
   | 'badge_refused'
   | 'badge_unavailable'
 
-export interface ErrorDetail {
+interface ErrorDetail {
   /** Field path → message, where more than one thing is wrong. */
   readonly errors?: Readonly<Record<string, string>>
   readonly retryAfterSeconds?: number

@@ -1,11 +1,12 @@
 import { type Counts, countAll } from '../store/counts.ts'
 import type { Db } from '../store/database.ts'
 import type { Disk, DiskState } from '../store/disk.ts'
-import { latestSchema } from '../store/open.ts'
+import { latestSchema } from '../store/migrate.ts'
+import { setSetting, setting } from '../store/settings.ts'
 import { listTeams, type TeamView } from './access/teams.ts'
-import { diskState } from './disk-state.ts'
+import { DomainError } from './errors.ts'
 import type { TapLog } from './taps/tap-log.ts'
-import type { BudgetClock } from './time.ts'
+import { type BudgetClock, type Clock, iso } from './time.ts'
 
 export interface Status {
   uptimeSeconds: number
@@ -61,3 +62,19 @@ const budgetsOf = (teams: readonly TeamView[]): Status['budgets'] =>
     .filter(({ budget }) => budget.transactionsToday > 0 || budget.waiting > 0)
     .slice(0, budgetsAtMost)
     .map(({ name, budget }) => ({ team: name, ...budget }))
+
+/** Whether the daemon can write: tried out where that is in doubt. @throws what else is wrong with the store */
+export const diskState = ({ db, disk, clock }: { db: Db; disk: Disk; clock: Clock }): Promise<DiskState> =>
+  disk.state(() => db.write((trx) => setSetting(trx, 'lastProbe', iso(clock.now()))))
+
+/** @throws DomainError store_unavailable */
+export async function probeStore({ db }: { db: Pick<Db, 'read'> }): Promise<void> {
+  try {
+    await setting(db.read, 'instance')
+  } catch (cause) {
+    throw new DomainError('store_unavailable', 'The database does not answer.', {
+      retryAfterSeconds: 5,
+      cause,
+    })
+  }
+}

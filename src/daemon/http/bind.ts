@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify'
 import type { Answer, Auth, EndpointSpec, Input } from '../contract/endpoint.ts'
 import { type EndpointKey, type Endpoints, endpoints } from '../contract/index.ts'
-import type { Idempotency, Json } from '../domain/chain/repeatable.ts'
+import type { Idempotency, Json } from '../domain/chain/transactions.ts'
 import { type AuthDeps, authenticate, type Caller } from './auth.ts'
 import { openToBrowsers } from './cors.ts'
 import { parseInput } from './parse-input.ts'

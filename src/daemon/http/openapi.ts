@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import type { EndpointSpec } from '../contract/endpoint.ts'
-import { errorOnWire } from '../contract/errors.ts'
+import { errorOnWire } from '../contract/fields.ts'
 import { endpoints } from '../contract/index.ts'
 import { version } from '../version.ts'
 import { splitKey } from './bind.ts'

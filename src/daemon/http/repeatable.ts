@@ -1,8 +1,8 @@
 import type { FastifyRequest } from 'fastify'
 import type * as z from 'zod'
 import type { EndpointSpec } from '../contract/endpoint.ts'
-import { type Claim, type Idempotency, IdempotencyConflict, type Json } from '../domain/chain/repeatable.ts'
-import { hashCode } from '../domain/codes/codes.ts'
+import { type Claim, type Idempotency, IdempotencyConflict, type Json } from '../domain/chain/transactions.ts'
+import { hashCode } from '../domain/codes/otps.ts'
 import { DomainError } from '../domain/errors.ts'
 
 const lifetimeMs = 24 * 3_600_000

@@ -1,13 +1,17 @@
 import type { FastifyInstance } from 'fastify'
 import { KeyedMutex } from '../../values/keyed-mutex.ts'
 import type { Context } from '../context.ts'
+import { batchRow } from '../contract/chips.ts'
+import { endpoints } from '../contract/index.ts'
 import { editChips, listGroup } from '../domain/chips/chips.ts'
+import { checkEdit, type Edit, editRows } from '../domain/chips/edit-batch.ts'
 import { editByOwner } from '../domain/phygitals/self-service.ts'
 import { findChipByTap } from '../domain/taps/find-chip.ts'
-import { tapState } from '../domain/taps/tap-state.ts'
+import { tapState } from '../domain/taps/read-tap.ts'
 import { bindAll, limited } from '../http/bind.ts'
+import { CheckedLines, type CheckLine, lineBy } from '../http/checked-lines.ts'
 import { isPrefetch, refusePrefetch } from '../http/prefetch.ts'
-import { sendJsonText } from '../http/streams.ts'
+import { sendJsonText, sendLines } from '../http/streams.ts'
 import { tokenOnWire } from './wire-shapes.ts'
 
 export function chipRoutes(app: FastifyInstance, ctx: Context): void {
@@ -54,4 +58,22 @@ export function chipRoutes(app: FastifyInstance, ctx: Context): void {
     ]
     return reply.code(status).header('cache-control', 'no-store').send()
   })
+}
+
+export function batchRoutes(app: FastifyInstance, ctx: Context): void {
+  bindAll(app, ctx, {
+    'POST /chips/batch': async ({ query, request, reply, teamId, actor }) => {
+      const { bodyLimit } = endpoints['POST /chips/batch']
+      const lines = await CheckedLines.read(request, bodyLimit, editLine)
+      await lines.refuseBad()
+      return sendLines(reply, editRows(ctx, { teamId, actor }, lines.goodLines(), query.dryRun === 'true'))
+    },
+  })
+}
+
+const asRow = lineBy(batchRow)
+
+const editLine: CheckLine<Edit> = async (value) => {
+  const row = await asRow(value)
+  return 'problem' in row ? row : checkEdit(row.value)
 }

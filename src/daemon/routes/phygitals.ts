@@ -1,7 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import type { Context } from '../context.ts'
-import { chipOfToken } from '../domain/phygitals/chip-of-token.ts'
-import type { TokenLocation } from '../domain/phygitals/find-token.ts'
+import { chipOfToken, type TokenLocation } from '../domain/phygitals/find-token.ts'
 import { replaceMetadata } from '../domain/phygitals/metadata.ts'
 import {
   type ClaimRegistration,
@@ -10,13 +9,17 @@ import {
   registerClaimByCode,
   removeClaimRegistration,
 } from '../domain/phygitals/registrations.ts'
-import { transferByCode, transferToken, transferTokenOfChip } from '../domain/phygitals/transfer.ts'
+import {
+  transferByCode,
+  transferred,
+  transferToken,
+  transferTokenOfChip,
+} from '../domain/phygitals/transfer.ts'
 import {
   signTransfer,
   signTransferByCode,
   type TransferSignature,
 } from '../domain/phygitals/transfer-signature.ts'
-import { transferred } from '../domain/phygitals/transferred.ts'
 import { bindAll } from '../http/bind.ts'
 import { askerOf } from '../http/client-key.ts'
 import { tokenOnWire } from './wire-shapes.ts'

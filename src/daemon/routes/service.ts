@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { Context } from '../context.ts'
-import { diskState, probeStore } from '../domain/disk-state.ts'
 import { DomainError } from '../domain/errors.ts'
+import { diskState, probeStore } from '../domain/status.ts'
 import { keepToOperators } from '../http/administration.ts'
 import { type Sending, watchChains } from '../metrics.ts'
 import { version } from '../version.ts'

@@ -3,16 +3,20 @@ import type { Context } from '../context.ts'
 import { required } from '../contract/list.ts'
 import { ensureApiKeyIn } from '../domain/access/api-keys.ts'
 import { ensureTeamIn } from '../domain/access/teams.ts'
+import { ensureAssignedIn } from '../domain/badge-events/assign.ts'
+import { ensureBadgeEventIn } from '../domain/badge-events/record-created.ts'
 import { ensureNameIn } from '../domain/chain/recipients.ts'
 import { ensureItemIn } from '../domain/chips/item-edits.ts'
 import { createKeySetIn } from '../domain/chips/key-sets.ts'
 import { createLinkIn, listLinks } from '../domain/chips/links.ts'
+import { chipsAtOnce, teamOfChip } from '../domain/chips/named-chips.ts'
 import { listContracts } from '../domain/contracts/contracts.ts'
+import { assignEventIn } from '../domain/guestbook/assign.ts'
+import { ensureEventIn } from '../domain/guestbook/events.ts'
 import { iso } from '../domain/time.ts'
 import { describeIssues } from '../http/parse-input.ts'
 import { whyUnusable } from '../why-unusable.ts'
 import { seedChipGroups } from './chips.ts'
-import { seedBadgeEvents, seedGuestbooks } from './events.ts'
 import { type Seed, type SeedTeam, seedFile } from './schema.ts'
 import { at, ensureContract, type Seeding, SeedProblem, type TeamSeeding } from './seeding.ts'
 
@@ -88,4 +92,47 @@ async function seedKeysAndLinks(
   for (const [index, link] of seed.links.entries())
     if (!labels.has(link.label))
       await at(`${path}.links.${index}`, () => createLinkIn(trx, { teamId, createdAt: now, ...link }))
+}
+
+async function seedGuestbooks(seeding: TeamSeeding, seed: SeedTeam, path: string): Promise<void> {
+  const { trx, at } = seeding
+  const teamId = seeding.team.id
+  for (const [index, { events, ...contract }] of seed.guestbookContracts.entries()) {
+    const here = `${path}.guestbookContracts.${index}`
+    const { id: contractId, kind } = await ensureContract(seeding, { kind: 'guestbook', ...contract }, here)
+    if (kind !== 'guestbook')
+      throw new SeedProblem(
+        `The seed does not fit: ${here}: ${contract.symbol} is a contract of another kind`,
+      )
+    for (const [number, { chips, ...event }] of events.entries()) {
+      const { id } = await ensureEventIn(trx, { teamId, contractId, ...event, at })
+      for (const uids of await ownChips(seeding, chips, `${here}.events.${number}.chips`))
+        await assignEventIn(trx, { guestbookEventId: id, teamId, uids, at })
+    }
+  }
+}
+
+async function seedBadgeEvents(seeding: TeamSeeding, seed: SeedTeam, path: string): Promise<void> {
+  const { trx, at, team } = seeding
+  for (const [index, { chips, eventURL: eventUrl, ...event }] of seed.badgeEvents.entries()) {
+    const badgeEventId = await ensureBadgeEventIn(trx, { teamId: team.id, at }, { ...event, eventUrl })
+    for (const uids of await ownChips(seeding, chips, `${path}.badgeEvents.${index}.chips`))
+      await ensureAssignedIn(trx, { badgeEventId, uids, at })
+  }
+}
+
+/** In pieces, as many as a statement takes. */
+async function ownChips(
+  { trx, team }: TeamSeeding,
+  uids: readonly string[],
+  path: string,
+): Promise<readonly string[][]> {
+  const pieces: string[][] = []
+  for (const [index, uid] of uids.entries()) {
+    if ((await teamOfChip(trx, uid)) !== team.id)
+      throw new SeedProblem(`The seed does not fit: ${path}.${index}: the team has no chip ${uid}`)
+    if (index % chipsAtOnce === 0) pieces.push([])
+    pieces.at(-1)?.push(uid)
+  }
+  return pieces
 }

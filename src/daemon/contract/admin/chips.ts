@@ -28,14 +28,14 @@ export const importRow = z.object(
   ),
 )
 
-export const importResult = z.object({
+const importResult = z.object({
   row: z.number(),
   uid: z.string(),
   status: z.enum(['created', 'unchanged', 'failed']),
   error: z.string().optional(),
 })
 
-export const chipForAdmin = z.object({
+const chipForAdmin = z.object({
   uid: z.string(),
   uidHex: z.string(),
   team: z.string(),
@@ -66,7 +66,7 @@ export const chipForAdmin = z.object({
   createdAt: timestamp,
 })
 
-export const exportedChip = z.object({
+const exportedChip = z.object({
   uid: z.string(),
   chipGroup: z.string(),
   keySet: z.number().nullable(),

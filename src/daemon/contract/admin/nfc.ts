@@ -18,7 +18,7 @@ const detailFields = {
 
 const keySource = z.union([z.literal('factory'), z.object({ keySet: z.number(), generation: z.number() })])
 
-export const nfcOutcome = z.object({
+const nfcOutcome = z.object({
   status: z.enum(['provisioned', 'unchanged', 'factory', 'failed']),
   uid: z.string().nullable(),
   keySet: z.number().nullable(),
@@ -31,7 +31,7 @@ export const nfcOutcome = z.object({
   warning: z.string().optional(),
 })
 
-export const nfcStep = z.object({
+const nfcStep = z.object({
   id: z.string(),
   /** Goes into the reply. */
   step: z.number(),

@@ -2,17 +2,10 @@ import * as z from 'zod'
 import { endpoint } from '../endpoint.ts'
 import { moment, page, team, timestamp, uid } from '../fields.ts'
 
-export const tapOutcomes = [
-  'valid',
-  'replayed',
-  'wrong-mac',
-  'disabled',
-  'unknown-chip',
-  'unknown-key-set',
-] as const
+const tapOutcomes = ['valid', 'replayed', 'wrong-mac', 'disabled', 'unknown-chip', 'unknown-key-set'] as const
 const outcome = z.enum(tapOutcomes, `must be one of ${tapOutcomes.join(', ')}`)
 
-export const tapOnWire = z.object({
+const tapOnWire = z.object({
   /** Null in a stream, for a refused tap that is not written yet. */
   id: z.number().nullable(),
   at: timestamp,

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { endpoint } from '../endpoint.ts'
 import { flag, integer, name, page, team, text, timestamp } from '../fields.ts'
 
-export const transactionStates = [
+const transactionStates = [
   'queued',
   'signed',
   'broadcast',

@@ -24,7 +24,7 @@ interface Deps {
 }
 type Reading = { db: Pick<Db, 'read'> }
 
-export interface TeamQuestion {
+interface TeamQuestion {
   /** What the caller named: a team's name, or its id in digits. */
   name: string | undefined
   /** The team of the API key that came along; asked where no team is named, and may throw api_key_unknown. */
@@ -135,7 +135,7 @@ export async function ensureTeamIn(
 }
 
 /** What a team may send a day; null: the usual. What is absent stays as it is. */
-export type NewLimits = { [limit in 'transactionsPerDay' | 'gasPerDay']?: number | null | undefined }
+type NewLimits = { [limit in 'transactionsPerDay' | 'gasPerDay']?: number | null | undefined }
 
 /** Sets what a team may send a day; what it has sent today counts. @throws DomainError not_found, invalid_input */
 export async function editTeam(

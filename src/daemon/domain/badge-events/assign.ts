@@ -14,7 +14,7 @@ import { invalid, notFound } from '../errors.ts'
 import { tokenOfTeam } from '../phygitals/find-token.ts'
 import { type Clock, dayEnd, dayStart, iso } from '../time.ts'
 
-export interface WantedAssignment {
+interface WantedAssignment {
   badgeEventId: number
   /** A chip, or a token: every chip of it, also those that it gets later. */
   to: { uid: string } | { token: TokenLocation }

@@ -1,4 +1,7 @@
 import type { Chains } from '../../chain/chains.ts'
+import { devChainId } from '../../chain/dev-chain/dev-keys.ts'
+import { readRecipient } from '../../chain/names/recipient.ts'
+import { RecipientInvalid } from '../../chain/names/resolver.ts'
 import { type Claim, claimIdempotencyKey } from '../../chain/relayer/record-intent.ts'
 import {
   findClaim,
@@ -14,12 +17,11 @@ import { hashCode } from '../../store/code-hash.ts'
 import type { Db, Queries } from '../../store/database.ts'
 import type { BadgeClaimRow, BadgeEventRow, OtpRow } from '../../store/schema.ts'
 import { badgeStatus } from '../badge-status.ts'
-import type { Names } from '../chain/recipients.ts'
-import { presentCode, spendCode } from '../codes/spend-code.ts'
+import { type Asker, type Names, resolveRecipient } from '../chain/recipients.ts'
+import { presentCode, spendCode } from '../codes/otps.ts'
 import { DomainError, invalid, notFound, storeFailure } from '../errors.ts'
 import { type Clock, iso } from '../time.ts'
 import { noAccount, type Providers } from './providers.ts'
-import { badgeRecipient } from './recipient.ts'
 import type { Settled, Settler } from './settle.ts'
 
 export interface MintDeps {
@@ -30,7 +32,7 @@ export interface MintDeps {
   badges: { providers: Providers; settler: Settler; nudge(): void }
 }
 
-export interface WantedBadge {
+interface WantedBadge {
   recipient: string
   /** The event's id here or at the provider; the code says which event it is. */
   eventId: number
@@ -191,3 +193,45 @@ const outOfReach = ({ retryAfterMs, reason }: { retryAfterMs: number; reason: st
     'The badge provider is out of reach. Nothing is lost and the code is still good: ask for the same again.',
     { retryAfterSeconds: Math.max(1, Math.ceil(retryAfterMs / 1000)), cause: new Error(reason) },
   )
+
+const ethereum = 1
+
+type Deps = { names: Names; chains: Pick<Chains, 'has'> }
+
+/**
+ * Who gets a badge. POAP looks ENS names up itself; for the embedded provider that is done now, and never again.
+ * @returns an address (EIP-55), an ENS name in its normal form (at POAP alone), or an e-mail address
+ * @throws DomainError recipient_invalid, chain_unavailable
+ */
+async function badgeRecipient(deps: Deps, asker: Asker, given: string, isAtPoap: boolean): Promise<string> {
+  const text = given.trim()
+  if (text.includes('@')) return emailAddress(text)
+  if (!isAtPoap)
+    return resolveRecipient(deps, asker, deps.chains.has(devChainId) ? devChainId : ethereum, text)
+  try {
+    const read = readRecipient(text)
+    return read.kind === 'address' ? read.address : read.name
+  } catch (cause) {
+    if (!(cause instanceof RecipientInvalid)) throw cause
+    throw refused(cause.message, cause)
+  }
+}
+
+function emailAddress(text: string): string {
+  const [local = '', domain = ''] = [
+    text.slice(0, text.lastIndexOf('@')),
+    text.slice(text.lastIndexOf('@') + 1),
+  ]
+  const isSound =
+    text.length <= 254 &&
+    /^[^\s@"(),:;<>[\\\]\p{Cc}]{1,64}$/u.test(local) &&
+    /^([\p{L}\p{N}]([\p{L}\p{N}-]*[\p{L}\p{N}])?\.)+[\p{L}\p{N}-]{2,}$/u.test(domain)
+  if (isSound) return text
+  throw refused(`${JSON.stringify(text.slice(0, 100))} is not an e-mail address`)
+}
+
+const refused = (what: string, cause?: unknown): DomainError =>
+  new DomainError('recipient_invalid', `recipient: ${what}. Nothing was used up.`, {
+    errors: { recipient: 'is not valid' },
+    cause,
+  })

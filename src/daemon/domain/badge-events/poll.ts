@@ -8,7 +8,7 @@ import { iso } from '../time.ts'
 import { type PollDeps, pollAfter, pollEvent } from './poll-event.ts'
 import type { Settler } from './settle.ts'
 
-export interface PollerDeps extends PollDeps {
+interface PollerDeps extends PollDeps {
   settler: Pick<Settler, 'settle' | 'drained'>
 }
 

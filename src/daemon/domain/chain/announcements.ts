@@ -29,7 +29,7 @@ const gasLimitOf = (kind: ContractRow['kind'], tokens: number): number =>
   kind === 'guestbook' ? 100_000 + (tokens - 1) * 30_000 : announceGasLimit(tokens)
 
 /** Tokens, or events, of one contract whose metadata changed. */
-export interface Announcement {
+interface Announcement {
   contractId: number
   kind: ContractRow['kind']
   address: string

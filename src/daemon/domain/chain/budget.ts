@@ -23,7 +23,7 @@ const noLimits: Limits = {
 export type Counted = Pick<Chain, 'isEmbedded'> | 'owed'
 
 /** A transaction of a team. `gasHint` is its gas limit, or `gasAtMost` where that is only known when it is signed. */
-export type TeamIntent = NewIntent & { teamId: number } & ({ gasHint: number } | { gasAtMost: number }) & {
+type TeamIntent = NewIntent & { teamId: number } & ({ gasHint: number } | { gasAtMost: number }) & {
     /** Whose day it counts for: milliseconds since the epoch, of `Timekeeper.settled`. */
     settled: number
   }

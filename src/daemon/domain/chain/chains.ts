@@ -7,15 +7,15 @@ import type { Db } from '../../store/database.ts'
 import type { ContractRow } from '../../store/schema.ts'
 import { listTransactions } from '../../store/transactions.ts'
 
-export type TroubleCode = 'wrong-chain' | 'lease-held' | 'key-changed' | 'node'
+type TroubleCode = 'wrong-chain' | 'lease-held' | 'key-changed' | 'node'
 
-export interface TroubledContract extends Pick<ContractRow, 'symbol' | 'address' | 'status'> {
+interface TroubledContract extends Pick<ContractRow, 'symbol' | 'address' | 'status'> {
   team: string
   problem: string
 }
 
 /** How a chain is, by the chain and by what is recorded here. */
-export interface ChainState {
+interface ChainState {
   chain: Chain
   /** Of the embedded chain, for others. */
   rpcUrl: string | undefined

@@ -75,3 +75,8 @@ function tooLate({ id, state, abandonedBecause }: TransactionRow): DomainError {
       : `is ${state}, so it cannot be cancelled any more`
   return new DomainError('conflict', `Transaction ${id} ${why}. See tapchip transactions show ${id}.`)
 }
+
+// Requests that may be repeated, as those who take them see it.
+export { IdempotencyConflict } from '../../chain/relayer/errors.ts'
+export type { Idempotency } from '../../chain/relayer/idempotency.ts'
+export type { Claim, Json } from '../../chain/relayer/record-intent.ts'

@@ -1,18 +1,79 @@
-import type { Actor } from '../../store/audit.ts'
-import { recordChange } from '../../store/audit.ts'
+import { nanoid } from 'nanoid'
+import { type Actor, recordChange } from '../../store/audit.ts'
 import { findBadgeEvent } from '../../store/badge-events.ts'
 import { findChip } from '../../store/chips.ts'
-import type { Db } from '../../store/database.ts'
+import type { Db, Queries } from '../../store/database.ts'
 import { findGuestbookEvent, type LocatedGuestbookEvent } from '../../store/guestbook-events.ts'
-import { deleteOtp, findOtp } from '../../store/otps.ts'
+import { deleteOtp, type FoundOtp, findOtp, insertOtp, takeOtp } from '../../store/otps.ts'
 import type { BadgeEventRow, OtpRow } from '../../store/schema.ts'
 import { findToken, type LocatedToken } from '../../store/tokens.ts'
 import { type BadgeStatus, badgeStatus } from '../badge-status.ts'
-import { notFound } from '../errors.ts'
+import type { Carried } from '../chips/carried.ts'
+import { DomainError, notFound } from '../errors.ts'
 import { type Clock, iso } from '../time.ts'
-import { isCode } from './codes.ts'
 
-export interface DescribedOtp {
+export { hashCode } from '../../store/code-hash.ts'
+
+/** Where refs, codes and cookies come from. Tests give their own. */
+export interface CodeSource {
+  /** 21 characters of the nanoid alphabet, from the system's random generator. */
+  code(): string
+}
+
+export const randomCodes: CodeSource = { code: () => nanoid(21) }
+
+/** Whether a text could be a ref or a code at all. */
+export const isCode = (text: string): boolean => /^[A-Za-z0-9_-]{21}$/.test(text)
+
+/** What a code will authorise. */
+type OtpSubject =
+  | { type: 'PHYGITAL_CLAIM'; tokenRow: number | null }
+  | { type: 'POAP_EVENT'; badgeEventId: number }
+  | { type: 'GUESTBOOK_EVENT'; guestbookEventId: number }
+
+/** The tap that a code comes from. */
+export interface Origin {
+  chipUid: string
+  tapId: number
+  /** Milliseconds since the epoch. */
+  now: number
+}
+
+export interface OtpDeps {
+  codes: CodeSource
+  /** Milliseconds. */
+  otpLifetime: number
+}
+
+/** Makes a single-use code for one subject, remembering its tap. */
+export async function makeOtp(db: Queries, deps: OtpDeps, origin: Origin, subject: OtpSubject) {
+  const { chipUid, tapId, now } = origin
+  const code = deps.codes.code()
+  const expiresAt = iso(now + deps.otpLifetime)
+  await insertOtp(db, code, {
+    type: subject.type,
+    chipUid,
+    tapId,
+    tokenRow: subject.type === 'PHYGITAL_CLAIM' ? subject.tokenRow : null,
+    badgeEventId: subject.type === 'POAP_EVENT' ? subject.badgeEventId : null,
+    guestbookEventId: subject.type === 'GUESTBOOK_EVENT' ? subject.guestbookEventId : null,
+    createdAt: iso(now),
+    expiresAt,
+  })
+  return { code, expiresAt }
+}
+
+/** The one subject of a chip look-up: its token, else its first badge event, its minting, its first guestbook event. */
+export function firstSubject(carried: Carried): OtpSubject | undefined {
+  const [badge] = carried.badgeEvents
+  const [guestbook] = carried.guestbookEvents
+  if (carried.token) return { type: 'PHYGITAL_CLAIM', tokenRow: carried.token.row }
+  if (badge) return { type: 'POAP_EVENT', badgeEventId: badge.id }
+  if (carried.isUnminted) return { type: 'PHYGITAL_CLAIM', tokenRow: null }
+  return guestbook && { type: 'GUESTBOOK_EVENT', guestbookEventId: guestbook.id }
+}
+
+interface DescribedOtp {
   otp: OtpRow
   isExpired: boolean
   token: LocatedToken | undefined
@@ -20,10 +81,10 @@ export interface DescribedOtp {
   guestbookEvent: LocatedGuestbookEvent | undefined
 }
 
-type Deps = { db: Db; clock: Clock }
+type Reading = { db: Pick<Db, 'read'>; clock: Clock }
 
 /** Looks at a code without using it. A used one reads as expired. @throws DomainError not_found */
-export async function describeOtp({ db, clock }: Deps, code: string): Promise<DescribedOtp> {
+export async function describeOtp({ db, clock }: Reading, code: string): Promise<DescribedOtp> {
   const otp = isCode(code) ? await findOtp(db.read, code) : undefined
   if (!otp || otp.deletedAt !== null) throw notFound('OTP')
   const now = iso(clock.now())
@@ -40,7 +101,7 @@ export async function describeOtp({ db, clock }: Deps, code: string): Promise<De
 
 /** Deletes a code of one of the team's chips. @throws DomainError not_found */
 export async function removeOtp(
-  { db, clock }: Deps,
+  { db, clock }: { db: Db; clock: Clock },
   team: { id: number; actor: Actor },
   code: string,
 ): Promise<void> {
@@ -60,4 +121,48 @@ export async function removeOtp(
       detail,
     })
   })
+}
+
+const tapAgain = 'Tap the chip again for a new one.'
+const meantFor: Record<OtpRow['type'], string> = {
+  PHYGITAL_CLAIM: 'claims a token',
+  POAP_EVENT: 'mints a badge',
+  GUESTBOOK_EVENT: 'signs a guestbook',
+}
+
+/**
+ * Looks at a code that is to be used, without using it.
+ * @throws DomainError otp_unknown, otp_deleted, otp_used, otp_expired, otp_unsupported
+ */
+export async function presentCode(
+  { db, clock }: Reading,
+  code: string,
+  type: OtpRow['type'],
+): Promise<OtpRow> {
+  const otp = isCode(code) ? await findOtp(db.read, code) : undefined
+  assertGood(otp, iso(clock.now()))
+  if (otp.type !== type)
+    throw new DomainError(
+      'otp_unsupported',
+      `This code ${meantFor[otp.type]}; here a code is needed that ${meantFor[type]}. It is still good.`,
+    )
+  return otp
+}
+
+/**
+ * Uses a code up, in the write that records what it authorises: of any number at once, one alone.
+ * @throws DomainError of why it is not good, which undoes the write
+ */
+export async function spendCode(trx: Queries, code: string, now: string): Promise<void> {
+  if (await takeOtp(trx, code, now)) return
+  assertGood(await findOtp(trx, code), now)
+  throw new Error('a code that is good could not be taken')
+}
+
+function assertGood(otp: FoundOtp | undefined, now: string): asserts otp is FoundOtp {
+  if (!otp) throw new DomainError('otp_unknown', `There is no such code. ${tapAgain}`)
+  if (otp.deletedAt !== null) throw new DomainError('otp_deleted', `This code was deleted. ${tapAgain}`)
+  if (otp.usedAt !== null) throw new DomainError('otp_used', `This code was used already. ${tapAgain}`)
+  if (otp.isEnded || otp.expiresAt <= now)
+    throw new DomainError('otp_expired', `This code has expired. ${tapAgain}`)
 }

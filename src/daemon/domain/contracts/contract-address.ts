@@ -2,11 +2,12 @@ import type { Address, Hex } from 'viem'
 import { encodeDeployData, getAddress, getContractAddress, keccak256, stringToBytes } from 'viem/utils'
 import { boundPlacementAbi, boundPlacementBytecode } from '../../chain/artifacts/bound-placement.ts'
 import { placementAbi, placementBytecode } from '../../chain/artifacts/placement.ts'
-import type { Chains } from '../../chain/chains.ts'
+import type { Chain, Chains } from '../../chain/chains.ts'
 import { deploymentProxy } from '../../chain/deployment-proxy.ts'
 import { devChainId } from '../../chain/dev-chain/dev-keys.ts'
 import type { Deed } from '../../chain/relayer/record-intent.ts'
 import type { Db } from '../../store/database.ts'
+import { DomainError } from '../errors.ts'
 import type { BudgetClock } from '../time.ts'
 
 // CREATE3 (github.com/Agusx1211/create3): creation code of a proxy that deploys, as its own first creation, what
@@ -23,7 +24,7 @@ export interface DeployDeps {
   baseUrl: string
 }
 
-export interface ContractPlace {
+interface ContractPlace {
   chainId: number
   team: string
   symbol: string
@@ -44,7 +45,7 @@ export const boundSalt = (
 ): Hex => saltOf(instance, chainId, team, symbol, sender)
 
 /** What puts a contract somewhere, and where that is, EIP-55. */
-export interface Placing {
+interface Placing {
   deed: Deed
   address: Address
 }
@@ -82,3 +83,19 @@ export function futureAddress(place: ContractPlace): Address {
   const salt = guessableSalt(place)
   return place.chainId === devChainId ? create3Address(salt) : getAddress(`0x${salt.slice(-40)}`)
 }
+
+/** Whether a chain that answers has no proxy to deploy through: whatever is sent there would cost gas for nothing. */
+export async function lacksProxy({ client, isEmbedded }: Chain): Promise<boolean> {
+  if (isEmbedded) return false
+  // One that does not answer may well have it: what is recorded waits.
+  return client.getCode({ address: deploymentProxy }).then(
+    (code) => code === undefined,
+    () => false,
+  )
+}
+
+export const noProxy = ({ id }: Pick<Chain, 'id'>): DomainError =>
+  new DomainError(
+    'conflict',
+    `Chain ${id} has no deterministic deployment proxy at ${deploymentProxy}, through which contracts are deployed. Deploy it first: github.com/Arachnid/deterministic-deployment-proxy.`,
+  )

@@ -1,7 +1,7 @@
 import { getAddress, isAddress } from 'viem/utils'
 import { devChainId } from '../../chain/dev-chain/dev-keys.ts'
-import type { Actor } from '../../store/audit.ts'
-import { recordChange } from '../../store/audit.ts'
+import { type Actor, recordChange } from '../../store/audit.ts'
+import { contractUses, deleteContract } from '../../store/contract-removal.ts'
 import {
   contractsOfTeam,
   findContract,
@@ -153,4 +153,51 @@ export async function contractIn(db: Queries, id: number): Promise<ContractRow> 
   const contract = await findContract(db, id)
   if (!contract) throw notFound('contract')
   return contract
+}
+
+/**
+ * Forgets a contract that is not one of this daemon's own on any chain, and that nothing here uses: its symbol and its
+ * address are free again. @throws DomainError not_found, conflict, in_use
+ */
+export async function removeContract(
+  { db, clock }: { db: Db; clock: Clock },
+  { actor, id }: { actor: Actor; id: number },
+): Promise<void> {
+  await db.write(async (trx) => {
+    const contract = await contractIn(trx, id)
+    if (contract.transactionId !== null) throw ofOurs(contract)
+    const uses = Object.entries(await contractUses(trx, id)).filter(([, count]) => count > 0)
+    if (uses.length > 0)
+      throw new DomainError(
+        'in_use',
+        `${contract.symbol} is in use: ${uses.map(([what, count]) => `${words[what]} (${count})`).join(', ')}. Take these off it first.`,
+      )
+    await deleteContract(trx, id)
+    const { teamId, symbol, kind, name, chainId, address } = contract
+    await recordChange(trx, {
+      at: iso(clock.now()),
+      actor,
+      teamId,
+      action: 'contracts.delete',
+      target: symbol,
+      detail: { kind, name, chainId, address },
+    })
+  })
+}
+
+const words: Record<string, string> = {
+  chips: 'chips with its tokens',
+  items: 'items that mint on it',
+  events: 'events',
+  assignments: 'assignments to its tokens',
+  transactions: 'transactions on their way to it',
+}
+
+function ofOurs({ symbol, status, transactionId }: ContractRow): DomainError {
+  return new DomainError(
+    'conflict',
+    status === 'pending'
+      ? `${symbol} is being deployed. Cancel that first, if it has not left: tapchip transactions cancel ${transactionId}.`
+      : `${symbol} was deployed from here, and is on its chain for good. Nothing was removed.`,
+  )
 }

@@ -3,8 +3,7 @@ import * as z from 'zod'
 import type { Chain } from '../../chain/chains.ts'
 import { guestbookAt, phygitalAt } from '../../chain/standing.ts'
 import type { ContractRow, TransactionRow } from '../../store/schema.ts'
-import { asked } from '../chain/ask-chain.ts'
-import { recently } from '../chain/recently.ts'
+import { asked, recently } from '../chain/ask-chain.ts'
 import { DomainError } from '../errors.ts'
 
 /** Kinds of intents that deploy a contract. */
@@ -78,7 +77,7 @@ export async function whyNotDeployed(
 export type ContractState = Pick<ContractRow, 'kind' | 'address' | 'status' | 'problem' | 'isBound'>
 
 /** What a token or an event says of its contract. */
-export interface OfContract {
+interface OfContract {
   contractStatus: ContractRow['status']
   contractProblem: string | null
   contractIsBound: number

@@ -21,18 +21,16 @@ import {
   boundSalt,
   type DeployDeps,
   guessableSalt,
+  lacksProxy,
   placedAnywhere,
   placedBound,
 } from '../contracts/contract-address.ts'
 import { deployKind } from '../contracts/deployed.ts'
-import { lacksProxy } from '../contracts/deployment-proxy.ts'
 import { baseUriOf, recordNewUrl } from '../contracts/service-url.ts'
 import { DomainError } from '../errors.ts'
 import { recordMint } from '../phygitals/record-claim.ts'
 import { iso } from '../time.ts'
-import { guestbookDeed, recordFactory } from './guestbook-deployment.ts'
-import { recordEvent } from './guestbook-records.ts'
-import { recordAgain } from './guestbook-records-again.ts'
+import { guestbookDeed, recordAgain, recordEvent, recordFactory } from './guestbook-records.ts'
 
 // Limits, not what is paid. See contracts/README.md.
 const phygitalGas = 3_500_000

@@ -1,22 +1,28 @@
 import { encodeFunctionData, getAddress, type Hex } from 'viem'
 import { guestbookAbi } from '../../chain/artifacts/guestbook.ts'
-import type { Claim } from '../../chain/relayer/record-intent.ts'
+import { guestbookFactoryAbi } from '../../chain/artifacts/guestbook-factory.ts'
+import type { Chain } from '../../chain/chains.ts'
+import { factoryDeployment, guestbookAddress, guestbookFactory } from '../../chain/guestbook-place.ts'
+import { type Claim, type Deed, type Json, recordIntent } from '../../chain/relayer/record-intent.ts'
+import { sentToContract } from '../../store/contracts.ts'
 import type { Queries } from '../../store/database.ts'
 import { type LocatedGuestbookEvent, setEventTransaction } from '../../store/guestbook-events.ts'
-import type { ContractRow } from '../../store/schema.ts'
+import type { ContractRow, TransactionRow } from '../../store/schema.ts'
+import { setSettingOnce, setting } from '../../store/settings.ts'
+import { findTransaction, listTransactions } from '../../store/transactions.ts'
 import { type Counted, recordForTeam } from '../chain/budget.ts'
-import type { BudgetClock } from '../time.ts'
+import type { BudgetClock, Clock } from '../time.ts'
 
 // What is sent for guestbooks. All of it has a gas limit of its own: behind a deployment that is not mined yet no
 // node can estimate one. They are limits, not what is paid. See contracts/README.md.
-const gas = { createEvent: 250_000, other: 100_000 }
+const gas = { factory: 4_500_000, clone: 400_000, slot: 25_000, createEvent: 250_000, pause: 100_000 }
 
 /** Kinds of intents that a contract is owed, whatever becomes of its first deployment. */
 export const owed = { mint: 'guestbook-mint', pause: 'guestbook-pause' } as const
 
 type Deps = { clock: BudgetClock }
 
-export type EventToCreate = Pick<LocatedGuestbookEvent, 'id' | 'teamId' | 'tokenId' | 'address' | 'chainId'>
+type EventToCreate = Pick<LocatedGuestbookEvent, 'id' | 'teamId' | 'tokenId' | 'address' | 'chainId'>
 
 /**
  * Records the transaction that creates a guestbook event on its contract; one that is there already, on a contract
@@ -111,7 +117,7 @@ export const recordPause = (
         to: getAddress(contract.address),
         data: pauseCall(isPaused),
       },
-      gasHint: gas.other,
+      gasHint: gas.pause,
       kind: owed.pause,
       topic: pauseTopic(contract),
       subject: { contractId: contract.id, contractAddress: contract.address, isPaused },
@@ -127,3 +133,89 @@ const ofContract = ({ chainId, teamId }: { chainId: number; teamId: number }) =>
   signer: 'relayer',
   teamId,
 })
+
+/** How a guestbook is deployed, and where it will be. */
+export function guestbookDeed(serviceURL: string, chain: Chain, { name, symbol }: ContractRow, salt: Hex) {
+  const deployment = { salt, name, symbol, serviceURL, admin: chain.relayer, minter: chain.relayer }
+  const data = encodeFunctionData({ abi: guestbookFactoryAbi, functionName: 'deploy', args: [deployment] })
+  const deed: Deed = { to: guestbookFactory, data }
+  const slots = [name, symbol, serviceURL].map((text) => Math.ceil(Buffer.byteLength(text) / 32) + 1)
+  const gasHint = gas.clone + gas.slot * slots.reduce((sum, count) => sum + count, 0)
+  return { deed, address: guestbookAddress(deployment), gasHint }
+}
+
+/** Once a chain: all guestbooks are clones of one implementation. */
+export async function recordFactory(trx: Queries, { clock }: { clock: Clock }, chain: Chain): Promise<void> {
+  const key = `guestbookFactory:${chain.id}`
+  if (await isOnItsWay(trx, chain.id, await setting(trx, key))) return
+  const id = await recordIntent(trx, {
+    chainId: chain.id,
+    signer: 'relayer',
+    deed: factoryDeployment,
+    gasHint: gas.factory,
+    kind: 'guestbook-factory',
+    subject: { address: guestbookFactory },
+    teamId: null,
+    now: clock.now(),
+  })
+  await setSettingOnce(trx, key, String(id))
+}
+
+/** A factory that never came, or that somebody cancelled, is deployed anew: calls to where nothing is would seem to go well. */
+async function isOnItsWay(trx: Queries, chainId: number, first: string | undefined): Promise<boolean> {
+  if (first === undefined) return false
+  const isGone = (row: { state: string } | undefined) =>
+    row === undefined || row.state === 'cancelled' || row.state === 'reverted'
+  if (!isGone(await findTransaction(trx, Number(first)))) return true
+  const [last] = await listTransactions(trx, { chainId, kind: 'guestbook-factory', limit: 1 })
+  return !isGone(last)
+}
+
+/** Somebody asked for the end of it, or it could never be sent. */
+const isGivenUp = ({
+  state,
+  abandonedBecause,
+}: Pick<TransactionRow, 'state' | 'abandonedBecause'>): boolean =>
+  state === 'cancelled' || abandonedBecause !== null
+
+/**
+ * Records once more what was sent to where a guestbook should have been: nothing was there, so it had no effect, and
+ * seemed to go well. What was given up
+ * stays so. Mints have their intent ids, so none happens twice. @param before as it was
+ */
+export async function recordAgain(
+  trx: Queries,
+  { clock }: { clock: BudgetClock },
+  { before, address }: { before: ContractRow; address: string },
+  counted: Counted,
+): Promise<number[]> {
+  const { chainId, teamId } = before
+  const sent = await sentToContract(trx, { chainId, address: before.address, kinds: Object.values(owed) })
+  // The last of what is the same: of several changes of the pause the latest decides.
+  const wanted = new Map<string, (typeof sent)[number]>()
+  for (const row of sent) {
+    wanted.delete(row.data ?? '')
+    wanted.set(row.data ?? '', row)
+  }
+  const ids: number[] = []
+  for (const [data, row] of wanted) {
+    const { kind, subject, gas } = row
+    if (isGivenUp(row)) continue
+    // Written above, in these shapes.
+    const about: { readonly [name: string]: Json } = JSON.parse(subject)
+    const intent = {
+      chainId,
+      signer: 'relayer',
+      deed: { to: getAddress(address), data: data as Hex },
+      ...(gas === null ? { gasAtMost: 0 } : { gasHint: gas }),
+      kind,
+      ...(kind === owed.pause ? { topic: pauseTopic({ chainId, address }) } : {}),
+      subject: { ...about, contractAddress: address },
+      teamId,
+      now: clock.now(),
+      settled: clock.settled(),
+    }
+    ids.push(await recordForTeam(trx, intent, counted))
+  }
+  return ids
+}

@@ -32,7 +32,7 @@ export interface Wanted {
   readonly mayVouch: boolean
 }
 
-export const templateOf = ({ set, baseUrl }: Pick<Wanted, 'set' | 'baseUrl'>): Omit<UrlTemplate, 'd'> => ({
+const templateOf = ({ set, baseUrl }: Pick<Wanted, 'set' | 'baseUrl'>): Omit<UrlTemplate, 'd'> => ({
   baseUrl,
   names: set.names,
   from: set.macInputFrom,

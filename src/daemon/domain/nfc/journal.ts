@@ -1,9 +1,11 @@
 import { type KeySource, type Plan, parsePlan, sourcesOf, targetFile } from '../../../nfc/provision/plan.ts'
 import { type Actor, recordChange } from '../../store/audit.ts'
+import { findChips } from '../../store/chips.ts'
 import type { Db, Queries } from '../../store/database.ts'
 import { findKeySet } from '../../store/key-sets.ts'
 import {
   closeNfcPlan,
+  giveUpNfcPlan,
   insertNfcPlan,
   listNfcPlans,
   nfcPlansOf,
@@ -13,7 +15,7 @@ import type { NfcPlanRow } from '../../store/schema.ts'
 import { DomainError } from '../errors.ts'
 import { type Clock, iso } from '../time.ts'
 import { missingKeySet } from './chip-keys.ts'
-import type { ChipDetails } from './conversation.ts'
+import type { ChipDetails } from './session.ts'
 
 /** Where a chip is registered once it is set up. */
 export interface Place {
@@ -36,7 +38,7 @@ export interface JournalEntry {
 
 type Deps = { db: Db; clock: Clock }
 
-export const entryOf = (row: NfcPlanRow): JournalEntry => ({
+const entryOf = (row: NfcPlanRow): JournalEntry => ({
   id: row.id,
   plan: parsePlan(JSON.parse(row.plan)),
   place: row.registration === null ? undefined : placeOf(JSON.parse(row.registration)),
@@ -56,7 +58,7 @@ const placeOf = ({ teamId, chipGroupId, details, mayBind = true }: Place): Place
 export const entriesOf = async (db: Queries, uid: string): Promise<JournalEntry[]> =>
   (await nfcPlansOf(db, uid)).map(entryOf)
 
-export interface NewEntry {
+interface NewEntry {
   readonly plan: Plan
   readonly place: Place | undefined
   /** An open entry whose sources this plan starts from: closed in the same write, and not before. */
@@ -165,7 +167,7 @@ function record(
 }
 
 /** An entry as operators see it. */
-export interface JournalView {
+interface JournalView {
   readonly id: number
   readonly uid: string
   readonly purpose: NfcPlanRow['purpose']
@@ -191,5 +193,48 @@ export async function listJournal(
     const { from, target } = plan
     const { url } = targetFile(plan)
     return { id, uid, purpose, from, target, url, openedAt, openedBy, problem, closedAt, closedBy, outcome }
+  })
+}
+
+/**
+ * An operator says that a chip is lost or dead: its unfinished plan, or where there is none, the last one of a chip that
+ * is not registered any more, holds no key set from now on. @throws DomainError not_found, conflict
+ */
+export async function giveUpChip(
+  { db, clock }: { db: Db; clock: Clock },
+  actor: Actor,
+  uid: string,
+): Promise<void> {
+  const at = iso(clock.now())
+  const end = { closedAt: at, closedBy: actor.name }
+  await db.write(async (trx) => {
+    const entries = await entriesOf(trx, uid)
+    const open = entries.find(({ row }) => row.closedAt === null)
+    const last = entries.findLast(({ outcome }) => outcome === 'done')
+    const entry = open ?? (last?.plan.target === 'factory' ? undefined : last)
+    if (!entry) {
+      throw new DomainError(
+        'not_found',
+        'No set-up of this chip is unfinished here, and it has no keys that are known of. tapchip nfc recover --list shows the chips that are not finished.',
+      )
+    }
+    if (!open && (await findChips(trx, [uid])).length > 0) {
+      throw new DomainError(
+        'conflict',
+        'The set-up of this chip is finished, and it is registered. Take it out first: tapchip chips remove',
+      )
+    }
+    if (open) await closeNfcPlan(trx, open.id, { ...end, outcome: 'given-up' })
+    else await giveUpNfcPlan(trx, entry.id, end)
+    const { id, place, plan } = entry
+    const detail = { plan: id, isFinished: !open, keys: sourcesOf(plan) }
+    await recordChange(trx, {
+      at,
+      actor,
+      teamId: place?.teamId ?? null,
+      action: 'nfc.give-up',
+      target: uid,
+      detail,
+    })
   })
 }

@@ -9,18 +9,8 @@ import type { KeySet } from '../chips/key-ring.ts'
 import { iso } from '../time.ts'
 import { chipKeys } from './chip-keys.ts'
 import { type Choice, choosePlan, next } from './choose-plan.ts'
-import {
-  type ChipDetails,
-  type Conversation,
-  type Outcome,
-  type Reply,
-  relay,
-  type Step,
-} from './conversation.ts'
 import { close, type Place, resumeIn, writeDown } from './journal.ts'
-import { type KnownChip, knownChip } from './known-chip.ts'
-import { assertOwnKeys } from './own-keys.ts'
-import { proveSource } from './prove-source.ts'
+import { assertOwnKeys, type KnownChip, knownChip } from './known-chip.ts'
 import {
   assertNewKeys,
   assertRegistrable,
@@ -28,10 +18,18 @@ import {
   registerWithTap,
   type WantedPlace,
 } from './registration.ts'
-import type { Session } from './session.ts'
-import { carryOut, holdAgainst, proven, type SetUpDeps, type Written } from './set-up.ts'
+import {
+  type ChipDetails,
+  type Conversation,
+  type Outcome,
+  type Reply,
+  relay,
+  type Session,
+  type Step,
+} from './session.ts'
+import { carryOut, holdAgainst, proven, proveSource, type SetUpDeps, type Written } from './set-up.ts'
 
-export interface ProvisionRequest {
+interface ProvisionRequest {
   readonly atr: Uint8Array | undefined
   readonly teamId: number
   /** A name, or the id of a group that is there. */

@@ -6,15 +6,12 @@ import { isMinting } from '../chips/chip-power.ts'
 import { DomainError } from '../errors.ts'
 import { iso } from '../time.ts'
 import { chipKeys } from './chip-keys.ts'
-import { type Conversation, relay } from './conversation.ts'
-import { endTaps } from './end-taps.ts'
 import { close, type JournalEntry, type Place, resumeIn } from './journal.ts'
-import { type KnownChip, knownChip } from './known-chip.ts'
-import { assertOwnKeys } from './own-keys.ts'
+import { assertOwnKeys, type KnownChip, knownChip } from './known-chip.ts'
 import { outcome } from './provision.ts'
 import { registerWithTap } from './registration.ts'
-import type { Session } from './session.ts'
-import { carryOut, holdAgainst, type SetUpDeps } from './set-up.ts'
+import { type Conversation, relay, type Session } from './session.ts'
+import { carryOut, endTaps, holdAgainst, type SetUpDeps } from './set-up.ts'
 
 /** Brings a chip that was lifted too early to the end of its plan. One whose plan is finished is only looked at. */
 export async function* recoverChip(

@@ -31,7 +31,7 @@ export interface WantedPlace {
 }
 
 /** A chip that has its keys, or is to get them. */
-export interface KeyedPlan {
+interface KeyedPlan {
   readonly plan: Plan
   readonly target: KeySetSource
   readonly place: Place

@@ -11,15 +11,12 @@ import {
 import { iso } from '../time.ts'
 import { chipKeys } from './chip-keys.ts'
 import { takesOver } from './choose-plan.ts'
-import { type Conversation, type Reply, relay, type Step } from './conversation.ts'
-import { endTaps } from './end-taps.ts'
 import { close, resumeIn, writeDown } from './journal.ts'
 import { isAccountedFor, type KnownChip, knownChip, sourceShown } from './known-chip.ts'
-import { proveSource } from './prove-source.ts'
-import type { Session } from './session.ts'
-import { carryOut, chipDeps, type SetUpDeps, type Written } from './set-up.ts'
+import { type Conversation, type Reply, relay, type Session, type Step } from './session.ts'
+import { carryOut, chipDeps, endTaps, proveSource, type SetUpDeps, type Written } from './set-up.ts'
 
-export interface ResetRequest {
+interface ResetRequest {
   readonly atr: Uint8Array | undefined
   /** Whether somebody is to say yes once the chip is known. */
   readonly asks: boolean

@@ -9,13 +9,24 @@ import {
   WrongChip,
 } from '../../../nfc/provision/errors.ts'
 import type { Inspection } from '../../../nfc/provision/inspect.ts'
+import type { KeySetSource, KeysOf } from '../../../nfc/provision/keys.ts'
 import type { LiveTap } from '../../../nfc/provision/live-tap.ts'
 import type { KeysOf, Plan } from '../../../nfc/provision/plan.ts'
 import { readBack } from '../../../nfc/provision/read-back.ts'
-import type { Actor } from '../../store/audit.ts'
-import { type Reply, relay, type Step } from './conversation.ts'
+import { readTap } from '../../../nfc/read-tap.ts'
+import { highestCounter } from '../../../values/chip-row.ts'
+import { type Actor, recordChange } from '../../store/audit.ts'
+import { findChips, updateChip } from '../../store/chips.ts'
+import type { Queries } from '../../store/database.ts'
+import { endOtpsOfChip } from '../../store/otps.ts'
+import { endPageVisits } from '../../store/page-visits.ts'
+import { endRefsOfChip } from '../../store/refs.ts'
+import { chipKeys } from './chip-keys.ts'
+import { lookPlan } from './choose-plan.ts'
 import { close, type JournalEntry } from './journal.ts'
+import { isReset } from './known-chip.ts'
 import type { RegistrationDeps } from './registration.ts'
+import { type Reply, relay, type Step } from './session.ts'
 
 export interface SetUpDeps extends RegistrationDeps {
   readonly baseUrl: string
@@ -69,3 +80,41 @@ export async function* holdAgainst(plan: Plan, inspection: Inspection, keysOf: K
     throw error
   }
 }
+
+/**
+ * Where the keys of a chip are from that neither registry nor journal knows: its tap names a key set, and proves that
+ * it has its keys. No authentication is tried. @throws ForeignKeys
+ */
+export async function* proveSource(
+  deps: SetUpDeps,
+  inspection: Inspection,
+): AsyncGenerator<Step, KeySetSource, Reply> {
+  const { versions } = inspection
+  if (versions[0] === 0 || versions.some((version) => version !== versions[0]))
+    throw new ForeignKeys(versions)
+  const { d } = yield* relay(readTap({ templates: deps.keyRing.templates() }), 'inspect')
+  const set = d !== null && /^\d{1,10}$/.test(d) ? deps.keyRing.get(Number(d)) : undefined
+  if (!set) throw new ForeignKeys(versions)
+  const { plan, target } = lookPlan(inspection, { set, baseUrl: deps.baseUrl })
+  yield* holdAgainst(plan, inspection, await chipKeys({ db: deps.db.read, box: deps.box }, [target]))
+  return target
+}
+
+/**
+ * Part of the write that finishes a reset: the chip lost its keys, so no tap that somebody kept is worth anything, nor
+ * what came of one. The next set-up counts from its own tap.
+ */
+export const endTaps =
+  (actor: Actor, plan: Plan) =>
+  async (trx: Queries, at: string): Promise<void> => {
+    const { uid } = plan
+    const [row] = isReset(plan) ? await findChips(trx, [uid]) : []
+    if (!row || row.keySetId === null) return
+    await updateChip(trx, uid, { lastCounter: highestCounter })
+    await endRefsOfChip(trx, uid, at)
+    await endOtpsOfChip(trx, uid, at)
+    await endPageVisits(trx, uid)
+    const { teamId, keySetId: keySet, generation, lastCounter } = row
+    const detail = { keySet, generation, lastCounter }
+    await recordChange(trx, { at, actor, teamId, action: 'chips.reset', target: uid, detail })
+  }

@@ -12,13 +12,12 @@ import { type Names, resolveRecipient } from '../chain/recipients.ts'
 import { DomainError } from '../errors.ts'
 import type { BudgetClock } from '../time.ts'
 import { type ChainTotals, Costs } from './batch-costs.ts'
-import { chipOfTeam, isChip, type RowTarget } from './batch-row.ts'
+import { chipOfTeam, inOrder, isChip, type RowTarget } from './batch-row.ts'
 import { assertInOrder, checkMove } from './check-move.ts'
 import { tokenOfTeam } from './find-token.ts'
-import { inOrder } from './in-order.ts'
 import { placeOf, type Target, targetOf } from './target.ts'
 
-export interface WantedMove {
+interface WantedMove {
   row: number
   target: RowTarget
   recipient: string
@@ -27,7 +26,7 @@ export interface WantedMove {
 /** A token as far as it is known: `tokenId` is null where it is still to be made. */
 type TokenThere = Omit<TokenLocation, 'tokenId'> & { tokenId: string | null }
 
-export type CheckedMove =
+type CheckedMove =
   | {
       row: number
       status: 'transfer' | 'mint' | 'unchanged'
@@ -40,7 +39,7 @@ export type CheckedMove =
   /** `invalid`: it can never be meant so; `refused`: as things are now. */
   | { row: number; status: 'refused' | 'invalid'; token?: TokenThere; owner?: string | null; error: string }
 
-export type CheckDeps = { db: Db; chains: Chains; names: Names; clock: BudgetClock }
+type CheckDeps = { db: Db; chains: Chains; names: Names; clock: BudgetClock }
 
 const atOnce = 200
 
@@ -61,7 +60,7 @@ export async function* checkMoves(
 }
 
 /** What the team may still send today; null: as much as it likes. */
-export interface TeamRoom {
+interface TeamRoom {
   transactionsLeft: number | null
   gasLeft: number | null
 }

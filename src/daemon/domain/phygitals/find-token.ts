@@ -1,4 +1,5 @@
 import { getAddress } from 'viem/utils'
+import { chipsOfToken } from '../../store/chips.ts'
 import type { Db } from '../../store/database.ts'
 import { findTokenAt, type LocatedToken, type TokenLocation } from '../../store/tokens.ts'
 import { notFound } from '../errors.ts'
@@ -27,4 +28,13 @@ export async function tokenOfTeam(
   const token = await tokenAt(deps, ref)
   if (token.teamId !== teamId) throw notFound('token')
   return token
+}
+
+/** The UID of a token's chip; of several, one that is not disabled. @throws DomainError not_found */
+export async function chipOfToken(deps: { db: Pick<Db, 'read'> }, ref: TokenLocation): Promise<string> {
+  const token = await tokenAt(deps, ref)
+  const chips = await chipsOfToken(deps.db.read, token.id)
+  const chip = chips.find(({ disabledAt }) => disabledAt === null) ?? chips[0]
+  if (!chip) throw notFound('chip')
+  return chip.uid
 }

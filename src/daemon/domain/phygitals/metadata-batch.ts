@@ -8,10 +8,9 @@ import { announcedTogether, announceGas, announceGasLimit } from '../chain/annou
 import { chainOf } from '../chain/ask-chain.ts'
 import { DomainError, notFound } from '../errors.ts'
 import type { BudgetClock } from '../time.ts'
-import { announce, byContract, isAnnounced } from './announce.ts'
 import { type ChainTotals, priced } from './batch-costs.ts'
 import { type RowTarget, tokenOfRow } from './batch-row.ts'
-import { writeMetadata } from './metadata.ts'
+import { announce, byContract, isAnnounced, writeMetadata } from './metadata.ts'
 
 type Metadata = Readonly<Record<string, unknown>>
 
@@ -23,7 +22,7 @@ export interface MetadataRow {
   expected?: Metadata | undefined
 }
 
-export type DescribedRow =
+type DescribedRow =
   | {
       row: number
       status: 'changed' | 'unchanged'

@@ -9,7 +9,7 @@ import { type LocatedToken, setMintTransaction } from '../../store/tokens.ts'
 import { type Counted, recordForTeam } from '../chain/budget.ts'
 import { type BudgetClock, iso } from '../time.ts'
 
-export interface NewClaim {
+interface NewClaim {
   token: LocatedToken
   /** EIP-55 */
   recipient: string

@@ -1,15 +1,23 @@
-import { type Address, type Hex, hashTypedData } from 'viem'
+import {
+  type Address,
+  encodeFunctionData,
+  type Hex,
+  hashTypedData,
+  parseAbi,
+  recoverAddress,
+  size,
+} from 'viem'
 import { getAddress } from 'viem/utils'
 import { type OwnerRequest, ownerTypedData } from '../../../values/owner-edit.ts'
-import type { Chains } from '../../chain/chains.ts'
+import type { Chain, Chains } from '../../chain/chains.ts'
 import { ownerOf } from '../../chain/owner-of.ts'
+import { revertOf } from '../../chain/revert.ts'
 import { recordChange } from '../../store/audit.ts'
 import { chipsOfToken, updateChip } from '../../store/chips.ts'
 import type { Db } from '../../store/database.ts'
 import type { LocatedToken } from '../../store/tokens.ts'
 import { useSignature } from '../../store/used-signatures.ts'
-import { asked, chainOf } from '../chain/ask-chain.ts'
-import { isSignedBy } from '../chain/signed-by.ts'
+import { asked, chainOf, outOfReach } from '../chain/ask-chain.ts'
 import { redirectUrlFrom } from '../chips/chips.ts'
 import { DomainError, invalid } from '../errors.ts'
 import { type Clock, iso } from '../time.ts'
@@ -18,7 +26,7 @@ import { tokenAt } from './find-token.ts'
 
 type Deps = { db: Db; clock: Clock; chains: Chains }
 
-export interface OwnerEdit extends OwnerRequest {
+interface OwnerEdit extends OwnerRequest {
   ownerSignature: Hex
 }
 
@@ -88,3 +96,36 @@ async function ownerWhoSigned({ chains }: Deps, edit: OwnerEdit, token: LocatedT
     `ownerSignature is not the owner's (${owner}) over this request. Sign exactly what is sent: token, updates and requestExpiryTime.`,
   )
 }
+
+const erc1271 = parseAbi(['function isValidSignature(bytes32 hash, bytes signature) view returns (bytes4)'])
+const isGood = '0x1626ba7e'
+
+/** What a wallet's own check may use: a few signatures' worth, and no more of the node than that. */
+const checkGas = 1_000_000n
+
+/**
+ * Whether an account signed a hash: by its key, or, where it is a contract, by its own word (ERC-1271). Nothing that
+ * the signature carries is run: wrappers that deploy a wallet first (ERC-6492) are no signatures here.
+ * @throws DomainError chain_unavailable
+ */
+async function isSignedBy(chain: Chain, signer: Address, hash: Hex, signature: Hex): Promise<boolean> {
+  if (size(signature) === 65 && (await recovered(hash, signature)) === signer) return true
+  const code = await asked(chain, () => chain.client.getCode({ address: signer }))
+  return code !== undefined && (await saysYes(chain, signer, hash, signature))
+}
+
+async function saysYes(chain: Chain, signer: Address, hash: Hex, signature: Hex): Promise<boolean> {
+  const data = encodeFunctionData({ abi: erc1271, args: [hash, signature] })
+  try {
+    const answer = await chain.client.call({ to: signer, data, gas: checkGas })
+    return answer.data?.startsWith(isGood) ?? false
+  } catch (error) {
+    // The node ran it, and it failed: that is a no. Anything else happened on the way.
+    if (revertOf(error)) return false
+    throw outOfReach(chain.id, error)
+  }
+}
+
+const recovered = (hash: Hex, signature: Hex): Promise<Address | undefined> =>
+  // Bytes that are no signature at all.
+  recoverAddress({ hash, signature }).catch(() => undefined)

@@ -14,7 +14,7 @@ export type TransferDeps = { db: Db; clock: BudgetClock; chains: Chains; names: 
 export type Target = { token: LocatedToken } | { future: FutureToken; uid: string }
 
 /** What is to move, and where it is to go. */
-export interface Aim {
+interface Aim {
   target: Target
   /** EIP-55 */
   recipient: string

@@ -1,13 +1,11 @@
 import type { KeyedMutex } from '../../../values/keyed-mutex.ts'
 import { NotSignedYet } from '../../chain/relayer/errors.ts'
 import type { Actor } from '../../store/audit.ts'
-import { type Claim, type Idempotency, IdempotencyConflict } from '../chain/repeatable.ts'
+import { type Claim, type Idempotency, IdempotencyConflict } from '../chain/transactions.ts'
 import { DomainError, type ErrorCode, storeFailure } from '../errors.ts'
-import { chipOfTeam, isChip, type RowTarget } from './batch-row.ts'
-import { inOrder } from './in-order.ts'
+import { chipOfTeam, inOrder, isChip, type RowTarget } from './batch-row.ts'
 import type { TransferDeps } from './target.ts'
-import { transferToken, transferTokenOfChip } from './transfer.ts'
-import { transferred } from './transferred.ts'
+import { transferred, transferToken, transferTokenOfChip } from './transfer.ts'
 
 export interface MoveRow {
   row: number
@@ -17,13 +15,13 @@ export interface MoveRow {
   claim: Claim | undefined
 }
 
-export type MovedRow =
+type MovedRow =
   | { row: number; status: 'transferred'; initialTxHash: string }
   /** It is recorded, and goes out as soon as there is room: its hash is not known yet. */
   | { row: number; status: 'queued' }
   | { row: number; status: 'failed'; error: string; code: ErrorCode }
 
-export type BatchDeps = TransferDeps & {
+type BatchDeps = TransferDeps & {
   idempotency: Idempotency
   /** Chips without a token take their ids one after another. */
   minting: KeyedMutex

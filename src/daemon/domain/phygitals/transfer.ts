@@ -1,18 +1,20 @@
+import type { Chains } from '../../chain/chains.ts'
+import { NotSignedYet, TransactionRefused } from '../../chain/relayer/errors.ts'
 import type { Claim } from '../../chain/relayer/record-intent.ts'
 import { type Actor, recordChange } from '../../store/audit.ts'
 import { findChip, type TappedChip } from '../../store/chips.ts'
-import type { Queries } from '../../store/database.ts'
+import type { Db, Queries } from '../../store/database.ts'
 import type { OtpRow } from '../../store/schema.ts'
 import type { LocatedToken, TokenLocation } from '../../store/tokens.ts'
 import { findTransaction } from '../../store/transactions.ts'
 import { type Asker, resolveRecipient } from '../chain/recipients.ts'
-import { presentCode, spendCode } from '../codes/spend-code.ts'
-import { notFound } from '../errors.ts'
+import { presentCode, spendCode } from '../codes/otps.ts'
+import { DomainError, notFound } from '../errors.ts'
 import { type BudgetClock, iso } from '../time.ts'
 import { checkMove, type Move } from './check-move.ts'
 import { tokenOfTeam } from './find-token.ts'
 import { recordClaim } from './record-claim.ts'
-import { assertSecondTap } from './second-tap.ts'
+import { assertSecondTap } from './registrations.ts'
 import { aimAt, chipOfCode, placeOf, settleTarget, type TransferDeps, untilFree } from './target.ts'
 
 /** Who wants it, and what makes a repetition the same request. */
@@ -125,4 +127,44 @@ async function record(
 async function isMintUnderWay(trx: Queries, { mintTransactionId }: LocatedToken): Promise<boolean> {
   const mint = mintTransactionId === null ? undefined : await findTransaction(trx, mintTransactionId)
   return mint !== undefined && mint.settledAt === null
+}
+
+/** What an answer to a transfer says. */
+interface Transferred {
+  hash: string
+  token: TokenLocation
+}
+
+/**
+ * Waits until a recorded transfer is on its way. @throws DomainError chain_unavailable (it is recorded, and goes out
+ * later), transaction_refused
+ */
+export async function transferred(
+  { chains, db }: { chains: Chains; db: Pick<Db, 'read'> },
+  transactionId: number | null,
+): Promise<Transferred> {
+  if (transactionId === null) throw new Error('a transfer is a transaction')
+  const hash = await broadcastHash(chains, transactionId)
+  const row = await findTransaction(db.read, transactionId)
+  // Written by recordClaim, in this shape.
+  const subject: TokenLocation = JSON.parse(row?.subject ?? '{}')
+  const { contractAddress, chainId, tokenId } = subject
+  return { hash, token: { contractAddress, chainId, tokenId } }
+}
+
+/** The hash of the first attempt, once a node has it. @throws DomainError chain_unavailable, transaction_refused */
+export async function broadcastHash(chains: Chains, transactionId: number): Promise<string> {
+  try {
+    return await chains.relayer.broadcasted(transactionId)
+  } catch (cause) {
+    if (cause instanceof NotSignedYet)
+      throw new DomainError('chain_unavailable', cause.message, { retryAfterSeconds: 10, cause })
+    if (cause instanceof TransactionRefused)
+      throw new DomainError(
+        'transaction_refused',
+        `${cause.message}. See tapchip transactions show ${transactionId}.`,
+        { cause },
+      )
+    throw cause
+  }
 }

@@ -1,12 +1,12 @@
 import type { TokenLocation } from '../../store/tokens.ts'
 import { type Carried, carriedBy, linkedToken } from '../chips/carried.ts'
-import { firstSubject, makeOtp, type OtpDeps } from '../codes/make-otp.ts'
+import { firstSubject, makeOtp, type OtpDeps } from '../codes/otps.ts'
 import { DomainError, notFound } from '../errors.ts'
 import type { TapQuery } from './read-tap.ts'
 import { type TakeTapDeps, takeTap } from './take-tap.ts'
 
 /** What a look-up of a tap tells. */
-export interface FoundChip {
+interface FoundChip {
   uid: string
   isValidTap: boolean
   token: TokenLocation | undefined

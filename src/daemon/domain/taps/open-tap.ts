@@ -1,3 +1,4 @@
+import * as z from 'zod'
 import { withRef } from '../../../values/redirect-url.ts'
 import { badgeEventsOf } from '../../store/badge-events.ts'
 import type { TappedChip } from '../../store/chips.ts'
@@ -9,9 +10,8 @@ import { insertRef } from '../../store/refs.ts'
 import type { RefRow } from '../../store/schema.ts'
 import type { SecretBox } from '../../store/secret-box.ts'
 import { isListed } from '../badge-status.ts'
-import type { CodeSource } from '../codes/codes.ts'
+import type { CodeSource } from '../codes/otps.ts'
 import { type Clock, iso } from '../time.ts'
-import { openPageRefs, type PageRefs, sealPageRefs } from './page-refs.ts'
 import type { TapQuery } from './read-tap.ts'
 import { type TakeTapDeps, takeTap } from './take-tap.ts'
 
@@ -149,3 +149,19 @@ async function contentOf(
     }),
   }
 }
+
+/** The refs that stand on a tap page: its own, and those of its links by their ids. */
+interface PageRefs {
+  own: string
+  links: [linkId: number, ref: string][]
+}
+
+const place = 'pageVisits:refs'
+const shape = z.object({ own: z.string(), links: z.array(z.tuple([z.number(), z.string()])) })
+
+/** Refs are stored as hashes; the page that is loaded again needs them as they are. */
+const sealPageRefs = (box: SecretBox, { own, links }: PageRefs): Buffer =>
+  box.seal(Buffer.from(JSON.stringify({ own, links })), place)
+
+const openPageRefs = (box: SecretBox, sealed: Uint8Array): PageRefs =>
+  shape.parse(JSON.parse(box.open(sealed, place).toString()))

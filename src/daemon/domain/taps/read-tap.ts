@@ -17,7 +17,7 @@ export type ReadTap =
   /** The chip made this, at this count: it may have been shown before. */
   | { kind: 'genuine'; chip: TappedChip; counter: number }
 
-export interface ReadTapDeps {
+interface ReadTapDeps {
   db: Pick<Db, 'read'>
   keyRing: KeyRing
 }
@@ -93,4 +93,14 @@ async function readHaloTap({ db }: ReadTapDeps, query: Parameters): Promise<Read
   if (!chip) return { kind: 'unknown', reason: 'unknown-chip', keySetId: null }
   if (!verifyHaloTap(parsed.tap)) return { kind: 'forged', chip, keySetId: null }
   return { kind: 'genuine', chip, counter: parsed.tap.counter }
+}
+
+type TapState = 'malformed' | 'unknown' | 'forged' | 'disabled' | 'replayed' | 'fresh'
+
+/** What would become of a tap, without taking it. */
+export async function tapState(deps: ReadTapDeps, query: TapQuery): Promise<TapState> {
+  const read = await readTap(deps, query)
+  if (read.kind !== 'genuine') return read.kind
+  if (read.chip.disabledAt !== null) return 'disabled'
+  return read.counter > read.chip.lastCounter ? 'fresh' : 'replayed'
 }

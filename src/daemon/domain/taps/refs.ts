@@ -8,12 +8,11 @@ import { findToken, type TokenLocation } from '../../store/tokens.ts'
 import { type BadgeStatus, badgeStatus } from '../badge-status.ts'
 import { asked } from '../chain/ask-chain.ts'
 import { type Carried, carriedBy } from '../chips/carried.ts'
-import { isCode } from '../codes/codes.ts'
-import { makeOtp, type Origin, type OtpDeps } from '../codes/make-otp.ts'
+import { isCode, makeOtp, type Origin, type OtpDeps } from '../codes/otps.ts'
 import { notFound } from '../errors.ts'
 import { type Clock, iso } from '../time.ts'
 
-export interface RefQuestion {
+interface RefQuestion {
   id: string
   /** The team whose key came along, if any. Asked for a link's ref alone; may throw api_key_unknown. */
   team: () => number | undefined
@@ -22,7 +21,7 @@ export interface RefQuestion {
 }
 
 /** What a ref tells. Codes are there on the first query alone. */
-export interface QueriedRef {
+interface QueriedRef {
   uid: string
   isValidRef: boolean
   unmintedOtp: string | undefined

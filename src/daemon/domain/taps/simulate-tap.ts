@@ -16,7 +16,7 @@ import { DomainError } from '../errors.ts'
 import { type Clock, iso } from '../time.ts'
 
 /** What a chip would show at one tap. */
-export interface SimulatedTap {
+interface SimulatedTap {
   uid: string
   url: string
   e: string

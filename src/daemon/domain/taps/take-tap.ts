@@ -7,7 +7,7 @@ import { type ReadTap, readTap, type TapQuery } from './read-tap.ts'
 import type { TapLog } from './tap-log.ts'
 
 /** A tap once it was judged. Only `taken` is worth anything, and only to the one caller that got it. */
-export type JudgedTap<T> =
+type JudgedTap<T> =
   | Extract<ReadTap, { kind: 'malformed' | 'unknown' | 'forged' }>
   | { kind: 'replayed'; chip: TappedChip; counter: number }
   | { kind: 'disabled'; chip: TappedChip; counter: number }
@@ -21,7 +21,7 @@ export interface TakeTapDeps {
 }
 
 /** The write that goes with a taken tap: what it makes is there exactly if the tap is taken. */
-export type Followed<T> = (
+type Followed<T> = (
   trx: Queries,
   tap: { chip: TappedChip; tapId: number; counter: number; now: number },
 ) => Promise<T>

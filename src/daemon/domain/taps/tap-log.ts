@@ -1,10 +1,12 @@
 import { EventEmitter } from 'node:events'
 import type { Db } from '../../store/database.ts'
 import type { TapRow } from '../../store/schema.ts'
-import { countRefusedTaps, deleteOldestRefusedTaps, insertTaps, type NewTap } from '../../store/taps.ts'
+import { countRefusedTaps, deleteOldestRefusedTaps } from '../../store/sqlite-taps.ts'
+import { insertTaps, listTaps, type NewTap, type TapFilter } from '../../store/taps.ts'
+import { findTeam } from '../../store/teams.ts'
 
 /** A tap on its way to those who follow; a refused one has no id before it is written. */
-export type SeenTap = Omit<TapRow, 'id'> & { id: number | null }
+type SeenTap = Omit<TapRow, 'id'> & { id: number | null }
 
 // A stranger can send refused taps without end. They are written in batches, and beyond this many at once
 // only counted, so that they cost neither the disk nor the others' taps.
@@ -16,7 +18,7 @@ const refusedKept = 200_000
 const deletedBesides = 100
 
 /** Who counts what passes. */
-export interface TapCounts {
+interface TapCounts {
   judged(outcome: TapRow['outcome']): void
   /** A refused tap that came too fast to be recorded. */
   dropped(): void
@@ -87,5 +89,58 @@ export class TapLog {
   follow(listener: (tap: SeenTap) => void): () => void {
     this.#bus.on('tap', listener)
     return () => this.#bus.off('tap', listener)
+  }
+}
+
+/** A tap with its team's name. */
+export interface TapRecord extends SeenTap {
+  team: string | null
+}
+
+interface Deps {
+  db: Pick<Db, 'read' | 'slow'>
+  tapLog: TapLog
+}
+
+/** Newest first, the refused ones of this moment included. */
+export async function listTapRecords(deps: Deps, filter: TapFilter): Promise<TapRecord[]> {
+  await deps.tapLog.flush()
+  const nameOf = teamNamer(deps.db)
+  const records: TapRecord[] = []
+  for (const tap of await listTaps(deps.db.slow, filter))
+    records.push({ ...tap, team: await nameOf(tap.teamId) })
+  // Refused taps are written a moment later than valid ones: their ids are not quite in the order of time.
+  return records.sort((a, b) => b.at.localeCompare(a.at) || Number(b.id) - Number(a.id))
+}
+
+/**
+ * Tells of each tap as it happens, in order. @returns a function that ends the following
+ * @param filter as in the list: a team sees its own taps and those of nobody's chip
+ */
+export function followTaps(
+  { db, tapLog }: Deps,
+  { teamId, uid }: Pick<TapFilter, 'teamId' | 'uid'>,
+  tell: (tap: TapRecord) => void,
+): () => void {
+  const nameOf = teamNamer(db)
+  // One after the other, so that a name that must be looked up does not let a later tap overtake.
+  let told: Promise<void> = Promise.resolve()
+  return tapLog.follow((tap) => {
+    if (teamId !== undefined && tap.teamId !== null && tap.teamId !== teamId) return
+    if (uid !== undefined && tap.chipUid !== uid) return
+    told = told.then(async () => tell({ ...tap, team: await nameOf(tap.teamId).catch(() => null) }))
+  })
+}
+
+/** Looks a team's name up once. */
+function teamNamer(db: Pick<Db, 'read'>): (id: number | null) => Promise<string | null> {
+  const names = new Map<number, string | null>()
+  return async (id) => {
+    if (id === null) return null
+    const known = names.get(id)
+    if (known !== undefined) return known
+    const name = (await findTeam(db.read, id))?.name ?? null
+    names.set(id, name)
+    return name
   }
 }

@@ -1,8 +1,12 @@
 import type { FastifyInstance } from 'fastify'
 import type { Context } from '../../context.ts'
 import { namedTeam } from '../../domain/access/teams.ts'
-import { decideOnBadgeEvent } from '../../domain/badge-events/decide.ts'
-import { type BadgeEventRow, badgeClaims, badgeEventsNow } from '../../domain/badge-events/list.ts'
+import {
+  type BadgeEventRow,
+  badgeClaims,
+  badgeEventsNow,
+  decideOnBadgeEvent,
+} from '../../domain/badge-events/events.ts'
 import { badgeStatus } from '../../domain/badge-status.ts'
 import { iso } from '../../domain/time.ts'
 import { bindAll } from '../../http/bind.ts'

@@ -7,10 +7,10 @@ import {
   isPlaced,
   listContracts,
   registerContract,
+  removeContract,
   setTwoTap,
 } from '../../domain/contracts/contracts.ts'
 import { lookAtContract } from '../../domain/contracts/look-at-contract.ts'
-import { removeContract } from '../../domain/contracts/remove-contract.ts'
 import { deployContract, deployedBy, tellServiceUrl } from '../../domain/deployments/deploy-contract.ts'
 import { bindAll } from '../../http/bind.ts'
 

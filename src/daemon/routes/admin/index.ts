@@ -4,7 +4,6 @@ import { auditRoutes } from './audit.ts'
 import { adminBadgeEventRoutes } from './badge-events.ts'
 import { chainRoutes } from './chains.ts'
 import { adminChipGroupRoutes } from './chip-groups.ts'
-import { chipStreamRoutes } from './chip-streams.ts'
 import { adminChipRoutes } from './chips.ts'
 import { contractRoutes } from './contracts.ts'
 import { credentialRoutes } from './credentials.ts'
@@ -34,9 +33,4 @@ export function adminRoutes(app: FastifyInstance, ctx: Context): void {
   auditRoutes(app, ctx)
   daemonRoutes(app, ctx)
   nfcRoutes(app, ctx)
-}
-
-/** What operators have under /admin whose bodies are streams. */
-export function adminStreamRoutes(app: FastifyInstance, ctx: Context): void {
-  chipStreamRoutes(app, ctx)
 }
