@@ -44,6 +44,10 @@ export interface EndpointSpec {
 /** Identity with a type: one definition serves validation, types, OpenAPI and the CLI's client. */
 export const endpoint = <const S extends EndpointSpec>(spec: S): S => spec
 
+/** An endpoint under /admin. */
+export const adminEndpoint = <const S extends Omit<EndpointSpec, 'part' | 'auth'>>(spec: S) =>
+  ({ part: 'admin', auth: 'admin', ...spec }) as const
+
 type Parsed<T> = T extends z.ZodType ? z.output<T> : Record<string, never>
 type Sent<T> = T extends z.ZodType ? z.input<T> : undefined
 

@@ -1,12 +1,10 @@
 import * as z from 'zod'
-import { endpoint } from '../endpoint.ts'
+import { adminEndpoint } from '../endpoint.ts'
 import { moment, page, team, text, timestamp } from '../fields.ts'
 
 export const audit = {
-  'GET /admin/audit': endpoint({
-    part: 'admin',
+  'GET /admin/audit': adminEndpoint({
     summary: 'List the changes, newest first, with who made them',
-    auth: 'admin',
     scope: 'read',
     query: z.object({
       ...team,

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { endpoint } from '../endpoint.ts'
+import { adminEndpoint } from '../endpoint.ts'
 import { badgeStatus, integer, page, team, timestamp } from '../fields.ts'
 
 const badgeEvent = z.object({
@@ -37,35 +37,27 @@ const params = z.object({ id: integer(1) })
 const decided = z.object({ id: z.number(), name: z.string(), status: badgeStatus })
 
 export const adminBadgeEvents = {
-  'GET /admin/badge-events': endpoint({
-    part: 'admin',
+  'GET /admin/badge-events': adminEndpoint({
     summary: 'List badge events with their status and the codes that are left, newest first',
-    auth: 'admin',
     scope: 'read',
     query: z.object({ ...team, ...page }),
     response: z.array(badgeEvent),
   }),
-  'GET /admin/badge-events/:id/claims': endpoint({
-    part: 'admin',
+  'GET /admin/badge-events/:id/claims': adminEndpoint({
     summary: 'List who has badges of an event, newest first',
-    auth: 'admin',
     scope: 'read',
     params,
     query: z.object(page),
     response: z.array(claim),
   }),
-  'POST /admin/badge-events/:id/approve': endpoint({
-    part: 'admin',
+  'POST /admin/badge-events/:id/approve': adminEndpoint({
     summary: 'Approve a badge event of the embedded provider: it gets its codes',
-    auth: 'admin',
     scope: 'edit',
     params,
     response: decided,
   }),
-  'POST /admin/badge-events/:id/reject': endpoint({
-    part: 'admin',
+  'POST /admin/badge-events/:id/reject': adminEndpoint({
     summary: 'Reject a badge event of the embedded provider: it gives no badges',
-    auth: 'admin',
     scope: 'edit',
     params,
     response: decided,

@@ -1,13 +1,11 @@
 import * as z from 'zod'
-import { endpoint } from '../endpoint.ts'
+import { adminEndpoint } from '../endpoint.ts'
 
 const wei = z.string()
 
 export const chains = {
-  'GET /admin/chains': endpoint({
-    part: 'admin',
+  'GET /admin/chains': adminEndpoint({
     summary: 'Say how each chain is: whether it answers, what the relayer has, what waits',
-    auth: 'admin',
     scope: 'read',
     response: z.array(
       z.object({

@@ -1,40 +1,32 @@
 import * as z from 'zod'
 import { chipGroupOnWire } from '../chip-groups.ts'
-import { endpoint } from '../endpoint.ts'
+import { adminEndpoint } from '../endpoint.ts'
 import { integer, name, success, team } from '../fields.ts'
 
 const groupForAdmin = chipGroupOnWire.extend({ team: z.string(), chips: z.number() })
 
 export const adminChipGroups = {
-  'GET /admin/chip-groups': endpoint({
-    part: 'admin',
+  'GET /admin/chip-groups': adminEndpoint({
     summary: "List a team's chip groups, with how many chips each holds",
-    auth: 'admin',
     scope: 'read',
     query: z.object(team),
     response: z.array(groupForAdmin),
   }),
-  'POST /admin/chip-groups': endpoint({
-    part: 'admin',
+  'POST /admin/chip-groups': adminEndpoint({
     summary: 'Create a chip group',
-    auth: 'admin',
     scope: 'edit',
     body: z.object({ ...team, name: name() }),
     response: groupForAdmin,
   }),
-  'PATCH /admin/chip-groups/:id': endpoint({
-    part: 'admin',
+  'PATCH /admin/chip-groups/:id': adminEndpoint({
     summary: 'Rename a chip group',
-    auth: 'admin',
     scope: 'edit',
     params: z.object({ id: integer(1) }),
     body: z.object({ name: name() }),
     response: groupForAdmin,
   }),
-  'DELETE /admin/chip-groups/:id': endpoint({
-    part: 'admin',
+  'DELETE /admin/chip-groups/:id': adminEndpoint({
     summary: 'Remove a chip group that holds no chip',
-    auth: 'admin',
     scope: 'edit',
     params: z.object({ id: integer(1) }),
     response: success,

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { chipColumns } from '../../../values/chip-row.ts'
-import { endpoint } from '../endpoint.ts'
+import { adminEndpoint } from '../endpoint.ts'
 import {
   address,
   flag,
@@ -82,11 +82,9 @@ const exportedChip = z.object({
 })
 
 export const adminChips = {
-  'POST /admin/chips/import': endpoint({
-    part: 'admin',
+  'POST /admin/chips/import': adminEndpoint({
     summary:
       'Register chips from CSV or JSON lines, answering a line a row (or, with report=failures, those that failed and a summary)',
-    auth: 'admin',
     scope: 'edit',
     query: z.object({
       ...team,
@@ -106,27 +104,21 @@ export const adminChips = {
     ]),
     answerType: 'application/x-ndjson',
   }),
-  'GET /admin/chips/export': endpoint({
-    part: 'admin',
+  'GET /admin/chips/export': adminEndpoint({
     summary: "Stream a team's chips as JSON lines",
-    auth: 'admin',
     scope: 'read',
     query: z.object({ ...team, chipGroup: text(200).optional() }),
     response: exportedChip,
     answerType: 'application/x-ndjson',
   }),
-  'GET /admin/chips/:uid': endpoint({
-    part: 'admin',
+  'GET /admin/chips/:uid': adminEndpoint({
     summary: 'Show a chip with its last tap, key set, token and assignments',
-    auth: 'admin',
     scope: 'read',
     params: one,
     response: chipForAdmin,
   }),
-  'POST /admin/chips/:uid/link': endpoint({
-    part: 'admin',
+  'POST /admin/chips/:uid/link': adminEndpoint({
     summary: 'Link a chip to a token, to an item, or to both',
-    auth: 'admin',
     scope: 'edit',
     params: one,
     body: z.object({
@@ -136,53 +128,41 @@ export const adminChips = {
     }),
     response: chipForAdmin,
   }),
-  'POST /admin/chips/:uid/unlink': endpoint({
-    part: 'admin',
+  'POST /admin/chips/:uid/unlink': adminEndpoint({
     summary: 'Take the token, the item, or both off a chip',
-    auth: 'admin',
     scope: 'edit',
     params: one,
     body: z.object({ token: z.boolean().optional(), item: z.boolean().optional() }),
     response: chipForAdmin,
   }),
-  'POST /admin/chips/:uid/replace': endpoint({
-    part: 'admin',
+  'POST /admin/chips/:uid/replace': adminEndpoint({
     summary: 'Move all that a chip carries to another registered chip, and disable the first',
-    auth: 'admin',
     scope: 'edit',
     params: one,
     body: z.object({ with: uid }),
     response: chipForAdmin,
   }),
-  'POST /admin/chips/:uid/disable': endpoint({
-    part: 'admin',
+  'POST /admin/chips/:uid/disable': adminEndpoint({
     summary: 'Disable a stolen or lost chip: its taps, refs and codes are worth nothing from now on',
-    auth: 'admin',
     scope: 'edit',
     params: one,
     body: z.object({ reason: text(500).optional() }),
     response: chipForAdmin,
   }),
-  'POST /admin/chips/:uid/enable': endpoint({
-    part: 'admin',
+  'POST /admin/chips/:uid/enable': adminEndpoint({
     summary: 'Enable a disabled chip again',
-    auth: 'admin',
     scope: 'edit',
     params: one,
     response: chipForAdmin,
   }),
-  'DELETE /admin/chips/:uid': endpoint({
-    part: 'admin',
+  'DELETE /admin/chips/:uid': adminEndpoint({
     summary: 'Remove a chip from the register',
-    auth: 'admin',
     scope: 'edit',
     params: one,
     response: success,
   }),
-  'POST /admin/chips/:uid/simulate': endpoint({
-    part: 'admin',
+  'POST /admin/chips/:uid/simulate': adminEndpoint({
     summary: 'Make the URLs that a simulated chip would show at its next taps',
-    auth: 'admin',
     scope: 'edit',
     params: one,
     body: z.object({ count: integer(1, 10_000).optional() }),

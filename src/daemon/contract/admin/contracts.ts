@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { endpoint } from '../endpoint.ts'
+import { adminEndpoint } from '../endpoint.ts'
 import { address, flag, integer, name, success, team, timestamp } from '../fields.ts'
 
 export const twoTapPolicy = z.object({
@@ -43,18 +43,14 @@ const looked = {
 }
 
 export const contracts = {
-  'GET /admin/contracts': endpoint({
-    part: 'admin',
+  'GET /admin/contracts': adminEndpoint({
     summary: "List a team's token contracts",
-    auth: 'admin',
     scope: 'read',
     query: z.object(team),
     response: z.array(contractOnWire),
   }),
-  'POST /admin/contracts': endpoint({
-    part: 'admin',
+  'POST /admin/contracts': adminEndpoint({
     summary: 'Register a token contract that is deployed already',
-    auth: 'admin',
     scope: 'transfer',
     body: z.object({
       ...team,
@@ -66,18 +62,14 @@ export const contracts = {
     }),
     response: z.object({ ...contractFields, ...looked }),
   }),
-  'GET /admin/contracts/:id': endpoint({
-    part: 'admin',
+  'GET /admin/contracts/:id': adminEndpoint({
     summary: 'Show a contract, and what stands at its address by its chain',
-    auth: 'admin',
     scope: 'read',
     params: z.object({ id: integer(1) }),
     response: z.object({ ...contractFields, ...looked }),
   }),
-  'POST /admin/contracts/deploy': endpoint({
-    part: 'admin',
+  'POST /admin/contracts/deploy': adminEndpoint({
     summary: 'Deploy a token contract',
-    auth: 'admin',
     scope: 'transfer',
     isRepeatable: true,
     body: z.object({
@@ -89,27 +81,21 @@ export const contracts = {
     }),
     response: z.object({ ...contractFields, warnings }),
   }),
-  'PATCH /admin/contracts/:id': endpoint({
-    part: 'admin',
+  'PATCH /admin/contracts/:id': adminEndpoint({
     summary: 'Set or clear the two-tap policy of a token contract',
-    auth: 'admin',
     scope: 'transfer',
     params: z.object({ id: integer(1) }),
     body: z.object({ twoTap: twoTapPolicy.nullable() }),
     response: contractOnWire,
   }),
-  'DELETE /admin/contracts/:id': endpoint({
-    part: 'admin',
+  'DELETE /admin/contracts/:id': adminEndpoint({
     summary: 'Forget a contract that was registered by mistake, or never deployed, and that nothing uses',
-    auth: 'admin',
     scope: 'edit',
     params: z.object({ id: integer(1) }),
     response: success,
   }),
-  'POST /admin/contracts/:id/service-url': endpoint({
-    part: 'admin',
+  'POST /admin/contracts/:id/service-url': adminEndpoint({
     summary: 'Tell a contract the base URL of this daemon, which its metadata is served at',
-    auth: 'admin',
     scope: 'transfer',
     params: z.object({ id: integer(1) }),
     body: z.object({

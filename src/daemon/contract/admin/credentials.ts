@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { endpoint, scopes } from '../endpoint.ts'
+import { adminEndpoint, scopes } from '../endpoint.ts'
 import { integer, moment, name, success, team, timestamp } from '../fields.ts'
 import { shortList } from '../list.ts'
 
@@ -21,18 +21,14 @@ const apiKeyOnWire = z.object({
 const adminTokenOnWire = apiKeyOnWire.omit({ team: true, hint: true })
 
 export const apiKeys = {
-  'GET /admin/api-keys': endpoint({
-    part: 'admin',
+  'GET /admin/api-keys': adminEndpoint({
     summary: "List a team's API keys, never the keys themselves",
-    auth: 'admin',
     scope: 'read',
     query: z.object(team),
     response: z.array(apiKeyOnWire),
   }),
-  'POST /admin/api-keys': endpoint({
-    part: 'admin',
+  'POST /admin/api-keys': adminEndpoint({
     summary: 'Create an API key: the answer is the only time that it is shown',
-    auth: 'admin',
     scope: 'keys',
     body: z.object({
       ...team,
@@ -43,10 +39,8 @@ export const apiKeys = {
     response: apiKeyOnWire.extend({ key: z.string() }),
     noStore: true,
   }),
-  'DELETE /admin/api-keys/:id': endpoint({
-    part: 'admin',
+  'DELETE /admin/api-keys/:id': adminEndpoint({
     summary: 'Revoke an API key',
-    auth: 'admin',
     scope: 'keys',
     params: z.object({ id: integer(1) }),
     response: success,
@@ -54,26 +48,20 @@ export const apiKeys = {
 } as const
 
 export const adminTokens = {
-  'GET /admin/admin-tokens': endpoint({
-    part: 'admin',
+  'GET /admin/admin-tokens': adminEndpoint({
     summary: 'List the admin tokens, never the tokens themselves',
-    auth: 'admin',
     scope: 'read',
     response: z.array(adminTokenOnWire),
   }),
-  'POST /admin/admin-tokens': endpoint({
-    part: 'admin',
+  'POST /admin/admin-tokens': adminEndpoint({
     summary: 'Create an admin token: the answer is the only time that it is shown',
-    auth: 'admin',
     scope: 'keys',
     body: z.object({ name: name(), scopes: scopeList(scopes), expiresAt: moment.nullable().optional() }),
     response: adminTokenOnWire.extend({ token: z.string() }),
     noStore: true,
   }),
-  'DELETE /admin/admin-tokens/:id': endpoint({
-    part: 'admin',
+  'DELETE /admin/admin-tokens/:id': adminEndpoint({
     summary: 'Revoke an admin token',
-    auth: 'admin',
     scope: 'keys',
     params: z.object({ id: integer(1) }),
     response: success,

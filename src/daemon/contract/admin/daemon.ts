@@ -1,14 +1,12 @@
 import * as z from 'zod'
-import { endpoint } from '../endpoint.ts'
+import { adminEndpoint } from '../endpoint.ts'
 import { flag, text } from '../fields.ts'
 import { budget } from './teams.ts'
 
 /** What operators ask of the daemon itself. */
 export const daemon = {
-  'GET /admin/status': endpoint({
-    part: 'admin',
+  'GET /admin/status': adminEndpoint({
     summary: 'Say who is asking, and what this daemon holds and runs on',
-    auth: 'admin',
     scope: 'read',
     // The check reads all of the database, and nothing else is answered meanwhile.
     query: z.object({ check: flag.optional() }),
@@ -37,10 +35,8 @@ export const daemon = {
       counts: z.object({ teams: z.number(), keySets: z.number(), chips: z.number(), taps: z.number() }),
     }),
   }),
-  'POST /admin/backup': endpoint({
-    part: 'admin',
+  'POST /admin/backup': adminEndpoint({
     summary: 'Write a copy of the database, consistent while taps go on, into a folder of the daemon',
-    auth: 'admin',
     scope: 'all',
     body: z.object({
       /** Wraps the data key into the backup. Without it the backup cannot be read without the daemon's own key. */

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { endpoint } from '../endpoint.ts'
+import { adminEndpoint } from '../endpoint.ts'
 import { name, success, team, text } from '../fields.ts'
 import { itemOnWire, itemParts } from '../items.ts'
 
@@ -24,35 +24,27 @@ const { id: _, ...changeable } = itemFields
 const changes = z.object(changeable).partial()
 
 export const adminItems = {
-  'GET /admin/items': endpoint({
-    part: 'admin',
+  'GET /admin/items': adminEndpoint({
     summary: "List a team's items",
-    auth: 'admin',
     scope: 'read',
     query: z.object(team),
     response: z.array(itemOnWire),
   }),
-  'POST /admin/items': endpoint({
-    part: 'admin',
+  'POST /admin/items': adminEndpoint({
     summary: 'Create an item',
-    auth: 'admin',
     scope: 'edit',
     body: z.object({ ...team, ...itemFields }),
     response: itemOnWire,
   }),
-  'PATCH /admin/items/:id': endpoint({
-    part: 'admin',
+  'PATCH /admin/items/:id': adminEndpoint({
     summary: 'Change an item: the members given replace those that are there, if they are as expected',
-    auth: 'admin',
     scope: 'edit',
     params: z.object({ id: itemId }),
     body: changes.extend({ ...team, expected: changes.optional() }),
     response: itemOnWire,
   }),
-  'DELETE /admin/items/:id': endpoint({
-    part: 'admin',
+  'DELETE /admin/items/:id': adminEndpoint({
     summary: 'Remove an item that no chip is bound to',
-    auth: 'admin',
     scope: 'edit',
     params: z.object({ id: itemId }),
     query: z.object(team),

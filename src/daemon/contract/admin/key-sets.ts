@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { endpoint } from '../endpoint.ts'
+import { adminEndpoint } from '../endpoint.ts'
 import { integer, success, timestamp } from '../fields.ts'
 
 const aesKey = z.string().regex(/^[0-9a-fA-F]{32}$/, 'must be an AES-128 key: 32 hex digits')
@@ -42,25 +42,19 @@ const keySetOnWire = z.object({
 })
 
 export const keySets = {
-  'GET /admin/key-sets': endpoint({
-    part: 'admin',
+  'GET /admin/key-sets': adminEndpoint({
     summary: 'List the key sets, never the keys',
-    auth: 'admin',
     scope: 'read',
     response: z.array(keySetOnWire),
   }),
-  'POST /admin/key-sets': endpoint({
-    part: 'admin',
+  'POST /admin/key-sets': adminEndpoint({
     summary: 'Create a key set. Its keys go in and never come out',
-    auth: 'admin',
     scope: 'keys',
     body: z.object(keySetFields),
     response: keySetOnWire,
   }),
-  'DELETE /admin/key-sets/:id': endpoint({
-    part: 'admin',
+  'DELETE /admin/key-sets/:id': adminEndpoint({
     summary: 'Remove a key set that no chip uses',
-    auth: 'admin',
     scope: 'keys',
     params: z.object({ id: integer() }),
     response: success,

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { endpoint } from '../endpoint.ts'
+import { adminEndpoint } from '../endpoint.ts'
 import { flag, integer, page, success, team, text, timestamp, uid } from '../fields.ts'
 
 const hex = (bytes: number) =>
@@ -55,10 +55,8 @@ const nfcStep = z.object({
 
 /** The daemon talks with a card on somebody's reader: chip keys stay here, and APDUs travel. */
 export const nfc = {
-  'POST /admin/nfc/sessions': endpoint({
-    part: 'admin',
+  'POST /admin/nfc/sessions': adminEndpoint({
     summary: 'Begin to set up, recover or reset the chip on a reader; answers the first command for it',
-    auth: 'admin',
     scope: 'provision',
     body: z.object({
       purpose: z.enum(['provision', 'recover', 'reset'], 'must be provision, recover or reset'),
@@ -79,10 +77,8 @@ export const nfc = {
     response: nfcStep,
     noStore: true,
   }),
-  'POST /admin/nfc/sessions/:id/answers': endpoint({
-    part: 'admin',
+  'POST /admin/nfc/sessions/:id/answers': adminEndpoint({
     summary: "Hand over the card's answer, or what an inspected chip is to get; answers the next command",
-    auth: 'admin',
     scope: 'provision',
     params: z.object({ id: text(64) }),
     body: z.object({
@@ -94,18 +90,14 @@ export const nfc = {
     response: nfcStep,
     noStore: true,
   }),
-  'DELETE /admin/nfc/sessions/:id': endpoint({
-    part: 'admin',
+  'DELETE /admin/nfc/sessions/:id': adminEndpoint({
     summary: 'End a session whose card is gone; what was begun stays in the journal',
-    auth: 'admin',
     scope: 'provision',
     params: z.object({ id: text(64) }),
     response: success,
   }),
-  'GET /admin/nfc/journal': endpoint({
-    part: 'admin',
+  'GET /admin/nfc/journal': adminEndpoint({
     summary: 'List the plans of chips that are not finished, newest first, or with all=true every plan',
-    auth: 'admin',
     scope: 'read',
     query: z.object({ uid: uid.optional(), all: flag.optional(), ...page }),
     response: z.array(
@@ -125,10 +117,8 @@ export const nfc = {
       }),
     ),
   }),
-  'DELETE /admin/nfc/journal/:uid': endpoint({
-    part: 'admin',
+  'DELETE /admin/nfc/journal/:uid': adminEndpoint({
     summary: 'Give a chip up that will not come back: its keys no longer hold their key set',
-    auth: 'admin',
     scope: 'keys',
     params: z.object({ uid }),
     response: success,

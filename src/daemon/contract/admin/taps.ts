@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { endpoint } from '../endpoint.ts'
+import { adminEndpoint } from '../endpoint.ts'
 import { moment, page, team, timestamp, uid } from '../fields.ts'
 
 const tapOutcomes = ['valid', 'replayed', 'wrong-mac', 'disabled', 'unknown-chip', 'unknown-key-set'] as const
@@ -18,10 +18,8 @@ const tapOnWire = z.object({
 })
 
 export const taps = {
-  'GET /admin/taps': endpoint({
-    part: 'admin',
+  'GET /admin/taps': adminEndpoint({
     summary: 'List taps, newest first, the refused ones with their reason',
-    auth: 'admin',
     scope: 'read',
     query: z.object({
       ...team,
@@ -32,10 +30,8 @@ export const taps = {
     }),
     response: z.array(tapOnWire),
   }),
-  'GET /admin/taps/follow': endpoint({
-    part: 'admin',
+  'GET /admin/taps/follow': adminEndpoint({
     summary: 'Stream taps as they happen, a JSON line each; an empty line keeps the connection open',
-    auth: 'admin',
     scope: 'read',
     query: z.object({ ...team, uid: uid.optional() }),
     response: tapOnWire,

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { endpoint } from '../endpoint.ts'
+import { adminEndpoint } from '../endpoint.ts'
 import { integer, name, success, timestamp } from '../fields.ts'
 
 /** What it may send a day (UTC), by count and by gas limits; null: the usual, and no limit on the embedded chain. */
@@ -15,35 +15,27 @@ const teamOnWire = z.object({ id: z.number(), name: z.string(), createdAt: times
 const limit = integer(0, 1_000_000_000_000_000).nullable().optional()
 
 export const teams = {
-  'GET /admin/teams': endpoint({
-    part: 'admin',
+  'GET /admin/teams': adminEndpoint({
     summary: 'List the teams',
-    auth: 'admin',
     scope: 'read',
     response: z.array(teamOnWire),
   }),
-  'POST /admin/teams': endpoint({
-    part: 'admin',
+  'POST /admin/teams': adminEndpoint({
     summary: 'Create a team',
-    auth: 'admin',
     scope: 'all',
     body: z.object({ name: name() }),
     response: teamOnWire,
   }),
-  'PATCH /admin/teams/:id': endpoint({
-    part: 'admin',
+  'PATCH /admin/teams/:id': adminEndpoint({
     summary: 'Set how many transactions, and how much gas, a team may send a day; null: the usual',
-    auth: 'admin',
     // It is what limits those who have less.
     scope: 'all',
     params: z.object({ id: integer(1) }),
     body: z.object({ transactionsPerDay: limit, gasPerDay: limit }),
     response: teamOnWire,
   }),
-  'DELETE /admin/teams/:id': endpoint({
-    part: 'admin',
+  'DELETE /admin/teams/:id': adminEndpoint({
     summary: 'Remove a team that holds nothing any more',
-    auth: 'admin',
     scope: 'edit',
     params: z.object({ id: integer(1) }),
     response: success,

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { endpoint } from '../endpoint.ts'
+import { adminEndpoint } from '../endpoint.ts'
 import { flag, integer, name, page, team, text, timestamp } from '../fields.ts'
 
 const transactionStates = [
@@ -62,10 +62,8 @@ const transactionOnWire = z.object(transactionFields)
 const shownTransaction = z.object({ ...transactionFields, attempts: z.array(attempt) })
 
 export const transactions = {
-  'GET /admin/transactions': endpoint({
-    part: 'admin',
+  'GET /admin/transactions': adminEndpoint({
     summary: 'List transactions, newest first',
-    auth: 'admin',
     scope: 'read',
     query: z.object({
       ...team,
@@ -83,18 +81,14 @@ export const transactions = {
     }),
     response: z.array(transactionOnWire),
   }),
-  'GET /admin/transactions/:id': endpoint({
-    part: 'admin',
+  'GET /admin/transactions/:id': adminEndpoint({
     summary: 'Show a transaction with every attempt that was signed for it',
-    auth: 'admin',
     scope: 'read',
     params: z.object({ id: integer(1) }),
     response: shownTransaction,
   }),
-  'POST /admin/transactions/:id/cancel': endpoint({
-    part: 'admin',
+  'POST /admin/transactions/:id/cancel': adminEndpoint({
     summary: 'Give a transaction up: at once, or by an empty one in its place',
-    auth: 'admin',
     scope: 'transfer',
     params: z.object({ id: integer(1) }),
     body: z.object({ reason: name(500) }),
