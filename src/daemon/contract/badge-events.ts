@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { endpoint } from './endpoint.ts'
+import { endpoint, keyEndpoint } from './endpoint.ts'
 import { address, flag, integer, mustBe, name, success, text, tokenId, uid } from './fields.ts'
 import { recipient } from './phygitals.ts'
 
@@ -77,10 +77,8 @@ const creationResponse = z.object({
 })
 
 export const badgeEvents = {
-  'POST /badge-events': endpoint({
-    part: 'interface',
+  'POST /badge-events': keyEndpoint({
     summary: 'Create a badge event, with its image',
-    auth: 'api-key',
     scope: 'edit',
     isRepeatable: true,
     bodyLimit: 4 * 1024 * 1024 + 256 * 1024,
@@ -90,10 +88,8 @@ export const badgeEvents = {
     },
     response: z.object({ id: z.number(), poapResponse: creationResponse }),
   }),
-  'POST /badge-events/assign': endpoint({
-    part: 'interface',
+  'POST /badge-events/assign': keyEndpoint({
     summary: 'Assign a badge event to a chip, or to a token: their taps give codes for it',
-    auth: 'api-key',
     scope: 'transfer',
     body: z
       .object({

@@ -1,14 +1,12 @@
 import * as z from 'zod'
-import { endpoint } from './endpoint.ts'
+import { keyEndpoint } from './endpoint.ts'
 import { timestamp } from './fields.ts'
 
 export const chipGroupOnWire = z.object({ id: z.number(), name: z.string(), createdAt: timestamp })
 
 export const chipGroups = {
-  'GET /chip-groups': endpoint({
-    part: 'interface',
+  'GET /chip-groups': keyEndpoint({
     summary: "List the team's chip groups",
-    auth: 'api-key',
     scope: 'read',
     response: z.array(chipGroupOnWire),
   }),

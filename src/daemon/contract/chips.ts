@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { endpoint } from './endpoint.ts'
+import { endpoint, keyEndpoint } from './endpoint.ts'
 import { address, integer, success, text, timestamp, tokenId, tokenRef, uidList } from './fields.ts'
 
 const longQuery = text(1000).optional()
@@ -54,19 +54,15 @@ export const chips = {
         .optional(),
     }),
   }),
-  'GET /chips': endpoint({
-    part: 'interface',
+  'GET /chips': keyEndpoint({
     summary: 'List the chips of a chip group',
-    auth: 'api-key',
     scope: 'read',
     isLong: true,
     query: z.object({ chipGroupId: integer().optional(), name: text(200).optional() }),
     response: z.array(chipOnWire),
   }),
-  'PATCH /chips': endpoint({
-    part: 'interface',
+  'PATCH /chips': keyEndpoint({
     summary: 'Set or clear the redirect URL of chips',
-    auth: 'api-key',
     scope: 'edit',
     bodyLimit: 24 * 1024 * 1024,
     body: z.object({

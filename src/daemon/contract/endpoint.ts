@@ -44,6 +44,10 @@ export interface EndpointSpec {
 /** Identity with a type: one definition serves validation, types, OpenAPI and the CLI's client. */
 export const endpoint = <const S extends EndpointSpec>(spec: S): S => spec
 
+/** One of the interface's endpoints that takes an API key. */
+export const keyEndpoint = <const S extends Omit<EndpointSpec, 'part' | 'auth'>>(spec: S) =>
+  ({ part: 'interface', auth: 'api-key', ...spec }) as const
+
 /** An endpoint under /admin. */
 export const adminEndpoint = <const S extends Omit<EndpointSpec, 'part' | 'auth'>>(spec: S) =>
   ({ part: 'admin', auth: 'admin', ...spec }) as const

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { endpoint } from './endpoint.ts'
+import { endpoint, keyEndpoint } from './endpoint.ts'
 import { address, integer, name, success, text, timestamp, tokenId, uidList } from './fields.ts'
 import { eventMetadata } from './metadata.ts'
 import { recipient } from './phygitals.ts'
@@ -32,19 +32,15 @@ const hasContract =
     isThere(eventId) || isThere(contractId) || isThere(place[field])
 
 export const events = {
-  'POST /events/contracts': endpoint({
-    part: 'interface',
+  'POST /events/contracts': keyEndpoint({
     summary: 'Deploy a guestbook contract',
-    auth: 'api-key',
     scope: 'transfer',
     isRepeatable: true,
     body: z.object({ name: name(), symbol: name(32), chainId: integer(1) }),
     response: z.object({ success: z.literal(true), contractId: z.number() }),
   }),
-  'GET /events/contracts': endpoint({
-    part: 'interface',
+  'GET /events/contracts': keyEndpoint({
     summary: "List the team's guestbook contracts",
-    auth: 'api-key',
     scope: 'read',
     response: z.array(
       z.object({
@@ -58,20 +54,16 @@ export const events = {
       }),
     ),
   }),
-  'POST /events': endpoint({
-    part: 'interface',
+  'POST /events': keyEndpoint({
     summary: 'Create a guestbook event',
-    auth: 'api-key',
     scope: 'transfer',
     isRepeatable: true,
     namesFields: true,
     body: z.object({ name: name(), tokenId, contractId: integer(1), metadata: eventMetadata }),
     response: z.object({ success: z.literal(true), id: z.number() }),
   }),
-  'GET /events': endpoint({
-    part: 'interface',
+  'GET /events': keyEndpoint({
     summary: "List the team's guestbook events",
-    auth: 'api-key',
     scope: 'read',
     query: z.object({ contractId: integer(1).optional() }),
     response: z.array(
@@ -90,10 +82,8 @@ export const events = {
       }),
     ),
   }),
-  'PATCH /events/metadata': endpoint({
-    part: 'interface',
+  'PATCH /events/metadata': keyEndpoint({
     summary: "Replace a guestbook event's metadata, and have marketplaces read it again",
-    auth: 'api-key',
     scope: 'edit',
     namesFields: true,
     body: z
@@ -103,10 +93,8 @@ export const events = {
       .refine(hasContract('chainId'), required('chainId', 'eventId')),
     response: success,
   }),
-  'POST /events/mint': endpoint({
-    part: 'interface',
+  'POST /events/mint': keyEndpoint({
     summary: "Mint the token of one of the team's guestbook events",
-    auth: 'api-key',
     scope: 'transfer',
     isRepeatable: true,
     body: z
@@ -125,19 +113,15 @@ export const events = {
     body: z.object({ recipient }),
     response: sent,
   }),
-  'POST /events/assign/legacy': endpoint({
-    part: 'interface',
+  'POST /events/assign/legacy': keyEndpoint({
     summary: 'Assign a guestbook event to chips: their taps give codes for it',
-    auth: 'api-key',
     scope: 'transfer',
     bodyLimit: 4 * 1024 * 1024,
     body: z.object({ tagUIDs: uidList, guestbookEventId: integer(1) }),
     response: success,
   }),
-  'POST /events/toggle-pause-state': endpoint({
-    part: 'interface',
+  'POST /events/toggle-pause-state': keyEndpoint({
     summary: 'Pause transfers between holders of a guestbook contract, or let them go on',
-    auth: 'api-key',
     scope: 'transfer',
     isRepeatable: true,
     body: z

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { endpoint } from './endpoint.ts'
+import { keyEndpoint } from './endpoint.ts'
 import { address, integer, name, text, tokenRef } from './fields.ts'
 import { list, shortList } from './list.ts'
 
@@ -31,26 +31,20 @@ export const itemOnWire = z.object({
 })
 
 export const items = {
-  'GET /items': endpoint({
-    part: 'interface',
+  'GET /items': keyEndpoint({
     summary: "List the team's items",
-    auth: 'api-key',
     scope: 'read',
     query: z.object({ contractAddress: address.optional(), chainId: integer(1).optional() }),
     response: z.array(itemOnWire),
   }),
-  'GET /items/:itemId': endpoint({
-    part: 'interface',
+  'GET /items/:itemId': keyEndpoint({
     summary: 'Fetch an item',
-    auth: 'api-key',
     scope: 'read',
     params: z.object({ itemId: z.string() }),
     response: itemOnWire,
   }),
-  'GET /items/:itemId/chips': endpoint({
-    part: 'interface',
+  'GET /items/:itemId/chips': keyEndpoint({
     summary: 'List the chips of an item',
-    auth: 'api-key',
     scope: 'read',
     params: z.object({ itemId: z.string() }),
     response: z.array(z.object({ uid: z.string(), linkedToken: tokenRef.optional() })),

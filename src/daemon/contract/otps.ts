@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { endpoint } from './endpoint.ts'
+import { endpoint, keyEndpoint } from './endpoint.ts'
 import { badgeStatus, code21, success, timestamp, tokenRef } from './fields.ts'
 
 export const otps = {
@@ -37,10 +37,8 @@ export const otps = {
         .optional(),
     }),
   }),
-  'DELETE /otps/:id': endpoint({
-    part: 'interface',
+  'DELETE /otps/:id': keyEndpoint({
     summary: 'Delete an OTP, so that nobody can use it',
-    auth: 'api-key',
     scope: 'edit',
     params: z.object({ id: code21 }),
     response: success,

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { endpoint } from './endpoint.ts'
+import { endpoint, keyEndpoint } from './endpoint.ts'
 import { address, integer, success, text, timestamp, tokenId, tokenRef, uid } from './fields.ts'
 import { phygitalMetadata } from './metadata.ts'
 
@@ -20,10 +20,8 @@ const registered = z.object({
 })
 
 export const phygitals = {
-  'POST /phygitals/transfer': endpoint({
-    part: 'interface',
+  'POST /phygitals/transfer': keyEndpoint({
     summary: "Transfer one of the team's tokens",
-    auth: 'api-key',
     scope: 'transfer',
     isRepeatable: true,
     body: z.object({ ...token, recipient }),
@@ -38,19 +36,15 @@ export const phygitals = {
     body: z.object({ recipient }),
     response: transferred,
   }),
-  'POST /phygitals/transfer/self-service': endpoint({
-    part: 'interface',
+  'POST /phygitals/transfer/self-service': keyEndpoint({
     summary: 'Transfer, or mint, the token of a chip',
-    auth: 'api-key',
     scope: 'transfer',
     isRepeatable: true,
     body: z.object({ tagUID: uid, recipient }),
     response: z.object({ initialTxHash: z.string(), tokenRef }),
   }),
-  'GET /phygitals/transfer-signature': endpoint({
-    part: 'interface',
+  'GET /phygitals/transfer-signature': keyEndpoint({
     summary: 'Sign a transfer that somebody else submits',
-    auth: 'api-key',
     scope: 'transfer',
     noStore: true,
     query: z.object({ ...token, recipient }),
@@ -89,10 +83,8 @@ export const phygitals = {
       createdAt: timestamp.nullable(),
     }),
   }),
-  'POST /phygitals/claim-registration': endpoint({
-    part: 'interface',
+  'POST /phygitals/claim-registration': keyEndpoint({
     summary: "Register a recipient for one of the team's tokens",
-    auth: 'api-key',
     scope: 'transfer',
     body: z.object({ ...token, recipient }),
     response: registered,
@@ -105,18 +97,14 @@ export const phygitals = {
     body: z.object({ recipient }),
     response: registered,
   }),
-  'DELETE /phygitals/claim-registration': endpoint({
-    part: 'interface',
+  'DELETE /phygitals/claim-registration': keyEndpoint({
     summary: 'Delete a registration',
-    auth: 'api-key',
     scope: 'transfer',
     body: z.object({ ...token, recipient }),
     response: success,
   }),
-  'PATCH /phygitals/metadata': endpoint({
-    part: 'interface',
+  'PATCH /phygitals/metadata': keyEndpoint({
     summary: "Replace a token's metadata, and have marketplaces read it again",
-    auth: 'api-key',
     scope: 'edit',
     namesFields: true,
     body: z.object({ ...token, metadata: phygitalMetadata }),

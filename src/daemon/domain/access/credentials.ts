@@ -51,52 +51,42 @@ export class Credentials {
 
   /** @throws DomainError api_key_unknown, api_key_revoked, api_key_expired */
   apiKey(secret: string): ApiKey {
-    const found = this.#apiKeys.get(hashSecret(secret))
-    if (!found)
-      throw new DomainError('api_key_unknown', `This API key is not known.${cutShort(secret, 'svc_')}`)
-    const { row, scopes } = found
-    if (row.revokedAt !== null)
-      throw new DomainError('api_key_revoked', `The API key "${row.name}" was revoked. Ask for a new one.`)
-    if (this.#isOver(row.expiresAt))
-      throw new DomainError(
-        'api_key_expired',
-        `The API key "${row.name}" ended at ${row.expiresAt}. Ask for a new one.`,
-      )
+    const { row, scopes } = this.#live(this.#apiKeys, secret, { code: 'api_key', name: 'API key' })
     return { id: row.id, name: row.name, teamId: row.teamId, scopes }
   }
 
   /** @throws DomainError admin_token_unknown, admin_token_revoked, admin_token_expired */
   adminToken(secret: string): AdminToken {
-    const hash = hashSecret(secret)
-    if (this.#rootHashes.has(hash)) return { name: rootName, scopes: ['all'], expiresAt: null }
-    const found = this.#adminTokens.get(hash)
-    if (!found)
-      throw new DomainError(
-        'admin_token_unknown',
-        `This admin token is not known.${cutShort(secret, 'adm_')}`,
-      )
-    const { row, scopes } = found
-    if (row.revokedAt !== null)
-      throw new DomainError(
-        'admin_token_revoked',
-        `The admin token "${row.name}" was revoked. Ask for a new one.`,
-      )
-    if (this.#isOver(row.expiresAt))
-      throw new DomainError(
-        'admin_token_expired',
-        `The admin token "${row.name}" ended at ${row.expiresAt}. Ask for a new one.`,
-      )
+    if (this.#rootHashes.has(hashSecret(secret))) return { name: rootName, scopes: ['all'], expiresAt: null }
+    const { row, scopes } = this.#live(this.#adminTokens, secret, {
+      code: 'admin_token',
+      name: 'admin token',
+    })
     return { name: row.name, scopes, expiresAt: row.expiresAt }
   }
 
-  #isOver(expiresAt: string | null): boolean {
-    return expiresAt !== null && expiresAt <= iso(this.#clock.now())
+  #live<Row extends ApiKeyRow | AdminTokenRow>(
+    held: ReadonlyMap<string, Held<Row>>,
+    secret: string,
+    { code, name }: { code: 'api_key' | 'admin_token'; name: string },
+  ): Held<Row> {
+    const found = held.get(hashSecret(secret))
+    if (!found) throw new DomainError(`${code}_unknown`, `This ${name} is not known.${hintFor(secret, code)}`)
+    const { row } = found
+    if (row.revokedAt !== null)
+      throw new DomainError(`${code}_revoked`, `The ${name} "${row.name}" was revoked. Ask for a new one.`)
+    if (row.expiresAt !== null && row.expiresAt <= iso(this.#clock.now()))
+      throw new DomainError(
+        `${code}_expired`,
+        `The ${name} "${row.name}" expired at ${row.expiresAt}. Ask for a new one.`,
+      )
+    return found
   }
 }
 
-const cutShort = (secret: string, prefix: string): string =>
-  secret.startsWith(prefix) && !isWhole(secret)
-    ? ' It looks cut or mistyped: check that all of it was copied.'
+const hintFor = (secret: string, code: 'api_key' | 'admin_token'): string =>
+  secret.startsWith(code === 'api_key' ? 'svc_' : 'adm_') && !isWhole(secret)
+    ? ' It looks truncated or mistyped: check that you copied all of it.'
     : ' Check which daemon it belongs to.'
 
 function held<Row extends { hash: string; scopes: string }>(rows: readonly Row[]): Map<string, Held<Row>> {

@@ -53,16 +53,13 @@ export async function announceTokens(
   const about = length === 1 ? { tokenId: tokenIds[0] ?? '' } : { tokens: length }
   const intent = {
     chainId,
-    signer: 'relayer',
     deed: { to: getAddress(address), data: callFor(kind, tokenIds.map(BigInt)) },
     gasHint: gasLimitOf(kind, length),
     kind: `${kind}-refresh`,
     subject: { contractAddress: address, chainId, ...about },
     teamId,
-    now: clock.now(),
-    settled: clock.settled(),
   }
-  const id = await recordIfRoom(trx, intent, chains.get(chainId))
+  const id = await recordIfRoom(trx, clock, intent, chains.get(chainId))
   if (id === undefined) await deferAnnouncements(trx, { contractId, tokenIds, createdAt: iso(clock.now()) })
   else await forgetDeferred(trx, { contractId, tokenIds })
   return id !== undefined

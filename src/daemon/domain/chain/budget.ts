@@ -4,7 +4,7 @@ import type { Queries } from '../../store/database.ts'
 import type { TeamRow } from '../../store/schema.ts'
 import { findTeam, type Limits, spendBudget } from '../../store/teams.ts'
 import { DomainError } from '../errors.ts'
-import { iso } from '../time.ts'
+import { type BudgetClock, type Clock, iso } from '../time.ts'
 
 // Each team may have so much sent a day (UTC), whoever asks, a code's bearer included: it is the relayer's money.
 
@@ -22,56 +22,68 @@ const noLimits: Limits = {
  */
 export type Counted = Pick<Chain, 'isEmbedded'> | 'owed'
 
-/** A transaction of a team. `gasHint` is its gas limit, or `gasAtMost` where that is only known when it is signed. */
-type TeamIntent = NewIntent & { teamId: number } & ({ gasHint: number } | { gasAtMost: number }) & {
-    /** Whose day it counts for: milliseconds since the epoch, of `Timekeeper.settled`. */
-    settled: number
-  }
+/** A team's transaction, sent by the relayer. Give its gas limit, or `gasAtMost` if the limit is estimated at signing. */
+type TeamIntent = Omit<NewIntent, 'signer' | 'now' | 'teamId'> & { teamId: number } & (
+    | { gasHint: number }
+    | { gasAtMost: number }
+  )
 
-const gasOf = (intent: TeamIntent): number =>
-  'gasAtMost' in intent ? intent.gasAtMost : (intent.gasHint ?? 0)
+const complete = (intent: TeamIntent, clock: Clock): NewIntent => ({
+  ...intent,
+  signer: 'relayer',
+  now: clock.now(),
+})
 
 /**
- * Records what a team wants to happen, and counts it against the team's day in the same write: both or neither.
+ * Records a team's transaction and counts it against the team's daily budget, in one write.
  * @returns the transaction's id @throws DomainError transaction_budget_spent, IdempotencyKeyTaken; they undo the write
  */
-export async function recordForTeam(trx: Queries, intent: TeamIntent, counted: Counted): Promise<number> {
-  if (counted !== 'owed' && !(await hasRoom(trx, intent, counted, 1))) throw await budgetSpent(trx, intent)
-  return recordIntent(trx, intent)
+export async function recordForTeam(
+  trx: Queries,
+  clock: BudgetClock,
+  intent: TeamIntent,
+  counted: Counted,
+): Promise<number> {
+  if (counted !== 'owed' && !(await spendFor(trx, clock, intent, counted, 1)))
+    throw await budgetSpent(trx, intent.teamId, clock.settled())
+  return recordIntent(trx, complete(intent, clock))
 }
 
 /**
- * The same for an announcement, which can wait: with the scope `edit` anybody can have as many as they like, so these
- * leave one half of the day for what needs more. @returns undefined where there is no room, and nothing is recorded
+ * Records a transaction that can wait, such as an announcement. The scope `edit` allows any number of announcements, so
+ * they may use only half of the daily budget. @returns undefined if there is no room; then nothing is recorded
  */
 export async function recordIfRoom(
   trx: Queries,
+  clock: BudgetClock,
   intent: TeamIntent,
   chain: Pick<Chain, 'isEmbedded'>,
 ): Promise<number | undefined> {
-  return (await hasRoom(trx, intent, chain, 2)) ? recordIntent(trx, intent) : undefined
+  return (await spendFor(trx, clock, intent, chain, 2))
+    ? recordIntent(trx, complete(intent, clock))
+    : undefined
 }
 
-/** Counts it, if there is room. */
-const hasRoom = (
+/** @returns false, with nothing spent, if the budget has no room */
+const spendFor = (
   trx: Queries,
+  clock: BudgetClock,
   intent: TeamIntent,
   { isEmbedded }: Pick<Chain, 'isEmbedded'>,
   parts: 1 | 2,
-): Promise<boolean> =>
-  spendBudget(
-    trx,
-    { teamId: intent.teamId, day: dayOf(intent.settled), gas: gasOf(intent), parts },
-    isEmbedded ? noLimits : usualLimits,
-  )
+): Promise<boolean> => {
+  const gas = 'gasAtMost' in intent ? intent.gasAtMost : intent.gasHint
+  const spent = { teamId: intent.teamId, day: dayOf(clock.settled()), gas: gas ?? 0, parts }
+  return spendBudget(trx, spent, isEmbedded ? noLimits : usualLimits)
+}
 
 const dayMs = 86_400_000
 export const dayOf = (now: number): string => iso(now).slice(0, 10)
 const secondsLeft = (now: number): number => Math.ceil((dayMs - (now % dayMs)) / 1000)
 
-async function budgetSpent(trx: Queries, intent: TeamIntent): Promise<DomainError> {
-  const team = await findTeam(trx, intent.teamId)
-  const { transactionsPerDay, gasPerDay, transactionsToday } = spentBy(team, intent.settled)
+async function budgetSpent(trx: Queries, teamId: number, settled: number): Promise<DomainError> {
+  const team = await findTeam(trx, teamId)
+  const { transactionsPerDay, gasPerDay, transactionsToday } = spentBy(team, settled)
   const most = transactionsPerDay ?? usualLimits.transactionsPerDay
   const [words, option] =
     transactionsToday >= most
@@ -80,9 +92,9 @@ async function budgetSpent(trx: Queries, intent: TeamIntent): Promise<DomainErro
   const nothing = 'Nothing was used up: try again after 00:00 UTC'
   return new DomainError(
     'transaction_budget_spent',
-    `The team "${team?.name}" may send ${words} a day, and this would be more. ${nothing}, or have it raised: tapchip teams edit ${intent.teamId} ${option} N`,
+    `The team "${team?.name}" may send ${words} a day, and this would be more. ${nothing}, or have it raised: tapchip teams edit ${teamId} ${option} N`,
     {
-      retryAfterSeconds: secondsLeft(intent.settled),
+      retryAfterSeconds: secondsLeft(settled),
       forStrangers: `No more can be sent for this chip today. ${nothing}.`,
     },
   )

@@ -45,15 +45,13 @@ export async function recordServiceUrl(
   const send = (data: Hex, more: { kind: string; subject: Record<string, string | number> }) =>
     recordForTeam(
       trx,
+      clock,
       {
         chainId: contract.chainId,
-        signer: 'relayer',
         // The contract is there, so its gas is estimated: that depends on the URL's length.
         deed: { to: getAddress(address), data },
         gasAtMost: gasOfUrl,
         teamId: contract.teamId,
-        now: clock.now(),
-        settled: clock.settled(),
         ...more,
       },
       counted,

@@ -117,17 +117,14 @@ export async function recordDeployment(
   const { deed, address, gasHint } = await settleAddress(trx, deps, chain, contract)
   const intent = {
     chainId: chain.id,
-    signer: 'relayer',
     deed,
     gasHint,
     kind: deployKind[contract.kind],
     subject: { contractId: contract.id, symbol: contract.symbol, address },
     teamId: contract.teamId,
     idempotency,
-    now: deps.clock.now(),
-    settled: deps.clock.settled(),
   }
-  const id = await recordForTeam(trx, intent, counted)
+  const id = await recordForTeam(trx, deps.clock, intent, counted)
   await updateContract(trx, contract.id, { transactionId: id, serviceUrl: deps.baseUrl, problem: null })
   return id
 }

@@ -37,7 +37,8 @@ export async function recordEvent(
 ): Promise<number> {
   const tokenId = BigInt(event.tokenId)
   const intent = {
-    ...ofContract(event),
+    chainId: event.chainId,
+    teamId: event.teamId,
     deed: {
       to: getAddress(event.address),
       data: isThere
@@ -48,10 +49,8 @@ export async function recordEvent(
     kind: 'guestbook-event',
     subject: { eventId: event.id, contractAddress: event.address, tokenId: event.tokenId },
     idempotency,
-    now: clock.now(),
-    settled: clock.settled(),
   }
-  const id = await recordForTeam(trx, intent, counted)
+  const id = await recordForTeam(trx, clock, intent, counted)
   await setEventTransaction(trx, event.id, id)
   return id
 }
@@ -75,8 +74,10 @@ export const recordMintOf = (
 ): Promise<number> =>
   recordForTeam(
     trx,
+    clock,
     {
-      ...ofContract(event),
+      chainId: event.chainId,
+      teamId: event.teamId,
       deed: {
         to: getAddress(event.address),
         data: encodeFunctionData({
@@ -89,8 +90,6 @@ export const recordMintOf = (
       kind: owed.mint,
       subject: { eventId: event.id, contractAddress: event.address, tokenId: event.tokenId, recipient },
       idempotency,
-      now: clock.now(),
-      settled: clock.settled(),
     },
     counted,
   )
@@ -111,8 +110,10 @@ export const recordPause = (
 ): Promise<number> =>
   recordForTeam(
     trx,
+    clock,
     {
-      ...ofContract(contract),
+      chainId: contract.chainId,
+      teamId: contract.teamId,
       deed: {
         to: getAddress(contract.address),
         data: pauseCall(isPaused),
@@ -122,17 +123,9 @@ export const recordPause = (
       topic: pauseTopic(contract),
       subject: { contractId: contract.id, contractAddress: contract.address, isPaused },
       idempotency,
-      now: clock.now(),
-      settled: clock.settled(),
     },
     counted,
   )
-
-const ofContract = ({ chainId, teamId }: { chainId: number; teamId: number }) => ({
-  chainId,
-  signer: 'relayer',
-  teamId,
-})
 
 /** How a guestbook is deployed, and where it will be. */
 export function guestbookDeed(serviceURL: string, chain: Chain, { name, symbol }: ContractRow, salt: Hex) {
@@ -205,17 +198,14 @@ export async function recordAgain(
     const about: { readonly [name: string]: Json } = JSON.parse(subject)
     const intent = {
       chainId,
-      signer: 'relayer',
       deed: { to: getAddress(address), data: data as Hex },
       ...(gas === null ? { gasAtMost: 0 } : { gasHint: gas }),
       kind,
       ...(kind === owed.pause ? { topic: pauseTopic({ chainId, address }) } : {}),
       subject: { ...about, contractAddress: address },
       teamId,
-      now: clock.now(),
-      settled: clock.settled(),
     }
-    ids.push(await recordForTeam(trx, intent, counted))
+    ids.push(await recordForTeam(trx, clock, intent, counted))
   }
   return ids
 }

@@ -28,8 +28,7 @@ export async function recordClaim(
   { clock }: { clock: BudgetClock },
   { token, recipient, call, counted, idempotency }: NewClaim,
 ): Promise<number> {
-  const now = clock.now()
-  await endClaimsOfToken(trx, token.id, iso(now))
+  await endClaimsOfToken(trx, token.id, iso(clock.now()))
   await deleteClaimRegistrationsOf(trx, token.id)
   const { contractAddress, chainId, tokenId, teamId } = token
   const args: ClaimArgs = {
@@ -40,7 +39,6 @@ export async function recordClaim(
   }
   const intent = {
     chainId,
-    signer: 'relayer',
     deed: { builder: claimBuilder, args },
     gasAtMost: claimGas,
     kind: call === 'mintNFT' ? 'phygital-mint' : 'phygital-transfer',
@@ -48,10 +46,8 @@ export async function recordClaim(
     subject: { contractAddress, chainId, tokenId, recipient },
     teamId,
     idempotency,
-    now,
-    settled: clock.settled(),
   }
-  const id = await recordForTeam(trx, intent, counted)
+  const id = await recordForTeam(trx, clock, intent, counted)
   if (call === 'mintNFT') await setMintTransaction(trx, token.id, id)
   return id
 }
