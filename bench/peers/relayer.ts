@@ -5,7 +5,7 @@ import pino from 'pino'
 import { bringToChain } from '../../src/daemon/bring-to-chain.ts'
 import { loadConfig } from '../../src/daemon/config/config.ts'
 import { openContext } from '../../src/daemon/context.ts'
-import { recordClaim } from '../../src/daemon/domain/phygitals/record-claim.ts'
+import { recordTransfer } from '../../src/daemon/domain/phygitals/record-transfer.ts'
 import { loadSeed } from '../../src/daemon/seed/load.ts'
 import { findToken, type LocatedToken } from '../../src/daemon/store/tokens.ts'
 
@@ -43,7 +43,7 @@ export async function openRelayerBench(
       const started = performance.now()
       const recorded = tokens.map((token, n) =>
         ctx.db.write((trx) =>
-          recordClaim(trx, ctx, {
+          recordTransfer(trx, ctx, {
             token,
             recipient: recipientOf(n, round),
             call: 'claimNFT',

@@ -5,10 +5,10 @@ import { bringToChain } from './bring-to-chain.ts'
 import { closeInOrder } from './closing.ts'
 import type { Config } from './config/config.ts'
 import { beginContext, type Context } from './context.ts'
-import { lookAfterContracts } from './domain/contracts/look-at-contract.ts'
-import { keepTidy } from './domain/housekeeping.ts'
+import { verifyContracts } from './domain/contracts/inspect-contract.ts'
+import { startCleanup } from './domain/housekeeping.ts'
 import { type Administration, addressOf, openAdministration } from './http/administration.ts'
-import { plantSeed, readSeed } from './seed/load.ts'
+import { applySeed, readSeed } from './seed/load.ts'
 import { startWarnings } from './start-warnings.ts'
 import { dataDirProblem } from './store/data-dir.ts'
 import { isOutOfSpace } from './store/disk.ts'
@@ -45,7 +45,7 @@ export async function startDaemon(
   let app: FastifyInstance | undefined
   let administration: Administration | undefined
   try {
-    if (seed) await plantSeed(ctx, seed)
+    if (seed) await applySeed(ctx, seed)
     app = await buildApp(ctx)
     await app.listen({ host: config.host, port: config.port })
     const url = addressOf(app.server, config.host)
@@ -58,11 +58,11 @@ export async function startDaemon(
     ctx.isStarting = false
     const closing = new AbortController()
     // What it finds out changes nothing that the ready line promises, and a chain may take its time.
-    lookAfterContracts(ctx, closing.signal).catch((error: unknown) =>
+    verifyContracts(ctx, closing.signal).catch((error: unknown) =>
       log.error({ err: error }, 'nobody looked after the contracts'),
     )
     const looking = ctx.clock.start((error) => log.error({ err: error }, 'the clock is not kept'))
-    const tidying = keepTidy(ctx, (error) => log.error({ err: error }, 'housekeeping failed'))
+    const tidying = startCleanup(ctx, (error) => log.error({ err: error }, 'housekeeping failed'))
     log.info({ url, admin: administration.address, dataDir: config.dataDir }, 'listening')
     const ready: ReadyLine = {
       event: 'ready',

@@ -3,9 +3,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { phygitalAbi, phygitalBytecode } from '../../src/daemon/chain/artifacts/phygital.ts'
 import { placementAbi, placementBytecode } from '../../src/daemon/chain/artifacts/placement.ts'
 import {
+  deployByCreate2,
   futureAddress,
   guessableSalt,
-  placedBound,
 } from '../../src/daemon/domain/contracts/contract-address.ts'
 import { type Chain, openChain } from './chain.ts'
 import { signer } from './phygital.ts'
@@ -99,7 +99,7 @@ describe('a contract placed in one transaction', () => {
 describe('a contract placed where nothing else can be', () => {
   const salt = guessableSalt(at('BND'))
   const place = (code: Hex) => {
-    const { deed, address } = placedBound(salt, code)
+    const { deed, address } = deployByCreate2(salt, code)
     if (!('data' in deed)) throw new Error('it is fixed')
     const { data } = deed
     const send = (account: Hex) =>

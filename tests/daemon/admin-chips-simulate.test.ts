@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { plantSeed } from '../../src/daemon/seed/load.ts'
+import { applySeed } from '../../src/daemon/seed/load.ts'
 import { seedFile } from '../../src/daemon/seed/schema.ts'
 import { uidFromBytes } from '../../src/nfc/uid.ts'
 import { type AdminApp, openAdminApp } from '../support/admin.ts'
@@ -113,11 +113,11 @@ test.each([
     })
     const [before] = await simulate(uid)
     const again = seedFile.parse({ version: 1, teams: [{ name: 'Acme', ...events }] })
-    await plantSeed(t.ctx, again)
+    await applySeed(t.ctx, again)
     expect((await find(before ?? { url: '' })).isValidTap).toBe(false)
     const [after] = await simulate(uid)
     // Assigned already: nothing changes, and nothing ends.
-    await plantSeed(t.ctx, again)
+    await applySeed(t.ctx, again)
     expect((await find(after ?? { url: '' })).isValidTap).toBe(true)
   },
 )

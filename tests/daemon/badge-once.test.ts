@@ -394,7 +394,7 @@ describe('the poller', () => {
     })
     poller.start()
     for (let n = 0; n < 12; n += 1) {
-      poller.nudge()
+      poller.wake()
       await vi.advanceTimersByTimeAsync(100)
     }
     expect(monotonic.mock.calls.length).toBeGreaterThanOrEqual(1)

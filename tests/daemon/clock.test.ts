@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { tidy } from '../../src/daemon/domain/housekeeping.ts'
+import { cleanUp } from '../../src/daemon/domain/housekeeping.ts'
 import { openTestApp, type TestApp, type TestClock, testClock } from '../support/daemon.ts'
 import { bob, chips, openPhygitals, type Phygitals } from '../support/phygitals.ts'
 import { acmeKey, derived, seed, uids } from '../support/seeds.ts'
@@ -79,8 +79,8 @@ describe('what keeps a thing from being done twice', () => {
     expect(first.status).toBe(200)
     const count = (await p.transactions()).length
     const isTheSame = async () => {
-      await tidy(p.ctx)
-      await p.ctx.clock?.look?.()
+      await cleanUp(p.ctx)
+      await p.ctx.clock?.check?.()
       expect(await move(p, 'k')).toMatchObject({ status: 200, body: first.body })
       expect((await p.transactions()).length).toBe(count)
     }
@@ -113,7 +113,7 @@ describe('what keeps a thing from being done twice', () => {
         .execute(),
     )
     const isKept = async () => {
-      await tidy(again.ctx)
+      await cleanUp(again.ctx)
       return (await again.ctx.db.read.selectFrom('idempotencyKeys').selectAll().execute()).length === 1
     }
     clock.jump(year)
@@ -160,7 +160,7 @@ describe('what keeps a thing from being done twice', () => {
     }
     expect(await edit()).toBe(200)
     clock.jump(year)
-    await tidy(p.ctx)
+    await cleanUp(p.ctx)
     expect(await edit()).toBe('signature_expired')
     clock.jump(`-${year}`)
     expect(await edit()).toBe('signature_used')
@@ -181,13 +181,13 @@ describe('refs and codes', () => {
       let p = await withChain()
       const before = await p.code(chips.jacket(1))
       clock.jump(year)
-      await p.ctx.clock.look()
+      await p.ctx.clock.check()
       const [code, ref] = [await p.code(chips.jacket(2)), await p.refOf(chips.jacket(3))]
       expect((await p.ask(`/otps/${code}`)).body.isExpired).toBe(false)
       if (when === 'at a restart') await closeAll()
       clock.jump(`-${year}`)
       if (when === 'at a restart') p = await withChain()
-      else await p.ctx.clock.look()
+      else await p.ctx.clock.check()
       for (const mended of ['0d', year]) {
         clock.jump(mended)
         for (const one of [before, code]) {
@@ -204,7 +204,7 @@ describe('refs and codes', () => {
     const t = await open()
     const old = await refOf(t, uids.blank, 1)
     clock.jump('-1h')
-    await t.ctx.clock.look()
+    await t.ctx.clock.check()
     expect(await isValid(t, old)).toBe(false)
     // Its page is not loaded again either: it would show what has ended.
     expect(await t.ctx.db.read.selectFrom('pageVisits').selectAll().execute()).toEqual([])
@@ -215,7 +215,7 @@ describe('refs and codes', () => {
     const t = await open()
     const ref = await refOf(t, uids.blank, 1)
     clock.jump('-4m')
-    await t.ctx.clock.look()
+    await t.ctx.clock.check()
     expect(await isValid(t, ref)).toBe(true)
   })
 })
@@ -260,7 +260,7 @@ describe("a team's day", () => {
     await closeAll()
     clock.jump(`-${year}`)
     p = await withChain()
-    await tidy(p.ctx)
+    await cleanUp(p.ctx)
     expect(Number((await move(p, 2)).headers['retry-after'])).toBe(43_200)
     clock.advance('12h')
     expect((await move(p, 2)).status).toBe(200)
@@ -275,13 +275,13 @@ describe('a jump', () => {
     const ready = async () => (await t.app.inject('/readyz')).json()
     expect([await ready(), (await status(t)).warnings]).toEqual([{ status: 'ready' }, []])
     clock.jump(year)
-    await t.ctx.clock.look()
+    await t.ctx.clock.check()
     expect(await ready()).toEqual({ status: 'ready', clock: 'jumped' })
     expect((await status(t)).warnings).toEqual([
       'The clock says 2027-06-01T12:00:00.000Z, 365 days later all at once. If that is wrong, set it right: see "When the clock was wrong" in docs/daemon.md.',
     ])
     clock.jump(`-${year}`)
-    await t.ctx.clock.look()
+    await t.ctx.clock.check()
     expect((await status(t)).warnings).toEqual([
       expect.stringMatching(/^The clock was set back: it says 2026-06-01T12.*365 days earlier.*tap again/),
     ])
@@ -295,7 +295,7 @@ describe('a jump', () => {
     const t = await open()
     const token = { chainId: 1, contract: '0x', tokenId: '1', reason: null, doneAt: null, givenUpAt: null }
     clock.jump(year)
-    await t.ctx.clock.look()
+    await t.ctx.clock.check()
     const dueAt = new Date(clock.now() + 60_000).toISOString()
     await t.ctx.db.write((trx) =>
       trx
@@ -304,7 +304,7 @@ describe('a jump', () => {
         .execute(),
     )
     clock.jump(`-${year}`)
-    await t.ctx.clock.look()
+    await t.ctx.clock.check()
     expect(await t.ctx.db.read.selectFrom('marketplaceRefreshes').select('dueAt').execute()).toEqual([
       { dueAt: new Date(clock.now()).toISOString() },
     ])
@@ -325,10 +325,10 @@ describe('a jump', () => {
     const { write } = t.ctx.db
     clock.jump('-1h')
     t.ctx.db.write = () => Promise.reject(new Error('no space'))
-    await expect(t.ctx.clock.look()).rejects.toThrow('no space')
+    await expect(t.ctx.clock.check()).rejects.toThrow('no space')
     t.ctx.db.write = write
     expect((await t.app.inject(tapPath(tap(derived, { uid: uids.blank }, 1)))).statusCode).toBe(200)
-    await t.ctx.clock.look()
+    await t.ctx.clock.check()
     const kept = await t.ctx.db.read.selectFrom('settings').selectAll().execute()
     expect(kept).toContainEqual({ key: 'lastTapBefore', value: '1' })
   })

@@ -25,8 +25,8 @@ import { guestbookAbi } from '../../src/daemon/chain/artifacts/guestbook.ts'
 import { phygitalAbi, phygitalBytecode, phygitalCodeHash } from '../../src/daemon/chain/artifacts/phygital.ts'
 import { deploymentProxy } from '../../src/daemon/chain/deployment-proxy.ts'
 import { rpcTransport } from '../../src/daemon/chain/rpc-transport.ts'
-import { guessableSalt, placedAnywhere } from '../../src/daemon/domain/contracts/contract-address.ts'
-import { lookAfterContracts } from '../../src/daemon/domain/contracts/look-at-contract.ts'
+import { deployByCreate3, guessableSalt } from '../../src/daemon/domain/contracts/contract-address.ts'
+import { verifyContracts } from '../../src/daemon/domain/contracts/inspect-contract.ts'
 import { updateContract } from '../../src/daemon/store/contracts.ts'
 import { openAdminApp } from '../support/admin.ts'
 import { startAnvil } from '../support/anvil.ts'
@@ -174,7 +174,7 @@ describe('a token contract on a chain that others run', () => {
   test('is not where a guess leads, so whoever is there first owns nothing of ours', async () => {
     const chain = await openChain()
     const c = await openDaemon(chain)
-    const { deed, address: guessed } = placedAnywhere(formerSalt(c.ctx.instance), theirs())
+    const { deed, address: guessed } = deployByCreate3(formerSalt(c.ctx.instance), theirs())
     if (!('data' in deed)) throw new Error('it is fixed')
     expect(await chain.attack({ data: deed.data })).toBe('success')
     expect(await chain.ownerOf(guessed)).toBe(mallory.address)
@@ -291,7 +291,7 @@ describe('a token contract on a chain that others run', () => {
     const c = await openDaemon(chain)
     const made = await c.deploy({ chainId: 31337 })
     const place = { chainId: 31337, team: 'Acme', symbol: 'JKT' }
-    expect(made.address).not.toBe(placedAnywhere(guessableSalt(place), '0x').address)
+    expect(made.address).not.toBe(deployByCreate3(guessableSalt(place), '0x').address)
     c.ctx.start()
     expect(await c.settled(made.transactionId)).toMatchObject({ name: 'confirmed' })
   })
@@ -303,7 +303,7 @@ describe('a token contract that an earlier version deployed', () => {
     const chain = await openChain()
     const t = await openPhygitals({ env: chain.env, seed: seedOn(chainId) })
     closing.push(() => t.close())
-    const { deed, address } = placedAnywhere(formerSalt(t.ctx.instance), theirs(owner))
+    const { deed, address } = deployByCreate3(formerSalt(t.ctx.instance), theirs(owner))
     if (!('data' in deed)) throw new Error('it is fixed')
     await chain.attack({ data: deed.data })
     const jackets = await t.ctx.db.read
@@ -332,7 +332,7 @@ describe('a token contract that an earlier version deployed', () => {
       args: [1n],
     })
     expect(owner).toBe(getAddress(bob))
-    await lookAfterContracts(t.ctx)
+    await verifyContracts(t.ctx)
     expect(await t.show()).toMatchObject({ problem: null, warnings: [], code: 'ours' })
   })
 
@@ -356,7 +356,7 @@ describe('a token contract that an earlier version deployed', () => {
     )
     expect((await t.ask(`/otps/${code}`)).body.isExpired).toBe(false)
     // Once it was looked at, it says so by itself, and no registration uses up a code.
-    await lookAfterContracts(t.ctx)
+    await verifyContracts(t.ctx)
     expect(await t.show()).toMatchObject({
       problem: expect.stringMatching(/belongs to/),
       owner: mallory.address,
@@ -474,7 +474,7 @@ describe('a token contract on the embedded chain, whose address anybody can gues
       // A key that everybody has.
       account: privateKeyToAccount('0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80'),
     })
-    const { deed } = placedAnywhere(
+    const { deed } = deployByCreate3(
       guessableSalt({ chainId: 31337, team: 'Acme', symbol: 'JKT' }),
       creation(chain.signVerifier.address, chain.relayer),
     )

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { tidy } from '../../src/daemon/domain/housekeeping.ts'
+import { cleanUp } from '../../src/daemon/domain/housekeeping.ts'
 import { TapLog } from '../../src/daemon/domain/taps/tap-log.ts'
 import type { NewTap } from '../../src/daemon/store/taps.ts'
 import { openTestApp, testClock } from '../support/daemon.ts'
@@ -63,7 +63,7 @@ test('what has expired by the thousand is removed in pieces', async () => {
         return t.ctx.db.write(job)
       },
     }
-    await tidy({ db: counted, clock: t.ctx.clock })
+    await cleanUp({ db: counted, clock: t.ctx.clock })
     expect(await t.ctx.db.read.selectFrom('idempotencyKeys').selectAll().execute()).toEqual([])
     // 500, 500, 201, and one look at each of the three other tables.
     expect(writes).toBe(6)
@@ -77,10 +77,10 @@ test('visits of the tap page are forgotten once they have expired', async () => 
   const t = await openTestApp({ seed, clock })
   await t.app.inject({ url: tapPath(tap(derived, { uid: uids.blank }, 1)) })
   const count = async () => (await t.ctx.db.read.selectFrom('pageVisits').selectAll().execute()).length
-  await tidy(t.ctx)
+  await cleanUp(t.ctx)
   expect(await count()).toBe(1)
   clock.advance('2h')
-  await tidy(t.ctx)
+  await cleanUp(t.ctx)
   expect(await count()).toBe(0)
   await t.close()
 })

@@ -6,7 +6,7 @@ import { privateKeyToAccount } from 'viem/accounts'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { phygitalAbi } from '../../src/daemon/chain/artifacts/phygital.ts'
 import { ownerOf } from '../../src/daemon/chain/owner-of.ts'
-import { tidy } from '../../src/daemon/domain/housekeeping.ts'
+import { cleanUp } from '../../src/daemon/domain/housekeeping.ts'
 import { testClock } from '../support/daemon.ts'
 import { bob, carol, chips, openPhygitals, type Phygitals } from '../support/phygitals.ts'
 import { minedReceipt } from '../support/receipt.ts'
@@ -165,7 +165,7 @@ describe("an owner's signature", () => {
         .values({ digest: 'x', expiresAt: new Date(clock.now() + 60_000).toISOString() })
         .execute(),
     )
-    await tidy(p.ctx)
+    await cleanUp(p.ctx)
     expect(await p.ctx.db.read.selectFrom('usedSignatures').selectAll().execute()).toHaveLength(1)
   })
 })

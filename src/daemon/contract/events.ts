@@ -28,8 +28,8 @@ const isThere = (value: unknown): boolean => value !== undefined
 const hasToken = ({ eventId, tokenId: id }: Named) => isThere(eventId) || isThere(id)
 const hasContract =
   (field: string) =>
-  ({ eventId, contractId, ...place }: Named) =>
-    isThere(eventId) || isThere(contractId) || isThere(place[field])
+  ({ eventId, contractId, ...rest }: Named) =>
+    isThere(eventId) || isThere(contractId) || isThere(rest[field])
 
 export const events = {
   'POST /events/contracts': keyEndpoint({

@@ -20,7 +20,7 @@ type Deps = { db: Db; clock: BudgetClock & { lived(): number } }
  * that were used, and Idempotency-Keys go by the time that the daemon ran: a clock that is wrong must not have anything
  * done twice. Refused taps are bounded where they are recorded.
  */
-export async function tidy({ db, clock }: Deps): Promise<void> {
+export async function cleanUp({ db, clock }: Deps): Promise<void> {
   const now = iso(clock.now())
   const inPieces = async (prune: (trx: Queries, limit: number) => Promise<number>): Promise<void> => {
     while ((await db.write((trx) => prune(trx, atOnce))) === atOnce) await new Promise(setImmediate)
@@ -32,11 +32,11 @@ export async function tidy({ db, clock }: Deps): Promise<void> {
 }
 
 /** Tidies now and every hour. @returns what goes on until it is stopped */
-export function keepTidy(
+export function startCleanup(
   deps: Deps & Parameters<typeof announceDeferred>[0],
   failed: (error: unknown) => void,
 ): BackgroundLoop {
-  const run = () => Promise.all([tidy(deps), announceDeferred(deps)])
+  const run = () => Promise.all([cleanUp(deps), announceDeferred(deps)])
   const loop = new BackgroundLoop({ run, restMs: () => everyMs, failed })
   loop.start()
   return loop

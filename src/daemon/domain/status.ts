@@ -55,12 +55,12 @@ export async function daemonStatus(deps: Deps, check: boolean): Promise<Status> 
   }
 }
 
-const budgetsAtMost = 100
+const maxBudgets = 100
 
 const budgetsOf = (teams: readonly TeamView[]): Status['budgets'] =>
   teams
     .filter(({ budget }) => budget.transactionsToday > 0 || budget.waiting > 0)
-    .slice(0, budgetsAtMost)
+    .slice(0, maxBudgets)
     .map(({ name, budget }) => ({ team: name, ...budget }))
 
 /** Whether the daemon can write: tried out where that is in doubt. @throws what else is wrong with the store */

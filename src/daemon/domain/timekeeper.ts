@@ -14,13 +14,13 @@ const day = 24 * hour
 const toleratedMs = 5 * minute
 /** A daemon that did not run for so long is told of: it may as well be the clock. */
 const longOffMs = 30 * day
-const lookMs = 1000
+const checkMs = 1000
 const atOnce = 500
 
 type Deps = { db: Db; clock: Clock; log: Pick<Logger, 'warn'> }
 
 const kept = z.object({ at: z.number(), lived: z.number() })
-const place = 'clock'
+const settingKey = 'clock'
 
 /**
  * The machine's clock, and what a jump of it must not change. Nothing that keeps a thing from being done twice ends by
@@ -55,7 +55,7 @@ export class Timekeeper implements Clock {
   }
 
   static async open(deps: Deps): Promise<Timekeeper> {
-    const before = await setting(deps.db.read, place)
+    const before = await setting(deps.db.read, settingKey)
     const keeper = new Timekeeper(deps, before === undefined ? undefined : kept.parse(JSON.parse(before)))
     await keeper.#endWhatLiesAhead()
     await keeper.keep()
@@ -96,7 +96,7 @@ export class Timekeeper implements Clock {
   }
 
   /** Notices a jump, and does what follows from it. */
-  async look(): Promise<void> {
+  async check(): Promise<void> {
     this.#notice()
     const wasSetBack = this.#wasSetBack
     await this.#endWhatLiesAhead()
@@ -105,7 +105,12 @@ export class Timekeeper implements Clock {
 
   /** Looks every second. @returns what goes on until it is stopped */
   start(failed: (error: unknown) => void): BackgroundLoop {
-    const loop = new BackgroundLoop({ run: () => this.look(), firstMs: lookMs, restMs: () => lookMs, failed })
+    const loop = new BackgroundLoop({
+      run: () => this.check(),
+      firstMs: checkMs,
+      restMs: () => checkMs,
+      failed,
+    })
     loop.start()
     return loop
   }
@@ -114,7 +119,7 @@ export class Timekeeper implements Clock {
   async keep(): Promise<void> {
     this.#keptAt = this.monotonic()
     const value = JSON.stringify({ at: this.now(), lived: Math.floor(this.lived()) })
-    await this.#deps.db.write((trx) => setSetting(trx, place, value))
+    await this.#deps.db.write((trx) => setSetting(trx, settingKey, value))
   }
 
   #notice(): void {

@@ -17,7 +17,7 @@ import { mapped, sendJsonArray } from '../http/streams.ts'
 import { shownAddress } from './wire-shapes.ts'
 
 export function eventRoutes(app: FastifyInstance, ctx: Context): void {
-  const onItsWay = async (transactionId: number | null) => {
+  const mintAnswer = async (transactionId: number | null) => {
     if (transactionId === null) throw new Error('it is a transaction')
     return { success: true as const, txnHash: await broadcastHash(ctx.chains, transactionId) }
   }
@@ -76,13 +76,13 @@ export function eventRoutes(app: FastifyInstance, ctx: Context): void {
             { teamId, actor, idempotency },
             { event: eventRef(body), recipient: body.recipient },
           ),
-        answer: onItsWay,
+        answer: mintAnswer,
       }),
     'POST /events/mint/self': ({ body, code, actor, once }) =>
       once({
         scope: { code },
         record: (idempotency) => mintByCode(ctx, { code, actor, idempotency }, body.recipient),
-        answer: onItsWay,
+        answer: mintAnswer,
       }),
     'POST /events/assign/legacy': async ({ body, teamId, actor }) => {
       const { guestbookEventId: eventId, tagUIDs: uids } = body
@@ -94,7 +94,7 @@ export function eventRoutes(app: FastifyInstance, ctx: Context): void {
         scope: { teamId },
         record: (idempotency) =>
           setPauseState(ctx, { teamId, actor, idempotency }, contractRef(body), body.pauseState),
-        answer: onItsWay,
+        answer: mintAnswer,
       }),
   })
 }

@@ -6,7 +6,7 @@ import { notFound } from '../domain/errors.ts'
 import { contractMetadata, metadataAt } from '../domain/phygitals/metadata.ts'
 import { limited } from '../http/bind.ts'
 
-const place = z.object({
+const pathSchema = z.object({
   chainId: z
     .string()
     .regex(/^[1-9]\d{0,14}$/)
@@ -21,7 +21,7 @@ const cached = 'public, max-age=60'
 /** What `tokenURI`, `uri` and `contractURI` of the contracts lead to. */
 export function metadataRoutes(app: FastifyInstance, ctx: Context): void {
   app.get('/metadata/:chainId/:contract/:tokenId', { config: limited }, async (request, reply) => {
-    const parsed = place.safeParse(request.params)
+    const parsed = pathSchema.safeParse(request.params)
     if (!parsed.success) throw notFound('token')
     const { chainId, contract: contractAddress, tokenId } = parsed.data
     const text =

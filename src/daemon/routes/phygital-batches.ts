@@ -7,8 +7,8 @@ import { metadataRow, moveRow } from '../contract/phygital-batches.ts'
 import type { ChainTotals } from '../domain/phygitals/batch-costs.ts'
 import type { RowTarget } from '../domain/phygitals/batch-row.ts'
 import { checkMoves } from '../domain/phygitals/check-batch.ts'
-import { checkRows, describeRows } from '../domain/phygitals/metadata-batch.ts'
-import { type MoveRow, transferRows } from '../domain/phygitals/transfer-batch.ts'
+import { checkMetadataRows, replaceMetadataRows } from '../domain/phygitals/metadata-batch.ts'
+import { type TransferRow, transferRows } from '../domain/phygitals/transfer-batch.ts'
 import { bindAll } from '../http/bind.ts'
 import { type BadLine, CheckedLines, inLineOrder, lineBy, type ReadLine } from '../http/checked-lines.ts'
 import { mapped, sendLines, sendLineText } from '../http/streams.ts'
@@ -50,8 +50,8 @@ export function phygitalBatchRoutes(app: FastifyInstance, ctx: Context): void {
         metadata: value.metadata,
         expected: value.expected,
       }))
-      if (!dryRun) return sendEach(reply, describeRows(ctx, { teamId, actor }, rows))
-      const checked = checkRows(ctx, { teamId, feeCap }, rows)
+      if (!dryRun) return sendEach(reply, replaceMetadataRows(ctx, { teamId, actor }, rows))
+      const checked = checkMetadataRows(ctx, { teamId, feeCap }, rows)
       return sendLines(reply, inLineOrder(invalidIn(lines), mapped(checked, totalsOnWire)))
     },
   })
@@ -74,7 +74,7 @@ function moveOf(
   { idempotency }: Context,
   { row, value }: ReadLine<z.output<typeof moveRow>>,
   teamId: number,
-): MoveRow {
+): TransferRow {
   const { recipient, idempotencyKey: key } = value
   const target = targetOf(value)
   const request = { target, recipient }

@@ -25,7 +25,7 @@ import { askerOf } from '../http/client-key.ts'
 import { tokenOnWire } from './wire-shapes.ts'
 
 export function phygitalRoutes(app: FastifyInstance, ctx: Context): void {
-  const onItsWay = async (transactionId: number | null) => {
+  const transferAnswer = async (transactionId: number | null) => {
     const { hash } = await transferred(ctx, transactionId)
     return { success: true as const, initialTxHash: hash }
   }
@@ -34,13 +34,13 @@ export function phygitalRoutes(app: FastifyInstance, ctx: Context): void {
       once({
         scope: { teamId },
         record: (idempotency) => transferToken(ctx, { teamId, actor, idempotency }, body),
-        answer: onItsWay,
+        answer: transferAnswer,
       }),
     'POST /phygitals/transfer/pullable': ({ body, code, actor, once }) =>
       once({
         scope: { code },
         record: (idempotency) => transferByCode(ctx, { code, actor, idempotency }, body.recipient),
-        answer: onItsWay,
+        answer: transferAnswer,
       }),
     'POST /phygitals/transfer/self-service': ({ body, teamId, actor, once }) =>
       once({
@@ -61,7 +61,7 @@ export function phygitalRoutes(app: FastifyInstance, ctx: Context): void {
       const asker = askerOf(ctx, request)
       const { isRequired, isValid, ...registration } = await claimRegistration(ctx, asker, query)
       const { allowedAt, expiresAt, createdAt } = registration
-      return { ...placeOnWire(registration), isRequired, isValid, allowedAt, expiresAt, createdAt }
+      return { ...registrantOnWire(registration), isRequired, isValid, allowedAt, expiresAt, createdAt }
     },
     'POST /phygitals/claim-registration': async ({ body, teamId, actor }) =>
       registeredOnWire(await registerClaim(ctx, { teamId, actor }, body)),
@@ -92,13 +92,13 @@ const signatureOnWire = ({ signature, blockExpiry, token }: TransferSignature) =
   tokenRef: withChainAsText(token),
 })
 
-const placeOnWire = ({ recipient, token }: Pick<ClaimRegistration, 'recipient' | 'token'>) => ({
+const registrantOnWire = ({ recipient, token }: Pick<ClaimRegistration, 'recipient' | 'token'>) => ({
   recipient,
   linkedToken: withChainAsText(token),
 })
 
 const registeredOnWire = ({ allowedAt, expiresAt, createdAt, ...of }: ClaimRegistration) => ({
-  ...placeOnWire(of),
+  ...registrantOnWire(of),
   allowedAt,
   expiresAt,
   createdAt,

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Context } from '../context.ts'
-import { openTap, type TapOutcome } from '../domain/taps/open-tap.ts'
+import { openTap, type TapResponse } from '../domain/taps/open-tap.ts'
 import { tapState } from '../domain/taps/read-tap.ts'
 import { limited } from '../http/bind.ts'
 import { isPrefetch, refusePrefetch } from '../http/prefetch.ts'
@@ -44,7 +44,7 @@ function cookieOf({ headers }: FastifyRequest): string | undefined {
   return new RegExp(`(?:^|; *)${cookieName}=([A-Za-z0-9_-]{21})(?:;|$)`).exec(headers.cookie ?? '')?.[1]
 }
 
-function answer(ctx: Context, reply: FastifyReply, outcome: TapOutcome): FastifyReply {
+function answer(ctx: Context, reply: FastifyReply, outcome: TapResponse): FastifyReply {
   switch (outcome.kind) {
     case 'redirect':
       return reply.redirect(outcome.url, 302)

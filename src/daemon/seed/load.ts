@@ -25,11 +25,11 @@ import { at, ensureContract, type Seeding, SeedProblem, type TeamSeeding } from 
  * @throws SeedProblem that names the path in the file
  */
 export async function loadSeed(ctx: Context, file: string): Promise<void> {
-  await plantSeed(ctx, await readSeed(file))
+  await applySeed(ctx, await readSeed(file))
 }
 
 /** The same for one that was read before anything was started, so that a slip in it costs nobody any time. */
-export async function plantSeed(ctx: Context, seed: Seed): Promise<void> {
+export async function applySeed(ctx: Context, seed: Seed): Promise<void> {
   const at = iso(ctx.clock.now())
   await ctx.db.write(async (trx) => {
     const seeding: Seeding = { trx, ctx, at }

@@ -31,7 +31,7 @@ const contractOnWire = z.object(contractFields)
 const warnings = z.array(z.string())
 
 /** What stands at its address by its chain; null: that could not be found out, or it does not say. */
-const looked = {
+const inspection = {
   /** `ours`: what this version deploys; `none`: nothing is there. */
   code: z.enum(['ours', 'other', 'none']).nullable(),
   codeHash: z.string().nullable(),
@@ -60,13 +60,13 @@ export const contracts = {
       address,
       twoTap: twoTapPolicy.nullable().optional(),
     }),
-    response: z.object({ ...contractFields, ...looked }),
+    response: z.object({ ...contractFields, ...inspection }),
   }),
   'GET /admin/contracts/:id': adminEndpoint({
     summary: 'Show a contract, and what stands at its address by its chain',
     scope: 'read',
     params: z.object({ id: integer(1) }),
-    response: z.object({ ...contractFields, ...looked }),
+    response: z.object({ ...contractFields, ...inspection }),
   }),
   'POST /admin/contracts/deploy': adminEndpoint({
     summary: 'Deploy a token contract',

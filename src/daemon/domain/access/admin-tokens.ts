@@ -11,7 +11,7 @@ import type { Db } from '../../store/database.ts'
 import type { AdminTokenRow } from '../../store/schema.ts'
 import { DomainError, notFound } from '../errors.ts'
 import { type Clock, iso } from '../time.ts'
-import { assertAhead, type NewCredential } from './api-keys.ts'
+import { assertFuture, type NewCredential } from './api-keys.ts'
 import { type AdminToken, type Credentials, rootName } from './credentials.ts'
 import { assertGrantable, endOf } from './grants.ts'
 import { parseScopes, type Scope } from './scopes.ts'
@@ -40,7 +40,7 @@ export async function createAdminToken(
   const at = iso(clock.now())
   assertGrantable(creator, scopes)
   const expiresAt = endOf(creator, wanted)
-  assertAhead(expiresAt, at)
+  assertFuture(expiresAt, at)
   const token = newSecret('adm')
   const row = await db.write(async (trx) => {
     // The audit log names tokens: none may pass for the one in the data directory.

@@ -48,7 +48,7 @@ export async function createApiKey(
   const at = iso(clock.now())
   assertGrantable(creator, scopes)
   const expiresAt = endOf(creator, wanted)
-  assertAhead(expiresAt, at)
+  assertFuture(expiresAt, at)
   const key = newSecret('svc')
   const row = await db.write(async (trx) => {
     await assertTeamIn(trx, teamId)
@@ -119,7 +119,7 @@ export async function removeApiKey(
 }
 
 /** @throws DomainError invalid_input */
-export function assertAhead(expiresAt: string | null, now: string): void {
+export function assertFuture(expiresAt: string | null, now: string): void {
   if (expiresAt !== null && expiresAt <= now)
     throw invalid('expiresAt', `must lie in the future, and it is ${now} now`)
 }

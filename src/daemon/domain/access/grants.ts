@@ -16,11 +16,14 @@ export interface Operator {
  * scope: whoever can make taps of their own and bind them could otherwise have it. @param deed in an -ing form
  * @throws DomainError scope_missing
  */
-export function assertMayTransfer({ name, scopes }: Pick<AdminToken, 'name' | 'scopes'>, deed: string): void {
+export function assertMayTransfer(
+  { name, scopes }: Pick<AdminToken, 'name' | 'scopes'>,
+  action: string,
+): void {
   if (permits(scopes, 'transfer')) return
   throw new DomainError(
     'scope_missing',
-    `The admin token "${name}" lacks the scope "transfer", and ${deed} gives power over what the chip stands for. Nothing was changed. Use a token that has it, or create one.`,
+    `The admin token "${name}" lacks the scope "transfer", and ${action} gives power over what the chip stands for. Nothing was changed. Use a token that has it, or create one.`,
   )
 }
 

@@ -43,7 +43,7 @@ export async function resolveTeam(deps: Reading, question: TeamQuestion): Promis
   if (only && teams.length === 1) return only
   throw new DomainError(
     'team_required',
-    only ? whichTeam(teams) : 'There is no team yet. Create one: tapchip teams create NAME',
+    only ? ambiguousTeam(teams) : 'There is no team yet. Create one: tapchip teams create NAME',
   )
 }
 
@@ -64,10 +64,10 @@ export async function namedTeam(
 const teamNumbered = async (db: Queries, digits: string): Promise<TeamRow | undefined> =>
   /^\d{1,15}$/.test(digits) ? findTeam(db, Number(digits)) : undefined
 
-const namedAtMost = 20
+const maxNamed = 20
 
-function whichTeam(teams: readonly TeamRow[]): string {
-  const names = teams.slice(0, namedAtMost).map(({ name }) => name)
+function ambiguousTeam(teams: readonly TeamRow[]): string {
+  const names = teams.slice(0, maxNamed).map(({ name }) => name)
   const more = teams.length - names.length
   return `There are several teams: say which with --team NAME (\`team\` in a request), one of ${names.join(', ')}${more > 0 ? ` and ${more} more` : ''}.`
 }

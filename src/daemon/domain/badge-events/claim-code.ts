@@ -7,7 +7,7 @@ import { type Clock, iso } from '../time.ts'
 import { closeClaim, leaveOpen, releaseClaim } from './release.ts'
 
 /** What became of a claim. `refused` and `unavailable` left nothing behind: its code is free, its OTP good. */
-export type Settled =
+export type ClaimResult =
   | { kind: 'claimed' }
   | { kind: 'refused'; message: string }
   | { kind: 'codes-gone' }
@@ -21,7 +21,7 @@ export type Step =
   | { kind: 'code-missing' }
   | { kind: 'code-inactive'; message: string }
 
-export const refused = (message: string): Settled => ({ kind: 'refused', message })
+export const refused = (message: string): ClaimResult => ({ kind: 'refused', message })
 
 /** How often a code that is not active is looked at. */
 export const inactiveTried = 3
@@ -46,7 +46,7 @@ export class CodeClaims {
   }
 
   /** Where something may have happened before, it is looked up before it is repeated. */
-  async claim(provider: BadgeProvider, claim: BadgeClaimRow, code: string): Promise<Settled | Step> {
+  async claim(provider: BadgeProvider, claim: BadgeClaimRow, code: string): Promise<ClaimResult | Step> {
     const wasSent = claim.isSent === 1
     const before = wasSent ? await this.#find(provider, claim, code) : undefined
     if (before) return before
@@ -88,7 +88,7 @@ export class CodeClaims {
     claim: BadgeClaimRow,
     code: string,
     { message }: { message: string },
-  ): Promise<Settled | Step> {
+  ): Promise<ClaimResult | Step> {
     const after = claim.isSent === 1 ? await this.#find(provider, claim, code) : undefined
     if (after) return after
     // Else whoever comes next would get the same code, and the same refusal.
@@ -108,7 +108,7 @@ export class CodeClaims {
     claim: BadgeClaimRow,
     code: string,
     { isRefused } = { isRefused: false },
-  ): Promise<Settled | Step | undefined> {
+  ): Promise<ClaimResult | Step | undefined> {
     const found = await provider.lookUp(code)
     switch (found.kind) {
       case 'unclaimed':
@@ -128,7 +128,7 @@ export class CodeClaims {
     }
   }
 
-  async #close(claim: BadgeClaimRow): Promise<Settled> {
+  async #close(claim: BadgeClaimRow): Promise<ClaimResult> {
     const now = this.#deps.clock.now()
     // For an e-mail address POAP keeps the badge; nothing goes to a chain until somebody collects it.
     const hasTransaction = claim.codeNumber !== null && !claim.recipient.includes('@')
@@ -143,13 +143,13 @@ export class CodeClaims {
   }
 
   /** Nothing happened this time. Whether something did before is open where it was sent before. */
-  async later(claim: BadgeClaimRow, why: Pick<Unavailable, 'retryAfterMs' | 'reason'>): Promise<Settled> {
+  async later(claim: BadgeClaimRow, why: Pick<Unavailable, 'retryAfterMs' | 'reason'>): Promise<ClaimResult> {
     if (claim.isSent === 1) return this.open(claim, why)
     await this.#deps.db.write((trx) => releaseClaim(trx, claim))
     return { kind: 'unavailable', ...only(why) }
   }
 
-  async open(claim: BadgeClaimRow, why: Pick<Unknown, 'retryAfterMs' | 'reason'>): Promise<Settled> {
+  async open(claim: BadgeClaimRow, why: Pick<Unknown, 'retryAfterMs' | 'reason'>): Promise<ClaimResult> {
     const pauseMs = Math.min(
       Math.max(why.retryAfterMs, 1_000) * 2 ** Math.min(claim.attempts, 10),
       longestPauseMs,

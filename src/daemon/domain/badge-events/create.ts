@@ -20,11 +20,11 @@ import { DomainError, invalid, notFound } from '../errors.ts'
 import { iso } from '../time.ts'
 import type { ReceivedImage } from './image.ts'
 import {
-  type Asking,
   type CreateDeps,
   type Created,
   type CreatedBadgeEvent,
   recordCreated,
+  type TeamRequester,
 } from './record-created.ts'
 
 export type { CreatedBadgeEvent } from './record-created.ts'
@@ -35,7 +35,7 @@ export type { CreatedBadgeEvent } from './record-created.ts'
  */
 export async function createBadgeEvent(
   deps: CreateDeps,
-  asking: Asking,
+  asking: TeamRequester,
   event: NewBadgeEvent,
   image: ReceivedImage,
 ): Promise<CreatedBadgeEvent> {
@@ -54,7 +54,7 @@ export async function createBadgeEvent(
     if (asking.idempotency) await claimIdempotencyKey(trx, asking.idempotency, badgeEventId)
     return badgeEventId
   })
-  deps.badges.nudge()
+  deps.badges.wake()
   return { id, keepsImage: true, response: created.response }
 }
 
@@ -100,7 +100,7 @@ interface Wanted {
 async function createAtPoap(
   deps: CreateDeps,
   poap: BadgeProvider,
-  asking: Asking,
+  asking: TeamRequester,
   wanted: Wanted,
 ): Promise<CreatedBadgeEvent> {
   const secretCode = newSecretCode()
@@ -119,7 +119,7 @@ async function createAtPoap(
       await deps.db.write((trx) => leaveCreationUnknown(trx, creation))
       // Nobody is to try again by itself, and make a second one: clients do so where they wait for seconds alone.
       const retryAfterMs = Math.max(result.retryAfterMs, 60_000)
-      throw unavailable(`The badge provider broke off before it answered. ${look}`, {
+      throw unavailable(`The badge provider broke off before it answered. ${checkForEmail}`, {
         ...result,
         retryAfterMs,
       })
@@ -127,19 +127,19 @@ async function createAtPoap(
   }
 }
 
-const look =
+const checkForEmail =
   'The event may have been created there: before you try again, look whether its e-mail about the event has come.'
 
 /** What a repetition is told of a request whose end nobody knows. */
 const mayBeThere = (): DomainError =>
   new DomainError(
     'conflict',
-    `This request was sent to the badge provider before, and broke off before it was answered. It is not sent again under its Idempotency-Key. ${look} If there is no such event, send the request under a new key.`,
+    `This request was sent to the badge provider before, and broke off before it was answered. It is not sent again under its Idempotency-Key. ${checkForEmail} If there is no such event, send the request under a new key.`,
   )
 
 async function begin(
   { db, box, clock }: CreateDeps,
-  { teamId, idempotency }: Asking,
+  { teamId, idempotency }: TeamRequester,
   { event }: Wanted,
   secretCode: string,
 ): Promise<number> {
@@ -176,7 +176,7 @@ async function send(
   }
 }
 
-async function forget({ db }: CreateDeps, { idempotency }: Asking, creation: number): Promise<void> {
+async function forget({ db }: CreateDeps, { idempotency }: TeamRequester, creation: number): Promise<void> {
   await db.write(async (trx) => {
     await deleteCreation(trx, creation)
     if (idempotency) await forgetCreationKey(trx, idempotency)
@@ -191,7 +191,7 @@ interface Finished extends Wanted {
 
 async function finish(
   deps: CreateDeps,
-  asking: Asking,
+  asking: TeamRequester,
   { creation, created, secretCode, event }: Finished,
 ): Promise<CreatedBadgeEvent> {
   const { db, box, clock, badges } = deps
@@ -206,7 +206,7 @@ async function finish(
     await deleteCreation(trx, creation)
     return badgeEventId
   })
-  badges.nudge()
+  badges.wake()
   return { id, keepsImage: false, response: created.response }
 }
 

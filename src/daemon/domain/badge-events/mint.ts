@@ -22,14 +22,14 @@ import { presentCode, spendCode } from '../codes/otps.ts'
 import { DomainError, invalid, notFound, storeFailure } from '../errors.ts'
 import { type Clock, iso } from '../time.ts'
 import { noAccount, type Providers } from './providers.ts'
-import type { Settled, Settler } from './settle.ts'
+import type { ClaimResult, Settler } from './settle.ts'
 
 export interface MintDeps {
   db: Db
   clock: Clock
   chains: Chains
   names: Names
-  badges: { providers: Providers; settler: Settler; nudge(): void }
+  badges: { providers: Providers; settler: Settler; wake(): void }
 }
 
 interface WantedBadge {
@@ -66,7 +66,7 @@ export async function reserveBadge(
     await spendCode(trx, code, now)
     const open = await findClaimOfOtp(trx, otp.codeHash)
     const id = open
-      ? await takeUpAgain(trx, open, recipient)
+      ? await resumeClaim(trx, open, recipient)
       : await reserve(trx, { otp, recipient, deviceId: wanted.deviceId, isAtPoap, now })
     if (idempotency) await claimIdempotencyKey(trx, idempotency, id)
     return id
@@ -79,14 +79,14 @@ const reserved =
 /** Brings a reserved badge to its recipient. @throws DomainError badge_refused, badge_codes_gone, badge_unavailable */
 export async function badgeMinted({ db, badges }: MintDeps, id: number): Promise<void> {
   const settled = await badges.settler.settle(id, true).catch((error: unknown) => {
-    badges.nudge()
+    badges.wake()
     throw storeFailure(error, reserved) ?? error
   })
   // Somebody else may have brought it to its end: now this one is told.
   if (settled.kind === 'claimed' && (await findClaim(db.read, id))?.isAnswered === 0)
     await db.write((trx) => updateClaim(trx, id, { isAnswered: 1 }))
   if (settled.kind !== 'claimed') {
-    badges.nudge()
+    badges.wake()
     throw refusalOf(settled)
   }
 }
@@ -129,7 +129,7 @@ function assertActive(event: BadgeEventRow, now: string): void {
   )
 }
 
-async function takeUpAgain(trx: Queries, open: BadgeClaimRow, recipient: string): Promise<number> {
+async function resumeClaim(trx: Queries, open: BadgeClaimRow, recipient: string): Promise<number> {
   if (!isSame(open, recipient))
     throw new DomainError(
       'conflict',
@@ -175,7 +175,7 @@ async function reserve(trx: Queries, wanted: Reservation): Promise<number> {
 const codesGone = (): DomainError =>
   new DomainError('badge_codes_gone', 'All badges of this event are taken. The code is still good.')
 
-function refusalOf(settled: Exclude<Settled, { kind: 'claimed' }>): DomainError {
+function refusalOf(settled: Exclude<ClaimResult, { kind: 'claimed' }>): DomainError {
   switch (settled.kind) {
     case 'codes-gone':
       return codesGone()

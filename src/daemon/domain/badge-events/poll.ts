@@ -63,18 +63,18 @@ export class Poller {
   /** Ends with the call that is under way, if that ends soon: what it leaves open the next start takes up. */
   async stop(): Promise<void> {
     const ended = Promise.allSettled([this.#loop.stop(), this.#deps.settler.drained()])
-    let impatient: NodeJS.Timeout | undefined
+    let timer: NodeJS.Timeout | undefined
     await Promise.race([
       ended,
       new Promise((resolve) => {
-        impatient = setTimeout(resolve, stopMs)
+        timer = setTimeout(resolve, stopMs)
       }),
     ])
-    clearTimeout(impatient)
+    clearTimeout(timer)
   }
 
   /** Something may be due sooner than what was waited for. */
-  nudge(): void {
+  wake(): void {
     this.#loop.wake()
   }
 
@@ -151,9 +151,9 @@ export class Poller {
   }
 
   async #ask(poap: BadgeProvider, { badgeEventId, codeNumber: number }: BadgeClaimRow) {
-    const place = { badgeEventId, number: number ?? -1 }
-    const sealed = await sealedCode(this.#deps.db.read, place)
+    const codeRef = { badgeEventId, number: number ?? -1 }
+    const sealed = await sealedCode(this.#deps.db.read, codeRef)
     if (!sealed) return { kind: 'none' } as const
-    return poap.transaction(this.#deps.box.open(sealed, codePlace(badgeEventId, place.number)).toString())
+    return poap.transaction(this.#deps.box.open(sealed, codePlace(badgeEventId, codeRef.number)).toString())
   }
 }

@@ -11,10 +11,10 @@ export interface CreateDeps {
   db: Db
   box: SecretBox
   clock: Clock
-  badges: { providers: Providers; nudge(): void }
+  badges: { providers: Providers; wake(): void }
 }
 
-export interface Asking {
+export interface TeamRequester {
   teamId: number
   actor: Actor
   idempotency: Claim | undefined
@@ -39,7 +39,7 @@ interface Recorded {
 export async function recordCreated(
   trx: Queries,
   clock: Clock,
-  { teamId, actor }: Asking,
+  { teamId, actor }: TeamRequester,
   { event, created, provider }: Recorded,
 ): Promise<number> {
   const at = iso(clock.now())

@@ -15,7 +15,7 @@ export interface Badges {
   readonly settler: Settler
   readonly images: ImageFolder
   /** Something may be due. */
-  nudge(): void
+  wake(): void
   /** Works once through what is due: for tests, which do not wait. */
   tick(): Promise<void>
   start(): void
@@ -59,7 +59,7 @@ export async function openBadges(settings: ProviderSettings, deps: Deps): Promis
     providers,
     settler,
     images,
-    nudge: () => poller.nudge(),
+    wake: () => poller.wake(),
     tick: () => poller.tick(),
     start: () => poller.start(),
     stop: () => poller.stop(),

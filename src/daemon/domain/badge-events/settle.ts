@@ -6,11 +6,11 @@ import type { Db } from '../../store/database.ts'
 import type { BadgeClaimRow } from '../../store/schema.ts'
 import type { SecretBox } from '../../store/secret-box.ts'
 import type { Clock } from '../time.ts'
-import { CodeClaims, inactiveTried, refused, type Settled, type Step } from './claim-code.ts'
+import { type ClaimResult, CodeClaims, inactiveTried, refused, type Step } from './claim-code.ts'
 import { noAccount, type Providers, providerOf } from './providers.ts'
 import { releaseClaim, swapCode, takeBack } from './release.ts'
 
-export type { Settled } from './claim-code.ts'
+export type { ClaimResult } from './claim-code.ts'
 
 interface Deps {
   db: Db
@@ -21,7 +21,7 @@ interface Deps {
 
 const codesTried = 50
 
-const isSettled = (step: Settled | Step): step is Settled => !step.kind.startsWith('code-')
+const isSettled = (step: ClaimResult | Step): step is ClaimResult => !step.kind.startsWith('code-')
 
 interface Passing {
   code: string
@@ -33,7 +33,7 @@ interface Passing {
 /** Brings claims to their end, one call of the provider at a time a claim, whoever asks. */
 export class Settler {
   readonly #deps: Deps
-  readonly #running = new Map<number, Promise<Settled>>()
+  readonly #running = new Map<number, Promise<ClaimResult>>()
   /** Claims whose end a request waits for, to be told. */
   readonly #awaited = new Set<number>()
 
@@ -45,7 +45,7 @@ export class Settler {
   }
 
   /** @param isAwaited whether somebody is told how it ended */
-  settle(id: number, isAwaited: boolean): Promise<Settled> {
+  settle(id: number, isAwaited: boolean): Promise<ClaimResult> {
     if (isAwaited) this.#awaited.add(id)
     const running = this.#running.get(id)
     if (running) return running
@@ -63,7 +63,7 @@ export class Settler {
   }
 
   /** What nobody foresaw (a full disk, say) leaves it to be looked at again. */
-  async #orLeaveOpen(id: number): Promise<Settled> {
+  async #orLeaveOpen(id: number): Promise<ClaimResult> {
     try {
       return await this.#run(id)
     } catch (error) {
@@ -74,7 +74,7 @@ export class Settler {
     }
   }
 
-  async #run(id: number): Promise<Settled> {
+  async #run(id: number): Promise<ClaimResult> {
     let claim = await findClaim(this.#deps.db.read, id)
     if (!claim) return { kind: 'unavailable', retryAfterMs: 1_000, reason: 'the mint came to nothing' }
     if (claim.state === 'claimed') return { kind: 'claimed' }
@@ -124,7 +124,7 @@ export class Settler {
   }
 
   /** @param missing the number of a code that was taken for lost before */
-  async #putBack(claim: BadgeClaimRow, missing: number | undefined): Promise<Settled> {
+  async #putBack(claim: BadgeClaimRow, missing: number | undefined): Promise<ClaimResult> {
     await this.#deps.db.write(async (trx) => {
       await releaseClaim(trx, claim, 'behind')
       if (missing !== undefined) await takeBack(trx, claim.badgeEventId, missing)

@@ -39,7 +39,7 @@ interface Deps {
 
 /** Asks every chain at once. Never throws for a chain's sake: what is wrong with one is its state. */
 export async function chainStates(deps: Deps): Promise<ChainState[]> {
-  const troubled = await contractsInTrouble(deps.db.read, mostTroubled)
+  const troubled = await contractsInTrouble(deps.db.read, maxContracts)
   return Promise.all(
     deps.chains.all.map(async (chain) => ({
       ...(await stateOf(deps, chain)),
@@ -51,17 +51,17 @@ export async function chainStates(deps: Deps): Promise<ChainState[]> {
 }
 
 /** More than anybody mends in one go. */
-const mostTroubled = 100
+const maxContracts = 100
 
 async function stateOf({ db, chains, config }: Deps, chain: Chain): Promise<Omit<ChainState, 'contracts'>> {
-  const [asked, waiting] = await Promise.all([headOf(chain), waitingOn(db, chain.id)])
+  const [answer, waiting] = await Promise.all([headOf(chain), waitingOn(db, chain.id)])
   const status = chains.relayer.status().filter(({ chainId }) => chainId === chain.id)
   const sum = (count: 'unsettled' | 'inFlight') => status.reduce((all, one) => all + one[count], 0)
-  const error = status.find(({ trouble }) => trouble !== undefined)?.trouble ?? asked.error
+  const error = status.find(({ trouble }) => trouble !== undefined)?.trouble ?? answer.error
   return {
     chain,
     rpcUrl: chains.rpcUrls[chain.id],
-    head: asked.head,
+    head: answer.head,
     maxFeePerGas: config.chains.find(({ chainId }) => chainId === chain.id)?.maxFeePerGas,
     unsettled: sum('unsettled'),
     inFlight: sum('inFlight'),
@@ -89,11 +89,11 @@ async function headOf({
 }
 
 /** More than anybody counts by eye. */
-const mostCounted = 1000
+const maxCounted = 1000
 
 async function waitingOn({ read }: Deps['db'], chainId: number): Promise<Record<string, number>> {
   const counts: Record<string, number> = {}
-  for (const { waiting } of await listTransactions(read, { chainId, waiting: true, limit: mostCounted }))
+  for (const { waiting } of await listTransactions(read, { chainId, waiting: true, limit: maxCounted }))
     if (waiting !== null) counts[waiting] = (counts[waiting] ?? 0) + 1
   return counts
 }

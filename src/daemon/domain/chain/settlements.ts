@@ -15,7 +15,7 @@ export const onSettled: Settled = async (trx, { id, state, at }) => {
   const contractId = await contractToldBy(trx, id)
   if (contractId !== undefined) await rememberUrl(trx, contractId, id, state === 'confirmed')
   if (state === 'confirmed') await confirmContractOf(trx, id)
-  else await giveUpDeployment(trx, id, at)
+  else await abandonDeployment(trx, id, at)
 }
 
 /** What the contract was told, now that it was; what it was not is told again at the next start. */
@@ -28,7 +28,7 @@ async function rememberUrl(trx: Queries, contractId: number, id: number, isTold:
 }
 
 /** Mints that wait for a contract which will not come would wait for ever. The next start begins with all of it. */
-async function giveUpDeployment(trx: Queries, id: number, at: string): Promise<void> {
+async function abandonDeployment(trx: Queries, id: number, at: string): Promise<void> {
   const contractId = await contractDeployedBy(trx, id)
   if (contractId !== undefined) {
     const reason = `its contract was not deployed (transaction ${id})`

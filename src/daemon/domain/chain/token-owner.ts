@@ -11,7 +11,7 @@ export interface KnownOwner {
 }
 
 /** Who only wants to look at a chip does not wait for a chain that is silent. */
-const patienceMs = 3000
+const timeoutMs = 3000
 
 /** Asks the chain who has a token, where it can be asked. Never throws for the chain's sake. */
 export async function ownerByChain(
@@ -21,15 +21,15 @@ export async function ownerByChain(
   if (!chains.has(chainId)) return { owner: null, note: `chain ${chainId} is not configured here` }
   const { client } = chains.get(chainId)
   const silence: KnownOwner = { owner: null, note: `chain ${chainId} does not answer` }
-  const asked = ownerOf(client, getAddress(contractAddress), BigInt(tokenId)).then(
+  const answer = ownerOf(client, getAddress(contractAddress), BigInt(tokenId)).then(
     (owner): KnownOwner => ({ owner: owner ?? null }),
     () => silence,
   )
-  const enough = new AbortController()
-  const impatience = later(patienceMs, silence, { signal: enough.signal }).catch(() => silence)
+  const settled = new AbortController()
+  const timeout = later(timeoutMs, silence, { signal: settled.signal }).catch(() => silence)
   try {
-    return await Promise.race([asked, impatience])
+    return await Promise.race([answer, timeout])
   } finally {
-    enough.abort()
+    settled.abort()
   }
 }

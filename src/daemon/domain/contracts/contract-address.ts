@@ -24,7 +24,7 @@ export interface DeployDeps {
   baseUrl: string
 }
 
-interface ContractPlace {
+interface ContractIdentity {
   chainId: number
   team: string
   symbol: string
@@ -35,29 +35,29 @@ const saltOf = (...parts: (string | number)[]): Hex =>
   keccak256(stringToBytes(JSON.stringify(['tapchip', ...parts])))
 
 /** On the embedded chain alone: anybody can guess it, so that a seed gives the same addresses everywhere. */
-export const guessableSalt = ({ chainId, team, symbol }: ContractPlace): Hex =>
+export const guessableSalt = ({ chainId, team, symbol }: ContractIdentity): Hex =>
   saltOf('', chainId, team, symbol)
 
 /** Elsewhere. The address binds what is deployed besides, so nothing depends on this being secret. */
 export const boundSalt = (
-  { chainId, team, symbol }: ContractPlace,
+  { chainId, team, symbol }: ContractIdentity,
   { instance, sender }: { instance: string; sender: Address },
 ): Hex => saltOf(instance, chainId, team, symbol, sender)
 
 /** What puts a contract somewhere, and where that is, EIP-55. */
-interface Placing {
+interface Deployment {
   deed: Deed
   address: Address
 }
 
 /** Where the salt says, by CREATE3: whoever knows the salt can put anything there first. */
-export function placedAnywhere(salt: Hex, creation: Hex): Placing {
+export function deployByCreate3(salt: Hex, creation: Hex): Deployment {
   const data = encodeDeployData({ abi: placementAbi, bytecode: placementBytecode, args: [salt, creation] })
   return { deed: { to: null, data }, address: create3Address(salt) }
 }
 
 /** Where salt, code and constructor arguments say, by CREATE2: nothing else can ever be there. */
-export function placedBound(salt: Hex, creation: Hex): Placing {
+export function deployByCreate2(salt: Hex, creation: Hex): Deployment {
   const args = [salt, creation] as const
   const data = encodeDeployData({ abi: boundPlacementAbi, bytecode: boundPlacementBytecode, args })
   const address = getContractAddress({ opcode: 'CREATE2', from: deploymentProxy, salt, bytecode: creation })
@@ -79,9 +79,9 @@ function create3Address(salt: Hex): Address {
  * What a contract is recorded at before its deployment is: on the embedded chain where it will be. Elsewhere that
  * depends on the chain's keys and on the base URL, so it is a hash until then, where nobody can deploy anything.
  */
-export function futureAddress(place: ContractPlace): Address {
-  const salt = guessableSalt(place)
-  return place.chainId === devChainId ? create3Address(salt) : getAddress(`0x${salt.slice(-40)}`)
+export function futureAddress(identity: ContractIdentity): Address {
+  const salt = guessableSalt(identity)
+  return identity.chainId === devChainId ? create3Address(salt) : getAddress(`0x${salt.slice(-40)}`)
 }
 
 /** Whether a chain that answers has no proxy to deploy through: whatever is sent there would cost gas for nothing. */

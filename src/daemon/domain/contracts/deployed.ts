@@ -3,13 +3,13 @@ import * as z from 'zod'
 import type { Chain } from '../../chain/chains.ts'
 import { guestbookAt, phygitalAt } from '../../chain/standing.ts'
 import type { ContractRow, TransactionRow } from '../../store/schema.ts'
-import { asked, recently } from '../chain/ask-chain.ts'
+import { readChain, ttlCached } from '../chain/read-chain.ts'
 import { DomainError } from '../errors.ts'
 
 /** Kinds of intents that deploy a contract. */
 export const deployKind = { phygital: 'phygital-deploy', guestbook: 'guestbook-deploy' } as const
 
-type Place = Pick<ContractRow, 'kind' | 'address'>
+type DeployedContract = Pick<ContractRow, 'kind' | 'address'>
 
 interface Strictness {
   /** Whether the owner has to be this daemon's relayer: whoever else it is may have put the contract there. */
@@ -23,29 +23,29 @@ interface Strictness {
  */
 export async function whyNotOurs(
   chain: Chain,
-  { kind, address: text }: Place,
+  { kind, address: text }: DeployedContract,
   { owner: strict, ...at }: Strictness,
 ): Promise<string | undefined> {
   const address = getAddress(text)
-  const place = `${address} on chain ${chain.id}`
+  const location = `${address} on chain ${chain.id}`
   const standing =
     kind === 'phygital'
       ? await phygitalAt(chain.client, address, at)
       : await guestbookAt(chain.client, address, chain.relayer, at)
   const { codeHash, isOurCode, owner } = standing
-  if (codeHash === undefined) return `Nothing stands at ${place}.`
+  if (codeHash === undefined) return `Nothing stands at ${location}.`
   if (!isOurCode)
-    return `At ${place} stands a contract that this daemon did not deploy: somebody else was there first (code hash ${codeHash}).`
+    return `At ${location} stands a contract that this daemon did not deploy: somebody else was there first (code hash ${codeHash}).`
   if (strict && owner !== chain.relayer)
-    return `The contract ${place} belongs to ${owner ?? 'nobody'}, not to this daemon's relayer ${chain.relayer}, so somebody else decides who may move its tokens.`
+    return `The contract ${location} belongs to ${owner ?? 'nobody'}, not to this daemon's relayer ${chain.relayer}, so somebody else decides who may move its tokens.`
   if ('pendingOwner' in standing) {
     const { pendingOwner, signVerifier } = standing
     if (strict && pendingOwner !== undefined && BigInt(pendingOwner) !== 0n)
-      return `The contract ${place} becomes ${pendingOwner}'s as soon as they accept it, so somebody else decides who may move its tokens.`
+      return `The contract ${location} becomes ${pendingOwner}'s as soon as they accept it, so somebody else decides who may move its tokens.`
     if (signVerifier !== chain.signVerifier.address)
-      return `The contract ${place} trusts the sign verifier ${signVerifier ?? 'of nobody'}; this daemon signs with ${chain.signVerifier.address}.`
+      return `The contract ${location} trusts the sign verifier ${signVerifier ?? 'of nobody'}; this daemon signs with ${chain.signVerifier.address}.`
   } else if (strict && standing.isMinter !== true)
-    return `The guestbook ${place} does not have this daemon's relayer ${chain.relayer} as a minter.`
+    return `The guestbook ${location} does not have this daemon's relayer ${chain.relayer} as a minter.`
   return undefined
 }
 
@@ -98,21 +98,21 @@ export async function assertOurs(chain: Chain, contract: ContractState): Promise
   const { kind, address, isBound } = contract
   // Where the address binds the first owner, only the first owner can have passed it on. The embedded chain's keys are public.
   const owner = kind === 'phygital' && isBound === 0 && !chain.isEmbedded
-  await recently(chain, `ours ${address}`, 60_000, async () => {
-    const reason = await asked(chain, () => whyNotOurs(chain, contract, { owner }))
-    if (reason !== undefined) throw notInOrder(`${reason} See tapchip contracts show.`)
+  await ttlCached(chain, `ours ${address}`, 60_000, async () => {
+    const reason = await readChain(chain, () => whyNotOurs(chain, contract, { owner }))
+    if (reason !== undefined) throw unusable(`${reason} See tapchip contracts show.`)
   })
 }
 
 /** @throws DomainError conflict: nothing is sent to what is not there, or is somebody else's */
 export function assertDeployed({ address, status, problem }: ContractState): void {
   if (status === 'confirmed') return
-  if (problem !== null) throw notInOrder(problem)
+  if (problem !== null) throw unusable(problem)
   throw new DomainError(
     'conflict',
     `The contract ${address} is not deployed yet. See tapchip transactions list, and try again.`,
   )
 }
 
-const notInOrder = (problem: string): DomainError =>
+const unusable = (problem: string): DomainError =>
   new DomainError('conflict', `${problem} Nothing was used up.`)

@@ -20,17 +20,17 @@ import { onSettled } from '../chain/settlements.ts'
 import {
   boundSalt,
   type DeployDeps,
+  deployByCreate2,
+  deployByCreate3,
   guessableSalt,
   lacksProxy,
-  placedAnywhere,
-  placedBound,
 } from '../contracts/contract-address.ts'
 import { deployKind } from '../contracts/deployed.ts'
 import { baseUriOf, recordNewUrl } from '../contracts/service-url.ts'
 import { DomainError } from '../errors.ts'
-import { recordMint } from '../phygitals/record-claim.ts'
+import { recordMint } from '../phygitals/record-transfer.ts'
 import { iso } from '../time.ts'
-import { guestbookDeed, recordAgain, recordEvent, recordFactory } from './guestbook-records.ts'
+import { guestbookDeployment, recordEvent, recordFactory, recordResends } from './guestbook-records.ts'
 
 // Limits, not what is paid. See contracts/README.md.
 const phygitalGas = 3_500_000
@@ -98,7 +98,7 @@ export async function recordContract(
   for (const event of await eventsWithoutTransaction(trx, { chainId: chain.id, contractId: contract.id }))
     ids.push(await recordEvent(trx, deps, event, counted))
   const { address } = (await findContract(trx, contract.id)) ?? contract
-  return [...ids, ...(await recordAgain(trx, deps, { before: contract, address }, counted))]
+  return [...ids, ...(await recordResends(trx, deps, { before: contract, address }, counted))]
 }
 
 /**
@@ -159,11 +159,13 @@ async function deploymentOf(
   contract: ContractRow,
 ) {
   const team = await findTeam(trx, contract.teamId)
-  const place = { ...contract, team: team?.name ?? '' }
-  const salt = chain.isEmbedded ? guessableSalt(place) : boundSalt(place, { instance, sender: chain.relayer })
+  const identity = { ...contract, team: team?.name ?? '' }
+  const salt = chain.isEmbedded
+    ? guessableSalt(identity)
+    : boundSalt(identity, { instance, sender: chain.relayer })
   return contract.kind === 'guestbook'
-    ? guestbookDeed(baseUrl, chain, contract, salt)
-    : phygitalDeed(baseUrl, chain, contract, salt)
+    ? guestbookDeployment(baseUrl, chain, contract, salt)
+    : phygitalDeployment(baseUrl, chain, contract, salt)
 }
 
 /**
@@ -188,7 +190,7 @@ async function cancelOutdated(
   }
 }
 
-function phygitalDeed(baseUrl: string, chain: Chain, contract: ContractRow, salt: Hex) {
+function phygitalDeployment(baseUrl: string, chain: Chain, contract: ContractRow, salt: Hex) {
   const creation = encodeDeployData({
     abi: phygitalAbi,
     bytecode: phygitalBytecode,
@@ -196,5 +198,5 @@ function phygitalDeed(baseUrl: string, chain: Chain, contract: ContractRow, salt
   })
   const text = `${contract.name}${contract.symbol}${baseUriOf(baseUrl, contract)}`
   const gasHint = phygitalGas + Math.ceil(Buffer.byteLength(text) / 32) * gasOfAWord
-  return { ...(chain.isEmbedded ? placedAnywhere : placedBound)(salt, creation), gasHint }
+  return { ...(chain.isEmbedded ? deployByCreate3 : deployByCreate2)(salt, creation), gasHint }
 }

@@ -7,7 +7,7 @@ import type { Db, Queries } from '../../store/database.ts'
 import type { ContractRow } from '../../store/schema.ts'
 import { findTeam } from '../../store/teams.ts'
 import { findTransaction } from '../../store/transactions.ts'
-import { asked, chainOf } from '../chain/ask-chain.ts'
+import { chainOf, readChain } from '../chain/read-chain.ts'
 import type { Claim } from '../chain/transactions.ts'
 import { type DeployDeps, noProxy } from '../contracts/contract-address.ts'
 import { createContractIn } from '../contracts/contracts.ts'
@@ -16,7 +16,7 @@ import { iso } from '../time.ts'
 import { recordContract, recordDeployment } from './deployments.ts'
 
 /** A team that wants something, and what makes a repetition the same request. */
-export interface TeamAsking {
+export interface TeamRequester {
   teamId: number
   actor: Actor
   idempotency: Claim | undefined
@@ -29,7 +29,7 @@ export interface TeamAsking {
  */
 export async function deployGuestbook(
   deps: DeployDeps,
-  { teamId, actor, idempotency }: TeamAsking,
+  { teamId, actor, idempotency }: TeamRequester,
   { name, symbol, chainId }: { name: string; symbol: string; chainId: number },
 ): Promise<number> {
   const chain = chainOf(deps.chains, chainId)
@@ -76,7 +76,7 @@ export const listGuestbooks = async (
  * In a write that sends something to a guestbook: the contract as it is now. Where its deployment failed, or was
  * never recorded, it is recorded first, with all that the contract was to hold.
  */
-export async function underWay(
+export async function ensureDeploying(
   trx: Queries,
   deps: DeployDeps,
   chain: Chain,
@@ -99,7 +99,7 @@ export async function underWay(
  */
 async function assertDeployable(chain: Chain): Promise<void> {
   const { client } = chain
-  const [factory, proxy] = await asked(chain, () =>
+  const [factory, proxy] = await readChain(chain, () =>
     Promise.all([
       client.getCode({ address: guestbookFactory }),
       client.getCode({ address: deploymentProxy }),

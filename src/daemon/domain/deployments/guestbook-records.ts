@@ -128,7 +128,12 @@ export const recordPause = (
   )
 
 /** How a guestbook is deployed, and where it will be. */
-export function guestbookDeed(serviceURL: string, chain: Chain, { name, symbol }: ContractRow, salt: Hex) {
+export function guestbookDeployment(
+  serviceURL: string,
+  chain: Chain,
+  { name, symbol }: ContractRow,
+  salt: Hex,
+) {
   const deployment = { salt, name, symbol, serviceURL, admin: chain.relayer, minter: chain.relayer }
   const data = encodeFunctionData({ abi: guestbookFactoryAbi, functionName: 'deploy', args: [deployment] })
   const deed: Deed = { to: guestbookFactory, data }
@@ -176,7 +181,7 @@ const isGivenUp = ({
  * seemed to go well. What was given up
  * stays so. Mints have their intent ids, so none happens twice. @param before as it was
  */
-export async function recordAgain(
+export async function recordResends(
   trx: Queries,
   { clock }: { clock: BudgetClock },
   { before, address }: { before: ContractRow; address: string },

@@ -3,7 +3,7 @@ import { guestbookAbi } from '../../chain/artifacts/guestbook.ts'
 import type { Chain } from '../../chain/chains.ts'
 import { isRefusal } from '../../chain/owner-of.ts'
 import type { LocatedGuestbookEvent } from '../../store/guestbook-events.ts'
-import { asked, askedAt, refusalOf } from '../chain/ask-chain.ts'
+import { readChain, readContract, refusalOf } from '../chain/read-chain.ts'
 import { assertOurs, type ContractState, contractOf } from '../contracts/deployed.ts'
 import { DomainError } from '../errors.ts'
 
@@ -29,7 +29,7 @@ export const guestbookOf = (event: LocatedGuestbookEvent): Guestbook => ({
  */
 export async function assertMinter(chain: Chain, guestbook: Guestbook): Promise<void> {
   if (!isForeign(guestbook)) return assertReachable(chain, guestbook)
-  const { address, relayer } = placeOf(chain, guestbook)
+  const { address, relayer } = addressesOf(chain, guestbook)
   const isMinter = await ofGuestbook(chain, address, () =>
     chain.client.readContract({ abi: guestbookAbi, address, functionName: 'isMinter', args: [relayer] }),
   )
@@ -43,7 +43,7 @@ export async function assertMinter(chain: Chain, guestbook: Guestbook): Promise<
 /** The same for what only a guestbook's owner may do. @throws DomainError chain_unavailable, conflict */
 export async function assertOwner(chain: Chain, guestbook: Guestbook): Promise<void> {
   if (!isForeign(guestbook)) return assertReachable(chain, guestbook)
-  const { address, relayer } = placeOf(chain, guestbook)
+  const { address, relayer } = addressesOf(chain, guestbook)
   const owner = await ofGuestbook(chain, address, () =>
     chain.client.readContract({ abi: guestbookAbi, address, functionName: 'owner' }),
   )
@@ -57,7 +57,7 @@ export async function assertOwner(chain: Chain, guestbook: Guestbook): Promise<v
 /** Whether an event is on its contract by now; false while the contract is not there. */
 export async function isEventThere(chain: Chain, contract: string, tokenId: string): Promise<boolean> {
   try {
-    return await askedAt(chain, getAddress(contract), () =>
+    return await readContract(chain, getAddress(contract), () =>
       chain.client.readContract({
         abi: guestbookAbi,
         address: getAddress(contract),
@@ -76,15 +76,18 @@ export async function isEventThere(chain: Chain, contract: string, tokenId: stri
  * would go to where one of ours should be and is not.
  */
 async function assertReachable(chain: Chain, guestbook: Guestbook): Promise<void> {
-  await asked(chain, () => chain.client.getBlockNumber())
+  await readChain(chain, () => chain.client.getBlockNumber())
   if (guestbook.status === 'confirmed') await assertOurs(chain, guestbook)
 }
 
-const placeOf = ({ relayer }: Chain, { address }: Guestbook) => ({ address: getAddress(address), relayer })
+const addressesOf = ({ relayer }: Chain, { address }: Guestbook) => ({
+  address: getAddress(address),
+  relayer,
+})
 
 async function ofGuestbook<T>(chain: Chain, address: string, read: () => Promise<T>): Promise<T> {
   try {
-    return await askedAt(chain, getAddress(address), read)
+    return await readContract(chain, getAddress(address), read)
   } catch (error) {
     const reason = refusalOf(error)
     if (reason === undefined) throw error

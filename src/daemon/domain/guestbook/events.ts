@@ -11,9 +11,9 @@ import {
   type LocatedGuestbookEvent,
 } from '../../store/guestbook-events.ts'
 import { findTransaction } from '../../store/transactions.ts'
-import { chainOf } from '../chain/ask-chain.ts'
+import { chainOf } from '../chain/read-chain.ts'
 import type { DeployDeps } from '../contracts/contract-address.ts'
-import { type TeamAsking, underWay } from '../deployments/guestbook-contracts.ts'
+import { ensureDeploying, type TeamRequester } from '../deployments/guestbook-contracts.ts'
 import { recordEvent } from '../deployments/guestbook-records.ts'
 import { DomainError, notFound } from '../errors.ts'
 import { iso } from '../time.ts'
@@ -35,7 +35,7 @@ export interface NewEvent {
  */
 export async function createEvent(
   deps: DeployDeps,
-  { teamId, actor, idempotency }: TeamAsking,
+  { teamId, actor, idempotency }: TeamRequester,
   { contractId, name, tokenId, metadata }: NewEvent,
 ): Promise<number> {
   const guestbook = await guestbookOfTeam(deps, teamId, { contractId })
@@ -45,7 +45,7 @@ export async function createEvent(
   const isThere = isForeign(guestbook) && (await isEventThere(chain, guestbook.address, tokenId))
   const at = iso(deps.clock.now())
   const transaction = await deps.db.write(async (trx) => {
-    const contract = await underWay(trx, deps, chain, contractId)
+    const contract = await ensureDeploying(trx, deps, chain, contractId)
     const { id: eventId, isNew } = await ensureEventIn(trx, {
       teamId,
       contractId,
@@ -114,13 +114,13 @@ export const listEvents = (
  * In a write that mints: the event as it is now, with its contract and itself on their way to the chain. What failed
  * before, or was never recorded, is recorded first. @param isThere whether the chain has it
  */
-export async function eventUnderWay(
+export async function ensureEventCreated(
   trx: Queries,
   deps: DeployDeps,
   chain: Chain,
   { event, isThere }: { event: LocatedGuestbookEvent; isThere: boolean },
 ): Promise<LocatedGuestbookEvent> {
-  await underWay(trx, deps, chain, event.contractId)
+  await ensureDeploying(trx, deps, chain, event.contractId)
   const current = await findGuestbookEvent(trx, event.id)
   if (!current) throw notFound('guestbook event')
   if (!isThere && !(await isBeingCreated(trx, current))) await recordEvent(trx, deps, current, chain)

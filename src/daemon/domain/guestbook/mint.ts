@@ -2,22 +2,22 @@ import { keccak256, stringToBytes } from 'viem'
 import { recordChange } from '../../store/audit.ts'
 import { hashCode } from '../../store/code-hash.ts'
 import { findGuestbookEvent, type LocatedGuestbookEvent } from '../../store/guestbook-events.ts'
-import { chainOf } from '../chain/ask-chain.ts'
+import { chainOf } from '../chain/read-chain.ts'
 import { type Asker, type Names, resolveRecipient } from '../chain/recipients.ts'
 import { type CodeSource, presentCode, spendCode } from '../codes/otps.ts'
 import type { DeployDeps } from '../contracts/contract-address.ts'
 import { assertOurs } from '../contracts/deployed.ts'
-import type { TeamAsking } from '../deployments/guestbook-contracts.ts'
+import type { TeamRequester } from '../deployments/guestbook-contracts.ts'
 import { recordMintOf } from '../deployments/guestbook-records.ts'
 import { notFound } from '../errors.ts'
 import { iso } from '../time.ts'
 import { assertMinter, guestbookOf, isEventThere, isForeign } from './authority.ts'
-import { eventUnderWay } from './events.ts'
+import { ensureEventCreated } from './events.ts'
 import { type EventRef, eventOfTeam } from './find.ts'
-import { gasToReach } from './guest.ts'
+import { gasToMintTo } from './receiver.ts'
 
 export type MintDeps = DeployDeps & { names: Names; codes: CodeSource }
-type Asking = Omit<TeamAsking, 'teamId'>
+type Requester = Omit<TeamRequester, 'teamId'>
 
 /**
  * Mints an event's token on its team's authority. @returns the transaction
@@ -25,7 +25,7 @@ type Asking = Omit<TeamAsking, 'teamId'>
  */
 export async function mintEvent(
   deps: MintDeps,
-  { teamId, ...asking }: TeamAsking,
+  { teamId, ...asking }: TeamRequester,
   { event: ref, recipient }: { event: EventRef; recipient: string },
 ): Promise<number> {
   const event = await eventOfTeam(deps, teamId, ref)
@@ -38,7 +38,7 @@ export async function mintEvent(
  */
 export async function mintByCode(
   deps: MintDeps,
-  { code, ...asking }: Asking & { code: string },
+  { code, ...asking }: Requester & { code: string },
   recipient: string,
 ): Promise<number> {
   const otp = await presentCode(deps, code, 'GUESTBOOK_EVENT')
@@ -52,7 +52,7 @@ interface Wanted {
   asker: Asker
   event: LocatedGuestbookEvent
   recipient: string
-  asking: Asking
+  asking: Requester
   /** undefined: the team says so. */
   code: string | undefined
 }
@@ -65,7 +65,7 @@ async function mint(deps: MintDeps, { asker, event, recipient: to, asking, code 
   if (isForeign(guestbook)) await assertMinter(chain, guestbook)
   else if (guestbook.status === 'confirmed') await assertOurs(chain, guestbook)
   const [gasHint, isThere] = await Promise.all([
-    gasToReach(chain, event, recipient),
+    gasToMintTo(chain, event, recipient),
     isEventThere(chain, address, tokenId),
   ])
   // By a code: the code's own, so that the chain itself knows a code which the store has forgotten is used.
@@ -73,7 +73,7 @@ async function mint(deps: MintDeps, { asker, event, recipient: to, asking, code 
   const at = iso(deps.clock.now())
   return deps.db.write(async (trx) => {
     if (code !== undefined) await spendCode(trx, code, at)
-    const current = await eventUnderWay(trx, deps, chain, { event, isThere })
+    const current = await ensureEventCreated(trx, deps, chain, { event, isThere })
     const { idempotency, actor } = asking
     const id = await recordMintOf(trx, deps, current, chain, { recipient, intentId, gasHint, idempotency })
     await recordChange(trx, {

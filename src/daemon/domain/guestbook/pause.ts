@@ -6,9 +6,9 @@ import { recordChange } from '../../store/audit.ts'
 import type { Queries } from '../../store/database.ts'
 import type { ContractRow } from '../../store/schema.ts'
 import { lastOfTopic } from '../../store/transactions.ts'
-import { asked, chainOf } from '../chain/ask-chain.ts'
+import { chainOf, readChain } from '../chain/read-chain.ts'
 import type { DeployDeps } from '../contracts/contract-address.ts'
-import { type TeamAsking, underWay } from '../deployments/guestbook-contracts.ts'
+import { ensureDeploying, type TeamRequester } from '../deployments/guestbook-contracts.ts'
 import { pauseCall, pauseTopic, recordPause } from '../deployments/guestbook-records.ts'
 import { iso } from '../time.ts'
 import { assertOwner, isForeign } from './authority.ts'
@@ -21,7 +21,7 @@ import { type ContractRef, guestbookOfTeam } from './find.ts'
  */
 export async function setPauseState(
   deps: DeployDeps,
-  { teamId, actor, idempotency }: TeamAsking,
+  { teamId, actor, idempotency }: TeamRequester,
   ref: ContractRef,
   isPaused: boolean,
 ): Promise<number> {
@@ -32,7 +32,7 @@ export async function setPauseState(
   const isSoThere = isForeign(guestbook) ? (await pausedBy(chain, guestbook)) === isPaused : undefined
   const now = deps.clock.now()
   return deps.db.write(async (trx) => {
-    const contract = await underWay(trx, deps, chain, guestbook.id)
+    const contract = await ensureDeploying(trx, deps, chain, guestbook.id)
     const last = await lastThatMakesIt(trx, contract, isPaused, isSoThere)
     if (last !== undefined) {
       if (idempotency) await claimIdempotencyKey(trx, idempotency, last)
@@ -54,7 +54,9 @@ export async function setPauseState(
 
 const pausedBy = (chain: Chain, { address: at }: ContractRow): Promise<boolean> => {
   const address = getAddress(at)
-  return asked(chain, () => chain.client.readContract({ abi: guestbookAbi, address, functionName: 'paused' }))
+  return readChain(chain, () =>
+    chain.client.readContract({ abi: guestbookAbi, address, functionName: 'paused' }),
+  )
 }
 
 /** The transaction that a guestbook is, or will be, in a state by; undefined: one has to be sent. */

@@ -20,7 +20,7 @@ export type Choice =
       readonly replaces: number | undefined
     }
   /** Nothing is written: the chip has to be as planned already, or is refused. */
-  | { readonly kind: 'look'; readonly plan: Plan; readonly target: KeySetSource }
+  | { readonly kind: 'verify'; readonly plan: Plan; readonly target: KeySetSource }
   /** To be set up again, from keys that nothing here knows of: its tap has to prove them first. */
   | { readonly kind: 'prove' }
 
@@ -72,11 +72,11 @@ export function choosePlan(inspection: Inspection, known: KnownChip, wanted: Wan
   }
   if (source !== undefined && source.keySet !== set.id) throw ofAnotherKeySet(source.keySet, set.id)
   assertNotEarlier(inspection, known)
-  return { kind: 'look', ...lookPlan(inspection, wanted) }
+  return { kind: 'verify', ...verificationPlan(inspection, wanted) }
 }
 
 /** The plan that a chip is held against by its tap alone: it has no other source, so it never writes. */
-export function lookPlan(
+export function verificationPlan(
   { uid, versions }: Inspection,
   { set, baseUrl }: Pick<Wanted, 'set' | 'baseUrl'>,
 ): { plan: Plan; target: KeySetSource } {

@@ -18,7 +18,7 @@ import { missingKeySet } from './chip-keys.ts'
 import type { ChipDetails } from './session.ts'
 
 /** Where a chip is registered once it is set up. */
-export interface Place {
+export interface Enrollment {
   readonly teamId: number
   readonly chipGroupId: number
   readonly details: ChipDetails
@@ -31,7 +31,7 @@ export interface JournalEntry {
   readonly id: number
   readonly plan: Plan
   /** undefined: of a reset. */
-  readonly place: Place | undefined
+  readonly enrollment: Enrollment | undefined
   readonly outcome: NfcPlanRow['outcome']
   readonly row: NfcPlanRow
 }
@@ -41,13 +41,13 @@ type Deps = { db: Db; clock: Clock }
 const entryOf = (row: NfcPlanRow): JournalEntry => ({
   id: row.id,
   plan: parsePlan(JSON.parse(row.plan)),
-  place: row.registration === null ? undefined : placeOf(JSON.parse(row.registration)),
+  enrollment: row.registration === null ? undefined : enrollmentOf(JSON.parse(row.registration)),
   outcome: row.outcome,
   row,
 })
 
 /** What the daemon itself wrote; plans from before it asked were made by those who might. */
-const placeOf = ({ teamId, chipGroupId, details, mayBind = true }: Place): Place => ({
+const enrollmentOf = ({ teamId, chipGroupId, details, mayBind = true }: Enrollment): Enrollment => ({
   teamId,
   chipGroupId,
   details,
@@ -60,17 +60,17 @@ export const entriesOf = async (db: Queries, uid: string): Promise<JournalEntry[
 
 interface NewEntry {
   readonly plan: Plan
-  readonly place: Place | undefined
+  readonly enrollment: Enrollment | undefined
   /** An open entry whose sources this plan starts from: closed in the same write, and not before. */
   readonly replaces: number | undefined
 }
 
 /** Part of the write that makes a plan binding: from its commit on the chip may be touched. */
-export async function writeDown(
+export async function openEntry(
   trx: Queries,
   actor: Actor,
   at: string,
-  { plan, place, replaces }: NewEntry,
+  { plan, enrollment, replaces }: NewEntry,
 ): Promise<number> {
   for (const source of sourcesOf(plan))
     if (source !== 'factory' && !(await findKeySet(trx, source.keySet))) throw missingKeySet(source.keySet)
@@ -85,7 +85,7 @@ export async function writeDown(
     uid: plan.uid,
     purpose,
     plan: JSON.stringify(plan),
-    registration: place === undefined ? null : JSON.stringify(place),
+    registration: enrollment === undefined ? null : JSON.stringify(enrollment),
     openedAt: at,
     openedBy: actor.name,
     problem: null,
@@ -93,7 +93,7 @@ export async function writeDown(
     closedBy: null,
     outcome: null,
   })
-  await record(trx, actor, at, { plan, place, id, phase: 'started' })
+  await record(trx, actor, at, { plan, enrollment, id, phase: 'started' })
   return id
 }
 
@@ -104,7 +104,7 @@ const changedMeanwhile = (): DomainError =>
 export async function close(
   { db, clock }: Deps,
   actor: Actor,
-  { id, plan, place }: Pick<JournalEntry, 'id' | 'plan' | 'place'>,
+  { id, plan, enrollment }: Pick<JournalEntry, 'id' | 'plan' | 'enrollment'>,
   outcome: 'done' | 'untouched',
   also?: (trx: Queries, at: string) => Promise<void>,
 ): Promise<void> {
@@ -112,12 +112,12 @@ export async function close(
   await db.write(async (trx) => {
     if (!(await closeNfcPlan(trx, id, { closedAt: at, closedBy: actor.name, outcome }))) return
     await also?.(trx, at)
-    await record(trx, actor, at, { plan, place, id, phase: outcome === 'done' ? 'finished' : 'refused' })
+    await record(trx, actor, at, { plan, enrollment, id, phase: outcome === 'done' ? 'finished' : 'refused' })
   })
 }
 
 /** Writes down why an attempt ended, where its entry is still open. */
-export async function noteProblem(
+export async function recordProblem(
   { db, clock }: Deps,
   actor: Actor,
   { id, uid }: { id: number; uid: string },
@@ -137,16 +137,16 @@ export async function noteProblem(
   })
 }
 
-/** An open entry is gone on with, and its chip may get another place in the registry than was written down. */
-export async function resumeIn(
+/** An open entry is gone on with, and its chip may get another enrollment in the registry than was written down. */
+export async function resumeEntry(
   trx: Queries,
   actor: Actor,
   at: string,
   { id, plan }: Pick<JournalEntry, 'id' | 'plan'>,
-  place: Place | undefined,
+  enrollment: Enrollment | undefined,
 ): Promise<void> {
-  if (place) await updateNfcPlan(trx, id, { registration: JSON.stringify(place) })
-  await record(trx, actor, at, { plan, place, id, phase: 'resumed' })
+  if (enrollment) await updateNfcPlan(trx, id, { registration: JSON.stringify(enrollment) })
+  await record(trx, actor, at, { plan, enrollment, id, phase: 'resumed' })
 }
 
 function record(
@@ -155,15 +155,21 @@ function record(
   at: string,
   {
     plan: { uid, target, from },
-    place,
+    enrollment,
     id,
     phase,
-  }: Pick<JournalEntry, 'id' | 'plan' | 'place'> & { phase: string },
+  }: Pick<JournalEntry, 'id' | 'plan' | 'enrollment'> & { phase: string },
 ): Promise<void> {
   const action = target === 'factory' ? 'nfc.reset' : 'nfc.provision'
   const about = target === 'factory' ? {} : { keySet: target.keySet, generation: target.generation }
-  const detail = { phase, plan: id, from, ...about, ...(place ? { chipGroup: place.chipGroupId } : {}) }
-  return recordChange(trx, { at, actor, teamId: place?.teamId ?? null, action, target: uid, detail })
+  const detail = {
+    phase,
+    plan: id,
+    from,
+    ...about,
+    ...(enrollment ? { chipGroup: enrollment.chipGroupId } : {}),
+  }
+  return recordChange(trx, { at, actor, teamId: enrollment?.teamId ?? null, action, target: uid, detail })
 }
 
 /** An entry as operators see it. */
@@ -226,12 +232,12 @@ export async function giveUpChip(
     }
     if (open) await closeNfcPlan(trx, open.id, { ...end, outcome: 'given-up' })
     else await giveUpNfcPlan(trx, entry.id, end)
-    const { id, place, plan } = entry
+    const { id, enrollment, plan } = entry
     const detail = { plan: id, isFinished: !open, keys: sourcesOf(plan) }
     await recordChange(trx, {
       at,
       actor,
-      teamId: place?.teamId ?? null,
+      teamId: enrollment?.teamId ?? null,
       action: 'nfc.give-up',
       target: uid,
       detail,

@@ -57,7 +57,7 @@ export async function knownChip(db: Queries, uid: string): Promise<KnownChip> {
 /**
  * Whether nothing speaks against a chip with the factory's key 0 being the one that is registered. That key is no
  * secret, so anybody's blank chip that says the same UID looks just so: one whose keys are in use has to have been
- * reset here, which takes these keys. Chips with other keys are proven by them.
+ * reset here, which takes these keys. Chips with other keys are readBackTap by them.
  */
 export function isAccountedFor({ versions }: Pick<Inspection, 'versions'>, known: KnownChip): boolean {
   const { row, open, wasProvisioned, wasReset } = known

@@ -2,12 +2,12 @@ import type { TeamRow } from '../../store/schema.ts'
 import { planImport } from '../chips/import-chips.ts'
 import { DomainError, invalid } from '../errors.ts'
 import { chipKeys, missingKeySet } from './chip-keys.ts'
+import type { SetUpDeps } from './execute-plan.ts'
 import { provision } from './provision.ts'
 import { recoverChip } from './recover.ts'
 import { resetChip } from './reset.ts'
 import type { ChipDetails } from './session.ts'
-import type { Holder, NfcSessions, SessionStep } from './sessions.ts'
-import type { SetUpDeps } from './set-up.ts'
+import type { NfcSessions, SessionOwner, SessionStep } from './sessions.ts'
 
 type OpenDeps = SetUpDeps & BaseUrlDeps & { readonly config: { readonly ephemeral: boolean } }
 
@@ -34,7 +34,7 @@ interface OpenRequest {
 export async function openSession(
   deps: OpenDeps,
   { sessions, urlCheck }: { sessions: NfcSessions; urlCheck: BaseUrlCheck },
-  holder: Holder,
+  holder: SessionOwner,
   request: OpenRequest,
   team: () => Promise<TeamRow>,
 ): Promise<SessionStep> {

@@ -9,25 +9,32 @@ import type { KeySet } from '../chips/key-ring.ts'
 import { iso } from '../time.ts'
 import { chipKeys } from './chip-keys.ts'
 import { type Choice, choosePlan, next } from './choose-plan.ts'
-import { close, type Place, resumeIn, writeDown } from './journal.ts'
+import {
+  executePlan,
+  matchesPlan,
+  proveSource,
+  readBackTap,
+  type SetUpDeps,
+  type Written,
+} from './execute-plan.ts'
+import { close, type Enrollment, openEntry, resumeEntry } from './journal.ts'
 import { assertOwnKeys, type KnownChip, knownChip } from './known-chip.ts'
 import {
   assertNewKeys,
   assertRegistrable,
   isRegisteredWith,
   registerWithTap,
-  type WantedPlace,
+  type WantedEnrollment,
 } from './registration.ts'
 import {
   type ChipDetails,
   type Conversation,
-  type Outcome,
+  type NfcSession,
   type Reply,
   relay,
-  type Session,
+  type SessionResult,
   type Step,
 } from './session.ts'
-import { carryOut, holdAgainst, proven, proveSource, type SetUpDeps, type Written } from './set-up.ts'
 
 interface ProvisionRequest {
   readonly atr: Uint8Array | undefined
@@ -45,13 +52,17 @@ interface ProvisionRequest {
 }
 
 /** Sets one chip up and registers it. */
-export async function* provision(deps: SetUpDeps, session: Session, request: ProvisionRequest): Conversation {
+export async function* provision(
+  deps: SetUpDeps,
+  session: NfcSession,
+  request: ProvisionRequest,
+): Conversation {
   const { teamId, chipGroup, set, mayVouch, mayBind } = request
   const inspection = yield* relay(inspect(request.atr), 'inspect')
   const { uid } = inspection
-  session.saw(uid)
+  session.uid = uid
   const { details, rekey } = yield* detailsFor(deps, request, inspection)
-  session.hold({ uid })
+  session.lock({ uid })
 
   const known = await knownChip(deps.db.read, uid)
   const wanted = { set, baseUrl: deps.baseUrl, rekey, mayVouch }
@@ -64,20 +75,21 @@ export async function* provision(deps: SetUpDeps, session: Session, request: Pro
   const { target } = choice
   await assertOwnKeys(deps.db.read, known, plan, mayBind)
   const url = targetFile(plan).url ?? ''
-  session.plans({ keySet: set.id, url })
-  const place: WantedPlace = {
+  session.keySet = set.id
+  session.url = url
+  const enrollment: WantedEnrollment = {
     teamId,
     group: await findGroup(deps.db.read, teamId, chipGroup),
     name: chipGroup,
     details,
     mayBind,
   }
-  if (details.label !== undefined) session.hold({ label: details.label, teamId })
+  if (details.label !== undefined) session.lock({ label: details.label, teamId })
   const mayMove = rekey || choice.kind === 'recover'
-  await assertRegistrable(deps, place, { uid, keySet: set.id, mayMove, row: known.row })
-  return choice.kind === 'look'
-    ? yield* look(deps, session.actor, { plan, target, inspection, known, place })
-    : yield* write(deps, session, choice, { plan, target, inspection, known, place })
+  await assertRegistrable(deps, enrollment, { uid, keySet: set.id, mayMove, row: known.row })
+  return choice.kind === 'verify'
+    ? yield* verify(deps, session.actor, { plan, target, inspection, known, enrollment })
+    : yield* write(deps, session, choice, { plan, target, inspection, known, enrollment })
 }
 
 async function* detailsFor(
@@ -106,47 +118,47 @@ interface Job {
   readonly target: KeySetSource
   readonly inspection: Inspection
   readonly known: KnownChip
-  readonly place: WantedPlace
+  readonly enrollment: WantedEnrollment
 }
 
 /** A chip that has keys already: it is as it should be, or it is refused. */
-async function* look(
+async function* verify(
   deps: SetUpDeps,
   actor: Actor,
-  { plan, target, inspection, known, place }: Job,
+  { plan, target, inspection, known, enrollment }: Job,
 ): Conversation {
   const keysOf = await chipKeys({ db: deps.db.read, box: deps.box }, [target])
-  if (!(yield* holdAgainst(plan, inspection, keysOf))) throw new OtherTemplate()
-  if (isRegisteredWith(known.row, target)) return outcome('unchanged', plan, target)
-  const tap = yield* proven(plan, keysOf)
-  const made = await deps.db.write((trx) => groupOf(trx, actor, place, iso(deps.clock.now())))
-  return finish(deps, actor, { plan, target, place: made }, tap)
+  if (!(yield* matchesPlan(plan, inspection, keysOf))) throw new OtherTemplate()
+  if (isRegisteredWith(known.row, target)) return resultOf('unchanged', plan, target)
+  const tap = yield* readBackTap(plan, keysOf)
+  const made = await deps.db.write((trx) => groupOf(trx, actor, enrollment, iso(deps.clock.now())))
+  return finish(deps, actor, { plan, target, enrollment: made }, tap)
 }
 
 async function* write(
   deps: SetUpDeps,
-  session: Session,
-  choice: Exclude<Choice, { kind: 'look' | 'prove' }>,
-  { plan, target, inspection, known, place: wanted }: Job,
+  session: NfcSession,
+  choice: Exclude<Choice, { kind: 'verify' | 'prove' }>,
+  { plan, target, inspection, known, enrollment: wanted }: Job,
 ): Conversation {
   const { actor } = session
   const keysOf = await chipKeys({ db: deps.db.read, box: deps.box }, sourcesOf(plan))
   if (choice.kind === 'write') await assertNewKeys(deps, keysOf, { plan, target }, known.row)
   const at = iso(deps.clock.now())
   // Committed before the chip is touched: with it the chip can be brought to its end, whatever happens to us.
-  const written = await deps.db.write(async (trx): Promise<Written & { place: Place }> => {
-    const place = await groupOf(trx, actor, wanted, at)
+  const written = await deps.db.write(async (trx): Promise<Written & { enrollment: Enrollment }> => {
+    const enrollment = await groupOf(trx, actor, wanted, at)
     if (choice.kind === 'recover') {
-      await resumeIn(trx, actor, at, choice.entry, place)
-      return { entry: { ...choice.entry, place }, isBegun: true, place }
+      await resumeEntry(trx, actor, at, choice.entry, enrollment)
+      return { entry: { ...choice.entry, enrollment }, isBegun: true, enrollment }
     }
     const { replaces } = choice
-    const id = await writeDown(trx, actor, at, { plan, place, replaces })
-    return { entry: { id, plan, place }, isBegun: replaces !== undefined, place }
+    const id = await openEntry(trx, actor, at, { plan, enrollment, replaces })
+    return { entry: { id, plan, enrollment }, isBegun: replaces !== undefined, enrollment }
   })
-  session.began(written.entry.id)
-  const tap = yield* carryOut(deps, actor, written, inspection, keysOf)
-  const ended = await finish(deps, actor, { plan, target, place: written.place }, tap)
+  session.planId = written.entry.id
+  const tap = yield* executePlan(deps, actor, written, inspection, keysOf)
+  const ended = await finish(deps, actor, { plan, target, enrollment: written.enrollment }, tap)
   await close(deps, actor, written.entry, 'done')
   return ended
 }
@@ -154,26 +166,26 @@ async function* write(
 async function finish(
   deps: SetUpDeps,
   actor: Actor,
-  keyed: { plan: Plan; target: KeySetSource; place: Place },
+  keyed: { plan: Plan; target: KeySetSource; enrollment: Enrollment },
   tap: LiveTap | null,
-): Promise<Outcome> {
+): Promise<SessionResult> {
   if (tap) await registerWithTap(deps, actor, keyed, tap)
-  return outcome('provisioned', keyed.plan, keyed.target)
+  return resultOf('provisioned', keyed.plan, keyed.target)
 }
 
-export const outcome = (
+export const resultOf = (
   status: 'provisioned' | 'unchanged',
   plan: Plan,
   { keySet }: KeySetSource,
-): Outcome => ({ status, uid: plan.uid, keySet, url: targetFile(plan).url ?? '' })
+): SessionResult => ({ status, uid: plan.uid, keySet, url: targetFile(plan).url ?? '' })
 
 /** The chip group, made where it is missing. */
 async function groupOf(
   trx: Queries,
   actor: Actor,
-  { teamId, name, details, mayBind }: WantedPlace,
+  { teamId, name, details, mayBind }: WantedEnrollment,
   at: string,
-): Promise<Place> {
+): Promise<Enrollment> {
   const { id: chipGroupId } = await ensureGroupIn(trx, { teamId, actor, at }, name)
   return { teamId, chipGroupId, details, mayBind }
 }

@@ -16,17 +16,17 @@ import { type RegisterDeps, type Registration, registerChipsIn } from '../chips/
 import { DomainError } from '../errors.ts'
 import { type TakeTapDeps, takeTap } from '../taps/take-tap.ts'
 import { iso } from '../time.ts'
-import type { Place } from './journal.ts'
+import type { Enrollment } from './journal.ts'
 
 export type RegistrationDeps = RegisterDeps & TakeTapDeps & { db: Db }
 
 /** Where a chip is to be registered. */
-export interface WantedPlace {
+export interface WantedEnrollment {
   readonly teamId: number
   /** undefined: it is still to be made, from its name. */
   readonly group: ChipGroupRow | undefined
   readonly name: string
-  readonly details: Place['details']
+  readonly details: Enrollment['details']
   readonly mayBind: boolean
 }
 
@@ -34,7 +34,7 @@ export interface WantedPlace {
 interface KeyedPlan {
   readonly plan: Plan
   readonly target: KeySetSource
-  readonly place: Place
+  readonly enrollment: Enrollment
 }
 
 /**
@@ -43,7 +43,7 @@ interface KeyedPlan {
  */
 export async function assertRegistrable(
   deps: RegistrationDeps,
-  { teamId, group, name, details, mayBind }: WantedPlace,
+  { teamId, group, name, details, mayBind }: WantedEnrollment,
   chip: { uid: string; keySet: number; mayMove: boolean; row: ChipRow | undefined },
 ): Promise<void> {
   const { uid, row, mayMove } = chip
@@ -129,7 +129,7 @@ async function registerIn(
   trx: Queries,
   deps: RegistrationDeps,
   actor: Actor,
-  { plan: { uid }, target, place: { teamId, chipGroupId, details, mayBind } }: KeyedPlan,
+  { plan: { uid }, target, enrollment: { teamId, chipGroupId, details, mayBind } }: KeyedPlan,
   { at, tap }: { at: string; tap: LiveTap },
 ): Promise<void> {
   await assertTeamIn(trx, teamId)

@@ -11,10 +11,17 @@ import {
 import { iso } from '../time.ts'
 import { chipKeys } from './chip-keys.ts'
 import { takesOver } from './choose-plan.ts'
-import { close, resumeIn, writeDown } from './journal.ts'
+import {
+  chipDeps,
+  executePlan,
+  invalidateTaps,
+  proveSource,
+  type SetUpDeps,
+  type Written,
+} from './execute-plan.ts'
+import { close, openEntry, resumeEntry } from './journal.ts'
 import { isAccountedFor, type KnownChip, knownChip, sourceShown } from './known-chip.ts'
-import { type Conversation, type Reply, relay, type Session, type Step } from './session.ts'
-import { carryOut, chipDeps, endTaps, proveSource, type SetUpDeps, type Written } from './set-up.ts'
+import { type Conversation, type NfcSession, type Reply, relay, type Step } from './session.ts'
 
 interface ResetRequest {
   readonly atr: Uint8Array | undefined
@@ -27,20 +34,20 @@ interface ResetRequest {
 /** Takes a chip back to the factory's state. Its registration stays, and its taps end. */
 export async function* resetChip(
   deps: SetUpDeps,
-  session: Session,
+  session: NfcSession,
   { atr, asks, mayVouch }: ResetRequest,
 ): Conversation {
   const { actor } = session
   const inspection = yield* relay(inspect(atr), 'inspect')
   const { uid } = inspection
-  session.saw(uid)
+  session.uid = uid
   const isBlank = hasFactoryKeys(inspection)
   if (asks) {
     const known = await knownChip(deps.db.read, uid)
     const registered = known.row ? { label: known.row.label, keySet: known.row.keySetId } : null
     yield { type: 'inspected', chip: { uid, isBlank, hasOpenPlan: known.open !== undefined, registered } }
   }
-  session.hold({ uid })
+  session.lock({ uid })
   const known = await knownChip(deps.db.read, uid)
   const { open } = known
   const isOwn = open?.plan.target === 'factory'
@@ -49,7 +56,7 @@ export async function* resetChip(
   const from = yield* sourcesFor(deps, inspection, known, isVouched)
   const plan = open && isOwn ? open.plan : planReset({ uid, from })
   const keysOf = await chipKeys({ db: deps.db.read, box: deps.box }, sourcesOn(plan, inspection.versions))
-  // Before it is written down: whoever plans a reset of a chip without having it could put a blank one in its place.
+  // Before it is written down: whoever plans a reset of a chip without having it could put a blank one in its enrollment.
   if (inspection.versions[0] !== 0) {
     const held = from.find((source) => sourceVersion(source) === inspection.versions[0])
     if (held === undefined) throw new ForeignKeys(inspection.versions)
@@ -58,15 +65,15 @@ export async function* resetChip(
   const at = iso(deps.clock.now())
   const written = await deps.db.write(async (trx): Promise<Written> => {
     if (open && isOwn) {
-      await resumeIn(trx, actor, at, open, undefined)
+      await resumeEntry(trx, actor, at, open, undefined)
       return { entry: open, isBegun: true }
     }
-    const id = await writeDown(trx, actor, at, { plan, place: undefined, replaces: open?.id })
-    return { entry: { id, plan, place: undefined }, isBegun: open !== undefined }
+    const id = await openEntry(trx, actor, at, { plan, enrollment: undefined, replaces: open?.id })
+    return { entry: { id, plan, enrollment: undefined }, isBegun: open !== undefined }
   })
-  session.began(written.entry.id)
-  yield* carryOut(deps, actor, written, inspection, keysOf)
-  await close(deps, actor, written.entry, 'done', endTaps(actor, plan))
+  session.planId = written.entry.id
+  yield* executePlan(deps, actor, written, inspection, keysOf)
+  await close(deps, actor, written.entry, 'done', invalidateTaps(actor, plan))
   return { status: 'factory', uid }
 }
 

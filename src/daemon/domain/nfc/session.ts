@@ -5,19 +5,19 @@ import type { ChipInput } from '../chips/chip-input.ts'
 import { DomainError } from '../errors.ts'
 
 /** What one session alone can have at a time: a chip, or a label of a team that a chip is to get. */
-export type Held = { readonly uid: string } | { readonly label: string; readonly teamId: number }
+export type SessionLock = { readonly uid: string } | { readonly label: string; readonly teamId: number }
 
-interface SessionStart {
+interface NfcSessionStart {
   /** The name of the admin token that opens it, and that alone may go on with it. */
   readonly token: string
   readonly actor: Actor
   readonly now: number
   /** Makes this session the only one that has something. @throws DomainError conflict */
-  readonly hold: (session: Session, held: Held) => void
+  readonly lock: (session: NfcSession, held: SessionLock) => void
 }
 
 /** One card on one reader, and how far the talk with it is. */
-export class Session {
+export class NfcSession {
   readonly id = nanoid()
   readonly token: string
   readonly actor: Actor
@@ -34,32 +34,19 @@ export class Session {
   url: string | null = null
   /** The journal entry that is being carried out. */
   planId: number | undefined
-  readonly #hold: SessionStart['hold']
+  readonly #lock: NfcSessionStart['lock']
 
-  constructor({ token, actor, now, hold }: SessionStart) {
+  constructor({ token, actor, now, lock }: NfcSessionStart) {
     this.token = token
     this.actor = actor
     this.openedAt = now
     this.usedAt = now
-    this.#hold = hold
-  }
-
-  saw(uid: string): void {
-    this.uid = uid
+    this.#lock = lock
   }
 
   /** Until it ends. @throws DomainError conflict */
-  hold(held: Held): void {
-    this.#hold(this, held)
-  }
-
-  plans({ keySet, url }: { keySet: number; url: string }): void {
-    this.keySet = keySet
-    this.url = url
-  }
-
-  began(planId: number): void {
-    this.planId = planId
+  lock(held: SessionLock): void {
+    this.#lock(this, held)
   }
 }
 
@@ -89,7 +76,7 @@ export type Reply =
   | { readonly type: 'details'; readonly details: ChipDetails; readonly rekey: boolean | undefined }
 
 /** How a chip's session ended well. */
-export type Outcome =
+export type SessionResult =
   | {
       readonly status: 'provisioned' | 'unchanged'
       readonly uid: string
@@ -101,7 +88,7 @@ export type Outcome =
   | { readonly status: 'factory'; readonly uid: string }
 
 /** A session's side of the talk: steps go out to whoever has the card, replies come back. */
-export type Conversation = AsyncGenerator<Step, Outcome, Reply>
+export type Conversation = AsyncGenerator<Step, SessionResult, Reply>
 
 /** Has a script carried out by whoever has the card. */
 export async function* relay<R>(script: Script<R>, phase: Phase): AsyncGenerator<Step, R, Reply> {

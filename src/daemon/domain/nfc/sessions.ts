@@ -6,19 +6,26 @@ import type { Actor } from '../../store/audit.ts'
 import type { Db } from '../../store/database.ts'
 import { DomainError } from '../errors.ts'
 import type { Clock } from '../time.ts'
-import { noteProblem } from './journal.ts'
-import { type Conversation, type Held, type Outcome, type Reply, Session, type Step } from './session.ts'
+import { recordProblem } from './journal.ts'
+import {
+  type Conversation,
+  NfcSession,
+  type Reply,
+  type SessionLock,
+  type SessionResult,
+  type Step,
+} from './session.ts'
 
 type Deps = { db: Db; clock: Clock }
 
 /** Who goes on with a session. */
-export interface Holder {
+export interface SessionOwner {
   readonly token: string
   readonly actor: Actor
 }
 
 type SessionEnd =
-  | Outcome
+  | SessionResult
   | ({
       readonly status: 'failed'
       readonly uid: string | null
@@ -33,19 +40,19 @@ export interface SessionStep {
   readonly next: Step | { readonly type: 'ended'; readonly outcome: SessionEnd }
 }
 
-const sessionsAtMost = 64
+const maxSessions = 64
 /** A person may have to answer a question. */
 const idleMs = 120_000
 const lifeMs = 900_000
 /** A chip answers within a second: whoever is silent so long has lost it, and another may take it up. */
 const lostMs = 10_000
 
-const nameOf = (held: Held): string => ('uid' in held ? held.uid : `${held.teamId}/${held.label}`)
+const nameOf = (held: SessionLock): string => ('uid' in held ? held.uid : `${held.teamId}/${held.label}`)
 
-const isAlive = ({ clock }: Deps, { busy, usedAt }: Session): boolean =>
+const isAlive = ({ clock }: Deps, { busy, usedAt }: NfcSession): boolean =>
   busy || clock.monotonic() - usedAt < lostMs
 
-const heldElsewhere = (held: Held): DomainError =>
+const lockedElsewhere = (held: SessionLock): DomainError =>
   new DomainError(
     'conflict',
     'uid' in held
@@ -58,17 +65,17 @@ const started: Reply = { type: 'answer', answer: Buffer.alloc(0) }
 
 /** The talks with cards that are under way. In memory alone: what must outlive them is in the journal. */
 export class NfcSessions {
-  readonly #sessions = new Map<string, Session>()
-  readonly #holders = new Map<string, Session>()
+  readonly #sessions = new Map<string, NfcSession>()
+  readonly #locks = new Map<string, NfcSession>()
 
   /** @throws DomainError rate_limited; what the conversation's first step throws and is no failure of a chip */
   async open(
     deps: Deps,
-    { token, actor }: Holder,
-    talk: (session: Session) => Conversation,
+    { token, actor }: SessionOwner,
+    talk: (session: NfcSession) => Conversation,
   ): Promise<SessionStep> {
     this.#sweep(deps)
-    if (this.#sessions.size >= sessionsAtMost) {
+    if (this.#sessions.size >= maxSessions) {
       throw new DomainError(
         'rate_limited',
         'Too many cards are being worked on at once. Try again when one is done.',
@@ -76,8 +83,8 @@ export class NfcSessions {
       )
     }
     const now = deps.clock.monotonic()
-    const hold = (session: Session, held: Held) => this.#hold(deps, session, held)
-    const session = new Session({ token, actor, now, hold })
+    const lock = (session: NfcSession, held: SessionLock) => this.#lock(deps, session, held)
+    const session = new NfcSession({ token, actor, now, lock })
     session.conversation = talk(session)
     this.#sessions.set(session.id, session)
     return this.#advance(deps, session, undefined)
@@ -106,7 +113,7 @@ export class NfcSessions {
     await this.#noteLost(deps, session)
   }
 
-  async #advance(deps: Deps, session: Session, reply: Reply | undefined): Promise<SessionStep> {
+  async #advance(deps: Deps, session: NfcSession, reply: Reply | undefined): Promise<SessionStep> {
     const { conversation, id } = session
     if (!conversation) throw new Error('A session without a conversation')
     session.busy = true
@@ -121,7 +128,7 @@ export class NfcSessions {
       this.#drop(session)
       const { uid, keySet, url, planId, actor } = session
       if (planId !== undefined && uid !== null)
-        await noteProblem(deps, actor, { id: planId, uid }, failure?.error ?? 'Something went wrong inside')
+        await recordProblem(deps, actor, { id: planId, uid }, failure?.error ?? 'Something went wrong inside')
       if (!failure) throw error
       session.step += 1
       return this.#ended(session, { status: 'failed', uid, keySet, url, ...failure })
@@ -131,12 +138,12 @@ export class NfcSessions {
     }
   }
 
-  #ended(session: Session, outcome: SessionEnd): SessionStep {
+  #ended(session: NfcSession, outcome: SessionEnd): SessionStep {
     this.#drop(session)
     return { id: session.id, step: session.step, next: { type: 'ended', outcome } }
   }
 
-  #find(token: string, id: string): Session {
+  #find(token: string, id: string): NfcSession {
     const session = this.#sessions.get(id)
     if (session && session.token === token) return session
     throw new DomainError(
@@ -147,19 +154,19 @@ export class NfcSessions {
 
   /** @throws DomainError conflict where a session works on the chip */
   assertFree(deps: Deps, uid: string): void {
-    const holder = this.#holders.get(nameOf({ uid }))
-    if (holder && isAlive(deps, holder)) throw heldElsewhere({ uid })
+    const holder = this.#locks.get(nameOf({ uid }))
+    if (holder && isAlive(deps, holder)) throw lockedElsewhere({ uid })
   }
 
-  #hold(deps: Deps, session: Session, held: Held): void {
+  #lock(deps: Deps, session: NfcSession, held: SessionLock): void {
     const name = nameOf(held)
-    const holder = this.#holders.get(name)
+    const holder = this.#locks.get(name)
     if (holder && holder !== session) {
-      if (isAlive(deps, holder)) throw heldElsewhere(held)
+      if (isAlive(deps, holder)) throw lockedElsewhere(held)
       this.#drop(holder)
       void this.#noteLost(deps, holder)
     }
-    this.#holders.set(name, session)
+    this.#locks.set(name, session)
   }
 
   #sweep(deps: Deps): void {
@@ -171,14 +178,14 @@ export class NfcSessions {
     }
   }
 
-  #drop(session: Session): void {
+  #drop(session: NfcSession): void {
     this.#sessions.delete(session.id)
-    for (const [name, holder] of this.#holders) if (holder === session) this.#holders.delete(name)
+    for (const [name, holder] of this.#locks) if (holder === session) this.#locks.delete(name)
   }
 
-  async #noteLost(deps: Deps, { planId, uid, actor }: Session): Promise<void> {
+  async #noteLost(deps: Deps, { planId, uid, actor }: NfcSession): Promise<void> {
     if (planId === undefined || uid === null) return
-    await noteProblem(deps, actor, { id: planId, uid }, 'The card was lifted too early').catch(
+    await recordProblem(deps, actor, { id: planId, uid }, 'The card was lifted too early').catch(
       () => undefined,
     )
   }
@@ -191,7 +198,7 @@ export interface Failure {
   readonly error: string
 }
 
-const again = 'Lay the chip down again, flat and still; if it was begun on: tapchip nfc recover'
+const retryAdvice = 'Lay the chip down again, flat and still; if it was begun on: tapchip nfc recover'
 
 /** Why a chip failed, in words; undefined where that is nobody's to know. */
 function failureOf(error: unknown): Failure | undefined {
@@ -199,7 +206,7 @@ function failureOf(error: unknown): Failure | undefined {
   if (error instanceof ProvisionError || error instanceof UnknownCard)
     return { code: error.name, error: `${error.message}. ${error.advice}` }
   if (error instanceof ChipError || error instanceof NdefFormatError)
-    return { code: error.name, error: `${error.message}. ${again}` }
+    return { code: error.name, error: `${error.message}. ${retryAdvice}` }
   // A URL that does not fit, or generations that have run out.
   if (error instanceof RangeError) return { code: error.name, error: error.message }
   return undefined

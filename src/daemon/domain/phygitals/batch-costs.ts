@@ -4,7 +4,7 @@ import type { Chain, Chains } from '../../chain/chains.ts'
 import { firstFees } from '../../chain/relayer/fees.ts'
 import { type ClaimArgs, claimGas } from '../../chain/relayer/phygital-claim.ts'
 import type { TokenLocation } from '../../store/tokens.ts'
-import { asked, chainOf } from '../chain/ask-chain.ts'
+import { chainOf, readChain } from '../chain/read-chain.ts'
 import { signClaim } from './sign-claim.ts'
 
 /** What moves on one chain take. Gas, and wei. */
@@ -80,7 +80,7 @@ export async function priced(
   { transactions, gas, gasLimit }: { transactions: number; gas: bigint; gasLimit: bigint },
 ): Promise<ChainTotals> {
   const [balance, fees] = await Promise.all([
-    asked(chain, () => chain.client.getBalance({ address: chain.relayer })),
+    readChain(chain, () => chain.client.getBalance({ address: chain.relayer })),
     feesOf(chain, cap),
   ])
   const cost = gas * fees.maxFeePerGas
@@ -127,7 +127,7 @@ export async function feesOf(
   chain: Chain,
   cap: bigint | undefined,
 ): Promise<{ maxFeePerGas: bigint; isOverCap: boolean }> {
-  const [block, tip] = await asked(chain, () =>
+  const [block, tip] = await readChain(chain, () =>
     Promise.all([
       chain.client.getBlock({ includeTransactions: false }),
       chain.client.request({ method: 'eth_maxPriorityFeePerGas' }),

@@ -30,15 +30,15 @@ export async function tokenOfRow(
   const { linkedAddress, linkedChainId, linkedTokenId } = await chipOfTeam(deps, teamId, target.uid)
   if (linkedAddress === null || linkedChainId === null || linkedTokenId === null)
     throw new DomainError('conflict', 'This chip has no token yet. Link it to one, or transfer it first.')
-  const place = { contractAddress: linkedAddress, chainId: linkedChainId, tokenId: linkedTokenId }
-  return tokenOfTeam(deps, teamId, place)
+  const location = { contractAddress: linkedAddress, chainId: linkedChainId, tokenId: linkedTokenId }
+  return tokenOfTeam(deps, teamId, location)
 }
 
 /**
  * Does a job for each item, so many at once, and yields what came of them in the order of the items. A job that
  * throws ends it at its turn; those that were begun come to their end all the same.
  */
-export async function* inOrder<T, R>(
+export async function* mapConcurrently<T, R>(
   items: AsyncIterable<T>,
   atOnce: number,
   job: (item: T) => Promise<R>,

@@ -6,16 +6,16 @@ import { claimGas } from '../../chain/relayer/phygital-claim.ts'
 import type { Db } from '../../store/database.ts'
 import type { TokenLocation } from '../../store/tokens.ts'
 import { tokenKey, tokensUnderWay, type UnderWay } from '../../store/tokens-under-way.ts'
-import { asked, chainOf } from '../chain/ask-chain.ts'
 import { budgetLeft } from '../chain/budget.ts'
+import { chainOf, readChain } from '../chain/read-chain.ts'
 import { type Names, resolveRecipient } from '../chain/recipients.ts'
 import { DomainError } from '../errors.ts'
 import type { BudgetClock } from '../time.ts'
 import { type ChainTotals, Costs } from './batch-costs.ts'
-import { chipOfTeam, inOrder, isChip, type RowTarget } from './batch-row.ts'
-import { assertInOrder, checkMove } from './check-move.ts'
+import { chipOfTeam, isChip, mapConcurrently, type RowTarget } from './batch-row.ts'
+import { assertUsable, checkMove } from './check-move.ts'
 import { tokenOfTeam } from './find-token.ts'
-import { placeOf, type Target, targetOf } from './target.ts'
+import { type Target, targetOf, tokenInfoOf } from './target.ts'
 
 interface WantedMove {
   row: number
@@ -51,26 +51,26 @@ export async function* checkMoves(
   deps: CheckDeps,
   { teamId, feeCap }: { teamId: number; feeCap: (chainId: number) => bigint | undefined },
   rows: AsyncIterable<WantedMove>,
-): AsyncGenerator<CheckedMove | { totals: ChainTotals[]; budget?: TeamRoom }> {
+): AsyncGenerator<CheckedMove | { totals: ChainTotals[]; budget?: RemainingBudget }> {
   const check = new Check(deps, teamId)
-  yield* inOrder(rows, atOnce, (row) => check.row(row))
+  yield* mapConcurrently(rows, atOnce, (row) => check.row(row))
   const totals = await check.costs.totals(feeCap)
-  const budget = await roomFor(deps, teamId, totals)
+  const budget = await remainingBudget(deps, teamId, totals)
   yield { totals, ...(budget && { budget }) }
 }
 
 /** What the team may still send today; null: as much as it likes. */
-interface TeamRoom {
+interface RemainingBudget {
   transactionsLeft: number | null
   gasLeft: number | null
 }
 
 /** undefined: it is enough. */
-async function roomFor(
+async function remainingBudget(
   { db, chains, clock }: CheckDeps,
   teamId: number,
   totals: readonly ChainTotals[],
-): Promise<TeamRoom | undefined> {
+): Promise<RemainingBudget | undefined> {
   const isFree = totals.every(({ chainId }) => chains.get(chainId).isEmbedded)
   const { transactions, gas } = await budgetLeft(db.read, { teamId, isFree, settled: clock.settled() })
   const wanted = totals.reduce((sum, chain) => sum + chain.transactions, 0)
@@ -79,7 +79,7 @@ async function roomFor(
   return isEnough ? undefined : { transactionsLeft: transactions, gasLeft: gas }
 }
 
-/** One request's reading: what is asked for twice is looked up once. */
+/** One request's reading: what is asked for twice is looked up memoized. */
 class Check {
   readonly costs: Costs
   readonly #deps: CheckDeps
@@ -98,19 +98,19 @@ class Check {
     let seen: { token?: TokenThere; owner?: string | null } = {}
     try {
       const target = await this.#targetOf(wanted.target)
-      const place = placeOf(target)
-      const token = { ...locationOf(place), tokenId: 'token' in target ? place.tokenId : null }
+      const location = tokenInfoOf(target)
+      const token = { ...locationOf(location), tokenId: 'token' in target ? location.tokenId : null }
       seen = { token }
-      const recipient = await this.#recipient(place.chainId, wanted.recipient)
-      const chain = chainOf(this.#deps.chains, place.chainId)
-      const contract = getAddress(place.contractAddress)
+      const recipient = await this.#recipient(location.chainId, wanted.recipient)
+      const chain = chainOf(this.#deps.chains, location.chainId)
+      const contract = getAddress(location.contractAddress)
       // Before the owner: what is settled in between is then in one of the two.
-      const underWay = (await this.#tokensUnderWay(place.chainId)).get(tokenKey(place))
-      const isThere = place.contractStatus === 'confirmed' && place.contractTransactionId !== null
+      const underWay = (await this.#tokensUnderWay(location.chainId)).get(tokenKey(location))
+      const isThere = location.contractStatus === 'confirmed' && location.contractTransactionId !== null
       const ownerNow =
         token.tokenId === null
           ? undefined
-          : await asked(chain, () => ownerOf(chain.client, contract, BigInt(place.tokenId), isThere))
+          : await readChain(chain, () => ownerOf(chain.client, contract, BigInt(location.tokenId), isThere))
       const owner = underWay?.recipient ?? ownerNow
       seen = { token, owner: owner ?? null }
       const result = { row, token, owner: owner ?? null, recipient }
@@ -120,11 +120,14 @@ class Check {
         return { ...result, status: 'unchanged', ...(note === undefined ? {} : { note }) }
       }
       // What anybody may do with our own contract needs no trial.
-      if (place.contractTransactionId === null || (await this.#hasCode(place.chainId, getAddress(recipient))))
-        await checkMove(this.#deps, place, recipient)
-      else await assertInOrder(chain, place)
+      if (
+        location.contractTransactionId === null ||
+        (await this.#hasCode(location.chainId, getAddress(recipient)))
+      )
+        await checkMove(this.#deps, location, recipient)
+      else await assertUsable(chain, location)
       const isMint = ownerNow === undefined && underWay === undefined
-      this.costs.add(place, recipient, isMint ? 'mintNFT' : 'claimNFT')
+      this.costs.add(location, recipient, isMint ? 'mintNFT' : 'claimNFT')
       return { ...result, status: isMint ? 'mint' : 'transfer' }
     } catch (error) {
       // A chain that does not answer is nothing that a row could help.
@@ -140,20 +143,20 @@ class Check {
   }
 
   #recipient(chainId: number, text: string): Promise<string> {
-    return once(this.#recipients, `${chainId}/${text}`, () =>
+    return memoized(this.#recipients, `${chainId}/${text}`, () =>
       resolveRecipient(this.#deps, { team: this.#teamId }, chainId, text),
     )
   }
 
   #hasCode(chainId: number, address: Address): Promise<boolean> {
-    return once(this.#codes, `${chainId}/${address}`, async () => {
+    return memoized(this.#codes, `${chainId}/${address}`, async () => {
       const chain = chainOf(this.#deps.chains, chainId)
-      return (await asked(chain, () => chain.client.getCode({ address }))) !== undefined
+      return (await readChain(chain, () => chain.client.getCode({ address }))) !== undefined
     })
   }
 
   #tokensUnderWay(chainId: number): Promise<ReadonlyMap<string, UnderWay>> {
-    return once(this.#underWay, chainId, () => tokensUnderWay(this.#deps.db.read, chainId))
+    return memoized(this.#underWay, chainId, () => tokensUnderWay(this.#deps.db.read, chainId))
   }
 }
 
@@ -163,7 +166,7 @@ const locationOf = ({ contractAddress, chainId, tokenId }: TokenLocation): Token
   tokenId,
 })
 
-function once<K, T>(known: Map<K, Promise<T>>, key: K, ask: () => Promise<T>): Promise<T> {
+function memoized<K, T>(known: Map<K, Promise<T>>, key: K, ask: () => Promise<T>): Promise<T> {
   const asking = known.get(key) ?? ask()
   known.set(key, asking)
   return asking

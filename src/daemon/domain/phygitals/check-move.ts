@@ -5,13 +5,13 @@ import type { Chain, Chains } from '../../chain/chains.ts'
 import { ownerOf } from '../../chain/owner-of.ts'
 import { type ClaimArgs, claimGas } from '../../chain/relayer/phygital-claim.ts'
 import type { LocatedToken } from '../../store/tokens.ts'
-import { asked, askedAt, chainOf, recently, refusalOf } from '../chain/ask-chain.ts'
+import { chainOf, readChain, readContract, refusalOf, ttlCached } from '../chain/read-chain.ts'
 import { assertDeployed, assertOurs, contractOf } from '../contracts/deployed.ts'
 import { DomainError } from '../errors.ts'
 import { feesOf } from './batch-costs.ts'
 import { signClaim } from './sign-claim.ts'
 
-type Place = Pick<
+type CheckedToken = Pick<
   LocatedToken,
   | 'contractAddress'
   | 'chainId'
@@ -33,15 +33,15 @@ export interface Move {
  */
 export async function checkMove(
   { chains }: { chains: Chains },
-  token: Place,
+  token: CheckedToken,
   recipient: string,
 ): Promise<Move> {
   const chain = chainOf(chains, token.chainId)
-  await assertInOrder(chain, token)
+  await assertUsable(chain, token)
   const contract = getAddress(token.contractAddress)
   // Confirmed, so it is there.
   const isOurs = token.contractTransactionId !== null
-  const [owner, code] = await asked(chain, () =>
+  const [owner, code] = await readChain(chain, () =>
     Promise.all([
       ownerOf(chain.client, contract, BigInt(token.tokenId), isOurs),
       chain.client.getCode({ address: getAddress(recipient) }),
@@ -56,7 +56,7 @@ export async function checkMove(
 }
 
 /** @throws DomainError conflict where a contract that was deployed from here is not there, or is somebody else's */
-export async function assertInOrder(chain: Chain, token: Place): Promise<void> {
+export async function assertUsable(chain: Chain, token: CheckedToken): Promise<void> {
   const contract = contractOf('phygital', token.contractAddress, token)
   assertDeployed(contract)
   if (token.contractTransactionId !== null) await assertOurs(chain, contract)
@@ -65,7 +65,7 @@ export async function assertInOrder(chain: Chain, token: Place): Promise<void> {
 /** @throws DomainError conflict: what is signed here would be worth nothing there */
 async function assertOurSignature(chain: Chain, address: Address): Promise<void> {
   const ours = chain.signVerifier.address
-  const verifier = await recently(chain, `verifier ${address}`, 60_000, () => signVerifierOf(chain, address))
+  const verifier = await ttlCached(chain, `verifier ${address}`, 60_000, () => signVerifierOf(chain, address))
   if (verifier === ours) return
   throw new DomainError(
     'conflict',
@@ -75,7 +75,7 @@ async function assertOurSignature(chain: Chain, address: Address): Promise<void>
 
 async function signVerifierOf(chain: Chain, address: Address): Promise<Address> {
   try {
-    return await askedAt(chain, address, () =>
+    return await readContract(chain, address, () =>
       chain.client.readContract({ abi: phygitalAbi, address, functionName: 'getSignVerifier' }),
     )
   } catch (error) {
@@ -99,10 +99,10 @@ const noPhygital = (chain: Chain, address: Address, error: unknown): unknown => 
  */
 async function assertCanSend(chain: Chain): Promise<void> {
   if (chain.isEmbedded) return
-  const [{ isOverCap, maxFeePerGas }, balance] = await recently(chain, 'price', 1000, () =>
+  const [{ isOverCap, maxFeePerGas }, balance] = await ttlCached(chain, 'price', 1000, () =>
     Promise.all([
       feesOf(chain, chain.maxFeePerGas),
-      asked(chain, () => chain.client.getBalance({ address: chain.relayer })),
+      readChain(chain, () => chain.client.getBalance({ address: chain.relayer })),
     ]),
   )
   if (isOverCap)
@@ -121,7 +121,7 @@ async function assertCanSend(chain: Chain): Promise<void> {
 
 async function simulate(
   chain: Chain,
-  token: Place,
+  token: CheckedToken,
   recipient: string,
   call: ClaimArgs['call'],
 ): Promise<void> {
@@ -130,7 +130,7 @@ async function simulate(
     throw noPhygital(chain, address, error)
   })
   try {
-    await asked(chain, () =>
+    await readChain(chain, () =>
       chain.client.simulateContract({
         abi: phygitalAbi,
         address,

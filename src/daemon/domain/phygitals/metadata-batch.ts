@@ -5,7 +5,7 @@ import type { Actor } from '../../store/audit.ts'
 import type { Db } from '../../store/database.ts'
 import { findToken, type LocatedToken, type TokenLocation } from '../../store/tokens.ts'
 import { announcedTogether, announceGas, announceGasLimit } from '../chain/announcements.ts'
-import { chainOf } from '../chain/ask-chain.ts'
+import { chainOf } from '../chain/read-chain.ts'
 import { DomainError, notFound } from '../errors.ts'
 import type { BudgetClock } from '../time.ts'
 import { type ChainTotals, priced } from './batch-costs.ts'
@@ -22,7 +22,7 @@ export interface MetadataRow {
   expected?: Metadata | undefined
 }
 
-type DescribedRow =
+type MetadataResult =
   | {
       row: number
       status: 'changed' | 'unchanged'
@@ -47,17 +47,17 @@ const lengthTogether = 128 * 1024
  * Replaces metadata row by row; a row that cannot be done fails alone, and one that changes nothing costs no gas.
  * @returns a result a row, in order
  */
-export async function* describeRows(
+export async function* replaceMetadataRows(
   deps: Deps,
   { teamId, actor }: Caller,
   rows: AsyncIterable<MetadataRow>,
-): AsyncGenerator<DescribedRow> {
+): AsyncGenerator<MetadataResult> {
   for await (const group of groupsOf(rows)) {
     const found = await tokensOf(deps, teamId, group)
     const now = deps.clock.now()
     const results = await deps.db.write(async (trx) => {
       const changed: LocatedToken[] = []
-      const described: DescribedRow[] = []
+      const described: MetadataResult[] = []
       for (const { row, token: before } of found) {
         // As it is in this very moment: a row before it may have been about the same token.
         const token =
@@ -80,11 +80,11 @@ export async function* describeRows(
  * Says what it would do, and at the end what the announcements take. Writes nothing. A chain that does not answer is
  * left out of the totals: the metadata itself needs none. @param feeCap wei per gas that the relayer offers at most
  */
-export async function* checkRows(
+export async function* checkMetadataRows(
   deps: Deps,
   { teamId, feeCap }: { teamId: number; feeCap: (chainId: number) => bigint | undefined },
   rows: AsyncIterable<MetadataRow>,
-): AsyncGenerator<DescribedRow | { totals: ChainTotals[] }> {
+): AsyncGenerator<MetadataResult | { totals: ChainTotals[] }> {
   const sums = new Map<number, { transactions: number; gas: bigint; gasLimit: bigint }>()
   for await (const group of groupsOf(rows)) {
     const changed: LocatedToken[] = []
@@ -148,7 +148,7 @@ const tokensOf = (
   )
 
 /** What a row does to a token as it is. */
-function judge({ row, metadata, expected }: MetadataRow, found: LocatedToken | DomainError): DescribedRow {
+function judge({ row, metadata, expected }: MetadataRow, found: LocatedToken | DomainError): MetadataResult {
   if (found instanceof DomainError) return { row, status: 'failed', error: found.message }
   const { contractAddress, chainId, tokenId } = found
   const token = { contractAddress, chainId, tokenId }

@@ -66,10 +66,10 @@ export async function writeMetadata(
 
 /** What `tokenURI` and `uri` lead to: the metadata of a token, JSON. @throws DomainError not_found */
 export async function metadataAt({ db }: { db: Pick<Db, 'read'> }, ref: TokenLocation): Promise<string> {
-  const place = asStored(ref)
-  const token = await findTokenAt(db.read, place)
+  const location = asStored(ref)
+  const token = await findTokenAt(db.read, location)
   if (token) return token.metadata ?? '{}'
-  const event = await findEventAt(db.read, place)
+  const event = await findEventAt(db.read, location)
   if (event) return event.metadata
   throw notFound('token')
 }

@@ -9,7 +9,7 @@ import type { Db, Queries } from '../../store/database.ts'
 import { findItem, type ItemWithContract } from '../../store/items.ts'
 import type { ContractRow } from '../../store/schema.ts'
 import { ensureToken, findToken, findTokenAt, freeTokenId, type LocatedToken } from '../../store/tokens.ts'
-import { asked, chainOf } from '../chain/ask-chain.ts'
+import { chainOf, readChain } from '../chain/read-chain.ts'
 import { DomainError, notFound } from '../errors.ts'
 import { type BudgetClock, iso } from '../time.ts'
 
@@ -34,7 +34,7 @@ export async function futureContractOf(
 }
 
 /** Steps grow, so that this many reach past a million tokens that were minted elsewhere. */
-const mostAsked = 20
+const maxAttemptsToFind = 20
 
 /**
  * Says which token an unminted chip gets: the next id that nobody has by the store, and nobody by the chain.
@@ -44,7 +44,7 @@ export async function futureTokenOf(deps: Deps, contract: ContractRow): Promise<
   const chain = chainOf(deps.chains, contract.chainId)
   const address = getAddress(contract.address)
   let after = BigInt(contract.lastTokenId ?? 0)
-  for (let asked = 0; asked < mostAsked; asked += 1) {
+  for (let asked = 0; asked < maxAttemptsToFind; asked += 1) {
     const tokenId = await freeTokenId(deps.db.read, contract.id, after)
     // A contract of ours has no token that the store does not know.
     if (contract.transactionId !== null) return { contract, tokenId }
@@ -58,7 +58,7 @@ export async function futureTokenOf(deps: Deps, contract: ContractRow): Promise<
 }
 
 const isFreeThere = async (chain: Chain, address: Address, tokenId: string): Promise<boolean> =>
-  (await asked(chain, () => ownerOf(chain.client, address, BigInt(tokenId)))) === undefined
+  (await readChain(chain, () => ownerOf(chain.client, address, BigInt(tokenId)))) === undefined
 
 /**
  * Gives an unminted chip its token, with the metadata of its item. On a contract of ours that is the next free id of
@@ -79,8 +79,8 @@ export async function bindNewToken(
   const tokenId = isFree
     ? await freeTokenId(trx, contract.id, BigInt(contract.lastTokenId ?? 0))
     : future.tokenId
-  const place = { contractAddress: contract.address, chainId: contract.chainId, tokenId }
-  if (!isFree && (await findTokenAt(trx, place))) return undefined
+  const location = { contractAddress: contract.address, chainId: contract.chainId, tokenId }
+  if (!isFree && (await findTokenAt(trx, location))) return undefined
   const item = await findItem(trx, chip.teamId, chip.itemId)
   const metadata = JSON.stringify(item ? metadataOf(item, chip.variantId) : {})
   const createdAt = iso(clock.now())

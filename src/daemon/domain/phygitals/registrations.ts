@@ -7,14 +7,14 @@ import {
 import type { Queries } from '../../store/database.ts'
 import type { OtpRow } from '../../store/schema.ts'
 import type { LocatedToken, TokenLocation } from '../../store/tokens.ts'
-import { chainOf } from '../chain/ask-chain.ts'
+import { chainOf } from '../chain/read-chain.ts'
 import { type Asker, resolveRecipient } from '../chain/recipients.ts'
 import { presentCode, spendCode } from '../codes/otps.ts'
 import { DomainError, notFound } from '../errors.ts'
 import { iso } from '../time.ts'
-import { assertInOrder } from './check-move.ts'
+import { assertUsable } from './check-move.ts'
 import { tokenAt, tokenOfTeam } from './find-token.ts'
-import { aimAt, chipOfCode, placeOf, settleTarget, type TransferDeps } from './target.ts'
+import { chipOfCode, resolveTarget, settleTarget, type TransferDeps, tokenInfoOf } from './target.ts'
 
 /** A recipient who is announced for a token. */
 export interface ClaimRegistration {
@@ -69,7 +69,7 @@ export async function registerClaim(
 ): Promise<ClaimRegistration> {
   const token = await tokenOfTeam(deps, teamId, ref)
   const recipient = await resolveRecipient(deps, { team: teamId }, token.chainId, to)
-  await assertStillInOrder(deps, token)
+  await assertStillUsable(deps, token)
   return deps.db.write((trx) => register(trx, deps, { token, recipient, tapId: null, actor }))
 }
 
@@ -81,8 +81,8 @@ export async function registerClaimByCode(
 ): Promise<ClaimRegistration> {
   const otp = await presentCode(deps, code, 'PHYGITAL_CLAIM')
   const chip = await chipOfCode(deps.db, otp)
-  const { target, recipient } = await aimAt(deps, { chip: chip.uid }, chip, to)
-  await assertStillInOrder(deps, placeOf(target))
+  const { target, recipient } = await resolveTarget(deps, { chip: chip.uid }, chip, to)
+  await assertStillUsable(deps, tokenInfoOf(target))
   return deps.db.write(async (trx) => {
     await spendCode(trx, code, iso(deps.clock.now()))
     const token = await settleTarget(trx, deps, target, false)
@@ -112,11 +112,11 @@ export async function removeClaimRegistration(
 }
 
 /** A registration needs no contract yet, but none that something is wrong with. */
-const assertStillInOrder = async (
+const assertStillUsable = async (
   { chains }: Pick<TransferDeps, 'chains'>,
-  token: ReturnType<typeof placeOf>,
+  token: ReturnType<typeof tokenInfoOf>,
 ): Promise<void> => {
-  if (token.contractProblem !== null) await assertInOrder(chainOf(chains, token.chainId), token)
+  if (token.contractProblem !== null) await assertUsable(chainOf(chains, token.chainId), token)
 }
 
 async function register(

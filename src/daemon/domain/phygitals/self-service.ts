@@ -17,11 +17,11 @@ import { chipsOfToken, updateChip } from '../../store/chips.ts'
 import type { Db } from '../../store/database.ts'
 import type { LocatedToken } from '../../store/tokens.ts'
 import { useSignature } from '../../store/used-signatures.ts'
-import { asked, chainOf, outOfReach } from '../chain/ask-chain.ts'
+import { chainOf, outOfReach, readChain } from '../chain/read-chain.ts'
 import { redirectUrlFrom } from '../chips/chips.ts'
 import { DomainError, invalid } from '../errors.ts'
 import { type Clock, iso } from '../time.ts'
-import { assertInOrder } from './check-move.ts'
+import { assertUsable } from './check-move.ts'
 import { tokenAt } from './find-token.ts'
 
 type Deps = { db: Db; clock: Clock; chains: Chains }
@@ -83,12 +83,12 @@ export async function editByOwner(
 async function ownerWhoSigned({ chains }: Deps, edit: OwnerEdit, token: LocatedToken): Promise<Address> {
   const chain = chainOf(chains, edit.chainId)
   // Whatever stands where a contract of ours should be does not say who owns anything.
-  if (token.contractStatus === 'confirmed') await assertInOrder(chain, token)
+  if (token.contractStatus === 'confirmed') await assertUsable(chain, token)
   const contract = getAddress(edit.contractAddress.toLowerCase())
   const owner =
     token.contractStatus === 'pending'
       ? undefined
-      : await asked(chain, () => ownerOf(chain.client, contract, BigInt(edit.tokenId)))
+      : await readChain(chain, () => ownerOf(chain.client, contract, BigInt(edit.tokenId)))
   const refuse = (message: string) => new DomainError('signature_invalid', message)
   if (owner === undefined) throw refuse('Nobody owns this token yet, so nobody can sign for it.')
   if (await isSignedBy(chain, owner, digestOf(edit), edit.ownerSignature)) return owner
@@ -110,7 +110,7 @@ const checkGas = 1_000_000n
  */
 async function isSignedBy(chain: Chain, signer: Address, hash: Hex, signature: Hex): Promise<boolean> {
   if (size(signature) === 65 && (await recovered(hash, signature)) === signer) return true
-  const code = await asked(chain, () => chain.client.getCode({ address: signer }))
+  const code = await readChain(chain, () => chain.client.getCode({ address: signer }))
   return code !== undefined && (await saysYes(chain, signer, hash, signature))
 }
 

@@ -5,7 +5,7 @@ import type { Chain } from '../../chain/chains.ts'
 import { type Counted, predict } from '../../chain/relayer/builder.ts'
 import { claimCounter, claimHash } from '../../chain/relayer/phygital-claim.ts'
 import type { TokenLocation } from '../../store/tokens.ts'
-import { askedAt } from '../chain/ask-chain.ts'
+import { readContract } from '../chain/read-chain.ts'
 
 export interface SignedClaim {
   signature: Hex
@@ -25,7 +25,7 @@ export async function signClaim(
 ): Promise<SignedClaim> {
   const contract = getAddress(token.contractAddress)
   const recipient = getAddress(to)
-  const [latest, margin, onChain] = await askedAt(chain, contract, () =>
+  const [latest, margin, onChain] = await readContract(chain, contract, () =>
     Promise.all([
       chain.latestBlock(),
       chain.expiryBlocks(),

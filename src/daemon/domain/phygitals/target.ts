@@ -14,7 +14,7 @@ export type TransferDeps = { db: Db; clock: BudgetClock; chains: Chains; names: 
 export type Target = { token: LocatedToken } | { future: FutureToken; uid: string }
 
 /** What is to move, and where it is to go. */
-interface Aim {
+interface ResolvedTarget {
   target: Target
   /** EIP-55 */
   recipient: string
@@ -24,7 +24,12 @@ interface Aim {
  * Finds out what a chip stands for, and who is meant. The recipient first: one that is wrong costs no search.
  * @throws DomainError not_found, recipient_invalid, conflict, chain_unavailable
  */
-export async function aimAt(deps: TransferDeps, asker: Asker, chip: TappedChip, to: string): Promise<Aim> {
+export async function resolveTarget(
+  deps: TransferDeps,
+  asker: Asker,
+  chip: TappedChip,
+  to: string,
+): Promise<ResolvedTarget> {
   const token = chip.tokenRow === null ? undefined : await findToken(deps.db.read, chip.tokenRow)
   if (token) return { target: { token }, recipient: await resolveRecipient(deps, asker, token.chainId, to) }
   const contract = await futureContractOf(deps, chip)
@@ -39,7 +44,7 @@ export async function targetOf(deps: TransferDeps, chip: TappedChip): Promise<Ta
   return { future: await futureTokenOf(deps, await futureContractOf(deps, chip)), uid: chip.uid }
 }
 
-export const placeOf = (target: Target) =>
+export const tokenInfoOf = (target: Target) =>
   'token' in target
     ? target.token
     : {
@@ -80,11 +85,11 @@ export async function chipOfCode(db: Pick<Db, 'read'>, otp: OtpRow): Promise<Tap
   return { ...chip, tokenRow: otp.tokenRow ?? chip.tokenRow }
 }
 
-const mostTries = 4
+const maxAttempts = 4
 
 /** Where a token id was taken at the same moment, nothing was used up: once more, with the next one. */
-export async function untilFree<T>(job: () => Promise<T>): Promise<T> {
-  for (let left = mostTries; ; left -= 1) {
+export async function retryWhileTaken<T>(job: () => Promise<T>): Promise<T> {
+  for (let left = maxAttempts; ; left -= 1) {
     try {
       return await job()
     } catch (error) {

@@ -3,11 +3,11 @@ import { NotSignedYet } from '../../chain/relayer/errors.ts'
 import type { Actor } from '../../store/audit.ts'
 import { type Claim, type Idempotency, IdempotencyConflict } from '../chain/transactions.ts'
 import { DomainError, type ErrorCode, storeFailure } from '../errors.ts'
-import { chipOfTeam, inOrder, isChip, type RowTarget } from './batch-row.ts'
+import { chipOfTeam, isChip, mapConcurrently, type RowTarget } from './batch-row.ts'
 import type { TransferDeps } from './target.ts'
 import { transferred, transferToken, transferTokenOfChip } from './transfer.ts'
 
-export interface MoveRow {
+export interface TransferRow {
   row: number
   target: RowTarget
   recipient: string
@@ -15,7 +15,7 @@ export interface MoveRow {
   claim: Claim | undefined
 }
 
-type MovedRow =
+type TransferResult =
   | { row: number; status: 'transferred'; initialTxHash: string }
   /** It is recorded, and goes out as soon as there is room: its hash is not known yet. */
   | { row: number; status: 'queued' }
@@ -38,10 +38,10 @@ const atOnce = 128
 export const transferRows = (
   deps: BatchDeps,
   caller: Caller,
-  rows: AsyncIterable<MoveRow>,
-): AsyncGenerator<MovedRow> => inOrder(rows, atOnce, (row) => transferRow(deps, caller, row))
+  rows: AsyncIterable<TransferRow>,
+): AsyncGenerator<TransferResult> => mapConcurrently(rows, atOnce, (row) => transferRow(deps, caller, row))
 
-async function transferRow(deps: BatchDeps, caller: Caller, wanted: MoveRow): Promise<MovedRow> {
+async function transferRow(deps: BatchDeps, caller: Caller, wanted: TransferRow): Promise<TransferResult> {
   const { row, claim } = wanted
   try {
     const hash = await deps.idempotency.once<string>({
@@ -65,7 +65,7 @@ async function transferRow(deps: BatchDeps, caller: Caller, wanted: MoveRow): Pr
 async function record(
   deps: BatchDeps,
   { teamId, actor }: Caller,
-  { target, recipient, claim }: MoveRow,
+  { target, recipient, claim }: TransferRow,
 ): Promise<number> {
   const asking = { teamId, actor, idempotency: claim }
   if (!isChip(target)) return transferToken(deps, asking, { ...target, recipient })
@@ -81,10 +81,10 @@ const waitOf = (error: unknown): NotSignedYet | undefined => {
 }
 
 /** So often a row is waited for that only lacks room, some five seconds each: blocks of a minute are rare. */
-const patience = 16
+const maxRetries = 16
 
 async function hashOf(deps: BatchDeps, transactionId: number | null): Promise<string> {
-  for (let left = patience; ; left -= 1) {
+  for (let left = maxRetries; ; left -= 1) {
     try {
       return (await transferred(deps, transactionId)).hash
     } catch (error) {

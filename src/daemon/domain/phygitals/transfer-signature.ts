@@ -9,10 +9,17 @@ import { presentCode, spendCode } from '../codes/otps.ts'
 import { iso } from '../time.ts'
 import { checkMove, type Move } from './check-move.ts'
 import { tokenOfTeam } from './find-token.ts'
-import { endClaimsOfToken } from './record-claim.ts'
+import { endClaimsOfToken } from './record-transfer.ts'
 import { assertSecondTap } from './registrations.ts'
 import { type SignedClaim, signClaim } from './sign-claim.ts'
-import { aimAt, chipOfCode, placeOf, settleTarget, type TransferDeps, untilFree } from './target.ts'
+import {
+  chipOfCode,
+  resolveTarget,
+  retryWhileTaken,
+  settleTarget,
+  type TransferDeps,
+  tokenInfoOf,
+} from './target.ts'
 
 export interface TransferSignature extends SignedClaim {
   token: TokenLocation
@@ -41,11 +48,11 @@ export async function signTransferByCode(
 ): Promise<TransferSignature> {
   const otp = await presentCode(deps, code, 'PHYGITAL_CLAIM')
   const chip = await chipOfCode(deps.db, otp)
-  return untilFree(async () => {
-    const { target, recipient } = await aimAt(deps, { chip: chip.uid }, chip, to)
-    const place = placeOf(target)
+  return retryWhileTaken(async () => {
+    const { target, recipient } = await resolveTarget(deps, { chip: chip.uid }, chip, to)
+    const location = tokenInfoOf(target)
     // Signed before the code is taken: what needs the chain can fail, and then nothing is used up.
-    const signed = await sign(deps, await checkMove(deps, place, recipient), place, recipient)
+    const signed = await sign(deps, await checkMove(deps, location, recipient), location, recipient)
     const token = await deps.db.write(async (trx) => {
       const now = iso(deps.clock.now())
       await spendCode(trx, code, now)

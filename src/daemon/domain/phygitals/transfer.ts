@@ -13,12 +13,19 @@ import { DomainError, notFound } from '../errors.ts'
 import { type BudgetClock, iso } from '../time.ts'
 import { checkMove, type Move } from './check-move.ts'
 import { tokenOfTeam } from './find-token.ts'
-import { recordClaim } from './record-claim.ts'
+import { recordTransfer } from './record-transfer.ts'
 import { assertSecondTap } from './registrations.ts'
-import { aimAt, chipOfCode, placeOf, settleTarget, type TransferDeps, untilFree } from './target.ts'
+import {
+  chipOfCode,
+  resolveTarget,
+  retryWhileTaken,
+  settleTarget,
+  type TransferDeps,
+  tokenInfoOf,
+} from './target.ts'
 
 /** Who wants it, and what makes a repetition the same request. */
-export interface Asking {
+export interface Requester {
   actor: Actor
   idempotency: Claim | undefined
 }
@@ -30,7 +37,7 @@ export interface Asking {
  */
 export async function transferToken(
   deps: TransferDeps,
-  { teamId, ...asking }: Asking & { teamId: number },
+  { teamId, ...asking }: Requester & { teamId: number },
   { recipient: to, ...ref }: TokenLocation & { recipient: string },
 ): Promise<number> {
   const token = await tokenOfTeam(deps, teamId, ref)
@@ -45,7 +52,7 @@ export async function transferToken(
 /** Transfers the token of a chip on its team's authority; a chip that has none yet gets one minted. */
 export async function transferTokenOfChip(
   deps: TransferDeps,
-  { teamId, ...asking }: Asking & { teamId: number },
+  { teamId, ...asking }: Requester & { teamId: number },
   { uid, recipient: to }: { uid: string; recipient: string },
 ): Promise<number> {
   const chip = await findChip(deps.db.read, uid)
@@ -59,7 +66,7 @@ export async function transferTokenOfChip(
  */
 export async function transferByCode(
   deps: TransferDeps,
-  { code, ...asking }: Asking & { code: string },
+  { code, ...asking }: Requester & { code: string },
   to: string,
 ): Promise<number> {
   const otp = await presentCode(deps, code, 'PHYGITAL_CLAIM')
@@ -77,18 +84,18 @@ interface MoveOrMint {
   asker: Asker
   chip: TappedChip
   recipient: string
-  asking: Asking
+  asking: Requester
   /** The code that it takes; undefined: the team says so. */
   authority: { code: string; otp: OtpRow } | undefined
 }
 
 const moveOrMint = (deps: TransferDeps, wanted: MoveOrMint): Promise<number> =>
-  untilFree(() => tryMoveOrMint(deps, wanted))
+  retryWhileTaken(() => tryMoveOrMint(deps, wanted))
 
 async function tryMoveOrMint(deps: TransferDeps, wanted: MoveOrMint): Promise<number> {
   const { chip, asking, authority } = wanted
-  const { target, recipient } = await aimAt(deps, wanted.asker, chip, wanted.recipient)
-  const move = await checkMove(deps, placeOf(target), recipient)
+  const { target, recipient } = await resolveTarget(deps, wanted.asker, chip, wanted.recipient)
+  const move = await checkMove(deps, tokenInfoOf(target), recipient)
   return deps.db.write(async (trx) => {
     const now = iso(deps.clock.now())
     if (authority) await spendCode(trx, authority.code, now)
@@ -107,10 +114,10 @@ async function record(
     move,
     actor,
     idempotency,
-  }: Asking & { token: LocatedToken; recipient: string; move: Move },
+  }: Requester & { token: LocatedToken; recipient: string; move: Move },
 ): Promise<number> {
   const call = move.call === 'mintNFT' && (await isMintUnderWay(trx, token)) ? 'claimNFT' : move.call
-  const id = await recordClaim(trx, deps, { token, recipient, call, counted: move.chain, idempotency })
+  const id = await recordTransfer(trx, deps, { token, recipient, call, counted: move.chain, idempotency })
   const { contractAddress, chainId, tokenId, teamId } = token
   await recordChange(trx, {
     at: iso(deps.clock.now()),
@@ -146,7 +153,7 @@ export async function transferred(
   if (transactionId === null) throw new Error('a transfer is a transaction')
   const hash = await broadcastHash(chains, transactionId)
   const row = await findTransaction(db.read, transactionId)
-  // Written by recordClaim, in this shape.
+  // Written by recordTransfer, in this shape.
   const subject: TokenLocation = JSON.parse(row?.subject ?? '{}')
   const { contractAddress, chainId, tokenId } = subject
   return { hash, token: { contractAddress, chainId, tokenId } }

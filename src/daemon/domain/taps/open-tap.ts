@@ -16,7 +16,7 @@ import type { TapQuery } from './read-tap.ts'
 import { type TakeTapDeps, takeTap } from './take-tap.ts'
 
 /** What a person who opened a chip's URL gets. */
-export type TapOutcome =
+export type TapResponse =
   | { kind: 'redirect'; url: string }
   | ({ kind: 'page'; cookie: { value: string; maxAgeSeconds: number } | undefined } & TapPageContent)
   | { kind: 'refused'; status: 400 | 404 | 410; reason: RefusalReason }
@@ -48,7 +48,7 @@ type Deps = TakeTapDeps & {
  * Opens a chip's URL: takes the tap and makes its refs. The browser that made the tap, told by its cookie, sees
  * the same page again until its codes expire.
  */
-export async function openTap(deps: Deps, query: TapQuery, cookie: string | undefined): Promise<TapOutcome> {
+export async function openTap(deps: Deps, query: TapQuery, cookie: string | undefined): Promise<TapResponse> {
   const judged = await takeTap(deps, query, 'page', (trx, { chip, tapId, counter, now }) =>
     makeRefs(trx, deps, { chip, tapId, counter, now }),
   )
@@ -61,8 +61,8 @@ export async function openTap(deps: Deps, query: TapQuery, cookie: string | unde
     case 'disabled':
       return { kind: 'refused', status: 404, reason: 'disabled' }
     case 'replayed': {
-      const again = cookie === undefined ? undefined : await reload(deps, judged.chip, judged.counter, cookie)
-      return again ?? { kind: 'refused', status: 410, reason: 'replayed' }
+      const page = cookie === undefined ? undefined : await reload(deps, judged.chip, judged.counter, cookie)
+      return page ?? { kind: 'refused', status: 410, reason: 'replayed' }
     }
     case 'taken': {
       const { chip, result } = judged
@@ -111,7 +111,7 @@ async function reload(
   chip: TappedChip,
   counter: number,
   cookie: string,
-): Promise<TapOutcome | undefined> {
+): Promise<TapResponse | undefined> {
   const visit = await findPageVisit(deps.db.read, cookie)
   const isSame = visit && visit.chipUid === chip.uid && visit.counter === counter
   if (!isSame || visit.expiresAt <= iso(deps.clock.now()) || chip.disabledAt !== null) return undefined
@@ -156,12 +156,12 @@ interface PageRefs {
   links: [linkId: number, ref: string][]
 }
 
-const place = 'pageVisits:refs'
+const sealContext = 'pageVisits:refs'
 const shape = z.object({ own: z.string(), links: z.array(z.tuple([z.number(), z.string()])) })
 
 /** Refs are stored as hashes; the page that is loaded again needs them as they are. */
 const sealPageRefs = (box: SecretBox, { own, links }: PageRefs): Buffer =>
-  box.seal(Buffer.from(JSON.stringify({ own, links })), place)
+  box.seal(Buffer.from(JSON.stringify({ own, links })), sealContext)
 
 const openPageRefs = (box: SecretBox, sealed: Uint8Array): PageRefs =>
-  shape.parse(JSON.parse(box.open(sealed, place).toString()))
+  shape.parse(JSON.parse(box.open(sealed, sealContext).toString()))

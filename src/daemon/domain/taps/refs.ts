@@ -6,7 +6,7 @@ import type { Db } from '../../store/database.ts'
 import { findRef, type RefOfChip, takeRef } from '../../store/refs.ts'
 import { findToken, type TokenLocation } from '../../store/tokens.ts'
 import { type BadgeStatus, badgeStatus } from '../badge-status.ts'
-import { asked } from '../chain/ask-chain.ts'
+import { readChain } from '../chain/read-chain.ts'
 import { type Carried, carriedBy } from '../chips/carried.ts'
 import { isCode, makeOtp, type Origin, type OtpDeps } from '../codes/otps.ts'
 import { notFound } from '../errors.ts'
@@ -95,7 +95,7 @@ async function ownerOfToken(
 ): Promise<string | undefined> {
   if (!chains.has(chainId)) return undefined
   const chain = chains.get(chainId)
-  return asked(chain, () => ownerOf(chain.client, getAddress(contractAddress), BigInt(tokenId)))
+  return readChain(chain, () => ownerOf(chain.client, getAddress(contractAddress), BigInt(tokenId)))
 }
 
 async function describeToken(

@@ -10,7 +10,7 @@ import {
   removeContract,
   setTwoTap,
 } from '../../domain/contracts/contracts.ts'
-import { lookAtContract } from '../../domain/contracts/look-at-contract.ts'
+import { inspectContract } from '../../domain/contracts/inspect-contract.ts'
 import { deployContract, deployedBy, tellServiceUrl } from '../../domain/deployments/deploy-contract.ts'
 import { bindAll } from '../../http/bind.ts'
 
@@ -26,11 +26,11 @@ export function contractRoutes(app: FastifyInstance, ctx: Context): void {
     'POST /admin/contracts': async ({ body, keyTeam, actor }) => {
       const team = await resolveTeam(ctx, { name: body.team, keyTeam })
       const contract = await registerContract(ctx, { team, actor }, body)
-      return { ...shown(contract, team.name), ...(await lookAtContract(ctx, contract)) }
+      return { ...shown(contract, team.name), ...(await inspectContract(ctx, contract)) }
     },
     'GET /admin/contracts/:id': async ({ params }) => {
       const contract = await contractIn(ctx.db.read, params.id)
-      return { ...(await ofItsTeam(contract)), ...(await lookAtContract(ctx, contract)) }
+      return { ...(await ofItsTeam(contract)), ...(await inspectContract(ctx, contract)) }
     },
     'POST /admin/contracts/deploy': async ({ body, keyTeam, actor, once }) => {
       const team = await resolveTeam(ctx, { name: body.team, keyTeam })

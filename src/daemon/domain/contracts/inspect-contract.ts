@@ -5,7 +5,7 @@ import { guestbookAt, phygitalAt } from '../../chain/standing.ts'
 import { deployedContracts, updateContract } from '../../store/contracts.ts'
 import type { Db } from '../../store/database.ts'
 import type { ContractRow } from '../../store/schema.ts'
-import { asked } from '../chain/ask-chain.ts'
+import { readChain } from '../chain/read-chain.ts'
 import { DomainError } from '../errors.ts'
 import { whyNotOurs } from './deployed.ts'
 
@@ -22,12 +22,15 @@ interface ContractCheck {
   warnings: string[]
 }
 
-type Looked = Pick<ContractRow, 'kind' | 'chainId' | 'address' | 'status' | 'transactionId' | 'problem'>
+type InspectedContract = Pick<
+  ContractRow,
+  'kind' | 'chainId' | 'address' | 'status' | 'transactionId' | 'problem'
+>
 
 /** Looks at a contract where its chain can be asked. Warns, and refuses nothing: the chain may come later. */
-export async function lookAtContract(
+export async function inspectContract(
   { chains }: { chains: Chains },
-  contract: Looked,
+  contract: InspectedContract,
 ): Promise<ContractCheck> {
   const { chainId } = contract
   if (!chains.has(chainId))
@@ -36,7 +39,7 @@ export async function lookAtContract(
     )
   const chain = chains.get(chainId)
   try {
-    return await asked(chain, () => look(chain, contract))
+    return await readChain(chain, () => inspect(chain, contract))
   } catch (error) {
     if (error instanceof DomainError)
       return unknown(
@@ -46,7 +49,7 @@ export async function lookAtContract(
   }
 }
 
-async function look(chain: Chain, contract: Looked): Promise<ContractCheck> {
+async function inspect(chain: Chain, contract: InspectedContract): Promise<ContractCheck> {
   const address = getAddress(contract.address)
   const standing =
     contract.kind === 'phygital'
@@ -63,9 +66,13 @@ async function look(chain: Chain, contract: Looked): Promise<ContractCheck> {
   }
 }
 
-type Seen = Awaited<ReturnType<typeof phygitalAt>> | Awaited<ReturnType<typeof guestbookAt>>
+type OnChainState = Awaited<ReturnType<typeof phygitalAt>> | Awaited<ReturnType<typeof guestbookAt>>
 
-async function warningsOf(chain: Chain, contract: Looked, standing: Seen): Promise<string[]> {
+async function warningsOf(
+  chain: Chain,
+  contract: InspectedContract,
+  standing: OnChainState,
+): Promise<string[]> {
   const { address, kind, status, transactionId, problem } = contract
   if (status === 'pending') return problem === null ? [] : [problem]
   if (transactionId !== null) {
@@ -112,7 +119,7 @@ const unknown = (warning: string): ContractCheck => ({
  * with it: an earlier version believed a deployment that was mined. A chain that does not answer is left for the next
  * start; what is sent to a contract is checked then and there besides.
  */
-export async function lookAfterContracts(
+export async function verifyContracts(
   { db, chains, log }: { db: Db; chains: Chains; log: Pick<Logger, 'error'> },
   stopped?: AbortSignal,
 ): Promise<void> {

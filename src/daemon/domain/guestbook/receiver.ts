@@ -10,7 +10,7 @@ import {
 import type { Chain } from '../../chain/chains.ts'
 import { revertOf } from '../../chain/revert.ts'
 import { inWords as plain } from '../../outbound/words.ts'
-import { asked } from '../chain/ask-chain.ts'
+import { readChain } from '../chain/read-chain.ts'
 import { DomainError } from '../errors.ts'
 
 /** A mint takes 82,000. */
@@ -32,15 +32,15 @@ const accepted = '0xf23a6e61'
  * there as well. @returns the gas limit for the mint
  * @throws DomainError chain_unavailable, simulation_reverted
  */
-export async function gasToReach(
+export async function gasToMintTo(
   chain: Chain,
   { address, tokenId }: { address: string; tokenId: string },
   recipient: string,
 ): Promise<number> {
   const to = getAddress(recipient)
-  const code = await asked(chain, () => chain.client.getCode({ address: to }))
+  const code = await readChain(chain, () => chain.client.getCode({ address: to }))
   if (code === undefined) return mintGas
-  const reason = await refusalOfGuest(chain, { from: getAddress(address), to, tokenId: BigInt(tokenId) })
+  const reason = await receiverRefusal(chain, { from: getAddress(address), to, tokenId: BigInt(tokenId) })
   if (reason === undefined) return mintWithHookGas
   throw new DomainError(
     'simulation_reverted',
@@ -48,7 +48,7 @@ export async function gasToReach(
   )
 }
 
-async function refusalOfGuest(
+async function receiverRefusal(
   chain: Chain,
   { from, to, tokenId }: { from: Address; to: Address; tokenId: bigint },
 ): Promise<string | undefined> {
@@ -57,12 +57,12 @@ async function refusalOfGuest(
     functionName: 'onERC1155Received',
     args: [chain.relayer, zeroAddress, tokenId, 1n, '0x'],
   })
-  const outcome = await asked(chain, async () => {
+  const outcome = await readChain(chain, async () => {
     try {
       const { data: answer } = await chain.client.call({ account: from, to, data, gas: BigInt(hookGas) })
       return { answer }
     } catch (error) {
-      const reason = saidByChain(error)
+      const reason = revertReason(error)
       if (reason === undefined) throw error
       return { reason }
     }
@@ -72,7 +72,7 @@ async function refusalOfGuest(
 }
 
 /** Why a call failed on the chain; undefined where it is the way to the chain that failed. */
-function saidByChain(error: unknown): string | undefined {
+function revertReason(error: unknown): string | undefined {
   const revert = revertOf(error)
   if (revert === undefined) return undefined
   const { reason, data } = revert

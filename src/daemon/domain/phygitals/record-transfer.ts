@@ -9,7 +9,7 @@ import { type LocatedToken, setMintTransaction } from '../../store/tokens.ts'
 import { type Counted, recordForTeam } from '../chain/budget.ts'
 import { type BudgetClock, iso } from '../time.ts'
 
-interface NewClaim {
+interface NewTransfer {
   token: LocatedToken
   /** EIP-55 */
   recipient: string
@@ -23,10 +23,10 @@ interface NewClaim {
  * registrations that were for the token where it was. @returns the transaction's id
  * @throws DomainError transaction_budget_spent
  */
-export async function recordClaim(
+export async function recordTransfer(
   trx: Queries,
   { clock }: { clock: BudgetClock },
-  { token, recipient, call, counted, idempotency }: NewClaim,
+  { token, recipient, call, counted, idempotency }: NewTransfer,
 ): Promise<number> {
   await endClaimsOfToken(trx, token.id, iso(clock.now()))
   await deleteClaimRegistrationsOf(trx, token.id)
@@ -58,7 +58,7 @@ export const recordMint = (
   deps: { clock: BudgetClock },
   token: LocatedToken,
 ): Promise<number> =>
-  recordClaim(trx, deps, { token, recipient: token.owner ?? '', call: 'mintNFT', counted: 'owed' })
+  recordTransfer(trx, deps, { token, recipient: token.owner ?? '', call: 'mintNFT', counted: 'owed' })
 
 /** Ends the claim codes of every chip of a token: they were for the token as it was. */
 export async function endClaimsOfToken(trx: Queries, tokenRow: number, now: string): Promise<void> {

@@ -19,7 +19,7 @@ export function chainOf(chains: Chains, chainId: number): Chain {
 }
 
 /** Runs a read of a chain. @throws DomainError chain_unavailable where nobody answers; reverts pass through */
-export async function asked<T>(chain: Pick<Chain, 'id'>, read: () => Promise<T>): Promise<T> {
+export async function readChain<T>(chain: Pick<Chain, 'id'>, read: () => Promise<T>): Promise<T> {
   try {
     return await read()
   } catch (cause) {
@@ -32,15 +32,15 @@ export async function asked<T>(chain: Pick<Chain, 'id'>, read: () => Promise<T>)
  * The same of a contract, where what it says decides: an answer that cannot be read tells that there is no such
  * contract only where there is none. @throws DomainError chain_unavailable; reverts pass through
  */
-export async function askedAt<T>(
+export async function readContract<T>(
   chain: Pick<Chain, 'id' | 'client'>,
   address: Address,
   read: () => Promise<T>,
 ): Promise<T> {
   try {
-    return await asked(chain, read)
+    return await readChain(chain, read)
   } catch (cause) {
-    if (!isUnreadable(cause) || !(await asked(chain, () => hasCode(chain.client, address)))) throw cause
+    if (!isUnreadable(cause) || !(await readChain(chain, () => hasCode(chain.client, address)))) throw cause
     throw new DomainError(
       'chain_unavailable',
       `Chain ${chain.id} gives no answer that can be read for the contract ${address}: its node does not work as it should, or the contract is of another kind. Nothing was used up and nothing was changed; try again.`,
@@ -81,7 +81,7 @@ const kept = new WeakMap<Chain, Map<string, Kept>>()
 const most = 1000
 
 /** Asks a chain something that hardly ever changes, unless that was asked a moment ago. A failure is not kept. */
-export async function recently<T>(
+export async function ttlCached<T>(
   chain: Chain,
   what: string,
   forMs: number,

@@ -22,7 +22,7 @@ import { endOtpsOfChip } from '../../store/otps.ts'
 import { endPageVisits } from '../../store/page-visits.ts'
 import { endRefsOfChip } from '../../store/refs.ts'
 import { chipKeys } from './chip-keys.ts'
-import { lookPlan } from './choose-plan.ts'
+import { verificationPlan } from './choose-plan.ts'
 import { close, type JournalEntry } from './journal.ts'
 import { isReset } from './known-chip.ts'
 import type { RegistrationDeps } from './registration.ts'
@@ -43,13 +43,13 @@ const isUntouched = (error: unknown): boolean =>
   )
 
 export interface Written {
-  readonly entry: Pick<JournalEntry, 'id' | 'plan' | 'place'>
+  readonly entry: Pick<JournalEntry, 'id' | 'plan' | 'enrollment'>
   /** The chip may have been begun on: its plan, or one that this one replaces, was open. */
   readonly isBegun: boolean
 }
 
 /** Brings a chip to the state of a plan that is written down, and reads it back. null: it is the factory's. */
-export async function* carryOut(
+export async function* executePlan(
   deps: SetUpDeps,
   actor: Actor,
   { entry, isBegun }: Written,
@@ -63,19 +63,19 @@ export async function* carryOut(
     if (!isBegun && isUntouched(error)) await close(deps, actor, entry, 'untouched')
     throw error
   }
-  return yield* proven(entry.plan, keysOf)
+  return yield* readBackTap(entry.plan, keysOf)
 }
 
-export const proven = (plan: Plan, keysOf: KeysOf): Part<LiveTap | null> =>
+export const readBackTap = (plan: Plan, keysOf: KeysOf): Part<LiveTap | null> =>
   relay(readBack(plan, chipDeps(keysOf)), 'read-back')
 
 /** Holds a chip against a plan that cannot write. @returns false where it shows another URL than planned */
-export async function* holdAgainst(plan: Plan, inspection: Inspection, keysOf: KeysOf): Part<boolean> {
+export async function* matchesPlan(plan: Plan, inspection: Inspection, keysOf: KeysOf): Part<boolean> {
   try {
     yield* relay(apply(plan, inspection, chipDeps(keysOf)), 'inspect')
     return true
   } catch (error) {
-    // Only thrown once the tap has proven the keys.
+    // Only thrown once the tap has readBackTap the keys.
     if (error instanceof OtherTemplate) return false
     throw error
   }
@@ -95,8 +95,8 @@ export async function* proveSource(
   const { d } = yield* relay(readTap({ templates: deps.keyRing.templates() }), 'inspect')
   const set = d !== null && /^\d{1,10}$/.test(d) ? deps.keyRing.get(Number(d)) : undefined
   if (!set) throw new ForeignKeys(versions)
-  const { plan, target } = lookPlan(inspection, { set, baseUrl: deps.baseUrl })
-  yield* holdAgainst(plan, inspection, await chipKeys({ db: deps.db.read, box: deps.box }, [target]))
+  const { plan, target } = verificationPlan(inspection, { set, baseUrl: deps.baseUrl })
+  yield* matchesPlan(plan, inspection, await chipKeys({ db: deps.db.read, box: deps.box }, [target]))
   return target
 }
 
@@ -104,7 +104,7 @@ export async function* proveSource(
  * Part of the write that finishes a reset: the chip lost its keys, so no tap that somebody kept is worth anything, nor
  * what came of one. The next set-up counts from its own tap.
  */
-export const endTaps =
+export const invalidateTaps =
   (actor: Actor, plan: Plan) =>
   async (trx: Queries, at: string): Promise<void> => {
     const { uid } = plan
