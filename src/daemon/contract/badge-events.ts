@@ -3,7 +3,7 @@ import { endpoint, keyEndpoint } from './endpoint.ts'
 import { address, flag, integer, mustBe, name, success, text, tokenId, uid } from './fields.ts'
 import { recipient } from './phygitals.ts'
 
-/** As a form writes it: some clients begin with a capital letter. */
+/** Some clients capitalize the value. */
 const formFlag = z.string(mustBe('true or false')).transform((value, ctx) => {
   const read = flag.safeParse(value.trim().toLowerCase())
   if (read.success) return read.data
@@ -18,7 +18,7 @@ const website = text(2048).refine(
   'must be an http(s) URL',
 )
 
-/** The fields of POST /badge-events but for its image, as text. Which days there are is a rule, and checked later. */
+/** The text fields of POST /badge-events. Whether the days exist is checked later. */
 export const newBadgeEvent = z.object({
   name: name(256),
   description: text(1500),
@@ -33,11 +33,11 @@ export const newBadgeEvent = z.object({
   privateEvent: formFlag.optional(),
 })
 
-/** YYYY-MM-DDTHH:mm:ssZ; comes out with milliseconds. */
+/** YYYY-MM-DDTHH:mm:ssZ; the output includes milliseconds. */
 const instant = z.string().transform((value, ctx) => {
   const match = /^(\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2})(\.\d{1,3})?Z$/.exec(value)
   const ms = match ? Date.parse(value) : Number.NaN
-  // 31 February would be 3 March.
+  // Otherwise 31 February would become 3 March.
   if (!Number.isNaN(ms) && new Date(ms).toISOString().startsWith(match?.[1] ?? '?'))
     return new Date(ms).toISOString()
   ctx.addIssue({ code: 'custom', message: 'must be a time that there is, in UTC, as YYYY-MM-DDTHH:mm:ssZ' })

@@ -32,7 +32,7 @@ export const chips = {
     auth: 'none',
     scope: 'read',
     noStore: true,
-    // Which names a chip's URL uses is its key set's; these are the usual ones and the second family's.
+    // The key set decides the parameter names; these are the defaults and those of the HaLo family.
     isQueryRaw: true,
     query: z.looseObject({
       e: longQuery,

@@ -1,13 +1,13 @@
 import type * as z from 'zod'
 
-/** Who may call: nobody in particular, an API key's team, an OTP code's bearer, an admin token. */
+/** Anyone, an API key's team, an OTP code's bearer, or an admin token. */
 export type Auth = 'none' | 'api-key' | 'code' | 'admin'
 
-/** What an API key or an admin token may do. `all` is every one of them. */
+/** Scopes of API keys and admin tokens. `all` includes every other. */
 export const scopes = ['read', 'edit', 'provision', 'transfer', 'keys', 'all'] as const
 export type Scope = (typeof scopes)[number]
 
-/** A body that is a stream of lines (or CSV), read by the handler itself. */
+/** A body of lines or CSV that the handler reads itself. */
 export interface StreamSpec {
   readonly contentTypes: readonly string[]
   readonly description: string
@@ -19,32 +19,32 @@ export interface EndpointSpec {
   readonly scope: Scope
   readonly params?: z.ZodObject
   readonly query?: z.ZodObject
-  /** The query's schema only describes: the handler takes it as it came, and checks it by rules of its own. */
+  /** The schema is for documentation only: the handler receives and checks the raw query. */
   readonly isQueryRaw?: true
   readonly body?: z.ZodObject
-  /** Present: the body is not JSON, it is streamed. */
+  /** If present, the body is streamed, not JSON. */
   readonly stream?: StreamSpec
   readonly response: z.ZodType
-  /** Present: the answer is a stream of this type, one `response` a line where it is JSON lines. */
+  /** If present, the answer is a stream; with JSON lines, each line is one `response`. */
   readonly answerType?: 'application/x-ndjson' | 'text/csv'
-  /** `interface`: one of the 34. `beyond`: for scripts, with an API key. `admin`: under /admin. */
+  /** `interface`: one of the 34. `beyond`: for scripts with an API key. `admin`: under /admin. */
   readonly part: 'interface' | 'beyond' | 'admin'
   /** Bytes; the default is 1 MiB. */
   readonly bodyLimit?: number
-  /** Its answer may be long, and goes out as it is read. */
+  /** The answer may be long and is streamed. */
   readonly isLong?: true
-  /** Sends or mints something: an Idempotency-Key makes a repetition safe. */
+  /** Sends or mints something; an Idempotency-Key makes it safe to repeat. */
   readonly isRepeatable?: true
-  /** What does not fit is answered field by field as well: `{ success: false, errors: { path: message } }`. */
+  /** Validation errors are also listed by field: `{ success: false, errors: { path: message } }`. */
   readonly namesFields?: true
-  /** Answers carry codes or refs: caches keep out. */
+  /** Answers contain codes or refs and must not be cached. */
   readonly noStore?: boolean
 }
 
-/** Identity with a type: one definition serves validation, types, OpenAPI and the CLI's client. */
+/** One definition serves validation, types, OpenAPI, and the CLI's client. */
 export const endpoint = <const S extends EndpointSpec>(spec: S): S => spec
 
-/** One of the interface's endpoints that takes an API key. */
+/** An endpoint of the interface that requires an API key. */
 export const keyEndpoint = <const S extends Omit<EndpointSpec, 'part' | 'auth'>>(spec: S) =>
   ({ part: 'interface', auth: 'api-key', ...spec }) as const
 
@@ -55,14 +55,12 @@ export const adminEndpoint = <const S extends Omit<EndpointSpec, 'part' | 'auth'
 type Parsed<T> = T extends z.ZodType ? z.output<T> : Record<string, never>
 type Sent<T> = T extends z.ZodType ? z.input<T> : undefined
 
-/** What a handler receives once the wire's input is validated. */
 export interface Input<S extends EndpointSpec> {
   params: Parsed<S['params']>
   query: S extends { isQueryRaw: true } ? Record<string, unknown> : Parsed<S['query']>
   body: Parsed<S['body']>
 }
 
-/** What a client of the endpoint sends. */
 export type Request<S extends EndpointSpec> = (S['params'] extends z.ZodType
   ? { params: Sent<S['params']> }
   : { params?: undefined }) &

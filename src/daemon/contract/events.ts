@@ -6,8 +6,8 @@ import { recipient } from './phygitals.ts'
 
 const sent = z.object({ success: z.literal(true), txnHash: z.string() })
 
-// An event by its id, or by its place. The sample of PATCH /events/metadata has contractId beside tokenId, so that
-// pair names an event too.
+// An event is identified by ID or by contract and token ID. The sample for PATCH /events/metadata has contractId
+// beside tokenId, so that pair works too.
 const event = {
   eventId: integer(1).optional(),
   tokenId: tokenId.optional(),
@@ -18,7 +18,7 @@ const event = {
 
 type Named = Partial<Record<string, unknown>>
 
-/** Says what is missing even where other fields do not fit, so that all of it is named in one answer. */
+/** Also reports missing fields if others are invalid, so that one answer names all of them. */
 const required = (field: string, unless: string) => ({
   path: [field],
   message: `Required, unless ${unless} is given`,
@@ -72,7 +72,7 @@ export const events = {
         name: z.string(),
         contract: z.object({
           id: z.number(),
-          // The interface's table calls it one thing, its sample and those who read it another.
+          // The interface's table calls it `address`; its sample and existing clients use `contractAddress`.
           address: z.string().nullable(),
           contractAddress: z.string().nullable(),
           chainId: z.number(),

@@ -3,12 +3,12 @@ import { parseUid } from '../../nfc/uid.ts'
 import { addressForm, canonicalTokenId, checkTokenId, notAnAddress } from '../../values/token.ts'
 import { listBy } from './list.ts'
 
-/** What a value must be; of one that is missing, the interface says `Required`. */
+/** The interface's message for a missing value is `Required`. */
 export const mustBe = (what: string) => ({
   error: ({ input }: { input?: unknown }): string => (input === undefined ? 'Required' : `must be ${what}`),
 })
 
-/** Text that a database and a terminal can hold: no NUL, no broken surrogate pair. */
+/** Text that databases and terminals can hold: no NUL and no broken surrogate pairs. */
 export const text = (max = 1000) =>
   z
     .string()
@@ -17,7 +17,7 @@ export const text = (max = 1000) =>
 
 export const name = (max = 200) => text(max).refine((s) => s.trim() !== '', 'must not be empty')
 
-/** A UID in decimal, or in 14 hex digits; comes out as the decimal string of the wire. */
+/** A UID as decimal digits or 14 hex digits; the output is the decimal string used on the wire. */
 export const uid = z.string().transform((value, ctx) => {
   const parsed = parseUid(value)
   if (parsed.ok) return parsed.uid
@@ -25,7 +25,7 @@ export const uid = z.string().transform((value, ctx) => {
   return z.NEVER
 })
 
-/** Very many UIDs, without a schema an element: that takes longer than all that is done with them. */
+/** One schema per element would take longer than the rest of the request. */
 export const uidList = listBy(
   (value) => {
     const parsed = typeof value === 'string' ? parseUid(value) : notText
@@ -37,7 +37,7 @@ export const uidList = listBy(
 
 const notText = { ok: false, reason: 'must be text: a number loses the last digits of a UID' } as const
 
-/** A whole number as JSON has it, or as digits: a query has nothing else, and some clients send digits. */
+/** A whole number, or its digits: queries contain only text, and some clients send digits. */
 export const integer = (min = 0, max = Number.MAX_SAFE_INTEGER) =>
   z
     .union([z.number(), z.string().regex(/^-?\d{1,16}$/, 'must be a whole number')], mustBe('a whole number'))
@@ -48,14 +48,14 @@ export const integer = (min = 0, max = Number.MAX_SAFE_INTEGER) =>
       return z.NEVER
     })
 
-/** A boolean as JSON has it, or as a query writes it. */
+/** A JSON boolean, or its spelling in a query. */
 export const flag = z
   .union([z.boolean(), z.enum(['true', 'false', '1', '0', ''])], mustBe('true or false'))
   .transform((value) => value === true || value === 'true' || value === '1')
 
 export const address = z.string().regex(addressForm, notAnAddress)
 
-/** A uint256 in decimal, as tokens are numbered. A number is taken too, where it is exact. */
+/** A uint256 in decimal. Exact numbers are accepted too. */
 export const tokenId = z
   .union([z.string(), z.number().int().nonnegative()], mustBe('a decimal token id'))
   .transform((value, ctx) => {
@@ -67,7 +67,7 @@ export const tokenId = z
 
 export const timestamp = z.string().meta({ format: 'date-time' })
 
-/** A moment given by a person: ISO 8601, or a date, which means its first instant in UTC. */
+/** An ISO 8601 time, or a date, which means its first instant in UTC. */
 export const moment = z.string().transform((value, ctx) => {
   const time = /^\d{4}-\d{2}-\d{2}(T[\d:.]+(Z|[+-]\d{2}:\d{2}))?$/.test(value)
     ? Date.parse(value)
@@ -81,17 +81,16 @@ export const moment = z.string().transform((value, ctx) => {
 export const tokenRef = z.object({ contractAddress: z.string(), chainId: z.number(), tokenId: z.string() })
 export const success = z.object({ success: z.literal(true) })
 
-/** Reference ids and OTP codes: 21 characters of the nanoid alphabet. Anything else does not exist. */
+/** Ref IDs and OTP codes: 21 characters of the nanoid alphabet. Other values do not exist. */
 export const code21 = z.string()
 
 export const page = { limit: integer(1, 1000).optional(), before: integer(1).optional() }
-/** A team by name or id; absent: the API key's team, then the only one there is. */
+/** A team's name or ID. Default: the API key's team, or the only team. */
 export const team = { team: text(200).optional() }
 
-/** Where a badge event stands. */
 export const badgeStatus = z.enum(['pending-approval', 'future', 'active', 'expired', 'rejected'])
 
-/** The shape of every error answer. `code` is for programs, `message` says what to do. */
+/** The shape of every error answer. `code` is for programs; `message` says what to do. */
 export const errorOnWire = z.object({
   statusCode: z.number(),
   error: z.string(),

@@ -24,7 +24,7 @@ import { phygitals } from './phygitals.ts'
 import { refs } from './refs.ts'
 import { team } from './team.ts'
 
-/** Every endpoint, by `METHOD /path`: the one table that routes, OpenAPI and the CLI's client read. */
+/** Every endpoint by `METHOD /path`. Routes, OpenAPI, and the CLI's client all use this table. */
 export const endpoints = {
   ...chips,
   ...refs,

@@ -3,10 +3,10 @@ import { Slice } from '../../values/slices.ts'
 
 const listCap = 10_000
 const shortListCap = 1000
-/** So much of what does not fit is named; the rest is counted. */
+/** More invalid elements than this are only counted. */
 export const issuesNamed = 100
 
-/** Names what is missing as the interface does. */
+/** The interface's message for a missing value. */
 export const required: z.core.$ZodErrorMap = (issue) =>
   issue.input === undefined && issue.code !== 'custom' ? 'Required' : undefined
 
@@ -16,25 +16,25 @@ type Check<T> = (element: unknown) => Checked<T>
 type Context = z.core.$RefinementCtx
 
 interface Limits {
-  /** Said of an empty one, where that is none. */
+  /** The message for an empty array, if one is not allowed. */
   notEmpty?: string
   max?: number
 }
 
 /**
- * An array of the wire. Its elements are not looked at where they are too many, and else in slices, so whoever parses
- * has to wait for it: `safeParseAsync`.
+ * An array on the wire. Elements are checked in slices, and not at all if there are too many. Requires
+ * `safeParseAsync`.
  */
 export const list = <T extends z.ZodType>(of: T, limits: Limits = {}) =>
   listBy(checkBy(of), () => schemaOf(of), limits)
 
-/** As `list`, where there are very many: a schema an element takes longer than a plain check. */
+/** Like `list`, for very long arrays: a plain check is faster than one schema per element. */
 export const listBy = <T>(check: Check<T>, items: () => object, { max = listCap, notEmpty }: Limits = {}) =>
   elements({ max, notEmpty })
     .transform(async (given, ctx) => {
       const checking = new Checking(check, ctx)
       const slice = new Slice()
-      // A body that holds as many took a slice to be parsed.
+      // Parsing the body has already taken a slice.
       if (given.length > shortListCap) await slice.next()
       for (const [index, element] of given.entries()) {
         checking.take(element, index)
@@ -44,7 +44,7 @@ export const listBy = <T>(check: Check<T>, items: () => object, { max = listCap,
     })
     .meta(describing(max, items))
 
-/** An array in the elements of another, or of very few: it is checked at once. */
+/** A short or nested array; checked synchronously. */
 export const shortList = <T extends z.ZodType>(of: T, { max = shortListCap, notEmpty }: Limits = {}) =>
   elements({ max, notEmpty })
     .transform((given, ctx) => {
@@ -54,7 +54,6 @@ export const shortList = <T extends z.ZodType>(of: T, { max = shortListCap, notE
     })
     .meta(describing(max, () => schemaOf(of)))
 
-/** An array that is not too long: no schema an element, which takes longer than the rest where there are very many. */
 const elements = ({ max, notEmpty }: { max: number; notEmpty: string | undefined }) => {
   const whyNot = (value: unknown): string | undefined => {
     if (value === undefined) return 'Required'
@@ -65,7 +64,7 @@ const elements = ({ max, notEmpty }: { max: number; notEmpty: string | undefined
   return z.custom<unknown[]>((value) => whyNot(value) === undefined, { error: ({ input }) => whyNot(input) })
 }
 
-/** Asked for by a description alone: making it takes longer than a daemon's start should. */
+/** Computed only for descriptions, since it would slow down the daemon's start. */
 const describing = (max: number, items: () => object) => ({
   type: 'array' as const,
   maxItems: max,

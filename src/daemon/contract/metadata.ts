@@ -3,7 +3,7 @@ import { excessOf } from '../../values/json-bounds.ts'
 import { mustBe } from './fields.ts'
 import { list } from './list.ts'
 
-// Extra fields are kept: marketplaces and wallets read more than the standard names.
+// Extra fields are kept, since marketplaces and wallets read more than the standard ones.
 const attribute = z.looseObject({
   trait_type: z.string(),
   value: z.union([z.string(), z.number()], mustBe('text or a number')),
@@ -22,7 +22,7 @@ const fields = {
 const ofPhygital = z.looseObject({ ...fields, media_gallery: list(media) })
 const ofEvent = z.looseObject({ ...fields, media_gallery: list(media).optional() })
 
-/** Metadata in its JSON text, as the wire carries it; comes out as the object that it stands for, all of it. */
+/** Metadata as a JSON string; the output is the whole parsed object. */
 const inText = <S extends z.ZodObject>(shape: S) =>
   z
     .union([z.string(), z.record(z.string(), z.unknown())], mustBe('a JSON string of the token metadata'))
@@ -54,7 +54,6 @@ function read(text: string): unknown {
   }
 }
 
-/** Of a phygital: the gallery is asked for, though it may be empty. */
+/** The gallery is required but may be empty. */
 export const phygitalMetadata = inText(ofPhygital)
-/** Of a guestbook event. */
 export const eventMetadata = inText(ofEvent)

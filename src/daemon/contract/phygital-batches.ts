@@ -4,7 +4,7 @@ import { address, flag, integer, text, tokenId, uid } from './fields.ts'
 import { phygitalMetadata } from './metadata.ts'
 import { recipient } from './phygitals.ts'
 
-// Many tokens at once, for scripts with an API key. A row names its token, or the chip that carries it.
+// Batches of tokens, for scripts with an API key. A row names a token or the chip that carries it.
 
 const target = {
   uid: uid.optional(),
@@ -35,22 +35,22 @@ export const metadataRow = z
 
 const row = z.number()
 const error = z.string().optional()
-/** `tokenId` is null where the token is still to be made. */
+/** `tokenId` is null if the token has not been minted yet. */
 const tokenThere = z
   .object({ contractAddress: z.string(), chainId: z.number(), tokenId: z.string().nullable() })
   .optional()
 
-/** Amounts of gas and wei are decimal text. */
+/** Gas and wei as decimal text. */
 const chainTotals = z.object({
   chainId: z.number(),
   transactions: z.number(),
   gas: z.string(),
   maxFeePerGas: z.string(),
-  /** The chain asks for more than this daemon may offer: what is sent waits. */
+  /** The chain's fee exceeds this daemon's maximum, so transactions wait. */
   isOverCap: z.boolean(),
-  /** Of all of it, at that price. */
+  /** All of the gas at that price. */
   cost: z.string(),
-  /** What the relayer has to have for it. */
+  /** The balance that the relayer needs. */
   needed: z.string(),
   relayer: z.string(),
   balance: z.string(),
@@ -63,7 +63,7 @@ const checked = z.object({
   token: tokenThere,
   owner: z.string().nullable().optional(),
   recipient: z.string().optional(),
-  /** Why nothing would change, where that is not plain. */
+  /** Why nothing would change, if not obvious. */
   note: z.string().optional(),
   error,
 })
@@ -83,7 +83,7 @@ const described = z.object({
 })
 
 const totals = z.object({ totals: z.array(chainTotals) })
-/** `budget` is there where the team may not send so much today, and says what it may: the rows beyond fail. */
+/** `budget` is present if the team's remaining daily budget is too small; the rows beyond it fail. */
 const totalsWithin = totals.extend({
   budget: z.object({ transactionsLeft: z.number().nullable(), gasLeft: z.number().nullable() }).optional(),
 })

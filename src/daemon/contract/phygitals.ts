@@ -8,7 +8,7 @@ const token = { contractAddress: address, chainId: integer(1), tokenId }
 export const recipient = text(255).refine((value) => value.trim() !== '', 'must not be empty')
 
 const transferred = z.object({ success: z.literal(true), initialTxHash: z.string() })
-// These two endpoints write the chain id as text.
+// Two endpoints send the chain ID as text.
 const tokenRefText = z.object({ contractAddress: z.string(), tokenId: z.string(), chainId: z.string() })
 const signed = z.object({ signature: z.string(), blockExpiry: z.string(), tokenRef: tokenRefText })
 const registered = z.object({

@@ -2,7 +2,6 @@ import { pagesOf } from '../../values/slices.ts'
 import { type AuditFilter, type AuditRow, listAudit } from '../store/audit.ts'
 import type { Db } from '../store/database.ts'
 
-/** A change as it was recorded, opened. */
 interface RecordedChange extends Omit<AuditRow, 'detail'> {
   detail: Record<string, unknown>
 }
@@ -15,7 +14,7 @@ export async function* listChanges(
   const page = (last: AuditRow | undefined, limit: number) =>
     listAudit(db.slow, { ...filter, before: last?.id ?? filter.before, limit })
   let left = filter.limit
-  // One that tells of a batch may be long.
+  // The detail of a batch may be long.
   for await (const row of pagesOf(page, { least: 20, most: 20 })) {
     yield { ...row, detail: opened(row.detail) }
     left -= 1

@@ -26,11 +26,10 @@ interface Deps {
   config: { dataDir: string; ephemeral: boolean }
 }
 
-/** The files of a backup. */
 const backupFiles = {
   database: 'tapchip.db',
   dataKey: wrappedKeyFile,
-  /** Of badge events; a folder. */
+  /** A folder. */
   images: 'badge-images',
 } as const
 
@@ -40,8 +39,8 @@ const noDataKey =
 const goesAway = 'This daemon is ephemeral: the backup goes with it when it stops. Copy it elsewhere.'
 
 /**
- * Copies the database, consistent while taps go on, into a folder of its own under `backups`: there whole, or
- * not at all. @param passphrase wraps the data key into it @throws DomainError invalid_input
+ * Copies the database consistently, while taps continue, into a new folder under `backups`: completely or not at
+ * all. @param passphrase wraps the data key into it @throws DomainError invalid_input
  */
 export async function createBackup(
   deps: Deps,
@@ -74,13 +73,13 @@ export async function createBackup(
     return { path, sizeBytes, holdsDataKey, warning: warnings.length > 0 ? warnings.join(' ') : undefined }
   } catch (error) {
     deps.disk.failed(error)
-    // Nobody is told of it, so none is there.
+    // The caller gets an error, so no backup may remain.
     for (const made of [partial, path]) rmSync(made, { recursive: true, force: true })
     throw error
   }
 }
 
-/** A name that no backup has yet, and the folder in which it is made. */
+/** An unused name, and the folder in which the backup is made. */
 function claimFolder(base: string): { path: string; partial: string } {
   for (let number = 1; ; number++) {
     const path = number === 1 ? base : `${base}-${number}`

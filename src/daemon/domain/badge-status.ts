@@ -4,7 +4,7 @@ import { dayEnd, dayStart } from './time.ts'
 
 export type BadgeStatus = 'pending-approval' | 'future' | 'active' | 'expired' | 'rejected'
 
-/** Where a badge event stands: as its provider says, else by its dates, which are whole days in UTC. */
+/** The provider's decision, else by dates, which are whole days in UTC. */
 export function badgeStatus(
   event: Pick<BadgeEventRow, 'approval' | 'startDate' | 'expiryDate'>,
   now: string,
@@ -15,7 +15,7 @@ export function badgeStatus(
   return now > dayEnd(event.expiryDate) ? 'expired' : 'active'
 }
 
-/** Whether an assignment shows its event now: within its own window, or else within the event's days. */
+/** An assignment's own window overrides the event's dates. */
 export function isListed(event: AssignedBadgeEvent, now: string): boolean {
   return (
     (event.startsAt ?? dayStart(event.startDate)) <= now && now <= (event.endsAt ?? dayEnd(event.endDate))

@@ -1,6 +1,6 @@
 import { isOutOfSpace, isUnavailable } from '../store/disk.ts'
 
-/** What can go wrong by the rules. `http/errors.ts` gives each code its status; nothing else does. */
+/** `http/errors.ts` alone maps each code to a status. */
 export type ErrorCode =
   | 'invalid_input'
   | 'invalid_metadata'
@@ -54,15 +54,15 @@ export type ErrorCode =
   | 'badge_unavailable'
 
 interface ErrorDetail {
-  /** Field path → message, where more than one thing is wrong. */
+  /** Field path → message, if there are several problems. */
   readonly errors?: Readonly<Record<string, string>>
   readonly retryAfterSeconds?: number
-  /** In place of the message for whoever has neither an API key nor an admin token. */
+  /** Shown instead of the message to callers with neither an API key nor an admin token. */
   readonly forStrangers?: string
   readonly cause?: unknown
 }
 
-/** A refusal with a reason. The message is for whoever called: what, why, what to do. */
+/** An expected refusal. The message says what happened, why, and what to do. */
 export class DomainError extends Error {
   override readonly name = 'DomainError'
   readonly code: ErrorCode
@@ -83,8 +83,8 @@ export const invalid = (field: string, reason: string): DomainError =>
 const untouched = 'Nothing was changed; try again'
 
 /**
- * What a failed write of the daemon's own data means to whoever asked for it; undefined where it is something else.
- * @param stands what became of the request, where that is more than nothing
+ * The client's error for a failed write; undefined for other failures. @param stands what the request did achieve,
+ * if anything
  */
 export function storeFailure(error: unknown, stands?: string): DomainError | undefined {
   if (error instanceof DomainError) return isStoreFailure(error) ? error : undefined

@@ -10,15 +10,15 @@ import { type BudgetClock, iso } from './time.ts'
 
 const everyMs = 3_600_000
 const refreshesKeptMs = 7 * 24 * everyMs
-/** Rows in a write: taps wait for no more than that. */
+/** Rows per write, so that taps do not wait long. */
 const atOnce = 500
 
 type Deps = { db: Db; clock: BudgetClock & { lived(): number } }
 
 /**
- * Removes what is of no use any more. Valid taps, refs and codes stay for ever: they are the record. So do signatures
- * that were used, and Idempotency-Keys go by the time that the daemon ran: a clock that is wrong must not have anything
- * done twice. Refused taps are bounded where they are recorded.
+ * Removes expired data. Valid taps, refs, codes, and used signatures are kept forever. Idempotency-Keys expire by
+ * the daemon's running time, so that a wrong clock cannot cause anything to happen twice. Refused taps are limited
+ * where they are recorded.
  */
 export async function cleanUp({ db, clock }: Deps): Promise<void> {
   const now = iso(clock.now())
@@ -31,7 +31,7 @@ export async function cleanUp({ db, clock }: Deps): Promise<void> {
   await inPieces((trx, limit) => pruneRefreshes(trx, iso(clock.now() - refreshesKeptMs), limit))
 }
 
-/** Tidies now and every hour. @returns what goes on until it is stopped */
+/** Cleans up now and every hour. @returns the loop to stop */
 export function startCleanup(
   deps: Deps & Parameters<typeof announceDeferred>[0],
   failed: (error: unknown) => void,

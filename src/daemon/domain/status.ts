@@ -10,16 +10,16 @@ import { type BudgetClock, type Clock, iso } from './time.ts'
 
 export interface Status {
   uptimeSeconds: number
-  /** The database was brought to it when it was opened. */
+  /** The database was migrated to it when opened. */
   schema: string
   database: {
-    sizeBytes: number /** `ok`, or what is wrong; null where it was not asked for. */
+    sizeBytes: number /** `ok`, or the problem; null if not checked. */
     integrity: string | null
   }
-  /** Of the teams that have sent something today, or whose announcements wait. */
+  /** Teams that sent transactions today or have waiting announcements. */
   budgets: (TeamView['budget'] & { team: string })[]
   disk: {
-    /** null: the system does not say. */
+    /** Null: the system does not report it. */
     freeBytes: number | null
     refusedWrites: number
     state: DiskState
@@ -36,7 +36,7 @@ interface Deps {
   startedAt: number
 }
 
-/** What the daemon holds, and if asked whether its database is whole. */
+/** @param check also verify the database's integrity, which reads all of it */
 export async function daemonStatus(deps: Deps, check: boolean): Promise<Status> {
   const { db, disk, tapLog, clock, startedAt } = deps
   const state = await diskState(deps)
@@ -63,7 +63,7 @@ const budgetsOf = (teams: readonly TeamView[]): Status['budgets'] =>
     .slice(0, maxBudgets)
     .map(({ name, budget }) => ({ team: name, ...budget }))
 
-/** Whether the daemon can write: tried out where that is in doubt. @throws what else is wrong with the store */
+/** Tries a write if in doubt. @throws other errors of the store */
 export const diskState = ({ db, disk, clock }: { db: Db; disk: Disk; clock: Clock }): Promise<DiskState> =>
   disk.state(() => db.write((trx) => setSetting(trx, 'lastProbe', iso(clock.now()))))
 

@@ -1,12 +1,12 @@
-/** Milliseconds. Tests give their own. */
+/** Milliseconds. Tests provide their own. */
 export interface Clock {
-  /** Since the epoch, as the machine has it: for dates. It can jump. */
+  /** Since the epoch, by the machine's clock; for dates. It can jump. */
   now(): number
-  /** Since some moment, and never back: for whatever is measured. */
+  /** Never goes back; for measuring. */
   monotonic(): number
 }
 
-/** What budgets go by as well: see `Timekeeper.settled`. */
+/** The date for budgets: see `Timekeeper.settled`. */
 export interface BudgetClock extends Clock {
   settled(): number
 }
@@ -15,7 +15,7 @@ export const systemClock: Clock = { now: () => Date.now(), monotonic: () => perf
 
 let last = { ms: Number.NaN, text: '' }
 
-/** A moment as text. Many writes share a millisecond, and each asks several times. */
+/** ISO 8601. Many writes share a millisecond, and each asks several times. */
 export function iso(ms: number): string {
   if (last.ms !== ms) last = { ms, text: new Date(ms).toISOString() }
   return last.text

@@ -10,9 +10,9 @@ import { type Clock, iso } from './time.ts'
 const minute = 60_000
 const hour = 60 * minute
 const day = 24 * hour
-/** Clocks are put right by seconds all the time. */
+/** Clocks are often corrected by a few seconds. */
 const toleratedMs = 5 * minute
-/** A daemon that did not run for so long is told of: it may as well be the clock. */
+/** A longer gap since the last run is reported, since the clock may be wrong. */
 const longOffMs = 30 * day
 const checkMs = 1000
 const atOnce = 500
@@ -23,22 +23,21 @@ const kept = z.object({ at: z.number(), lived: z.number() })
 const settingKey = 'clock'
 
 /**
- * The machine's clock, and what a jump of it must not change. Nothing that keeps a thing from being done twice ends by
- * its date: that goes by `lived`, or for good. Once it was set back, what was made before ends, since its dates mean
- * nothing any more.
+ * The machine's clock, guarded against jumps. Whatever prevents repetition expires by `lived` or never, not by
+ * date. After the clock is set back, earlier refs and codes end, since their dates have lost their meaning.
  */
 export class Timekeeper implements Clock {
   readonly #deps: Deps
   readonly #livedBefore: number
   readonly #startedAt: number
-  /** How far the clock is ahead of the monotonic one. */
+  /** The clock's lead over the monotonic clock. */
   #ahead: number
-  /** The same, as budgets count it. */
+  /** The same lead, as budgets see it. */
   #aheadForBudgets: number
   #anchoredAt: number
   #keptAt: number
   #jump: { at: number; words: string } | undefined
-  /** What lies ahead has to be ended still. */
+  /** Refs and codes dated ahead must still be ended. */
   #wasSetBack = false
 
   private constructor(deps: Deps, before: z.infer<typeof kept> | undefined) {
@@ -70,15 +69,12 @@ export class Timekeeper implements Clock {
     return this.#deps.clock.monotonic()
   }
 
-  /**
-   * Milliseconds, in the whole life of this database: it began with the date of its first start, and goes on only while
-   * the daemon runs.
-   */
+  /** Milliseconds of running time of this database, starting at the date of its first start. */
   lived(): number {
     return this.#livedBefore + this.monotonic() - this.#startedAt
   }
 
-  /** The date that budgets go by, in milliseconds since the epoch: a jump counts for it once it has lasted for a day. */
+  /** The date for budgets, in milliseconds since the epoch: a jump counts only after a day. */
   settled(): number {
     this.#notice()
     const { clock } = this.#deps
@@ -90,12 +86,12 @@ export class Timekeeper implements Clock {
     return now
   }
 
-  /** The last jump, in words, for a day of running. */
+  /** The last jump, reported for a day of running time. */
   warnings(): string[] {
     return this.#jump !== undefined && this.monotonic() - this.#jump.at < day ? [this.#jump.words] : []
   }
 
-  /** Notices a jump, and does what follows from it. */
+  /** Detects a jump and handles it. */
   async check(): Promise<void> {
     this.#notice()
     const wasSetBack = this.#wasSetBack
@@ -103,7 +99,7 @@ export class Timekeeper implements Clock {
     if (wasSetBack || this.monotonic() - this.#keptAt >= minute) await this.keep()
   }
 
-  /** Looks every second. @returns what goes on until it is stopped */
+  /** Checks every second. @returns the loop to stop */
   start(failed: (error: unknown) => void): BackgroundLoop {
     const loop = new BackgroundLoop({
       run: () => this.check(),
@@ -115,7 +111,7 @@ export class Timekeeper implements Clock {
     return loop
   }
 
-  /** For the next start. */
+  /** Stores the time for the next start. */
   async keep(): Promise<void> {
     this.#keptAt = this.monotonic()
     const value = JSON.stringify({ at: this.now(), lived: Math.floor(this.lived()) })
@@ -129,7 +125,7 @@ export class Timekeeper implements Clock {
     if (Math.abs(byMs) > toleratedMs) {
       this.#ahead = ahead
       this.#jumped(byMs, 'all at once')
-      // Written down soon, so that a start after this one knows of it.
+      // Stored soon, so that the next start knows of it.
       this.#keptAt = Number.NEGATIVE_INFINITY
     } else if (mono - this.#anchoredAt >= hour) {
       if (Math.abs(ahead - this.#aheadForBudgets) <= toleratedMs) this.#aheadForBudgets = ahead

@@ -15,7 +15,7 @@ import { answerOnce } from '../http/repeatable.ts'
 
 const creation = 'POST /badge-events'
 
-/** What takes JSON. */
+/** Routes with JSON bodies. */
 export function badgeEventRoutes(app: FastifyInstance, ctx: Context): void {
   bindAll(app, ctx, {
     'POST /badge-events/assign': async ({ body, teamId, actor }) => {
@@ -67,7 +67,7 @@ export function badgeEventRoutes(app: FastifyInstance, ctx: Context): void {
   imageRoute(app, ctx)
 }
 
-/** What takes a form. */
+/** Routes with form bodies. */
 export function badgeEventFormRoutes(app: FastifyInstance, ctx: Context): void {
   bind(app, ctx, creation, async (call) => {
     const incoming = ctx.badges.images.receive()
@@ -98,7 +98,7 @@ async function create(ctx: Context, { request, teamId, actor }: Creating, incomi
   const image = await incoming.end()
   const { eventURL: eventUrl = '', privateEvent = false, ...event } = fields
   let created: CreatedBadgeEvent | undefined
-  // An Idempotency-Key stands for the fields and the image together.
+  // An Idempotency-Key covers the fields and the image together.
   const input = { ...fields, image: sum.digest('hex') }
   return answerOnce(
     ctx,
@@ -123,7 +123,7 @@ async function create(ctx: Context, { request, teamId, actor }: Creating, incomi
 const imageUrl = (ctx: Context, id: number): string =>
   `${ctx.baseUrl}${ctx.wire.word('/badge-events')}/${id}/image`
 
-/** Images of the embedded provider's events, for pages and wallets anywhere. They never change. */
+/** Public images of the embedded provider's events. They never change. */
 function imageRoute(app: FastifyInstance, ctx: Context): void {
   app.get(
     `${ctx.wire.word('/badge-events')}/:id/image`,

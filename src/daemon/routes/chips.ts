@@ -50,7 +50,7 @@ export function chipRoutes(app: FastifyInstance, ctx: Context): void {
       return { success: true as const, updatedTags: [...(await editByOwner(ctx, edit, request.id))] }
     },
   })
-  // Says whether the URL belongs to a chip, and uses nothing up.
+  // Reports whether the URL belongs to a chip, without using anything up.
   app.head('/chips/find', { config: limited }, async (request, reply) => {
     const state = await tapState(ctx, { ...(request.query as Record<string, unknown>) })
     const status = { malformed: 400, unknown: 404, forged: 200, disabled: 200, replayed: 200, fresh: 200 }[

@@ -105,7 +105,7 @@ interface Named {
   chainId?: number | undefined
 }
 
-/** A place that is given whole counts before a contract's id. */
+/** A complete address takes precedence over a contract ID. */
 function contractRef({ contractId, contractAddress, chainId }: Named): ContractRef {
   if (contractAddress !== undefined && chainId !== undefined) return { contractAddress, chainId }
   if (contractId !== undefined) return { contractId }

@@ -15,10 +15,10 @@ const pathSchema = z.object({
   tokenId: z.string().regex(/^(contract|\d{1,78})$/),
 })
 
-// Marketplaces ask often; whoever changed something sees it within the minute.
+// Marketplaces ask often; changes appear within a minute.
 const cached = 'public, max-age=60'
 
-/** What `tokenURI`, `uri` and `contractURI` of the contracts lead to. */
+/** The targets of `tokenURI`, `uri`, and `contractURI`. */
 export function metadataRoutes(app: FastifyInstance, ctx: Context): void {
   app.get('/metadata/:chainId/:contract/:tokenId', { config: limited }, async (request, reply) => {
     const parsed = pathSchema.safeParse(request.params)

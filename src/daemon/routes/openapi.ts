@@ -4,7 +4,7 @@ import { limited } from '../http/bind.ts'
 import { refuseForwarded } from '../http/forwarded.ts'
 import { openApiDocument } from '../http/openapi.ts'
 
-/** The interface described by itself, made from the endpoint table when first asked for. */
+/** Generated from the endpoint table on first request. */
 export function openApiRoutes(app: FastifyInstance, ctx: Context): void {
   const made = new Map<string, string>()
   const document = (kind: 'public' | 'admin') => {

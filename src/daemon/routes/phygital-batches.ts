@@ -13,7 +13,7 @@ import { bindAll } from '../http/bind.ts'
 import { type BadLine, CheckedLines, inLineOrder, lineBy, type ReadLine } from '../http/checked-lines.ts'
 import { mapped, sendLines, sendLineText } from '../http/streams.ts'
 
-/** A batch may be taken up again much later than a request is repeated. */
+/** A batch may be resumed much later than a request is repeated. */
 const keyLifetimeMs = 30 * 24 * 3_600_000
 
 export function phygitalBatchRoutes(app: FastifyInstance, ctx: Context): void {
@@ -64,7 +64,7 @@ const invalidIn = (lines: CheckedLines<unknown>) =>
     error: problem,
   }))
 
-/** The schema has seen to it that it is one or the other. */
+/** The schema guarantees one or the other. */
 function targetOf(row: Omit<z.output<typeof moveRow>, 'recipient'>): RowTarget {
   const { uid, contractAddress = '', chainId = 0, tokenId = '' } = row
   return uid === undefined ? { contractAddress, chainId, tokenId } : { uid }
@@ -97,7 +97,7 @@ const inText = ({ gas, maxFeePerGas, cost, needed, balance, ...rest }: ChainTota
   balance: String(balance),
 })
 
-/** A line goes out as soon as there is one: whoever sent the rows counts on what is done. */
+/** Each line is sent at once: the client relies on it to know what is done. */
 const sendEach = (reply: FastifyReply, lines: AsyncIterable<unknown>): FastifyReply =>
   sendLineText(
     reply,

@@ -79,7 +79,7 @@ export function phygitalRoutes(app: FastifyInstance, ctx: Context): void {
   })
 }
 
-// Signatures and registrations write the chain id as text.
+// Signatures and registrations send the chain ID as text.
 const withChainAsText = ({ contractAddress, tokenId, chainId }: TokenLocation) => ({
   contractAddress,
   tokenId,

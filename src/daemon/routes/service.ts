@@ -6,9 +6,9 @@ import { keepToOperators } from '../http/administration.ts'
 import { type Sending, watchChains } from '../metrics.ts'
 import { version } from '../version.ts'
 
-/** What watches the daemon: health, readiness, metrics. */
+/** Health, readiness, and metrics. */
 export function serviceRoutes(app: FastifyInstance, ctx: Context): void {
-  // `instance` lets a client that was given a base URL see whether this very daemon answers there.
+  // `instance` lets a client check that a base URL leads to this very daemon.
   app.route({
     method: ['GET', 'HEAD'],
     url: '/healthz',
@@ -65,7 +65,7 @@ const unwritable = {
     ),
 }
 
-/** Of each chain a word. Taps and most of the rest go on without it, so it makes nothing unready. */
+/** One word per chain. Taps and most other requests work without chains, so they do not affect readiness. */
 function chainWords({ chains }: Context): Record<string, string> {
   return Object.fromEntries(chains.relayer.status().map((sending) => [sending.chainId, wordOf(sending)]))
 }

@@ -8,7 +8,7 @@ import { failurePage, type Page, refusalPage, tapPage } from '../pages/tap.ts'
 
 const cookieName = 'tapchip_tap'
 
-/** `/t`: where a chip's URL leads. */
+/** The target of a chip's URL. */
 export function tapPageRoutes(app: FastifyInstance, ctx: Context): void {
   const config = { ...limited, errorPage }
   app.get('/t', { config }, async (request, reply) => {

@@ -21,14 +21,14 @@ import { type Seed, type SeedTeam, seedFile } from './schema.ts'
 import { at, ensureContract, type Seeding, SeedProblem, type TeamSeeding } from './seeding.ts'
 
 /**
- * Creates what a seed file describes and is missing, all of it or nothing; what is there stays as it is.
- * @throws SeedProblem that names the path in the file
+ * Creates whatever a seed file describes that is missing, all or nothing; existing data stays. @throws SeedProblem
+ * that names the path in the file
  */
 export async function loadSeed(ctx: Context, file: string): Promise<void> {
   await applySeed(ctx, await readSeed(file))
 }
 
-/** The same for one that was read before anything was started, so that a slip in it costs nobody any time. */
+/** For a seed parsed before startup, so that mistakes in it surface early. */
 export async function applySeed(ctx: Context, seed: Seed): Promise<void> {
   const at = iso(ctx.clock.now())
   await ctx.db.write(async (trx) => {
@@ -58,7 +58,7 @@ async function seedKeySets({ trx, ctx: { box, keyRing }, at: now }: Seeding, see
   await keyRing.load(trx)
   for (const [index, fields] of seed.keySets.entries())
     if (!keyRing.get(fields.id)) await at(`keySets.${index}`, () => createKeySetIn(trx, box, fields, now))
-  // A listed or derived chip key is made while chips are seeded.
+  // Chip keys are derived while chips are seeded.
   await keyRing.load(trx)
 }
 
@@ -121,7 +121,7 @@ async function seedBadgeEvents(seeding: TeamSeeding, seed: SeedTeam, path: strin
   }
 }
 
-/** In pieces, as many as a statement takes. */
+/** Chunks of at most one statement's size. */
 async function ownChips(
   { trx, team }: TeamSeeding,
   uids: readonly string[],

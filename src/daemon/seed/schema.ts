@@ -18,7 +18,7 @@ const chip = z.object({
   family: z.enum(['ntag424', 'halo']).default('ntag424'),
   keySet: integer().optional(),
   publicKey: text(200).optional(),
-  /** How often the chip was personalised again. */
+  /** 0 for a chip that was personalized once. */
   generation: integer(0, 254).default(0),
   fileReadKey: text(32).optional(),
   lastCounter: integer(0, 0xffffffff).optional(),
@@ -82,7 +82,7 @@ const team = z.object({
   badgeEvents: list(badgeEvent),
 })
 
-/** A seed file. Every list may be absent. */
+/** Every list may be absent. */
 export const seedFile = z.object({
   version: z.literal(1, 'must be 1'),
   keySets: list(z.object(keySetFields)),

@@ -3,7 +3,6 @@ import type { TeamRow } from '../domain/access/teams.ts'
 import { type ContractRow, createContractIn, type NewContract } from '../domain/contracts/contracts.ts'
 import { DomainError } from '../domain/errors.ts'
 
-/** Where a seed's parts are created, and when. */
 export interface Seeding {
   trx: Parameters<Parameters<Context['db']['write']>[0]>[0]
   ctx: Context
@@ -11,19 +10,18 @@ export interface Seeding {
   at: string
 }
 
-/** The same for what a team has. */
 export interface TeamSeeding extends Seeding {
   team: TeamRow
-  /** All that the team has so far, by symbol. */
+  /** All of the team's contracts so far, by symbol. */
   contracts: Map<string, ContractRow>
 }
 
-/** A seed file that cannot be loaded, with the path of what is wrong in it. */
+/** A seed file that cannot be loaded; the message names the path. */
 export class SeedProblem extends Error {
   override readonly name = 'SeedProblem'
 }
 
-/** Says where in the seed a rule was broken. */
+/** Adds the path in the seed to an error. */
 export async function at<T>(path: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
@@ -34,7 +32,7 @@ export async function at<T>(path: string, work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** A team's contract of a symbol, made where it is missing. */
+/** Creates the contract if it is missing. */
 export async function ensureContract(
   { trx, team, contracts, at: now }: TeamSeeding,
   fields: NewContract,

@@ -7,7 +7,6 @@ const badgeEvent = z.object({
   team: z.string(),
   name: z.string(),
   provider: z.enum(['embedded', 'poap']),
-  /** The event's id at its provider. */
   poapEventId: z.number(),
   status: badgeStatus,
   startDate: z.string(),
@@ -22,11 +21,10 @@ const claim = z.object({
   id: z.number(),
   recipient: z.string(),
   uid: z.string(),
-  /** `open`: the provider has not said yet whether they have it. */
+  /** `open`: the provider has not confirmed the claim yet. */
   state: z.enum(['open', 'claimed']),
-  /** Why it is still open. */
   reason: z.string().nullable(),
-  /** At POAP, for an address or a name. */
+  /** Set only for claims at POAP by address or ENS name. */
   transaction: z.enum(['pending', 'mined', 'failed']).nullable(),
   transactionHash: z.string().nullable(),
   createdAt: timestamp,

@@ -11,13 +11,13 @@ export const chains = {
       z.object({
         chainId: z.number(),
         isEmbedded: z.boolean(),
-        /** Of the embedded chain alone: others' URLs hold keys. */
+        /** Null for all but the embedded chain, since other RPC URLs contain keys. */
         rpcUrl: z.string().nullable(),
         isReachable: z.boolean(),
         latestBlock: z.number().nullable(),
         /** Wei per gas. */
         baseFee: wei.nullable(),
-        /** Wei per gas, the most that is ever offered; null: the embedded chain's own. */
+        /** Wei per gas; the highest fee ever offered. Null: the embedded chain's own fee. */
         maxFeePerGas: wei.nullable(),
         relayer: z.string(),
         /** Wei. */
@@ -25,12 +25,11 @@ export const chains = {
         signVerifier: z.string(),
         unsettled: z.number(),
         inFlight: z.number(),
-        /** How many wait for what. */
         waiting: z.record(z.string(), z.number()),
         trouble: z
           .object({ code: z.enum(['wrong-chain', 'lease-held', 'key-changed', 'node']), message: z.string() })
           .nullable(),
-        /** Contracts that are not what they should be, or not there, at most a hundred of all chains. */
+        /** Missing or unexpected contracts, at most 100 across all chains. */
         contracts: z.array(
           z.object({
             symbol: z.string(),

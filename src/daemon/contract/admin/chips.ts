@@ -18,7 +18,7 @@ import {
 const one = z.object({ uid })
 
 const numbers: readonly string[] = ['chainId', 'tokenId', 'lastCounter']
-/** One row of an import as JSON. Empty text means absent; what the values must be is judged with the chip. */
+/** One row of an import as JSON. Empty text means absent; the values are checked with the chip. */
 export const importRow = z.object(
   Object.fromEntries(
     chipColumns.map((column) => {
@@ -53,7 +53,7 @@ const chipForAdmin = z.object({
   item: z.object({ id: z.string(), name: z.string(), variant: z.string().nullable() }).nullable(),
   linkedToken: tokenRef
     .extend({
-      /** By the chain; null: nobody has it, or `ownerNote` says why that is not known. */
+      /** Read from the chain. Null: the token has no owner, or `ownerNote` says why the owner is unknown. */
       ownerAddress: z.string().nullable(),
       ownerNote: z.string().optional(),
     })

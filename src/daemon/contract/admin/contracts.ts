@@ -17,27 +17,24 @@ const contractFields = {
   address: z.string().nullable(),
   status: z.enum(['pending', 'confirmed']),
   twoTap: z.object({ delaySeconds: z.number(), windowSeconds: z.number() }).nullable(),
-  /** What deploys it; null where it was there before. */
   transactionId: z.number().nullable(),
-  /** The base URL that it was last told; null where somebody else told it. */
   serviceUrl: z.string().nullable(),
-  /** Why it is not deployed, or not the one that was deployed from here; null: nothing is known to be wrong. */
+  /** Why the contract is not deployed, or differs from the one deployed here. Null: no known problem. */
   problem: z.string().nullable(),
   createdAt: timestamp,
 }
 const contractOnWire = z.object(contractFields)
 
-/** What it found out, and what may keep the contract from working. */
 const warnings = z.array(z.string())
 
-/** What stands at its address by its chain; null: that could not be found out, or it does not say. */
+/** State of the contract on its chain. Null: unknown, or the contract does not say. */
 const inspection = {
-  /** `ours`: what this version deploys; `none`: nothing is there. */
+  /** `ours`: this version's code; `none`: no code at the address. */
   code: z.enum(['ours', 'other', 'none']).nullable(),
   codeHash: z.string().nullable(),
   owner: z.string().nullable(),
   signVerifier: z.string().nullable(),
-  /** Whether it takes what this daemon signs. */
+  /** True if the contract accepts this daemon's signatures. */
   trustsSignVerifier: z.boolean().nullable(),
   warnings,
 }
@@ -99,12 +96,12 @@ export const contracts = {
     scope: 'transfer',
     params: z.object({ id: integer(1) }),
     body: z.object({
-      /** Also where it was told this one before. */
+      /** Send the URL even if the contract already has it. */
       force: flag.optional(),
     }),
     response: z.object({
       ...contractFields,
-      /** What tells it; null: it knows already. */
+      /** Null: the contract already has this URL. */
       sentTransactionId: z.number().nullable(),
       warnings,
     }),

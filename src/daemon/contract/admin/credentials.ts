@@ -10,7 +10,7 @@ const apiKeyOnWire = z.object({
   id: z.number(),
   team: z.string(),
   name: z.string(),
-  /** The first characters, to tell keys apart: never enough to use one. */
+  /** The first characters only: enough to tell keys apart, never enough to use one. */
   hint: z.string(),
   scopes: z.array(z.string()),
   createdAt: timestamp,

@@ -3,34 +3,32 @@ import { adminEndpoint } from '../endpoint.ts'
 import { flag, text } from '../fields.ts'
 import { budget } from './teams.ts'
 
-/** What operators ask of the daemon itself. */
 export const daemon = {
   'GET /admin/status': adminEndpoint({
     summary: 'Say who is asking, and what this daemon holds and runs on',
     scope: 'read',
-    // The check reads all of the database, and nothing else is answered meanwhile.
+    // The check reads the whole database and blocks all other requests.
     query: z.object({ check: flag.optional() }),
     response: z.object({
       version: z.string(),
       pid: z.number(),
       uptimeSeconds: z.number(),
       url: z.string(),
-      /** Where administration is: `http://…` or `unix:/path`. */
       admin: z.string(),
       dataDir: z.string(),
       ephemeral: z.boolean(),
       schema: z.string(),
       token: z.object({ name: z.string(), scopes: z.array(z.string()) }),
       database: z.object({ sizeBytes: z.number(), integrity: z.string().nullable() }),
-      /** Of the data directory. */
+      /** For the data directory. */
       disk: z.object({
         freeBytes: z.number().nullable(),
         refusedWrites: z.number(),
         state: z.enum(['writable', 'full', 'failing']),
       }),
-      /** What is set and has no effect, and what should not be as it is. */
+      /** Settings that have no effect or should be changed. */
       warnings: z.array(z.string()),
-      /** Of the teams that have sent something today, or whose announcements wait: the first hundred. */
+      /** Teams that sent transactions today or have waiting announcements; at most 100. */
       budgets: z.array(budget.extend({ team: z.string() })),
       counts: z.object({ teams: z.number(), keySets: z.number(), chips: z.number(), taps: z.number() }),
     }),
@@ -39,7 +37,7 @@ export const daemon = {
     summary: 'Write a copy of the database, consistent while taps go on, into a folder of the daemon',
     scope: 'all',
     body: z.object({
-      /** Wraps the data key into the backup. Without it the backup cannot be read without the daemon's own key. */
+      /** Wraps the data key into the backup. Without it, the backup can only be read with the daemon's own key. */
       passphrase: text(1000)
         .refine((words) => words.length >= 12, 'must have at least 12 characters')
         .optional(),

@@ -7,13 +7,13 @@ const itemId = z
   .string()
   .regex(/^[A-Za-z0-9._-]{1,64}$/, 'must be 1 to 64 letters, digits, dots, dashes or underscores')
 
-/** An item as it is written. Also the shape of `items` in a seed file. */
+/** Also the shape of `items` in a seed file. */
 export const itemFields = {
   id: itemId,
   name: name(),
   description: text(10_000).optional(),
   imageUrl: text(4096).optional(),
-  /** The symbol of a contract of the team. */
+  /** The symbol of one of the team's contracts. */
   contract: text(64).nullable().optional(),
   media: itemParts.media.optional(),
   attributes: itemParts.attributes.optional(),

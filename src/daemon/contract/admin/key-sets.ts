@@ -14,7 +14,6 @@ const parameterName = z
     'must not be a name that HaLo chips use',
   )
 
-/** What a key set is made of. Also the shape of `keySets` in a seed file. */
 export const keySetFields = {
   id: integer(0, 0xffffffff),
   metaReadKey: aesKey,

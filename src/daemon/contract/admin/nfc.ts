@@ -8,7 +8,6 @@ const hex = (bytes: number) =>
     .max(2 * bytes, `must be at most ${bytes} bytes`)
     .regex(/^([0-9a-fA-F]{2})*$/, 'must be hex')
 
-/** What a chip gets in the registry beside its keys. */
 const detailFields = {
   label: text(200).optional(),
   item: text(64).optional(),
@@ -22,24 +21,24 @@ const nfcOutcome = z.object({
   status: z.enum(['provisioned', 'unchanged', 'factory', 'failed']),
   uid: z.string().nullable(),
   keySet: z.number().nullable(),
-  /** As it stands on the chip, with zeros where the chip fills in. */
+  /** As written on the chip, with zeros where the chip fills in values. */
   url: z.string().nullable(),
-  /** Of a failure: for programs, and for people. */
+  /** For failures: `code` is for programs, `error` for people. */
   code: z.string().optional(),
   error: z.string().optional(),
-  /** Of a chip that ended well, and not in all as it was asked for. */
+  /** Set if the chip is ready but differs from the request. */
   warning: z.string().optional(),
 })
 
 const nfcStep = z.object({
   id: z.string(),
-  /** Goes into the reply. */
+  /** Send it back with the reply. */
   step: z.number(),
   next: z.union([
     z.object({
       type: z.literal('apdu'),
       apdu: z.string(),
-      /** `inspect`, `set-up` or `read-back`: in between the card must not be lifted. */
+      /** The card must not be lifted between `inspect` and `read-back`. */
       phase: z.enum(['inspect', 'set-up', 'read-back']),
     }),
     z.object({
@@ -53,24 +52,24 @@ const nfcStep = z.object({
   ]),
 })
 
-/** The daemon talks with a card on somebody's reader: chip keys stay here, and APDUs travel. */
+/** The daemon talks to a card on a remote reader, so that chip keys never leave it and only APDUs travel. */
 export const nfc = {
   'POST /admin/nfc/sessions': adminEndpoint({
     summary: 'Begin to set up, recover or reset the chip on a reader; answers the first command for it',
     scope: 'provision',
     body: z.object({
       purpose: z.enum(['provision', 'recover', 'reset'], 'must be provision, recover or reset'),
-      /** Of the card, to name one that is no tag. */
+      /** Identifies a card that is not a supported tag. */
       atr: hex(64).optional(),
       ...team,
       keySet: integer(0, 0xffffffff).optional(),
-      /** A name or an id; a group that is missing is made. */
+      /** A name or an ID; a missing group is created. */
       chipGroup: text(200).optional(),
-      /** Give a chip that is set up new keys. */
+      /** Give new keys to a chip that is already set up. */
       rekey: flag.optional(),
-      /** Lock the base URL into the chip whatever answers there. */
+      /** Write the base URL even if the check of it fails. */
       acceptUrl: flag.optional(),
-      /** Stop once the chip is known, and take what it gets from the reply. */
+      /** Pause once the chip is known, and take its details from the reply. */
       waitForDetails: flag.optional(),
       ...detailFields,
     }),
@@ -83,7 +82,7 @@ export const nfc = {
     params: z.object({ id: text(64) }),
     body: z.object({
       step: integer(),
-      /** The card's answer, its status bytes included. */
+      /** The card's answer, including its status bytes. */
       answer: hex(4096).optional(),
       details: z.object({ ...detailFields, rekey: flag.optional() }).optional(),
     }),

@@ -6,7 +6,7 @@ const tapOutcomes = ['valid', 'replayed', 'wrong-mac', 'disabled', 'unknown-chip
 const outcome = z.enum(tapOutcomes, `must be one of ${tapOutcomes.join(', ')}`)
 
 const tapOnWire = z.object({
-  /** Null in a stream, for a refused tap that is not written yet. */
+  /** Null in a stream for a refused tap that is not stored yet. */
   id: z.number().nullable(),
   at: timestamp,
   uid: z.string().nullable(),

@@ -2,13 +2,13 @@ import * as z from 'zod'
 import { adminEndpoint } from '../endpoint.ts'
 import { integer, name, success, timestamp } from '../fields.ts'
 
-/** What it may send a day (UTC), by count and by gas limits; null: the usual, and no limit on the embedded chain. */
+/** Daily limits (UTC) by count and gas. Null: the default; the embedded chain has no limit. */
 export const budget = z.object({
   transactionsPerDay: z.number().nullable(),
   gasPerDay: z.number().nullable(),
   transactionsToday: z.number(),
   gasToday: z.number(),
-  /** Tokens whose changed metadata is announced once there is room. */
+  /** Tokens with changed metadata that will be announced when the budget allows. */
   waiting: z.number(),
 })
 const teamOnWire = z.object({ id: z.number(), name: z.string(), createdAt: timestamp, budget })
@@ -28,7 +28,7 @@ export const teams = {
   }),
   'PATCH /admin/teams/:id': adminEndpoint({
     summary: 'Set how many transactions, and how much gas, a team may send a day; null: the usual',
-    // It is what limits those who have less.
+    // These limits bind everyone with a lesser scope.
     scope: 'all',
     params: z.object({ id: integer(1) }),
     body: z.object({ transactionsPerDay: limit, gasPerDay: limit }),

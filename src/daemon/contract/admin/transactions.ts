@@ -13,26 +13,24 @@ const transactionStates = [
 ] as const
 const state = z.enum(transactionStates, `must be one of ${transactionStates.join(', ')}`)
 
-/** Why nothing moves at the moment. */
 const waiting = z.enum(['fees', 'funds', 'gas-estimate', 'builder', 'node'])
 
 const transactionFields = {
   id: z.number(),
-  /** null: the daemon's own. */
+  /** Null: one of the daemon's own transactions. */
   team: z.string().nullable(),
   chainId: z.number(),
   kind: z.string(),
-  /** What it is about: a token, a contract, an event. */
+  /** A token, a contract, or an event. */
   subject: z.record(z.string(), z.unknown()),
   state,
   waiting: waiting.nullable(),
-  /** Why it ended without an effect. */
   reason: z.string().nullable(),
-  /** Why an empty transaction is to take its place. */
+  /** The reason for replacing it with an empty transaction. */
   cancelling: z.string().nullable(),
-  /** Of the first attempt: what the request was answered with. */
+  /** Hash of the first attempt, as returned to the client. */
   initialTxHash: z.string().nullable(),
-  /** Of the attempt that was mined. */
+  /** Hash of the attempt that was mined. */
   minedHash: z.string().nullable(),
   blockNumber: z.number().nullable(),
   sender: z.string().nullable(),
@@ -44,7 +42,7 @@ const transactionFields = {
 
 const attempt = z.object({
   hash: z.string(),
-  /** A filler has no effect: it uses the nonce up. */
+  /** A filler has no effect: it only uses up the nonce. */
   purpose: z.enum(['effect', 'filler']),
   sender: z.string(),
   nonce: z.number(),
@@ -53,7 +51,7 @@ const attempt = z.object({
   maxFeePerGas: z.string(),
   maxPriorityFeePerGas: z.string(),
   signedAt: timestamp,
-  /** When a node first said that it has it. */
+  /** When a node first accepted it. */
   sentAt: timestamp.nullable(),
   error: z.string().nullable(),
 })
@@ -71,7 +69,7 @@ export const transactions = {
       state: state.optional(),
       kind: text(100).optional(),
       waiting: flag.optional(),
-      /** Of any attempt. */
+      /** Matches any attempt. */
       hash: z
         .string()
         .regex(/^0x[0-9a-fA-F]{64}$/, 'must be the hash of a transaction: 0x and 64 hex digits')

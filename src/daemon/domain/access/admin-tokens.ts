@@ -29,8 +29,8 @@ export const listAdminTokens = ({ db }: { db: Pick<Db, 'read'> }): Promise<Admin
   allAdminTokens(db.read)
 
 /**
- * Makes a token; only this answer ever holds it. Nobody gives what they do not have.
- * @throws DomainError scope_missing, already_exists, invalid_input
+ * Only this answer ever contains the token. Creators can grant only what they have. @throws DomainError
+ * scope_missing, already_exists, invalid_input
  */
 export async function createAdminToken(
   { db, clock, credentials }: Deps,
@@ -43,7 +43,7 @@ export async function createAdminToken(
   assertFuture(expiresAt, at)
   const token = newSecret('adm')
   const row = await db.write(async (trx) => {
-    // The audit log names tokens: none may pass for the one in the data directory.
+    // The audit log names tokens, so none may share the name of the root token.
     if (name === rootName || (await findLiveAdminToken(trx, name))) {
       throw new DomainError(
         'already_exists',
@@ -66,7 +66,7 @@ export async function createAdminToken(
   return { row, token }
 }
 
-/** From the answer on nobody gets in with it. Again is no error. @throws DomainError not_found, scope_missing */
+/** Effective at once; revoking twice is not an error. @throws DomainError not_found, scope_missing */
 export async function removeAdminToken(
   { db, clock, credentials }: Deps,
   { token: caller, actor }: { token: AdminToken; actor: Actor },
@@ -75,7 +75,7 @@ export async function removeAdminToken(
   const at = iso(clock.now())
   await db.write(async (trx) => {
     const known = await findAdminToken(trx, id)
-    // Who may do less cannot shut out who may do more.
+    // A token with fewer scopes cannot revoke one with more.
     if (known) assertGrantable(caller, parseScopes(known.scopes))
     const revoked = await revokeAdminToken(trx, id, at)
     if (!known) throw notFound('admin token')

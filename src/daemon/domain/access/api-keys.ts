@@ -37,8 +37,8 @@ export const listApiKeys = ({ db }: { db: Pick<Db, 'read'> }, teamId: number): P
   apiKeysOfTeam(db.read, teamId)
 
 /**
- * Makes a key; only this answer ever holds it. Nobody gives what they do not have, nor for longer.
- * @throws DomainError already_exists, invalid_input, scope_missing
+ * Only this answer ever contains the key. Creators can grant only what they have, and no longer. @throws
+ * DomainError already_exists, invalid_input, scope_missing
  */
 export async function createApiKey(
   { db, clock, credentials }: Deps,
@@ -68,8 +68,8 @@ export async function createApiKey(
 }
 
 /**
- * A step of a larger write: keeps a key that is not kept already, also one that was revoked since. Whoever asks loads
- * the credentials afterwards. @throws DomainError conflict where it is another team's
+ * A step of a larger write: stores the key unless it exists, even if revoked. The caller reloads the credentials.
+ * @throws DomainError conflict if it belongs to another team
  */
 export async function ensureApiKeyIn(
   trx: Queries,
@@ -101,7 +101,7 @@ export async function ensureApiKeyIn(
   )
 }
 
-/** From the answer on nobody gets in with it. Again is no error. @throws DomainError not_found */
+/** Effective at once; revoking twice is not an error. @throws DomainError not_found */
 export async function removeApiKey(
   { db, clock, credentials }: Deps,
   actor: Actor,

@@ -23,22 +23,19 @@ export interface AdminToken {
   readonly expiresAt: string | null
 }
 
-/** Names the token that exists without being created. */
+/** The token that exists without being created. */
 export const rootName = 'root'
 
 type Held<Row> = { row: Row; scopes: readonly Scope[] }
 
-/**
- * The credentials of the store, by their hashes, in memory: every request needs one, and this daemon is the
- * only process that changes them.
- */
+/** Credentials by hash, in memory: every request needs one, and only this daemon changes them. */
 export class Credentials {
   readonly #clock: Clock
   readonly #rootHashes: ReadonlySet<string>
   #apiKeys = new Map<string, Held<ApiKeyRow>>()
   #adminTokens = new Map<string, Held<AdminTokenRow>>()
 
-  /** @param rootTokens tokens of scope `all` from a file or the environment */
+  /** @param rootTokens have the scope `all`; they come from a file or the environment */
   constructor(clock: Clock, rootTokens: readonly string[]) {
     this.#clock = clock
     this.#rootHashes = new Set(rootTokens.map(hashSecret))

@@ -3,17 +3,16 @@ import { DomainError, invalid } from '../errors.ts'
 import type { AdminToken } from './credentials.ts'
 import { permits, type Scope } from './scopes.ts'
 
-// What the holder of an admin token may give, to others and to chips: no more than they have, and for no longer.
+// Holders of an admin token can grant, to people and chips, no more than they have and no longer.
 
-/** Who asks, and with which token. */
 export interface Operator {
   readonly actor: Actor
   readonly token: AdminToken
 }
 
 /**
- * What gives power over a token, or over what a tap gives a code for, takes `transfer` besides the endpoint's own
- * scope: whoever can make taps of their own and bind them could otherwise have it. @param deed in an -ing form
+ * Anything that gives power over a token, or over codes from taps, requires `transfer` in addition to the
+ * endpoint's scope. Otherwise, anyone able to make and bind taps could take it. @param action a gerund phrase
  * @throws DomainError scope_missing
  */
 export function assertMayTransfer(
@@ -29,7 +28,7 @@ export function assertMayTransfer(
 
 const ofApiKeys: readonly Scope[] = ['read', 'edit', 'transfer']
 
-/** The scopes of an API key that somebody makes without saying which: all that they can give. */
+/** Default scopes of a new API key: all that its creator can grant. */
 export const grantable = (creator: AdminToken): readonly Scope[] =>
   creator.scopes.includes('all') ? ['all'] : ofApiKeys.filter((scope) => permits(creator.scopes, scope))
 
@@ -43,7 +42,7 @@ export function assertGrantable(holder: AdminToken, scopes: readonly Scope[]): v
   )
 }
 
-/** When what they give ends: never after their own end. @throws DomainError invalid_input */
+/** The expiry of a granted credential, never after the grantor's own. @throws DomainError invalid_input */
 export function endOf({ expiresAt }: AdminToken, wanted: string | null): string | null {
   if (expiresAt === null) return wanted
   if (wanted !== null && wanted > expiresAt)

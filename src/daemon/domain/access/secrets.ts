@@ -6,20 +6,20 @@ const randomLength = 32
 const checksumLength = 6
 
 /**
- * A new API key (`svc_…`) or admin token (`adm_…`): 32 random characters and a checksum of six, so that a
- * mistyped or cut one is told apart from a revoked one, and scanners of leaked secrets know it.
+ * A new API key (`svc_…`) or admin token (`adm_…`): 32 random characters and a checksum of six, which reveals typos
+ * and lets scanners recognize leaked secrets.
  */
 export function newSecret(prefix: 'svc' | 'adm'): string {
   let random = ''
   while (random.length < randomLength) {
-    // 248 is the last multiple of 62 below 256: larger bytes would favour some characters.
+    // 248 is the last multiple of 62 below 256: larger bytes would favor some characters.
     for (const byte of randomBytes(64))
       if (byte < 248 && random.length < randomLength) random += alphabet[byte % 62]
   }
   return `${prefix}_${random}${checksum(random)}`
 }
 
-/** Whether a secret is whole: false for one that was cut or mistyped. Keys given in a seed need not pass. */
+/** False for a truncated or mistyped secret. Keys from a seed need not pass. */
 export function isWhole(secret: string): boolean {
   const body = secret.slice(secret.indexOf('_') + 1)
   const random = body.slice(0, randomLength)
@@ -36,7 +36,7 @@ function checksum(text: string): string {
   return out
 }
 
-/** What is stored of a secret. Secrets are long and random, so a plain hash is enough. */
+/** Secrets are long and random, so a plain hash is enough. */
 export const hashSecret = (secret: string): string => createHash('sha256').update(secret).digest('hex')
 
 /** Enough to tell keys apart in a list, and never enough to use one. */

@@ -25,16 +25,13 @@ interface Deps {
 type Reading = { db: Pick<Db, 'read'> }
 
 interface TeamQuestion {
-  /** What the caller named: a team's name, or its id in digits. */
+  /** A team's name, or its ID in digits. */
   name: string | undefined
-  /** The team of the API key that came along; asked where no team is named, and may throw api_key_unknown. */
+  /** The team of the API key sent along. Called only if no team is named; may throw api_key_unknown. */
   keyTeam: () => number | undefined
 }
 
-/**
- * The team that a request is about: the one it names, else its API key's, else the only one there is.
- * @throws DomainError not_found, team_required
- */
+/** The named team, else the API key's team, else the only team. @throws DomainError not_found, team_required */
 export async function resolveTeam(deps: Reading, question: TeamQuestion): Promise<TeamRow> {
   const team = await namedTeam(deps, question)
   if (team) return team
@@ -47,7 +44,7 @@ export async function resolveTeam(deps: Reading, question: TeamQuestion): Promis
   )
 }
 
-/** As `resolveTeam`, but undefined where the request names no team: it is about all of them. */
+/** Like `resolveTeam`, but undefined if the request names no team and is about all of them. */
 export async function namedTeam(
   { db }: Reading,
   { name, keyTeam }: TeamQuestion,
@@ -72,12 +69,12 @@ function ambiguousTeam(teams: readonly TeamRow[]): string {
   return `There are several teams: say which with --team NAME (\`team\` in a request), one of ${names.join(', ')}${more > 0 ? ` and ${more} more` : ''}.`
 }
 
-/** A team with what it may send a day, and what it has had sent today. */
+/** A team with its daily limits and today's usage. */
 export interface TeamView {
   id: number
   name: string
   createdAt: string
-  /** `waiting`: tokens whose changed metadata is announced once there is room. */
+  /** `waiting`: tokens with changed metadata that will be announced when the budget allows. */
   budget: Budget & { waiting: number }
 }
 
@@ -97,14 +94,13 @@ const viewOf = (team: TeamRow, now: number, waiting = 0): TeamView => {
   return { id, name, createdAt, budget: { ...spentBy(team, now), waiting } }
 }
 
-/** @throws DomainError not_found */
 export async function getTeam({ db }: Reading, id: number): Promise<TeamRow> {
   const team = await findTeam(db.read, id)
   if (!team) throw notFound('team')
   return team
 }
 
-/** Holds on to a team for the rest of a write: it was there when the request began, and may have gone since. */
+/** The team existed when the request began but may be gone by now. */
 export async function assertTeamIn(trx: Queries, id: number): Promise<void> {
   if (!(await findTeam(trx, id))) throw notFound('team')
 }
@@ -121,7 +117,7 @@ export async function createTeam({ db, clock }: Deps, actor: Actor, name: string
   return viewOf(team, clock.settled())
 }
 
-/** A step of a larger write: the team of this name, made and put on record where it is missing. */
+/** A step of a larger write: creates and records the team if it is missing. */
 export async function ensureTeamIn(
   trx: Queries,
   { actor, at }: { actor: Actor; at: string },
@@ -134,10 +130,10 @@ export async function ensureTeamIn(
   return team
 }
 
-/** What a team may send a day; null: the usual. What is absent stays as it is. */
+/** Daily limits; null: the default. Absent ones stay as they are. */
 type NewLimits = { [limit in 'transactionsPerDay' | 'gasPerDay']?: number | null | undefined }
 
-/** Sets what a team may send a day; what it has sent today counts. @throws DomainError not_found, invalid_input */
+/** Today's usage counts against the new limits. @throws DomainError not_found, invalid_input */
 export async function editTeam(
   { db, clock }: Deps,
   actor: Actor,
@@ -163,7 +159,7 @@ export async function editTeam(
   })
 }
 
-/** Removes a team that holds nothing any more. @throws DomainError not_found, in_use */
+/** @throws DomainError not_found, in_use */
 export async function removeTeam({ db, clock }: Deps, actor: Actor, id: number): Promise<void> {
   const at = iso(clock.now())
   await db.write(async (trx) => {

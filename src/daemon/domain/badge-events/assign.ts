@@ -16,9 +16,9 @@ import { type Clock, dayEnd, dayStart, iso } from '../time.ts'
 
 interface WantedAssignment {
   badgeEventId: number
-  /** A chip, or a token: every chip of it, also those that it gets later. */
+  /** A chip, or all of a token's chips, including later ones. */
   to: { uid: string } | { token: TokenLocation }
-  /** ISO 8601; undefined: the event's own days. */
+  /** ISO 8601; undefined: the event's own dates. */
   startsAt: string | undefined
   endsAt: string | undefined
   title: string | undefined
@@ -26,8 +26,8 @@ interface WantedAssignment {
 }
 
 /**
- * Assigns one of a team's badge events to one of its chips or tokens: their taps show it, within the window. Assigned
- * again, it gets the new window and words. @throws DomainError not_found, invalid_input
+ * Assigns one of a team's badge events to one of its chips or tokens. Assigning again replaces the window and the
+ * texts. @throws DomainError not_found, invalid_input
  */
 export async function assignBadgeEvent(
   deps: { db: Db; clock: Clock },
@@ -65,7 +65,7 @@ export async function assignBadgeEvent(
   })
 }
 
-/** A step of a larger write: assigns an event to chips within its own days, where it is not assigned already. */
+/** A step of a larger write: assigns an event to chips for its own dates, unless it is assigned already. */
 export async function ensureAssignedIn(
   trx: Queries,
   { badgeEventId, uids, at: createdAt }: { badgeEventId: number; uids: readonly string[]; at: string },

@@ -6,16 +6,16 @@ import type { BadgeClaimRow } from '../../store/schema.ts'
 import { type Clock, iso } from '../time.ts'
 import { closeClaim, leaveOpen, releaseClaim } from './release.ts'
 
-/** What became of a claim. `refused` and `unavailable` left nothing behind: its code is free, its OTP good. */
+/** The result of a claim. `refused` and `unavailable` leave its code free and its OTP valid. */
 export type ClaimResult =
   | { kind: 'claimed' }
   | { kind: 'refused'; message: string }
   | { kind: 'codes-gone' }
   | { kind: 'unavailable'; retryAfterMs: number; reason: string }
-  /** Its code and its OTP wait for the same recipient. */
+  /** The code and the OTP stay reserved for the same recipient. */
   | { kind: 'open'; retryAfterMs: number; reason: string }
 
-/** Why a code cannot be had: it is passed over for the next. */
+/** Why a code cannot be claimed; the next one is tried. */
 export type Step =
   | { kind: 'code-lost' }
   | { kind: 'code-missing' }
@@ -23,21 +23,21 @@ export type Step =
 
 export const refused = (message: string): ClaimResult => ({ kind: 'refused', message })
 
-/** How often a code that is not active is looked at. */
+/** Attempts at a code that is not active. */
 export const inactiveTried = 3
 const contradiction = { retryAfterMs: 1_000, reason: 'the provider contradicts itself' }
 const longestPauseMs = 600_000
-/** From here on POAP is asked about the transaction. */
+/** After this delay, POAP is asked about the transaction. */
 const transactionAfterMs = 15_000
 
 interface Deps {
   db: Db
   clock: Clock
-  /** Whether somebody is told how a claim ended. */
+  /** True if a request is waiting for the result. */
   isAwaited(id: number): boolean
 }
 
-/** Claims one code for its recipient, once, and records what came of it. */
+/** Claims one code for its recipient, once, and records the result. */
 export class CodeClaims {
   readonly #deps: Deps
 
@@ -45,7 +45,7 @@ export class CodeClaims {
     this.#deps = deps
   }
 
-  /** Where something may have happened before, it is looked up before it is repeated. */
+  /** If an earlier attempt may have succeeded, look it up before repeating it. */
   async claim(provider: BadgeProvider, claim: BadgeClaimRow, code: string): Promise<ClaimResult | Step> {
     const wasSent = claim.isSent === 1
     const before = wasSent ? await this.#find(provider, claim, code) : undefined
@@ -63,7 +63,7 @@ export class CodeClaims {
       case 'unknown':
         return (await this.#find(provider, claim, code)) ?? this.open(claim, result)
       case 'already-claimed':
-        // By somebody else, unless something was sent: that may have arrived.
+        // Claimed by someone else, unless a request of ours was sent and may have arrived.
         if (!wasSent && !isSentNow) return { kind: 'code-lost' }
         return (
           (await this.#find(provider, claim, code, { isRefused: !wasSent })) ??
@@ -82,7 +82,7 @@ export class CodeClaims {
     }
   }
 
-  /** What was sent before may have arrived just now, and be what the refusal is about. */
+  /** An earlier request may have arrived just now and caused this refusal. */
   async #refuse(
     provider: BadgeProvider,
     claim: BadgeClaimRow,
@@ -91,17 +91,16 @@ export class CodeClaims {
   ): Promise<ClaimResult | Step> {
     const after = claim.isSent === 1 ? await this.#find(provider, claim, code) : undefined
     if (after) return after
-    // Else whoever comes next would get the same code, and the same refusal.
+    // Otherwise the next claimant would get the same code and the same refusal.
     const fate = isAboutRecipient(message) ? 'free' : 'behind'
     await this.#deps.db.write((trx) => releaseClaim(trx, claim, fate))
     return refused(message)
   }
 
   /**
-   * How a claim that was sent ended. Only where the provider names somebody else it was not ours: the code was
-   * reserved for nobody else.
-   * @param isRefused it was sent once, and refused as claimed: then it is ours only where the provider says so
-   * @returns undefined: by what the provider knows, it did not happen
+   * The result of a claim that was sent. The code was reserved for one recipient, so the claim is ours unless the
+   * provider names another. @param isRefused the only request sent was refused as already claimed; then it is ours
+   * only if the provider says so @returns undefined if the provider knows of no claim
    */
   async #find(
     provider: BadgeProvider,
@@ -130,7 +129,7 @@ export class CodeClaims {
 
   async #close(claim: BadgeClaimRow): Promise<ClaimResult> {
     const now = this.#deps.clock.now()
-    // For an e-mail address POAP keeps the badge; nothing goes to a chain until somebody collects it.
+    // POAP keeps badges for e-mail addresses; there is no transaction until the badge is collected.
     const hasTransaction = claim.codeNumber !== null && !claim.recipient.includes('@')
     await this.#deps.db.write((trx) =>
       closeClaim(trx, claim, {
@@ -142,7 +141,7 @@ export class CodeClaims {
     return { kind: 'claimed' }
   }
 
-  /** Nothing happened this time. Whether something did before is open where it was sent before. */
+  /** This attempt did nothing; an earlier one may have. */
   async later(claim: BadgeClaimRow, why: Pick<Unavailable, 'retryAfterMs' | 'reason'>): Promise<ClaimResult> {
     if (claim.isSent === 1) return this.open(claim, why)
     await this.#deps.db.write((trx) => releaseClaim(trx, claim))

@@ -29,10 +29,7 @@ import {
 
 export type { CreatedBadgeEvent } from './record-created.ts'
 
-/**
- * Creates a badge event at the provider, and keeps it for its team.
- * @throws DomainError invalid_input (days, codes), badge_refused, badge_unavailable, conflict
- */
+/** @throws DomainError invalid_input (days, codes), badge_refused, badge_unavailable, conflict */
 export async function createBadgeEvent(
   deps: CreateDeps,
   asking: TeamRequester,
@@ -58,12 +55,12 @@ export async function createBadgeEvent(
   return { id, keepsImage: true, response: created.response }
 }
 
-/** What creating an event was answered with, of one that is there. @throws DomainError not_found, conflict */
+/** The answer for an event that was created before. @throws DomainError not_found, conflict */
 export async function createdBefore(
   { db }: { db: Pick<Db, 'read'> },
   id: number,
 ): Promise<CreatedBadgeEvent> {
-  // Of a request that was cut off before its event was here.
+  // The request was cut off before its event was stored.
   if (id === 0) throw mayBeThere()
   const row = await findBadgeEvent(db.read, id)
   if (!row) throw notFound('badge event')
@@ -93,9 +90,9 @@ interface Wanted {
 }
 
 /**
- * Creates an event at POAP. What is sent stands in the store before: POAP's events have a secret code that nobody
- * can ask for later, and a request that is repeated must not make a second one.
- * @throws DomainError badge_refused, badge_unavailable, conflict
+ * Creates an event at POAP. The request is stored before it is sent: the event's secret code cannot be retrieved
+ * later, and a repeated request must not create a second event. @throws DomainError badge_refused,
+ * badge_unavailable, conflict
  */
 async function createAtPoap(
   deps: CreateDeps,
@@ -117,7 +114,7 @@ async function createAtPoap(
       throw unavailable('The badge provider is out of reach. Nothing was created; try again.', result)
     case 'unknown': {
       await deps.db.write((trx) => leaveCreationUnknown(trx, creation))
-      // Nobody is to try again by itself, and make a second one: clients do so where they wait for seconds alone.
+      // Clients retry automatically after short delays, which could create a second event.
       const retryAfterMs = Math.max(result.retryAfterMs, 60_000)
       throw unavailable(`The badge provider broke off before it answered. ${checkForEmail}`, {
         ...result,
@@ -130,7 +127,7 @@ async function createAtPoap(
 const checkForEmail =
   'The event may have been created there: before you try again, look whether its e-mail about the event has come.'
 
-/** What a repetition is told of a request whose end nobody knows. */
+/** The answer to a repetition of a request whose result is unknown. */
 const mayBeThere = (): DomainError =>
   new DomainError(
     'conflict',
@@ -144,7 +141,7 @@ async function begin(
   secretCode: string,
 ): Promise<number> {
   return db.write(async (trx) => {
-    // A key is forgotten after a day, and what may be at POAP is not.
+    // An idempotency key expires after a day; the event at POAP does not.
     if (idempotency && (await findCreationOfKey(trx, idempotency))) throw mayBeThere()
     if (idempotency) await claimIdempotencyKey(trx, idempotency, null)
     return insertCreation(trx, {
@@ -170,7 +167,7 @@ async function send(
   try {
     return await poap.create(event, image, secretCode)
   } catch (error) {
-    // An image that could not be read to its end, say: what arrived of it is not known.
+    // For example, the image could not be read to its end, so it is unknown what arrived.
     await db.write((trx) => leaveCreationUnknown(trx, creation))
     throw error
   }

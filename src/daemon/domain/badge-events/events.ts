@@ -17,7 +17,7 @@ export type { BadgeEventRow }
 
 type Reading = { db: Pick<Db, 'read'> }
 
-/** Newest first, with where each stands now. */
+/** Newest first, with their current status. */
 export async function badgeEventsNow(
   { db, clock }: Reading & { clock: Clock },
   filter: Parameters<typeof listBadgeEvents>[1],
@@ -29,7 +29,7 @@ export async function badgeEventsNow(
   }))
 }
 
-/** Who has an event's badges, newest first. @throws DomainError not_found */
+/** An event's claims, newest first. @throws DomainError not_found */
 export async function badgeClaims(
   { db }: Reading,
   id: number,
@@ -40,8 +40,8 @@ export async function badgeClaims(
 }
 
 /**
- * Approves or rejects an event of the embedded provider; what is so already stays as it is. A rejected event keeps
- * the badges that people have. @throws DomainError not_found, conflict (POAP's people decide on POAP's events)
+ * Approves or rejects an event of the embedded provider. Repeating a decision changes nothing, and claimed badges
+ * stay valid. @throws DomainError not_found, conflict (POAP decides on its own events)
  */
 export async function decideOnBadgeEvent(
   { db, clock }: { db: Db; clock: Clock },

@@ -18,18 +18,18 @@ import { allImageFiles, findImage } from '../../store/badge-images.ts'
 import type { Db } from '../../store/database.ts'
 import { DomainError, type ErrorCode, notFound, storeFailure } from '../errors.ts'
 
-/** An image that was received whole and found good. */
+/** An image that was received completely and is valid. */
 export interface ReceivedImage extends BadgeImage {
-  /** Its name in the folder. */
+  /** File name in the folder. */
   readonly file: string
 }
 
-/** Images of badge events, a file each: while they come in, and those of the embedded provider for good. */
+/** One file per image: all while uploading, and those of the embedded provider permanently. */
 export class ImageFolder {
   readonly #path: string
   readonly #writeFailed: (error: unknown) => void
 
-  /** @param writeFailed hears of what cannot be written */
+  /** @param writeFailed receives write errors */
   constructor(dataDir: string, writeFailed: (error: unknown) => void = () => undefined) {
     this.#path = join(dataDir, 'badge-images')
     this.#writeFailed = writeFailed
@@ -41,7 +41,7 @@ export class ImageFolder {
     return new IncomingImage(file, join(this.#path, file), this.#writeFailed)
   }
 
-  /** @throws DomainError not_found, before anything is read */
+  /** @throws DomainError not_found, before reading starts */
   async open({ db }: { db: Pick<Db, 'read'> }, badgeEventId: number) {
     const image = await findImage(db.read, badgeEventId)
     const path = image && join(this.#path, image.file)
@@ -50,7 +50,7 @@ export class ImageFolder {
     return { type: image.type, size: found.size, bytes: createReadStream(path) }
   }
 
-  /** Removes what a killed daemon was still receiving. */
+  /** Removes partial uploads left by a killed daemon. */
   async sweep({ db }: { db: Pick<Db, 'read'> }): Promise<void> {
     const kept = new Set(await allImageFiles(db.read))
     for (const file of filesIn(this.#path))
@@ -62,12 +62,12 @@ function filesIn(path: string): string[] {
   try {
     return readdirSync(path)
   } catch {
-    // Nobody sent one yet.
+    // No image has been uploaded yet.
     return []
   }
 }
 
-/** An image on its way in: judged as it comes, and written to its file. Little of it is ever in memory. */
+/** An upload that is checked as it arrives and written to its file, so that little of it is in memory. */
 export class IncomingImage {
   readonly #judge = new ImageJudge()
   readonly #file: string
@@ -83,7 +83,7 @@ export class IncomingImage {
     this.#writeFailed = writeFailed
   }
 
-  /** @returns why there is no use in more of it */
+  /** @returns an error if the rest need not be read */
   take(chunk: Buffer): DomainError | undefined {
     const flaw = this.#judge.push(chunk)
     if (flaw) return refusal(flaw)
@@ -112,12 +112,12 @@ export class IncomingImage {
     return { type, extension, size, file: this.#file, bytes: () => createReadStream(this.#path) }
   }
 
-  /** It belongs to an event now. */
+  /** The image now belongs to an event. */
   keep(): void {
     this.#isKept = true
   }
 
-  /** To be called in any case. Removes the file, unless it is kept. */
+  /** Call this in any case. Removes the file unless it is kept. */
   close(): void {
     if (this.#descriptor === undefined) return
     closeSync(this.#descriptor)

@@ -34,16 +34,15 @@ export interface MintDeps {
 
 interface WantedBadge {
   recipient: string
-  /** The event's id here or at the provider; the code says which event it is. */
+  /** The event's ID here or at the provider; the code determines the event. */
   eventId: number
   deviceId: string | undefined
 }
 
 /**
- * Reserves a badge for the bearer of a code: uses the code up and takes a code of the event, in one write.
- * @returns the claim, for `badgeMinted`
- * @throws DomainError of the code, invalid_input, badge_not_active, recipient_invalid, badge_device_used,
- *   badge_codes_gone; then the code is still good
+ * Reserves a badge for the bearer of a code: uses up the code and takes one of the event's codes in one write.
+ * @returns the claim, for `badgeMinted` @throws DomainError of the code, invalid_input, badge_not_active,
+ * recipient_invalid, badge_device_used, badge_codes_gone; the code then stays valid
  */
 export async function reserveBadge(
   deps: MintDeps,
@@ -76,13 +75,13 @@ export async function reserveBadge(
 const reserved =
   'The badge is reserved for this recipient: once there is space, ask again with the same code and recipient.'
 
-/** Brings a reserved badge to its recipient. @throws DomainError badge_refused, badge_codes_gone, badge_unavailable */
+/** Delivers a reserved badge. @throws DomainError badge_refused, badge_codes_gone, badge_unavailable */
 export async function badgeMinted({ db, badges }: MintDeps, id: number): Promise<void> {
   const settled = await badges.settler.settle(id, true).catch((error: unknown) => {
     badges.wake()
     throw storeFailure(error, reserved) ?? error
   })
-  // Somebody else may have brought it to its end: now this one is told.
+  // The background loop may have completed it; record that the client now knows.
   if (settled.kind === 'claimed' && (await findClaim(db.read, id))?.isAnswered === 0)
     await db.write((trx) => updateClaim(trx, id, { isAnswered: 1 }))
   if (settled.kind !== 'claimed') {
@@ -91,7 +90,7 @@ export async function badgeMinted({ db, badges }: MintDeps, id: number): Promise
   }
 }
 
-/** A mint that went through after its request was told to try again: the same request is answered now. */
+/** A mint may complete after its client was told to try again; then the repeated request gets the result. */
 async function untoldMint(deps: MintDeps, code: string, wanted: WantedBadge): Promise<number | undefined> {
   const claim = await findClaimOfOtp(deps.db.read, hashCode(code))
   if (claim?.state !== 'claimed' || claim.isAnswered === 1) return undefined
@@ -199,9 +198,9 @@ const ethereum = 1
 type Deps = { names: Names; chains: Pick<Chains, 'has'> }
 
 /**
- * Who gets a badge. POAP looks ENS names up itself; for the embedded provider that is done now, and never again.
- * @returns an address (EIP-55), an ENS name in its normal form (at POAP alone), or an e-mail address
- * @throws DomainError recipient_invalid, chain_unavailable
+ * POAP resolves ENS names itself; for the embedded provider, names are resolved once, now. @returns an address
+ * (EIP-55), a normalized ENS name (POAP only), or an e-mail address @throws DomainError recipient_invalid,
+ * chain_unavailable
  */
 async function badgeRecipient(deps: Deps, asker: Asker, given: string, isAtPoap: boolean): Promise<string> {
   const text = given.trim()

@@ -16,18 +16,18 @@ export interface PollDeps {
   clock: Clock
   providers: Providers
   pollSeconds: number
-  /** From 0 up to 1. */
+  /** From 0 to 1, exclusive. */
   random(): number
-  /** Worth a line in a log: names no code. */
+  /** For the log; the error contains no codes. */
   failed(error: unknown): void
   told(event: { badgeEventId: number; approval: string }): void
 }
 
 const hourMs = 3_600_000
-/** How long POAP is asked for codes that it did not give at first. */
+/** POAP is asked for missing codes for a week. */
 const moreCodesMs = 7 * 24 * hourMs
 
-/** Asks POAP what became of an event, and says when to ask again. */
+/** Asks POAP about an event's approval and schedules the next poll. */
 export async function pollEvent(deps: PollDeps, event: PoapEvent): Promise<void> {
   const { box, providers, clock } = deps
   if (!providers.poap) return pollLater(deps, event, 60)
@@ -60,12 +60,12 @@ async function undecided(
     deps.failed(new Error(`POAP cannot be asked about the badge event ${event.id}: ${reason}`))
     return event.approval === 'approved' ? pollForMore(deps, event) : pollLater(deps, event, 2)
   }
-  // It has its codes, and keeps them, whatever becomes of a request for more.
+  // The event keeps its codes, whatever happens to a request for more.
   if (event.approval === 'approved') return pollForMore(deps, event)
   const approval = result.kind
   if (await deps.db.write((trx) => setApproval(trx, event.id, { approval })))
     deps.told({ badgeEventId: event.id, approval })
-  // A rejection is a guess, and people change their minds: it is asked for ever, and seldom.
+  // A rejection is only inferred and may be reversed, so polling continues at a low rate.
   return pollLater(deps, event, approval === 'rejected' ? 60 : 1 + Math.min(event.polls / 60, 4))
 }
 
@@ -79,28 +79,27 @@ async function pollForMore(deps: PollDeps, { id, pollUntil, polls }: PoapEvent):
   await deps.db.write((trx) => setPoll(trx, id, { pollAt, polls: polls + 1 }))
 }
 
-/** Hourly, or as seldom as all else, while POAP may still give the codes that are missing. */
+/** Polls hourly, or at the usual interval if that is longer, while POAP may still provide missing codes. */
 function forMoreCodes(deps: PollDeps, until: string): string | null {
   const { clock, pollSeconds } = deps
   if (iso(clock.now()) >= until) return null
   return pollAfter(deps, Math.max(1, hourMs / (pollSeconds * 1000)))
 }
 
-/** Some times the usual pause from now, give or take a fifth: many events do not come back together. */
+/** A multiple of the usual interval, varied by 20% so that events do not poll together. */
 export function pollAfter({ clock, pollSeconds, random }: PollDeps, times: number): string {
   return iso(Math.round(clock.now() + pollSeconds * 1000 * times * (0.8 + 0.4 * random())))
 }
 
-/** Taps are served between two such steps. */
+/** Codes per step; taps are served between steps. */
 const aStep = 1_000
 
 type Deps = { db: Db; box: SecretBox; clock: Clock }
 
 /**
- * Keeps the codes that POAP gave, sealed, and says that the event is approved once all of them are there, in one write
- * with when POAP is to be asked next. Those that somebody used already are left out. Codes are only ever added, behind
- * those that are there: cut off in the middle, or called again, it goes on with what is missing.
- * @returns whether the event was not approved before
+ * Stores POAP's codes encrypted, omitting used ones. Approves the event once all are stored, in one write with the
+ * next poll. Codes are only appended, so an interrupted call can be repeated. @returns true if the event was not
+ * approved before
  */
 async function storeCodes(
   deps: Deps,
@@ -120,7 +119,7 @@ async function storeCodes(
     })
     await db.write(async (trx) => {
       await insertCodes(trx, event.id, sealed)
-      // Before the approval they are counted together with it.
+      // Codes stored before the approval are counted with it.
       const { approval } = (await findBadgeEvent(trx, event.id)) ?? event
       if (approval === 'approved') await countCodesIn(trx, event.id, sealed.length)
     })

@@ -16,15 +16,15 @@ const atOnce = 50
 const soonestMs = 250
 const stopMs = 4_000
 const day = 24 * 3_600_000
-/** After what failed here: POAP is left alone for so long, twice as long each time. */
+/** Pause after a local failure; doubled each time. */
 const firstPauseMs = 30_000
 const longestPauseMs = 10 * 60_000
 
-/** Asks POAP what became of events, of claims that were left open, and of transactions: one call after another. */
+/** Polls POAP sequentially for approvals, open claims, and transactions. */
 export class Poller {
   readonly #deps: PollerDeps
   readonly #loop: BackgroundLoop<void>
-  /** Where not even the store can say when to ask again; monotonic. */
+  /** Monotonic; used if even the next due time cannot be read. */
   #pausedUntil = 0
   #pauseMs = firstPauseMs
 
@@ -39,7 +39,10 @@ export class Poller {
     })
   }
 
-  /** Claims that a request had in hand when the daemon ended: what was sent is not known. Before the first request. */
+  /**
+   * Reopens claims that were in progress when the daemon ended, since it is unknown what was sent. Call before the
+   * first request.
+   */
   async recover(): Promise<void> {
     const { db, clock } = this.#deps
     const left = await abandonedClaims(db.read)
@@ -60,7 +63,7 @@ export class Poller {
     this.#loop.start()
   }
 
-  /** Ends with the call that is under way, if that ends soon: what it leaves open the next start takes up. */
+  /** Waits briefly for the current call; the next start continues what it leaves open. */
   async stop(): Promise<void> {
     const ended = Promise.allSettled([this.#loop.stop(), this.#deps.settler.drained()])
     let timer: NodeJS.Timeout | undefined
@@ -73,12 +76,12 @@ export class Poller {
     clearTimeout(timer)
   }
 
-  /** Something may be due sooner than what was waited for. */
+  /** Something may be due earlier than planned. */
   wake(): void {
     this.#loop.wake()
   }
 
-  /** Works once through what is due; several at once are one. */
+  /** Processes everything due; concurrent calls share one run. */
   tick(): Promise<void> {
     return this.#loop.tick()
   }
@@ -109,8 +112,8 @@ export class Poller {
   }
 
   /**
-   * What fails with one of them fails with it alone, and is not tried again at once: POAP was asked already.
-   * @param putOff where not even that can be written, nothing is asked for a while
+   * A failure affects only its own item, which is then postponed, since POAP was already called. @param putOff if
+   * this fails too, polling pauses
    */
   async #each(work: () => Promise<unknown>, putOff: (until: string) => Promise<unknown>): Promise<void> {
     const { clock, failed } = this.#deps

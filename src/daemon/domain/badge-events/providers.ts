@@ -7,12 +7,12 @@ import { nextUpstreamId } from '../../store/badge-events.ts'
 import type { Db } from '../../store/database.ts'
 import type { Clock } from '../time.ts'
 
-/** Where badge events live. Events stay where they were created, whatever is set now. */
+/** The configured providers. Events stay with the provider that created them. */
 export interface Providers {
-  /** Of new events. */
+  /** For new events. */
   readonly current: BadgeProvider
   readonly embedded: BadgeProvider
-  /** undefined: the daemon has no account there. */
+  /** undefined: no POAP account is configured. */
   readonly poap: BadgeProvider | undefined
 }
 
@@ -38,7 +38,7 @@ export function openProviders(
   return { current: provider === 'poap' && poap ? poap : embedded, embedded, poap }
 }
 
-/** @param codeNumber of a claim: those at POAP alone have one */
+/** @param codeNumber only claims at POAP have one */
 export const providerOf = (providers: Providers, codeNumber: number | null): BadgeProvider | undefined =>
   codeNumber === null ? providers.embedded : providers.poap
 

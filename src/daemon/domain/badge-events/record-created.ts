@@ -22,7 +22,7 @@ export interface TeamRequester {
 
 export interface CreatedBadgeEvent {
   id: number
-  /** Whether the image is served here. */
+  /** True if the image is served by this daemon. */
   keepsImage: boolean
   response: CreationResponse
 }
@@ -35,7 +35,7 @@ interface Recorded {
   provider: 'embedded' | 'poap'
 }
 
-/** Keeps an event that the provider has, for its team. @returns its id */
+/** Stores an event that the provider has created. @returns its ID */
 export async function recordCreated(
   trx: Queries,
   clock: Clock,
@@ -55,7 +55,7 @@ export async function recordCreated(
   return id
 }
 
-/** A step of a larger write: the team's event of this name, made with all its codes where it is missing. @returns its id */
+/** A step of a larger write: creates the team's event of this name with all its codes, if missing. @returns its ID */
 export async function ensureBadgeEventIn(
   trx: Queries,
   { teamId, at }: { teamId: number; at: string },

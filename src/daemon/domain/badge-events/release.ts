@@ -13,12 +13,12 @@ import { countCodeIn, countCodeOut, findBadgeEvent } from '../../store/badge-eve
 import type { Queries } from '../../store/database.ts'
 import type { BadgeClaimRow } from '../../store/schema.ts'
 
-// The ends that a claim can come to, each in one write. A claim that ended otherwise meanwhile is let be.
+// The ways in which a claim can end, each in one write. A claim that has ended meanwhile is left alone.
 
 const isOpen = async (trx: Queries, id: number): Promise<boolean> =>
   (await findClaim(trx, id))?.state === 'open'
 
-/** The provider has it. @param dueAt when to ask for its transaction; null: there will be none */
+/** The provider confirmed the claim. @param dueAt when to ask for its transaction; null: there will be none */
 export async function closeClaim(
   trx: Queries,
   claim: BadgeClaimRow,
@@ -46,7 +46,7 @@ export async function closeClaim(
   })
 }
 
-/** Nothing came of it: the code is free again, unless it is lost, and the OTP is good. */
+/** The claim failed: its code is free again unless lost, and its OTP is valid again. */
 export async function releaseClaim(trx: Queries, claim: BadgeClaimRow, fate: Fate = 'free'): Promise<void> {
   if (!(await isOpen(trx, claim.id))) return
   const { id, badgeEventId, codeNumber, otpHash, createdAt } = claim
@@ -57,7 +57,7 @@ export async function releaseClaim(trx: Queries, claim: BadgeClaimRow, fate: Fat
   await forgetMintKeys(trx, { id, otpHash })
 }
 
-/** Nobody knows whether it happened: its code stays its own, and its OTP can ask for the same once more. */
+/** The result is unknown: the code stays reserved, and the OTP can repeat the same request. */
 export async function leaveOpen(
   trx: Queries,
   claim: BadgeClaimRow,
@@ -68,12 +68,12 @@ export async function leaveOpen(
   await makeOtpGood(trx, claim.otpHash)
 }
 
-/** A code that was taken for lost goes back behind the others. */
+/** A code assumed lost goes to the end of the queue. */
 export async function takeBack(trx: Queries, badgeEventId: number, number: number): Promise<void> {
   if (await findCodeAgain(trx, { badgeEventId, number })) await countCodeIn(trx, badgeEventId)
 }
 
-/** The code cannot be had, now or ever. @returns the claim with the next one, or undefined: none is left */
+/** Replaces a code that cannot be claimed. @returns the claim with its next code, or undefined if none is left */
 export async function swapCode(
   trx: Queries,
   claim: BadgeClaimRow,
@@ -87,7 +87,7 @@ export async function swapCode(
   }
   if (codeNumber !== null) await settleCode(trx, { badgeEventId, number: codeNumber }, fate)
   if (fate === 'behind') await countCodeIn(trx, badgeEventId)
-  // The next code was never sent anywhere.
+  // The next code has never been sent.
   const change = { codeNumber: next, attempts: 0, isSent: 0 }
   await updateClaim(trx, id, change)
   return { ...claim, ...change }

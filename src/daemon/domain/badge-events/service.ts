@@ -9,14 +9,13 @@ import { Poller } from './poll.ts'
 import { openProviders, type ProviderSettings, type Providers } from './providers.ts'
 import { Settler } from './settle.ts'
 
-/** Badge events as the daemon runs them. */
+/** The badge services of a running daemon. */
 export interface Badges {
   readonly providers: Providers
   readonly settler: Settler
   readonly images: ImageFolder
-  /** Something may be due. */
   wake(): void
-  /** Works once through what is due: for tests, which do not wait. */
+  /** Processes everything due; lets tests avoid waiting. */
   tick(): Promise<void>
   start(): void
   stop(): Promise<void>
@@ -29,11 +28,11 @@ interface Deps {
   log: Pick<Logger, 'warn' | 'info'>
   outside: Outside
   dataDir: string
-  /** Hears of images that cannot be written. */
+  /** Receives errors of images that cannot be written. */
   writeFailed(error: unknown): void
 }
 
-/** Takes up what an earlier run left open. */
+/** Continues what an earlier run left open. */
 export async function openBadges(settings: ProviderSettings, deps: Deps): Promise<Badges> {
   const { log, outside, dataDir, writeFailed, ...parts } = deps
   const images = new ImageFolder(dataDir, writeFailed)

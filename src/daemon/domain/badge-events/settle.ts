@@ -26,15 +26,15 @@ const isSettled = (step: ClaimResult | Step): step is ClaimResult => !step.kind.
 interface Passing {
   code: string
   step: Step
-  /** The number of the code before this one, where that was missing, and how many were inactive. */
+  /** The previous code's number if the provider did not find it, and the number of inactive codes. */
   seen: { missing: number | undefined; inactive: number }
 }
 
-/** Brings claims to their end, one call of the provider at a time a claim, whoever asks. */
+/** Completes claims; at most one provider call per claim at a time. */
 export class Settler {
   readonly #deps: Deps
   readonly #running = new Map<number, Promise<ClaimResult>>()
-  /** Claims whose end a request waits for, to be told. */
+  /** Claims with a waiting request. */
   readonly #awaited = new Set<number>()
 
   readonly #claims: CodeClaims
@@ -44,7 +44,7 @@ export class Settler {
     this.#claims = new CodeClaims({ ...deps, isAwaited: (id) => this.#awaited.has(id) })
   }
 
-  /** @param isAwaited whether somebody is told how it ended */
+  /** @param isAwaited true if a request is waiting for the result */
   settle(id: number, isAwaited: boolean): Promise<ClaimResult> {
     if (isAwaited) this.#awaited.add(id)
     const running = this.#running.get(id)
@@ -57,12 +57,12 @@ export class Settler {
     return settled
   }
 
-  /** Ends with the calls that are under way. */
+  /** Waits for all calls in progress. */
   async drained(): Promise<void> {
     await Promise.allSettled(this.#running.values())
   }
 
-  /** What nobody foresaw (a full disk, say) leaves it to be looked at again. */
+  /** After an unexpected failure, such as a full disk, the claim stays open for a retry. */
   async #orLeaveOpen(id: number): Promise<ClaimResult> {
     try {
       return await this.#run(id)
@@ -97,10 +97,10 @@ export class Settler {
     return this.#claims.later(claim, { retryAfterMs: 1_000, reason })
   }
 
-  /** @returns undefined: the code may be passed over for the next */
+  /** @returns undefined if the next code may be tried */
   async #passOver(provider: BadgeProvider, claim: BadgeClaimRow, { code, step, seen }: Passing) {
     if (step.kind === 'code-missing') {
-      // What says of one code after another that there is none cannot be believed of any.
+      // A provider that denies several codes in a row is not credible.
       const isBelieved = seen.missing === undefined && (await this.#isUnlisted(provider, claim, code))
       return isBelieved ? undefined : this.#putBack(claim, seen.missing)
     }
@@ -111,7 +111,7 @@ export class Settler {
     return refused(step.message)
   }
 
-  /** Whether the event's own list of codes has others, and not this one. */
+  /** True if the event's list at the provider has codes, but not this one. */
   async #isUnlisted(provider: BadgeProvider, claim: BadgeClaimRow, code: string): Promise<boolean> {
     const { db, box } = this.#deps
     const event = await findPoapEvent(db.read, claim.badgeEventId)
@@ -123,7 +123,7 @@ export class Settler {
     )
   }
 
-  /** @param missing the number of a code that was taken for lost before */
+  /** @param missing the number of a code that was assumed lost before */
   async #putBack(claim: BadgeClaimRow, missing: number | undefined): Promise<ClaimResult> {
     await this.#deps.db.write(async (trx) => {
       await releaseClaim(trx, claim, 'behind')

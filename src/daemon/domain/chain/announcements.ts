@@ -15,20 +15,20 @@ import type { ContractRow } from '../../store/schema.ts'
 import { type BudgetClock, iso } from '../time.ts'
 import { recordIfRoom } from './budget.ts'
 
-// Announcing changed metadata (ERC-4906, ERC-1155 `URI`) takes 25,000 for the first token; each that goes with it 1,300,
-// or 1,700 where its id has 77 digits.
+// Announcing changed metadata (ERC-4906, ERC-1155 `URI`) takes 25,000 gas for the first token and 1,300 for each
+// further one, or 1,700 if its ID has 77 digits.
 const gasOfFirst = 25_000
 const gasOfNext = 1_700
 
-/** What it takes to announce so many tokens in one transaction, about. */
+/** Approximate gas used to announce this many tokens in one transaction. */
 export const announceGas = (tokens: number): number => gasOfFirst + (tokens - 1) * gasOfNext
-/** A limit, not what is paid. */
+/** A gas limit, not the gas used. */
 export const announceGasLimit = (tokens: number): number => 60_000 + (tokens - 1) * 2 * gasOfNext
-/** The same by the kind of contract: a guestbook says each event's whole address. */
+/** A guestbook announces a whole URL per event. */
 const gasLimitOf = (kind: ContractRow['kind'], tokens: number): number =>
   kind === 'guestbook' ? 100_000 + (tokens - 1) * 30_000 : announceGasLimit(tokens)
 
-/** Tokens, or events, of one contract whose metadata changed. */
+/** Tokens or events of one contract with changed metadata. */
 interface Announcement {
   contractId: number
   kind: ContractRow['kind']
@@ -39,8 +39,8 @@ interface Announcement {
 }
 
 /**
- * Records that metadata changed, for the contract to say so. Where the team's day has no room for it, that waits for
- * another day. @returns whether it is on its way
+ * Records the announcement of changed metadata. If the team's daily budget has no room, it is postponed. @returns
+ * true if a transaction was recorded
  */
 export async function announceTokens(
   trx: Queries,
@@ -74,10 +74,10 @@ function callFor(kind: ContractRow['kind'], ids: readonly bigint[]): Hex {
     : encodeFunctionData({ abi: phygitalAbi, functionName: 'refreshMetadataBatch', args: [ids] })
 }
 
-/** As many as fit into a block with ease. */
+/** Fits easily into a block. */
 export const announcedTogether = 100
 
-/** Has announced what waits for room in its team's day, as far as there is some: every hour, and once it is raised. */
+/** Sends postponed announcements as far as budgets allow: hourly, and after a budget is raised. */
 export async function announceDeferred({
   db,
   clock,

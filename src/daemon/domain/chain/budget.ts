@@ -6,9 +6,9 @@ import { findTeam, type Limits, spendBudget } from '../../store/teams.ts'
 import { DomainError } from '../errors.ts'
 import { type BudgetClock, type Clock, iso } from '../time.ts'
 
-// Each team may have so much sent a day (UTC), whoever asks, a code's bearer included: it is the relayer's money.
+// Each team has a daily budget (UTC) for all requests, including those by code, since the relayer pays.
 
-/** Where a team was given no limits of its own. On the embedded chain, which costs nothing, there are none then. */
+/** For teams without limits of their own. The embedded chain costs nothing, so it then has no limits. */
 export const usualLimits: Limits = { transactionsPerDay: 10_000, gasPerDay: 2_500_000_000 }
 const noLimits: Limits = {
   transactionsPerDay: Number.MAX_SAFE_INTEGER,
@@ -16,9 +16,9 @@ const noLimits: Limits = {
 }
 
 /**
- * Whether a transaction counts: on its chain where a request has it sent, also to make good what failed before. What is
- * `owed` does not: what the daemon finds missing when it starts, as a seed's deployments and mints. Nor do another
- * attempt at the same transaction, and the guestbooks' factory, which is the daemon's own.
+ * Transactions caused by a request count against the budget of their chain, including retries of earlier failures.
+ * Those marked `owed`, which the daemon finds missing at start, such as a seed's deployments and mints, do not.
+ * Neither do further attempts at the same transaction, nor the guestbook factory.
  */
 export type Counted = Pick<Chain, 'isEmbedded'> | 'owed'
 
@@ -100,7 +100,7 @@ async function budgetSpent(trx: Queries, teamId: number, settled: number): Promi
   )
 }
 
-/** A team's limits, null where they are the usual ones, and what it has had sent today. */
+/** A team's limits (null: the default) and today's usage. */
 export interface Budget {
   transactionsPerDay: number | null
   gasPerDay: number | null
@@ -118,7 +118,7 @@ export function spentBy(team: TeamRow | undefined, settled: number): Budget {
   }
 }
 
-/** What a team may still send today; null: as much as it likes. @param isFree whether all of it is on the embedded chain */
+/** A team's remaining budget for today; null: unlimited. @param isFree true if everything is on the embedded chain */
 export async function budgetLeft(
   db: Queries,
   { teamId, isFree, settled }: { teamId: number; isFree: boolean; settled: number },

@@ -14,20 +14,19 @@ interface TroubledContract extends Pick<ContractRow, 'symbol' | 'address' | 'sta
   problem: string
 }
 
-/** How a chain is, by the chain and by what is recorded here. */
+/** A chain's state, from the chain and from this daemon's records. */
 interface ChainState {
   chain: Chain
-  /** Of the embedded chain, for others. */
+  /** Set for the embedded chain, for use by others. */
   rpcUrl: string | undefined
-  /** undefined: it does not answer. */
+  /** undefined: the chain does not answer. */
   head: { block: number; baseFee: bigint; balance: bigint } | undefined
-  /** Wei per gas, the most that is ever offered; undefined: the embedded chain's own. */
+  /** Wei per gas; the highest fee ever offered. undefined: the embedded chain's own fee. */
   maxFeePerGas: bigint | undefined
   unsettled: number
   inFlight: number
   waiting: Readonly<Record<string, number>>
   trouble: { code: TroubleCode; message: string } | undefined
-  /** What is wrong with contracts of it. */
   contracts: TroubledContract[]
 }
 
@@ -37,7 +36,7 @@ interface Deps {
   config: { chains: readonly { chainId: number; maxFeePerGas: bigint }[] }
 }
 
-/** Asks every chain at once. Never throws for a chain's sake: what is wrong with one is its state. */
+/** Queries all chains at once. Never throws because of a chain: the error becomes part of its state. */
 export async function chainStates(deps: Deps): Promise<ChainState[]> {
   const troubled = await contractsInTrouble(deps.db.read, maxContracts)
   return Promise.all(
@@ -50,7 +49,7 @@ export async function chainStates(deps: Deps): Promise<ChainState[]> {
   )
 }
 
-/** More than anybody mends in one go. */
+/** More than an operator fixes at once. */
 const maxContracts = 100
 
 async function stateOf({ db, chains, config }: Deps, chain: Chain): Promise<Omit<ChainState, 'contracts'>> {
@@ -88,7 +87,7 @@ async function headOf({
   }
 }
 
-/** More than anybody counts by eye. */
+/** More than an operator counts. */
 const maxCounted = 1000
 
 async function waitingOn({ read }: Deps['db'], chainId: number): Promise<Record<string, number>> {
@@ -104,6 +103,6 @@ function codeOf(error: unknown): TroubleCode {
   return error instanceof KeyChanged ? 'key-changed' : 'node'
 }
 
-/** URLs of RPC services hold keys. */
+/** RPC URLs contain keys. */
 const withoutUrls = (text: string): string =>
   text.replace(/\b(https?:\/\/)(?:[^\s/@]*@)?([^\s/?#]+)\S*/g, '$1$2')

@@ -18,7 +18,7 @@ export function chainOf(chains: Chains, chainId: number): Chain {
   }
 }
 
-/** Runs a read of a chain. @throws DomainError chain_unavailable where nobody answers; reverts pass through */
+/** @throws DomainError chain_unavailable if the chain does not answer; reverts pass through */
 export async function readChain<T>(chain: Pick<Chain, 'id'>, read: () => Promise<T>): Promise<T> {
   try {
     return await read()
@@ -29,8 +29,8 @@ export async function readChain<T>(chain: Pick<Chain, 'id'>, read: () => Promise
 }
 
 /**
- * The same of a contract, where what it says decides: an answer that cannot be read tells that there is no such
- * contract only where there is none. @throws DomainError chain_unavailable; reverts pass through
+ * Reads a contract whose answer is decisive: an unreadable answer means "no such contract" only if there is no code
+ * at the address. @throws DomainError chain_unavailable; reverts pass through
  */
 export async function readContract<T>(
   chain: Pick<Chain, 'id' | 'client'>,
@@ -56,7 +56,7 @@ export const outOfReach = (chainId: number, cause?: unknown): DomainError =>
     { retryAfterSeconds, cause },
   )
 
-/** What a contract said against a call, in words; undefined where it is not the contract that failed. */
+/** Why a contract rejected a call; undefined if the failure is not the contract's. */
 export function refusalOf(error: unknown): string | undefined {
   const said = revertOf(error)
   if (!(error instanceof BaseError)) return undefined
@@ -77,10 +77,10 @@ interface Kept {
   answer: Promise<unknown>
 }
 const kept = new WeakMap<Chain, Map<string, Kept>>()
-// Contracts that are asked about are the teams' own: no stranger makes this grow.
+// Only teams' own contracts are queried, so strangers cannot make this grow.
 const most = 1000
 
-/** Asks a chain something that hardly ever changes, unless that was asked a moment ago. A failure is not kept. */
+/** A TTL cache per chain for answers that rarely change. Failures are not cached. */
 export async function ttlCached<T>(
   chain: Chain,
   what: string,
@@ -90,7 +90,7 @@ export async function ttlCached<T>(
   const ofChain = kept.get(chain) ?? new Map<string, Kept>()
   kept.set(chain, ofChain)
   const before = ofChain.get(what)
-  // Only ever set below, by an `ask` of the same name.
+  // Set below only, by an `ask` for the same key.
   if (before && performance.now() - before.at < forMs) return before.answer as Promise<T>
   if (ofChain.size >= most) ofChain.clear()
   const answer = ask()

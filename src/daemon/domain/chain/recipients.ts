@@ -11,7 +11,7 @@ import type { Queries } from '../../store/database.ts'
 import { insertName } from '../../store/names.ts'
 import { DomainError } from '../errors.ts'
 
-/** A step of a larger write: gives a name of the embedded chain its address, unless it has one. Both in any case. */
+/** A step of a larger write: adds a name to the embedded chain's name service, unless it exists. Any case. */
 export const ensureNameIn = (trx: Queries, name: string, address: string): Promise<void> =>
   insertName(trx, { name: name.toLowerCase(), address: getAddress(address.toLowerCase()) })
 
@@ -19,9 +19,8 @@ export type Names = NameResolver
 export type { Asker } from '../../chain/names/resolver.ts'
 
 /**
- * Where a token goes: an address in any case, or a name, which is looked up now and never again.
- * @returns EIP-55
- * @throws DomainError recipient_invalid, chain_not_configured, chain_unavailable
+ * Resolves an address in any case, or a name, which is looked up once, now. @returns EIP-55 @throws DomainError
+ * recipient_invalid, chain_not_configured, chain_unavailable
  */
 export async function resolveRecipient(
   { names }: { names: Names },
@@ -33,7 +32,7 @@ export async function resolveRecipient(
     return await names.resolve(asker, chainId, text)
   } catch (cause) {
     if (!(cause instanceof NameProblem)) throw cause
-    // What a gateway, or the way to it, said is for the log: strangers may ask, and it tells of our network.
+    // Gateway errors belong in the log: strangers may ask, and the details describe our network.
     const shown = cause.message.replace(
       /, and its gateway gave no answer \(.*\)$/s,
       ', and its gateways gave no answer',

@@ -10,7 +10,7 @@ import type { Queries } from '../../store/database.ts'
 import { forgetMints, openMintsOf } from '../../store/tokens.ts'
 import { cancelQueued, findTransaction } from '../../store/transactions.ts'
 
-/** What the service's own records learn from the end of a transaction, in the same write. */
+/** Updates the service's own records in the write that settles a transaction. */
 export const onSettled: Settled = async (trx, { id, state, at }) => {
   const contractId = await contractToldBy(trx, id)
   if (contractId !== undefined) await rememberUrl(trx, contractId, id, state === 'confirmed')
@@ -18,16 +18,16 @@ export const onSettled: Settled = async (trx, { id, state, at }) => {
   else await abandonDeployment(trx, id, at)
 }
 
-/** What the contract was told, now that it was; what it was not is told again at the next start. */
+/** If the contract did not get the URL, the next start sends it again. */
 async function rememberUrl(trx: Queries, contractId: number, id: number, isTold: boolean): Promise<void> {
   const row = isTold ? await findTransaction(trx, id) : undefined
-  // Written by recordServiceUrl, in this shape.
+  // Written by recordServiceUrl in this shape.
   const { baseUrl }: { baseUrl?: string } = JSON.parse(row?.subject ?? '{}')
   const told = baseUrl === undefined ? {} : { serviceUrl: baseUrl }
   await updateContract(trx, contractId, { urlTransactionId: null, ...told })
 }
 
-/** Mints that wait for a contract which will not come would wait for ever. The next start begins with all of it. */
+/** Mints on a contract that will not be deployed would wait forever. The next start records everything anew. */
 async function abandonDeployment(trx: Queries, id: number, at: string): Promise<void> {
   const contractId = await contractDeployedBy(trx, id)
   if (contractId !== undefined) {

@@ -4,16 +4,16 @@ import type { Chains } from '../../chain/chains.ts'
 import { ownerOf } from '../../chain/owner-of.ts'
 import type { TokenLocation } from '../../store/tokens.ts'
 
-/** Who has a token by the chain. `note`: why that is not known; without one nobody has it. */
+/** A token's owner on its chain. `note`: why the owner is unknown; without it, the token has no owner. */
 export interface KnownOwner {
   owner: string | null
   note?: string
 }
 
-/** Who only wants to look at a chip does not wait for a chain that is silent. */
+/** Showing a chip must not wait for a silent chain. */
 const timeoutMs = 3000
 
-/** Asks the chain who has a token, where it can be asked. Never throws for the chain's sake. */
+/** Never throws because of the chain. */
 export async function ownerByChain(
   { chains }: { chains: Chains },
   { chainId, contractAddress, tokenId }: TokenLocation,

@@ -20,7 +20,7 @@ export type { TransactionRow }
 
 type Reading = { db: Pick<Db, 'read' | 'slow'> }
 
-/** The name of the team that a transaction is for; null: the daemon's own, or of a team that is gone. */
+/** `team` is null for the daemon's own transactions and those of removed teams. */
 export type Named<T> = T & { team: string | null }
 
 /** Newest first. */
@@ -33,7 +33,7 @@ export async function listTransactions(
   return rows.map((row) => ({ ...row, team: names.get(row.teamId ?? 0) ?? null }))
 }
 
-/** With every attempt, and never the signed bytes. @throws DomainError not_found */
+/** Includes every attempt but never the signed bytes. @throws DomainError not_found */
 export async function showTransaction({ db }: Reading, id: number): Promise<Named<ShownTransaction>> {
   const [shown, teams] = await Promise.all([show(db.read, id), allTeams(db.read)])
   if (!shown) throw notFound('transaction')
@@ -41,9 +41,8 @@ export async function showTransaction({ db }: Reading, id: number): Promise<Name
 }
 
 /**
- * Gives a transaction up: at once where nothing of it has left, else by an empty one with its nonce, and then
- * whichever is mined decides.
- * @throws DomainError not_found, conflict where it is too late
+ * Cancels a transaction: at once if nothing was sent, else with an empty transaction of the same nonce; then
+ * whichever is mined wins. @throws DomainError not_found, conflict if it is too late
  */
 export async function cancelTransaction(
   { db, clock, chains }: { db: Db; clock: Clock; chains: Pick<Chains, 'relayer'> },
@@ -64,7 +63,7 @@ export async function cancelTransaction(
       detail: { chainId: row.chainId, kind: row.kind, state: row.state, reason },
     })
   })
-  // What the write did is done; this tells whoever waits for the transaction, and has the empty one signed.
+  // The write has been committed; this informs waiting requests and signs the empty transaction.
   await chains.relayer.cancel(id, reason)
 }
 
@@ -76,7 +75,6 @@ function tooLate({ id, state, abandonedBecause }: TransactionRow): DomainError {
   return new DomainError('conflict', `Transaction ${id} ${why}. See tapchip transactions show ${id}.`)
 }
 
-// Requests that may be repeated, as those who take them see it.
 export { IdempotencyConflict } from '../../chain/relayer/errors.ts'
 export type { Idempotency } from '../../chain/relayer/idempotency.ts'
 export type { Claim, Json } from '../../chain/relayer/record-intent.ts'

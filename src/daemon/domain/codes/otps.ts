@@ -14,24 +14,22 @@ import { type Clock, iso } from '../time.ts'
 
 export { hashCode } from '../../store/code-hash.ts'
 
-/** Where refs, codes and cookies come from. Tests give their own. */
+/** The source of refs, codes, and cookies. Tests provide their own. */
 export interface CodeSource {
-  /** 21 characters of the nanoid alphabet, from the system's random generator. */
+  /** 21 characters of the nanoid alphabet from a CSPRNG. */
   code(): string
 }
 
 export const randomCodes: CodeSource = { code: () => nanoid(21) }
 
-/** Whether a text could be a ref or a code at all. */
+/** False for text that can be neither a ref nor a code. */
 export const isCode = (text: string): boolean => /^[A-Za-z0-9_-]{21}$/.test(text)
 
-/** What a code will authorise. */
 type OtpSubject =
   | { type: 'PHYGITAL_CLAIM'; tokenRow: number | null }
   | { type: 'POAP_EVENT'; badgeEventId: number }
   | { type: 'GUESTBOOK_EVENT'; guestbookEventId: number }
 
-/** The tap that a code comes from. */
 export interface Origin {
   chipUid: string
   tapId: number
@@ -45,7 +43,6 @@ export interface OtpDeps {
   otpLifetime: number
 }
 
-/** Makes a single-use code for one subject, remembering its tap. */
 export async function makeOtp(db: Queries, deps: OtpDeps, origin: Origin, subject: OtpSubject) {
   const { chipUid, tapId, now } = origin
   const code = deps.codes.code()
@@ -63,7 +60,7 @@ export async function makeOtp(db: Queries, deps: OtpDeps, origin: Origin, subjec
   return { code, expiresAt }
 }
 
-/** The one subject of a chip look-up: its token, else its first badge event, its minting, its first guestbook event. */
+/** The subject of a chip lookup's code, in order: token, first badge event, mint, first guestbook event. */
 export function firstSubject(carried: Carried): OtpSubject | undefined {
   const [badge] = carried.badgeEvents
   const [guestbook] = carried.guestbookEvents
@@ -83,7 +80,7 @@ interface DescribedOtp {
 
 type Reading = { db: Pick<Db, 'read'>; clock: Clock }
 
-/** Looks at a code without using it. A used one reads as expired. @throws DomainError not_found */
+/** Does not use the code. A used code reads as expired. @throws DomainError not_found */
 export async function describeOtp({ db, clock }: Reading, code: string): Promise<DescribedOtp> {
   const otp = isCode(code) ? await findOtp(db.read, code) : undefined
   if (!otp || otp.deletedAt !== null) throw notFound('OTP')
@@ -99,7 +96,7 @@ export async function describeOtp({ db, clock }: Reading, code: string): Promise
   }
 }
 
-/** Deletes a code of one of the team's chips. @throws DomainError not_found */
+/** Only the team of the code's chip can delete it. @throws DomainError not_found */
 export async function removeOtp(
   { db, clock }: { db: Db; clock: Clock },
   team: { id: number; actor: Actor },
@@ -110,7 +107,7 @@ export async function removeOtp(
     const otp = isCode(code) ? await findOtp(trx, code) : undefined
     const chip = otp && (await findChip(trx, otp.chipUid))
     if (!otp || chip?.teamId !== team.id || !(await deleteOtp(trx, code, at))) throw notFound('OTP')
-    // The code itself stays out of the record: only what it was for.
+    // The audit log must not contain the code itself.
     const detail = { type: otp.type, tap: otp.tapId }
     await recordChange(trx, {
       at,
@@ -131,8 +128,8 @@ const meantFor: Record<OtpRow['type'], string> = {
 }
 
 /**
- * Looks at a code that is to be used, without using it.
- * @throws DomainError otp_unknown, otp_deleted, otp_used, otp_expired, otp_unsupported
+ * Validates a code without using it. @throws DomainError otp_unknown, otp_deleted, otp_used, otp_expired,
+ * otp_unsupported
  */
 export async function presentCode(
   { db, clock }: Reading,
@@ -150,8 +147,8 @@ export async function presentCode(
 }
 
 /**
- * Uses a code up, in the write that records what it authorises: of any number at once, one alone.
- * @throws DomainError of why it is not good, which undoes the write
+ * Uses up a code in the write that records what it authorizes; of concurrent attempts, one succeeds. @throws
+ * DomainError why the code is not valid, which undoes the write
  */
 export async function spendCode(trx: Queries, code: string, now: string): Promise<void> {
   if (await takeOtp(trx, code, now)) return

@@ -10,16 +10,15 @@ import type { Db } from '../../store/database.ts'
 import { DomainError } from '../errors.ts'
 import type { BudgetClock } from '../time.ts'
 
-// CREATE3 (github.com/Agusx1211/create3): creation code of a proxy that deploys, as its own first creation, what
-// it is called with. The contract's address then depends on the salt alone, and not on the contract's code.
+// CREATE3 (github.com/Agusx1211/create3): creation code of a proxy whose first creation is the contract. The
+// contract's address depends on the salt alone, not on its code.
 const proxyCodeHash = keccak256('0x67363d3d37363d34f03d5260086018f3')
 
-/** What deployments and their follow-ups need. */
 export interface DeployDeps {
   db: Db
   clock: BudgetClock
   chains: Chains
-  /** Names this installation. */
+  /** Identifies this installation. */
   instance: string
   baseUrl: string
 }
@@ -30,33 +29,33 @@ interface ContractIdentity {
   symbol: string
 }
 
-/** JSON keeps the parts apart, whatever they contain. */
+/** JSON keeps the parts distinct, whatever they contain. */
 const saltOf = (...parts: (string | number)[]): Hex =>
   keccak256(stringToBytes(JSON.stringify(['tapchip', ...parts])))
 
-/** On the embedded chain alone: anybody can guess it, so that a seed gives the same addresses everywhere. */
+/** For the embedded chain only: guessable, so that a seed gives the same addresses everywhere. */
 export const guessableSalt = ({ chainId, team, symbol }: ContractIdentity): Hex =>
   saltOf('', chainId, team, symbol)
 
-/** Elsewhere. The address binds what is deployed besides, so nothing depends on this being secret. */
+/** For all other chains. The address also binds what is deployed, so the salt need not be secret. */
 export const boundSalt = (
   { chainId, team, symbol }: ContractIdentity,
   { instance, sender }: { instance: string; sender: Address },
 ): Hex => saltOf(instance, chainId, team, symbol, sender)
 
-/** What puts a contract somewhere, and where that is, EIP-55. */
+/** A deployment and the resulting address (EIP-55). */
 interface Deployment {
   deed: Deed
   address: Address
 }
 
-/** Where the salt says, by CREATE3: whoever knows the salt can put anything there first. */
+/** CREATE3: anyone who knows the salt can deploy anything to the address first. */
 export function deployByCreate3(salt: Hex, creation: Hex): Deployment {
   const data = encodeDeployData({ abi: placementAbi, bytecode: placementBytecode, args: [salt, creation] })
   return { deed: { to: null, data }, address: create3Address(salt) }
 }
 
-/** Where salt, code and constructor arguments say, by CREATE2: nothing else can ever be there. */
+/** CREATE2: the address binds the salt, the code, and the constructor arguments. */
 export function deployByCreate2(salt: Hex, creation: Hex): Deployment {
   const args = [salt, creation] as const
   const data = encodeDeployData({ abi: boundPlacementAbi, bytecode: boundPlacementBytecode, args })
@@ -71,23 +70,24 @@ function create3Address(salt: Hex): Address {
     salt,
     bytecodeHash: proxyCodeHash,
   })
-  // A contract's nonce begins at 1 (EIP-161).
+  // A contract's nonce starts at 1 (EIP-161).
   return getContractAddress({ opcode: 'CREATE', from: proxy, nonce: 1n })
 }
 
 /**
- * What a contract is recorded at before its deployment is: on the embedded chain where it will be. Elsewhere that
- * depends on the chain's keys and on the base URL, so it is a hash until then, where nobody can deploy anything.
+ * The address of a contract before its deployment is recorded. On the embedded chain it is final. Elsewhere the
+ * final address depends on the chain's keys and the base URL, so until then it is a hash to which nobody can
+ * deploy.
  */
 export function futureAddress(identity: ContractIdentity): Address {
   const salt = guessableSalt(identity)
   return identity.chainId === devChainId ? create3Address(salt) : getAddress(`0x${salt.slice(-40)}`)
 }
 
-/** Whether a chain that answers has no proxy to deploy through: whatever is sent there would cost gas for nothing. */
+/** Without the proxy, deployments would cost gas and have no effect. */
 export async function lacksProxy({ client, isEmbedded }: Chain): Promise<boolean> {
   if (isEmbedded) return false
-  // One that does not answer may well have it: what is recorded waits.
+  // An unreachable chain may well have it; recorded transactions wait.
   return client.getCode({ address: deploymentProxy }).then(
     (code) => code === undefined,
     () => false,

@@ -22,7 +22,7 @@ export interface NewContract {
   symbol: string
   name: string
   chainId: number
-  /** Where it is deployed already, in any case; absent: it is still to be deployed. */
+  /** The address of an existing contract, in any case; absent: to be deployed. */
   address?: string | undefined
   twoTap?: { delaySeconds: number; windowSeconds: number } | null | undefined
 }
@@ -37,17 +37,14 @@ interface Deps {
 export const listContracts = ({ db }: { db: Pick<Db, 'read'> }, teamId: number): Promise<ContractRow[]> =>
   contractsOfTeam(db.read, teamId)
 
-/**
- * Whether it is known where a contract will be: off the embedded chain that comes from the chain's keys as well, so
- * without them nobody can say.
- */
+/** False if the address is still unknown: except on the embedded chain, it depends on the chain's keys. */
 export const isPlaced = (
   { config }: { config: { chains: readonly { chainId: number }[] } },
   { chainId, status }: Pick<ContractRow, 'chainId' | 'status'>,
 ): boolean =>
   status === 'confirmed' || chainId === devChainId || config.chains.some((chain) => chain.chainId === chainId)
 
-/** An address with its checksum; capitals in the input say nothing. @throws DomainError invalid_input */
+/** An address with its checksum; the case of the input is ignored. @throws DomainError invalid_input */
 export function contractAddress(text: string): string {
   const lower = text.toLowerCase()
   if (!isAddress(lower)) throw invalid('address', 'must be an address: 0x and 40 hex digits')
@@ -55,10 +52,7 @@ export function contractAddress(text: string): string {
   return getAddress(lower)
 }
 
-/**
- * The inner step of `registerContract`, for those who write more in the same transaction.
- * @throws DomainError already_exists, invalid_input
- */
+/** A step of a larger write. @throws DomainError already_exists, invalid_input */
 export async function createContractIn(
   trx: Queries,
   team: Pick<TeamRow, 'id' | 'name'>,
@@ -96,7 +90,7 @@ export async function createContractIn(
   })
 }
 
-/** Registers a token contract that is deployed already. @throws DomainError already_exists, invalid_input */
+/** Registers an existing token contract. @throws DomainError already_exists, invalid_input */
 export function registerContract(
   { db, clock }: Deps,
   caller: { team: TeamRow; actor: Actor },
@@ -121,7 +115,7 @@ export function registerContract(
   })
 }
 
-/** Sets what a contract asks of those who tap, or null: one tap is enough. @throws DomainError not_found, conflict */
+/** Null: one tap is enough. @throws DomainError not_found, conflict */
 export function setTwoTap(
   { db, clock }: Deps,
   { actor, id }: { actor: Actor; id: number },
@@ -156,8 +150,8 @@ export async function contractIn(db: Queries, id: number): Promise<ContractRow> 
 }
 
 /**
- * Forgets a contract that is not one of this daemon's own on any chain, and that nothing here uses: its symbol and its
- * address are free again. @throws DomainError not_found, conflict, in_use
+ * Removes a contract that was not deployed from here and is not in use, which frees its symbol and address. @throws
+ * DomainError not_found, conflict, in_use
  */
 export async function removeContract(
   { db, clock }: { db: Db; clock: Clock },

@@ -6,20 +6,20 @@ import type { ContractRow, TransactionRow } from '../../store/schema.ts'
 import { readChain, ttlCached } from '../chain/read-chain.ts'
 import { DomainError } from '../errors.ts'
 
-/** Kinds of intents that deploy a contract. */
+/** Intent kinds that deploy a contract. */
 export const deployKind = { phygital: 'phygital-deploy', guestbook: 'guestbook-deploy' } as const
 
 type DeployedContract = Pick<ContractRow, 'kind' | 'address'>
 
 interface Strictness {
-  /** Whether the owner has to be this daemon's relayer: whoever else it is may have put the contract there. */
+  /** Require this daemon's relayer as the owner: any other owner may have deployed the contract. */
   owner: boolean
   blockNumber?: bigint
 }
 
 /**
- * Why the contract at an address is not the one that this daemon deployed, or meant to: a sentence, or several.
- * @returns undefined where it is @throws what the way to the chain threw
+ * Why the contract at an address is not this daemon's own, in one or more sentences. @returns undefined if it is
+ * @throws errors of the chain's client
  */
 export async function whyNotOurs(
   chain: Chain,
@@ -52,8 +52,8 @@ export async function whyNotOurs(
 const subject = z.object({ address: z.string() })
 
 /**
- * Says of a deployment that was mined without failing why nothing of ours is there all the same: whoever knows an
- * address that does not bind what is deployed there can be first. @throws what the way to the chain threw
+ * Why a successfully mined deployment did not deploy our contract: anyone who knows an address that does not bind
+ * its code can deploy there first. @throws errors of the chain's client
  */
 export async function whyNotDeployed(
   chain: Chain,
@@ -63,7 +63,7 @@ export async function whyNotDeployed(
   const kind = row.kind === deployKind.phygital ? 'phygital' : 'guestbook'
   if (row.kind !== deployKind[kind]) return undefined
   const { address } = subject.parse(JSON.parse(row.subject))
-  // Behind one URL can be several nodes, of which some lag: those that do not have the block say so.
+  // One URL can lead to several nodes; those that lack the block say so.
   const at = chain.isEmbedded ? {} : { blockNumber }
   const reason = await whyNotOurs(chain, { kind, address }, { owner: true, ...at })
   if (reason === undefined) return undefined
@@ -76,7 +76,7 @@ export async function whyNotDeployed(
 
 export type ContractState = Pick<ContractRow, 'kind' | 'address' | 'status' | 'problem' | 'isBound'>
 
-/** What a token or an event says of its contract. */
+/** A token's or an event's columns about its contract. */
 interface OfContract {
   contractStatus: ContractRow['status']
   contractProblem: string | null
@@ -90,13 +90,13 @@ export const contractOf = (
 ): ContractState => ({ kind, address, status, problem, isBound })
 
 /**
- * Makes sure of a contract that was deployed from here that it is: a daemon from before that was looked at, or another
- * chain behind the same URL, may have been wrong about it. Asked once a minute.
- * @throws DomainError conflict, chain_unavailable
+ * Checks that a contract deployed from here really is ours: an earlier version, or another chain behind the same
+ * URL, may have recorded it wrongly. Cached for a minute. @throws DomainError conflict, chain_unavailable
  */
 export async function assertOurs(chain: Chain, contract: ContractState): Promise<void> {
   const { kind, address, isBound } = contract
-  // Where the address binds the first owner, only the first owner can have passed it on. The embedded chain's keys are public.
+  // If the address binds the first owner, only that owner can have transferred it. The embedded chain's keys are
+  // public.
   const owner = kind === 'phygital' && isBound === 0 && !chain.isEmbedded
   await ttlCached(chain, `ours ${address}`, 60_000, async () => {
     const reason = await readChain(chain, () => whyNotOurs(chain, contract, { owner }))
@@ -104,7 +104,7 @@ export async function assertOurs(chain: Chain, contract: ContractState): Promise
   })
 }
 
-/** @throws DomainError conflict: nothing is sent to what is not there, or is somebody else's */
+/** @throws DomainError conflict: nothing is sent to a contract that is missing or not ours */
 export function assertDeployed({ address, status, problem }: ContractState): void {
   if (status === 'confirmed') return
   if (problem !== null) throw unusable(problem)

@@ -9,15 +9,15 @@ import { readChain } from '../chain/read-chain.ts'
 import { DomainError } from '../errors.ts'
 import { whyNotOurs } from './deployed.ts'
 
-/** What stands at a contract's address by its chain. null: that could not be found out, or it does not say. */
+/** A contract's state on its chain. Null: unknown, or the contract does not say. */
 interface ContractCheck {
-  /** `ours`: what this version deploys; `none`: nothing is there. */
+  /** `ours`: this version's code; `none`: no code at the address. */
   code: 'ours' | 'other' | 'none' | null
   /** keccak256 */
   codeHash: string | null
   owner: string | null
   signVerifier: string | null
-  /** Whether it takes what this daemon signs. */
+  /** True if the contract accepts this daemon's signatures. */
   trustsSignVerifier: boolean | null
   warnings: string[]
 }
@@ -27,7 +27,7 @@ type InspectedContract = Pick<
   'kind' | 'chainId' | 'address' | 'status' | 'transactionId' | 'problem'
 >
 
-/** Looks at a contract where its chain can be asked. Warns, and refuses nothing: the chain may come later. */
+/** Only warns, since the chain may be configured later. */
 export async function inspectContract(
   { chains }: { chains: Chains },
   contract: InspectedContract,
@@ -115,9 +115,9 @@ const unknown = (warning: string): ContractCheck => ({
 })
 
 /**
- * Looks once at every contract that was deployed from here on chains that others run, and writes down what is wrong
- * with it: an earlier version believed a deployment that was mined. A chain that does not answer is left for the next
- * start; what is sent to a contract is checked then and there besides.
+ * Checks all contracts deployed from here on external chains and records problems, since an earlier version trusted
+ * every mined deployment. If a chain does not answer, the next start retries; contracts are also checked before
+ * each use.
  */
 export async function verifyContracts(
   { db, chains, log }: { db: Db; chains: Chains; log: Pick<Logger, 'error'> },

@@ -15,25 +15,25 @@ interface Deps {
   baseUrl: string
 }
 
-/** The base URI that a token contract is told: token ids are appended to it. */
+/** Token IDs are appended to this base URI. */
 export const baseUriOf = (baseUrl: string, { chainId, address }: Pick<ContractRow, 'chainId' | 'address'>) =>
   `${baseUrl}/metadata/${chainId}/${address}/`
 
-/** Contracts whose metadata address is another than the one that this daemon has now. */
+/** Records transactions for contracts whose metadata URL differs from this daemon's. */
 export async function recordNewUrl(trx: Queries, deps: Deps, chain: Chain): Promise<number[]> {
   const ids: number[] = []
-  // One that is still to come is told at the start after that.
+  // Pending contracts get theirs at a later start.
   for (const contract of await contractsToldOtherwise(trx, chain.id, deps.baseUrl))
     if (contract.status === 'confirmed') ids.push(await recordServiceUrl(trx, deps, contract, 'owed'))
   return ids
 }
 
-/** What telling a contract a URL of some length takes, or announcing a hundred events. */
+/** Gas for setting a URL, or for announcing a hundred events. */
 const gasOfUrl = 400_000
 
 /**
- * Records the transaction that tells a contract where its metadata is, and those that announce it; the record says so
- * once it has happened. @returns the id of the first
+ * Records the transactions that set a contract's metadata URL and announce it. The contract's row is updated when
+ * the first settles. @returns the ID of the first
  */
 export async function recordServiceUrl(
   trx: Queries,
@@ -48,7 +48,7 @@ export async function recordServiceUrl(
       clock,
       {
         chainId: contract.chainId,
-        // The contract is there, so its gas is estimated: that depends on the URL's length.
+        // The contract exists, so its gas is estimated: it depends on the URL's length.
         deed: { to: getAddress(address), data },
         gasAtMost: gasOfUrl,
         teamId: contract.teamId,

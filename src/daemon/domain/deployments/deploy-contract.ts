@@ -14,8 +14,8 @@ import { iso } from '../time.ts'
 import { recordDeployment } from './deployments.ts'
 
 /**
- * Registers a token contract and records its deployment, both or neither. @returns the transaction
- * @throws DomainError chain_unavailable, already_exists, conflict where nothing can be deployed
+ * Registers a token contract and records its deployment in one write. @returns the transaction @throws DomainError
+ * chain_unavailable, already_exists, conflict if deployment is impossible
  */
 export async function deployContract(
   deps: DeployDeps,
@@ -45,21 +45,21 @@ export async function deployContract(
   return id
 }
 
-/** What a deployment deploys, with what may be wrong with it. */
+/** The contract of a deployment, with warnings. */
 export async function deployedBy(
   { db, chains, baseUrl }: Pick<DeployDeps, 'db' | 'chains' | 'baseUrl'>,
   transactionId: number | null,
 ): Promise<{ contract: ContractRow; warnings: string[] }> {
   const row = transactionId === null ? undefined : await findTransaction(db.read, transactionId)
-  // Written by recordDeployment, in this shape.
+  // Written by recordDeployment in this shape.
   const { contractId }: { contractId: number } = JSON.parse(row?.subject ?? '{"contractId":0}')
   const contract = await contractIn(db.read, contractId)
   return { contract, warnings: urlWarnings(chainOf(chains, contract.chainId), baseUrl, contract.symbol) }
 }
 
 /**
- * Has a contract told where this daemon serves its metadata. @returns the transaction; null: it was told already
- * @throws DomainError not_found, chain_unavailable, conflict where the relayer has no say in the contract
+ * @returns the transaction; null: the contract already has the URL @throws DomainError not_found,
+ * chain_unavailable, conflict if the relayer does not control the contract
  */
 export async function tellServiceUrl(
   deps: DeployDeps,
@@ -88,11 +88,11 @@ export async function tellServiceUrl(
   return { ...told, warnings: urlWarnings(chain, deps.baseUrl, told.contract.symbol) }
 }
 
-/** The base URL that a contract has been told, or that it is being told at the moment. */
+/** The last base URL sent to the contract, including one still under way. */
 async function lastUrl(trx: Queries, { serviceUrl, urlTransactionId }: ContractRow): Promise<string | null> {
   const underWay = urlTransactionId === null ? undefined : await findTransaction(trx, urlTransactionId)
   if (underWay === undefined || underWay.abandonedBecause !== null) return serviceUrl
-  // Written by recordServiceUrl, in this shape.
+  // Written by recordServiceUrl in this shape.
   const { baseUrl }: { baseUrl?: string } = JSON.parse(underWay.subject)
   return baseUrl ?? serviceUrl
 }
@@ -109,7 +109,7 @@ function notOurs(contract: ContractRow, baseUrl: string): DomainError {
   )
 }
 
-/** Metadata that only this machine can read is none for wallets and marketplaces. */
+/** Wallets and marketplaces cannot read metadata from a local address. */
 function urlWarnings(chain: Chain, baseUrl: string, symbol: string): string[] {
   const { protocol, hostname } = new URL(baseUrl)
   const isLocal = hostname === 'localhost' || hostname === '[::1]' || hostname.startsWith('127.')

@@ -32,16 +32,14 @@ import { recordMint } from '../phygitals/record-transfer.ts'
 import { iso } from '../time.ts'
 import { guestbookDeployment, recordEvent, recordFactory, recordResends } from './guestbook-records.ts'
 
-// Limits, not what is paid. See contracts/README.md.
+// Gas limits, not the gas used. See contracts/README.md.
 const phygitalGas = 3_500_000
-/** To store 32 bytes of a name or a URL. */
+/** Gas to store 32 bytes of a name or a URL. */
 const gasOfAWord = 30_000
 
 /**
- * Records what is still to be sent for this service's records to be true on the chains: contracts that nothing
- * deploys, events that nothing creates, tokens that a seed says somebody has, and base URLs that have changed on the
- * embedded chain. What was recorded before is not recorded again.
- * @returns the ids of transactions, for whoever waits for them
+ * Records transactions that are still missing: deployments, guestbook events, a seed's mints, and changed base URLs
+ * on the embedded chain. Nothing is recorded twice. @returns their IDs
  */
 export async function recordMissing(deps: DeployDeps): Promise<number[]> {
   const ids: number[] = []
@@ -51,7 +49,7 @@ export async function recordMissing(deps: DeployDeps): Promise<number[]> {
       await cancelOutdated(trx, deps, chain)
       const deployed: number[] = []
       for (const contract of await undeployedContracts(trx, chain.id)) {
-        // So that what is shown is true before the way is open as well.
+        // The address shown is then final even before the proxy exists.
         const record = () =>
           isClosed
             ? settleAddress(trx, deps, chain, contract)
@@ -70,7 +68,7 @@ export async function recordMissing(deps: DeployDeps): Promise<number[]> {
   return ids
 }
 
-/** What keeps one contract from being recorded keeps no other from it, and no daemon from starting. */
+/** A problem with one contract must not prevent the others, or the daemon's start. */
 async function orProblem(trx: Queries, { id }: ContractRow, job: () => Promise<unknown>): Promise<number[]> {
   try {
     const ids = await job()
@@ -83,8 +81,8 @@ async function orProblem(trx: Queries, { id }: ContractRow, job: () => Promise<u
 }
 
 /**
- * Records the deployment of a contract that nothing deploys, and with it all that the contract was to hold already:
- * its deployment may have failed before. @returns the ids, the deployment's first
+ * Records the deployment of a contract, and anything that an earlier, failed deployment should have held. @returns
+ * the IDs, the deployment's first
  */
 export async function recordContract(
   trx: Queries,
@@ -102,8 +100,8 @@ export async function recordContract(
 }
 
 /**
- * Records the transaction that deploys a contract, where its record says that it will be. @returns its id
- * @throws DomainError already_exists where another contract is said to be at its address, transaction_budget_spent
+ * @returns the transaction's ID @throws DomainError already_exists if another contract is registered at the
+ * address, transaction_budget_spent
  */
 export async function recordDeployment(
   trx: Queries,
@@ -130,8 +128,8 @@ export async function recordDeployment(
 }
 
 /**
- * Writes down where a contract will be if it is deployed with what this daemon has now. @returns how it is deployed
- * @throws DomainError already_exists where another contract is said to be there
+ * Stores the contract's address under the current settings. @returns its deployment @throws DomainError
+ * already_exists if another contract is registered there
  */
 async function settleAddress(
   trx: Queries,
@@ -169,8 +167,8 @@ async function deploymentOf(
 }
 
 /**
- * Deployments that have not left, and that would not be ours any more, or not where we would put them today: the
- * relayer or the sign verifier is another, or an earlier version recorded them. They are recorded anew.
+ * Cancels unsent deployments that would no longer be ours or have another address, because the relayer, the sign
+ * verifier, or the version changed. They are recorded anew.
  */
 async function cancelOutdated(
   trx: Queries,
@@ -179,7 +177,7 @@ async function cancelOutdated(
 ): Promise<void> {
   const at = iso(deps.clock.now())
   for (const { to, data, ...contract } of await deploymentsNotSigned(trx, chain.id)) {
-    // A new base URL alone changes nothing: the address was given out with the old one, and the contract can be told.
+    // A new base URL alone changes nothing: the address has been published, and the contract can be updated.
     const recorded = { ...deps, baseUrl: contract.serviceUrl ?? deps.baseUrl }
     const { deed } = await deploymentOf(trx, recorded, chain, contract)
     const id = contract.transactionId

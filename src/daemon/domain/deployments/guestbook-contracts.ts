@@ -15,7 +15,6 @@ import { notFound } from '../errors.ts'
 import { iso } from '../time.ts'
 import { recordContract, recordDeployment } from './deployments.ts'
 
-/** A team that wants something, and what makes a repetition the same request. */
 export interface TeamRequester {
   teamId: number
   actor: Actor
@@ -23,9 +22,9 @@ export interface TeamRequester {
 }
 
 /**
- * Registers a guestbook contract and records its deployment, both or neither. It is pending until that is confirmed.
- * @returns the transaction, for `contractDeployedBy`
- * @throws DomainError chain_unavailable, conflict, already_exists
+ * Registers a guestbook contract and records its deployment in one write. The contract is pending until the
+ * deployment is confirmed. @returns the transaction, for `contractDeployedBy` @throws DomainError
+ * chain_unavailable, conflict, already_exists
  */
 export async function deployGuestbook(
   deps: DeployDeps,
@@ -54,14 +53,13 @@ export async function deployGuestbook(
   return id
 }
 
-/** The contract that a transaction deploys, or should have. */
 export async function contractDeployedBy(
   { db }: { db: Pick<Db, 'read'> },
   transactionId: number | null,
 ): Promise<number> {
   const row = transactionId === null ? undefined : await findTransaction(db.read, transactionId)
   if (!row) throw new Error('a deployment is a transaction')
-  // Written by recordDeployment, in this shape.
+  // Written by recordDeployment in this shape.
   const { contractId }: { contractId: number } = JSON.parse(row.subject)
   return contractId
 }
@@ -73,8 +71,8 @@ export const listGuestbooks = async (
   (await contractsOfTeam(db.read, teamId)).filter(({ kind }) => kind === 'guestbook')
 
 /**
- * In a write that sends something to a guestbook: the contract as it is now. Where its deployment failed, or was
- * never recorded, it is recorded first, with all that the contract was to hold.
+ * In a write that sends something to a guestbook: if its deployment failed or was never recorded, records it with
+ * everything that the contract should hold. @returns the current contract
  */
 export async function ensureDeploying(
   trx: Queries,
@@ -94,8 +92,8 @@ export async function ensureDeploying(
 }
 
 /**
- * The factory comes through a proxy that stands on every chain that people use. Where neither is, a deployment would
- * seem to go well: a call to where nothing is does not fail.
+ * The factory is deployed through a proxy that exists on all public chains. Without both, a deployment would seem
+ * to succeed, since calls to an empty address do not fail.
  */
 async function assertDeployable(chain: Chain): Promise<void> {
   const { client } = chain

@@ -13,11 +13,11 @@ import { findTransaction, listTransactions } from '../../store/transactions.ts'
 import { type Counted, recordForTeam } from '../chain/budget.ts'
 import type { BudgetClock, Clock } from '../time.ts'
 
-// What is sent for guestbooks. All of it has a gas limit of its own: behind a deployment that is not mined yet no
-// node can estimate one. They are limits, not what is paid. See contracts/README.md.
+// Gas limits, not the gas used: nodes cannot estimate calls to a contract that is not mined yet. See
+// contracts/README.md.
 const gas = { factory: 4_500_000, clone: 400_000, slot: 25_000, createEvent: 250_000, pause: 100_000 }
 
-/** Kinds of intents that a contract is owed, whatever becomes of its first deployment. */
+/** Intent kinds that must reach the contract even if its first deployment fails. */
 export const owed = { mint: 'guestbook-mint', pause: 'guestbook-pause' } as const
 
 type Deps = { clock: BudgetClock }
@@ -25,8 +25,8 @@ type Deps = { clock: BudgetClock }
 type EventToCreate = Pick<LocatedGuestbookEvent, 'id' | 'teamId' | 'tokenId' | 'address' | 'chainId'>
 
 /**
- * Records the transaction that creates a guestbook event on its contract; one that is there already, on a contract
- * that was deployed elsewhere, has its metadata announced instead. @returns its id
+ * Creates a guestbook event on its contract. If the event already exists on a contract deployed elsewhere,
+ * announces its metadata instead. @returns the transaction's ID
  */
 export async function recordEvent(
   trx: Queries,
@@ -58,13 +58,13 @@ export async function recordEvent(
 export interface Mint {
   /** EIP-55 */
   recipient: string
-  /** 32 bytes: the contract does what has one name once, however often it is sent. */
+  /** 32 bytes: the contract mints once per intent ID. */
   intentId: Hex
   gasHint: number
   idempotency: Claim | undefined
 }
 
-/** @returns its id */
+/** @returns the transaction's ID */
 export const recordMintOf = (
   trx: Queries,
   { clock }: Deps,
@@ -94,13 +94,13 @@ export const recordMintOf = (
     counted,
   )
 
-/** The latest one decides. */
+/** Only the latest transaction of a topic takes effect. */
 export const pauseTopic = ({ chainId, address }: Pick<ContractRow, 'chainId' | 'address'>): string =>
   `pause:${chainId}/${address}`
 export const pauseCall = (isPaused: boolean): Hex =>
   encodeFunctionData({ abi: guestbookAbi, functionName: 'setPaused', args: [isPaused] })
 
-/** @returns its id */
+/** @returns the transaction's ID */
 export const recordPause = (
   trx: Queries,
   { clock }: Deps,
@@ -127,7 +127,7 @@ export const recordPause = (
     counted,
   )
 
-/** How a guestbook is deployed, and where it will be. */
+/** A guestbook's deployment and its address. */
 export function guestbookDeployment(
   serviceURL: string,
   chain: Chain,
@@ -142,7 +142,7 @@ export function guestbookDeployment(
   return { deed, address: guestbookAddress(deployment), gasHint }
 }
 
-/** Once a chain: all guestbooks are clones of one implementation. */
+/** Once per chain: all guestbooks are clones of one implementation. */
 export async function recordFactory(trx: Queries, { clock }: { clock: Clock }, chain: Chain): Promise<void> {
   const key = `guestbookFactory:${chain.id}`
   if (await isOnItsWay(trx, chain.id, await setting(trx, key))) return
@@ -159,7 +159,7 @@ export async function recordFactory(trx: Queries, { clock }: { clock: Clock }, c
   await setSettingOnce(trx, key, String(id))
 }
 
-/** A factory that never came, or that somebody cancelled, is deployed anew: calls to where nothing is would seem to go well. */
+/** A missing or cancelled factory is deployed again: calls to an empty address would seem to succeed. */
 async function isOnItsWay(trx: Queries, chainId: number, first: string | undefined): Promise<boolean> {
   if (first === undefined) return false
   const isGone = (row: { state: string } | undefined) =>
@@ -169,7 +169,7 @@ async function isOnItsWay(trx: Queries, chainId: number, first: string | undefin
   return !isGone(last)
 }
 
-/** Somebody asked for the end of it, or it could never be sent. */
+/** Cancelled, or could never be sent. */
 const isGivenUp = ({
   state,
   abandonedBecause,
@@ -177,9 +177,9 @@ const isGivenUp = ({
   state === 'cancelled' || abandonedBecause !== null
 
 /**
- * Records once more what was sent to where a guestbook should have been: nothing was there, so it had no effect, and
- * seemed to go well. What was given up
- * stays so. Mints have their intent ids, so none happens twice. @param before as it was
+ * Records again the transactions sent to an address where the guestbook was missing: they had no effect but seemed
+ * to succeed. Cancelled ones stay cancelled, and intent IDs prevent double mints. @param before the contract as it
+ * was
  */
 export async function recordResends(
   trx: Queries,
@@ -189,7 +189,7 @@ export async function recordResends(
 ): Promise<number[]> {
   const { chainId, teamId } = before
   const sent = await sentToContract(trx, { chainId, address: before.address, kinds: Object.values(owed) })
-  // The last of what is the same: of several changes of the pause the latest decides.
+  // Keeps the last of identical transactions: of several pause changes, the latest counts.
   const wanted = new Map<string, (typeof sent)[number]>()
   for (const row of sent) {
     wanted.delete(row.data ?? '')
@@ -199,7 +199,7 @@ export async function recordResends(
   for (const [data, row] of wanted) {
     const { kind, subject, gas } = row
     if (isGivenUp(row)) continue
-    // Written above, in these shapes.
+    // Written above in these shapes.
     const about: { readonly [name: string]: Json } = JSON.parse(subject)
     const intent = {
       chainId,

@@ -7,8 +7,8 @@ import { type Clock, iso } from '../time.ts'
 import { eventOfTeam } from './find.ts'
 
 /**
- * Assigns an event to chips: to none of them, where one is not the team's. From then on their taps give codes for it.
- * Where it is assigned already, nothing changes. @throws DomainError not_found naming chips that are not the team's
+ * Assigns an event to chips: to all of them, or to none if one is not the team's. Repeating it changes nothing.
+ * @throws DomainError not_found naming chips that are not the team's
  */
 export async function assignEvent(
   deps: { db: Db; clock: Clock },
@@ -37,7 +37,7 @@ export async function assignEvent(
   )
 }
 
-/** A step of a larger write: assigns an event to those of the chips that are the team's. */
+/** A step of a larger write: assigns an event to the team's chips among those given. */
 export async function assignEventIn(
   trx: Queries,
   of: Parameters<typeof assignToChips>[1],

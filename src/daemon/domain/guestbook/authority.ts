@@ -7,25 +7,22 @@ import { readChain, readContract, refusalOf } from '../chain/read-chain.ts'
 import { assertOurs, type ContractState, contractOf } from '../contracts/deployed.ts'
 import { DomainError } from '../errors.ts'
 
-/** What this needs to know of a guestbook contract. */
 export interface Guestbook extends ContractState {
-  /** What deploys it from here. */
   transactionId: number | null
 }
 
-/** Deployed by somebody else, and made known by its address. Of our own the relayer is owner and minter. */
+/** Registered by address but deployed by someone else. The relayer owns and mints on all others. */
 export const isForeign = ({ status, transactionId }: Pick<Guestbook, 'status' | 'transactionId'>): boolean =>
   status === 'confirmed' && transactionId === null
 
-/** The guestbook of an event. */
 export const guestbookOf = (event: LocatedGuestbookEvent): Guestbook => ({
   ...contractOf('guestbook', event.address, event),
   transactionId: event.contractTransactionId,
 })
 
 /**
- * Makes sure that the chain can be asked, and that the relayer may write into a guestbook: a contract from elsewhere
- * has to allow it. @throws DomainError chain_unavailable, conflict
+ * Checks that the chain answers and that the relayer may mint on the guestbook; foreign contracts must allow it.
+ * @throws DomainError chain_unavailable, conflict
  */
 export async function assertMinter(chain: Chain, guestbook: Guestbook): Promise<void> {
   if (!isForeign(guestbook)) return assertReachable(chain, guestbook)
@@ -40,7 +37,9 @@ export async function assertMinter(chain: Chain, guestbook: Guestbook): Promise<
   )
 }
 
-/** The same for what only a guestbook's owner may do. @throws DomainError chain_unavailable, conflict */
+/**
+ * Like `assertMinter`, for actions reserved to a guestbook's owner. @throws DomainError chain_unavailable, conflict
+ */
 export async function assertOwner(chain: Chain, guestbook: Guestbook): Promise<void> {
   if (!isForeign(guestbook)) return assertReachable(chain, guestbook)
   const { address, relayer } = addressesOf(chain, guestbook)
@@ -54,7 +53,7 @@ export async function assertOwner(chain: Chain, guestbook: Guestbook): Promise<v
   )
 }
 
-/** Whether an event is on its contract by now; false while the contract is not there. */
+/** False if the contract does not exist yet. */
 export async function isEventThere(chain: Chain, contract: string, tokenId: string): Promise<boolean> {
   try {
     return await readContract(chain, getAddress(contract), () =>
@@ -72,8 +71,8 @@ export async function isEventThere(chain: Chain, contract: string, tokenId: stri
 }
 
 /**
- * What cannot be sent soon is refused before it is recorded: then a 503 means that nothing was changed. So is what
- * would go to where one of ours should be and is not.
+ * Refuses before anything is recorded, so that a 503 means that nothing changed. Also refuses to send to an address
+ * where our contract is missing.
  */
 async function assertReachable(chain: Chain, guestbook: Guestbook): Promise<void> {
   await readChain(chain, () => chain.client.getBlockNumber())

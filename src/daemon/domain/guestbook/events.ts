@@ -22,16 +22,14 @@ import { guestbookOfTeam } from './find.ts'
 
 export interface NewEvent {
   contractId: number
-  /** The team's own label. */
   name: string
   tokenId: string
   metadata: object
 }
 
 /**
- * Creates an event on one of the team's guestbook contracts; one that is pending takes it as well, in its turn.
- * @returns the transaction, for `eventCreatedBy`
- * @throws DomainError not_found, already_exists, chain_unavailable, conflict
+ * Creates an event on one of the team's guestbook contracts; pending contracts queue it. @returns the transaction,
+ * for `eventCreatedBy` @throws DomainError not_found, already_exists, chain_unavailable, conflict
  */
 export async function createEvent(
   deps: DeployDeps,
@@ -41,7 +39,7 @@ export async function createEvent(
   const guestbook = await guestbookOfTeam(deps, teamId, { contractId })
   const chain = chainOf(deps.chains, guestbook.chainId)
   await assertMinter(chain, guestbook)
-  // On a contract from elsewhere it may have been created elsewhere.
+  // A contract deployed elsewhere may already have the event.
   const isThere = isForeign(guestbook) && (await isEventThere(chain, guestbook.address, tokenId))
   const at = iso(deps.clock.now())
   const transaction = await deps.db.write(async (trx) => {
@@ -76,7 +74,7 @@ export async function createEvent(
   return transaction
 }
 
-/** A step of a larger write: the event of a token id, made where its contract has none. Nothing is sent for it. */
+/** A step of a larger write: creates the event if its contract has none with this token ID. Sends nothing. */
 export async function ensureEventIn(
   trx: Queries,
   { metadata, at: createdAt, ...event }: NewEvent & { teamId: number; at: string },
@@ -87,19 +85,18 @@ export async function ensureEventIn(
   return { id: await insertGuestbookEvent(trx, fresh), isNew: true }
 }
 
-/** The event that a transaction creates. */
 export async function eventCreatedBy(
   { db }: { db: Pick<Db, 'read'> },
   transactionId: number | null,
 ): Promise<number> {
   const row = transactionId === null ? undefined : await findTransaction(db.read, transactionId)
   if (!row) throw new Error('creating an event is a transaction')
-  // Written by recordEvent, in this shape.
+  // Written by recordEvent in this shape.
   const { eventId }: { eventId: number } = JSON.parse(row.subject)
   return eventId
 }
 
-/** Of one contract, or all of them. A contract that the team does not have has none. */
+/** Events of one contract, or of all. Empty for another team's contract. */
 export const listEvents = (
   { db }: { db: Pick<Db, 'read'> },
   teamId: number,
@@ -111,8 +108,8 @@ export const listEvents = (
   )
 
 /**
- * In a write that mints: the event as it is now, with its contract and itself on their way to the chain. What failed
- * before, or was never recorded, is recorded first. @param isThere whether the chain has it
+ * In a write that mints: records the deployment of the contract and the creation of the event, if they failed or
+ * were never recorded. @returns the current event @param isThere true if the event is on the chain
  */
 export async function ensureEventCreated(
   trx: Queries,
@@ -127,7 +124,7 @@ export async function ensureEventCreated(
   return current
 }
 
-/** Or has been since the chain was asked. */
+/** Includes events created since the chain was read. */
 async function isBeingCreated(trx: Queries, { transactionId }: LocatedGuestbookEvent): Promise<boolean> {
   const row = transactionId === null ? undefined : await findTransaction(trx, transactionId)
   return row !== undefined && row.state !== 'reverted' && row.state !== 'cancelled'

@@ -12,15 +12,14 @@ import { notFound } from '../errors.ts'
 
 type Deps = { db: Pick<Db, 'read'> }
 
-/** A guestbook contract as a caller refers to it: the address in any case. */
+/** A reference from a caller; addresses in any case. */
 export type ContractRef = { contractId: number } | { contractAddress: string; chainId: number }
 
-/** A guestbook event as a caller refers to it. */
 export type EventRef = { eventId: number } | ({ tokenId: string } & ContractRef)
 
 const asStored = (address: string): string => getAddress(address.toLowerCase())
 
-/** One of a team's guestbook contracts. @throws DomainError not_found */
+/** @throws DomainError not_found */
 export async function guestbookOfTeam({ db }: Deps, teamId: number, ref: ContractRef): Promise<ContractRow> {
   const contract =
     'contractId' in ref
@@ -30,7 +29,7 @@ export async function guestbookOfTeam({ db }: Deps, teamId: number, ref: Contrac
   return contract
 }
 
-/** One of a team's guestbook events. @throws DomainError not_found */
+/** @throws DomainError not_found */
 export async function eventOfTeam(
   { db }: Deps,
   teamId: number,

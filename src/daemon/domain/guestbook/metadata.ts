@@ -16,8 +16,8 @@ import { type EventRef, eventOfTeam } from './find.ts'
 type Deps = { db: Db; clock: BudgetClock; chains: Chains; marketplace: object | undefined }
 
 /**
- * Replaces an event's metadata, and its label where one is given, announces that on the chain (ERC-1155 `URI`), and
- * has marketplaces told. Neither of the two is waited for. @throws DomainError not_found
+ * Replaces an event's metadata, and its label if given, and queues announcements on the chain (ERC-1155 `URI`) and
+ * to marketplaces, without waiting for either. @throws DomainError not_found
  */
 export async function replaceEventMetadata(
   deps: Deps,
@@ -35,7 +35,7 @@ export async function replaceEventMetadata(
     const { address, chainId, tokenId } = current
     const label = name === undefined || name.trim() === '' ? current.name : name
     await describeGuestbookEvent(trx, { id, name: label, metadata: JSON.stringify(metadata) })
-    // What nothing has created yet is announced when it is created.
+    // Creating the event will announce it.
     if (announces && current.transactionId !== null) {
       const { contractId } = current
       const changed = {
@@ -61,7 +61,7 @@ export async function replaceEventMetadata(
   deps.chains.relayer.wake()
 }
 
-/** A contract from elsewhere may not let us; marketplaces are told about it all the same. */
+/** A contract deployed elsewhere may refuse; marketplaces are still told. */
 async function mayAnnounce({ chains }: Deps, event: LocatedGuestbookEvent): Promise<boolean> {
   const { chainId } = event
   if (!chains.has(chainId)) return false

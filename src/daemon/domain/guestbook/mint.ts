@@ -20,8 +20,8 @@ export type MintDeps = DeployDeps & { names: Names; codes: CodeSource }
 type Requester = Omit<TeamRequester, 'teamId'>
 
 /**
- * Mints an event's token on its team's authority. @returns the transaction
- * @throws DomainError not_found, recipient_invalid, chain_unavailable, conflict, simulation_reverted
+ * Mints on the team's authority. @returns the transaction @throws DomainError not_found, recipient_invalid,
+ * chain_unavailable, conflict, simulation_reverted
  */
 export async function mintEvent(
   deps: MintDeps,
@@ -33,8 +33,8 @@ export async function mintEvent(
 }
 
 /**
- * Mints the token of the event that a code is for, and uses the code up with it.
- * @throws DomainError of the code, and as above: then the code is still good
+ * Mints the token of the event that a code is for and uses up the code. @throws DomainError of the code, and as
+ * above; the code then stays valid
  */
 export async function mintByCode(
   deps: MintDeps,
@@ -53,7 +53,7 @@ interface Wanted {
   event: LocatedGuestbookEvent
   recipient: string
   asking: Requester
-  /** undefined: the team says so. */
+  /** undefined: on the team's authority. */
   code: string | undefined
 }
 
@@ -68,7 +68,7 @@ async function mint(deps: MintDeps, { asker, event, recipient: to, asking, code 
     gasToMintTo(chain, event, recipient),
     isEventThere(chain, address, tokenId),
   ])
-  // By a code: the code's own, so that the chain itself knows a code which the store has forgotten is used.
+  // Derived from the code, so that the contract itself rejects a used code that the store has forgotten.
   const intentId = keccak256(stringToBytes(code === undefined ? deps.codes.code() : `otp:${hashCode(code)}`))
   const at = iso(deps.clock.now())
   return deps.db.write(async (trx) => {

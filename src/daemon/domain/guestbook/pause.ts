@@ -15,9 +15,9 @@ import { assertOwner, isForeign } from './authority.ts'
 import { type ContractRef, guestbookOfTeam } from './find.ts'
 
 /**
- * Pauses transfers between a guestbook's holders, or lets them go on; mints go on either way. What is so already, or on
- * its way to be, is not sent once more. @returns the transaction that makes it so
- * @throws DomainError not_found, chain_unavailable, conflict, transaction_budget_spent
+ * Pauses or resumes transfers between a guestbook's holders; minting continues. Nothing is sent if the state is
+ * already so or will be. @returns the transaction that sets the state @throws DomainError not_found,
+ * chain_unavailable, conflict, transaction_budget_spent
  */
 export async function setPauseState(
   deps: DeployDeps,
@@ -28,7 +28,7 @@ export async function setPauseState(
   const guestbook = await guestbookOfTeam(deps, teamId, ref)
   const chain = chainOf(deps.chains, guestbook.chainId)
   await assertOwner(chain, guestbook)
-  // One of our own does what we told it last. Another may have been told by whoever owned it before.
+  // Our own contracts have the state that we last sent. A foreign one may have been changed by an earlier owner.
   const isSoThere = isForeign(guestbook) ? (await pausedBy(chain, guestbook)) === isPaused : undefined
   const now = deps.clock.now()
   return deps.db.write(async (trx) => {
@@ -59,7 +59,7 @@ const pausedBy = (chain: Chain, { address: at }: ContractRow): Promise<boolean> 
   )
 }
 
-/** The transaction that a guestbook is, or will be, in a state by; undefined: one has to be sent. */
+/** The transaction that sets a guestbook's state, done or under way; undefined: one must be sent. */
 async function lastThatMakesIt(
   trx: Queries,
   contract: ContractRow,
@@ -68,10 +68,10 @@ async function lastThatMakesIt(
 ): Promise<number | undefined> {
   const { transactionId } = contract
   const last = await lastOfTopic(trx, pauseTopic(contract))
-  // A new one is not paused, by what deploys it.
+  // A new guestbook is not paused, by its deployment.
   if (last === undefined) return isPaused || transactionId === null ? undefined : transactionId
   const isOpen = last.settledAt === null
-  // Whether one that is being cancelled has its effect, nobody knows yet.
+  // It is unknown whether a transaction that is being cancelled will take effect.
   if (last.data !== pauseCall(isPaused) || (isOpen && last.abandonedBecause !== null)) return undefined
   return isOpen || isSoThere !== false ? last.id : undefined
 }

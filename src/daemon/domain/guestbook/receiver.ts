@@ -13,24 +13,23 @@ import { inWords as plain } from '../../outbound/words.ts'
 import { readChain } from '../chain/read-chain.ts'
 import { DomainError } from '../errors.ts'
 
-/** A mint takes 82,000. */
+/** A mint takes 82,000 gas. */
 const mintGas = 150_000
-/** What a recipient's own code may use when a token arrives; a batch of the contract gives it as much. */
+/** Gas for a recipient contract's hook; the contract's batch mint allows as much. */
 const hookGas = 250_000
-// Of what a call has, a 64th stays behind with the caller (EIP-150).
+// The caller keeps 1/64 of a call's gas (EIP-150).
 const mintWithHookGas = mintGas + Math.ceil((hookGas * 64) / 63)
 
 const receiverAbi = parseAbi([
   'function onERC1155Received(address operator, address from, uint256 id, uint256 value, bytes data) returns (bytes4)',
 ])
 const reasonAbi = parseAbi(['error Error(string reason)'])
-/** ERC-1155: the answer of whoever takes the token. */
+/** The ERC-1155 acceptance value. */
 const accepted = '0xf23a6e61'
 
 /**
- * Finds out whether a recipient can take a token, by asking as the guestbook will: that works before the guestbook is
- * there as well. @returns the gas limit for the mint
- * @throws DomainError chain_unavailable, simulation_reverted
+ * Checks whether a recipient can take a token by calling it as the guestbook will, which works even before the
+ * guestbook exists. @returns the gas limit for the mint @throws DomainError chain_unavailable, simulation_reverted
  */
 export async function gasToMintTo(
   chain: Chain,
@@ -71,7 +70,7 @@ async function receiverRefusal(
   return outcome.answer?.startsWith(accepted) ? undefined : 'it does not say that it accepts (ERC-1155)'
 }
 
-/** Why a call failed on the chain; undefined where it is the way to the chain that failed. */
+/** Why a call failed on the chain; undefined if the connection failed. */
 function revertReason(error: unknown): string | undefined {
   const revert = revertOf(error)
   if (revert === undefined) return undefined
@@ -87,7 +86,7 @@ function inWords(data: Hex): string | undefined {
   try {
     return decodeErrorResult({ abi: reasonAbi, data }).args[0]
   } catch {
-    // The recipient's own error.
+    // The recipient's custom error.
     return undefined
   }
 }

@@ -8,7 +8,7 @@ import type { SecretBox } from '../../store/secret-box.ts'
 import { keyPlace } from '../chips/key-ring.ts'
 import { DomainError } from '../errors.ts'
 
-/** What chips are set up from. Lives as long as the session that needs it, and is given to nobody. */
+/** The master keys for setting up chips. Kept only as long as their session, and never handed out. */
 interface ChipMasters {
   readonly application: AesKey
   readonly fileRead: Buffer
@@ -18,8 +18,8 @@ interface ChipMasters {
 }
 
 /**
- * The keys that the key sets of some sources have for a chip.
- * @throws DomainError not_found, conflict where a key set is gone or cannot set chips up
+ * A chip's keys from the key sets of the given sources. @throws DomainError not_found, conflict if a key set is
+ * gone or cannot set up chips
  */
 export async function chipKeys(
   { db, box }: { db: Queries; box: SecretBox },

@@ -7,28 +7,27 @@ import { DomainError } from '../errors.ts'
 import type { JournalEntry } from './journal.ts'
 import { isAccountedFor, type KnownChip, sourceShown } from './known-chip.ts'
 
-/** A plan that a chip's set-up follows. */
 export type Choice =
-  /** Its unfinished one, to the end. */
+  /** Complete its unfinished plan. */
   | { readonly kind: 'recover'; readonly entry: JournalEntry; readonly target: KeySetSource }
-  /** A new one, to be written down first. */
+  /** A new plan, to be stored first. */
   | {
       readonly kind: 'write'
       readonly plan: Plan
       readonly target: KeySetSource
-      /** The unfinished one that it starts from. */
+      /** The unfinished plan that it starts from. */
       readonly replaces: number | undefined
     }
-  /** Nothing is written: the chip has to be as planned already, or is refused. */
+  /** Write nothing: the chip must already match the plan, or is refused. */
   | { readonly kind: 'verify'; readonly plan: Plan; readonly target: KeySetSource }
-  /** To be set up again, from keys that nothing here knows of: its tap has to prove them first. */
+  /** Set up again from unknown keys, which the chip's tap must prove first. */
   | { readonly kind: 'prove' }
 
 export interface Wanted {
   readonly set: KeySet
   readonly baseUrl: string
   readonly rekey: boolean
-  /** Whether the caller's word is enough that a blank chip is one that is registered with keys. */
+  /** The caller may vouch that a blank chip is the one registered with keys. */
   readonly mayVouch: boolean
 }
 
@@ -39,8 +38,8 @@ const templateOf = ({ set, baseUrl }: Pick<Wanted, 'set' | 'baseUrl'>): Omit<Url
 })
 
 /**
- * What to do with the chip on the reader. @throws DomainError conflict, ForeignKeys; RangeError where the URL does not
- * fit on a chip, or generations have run out
+ * @throws DomainError conflict, ForeignKeys; RangeError if the URL does not fit on a chip or generations have run
+ * out
  */
 export function choosePlan(inspection: Inspection, known: KnownChip, wanted: Wanted): Choice {
   const { versions } = inspection
@@ -63,7 +62,7 @@ export function choosePlan(inspection: Inspection, known: KnownChip, wanted: Wan
   }
   if (hasFactoryKeys(inspection))
     return { kind: 'write', ...next(inspection, known, wanted, ['factory']), replaces: undefined }
-  // Torn, and nobody here began it.
+  // Interrupted by someone else.
   if (versions.some((version) => version !== versions[0])) throw new ForeignKeys(versions)
   const source = sourceShown(known, versions)
   if (rekey) {
@@ -75,7 +74,7 @@ export function choosePlan(inspection: Inspection, known: KnownChip, wanted: Wan
   return { kind: 'verify', ...verificationPlan(inspection, wanted) }
 }
 
-/** The plan that a chip is held against by its tap alone: it has no other source, so it never writes. */
+/** A plan to compare a chip with by its tap. It has no sources, so it never writes. */
 export function verificationPlan(
   { uid, versions }: Inspection,
   { set, baseUrl }: Pick<Wanted, 'set' | 'baseUrl'>,
@@ -84,7 +83,7 @@ export function verificationPlan(
   return { plan: plan({ uid, from: [], target, template: templateOf({ set, baseUrl }) }), target }
 }
 
-/** The plan of the next set-up, from the keys that the chip has. @throws DomainError conflict, RangeError */
+/** The plan of the next setup, from the chip's current keys. @throws DomainError conflict, RangeError */
 export function next(
   { uid, versions }: Inspection,
   { row, nextGeneration, usedKeySets }: KnownChip,
@@ -97,14 +96,14 @@ export function next(
       `The chip was set up with the key set ${set.id} before. All its chips have one key, so old taps would be good again: use a key set with the derivation an10922.`,
     )
   }
-  // A chip of a list that was imported before it was set up, whose key does not depend on a generation.
+  // A chip imported before its setup, whose key does not depend on a generation.
   const isFirst = set.diversification === 'none' && row?.keySetId === set.id && nextGeneration === 1
   const generation = isFirst ? 0 : Math.max(nextGeneration, ...versions)
   const target = { keySet: set.id, generation }
   return { plan: plan({ uid, from, target, template: templateOf({ set, baseUrl }) }), target }
 }
 
-/** Keys that a chip lost for good are on a copy of it, or come from a registry that was put back. @throws DomainError */
+/** A chip that shows superseded keys is a copy, or the registry was restored from a backup. @throws DomainError */
 function assertNotEarlier({ versions: [version = 0] }: Inspection, { row }: KnownChip): void {
   if (!row || row.keySetId === null || version - 1 >= row.generation) return
   throw new DomainError(

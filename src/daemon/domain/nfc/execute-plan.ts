@@ -36,7 +36,7 @@ type Part<R> = AsyncGenerator<Step, R, Reply>
 
 export const chipDeps = (keysOf: KeysOf) => ({ keysOf, random: randomBytes })
 
-/** Nothing was written to the chip when one of these was thrown: it has the keys that it had. */
+/** These are thrown before anything is written, so the chip still has its old keys. */
 const isUntouched = (error: unknown): boolean =>
   [WrongChip, ForeignKeys, TornChip, OtherTemplate, ChipLocked, AuthenticationDelayed].some(
     (kind) => error instanceof kind,
@@ -44,11 +44,11 @@ const isUntouched = (error: unknown): boolean =>
 
 export interface Written {
   readonly entry: Pick<JournalEntry, 'id' | 'plan' | 'enrollment'>
-  /** The chip may have been begun on: its plan, or one that this one replaces, was open. */
+  /** The chip may have been written to: its plan, or one that this one replaces, was open. */
   readonly isBegun: boolean
 }
 
-/** Brings a chip to the state of a plan that is written down, and reads it back. null: it is the factory's. */
+/** Executes a stored plan and reads the chip back. @returns null for a chip with factory keys */
 export async function* executePlan(
   deps: SetUpDeps,
   actor: Actor,
@@ -69,21 +69,21 @@ export async function* executePlan(
 export const readBackTap = (plan: Plan, keysOf: KeysOf): Part<LiveTap | null> =>
   relay(readBack(plan, chipDeps(keysOf)), 'read-back')
 
-/** Holds a chip against a plan that cannot write. @returns false where it shows another URL than planned */
+/** Compares a chip with a plan that cannot write. @returns false if it shows another URL */
 export async function* matchesPlan(plan: Plan, inspection: Inspection, keysOf: KeysOf): Part<boolean> {
   try {
     yield* relay(apply(plan, inspection, chipDeps(keysOf)), 'inspect')
     return true
   } catch (error) {
-    // Only thrown once the tap has readBackTap the keys.
+    // Thrown only after the tap has proven the keys.
     if (error instanceof OtherTemplate) return false
     throw error
   }
 }
 
 /**
- * Where the keys of a chip are from that neither registry nor journal knows: its tap names a key set, and proves that
- * it has its keys. No authentication is tried. @throws ForeignKeys
+ * Finds the keys of a chip unknown to registry and journal: its tap names a key set and proves its keys. No
+ * authentication is attempted. @throws ForeignKeys
  */
 export async function* proveSource(
   deps: SetUpDeps,
@@ -101,8 +101,8 @@ export async function* proveSource(
 }
 
 /**
- * Part of the write that finishes a reset: the chip lost its keys, so no tap that somebody kept is worth anything, nor
- * what came of one. The next set-up counts from its own tap.
+ * Part of the write that completes a reset: the chip has lost its keys, so stored taps and their refs and codes
+ * become invalid. The next setup starts from its own tap.
  */
 export const invalidateTaps =
   (actor: Actor, plan: Plan) =>

@@ -17,20 +17,20 @@ import { type Clock, iso } from '../time.ts'
 import { missingKeySet } from './chip-keys.ts'
 import type { ChipDetails } from './session.ts'
 
-/** Where a chip is registered once it is set up. */
+/** The chip's place in the registry after its setup. */
 export interface Enrollment {
   readonly teamId: number
   readonly chipGroupId: number
   readonly details: ChipDetails
-  /** Whether whoever planned it may bind chips to items whose tokens are minted. */
+  /** The planner may bind chips to items whose tokens are minted. */
   readonly mayBind: boolean
 }
 
-/** A plan as it was written down. */
+/** A stored plan. */
 export interface JournalEntry {
   readonly id: number
   readonly plan: Plan
-  /** undefined: of a reset. */
+  /** undefined for a reset. */
   readonly enrollment: Enrollment | undefined
   readonly outcome: NfcPlanRow['outcome']
   readonly row: NfcPlanRow
@@ -46,7 +46,7 @@ const entryOf = (row: NfcPlanRow): JournalEntry => ({
   row,
 })
 
-/** What the daemon itself wrote; plans from before it asked were made by those who might. */
+/** Written by this daemon. Plans older than `mayBind` were made by callers who had that right. */
 const enrollmentOf = ({ teamId, chipGroupId, details, mayBind = true }: Enrollment): Enrollment => ({
   teamId,
   chipGroupId,
@@ -54,18 +54,18 @@ const enrollmentOf = ({ teamId, chipGroupId, details, mayBind = true }: Enrollme
   mayBind,
 })
 
-/** All that was ever planned for a chip, oldest first. */
+/** All plans of a chip, oldest first. */
 export const entriesOf = async (db: Queries, uid: string): Promise<JournalEntry[]> =>
   (await nfcPlansOf(db, uid)).map(entryOf)
 
 interface NewEntry {
   readonly plan: Plan
   readonly enrollment: Enrollment | undefined
-  /** An open entry whose sources this plan starts from: closed in the same write, and not before. */
+  /** The open entry from whose sources this plan starts; closed in the same write. */
   readonly replaces: number | undefined
 }
 
-/** Part of the write that makes a plan binding: from its commit on the chip may be touched. */
+/** Stores a plan; the chip may be written to only after the commit. */
 export async function openEntry(
   trx: Queries,
   actor: Actor,
@@ -100,7 +100,7 @@ export async function openEntry(
 const changedMeanwhile = (): DomainError =>
   new DomainError('conflict', 'Another session planned something for this chip. Lay it down again.')
 
-/** Finishes an entry, once. @param also what belongs to the same write */
+/** Closes an entry, once. @param also runs in the same write */
 export async function close(
   { db, clock }: Deps,
   actor: Actor,
@@ -116,7 +116,7 @@ export async function close(
   })
 }
 
-/** Writes down why an attempt ended, where its entry is still open. */
+/** Records why an attempt failed, if its entry is still open. */
 export async function recordProblem(
   { db, clock }: Deps,
   actor: Actor,
@@ -137,7 +137,7 @@ export async function recordProblem(
   })
 }
 
-/** An open entry is gone on with, and its chip may get another enrollment in the registry than was written down. */
+/** Resumes an open entry, possibly with another enrollment. */
 export async function resumeEntry(
   trx: Queries,
   actor: Actor,
@@ -172,7 +172,7 @@ function record(
   return recordChange(trx, { at, actor, teamId: enrollment?.teamId ?? null, action, target: uid, detail })
 }
 
-/** An entry as operators see it. */
+/** An entry as shown to operators. */
 interface JournalView {
   readonly id: number
   readonly uid: string
@@ -203,8 +203,8 @@ export async function listJournal(
 }
 
 /**
- * An operator says that a chip is lost or dead: its unfinished plan, or where there is none, the last one of a chip that
- * is not registered any more, holds no key set from now on. @throws DomainError not_found, conflict
+ * Gives up a lost or dead chip: its unfinished plan, or the last plan of a chip that is no longer registered, then
+ * no longer holds a key set. @throws DomainError not_found, conflict
  */
 export async function giveUpChip(
   { db, clock }: { db: Db; clock: Clock },

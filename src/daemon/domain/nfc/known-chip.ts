@@ -10,21 +10,21 @@ import { hasPower } from '../chips/chip-power.ts'
 import { DomainError } from '../errors.ts'
 import { entriesOf, type JournalEntry } from './journal.ts'
 
-/** What registry and journal know of a chip. Only from here, or from a tap that it shows, does it get its keys. */
+/** Knowledge about a chip from the registry and the journal. Its keys come only from here or from its own tap. */
 export interface KnownChip {
   readonly row: ChipRow | undefined
   readonly open: JournalEntry | undefined
-  /** The last entry that was finished. */
+  /** The last finished entry. */
   readonly last: JournalEntry | undefined
-  /** Whether it was ever set up here to the end. */
+  /** True if a setup was ever completed here. */
   readonly wasProvisioned: boolean
-  /** Whether the last thing done to it here was to take its keys off it. */
+  /** True if the last operation here removed its keys. */
   readonly wasReset: boolean
-  /** Where its keys can be from when no plan is open, the likeliest first. */
+  /** Possible sources of its keys without an open plan, most likely first. */
   readonly sources: readonly KeySetSource[]
-  /** Above all that it ever had; 0 of a chip that is new. */
+  /** Higher than any earlier generation; 0 for a new chip. */
   readonly nextGeneration: number
-  /** The key sets that it was set up with, or may have been. */
+  /** Key sets with which it was, or may have been, set up. */
   readonly usedKeySets: ReadonlySet<number>
 }
 
@@ -38,7 +38,7 @@ export async function knownChip(db: Queries, uid: string): Promise<KnownChip> {
   const registered = row?.keySetId == null ? [] : [{ keySet: row.keySetId, generation: row.generation }]
   const lastTarget = last === undefined || last.plan.target === 'factory' ? [] : [last.plan.target]
   const planned = entries.flatMap(({ plan: { from, target } }) => [...from, target]).filter(isKeySet)
-  // A row that never saw a tap may be a list of chips that are still to be set up.
+  // A row without taps may be an imported list of chips that are still to be set up.
   const tapped = row !== undefined && (row.lastCounter >= 0 || row.lastTapAt !== null)
   const used = [...planned, ...removed, ...(tapped ? registered : [])]
   const all = [...planned, ...removed, ...registered]
@@ -55,23 +55,22 @@ export async function knownChip(db: Queries, uid: string): Promise<KnownChip> {
 }
 
 /**
- * Whether nothing speaks against a chip with the factory's key 0 being the one that is registered. That key is no
- * secret, so anybody's blank chip that says the same UID looks just so: one whose keys are in use has to have been
- * reset here, which takes these keys. Chips with other keys are readBackTap by them.
+ * False if a chip with the factory's key 0 may not be the registered one. That key is public, so any blank chip can
+ * claim the same UID. A chip whose keys are in use must have been reset here, which requires these keys. Other keys
+ * prove a chip by themselves.
  */
 export function isAccountedFor({ versions }: Pick<Inspection, 'versions'>, known: KnownChip): boolean {
   const { row, open, wasProvisioned, wasReset } = known
   if (versions[0] !== 0 || row === undefined) return true
   if (row.lastCounter < 0 && !wasProvisioned) return true
-  // What was begun on it was accounted for then.
+  // It was checked when the plan began.
   if (open) return isReset(open.plan) || open.plan.from.includes('factory')
   return wasReset
 }
 
-/** Of a chip that had shown the keys that it lost. One of a chip that was blank before took nothing off it. */
+/** True for a chip that proved the keys that it lost. Resetting a blank chip removes nothing. */
 export const isReset = ({ target, from }: Plan): boolean => target === 'factory' && from.length > 0
 
-/** The source whose version the chip shows. */
 export const sourceShown = (
   { sources }: Pick<KnownChip, 'sources'>,
   versions: readonly number[],
@@ -89,10 +88,10 @@ const distinct = (sources: readonly KeySetSource[]): KeySetSource[] =>
   sources.filter((source, at) => sources.findIndex((other) => sameSource(other, source)) === at)
 
 /**
- * Keeps what a registered chip carries from whoever lays a chip of their own down under its UID: a plan for it has to
- * begin with the keys that the registry has of it. Any other keys may be known to whoever brings the chip: the factory's
- * are no secret, and older ones, or those of another key set, may be their own.
- * @param mayBind whether the caller may give power over what chips carry @throws DomainError scope_missing
+ * Protects a registered chip's assets from anyone who presents a chip of their own under its UID: the plan must
+ * start from the registered keys. Any other keys may be known to the presenter: factory keys are public, and older
+ * keys or those of another key set may be their own. @param mayBind the caller may give power over assets @throws
+ * DomainError scope_missing
  */
 export async function assertOwnKeys(
   db: Queries,

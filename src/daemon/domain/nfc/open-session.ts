@@ -18,18 +18,18 @@ interface OpenRequest {
   readonly chipGroup: string | undefined
   readonly rekey: boolean
   readonly acceptUrl: boolean
-  /** Stop once the chip is known, and be told what to do with it. */
+  /** Pause once the chip is known, and wait for instructions. */
   readonly waitForDetails: boolean
   readonly details: ChipDetails
-  /** Whether the caller's word is enough that a blank chip is one that is registered with keys. */
+  /** The caller may vouch that a blank chip is the one registered with keys. */
   readonly mayVouch: boolean
-  /** Whether the caller may give power over what chips carry. */
+  /** The caller may give power over chips' assets. */
   readonly mayBind: boolean
 }
 
 /**
- * Begins to talk with a card. What is wrong with the request is an error; what is wrong with the chip is how the
- * session ends. @throws DomainError invalid_input, not_found, conflict, rate_limited
+ * Starts a session with a card. A bad request throws; a problem of the chip ends the session. @throws DomainError
+ * invalid_input, not_found, conflict, rate_limited
  */
 export async function openSession(
   deps: OpenDeps,
@@ -56,7 +56,7 @@ export async function openSession(
       await planImport(deps, { teamId, actor, chipGroup, keySetId: keySet, ...asPlanned })
       const set = deps.keyRing.get(keySet)
       if (!set) throw missingKeySet(keySet)
-      // Says now, and not at the first chip, that it cannot set chips up.
+      // Fails now, not at the first chip, if the key set cannot set up chips.
       await chipKeys({ db: deps.db.read, box: deps.box }, [{ keySet, generation: 0 }])
       await assertUrl(deps, urlCheck, request.acceptUrl)
       const given = waitForDetails ? undefined : details
@@ -67,7 +67,7 @@ export async function openSession(
 }
 
 async function assertUrl(deps: OpenDeps, check: BaseUrlCheck, isAccepted: boolean): Promise<void> {
-  // What lives in a temporary directory keeps no promise to any chip anyway.
+  // An ephemeral daemon's chips are temporary anyway.
   if (isAccepted || deps.config.ephemeral) return
   if (!/^[\x21-\x7e]+$/.test(deps.baseUrl))
     throw new DomainError(
@@ -77,7 +77,7 @@ async function assertUrl(deps: OpenDeps, check: BaseUrlCheck, isAccepted: boolea
   await check.assertReachable(deps)
 }
 
-/** The guarded way to outside. @throws Error with a message that names no secret */
+/** The guarded outbound client. @throws Error whose message contains no secrets */
 interface HealthFetch {
   request(request: {
     url: string
@@ -99,8 +99,8 @@ const goodForMs = 60_000
 const timeoutMs = 8_000
 
 /**
- * A base URL is locked into chips for good: whether phones will find this daemon there is asked before. What was
- * found good stays so for a minute, for the next chip of a box.
+ * A base URL is locked into chips permanently, so check first that phones can reach this daemon there. A success is
+ * cached for a minute, for the next chip of a box.
  */
 export class BaseUrlCheck {
   #good: { url: string; at: number } | undefined

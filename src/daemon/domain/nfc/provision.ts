@@ -39,19 +39,18 @@ import {
 interface ProvisionRequest {
   readonly atr: Uint8Array | undefined
   readonly teamId: number
-  /** A name, or the id of a group that is there. */
+  /** A name, or the ID of an existing group. */
   readonly chipGroup: string
   readonly set: KeySet
   readonly rekey: boolean
-  /** Whether the caller's word is enough that a blank chip is one that is registered with keys. */
+  /** The caller may vouch that a blank chip is the one registered with keys. */
   readonly mayVouch: boolean
-  /** Whether the caller may give power over what chips carry. */
+  /** The caller may give power over chips' assets. */
   readonly mayBind: boolean
-  /** undefined: they are asked for once the chip is known. */
+  /** undefined: ask once the chip is known. */
   readonly details: ChipDetails | undefined
 }
 
-/** Sets one chip up and registers it. */
 export async function* provision(
   deps: SetUpDeps,
   session: NfcSession,
@@ -121,7 +120,7 @@ interface Job {
   readonly enrollment: WantedEnrollment
 }
 
-/** A chip that has keys already: it is as it should be, or it is refused. */
+/** A chip with keys must already match the plan, or is refused. */
 async function* verify(
   deps: SetUpDeps,
   actor: Actor,
@@ -145,7 +144,7 @@ async function* write(
   const keysOf = await chipKeys({ db: deps.db.read, box: deps.box }, sourcesOf(plan))
   if (choice.kind === 'write') await assertNewKeys(deps, keysOf, { plan, target }, known.row)
   const at = iso(deps.clock.now())
-  // Committed before the chip is touched: with it the chip can be brought to its end, whatever happens to us.
+  // Committed before the chip is touched, so that its setup can be completed after any failure.
   const written = await deps.db.write(async (trx): Promise<Written & { enrollment: Enrollment }> => {
     const enrollment = await groupOf(trx, actor, wanted, at)
     if (choice.kind === 'recover') {
@@ -179,7 +178,6 @@ export const resultOf = (
   { keySet }: KeySetSource,
 ): SessionResult => ({ status, uid: plan.uid, keySet, url: targetFile(plan).url ?? '' })
 
-/** The chip group, made where it is missing. */
 async function groupOf(
   trx: Queries,
   actor: Actor,

@@ -13,7 +13,7 @@ import { resultOf } from './provision.ts'
 import { registerWithTap } from './registration.ts'
 import { type Conversation, type NfcSession, relay } from './session.ts'
 
-/** Brings a chip that was lifted too early to the end of its plan. One whose plan is finished is only looked at. */
+/** Completes the plan of a chip that was lifted too early. If the plan is finished, only verifies the chip. */
 export async function* recoverChip(
   deps: SetUpDeps,
   session: NfcSession,
@@ -40,7 +40,7 @@ export async function* recoverChip(
   }
   const keysOf = await chipKeys({ db: deps.db.read, box: deps.box }, sourcesOn(plan, inspection.versions))
   if (!open) {
-    // Whatever it is now, it is not for this plan to change any more.
+    // A finished plan must not change the chip any more.
     if (target === 'factory') {
       if (!hasFactoryKeys(inspection)) throw new ForeignKeys(inspection.versions)
       return { status: 'factory', uid }
@@ -61,9 +61,7 @@ export async function* recoverChip(
   return { ...resultOf('provisioned', plan, target), ...(warning === undefined ? {} : { warning }) }
 }
 
-/**
- * A chip whose key 0 is still the factory's may be anybody's: what it may be bound to, whoever goes on with it says anew.
- */
+/** Any chip can have the factory's key 0, so the current caller must be allowed to bind it. */
 function enrollmentFor(
   { enrollment }: JournalEntry,
   { versions }: Inspection,
@@ -85,7 +83,7 @@ async function assertMayMint(
   )
 }
 
-/** A row of a sheet is for one chip: where another got it since, this one gets nothing of it. */
+/** A sheet row is for one chip: if another chip has received it since, this one gets none of it. */
 async function enrollmentLeft(
   { db }: SetUpDeps,
   session: NfcSession,

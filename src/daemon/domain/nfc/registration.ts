@@ -20,17 +20,16 @@ import type { Enrollment } from './journal.ts'
 
 export type RegistrationDeps = RegisterDeps & TakeTapDeps & { db: Db }
 
-/** Where a chip is to be registered. */
 export interface WantedEnrollment {
   readonly teamId: number
-  /** undefined: it is still to be made, from its name. */
+  /** undefined: still to be created by name. */
   readonly group: ChipGroupRow | undefined
   readonly name: string
   readonly details: Enrollment['details']
   readonly mayBind: boolean
 }
 
-/** A chip that has its keys, or is to get them. */
+/** A chip with its keys, present or future. */
 interface KeyedPlan {
   readonly plan: Plan
   readonly target: KeySetSource
@@ -38,8 +37,8 @@ interface KeyedPlan {
 }
 
 /**
- * Says before a chip is touched whether it can be registered afterwards, by registering it and taking that back.
- * @throws DomainError conflict with what stands against it
+ * Checks before touching a chip that it can be registered afterwards, by registering it and rolling back. @throws
+ * DomainError conflict with the reason
  */
 export async function assertRegistrable(
   deps: RegistrationDeps,
@@ -49,7 +48,7 @@ export async function assertRegistrable(
   const { uid, row, mayMove } = chip
   if (row && row.disabledAt !== null)
     throw new DomainError('conflict', 'The chip is disabled. Enable it first: tapchip chips enable')
-  // With --rekey a chip may come from another key set; all else about it has to be as it was asked for.
+  // With --rekey, a chip may come from another key set; everything else must match the request.
   const keySetId = row && mayMove ? row.keySetId : chip.keySet
   const at = iso(deps.clock.now())
   const job = async (trx: Queries): Promise<never> => {
@@ -66,7 +65,7 @@ export async function assertRegistrable(
   }
 }
 
-/** Takes a write back, with what it found. */
+/** Rolls back a write and carries its result. */
 class TriedOut extends Error {
   readonly problem: string | undefined
   constructor(problem: string | undefined) {
@@ -75,10 +74,7 @@ class TriedOut extends Error {
   }
 }
 
-/**
- * New keys whose taps are those of older keys would bring these to life again.
- * @throws DomainError conflict
- */
+/** New keys that equal older ones would make old taps valid again. @throws DomainError conflict */
 export async function assertNewKeys(
   { db, keyRing }: { db: Pick<Db, 'read'>; keyRing: KeyRing },
   keysOf: KeysOf,
@@ -96,15 +92,15 @@ export async function assertNewKeys(
   )
 }
 
-/** Whether the registry has the chip with just these keys. */
+/** True if the chip is registered with exactly these keys. */
 export const isRegisteredWith = (
   row: Pick<ChipRow, 'keySetId' | 'generation'> | undefined,
   { keySet, generation }: KeySetSource,
 ): boolean => row !== undefined && row.keySetId === keySet && row.generation === generation
 
 /**
- * Registers a chip that was read back, and takes the tap that it showed, so that no tap from before is worth anything.
- * Does nothing twice. @throws DomainError conflict
+ * Registers a chip and takes the tap that it showed when read back, which invalidates all earlier taps. Idempotent.
+ * @throws DomainError conflict
  */
 export async function registerWithTap(
   deps: RegistrationDeps,
@@ -167,10 +163,10 @@ async function changeKeys(
   { at, ...keys }: { keySetId: number; generation: number; lastCounter: number; at: string },
 ): Promise<void> {
   if (isRegisteredWith(row, { keySet: keys.keySetId, generation: keys.generation })) return
-  // The chip lost those keys for good: imported again under them, not even a tap that was never shown is worth anything.
+  // The chip lost those keys for good: if imported with them again, even its unseen taps are worthless.
   const set = row.keySetId === null ? undefined : keyRing.get(row.keySetId)
   const proof = keyRing.proofOf(set && keyRing.fileReadKey(set, row), row.uid)
-  await rememberChip(trx, { ...row, lastCounter: maxCounter }, proof, at)
-  // Whose taps can be made without it is no physical chip.
+  await rememberChip(trx, { ...row, lastCounter: highestCounter }, proof, at)
+  // A chip whose taps can be made without it is not a physical chip.
   await updateChip(trx, row.uid, { ...keys, simulatedCounter: -1, simulated: 0, fileReadKey: null })
 }

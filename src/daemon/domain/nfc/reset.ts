@@ -25,13 +25,13 @@ import { type Conversation, type NfcSession, type Reply, relay, type Step } from
 
 interface ResetRequest {
   readonly atr: Uint8Array | undefined
-  /** Whether somebody is to say yes once the chip is known. */
+  /** Wait for confirmation once the chip is known. */
   readonly asks: boolean
-  /** Whether the caller's word is enough that a blank chip is one that is registered with keys. */
+  /** The caller may vouch that a blank chip is the one registered with keys. */
   readonly mayVouch: boolean
 }
 
-/** Takes a chip back to the factory's state. Its registration stays, and its taps end. */
+/** Resets a chip to its factory state. It stays registered, but its taps become invalid. */
 export async function* resetChip(
   deps: SetUpDeps,
   session: NfcSession,
@@ -56,7 +56,7 @@ export async function* resetChip(
   const from = yield* sourcesFor(deps, inspection, known, isVouched)
   const plan = open && isOwn ? open.plan : planReset({ uid, from })
   const keysOf = await chipKeys({ db: deps.db.read, box: deps.box }, sourcesOn(plan, inspection.versions))
-  // Before it is written down: whoever plans a reset of a chip without having it could put a blank one in its enrollment.
+  // Before the plan is stored: otherwise, planning a reset without having the chip would let a blank one replace it.
   if (inspection.versions[0] !== 0) {
     const held = from.find((source) => sourceVersion(source) === inspection.versions[0])
     if (held === undefined) throw new ForeignKeys(inspection.versions)
@@ -77,7 +77,7 @@ export async function* resetChip(
   return { status: 'factory', uid }
 }
 
-/** Where the keys can be from that are to go. */
+/** Possible sources of the keys to remove. */
 async function* sourcesFor(
   deps: SetUpDeps,
   inspection: Inspection,
@@ -88,6 +88,6 @@ async function* sourcesFor(
   if (open) return sourcesOf(open.plan)
   if (!hasFactoryKeys(inspection))
     return [sourceShown(known, inspection.versions) ?? (yield* proveSource(deps, inspection))]
-  // It lost them elsewhere.
+  // It was reset elsewhere.
   return isVouched && row?.keySetId != null ? [{ keySet: row.keySetId, generation: row.generation }] : []
 }

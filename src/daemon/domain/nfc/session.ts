@@ -4,35 +4,35 @@ import type { Actor } from '../../store/audit.ts'
 import type { ChipInput } from '../chips/chip-input.ts'
 import { DomainError } from '../errors.ts'
 
-/** What one session alone can have at a time: a chip, or a label of a team that a chip is to get. */
+/** A chip, or a team's label for a chip; only one session can hold it at a time. */
 export type SessionLock = { readonly uid: string } | { readonly label: string; readonly teamId: number }
 
 interface NfcSessionStart {
-  /** The name of the admin token that opens it, and that alone may go on with it. */
+  /** The admin token that opened the session; no other may continue it. */
   readonly token: string
   readonly actor: Actor
   readonly now: number
-  /** Makes this session the only one that has something. @throws DomainError conflict */
+  /** @throws DomainError conflict if another session holds it */
   readonly lock: (session: NfcSession, held: SessionLock) => void
 }
 
-/** One card on one reader, and how far the talk with it is. */
+/** One card on one reader, and the state of the conversation with it. */
 export class NfcSession {
   readonly id = nanoid()
   readonly token: string
   readonly actor: Actor
   readonly openedAt: number
   usedAt: number
-  /** The number of what was asked for last. */
+  /** The number of the last request to the card. */
   step = 0
-  /** Whether a reply is being worked on. */
+  /** True while a reply is processed. */
   busy = false
   conversation: Conversation | undefined
   expects: 'answer' | 'details' = 'answer'
   uid: string | null = null
   keySet: number | null = null
   url: string | null = null
-  /** The journal entry that is being carried out. */
+  /** The journal entry being executed. */
   planId: number | undefined
   readonly #lock: NfcSessionStart['lock']
 
@@ -44,53 +44,53 @@ export class NfcSession {
     this.#lock = lock
   }
 
-  /** Until it ends. @throws DomainError conflict */
+  /** Held until the session ends. @throws DomainError conflict */
   lock(held: SessionLock): void {
     this.#lock(this, held)
   }
 }
 
-/** What a chip gets in the registry beside its keys. */
+/** A chip's registry data besides its keys. */
 export type ChipDetails = Pick<ChipInput, 'label' | 'item' | 'variant' | 'redirectUrl'>
 
-/** How far a session is. Before `set-up` and in `read-back` a card may be lifted without harm. */
+/** A card may be lifted safely before `set-up` and during `read-back`. */
 type Phase = 'inspect' | 'set-up' | 'read-back'
 
-/** What is known of the chip on the reader, before anything is done to it. */
+/** The state of the chip on the reader before anything is done to it. */
 interface SeenChip {
   readonly uid: string
-  /** With the factory's keys. */
+  /** It has the factory's keys. */
   readonly isBlank: boolean
   readonly hasOpenPlan: boolean
-  /** As it is registered; null where it is not, or in another team. */
+  /** Null if it is not registered, or in another team. */
   readonly registered: { readonly label: string | null; readonly keySet: number | null } | null
 }
 
 export type Step =
   | { readonly type: 'apdu'; readonly apdu: Uint8Array; readonly phase: Phase }
-  /** Wants to be told what to do with this chip. */
+  /** Waits for instructions about this chip. */
   | { readonly type: 'inspected'; readonly chip: SeenChip }
 
 export type Reply =
   | { readonly type: 'answer'; readonly answer: Uint8Array }
   | { readonly type: 'details'; readonly details: ChipDetails; readonly rekey: boolean | undefined }
 
-/** How a chip's session ended well. */
+/** The result of a successful session. */
 export type SessionResult =
   | {
       readonly status: 'provisioned' | 'unchanged'
       readonly uid: string
       readonly keySet: number
       readonly url: string
-      /** What is not as it was asked for. */
+      /** Names differences from the request. */
       readonly warning?: string
     }
   | { readonly status: 'factory'; readonly uid: string }
 
-/** A session's side of the talk: steps go out to whoever has the card, replies come back. */
+/** Yields steps for the card's side and receives its replies. */
 export type Conversation = AsyncGenerator<Step, SessionResult, Reply>
 
-/** Has a script carried out by whoever has the card. */
+/** Runs a script on the remote card. */
 export async function* relay<R>(script: Script<R>, phase: Phase): AsyncGenerator<Step, R, Reply> {
   let next = script.next()
   while (!next.done) {

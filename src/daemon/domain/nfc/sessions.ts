@@ -18,7 +18,7 @@ import {
 
 type Deps = { db: Db; clock: Clock }
 
-/** Who goes on with a session. */
+/** The caller that may continue a session. */
 export interface SessionOwner {
   readonly token: string
   readonly actor: Actor
@@ -33,7 +33,7 @@ type SessionEnd =
       readonly url: string | null
     } & Failure)
 
-/** What a session wants next, or how it ended. */
+/** A session's next request, or its end. */
 export interface SessionStep {
   readonly id: string
   readonly step: number
@@ -41,10 +41,10 @@ export interface SessionStep {
 }
 
 const maxSessions = 64
-/** A person may have to answer a question. */
+/** Allows time for a person to answer a question. */
 const idleMs = 120_000
 const lifeMs = 900_000
-/** A chip answers within a second: whoever is silent so long has lost it, and another may take it up. */
+/** A chip answers within a second; after this much silence it is lost, and another session may take it. */
 const lostMs = 10_000
 
 const nameOf = (held: SessionLock): string => ('uid' in held ? held.uid : `${held.teamId}/${held.label}`)
@@ -60,15 +60,15 @@ const lockedElsewhere = (held: SessionLock): DomainError =>
       : `Another chip is being given the label "${held.label}" at this moment. Choose another label, or wait until that chip is done.`,
   )
 
-/** What a generator is begun with is never read. */
+/** The first value sent to a generator is ignored. */
 const started: Reply = { type: 'answer', answer: Buffer.alloc(0) }
 
-/** The talks with cards that are under way. In memory alone: what must outlive them is in the journal. */
+/** Active sessions with cards, in memory only: the journal keeps what must survive them. */
 export class NfcSessions {
   readonly #sessions = new Map<string, NfcSession>()
   readonly #locks = new Map<string, NfcSession>()
 
-  /** @throws DomainError rate_limited; what the conversation's first step throws and is no failure of a chip */
+  /** @throws DomainError rate_limited; errors of the first step that are not failures of the chip */
   async open(
     deps: Deps,
     { token, actor }: SessionOwner,
@@ -90,7 +90,7 @@ export class NfcSessions {
     return this.#advance(deps, session, undefined)
   }
 
-  /** @throws DomainError not_found, conflict where it is not this reply's turn */
+  /** @throws DomainError not_found, conflict if the session expects something else */
   async reply(
     deps: Deps,
     { token, id, step, reply }: { token: string; id: string; step: number; reply: Reply },
@@ -106,7 +106,10 @@ export class NfcSessions {
     return this.#advance(deps, session, reply)
   }
 
-  /** The card is gone, or somebody changed their mind. What was begun stays in the journal. @throws DomainError not_found */
+  /**
+   * Ends a session after the card is gone or the user stops. Unfinished plans stay in the journal. @throws
+   * DomainError not_found
+   */
   async close(deps: Deps, { token, id }: { token: string; id: string }): Promise<void> {
     const session = this.#find(token, id)
     this.#drop(session)
@@ -152,7 +155,7 @@ export class NfcSessions {
     )
   }
 
-  /** @throws DomainError conflict where a session works on the chip */
+  /** @throws DomainError conflict if a session is working on the chip */
   assertFree(deps: Deps, uid: string): void {
     const holder = this.#locks.get(nameOf({ uid }))
     if (holder && isAlive(deps, holder)) throw lockedElsewhere({ uid })
@@ -192,22 +195,22 @@ export class NfcSessions {
 }
 
 export interface Failure {
-  /** For programs: the class of the error, or its code. */
+  /** For programs: the error's class or code. */
   readonly code: string
-  /** What, why, and what to do. */
+  /** A sentence for people, with the next step. */
   readonly error: string
 }
 
 const retryAdvice = 'Lay the chip down again, flat and still; if it was begun on: tapchip nfc recover'
 
-/** Why a chip failed, in words; undefined where that is nobody's to know. */
+/** A chip failure as text; undefined for internal errors. */
 function failureOf(error: unknown): Failure | undefined {
   if (error instanceof DomainError) return { code: error.code, error: error.message }
   if (error instanceof ProvisionError || error instanceof UnknownCard)
     return { code: error.name, error: `${error.message}. ${error.advice}` }
   if (error instanceof ChipError || error instanceof NdefFormatError)
     return { code: error.name, error: `${error.message}. ${retryAdvice}` }
-  // A URL that does not fit, or generations that have run out.
+  // The URL is too long, or generations have run out.
   if (error instanceof RangeError) return { code: error.name, error: error.message }
   return undefined
 }

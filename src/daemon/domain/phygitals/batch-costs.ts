@@ -7,17 +7,17 @@ import type { TokenLocation } from '../../store/tokens.ts'
 import { chainOf, readChain } from '../chain/read-chain.ts'
 import { signClaim } from './sign-claim.ts'
 
-/** What moves on one chain take. Gas, and wei. */
+/** Totals of transfers on one chain, in gas and wei. */
 export interface ChainTotals {
   chainId: number
   transactions: number
   gas: bigint
   maxFeePerGas: bigint
-  /** The chain asks for more than the relayer offers at most: what is sent waits. */
+  /** The chain's fee exceeds the relayer's maximum, so transactions wait. */
   isOverCap: boolean
-  /** Gas times the highest price. */
+  /** Gas times the maximum fee. */
   cost: bigint
-  /** What the relayer has to have: that, and never less than what a node asks for before it takes one. */
+  /** The required balance: the cost, but at least what a node requires to accept one transaction. */
   needed: bigint
   relayer: string
   balance: bigint
@@ -30,12 +30,12 @@ interface Sample {
   recipient: string
 }
 
-/** Where a contract does not let it be measured: what our own takes, and a little more. */
+/** Used if a contract cannot be measured: slightly more than our own contract takes. */
 const usualGas: Record<Call, bigint> = { claimNFT: 92_000n, mintNFT: 110_000n }
-/** The gas limit that the relayer signs with: what a node asks for before it takes a transaction. */
+/** The relayer signs with this gas limit, and nodes require a balance for it. */
 const gasLimit = BigInt(claimGas)
 
-/** Sums moves up, and prices them: a few of each contract and kind are measured, the others taken to be like them. */
+/** Sums up transfers and estimates their cost from a few samples of each contract and kind. */
 export class Costs {
   readonly #chains: Chains
   readonly #kinds = new Map<string, { chainId: number; call: Call; count: number; samples: Sample[] }>()
@@ -48,7 +48,7 @@ export class Costs {
     const kind = this.#kinds.get(key) ?? { chainId, call, count: 0, samples: [] }
     this.#kinds.set(key, kind)
     kind.count += 1
-    // The first, the second, the fourth and so on: whoever holds one already is cheaper to give another.
+    // Samples the first, second, fourth, and so on: giving a token to a holder of another is cheaper.
     if ((kind.count & (kind.count - 1)) === 0)
       kind.samples.push({ token: { contractAddress, chainId, tokenId }, recipient })
   }
@@ -71,8 +71,8 @@ export class Costs {
 }
 
 /**
- * What gas costs on a chain now, and whether the relayer has it. @param gasLimit the highest of one transaction
- * @throws DomainError chain_unavailable
+ * Prices gas on a chain and compares it with the relayer's balance. @param gasLimit the highest of a single
+ * transaction @throws DomainError chain_unavailable
  */
 export async function priced(
   chain: Chain,
@@ -99,7 +99,7 @@ export async function priced(
   }
 }
 
-/** The dearest of the samples. */
+/** The most expensive sample. */
 async function gasOf(chain: Chain, call: Call, samples: readonly Sample[]): Promise<bigint> {
   const measured = await Promise.all(samples.map((sample) => measure(chain, call, sample)))
   const largest = measured.reduce<bigint>((most, gas) => (gas !== undefined && gas > most ? gas : most), 0n)
@@ -117,12 +117,12 @@ async function measure(chain: Chain, call: Call, { token, recipient }: Sample): 
       account: chain.relayer,
     })
   } catch {
-    // A mint that is under way, a relayer without a wei: there is the usual figure.
+    // For example, a mint under way or an empty relayer; the default applies.
     return undefined
   }
 }
 
-/** The highest price of gas that would be offered now. */
+/** The maximum fee that would be offered now. */
 export async function feesOf(
   chain: Chain,
   cap: bigint | undefined,

@@ -4,7 +4,7 @@ import type { LocatedToken, TokenLocation } from '../../store/tokens.ts'
 import { DomainError, notFound } from '../errors.ts'
 import { tokenOfTeam } from './find-token.ts'
 
-/** What a row of a batch is about: a token, or whichever token a chip carries. */
+/** A token, or whichever token a chip carries. */
 export type RowTarget = { uid: string } | TokenLocation
 
 export const isChip = (target: RowTarget): target is { uid: string } => 'uid' in target
@@ -20,7 +20,7 @@ export async function chipOfTeam(
   return chip
 }
 
-/** The token that there is already. @throws DomainError not_found, conflict where the chip has none */
+/** @throws DomainError not_found, conflict if the chip has no token */
 export async function tokenOfRow(
   deps: { db: Pick<Db, 'read'> },
   teamId: number,
@@ -35,8 +35,8 @@ export async function tokenOfRow(
 }
 
 /**
- * Does a job for each item, so many at once, and yields what came of them in the order of the items. A job that
- * throws ends it at its turn; those that were begun come to their end all the same.
+ * Runs a job per item, up to `atOnce` concurrently, and yields results in order. If a job throws, iteration ends at
+ * its turn; jobs already started still complete.
  */
 export async function* mapConcurrently<T, R>(
   items: AsyncIterable<T>,

@@ -23,7 +23,7 @@ interface WantedMove {
   recipient: string
 }
 
-/** A token as far as it is known: `tokenId` is null where it is still to be made. */
+/** `tokenId` is null if the token has not been minted yet. */
 type TokenThere = Omit<TokenLocation, 'tokenId'> & { tokenId: string | null }
 
 type CheckedMove =
@@ -31,12 +31,12 @@ type CheckedMove =
       row: number
       status: 'transfer' | 'mint' | 'unchanged'
       token: TokenThere
-      /** Where something is on its way for it: who will have it then. */
+      /** After any transfer under way. */
       owner: string | null
       recipient: string
       note?: string
     }
-  /** `invalid`: it can never be meant so; `refused`: as things are now. */
+  /** `invalid`: can never succeed; `refused`: not in the current state. */
   | { row: number; status: 'refused' | 'invalid'; token?: TokenThere; owner?: string | null; error: string }
 
 type CheckDeps = { db: Db; chains: Chains; names: Names; clock: BudgetClock }
@@ -44,8 +44,8 @@ type CheckDeps = { db: Db; chains: Chains; names: Names; clock: BudgetClock }
 const atOnce = 200
 
 /**
- * Says of each move what it would do now, and at the end what all of it takes. Writes nothing.
- * @param feeCap wei per gas that the relayer offers at most
+ * Reports what each transfer would do now, and finally the total cost. Writes nothing. @param feeCap wei per gas;
+ * the relayer's maximum
  */
 export async function* checkMoves(
   deps: CheckDeps,
@@ -59,13 +59,13 @@ export async function* checkMoves(
   yield { totals, ...(budget && { budget }) }
 }
 
-/** What the team may still send today; null: as much as it likes. */
+/** A team's remaining budget for today; null: unlimited. */
 interface RemainingBudget {
   transactionsLeft: number | null
   gasLeft: number | null
 }
 
-/** undefined: it is enough. */
+/** @returns undefined if it is enough */
 async function remainingBudget(
   { db, chains, clock }: CheckDeps,
   teamId: number,
@@ -79,7 +79,7 @@ async function remainingBudget(
   return isEnough ? undefined : { transactionsLeft: transactions, gasLeft: gas }
 }
 
-/** One request's reading: what is asked for twice is looked up memoized. */
+/** Caches lookups for one request. */
 class Check {
   readonly costs: Costs
   readonly #deps: CheckDeps
@@ -104,7 +104,7 @@ class Check {
       const recipient = await this.#recipient(location.chainId, wanted.recipient)
       const chain = chainOf(this.#deps.chains, location.chainId)
       const contract = getAddress(location.contractAddress)
-      // Before the owner: what is settled in between is then in one of the two.
+      // Read before the owner, so that a transfer that settles in between appears in one of the two.
       const underWay = (await this.#tokensUnderWay(location.chainId)).get(tokenKey(location))
       const isThere = location.contractStatus === 'confirmed' && location.contractTransactionId !== null
       const ownerNow =
@@ -119,7 +119,7 @@ class Check {
         const note = underWay && `on its way already: transaction ${underWay.transactionId}`
         return { ...result, status: 'unchanged', ...(note === undefined ? {} : { note }) }
       }
-      // What anybody may do with our own contract needs no trial.
+      // Our own contract needs no simulation for recipients without code.
       if (
         location.contractTransactionId === null ||
         (await this.#hasCode(location.chainId, getAddress(recipient)))
@@ -130,7 +130,7 @@ class Check {
       this.costs.add(location, recipient, isMint ? 'mintNFT' : 'claimNFT')
       return { ...result, status: isMint ? 'mint' : 'transfer' }
     } catch (error) {
-      // A chain that does not answer is nothing that a row could help.
+      // An unreachable chain is not the row's fault.
       if (!(error instanceof DomainError) || error.code === 'chain_unavailable') throw error
       const isInvalid = error.code === 'recipient_invalid' && error.detail.cause instanceof RecipientInvalid
       return { row, status: isInvalid ? 'invalid' : 'refused', ...seen, error: error.message }

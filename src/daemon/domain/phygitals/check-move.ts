@@ -28,8 +28,8 @@ export interface Move {
 }
 
 /**
- * Finds out by the chain how a token gets to a recipient, and whether it can. Reads alone: nothing is used up yet.
- * @throws DomainError chain_unavailable, conflict (no contract, or not one of this daemon's), simulation_reverted
+ * Determines how a token can reach a recipient. Only reads, so nothing is used up. @throws DomainError
+ * chain_unavailable, conflict (contract missing or not ours), simulation_reverted
  */
 export async function checkMove(
   { chains }: { chains: Chains },
@@ -39,7 +39,7 @@ export async function checkMove(
   const chain = chainOf(chains, token.chainId)
   await assertUsable(chain, token)
   const contract = getAddress(token.contractAddress)
-  // Confirmed, so it is there.
+  // Confirmed contracts exist.
   const isOurs = token.contractTransactionId !== null
   const [owner, code] = await readChain(chain, () =>
     Promise.all([
@@ -48,21 +48,21 @@ export async function checkMove(
     ]),
   )
   const call = owner === undefined ? 'mintNFT' : 'claimNFT'
-  // Our own contract lets a signed claim through to anybody who runs no code of their own.
+  // Our own contract accepts a signed claim for any recipient without code.
   await assertOurSignature(chain, contract)
   await assertCanSend(chain)
   if (!isOurs || code !== undefined) await simulate(chain, token, recipient, call)
   return { chain, call }
 }
 
-/** @throws DomainError conflict where a contract that was deployed from here is not there, or is somebody else's */
+/** @throws DomainError conflict if a contract deployed from here is missing or not ours */
 export async function assertUsable(chain: Chain, token: CheckedToken): Promise<void> {
   const contract = contractOf('phygital', token.contractAddress, token)
   assertDeployed(contract)
   if (token.contractTransactionId !== null) await assertOurs(chain, contract)
 }
 
-/** @throws DomainError conflict: what is signed here would be worth nothing there */
+/** @throws DomainError conflict if the contract would reject our signature */
 async function assertOurSignature(chain: Chain, address: Address): Promise<void> {
   const ours = chain.signVerifier.address
   const verifier = await ttlCached(chain, `verifier ${address}`, 60_000, () => signVerifierOf(chain, address))
@@ -94,8 +94,8 @@ const noPhygital = (chain: Chain, address: Address, error: unknown): unknown => 
 }
 
 /**
- * What could not be sent now is refused before anything is recorded: then a 503 means that nothing was used up. The
- * embedded chain costs nothing. @throws DomainError chain_unavailable
+ * Refuses before anything is recorded, so that a 503 means that nothing was used up. The embedded chain is free.
+ * @throws DomainError chain_unavailable
  */
 async function assertCanSend(chain: Chain): Promise<void> {
   if (chain.isEmbedded) return
@@ -137,7 +137,7 @@ async function simulate(
         functionName: call,
         args: [signature, blockExpiry, getAddress(recipient), BigInt(token.tokenId)],
         account: chain.relayer,
-        // As much as the relayer will give it: what a recipient's own code needs beyond that reverts there.
+        // The relayer's gas limit: a recipient contract that needs more would revert.
         gas: BigInt(claimGas),
       }),
     )

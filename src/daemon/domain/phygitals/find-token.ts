@@ -6,20 +6,20 @@ import { notFound } from '../errors.ts'
 
 export type { TokenLocation }
 
-/** A token as a caller refers to it: the address in any case. */
+/** A reference from a caller; the address in any case. */
 export const asStored = (token: TokenLocation): TokenLocation => ({
   ...token,
   contractAddress: getAddress(token.contractAddress.toLowerCase()),
 })
 
-/** Any team's token. @throws DomainError not_found */
+/** Of any team. @throws DomainError not_found */
 export async function tokenAt({ db }: { db: Pick<Db, 'read'> }, ref: TokenLocation): Promise<LocatedToken> {
   const token = await findTokenAt(db.read, asStored(ref))
   if (!token) throw notFound('token')
   return token
 }
 
-/** One of a team's tokens. @throws DomainError not_found */
+/** @throws DomainError not_found */
 export async function tokenOfTeam(
   deps: { db: Pick<Db, 'read'> },
   teamId: number,
@@ -30,7 +30,7 @@ export async function tokenOfTeam(
   return token
 }
 
-/** The UID of a token's chip; of several, one that is not disabled. @throws DomainError not_found */
+/** The UID of a token's chip, preferring enabled ones. @throws DomainError not_found */
 export async function chipOfToken(deps: { db: Pick<Db, 'read'> }, ref: TokenLocation): Promise<string> {
   const token = await tokenAt(deps, ref)
   const chips = await chipsOfToken(deps.db.read, token.id)

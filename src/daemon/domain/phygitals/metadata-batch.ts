@@ -18,7 +18,7 @@ export interface MetadataRow {
   row: number
   target: RowTarget
   metadata: Metadata
-  /** Present: the row is done only where this is what the token has now. */
+  /** If present, the row applies only if the token's metadata equals this. */
   expected?: Metadata | undefined
 }
 
@@ -27,7 +27,7 @@ type MetadataResult =
       row: number
       status: 'changed' | 'unchanged'
       token: TokenLocation
-      /** What it was before; null: nothing. */
+      /** Null: there was none. */
       previous: Metadata | null
     }
   | { row: number; status: 'failed'; error: string }
@@ -38,14 +38,14 @@ interface Caller {
   actor: Actor
 }
 
-/** So many rows are one write, and those of a contract one announcement. */
+/** Rows per write; those of one contract share an announcement. */
 const together = announcedTogether
-/** Where rows are long, fewer: a write holds up all others. */
+/** Characters per write, since a write blocks all others. */
 const lengthTogether = 128 * 1024
 
 /**
- * Replaces metadata row by row; a row that cannot be done fails alone, and one that changes nothing costs no gas.
- * @returns a result a row, in order
+ * Replaces metadata row by row. A bad row fails alone, and an unchanged one costs no gas. @returns one result per
+ * row, in order
  */
 export async function* replaceMetadataRows(
   deps: Deps,
@@ -59,7 +59,7 @@ export async function* replaceMetadataRows(
       const changed: LocatedToken[] = []
       const described: MetadataResult[] = []
       for (const { row, token: before } of found) {
-        // As it is in this very moment: a row before it may have been about the same token.
+        // Read again, since an earlier row may have changed the same token.
         const token =
           before instanceof DomainError ? before : ((await findToken(trx, before.id)) ?? notFound('token'))
         const result = judge(row, token)
@@ -77,8 +77,8 @@ export async function* replaceMetadataRows(
 }
 
 /**
- * Says what it would do, and at the end what the announcements take. Writes nothing. A chain that does not answer is
- * left out of the totals: the metadata itself needs none. @param feeCap wei per gas that the relayer offers at most
+ * A dry run, with the cost of the announcements at the end. An unreachable chain is left out of the totals, since
+ * the metadata itself does not need it. @param feeCap wei per gas; the relayer's maximum
  */
 export async function* checkMetadataRows(
   deps: Deps,
@@ -131,7 +131,7 @@ async function* groupsOf(rows: AsyncIterable<MetadataRow>): AsyncGenerator<reado
   if (group.length > 0) yield group
 }
 
-/** The token of each row, or why it has none. */
+/** Each row's token, or the error. */
 const tokensOf = (
   deps: Deps,
   teamId: number,
@@ -147,12 +147,11 @@ const tokensOf = (
     }),
   )
 
-/** What a row does to a token as it is. */
 function judge({ row, metadata, expected }: MetadataRow, found: LocatedToken | DomainError): MetadataResult {
   if (found instanceof DomainError) return { row, status: 'failed', error: found.message }
   const { contractAddress, chainId, tokenId } = found
   const token = { contractAddress, chainId, tokenId }
-  // Checked when it was written.
+  // Validated when written.
   const previous: Metadata | null = found.metadata === null ? null : JSON.parse(found.metadata)
   if (isDeepStrictEqual(previous, metadata)) return { row, status: 'unchanged', token, previous }
   if (expected !== undefined && !isDeepStrictEqual(previous, expected))

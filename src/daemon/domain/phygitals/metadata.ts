@@ -20,8 +20,8 @@ import { asStored, tokenOfTeam } from './find-token.ts'
 type Deps = { db: Db; clock: BudgetClock; chains: Chains; marketplace: object | undefined }
 
 /**
- * Replaces a token's metadata, announces that on the chain (ERC-4906), and has marketplaces told. Neither of the two
- * is waited for: both go out by themselves, also after a restart. @throws DomainError not_found
+ * Replaces a token's metadata and queues announcements on the chain (ERC-4906) and to marketplaces, without waiting
+ * for either. Both survive a restart. @throws DomainError not_found
  */
 export async function replaceMetadata(
   deps: Deps,
@@ -38,13 +38,13 @@ export async function replaceMetadata(
   deps.chains.relayer.wake()
 }
 
-/** A step of a larger write: gives a token the owner (in any case) and the metadata that it lacks; what is there stays. */
+/** A step of a larger write: sets a token's missing owner (in any case) and metadata; existing values stay. */
 export const describeTokenIn = (
   trx: Queries,
   { owner, ...token }: Parameters<typeof describeTokenOnce>[1],
 ): Promise<void> => describeTokenOnce(trx, { ...token, owner: owner && getAddress(owner.toLowerCase()) })
 
-/** The inner step, without the announcement: that is made for many tokens at once. */
+/** The step without the announcement, which is made for many tokens at once. */
 export async function writeMetadata(
   trx: Queries,
   { marketplace }: Pick<Deps, 'marketplace'>,
@@ -64,7 +64,7 @@ export async function writeMetadata(
   })
 }
 
-/** What `tokenURI` and `uri` lead to: the metadata of a token, JSON. @throws DomainError not_found */
+/** The target of `tokenURI` and `uri`: a token's metadata as JSON. @throws DomainError not_found */
 export async function metadataAt({ db }: { db: Pick<Db, 'read'> }, ref: TokenLocation): Promise<string> {
   const location = asStored(ref)
   const token = await findTokenAt(db.read, location)
@@ -85,13 +85,12 @@ export async function contractMetadata(
   return { name: contract.name, symbol: contract.symbol }
 }
 
-/** A contract that was deployed elsewhere may have no such function; marketplaces are told about it all the same. */
+/** A contract deployed elsewhere may lack the function; marketplaces are still told. */
 export const isAnnounced = (
   { chains }: { chains: Pick<Chains, 'has'> },
   { contractTransactionId, chainId }: Pick<LocatedToken, 'contractTransactionId' | 'chainId'>,
 ): boolean => contractTransactionId !== null && chains.has(chainId)
 
-/** Those of one contract go out together. */
 export function byContract<T extends Pick<LocatedToken, 'contractId'>>(tokens: readonly T[]): T[][] {
   const groups = new Map<number, T[]>()
   for (const token of tokens) {
@@ -102,7 +101,7 @@ export function byContract<T extends Pick<LocatedToken, 'contractId'>>(tokens: r
   return [...groups.values()]
 }
 
-/** Records that the metadata of tokens changed, for their contracts to say so: a transaction a contract. */
+/** Records announcements of changed metadata: one transaction per contract. */
 export async function announce(
   trx: Queries,
   deps: { chains: Pick<Chains, 'has' | 'get'>; clock: BudgetClock },

@@ -15,13 +15,13 @@ import { type BudgetClock, iso } from '../time.ts'
 
 type Deps = { db: Db; chains: Chains; clock: BudgetClock }
 
-/** A token that a chip will have once it is minted. */
+/** The token that an unminted chip will get. */
 export interface FutureToken {
   contract: ContractRow
   tokenId: string
 }
 
-/** The contract of whatever an unminted chip gets. @throws DomainError not_found, conflict */
+/** The contract of an unminted chip's token. @throws DomainError not_found, conflict */
 export async function futureContractOf(
   { db }: { db: Pick<Db, 'read'> },
   chip: TappedChip,
@@ -33,12 +33,12 @@ export async function futureContractOf(
   throw new DomainError('conflict', `The item "${item.name}" has no contract, so there is nothing to mint.`)
 }
 
-/** Steps grow, so that this many reach past a million tokens that were minted elsewhere. */
+/** Steps double, so that 20 attempts pass a million tokens minted elsewhere. */
 const maxAttemptsToFind = 20
 
 /**
- * Says which token an unminted chip gets: the next id that nobody has by the store, and nobody by the chain.
- * @throws DomainError conflict, chain_unavailable
+ * Finds the token for an unminted chip: the next ID that is free in the store and on the chain. @throws DomainError
+ * conflict, chain_unavailable
  */
 export async function futureTokenOf(deps: Deps, contract: ContractRow): Promise<FutureToken> {
   const chain = chainOf(deps.chains, contract.chainId)
@@ -46,7 +46,7 @@ export async function futureTokenOf(deps: Deps, contract: ContractRow): Promise<
   let after = BigInt(contract.lastTokenId ?? 0)
   for (let asked = 0; asked < maxAttemptsToFind; asked += 1) {
     const tokenId = await freeTokenId(deps.db.read, contract.id, after)
-    // A contract of ours has no token that the store does not know.
+    // The store knows all tokens of our own contracts.
     if (contract.transactionId !== null) return { contract, tokenId }
     if (await isFreeThere(chain, address, tokenId)) return { contract, tokenId }
     after = BigInt(tokenId) + 2n ** BigInt(asked) - 1n
@@ -61,9 +61,8 @@ const isFreeThere = async (chain: Chain, address: Address, tokenId: string): Pro
   (await readChain(chain, () => ownerOf(chain.client, address, BigInt(tokenId)))) === undefined
 
 /**
- * Gives an unminted chip its token, with the metadata of its item. On a contract of ours that is the next free id of
- * this very moment, unless it has to be the one that was found before.
- * @returns undefined where another request was quicker: the chip has one, or the id is taken
+ * Binds a new token with its item's metadata to an unminted chip. On our own contracts it takes the currently next
+ * ID unless `isFixed`. @returns undefined if another request was faster: the chip has a token, or the ID is taken
  */
 export async function bindNewToken(
   trx: Queries,
@@ -90,9 +89,9 @@ export async function bindNewToken(
   return findToken(trx, row)
 }
 
-/** The metadata that a token of an item begins with. */
+/** A new token's initial metadata. */
 function metadataOf(item: ItemWithContract, variantId: string | null) {
-  // Written by us from validated input, in these shapes.
+  // Stored by this daemon from validated input, in these shapes.
   const media: { mimeType: string; url: string }[] = JSON.parse(item.media)
   const variants: { id: string; attributes: { name: string; value: string }[] }[] = JSON.parse(item.variants)
   const variant = variants.find(({ id }) => id === variantId)

@@ -19,9 +19,8 @@ interface NewTransfer {
 }
 
 /**
- * Records that a token is to move, or to be minted, and ends what the move makes void: the codes and the
- * registrations that were for the token where it was. @returns the transaction's id
- * @throws DomainError transaction_budget_spent
+ * Records a transfer or a mint, and ends what it invalidates: the token's codes and registrations. @returns the
+ * transaction's ID @throws DomainError transaction_budget_spent
  */
 export async function recordTransfer(
   trx: Queries,
@@ -52,7 +51,7 @@ export async function recordTransfer(
   return id
 }
 
-/** Records that a token is minted to whom a seed says. */
+/** Mints a token to the owner named in a seed. */
 export const recordMint = (
   trx: Queries,
   deps: { clock: BudgetClock },
@@ -60,7 +59,7 @@ export const recordMint = (
 ): Promise<number> =>
   recordTransfer(trx, deps, { token, recipient: token.owner ?? '', call: 'mintNFT', counted: 'owed' })
 
-/** Ends the claim codes of every chip of a token: they were for the token as it was. */
+/** Ends the claim codes of all chips of a token, since they were issued for its former state. */
 export async function endClaimsOfToken(trx: Queries, tokenRow: number, now: string): Promise<void> {
   for (const { uid } of await chipsOfToken(trx, tokenRow)) await endClaimsOfChip(trx, uid, now)
 }

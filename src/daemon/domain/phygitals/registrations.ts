@@ -16,7 +16,7 @@ import { assertUsable } from './check-move.ts'
 import { tokenAt, tokenOfTeam } from './find-token.ts'
 import { chipOfCode, resolveTarget, settleTarget, type TransferDeps, tokenInfoOf } from './target.ts'
 
-/** A recipient who is announced for a token. */
+/** A recipient registered for a token. */
 export interface ClaimRegistration {
   /** EIP-55 */
   recipient: string
@@ -26,7 +26,7 @@ export interface ClaimRegistration {
   createdAt: string
 }
 
-/** Whether somebody is announced; without a registration the dates are null. */
+/** Dates are null without a registration. */
 interface RegistrationState {
   recipient: string
   token: TokenLocation
@@ -37,7 +37,7 @@ interface RegistrationState {
   createdAt: string | null
 }
 
-/** Where a contract asks for no second tap, a registration that is made all the same lasts this long. */
+/** Seconds; for registrations on contracts without a two-tap policy. */
 const windowWithoutPolicy = 3600
 
 /** @throws DomainError not_found, recipient_invalid, chain_unavailable */
@@ -61,7 +61,7 @@ export async function claimRegistration(
   }
 }
 
-/** Registers on the team's authority: no tap stands behind it. */
+/** On the team's authority, without a tap. */
 export async function registerClaim(
   deps: TransferDeps,
   { teamId, actor }: { teamId: number; actor: Actor },
@@ -73,7 +73,7 @@ export async function registerClaim(
   return deps.db.write((trx) => register(trx, deps, { token, recipient, tapId: null, actor }))
 }
 
-/** Registers with a code, which is used up by it. A chip without a token gets the one that will be minted. */
+/** Uses up the code. A chip without a token gets the one that will be minted. */
 export async function registerClaimByCode(
   deps: TransferDeps,
   { code, actor }: { code: string; actor: Actor },
@@ -111,7 +111,7 @@ export async function removeClaimRegistration(
   })
 }
 
-/** A registration needs no contract yet, but none that something is wrong with. */
+/** The contract may be pending but must have no known problem. */
 const assertStillUsable = async (
   { chains }: Pick<TransferDeps, 'chains'>,
   token: ReturnType<typeof tokenInfoOf>,
@@ -155,9 +155,9 @@ const audit = (
   })
 
 /**
- * Holds a code to its contract's policy: where a second tap is asked for, the recipient registered before, with
- * another tap, and neither too recently nor too long ago. Called in the write, so what it says counts.
- * @throws DomainError registration_missing, registration_same_tap, registration_early, registration_expired
+ * Enforces the two-tap policy: the recipient must have registered with an earlier tap, within the allowed time.
+ * Called within the write. @throws DomainError registration_missing, registration_same_tap, registration_early,
+ * registration_expired
  */
 export async function assertSecondTap(
   trx: Queries,

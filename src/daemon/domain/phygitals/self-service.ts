@@ -30,16 +30,16 @@ interface OwnerEdit extends OwnerRequest {
   ownerSignature: Hex
 }
 
-/** Dates beyond have five digits in their year, and no order as text. */
+/** Later dates have five-digit years, which do not sort as text. */
 const latestExpiry = Date.parse('9999-12-31T23:59:59Z') / 1000
 
 const digestOf = (edit: OwnerEdit): Hex =>
   hashTypedData(ownerTypedData({ ...edit, contractAddress: getAddress(edit.contractAddress.toLowerCase()) }))
 
 /**
- * Changes where all chips of a token lead, on the word of whoever owns the token now.
- * @returns the UIDs of its chips
- * @throws DomainError signature_expired, signature_invalid, signature_used, not_found, chain_unavailable
+ * Changes the redirect URL of all chips of a token, authorized by the current owner's signature. @returns the UIDs
+ * of its chips @throws DomainError signature_expired, signature_invalid, signature_used, not_found,
+ * chain_unavailable
  */
 export async function editByOwner(
   deps: Deps,
@@ -82,7 +82,7 @@ export async function editByOwner(
 /** @returns the owner @throws DomainError signature_invalid, chain_unavailable */
 async function ownerWhoSigned({ chains }: Deps, edit: OwnerEdit, token: LocatedToken): Promise<Address> {
   const chain = chainOf(chains, edit.chainId)
-  // Whatever stands where a contract of ours should be does not say who owns anything.
+  // A foreign contract at our address cannot name the owner.
   if (token.contractStatus === 'confirmed') await assertUsable(chain, token)
   const contract = getAddress(edit.contractAddress.toLowerCase())
   const owner =
@@ -100,13 +100,12 @@ async function ownerWhoSigned({ chains }: Deps, edit: OwnerEdit, token: LocatedT
 const erc1271 = parseAbi(['function isValidSignature(bytes32 hash, bytes signature) view returns (bytes4)'])
 const isGood = '0x1626ba7e'
 
-/** What a wallet's own check may use: a few signatures' worth, and no more of the node than that. */
+/** Gas for a wallet's own check: enough for a few signatures. */
 const checkGas = 1_000_000n
 
 /**
- * Whether an account signed a hash: by its key, or, where it is a contract, by its own word (ERC-1271). Nothing that
- * the signature carries is run: wrappers that deploy a wallet first (ERC-6492) are no signatures here.
- * @throws DomainError chain_unavailable
+ * Verifies a signature by an account's key, or by its contract (ERC-1271). Code in the signature is never run, so
+ * wrappers that first deploy a wallet (ERC-6492) are rejected. @throws DomainError chain_unavailable
  */
 async function isSignedBy(chain: Chain, signer: Address, hash: Hex, signature: Hex): Promise<boolean> {
   if (size(signature) === 65 && (await recovered(hash, signature)) === signer) return true
@@ -120,12 +119,12 @@ async function saysYes(chain: Chain, signer: Address, hash: Hex, signature: Hex)
     const answer = await chain.client.call({ to: signer, data, gas: checkGas })
     return answer.data?.startsWith(isGood) ?? false
   } catch (error) {
-    // The node ran it, and it failed: that is a no. Anything else happened on the way.
+    // A failure on the chain means no; anything else is a connection problem.
     if (revertOf(error)) return false
     throw outOfReach(chain.id, error)
   }
 }
 
 const recovered = (hash: Hex, signature: Hex): Promise<Address | undefined> =>
-  // Bytes that are no signature at all.
+  // The bytes are not a signature.
   recoverAddress({ hash, signature }).catch(() => undefined)

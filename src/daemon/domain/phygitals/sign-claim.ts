@@ -9,13 +9,13 @@ import { readContract } from '../chain/read-chain.ts'
 
 export interface SignedClaim {
   signature: Hex
-  /** The signature is good in blocks before this one. */
+  /** The signature is valid in blocks before this one. */
   blockExpiry: bigint
 }
 
 /**
- * Signs that a token may go to a recipient, for the claim nonce that the recipient will have once what is under way
- * to them is mined. @throws DomainError chain_unavailable
+ * Signs a claim of a token, for the claim nonce that the recipient will have after all transactions under way.
+ * @throws DomainError chain_unavailable
  */
 export async function signClaim(
   chain: Chain,

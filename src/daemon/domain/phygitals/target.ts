@@ -10,10 +10,9 @@ import { bindNewToken, type FutureToken, futureContractOf, futureTokenOf } from 
 
 export type TransferDeps = { db: Db; clock: BudgetClock; chains: Chains; names: Names }
 
-/** The token of a chip, or the one that it will have. */
+/** A chip's token, or the one that it will get. */
 export type Target = { token: LocatedToken } | { future: FutureToken; uid: string }
 
-/** What is to move, and where it is to go. */
 interface ResolvedTarget {
   target: Target
   /** EIP-55 */
@@ -21,7 +20,7 @@ interface ResolvedTarget {
 }
 
 /**
- * Finds out what a chip stands for, and who is meant. The recipient first: one that is wrong costs no search.
+ * Resolves a chip's token and the recipient. The recipient comes first, so that a wrong one costs no search.
  * @throws DomainError not_found, recipient_invalid, conflict, chain_unavailable
  */
 export async function resolveTarget(
@@ -37,7 +36,7 @@ export async function resolveTarget(
   return { target: { future: await futureTokenOf(deps, contract), uid: chip.uid }, recipient }
 }
 
-/** The same without somebody to go to. @throws DomainError not_found, conflict, chain_unavailable */
+/** The token of a chip. @throws DomainError not_found, conflict, chain_unavailable */
 export async function targetOf(deps: TransferDeps, chip: TappedChip): Promise<Target> {
   const token = chip.tokenRow === null ? undefined : await findToken(deps.db.read, chip.tokenRow)
   if (token) return { token }
@@ -58,8 +57,8 @@ export const tokenInfoOf = (target: Target) =>
       }
 
 /**
- * In the write: the token as it is now. @param isFixed whether it has to be the very token that was found
- * @throws DomainError token_taken where another request was quicker
+ * In the write: the current token. @param isFixed it must be the very token found before @throws DomainError
+ * token_taken if another request was faster
  */
 export async function settleTarget(
   trx: Queries,
@@ -78,7 +77,7 @@ export async function settleTarget(
   )
 }
 
-/** The chip of a code, carrying what the code is for. */
+/** The chip of a code, with the token that the code is for. */
 export async function chipOfCode(db: Pick<Db, 'read'>, otp: OtpRow): Promise<TappedChip> {
   const chip = await findChip(db.read, otp.chipUid)
   if (!chip) throw notFound('chip')
@@ -87,7 +86,7 @@ export async function chipOfCode(db: Pick<Db, 'read'>, otp: OtpRow): Promise<Tap
 
 const maxAttempts = 4
 
-/** Where a token id was taken at the same moment, nothing was used up: once more, with the next one. */
+/** If a token ID was taken concurrently, nothing was used up: try again with the next one. */
 export async function retryWhileTaken<T>(job: () => Promise<T>): Promise<T> {
   for (let left = maxAttempts; ; left -= 1) {
     try {

@@ -11,19 +11,19 @@ export interface TransferRow {
   row: number
   target: RowTarget
   recipient: string
-  /** What makes a repetition of the row the same transfer. */
+  /** Makes a repeated row the same transfer. */
   claim: Claim | undefined
 }
 
 type TransferResult =
   | { row: number; status: 'transferred'; initialTxHash: string }
-  /** It is recorded, and goes out as soon as there is room: its hash is not known yet. */
+  /** Recorded and sent when there is room; it has no hash yet. */
   | { row: number; status: 'queued' }
   | { row: number; status: 'failed'; error: string; code: ErrorCode }
 
 type BatchDeps = TransferDeps & {
   idempotency: Idempotency
-  /** Chips without a token take their ids one after another. */
+  /** Chips without a token take their IDs one at a time. */
   minting: KeyedMutex
 }
 
@@ -34,7 +34,7 @@ interface Caller {
 
 const atOnce = 128
 
-/** Transfers row by row, many at once; a row that cannot be done fails alone. @returns a result a row, in order */
+/** Transfers rows concurrently; a bad row fails alone. @returns one result per row, in order */
 export const transferRows = (
   deps: BatchDeps,
   caller: Caller,
@@ -55,7 +55,7 @@ async function transferRow(deps: BatchDeps, caller: Caller, wanted: TransferRow)
     if (waitOf(error)) return { row, status: 'queued' }
     if (error instanceof IdempotencyConflict)
       return { row, status: 'failed', error: error.message, code: 'idempotency_conflict' }
-    // Those beside it may have been recorded: each row says for itself.
+    // Other rows may have been recorded, so each row reports its own error.
     const known = error instanceof DomainError ? error : storeFailure(error)
     if (known) return { row, status: 'failed', error: known.message, code: known.code }
     throw error
@@ -74,13 +74,13 @@ async function record(
   return tokenRow === null ? deps.minting.run(`${teamId}/${itemId}`, move) : move()
 }
 
-/** Of what is recorded and has no hash yet. */
+/** Set if the transaction is recorded but has no hash yet. */
 const waitOf = (error: unknown): NotSignedYet | undefined => {
   const cause = error instanceof DomainError ? error.detail.cause : undefined
   return cause instanceof NotSignedYet ? cause : undefined
 }
 
-/** So often a row is waited for that only lacks room, some five seconds each: blocks of a minute are rare. */
+/** Attempts of about five seconds for a row that waits only for room in a block; blocks rarely take a minute. */
 const maxRetries = 16
 
 async function hashOf(deps: BatchDeps, transactionId: number | null): Promise<string> {
@@ -89,7 +89,7 @@ async function hashOf(deps: BatchDeps, transactionId: number | null): Promise<st
       return (await transferred(deps, transactionId)).hash
     } catch (error) {
       const wait = waitOf(error)
-      // Fees that are too high, a node that is away: that can take hours.
+      // High fees or an unreachable node can take hours.
       if (left === 0 || wait === undefined || wait.waiting !== null) throw error
     }
   }

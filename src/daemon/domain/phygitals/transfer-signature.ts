@@ -25,7 +25,7 @@ export interface TransferSignature extends SignedClaim {
   token: TokenLocation
 }
 
-/** Signs a transfer on the team's authority, for whoever submits it themselves. */
+/** On the team's authority, for submission by the client. */
 export async function signTransfer(
   deps: TransferDeps,
   { teamId, actor }: { teamId: number; actor: Actor },
@@ -40,7 +40,7 @@ export async function signTransfer(
   return { ...signed, token }
 }
 
-/** Signs what a code is for, and uses the code up: whoever has the signature needs it no more. */
+/** Signs what a code is for and uses up the code, since the signature replaces it. */
 export async function signTransferByCode(
   deps: TransferDeps,
   { code, actor }: { code: string; actor: Actor },
@@ -51,7 +51,7 @@ export async function signTransferByCode(
   return retryWhileTaken(async () => {
     const { target, recipient } = await resolveTarget(deps, { chip: chip.uid }, chip, to)
     const location = tokenInfoOf(target)
-    // Signed before the code is taken: what needs the chain can fail, and then nothing is used up.
+    // Signed before the code is taken: chain access can fail, and then nothing is used up.
     const signed = await sign(deps, await checkMove(deps, location, recipient), location, recipient)
     const token = await deps.db.write(async (trx) => {
       const now = iso(deps.clock.now())

@@ -24,16 +24,14 @@ import {
   tokenInfoOf,
 } from './target.ts'
 
-/** Who wants it, and what makes a repetition the same request. */
 export interface Requester {
   actor: Actor
   idempotency: Claim | undefined
 }
 
 /**
- * Transfers a token on its team's authority. @returns the transaction, for `transferred`
- * @throws DomainError not_found, recipient_invalid, chain_unavailable, conflict, simulation_reverted,
- * transaction_budget_spent
+ * Transfers on the team's authority. @returns the transaction, for `transferred` @throws DomainError not_found,
+ * recipient_invalid, chain_unavailable, conflict, simulation_reverted, transaction_budget_spent
  */
 export async function transferToken(
   deps: TransferDeps,
@@ -49,7 +47,7 @@ export async function transferToken(
   })
 }
 
-/** Transfers the token of a chip on its team's authority; a chip that has none yet gets one minted. */
+/** Transfers a chip's token on the team's authority, minting it if the chip has none. */
 export async function transferTokenOfChip(
   deps: TransferDeps,
   { teamId, ...asking }: Requester & { teamId: number },
@@ -61,8 +59,8 @@ export async function transferTokenOfChip(
 }
 
 /**
- * Transfers, or mints, what a code is for, and uses the code up with it.
- * @throws DomainError of the code, of the recipient, of a second tap that is missing; then the code is still good
+ * Transfers or mints what a code is for and uses up the code. @throws DomainError of the code, the recipient, or a
+ * missing second tap; the code then stays valid
  */
 export async function transferByCode(
   deps: TransferDeps,
@@ -85,7 +83,7 @@ interface MoveOrMint {
   chip: TappedChip
   recipient: string
   asking: Requester
-  /** The code that it takes; undefined: the team says so. */
+  /** The code to use up; undefined: on the team's authority. */
   authority: { code: string; otp: OtpRow } | undefined
 }
 
@@ -130,20 +128,19 @@ async function record(
   return id
 }
 
-/** Whoever asked first has it minted to them; whoever asks next has it moved on. */
+/** The first request mints the token to its recipient; the next one moves it on. */
 async function isMintUnderWay(trx: Queries, { mintTransactionId }: LocatedToken): Promise<boolean> {
   const mint = mintTransactionId === null ? undefined : await findTransaction(trx, mintTransactionId)
   return mint !== undefined && mint.settledAt === null
 }
 
-/** What an answer to a transfer says. */
 interface Transferred {
   hash: string
   token: TokenLocation
 }
 
 /**
- * Waits until a recorded transfer is on its way. @throws DomainError chain_unavailable (it is recorded, and goes out
+ * Waits until a recorded transfer has been sent. @throws DomainError chain_unavailable (it is recorded and sent
  * later), transaction_refused
  */
 export async function transferred(
@@ -153,13 +150,16 @@ export async function transferred(
   if (transactionId === null) throw new Error('a transfer is a transaction')
   const hash = await broadcastHash(chains, transactionId)
   const row = await findTransaction(db.read, transactionId)
-  // Written by recordTransfer, in this shape.
+  // Written by recordTransfer in this shape.
   const subject: TokenLocation = JSON.parse(row?.subject ?? '{}')
   const { contractAddress, chainId, tokenId } = subject
   return { hash, token: { contractAddress, chainId, tokenId } }
 }
 
-/** The hash of the first attempt, once a node has it. @throws DomainError chain_unavailable, transaction_refused */
+/**
+ * The hash of the first attempt, once a node has accepted it. @throws DomainError chain_unavailable,
+ * transaction_refused
+ */
 export async function broadcastHash(chains: Chains, transactionId: number): Promise<string> {
   try {
     return await chains.relayer.broadcasted(transactionId)

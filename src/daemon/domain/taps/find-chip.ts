@@ -5,7 +5,6 @@ import { DomainError, notFound } from '../errors.ts'
 import type { TapQuery } from './read-tap.ts'
 import { type TakeTapDeps, takeTap } from './take-tap.ts'
 
-/** What a look-up of a tap tells. */
 interface FoundChip {
   uid: string
   isValidTap: boolean
@@ -15,8 +14,8 @@ interface FoundChip {
 }
 
 /**
- * Looks a chip up by the parameters of its tap, and takes the tap.
- * @throws DomainError tap_malformed, not_found (unknown key set or chip)
+ * Looks up a chip by its tap's parameters and takes the tap. @throws DomainError tap_malformed, not_found (unknown
+ * key set or chip)
  */
 export async function findChipByTap(deps: TakeTapDeps & OtpDeps, query: TapQuery): Promise<FoundChip> {
   const judged = await takeTap(deps, query, 'find', async (trx, { chip, tapId, now }) => {

@@ -15,7 +15,7 @@ import { type Clock, iso } from '../time.ts'
 import type { TapQuery } from './read-tap.ts'
 import { type TakeTapDeps, takeTap } from './take-tap.ts'
 
-/** What a person who opened a chip's URL gets. */
+/** The response to a person who opens a chip's URL. */
 export type TapResponse =
   | { kind: 'redirect'; url: string }
   | ({ kind: 'page'; cookie: { value: string; maxAgeSeconds: number } | undefined } & TapPageContent)
@@ -24,14 +24,13 @@ export type TapResponse =
 export type RefusalReason = 'replayed' | 'unknown' | 'malformed' | 'disabled'
 
 export interface TapPageContent {
-  /** The page's own ref. */
   ref: string
   uid: string
   item: { name: string; description: string } | undefined
   token: { contractAddress: string; tokenId: string } | undefined
-  /** What can be collected here now. */
+  /** Badges that can be collected now. */
   badges: { title: string; description: string }[]
-  /** Third-party links, each with a ref of its own. */
+  /** Third-party links, each with its own ref. */
   links: { label: string; url: string }[]
 }
 
@@ -45,8 +44,8 @@ type Deps = TakeTapDeps & {
 }
 
 /**
- * Opens a chip's URL: takes the tap and makes its refs. The browser that made the tap, told by its cookie, sees
- * the same page again until its codes expire.
+ * Takes the tap and creates its refs. The same browser, identified by its cookie, can reload the page until its
+ * codes expire.
  */
 export async function openTap(deps: Deps, query: TapQuery, cookie: string | undefined): Promise<TapResponse> {
   const judged = await takeTap(deps, query, 'page', (trx, { chip, tapId, counter, now }) =>
@@ -76,7 +75,7 @@ export async function openTap(deps: Deps, query: TapQuery, cookie: string | unde
   }
 }
 
-// Codes can be made until the ref expires, and live from then on.
+// Codes can be created until the ref expires, and then live on.
 const visitLifetime = (deps: Deps): number => deps.refLifetime + deps.otpLifetime
 
 interface Made extends PageRefs {
@@ -150,7 +149,7 @@ async function contentOf(
   }
 }
 
-/** The refs that stand on a tap page: its own, and those of its links by their ids. */
+/** A tap page's own ref, and those of its links by link ID. */
 interface PageRefs {
   own: string
   links: [linkId: number, ref: string][]
@@ -159,7 +158,7 @@ interface PageRefs {
 const sealContext = 'pageVisits:refs'
 const shape = z.object({ own: z.string(), links: z.array(z.tuple([z.number(), z.string()])) })
 
-/** Refs are stored as hashes; the page that is loaded again needs them as they are. */
+/** Refs are stored as hashes, but a reloaded page needs the originals. */
 const sealPageRefs = (box: SecretBox, { own, links }: PageRefs): Buffer =>
   box.seal(Buffer.from(JSON.stringify({ own, links })), sealContext)
 

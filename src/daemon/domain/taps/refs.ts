@@ -14,13 +14,13 @@ import { type Clock, iso } from '../time.ts'
 
 interface RefQuestion {
   id: string
-  /** The team whose key came along, if any. Asked for a link's ref alone; may throw api_key_unknown. */
+  /** The team of the API key, if any. Called only for a link's ref; may throw api_key_unknown. */
   team: () => number | undefined
   includeOwner: boolean
   includeMetadata: boolean
 }
 
-/** What a ref tells. Codes are there on the first query alone. */
+/** Codes are present on the first query only. */
 interface QueriedRef {
   uid: string
   isValidRef: boolean
@@ -32,7 +32,7 @@ interface QueriedRef {
 
 type Deps = OtpDeps & { db: Db; clock: Clock; chains: Chains }
 
-/** Queries a ref: valid for the first who asks, within its lifetime. @throws DomainError not_found, chain_unavailable */
+/** The first query within the ref's lifetime is valid. @throws DomainError not_found, chain_unavailable */
 export async function queryRef(deps: Deps, question: RefQuestion): Promise<QueriedRef> {
   const ref = isCode(question.id) ? await findRef(deps.db.read, question.id) : undefined
   if (!ref) throw notFound('ref')
@@ -40,7 +40,7 @@ export async function queryRef(deps: Deps, question: RefQuestion): Promise<Queri
   const now = deps.clock.now()
   const carried = await carriedBy(deps.db.read, ref, iso(now))
   const token = await describeToken(deps, carried, question)
-  // A link's ref is the team's alone: for anybody else it is neither valid nor used up.
+  // A link's ref belongs to its team: for anyone else it is not valid and is not used up.
   const mayTake = ref.kind === 'redirect' || question.team() === ref.teamId
   const codes = mayTake && isGood(ref, now) ? await takeWithCodes(deps, question.id, ref, now) : undefined
   return describe(ref.uid, codes?.carried ?? carried, token, codes, iso(now))
@@ -88,7 +88,7 @@ function takeWithCodes(deps: Deps, id: string, ref: RefOfChip, now: number): Pro
   })
 }
 
-/** By the chain; nobody is named where the chain is none of this daemon's. @throws DomainError chain_unavailable */
+/** Undefined for chains that are not configured. @throws DomainError chain_unavailable */
 async function ownerOfToken(
   chains: Chains,
   { chainId, contractAddress, tokenId }: TokenLocation,
@@ -105,7 +105,7 @@ async function describeToken(
 ) {
   if (!token || !(includeOwner || includeMetadata)) return undefined
   const row = await findToken(db.read, token.row)
-  // Where something is wrong with the contract, what stands there does not say who owns anything.
+  // A contract with a known problem cannot name the owner.
   const owner = includeOwner && row?.contractProblem === null ? await ownerOfToken(chains, token) : undefined
   return {
     ...(owner ? { owner } : {}),

@@ -15,7 +15,6 @@ import type { KeyRing, KeySet } from '../chips/key-ring.ts'
 import { DomainError } from '../errors.ts'
 import { type Clock, iso } from '../time.ts'
 
-/** What a chip would show at one tap. */
 interface SimulatedTap {
   uid: string
   url: string
@@ -33,14 +32,13 @@ interface Deps {
   config: { ephemeral: boolean }
 }
 
-/** Bytes of padding in an `e` of AES mode. */
+/** Padding bytes in an AES-mode `e`. */
 const padding = 5
 
 /**
- * Makes the URLs that a chip would show at its next taps. Each call goes on where the last one ended, whether its
- * URLs were tapped or not.
- * @throws DomainError not_found, conflict where the chip is a physical one, or no URL can be made for it, scope_missing
- * where it carries something: its taps give codes for that
+ * Creates the URLs of a chip's next taps, continuing after the last call even if its URLs were not used. @throws
+ * DomainError not_found, conflict if the chip is physical or its URLs cannot be made, scope_missing if it carries
+ * assets, since its taps give codes for them
  */
 export async function simulateTaps(
   deps: Deps,
@@ -127,7 +125,7 @@ function tapOf(baseUrl: string, uid: string, { set, fileRead }: Keys, counter: n
 
 const hex = (bytes: Buffer): string => bytes.toString('hex').toUpperCase()
 
-/** In the order of the template that chips are provisioned with. */
+/** In the order of the template for provisioning. */
 const urlOf = (
   baseUrl: string,
   { names }: KeySet,

@@ -6,7 +6,7 @@ import { type Clock, iso } from '../time.ts'
 import { type ReadTap, readTap, type TapQuery } from './read-tap.ts'
 import type { TapLog } from './tap-log.ts'
 
-/** A tap once it was judged. Only `taken` is worth anything, and only to the one caller that got it. */
+/** Only `taken` authorizes anything, and only for the one caller that receives it. */
 type JudgedTap<T> =
   | Extract<ReadTap, { kind: 'malformed' | 'unknown' | 'forged' }>
   | { kind: 'replayed'; chip: TappedChip; counter: number }
@@ -20,15 +20,15 @@ export interface TakeTapDeps {
   clock: Clock
 }
 
-/** The write that goes with a taken tap: what it makes is there exactly if the tap is taken. */
+/** Runs in the write that takes the tap, so its effects exist exactly if the tap is taken. */
 type Followed<T> = (
   trx: Queries,
   tap: { chip: TappedChip; tapId: number; counter: number; now: number },
 ) => Promise<T>
 
 /**
- * Judges a tap and takes it: one conditional update, committed before this resolves, so that of any number of
- * callers with the same tap one alone has it `taken`, also across a crash.
+ * Verifies and takes a tap with one conditional update that is committed before this resolves. Of concurrent
+ * callers with the same tap, exactly one gets `taken`, even across a crash.
  */
 export async function takeTap<T>(
   deps: TakeTapDeps,
@@ -75,11 +75,11 @@ async function take<T>(
   const taken = await deps.db.write(async (trx) => {
     const state = await takeCounter(trx, { uid: seen.uid, counter, at: iso(now) })
     if (!state) return undefined
-    // What the chip carries may have changed since it was read: only what this write sees counts.
+    // The chip may have changed since it was read; only the state within this write counts.
     const chip = isAsSeen(state, seen) ? seen : ((await findChip(trx, seen.uid)) ?? seen)
     const tap = tapOf(chip, { counter, at: iso(now), via })
     const tapId = await insertTap(trx, tap)
-    // A disabled chip's taps are used up as well: the thief's collection is worth nothing once it is enabled.
+    // Taps of a disabled chip are used up too, so that a thief's collection is worthless once it is enabled again.
     const judged: JudgedTap<T> =
       tap.outcome === 'disabled'
         ? { kind: 'disabled', chip, counter }

@@ -5,26 +5,25 @@ import { countRefusedTaps, deleteOldestRefusedTaps } from '../../store/sqlite-ta
 import { insertTaps, listTaps, type NewTap, type TapFilter } from '../../store/taps.ts'
 import { findTeam } from '../../store/teams.ts'
 
-/** A tap on its way to those who follow; a refused one has no id before it is written. */
+/** A refused tap has no ID until it is stored. */
 type SeenTap = Omit<TapRow, 'id'> & { id: number | null }
 
-// A stranger can send refused taps without end. They are written in batches, and beyond this many at once
-// only counted, so that they cost neither the disk nor the others' taps.
+// Anyone can send endless refused taps. They are stored in batches and beyond this number only counted, so that they
+// cost neither disk space nor other taps' time.
 const refusedAtOnce = 500
 const flushAfter = 200
-/** The newest are worth keeping, and not the disk: anybody can have a tap refused, over and over. */
+/** Keep only the newest, since anyone can cause refused taps. */
 const refusedKept = 200_000
-// Of those that an earlier version left, besides those that have just become too many.
+// Extra deletions per write, for a surplus left by an earlier version.
 const deletedBesides = 100
 
-/** Who counts what passes. */
 interface TapCounts {
   judged(outcome: TapRow['outcome']): void
-  /** A refused tap that came too fast to be recorded. */
+  /** A refused tap that arrived too fast to be stored. */
   dropped(): void
 }
 
-/** The record of taps. Valid ones are written by whoever takes them; refused ones are collected here. */
+/** Valid taps are stored by the write that takes them; refused ones are collected here. */
 export class TapLog {
   readonly #db: Db
   readonly #bus = new EventEmitter().setMaxListeners(0)
@@ -32,7 +31,7 @@ export class TapLog {
   #refused: NewTap[] = []
   #timer: NodeJS.Timeout | undefined
   readonly #most: number
-  /** How many refused taps are recorded, once that has been counted. */
+  /** The number of stored refused taps, once counted. */
   #recorded = 0
   #counting: Promise<number> | undefined
 
@@ -42,13 +41,13 @@ export class TapLog {
     this.#most = most
   }
 
-  /** Tells followers of a tap that is already written. */
+  /** Notifies followers of a tap that is already stored. */
   publish(tap: SeenTap): void {
     this.#counts.judged(tap.outcome)
     this.#bus.emit('tap', tap)
   }
 
-  /** Records a refused tap, soon. */
+  /** Stores a refused tap soon. */
   refuse(tap: NewTap): void {
     if (this.#refused.length >= refusedAtOnce) this.#counts.dropped()
     else this.#refused.push(tap)
@@ -56,7 +55,7 @@ export class TapLog {
     this.#timer ??= setTimeout(() => void this.flush(), flushAfter).unref()
   }
 
-  /** Writes what was collected. */
+  /** Stores the collected taps. */
   async flush(): Promise<void> {
     clearTimeout(this.#timer)
     this.#timer = undefined
@@ -65,7 +64,7 @@ export class TapLog {
     if (taps.length > 0) await this.#record(taps).catch(() => this.#counts.dropped())
   }
 
-  /** Each that is one too many takes the place of the oldest. */
+  /** Each surplus tap replaces the oldest. */
   async #record(taps: readonly NewTap[]): Promise<void> {
     this.#counting ??= countRefusedTaps(this.#db.slow).then((taps) => (this.#recorded = taps))
     await this.#counting.catch((error: unknown) => {
@@ -85,14 +84,13 @@ export class TapLog {
     this.#recorded -= deleted
   }
 
-  /** @returns a function that ends the following */
+  /** @returns a function that unsubscribes */
   follow(listener: (tap: SeenTap) => void): () => void {
     this.#bus.on('tap', listener)
     return () => this.#bus.off('tap', listener)
   }
 }
 
-/** A tap with its team's name. */
 export interface TapRecord extends SeenTap {
   team: string | null
 }
@@ -102,20 +100,20 @@ interface Deps {
   tapLog: TapLog
 }
 
-/** Newest first, the refused ones of this moment included. */
+/** Newest first, including refused taps not stored yet. */
 export async function listTapRecords(deps: Deps, filter: TapFilter): Promise<TapRecord[]> {
   await deps.tapLog.flush()
   const nameOf = teamNamer(deps.db)
   const records: TapRecord[] = []
   for (const tap of await listTaps(deps.db.slow, filter))
     records.push({ ...tap, team: await nameOf(tap.teamId) })
-  // Refused taps are written a moment later than valid ones: their ids are not quite in the order of time.
+  // Refused taps are stored slightly later than valid ones, so their IDs are not in order of time.
   return records.sort((a, b) => b.at.localeCompare(a.at) || Number(b.id) - Number(a.id))
 }
 
 /**
- * Tells of each tap as it happens, in order. @returns a function that ends the following
- * @param filter as in the list: a team sees its own taps and those of nobody's chip
+ * Reports taps in order as they happen. @returns a function that unsubscribes @param filter as in the list: a team
+ * sees its own taps and those of unknown chips
  */
 export function followTaps(
   { db, tapLog }: Deps,
@@ -123,7 +121,7 @@ export function followTaps(
   tell: (tap: TapRecord) => void,
 ): () => void {
   const nameOf = teamNamer(db)
-  // One after the other, so that a name that must be looked up does not let a later tap overtake.
+  // Sequential, so that a name lookup cannot reorder taps.
   let told: Promise<void> = Promise.resolve()
   return tapLog.follow((tap) => {
     if (teamId !== undefined && tap.teamId !== null && tap.teamId !== teamId) return
@@ -132,7 +130,7 @@ export function followTaps(
   })
 }
 
-/** Looks a team's name up once. */
+/** Caches team names. */
 function teamNamer(db: Pick<Db, 'read'>): (id: number | null) => Promise<string | null> {
   const names = new Map<number, string | null>()
   return async (id) => {

@@ -15,7 +15,6 @@ import { bindAll } from '../../http/bind.ts'
 import { openSheet } from '../../http/sheet.ts'
 import { sendLineText } from '../../http/streams.ts'
 
-/** The endpoints whose body is a stream. */
 export function chipStreamRoutes(app: FastifyInstance, ctx: Context): void {
   bindAll(app, ctx, {
     'POST /admin/chips/import': async ({ query, request, reply, keyTeam, actor, token }) => {
@@ -41,10 +40,10 @@ export function chipStreamRoutes(app: FastifyInstance, ctx: Context): void {
   })
 }
 
-// A piece of text is sent for so many rows at most, so that a slow reader holds back the reading of rows.
+// Rows per chunk, so that a slow reader holds back the reading of rows.
 const rowsAText = 2000
 
-/** A line a row. A million of them pass here, hence the text by hand. */
+/** One line per row. Text is built by hand because a million rows may pass here. */
 async function* resultLines(pieces: AsyncIterable<ImportedPiece>): AsyncGenerator<string> {
   for await (const { firstRow, results } of pieces) {
     for (let from = 0; from < results.length; from += rowsAText) {
@@ -63,7 +62,7 @@ async function* resultLines(pieces: AsyncIterable<ImportedPiece>): AsyncGenerato
   }
 }
 
-/** The rows that failed, and a last line with how many of each there were. */
+/** Failed rows, and a last line with the counts. */
 async function* failureLines(pieces: AsyncGenerator<ImportedPiece, ImportCounts>): AsyncGenerator<string> {
   try {
     for (;;) {
@@ -79,7 +78,7 @@ async function* failureLines(pieces: AsyncGenerator<ImportedPiece, ImportCounts>
       if (text !== '') yield text
     }
   } finally {
-    // Where the reader went away, the import ends here, and says so in its record.
+    // If the reader is gone, the import ends here and records that.
     await pieces.return({ created: 0, unchanged: 0, failed: 0 })
   }
 }

@@ -54,7 +54,7 @@ export function adminChipRoutes(app: FastifyInstance, ctx: Context): void {
   })
 }
 
-/** @param parsed the UID as the contract reads it @param raw what it was read from: 14 digits are hex, unless no such chip is there */
+/** @param parsed the UID as validated @param raw the input: 14 digits are hex unless no such chip exists */
 function readingsOf(parsed: string, raw: unknown, name = 'uid'): UidReadings {
   const text: unknown =
     typeof raw === 'object' && raw !== null

@@ -67,7 +67,7 @@ function toWire(contract: ContractRow, team: string, isPlaced: boolean) {
     symbol,
     name,
     chainId,
-    // As in the interface, a guestbook contract has no address before it is there.
+    // As in the interface, a guestbook contract has no address until it is deployed.
     address: status === 'pending' && (kind === 'guestbook' || !isPlaced) ? null : address,
     status,
     twoTap: delaySeconds === null || windowSeconds === null ? null : { delaySeconds, windowSeconds },

@@ -16,7 +16,7 @@ import { tapRoutes } from './taps.ts'
 import { teamRoutes } from './teams.ts'
 import { transactionRoutes } from './transactions.ts'
 
-/** What operators have under /admin, with JSON bodies or none. */
+/** Routes under /admin with JSON bodies or none. */
 export function adminRoutes(app: FastifyInstance, ctx: Context): void {
   teamRoutes(app, ctx)
   credentialRoutes(app, ctx)

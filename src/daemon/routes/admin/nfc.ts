@@ -34,7 +34,7 @@ export function nfcRoutes(app: FastifyInstance, ctx: Context): void {
       const ofTeam = async () => {
         const found = await resolveTeam(ctx, { name: team, keyTeam })
         const ofKey = mayVouch ? undefined : keyTeam()
-        // The one that comes with the token of a packing table says where its chips belong.
+        // A packing table's API key determines its chips' team.
         if (ofKey !== undefined && ofKey !== found.id)
           throw invalid('team', 'is not the team of the API key that came along: leave one of them out')
         return found

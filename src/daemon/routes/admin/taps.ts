@@ -29,7 +29,7 @@ export function tapRoutes(app: FastifyInstance, ctx: Context): void {
   })
 }
 
-/** A token that is revoked or ends while its holder listens is worth nothing more either. */
+/** A token that is revoked or expires during the stream ends it. */
 function isStillAllowed(ctx: Context, request: FastifyRequest): boolean {
   try {
     authenticate(ctx, taps['GET /admin/taps/follow'], request)

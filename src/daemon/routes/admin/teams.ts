@@ -10,7 +10,7 @@ export function teamRoutes(app: FastifyInstance, ctx: Context): void {
     'POST /admin/teams': async ({ body, actor }) => createTeam(ctx, actor, body.name),
     'PATCH /admin/teams/:id': async ({ params, body, actor }) => {
       await editTeam(ctx, actor, params.id, body)
-      // There may be room now for what was put off.
+      // Postponed announcements may fit now.
       await announceDeferred(ctx)
       return showTeam(ctx, params.id)
     },
