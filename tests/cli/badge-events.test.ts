@@ -69,7 +69,7 @@ describe('one event, from its creation to a badge', () => {
       success: true,
     })
     const again = await here.run('badge-events', 'mint', id, '--code', code, '--recipient', 'ana@example.org')
-    ends(again, 4, 'used already')
+    ends(again, 4, 'already been used')
     expect(await json('badge-events', 'claims', id)).toMatchObject([
       { recipient: 'ana@example.org', state: 'claimed' },
     ])

@@ -80,7 +80,7 @@ describe('a guestbook', () => {
       { id, name: 'Night', contract: { id: contractId, tokenId: '1' } },
     ])
     expect(await json('mint', String(id), '--recipient', 'bob.eth')).toEqual(sent)
-    ends(await run('create', ...event), 1, 'has an event with the token id 1 already')
+    ends(await run('create', ...event), 1, 'already has an event with the token ID 1')
     ends(
       await run('deploy', '--symbol', 'CLI', '--name', 'x', '--chain-id', '31337'),
       1,
@@ -126,7 +126,7 @@ describe('a mint', () => {
     ends(await run('mint', '1', '--recipient', bob), 4, 'TAPCHIP_API_KEY')
     ends(await run('mint', '--code', code, '--recipient', 'nobody.eth'), 2, 'nobody.eth')
     expect(await json('mint', '--code', code, '--recipient', bob)).toEqual(sent)
-    ends(await run('mint', '--code', code, '--recipient', bob), 4, 'used already')
+    ends(await run('mint', '--code', code, '--recipient', bob), 4, 'already been used')
   })
 
   test.each([

@@ -83,7 +83,7 @@ test('a backup with a passphrase is all that a new daemon needs', async () => {
 test('a backup without a passphrase says loudly that it does not hold the data key', async () => {
   const { body } = await t.call('POST /admin/backup', {})
   expect(body.holdsDataKey).toBe(false)
-  expect(body.warning).toMatch(/DOES NOT HOLD THE DATA KEY.*passphrase/)
+  expect(body.warning).toMatch(/DOES NOT CONTAIN THE DATA KEY.*passphrase/)
   expect(readdirSync(body.path)).toEqual(['tapchip.db'])
   expect((await t.call('POST /admin/backup')).body.path).not.toBe(body.path)
   expect((await t.call('POST /admin/backup', { passphrase: '' })).status).toBe(400)

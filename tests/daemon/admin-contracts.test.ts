@@ -180,7 +180,7 @@ describe('a contract that nothing uses', () => {
     await t.call('POST /admin/items', { team: 'Acme', id: 'jacket', name: 'Jacket', contract: 'JKT' })
     const inUse = await remove(id)
     expect(inUse).toMatchObject({ status: 409, body: { code: 'in_use' } })
-    expect(inUse.body.message).toBe('JKT is in use: items that mint on it (1). Take these off it first.')
+    expect(inUse.body.message).toBe('JKT is in use: items that mint on it (1). Remove these first.')
     await t.call('DELETE /admin/items/jacket?team=Acme')
     const { db } = t.ctx
     const place = { contractAddress: address, chainId: 1, tokenId: '5' }
@@ -303,7 +303,7 @@ describe('on the embedded chain', () => {
       owner: null,
       trustsSignVerifier: null,
       warnings: [
-        expect.stringMatching(/speaks of no sign verifier/),
+        expect.stringMatching(/names no sign verifier/),
         expect.stringMatching(/is not what this version of Tapchip deploys/),
       ],
     })
@@ -354,7 +354,7 @@ describe('on a chain that others run', () => {
       name: 'Jackets',
       chainId: 777,
     })
-    expect(body.warnings).toEqual([expect.stringMatching(/leads to this machine alone.*--base-url/)])
+    expect(body.warnings).toEqual([expect.stringMatching(/is only reachable from this machine.*--base-url/)])
     await bringToChain(c.ctx)
     expect(lines.filter((line) => line.includes('set-url'))).toEqual([])
     c.ctx.baseUrl = 'https://tap.example.com'

@@ -253,7 +253,7 @@ describe('the base URL, before it is locked into a chip', () => {
 
   test('is refused where nobody answers, another daemon does, or something else', async () => {
     from('https://tap.example', new Error('https://tap.example is not on the public internet (private)'))
-    expect(await refusal()).toMatch(/could not be asked.*not on the public internet/)
+    expect(await refusal()).toMatch(/could not be reached.*not on the public internet/)
     from('https://tap.example', { status: 200, body: { instance: 'another' } })
     expect(await refusal()).toMatch(/is not this daemon/)
     from('https://tap.example', { status: 200, body: [] })

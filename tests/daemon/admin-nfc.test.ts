@@ -240,7 +240,7 @@ describe('giving a chip new keys', () => {
     await provision(chip, { keySet: keySets.one.id })
     const again = await provision(chip, { keySet: keySets.one.id, rekey: true })
     expect(again).toMatchObject({ status: 'failed', code: 'conflict' })
-    expect(again.error).toMatch(/old taps would be good again/)
+    expect(again.error).toMatch(/old taps would become valid again/)
     await reset(chip)
     expect(await provision(chip, { keySet: keySets.one.id })).toMatchObject({ status: 'failed' })
     await t.call(`DELETE /admin/chips/${chip.uid}`)

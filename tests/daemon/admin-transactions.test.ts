@@ -191,7 +191,7 @@ describe('a chain that others run', () => {
     const cancelled = await t.call(`POST /admin/transactions/${id}/cancel`, { reason: 'wrong name' })
     expect(cancelled.body).toMatchObject({ settledAt: null, cancelling: 'wrong name' })
     const again = await t.call(`POST /admin/transactions/${id}/cancel`, { reason: 'wrong name' })
-    expect(again.body.message).toContain('being cancelled already')
+    expect(again.body.message).toContain('already being cancelled')
     await relayer.tick()
     await askNode(anvil.url, 'evm_mine')
     await relayer.tick()

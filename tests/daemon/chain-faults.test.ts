@@ -111,7 +111,7 @@ describe('a chain that others run', () => {
     chain.node.baseFee = 500_000_000_000n
     const dear = await pull(code, 'c')
     expect(dear).toMatchObject({ status: 503, body: { code: 'chain_unavailable' } })
-    expect(dear.body.message).toMatch(/more gas fees.*Nothing was used up/)
+    expect(dear.body.message).toMatch(/higher gas fees.*Nothing was used up/)
     expect(await isUsed(code)).toBe(false)
     chain.node.baseFee = undefined
     await chain.rpc('anvil_setBalance', [remoteRelayer.address, '0x1'])

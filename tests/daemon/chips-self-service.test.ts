@@ -131,7 +131,7 @@ describe('PATCH /chips/self-service', () => {
   test('a token that nobody has yet has nobody who could sign', async () => {
     expect((await signed(21, 'https://owner.example/')).body).toMatchObject({
       statusCode: 401,
-      message: expect.stringMatching(/Nobody owns/),
+      message: expect.stringMatching(/has no owner/),
     })
     expect((await signed(4711, 'https://owner.example/')).status).toBe(404)
   })

@@ -278,7 +278,7 @@ describe('a jump', () => {
     await t.ctx.clock.check()
     expect(await ready()).toEqual({ status: 'ready', clock: 'jumped' })
     expect((await status(t)).warnings).toEqual([
-      'The clock says 2027-06-01T12:00:00.000Z, 365 days later all at once. If that is wrong, set it right: see "When the clock was wrong" in docs/daemon.md.',
+      'The clock says 2027-06-01T12:00:00.000Z, 365 days later all at once. If that is wrong, correct it: see "When the clock was wrong" in docs/daemon.md.',
     ])
     clock.jump(`-${year}`)
     await t.ctx.clock.check()

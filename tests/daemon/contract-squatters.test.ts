@@ -427,7 +427,7 @@ describe('a guestbook', () => {
       status: 'pending',
       address: null,
       problem: expect.stringMatching(
-        /not deployed \(transaction 2\): At 0x.*stands a contract that this daemon did not deploy/,
+        /not deployed \(transaction 2\): The contract at 0x.*was not deployed by this daemon/,
       ),
     })
     expect((await g.ask('/events/contracts')).body.at(-1)).toMatchObject({ status: 'pending', address: null })
@@ -450,7 +450,7 @@ describe('a guestbook', () => {
     await g.chain.client.setCode({ address: getAddress((await g.shown()).address), bytecode: '0x' })
     const refused = {
       status: 409,
-      body: { code: 'conflict', message: expect.stringMatching(/Nothing stands at/) },
+      body: { code: 'conflict', message: expect.stringMatching(/There is no contract at/) },
     }
     expect(await g.ask('/events/mint/self', { recipient: bob }, { code })).toMatchObject(refused)
     expect(
@@ -492,7 +492,7 @@ describe('a token contract on the embedded chain, whose address anybody can gues
   const cases: [string, (verifier: Address, relayer: Address) => Hex, RegExp][] = [
     ['with another owner', (verifier) => theirs(mallory.address, verifier), /belongs to 0x/],
     ['with another sign verifier', (_, owner) => theirs(owner, mallory.address), /trusts the sign verifier/],
-    ['with other code', () => echo(mallory.address), /stands a contract that this daemon did not deploy/],
+    ['with other code', () => echo(mallory.address), /was not deployed by this daemon/],
   ]
   test.each(cases)('%s does not count as deployed, says why, and moves nothing', async (_, creation, why) => {
     const t = await openSquatted(creation)
@@ -510,7 +510,7 @@ describe('a token contract on the embedded chain, whose address anybody can gues
     // Whoever it says owns the token does not say where our chips lead.
     expect(await t.ask(...(await ownEdit(mallory, t.addressOf('JKT'))))).toMatchObject({
       status: 401,
-      body: { message: expect.stringMatching(/Nobody owns this token yet/) },
+      body: { message: expect.stringMatching(/This token has no owner yet/) },
     })
     const code = await t.code(chips.jacket(1))
     const refused = { status: 409, body: { code: 'conflict', message: expect.stringMatching(why) } }
@@ -548,7 +548,7 @@ describe('a token contract on the embedded chain, whose address anybody can gues
     const t = await openSquatted(forged)
     expect(await t.show()).toMatchObject({
       status: 'pending',
-      problem: expect.stringMatching(new RegExp(`becomes ${mallory.address}'s as soon as they accept it`)),
+      problem: expect.stringMatching(new RegExp(`will belong to ${mallory.address} as soon as they accept it`)),
     })
   })
 })

@@ -114,9 +114,9 @@ describe('POST /phygitals/transfer/check', () => {
       {
         status: 'unchanged',
         owner: getAddress(bob),
-        note: `on its way already: transaction ${first}`,
+        note: `already under way: transaction ${first}`,
       },
-      { status: 'unchanged', owner: getAddress(carol), note: `on its way already: transaction ${second}` },
+      { status: 'unchanged', owner: getAddress(carol), note: `already under way: transaction ${second}` },
       // It goes on from whoever has it by then.
       { status: 'transfer', owner: getAddress(bob) },
       { totals: [{ transactions: 1 }] },
@@ -128,7 +128,7 @@ describe('POST /phygitals/transfer/check', () => {
       (await check(rows[0] ?? {}, { ...p.token('JKT', 18), recipient: carol })).lines.slice(0, 2)
     expect(await later()).toMatchObject([
       { status: 'transfer', owner: getAddress(carol) },
-      { status: 'unchanged', note: `on its way already: transaction ${toCarol}` },
+      { status: 'unchanged', note: `already under way: transaction ${toCarol}` },
     ])
     expect(await relayer.cancel(toCarol, 'a mistake')).toBe(true)
     expect(await later()).toMatchObject([{ status: 'unchanged' }, { status: 'transfer' }])

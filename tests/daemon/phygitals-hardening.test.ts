@@ -203,7 +203,7 @@ describe('codes of chips without a token', () => {
     const { status, body } = await p.ask('/phygitals/transfer/pullable', { recipient: bob }, { code })
     expect({ status, message: body.message }).toEqual({
       status: 409,
-      message: expect.stringMatching(/No free token id/),
+      message: expect.stringMatching(/No free token ID/),
     })
     expect(await isUsed(p, code)).toBe(false)
   })

@@ -40,7 +40,7 @@ const instant = z.string().transform((value, ctx) => {
   // Otherwise 31 February would become 3 March.
   if (!Number.isNaN(ms) && new Date(ms).toISOString().startsWith(match?.[1] ?? '?'))
     return new Date(ms).toISOString()
-  ctx.addIssue({ code: 'custom', message: 'must be a time that there is, in UTC, as YYYY-MM-DDTHH:mm:ssZ' })
+  ctx.addIssue({ code: 'custom', message: 'must be an existing time in UTC, as YYYY-MM-DDTHH:mm:ssZ' })
   return z.NEVER
 })
 
@@ -89,7 +89,7 @@ export const badgeEvents = {
     response: z.object({ id: z.number(), poapResponse: creationResponse }),
   }),
   'POST /badge-events/assign': keyEndpoint({
-    summary: 'Assign a badge event to a chip, or to a token: their taps give codes for it',
+    summary: 'Assign a badge event to a chip or a token, whose taps then give codes for it',
     scope: 'transfer',
     body: z
       .object({

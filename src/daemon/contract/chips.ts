@@ -28,7 +28,7 @@ const batchResult = z.object({
 export const chips = {
   'GET /chips/find': endpoint({
     part: 'interface',
-    summary: 'Verify the parameters of a tap, and take it',
+    summary: 'Verify the parameters of a tap and take it',
     auth: 'none',
     scope: 'read',
     noStore: true,
@@ -73,7 +73,7 @@ export const chips = {
   }),
   'PATCH /chips/self-service': endpoint({
     part: 'interface',
-    summary: "Edit the chips of a token, on the signature of the token's owner",
+    summary: "Edit the chips of a token, authorized by its owner's signature",
     auth: 'none',
     scope: 'edit',
     body: z.object({
@@ -90,14 +90,15 @@ export const chips = {
   }),
   'POST /chips/batch': endpoint({
     part: 'beyond',
-    summary: 'Edit chips row by row, from JSON lines { uid, redirectUrl, expected? }, answering a line a row',
+    summary:
+      'Edit chips row by row, from JSON lines { uid, redirectUrl, expected? }, answering one line per row',
     auth: 'api-key',
     scope: 'edit',
     bodyLimit: 64 * 1024 * 1024,
     query: z.object({ dryRun: z.enum(['true', 'false']).optional() }),
     stream: {
       contentTypes: ['application/x-ndjson', 'application/jsonl', 'application/json'],
-      description: 'One row a line',
+      description: 'One row per line',
     },
     response: batchResult,
     answerType: 'application/x-ndjson',

@@ -83,7 +83,7 @@ export const events = {
     ),
   }),
   'PATCH /events/metadata': keyEndpoint({
-    summary: "Replace a guestbook event's metadata, and have marketplaces read it again",
+    summary: "Replace a guestbook event's metadata and refresh it at marketplaces",
     scope: 'edit',
     namesFields: true,
     body: z
@@ -114,14 +114,14 @@ export const events = {
     response: sent,
   }),
   'POST /events/assign/legacy': keyEndpoint({
-    summary: 'Assign a guestbook event to chips: their taps give codes for it',
+    summary: 'Assign a guestbook event to chips, whose taps then give codes for it',
     scope: 'transfer',
     bodyLimit: 4 * 1024 * 1024,
     body: z.object({ tagUIDs: uidList, guestbookEventId: integer(1) }),
     response: success,
   }),
   'POST /events/toggle-pause-state': keyEndpoint({
-    summary: 'Pause transfers between holders of a guestbook contract, or let them go on',
+    summary: 'Pause or resume transfers between holders of a guestbook contract',
     scope: 'transfer',
     isRepeatable: true,
     body: z

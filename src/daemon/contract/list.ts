@@ -58,7 +58,7 @@ const elements = ({ max, notEmpty }: { max: number; notEmpty: string | undefined
   const whyNot = (value: unknown): string | undefined => {
     if (value === undefined) return 'Required'
     if (!Array.isArray(value)) return 'must be an array'
-    if (value.length > max) return `must have at most ${max} elements, and has ${value.length}`
+    if (value.length > max) return `must have at most ${max} elements, but has ${value.length}`
     return value.length === 0 ? notEmpty : undefined
   }
   return z.custom<unknown[]>((value) => whyNot(value) === undefined, { error: ({ input }) => whyNot(input) })
@@ -109,7 +109,7 @@ class Checking<T> {
 
   end(): T[] {
     if (this.#more > 0) {
-      const message = `${this.#more} more elements do not fit`
+      const message = `${this.#more} more elements are invalid`
       this.#ctx.addIssue({ code: 'custom', message, params: { more: this.#more } })
     }
     return this.#named > 0 ? z.NEVER : this.#values

@@ -44,7 +44,7 @@ export const phygitals = {
     response: z.object({ initialTxHash: z.string(), tokenRef }),
   }),
   'GET /phygitals/transfer-signature': keyEndpoint({
-    summary: 'Sign a transfer that somebody else submits',
+    summary: 'Sign a transfer for the client to submit',
     scope: 'transfer',
     noStore: true,
     query: z.object({ ...token, recipient }),
@@ -104,7 +104,7 @@ export const phygitals = {
     response: success,
   }),
   'PATCH /phygitals/metadata': keyEndpoint({
-    summary: "Replace a token's metadata, and have marketplaces read it again",
+    summary: "Replace a token's metadata and refresh it at marketplaces",
     scope: 'edit',
     namesFields: true,
     body: z.object({ ...token, metadata: phygitalMetadata }),

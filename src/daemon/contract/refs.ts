@@ -5,7 +5,7 @@ import { badgeStatus, code21, flag, tokenRef } from './fields.ts'
 export const refs = {
   'GET /refs/:id': endpoint({
     part: 'interface',
-    summary: 'Query a ref: valid once, with its codes',
+    summary: 'Query a ref, which is valid once and then gives its codes',
     auth: 'none',
     scope: 'read',
     noStore: true,

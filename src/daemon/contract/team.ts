@@ -4,7 +4,7 @@ import { endpoint } from './endpoint.ts'
 export const team = {
   'GET /team': endpoint({
     part: 'beyond',
-    summary: 'Whose API key this is',
+    summary: 'Show the team of the API key',
     auth: 'api-key',
     scope: 'read',
     response: z.object({ id: z.number(), name: z.string() }),

@@ -34,9 +34,9 @@ const backupFiles = {
 } as const
 
 const noDataKey =
-  'THIS BACKUP DOES NOT HOLD THE DATA KEY. The chip keys in it cannot be opened without it: keep a copy of ' +
-  'data.key somewhere else, or make the backup again with a passphrase.'
-const goesAway = 'This daemon is ephemeral: the backup goes with it when it stops. Copy it elsewhere.'
+  'THIS BACKUP DOES NOT CONTAIN THE DATA KEY. Without it, the chip keys in the backup cannot be read: keep a copy of ' +
+  'data.key elsewhere, or repeat the backup with a passphrase.'
+const goesAway = 'This daemon is ephemeral and deletes the backup when it stops. Copy it elsewhere.'
 
 /**
  * Copies the database consistently, while taps continue, into a new folder under `backups`: completely or not at

@@ -98,7 +98,7 @@ export function storeFailure(error: unknown, stands?: string): DomainError | und
   if (code === 'EMFILE' || code === 'ENFILE')
     return new DomainError(
       'store_unavailable',
-      `The daemon has as many files and connections open as it may. ${stands ?? `${untouched}.`}`,
+      `The daemon has reached its limit of open files and connections. ${stands ?? `${untouched}.`}`,
       { retryAfterSeconds: 5, cause: error },
     )
   if (!isUnavailable(error)) return undefined

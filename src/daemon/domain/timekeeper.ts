@@ -139,8 +139,8 @@ export class Timekeeper implements Clock {
     const by = spanOf(byMs)
     const words =
       byMs < 0
-        ? `The clock was set back: it says ${iso(this.now())}, ${by} earlier ${since}. Refs and codes of taps before have ended: tap again for new ones.`
-        : `The clock says ${iso(this.now())}, ${by} later ${since}. If that is wrong, set it right: see "When the clock was wrong" in docs/daemon.md.`
+        ? `The clock was set back: it says ${iso(this.now())}, ${by} earlier ${since}. Refs and codes from earlier taps have ended: tap again for new ones.`
+        : `The clock says ${iso(this.now())}, ${by} later ${since}. If that is wrong, correct it: see "When the clock was wrong" in docs/daemon.md.`
     this.#jump = { at: this.monotonic(), words }
     this.#wasSetBack ||= byMs < 0
     this.#deps.log.warn({ jumpSeconds: Math.round(byMs / 1000) }, words)

@@ -54,13 +54,13 @@ const unwritable = {
   full: () =>
     new DomainError(
       'store_full',
-      'The store cannot be written: the disk of the data directory is full. Free some space; the daemon goes on by itself.',
+      'The store cannot be written: the disk of the data directory is full. Free some space; the daemon then continues by itself.',
       { retryAfterSeconds: 10 },
     ),
   failing: () =>
     new DomainError(
       'store_unavailable',
-      "The store cannot be written: the disk of the data directory refuses it. Look at the system's log.",
+      'The store cannot be written: the disk of the data directory reports errors. Check the system log.',
       { retryAfterSeconds: 10 },
     ),
 }

@@ -22,7 +22,7 @@ async function seedChip(
   chip: SeedChip,
   path: string,
 ): Promise<void> {
-  const fail = (reason: string) => new SeedProblem(`The seed does not fit: ${path}: ${reason}`)
+  const fail = (reason: string) => new SeedProblem(`The seed is invalid: ${path}: ${reason}`)
   const owner = await teamOfChip(trx, uidOf(chip, fail))
   if (owner !== undefined && owner !== team.id) throw fail('the chip belongs to another team')
   if (owner !== undefined) return
@@ -60,7 +60,7 @@ async function seedChip(
   if (token?.owner !== undefined && contract?.status === 'confirmed' && contract.transactionId === null)
     ctx.log.warn(
       { path, symbol: contract.symbol, address: contract.address, chainId: contract.chainId },
-      `token ${token.tokenId} of ${contract.symbol} is not minted: the contract was not deployed from here, and who owns its tokens is the chain's to say. Leave its owner out of the seed, or transfer it: tapchip phygitals transfer`,
+      `token ${token.tokenId} of ${contract.symbol} is not minted: the contract was not deployed from here, so only the chain determines its tokens' owners. Remove the owner from the seed, or transfer the token: tapchip phygitals transfer`,
     )
   if (token && contract) await describeTokenIn(trx, { ...token, contractId: contract.id })
 }

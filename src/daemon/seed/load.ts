@@ -50,7 +50,7 @@ export async function readSeed(file: string): Promise<Seed> {
   }
   const parsed = await seedFile.safeParseAsync(value, { error: required })
   if (!parsed.success)
-    throw new SeedProblem(`The seed ${file} does not fit: ${describeIssues(parsed.error.issues)}`)
+    throw new SeedProblem(`The seed ${file} is invalid: ${describeIssues(parsed.error.issues)}`)
   return parsed.data
 }
 
@@ -101,9 +101,7 @@ async function seedGuestbooks(seeding: TeamSeeding, seed: SeedTeam, path: string
     const here = `${path}.guestbookContracts.${index}`
     const { id: contractId, kind } = await ensureContract(seeding, { kind: 'guestbook', ...contract }, here)
     if (kind !== 'guestbook')
-      throw new SeedProblem(
-        `The seed does not fit: ${here}: ${contract.symbol} is a contract of another kind`,
-      )
+      throw new SeedProblem(`The seed is invalid: ${here}: ${contract.symbol} is a contract of another kind`)
     for (const [number, { chips, ...event }] of events.entries()) {
       const { id } = await ensureEventIn(trx, { teamId, contractId, ...event, at })
       for (const uids of await ownChips(seeding, chips, `${here}.events.${number}.chips`))
@@ -130,7 +128,7 @@ async function ownChips(
   const pieces: string[][] = []
   for (const [index, uid] of uids.entries()) {
     if ((await teamOfChip(trx, uid)) !== team.id)
-      throw new SeedProblem(`The seed does not fit: ${path}.${index}: the team has no chip ${uid}`)
+      throw new SeedProblem(`The seed is invalid: ${path}.${index}: the team has no chip ${uid}`)
     if (index % chipsAtOnce === 0) pieces.push([])
     pieces.at(-1)?.push(uid)
   }

@@ -26,8 +26,7 @@ export async function at<T>(path: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {
-    if (error instanceof DomainError)
-      throw new SeedProblem(`The seed does not fit: ${path}: ${error.message}`)
+    if (error instanceof DomainError) throw new SeedProblem(`The seed is invalid: ${path}: ${error.message}`)
     throw error
   }
 }

@@ -4,7 +4,7 @@ import { moment, page, team, text, timestamp } from '../fields.ts'
 
 export const audit = {
   'GET /admin/audit': adminEndpoint({
-    summary: 'List the changes, newest first, with who made them',
+    summary: 'List changes and who made them, newest first',
     scope: 'read',
     query: z.object({
       ...team,

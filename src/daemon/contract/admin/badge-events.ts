@@ -36,26 +36,26 @@ const decided = z.object({ id: z.number(), name: z.string(), status: badgeStatus
 
 export const adminBadgeEvents = {
   'GET /admin/badge-events': adminEndpoint({
-    summary: 'List badge events with their status and the codes that are left, newest first',
+    summary: 'List badge events with their status and remaining codes, newest first',
     scope: 'read',
     query: z.object({ ...team, ...page }),
     response: z.array(badgeEvent),
   }),
   'GET /admin/badge-events/:id/claims': adminEndpoint({
-    summary: 'List who has badges of an event, newest first',
+    summary: 'List the claims of a badge event, newest first',
     scope: 'read',
     params,
     query: z.object(page),
     response: z.array(claim),
   }),
   'POST /admin/badge-events/:id/approve': adminEndpoint({
-    summary: 'Approve a badge event of the embedded provider: it gets its codes',
+    summary: 'Approve a badge event of the embedded provider, which gives it its codes',
     scope: 'edit',
     params,
     response: decided,
   }),
   'POST /admin/badge-events/:id/reject': adminEndpoint({
-    summary: 'Reject a badge event of the embedded provider: it gives no badges',
+    summary: 'Reject a badge event of the embedded provider, so that it gives no badges',
     scope: 'edit',
     params,
     response: decided,

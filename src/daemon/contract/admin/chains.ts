@@ -5,7 +5,7 @@ const wei = z.string()
 
 export const chains = {
   'GET /admin/chains': adminEndpoint({
-    summary: 'Say how each chain is: whether it answers, what the relayer has, what waits',
+    summary: "Report the state of each chain: reachability, the relayer's balance, and waiting transactions",
     scope: 'read',
     response: z.array(
       z.object({

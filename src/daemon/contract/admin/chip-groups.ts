@@ -7,7 +7,7 @@ const groupForAdmin = chipGroupOnWire.extend({ team: z.string(), chips: z.number
 
 export const adminChipGroups = {
   'GET /admin/chip-groups': adminEndpoint({
-    summary: "List a team's chip groups, with how many chips each holds",
+    summary: "List a team's chip groups with their number of chips",
     scope: 'read',
     query: z.object(team),
     response: z.array(groupForAdmin),
@@ -26,7 +26,7 @@ export const adminChipGroups = {
     response: groupForAdmin,
   }),
   'DELETE /admin/chip-groups/:id': adminEndpoint({
-    summary: 'Remove a chip group that holds no chip',
+    summary: 'Remove an empty chip group',
     scope: 'edit',
     params: z.object({ id: integer(1) }),
     response: success,

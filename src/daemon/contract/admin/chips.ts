@@ -84,7 +84,7 @@ const exportedChip = z.object({
 export const adminChips = {
   'POST /admin/chips/import': adminEndpoint({
     summary:
-      'Register chips from CSV or JSON lines, answering a line a row (or, with report=failures, those that failed and a summary)',
+      'Register chips from CSV or JSON lines; answers one line per row (with report=failures, only failed rows and a summary)',
     scope: 'edit',
     query: z.object({
       ...team,
@@ -129,21 +129,21 @@ export const adminChips = {
     response: chipForAdmin,
   }),
   'POST /admin/chips/:uid/unlink': adminEndpoint({
-    summary: 'Take the token, the item, or both off a chip',
+    summary: 'Remove the token, the item, or both from a chip',
     scope: 'edit',
     params: one,
     body: z.object({ token: z.boolean().optional(), item: z.boolean().optional() }),
     response: chipForAdmin,
   }),
   'POST /admin/chips/:uid/replace': adminEndpoint({
-    summary: 'Move all that a chip carries to another registered chip, and disable the first',
+    summary: 'Move everything from a chip to another registered chip, and disable the first',
     scope: 'edit',
     params: one,
     body: z.object({ with: uid }),
     response: chipForAdmin,
   }),
   'POST /admin/chips/:uid/disable': adminEndpoint({
-    summary: 'Disable a stolen or lost chip: its taps, refs and codes are worth nothing from now on',
+    summary: 'Disable a stolen or lost chip, which invalidates its taps, refs, and codes',
     scope: 'edit',
     params: one,
     body: z.object({ reason: text(500).optional() }),
@@ -156,13 +156,13 @@ export const adminChips = {
     response: chipForAdmin,
   }),
   'DELETE /admin/chips/:uid': adminEndpoint({
-    summary: 'Remove a chip from the register',
+    summary: 'Remove a chip from the registry',
     scope: 'edit',
     params: one,
     response: success,
   }),
   'POST /admin/chips/:uid/simulate': adminEndpoint({
-    summary: 'Make the URLs that a simulated chip would show at its next taps',
+    summary: "Create the URLs of a simulated chip's next taps",
     scope: 'edit',
     params: one,
     body: z.object({ count: integer(1, 10_000).optional() }),

@@ -47,7 +47,7 @@ export const contracts = {
     response: z.array(contractOnWire),
   }),
   'POST /admin/contracts': adminEndpoint({
-    summary: 'Register a token contract that is deployed already',
+    summary: 'Register an existing token contract',
     scope: 'transfer',
     body: z.object({
       ...team,
@@ -60,7 +60,7 @@ export const contracts = {
     response: z.object({ ...contractFields, ...inspection }),
   }),
   'GET /admin/contracts/:id': adminEndpoint({
-    summary: 'Show a contract, and what stands at its address by its chain',
+    summary: 'Show a contract and its state on the chain',
     scope: 'read',
     params: z.object({ id: integer(1) }),
     response: z.object({ ...contractFields, ...inspection }),
@@ -86,13 +86,13 @@ export const contracts = {
     response: contractOnWire,
   }),
   'DELETE /admin/contracts/:id': adminEndpoint({
-    summary: 'Forget a contract that was registered by mistake, or never deployed, and that nothing uses',
+    summary: 'Remove an unused contract that was registered by mistake or never deployed',
     scope: 'edit',
     params: z.object({ id: integer(1) }),
     response: success,
   }),
   'POST /admin/contracts/:id/service-url': adminEndpoint({
-    summary: 'Tell a contract the base URL of this daemon, which its metadata is served at',
+    summary: 'Set the metadata base URL of a contract to that of this daemon',
     scope: 'transfer',
     params: z.object({ id: integer(1) }),
     body: z.object({

@@ -22,13 +22,13 @@ const adminTokenOnWire = apiKeyOnWire.omit({ team: true, hint: true })
 
 export const apiKeys = {
   'GET /admin/api-keys': adminEndpoint({
-    summary: "List a team's API keys, never the keys themselves",
+    summary: "List a team's API keys, without the keys themselves",
     scope: 'read',
     query: z.object(team),
     response: z.array(apiKeyOnWire),
   }),
   'POST /admin/api-keys': adminEndpoint({
-    summary: 'Create an API key: the answer is the only time that it is shown',
+    summary: 'Create an API key; only this answer shows it',
     scope: 'keys',
     body: z.object({
       ...team,
@@ -49,12 +49,12 @@ export const apiKeys = {
 
 export const adminTokens = {
   'GET /admin/admin-tokens': adminEndpoint({
-    summary: 'List the admin tokens, never the tokens themselves',
+    summary: 'List the admin tokens, without the tokens themselves',
     scope: 'read',
     response: z.array(adminTokenOnWire),
   }),
   'POST /admin/admin-tokens': adminEndpoint({
-    summary: 'Create an admin token: the answer is the only time that it is shown',
+    summary: 'Create an admin token; only this answer shows it',
     scope: 'keys',
     body: z.object({ name: name(), scopes: scopeList(scopes), expiresAt: moment.nullable().optional() }),
     response: adminTokenOnWire.extend({ token: z.string() }),

@@ -5,7 +5,7 @@ import { budget } from './teams.ts'
 
 export const daemon = {
   'GET /admin/status': adminEndpoint({
-    summary: 'Say who is asking, and what this daemon holds and runs on',
+    summary: "Report the caller, the daemon's contents, and its environment",
     scope: 'read',
     // The check reads the whole database and blocks all other requests.
     query: z.object({ check: flag.optional() }),
@@ -34,7 +34,7 @@ export const daemon = {
     }),
   }),
   'POST /admin/backup': adminEndpoint({
-    summary: 'Write a copy of the database, consistent while taps go on, into a folder of the daemon',
+    summary: 'Back up the database consistently to a folder of the daemon while taps continue',
     scope: 'all',
     body: z.object({
       /** Wraps the data key into the backup. Without it, the backup can only be read with the daemon's own key. */

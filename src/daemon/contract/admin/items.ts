@@ -37,14 +37,14 @@ export const adminItems = {
     response: itemOnWire,
   }),
   'PATCH /admin/items/:id': adminEndpoint({
-    summary: 'Change an item: the members given replace those that are there, if they are as expected',
+    summary: 'Change an item: the given fields replace the current ones, if these are as expected',
     scope: 'edit',
     params: z.object({ id: itemId }),
     body: changes.extend({ ...team, expected: changes.optional() }),
     response: itemOnWire,
   }),
   'DELETE /admin/items/:id': adminEndpoint({
-    summary: 'Remove an item that no chip is bound to',
+    summary: 'Remove an item with no chips',
     scope: 'edit',
     params: z.object({ id: itemId }),
     query: z.object(team),

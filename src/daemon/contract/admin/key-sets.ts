@@ -42,12 +42,12 @@ const keySetOnWire = z.object({
 
 export const keySets = {
   'GET /admin/key-sets': adminEndpoint({
-    summary: 'List the key sets, never the keys',
+    summary: 'List the key sets, without their keys',
     scope: 'read',
     response: z.array(keySetOnWire),
   }),
   'POST /admin/key-sets': adminEndpoint({
-    summary: 'Create a key set. Its keys go in and never come out',
+    summary: 'Create a key set. Its keys are never shown',
     scope: 'keys',
     body: z.object(keySetFields),
     response: keySetOnWire,

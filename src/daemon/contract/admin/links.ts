@@ -12,7 +12,7 @@ const linkOnWire = z.object({
 
 export const links = {
   'GET /admin/links': adminEndpoint({
-    summary: "List a team's third-party links, which stand on its tap page",
+    summary: "List the third-party links on a team's tap page",
     scope: 'read',
     query: z.object(team),
     response: z.array(linkOnWire),

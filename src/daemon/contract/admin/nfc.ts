@@ -55,7 +55,7 @@ const nfcStep = z.object({
 /** The daemon talks to a card on a remote reader, so that chip keys never leave it and only APDUs travel. */
 export const nfc = {
   'POST /admin/nfc/sessions': adminEndpoint({
-    summary: 'Begin to set up, recover or reset the chip on a reader; answers the first command for it',
+    summary: 'Start to set up, recover, or reset the chip on a reader; answers the first command for it',
     scope: 'provision',
     body: z.object({
       purpose: z.enum(['provision', 'recover', 'reset'], 'must be provision, recover or reset'),
@@ -77,7 +77,7 @@ export const nfc = {
     noStore: true,
   }),
   'POST /admin/nfc/sessions/:id/answers': adminEndpoint({
-    summary: "Hand over the card's answer, or what an inspected chip is to get; answers the next command",
+    summary: "Send the card's answer, or the details for an inspected chip; answers the next command",
     scope: 'provision',
     params: z.object({ id: text(64) }),
     body: z.object({
@@ -90,13 +90,13 @@ export const nfc = {
     noStore: true,
   }),
   'DELETE /admin/nfc/sessions/:id': adminEndpoint({
-    summary: 'End a session whose card is gone; what was begun stays in the journal',
+    summary: 'End a session whose card is gone; its plan stays in the journal',
     scope: 'provision',
     params: z.object({ id: text(64) }),
     response: success,
   }),
   'GET /admin/nfc/journal': adminEndpoint({
-    summary: 'List the plans of chips that are not finished, newest first, or with all=true every plan',
+    summary: 'List unfinished plans of chips, or all plans with all=true, newest first',
     scope: 'read',
     query: z.object({ uid: uid.optional(), all: flag.optional(), ...page }),
     response: z.array(
@@ -117,7 +117,7 @@ export const nfc = {
     ),
   }),
   'DELETE /admin/nfc/journal/:uid': adminEndpoint({
-    summary: 'Give a chip up that will not come back: its keys no longer hold their key set',
+    summary: 'Give up a lost chip, so that it no longer holds its key set',
     scope: 'keys',
     params: z.object({ uid }),
     response: success,

@@ -19,7 +19,7 @@ const tapOnWire = z.object({
 
 export const taps = {
   'GET /admin/taps': adminEndpoint({
-    summary: 'List taps, newest first, the refused ones with their reason',
+    summary: 'List taps, newest first, with the reason for refused ones',
     scope: 'read',
     query: z.object({
       ...team,
@@ -31,7 +31,7 @@ export const taps = {
     response: z.array(tapOnWire),
   }),
   'GET /admin/taps/follow': adminEndpoint({
-    summary: 'Stream taps as they happen, a JSON line each; an empty line keeps the connection open',
+    summary: 'Stream taps as they happen, one JSON line each; empty lines keep the connection open',
     scope: 'read',
     query: z.object({ ...team, uid: uid.optional() }),
     response: tapOnWire,

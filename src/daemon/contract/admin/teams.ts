@@ -27,7 +27,7 @@ export const teams = {
     response: teamOnWire,
   }),
   'PATCH /admin/teams/:id': adminEndpoint({
-    summary: 'Set how many transactions, and how much gas, a team may send a day; null: the usual',
+    summary: "Set a team's daily limits for transactions and gas; null: the default",
     // These limits bind everyone with a lesser scope.
     scope: 'all',
     params: z.object({ id: integer(1) }),
@@ -35,7 +35,7 @@ export const teams = {
     response: teamOnWire,
   }),
   'DELETE /admin/teams/:id': adminEndpoint({
-    summary: 'Remove a team that holds nothing any more',
+    summary: 'Remove an empty team',
     scope: 'edit',
     params: z.object({ id: integer(1) }),
     response: success,

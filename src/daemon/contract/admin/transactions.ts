@@ -80,13 +80,13 @@ export const transactions = {
     response: z.array(transactionOnWire),
   }),
   'GET /admin/transactions/:id': adminEndpoint({
-    summary: 'Show a transaction with every attempt that was signed for it',
+    summary: 'Show a transaction with all of its signed attempts',
     scope: 'read',
     params: z.object({ id: integer(1) }),
     response: shownTransaction,
   }),
   'POST /admin/transactions/:id/cancel': adminEndpoint({
-    summary: 'Give a transaction up: at once, or by an empty one in its place',
+    summary: 'Cancel a transaction, at once or with an empty one in its place',
     scope: 'transfer',
     params: z.object({ id: integer(1) }),
     body: z.object({ reason: name(500) }),

@@ -47,7 +47,7 @@ export async function createAdminToken(
     if (name === rootName || (await findLiveAdminToken(trx, name))) {
       throw new DomainError(
         'already_exists',
-        `There is an admin token named "${name}" already. Choose another name.`,
+        `An admin token named "${name}" already exists. Choose another name.`,
       )
     }
     const made = await insertAdminToken(trx, {

@@ -55,7 +55,7 @@ export async function createApiKey(
     if (await findLiveApiKey(trx, teamId, name)) {
       throw new DomainError(
         'already_exists',
-        `The team has an API key named "${name}" already. Revoke it, or choose another name.`,
+        `The team already has an API key named "${name}". Revoke it, or choose another name.`,
       )
     }
     const made = await ensureApiKeyIn(trx, { teamId, name, key, scopes, expiresAt, at })
@@ -121,5 +121,5 @@ export async function removeApiKey(
 /** @throws DomainError invalid_input */
 export function assertFuture(expiresAt: string | null, now: string): void {
   if (expiresAt !== null && expiresAt <= now)
-    throw invalid('expiresAt', `must lie in the future, and it is ${now} now`)
+    throw invalid('expiresAt', `must be in the future; it is now ${now}`)
 }

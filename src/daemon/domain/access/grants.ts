@@ -22,7 +22,7 @@ export function assertMayTransfer(
   if (permits(scopes, 'transfer')) return
   throw new DomainError(
     'scope_missing',
-    `The admin token "${name}" lacks the scope "transfer", and ${action} gives power over what the chip stands for. Nothing was changed. Use a token that has it, or create one.`,
+    `The admin token "${name}" lacks the scope "transfer", and ${action} gives power over the chip's assets. Nothing was changed. Use a token that has it, or create one.`,
   )
 }
 
@@ -38,7 +38,7 @@ export function assertGrantable(holder: AdminToken, scopes: readonly Scope[]): v
   if (beyond.length === 0) return
   throw new DomainError(
     'scope_missing',
-    `The admin token "${holder.name}" lacks the scope ${beyond.join(', ')}, and cannot give or take what it does not have.`,
+    `The admin token "${holder.name}" lacks the scope ${beyond.join(', ')}, and cannot grant or revoke what it does not have.`,
   )
 }
 
@@ -46,6 +46,6 @@ export function assertGrantable(holder: AdminToken, scopes: readonly Scope[]): v
 export function endOf({ expiresAt }: AdminToken, wanted: string | null): string | null {
   if (expiresAt === null) return wanted
   if (wanted !== null && wanted > expiresAt)
-    throw invalid('expiresAt', `must not be after ${expiresAt}, when your own token ends`)
+    throw invalid('expiresAt', `must not be after ${expiresAt}, when your own token expires`)
   return wanted ?? expiresAt
 }

@@ -66,7 +66,7 @@ const maxNamed = 20
 function ambiguousTeam(teams: readonly TeamRow[]): string {
   const names = teams.slice(0, maxNamed).map(({ name }) => name)
   const more = teams.length - names.length
-  return `There are several teams: say which with --team NAME (\`team\` in a request), one of ${names.join(', ')}${more > 0 ? ` and ${more} more` : ''}.`
+  return `There are several teams. Name one with --team NAME (\`team\` in a request): ${names.join(', ')}${more > 0 ? ` and ${more} more` : ''}.`
 }
 
 /** A team with its daily limits and today's usage. */
@@ -110,7 +110,7 @@ export async function createTeam({ db, clock }: Deps, actor: Actor, name: string
   const at = iso(clock.now())
   const team = await db.write(async (trx) => {
     if (await findTeamNamed(trx, name)) {
-      throw new DomainError('already_exists', `There is a team named "${name}" already. Choose another name.`)
+      throw new DomainError('already_exists', `A team named "${name}" already exists. Choose another name.`)
     }
     return ensureTeamIn(trx, { actor, at }, name)
   })
@@ -146,7 +146,7 @@ export async function editTeam(
   }
   const names = ['transactionsPerDay', 'gasPerDay'] as const
   if (names.every((name) => !(name in wanted)))
-    throw new DomainError('invalid_input', 'Say what to change: transactionsPerDay, gasPerDay, or both.')
+    throw new DomainError('invalid_input', 'Specify what to change: transactionsPerDay, gasPerDay, or both.')
   const at = iso(clock.now())
   await db.write(async (trx) => {
     const team = await findTeam(trx, id)

@@ -46,7 +46,7 @@ export async function assignBadgeEvent(
     if (until < from)
       throw invalid(
         endsAt === undefined ? 'startsAt' : 'endsAt',
-        `must leave a window: it would be from ${from} to ${until}`,
+        `must leave a valid window: it would be from ${from} to ${until}`,
       )
     const to: NewAssignment['to'] = token ? { tokenRow: token.id } : { chipUid: uid ?? '' }
     await putBadgeAssignment(trx, {

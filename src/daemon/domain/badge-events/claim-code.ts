@@ -120,7 +120,7 @@ export class CodeClaims {
       case 'no-such-code':
         return this.open(claim, {
           ...contradiction,
-          reason: 'the provider does not find a code that it took',
+          reason: 'the provider does not find a code that it accepted',
         })
       case 'unavailable':
         return this.open(claim, found)

@@ -80,7 +80,7 @@ function assertSound(event: NewBadgeEvent, isForPoap: boolean): void {
     throw new DomainError('invalid_input', text, { errors })
   }
   if (!isForPoap) return
-  if (event.requestedCodes < 1) throw invalid('requestedCodes', 'must be at least 1: POAP decides on codes')
+  if (event.requestedCodes < 1) throw invalid('requestedCodes', 'must be at least 1 at POAP')
   if (event.requestedCodes > 50_000) throw invalid('requestedCodes', 'must be at most 50000 at POAP')
 }
 
@@ -111,12 +111,12 @@ async function createAtPoap(
       throw new DomainError('badge_refused', result.message)
     case 'unavailable':
       await forget(deps, asking, creation)
-      throw unavailable('The badge provider is out of reach. Nothing was created; try again.', result)
+      throw unavailable('The badge provider cannot be reached. Nothing was created; try again.', result)
     case 'unknown': {
       await deps.db.write((trx) => leaveCreationUnknown(trx, creation))
       // Clients retry automatically after short delays, which could create a second event.
       const retryAfterMs = Math.max(result.retryAfterMs, 60_000)
-      throw unavailable(`The badge provider broke off before it answered. ${checkForEmail}`, {
+      throw unavailable(`The connection to the badge provider broke before it answered. ${checkForEmail}`, {
         ...result,
         retryAfterMs,
       })
@@ -125,13 +125,13 @@ async function createAtPoap(
 }
 
 const checkForEmail =
-  'The event may have been created there: before you try again, look whether its e-mail about the event has come.'
+  'The event may have been created there: before you try again, check whether you received its e-mail about the event.'
 
 /** The answer to a repetition of a request whose result is unknown. */
 const mayBeThere = (): DomainError =>
   new DomainError(
     'conflict',
-    `This request was sent to the badge provider before, and broke off before it was answered. It is not sent again under its Idempotency-Key. ${checkForEmail} If there is no such event, send the request under a new key.`,
+    `This request was sent to the badge provider before, and the connection broke before it answered. It is not sent again under its Idempotency-Key. ${checkForEmail} If the event does not exist, send the request under a new key.`,
   )
 
 async function begin(

@@ -56,7 +56,7 @@ export async function decideOnBadgeEvent(
     if (await isPoapEvent(trx, id))
       throw new DomainError(
         'conflict',
-        'This event lives at POAP, whose people decide on it. Its status follows theirs.',
+        "This event is at POAP, which decides on it. Its status follows POAP's decision.",
       )
     const codes = { remainingCodes: Math.max(0, event.requestedCodes - (await claimsCount(trx, id))) }
     const change = approval === 'approved' ? { approval, ...codes } : { approval }

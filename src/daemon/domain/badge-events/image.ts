@@ -134,6 +134,6 @@ const codeOf: Record<BadImage['kind'], ErrorCode> = {
 }
 
 const refusal = ({ kind, reason }: BadImage): DomainError =>
-  new DomainError(codeOf[kind], `image: it ${reason}. A PNG or GIF under 4 MB is taken.`, {
+  new DomainError(codeOf[kind], `image: it ${reason}. Send a PNG or GIF under 4 MB.`, {
     errors: { image: reason },
   })

@@ -54,7 +54,7 @@ export async function reserveBadge(
   const otp = await presentCode(deps, code, 'POAP_EVENT')
   const event = await eventOf(deps.db.read, otp)
   if (wanted.eventId !== event.id && wanted.eventId !== event.upstreamId)
-    throw invalid('poapEventId', `must be that of the event that the code is for, ${event.id}`)
+    throw invalid('poapEventId', `must be ${event.id}, the event that the code is for`)
   const isAtPoap = await isPoapEvent(deps.db.read, event.id)
   const before = await findClaimOfOtp(deps.db.read, otp.codeHash)
   if (!before) assertActive(event, iso(deps.clock.now()))
@@ -73,7 +73,7 @@ export async function reserveBadge(
 }
 
 const reserved =
-  'The badge is reserved for this recipient: once there is space, ask again with the same code and recipient.'
+  'The badge is reserved for this recipient: once there is space, try again with the same code and recipient.'
 
 /** Delivers a reserved badge. @throws DomainError badge_refused, badge_codes_gone, badge_unavailable */
 export async function badgeMinted({ db, badges }: MintDeps, id: number): Promise<void> {
@@ -113,8 +113,8 @@ async function eventOf(db: Queries, otp: OtpRow): Promise<BadgeEventRow> {
 const notActive = {
   'pending-approval': 'is not approved yet. Try again once it is',
   rejected: 'was not approved',
-  expired: 'is over: its badges can no longer be claimed',
-  future: 'has not begun',
+  expired: 'has ended: its badges can no longer be claimed',
+  future: 'has not started',
 } as const
 
 function assertActive(event: BadgeEventRow, now: string): void {
@@ -132,7 +132,7 @@ async function resumeClaim(trx: Queries, open: BadgeClaimRow, recipient: string)
   if (!isSame(open, recipient))
     throw new DomainError(
       'conflict',
-      'This code asked for a badge for another recipient, and the provider has not said yet whether they have it. Ask for the same recipient, or try again later.',
+      'This code was used to request a badge for another recipient, and the provider has not confirmed the result yet. Use the same recipient, or try again later.',
     )
   await updateClaim(trx, open.id, { dueAt: null })
   return open.id
@@ -154,7 +154,7 @@ async function reserve(trx: Queries, wanted: Reservation): Promise<number> {
   if (deviceHash !== null && (await hasDeviceClaimed(trx, { badgeEventId, deviceHash })))
     throw new DomainError(
       'badge_device_used',
-      'This device has minted for this event already: one badge a device. The code is still good.',
+      'This device has already minted a badge of this event, and each device can mint only one. The code is still good.',
     )
   const counted = await countCodeOut(trx, badgeEventId)
   const codeNumber = counted && isAtPoap ? await takeFreeCode(trx, badgeEventId) : null
@@ -172,7 +172,7 @@ async function reserve(trx: Queries, wanted: Reservation): Promise<number> {
 }
 
 const codesGone = (): DomainError =>
-  new DomainError('badge_codes_gone', 'All badges of this event are taken. The code is still good.')
+  new DomainError('badge_codes_gone', 'All badges of this event have been claimed. The code is still good.')
 
 function refusalOf(settled: Exclude<ClaimResult, { kind: 'claimed' }>): DomainError {
   switch (settled.kind) {
@@ -189,7 +189,7 @@ function refusalOf(settled: Exclude<ClaimResult, { kind: 'claimed' }>): DomainEr
 const outOfReach = ({ retryAfterMs, reason }: { retryAfterMs: number; reason: string }): DomainError =>
   new DomainError(
     'badge_unavailable',
-    'The badge provider is out of reach. Nothing is lost and the code is still good: ask for the same again.',
+    'The badge provider cannot be reached. Nothing is lost and the code is still good: repeat the same request.',
     { retryAfterSeconds: Math.max(1, Math.ceil(retryAfterMs / 1000)), cause: new Error(reason) },
   )
 

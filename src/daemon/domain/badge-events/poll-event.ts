@@ -57,7 +57,7 @@ async function undecided(
 ): Promise<void> {
   if (result.kind === 'unavailable' || result.kind === 'refused') {
     const reason = result.kind === 'refused' ? result.message : result.reason
-    deps.failed(new Error(`POAP cannot be asked about the badge event ${event.id}: ${reason}`))
+    deps.failed(new Error(`Polling POAP about badge event ${event.id} failed: ${reason}`))
     return event.approval === 'approved' ? pollForMore(deps, event) : pollLater(deps, event, 2)
   }
   // The event keeps its codes, whatever happens to a request for more.

@@ -52,7 +52,7 @@ export class Poller {
         await updateClaim(trx, id, {
           attempts: attempts + 1,
           dueAt: iso(clock.now()),
-          reason: 'the daemon ended',
+          reason: 'the daemon stopped',
         })
         await makeOtpGood(trx, otpHash)
       }

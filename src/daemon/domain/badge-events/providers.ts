@@ -42,4 +42,4 @@ export function openProviders(
 export const providerOf = (providers: Providers, codeNumber: number | null): BadgeProvider | undefined =>
   codeNumber === null ? providers.embedded : providers.poap
 
-export const noAccount = 'This event lives at POAP, and the daemon has no POAP settings any more'
+export const noAccount = 'This event is at POAP, and the daemon no longer has POAP settings'

@@ -45,14 +45,14 @@ export async function openBadges(settings: ProviderSettings, deps: Deps): Promis
     settler,
     pollSeconds: settings.poap?.pollSeconds ?? 60,
     random: Math.random,
-    failed: (err) => log.warn({ err }, 'badges cannot be followed'),
-    told: (event) => log.info(event, 'a badge event was decided on'),
+    failed: (err) => log.warn({ err }, 'updating badges failed'),
+    told: (event) => log.info(event, 'a badge event was approved or rejected'),
   })
   await poller.recover()
   for (const { id, name, createdAt } of await allCreations(parts.db.read))
     log.warn(
       { creation: id, name, createdAt },
-      'a badge event was sent to POAP, and nobody knows whether it is there: look whether its e-mail has come',
+      'a badge event was sent to POAP without an answer, so it may exist: check whether its e-mail arrived',
     )
   return {
     providers,

@@ -69,14 +69,14 @@ export class Settler {
     } catch (error) {
       const claim = await findClaim(this.#deps.db.read, id)
       if (claim?.state === 'open')
-        await this.#claims.open(claim, { retryAfterMs: 10_000, reason: 'it failed inside the daemon' })
+        await this.#claims.open(claim, { retryAfterMs: 10_000, reason: 'an internal error occurred' })
       throw error
     }
   }
 
   async #run(id: number): Promise<ClaimResult> {
     let claim = await findClaim(this.#deps.db.read, id)
-    if (!claim) return { kind: 'unavailable', retryAfterMs: 1_000, reason: 'the mint came to nothing' }
+    if (!claim) return { kind: 'unavailable', retryAfterMs: 1_000, reason: 'the mint failed' }
     if (claim.state === 'claimed') return { kind: 'claimed' }
     const provider = providerOf(this.#deps.providers, claim.codeNumber)
     if (!provider) return this.#claims.later(claim, { retryAfterMs: 60_000, reason: noAccount })
@@ -132,7 +132,7 @@ export class Settler {
     return {
       kind: 'unavailable',
       retryAfterMs: 10_000,
-      reason: 'the provider does not find codes that it gave',
+      reason: 'the provider does not find codes that it issued',
     }
   }
 

@@ -92,7 +92,7 @@ async function budgetSpent(trx: Queries, teamId: number, settled: number): Promi
   const nothing = 'Nothing was used up: try again after 00:00 UTC'
   return new DomainError(
     'transaction_budget_spent',
-    `The team "${team?.name}" may send ${words} a day, and this would be more. ${nothing}, or have it raised: tapchip teams edit ${teamId} ${option} N`,
+    `The team "${team?.name}" may send at most ${words} per day, and this would exceed that. ${nothing}, or raise the limit: tapchip teams edit ${teamId} ${option} N`,
     {
       retryAfterSeconds: secondsLeft(settled),
       forStrangers: `No more can be sent for this chip today. ${nothing}.`,

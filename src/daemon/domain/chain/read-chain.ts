@@ -43,7 +43,7 @@ export async function readContract<T>(
     if (!isUnreadable(cause) || !(await readChain(chain, () => hasCode(chain.client, address)))) throw cause
     throw new DomainError(
       'chain_unavailable',
-      `Chain ${chain.id} gives no answer that can be read for the contract ${address}: its node does not work as it should, or the contract is of another kind. Nothing was used up and nothing was changed; try again.`,
+      `Chain ${chain.id} gives an unreadable answer for the contract ${address}: its node is faulty, or the contract is of another kind. Nothing was used up and nothing was changed; try again.`,
       { retryAfterSeconds, cause },
     )
   }
@@ -69,7 +69,7 @@ export function refusalOf(error: unknown): string | undefined {
   if (said) return said.reason
   const empty = error.walk((cause) => cause instanceof ContractFunctionZeroDataError)
   if (empty instanceof ContractFunctionZeroDataError) return 'there is no such contract'
-  return isRefusal(error) ? 'what it answers cannot be read' : undefined
+  return isRefusal(error) ? 'its answer cannot be read' : undefined
 }
 
 interface Kept {

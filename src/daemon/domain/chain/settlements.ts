@@ -36,7 +36,7 @@ async function abandonDeployment(trx: Queries, id: number, at: string): Promise<
     await forgetMints(trx, contractId)
     const { reason: why } = (await findTransaction(trx, id)) ?? {}
     await updateContract(trx, contractId, {
-      problem: `It was not deployed (transaction ${id}): ${why ?? 'nobody said why'}`,
+      problem: `It was not deployed (transaction ${id}): ${why ?? 'for an unknown reason'}`,
     })
   }
   await forgetDeployment(trx, id)

@@ -70,8 +70,8 @@ export async function cancelTransaction(
 function tooLate({ id, state, abandonedBecause }: TransactionRow): DomainError {
   const why =
     abandonedBecause !== null && (state === 'signed' || state === 'broadcast')
-      ? 'is being cancelled already: whichever of its attempts is mined decides'
-      : `is ${state}, so it cannot be cancelled any more`
+      ? 'is already being cancelled: whichever attempt is mined decides'
+      : `is ${state}, so it can no longer be cancelled`
   return new DomainError('conflict', `Transaction ${id} ${why}. See tapchip transactions show ${id}.`)
 }
 

@@ -141,7 +141,7 @@ export async function presentCode(
   if (otp.type !== type)
     throw new DomainError(
       'otp_unsupported',
-      `This code ${meantFor[otp.type]}; here a code is needed that ${meantFor[type]}. It is still good.`,
+      `This code ${meantFor[otp.type]}, but this request needs one that ${meantFor[type]}. It is still good.`,
     )
   return otp
 }
@@ -157,9 +157,9 @@ export async function spendCode(trx: Queries, code: string, now: string): Promis
 }
 
 function assertGood(otp: FoundOtp | undefined, now: string): asserts otp is FoundOtp {
-  if (!otp) throw new DomainError('otp_unknown', `There is no such code. ${tapAgain}`)
+  if (!otp) throw new DomainError('otp_unknown', `This code does not exist. ${tapAgain}`)
   if (otp.deletedAt !== null) throw new DomainError('otp_deleted', `This code was deleted. ${tapAgain}`)
-  if (otp.usedAt !== null) throw new DomainError('otp_used', `This code was used already. ${tapAgain}`)
+  if (otp.usedAt !== null) throw new DomainError('otp_used', `This code has already been used. ${tapAgain}`)
   if (otp.isEnded || otp.expiresAt <= now)
     throw new DomainError('otp_expired', `This code has expired. ${tapAgain}`)
 }

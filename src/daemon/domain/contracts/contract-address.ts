@@ -97,5 +97,5 @@ export async function lacksProxy({ client, isEmbedded }: Chain): Promise<boolean
 export const noProxy = ({ id }: Pick<Chain, 'id'>): DomainError =>
   new DomainError(
     'conflict',
-    `Chain ${id} has no deterministic deployment proxy at ${deploymentProxy}, through which contracts are deployed. Deploy it first: github.com/Arachnid/deterministic-deployment-proxy.`,
+    `Chain ${id} has no deterministic deployment proxy at ${deploymentProxy}, which is needed to deploy contracts. Deploy it first: github.com/Arachnid/deterministic-deployment-proxy.`,
   )

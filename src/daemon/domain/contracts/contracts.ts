@@ -67,13 +67,13 @@ export async function createContractIn(
   if (await findContractOfSymbol(trx, team.id, symbol)) {
     throw new DomainError(
       'already_exists',
-      `The team "${team.name}" has a contract with the symbol ${symbol} already.`,
+      `The team "${team.name}" already has a contract with the symbol ${symbol}.`,
     )
   }
   if (await findContractAt(trx, chainId, address)) {
     throw new DomainError(
       'already_exists',
-      `The contract ${address} on chain ${chainId} is registered already.`,
+      `The contract ${address} on chain ${chainId} is already registered.`,
     )
   }
   return insertContract(trx, {
@@ -124,7 +124,10 @@ export function setTwoTap(
   return db.write(async (trx) => {
     const contract = await contractIn(trx, id)
     if (contract.kind !== 'phygital')
-      throw new DomainError('conflict', `${contract.symbol} is a guestbook contract: it knows no second tap.`)
+      throw new DomainError(
+        'conflict',
+        `${contract.symbol} is a guestbook contract, which has no second tap.`,
+      )
     const policy = {
       twoTapDelaySeconds: twoTap?.delaySeconds ?? null,
       twoTapWindowSeconds: twoTap?.windowSeconds ?? null,
@@ -164,7 +167,7 @@ export async function removeContract(
     if (uses.length > 0)
       throw new DomainError(
         'in_use',
-        `${contract.symbol} is in use: ${uses.map(([what, count]) => `${words[what]} (${count})`).join(', ')}. Take these off it first.`,
+        `${contract.symbol} is in use: ${uses.map(([what, count]) => `${words[what]} (${count})`).join(', ')}. Remove these first.`,
       )
     await deleteContract(trx, id)
     const { teamId, symbol, kind, name, chainId, address } = contract
@@ -184,14 +187,14 @@ const words: Record<string, string> = {
   items: 'items that mint on it',
   events: 'events',
   assignments: 'assignments to its tokens',
-  transactions: 'transactions on their way to it',
+  transactions: 'transactions under way to it',
 }
 
 function ofOurs({ symbol, status, transactionId }: ContractRow): DomainError {
   return new DomainError(
     'conflict',
     status === 'pending'
-      ? `${symbol} is being deployed. Cancel that first, if it has not left: tapchip transactions cancel ${transactionId}.`
-      : `${symbol} was deployed from here, and is on its chain for good. Nothing was removed.`,
+      ? `${symbol} is being deployed. Cancel that first if it has not been sent: tapchip transactions cancel ${transactionId}.`
+      : `${symbol} was deployed from here and stays on its chain. Nothing was removed.`,
   )
 }

@@ -33,17 +33,17 @@ export async function whyNotOurs(
       ? await phygitalAt(chain.client, address, at)
       : await guestbookAt(chain.client, address, chain.relayer, at)
   const { codeHash, isOurCode, owner } = standing
-  if (codeHash === undefined) return `Nothing stands at ${location}.`
+  if (codeHash === undefined) return `There is no contract at ${location}.`
   if (!isOurCode)
-    return `At ${location} stands a contract that this daemon did not deploy: somebody else was there first (code hash ${codeHash}).`
+    return `The contract at ${location} was not deployed by this daemon: someone else was there first (code hash ${codeHash}).`
   if (strict && owner !== chain.relayer)
-    return `The contract ${location} belongs to ${owner ?? 'nobody'}, not to this daemon's relayer ${chain.relayer}, so somebody else decides who may move its tokens.`
+    return `The contract ${location} belongs to ${owner ?? 'nobody'}, not to this daemon's relayer ${chain.relayer}, so someone else decides who may move its tokens.`
   if ('pendingOwner' in standing) {
     const { pendingOwner, signVerifier } = standing
     if (strict && pendingOwner !== undefined && BigInt(pendingOwner) !== 0n)
-      return `The contract ${location} becomes ${pendingOwner}'s as soon as they accept it, so somebody else decides who may move its tokens.`
+      return `The contract ${location} will belong to ${pendingOwner} as soon as they accept it, so someone else decides who may move its tokens.`
     if (signVerifier !== chain.signVerifier.address)
-      return `The contract ${location} trusts the sign verifier ${signVerifier ?? 'of nobody'}; this daemon signs with ${chain.signVerifier.address}.`
+      return `The contract ${location} trusts the sign verifier ${signVerifier ?? '(none)'}; this daemon signs with ${chain.signVerifier.address}.`
   } else if (strict && standing.isMinter !== true)
     return `The guestbook ${location} does not have this daemon's relayer ${chain.relayer} as a minter.`
   return undefined
@@ -69,8 +69,8 @@ export async function whyNotDeployed(
   if (reason === undefined) return undefined
   const next =
     chain.isEmbedded && kind === 'phygital'
-      ? 'On the embedded chain an address comes from team and symbol alone: deploy it with another symbol.'
-      : 'Start the daemon again: it deploys the contract where nobody else can put anything.'
+      ? 'On the embedded chain, the address depends only on the team and the symbol: deploy it with another symbol.'
+      : 'Restart the daemon: it will deploy the contract to an address that no one else can use.'
   return `${reason} ${next}`
 }
 

@@ -35,16 +35,14 @@ export async function inspectContract(
   const { chainId } = contract
   if (!chains.has(chainId))
     return unknown(
-      `Chain ${chainId} is not configured here, so nobody looked at the contract. Set TAPCHIP_RPC_${chainId}.`,
+      `Chain ${chainId} is not configured here, so the contract was not checked. Set TAPCHIP_RPC_${chainId}.`,
     )
   const chain = chains.get(chainId)
   try {
     return await readChain(chain, () => inspect(chain, contract))
   } catch (error) {
     if (error instanceof DomainError)
-      return unknown(
-        `Chain ${chainId} does not answer, so nobody looked at the contract. See tapchip doctor.`,
-      )
+      return unknown(`Chain ${chainId} does not answer, so the contract was not checked. See tapchip doctor.`)
     throw error
   }
 }
@@ -86,11 +84,11 @@ async function warningsOf(
     warnings.push(...verifierWarnings(chain, address, standing.signVerifier))
   if (!standing.isOurCode)
     warnings.push(
-      `The code at ${address} is not what this version of Tapchip deploys (code hash ${standing.codeHash}), so what it does with tokens is its author's to say.`,
+      `The code at ${address} is not what this version of Tapchip deploys (code hash ${standing.codeHash}), so Tapchip cannot tell what it does with tokens.`,
     )
   if (standing.owner !== undefined && standing.owner !== chain.relayer)
     warnings.push(
-      `${address} belongs to ${standing.owner}, not to this daemon's relayer ${chain.relayer}: they can change at any time ${kind === 'phygital' ? 'whose signatures move its tokens' : 'who mints on it'}.`,
+      `${address} belongs to ${standing.owner}, not to this daemon's relayer ${chain.relayer}: the owner can change at any time ${kind === 'phygital' ? 'whose signatures move its tokens' : 'who mints on it'}.`,
     )
   return warnings
 }
@@ -99,7 +97,7 @@ function verifierWarnings(chain: Chain, address: string, verifier: string | unde
   const ours = chain.signVerifier.address
   if (verifier === ours) return []
   if (verifier === undefined)
-    return [`${address} speaks of no sign verifier: tokens of it cannot be moved from here.`]
+    return [`${address} names no sign verifier, so its tokens cannot be moved from here.`]
   return [
     `${address} trusts the sign verifier ${verifier}; this daemon signs with ${ours}. Have the contract's owner call setSignVerifier, or give the daemon that key (TAPCHIP_SIGN_VERIFIER_KEY_${chain.id}).`,
   ]

@@ -100,7 +100,10 @@ async function lastUrl(trx: Queries, { serviceUrl, urlTransactionId }: ContractR
 function notOurs(contract: ContractRow, baseUrl: string): DomainError {
   const { symbol, status, kind } = contract
   if (status === 'pending')
-    return new DomainError('conflict', `${symbol} is not deployed yet. It is told its address when it is.`)
+    return new DomainError(
+      'conflict',
+      `${symbol} is not deployed yet. It gets its metadata URL with its deployment.`,
+    )
   const call =
     kind === 'phygital' ? `setBaseURI("${baseUriOf(baseUrl, contract)}")` : `setServiceURL("${baseUrl}", [])`
   return new DomainError(
@@ -114,8 +117,8 @@ function urlWarnings(chain: Chain, baseUrl: string, symbol: string): string[] {
   const { protocol, hostname } = new URL(baseUrl)
   const isLocal = hostname === 'localhost' || hostname === '[::1]' || hostname.startsWith('127.')
   if (chain.isEmbedded || (protocol === 'https:' && !isLocal)) return []
-  const why = isLocal ? 'leads to this machine alone' : 'is not https'
+  const why = isLocal ? 'is only reachable from this machine' : 'is not https'
   return [
-    `The base URL ${baseUrl} ${why}, and the metadata of ${symbol} is looked for there. Start the daemon with --base-url, then: tapchip contracts set-url ${symbol}`,
+    `The base URL ${baseUrl} ${why}, and clients look for the metadata of ${symbol} there. Start the daemon with --base-url, then: tapchip contracts set-url ${symbol}`,
   ]
 }

@@ -143,7 +143,7 @@ async function settleAddress(
   if (other && other.id !== contract.id)
     throw new DomainError(
       'already_exists',
-      `The contract ${address} on chain ${chain.id}, which this one would be, is registered already.`,
+      `This contract would get the address ${address} on chain ${chain.id}, where another is already registered.`,
     )
   const isBound = contract.kind === 'guestbook' || !chain.isEmbedded ? 1 : 0
   await updateContract(trx, contract.id, { address, isBound })
@@ -183,7 +183,7 @@ async function cancelOutdated(
     const id = contract.transactionId
     if (id === null || ('data' in deed && deed.to === to && deed.data === data)) continue
     const reason =
-      'the keys of its chain, or the way of deploying, changed before it left; it is recorded anew'
+      'the keys of its chain or the way of deploying changed before it was sent; it is recorded anew'
     if (await cancelQueued(trx, { id, at, reason })) await onSettled(trx, { id, state: 'cancelled', at })
   }
 }

@@ -33,7 +33,7 @@ export async function assertMinter(chain: Chain, guestbook: Guestbook): Promise<
   if (isMinter) return
   throw new DomainError(
     'conflict',
-    `This daemon's relayer ${relayer} is no minter of the guestbook ${address} on chain ${chain.id}, which was deployed elsewhere. Have the contract's owner call setMinter(${relayer}, true), or deploy one from here (POST /events/contracts). Nothing was used up.`,
+    `This daemon's relayer ${relayer} is not a minter of the guestbook ${address} on chain ${chain.id}, which was deployed elsewhere. Have the contract's owner call setMinter(${relayer}, true), or deploy one from here (POST /events/contracts). Nothing was used up.`,
   )
 }
 
@@ -49,7 +49,7 @@ export async function assertOwner(chain: Chain, guestbook: Guestbook): Promise<v
   if (owner === relayer) return
   throw new DomainError(
     'conflict',
-    `The guestbook ${address} on chain ${chain.id} was deployed elsewhere and belongs to ${owner}, not to this daemon's relayer ${relayer}. Its owner alone can pause it. Nothing was changed.`,
+    `The guestbook ${address} on chain ${chain.id} was deployed elsewhere and belongs to ${owner}, not to this daemon's relayer ${relayer}. Only its owner can pause it. Nothing was changed.`,
   )
 }
 
@@ -92,7 +92,7 @@ async function ofGuestbook<T>(chain: Chain, address: string, read: () => Promise
     if (reason === undefined) throw error
     throw new DomainError(
       'conflict',
-      `At ${address} on chain ${chain.id} is no guestbook contract (${reason}).`,
+      `There is no guestbook contract at ${address} on chain ${chain.id} (${reason}).`,
     )
   }
 }

@@ -55,7 +55,7 @@ export async function createEvent(
     if (!isNew)
       throw new DomainError(
         'already_exists',
-        `The guestbook contract ${contract.symbol} (${contractId}) has an event with the token id ${tokenId} already. Choose another token id.`,
+        `The guestbook contract ${contract.symbol} (${contractId}) already has an event with the token ID ${tokenId}. Choose another token ID.`,
       )
     const { address, chainId } = contract
     const event = { id: eventId, teamId, tokenId, address, chainId }

@@ -43,7 +43,7 @@ export async function gasToMintTo(
   if (reason === undefined) return mintWithHookGas
   throw new DomainError(
     'simulation_reverted',
-    `The recipient ${to} is a contract, and does not take the token ${tokenId} of ${address}: ${reason}. Nothing was used up; name another recipient.`,
+    `The recipient ${to} is a contract that does not accept the token ${tokenId} of ${address}: ${reason}. Nothing was used up; name another recipient.`,
   )
 }
 
@@ -67,7 +67,9 @@ async function receiverRefusal(
     }
   })
   if ('reason' in outcome) return outcome.reason
-  return outcome.answer?.startsWith(accepted) ? undefined : 'it does not say that it accepts (ERC-1155)'
+  return outcome.answer?.startsWith(accepted)
+    ? undefined
+    : 'it does not confirm that it accepts the token (ERC-1155)'
 }
 
 /** Why a call failed on the chain; undefined if the connection failed. */
@@ -75,7 +77,7 @@ function revertReason(error: unknown): string | undefined {
   const revert = revertOf(error)
   if (revert === undefined) return undefined
   const { reason, data } = revert
-  if (/out ?of ?gas/i.test(reason)) return `it takes more than ${hookGas} gas to receive`
+  if (/out ?of ?gas/i.test(reason)) return `it needs more than ${hookGas} gas to receive a token`
   if (data === undefined) return plain(reason)
   if (data === '0x') return 'it has no onERC1155Received, or reverts without a reason'
   const words = inWords(data)

@@ -47,11 +47,11 @@ async function mastersOf(db: Queries, box: SecretBox, id: number): Promise<ChipM
   if (!appMasterKey || !fileReadKey || diversification === 'listed') {
     const why =
       diversification === 'listed'
-        ? 'its keys are listed, and come from whoever encodes the chips'
+        ? "its keys are listed and come from the chips' encoder"
         : 'it has no application master key'
     throw new DomainError(
       'conflict',
-      `The key set ${id} cannot set chips up: ${why}. Create a key set that can: tapchip key-sets create`,
+      `The key set ${id} cannot set up chips: ${why}. Create a key set that can: tapchip key-sets create`,
     )
   }
   return {

@@ -93,7 +93,7 @@ export function next(
   if (set.diversification === 'none' && usedKeySets.has(set.id)) {
     throw new DomainError(
       'conflict',
-      `The chip was set up with the key set ${set.id} before. All its chips have one key, so old taps would be good again: use a key set with the derivation an10922.`,
+      `The chip was set up with the key set ${set.id} before. All of that set's chips share one key, so old taps would become valid again. Use a key set with the derivation an10922.`,
     )
   }
   // A chip imported before its setup, whose key does not depend on a generation.
@@ -108,20 +108,20 @@ function assertNotEarlier({ versions: [version = 0] }: Inspection, { row }: Know
   if (!row || row.keySetId === null || version - 1 >= row.generation) return
   throw new DomainError(
     'conflict',
-    `The chip has keys of its generation ${version - 1}, and is registered with those of generation ${row.generation}: it may be a copy, and was left as it is. If it is the true one, give it new keys: --rekey`,
+    `The chip has keys of generation ${version - 1}, but is registered with those of generation ${row.generation}: it may be a copy and was not changed. If it is the real one, give it new keys: --rekey`,
   )
 }
 
 export const takesOver = ({ row }: KnownChip): DomainError =>
   new DomainError(
     'conflict',
-    `The chip is blank, and one with its UID is registered and in use under the key set ${row?.keySetId}: this may be a copy of it. Was it reset elsewhere? Use tapchip nfc reset, or --rekey, with an admin token of the scopes provision and keys.`,
+    `The chip is blank, but a chip with its UID is registered and in use under the key set ${row?.keySetId}: this may be a copy. If it was reset elsewhere, use tapchip nfc reset or --rekey with an admin token that has the scopes provision and keys.`,
   )
 
 const ofAnotherKeySet = (keySet: number, wanted: number): DomainError =>
   new DomainError(
     'conflict',
-    `The chip is set up with the key set ${keySet}, not ${wanted}, and was left as it is. To give it new keys: --rekey`,
+    `The chip is set up with the key set ${keySet}, not ${wanted}, and was not changed. To give it new keys: --rekey`,
   )
 
 function isWanted({ template }: Plan, { set, baseUrl }: Wanted): boolean {

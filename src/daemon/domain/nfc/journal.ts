@@ -98,7 +98,7 @@ export async function openEntry(
 }
 
 const changedMeanwhile = (): DomainError =>
-  new DomainError('conflict', 'Another session planned something for this chip. Lay it down again.')
+  new DomainError('conflict', 'Another session has made a plan for this chip. Put it on the reader again.')
 
 /** Closes an entry, once. @param also runs in the same write */
 export async function close(
@@ -221,13 +221,13 @@ export async function giveUpChip(
     if (!entry) {
       throw new DomainError(
         'not_found',
-        'No set-up of this chip is unfinished here, and it has no keys that are known of. tapchip nfc recover --list shows the chips that are not finished.',
+        'This chip has no unfinished setup here and no known keys. To list unfinished chips: tapchip nfc recover --list',
       )
     }
     if (!open && (await findChips(trx, [uid])).length > 0) {
       throw new DomainError(
         'conflict',
-        'The set-up of this chip is finished, and it is registered. Take it out first: tapchip chips remove',
+        'The setup of this chip is finished, and it is registered. Remove it first: tapchip chips remove',
       )
     }
     if (open) await closeNfcPlan(trx, open.id, { ...end, outcome: 'given-up' })

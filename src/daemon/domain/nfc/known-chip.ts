@@ -106,6 +106,6 @@ export async function assertOwnKeys(
   if ((from.length > 0 ? from : [target]).every(isRegistered)) return
   throw new DomainError(
     'scope_missing',
-    `The chip ${row.uid} is registered with something that it carries, and the one on the reader has not the keys that it is registered with: whoever sets it up could be given what another chip stands for. It takes an admin token of the scopes provision and transfer. Or take off what it carries (tapchip chips unlink), set it up, and link it again.`,
+    `The registered chip ${row.uid} carries assets, but the chip on the reader does not have its keys: setting it up could give those assets to another chip. Use an admin token with the scopes provision and transfer, or unlink the assets (tapchip chips unlink), set up the chip, and link them again.`,
   )
 }

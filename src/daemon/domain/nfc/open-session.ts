@@ -48,8 +48,8 @@ export async function openSession(
       )
     case 'provision': {
       const { keySet, chipGroup } = request
-      if (keySet === undefined) throw invalid('keySet', 'is required to set a chip up')
-      if (chipGroup === undefined) throw invalid('chipGroup', 'is required to set a chip up')
+      if (keySet === undefined) throw invalid('keySet', 'is required to set up a chip')
+      if (chipGroup === undefined) throw invalid('chipGroup', 'is required to set up a chip')
       const { id: teamId } = await team()
       const { actor } = holder
       const asPlanned = { isSimulated: false, mayBind, dryRun: true }
@@ -72,7 +72,7 @@ async function assertUrl(deps: OpenDeps, check: BaseUrlCheck, isAccepted: boolea
   if (!/^[\x21-\x7e]+$/.test(deps.baseUrl))
     throw new DomainError(
       'conflict',
-      'The base URL of the daemon is not plain ASCII, as that of a chip must be.',
+      "The daemon's base URL contains non-ASCII characters, which a chip's URL must not.",
     )
   await check.assertReachable(deps)
 }
@@ -118,13 +118,13 @@ export class BaseUrlCheck {
 const refused = (baseUrl: string, problem: string): DomainError =>
   new DomainError(
     'conflict',
-    `Chips would show ${baseUrl} for good, and it ${problem}. Start the daemon with the address under which phones find it (tapchipd --base-url https://…), or use --accept-url if you know better.`,
+    `Chips would show ${baseUrl} permanently, and it ${problem}. Start the daemon with an address that phones can reach (tapchipd --base-url https://…), or use --accept-url to write it anyway.`,
   )
 
 function literalProblem(baseUrl: string): string | undefined {
   const { protocol, hostname } = new URL(baseUrl)
   if (/^(localhost|.*\.localhost|127\.[\d.]+|\[::1?\]|0\.0\.0\.0)$/i.test(hostname))
-    return 'is on loopback, where no phone comes'
+    return 'is on loopback, which phones cannot reach'
   if (protocol !== 'https:') return 'is not https'
   return undefined
 }
@@ -145,7 +145,7 @@ async function healthProblem(
       maxBytes: 4096,
     })
   } catch (error) {
-    return `could not be asked for /healthz: ${error instanceof Error ? error.message : 'it did not answer'}`
+    return `could not be reached at /healthz: ${error instanceof Error ? error.message : 'it did not answer'}`
   }
   if (answer.status !== 200) return `answers ${answer.status} to /healthz`
   if (instanceIn(answer.body) !== instance) return 'is not this daemon: its /healthz names another instance'

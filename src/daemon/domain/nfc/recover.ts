@@ -29,7 +29,7 @@ export async function* recoverChip(
   if (!entry) {
     throw new DomainError(
       'not_found',
-      'No set-up of this chip was begun here, so there is nothing to recover. If another daemon began it, recover it there.',
+      'No setup of this chip was started here, so there is nothing to recover. If another daemon started it, recover it there.',
     )
   }
   const { plan } = entry
@@ -79,7 +79,7 @@ async function assertMayMint(
   if (mayBind || item === undefined || !(await isMinting(db.read, teamId, item))) return
   throw new DomainError(
     'scope_missing',
-    `The chip is to be bound to the item ${item}, whose tokens are minted for its chips, and it is still blank, so it may be anybody's. It takes an admin token of the scopes provision and transfer.`,
+    `The chip would be bound to the item ${item}, whose tokens are minted for its chips, but it is still blank, so it may be anyone's. Use an admin token with the scopes provision and transfer.`,
   )
 }
 
@@ -99,7 +99,7 @@ async function enrollmentLeft(
   const to = isHeld || !holder ? 'another chip' : `the chip ${holder.uid}`
   return {
     enrollment: { ...enrollment, details: {} },
-    warning: `The label "${label}" was given to ${to} while this one lay aside, so this one is registered without it, and without an item and a redirect URL. To give it a row of its own: tapchip chips remove ${uid}, then tapchip nfc provision`,
+    warning: `The label "${label}" was given to ${to} in the meantime, so this one is registered without it, and without an item or a redirect URL. To give it a row of its own: tapchip chips remove ${uid}, then tapchip nfc provision`,
   }
 }
 
@@ -116,7 +116,7 @@ function isBeingGiven(session: NfcSession, held: { label: string; teamId: number
 const shownOther = (): DomainError =>
   new DomainError(
     'conflict',
-    'The set-up of this chip was finished, and it shows another URL by now. To set it up again: nfc provision --rekey',
+    'The setup of this chip was finished, but it now shows another URL. To set it up again: nfc provision --rekey',
   )
 
 async function finish(

@@ -88,7 +88,7 @@ export async function assertNewKeys(
   if (![...removed.map((one) => one.proof), ...current].includes(proof)) return
   throw new DomainError(
     'conflict',
-    `The chip had the same file-read key before, so its old taps would be good again. Use a key set with the derivation an10922.`,
+    `The chip had the same file-read key before, so its old taps would become valid again. Use a key set with the derivation an10922.`,
   )
 }
 
@@ -116,8 +116,8 @@ export async function registerWithTap(
   throw new DomainError(
     'conflict',
     judged.kind === 'replayed'
-      ? `The chip's counter (${tap.counter}) is behind the last tap that is known of it (${judged.chip.lastCounter}). Set it up with new keys: --rekey`
-      : 'The tap that the chip showed is not its own. Lay it down again and run tapchip nfc recover',
+      ? `The chip's counter (${tap.counter}) is behind its last known tap (${judged.chip.lastCounter}). Set it up with new keys: --rekey`
+      : 'The chip showed a tap that is not its own. Put it on the reader again and run tapchip nfc recover',
   )
 }
 
@@ -132,7 +132,7 @@ async function registerIn(
   if (!(await findChipGroup(trx, teamId, chipGroupId))) {
     throw new DomainError(
       'conflict',
-      'The chip is set up, and its chip group was removed in the meantime. Run nfc provision with another group.',
+      'The chip is set up, but its chip group was removed in the meantime. Run nfc provision with another group.',
     )
   }
   const [row] = await findChips(trx, [uid])
@@ -143,7 +143,7 @@ async function registerIn(
   else {
     const [result] = await registerChipsIn(trx, deps, registration, [given])
     if (result?.status === 'failed')
-      throw new DomainError('conflict', `The chip is set up, and cannot be registered: ${result.error}`)
+      throw new DomainError('conflict', `The chip is set up but cannot be registered: ${result.error}`)
   }
   if (isRegisteredWith(row, target)) return
   const detail = { keySet: keySetId, generation, chipGroup: chipGroupId, before: row ? keysOfRow(row) : null }

@@ -56,8 +56,8 @@ const lockedElsewhere = (held: SessionLock): DomainError =>
   new DomainError(
     'conflict',
     'uid' in held
-      ? 'Another session works on this chip. Wait until it is done, or try again in ten seconds.'
-      : `Another chip is being given the label "${held.label}" at this moment. Choose another label, or wait until that chip is done.`,
+      ? 'Another session is working on this chip. Wait until it is done, or try again in ten seconds.'
+      : `Another chip is being given the label "${held.label}" right now. Choose another label, or wait until that chip is done.`,
   )
 
 /** The first value sent to a generator is ignored. */
@@ -78,7 +78,7 @@ export class NfcSessions {
     if (this.#sessions.size >= maxSessions) {
       throw new DomainError(
         'rate_limited',
-        'Too many cards are being worked on at once. Try again when one is done.',
+        'Too many cards are being processed at once. Try again when one is done.',
         { retryAfterSeconds: 5 },
       )
     }
@@ -100,7 +100,7 @@ export class NfcSessions {
     if (session.busy || session.step !== step || session.expects !== reply.type) {
       throw new DomainError(
         'conflict',
-        `The session is at step ${session.step} and waits for ${session.expects}. One card, one command at a time.`,
+        `The session is at step ${session.step} and waits for ${session.expects}. Send one command at a time to each card.`,
       )
     }
     return this.#advance(deps, session, reply)
@@ -131,7 +131,7 @@ export class NfcSessions {
       this.#drop(session)
       const { uid, keySet, url, planId, actor } = session
       if (planId !== undefined && uid !== null)
-        await recordProblem(deps, actor, { id: planId, uid }, failure?.error ?? 'Something went wrong inside')
+        await recordProblem(deps, actor, { id: planId, uid }, failure?.error ?? 'An internal error occurred')
       if (!failure) throw error
       session.step += 1
       return this.#ended(session, { status: 'failed', uid, keySet, url, ...failure })
@@ -151,7 +151,7 @@ export class NfcSessions {
     if (session && session.token === token) return session
     throw new DomainError(
       'not_found',
-      'There is no such session: it ended, or the daemon was started anew. Lay the card down again.',
+      'This session does not exist: it ended, or the daemon was restarted. Put the card on the reader again.',
     )
   }
 
@@ -201,7 +201,8 @@ export interface Failure {
   readonly error: string
 }
 
-const retryAdvice = 'Lay the chip down again, flat and still; if it was begun on: tapchip nfc recover'
+const retryAdvice =
+  'Put the chip on the reader again, flat and still. If its setup had started: tapchip nfc recover'
 
 /** A chip failure as text; undefined for internal errors. */
 function failureOf(error: unknown): Failure | undefined {

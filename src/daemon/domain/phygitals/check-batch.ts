@@ -116,7 +116,7 @@ class Check {
       const result = { row, token, owner: owner ?? null, recipient }
       const isKnown = underWay === undefined || underWay.recipient !== undefined
       if (owner !== undefined && isKnown && isAddressEqual(getAddress(owner), getAddress(recipient))) {
-        const note = underWay && `on its way already: transaction ${underWay.transactionId}`
+        const note = underWay && `already under way: transaction ${underWay.transactionId}`
         return { ...result, status: 'unchanged', ...(note === undefined ? {} : { note }) }
       }
       // Our own contract needs no simulation for recipients without code.

@@ -89,7 +89,7 @@ const noPhygital = (chain: Chain, address: Address, error: unknown): unknown => 
     ? error
     : new DomainError(
         'conflict',
-        `At ${address} on chain ${chain.id} is no contract of tokens that move by signature (${reason}).`,
+        `The contract at ${address} on chain ${chain.id} does not transfer tokens by signature (${reason}).`,
       )
 }
 
@@ -108,7 +108,7 @@ async function assertCanSend(chain: Chain): Promise<void> {
   if (isOverCap)
     throw new DomainError(
       'chain_unavailable',
-      `Chain ${chain.id} asks for more gas fees than this daemon may pay. Nothing was used up; try again later.`,
+      `Chain ${chain.id} asks for higher gas fees than this daemon may pay. Nothing was used up; try again later.`,
       { retryAfterSeconds: 60 },
     )
   if (balance < BigInt(claimGas) * maxFeePerGas)

@@ -155,6 +155,6 @@ function judge({ row, metadata, expected }: MetadataRow, found: LocatedToken | D
   const previous: Metadata | null = found.metadata === null ? null : JSON.parse(found.metadata)
   if (isDeepStrictEqual(previous, metadata)) return { row, status: 'unchanged', token, previous }
   if (expected !== undefined && !isDeepStrictEqual(previous, expected))
-    return { row, status: 'failed', error: 'It was changed in the meantime, and is left as it is.' }
+    return { row, status: 'failed', error: 'It was changed in the meantime and was left unchanged.' }
   return { row, status: 'changed', token, previous }
 }

@@ -53,7 +53,7 @@ export async function futureTokenOf(deps: Deps, contract: ContractRow): Promise<
   }
   throw new DomainError(
     'conflict',
-    `No free token id was found on the contract ${contract.address}: it says that somebody has each that was tried, up to ${after}. Link the chip to a token yourself (tapchip chips link).`,
+    `No free token ID was found on the contract ${contract.address}: all that were tried, up to ${after}, have owners. Link the chip to a token yourself (tapchip chips link).`,
   )
 }
 

@@ -179,11 +179,11 @@ export async function assertSecondTap(
   if (row.tapId !== null && otp.tapId <= row.tapId)
     throw new DomainError(
       'registration_same_tap',
-      `This code is of the tap that registered ${recipient}, or of an earlier one. Tap the chip again for the second code. ${stillGood}`,
+      `This code is from the tap that registered ${recipient}, or from an earlier one. Tap the chip again for the second code. ${stillGood}`,
     )
   if (now < row.allowedAt)
     throw new DomainError(
       'registration_early',
-      `The registration of ${recipient} counts from ${row.allowedAt} on. Wait until then. ${stillGood}`,
+      `The registration of ${recipient} becomes valid at ${row.allowedAt}. Wait until then. ${stillGood}`,
     )
 }

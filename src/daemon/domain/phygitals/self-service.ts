@@ -53,7 +53,7 @@ export async function editByOwner(
       'requestExpiryTime has passed (it is in seconds). Sign the request again.',
     )
   if (edit.requestExpiryTime > latestExpiry)
-    throw invalid('requestExpiryTime', 'is in seconds since 1970, and must not lie beyond the year 9999')
+    throw invalid('requestExpiryTime', 'is in seconds since 1970 and must not be beyond the year 9999')
   const redirectUrl = redirectUrlFrom(edit.redirectUrl)
   const token = await tokenAt(deps, edit)
   const owner = await ownerWhoSigned(deps, edit, token)
@@ -63,7 +63,7 @@ export async function editByOwner(
     if (!(await useSignature(trx, { digest: `${owner}:${digest}`, expiresAt })))
       throw new DomainError(
         'signature_used',
-        'This signature was used already. Sign a new request, with another requestExpiryTime.',
+        'This signature has already been used. Sign a new request with another requestExpiryTime.',
       )
     const chips = await chipsOfToken(trx, token.id)
     for (const { uid } of chips) await updateChip(trx, uid, { redirectUrl })
@@ -90,10 +90,10 @@ async function ownerWhoSigned({ chains }: Deps, edit: OwnerEdit, token: LocatedT
       ? undefined
       : await readChain(chain, () => ownerOf(chain.client, contract, BigInt(edit.tokenId)))
   const refuse = (message: string) => new DomainError('signature_invalid', message)
-  if (owner === undefined) throw refuse('Nobody owns this token yet, so nobody can sign for it.')
+  if (owner === undefined) throw refuse('This token has no owner yet, so no one can sign for it.')
   if (await isSignedBy(chain, owner, digestOf(edit), edit.ownerSignature)) return owner
   throw refuse(
-    `ownerSignature is not the owner's (${owner}) over this request. Sign exactly what is sent: token, updates and requestExpiryTime.`,
+    `ownerSignature is not the signature of the owner (${owner}) for this request. Sign exactly what you send: token, updates, and requestExpiryTime.`,
   )
 }
 

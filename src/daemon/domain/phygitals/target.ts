@@ -73,7 +73,7 @@ export async function settleTarget(
   if (token) return token
   throw new DomainError(
     'token_taken',
-    'Another request minted for this chip, or took the token id, at the same moment. Nothing was used up; try again.',
+    'Another request minted for this chip or took the token ID at the same moment. Nothing was used up; try again.',
   )
 }
 

@@ -35,7 +35,7 @@ export async function readTap(deps: ReadTapDeps, query: TapQuery): Promise<ReadT
   const matching = templates.filter(({ e, c }) => read[e] !== undefined && read[c] !== undefined)
   if (matching.length > 0) return readSunTap(deps, read, matching)
   if (isHaloTap(read)) return readHaloTap(deps, read)
-  return malformed(read.e === undefined ? 'e' : 'c', 'is missing: open the URL that the chip shows, whole')
+  return malformed(read.e === undefined ? 'e' : 'c', 'is missing: open the complete URL that the chip shows')
 }
 
 type Parameters = Record<string, string | undefined>

@@ -52,7 +52,7 @@ export async function simulateTaps(
     const chip = await chipOf(trx, readings)
     assertSimulated(chip, config)
     if (!config.ephemeral && (await carriesAnything(trx, chip)))
-      assertMayTransfer(holder, 'simulating the taps of a chip that carries something')
+      assertMayTransfer(holder, 'simulating the taps of a chip that carries assets')
     const keys = keysOf(deps, chip)
     const { uid, teamId, simulatedCounter: from } = chip
     const last = Math.max(chip.lastCounter, from, 0)
@@ -60,7 +60,7 @@ export async function simulateTaps(
     if (to > maxCounter) {
       throw new DomainError(
         'conflict',
-        `The chip's counter stands at ${last} and ends at ${maxCounter}: it has no ${count} taps left.`,
+        `The chip's counter is at ${last} of at most ${highestCounter}, so it does not have ${count} taps left.`,
       )
     }
     if (!(await takeSimulatedCounters(trx, { uid, from, to })))
@@ -94,7 +94,7 @@ function assertSimulated(chip: ChipRow, { ephemeral }: Deps['config']): void {
   if (ephemeral || chip.simulated === 1) return
   throw new DomainError(
     'conflict',
-    'The chip is a physical one: simulating its taps would use up counters, and its own next taps would read as replayed. Import a chip as a simulated one, or use a daemon started with --ephemeral.',
+    'This is a physical chip: simulating its taps would use up counters, and its next real taps would count as replayed. Import a chip as simulated, or use a daemon started with --ephemeral.',
   )
 }
 
@@ -109,7 +109,7 @@ function keysOf({ keyRing }: Pick<Deps, 'keyRing'>, chip: ChipRow): Keys {
   if (!set || !fileRead) {
     throw new DomainError(
       'conflict',
-      `The daemon has no file-read key for the chip in the key set ${chip.keySetId}, so it cannot make its taps.`,
+      `The daemon has no file-read key for the chip in the key set ${chip.keySetId}, so it cannot simulate its taps.`,
     )
   }
   return { set, fileRead }

@@ -36,7 +36,7 @@ export function nfcRoutes(app: FastifyInstance, ctx: Context): void {
         const ofKey = mayVouch ? undefined : keyTeam()
         // A packing table's API key determines its chips' team.
         if (ofKey !== undefined && ofKey !== found.id)
-          throw invalid('team', 'is not the team of the API key that came along: leave one of them out')
+          throw invalid('team', 'is not the team of the API key that was sent: leave one of them out')
         return found
       }
       return toWire(await openSession(ctx, { sessions, urlCheck }, holder, request, ofTeam))
