@@ -548,7 +548,9 @@ describe('a token contract on the embedded chain, whose address anybody can gues
     const t = await openSquatted(forged)
     expect(await t.show()).toMatchObject({
       status: 'pending',
-      problem: expect.stringMatching(new RegExp(`will belong to ${mallory.address} as soon as they accept it`)),
+      problem: expect.stringMatching(
+        new RegExp(`will belong to ${mallory.address} as soon as they accept it`),
+      ),
     })
   })
 })
