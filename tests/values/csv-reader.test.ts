@@ -1,32 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { CsvReader } from '../../src/values/csv-reader.ts'
-import { LineSplitter } from '../../src/values/line-splitter.ts'
-
-const cut = (text: string, size: number) =>
-  Array.from({ length: Math.ceil(text.length / size) }, (_, i) => text.slice(i * size, (i + 1) * size))
-const size = fc.integer({ min: 1, max: 20 })
-
-test('lines are the same however the text is cut, blank ones left out', () => {
-  const line = fc.string({ unit: fc.constantFrom('a', 'é', ' ', '\r', '{}'), maxLength: 6 })
-  fc.assert(
-    fc.property(fc.array(line, { maxLength: 12 }), size, (lines, size) => {
-      const splitter = new LineSplitter()
-      const read = cut(lines.join('\n'), size).flatMap((piece) => splitter.push(piece))
-      expect([...read, ...splitter.end()]).toEqual(lines.filter((text) => text.trim() !== ''))
-      expect(splitter.pending).toBe(0)
-    }),
-  )
-})
-
-test('of a line without end no more is kept than tells that it is too long', () => {
-  const splitter = new LineSplitter(10)
-  for (let i = 0; i < 100; i += 1) expect(splitter.push('x'.repeat(7))).toEqual([])
-  expect(splitter.pending).toBe(11)
-  const [line = ''] = splitter.push('\ny\n')
-  expect(line.length).toBeGreaterThan(10)
-  expect(splitter.end()).toEqual([])
-})
+import { cut, pieceSize } from '../support/cut-text.ts'
 
 test('rows of CSV are the same however the text is cut, with either line end', () => {
   const cell = fc.string({ unit: fc.constantFrom('a', '"', ',', '\n', ' ', 'é'), maxLength: 6 })
@@ -34,7 +9,7 @@ test('rows of CSV are the same however the text is cut, with either line end', (
   fc.assert(
     fc.property(
       fc.array(fc.tuple(cell, cell), { maxLength: 12 }),
-      size,
+      pieceSize,
       fc.constantFrom('\n', '\r\n'),
       fc.boolean(),
       (rows, size, lineEnd, isEnded) => {
@@ -55,7 +30,7 @@ test('a quote in the wrong place is said in words, and the rows around it are go
   const reasons = read.flatMap(({ rows, malformed }) => rows.map((cells) => malformed.get(cells)))
   expect(reasons.map((reason) => reason?.slice(0, 20))).toEqual([
     undefined,
-    'a quote stands withi',
+    'a quoted text contai',
     undefined,
     'a quote is opened an',
   ])
