@@ -11,8 +11,10 @@ export default defineConfig({
     isolate: false,
     // Most of these tests wait for a process, a disk or a chain: a core that is left free stays idle.
     maxWorkers: Math.max(2, availableParallelism() - 1),
-    testTimeout: 20_000,
-    hookTimeout: 30_000,
+    // Deadlines only end what hangs: a machine whose cores are busy takes several times as long.
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
+    expect: { poll: { timeout: 30_000 } },
     retry: 0,
     allowOnly: false,
   },

@@ -8,6 +8,7 @@ export default defineConfig({
     fileParallelism: false,
     testTimeout: 300_000,
     hookTimeout: 60_000,
+    expect: { poll: { timeout: 30_000 } },
     retry: 0,
     allowOnly: false,
   },

@@ -219,7 +219,7 @@ describe('with everything open', () => {
     expect(await clientOf(full).getBalance({ address: payee(7) })).toBe(7n)
     await client.setAutomine(false)
     await clientOf(full).sendRawTransaction({ serializedTransaction: await transfer(0) })
-    await new Promise((resolve) => setTimeout(resolve, 300))
+    await until(async () => (await client.getTxpoolStatus()).pending === 1)
     expect(await paid(full, 1)).toEqual([0n])
     await client.mine({ blocks: 1 })
     expect(await paid(full, 1)).toEqual([1n])

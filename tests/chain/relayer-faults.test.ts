@@ -125,7 +125,7 @@ describe('a node', () => {
     bench.node.fault = () => 'half'
     stalling.start()
     try {
-      await expect.poll(() => stalling.status()[0]?.trouble, { timeout: 10_000 }).toBeDefined()
+      await expect.poll(() => stalling.status()[0]?.trouble).toBeDefined()
       bench.node.fault = undefined
       const blocks = setInterval(() => void bench.mine(), 50)
       try {

@@ -32,6 +32,9 @@ const write = (target: string) => {
   const lines = chips.map(({ uid }, i) => `${uid},https://example.com/${target}/${i + 1}`)
   writeFileSync(join(here.home, 'edits.csv'), `uid,redirectUrl\n${lines.join('\n')}\n`)
 }
+/** An edit that would take half a minute, so that it is under way however late a signal comes. */
+const slow = ['chips', 'edit', '--file', 'edits.csv', '--rate', String(count / 30), '--json']
+const slowEdit = () => spawnCli(slow, here.env, here.home)
 const redirects = async (): Promise<(string | null)[]> => {
   const { json } = await here.run('chips', 'list', '--chip-group', 'All', '--json')
   return (json() as { redirectUrl: string | null }[]).map(({ redirectUrl }) => redirectUrl)
@@ -41,7 +44,7 @@ const status = async (id: string) => (await here.run('batch', 'status', id, '--j
 
 test('a batch that was killed goes on where it was, and can be taken back whole', async () => {
   write('killed')
-  const running = spawnCli(['chips', 'edit', '--file', 'edits.csv', '--json'], here.env, here.home)
+  const running = slowEdit()
   await running.until((stdout) => stdout.includes('"changed"'))
   running.child.kill('SIGKILL')
   expect(await running.ended).toBe('SIGKILL')
@@ -70,7 +73,7 @@ test('a batch that was killed goes on where it was, and can be taken back whole'
 
 test('a batch that was killed can be taken back without being finished', async () => {
   write('half')
-  const running = spawnCli(['chips', 'edit', '--file', 'edits.csv', '--json'], here.env, here.home)
+  const running = slowEdit()
   await running.until((stdout) => stdout.includes('"changed"'))
   running.child.kill('SIGKILL')
   await running.ended
@@ -81,7 +84,7 @@ test('a batch that was killed can be taken back without being finished', async (
 
 test('SIGINT lets the rows on their way end, writes them down, and exits with 130', async () => {
   write('interrupted')
-  const running = spawnCli(['chips', 'edit', '--file', 'edits.csv', '--json'], here.env, here.home)
+  const running = slowEdit()
   await running.until((stdout) => stdout.includes('"changed"'))
   running.child.kill('SIGINT')
   expect(await running.ended).toBe(130)
@@ -100,7 +103,7 @@ test('SIGINT lets the rows on their way end, writes them down, and exits with 13
 
 test('a second SIGINT ends at once', async () => {
   write('twice')
-  const running = spawnCli(['chips', 'edit', '--file', 'edits.csv', '--json'], here.env, here.home)
+  const running = slowEdit()
   await running.until((stdout) => stdout.includes('"changed"'))
   running.child.kill('SIGINT')
   running.child.kill('SIGINT')
@@ -121,11 +124,7 @@ test('a daemon that goes away stops a batch, which goes on when the daemon is ba
       if (stdout.includes('"changed"')) stopping ??= first.stop()
       return false
     },
-    'chips',
-    'edit',
-    '--file',
-    'edits.csv',
-    '--json',
+    ...slow,
   )
   await stopping
   const id = batchId(ran.stderr)

@@ -159,7 +159,7 @@ test('a group of more chips than one request takes', async () => {
   expect(new Set((json() as { redirectUrl: string }[]).map(({ redirectUrl }) => redirectUrl))).toEqual(
     new Set([url]),
   )
-}, 60_000)
+})
 
 describe('batches', () => {
   test('undo puts back what was there, and leaves alone what was changed since', async () => {

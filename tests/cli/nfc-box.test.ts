@@ -222,7 +222,7 @@ describe('rows and chips', () => {
       }),
       { numRuns: 15 },
     )
-  }, 60_000)
+  })
 })
 
 test('a card that loses its field for a moment, and lies there still, is gone on with', async () => {

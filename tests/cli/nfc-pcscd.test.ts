@@ -74,7 +74,7 @@ describe.concurrent('on a real pcscd', () => {
       expect(chip.failedAuthentications).toBe(0)
       expect((await fetch(daemon.url + (await chip.tapPath()))).status).toBe(200)
     }
-  }, 30_000)
+  })
 
   test('a chip is recovered and reset', async (t) => {
     const pcscd = await openPcscd(t)
@@ -97,7 +97,7 @@ describe.concurrent('on a real pcscd', () => {
     expect(await reset.ended).toBe(0)
     expect(JSON.parse(reset.stdout())).toEqual({ uid: chip.uid, status: 'factory' })
     expect(chip.versions).toEqual([0, 0, 0, 0, 0])
-  }, 30_000)
+  })
 
   test('Ctrl-C while it waits for a chip ends with 130, and no chip in time with 6', async (t) => {
     const pcscd = await openPcscd(t)
@@ -108,7 +108,7 @@ describe.concurrent('on a real pcscd', () => {
     expect(running.stderr()).toMatch(/0 of 2 are done.*\n.*--resume b_/)
     const late = nfc(t, pcscd, ...box, '--timeout', '1')
     expect(await late.ended).toBe(6)
-  }, 30_000)
+  })
 
   test('the self-test runs, and its transcript is that of the virtual chip', async (t) => {
     const pcscd = await openPcscd(t)
@@ -120,5 +120,5 @@ describe.concurrent('on a real pcscd', () => {
     expect(JSON.parse(running.stdout())).toMatchObject({ passed: true })
     const replayed = nfc(t, pcscd, 'selftest', '--replay', file, '--json')
     expect([await replayed.ended, replayed.stdout()]).toEqual([0, '[]\n'])
-  }, 30_000)
+  })
 })

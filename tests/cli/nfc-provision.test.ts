@@ -87,7 +87,7 @@ describe('nfc provision on the emulator', () => {
         redirectUrl: `https://example.com/H/${row}`,
         chipGroup: { name: 'Jackets' },
       })
-  }, 60_000)
+  })
 
   test('--count puts down fresh chips, and keeps the last', async () => {
     const ran = await provision('--count', '3')

@@ -142,4 +142,4 @@ test('torn again and again, also while it is recovered, a chip is never lost', a
     expect(await run(chip, inA)).toMatchObject({ uid: chip.uid })
     expect((await fetch(daemon.url + (await chip.tapPath()))).status).toBe(200)
   }
-}, 60_000)
+})

@@ -69,10 +69,10 @@ describe('a chain that others run', () => {
       const { body } = await p.ask('/admin/transactions?waiting=true', undefined, { headers: p.admin })
       return body.map(({ waiting }: { waiting: string }) => waiting)
     }
-    await expect.poll(waiting, { timeout: 5000 }).toEqual(['node'])
+    await expect.poll(waiting).toEqual(['node'])
     expect((await p.ask('/readyz')).body.chains).toEqual({ 7: 'trouble' })
     chain.node.fault = undefined
-    await expect.poll(waiting, { timeout: 15_000 }).toEqual([])
+    await expect.poll(waiting).toEqual([])
     chain.mining(true)
   })
 
@@ -88,10 +88,10 @@ describe('a chain that others run', () => {
     // A deployment is not refused before: it is recorded, and waits.
     const wanted = { team: 'Acme', symbol: 'NEW', name: 'New', chainId: 7 }
     await p.ask('/admin/contracts/deploy', wanted, { headers: p.admin })
-    await expect.poll(word, { timeout: 5000 }).toBe('waiting-for-funds')
+    await expect.poll(word).toBe('waiting-for-funds')
     expect(await gauge()).toBe('1')
     await chain.rpc('anvil_setBalance', [remoteRelayer.address, '0xde0b6b3a7640000'])
-    await expect.poll(word, { timeout: 15_000 }).toBe('ok')
+    await expect.poll(word).toBe('ok')
     await p.settled()
   })
 
@@ -116,11 +116,11 @@ describe('a chain that others run', () => {
     chain.node.baseFee = undefined
     await chain.rpc('anvil_setBalance', [remoteRelayer.address, '0x1'])
     await expect
-      .poll(async () => (await pull(code, 'c')).body.message, { timeout: 3000 })
+      .poll(async () => (await pull(code, 'c')).body.message)
       .toMatch(/cannot pay.*Nothing was used up/)
     expect(await isUsed(code)).toBe(false)
     await chain.rpc('anvil_setBalance', [remoteRelayer.address, '0xde0b6b3a7640000'])
-    await expect.poll(async () => (await pull(code, 'c')).status, { timeout: 3000 }).toBe(200)
+    await expect.poll(async () => (await pull(code, 'c')).status).toBe(200)
     expect((await pull(code, 'c', carol)).status).toBe(409)
     expect(await owner(1)).toBe(getAddress(bob))
   })
@@ -191,13 +191,13 @@ describe('a node whose answers are none', () => {
     const before = asked()
     expect((await p.ask('/admin/contracts/deploy', wanted, { headers: p.admin })).status).toBe(200)
     // It is mined, and looked at more than once.
-    await expect.poll(asked, { timeout: 15_000 }).toBeGreaterThan(before + 4)
+    await expect.poll(asked).toBeGreaterThan(before + 4)
     const found = () =>
       p.ctx.db.read.selectFrom('contracts').selectAll().where('symbol', '=', 'NEW').executeTakeFirst()
     expect(await found()).toMatchObject({ status: 'pending', problem: null })
     chain.node.fault = undefined
     await p.settled()
-    await expect.poll(found, { timeout: 15_000 }).toMatchObject({ status: 'confirmed', problem: null })
+    await expect.poll(found).toMatchObject({ status: 'confirmed', problem: null })
   })
 
   test('and that says 900 kB is quoted with a line of it: in answers, in records and in the log', async () => {
@@ -281,9 +281,9 @@ test('a chain that forgets two blocks gets the transfer again, and it counts onc
     expect(answer.status).toBe(200)
     const state = async () => (await q.transactions()).find(({ kind }) => kind === 'phygital-mint')?.state
     await deep.rpc('anvil_mine', ['0x2'])
-    await expect.poll(state, { timeout: 5000 }).toBe('mined')
+    await expect.poll(state).toBe('mined')
     await deep.rpc('anvil_reorg', [2, []])
-    await expect.poll(state, { timeout: 5000 }).toBe('broadcast')
+    await expect.poll(state).toBe('broadcast')
     deep.mining(true)
     await q.settled()
     expect(await state()).toBe('confirmed')

@@ -214,7 +214,7 @@ describe('the disk of the data directory', () => {
     } finally {
       lift()
     }
-    await expect.poll(() => disk.state(write), { timeout: 5000 }).toBe('writable')
+    await expect.poll(() => disk.state(write)).toBe('writable')
     expect(readdirSync(dir)).toEqual(['database'])
     expect(disk.refusedWrites).toBe(1)
   })

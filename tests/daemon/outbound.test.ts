@@ -402,7 +402,7 @@ describe('an upload', () => {
     const outbound = createOutbound({ ...limits, allowPrivate: [origin] })
     const answer = await outbound.request({ url: origin, method: 'POST', headers: {}, body: endless() })
     expect([answer.status, answer.body.toString()]).toEqual([413, 'too large'])
-    await vi.waitFor(() => expect(closed).toBe(true))
+    await expect.poll(() => closed).toBe(true)
   })
 
   test('whose source fails throws what the source threw', async () => {

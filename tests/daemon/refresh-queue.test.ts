@@ -233,7 +233,7 @@ describe('started', () => {
     add('1')
     queue.start()
     queue.start()
-    await vi.waitFor(() => expect(ended).toEqual([[1, 'done']]))
+    await expect.poll(() => ended).toEqual([[1, 'done']])
     expect(failed).toHaveBeenCalledExactlyOnceWith(new Error('disk full'))
     await queue.stop()
     const looks = due.mock.calls.length
@@ -249,7 +249,7 @@ describe('started', () => {
     add('1')
     add('2')
     queue.start()
-    await vi.waitFor(() => expect(refresh).toHaveBeenCalledOnce())
+    await expect.poll(() => refresh.mock.calls.length).toBe(1)
     const stopped = queue.stop()
     answer({ kind: 'done' })
     await stopped

@@ -12,7 +12,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import BetterSqlite3 from 'better-sqlite3'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { killAfter, run, spawnDaemon } from '../support/process.ts'
+import { killOnceThere, run, spawnDaemon } from '../support/process.ts'
 import { acmeKey, derived, listedKey, seed, uids } from '../support/seeds.ts'
 import { tap, tapPath } from '../support/taps.ts'
 
@@ -168,17 +168,25 @@ describe('tapchipd', () => {
     expect(refused.stderr).toContain('newer')
   })
 
-  test.each([40, 60, 80, 100, 120, 140, 170, 200])(
-    'killed %i ms into its first start, it starts again',
-    async (ms) => {
-      const args = ['--data-dir', join(dir, 'killed'), '--port', '0', '--seed', seedFile]
-      await killAfter(ms, args)
-      const again = await spawnDaemon(args)
-      const groups = await fetch(`${again.ready.url}/chip-groups`, { headers: { 'x-svc-api-key': acmeKey } })
-      expect(groups.status).toBe(200)
-      expect(await again.stop()).toBe(0)
-    },
-  )
+  // In the order in which a first start makes them.
+  test.each([
+    'daemon.lock',
+    'data.key',
+    'tapchip.db',
+    'tapchip.db-wal',
+    'instance',
+    'admin.token',
+    'dev-chain',
+    'daemon.json',
+  ])('killed in its first start as soon as it has made %s, it starts again', async (file) => {
+    const data = join(dir, 'killed')
+    const args = ['--data-dir', data, '--port', '0', '--seed', seedFile]
+    await killOnceThere(join(data, file), args)
+    const again = await spawnDaemon(args)
+    const groups = await fetch(`${again.ready.url}/chip-groups`, { headers: { 'x-svc-api-key': acmeKey } })
+    expect(groups.status).toBe(200)
+    expect(await again.stop()).toBe(0)
+  })
 
   test('refuses a directory that another one uses, and is free of it after a kill', async () => {
     const data = join(dir, 'data')

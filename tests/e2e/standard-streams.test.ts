@@ -43,9 +43,7 @@ function start(stdout: number | 'pipe', stderr: number | 'pipe') {
 const note = (): string => JSON.parse(readFileSync(join(dir, 'data', 'daemon.json'), 'utf8')).url
 /** Its address, which stands in its data directory, for whom no ready line comes. */
 const listening = async (): Promise<string> => {
-  await expect
-    .poll(() => fetch(`${note()}/readyz`).then(({ status }) => status), { timeout: 20_000 })
-    .toBe(200)
+  await expect.poll(() => fetch(`${note()}/readyz`).then(({ status }) => status)).toBe(200)
   return note()
 }
 const answers = async (url: string, requests: number) => {
@@ -90,7 +88,7 @@ test('a reader that stops reading stops nothing, and gets the lines again when i
   daemon.stderr?.on('data', (chunk) => {
     log += chunk
   })
-  await expect.poll(() => log, { timeout: 10_000 }).toContain('are lost')
+  await expect.poll(() => log).toContain('are lost')
   await answers(url, 1)
   expect(await stopped(daemon)).toBe(0)
   const lines = log
@@ -113,7 +111,7 @@ test('lines that a full disk took half of are whole once there is space', async 
   expect(statSync(path).size).toBe(end)
   lift()
   const lines = () => readFileSync(path, 'utf8').trim().split('\n')
-  await expect.poll(() => lines().length, { timeout: 10_000 }).toBeGreaterThan(20)
+  await expect.poll(() => lines().length).toBeGreaterThan(20)
   expect(await stopped(daemon)).toBe(0)
   for (const line of lines()) expect(() => JSON.parse(line)).not.toThrow()
 })

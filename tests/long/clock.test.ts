@@ -41,7 +41,7 @@ const jump = async (on: DaemonOnDisk, seconds: number): Promise<void> => {
   const seen = () => on.log.split('"jumpSeconds"').length
   const before = seen()
   time.set(seconds)
-  await expect.poll(seen, { timeout: 20_000 }).toBeGreaterThan(before)
+  await expect.poll(seen).toBeGreaterThan(before)
 }
 const status = async (on: DaemonOnDisk) => (await on.call('GET /admin/status')).body
 
@@ -83,7 +83,7 @@ test('a year ahead, in 1970, and mended: nothing is done twice, and what was goo
     })
   }
   const isOwnedBy = (n: number, owner: string) =>
-    expect.poll(async () => (await ownerOf(n)).toLowerCase(), { timeout: 20_000 }).toBe(owner.toLowerCase())
+    expect.poll(async () => (await ownerOf(n)).toLowerCase()).toBe(owner.toLowerCase())
 
   const owner = privateKeyToAccount(generatePrivateKey())
   const edit = async (requestExpiryTime: number, ownerSignature: Hex) => {

@@ -33,8 +33,7 @@ const data = () => join(dir, 'data')
 const before = 4096
 const find = (uid: string, counter: number) => `GET ${tapPath(tap(derived, { uid }, counter), '/chips/find')}`
 const ready = async () => (await daemon.call('GET /readyz')).body
-const chainIsWell = () =>
-  expect.poll(async () => (await ready()).chains?.['31337'], { timeout: 20_000 }).toBe('ok')
+const chainIsWell = () => expect.poll(async () => (await ready()).chains?.['31337']).toBe('ok')
 const addressOfJackets = async () =>
   (await daemon.call('GET /admin/contracts?team=Acme')).body.find(
     ({ symbol }: { symbol: string }) => symbol === 'JKT',
@@ -73,7 +72,7 @@ test('a daemon whose anvil dies while it has no descriptor left goes on, and sta
   const anvil = anvilOf(data())
   limitDescriptors(pid, openDescriptors(pid))
   process.kill(anvil, 'SIGKILL')
-  await expect.poll(() => daemon.log, { timeout: 20_000 }).toMatch(/the dev chain does not start/)
+  await expect.poll(() => daemon.log).toMatch(/the dev chain does not start/)
   expect(daemon.log).toMatch(/EMFILE/)
   expect((await daemon.call(find(chips.jacket(1), 1))).body.isValidTap).toBe(true)
   const refused = await transfer(contract, 2)
@@ -81,7 +80,7 @@ test('a daemon whose anvil dies while it has no descriptor left goes on, and sta
   expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0)
 
   limitDescriptors(pid, before)
-  await expect.poll(async () => (await transfer(contract, 2)).status, { timeout: 20_000 }).toBe(200)
+  await expect.poll(async () => (await transfer(contract, 2)).status).toBe(200)
   await chainIsWell()
   expect((await daemon.call(find(chips.jacket(1), 1))).body.isValidTap).toBe(false)
   const next = anvilOf(data())
@@ -95,7 +94,7 @@ test('a daemon that has to stop while its anvil cannot be started stops in order
   const anvil = anvilOf(data())
   limitDescriptors(pid, openDescriptors(pid))
   process.kill(anvil, 'SIGKILL')
-  await expect.poll(() => daemon.log, { timeout: 20_000 }).toMatch(/the dev chain does not start/)
+  await expect.poll(() => daemon.log).toMatch(/the dev chain does not start/)
   expect(await daemon.end()).toBe(0)
   expect(daemon.log).not.toMatch(/could not be closed in order|uncaught/i)
 })
@@ -145,8 +144,7 @@ test('a crowd of connections that takes all descriptors ends nothing, and loses 
   disperse()
   daemon = await DaemonOnDisk.start(dir)
   for (const path of answered) expect((await daemon.call(path)).body.isValidTap).toBe(false)
-  for (const token of sent)
-    await expect.poll(() => daemon.owner(contract, token), { timeout: 20_000 }).toBe(getAddress(bob))
+  for (const token of sent) await expect.poll(() => daemon.owner(contract, token)).toBe(getAddress(bob))
   await hasEnded(anvil)
   const next = anvilOf(data())
   expect(await daemon.end()).toBe(0)

@@ -40,7 +40,7 @@ const start = async (...args: string[]): Promise<DaemonOnDisk> => {
 }
 const find = (uid: string, counter: number) => `GET ${tapPath(tap(derived, { uid }, counter), '/chips/find')}`
 const readyAgain = (on: DaemonOnDisk) =>
-  expect.poll(async () => (await on.call('GET /readyz')).status, { timeout: 20_000 }).toBe(200)
+  expect.poll(async () => (await on.call('GET /readyz')).status).toBe(200)
 
 /** In words, with when to come back, and nothing of the inside. */
 function isRefusal({ status, headers, text, body }: Answered): void {
@@ -183,9 +183,7 @@ test('with its log on the full disk a daemon refuses in words, does nothing of i
   await minedReceipt(wallet, await wallet.sendTransaction(toStranger))
   expect(await client.getBalance({ address: stranger })).toBe(1n)
   // States of the chain are kept again, and those that could not be left nothing behind.
-  await expect
-    .poll(() => folder('dev-chain').filter((name) => name.startsWith('state-')), { timeout: 20_000 })
-    .not.toEqual([])
+  await expect.poll(() => folder('dev-chain').filter((name) => name.startsWith('state-'))).not.toEqual([])
   expect(folder('dev-chain').filter((name) => name.endsWith('.new'))).toEqual([])
 
   // And with a start in between.

@@ -232,7 +232,7 @@ test('kill -9 of the daemon in the middle stops the batch, which goes on with th
   expect([await resumed.ended, resumed.stderr()]).toEqual([0, expect.stringContaining('1,000 transferred')])
   const client = createPublicClient({ transport: http(second.ready.chains['31337']) })
   const held = () => client.readContract({ address: contract, abi, functionName: 'balanceOf', args: [to] })
-  await expect.poll(held, { timeout: 20_000 }).toBe(1000n)
+  await expect.poll(held).toBe(1000n)
   expect(await second.stop()).toBe(0)
   const database = new Database(join(dataDir, 'tapchip.db'), { readonly: true })
   const count = database.prepare("select count(*) as n from transactions where kind = 'phygital-transfer'")

@@ -52,9 +52,7 @@ const transfer = (tokenId: number) =>
     }),
   })
 const chainIs = (word: string) =>
-  expect
-    .poll(async () => (await daemon.call('GET /readyz')).body.chains['31337'], { timeout: 30_000 })
-    .toBe(word)
+  expect.poll(async () => (await daemon.call('GET /readyz')).body.chains['31337']).toBe(word)
 
 test('a chain that is stopped takes taps along in nothing, is in trouble for who watches, and goes on where it was', async () => {
   const pid = anvil()
@@ -78,11 +76,10 @@ test('a chain that stays stopped is refused in time, and replaced by one that ha
   const refused = await transfer(2)
   expect([refused.status, refused.body.code]).toEqual([503, 'chain_unavailable'])
   await hasEnded(pid)
-  await expect.poll(async () => (await transfer(2)).status, { timeout: 20_000 }).toBe(200)
+  await expect.poll(async () => (await transfer(2)).status).toBe(200)
   await chainIs('ok')
   expect(anvil()).not.toBe(pid)
-  for (const token of [1, 2])
-    await expect.poll(() => daemon.owner(contract, token), { timeout: 20_000 }).toBe(getAddress(bob))
+  for (const token of [1, 2]) await expect.poll(() => daemon.owner(contract, token)).toBe(getAddress(bob))
 })
 
 test('a stop with a stopped chain ends in order and before anybody loses patience, and leaves none', async () => {
@@ -98,7 +95,7 @@ test('a stop with a stopped chain ends in order and before anybody loses patienc
   await hasEnded(pid)
   daemon = await DaemonOnDisk.start(dir)
   await chainIs('ok')
-  await expect.poll(() => daemon.owner(contract, 1), { timeout: 20_000 }).toBe(getAddress(bob))
+  await expect.poll(() => daemon.owner(contract, 1)).toBe(getAddress(bob))
   expect((await transfer(3)).status).toBe(200)
 })
 

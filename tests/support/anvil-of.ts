@@ -25,4 +25,4 @@ export function endAnvilOf(dataDir: string): void {
   }
 }
 
-export const hasEnded = (pid: number) => expect.poll(() => runs(pid), { timeout: 10_000 }).toBe(false)
+export const hasEnded = (pid: number) => expect.poll(() => runs(pid)).toBe(false)

@@ -80,6 +80,7 @@ export async function crashTransfers(seed: number, kills = 2): Promise<CrashedTr
     }
     const answers = new Map<number, string>()
     let changedAnswers = 0
+    let onAnswer = () => {}
     const send = async (n: number): Promise<void> => {
       const answer = await fetch(`${daemon.ready.url}/phygitals/transfer/pullable`, {
         method: 'POST',
@@ -91,6 +92,7 @@ export async function crashTransfers(seed: number, kills = 2): Promise<CrashedTr
         body: JSON.stringify({ recipient: recipientOf(n) }),
       })
       const text = await answer.text()
+      onAnswer()
       if (!answer.ok) return
       if (answers.has(n) && answers.get(n) !== text) changedAnswers += 1
       answers.set(n, text)
@@ -99,8 +101,16 @@ export async function crashTransfers(seed: number, kills = 2): Promise<CrashedTr
 
     let answeredBefore = 0
     for (let kill = 0; kill < kills; kill++) {
+      const killAfter = Math.floor(random() * count)
+      let answered = 0
+      const enough = new Promise<void>((resolve) => {
+        onAnswer = () => {
+          answered += 1
+          if (answered > killAfter) resolve()
+        }
+      })
       const sending = sendAll()
-      await pause(Math.floor(random() * 260))
+      await Promise.race([enough, sending])
       answeredBefore = answers.size
       const anvil = pidOfAnvil(dataDir)
       await Promise.all([daemon.kill(), killNow(anvil)])

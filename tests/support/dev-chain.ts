@@ -105,13 +105,13 @@ export async function paid(chain: DevChain, count: number): Promise<bigint[]> {
   )
 }
 
-/** Waits for something to become true. @throws Error after five seconds */
+/** Waits for something to become true. @throws Error after thirty seconds */
 export async function until(what: () => Promise<boolean> | boolean): Promise<void> {
-  for (const end = Date.now() + 5000; Date.now() < end; ) {
+  for (const end = Date.now() + 30_000; Date.now() < end; ) {
     if (await what()) return
     await new Promise((resolve) => setTimeout(resolve, 5))
   }
-  throw new Error('it did not become true within 5 s')
+  throw new Error('it did not become true within 30 s')
 }
 
 /** What the process of dev-chain-owner.ts has stored; the last line may be half of one. */

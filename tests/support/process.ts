@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 
@@ -98,12 +99,14 @@ export async function run(
   return { code: code as number | null, stdout, stderr }
 }
 
-/** Starts `tapchipd` and kills it after some time, wherever it is then. */
-export async function killAfter(ms: number, args: string[]): Promise<void> {
+/** Starts `tapchipd` and kills it as soon as a file exists. @throws Error when it ended before */
+export async function killOnceThere(file: string, args: string[]): Promise<void> {
   const child = spawn(process.execPath, [bin('tapchipd'), ...args], { stdio: 'ignore' })
   running.add(child)
   const exited = once(child, 'exit')
-  setTimeout(() => child.kill('SIGKILL'), ms)
-  await exited
+  while (!existsSync(file) && child.exitCode === null) await new Promise((resolve) => setTimeout(resolve, 1))
+  child.kill('SIGKILL')
+  const [code] = await exited
   running.delete(child)
+  if (code !== null) throw new Error(`tapchipd ended with exit code ${code} before ${file} was there`)
 }

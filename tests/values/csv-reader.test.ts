@@ -32,6 +32,6 @@ test('a quote in the wrong place is said in words, and the rows around it are go
     undefined,
     'a quoted text contai',
     undefined,
-    'a quote is opened an',
+    'a quote is opened bu',
   ])
 })
