@@ -7,7 +7,6 @@ import { clean } from './io/text.ts'
 import type { Prompts } from './prompts.ts'
 import type { System } from './system.ts'
 
-/** What a command's context has of use here. */
 interface Writing {
   readonly system: System
   readonly io: Io
@@ -17,7 +16,7 @@ interface Writing {
   call(key: 'GET /team'): Promise<{ name: string }>
 }
 
-/** A name that is there goes on the command line as it is; another one is a slip of the fingers, or of the memory. */
+/** For an existing name, the way to use it; for another one, the name that was probably meant. */
 const suggestContext = (known: readonly string[], given: string): string => {
   if (known.includes(given)) return `If "${given}" is meant: --context ${given}`
   const { length } = given
@@ -27,7 +26,7 @@ const suggestContext = (known: readonly string[], given: string): string => {
     : `There is no context "${given}". Did you mean ${near}?`
 }
 
-/** Whether one letter more, less or changed, or one swap, tells two names apart. */
+/** True if one letter added, removed or changed, or one swap, turns one name into the other. */
 const isOneEditApart = (a: string, b: string): boolean => {
   let start = 0
   while (start < a.length && a[start] === b[start]) start += 1
@@ -40,7 +39,7 @@ const isOneEditApart = (a: string, b: string): boolean => {
   )
 }
 
-/** @throws UsageError where a protected context is in force, and its name is not given */
+/** @throws UsageError if a protected context is in use and its name was not given */
 export const confirmContext = async ({ system, config, flags, prompts }: Writing): Promise<void> => {
   const { contextName, isProtected, origin, url } = config()
   const { confirm } = flags
@@ -62,14 +61,13 @@ export const confirmContext = async ({ system, config, flags, prompts }: Writing
   })
 }
 
-/** The first thing that a command changes, where it is one request. */
+/** The first change that a command makes, if it is a single request. */
 export interface Target {
-  /** Of its endpoint. */
   readonly key?: string
   readonly code?: string | undefined
 }
 
-/** Says which daemon, context and team a command is about to change. */
+/** Prints which daemon, context and team a command is about to change. */
 export const printTarget = async (ctx: Writing, first: Target): Promise<void> => {
   if (ctx.flags.quiet) return
   const { url, origin } = ctx.config()
@@ -79,8 +77,8 @@ export const printTarget = async (ctx: Writing, first: Target): Promise<void> =>
 }
 
 /**
- * That of the API key, unless the command names one: an admin token alone needs none where there is but one. A code
- * is for the team of its chip, whatever our key says; and a change to the daemon itself is for no team, or another one.
+ * The team of the API key, unless the command names one. An admin token alone needs none if there is only one. A code
+ * belongs to the team of its chip, whatever our key is; and changes to the daemon itself belong to no team.
  */
 const teamName = async (ctx: Writing, { key, code }: Target): Promise<string | undefined> => {
   if (ctx.flags.team !== undefined) return ctx.flags.team
@@ -89,7 +87,7 @@ const teamName = async (ctx: Writing, { key, code }: Target): Promise<string | u
   try {
     return (await ctx.call('GET /team')).name
   } catch {
-    // Whatever is wrong with the key or the daemon, the request that this is about will tell.
+    // If the key or the daemon is at fault, the request itself reports it.
     return undefined
   }
 }
@@ -102,12 +100,12 @@ interface Sendable {
 
 const isSendable = (value: unknown): value is Sendable => typeof value === 'object' && value !== null
 
-/** Shows the request that would be sent, its secrets left out, and ends the run. */
+/** Prints the request that would be sent, without its secrets, and ends the run. */
 export const showRequest = async (io: Io, config: Config, key: string, request: unknown): Promise<never> => {
   const sendable = isSendable(request) ? request : {}
   const { method, path } = addressOf(key, sendable, config.wireBadge)
   const to = path.startsWith('/admin') ? config.adminUrl() : config.url
-  // A path in a path has a colon before it, as proxies write it.
+  // A path after a socket path is separated by a colon, as proxies write it.
   const url = `${to.replace(/\/+$/, '')}${to.startsWith('unix:') ? ':' : ''}${path}`
   const body = sendable.body === undefined ? undefined : withoutSecrets(sendable.body)
   const line = { dryRun: true, method, url, ...(body === undefined ? {} : { body }) }

@@ -6,14 +6,14 @@ import { fileProblem, withFiles } from './file-problem.ts'
 import { isJsonObject } from './json.ts'
 import { configDir, type SystemPaths } from './system.ts'
 
-/** A daemon by name, with what opens it. */
+/** A named daemon with its credentials. */
 export interface StoredContext {
   readonly url: string
-  /** Where administration is, if not there: `http://…` or `unix:/path`. */
+  /** If administration has another address: `http://…` or `unix:/path`. */
   readonly adminUrl?: string
-  /** Writes ask for its name. */
+  /** Writes require the name as confirmation. */
   readonly protected?: boolean
-  /** The daemon that the keys were kept for; another at the same address gets none of them. */
+  /** The daemon that the keys are for; another one at the same address gets none of them. */
   readonly instance?: string
   readonly apiKey?: string
   readonly adminToken?: string
@@ -53,7 +53,7 @@ const parseContext = (name: string, value: unknown, path: string): StoredContext
   }
 }
 
-/** A missing file is an empty one. */
+/** A missing file counts as an empty one. */
 export const readConfigFile = (system: SystemPaths): ConfigFile => {
   const path = configPath(system)
   let text: string
@@ -70,7 +70,7 @@ export const readConfigFile = (system: SystemPaths): ConfigFile => {
   } catch (cause) {
     throw damaged(`${path} is not JSON`, cause)
   }
-  // What is taken for an empty file here would be written over by the next login.
+  // If this passed for an empty file, the next login would overwrite it.
   if (!isJsonObject(value)) throw damaged(`${path} must hold one JSON object`)
   const { current, contexts = {} } = value
   if (!isJsonObject(contexts)) throw damaged(`${path}: contexts must be an object`)
@@ -84,7 +84,7 @@ export const readConfigFile = (system: SystemPaths): ConfigFile => {
   }
 }
 
-/** Whole or not at all, and never readable by others: it holds keys. */
+/** Written atomically, and readable by its owner only: it holds keys. */
 export const writeConfigFile = (system: SystemPaths, file: ConfigFile): void => {
   const path = configPath(system)
   withFiles({ path, verb: 'written', advice: elsewhere }, () => {

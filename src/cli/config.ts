@@ -6,7 +6,6 @@ import { lazy } from './lazy.ts'
 import { behindSocket, ownDaemonAt } from './local-daemon.ts'
 import type { System } from './system.ts'
 
-/** What every command takes. */
 export interface GlobalFlags {
   readonly url?: string | undefined
   readonly context?: string | undefined
@@ -15,20 +14,19 @@ export interface GlobalFlags {
 
 export interface Config {
   readonly url: string
-  /** Where the URL comes from, for people: `--url`, `TAPCHIP_URL`, `context prod`, `default`. */
   readonly origin: string
   readonly contextName: string | undefined
-  /** What changes something through the context needs its name. */
+  /** Changes through this context require its name. */
   readonly isProtected: boolean
   readonly apiKey: string | undefined
-  /** Where the key comes from, for people. */
   readonly apiKeyOrigin: string | undefined
-  /** Where calls under /admin go, `http://…` or `unix:/path`. Found when asked for, like the token for it. */
+  /** Address of requests under /admin: `http://…` or `unix:/path`. Resolved on first use, like the token. */
   readonly adminUrl: () => string
-  /** From the environment, the context, or for its own socket alone from the data directory of a daemon here. */
+  /**
+   * From the environment, the context, or the data directory of a daemon here; the latter is sent to its socket only.
+   */
   readonly adminToken: () => string | undefined
   readonly adminTokenOrigin: () => string | undefined
-  /** The daemon that the context's keys were kept for. */
   readonly instance: string | undefined
   readonly wirePrefix: string
   readonly wireBadge: string
@@ -57,7 +55,7 @@ const choose = (flags: GlobalFlags, env: System['env'], file: () => ConfigFile):
   }
   if (flags.url) return { url: flags.url, origin: '--url' }
   if (flags.context) return named(flags.context, '--context')
-  // An address in the environment stands alone: a stored key is never sent to it.
+  // An address in the environment stands alone: stored keys are never sent to it.
   if (env.TAPCHIP_URL) return { url: env.TAPCHIP_URL, origin: 'TAPCHIP_URL' }
   if (env.TAPCHIP_CONTEXT) return named(env.TAPCHIP_CONTEXT, 'TAPCHIP_CONTEXT')
   const { current } = file()
@@ -66,7 +64,7 @@ const choose = (flags: GlobalFlags, env: System['env'], file: () => ConfigFile):
     : named(current, 'the current context')
 }
 
-/** Flags beat the environment, which beats the context file, which beats the default. */
+/** Flags take precedence over the environment, the context file and the defaults. */
 export const resolveConfig = (flags: GlobalFlags, system: System): Config => {
   const { env } = system
   let read: ConfigFile | undefined
@@ -80,7 +78,7 @@ export const resolveConfig = (flags: GlobalFlags, system: System): Config => {
         : `It looks like ${defaultUrl}, without a user or password.`,
     )
   }
-  // A key in the environment goes with the address there, not with a context that a flag asked for.
+  // A key in the environment goes with the address there, not with a context that a flag names.
   const envIsElsewhere =
     flags.context !== undefined && !flags.url && !!env.TAPCHIP_URL && env.TAPCHIP_URL !== choice.url
   const fromEnv = envIsElsewhere ? {} : { apiKey: env.TAPCHIP_API_KEY, adminToken: env.TAPCHIP_ADMIN_TOKEN }
@@ -92,7 +90,7 @@ export const resolveConfig = (flags: GlobalFlags, system: System): Config => {
       ? behindSocket(kept.slice('unix:'.length))
       : ownDaemonAt(system, kept ?? choice.url),
   )
-  // A token that was given goes where it was told to; the one of the data directory to that daemon's socket alone.
+  // A token that was given goes where it is told to; the one in the data directory only to that daemon's socket.
   const ownSocket = () => (kept !== undefined && heldToken ? undefined : own()?.socket)
   const originOf = (variable: string, fromEnvironment: string | undefined, held: string | undefined) =>
     fromEnvironment ? variable : held ? `context ${contextName}` : undefined
@@ -118,7 +116,7 @@ export const resolveConfig = (flags: GlobalFlags, system: System): Config => {
   }
 }
 
-/** Pasted keys come with line ends; what is left must fit a header, or node:http throws at a bad place. */
+/** Pasted keys end with line breaks; other invalid characters would make node:http throw later. */
 const header = (value: string | undefined, what: string): string | undefined => {
   const trimmed = value?.trim()
   if (!trimmed) return undefined
@@ -126,14 +124,14 @@ const header = (value: string | undefined, what: string): string | undefined => 
   throw new UsageError(`${what} holds characters that no key has.`, 'Copy it again, whole and alone.')
 }
 
-/** The address of administration that goes with the daemon's, where one was given. */
+/** The address of administration that belongs to the daemon's, if one was given. */
 const adminAddressOf = (
   flags: GlobalFlags,
   env: System['env'],
   { url, stored, contextName }: Choice,
 ): string | undefined => {
   const given = env.TAPCHIP_ADMIN_URL
-  // It belongs to the address in the environment, not to one that a flag asked for.
+  // It belongs to the address in the environment, not to one from a flag.
   const isMatch = env.TAPCHIP_URL ? env.TAPCHIP_URL === url : flags.context === undefined
   if (!given || !isMatch || given === stored?.adminUrl) return stored?.adminUrl
   if (!isAdminAddress(given))

@@ -9,15 +9,12 @@ import type { System } from './system.ts'
 
 export interface Flags extends GlobalFlags, IoFlags {
   readonly input: boolean
-  /** Show what would be done, and do none of it. */
   readonly dryRun: boolean
-  /** The name of the protected context that is meant. */
+  /** Confirms the protected context by its name. */
   readonly confirm?: string | undefined
-  /** The team that the command names. */
   readonly team?: string | undefined
 }
 
-/** What a command works with. All of it is made at first use. */
 export interface CliContext {
   readonly system: System
   readonly io: Io
@@ -26,19 +23,18 @@ export interface CliContext {
   readonly now: () => Date
   config(): Config
   client(): Promise<Client>
-  /** Short for `(await client()).call`. Checks first that what the endpoint needs is there. */
   call<K extends EndpointKey>(key: K, ...request: CallArguments<K>): Promise<AnswerOf<K>>
-  /** Throws MissingCredential, before any request. */
+  /** Throws MissingCredential before any request. */
   needApiKey(): void
   needAdmin(): void
   /**
-   * Before the first thing that a command changes at the daemon: says where it goes, and asks for the name of a
-   * protected context. Each request that changes something comes here by itself; a batch does before its journal.
+   * Call before the first change at the daemon: prints the target, and asks for the name of a protected context. Each
+   * request that changes something calls it; a batch calls it before its journal.
    */
   beforeWrite(): Promise<void>
-  /** Throws unless the context is unprotected, or its name is given. */
+  /** Throws unless the context is unprotected or its name is given. */
   confirmContext(): Promise<void>
-  /** Before something on this machine is changed: ends a dry run with what it would have been. */
+  /** Call before changing something on this machine: a dry run prints it and ends here. */
   beforeChange(what: string): Promise<void>
   close(): void
 }

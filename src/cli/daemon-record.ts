@@ -3,27 +3,27 @@ import { isLoopback } from './client/errors.ts'
 import { parseObject } from './json.ts'
 import { type SystemPaths, stateDir } from './system.ts'
 
-/** A daemon that `daemon start` started: one record a data directory, so that several live side by side. */
+/** A daemon started by `daemon start`: one record per data directory, so that several can run side by side. */
 export interface DaemonRecord {
   readonly pid: number
-  /** When the process started, as the system tells it: its pid will be another process's one day. */
+  /** Distinguishes the process from a later one with the same pid. */
   readonly processStart: string
   readonly url: string
-  /** What its `/healthz` says. */
+  /** As reported by `/healthz`. */
   readonly instance: string
   readonly dataDir: string
   readonly logFile: string
   readonly startedAt: string
-  /** What it was told. */
+  /** The flags that it was started with. */
   readonly flags: readonly string[]
 }
 
 export const recordsDir = (system: SystemPaths): string => `${stateDir(system)}/daemons`
 
-/** 0 and negative numbers mean groups of processes, and 1 is the system's own. */
+/** 0 and negative numbers are process groups, and 1 is init. */
 const isPid = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) > 1
 
-/** What is no whole record is none: nothing is done to a process on its word. */
+/** An incomplete record is ignored: no process is touched because of it. */
 const readRecord = (path: string): DaemonRecord | undefined => {
   try {
     const { pid, flags, ...words } = parseObject(readFileSync(path, 'utf8')) ?? {}
@@ -46,7 +46,7 @@ const readRecord = (path: string): DaemonRecord | undefined => {
   }
 }
 
-/** Newest first; among them those of daemons that have ended, unless they were stopped. */
+/** Newest first, including daemons that ended without being stopped. */
 export const readRecords = (system: SystemPaths): DaemonRecord[] => {
   let names: string[]
   try {
@@ -59,14 +59,14 @@ export const readRecords = (system: SystemPaths): DaemonRecord[] => {
     .sort((a, b) => (a.startedAt < b.startedAt ? 1 : -1))
 }
 
-/** When a process started, in words of the system's own; undefined where there is none, or it does not tell. */
+/** The start time of a process in the system's own format; undefined if there is none, or it is not known. */
 export const processStart = (pid: number): string | undefined => {
   try {
     if (process.platform !== 'linux') return startByPs(pid)
-    // proc(5): field 22, in ticks since boot. The second field is a name, which may hold anything.
+    // proc(5): field 22, in ticks since boot. The second field is a name, which may contain anything.
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-    // One that has ended, and whose parent has not looked yet.
+    // A zombie has ended; its parent has not collected it yet.
     if (fields[0] === 'Z') return undefined
     return `${bootId()}/${fields[19]}`
   } catch {
@@ -83,7 +83,7 @@ const bootId = (): string => {
 }
 
 const startByPs = (pid: number): string | undefined => {
-  // Loaded where it is needed: this file is read by every command that needs the admin token.
+  // Loaded on demand: every command with an admin token loads this file.
   const { execFileSync } = process.getBuiltinModule('node:child_process')
   const env = { PATH: '/bin:/usr/bin', LC_ALL: 'C', TZ: 'UTC' }
   return (
@@ -95,11 +95,11 @@ const startByPs = (pid: number): string | undefined => {
   )
 }
 
-/** Whether the process of a record is there still, and not another one under its pid. */
+/** False also if another process has got the pid. */
 export const isRunning = ({ pid, processStart: start }: Pick<DaemonRecord, 'pid' | 'processStart'>) =>
   processStart(pid) === start
 
-/** Whether two addresses lead to one port: loopback has several names. */
+/** Loopback has several names. */
 export const isSameAddress = (a: string, b: string): boolean => {
   const [one, other] = [new URL(a), new URL(b)]
   const isSameName =
@@ -107,6 +107,6 @@ export const isSameAddress = (a: string, b: string): boolean => {
   return one.protocol === other.protocol && one.port === other.port && isSameName
 }
 
-/** The daemon of this machine that runs at an address. */
+/** The running daemon of this machine at an address. */
 export const recordAt = (system: SystemPaths, url: string): DaemonRecord | undefined =>
   readRecords(system).find((record) => isSameAddress(record.url, url) && isRunning(record))

@@ -1,6 +1,6 @@
 import { ApiError, DaemonUnreachable } from './client/errors.ts'
 
-/** What the process ends with. Listed for people in `tapchip help exit-codes`. */
+/** Documented in `tapchip help exit-codes`. */
 export const exitCodes = {
   done: 0,
   failed: 1,
@@ -14,7 +14,6 @@ export const exitCodes = {
 
 export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes]
 
-/** An end that the person can do something about. `message` says what and why, `advice` what next. */
 export class CliError extends Error {
   override readonly name: string = 'CliError'
   readonly exitCode: ExitCode
@@ -27,7 +26,6 @@ export class CliError extends Error {
   }
 }
 
-/** The command line, or the input it names, does not fit. */
 export class UsageError extends CliError {
   override readonly name = 'UsageError'
   constructor(message: string, advice?: string) {
@@ -35,10 +33,10 @@ export class UsageError extends CliError {
   }
 }
 
-/** A key or token that the command needs is not there: known before any request. */
+/** A required key or token is missing; known before any request. */
 export class MissingCredential extends CliError {
   override readonly name = 'MissingCredential'
-  /** The address that it is needed for; where nothing listens there, that is what to say. */
+  /** If nothing listens at this address, that is reported instead. */
   readonly neededAt: string | undefined
   constructor(message: string, advice: string, neededAt?: string) {
     super(message, { exitCode: exitCodes.authentication, advice })
@@ -53,19 +51,18 @@ export class Interrupted extends CliError {
   }
 }
 
-/** A dry run has shown what it would have done, and ends there: done. */
+/** Ends a dry run after it has printed what it would do; exit code 0. */
 export class DryRunEnded extends Error {
   override readonly name = 'DryRunEnded'
 }
 
 const exitCodeOfStatus = (status: number): ExitCode => {
   if (status === 401 || status === 403) return exitCodes.authentication
-  // The daemon found what the person gave unfit, which the command line could not know.
+  // Invalid input that only the daemon could find.
   if (status === 400 || status === 413 || status === 415) return exitCodes.usage
   return exitCodes.failed
 }
 
-/** What to print and how to end, for anything that was thrown. */
 export const describeError = (error: unknown): { lines: string[]; exitCode: ExitCode } => {
   if (error instanceof CliError) {
     return { lines: [error.message, ...(error.advice ? [error.advice] : [])], exitCode: error.exitCode }
@@ -90,14 +87,14 @@ export const describeError = (error: unknown): { lines: string[]; exitCode: Exit
   return { lines: [error instanceof Error ? error.message : String(error)], exitCode: exitCodes.failed }
 }
 
-/** The same error, with what is to be said after its cause and what to do about that: where a batch stands. */
+/** Adds advice that is printed after the cause: how to resume a batch, say. */
 export const withAfterword = (error: unknown, words: string): unknown => {
   if (error instanceof ApiError || error instanceof DaemonUnreachable) error.afterword = words
   else if (error instanceof Error) error.message += `\n${words}`
   return error
 }
 
-/** Here there are commands: the requests of the interface, which some messages name, are for programs. */
+/** Messages may name requests of the interface; here, commands take their place. */
 const withCommands = (message: string): string =>
   message
     .replace(/^No such OTP\. Check the id,/, 'There is no such code. Check it,')
@@ -105,16 +102,16 @@ const withCommands = (message: string): string =>
     .replace(/ ?\((GET|POST|PUT|PATCH|DELETE) \/[^\s)]*\)/g, '')
 
 const adviceOf = (error: ApiError): string | undefined => {
-  // Where there is none at all, the message says what to do.
+  // If there is no team at all, the message says what to do.
   if (error.code === 'team_required' && /no team yet/.test(error.message)) return undefined
   if (error.code === 'team_required') return 'Say which: --team NAME (tapchip teams list)'
   if (error.code === 'registration_missing')
     return 'Register: tapchip phygitals claim-registration create --code CODE --recipient WHO'
-  // That is about a tap, or a wallet's signature; our own key has nothing to do with it.
+  // That is about a tap or a wallet's signature, not about our key.
   if (/^(otp|signature)_/.test(error.code)) return undefined
   if (error.statusCode === 401 || error.statusCode === 403)
     return 'Who am I? tapchip doctor · Set a key: tapchip login'
-  // Its message says when the day is over.
+  // Its message says when the day ends.
   if (error.code === 'transaction_budget_spent') return undefined
   if (error.statusCode === 429 && error.retryAfter) return `Try again in ${error.retryAfter} s`
   return undefined

@@ -1,6 +1,6 @@
 import { CliError, type ExitCode } from './errors.ts'
 
-/** What the system says of a file or a directory, and what to do about it. */
+/** Reasons for the error codes of the system, with advice. */
 const reasons: Readonly<Record<string, readonly [why: string, advice: string]>> = {
   EACCES: ['this user may not use it', 'See whose it is (ls -ld), or give another place.'],
   EPERM: ['this user may not use it', 'See whose it is (ls -ld), or give another place.'],
@@ -20,15 +20,15 @@ const reasons: Readonly<Record<string, readonly [why: string, advice: string]>> 
 }
 
 interface Words {
-  /** What cannot be used, where the system's error does not name it, or names something inside it. */
+  /** Set if the system's error does not name the path, or names a part of it. */
   readonly path?: string
   readonly verb?: 'read' | 'written'
-  /** Where else it may be: in place of the general words, or after them where another place is not all there is to it. */
+  /** Replaces the general advice, or follows it if another place alone would not help. */
   readonly advice?: string
   readonly exitCode?: ExitCode
 }
 
-/** A failure of the file system in words; undefined where it is something else. */
+/** Describes an error of the file system; undefined for any other. */
 export const fileProblem = (error: unknown, words: Words = {}): CliError | undefined => {
   if (!(error instanceof Error) || !('code' in error) || !('syscall' in error)) return undefined
   const [why, advice] = reasons[String(error.code)] ?? []
@@ -43,7 +43,7 @@ export const fileProblem = (error: unknown, words: Words = {}): CliError | undef
   })
 }
 
-/** Does something with files, whose failures come in words. */
+/** Runs `work`, and describes errors of the file system. */
 export const withFiles = <T>(words: Words, work: () => T): T => {
   try {
     return work()

@@ -2,7 +2,6 @@ import type { Command } from 'commander'
 import type { Flags } from './context.ts'
 import { UsageError } from './errors.ts'
 
-/** What every command takes. */
 export const globalOptions = [
   { flags: '--json', description: 'Print JSON: a list as one array, batches and streams a line each' },
   {

@@ -1,4 +1,4 @@
-/** Makes a thing when it is first asked for, and gives the same one from then on. */
+/** Creates a value on first use. */
 export const lazy = <T>(make: () => T): (() => T) => {
   let made: { readonly thing: T } | undefined
   return () => {

@@ -5,16 +5,15 @@ import { readRecords } from './daemon-record.ts'
 import { parseObject } from './json.ts'
 import { dataDir, type SystemPaths, stateDir } from './system.ts'
 
-/** A way into a daemon that nobody but the owner of its data directory can have laid. */
+/** Access to a daemon that only the owner of its data directory can have set up. */
 export interface OwnDaemon {
-  /** The path of its socket. */
   readonly socket: string
-  /** Its first token, for this socket and nothing else. */
+  /** Its first token, sent to this socket only. */
   readonly token: string | undefined
   readonly tokenPath: string
 }
 
-/** The daemon on this machine that serves an address, by what it left in its data directory. */
+/** The daemon of this machine at an address, found by the file in its data directory. */
 export const ownDaemonAt = (system: SystemPaths, address: string): OwnDaemon | undefined => {
   for (const dir of dataDirs(system)) {
     const daemon = readLocal(dir)
@@ -25,15 +24,15 @@ export const ownDaemonAt = (system: SystemPaths, address: string): OwnDaemon | u
   return undefined
 }
 
-/** The daemon behind a socket that was named: the token that lies beside it is its own. */
+/** The token beside the socket belongs to its daemon. */
 export const behindSocket = (socket: string): OwnDaemon => {
   const tokenPath = join(dirname(socket), 'admin.token')
   return { socket, token: hasOneOwner(socket, tokenPath) ? readToken(tokenPath) : undefined, tokenPath }
 }
 
 /**
- * Whether the directory, the socket and the token are one user's, and nobody else can put another in their place: then
- * the token goes to whom it belongs, whoever that is. A link could lead to somebody else's.
+ * True if the directory, the socket and the token have one owner, and nobody else can replace them: then the token goes
+ * to that owner. Links are excluded, since they could lead elsewhere.
  */
 const hasOneOwner = (socket: string, token: string): boolean => {
   try {
@@ -46,18 +45,17 @@ const hasOneOwner = (socket: string, token: string): boolean => {
   }
 }
 
-/** Where the daemons of this user keep their data, as far as is known. */
 const dataDirs = (system: SystemPaths): string[] => {
   const started = readRecords(system).map((record) => record.dataDir)
   return [...started.filter((dir) => isOurs(system, dir)), dataDir(system)]
 }
 
-/** A directory in a place that all may write to can be somebody else's by now. */
+/** A directory in a world-writable place may belong to somebody else by now. */
 const isOurs = (system: SystemPaths, dir: string): boolean => {
   try {
     return statSync(dir).uid === statSync(stateDir(system)).uid
   } catch {
-    // It is not there, or leads nowhere.
+    // It is missing, or a dangling link.
     return false
   }
 }
@@ -70,7 +68,7 @@ const readToken = (path: string): string | undefined => {
   }
 }
 
-/** The address of the daemon that has a data directory, as it has left it there; it may have been killed. */
+/** The address that a daemon left in its data directory; it may have been killed. */
 export const servedFrom = (dir: string): string | undefined => readLocal(dir)?.url
 
 const readLocal = (dir: string): Omit<LocalDaemon, 'pid'> | undefined => {
@@ -82,7 +80,7 @@ const readLocal = (dir: string): Omit<LocalDaemon, 'pid'> | undefined => {
   }
 }
 
-/** Whether both lead to one listener: localhost is either loopback, and nothing else has two names. */
+/** localhost is either loopback address; no other host has two names. */
 const isSame = (one: string, other: string): boolean => {
   if (!URL.canParse(one) || !URL.canParse(other)) return one === other
   const [a, b] = [new URL(one), new URL(other)]

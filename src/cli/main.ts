@@ -9,12 +9,12 @@ import type { Interrupts, Output, System } from './system.ts'
 
 const listeners = new Set<() => void>()
 let interrupted = false
-/** Some of what was to be printed is nowhere. */
+/** Output was lost. */
 let lost = false
 
 /**
- * The reader of our output has gone (`| head`): that is its good right, and no failure. A batch that is under way
- * ends in order all the same, as at Ctrl-C: nobody would learn otherwise that half of it is not done.
+ * A closed pipe (`| head`) is no failure. A batch that is running ends as after Ctrl-C: otherwise nobody would learn
+ * that half of it is not done.
  */
 const quietly = (stream: Output, name: string): Output =>
   stream.on('error', (error: NodeJS.ErrnoException) => {
@@ -23,7 +23,7 @@ const quietly = (stream: Output, name: string): Output =>
     if (!interrupted) onInterrupt()
   })
 
-/** Half of a list reads like a short one, so it ends there; of what is only said the command's end matters more. */
+/** Half a list looks like a short one, so the command ends; for messages on stderr, its result matters more. */
 function unwritable(stream: Output, name: string, error: NodeJS.ErrnoException) {
   if (stream === process.stderr || lost) return
   lost = true
@@ -39,7 +39,7 @@ function onInterrupt() {
   for (const listener of listeners) listener()
 }
 process.on('SIGINT', onInterrupt)
-// The packages that ask questions look for it there.
+// The packages for prompts read it from there.
 if (process.argv.includes('--no-color')) process.env.NO_COLOR = '1'
 
 const interrupts: Interrupts = {

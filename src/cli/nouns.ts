@@ -6,9 +6,9 @@ export interface Noun {
   readonly name: string
   readonly summary: string
   readonly group: string
-  /** Left out of the help. */
+  /** Not in the help. */
   readonly hidden?: boolean
-  /** Imports its verbs. Only the noun that is called does so: that keeps the start quick. */
+  /** Imports its verbs. Only the noun that is called does so, which keeps the start quick. */
   readonly load: () => Promise<Loaded>
 }
 

@@ -40,7 +40,7 @@ const attachVerbs = async (command: Command, noun: Noun, invoke: Invoke): Promis
   }
 }
 
-/** As everything else that is refused is said: a sentence, and what to do. */
+/** Rephrases Commander's errors like all others: a sentence, and what to do. */
 const asSentences = (text: string): string => {
   const [first = '', ...rest] = text.trimEnd().split('\n')
   const sentence = first.replace(/^error: /, '').replace(/^./, (letter) => letter.toUpperCase())
@@ -52,7 +52,7 @@ const asSentences = (text: string): string => {
   return `${[why, ...meant, ...hint].join('\n')}\n`
 }
 
-/** A fresh command tree. It knows the nouns; their verbs come when one is called. */
+/** A fresh command tree with the nouns; their verbs are loaded when one is called. */
 export const createProgram = (system: System, ended: (code: ExitCode) => void = () => undefined): Command => {
   const invoke: Invoke = async (command, run) => {
     const ctx = createContext(system, flagsOf(command))
@@ -112,7 +112,7 @@ export const createProgram = (system: System, ended: (code: ExitCode) => void = 
   return program
 }
 
-/** The whole tree, for what has to know all of it: completion, and the test of the help texts. */
+/** The complete tree, for completion and the test of the help texts. */
 export const loadAll = async (program: Command): Promise<void> => {
   const nothing: Invoke = async () => undefined
   for (const noun of nouns) {
@@ -131,7 +131,6 @@ const separateCodes = (args: readonly string[]): readonly string[] => {
   return codes.length === 0 ? args : [...args.filter((arg) => !dashedCode.test(arg)), '--', ...codes]
 }
 
-/** Runs a command line to its exit code. Errors end here, in words. */
 export const runCli = async (system: System, args: readonly string[]): Promise<ExitCode> => {
   let exitCode: ExitCode = exitCodes.done
   const program = createProgram(system, (code) => {
@@ -145,7 +144,6 @@ export const runCli = async (system: System, args: readonly string[]): Promise<E
       const { printVersion } = await import('./commands/version.ts')
       return printVersion(system, args)
     }
-    // Commander has said what is wrong already.
     if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.usage
     const { lines, exitCode: code } = describeError(fileProblem(error) ?? error)
     system.stderr.write(`${lines.join('\n')}\n`)

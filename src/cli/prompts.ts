@@ -1,7 +1,7 @@
 import { Interrupted, UsageError } from './errors.ts'
 import type { System } from './system.ts'
 
-/** Questions, on a terminal alone. Off one, a question is a usage error that names the flag. */
+/** Asks on a terminal only; elsewhere, a missing value is a usage error that names the flag. */
 export interface Prompts {
   readonly possible: boolean
   text(given: string | undefined, missing: { flag: string; message: string }): Promise<string>
@@ -14,9 +14,8 @@ export interface Prompts {
     },
   ): Promise<string>
   secret(missing: { flag: string; message: string }): Promise<string>
-  /** For what destroys. Throws unless the answer is yes. */
   confirm(yes: boolean, message: string): Promise<void>
-  /** For what cannot be taken back: the name has to be typed, so that no habit of the fingers says yes. */
+  /** For irreversible actions: the name has to be typed, so that nobody confirms out of habit. */
   confirmByName(
     yes: boolean,
     message: string,

@@ -19,16 +19,15 @@ export interface Output extends NodeJS.WritableStream {
 
 export interface Interrupts {
   /**
-   * From now on the first SIGINT calls `handler` instead of ending the process; the second always ends it.
-   * Returns how to stop listening.
+   * From now on, the first SIGINT calls `handler` instead of ending the process; the second always ends it.
+   * @returns a function that stops listening
    */
   listen(handler: () => void): () => void
 }
 
-/** Enough to find the directories of this user. */
 export type SystemPaths = Pick<System, 'env' | 'home'>
 
-/** A folder by the XDG rule: the variable where it is an absolute path, else below the home. */
+/** By the XDG rule: the variable if it is an absolute path, else a directory in the home. */
 const xdg = (system: SystemPaths, variable: string, fallback: string): string => {
   const set = system.env[variable]
   return `${set?.startsWith('/') ? set : `${system.home}/${fallback}`}/tapchip`

@@ -1,4 +1,3 @@
-/** Put in by the build; in tests "0.0.0-test". */
 declare const __TAPCHIP_VERSION__: string
-/** Put in by the build, empty without git; tests have none. */
+/** Set by the build, empty without git; not defined in tests. */
 declare const __TAPCHIP_COMMIT__: string | undefined

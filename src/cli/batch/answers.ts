@@ -10,7 +10,7 @@ export function* chunksOf<T>(items: readonly T[], size: number): Generator<reado
   for (let i = 0; i < items.length; i += size) yield items.slice(i, i + size)
 }
 
-/** Asks the daemon about rows; an interrupt ends that, and nothing is done then. @param done `written` or `sent` */
+/** Checks rows with the daemon. An interrupt ends the check, and nothing is changed. @param done `written` or `sent` */
 export const checkWithDaemon = async <T>(
   ctx: CliContext,
   done: string,
@@ -24,7 +24,6 @@ export const checkWithDaemon = async <T>(
   return answer
 }
 
-/** What is made of the daemon's answers to rows that went in one request. */
 export async function* matchAnswers<R extends Row, A extends Row, T>(
   answers: AsyncIterable<A | { readonly totals: unknown }>,
   rows: readonly R[],
@@ -42,34 +41,32 @@ export async function* matchAnswers<R extends Row, A extends Row, T>(
     throw new CliError(`The daemon answered ${count} of ${rows.length} rows, and stopped.`)
 }
 
-/** What the daemon refuses of one row alone. @throws what says nothing of the row: no daemon, no key, no upstream */
+/** A row that the daemon refused. @throws errors that say nothing about the row: no daemon, no key, no upstream */
 export const refused = (error: unknown): { readonly status: 'failed'; readonly error: string } => {
   if (!(error instanceof ApiError) || ![400, 404, 409, 413, 415].includes(error.statusCode)) throw error
   return { status: 'failed', error: error.message }
 }
 
-/** What the daemon says of a row. That nothing was used up tells of codes, of which a batch has none. */
+/** The daemon's message without its remark on codes: a batch uses none. */
 export const rowMessage = (answer: string, target?: TokenTarget): string =>
   target && 'uid' in target && answer.startsWith('No such token')
     ? 'The chip carries no token. Give it one: tapchip chips link'
     : answer.replace(/ ?Nothing was used up(; [^.]*)?\.$/, '')
 
-/** What the daemon says of a row, as a sheet's problem: which column, and why. */
+/** Splits the daemon's message about a row into the column and the reason. */
 export const splitField = (answer: string): { readonly column: string | undefined; readonly why: string } => {
   const text = rowMessage(answer).replace(/\.$/, '')
   const [, column, why] = /^([a-zA-Z]+): (.*)$/s.exec(text) ?? []
   if (column === undefined || why === undefined) return { column: undefined, why: text }
-  // The cell in quotes, as in what the sheet alone shows.
   return { column, why: why.replace(/^([^\s"]+) (?=has |is |must )/, '"$1" ') }
 }
 
-/** Adds what the daemon found that can never be meant so. */
 export const addAnswer = (problems: Problems, row: number, answer: string | undefined): void => {
   const { column, why } = splitField(answer ?? 'does not fit')
   problems.add(row, column, why)
 }
 
-/** The same of rows about tokens, and where two rows are about one. @param about such a row, as `moves the same token` */
+/** Also finds two rows for one token. @param about such a row, as `moves the same token` */
 export const addTokenAnswers = (
   problems: Problems,
   answers: Iterable<{
@@ -91,7 +88,6 @@ export const addTokenAnswers = (
   }
 }
 
-/** A dry run that knows what would become of each row: the difference, and the sum. */
 export const showChanges = async (
   ctx: CliContext,
   changes: Iterable<{ readonly status: string; readonly line: object; forPeople(): string }>,

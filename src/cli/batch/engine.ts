@@ -21,7 +21,7 @@ import {
 import type { History, Kind, ResumeOptions, RowKind } from './kind.ts'
 import { type Ended, sendRows } from './run.ts'
 
-/** Begins a batch: says where it goes, and has its journal with all its rows on disk before the first is sent. */
+/** Starts a batch. Its journal, with all its rows, is on disk before the first row is sent. */
 export const beginJournal = async (
   ctx: CliContext,
   about: Pick<Header, 'kind' | 'total' | 'input' | 'undoes' | 'settings'>,
@@ -41,7 +41,7 @@ export const beginJournal = async (
   return { id, journal }
 }
 
-/** Takes a batch up again: its journal, on a line of its own. @param left what is left of it, in words */
+/** Opens the journal of a batch that is resumed. @param left the rows that are left, in words */
 export const reopenJournal = async (ctx: CliContext, id: string, left: string): Promise<Journal> => {
   await ctx.beforeWrite()
   const journal = new Journal(ctx.system, id)
@@ -68,7 +68,6 @@ const settledIn = <R extends Row, T extends Result, C>(
   return new Map(ends.flatMap((end) => (end ? [[end.row, end] as const] : [])))
 }
 
-/** Begins a batch of rows that were checked, and sends them. */
 export const startBatch = async <R extends Row, T extends Result, C>(
   ctx: CliContext,
   kind: RowKind<R, T, C>,
@@ -94,7 +93,6 @@ export const startBatch = async <R extends Row, T extends Result, C>(
   return ended
 }
 
-/** Does what a sheet says: all of it is checked before the first row is sent. */
 export const runSheet = async <R extends Row, T extends Result, C>(
   ctx: CliContext,
   kind: RowKind<R, T, C>,
@@ -143,7 +141,6 @@ export const runSheet = async <R extends Row, T extends Result, C>(
   return (await startBatch(ctx, kind, { ...checked, input: inputOf(source), rate, failedFile })).exitCode
 }
 
-/** Does what has no result yet. */
 export const resumeBatch = (
   ctx: CliContext,
   kind: Kind,
@@ -170,7 +167,7 @@ const resumeRows = async (
     return exitCodes.done
   }
   if (ctx.flags.dryRun) return kind.show(ctx, rows, await kind.check?.(ctx, rows))
-  // A row that was on its way has its answer at the daemon: it is asked for, whatever is there by now.
+  // The daemon may know the result of a row that was being sent, whatever the check says now: the row is sent again.
   const isOpen = ({ row }: Row) => history.sent.has(row) && !results.has(row)
   const { yes, rate } = options
   const check = await kind.beforeResume?.(ctx, rows, { header, open: rows.filter(isOpen).length, yes })
@@ -186,7 +183,7 @@ const resumeRows = async (
   return (await sendRows(ctx, kind, { id, journal, rows, settled, failures, before, rate })).exitCode
 }
 
-/** Puts back what a batch has changed: a batch of its own. */
+/** Undoes a batch as a batch of its own. */
 export const undoBatch = async (
   ctx: CliContext,
   kind: Kind,
@@ -202,8 +199,9 @@ export const undoBatch = async (
   const rows = history.rows.flatMap((row) => {
     const result = history.results.get(row.row)
     const times = history.sent.get(row.row) ?? 0
-    // What was on its way at a kill may have been written, also where it was found so when it was sent again. What was
-    // there before was seen by the check, and the row says what it expects: one that was never written is not touched.
+    // A row that was being sent when the process was killed may have been written, also if it was found unchanged when
+    // it was sent again. The check saw the previous value, and the row expects ours: one that was never written is left
+    // alone.
     const mayBeOurs = result === undefined ? times > 0 : result.status === 'unchanged' && times > 1
     return ((result?.status === 'changed' || mayBeOurs) && undo.row(row, result)) || []
   })
@@ -219,7 +217,6 @@ export const undoBatch = async (
   return (await startBatch(ctx, { ...kind, name: undo.name }, batch)).exitCode
 }
 
-/** What became of each row. */
 export const reportBatch = async (
   ctx: CliContext,
   kind: Kind,

@@ -8,7 +8,7 @@ import { sheetLine } from './spreadsheet.ts'
 
 const pathOf = (ctx: CliContext, file: string) => (file.startsWith('/') ? file : `${ctx.system.cwd}/${file}`)
 
-/** Before the first row is sent: afterwards nobody wants to hear that. @throws UsageError where it cannot be written */
+/** Checked before the first row is sent. @throws UsageError if the file cannot be written */
 export const checkFailedFile = (ctx: CliContext, file: string | undefined): void => {
   if (file === undefined) return
   const path = pathOf(ctx, file)
@@ -22,8 +22,8 @@ export const checkFailedFile = (ctx: CliContext, file: string | undefined): void
 }
 
 /**
- * Writes the rows that failed as a sheet that can be fed back; of an older sheet there the heading alone is left where
- * none failed. It may hold keys, so it is its owner's alone.
+ * Writes the failed rows as a sheet that can be run again. If no row failed, an older sheet is cut to its heading. The
+ * file may hold keys, so only its owner can read it.
  */
 export const writeFailedRows = (
   ctx: CliContext,
@@ -32,7 +32,6 @@ export const writeFailedRows = (
   rows: readonly (readonly string[])[],
 ): void => {
   const path = pathOf(ctx, file)
-  // What an earlier run left there would be fed back for nothing.
   if (rows.length === 0 && !existsSync(path)) return
   const advice = 'The rows that failed: tapchip batch report ID --failed'
   withFiles({ path: file, verb: 'written', advice }, () =>

@@ -2,7 +2,7 @@ import type { Io } from '../io/io.ts'
 import { clean } from '../io/text.ts'
 import { groupFrom, ranges } from './input/problems.ts'
 
-/** So many failures a person reads; the journal has the rest. */
+/** A person reads no more; the journal has the rest. */
 const shownAtMost = 50
 
 interface Failure {
@@ -12,16 +12,14 @@ interface Failure {
 
 interface FailureGroup {
   readonly failures: Failure[]
-  /** Those but the first, which was printed as it came. */
   readonly lines: string[]
 }
 
-/** The same for what differs by the token and the recipient alone. */
 const kindOf = (why: string): string => why.replace(/\b(0x[0-9a-fA-F]{40}|\d+)\b/g, '…')
 
 /**
- * Tells people of failures as they come, but not of a million. Of those that have one reason the first is printed as it
- * comes; the others follow at the end, in one line where they are many.
+ * Prints failures as they come, but not a million of them: the first one of each reason at once, the others at the end,
+ * in one line if there are many.
  */
 export const failureReporter = (io: Io) => {
   const groups = new Map<string, FailureGroup>()
@@ -43,7 +41,6 @@ export const failureReporter = (io: Io) => {
     print(clean(`rows ${rows}: ${isSame ? first?.why : kind}`), failures.length)
   }
   return {
-    /** @param failure its row and its reason, where rows may fail for one */
     report: (line: string, failure?: Failure): void => {
       if (failure === undefined) {
         print(line)
@@ -57,10 +54,9 @@ export const failureReporter = (io: Io) => {
         return
       }
       before.failures.push(failure)
-      // Beyond that one line names them all.
+      // From there on, one line names them all.
       if (before.failures.length < groupFrom) before.lines.push(line)
     },
-    /** @param id of the batch; undefined where nothing was written down */
     end: (id: string | undefined): void => {
       for (const [kind, one] of groups) printGroup(one, kind)
       if (left === 0) return

@@ -24,7 +24,6 @@ import type { Damage, History, Kind } from './kind.ts'
 
 const beginning = '{"type":"'
 
-/** What the lines of a journal add up to. */
 class JournalReader {
   header: Header | undefined
   kind: Kind | undefined
@@ -41,7 +40,7 @@ class JournalReader {
     this.#kinds = kinds
   }
 
-  /** @returns whether the line says something */
+  /** @returns false if the line is not valid here */
   take(line: JsonObject): boolean {
     const { type, ...rest } = line
     const { kind } = this
@@ -91,10 +90,10 @@ export interface Batch {
 }
 
 /**
- * @param kinds that it may be of
- * @param skipDamaged to go on with what can be read of a damaged journal
- * @throws UsageError where there is no such batch; CliError where it never began, or its journal is damaged or another
- * version's
+ * @param kinds that the batch may be of
+ * @param skipDamaged reads what can be read of a damaged journal
+ * @throws UsageError if there is no such batch; CliError if it never started, or its journal is damaged or of another
+ * version
  */
 export const readBatch = async (
   system: SystemPaths,
@@ -112,7 +111,7 @@ export const readBatch = async (
   if (!isDamaged(damage) || skipDamaged) return batch
   const undo =
     'name' in batch.kind.undo ? ` Put back what can be: tapchip batch undo ${header.id} --skip-damaged.` : ''
-  // What was done with such rows is not known: to leave them out would look like success.
+  // Nobody knows what happened to such rows: leaving them out would look like success.
   throw new CliError(describeDamage(header.id, path, damage), {
     advice:
       `Put the file back from a backup. What can be read: tapchip batch report ${header.id} --skip-damaged.${undo} ` +
@@ -127,7 +126,7 @@ const readJournal = async (path: string, id: string, kinds: readonly Kind[]): Pr
   for await (const { number, text, hasEnd } of linesOf(path)) {
     const line = parseObject(text)
     const isSound = line !== undefined && reader.take(line)
-    // A kill may cut a line short: it ends the journal, or whoever goes on begins a line anew.
+    // A kill may cut a line short: it is the last one, or a resume starts a new line after it.
     if (silent && !(silent.isBeginning && isSound && line.type === 'resumed')) damaged.push(silent.number)
     const isBeginning = text.startsWith(beginning) || beginning.startsWith(text)
     silent = isSound ? undefined : { number, isBeginning, hasEnd }
@@ -139,7 +138,7 @@ const readJournal = async (path: string, id: string, kinds: readonly Kind[]): Pr
     ('counts' in kind ? kind.counts?.(events) : undefined) ?? end ?? countResults(results.values())
   const isBegun = sent.size > 0 || results.size > 0 || end !== undefined
   const known = new Set(rows.map(({ row }) => row))
-  // A row whose number is damaged is one too many and one too few.
+  // A row with a damaged number counts once as unknown and once as missing.
   const unknown = new Set([...sent.keys(), ...results.keys()].filter((row) => !known.has(row)))
   const missingRows = isBegun && 'isRow' in kind ? Math.max(0, header.total - known.size, unknown.size) : 0
   const history: History = {
@@ -157,7 +156,7 @@ const readJournal = async (path: string, id: string, kinds: readonly Kind[]): Pr
   return { kind, history }
 }
 
-/** Without its first line a journal says neither where its rows went nor what was done to them. */
+/** Without its first line, a journal tells neither which daemon got the rows nor what they were. */
 const withoutHeader = (path: string, id: string, damaged: readonly number[]): CliError => {
   if (damaged.length === 0) return neverBegan(id)
   const first = parseObject(readPart(path, 0)[0] ?? '')
@@ -180,7 +179,6 @@ export const isDamaged = ({ lines, missingRows }: Damage): boolean => lines.leng
 
 const shownLines = 10
 
-/** What is wrong with a journal, as a sentence. */
 export const describeDamage = (id: string, path: string, { lines, missingRows }: Damage): string => {
   const shown = `${lines.slice(0, shownLines).join(', ')}${lines.length > shownLines ? ', …' : ''}`
   const why = [
@@ -201,10 +199,9 @@ const isAlive = (pid: number): boolean => {
   }
 }
 
-/** What a list shows of a batch. */
 export type BatchSummary = Pick<History, 'header' | 'status' | 'endedAt' | 'counts'>
 
-/** All batches, newest first. @param failed hears of those that cannot be read */
+/** All batches, newest first. @param failed is called for each journal that cannot be read */
 export const listBatches = async (
   system: SystemPaths,
   kinds: readonly Kind[],
@@ -231,7 +228,7 @@ export const listBatches = async (
 
 const endSize = 4096
 
-/** The lines of the first 4 kB from a place in a file. */
+/** The lines in the first 4 kB from an offset. */
 const readPart = (path: string, from: number): string[] => {
   const file = openSync(path, 'r')
   try {
@@ -245,7 +242,7 @@ const readPart = (path: string, from: number): string[] => {
   }
 }
 
-/** The first line and the last tell all of a batch that came to an end, however long it is. */
+/** Reads only the first and the last line, which suffice for a batch that has ended, however long it is. */
 const readEnds = (path: string, kinds: readonly Kind[]): BatchSummary | undefined => {
   const header = parseObject(readPart(path, 0)[0] ?? '')
   const end = parseObject(readPart(path, Math.max(0, statSync(path).size - endSize)).at(-1) ?? '')

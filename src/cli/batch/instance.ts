@@ -2,21 +2,21 @@ import type { CliContext } from '../context.ts'
 import { UsageError } from '../errors.ts'
 import type { Header } from './journal.ts'
 
-/** Which daemon answers at our address, for the header of a journal. Empty where it does not say. */
+/** The daemon that answers at our address, for the header of a journal. Empty if it does not tell. */
 export const instanceNow = async (ctx: CliContext): Promise<{ readonly instance?: string }> => {
   try {
     const instance = await (await ctx.client()).instance()
     return instance === undefined ? {} : { instance }
   } catch {
-    // Whatever keeps it from answering, what comes next will tell.
+    // The next request reports the reason.
     return {}
   }
 }
 
 /**
- * Another daemon knows nothing of what a batch has done, and its rows may mean other things there: no flag makes a
- * batch go on at another one. Where it does not show which one answers, the address has to be the same.
- * @throws UsageError where another answers than the one that the batch began at, or may do so
+ * Another daemon knows nothing of what a batch did, and its rows may mean other things there, so no flag lets a batch
+ * continue at another daemon. If the daemon does not tell which one it is, the address must be the same.
+ * @throws UsageError if another daemon answers, or may be answering
  */
 export const assertSameDaemon = async (
   ctx: CliContext,

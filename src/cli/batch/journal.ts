@@ -4,43 +4,39 @@ import { withFiles } from '../file-problem.ts'
 import { isJsonObject } from '../json.ts'
 import { type SystemPaths, stateDir } from '../system.ts'
 
-/** Of what is written here. A journal of another version is refused: none was ever released. */
+/** The version of the journal format. Others are refused: none was ever released. */
 export const journalVersion = 2
 
-/** The first line of a journal. It holds no secret: it tells where the rows went, not how to get in. */
+/** The first line of a journal. It holds no secret. */
 export interface Header {
   readonly type: 'batch'
   readonly version: typeof journalVersion
   readonly id: string
-  /** The name of its kind. */
   readonly kind: string
   readonly startedAt: string
   readonly url: string
-  /** Which daemon answered there, if it said so. */
+  /** The daemon that answered, if it told. */
   readonly instance?: string
   readonly pid: number
-  /** How many rows there are. */
   readonly total: number
   /** `path` is null for standard input and for flags. */
   readonly input: { readonly name: string; readonly path: string | null; readonly sha256: string | null }
-  /** The batch whose changes this one takes back. */
   readonly undoes?: string | undefined
-  /** What the command was told, to do it again. */
   readonly settings?: Readonly<Record<string, string | undefined>>
 }
 
-/** What is to be done, counted from 1. Each kind adds what its rows hold. */
+/** Counted from 1. Each kind adds its own fields. */
 export interface Row {
   readonly row: number
 }
 
-/** Which of the three counts a row belongs to by its end. */
+/** Maps each final status to one of the three counts. */
 export const countedAs = {
   changed: 'changed',
   created: 'changed',
   assigned: 'changed',
   transferred: 'changed',
-  /** The daemon owes it, and its hash is not known yet. */
+  /** Accepted by the daemon; its hash is not known yet. */
   queued: 'changed',
   provisioned: 'changed',
   unchanged: 'unchanged',
@@ -48,13 +44,11 @@ export const countedAs = {
 } as const
 export type Status = keyof typeof countedAs
 
-/** A row's end. */
 export interface Result extends Row {
   readonly status: Status
   readonly error?: string | undefined
 }
 
-/** A chip that was laid down: without a status it was begun on. A row is there where a sheet says what it gets. */
 export interface ChipEvent {
   readonly uid: string
   readonly row?: number | undefined
@@ -90,14 +84,14 @@ interface Resumed {
 export type JournalLine =
   | Header
   | ({ readonly type: 'row' } & Row)
-  /** Rows that are on their way: after a kill it is open whether they were written. */
+  /** Rows being sent: after a kill, they may or may not have been written. */
   | { readonly type: 'sent'; readonly rows: readonly number[] }
   | ({ readonly type: 'result' } & (Result | (ChipEvent & { readonly status: Status })))
   | ({ readonly type: 'begun' } & ChipEvent)
   | ({ readonly type: 'resumed' } & Resumed)
   | ({ readonly type: 'end' } & End)
 
-// What a line holds is checked by its shape when it is read.
+// Lines are validated by their shape when they are read.
 export const isText = (value: unknown): value is string => typeof value === 'string'
 export const isNumber = (value: unknown): value is number => typeof value === 'number'
 export const isStatus = (value: unknown): value is Status => isText(value) && Object.hasOwn(countedAs, value)
@@ -136,11 +130,11 @@ export const isEnd = shape<End>({
   failed: isNumber,
 })
 
-/** The lines of a journal with their numbers, blank ones left out. */
+/** Numbered from 1, without blank lines. */
 export async function* linesOf(path: string) {
   let number = 0
   let rest = ''
-  // Not by readline, which does not tell whether the last line has an end.
+  // readline would not tell whether the last line is complete.
   for await (const chunk of createReadStream(path, 'utf8')) {
     const texts = (rest + String(chunk)).split('\n')
     rest = texts.pop() ?? ''
@@ -155,7 +149,7 @@ export async function* linesOf(path: string) {
 export const journalDir = (system: SystemPaths): string => `${stateDir(system)}/batches`
 export const journalPath = (system: SystemPaths, id: string): string => `${journalDir(system)}/${id}.jsonl`
 
-// Crockford's base 32: no letter that is taken for another.
+// Crockford's base 32 has no letters that are mistaken for others.
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'
 
 const digits = (value: number, count: number): string => {
@@ -165,7 +159,7 @@ const digits = (value: number, count: number): string => {
   return text
 }
 
-/** Ids that sort by the time they were made. */
+/** IDs sort by creation time. */
 export const newBatchId = (now: Date): string =>
   `b_${digits(now.getTime(), 9)}${digits(randomBytes(4).readUInt32BE() % 32 ** 5, 5)}`
 
@@ -173,16 +167,16 @@ export const isBatchId = (text: string): boolean => /^b_[0-9a-z]{14}$/.test(text
 
 const bufferSize = 16 * 1024
 
-/** Appends to a batch's journal. What was written is there after a kill -9; after `sync`, after a power cut too. */
+/** Appends to the journal of a batch. What was written survives a kill -9, and after `sync` also a power cut. */
 export class Journal {
   readonly #file: number
   readonly #path: string
   #pending = ''
   #scheduled = false
-  /** Half a line stands there, and nothing may follow it. */
+  /** Set after an incomplete write: nothing may follow half a line. */
   #failure: { readonly error: unknown } | undefined
 
-  /** @throws CliError that says where else journals may be */
+  /** @throws CliError that says how to move the journals elsewhere */
   constructor(system: SystemPaths, id: string) {
     this.#path = journalPath(system, id)
     const advice = 'Journals need a place: XDG_STATE_HOME=DIR'
@@ -202,22 +196,22 @@ export class Journal {
         try {
           this.flush()
         } catch {
-          // Nobody would hear of it here: whoever writes next does.
+          // The next write throws it.
         }
       })
     }
   }
 
-  /** Begins a line anew: a kill may have cut the last one short. Blank lines are passed over. */
+  /** Starts a new line, since a kill may have cut the last one short. Blank lines are ignored. */
   startLine(): void {
     this.#pending = `\n${this.#pending}`
   }
 
-  /** @throws CliError where it cannot be written, now and from then on: nothing is sent that stands nowhere */
+  /** @throws CliError if the journal cannot be written, now or ever again: nothing is sent that is not recorded */
   flush(): void {
     if (this.#failure) throw this.#failure.error
     if (this.#pending === '') return
-    // One write: a kill leaves whole lines, but for the last.
+    // A single write, so that a kill leaves only the last line incomplete.
     const bytes = Buffer.from(this.#pending)
     this.#pending = ''
     try {

@@ -7,7 +7,6 @@ import { items } from './kinds/items.ts'
 import { metadata } from './kinds/metadata.ts'
 import { transfer } from './kinds/transfer.ts'
 
-/** Every sort of batch there is. */
 export const kinds: readonly Kind[] = [
   edit,
   chipImport,

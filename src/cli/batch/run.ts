@@ -15,17 +15,16 @@ import {
 } from './journal.ts'
 import type { RowKind } from './kind.ts'
 
-/** Pieces are sent so often that neither a progress bar nor an interrupt has to wait for long. */
+/** Small enough that neither a progress bar nor an interrupt waits for long. */
 const piecesPerSecond = 4
 
-/** Spreads rows over time, so that a batch leaves the daemon room for taps. Without a rate there is no limit. */
+/** Spreads rows over time, so that a batch leaves the daemon room for taps. No rate means no limit. */
 const createPace = (rate: number | undefined, signal: AbortSignal) => {
   let due = 0
   return {
-    /** Rows that go together, of at most `most`. */
     size: (most: number): number =>
       rate === undefined ? most : Math.min(most, Math.max(1, Math.floor(rate / piecesPerSecond))),
-    /** Before so many more rows: waits until they are due. An interrupt ends the wait. */
+    /** Waits until this many more rows are due. An interrupt ends the wait. */
     turn: async (rows: number): Promise<void> => {
       if (rate === undefined || signal.aborted) return
       const now = performance.now()
@@ -36,17 +35,16 @@ const createPace = (rate: number | undefined, signal: AbortSignal) => {
   }
 }
 
-/** What is around the sending of any batch: progress, pace, interrupts, failures as they come, and the end. */
+/** Shared by all batches while they send: progress, pace, interrupts, failures, and the end. */
 export const openRun = (
   ctx: CliContext,
   about: {
-    /** Neither is there in a dry run. */
     readonly id: string | undefined
     readonly journal: Journal | undefined
     readonly label: string
     readonly total: number
     readonly rate: number | undefined
-    /** Said at an interrupt. */
+    /** Printed at an interrupt. */
     readonly stopping: string
   },
 ) => {
@@ -64,7 +62,7 @@ export const openRun = (
     progress,
     pace: createPace(about.rate, stop.signal),
     stop,
-    /** People see what failed; what went well is counted. */
+    /** People see failures only; successes are counted. */
     show: (result: Result, forPeople: () => string): Promise<void> | undefined => {
       if (io.json) return io.line(result, () => '')
       if (result.status !== 'failed') return undefined
@@ -83,8 +81,8 @@ export const openRun = (
 }
 
 /**
- * A chain that does not answer is asked again so often, after so many milliseconds: for about a minute, in which a node
- * restarts. The longer ones are told, so that nobody takes them for a hang.
+ * Delays in milliseconds before retries when the chain does not answer: about a minute in all, enough for a node to
+ * restart. Long ones are announced, so that nobody takes them for a hang.
  */
 const pauses = [1000, 3000, 6000, 10_000, 15_000, 30_000]
 const announcedFromMs = 3000
@@ -93,13 +91,11 @@ export interface Sending<R extends Row, T extends Result> {
   readonly id: string
   readonly journal: Journal
   readonly rows: readonly R[]
-  /** Rows that have their end already, without being sent. */
+  /** Rows that are done without being sent. */
   readonly settled: ReadonlyMap<number, T>
-  /** How often each row has failed. */
   readonly failures: ReadonlyMap<number, number>
-  /** What earlier runs of the batch have done: its end tells of all of it. */
+  /** Totals of earlier runs of the batch, which its end includes. */
   readonly before?: Counts
-  /** Rows a second. */
   readonly rate: number | undefined
 }
 
@@ -108,7 +104,7 @@ export interface Ended<T extends Result> {
   readonly results: ReadonlyMap<number, T>
 }
 
-/** Sends rows, writes down what became of each as it comes, and shows it in the order of the rows. */
+/** Sends rows, records each result as it arrives, and prints them in the order of the rows. */
 export const sendRows = async <R extends Row, T extends Result>(
   ctx: CliContext,
   kind: RowKind<R, T>,
@@ -126,7 +122,7 @@ export const sendRows = async <R extends Row, T extends Result>(
 
   let shown = 0
   let isShowing = false
-  // Without a promise where nobody has to wait: there may be a million rows.
+  // Returns no promise unless the reader is slow: there may be a million rows.
   const show = (skipGaps: boolean): Promise<void> | undefined => {
     while (!isShowing && shown < rows.length) {
       const row = rows[shown]
@@ -150,7 +146,8 @@ export const sendRows = async <R extends Row, T extends Result>(
     return show(false)
   }
 
-  // A key names what a row does for ever: the same after a kill, another after it has failed and did nothing.
+  // A key names one attempt of a row for ever: the same after a kill, and a new one after a failure, which changed
+  // nothing.
   const keyOf = (row: number) => `${id}:${row}:${failures.get(row) ?? 0}`
   let resting = 0
   const sendAll = async (chunk: readonly R[]): Promise<void> => {
@@ -171,7 +168,7 @@ export const sendRows = async <R extends Row, T extends Result>(
       if (left.length === 0 || signal.aborted) return
       const pause = pauses[attempt]
       if (pause === undefined) throw new CliError([...retryReason.values()].at(-1) ?? '')
-      // Said once, whatever number of requests is waiting.
+      // Printed once, however many requests are waiting.
       if (pause >= announcedFromMs && resting === 0)
         io.note(`The chain does not answer. Trying again in ${pause / 1000} s.`)
       resting += 1

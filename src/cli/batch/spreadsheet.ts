@@ -1,6 +1,6 @@
-// A spreadsheet runs a cell that begins with = + - or @ as a formula, whoever wrote it. CSV that we write puts
-// an apostrophe before such a cell, and CSV that we read takes one off again, so a round trip changes nothing.
-// A cell that has apostrophes before such a character already gets one more, and loses one.
+// A spreadsheet runs a cell that begins with = + - or @ as a formula. CSV that we write puts an apostrophe before such
+// a cell, and CSV that we read removes one, so a round trip changes nothing. A cell that already begins with
+// apostrophes and such a character gets one more.
 
 const formula = /^'*[=+\-@\t\r]/
 const guarded = /^'+[=+\-@\t\r]/
@@ -11,8 +11,6 @@ export const unguardCell = (cell: string): string =>
 
 const quoted = (cell: string): string => (/[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell)
 
-/** A line of CSV for a program: quoted where needed. */
 export const csvLine = (cells: readonly string[]): string => `${cells.map(quoted).join(',')}\n`
 
-/** A line of CSV for a spreadsheet. */
 export const sheetLine = (cells: readonly string[]): string => csvLine(cells.map(guardCell))

@@ -5,7 +5,7 @@ import type { Cell } from './input/sheet.ts'
 import { UidColumn } from './input/uid-column.ts'
 import { isNumber, isText, shape } from './journal.ts'
 
-/** The token that a row is about, or the chip that carries it. A UID is decimal. */
+/** The token of a row, or the chip that carries it. The UID is decimal. */
 export type TokenTarget = { readonly uid: string } | Token
 export interface Token {
   readonly contractAddress: string
@@ -17,12 +17,12 @@ const isChip = shape<{ uid: string }>({ uid: isText })
 const isToken = shape<Token>({ contractAddress: isText, chainId: isNumber, tokenId: isText })
 export const isTarget = (value: unknown): value is TokenTarget => isChip(value) || isToken(value)
 
-/** A row says which token by these, or by the chip that carries it. */
+/** A row names its token by these, or by the chip that carries it. */
 export const tokenColumns = ['uid', 'contractAddress', 'chainId', 'tokenId'] as const
-/** A sheet has the one or the other. */
+/** A sheet has one or the other. */
 export const tokenNeeded = { required: [], anyOf: ['uid', 'contractAddress'] } as const
 
-/** Reads which token each row is about, and sees where two are about the same. */
+/** Reads the token of each row, and finds rows with the same one. */
 export class TokenColumns {
   readonly #problems: Problems
   readonly #uids: UidColumn
@@ -33,7 +33,7 @@ export class TokenColumns {
     this.#uids = new UidColumn(problems)
   }
 
-  /** @param cells in the order of `tokenColumns`. @returns undefined where it is refused */
+  /** @param cells in the order of `tokenColumns`. @returns undefined if the row is refused */
   read(row: number, cells: readonly Cell[]): TokenTarget | undefined {
     const [uid, ...token] = cells
     const given = token.filter((cell) => cell)
@@ -75,21 +75,19 @@ export class TokenColumns {
   }
 }
 
-/** The same for the same token, however it is written. */
+/** Equal for the same token, however its address is written. */
 export const targetKey = (target: Token): string =>
   `${target.chainId}/${target.contractAddress.toLowerCase()}/${target.tokenId}`
 
-/** As a person reads it. */
 export const describeTarget = (target: TokenTarget): string =>
   'uid' in target
     ? `${target.uid} (${colons(target.uid)})`
     : `#${target.tokenId} of ${target.contractAddress} on ${target.chainId}`
 
-/** As the daemon takes it. */
 export const targetOnWire = (target: TokenTarget): TokenTarget =>
   'uid' in target ? { uid: uidOnWire(target.uid) } : target
 
-/** The columns that such rows need in a sheet, and a row's cells in them. */
+/** The columns that these targets need in a sheet, and the cells of each. */
 export const targetSheet = (targets: readonly TokenTarget[]) => {
   const hasChips = targets.some((target) => 'uid' in target)
   const hasTokens = targets.some((target) => !('uid' in target))
@@ -105,7 +103,7 @@ export const targetSheet = (targets: readonly TokenTarget[]) => {
 
 const etherDigits = 18
 
-/** Wei as ether: `0.0905`, with as many places as say something. */
+/** Wei as ether, `0.0905`, with four significant places. */
 export const asEther = (wei: bigint): string => decimal(wei, etherDigits)
 export const asGwei = (wei: bigint): string => decimal(wei, 9)
 
@@ -113,13 +111,13 @@ const decimal = (wei: bigint, digits: number): string => {
   const text = wei.toString().padStart(digits + 1, '0')
   const whole = text.slice(0, -digits)
   const fraction = text.slice(-digits)
-  // Four digits beyond the leading zeros; nobody reads more.
+  // Four digits after the leading zeros; nobody reads more.
   const shown = whole === '0' ? (/^0*\d{0,4}/.exec(fraction)?.[0] ?? '') : fraction.slice(0, 4)
   const places = shown.replace(/0+$/, '')
   return `${whole.replace(/\B(?=(\d{3})+$)/g, ',')}${places === '' ? '' : `.${places}`}`
 }
 
-/** To three digits that say something, and never to less. */
+/** Rounded up to three significant digits. */
 export const roundedUp = (wei: bigint): bigint => {
   const unit = 10n ** BigInt(Math.max(0, wei.toString().length - 3))
   return ((wei + unit - 1n) / unit) * unit

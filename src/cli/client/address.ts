@@ -3,7 +3,7 @@ interface Parts {
   readonly query?: Readonly<Record<string, unknown>> | undefined
 }
 
-/** `GET /refs/:id` with its parameters, to a method and a path ready to send. */
+/** Turns `GET /refs/:id` and its parameters into a method and a path. */
 export const addressOf = (key: string, { params = {}, query = {} }: Parts, wireBadge: string) => {
   const [method = 'GET', pattern = '/'] = key.split(' ', 2)
   const path = pattern
@@ -17,11 +17,11 @@ export const addressOf = (key: string, { params = {}, query = {} }: Parts, wireB
   return { method, path: pairs.length === 0 ? path : `${path}?${pairs.join('&')}` }
 }
 
-/** `.` and `..` would be walked as folders by whatever normalises the URL on its way. */
+/** `.` and `..` are escaped: proxies would resolve them as directories. */
 const segment = (value: unknown): string =>
   encodeURIComponent(String(value ?? '')).replace(/^\.{1,2}$/, (dots) => '%2E'.repeat(dots.length))
 
-/** Where a daemon listens: an address, and in its place the path of a Unix socket. */
+/** The address of a daemon, or the path of its Unix socket. */
 export interface Listener {
   readonly url: URL
   readonly socket?: string
@@ -34,7 +34,7 @@ export const isDaemonUrl = (text: string): boolean => {
 
 const unix = 'unix:'
 
-/** `http://…`, or `unix:` and the whole path of a socket. */
+/** `http://…`, or `unix:` and an absolute socket path. */
 export const isAdminAddress = (text: string): boolean =>
   text.startsWith(unix) ? /^\/./.test(text.slice(unix.length)) : isDaemonUrl(text)
 

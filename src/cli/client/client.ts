@@ -28,13 +28,11 @@ interface UntypedRequest {
 
 const isRequest = (value: unknown): value is UntypedRequest => typeof value === 'object' && value !== null
 
-/** Whoever waits as long wonders why. */
 const announcedFromMs = 2000
 
-/** A streamed answer is silent while the daemon works; ten minutes of silence are a failure. */
+/** A stream is silent while the daemon works; ten minutes of silence are a failure. */
 const streamIdleMs = 600_000
 
-/** The typed client: an endpoint's key fixes what goes in and what comes out. */
 export const createClient = (options: ClientOptions): Client => {
   const { wirePrefix = 'svc', wireBadge = 'badge', timeoutMs = 30_000 } = options
   const sleep = options.sleep ?? ((ms: number) => new Promise<void>((done) => setTimeout(done, ms)))
@@ -51,7 +49,7 @@ export const createClient = (options: ClientOptions): Client => {
   const plainHeaders = { accept: 'application/json', 'user-agent': `tapchip/${__TAPCHIP_VERSION__}` }
   const keysFor = (path: string): Record<string, string> => {
     const headers: Record<string, string> = {}
-    // Under /admin the key goes too: it tells the daemon which team is meant.
+    // Under /admin, the API key tells the daemon which team is meant.
     if (options.apiKey) headers[`x-${wirePrefix}-api-key`] = options.apiKey
     const token = path.startsWith('/admin') ? options.adminToken?.() : undefined
     if (token) headers.authorization = `Bearer ${token}`
@@ -74,7 +72,7 @@ export const createClient = (options: ClientOptions): Client => {
     return asked
   }
 
-  /** Sends our keys along, once the daemon that they were kept for has answered. */
+  /** Sends our keys only after the daemon has proved to be the one that they are for. */
   const send = async (sending: Sending): Promise<{ answer: http.IncomingMessage; listener: Listener }> => {
     const connection = sending.path.startsWith('/admin') ? admin() : daemon
     const { listener } = connection
@@ -124,8 +122,8 @@ export const createClient = (options: ClientOptions): Client => {
     }
   }
 
-  // Inside, requests and answers are loose. The signatures that callers see tie them to the key: both ends are
-  // built from one endpoint table, and checking answers against its schemas would double the CLI's start.
+  // Inside, requests and answers are untyped. The signatures that callers see tie them to the key: both ends are built
+  // from one endpoint table, and validating answers against its schemas would double the CLI's start time.
   function call<K extends EndpointKey>(key: K, ...request: CallArguments<K>): Promise<AnswerOf<K>>
   async function call(key: string, ...[given]: readonly unknown[]): Promise<unknown> {
     const request = isRequest(given) ? given : {}
@@ -159,7 +157,7 @@ export const createClient = (options: ClientOptions): Client => {
         throw administrationElsewhere(await refused(answer, listener), path)
       return answer
     }
-    // Content that is read as it is made is there once.
+    // A generator can be read only once.
     const mayOpenAgain = upload === undefined || !('next' in Object(upload.content))
     try {
       const answer = await withRetries(key, open, (error) => mayOpenAgain && isTooMany(error), false)
@@ -199,7 +197,7 @@ const wrongDaemon = (listener: Listener, contextName = ''): CliError =>
     },
   )
 
-/** Where a daemon faces the public its administration is an unknown path like any other. */
+/** A daemon that faces the public answers 404 for administration. */
 const administrationElsewhere = (error: ApiError, path: string): ApiError => {
   if (!path.startsWith('/admin') || error.statusCode !== 404 || !/at this path/.test(error.message))
     return error
@@ -225,7 +223,7 @@ const parseAnswer = (text: string, wireBadge: string, status: number, listener: 
   }
 }
 
-/** A daemon that speaks another service's words names `badgeEvents` otherwise; scripts see one name. */
+/** A daemon with other wire words names `badgeEvents` differently; scripts see one name. */
 const neutral = (value: unknown, wireBadge: string): unknown => {
   if (typeof value !== 'object' || value === null) return value
   for (const suffix of ['Event', 'Events']) {
@@ -238,7 +236,7 @@ const neutral = (value: unknown, wireBadge: string): unknown => {
 }
 
 const parseLine = (line: string, listener: Listener): unknown => {
-  // A stream that fails after its head was sent can only say so in a line.
+  // A stream that fails after its headers were sent can only report it in a line.
   const status = /^\{"statusCode":(\d{3}),/.exec(line)?.[1]
   if (status !== undefined) throw readApiError(Number(status), undefined, line, listener)
   try {

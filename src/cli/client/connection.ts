@@ -42,7 +42,7 @@ class Timeout extends Error {
 
 export type Connection = ReturnType<typeof connect>
 
-/** One keep-alive agent a listener. `send` resolves with the head of the answer; redirects are answers like others. */
+/** One keep-alive agent per listener. `send` resolves with the response headers; redirects are not followed. */
 export const connect = (listener: Listener) => {
   const { url } = listener
   let secure: typeof https | undefined
@@ -78,7 +78,7 @@ export const connect = (listener: Listener) => {
     })
     if (body === undefined || typeof body === 'string') request.end(body)
     else {
-      // A daemon that refuses answers before it has read everything; what remains unsent is then no error.
+      // A daemon may refuse before it has read everything; the unsent rest is no error.
       pipeline(Readable.from(guarded(body.content, (error) => (uploadError = error))), request).catch(
         () => undefined,
       )
@@ -94,7 +94,7 @@ export const connect = (listener: Listener) => {
   return { listener, send, close }
 }
 
-/** Tells an error of our own input from one of the network. */
+/** Distinguishes errors of our input from network errors. */
 async function* guarded(content: Upload['content'], onError: (error: unknown) => void) {
   try {
     yield* content
@@ -111,14 +111,15 @@ export const textOf = async (answer: http.IncomingMessage): Promise<string> => {
   return text
 }
 
-/** Lines of an answer, the empty ones left out: they only keep a connection open. */
+/** Lines of a response without the empty ones, which only keep the connection open. */
 export const linesOf = (answer: http.IncomingMessage): AsyncGenerator<string> =>
   linesOfText(answer.setEncoding('utf8'))
 
 const connectTimeoutMs = 2000
 
 /**
- * Whether anything listens at an address of this machine; nothing is sent there. Of another machine it is not asked.
+ * Checks that something listens at an address of this machine, without sending anything. Other machines are not
+ * checked.
  * @throws DaemonUnreachable
  */
 export const assertListening = async (address: string): Promise<void> => {
@@ -131,7 +132,7 @@ export const assertListening = async (address: string): Promise<void> => {
     held ? { path: held.path } : { host: url.hostname.replace(/^\[|\]$/g, ''), port },
   )
   try {
-    // A queue that is full is a listener too.
+    // A listener with a full queue is a listener too.
     await once(socket, 'connect', { signal: AbortSignal.timeout(connectTimeoutMs) })
   } catch (error) {
     if (!(error instanceof Error && error.name === 'AbortError')) throw unreachable(listener, error)

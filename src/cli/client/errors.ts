@@ -1,18 +1,15 @@
 import { isJsonObject, parseObject } from '../json.ts'
 import { type Listener, shownListener } from './address.ts'
 
-/** The daemon answered, and the answer is an error. */
 export class ApiError extends Error {
   override readonly name = 'ApiError'
   readonly statusCode: number
-  /** For programs: stable, unlike the message. */
   readonly code: string
   readonly requestId: string
-  /** Seconds. */
   readonly retryAfter: number | undefined
-  /** Messages by dotted path, where the daemon checked a structure. */
+  /** Messages by dotted path, for structures that the daemon validated. */
   readonly errors: Readonly<Record<string, string>> | undefined
-  /** What to do in the end, after all that is said of the cause. */
+  /** Advice that is printed last. */
   afterword: string | undefined
 
   constructor(answer: {
@@ -32,17 +29,16 @@ export class ApiError extends Error {
   }
 }
 
-/** The code of an answer from a listener that has no administration. */
+/** The error code of a listener without administration. */
 export const elsewhere = 'administration_elsewhere'
 
-/** No answer came. `advice` is what to do about it. */
+/** No response. `advice` says what to do. */
 export class DaemonUnreachable extends Error {
   override readonly name = 'DaemonUnreachable'
   readonly advice: string
-  /** What to do in the end, after all that is said of the cause. */
   afterword: string | undefined
 
-  /** @param isSilent something listens there, and gave no answer in time */
+  /** @param isSilent something listens there, but did not answer in time */
   constructor(listener: Listener, why: string, cause: unknown, isSilent = false) {
     super(`Daemon not reachable at ${shownListener(listener)}${why === '' ? '' : ` (${why})`}.`, { cause })
     this.advice = isSilent
@@ -59,7 +55,7 @@ export const isLoopback = (hostname: string): boolean =>
   hostname === '::1' ||
   /^127(\.\d{1,3}){3}$/.test(hostname)
 
-/** Reads an error answer; whatever stands on the port may have written it. */
+/** Another program on the port may have written the answer. */
 export const readApiError = (
   status: number,
   retryAfter: string | undefined,

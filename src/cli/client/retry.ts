@@ -1,6 +1,6 @@
 import { ApiError, DaemonUnreachable } from './errors.ts'
 
-/** GETs that use something up, or give a signature away: a cut connection leaves open whether they did. */
+/** GETs that use something up, or hand out a signature: after a cut connection, they may have done so. */
 const singleUse = new Set([
   'GET /chips/find',
   'GET /refs/:id',
@@ -8,7 +8,7 @@ const singleUse = new Set([
   'GET /phygitals/transfer-signature/pullable',
 ])
 
-/** Looking at a tap or a ref uses it up, so that counts as well. */
+/** Reading a tap or a ref uses it up, so it counts as a change. */
 export const changesSomething = (key: string): boolean => !key.startsWith('GET ') || singleUse.has(key)
 
 const attempts = 4
@@ -20,7 +20,7 @@ const isReset = (error: unknown): boolean =>
   'code' in error.cause &&
   (error.cause.code === 'ECONNRESET' || error.cause.code === 'EPIPE')
 
-/** How long to wait before another try in milliseconds, or undefined to give up. */
+/** @returns the delay before the next attempt in milliseconds; undefined to give up */
 export const waitBefore = (
   next: number,
   key: string,
@@ -34,7 +34,7 @@ export const waitBefore = (
     mayRepeat: boolean
   },
 ): number | undefined => {
-  // What is refused for the number of requests has done nothing.
+  // A request refused by the rate limit changed nothing.
   const isRefused = error instanceof ApiError && error.statusCode === 429
   if (next > attempts || !(mayRepeat || isRefused || key.startsWith('GET '))) return undefined
   // Full jitter, so that a hundred scripts that were refused together do not come back together.

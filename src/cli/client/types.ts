@@ -1,5 +1,5 @@
 import type * as z from 'zod'
-// Types alone: the schemas themselves would cost the CLI its start.
+// Types only: loading the schemas would slow the CLI's start.
 import type { Answer, Request, StreamSpec } from '../../daemon/contract/endpoint.ts'
 import type { EndpointKey, Endpoints } from '../../daemon/contract/index.ts'
 
@@ -7,17 +7,16 @@ export type { EndpointKey, Endpoints }
 
 export type AnswerOf<K extends EndpointKey> = Answer<Endpoints[K]>
 
-/** An element of an endpoint's answer that is a list. */
+/** The element type of an endpoint that answers with a list. */
 export type ElementOf<K extends EndpointKey> = AnswerOf<K> extends readonly (infer E)[] ? E : never
 
-/** What travels in headers of its own. */
 type InHeaders<S> = (S extends { auth: 'code' } ? { readonly code: string } : unknown) &
-  // With it a request that sends something may be repeated: it has its effect once.
+  // With it, a request may be repeated and takes effect once.
   (S extends { isRepeatable: true } ? { readonly idempotencyKey?: string | undefined } : unknown) &
-  // A form. It may be sent again, so its content can be read more than once.
+  // A form. It may be sent again, so its content must be readable more than once.
   (S extends { stream: StreamSpec } ? { readonly upload: Upload } : unknown)
 
-/** Path parameters and codes make the request obligatory. */
+/** The request is required if it has path parameters, a code or a form. */
 export type CallArguments<K extends EndpointKey> = Endpoints[K] extends
   | { params: z.ZodObject }
   | { auth: 'code' }
@@ -36,53 +35,44 @@ export interface Upload {
 
 export type StreamRequest<K extends StreamKey> = Omit<Request<Endpoints[K]>, 'body'> & {
   readonly upload?: Upload
-  /** Ends the stream, quietly. */
   readonly signal?: AbortSignal
 }
 
-/** A request that changes something; a read may, too: it uses a tap up. */
+/** A request that changes something; a GET may, since it can use a tap up. */
 export interface Change {
-  /** Of the endpoint. */
   readonly key: string
   readonly isRead: boolean
-  /** Whose code it is decides the team, and not our key. */
+  /** The code decides the team, not our key. */
   readonly code?: string | undefined
 }
 
 export interface ClientOptions {
   readonly url: string
   readonly apiKey?: string | undefined
-  /** Asked for at the first call under /admin: it may have to be read from a file. */
+  /** Called at the first request under /admin: it may read a file. */
   readonly adminToken?: (() => string | undefined) | undefined
-  /** Where calls under /admin go, likewise: `http://…` or `unix:/path`; the same address if it is not given. */
   readonly adminUrl?: (() => string) | undefined
-  /** The daemon that the keys are for. If another answers it is sent none. */
+  /** The daemon that the keys are for. Another one gets no key. */
   readonly instance?: string | undefined
-  /** Where the keys come from, for people. */
   readonly contextName?: string | undefined
-  /** The word in `x-svc-api-key`. */
   readonly wirePrefix?: string
-  /** The word in `/badge-events` and `badgeEvents`. */
   readonly wireBadge?: string
   readonly timeoutMs?: number
-  /** Called before each request that changes something. What it throws keeps the request from being sent. */
+  /** Called before each change. If it throws, the request is not sent. */
   readonly beforeChange?: (request: Change) => Promise<void>
-  /** Called before so many seconds of waiting, which the daemon asked for, where they are worth a word. */
   readonly onWait?: (seconds: number) => void
-  /** For tests; waits between attempts. */
   readonly sleep?: (ms: number) => Promise<void>
   readonly random?: () => number
 }
 
 export interface Client {
   readonly url: URL
-  /** Throws ApiError or DaemonUnreachable. */
+  /** @throws ApiError, DaemonUnreachable */
   call<K extends EndpointKey>(key: K, ...request: CallArguments<K>): Promise<AnswerOf<K>>
-  /** A line of the answer at a time, as they arrive; sends `upload` as fast as the daemon takes it. */
+  /** Yields the lines of the answer as they arrive; sends `upload` as fast as the daemon takes it. */
   stream<K extends StreamKey>(key: K, request: StreamRequest<K>): AsyncGenerator<AnswerOf<K>>
-  /** Which daemon answers, as it says itself; asked without a key. */
+  /** The instance ID that the daemon reports; asked without a key. */
   instance(): Promise<string | undefined>
-  /** A plain GET outside the table, such as /healthz; without a key. */
   probe(path: string): Promise<{ status: number; text: string; date: string | undefined }>
   close(): void
 }

@@ -7,15 +7,14 @@ import type { ArgumentSpecs, OptionSpecs, Raw, Values } from './options.ts'
 export interface CommandSpec<A extends ArgumentSpecs, O extends OptionSpecs> {
   readonly name: string
   readonly summary: string
-  /** More than the summary, for the command's own help. */
   readonly description?: string
-  /** Lines as they are typed, without the leading `tapchip`. */
+  /** As typed, without the leading `tapchip`. */
   readonly examples: readonly string[]
   readonly args?: A
   readonly options?: O
-  /** What to say of an argument too many, where it is clear what was meant by it. */
+  /** The message for an extra argument whose meaning is clear. */
   readonly excess?: (given: string) => string
-  /** Comes back with nothing when all is done, or with another exit code. Throws what went wrong. */
+  /** Returns an exit code if it is not 0. Throws on failure. */
   readonly run: (
     ctx: CliContext,
     input: { readonly args: Values<A>; readonly options: Values<O> },
@@ -27,7 +26,7 @@ export type Invoke = (
   run: (ctx: CliContext) => Promise<ExitCode | undefined> | Promise<void>,
 ) => Promise<void>
 
-/** A command ready to be hung into a tree. */
+/** A command ready to be attached to a tree. */
 export interface Verb {
   readonly name: string
   readonly summary: string
@@ -40,7 +39,7 @@ export interface Verb {
 const isRaw = (value: unknown): value is Raw =>
   value === undefined || typeof value === 'string' || typeof value === 'boolean' || Array.isArray(value)
 
-/** Each spec reads its own raw value; the keys stay, so the type does. */
+/** Reads each raw value by its spec; the keys stay, and so does the type. */
 const readAll = <S extends Readonly<Record<string, { read: (raw: Raw) => unknown }>>>(
   specs: S,
   rawOf: (key: string, index: number) => unknown,
@@ -49,7 +48,7 @@ const readAll = <S extends Readonly<Record<string, { read: (raw: Raw) => unknown
     const raw = rawOf(key, index)
     return [key, spec.read(isRaw(raw) ? raw : undefined)]
   })
-  // Object.fromEntries forgets which key held what.
+  // Object.fromEntries loses the types of the keys.
   return Object.fromEntries(entries) as Values<S>
 }
 

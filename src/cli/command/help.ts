@@ -9,11 +9,10 @@ export const setExamples = (command: Command, examples: readonly string[]): void
 const section = (title: string, lines: readonly string[]): string[] =>
   lines.length === 0 ? [] : [title, ...lines, '']
 
-/** Examples are written without the program's name, unless it stands further inside. */
+/** Examples omit the program name, unless it stands further inside. */
 const asTyped = (example: string): string =>
   /(^|[\s|(])tapchip /.test(example) ? example : `tapchip ${example}`
 
-/** Help for people: what it does, examples, then the reference. */
 const formatHelp = (command: Command, helper: Help): string => {
   const options = helper.visibleOptions(command)
   const globals = helper.visibleGlobalOptions(command)
@@ -57,7 +56,7 @@ const formatHelp = (command: Command, helper: Help): string => {
   return `${lines.join('\n').trimEnd()}\n`
 }
 
-/** A command whose bare call shows its help, as data: asked for or not, it is the answer. */
+/** Without arguments it prints its help on standard output, as if it had been asked for. */
 export class CliCommand extends Command {
   constructor(name?: string) {
     super(name)

@@ -1,11 +1,9 @@
 import { UsageError } from '../errors.ts'
 
-/** What a completion script can offer for a value. */
 export type Completion = 'chip-group' | 'key-set' | 'context' | 'batch' | 'team' | 'file' | readonly string[]
 
 export type Raw = string | boolean | readonly string[] | undefined
 
-/** An option as data: how it is written, what it means, and how its value is read. */
 export interface OptionSpec<T> {
   readonly flags: string
   readonly description: string
@@ -97,7 +95,7 @@ export const repeated = (
   read: (raw) => (Array.isArray(raw) ? raw.map(String) : []),
 })
 
-/** An option whose value may be left out: `true` then. */
+/** `true` if the option has no value. */
 export const textOrBare = (flags: string, description: string): OptionSpec<string | true | undefined> => ({
   flags,
   description,
@@ -137,10 +135,9 @@ const units: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86
 const day = /^\d{4}-\d\d-\d\d$/
 const time = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)$/
 
-/** A moment that may be told from now on: asked for once it is known when that is. */
+/** A time that may be relative to now. */
 export type Moment = (now: Date) => string
 
-/** A date, an ISO 8601 time, or a span: so long ago, or so long from now on. */
 export const moment = (
   flags: string,
   description: string,

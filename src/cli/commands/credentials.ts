@@ -16,7 +16,7 @@ export const credentialState = ({ expiresAt, revokedAt }: Credential, now: Date)
 
 export const expires = moment('--expires <when>', 'When it ends (default: never)', 'ahead')
 
-/** Scopes as given: repeated, or with commas. */
+/** Scopes may be repeated or separated by commas. */
 export const readScopes = <const S extends string>(given: readonly string[], known: readonly S[]): S[] =>
   given
     .flatMap((text) => text.split(','))
@@ -26,14 +26,12 @@ export const readScopes = <const S extends string>(given: readonly string[], kno
       throw new UsageError(`--scopes must be one of ${known.join(', ')}, not "${text}".`)
     })
 
-/** Revokes an API key or an admin token. */
 export const revokeCommand = ({
   noun,
   list,
   ...spec
 }: {
   readonly noun: string
-  /** The command that shows the ids. */
   readonly list: string
   readonly summary: string
   readonly examples: readonly string[]

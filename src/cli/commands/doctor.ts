@@ -27,7 +27,7 @@ const doctor = defineCommand({
         )
       }
     }
-    // The sum comes after what it sums up, whichever of the two streams is shown first.
+    // The summary comes last, whichever stream is shown first.
     await ctx.io.flush()
     const failed = findings.filter(({ status }) => status === 'fail').length
     const warned = findings.filter(({ status }) => status === 'warn').length
@@ -49,7 +49,7 @@ const checkNode = (): Finding => {
     : fail('node', `${process.version} is too old`, `install Node ${leastNode.join('.')} or later`)
 }
 
-/** Others must not read it. A file that is not there is no fault. */
+/** A missing file is no problem. */
 const checkMode = (check: string, path: string): Finding[] => {
   const stat = statSync(path, { throwIfNoEntry: false })
   if (!stat) return []
@@ -65,9 +65,8 @@ const checkMode = (check: string, path: string): Finding[] => {
       ]
 }
 
-/** What can be seen without the daemon. */
 export const checkMachine = async (ctx: CliContext): Promise<Finding[]> => {
-  // That of the daemon that answers, where its socket is known: the usual one may be another's.
+  // Prefer the directory of the daemon that answers: the default one may be another's.
   const socket = /^unix:(.+)$/.exec(ctx.config().adminUrl())?.[1]
   const dir =
     recordAt(ctx.system, ctx.config().url)?.dataDir ?? (socket ? dirname(socket) : dataDir(ctx.system))

@@ -4,7 +4,7 @@ import { optionalArgument } from '../command/options.ts'
 import { UsageError } from '../errors.ts'
 import type { System } from '../system.ts'
 
-/** Texts of `tapchip help <topic>`. */
+/** The texts of `tapchip help <topic>`. */
 export const topics: Readonly<Record<string, string>> = {
   'exit-codes': `Exit codes
 
@@ -86,7 +86,7 @@ such a cell, and reading takes one off: '=1+1 is read as =1+1. A round trip chan
 
 const names = Object.keys(topics)
 
-/** @param createProgram a fresh command tree */
+/** @param createProgram makes a fresh command tree */
 export const helpBy = (createProgram: (system: System) => Command): Verb =>
   defineCommand({
     name: 'help',
@@ -102,7 +102,7 @@ export const helpBy = (createProgram: (system: System) => Command): Verb =>
         await ctx.io.raw(topic)
         return
       }
-      // The command's own help, as --help shows it: one path, one text.
+      // Reuses --help, so that there is a single text.
       const program = createProgram(ctx.system)
       const words = [args.command, args.verb].flatMap((word) => word ?? [])
       const known =

@@ -41,7 +41,7 @@ const login = defineCommand({
     const name = contextName ?? nameFor(file.contexts, url)
     const same = file.contexts[name]?.url === url ? file.contexts[name] : undefined
     const { apiKey, adminToken, instance: known, ...rest } = same ?? { url }
-    // What was kept for the daemon before this one is no key here.
+    // Keys of the previous daemon at this address do not work here.
     const isSame = instance === undefined || known === undefined || instance === known
     const given = ctx.system.env.TAPCHIP_ADMIN_URL
     const entry: StoredContext = {
@@ -96,12 +96,12 @@ const readSecret = async (ctx: CliContext): Promise<string> => {
   return text.trim()
 }
 
-/** @returns the daemon that it is for, as far as it says */
+/** @returns the instance that the secret is for, if the daemon tells */
 const checkSecret = async (ctx: CliContext, secret: string, admin: boolean): Promise<string | undefined> => {
   let instance: string | undefined
   const client = createClient({
     ...ctx.config(),
-    // It may be the first key for a daemon that was set up anew.
+    // It may be the first key for a new daemon at this address.
     instance: undefined,
     apiKey: admin ? undefined : secret,
     adminToken: () => (admin ? secret : undefined),
@@ -116,7 +116,7 @@ const checkSecret = async (ctx: CliContext, secret: string, admin: boolean): Pro
         'Copy it again, whole. A new one: tapchip api-keys create --name NAME',
       )
     }
-    // A scope that does not reach this far is a good key all the same.
+    // A key whose scope does not cover this request is valid all the same.
     if (error instanceof DaemonUnreachable) ctx.io.warn(`${error.message} It was not tried.`)
     else if (!(error instanceof ApiError && error.statusCode === 403)) throw error
   } finally {
@@ -134,12 +134,12 @@ const stateOf = async (held: boolean, attempt: () => Promise<unknown>): Promise<
     return 'good'
   } catch (error) {
     if (!(error instanceof ApiError)) throw error
-    // A scope that does not reach this far is a good key all the same.
+    // A key whose scope does not cover this request is valid all the same.
     return error.statusCode === 403 ? 'good' : 'refused'
   }
 }
 
-/** Which keys there are, where they come from, and whether the daemon takes them. */
+/** Prints the keys, their origin, and whether the daemon accepts them. */
 export const printStatus = async (ctx: CliContext): Promise<ExitCode> => {
   const config = ctx.config()
   const status = {

@@ -8,12 +8,11 @@ export const metadataFlags = {
   file: text('-f, --file <file>', 'The file that holds the metadata; - for standard input', 'file'),
 }
 
-/** What every help of metadata says of it. */
 export const metadataFields =
   'Metadata is JSON with name, collection, description, image and attributes; other fields are kept.'
 
 /**
- * JSON, or `@` and the file that holds it, as the text that the wire carries. The daemon checks its fields.
+ * Reads JSON, or `@` and a file, as the text that is sent. The daemon checks its fields.
  * @param advice how the command takes a file
  */
 export const readMetadata = async (ctx: CliContext, written: string, advice: string): Promise<string> => {

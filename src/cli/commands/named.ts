@@ -1,8 +1,8 @@
 import { CliError, UsageError } from '../errors.ts'
 
 /**
- * The one of a list that a person named. The ways of naming are tried in their order: a group may be called 3 while
- * another has the id 3. @throws CliError that names the command which lists them
+ * Finds what a person named. The ways of naming are tried in order: a group may be called 3 while another has the ID 3.
+ * @throws CliError that names the command which lists them
  */
 export const findNamed = <T>(
   all: readonly T[],
@@ -17,10 +17,10 @@ export const findNamed = <T>(
 }
 
 const anyId = /^\d{1,15}$/
-/** Of events: they are counted from 1. */
+/** Events are counted from 1. */
 export const eventId = /^[1-9]\d{0,14}$/
 
-/** @param list the command that shows the ids. @throws UsageError */
+/** @param list the command that shows the IDs. @throws UsageError */
 export const readId = (
   text: string,
   { noun, list }: { noun: string; list: string },

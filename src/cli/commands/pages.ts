@@ -2,7 +2,6 @@ import { integer } from '../command/options.ts'
 import type { CliContext } from '../context.ts'
 import { formatNumber } from '../io/text.ts'
 
-/** As the daemon has it. */
 const usual = 100
 const most = 1000
 
@@ -11,7 +10,7 @@ export const pageFlags = (what: string) => ({
   before: integer('--before <id>', `Older than this ${what}: the next page`, [1, Number.MAX_SAFE_INTEGER]),
 })
 
-/** One more than is shown is asked for: it tells whether there is a next page. */
+/** Fetches one more than is shown, to know whether there is a next page. */
 export const fetchPage = async <T extends { readonly id: number | null }>(
   ctx: CliContext,
   limit: number | undefined,

@@ -4,7 +4,6 @@ import { type OptionSpec, text } from '../command/options.ts'
 import type { CliContext } from '../context.ts'
 import { UsageError } from '../errors.ts'
 
-/** What fits a header. */
 const inHeader = (flags: string, description: string, most: number): OptionSpec<string | undefined> => ({
   flags,
   description,
@@ -30,12 +29,12 @@ export const idempotencyFlag = {
 const mayBeRecorded = (error: unknown): error is DaemonUnreachable | ApiError => {
   if (error instanceof DaemonUnreachable) return true
   if (!(error instanceof ApiError) || error.statusCode < 500) return false
-  // What a chain keeps from beginning is not recorded; what is recorded already, and waits for it, says so.
+  // A chain that is unavailable prevents recording, unless the message says that it is recorded and waiting.
   const isChain = error.code === 'chain_unavailable' || error.code === 'chain_not_configured'
   return !isChain || /recorded/.test(error.message)
 }
 
-/** Sends what must have its effect once: it can be repeated, here by itself and later by hand. */
+/** Sends a request that must take effect once: it can be repeated, automatically and by hand. */
 export const sendOnce = async <T>(
   given: string | undefined,
   send: (idempotencyKey: string) => Promise<T>,

@@ -1,7 +1,6 @@
 import { integer, text } from '../command/options.ts'
 import { UsageError } from '../errors.ts'
 
-/** A token, as the interface names it. */
 export const tokenFlags = {
   contractAddress: text('--contract-address <address>', 'The contract of the token'),
   chainId: integer('--chain-id <id>', 'Its chain', [1, Number.MAX_SAFE_INTEGER]),
@@ -17,7 +16,7 @@ export interface TokenGiven {
 export const isTokenGiven = ({ contractAddress, chainId, tokenId }: TokenGiven): boolean =>
   contractAddress !== undefined || chainId !== undefined || tokenId !== undefined
 
-/** The three flags together. @throws UsageError that names what is missing */
+/** @throws UsageError that names the missing flags */
 export const readToken = ({ contractAddress, chainId, tokenId }: TokenGiven) => {
   if (contractAddress !== undefined && chainId !== undefined && tokenId !== undefined)
     return { contractAddress, chainId, tokenId }
@@ -38,6 +37,5 @@ interface TokenLike {
   readonly tokenId: string
 }
 
-/** A token in one cell: the contract, the token, and the chain. */
 export const token = (held: TokenLike | null | undefined): string | undefined =>
   held ? `${held.contractAddress ?? 'not deployed'} #${held.tokenId} on chain ${held.chainId}` : undefined

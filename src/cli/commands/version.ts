@@ -2,10 +2,9 @@ import { createContext } from '../context.ts'
 import { type ExitCode, exitCodes } from '../errors.ts'
 import type { System } from '../system.ts'
 
-/** A version is asked for in a hurry. */
+/** People ask for a version in a hurry. */
 const timeoutMs = 400
 
-/** Ours, and the daemon's when it answers at once. */
 export const printVersion = async (system: System, args: readonly string[]): Promise<ExitCode> => {
   const json = args.includes('--json')
   const ctx = createContext(system, {
@@ -38,7 +37,7 @@ export const printVersion = async (system: System, args: readonly string[]): Pro
   }
 }
 
-/** What two versions that understand each other share: 1, and before that 0.1, 0.2, … */
+/** Compatible versions share this: 1, and before that 0.1, 0.2, … */
 const seriesOf = (version: string): string => /^(0\.\d+|\d+)/.exec(version)?.[0] ?? version
 
 const daemonVersion = async (ctx: ReturnType<typeof createContext>) => {

@@ -3,11 +3,11 @@ import { isJsonObject, type JsonObject } from '../json.ts'
 import { colons } from '../uid.ts'
 import type { Columns } from './table.ts'
 
-/** A UID in hex is a field wherever there is a UID: --json has it in decimal alone, as on the wire. */
+/** The UID in hex is available wherever there is a UID: --json has it only in decimal, as on the wire. */
 const hexOf = (record: JsonObject): string | undefined =>
   typeof record.uid === 'string' && !('hex' in record) ? colons(record.uid) : undefined
 
-/** `chipGroup.name` walks into what a field holds. */
+/** `chipGroup.name` reads a nested field. */
 const valueAt = (value: unknown, path: string): unknown => {
   if (!isJsonObject(value)) return undefined
   if (Object.hasOwn(value, path)) return value[path]
@@ -20,7 +20,7 @@ const has = (value: unknown, path: string): boolean =>
   isJsonObject(value) &&
   (Object.hasOwn(value, path.split('.', 1)[0] ?? '') || (path === 'hex' && hexOf(value) !== undefined))
 
-/** What `--fields` names, of whatever is printed. */
+/** Selects the fields that `--fields` names. */
 export const chooseFields = (names: readonly string[]) => {
   const unknownIn = (values: readonly unknown[]): string | undefined =>
     names.find((name) => !values.some((value) => has(value, name)))
@@ -34,12 +34,12 @@ export const chooseFields = (names: readonly string[]) => {
     columns: Object.fromEntries(
       names.map((name) => [name, (row: unknown) => valueAt(row, name)]),
     ) as Columns<unknown>,
-    /** A list is only read, so that a name that does not fit can still be refused. */
+    /** Lists are only read, so an unknown name can still be refused. */
     check: (rows: readonly unknown[]): void => {
       const unknown = rows.length === 0 ? undefined : unknownIn(rows)
       if (unknown !== undefined) throw new UsageError(`--fields: there is no "${unknown}".`, known(rows))
     },
-    /** What has been done by now cannot be refused: a name that does not fit is only said. */
+    /** After a change it is too late to refuse an unknown name: only a warning is printed. */
     complaint: (value: unknown): string | undefined => {
       const unknown = unknownIn([value])
       return unknown === undefined ? undefined : `--fields: there is no "${unknown}" here. ${known([value])}`

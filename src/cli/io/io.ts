@@ -10,38 +10,33 @@ export interface IoFlags {
   readonly json: boolean
   readonly quiet: boolean
   readonly color: boolean
-  /** Of what is printed these alone. */
+  /** Only these fields are printed. */
   readonly fields?: readonly string[] | undefined
 }
 
-/** Data to stdout, all else to stderr. */
+/** Data goes to stdout, everything else to stderr. */
 export interface Io {
   readonly json: boolean
-  /** A finite list: one JSON array, or a table. `none` is said, on stderr, when there is nothing. */
+  /** A finite list: one JSON array, or a table. `none` is printed on stderr if it is empty. */
   list<T>(rows: readonly T[], columns: Columns<T>, none: string): Promise<void>
-  /** One thing: one JSON object, or a line a field. */
+  /** A single object: as JSON, or one line per field. */
   one<T>(value: T, fields: (value: T) => Readonly<Record<string, unknown>>): Promise<void>
-  /** An element of a stream or of a batch: a line each. Slow readers hold us back. */
+  /** One line of a stream or a batch. The promise resolves when the reader has caught up. */
   line(value: unknown, forPeople: () => string): Promise<void> | undefined
-  /** Called before anything leaves: a journal is written before a reader sees what is in it. */
+  /** Called before each write: a journal is written before a reader sees its rows. */
   beforeSend(hook: () => void): void
-  /** A value with the fields alone that were asked for. */
   picked(value: unknown): unknown
-  /** Data that is text already. */
   raw(text: string): Promise<void> | undefined
-  /** What a person wants to know and a script does not; silent under --quiet. */
+  /** For people, not for scripts; silent with --quiet. */
   note(message: string): void
-  /** The command that comes next, for a person: silent under --json too. */
+  /** The next command; silent with --json too. */
   hint(message: string): void
-  /** Always said. */
   warn(message: string): void
   progress(label: string, total: number | undefined): Progress
-  /** Everything written so far has left. */
   flush(): Promise<void>
   readonly style: (format: 'bold' | 'dim' | 'red' | 'green' | 'yellow', text: string) => string
 }
 
-/** One write a line costs more than all else in a long stream. */
 const bufferSize = 32 * 1024
 
 export const createIo = (system: Pick<System, 'stdout' | 'stderr' | 'env' | 'now'>, flags: IoFlags): Io => {
@@ -65,7 +60,7 @@ export const createIo = (system: Pick<System, 'stdout' | 'stderr' | 'env' | 'now
   let pending = ''
   let scheduled = false
   let hook: () => void = () => undefined
-  // Whoever made the stream decides what a reader that went away means; here only nobody waits for it any more.
+  // The owner of the stream handles a closed pipe; here, writes merely stop.
   let gone = false
   const onError = () => {
     gone = true
@@ -83,7 +78,7 @@ export const createIo = (system: Pick<System, 'stdout' | 'stderr' | 'env' | 'now
     if (pending.length >= bufferSize) return send()
     if (!scheduled) {
       scheduled = true
-      // What came in one turn goes out together, and never waits longer than that.
+      // Writes of one turn are sent together, without further delay.
       setImmediate(() => {
         scheduled = false
         void send()
@@ -91,7 +86,6 @@ export const createIo = (system: Pick<System, 'stdout' | 'stderr' | 'env' | 'now
     }
     return undefined
   }
-  /** What was printed before stands before it, also where both go to one place. */
   const say = (message: string): void => {
     if (pending !== '') void send()
     system.stderr.write(`${message}\n`)
@@ -106,7 +100,7 @@ export const createIo = (system: Pick<System, 'stdout' | 'stderr' | 'env' | 'now
     list: (rows, columns, none) => {
       fields?.check(rows)
       if (flags.json) return lines([JSON.stringify(fields ? rows.map(fields.pick) : rows)])
-      // What a person asked for by name is not shortened.
+      // Fields that were asked for by name are not shortened.
       const layout = {
         aligned: system.stdout.isTTY === true,
         heading,

@@ -1,11 +1,9 @@
 import type { Output } from '../system.ts'
 
 export interface Progress {
-  /** `n` more are done. */
   advance(n: number): void
-  /** Takes the bar away, for a line of text; it is drawn again further down. */
+  /** Erases the bar for a line of text; the next update draws it again. */
   clear(): void
-  /** Takes the bar away for good. */
   end(): void
 }
 
@@ -15,7 +13,7 @@ const duration = (seconds: number): string => {
   return s < 60 ? `${s} s` : `${Math.floor(s / 60)} min ${s % 60} s`
 }
 
-/** Before that a rate is a guess, and the time that is left a wild one. */
+/** Before that, rate and time left are guesses. */
 const settledMs = 500
 
 /** A bar on a terminal, redrawn ten times a second; elsewhere a line every five seconds. */
@@ -25,7 +23,7 @@ export const startProgress = (
     label: string
     total: number | undefined
     quiet: boolean
-    /** A terminal that cannot go back in its line. */
+    /** A terminal that cannot rewrite a line. */
     dumb: boolean
     now: () => Date
   },

@@ -1,13 +1,12 @@
 import { shown, widthOf } from './text.ts'
 
-/** A column: its heading and what stands in it. */
 export type Columns<T> = Readonly<Record<string, (row: T) => unknown>>
 
 const pad = (text: string, width: number): string => text + ' '.repeat(Math.max(0, width - widthOf(text)))
 
 /**
- * Lines of a table. For a terminal the columns are aligned; elsewhere they are set apart by tabs, so that
- * cut and grep see the same whatever else is in the table, and nothing is cut off.
+ * Lines of a table. On a terminal the columns are aligned; elsewhere they are separated by tabs and never truncated, so
+ * that cut and grep get the same whatever else the table contains.
  */
 export function* tableLines<T>(
   rows: readonly T[],
@@ -31,7 +30,7 @@ export function* tableLines<T>(
   )
 }
 
-/** A column that tells a person nothing where one team is all there is. */
+/** Omitted if all rows belong to one team. */
 const sameForAll = 'TEAM'
 
 function* aligned(
@@ -51,7 +50,6 @@ function* aligned(
   for (const row of cells) yield line(row)
 }
 
-/** Lines of one thing: a field each. */
 export function* fieldLines(fields: Readonly<Record<string, unknown>>, heading: (text: string) => string) {
   const width = Math.max(...Object.keys(fields).map(widthOf))
   for (const [name, value] of Object.entries(fields)) {

@@ -1,16 +1,15 @@
 import fastStringWidth from 'fast-string-width'
 
-// Controls, and the marks that reorder text: what a daemon stores must not steer a terminal.
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
+// Control characters and bidirectional marks: data from a daemon must not steer a terminal.
+// biome-ignore lint/suspicious/noControlCharactersInRegex: this pattern matches them.
 const unsafe = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g
-/** Text as it may be shown: controls become visible escapes. */
+/** Replaces control characters with visible escapes. */
 export const clean = (text: string): string =>
   text.replace(unsafe, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`)
 
-/** Columns that a terminal gives the text. */
 export const widthOf = (text: string): number => fastStringWidth(text)
 
-/** A value as a person reads it: `-` for nothing. */
+/** `-` if there is no value. */
 export const shown = (value: unknown): string => {
   if (value === null || value === undefined || value === '') return '-'
   if (typeof value === 'boolean') return value ? 'yes' : 'no'
@@ -18,11 +17,11 @@ export const shown = (value: unknown): string => {
   return clean(typeof value === 'object' ? JSON.stringify(value) : String(value))
 }
 
-/** Hashes and addresses as a person tells them apart: 0x1234…abcd. */
+/** Shortens hashes and addresses: 0x1234…abcd. */
 export const shortened = (text: string): string =>
   text.replace(/\b(0x[0-9a-fA-F]{4})(?:[0-9a-fA-F]{56}|[0-9a-fA-F]{32})([0-9a-fA-F]{4})\b/g, '$1…$2')
 
-/** As a shell takes it for one word: in a command that a person copies. */
+/** Quoted for a shell, in commands that people copy. */
 export const shellQuoted = (text: string): string =>
   /^[\w.,:/=@%+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
 

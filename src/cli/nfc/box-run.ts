@@ -13,14 +13,12 @@ import type { Stop } from './stop.ts'
 export interface BoxRun {
   readonly opened: OpenedReaders
   readonly order: Order & { readonly keySet: number }
-  /** So many different chips. */
   readonly count: number
   readonly rows: RowsOfChips
   readonly hasFile: boolean
-  /** One chip is laid down, whatever becomes of it. */
+  /** A single chip, whatever happens to it. */
   readonly isSingle: boolean
   readonly journal: Journal | undefined
-  /** For advice: how to go on with it. */
   readonly id: string | undefined
   readonly stop: Stop
 }
@@ -29,11 +27,10 @@ interface Tally {
   provisioned: number
   unchanged: number
   failed: number
-  /** The chips that failed and did not come back; those whose UID is unknown count one by one. */
+  /** Chips that failed and did not come back; those with an unknown UID count one each. */
   readonly left: Set<string>
 }
 
-/** Sets chips up, one after another, until there are as many as asked for. */
 export const runBox = async (ctx: CliContext, run: BoxRun): Promise<ExitCode> => {
   const { rows, count, stop } = run
   const tally: Tally = { provisioned: 0, unchanged: 0, failed: 0, left: new Set() }
@@ -60,7 +57,7 @@ export const runBox = async (ctx: CliContext, run: BoxRun): Promise<ExitCode> =>
   return exitCodeOf(ctx, run, tally, end)
 }
 
-/** Every line is on the disk before the next card is touched. */
+/** Every line is on disk before the next card is touched. */
 const write = ({ journal }: BoxRun, line: JournalLine): void => {
   journal?.append(line)
   journal?.sync()
@@ -68,7 +65,7 @@ const write = ({ journal }: BoxRun, line: JournalLine): void => {
 
 const nextCard = async (ctx: CliContext, run: BoxRun, first: boolean): Promise<Card> => {
   const { opened, rows, count, stop, isSingle } = run
-  // An emulator that has no card left will get none.
+  // An emulator without a card will not get one.
   const [reader] = opened.isEmulator ? await opened.all.list() : []
   if (reader?.state === 'empty') throw new NoCard()
   if (!isSingle) {
@@ -84,7 +81,7 @@ const nextCard = async (ctx: CliContext, run: BoxRun, first: boolean): Promise<C
 const nameOf = ({ row, label }: ChipRow): string =>
   label === undefined ? `row ${row}` : `row ${row} (${label})`
 
-/** @returns what came between, where the chip is to be laid down again */
+/** @returns the error after which the chip has to be put down again */
 const setUp = async (
   ctx: CliContext,
   run: BoxRun,
@@ -99,7 +96,7 @@ const setUp = async (
     row = rows.rowFor(uid, chip.registered?.label ?? null)
     write(run, { type: 'begun', uid, ...(row ? { row: row.row } : {}) })
     const { row: _, ...details } = row ?? { row: 0 }
-    // A chip that this run has given new keys is not given others.
+    // A chip that got new keys in this run does not get others.
     return { ...details, ...(rows.has(uid) ? { rekey: false } : {}) }
   }
   try {

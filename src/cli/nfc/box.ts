@@ -17,11 +17,9 @@ import { withStop } from './stop.ts'
 export interface BoxInput {
   readonly order: Order & { readonly keySet: number }
   readonly reader: string | undefined
-  /** undefined: one chip, or as many as there are rows. */
   readonly count: number | undefined
   readonly rows: readonly ChipRow[]
   readonly source: Source | undefined
-  /** Text for the journal: how the sheet was read. */
   readonly sheetSettings: Header['settings']
   readonly resumes: Pick<History, 'header' | 'events'> | undefined
 }
@@ -29,7 +27,6 @@ export interface BoxInput {
 export const readRows = (source: Source, flags: SheetFlags): Promise<ChipRow[]> =>
   readChipRows(source, sheetOptions(flags, chipSheet))
 
-/** Sets up one chip, or a box of them. */
 export const provisionBox = (ctx: CliContext, input: BoxInput): Promise<ExitCode> =>
   withStop(ctx, async (stop) => {
     const { order, source, resumes, reader } = input
@@ -51,7 +48,7 @@ export const provisionBox = (ctx: CliContext, input: BoxInput): Promise<ExitCode
             journal: await reopenJournal(ctx, resumes.header.id, counted(left, 'chip')),
           }
         : await beginJournal(ctx, aboutBox(input, total), { noun: 'chip' })
-    // The emulator has one card, unless there are to be several.
+    // The emulator keeps one card, unless several are needed.
     const fresh = input.count !== undefined || total > 1 ? left : undefined
     const hasFile = source !== undefined
     try {
@@ -92,7 +89,7 @@ const aboutBox = ({ order, count, source, sheetSettings }: BoxInput, total: numb
   }
 }
 
-/** Goes on with a box: the same settings, the same sheet, and the chips that are left. */
+/** Resumes a box with the same settings and the same sheet. */
 export const resumeBox = async (
   ctx: CliContext,
   { header, events }: Pick<History, 'header' | 'events'>,
@@ -124,7 +121,7 @@ export const resumeBox = async (
   })
 }
 
-/** What an earlier run has done. Of a chip whose end it did not write down the daemon knows. */
+/** Restores the results of earlier runs. If one did not record the end of a chip, the daemon knows it. */
 const takeUp = async (
   ctx: CliContext,
   rows: RowsOfChips,
@@ -137,7 +134,7 @@ const takeUp = async (
     else open.delete(uid)
     if (status !== undefined && status !== 'failed') rows.take(uid, row)
   }
-  // Whether an earlier chip has new keys already does not show: it is to be laid down again.
+  // It is not known if an earlier chip got its new keys, so it has to be put down again.
   if (rekey) return
   for (const [uid, row] of open) {
     if (!rows.has(uid) && (await isProvisioned(ctx, uid, keySet))) rows.take(uid, row)

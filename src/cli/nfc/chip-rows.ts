@@ -3,9 +3,7 @@ import { type Cell, readSheet, type SheetOptions } from '../batch/input/sheet.ts
 import type { Source } from '../batch/input/source.ts'
 import { addChipProblems } from '../batch/kinds/import-sheet.ts'
 
-/** What the chips of a box get, a row each. */
 export interface ChipRow {
-  /** Counted from 1. */
   readonly row: number
   readonly label?: string
   readonly item?: string
@@ -16,7 +14,7 @@ export interface ChipRow {
 const details = ['label', 'item', 'variant', 'redirectUrl'] as const
 export const chipSheet = { columns: details, required: [], anyOf: details }
 
-/** @throws UsageError that names every row which does not fit */
+/** @throws UsageError that names every invalid row */
 export const readChipRows = async (source: Source, options: SheetOptions): Promise<ChipRow[]> => {
   const problems = new Problems()
   const labels = new Map<string, number>()
@@ -38,19 +36,18 @@ export const readChipRows = async (source: Source, options: SheetOptions): Promi
 const givenIn = (name: string, cell: Cell): [string, string][] => (cell ? [[name, cell]] : [])
 
 /**
- * Which chip has which row. A row is used up by a chip that ended well and by no other, and a chip keeps its own: so
- * whatever fails in between, no label shifts.
+ * Assigns rows to chips. Only a chip that ended well uses up a row, and it keeps it: whatever fails in between, no
+ * label shifts.
  */
 export class RowsOfChips {
   readonly #rows: readonly ChipRow[]
-  /** null: there is no sheet. */
+  /** null if there is no sheet. */
   readonly #taken = new Map<string, ChipRow | null>()
 
   constructor(rows: readonly ChipRow[]) {
     this.#rows = rows
   }
 
-  /** The chips that ended well. */
   get done(): number {
     return this.#taken.size
   }
@@ -59,7 +56,7 @@ export class RowsOfChips {
     return this.#taken.has(uid)
   }
 
-  /** @param label that the chip is registered with @returns undefined where no row is left */
+  /** @param label of the registered chip @returns undefined if no row is left */
   rowFor(uid: string, label: string | null): ChipRow | undefined {
     const own = this.#taken.get(uid)
     if (own !== undefined) return own ?? undefined
@@ -67,7 +64,7 @@ export class RowsOfChips {
     return (label === null ? undefined : free.find((row) => row.label === label)) ?? free[0]
   }
 
-  /** The row that the next new chip gets. */
+  /** The row for the next new chip. */
   next(): ChipRow | undefined {
     return this.#free()[0]
   }

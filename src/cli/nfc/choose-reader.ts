@@ -1,12 +1,12 @@
 import { type CardReader, NoReader } from '../../nfc/card.ts'
 import { UsageError } from '../errors.ts'
 
-/** Some readers have a slot for a contact card of their own beside the field, which PC/SC lists as a reader. */
+/** Some readers have a slot for a contact card, which PC/SC lists as another reader. */
 export const isSamSlot = (name: string): boolean => /\bSAM\b/i.test(name)
 
 /**
- * The name of the reader to use: the one that was asked for by its name or a part of it, else the only one that there
- * is or that has a card. undefined: whichever gets a card first. @throws NoReader, UsageError when several fit
+ * The name of the reader to use: the one named in full or in part, else the only one, else the only one with a card;
+ * undefined: whichever gets a card first. @throws NoReader, UsageError if several match
  */
 export const chooseReader = (
   readers: readonly CardReader[],

@@ -2,7 +2,7 @@ import { CardError } from '../../nfc/card.ts'
 import { UnknownCard } from '../../nfc/identify.ts'
 import { CliError, exitCodes } from '../errors.ts'
 
-/** What came between us and a card, with the code that the process ends with. Other errors stay what they are. */
+/** Turns errors of cards and readers into messages with their exit codes; other errors are returned as they are. */
 export const asCliError = (error: unknown): unknown => {
   if (error instanceof CardError)
     return new CliError(sentence(error.message), {
@@ -15,7 +15,6 @@ export const asCliError = (error: unknown): unknown => {
   return error
 }
 
-/** In one line: what, and what to do. */
 export const oneLine = (error: unknown): string => {
   const words = asCliError(error)
   if (words instanceof CliError) return [words.message, words.advice].filter(Boolean).join(' ')

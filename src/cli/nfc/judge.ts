@@ -5,14 +5,14 @@ import type { CliContext } from '../context.ts'
 import { bothForms } from '../uid.ts'
 import { parametersIn, type ReadChip } from './read-card.ts'
 
-/** What the daemon says of a tap. A chip that it does not know has no UID, and `error` says so. */
+/** The daemon's verdict on a tap. A chip that it does not know has no UID, and `error` says so. */
 export type Verdict =
   | AnswerOf<'GET /chips/find'>
   | { readonly uid: null; readonly isValidTap: false; readonly error: string }
 
-/** Hands a tap to the daemon, which takes it: it is valid once. @throws ApiError, DaemonUnreachable */
+/** Sends the tap to the daemon, which uses it up. @throws ApiError, DaemonUnreachable */
 export const judge = async (ctx: CliContext, { url }: ReadChip): Promise<Verdict> => {
-  // All of them: which names a chip uses is its key set's affair.
+  // All parameters are passed on: their names depend on the key set.
   const query = Object.fromEntries(parametersIn(url ?? ''))
   try {
     return await ctx.call('GET /chips/find', { query })
@@ -26,7 +26,7 @@ const unknown =
   'The daemon knows no such chip: it is not registered here, or its key set is not. ' +
   'Set it up: tapchip nfc provision. One that is set up already: tapchip chips import'
 
-/** Refused taps are written a moment after they were answered. */
+/** The daemon records refused taps shortly after it has answered. */
 const writtenAfterMs = 250
 
 const reasons: Readonly<Record<ElementOf<'GET /admin/taps'>['outcome'], string | undefined>> = {
@@ -41,7 +41,7 @@ const reasons: Readonly<Record<ElementOf<'GET /admin/taps'>['outcome'], string |
   'unknown-key-set': undefined,
 }
 
-/** For people: valid or not, and why. The daemon tells the reason to those alone who may read its record. */
+/** The daemon tells the reason only to those who may read its records. */
 export const describeVerdict = async (ctx: CliContext, verdict: Verdict): Promise<string> => {
   if (verdict.uid === null) return `Not valid. ${verdict.error}`
   if (verdict.isValidTap) return 'Valid: the chip is genuine, and this tap is new. It is used up now.'

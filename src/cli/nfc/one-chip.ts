@@ -8,8 +8,8 @@ import { type Order, type Relay, relayWithRetry, type SessionResult } from './re
 import { withStop } from './stop.ts'
 
 /**
- * Has the daemon work on the chip on the reader, or the next one that is put there. One that is lifted too early may
- * be laid down again. @throws as relay, and NoCard
+ * Runs an order on the chip on the reader, or on the next one. A chip that is lifted too early may be put down again.
+ * @throws as relay, and NoCard
  */
 export const runOnChip = (
   ctx: CliContext,
@@ -19,7 +19,6 @@ export const runOnChip = (
 ): Promise<SessionResult> =>
   withStop(ctx, async (stop) => {
     ctx.needAdmin()
-    // Shows the request, and ends.
     if (ctx.flags.dryRun) await ctx.call('POST /admin/nfc/sessions', { body: order })
     await ctx.beforeWrite()
     return withReaders(ctx, reader, async (opened) => {
@@ -40,7 +39,6 @@ export const runOnChip = (
     })
   })
 
-/** A line, and the exit code that goes with it. */
 export const printResult = async (
   ctx: CliContext,
   { uid, status, error, warning }: SessionResult,

@@ -5,14 +5,14 @@ import type { CliContext } from '../context.ts'
 import { oneLine } from './errors.ts'
 import { cardForRetry, maxAttempts, type OpenedReaders, type WaitForChip } from './readers.ts'
 
-/** A tap as commands print it; of a HaLo tag with the parameters of its URL. */
+/** A tap as commands print it, with the URL parameters of a HaLo tag. */
 export interface ReadChip extends TapRead {
   readonly reader: string
 }
 
 export const familyNames = { ntag424: 'NTAG 424 DNA', halo: 'HaLo' } as const
 
-/** Taps a card: one count. @throws CardError, UnknownCard, ChipError, NdefFormatError */
+/** Counts as a tap. @throws CardError, UnknownCard, ChipError, NdefFormatError */
 export const readCard = async (card: Card): Promise<ReadChip> => {
   const tap = await runScript(card, readTap({ atr: card.atr }))
   const { url, family, e } = tap
@@ -22,14 +22,14 @@ export const readCard = async (card: Card): Promise<ReadChip> => {
   return e === null ? { ...known, ...tapByShape(url) } : known
 }
 
-/** No others: whoever writes a tag must not choose what else stands in our output. */
+/** No others: the author of a tag must not be able to add fields to our output. */
 const haloNames = new Set(['static', 'pk1', 'pk2', 'rnd', 'rndsig'])
 const haloParameters = (url: string) =>
   Object.fromEntries(parametersIn(url).filter(([name]) => haloNames.has(name)))
 
 /**
- * Reads a card, again where it stopped answering and stayed; undefined where it was lifted, so that the person may
- * put it down again. @throws as readCard
+ * Reads a card, and retries if it stopped answering but stayed; undefined if it was lifted, so that it may be put down
+ * again. @throws as readCard
  */
 export const readWithRetry = async (
   ctx: CliContext,
@@ -55,7 +55,6 @@ export const readWithRetry = async (
   return undefined
 }
 
-/** Reads the next card that can be read. @throws as readCard, and NoCard */
 export const readNextCard = async (
   ctx: CliContext,
   opened: OpenedReaders,
@@ -70,7 +69,7 @@ export const readNextCard = async (
   }
 }
 
-/** What is the matter with a chip that shows no tap. */
+/** Why a chip shows no tap; undefined if it does. */
 export const whyNoTap = ({ family, url, e, c }: ReadChip): string | undefined => {
   if (family === 'halo') return undefined
   if (url === null) return 'The chip shows no URL: it is blank, or its file is not for everybody to read'
@@ -79,14 +78,12 @@ export const whyNoTap = ({ family, url, e, c }: ReadChip): string | undefined =>
     : undefined
 }
 
-/** The parameters of a tap that a URL shows. */
 export interface TapParameters {
   readonly e: string
   readonly c: string
   readonly d: string | null
 }
 
-/** The parameters of a URL, in their order. */
 export const parametersIn = (url: string): [name: string, value: string][] => {
   const at = url.indexOf('?')
   return at < 0 ? [] : [...new URLSearchParams(url.slice(at + 1).split('#', 1)[0])]
@@ -98,8 +95,8 @@ const isC = (value: string): boolean => /^[0-9A-F]{16}$/.test(value)
 const isD = (value: string): boolean => /^[0-9]{1,10}$/.test(value)
 
 /**
- * e, c and d by what they look like: a key set gives them other names, which the daemon alone knows. d is the number
- * next to them. undefined when no tap is there, or it could be read in two ways.
+ * Recognizes e, c and d by their form: a key set may rename them, and only the daemon knows how. d is the number before
+ * c. undefined if there is no tap, or it is ambiguous.
  */
 export const tapByShape = (url: string): TapParameters | undefined => {
   const values = parametersIn(url).map(([, value]) => value)

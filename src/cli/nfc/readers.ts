@@ -9,43 +9,42 @@ import { stateDir } from '../system.ts'
 import { chooseReader } from './choose-reader.ts'
 import { asCliError } from './errors.ts'
 
-/** What `--reader` takes for the virtual card. As src/nfc/emulator names it, which is loaded when it is wanted. */
+/** The name of the virtual reader, repeated here so that src/nfc/emulator is loaded only when it is used. */
 export const EMULATOR = 'emulator'
 
 export const readerOption = text('--reader <name>', 'The reader, by its name or a part of it, or emulator')
 
-/** How long to wait for a card: `--timeout`, or half a minute. */
+/** `--timeout`, or 30 seconds. */
 export const cardTimeoutMs = (ctx: CliContext): number => (ctx.flags.timeoutSeconds ?? 30) * 1000
 
 export interface ReaderChoice {
-  /** `--reader`. Without it: the one that has a card, or gets the first. */
+  /** `--reader`. By default, the one that has a card or gets the first. */
   readonly reader: string | undefined
-  /** So many new chips on the emulator, one after another, instead of the one that it keeps. */
+  /** This many new chips on the emulator, one after another, instead of the one that it keeps. */
   readonly fresh?: number | undefined
 }
 
 export interface WaitForChip {
-  /** Default: for ever. */
+  /** By default, no limit. */
   readonly timeoutMs?: number
   readonly signal?: AbortSignal
 }
 
-/** The readers for one command. */
 export interface OpenedReaders {
   readonly isEmulator: boolean
   readonly all: CardReaders
-  /** The whole name of the reader that was asked for; undefined when none was. @throws CardError, UsageError */
+  /** The full name of the reader that was asked for, if any. @throws CardError, UsageError */
   wanted(): Promise<string | undefined>
   /**
-   * The card on the chosen reader, or the next one; a person is told what to do meanwhile. One that lies there still
-   * is given again: await `card.removed()` first. @throws CardError, UsageError, what the signal was aborted with
+   * The card on the chosen reader, or the next one; meanwhile, hints are printed. A card that stays is returned again:
+   * await `card.removed()` first. @throws CardError, UsageError, the reason of the signal
    */
   nextCard(wait?: WaitForChip): Promise<Card>
 }
 
 /**
- * Opens readers for a command, and closes them whatever happens. Nothing is started before they are asked for.
- * @throws CliError: what stands between us and a card ends with 6 or 1, and advice
+ * Opens readers for a command, and always closes them. Nothing starts before its first use.
+ * @throws CliError with exit code 6 or 1 for errors of readers and cards
  */
 export const withReaders = async <T>(
   ctx: CliContext,
@@ -74,7 +73,7 @@ export const withReaders = async <T>(
   }
 }
 
-/** The first Ctrl-C ends what is waited for, and the command with 130; the second ends the process. */
+/** The first Ctrl-C aborts the signal, and the command ends with 130; the second ends the process. */
 export const untilInterrupted = async <T>(
   ctx: CliContext,
   run: (signal: AbortSignal) => Promise<T>,
@@ -94,14 +93,14 @@ const openEmulator = async (ctx: CliContext, fresh: number | undefined): Promise
   return new EmulatorReaders({ file, ...(fresh === undefined ? {} : { fresh }) })
 }
 
-/** The caller closes it. Nothing is started before the first call. */
+/** The caller closes it. Nothing starts before the first call. */
 export const openPcsc = async (ctx: CliContext): Promise<PcscReaders> => {
   const { PcscReaders } = await import('../../nfc/pcsc/readers.ts')
   const hostScript = join(dirname(ctx.system.daemonScript()), '../dist/reader-host.cjs')
   return new PcscReaders({ hostScript, env: ctx.system.env })
 }
 
-/** How often it is looked whether something lies there that cannot be talked to. The list is at hand: it costs nothing. */
+/** Interval of the check for a card that cannot be used. The list is cached, so this costs nothing. */
 const pollMs = 400
 
 const waitWithAdvice = async (
@@ -137,7 +136,7 @@ const advise = async (
   while (!over.aborted) {
     await delay(pollMs, undefined, { signal: over })
     const now = await state()
-    // A card that is just laid down may be silent for a moment.
+    // A card may be silent for a moment after it is put down.
     if ((now === 'mute' || now === 'in-use') && now === before && now !== told) {
       const { message, advice } = new NoCard(now)
       ctx.io.warn(`${message}. ${advice}.`)
@@ -147,11 +146,11 @@ const advise = async (
   }
 }
 
-/** A card that stopped answering is tried so often as long as it stays on the reader. */
+/** Attempts on a card that stopped answering, while it stays on the reader. */
 export const maxAttempts = 3
 const retryDelayMs = 1_000
 
-/** The same card, to be tried again; undefined where it was lifted within a second. @throws as waitForCard */
+/** The same card for another attempt; undefined if it was lifted within a second. @throws as waitForCard */
 export const cardForRetry = async (
   all: CardReaders,
   card: Card,
@@ -168,7 +167,7 @@ const isLifted = async (card: Card, signal: AbortSignal): Promise<boolean> => {
   const either = AbortSignal.any([signal, over.signal])
   const lifted = card.removed({ signal: either }).then(() => true)
   const stayed = delay(retryDelayMs, false, { signal: either })
-  // The slower one is aborted, and nobody waits for it.
+  // The slower one is aborted, and nobody awaits it.
   for (const each of [lifted, stayed]) each.catch(() => undefined)
   try {
     return await Promise.race([lifted, stayed])

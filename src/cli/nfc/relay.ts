@@ -8,24 +8,22 @@ type Api = Pick<CliContext, 'call'>
 type Next = AnswerOf<'POST /admin/nfc/sessions'>['next']
 type Reply = NonNullable<CallArguments<'POST /admin/nfc/sessions/:id/answers'>[0]['body']>
 
-/** What is asked of the daemon for a card. */
 export type Order = NonNullable<NonNullable<CallArguments<'POST /admin/nfc/sessions'>[0]>['body']>
-/** How the daemon says that it ended. */
+/** The result of a session with the daemon. */
 export type SessionResult = Extract<Next, { type: 'ended' }>['outcome']
-/** What the daemon knows of the chip before anything is done to it. */
+/** The daemon's knowledge of the chip before anything is changed. */
 export type Inspected = Extract<Next, { type: 'inspected' }>
-/** What the chip is to get. */
 export type Details = NonNullable<Reply['details']>
 
 export interface Relay {
   readonly stop: Stop
-  /** Asked where the order waits for it. What it throws ends the session, with nothing done. */
+  /** Called if the order waits for details. If it throws, the session ends without changes. */
   readonly onInspected?: (chip: Inspected) => Promise<Details> | Details
 }
 
 /**
- * Carries APDUs between a card and the daemon, which holds the keys. The chip may be torn when this throws; the
- * daemon's journal then knows how to go on. @throws CardError, ApiError, DaemonUnreachable, Interrupted
+ * Carries APDUs between a card and the daemon, which holds the keys. If this throws, the chip may be half written; the
+ * daemon's journal knows how to continue. @throws CardError, ApiError, DaemonUnreachable, Interrupted
  */
 export const relay = async (
   api: Api,
@@ -46,7 +44,7 @@ export const relay = async (
     }
     return next.outcome
   } catch (error) {
-    // So that the card may come back at once. Whether this arrives changes nothing about the chip.
+    // Frees the card at once. Whether this arrives does not matter to the chip.
     await api.call('DELETE /admin/nfc/sessions/:id', { params: { id } }).catch(() => undefined)
     throw error
   }
@@ -57,7 +55,6 @@ const replyTo = async (
   card: Card,
   { stop, onInspected }: Relay,
 ): Promise<Omit<Reply, 'step'>> => {
-  // Nothing is begun yet.
   if (next.type === 'inspected' || next.phase === 'inspect') stop.now.throwIfAborted()
   if (next.type === 'inspected') return { details: (await onInspected?.(next)) ?? {} }
   const answer = await unlessAborted(card.transmit(Buffer.from(next.apdu, 'hex')), stop.late)
@@ -65,8 +62,8 @@ const replyTo = async (
 }
 
 /**
- * As relay, but goes on with a card that lost its field for a moment and is still on the reader: the daemon knows how
- * far it got. @throws as relay; CardGone when it was lifted
+ * Like relay, but continues with a card that lost contact for a moment and is still on the reader: the daemon knows how
+ * far it got. @throws as relay; CardGone if it was lifted
  */
 export const relayWithRetry = async (
   ctx: CliContext,

@@ -1,14 +1,13 @@
 import type { CliContext } from '../context.ts'
 import { Interrupted } from '../errors.ts'
 
-/** A card whose keys are being written gets so long to come to its end after Ctrl-C. */
+/** Time for a card whose keys are being written to finish after Ctrl-C. */
 const graceMs = 1_000
 
-/** The first Ctrl-C, for those who work on a card: what waits ends at once, a card that is begun on a second later. */
+/** After the first Ctrl-C, waits end at once, and a card that is being written a second later. */
 export interface Stop {
-  /** Aborted at once, with Interrupted. */
   readonly now: AbortSignal
-  /** Aborted when the card has had its time. */
+  /** Aborted after the grace period. */
   readonly late: AbortSignal
 }
 
@@ -28,7 +27,6 @@ export const withStop = async <T>(ctx: CliContext, run: (stop: Stop) => Promise<
   }
 }
 
-/** What is awaited, or the reason of the signal where that comes first. */
 export const unlessAborted = async <T>(work: Promise<T>, signal: AbortSignal): Promise<T> => {
   signal.throwIfAborted()
   let abort: () => void = () => undefined
@@ -36,7 +34,6 @@ export const unlessAborted = async <T>(work: Promise<T>, signal: AbortSignal): P
     abort = () => reject(signal.reason)
     signal.addEventListener('abort', abort, { once: true })
   })
-  // Whichever loses is waited for by nobody.
   work.catch(() => undefined)
   try {
     return await Promise.race([work, aborted])

@@ -5,14 +5,16 @@ import { oneLine } from './errors.ts'
 import { EMULATOR, type OpenedReaders } from './readers.ts'
 
 export interface Watching {
-  /** On the emulator: the kept card is laid down so often. */
+  /** On the emulator: how often the kept card is presented. */
   readonly times: number
   readonly signal: AbortSignal
-  /** Called with each card that is laid down, of several readers at once. What it throws ends the watching. */
+  /** Called for each card, of several readers at once. If it throws, the watch ends. */
   onCard(card: Card): Promise<void>
 }
 
-/** Tells of each card until the signal is aborted. @throws ReaderUnavailable when it is so from the start */
+/**
+ * Calls back for each card until the signal is aborted. @throws ReaderUnavailable if there is no service at the start
+ */
 export const watchReaders = async (
   ctx: CliContext,
   opened: OpenedReaders,
@@ -39,12 +41,12 @@ export const watchReaders = async (
       underWay.add(done)
     }
   }
-  // A card that is being read is read to its end.
+  // Cards that are being read are finished.
   await Promise.all(underWay)
   failed.signal.throwIfAborted()
 }
 
-/** What a person sees of readers that come and go. */
+/** Messages about readers that come and go. */
 const readerMessages = (ctx: CliContext, readers: number) => {
   let isAway = false
   let quietAdditions = readers
@@ -64,7 +66,7 @@ const readerMessages = (ctx: CliContext, readers: number) => {
   }
 }
 
-/** Nobody stands at the emulator: its card is laid down by itself, and then nothing happens any more. */
+/** Nobody stands at the emulator: its card is presented automatically, and then nothing more happens. */
 const presentKeptCard = async (
   { all }: OpenedReaders,
   { times, signal, onCard }: Watching,

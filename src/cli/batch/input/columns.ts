@@ -2,19 +2,18 @@ import { clean, shellQuoted } from '../../io/text.ts'
 import type { Problems } from './problems.ts'
 
 export interface ColumnOptions {
-  /** Our columns. Rows come with their cells in this order. */
+  /** Our columns; rows come with their cells in this order. */
   readonly columns: readonly string[]
-  /** Those that a sheet without is refused for. */
+  /** A sheet without one of them is refused. */
   readonly required: readonly string[]
-  /** One of these at least must be there. */
+  /** At least one of them must be there. */
   readonly anyOf?: readonly string[]
-  /** Our column → the sheet's own. */
+  /** Our column → the name in the sheet. */
   readonly renamed: ReadonlyMap<string, string>
-  /** Columns to pass over: all that are unknown, or those named. */
+  /** Unknown columns to ignore: all of them, or those named. */
   readonly ignored: 'all' | ReadonlySet<string>
 }
 
-/** What encoding houses and operators call our columns. */
 const looksLike: Readonly<Record<string, RegExp>> = {
   uid: /uid|tag|chip|serial|nfc/i,
   redirectUrl: /url|link|redirect|target/i,
@@ -22,7 +21,7 @@ const looksLike: Readonly<Record<string, RegExp>> = {
   metadata: /meta|json/i,
 }
 
-/** Where in the sheet each of our columns stands; undefined where one that rows need is not there. */
+/** The position of each of our columns in the sheet; undefined if a required one is missing. */
 export const layOut = (heading: readonly string[], options: ColumnOptions, problems: Problems) => {
   const names = heading.map((name) => name.trim())
   const theirs = (column: string) => options.renamed.get(column) ?? column
@@ -47,7 +46,7 @@ export const layOut = (heading: readonly string[], options: ColumnOptions, probl
   for (const column of absent) {
     if (options.renamed.has(column)) continue
     const likely = names.find((name, i) => !positions.includes(i) && looksLike[column]?.test(name))
-    // It is no stranger then, and nobody should be told to pass over it.
+    // It is probably a column of ours, so nobody should be told to ignore it.
     if (likely !== undefined) unknown.delete(likely)
     const advice =
       likely === undefined
@@ -62,7 +61,7 @@ export const layOut = (heading: readonly string[], options: ColumnOptions, probl
 export const isIgnored = (name: string, { ignored }: ColumnOptions): boolean =>
   name === '' || ignored === 'all' || ignored.has(name)
 
-/** Says which columns are unknown, and what would pass over them, ready to be copied. */
+/** Includes the flag that ignores them, ready to be copied. */
 export const unknownColumns = (names: readonly string[], options: ColumnOptions): string => {
   const which = names.map((name) => `"${name}"`).join(', ')
   const [only = ''] = names
@@ -70,7 +69,7 @@ export const unknownColumns = (names: readonly string[], options: ColumnOptions)
     names.length > 1
       ? undefined
       : options.columns.find((column) => column.toLowerCase() === only.toLowerCase())
-  // A name that holds a comma cannot stand in the list.
+  // A name with a comma cannot stand in the list.
   const list = names.some((name) => name.includes(',')) ? '' : ` ${shellQuoted(names.join(','))}`
   const advice =
     meant === undefined

@@ -1,12 +1,11 @@
 import { CsvReader, type CsvRows } from '../../../values/csv-reader.ts'
 import { UsageError } from '../../errors.ts'
 
-/** A quote that is never closed would otherwise swallow the file, again with each chunk. */
+/** A quote that is never closed would otherwise take up the whole file. */
 const longestRow = 1024 * 1024
 
 const delimiters = [',', ';', '\t'] as const
 
-/** Of the characters that separate in practice, the one that the heading holds most of. */
 export const sniffDelimiter = (heading: string): string => {
   const bare = heading.replace(/"[^"]*"/g, '')
   const counts = delimiters.map((delimiter) => bare.split(delimiter).length)
@@ -14,7 +13,7 @@ export const sniffDelimiter = (heading: string): string => {
   return delimiters[counts.indexOf(most)] ?? ','
 }
 
-/** Rows of CSV in batches, the heading first, blank lines left out. */
+/** Rows of CSV in blocks, with the heading first and without blank lines. */
 export async function* csvRows(chunks: AsyncIterable<string>): AsyncGenerator<CsvRows> {
   let reader: CsvReader | undefined
   let head = ''
@@ -24,7 +23,7 @@ export async function* csvRows(chunks: AsyncIterable<string>): AsyncGenerator<Cs
     if (reader) yield reader.push(chunk)
     else {
       head = withoutHint(head + chunk)
-      // Its first line decides on delimiter and line end.
+      // The first line decides on the delimiter and the line end.
       if (!/[\r\n]./s.test(head)) continue
       reader = readerFor(head)
       yield reader.push(head)
@@ -37,7 +36,7 @@ export async function* csvRows(chunks: AsyncIterable<string>): AsyncGenerator<Cs
   yield reader.end()
 }
 
-/** Excel's `sep=;` line. */
+/** Removes the `sep=;` line that Excel writes. */
 const withoutHint = (text: string): string => text.replace(/^sep=.\r?\n/i, '')
 
 const readerFor = (text: string): CsvReader => {

@@ -3,7 +3,6 @@ import { UsageError } from '../../errors.ts'
 import type { Header } from '../journal.ts'
 import { inputFormats, type SheetOptions } from './sheet.ts'
 
-/** What every command that reads a sheet takes. */
 export const sheetFlags = {
   file: text('-f, --file <file>', 'CSV, a JSON array or JSON lines; - for standard input', 'file'),
   format: choice(
@@ -25,7 +24,6 @@ export const rateFlag = {
   rate: integer('--rate <n>', 'At most so many rows a second (default: as fast as it goes)', [1, 1_000_000]),
 }
 
-/** What every command takes that does what a sheet says. */
 export const batchFlags = {
   ...sheetFlags,
   ...rateFlag,
@@ -38,7 +36,6 @@ export interface SheetFlags {
   readonly ignoreColumns: string | true | undefined
 }
 
-/** The flags as the sheet reader takes them. */
 export const sheetOptions = (
   flags: SheetFlags,
   { columns, required, anyOf, structured }: Omit<SheetOptions, 'format' | 'renamed' | 'ignored'>,
@@ -69,14 +66,14 @@ export const sheetOptions = (
   }
 }
 
-/** The flags as text, for the journal of a batch that reads its sheet again when it goes on. */
+/** The flags as text, for the journal of a batch that reads its sheet again when it is resumed. */
 export const asSettings = ({ format, map, ignoreColumns }: SheetFlags) => ({
   format,
   map: map.length === 0 ? undefined : map.join('\n'),
   ignoreColumns: ignoreColumns === true ? '*' : ignoreColumns,
 })
 
-/** And back. @param given has the last word */
+/** The reverse of asSettings. @param given takes precedence */
 export const fromSettings = (settings: NonNullable<Header['settings']>, given?: SheetFlags): SheetFlags => ({
   format: given?.format ?? inputFormats.find((known) => known === settings.format),
   map: given?.map.length ? given.map : (settings.map ?? '').split('\n').filter((pair) => pair !== ''),

@@ -2,16 +2,16 @@ import { Interrupted, UsageError } from '../../errors.ts'
 import { clean, counted } from '../../io/text.ts'
 
 interface Problem {
-  /** Counted from 1, the heading not among them. Undefined: the sheet as a whole. */
+  /** Counted from 1 without the heading. Undefined: the sheet as a whole. */
   readonly row: number | undefined
   readonly column: string | undefined
   readonly why: string
 }
 
-/** From so many rows on with the same problem, one line names them all: nobody reads five thousand groupFrom. */
+/** From this number of rows with the same problem, one line names them all: nobody reads five thousand lines. */
 export const groupFrom = 10
 
-/** What does not fit, collected over the whole input: a person mends a sheet once, not row by row. */
+/** All problems of an input, collected so that a person can fix the sheet once and not row by row. */
 export class Problems {
   readonly #found: Problem[] = []
 
@@ -19,14 +19,13 @@ export class Problems {
     this.#found.push({ row, column, why })
   }
 
-  /** Whether something is the matter with that row already. */
   has(row: number): boolean {
     return this.#found.some((problem) => problem.row === row)
   }
 
   /**
-   * Asks the daemon about the rows that fit, which may add problems of its own, and refuses the input for all of them
-   * together: a person mends it once. Where what is known by now is enough to refuse it, no answer is needed.
+   * Asks the daemon about the valid rows, which may add problems, and then refuses the input for all problems at once.
+   * If the ones known so far are enough to refuse it, the daemon need not answer.
    */
   async withAnswers<T>(inputName: string, ask: () => Promise<T>): Promise<T> {
     let answer: T
@@ -40,7 +39,6 @@ export class Problems {
     return answer
   }
 
-  /** Throws, with every problem named, if there is one. */
   refuse(inputName: string): void {
     if (this.#found.length === 0) return
     const sorted = this.#found.toSorted((a, b) => (a.row ?? 0) - (b.row ?? 0))
@@ -60,13 +58,13 @@ const lineOf = ({ row, column, why }: Problem): string => {
   return clean(where === '' ? why : `${where}: ${why}`)
 }
 
-/** The cell that a problem quotes, and what is the matter with it. */
+/** Splits the quoted cell from the reason. */
 const parts = (why: string) => {
   const cell = /^"[^"]*" /.exec(why)?.[0] ?? ''
   return { cell: cell.trimEnd(), reason: why.slice(cell.length) }
 }
 
-/** Problems that differ by row and cell alone belong together where there are many; the others stay in order. */
+/** Groups problems that differ only by row and cell, if there are many; the others keep their order. */
 const groupsOf = (sorted: readonly Problem[]): Map<string, readonly Problem[]> => {
   const keyOf = ({ row, column, why }: Problem) =>
     row === undefined ? `${column}: ${why}` : `row, ${column}: ${parts(why).reason}`

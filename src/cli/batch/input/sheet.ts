@@ -11,23 +11,22 @@ import type { Source } from './source.ts'
 export const inputFormats = ['csv', 'json', 'jsonl'] as const
 export type InputFormat = (typeof inputFormats)[number]
 
-/** Text as it stands; null: a JSON null; undefined: not there at all. */
+/** Trimmed text; null for a JSON null; undefined if the cell is missing. */
 export type Cell = string | null | undefined
 
 export interface SheetOptions extends ColumnOptions {
   readonly format: InputFormat | undefined
-  /** Columns whose JSON may be an object or a boolean: its text is handed over. */
+  /** Columns whose JSON may be an object or a boolean: they are passed on as JSON text. */
   readonly structured?: ReadonlySet<string>
 }
 
 export interface SheetReader {
-  /** Called once, before the first row: which of our columns can hold something, by their index. */
+  /** Called once, before the first row, with the indexes of our columns that the sheet has. */
   readonly columns?: (present: readonly number[]) => void
-  /** Called with each row, counted from 1. */
   readonly row: (row: number, cells: readonly Cell[]) => void
 }
 
-/** Hands over each row, and adds what is not a row at all to `problems`. */
+/** Calls the reader with each row, and adds rows that cannot be parsed to `problems`. */
 export const readSheet = async (
   source: Source,
   options: SheetOptions,
@@ -46,7 +45,7 @@ const byExtension: Readonly<Record<string, InputFormat>> = {
   '.ndjson': 'jsonl',
 }
 
-/** By what was said, then by the extension, then by the first character. */
+/** The format that was given, else by the extension, else by the first character. */
 const formatOf = async (source: Source, said: InputFormat | undefined) => {
   let head = ''
   while (head.trim() === '') {
@@ -60,7 +59,7 @@ const formatOf = async (source: Source, said: InputFormat | undefined) => {
   }
   const first = head.trimStart()[0]
   const sniffed: InputFormat = first === '[' ? 'json' : first === '{' ? 'jsonl' : 'csv'
-  // A .json file holds an array or lines; which, only its first character says.
+  // A .json file holds an array or JSON lines; only its first character tells.
   const format =
     said ??
     byExtension[source.extension] ??
@@ -174,7 +173,7 @@ const parseRow = (text: string): JsonRow => {
   }
 }
 
-/** Rows of a JSON array, or of JSON lines, blank lines left out. */
+/** Rows of a JSON array or of JSON lines, without blank lines. */
 async function* jsonRows(chunks: AsyncIterable<string>, format: 'json' | 'jsonl'): AsyncGenerator<JsonRow> {
   if (format === 'json') yield* rowsOfArray(await gather(chunks))
   else for await (const line of linesOf(chunks)) yield parseRow(line)
@@ -195,6 +194,6 @@ const rowsOfArray = (text: string): JsonRow[] => {
       `The input is not JSON: ${error instanceof Error ? error.message : error}. Nothing was written.`,
     )
   }
-  // One object alone is a batch of one.
+  // A single object is a batch of one row.
   return (Array.isArray(value) ? value : [value]).map(toRow)
 }

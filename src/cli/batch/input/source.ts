@@ -9,18 +9,16 @@ import type { System } from '../../system.ts'
 import type { Header } from '../journal.ts'
 
 export interface Source {
-  /** For messages. */
   readonly name: string
-  /** The absolute path; undefined for standard input. */
+  /** Absolute; undefined for standard input. */
   readonly path: string | undefined
   readonly extension: string
-  /** The text, decoded, without its byte order mark. */
+  /** Decoded text without its byte order mark. */
   readonly chunks: AsyncGenerator<string>
-  /** SHA-256 of the bytes, once they are read. */
+  /** SHA-256 of the bytes, once all of them are read. */
   readonly sha256: () => string
 }
 
-/** As a journal names it, once it is read. */
 export const inputOf = ({ name, path, sha256 }: Source): Header['input'] => ({
   name,
   path: path ?? null,
@@ -29,7 +27,6 @@ export const inputOf = ({ name, path, sha256 }: Source): Header['input'] => ({
 
 const chunkSize = 1024 * 1024
 
-/** `-` is standard input. */
 export const openSource = (system: System, file: string): Source => {
   const standard = file === '-'
   const path = standard ? undefined : file.startsWith('/') ? file : `${system.cwd}/${file}`
@@ -56,7 +53,7 @@ async function* decoded(
     for await (const piece of bytes) {
       const chunk = Buffer.from(piece)
       onBytes(chunk)
-      // What Excel calls "Unicode text" is UTF-16 with its mark; the decoder drops either mark.
+      // Excel's "Unicode text" is UTF-16 with a byte order mark; the decoder removes either mark.
       decoder ??= new TextDecoder(chunk[0] === 0xff && chunk[1] === 0xfe ? 'utf-16le' : 'utf-8', {
         fatal: true,
       })
@@ -82,7 +79,7 @@ async function* decoded(
   }
 }
 
-/** One JSON object from a file, or from standard input (`-`). The daemon checks what is in it. */
+/** Reads one JSON object from a file, or from standard input (`-`). The daemon checks its fields. @throws UsageError */
 export const readJsonObject = async (system: System, file: string): Promise<JsonObject> => {
   const source = openSource(system, file)
   let text = ''
@@ -91,7 +88,7 @@ export const readJsonObject = async (system: System, file: string): Promise<Json
   try {
     value = JSON.parse(text)
   } catch {
-    // The parser's own message quotes the text, and the text may be a key.
+    // The parser's message would quote the text, which may be a key.
     throw new UsageError(`${source.name} is not JSON.`)
   }
   if (isJsonObject(value)) return value

@@ -1,14 +1,14 @@
 import { parseUid, uidToColons, uidToHex } from '../../../nfc/uid.ts'
 import type { Problems } from './problems.ts'
 
-/** So many decimal UIDs that all end in 0 are no accident. */
+/** This many decimal UIDs that all end in 0 are no accident. */
 const suspicious = 10
 
-/** Reads the UIDs of a sheet, and sees what only the whole column shows. */
+/** Reads the UIDs of a sheet, and finds problems that only the whole column shows. */
 export class UidColumn {
   readonly #problems: Problems
-  // By row, in the order of the sheet. Most UIDs are exact as numbers, and numbers sort fast: a set of a million
-  // texts would take longer than all the rest of reading them.
+  // In the order of the sheet. Most UIDs are exact as numbers, and numbers sort fast: a set of a million strings would
+  // take longer than everything else.
   #numbers = new Float64Array(1024)
   #rows = new Uint32Array(1024)
   #forms = new Uint8Array(1024)
@@ -21,7 +21,7 @@ export class UidColumn {
     this.#problems = problems
   }
 
-  /** The UID in decimal; undefined: refused. */
+  /** @returns the UID in decimal; undefined if it is refused */
   read(row: number, text: string): string | undefined {
     const parsed = parseUid(text)
     if (!parsed.ok) {
@@ -43,10 +43,10 @@ export class UidColumn {
     return uid
   }
 
-  /** Once all rows are read. @param accepted the person has said that the UIDs are right */
+  /** Call it after the last row. @param accepted a person confirmed that the UIDs are right */
   finish(accepted: boolean): void {
     this.#findDoubles()
-    // A spreadsheet keeps 15 digits of the 16: the last becomes 0.
+    // A spreadsheet keeps 15 of the 16 digits, and the last one becomes 0.
     if (accepted || this.#decimal < suspicious || this.#endingInZero < this.#decimal) return
     this.#problems.add(
       undefined,
@@ -91,7 +91,7 @@ export class UidColumn {
   }
 }
 
-// How the sheet writes a UID, to name it as a person finds it there; 0 is decimal.
+// The notation of a UID in the sheet, so that messages can show it the same way; 0 is decimal.
 const [isHex, hasColons, isLower] = [1, 2, 4]
 
 const formOf = (text: string): number =>

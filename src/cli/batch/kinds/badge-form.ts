@@ -5,7 +5,6 @@ import { CliError } from '../../errors.ts'
 
 const mostBytes = 4 * 1024 * 1024
 
-/** The fields of an event, in the order in which they are shown. */
 export const eventColumns = [
   'name',
   'description',
@@ -21,12 +20,10 @@ export const eventColumns = [
   'image',
 ] as const
 
-/** Those that an event cannot be without. */
 export const eventNeeds = ['name', 'startDate', 'endDate', 'expiryDate', 'requestedCodes', 'image'] as const
 
 type Cells = Readonly<Record<string, string>>
 
-/** What is wrong with an event, as far as it shows without the daemon, which has the last word. */
 export function* eventProblems(cells: Cells): Generator<{ column: string; why: string }> {
   for (const column of eventNeeds) if (!cells[column]) yield { column, why: 'is missing' }
   const days = (['startDate', 'endDate', 'expiryDate'] as const).map((column) => ({
@@ -56,7 +53,7 @@ const isDay = (text: string): boolean =>
   !Number.isNaN(Date.parse(text)) &&
   new Date(text).toISOString().startsWith(text)
 
-/** By its file alone; the daemon judges what is in it. */
+/** Checks only that the file exists and its size; the daemon checks the content. */
 const imageProblem = (path: string): string | undefined => {
   const found = statSync(path, { throwIfNoEntry: false })
   if (!found) return 'is not there'
@@ -64,7 +61,7 @@ const imageProblem = (path: string): string | undefined => {
   return found.size >= mostBytes ? 'must be under 4 MB' : undefined
 }
 
-/** The form that the daemon takes. Read anew for each event, so that a batch holds one image at a time. */
+/** The form that the daemon takes. The image is read for each event anew, so that a batch holds one at a time. */
 export const eventForm = (cells: Cells): Upload => {
   const boundary = `tapchip-${randomBytes(18).toString('hex')}`
   const { image = '', ...given } = cells

@@ -11,19 +11,17 @@ import { isNumber, isStatus, isText, orAbsent, type Result, type Row, shape } fr
 import type { RowKind } from '../kind.ts'
 import { eventColumns, eventForm, eventNeeds, eventProblems } from './badge-form.ts'
 
-/** Cells by their columns. An image is its absolute path. */
+/** Cells by column. The image is an absolute path. */
 interface BadgeRow extends Row {
   readonly cells: Readonly<Record<string, string>>
 }
 
 interface BadgeResult extends Result {
-  /** Of the event that was created. */
   readonly id?: number | undefined
 }
 
 type BadgeKind = RowKind<BadgeRow, BadgeResult, never>
 
-/** The cells that hold something, by their columns. */
 const named = (columns: readonly string[], values: readonly Cell[]): Record<string, string> =>
   Object.fromEntries(
     columns.flatMap((column, i) => {
@@ -43,7 +41,7 @@ const badges = {
     id: orAbsent(isNumber),
     error: orAbsent(isText),
   }),
-  // One row after another: an image is a few megabytes, and what is heard of one may end the others.
+  // One row at a time: an image is a few megabytes, and one error may end the batch.
   requests: { rows: 1, atOnce: 1 },
   describe: ({ row, status, id, error }, { cells }) => {
     const what = cells.uid ? `${bothForms(cells.uid)}  event ${cells.badgeEventId}` : `"${cells.name}"`
@@ -63,7 +61,7 @@ const badges = {
   },
 } satisfies Partial<BadgeKind>
 
-/** What the daemon would say to each row it says when it is sent: a dry run shows the rows. */
+/** The daemon has no check for these rows, so a dry run only shows them. */
 const showRows =
   (done: string): BadgeKind['show'] =>
   async (ctx, rows) => {
@@ -75,7 +73,7 @@ const showRows =
     return exitCodes.done
   }
 
-/** Beside the sheet, or else where the command runs. */
+/** Relative to the sheet, or else to the working directory. */
 const imagePath = (path: string, folder: string, cwd: string): string => {
   const beside = resolve(folder, path)
   return existsSync(beside) ? beside : resolve(cwd, path)
@@ -100,7 +98,7 @@ export const badgeCreation: BadgeKind = {
     }),
   },
   show: showRows('created'),
-  // A row that was on its way at a kill comes under its key again: no event comes twice.
+  // A row that was being sent when the process was killed is sent under the same key: no event is created twice.
   send: async function* (client, rows, keyOf) {
     for (const { row, cells } of rows) {
       const request = { upload: eventForm(cells), idempotencyKey: keyOf(row) }
@@ -133,7 +131,7 @@ export const badgeAssignment: BadgeKind = {
     columns: assignmentColumns,
     required: ['uid', 'badgeEventId'],
     parse: (_, problems) => {
-      // A chip may carry several events, and each once.
+      // A chip may have several events, but each only once.
       const uidsOf = new Map<string, UidColumn>()
       return {
         row: (row, values) => {

@@ -3,12 +3,12 @@ import { bothForms } from '../../uid.ts'
 import { type ChipEvent, countResults, isNumber, isStatus, isText, orAbsent, shape } from '../journal.ts'
 import type { WholeKind } from '../kind.ts'
 
-/** The chips of a box, each with its last end, in the order in which they were laid down. */
+/** The last state of each chip, in the order in which the chips were presented. */
 const chipsIn = (events: readonly ChipEvent[]): Map<string, ChipEvent> => {
   const chips = new Map<string, ChipEvent>()
   for (const event of events) {
     const before = chips.get(event.uid)
-    // One that ended well stays so: later it may be laid down by mistake.
+    // A finished chip stays finished: it may be put down again by mistake.
     const isDone = before?.status === 'provisioned' || before?.status === 'unchanged'
     if (isDone || (before && event.status === undefined)) continue
     chips.set(event.uid, { ...event, row: event.row ?? before?.row })
@@ -16,7 +16,6 @@ const chipsIn = (events: readonly ChipEvent[]): Map<string, ChipEvent> => {
   return chips
 }
 
-/** Chips that are set up with a reader, one after another. */
 export const box: WholeKind = {
   name: 'nfc provision',
   isEvent: shape<ChipEvent>({
@@ -25,7 +24,7 @@ export const box: WholeKind = {
     status: orAbsent(isStatus),
     error: orAbsent(isText),
   }),
-  // The end line tells of the last run alone, and counts a chip that was laid down twice twice.
+  // The end line counts only the last run, and counts a chip twice that was presented twice.
   counts: (events) =>
     countResults([...chipsIn(events).values()].flatMap(({ status }) => (status ? [{ status }] : []))),
   resume: async (ctx, history, options) => {
@@ -33,7 +32,7 @@ export const box: WholeKind = {
     const { resumeBox } = await import('../../nfc/box.ts')
     return resumeBox(ctx, history, options)
   },
-  /** Chips that were not laid down yet have no line. */
+  /** Chips that were not presented yet have no line. */
   report: async (ctx, { events }, failedAlone) => {
     for (const { row, uid, status = 'pending', error } of chipsIn(events).values()) {
       if (failedAlone && status !== 'failed') continue

@@ -9,11 +9,11 @@ import { UidColumn } from '../input/uid-column.ts'
 import { isNumber, isStatus, isText, orAbsent, orNull, type Result, type Row, shape } from '../journal.ts'
 import type { RowKind } from '../kind.ts'
 
-/** A redirect URL to write. `previous` is what stood there before the batch, as far as it was seen. */
+/** `previous` is the value before the batch, if it was seen. */
 export interface EditRow extends Row {
   readonly uid: string
   readonly redirectUrl: string | null
-  /** What has to stand there, or the row fails. */
+  /** The row fails unless this is the current value. */
   readonly expected?: string | null | undefined
   readonly previous?: string | null | undefined
 }
@@ -28,12 +28,11 @@ type Preview = ReadonlyMap<number, EditResult>
 const lineOf = ({ uid, redirectUrl, expected }: EditRow): string =>
   `${JSON.stringify({ uid: uidOnWire(uid), redirectUrl, expected })}\n`
 
-/** Strings of some size: a write a row would cost more than the rows. */
+/** In larger strings: one write per row would cost more than the rows. */
 function* bodyOf(rows: readonly EditRow[]): Generator<string> {
   for (const some of chunksOf(rows, 500)) yield some.map(lineOf).join('')
 }
 
-/** Sends rows in one request; the daemon's answers come with the rows' own numbers. */
 const sendEdits = (client: Client, rows: readonly EditRow[], dryRun: boolean): AsyncGenerator<EditResult> => {
   const answers = client.stream('POST /chips/batch', {
     query: dryRun ? { dryRun: 'true' } : {},
@@ -41,7 +40,7 @@ const sendEdits = (client: Client, rows: readonly EditRow[], dryRun: boolean): A
   })
   return matchAnswers(answers, rows, (sent, { status, previous, error }) => {
     const { row, uid } = sent
-    // A chip that shows already what an undo puts back is as it should be, whatever it went through.
+    // A chip that already has the value that an undo restores is done, whatever happened in between.
     if (dryRun && isBack(sent, previous)) return { row, uid, status: 'unchanged', previous }
     return { row, uid, status, previous, error }
   })
@@ -50,7 +49,7 @@ const sendEdits = (client: Client, rows: readonly EditRow[], dryRun: boolean): A
 const isBack = ({ redirectUrl, expected }: EditRow, previous: string | null | undefined): boolean =>
   expected !== undefined && previous === redirectUrl
 
-/** Rows of a check: the daemon takes 64 MiB a request, and a URL may be 4 KiB long. */
+/** Rows per check: the daemon takes 64 MiB per request, and a URL may be 4 KiB long. */
 const checkSize = 12_000
 
 export const describeEdit = (result: EditResult, redirectUrl: string | null | undefined): string => {
@@ -60,7 +59,6 @@ export const describeEdit = (result: EditResult, redirectUrl: string | null | un
   return `${row}  ${shown(result.previous)} → ${shown(redirectUrl)}`
 }
 
-/** The redirect URLs of chips. */
 export const edit: RowKind<EditRow, EditResult, Preview> = {
   name: 'chips edit',
   sheet: {
@@ -71,7 +69,7 @@ export const edit: RowKind<EditRow, EditResult, Preview> = {
       return {
         row: (row, [uidText, urlText]) => {
           if (!uidText) problems.add(row, 'uid', 'is missing')
-          // An empty cell clears; a JSON row that lacks the member may have meant something else.
+          // An empty cell clears the URL; a JSON row without the member may be a mistake.
           if (urlText === undefined) problems.add(row, 'redirectUrl', 'is missing; to clear it: null')
           const why = urlText ? checkRedirectUrl(urlText) : undefined
           if (why !== undefined) problems.add(row, 'redirectUrl', `"${urlText}" ${why}`)
@@ -96,7 +94,7 @@ export const edit: RowKind<EditRow, EditResult, Preview> = {
     previous: orAbsent(orNull(isText)),
     error: orAbsent(isText),
   }),
-  /** The daemon refuses a row that cannot be meant as a whole; then so do we. */
+  /** If the daemon refuses the rows as a whole, so do we. */
   check: (ctx, rows) =>
     checkWithDaemon(ctx, 'written', async (signal) => {
       const client = await ctx.client()
@@ -132,7 +130,7 @@ export const edit: RowKind<EditRow, EditResult, Preview> = {
     const { previous } = seen
     return { ...row, expected: isBack(row, previous) ? undefined : row.expected, previous }
   },
-  // Small enough that an interrupt waits for a moment only.
+  // Small enough that an interrupt takes effect within a moment.
   requests: { rows: 2000, atOnce: 1 },
   send: (client, rows) => sendEdits(client, rows, false),
   label: 'Editing',
@@ -157,10 +155,10 @@ export const edit: RowKind<EditRow, EditResult, Preview> = {
   },
 }
 
-/** The daemon takes twice as many at once. */
+/** The daemon takes twice as many. */
 const chipsARequest = 50_000
 
-/** All of them get one redirect URL, in requests of very many: what stood there before comes from their list. */
+/** Gives many chips the same URL in a few large requests. The previous values come from the list of chips. */
 export const editAlike: typeof edit = {
   ...edit,
   requests: { rows: chipsARequest, atOnce: 1 },

@@ -7,9 +7,8 @@ import type { Source } from '../input/source.ts'
 import { UidColumn } from '../input/uid-column.ts'
 import { csvLine } from '../spreadsheet.ts'
 
-/** The columns in the order of the cells. */
 const columns = chipColumns
-/** A chip is known by its UID, or of the second family by its public key. */
+/** A chip is identified by its UID, or in the HaLo family by its public key. */
 export const importSheet = { columns, required: [], anyOf: ['uid', 'publicKey'] } as const
 const [publicKeyAt, labelAt] = [columns.indexOf('publicKey'), columns.indexOf('label')]
 
@@ -17,15 +16,14 @@ const blockSize = 256 * 1024
 
 export interface ImportInput {
   readonly rows: number
-  /** Rows whose chip needs a key set: all but those of the second family. */
+  /** Rows whose chip needs a key set: all but HaLo chips. */
   readonly needKeySet: number
-  /** CSV for the daemon, in blocks. */
   readonly blocks: readonly Buffer[]
 }
 
 /**
- * Reads and checks a whole sheet, and keeps it as the daemon will get it: one pass over the file, so what is
- * checked is what is sent, and a million rows fit into some sixty megabytes.
+ * Reads and checks a whole sheet, and keeps it as CSV for the daemon. In one pass, so that exactly what was checked is
+ * sent; a million rows take some sixty megabytes.
  */
 export const readImport = async (
   source: Source,
@@ -90,7 +88,7 @@ export const readImport = async (
   return { rows, needKeySet, blocks }
 }
 
-/** Adds what is wrong with a row but for its UID. */
+/** Checks everything in a row but its UID. */
 export const addChipProblems = (problems: Problems, row: number, values: ChipValues): void => {
   for (const { columns, cell, reason } of problemsOf(values))
     problems.add(row, columns.join(', '), cell === undefined ? reason : `"${cell}" ${reason}`)
@@ -98,7 +96,7 @@ export const addChipProblems = (problems: Problems, row: number, values: ChipVal
 
 const newline = 10
 
-/** Blocks cut to at most so many rows; where a cell holds a line end, to fewer. */
+/** Cuts blocks into slices of at most this many rows; fewer if a cell contains a line end. */
 export function* slicesOf(
   blocks: readonly Buffer[],
   most: number,
@@ -118,7 +116,7 @@ export function* slicesOf(
   }
 }
 
-/** The heading and those rows of a sheet in the form in which it was sent. */
+/** The heading and the wanted rows of a sheet as it was sent. */
 export const rowsOfBlocks = (blocks: readonly Buffer[], wanted: ReadonlySet<number>) => {
   let heading: readonly string[] | undefined
   let row = 0

@@ -20,7 +20,7 @@ export interface ImportSettings {
   readonly simulated: boolean
 }
 
-/** As text, for the journal: what it takes to do it again. */
+/** As text, for the journal. */
 const asText = ({ team, chipGroup, keySet, simulated }: ImportSettings) => ({
   chipGroup,
   team,
@@ -32,11 +32,13 @@ interface ImportResult extends Result {
   readonly uid: string
 }
 
-/** New chips. Resuming an import is doing it again: its journal keeps the failures and, under --json, every row. */
+/**
+ * Resuming an import repeats it: chips that exist are left unchanged. Its journal keeps the failures, and with --json
+ * every row.
+ */
 export const chipImport: WholeKind<ImportResult> = {
   name: 'chips import',
   isResult: shape<ImportResult>({ row: isNumber, uid: isText, status: isStatus, error: orAbsent(isText) }),
-  /** Chips that are there already stay as they are. */
   resume: async (ctx, { header }, options) => {
     ctx.needAdmin()
     const file = options.file ?? header.input.path
@@ -84,7 +86,6 @@ export const chipImport: WholeKind<ImportResult> = {
   },
 }
 
-/** Sends a checked sheet as one stream. Doing it again creates nothing twice. */
 export const runImport = async (
   ctx: CliContext,
   {
@@ -99,10 +100,8 @@ export const runImport = async (
     readonly input: Header['input']
     readonly sheet: ImportInput
     readonly settings: ImportSettings
-    /** How the sheet was read, as text: for the journal. */
     readonly sheetSettings: Header['settings']
     readonly resumes?: string
-    /** Rows a second. */
     readonly rate: number | undefined
     readonly failedFile?: string | undefined
   },
@@ -158,7 +157,7 @@ export const runImport = async (
     }
     isComplete ||= counts.created + counts.unchanged + counts.failed === total
   } catch (error) {
-    // A refusal of the sheet itself is no batch to go on with.
+    // If the sheet itself was refused, there is nothing to resume.
     const mayGoOn = !(error instanceof ApiError) || error.statusCode >= 500
     throw journal && mayGoOn ? withAfterword(error, `Go on: tapchip batch resume ${id}`) : error
   } finally {
@@ -196,7 +195,7 @@ const queryOf = (settings: ImportSettings, report: 'all' | 'failures', dryRun: b
   simulated: settings.simulated || undefined,
 })
 
-/** The heading alone, as a dry run: what is wrong with more than a row is known before there is a batch. */
+/** Sends the heading alone as a dry run, so that problems with the settings are reported before there is a batch. */
 const checkSettings = async (
   ctx: CliContext,
   client: Client,
@@ -211,9 +210,9 @@ const checkSettings = async (
   for await (const _ of answers);
 }
 
-/** The group is made before the first row, and stays where none went well: nobody should wonder where it came from. */
+/** The group is created before the first row, and stays if every row fails: tell the user where it came from. */
 const reportEmptyGroup = async (ctx: CliContext, { chipGroup, team }: ImportSettings): Promise<void> => {
-  // Only a word more: without an answer it is left out.
+  // This is only a courtesy, so errors are ignored.
   const groups = await ctx.call('GET /admin/chip-groups', { query: { team } }).catch(() => [])
   if (groups.find(({ name }) => name === chipGroup)?.chips !== 0) return
   ctx.io.note(

@@ -6,17 +6,17 @@ import { isNumber, isStatus, isText, orAbsent, orNull, type Result, type Row, sh
 import type { RowKind } from '../kind.ts'
 
 type Item = ElementOf<'GET /admin/items'>
-/** What an item may be given, its contract by its symbol. */
+/** The fields that a sheet can set; the contract by its symbol. */
 type Members = Partial<Omit<Item, 'id' | 'contract' | 'featuredMedia'>> & {
   readonly contract?: string | null
 }
 
-/** `previous` is what the same members were before the batch. */
+/** `previous` holds the values of the same fields before the batch. */
 interface ItemRow extends Row {
   readonly id: string
   readonly team?: string | undefined
   readonly changes: Members
-  /** What has to be there, or the row fails. */
+  /** The row fails unless these are the current values. */
   readonly expected?: Members | undefined
   readonly previous?: Members | undefined
 }
@@ -55,7 +55,7 @@ const isMembers = shape<Members>({
   variants: orAbsent(lists.variants),
 })
 
-/** What a cell says; an empty one clears. @returns why not, where it does not fit */
+/** The value of a cell, where an empty one clears, or the reason why it is invalid. */
 const valueIn = (member: Member, cell: string): { readonly value: unknown } | { readonly why: string } => {
   if (member === 'name') return cell === '' ? { why: 'must not be empty' } : { value: cell }
   if (member === 'contract') return { value: cell || null }
@@ -71,7 +71,6 @@ const valueIn = (member: Member, cell: string): { readonly value: unknown } | { 
 
 type Known = Readonly<Record<Member, unknown>>
 
-/** What the members that a row names are now. */
 const pick = (item: Known, named: Members): Members => {
   const picked = Object.fromEntries(Object.keys(named).map((name) => [name, item[name as Member]]))
   return isMembers(picked) ? picked : {}
@@ -80,7 +79,7 @@ const pick = (item: Known, named: Members): Members => {
 interface Found {
   readonly status: 'changed' | 'unchanged' | 'failed'
   readonly error?: string | undefined
-  /** undefined: the team has no such item. */
+  /** undefined if the team has no such item. */
   readonly item: Known | undefined
 }
 
@@ -97,7 +96,6 @@ const find = ({ changes, expected }: ItemRow, item: Known | undefined): Found =>
 const written = (value: unknown): string =>
   typeof value === 'string' ? value : value ? JSON.stringify(value) : ''
 
-/** Items by their ids: what is given replaces what is there. */
 export const items: RowKind<ItemRow, ItemResult, ReadonlyMap<number, Found>> = {
   name: 'items edit',
   isAdmin: true,
@@ -181,7 +179,7 @@ export const items: RowKind<ItemRow, ItemResult, ReadonlyMap<number, Found>> = {
   settle: ({ row, id }, check) =>
     check.get(row)?.status === 'unchanged' ? { row, id, status: 'unchanged' } : undefined,
   requests: { rows: 1, atOnce: 1 },
-  // What was written before a kill is there already, which the daemon takes as well as what is expected.
+  // If a row was written before a kill, the daemon finds the new values and accepts them as well.
   send: async function* (client, rows) {
     for (const { row, id, team, changes, expected, previous } of rows) {
       const body = { ...changes, team, expected: expected ?? previous }

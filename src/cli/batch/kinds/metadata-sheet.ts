@@ -9,11 +9,11 @@ import type { SheetSpec } from '../kind.ts'
 import { type Token, TokenColumns, type TokenTarget, tokenColumns, tokenNeeded } from '../token.ts'
 import type { Metadata, Template } from './metadata-template.ts'
 
-/** `previous` is what the token had before the batch, as far as it was seen; null: nothing. */
+/** `previous` is the metadata before the batch, if it was seen; null if there was none. */
 export interface MetadataRow extends Row {
   readonly target: TokenTarget
   readonly metadata: Metadata
-  /** What it has to have, or the row fails. */
+  /** The row fails unless this is the current metadata. */
   readonly expected?: Metadata | undefined
   readonly previous?: Metadata | null | undefined
 }
@@ -24,7 +24,7 @@ export type MetadataCheck = ReadonlyMap<number, Described>
 /** The daemon reads lines of at most 64 Ki characters. */
 const longest = 60_000
 
-/** A sheet of its own metadata, or of what a template takes. */
+/** A sheet with a metadata column, or with the columns that a template takes. */
 export const metadataSheet = (template?: Template): SheetSpec<MetadataRow, MetadataCheck> => {
   const others = (template?.columns ?? ['metadata']).filter(
     (column) => !tokenColumns.some((known) => known === column),
@@ -39,7 +39,7 @@ export const metadataSheet = (template?: Template): SheetSpec<MetadataRow, Metad
     parse: (_, problems, folder) => {
       const tokens = new TokenColumns(problems)
       const read = template ? fromTemplate(template, columns) : fromCells(columns.indexOf('metadata'), folder)
-      // Their template wants the token that the chip carries: until it is known, one that is none stands in its place.
+      // Their template needs the token of the chip: until the daemon tells it, a placeholder stands in.
       const ofChips = new Map<number, readonly Cell[]>()
       return {
         row: (row, cells) => {
@@ -76,15 +76,17 @@ export const metadataSheet = (template?: Template): SheetSpec<MetadataRow, Metad
   }
 }
 
-/** The token that a row's chip carries, or why it is not known. A row that does not fit is refused without it. */
+/**
+ * The token of the row's chip, or the reason why it is unknown. An invalid row needs none, since it is refused anyway.
+ */
 const tokenIn = ({ token, error, status }: Partial<Described> = {}): Token | string => {
   if (token?.tokenId) return { ...token, tokenId: token.tokenId }
   return status === 'invalid' ? noToken : splitField(error ?? 'it has none').why
 }
 
-/** What a template may take of the token of a chip. */
+/** Fields of the token that a template may use. */
 const ofToken = ['contractAddress', 'chainId', 'tokenId'] as const
-/** Fits wherever a token does. */
+/** A placeholder that is valid wherever a token is. */
 const noToken = { contractAddress: `0x${'0'.repeat(40)}`, chainId: 1, tokenId: '1' }
 
 const withToken = (cells: readonly Cell[], token: Token): Cell[] => {
@@ -101,7 +103,7 @@ const fromTemplate = (template: Template, columns: readonly string[]): Read => {
   return (cells, complain) => template.fill((column) => cells[at.get(column) ?? -1], complain)
 }
 
-/** A cell holds JSON, or the path of a file that does. */
+/** A cell holds JSON, or the path of a JSON file. */
 const fromCells = (at: number, folder: string): Read => {
   const files = new Map<string, Metadata | string>()
   return (cells, complain) => {
@@ -117,7 +119,7 @@ const fromCells = (at: number, folder: string): Read => {
   }
 }
 
-/** @returns why not, where it is none */
+/** @returns the reason as text if it is not valid */
 const readFile = (folder: string, path: string): Metadata | string => {
   try {
     const parsed = parse(

@@ -7,13 +7,12 @@ import type { Cell } from '../input/sheet.ts'
 export type Metadata = JsonObject
 
 /**
- * JSON whose strings hold fields, `{{column}}`, that the cells of a row are put into. Cells go into values of the
- * JSON and never into its text, so no quote or brace in a cell can change its shape.
+ * JSON whose strings contain fields, `{{column}}`, which are filled from the cells of a row. Cells are inserted into
+ * parsed values and never into JSON text, so no quote or brace in a cell can change the structure.
  */
 export interface Template {
-  /** The columns that it takes. */
   readonly columns: readonly string[]
-  /** @returns undefined where a cell does not fit, of which `complain` was told */
+  /** @returns undefined if a cell is invalid; `complain` is called for it */
   fill(
     cellOf: (column: string) => Cell,
     complain: (column: string, why: string) => void,
@@ -26,7 +25,7 @@ interface Field {
   readonly isOptional: boolean
 }
 
-/** `{{column}}`; or `\{{`, which is two braces. */
+/** `{{column}}`; or `\{{`, which stands for two braces. */
 const pattern = /\\\{\{|\{\{([^{}]*)\}\}/g
 
 const fieldOf = (written: string): Field => {
@@ -59,7 +58,7 @@ export const readTemplate = (system: Pick<System, 'cwd'>, file: string): Templat
   return {
     columns: [...columns],
     fill: (cellOf, complain) => {
-      // A column that many places take is one cell to mend.
+      // Report a column once, however often the template uses it.
       const refused = new Set<string>()
       const filled = fillIn(value, (field) => {
         const read = readField(field, cellOf(field.column))
@@ -99,7 +98,7 @@ const parse = (file: string, text: string): Metadata => {
   return value
 }
 
-/** Collects the columns of a string. @throws UsageError where it holds what is no field */
+/** Collects the columns that a string uses. @throws UsageError if it contains an invalid field */
 const checkText = (text: string, path: string, file: string, columns: Set<string>): void => {
   const refuse = (why: string, advice?: string) => {
     throw new UsageError(`${file}, ${path}: ${why}`, advice)
@@ -116,7 +115,7 @@ const checkText = (text: string, path: string, file: string, columns: Set<string
     refuse(`"{{" begins no field`, 'A field is {{column}}. For the braces themselves: \\\\{{')
 }
 
-/** Left out of the object or the array that it would stand in. */
+/** Omitted from its object or array. */
 const nothing = Symbol('nothing')
 
 const readField = (
@@ -148,7 +147,7 @@ const fillIn = (part: unknown, valueFor: (field: Field) => unknown): unknown => 
   if (Array.isArray(part))
     return part.map((element) => fillIn(element, valueFor)).filter((element) => element !== nothing)
   if (!isJsonObject(part)) return part
-  // Own properties only, also for a member named __proto__.
+  // Own properties only, so that a member named __proto__ is safe.
   return Object.fromEntries(
     Object.entries(part)
       .map(([name, member]) => [name, fillIn(member, valueFor)] as const)

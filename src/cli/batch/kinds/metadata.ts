@@ -8,13 +8,12 @@ import type { RowKind } from '../kind.ts'
 import { describeTarget, isTarget, targetOnWire, targetSheet } from '../token.ts'
 import { type Described, type MetadataCheck, type MetadataRow, metadataSheet } from './metadata-sheet.ts'
 
-/** Characters that go together: the daemon takes 64 MiB a request. */
+/** Characters per request: the daemon takes 64 MiB. */
 const mostTogether = 16 * 1024 * 1024
 
 const lineOf = ({ target, metadata, expected }: MetadataRow): string =>
   `${JSON.stringify({ ...targetOnWire(target), metadata, expected })}\n`
 
-/** Sends rows in one request; the daemon's answers come with the rows' own numbers. */
 const sendMetadata = (
   client: Client,
   rows: readonly MetadataRow[],
@@ -43,12 +42,11 @@ function* bySize(rows: readonly MetadataRow[]): Generator<readonly MetadataRow[]
   if (chunk.length > 0) yield chunk
 }
 
-/** A person looks at so many; all of them are checked. */
+/** A person looks at this many; all of them are checked. */
 const jsonShown = 3
 
 const cleanLines = (text: string): string => text.split('\n').map(clean).join('\n')
 
-/** What each token would get. */
 function* changesIn(rows: readonly MetadataRow[], check: MetadataCheck) {
   let shown = 0
   for (const { row, target, metadata } of rows) {
@@ -65,7 +63,6 @@ function* changesIn(rows: readonly MetadataRow[], check: MetadataCheck) {
   }
 }
 
-/** The metadata of tokens. */
 export const metadata: RowKind<MetadataRow, Result, MetadataCheck> = {
   name: 'phygitals metadata',
   sheet: metadataSheet(),
@@ -94,22 +91,21 @@ export const metadata: RowKind<MetadataRow, Result, MetadataCheck> = {
       }
       return checked
     }),
-  /** Fields of the metadata that do not fit, and one token twice. */
   addProblems: (check, problems) => addTokenAnswers(problems, check.values(), 'is about the same token'),
   show: (ctx, rows, check = new Map()) => showChanges(ctx, changesIn(rows, check)),
   prepare: (row, check) => {
     const { token, previous } = check.get(row.row) ?? {}
-    // A chip's token by its place: the chip may be linked to another one when this is taken back.
+    // The token itself, since the chip may be linked to another one when this is undone.
     const target = token?.tokenId ? { ...token, tokenId: token.tokenId } : row.target
     return { ...row, target, previous }
   },
   settle: ({ row }, check) =>
     check.get(row)?.status === 'unchanged' ? { row, status: 'unchanged' } : undefined,
   requests: { rows: 100, atOnce: 2 },
-  // Writing the same again changes nothing.
+  // Writing the same metadata twice changes nothing.
   send: async function* (client, rows) {
     for await (const { row, status, error } of sendMetadata(client, rows, false)) {
-      // A row that does not fit makes the daemon refuse the request.
+      // The daemon refuses the whole request for an invalid row.
       if (status === 'invalid') throw new CliError(`Row ${row}: ${error ?? 'does not fit'}`)
       yield { row, status, error }
     }

@@ -7,8 +7,8 @@ import type { Row } from '../journal.ts'
 import { asEther, asGwei, describeTarget, roundedUp, type TokenTarget, targetOnWire } from '../token.ts'
 
 /**
- * `recipient` is an address, or a name that the check could not look up. `owner` had the token before; null: nobody;
- * undefined: it is not known.
+ * `recipient` is an address, or a name that the check could not resolve. `owner` is the previous owner; null: nobody;
+ * undefined: not known.
  */
 export interface TransferRow extends Row {
   readonly target: TokenTarget
@@ -24,14 +24,13 @@ export type ChainTotals = Last['totals'][number]
 export interface TransferCheck {
   readonly rows: ReadonlyMap<number, CheckedTransfer>
   readonly totals: readonly ChainTotals[]
-  /** What the team may still send today, where that is not enough. */
   readonly budget: Last['budget'] | undefined
 }
 
-/** So many rows become one piece of the request's body. */
+/** Rows per chunk of the request body. */
 const rowsAPiece = 500
 
-/** What the daemon says to each row as things are now, and what all of it takes; nothing is sent. */
+/** The daemon's verdict on each row as of now, and the cost of all of them; nothing is sent. */
 export const checkTransfers = (ctx: CliContext, rows: readonly TransferRow[]): Promise<TransferCheck> =>
   checkWithDaemon(ctx, 'sent', async (signal) => {
     const client = await ctx.client()
@@ -69,7 +68,7 @@ export const checkTransfers = (ctx: CliContext, rows: readonly TransferRow[]): P
     return { rows: checked, totals: last?.totals ?? [], budget: last?.budget }
   })
 
-/** Refuses a batch that would stop half-way for want of gas. */
+/** Refuses a batch that would stop halfway for lack of gas. @throws CliError */
 export const refuseUnpayable = ({ totals }: TransferCheck): void => {
   const poor = totals.filter(({ canPay }) => !canPay)
   if (poor.length === 0) return
@@ -89,7 +88,7 @@ export const refuseUnpayable = ({ totals }: TransferCheck): void => {
 const words = ({ transactions, gas, maxFeePerGas, cost, relayer, balance }: ChainTotals): string =>
   `${counted(transactions, 'transaction')} take ${formatNumber(Number(gas))} gas, at ${asGwei(BigInt(maxFeePerGas))} gwei at most ${asEther(BigInt(cost))} ether; ${relayer} has ${asEther(BigInt(balance))} ether.`
 
-/** Warns where the chain is dearer at the moment than what this daemon may pay, and where it is more than a day's. */
+/** Warns if gas costs more than the daemon may pay, or the batch exceeds the team's daily limit. */
 export const warnOfLimits = (ctx: CliContext, check: TransferCheck): void => {
   warnOfBudget(ctx, check)
   for (const { chainId, isOverCap } of check.totals)
@@ -99,7 +98,7 @@ export const warnOfLimits = (ctx: CliContext, check: TransferCheck): void => {
       )
 }
 
-/** Warns where the team may not send so much today: the rows beyond fail, and can be tried again. */
+/** Rows beyond the daily limit fail, and can be retried. */
 const warnOfBudget = (ctx: CliContext, { totals, budget }: TransferCheck): void => {
   if (!budget) return
   const { transactionsLeft, gasLeft } = budget
@@ -113,7 +112,7 @@ const warnOfBudget = (ctx: CliContext, { totals, budget }: TransferCheck): void 
   )
 }
 
-/** Who has what, what would become of it, and what all of it takes. */
+/** Prints current owners, changes, and the cost. */
 export const showCheck = async (
   ctx: CliContext,
   rows: readonly TransferRow[],
@@ -144,7 +143,7 @@ const describeCheck = (checked: CheckedTransfer, row: TransferRow): string => {
   const { status, token, owner, recipient, error, note } = checked
   const { tokenId } = token ?? {}
   const found = token && tokenId ? [describeTarget({ ...token, tokenId })] : []
-  // Whoever named a chip finds it by that; a token that was named is the one that was found.
+  // People recognize the chip that they named; a token that they named is the one that was found.
   const what = (
     'uid' in row.target || found.length === 0 ? [describeTarget(row.target), ...found] : found
   ).join('  ')

@@ -27,10 +27,9 @@ interface TransferResult extends Result {
   readonly initialTxHash?: string | undefined
 }
 
-/** The daemon keeps what it was told under a row's key for thirty days. */
+/** The daemon keeps idempotency keys for thirty days. */
 const keyDays = 29
 
-/** Tokens to new owners. */
 export const transfer: RowKind<TransferRow, TransferResult, TransferCheck> = {
   name: 'phygitals transfer',
   sheet: {
@@ -66,27 +65,27 @@ export const transfer: RowKind<TransferRow, TransferResult, TransferCheck> = {
     error: orAbsent(isText),
   }),
   check: checkTransfers,
-  /** A wrong checksum, one token twice. */
+  /** Wrong checksums, and tokens that two rows move. */
   addProblems: ({ rows }, problems) => addTokenAnswers(problems, rows.values(), 'moves the same token'),
   show: async (ctx, rows, check) => showCheck(ctx, rows, check ?? (await checkTransfers(ctx, rows))),
   approve: async (ctx, _, check, yes) => {
     warnOfLimits(ctx, check)
     refuseUnpayable(check)
     const moving = [...check.rows.values()].filter(({ status }) => status === 'transfer' || status === 'mint')
-    // What is where it should be already is not sent: there is nothing to be sure of.
+    // A token that is already where it should be is not sent, so there is nothing to confirm.
     if (moving.length === 0) return
     const sum = check.totals.reduce((all, { cost }) => all + BigInt(cost), 0n)
     const price = `It takes up to ${asEther(sum)} ether, and cannot be taken back.`
     await ctx.prompts.confirm(yes, `Transfer ${counted(moving.length, 'token')}? ${price}`)
   },
-  /** Names go as the addresses that the check showed. */
+  /** Names are sent as the addresses that the check resolved. */
   prepare: ({ row, target, recipient }, { rows: checked }) => {
     const { recipient: found, owner } = checked.get(row) ?? {}
     return { row, target, recipient: found ?? recipient, owner }
   },
   settle: ({ row }, { rows: checked }) =>
     checked.get(row)?.status === 'unchanged' ? { row, status: 'unchanged' } : undefined,
-  /** What was on its way at a kill is asked for again under the same key. */
+  /** Rows that were being sent when the process was killed are sent again under the same keys. */
   beforeResume: async (ctx, rows, { header, open, yes }) => {
     const check = await checkTransfers(ctx, rows)
     const days = (ctx.now().getTime() - Date.parse(header.startedAt)) / 86_400_000
@@ -100,7 +99,7 @@ export const transfer: RowKind<TransferRow, TransferResult, TransferCheck> = {
     refuseUnpayable(check)
     return check
   },
-  // Three requests keep the daemon busy between their ends; an interrupt waits for three hundred rows at most.
+  // Three requests keep the daemon busy; an interrupt waits for at most three hundred rows.
   requests: { rows: 100, atOnce: 3 },
   send: (client, rows, keyOf) => {
     const content = rows.map(

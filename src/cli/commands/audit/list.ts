@@ -37,7 +37,7 @@ export const list = defineCommand({
   },
 })
 
-/** A batch of five thousand rows is one entry: a table tells how many, --json has them all. */
+/** A batch of five thousand rows is one entry: a table shows their number, and --json all of them. */
 const brief = (detail: unknown): unknown =>
   JSON.parse(
     JSON.stringify(detail ?? null, (_, value) =>

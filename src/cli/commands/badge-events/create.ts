@@ -103,7 +103,7 @@ const cellsOf = async (ctx: CliContext, options: Options): Promise<Record<string
   }
 }
 
-/** Thirty days on; what is no day stays as it is, and is refused as such. */
+/** Thirty days later; an invalid day is returned as it is, and refused later. */
 const monthAfter = (day: string): string => {
   const at = /^\d{4}-\d{2}-\d{2}$/.test(day) ? Date.parse(day) : Number.NaN
   return Number.isNaN(at) ? day : new Date(at + 30 * 86_400_000).toISOString().slice(0, 10)

@@ -7,7 +7,6 @@ export const eventArgument = { event: argument('event', 'The id of the event: ta
 export const readEventId = (text: string): number =>
   readId(text, { noun: 'badge event', list: 'badge-events list' }, eventId)
 
-/** Approves or rejects, and prints where the event stands then. */
 export const decide = async (ctx: CliContext, event: string, verb: 'approve' | 'reject'): Promise<void> => {
   ctx.needAdmin()
   const params = { id: readEventId(event) }

@@ -12,7 +12,7 @@ export const skipDamaged = flag(
   'Go on without the lines of its journal that cannot be read',
 )
 
-/** What a command ends with that went on without what cannot be read: nobody is to take it for all. */
+/** The exit code of a command that skipped damaged lines, so that nobody takes its result for complete. */
 export const afterDamage = (ctx: CliContext, { header, damage }: History): ExitCode => {
   if (!isDamaged(damage)) return exitCodes.done
   ctx.io.warn(
@@ -21,7 +21,6 @@ export const afterDamage = (ctx: CliContext, { header, damage }: History): ExitC
   return exitCodes.partial
 }
 
-/** A batch as `batch list` and `batch status` show it. */
 export const summaryOf = ({ header, status, endedAt, counts }: BatchSummary) => ({
   id: header.id,
   kind: header.kind,

@@ -15,7 +15,7 @@ export const printGroup = (ctx: CliContext, group: AnswerOf<'POST /admin/chip-gr
     Created: createdAt,
   }))
 
-/** The chip groups with whatever credentials there are: the API key sees its team's, an admin token any team's. */
+/** An API key lists its team's groups, an admin token those of any team. */
 export const listGroups = async (
   ctx: CliContext,
   team: string | undefined,
@@ -25,7 +25,6 @@ export const listGroups = async (
   return ctx.call('GET /admin/chip-groups', { query: { team } })
 }
 
-/** The group given, or the one that a person on a terminal picks. */
 export const chooseGroup = (ctx: CliContext, given: string | undefined, team?: string): Promise<string> =>
   ctx.prompts.choice(given, {
     flag: '--chip-group',
@@ -33,7 +32,7 @@ export const chooseGroup = (ctx: CliContext, given: string | undefined, team?: s
     choices: async () => (await listGroups(ctx, team)).map(({ name }) => ({ name, value: name })),
   })
 
-/** A group by name or id: an id where there is one of that number. */
+/** IDs take precedence over names. */
 export const findGroup = async (ctx: CliContext, given: string, team: string | undefined) => {
   const groups = await ctx.call('GET /admin/chip-groups', { query: { team } })
   return findNamed(groups, given, {
@@ -43,7 +42,7 @@ export const findGroup = async (ctx: CliContext, given: string, team: string | u
   })
 }
 
-/** The chips of a group. Digits are an id first; a group may be called 2024 all the same. */
+/** Digits are tried as an ID first; a group may be called 2024 all the same. */
 export const chipsOf = async (ctx: CliContext, group: string) => {
   if (!/^\d{1,15}$/.test(group)) return ctx.call('GET /chips', { query: { name: group } })
   try {

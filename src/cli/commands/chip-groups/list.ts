@@ -15,7 +15,7 @@ export const list = defineCommand({
       {
         ID: (group) => group.id,
         NAME: (group) => group.name,
-        // An API key's list does not tell; an admin's does.
+        // The list for API keys has no counts; the one for admins does.
         ...(counted && { CHIPS: (group) => group.chips, TEAM: (group) => group.team }),
         CREATED: (group) => group.createdAt,
       },

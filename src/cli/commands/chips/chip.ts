@@ -8,7 +8,7 @@ export type Chip = AnswerOf<'GET /admin/chips/:uid'>
 
 export const uidArgument = { uid: argument('uid', 'The UID, in decimal or hex') }
 
-/** Path parameters of the chip that a person named. */
+/** Path parameters of a chip named by a person. */
 export const chipParams = (text: string): { uid: string } => ({ uid: uidOnWire(readUid(text)) })
 
 const named = (list: readonly { id: number; name: string }[]) => list.map(({ id, name }) => `${name} (${id})`)

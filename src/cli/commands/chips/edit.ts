@@ -51,7 +51,6 @@ interface Given {
   readonly yes: boolean
 }
 
-/** Edits one chip, or all of a group. */
 export const editByFlags = async (ctx: CliContext, given: Given): Promise<ExitCode> => {
   const { uid, chipGroup } = given
   if (uid === undefined && chipGroup === undefined && !ctx.prompts.possible) {
@@ -117,6 +116,6 @@ const editOne = async (ctx: CliContext, uid: string, given: Given): Promise<Exit
   if (result && result.status !== 'failed' && !ctx.io.json) {
     await ctx.io.line(result, () => describeEdit(result, redirectUrl).replace(/^row 1 {2}/, ''))
   }
-  // One chip is no part of anything.
+  // A single chip cannot fail in part.
   return exitCode === exitCodes.partial ? exitCodes.failed : exitCode
 }

@@ -13,7 +13,7 @@ import { colons } from '../../uid.ts'
 
 type Exported = AnswerOf<'GET /admin/chips/export'>
 
-/** In the order in which an import reads best; chipGroup and keySet are flags there. */
+/** In an order that suits an import; chipGroup and keySet are flags there. */
 const columns: Readonly<Record<string, (chip: Exported) => string | number | null>> = {
   uid: (chip) => colons(chip.uid),
   chipGroup: (chip) => chip.chipGroup,
@@ -49,7 +49,7 @@ export const exportChips = defineCommand({
     const chips = client.stream('GET /admin/chips/export', { query: { chipGroup, team: ofTeam } })
     const out = file === undefined || file === '-' ? undefined : openFile(ctx, file)
     const write = out?.write ?? ((text: string) => ctx.io.raw(text))
-    // An answer that is an error must not leave a file with a heading behind: the first row comes first.
+    // The heading is written with the first row, so that an error leaves no file with a heading only.
     const wanted = columnsOf(ctx)
     let count = 0
     try {
@@ -74,7 +74,7 @@ export const exportChips = defineCommand({
   },
 })
 
-/** All columns, or those that --fields names, in its order. */
+/** All columns, or those that --fields names, in that order. */
 const columnsOf = (ctx: CliContext): typeof columns => {
   const { fields } = ctx.flags
   if (fields === undefined || ctx.io.json) return columns
@@ -92,12 +92,12 @@ const cellsOf = (chip: Exported, wanted: typeof columns): string[] =>
     return cell === null ? '' : String(cell)
   })
 
-/** A file that is there whole or as it was before: half an export reads like one of fewer chips. */
+/** The file is either complete or unchanged: half an export would look like one with fewer chips. */
 const openFile = (ctx: CliContext, file: string) => {
   const path = file.startsWith('/') ? file : `${ctx.system.cwd}/${file}`
   const words = { path: file, verb: 'written', advice: 'No part of it is left. Write it elsewhere.' } as const
   const isPlain = withFiles(words, () => statSync(path, { throwIfNoEntry: false })?.isFile() ?? true)
-  // A pipe or a device has no other name.
+  // Pipes and devices cannot be renamed.
   const partial = isPlain ? `${path}.partial` : path
   let stream: ReturnType<typeof createWriteStream> | undefined
   let failure: Error | undefined

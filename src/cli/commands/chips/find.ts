@@ -40,7 +40,7 @@ export const find = defineCommand({
   },
 })
 
-/** All parameters go on: which names a chip uses is its key set's affair. */
+/** All parameters are passed on: their names depend on the key set. */
 const queryOf = (text: string): Record<string, string> => {
   if (!URL.canParse(text))
     throw new UsageError(`"${text}" is not a tap URL.`, "Give it whole, and in quotes: '…/t?d=101&e=…&c=…'")

@@ -71,9 +71,7 @@ const candidates = async (
 }
 
 type Position = Pick<Verb, 'args' | 'options'> & {
-  /** The words that can follow; undefined: the verb is there. */
   readonly next: Candidate[] | undefined
-  /** How many arguments it has. */
   readonly given: number
 }
 
@@ -82,7 +80,6 @@ const described = (list: readonly { name: string; summary: string }[]): Candidat
 
 const topicNames = Object.keys(topics).map((value) => ({ value, about: 'topic' }))
 
-/** Walks the words down to the verb. */
 const verbOf = async (nouns: readonly Noun[], before: readonly string[]): Promise<Position> => {
   const visible = nouns.filter(({ hidden }) => !hidden)
   const words = operands(before, globalOptions)
@@ -99,7 +96,6 @@ const verbOf = async (nouns: readonly Noun[], before: readonly string[]): Promis
   return { ...verb, next: undefined, given }
 }
 
-/** The words that are neither options nor their values. */
 const operands = (words: readonly string[], options: readonly OptionLike[]): string[] => {
   const found: string[] = []
   for (let i = 0; i < words.length; i++) {
@@ -115,10 +111,10 @@ interface Candidate {
   readonly about: string
 }
 
-/** A person waits at the keyboard. */
+/** A person is waiting at the keyboard. */
 const timeoutSeconds = 0.7
 
-/** Values that could stand here. Whatever fails offers none: a completion has nowhere to complain. */
+/** Errors offer no values: a completion cannot show messages. */
 export const valuesOf = async (ctx: CliContext, completion: Completion): Promise<Candidate[] | 'files'> => {
   if (completion === 'file') return 'files'
   if (typeof completion !== 'string') return completion.map((value) => ({ value, about: '' }))

@@ -2,7 +2,7 @@ import { defineCommand } from '../../command/define.ts'
 import { argument } from '../../command/options.ts'
 import { UsageError } from '../../errors.ts'
 
-/** The scripts ask the program itself at each Tab, so they never grow old. */
+/** The scripts ask the program at each Tab, so they never become outdated. */
 const scripts: Readonly<Record<string, string>> = {
   bash: `_tapchip() {
   local IFS=$'\\n' line

@@ -18,7 +18,6 @@ export const twoTapFlags = {
   ]),
 }
 
-/** What every contract is deployed or registered with. */
 export const contractFlags = {
   symbol: text('--symbol <symbol>', 'Its symbol, unique in the team'),
   name: text('--name <name>', 'Its name'),
@@ -34,7 +33,7 @@ export const readContractFlags = async (
   chainId: await prompts.text(given.chainId?.toString(), { flag: '--chain-id', message: 'Chain ID' }),
 })
 
-/** The policy that both flags make together; undefined where neither is given. */
+/** The policy of both flags together; undefined if neither is given. */
 export const readTwoTap = (given: { twoTapDelay: number | undefined; twoTapWindow: number | undefined }) => {
   const { twoTapDelay: delaySeconds, twoTapWindow: windowSeconds } = given
   if (delaySeconds !== undefined && windowSeconds !== undefined) return { delaySeconds, windowSeconds }
@@ -42,7 +41,6 @@ export const readTwoTap = (given: { twoTapDelay: number | undefined; twoTapWindo
   throw new UsageError('Two-tap claim is --two-tap-delay and --two-tap-window together.')
 }
 
-/** A contract of a team, by its symbol, which is unique there, or by its id. */
 export const findContract = async (
   ctx: CliContext,
   given: string,
@@ -65,7 +63,6 @@ const codeDescriptions = {
   none: 'none: nothing is there',
 }
 
-/** What stands at its address. */
 export const onChainFields = (contract: Omit<AnswerOf<'GET /admin/contracts/:id'>, keyof Contract>) => ({
   Code: contract.code === null ? 'not known' : codeDescriptions[contract.code],
   'Code hash': contract.codeHash ?? undefined,

@@ -15,7 +15,7 @@ import {
   twoTapFlags,
 } from './contract.ts'
 
-/** A chain's blocks come every few seconds; the embedded one is done at the first attempt. */
+/** Blocks come every few seconds; on the embedded chain, the first attempt suffices. */
 const pollDelaysMs = [100, 400, 1000, 2000]
 
 export const deploy = defineCommand({
@@ -54,7 +54,7 @@ export const deploy = defineCommand({
   },
 })
 
-/** @throws CliError where it never will be */
+/** @throws CliError if it will never be deployed */
 const waitUntilDeployed = async (ctx: CliContext, { transactionId, symbol }: Contract): Promise<void> => {
   if (transactionId === null) return
   let lastPrinted: string | undefined
@@ -69,7 +69,7 @@ const waitUntilDeployed = async (ctx: CliContext, { transactionId, symbol }: Con
           advice: `See tapchip transactions show ${transactionId}. The next start of the daemon tries again.`,
         },
       )
-    // That it is on its way goes without saying, unless it takes long.
+    // Only printed if it takes long.
     if (words !== lastPrinted && (transaction.waiting !== null || attempt >= pollDelaysMs.length)) {
       ctx.io.note(`${words}. ${transaction.waiting === null ? '' : (nextStep(transaction) ?? '')}`.trim())
       lastPrinted = words

@@ -3,7 +3,7 @@ import { type OptionSpec, team } from '../../command/options.ts'
 import { UsageError } from '../../errors.ts'
 import { fields, findContract, readTwoTap, symbolArgument, twoTapFlags } from './contract.ts'
 
-/** Commander has such a flag true until it is given. */
+/** Commander sets such a flag to true until it is given. */
 const oneTap: OptionSpec<boolean> = {
   flags: '--no-two-tap',
   description: 'One tap is enough from now on',

@@ -11,15 +11,15 @@ export const dataDirFlag = {
   dataDir: text('--data-dir <dir>', 'The daemon with this data directory', 'file'),
 }
 
-/** Which daemon of this machine is meant: by data directory, by address, by both, or not said. */
+/** Which daemon of this machine is meant: by data directory, by address, by both, or by neither. */
 export interface Wanted {
   readonly dataDir?: string
   readonly url?: string
-  /** By an address that a flag, the environment or a context gives. */
+  /** An address comes from a flag, the environment or a context. */
   readonly isByAddress: boolean
 }
 
-/** As the system writes a directory, whichever way leads there. */
+/** Absolute and without links, so that directories can be compared. */
 export const realDir = (ctx: CliContext, dir: string): string => {
   const path = resolve(ctx.system.cwd, dir)
   try {
@@ -29,7 +29,7 @@ export const realDir = (ctx: CliContext, dir: string): string => {
   }
 }
 
-/** Flags beat the environment, which beats the current context. */
+/** Flags take precedence over the environment, and that over the current context. */
 export const wantedDaemon = (ctx: CliContext, dataDir: string | undefined): Wanted => {
   const { flags, system } = ctx
   const { env } = system
@@ -44,7 +44,7 @@ export const wantedDaemon = (ctx: CliContext, dataDir: string | undefined): Want
   return where(undefined, ctx.config().contextName !== undefined)
 }
 
-/** Of a daemon of this machine that faces the public the address may be that of its chips: its socket is here. */
+/** For a public daemon of this machine, the address may be that of its chips: it is found by its socket. */
 const placeAt = (ctx: CliContext): Pick<Wanted, 'dataDir' | 'url'> => {
   const { url, adminUrl } = ctx.config()
   const socket = isLoopback(new URL(url).hostname) ? undefined : /^unix:(.+)$/.exec(adminUrl())?.[1]
@@ -56,7 +56,7 @@ export const isMatch = (record: DaemonRecord, { dataDir, url }: Pick<Wanted, 'da
   (dataDir === undefined || record.dataDir === dataDir) &&
   (url === undefined || isSameAddress(record.url, url))
 
-/** The daemon that is meant, where it runs. @throws UsageError where several are, or it is on another machine */
+/** The running daemon that is meant. @throws UsageError if several match, or it is on another machine */
 export const chooseDaemon = (ctx: CliContext, wanted: Wanted): DaemonRecord | undefined => {
   const running = readRecords(ctx.system).filter(isRunning)
   const meant = running.filter((record) => isMatch(record, wanted))
@@ -68,7 +68,7 @@ export const chooseDaemon = (ctx: CliContext, wanted: Wanted): DaemonRecord | un
   )
 }
 
-/** @throws UsageError where an address leads to another machine */
+/** @throws UsageError if the address is on another machine */
 export const assertLocal = (ctx: CliContext, { url }: Pick<Wanted, 'url'>): void => {
   if (url === undefined || isLoopback(new URL(url).hostname)) return
   throw new UsageError(

@@ -8,7 +8,7 @@ import type { SystemPaths } from '../../system.ts'
 const recordPath = (system: SystemPaths, dataDir: string): string =>
   `${recordsDir(system)}/${createHash('sha256').update(dataDir).digest('hex').slice(0, 16)}.json`
 
-/** Before a daemon is started that would be on no record. @throws CliError where there is no place for records */
+/** Called first, so that no daemon is started without a record. @throws CliError if records cannot be written */
 export const prepareRecords = (system: SystemPaths): void =>
   withFiles(
     {
@@ -25,7 +25,7 @@ export const prepareRecords = (system: SystemPaths): void =>
 export const keepRecord = (system: SystemPaths, record: DaemonRecord): void => {
   const path = recordPath(system, record.dataDir)
   replaceFile(path, `${JSON.stringify(record)}\n`)
-  // What was killed leaves a record; of an ephemeral daemon its directory has gone, or will.
+  // Killed daemons leave records; the directory of an ephemeral one is gone, or will be.
   for (const old of readRecords(system))
     if (!isRunning(old) && (old.flags.includes('--ephemeral') || !existsSync(old.dataDir)))
       removeRecord(system, old)

@@ -13,10 +13,10 @@ export type Ready = Pick<DaemonRecord, 'pid' | 'url' | 'dataDir'>
 
 const advice = 'See whose the directory is (ls -ld), or give another: --data-dir DIR'
 
-/** A seed with its deployments takes its time. */
+/** A seed with deployments takes its time. */
 const readyTimeoutMs = 120_000
 
-/** Starts tapchipd on its own, with both its outputs in the log, and reads its ready line there. */
+/** Starts tapchipd detached, with its output in the log, and reads its ready line there. */
 export const launch = async (
   ctx: CliContext,
   { flags, logFile }: { readonly flags: readonly string[]; readonly logFile: string },
@@ -59,7 +59,7 @@ const failed = (
   ctx: CliContext,
   { text, why, logFile }: { readonly text: string; readonly why: string; readonly logFile: string },
 ): CliError => {
-  // What it says in plain words is why; log lines are told apart by their form.
+  // Plain text gives the reason; log lines are recognized by their form.
   const lines = text.trimEnd().split('\n')
   const words = lines.filter((line) => !line.startsWith('{"level"'))
   const last = (words.length > 0 ? words : lines).slice(-3).map(clean)

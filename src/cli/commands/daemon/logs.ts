@@ -70,7 +70,7 @@ export const logs = defineCommand({
   },
 })
 
-/** That of the daemon that is meant; of one that has ended the last there was. */
+/** The log of the running daemon, or of the last one that ran. */
 const logOf = (ctx: CliContext, dir: string | undefined): string => {
   const wanted = wantedDaemon(ctx, dir)
   const record =
@@ -80,7 +80,7 @@ const logOf = (ctx: CliContext, dir: string | undefined): string => {
 
 const parse = (line: string): JsonObject => parseObject(line) ?? {}
 
-/** A line that is no JSON is a crash: always shown. */
+/** A line that is not JSON comes from a crash, and is always shown. */
 const levelOf = (line: string): number => {
   const { level } = parse(line)
   return typeof level === 'number' ? level : levels[levelNames.find((name) => name === level) ?? 'error']

@@ -4,7 +4,7 @@ import { type DaemonRecord, isRunning, processStart } from '../../daemon-record.
 
 type Process = Pick<DaemonRecord, 'pid' | 'processStart'>
 
-/** Whether a process holds a data directory: a daemon keeps its lock open. Undefined where the system does not tell. */
+/** A daemon keeps its lock file open. @returns undefined if the system does not tell */
 const holds = (pid: number, dataDir: string): boolean | undefined => {
   const dir = `/proc/${pid}/fd`
   try {
@@ -22,7 +22,7 @@ const isLinkTo = (link: string, file: string): boolean => {
   }
 }
 
-/** The process of this machine that holds a data directory, whoever started it. Seen on Linux alone. */
+/** The process that holds a data directory, whoever started it. Works on Linux only. */
 export const holderOf = (dataDir: string): Process | undefined => {
   if (!existsSync('/proc/self/fd')) return undefined
   for (const name of readdirSync('/proc')) {
@@ -34,7 +34,7 @@ export const holderOf = (dataDir: string): Process | undefined => {
   return undefined
 }
 
-/** Why the process of a record may not be the daemon that it tells of; undefined where it is proven. */
+/** Why the process of a record may not be its daemon; undefined if it is proved to be. */
 export const doubtAbout = async (record: DaemonRecord): Promise<string | undefined> => {
   const instance = await instanceAt(record)
   if (!isRunning(record)) return `process ${record.pid} is another one by now`
@@ -42,13 +42,15 @@ export const doubtAbout = async (record: DaemonRecord): Promise<string | undefin
     return `another daemon answers at ${record.url}`
   const isHeld = holds(record.pid, record.dataDir)
   if (isHeld === false) return `process ${record.pid} does not hold ${record.dataDir}`
-  // Where the system does not tell, the daemon has to.
+  // If the system does not tell, the daemon itself must.
   return isHeld || instance !== undefined ? undefined : `nothing answers at ${record.url}`
 }
 
 const timeoutMs = 2000
 
-/** Which daemon answers: by the socket in its data directory, which is nobody else's, or else by its address. */
+/**
+ * The instance that answers: on the socket in its data directory, which nobody else can have, or else at its address.
+ */
 export const instanceAt = async ({
   url,
   dataDir,
@@ -58,7 +60,7 @@ export const instanceAt = async ({
   return bySocket ?? instanceAtAddress(url)
 }
 
-/** Which daemon answers at an address of this machine, whoever started it. */
+/** The instance that answers at an address of this machine, whoever started it. */
 export const instanceAtAddress = async (url: string): Promise<string | undefined> => {
   const { hostname, port } = new URL(url)
   return askHealth({ hostname: hostname.replace(/^\[|\]$/g, ''), port, path: '/healthz' })
@@ -74,7 +76,7 @@ const askHealth = (where: http.RequestOptions): Promise<string | undefined> =>
       })
       answer.on('end', () => resolve(/"instance":"([^"]+)"/.exec(text)?.[1])).on('error', () => undefined)
     })
-    // One time for all of it: whoever trickles is no daemon of ours.
+    // One deadline for the whole exchange, so that a slow writer cannot hold us.
     const timer = setTimeout(() => request.destroy(), timeoutMs)
     request.on('error', () => undefined)
     request.on('close', () => {

@@ -56,7 +56,7 @@ export const start = defineCommand({
     const isInSettings = !given.dataDir && !!(given.config ?? ctx.system.env.TAPCHIP_CONFIG)
     if (address !== undefined && !given.ephemeral && !isInSettings) assertDirFitsContext(ctx, chosen)
     await ctx.beforeChange(`Would run ${['tapchipd', ...flags].join(' ')}`)
-    // What an ephemeral daemon keeps goes with it; its log should not.
+    // The data of an ephemeral daemon is deleted when it stops; its log should stay.
     const logFile = given.ephemeral ? freeLog(ctx) : `${chosen}/daemon.log`
     prepareRecords(ctx.system)
     const ready = await launch(ctx, { flags, logFile })
@@ -83,7 +83,7 @@ export const start = defineCommand({
   },
 })
 
-/** The address to start at, where one is in force and no flag of the start says otherwise. */
+/** The address in use, if no flag of this command contradicts it. */
 const addressFor = (ctx: CliContext, given: Options): URL | undefined => {
   const wanted = wantedDaemon(ctx, undefined)
   if (wanted.url === undefined) return undefined
@@ -100,7 +100,7 @@ const addressFor = (ctx: CliContext, given: Options): URL | undefined => {
   return isOther || host !== undefined || !isLoopback(url.hostname) ? undefined : url
 }
 
-/** @throws UsageError where the context has keys for another daemon: it would find this one at its address, and send none */
+/** @throws UsageError if the context has keys for another daemon: they would not be sent to this one */
 const assertDirFitsContext = (ctx: CliContext, dir: string): void => {
   const { instance, contextName, url } = ctx.config()
   if (instance === undefined) return
@@ -113,7 +113,6 @@ const assertDirFitsContext = (ctx: CliContext, dir: string): void => {
   )
 }
 
-/** Which daemon has kept its data in a directory. */
 const instanceIn = (dir: string): string | undefined => {
   try {
     return readFileSync(`${dir}/instance`, 'utf8').trim() || undefined
@@ -124,7 +123,6 @@ const instanceIn = (dir: string): string | undefined => {
 
 const portOf = ({ port, protocol }: URL): number => Number(port || (protocol === 'https:' ? 443 : 80))
 
-/** As they are handed on. Paths are whole: the hint that starts it again works wherever it is typed. */
 const flagsFrom = (ctx: CliContext, given: Options, address: URL | undefined): readonly string[] => {
   const path = (file: string | undefined) => file && resolve(ctx.system.cwd, file)
   const { env } = ctx.system
@@ -151,12 +149,11 @@ interface Asked {
   readonly address: URL | undefined
 }
 
-/** The daemon that this start would be the second of. */
 const findRunning = (ctx: CliContext, { given, flags, address }: Asked): DaemonRecord | undefined => {
   const running = readRecords(ctx.system).filter(isRunning)
   const isSame = (record: DaemonRecord) => record.flags.join('\n') === flags.join('\n')
   const dir = given.dataDir ?? ctx.system.env.TAPCHIP_DATA_DIR
-  // Where its data is shows once it runs.
+  // The data directory is known only once it runs.
   if (given.ephemeral || (given.config !== undefined && dir === undefined)) return running.find(isSame)
   const place = realDir(ctx, dir ?? dataDir(ctx.system))
   const isPresent = ({ url, flags: told }: DaemonRecord) =>
@@ -164,7 +161,7 @@ const findRunning = (ctx: CliContext, { given, flags, address }: Asked): DaemonR
   return running.find((record) => record.dataDir === place) ?? running.find(isPresent)
 }
 
-/** @throws CliError where the one that runs was told otherwise than what is asked for now */
+/** @throws CliError if it was started with other flags than those given now */
 const reportRunning = async (
   ctx: CliContext,
   record: DaemonRecord,
@@ -187,17 +184,17 @@ const reportRunning = async (
     'Runs since': it.startedAt,
   }))
   ctx.io.note('It runs already.')
-  // With several of them the bare command would not know which.
+  // If there are several, the bare command would be ambiguous.
   const which = place === realDir(ctx, dataDir(ctx.system)) ? '' : ` --data-dir ${shellQuoted(place)}`
   ctx.io.hint(`Stop it: tapchip daemon stop${which}`)
 }
 
-/** What is asked for, and is not so. A flag that is left out asks for nothing, and any port is a free one. */
+/** Flags that are given now and differ. A flag that is left out matches anything, and so does port 0. */
 const differingFlags = ({ flags: told, url }: DaemonRecord, flags: readonly string[]): string[] => {
   const port = String(portOf(new URL(url)))
   const isSo = (name: string, value: string): boolean => {
     if (name === '--port') return value === '0' || value === port
-    // That is how it was found, whichever way leads there.
+    // The daemon was found by its directory, however the path is written.
     if (name === '--data-dir') return true
     return told.some((flag, i) => flag === name && told[i + 1] === value)
   }
@@ -207,7 +204,6 @@ const differingFlags = ({ flags: told, url }: DaemonRecord, flags: readonly stri
   })
 }
 
-/** A log that no other ephemeral daemon writes to. */
 const freeLog = (ctx: CliContext): string => {
   const taken = new Set(
     readRecords(ctx.system).flatMap((record) => (isRunning(record) ? [record.logFile] : [])),
@@ -217,7 +213,7 @@ const freeLog = (ctx: CliContext): string => {
   return logFile
 }
 
-/** Also where the daemon does not tell: then it has been set up for somebody. */
+/** True also if the daemon does not tell: then it is already set up. */
 const hasTeam = async (ctx: CliContext): Promise<boolean> => {
   if (ctx.io.json || ctx.flags.quiet) return true
   try {

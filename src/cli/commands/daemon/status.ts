@@ -22,11 +22,11 @@ export const status = defineCommand({
   run: async (ctx, { options }) => {
     if (options.all) return listAll(ctx)
     const wanted = wantedDaemon(ctx, options.dataDir)
-    // Elsewhere there is no process to look at, and the daemon itself can be asked all the same.
+    // On another machine there is no process to look at, but the daemon can be asked.
     const isElsewhere = wanted.url !== undefined && !isLoopback(new URL(wanted.url).hostname)
     const record = isElsewhere ? undefined : chooseDaemon(ctx, wanted)
     const { dataDir, isByAddress } = wanted
-    // One that was started by hand has left word in its directory.
+    // A daemon started by hand left its address in its directory.
     const url = record?.url ?? (dataDir === undefined ? undefined : servedFrom(dataDir))
     if (url === undefined && dataDir !== undefined && !isByAddress) {
       if (ctx.io.json) await ctx.io.one({ running: false, dataDir }, () => ({}))
@@ -52,7 +52,7 @@ export const status = defineCommand({
   },
 })
 
-/** With the socket and the token that lie in the directory which was named: they are this daemon's. */
+/** Uses the socket and the token in the data directory that was named. */
 const systemOf = (
   { system }: CliContext,
   { url, dataDir }: { readonly url: string; readonly dataDir: string | undefined },
@@ -86,7 +86,7 @@ const listAll = async (ctx: CliContext): Promise<ExitCode> => {
 const printStatus = async (ctx: CliContext): Promise<void> => {
   const { url } = ctx.config()
   if (!ctx.config().adminToken()) {
-    // Whether it runs needs no token; the rest does.
+    // Only the state needs no token.
     const { status: code } = await (await ctx.client()).probe('/readyz')
     await ctx.io.one({ running: true, ready: code === 200, url }, (it) => ({
       Running: it.running,
@@ -97,7 +97,7 @@ const printStatus = async (ctx: CliContext): Promise<void> => {
     return
   }
   const [held, chains] = await Promise.all([ctx.call('GET /admin/status'), ctx.call('GET /admin/chains')])
-  // Through its socket it is on this machine: there `start` and `stop` call it by where it listens.
+  // If it was reached by its socket, it is on this machine: show the address that `start` and `stop` use.
   const listens = ctx.config().adminUrl().startsWith('unix:') ? servedFrom(held.dataDir) : undefined
   await ctx.io.one({ running: true, ...held, chains }, (it) => ({
     Running: it.running,

@@ -45,7 +45,7 @@ export const stop = defineCommand({
     await ctx.beforeChange(`Would send SIGTERM to process ${pid}`)
     if (wanted.isByAddress) await ctx.confirmContext()
     try {
-      // The proof may be a question on a terminal old.
+      // A prompt may have delayed this, so check again.
       if (isRunning(found)) process.kill(pid, 'SIGTERM')
     } catch (error) {
       if (error instanceof Error && 'code' in error && error.code === 'EPERM') {
@@ -67,7 +67,7 @@ export const stop = defineCommand({
       Pid: it.pid,
       ...(record ? { Daemon: record.url, Data: record.dataDir } : {}),
     }))
-    // With what it was told then: it would be another daemon without.
+    // With its original flags: without them, it would be another daemon.
     if (record)
       ctx.io.hint(
         `Start it again: ${['tapchip daemon start', ...flagsOf(ctx, record).map(shellQuoted)].join(' ')}`,
@@ -75,12 +75,12 @@ export const stop = defineCommand({
   },
 })
 
-/** What starts the same daemon again from any shell: its directory and its port may have come from the environment. */
+/** The flags that start the same daemon from any shell: its directory and port may have come from the environment. */
 const flagsOf = (ctx: CliContext, { flags, url, dataDir: dir }: DaemonRecord): readonly string[] => {
   if (flags.includes('--ephemeral')) return flags
   const { port } = new URL(url)
   const at = flags.indexOf('--port')
-  // Any free port was fine then; by now contexts lead to the one that it had.
+  // It was started with any free port, but contexts now use the one that it had.
   const told = flags.map((flag, i) => (i === at + 1 && at >= 0 ? port : flag))
   if (at < 0 && port !== new URL(defaultUrl).port) told.push('--port', port)
   const usual = dataDir({ ...ctx.system, env: { ...ctx.system.env, TAPCHIP_DATA_DIR: undefined } })
@@ -88,7 +88,7 @@ const flagsOf = (ctx: CliContext, { flags, url, dataDir: dir }: DaemonRecord): r
   return told
 }
 
-/** @throws CliError where something answers at the address all the same: one that was started by hand, or elsewhere */
+/** @throws CliError if something still answers at the address: it was started by hand, or elsewhere */
 const assertNoneAnswers = async ({ dataDir: dir, url, isByAddress }: Wanted): Promise<void> => {
   if (!isByAddress || dir !== undefined || url === undefined) return
   if ((await instanceAtAddress(url)) === undefined) return
@@ -99,7 +99,7 @@ const assertNoneAnswers = async ({ dataDir: dir, url, isByAddress }: Wanted): Pr
   })
 }
 
-/** One that was not started by `daemon start`: whoever holds its data directory, which the daemon itself names. */
+/** A daemon that was not started by `daemon start` is found by the lock on the data directory that it names. */
 const findByHand = async (
   ctx: CliContext,
   { dataDir: dir, url }: Wanted,

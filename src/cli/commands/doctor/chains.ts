@@ -6,12 +6,12 @@ import { type Finding, fail, ok, warn } from './finding.ts'
 
 type Chain = ElementOf<'GET /admin/chains'>
 
-/** Of a claim to a new holder, the usual thing to send; contracts/README.md has the figures. */
+/** Gas of a transfer, the usual transaction; see contracts/README.md. */
 const usualGas = 100_000n
-/** With less than so many of them left the relayer wants money soon. */
+/** With less than this, the relayer will need funds soon. */
 const fewTransfers = 20n
 
-/** Up to six digits behind the point. */
+/** Up to six decimals. */
 const inUnits = (wei: bigint, decimals: number): string => {
   const micro = wei / 10n ** BigInt(decimals - 6)
   const fraction = String(micro % 1_000_000n)
@@ -35,7 +35,6 @@ export const describeChain = (chain: Chain): string =>
       : [`something is wrong with ${counted(chain.contracts.length, 'contract')}`]),
   ].join(', ')
 
-/** How the chains are, each with what to do. */
 export const checkChains = async (ctx: CliContext): Promise<Finding[]> => {
   const chains = await ctx.call('GET /admin/chains')
   if (chains.length > 0)
@@ -45,7 +44,7 @@ export const checkChains = async (ctx: CliContext): Promise<Finding[]> => {
   ]
 }
 
-/** One that is not there yet costs nobody a token. */
+/** A contract that is not deployed yet has no tokens at risk. */
 const checkContract = ({ symbol, team, status, problem }: Chain['contracts'][number]): Finding =>
   (status === 'pending' ? warn : fail)(
     `contract ${symbol}`,
@@ -65,7 +64,7 @@ const check = (chain: Chain): Finding => {
       `the relayer has ${coins(balance)}, and ${counted(chain.waiting.funds, 'transaction')} cannot be paid`,
       pay,
     )
-  // A chain that only names are looked up on needs no money.
+  // A chain that is only used to resolve names needs no funds.
   if (BigInt(balance) === 0n)
     return (chain.unsettled > 0 ? fail : warn)(name, 'the relayer has nothing to pay with', pay)
   if (maxFeePerGas !== null && baseFee !== null && BigInt(baseFee) > BigInt(maxFeePerGas))

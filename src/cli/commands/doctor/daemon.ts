@@ -5,12 +5,11 @@ import { counted } from '../../io/text.ts'
 import { checkChains } from './chains.ts'
 import { type Finding, fail, ok, warn } from './finding.ts'
 
-/** A tap's time stands in codes and logs; a minute is more than a network explains. */
+/** Network delay does not explain more than a minute. */
 const mostSkewMs = 60_000
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
-/** What the daemon says of itself and of our credentials. */
 export const checkDaemon = async (ctx: CliContext): Promise<Finding[]> => {
   const { url, origin } = ctx.config()
   const client = await ctx.client()
@@ -49,7 +48,7 @@ export const checkDaemon = async (ctx: CliContext): Promise<Finding[]> => {
   }
 }
 
-/** A daemon of this machine whose public address leads nowhere, or not here yet, can be asked all the same. */
+/** A daemon of this machine whose public address does not lead here can still be asked. */
 const throughSocket = async (ctx: CliContext): Promise<Finding[]> => {
   const { adminUrl, adminToken } = ctx.config()
   if (!adminUrl().startsWith('unix:') || !adminToken()) return []
@@ -127,13 +126,13 @@ const checkAdmin = async (ctx: CliContext): Promise<Finding[]> => {
   ]
 }
 
-/** Also by what way this command has reached it, where that is another one: a socket, a tunnel. */
+/** Adds the address that this command used, if it differs: a socket or a tunnel. */
 const whereAdministrationIs = (ctx: CliContext, admin: string): string => {
   const here = ctx.config().adminUrl()
   return here === admin ? `at ${admin}` : `at ${admin}; from here ${here}`
 }
 
-/** Less than that is soon gone: a backup, a state of the chain, a batch of taps. */
+/** A backup, a state of the chain or a batch of taps soon takes more. */
 const fewBytes = 256 * 1024 * 1024
 
 const checkDisk = ({ freeBytes, refusedWrites, state }: AnswerOf<'GET /admin/status'>['disk']): Finding => {

@@ -2,7 +2,7 @@ export interface Finding {
   readonly check: string
   readonly status: 'ok' | 'warn' | 'fail'
   readonly detail: string
-  /** What to do; null where nothing is. */
+  /** null if nothing needs to be done. */
   readonly fix: string | null
 }
 

@@ -6,10 +6,9 @@ import type { CliContext } from '../../context.ts'
 import { openPcsc } from '../../nfc/readers.ts'
 import { type Finding, ok, warn } from './finding.ts'
 
-/** Whoever runs doctor waits. */
 const timeoutMs = 1_000
 
-/** Whether readers can be used. A machine may do without any, so nothing here is a failure. */
+/** A machine may do without readers, so nothing here is a failure. */
 export const checkReaders = async (ctx: CliContext): Promise<Finding[]> => [
   await checkService(ctx),
   ...heldByKernel().map((driver) =>
@@ -62,7 +61,7 @@ const restart: Readonly<Record<Platform, string>> = {
   win32: 'restart the service Smart Card: Restart-Service SCardSvr',
 }
 
-/** The library for PC/SC is not installed by itself there. */
+/** There, the PC/SC library has to be installed by hand. */
 const byHand: Readonly<Record<Exclude<Platform, 'linux'>, string>> = {
   darwin: `npm install --no-save @pcsc-mini/macos-${process.arch === 'arm64' ? 'aarch64' : 'x86_64'}@0.1.3`,
   win32:
@@ -70,10 +69,10 @@ const byHand: Readonly<Record<Exclude<Platform, 'linux'>, string>> = {
     'and Start-Service SCardSvr',
 }
 
-/** Linux has drivers of its own for NFC readers, the ACR122U among them; pcscd cannot have what they hold. */
+/** Kernel drivers for NFC readers, such as the ACR122U, keep pcscd from using them. */
 const rivals = new Set(['pn533_usb', 'pn533'])
 
-/** The rivals that hold a device. @param devices where Linux shows what is on USB; elsewhere there is nothing */
+/** @param devices the directory in which Linux lists USB devices; other systems have none */
 export const heldByKernel = (devices = '/sys/bus/usb/devices'): string[] => [
   ...new Set(namesIn(devices).flatMap((name) => driverOf(join(devices, name)) ?? [])),
 ]

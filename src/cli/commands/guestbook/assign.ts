@@ -54,11 +54,10 @@ export const assign = defineCommand({
   },
 })
 
-/** A person may have written them in hex. */
+/** A person may have written the UIDs in hex. */
 const addHex = (message: string): string =>
   message.replace(/\b[1-9]\d{14,16}\b(?! \()/g, (uid) => bothForms(uid))
 
-/** By their UIDs, by a file, or by their group: in one way. In decimal. */
 const chooseChips = async (
   ctx: CliContext,
   typed: readonly string[],

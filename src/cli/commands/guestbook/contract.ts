@@ -6,7 +6,7 @@ export const contractFlag = {
   contract: text('--contract <id|symbol|address>', 'The guestbook contract'),
 }
 
-/** The id of a contract that a person names by it, by its symbol or by its address. */
+/** The ID of a contract named by its ID, symbol or address. */
 export const readContract = async (ctx: CliContext, named: string): Promise<number> => {
   if (/^\d{1,15}$/.test(named)) return Number(named)
   const all = await ctx.call('GET /events/contracts')
@@ -22,7 +22,6 @@ export const readContract = async (ctx: CliContext, named: string): Promise<numb
   )
 }
 
-/** The same where a flag or a prompt says it. */
 export const needContract = async (ctx: CliContext, given: string | undefined): Promise<number> =>
   readContract(
     ctx,

@@ -6,7 +6,7 @@ import { contractFlag, readContract } from './contract.ts'
 
 export const eventArgument = { event: optionalArgument('event', 'Its id: tapchip guestbook list') }
 
-/** Names an event whose id nobody remembers. */
+/** For events whose ID nobody remembers. */
 export const eventFlags = {
   ...contractFlag,
   tokenId: text('--token-id <id>', 'Its token id there'),
@@ -21,7 +21,6 @@ interface Given {
 export const isEventGiven = ({ event, contract, tokenId }: Given): boolean =>
   event !== undefined || contract !== undefined || tokenId !== undefined
 
-/** An event by its id, or by its contract and token id. */
 export const readEvent = async (
   ctx: CliContext,
   { event, contract, tokenId }: Given,

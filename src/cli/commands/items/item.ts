@@ -35,7 +35,7 @@ interface Given {
   readonly contract: string | undefined
 }
 
-/** The members of a file, with those that are given as flags in their place. The daemon checks them. */
+/** The fields of the file; flags take precedence. The daemon checks them. */
 export const readItem = async (ctx: CliContext, given: Given): Promise<Readonly<Record<string, unknown>>> => {
   const { file, name, description, imageUrl, contract } = given
   const members = file === undefined ? {} : await readJsonObject(ctx.system, file)

@@ -13,7 +13,7 @@ export const list = defineCommand({
   run: async (ctx, { options }) => {
     const { contractAddress, chainId } = options
     const filtered = contractAddress !== undefined || chainId !== undefined
-    // The filter is the interface's, which wants an API key; without one, an admin token shows them all.
+    // Only the interface has the filter, and it needs an API key; without one, an admin token lists them all.
     const byAdmin =
       !filtered && (options.team !== undefined || (!ctx.config().apiKey && !!ctx.config().adminToken()))
     if (!byAdmin) ctx.needApiKey()

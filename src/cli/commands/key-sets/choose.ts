@@ -1,6 +1,5 @@
 import type { CliContext } from '../../context.ts'
 
-/** The key set given, or the one that a person on a terminal picks. */
 export const chooseKeySet = async (
   ctx: CliContext,
   given: number | undefined,

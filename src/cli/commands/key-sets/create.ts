@@ -4,7 +4,7 @@ import { choice, integer, text } from '../../command/options.ts'
 import type { CliContext } from '../../context.ts'
 import { UsageError } from '../../errors.ts'
 
-/** Keys come from where a process list and a shell's history do not show them. */
+/** Keys are not taken from flags, which process lists and shell histories show. */
 const keyVariables = {
   metaReadKey: 'TAPCHIP_META_READ_KEY',
   fileReadKey: 'TAPCHIP_FILE_READ_KEY',

@@ -82,7 +82,7 @@ export const provision = defineCommand({
   },
 })
 
-/** @throws UsageError where there is no such box */
+/** @throws UsageError if there is no such box */
 const readBox = async (ctx: CliContext, id: string): Promise<History> => {
   const found = await readBatch(ctx.system, id, kinds).catch((error: unknown) => {
     if (error instanceof UsageError) return undefined

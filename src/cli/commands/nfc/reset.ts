@@ -20,7 +20,7 @@ export const reset = defineCommand({
     let known: Inspected | undefined
     const order = { purpose: 'reset', waitForDetails: true } as const
     const result = await runOnChip(ctx, { reader: options.reader }, order, async (chip) => {
-      // Asked once, also where the card lost its field for a moment.
+      // Ask once, even if the card lost contact for a moment.
       if (known?.uid === chip.uid) return {}
       const label = chip.registered?.label
       const named = label ? `${colons(chip.uid)} (${label})` : colons(chip.uid)

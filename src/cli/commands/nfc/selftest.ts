@@ -51,7 +51,7 @@ const recorded = (ctx: CliContext, output: string, reader: string | undefined): 
       const card = await opened.nextCard({ timeoutMs: cardTimeoutMs(ctx), signal: stop.now })
       const file = openSync(pathOf(ctx, output), 'w', 0o600)
       let lines = 0
-      // Each as it is learnt: a chip that is lifted leaves a transcript too.
+      // Written line by line, so that a chip that is lifted leaves a transcript too.
       const note = (line: TranscriptLine): void => {
         lines += 1
         writeSync(file, `${JSON.stringify(line)}\n`)

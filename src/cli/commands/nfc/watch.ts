@@ -51,7 +51,7 @@ export const watch = defineCommand({
     ),
 })
 
-/** Ends the watching when no card has come for `--timeout`. */
+/** Ends the command if no card comes within `--timeout`. */
 const startIdleTimer = (ctx: CliContext, late: () => void) => {
   const seconds = ctx.flags.timeoutSeconds
   const start = () => (seconds === undefined ? undefined : setTimeout(late, seconds * 1000))
@@ -64,7 +64,7 @@ const startIdleTimer = (ctx: CliContext, late: () => void) => {
   return { restart, end }
 }
 
-/** A card that cannot be read is told of, and the next may come. */
+/** A card that cannot be read causes a warning; the next one may work. */
 const readOrWarn = async (
   ctx: CliContext,
   all: CardReaders,
@@ -85,7 +85,7 @@ const printTap = async (ctx: CliContext, chip: ReadChip): Promise<void> => {
   if (empty !== undefined) ctx.io.note(`${chip.reader}: ${empty}.`)
 }
 
-/** Where there was no verdict `isValidTap` is null, and `error` says why: the next tap may have one. */
+/** Without a verdict, `isValidTap` is null and `error` gives the reason. */
 type VerdictOrError = Verdict | { readonly uid: null; readonly isValidTap: null; readonly error: string }
 
 const printVerdict = async (ctx: CliContext, chip: ReadChip): Promise<void> => {

@@ -14,7 +14,7 @@ export const show = defineCommand({
       Code: shown.otp,
       Type: shown.type,
       UID: bothForms(shown.uid),
-      // Using a code ends its time at once, so the answer does not tell these two apart.
+      // A used code expires at once, so the answer does not distinguish the two.
       State: shown.isExpired ? 'used or expired' : 'good',
       [shown.isExpired ? 'Ended' : 'Expires']: shown.expiresAt,
       Created: shown.createdAt,

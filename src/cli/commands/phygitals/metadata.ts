@@ -21,7 +21,6 @@ interface Given extends TokenGiven {
   readonly metadata: string | undefined
 }
 
-/** Replaces the metadata of one token. */
 export const metadataByFlags = async (ctx: CliContext, given: Given): Promise<void> => {
   ctx.needApiKey()
   const ref = readToken(given)
@@ -39,7 +38,7 @@ export const metadataByFlags = async (ctx: CliContext, given: Given): Promise<vo
     )
 }
 
-/** As the daemon calls itself to the world, which need not be where we reach it; undefined where it does not tell us. */
+/** The daemon's public URL, which may differ from ours; undefined if it does not tell. */
 const baseUrl = async (ctx: CliContext): Promise<string | undefined> => {
   if (ctx.io.json || ctx.flags.quiet || !ctx.config().adminToken()) return undefined
   try {

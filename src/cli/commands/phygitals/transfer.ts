@@ -64,7 +64,6 @@ interface Given extends TokenGiven {
   readonly idempotencyKey: string | undefined
 }
 
-/** Transfers one token: the one that is named, that of a chip, or what a code is for. */
 export const transferByFlags = async (ctx: CliContext, given: Given): Promise<void> => {
   const { uid, code } = given
   const named = [isTokenGiven(given), uid !== undefined, code !== undefined].filter(Boolean).length

@@ -5,7 +5,6 @@ import { fieldsOf, findTeam } from './team.ts'
 
 const most = 1_000_000_000_000_000
 
-/** A number, or `default`. */
 const limit = (name: string, description: string): OptionSpec<number | null | undefined> => ({
   ...text(`${name} <n>`, description),
   read: (raw) => {

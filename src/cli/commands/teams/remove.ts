@@ -10,7 +10,7 @@ export const remove = defineCommand({
   options: { yes },
   run: async (ctx, { args, options }) => {
     ctx.needAdmin()
-    // Off a terminal nothing is looked up for a question that cannot be asked.
+    // Without a terminal, nothing is looked up for a question that cannot be asked.
     const question = (name: string) => `Remove the team "${name}"? It cannot be brought back.`
     await ctx.prompts.confirm(options.yes || ctx.prompts.possible, question(args.team))
     const found = await findTeam(ctx, args.team)

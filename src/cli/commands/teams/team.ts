@@ -5,13 +5,12 @@ import { findNamed } from '../named.ts'
 
 export type Team = AnswerOf<'GET /admin/teams'>[number]
 
-/** A team by its name or id. */
 export const findTeam = async (ctx: CliContext, named: string): Promise<Team> => {
   const by = [({ id }: Team) => id, ({ name }: Team) => name]
   return findNamed(await ctx.call('GET /admin/teams'), named, { noun: 'team', list: 'teams list', by })
 }
 
-/** Of a team without limits of its own, on any chain but the embedded one, which has none. */
+/** Defaults of a team; the embedded chain has no limits. */
 export const usualLimits = { transactionsPerDay: 10_000, gasPerDay: 2_500_000_000 }
 
 const of = (spent: number, limit: number | null, usual: number): string =>
@@ -30,7 +29,7 @@ export const fieldsOf = ({ id, name, createdAt, budget }: Team) => ({
     : {}),
 })
 
-/** In a line: `12 of 500 transactions, 2,400,000 of 2,500,000,000 gas`. */
+/** In one line: `12 of 500 transactions, 2,400,000 of 2,500,000,000 gas`. */
 export const describeBudget = (budget: Team['budget']): string =>
   [
     `${of(budget.transactionsToday, budget.transactionsPerDay, usualLimits.transactionsPerDay)} transactions`,

@@ -54,7 +54,7 @@ export const list = defineCommand({
       'No transactions.',
     )
     hintAtMore()
-    // One reason is one thing to do, however many wait for it.
+    // One hint per reason, however many transactions wait for it.
     const reasons = new Map(
       page.flatMap((one) => (one.waiting === null ? [] : [[`${one.waiting} ${one.chainId}`, one]])),
     )

@@ -16,7 +16,7 @@ const states: Readonly<Record<Transaction['state'], string>> = {
   cancelled: 'given up without an effect',
 }
 
-/** What keeps it, and what to do. */
+/** Why a transaction is waiting, and what to do. */
 export const waitingReasons: Readonly<Record<Waiting, { why: string; fix: (chainId: number) => string }>> = {
   fees: {
     why: 'the chain asks for more than the cap on fees',
@@ -41,7 +41,7 @@ export const waitingReasons: Readonly<Record<Waiting, { why: string; fix: (chain
   },
 }
 
-/** A state as a person reads it: `signed; waiting: the relayer cannot pay for it`. */
+/** As in `signed; waiting: the relayer cannot pay for it`. */
 export const describeState = ({ state, waiting, cancelling }: Transaction): string =>
   [
     `${state} (${states[state]})`,
@@ -49,7 +49,7 @@ export const describeState = ({ state, waiting, cancelling }: Transaction): stri
     ...(cancelling === null ? [] : ['being cancelled: whichever of its attempts is mined decides']),
   ].join('; ')
 
-/** What to do about it; undefined where nothing is to be done. */
+/** undefined if nothing needs to be done. */
 export const nextStep = ({ id, state, waiting, chainId }: Transaction): string | undefined => {
   if (waiting !== null) return `To do: ${waitingReasons[waiting].fix(chainId)}`
   if (state === 'reverted') return 'The contract refused it: nothing was changed, and it is not sent again.'
@@ -58,7 +58,6 @@ export const nextStep = ({ id, state, waiting, chainId }: Transaction): string |
   return undefined
 }
 
-/** What it is about, in one cell. */
 export const about = ({ subject }: Transaction): string | undefined => {
   const { contractAddress, tokenId, symbol, address, recipient, isPaused } = subject
   if (typeof tokenId === 'string') {
@@ -75,7 +74,6 @@ export const transactionArgument = {
   transaction: argument('id|hash', 'Its number, or the hash of any of its attempts'),
 }
 
-/** The number of the transaction that a person named. */
 export const findId = async (ctx: CliContext, given: string): Promise<number> => {
   if (/^\d{1,15}$/.test(given)) return Number(given)
   if (!/^0x[0-9a-fA-F]{64}$/.test(given))
