@@ -1,7 +1,7 @@
 import { type Counts, countAll } from '../store/counts.ts'
 import type { Db } from '../store/database.ts'
 import type { Disk, DiskState } from '../store/disk.ts'
-import { latestSchema } from '../store/migrate.ts'
+import { latestSchema } from '../store/open.ts'
 import { setSetting, setting } from '../store/settings.ts'
 import { listTeams, type TeamView } from './access/teams.ts'
 import { DomainError } from './errors.ts'

@@ -9,12 +9,11 @@ import {
   WrongChip,
 } from '../../../nfc/provision/errors.ts'
 import type { Inspection } from '../../../nfc/provision/inspect.ts'
-import type { KeySetSource, KeysOf } from '../../../nfc/provision/keys.ts'
 import type { LiveTap } from '../../../nfc/provision/live-tap.ts'
-import type { KeysOf, Plan } from '../../../nfc/provision/plan.ts'
+import type { KeySetSource, KeysOf, Plan } from '../../../nfc/provision/plan.ts'
 import { readBack } from '../../../nfc/provision/read-back.ts'
 import { readTap } from '../../../nfc/read-tap.ts'
-import { highestCounter } from '../../../values/chip-row.ts'
+import { maxCounter } from '../../../values/chip-row.ts'
 import { type Actor, recordChange } from '../../store/audit.ts'
 import { findChips, updateChip } from '../../store/chips.ts'
 import type { Queries } from '../../store/database.ts'
@@ -110,7 +109,7 @@ export const invalidateTaps =
     const { uid } = plan
     const [row] = isReset(plan) ? await findChips(trx, [uid]) : []
     if (!row || row.keySetId === null) return
-    await updateChip(trx, uid, { lastCounter: highestCounter })
+    await updateChip(trx, uid, { lastCounter: maxCounter })
     await endRefsOfChip(trx, uid, at)
     await endOtpsOfChip(trx, uid, at)
     await endPageVisits(trx, uid)

@@ -1,11 +1,15 @@
 import type { Inspection } from '../../../nfc/provision/inspect.ts'
-import { type KeySetSource, type KeySource, sameSource, sourceVersion } from '../../../nfc/provision/keys.ts'
-import type { Plan } from '../../../nfc/provision/plan.ts'
+import {
+  type KeySetSource,
+  type KeySource,
+  type Plan,
+  sameSource,
+  sourceVersion,
+} from '../../../nfc/provision/plan.ts'
 import { findChips } from '../../store/chips.ts'
 import type { Queries } from '../../store/database.ts'
 import { rememberedOf } from '../../store/removed-chips.ts'
 import type { ChipRow } from '../../store/schema.ts'
-import { rememberedOf } from '../../store/sqlite-register.ts'
 import { hasPower } from '../chips/chip-power.ts'
 import { DomainError } from '../errors.ts'
 import { entriesOf, type JournalEntry } from './journal.ts'

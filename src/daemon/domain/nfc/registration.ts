@@ -166,7 +166,7 @@ async function changeKeys(
   // The chip lost those keys for good: if imported with them again, even its unseen taps are worthless.
   const set = row.keySetId === null ? undefined : keyRing.get(row.keySetId)
   const proof = keyRing.proofOf(set && keyRing.fileReadKey(set, row), row.uid)
-  await rememberChip(trx, { ...row, lastCounter: highestCounter }, proof, at)
+  await rememberChip(trx, { ...row, lastCounter: maxCounter }, proof, at)
   // A chip whose taps can be made without it is not a physical chip.
   await updateChip(trx, row.uid, { ...keys, simulatedCounter: -1, simulated: 0, fileReadKey: null })
 }

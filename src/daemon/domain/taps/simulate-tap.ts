@@ -60,7 +60,7 @@ export async function simulateTaps(
     if (to > maxCounter) {
       throw new DomainError(
         'conflict',
-        `The chip's counter is at ${last} of at most ${highestCounter}, so it does not have ${count} taps left.`,
+        `The chip's counter is at ${last} of at most ${maxCounter}, so it does not have ${count} taps left.`,
       )
     }
     if (!(await takeSimulatedCounters(trx, { uid, from, to })))

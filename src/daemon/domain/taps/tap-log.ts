@@ -1,8 +1,14 @@
 import { EventEmitter } from 'node:events'
 import type { Db } from '../../store/database.ts'
 import type { TapRow } from '../../store/schema.ts'
-import { countRefusedTaps, deleteOldestRefusedTaps } from '../../store/sqlite-taps.ts'
-import { insertTaps, listTaps, type NewTap, type TapFilter } from '../../store/taps.ts'
+import {
+  countRefusedTaps,
+  deleteOldestRefusedTaps,
+  insertTaps,
+  listTaps,
+  type NewTap,
+  type TapFilter,
+} from '../../store/taps.ts'
 import { findTeam } from '../../store/teams.ts'
 
 /** A refused tap has no ID until it is stored. */
