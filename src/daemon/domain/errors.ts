@@ -80,6 +80,16 @@ export const notFound = (what: string): DomainError =>
 export const invalid = (field: string, reason: string): DomainError =>
   new DomainError('invalid_input', `${field} ${reason}`, { errors: { [field]: reason } })
 
+const refusal =
+  (code: ErrorCode) =>
+  (message: string): DomainError =>
+    new DomainError(code, message)
+
+export const conflict = refusal('conflict')
+export const alreadyExists = refusal('already_exists')
+export const inUse = refusal('in_use')
+export const scopeMissing = refusal('scope_missing')
+
 const untouched = 'Nothing was changed; try again'
 
 /**

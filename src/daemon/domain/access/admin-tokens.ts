@@ -9,7 +9,7 @@ import {
 } from '../../store/credentials.ts'
 import type { Db } from '../../store/database.ts'
 import type { AdminTokenRow } from '../../store/schema.ts'
-import { DomainError, notFound } from '../errors.ts'
+import { alreadyExists, notFound } from '../errors.ts'
 import { type Clock, iso } from '../time.ts'
 import { assertFuture, type NewCredential } from './api-keys.ts'
 import { type AdminToken, type Credentials, rootName } from './credentials.ts'
@@ -45,10 +45,7 @@ export async function createAdminToken(
   const row = await db.write(async (trx) => {
     // The audit log names tokens, so none may share the name of the root token.
     if (name === rootName || (await findLiveAdminToken(trx, name))) {
-      throw new DomainError(
-        'already_exists',
-        `An admin token named "${name}" already exists. Choose another name.`,
-      )
+      throw alreadyExists(`An admin token named "${name}" already exists. Choose another name.`)
     }
     const made = await insertAdminToken(trx, {
       name,

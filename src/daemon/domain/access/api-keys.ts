@@ -10,7 +10,7 @@ import {
 } from '../../store/credentials.ts'
 import type { Db, Queries } from '../../store/database.ts'
 import type { ApiKeyRow } from '../../store/schema.ts'
-import { DomainError, invalid, notFound } from '../errors.ts'
+import { alreadyExists, conflict, invalid, notFound } from '../errors.ts'
 import { type Clock, iso } from '../time.ts'
 import type { AdminToken, Credentials } from './credentials.ts'
 import { assertGrantable, endOf, grantable } from './grants.ts'
@@ -53,8 +53,7 @@ export async function createApiKey(
   const row = await db.write(async (trx) => {
     await assertTeamIn(trx, teamId)
     if (await findLiveApiKey(trx, teamId, name)) {
-      throw new DomainError(
-        'already_exists',
+      throw alreadyExists(
         `The team already has an API key named "${name}". Revoke it, or choose another name.`,
       )
     }
@@ -85,7 +84,7 @@ export async function ensureApiKeyIn(
   const { teamId, name, key, scopes, expiresAt, at: createdAt } = given
   const hash = hashSecret(key)
   const known = await findApiKeyOfHash(trx, hash)
-  if (known && known.teamId !== teamId) throw new DomainError('conflict', 'the key belongs to another team')
+  if (known && known.teamId !== teamId) throw conflict('the key belongs to another team')
   return (
     known ??
     insertApiKey(trx, {

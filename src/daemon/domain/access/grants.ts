@@ -1,5 +1,5 @@
 import type { Actor } from '../../store/audit.ts'
-import { DomainError, invalid } from '../errors.ts'
+import { invalid, scopeMissing } from '../errors.ts'
 import type { AdminToken } from './credentials.ts'
 import { permits, type Scope } from './scopes.ts'
 
@@ -20,8 +20,7 @@ export function assertMayTransfer(
   action: string,
 ): void {
   if (permits(scopes, 'transfer')) return
-  throw new DomainError(
-    'scope_missing',
+  throw scopeMissing(
     `The admin token "${name}" lacks the scope "transfer", and ${action} gives power over the chip's assets. Nothing was changed. Use a token that has it, or create one.`,
   )
 }
@@ -36,8 +35,7 @@ export const grantable = (creator: AdminToken): readonly Scope[] =>
 export function assertGrantable(holder: AdminToken, scopes: readonly Scope[]): void {
   const beyond = scopes.filter((scope) => !permits(holder.scopes, scope))
   if (beyond.length === 0) return
-  throw new DomainError(
-    'scope_missing',
+  throw scopeMissing(
     `The admin token "${holder.name}" lacks the scope ${beyond.join(', ')}, and cannot grant or revoke what it does not have.`,
   )
 }

@@ -13,7 +13,7 @@ import {
   setLimits,
 } from '../../store/teams.ts'
 import { type Budget, spentBy } from '../chain/budget.ts'
-import { DomainError, notFound } from '../errors.ts'
+import { alreadyExists, DomainError, inUse, notFound } from '../errors.ts'
 import { type BudgetClock, iso } from '../time.ts'
 
 export type { TeamRow }
@@ -110,7 +110,7 @@ export async function createTeam({ db, clock }: Deps, actor: Actor, name: string
   const at = iso(clock.now())
   const team = await db.write(async (trx) => {
     if (await findTeamNamed(trx, name)) {
-      throw new DomainError('already_exists', `A team named "${name}" already exists. Choose another name.`)
+      throw alreadyExists(`A team named "${name}" already exists. Choose another name.`)
     }
     return ensureTeamIn(trx, { actor, at }, name)
   })
@@ -167,10 +167,7 @@ export async function removeTeam({ db, clock }: Deps, actor: Actor, id: number):
     if (!team) throw notFound('team')
     const held = await holdingsOfTeam(trx, id)
     if (held.length > 0) {
-      throw new DomainError(
-        'in_use',
-        `The team "${team.name}" still has ${held.join(', ')}. Remove these first.`,
-      )
+      throw inUse(`The team "${team.name}" still has ${held.join(', ')}. Remove these first.`)
     }
     await deleteTeam(trx, id)
     await recordChange(trx, { at, actor, teamId: id, action: 'teams.delete', target: team.name })

@@ -16,7 +16,7 @@ import { findBadgeEvent } from '../../store/badge-events.ts'
 import { insertImage } from '../../store/badge-images.ts'
 import { insertPoapEvent, isPoapEvent, secretCodePlace } from '../../store/badge-upstream.ts'
 import type { Db } from '../../store/database.ts'
-import { DomainError, invalid, notFound } from '../errors.ts'
+import { conflict, DomainError, invalid, notFound } from '../errors.ts'
 import { iso } from '../time.ts'
 import type { ReceivedImage } from './image.ts'
 import {
@@ -129,8 +129,7 @@ const checkForEmail =
 
 /** The answer to a repetition of a request whose result is unknown. */
 const mayBeThere = (): DomainError =>
-  new DomainError(
-    'conflict',
+  conflict(
     `This request was sent to the badge provider before, and the connection broke before it answered. It is not sent again under its Idempotency-Key. ${checkForEmail} If the event does not exist, send the request under a new key.`,
   )
 

@@ -10,7 +10,7 @@ import { isPoapEvent } from '../../store/badge-upstream.ts'
 import type { Db } from '../../store/database.ts'
 import type { BadgeClaimRow, BadgeEventRow } from '../../store/schema.ts'
 import { type BadgeStatus, badgeStatus } from '../badge-status.ts'
-import { DomainError, notFound } from '../errors.ts'
+import { conflict, notFound } from '../errors.ts'
 import { type Clock, iso } from '../time.ts'
 
 export type { BadgeEventRow }
@@ -54,10 +54,7 @@ export async function decideOnBadgeEvent(
     const event = await findBadgeEvent(trx, id)
     if (!event) throw notFound('badge event')
     if (await isPoapEvent(trx, id))
-      throw new DomainError(
-        'conflict',
-        "This event is at POAP, which decides on it. Its status follows POAP's decision.",
-      )
+      throw conflict("This event is at POAP, which decides on it. Its status follows POAP's decision.")
     const codes = { remainingCodes: Math.max(0, event.requestedCodes - (await claimsCount(trx, id))) }
     const change = approval === 'approved' ? { approval, ...codes } : { approval }
     if (!(await setApproval(trx, id, change))) return event

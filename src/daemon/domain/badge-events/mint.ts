@@ -19,7 +19,7 @@ import type { BadgeClaimRow, BadgeEventRow, OtpRow } from '../../store/schema.ts
 import { badgeStatus } from '../badge-status.ts'
 import { type Asker, type Names, resolveRecipient } from '../chain/recipients.ts'
 import { presentCode, spendCode } from '../codes/otps.ts'
-import { DomainError, invalid, notFound, storeFailure } from '../errors.ts'
+import { conflict, DomainError, invalid, notFound, storeFailure } from '../errors.ts'
 import { type Clock, iso } from '../time.ts'
 import { noAccount, type Providers } from './providers.ts'
 import type { ClaimResult, Settler } from './settle.ts'
@@ -130,8 +130,7 @@ function assertActive(event: BadgeEventRow, now: string): void {
 
 async function resumeClaim(trx: Queries, open: BadgeClaimRow, recipient: string): Promise<number> {
   if (!isSame(open, recipient))
-    throw new DomainError(
-      'conflict',
+    throw conflict(
       'This code was used to request a badge for another recipient, and the provider has not confirmed the result yet. Use the same recipient, or try again later.',
     )
   await updateClaim(trx, open.id, { dueAt: null })

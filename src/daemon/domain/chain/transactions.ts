@@ -12,7 +12,7 @@ import {
   showTransaction as show,
   type TransactionFilter,
 } from '../../store/transactions.ts'
-import { DomainError, notFound } from '../errors.ts'
+import { conflict, type DomainError, notFound } from '../errors.ts'
 import { type Clock, iso } from '../time.ts'
 import { onSettled } from './settlements.ts'
 
@@ -72,7 +72,7 @@ function tooLate({ id, state, abandonedBecause }: TransactionRow): DomainError {
     abandonedBecause !== null && (state === 'signed' || state === 'broadcast')
       ? 'is already being cancelled: whichever attempt is mined decides'
       : `is ${state}, so it can no longer be cancelled`
-  return new DomainError('conflict', `Transaction ${id} ${why}. See tapchip transactions show ${id}.`)
+  return conflict(`Transaction ${id} ${why}. See tapchip transactions show ${id}.`)
 }
 
 export { IdempotencyConflict } from '../../chain/relayer/errors.ts'

@@ -7,7 +7,7 @@ import { deploymentProxy } from '../../chain/deployment-proxy.ts'
 import { devChainId } from '../../chain/dev-chain/dev-keys.ts'
 import type { Deed } from '../../chain/relayer/record-intent.ts'
 import type { Db } from '../../store/database.ts'
-import { DomainError } from '../errors.ts'
+import { conflict, type DomainError } from '../errors.ts'
 import type { BudgetClock } from '../time.ts'
 
 // CREATE3 (github.com/Agusx1211/create3): creation code of a proxy whose first creation is the contract. The
@@ -95,7 +95,6 @@ export async function lacksProxy({ client, isEmbedded }: Chain): Promise<boolean
 }
 
 export const noProxy = ({ id }: Pick<Chain, 'id'>): DomainError =>
-  new DomainError(
-    'conflict',
+  conflict(
     `Chain ${id} has no deterministic deployment proxy at ${deploymentProxy}, which is needed to deploy contracts. Deploy it first: github.com/Arachnid/deterministic-deployment-proxy.`,
   )

@@ -13,7 +13,7 @@ import {
 import type { Db, Queries } from '../../store/database.ts'
 import type { ContractRow, TeamRow } from '../../store/schema.ts'
 import { assertTeamIn } from '../access/teams.ts'
-import { DomainError, invalid, notFound } from '../errors.ts'
+import { alreadyExists, conflict, type DomainError, inUse, invalid, notFound } from '../errors.ts'
 import { type Clock, iso } from '../time.ts'
 import { futureAddress } from './contract-address.ts'
 
@@ -65,16 +65,10 @@ export async function createContractIn(
       ? futureAddress({ chainId, team: team.name, symbol })
       : contractAddress(fields.address)
   if (await findContractOfSymbol(trx, team.id, symbol)) {
-    throw new DomainError(
-      'already_exists',
-      `The team "${team.name}" already has a contract with the symbol ${symbol}.`,
-    )
+    throw alreadyExists(`The team "${team.name}" already has a contract with the symbol ${symbol}.`)
   }
   if (await findContractAt(trx, chainId, address)) {
-    throw new DomainError(
-      'already_exists',
-      `The contract ${address} on chain ${chainId} is already registered.`,
-    )
+    throw alreadyExists(`The contract ${address} on chain ${chainId} is already registered.`)
   }
   return insertContract(trx, {
     teamId: team.id,
@@ -124,10 +118,7 @@ export function setTwoTap(
   return db.write(async (trx) => {
     const contract = await contractIn(trx, id)
     if (contract.kind !== 'phygital')
-      throw new DomainError(
-        'conflict',
-        `${contract.symbol} is a guestbook contract, which has no second tap.`,
-      )
+      throw conflict(`${contract.symbol} is a guestbook contract, which has no second tap.`)
     const policy = {
       twoTapDelaySeconds: twoTap?.delaySeconds ?? null,
       twoTapWindowSeconds: twoTap?.windowSeconds ?? null,
@@ -165,8 +156,7 @@ export async function removeContract(
     if (contract.transactionId !== null) throw ofOurs(contract)
     const uses = Object.entries(await contractUses(trx, id)).filter(([, count]) => count > 0)
     if (uses.length > 0)
-      throw new DomainError(
-        'in_use',
+      throw inUse(
         `${contract.symbol} is in use: ${uses.map(([what, count]) => `${words[what]} (${count})`).join(', ')}. Remove these first.`,
       )
     await deleteContract(trx, id)
@@ -191,8 +181,7 @@ const words: Record<string, string> = {
 }
 
 function ofOurs({ symbol, status, transactionId }: ContractRow): DomainError {
-  return new DomainError(
-    'conflict',
+  return conflict(
     status === 'pending'
       ? `${symbol} is being deployed. Cancel that first if it has not been sent: tapchip transactions cancel ${transactionId}.`
       : `${symbol} was deployed from here and stays on its chain. Nothing was removed.`,

@@ -4,7 +4,7 @@ import type { Chain } from '../../chain/chains.ts'
 import { guestbookAt, phygitalAt } from '../../chain/standing.ts'
 import type { ContractRow, TransactionRow } from '../../store/schema.ts'
 import { readChain, ttlCached } from '../chain/read-chain.ts'
-import { DomainError } from '../errors.ts'
+import { conflict, type DomainError } from '../errors.ts'
 
 /** Intent kinds that deploy a contract. */
 export const deployKind = { phygital: 'phygital-deploy', guestbook: 'guestbook-deploy' } as const
@@ -108,11 +108,7 @@ export async function assertOurs(chain: Chain, contract: ContractState): Promise
 export function assertDeployed({ address, status, problem }: ContractState): void {
   if (status === 'confirmed') return
   if (problem !== null) throw unusable(problem)
-  throw new DomainError(
-    'conflict',
-    `The contract ${address} is not deployed yet. See tapchip transactions list, and try again.`,
-  )
+  throw conflict(`The contract ${address} is not deployed yet. See tapchip transactions list, and try again.`)
 }
 
-const unusable = (problem: string): DomainError =>
-  new DomainError('conflict', `${problem} Nothing was used up.`)
+const unusable = (problem: string): DomainError => conflict(`${problem} Nothing was used up.`)

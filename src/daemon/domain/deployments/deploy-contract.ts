@@ -9,7 +9,7 @@ import { chainOf } from '../chain/read-chain.ts'
 import { type DeployDeps, lacksProxy, noProxy } from '../contracts/contract-address.ts'
 import { contractIn, createContractIn, type NewContract } from '../contracts/contracts.ts'
 import { baseUriOf, recordServiceUrl } from '../contracts/service-url.ts'
-import { DomainError } from '../errors.ts'
+import { conflict, type DomainError } from '../errors.ts'
 import { iso } from '../time.ts'
 import { recordDeployment } from './deployments.ts'
 
@@ -100,14 +100,10 @@ async function lastUrl(trx: Queries, { serviceUrl, urlTransactionId }: ContractR
 function notOurs(contract: ContractRow, baseUrl: string): DomainError {
   const { symbol, status, kind } = contract
   if (status === 'pending')
-    return new DomainError(
-      'conflict',
-      `${symbol} is not deployed yet. It gets its metadata URL with its deployment.`,
-    )
+    return conflict(`${symbol} is not deployed yet. It gets its metadata URL with its deployment.`)
   const call =
     kind === 'phygital' ? `setBaseURI("${baseUriOf(baseUrl, contract)}")` : `setServiceURL("${baseUrl}", [])`
-  return new DomainError(
-    'conflict',
+  return conflict(
     `${symbol} was not deployed from here, so its owner has to call ${call} on ${contract.address}.`,
   )
 }

@@ -27,7 +27,7 @@ import {
 } from '../contracts/contract-address.ts'
 import { deployKind } from '../contracts/deployed.ts'
 import { baseUriOf, recordNewUrl } from '../contracts/service-url.ts'
-import { DomainError } from '../errors.ts'
+import { alreadyExists, DomainError } from '../errors.ts'
 import { recordMint } from '../phygitals/record-transfer.ts'
 import { iso } from '../time.ts'
 import { guestbookDeployment, recordEvent, recordFactory, recordResends } from './guestbook-records.ts'
@@ -141,8 +141,7 @@ async function settleAddress(
   const { address } = deployment
   const other = await findContractAt(trx, chain.id, address)
   if (other && other.id !== contract.id)
-    throw new DomainError(
-      'already_exists',
+    throw alreadyExists(
       `This contract would get the address ${address} on chain ${chain.id}, where another is already registered.`,
     )
   const isBound = contract.kind === 'guestbook' || !chain.isEmbedded ? 1 : 0

@@ -5,7 +5,7 @@ import { isRefusal } from '../../chain/owner-of.ts'
 import type { LocatedGuestbookEvent } from '../../store/guestbook-events.ts'
 import { readChain, readContract, refusalOf } from '../chain/read-chain.ts'
 import { assertOurs, type ContractState, contractOf } from '../contracts/deployed.ts'
-import { DomainError } from '../errors.ts'
+import { conflict } from '../errors.ts'
 
 export interface Guestbook extends ContractState {
   transactionId: number | null
@@ -31,8 +31,7 @@ export async function assertMinter(chain: Chain, guestbook: Guestbook): Promise<
     chain.client.readContract({ abi: guestbookAbi, address, functionName: 'isMinter', args: [relayer] }),
   )
   if (isMinter) return
-  throw new DomainError(
-    'conflict',
+  throw conflict(
     `This daemon's relayer ${relayer} is not a minter of the guestbook ${address} on chain ${chain.id}, which was deployed elsewhere. Have the contract's owner call setMinter(${relayer}, true), or deploy one from here (POST /events/contracts). Nothing was used up.`,
   )
 }
@@ -47,8 +46,7 @@ export async function assertOwner(chain: Chain, guestbook: Guestbook): Promise<v
     chain.client.readContract({ abi: guestbookAbi, address, functionName: 'owner' }),
   )
   if (owner === relayer) return
-  throw new DomainError(
-    'conflict',
+  throw conflict(
     `The guestbook ${address} on chain ${chain.id} was deployed elsewhere and belongs to ${owner}, not to this daemon's relayer ${relayer}. Only its owner can pause it. Nothing was changed.`,
   )
 }
@@ -90,9 +88,6 @@ async function ofGuestbook<T>(chain: Chain, address: string, read: () => Promise
   } catch (error) {
     const reason = refusalOf(error)
     if (reason === undefined) throw error
-    throw new DomainError(
-      'conflict',
-      `There is no guestbook contract at ${address} on chain ${chain.id} (${reason}).`,
-    )
+    throw conflict(`There is no guestbook contract at ${address} on chain ${chain.id} (${reason}).`)
   }
 }

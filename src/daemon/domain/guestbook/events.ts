@@ -15,7 +15,7 @@ import { chainOf } from '../chain/read-chain.ts'
 import type { DeployDeps } from '../contracts/contract-address.ts'
 import { ensureDeploying, type TeamRequester } from '../deployments/guestbook-contracts.ts'
 import { recordEvent } from '../deployments/guestbook-records.ts'
-import { DomainError, notFound } from '../errors.ts'
+import { alreadyExists, notFound } from '../errors.ts'
 import { iso } from '../time.ts'
 import { assertMinter, isEventThere, isForeign } from './authority.ts'
 import { guestbookOfTeam } from './find.ts'
@@ -53,8 +53,7 @@ export async function createEvent(
       at,
     })
     if (!isNew)
-      throw new DomainError(
-        'already_exists',
+      throw alreadyExists(
         `The guestbook contract ${contract.symbol} (${contractId}) already has an event with the token ID ${tokenId}. Choose another token ID.`,
       )
     const { address, chainId } = contract

@@ -6,7 +6,7 @@ import { findKeySet } from '../../store/key-sets.ts'
 import type { KeySetRow } from '../../store/schema.ts'
 import type { SecretBox } from '../../store/secret-box.ts'
 import { keyPlace } from '../chips/key-ring.ts'
-import { DomainError } from '../errors.ts'
+import { conflict, DomainError } from '../errors.ts'
 
 /** The master keys for setting up chips. Kept only as long as their session, and never handed out. */
 interface ChipMasters {
@@ -49,8 +49,7 @@ async function mastersOf(db: Queries, box: SecretBox, id: number): Promise<ChipM
       diversification === 'listed'
         ? "its keys are listed and come from the chips' encoder"
         : 'it has no application master key'
-    throw new DomainError(
-      'conflict',
+    throw conflict(
       `The key set ${id} cannot set up chips: ${why}. Create a key set that can: tapchip key-sets create`,
     )
   }

@@ -3,7 +3,7 @@ import { ForeignKeys } from '../../../nfc/provision/errors.ts'
 import { hasFactoryKeys, type Inspection } from '../../../nfc/provision/inspect.ts'
 import { type KeySetSource, type KeySource, type Plan, plan, sourcesOf } from '../../../nfc/provision/plan.ts'
 import type { KeySet } from '../chips/key-ring.ts'
-import { DomainError } from '../errors.ts'
+import type { DomainError } from '../errors.ts'
 import type { JournalEntry } from './journal.ts'
 import { isAccountedFor, type KnownChip, sourceShown } from './known-chip.ts'
 
@@ -91,8 +91,7 @@ export function next(
   from: readonly KeySource[],
 ): { plan: Plan; target: KeySetSource } {
   if (set.diversification === 'none' && usedKeySets.has(set.id)) {
-    throw new DomainError(
-      'conflict',
+    throw conflict(
       `The chip was set up with the key set ${set.id} before. All of that set's chips share one key, so old taps would become valid again. Use a key set with the derivation an10922.`,
     )
   }
@@ -106,21 +105,18 @@ export function next(
 /** A chip that shows superseded keys is a copy, or the registry was restored from a backup. @throws DomainError */
 function assertNotEarlier({ versions: [version = 0] }: Inspection, { row }: KnownChip): void {
   if (!row || row.keySetId === null || version - 1 >= row.generation) return
-  throw new DomainError(
-    'conflict',
+  throw conflict(
     `The chip has keys of generation ${version - 1}, but is registered with those of generation ${row.generation}: it may be a copy and was not changed. If it is the real one, give it new keys: --rekey`,
   )
 }
 
 export const takesOver = ({ row }: KnownChip): DomainError =>
-  new DomainError(
-    'conflict',
+  conflict(
     `The chip is blank, but a chip with its UID is registered and in use under the key set ${row?.keySetId}: this may be a copy. If it was reset elsewhere, use tapchip nfc reset or --rekey with an admin token that has the scopes provision and keys.`,
   )
 
 const ofAnotherKeySet = (keySet: number, wanted: number): DomainError =>
-  new DomainError(
-    'conflict',
+  conflict(
     `The chip is set up with the key set ${keySet}, not ${wanted}, and was not changed. To give it new keys: --rekey`,
   )
 

@@ -12,7 +12,7 @@ import {
   updateNfcPlan,
 } from '../../store/nfc-plans.ts'
 import type { NfcPlanRow } from '../../store/schema.ts'
-import { DomainError } from '../errors.ts'
+import { conflict, DomainError } from '../errors.ts'
 import { type Clock, iso } from '../time.ts'
 import { missingKeySet } from './chip-keys.ts'
 import type { ChipDetails } from './session.ts'
@@ -98,7 +98,7 @@ export async function openEntry(
 }
 
 const changedMeanwhile = (): DomainError =>
-  new DomainError('conflict', 'Another session has made a plan for this chip. Put it on the reader again.')
+  conflict('Another session has made a plan for this chip. Put it on the reader again.')
 
 /** Closes an entry, once. @param also runs in the same write */
 export async function close(
@@ -225,8 +225,7 @@ export async function giveUpChip(
       )
     }
     if (!open && (await findChips(trx, [uid])).length > 0) {
-      throw new DomainError(
-        'conflict',
+      throw conflict(
         'The setup of this chip is finished, and it is registered. Remove it first: tapchip chips remove',
       )
     }

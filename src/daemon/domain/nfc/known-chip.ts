@@ -11,7 +11,7 @@ import type { Queries } from '../../store/database.ts'
 import { rememberedOf } from '../../store/removed-chips.ts'
 import type { ChipRow } from '../../store/schema.ts'
 import { hasPower } from '../chips/chip-power.ts'
-import { DomainError } from '../errors.ts'
+import { scopeMissing } from '../errors.ts'
 import { entriesOf, type JournalEntry } from './journal.ts'
 
 /** Knowledge about a chip from the registry and the journal. Its keys come only from here or from its own tap. */
@@ -108,8 +108,7 @@ export async function assertOwnKeys(
   const isRegistered = (source: KeySource) =>
     source !== 'factory' && keySet !== null && sameSource(source, { keySet, generation })
   if ((from.length > 0 ? from : [target]).every(isRegistered)) return
-  throw new DomainError(
-    'scope_missing',
+  throw scopeMissing(
     `The registered chip ${row.uid} carries assets, but the chip on the reader does not have its keys: setting it up could give those assets to another chip. Use an admin token with the scopes provision and transfer, or unlink the assets (tapchip chips unlink), set up the chip, and link them again.`,
   )
 }

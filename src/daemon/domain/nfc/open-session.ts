@@ -1,6 +1,6 @@
 import type { TeamRow } from '../../store/schema.ts'
 import { planImport } from '../chips/import-chips.ts'
-import { DomainError, invalid } from '../errors.ts'
+import { conflict, type DomainError, invalid } from '../errors.ts'
 import { chipKeys, missingKeySet } from './chip-keys.ts'
 import type { SetUpDeps } from './execute-plan.ts'
 import { provision } from './provision.ts'
@@ -70,10 +70,7 @@ async function assertUrl(deps: OpenDeps, check: BaseUrlCheck, isAccepted: boolea
   // An ephemeral daemon's chips are temporary anyway.
   if (isAccepted || deps.config.ephemeral) return
   if (!/^[\x21-\x7e]+$/.test(deps.baseUrl))
-    throw new DomainError(
-      'conflict',
-      "The daemon's base URL contains non-ASCII characters, which a chip's URL must not.",
-    )
+    throw conflict("The daemon's base URL contains non-ASCII characters, which a chip's URL must not.")
   await check.assertReachable(deps)
 }
 
@@ -116,8 +113,7 @@ export class BaseUrlCheck {
 }
 
 const refused = (baseUrl: string, problem: string): DomainError =>
-  new DomainError(
-    'conflict',
+  conflict(
     `Chips would show ${baseUrl} permanently, and it ${problem}. Start the daemon with an address that phones can reach (tapchipd --base-url https://…), or use --accept-url to write it anyway.`,
   )
 

@@ -3,7 +3,7 @@ import { hasFactoryKeys, type Inspection, inspect } from '../../../nfc/provision
 import { sourcesOn, targetFile } from '../../../nfc/provision/plan.ts'
 import { labelsThere } from '../../store/chip-registration.ts'
 import { isMinting } from '../chips/chip-power.ts'
-import { DomainError } from '../errors.ts'
+import { conflict, DomainError, scopeMissing } from '../errors.ts'
 import { iso } from '../time.ts'
 import { chipKeys } from './chip-keys.ts'
 import { executePlan, invalidateTaps, matchesPlan, type SetUpDeps } from './execute-plan.ts'
@@ -77,8 +77,7 @@ async function assertMayMint(
   { teamId, details: { item }, mayBind }: Enrollment,
 ): Promise<void> {
   if (mayBind || item === undefined || !(await isMinting(db.read, teamId, item))) return
-  throw new DomainError(
-    'scope_missing',
+  throw scopeMissing(
     `The chip would be bound to the item ${item}, whose tokens are minted for its chips, but it is still blank, so it may be anyone's. Use an admin token with the scopes provision and transfer.`,
   )
 }
@@ -114,8 +113,7 @@ function isBeingGiven(session: NfcSession, held: { label: string; teamId: number
 }
 
 const shownOther = (): DomainError =>
-  new DomainError(
-    'conflict',
+  conflict(
     'The setup of this chip was finished, but it now shows another URL. To set it up again: nfc provision --rekey',
   )
 

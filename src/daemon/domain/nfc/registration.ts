@@ -13,7 +13,7 @@ import { assertTeamIn } from '../access/teams.ts'
 import { ensureChipGroupIn } from '../chips/chip-groups.ts'
 import type { KeyRing } from '../chips/key-ring.ts'
 import { type RegisterDeps, type Registration, registerChipsIn } from '../chips/register-chips.ts'
-import { DomainError } from '../errors.ts'
+import { conflict } from '../errors.ts'
 import { type TakeTapDeps, takeTap } from '../taps/take-tap.ts'
 import { iso } from '../time.ts'
 import type { Enrollment } from './journal.ts'
@@ -47,7 +47,7 @@ export async function assertRegistrable(
 ): Promise<void> {
   const { uid, row, mayMove } = chip
   if (row && row.disabledAt !== null)
-    throw new DomainError('conflict', 'The chip is disabled. Enable it first: tapchip chips enable')
+    throw conflict('The chip is disabled. Enable it first: tapchip chips enable')
   // With --rekey, a chip may come from another key set; everything else must match the request.
   const keySetId = row && mayMove ? row.keySetId : chip.keySet
   const at = iso(deps.clock.now())
@@ -61,7 +61,7 @@ export async function assertRegistrable(
     await deps.db.write(job)
   } catch (error) {
     if (!(error instanceof TriedOut)) throw error
-    if (error.problem !== undefined) throw new DomainError('conflict', `The chip ${error.problem}`)
+    if (error.problem !== undefined) throw conflict(`The chip ${error.problem}`)
   }
 }
 
@@ -86,8 +86,7 @@ export async function assertNewKeys(
   const set = row?.keySetId == null || row.lastCounter < 0 ? undefined : keyRing.get(row.keySetId)
   const current = row && set ? [keyRing.proofOf(keyRing.fileReadKey(set, row), uid)] : []
   if (![...removed.map((one) => one.proof), ...current].includes(proof)) return
-  throw new DomainError(
-    'conflict',
+  throw conflict(
     `The chip had the same file-read key before, so its old taps would become valid again. Use a key set with the derivation an10922.`,
   )
 }
@@ -113,8 +112,7 @@ export async function registerWithTap(
   const query = Object.fromEntries(new URL(tap.url).searchParams)
   const judged = await takeTap(deps, query, 'find', async () => undefined)
   if (judged.kind === 'taken' || judged.kind === 'disabled') return
-  throw new DomainError(
-    'conflict',
+  throw conflict(
     judged.kind === 'replayed'
       ? `The chip's counter (${tap.counter}) is behind its last known tap (${judged.chip.lastCounter}). Set it up with new keys: --rekey`
       : 'The chip showed a tap that is not its own. Put it on the reader again and run tapchip nfc recover',
@@ -130,8 +128,7 @@ async function registerIn(
 ): Promise<void> {
   await assertTeamIn(trx, teamId)
   if (!(await findChipGroup(trx, teamId, chipGroupId))) {
-    throw new DomainError(
-      'conflict',
+    throw conflict(
       'The chip is set up, but its chip group was removed in the meantime. Run nfc provision with another group.',
     )
   }
@@ -143,7 +140,7 @@ async function registerIn(
   else {
     const [result] = await registerChipsIn(trx, deps, registration, [given])
     if (result?.status === 'failed')
-      throw new DomainError('conflict', `The chip is set up but cannot be registered: ${result.error}`)
+      throw conflict(`The chip is set up but cannot be registered: ${result.error}`)
   }
   if (isRegisteredWith(row, target)) return
   const detail = { keySet: keySetId, generation, chipGroup: chipGroupId, before: row ? keysOfRow(row) : null }

@@ -4,7 +4,7 @@ import { ChipError } from '../../../nfc/ntag424/errors.ts'
 import { ProvisionError } from '../../../nfc/provision/errors.ts'
 import type { Actor } from '../../store/audit.ts'
 import type { Db } from '../../store/database.ts'
-import { DomainError } from '../errors.ts'
+import { conflict, DomainError } from '../errors.ts'
 import type { Clock } from '../time.ts'
 import { recordProblem } from './journal.ts'
 import {
@@ -53,8 +53,7 @@ const isAlive = ({ clock }: Deps, { busy, usedAt }: NfcSession): boolean =>
   busy || clock.monotonic() - usedAt < lostMs
 
 const lockedElsewhere = (held: SessionLock): DomainError =>
-  new DomainError(
-    'conflict',
+  conflict(
     'uid' in held
       ? 'Another session is working on this chip. Wait until it is done, or try again in ten seconds.'
       : `Another chip is being given the label "${held.label}" right now. Choose another label, or wait until that chip is done.`,
@@ -98,8 +97,7 @@ export class NfcSessions {
     this.#sweep(deps)
     const session = this.#find(token, id)
     if (session.busy || session.step !== step || session.expects !== reply.type) {
-      throw new DomainError(
-        'conflict',
+      throw conflict(
         `The session is at step ${session.step} and waits for ${session.expects}. Send one command at a time to each card.`,
       )
     }

@@ -1,7 +1,7 @@
 import { findChip, type TappedChip } from '../../store/chips.ts'
 import type { Db } from '../../store/database.ts'
 import type { LocatedToken, TokenLocation } from '../../store/tokens.ts'
-import { DomainError, notFound } from '../errors.ts'
+import { conflict, notFound } from '../errors.ts'
 import { tokenOfTeam } from './find-token.ts'
 
 /** A token, or whichever token a chip carries. */
@@ -29,7 +29,7 @@ export async function tokenOfRow(
   if (!isChip(target)) return tokenOfTeam(deps, teamId, target)
   const { linkedAddress, linkedChainId, linkedTokenId } = await chipOfTeam(deps, teamId, target.uid)
   if (linkedAddress === null || linkedChainId === null || linkedTokenId === null)
-    throw new DomainError('conflict', 'This chip has no token yet. Link it to one, or transfer it first.')
+    throw conflict('This chip has no token yet. Link it to one, or transfer it first.')
   const location = { contractAddress: linkedAddress, chainId: linkedChainId, tokenId: linkedTokenId }
   return tokenOfTeam(deps, teamId, location)
 }

@@ -7,7 +7,7 @@ import { type ClaimArgs, claimGas } from '../../chain/relayer/phygital-claim.ts'
 import type { LocatedToken } from '../../store/tokens.ts'
 import { chainOf, readChain, readContract, refusalOf, ttlCached } from '../chain/read-chain.ts'
 import { assertDeployed, assertOurs, contractOf } from '../contracts/deployed.ts'
-import { DomainError } from '../errors.ts'
+import { conflict, DomainError } from '../errors.ts'
 import { feesOf } from './batch-costs.ts'
 import { signClaim } from './sign-claim.ts'
 
@@ -67,8 +67,7 @@ async function assertOurSignature(chain: Chain, address: Address): Promise<void>
   const ours = chain.signVerifier.address
   const verifier = await ttlCached(chain, `verifier ${address}`, 60_000, () => signVerifierOf(chain, address))
   if (verifier === ours) return
-  throw new DomainError(
-    'conflict',
+  throw conflict(
     `The contract ${address} trusts the sign verifier ${verifier}; this daemon signs with ${ours}. Have the contract's owner set it, or give the daemon that key. Nothing was used up.`,
   )
 }
@@ -87,8 +86,7 @@ const noPhygital = (chain: Chain, address: Address, error: unknown): unknown => 
   const reason = refusalOf(error)
   return reason === undefined
     ? error
-    : new DomainError(
-        'conflict',
+    : conflict(
         `The contract at ${address} on chain ${chain.id} does not transfer tokens by signature (${reason}).`,
       )
 }

@@ -10,7 +10,7 @@ import { findItem, type ItemWithContract } from '../../store/items.ts'
 import type { ContractRow } from '../../store/schema.ts'
 import { ensureToken, findToken, findTokenAt, freeTokenId, type LocatedToken } from '../../store/tokens.ts'
 import { chainOf, readChain } from '../chain/read-chain.ts'
-import { DomainError, notFound } from '../errors.ts'
+import { conflict, notFound } from '../errors.ts'
 import { type BudgetClock, iso } from '../time.ts'
 
 type Deps = { db: Db; chains: Chains; clock: BudgetClock }
@@ -30,7 +30,7 @@ export async function futureContractOf(
   const contract = item?.contractId == null ? undefined : await findContract(db.read, item.contractId)
   if (!item) throw notFound('token')
   if (contract) return contract
-  throw new DomainError('conflict', `The item "${item.name}" has no contract, so there is nothing to mint.`)
+  throw conflict(`The item "${item.name}" has no contract, so there is nothing to mint.`)
 }
 
 /** Steps double, so that 20 attempts pass a million tokens minted elsewhere. */
@@ -51,8 +51,7 @@ export async function futureTokenOf(deps: Deps, contract: ContractRow): Promise<
     if (await isFreeThere(chain, address, tokenId)) return { contract, tokenId }
     after = BigInt(tokenId) + 2n ** BigInt(asked) - 1n
   }
-  throw new DomainError(
-    'conflict',
+  throw conflict(
     `No free token ID was found on the contract ${contract.address}: all that were tried, up to ${after}, have owners. Link the chip to a token yourself (tapchip chips link).`,
   )
 }

@@ -12,7 +12,7 @@ import { assertMayTransfer, type Operator } from '../access/grants.ts'
 import { carriesAnything } from '../chips/chip-power.ts'
 import { chipOf, type UidReadings } from '../chips/chip-record.ts'
 import type { KeyRing, KeySet } from '../chips/key-ring.ts'
-import { DomainError } from '../errors.ts'
+import { conflict } from '../errors.ts'
 import { type Clock, iso } from '../time.ts'
 
 interface SimulatedTap {
@@ -58,13 +58,12 @@ export async function simulateTaps(
     const last = Math.max(chip.lastCounter, from, 0)
     const to = last + count
     if (to > maxCounter) {
-      throw new DomainError(
-        'conflict',
+      throw conflict(
         `The chip's counter is at ${last} of at most ${maxCounter}, so it does not have ${count} taps left.`,
       )
     }
     if (!(await takeSimulatedCounters(trx, { uid, from, to })))
-      throw new DomainError('conflict', 'The chip was changed in the meantime. Try again.')
+      throw conflict('The chip was changed in the meantime. Try again.')
     await recordChange(trx, {
       at,
       actor,
@@ -86,14 +85,12 @@ export async function simulateTaps(
 
 function assertSimulated(chip: ChipRow, { ephemeral }: Deps['config']): void {
   if (chip.family === 'halo') {
-    throw new DomainError(
-      'conflict',
+    throw conflict(
       'A HaLo chip signs its taps with a key that never leaves it, so they cannot be simulated. Tap the chip.',
     )
   }
   if (ephemeral || chip.simulated === 1) return
-  throw new DomainError(
-    'conflict',
+  throw conflict(
     'This is a physical chip: simulating its taps would use up counters, and its next real taps would count as replayed. Import a chip as simulated, or use a daemon started with --ephemeral.',
   )
 }
@@ -107,8 +104,7 @@ function keysOf({ keyRing }: Pick<Deps, 'keyRing'>, chip: ChipRow): Keys {
   const set = chip.keySetId === null ? undefined : keyRing.get(chip.keySetId)
   const fileRead = set && keyRing.fileReadKey(set, chip)
   if (!set || !fileRead) {
-    throw new DomainError(
-      'conflict',
+    throw conflict(
       `The daemon has no file-read key for the chip in the key set ${chip.keySetId}, so it cannot simulate its taps.`,
     )
   }
