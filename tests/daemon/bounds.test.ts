@@ -59,7 +59,7 @@ describe('arrays', () => {
     })
     const parsed = await schema.safeParseAsync(untouchable)
     expect(parsed.error?.issues.map(({ message }) => message)).toEqual([
-      expect.stringMatching(/^must have at most 10?000? elements, and has 100000$/),
+      expect.stringMatching(/^must have at most 10?000? elements, but has 100000$/),
     ])
   })
 

@@ -14,7 +14,7 @@ import { setPauseState } from '../domain/guestbook/pause.ts'
 import { broadcastHash } from '../domain/phygitals/transfer.ts'
 import { bindAll } from '../http/bind.ts'
 import { mapped, sendJsonArray } from '../http/streams.ts'
-import { shownAddress } from './wire-shapes.ts'
+import { pick, shownAddress } from './wire-shapes.ts'
 
 export function eventRoutes(app: FastifyInstance, ctx: Context): void {
   const mintAnswer = async (transactionId: number | null) => {
@@ -29,17 +29,10 @@ export function eventRoutes(app: FastifyInstance, ctx: Context): void {
         answer: async (id) => ({ success: true, contractId: await contractDeployedBy(ctx, id) }),
       }),
     'GET /events/contracts': async ({ teamId }) =>
-      (await listGuestbooks(ctx, teamId)).map(
-        ({ id, name, symbol, address, chainId, createdAt, status }) => ({
-          id,
-          name,
-          symbol,
-          address: shownAddress({ address, contractStatus: status }),
-          chainId,
-          createdAt,
-          status,
-        }),
-      ),
+      (await listGuestbooks(ctx, teamId)).map((contract) => ({
+        ...pick(contract, 'id', 'name', 'symbol', 'chainId', 'createdAt', 'status'),
+        address: shownAddress({ address: contract.address, contractStatus: contract.status }),
+      })),
     'POST /events': ({ body, teamId, actor, once }) =>
       once({
         scope: { teamId },
@@ -50,8 +43,7 @@ export function eventRoutes(app: FastifyInstance, ctx: Context): void {
       sendJsonArray(
         reply,
         mapped(listEvents(ctx, teamId, query.contractId), (event) => ({
-          id: event.id,
-          name: event.name,
+          ...pick(event, 'id', 'name', 'createdAt'),
           contract: {
             id: event.contractId,
             address: shownAddress(event),
@@ -59,7 +51,6 @@ export function eventRoutes(app: FastifyInstance, ctx: Context): void {
             chainId: event.chainId,
             tokenId: event.tokenId,
           },
-          createdAt: event.createdAt,
         })),
       ),
     'PATCH /events/metadata': async ({ body, teamId, actor }) => {

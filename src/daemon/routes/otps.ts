@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Context } from '../context.ts'
 import { describeOtp, removeOtp } from '../domain/codes/otps.ts'
 import { bindAll } from '../http/bind.ts'
-import { shownAddress, tokenOnWire } from './wire-shapes.ts'
+import { pick, shownAddress, tokenOnWire } from './wire-shapes.ts'
 
 export function otpRoutes(app: FastifyInstance, ctx: Context): void {
   bindAll(app, ctx, {
@@ -12,9 +12,7 @@ export function otpRoutes(app: FastifyInstance, ctx: Context): void {
         otp: params.id,
         uid: otp.chipUid,
         isExpired,
-        expiresAt: otp.expiresAt,
-        createdAt: otp.createdAt,
-        type: otp.type,
+        ...pick(otp, 'expiresAt', 'createdAt', 'type'),
         ...(token ? { linkedToken: tokenOnWire(token) } : {}),
         ...(badgeEvent
           ? {
@@ -28,12 +26,8 @@ export function otpRoutes(app: FastifyInstance, ctx: Context): void {
         ...(guestbookEvent
           ? {
               guestbookEvent: {
-                id: guestbookEvent.id,
-                name: guestbookEvent.name,
+                ...pick(guestbookEvent, 'id', 'name', 'chainId', 'tokenId', 'createdAt'),
                 contractAddress: shownAddress(guestbookEvent),
-                chainId: guestbookEvent.chainId,
-                tokenId: guestbookEvent.tokenId,
-                createdAt: guestbookEvent.createdAt,
               },
             }
           : {}),

@@ -1,11 +1,16 @@
 import type { ItemView } from '../domain/chips/items.ts'
 
+/** Copies the named fields only, so that no hash or key can slip into an answer. */
+export function pick<T extends object, K extends keyof T>(from: T, ...names: K[]): Pick<T, K> {
+  // Filled with just these names below.
+  const picked = {} as Pick<T, K>
+  for (const name of names) picked[name] = from[name]
+  return picked
+}
+
 /** Copies only the reference from a larger object. */
-export const tokenOnWire = (token: { contractAddress: string; chainId: number; tokenId: string }) => ({
-  contractAddress: token.contractAddress,
-  chainId: token.chainId,
-  tokenId: token.tokenId,
-})
+export const tokenOnWire = (token: { contractAddress: string; chainId: number; tokenId: string }) =>
+  pick(token, 'contractAddress', 'chainId', 'tokenId')
 
 /** A guestbook contract's address is null until it is deployed. */
 export const shownAddress = (event: {
@@ -14,7 +19,7 @@ export const shownAddress = (event: {
 }): string | null => (event.contractStatus === 'confirmed' ? event.address : null)
 
 /** Stored JSON, validated when written. */
-export function parseMetadata(json: string): Record<string, unknown> {
+export function parseObject(json: string): Record<string, unknown> {
   const value: unknown = JSON.parse(json)
   return typeof value === 'object' && value !== null ? { ...value } : {}
 }

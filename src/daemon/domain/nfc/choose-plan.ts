@@ -4,6 +4,7 @@ import { hasFactoryKeys, type Inspection } from '../../../nfc/provision/inspect.
 import { type KeySetSource, type KeySource, type Plan, plan, sourcesOf } from '../../../nfc/provision/plan.ts'
 import type { KeySet } from '../chips/key-ring.ts'
 import type { DomainError } from '../errors.ts'
+import { conflict } from '../errors.ts'
 import type { JournalEntry } from './journal.ts'
 import { isAccountedFor, type KnownChip, sourceShown } from './known-chip.ts'
 

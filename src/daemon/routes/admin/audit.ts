@@ -4,6 +4,7 @@ import { namedTeam } from '../../domain/access/teams.ts'
 import { listChanges } from '../../domain/audit.ts'
 import { bindAll } from '../../http/bind.ts'
 import { mapped, sendJsonArray } from '../../http/streams.ts'
+import { pick } from '../wire-shapes.ts'
 
 const usualLimit = 100
 
@@ -13,16 +14,9 @@ export function auditRoutes(app: FastifyInstance, ctx: Context): void {
       const { team: name, limit = usualLimit, ...filter } = query
       const team = await namedTeam(ctx, { name, keyTeam })
       const changes = listChanges(ctx, { ...filter, limit, teamId: team?.id })
-      const lines = mapped(changes, ({ id, at, actor, team, action, target, detail, requestId }) => ({
-        id,
-        at,
-        actor,
-        team,
-        action,
-        target,
-        detail,
-        requestId,
-      }))
+      const lines = mapped(changes, (change) =>
+        pick(change, 'id', 'at', 'actor', 'team', 'action', 'target', 'detail', 'requestId'),
+      )
       return sendJsonArray(reply, lines)
     },
   })

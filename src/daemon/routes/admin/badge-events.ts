@@ -10,6 +10,7 @@ import {
 import { badgeStatus } from '../../domain/badge-status.ts'
 import { iso } from '../../domain/time.ts'
 import { bindAll } from '../../http/bind.ts'
+import { pick } from '../wire-shapes.ts'
 
 const usualPage = 100
 
@@ -24,32 +25,19 @@ export function adminBadgeEventRoutes(app: FastifyInstance, ctx: Context): void 
       const team = await namedTeam(ctx, { name: query.team, keyTeam })
       const page = { teamId: team?.id, before: query.before, limit: query.limit ?? usualPage }
       return (await badgeEventsNow(ctx, page)).map((event) => ({
-        id: event.id,
-        team: event.team,
-        name: event.name,
+        ...pick(event, 'id', 'team', 'name', 'status', 'startDate', 'endDate', 'expiryDate'),
+        ...pick(event, 'requestedCodes', 'createdAt'),
         provider: event.poapEventId === null ? ('embedded' as const) : ('poap' as const),
         poapEventId: event.upstreamId,
-        status: event.status,
-        startDate: event.startDate,
-        endDate: event.endDate,
-        expiryDate: event.expiryDate,
-        requestedCodes: event.requestedCodes,
         remainingCodesCount: event.remainingCodes,
-        createdAt: event.createdAt,
       }))
     },
     'GET /admin/badge-events/:id/claims': async ({ params, query }) => {
       const page = { before: query.before, limit: query.limit ?? usualPage }
       return (await badgeClaims(ctx, params.id, page)).map((claim) => ({
-        id: claim.id,
-        recipient: claim.recipient,
+        ...pick(claim, 'id', 'recipient', 'state', 'reason', 'transactionHash', 'createdAt', 'claimedAt'),
         uid: claim.chipUid,
-        state: claim.state,
-        reason: claim.reason,
         transaction: claim.transactionState,
-        transactionHash: claim.transactionHash,
-        createdAt: claim.createdAt,
-        claimedAt: claim.claimedAt,
       }))
     },
     'POST /admin/badge-events/:id/approve': async ({ params, actor }) =>

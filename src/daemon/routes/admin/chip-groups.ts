@@ -9,6 +9,7 @@ import {
   removeChipGroup,
 } from '../../domain/chips/chip-groups.ts'
 import { bindAll } from '../../http/bind.ts'
+import { pick } from '../wire-shapes.ts'
 
 export function adminChipGroupRoutes(app: FastifyInstance, ctx: Context): void {
   bindAll(app, ctx, {
@@ -31,10 +32,7 @@ export function adminChipGroupRoutes(app: FastifyInstance, ctx: Context): void {
   })
 }
 
-const toWire = ({ id, name, createdAt, chips }: ChipGroupRow, team: string) => ({
-  id,
-  name,
-  createdAt,
+const toWire = (group: ChipGroupRow, team: string) => ({
+  ...pick(group, 'id', 'name', 'createdAt', 'chips'),
   team,
-  chips,
 })

@@ -10,7 +10,7 @@ import { exportChips } from '../../domain/chips/export-chips.ts'
 import { simulateTaps } from '../../domain/taps/simulate-tap.ts'
 import { bindAll } from '../../http/bind.ts'
 import { sendLineText } from '../../http/streams.ts'
-import { tokenOnWire } from '../wire-shapes.ts'
+import { pick, tokenOnWire } from '../wire-shapes.ts'
 
 export function adminChipRoutes(app: FastifyInstance, ctx: Context): void {
   const show = async (readings: UidReadings) => toWire(await showChip(ctx, readings))
@@ -63,25 +63,18 @@ function readingsOf(parsed: string, raw: unknown, name = 'uid'): UidReadings {
   return typeof text === 'string' && /^[1-9]\d{13}$/.test(text) ? [parsed, text] : [parsed]
 }
 
-const counterOrNull = (counter: number): number | null => (counter < 0 ? null : counter)
-
 function toWire({ chip, token, badgeEvents, guestbookEvents, isConfigured }: ChipRecord) {
   const { itemId, itemName, variantId } = chip
   return {
-    uid: chip.uid,
+    ...pick(chip, 'uid', 'family', 'generation', 'publicKey', 'label', 'redirectUrl', 'lastTapAt'),
+    ...pick(chip, 'disabledAt', 'disabledReason', 'replacedBy', 'createdAt'),
     uidHex: uidToHex(chip.uid),
     team: chip.teamName,
     chipGroup: { id: chip.chipGroupId, name: chip.chipGroupName },
-    family: chip.family,
     keySet: chip.keySetId,
-    generation: chip.generation,
-    publicKey: chip.publicKey,
-    label: chip.label,
-    redirectUrl: chip.redirectUrl,
     isConfigured,
     isSimulated: chip.simulated === 1,
-    lastCounter: counterOrNull(chip.lastCounter),
-    lastTapAt: chip.lastTapAt,
+    lastCounter: chip.lastCounter < 0 ? null : chip.lastCounter,
     item: itemId === null ? null : { id: itemId, name: itemName ?? itemId, variant: variantId },
     linkedToken: token
       ? {
@@ -92,9 +85,5 @@ function toWire({ chip, token, badgeEvents, guestbookEvents, isConfigured }: Chi
       : null,
     badgeEvents,
     guestbookEvents,
-    disabledAt: chip.disabledAt,
-    disabledReason: chip.disabledReason,
-    replacedBy: chip.replacedBy,
-    createdAt: chip.createdAt,
   }
 }

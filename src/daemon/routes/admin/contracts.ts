@@ -13,6 +13,7 @@ import {
 import { inspectContract } from '../../domain/contracts/inspect-contract.ts'
 import { deployContract, deployedBy, tellServiceUrl } from '../../domain/deployments/deploy-contract.ts'
 import { bindAll } from '../../http/bind.ts'
+import { pick } from '../wire-shapes.ts'
 
 export function contractRoutes(app: FastifyInstance, ctx: Context): void {
   const ofItsTeam = async (contract: ContractRow) =>
@@ -58,22 +59,13 @@ export function contractRoutes(app: FastifyInstance, ctx: Context): void {
 }
 
 function toWire(contract: ContractRow, team: string, isPlaced: boolean) {
-  const { id, kind, symbol, name, chainId, address, status, transactionId, serviceUrl, createdAt } = contract
-  const { twoTapDelaySeconds: delaySeconds, twoTapWindowSeconds: windowSeconds } = contract
+  const { kind, status, twoTapDelaySeconds: delaySeconds, twoTapWindowSeconds: windowSeconds } = contract
   return {
-    id,
+    ...pick(contract, 'id', 'kind', 'symbol', 'name', 'chainId', 'status', 'transactionId', 'serviceUrl'),
+    ...pick(contract, 'problem', 'createdAt'),
     team,
-    kind,
-    symbol,
-    name,
-    chainId,
     // As in the interface, a guestbook contract has no address until it is deployed.
-    address: status === 'pending' && (kind === 'guestbook' || !isPlaced) ? null : address,
-    status,
+    address: status === 'pending' && (kind === 'guestbook' || !isPlaced) ? null : contract.address,
     twoTap: delaySeconds === null || windowSeconds === null ? null : { delaySeconds, windowSeconds },
-    transactionId,
-    serviceUrl,
-    problem: contract.problem,
-    createdAt,
   }
 }

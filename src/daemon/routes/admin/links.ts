@@ -3,6 +3,7 @@ import type { Context } from '../../context.ts'
 import { resolveTeam } from '../../domain/access/teams.ts'
 import { createLink, type LinkRow, listLinks, removeLink } from '../../domain/chips/links.ts'
 import { bindAll } from '../../http/bind.ts'
+import { pick } from '../wire-shapes.ts'
 
 export function linkRoutes(app: FastifyInstance, ctx: Context): void {
   bindAll(app, ctx, {
@@ -21,10 +22,7 @@ export function linkRoutes(app: FastifyInstance, ctx: Context): void {
   })
 }
 
-const toWire = ({ id, label, baseUrl, createdAt }: LinkRow, team: string) => ({
-  id,
+const toWire = (link: LinkRow, team: string) => ({
+  ...pick(link, 'id', 'label', 'baseUrl', 'createdAt'),
   team,
-  label,
-  baseUrl,
-  createdAt,
 })

@@ -6,6 +6,7 @@ import { followTaps, listTapRecords, type TapRecord } from '../../domain/taps/ta
 import { authenticate } from '../../http/auth.ts'
 import { bindAll } from '../../http/bind.ts'
 import { LiveLines } from '../../http/live-lines.ts'
+import { pick } from '../wire-shapes.ts'
 
 const usualLimit = 100
 
@@ -39,13 +40,8 @@ function isStillAllowed(ctx: Context, request: FastifyRequest): boolean {
   }
 }
 
-const toWire = ({ id, at, chipUid, team, keySetId, counter, outcome, via }: TapRecord) => ({
-  id,
-  at,
-  uid: chipUid,
-  team,
-  keySet: keySetId,
-  counter,
-  outcome,
-  via,
+const toWire = (tap: TapRecord) => ({
+  ...pick(tap, 'id', 'at', 'team', 'counter', 'outcome', 'via'),
+  uid: tap.chipUid,
+  keySet: tap.keySetId,
 })

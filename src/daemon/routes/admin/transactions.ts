@@ -9,6 +9,7 @@ import {
   type TransactionRow,
 } from '../../domain/chain/transactions.ts'
 import { bindAll } from '../../http/bind.ts'
+import { parseObject, pick } from '../wire-shapes.ts'
 
 const usualLimit = 100
 
@@ -31,38 +32,17 @@ export function transactionRoutes(app: FastifyInstance, ctx: Context): void {
   })
 }
 
-function toWire(row: Named<TransactionRow>) {
-  const { id, team, chainId, kind, state, waiting, reason, minedHash, blockNumber, sender, nonce } = row
-  const { createdAt, updatedAt, settledAt } = row
-  return {
-    id,
-    team,
-    chainId,
-    kind,
-    subject: subjectOf(row.subject),
-    state,
-    waiting,
-    reason,
-    cancelling: settledAt === null ? row.abandonedBecause : null,
-    initialTxHash: row.firstHash,
-    minedHash,
-    blockNumber,
-    sender,
-    nonce,
-    createdAt,
-    updatedAt,
-    settledAt,
-  }
-}
-
-function subjectOf(json: string): Record<string, unknown> {
-  const value: unknown = JSON.parse(json)
-  return typeof value === 'object' && value !== null ? { ...value } : {}
-}
+const toWire = (row: Named<TransactionRow>) => ({
+  ...pick(row, 'id', 'team', 'chainId', 'kind', 'state', 'waiting', 'reason', 'minedHash', 'blockNumber'),
+  ...pick(row, 'sender', 'nonce', 'createdAt', 'updatedAt', 'settledAt'),
+  subject: parseObject(row.subject),
+  cancelling: row.settledAt === null ? row.abandonedBecause : null,
+  initialTxHash: row.firstHash,
+})
 
 type Attempt = Awaited<ReturnType<typeof showTransaction>>['attempts'][number]
 
-function attemptOnWire({ hash, purpose, sender, nonce, gas, ...attempt }: Attempt) {
-  const { maxFeePerGas, maxPriorityFeePerGas, signedAt, sentAt, error } = attempt
-  return { hash, purpose, sender, nonce, gas, maxFeePerGas, maxPriorityFeePerGas, signedAt, sentAt, error }
-}
+const attemptOnWire = (attempt: Attempt) => ({
+  ...pick(attempt, 'hash', 'purpose', 'sender', 'nonce', 'gas', 'maxFeePerGas', 'maxPriorityFeePerGas'),
+  ...pick(attempt, 'signedAt', 'sentAt', 'error'),
+})
