@@ -3,15 +3,15 @@ import { createServer, type IncomingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { type CliHome, cliHome } from '../support/cli.ts'
 import { startTestDaemon } from '../support/daemon.ts'
 import { spawnDaemon } from '../support/process.ts'
 import { acmeKey } from '../support/seeds.ts'
-import { type Place, place } from './in-process.ts'
 
-let here: Place
+let here: CliHome
 const cleanUp: (() => unknown)[] = []
 beforeEach(() => {
-  here = place()
+  here = cliHome()
 })
 afterEach(async () => {
   for (const clean of cleanUp.splice(0).reverse()) await clean()
@@ -141,7 +141,7 @@ describe("the token of a daemon's data directory", () => {
 
   test('opens the daemon whose socket is named', async () => {
     const daemon = await ownDaemon(['--base-url', 'https://tap.example.com'])
-    const elsewhere = place({ TAPCHIP_ADMIN_URL: daemon.ready.admin })
+    const elsewhere = cliHome({ TAPCHIP_ADMIN_URL: daemon.ready.admin })
     cleanUp.push(elsewhere.remove)
     expect((await elsewhere.run('teams', 'create', '--name', 'Acme')).code).toBe(0)
     expect((await elsewhere.run('teams', 'list', '--json')).json()).toMatchObject([{ name: 'Acme' }])
@@ -152,7 +152,7 @@ describe("the token of a daemon's data directory", () => {
     here.env.TAPCHIP_ADMIN_URL = daemon.ready.admin
     expect((await here.run('teams', 'list', '--json')).json()).toEqual([])
     // A token that was given goes where it is told to.
-    const elsewhere = place({
+    const elsewhere = cliHome({
       TAPCHIP_URL: daemon.ready.url,
       TAPCHIP_ADMIN_URL: daemon.ready.admin,
       TAPCHIP_ADMIN_TOKEN: daemon.token,
@@ -224,7 +224,7 @@ describe('keys that a context keeps', () => {
     await here.run('daemon', 'status')
     expect(new Set(other.seen.map(({ path }) => path))).toEqual(new Set(['/healthz', '/readyz']))
     expect(JSON.stringify(other.seen)).not.toMatch(/_kept/)
-    // A new key takes the place of those that were another's.
+    // A new key takes the cliHome of those that were another's.
     here.stdin = 'svc_new'
     expect((await here.run('login', '--with-token')).code).toBe(0)
     expect(keptContexts().prod).toEqual({ url: other.url, instance: 'somebody-else', apiKey: 'svc_new' })

@@ -2,21 +2,25 @@ import { spawn } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { type CliHome, cliHome, type Ran } from '../support/cli.ts'
+import { executable } from '../support/cli-process.ts'
 import { startTestDaemon } from '../support/daemon.ts'
 import { png } from '../support/poap/image-bytes.ts'
 import { acmeKey, derived, seed, uids } from '../support/seeds.ts'
 import { tap, tapPath } from '../support/taps.ts'
-import { executable } from './executable.ts'
-import { type Place, place, type Ran } from './in-process.ts'
 
 let daemon: Awaited<ReturnType<typeof startTestDaemon>>
-let here: Place
+let here: CliHome
 beforeAll(async () => {
   daemon = await startTestDaemon({ seed, env: { TAPCHIP_BADGE_APPROVAL: 'manual' } })
 })
 afterAll(() => daemon.stop())
 beforeEach(() => {
-  here = place({ TAPCHIP_URL: daemon.url, TAPCHIP_API_KEY: acmeKey, TAPCHIP_ADMIN_TOKEN: daemon.adminToken })
+  here = cliHome({
+    TAPCHIP_URL: daemon.url,
+    TAPCHIP_API_KEY: acmeKey,
+    TAPCHIP_ADMIN_TOKEN: daemon.adminToken,
+  })
   writeFileSync(join(here.home, 'badge.png'), png())
 })
 afterEach(() => here.remove())

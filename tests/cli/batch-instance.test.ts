@@ -2,15 +2,15 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { kinds } from '../../src/cli/batch/kinds.ts'
+import { type CliHome, cliHome } from '../support/cli.ts'
 import { adminToken, startTestDaemon } from '../support/daemon.ts'
 import { keySets } from '../support/nfc.ts'
 import { bob, chips, phygitalSeed } from '../support/phygitals.ts'
 import { png } from '../support/poap/image-bytes.ts'
 import { acmeKey, derived, seed, uids } from '../support/seeds.ts'
-import { type Place, place } from './in-process.ts'
 
 let [daemon, other]: Awaited<ReturnType<typeof startTestDaemon>>[] = []
-let here: Place
+let here: CliHome
 beforeAll(async () => {
   daemon = await startTestDaemon({ seed })
   other = await startTestDaemon({ seed })
@@ -20,7 +20,7 @@ afterAll(async () => {
   await other?.stop()
 })
 beforeEach(() => {
-  here = place({ TAPCHIP_URL: daemon?.url ?? '', TAPCHIP_API_KEY: acmeKey })
+  here = cliHome({ TAPCHIP_URL: daemon?.url ?? '', TAPCHIP_API_KEY: acmeKey })
 })
 afterEach(() => here.remove())
 

@@ -1,11 +1,11 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
-import { startTestDaemon } from '../support/daemon.ts'
+import { expect, test } from 'vitest'
+import { type CliHome, withDaemon } from '../support/cli.ts'
+import { spawnCli } from '../support/cli-process.ts'
+import { startTestDaemon, type TestDaemon } from '../support/daemon.ts'
 import { acmeKey, derived } from '../support/seeds.ts'
-import { spawnCli } from './executable.ts'
-import { type Place, place } from './in-process.ts'
 
 const count = 9000
 const uidOf = (i: number) => `04${i.toString(16).padStart(12, '0')}`.toUpperCase()
@@ -16,17 +16,12 @@ const seed = {
   teams: [{ name: 'Acme', apiKeys: [{ name: 'ops', key: acmeKey }], chipGroups: [{ name: 'All', chips }] }],
 }
 
-let daemon: Awaited<ReturnType<typeof startTestDaemon>>
-let here: Place
-
-beforeAll(async () => {
-  daemon = await startTestDaemon({ seed })
+let daemon: TestDaemon
+let here: CliHome
+withDaemon({ seed }, (home, started) => {
+  here = home
+  daemon = started
 })
-afterAll(() => daemon.stop())
-beforeEach(() => {
-  here = place({ TAPCHIP_URL: daemon.url, TAPCHIP_API_KEY: acmeKey, TAPCHIP_ADMIN_TOKEN: daemon.adminToken })
-})
-afterEach(() => here.remove())
 
 const write = (target: string) => {
   const lines = chips.map(({ uid }, i) => `${uid},https://example.com/${target}/${i + 1}`)

@@ -1,22 +1,17 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { parseUid, uidToColons } from '../../src/nfc/uid.ts'
-import { startTestDaemon } from '../support/daemon.ts'
+import { type CliHome, withDaemon } from '../support/cli.ts'
+import type { TestDaemon } from '../support/daemon.ts'
 import { acmeKey, seed, uids } from '../support/seeds.ts'
-import { type Place, place } from './in-process.ts'
 
-let daemon: Awaited<ReturnType<typeof startTestDaemon>>
-let here: Place
-
-beforeAll(async () => {
-  daemon = await startTestDaemon({ seed })
+let daemon: TestDaemon
+let here: CliHome
+withDaemon({ seed }, (home, started) => {
+  here = home
+  daemon = started
 })
-afterAll(() => daemon.stop())
-beforeEach(() => {
-  here = place({ TAPCHIP_URL: daemon.url, TAPCHIP_API_KEY: acmeKey, TAPCHIP_ADMIN_TOKEN: daemon.adminToken })
-})
-afterEach(() => here.remove())
 
 const decimal = (hex: string): string => {
   const parsed = parseUid(hex)

@@ -1,21 +1,17 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { startTestDaemon } from '../support/daemon.ts'
-import { acmeKey, listedKey, seed, uids } from '../support/seeds.ts'
-import { spawnCli } from './executable.ts'
-import { type Place, place } from './in-process.ts'
+import { describe, expect, test } from 'vitest'
+import { type CliHome, withDaemon } from '../support/cli.ts'
+import { spawnCli } from '../support/cli-process.ts'
+import type { TestDaemon } from '../support/daemon.ts'
+import { listedKey, seed, uids } from '../support/seeds.ts'
 
-let daemon: Awaited<ReturnType<typeof startTestDaemon>>
-let here: Place
-beforeAll(async () => {
-  daemon = await startTestDaemon({ seed })
+let daemon: TestDaemon
+let here: CliHome
+withDaemon({ seed }, (home, started) => {
+  here = home
+  daemon = started
 })
-afterAll(() => daemon.stop())
-beforeEach(() => {
-  here = place({ TAPCHIP_URL: daemon.url, TAPCHIP_API_KEY: acmeKey, TAPCHIP_ADMIN_TOKEN: daemon.adminToken })
-})
-afterEach(() => here.remove())
 
 const load = (content: string, ...flags: string[]) => {
   writeFileSync(join(here.home, 'chips.csv'), content)

@@ -1,19 +1,15 @@
 import { spawnSync } from 'node:child_process'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { startTestDaemon } from '../support/daemon.ts'
-import { acmeKey, seed } from '../support/seeds.ts'
-import { type Place, place } from './in-process.ts'
+import { describe, expect, test } from 'vitest'
+import { type CliHome, withDaemon } from '../support/cli.ts'
+import type { TestDaemon } from '../support/daemon.ts'
+import { seed } from '../support/seeds.ts'
 
-let daemon: Awaited<ReturnType<typeof startTestDaemon>>
-let here: Place
-beforeAll(async () => {
-  daemon = await startTestDaemon({ seed })
+let daemon: TestDaemon
+let here: CliHome
+withDaemon({ seed }, (home, started) => {
+  here = home
+  daemon = started
 })
-afterAll(() => daemon.stop())
-beforeEach(() => {
-  here = place({ TAPCHIP_URL: daemon.url, TAPCHIP_API_KEY: acmeKey, TAPCHIP_ADMIN_TOKEN: daemon.adminToken })
-})
-afterEach(() => here.remove())
 
 const offered = async (...words: string[]): Promise<string[]> => {
   const ran = await here.run('__complete', '--', ...words)

@@ -3,11 +3,11 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { type Place, place } from './in-process.ts'
+import { type CliHome, cliHome } from '../support/cli.ts'
 
-let here: Place
+let here: CliHome
 beforeEach(() => {
-  here = place()
+  here = cliHome()
 })
 afterEach(() => here.remove())
 

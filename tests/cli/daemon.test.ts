@@ -1,11 +1,11 @@
 import { existsSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { type Place, place } from './in-process.ts'
+import { type CliHome, cliHome } from '../support/cli.ts'
 
-let here: Place
+let here: CliHome
 beforeEach(() => {
-  here = place({ PATH: process.env.PATH ?? '' })
+  here = cliHome({ PATH: process.env.PATH ?? '' })
 })
 afterEach(async () => {
   await here.run('daemon', 'stop')

@@ -4,8 +4,8 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { processStart } from '../../src/cli/daemon-record.ts'
+import { type CliHome, cliHome } from '../support/cli.ts'
 import { spawnDaemon } from '../support/process.ts'
-import { type Place, place } from './in-process.ts'
 
 interface Started {
   readonly url: string
@@ -14,11 +14,11 @@ interface Started {
   readonly logFile: string
 }
 
-let here: Place
+let here: CliHome
 let pids: number[]
 let stranger: ChildProcess | undefined
 beforeEach(() => {
-  here = place({ PATH: process.env.PATH ?? '', TAPCHIP_DEV_CHAIN: 'off' })
+  here = cliHome({ PATH: process.env.PATH ?? '', TAPCHIP_DEV_CHAIN: 'off' })
   pids = []
 })
 afterEach(async () => {

@@ -1,11 +1,10 @@
 import { execFile } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { startTestDaemon } from '../support/daemon.ts'
+import { describe, expect, test } from 'vitest'
+import { type CliHome, withDaemon } from '../support/cli.ts'
 import { bin, run } from '../support/process.ts'
 import { acmeKey, derived } from '../support/seeds.ts'
-import { type Place, place } from './in-process.ts'
 
 const uids = ['04000000000001', '04000000000002', '04000000000003', '04000000000004']
 const chips = uids.map((uid) => ({ uid, keySet: 101 }))
@@ -14,16 +13,10 @@ const seed = {
   keySets: [derived],
   teams: [{ name: 'Acme', apiKeys: [{ name: 'ops', key: acmeKey }], chipGroups: [{ name: 'All', chips }] }],
 }
-let daemon: Awaited<ReturnType<typeof startTestDaemon>>
-let here: Place
-beforeAll(async () => {
-  daemon = await startTestDaemon({ seed })
+let here: CliHome
+withDaemon({ seed }, (home) => {
+  here = home
 })
-afterAll(() => daemon.stop())
-beforeEach(() => {
-  here = place({ TAPCHIP_URL: daemon.url, TAPCHIP_API_KEY: acmeKey, TAPCHIP_ADMIN_TOKEN: daemon.adminToken })
-})
-afterEach(() => here.remove())
 
 const folder = () => join(here.home, '.local/state/tapchip/batches')
 const pathOf = (id: string) => join(folder(), `${id}.jsonl`)

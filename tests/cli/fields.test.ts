@@ -1,20 +1,13 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { startTestDaemon } from '../support/daemon.ts'
-import { acmeKey, seed, uids } from '../support/seeds.ts'
-import { type Place, place } from './in-process.ts'
+import { describe, expect, test } from 'vitest'
+import { type CliHome, withDaemon } from '../support/cli.ts'
+import { seed, uids } from '../support/seeds.ts'
 
-let daemon: Awaited<ReturnType<typeof startTestDaemon>>
-let here: Place
-beforeAll(async () => {
-  daemon = await startTestDaemon({ seed })
+let here: CliHome
+withDaemon({ seed }, (home) => {
+  here = home
 })
-afterAll(() => daemon.stop())
-beforeEach(() => {
-  here = place({ TAPCHIP_URL: daemon.url, TAPCHIP_API_KEY: acmeKey, TAPCHIP_ADMIN_TOKEN: daemon.adminToken })
-})
-afterEach(() => here.remove())
 
 describe('--fields', () => {
   test('of a list, as a table and as JSON, in the order given', async () => {

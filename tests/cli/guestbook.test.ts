@@ -3,21 +3,21 @@ import { join } from 'node:path'
 import { getAddress } from 'viem'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { guestbookAbi } from '../../src/daemon/chain/artifacts/guestbook.ts'
+import { type CliHome, cliHome, type Ran } from '../support/cli.ts'
 import { startTestDaemon } from '../support/daemon.ts'
 import { guestbookSeed, metadata, seeded } from '../support/guestbook.ts'
 import { bob } from '../support/phygitals.ts'
 import { acmeKey, derived } from '../support/seeds.ts'
 import { tap, tapPath } from '../support/taps.ts'
-import { type Place, place, type Ran } from './in-process.ts'
 
 let daemon: Awaited<ReturnType<typeof startTestDaemon>>
-let here: Place
+let here: CliHome
 beforeAll(async () => {
   daemon = await startTestDaemon({ chain: true, seed: guestbookSeed })
 })
 afterAll(() => daemon.stop())
 beforeEach(() => {
-  here = place({ TAPCHIP_URL: daemon.url, TAPCHIP_API_KEY: acmeKey })
+  here = cliHome({ TAPCHIP_URL: daemon.url, TAPCHIP_API_KEY: acmeKey })
 })
 afterEach(() => here.remove())
 

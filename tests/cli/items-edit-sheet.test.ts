@@ -1,10 +1,10 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { type CliHome, cliHome } from '../support/cli.ts'
+import { spawnCli } from '../support/cli-process.ts'
 import { startTestDaemon } from '../support/daemon.ts'
 import { otherKey } from '../support/seeds.ts'
-import { spawnCli } from './executable.ts'
-import { type Place, place } from './in-process.ts'
 
 const count = 120
 const hat = {
@@ -41,13 +41,13 @@ interface Item {
 }
 
 let daemon: Awaited<ReturnType<typeof startTestDaemon>>
-let here: Place
+let here: CliHome
 beforeAll(async () => {
   daemon = await startTestDaemon({ seed })
 })
 afterAll(() => daemon.stop())
 beforeEach(() => {
-  here = place({ TAPCHIP_URL: daemon.url, TAPCHIP_ADMIN_TOKEN: daemon.adminToken })
+  here = cliHome({ TAPCHIP_URL: daemon.url, TAPCHIP_ADMIN_TOKEN: daemon.adminToken })
 })
 afterEach(() => here.remove())
 

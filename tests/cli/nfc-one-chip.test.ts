@@ -8,14 +8,14 @@ import { type Order, relay } from '../../src/cli/nfc/relay.ts'
 import { CardGone } from '../../src/nfc/card.ts'
 import type { Tear } from '../../src/nfc/emulator/card.ts'
 import { VirtualNtag424 } from '../../src/nfc/emulator/ntag424.ts'
+import { type CliHome, cliHome } from '../support/cli.ts'
+import { executable } from '../support/cli-process.ts'
 import { startTestDaemon } from '../support/daemon.ts'
 import { Chip, inA, nfcSeed, noStop } from '../support/nfc.ts'
-import { executable } from './executable.ts'
-import { type Place, place } from './in-process.ts'
 
 let daemon: Awaited<ReturnType<typeof startTestDaemon>>
 let client: Client
-let at: Place
+let at: CliHome
 beforeAll(async () => {
   daemon = await startTestDaemon({ seed: nfcSeed })
   client = createClient({ url: daemon.url, adminToken: () => daemon.adminToken })
@@ -25,7 +25,7 @@ afterAll(async () => {
   await daemon.stop()
 })
 beforeEach(() => {
-  at = place({ TAPCHIP_URL: daemon.url, TAPCHIP_ADMIN_TOKEN: daemon.adminToken })
+  at = cliHome({ TAPCHIP_URL: daemon.url, TAPCHIP_ADMIN_TOKEN: daemon.adminToken })
 })
 afterEach(() => at.remove())
 

@@ -2,12 +2,12 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, type TestContext, test } from 'vitest'
+import { type Running, spawnCli } from '../support/cli-process.ts'
 import { startTestDaemon } from '../support/daemon.ts'
 import { Chip, nfcSeed } from '../support/nfc.ts'
 import { openPcscd } from '../support/pcsc/opened.ts'
 import type { PrivatePcscd } from '../support/pcsc/pcscd.ts'
 import { emulated } from '../support/pcsc/vpcd.ts'
-import { type Running, spawnCli } from './executable.ts'
 
 // The built executable, a real pcscd with virtual readers, and a daemon: as in the field, but for the plastic.
 

@@ -5,18 +5,18 @@ import { EmulatedCard } from '../../src/nfc/emulator/card.ts'
 import { VirtualNtag424 } from '../../src/nfc/emulator/ntag424.ts'
 import { readTap } from '../../src/nfc/read-tap.ts'
 import { runScript } from '../../src/nfc/script.ts'
+import { type CliHome, cliHome } from '../support/cli.ts'
 import { startTestDaemon } from '../support/daemon.ts'
 import { keySets, masterKeys, nfcSeed } from '../support/nfc.ts'
-import { type Place, place } from './in-process.ts'
 
 let daemon: Awaited<ReturnType<typeof startTestDaemon>>
-let at: Place
+let at: CliHome
 beforeAll(async () => {
   daemon = await startTestDaemon({ seed: nfcSeed })
 })
 afterAll(() => daemon.stop())
 beforeEach(() => {
-  at = place({ TAPCHIP_URL: daemon.url, TAPCHIP_ADMIN_TOKEN: daemon.adminToken })
+  at = cliHome({ TAPCHIP_URL: daemon.url, TAPCHIP_ADMIN_TOKEN: daemon.adminToken })
 })
 afterEach(() => at.remove())
 

@@ -2,16 +2,16 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { VirtualNtag424 } from '../../src/nfc/emulator/ntag424.ts'
+import { type CliHome, cliHome } from '../support/cli.ts'
 import { startTestDaemon } from '../support/daemon.ts'
 import { derived, plain, seed, uids } from '../support/seeds.ts'
 import { setUpChip } from '../support/set-up-chip.ts'
-import { type Place, place } from './in-process.ts'
 
 const renamed = { ...derived, id: 104, parameters: { e: 'enc', c: 'mac', d: 'ks' } }
 const uidOfRenamed = '04AB12CD34EF80'
 
 let daemon: Awaited<ReturnType<typeof startTestDaemon>>
-let here: Place
+let here: CliHome
 beforeAll(async () => {
   const [acme, ...others] = seed.teams
   const group = { name: 'Renamed', chips: [{ uid: uidOfRenamed, keySet: renamed.id }] }
@@ -25,7 +25,7 @@ beforeAll(async () => {
 })
 afterAll(() => daemon.stop())
 beforeEach(() => {
-  here = place({ TAPCHIP_URL: daemon.url })
+  here = cliHome({ TAPCHIP_URL: daemon.url })
 })
 afterEach(() => here.remove())
 

@@ -3,11 +3,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { heldByKernel } from '../../src/cli/commands/doctor/readers.ts'
-import { type Place, place } from './in-process.ts'
+import { type CliHome, cliHome } from '../support/cli.ts'
 
-let here: Place
+let here: CliHome
 beforeEach(() => {
-  here = place()
+  here = cliHome()
 })
 afterEach(() => here.remove())
 

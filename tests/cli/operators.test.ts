@@ -1,22 +1,18 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { usualLimits as shownLimits } from '../../src/cli/commands/teams/team.ts'
 import { usualLimits } from '../../src/daemon/domain/chain/budget.ts'
-import { startTestDaemon } from '../support/daemon.ts'
+import { type CliHome, type Ran, withDaemon } from '../support/cli.ts'
+import type { TestDaemon } from '../support/daemon.ts'
 import { acmeKey, otherKey, seed, uids } from '../support/seeds.ts'
-import { type Place, place, type Ran } from './in-process.ts'
 
-let daemon: Awaited<ReturnType<typeof startTestDaemon>>
-let here: Place
-beforeAll(async () => {
-  daemon = await startTestDaemon({ seed })
+let daemon: TestDaemon
+let here: CliHome
+withDaemon({ seed }, (home, started) => {
+  here = home
+  daemon = started
 })
-afterAll(() => daemon.stop())
-beforeEach(() => {
-  here = place({ TAPCHIP_URL: daemon.url, TAPCHIP_API_KEY: acmeKey, TAPCHIP_ADMIN_TOKEN: daemon.adminToken })
-})
-afterEach(() => here.remove())
 
 const json = async (...args: string[]) => {
   const ran = await here.run(...args, '--json')

@@ -1,13 +1,13 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { type CliHome, cliHome } from '../support/cli.ts'
 import { startTestDaemon } from '../support/daemon.ts'
 import { chips, phygitalSeed } from '../support/phygitals.ts'
 import { acmeKey } from '../support/seeds.ts'
-import { type Place, place } from './in-process.ts'
 
 let daemon: Awaited<ReturnType<typeof startTestDaemon>>
-let here: Place
+let here: CliHome
 let jackets = ''
 
 beforeAll(async () => {
@@ -17,7 +17,7 @@ beforeAll(async () => {
 })
 afterAll(() => daemon.stop())
 beforeEach(() => {
-  here = place({ TAPCHIP_URL: daemon.url, TAPCHIP_API_KEY: acmeKey })
+  here = cliHome({ TAPCHIP_URL: daemon.url, TAPCHIP_API_KEY: acmeKey })
 })
 afterEach(() => here.remove())
 

@@ -4,17 +4,17 @@ import { getAddress } from 'viem'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { colons, readUid } from '../../src/cli/uid.ts'
 import { ownerOf } from '../../src/daemon/chain/owner-of.ts'
+import { type CliHome, cliHome } from '../support/cli.ts'
 import { startTestDaemon } from '../support/daemon.ts'
 import { bob, carol, chips, phygitalSeed } from '../support/phygitals.ts'
 import { acmeKey, alice } from '../support/seeds.ts'
-import { type Place, place } from './in-process.ts'
 
 interface Shown {
   budget: { transactionsToday: number }
 }
 const hash = expect.stringMatching(/^0x[0-9a-f]{64}$/)
 let daemon: Awaited<ReturnType<typeof startTestDaemon>>
-let here: Place
+let here: CliHome
 let jackets = ''
 let art = ''
 
@@ -26,7 +26,7 @@ beforeAll(async () => {
 })
 afterAll(() => daemon.stop())
 beforeEach(() => {
-  here = place({ TAPCHIP_URL: daemon.url, TAPCHIP_API_KEY: acmeKey })
+  here = cliHome({ TAPCHIP_URL: daemon.url, TAPCHIP_API_KEY: acmeKey })
 })
 afterEach(() => here.remove())
 

@@ -6,14 +6,14 @@ import { getAddress, hashTypedData, recoverAddress } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { ownerOf } from '../../src/daemon/chain/owner-of.ts'
+import { type CliHome, cliHome, type Ran } from '../support/cli.ts'
 import { startTestDaemon } from '../support/daemon.ts'
 import { bob, carol, chips, phygitalSeed } from '../support/phygitals.ts'
 import { acmeKey, alice, derived, otherKey } from '../support/seeds.ts'
 import { tap, tapPath } from '../support/taps.ts'
-import { type Place, place, type Ran } from './in-process.ts'
 
 let daemon: Awaited<ReturnType<typeof startTestDaemon>>
-let here: Place
+let here: CliHome
 let contracts: { symbol: string; address: string }[]
 beforeAll(async () => {
   daemon = await startTestDaemon({ chain: true, seed: phygitalSeed })
@@ -21,7 +21,11 @@ beforeAll(async () => {
 })
 afterAll(() => daemon.stop())
 beforeEach(() => {
-  here = place({ TAPCHIP_URL: daemon.url, TAPCHIP_API_KEY: acmeKey, TAPCHIP_ADMIN_TOKEN: daemon.adminToken })
+  here = cliHome({
+    TAPCHIP_URL: daemon.url,
+    TAPCHIP_API_KEY: acmeKey,
+    TAPCHIP_ADMIN_TOKEN: daemon.adminToken,
+  })
 })
 afterEach(() => here.remove())
 

@@ -1,11 +1,11 @@
 import type { Command } from 'commander'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { createProgram, loadAll } from '../../src/cli/program.ts'
-import { type Place, place } from './in-process.ts'
+import { type CliHome, cliHome } from '../support/cli.ts'
 
-let here: Place
+let here: CliHome
 beforeEach(() => {
-  here = place({ TAPCHIP_URL: 'http://127.0.0.1:1' })
+  here = cliHome({ TAPCHIP_URL: 'http://127.0.0.1:1' })
 })
 afterEach(() => here.remove())
 

@@ -3,18 +3,18 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { type CliHome, cliHome } from '../support/cli.ts'
+import { type Answers, executable, onTerminal as runOnTerminal } from '../support/cli-process.ts'
 import { startTestDaemon } from '../support/daemon.ts'
-import { type Answers, executable, onTerminal as runOnTerminal } from './executable.ts'
-import { type Place, place } from './in-process.ts'
 
 let daemon: Awaited<ReturnType<typeof startTestDaemon>>
-let here: Place
+let here: CliHome
 beforeAll(async () => {
   daemon = await startTestDaemon({ seed: { version: 1, teams: [{ name: 'Acme' }] } })
 })
 afterAll(() => daemon.stop())
 beforeEach(() => {
-  here = place({ TAPCHIP_URL: daemon.url, TAPCHIP_ADMIN_TOKEN: daemon.adminToken })
+  here = cliHome({ TAPCHIP_URL: daemon.url, TAPCHIP_ADMIN_TOKEN: daemon.adminToken })
 })
 afterEach(() => here.remove())
 

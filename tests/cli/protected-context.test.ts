@@ -3,19 +3,19 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { type CliHome, cliHome } from '../support/cli.ts'
+import { onTerminal } from '../support/cli-process.ts'
 import { startTestDaemon } from '../support/daemon.ts'
 import { acmeKey, seed, uids } from '../support/seeds.ts'
-import { onTerminal } from './executable.ts'
-import { type Place, place } from './in-process.ts'
 
 let daemon: Awaited<ReturnType<typeof startTestDaemon>>
-let here: Place
+let here: CliHome
 beforeAll(async () => {
   daemon = await startTestDaemon({ seed })
 })
 afterAll(() => daemon.stop())
 beforeEach(async () => {
-  here = place({ TAPCHIP_API_KEY: acmeKey, TAPCHIP_ADMIN_TOKEN: daemon.adminToken })
+  here = cliHome({ TAPCHIP_API_KEY: acmeKey, TAPCHIP_ADMIN_TOKEN: daemon.adminToken })
   const made = await here.run('context', 'create', 'shop', '--url', daemon.url, '--protected')
   expect(made.code).toBe(0)
 })
@@ -54,7 +54,7 @@ describe('a context', () => {
 })
 
 test('a context that is made or taken away says where commands go then', async () => {
-  const other = place()
+  const other = cliHome()
   try {
     const made = await other.run('context', 'create', 'shop', '--url', 'https://tap.invalid')
     expect(made.stderr).toContain('It is the current context, being the first')

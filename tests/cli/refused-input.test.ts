@@ -1,7 +1,7 @@
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { type Place, place } from './in-process.ts'
+import { type CliHome, cliHome } from '../support/cli.ts'
 
 // Nothing listens there: a request would end with 5, and a refusal comes before any request.
 const nowhere = { TAPCHIP_URL: 'http://127.0.0.1:1', TAPCHIP_API_KEY: 'svc_x', TAPCHIP_ADMIN_TOKEN: 'adm_x' }
@@ -9,9 +9,9 @@ const a = '04DE5F1EACC040'
 const b = '04:98:93:CA:AA:11:90'
 const good = 'https://example.com/'
 
-let here: Place
+let here: CliHome
 beforeEach(() => {
-  here = place(nowhere)
+  here = cliHome(nowhere)
 })
 afterEach(() => here.remove())
 

@@ -1,15 +1,15 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { type CliHome, cliHome } from '../support/cli.ts'
 import { startTestDaemon } from '../support/daemon.ts'
 import { haloChip } from '../support/halo.ts'
 import { acmeKey, seed, uids } from '../support/seeds.ts'
-import { type Place, place } from './in-process.ts'
 
 // Values that a sheet may hold, before the CLI and before the daemon: what one of them takes, the other takes as well.
 
 let daemon: Awaited<ReturnType<typeof startTestDaemon>>
-let here: Place
+let here: CliHome
 /** A contract that chips can be linked to. */
 let contract: string
 beforeAll(async () => {
@@ -17,7 +17,11 @@ beforeAll(async () => {
 })
 afterAll(() => daemon.stop())
 beforeEach(async () => {
-  here = place({ TAPCHIP_URL: daemon.url, TAPCHIP_API_KEY: acmeKey, TAPCHIP_ADMIN_TOKEN: daemon.adminToken })
+  here = cliHome({
+    TAPCHIP_URL: daemon.url,
+    TAPCHIP_API_KEY: acmeKey,
+    TAPCHIP_ADMIN_TOKEN: daemon.adminToken,
+  })
   const shown = (await here.run('chips', 'show', uids.jacket, '--json')).json()
   contract = (shown as { linkedToken: { contractAddress: string } }).linkedToken.contractAddress
 })

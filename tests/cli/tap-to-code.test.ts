@@ -1,17 +1,21 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { type CliHome, cliHome } from '../support/cli.ts'
+import { spawnCli } from '../support/cli-process.ts'
 import { startTestDaemon } from '../support/daemon.ts'
 import { acmeKey, seed, uids } from '../support/seeds.ts'
-import { spawnCli } from './executable.ts'
-import { type Place, place } from './in-process.ts'
 
 let daemon: Awaited<ReturnType<typeof startTestDaemon>>
-let here: Place
+let here: CliHome
 beforeAll(async () => {
   daemon = await startTestDaemon({ seed, env: { TAPCHIP_EPHEMERAL: 'on' } })
 })
 afterAll(() => daemon.stop())
 beforeEach(() => {
-  here = place({ TAPCHIP_URL: daemon.url, TAPCHIP_API_KEY: acmeKey, TAPCHIP_ADMIN_TOKEN: daemon.adminToken })
+  here = cliHome({
+    TAPCHIP_URL: daemon.url,
+    TAPCHIP_API_KEY: acmeKey,
+    TAPCHIP_ADMIN_TOKEN: daemon.adminToken,
+  })
 })
 afterEach(() => here.remove())
 

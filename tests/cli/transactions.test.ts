@@ -1,18 +1,18 @@
 import { keccak256, parseEther, stringToBytes, toHex } from 'viem'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type Anvil, startAnvil } from '../support/anvil.ts'
+import { type CliHome, cliHome, type Ran } from '../support/cli.ts'
 import { startTestDaemon } from '../support/daemon.ts'
 import { phygitalSeed } from '../support/phygitals.ts'
 import { openStrictNode } from '../support/relayer/strict-node.ts'
 import { askNode } from '../support/relayer.ts'
 import { acmeKey } from '../support/seeds.ts'
-import { type Place, place, type Ran } from './in-process.ts'
 
 const key = (name: string) => keccak256(stringToBytes(`test: ${name}`))
 
 let daemon: Awaited<ReturnType<typeof startTestDaemon>>
 let anvil: Anvil
-let here: Place
+let here: CliHome
 let relayer: string
 // The embedded chain, one that mines when it is told to, and one that is out of reach.
 beforeAll(async () => {
@@ -39,7 +39,11 @@ afterAll(async () => {
   await anvil.kill()
 })
 beforeEach(() => {
-  here = place({ TAPCHIP_URL: daemon.url, TAPCHIP_API_KEY: acmeKey, TAPCHIP_ADMIN_TOKEN: daemon.adminToken })
+  here = cliHome({
+    TAPCHIP_URL: daemon.url,
+    TAPCHIP_API_KEY: acmeKey,
+    TAPCHIP_ADMIN_TOKEN: daemon.adminToken,
+  })
 })
 afterEach(() => here.remove())
 

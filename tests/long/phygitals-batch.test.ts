@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { type Address, createPublicClient, getAddress, http, parseAbi } from 'viem'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
-import { spawnCli } from '../cli/executable.ts'
-import { type Place, place } from '../cli/in-process.ts'
+import { type CliHome, cliHome } from '../support/cli.ts'
+import { spawnCli } from '../support/cli-process.ts'
 import { startTestDaemon } from '../support/daemon.ts'
 import { spawnDaemon } from '../support/process.ts'
 import { acmeKey, alice, derived } from '../support/seeds.ts'
@@ -39,7 +39,7 @@ const seed = {
 }
 
 let daemon: Awaited<ReturnType<typeof startTestDaemon>>
-let here: Place
+let here: CliHome
 let contract: Address
 
 beforeAll(async () => {
@@ -49,7 +49,7 @@ beforeAll(async () => {
 }, 120_000)
 afterAll(() => daemon.stop())
 beforeEach(() => {
-  here = place({ TAPCHIP_URL: daemon.url, TAPCHIP_API_KEY: acmeKey })
+  here = cliHome({ TAPCHIP_URL: daemon.url, TAPCHIP_API_KEY: acmeKey })
 })
 afterEach(() => here.remove())
 

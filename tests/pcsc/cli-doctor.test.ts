@@ -4,7 +4,7 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { spawnCli } from '../cli/executable.ts'
+import { spawnCli } from '../support/cli-process.ts'
 import { openPcscd } from '../support/pcsc/opened.ts'
 
 interface Finding {

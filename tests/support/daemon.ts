@@ -116,3 +116,5 @@ export async function startTestDaemon(options: Options = {}) {
   }
   return { url: daemon.ready.url, adminToken, ctx: daemon.ctx, dataDir, stop }
 }
+
+export type TestDaemon = Awaited<ReturnType<typeof startTestDaemon>>

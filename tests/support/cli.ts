@@ -2,8 +2,11 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable, Writable } from 'node:stream'
+import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest'
 import { runCli } from '../../src/cli/program.ts'
 import type { Interrupts, Output, System } from '../../src/cli/system.ts'
+import { type Options, startTestDaemon, type TestDaemon } from './daemon.ts'
+import { acmeKey } from './seeds.ts'
 
 /** Takes what is written, and says that it is no terminal. */
 class Capture extends Writable implements Output {
@@ -16,8 +19,8 @@ class Capture extends Writable implements Output {
   }
 }
 
-/** Where a run of the CLI takes place: a home of its own, an environment of its own. */
-export interface Place {
+/** Runs the CLI in this process, with its own home and environment. */
+export interface CliHome {
   readonly home: string
   readonly env: Record<string, string>
   /** Writes nothing; give the text that `-` stands for. */
@@ -38,7 +41,7 @@ export interface Ran {
   lines(): unknown[]
 }
 
-export const place = (env: Record<string, string> = {}): Place => {
+export const cliHome = (env: Record<string, string> = {}): CliHome => {
   const home = mkdtempSync(join(tmpdir(), 'tapchip-cli-'))
   const run = async (
     args: readonly string[],
@@ -85,7 +88,7 @@ export const place = (env: Record<string, string> = {}): Place => {
           .map((line) => JSON.parse(line)),
     }
   }
-  const here: Place = {
+  const here: CliHome = {
     home,
     env: { HOME: home, ...env },
     stdin: '',
@@ -94,4 +97,23 @@ export const place = (env: Record<string, string> = {}): Place => {
     remove: () => rmSync(home, { recursive: true, force: true }),
   }
   return here
+}
+
+/** Starts one daemon for all tests of a file, and gives each test a home with the keys of that daemon. */
+export function withDaemon(options: Options, given: (home: CliHome, daemon: TestDaemon) => void): void {
+  let daemon: TestDaemon
+  let home: CliHome
+  beforeAll(async () => {
+    daemon = await startTestDaemon(options)
+  })
+  afterAll(() => daemon.stop())
+  beforeEach(() => {
+    home = cliHome({
+      TAPCHIP_URL: daemon.url,
+      TAPCHIP_API_KEY: acmeKey,
+      TAPCHIP_ADMIN_TOKEN: daemon.adminToken,
+    })
+    given(home, daemon)
+  })
+  afterEach(() => home.remove())
 }
