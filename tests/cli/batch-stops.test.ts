@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { type CliHome, withDaemon } from '../support/cli.ts'
 import { spawnCli } from '../support/cli-process.ts'
-import { startTestDaemon, type TestDaemon } from '../support/daemon.ts'
+import { startTestDaemon } from '../support/daemon.ts'
 import { acmeKey, derived } from '../support/seeds.ts'
 
 const count = 9000
@@ -16,11 +16,9 @@ const seed = {
   teams: [{ name: 'Acme', apiKeys: [{ name: 'ops', key: acmeKey }], chipGroups: [{ name: 'All', chips }] }],
 }
 
-let daemon: TestDaemon
 let here: CliHome
-withDaemon({ seed }, (home, started) => {
+withDaemon({ seed }, (home) => {
   here = home
-  daemon = started
 })
 
 const write = (target: string) => {

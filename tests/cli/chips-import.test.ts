@@ -3,14 +3,11 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { type CliHome, withDaemon } from '../support/cli.ts'
 import { spawnCli } from '../support/cli-process.ts'
-import type { TestDaemon } from '../support/daemon.ts'
 import { listedKey, seed, uids } from '../support/seeds.ts'
 
-let daemon: TestDaemon
 let here: CliHome
-withDaemon({ seed }, (home, started) => {
+withDaemon({ seed }, (home) => {
   here = home
-  daemon = started
 })
 
 const load = (content: string, ...flags: string[]) => {

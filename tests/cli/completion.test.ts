@@ -1,14 +1,11 @@
 import { spawnSync } from 'node:child_process'
 import { describe, expect, test } from 'vitest'
 import { type CliHome, withDaemon } from '../support/cli.ts'
-import type { TestDaemon } from '../support/daemon.ts'
 import { seed } from '../support/seeds.ts'
 
-let daemon: TestDaemon
 let here: CliHome
-withDaemon({ seed }, (home, started) => {
+withDaemon({ seed }, (home) => {
   here = home
-  daemon = started
 })
 
 const offered = async (...words: string[]): Promise<string[]> => {
