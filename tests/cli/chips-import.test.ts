@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { type CliHome, withDaemon } from '../support/cli.ts'
@@ -9,12 +9,14 @@ let here: CliHome
 withDaemon({ seed }, (home) => {
   here = home
 })
-
 const load = (content: string, ...flags: string[]) => {
   writeFileSync(join(here.home, 'chips.csv'), content)
   return here.run('chips', 'import', '--file', 'chips.csv', '--key-set', '101', ...flags)
 }
 const batchId = (stderr: string): string => /b_[0-9a-z]{14}/.exec(stderr)?.[0] ?? ''
+const write = (name: string, content: string) => writeFileSync(join(here.home, name), content)
+const importFile = (...flags: string[]) =>
+  here.run('chips', 'import', '--file', 'a.csv', '--chip-group', 'G', '--key-set', '101', ...flags)
 
 describe('chips import', () => {
   test('registers chips with what they carry, a line a row, and makes the group', async () => {
@@ -196,5 +198,58 @@ describe('chips export', () => {
       'uid,chipGroup,keySet,label,redirectUrl,item,variant,contractAddress,chainId,tokenId,lastCounter,publicKey',
     )
     expect(stdout).toContain((uids.jacket.match(/../g) ?? []).join(':'))
+  })
+})
+
+describe('a sheet as an encoding house delivers it', () => {
+  const rows = Array.from(
+    { length: 300 },
+    (_, i) => `${i + 1};04:22:00:00:00:${Math.floor(i / 100)}0:${10 + (i % 90)};R1`,
+  )
+
+  test('is refused in lines that a person reads, with the flags that mend it', async () => {
+    write('a.csv', `\uFEFFNo.;TagID;Roll no\r\n${rows.join('\r\n')}\r\n`)
+    const ran = await importFile()
+    expect([ran.code, ran.stderr.trimEnd().split('\n')]).toEqual([
+      2,
+      [
+        'column "uid" is missing; if "TagID" is it: --map uid=TagID',
+        expect.stringMatching(
+          /^unknown columns "No\.", "Roll no"; to pass over them: --ignore-columns 'No\.,Roll no' \(known/,
+        ),
+        'a.csv is refused. Nothing was written.',
+      ],
+    ])
+  })
+
+  test('names rows that are alike in one line, every one of them', async () => {
+    const uid = (i: number) => (i % 3 === 0 || i < 20 ? '1.29E+15' : `042200000${1000 + i}0`)
+    write('a.csv', `uid\n${Array.from({ length: 40 }, (_, i) => uid(i + 1)).join('\n')}\n`)
+    const ran = await importFile()
+    expect(ran.stderr).toMatch(/^rows 1-19, 21, 24, 27, 30, 33, 36, 39, uid: must not be in scientific/m)
+    expect(ran.stderr).toContain('(the first: "1.29E+15")')
+    expect(ran.stderr.trimEnd().split('\n')).toHaveLength(2)
+  })
+})
+
+describe('chips import', () => {
+  test('writes the rows that failed as a sheet that can be fed back, its owner alone reading it', async () => {
+    write(
+      'a.csv',
+      'label,uid,item\n"=one, really",04230000000001,nope\nb,04230000000002,\nc,04230000000003,nope\n',
+    )
+    const ran = await importFile('--failed', 'again.csv')
+    expect([ran.code, ran.stderr]).toEqual([3, expect.stringContaining('again.csv')])
+    expect(readFileSync(join(here.home, 'again.csv'), 'utf8')).toBe(
+      `uid,label,item\n04:23:00:00:00:00:01,"'=one, really",nope\n04:23:00:00:00:00:03,c,nope\n`,
+    )
+    expect(statSync(join(here.home, 'again.csv')).mode & 0o777).toBe(0o600)
+    expect(
+      (await here.run('chips', 'import', '--file', 'again.csv', '--chip-group', 'G', '--key-set', '101'))
+        .code,
+    ).toBe(3)
+    write('a.csv', 'uid\n04230000000004\n')
+    expect((await importFile('--failed', 'none.csv')).code).toBe(0)
+    expect(existsSync(join(here.home, 'none.csv'))).toBe(false)
   })
 })

@@ -1,13 +1,18 @@
+import { encodeFunctionData, type Hex } from 'viem'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { phygitalAbi } from '../../src/daemon/chain/artifacts/phygital.ts'
 import { openOpenSea } from '../support/opensea.ts'
-import { openPhygitals, type Phygitals } from '../support/phygitals.ts'
+import { carol, openPhygitals, type Phygitals, phygitalsForTest } from '../support/phygitals.ts'
+import { minedReceipt } from '../support/receipt.ts'
 import { acmeKey, otherKey } from '../support/seeds.ts'
+import { somebodyOn } from '../support/wallet.ts'
 
 let p: Phygitals
+
 beforeAll(async () => {
   p = await openPhygitals()
 })
+
 afterAll(() => p.close())
 
 const metadata = {
@@ -144,5 +149,45 @@ describe('marketplaces', () => {
       await one.close()
       await market.close()
     }
+  })
+})
+
+describe('metadata', () => {
+  test('that is nested without end is a 400', async () => {
+    const p = await phygitalsForTest()
+    const deep = `{"name":"","collection":"","description":"","image":"","attributes":[],"media_gallery":[],"x":${'['.repeat(5000)}${']'.repeat(5000)}}`
+    const { status, body } = await p.ask(
+      '/phygitals/metadata',
+      { ...p.token('JKT', 1), metadata: deep },
+      { key: acmeKey, method: 'PATCH' },
+    )
+    expect({ status, message: body.message }).toEqual({
+      status: 400,
+      message: expect.stringMatching(/64 levels/),
+    })
+  })
+
+  test('of a token that somebody minted by a signature is announced as well', async () => {
+    const p = await phygitalsForTest()
+    const { body: signed } = await p.ask(
+      '/phygitals/transfer-signature',
+      { ...p.token('JKT', 21), recipient: carol },
+      { key: acmeKey, method: 'GET' },
+    )
+    const somebody = await somebodyOn(p)
+    const data: Hex = encodeFunctionData({
+      abi: phygitalAbi,
+      functionName: 'mintNFT',
+      args: [signed.signature, BigInt(signed.blockExpiry), carol, 21n],
+    })
+    const hash = await somebody.sendTransaction({ to: p.addressOf('JKT'), data })
+    await minedReceipt(somebody, hash)
+    const text = '{"name":"x","collection":"","description":"","image":"","attributes":[],"media_gallery":[]}'
+    await p.ask(
+      '/phygitals/metadata',
+      { ...p.token('JKT', 21), metadata: text },
+      { key: acmeKey, method: 'PATCH' },
+    )
+    expect((await p.transactions()).at(-1)).toMatchObject({ kind: 'phygital-refresh' })
   })
 })

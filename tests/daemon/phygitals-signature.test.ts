@@ -1,15 +1,18 @@
 import { getAddress, type Hex } from 'viem'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { phygitalAbi } from '../../src/daemon/chain/artifacts/phygital.ts'
-import { bob, carol, chips, openPhygitals, type Phygitals } from '../support/phygitals.ts'
+import { testClock } from '../support/daemon.ts'
+import { bob, carol, chips, openPhygitals, type Phygitals, phygitalsForTest } from '../support/phygitals.ts'
 import { minedReceipt } from '../support/receipt.ts'
 import { acmeKey, alice, otherKey } from '../support/seeds.ts'
 import { somebodyOn } from '../support/wallet.ts'
 
 let p: Phygitals
+
 beforeAll(async () => {
   p = await openPhygitals()
 })
+
 afterAll(() => p.close())
 
 const submit = async (
@@ -164,5 +167,25 @@ describe('the owner in a ref', () => {
     expect((await p.ask(`/refs/${lazy}?includeOwner=true`)).body.linkedToken).not.toHaveProperty(
       'ownerAddress',
     )
+  })
+})
+
+describe('a pulled signature', () => {
+  test('uses the registration up as a transfer does', async () => {
+    const clock = testClock()
+    const p = await phygitalsForTest({ clock })
+    const register = await p.code(chips.art(1))
+    await p.ask('/phygitals/claim-registration/pullable', { recipient: bob }, { code: register })
+    clock.advance('60s')
+    const code = await p.code(chips.art(1))
+    const signed = await p.ask(
+      '/phygitals/transfer-signature/pullable',
+      { recipient: bob },
+      { code, method: 'GET' },
+    )
+    expect(signed.status).toBe(200)
+    const late = await p.code(chips.art(1))
+    const { body } = await p.ask('/phygitals/transfer/pullable', { recipient: bob }, { code: late })
+    expect(body).toMatchObject({ statusCode: 409, code: 'registration_missing' })
   })
 })

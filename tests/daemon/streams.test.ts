@@ -1,15 +1,26 @@
 import { Readable } from 'node:stream'
 import Fastify from 'fastify'
-import { expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { DomainError } from '../../src/daemon/domain/errors.ts'
 import { CheckedLines } from '../../src/daemon/http/checked-lines.ts'
 import { sendLines } from '../../src/daemon/http/streams.ts'
+import { openTestApp, type TestApp, testClock } from '../support/daemon.ts'
+import { acmeKey, seed } from '../support/seeds.ts'
 
 async function* failing(error: unknown) {
   yield { row: 1 }
   yield { row: 2 }
   throw error
 }
+const socket = { destroyed: false }
+// What an attacker tried, and how it ends now.
+
+let t: TestApp
+const clock = testClock()
+beforeAll(async () => {
+  t = await openTestApp({ seed, clock })
+})
+afterAll(() => t.close())
 
 test('what goes wrong in the middle of a stream is its last line, and shows nothing of the inside', async () => {
   const app = Fastify()
@@ -25,8 +36,6 @@ test('what goes wrong in the middle of a stream is its last line, and shows noth
   expect(unknown.body).not.toContain('secret')
   await app.close()
 })
-
-const socket = { destroyed: false }
 
 test('lines are cut wherever the chunks of a body end, in the middle of a letter too', async () => {
   const bytes = Buffer.from('{"a":"ü"}\r\n\n{"b":"🏔"}\n{"c":1}')
@@ -70,4 +79,29 @@ test('a body whose sender has gone is looked at no further', async () => {
   )
   await expect(read).rejects.toThrow('gone')
   expect(looked).toBeLessThan(100)
+})
+
+describe('very bad batches', () => {
+  const batch = (payload: string) =>
+    t.app.inject({
+      method: 'POST',
+      url: '/chips/batch?dryRun=true',
+      headers: { 'x-svc-api-key': acmeKey, 'content-type': 'application/x-ndjson' },
+      payload,
+    })
+
+  test('end early: a line without end, and rows that are all wrong', async () => {
+    expect((await batch('x'.repeat(30_000_000))).json().message).toContain('line of over')
+    const wrong = await batch('{}\n'.repeat(2_000_000))
+    expect(wrong.statusCode).toBe(400)
+    expect(wrong.body.length).toBeLessThan(200_000)
+    const list = JSON.stringify({
+      tagUIDs: Array.from({ length: 500_000 }, () => 'x'),
+      updates: { redirectUrl: null },
+    })
+    const headers = { 'x-svc-api-key': acmeKey, 'content-type': 'application/json' }
+    expect(
+      (await t.app.inject({ method: 'PATCH', url: '/chips', headers, payload: list })).body.length,
+    ).toBeLessThan(5000)
+  })
 })

@@ -1,5 +1,6 @@
 import type { InjectOptions } from 'fastify'
 import { type Address, getAddress } from 'viem'
+import { onTestFinished } from 'vitest'
 import { ownerOf } from '../../src/daemon/chain/owner-of.ts'
 import { type Options, openTestApp } from './daemon.ts'
 import { acmeKey, alice, derived, otherKey } from './seeds.ts'
@@ -159,3 +160,10 @@ export async function openPhygitals(options: Options = {}) {
 }
 
 export type Phygitals = Awaited<ReturnType<typeof openPhygitals>>
+
+/** Closed when the test ends. */
+export async function phygitalsForTest(options?: Parameters<typeof openPhygitals>[0]): Promise<Phygitals> {
+  const p = await openPhygitals(options)
+  onTestFinished(() => p.close())
+  return p
+}

@@ -1,30 +1,14 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { encodeFunctionData, getAddress, type Hex, parseGwei } from 'viem'
+import { getAddress, parseGwei } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
-import { afterEach, describe, expect, test, vi } from 'vitest'
-import { phygitalAbi } from '../../src/daemon/chain/artifacts/phygital.ts'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { ownerOf } from '../../src/daemon/chain/owner-of.ts'
-import { cleanUp } from '../../src/daemon/domain/housekeeping.ts'
-import { testClock } from '../support/daemon.ts'
-import { bob, carol, chips, openPhygitals, type Phygitals } from '../support/phygitals.ts'
-import { minedReceipt } from '../support/receipt.ts'
+import { bob, carol, chips, openPhygitals, type Phygitals, phygitalsForTest } from '../support/phygitals.ts'
 import { openRemoteChain } from '../support/remote-chain.ts'
 import { acmeKey } from '../support/seeds.ts'
-import { somebodyOn } from '../support/wallet.ts'
 
-// What somebody with bad intentions tried.
-
-const open: { close(): Promise<void> }[] = []
-afterEach(async () => {
-  for (const one of open.splice(0)) await one.close()
-})
-const opened = async (options?: Parameters<typeof openPhygitals>[0]): Promise<Phygitals> => {
-  const p = await openPhygitals(options)
-  open.unshift(p)
-  return p
-}
 const isUsed = async (p: Phygitals, code: string): Promise<boolean> =>
   (await p.ask(`/otps/${code}`)).body.isExpired
 
@@ -35,9 +19,9 @@ const setCode = (p: Phygitals, address: string, code: string) =>
 describe('a claim whose bytes somebody else sends first', () => {
   test('has had its effect, and does not undo a later transfer', async () => {
     const chain = await openRemoteChain({ confirmations: 3 })
-    open.push(chain)
+    onTestFinished(() => chain.close())
     const p = await chain.open()
-    open.unshift(p)
+    onTestFinished(() => p.close())
     await p.settled()
     const send = (recipient: string) =>
       p.ask('/phygitals/transfer', { ...p.token('JKT', 1), chainId: 7, recipient }, { key: acmeKey })
@@ -79,7 +63,7 @@ describe('a recipient with code of its own', () => {
   const waiting = '0x3a15600e57600054600e575f5ffd5b63150b7a0260e01b5f5260205ff3'
 
   test('cannot hold its transfer back until a later one is done', async () => {
-    const p = await opened()
+    const p = await phygitalsForTest()
     const address = '0x00000000000000000000000000000000000c0de1'
     await setCode(p, address, waiting)
     const send = (recipient: string) =>
@@ -93,7 +77,7 @@ describe('a recipient with code of its own', () => {
   })
 
   test('that needs more gas than it gets is refused before the code is used', async () => {
-    const p = await opened()
+    const p = await phygitalsForTest()
     const address = '0x00000000000000000000000000000000000c0de2'
     // Stores to 25 slots before it accepts.
     const stores = Array.from({ length: 25 }, (_, n) => `600160${(n + 1).toString(16).padStart(2, '0')}55`)
@@ -105,7 +89,7 @@ describe('a recipient with code of its own', () => {
   })
 
   test('is quoted in a line, whatever it says', async () => {
-    const p = await opened()
+    const p = await phygitalsForTest()
     const address = '0x00000000000000000000000000000000000c0de3'
     // Reverts with 96,000 bytes of memory.
     await setCode(p, address, '0x620177005ffd')
@@ -125,7 +109,7 @@ describe('keys that were changed', () => {
     const first = await openPhygitals({ dataDir })
     const code = await first.code(chips.jacket(1))
     await first.close()
-    const second = await opened({
+    const second = await phygitalsForTest({
       dataDir,
       env: { TAPCHIP_SIGN_VERIFIER_KEY_31337: `0x${'99'.repeat(32)}` },
     })
@@ -139,40 +123,9 @@ describe('keys that were changed', () => {
   })
 })
 
-describe("an owner's signature", () => {
-  test('with its expiry in milliseconds is refused, and says why', async () => {
-    const clock = testClock()
-    const p = await opened({ clock })
-    const body = {
-      ...p.token('JKT', 1),
-      ownerSignature: `0x${'12'.repeat(65)}`,
-      updates: { redirectUrl: 'https://owner.example/' },
-      requestExpiryTime: clock.now() + 60_000,
-    }
-    const { status, body: answer } = await p.ask('/chips/self-service', body, { method: 'PATCH' })
-    expect({ status, message: answer.message }).toEqual({
-      status: 400,
-      message: expect.stringMatching(/in seconds/),
-    })
-  })
-
-  test('stays used after housekeeping', async () => {
-    const clock = testClock()
-    const p = await opened({ clock })
-    await p.ctx.db.write((trx) =>
-      trx
-        .insertInto('usedSignatures')
-        .values({ digest: 'x', expiresAt: new Date(clock.now() + 60_000).toISOString() })
-        .execute(),
-    )
-    await cleanUp(p.ctx)
-    expect(await p.ctx.db.read.selectFrom('usedSignatures').selectAll().execute()).toHaveLength(1)
-  })
-})
-
 describe('codes of chips without a token', () => {
   test('used at the same moment mint a token each', async () => {
-    const p = await opened()
+    const p = await phygitalsForTest()
     const codes = await Promise.all([1, 2, 3, 4].map((n) => p.code(chips.unminted(n))))
     const answers = await Promise.all(
       codes.map((code) => p.ask('/phygitals/transfer/pullable', { recipient: bob }, { code })),
@@ -188,7 +141,7 @@ describe('codes of chips without a token', () => {
   })
 
   test('on a contract that says of every token that somebody has it get an end to the search', async () => {
-    const p = await opened()
+    const p = await phygitalsForTest()
     const liar = '0x00000000000000000000000000000000000c0de4'
     // Answers every question with the same address.
     await setCode(p, liar, `0x73${carol.slice(2)}5f5260205ff3`)
@@ -207,95 +160,4 @@ describe('codes of chips without a token', () => {
     })
     expect(await isUsed(p, code)).toBe(false)
   })
-})
-
-describe('a pulled signature', () => {
-  test('uses the registration up as a transfer does', async () => {
-    const clock = testClock()
-    const p = await opened({ clock })
-    const register = await p.code(chips.art(1))
-    await p.ask('/phygitals/claim-registration/pullable', { recipient: bob }, { code: register })
-    clock.advance('60s')
-    const code = await p.code(chips.art(1))
-    const signed = await p.ask(
-      '/phygitals/transfer-signature/pullable',
-      { recipient: bob },
-      { code, method: 'GET' },
-    )
-    expect(signed.status).toBe(200)
-    const late = await p.code(chips.art(1))
-    const { body } = await p.ask('/phygitals/transfer/pullable', { recipient: bob }, { code: late })
-    expect(body).toMatchObject({ statusCode: 409, code: 'registration_missing' })
-  })
-})
-
-describe('metadata', () => {
-  test('that is nested without end is a 400', async () => {
-    const p = await opened()
-    const deep = `{"name":"","collection":"","description":"","image":"","attributes":[],"media_gallery":[],"x":${'['.repeat(5000)}${']'.repeat(5000)}}`
-    const { status, body } = await p.ask(
-      '/phygitals/metadata',
-      { ...p.token('JKT', 1), metadata: deep },
-      { key: acmeKey, method: 'PATCH' },
-    )
-    expect({ status, message: body.message }).toEqual({
-      status: 400,
-      message: expect.stringMatching(/64 levels/),
-    })
-  })
-
-  test('of a token that somebody minted by a signature is announced as well', async () => {
-    const p = await opened()
-    const { body: signed } = await p.ask(
-      '/phygitals/transfer-signature',
-      { ...p.token('JKT', 21), recipient: carol },
-      { key: acmeKey, method: 'GET' },
-    )
-    const somebody = await somebodyOn(p)
-    const data: Hex = encodeFunctionData({
-      abi: phygitalAbi,
-      functionName: 'mintNFT',
-      args: [signed.signature, BigInt(signed.blockExpiry), carol, 21n],
-    })
-    const hash = await somebody.sendTransaction({ to: p.addressOf('JKT'), data })
-    await minedReceipt(somebody, hash)
-    const text = '{"name":"x","collection":"","description":"","image":"","attributes":[],"media_gallery":[]}'
-    await p.ask(
-      '/phygitals/metadata',
-      { ...p.token('JKT', 21), metadata: text },
-      { key: acmeKey, method: 'PATCH' },
-    )
-    expect((await p.transactions()).at(-1)).toMatchObject({ kind: 'phygital-refresh' })
-  })
-})
-
-test('a name is looked up in the place of whoever asks: a team, the one who tapped, or a network', async () => {
-  const p = await opened()
-  const { resolve } = p.ctx.names
-  const askers: object[] = []
-  vi.spyOn(p.ctx.names, 'resolve').mockImplementation((asker, ...rest) => {
-    askers.push(asker)
-    return resolve(asker, ...rest)
-  })
-  const token = p.token('JKT', 1)
-  const path = `/phygitals/claim-registration?${new URLSearchParams({ ...token, chainId: '31337', recipient: 'bob.eth' })}`
-  const asked = async (answer: Promise<{ status: number }>) => {
-    expect((await answer).status).toBe(200)
-    return askers.splice(0)
-  }
-  const team = await p.ctx.db.read
-    .selectFrom('teams')
-    .selectAll()
-    .where('name', '=', 'Acme')
-    .executeTakeFirst()
-  const acme = { team: team?.id }
-  expect(await asked(p.ask(path))).toEqual([{ client: '127.0.0.1' }])
-  expect(await asked(p.ask(path, undefined, { key: 'not-a-key' }))).toEqual([{ client: '127.0.0.1' }])
-  expect(await asked(p.ask(path, undefined, { key: acmeKey }))).toEqual([acme])
-  const to = { recipient: 'bob.eth' }
-  expect(await asked(p.ask('/phygitals/transfer', { ...token, ...to }, { key: acmeKey }))).toEqual([acme])
-  const code = await p.code(chips.jacket(2))
-  expect(await asked(p.ask('/phygitals/transfer/pullable', to, { code }))).toEqual([
-    { chip: String(BigInt(`0x${chips.jacket(2)}`)) },
-  ])
 })

@@ -1,5 +1,4 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
-import { Poller } from '../../src/daemon/domain/badge-events/poll.ts'
 import { migrations } from '../../src/daemon/store/migrations/index.ts'
 import { openSqlite } from '../../src/daemon/store/sqlite/connection.ts'
 import { openPoapApp, wallet } from '../support/badges.ts'
@@ -9,21 +8,12 @@ import { uids } from '../support/seeds.ts'
 const claimUrl = 'POST /actions/claim-qr'
 const lookUpUrl = 'GET /actions/claim-qr'
 const codesUrl = 'POST /event/{id}/qr-codes'
-
 type Test = Awaited<ReturnType<typeof openPoapApp>>
 type Event = Awaited<ReturnType<Test['event']>>
-
-const claimedBy = ({ poap }: Test, event: Event) =>
-  poap.event(event.upstreamId).codes.flatMap(({ claim }) => (claim ? [claim.beneficiary.toLowerCase()] : []))
-
 async function listed(t: Test, id: number) {
   const { body } = await t.call('GET /admin/badge-events')
   return body.find((one: { id: number }) => one.id === id)
 }
-
-const claims = async (t: Test, event: Event) =>
-  (await t.call(`GET /admin/badge-events/${event.id}/claims`)).body
-
 const states = (t: Test, event: Event) =>
   t.ctx.db.read
     .selectFrom('badgeCodes')
@@ -32,7 +22,6 @@ const states = (t: Test, event: Event) =>
     .orderBy('number')
     .execute()
     .then((rows) => rows.map(({ state }) => state))
-
 const notFound = (more: object = { statusCode: 404, error: 'Not Found' }): Fault =>
   faults.status(404, { ...more, message: 'Not Found' })
 
@@ -107,101 +96,6 @@ describe('codes that POAP gave', () => {
     t.clock.advance('2d')
     await t.ctx.badges.tick()
     expect(t.poap.count(codesUrl)).toBe(last)
-  })
-})
-
-describe('one OTP, one badge', () => {
-  /** A claim that POAP carried out, and whose answer and look-up did not come. */
-  async function leftOpen(fault: Fault = faults.dropAfter) {
-    const t = await openPoapApp()
-    const event = await t.event()
-    const code = await event.code()
-    const mint = () => t.mint(code, { recipient: wallet(1), poapEventId: event.id })
-    t.poap.fail(claimUrl, fault)
-    // The look-up before the claim is right, the one after it is not.
-    const lookUp = vi
-      .spyOn(t.ctx.badges.providers.current, 'lookUp')
-      .mockResolvedValue({ kind: 'unavailable', retryAfterMs: 1_000, reason: 'test' })
-    expect((await mint()).status).toBe(503)
-    lookUp.mockRestore()
-    return { t, event, mint }
-  }
-
-  test('a code that POAP does not find any more stays with its claim', async () => {
-    const { t, event, mint } = await leftOpen()
-    t.poap.fail(lookUpUrl, notFound())
-    expect((await mint()).status).toBe(503)
-    expect(await claims(t, event)).toMatchObject([{ state: 'open' }])
-    expect((await mint()).status).toBe(200)
-    expect(claimedBy(t, event)).toEqual([wallet(1)])
-    expect((await listed(t, event.id)).remainingCodesCount).toBe(4)
-  })
-
-  test('a code that is claimed, nobody says by whom, is ours', async () => {
-    const { t, event, mint } = await leftOpen()
-    t.poap.style.names = 'hidden'
-    expect((await mint()).status).toBe(200)
-    expect(claimedBy(t, event)).toEqual([wallet(1)])
-    expect(await claims(t, event)).toMatchObject([{ state: 'claimed' }])
-  })
-
-  test.each([408, 409, 423, 425, 499])(
-    '%i to a claim: it may have arrived, and is looked up',
-    async (status) => {
-      const t = await openPoapApp()
-      const event = await t.event()
-      const [first = ''] = event.codes
-      t.poap.fail(claimUrl, faults.status(status))
-      const code = await event.code()
-      const mint = () => t.mint(code, { recipient: wallet(1), poapEventId: event.id })
-      expect((await mint()).status).toBe(503)
-      // It arrived all the same.
-      t.poap.ledger.claim(t.poap.code(first), wallet(1), false)
-      expect((await mint()).status).toBe(200)
-      expect(claimedBy(t, event)).toEqual([wallet(1)])
-    },
-  )
-
-  test.each([['You already minted a POAP for this drop.'], ['QR Claim is not active']])(
-    'sent, then refused with "%s", while the first one arrived: it is minted',
-    async (message) => {
-      const { t, event, mint } = await leftOpen(faults.dropBefore)
-      const [first = ''] = event.codes
-      t.poap.fail(claimUrl, faults.status(400, { statusCode: 400, error: 'Bad Request', message }))
-      const provider = t.ctx.badges.providers.current
-      const claim = provider.claim.bind(provider)
-      vi.spyOn(provider, 'claim').mockImplementationOnce(async (...given) => {
-        const answer = await claim(...given)
-        t.poap.ledger.claim(t.poap.code(first), wallet(1), false)
-        return answer
-      })
-      expect((await mint()).status).toBe(200)
-      expect(claimedBy(t, event)).toEqual([wallet(1)])
-      expect(await claims(t, event)).toMatchObject([{ state: 'claimed' }])
-    },
-  )
-
-  test('killed between the next code and its answer, the next start looks it up first', async () => {
-    const t = await openPoapApp()
-    const event = await t.event()
-    const [first = '', second = ''] = event.codes
-    t.poap.ledger.claim(t.poap.code(first), wallet(9), false)
-    const provider = t.ctx.badges.providers.current
-    const claim = provider.claim.bind(provider)
-    let isSent: unknown
-    vi.spyOn(provider, 'claim').mockImplementation(async (code, ...given) => {
-      const answer = await claim(code, ...given)
-      if (code === second) {
-        // What a daemon that is killed now finds at its next start.
-        const row = await t.ctx.db.read.selectFrom('badgeClaims').selectAll().executeTakeFirstOrThrow()
-        isSent = { codeNumber: row.codeNumber, isSent: row.isSent }
-      }
-      return answer
-    })
-    expect((await t.mint(await event.code(), { recipient: wallet(1), poapEventId: event.id })).status).toBe(
-      200,
-    )
-    expect(isSent).toEqual({ codeNumber: 2, isSent: 1 })
   })
 })
 
@@ -302,144 +196,6 @@ test('while POAP wants to be left alone, mints are a 503 at once', async () => {
   expect(t.poap.seen.length).toBe(seen)
   t.clock.advance('10s')
   expect((await mint()).status).toBe(200)
-})
-
-describe('an event on its way to POAP', () => {
-  const key = { 'idempotency-key': 'spring' }
-  const creations = (t: Test) => t.ctx.db.read.selectFrom('poapCreations').selectAll().execute()
-
-  test.each([
-    ['carried out and not answered', faults.dropAfter, 1],
-    ['not answered', faults.dropBefore, 0],
-  ])('%s: a repetition creates no second one, and its secret code is kept', async (_what, fault, events) => {
-    const t = await openPoapApp()
-    t.poap.fail('POST /events', fault)
-    expect((await t.create({}, { headers: key })).status).toBe(503)
-    const again = await t.create({}, { headers: key })
-    expect(again).toMatchObject({ status: 409, body: { code: 'conflict' } })
-    expect(again.body.message).toContain('e-mail')
-    expect(t.poap.ledger.events.size).toBe(events)
-    const [row] = await creations(t)
-    expect(row).toMatchObject({ name: 'Opening night', state: 'unknown', key: 'spring' })
-    const secret = t.ctx.box.open(row?.secretCode ?? Buffer.alloc(0), `poapCreations:${row?.id}:secretCode`)
-    expect(secret.toString()).toMatch(/^\d{6}$/)
-    for (const { secretCode } of t.poap.ledger.events.values()) expect(secret.toString()).toBe(secretCode)
-    // Also when the key itself is forgotten.
-    t.clock.advance('2d')
-    await t.ctx.db.write((trx) => trx.deleteFrom('idempotencyKeys').execute())
-    expect((await t.create({}, { headers: key })).status).toBe(409)
-    expect((await t.create({}, { headers: { 'idempotency-key': 'again' } })).status).toBe(200)
-  })
-
-  test('what could not be kept after the answer is kept from before', async () => {
-    const t = await openPoapApp()
-    const { db } = t.ctx
-    const write = db.write.bind(db)
-    let left = 1
-    const spy = vi
-      .spyOn(db, 'write')
-      .mockImplementation((job) => (left-- > 0 ? write(job) : Promise.reject(new Error('killed'))))
-    expect((await t.create({}, { headers: key })).status).toBe(500)
-    spy.mockRestore()
-    expect(await creations(t)).toMatchObject([{ state: 'creating' }])
-    expect((await t.create({}, { headers: key })).status).toBe(409)
-    expect(t.poap.ledger.events.size).toBe(1)
-  })
-
-  test('created, refused or not sent it leaves nothing behind', async () => {
-    const t = await openPoapApp()
-    const first = await t.create({}, { headers: key })
-    const again = await t.create({}, { headers: key })
-    expect([first.status, again.body]).toEqual([200, first.body])
-    const other = { 'idempotency-key': 'other' }
-    t.poap.fail('POST /events', faults.status(400), faults.rateLimit())
-    expect((await t.create({}, { headers: other })).status).toBe(400)
-    expect((await t.create({}, { headers: other })).status).toBe(503)
-    expect((await t.create({}, { headers: other })).status).toBe(200)
-    expect(await creations(t)).toEqual([])
-    expect(t.poap.ledger.events.size).toBe(2)
-  })
-
-  test('may have the number of one of the embedded provider', async () => {
-    const t = await openPoapApp()
-    const { upstreamId } = await t.ctx.db.read
-      .selectFrom('badgeEvents')
-      .select('upstreamId')
-      .executeTakeFirstOrThrow()
-    vi.spyOn(t.poap.ledger, 'nextId').mockReturnValueOnce(upstreamId)
-    const { status, body } = await t.create()
-    expect({ status, id: body.poapResponse?.id }).toEqual({ status: 200, id: upstreamId })
-  })
-})
-
-describe('the poller', () => {
-  test('is not kept from its work by those who call for it', async () => {
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
-    onTestFinished(() => {
-      vi.useRealTimers()
-    })
-    const t = await openPoapApp()
-    const { providers } = t.ctx.badges
-    // The first thing that its work asks for.
-    const monotonic = vi.fn(() => t.ctx.clock.monotonic())
-    const poller = new Poller({
-      ...t.ctx,
-      clock: { now: () => t.ctx.clock.now(), monotonic },
-      providers,
-      settler: t.ctx.badges.settler,
-      pollSeconds: 60,
-      random: () => 0.5,
-      failed: () => undefined,
-      told: () => undefined,
-    })
-    poller.start()
-    for (let n = 0; n < 12; n += 1) {
-      poller.wake()
-      await vi.advanceTimersByTimeAsync(100)
-    }
-    expect(monotonic.mock.calls.length).toBeGreaterThanOrEqual(1)
-    await poller.stop()
-  })
-
-  test('leaves POAP alone while nothing can be written here', async () => {
-    const t = await openPoapApp()
-    const { body } = await t.create()
-    t.poap.approve(body.poapResponse.id)
-    const spy = vi.spyOn(t.ctx.db, 'write').mockRejectedValue(new Error('disk full'))
-    for (let n = 0; n < 10; n += 1) {
-      await t.ctx.badges.tick()
-      t.clock.advance('1s')
-    }
-    expect(t.poap.count(codesUrl)).toBe(1)
-    t.clock.advance('30s')
-    await t.ctx.badges.tick()
-    t.clock.advance('30s')
-    await t.ctx.badges.tick()
-    expect(t.poap.count(codesUrl)).toBe(2)
-    spy.mockRestore()
-    t.clock.advance('2m')
-    await t.ctx.badges.tick()
-    expect((await listed(t, body.id)).status).toBe('active')
-  })
-
-  test('asks later about what failed here', async () => {
-    const t = await openPoapApp()
-    const { body } = await t.create()
-    t.poap.approve(body.poapResponse.id)
-    const { db } = t.ctx
-    const write = db.write.bind(db)
-    let calls = 0
-    const spy = vi.spyOn(db, 'write').mockImplementation((job) => {
-      calls += 1
-      return calls === 1 ? Promise.reject(new Error('once')) : write(job)
-    })
-    for (let n = 0; n < 10; n += 1) await t.ctx.badges.tick()
-    spy.mockRestore()
-    expect(t.poap.count(codesUrl)).toBe(1)
-    t.clock.advance('5m')
-    await t.ctx.badges.tick()
-    expect((await listed(t, body.id)).status).toBe('active')
-  })
 })
 
 test('a database from before keeps its events, assignments and their numbers', async () => {

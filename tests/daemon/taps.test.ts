@@ -1,8 +1,7 @@
-import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { takeOtp } from '../../src/daemon/store/otps.ts'
 import { haloUid } from '../../src/nfc/halo/tap.ts'
-import { openTestApp, startTestDaemon, type TestApp, testClock } from '../support/daemon.ts'
+import { openTestApp, type TestApp, testClock } from '../support/daemon.ts'
 import { haloChip } from '../support/halo.ts'
 import { acmeKey, derived, seed, uids } from '../support/seeds.ts'
 import { tap, tapPath } from '../support/taps.ts'
@@ -16,7 +15,6 @@ beforeAll(async () => {
   t = await openTestApp({ seed, clock })
 })
 afterAll(() => t.close())
-
 const admin = (method: 'GET' | 'POST' | 'DELETE', url: string, payload?: object, token?: string) =>
   t.app.inject({
     method,
@@ -27,121 +25,6 @@ const admin = (method: 'GET' | 'POST' | 'DELETE', url: string, payload?: object,
     },
     ...(payload ? { payload: JSON.stringify(payload) } : {}),
   })
-
-describe('a stranger', () => {
-  test('is refused before a byte of the body is read', async () => {
-    for (const payload of ['[', '['.repeat(40_000_000)]) {
-      const headers = { 'content-type': 'application/json' }
-      const answer = await t.app.inject({ method: 'PATCH', url: '/chips', headers, payload })
-      expect(answer.statusCode).toBe(401)
-    }
-  })
-
-  test('shares one limit over all that needs no key, what is not there and refused keys', async () => {
-    const limited = await openTestApp({ seed, env: { TAPCHIP_RATE_LIMIT: '6' } })
-    const get = (url: string, headers = {}) =>
-      limited.app.inject({ url, headers, remoteAddress: '192.0.2.8' })
-    const urls = ['/refs/x', '/otps/x', '/t', '/chips/find', '/nothing']
-    for (const url of urls) expect((await get(url)).statusCode).toBeLessThan(429)
-    expect((await get('/chip-groups', { 'x-svc-api-key': 'svc_guess' })).statusCode).toBe(401)
-    for (const url of urls) expect((await get(url)).statusCode).toBe(429)
-    expect((await get('/chip-groups', { 'x-svc-api-key': acmeKey })).statusCode).toBe(200)
-    await limited.close()
-  })
-
-  test('finds a prefetch of a look-up using nothing up', async () => {
-    const url = tapPath(tap(derived, { uid: uids.jacket }, ++counter), '/chips/find')
-    expect((await t.app.inject({ url, headers: { 'sec-purpose': 'prefetch' } })).statusCode).toBe(503)
-    expect((await t.app.inject({ url })).json().isValidTap).toBe(true)
-    expect((await t.app.inject({ method: 'HEAD', url: url.replace('/chips/find', '/t') })).statusCode).toBe(
-      410,
-    )
-  })
-})
-
-describe('what is the operator’s own', () => {
-  test('refuses whatever mark a proxy leaves, also behind a thousand other headers', async () => {
-    for (const name of ['x-forwarded-server', 'x-client-ip', 'cdn-loop', 'fly-client-ip']) {
-      const answer = await t.app.inject({ url: '/metrics', headers: { [name]: '203.0.113.1' } })
-      expect(answer.statusCode).toBe(403)
-    }
-    const daemon = await startTestDaemon()
-    const { port } = new URL(daemon.url)
-    const text = await new Promise<string>((resolve) => {
-      const socket = connect(Number(port), '127.0.0.1', () => {
-        const many = Array.from({ length: 1200 }, () => 'a:\r\n').join('')
-        socket.write(
-          `GET /metrics HTTP/1.1\r\nHost: 127.0.0.1\r\n${many}X-Forwarded-For: 203.0.113.1\r\nConnection: close\r\n\r\n`,
-        )
-      })
-      let all = ''
-      socket.on('data', (chunk) => {
-        all += chunk.toString()
-      })
-      socket.on('close', () => resolve(all))
-    })
-    expect(text).toMatch(/^HTTP\/1.1 (403|431) /)
-    await daemon.stop()
-  })
-
-  test('refuses a name that somebody points at this machine', async () => {
-    expect((await t.app.inject({ url: '/metrics', headers: { host: 'evil.example' } })).statusCode).toBe(403)
-    for (const host of ['localhost:8484', '127.0.0.1:8484', '[::1]:8484']) {
-      expect((await t.app.inject({ url: '/metrics', headers: { host } })).statusCode).toBe(200)
-    }
-    const away = { url: '/metrics', headers: { host: 'tapchip:8484' }, remoteAddress: '192.0.2.1' }
-    expect((await t.app.inject(away)).statusCode).toBe(200)
-  })
-})
-
-describe('an admin token', () => {
-  test('gives no more than it has, for no longer, and shuts nobody out who may do more', async () => {
-    const end = '2026-06-02T00:00:00.000Z'
-    const create = { name: 'keys only', scopes: ['keys'], expiresAt: end }
-    const { token } = (await admin('POST', '/admin/admin-tokens', create)).json()
-    const full = (await admin('POST', '/admin/admin-tokens', { name: 'full', scopes: ['all'] })).json()
-
-    const wanted = await admin(
-      'POST',
-      '/admin/api-keys',
-      { team: 'Acme', name: 'evil', scopes: ['all'] },
-      token,
-    )
-    expect({ status: wanted.statusCode, code: wanted.json().code }).toEqual({
-      status: 403,
-      code: 'scope_missing',
-    })
-    const given = (await admin('POST', '/admin/api-keys', { team: 'Acme', name: 'modest' }, token)).json()
-    expect(given).toMatchObject({ scopes: ['read'], expiresAt: end })
-    const patch = { tagUIDs: [uids.jacket], updates: { redirectUrl: null } }
-    const headers = { 'x-svc-api-key': given.key, 'content-type': 'application/json' }
-    expect(
-      (await t.app.inject({ method: 'PATCH', url: '/chips', headers, payload: JSON.stringify(patch) }))
-        .statusCode,
-    ).toBe(403)
-    const later = { name: 'later', scopes: ['keys'], expiresAt: '2027-01-01' }
-    expect((await admin('POST', '/admin/admin-tokens', later, token)).json().message).toContain('expiresAt')
-    expect((await admin('DELETE', `/admin/admin-tokens/${full.id}`, undefined, token)).statusCode).toBe(403)
-    expect((await admin('GET', '/admin/teams', undefined, full.token)).statusCode).toBe(200)
-  })
-
-  test('cannot turn a physical chip into one whose taps can be made', async () => {
-    const uid = uids.blank
-    await admin('DELETE', `/admin/chips/${uid}`)
-    const answer = await t.app.inject({
-      method: 'POST',
-      url: '/admin/chips/import?team=Acme&chipGroup=Jackets&keySet=101&simulated=true',
-      headers: { ...t.admin, 'content-type': 'text/csv' },
-      payload: `uid\n${uid}\n04AB000000AB80\n`,
-    })
-    const [first, second] = answer.body
-      .trim()
-      .split('\n')
-      .map((line) => JSON.parse(line))
-    expect(first).toMatchObject({ status: 'failed', error: expect.stringContaining('physical') })
-    expect(second.status).toBe('created')
-  })
-})
 
 describe('one tap', () => {
   test('gives codes that are worth one use together, of ten at once too', async () => {
@@ -261,31 +144,6 @@ test('a chip that comes back under another key set with the same keys goes on wh
   const next = tap({ ...set, id: 201 }, { uid: uids.jacket }, 8)
   expect((await own.app.inject({ url: tapPath(next, '/chips/find') })).json().isValidTap).toBe(true)
   await own.close()
-})
-
-describe('very bad batches', () => {
-  const batch = (payload: string) =>
-    t.app.inject({
-      method: 'POST',
-      url: '/chips/batch?dryRun=true',
-      headers: { 'x-svc-api-key': acmeKey, 'content-type': 'application/x-ndjson' },
-      payload,
-    })
-
-  test('end early: a line without end, and rows that are all wrong', async () => {
-    expect((await batch('x'.repeat(30_000_000))).json().message).toContain('line of over')
-    const wrong = await batch('{}\n'.repeat(2_000_000))
-    expect(wrong.statusCode).toBe(400)
-    expect(wrong.body.length).toBeLessThan(200_000)
-    const list = JSON.stringify({
-      tagUIDs: Array.from({ length: 500_000 }, () => 'x'),
-      updates: { redirectUrl: null },
-    })
-    const headers = { 'x-svc-api-key': acmeKey, 'content-type': 'application/json' }
-    expect(
-      (await t.app.inject({ method: 'PATCH', url: '/chips', headers, payload: list })).body.length,
-    ).toBeLessThan(5000)
-  })
 })
 
 test('a HaLo chip whose UID has 14 decimal digits is found by it', async () => {

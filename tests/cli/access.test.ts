@@ -1,0 +1,147 @@
+import { describe, expect, test } from 'vitest'
+import { usualLimits as shownLimits } from '../../src/cli/commands/teams/team.ts'
+import { usualLimits } from '../../src/daemon/domain/chain/budget.ts'
+import { type CliHome, type Ran, withDaemon } from '../support/cli.ts'
+import type { TestDaemon } from '../support/daemon.ts'
+import { acmeKey, otherKey, seed, uids } from '../support/seeds.ts'
+
+let daemon: TestDaemon
+let here: CliHome
+withDaemon({ seed }, (home, started) => {
+  here = home
+  daemon = started
+})
+const json = async (...args: string[]) => {
+  const ran = await here.run(...args, '--json')
+  expect([ran.code, ran.code === 0 ? '' : ran.stderr]).toEqual([0, ''])
+  return ran.json()
+}
+const ends = (ran: Ran, code: number, text: string) =>
+  expect([ran.code, ran.stderr]).toEqual([code, expect.stringContaining(text)])
+
+describe('the team meant', () => {
+  test("is the API key's, the one that --team names, or asked for with 2", async () => {
+    expect(await json('links', 'list')).toHaveLength(2)
+    expect(await json('links', 'list', '--team', 'Other')).toEqual([])
+    here.env.TAPCHIP_API_KEY = otherKey
+    expect(await json('links', 'list')).toEqual([])
+    delete here.env.TAPCHIP_API_KEY
+    ends(await here.run('links', 'create', '--label', 'x', '--base-url', 'https://x.example'), 2, '--team')
+  })
+})
+
+describe('what operators keep', () => {
+  test('teams', async () => {
+    expect(await json('teams', 'create', 'Third')).toMatchObject({ name: 'Third' })
+    expect(await json('teams', 'list')).toMatchObject([
+      { name: 'Acme' },
+      { name: 'Other' },
+      { name: 'Third' },
+    ])
+    expect(await json('teams', 'remove', 'Third', '--yes')).toEqual({ success: true })
+    ends(await here.run('teams', 'remove', 'Third', '--yes'), 1, 'no team "Third"')
+    ends(await here.run('teams', 'remove', 'Acme', '--yes'), 1, '')
+  })
+
+  test('the limits of a team without its own are those of the daemon', () => {
+    expect(shownLimits).toEqual(usualLimits)
+  })
+
+  test('what a team may send a day is set, and shown', async () => {
+    const edit = (...args: string[]) => here.run('teams', 'edit', 'Acme', ...args)
+    const set = await edit('--transactions-per-day', '500', '--gas-per-day', '40000000', '--json')
+    expect(set.json()).toMatchObject({
+      name: 'Acme',
+      budget: { transactionsPerDay: 500, gasPerDay: 40_000_000, transactionsToday: 0 },
+    })
+    expect((await edit('--gas-per-day', 'default')).stdout).toMatch(
+      /Transactions today: 0 of 500\nGas today: +0 of 2,500,000,000 \(no limit on the embedded chain\)/,
+    )
+    expect((await here.run('teams', 'list')).stdout).toMatch(
+      /Acme\s.*0 of 500 transactions, 0 of 2,500,000,000 gas/,
+    )
+    expect(await json('teams', 'show', 'Acme')).toMatchObject({ budget: { transactionsPerDay: 500 } })
+    ends(await edit(), 2, '--transactions-per-day')
+    ends(await edit('--transactions-per-day', '-1'), 2, '')
+    ends(await edit('--gas-per-day', 'lots'), 2, '--gas-per-day must be a whole number')
+    ends(await here.run('teams', 'edit', 'Nobody', '--gas-per-day', '1'), 1, 'no team "Nobody"')
+    expect((await edit('--transactions-per-day', 'default', '--json')).json()).toMatchObject({
+      budget: { transactionsPerDay: null, gasPerDay: null },
+    })
+  })
+
+  test('API keys: shown once, and worth nothing when revoked', async () => {
+    const made = (await json(
+      'api-keys',
+      'create',
+      '--name',
+      'shop',
+      '--scopes',
+      'read',
+      '--expires',
+      '2099-01-01',
+    )) as { id: number; key: string }
+    expect((await here.run('api-keys', 'list')).stdout).not.toContain(made.key)
+    here.env.TAPCHIP_API_KEY = made.key
+    expect((await here.run('items', 'list')).code).toBe(0)
+    ends(await here.run('chips', 'edit', '--uid', uids.blank, '--clear'), 4, '')
+    expect(await json('api-keys', 'revoke', String(made.id), '--yes')).toEqual({ success: true })
+    const refused = await here.run('items', 'list')
+    ends(refused, 4, 'tapchip login')
+  })
+
+  test('admin tokens, with scopes', async () => {
+    ends(await here.run('admin-tokens', 'create', '--name', 'x'), 2, '--scopes')
+    ends(
+      await here.run('admin-tokens', 'create', '--name', 'x', '--scopes', 'everything'),
+      2,
+      '--scopes must be one of',
+    )
+    const made = (await json('admin-tokens', 'create', '--name', 'reader', '--scopes', 'read')) as {
+      id: number
+      token: string
+    }
+    const root = here.env.TAPCHIP_ADMIN_TOKEN ?? ''
+    here.env.TAPCHIP_ADMIN_TOKEN = made.token
+    expect((await here.run('teams', 'list')).code).toBe(0)
+    ends(await here.run('teams', 'create', '--name', 'x'), 4, '')
+    here.env.TAPCHIP_ADMIN_TOKEN = root
+    expect(await json('admin-tokens', 'list')).toMatchObject([{ name: 'reader', scopes: ['read'] }])
+    expect(await json('admin-tokens', 'revoke', String(made.id), '--yes')).toEqual({ success: true })
+  })
+})
+
+test('login tries a key before it is kept', async () => {
+  delete here.env.TAPCHIP_API_KEY
+  here.stdin = 'svc_wrong\n'
+  ends(await here.run('login', '--with-token'), 4, 'Nothing was kept')
+  here.stdin = `${acmeKey}\n`
+  ends(await here.run('login', '--with-token'), 0, 'TAPCHIP_URL is set')
+  // A pipe is read without being told so.
+  ends(await here.run('login'), 0, 'TAPCHIP_URL is set')
+  here.stdin = ''
+  ends(await here.run('login'), 2, 'Standard input holds no key.')
+  delete here.env.TAPCHIP_URL
+  expect(await json('chip-groups', 'list')).toHaveLength(2)
+})
+
+test('login --status says which keys there are, whence, and whether they are good', async () => {
+  const good = await here.run('login', '--status', '--json')
+  expect([good.code, good.json()]).toEqual([
+    0,
+    {
+      url: daemon.url,
+      context: null,
+      apiKey: 'good',
+      apiKeyOrigin: 'TAPCHIP_API_KEY',
+      adminToken: 'good',
+      adminTokenOrigin: 'TAPCHIP_ADMIN_TOKEN',
+    },
+  ])
+  here.env.TAPCHIP_API_KEY = 'svc_wrong'
+  const bad = await here.run('login', '--status')
+  expect([bad.code, bad.stdout]).toEqual([4, expect.stringContaining('refused, from TAPCHIP_API_KEY')])
+  delete here.env.TAPCHIP_API_KEY
+  delete here.env.TAPCHIP_ADMIN_TOKEN
+  expect((await here.run('login', '--status')).code).toBe(4)
+})

@@ -1,0 +1,61 @@
+import { describe, expect, test } from 'vitest'
+import { type CliHome, type Ran, withDaemon } from '../support/cli.ts'
+import type { TestDaemon } from '../support/daemon.ts'
+import { seed } from '../support/seeds.ts'
+
+let daemon: TestDaemon
+let here: CliHome
+withDaemon({ seed }, (home, started) => {
+  here = home
+  daemon = started
+})
+const json = async (...args: string[]) => {
+  const ran = await here.run(...args, '--json')
+  expect([ran.code, ran.code === 0 ? '' : ran.stderr]).toEqual([0, ''])
+  return ran.json()
+}
+const ends = (ran: Ran, code: number, text: string) =>
+  expect([ran.code, ran.stderr]).toEqual([code, expect.stringContaining(text)])
+
+describe('what operators keep', () => {
+  test('the daemon tells how it is, and is backed up', async () => {
+    expect(await json('daemon', 'status')).toMatchObject({
+      running: true,
+      database: { sizeBytes: expect.any(Number) },
+    })
+    const findings = (await json('doctor')) as { check: string; status: string }[]
+    expect(findings.filter(({ status }) => status === 'fail')).toEqual([])
+    expect(findings.map(({ check }) => check)).toEqual(
+      expect.arrayContaining(['node', 'daemon', 'clock', 'API key', 'admin token', 'database']),
+    )
+    const bare = await here.run('backup', '--without-data-key')
+    ends(bare, 0, 'DATA KEY')
+    here.env.TAPCHIP_BACKUP_PASSPHRASE = 'correct horse battery'
+    expect(await json('backup')).toMatchObject({ holdsDataKey: true })
+  })
+})
+
+test('doctor fails when something is wrong, and says the fix', async () => {
+  here.env.TAPCHIP_API_KEY = 'svc_wrong'
+  const ran = await here.run('doctor')
+  expect(ran.code).toBe(1)
+  expect(ran.stdout).toMatch(/^fail {2}API key: .*[^.]\. Fix: tapchip login$/m)
+  expect(ran.stderr).toMatch(/^\d checks? failed\.\n$/)
+  const away = await here.run('doctor', '--json', '--url', 'http://127.0.0.1:1')
+  expect(away.json()).toContainEqual({
+    check: 'daemon',
+    status: 'fail',
+    detail: 'Daemon not reachable at 127.0.0.1:1 (address from --url)',
+    fix: 'start it: tapchip daemon start',
+  })
+})
+
+test('doctor tells of a proxy that the daemon was not told of', async () => {
+  await fetch(`${daemon.url}/refs/x`, { headers: { 'x-forwarded-for': '203.0.113.9' } })
+  expect(await json('doctor')).toContainEqual({
+    check: 'settings',
+    status: 'warn',
+    detail: expect.stringMatching(/^1 requests? came through a proxy\. .*TAPCHIP_TRUST_PROXY/),
+    fix: 'correct it, and start the daemon again',
+  })
+})

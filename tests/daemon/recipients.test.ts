@@ -1,0 +1,34 @@
+import { expect, test, vi } from 'vitest'
+import { chips, phygitalsForTest } from '../support/phygitals.ts'
+import { acmeKey } from '../support/seeds.ts'
+
+test('a name is looked up in the place of whoever asks: a team, the one who tapped, or a network', async () => {
+  const p = await phygitalsForTest()
+  const { resolve } = p.ctx.names
+  const askers: object[] = []
+  vi.spyOn(p.ctx.names, 'resolve').mockImplementation((asker, ...rest) => {
+    askers.push(asker)
+    return resolve(asker, ...rest)
+  })
+  const token = p.token('JKT', 1)
+  const path = `/phygitals/claim-registration?${new URLSearchParams({ ...token, chainId: '31337', recipient: 'bob.eth' })}`
+  const asked = async (answer: Promise<{ status: number }>) => {
+    expect((await answer).status).toBe(200)
+    return askers.splice(0)
+  }
+  const team = await p.ctx.db.read
+    .selectFrom('teams')
+    .selectAll()
+    .where('name', '=', 'Acme')
+    .executeTakeFirst()
+  const acme = { team: team?.id }
+  expect(await asked(p.ask(path))).toEqual([{ client: '127.0.0.1' }])
+  expect(await asked(p.ask(path, undefined, { key: 'not-a-key' }))).toEqual([{ client: '127.0.0.1' }])
+  expect(await asked(p.ask(path, undefined, { key: acmeKey }))).toEqual([acme])
+  const to = { recipient: 'bob.eth' }
+  expect(await asked(p.ask('/phygitals/transfer', { ...token, ...to }, { key: acmeKey }))).toEqual([acme])
+  const code = await p.code(chips.jacket(2))
+  expect(await asked(p.ask('/phygitals/transfer/pullable', to, { code }))).toEqual([
+    { chip: String(BigInt(`0x${chips.jacket(2)}`)) },
+  ])
+})
