@@ -2,11 +2,11 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import pino from 'pino'
-import { bringToChain } from '../../src/daemon/bring-to-chain.ts'
 import { loadConfig } from '../../src/daemon/config/config.ts'
 import { openContext } from '../../src/daemon/context.ts'
 import { recordTransfer } from '../../src/daemon/domain/phygitals/record-transfer.ts'
 import { loadSeed } from '../../src/daemon/seed/load.ts'
+import { bringToChain } from '../../src/daemon/start.ts'
 import { findToken, type LocatedToken } from '../../src/daemon/store/tokens.ts'
 
 export interface RelayerBench {

@@ -21,9 +21,8 @@ import { Timekeeper } from './domain/timekeeper.ts'
 import { WireWords } from './http/wire.ts'
 import type { RefreshQueue } from './marketplace/refresh-queue.ts'
 import { countTaps, createMetrics, type Metrics, watchDisk } from './metrics.ts'
-import { type OpeningChains, openingChains } from './opening-chains.ts'
 import type { Outbound } from './outbound/outbound.ts'
-import { marketplaceQueue, outboundOf } from './outside.ts'
+import { type OpeningChains, openingChains } from './pending-chains.ts'
 import { rootTokens } from './root-token.ts'
 import {
   closeToOthers,
@@ -41,6 +40,7 @@ import { migrate, openDatabase } from './store/open.ts'
 import { SecretBox } from './store/secret-box.ts'
 import { setSettingOnce, setting } from './store/settings.ts'
 import { restoreDataKey } from './store/wrapped-data-key.ts'
+import { marketplaceQueue, outboundOf } from './upstreams.ts'
 
 /** All that the daemon is made of. Domain functions ask for the few members that they need. */
 export interface Context {

@@ -1,6 +1,6 @@
 import pino, { type DestinationStream, type Logger } from 'pino'
 import type { Config } from './config/config.ts'
-import { standardLines } from './standard-lines.ts'
+import { standardLines } from './stdio.ts'
 
 // A line of a log is read by people, and by programs with limits of their own.
 const mostBytes = 8192

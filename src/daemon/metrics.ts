@@ -1,3 +1,5 @@
+import type { FastifyInstance } from 'fastify'
+import type { Logger } from 'pino'
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 
 /** What the daemon counts. Labels are few and fixed: never a UID, a code or an address. */
@@ -110,4 +112,33 @@ export function watchChains({ registry }: Pick<Metrics, 'registry'>, status: () 
   gauge('tapchip_chain_trouble', '1 while a chain is out of reach, or not as it should be', (s) =>
     Number(s.trouble !== undefined),
   )
+}
+
+/** Counts every answer. Logs it at level debug, by its route: an URL holds codes, and taps. */
+export function observe(
+  app: FastifyInstance,
+  { metrics, log }: { metrics: Pick<Metrics, 'requests'>; log: Logger },
+): void {
+  const isDebug = log.isLevelEnabled('debug')
+  // Finding the series of three labels costs more than counting: each is looked up once. Routes and statuses are few.
+  const series = new Map<string, { observe(seconds: number): void }>()
+  const seriesOf = (method: string, route: string, status: number) => {
+    const name = `${method} ${route} ${status}`
+    const known = series.get(name)
+    if (known) return known
+    const fresh = metrics.requests.labels({ method, route, status })
+    series.set(name, fresh)
+    return fresh
+  }
+  app.addHook('onResponse', (request, reply, done) => {
+    const route = request.routeOptions.url ?? 'none'
+    const seconds = reply.elapsedTime / 1000
+    seriesOf(request.method, route, reply.statusCode).observe(seconds)
+    if (isDebug)
+      request.log.debug(
+        { requestId: request.id, method: request.method, route, status: reply.statusCode, seconds },
+        'answered',
+      )
+    done()
+  })
 }

@@ -5,10 +5,10 @@ import { join } from 'node:path'
 import pino from 'pino'
 import { afterEach, describe, expect, test } from 'vitest'
 import { loadConfig } from '../../src/daemon/config/config.ts'
-import { Budget } from '../../src/daemon/http/budget.ts'
 import { isIn, limitConnections, sharedAddresses } from '../../src/daemon/http/connections.ts'
-import { Turns } from '../../src/daemon/http/turns.ts'
+import { Budget } from '../../src/daemon/http/rate-limit.ts'
 import { startWarnings } from '../../src/daemon/start-warnings.ts'
+import { Semaphore } from '../../src/values/semaphore.ts'
 import { type Options, openTestApp, startTestDaemon, type TestApp, testClock } from '../support/daemon.ts'
 import { acmeKey, otherKey, seed, uids } from '../support/seeds.ts'
 
@@ -90,9 +90,10 @@ describe('a budget', () => {
 
 describe('turns', () => {
   test('are taken in order, by each owner for itself, and end with whoever goes away', () => {
-    const turns = new Turns(2, 60_000)
+    const semaphore = new Semaphore({ atOncePerKey: 2, waitingPerKey: 256, waitMs: 60_000 })
     const went: string[] = []
-    const take = (owner: number, name: string) => turns.take(owner, (mayGo) => went.push(`${name} ${mayGo}`))
+    const take = (owner: number, name: string) =>
+      semaphore.acquire(String(owner), (isGranted) => went.push(`${name} ${isGranted}`))
     const leave = ['a', 'b', 'c', 'd', 'e'].map((name) => take(1, name))
     take(2, 'other')()
     expect(went).toEqual(['a true', 'b true', 'other true'])
@@ -109,9 +110,11 @@ describe('turns', () => {
   })
 
   test('are waited for by a bounded number', () => {
-    const turns = new Turns(1, 60_000)
+    const semaphore = new Semaphore({ atOncePerKey: 1, waitingPerKey: 256, waitMs: 60_000 })
     const refused: boolean[] = []
-    const leave = Array.from({ length: 258 }, () => turns.take(1, (mayGo) => refused.push(!mayGo)))
+    const leave = Array.from({ length: 258 }, () =>
+      semaphore.acquire('1', (isGranted) => refused.push(!isGranted)),
+    )
     expect(refused).toEqual([false, true])
     for (const one of leave) one()
   })

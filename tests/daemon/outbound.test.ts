@@ -3,13 +3,13 @@ import http, { type IncomingMessage, type RequestListener } from 'node:http'
 import https from 'node:https'
 import { type AddressInfo, createServer, type NetConnectOpts, type Server, Socket } from 'node:net'
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { privateRange } from '../../src/daemon/outbound/addresses.ts'
 import {
   createOutbound,
   type Lookup,
   OutboundFailed,
   OutboundRefused,
   type OutboundRequest,
+  privateRange,
 } from '../../src/daemon/outbound/outbound.ts'
 
 // Made for this file (openssl req -x509), signed by itself: nobody trusts it.

@@ -1,6 +1,4 @@
-import { walkGif } from './image-gif.ts'
-import { walkPng } from './image-png.ts'
-import { type ImageFlaw, type ImageSize, notAnImage, type Walk } from './image-walk.ts'
+import { type ImageFlaw, type ImageSize, notAnImage, type Walk, walkGif, walkPng } from './image-formats.ts'
 
 /** POAP takes less than 4 MB, and so does the interface: 4 MiB is too large, a byte less is not. */
 export const maxImageBytes = 4 * 1024 * 1024

@@ -1,9 +1,13 @@
 import type * as z from 'zod'
-import { type Outside, type OutsideAnswer, type OutsideRequest, outsideFailure } from './outside.ts'
-import type { PoapConfig } from './poap-config.ts'
-import { errorMessage, isOwnError, readJson } from './poap-message.ts'
+import {
+  type Outside,
+  type OutsideAnswer,
+  type OutsideRequest,
+  outsideFailure,
+  type PoapConfig,
+} from './poap-deps.ts'
 import { PoapToken, type TokenResult } from './poap-token.ts'
-import { tokenAnswer } from './poap-wire.ts'
+import { errorMessage, isOwnError, readJson, tokenAnswer } from './poap-wire.ts'
 import type { Refused, Unavailable, Unknown } from './provider.ts'
 import { retryAfter } from './retry-after.ts'
 

@@ -1,7 +1,9 @@
+import { randomBytes } from 'node:crypto'
 import * as z from 'zod'
+import { inWords } from '../outbound/words.ts'
 import { creationResponse } from './creation-response.ts'
 import { monthFirst, readDay } from './dates.ts'
-import type { CreationResponse, NewBadgeEvent, TransactionState } from './provider.ts'
+import type { BadgeImage, CreationResponse, NewBadgeEvent, TransactionState } from './provider.ts'
 
 // POAP leaves fields out, and sends null and '' where it has nothing to say: only what is needed is asked for.
 const words = z.string().nullish().catch(undefined)
@@ -112,4 +114,98 @@ export function toOneState(all: readonly WireTransaction[]): TransactionState {
   const states = all.map(toTransactionState)
   const firstOf = (kind: TransactionState['kind']) => states.find((state) => state.kind === kind)
   return firstOf('mined') ?? firstOf('pending') ?? firstOf('failed') ?? { kind: 'none' }
+}
+
+const said = z.string().trim().min(1).optional().catch(undefined)
+
+/** POAP's own errors have `message`, its gateways `Message` too, its token endpoint `error_description`. */
+const errorBody = z.object({
+  message: z.union([z.array(z.string()).transform((lines) => lines.join('; ')), said]).catch(undefined),
+  Message: said,
+  error_description: said,
+  error: said,
+})
+
+/**
+ * What an error says, fit to be shown to anyone; undefined where it is not POAP that speaks.
+ * @param hide what it must not repeat: codes, keys, tokens
+ */
+export function errorMessage(body: Buffer, hide: readonly string[]): string | undefined {
+  const parsed = errorBody.safeParse(readJson(body))
+  const { message, Message, error_description, error } = parsed.success ? parsed.data : {}
+  const text = message ?? Message ?? error_description ?? error
+  return text === undefined ? undefined : safeText(text, hide)
+}
+
+/** The body as JSON; undefined for HTML, half a body, and whatever else it is not. */
+export function readJson(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString('utf8'))
+  } catch {
+    return undefined
+  }
+}
+
+function safeText(text: string, hide: readonly string[]): string {
+  let safe = text.toWellFormed()
+  for (const secret of hide) if (secret.length >= 4) safe = safe.replaceAll(secret, '…')
+  return inWords(safe)
+}
+
+const ownError = z.object({ statusCode: z.number() })
+
+/** Whether it is POAP itself that answered so: its gateways know no `statusCode`. */
+export function isOwnError(body: Buffer, status: number): boolean {
+  const parsed = ownError.safeParse(readJson(body))
+  return parsed.success && parsed.data.statusCode === status
+}
+
+/** Whether another code would be refused for the same reason: it lies with who is to get it. */
+export const isAboutRecipient = (message: string): boolean =>
+  /address|recipient|beneficiary|collector|e-?mail|\bens\b|already minted/i.test(message)
+
+export type Complaint = 'already-claimed' | 'already-minted-by-recipient' | 'other'
+
+/** Claims are refused with 400 and words alone: POAP has no codes for them. Both wordings of the second are in use. */
+export function complaintOf(message: string): Complaint {
+  if (/already minted a POAP for this drop|already claimed a code for this event/i.test(message))
+    return 'already-minted-by-recipient'
+  return /already claimed/i.test(message) ? 'already-claimed' : 'other'
+}
+
+export interface Multipart {
+  headers: { 'content-type': string; 'content-length': string }
+  /** Read once. @throws Error where the image is not as long as it was said to be */
+  body: AsyncIterable<Uint8Array>
+}
+
+/** A form with an image as its last part (RFC 7578). The image passes through; the length is known before. */
+export function multipart(fields: Readonly<Record<string, string>>, image: BadgeImage): Multipart {
+  // What a value holds cannot end its part: the boundary is not known to whoever wrote the value.
+  const boundary = `tapchip-${randomBytes(24).toString('hex')}`
+  const part = (disposition: string) => `--${boundary}\r\ncontent-disposition: form-data; ${disposition}\r\n`
+  const texts = Object.entries(fields).map(([name, value]) => `${part(`name="${name}"`)}\r\n${value}\r\n`)
+  // The name comes from what the image is, not from whoever sent it.
+  const file = `${part(`name="image"; filename="badge.${image.extension}"`)}content-type: ${image.type}\r\n\r\n`
+  const head = Buffer.from(texts.join('') + file)
+  const tail = Buffer.from(`\r\n--${boundary}--\r\n`)
+  return {
+    headers: {
+      'content-type': `multipart/form-data; boundary=${boundary}`,
+      'content-length': String(head.length + image.size + tail.length),
+    },
+    body: parts(head, image, tail),
+  }
+}
+
+async function* parts(head: Buffer, image: BadgeImage, tail: Buffer): AsyncIterable<Uint8Array> {
+  yield head
+  let size = 0
+  for await (const chunk of image.bytes()) {
+    size += chunk.length
+    if (size > image.size) break
+    yield chunk
+  }
+  if (size !== image.size) throw new Error(`The image was said to have ${image.size} bytes, and has others`)
+  yield tail
 }

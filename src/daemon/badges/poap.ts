@@ -1,13 +1,13 @@
 import { PoapCalls, type PoapDeps } from './poap-calls.ts'
-import type { PoapConfig } from './poap-config.ts'
-import { complaintOf } from './poap-message.ts'
-import { multipart } from './poap-multipart.ts'
+import type { PoapConfig } from './poap-deps.ts'
 import {
   activeRequests,
   anything,
   claimAnswer,
   claimLookUp,
+  complaintOf,
   createdEvent,
+  multipart,
   qrCodes,
   toCreationResponse,
   toOneState,

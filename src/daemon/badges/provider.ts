@@ -1,3 +1,5 @@
+import { randomInt } from 'node:crypto'
+
 /** A badge event as its team gives it. Days are YYYY-MM-DD, whole days in UTC. */
 export interface NewBadgeEvent {
   name: string
@@ -185,3 +187,11 @@ export function ownerOf(claim: ClaimedCode, recipient: string): 'recipient' | 'o
   if (isSaid(input) && !couldBe(input)) return 'other'
   return isSaid(beneficiary) && kindOf(beneficiary) === wanted ? 'other' : 'unsaid'
 }
+
+/**
+ * The six digits with which an event's codes are asked for: all that stands between a stranger who knows the
+ * event's id and its codes. From the system's random generator.
+ */
+export const newSecretCode = (): string => randomInt(1_000_000).toString().padStart(6, '0')
+
+export const isSecretCode = (text: string): boolean => /^[0-9]{6}$/.test(text)

@@ -1,9 +1,18 @@
+import http from 'node:http'
+import https from 'node:https'
 import { custom, RpcRequestError, type Transport } from 'viem'
+import { Deadline } from '../outbound/deadline.ts'
+import { OutboundFailed, type Progress } from '../outbound/errors.ts'
+import { exchange } from '../outbound/exchange.ts'
 import { inWords } from '../outbound/words.ts'
 import { assertShape } from './rpc-answers.ts'
-import { type RpcCall, RpcConnection, type RpcError } from './rpc-connection.ts'
-import { rpcOverHttp } from './rpc-http.ts'
-import { callsOfOneTurn } from './rpc-turns.ts'
+import {
+  type RpcCall,
+  RpcConnection,
+  type RpcError,
+  type RpcOutcome,
+  type RpcWire,
+} from './rpc-connection.ts'
 
 /**
  * For a whole exchange. With the longest pause of the relayer it stays under ten seconds: so soon a chain goes on
@@ -47,4 +56,66 @@ export function saidByNode(call: RpcCall, { code, message, data }: RpcError, url
   const isShort = typeof data === 'string' && data.length <= mostData
   const error = { code, message: inWords(message), ...(isShort ? { data } : {}) }
   return new RpcRequestError({ body: { ...call }, error, url: new URL(url).origin })
+}
+
+/** JSON-RPC by HTTP over connections that stay open: a third of the time that `fetch` takes for the same call. */
+export function rpcOverHttp(address: string): RpcWire {
+  const url = new URL(address)
+  // Idle connections are closed before most servers close them: a request must not meet its connection's end.
+  const options = { keepAlive: true, maxSockets: 64, timeout: 4000 }
+  const pool = url.protocol === 'https:' ? new https.Agent(options) : new http.Agent(options)
+  return {
+    async post(body, { timeoutMs, maxBytes }) {
+      const progress: Progress = { sent: false }
+      const late = `${url.origin} did not answer in full within ${timeoutMs} ms`
+      const deadline = new Deadline(timeoutMs, () => new OutboundFailed('timeout', late, progress.sent))
+      const headers = { 'content-type': 'application/json' }
+      try {
+        const call = { url, method: 'POST', headers, body, via: { pool }, maxBytes, deadline, progress }
+        const answer = await exchange(call)
+        return { status: answer.status, body: answer.body }
+      } finally {
+        deadline.clear()
+      }
+    },
+    close: () => pool.destroy(),
+  }
+}
+
+interface Waiting {
+  call: RpcCall
+  resolve(outcome: RpcOutcome): void
+  reject(error: unknown): void
+}
+
+/**
+ * Has the calls of one turn of the event loop travel together: a connection's round trip costs more than a call
+ * itself. @param mostTogether more of them than this are several batches
+ */
+export function callsOfOneTurn(
+  perform: (calls: readonly RpcCall[]) => Promise<readonly RpcOutcome[]>,
+  mostTogether: number,
+): (call: RpcCall) => Promise<RpcOutcome> {
+  let waiting: Waiting[] = []
+  const endTurn = () => {
+    const turn = waiting
+    waiting = []
+    for (let at = 0; at < turn.length; at += mostTogether) {
+      const together = turn.slice(at, at + mostTogether)
+      perform(together.map(({ call }) => call)).then(
+        (outcomes) => {
+          for (const [index, { resolve }] of together.entries())
+            resolve(outcomes[index] ?? { error: { code: -32603, message: 'no answer' } })
+        },
+        (error: unknown) => {
+          for (const { reject } of together) reject(error)
+        },
+      )
+    }
+  }
+  return (call) =>
+    new Promise((resolve, reject) => {
+      if (waiting.length === 0) setImmediate(endTurn)
+      waiting.push({ call, resolve, reject })
+    })
 }

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import type { PoapConfig } from '../badges/poap-config.ts'
+import type { PoapConfig } from '../badges/poap-deps.ts'
 import { ConfigProblem } from './problem.ts'
 
 export interface BadgesConfig {

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { badgeSettings } from './badges.ts'
 import { chainSettings, chainsInFile } from './chains.ts'
+import { ConfigProblem } from './problem.ts'
 
 const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
 
@@ -88,4 +89,16 @@ export function inWords(issue: z.core.$ZodIssue): string {
     return `${name} (${variableOf(name)}) ${isUnknown ? 'is not a setting' : issue.message}`
   const inner = issue.code === 'invalid_key' ? issue.issues[0]?.message : issue.message
   return `${path.join('.')} ${isUnknown ? `is not a setting (known: ${chainSettings.join(', ')})` : inner}`
+}
+
+/** How many proxies to trust, or which. @throws ConfigProblem */
+export function proxies(value: string | number | readonly string[]): number | readonly string[] {
+  if (typeof value === 'number' || /^\d+$/.test(String(value))) return Number(value)
+  const list = typeof value === 'string' ? value.split(',').map((range) => range.trim()) : value
+  const bad = list.find((range) => !/^[0-9a-fA-F.:]+(\/\d{1,3})?$/.test(range))
+  if (bad !== undefined)
+    throw new ConfigProblem(
+      `trustProxy (TAPCHIP_TRUST_PROXY) must be a number of hops or CIDR ranges, not "${bad}"`,
+    )
+  return list
 }

@@ -1,11 +1,12 @@
+import type { FastifyCorsOptions } from '@fastify/cors'
 import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify'
 import type { Answer, Auth, EndpointSpec, Input } from '../contract/endpoint.ts'
 import { type EndpointKey, type Endpoints, endpoints } from '../contract/index.ts'
 import type { Idempotency, Json } from '../domain/chain/transactions.ts'
 import { type AuthDeps, authenticate, type Caller } from './auth.ts'
-import { openToBrowsers } from './cors.ts'
 import { parseInput } from './parse-input.ts'
 import { answerOnce, type Recording } from './repeatable.ts'
+import type { WireWords } from './wire.ts'
 
 export type BindDeps = AuthDeps & { idempotency: Idempotency }
 
@@ -112,3 +113,16 @@ export function splitKey(key: string): { method: HTTPMethods; path: string } {
   const space = key.indexOf(' ')
   return { method: key.slice(0, space) as HTTPMethods, path: key.slice(space + 1) }
 }
+
+/** What a route of the interface sets in its configuration: browser clients call it directly, from anywhere. */
+export const openToBrowsers = { origin: '*' }
+
+/** Closed, but for routes that say otherwise, and there open for the headers that the interface documents. */
+export const corsOptions = (wire: WireWords): FastifyCorsOptions => ({
+  origin: false,
+  methods: ['GET', 'POST', 'PATCH', 'DELETE'],
+  allowedHeaders: ['content-type', wire.apiKeyHeader, wire.codeHeader, 'idempotency-key'],
+  maxAge: 86_400,
+  preflight: true,
+  strictPreflight: false,
+})

@@ -2,7 +2,7 @@ import type { Server } from 'node:http'
 import { BlockList, isIPv6, type Socket } from 'node:net'
 import type { Logger } from 'pino'
 import type { Config } from '../config/config.ts'
-import { network } from './client-key.ts'
+import { network } from './auth.ts'
 
 type Limits = Pick<Config, 'maxConnections' | 'clientConnections'>
 

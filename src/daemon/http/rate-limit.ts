@@ -1,12 +1,10 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
+import { Semaphore } from '../../values/semaphore.ts'
 import type { Config } from '../config/config.ts'
 import { DomainError } from '../domain/errors.ts'
 import type { Clock } from '../domain/time.ts'
-import type { AuthDeps } from './auth.ts'
-import { Budget } from './budget.ts'
-import { network, validKey, validToken } from './client-key.ts'
-import { Turns } from './turns.ts'
+import { type AuthDeps, network, validKey, validToken } from './auth.ts'
 
 export interface RateDeps extends AuthDeps {
   clock: Clock
@@ -17,6 +15,7 @@ export interface RateDeps extends AuthDeps {
 /** Of one API key. Each of the long ones may hold some megabytes, and does a slice of its work in every turn. */
 const atOnce = 64
 const longAtOnce = 4
+const waitingAtMost = 256
 const shortBody = 1024 * 1024
 /** Of a client that guesses: so many keys are looked at in a time, and others not at all. */
 const guessesHeld = 8
@@ -40,8 +39,8 @@ export function limitRates(
   const guesses = budget(config.guessLimit)
   const keys = budget(config.keyRateLimit)
   const warnings = new Budget(clock, 1)
-  const short = new Turns(atOnce, turnMs)
-  const long = new Turns(longAtOnce, turnMs)
+  const short = new Semaphore({ atOncePerKey: atOnce, waitingPerKey: waitingAtMost, waitMs: turnMs })
+  const long = new Semaphore({ atOncePerKey: longAtOnce, waitingPerKey: waitingAtMost, waitMs: turnMs })
 
   const spendOfStranger = (request: FastifyRequest): DomainError | undefined =>
     tooMany(
@@ -67,8 +66,7 @@ export function limitRates(
     )
 
   const queue = (key: number, request: FastifyRequest, reply: FastifyReply, done: (e?: Error) => void) => {
-    const turns = isLong(request) ? long : short
-    const leave = turns.take(key, (mayGo) => {
+    const leave = (isLong(request) ? long : short).acquire(String(key), (mayGo) => {
       if (mayGo) done()
       else done(tooMany(1, 'others of the same API key are still being answered. Try again soon.'))
     })
@@ -161,4 +159,47 @@ function isGuess(deps: AuthDeps, request: FastifyRequest, { code }: DomainError)
 function isLong({ headers, routeOptions }: FastifyRequest): boolean {
   if (routeOptions.config.isLong || headers['transfer-encoding'] !== undefined) return true
   return Number(headers['content-length'] ?? 0) > shortBody
+}
+
+const minute = 60_000
+const remembered = 20_000
+
+/** What each client may do in a minute: all of it at once, and what was spent grows back evenly. */
+export class Budget {
+  readonly #clock: Pick<Clock, 'monotonic'>
+  readonly #most: number
+  /** By client, when all of its budget is back. Whoever spent last comes last. */
+  readonly #wholeAt = new Map<string, number>()
+
+  constructor(clock: Pick<Clock, 'monotonic'>, most: number) {
+    this.#clock = clock
+    this.#most = most
+  }
+
+  /** Takes one. @returns undefined; where there was none left, the seconds until there is */
+  spend(client: string): number | undefined {
+    const now = this.#clock.monotonic()
+    const each = minute / this.#most
+    const spent = Math.max(0, (this.#wholeAt.get(client) ?? 0) - now)
+    // Half a unit makes up for rounding.
+    const isLeft = spent + each / 2 <= minute
+    this.#wholeAt.delete(client)
+    this.#wholeAt.set(client, now + spent + (isLeft ? each : 0))
+    this.#forgetOne()
+    return isLeft ? undefined : Math.max(1, Math.ceil((spent + each - minute) / 1000))
+  }
+
+  /** Whether there is nothing left, for now. */
+  isSpent(client: string): boolean {
+    const spent = (this.#wholeAt.get(client) ?? 0) - this.#clock.monotonic()
+    return spent + minute / this.#most / 2 > minute
+  }
+
+  #forgetOne(): void {
+    if (this.#wholeAt.size <= remembered) return
+    for (const client of this.#wholeAt.keys()) {
+      this.#wholeAt.delete(client)
+      return
+    }
+  }
 }

@@ -1,8 +1,6 @@
 import { TextDecoder } from 'node:util'
 import { DomainError } from '../domain/errors.ts'
-import { openCsv } from './sheet-csv.ts'
-import { openJsonLines } from './sheet-json.ts'
-import type { SheetBlock } from './sheet-row.ts'
+import { openCsv, openJsonLines, type SheetBlock } from './sheet-formats.ts'
 
 export interface Sheet {
   readonly blocks: AsyncIterable<SheetBlock>

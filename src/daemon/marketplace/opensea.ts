@@ -1,5 +1,3 @@
-import { openSeaSlugs } from './opensea-slugs.ts'
-
 /** The guarded client, as far as it is needed here: no redirects, limits on time and size. */
 export type Request = (request: {
   url: string
@@ -84,4 +82,31 @@ function retryAfter(header: string | string[] | undefined, now: number): number 
   const text = header.trim()
   const ms = /^\d+$/.test(text) ? Number(text) * 1000 : Date.parse(text) - now
   return Number.isNaN(ms) ? undefined : Math.min(Math.max(ms, 0), longest)
+}
+
+/** What OpenSea calls the chains that it has, by chain id. A chain that is missing here has no marketplace. */
+export const openSeaSlugs: Readonly<Record<number, string>> = {
+  1: 'ethereum',
+  10: 'optimism',
+  130: 'unichain',
+  137: 'matic',
+  360: 'shape',
+  747: 'flow',
+  999: 'hyperevm',
+  1329: 'sei',
+  1868: 'soneium',
+  2020: 'ronin',
+  2741: 'abstract',
+  8333: 'b3',
+  8453: 'base',
+  33139: 'ape_chain',
+  42161: 'arbitrum',
+  43114: 'avalanche',
+  57073: 'ink',
+  80002: 'amoy',
+  80094: 'bera_chain',
+  81457: 'blast',
+  84532: 'base_sepolia',
+  7777777: 'zora',
+  11155111: 'sepolia',
 }

@@ -1,7 +1,6 @@
 import { onTestFinished } from 'vitest'
-import type { OutsideAnswer, OutsideRequest } from '../../../src/daemon/badges/outside.ts'
 import { PoapProvider } from '../../../src/daemon/badges/poap.ts'
-import type { PoapConfig } from '../../../src/daemon/badges/poap-config.ts'
+import type { OutsideAnswer, OutsideRequest, PoapConfig } from '../../../src/daemon/badges/poap-deps.ts'
 import type { BadgeImage, NewBadgeEvent } from '../../../src/daemon/badges/provider.ts'
 import { createOutbound } from '../../../src/daemon/outbound/outbound.ts'
 import { inPieces, png } from './image-bytes.ts'

@@ -1,15 +1,43 @@
-import { type ChildProcessByStdio, spawn } from 'node:child_process'
+import { type ChildProcessByStdio, execFile, spawn } from 'node:child_process'
 import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
-import { accessSync, chmodSync, constants, rmSync } from 'node:fs'
+import { accessSync, chmodSync, constants, readlinkSync, rmSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { connect } from 'node:net'
+import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 import { setTimeout as wait } from 'node:timers/promises'
+import { promisify } from 'node:util'
 import { devChainId } from './dev-keys.ts'
-import { AnvilNotStarted, notSpawned } from './not-started.ts'
-import { alone } from './own-network.ts'
+import { AnvilNotStarted, isShortage, notSpawned } from './not-started.ts'
+
+/** What stands before a command that has a network of its own, in which nobody else is: it takes the command's place. */
+export const alone = ['/usr/bin/unshare', '--map-root-user', '--net', '--'] as const
+
+// What the kernel keeps of an address, with the zero at its end (unix(7)).
+const longestPath = 107
+
+/**
+ * The Unix socket that an anvil is reached by whose own port nobody reaches: in a directory that is the user's alone,
+ * out of a network of its own. undefined: this system, or a container's rules, give an ordinary process no network of
+ * its own, or the path is too long for a socket.
+ * @throws AnvilNotStarted where it is open, since the system is short of something: then others get no way in instead
+ */
+export async function socketAlone(dir: string): Promise<string | undefined> {
+  const path = join(dir, 'anvil.sock')
+  if (process.platform !== 'linux' || Buffer.byteLength(path) > longestPath) return undefined
+  const [command, ...args] = alone
+  const own = '/proc/self/ns/net'
+  try {
+    // It says by itself that it worked, and is not believed where the network is the same.
+    const { stdout } = await promisify(execFile)(command, [...args, '/usr/bin/readlink', own], { env: {} })
+    return stdout.trim() !== '' && stdout.trim() !== readlinkSync(own) ? path : undefined
+  } catch (error) {
+    if (isShortage(error)) throw notSpawned(command, error)
+    return undefined
+  }
+}
 
 /** Where anvil is asked: at a Unix socket that it alone is reached by, or at a port. */
 export type Place = { socket: string } | { host: string; port: number }

@@ -1,11 +1,9 @@
 import { type Hex, isHex } from 'viem'
 import { isOutOfSpace } from '../../store/disk.ts'
 import type { RpcCall, RpcOutcome } from '../rpc-connection.ts'
-import { saidByNode } from '../rpc-transport.ts'
-import { callsOfOneTurn } from '../rpc-turns.ts'
+import { callsOfOneTurn, saidByNode } from '../rpc-transport.ts'
 import type { Entry, Journal } from './journal.ts'
-import type { RpcMode } from './rpc-guard.ts'
-import { isRead } from './rpc-methods.ts'
+import { isRead, type RpcMode } from './rpc-guard.ts'
 import type { RunningChain } from './running-chain.ts'
 
 /** A call as viem's transports make it. */
@@ -23,7 +21,7 @@ export interface GatewaySettings {
   writeFailed(error: unknown): void
 }
 
-type Turns = (call: RpcCall) => Promise<RpcOutcome>
+type BatchedCall = (call: RpcCall) => Promise<RpcOutcome>
 
 const mostTogether = 100
 const noAnswer: RpcOutcome = { error: { code: -32603, message: 'no answer' } }
@@ -44,7 +42,7 @@ function signedIn(call: RpcCall | undefined): Hex | undefined {
 /** The way in to a chain for all calls: writes down what is signed, and has blocks made for it. */
 export class Gateway {
   readonly #settings: GatewaySettings
-  readonly #turns = new WeakMap<RunningChain, Turns>()
+  readonly #batchers = new WeakMap<RunningChain, BatchedCall>()
 
   constructor(settings: GatewaySettings) {
     this.#settings = settings
@@ -109,16 +107,16 @@ export class Gateway {
   /** One call. @throws RpcRequestError as viem's own transports do */
   async request(chain: RunningChain, { method, params }: Request): Promise<unknown> {
     const call = { method, params: Array.isArray(params) ? params : [] }
-    const outcome = await this.#turnsOf(chain)(call)
+    const outcome = await this.#batcherOf(chain)(call)
     if ('error' in outcome) throw saidByNode(call, outcome.error, chain.process.url)
     return outcome.result
   }
 
-  #turnsOf(chain: RunningChain): Turns {
-    const known = this.#turns.get(chain)
+  #batcherOf(chain: RunningChain): BatchedCall {
+    const known = this.#batchers.get(chain)
     if (known) return known
-    const turns = callsOfOneTurn((calls) => this.perform(chain, calls), mostTogether)
-    this.#turns.set(chain, turns)
-    return turns
+    const batcher = callsOfOneTurn((calls) => this.perform(chain, calls), mostTogether)
+    this.#batchers.set(chain, batcher)
+    return batcher
   }
 }

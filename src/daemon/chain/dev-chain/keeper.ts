@@ -4,7 +4,7 @@ import { BackgroundLoop } from '../../background-loop.ts'
 import type { RpcConnection } from '../rpc-connection.ts'
 import { dumpTimeoutMs } from './connect.ts'
 import type { Journal } from './journal.ts'
-import { signedInPool } from './pool.ts'
+import { signedInPool } from './replay.ts'
 import type { Snapshots } from './snapshots.ts'
 
 const hex = z.string().regex(/^0x[0-9a-f]*$/i)

@@ -4,8 +4,7 @@ import type { Logger } from 'pino'
 import * as z from 'zod'
 import { replaceFile } from '../../../values/replace-file.ts'
 import type { RpcConnection } from '../rpc-connection.ts'
-import { connectTo } from './connect.ts'
-import { markerOf } from './marker.ts'
+import { connectTo, markerOf } from './connect.ts'
 
 const pidRecord = z.object({
   pid: z.number().int().positive(),

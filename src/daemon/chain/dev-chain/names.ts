@@ -13,7 +13,7 @@ import {
 import { privateKeyToAccount } from 'viem/accounts'
 import { normalize } from 'viem/ens'
 import { nameServiceAbi, nameServiceBytecode } from '../artifacts/name-service.ts'
-import { deploymentProxy } from '../deployment-proxy.ts'
+import { deploymentProxy } from '../deterministic-deployment.ts'
 import { devChainId, nameServiceKey, nameServiceOwner } from './dev-keys.ts'
 import type { Request } from './gateway.ts'
 

@@ -2,7 +2,6 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net'
 import * as z from 'zod'
 import { ChainUnavailable, type RpcCall, type RpcOutcome } from '../rpc-connection.ts'
-import { isOpenMethod } from './rpc-methods.ts'
 
 /** `guarded`: reads and signed transactions. `full`: all that anvil can do. */
 export type RpcMode = 'guarded' | 'full'
@@ -161,3 +160,43 @@ function judge(body: unknown, mode: RpcMode): Judged {
   const message = `${method.slice(0, 64)} is not open here: reads and eth_sendRawTransaction are. For tests, TAPCHIP_DEV_RPC=full opens all.`
   return { id, error: { code: -32601, message } }
 }
+
+/** What anyone on this machine may ask of the dev chain: reads, and what somebody has signed. */
+const open: ReadonlySet<string> = new Set([
+  'eth_blobBaseFee',
+  'eth_blockNumber',
+  'eth_call',
+  'eth_chainId',
+  'eth_createAccessList',
+  'eth_estimateGas',
+  'eth_feeHistory',
+  'eth_gasPrice',
+  'eth_getBalance',
+  'eth_getBlockByHash',
+  'eth_getBlockByNumber',
+  'eth_getBlockReceipts',
+  'eth_getBlockTransactionCountByHash',
+  'eth_getBlockTransactionCountByNumber',
+  'eth_getCode',
+  'eth_getLogs',
+  'eth_getProof',
+  'eth_getStorageAt',
+  'eth_getTransactionByBlockHashAndIndex',
+  'eth_getTransactionByBlockNumberAndIndex',
+  'eth_getTransactionByHash',
+  'eth_getTransactionCount',
+  'eth_getTransactionReceipt',
+  'eth_maxPriorityFeePerGas',
+  'eth_sendRawTransaction',
+  'eth_syncing',
+  'net_listening',
+  'net_version',
+  'web3_clientVersion',
+  'web3_sha3',
+])
+
+export const isOpenMethod = (method: string): boolean => open.has(method)
+
+/** Whether a method leaves the chain as it is. What is not known to is taken to change it. */
+export const isRead = (method: string): boolean =>
+  (open.has(method) && method !== 'eth_sendRawTransaction') || /^(debug_|trace_|txpool_)/.test(method)

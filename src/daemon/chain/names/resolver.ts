@@ -1,21 +1,19 @@
 import type { Address } from 'viem'
 import { toCoinType } from 'viem/ens'
+import { Semaphore, type SemaphoreLimits } from '../../../values/semaphore.ts'
 import { Deadline } from '../../outbound/deadline.ts'
 import type { FetchGateway } from './gateways.ts'
-import { type ClientFor, homeOf } from './home.ts'
-import { NameUnavailable, UnknownName } from './problems.ts'
-import { Question, tooLong } from './question.ts'
-import { readRecipient } from './recipient.ts'
-import { type Bounds, Semaphore } from './semaphore.ts'
+import { type ClientFor, homeOf, Question, tooLong } from './name-lookup.ts'
+import { NameUnavailable, readRecipient, UnknownName } from './recipient.ts'
 
 export { type FetchGateway, guardedCcipRequest } from './gateways.ts'
-export { NameChainMissing, NameProblem, NameUnavailable, RecipientInvalid, UnknownName } from './problems.ts'
+export { NameChainMissing, NameProblem, NameUnavailable, RecipientInvalid, UnknownName } from './recipient.ts'
 
 /** Who wants to know: a team with a key, whoever tapped a chip and has its code, or anybody, by their network. */
 export type Asker = { team: number } | { chip: string } | { client: string }
 
-type Lane = Bounds & {
-  /** For one name, with all that is asked about it. */
+type Lane = SemaphoreLimits & {
+  /** For one name, including all questions about it. */
   nameMs: number
 }
 type Lanes = Record<'team' | 'chip' | 'client', Lane>
@@ -55,10 +53,10 @@ export function createNameResolver(settings: NameResolverSettings): NameResolver
   const lanes = { ...usualLanes, ...settings.lanes }
   const busy = () =>
     new NameUnavailable('Too many names are being looked up. Try again later, or give the address (0x…)')
-  const turns = {
-    team: new Semaphore(lanes.team, busy),
-    chip: new Semaphore(lanes.chip, busy),
-    client: new Semaphore(lanes.client, busy),
+  const semaphores = {
+    team: new Semaphore(lanes.team),
+    chip: new Semaphore(lanes.chip),
+    client: new Semaphore(lanes.client),
   }
   return {
     async resolve(asker, chainId, text) {
@@ -68,12 +66,12 @@ export function createNameResolver(settings: NameResolverSettings): NameResolver
       const home = homeOf(name, chainId, ensChainId, clientFor)
       const { kind, key } = laneOf(asker)
       const timeoutMs = lanes[kind].nameMs
-      const address = await turns[kind].run(key, () =>
+      const lookUp = () =>
         within(timeoutMs, name, () => {
           const question = new Question(name, home, fetchGateway, { now, timeoutMs })
           return home.chainId === chainId ? question.address() : addressElsewhere(question, name, chainId)
-        }),
-      )
+        })
+      const address = await semaphores[kind].run(key, lookUp, busy)
       if (address !== undefined) return address
       const next = 'check how it is written, or give the address (0x…)'
       throw new UnknownName(`${name} has no address on the name service of chain ${home.chainId}: ${next}`)

@@ -3,7 +3,7 @@ import type { TransactionRow } from '../../store/schema.ts'
 import { type BuildContext, type Call, type Counted, predict } from './builder.ts'
 import { CannotBuild } from './errors.ts'
 import type { Sender, View } from './sender.ts'
-import { storedAddress, storedHex } from './stored-hex.ts'
+import { storedAddress, storedHex } from './transaction.ts'
 
 /** What is shared by the intents that are signed together. */
 export interface Building {

@@ -4,7 +4,7 @@ import { markMined, markUnmined } from '../../store/transactions.ts'
 import type { Inclusion } from './node.ts'
 import { type Sender, type View, writeAsHolder } from './sender.ts'
 import { fillerKind } from './sign-attempt.ts'
-import { storedHex } from './stored-hex.ts'
+import { storedHex } from './transaction.ts'
 import { doneBy, type Move, settle, signAnew, verdictOn } from './verdict.ts'
 
 /** Finds out what was mined, what the chain took back, and what is deep enough. @returns whether anything changed */

@@ -4,8 +4,7 @@ import type { Db } from '../../store/database.ts'
 import type { TransactionRow } from '../../store/schema.ts'
 import { findTransaction } from '../../store/transactions.ts'
 import { NotSignedYet, TransactionRefused } from './errors.ts'
-import { storedHex } from './stored-hex.ts'
-import { isSettled, type SettledState, stateOf } from './transaction.ts'
+import { isSettled, type SettledState, stateOf, storedHex } from './transaction.ts'
 
 type Listener = (row: TransactionRow) => boolean
 

@@ -11,7 +11,7 @@ import {
 } from 'viem'
 import * as z from 'zod'
 import { phygitalAbi } from '../artifacts/phygital.ts'
-import { ownerOf } from '../owner-of.ts'
+import { ownerOf } from '../contract-state.ts'
 import type { BuildContext, Builder, Reverted } from './builder.ts'
 import { CannotBuild } from './errors.ts'
 

@@ -1,13 +1,20 @@
 import type { Hex } from 'viem'
-import { type Schedule, systemSchedule } from '../../background-loop.ts'
+import { BackgroundLoop, type Schedule, systemSchedule } from '../../background-loop.ts'
 import type { Db } from '../../store/database.ts'
 import { abandon, cancelQueued } from '../../store/transactions.ts'
 import type { Builders } from './builder.ts'
-import { drive } from './driver.ts'
 import { NoSuchSigner, WrongChain } from './errors.ts'
 import { Node } from './node.ts'
 import { Notices, untilBroadcast, untilSettled } from './notices.ts'
-import type { ChainSettings, Clock, Pace, SenderStatus, Settled, WithoutEffect } from './sender.ts'
+import type {
+  ChainSettings,
+  Clock,
+  DriverPace,
+  Pace,
+  SenderStatus,
+  Settled,
+  WithoutEffect,
+} from './sender.ts'
 import { SenderLoop } from './sender-loop.ts'
 import type { SettledState } from './transaction.ts'
 
@@ -141,4 +148,38 @@ async function refuseWrongChain(loop: SenderLoop): Promise<void> {
   } catch (error) {
     if (error instanceof WrongChain) throw error
   }
+}
+
+/** What is driven: a SenderLoop. */
+export interface Ticking {
+  readonly status: SenderStatus
+  tick(): Promise<SenderStatus>
+}
+
+/**
+ * Ticks a loop for as long as the daemon runs: often while there is work, seldom while there is none. A node that is
+ * down is not asked at every request: it has its own pace.
+ */
+export function drive(
+  ticking: Ticking,
+  { busyMs, idleMs, maxBackoffMs }: DriverPace,
+  schedule: Schedule,
+): BackgroundLoop {
+  let failures = 0
+  return new BackgroundLoop({
+    run: async () => {
+      const { trouble } = await ticking.tick()
+      failures = trouble === undefined ? 0 : failures + 1
+    },
+    restMs: () => {
+      const backoff = Math.min(busyMs * 2 ** failures, Math.max(maxBackoffMs, busyMs))
+      return failures > 0 ? backoff : ticking.status.unsettled > 0 ? busyMs : idleMs
+    },
+    wokenMs: () => (failures > 0 ? Number.POSITIVE_INFINITY : 0),
+    // The store cannot be read either; what asks it next says so.
+    failed: () => {
+      failures += 1
+    },
+    schedule,
+  })
 }

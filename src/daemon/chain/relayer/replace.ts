@@ -3,7 +3,7 @@ import { insertAttempt, markWaiting, type NewAttempt } from '../../store/transac
 import { type Market, replacementFees } from './fees.ts'
 import { marketOf, type Sender, type View, writeAsHolder } from './sender.ts'
 import { feesOf, fillerGas, signAttempt } from './sign-attempt.ts'
-import { storedAddress, storedHex } from './stored-hex.ts'
+import { storedAddress, storedHex } from './transaction.ts'
 
 export interface Replaced {
   changed: boolean

@@ -6,9 +6,9 @@ import {
   markBroadcast,
   markWaiting,
 } from '../../store/transactions.ts'
-import type { SendOutcome } from './send-outcome.ts'
+import type { SendOutcome } from './node.ts'
 import { type Sender, type View, writeAsHolder } from './sender.ts'
-import { storedHex } from './stored-hex.ts'
+import { storedHex } from './transaction.ts'
 
 interface Due {
   row: TransactionRow

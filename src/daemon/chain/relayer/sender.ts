@@ -5,8 +5,7 @@ import { renewLease } from '../../store/transactions.ts'
 import type { Builders } from './builder.ts'
 import { LeaseHeld } from './errors.ts'
 import type { Market } from './fees.ts'
-import type { Head, Node } from './node.ts'
-import type { SendOutcome } from './send-outcome.ts'
+import type { Head, Node, SendOutcome } from './node.ts'
 
 /** Milliseconds. */
 export interface Clock {

@@ -1,6 +1,5 @@
-import { type Address, getAddress, type Hex } from 'viem'
+import { type Address, getAddress, type Hex, isHex } from 'viem'
 import type { TransactionRow } from '../../store/schema.ts'
-import { storedHex } from './stored-hex.ts'
 
 /**
  * Where an intent is on its way to the chain. The states and their order follow what sound relayers do: the signed
@@ -59,3 +58,12 @@ export function stateOf(row: TransactionRow): TransactionState {
 
 export const isSettled = (state: TransactionState): state is SettledState =>
   state.name === 'confirmed' || state.name === 'reverted' || state.name === 'cancelled'
+
+/** Hex as the store holds it: text. @throws Error where it is something else, which only damage explains */
+export function storedHex(text: string | null): Hex {
+  if (text === null || !isHex(text)) throw new Error('The store holds no hex where hex belongs')
+  return text
+}
+
+export const storedAddress = (text: string | null): Address | null =>
+  text === null ? null : getAddress(text)

@@ -4,7 +4,7 @@ import type { TransactionRow } from '../../store/schema.ts'
 import { markQueuedAgain, markSettled, supersededBy } from '../../store/transactions.ts'
 import type { Rerun } from './node.ts'
 import type { Sender, View } from './sender.ts'
-import { storedAddress, storedHex } from './stored-hex.ts'
+import { storedAddress, storedHex } from './transaction.ts'
 
 /** A change of one transaction, to be written with the others of its tick. */
 export interface Move {

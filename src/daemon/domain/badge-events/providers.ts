@@ -1,7 +1,6 @@
 import { EmbeddedProvider } from '../../badges/embedded.ts'
-import type { Outside } from '../../badges/outside.ts'
 import { PoapProvider } from '../../badges/poap.ts'
-import type { PoapConfig } from '../../badges/poap-config.ts'
+import type { Outside, PoapConfig } from '../../badges/poap-deps.ts'
 import type { BadgeProvider } from '../../badges/provider.ts'
 import { nextUpstreamId } from '../../store/badge-events.ts'
 import type { Db } from '../../store/database.ts'

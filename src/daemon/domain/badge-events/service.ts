@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import type { Outside } from '../../badges/outside.ts'
+import type { Outside } from '../../badges/poap-deps.ts'
 import { allCreations } from '../../store/badge-creations.ts'
 import type { Db } from '../../store/database.ts'
 import type { SecretBox } from '../../store/secret-box.ts'

@@ -1,6 +1,6 @@
 import { type Address, BaseError, ContractFunctionRevertedError, ContractFunctionZeroDataError } from 'viem'
 import { type Chain, ChainNotConfigured, type Chains } from '../../chain/chains.ts'
-import { hasCode, isRefusal, isUnreadable } from '../../chain/owner-of.ts'
+import { hasCode, isRefusal, isUnreadable } from '../../chain/contract-state.ts'
 import { revertOf } from '../../chain/revert.ts'
 import { inWords } from '../../outbound/words.ts'
 import { DomainError } from '../errors.ts'

@@ -1,6 +1,5 @@
 import type { Chain } from '../../chain/chains.ts'
-import { deploymentProxy } from '../../chain/deployment-proxy.ts'
-import { guestbookFactory } from '../../chain/guestbook-place.ts'
+import { deploymentProxy, guestbookFactory } from '../../chain/deterministic-deployment.ts'
 import { type Actor, recordChange } from '../../store/audit.ts'
 import { contractsOfTeam, findContract } from '../../store/contracts.ts'
 import type { Db, Queries } from '../../store/database.ts'

@@ -3,7 +3,7 @@ import type { Context } from '../../context.ts'
 import { createBackup } from '../../domain/backup.ts'
 import { daemonStatus } from '../../domain/status.ts'
 import { bindAll } from '../../http/bind.ts'
-import { seenProxies } from '../../http/untold-proxy.ts'
+import { seenProxies } from '../../http/forwarded.ts'
 import { startWarnings } from '../../start-warnings.ts'
 import { version } from '../../version.ts'
 

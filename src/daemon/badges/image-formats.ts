@@ -1,13 +1,122 @@
 import { crc32 } from 'node:zlib'
-import {
-  damaged,
-  type ImageFlaw,
-  type ImageSize,
-  notAnImage,
-  PixelCount,
-  type Walk,
-  walkStep,
-} from './image-walk.ts'
+
+/** What is wrong with an image. */
+export interface ImageFlaw {
+  /**
+   * `not-an-image`: something else, whatever its name or first bytes say · `damaged`: a PNG or GIF that breaks off or
+   * contradicts itself · `too-many-pixels`: small as a file, and a burden to whoever draws it.
+   */
+  kind: 'not-an-image' | 'damaged' | 'too-many-pixels'
+  /** Completes "The image …". */
+  reason: string
+}
+
+export interface ImageSize {
+  kind: 'size'
+  width: number
+  height: number
+}
+
+/** Goes through a file in order: yields how many bytes it wants next, at most `walkStep`, and is given them. */
+export type Walk<Found> = Generator<number, Found, Buffer>
+
+export const walkStep = 4_096
+
+export const notAnImage = (reason: string): ImageFlaw => ({ kind: 'not-an-image', reason })
+export const damaged = (reason: string): ImageFlaw => ({ kind: 'damaged', reason })
+
+export const maxSide = 10_000
+export const maxPixels = 40_000_000
+/** Of all frames of an animation together. */
+export const maxFramePixels = 1_000_000_000
+
+/** Counts the pixels that drawing an image takes, the canvas and each frame. */
+export class PixelCount {
+  #frames = 0
+  readonly width: number
+  readonly height: number
+
+  constructor(width: number, height: number) {
+    this.width = width
+    this.height = height
+  }
+
+  canvas(): ImageFlaw | undefined {
+    const { width, height } = this
+    if (width <= maxSide && height <= maxSide && width * height <= maxPixels) return undefined
+    const reason = `is ${width} × ${height} pixels; at most ${maxSide} a side and ${maxPixels / 1e6} million in all are taken`
+    return { kind: 'too-many-pixels', reason }
+  }
+
+  frame(left: number, top: number, width: number, height: number): ImageFlaw | undefined {
+    if (width === 0 || height === 0 || left + width > this.width || top + height > this.height)
+      return damaged('has a frame that does not lie on it')
+    this.#frames += width * height
+    if (this.#frames <= maxFramePixels) return undefined
+    const reason = `has frames of more than ${maxFramePixels / 1e6} million pixels together`
+    return { kind: 'too-many-pixels', reason }
+  }
+}
+
+const afterHeader = notAnImage('has the first bytes of a GIF over something else')
+
+/** Walks the blocks of a GIF (GIF89a, 17 ff.) from behind its six bytes of header to its trailer. */
+export function* walkGif(): Walk<ImageSize | ImageFlaw> {
+  const screen = yield 7
+  const width = screen.readUInt16LE(0)
+  const height = screen.readUInt16LE(2)
+  if (width === 0 || height === 0) return afterHeader
+  yield* colourTable(screen.readUInt8(4))
+  const pixels = new PixelCount(width, height)
+  let frames = 0
+  for (;;) {
+    const block = (yield 1).readUInt8()
+    if (block === 0x2c) {
+      const flaw = (yield* walkFrame(pixels)) ?? (frames === 0 ? pixels.canvas() : undefined)
+      // Until something could be drawn, it is no damaged GIF: it never was one.
+      if (flaw) return frames === 0 && flaw.kind === 'damaged' ? afterHeader : flaw
+      frames += 1
+    } else if (block === 0x21) {
+      yield 1
+      yield* subBlocks()
+    } else if (block === 0x3b) {
+      return frames === 0 ? afterHeader : { kind: 'size', width, height }
+    } else {
+      return frames === 0 ? afterHeader : damaged('has something between its blocks')
+    }
+  }
+}
+
+function* walkFrame(pixels: PixelCount): Walk<ImageFlaw | undefined> {
+  const frame = yield 9
+  const [left, top, width, height] = [0, 2, 4, 6].map((at) => frame.readUInt16LE(at)) as [
+    number,
+    number,
+    number,
+    number,
+  ]
+  const flaw = pixels.frame(left, top, width, height)
+  if (flaw) return flaw
+  yield* colourTable(frame.readUInt8(8))
+  const codeSize = (yield 1).readUInt8()
+  if (codeSize < 2 || codeSize > 8) return damaged('has a frame that makes no sense')
+  return (yield* subBlocks()) === 0 ? damaged('has a frame without pixels') : undefined
+}
+
+/** The top bit says whether there is one, the lowest three how large it is. */
+function* colourTable(packed: number): Walk<void> {
+  if ((packed & 0x80) !== 0) yield 3 * 2 ** ((packed & 7) + 1)
+}
+
+/** @returns how many bytes they hold */
+function* subBlocks(): Walk<number> {
+  for (let total = 0; ; ) {
+    const size = (yield 1).readUInt8()
+    if (size === 0) return total
+    yield size
+    total += size
+  }
+}
 
 /** PNG (W3C, third edition) 11.2.1: the bit depths of each colour type. */
 const depths: Record<number, readonly number[]> = {
