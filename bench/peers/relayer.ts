@@ -6,7 +6,7 @@ import { loadConfig } from '../../src/daemon/config/config.ts'
 import { openContext } from '../../src/daemon/context.ts'
 import { recordTransfer } from '../../src/daemon/domain/phygitals/record-transfer.ts'
 import { loadSeed } from '../../src/daemon/seed/load.ts'
-import { bringToChain } from '../../src/daemon/start.ts'
+import { reconcileChains } from '../../src/daemon/start.ts'
 import { findToken, type LocatedToken } from '../../src/daemon/store/tokens.ts'
 
 export interface RelayerBench {
@@ -29,7 +29,7 @@ export async function openRelayerBench(
   const ctx = await openContext(config, pino({ level: 'silent' }))
   await loadSeed(ctx, seedFile)
   ctx.start()
-  await bringToChain(ctx)
+  await reconcileChains(ctx)
   const rows = await ctx.db.read.selectFrom('tokens').select('id').orderBy('id').execute()
   const tokens: LocatedToken[] = []
   for (const { id } of rows) {

@@ -18,7 +18,7 @@ import { corsOptions } from './http/bind.ts'
 import { acceptBodies, acceptStreams, endSlowBodies } from './http/bodies.ts'
 import { limitConnections, sharedAddresses } from './http/connections.ts'
 import { answerTo, rawAnswer } from './http/errors.ts'
-import { noticeProxies } from './http/forwarded.ts'
+import { watchForProxies } from './http/forwarded.ts'
 import { limitRates } from './http/rate-limit.ts'
 import { observe } from './metrics.ts'
 import { adminRoutes, adminStreamRoutes } from './routes/admin/index.ts'
@@ -38,11 +38,11 @@ import { tapPageRoutes } from './routes/tap-page.ts'
 import { teamRoutes } from './routes/team.ts'
 
 /** Milliseconds; tests have less. */
-export interface Patience {
+export interface Timeouts {
   /** With a request's headers, and with its body. */
   readonly requestMs: number
   /** With an API key whose other requests are still being answered. */
-  readonly turnMs: number
+  readonly queueMs: number
   /** The answer to a key, for a client that guesses. */
   readonly guessMs?: number
 }
@@ -50,7 +50,7 @@ export interface Patience {
 /** Builds the HTTP application. Whoever calls decides whether it listens or is injected into. */
 export async function buildApp(
   ctx: Context,
-  { requestMs, turnMs, guessMs = 1000 }: Patience = { requestMs: 30_000, turnMs: 10_000 },
+  { requestMs, queueMs, guessMs = 1000 }: Timeouts = { requestMs: 30_000, queueMs: 10_000 },
 ): Promise<FastifyInstance> {
   const options: FastifyServerOptions = {
     // A logger of the same library; the instance's own type parameter would spread through every signature.
@@ -86,8 +86,8 @@ export async function buildApp(
   app.decorateRequest('caller', null)
   limitConnections(app.server, ctx.config, sharedAddresses(ctx.config.trustProxy), ctx.log)
   endSlowBodies(app, requestMs)
-  noticeProxies(app, ctx)
-  answerErrors(app, limitRates(app, ctx, { turnMs, guessMs }))
+  watchForProxies(app, ctx)
+  answerErrors(app, limitRates(app, ctx, { queueMs, guessMs }))
   acceptBodies(app)
   observe(app, ctx)
 

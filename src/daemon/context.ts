@@ -22,7 +22,7 @@ import { WireWords } from './http/wire.ts'
 import type { RefreshQueue } from './marketplace/refresh-queue.ts'
 import { countTaps, createMetrics, type Metrics, watchDisk } from './metrics.ts'
 import type { Outbound } from './outbound/outbound.ts'
-import { type OpeningChains, openingChains } from './pending-chains.ts'
+import { type PendingChains, pendingChains } from './pending-chains.ts'
 import { rootTokens } from './root-token.ts'
 import {
   closeToOthers,
@@ -56,7 +56,7 @@ export interface Context {
   readonly credentials: Credentials
   readonly tapLog: TapLog
   readonly metrics: Metrics
-  readonly chains: OpeningChains
+  readonly chains: PendingChains
   readonly names: Names
   readonly idempotency: Idempotency
   readonly badges: Badges
@@ -138,18 +138,18 @@ export async function beginContext(
     })
     const outbound = outboundOf(config)
     const marketplace = marketplaceQueue({ config, db, log }, outbound, clock)
-    const outside = outbound.request.bind(outbound)
+    const send = outbound.request.bind(outbound)
     const badges = await openBadges(config.badges, {
       db,
       box,
       clock,
       log,
-      outside,
+      send,
       dataDir: config.dataDir,
       writeFailed: failed,
     })
     const names = await allNames(db.read)
-    const chains = openingChains(
+    const chains = pendingChains(
       openChains({
         db,
         clock,

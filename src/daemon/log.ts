@@ -1,6 +1,6 @@
 import pino, { type DestinationStream, type Logger } from 'pino'
 import type { Config } from './config/config.ts'
-import { standardLines } from './stdio.ts'
+import { stdioWriter } from './stdio.ts'
 
 // A line of a log is read by people, and by programs with limits of their own.
 const mostBytes = 8192
@@ -8,7 +8,7 @@ const mostOfMessage = 1000
 const mostOfStack = 4000
 
 /** JSON lines on standard error; standard output belongs to the ready line. @param out in place of standard error */
-export function createLogger(level: Config['logLevel'], out: DestinationStream = standardLines(2)): Logger {
+export function createLogger(level: Config['logLevel'], out: DestinationStream = stdioWriter(2)): Logger {
   return pino(
     {
       level,

@@ -6,12 +6,12 @@ import { ChainNotRestored } from './chain/dev-chain/running-chain.ts'
 import { KeyProblem } from './chain/keys/signing-key.ts'
 import { WrongChain } from './chain/relayer/errors.ts'
 import { type Config, loadConfig, readArguments } from './config/config.ts'
-import { ConfigProblem, whyUnusable } from './config/problem.ts'
+import { ConfigProblem, describeFileError } from './config/problem.ts'
 import { help } from './help.ts'
 import { createLogger } from './log.ts'
 import { SeedProblem } from './seed/seeding.ts'
 import { startDaemon } from './start.ts'
-import { standardLines } from './stdio.ts'
+import { stdioWriter } from './stdio.ts'
 import { DataDirProblem } from './store/data-dir.ts'
 import { DataKeyProblem } from './store/data-key.ts'
 import { DataDirInUse } from './store/lock.ts'
@@ -47,7 +47,7 @@ async function run(): Promise<number> {
     const early = new AbortController()
     void stopping.then(() => early.abort())
     const daemon = await startDaemon(config, createLogger(config.logLevel), early.signal)
-    standardLines(1).write(`${JSON.stringify(daemon.ready)}\n`)
+    stdioWriter(1).write(`${JSON.stringify(daemon.ready)}\n`)
     await stopping
     return (await daemon.stop()) ? 0 : 1
   } finally {
@@ -61,7 +61,7 @@ function withTemporaryDir(config: Config): Config {
     return { ...config, dataDir: mkdtempSync(join(realpathSync(tmpdir()), 'tapchip-')) }
   } catch (error) {
     throw new ConfigProblem(
-      `--ephemeral has no place in ${tmpdir()}: ${whyUnusable(error)}. Give another directory: TMPDIR=DIR`,
+      `--ephemeral has no place in ${tmpdir()}: ${describeFileError(error)}. Give another directory: TMPDIR=DIR`,
     )
   }
 }
@@ -99,7 +99,7 @@ run().then(end, (error: unknown) => {
   const isKnown = known.some((kind) => error instanceof kind)
   const message =
     isKnown && error instanceof Error ? error.message : (addressProblem(error) ?? inspect(error))
-  standardLines(2).write(`tapchipd: ${message}\n`)
+  stdioWriter(2).write(`tapchipd: ${message}\n`)
   end(error instanceof ConfigProblem ? 2 : 1)
 })
 

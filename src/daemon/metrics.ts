@@ -8,7 +8,7 @@ export interface Metrics {
   readonly requests: Histogram<'method' | 'route' | 'status'>
   readonly taps: Counter<'outcome'>
   readonly droppedTaps: Counter
-  readonly untoldProxy: Counter
+  readonly unconfiguredProxy: Counter
 }
 
 export function createMetrics(): Metrics {
@@ -35,7 +35,7 @@ export function createMetrics(): Metrics {
       help: 'Refused taps that came too fast to be recorded one by one',
       registers,
     }),
-    untoldProxy: new Counter({
+    unconfiguredProxy: new Counter({
       name: 'tapchip_requests_of_untold_proxy_total',
       help: 'Requests that a proxy passed on, without TAPCHIP_TRUST_PROXY',
       registers,

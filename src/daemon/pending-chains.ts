@@ -2,7 +2,7 @@ import type { Chains } from './chain/chains.ts'
 import { DomainError } from './domain/errors.ts'
 
 /** Chains that are being opened while the rest of the daemon is built. */
-export interface OpeningChains extends Chains {
+export interface PendingChains extends Chains {
   /** @throws KeyProblem, WrongChain, and what else opening them runs into */
   readonly opened: Promise<void>
 }
@@ -11,7 +11,7 @@ export interface OpeningChains extends Chains {
  * Stands for chains from before they are open: a dev chain takes a tenth of a second to start, most of which this
  * process would only wait. Whoever needs a chain in that time is asked to come back.
  */
-export function openingChains(opening: Promise<Chains>): OpeningChains {
+export function pendingChains(opening: Promise<Chains>): PendingChains {
   let chains: Chains | undefined
   const opened = opening.then((all) => {
     chains = all

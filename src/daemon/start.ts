@@ -58,7 +58,7 @@ export async function startDaemon(
     ctx.adminAddress = administration.address
     await ctx.chains.opened
     ctx.start()
-    await bringToChain(ctx, stopped)
+    await reconcileChains(ctx, stopped)
     ctx.isStarting = false
     const closing = new AbortController()
     // What it finds out changes nothing that the ready line promises, and a chain may take its time.
@@ -125,7 +125,7 @@ const lookMs = 10
  * Makes the chains what the store says: names, contracts, events and tokens that a seed brought. Waits for what is on
  * the embedded chain; any other takes the time that it takes.
  */
-export async function bringToChain(ctx: Context, stopped?: AbortSignal): Promise<void> {
+export async function reconcileChains(ctx: Context, stopped?: AbortSignal): Promise<void> {
   const { chains, db, log } = ctx
   await chains.embedded?.setNames(await allNames(db.read))
   const ids = await recordMissing(ctx)

@@ -2,17 +2,17 @@ import { constants, fstatSync, openSync, writeSync } from 'node:fs'
 import { isatty } from 'node:tty'
 
 /** Kept of what cannot be written now; what comes beyond it is lost, and counted. */
-const heldBytes = 256 * 1024
-const againMs = 200
+const bufferBytes = 256 * 1024
+const retryMs = 200
 /** At the end, whoever still reads slowly has so long. */
-const lastMs = 200
+const finalFlushMs = 200
 
 /**
  * Lines to standard output or standard error that never throw and never wait: a full disk, a reader that has gone and
  * one that has stopped reading take nothing but lines. What was held comes once it goes again, then one line that
  * says how many were lost in between.
  */
-export class StandardLines {
+export class StdioWriter {
   readonly #descriptor: number
   readonly #lostLine: (count: number) => string
   /** Begins with what is left of a line that was written in part. */
@@ -21,7 +21,7 @@ export class StandardLines {
   #lost = 0
   #timer: NodeJS.Timeout | undefined
 
-  /** @param descriptor one that does not wait (see {@link unwaiting}) @param lostLine what stands in place of lines */
+  /** @param descriptor one that does not wait (see {@link nonBlocking}) @param lostLine what stands in place of lines */
   constructor(descriptor: number, lostLine: (count: number) => string) {
     this.#descriptor = descriptor
     this.#lostLine = lostLine
@@ -40,7 +40,7 @@ export class StandardLines {
 
   /** Writes what is held, as far as that goes without much waiting: for the end of the process. */
   end(): void {
-    const until = performance.now() + lastMs
+    const until = performance.now() + finalFlushMs
     while (this.#held.length > 0 && performance.now() < until) {
       const before = this.#size
       this.#drain()
@@ -53,7 +53,7 @@ export class StandardLines {
 
   #hold(bytes: Buffer): void {
     // Those after the first that was lost are lost as well, so that the line that counts them stands in their place.
-    if (this.#lost > 0 || this.#size + bytes.length > heldBytes) this.#lost += 1
+    if (this.#lost > 0 || this.#size + bytes.length > bufferBytes) this.#lost += 1
     else {
       this.#held.push(bytes)
       this.#size += bytes.length
@@ -72,7 +72,7 @@ export class StandardLines {
       this.#timer = undefined
     } catch {
       // EAGAIN of a reader that does not read, ENOSPC, EPIPE: whichever it is, it may be over later.
-      this.#timer ??= setInterval(() => this.#drain(), againMs).unref()
+      this.#timer ??= setInterval(() => this.#drain(), retryMs).unref()
     }
   }
 
@@ -88,7 +88,7 @@ export class StandardLines {
 }
 
 /** @returns a descriptor for the same, whose writes fail in place of waiting for whoever reads */
-export function unwaiting(descriptor: 1 | 2): number {
+export function nonBlocking(descriptor: 1 | 2): number {
   try {
     if (fstatSync(descriptor).isFile()) return descriptor
     // A terminal that was stopped (Ctrl-S). Opened anew: its other users go on as they were.
@@ -104,12 +104,12 @@ export function unwaiting(descriptor: 1 | 2): number {
 }
 
 /** Makes nobody's writes to the standard streams end or stop the process, those of Node itself included. */
-function tameStreams(): void {
+function ignoreStreamErrors(): void {
   // To have the stream is what makes a pipe or a socket not wait; an error that nobody hears ends the process.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined)
 }
 
-const plainly = (count: number): string =>
+const lostLine = (count: number): string =>
   `${JSON.stringify({
     level: 40,
     time: new Date().toISOString(),
@@ -118,14 +118,14 @@ const plainly = (count: number): string =>
     msg: 'lines could not be written here, and are lost',
   })}\n`
 
-const opened = new Map<1 | 2, StandardLines>()
+const opened = new Map<1 | 2, StdioWriter>()
 
 /** The one writer of a standard stream. */
-export function standardLines(descriptor: 1 | 2): StandardLines {
+export function stdioWriter(descriptor: 1 | 2): StdioWriter {
   const known = opened.get(descriptor)
   if (known) return known
-  if (opened.size === 0) tameStreams()
-  const lines = new StandardLines(unwaiting(descriptor), plainly)
+  if (opened.size === 0) ignoreStreamErrors()
+  const lines = new StdioWriter(nonBlocking(descriptor), lostLine)
   opened.set(descriptor, lines)
   process.once('exit', () => lines.end())
   return lines

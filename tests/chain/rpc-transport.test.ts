@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { ownerOf } from '../../src/daemon/chain/contract-state.ts'
 import { wordsOf } from '../../src/daemon/chain/relayer/node.ts'
 import { usualPace } from '../../src/daemon/chain/relayer/relayer.ts'
-import { nodePatienceMs, rpcTransport } from '../../src/daemon/chain/rpc-transport.ts'
+import { nodeTimeoutMs, rpcTransport } from '../../src/daemon/chain/rpc-transport.ts'
 import { type Anvil, startAnvil } from '../support/anvil.ts'
 import { type Fault, openStrictNode, type StrictNode } from '../support/relayer/strict-node.ts'
 import { tally, wall } from '../support/relayer.ts'
@@ -82,7 +82,7 @@ describe('a node that stalls', () => {
   })
 
   test('is tried again within ten seconds of being well: its deadline and the longest pause', () => {
-    expect(nodePatienceMs + usualPace.maxBackoffMs).toBeLessThan(10_000)
+    expect(nodeTimeoutMs + usualPace.maxBackoffMs).toBeLessThan(10_000)
   })
 })
 

@@ -6,7 +6,7 @@ import pino from 'pino'
 import { afterEach, describe, expect, test } from 'vitest'
 import { loadConfig } from '../../src/daemon/config/config.ts'
 import { isIn, limitConnections, sharedAddresses } from '../../src/daemon/http/connections.ts'
-import { Budget } from '../../src/daemon/http/rate-limit.ts'
+import { TokenBucket } from '../../src/daemon/http/rate-limit.ts'
 import { startWarnings } from '../../src/daemon/start-warnings.ts'
 import { Semaphore } from '../../src/values/semaphore.ts'
 import { type Options, openTestApp, startTestDaemon, type TestApp, testClock } from '../support/daemon.ts'
@@ -55,7 +55,7 @@ const head = (line: string, headers: Record<string, string | number>) =>
 describe('a budget', () => {
   test('is there at once, grows back evenly, and is each client’s own', () => {
     const clock = testClock()
-    const budget = new Budget(clock, 6)
+    const budget = new TokenBucket(clock, 6)
     const spend = (client: string, times: number) =>
       Array.from({ length: times }, () => budget.spend(client) ?? 'ok')
     expect(spend('one', 8)).toEqual(['ok', 'ok', 'ok', 'ok', 'ok', 'ok', 10, 10])
@@ -69,16 +69,16 @@ describe('a budget', () => {
   })
 
   test.each([1, 7, 600, 60_000])('of %i is just that, whatever the rounding', (most) => {
-    const budget = new Budget(testClock(), most)
+    const budget = new TokenBucket(testClock(), most)
     for (let n = 0; n < most; n++) budget.spend('x')
     expect(budget.spend('x')).toBeGreaterThan(0)
-    const fresh = new Budget(testClock(), most)
+    const fresh = new TokenBucket(testClock(), most)
     for (let n = 1; n < most; n++) fresh.spend('x')
     expect(fresh.spend('x')).toBeUndefined()
   })
 
   test('remembers a bounded number of clients, and forgets those that spent long ago', () => {
-    const budget = new Budget(testClock(), 1)
+    const budget = new TokenBucket(testClock(), 1)
     budget.spend('old')
     budget.spend('new')
     for (let n = 0; n < 19_998; n++) budget.spend(String(n))
@@ -199,7 +199,7 @@ describe('an API key', () => {
   })
 
   test('whose other requests do not end is told to come back', async () => {
-    const t = await open({ patience: { requestMs: 60_000, turnMs: 20 } })
+    const t = await open({ patience: { requestMs: 60_000, queueMs: 20 } })
     const port = await listening(t)
     const begun = countOf(t, '/chips/batch')
     const headers = { ...withKey(acmeKey), 'content-type': 'application/x-ndjson', 'content-length': 10 }
@@ -265,7 +265,7 @@ describe('guessing', () => {
     const t = await open({
       clock: testClock(),
       env: { TAPCHIP_RATE_LIMIT: '3' },
-      patience: { requestMs: 30_000, turnMs: 10_000, guessMs: 300 },
+      patience: { requestMs: 30_000, queueMs: 10_000, guessMs: 300 },
     })
     const ask = async (key: string) =>
       (await t.app.inject({ url: '/chip-groups', headers: withKey(key), remoteAddress: '192.0.2.1' }))
@@ -328,7 +328,7 @@ describe('guessing', () => {
 
 describe('a slow request', () => {
   const requestMs = 150
-  const patience = { requestMs, turnMs: 10_000 }
+  const patience = { requestMs, queueMs: 10_000 }
   const code = { 'x-svc-code': 'aaaaaaaaaaaaaaaaaaaaa', 'content-type': 'application/json' }
 
   /** Sends a byte whenever one can be sent, for as long as somebody listens. */
@@ -406,7 +406,7 @@ describe('a slow request', () => {
   })
 
   test('is not ended while the daemon itself lets it wait', async () => {
-    const t = await open({ patience: { requestMs, turnMs: 60_000 } })
+    const t = await open({ patience: { requestMs, queueMs: 60_000 } })
     const port = await listening(t)
     const headers = { ...withKey(acmeKey), 'content-type': 'application/x-ndjson', connection: 'close' }
     const start = (length: number) =>

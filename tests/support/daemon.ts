@@ -3,13 +3,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { FastifyInstance } from 'fastify'
 import pino from 'pino'
-import { buildApp, type Patience } from '../../src/daemon/app.ts'
+import { buildApp, type Timeouts } from '../../src/daemon/app.ts'
 import { loadConfig } from '../../src/daemon/config/config.ts'
 import { type Context, openContext } from '../../src/daemon/context.ts'
 import type { Clock } from '../../src/daemon/domain/time.ts'
 import { createLogger } from '../../src/daemon/log.ts'
 import { loadSeed } from '../../src/daemon/seed/load.ts'
-import { bringToChain, startDaemon as start } from '../../src/daemon/start.ts'
+import { reconcileChains, startDaemon as start } from '../../src/daemon/start.ts'
 
 export const adminToken = 'adm_for-tests-only-0123456789'
 
@@ -54,7 +54,7 @@ export interface Options {
   /** Whether there is an embedded chain, with what the seed has on it. It takes a fifth of a second. */
   chain?: boolean
   /** How long requests are waited for. */
-  patience?: Patience
+  patience?: Timeouts
   /** Where log lines go. */
   log?: (line: string) => void
 }
@@ -95,7 +95,7 @@ export async function openTestApp(options: Options = {}): Promise<TestApp> {
   const app = await buildApp(ctx, options.patience)
   if (options.chain) {
     ctx.start()
-    await bringToChain(ctx)
+    await reconcileChains(ctx)
   }
   const close = async () => {
     await app.close()

@@ -1,10 +1,10 @@
 import type * as z from 'zod'
 import {
-  type Outside,
-  type OutsideAnswer,
-  type OutsideRequest,
-  outsideFailure,
+  failureOf,
+  type HttpAnswer,
+  type HttpRequest,
   type PoapConfig,
+  type SendRequest,
 } from './poap-deps.ts'
 import { PoapToken, type TokenResult } from './poap-token.ts'
 import { errorMessage, isOwnError, readJson, tokenAnswer } from './poap-wire.ts'
@@ -12,7 +12,7 @@ import type { Refused, Unavailable, Unknown } from './provider.ts'
 import { retryAfter } from './retry-after.ts'
 
 export interface PoapDeps {
-  outside: Outside
+  send: SendRequest
   clock: { now(): number; monotonic(): number }
   sleep(ms: number): Promise<unknown>
   /** From 0 up to 1. */
@@ -119,7 +119,7 @@ export class PoapCalls {
     return this.#judged(call, await this.#send(call, deadline, second.value.token), second.value.token)
   }
 
-  #send(call: PoapCall<unknown>, deadline: number, token?: string): Promise<OutsideAnswer | Trouble> {
+  #send(call: PoapCall<unknown>, deadline: number, token?: string): Promise<HttpAnswer | Trouble> {
     const { json, form } = call
     const headers = {
       accept: 'application/json',
@@ -139,9 +139,9 @@ export class PoapCalls {
 
   async #ask(
     host: 'api' | 'auth',
-    request: Omit<OutsideRequest, 'timeoutMs'>,
+    request: Omit<HttpRequest, 'timeoutMs'>,
     deadline: number,
-  ): Promise<OutsideAnswer | Trouble> {
+  ): Promise<HttpAnswer | Trouble> {
     const now = this.#deps.clock.monotonic()
     const timeoutMs = deadline - now
     const waitMs = this.#quietUntil[host] - now
@@ -156,24 +156,24 @@ export class PoapCalls {
     if (timeoutMs <= 0)
       return { kind: 'trouble', maybeDone: false, reason: 'POAP is too slow to be asked further' }
     try {
-      const answer = await this.#deps.outside({ ...request, timeoutMs })
+      const answer = await this.#deps.send({ ...request, timeoutMs })
       this.#noteQuiet(host, answer)
       return answer
     } catch (error) {
-      const failure = outsideFailure(error)
+      const failure = failureOf(error)
       if (!failure) throw error
       return { kind: 'trouble', maybeDone: failure.sent, reason: failure.reason }
     }
   }
 
-  #noteQuiet(host: 'api' | 'auth', { status, headers }: OutsideAnswer): void {
+  #noteQuiet(host: 'api' | 'auth', { status, headers }: HttpAnswer): void {
     if (status !== 429 && status !== 503) return
     const { clock } = this.#deps
     const ms = retryAfter(headers['retry-after'], clock.now())
     if (ms !== undefined) this.#quietUntil[host] = Math.max(this.#quietUntil[host], clock.monotonic() + ms)
   }
 
-  #judged<T>(call: Judged<T>, answer: OutsideAnswer | Trouble, token = ''): Answer<T> {
+  #judged<T>(call: Judged<T>, answer: HttpAnswer | Trouble, token = ''): Answer<T> {
     if (!('status' in answer)) return answer
     const { status, headers, body } = answer
     const reason = `POAP answered ${status} to ${call.method} ${call.path.replace(/[?].*/, '')}`

@@ -1,5 +1,5 @@
 /** What this folder needs of the daemon's one way to outside. */
-export interface OutsideRequest {
+export interface HttpRequest {
   url: string
   method: 'GET' | 'POST'
   headers: Readonly<Record<string, string>>
@@ -8,7 +8,7 @@ export interface OutsideRequest {
   maxBytes: number
 }
 
-export interface OutsideAnswer {
+export interface HttpAnswer {
   status: number
   /** Names in lower case. */
   headers: Readonly<Record<string, string | string[] | undefined>>
@@ -16,10 +16,10 @@ export interface OutsideAnswer {
 }
 
 /** @throws OutboundRefused before anything is sent, OutboundFailed, and what an iterable body throws */
-export type Outside = (request: OutsideRequest) => Promise<OutsideAnswer>
+export type SendRequest = (request: HttpRequest) => Promise<HttpAnswer>
 
 /** How a call failed that brought no answer; undefined where it is no matter of the network. */
-export function outsideFailure(error: unknown): { sent: boolean; reason: string } | undefined {
+export function failureOf(error: unknown): { sent: boolean; reason: string } | undefined {
   if (!(error instanceof Error)) return undefined
   if (error.name === 'OutboundRefused') return { sent: false, reason: error.message }
   if (error.name !== 'OutboundFailed') return undefined

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import * as z from 'zod'
-import { inWords } from '../outbound/words.ts'
+import { plainText } from '../outbound/foreign-text.ts'
 import { creationResponse } from './creation-response.ts'
 import { monthFirst, readDay } from './dates.ts'
 import type { BadgeImage, CreationResponse, NewBadgeEvent, TransactionState } from './provider.ts'
@@ -149,7 +149,7 @@ export function readJson(body: Buffer): unknown {
 function safeText(text: string, hide: readonly string[]): string {
   let safe = text.toWellFormed()
   for (const secret of hide) if (secret.length >= 4) safe = safe.replaceAll(secret, '…')
-  return inWords(safe)
+  return plainText(safe)
 }
 
 const ownError = z.object({ statusCode: z.number() })

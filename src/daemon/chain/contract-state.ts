@@ -17,7 +17,7 @@ import { revertOf } from './revert.ts'
 import { MalformedAnswer } from './rpc-connection.ts'
 
 /** What stands at an address. What it does not say of itself is undefined. */
-export interface Standing {
+export interface ContractState {
   /** keccak256; undefined: there is no code. */
   codeHash: Hex | undefined
   /** Whether it is what this daemon deploys. */
@@ -25,13 +25,13 @@ export interface Standing {
   owner: Address | undefined
 }
 
-export interface PhygitalStanding extends Standing {
+export interface PhygitalState extends ContractState {
   /** Who becomes the owner as soon as they say so. */
   pendingOwner: Address | undefined
   signVerifier: Address | undefined
 }
 
-export interface GuestbookStanding extends Standing {
+export interface GuestbookState extends ContractState {
   isMinter: boolean | undefined
 }
 
@@ -46,7 +46,7 @@ export async function phygitalAt(
   client: PublicClient,
   address: Address,
   at: At = {},
-): Promise<PhygitalStanding> {
+): Promise<PhygitalState> {
   const found = await codeAt(client, address, phygitalCodeHash, at)
   const contract = { abi: phygitalAbi, address, ...at } as const
   const [owner, pendingOwner, signVerifier] = await Promise.all([
@@ -63,7 +63,7 @@ export async function guestbookAt(
   address: Address,
   minter: Address,
   at: At = {},
-): Promise<GuestbookStanding> {
+): Promise<GuestbookState> {
   const found = await codeAt(client, address, guestbookCodeHash, at)
   const contract = { abi: guestbookAbi, address, ...at } as const
   const [owner, isMinter] = await Promise.all([
@@ -73,7 +73,7 @@ export async function guestbookAt(
   return { ...found, owner, isMinter }
 }
 
-type Found = Pick<Standing, 'codeHash' | 'isOurCode'>
+type Found = Pick<ContractState, 'codeHash' | 'isOurCode'>
 
 async function codeAt(client: PublicClient, address: Address, ours: Hex, at: At): Promise<Found> {
   const code = await client.getCode({ address, ...at })

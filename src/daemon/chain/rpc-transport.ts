@@ -4,7 +4,7 @@ import { custom, RpcRequestError, type Transport } from 'viem'
 import { Deadline } from '../outbound/deadline.ts'
 import { OutboundFailed, type Progress } from '../outbound/errors.ts'
 import { exchange } from '../outbound/exchange.ts'
-import { inWords } from '../outbound/words.ts'
+import { plainText } from '../outbound/foreign-text.ts'
 import { assertShape } from './rpc-answers.ts'
 import {
   type RpcCall,
@@ -18,7 +18,7 @@ import {
  * For a whole exchange. With the longest pause of the relayer it stays under ten seconds: so soon a chain goes on
  * whose node was silent and is well again.
  */
-export const nodePatienceMs = 6000
+export const nodeTimeoutMs = 6000
 /** A hundred receipts, or a block with all that is in it. */
 const mostBytes = 8 * 1024 * 1024
 /** Those receipts, with the logs of a hundred events each. */
@@ -31,17 +31,17 @@ const mostTogether = 100
  * by itself: whoever asks decides what a silence means. An answer is whole, in time and in its proper shape, or it
  * is none.
  */
-export function rpcTransport(url: string, timeoutMs = nodePatienceMs): Transport {
+export function rpcTransport(url: string, timeoutMs = nodeTimeoutMs): Transport {
   const connection = new RpcConnection(url, rpcOverHttp(url), {
     timeoutMs,
     maxBytes: mostBytes,
     maxMembers: mostMembers,
   })
-  const ask = callsOfOneTurn((calls) => connection.batch(calls), mostTogether)
+  const ask = batchPerTurn((calls) => connection.batch(calls), mostTogether)
   const request = async ({ method, params }: { method: string; params?: unknown }): Promise<unknown> => {
     const call = { method, params: Array.isArray(params) ? params : [] }
     const outcome = await ask(call)
-    if ('error' in outcome) throw saidByNode(call, outcome.error, url)
+    if ('error' in outcome) throw nodeError(call, outcome.error, url)
     assertShape(call, outcome.result)
     return outcome.result
   }
@@ -52,9 +52,9 @@ export function rpcTransport(url: string, timeoutMs = nodePatienceMs): Transport
 const mostData = 8192
 
 /** A node's error as viem's own transports throw it, as long as it is worth keeping, and without the URL's key. */
-export function saidByNode(call: RpcCall, { code, message, data }: RpcError, url: string): RpcRequestError {
+export function nodeError(call: RpcCall, { code, message, data }: RpcError, url: string): RpcRequestError {
   const isShort = typeof data === 'string' && data.length <= mostData
-  const error = { code, message: inWords(message), ...(isShort ? { data } : {}) }
+  const error = { code, message: plainText(message), ...(isShort ? { data } : {}) }
   return new RpcRequestError({ body: { ...call }, error, url: new URL(url).origin })
 }
 
@@ -92,7 +92,7 @@ interface Waiting {
  * Has the calls of one turn of the event loop travel together: a connection's round trip costs more than a call
  * itself. @param mostTogether more of them than this are several batches
  */
-export function callsOfOneTurn(
+export function batchPerTurn(
   perform: (calls: readonly RpcCall[]) => Promise<readonly RpcOutcome[]>,
   mostTogether: number,
 ): (call: RpcCall) => Promise<RpcOutcome> {

@@ -4,8 +4,8 @@ import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { type BadgesConfig, badgeSecrets, badgesFrom } from './badges.ts'
 import { type ChainConfig, chainsFrom, isKeyVariable } from './chains.ts'
-import { ConfigProblem, whyUnusable } from './problem.ts'
-import { inWords, type LogLevel, proxies, type SettingName, settings, variableOf } from './settings.ts'
+import { ConfigProblem, describeFileError } from './problem.ts'
+import { describeIssue, type LogLevel, proxies, type SettingName, settings, variableOf } from './settings.ts'
 import { warningsOf } from './warnings.ts'
 
 export interface Config {
@@ -153,7 +153,7 @@ function fromFile(path: string | undefined): Record<string, unknown> {
   try {
     parsed = JSON.parse(readFileSync(path, 'utf8'))
   } catch (error) {
-    throw new ConfigProblem(`The configuration file ${path} cannot be read: ${whyUnusable(error)}`)
+    throw new ConfigProblem(`The configuration file ${path} cannot be read: ${describeFileError(error)}`)
   }
   if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed))
     throw new ConfigProblem(`${path} must hold a JSON object`)
@@ -171,7 +171,7 @@ export function loadConfig(args: Arguments, env: Environment): Config {
   const parsed = settings.safeParse({ ...file, ...fromEnvironment(env), ...args.values })
   if (!parsed.success) {
     const [issue] = parsed.error.issues
-    throw new ConfigProblem(issue ? inWords(issue) : 'The settings do not fit.')
+    throw new ConfigProblem(issue ? describeIssue(issue) : 'The settings do not fit.')
   }
   const {
     otpTtlSeconds,

@@ -14,7 +14,7 @@ const reasons: Readonly<Record<string, string>> = {
 }
 
 /** Why a file or a directory that the operator named cannot be used; another error's own words. */
-export function whyUnusable(error: unknown): string {
+export function describeFileError(error: unknown): string {
   // The engine's own message may quote the file, which may hold keys.
   if (error instanceof SyntaxError) {
     const [position] = /position \d+/.exec(error.message) ?? []

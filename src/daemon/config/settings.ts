@@ -81,7 +81,7 @@ export const variableOf = (name: string): string =>
   `TAPCHIP_${name.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`
 
 /** Of a chain's setting the path in the file, of any other its name and its variable. */
-export function inWords(issue: z.core.$ZodIssue): string {
+export function describeIssue(issue: z.core.$ZodIssue): string {
   const isUnknown = issue.code === 'unrecognized_keys'
   const path = [...issue.path, ...(isUnknown ? issue.keys.slice(0, 1) : [])].map(String)
   const [name = ''] = path

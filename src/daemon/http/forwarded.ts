@@ -58,11 +58,11 @@ function isMisdirected(request: FastifyRequest, names: readonly (string | undefi
   return !isLoopback(name) && !names.includes(name)
 }
 
-export const toldHow =
+export const proxyAdvice =
   'Without TAPCHIP_TRUST_PROXY all visitors count as one client, and share one budget of requests: set it to the number of proxies in front, or to their networks.'
 
 /** Notices what comes through a proxy that the daemon was not told of. */
-export function noticeProxies(
+export function watchForProxies(
   app: FastifyInstance,
   { config, log, metrics }: Pick<Context, 'config' | 'log' | 'metrics'>,
 ): void {
@@ -70,8 +70,8 @@ export function noticeProxies(
   let isTold = false
   app.addHook('onRequest', (request, _reply, done) => {
     if (isForwarded(request)) {
-      metrics.untoldProxy.inc()
-      if (!isTold) log.warn(`A request came through a proxy. ${toldHow}`)
+      metrics.unconfiguredProxy.inc()
+      if (!isTold) log.warn(`A request came through a proxy. ${proxyAdvice}`)
       isTold = true
     }
     done()
@@ -79,11 +79,11 @@ export function noticeProxies(
 }
 
 /** What was noticed so far, for whoever asks how the daemon does. */
-export async function seenProxies({
-  untoldProxy,
-}: Pick<Context['metrics'], 'untoldProxy'>): Promise<string[]> {
-  const count = (await untoldProxy.get()).values[0]?.value ?? 0
+export async function proxyWarnings({
+  unconfiguredProxy,
+}: Pick<Context['metrics'], 'unconfiguredProxy'>): Promise<string[]> {
+  const count = (await unconfiguredProxy.get()).values[0]?.value ?? 0
   return count > 0
-    ? [`${count} ${count === 1 ? 'request' : 'requests'} came through a proxy. ${toldHow}`]
+    ? [`${count} ${count === 1 ? 'request' : 'requests'} came through a proxy. ${proxyAdvice}`]
     : []
 }

@@ -24,23 +24,23 @@ const knownAtMost = 10_000
 /**
  * Bounds what a client can call. A stranger has one budget for what needs no key, what is not there, and keys that are
  * not good, and a smaller one for guesses; an API key has its own, and so many requests at once.
- * @param turnMs how long a request waits for another one of its key to end
+ * @param queueMs how long a request waits for another one of its key to end
  * @param guessMs how long the answer to a key is held back for a client that has sent too many wrong ones
  * @returns what an error is answered as: at the end of the budget, guesses are told to wait instead
  */
 export function limitRates(
   app: FastifyInstance,
   deps: RateDeps,
-  { turnMs, guessMs }: { turnMs: number; guessMs: number },
+  { queueMs, guessMs }: { queueMs: number; guessMs: number },
 ): (request: FastifyRequest, error: unknown) => unknown {
   const { clock, config, log } = deps
-  const budget = (most: number | undefined) => (most === undefined ? undefined : new Budget(clock, most))
+  const budget = (most: number | undefined) => (most === undefined ? undefined : new TokenBucket(clock, most))
   const strangers = budget(config.rateLimit)
   const guesses = budget(config.guessLimit)
   const keys = budget(config.keyRateLimit)
-  const warnings = new Budget(clock, 1)
-  const short = new Semaphore({ atOncePerKey: atOnce, waitingPerKey: waitingAtMost, waitMs: turnMs })
-  const long = new Semaphore({ atOncePerKey: longAtOnce, waitingPerKey: waitingAtMost, waitMs: turnMs })
+  const warnings = new TokenBucket(clock, 1)
+  const short = new Semaphore({ atOncePerKey: atOnce, waitingPerKey: waitingAtMost, waitMs: queueMs })
+  const long = new Semaphore({ atOncePerKey: longAtOnce, waitingPerKey: waitingAtMost, waitMs: queueMs })
 
   const spendOfStranger = (request: FastifyRequest): DomainError | undefined =>
     tooMany(
@@ -165,7 +165,7 @@ const minute = 60_000
 const remembered = 20_000
 
 /** What each client may do in a minute: all of it at once, and what was spent grows back evenly. */
-export class Budget {
+export class TokenBucket {
   readonly #clock: Pick<Clock, 'monotonic'>
   readonly #most: number
   /** By client, when all of its budget is back. Whoever spent last comes last. */

@@ -1,8 +1,13 @@
 import type { FastifyRequest } from 'fastify'
 import type * as z from 'zod'
 import type { EndpointSpec } from '../contract/endpoint.ts'
-import { type Claim, type Idempotency, IdempotencyConflict, type Json } from '../domain/chain/transactions.ts'
-import { hashCode } from '../domain/codes/otps.ts'
+import {
+  type Idempotency,
+  IdempotencyConflict,
+  type Json,
+  type KeyedRequest,
+} from '../domain/chain/repeatable.ts'
+import { hashCode } from '../domain/codes/codes.ts'
 import { DomainError } from '../domain/errors.ts'
 
 const lifetimeMs = 24 * 3_600_000
@@ -14,7 +19,7 @@ export type Scope = { teamId: number } | { code: string }
 export interface Recording<T extends Json> {
   scope: Scope
   /** Records the intent, and with it the key. @returns the transaction, null where it is none of ours */
-  record(claim: Claim | undefined): Promise<number | null>
+  record(claim: KeyedRequest | undefined): Promise<number | null>
   answer(transactionId: number | null): Promise<T>
 }
 
@@ -47,7 +52,7 @@ function claimOf(
   { headers }: FastifyRequest,
   scope: Scope,
   request: unknown,
-): Claim | undefined {
+): KeyedRequest | undefined {
   const key = headers['idempotency-key']
   if (key === undefined || key === '') return undefined
   if (typeof key !== 'string' || !/^[\x21-\x7e]{1,255}$/.test(key))

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import { whyUnusable } from '../config/problem.ts'
+import { describeFileError } from '../config/problem.ts'
 import type { Context } from '../context.ts'
 import { required } from '../contract/list.ts'
 import { ensureApiKeyIn } from '../domain/access/api-keys.ts'
@@ -46,7 +46,7 @@ export async function readSeed(file: string): Promise<Seed> {
   try {
     value = JSON.parse(await readFile(file, 'utf8'))
   } catch (error) {
-    throw new SeedProblem(`The seed ${file} cannot be read: ${whyUnusable(error)}`)
+    throw new SeedProblem(`The seed ${file} cannot be read: ${describeFileError(error)}`)
   }
   const parsed = await seedFile.safeParseAsync(value, { error: required })
   if (!parsed.success)

@@ -1,6 +1,6 @@
 import { onTestFinished } from 'vitest'
 import { PoapProvider } from '../../../src/daemon/badges/poap.ts'
-import type { OutsideAnswer, OutsideRequest, PoapConfig } from '../../../src/daemon/badges/poap-deps.ts'
+import type { HttpAnswer, HttpRequest, PoapConfig } from '../../../src/daemon/badges/poap-deps.ts'
 import type { BadgeImage, NewBadgeEvent } from '../../../src/daemon/badges/provider.ts'
 import { createOutbound } from '../../../src/daemon/outbound/outbound.ts'
 import { inPieces, png } from './image-bytes.ts'
@@ -35,7 +35,7 @@ export function imageOf(bytes: Buffer, type: BadgeImage['type'] = 'image/png'): 
  */
 export async function openPoapClient(
   config: Partial<PoapConfig> = {},
-  instead: (request: OutsideRequest) => Promise<OutsideAnswer> | undefined = () => undefined,
+  instead: (request: HttpRequest) => Promise<HttpAnswer> | undefined = () => undefined,
 ) {
   let now = Date.parse('2026-03-01T12:00:00Z')
   const slept: number[] = []
@@ -45,7 +45,7 @@ export async function openPoapClient(
   const provider = new PoapProvider(
     { ...poap.config, ...config },
     {
-      outside: (request) => instead(request) ?? outbound.request(request),
+      send: (request) => instead(request) ?? outbound.request(request),
       clock: { now: () => now, monotonic: () => now },
       sleep: async (ms) => {
         slept.push(ms)

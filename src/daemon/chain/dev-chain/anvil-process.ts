@@ -12,22 +12,22 @@ import { promisify } from 'node:util'
 import { devChainId } from './dev-keys.ts'
 import { AnvilNotStarted, isShortage, notSpawned } from './not-started.ts'
 
-/** What stands before a command that has a network of its own, in which nobody else is: it takes the command's place. */
-export const alone = ['/usr/bin/unshare', '--map-root-user', '--net', '--'] as const
+/** What stands before a command that has a network of its own, in which nobody else is: it takes the command's address. */
+export const ownNetworkCommand = ['/usr/bin/unshare', '--map-root-user', '--net', '--'] as const
 
 // What the kernel keeps of an address, with the zero at its end (unix(7)).
 const longestPath = 107
 
 /**
- * The Unix socket that an anvil is reached by whose own port nobody reaches: in a directory that is the user's alone,
+ * The Unix socket that an anvil is reached by whose own port nobody reaches: in a directory that is the user's ownNetworkCommand,
  * out of a network of its own. undefined: this system, or a container's rules, give an ordinary process no network of
  * its own, or the path is too long for a socket.
  * @throws AnvilNotStarted where it is open, since the system is short of something: then others get no way in instead
  */
-export async function socketAlone(dir: string): Promise<string | undefined> {
+export async function privateSocketPath(dir: string): Promise<string | undefined> {
   const path = join(dir, 'anvil.sock')
   if (process.platform !== 'linux' || Buffer.byteLength(path) > longestPath) return undefined
-  const [command, ...args] = alone
+  const [command, ...args] = ownNetworkCommand
   const own = '/proc/self/ns/net'
   try {
     // It says by itself that it worked, and is not believed where the network is the same.
@@ -39,12 +39,12 @@ export async function socketAlone(dir: string): Promise<string | undefined> {
   }
 }
 
-/** Where anvil is asked: at a Unix socket that it alone is reached by, or at a port. */
-export type Place = { socket: string } | { host: string; port: number }
+/** Where anvil is asked: at a Unix socket that it ownNetworkCommand is reached by, or at a port. */
+export type AnvilAddress = { socket: string } | { host: string; port: number }
 
 export interface AnvilProcess {
   readonly pid: number
-  readonly place: Place
+  readonly address: AnvilAddress
   /** http://… or unix:/path */
   readonly url: string
   /** Resolves when the process is gone, with what it said last on standard error. */
@@ -55,7 +55,7 @@ export interface AnvilProcess {
 
 export interface AnvilSettings {
   binary: string
-  place: Place
+  address: AnvilAddress
   /** Where anvil may keep states of old blocks. In its command line, it also says whose chain this is. */
   cacheDir: string
   /** A state to begin with, as JSON. */
@@ -83,20 +83,20 @@ export function anvilBinary(): string {
 /**
  * An address nobody can guess, where the system has one. anvil answers WebSockets of any origin, and checks no Host:
  * a web page that tries every port of 127.0.0.1 would find it, and could do with the chain what it likes. On Linux
- * and Windows all of 127.0.0.0/8 is this machine; elsewhere (macOS) the port alone must do.
+ * and Windows all of 127.0.0.0/8 is this machine; elsewhere (macOS) the port ownNetworkCommand must do.
  */
-export function secretPlace(platform: NodeJS.Platform = process.platform): Place {
+export function unguessableAddress(platform: NodeJS.Platform = process.platform): AnvilAddress {
   if (platform !== 'linux' && platform !== 'win32') return { host: '127.0.0.1', port: 0 }
   return { host: `127.${randomInt(1, 255)}.${randomInt(0, 256)}.${randomInt(2, 255)}`, port: 0 }
 }
 
-const listenAt = (place: Place): string[] =>
-  'socket' in place
-    ? ['--host', '127.0.0.1', '--port', '0', '--ipc', place.socket]
-    : ['--host', place.host, '--port', String(place.port)]
+const listenFlags = (address: AnvilAddress): string[] =>
+  'socket' in address
+    ? ['--host', '127.0.0.1', '--port', '0', '--ipc', address.socket]
+    : ['--host', address.host, '--port', String(address.port)]
 
-const argumentsFor = ({ place, cacheDir, stateFile }: AnvilSettings): string[] => [
-  ...[...listenAt(place), '--chain-id', String(devChainId)],
+const argumentsFor = ({ address, cacheDir, stateFile }: AnvilSettings): string[] => [
+  ...[...listenFlags(address), '--chain-id', String(devChainId)],
   // Blocks are made by BlockMaker: automine makes hundreds of empty ones under a burst.
   ...['--no-mining', '--no-cors', '--no-request-size-limit'],
   // At this floor a base fee cannot fall, and rises by single wei; blocks are as large as the main network's.
@@ -129,8 +129,12 @@ type Child = ChildProcessByStdio<null, Readable, Readable> & { readonly pid: num
 
 /** @throws AnvilNotStarted where the system gives no process */
 async function begin(settings: AnvilSettings): Promise<Child> {
-  const { place, binary, cacheDir } = settings
-  const [command, ...args] = [...('socket' in place ? alone : []), binary, ...argumentsFor(settings)]
+  const { address, binary, cacheDir } = settings
+  const [command, ...args] = [
+    ...('socket' in address ? ownNetworkCommand : []),
+    binary,
+    ...argumentsFor(settings),
+  ]
   try {
     // What stands before it would start all the same.
     accessSync(binary, constants.X_OK)
@@ -150,8 +154,8 @@ async function begin(settings: AnvilSettings): Promise<Child> {
 
 /** Starts anvil and waits until it listens. @throws AnvilNotStarted with what it said, where it ended instead */
 export async function spawnAnvil(settings: AnvilSettings): Promise<AnvilProcess> {
-  const { place } = settings
-  if ('socket' in place) rmSync(place.socket, { force: true })
+  const { address } = settings
+  if ('socket' in address) rmSync(address.socket, { force: true })
   const child = await begin(settings)
   let errors = ''
   child.stderr.on('data', (chunk: Buffer) => {
@@ -189,15 +193,15 @@ export async function spawnAnvil(settings: AnvilSettings): Promise<AnvilProcess>
   // It prints a line for every call: read, or the pipe fills and it stands still.
   lines.close()
   child.stdout.resume()
-  if ('socket' in place)
-    await untilItListens(place.socket, exited).catch((error: unknown) => {
+  if ('socket' in address)
+    await untilItListens(address.socket, exited).catch((error: unknown) => {
       child.kill('SIGKILL')
       throw error
     })
-  const where = 'socket' in place ? place : { ...place, port }
+  const where = 'socket' in address ? address : { ...address, port }
   return {
     pid: child.pid,
-    place: where,
+    address: where,
     url: 'socket' in where ? `unix:${where.socket}` : `http://${where.host}:${where.port}`,
     exited,
     end: async () => {

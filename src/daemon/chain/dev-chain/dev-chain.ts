@@ -6,8 +6,8 @@ import { devChainId, nameServiceOwner } from './dev-keys.ts'
 import { Gateway, type Request } from './gateway.ts'
 import { Journal } from './journal.ts'
 import { Keeper, keepState } from './keeper.ts'
-import { endLeftBehind } from './left-behind.ts'
 import { devChainAt, ensureNames } from './names.ts'
+import { endOrphan } from './orphan.ts'
 import { replay } from './replay.ts'
 import { openRpcGuard } from './rpc-guard.ts'
 import { cacheDirIn, fundOn, pidFileIn, type RunningChain } from './running-chain.ts'
@@ -37,7 +37,7 @@ export async function startDevChain(settings: DevChainSettings): Promise<DevChai
   await snapshots.clean()
   const journal = new Journal(dir)
   const newest = async () => Math.max((await snapshots.list())[0]?.number ?? 0, journal.newest)
-  await endLeftBehind({
+  await endOrphan({
     pidFile: pidFileIn(dir),
     cacheDir: cacheDirIn(dir),
     log,

@@ -1,7 +1,7 @@
 import { type Hex, isHex } from 'viem'
 import { isOutOfSpace } from '../../store/disk.ts'
 import type { RpcCall, RpcOutcome } from '../rpc-connection.ts'
-import { callsOfOneTurn, saidByNode } from '../rpc-transport.ts'
+import { batchPerTurn, nodeError } from '../rpc-transport.ts'
 import type { Entry, Journal } from './journal.ts'
 import { isRead, type RpcMode } from './rpc-guard.ts'
 import type { RunningChain } from './running-chain.ts'
@@ -108,14 +108,14 @@ export class Gateway {
   async request(chain: RunningChain, { method, params }: Request): Promise<unknown> {
     const call = { method, params: Array.isArray(params) ? params : [] }
     const outcome = await this.#batcherOf(chain)(call)
-    if ('error' in outcome) throw saidByNode(call, outcome.error, chain.process.url)
+    if ('error' in outcome) throw nodeError(call, outcome.error, chain.process.url)
     return outcome.result
   }
 
   #batcherOf(chain: RunningChain): BatchedCall {
     const known = this.#batchers.get(chain)
     if (known) return known
-    const batcher = callsOfOneTurn((calls) => this.perform(chain, calls), mostTogether)
+    const batcher = batchPerTurn((calls) => this.perform(chain, calls), mostTogether)
     this.#batchers.set(chain, batcher)
     return batcher
   }

@@ -19,7 +19,7 @@ const pattern = /^sent-(\d{8})\.log$/
 export interface Entry {
   readonly raw: Hex
   /** Where its lines begin: in more parts than one, where another began meanwhile. */
-  readonly places: { readonly part: number; readonly at: number }[]
+  readonly positions: { readonly part: number; readonly at: number }[]
 }
 
 /**
@@ -67,7 +67,7 @@ export class Journal {
 
   /** Writes transactions down, all or none. Each is to be settled. @throws Error of the disk */
   append(transactions: readonly Hex[]): Entry[] {
-    const entries = transactions.map((raw) => ({ raw, places: [] }))
+    const entries = transactions.map((raw) => ({ raw, positions: [] }))
     this.#write(entries)
     for (const entry of entries) this.#open.add(entry)
     return entries
@@ -77,7 +77,7 @@ export class Journal {
   settle(entry: Entry, isTaken: boolean): void {
     this.#open.delete(entry)
     if (isTaken) return
-    for (const { part, at } of entry.places) {
+    for (const { part, at } of entry.positions) {
       if (part === this.#part?.number) writeSync(this.#part.file, struck, at)
       else strikeIn(this.#path(part), at)
     }
@@ -94,8 +94,8 @@ export class Journal {
       ftruncateSync(part.file, part.size)
       throw error
     }
-    for (const { raw, places } of entries) {
-      places.push({ part: part.number, at: part.size })
+    for (const { raw, positions } of entries) {
+      positions.push({ part: part.number, at: part.size })
       part.size += raw.length + 1
     }
   }

@@ -4,12 +4,18 @@ import type { Logger } from 'pino'
 import type { Address } from 'viem'
 import * as z from 'zod'
 import type { RpcConnection } from '../rpc-connection.ts'
-import { type AnvilProcess, type Place, secretPlace, socketAlone, spawnAnvil } from './anvil-process.ts'
+import {
+  type AnvilAddress,
+  type AnvilProcess,
+  privateSocketPath,
+  spawnAnvil,
+  unguessableAddress,
+} from './anvil-process.ts'
 import { BlockMaker, type BlockMakerSettings } from './block-maker.ts'
 import { connectTo, mark, markerOf } from './connect.ts'
 import type { History } from './history.ts'
-import { removePidFile, writePidFile } from './left-behind.ts'
 import { AnvilNotStarted } from './not-started.ts'
+import { removePidFile, writePidFile } from './orphan.ts'
 import type { Snapshot, Snapshots } from './snapshots.ts'
 
 /** An anvil that this process started, and what drives it. */
@@ -43,10 +49,13 @@ export class ChainNotRestored extends Error {
 /**
  * Starts anvil with the newest state that it can use. Only a state whose bytes are no longer what was written is set
  * aside: whatever else keeps it from being loaded (a full disk, say) may be over at the next start.
- * @param place where the last one was, so that its address stays; another one if that is taken
+ * @param address where the last one was, so that its address stays; another one if that is taken
  * @throws ChainNotRestored where there were states and none of them can be loaded; AnvilNotStarted
  */
-export async function bootChain(settings: BootSettings, place: Place | undefined): Promise<RunningChain> {
+export async function bootChain(
+  settings: BootSettings,
+  address: AnvilAddress | undefined,
+): Promise<RunningChain> {
   const { snapshots, log, dir } = settings
   const states = await snapshots.list()
   let reason = 'they are damaged'
@@ -54,7 +63,7 @@ export async function bootChain(settings: BootSettings, place: Place | undefined
     try {
       const stateFile = await snapshots.unpack(snapshot, settings.history)
       if (stateFile !== undefined) {
-        const chain = await boot(settings, place, { snapshot, stateFile })
+        const chain = await boot(settings, address, { snapshot, stateFile })
         snapshots.loaded(snapshot)
         return chain
       }
@@ -77,27 +86,27 @@ export async function bootChain(settings: BootSettings, place: Place | undefined
         'They are kept as they are. Free some space or memory and start again, or put the folder back from a backup. ' +
         'To begin a new chain, on which nobody owns anything, move the folder away.',
     )
-  return boot(settings, place)
+  return boot(settings, address)
 }
 
 const isWithoutProcess = (error: unknown): boolean => error instanceof AnvilNotStarted && !error.hasRun
 
 async function boot(
   settings: BootSettings,
-  place: Place | undefined,
+  address: AnvilAddress | undefined,
   from?: { snapshot: Snapshot; stateFile: string },
 ): Promise<RunningChain> {
   const marker = `0xfe${randomBytes(32).toString('hex')}`
   const pidFile = pidFileIn(settings.dir)
-  const start = (at: Place) =>
+  const start = (at: AnvilAddress) =>
     spawnAnvil({
       binary: settings.binary,
-      place: at,
+      address: at,
       cacheDir: cacheDirIn(settings.dir),
       stateFile: from?.stateFile,
       spawned: (pid) => writePidFile(pidFile, { pid, marker }),
     })
-  const process = await startSomewhere(settings, place, start)
+  const process = await startSomewhere(settings, address, start)
   const connection = connectTo(process.url)
   try {
     await mark(connection, marker)
@@ -117,10 +126,10 @@ async function boot(
 /** In a network of its own where the system allows, else where the last one was, else somewhere new. */
 async function startSomewhere(
   { dir, log }: BootSettings,
-  last: Place | undefined,
-  start: (place: Place) => Promise<AnvilProcess>,
+  last: AnvilAddress | undefined,
+  start: (address: AnvilAddress) => Promise<AnvilProcess>,
 ): Promise<AnvilProcess> {
-  const socket = await socketAlone(dir)
+  const socket = await privateSocketPath(dir)
   if (socket !== undefined)
     try {
       return await start({ socket })
@@ -131,8 +140,8 @@ async function startSomewhere(
   log.warn(
     'this system gives anvil no network of its own: other users of this machine can find its port and change the dev chain (docs/chains.md)',
   )
-  if (last === undefined || 'socket' in last) return start(secretPlace())
-  return start(last).catch(() => start(secretPlace()))
+  if (last === undefined || 'socket' in last) return start(unguessableAddress())
+  return start(last).catch(() => start(unguessableAddress()))
 }
 
 /** Ends a chain and all that drives it. */

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { ChainUnavailable } from '../rpc-connection.ts'
-import type { Place } from './anvil-process.ts'
+import type { AnvilAddress } from './anvil-process.ts'
 import { markerOf } from './connect.ts'
 import { isShortage } from './not-started.ts'
 import { type BootSettings, bootChain, haltChain, type RunningChain } from './running-chain.ts'
@@ -30,7 +30,7 @@ export class Supervisor {
   readonly #exited = new Set<() => void>()
   readonly #restarted = new Set<() => void>()
   #chain: RunningChain | undefined
-  #place: Place | undefined
+  #address: AnvilAddress | undefined
   #url = ''
   readonly #stop = new AbortController()
   #restarting: Promise<void> | undefined
@@ -97,9 +97,9 @@ export class Supervisor {
         mined: (taken) => this.#grown(taken),
         failed: (error) => this.#suspect(error),
       },
-      this.#place,
+      this.#address,
     )
-    this.#place = chain.process.place
+    this.#address = chain.process.address
     this.#url = chain.process.url
     try {
       await this.#settings.restore(chain)

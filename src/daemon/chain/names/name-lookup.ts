@@ -15,7 +15,7 @@ import {
 import { getCode, getEnsAddress } from 'viem/actions'
 import { berachain, holesky, linea, lineaSepolia, mainnet, sepolia, story } from 'viem/chains'
 import { OutboundFailed } from '../../outbound/errors.ts'
-import { inWords } from '../../outbound/words.ts'
+import { plainText } from '../../outbound/foreign-text.ts'
 import { devChainId } from '../dev-chain/dev-keys.ts'
 import { type FetchGateway, guardedCcipRequest } from './gateways.ts'
 import { NameChainMissing, NameUnavailable } from './recipient.ts'
@@ -36,9 +36,9 @@ export interface Limits {
 }
 
 /** Everything that is asked, of node and gateways, about one name; it has an end in steps and in time. */
-export class Question {
+export class NameLookup {
   readonly #name: string
-  readonly #home: Home
+  readonly #home: NameService
   readonly #client: Client
   readonly #limits: Limits
   readonly #until: number
@@ -46,7 +46,7 @@ export class Question {
   #exhausted = false
   #gateways: string | undefined
 
-  constructor(name: string, home: Home, fetchGateway: FetchGateway, limits: Limits) {
+  constructor(name: string, home: NameService, fetchGateway: FetchGateway, limits: Limits) {
     this.#name = name
     this.#home = home
     this.#limits = limits
@@ -98,7 +98,7 @@ export class Question {
     try {
       return await asked
     } catch (error) {
-      this.#gateways ??= error instanceof Error ? inWords(error.message) : inWords(urls.join(', '))
+      this.#gateways ??= error instanceof Error ? plainText(error.message) : plainText(urls.join(', '))
       throw error
     }
   }
@@ -145,7 +145,7 @@ function revertIn(error: unknown): string | undefined {
 export type ClientFor = (chainId: number) => PublicClient | undefined
 
 /** Whom to ask for a name. */
-export interface Home {
+export interface NameService {
   chainId: number
   client: PublicClient
   universalResolver: Address
@@ -158,7 +158,12 @@ const definitionOf = (chainId: number, client: PublicClient | undefined): Chain 
   client?.chain?.contracts?.ensUniversalResolver ? client.chain : known.find(({ id }) => id === chainId)
 
 /** Where the names live that mean something on a chain: there, or on ENS's own chain. @throws NameChainMissing, NameUnavailable */
-export function homeOf(name: string, chainId: number, ensChainId: number, clientFor: ClientFor): Home {
+export function nameServiceFor(
+  name: string,
+  chainId: number,
+  ensChainId: number,
+  clientFor: ClientFor,
+): NameService {
   const own = definitionOf(chainId, clientFor(chainId))
   const isOwn = own?.ensTlds?.some((ending) => name.endsWith(ending)) ?? own !== undefined
   // ENS itself has more names than those of .eth, whatever its definition says.

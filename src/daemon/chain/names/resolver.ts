@@ -3,7 +3,7 @@ import { toCoinType } from 'viem/ens'
 import { Semaphore, type SemaphoreLimits } from '../../../values/semaphore.ts'
 import { Deadline } from '../../outbound/deadline.ts'
 import type { FetchGateway } from './gateways.ts'
-import { type ClientFor, homeOf, Question, tooLong } from './name-lookup.ts'
+import { type ClientFor, NameLookup, nameServiceFor, tooLong } from './name-lookup.ts'
 import { NameUnavailable, readRecipient, UnknownName } from './recipient.ts'
 
 export { type FetchGateway, guardedCcipRequest } from './gateways.ts'
@@ -63,12 +63,12 @@ export function createNameResolver(settings: NameResolverSettings): NameResolver
       const recipient = readRecipient(text)
       if (recipient.kind === 'address') return recipient.address
       const { name } = recipient
-      const home = homeOf(name, chainId, ensChainId, clientFor)
+      const home = nameServiceFor(name, chainId, ensChainId, clientFor)
       const { kind, key } = laneOf(asker)
       const timeoutMs = lanes[kind].nameMs
       const lookUp = () =>
         within(timeoutMs, name, () => {
-          const question = new Question(name, home, fetchGateway, { now, timeoutMs })
+          const question = new NameLookup(name, home, fetchGateway, { now, timeoutMs })
           return home.chainId === chainId ? question.address() : addressElsewhere(question, name, chainId)
         })
       const address = await semaphores[kind].run(key, lookUp, busy)
@@ -99,7 +99,7 @@ async function within<T>(ms: number, name: string, ask: () => Promise<T>): Promi
  * since an account is the same on every chain. A contract is not: at its address someone else's may stand.
  */
 async function addressElsewhere(
-  question: Question,
+  question: NameLookup,
   name: string,
   chainId: number,
 ): Promise<Address | undefined> {

@@ -5,7 +5,7 @@ import type { Inclusion } from './node.ts'
 import { type Sender, type View, writeAsHolder } from './sender.ts'
 import { fillerKind } from './sign-attempt.ts'
 import { storedHex } from './transaction.ts'
-import { doneBy, type Move, settle, signAnew, verdictOn } from './verdict.ts'
+import { type Change, doneBy, settle, signAnew, verdictOn } from './verdict.ts'
 
 /** Finds out what was mined, what the chain took back, and what is deep enough. @returns whether anything changed */
 export async function follow(sender: Sender, view: View): Promise<boolean> {
@@ -15,7 +15,7 @@ export async function follow(sender: Sender, view: View): Promise<boolean> {
   )
   const found = await inclusionsOf(sender, view, candidates)
   const deep = (block: number) => view.head.number - block + 1 >= sender.chain.confirmations
-  const moves: Move[] = []
+  const changes: Change[] = []
 
   for (const row of candidates) {
     const place = found.get(row.id)
@@ -29,26 +29,26 @@ export async function follow(sender: Sender, view: View): Promise<boolean> {
         blockNumber,
         succeeded: place.succeeded ? 1 : 0,
       } as const
-      moves.push({ id: row.id, write: (trx, at) => markMined(trx, { ...mined, at }) })
-      if (deep(blockNumber)) moves.push(...(await verdictOn(sender, view, { ...row, ...mined })))
+      changes.push({ id: row.id, write: (trx, at) => markMined(trx, { ...mined, at }) })
+      if (deep(blockNumber)) changes.push(...(await verdictOn(sender, view, { ...row, ...mined })))
     } else if (takenBack.has(row.id)) {
-      moves.push({ id: row.id, write: (trx, at) => markUnmined(trx, { id: row.id, at }) })
+      changes.push({ id: row.id, write: (trx, at) => markUnmined(trx, { id: row.id, at }) })
       // A node may have dropped it from its pool when it was mined: it is sent again in this very tick.
       for (const { id } of view.attempts.get(row.id) ?? []) sender.memory.sent.delete(id)
     } else {
-      moves.push(...(await nonceLost(sender, view, row)))
+      changes.push(...(await nonceLost(sender, view, row)))
     }
   }
   for (const row of view.rows) {
     if (row.state === 'mined' && !takenBack.has(row.id) && deep(row.blockNumber ?? Number.POSITIVE_INFINITY))
-      moves.push(...(await verdictOn(sender, view, row)))
+      changes.push(...(await verdictOn(sender, view, row)))
   }
 
-  if (moves.length === 0) return false
+  if (changes.length === 0) return false
   await writeAsHolder(sender, async (trx, at) => {
-    for (const move of moves) await move.write(trx, at)
+    for (const change of changes) await change.write(trx, at)
   })
-  await sender.changed(new Set(moves.map(({ id }) => id)))
+  await sender.changed(new Set(changes.map(({ id }) => id)))
   return true
 }
 
@@ -81,7 +81,7 @@ async function inclusionsOf({ node }: Sender, view: View, rows: readonly Transac
 }
 
 /** Its nonce went to something else: with proof of that it is signed anew, or given up if that was wanted. */
-async function nonceLost(sender: Sender, view: View, row: TransactionRow): Promise<Move[]> {
+async function nonceLost(sender: Sender, view: View, row: TransactionRow): Promise<Change[]> {
   if (!(await isProvenAbsent(sender, view, row))) return []
   sender.memory.absent.delete(row.id)
   const { id } = row

@@ -3,12 +3,12 @@ import type { Db } from '../../store/database.ts'
 import type { IdempotencyKeyRow } from '../../store/schema.ts'
 import { findIdempotencyKey, keepAnswer } from '../../store/transactions.ts'
 import { IdempotencyConflict, IdempotencyKeyTaken } from './errors.ts'
-import type { Claim, Json } from './record-intent.ts'
+import type { Json, KeyedRequest } from './record-intent.ts'
 
 /** What a request that may be repeated does. */
 export interface Repeatable<T extends Json> {
   /** Of the request; undefined where it has no Idempotency-Key. */
-  claim: Claim | undefined
+  claim: KeyedRequest | undefined
   /** The request itself. It hands `claim` to `recordIntent`, so that key and intent are recorded together. */
   run(): Promise<T>
   /** The answer of a request that recorded its intent and was cut off before it answered. */
@@ -38,7 +38,7 @@ export class Idempotency {
   }
 
   /** @param request all that makes the request what it is */
-  claim(of: { scope: string; key: string; request: unknown; lifetimeMs: number }): Claim {
+  claim(of: { scope: string; key: string; request: unknown; lifetimeMs: number }): KeyedRequest {
     const { request, ...rest } = of
     const requestHash = createHash('sha256').update(JSON.stringify(request)).digest('hex')
     return { ...rest, requestHash, madeAt: this.#lived() }
@@ -65,7 +65,7 @@ export class Idempotency {
     }
   }
 
-  async #answer<T extends Json>(request: Repeatable<T>, claim: Claim): Promise<T> {
+  async #answer<T extends Json>(request: Repeatable<T>, claim: KeyedRequest): Promise<T> {
     const kept = await this.#find(claim)
     if (kept) return this.#repeat(request, claim, kept)
     try {
@@ -79,18 +79,22 @@ export class Idempotency {
     }
   }
 
-  async #repeat<T extends Json>(request: Repeatable<T>, claim: Claim, kept: IdempotencyKeyRow): Promise<T> {
+  async #repeat<T extends Json>(
+    request: Repeatable<T>,
+    claim: KeyedRequest,
+    kept: IdempotencyKeyRow,
+  ): Promise<T> {
     if (kept.requestHash !== claim.requestHash) throw new IdempotencyConflict()
     if (kept.answer !== null) return request.answer.parse(JSON.parse(kept.answer))
     return this.#keep(claim, await request.resume(kept.transactionId))
   }
 
-  async #keep<T extends Json>({ scope, key }: Claim, answer: T): Promise<T> {
+  async #keep<T extends Json>({ scope, key }: KeyedRequest, answer: T): Promise<T> {
     await this.#db.write((trx) => keepAnswer(trx, { scope, key, answer: JSON.stringify(answer) }))
     return answer
   }
 
-  #find({ scope, key }: Claim): Promise<IdempotencyKeyRow | undefined> {
+  #find({ scope, key }: KeyedRequest): Promise<IdempotencyKeyRow | undefined> {
     const now = new Date(this.#lived()).toISOString()
     return findIdempotencyKey(this.#db.read, { scope, key, now })
   }

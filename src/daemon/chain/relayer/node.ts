@@ -19,7 +19,7 @@ import {
   type Transport,
 } from 'viem'
 import { getNodeError } from 'viem/utils'
-import { inWords } from '../../outbound/words.ts'
+import { plainText } from '../../outbound/foreign-text.ts'
 import { revertOf } from '../revert.ts'
 
 export interface Head {
@@ -183,8 +183,8 @@ const neverTaken =
 
 /** The node's own words, without ours. */
 export function wordsOf(error: unknown): string {
-  if (error instanceof BaseError) return inWords(error.details || error.shortMessage)
-  return inWords(error instanceof Error ? error.message : String(error))
+  if (error instanceof BaseError) return plainText(error.details || error.shortMessage)
+  return plainText(error instanceof Error ? error.message : String(error))
 }
 
 /** Judges what sending threw. */

@@ -6,13 +6,13 @@ import { IdempotencyKeyTaken } from './errors.ts'
 export type Json = string | number | boolean | null | readonly Json[] | { readonly [name: string]: Json }
 
 /** What an intent does: bytes that are known now, or a builder that makes them when it is signed. */
-export type Deed = { to: Address | null; data: Hex } | { builder: string; args: Json }
+export type CallSpec = { to: Address | null; data: Hex } | { builder: string; args: Json }
 
 export interface NewIntent {
   chainId: number
   /** Which of the chain's signers sends it. */
   signer: string
-  deed: Deed
+  call: CallSpec
   /** The gas limit, where it is known: without it the call has to go through when it is signed. */
   gasHint?: number
   /** What it is, in a word, for lists: `phygital-transfer`. */
@@ -23,13 +23,13 @@ export interface NewIntent {
   subject: Json
   /** null: the daemon's own. */
   teamId: number | null
-  idempotency?: Claim | undefined
+  idempotency?: KeyedRequest | undefined
   /** Milliseconds since the epoch. */
   now: number
 }
 
 /** A request that may be repeated. */
-export interface Claim {
+export interface KeyedRequest {
   /** Within which the key is unique: a team, or a code. */
   scope: string
   key: string
@@ -47,9 +47,9 @@ export interface Claim {
  * @throws IdempotencyKeyTaken, which undoes the write
  */
 export async function recordIntent(trx: Queries, intent: NewIntent): Promise<number> {
-  const { chainId, signer, deed, kind, teamId } = intent
-  const fixed = 'data' in deed ? { to: deed.to, data: deed.data } : { to: null, data: null }
-  const built = 'data' in deed ? undefined : deed
+  const { chainId, signer, call, kind, teamId } = intent
+  const fixed = 'data' in call ? { to: call.to, data: call.data } : { to: null, data: null }
+  const built = 'data' in call ? undefined : call
   const id = await insertTransaction(trx, {
     teamId,
     chainId,
@@ -63,7 +63,7 @@ export async function recordIntent(trx: Queries, intent: NewIntent): Promise<num
     builder: built?.builder ?? null,
     args: built ? JSON.stringify(built.args) : null,
   })
-  if (intent.idempotency) await claimIdempotencyKey(trx, intent.idempotency, id)
+  if (intent.idempotency) await reserveIdempotencyKey(trx, intent.idempotency, id)
   return id
 }
 
@@ -72,9 +72,9 @@ export async function recordIntent(trx: Queries, intent: NewIntent): Promise<num
  * that are no transaction of ours (a badge that an upstream mints), and for one request with several.
  * @throws IdempotencyKeyTaken, which undoes the write
  */
-export async function claimIdempotencyKey(
+export async function reserveIdempotencyKey(
   trx: Queries,
-  { scope, key, requestHash, madeAt, lifetimeMs }: Claim,
+  { scope, key, requestHash, madeAt, lifetimeMs }: KeyedRequest,
   transactionId: number | null,
 ): Promise<void> {
   const inserted = await insertIdempotencyKey(trx, {

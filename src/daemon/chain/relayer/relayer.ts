@@ -5,7 +5,6 @@ import { abandon, cancelQueued } from '../../store/transactions.ts'
 import type { Builders } from './builder.ts'
 import { NoSuchSigner, WrongChain } from './errors.ts'
 import { Node } from './node.ts'
-import { Notices, untilBroadcast, untilSettled } from './notices.ts'
 import type {
   ChainSettings,
   Clock,
@@ -17,6 +16,7 @@ import type {
 } from './sender.ts'
 import { SenderLoop } from './sender-loop.ts'
 import type { SettledState } from './transaction.ts'
+import { TransactionEvents, untilBroadcast, untilSettled } from './transaction-events.ts'
 
 export interface RelayerOptions {
   db: Db
@@ -35,7 +35,7 @@ export interface RelayerOptions {
   onSettled?: Settled
   withoutEffect?: WithoutEffect
   /** How long `broadcasted` waits for a node before it answers with what is stored. */
-  patienceMs?: number
+  broadcastTimeoutMs?: number
   schedule?: Schedule
 }
 
@@ -85,11 +85,19 @@ export interface Relayer {
  * @throws WrongChain
  */
 export async function openRelayer(options: RelayerOptions): Promise<Relayer> {
-  const { db, clock, chains, holder, builders = {}, patienceMs = 5_000, schedule = systemSchedule } = options
+  const {
+    db,
+    clock,
+    chains,
+    holder,
+    builders = {},
+    broadcastTimeoutMs = 5_000,
+    schedule = systemSchedule,
+  } = options
   const onSettled = options.onSettled ?? (async () => undefined)
   const withoutEffect = options.withoutEffect ?? (async () => undefined)
-  const notices = new Notices(db)
-  const changed = notices.changed.bind(notices)
+  const events = new TransactionEvents(db)
+  const changed = events.changed.bind(events)
   const senders = chains.flatMap((chain) => {
     const node = new Node(chain.transport)
     const pace = { ...usualPace, ...options.pace, ...chain.pace }
@@ -117,9 +125,9 @@ export async function openRelayer(options: RelayerOptions): Promise<Relayer> {
     status: () => loops.map(({ status }) => status),
     broadcasted: (id) => {
       wake()
-      return untilBroadcast(id, { db, notices, patienceMs, schedule })
+      return untilBroadcast(id, { db, events, broadcastTimeoutMs, schedule })
     },
-    settled: (id) => untilSettled(id, notices),
+    settled: (id) => untilSettled(id, events),
     cancel: async (id, reason) => {
       const at = new Date(clock.now()).toISOString()
       const done = await db.write(async (trx) => {

@@ -78,15 +78,15 @@ export class SenderLoop {
     // First, since what is marked while the node is away is written by the holder as well.
     if (!this.#leased) await this.#lease()
     await this.verify()
-    let view = await look(sender)
+    let view = await readView(sender)
     this.#refuseOtherKeys(view.rows)
     await this.#markWithNode()
     const isPoor = await this.#isPoor(view)
-    if (await follow(sender, view)) view = await lookAgain(sender, view)
-    if (await closeGaps(sender, view)) view = await lookAgain(sender, view)
+    if (await follow(sender, view)) view = await refreshView(sender, view)
+    if (await closeGaps(sender, view)) view = await refreshView(sender, view)
     const replaced = await replace(sender, view)
     const signed = await signQueued(sender, view)
-    if (replaced.changed || signed.changed) view = await lookAgain(sender, view)
+    if (replaced.changed || signed.changed) view = await refreshView(sender, view)
     const { trouble, waitingForFunds } = await send(sender, view)
     this.#forget(view.attempts)
     return {
@@ -181,7 +181,7 @@ export class SenderLoop {
 }
 
 /** The chain as it is, and what is under way. */
-async function look(sender: Sender): Promise<View> {
+async function readView(sender: Sender): Promise<View> {
   const [head, used] = await Promise.all([
     sender.node.head(),
     sender.node.nonce(sender.signer.address, 'latest'),
@@ -190,7 +190,7 @@ async function look(sender: Sender): Promise<View> {
 }
 
 /** The same view of the chain after a write. */
-const lookAgain = async (sender: Sender, view: View): Promise<View> => ({
+const refreshView = async (sender: Sender, view: View): Promise<View> => ({
   ...view,
   ...(await underWay(sender, view.used)),
 })

@@ -7,7 +7,7 @@ import type { Sender, View } from './sender.ts'
 import { storedAddress, storedHex } from './transaction.ts'
 
 /** A change of one transaction, to be written with the others of its tick. */
-export interface Move {
+export interface Change {
   id: number
   write(trx: Queries, at: string): Promise<unknown>
 }
@@ -32,9 +32,9 @@ type MinedRow = Pick<
 >
 
 /** What becomes of a transaction that lies deep enough. Nothing, where its builder cannot say yet. */
-export async function verdictOn(sender: Sender, view: View, row: MinedRow): Promise<Move[]> {
+export async function verdictOn(sender: Sender, view: View, row: MinedRow): Promise<Change[]> {
   const { id } = row
-  const end = (state: 'confirmed' | 'reverted' | 'cancelled', reason: string | null): Move[] => [
+  const end = (state: 'confirmed' | 'reverted' | 'cancelled', reason: string | null): Change[] => [
     { id, write: (trx, at) => settle(sender, trx, { id, at, state, reason }) },
   ]
   const attempt = view.attempts.get(id)?.find(({ hash }) => hash === row.minedHash)
@@ -86,7 +86,7 @@ export const signAnew = (
   sender: Sender,
   row: Pick<TransactionRow, 'id' | 'topic'>,
   otherwise: 'reverted' | 'cancelled',
-): Move => ({
+): Change => ({
   id: row.id,
   write: async (trx, at) => {
     const { id } = row

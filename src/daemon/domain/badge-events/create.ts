@@ -1,17 +1,7 @@
 import { creationResponse } from '../../badges/creation-response.ts'
 import { dayProblems } from '../../badges/dates.ts'
-import type { BadgeProvider, CreateResult, NewBadgeEvent, Unavailable } from '../../badges/provider.ts'
-import { newSecretCode } from '../../badges/secret-code.ts'
-import { claimIdempotencyKey } from '../../chain/relayer/record-intent.ts'
-import {
-  creationPlace,
-  deleteCreation,
-  findCreationOfKey,
-  forgetCreationKey,
-  insertCreation,
-  leaveCreationUnknown,
-  tieCreationKey,
-} from '../../store/badge-creations.ts'
+import type { NewBadgeEvent } from '../../badges/provider.ts'
+import { reserveIdempotencyKey } from '../../chain/relayer/record-intent.ts'
 import { findBadgeEvent } from '../../store/badge-events.ts'
 import { insertImage } from '../../store/badge-images.ts'
 import { insertPoapEvent, isPoapEvent, secretCodePlace } from '../../store/badge-upstream.ts'
@@ -48,7 +38,7 @@ export async function createBadgeEvent(
       provider: provider.name,
     })
     await insertImage(trx, { badgeEventId, file: image.file, type: image.type })
-    if (asking.idempotency) await claimIdempotencyKey(trx, asking.idempotency, badgeEventId)
+    if (asking.idempotency) await reserveIdempotencyKey(trx, asking.idempotency, badgeEventId)
     return badgeEventId
   })
   deps.badges.wake()

@@ -5,7 +5,7 @@ import { placementAbi, placementBytecode } from '../../chain/artifacts/placement
 import type { Chains } from '../../chain/chains.ts'
 import { deploymentProxy } from '../../chain/deterministic-deployment.ts'
 import { devChainId } from '../../chain/dev-chain/dev-keys.ts'
-import type { Deed } from '../../chain/relayer/record-intent.ts'
+import type { CallSpec } from '../../chain/relayer/record-intent.ts'
 import type { Db } from '../../store/database.ts'
 import { DomainError } from '../errors.ts'
 import type { BudgetClock } from '../time.ts'
@@ -43,16 +43,16 @@ export const boundSalt = (
   { instance, sender }: { instance: string; sender: Address },
 ): Hex => saltOf(instance, chainId, team, symbol, sender)
 
-/** A deployment and the resulting address (EIP-55). */
-interface Deployment {
-  deed: Deed
+/** What puts a contract somewhere, and where that is, EIP-55. */
+export interface Placing {
+  call: CallSpec
   address: Address
 }
 
 /** CREATE3: anyone who knows the salt can deploy anything to the address first. */
 export function deployByCreate3(salt: Hex, creation: Hex): Deployment {
   const data = encodeDeployData({ abi: placementAbi, bytecode: placementBytecode, args: [salt, creation] })
-  return { deed: { to: null, data }, address: create3Address(salt) }
+  return { call: { to: null, data }, address: create3Address(salt) }
 }
 
 /** CREATE2: the address binds the salt, the code, and the constructor arguments. */
@@ -60,7 +60,7 @@ export function deployByCreate2(salt: Hex, creation: Hex): Deployment {
   const args = [salt, creation] as const
   const data = encodeDeployData({ abi: boundPlacementAbi, bytecode: boundPlacementBytecode, args })
   const address = getContractAddress({ opcode: 'CREATE2', from: deploymentProxy, salt, bytecode: creation })
-  return { deed: { to: null, data }, address }
+  return { call: { to: null, data }, address }
 }
 
 function create3Address(salt: Hex): Address {

@@ -6,9 +6,9 @@ import type { Db, Queries } from '../../store/database.ts'
 import type { ContractRow } from '../../store/schema.ts'
 import { findTeam } from '../../store/teams.ts'
 import { findTransaction } from '../../store/transactions.ts'
-import { chainOf, readChain } from '../chain/read-chain.ts'
-import type { Claim } from '../chain/transactions.ts'
-import { type DeployDeps, noProxy } from '../contracts/contract-address.ts'
+import { asked, chainOf } from '../chain/ask-chain.ts'
+import type { KeyedRequest } from '../chain/repeatable.ts'
+import type { DeployDeps } from '../contracts/contract-address.ts'
 import { createContractIn } from '../contracts/contracts.ts'
 import { notFound } from '../errors.ts'
 import { iso } from '../time.ts'
@@ -17,7 +17,7 @@ import { recordContract, recordDeployment } from './deployments.ts'
 export interface TeamRequester {
   teamId: number
   actor: Actor
-  idempotency: Claim | undefined
+  idempotency: KeyedRequest | undefined
 }
 
 /**

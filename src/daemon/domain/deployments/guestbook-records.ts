@@ -1,10 +1,6 @@
 import { encodeFunctionData, getAddress, type Hex } from 'viem'
 import { guestbookAbi } from '../../chain/artifacts/guestbook.ts'
-import { guestbookFactoryAbi } from '../../chain/artifacts/guestbook-factory.ts'
-import type { Chain } from '../../chain/chains.ts'
-import { factoryDeployment, guestbookAddress, guestbookFactory } from '../../chain/guestbook-place.ts'
-import { type Claim, type Deed, type Json, recordIntent } from '../../chain/relayer/record-intent.ts'
-import { sentToContract } from '../../store/contracts.ts'
+import type { KeyedRequest } from '../../chain/relayer/record-intent.ts'
 import type { Queries } from '../../store/database.ts'
 import { type LocatedGuestbookEvent, setEventTransaction } from '../../store/guestbook-events.ts'
 import type { ContractRow, TransactionRow } from '../../store/schema.ts'
@@ -33,13 +29,12 @@ export async function recordEvent(
   { clock }: Deps,
   event: EventToCreate,
   counted: Counted,
-  { idempotency, isThere = false }: { idempotency?: Claim | undefined; isThere?: boolean } = {},
+  { idempotency, isThere = false }: { idempotency?: KeyedRequest | undefined; isThere?: boolean } = {},
 ): Promise<number> {
   const tokenId = BigInt(event.tokenId)
   const intent = {
-    chainId: event.chainId,
-    teamId: event.teamId,
-    deed: {
+    ...ofContract(event),
+    call: {
       to: getAddress(event.address),
       data: isThere
         ? encodeFunctionData({ abi: guestbookAbi, functionName: 'refreshMetadata', args: [[tokenId]] })
@@ -61,7 +56,7 @@ export interface Mint {
   /** 32 bytes: the contract mints once per intent ID. */
   intentId: Hex
   gasHint: number
-  idempotency: Claim | undefined
+  idempotency: KeyedRequest | undefined
 }
 
 /** @returns the transaction's ID */
@@ -76,9 +71,8 @@ export const recordMintOf = (
     trx,
     clock,
     {
-      chainId: event.chainId,
-      teamId: event.teamId,
-      deed: {
+      ...ofContract(event),
+      call: {
         to: getAddress(event.address),
         data: encodeFunctionData({
           abi: guestbookAbi,
@@ -106,15 +100,14 @@ export const recordPause = (
   { clock }: Deps,
   contract: ContractRow,
   counted: Counted,
-  { isPaused, idempotency }: { isPaused: boolean; idempotency: Claim | undefined },
+  { isPaused, idempotency }: { isPaused: boolean; idempotency: KeyedRequest | undefined },
 ): Promise<number> =>
   recordForTeam(
     trx,
     clock,
     {
-      chainId: contract.chainId,
-      teamId: contract.teamId,
-      deed: {
+      ...ofContract(contract),
+      call: {
         to: getAddress(contract.address),
         data: pauseCall(isPaused),
       },

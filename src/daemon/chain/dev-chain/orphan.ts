@@ -21,7 +21,7 @@ export const writePidFile = (file: string, record: PidRecord): void =>
 
 export const removePidFile = (file: string): void => rmSync(file, { force: true })
 
-export interface LeftBehind {
+export interface OrphanSettings {
   pidFile: string
   /** As the anvil got it in its command line. */
   cacheDir: string
@@ -32,7 +32,7 @@ export interface LeftBehind {
 }
 
 /** Ends the anvil that a killed daemon left behind, and no other process that has its number by now. */
-export async function endLeftBehind(left: LeftBehind): Promise<void> {
+export async function endOrphan(left: OrphanSettings): Promise<void> {
   const record = readPidFile(left.pidFile)
   if (record && isAlive(record.pid)) {
     const connection = record.url === undefined ? undefined : connectTo(record.url)

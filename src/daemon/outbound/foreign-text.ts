@@ -1,7 +1,7 @@
 const longest = 300
 
 /** What somebody else's program said, as it may be kept and shown: no longer than a line, and nothing but text. */
-export function inWords(text: string): string {
+export function plainText(text: string): string {
   const plain = text
     .slice(0, 4 * longest)
     .toWellFormed()

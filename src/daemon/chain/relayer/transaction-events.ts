@@ -9,7 +9,7 @@ import { isSettled, type SettledState, stateOf, storedHex } from './transaction.
 type Listener = (row: TransactionRow) => boolean
 
 /** Tells those who wait for a transaction that it has changed. The store is the truth; this only says when to look. */
-export class Notices {
+export class TransactionEvents {
   readonly #db: Db
   readonly #listeners = new Map<number, Set<Listener>>()
   constructor(db: Db) {
@@ -42,10 +42,10 @@ export class Notices {
   }
 }
 
-interface Patience {
+interface WaitSettings {
   db: Db
-  notices: Notices
-  patienceMs: number
+  events: TransactionEvents
+  broadcastTimeoutMs: number
   schedule: Schedule
 }
 
@@ -60,15 +60,15 @@ function hashOf(row: TransactionRow): Hex {
 
 export async function untilBroadcast(
   id: number,
-  { db, notices, patienceMs, schedule }: Patience,
+  { db, events, broadcastTimeoutMs, schedule }: WaitSettings,
 ): Promise<Hex> {
   let giveUp: () => unknown = () => undefined
-  const impatience = new Promise<void>((resolve) => {
-    giveUp = schedule(resolve, patienceMs)
+  const timeout = new Promise<void>((resolve) => {
+    giveUp = schedule(resolve, broadcastTimeoutMs)
   })
   let leave: () => unknown = () => undefined
   const handedOver = new Promise<void>((resolve, reject) => {
-    notices
+    events
       .listen(id, (row) => {
         if (isHandedOver(row)) resolve()
         return isHandedOver(row)
@@ -78,7 +78,7 @@ export async function untilBroadcast(
       }, reject)
   })
   try {
-    await Promise.race([handedOver, impatience])
+    await Promise.race([handedOver, timeout])
   } finally {
     giveUp()
     leave()
@@ -88,9 +88,9 @@ export async function untilBroadcast(
   return hashOf(row)
 }
 
-export function untilSettled(id: number, notices: Notices): Promise<SettledState> {
+export function untilSettled(id: number, events: TransactionEvents): Promise<SettledState> {
   return new Promise((resolve, reject) => {
-    notices
+    events
       .listen(id, (row) => {
         const state = stateOf(row)
         if (!isSettled(state)) return false
