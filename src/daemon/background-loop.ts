@@ -30,26 +30,28 @@ export class BackgroundLoop<T = unknown> {
   /** By the process's own clock. */
   #dueAt = Number.POSITIVE_INFINITY
   #running: Promise<T> | undefined
-  #isOn = false
   #isWoken = false
-  /** Was stopped: a run that has several things to do ends with the one in hand. */
-  isEnding = false
+  #state: 'new' | 'on' | 'stopped' = 'new'
 
   constructor(settings: LoopSettings<T>) {
     this.#settings = settings
     this.#schedule = settings.schedule ?? systemSchedule
   }
 
+  /** After {@link stop}, a run that has several things to do ends after the current one. */
+  get isEnding(): boolean {
+    return this.#state === 'stopped'
+  }
+
   start(): void {
-    if (this.#isOn) return
-    this.#isOn = true
-    this.isEnding = false
+    if (this.#state === 'on') return
+    this.#state = 'on'
     this.#runIn(this.#settings.firstMs ?? 0)
   }
 
   /** There is something to do sooner than was thought. However often this is called, what is due gets its turn. */
   wake(): void {
-    if (!this.#isOn) return
+    if (this.#state !== 'on') return
     if (this.#running) this.#isWoken = true
     else this.#runIn(this.#settings.wokenMs?.() ?? 0)
   }
@@ -64,8 +66,7 @@ export class BackgroundLoop<T = unknown> {
 
   /** Ends with the run that is under way. */
   async stop(): Promise<void> {
-    this.#isOn = false
-    this.isEnding = true
+    this.#state = 'stopped'
     this.#cancel?.()
     this.#dueAt = Number.POSITIVE_INFINITY
     await this.#running?.catch(() => undefined)
@@ -87,6 +88,6 @@ export class BackgroundLoop<T = unknown> {
     await this.tick().catch(failed)
     const rest = restMs()
     const ms = typeof rest === 'number' ? rest : await rest
-    if (this.#isOn) this.#runIn(this.#isWoken ? Math.min(ms, wokenMs?.() ?? 0) : ms)
+    if (this.#state === 'on') this.#runIn(this.#isWoken ? Math.min(ms, wokenMs?.() ?? 0) : ms)
   }
 }

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, rmSync } from 'node:fs'
+import { mkdirSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { nanoid } from 'nanoid'
 import type { Logger } from 'pino'
@@ -26,6 +26,7 @@ import { type PendingChains, pendingChains } from './pending-chains.ts'
 import { rootTokens } from './root-token.ts'
 import {
   closeToOthers,
+  DataDirProblem,
   dataDirProblem,
   heldInstance,
   holdInstance,
@@ -112,7 +113,10 @@ export async function beginContext(
     removeUnfinished(config.dataDir)
     const file = join(config.dataDir, databaseFile)
     const held = heldInstance(config.dataDir, file)
-    const databaseExists = existsSync(file)
+    const databaseStats = statSync(file, { throwIfNoEntry: false })
+    if (databaseStats?.isDirectory())
+      throw new DataDirProblem(`${file} is a directory, and has to be a file. Move it away.`)
+    const databaseExists = databaseStats !== undefined
     if (databaseExists && config.dataKey === undefined)
       await restoreDataKey(config.dataDir, config.backupPassphrase)
     const box = new SecretBox(

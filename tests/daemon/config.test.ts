@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { loadConfig } from '../../src/daemon/config/config.ts'
+import { settings } from '../../src/daemon/config/settings.ts'
 import { help } from '../../src/daemon/help.ts'
 import { startWarnings } from '../../src/daemon/start-warnings.ts'
 import { openTestApp, startTestDaemon } from '../support/daemon.ts'
@@ -43,6 +44,49 @@ describe('a setting of a chain that does not fit is named by', () => {
     expect(() => loadFile({ chains: { 84532: { rpc } } }, env)).toThrow(/^TAPCHIP_RPC_84532 must/)
     const more = { TAPCHIP_RPC_84532: rpc, TAPCHIP_MAX_FEE_GWEI_84532: 'lots' }
     expect(() => load(more)).toThrow(/^TAPCHIP_MAX_FEE_GWEI_84532 must be an amount of gwei/)
+  })
+})
+
+describe('every setting that does not fit is refused in the words of the daemon', () => {
+  const names = Object.keys(settings.shape)
+  const odd = [
+    true,
+    -1,
+    1.5,
+    1e12,
+    '',
+    ' ',
+    'ä',
+    '1'.repeat(300),
+    'a@b.'.padEnd(300, 'c'),
+    [],
+    [1],
+    {},
+    { '': 1 },
+    null,
+  ]
+
+  test.each(names)('%s', (setting) => {
+    const messages = odd.flatMap((value) => {
+      try {
+        loadFile({ [setting]: value })
+        return []
+      } catch (error) {
+        return [String(error)]
+      }
+    })
+    expect(messages.length).toBeGreaterThan(0)
+    for (const message of messages) {
+      expect(message).toMatch(new RegExp(`^ConfigProblem: .*${setting}`))
+      expect(message).not.toMatch(/[Ii]nvalid|expected|Too (big|small)|received|undefined/)
+    }
+  })
+
+  test('with the bounds of a number', () => {
+    const message = 'port (TAPCHIP_PORT) must be a number from 0 to 65535'
+    for (const port of ['65536', '-1', 'x']) expect(() => load({ TAPCHIP_PORT: port })).toThrow(message)
+    for (const port of [65_536, 1.5, true]) expect(() => loadFile({ port })).toThrow(message)
+    expect(() => load({ TAPCHIP_RATE_LIMIT: '0' })).toThrow('must be off, or a number from 1 to 1000000000')
   })
 })
 

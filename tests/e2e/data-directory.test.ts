@@ -31,6 +31,7 @@ const refused = async (...words: string[]) => {
   expect(ended).toMatchObject({ code: 1, stdout: '' })
   for (const word of words) expect(ended.stderr).toContain(word)
   expect(ended.stderr).not.toContain('    at ')
+  return ended
 }
 const held = async (folder?: string) => (await start(folder)).stop()
 
@@ -67,6 +68,12 @@ describe('a data directory that has held data', () => {
     }).then((daemon) => daemon.stop())
     copyFileSync(join(other, 'tapchip.db'), database)
     await refused('is not the one that this directory has held')
+  })
+
+  test('is refused while its database is a directory, and permissions are not blamed', async () => {
+    mkdirSync(database, { recursive: true })
+    const { stderr } = await refused('tapchip.db is a directory', 'Move it away')
+    expect(stderr).not.toContain('owns')
   })
 
   test('is refused with a damaged database, with what to do in place of a stack', async () => {

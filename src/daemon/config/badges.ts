@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import type { PoapConfig } from '../badges/poap-deps.ts'
+import { filled, httpUrl, wholeNumber } from './fields.ts'
 import { ConfigProblem } from './problem.ts'
 
 export interface BadgesConfig {
@@ -11,33 +12,23 @@ export interface BadgesConfig {
   readonly poap: PoapConfig | undefined
 }
 
-const url = z.string().regex(/^https?:\/\/[^\s?#]+$/, 'must be an http(s) URL without a query')
-const seconds = (min: number, max: number) =>
-  z
-    .union([
-      z.number(),
-      z.string().regex(/^\d+$/, `must be a number from ${min} to ${max}`).transform(Number),
-    ])
-    .pipe(z.number().int().min(min).max(max))
-const word = z.string().min(1)
-
 /** TAPCHIP_BADGE_PROVIDER, TAPCHIP_POAP_URL and so on. */
 export const badgeSettings = {
   badgeProvider: z.enum(['embedded', 'poap'], 'must be embedded or poap').default('embedded'),
   badgeApproval: z.enum(['auto', 'manual'], 'must be auto or manual').default('auto'),
-  poapUrl: url.default('https://api.poap.tech'),
-  poapAuthUrl: url.default('https://auth.accounts.poap.xyz/oauth/token'),
-  poapApiKey: word.optional(),
-  poapClientId: word.optional(),
-  poapClientSecret: word.optional(),
-  poapAudience: word.default('https://api.poap.tech'),
+  poapUrl: httpUrl.default('https://api.poap.tech'),
+  poapAuthUrl: httpUrl.default('https://auth.accounts.poap.xyz/oauth/token'),
+  poapApiKey: filled.optional(),
+  poapClientId: filled.optional(),
+  poapClientSecret: filled.optional(),
+  poapAudience: filled.default('https://api.poap.tech'),
   poapEmail: z
     .string()
     .regex(/^[^\s@]+@[^\s@]+\.[^\s@]+$/, 'must be an e-mail address')
-    .max(256)
+    .max(256, 'must not be longer than 256 characters')
     .optional(),
-  poapTimeoutMs: seconds(100, 120_000).default(10_000),
-  poapPollSeconds: seconds(1, 86_400).default(60),
+  poapTimeoutMs: wholeNumber(100, 120_000).default(10_000),
+  poapPollSeconds: wholeNumber(1, 86_400).default(60),
 }
 
 /** Not to be written into a configuration file. */

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { fallbackMessage } from './fields.ts'
 import { ConfigProblem } from './problem.ts'
 
 /** A chain that others run. */
@@ -13,7 +14,7 @@ export interface ChainConfig {
   readonly expiryBlocks: number | undefined
 }
 
-const text = z.union([z.string(), z.number()]).transform(String)
+const text = z.union([z.string(), z.number()], 'must be text or a number').transform(String)
 
 const oneChain = z.strictObject({
   rpc: text.pipe(z.string().regex(/^https?:\/\/\S+$/, 'must be an http(s) URL')),
@@ -85,7 +86,7 @@ function parsed(
 ): ChainConfig {
   if (settings.rpc === undefined)
     throw new ConfigProblem(`Chain ${chainId} has settings and no RPC URL. Set TAPCHIP_RPC_${chainId}.`)
-  const result = oneChain.safeParse(settings)
+  const result = oneChain.safeParse(settings, { error: fallbackMessage })
   if (!result.success) {
     const [issue] = result.error.issues
     const path = `chains.${chainId}.${issue?.path.join('.')}`

@@ -4,6 +4,7 @@ import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { type BadgesConfig, badgeSecrets, badgesFrom } from './badges.ts'
 import { type ChainConfig, chainsFrom, isKeyVariable } from './chains.ts'
+import { fallbackMessage } from './fields.ts'
 import { ConfigProblem, describeFileError } from './problem.ts'
 import { describeIssue, type LogLevel, proxies, type SettingName, settings, variableOf } from './settings.ts'
 import { warningsOf } from './warnings.ts'
@@ -168,7 +169,8 @@ function fromFile(path: string | undefined): Record<string, unknown> {
 /** Flags over environment over file over default. @throws ConfigProblem that names the setting */
 export function loadConfig(args: Arguments, env: Environment): Config {
   const file = fromFile(args.configFile ?? env.TAPCHIP_CONFIG)
-  const parsed = settings.safeParse({ ...file, ...fromEnvironment(env), ...args.values })
+  const given = { ...file, ...fromEnvironment(env), ...args.values }
+  const parsed = settings.safeParse(given, { error: fallbackMessage })
   if (!parsed.success) {
     const [issue] = parsed.error.issues
     throw new ConfigProblem(issue ? describeIssue(issue) : 'The settings do not fit.')

@@ -140,6 +140,9 @@ async function begin(settings: AnvilSettings): Promise<Child> {
     accessSync(binary, constants.X_OK)
     const child = spawn(command, args, {
       stdio: ['ignore', 'pipe', 'pipe'],
+      // In its own process group: Ctrl-C, or a SIGTERM to the daemon's group, must not end the chain before the daemon
+      // has answered its last requests.
+      detached: process.platform !== 'win32',
       // None of the daemon's environment: it may hold keys, and anvil reads settings from it.
       env: { HOME: cacheDir },
     })

@@ -65,11 +65,11 @@ function close(server: Server): Promise<void> {
 type Perform = (calls: RpcCall[]) => Promise<RpcOutcome[]>
 
 async function respond(request: IncomingMessage, response: ServerResponse, mode: RpcMode, perform: Perform) {
-  let status = 200
+  let status: number
   let answer: unknown
   try {
     checkSender(request)
-    answer = await answerTo(parseBody(await readBody(request)), mode, perform)
+    ;({ status, answer } = await answerTo(parseBody(await readBody(request)), mode, perform))
   } catch (error) {
     const refusal = refusalOf(error)
     status = refusal.status
@@ -127,22 +127,36 @@ function parseBody(body: string): unknown {
   }
 }
 
-async function answerTo(body: unknown, mode: RpcMode, perform: Perform): Promise<unknown> {
-  if (!Array.isArray(body)) return (await answersTo([body], mode, perform))[0]
-  if (body.length === 0 || body.length > mostCalls)
+/** The chain gets each call rewritten as it was parsed here: two parsers could read the same text differently. */
+async function answerTo(body: unknown, mode: RpcMode, perform: Perform) {
+  const isBatch = Array.isArray(body)
+  const bodies: unknown[] = isBatch ? body : [body]
+  if (bodies.length === 0 || bodies.length > mostCalls)
     throw new Refusal(400, `A batch has 1 to ${mostCalls} calls.`)
-  return answersTo(body, mode, perform)
-}
-
-/** The chain gets what was understood here, written anew: two readers of one text could understand it differently. */
-async function answersTo(bodies: unknown[], mode: RpcMode, perform: Perform): Promise<unknown[]> {
-  const judged = bodies.map((body) => judge(body, mode))
-  const outcomes = await perform(judged.flatMap(({ call }) => call ?? []))
+  const judged = bodies.map((one) => judge(one, mode))
+  const { status, outcomes } = await performed(
+    judged.flatMap(({ call }) => call ?? []),
+    perform,
+  )
   let next = 0
-  return judged.map(({ id, call, error }) => {
+  const answers = judged.map(({ id, call, error }) => {
     const outcome = call ? (outcomes[next++] ?? { error: { code: -32603, message: 'no answer' } }) : { error }
     return { jsonrpc: '2.0', id, ...outcome }
   })
+  return { status, answer: isBatch ? answers : answers[0] }
+}
+
+/** If the chain fails, each call gets the error under its own id, so that the client knows which call it is about. */
+async function performed(
+  calls: RpcCall[],
+  perform: Perform,
+): Promise<{ status: number; outcomes: RpcOutcome[] }> {
+  try {
+    return { status: 200, outcomes: await perform(calls) }
+  } catch (error) {
+    const { status, code, message } = refusalOf(error)
+    return { status, outcomes: calls.map(() => ({ error: { code, message } })) }
+  }
 }
 
 interface Judged {
