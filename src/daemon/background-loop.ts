@@ -1,7 +1,7 @@
-/** Calls later, and can be told not to. */
+/** Schedules a job. @returns a function that cancels it */
 export type Schedule = (job: () => void, ms: number) => () => unknown
 
-/** A timer that keeps no process alive. */
+/** A timer that does not keep the process alive. */
 export const systemSchedule: Schedule = (job, ms) => {
   const timer = setTimeout(job, ms)
   timer.unref()
@@ -11,23 +11,23 @@ export const systemSchedule: Schedule = (job, ms) => {
 /** Times in milliseconds. */
 export interface LoopSettings<T> {
   run(): Promise<T>
-  /** When it runs first; at once where that is not given. */
+  /** Delay before the first run; absent: no delay. */
   firstMs?: number
-  /** How long it rests after a run, also after one that failed. */
+  /** Rest after a run, including a failed one. */
   restMs(): number | Promise<number>
-  /** At most how long, where it is woken. */
+  /** The longest rest after a wake-up. */
   wokenMs?(): number
-  /** Hears of runs of the loop that threw; the loop goes on. */
+  /** Called when a run throws; the loop continues. */
   failed(error: unknown): void
   schedule?: Schedule
 }
 
-/** Runs something in the background again and again, one run at a time. */
+/** Repeats a job in the background, one run at a time. */
 export class BackgroundLoop<T = unknown> {
   readonly #settings: LoopSettings<T>
   readonly #schedule: Schedule
   #cancel: (() => unknown) | undefined
-  /** By the process's own clock. */
+  /** On the process's monotonic clock. */
   #dueAt = Number.POSITIVE_INFINITY
   #running: Promise<T> | undefined
   #isWoken = false
@@ -49,14 +49,14 @@ export class BackgroundLoop<T = unknown> {
     this.#runIn(this.#settings.firstMs ?? 0)
   }
 
-  /** There is something to do sooner than was thought. However often this is called, what is due gets its turn. */
+  /** Brings the next run forward. A run that is already due is never put off, however often this is called. */
   wake(): void {
     if (this.#state !== 'on') return
     if (this.#running) this.#isWoken = true
     else this.#runIn(this.#settings.wokenMs?.() ?? 0)
   }
 
-  /** Runs once, now; several at once are one. */
+  /** Runs once, now; concurrent calls share one run. */
   tick(): Promise<T> {
     this.#running ??= this.#settings.run().finally(() => {
       this.#running = undefined
@@ -64,7 +64,7 @@ export class BackgroundLoop<T = unknown> {
     return this.#running
   }
 
-  /** Ends with the run that is under way. */
+  /** Waits for the current run. */
   async stop(): Promise<void> {
     this.#state = 'stopped'
     this.#cancel?.()

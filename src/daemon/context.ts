@@ -43,14 +43,13 @@ import { setSettingOnce, setting } from './store/settings.ts'
 import { restoreDataKey } from './store/wrapped-data-key.ts'
 import { marketplaceQueue, outboundOf } from './upstreams.ts'
 
-/** All that the daemon is made of. Domain functions ask for the few members that they need. */
+/** Everything that the daemon is made of. Domain functions ask for the few members that they need. */
 export interface Context {
   readonly config: Config
   readonly log: Logger
   readonly clock: Timekeeper
   readonly codes: CodeSource
   readonly db: Db
-  /** Of the data directory. */
   readonly disk: Disk
   readonly box: SecretBox
   readonly keyRing: KeyRing
@@ -61,33 +60,36 @@ export interface Context {
   readonly names: Names
   readonly idempotency: Idempotency
   readonly badges: Badges
-  /** undefined: no marketplace is configured. */
+  /** undefined if no marketplace is configured. */
   readonly marketplace: RefreshQueue | undefined
   readonly wire: WireWords
-  /** The one way to outside. */
+  /** The only way to make outbound requests. */
   readonly outbound: Outbound
-  /** Names this installation, publicly: two daemons never share it. */
+  /** The public id of this installation, which no two daemons share. */
   readonly instance: string
   readonly otpLifetime: number
   readonly refLifetime: number
-  /** By its clock's `monotonic`. */
+  /** By the clock's `monotonic`. */
   readonly startedAt: number
-  /** The base address in the URLs that it gives out; known for certain once the daemon listens. */
+  /** The base address in the URLs that the daemon issues; final once it listens. */
   baseUrl: string
-  /** Where operators reach it; likewise. */
+  /** The address for operators; final once it listens. */
   adminAddress: string
-  /** What the seed brought is not all on the chain yet. */
+  /** True until everything from the seed is on the chain. */
   isStarting: boolean
-  /** Begins to send what is recorded. */
+  /** Starts sending recorded transactions. */
   start(): void
-  /** What is closed, in this order. */
+  /** In the order in which they run. */
   readonly closing: readonly ClosingStep[]
   close(): Promise<void>
 }
 
 export const databaseFile = 'tapchip.db'
 
-/** Opens the data directory and all that lives in it. @throws DataDirProblem, DataKeyProblem, SchemaTooNew, DataDirInUse, KeyProblem, WrongChain */
+/**
+ * Opens the data directory and everything in it.
+ * @throws DataDirProblem, DataKeyProblem, SchemaTooNew, DataDirInUse, KeyProblem, WrongChain
+ */
 export async function openContext(config: Config, log: Logger, clock: Clock = systemClock): Promise<Context> {
   const ctx = await beginContext(config, log, clock)
   try {
@@ -99,7 +101,10 @@ export async function openContext(config: Config, log: Logger, clock: Clock = sy
   }
 }
 
-/** The same, with chains that are still being opened. Whoever calls waits for that, and closes it where it fails. */
+/**
+ * The same, while the chains are still being opened. The caller waits for them, and closes the context if that
+ * fails.
+ */
 export async function beginContext(
   config: Config,
   log: Logger,
@@ -173,7 +178,7 @@ export async function beginContext(
       { what: 'badges', run: () => badges.stop() },
       { what: 'chains', run: () => chains.close() },
       { what: 'refused taps', run: () => tapLog.flush() },
-      // What cannot be written costs a minute: keys live that much longer.
+      // If this write fails, only a minute is lost: keys live that much longer.
       { what: 'clock', run: () => clock.keep().catch(() => undefined) },
       { what: 'database', run: () => db.close() },
       { what: 'lock', run: unlock },
@@ -227,7 +232,7 @@ export async function beginContext(
   }
 }
 
-/** Ties a database to its data key at first start, and afterwards holds it to it. */
+/** Ties a database to its data key at the first start, and checks the key at later ones. */
 async function claimDatabase(db: Db, box: SecretBox, dataDir: string): Promise<string> {
   const sealed = await setting(db.read, 'dataKeyCheck')
   if (sealed !== undefined) assertDataKey(box, sealed, dataDir)

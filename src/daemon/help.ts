@@ -1,4 +1,3 @@
-/** What `tapchipd --help` prints. */
 export const help = `Serves taps of NFC chips, their refs and codes, over HTTP, from a data directory.
 
 EXAMPLES

@@ -18,7 +18,7 @@ import { DataDirInUse } from './store/lock.ts'
 import { SchemaTooNew } from './store/open.ts'
 import { version } from './version.ts'
 
-// Problems that the operator can mend: their message is all there is to say.
+// Problems that the operator can fix: the message is enough, without a stack trace.
 const known = [
   AnvilNotStarted,
   ChainNotRestored,
@@ -32,9 +32,9 @@ const known = [
   WrongChain,
 ]
 
-/** Runs until a signal ends it. @returns the exit code: 0 done, 1 failed, 2 usage */
+/** Runs until a signal stops it. @returns the exit code: 0 success, 1 failure, 2 usage */
 async function run(): Promise<number> {
-  // What it writes is for its owner's eyes: live codes stand in the database.
+  // Files are for their owner only: the database contains live codes.
   process.umask(0o077)
   const args = readArguments(process.argv.slice(2))
   if (args.help || args.version) {
@@ -66,7 +66,7 @@ function withTemporaryDir(config: Config): Config {
   }
 }
 
-/** Resolves at the first signal that asks it to stop; a second one ends the process at once. */
+/** Resolves at the first stop signal; a second one ends the process at once. */
 function signalled(): Promise<void> {
   return new Promise((resolve) => {
     for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
@@ -79,7 +79,7 @@ function signalled(): Promise<void> {
   })
 }
 
-/** Started under `nohup`: it is meant to outlive its terminal. Only Linux tells (proc(5), SigIgn). */
+/** Started under `nohup`, the daemon is meant to outlive its terminal. Only Linux tells (proc(5), SigIgn). */
 function ignoresHangups(): boolean {
   try {
     const [, mask = '0'] = /^SigIgn:\s*([0-9a-f]+)$/m.exec(readFileSync('/proc/self/status', 'utf8')) ?? []
@@ -89,7 +89,7 @@ function ignoresHangups(): boolean {
   }
 }
 
-/** Ends with a code; what could not be closed keeps the process, and its chain, no longer. */
+/** Ends with an exit code even if something that could not be closed would keep the process alive. */
 function end(code: number): void {
   process.exitCode = code
   setTimeout(() => process.exit(), 500).unref()

@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 
-/** What the daemon counts. Labels are few and fixed: never a UID, a code or an address. */
+/** Labels are few and fixed: never a UID, a code, or an address. */
 export interface Metrics {
   readonly registry: Registry
   readonly requests: Histogram<'method' | 'route' | 'status'>
@@ -43,7 +43,7 @@ export function createMetrics(): Metrics {
   }
 }
 
-/** Counts taps by outcome; the series of each is looked up once. */
+/** Looks up the series of each outcome once. */
 export function countTaps({ taps }: Pick<Metrics, 'taps'>): (outcome: string) => void {
   const series = new Map<string, { inc(): void }>()
   return (outcome) => {
@@ -53,7 +53,7 @@ export function countTaps({ taps }: Pick<Metrics, 'taps'>): (outcome: string) =>
   }
 }
 
-/** Measures the disk of the data directory, whenever somebody looks. */
+/** Measured at each scrape. */
 export function watchDisk(
   { registry }: Pick<Metrics, 'registry'>,
   disk: { readonly refusedWrites: number; freeBytes(): Promise<number | undefined> },
@@ -78,7 +78,6 @@ export function watchDisk(
   })
 }
 
-/** How a chain is doing, as the relayer says. */
 export interface Sending {
   chainId: number
   unsettled: number
@@ -88,7 +87,7 @@ export interface Sending {
   trouble: Error | undefined
 }
 
-/** Measures what is under way on the chains, whenever somebody looks. */
+/** Measured at each scrape. */
 export function watchChains({ registry }: Pick<Metrics, 'registry'>, status: () => readonly Sending[]): void {
   const gauge = (name: string, help: string, read: (sending: Sending) => number) =>
     new Gauge({
@@ -114,13 +113,14 @@ export function watchChains({ registry }: Pick<Metrics, 'registry'>, status: () 
   )
 }
 
-/** Counts every answer. Logs it at level debug, by its route: an URL holds codes, and taps. */
+/** Counts every answer, and logs it at level debug by its route: a URL contains codes and taps. */
 export function observe(
   app: FastifyInstance,
   { metrics, log }: { metrics: Pick<Metrics, 'requests'>; log: Logger },
 ): void {
   const isDebug = log.isLevelEnabled('debug')
-  // Finding the series of three labels costs more than counting: each is looked up once. Routes and statuses are few.
+  // Finding a series by three labels costs more than counting, so each is looked up once. Routes and statuses
+  // are few.
   const series = new Map<string, { observe(seconds: number): void }>()
   const seriesOf = (method: string, route: string, status: number) => {
     const name = `${method} ${route} ${status}`

@@ -9,8 +9,8 @@ import { newSecret } from './domain/access/secrets.ts'
 export const adminTokenFile = 'admin.token'
 
 /**
- * The token of scope `all` that exists without being created: from the environment, else from the file in the
- * data directory, which is made at first start. Only the one in force counts.
+ * The built-in token of scope `all`: from the environment, else from a file in the data directory, which is
+ * created at the first start. Only the one in force is valid.
  */
 export function rootTokens(config: Pick<Config, 'dataDir' | 'adminToken'>): string[] {
   const path = join(config.dataDir, adminTokenFile)

@@ -17,11 +17,14 @@ import { isOutOfSpace } from './store/disk.ts'
 import { allNames } from './store/names.ts'
 import { findTransaction } from './store/transactions.ts'
 
-/** What the daemon says on standard output once it serves. */
+/** The line on standard output once the daemon serves requests. */
 export interface ReadyLine {
   event: 'ready'
   url: string
-  /** Where administration is: `http://…` or `unix:/path`; the same as `url` where it has no place of its own. */
+  /**
+   * The address for administration: `http://…` or `unix:/path`; the same as `url` if it has no listener of its
+   * own.
+   */
   admin: string
   pid: number
   dataDir: string
@@ -32,11 +35,17 @@ export interface ReadyLine {
 export interface RunningDaemon {
   ready: ReadyLine
   ctx: Context
-  /** Answers what is under way, then closes everything. @returns false where something could not be closed in order */
+  /**
+   * Answers pending requests, then closes everything.
+   * @returns false if something could not be closed in order
+   */
   stop(): Promise<boolean>
 }
 
-/** Opens the data, loads the seed, and listens. @param stopped nobody waits for it to be ready any more */
+/**
+ * Opens the data, loads the seed, and listens.
+ * @param stopped aborted when the daemon is to stop before it is ready
+ */
 export async function startDaemon(
   config: Config,
   log: Logger,
@@ -61,8 +70,8 @@ export async function startDaemon(
     await reconcileChains(ctx, stopped)
     ctx.isStarting = false
     const closing = new AbortController()
-    // What it finds out changes nothing that the ready line promises, and a chain may take its time.
-    verifyContracts(ctx, closing.signal).catch((error: unknown) =>
+    // The result does not change anything that the ready line promises, and a chain may be slow.
+    lookAfterContracts(ctx, closing.signal).catch((error: unknown) =>
       log.error({ err: error }, 'nobody looked after the contracts'),
     )
     const looking = ctx.clock.start((error) => log.error({ err: error }, 'the clock is not kept'))
@@ -87,19 +96,19 @@ export async function startDaemon(
     }
   } catch (error) {
     await stop(ctx, app, administration)
-    // What has a code is the system's own; others say already what was not to be had, and why.
+    // Errors with a code come from the system; others already explain themselves.
     const isOfSystem = isOutOfSpace(error) || (error instanceof Error && 'code' in error)
     throw isOfSystem ? dataDirProblem(error, config.dataDir) : error
   }
 }
 
-// Longer than any honest answer takes; shorter than the patience of whoever sent the signal.
+// Longer than any proper answer takes, and shorter than service managers wait.
 const drainMs = 8000
 
-/** All that is left to close after the requests; a state of the chain is the slowest of it. */
+/** For everything after the requests; saving the chain's state is the slowest part. */
 const closingMs = 10_000
 
-/** @returns whether all of it was closed in order */
+/** @returns whether everything was closed in order */
 function stop(
   ctx: Context,
   app: FastifyInstance | undefined,
@@ -117,13 +126,13 @@ function stop(
   return closeInOrder(steps, { log: ctx.log, withinMs: drainMs + closingMs })
 }
 
-// What takes longer goes on behind the ready line.
+// Anything slower continues after the ready line.
 const patienceMs = 60_000
 const lookMs = 10
 
 /**
- * Makes the chains what the store says: names, contracts, events and tokens that a seed brought. Waits for what is on
- * the embedded chain; any other takes the time that it takes.
+ * Makes the chains match the store: names, contracts, events, and tokens from a seed. Waits for transactions on
+ * the embedded chain, but not for those on other chains.
  */
 export async function reconcileChains(ctx: Context, stopped?: AbortSignal): Promise<void> {
   const { chains, db, log } = ctx
@@ -134,7 +143,7 @@ export async function reconcileChains(ctx: Context, stopped?: AbortSignal): Prom
   await warnOfOtherUrls(ctx)
 }
 
-/** Looks rather than listens: what waits behind a failure is given up with it, and nobody tells of that. */
+/** Polls, because transactions behind a failed one are given up with it, and no event announces that. */
 async function settledOn({ db, log }: Context, ids: readonly number[], stopped?: AbortSignal): Promise<void> {
   const until = performance.now() + patienceMs
   for (const id of ids) {
@@ -157,7 +166,7 @@ async function settledOn({ db, log }: Context, ids: readonly number[], stopped?:
   }
 }
 
-/** On chains where that costs money, a new base URL is for the operator to tell: this one may be a try. */
+/** On chains where it costs money, changing the base URL is left to the operator: this one may be temporary. */
 async function warnOfOtherUrls({ chains, db, log, baseUrl }: Context): Promise<void> {
   for (const { id, isEmbedded } of chains.all) {
     const others = isEmbedded ? [] : await contractsToldOtherwise(db.read, id, baseUrl)

@@ -1,27 +1,30 @@
 import { constants, fstatSync, openSync, writeSync } from 'node:fs'
 import { isatty } from 'node:tty'
 
-/** Kept of what cannot be written now; what comes beyond it is lost, and counted. */
+/** Output beyond this that cannot be written yet is dropped and counted. */
 const bufferBytes = 256 * 1024
 const retryMs = 200
-/** At the end, whoever still reads slowly has so long. */
+/** For a slow reader at the end of the process. */
 const finalFlushMs = 200
 
 /**
- * Lines to standard output or standard error that never throw and never wait: a full disk, a reader that has gone and
- * one that has stopped reading take nothing but lines. What was held comes once it goes again, then one line that
- * says how many were lost in between.
+ * Writes lines to standard output or standard error, and never throws or blocks: a full disk, a closed pipe, or
+ * a stalled reader only costs lines. Buffered lines follow once writing works again, then one line with the
+ * number of lost ones.
  */
 export class StdioWriter {
   readonly #descriptor: number
   readonly #lostLine: (count: number) => string
-  /** Begins with what is left of a line that was written in part. */
+  /** Starts with the rest of a line that was partly written. */
   readonly #held: Buffer[] = []
   #size = 0
   #lost = 0
   #timer: NodeJS.Timeout | undefined
 
-  /** @param descriptor one that does not wait (see {@link nonBlocking}) @param lostLine what stands in place of lines */
+  /**
+   * @param descriptor a non-blocking one (see {@link nonBlocking})
+   * @param lostLine makes the line that replaces lost ones
+   */
   constructor(descriptor: number, lostLine: (count: number) => string) {
     this.#descriptor = descriptor
     this.#lostLine = lostLine
@@ -38,13 +41,13 @@ export class StdioWriter {
     this.#drain()
   }
 
-  /** Writes what is held, as far as that goes without much waiting: for the end of the process. */
+  /** Writes the buffered lines at the end of the process, with little waiting. */
   end(): void {
     const until = performance.now() + finalFlushMs
     while (this.#held.length > 0 && performance.now() < until) {
       const before = this.#size
       this.#drain()
-      // Nothing else can run any more.
+      // At the end of the process, nothing else can run anyway.
       if (this.#held.length > 0 && this.#size === before)
         Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 10)
     }
@@ -52,7 +55,8 @@ export class StdioWriter {
   }
 
   #hold(bytes: Buffer): void {
-    // Those after the first that was lost are lost as well, so that the line that counts them stands in their place.
+    // Once a line is lost, later ones are lost as well, so that the line that counts them is in the right
+    // place.
     if (this.#lost > 0 || this.#size + bytes.length > bufferBytes) this.#lost += 1
     else {
       this.#held.push(bytes)
@@ -71,7 +75,7 @@ export class StdioWriter {
       clearInterval(this.#timer)
       this.#timer = undefined
     } catch {
-      // EAGAIN of a reader that does not read, ENOSPC, EPIPE: whichever it is, it may be over later.
+      // EAGAIN from a stalled reader, ENOSPC, EPIPE: any of them may pass.
       this.#timer ??= setInterval(() => this.#drain(), retryMs).unref()
     }
   }
@@ -87,25 +91,27 @@ export class StdioWriter {
   }
 }
 
-/** @returns a descriptor for the same, whose writes fail in place of waiting for whoever reads */
+/** @returns a descriptor for the same stream whose writes fail instead of blocking */
 export function nonBlocking(descriptor: 1 | 2): number {
   try {
     if (fstatSync(descriptor).isFile()) return descriptor
-    // A terminal that was stopped (Ctrl-S). Opened anew: its other users go on as they were.
+    // A terminal may be stopped (Ctrl-S). It is reopened so that other processes on it are unaffected.
     if (isatty(descriptor))
       return openSync(
         `/proc/self/fd/${descriptor}`,
         constants.O_WRONLY | constants.O_NONBLOCK | constants.O_NOCTTY,
       )
   } catch {
-    // It is closed, or there is no /proc: nothing better is known.
+    // The stream is closed, or there is no /proc: keep the descriptor.
   }
   return descriptor
 }
 
-/** Makes nobody's writes to the standard streams end or stop the process, those of Node itself included. */
+/**
+ * Keeps write errors on the standard streams, including Node's own writes, from ending or blocking the process.
+ */
 function ignoreStreamErrors(): void {
-  // To have the stream is what makes a pipe or a socket not wait; an error that nobody hears ends the process.
+  // Accessing the stream makes a pipe or socket non-blocking; an unhandled error event would end the process.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined)
 }
 
@@ -120,7 +126,6 @@ const lostLine = (count: number): string =>
 
 const opened = new Map<1 | 2, StdioWriter>()
 
-/** The one writer of a standard stream. */
 export function stdioWriter(descriptor: 1 | 2): StdioWriter {
   const known = opened.get(descriptor)
   if (known) return known

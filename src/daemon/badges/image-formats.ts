@@ -1,10 +1,9 @@
 import { crc32 } from 'node:zlib'
 
-/** What is wrong with an image. */
 export interface ImageFlaw {
   /**
-   * `not-an-image`: something else, whatever its name or first bytes say · `damaged`: a PNG or GIF that breaks off or
-   * contradicts itself · `too-many-pixels`: small as a file, and a burden to whoever draws it.
+   * `not-an-image`: something else, whatever its name or first bytes say · `damaged`: a PNG or GIF that is
+   * incomplete or inconsistent · `too-many-pixels`: a small file that is expensive to draw.
    */
   kind: 'not-an-image' | 'damaged' | 'too-many-pixels'
   /** Completes "The image …". */
@@ -17,7 +16,7 @@ export interface ImageSize {
   height: number
 }
 
-/** Goes through a file in order: yields how many bytes it wants next, at most `walkStep`, and is given them. */
+/** Reads a file in order: yields the number of bytes it wants next, at most `walkStep`, and receives them. */
 export type Walk<Found> = Generator<number, Found, Buffer>
 
 export const walkStep = 4_096
@@ -27,10 +26,10 @@ export const damaged = (reason: string): ImageFlaw => ({ kind: 'damaged', reason
 
 export const maxSide = 10_000
 export const maxPixels = 40_000_000
-/** Of all frames of an animation together. */
+/** Total of all frames of an animation. */
 export const maxFramePixels = 1_000_000_000
 
-/** Counts the pixels that drawing an image takes, the canvas and each frame. */
+/** Counts the pixels needed to draw an image: the canvas and each frame. */
 export class PixelCount {
   #frames = 0
   readonly width: number
@@ -60,7 +59,7 @@ export class PixelCount {
 
 const afterHeader = notAnImage('has the first bytes of a GIF over something else')
 
-/** Walks the blocks of a GIF (GIF89a, 17 ff.) from behind its six bytes of header to its trailer. */
+/** Walks the blocks of a GIF (GIF89a, 17 ff.) from after its six-byte header to its trailer. */
 export function* walkGif(): Walk<ImageSize | ImageFlaw> {
   const screen = yield 7
   const width = screen.readUInt16LE(0)
@@ -73,7 +72,7 @@ export function* walkGif(): Walk<ImageSize | ImageFlaw> {
     const block = (yield 1).readUInt8()
     if (block === 0x2c) {
       const flaw = (yield* walkFrame(pixels)) ?? (frames === 0 ? pixels.canvas() : undefined)
-      // Until something could be drawn, it is no damaged GIF: it never was one.
+      // Before its first complete frame, it counts as not a GIF rather than a damaged one.
       if (flaw) return frames === 0 && flaw.kind === 'damaged' ? afterHeader : flaw
       frames += 1
     } else if (block === 0x21) {
@@ -103,12 +102,12 @@ function* walkFrame(pixels: PixelCount): Walk<ImageFlaw | undefined> {
   return (yield* subBlocks()) === 0 ? damaged('has a frame without pixels') : undefined
 }
 
-/** The top bit says whether there is one, the lowest three how large it is. */
+/** The top bit tells if there is a table, the lowest three bits its size. */
 function* colourTable(packed: number): Walk<void> {
   if ((packed & 0x80) !== 0) yield 3 * 2 ** ((packed & 7) + 1)
 }
 
-/** @returns how many bytes they hold */
+/** @returns their total size in bytes */
 function* subBlocks(): Walk<number> {
   for (let total = 0; ; ) {
     const size = (yield 1).readUInt8()
@@ -118,7 +117,7 @@ function* subBlocks(): Walk<number> {
   }
 }
 
-/** PNG (W3C, third edition) 11.2.1: the bit depths of each colour type. */
+/** PNG (W3C, third edition) 11.2.1: the bit depths of each color type. */
 const depths: Record<number, readonly number[]> = {
   0: [1, 2, 4, 8, 16],
   2: [8, 16],
@@ -129,7 +128,10 @@ const depths: Record<number, readonly number[]> = {
 
 const afterSignature = 'has the first bytes of a PNG over something else'
 
-/** Walks the chunks of a PNG from behind its signature to IEND. Pixels stay compressed: nothing can explode here. */
+/**
+ * Walks the chunks of a PNG from after its signature to IEND. Pixels stay compressed, so a zip bomb is
+ * harmless.
+ */
 export function* walkPng(): Walk<ImageSize | ImageFlaw> {
   const header = yield 25
   if (header.readUInt32BE(0) !== 13 || header.toString('latin1', 4, 8) !== 'IHDR')
@@ -173,7 +175,7 @@ function* walkChunks(pixels: PixelCount, needsPalette: boolean): Walk<ImageFlaw 
       if (flaw) return flaw
       if (type === 'IDAT') stream.take(part)
     }
-    // What a decoder may pass over (a small first letter) may have a wrong sum: old tools leave such behind.
+    // Ancillary chunks (lowercase first letter) may have a wrong checksum: old tools write such files.
     if ((yield 4).readUInt32BE(0) !== sum && isCritical(type))
       return damaged(`has a ${type} chunk with a wrong sum`)
     if (type === 'IEND') return stream.flaw()
@@ -182,7 +184,10 @@ function* walkChunks(pixels: PixelCount, needsPalette: boolean): Walk<ImageFlaw 
   }
 }
 
-/** The pixels of all IDAT chunks are one zlib stream (RFC 1950): a header of two bytes, deflated data, a sum of four. */
+/**
+ * All IDAT chunks together are one zlib stream (RFC 1950): a two-byte header, deflated data, and a four-byte
+ * checksum.
+ */
 class PixelStream {
   #size = 0
   #first = 0
@@ -195,7 +200,7 @@ class PixelStream {
   }
 
   flaw(): ImageFlaw | undefined {
-    // Two bytes of deflated data are the least that there is, and stand for nothing at all.
+    // Two bytes are the smallest deflate stream, which is empty.
     if (this.#size <= 8) return damaged('has no pixels')
     const isDeflate = (this.#first & 0x0f) === 8 && this.#first >> 4 <= 7
     const isSound = isDeflate && (this.#second & 0x20) === 0 && (this.#first * 256 + this.#second) % 31 === 0

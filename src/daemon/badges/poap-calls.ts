@@ -22,26 +22,26 @@ export interface PoapDeps {
 export interface PoapCall<T> {
   method: 'GET' | 'POST'
   path: string
-  /** The open endpoints want the key alone. */
+  /** The open endpoints need only the key. */
   auth: 'bearer' | 'api-key'
   /** JSON, or a form with its headers. */
   json?: unknown
   form?: { headers: Readonly<Record<string, string>>; body: AsyncIterable<Uint8Array> }
   shape: z.ZodType<T>
-  /** What an error's message must not repeat. */
+  /** Secrets that an error message must not repeat. */
   hide?: readonly string[]
   maxBytes?: number
 }
 
-/** No answer that can be used. */
+/** There was no usable answer. */
 interface Trouble {
   kind: 'trouble'
-  /** Whether it may have happened all the same. */
+  /** The call may have taken effect all the same. */
   maybeDone: boolean
   reason: string
-  /** How long to wait, where that is known. */
+  /** Known only if POAP or the cause says so. */
   waitMs?: number | undefined
-  /** POAP was not asked at all, as it wished. */
+  /** POAP was not called, as it had requested. */
   isQuiet?: true
 }
 
@@ -50,22 +50,22 @@ type Answer<T> = { kind: 'ok'; value: T } | Refused | Trouble
 const attempts = 3
 const firstPauseMs = 200
 const usualWaitMs = 10_000
-/** Someone has to change the settings first. */
+/** Settings have to be changed first. */
 const settingsWaitMs = 60_000
-/** Of a token that does not say. */
+/** For tokens without an expiry. */
 const usualLifeMs = 3_600_000
-/** Timers ring a little early. */
+/** Timers fire slightly early. */
 const earlyMs = 20
-/** Whoever answers so gave up waiting, and it goes on; or it is going on already. */
+/** Such an answer may mean that the call is still in progress. */
 const maybeDone: ReadonlySet<number> = new Set([408, 425, 499])
 const maybeWritten: ReadonlySet<number> = new Set([409, 423])
 
-/** Calls POAP: authenticated, answers parsed, failures sorted by whether something may have happened. */
+/** Calls POAP: authenticates, parses answers, and sorts failures by whether the call may have taken effect. */
 export class PoapCalls {
   readonly #config: PoapConfig
   readonly #deps: PoapDeps
   readonly #token: PoapToken
-  /** Until when each host is left alone, since it said so. */
+  /** Each host is left alone until then, as it requested. */
   readonly #quietUntil = { api: 0, auth: 0 }
 
   constructor(config: PoapConfig, deps: PoapDeps) {
@@ -77,12 +77,12 @@ export class PoapCalls {
     )
   }
 
-  /** A call that changes nothing: repeated a few times, within the time that one call may take. */
+  /** For calls without side effects: retried within the time limit of one call. */
   read<T>(call: PoapCall<T>): Promise<{ kind: 'ok'; value: T } | Refused | Unavailable> {
     return this.#repeated((deadline) => this.#call(call, deadline))
   }
 
-  /** A call that must not happen twice: sent again only where POAP did not take the token of the first. */
+  /** For calls that must not happen twice: sent again only if POAP rejected the token of the first attempt. */
   async write<T>(call: PoapCall<T>): Promise<{ kind: 'ok'; value: T } | Refused | Unavailable | Unknown> {
     const answer = await this.#call(
       { ...call, isWrite: true },
@@ -183,7 +183,7 @@ export class PoapCalls {
       if (parsed.success) return { kind: 'ok', value: parsed.data }
       return { kind: 'trouble', maybeDone: true, reason: `${reason} with what is not its JSON` }
     }
-    // Whoever answers so may have passed the call on.
+    // A gateway may have passed the call on before it failed.
     if (status >= 500) return { kind: 'trouble', maybeDone: true, reason, waitMs }
     if (maybeDone.has(status) || (call.isWrite && maybeWritten.has(status)))
       return { kind: 'trouble', maybeDone: true, reason, waitMs }
@@ -193,13 +193,13 @@ export class PoapCalls {
       return misconfigured(`${reason}: it takes the key or the token of TAPCHIP_POAP_… not for that`)
     const { apiKey, clientId, clientSecret } = this.#config
     const message = errorMessage(body, [...(call.hide ?? []), token, apiKey, clientId, clientSecret])
-    // A gateway that finds no way says 404 as well, of what is there.
+    // A gateway without a route also answers 404, even for things that exist.
     if (message === undefined || (status === 404 && !isOwnError(body, status)))
       return misconfigured(`${reason} without its JSON: is TAPCHIP_POAP_URL right?`)
     return { kind: 'refused', status, message }
   }
 
-  /** Without the API key, which is not for this host. */
+  /** Sends no API key, which is not meant for this host. */
   async #fetchToken(): Promise<TokenResult> {
     const { authUrl, audience, clientId, clientSecret } = this.#config
     const request = {
@@ -236,7 +236,7 @@ const misconfigured = (reason: string): Trouble => ({
   waitMs: settingsWaitMs,
 })
 
-/** Without a token nothing was sent. */
+/** Without a token, nothing was sent. */
 const trouble = ({ reason, retryAfterMs }: Unavailable): Trouble => ({
   kind: 'trouble',
   maybeDone: false,

@@ -1,4 +1,4 @@
-/** What this folder needs of the daemon's one way to outside. */
+/** The part of the daemon's guarded HTTP client that is needed here. */
 export interface HttpRequest {
   url: string
   method: 'GET' | 'POST'
@@ -10,36 +10,36 @@ export interface HttpRequest {
 
 export interface HttpAnswer {
   status: number
-  /** Names in lower case. */
+  /** Names are in lower case. */
   headers: Readonly<Record<string, string | string[] | undefined>>
   body: Buffer
 }
 
-/** @throws OutboundRefused before anything is sent, OutboundFailed, and what an iterable body throws */
+/** @throws OutboundRefused before anything is sent, OutboundFailed, and whatever an iterable body throws */
 export type SendRequest = (request: HttpRequest) => Promise<HttpAnswer>
 
-/** How a call failed that brought no answer; undefined where it is no matter of the network. */
+/** Describes a failed call; undefined if the error is not about the network. */
 export function failureOf(error: unknown): { sent: boolean; reason: string } | undefined {
   if (!(error instanceof Error)) return undefined
   if (error.name === 'OutboundRefused') return { sent: false, reason: error.message }
   if (error.name !== 'OutboundFailed') return undefined
-  // Unless it is known that nothing was sent, it may have been.
+  // It may have been sent unless the error says otherwise.
   return { sent: !('sent' in error && error.sent === false), reason: error.message }
 }
 
 export interface PoapConfig {
-  /** The API, as `https://api.poap.tech`, without a slash at its end. */
+  /** The API, such as `https://api.poap.tech`, without a trailing slash. */
   url: string
-  /** The token endpoint, whole. */
+  /** The full URL of the token endpoint. */
   authUrl: string
   apiKey: string
   clientId: string
   clientSecret: string
   audience: string
-  /** Where POAP writes to about an event: it gets the claim links too. */
+  /** POAP sends messages about an event to this address, including the claim links. */
   email: string
-  /** For a call with all its repetitions. */
+  /** For a call with all its retries. */
   timeoutMs: number
-  /** How often the daemon asks what became of events and claims. */
+  /** The interval for checking on events and claims. */
   pollSeconds: number
 }

@@ -5,7 +5,7 @@ import { creationResponse } from './creation-response.ts'
 import { monthFirst, readDay } from './dates.ts'
 import type { BadgeImage, CreationResponse, NewBadgeEvent, TransactionState } from './provider.ts'
 
-// POAP leaves fields out, and sends null and '' where it has nothing to say: only what is needed is asked for.
+// POAP omits fields, or sends null or '' for them, so only what is needed is required.
 const words = z.string().nullish().catch(undefined)
 const flag = z.boolean().nullish().catch(undefined)
 const whole = z.number().int().nullish().catch(undefined)
@@ -40,7 +40,7 @@ const qrHash = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/)
 
 export const qrCodes = z.array(z.object({ qr_hash: qrHash, claimed: z.boolean() }))
 
-/** How many requests for codes await a decision. Documented as a list, which is empty where there is none. */
+/** The number of open requests for codes. Documented as a list, which is empty if there are none. */
 export const activeRequests = z
   .array(z.object({ active: z.number() }))
   .transform((all) => all.reduce((sum, { active }) => sum + active, 0))
@@ -49,7 +49,7 @@ export const claimLookUp = z.object({
   qr_hash: qrHash,
   claimed: z.boolean(),
   is_active: flag,
-  /** `NOT_REQUIRED_ANYMORE` on some codes; sent back as it is. */
+  /** `NOT_REQUIRED_ANYMORE` on some codes; sent back unchanged. */
   secret: words,
   user_input: words,
   beneficiary: words,
@@ -65,7 +65,10 @@ export const transactions = z.object({
 
 export const anything = z.unknown()
 
-/** Upstream's answer in the interface's shape: each date MM-DD-YYYY, and what is missing as it was sent. */
+/**
+ * Converts POAP's answer to the interface's shape: dates become MM-DD-YYYY, and missing fields are taken from
+ * the request.
+ */
 export function toCreationResponse(
   created: z.infer<typeof createdEvent>,
   sent: NewBadgeEvent,
@@ -109,7 +112,7 @@ export function toTransactionState({ tx_hash, status }: WireTransaction): Transa
   return status || 'hash' in hash ? { kind: 'pending', ...hash } : { kind: 'none' }
 }
 
-/** Of several attempts at one mint, what counts: one that went through, else one under way. */
+/** Of several attempts at one mint, a successful one counts, else a pending one. */
 export function toOneState(all: readonly WireTransaction[]): TransactionState {
   const states = all.map(toTransactionState)
   const firstOf = (kind: TransactionState['kind']) => states.find((state) => state.kind === kind)
@@ -118,7 +121,7 @@ export function toOneState(all: readonly WireTransaction[]): TransactionState {
 
 const said = z.string().trim().min(1).optional().catch(undefined)
 
-/** POAP's own errors have `message`, its gateways `Message` too, its token endpoint `error_description`. */
+/** POAP's own errors have `message`, its gateways also `Message`, its token endpoint `error_description`. */
 const errorBody = z.object({
   message: z.union([z.array(z.string()).transform((lines) => lines.join('; ')), said]).catch(undefined),
   Message: said,
@@ -127,8 +130,8 @@ const errorBody = z.object({
 })
 
 /**
- * What an error says, fit to be shown to anyone; undefined where it is not POAP that speaks.
- * @param hide what it must not repeat: codes, keys, tokens
+ * Returns an error's message, safe to show to anyone; undefined if the answer is not from POAP.
+ * @param hide secrets to remove: codes, keys, tokens
  */
 export function errorMessage(body: Buffer, hide: readonly string[]): string | undefined {
   const parsed = errorBody.safeParse(readJson(body))
@@ -137,7 +140,7 @@ export function errorMessage(body: Buffer, hide: readonly string[]): string | un
   return text === undefined ? undefined : safeText(text, hide)
 }
 
-/** The body as JSON; undefined for HTML, half a body, and whatever else it is not. */
+/** Parses JSON; undefined for HTML, truncated bodies, and other text. */
 export function readJson(body: Buffer): unknown {
   try {
     return JSON.parse(body.toString('utf8'))
@@ -154,19 +157,22 @@ function safeText(text: string, hide: readonly string[]): string {
 
 const ownError = z.object({ statusCode: z.number() })
 
-/** Whether it is POAP itself that answered so: its gateways know no `statusCode`. */
+/** POAP's own errors have `statusCode`, those of its gateways do not. */
 export function isOwnError(body: Buffer, status: number): boolean {
   const parsed = ownError.safeParse(readJson(body))
   return parsed.success && parsed.data.statusCode === status
 }
 
-/** Whether another code would be refused for the same reason: it lies with who is to get it. */
+/** Every other code would be refused for the same reason, because it lies with the recipient. */
 export const isAboutRecipient = (message: string): boolean =>
   /address|recipient|beneficiary|collector|e-?mail|\bens\b|already minted/i.test(message)
 
 export type Complaint = 'already-claimed' | 'already-minted-by-recipient' | 'other'
 
-/** Claims are refused with 400 and words alone: POAP has no codes for them. Both wordings of the second are in use. */
+/**
+ * POAP refuses claims with 400 and a message, without an error code. Both wordings of the second case are in
+ * use.
+ */
 export function complaintOf(message: string): Complaint {
   if (/already minted a POAP for this drop|already claimed a code for this event/i.test(message))
     return 'already-minted-by-recipient'
@@ -175,17 +181,20 @@ export function complaintOf(message: string): Complaint {
 
 export interface Multipart {
   headers: { 'content-type': string; 'content-length': string }
-  /** Read once. @throws Error where the image is not as long as it was said to be */
+  /** Can be read once. @throws Error if the image is not as long as declared */
   body: AsyncIterable<Uint8Array>
 }
 
-/** A form with an image as its last part (RFC 7578). The image passes through; the length is known before. */
+/**
+ * A form with an image as its last part (RFC 7578). The image is streamed; the total length is known in
+ * advance.
+ */
 export function multipart(fields: Readonly<Record<string, string>>, image: BadgeImage): Multipart {
-  // What a value holds cannot end its part: the boundary is not known to whoever wrote the value.
+  // A value cannot end its own part: whoever wrote it does not know the boundary.
   const boundary = `tapchip-${randomBytes(24).toString('hex')}`
   const part = (disposition: string) => `--${boundary}\r\ncontent-disposition: form-data; ${disposition}\r\n`
   const texts = Object.entries(fields).map(([name, value]) => `${part(`name="${name}"`)}\r\n${value}\r\n`)
-  // The name comes from what the image is, not from whoever sent it.
+  // The filename depends on the image's type, not on the sender.
   const file = `${part(`name="image"; filename="badge.${image.extension}"`)}content-type: ${image.type}\r\n\r\n`
   const head = Buffer.from(texts.join('') + file)
   const tail = Buffer.from(`\r\n--${boundary}--\r\n`)

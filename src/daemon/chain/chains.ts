@@ -14,23 +14,24 @@ import type { ChainSettings, Clock, SenderStatus, Settled, WithoutEffect } from 
 import { ChainUnavailable } from './rpc-connection.ts'
 import { rpcTransport } from './rpc-transport.ts'
 
-/** A chain that this daemon reads and sends to. */
 export interface Chain {
   readonly id: number
   readonly isEmbedded: boolean
   readonly client: PublicClient
-  /** Pays, sends, and administers the contracts that are deployed from here. */
+  /** Pays for and sends transactions, and administers the contracts deployed from here. */
   readonly relayer: Address
   readonly signVerifier: SigningKey
-  /** Wei per gas, the most that is ever offered; undefined: the embedded chain's own. */
+  /** The maximum in wei per gas; undefined: the embedded chain's own. */
   readonly maxFeePerGas: bigint | undefined
-  /** The number of the latest block; on the embedded chain, idle time has brought its blocks before. */
+  /**
+   * The latest block's number; on the embedded chain, after adding the blocks that idle time would have
+   * brought.
+   */
   latestBlock(): Promise<number>
-  /** How many blocks a transfer signature stays good. */
+  /** The lifetime of a transfer signature, in blocks. */
   expiryBlocks(): Promise<number>
 }
 
-/** A chain that others run. */
 export interface RemoteChain {
   chainId: number
   rpcUrl: string
@@ -44,21 +45,20 @@ export interface ChainsOptions {
   clock: Clock
   log: Logger
   dataDir: string
-  /** Whether to start the embedded chain, and what its RPC lets through. */
+  /** undefined: no embedded chain. */
   devChain: { rpcMode: RpcMode; names: Readonly<Record<string, string>> } | undefined
   remote: readonly RemoteChain[]
   keys: KeySources
-  /** New at every start. */
+  /** Random at every start. */
   holder: string
-  /** What else happens in the write that settles a transaction. */
+  /** Called within the write that settles a transaction. */
   onSettled: Settled
-  /** Looks at what a transaction left on its chain before it counts as done. */
+  /** Checks a transaction's effect on the chain before it counts as done. */
   withoutEffect: (chain: Chain, ...of: Parameters<WithoutEffect>) => ReturnType<WithoutEffect>
-  /** Hears of writes to the disk that fail. */
+  /** Called when a write to the disk fails. */
   writeFailed(error: unknown): void
 }
 
-/** Nobody configured a chain with this id. */
 export class ChainNotConfigured extends Error {
   override readonly name = 'ChainNotConfigured'
   readonly chainId: number
@@ -76,7 +76,7 @@ export interface Chains {
   readonly all: readonly Chain[]
   readonly relayer: Relayer
   readonly embedded: DevChain | undefined
-  /** What may be published, by chain id. */
+  /** Public RPC URLs by chain id. */
   readonly rpcUrls: Readonly<Record<string, string>>
   /** @throws ChainNotConfigured */
   get(chainId: number): Chain
@@ -84,17 +84,17 @@ export interface Chains {
   close(): Promise<void>
 }
 
-// The embedded chain mines at once, keeps whatever it is sent, and can come back with an earlier state.
+// The embedded chain mines at once, keeps everything it is sent, and may come back with an earlier state.
 const embeddedPace = { maxInFlight: 256, busyMs: 4, replaceMs: 600_000 }
 const gwei = 1_000_000_000n
-/** More than idle time ever brings at once, and than a burst of thousands of transfers takes. */
+/** More than idle time adds at once, and than a burst of thousands of transfers takes. */
 const embeddedExpiry = 1000
 const embeddedCatchUp = 200
 
-/** Opens every chain, and the relayer that sends to them. @throws KeyProblem, WrongChain */
+/** Opens every chain and the relayer. @throws KeyProblem, WrongChain */
 export async function openChains(options: ChainsOptions): Promise<Chains> {
   const { db, clock, log, remote, onSettled } = options
-  // A chain with the embedded one's id that somebody else runs takes its place.
+  // A remote chain with the embedded chain's id replaces it.
   const isEmbedded = options.devChain !== undefined && remote.every(({ chainId }) => chainId !== devChainId)
   const ids = [...(isEmbedded ? [devChainId] : []), ...remote.map(({ chainId }) => chainId)]
   const keys = await loadChainKeys(ids, options.keys)
@@ -176,7 +176,7 @@ export async function openChains(options: ChainsOptions): Promise<Chains> {
       get,
       has: (chainId) => byId.has(chainId),
       close: async () => {
-        // The end of a silent one lets go whoever waits for its answer.
+        // Ending a chain that does not respond releases everything that waits for its answer.
         if (embedded && !(await embedded.answers())) await embedded.stop()
         try {
           await relayer.close()
@@ -191,7 +191,7 @@ export async function openChains(options: ChainsOptions): Promise<Chains> {
   }
 }
 
-/** A relayer that has nothing to send does not notice that the embedded chain is silent. */
+/** An idle relayer does not notice that the embedded chain stopped responding. */
 const withSilence =
   (embedded: DevChain | undefined) =>
   (status: SenderStatus): SenderStatus =>
@@ -205,8 +205,8 @@ interface Keys {
 }
 
 /**
- * Contracts of anybody are asked, and none may name a URL that the daemon then calls (ERC-3668): names alone are kept
- * off the chain, and their gateways are called through the guarded client.
+ * Untrusted contracts are called, and they must not name a URL for the daemon to call (ERC-3668). Only name
+ * look-ups use gateways, through the guarded client.
  */
 const closed = { cacheTime: 0, ccipRead: false } as const
 

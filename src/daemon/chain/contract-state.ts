@@ -16,17 +16,17 @@ import { guestbookCodeHash } from './deterministic-deployment.ts'
 import { revertOf } from './revert.ts'
 import { MalformedAnswer } from './rpc-connection.ts'
 
-/** What stands at an address. What it does not say of itself is undefined. */
+/** The contract at an address. Values that it does not provide are undefined. */
 export interface ContractState {
-  /** keccak256; undefined: there is no code. */
+  /** keccak256; undefined if there is no code. */
   codeHash: Hex | undefined
-  /** Whether it is what this daemon deploys. */
+  /** True if this daemon deploys the same code. */
   isOurCode: boolean
   owner: Address | undefined
 }
 
 export interface PhygitalState extends ContractState {
-  /** Who becomes the owner as soon as they say so. */
+  /** Becomes the owner by accepting. */
   pendingOwner: Address | undefined
   signVerifier: Address | undefined
 }
@@ -36,12 +36,12 @@ export interface GuestbookState extends ContractState {
 }
 
 /**
- * The block to look at: a node that does not have it yet says so, where it would answer for the latest it has.
- * Absent: whatever the node has.
+ * A node that lacks this block says so, instead of answering for the latest block it has. Absent: the node's
+ * latest.
  */
 type At = { blockNumber?: bigint }
 
-/** @throws what the way to the chain threw */
+/** @throws errors of the connection */
 export async function phygitalAt(
   client: PublicClient,
   address: Address,
@@ -57,7 +57,7 @@ export async function phygitalAt(
   return { ...found, owner, pendingOwner, signVerifier }
 }
 
-/** @throws what the way to the chain threw */
+/** @throws errors of the connection */
 export async function guestbookAt(
   client: PublicClient,
   address: Address,
@@ -81,7 +81,7 @@ async function codeAt(client: PublicClient, address: Address, ours: Hex, at: At)
   return { codeHash, isOurCode: codeHash === ours }
 }
 
-/** Code of strangers may fail in every way there is; ours answers, so what fails there is the way to it. */
+/** Unknown code may fail in any way; our own always answers, so its failures are those of the connection. */
 async function said<T>({ codeHash, isOurCode }: Found, ask: () => Promise<T>): Promise<T | undefined> {
   if (codeHash === undefined) return undefined
   try {
@@ -93,11 +93,11 @@ async function said<T>({ codeHash, isOurCode }: Found, ask: () => Promise<T>): P
 }
 
 /**
- * Who owns a token by the chain; undefined: nobody, since it is not minted, or since no contract is there yet.
- * Nobody is what the contract itself says, by a revert. An answer that is none says nothing about a token: what is
- * taken for unminted is minted.
- * @param isThere the contract is known to be there: a node that says otherwise is behind
- * @throws MalformedAnswer, and what the way to the chain threw
+ * Returns a token's owner; undefined if it is not minted or there is no contract yet. Only a revert of the
+ * contract itself counts as unminted: after an unreadable answer, minting a token that may already exist would
+ * be wrong.
+ * @param isThere the contract is known to exist, so a node without it is behind
+ * @throws MalformedAnswer, and errors of the connection
  */
 export async function ownerOf(
   client: PublicClient,
@@ -113,17 +113,20 @@ export async function ownerOf(
     if (revertOf(error)) return undefined
     throw error
   }
-  // An address in 32 bytes, and nothing else: more than the bytes that are needed may follow.
+  // An address in 32 bytes; more bytes may follow.
   const owner = /^0x0{24}([0-9a-f]{40})/i.exec(said ?? '')?.[1]
   if (owner !== undefined) return BigInt(`0x${owner}`) === 0n ? undefined : getAddress(`0x${owner}`)
   if (said === undefined && !isThere && !(await hasCode(client, contract))) return undefined
   throw new MalformedAnswer(`what ${contract} says of the owner of token ${tokenId} is no address`)
 }
 
-/** Whether the chain ran a call and the call failed, or gave what is no answer, rather than that nobody could be asked. */
+/**
+ * True if the chain ran the call and it failed or returned something unreadable, rather than that the node
+ * could not be reached.
+ */
 export const isRefusal = (error: unknown): boolean => revertOf(error) !== undefined || isUnreadable(error)
 
-/** Whether a call was answered with something else than its function gives: nothing, say, where no contract is. */
+/** True if the answer does not fit the function, for example because there is no contract. */
 export const isUnreadable = (error: unknown): boolean =>
   error instanceof BaseError &&
   error.walk(

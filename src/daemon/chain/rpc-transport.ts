@@ -15,21 +15,20 @@ import {
 } from './rpc-connection.ts'
 
 /**
- * For a whole exchange. With the longest pause of the relayer it stays under ten seconds: so soon a chain goes on
- * whose node was silent and is well again.
+ * For a whole exchange. Together with the relayer's longest pause it stays below ten seconds, so that a chain
+ * continues this soon after its node recovers.
  */
 export const nodeTimeoutMs = 6000
-/** A hundred receipts, or a block with all that is in it. */
+/** A hundred receipts, or a full block. */
 const mostBytes = 8 * 1024 * 1024
-/** Those receipts, with the logs of a hundred events each. */
+/** Those receipts with the logs of a hundred events each. */
 const mostMembers = 100_000
-// Nodes take a hundred calls at once, and some no more.
+// Nodes accept a hundred calls at once, and some no more.
 const mostTogether = 100
 
 /**
- * The way to a node that others run, for viem's clients. Requests of one turn travel together, and none is repeated
- * by itself: whoever asks decides what a silence means. An answer is whole, in time and in its proper shape, or it
- * is none.
+ * A viem transport for a remote node. Calls of one turn of the event loop are batched, and none is retried: the
+ * caller decides what a missing answer means. An answer must be complete, in time, and well-formed.
  */
 export function rpcTransport(url: string, timeoutMs = nodeTimeoutMs): Transport {
   const connection = new RpcConnection(url, rpcOverHttp(url), {
@@ -48,20 +47,21 @@ export function rpcTransport(url: string, timeoutMs = nodeTimeoutMs): Transport 
   return custom({ request }, { key: 'node', name: 'JSON-RPC node', retryCount: 0 })
 }
 
-// Reasons of contracts are shorter, and what is longer is cut wherever it is shown.
+// Contracts' revert reasons are shorter, and longer ones are cut wherever they are shown.
 const mostData = 8192
 
-/** A node's error as viem's own transports throw it, as long as it is worth keeping, and without the URL's key. */
+/** Makes a node's error like viem's own transports, bounded in length, and without the API key in the URL. */
 export function nodeError(call: RpcCall, { code, message, data }: RpcError, url: string): RpcRequestError {
   const isShort = typeof data === 'string' && data.length <= mostData
   const error = { code, message: plainText(message), ...(isShort ? { data } : {}) }
   return new RpcRequestError({ body: { ...call }, error, url: new URL(url).origin })
 }
 
-/** JSON-RPC by HTTP over connections that stay open: a third of the time that `fetch` takes for the same call. */
+/** JSON-RPC over HTTP keep-alive connections, which takes a third of the time of `fetch`. */
 export function rpcOverHttp(address: string): RpcWire {
   const url = new URL(address)
-  // Idle connections are closed before most servers close them: a request must not meet its connection's end.
+  // Idle connections close before most servers would close them, so that a request does not hit a closing
+  // connection.
   const options = { keepAlive: true, maxSockets: 64, timeout: 4000 }
   const pool = url.protocol === 'https:' ? new https.Agent(options) : new http.Agent(options)
   return {
@@ -89,8 +89,8 @@ interface Waiting {
 }
 
 /**
- * Has the calls of one turn of the event loop travel together: a connection's round trip costs more than a call
- * itself. @param mostTogether more of them than this are several batches
+ * Batches the calls of one turn of the event loop, because a round trip costs more than a call.
+ * @param mostTogether the maximum batch size
  */
 export function batchPerTurn(
   perform: (calls: readonly RpcCall[]) => Promise<readonly RpcOutcome[]>,

@@ -4,15 +4,14 @@ import { filled, httpUrl, wholeNumber } from './fields.ts'
 import { ConfigProblem } from './problem.ts'
 
 export interface BadgesConfig {
-  /** Where new badge events are created. Those of the embedded provider are served either way. */
+  /** For new badge events; those of the embedded provider are served either way. */
   readonly provider: 'embedded' | 'poap'
-  /** How the embedded provider approves events: by itself, or by an operator's command. */
+  /** For the embedded provider: at once, or by an operator's command. */
   readonly approval: 'auto' | 'manual'
-  /** undefined: there is no account at POAP. */
+  /** undefined if there is no account at POAP. */
   readonly poap: PoapConfig | undefined
 }
 
-/** TAPCHIP_BADGE_PROVIDER, TAPCHIP_POAP_URL and so on. */
 export const badgeSettings = {
   badgeProvider: z.enum(['embedded', 'poap'], 'must be embedded or poap').default('embedded'),
   badgeApproval: z.enum(['auto', 'manual'], 'must be auto or manual').default('auto'),
@@ -31,12 +30,12 @@ export const badgeSettings = {
   poapPollSeconds: wholeNumber(1, 86_400).default(60),
 }
 
-/** Not to be written into a configuration file. */
+/** These may not be in a configuration file. */
 export const badgeSecrets = ['poapApiKey', 'poapClientSecret'] as const
 
 type Settings = z.output<z.ZodObject<typeof badgeSettings>>
 
-/** @throws ConfigProblem that names what is missing for POAP */
+/** @throws ConfigProblem that names the missing POAP settings */
 export function badgesFrom(settings: Settings): BadgesConfig {
   const { badgeProvider: provider, badgeApproval: approval } = settings
   const { poapApiKey: apiKey, poapClientId: clientId, poapClientSecret: clientSecret } = settings
@@ -50,7 +49,7 @@ export function badgesFrom(settings: Settings): BadgesConfig {
   const missing = Object.entries(needed).flatMap(([name, value]) => (value === undefined ? [name] : []))
   if (provider === 'poap' && missing.length > 0)
     throw new ConfigProblem(`badgeProvider (TAPCHIP_BADGE_PROVIDER) is poap: set ${missing.join(', ')} too`)
-  // With an account, events that were created at POAP go on while new ones are embedded.
+  // With an account, events already created at POAP continue while new ones are embedded.
   if (!apiKey || !clientId || !clientSecret || !email) return { provider, approval, poap: undefined }
   return {
     provider,

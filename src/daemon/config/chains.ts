@@ -2,15 +2,15 @@ import * as z from 'zod'
 import { fallbackMessage } from './fields.ts'
 import { ConfigProblem } from './problem.ts'
 
-/** A chain that others run. */
+/** A remote chain. */
 export interface ChainConfig {
   readonly chainId: number
   readonly rpcUrl: string
-  /** How deep a transaction must lie to count for good. */
+  /** The depth at which a transaction counts as final. */
   readonly confirmations: number
-  /** Wei per gas; no transaction offers more. */
+  /** In wei per gas; no transaction offers more. */
   readonly maxFeePerGas: bigint
-  /** How many blocks a transfer signature stays good; undefined: about 30 minutes of them. */
+  /** The lifetime of a transfer signature; undefined: about 30 minutes' worth of blocks. */
   readonly expiryBlocks: number | undefined
 }
 
@@ -25,16 +25,15 @@ const oneChain = z.strictObject({
   expiryBlocks: text.pipe(z.string().regex(/^[1-9]\d{0,8}$/, 'must be a number of blocks')).optional(),
 })
 
-/** `chains` of a configuration file: `{ "8453": { "rpc": "https://…" } }`. */
+/** `chains` in a configuration file: `{ "8453": { "rpc": "https://…" } }`. */
 export const chainsInFile = z.record(
   z.string().regex(/^[1-9]\d{0,14}$/, 'must be a chain id'),
   oneChain.partial(),
 )
 
-/** What a chain's settings are called. */
 export const chainSettings = Object.keys(oneChain.shape)
 
-// TAPCHIP_RPC_8453 and so on: each goes before the same setting of the file.
+// TAPCHIP_RPC_8453 and so on. Each overrides the same setting in the file.
 const variables = {
   rpc: 'TAPCHIP_RPC',
   confirmations: 'TAPCHIP_CONFIRMATIONS',
@@ -44,7 +43,7 @@ const variables = {
 const keys = ['TAPCHIP_RELAYER_KEY', 'TAPCHIP_SIGN_VERIFIER_KEY'] as const
 const chainId = /^[1-9]\d{0,14}$/
 
-/** A variable of one chain, taken apart; undefined: it is none. `id` is whatever stands there. */
+/** Splits the name of a chain's variable; undefined if it is not one. `id` is not checked. */
 export function chainVariable(name: string): { of: string; id: string; isKey: boolean } | undefined {
   const of = [...Object.values(variables), ...keys].find((start) => name.startsWith(`${start}_`))
   if (of === undefined) return undefined
@@ -52,7 +51,7 @@ export function chainVariable(name: string): { of: string; id: string; isKey: bo
 }
 export const isChainId = (text: string): boolean => chainId.test(text)
 
-/** Secrets of chains, which come from the environment or a keystore and nowhere else. */
+/** Signing keys come only from the environment or a keystore. */
 export function isKeyVariable(name: string): boolean {
   const variable = chainVariable(name)
   return variable?.isKey === true && isChainId(variable.id)
@@ -78,7 +77,7 @@ export function chainsFrom(
   return [...chains].map(([id, settings]) => parsed(Number(id), settings, sources))
 }
 
-/** @param sources which variable a setting came from, where it came from one */
+/** @param sources the variable that each setting came from, if any */
 function parsed(
   chainId: number,
   settings: Record<string, string | undefined>,

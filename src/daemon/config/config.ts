@@ -11,60 +11,59 @@ import { warningsOf } from './warnings.ts'
 
 export interface Config {
   readonly host: string
-  /** 0: a free one. */
+  /** 0 picks a free port. */
   readonly port: number
   readonly dataDir: string
-  /** Without a slash at the end; undefined: where the daemon listens. */
+  /** Without a trailing slash; undefined: the address where the daemon listens. */
   readonly baseUrl: string | undefined
   readonly seed: string | undefined
-  /** Everything in a temporary directory that goes when the daemon stops. */
+  /** Keeps everything in a temporary directory that is removed when the daemon stops. */
   readonly ephemeral: boolean
   readonly logLevel: LogLevel
   readonly otpLifetimeMs: number
   readonly refLifetimeMs: number
-  /** Requests a minute and client on what needs no key; undefined: no limit. */
+  /** Requests per minute and client for endpoints without a key; undefined: no limit. */
   readonly rateLimit: number | undefined
-  /** Requests a minute and API key; undefined: no limit. */
+  /** Requests per minute and API key; undefined: no limit. */
   readonly keyRateLimit: number | undefined
-  /** Keys, tokens, codes and refs that are not good, a minute and client; undefined: no limit. */
+  /** Invalid keys, tokens, codes, and refs per minute and client; undefined: no limit. */
   readonly guessLimit: number | undefined
-  /** How many there may be at once, from everywhere, and from one client. */
+  /** Concurrent connections, in total and per client. */
   readonly maxConnections: number
   readonly clientConnections: number
-  /** How many proxies to trust, or which: a number of hops, or CIDR ranges. */
+  /** A number of hops, or CIDR ranges. */
   readonly trustProxy: number | readonly string[] | undefined
-  /** Whether /admin and /metrics answer forwarded requests, and stay on the public listener in any case. */
+  /** True if /admin and /metrics also answer forwarded requests and stay on the public listener. */
   readonly adminRemote: boolean
-  /** An address of their own for /admin and /metrics. */
+  /** A separate address for /admin and /metrics. */
   readonly adminListen: { readonly host: string; readonly port: number } | undefined
-  /** In place of the token file. */
+  /** Instead of the token file. */
   readonly adminToken: string | undefined
-  /** In place of the data key's file: 64 hex digits. */
+  /** Instead of the data key file: 64 hex digits. */
   readonly dataKey: string | undefined
-  /** Of the backup that was put back, where its data key is wrapped. */
+  /** Opens the wrapped data key of a restored backup. */
   readonly backupPassphrase: string | undefined
-  /** The word in x-…-api-key, x-…-code and …Ref. */
+  /** As in x-…-api-key, x-…-code, and …Ref. */
   readonly wirePrefix: string
-  /** The word in /…-events, …Events and …Event. */
+  /** As in /…-events, …Events, and …Event. */
   readonly wireBadge: string
-  /** Whether there is an embedded chain, with the id 31337. */
+  /** The embedded chain, with the id 31337. */
   readonly devChain: boolean
-  /** What its published RPC lets through. */
   readonly devRpc: 'guarded' | 'full'
-  /** Chains that others run. */
+  /** Remote chains. */
   readonly chains: readonly ChainConfig[]
-  /** Signing keys of chains by the names of their variables. */
+  /** Signing keys by the names of their variables. */
   readonly chainKeys: Readonly<Record<string, string | undefined>>
   /** OpenSea's API, or one like it. */
   readonly marketplace: { readonly url: string; readonly apiKey: string } | undefined
   readonly keystore: { readonly folder: string; readonly passwordFile: string } | undefined
   readonly badges: BadgesConfig
-  /** What was set and has no effect, for the log. */
+  /** Settings without effect, for the log. */
   readonly warnings: readonly string[]
 }
 
-// Secrets come from files of their own or from the environment, never from a flag, which others can see in a list
-// of processes, nor from a configuration file, which gets copied around.
+// Secrets come from their own files or the environment, never from a flag, which others can see in a process
+// list, or from a configuration file, which gets copied around.
 const flags = {
   host: 'host',
   port: 'port',
@@ -82,7 +81,7 @@ const secretNames: readonly SettingName[] = [
   ...badgeSecrets,
 ]
 
-/** What the command line asked for, before it is understood. */
+/** The command line before validation. */
 export interface Arguments {
   readonly help: boolean
   readonly version: boolean
@@ -90,7 +89,7 @@ export interface Arguments {
   readonly values: Readonly<Partial<Record<SettingName, unknown>>>
 }
 
-/** Reads flags. @throws ConfigProblem on an unknown one */
+/** @throws ConfigProblem on an unknown flag */
 export function readArguments(argv: readonly string[]): Arguments {
   try {
     const text = { type: 'string' } as const
@@ -128,7 +127,7 @@ export function readArguments(argv: readonly string[]): Arguments {
   }
 }
 
-/** Requests a minute, where nothing else is said; none of an ephemeral daemon. */
+/** Default requests per minute; an ephemeral daemon has no limits. */
 const limits = { rateLimit: 600, keyRateLimit: 60_000, guessLimit: 300 }
 const noLimits = { rateLimit: undefined, keyRateLimit: undefined, guessLimit: undefined }
 const limit = (said: number | 'off' | undefined, usual: number | undefined): number | undefined =>
@@ -166,7 +165,7 @@ function fromFile(path: string | undefined): Record<string, unknown> {
   return values
 }
 
-/** Flags over environment over file over default. @throws ConfigProblem that names the setting */
+/** Flags override the environment, which overrides the file. @throws ConfigProblem that names the setting */
 export function loadConfig(args: Arguments, env: Environment): Config {
   const file = fromFile(args.configFile ?? env.TAPCHIP_CONFIG)
   const given = { ...file, ...fromEnvironment(env), ...args.values }
@@ -214,7 +213,7 @@ export function loadConfig(args: Arguments, env: Environment): Config {
     refLifetimeMs: refTtlSeconds * 1000,
     rateLimit: limit(rateLimit, usual.rateLimit),
     keyRateLimit: limit(keyRateLimit, usual.keyRateLimit),
-    // Where strangers may do without a limit, guessing may not.
+    // Guessing stays limited even if strangers have no rate limit.
     guessLimit: typeof rateLimit === 'number' ? Math.min(rateLimit, limits.guessLimit) : usual.guessLimit,
     trustProxy: trustProxy === undefined ? undefined : proxies(trustProxy),
     badges: badgesFrom(rest),
@@ -234,7 +233,7 @@ export function loadConfig(args: Arguments, env: Environment): Config {
 }
 
 function defaultDataDir(env: Environment): string {
-  // systemd may name several, parted by colons; the first is ours.
+  // systemd may name several directories, separated by colons; the first one is ours.
   const state = env.STATE_DIRECTORY?.split(':')[0]
   return state || join(env.XDG_DATA_HOME || join(env.HOME || homedir(), '.local', 'share'), 'tapchip')
 }

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 
-// How a value is written in a flag, the environment, and the configuration file: as text, or as JSON's own types.
+// Values are text in flags and the environment, and may have JSON types in the configuration file.
 
 export function wholeNumber(min: number, max: number, message = `must be a number from ${min} to ${max}`) {
   return z
@@ -20,7 +20,7 @@ export const httpUrl = z.string().regex(/^https?:\/\/[^\s?#]+$/, 'must be an htt
 
 export const filled = z.string().min(1, 'must not be empty')
 
-/** Text for values that have no message of their own, in place of the parser's. */
+/** Replaces the parser's own messages for schemas that have none. */
 export const fallbackMessage: z.core.$ZodErrorMap = (issue) => {
   if (issue.code !== 'invalid_type') return 'has a value that is not valid here'
   return `must be ${typeNames[issue.expected] ?? issue.expected}`

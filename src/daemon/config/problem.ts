@@ -1,4 +1,4 @@
-/** A setting that does not fit. The message names it and says what it must be. */
+/** An invalid setting. The message names it and says what it must be. */
 export class ConfigProblem extends Error {
   override readonly name = 'ConfigProblem'
 }
@@ -13,9 +13,11 @@ const reasons: Readonly<Record<string, string>> = {
   ENOSPC: 'the disk is full',
 }
 
-/** Why a file or a directory that the operator named cannot be used; another error's own words. */
+/**
+ * Explains why a file or directory named by the operator cannot be used. Unknown errors keep their own message.
+ */
 export function describeFileError(error: unknown): string {
-  // The engine's own message may quote the file, which may hold keys.
+  // The engine's own message may quote the file, which may contain keys.
   if (error instanceof SyntaxError) {
     const [position] = /position \d+/.exec(error.message) ?? []
     return `it is not valid JSON${position ? ` at ${position}` : ''}`

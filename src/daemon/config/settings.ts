@@ -19,10 +19,9 @@ const hostAndPort = z
   })
   .refine(({ port }) => port <= 65_535, 'must have a port from 0 to 65535')
 
-/** Of the first admin token. What the daemon makes itself is far longer. */
+/** For the first admin token. Generated tokens are far longer. */
 export const shortestToken = 16
 
-/** What can be set: by a flag, in the environment, or in the configuration file. */
 export const settings = z.strictObject({
   host: filled.default('127.0.0.1'),
   port: wholeNumber(0, 65_535).default(8484),
@@ -67,7 +66,7 @@ export type LogLevel = (typeof logLevels)[number]
 export const variableOf = (name: string): string =>
   `TAPCHIP_${name.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`
 
-/** Of a chain's setting the path in the file, of any other its name and its variable. */
+/** Names a chain's setting by its path in the file, and any other by its name and variable. */
 export function describeIssue(issue: z.core.$ZodIssue): string {
   const isUnknown = issue.code === 'unrecognized_keys'
   const path = [...issue.path, ...(isUnknown ? issue.keys.slice(0, 1) : [])].map(String)
@@ -78,7 +77,7 @@ export function describeIssue(issue: z.core.$ZodIssue): string {
   return `${path.join('.')} ${isUnknown ? `is not a setting (known: ${chainSettings.join(', ')})` : inner}`
 }
 
-/** How many proxies to trust, or which. @throws ConfigProblem */
+/** @throws ConfigProblem */
 export function proxies(value: string | number | readonly string[]): number | readonly string[] {
   if (typeof value === 'number' || /^\d+$/.test(String(value))) return Number(value)
   const list = typeof value === 'string' ? value.split(',').map((range) => range.trim()) : value

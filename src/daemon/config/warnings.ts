@@ -1,7 +1,7 @@
 import { devChainId } from '../chain/dev-chain/dev-keys.ts'
 import { type ChainConfig, chainVariable, isChainId } from './chains.ts'
 
-/** Read by the CLI, or by tests: a shell that has them set may start the daemon as well. */
+/** Read by the CLI or by tests: the same shell may start the daemon. */
 const ofOthers = [
   'TAPCHIP_URL',
   'TAPCHIP_ADMIN_URL',
@@ -16,7 +16,7 @@ const ofOthers = [
   'TAPCHIP_BENCH_PROFILE',
 ]
 
-/** What is set in the environment and has no effect. Names alone: values can be secrets. */
+/** Warns about variables without effect, by name alone: values can be secrets. */
 export function warningsOf(
   env: Readonly<Record<string, string | undefined>>,
   {
@@ -45,13 +45,13 @@ export function warningsOf(
   })
 }
 
-/** The one that is written nearly so. */
+/** Suggests a similar name. */
 function meant(name: string, known: readonly string[]): string {
   const near = known.find((other) => distance(name, other) <= 2)
   return near === undefined ? ' See tapchipd --help.' : ` Is ${near} meant?`
 }
 
-/** How many letters have to be changed, added or left out to make one of the other. */
+/** The Levenshtein distance. */
 function distance(one: string, other: string): number {
   let above = Array.from({ length: other.length + 1 }, (_, at) => at)
   for (const [row, letter] of [...one].entries()) {

@@ -12,7 +12,7 @@ export interface AuthDeps {
   wire: WireWords
 }
 
-/** Who calls, as far as the endpoint's kind of authentication tells. */
+/** The caller, depending on the endpoint's kind of authentication. */
 export type Caller<A extends Auth> = A extends 'api-key'
   ? { actor: Actor; teamId: number; keyId: number }
   : A extends 'admin'
@@ -21,26 +21,26 @@ export type Caller<A extends Auth> = A extends 'api-key'
       ? { actor: Actor; code: string; keyTeam: () => number | undefined }
       : { keyTeam: () => number | undefined }
 
-/** Whether nobody is known to call: neither a team nor an operator. */
+/** True if the caller is neither a team nor an operator. */
 export function isStranger({ caller }: FastifyRequest): boolean {
   if (!caller) return true
   if ('teamId' in caller || 'token' in caller) return false
   try {
     return caller.keyTeam() === undefined
   } catch {
-    // The key that came along is not good.
+    // The request has an invalid key.
     return true
   }
 }
 
-/** @throws DomainError of a 401, scope_missing */
+/** @throws DomainError with a 401 code, or scope_missing */
 export function authenticate<S extends EndpointSpec>(
   deps: AuthDeps,
   spec: S,
   request: FastifyRequest,
 ): Caller<S['auth']> {
   const caller = callerOf(deps, spec, request)
-  // The type follows from the same `auth` that was switched on.
+  // The type follows from the same `auth` as the switch.
   return caller as Caller<S['auth']>
 }
 
@@ -71,13 +71,13 @@ function callerOf(deps: AuthDeps, spec: EndpointSpec, request: FastifyRequest): 
   }
 }
 
-/** The API key that came along, or undefined where none did. @throws DomainError where it is not good */
+/** Returns the request's API key, or undefined if it has none. @throws DomainError if the key is invalid */
 export function optionalApiKey({ credentials, wire }: AuthDeps, request: FastifyRequest): ApiKey | undefined {
   const header = request.headers[wire.apiKeyHeader]
   return typeof header === 'string' && header !== '' ? credentials.apiKey(header) : undefined
 }
 
-/** Whether it is good is for the write that uses it up to say. @throws DomainError otp_missing */
+/** The write that uses the code decides if it is valid. @throws DomainError otp_missing */
 function codeOf(wire: WireWords, request: FastifyRequest): string {
   const header = request.headers[wire.codeHeader]
   if (typeof header === 'string' && header !== '') return header
@@ -109,19 +109,19 @@ function assertScope(holder: { scopes: readonly Scope[] }, wanted: Scope, who: s
   )
 }
 
-/** The valid API key that came along, if one did. */
+/** Returns the id of the request's API key, if it is valid. */
 export function validKey(deps: AuthDeps, request: FastifyRequest): number | undefined {
   const { caller } = request
   if (caller && 'keyId' in caller) return caller.keyId
   try {
     return optionalApiKey(deps, request)?.id
   } catch {
-    // A key that is not good counts as none.
+    // An invalid key counts as none.
     return undefined
   }
 }
 
-/** The name of the valid admin token that came along, if one did. */
+/** Returns the name of the request's admin token, if it is valid. */
 export function validToken({ credentials }: AuthDeps, request: FastifyRequest): string | undefined {
   const { caller } = request
   if (caller && 'token' in caller) return caller.token.name
@@ -133,20 +133,18 @@ export function validToken({ credentials }: AuthDeps, request: FastifyRequest): 
   }
 }
 
-/** Whose turn it is when a name is looked up for somebody who needs no key. */
+/** Whom to charge for looking up a name on an endpoint without a key. */
 export function askerOf(deps: AuthDeps, request: FastifyRequest): Asker {
   try {
     const key = optionalApiKey(deps, request)
     if (key) return { team: key.teamId }
-  } catch {
-    // As above.
-  }
+  } catch {}
   return { client: network(request.ip) }
 }
 
 /**
- * Who a stranger is, as far as can be told: an IPv4 address as it is; of an IPv6 one the first 64 bits, since one client
- * has all the rest to choose from. Whoever comes over a Unix socket has none, and what a proxy passes on may be anything.
+ * Identifies a stranger: the whole IPv4 address, or the first 64 bits of an IPv6 address, since one client can
+ * choose the rest. A Unix socket has no address, and a proxy may pass on any text.
  */
 export function network(ip: string | undefined): string {
   const bare = ip?.split('%')[0] ?? ''

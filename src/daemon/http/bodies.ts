@@ -4,11 +4,14 @@ import { Slice } from '../../values/slices.ts'
 import { DomainError, invalid } from '../domain/errors.ts'
 import { answerTo, rawAnswer } from './errors.ts'
 
-// No list of UIDs is as long. What is longer is looked at only to say what is too much of it.
+// No list of UIDs is this long. The start of a longer body is only read to explain the excess.
 const longestJson = 4 * 1024 * 1024
 const longToParse = 64 * 1024
 
-/** JSON bodies, with two allowances that deployed clients need: empty ones, and any type on no body at all. */
+/**
+ * Accepts JSON bodies, with two exceptions for existing clients: empty bodies, and any content type without a
+ * body.
+ */
 export function acceptBodies(app: FastifyInstance): void {
   const parseJson = app.getDefaultJsonParser('error', 'error')
   app.removeAllContentTypeParsers()
@@ -41,11 +44,11 @@ async function assertBounded(body: Buffer): Promise<void> {
   if (excess) throw invalid(excess.field ?? 'body', excess.reason)
   if (body.length > longestJson)
     throw new DomainError('too_large', `The body is over ${longestJson} bytes. Send it in smaller parts.`)
-  // Parsing cannot be cut into slices: of several that came together each gets a turn of its own.
+  // Parsing cannot be sliced, so each of several concurrent large bodies gets its own turn.
   if (body.length > longToParse) await new Slice().next()
 }
 
-/** Bodies that the handler reads itself, whatever they call themselves. */
+/** Accepts bodies of any type for handlers that read them. */
 export function acceptStreams(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', (_request, payload, done) => done(null, payload))
@@ -53,15 +56,15 @@ export function acceptStreams(app: FastifyInstance): void {
 
 const usualBody = 1024 * 1024
 const looks = 3
-/** Between two looks, of a body that is long but no stream: less comes over no line that people work on. */
+/** Per check, for a long body that is not a stream: no usable connection is slower. */
 const leastBytes = 4096
 
 /**
- * Ends a request whose body is not all there in time. What may be long, such as a sheet of a million rows, has to go
- * on coming instead, a stream at any pace; whatever was answered already has no more time than the others.
+ * Ends a request whose body is not complete in time. A long body, such as a sheet with a million rows, must
+ * only keep arriving, a stream at any pace; once the request is answered, the usual limit applies.
  */
 export function endSlowBodies(app: FastifyInstance, ms: number): void {
-  // Before anybody is known: also a body that is never read keeps its connection busy.
+  // Before authentication, because a body that is never read also keeps its connection busy.
   app.addHook('onRequest', (request, reply, done) => {
     const { headers } = request
     if (headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0)
@@ -82,7 +85,7 @@ function watch(request: FastifyRequest, reply: FastifyReply, ms: number): void {
       clearInterval(timer)
       return
     }
-    // What has come and waits to be read is not the sender's delay.
+    // Data that arrived but was not read yet is not the sender's delay.
     const hasMoved = raw.socket.bytesRead >= seen + least || raw.readableLength > 0
     seen = raw.socket.bytesRead
     lacking = mayBeLong && hasMoved && !reply.raw.writableEnded ? 0 : lacking + 1

@@ -9,13 +9,13 @@ type Limits = Pick<Config, 'maxConnections' | 'clientConnections'>
 const warnEvery = 60_000
 
 /**
- * Bounds the connections to a server: all together, and those of one client, so that one leaves room for the others.
- * A new one takes the place of an idle one; where all of them are being answered it is cut. Connections of this machine
- * and of trusted proxies are many clients', and are bounded all together alone.
+ * Limits the connections to a server, in total and per client, so that one client leaves room for others. A new
+ * connection replaces an idle one, or is cut if all of them are busy. Connections from this machine and from
+ * trusted proxies belong to many clients, so only the total applies.
  * @param shared addresses that stand for many clients
  */
 export function limitConnections(server: Server, limits: Limits, shared: BlockList, log: Logger): void {
-  /** Those that have sent no whole request, or have their answer. Whichever is so for longest comes first. */
+  /** Connections without a complete request, or with a finished answer. The longest idle one comes first. */
   const idle = new Set<Socket>()
   const byClient = new Map<string, Set<Socket>>()
   let open = 0
@@ -64,7 +64,7 @@ export function limitConnections(server: Server, limits: Limits, shared: BlockLi
   })
 }
 
-/** This machine's, and those of trusted proxies; a number of hops says that whoever connects is one. */
+/** Those of this machine and of trusted proxies; with a number of hops, every peer is a proxy. */
 export function sharedAddresses(trust: Config['trustProxy']): BlockList {
   const list = new BlockList()
   const add = (range: string) => {

@@ -3,7 +3,7 @@ import type { Config } from '../config/config.ts'
 import type { Context } from '../context.ts'
 import { DomainError } from '../domain/errors.ts'
 
-// Written by proxies and content networks; any x-forwarded… as well.
+// Set by proxies and content networks, like any x-forwarded… header.
 const marks = [
   'forwarded',
   'via',
@@ -23,8 +23,8 @@ const marks = [
 export const isLoopback = (hostname: string): boolean => /^(localhost|127(\.\d+){3}|\[::1\])$/i.test(hostname)
 
 /**
- * Keeps what is the operator's own from answering through a proxy, where a public host name may point at it by
- * mistake, and to a page that makes its own name point at this machine.
+ * Keeps operator endpoints from answering through a proxy, where a public host name may point at them by
+ * mistake, or to a web page that points its own name at this machine.
  * @throws DomainError forwarded_refused, in a hook of the scope
  */
 export function refuseForwarded(
@@ -42,7 +42,7 @@ export function refuseForwarded(
   })
 }
 
-/** Whether a proxy has left its mark. Whoever asks directly can leave one too. */
+/** True if a proxy left its headers. A direct client can send them too. */
 export function isForwarded({ headers }: FastifyRequest): boolean {
   return (
     marks.some((mark) => headers[mark] !== undefined) ||
@@ -50,7 +50,7 @@ export function isForwarded({ headers }: FastifyRequest): boolean {
   )
 }
 
-/** From this machine, and yet to another name than this machine's: a proxy beside the daemon, or a rebound name. */
+/** A request from this machine under another name: a proxy next to the daemon, or DNS rebinding. */
 function isMisdirected(request: FastifyRequest, names: readonly (string | undefined)[]): boolean {
   const from = request.socket.remoteAddress ?? ''
   if (!/^(::ffff:)?127\.|^::1$/.test(from)) return false
@@ -61,7 +61,7 @@ function isMisdirected(request: FastifyRequest, names: readonly (string | undefi
 export const proxyAdvice =
   'Without TAPCHIP_TRUST_PROXY all visitors count as one client, and share one budget of requests: set it to the number of proxies in front, or to their networks.'
 
-/** Notices what comes through a proxy that the daemon was not told of. */
+/** Detects proxies that the daemon was not configured for. */
 export function watchForProxies(
   app: FastifyInstance,
   { config, log, metrics }: Pick<Context, 'config' | 'log' | 'metrics'>,
@@ -78,7 +78,7 @@ export function watchForProxies(
   })
 }
 
-/** What was noticed so far, for whoever asks how the daemon does. */
+/** Warnings for the daemon's status. */
 export async function proxyWarnings({
   unconfiguredProxy,
 }: Pick<Context['metrics'], 'unconfiguredProxy'>): Promise<string[]> {

@@ -12,21 +12,21 @@ export interface RateDeps extends AuthDeps {
   config: Pick<Config, 'rateLimit' | 'keyRateLimit' | 'guessLimit'>
 }
 
-/** Of one API key. Each of the long ones may hold some megabytes, and does a slice of its work in every turn. */
+/** Per API key. A long request may hold several megabytes, and does a slice of work in every turn. */
 const atOnce = 64
 const longAtOnce = 4
 const waitingAtMost = 256
 const shortBody = 1024 * 1024
-/** Of a client that guesses: so many keys are looked at in a time, and others not at all. */
+/** For a guessing client: the keys checked at a time; others are refused unchecked. */
 const guessesHeld = 8
 const knownAtMost = 10_000
 
 /**
- * Bounds what a client can call. A stranger has one budget for what needs no key, what is not there, and keys that are
- * not good, and a smaller one for guesses; an API key has its own, and so many requests at once.
- * @param queueMs how long a request waits for another one of its key to end
- * @param guessMs how long the answer to a key is held back for a client that has sent too many wrong ones
- * @returns what an error is answered as: at the end of the budget, guesses are told to wait instead
+ * Limits the calls of a client. A stranger has one budget for keyless endpoints, unknown paths, and invalid
+ * keys, and a smaller one for guesses; an API key has its own budget and a limit on concurrent requests.
+ * @param queueMs how long a request waits for another one with its key to end
+ * @param guessMs the delay of answers to keys from a client that sent too many invalid ones
+ * @returns a function that maps an error to the one to send: once the budget is spent, guesses get a 429
  */
 export function limitRates(
   app: FastifyInstance,
@@ -74,8 +74,8 @@ export function limitRates(
     else reply.raw.once('close', leave)
   }
 
-  // Before a key is looked at: one that is right by chance looks like the others for so long. Whoever used theirs from
-  // the same address before notices nothing.
+  // Runs before a key is checked: a correct guess looks like the others during the delay. Clients that used a
+  // valid key from the same address are not delayed.
   const held = new Map<string, number>()
   const known = new Set<string>()
   app.addHook('onRequest', (request, _reply, done) => {
@@ -98,7 +98,7 @@ export function limitRates(
     }, guessMs)
   })
 
-  // After every onRequest, so that CORS is answered and a browser's client can read the refusal; before the body.
+  // After every onRequest hook, so that browsers can read the refusal thanks to CORS; before the body is read.
   app.addHook('preParsing', (request, reply, _payload, done) => {
     const isOfTeam = request.caller !== null && 'keyId' in request.caller
     const key = isOfTeam || isOpen(request) ? validKey(deps, request) : undefined
@@ -113,7 +113,7 @@ export function limitRates(
   return (request, error) => {
     if (!(error instanceof DomainError)) return error
     const isKey = /^(api_key|admin_token)_/.test(error.code)
-    // What is open was counted when it came.
+    // Open endpoints were already counted on arrival.
     const asStranger = isKey && !isOpen(request) ? spendOfStranger(request) : undefined
     const asGuesser = isGuess(deps, request, error) ? spendOfGuesser(request) : undefined
     return asGuesser ?? asStranger ?? error
@@ -123,7 +123,7 @@ export function limitRates(
 const bringsKey = ({ wire }: AuthDeps, { headers }: FastifyRequest): boolean =>
   headers[wire.apiKeyHeader] !== undefined || headers.authorization !== undefined
 
-/** Whose good key or token a request brings, and from where. */
+/** The valid key or token of a request, with its address. */
 function ownerOf(deps: AuthDeps, request: FastifyRequest): string | undefined {
   const key = validKey(deps, request)
   if (key !== undefined) return `${request.ip} key ${key}`
@@ -148,14 +148,14 @@ const tooMany = (retryAfterSeconds: number | undefined, why: string): DomainErro
     ? undefined
     : new DomainError('rate_limited', `Too many requests: ${why}`, { retryAfterSeconds })
 
-/** A key or a token that is not good; of somebody without a good key also a code or a ref that never was. */
+/** An invalid key or token; without a valid key, also an unknown code or ref. */
 function isGuess(deps: AuthDeps, request: FastifyRequest, { code }: DomainError): boolean {
   if (/^(api_key|admin_token)_(?!missing)/.test(code)) return true
   const isUnknown = code === 'not_found' && /^\/(refs|otps)\//.test(request.routeOptions.url ?? '')
   return (isUnknown || code === 'otp_unknown') && validKey(deps, request) === undefined
 }
 
-/** A body of some size, or of unknown size, or an answer of some length. */
+/** Requests with a large body or one of unknown size, and those with a long answer. */
 function isLong({ headers, routeOptions }: FastifyRequest): boolean {
   if (routeOptions.config.isLong || headers['transfer-encoding'] !== undefined) return true
   return Number(headers['content-length'] ?? 0) > shortBody
@@ -164,11 +164,11 @@ function isLong({ headers, routeOptions }: FastifyRequest): boolean {
 const minute = 60_000
 const remembered = 20_000
 
-/** What each client may do in a minute: all of it at once, and what was spent grows back evenly. */
+/** A token bucket per client: a minute's worth of calls at most, refilled evenly. */
 export class TokenBucket {
   readonly #clock: Pick<Clock, 'monotonic'>
   readonly #most: number
-  /** By client, when all of its budget is back. Whoever spent last comes last. */
+  /** The time when each client's bucket is full again. The most recent client comes last. */
   readonly #wholeAt = new Map<string, number>()
 
   constructor(clock: Pick<Clock, 'monotonic'>, most: number) {
@@ -176,7 +176,7 @@ export class TokenBucket {
     this.#most = most
   }
 
-  /** Takes one. @returns undefined; where there was none left, the seconds until there is */
+  /** Takes one token. @returns undefined, or the seconds until one is available */
   spend(client: string): number | undefined {
     const now = this.#clock.monotonic()
     const each = minute / this.#most
@@ -189,7 +189,6 @@ export class TokenBucket {
     return isLeft ? undefined : Math.max(1, Math.ceil((spent + each - minute) / 1000))
   }
 
-  /** Whether there is nothing left, for now. */
   isSpent(client: string): boolean {
     const spent = (this.#wholeAt.get(client) ?? 0) - this.#clock.monotonic()
     return spent + minute / this.#most / 2 > minute

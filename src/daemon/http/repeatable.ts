@@ -12,20 +12,20 @@ import { DomainError } from '../domain/errors.ts'
 
 const lifetimeMs = 24 * 3_600_000
 
-/** Whose Idempotency-Keys they are: a team's, or a code's. */
+/** The owner of an Idempotency-Key: a team or a code. */
 export type Scope = { teamId: number } | { code: string }
 
-/** A request that records an intent, and the answer that the intent gives. */
 export interface Recording<T extends Json> {
   scope: Scope
-  /** Records the intent, and with it the key. @returns the transaction, null where it is none of ours */
+  /** Records the intent together with the key. @returns the transaction, or null if it is not one of ours */
   record(claim: KeyedRequest | undefined): Promise<number | null>
   answer(transactionId: number | null): Promise<T>
 }
 
 /**
- * Answers a request that may be repeated: with the same Idempotency-Key it has its effect once, and gives the same
- * answer again. @throws DomainError idempotency_conflict, invalid_input, and what recording throws
+ * Answers a repeatable request: repeated with the same Idempotency-Key, it takes effect once and gets the same
+ * answer.
+ * @throws DomainError idempotency_conflict, invalid_input, and what recording throws
  */
 export async function answerOnce<T extends Json>(
   { idempotency }: { idempotency: Idempotency },
@@ -38,7 +38,7 @@ export async function answerOnce<T extends Json>(
       claim,
       run: async () => answer(await record(claim)),
       resume: answer,
-      // What was kept is an answer of this endpoint, in its shape.
+      // The stored answer came from this endpoint, so it has its shape.
       answer: spec.response as z.ZodType<T>,
     })
   } catch (error) {

@@ -4,25 +4,25 @@ import { importRow } from '../contract/admin/chips.ts'
 import { DomainError } from '../domain/errors.ts'
 import { describeIssues } from './parse-input.ts'
 
-/** A row as it was read: its values by column, empty ones left out; or why it is none. Blank lines are no rows. */
+/** A parsed row: its non-empty values by column, or why it is invalid. Blank lines are skipped. */
 export type SheetRow =
   | { readonly values: Readonly<Record<string, string>> }
   | { readonly problem: string /** As far as it could be read. */; readonly uid?: string | undefined }
 
-/** Rows that came together, and how many characters they had. */
+/** Rows that arrived together, and their number of characters. */
 export interface SheetBlock {
   readonly rows: readonly SheetRow[]
   readonly size: number
 }
 
-/** Characters of one row. A quote that is never closed would otherwise gather the whole file in memory. */
+/** Maximum characters per row. An unclosed quote would otherwise buffer the whole file. */
 export const longestRow = 64 * 1024
 
-/** What stands for bytes that are not UTF-8. */
+/** Replaces bytes that are not UTF-8. */
 export const replacement = '\uFFFD'
 export const notUtf8 = 'holds bytes that are not UTF-8. Save the file as UTF-8'
 
-/** @throws DomainError invalid_input naming the columns that there are not */
+/** @throws DomainError invalid_input that names the unknown columns */
 export function assertColumns(given: readonly string[], columns: readonly string[]): void {
   const unknown = given.filter((name) => !columns.includes(name))
   if (unknown.length > 0) {
@@ -37,7 +37,7 @@ export function assertColumns(given: readonly string[], columns: readonly string
     throw new DomainError('invalid_input', `The column ${twice} is there twice. Nothing was written.`)
 }
 
-/** The heading first. @throws DomainError invalid_input */
+/** Reads the heading first. @throws DomainError invalid_input */
 export async function openCsv(
   texts: AsyncGenerator<string>,
   columns: readonly string[],
@@ -73,7 +73,7 @@ export async function openCsv(
   }
 }
 
-/** @param begun what came with the heading */
+/** @param begun the rows that arrived with the heading */
 async function* blocksOf(
   texts: AsyncGenerator<string>,
   reader: CsvReader,
@@ -107,7 +107,7 @@ function csvRow(
 ): SheetRow {
   const [only] = heading
   const [first = ''] = cells
-  // By far the most frequent sheet has a column of UIDs and nothing else.
+  // By far the most common sheet has only a column of UIDs.
   if (heading.length === 1 && cells.length === 1 && only !== undefined && malformed === undefined)
     return first.includes(replacement) ? { problem: notUtf8 } : { values: { [only]: first } }
   const uid = cells[heading.indexOf('uid')]
@@ -124,7 +124,7 @@ function csvRow(
   return { values }
 }
 
-/** @throws DomainError invalid_input where the first row has members that there are not */
+/** @throws DomainError invalid_input if the first row has unknown members */
 export async function openJsonLines(
   texts: AsyncGenerator<string>,
   columns: readonly string[],
@@ -155,7 +155,7 @@ async function* read(
     yield { rows: lines.map((line) => jsonRow(line, columns)), size }
 }
 
-/** Lines, blank ones left out, and none of them longer than it takes to say that it is too long. */
+/** Skips blank lines, and cuts each line just after its maximum length. */
 async function* linesOf(texts: AsyncGenerator<string>): AsyncGenerator<Lines> {
   const splitter = new LineSplitter(longestRow)
   for await (const text of texts) {
@@ -169,7 +169,7 @@ async function* linesOf(texts: AsyncGenerator<string>): AsyncGenerator<Lines> {
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** An export writes null for what a chip does not have. */
+/** An export writes null for missing values. */
 const withoutNulls = (value: Record<string, unknown>) =>
   Object.fromEntries(Object.entries(value).filter(([, cell]) => cell !== null))
 

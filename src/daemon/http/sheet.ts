@@ -4,14 +4,14 @@ import { openCsv, openJsonLines, type SheetBlock } from './sheet-formats.ts'
 
 export interface Sheet {
   readonly blocks: AsyncIterable<SheetBlock>
-  /** Reads what is left and forgets it: a client that is still sending would not hear an answer otherwise. */
+  /** Discards the rest of the body: a client that is still sending would not see the answer otherwise. */
   drain(): void
 }
 
 /**
- * Reads a sheet that is still arriving, CSV or JSON lines by its content type; the body is read no faster than its
- * rows are taken.
- * @throws DomainError invalid_input where the first row does not fit, unsupported_media_type
+ * Parses a sheet while it arrives, as CSV or JSON lines by its content type; the body is read no faster than
+ * its rows are consumed.
+ * @throws DomainError invalid_input if the first row is invalid, unsupported_media_type
  */
 export async function openSheet(
   body: AsyncIterable<Uint8Array> | undefined | null,
@@ -41,7 +41,7 @@ function readerOf(contentType: string | undefined) {
 
 async function* nothing(): AsyncGenerator<Uint8Array> {}
 
-/** The body as text; a byte order mark at its start is dropped. */
+/** Decodes the body and drops a byte order mark. */
 async function* decoded(body: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   const decoder = new TextDecoder('utf-8')
   for await (const chunk of body) yield decoder.decode(chunk, { stream: true })
@@ -52,6 +52,6 @@ async function drainAll(texts: AsyncGenerator<string>): Promise<void> {
   try {
     while (!(await texts.next()).done);
   } catch {
-    // The client went away, which is as good.
+    // The client disconnected; that is fine.
   }
 }

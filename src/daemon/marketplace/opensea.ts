@@ -1,4 +1,4 @@
-/** The guarded client, as far as it is needed here: no redirects, limits on time and size. */
+/** The part of the guarded client that is needed here: no redirects, limited in time and size. */
 export type Request = (request: {
   url: string
   method: string
@@ -14,13 +14,13 @@ export interface Token {
 
 export type Refreshed =
   | { kind: 'done' }
-  /** Not now. `scope` says whether the marketplace wants to be left alone for all tokens, or this one went wrong. */
+  /** `scope` is `all` if the marketplace wants no requests at all for now. */
   | { kind: 'retry'; afterMs: number; scope: 'token' | 'all'; reason: string }
-  /** Asking again will not help. */
+  /** Retrying does not help. */
   | { kind: 'refused'; reason: string }
 
 export interface Marketplace {
-  /** Never throws for what the marketplace does. */
+  /** Never throws because of the marketplace. */
   refresh(token: Token): Promise<Refreshed>
 }
 
@@ -28,16 +28,15 @@ export interface OpenSeaSettings {
   request: Request
   apiKey: string
   baseUrl?: string
-  /** Besides, or in place of, the known ones. */
+  /** Added to the known ones, which they override. */
   slugs?: Readonly<Record<number, string>>
   clock?: { now(): number }
 }
 
 const minute = 60_000
-/** No word about when to come back is longer than a day. */
+/** A longer Retry-After is cut to a day. */
 const longest = 24 * 60 * minute
 
-/** Asks OpenSea to read a token's metadata again. */
 export function createOpenSea(settings: OpenSeaSettings): Marketplace {
   const { request, apiKey, clock = { now: Date.now } } = settings
   const base = (settings.baseUrl ?? 'https://api.opensea.io').replace(/\/+$/, '')
@@ -57,7 +56,7 @@ export function createOpenSea(settings: OpenSeaSettings): Marketplace {
         })
         return judge(status, retryAfter(headers['retry-after'], clock.now()))
       } catch (error) {
-        // Timeouts, and a network that is away; the guarded client's messages hold no header.
+        // Timeouts and network failures; the guarded client's messages contain no headers.
         const why = error instanceof Error ? error.message : 'unknown'
         return { kind: 'retry', afterMs: minute, scope: 'all', reason: `OpenSea gave no answer: ${why}` }
       }
@@ -76,7 +75,7 @@ function judge(status: number, afterMs: number | undefined): Refreshed {
   return { kind: 'refused', reason }
 }
 
-/** RFC 9110, 10.2.3: seconds, or a date. undefined: neither. */
+/** RFC 9110, 10.2.3: seconds or a date; undefined if it is neither. */
 function retryAfter(header: string | string[] | undefined, now: number): number | undefined {
   if (typeof header !== 'string') return undefined
   const text = header.trim()
@@ -84,7 +83,7 @@ function retryAfter(header: string | string[] | undefined, now: number): number 
   return Number.isNaN(ms) ? undefined : Math.min(Math.max(ms, 0), longest)
 }
 
-/** What OpenSea calls the chains that it has, by chain id. A chain that is missing here has no marketplace. */
+/** OpenSea's names for its chains, by chain id. A chain missing here has no marketplace. */
 export const openSeaSlugs: Readonly<Record<number, string>> = {
   1: 'ethereum',
   10: 'optimism',

@@ -1,6 +1,9 @@
 const longest = 300
 
-/** What somebody else's program said, as it may be kept and shown: no longer than a line, and nothing but text. */
+/**
+ * Makes text from another program safe to keep and show: one line of bounded length, without control
+ * characters.
+ */
 export function plainText(text: string): string {
   const plain = text
     .slice(0, 4 * longest)

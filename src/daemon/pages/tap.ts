@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto'
 import { uidToColons } from '../../nfc/uid.ts'
 import type { RefusalReason, TapPageContent } from '../domain/taps/open-tap.ts'
 
-/** A whole HTML document, and what its content security policy must allow. */
+/** A complete HTML document, and the hash that its content security policy must allow. */
 export interface Page {
   body: string
-  /** SHA-256 of the style element's text, base64. */
+  /** SHA-256 of the style element's text, in base64. */
   styleHash: string
 }
 
@@ -49,7 +49,6 @@ ${main}
 `,
 })
 
-/** The page of a tap that is real and fresh. */
 export function tapPage(content: TapPageContent): Page {
   const { item, token, badges, links, uid, ref } = content
   const title = item?.name ?? 'This chip is genuine'
@@ -89,7 +88,6 @@ const refusals: Record<RefusalReason, { title: string; advice: string }> = {
   },
 }
 
-/** The page of a tap that is worth nothing: says so, and what to do. */
 export function refusalPage(reason: RefusalReason): Page {
   const { title, advice } = refusals[reason]
   return page(
@@ -98,7 +96,7 @@ export function refusalPage(reason: RefusalReason): Page {
   )
 }
 
-/** The page of a tap that nobody can judge now. It was not used up. */
+/** For a tap that cannot be judged right now; the tap is not used up. */
 export function failurePage(status: number): Page {
   const [title, advice] =
     status === 429
@@ -123,5 +121,5 @@ const entities: Record<string, string> = {
   "'": '&#39;',
 }
 
-/** Text made safe for an element or a quoted attribute. */
+/** Escapes text for an element or a quoted attribute. */
 const text = (value: string): string => value.replace(/[&<>"']/g, (character) => entities[character] ?? '')

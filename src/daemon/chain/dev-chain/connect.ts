@@ -6,12 +6,14 @@ import { rpcOverHttp } from '../rpc-transport.ts'
 
 // A hundred catch-up blocks on a large state take seconds; a chain that hangs is restarted.
 const patienceMs = 20_000
-/** A large state, as one text. */
+/** A large state as a single JSON text. */
 const mostBytes = 256 * 1024 * 1024
 
 const unix = 'unix:'
 
-/** The way to an anvil of ours, by `http://…` or `unix:/path`. It throws ChainUnavailable where nothing answers. */
+/**
+ * Connects to one of our anvils at `http://…` or `unix:/path`. Calls throw ChainUnavailable without an answer.
+ */
 export const connectTo = (url: string): RpcConnection =>
   new RpcConnection(url, url.startsWith(unix) ? rpcOverSocket(url.slice(unix.length)) : rpcOverHttp(url), {
     timeoutMs: patienceMs,
@@ -19,15 +21,15 @@ export const connectTo = (url: string): RpcConnection =>
     failure: (cause) => new ChainUnavailable('The embedded dev chain does not answer. Try again.', { cause }),
   })
 
-/** A dump of a large state takes longest. */
+/** Dumping a large state takes longest. */
 export const dumpTimeoutMs = 120_000
 
 const mostSockets = 64
 const newline = 0x0a
 
 /**
- * JSON-RPC over a Unix socket, as anvil has it: a line there, a line back. Each connection has one call under way,
- * and one that stalls is closed.
+ * anvil's JSON-RPC over a Unix socket: one line per request and per answer. Each connection has one call in
+ * flight, and is closed if it stalls.
  */
 export function rpcOverSocket(path: string): RpcWire {
   const idle: Socket[] = []
@@ -47,13 +49,13 @@ export function rpcOverSocket(path: string): RpcWire {
 
   const post = async (body: string, limits: Pick<RpcLimits, 'timeoutMs' | 'maxBytes'>): Promise<Buffer> => {
     if (busy < mostSockets) busy += 1
-    // Whoever is done hands its place over.
+    // A finished call passes its place on.
     else await new Promise<void>((resolve) => waiting.push(resolve))
     const socket = idle.pop() ?? open()
     socket.ref()
     try {
       const answer = await ask(socket, path, body, limits)
-      // An idle connection keeps no process alive.
+      // An idle connection does not keep the process alive.
       socket.unref()
       if (isClosed) socket.destroy()
       else idle.push(socket)
@@ -97,7 +99,7 @@ function ask(
       chunks.push(chunk)
       size += chunk.length
       if (size > maxBytes) fail('too_large', `answers with more than ${maxBytes} bytes`)
-      // JSON itself has no line breaks here.
+      // anvil's JSON contains no line breaks.
       else if (chunk.at(-1) === newline) end(() => resolve(Buffer.concat(chunks)))
     }
     const onError = (error: NodeJS.ErrnoException) =>
@@ -112,14 +114,14 @@ function ask(
   })
 }
 
-/** "tapchip", in an address that nobody has the key of. */
+/** "tapchip" in an address without a known key. */
 const place: Address = '0x7461706368697000000000000000000000000001'
 
-/** Writes whose chain this is into the chain itself: a port says nothing, others may have it by now. */
+/** Writes the owner's marker into the chain itself: by now, another process may use its port. */
 export const mark = (connection: RpcConnection, marker: string): Promise<unknown> =>
   connection.call('anvil_setCode', [place, marker])
 
-/** @returns what {@link mark} wrote, or undefined where nothing answers, or something else */
+/** @returns the value written by {@link mark}; undefined without an answer */
 export async function markerOf(connection: RpcConnection): Promise<string | undefined> {
   try {
     return String(await connection.call('eth_getCode', [place, 'latest'], { timeoutMs: 2000 }))

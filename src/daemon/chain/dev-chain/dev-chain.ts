@@ -24,11 +24,14 @@ const defaultRenewal: Renewal = {
   history: { transactions: 4096, blocks: 16_384 },
 }
 
-/** Who steers anvil itself relies on what no state has: its snapshots, filters, accounts that it plays, its time. */
+/**
+ * A user who controls anvil directly relies on things that a saved state lacks: its snapshots, filters,
+ * impersonated accounts, and time.
+ */
 const renewalFor = ({ rpcMode, renewal = defaultRenewal }: DevChainSettings): Renewal =>
   rpcMode === 'guarded' ? renewal : { ...renewal, above: undefined }
 
-/** Starts the embedded dev chain where it was left. */
+/** Starts the embedded dev chain from its last state. */
 export async function startDevChain(settings: DevChainSettings): Promise<DevChain> {
   const { log, clock = { now: () => Date.now(), monotonic: () => performance.now() } } = settings
   const dir = join(settings.dataDir, 'dev-chain')
@@ -81,12 +84,12 @@ export async function startDevChain(settings: DevChainSettings): Promise<DevChai
 
   async function restore(chain: RunningChain): Promise<void> {
     const started = performance.now()
-    // Only replay knows what may share a block.
+    // Replay decides which transactions may share a block.
     chain.blocks.hold(true)
     await fundOn(chain.connection, funded)
     const target = { connection: chain.connection, emptyPool: () => chain.blocks.emptyPool() }
     const sent = await replay(target, journal.readSince(chain.from?.number ?? 0))
-    // A state that is dated ahead was taken before the clock was set back: its date tells nothing.
+    // A state with a future date was saved before the clock was set back, so its date means nothing.
     const takenAt = chain.from?.takenAt
     const since = takenAt !== undefined && takenAt <= clock.now() ? takenAt : undefined
     const stored = await settings.rawTransactions({ since })
@@ -153,7 +156,7 @@ export async function startDevChain(settings: DevChainSettings): Promise<DevChai
         await guard.close()
         await supervisor.stop(async () => {
           if (await supervisor.answers()) {
-            // What fails here is sent again at the next start.
+            // Transactions that fail here are sent again at the next start.
             await supervisor.chain.blocks.emptyPool().catch(() => undefined)
             await keeper.close().catch((err: unknown) => log.warn({ err }, 'the last state was not kept'))
           } else keeper.giveUp()

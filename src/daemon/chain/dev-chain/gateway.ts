@@ -6,7 +6,7 @@ import type { Entry, Journal } from './journal.ts'
 import { isRead, type RpcMode } from './rpc-guard.ts'
 import type { RunningChain } from './running-chain.ts'
 
-/** A call as viem's transports make it. */
+/** A call in the form of viem's transports. */
 export interface Request {
   method: string
   params?: unknown
@@ -15,9 +15,9 @@ export interface Request {
 export interface GatewaySettings {
   mode: RpcMode
   journal: Journal
-  /** The chain was told to change. */
+  /** Called after calls that may change the chain. */
   changed(): void
-  /** Hears of what could not be written down. */
+  /** Called when the journal cannot be written. */
   writeFailed(error: unknown): void
 }
 
@@ -33,13 +33,13 @@ const notWritten = (error: unknown): RpcOutcome => ({
 })
 const isSwitch = ({ method }: RpcCall): boolean => /^(evm_setAutomine|anvil_setAutoMine)$/.test(method)
 
-/** The transaction that a call sends; undefined: it sends none. */
+/** Returns the raw transaction that a call sends, if any. */
 function signedIn(call: RpcCall | undefined): Hex | undefined {
   const [raw] = call?.method === 'eth_sendRawTransaction' ? (call.params ?? []) : []
   return isHex(raw) ? raw : undefined
 }
 
-/** The way in to a chain for all calls: writes down what is signed, and has blocks made for it. */
+/** The entry point for all calls to a chain: records signed transactions, and has blocks made for them. */
 export class Gateway {
   readonly #settings: GatewaySettings
   readonly #batchers = new WeakMap<RunningChain, BatchedCall>()
@@ -54,7 +54,7 @@ export class Gateway {
     const { journal } = this.#settings
     let entries: Entry[]
     try {
-      // Before the chain has it: what is not on record must not happen.
+      // Recorded before the chain has it: an unrecorded transaction must not take effect.
       entries = journal.append(sent.flatMap((call) => signedIn(call) ?? []))
     } catch (error) {
       this.#settings.writeFailed(error)
@@ -73,8 +73,8 @@ export class Gateway {
       outcomes = await this.#pass(chain, calls)
       return outcomes
     } finally {
-      // Before anyone learns of it: what was refused must not succeed after a restart. Without an answer it may have
-      // happened, and stands.
+      // Before the caller learns the outcome: a refused transaction must not succeed after a restart. Without
+      // an answer it may have taken effect, so it stays.
       const of = outcomes?.filter((_, index) => signedIn(calls[index]) !== undefined)
       for (const [index, entry] of entries.entries())
         journal.settle(entry, of === undefined || 'result' in (of[index] ?? noAnswer))
@@ -90,9 +90,9 @@ export class Gateway {
     return outcomes
   }
 
-  /** For calls that came over the published RPC. */
+  /** For calls to the published RPC. */
   async performForOthers(chain: RunningChain, calls: readonly RpcCall[]): Promise<RpcOutcome[]> {
-    // To a reader the chain goes on while nobody looks.
+    // For readers, the chain continues during idle time.
     if (this.#settings.mode === 'guarded') {
       await chain.blocks.catchUp()
       return this.perform(chain, calls)
@@ -104,7 +104,7 @@ export class Gateway {
     return calls.map((call) => (isSwitch(call) ? { result: null } : (outcomes.next().value ?? noAnswer)))
   }
 
-  /** One call. @throws RpcRequestError as viem's own transports do */
+  /** @throws RpcRequestError like viem's own transports */
   async request(chain: RunningChain, { method, params }: Request): Promise<unknown> {
     const call = { method, params: Array.isArray(params) ? params : [] }
     const outcome = await this.#batcherOf(chain)(call)

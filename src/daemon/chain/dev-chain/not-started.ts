@@ -1,6 +1,6 @@
 /**
- * There is no anvil. Where there was no process at all (`hasRun` false) no other state of the chain and no other
- * address would help; a daemon that runs tries again, since others may give back what is missing.
+ * There is no anvil. If no process was started at all (`hasRun` false), another state or address would not
+ * help; a running daemon retries, because the missing resource may become free.
  */
 export class AnvilNotStarted extends Error {
   override readonly name = 'AnvilNotStarted'
@@ -14,7 +14,7 @@ export class AnvilNotStarted extends Error {
 const noFiles =
   'this process has as many files and connections open as it may. Let it open more (ulimit -n, LimitNOFILE= of the unit)'
 
-/** What the system says where it is short of something, which may be over at any moment, and what to do about it. */
+/** Shortages that may pass at any moment, and how to fix them. */
 const shortages: Readonly<Record<string, string>> = {
   EMFILE: noFiles,
   ENFILE: 'the system has as many files open as it may. End what holds them, or raise fs.file-max',
@@ -25,11 +25,10 @@ const shortages: Readonly<Record<string, string>> = {
 const codeOf = (error: unknown): string =>
   error instanceof Error && 'code' in error ? String(error.code) : ''
 
-/** Whether something failed for want of descriptors, processes or memory, however its error was wrapped. */
+/** True for a shortage of descriptors, processes, or memory, even in a wrapped error. */
 export const isShortage = (error: unknown): boolean =>
   codeOf(error) in shortages || (error instanceof Error && isShortage(error.cause))
 
-/** Why a program could not be started, and what to do about it. */
 export function notSpawned(program: string, error: unknown): AnvilNotStarted {
   const code = codeOf(error)
   const why =

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import * as z from 'zod'
 import { ChainUnavailable, type RpcCall, type RpcOutcome } from '../rpc-connection.ts'
 
-/** `guarded`: reads and signed transactions. `full`: all that anvil can do. */
+/** `guarded`: reads and signed transactions. `full`: everything that anvil can do. */
 export type RpcMode = 'guarded' | 'full'
 
 export interface RpcGuard {
@@ -34,8 +34,8 @@ class Refusal extends Error {
 }
 
 /**
- * Publishes the dev chain on a free port of loopback, for people on this machine and for no web page. A page's
- * request names another host, or carries its origin, or is not JSON unless a preflight was granted, which never is.
+ * Publishes the dev chain on a free loopback port, for people on this machine but not for web pages. A page's
+ * request has another host, or an origin, or is not JSON unless a preflight was granted, which never happens.
  * @param perform runs calls on the chain
  */
 export async function openRpcGuard(
@@ -83,7 +83,7 @@ async function respond(request: IncomingMessage, response: ServerResponse, mode:
     'x-content-type-options': 'nosniff',
     ...(status === 503 ? { 'retry-after': '1' } : {}),
     ...(status === 405 ? { allow: 'POST' } : {}),
-    // What is left of a refused body is not read.
+    // The rest of a refused body is not read.
     ...(status === 200 ? {} : { connection: 'close' }),
   })
   response.end(body)
@@ -97,7 +97,7 @@ function refusalOf(error: unknown): Refusal {
 
 function checkSender({ headers, method, socket }: IncomingMessage): void {
   const hosts = [`127.0.0.1:${socket.localPort}`, `localhost:${socket.localPort}`]
-  // A name that somebody else's DNS points to this machine (DNS rebinding).
+  // Someone else's DNS may point a name at this machine (DNS rebinding).
   if (!hosts.includes(headers.host ?? '')) throw new Refusal(403, `Host must be ${hosts.join(' or ')}.`)
   const isOwn = headers.origin === undefined || hosts.some((host) => headers.origin === `http://${host}`)
   const site = headers['sec-fetch-site']
@@ -175,7 +175,7 @@ function judge(body: unknown, mode: RpcMode): Judged {
   return { id, error: { code: -32601, message } }
 }
 
-/** What anyone on this machine may ask of the dev chain: reads, and what somebody has signed. */
+/** Reads, and transactions that someone has signed. */
 const open: ReadonlySet<string> = new Set([
   'eth_blobBaseFee',
   'eth_blockNumber',
@@ -211,6 +211,6 @@ const open: ReadonlySet<string> = new Set([
 
 export const isOpenMethod = (method: string): boolean => open.has(method)
 
-/** Whether a method leaves the chain as it is. What is not known to is taken to change it. */
+/** True if a method is known not to change the chain. */
 export const isRead = (method: string): boolean =>
   (open.has(method) && method !== 'eth_sendRawTransaction') || /^(debug_|trace_|txpool_)/.test(method)

@@ -18,12 +18,12 @@ import { AnvilNotStarted } from './not-started.ts'
 import { removePidFile, writePidFile } from './orphan.ts'
 import type { Snapshot, Snapshots } from './snapshots.ts'
 
-/** An anvil that this process started, and what drives it. */
+/** An anvil started by this process, with everything that drives it. */
 export interface RunningChain {
   process: AnvilProcess
   connection: RpcConnection
   blocks: BlockMaker
-  /** What it began with; undefined: nothing. */
+  /** Its initial state, if any. */
   from: Snapshot | undefined
 }
 
@@ -32,25 +32,25 @@ export interface BootSettings extends Omit<BlockMakerSettings, 'connection'> {
   dir: string
   log: Logger
   snapshots: Snapshots
-  /** How much of the past it begins with; undefined: all of it. */
+  /** The part of the past to load; undefined: all of it. */
   history?: History
-  /** Whether there has been a state before which nothing is on record any more. */
+  /** True if there was ever a state whose predecessors are not on record any more. */
   hasHistory(): boolean
 }
 
 export const pidFileIn = (dir: string): string => join(dir, 'anvil.json')
 export const cacheDirIn = (dir: string): string => join(dir, 'cache')
 
-/** The chain's last state cannot be had back by itself: beginning anew would lose what was confirmed. */
+/** The chain's last state cannot be restored automatically: starting over would lose confirmed transactions. */
 export class ChainNotRestored extends Error {
   override readonly name = 'ChainNotRestored'
 }
 
 /**
- * Starts anvil with the newest state that it can use. Only a state whose bytes are no longer what was written is set
- * aside: whatever else keeps it from being loaded (a full disk, say) may be over at the next start.
- * @param address where the last one was, so that its address stays; another one if that is taken
- * @throws ChainNotRestored where there were states and none of them can be loaded; AnvilNotStarted
+ * Starts anvil from the newest usable state. A state is set aside only if its bytes have changed: any other
+ * failure (a full disk, for example) may be over at the next start.
+ * @param address the last one, which is reused if it is still free
+ * @throws ChainNotRestored if there are states but none can be loaded; AnvilNotStarted
  */
 export async function bootChain(
   settings: BootSettings,
@@ -123,7 +123,7 @@ async function boot(
   }
 }
 
-/** In a network of its own where the system allows, else where the last one was, else somewhere new. */
+/** In its own network if the system allows it, else at the last address, else at a new one. */
 async function startSomewhere(
   { dir, log }: BootSettings,
   last: AnvilAddress | undefined,
@@ -144,10 +144,10 @@ async function startSomewhere(
   return start(last).catch(() => start(unguessableAddress()))
 }
 
-/** Ends a chain and all that drives it. */
+/** Ends a chain and everything that drives it. */
 export async function haltChain({ process, connection, blocks }: RunningChain, dir: string): Promise<void> {
   const idle = blocks.close()
-  // What a silent one was asked ends with it.
+  // This also ends calls that a hanging chain never answered.
   await process.end()
   await idle
   connection.close()
@@ -156,7 +156,7 @@ export async function haltChain({ process, connection, blocks }: RunningChain, d
 
 const million = 10n ** 24n
 
-/** Gives a million ether to whoever has less than half of that. */
+/** Gives a million ether to each address with less than half of that. */
 export async function fundOn(connection: RpcConnection, addresses: Iterable<Address>): Promise<void> {
   for (const address of addresses) {
     const balance = z.string().parse(await connection.call('eth_getBalance', [address, 'latest']))

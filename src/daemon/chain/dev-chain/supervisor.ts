@@ -10,21 +10,21 @@ import type { Renewal } from './types.ts'
 
 const firstPauseMs = 50
 const longestPauseMs = 5000
-/** What anvil keeps of a transfer, about. */
+/** An approximation of anvil's memory per transfer. */
 const bytesATransaction = 24 * 1024
-/** A hundred blocks to catch up on, or a large state, take seconds. */
+/** A hundred catch-up blocks, or a large state, take seconds. */
 const longestSilenceMs = 5000
 
 export interface SupervisorSettings extends Omit<BootSettings, 'failed' | 'history'> {
   log: Logger
-  /** Brings a chain that has just started to where it was; nobody else reaches it before. */
+  /** Restores a chain that has just started, before anyone else can use it. */
   restore(chain: RunningChain): Promise<void>
-  /** Takes a state of the chain now. */
+  /** Saves the chain's state now. */
   keep(): Promise<void>
   renewal: Renewal
 }
 
-/** Keeps one anvil running: when it dies, or has grown too large, another begins from the last state. */
+/** Keeps one anvil running: if it dies or has grown too large, another one starts from the last state. */
 export class Supervisor {
   readonly #settings: SupervisorSettings
   readonly #exited = new Set<() => void>()
@@ -36,7 +36,7 @@ export class Supervisor {
   #restarting: Promise<void> | undefined
   #renewing: Promise<void> | undefined
   #renewAt = 0
-  /** Transactions that this anvil has mined. */
+  /** By this anvil. */
   #mined = 0
   #uses = 0
   #unused: (() => void) | undefined
@@ -49,14 +49,14 @@ export class Supervisor {
     return this.#stop.signal.aborted
   }
 
-  /** The chain, restored. @throws ChainUnavailable while there is none */
+  /** The restored chain. @throws ChainUnavailable while there is none */
   get chain(): RunningChain {
     if (this.#chain) return this.#chain
     const what = this.#stopping ? 'has stopped' : 'is being started again'
     throw new ChainUnavailable(`The embedded dev chain ${what}. Try again.`)
   }
 
-  /** Runs something on the chain; while it is started anew from its state, that waits. @throws ChainUnavailable */
+  /** Runs a job on the chain; waits during a renewal. @throws ChainUnavailable */
   async use<T>(job: (chain: RunningChain) => Promise<T>): Promise<T> {
     while (this.#renewing) await this.#renewing
     const chain = this.chain
@@ -73,22 +73,22 @@ export class Supervisor {
     return this.#chain !== undefined
   }
 
-  /** Whoever asks one that is started anew from its state waits, and is answered. */
+  /** During a renewal, callers wait and are answered. */
   get isAnswering(): boolean {
     return this.#chain ? this.#chain.blocks.silentMs < longestSilenceMs : this.#renewing !== undefined
   }
 
-  /** Asks it. A process that was stopped (SIGSTOP) is there, and silent. */
+  /** Asks the chain: a stopped process (SIGSTOP) exists, but does not answer. */
   async answers(): Promise<boolean> {
     return this.#chain !== undefined && (await markerOf(this.#chain.connection)) !== undefined
   }
 
-  /** Where anvil listens, or did last. */
+  /** anvil's current or last address. */
   get url(): string {
     return this.#url
   }
 
-  /** @param history how much of the past to begin with; undefined: all that the state has */
+  /** @param history the part of the past to load; undefined: all of it */
   async start(history?: Renewal['history']): Promise<void> {
     const chain = await bootChain(
       {
@@ -122,7 +122,7 @@ export class Supervisor {
     return () => this.#restarted.delete(listener)
   }
 
-  /** Ends the chain. @param last what is still to be done with it */
+  /** Ends the chain. @param last runs before that */
   async stop(last: () => Promise<void>): Promise<void> {
     this.#stop.abort()
     await this.#renewing
@@ -161,7 +161,10 @@ export class Supervisor {
     })
   }
 
-  /** Has another anvil take over from the state of one that has grown. Never two at once: each takes the memory. */
+  /**
+   * Replaces an anvil that has grown by a new one with the same state. Never both at once, because each needs
+   * the memory.
+   */
   async #renew(chain: RunningChain, bytes: number): Promise<void> {
     const { log, dir, renewal, snapshots } = this.#settings
     const started = performance.now()
@@ -173,7 +176,7 @@ export class Supervisor {
       chain.blocks.hold(true)
       await chain.blocks.emptyPool()
       await this.#settings.keep()
-      // While the old one still runs: on a disk with no room for it that one has to go on.
+      // While the old one still runs: if the disk has no room for it, the old one continues.
       await snapshots.prepare(renewal.history)
       log.info({ bytes }, 'the dev chain takes much memory; starting it anew from its state')
       if (this.#chain !== chain || this.#stopping) return
@@ -184,7 +187,7 @@ export class Supervisor {
       log.info({ pausedMs, bytes: memoryOf(this.chain.process.pid) }, 'the dev chain was started anew')
     } catch (err) {
       log.warn({ err }, 'the dev chain could not be started anew')
-      // Without its last state it goes on as it is.
+      // If its last state cannot be saved, it continues as it is.
       if (this.#chain === undefined && this.#restarting === undefined) this.#restart(chain)
     } finally {
       chain.blocks.hold(false)
@@ -209,18 +212,18 @@ export class Supervisor {
     }
   }
 
-  /** A chain that answers nothing any more is ended, and so begins anew. */
+  /** Ends a chain that no longer answers, which then restarts. */
   #suspect(error: unknown): void {
     const chain = this.#chain
     if (!chain || this.#stopping) return
     this.#settings.log.warn({ err: error }, 'the dev chain made no block')
-    // Ours is the shortage: another one could not be started now either.
+    // The daemon itself is short of resources, so another chain could not be started either.
     if (!(error instanceof ChainUnavailable) || isShortage(error)) return
     void markerOf(chain.connection).then((marker) => (marker === undefined ? chain.process.end() : undefined))
   }
 }
 
-/** How much memory a process takes, in bytes, where the system shows that. */
+/** Resident memory in bytes, if the system reports it. */
 function memoryOf(pid: number): number | undefined {
   try {
     const [, kilobytes] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? []

@@ -4,15 +4,17 @@ import { devChainId, isDevKey, ownDevKeys } from '../dev-chain/dev-keys.ts'
 import { openKeystore } from './keystore.ts'
 import { KeyProblem, SigningKey } from './signing-key.ts'
 
-/** The two keys of a chain: one pays and sends, the other's word moves tokens. */
+/** A chain's two keys: one pays and sends, the other authorizes token transfers. */
 export interface ChainKeys {
   relayer: SigningKey
   signVerifier: SigningKey
 }
 
-/** Where keys come from. The composition root reads the environment; nothing here does. */
+/** The composition root reads the environment; nothing here does. */
 export interface KeySources {
-  /** TAPCHIP_RELAYER_KEY_<chainId> and TAPCHIP_SIGN_VERIFIER_KEY_<chainId>, by name. They go before the keystore. */
+  /**
+   * TAPCHIP_RELAYER_KEY_<chainId> and TAPCHIP_SIGN_VERIFIER_KEY_<chainId>, by name. They override the keystore.
+   */
   environment: Readonly<Record<string, string | undefined>>
   /** TAPCHIP_KEYSTORE: a folder with <chainId>-relayer.json and <chainId>-sign-verifier.json. */
   keystore: { folder: string; passwordFile: string } | undefined
@@ -25,8 +27,8 @@ const roles = {
 type Role = keyof typeof roles
 
 /**
- * Loads the keys of all chains. The dev chain falls back to its own.
- * @throws KeyProblem where one is missing, is the dev chain's on another chain, or has two jobs
+ * Loads the keys of all chains. The dev chain has default keys.
+ * @throws KeyProblem if one is missing, is a dev chain key on another chain, or is used twice
  */
 export async function loadChainKeys(
   chainIds: readonly number[],
@@ -74,11 +76,14 @@ async function fromKeystore(
   const password = await readFile(passwordFile, 'utf8').catch((error: NodeJS.ErrnoException) => {
     throw new KeyProblem(`The keystore's password file ${passwordFile} cannot be read (${error.code}).`)
   })
-  // Editors end a file with a line break; a password has none at its end.
+  // Editors end a file with a line break, which is not part of the password.
   return { key: await openKeystore(json, password.replace(/\r?\n$/, ''), path), path }
 }
 
-/** A claim's signature names no chain, so a sign verifier of two chains would give away the tokens of both. */
+/**
+ * A claim's signature does not contain the chain id, so a sign verifier shared by two chains would authorize
+ * the transfer on both.
+ */
 function refuseTwoJobs(keys: ReadonlyMap<number, ChainKeys>): void {
   const verifiers = new Map<string, number>()
   for (const [chainId, { relayer, signVerifier }] of keys) {
@@ -93,11 +98,11 @@ function refuseTwoJobs(keys: ReadonlyMap<number, ChainKeys>): void {
   }
 }
 
-/** One of the daemon's own keys on the dev chain. Everybody has them. */
+/** One of the public default keys for the dev chain. */
 export const devKey = (role: keyof typeof ownDevKeys): SigningKey =>
   SigningKey.of(ownDevKeys[role], 'The dev chain')
 
-/** @throws KeyProblem where a key that everybody has is to be used on a chain with other people on it */
+/** @throws KeyProblem if a public key pair is used on a chain other than the dev chain */
 export function refuseDevKey(key: SigningKey, chainId: number, from: string): void {
   if (chainId === devChainId || !isDevKey(key.address)) return
   throw new KeyProblem(

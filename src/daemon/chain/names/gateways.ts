@@ -1,6 +1,6 @@
 import { type CcipRequestParameters, type Hex, isHex } from 'viem'
 
-/** One HTTP call to a gateway, whose address a contract names: the caller sees to it that it cannot be misused. */
+/** One HTTP call to a gateway whose address comes from a contract: the implementation must prevent abuse. */
 export type FetchGateway = (request: {
   url: string
   method: 'GET' | 'POST'
@@ -13,17 +13,18 @@ export type FetchGateway = (request: {
   body: Buffer
 }>
 
-/** No gateway of a list gave an answer. The message has each one's reason. */
+/** The message has the reason of each gateway. */
 export class GatewaysFailed extends Error {
   override readonly name = 'GatewaysFailed'
 }
 
-// The list is as long as a contract wants it to be.
+// A contract can name any number of gateways.
 const mostGateways = 8
 
 /**
- * The question of ERC-3668 to gateways, in their order until one answers: viem's `ccipRead.request`, which would
- * call `fetch` itself. @throws GatewaysFailed
+ * Sends an ERC-3668 request to gateways in their order until one answers: replaces viem's `ccipRead.request`,
+ * which would call `fetch`.
+ * @throws GatewaysFailed
  */
 export function guardedCcipRequest(fetchGateway: FetchGateway) {
   return async ({ data, sender, urls }: CcipRequestParameters): Promise<Hex> => {

@@ -20,14 +20,14 @@ import { devChainId } from '../dev-chain/dev-keys.ts'
 import { type FetchGateway, guardedCcipRequest } from './gateways.ts'
 import { NameChainMissing, NameUnavailable } from './recipient.ts'
 
-// Who owns a name writes its resolver, and a resolver may send its asker to gateways again and again.
+// A name's owner controls its resolver, which may redirect to gateways again and again.
 const mostSteps = 24
 /** For one answer of a gateway. */
 const gatewayMs = 10_000
 
 export const tooLong = 'it takes too many steps or too long. Give the address (0x…)'
 
-/** How the universal resolver says that there is no address. Anything else it says is no answer. */
+/** The universal resolver's errors that mean "no address". All others are failures. */
 const none = ['ResolverNotFound', 'ResolverNotContract', 'ResolverError', 'UnsupportedResolverProfile']
 
 export interface Limits {
@@ -35,7 +35,7 @@ export interface Limits {
   timeoutMs: number
 }
 
-/** Everything that is asked, of node and gateways, about one name; it has an end in steps and in time. */
+/** All questions to the node and gateways about one name, limited in steps and time. */
 export class NameLookup {
   readonly #name: string
   readonly #home: NameService
@@ -53,7 +53,7 @@ export class NameLookup {
     this.#until = limits.now() + limits.timeoutMs
     const timeoutMs = Math.min(limits.timeoutMs, gatewayMs)
     const ccip = guardedCcipRequest((request) => this.#step(() => fetchGateway({ ...request, timeoutMs })))
-    // A client of its own: one that was made elsewhere would call gateways by itself.
+    // A client of its own, because others would call gateways directly.
     this.#client = createClient({
       transport: custom(
         { request: (call) => this.#step(() => home.client.request(call)) },
@@ -63,7 +63,11 @@ export class NameLookup {
     })
   }
 
-  /** @param coinType ENSIP-11; none: Ethereum's. @returns undefined: the name has none. @throws NameUnavailable */
+  /**
+   * @param coinType ENSIP-11; absent: Ethereum's.
+   * @returns undefined if the name has no such address
+   * @throws NameUnavailable
+   */
   address(coinType?: bigint): Promise<Address | undefined> {
     return this.#asked(async () => {
       const { universalResolver: universalResolverAddress } = this.#home
@@ -72,13 +76,13 @@ export class NameLookup {
         if (none.includes(revertIn(error) ?? '')) return null
         throw error
       })
-      // A resolver without its gateways says "none" as well.
+      // A resolver whose gateways failed also says "none".
       if (found === null && this.#gateways !== undefined) throw new Error('gateways failed')
       return found !== null && isAddress(found) ? getAddress(found) : undefined
     })
   }
 
-  /** Whether code of its own is at an address where the name lives; an account that delegates (EIP-7702) has none. */
+  /** True for a contract on the name's chain; an account that delegates (EIP-7702) is not one. */
   isContract(address: Address): Promise<boolean> {
     return this.#asked(async () => {
       const code = await getCode(this.#client, { address })
@@ -93,7 +97,7 @@ export class NameLookup {
     return step()
   }
 
-  /** viem turns failures of gateways into answers, so they are remembered here. */
+  /** viem turns gateway failures into answers, so they are recorded here. */
   async #noted<T>(asked: Promise<T>, { urls }: CcipRequestParameters): Promise<T> {
     try {
       return await asked
@@ -111,7 +115,7 @@ export class NameLookup {
     }
   }
 
-  /** Never viem's own words: they show the URL of the node, which may hold a key. */
+  /** Never viem's own message, because it contains the node's URL and its API key. */
   #why(error: unknown): string {
     const { chainId, universalResolver } = this.#home
     if (this.#exhausted) return tooLong
@@ -144,20 +148,19 @@ function revertIn(error: unknown): string | undefined {
 
 export type ClientFor = (chainId: number) => PublicClient | undefined
 
-/** Whom to ask for a name. */
 export interface NameService {
   chainId: number
   client: PublicClient
   universalResolver: Address
 }
 
-/** Chains whose name service viem knows; a client may have been made without its chain's definition. */
+/** Chains whose name service viem knows; a client may lack its chain's definition. */
 const known: readonly Chain[] = [mainnet, sepolia, holesky, linea, lineaSepolia, berachain, story]
 
 const definitionOf = (chainId: number, client: PublicClient | undefined): Chain | undefined =>
   client?.chain?.contracts?.ensUniversalResolver ? client.chain : known.find(({ id }) => id === chainId)
 
-/** Where the names live that mean something on a chain: there, or on ENS's own chain. @throws NameChainMissing, NameUnavailable */
+/** Finds the name service for a chain: its own one, or ENS. @throws NameChainMissing, NameUnavailable */
 export function nameServiceFor(
   name: string,
   chainId: number,
@@ -166,8 +169,8 @@ export function nameServiceFor(
 ): NameService {
   const own = definitionOf(chainId, clientFor(chainId))
   const isOwn = own?.ensTlds?.some((ending) => name.endsWith(ending)) ?? own !== undefined
-  // ENS itself has more names than those of .eth, whatever its definition says.
-  // The embedded chain's names are its own: none of theirs may be mistaken for one of the real ENS.
+  // ENS also has names that do not end in .eth, whatever its definition says. The embedded chain's names are
+  // separate and must never be mistaken for real ENS names.
   const homeId = isOwn || chainId === ensChainId || chainId === devChainId ? chainId : ensChainId
   const client = clientFor(homeId)
   if (client === undefined) throw new NameChainMissing(name, homeId)

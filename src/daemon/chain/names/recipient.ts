@@ -3,28 +3,28 @@ import { normalize } from 'viem/ens'
 import { readRecipient as recipientForm } from '../../../values/recipient.ts'
 import { devChainId } from '../dev-chain/dev-keys.ts'
 
-/** Why a recipient has no address. The messages say what to do, and may be shown to whoever gave the name. */
+/** A recipient cannot be resolved to an address. The messages may be shown to whoever gave the name. */
 export abstract class NameProblem extends Error {}
 
-/** What was given is neither an address nor a name: no question was asked. */
+/** The input is neither an address nor a name; nothing was looked up. */
 export class RecipientInvalid extends NameProblem {
   override readonly name = 'RecipientInvalid'
 }
 
-/** The name service was asked, and has no address for this name. */
+/** The name service has no address for this name. */
 export class UnknownName extends NameProblem {
   override readonly name = 'UnknownName'
 }
 
-/** Nobody could say: a node or a gateway gave no answer. The name may well exist. */
+/** A node or a gateway did not answer. The name may well exist. */
 export class NameUnavailable extends NameProblem {
   override readonly name = 'NameUnavailable'
 }
 
-/** The chain where such names live is none that can be asked here. */
+/** The name's chain is not configured here. */
 export class NameChainMissing extends NameProblem {
   override readonly name = 'NameChainMissing'
-  /** What somebody may see who has no say in the settings. */
+  /** For callers who cannot change the settings. */
   readonly forStrangers: string
   constructor(name: string, chainId: number) {
     const where = `${name} is looked up on chain ${chainId}, which is not`
@@ -39,7 +39,7 @@ export class NameChainMissing extends NameProblem {
 
 export type Recipient = { kind: 'address'; address: Address } | { kind: 'name'; name: string }
 
-/** Reads what a caller gave as a recipient. @throws RecipientInvalid with what is wrong about it */
+/** @throws RecipientInvalid with the reason */
 export function readRecipient(given: string): Recipient {
   const read = recipientForm(given)
   if ('reason' in read) throw new RecipientInvalid(`${JSON.stringify(given.slice(0, 100))} ${read.reason}`)
@@ -50,7 +50,7 @@ export function readRecipient(given: string): Recipient {
 
 function readAddress(digits: string): Address {
   const address = getAddress(`0x${digits.toLowerCase()}`)
-  // EIP-55: the case of a mixed-case address is its checksum. One case alone says nothing.
+  // EIP-55: mixed case is a checksum; a single case has none.
   const mixed = /[a-f]/.test(digits) && /[A-F]/.test(digits)
   if (mixed && address.slice(2) !== digits)
     throw new RecipientInvalid(
@@ -63,7 +63,7 @@ function readName(text: string): string {
   try {
     return normalize(text)
   } catch (error) {
-    // ENSIP-15's own words: which character, and why.
+    // ENSIP-15's own message names the character and the reason.
     const why = error instanceof Error ? error.message : 'it cannot be normalised'
     throw new RecipientInvalid(`${JSON.stringify(text)} is not an address, and not a valid ENS name: ${why}`)
   }

@@ -9,7 +9,7 @@ import { NameUnavailable, readRecipient, UnknownName } from './recipient.ts'
 export { type FetchGateway, guardedCcipRequest } from './gateways.ts'
 export { NameChainMissing, NameProblem, NameUnavailable, RecipientInvalid, UnknownName } from './recipient.ts'
 
-/** Who wants to know: a team with a key, whoever tapped a chip and has its code, or anybody, by their network. */
+/** The asker: a team with a key, a person with the code of a chip, or anyone, by their network. */
 export type Asker = { team: number } | { chip: string } | { client: string }
 
 type Lane = SemaphoreLimits & {
@@ -19,8 +19,8 @@ type Lane = SemaphoreLimits & {
 type Lanes = Record<'team' | 'chip' | 'client', Lane>
 
 /**
- * Who writes a name's resolver decides how long it takes, and strangers may ask: each kind of asker queues apart, and
- * none of one kind takes all of its places.
+ * A name's owner controls how long its resolver takes, and strangers may ask: each kind of asker has a queue of
+ * its own, in which no single asker can take every place.
  */
 const usualLanes: Lanes = {
   team: { atOnce: 8, atOncePerKey: 6, waiting: 1024, waitingPerKey: 256, waitMs: 60_000, nameMs: 20_000 },
@@ -30,18 +30,18 @@ const usualLanes: Lanes = {
 
 export interface NameResolverSettings {
   now?(): number
-  /** undefined: the chain is not configured. */
+  /** undefined if the chain is not configured. */
   clientFor: ClientFor
-  /** The guarded client: gateways are named by contracts, that is by anyone. */
+  /** The guarded client, because anyone can name gateways in a contract. */
   fetchGateway: FetchGateway
-  /** Where ENS lives, for chains that have no name service of their own. */
+  /** The chain of ENS, for chains without a name service of their own. */
   ensChainId?: number
   lanes?: Partial<Lanes>
 }
 
 export interface NameResolver {
   /**
-   * The address of a recipient, with its checksum.
+   * Returns the recipient's checksummed address.
    * @param text an address in any case, or an ENS name
    * @throws RecipientInvalid, UnknownName, NameChainMissing, NameUnavailable
    */
@@ -84,7 +84,7 @@ function laneOf(asker: Asker): { kind: keyof Lanes; key: string } {
   return 'chip' in asker ? { kind: 'chip', key: asker.chip } : { kind: 'client', key: asker.client }
 }
 
-/** Whatever a node or a gateway does, a place is free again after this long. */
+/** Frees the place after this time, whatever a node or gateway does. */
 async function within<T>(ms: number, name: string, ask: () => Promise<T>): Promise<T> {
   const deadline = new Deadline(ms, () => new NameUnavailable(`${name} cannot be looked up: ${tooLong}`))
   try {
@@ -95,8 +95,8 @@ async function within<T>(ms: number, name: string, ask: () => Promise<T>): Promi
 }
 
 /**
- * The address on a chain where ENS does not live: the name's own one for that chain (ENSIP-11), else Ethereum's,
- * since an account is the same on every chain. A contract is not: at its address someone else's may stand.
+ * The address on a chain without ENS: the name's own one for that chain (ENSIP-11), else Ethereum's, because an
+ * account is the same on every chain. A contract is not: its address may belong to someone else there.
  */
 async function addressElsewhere(
   question: NameLookup,

@@ -1,6 +1,6 @@
 import type { TransactionRow } from '../../store/schema.ts'
 
-/** The URL of a chain leads to another chain. Nothing is signed for it. */
+/** The RPC URL leads to another chain. Nothing is signed for it. */
 export class WrongChain extends Error {
   override readonly name = 'WrongChain'
   readonly expected: number
@@ -24,7 +24,7 @@ export class LeaseHeld extends Error {
   }
 }
 
-/** What is under way was signed by a key that is not here any more: this one cannot replace it. */
+/** Pending transactions were signed by a former key, so this one cannot replace them. */
 export class KeyChanged extends Error {
   override readonly name = 'KeyChanged'
   constructor(chainId: number, before: string, now: string) {
@@ -34,7 +34,6 @@ export class KeyChanged extends Error {
   }
 }
 
-/** No relayer here serves this chain with such a signer. */
 export class NoSuchSigner extends Error {
   override readonly name = 'NoSuchSigner'
   constructor(chainId: number, signer: string) {
@@ -42,7 +41,7 @@ export class NoSuchSigner extends Error {
   }
 }
 
-/** Whoever reads it may be a stranger with a code. */
+/** These may be shown to a stranger with a code. */
 const waits: Record<NonNullable<TransactionRow['waiting']> | 'turn', string> = {
   turn: 'for its turn',
   fees: 'for gas to become cheaper',
@@ -52,11 +51,11 @@ const waits: Record<NonNullable<TransactionRow['waiting']> | 'turn', string> = {
   builder: 'until the chain can be read',
 }
 
-/** It is recorded and will be sent, but it has no hash to answer with yet. */
+/** The transaction is recorded and will be sent, but has no hash yet. */
 export class NotSignedYet extends Error {
   override readonly name = 'NotSignedYet'
   readonly transactionId: number
-  /** Why, where that is known. */
+  /** If known. */
   readonly waiting: TransactionRow['waiting']
   constructor(transactionId: number, waiting: TransactionRow['waiting']) {
     super(
@@ -67,7 +66,7 @@ export class NotSignedYet extends Error {
   }
 }
 
-/** It was given up before it was ever signed. */
+/** The transaction was given up before it was signed. */
 export class TransactionRefused extends Error {
   override readonly name = 'TransactionRefused'
   readonly transactionId: number
@@ -79,12 +78,11 @@ export class TransactionRefused extends Error {
   }
 }
 
-/** Thrown by a builder: it can never be built, so it is given up. Anything else that a builder throws is tried again. */
+/** Thrown by a builder to give the intent up. Its other errors are retried. */
 export class CannotBuild extends Error {
   override readonly name = 'CannotBuild'
 }
 
-/** An Idempotency-Key that was used with another request. */
 export class IdempotencyConflict extends Error {
   override readonly name = 'IdempotencyConflict'
   constructor() {
@@ -92,7 +90,7 @@ export class IdempotencyConflict extends Error {
   }
 }
 
-/** Thrown in the write that records an intent, so that it leaves no trace: another request has the key. */
+/** Thrown in the write that records an intent, so that it is rolled back: another request has the key. */
 export class IdempotencyKeyTaken extends Error {
   override readonly name = 'IdempotencyKeyTaken'
 }

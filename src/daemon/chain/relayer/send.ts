@@ -18,15 +18,15 @@ interface Due {
 type Answer = Due & { outcome: SendOutcome; words: string | null }
 
 export interface Sent {
-  /** What the way to the node, or the node, said that means nothing for the transaction. */
+  /** An error of the connection or the node that says nothing about the transaction. */
   trouble: string | undefined
-  /** Something stands still until the key has money. */
+  /** True if a transaction waits for the key to have funds. */
   waitingForFunds: boolean
 }
 
 /**
- * Hands over what is signed: the last attempt of each, until a node says that it has it, and now and then again.
- * Sending the same bytes twice does nothing, so silence is always answered by sending.
+ * Sends the last attempt of each transaction until a node accepts it, and again now and then. Sending the same
+ * bytes twice is harmless, so a missing answer is always followed by resending.
  */
 export async function send(sender: Sender, view: View): Promise<Sent> {
   const now = sender.clock.monotonic()
@@ -74,7 +74,7 @@ const isNews = ({ row, attempt, outcome, words }: Answer): boolean =>
     ? row.state === 'signed' || attempt.sentAt === null || attempt.error !== null
     : attempt.error !== words
 
-/** Says what sending ran into, rather than what the chain asks for. */
+/** True if the wait is due to sending, not to the chain's fees. */
 const isAboutSending = (waiting: TransactionRow['waiting']): boolean =>
   waiting === 'node' || waiting === 'funds'
 
@@ -91,7 +91,7 @@ async function record(
     return
   }
   await markAttemptError(trx, attempt.id, words ?? outcome)
-  // The nonce is taken, so what can never be mined would block all behind it.
+  // It holds a nonce, so a transaction that can never be mined would block all later ones.
   if (outcome === 'impossible' && attempt.purpose === 'effect')
     await abandon(trx, { id, at, reason: words ?? 'no node takes it' })
   else if (outcome === 'no-funds') await markWaiting(trx, { id, at, waiting: 'funds' })

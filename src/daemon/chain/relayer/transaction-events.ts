@@ -8,7 +8,10 @@ import { isSettled, type SettledState, stateOf, storedHex } from './transaction.
 
 type Listener = (row: TransactionRow) => boolean
 
-/** Tells those who wait for a transaction that it has changed. The store is the truth; this only says when to look. */
+/**
+ * Notifies those who wait for a transaction of its changes. The store is authoritative; this only says when to
+ * read it.
+ */
 export class TransactionEvents {
   readonly #db: Db
   readonly #listeners = new Map<number, Set<Listener>>()
@@ -16,7 +19,7 @@ export class TransactionEvents {
     this.#db = db
   }
 
-  /** @param listener called with the row at each change, until it returns true */
+  /** @param listener called with the row at each change until it returns true */
   async listen(id: number, listener: Listener): Promise<() => void> {
     const listeners = this.#listeners.get(id) ?? new Set()
     this.#listeners.set(id, listeners.add(listener))
@@ -24,7 +27,7 @@ export class TransactionEvents {
     return () => this.#leave(id, listener)
   }
 
-  /** After the write was committed. */
+  /** To be called after the commit. */
   async changed(ids: Iterable<number>): Promise<void> {
     for (const id of ids) {
       const listeners = this.#listeners.get(id)
