@@ -65,10 +65,10 @@ const mayImport: Record<Exclude<Room, 'src/daemon'>, readonly Room[]> = {
   ],
   'src/daemon/store': [],
   'src/daemon/chain': ['src/daemon/store', 'src/daemon/outbound'],
-  'src/daemon/badges': [],
+  'src/daemon/badges': ['src/daemon/outbound'],
   'src/daemon/pages': ['src/daemon/domain', 'src/nfc'],
   'src/daemon/outbound': [],
-  'src/daemon/marketplace': [],
+  'src/daemon/marketplace': ['src/daemon/outbound'],
   'src/daemon/seed': [
     'src/nfc/halo',
     'src/daemon/contract',

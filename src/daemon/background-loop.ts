@@ -9,7 +9,7 @@ export const systemSchedule: Schedule = (job, ms) => {
 }
 
 /** Times in milliseconds. */
-export interface LoopSettings<T> {
+interface LoopSettings<T> {
   run(): Promise<T>
   /** Delay before the first run; absent: no delay. */
   firstMs?: number

@@ -87,23 +87,9 @@ export interface Context {
 export const databaseFile = 'tapchip.db'
 
 /**
- * Opens the data directory and everything in it.
- * @throws DataDirProblem, DataKeyProblem, SchemaTooNew, DataDirInUse, KeyProblem, WrongChain
- */
-export async function openContext(config: Config, log: Logger, clock: Clock = systemClock): Promise<Context> {
-  const ctx = await beginContext(config, log, clock)
-  try {
-    await ctx.chains.opened
-    return ctx
-  } catch (error) {
-    await ctx.close()
-    throw error
-  }
-}
-
-/**
- * The same, while the chains are still being opened. The caller waits for them, and closes the context if that
- * fails.
+ * Opens the data directory and everything in it, while the chains are still being opened: the caller waits for them,
+ * and closes the context if that fails.
+ * @throws DataDirProblem, DataKeyProblem, SchemaTooNew, DataDirInUse; `chains.opened` KeyProblem, WrongChain
  */
 export async function beginContext(
   config: Config,

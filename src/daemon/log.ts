@@ -44,7 +44,7 @@ function cut(value: unknown, depth: number): unknown {
 const upTo = (text: string, most: number): string => (text.length > most ? `${text.slice(0, most)}…` : text)
 
 /** Removes secrets from an error: node URLs contain API keys, and request bodies contain valid signatures. */
-export function shownError(error: { type?: string; message?: string; stack?: string; code?: unknown }) {
+function shownError(error: { type?: string; message?: string; stack?: string; code?: unknown }) {
   const { type, message, stack, code } = error
   return {
     type,

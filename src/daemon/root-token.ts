@@ -6,7 +6,7 @@ import { ConfigProblem } from './config/problem.ts'
 import { shortestToken } from './config/settings.ts'
 import { newSecret } from './domain/access/secrets.ts'
 
-export const adminTokenFile = 'admin.token'
+const adminTokenFile = 'admin.token'
 
 /**
  * The built-in token of scope `all`: from the environment, else from a file in the data directory, which is

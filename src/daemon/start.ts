@@ -18,7 +18,7 @@ import { allNames } from './store/names.ts'
 import { findTransaction } from './store/transactions.ts'
 
 /** The line on standard output once the daemon serves requests. */
-export interface ReadyLine {
+interface ReadyLine {
   event: 'ready'
   url: string
   /**
@@ -32,7 +32,7 @@ export interface ReadyLine {
   chains: Record<string, string>
 }
 
-export interface RunningDaemon {
+interface RunningDaemon {
   ready: ReadyLine
   ctx: Context
   /**

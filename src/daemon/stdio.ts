@@ -12,7 +12,7 @@ const finalFlushMs = 200
  * a stalled reader only costs lines. Buffered lines follow once writing works again, then one line with the
  * number of lost ones.
  */
-export class StdioWriter {
+class StdioWriter {
   readonly #descriptor: number
   readonly #lostLine: (count: number) => string
   /** Starts with the rest of a line that was partly written. */
@@ -92,7 +92,7 @@ export class StdioWriter {
 }
 
 /** @returns a descriptor for the same stream whose writes fail instead of blocking */
-export function nonBlocking(descriptor: 1 | 2): number {
+function nonBlocking(descriptor: 1 | 2): number {
   try {
     if (fstatSync(descriptor).isFile()) return descriptor
     // A terminal may be stopped (Ctrl-S). It is reopened so that other processes on it are unaffected.

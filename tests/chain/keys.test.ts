@@ -8,8 +8,9 @@ import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { isDevKey, ownDevKeys } from '../../src/daemon/chain/dev-chain/dev-keys.ts'
 import { devKey, loadChainKeys } from '../../src/daemon/chain/keys/chain-keys.ts'
-import { makeKeystore, openKeystore } from '../../src/daemon/chain/keys/keystore.ts'
+import { openKeystore } from '../../src/daemon/chain/keys/keystore.ts'
 import { KeyProblem, SigningKey } from '../../src/daemon/chain/keys/signing-key.ts'
+import { makeKeystore } from '../support/keystore.ts'
 
 const secret = '7a28b5ba57c53603b0b07b56bba752f7784bf506fa95edc395f5cf6c7514fe9d'
 const other = '22'.repeat(32)
@@ -42,7 +43,7 @@ describe('a keystore', () => {
   })
 
   test('that was made here opens here, with its password alone', async () => {
-    const kept = JSON.stringify(await makeKeystore(Buffer.from(secret, 'hex'), 'pässword', 1024))
+    const kept = JSON.stringify(makeKeystore(Buffer.from(secret, 'hex'), 'pässword', 1024))
     expect(kept).not.toContain(secret)
     expect((await openKeystore(kept, 'pässword', 'file')).address).toBe(address)
     await expect(openKeystore(kept, 'password', 'file')).rejects.toThrow(/password is wrong/)
@@ -99,7 +100,7 @@ describe('the keys of chains', () => {
     folder = mkdtempSync(join(tmpdir(), 'tapchip-keys-'))
     keystore = { folder, passwordFile: join(folder, 'password') }
     writeFileSync(keystore.passwordFile, 'testpassword\n')
-    const kept = await makeKeystore(Buffer.from(secret, 'hex'), 'testpassword', 1024)
+    const kept = makeKeystore(Buffer.from(secret, 'hex'), 'testpassword', 1024)
     writeFileSync(join(folder, '5-relayer.json'), JSON.stringify(kept))
   })
   afterAll(() => rmSync(folder, { recursive: true }))

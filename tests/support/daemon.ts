@@ -5,7 +5,7 @@ import type { FastifyInstance } from 'fastify'
 import pino from 'pino'
 import { buildApp, type Timeouts } from '../../src/daemon/app.ts'
 import { loadConfig } from '../../src/daemon/config/config.ts'
-import { type Context, openContext } from '../../src/daemon/context.ts'
+import { beginContext, type Context } from '../../src/daemon/context.ts'
 import type { Clock } from '../../src/daemon/domain/time.ts'
 import { createLogger } from '../../src/daemon/log.ts'
 import { loadSeed } from '../../src/daemon/seed/load.ts'
@@ -90,7 +90,11 @@ export interface TestApp {
 /** The whole application on real SQLite, without a port: `app.inject(…)`. */
 export async function openTestApp(options: Options = {}): Promise<TestApp> {
   const { config, log, clean, dataDir, seedFile } = prepare(options)
-  const ctx = await openContext(config, log, options.clock)
+  const ctx = await beginContext(config, log, options.clock)
+  await ctx.chains.opened.catch(async (error: unknown) => {
+    await ctx.close()
+    throw error
+  })
   if (seedFile !== undefined) await loadSeed(ctx, seedFile)
   const app = await buildApp(ctx, options.patience)
   if (options.chain) {

@@ -24,13 +24,13 @@ export function readDay(text: string): string | undefined {
 /** Converts YYYY-MM-DD to MM-DD-YYYY. */
 export const monthFirst = (day: string): string => `${day.slice(5)}-${day.slice(0, 4)}`
 
-export interface EventDays {
+interface EventDays {
   startDate: string
   endDate: string
   expiryDate: string
 }
 
-export interface DayProblem {
+interface DayProblem {
   field: keyof EventDays
   message: string
 }

@@ -10,7 +10,7 @@ import type {
   TransactionState,
 } from './provider.ts'
 
-export interface EmbeddedDeps {
+interface EmbeddedDeps {
   /** The lowest unused id. */
   nextId(): Promise<number>
   approval: 'auto' | 'manual'

@@ -19,18 +19,18 @@ export interface ImageSize {
 /** Reads a file in order: yields the number of bytes it wants next, at most `walkStep`, and receives them. */
 export type Walk<Found> = Generator<number, Found, Buffer>
 
-export const walkStep = 4_096
+const walkStep = 4_096
 
 export const notAnImage = (reason: string): ImageFlaw => ({ kind: 'not-an-image', reason })
 export const damaged = (reason: string): ImageFlaw => ({ kind: 'damaged', reason })
 
-export const maxSide = 10_000
-export const maxPixels = 40_000_000
+const maxSide = 10_000
+const maxPixels = 40_000_000
 /** Total of all frames of an animation. */
-export const maxFramePixels = 1_000_000_000
+const maxFramePixels = 1_000_000_000
 
 /** Counts the pixels needed to draw an image: the canvas and each frame. */
-export class PixelCount {
+class PixelCount {
   #frames = 0
   readonly width: number
   readonly height: number

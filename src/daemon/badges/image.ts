@@ -3,7 +3,7 @@ import { type ImageFlaw, type ImageSize, notAnImage, type Walk, walkGif, walkPng
 /** POAP and the interface require less than 4 MB: 4 MiB is too large, one byte less is accepted. */
 export const maxImageBytes = 4 * 1024 * 1024
 
-export interface GoodImage {
+interface GoodImage {
   kind: 'image'
   type: 'image/png' | 'image/gif'
   extension: 'png' | 'gif'
@@ -86,16 +86,6 @@ export class ImageJudge {
   #noteTail(bytes: Buffer): void {
     this.#hasTail ||= bytes.some((byte) => byte !== 0)
   }
-}
-
-/** Stops reading once the image is too large. */
-export async function judgeImage(bytes: AsyncIterable<Uint8Array>): Promise<JudgedImage> {
-  const judge = new ImageJudge()
-  for await (const chunk of bytes) {
-    const tooLarge = judge.push(chunk)
-    if (tooLarge) return tooLarge
-  }
-  return judge.end()
 }
 
 const neither = 'is neither a PNG nor a GIF'

@@ -1,25 +1,12 @@
 import type * as z from 'zod'
-import {
-  failureOf,
-  type HttpAnswer,
-  type HttpRequest,
-  type PoapConfig,
-  type SendRequest,
-} from './poap-deps.ts'
+import { retryAfterMs } from '../outbound/foreign-text.ts'
+import type { OutboundAnswer, OutboundRequest } from '../outbound/outbound.ts'
+import { failureOf, type PoapConfig, type PoapDeps } from './poap-deps.ts'
 import { PoapToken, type TokenResult } from './poap-token.ts'
 import { errorMessage, isOwnError, readJson, tokenAnswer } from './poap-wire.ts'
 import type { Refused, Unavailable, Unknown } from './provider.ts'
-import { retryAfter } from './retry-after.ts'
 
-export interface PoapDeps {
-  send: SendRequest
-  clock: { now(): number; monotonic(): number }
-  sleep(ms: number): Promise<unknown>
-  /** From 0 up to 1. */
-  random(): number
-}
-
-export interface PoapCall<T> {
+interface PoapCall<T> {
   method: 'GET' | 'POST'
   path: string
   /** The open endpoints need only the key. */
@@ -48,6 +35,8 @@ interface Trouble {
 type Answer<T> = { kind: 'ok'; value: T } | Refused | Trouble
 
 const attempts = 3
+/** In milliseconds. */
+const retryBounds = { least: 1_000, most: 3_600_000 }
 const firstPauseMs = 200
 const usualWaitMs = 10_000
 /** Settings have to be changed first. */
@@ -119,7 +108,7 @@ export class PoapCalls {
     return this.#judged(call, await this.#send(call, deadline, second.value.token), second.value.token)
   }
 
-  #send(call: PoapCall<unknown>, deadline: number, token?: string): Promise<HttpAnswer | Trouble> {
+  #send(call: PoapCall<unknown>, deadline: number, token?: string): Promise<OutboundAnswer | Trouble> {
     const { json, form } = call
     const headers = {
       accept: 'application/json',
@@ -139,9 +128,9 @@ export class PoapCalls {
 
   async #ask(
     host: 'api' | 'auth',
-    request: Omit<HttpRequest, 'timeoutMs'>,
+    request: Omit<OutboundRequest, 'timeoutMs'>,
     deadline: number,
-  ): Promise<HttpAnswer | Trouble> {
+  ): Promise<OutboundAnswer | Trouble> {
     const now = this.#deps.clock.monotonic()
     const timeoutMs = deadline - now
     const waitMs = this.#quietUntil[host] - now
@@ -166,18 +155,18 @@ export class PoapCalls {
     }
   }
 
-  #noteQuiet(host: 'api' | 'auth', { status, headers }: HttpAnswer): void {
+  #noteQuiet(host: 'api' | 'auth', { status, headers }: OutboundAnswer): void {
     if (status !== 429 && status !== 503) return
     const { clock } = this.#deps
-    const ms = retryAfter(headers['retry-after'], clock.now())
+    const ms = retryAfterMs(headers['retry-after'], clock.now(), retryBounds)
     if (ms !== undefined) this.#quietUntil[host] = Math.max(this.#quietUntil[host], clock.monotonic() + ms)
   }
 
-  #judged<T>(call: Judged<T>, answer: HttpAnswer | Trouble, token = ''): Answer<T> {
+  #judged<T>(call: Judged<T>, answer: OutboundAnswer | Trouble, token = ''): Answer<T> {
     if (!('status' in answer)) return answer
     const { status, headers, body } = answer
     const reason = `POAP answered ${status} to ${call.method} ${call.path.replace(/[?].*/, '')}`
-    const waitMs = retryAfter(headers['retry-after'], this.#deps.clock.now())
+    const waitMs = retryAfterMs(headers['retry-after'], this.#deps.clock.now(), retryBounds)
     if (status >= 200 && status < 300) {
       const parsed = call.shape.safeParse(readJson(body))
       if (parsed.success) return { kind: 'ok', value: parsed.data }

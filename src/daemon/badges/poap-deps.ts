@@ -1,30 +1,19 @@
-/** The part of the daemon's guarded HTTP client that is needed here. */
-export interface HttpRequest {
-  url: string
-  method: 'GET' | 'POST'
-  headers: Readonly<Record<string, string>>
-  body?: string | AsyncIterable<Uint8Array> | undefined
-  timeoutMs: number
-  maxBytes: number
-}
+import { OutboundFailed, OutboundRefused, type SendRequest } from '../outbound/outbound.ts'
 
-export interface HttpAnswer {
-  status: number
-  /** Names are in lower case. */
-  headers: Readonly<Record<string, string | string[] | undefined>>
-  body: Buffer
-}
+export type { SendRequest }
 
-/** @throws OutboundRefused before anything is sent, OutboundFailed, and whatever an iterable body throws */
-export type SendRequest = (request: HttpRequest) => Promise<HttpAnswer>
+export interface PoapDeps {
+  send: SendRequest
+  clock: { now(): number; monotonic(): number }
+  sleep(ms: number): Promise<unknown>
+  /** From 0 up to 1. */
+  random(): number
+}
 
 /** Describes a failed call; undefined if the error is not about the network. */
 export function failureOf(error: unknown): { sent: boolean; reason: string } | undefined {
-  if (!(error instanceof Error)) return undefined
-  if (error.name === 'OutboundRefused') return { sent: false, reason: error.message }
-  if (error.name !== 'OutboundFailed') return undefined
-  // It may have been sent unless the error says otherwise.
-  return { sent: !('sent' in error && error.sent === false), reason: error.message }
+  if (error instanceof OutboundRefused) return { sent: false, reason: error.message }
+  return error instanceof OutboundFailed ? { sent: error.sent, reason: error.message } : undefined
 }
 
 export interface PoapConfig {

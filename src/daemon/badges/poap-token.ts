@@ -1,6 +1,6 @@
 import type { Unavailable } from './provider.ts'
 
-export interface AccessToken {
+interface AccessToken {
   token: string
   /** Milliseconds, monotonic. */
   expiresAt: number

@@ -78,24 +78,14 @@ export function toCreationResponse(
     const day = readDay(text ?? '')
     return day === undefined ? otherwise : monthFirst(day)
   }
+  const given = Object.entries(created).filter(([, value]) => value !== null && value !== undefined)
   return {
-    id: created.id,
+    ...asSent,
+    ...Object.fromEntries(given),
     fancy_id: created.fancy_id || asSent.fancy_id,
-    name: created.name ?? asSent.name,
-    description: created.description ?? asSent.description,
-    city: created.city ?? asSent.city,
-    country: created.country ?? asSent.country,
-    event_url: created.event_url ?? asSent.event_url,
-    image_url: created.image_url ?? asSent.image_url,
-    animation_url: created.animation_url ?? asSent.animation_url,
-    year: created.year ?? asSent.year,
     start_date: date(created.start_date, asSent.start_date),
     end_date: date(created.end_date, asSent.end_date),
     expiry_date: date(created.expiry_date, asSent.expiry_date),
-    from_admin: created.from_admin ?? asSent.from_admin,
-    virtual_event: created.virtual_event ?? asSent.virtual_event,
-    event_template_id: created.event_template_id ?? asSent.event_template_id,
-    private_event: created.private_event ?? asSent.private_event,
   }
 }
 
@@ -167,7 +157,7 @@ export function isOwnError(body: Buffer, status: number): boolean {
 export const isAboutRecipient = (message: string): boolean =>
   /address|recipient|beneficiary|collector|e-?mail|\bens\b|already minted/i.test(message)
 
-export type Complaint = 'already-claimed' | 'already-minted-by-recipient' | 'other'
+type Complaint = 'already-claimed' | 'already-minted-by-recipient' | 'other'
 
 /**
  * POAP refuses claims with 400 and a message, without an error code. Both wordings of the second case are in

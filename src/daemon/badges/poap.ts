@@ -1,5 +1,5 @@
-import { PoapCalls, type PoapDeps } from './poap-calls.ts'
-import type { PoapConfig } from './poap-deps.ts'
+import { PoapCalls } from './poap-calls.ts'
+import type { PoapConfig, PoapDeps } from './poap-deps.ts'
 import {
   activeRequests,
   anything,

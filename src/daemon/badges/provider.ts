@@ -108,7 +108,7 @@ export type TransactionState =
   /** The code is used up all the same. */
   | { kind: 'failed'; hash?: string }
 
-export interface ClaimedCode {
+interface ClaimedCode {
   kind: 'claimed'
   /** The collector's address, ENS name, or e-mail address. Absent if the provider does not reveal it. */
   input?: string
@@ -184,5 +184,3 @@ export function ownerOf(claim: ClaimedCode, recipient: string): 'recipient' | 'o
 
 /** Six random digits that protect an event's codes from a stranger who knows its id. */
 export const newSecretCode = (): string => randomInt(1_000_000).toString().padStart(6, '0')
-
-export const isSecretCode = (text: string): boolean => /^[0-9]{6}$/.test(text)

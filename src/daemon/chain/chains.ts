@@ -33,14 +33,17 @@ export interface Chain {
 }
 
 export interface RemoteChain {
-  chainId: number
-  rpcUrl: string
-  confirmations: number
-  maxFeePerGas: bigint
-  expiryBlocks: number | undefined
+  readonly chainId: number
+  readonly rpcUrl: string
+  /** The depth at which a transaction counts as final. */
+  readonly confirmations: number
+  /** In wei per gas; no transaction offers more. */
+  readonly maxFeePerGas: bigint
+  /** The lifetime of a transfer signature; undefined: about 30 minutes' worth of blocks. */
+  readonly expiryBlocks: number | undefined
 }
 
-export interface ChainsOptions {
+interface ChainsOptions {
   db: Db
   clock: Clock
   log: Logger

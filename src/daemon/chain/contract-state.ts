@@ -25,13 +25,13 @@ export interface ContractState {
   owner: Address | undefined
 }
 
-export interface PhygitalState extends ContractState {
+interface PhygitalState extends ContractState {
   /** Becomes the owner by accepting. */
   pendingOwner: Address | undefined
   signVerifier: Address | undefined
 }
 
-export interface GuestbookState extends ContractState {
+interface GuestbookState extends ContractState {
   isMinter: boolean | undefined
 }
 

@@ -48,7 +48,7 @@ export const guestbookCodeHash: Hex = keccak256(guestbookCode)
 const cloneCode = concat(['0x3d602d80600a3d3981f3', guestbookCode])
 
 /** Everything that determines a guestbook's address. */
-export interface GuestbookDeployment {
+interface GuestbookDeployment {
   salt: Hex
   name: string
   symbol: string

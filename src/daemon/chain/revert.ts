@@ -1,6 +1,6 @@
 import { BaseError, type Hex, isHex, RpcRequestError } from 'viem'
 
-export interface Revert {
+interface Revert {
   reason: string
   data: Hex | undefined
 }

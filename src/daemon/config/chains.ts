@@ -1,18 +1,7 @@
 import * as z from 'zod'
+import type { RemoteChain } from '../chain/chains.ts'
 import { fallbackMessage } from './fields.ts'
 import { ConfigProblem } from './problem.ts'
-
-/** A remote chain. */
-export interface ChainConfig {
-  readonly chainId: number
-  readonly rpcUrl: string
-  /** The depth at which a transaction counts as final. */
-  readonly confirmations: number
-  /** In wei per gas; no transaction offers more. */
-  readonly maxFeePerGas: bigint
-  /** The lifetime of a transfer signature; undefined: about 30 minutes' worth of blocks. */
-  readonly expiryBlocks: number | undefined
-}
 
 const text = z.union([z.string(), z.number()], 'must be text or a number').transform(String)
 
@@ -61,7 +50,7 @@ export function isKeyVariable(name: string): boolean {
 export function chainsFrom(
   file: z.output<typeof chainsInFile>,
   env: Readonly<Record<string, string | undefined>>,
-): ChainConfig[] {
+): RemoteChain[] {
   const chains = new Map<string, Record<string, string | undefined>>(
     Object.entries(file).map(([id, settings]) => [id, { ...settings }]),
   )
@@ -82,7 +71,7 @@ function parsed(
   chainId: number,
   settings: Record<string, string | undefined>,
   sources: ReadonlyMap<string, string>,
-): ChainConfig {
+): RemoteChain {
   if (settings.rpc === undefined)
     throw new ConfigProblem(`Chain ${chainId} has settings and no RPC URL. Set TAPCHIP_RPC_${chainId}.`)
   const result = oneChain.safeParse(settings, { error: fallbackMessage })

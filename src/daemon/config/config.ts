@@ -2,24 +2,35 @@ import { readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
-import { type BadgesConfig, badgeSecrets, badgesFrom } from './badges.ts'
-import { type ChainConfig, chainsFrom, isKeyVariable } from './chains.ts'
+import type * as z from 'zod'
+import type { RemoteChain } from '../chain/chains.ts'
+import { type BadgesConfig, badgeSecrets, type badgeSettings, badgesFrom } from './badges.ts'
+import { chainsFrom, isKeyVariable } from './chains.ts'
 import { fallbackMessage } from './fields.ts'
 import { ConfigProblem, describeFileError } from './problem.ts'
-import { describeIssue, type LogLevel, proxies, type SettingName, settings, variableOf } from './settings.ts'
+import { describeIssue, proxies, type SettingName, settings, variableOf } from './settings.ts'
 import { warningsOf } from './warnings.ts'
 
-export interface Config {
-  readonly host: string
-  /** 0 picks a free port. */
-  readonly port: number
+type Settings = z.output<typeof settings>
+
+/** Settings that {@link loadConfig} converts or combines. */
+type Converted =
+  | keyof typeof badgeSettings
+  | 'otpTtlSeconds'
+  | 'refTtlSeconds'
+  | 'rateLimit'
+  | 'keyRateLimit'
+  | 'trustProxy'
+  | 'keystore'
+  | 'keystorePasswordFile'
+  | 'chains'
+  | 'openseaUrl'
+  | 'openseaApiKey'
+
+export interface Config extends Readonly<Omit<Settings, Converted>> {
   readonly dataDir: string
   /** Without a trailing slash; undefined: the address where the daemon listens. */
   readonly baseUrl: string | undefined
-  readonly seed: string | undefined
-  /** Keeps everything in a temporary directory that is removed when the daemon stops. */
-  readonly ephemeral: boolean
-  readonly logLevel: LogLevel
   readonly otpLifetimeMs: number
   readonly refLifetimeMs: number
   /** Requests per minute and client for endpoints without a key; undefined: no limit. */
@@ -28,30 +39,9 @@ export interface Config {
   readonly keyRateLimit: number | undefined
   /** Invalid keys, tokens, codes, and refs per minute and client; undefined: no limit. */
   readonly guessLimit: number | undefined
-  /** Concurrent connections, in total and per client. */
-  readonly maxConnections: number
-  readonly clientConnections: number
   /** A number of hops, or CIDR ranges. */
   readonly trustProxy: number | readonly string[] | undefined
-  /** True if /admin and /metrics also answer forwarded requests and stay on the public listener. */
-  readonly adminRemote: boolean
-  /** A separate address for /admin and /metrics. */
-  readonly adminListen: { readonly host: string; readonly port: number } | undefined
-  /** Instead of the token file. */
-  readonly adminToken: string | undefined
-  /** Instead of the data key file: 64 hex digits. */
-  readonly dataKey: string | undefined
-  /** Opens the wrapped data key of a restored backup. */
-  readonly backupPassphrase: string | undefined
-  /** As in x-…-api-key, x-…-code, and …Ref. */
-  readonly wirePrefix: string
-  /** As in /…-events, …Events, and …Event. */
-  readonly wireBadge: string
-  /** The embedded chain, with the id 31337. */
-  readonly devChain: boolean
-  readonly devRpc: 'guarded' | 'full'
-  /** Remote chains. */
-  readonly chains: readonly ChainConfig[]
+  readonly chains: readonly RemoteChain[]
   /** Signing keys by the names of their variables. */
   readonly chainKeys: Readonly<Record<string, string | undefined>>
   /** OpenSea's API, or one like it. */

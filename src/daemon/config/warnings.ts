@@ -1,5 +1,6 @@
+import type { RemoteChain } from '../chain/chains.ts'
 import { devChainId } from '../chain/dev-chain/dev-keys.ts'
-import { type ChainConfig, chainVariable, isChainId } from './chains.ts'
+import { chainVariable, isChainId } from './chains.ts'
 
 /** Read by the CLI or by tests: the same shell may start the daemon. */
 const ofOthers = [
@@ -23,7 +24,7 @@ export function warningsOf(
     settings,
     chains,
     devChain,
-  }: { settings: readonly string[]; chains: readonly Pick<ChainConfig, 'chainId'>[]; devChain: boolean },
+  }: { settings: readonly string[]; chains: readonly Pick<RemoteChain, 'chainId'>[]; devChain: boolean },
 ): string[] {
   const known = [...settings, 'TAPCHIP_CONFIG', ...ofOthers]
   const served = new Set([

@@ -28,7 +28,7 @@ export const listenerConstraint: Constraints = {
 }
 
 /** True if administration is not on the public listener. */
-export const isAdminApart = ({ adminListen, adminRemote, baseUrl }: AdminConfig): boolean =>
+const isAdminApart = ({ adminListen, adminRemote, baseUrl }: AdminConfig): boolean =>
   !adminRemote &&
   (adminListen !== undefined || (baseUrl !== undefined && !isLoopback(new URL(baseUrl).hostname)))
 

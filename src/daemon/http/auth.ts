@@ -72,7 +72,7 @@ function callerOf(deps: AuthDeps, spec: EndpointSpec, request: FastifyRequest): 
 }
 
 /** Returns the request's API key, or undefined if it has none. @throws DomainError if the key is invalid */
-export function optionalApiKey({ credentials, wire }: AuthDeps, request: FastifyRequest): ApiKey | undefined {
+function optionalApiKey({ credentials, wire }: AuthDeps, request: FastifyRequest): ApiKey | undefined {
   const header = request.headers[wire.apiKeyHeader]
   return typeof header === 'string' && header !== '' ? credentials.apiKey(header) : undefined
 }
@@ -87,7 +87,7 @@ function codeOf(wire: WireWords, request: FastifyRequest): string {
   )
 }
 
-export const bearerOf = (request: FastifyRequest): string | undefined =>
+const bearerOf = (request: FastifyRequest): string | undefined =>
   /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? '')?.[1]
 
 function bearer(request: FastifyRequest): string {

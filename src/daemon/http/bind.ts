@@ -8,7 +8,7 @@ import { parseInput } from './parse-input.ts'
 import { answerOnce, type Recording } from './repeatable.ts'
 import type { WireWords } from './wire.ts'
 
-export type BindDeps = AuthDeps & { idempotency: Idempotency }
+type BindDeps = AuthDeps & { idempotency: Idempotency }
 
 /** One call of an endpoint: its validated input, the caller, and the HTTP objects for streaming handlers. */
 export type Call<S extends EndpointSpec> = Input<S> &
@@ -22,9 +22,9 @@ export type Call<S extends EndpointSpec> = Input<S> &
     : unknown)
 
 /** Returns the endpoint's response, or a reply that the handler sends itself. */
-export type Handler<S extends EndpointSpec> = (call: Call<S>) => Promise<Answer<S> | FastifyReply>
+type Handler<S extends EndpointSpec> = (call: Call<S>) => Promise<Answer<S> | FastifyReply>
 
-export type Handlers<K extends EndpointKey> = { [Key in K]: Handler<Endpoints[Key]> }
+type Handlers<K extends EndpointKey> = { [Key in K]: Handler<Endpoints[Key]> }
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -117,7 +117,7 @@ export function splitKey(key: string): { method: HTTPMethods; path: string } {
 }
 
 /** Route configuration for the interface: browser clients may call it from any origin. */
-export const openToBrowsers = { origin: '*' }
+const openToBrowsers = { origin: '*' }
 
 /** Closed except for routes with `openToBrowsers`, which allow the documented headers. */
 export const corsOptions = (wire: WireWords): FastifyCorsOptions => ({

@@ -55,7 +55,7 @@ const statusOf: Record<ErrorCode, number> = {
   badge_unavailable: 503,
 }
 
-export interface ErrorBody {
+interface ErrorBody {
   statusCode: number
   error: string
   message: string
@@ -69,7 +69,7 @@ export interface ErrorBody {
 const isAbort = (error: unknown): boolean =>
   codeOf(error) === 'ECONNRESET' || codeOf(error) === 'ERR_STREAM_PREMATURE_CLOSE'
 
-export interface ErrorAnswer {
+interface ErrorAnswer {
   body: ErrorBody
   retryAfterSeconds: number | undefined
   /** True if the error belongs in the log, because the client does not get its text. */

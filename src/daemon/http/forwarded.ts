@@ -43,7 +43,7 @@ export function refuseForwarded(
 }
 
 /** True if a proxy left its headers. A direct client can send them too. */
-export function isForwarded({ headers }: FastifyRequest): boolean {
+function isForwarded({ headers }: FastifyRequest): boolean {
   return (
     marks.some((mark) => headers[mark] !== undefined) ||
     Object.keys(headers).some((name) => name.startsWith('x-forwarded'))
@@ -58,7 +58,7 @@ function isMisdirected(request: FastifyRequest, names: readonly (string | undefi
   return !isLoopback(name) && !names.includes(name)
 }
 
-export const proxyAdvice =
+const proxyAdvice =
   'Without TAPCHIP_TRUST_PROXY all visitors count as one client, and share one budget of requests: set it to the number of proxies in front, or to their networks.'
 
 /** Detects proxies that the daemon was not configured for. */

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 
-export interface Live<T> {
+interface Live<T> {
   /** @returns a function that stops the updates */
   follow(tell: (event: T) => void): () => void
   toLine(event: T): unknown

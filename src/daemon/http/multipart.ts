@@ -17,7 +17,7 @@ export interface FormOptions {
   maxBytes: number
 }
 
-export interface Form {
+interface Form {
   fields: Record<string, string>
   hasFile: boolean
 }

@@ -6,7 +6,7 @@ import { DomainError } from '../domain/errors.ts'
 import type { Clock } from '../domain/time.ts'
 import { type AuthDeps, network, validKey, validToken } from './auth.ts'
 
-export interface RateDeps extends AuthDeps {
+interface RateDeps extends AuthDeps {
   clock: Clock
   log: Logger
   config: Pick<Config, 'rateLimit' | 'keyRateLimit' | 'guessLimit'>

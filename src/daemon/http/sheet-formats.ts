@@ -5,7 +5,7 @@ import { DomainError } from '../domain/errors.ts'
 import { describeIssues } from './parse-input.ts'
 
 /** A parsed row: its non-empty values by column, or why it is invalid. Blank lines are skipped. */
-export type SheetRow =
+type SheetRow =
   | { readonly values: Readonly<Record<string, string>> }
   | { readonly problem: string /** As far as it could be read. */; readonly uid?: string | undefined }
 
@@ -20,10 +20,10 @@ export const longestRow = 64 * 1024
 
 /** Replaces bytes that are not UTF-8. */
 export const replacement = '\uFFFD'
-export const notUtf8 = 'holds bytes that are not UTF-8. Save the file as UTF-8'
+const notUtf8 = 'holds bytes that are not UTF-8. Save the file as UTF-8'
 
 /** @throws DomainError invalid_input that names the unknown columns */
-export function assertColumns(given: readonly string[], columns: readonly string[]): void {
+function assertColumns(given: readonly string[], columns: readonly string[]): void {
   const unknown = given.filter((name) => !columns.includes(name))
   if (unknown.length > 0) {
     const names = unknown.slice(0, 20).map((name) => JSON.stringify(name.slice(0, 64)))

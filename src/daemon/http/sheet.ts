@@ -2,7 +2,7 @@ import { TextDecoder } from 'node:util'
 import { DomainError } from '../domain/errors.ts'
 import { openCsv, openJsonLines, type SheetBlock } from './sheet-formats.ts'
 
-export interface Sheet {
+interface Sheet {
   readonly blocks: AsyncIterable<SheetBlock>
   /** Discards the rest of the body: a client that is still sending would not see the answer otherwise. */
   drain(): void

@@ -1,9 +1,7 @@
-/** The part of the guarded client that is needed here: no redirects, limited in time and size. */
-export type Request = (request: {
-  url: string
-  method: string
-  headers: Record<string, string>
-}) => Promise<{ status: number; headers: Readonly<Record<string, string | string[] | undefined>> }>
+import { retryAfterMs } from '../outbound/foreign-text.ts'
+import type { OutboundAnswer, OutboundRequest } from '../outbound/outbound.ts'
+
+type Request = (request: OutboundRequest) => Promise<Pick<OutboundAnswer, 'status' | 'headers'>>
 
 export interface Token {
   chainId: number
@@ -35,7 +33,7 @@ export interface OpenSeaSettings {
 
 const minute = 60_000
 /** A longer Retry-After is cut to a day. */
-const longest = 24 * 60 * minute
+const retryBounds = { least: 0, most: 24 * 60 * minute }
 
 export function createOpenSea(settings: OpenSeaSettings): Marketplace {
   const { request, apiKey, clock = { now: Date.now } } = settings
@@ -54,7 +52,7 @@ export function createOpenSea(settings: OpenSeaSettings): Marketplace {
           method: 'POST',
           headers: { 'x-api-key': apiKey, accept: 'application/json' },
         })
-        return judge(status, retryAfter(headers['retry-after'], clock.now()))
+        return judge(status, retryAfterMs(headers['retry-after'], clock.now(), retryBounds))
       } catch (error) {
         // Timeouts and network failures; the guarded client's messages contain no headers.
         const why = error instanceof Error ? error.message : 'unknown'
@@ -75,16 +73,8 @@ function judge(status: number, afterMs: number | undefined): Refreshed {
   return { kind: 'refused', reason }
 }
 
-/** RFC 9110, 10.2.3: seconds or a date; undefined if it is neither. */
-function retryAfter(header: string | string[] | undefined, now: number): number | undefined {
-  if (typeof header !== 'string') return undefined
-  const text = header.trim()
-  const ms = /^\d+$/.test(text) ? Number(text) * 1000 : Date.parse(text) - now
-  return Number.isNaN(ms) ? undefined : Math.min(Math.max(ms, 0), longest)
-}
-
 /** OpenSea's names for its chains, by chain id. A chain missing here has no marketplace. */
-export const openSeaSlugs: Readonly<Record<number, string>> = {
+const openSeaSlugs: Readonly<Record<number, string>> = {
   1: 'ethereum',
   10: 'optimism',
   130: 'unichain',

@@ -21,7 +21,7 @@ export interface RefreshStore {
   giveUp(id: number, reason: string): Promise<void>
 }
 
-export interface RefreshQueueSettings {
+interface RefreshQueueSettings {
   store: RefreshStore
   marketplace: Marketplace
   clock: { now(): number; monotonic(): number }

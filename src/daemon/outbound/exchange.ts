@@ -42,7 +42,7 @@ interface Exchange {
  * A new connection to one of the checked addresses, or a pool for one configured origin. A pool reuses
  * connections, whatever was checked for earlier calls.
  */
-export type Way = { addresses: readonly Address[] } | { pool: Agent }
+type Way = { addresses: readonly Address[] } | { pool: Agent }
 
 /** Returns the checked addresses to Node's look-up, so that nothing is resolved twice. */
 const pinnedTo =

@@ -11,7 +11,7 @@ export type { OutboundAnswer } from './exchange.ts'
 /** Resolves a host name to all of its addresses. */
 export type Lookup = (hostname: string) => Promise<readonly Address[]>
 
-export interface OutboundSettings {
+interface OutboundSettings {
   /**
    * Origins from the daemon's own configuration, such as `http://127.0.0.1:1234`: only these may be private.
    */
@@ -32,12 +32,14 @@ export interface OutboundRequest {
   maxBytes?: number | undefined
 }
 
+/**
+ * Redirects are returned, not followed.
+ * @throws OutboundRefused, OutboundFailed, and whatever an iterable body throws
+ */
+export type SendRequest = (request: OutboundRequest) => Promise<OutboundAnswer>
+
 export interface Outbound {
-  /**
-   * Redirects are returned, not followed.
-   * @throws OutboundRefused, OutboundFailed, and whatever an iterable body throws
-   */
-  request(request: OutboundRequest): Promise<OutboundAnswer>
+  request: SendRequest
 }
 
 const systemLookup: Lookup = (hostname) => dns.lookup(hostname, { all: true })

@@ -1,8 +1,12 @@
 import { onTestFinished } from 'vitest'
 import { PoapProvider } from '../../../src/daemon/badges/poap.ts'
-import type { HttpAnswer, HttpRequest, PoapConfig } from '../../../src/daemon/badges/poap-deps.ts'
+import type { PoapConfig } from '../../../src/daemon/badges/poap-deps.ts'
 import type { BadgeImage, NewBadgeEvent } from '../../../src/daemon/badges/provider.ts'
-import { createOutbound } from '../../../src/daemon/outbound/outbound.ts'
+import {
+  createOutbound,
+  type OutboundAnswer,
+  type OutboundRequest,
+} from '../../../src/daemon/outbound/outbound.ts'
 import { inPieces, png } from './image-bytes.ts'
 import { PoapStandIn } from './stand-in.ts'
 
@@ -35,7 +39,7 @@ export function imageOf(bytes: Buffer, type: BadgeImage['type'] = 'image/png'): 
  */
 export async function openPoapClient(
   config: Partial<PoapConfig> = {},
-  instead: (request: HttpRequest) => Promise<HttpAnswer> | undefined = () => undefined,
+  instead: (request: OutboundRequest) => Promise<OutboundAnswer> | undefined = () => undefined,
 ) {
   let now = Date.parse('2026-03-01T12:00:00Z')
   const slept: number[] = []

@@ -16,7 +16,7 @@ import { AnvilNotStarted, isShortage, notSpawned } from './not-started.ts'
  * Runs a command in its own empty network namespace. unshare replaces itself with the command, so the pid is
  * the command's.
  */
-export const ownNetworkCommand = ['/usr/bin/unshare', '--map-root-user', '--net', '--'] as const
+const ownNetworkCommand = ['/usr/bin/unshare', '--map-root-user', '--net', '--'] as const
 
 // The kernel's limit for a socket path, including the terminating zero (unix(7)).
 const longestPath = 107
@@ -57,7 +57,7 @@ export interface AnvilProcess {
   end(): Promise<void>
 }
 
-export interface AnvilSettings {
+interface AnvilSettings {
   binary: string
   address: AnvilAddress
   /** For states of old blocks. In anvil's command line, it also identifies the chain's owner. */

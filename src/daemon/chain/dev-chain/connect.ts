@@ -31,7 +31,7 @@ const newline = 0x0a
  * anvil's JSON-RPC over a Unix socket: one line per request and per answer. Each connection has one call in
  * flight, and is closed if it stalls.
  */
-export function rpcOverSocket(path: string): RpcWire {
+function rpcOverSocket(path: string): RpcWire {
   const idle: Socket[] = []
   const waiting: (() => void)[] = []
   let busy = 0

@@ -12,7 +12,7 @@ export interface Request {
   params?: unknown
 }
 
-export interface GatewaySettings {
+interface GatewaySettings {
   mode: RpcMode
   journal: Journal
   /** Called after calls that may change the chain. */

@@ -9,7 +9,7 @@ import type { Snapshots } from './snapshots.ts'
 
 const hex = z.string().regex(/^0x[0-9a-f]*$/i)
 
-export interface KeeperSettings {
+interface KeeperSettings {
   clock: { now(): number }
   log: Logger
   snapshots: Snapshots

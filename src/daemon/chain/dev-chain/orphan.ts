@@ -13,7 +13,7 @@ const pidRecord = z.object({
 })
 
 /** Written for the next daemon, in case this one is killed. */
-export type PidRecord = z.infer<typeof pidRecord>
+type PidRecord = z.infer<typeof pidRecord>
 
 /** Replaced atomically: half a file would leave an anvil that no one finds. */
 export const writePidFile = (file: string, record: PidRecord): void =>
@@ -21,7 +21,7 @@ export const writePidFile = (file: string, record: PidRecord): void =>
 
 export const removePidFile = (file: string): void => rmSync(file, { force: true })
 
-export interface OrphanSettings {
+interface OrphanSettings {
   pidFile: string
   /** As in anvil's command line. */
   cacheDir: string

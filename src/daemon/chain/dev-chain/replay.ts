@@ -89,7 +89,7 @@ const poolContent = z.object({ pending: pooled, queued: pooled })
 const hex = z.custom<Hex>((value) => typeof value === 'string' && /^0x[0-9a-f]*$/i.test(value))
 
 /** Senders of pending transactions, by hash. */
-export async function sendersInPool(connection: RpcConnection): Promise<Map<string, string>> {
+async function sendersInPool(connection: RpcConnection): Promise<Map<string, string>> {
   const { pending, queued } = poolContent.parse(await connection.call('txpool_content'))
   const waiting = [...Object.values(pending), ...Object.values(queued)].flatMap((byNonce) =>
     Object.values(byNonce),

@@ -6,7 +6,7 @@ import { ChainUnavailable, type RpcCall, type RpcOutcome } from '../rpc-connecti
 /** `guarded`: reads and signed transactions. `full`: everything that anvil can do. */
 export type RpcMode = 'guarded' | 'full'
 
-export interface RpcGuard {
+interface RpcGuard {
   url: string
   close(): Promise<void>
 }
@@ -209,7 +209,7 @@ const open: ReadonlySet<string> = new Set([
   'web3_sha3',
 ])
 
-export const isOpenMethod = (method: string): boolean => open.has(method)
+const isOpenMethod = (method: string): boolean => open.has(method)
 
 /** True if a method is known not to change the chain. */
 export const isRead = (method: string): boolean =>

@@ -15,7 +15,7 @@ const bytesATransaction = 24 * 1024
 /** A hundred catch-up blocks, or a large state, take seconds. */
 const longestSilenceMs = 5000
 
-export interface SupervisorSettings extends Omit<BootSettings, 'failed' | 'history'> {
+interface SupervisorSettings extends Omit<BootSettings, 'failed' | 'history'> {
   log: Logger
   /** Restores a chain that has just started, before anyone else can use it. */
   restore(chain: RunningChain): Promise<void>

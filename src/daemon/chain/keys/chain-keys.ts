@@ -5,7 +5,7 @@ import { openKeystore } from './keystore.ts'
 import { KeyProblem, SigningKey } from './signing-key.ts'
 
 /** A chain's two keys: one pays and sends, the other authorizes token transfers. */
-export interface ChainKeys {
+interface ChainKeys {
   relayer: SigningKey
   signVerifier: SigningKey
 }
@@ -103,7 +103,7 @@ export const devKey = (role: keyof typeof ownDevKeys): SigningKey =>
   SigningKey.of(ownDevKeys[role], 'The dev chain')
 
 /** @throws KeyProblem if a public key pair is used on a chain other than the dev chain */
-export function refuseDevKey(key: SigningKey, chainId: number, from: string): void {
+function refuseDevKey(key: SigningKey, chainId: number, from: string): void {
   if (chainId === devChainId || !isDevKey(key.address)) return
   throw new KeyProblem(
     `${from} is one of the dev chain's keys (${key.address}), which everybody has: it is refused on chain ${chainId}. Make a key of your own.`,

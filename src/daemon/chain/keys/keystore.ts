@@ -1,11 +1,4 @@
-import {
-  createCipheriv,
-  createDecipheriv,
-  randomBytes,
-  randomUUID,
-  scrypt,
-  timingSafeEqual,
-} from 'node:crypto'
+import { createDecipheriv, scrypt, timingSafeEqual } from 'node:crypto'
 import { promisify } from 'node:util'
 import { keccak256 } from 'viem'
 import * as z from 'zod'
@@ -35,7 +28,7 @@ const keystore = z.object({
     mac: hex,
   }),
 })
-export type Keystore = z.infer<typeof keystore>
+type Keystore = z.infer<typeof keystore>
 
 const derive = promisify<string, Buffer, number, object, Buffer>(scrypt)
 
@@ -78,29 +71,6 @@ export async function openKeystore(json: string, password: string, from: string)
   const secret = Buffer.concat([decipher.update(ciphertext), decipher.final()])
   // Early versions of geth omitted leading zeros.
   return SigningKey.of(Buffer.concat([Buffer.alloc(Math.max(0, 32 - secret.length)), secret]), from)
-}
-
-/** @param cost scrypt's N; the default is geth's, which takes about a second and 256 MB */
-export async function makeKeystore(secret: Uint8Array, password: string, cost = 262_144): Promise<Keystore> {
-  const { address } = SigningKey.of(secret, 'The new key')
-  const kdfparams = { dklen: 32, n: cost, r: 8, p: 1, salt: randomBytes(32).toString('hex') } as const
-  const derived = await keyFrom(password, kdfparams)
-  const iv = randomBytes(16)
-  const cipher = createCipheriv('aes-128-ctr', derived.subarray(0, 16), iv)
-  const ciphertext = Buffer.concat([cipher.update(secret), cipher.final()])
-  return {
-    version: 3,
-    id: randomUUID(),
-    address: address.slice(2).toLowerCase(),
-    crypto: {
-      cipher: 'aes-128-ctr',
-      cipherparams: { iv: iv.toString('hex') },
-      ciphertext: ciphertext.toString('hex'),
-      kdf: 'scrypt',
-      kdfparams,
-      mac: macOf(derived, ciphertext).toString('hex'),
-    },
-  }
 }
 
 function parse(json: string, from: string): Keystore {

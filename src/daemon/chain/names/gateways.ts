@@ -1,20 +1,8 @@
 import { type CcipRequestParameters, type Hex, isHex } from 'viem'
-
-/** One HTTP call to a gateway whose address comes from a contract: the implementation must prevent abuse. */
-export type FetchGateway = (request: {
-  url: string
-  method: 'GET' | 'POST'
-  headers: Record<string, string>
-  body?: string
-  timeoutMs?: number
-}) => Promise<{
-  status: number
-  headers: Readonly<Record<string, string | string[] | undefined>>
-  body: Buffer
-}>
+import type { SendRequest } from '../../outbound/outbound.ts'
 
 /** The message has the reason of each gateway. */
-export class GatewaysFailed extends Error {
+class GatewaysFailed extends Error {
   override readonly name = 'GatewaysFailed'
 }
 
@@ -26,7 +14,7 @@ const mostGateways = 8
  * which would call `fetch`.
  * @throws GatewaysFailed
  */
-export function guardedCcipRequest(fetchGateway: FetchGateway) {
+export function guardedCcipRequest(fetchGateway: SendRequest) {
   return async ({ data, sender, urls }: CcipRequestParameters): Promise<Hex> => {
     const reasons: string[] = []
     for (const template of urls.slice(0, mostGateways)) {
@@ -41,7 +29,7 @@ export function guardedCcipRequest(fetchGateway: FetchGateway) {
 }
 
 async function ask(
-  fetchGateway: FetchGateway,
+  fetchGateway: SendRequest,
   template: string,
   question: { data: Hex; sender: string },
 ): Promise<Hex> {

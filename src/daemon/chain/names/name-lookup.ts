@@ -16,8 +16,9 @@ import { getCode, getEnsAddress } from 'viem/actions'
 import { berachain, holesky, linea, lineaSepolia, mainnet, sepolia, story } from 'viem/chains'
 import { OutboundFailed } from '../../outbound/errors.ts'
 import { plainText } from '../../outbound/foreign-text.ts'
+import type { SendRequest } from '../../outbound/outbound.ts'
 import { devChainId } from '../dev-chain/dev-keys.ts'
-import { type FetchGateway, guardedCcipRequest } from './gateways.ts'
+import { guardedCcipRequest } from './gateways.ts'
 import { NameChainMissing, NameUnavailable } from './recipient.ts'
 
 // A name's owner controls its resolver, which may redirect to gateways again and again.
@@ -46,7 +47,7 @@ export class NameLookup {
   #exhausted = false
   #gateways: string | undefined
 
-  constructor(name: string, home: NameService, fetchGateway: FetchGateway, limits: Limits) {
+  constructor(name: string, home: NameService, fetchGateway: SendRequest, limits: Limits) {
     this.#name = name
     this.#home = home
     this.#limits = limits

@@ -2,11 +2,11 @@ import type { Address } from 'viem'
 import { toCoinType } from 'viem/ens'
 import { Semaphore, type SemaphoreLimits } from '../../../values/semaphore.ts'
 import { Deadline } from '../../outbound/deadline.ts'
-import type { FetchGateway } from './gateways.ts'
+import type { SendRequest } from '../../outbound/outbound.ts'
 import { type ClientFor, NameLookup, nameServiceFor, tooLong } from './name-lookup.ts'
 import { NameUnavailable, readRecipient, UnknownName } from './recipient.ts'
 
-export { type FetchGateway, guardedCcipRequest } from './gateways.ts'
+export { guardedCcipRequest } from './gateways.ts'
 export { NameChainMissing, NameProblem, NameUnavailable, RecipientInvalid, UnknownName } from './recipient.ts'
 
 /** The asker: a team with a key, a person with the code of a chip, or anyone, by their network. */
@@ -28,12 +28,12 @@ const usualLanes: Lanes = {
   client: { atOnce: 4, atOncePerKey: 2, waiting: 16, waitingPerKey: 2, waitMs: 2000, nameMs: 5000 },
 }
 
-export interface NameResolverSettings {
+interface NameResolverSettings {
   now?(): number
   /** undefined if the chain is not configured. */
   clientFor: ClientFor
   /** The guarded client, because anyone can name gateways in a contract. */
-  fetchGateway: FetchGateway
+  fetchGateway: SendRequest
   /** The chain of ENS, for chains without a name service of their own. */
   ensChainId?: number
   lanes?: Partial<Lanes>

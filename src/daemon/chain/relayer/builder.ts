@@ -37,7 +37,7 @@ export interface Reverted {
 }
 
 /** A signed call that someone may have copied. */
-export interface DoneQuestion {
+interface DoneQuestion {
   to: Address | null
   data: Hex
   /** The last block that may contain the copy. */

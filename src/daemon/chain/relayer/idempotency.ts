@@ -5,7 +5,7 @@ import { findIdempotencyKey, keepAnswer } from '../../store/transactions.ts'
 import { IdempotencyConflict, IdempotencyKeyTaken } from './errors.ts'
 import type { Json, KeyedRequest } from './record-intent.ts'
 
-export interface Repeatable<T extends Json> {
+interface Repeatable<T extends Json> {
   /** undefined if the request has no Idempotency-Key. */
   claim: KeyedRequest | undefined
   /** Passes `claim` to `recordIntent`, so that key and intent are recorded together. */

@@ -19,7 +19,7 @@ import { CannotBuild } from './errors.ts'
 export const claimBuilder = 'phygital-claim'
 
 /** Signs a chain's claims. It never sends anything. */
-export interface SignVerifier {
+interface SignVerifier {
   readonly address: Address
   /** EIP-191 over the bytes. */
   signMessage(message: { raw: Hex }): Promise<Hex>
@@ -64,7 +64,7 @@ const mostForOneWhoPasses = 3
 /** A mint to a new holder uses 102,000, and a receiving contract may need some more. */
 export const claimGas = 200_000
 
-export interface PhygitalClaimOptions {
+interface PhygitalClaimOptions {
   /** @throws if the chain has none */
   signVerifier(chainId: number): SignVerifier
   /** The lifetime of a signature, in blocks. */

@@ -158,7 +158,7 @@ async function refuseWrongChain(loop: SenderLoop): Promise<void> {
   }
 }
 
-export interface Ticking {
+interface Ticking {
   readonly status: SenderStatus
   tick(): Promise<SenderStatus>
 }

@@ -16,7 +16,7 @@ export interface Clock {
 }
 
 /** A sending key. chain/keys makes them; nothing here sees the secret. */
-export interface TransactionSigner {
+interface TransactionSigner {
   readonly address: Address
   signTransaction(transaction: TransactionSerializableEIP1559): Promise<Hex>
 }
@@ -113,7 +113,7 @@ export interface SenderStatus {
 }
 
 /** State that may be lost: that costs a repetition, never an effect. */
-export interface Memory {
+interface Memory {
   /** By attempt: when it was first and last sent by this process (monotonic), and the outcome. */
   readonly sent: Map<number, { firstAt: number; at: number; outcome: SendOutcome }>
   /** By transaction: the latest block when its nonce was used but no attempt was found, for the first time. */

@@ -9,7 +9,7 @@ export const fillerKind = 'filler'
 /** The gas of an empty transaction. */
 export const fillerGas = 21_000
 
-export interface Unsigned {
+interface Unsigned {
   purpose: 'effect' | 'filler'
   nonce: number
   gas: number
