@@ -154,7 +154,7 @@ function answerBrokenHttp(error: Error, socket: Socket): void {
 
 const problems: Readonly<Record<string, { statusCode: number; message: string }>> = {
   HPE_HEADER_OVERFLOW: { statusCode: 431, message: 'The request has more headers than this daemon reads.' },
-  ERR_HTTP_REQUEST_TIMEOUT: { statusCode: 408, message: 'The request did not come in time.' },
+  ERR_HTTP_REQUEST_TIMEOUT: { statusCode: 408, message: 'The request did not arrive in time.' },
 }
 
 function answerErrors(app: FastifyInstance, told: ReturnType<typeof limitRates>): void {
@@ -181,7 +181,7 @@ function answerErrors(app: FastifyInstance, told: ReturnType<typeof limitRates>)
   app.setNotFoundHandler((request: FastifyRequest) => {
     throw new DomainError(
       'not_found',
-      `There is no ${request.method} at this path. See /openapi.json for what there is.`,
+      `There is no ${request.method} at this path. See /openapi.json for the available endpoints.`,
     )
   })
 }

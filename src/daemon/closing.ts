@@ -25,7 +25,7 @@ export async function closeInOrder(
     const failure = await inTime(step, Math.max(leastMs, until - performance.now() - reserved))
     if (failure === undefined) continue
     isWhole = false
-    log.error({ err: failure.error, step: step.what }, 'could not be closed in order')
+    log.error({ err: failure.error, step: step.what }, 'a step of the shutdown failed')
   }
   return isWhole
 }

@@ -61,7 +61,7 @@ function withTemporaryDir(config: Config): Config {
     return { ...config, dataDir: mkdtempSync(join(realpathSync(tmpdir()), 'tapchip-')) }
   } catch (error) {
     throw new ConfigProblem(
-      `--ephemeral has no place in ${tmpdir()}: ${describeFileError(error)}. Give another directory: TMPDIR=DIR`,
+      `--ephemeral cannot use ${tmpdir()}: ${describeFileError(error)}. Set another directory: TMPDIR=DIR`,
     )
   }
 }
@@ -108,10 +108,11 @@ function addressProblem(error: unknown): string | undefined {
   const { code, address, port, hostname } = { address: '', port: '', hostname: '', ...error }
   if (address === '' && hostname === '') return undefined
   const reasons: Record<string, string> = {
-    EADDRINUSE: 'is taken. Stop what listens there, or give another --port (0 takes a free one)',
-    EACCES: 'may not be listened on by this user. Give a --port above 1023',
-    EADDRNOTAVAIL: 'is no address of this machine. Give another --host',
-    ENOTFOUND: 'is no address. Give another --host',
+    EADDRINUSE:
+      'is already in use. Stop the program that listens there, or use another --port (0 picks a free one)',
+    EACCES: 'cannot be used by this user. Use a --port above 1023',
+    EADDRNOTAVAIL: 'is not an address of this machine. Use another --host',
+    ENOTFOUND: 'cannot be resolved. Use another --host',
   }
   const reason = reasons[String(code)]
   return reason && `${address === '' ? hostname : `${address}:${port}`} ${reason}.`

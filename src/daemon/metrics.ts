@@ -32,12 +32,12 @@ export function createMetrics(): Metrics {
     }),
     droppedTaps: new Counter({
       name: 'tapchip_refused_taps_not_recorded_total',
-      help: 'Refused taps that came too fast to be recorded one by one',
+      help: 'Refused taps that arrived too fast to be recorded one by one',
       registers,
     }),
     unconfiguredProxy: new Counter({
       name: 'tapchip_requests_of_untold_proxy_total',
-      help: 'Requests that a proxy passed on, without TAPCHIP_TRUST_PROXY',
+      help: 'Requests forwarded by a proxy while TAPCHIP_TRUST_PROXY is not set',
       registers,
     }),
   }
@@ -61,7 +61,7 @@ export function watchDisk(
   const registers = [registry]
   new Gauge({
     name: 'tapchip_data_dir_free_bytes',
-    help: 'Bytes that the disk of the data directory has left for the daemon',
+    help: 'Free bytes for the daemon on the disk of the data directory',
     registers,
     async collect() {
       this.set((await disk.freeBytes()) ?? Number.NaN)
@@ -69,7 +69,7 @@ export function watchDisk(
   })
   new Counter({
     name: 'tapchip_writes_refused_total',
-    help: 'Writes that failed since the disk was full; nothing of them happened',
+    help: 'Writes that were rolled back because the disk was full',
     registers,
     collect() {
       this.reset()
@@ -100,15 +100,15 @@ export function watchChains({ registry }: Pick<Metrics, 'registry'>, status: () 
         for (const sending of status()) this.inc({ chain: String(sending.chainId) }, read(sending))
       },
     })
-  gauge('tapchip_transactions_unsettled', 'Transactions that are not settled, by chain', (s) => s.unsettled)
-  gauge('tapchip_transactions_in_flight', 'Nonces that are taken and not mined, by chain', (s) => s.inFlight)
-  gauge('tapchip_chain_waiting_for_fees', '1 while a chain asks for more than the cap on fees', (s) =>
+  gauge('tapchip_transactions_unsettled', 'Unsettled transactions, by chain', (s) => s.unsettled)
+  gauge('tapchip_transactions_in_flight', 'Nonces issued but not mined, by chain', (s) => s.inFlight)
+  gauge('tapchip_chain_waiting_for_fees', '1 while the fees of a chain exceed the cap', (s) =>
     Number(s.waitingForFees),
   )
-  gauge('tapchip_chain_waiting_for_funds', '1 while the relayer has nothing to pay a chain with', (s) =>
+  gauge('tapchip_chain_waiting_for_funds', '1 while the relayer has no funds on a chain', (s) =>
     Number(s.waitingForFunds),
   )
-  gauge('tapchip_chain_trouble', '1 while a chain is out of reach, or not as it should be', (s) =>
+  gauge('tapchip_chain_trouble', '1 while a chain is unreachable or misconfigured', (s) =>
     Number(s.trouble !== undefined),
   )
 }

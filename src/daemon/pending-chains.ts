@@ -19,9 +19,13 @@ export function pendingChains(opening: Promise<Chains>): PendingChains {
   opened.catch(() => undefined)
   const open = (): Chains => {
     if (chains) return chains
-    throw new DomainError('chain_unavailable', 'The daemon is starting, and its chains are not open yet.', {
-      retryAfterSeconds: 1,
-    })
+    throw new DomainError(
+      'chain_unavailable',
+      'The daemon is starting, and its chains are not ready yet. Try again soon.',
+      {
+        retryAfterSeconds: 1,
+      },
+    )
   }
   return {
     opened,

@@ -14,7 +14,7 @@ function openToOthers(passwordFile: string): string[] {
   const mode = statSync(passwordFile, { throwIfNoEntry: false })?.mode ?? 0
   if ((mode & 0o077) === 0) return []
   return [
-    `The keystore's password file ${passwordFile} can be read by others (mode ${(mode & 0o777).toString(8)}). Make it the daemon's alone: chmod 600 ${passwordFile}`,
+    `The keystore's password file ${passwordFile} can be read by others (mode ${(mode & 0o777).toString(8)}). Restrict it: chmod 600 ${passwordFile}`,
   ]
 }
 
@@ -27,6 +27,6 @@ function unknownProxy({ baseUrl, host, trustProxy }: Config): string[] {
   const { protocol, hostname } = new URL(baseUrl)
   if (isLoopback(hostname) || !(protocol === 'https:' || isLoopback(host))) return []
   return [
-    `${baseUrl} leads here through a proxy, and TAPCHIP_TRUST_PROXY is not set: all visitors share the proxy's budget of requests. Set it to the number of proxies, such as 1, or to their networks.`,
+    `${baseUrl} is served through a proxy, but TAPCHIP_TRUST_PROXY is not set, so all visitors share one rate limit. Set it to the number of proxies, such as 1, or to their networks.`,
   ]
 }

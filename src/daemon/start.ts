@@ -72,10 +72,10 @@ export async function startDaemon(
     const closing = new AbortController()
     // The result does not change anything that the ready line promises, and a chain may be slow.
     lookAfterContracts(ctx, closing.signal).catch((error: unknown) =>
-      log.error({ err: error }, 'nobody looked after the contracts'),
+      log.error({ err: error }, 'the contracts could not be checked'),
     )
-    const looking = ctx.clock.start((error) => log.error({ err: error }, 'the clock is not kept'))
-    const tidying = startCleanup(ctx, (error) => log.error({ err: error }, 'housekeeping failed'))
+    const looking = ctx.clock.start((error) => log.error({ err: error }, 'the clock could not be saved'))
+    const tidying = keepTidy(ctx, (error) => log.error({ err: error }, 'housekeeping failed'))
     log.info({ url, admin: administration.address, dataDir: config.dataDir }, 'listening')
     const ready: ReadyLine = {
       event: 'ready',
@@ -158,7 +158,10 @@ async function settledOn({ db, log }: Context, ids: readonly number[], stopped?:
       }
       if (stopped?.aborted) return
       if (performance.now() > until) {
-        log.error({ transaction: id, waiting: row.waiting }, 'the embedded chain is not done yet; going on')
+        log.error(
+          { transaction: id, waiting: row.waiting },
+          'the embedded chain is still working; continuing',
+        )
         return
       }
       await new Promise((resolve) => setTimeout(resolve, lookMs))
@@ -173,7 +176,7 @@ async function warnOfOtherUrls({ chains, db, log, baseUrl }: Context): Promise<v
     for (const { symbol, address, serviceUrl } of others)
       log.warn(
         { chainId: id, symbol, address, told: serviceUrl, baseUrl },
-        `the contract looks for its metadata at another base URL than this daemon has; if it moved for good: tapchip contracts set-url ${symbol}`,
+        `the contract has another base URL for its metadata than this daemon; if the daemon moved permanently, run: tapchip contracts set-url ${symbol}`,
       )
   }
 }

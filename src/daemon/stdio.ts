@@ -121,7 +121,7 @@ const lostLine = (count: number): string =>
     time: new Date().toISOString(),
     pid: process.pid,
     lost: count,
-    msg: 'lines could not be written here, and are lost',
+    msg: 'lines were lost because they could not be written',
   })}\n`
 
 const opened = new Map<1 | 2, StdioWriter>()

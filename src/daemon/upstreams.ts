@@ -37,7 +37,7 @@ export function marketplaceQueue(
       baseUrl: url,
       clock,
     }),
-    failed: (err) => log.error({ err }, 'marketplace refreshes cannot be worked through'),
+    failed: (err) => log.error({ err }, 'marketplace refreshes could not be processed'),
     store: {
       due: async (now, limit) =>
         (await dueRefreshes(db.read, iso(now), limit)).map((row) => ({

@@ -182,7 +182,7 @@ describe('the kept states', () => {
     }
     await first.stop()
     const kept = states(dataDir)
-    await expect(chains.start({ dataDir, binary: '/bin/false' })).rejects.toThrow('They are kept as they are')
+    await expect(chains.start({ dataDir, binary: '/bin/false' })).rejects.toThrow('They were not changed')
     expect(states(dataDir)).toEqual(kept)
     const again = await chains.start({ dataDir })
     expect(await paid(again, 4)).toEqual([1n, 1n, 1n, 1n])

@@ -142,7 +142,7 @@ describe('an answer that is none', () => {
   test.each(wrong)('to %s: %j', async (method, result) => {
     node.fault = (asked) => (asked === method ? { result } : undefined)
     expect(await failure(asks[method]?.(clientWithin(60_000)) ?? Promise.resolve())).toMatch(
-      /^the node's answer to eth_\w+ has not the form of one$/,
+      /^the node's answer to eth_\w+ is malformed$/,
     )
   })
 

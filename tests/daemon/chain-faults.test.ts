@@ -316,7 +316,7 @@ test('a URL that answers for another chain is refused at the start, and so is a 
       TAPCHIP_RELAYER_KEY_7: 'ac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80',
     })
     expect(dev.code).toBe(1)
-    expect(dev.stderr).toMatch(/which everybody has/)
+    expect(dev.stderr).toMatch(/which are public/)
   } finally {
     rmSync(dataDir, { recursive: true, force: true })
   }

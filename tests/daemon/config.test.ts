@@ -102,11 +102,11 @@ describe('what is set and has no effect', () => {
       TAPCHIP_RELAYER_KEY_10: 'secret-3',
     })
     expect(warnings).toEqual([
-      "TAPCHIP_BASEURL is no variable of the daemon's, and is ignored. Is TAPCHIP_BASE_URL meant?",
+      'TAPCHIP_BASEURL is not a variable of the daemon and is ignored. Did you mean TAPCHIP_BASE_URL?',
       'TAPCHIP_RELAYER_KEY_84532 is ignored: chain 84532 has no RPC URL. Set TAPCHIP_RPC_84532 to use the chain.',
-      'TAPCHIP_RPC_BASE is ignored: after TAPCHIP_RPC_ comes a chain id, a number such as 8453, and not "BASE".',
+      'TAPCHIP_RPC_BASE is ignored: TAPCHIP_RPC_ must be followed by a chain id, such as 8453, not by "BASE".',
       'TAPCHIP_SIGN_VERIFIER_KEY_84532 is ignored: chain 84532 has no RPC URL. Set TAPCHIP_RPC_84532 to use the chain.',
-      "TAPCHIP_SOMETHING is no variable of the daemon's, and is ignored. See tapchipd --help.",
+      'TAPCHIP_SOMETHING is not a variable of the daemon and is ignored. See tapchipd --help.',
     ])
   })
 
@@ -149,7 +149,10 @@ describe('what is set and has no effect', () => {
     const daemon = await startTestDaemon({ env: { TAPCHIP_RATE_LIMTI: '10' }, log })
     await daemon.stop()
     const line = lines.map((text) => JSON.parse(text)).find(({ msg }) => msg.includes('TAPCHIP_RATE_LIMTI'))
-    expect(line).toMatchObject({ level: 40, msg: expect.stringContaining('Is TAPCHIP_RATE_LIMIT meant?') })
+    expect(line).toMatchObject({
+      level: 40,
+      msg: expect.stringContaining('Did you mean TAPCHIP_RATE_LIMIT?'),
+    })
   })
 })
 

@@ -142,7 +142,7 @@ test.each([
     ['--ephemeral'],
     { TMPDIR: '/nowhere' },
     2,
-    /--ephemeral has no place in \/nowhere: it is not there.*TMPDIR=DIR/,
+    /--ephemeral cannot use \/nowhere: it is not there.*TMPDIR=DIR/,
   ],
   [['--data-dir', ''], {}, 2, /must not be empty/],
   [
@@ -152,7 +152,7 @@ test.each([
     /configuration file \/nowhere cannot be read: it is not there/,
   ],
   [['--ephemeral', '--config', '/'], {}, 2, /configuration file \/ cannot be read: it is a directory/],
-  [['--ephemeral', '--seed', '/nowhere'], {}, 1, /seed \/nowhere cannot be read: it is not there/],
+  [['--ephemeral', '--seed', '/nowhere'], {}, 1, /seed \/nowhere cannot be read: it does not exist/],
   [['--ephemeral', '--host', 'nope.invalid'], {}, 1, /nope\.invalid.* is no address\. Give another --host/],
 ])('%j is refused in words', async (given, env, code, words) => {
   const ended = await run('tapchipd', ['--port', '0', ...given], { ...withoutChain, ...env })

@@ -42,7 +42,7 @@ export function dayProblems(days: EventDays): DayProblem[] {
     .filter((field) => !isDay(days[field]))
     .map((field) => ({
       field,
-      message: 'must be a day that there is, as YYYY-MM-DD (days begin and end in UTC)',
+      message: 'must be an existing day as YYYY-MM-DD (days begin and end in UTC)',
     }))
   if (wrong.length > 0) return wrong
   if (days.endDate < days.startDate) return [{ field: 'endDate', message: 'must not be before startDate' }]

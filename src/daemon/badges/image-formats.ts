@@ -43,21 +43,21 @@ class PixelCount {
   canvas(): ImageFlaw | undefined {
     const { width, height } = this
     if (width <= maxSide && height <= maxSide && width * height <= maxPixels) return undefined
-    const reason = `is ${width} × ${height} pixels; at most ${maxSide} a side and ${maxPixels / 1e6} million in all are taken`
+    const reason = `is ${width} × ${height} pixels; at most ${maxSide} a side and ${maxPixels / 1e6} million in total`
     return { kind: 'too-many-pixels', reason }
   }
 
   frame(left: number, top: number, width: number, height: number): ImageFlaw | undefined {
     if (width === 0 || height === 0 || left + width > this.width || top + height > this.height)
-      return damaged('has a frame that does not lie on it')
+      return damaged('has a frame outside of its canvas')
     this.#frames += width * height
     if (this.#frames <= maxFramePixels) return undefined
-    const reason = `has frames of more than ${maxFramePixels / 1e6} million pixels together`
+    const reason = `has frames of more than ${maxFramePixels / 1e6} million pixels in total`
     return { kind: 'too-many-pixels', reason }
   }
 }
 
-const afterHeader = notAnImage('has the first bytes of a GIF over something else')
+const afterHeader = notAnImage('starts like a GIF but is something else')
 
 /** Walks the blocks of a GIF (GIF89a, 17 ff.) from after its six-byte header to its trailer. */
 export function* walkGif(): Walk<ImageSize | ImageFlaw> {
@@ -81,7 +81,7 @@ export function* walkGif(): Walk<ImageSize | ImageFlaw> {
     } else if (block === 0x3b) {
       return frames === 0 ? afterHeader : { kind: 'size', width, height }
     } else {
-      return frames === 0 ? afterHeader : damaged('has something between its blocks')
+      return frames === 0 ? afterHeader : damaged('has unknown data between its blocks')
     }
   }
 }
@@ -98,7 +98,7 @@ function* walkFrame(pixels: PixelCount): Walk<ImageFlaw | undefined> {
   if (flaw) return flaw
   yield* colourTable(frame.readUInt8(8))
   const codeSize = (yield 1).readUInt8()
-  if (codeSize < 2 || codeSize > 8) return damaged('has a frame that makes no sense')
+  if (codeSize < 2 || codeSize > 8) return damaged('has an invalid frame')
   return (yield* subBlocks()) === 0 ? damaged('has a frame without pixels') : undefined
 }
 
@@ -126,7 +126,7 @@ const depths: Record<number, readonly number[]> = {
   6: [8, 16],
 }
 
-const afterSignature = 'has the first bytes of a PNG over something else'
+const afterSignature = 'starts like a PNG but is something else'
 
 /**
  * Walks the chunks of a PNG from after its signature to IEND. Pixels stay compressed, so a zip bomb is
@@ -137,7 +137,7 @@ export function* walkPng(): Walk<ImageSize | ImageFlaw> {
   if (header.readUInt32BE(0) !== 13 || header.toString('latin1', 4, 8) !== 'IHDR')
     return notAnImage(afterSignature)
   if (crc32(header.subarray(4, 21)) !== header.readUInt32BE(21))
-    return damaged('has a PNG header with a wrong sum')
+    return damaged('has a PNG header with a wrong checksum')
   const width = header.readUInt32BE(8)
   const height = header.readUInt32BE(12)
   const colour = header.readUInt8(17)
@@ -148,7 +148,7 @@ export function* walkPng(): Walk<ImageSize | ImageFlaw> {
     header.readUInt8(18) === 0 &&
     header.readUInt8(19) === 0 &&
     header.readUInt8(20) <= 1
-  if (!isSound) return damaged('has a PNG header that makes no sense')
+  if (!isSound) return damaged('has an invalid PNG header')
   const pixels = new PixelCount(width, height)
   const flaw = pixels.canvas() ?? (yield* walkChunks(pixels, colour === 3))
   return flaw ?? { kind: 'size', width, height }
@@ -161,7 +161,7 @@ function* walkChunks(pixels: PixelCount, needsPalette: boolean): Walk<ImageFlaw 
   for (;;) {
     const head = yield 8
     const type = head.toString('latin1', 4, 8)
-    if (!/^[A-Za-z]{4}$/.test(type)) return damaged('has something between its chunks')
+    if (!/^[A-Za-z]{4}$/.test(type)) return damaged('has unknown data between its chunks')
     const length = head.readUInt32BE(0)
     const misplaced = problemOf({ type, length, last, seen, needsPalette })
     if (misplaced) return damaged(misplaced)
@@ -177,7 +177,7 @@ function* walkChunks(pixels: PixelCount, needsPalette: boolean): Walk<ImageFlaw 
     }
     // Ancillary chunks (lowercase first letter) may have a wrong checksum: old tools write such files.
     if ((yield 4).readUInt32BE(0) !== sum && isCritical(type))
-      return damaged(`has a ${type} chunk with a wrong sum`)
+      return damaged(`has a ${type} chunk with a wrong checksum`)
     if (type === 'IEND') return stream.flaw()
     seen.add(type)
     last = type
@@ -204,7 +204,7 @@ class PixelStream {
     if (this.#size <= 8) return damaged('has no pixels')
     const isDeflate = (this.#first & 0x0f) === 8 && this.#first >> 4 <= 7
     const isSound = isDeflate && (this.#second & 0x20) === 0 && (this.#first * 256 + this.#second) % 31 === 0
-    return isSound ? undefined : damaged('has pixels that are not compressed as those of a PNG are')
+    return isSound ? undefined : damaged('has pixel data that is not compressed as in a PNG')
   }
 }
 
@@ -224,20 +224,18 @@ function problemOf({ type, length, last, seen, needsPalette }: Chunk): string | 
     case 'IHDR':
       return 'has two headers'
     case 'PLTE':
-      if (seen.has('PLTE') || seen.has('IDAT')) return 'has its colours out of place'
-      return length === 0 || length > 768 || length % 3 !== 0
-        ? 'has a table of colours that makes no sense'
-        : undefined
+      if (seen.has('PLTE') || seen.has('IDAT')) return 'has its palette in the wrong place'
+      return length === 0 || length > 768 || length % 3 !== 0 ? 'has an invalid palette' : undefined
     case 'IDAT':
-      if (seen.has('IDAT') && last !== 'IDAT') return 'has its pixels in two places'
-      return needsPalette && !seen.has('PLTE') ? 'has no table of colours' : undefined
+      if (seen.has('IDAT') && last !== 'IDAT') return 'has its pixel data in two places'
+      return needsPalette && !seen.has('PLTE') ? 'has no palette' : undefined
     case 'IEND':
-      if (length !== 0) return 'has something inside its end'
+      if (length !== 0) return 'has data in its end chunk'
       return seen.has('IDAT') ? undefined : 'has no pixels'
     case 'fcTL':
-      return length === 26 ? undefined : 'has a frame that makes no sense'
+      return length === 26 ? undefined : 'has an invalid frame'
     default:
-      return isCritical(type) ? `has a ${type} chunk, which no PNG has` : undefined
+      return isCritical(type) ? `has a ${type} chunk, which is not part of the PNG format` : undefined
   }
 }
 

@@ -54,9 +54,9 @@ export class ImageJudge {
     if (tooLarge) return tooLarge
     if (this.#size === 0) return notAnImage('is empty')
     if (this.#found === undefined)
-      return this.#size < 6 ? notAnImage(neither) : { kind: 'damaged', reason: 'breaks off before its end' }
+      return this.#size < 6 ? notAnImage(neither) : { kind: 'damaged', reason: 'is incomplete' }
     if (this.#found.kind !== 'size') return this.#found
-    if (this.#hasTail) return notAnImage('goes on as something else behind its end')
+    if (this.#hasTail) return notAnImage('has other data after its end')
     return { ...this.#found, kind: 'image', size: this.#size }
   }
 

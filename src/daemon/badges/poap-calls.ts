@@ -138,12 +138,12 @@ export class PoapCalls {
       return {
         kind: 'trouble',
         maybeDone: false,
-        reason: 'POAP asked to be left alone',
+        reason: 'POAP asked for a pause',
         waitMs,
         isQuiet: true,
       }
     if (timeoutMs <= 0)
-      return { kind: 'trouble', maybeDone: false, reason: 'POAP is too slow to be asked further' }
+      return { kind: 'trouble', maybeDone: false, reason: 'POAP is too slow for another call' }
     try {
       const answer = await this.#deps.send({ ...request, timeoutMs })
       this.#noteQuiet(host, answer)
@@ -170,21 +170,21 @@ export class PoapCalls {
     if (status >= 200 && status < 300) {
       const parsed = call.shape.safeParse(readJson(body))
       if (parsed.success) return { kind: 'ok', value: parsed.data }
-      return { kind: 'trouble', maybeDone: true, reason: `${reason} with what is not its JSON` }
+      return { kind: 'trouble', maybeDone: true, reason: `${reason} with an unexpected body` }
     }
     // A gateway may have passed the call on before it failed.
     if (status >= 500) return { kind: 'trouble', maybeDone: true, reason, waitMs }
     if (maybeDone.has(status) || (call.isWrite && maybeWritten.has(status)))
       return { kind: 'trouble', maybeDone: true, reason, waitMs }
     if (status === 429) return { kind: 'trouble', maybeDone: false, reason, waitMs }
-    if (status < 400) return misconfigured(`${reason}: TAPCHIP_POAP_URL leads elsewhere`)
+    if (status < 400) return misconfigured(`${reason}: check TAPCHIP_POAP_URL`)
     if (status === 401 || status === 403)
-      return misconfigured(`${reason}: it takes the key or the token of TAPCHIP_POAP_… not for that`)
+      return misconfigured(`${reason}: POAP rejected the API key or the token. Check TAPCHIP_POAP_…`)
     const { apiKey, clientId, clientSecret } = this.#config
     const message = errorMessage(body, [...(call.hide ?? []), token, apiKey, clientId, clientSecret])
     // A gateway without a route also answers 404, even for things that exist.
     if (message === undefined || (status === 404 && !isOwnError(body, status)))
-      return misconfigured(`${reason} without its JSON: is TAPCHIP_POAP_URL right?`)
+      return misconfigured(`${reason} with an unexpected body: is TAPCHIP_POAP_URL correct?`)
     return { kind: 'refused', status, message }
   }
 
@@ -208,7 +208,7 @@ export class PoapCalls {
       this.#judged(call, await this.#ask('auth', request, deadline)),
     )
     if (answer.kind === 'refused')
-      return unavailable(misconfigured(`POAP gives no token: ${answer.message} (TAPCHIP_POAP_CLIENT_ID, …)`))
+      return unavailable(misconfigured(`POAP issued no token: ${answer.message} (TAPCHIP_POAP_CLIENT_ID, …)`))
     if (answer.kind !== 'ok') return answer
     const { access_token, expires_in } = answer.value
     const lifeMs = expires_in === undefined ? usualLifeMs : expires_in * 1_000

@@ -68,7 +68,7 @@ export class ChainNotConfigured extends Error {
   constructor(chainId: number) {
     super(
       chainId === devChainId
-        ? `Chain ${chainId} is the embedded chain, which is switched off here. Start the daemon without TAPCHIP_DEV_CHAIN=off (devChain of the configuration file), or set TAPCHIP_RPC_${chainId}.`
+        ? `Chain ${chainId} is the embedded chain, which is turned off here. Start the daemon without TAPCHIP_DEV_CHAIN=off (devChain of the configuration file), or set TAPCHIP_RPC_${chainId}.`
         : `Chain ${chainId} is not configured here. Set TAPCHIP_RPC_${chainId} and its keys (docs/chains.md), and start the daemon again.`,
     )
     this.chainId = chainId

@@ -106,5 +106,5 @@ const shapes: Readonly<Record<string, Check>> = {
 export function assertShape({ method, params = [] }: RpcCall, result: unknown): void {
   const check = shapes[method]
   if (check === undefined || check(result, params)) return
-  throw new MalformedAnswer(`the node's answer to ${method} has not the form of one`)
+  throw new MalformedAnswer(`the node's answer to ${method} is malformed`)
 }

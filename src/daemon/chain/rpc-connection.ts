@@ -81,7 +81,7 @@ export class RpcConnection {
   ): Promise<unknown> {
     const body = this.#envelope({ method, params })
     const answer = parsed(rpcAnswer, await this.#ask(body, limits))
-    if (answer.id !== body.id) throw new MalformedAnswer('the node answers something else than was asked')
+    if (answer.id !== body.id) throw new MalformedAnswer('the node answered another request')
     const outcome = outcomeOf(answer)
     if ('error' in outcome) throw new RpcRequestError({ body, error: outcome.error, url: this.url })
     return outcome.result
@@ -98,16 +98,16 @@ export class RpcConnection {
     // One error for all: the node does not support batches, or is rate limiting.
     if (!Array.isArray(answer)) {
       const { error } = parsed(rpcAnswer, answer)
-      if (error === undefined) throw new MalformedAnswer('the node answers a batch with something else')
+      if (error === undefined) throw new MalformedAnswer('the node did not answer a batch with a list')
       return bodies.map(() => ({ error }))
     }
     // Answers to other questions are not read.
     if (answer.length !== calls.length)
-      throw new MalformedAnswer('the node answers a batch with more or fewer answers than calls')
+      throw new MalformedAnswer('the node answered a batch with more or fewer answers than calls')
     const byId = new Map(parsed(z.array(rpcAnswer), answer).map((one) => [one.id, outcomeOf(one)]))
     return bodies.map(({ id }) => {
       const outcome = byId.get(id)
-      if (outcome === undefined) throw new MalformedAnswer('the node leaves a call of a batch unanswered')
+      if (outcome === undefined) throw new MalformedAnswer('the node left a call of a batch unanswered')
       return outcome
     })
   }
@@ -126,7 +126,7 @@ export class RpcConnection {
     }
     // Some nodes send JSON-RPC errors with another status.
     if ((status < 200 || status > 299) && !isError(answer))
-      throw new MalformedAnswer(`the node answers with HTTP status ${status}`)
+      throw new MalformedAnswer(`the node answered with HTTP status ${status}`)
     return answer
   }
 
@@ -151,7 +151,7 @@ export class RpcConnection {
 function parsed<T>(shape: z.ZodType<T>, answer: unknown): T {
   const result = shape.safeParse(answer)
   if (result.success) return result.data
-  throw new MalformedAnswer('the node answers something that is not JSON-RPC')
+  throw new MalformedAnswer('the node answered with something that is not JSON-RPC')
 }
 
 const isError = (answer: unknown): boolean => {

@@ -73,7 +73,7 @@ function parsed(
   sources: ReadonlyMap<string, string>,
 ): RemoteChain {
   if (settings.rpc === undefined)
-    throw new ConfigProblem(`Chain ${chainId} has settings and no RPC URL. Set TAPCHIP_RPC_${chainId}.`)
+    throw new ConfigProblem(`Chain ${chainId} has settings but no RPC URL. Set TAPCHIP_RPC_${chainId}.`)
   const result = oneChain.safeParse(settings, { error: fallbackMessage })
   if (!result.success) {
     const [issue] = result.error.issues

@@ -146,7 +146,7 @@ function fromFile(path: string | undefined): Record<string, unknown> {
     throw new ConfigProblem(`The configuration file ${path} cannot be read: ${describeFileError(error)}`)
   }
   if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed))
-    throw new ConfigProblem(`${path} must hold a JSON object`)
+    throw new ConfigProblem(`${path} must contain a JSON object`)
   const values: Record<string, unknown> = { ...parsed }
   for (const name of secretNames) {
     if (name in values)
@@ -162,7 +162,7 @@ export function loadConfig(args: Arguments, env: Environment): Config {
   const parsed = settings.safeParse(given, { error: fallbackMessage })
   if (!parsed.success) {
     const [issue] = parsed.error.issues
-    throw new ConfigProblem(issue ? describeIssue(issue) : 'The settings do not fit.')
+    throw new ConfigProblem(issue ? describeIssue(issue) : 'The settings are not valid.')
   }
   const {
     otpTtlSeconds,
@@ -186,7 +186,7 @@ export function loadConfig(args: Arguments, env: Environment): Config {
   } = parsed.data
   if ((keystore === undefined) !== (keystorePasswordFile === undefined))
     throw new ConfigProblem(
-      'keystore (TAPCHIP_KEYSTORE) and keystorePasswordFile (TAPCHIP_KEYSTORE_PASSWORD_FILE) go together: set both.',
+      'keystore (TAPCHIP_KEYSTORE) and keystorePasswordFile (TAPCHIP_KEYSTORE_PASSWORD_FILE) belong together: set both.',
     )
   const usual = rest.ephemeral ? noLimits : limits
   const remote = chainsFrom(chains ?? {}, env)

@@ -4,11 +4,11 @@ export class ConfigProblem extends Error {
 }
 
 const reasons: Readonly<Record<string, string>> = {
-  ENOENT: 'it is not there',
-  EACCES: 'this user may not use it',
-  EPERM: 'this user may not use it',
+  ENOENT: 'it does not exist',
+  EACCES: 'this user has no permission to use it',
+  EPERM: 'this user has no permission to use it',
   EISDIR: 'it is a directory',
-  ENOTDIR: 'a file stands where a directory is needed',
+  ENOTDIR: 'part of its path is a file, not a directory',
   EROFS: 'its file system is read-only',
   ENOSPC: 'the disk is full',
 }

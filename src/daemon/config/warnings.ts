@@ -36,10 +36,10 @@ export function warningsOf(
     if (known.includes(name)) return []
     const variable = chainVariable(name)
     if (variable === undefined)
-      return [`${name} is no variable of the daemon's, and is ignored.${meant(name, known)}`]
+      return [`${name} is not a variable of the daemon and is ignored.${meant(name, known)}`]
     const { of, id, isKey } = variable
     if (!isChainId(id))
-      return [`${name} is ignored: after ${of}_ comes a chain id, a number such as 8453, and not "${id}".`]
+      return [`${name} is ignored: ${of}_ must be followed by a chain id, such as 8453, not by "${id}".`]
     if (isKey && !served.has(id))
       return [`${name} is ignored: chain ${id} has no RPC URL. Set TAPCHIP_RPC_${id} to use the chain.`]
     return []
@@ -49,7 +49,7 @@ export function warningsOf(
 /** Suggests a similar name. */
 function meant(name: string, known: readonly string[]): string {
   const near = known.find((other) => distance(name, other) <= 2)
-  return near === undefined ? ' See tapchipd --help.' : ` Is ${near} meant?`
+  return near === undefined ? ' See tapchipd --help.' : ` Did you mean ${near}?`
 }
 
 /** The Levenshtein distance. */

@@ -100,7 +100,7 @@ async function listenOnSocket(app: FastifyInstance, config: ListenConfig, log: L
   const path = join(config.dataDir, adminSocketName)
   let release: () => void = () => undefined
   try {
-    if (process.platform === 'win32') throw new Error('Windows has none that its owner alone can open')
+    if (process.platform === 'win32') throw new Error('Windows has no sockets that only their owner can open')
     const short = socketPath(path)
     release = short.release
     rmSync(path, { force: true })

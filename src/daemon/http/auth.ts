@@ -83,7 +83,7 @@ function codeOf(wire: WireWords, request: FastifyRequest): string {
   if (typeof header === 'string' && header !== '') return header
   throw new DomainError(
     'otp_missing',
-    `Send the code of a tap in the header ${wire.codeHeader}. A tap's ref gives codes: query the ref.`,
+    `Send the code of a tap in the header ${wire.codeHeader}. Query the ref of a tap to get codes.`,
   )
 }
 
@@ -95,7 +95,7 @@ function bearer(request: FastifyRequest): string {
   if (token === undefined) {
     throw new DomainError(
       'admin_token_missing',
-      'Send an admin token in the header Authorization: Bearer <token>. The first one stands in the file admin.token of the data directory.',
+      'Send an admin token in the header Authorization: Bearer <token>. The first one is in the file admin.token in the data directory.',
     )
   }
   return token

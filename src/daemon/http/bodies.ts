@@ -93,7 +93,7 @@ function watch(request: FastifyRequest, reply: FastifyReply, ms: number): void {
     clearInterval(timer)
     const error = new DomainError(
       'too_slow',
-      `The body did not come within ${Math.ceil(ms / 1000)} seconds. Check the connection, and send it again.`,
+      `The body did not arrive within ${Math.ceil(ms / 1000)} seconds. Check the connection, and send it again.`,
     )
     if (!reply.raw.headersSent) raw.socket.write(rawAnswer(answerTo(error, request.id).body))
     raw.destroy(error)

@@ -79,7 +79,7 @@ export class CheckedLines<T> {
       if (lines.bad === badCounted) await lines.refuseBad()
     }
     if (lines.good + lines.bad === 0)
-      throw new DomainError('invalid_input', 'body is empty: send JSON lines, a row each')
+      throw new DomainError('invalid_input', 'body is empty: send JSON lines, one row per line')
     return lines
   }
 
@@ -111,7 +111,7 @@ export class CheckedLines<T> {
       if (!slice.isOver) return
       await slice.next()
       // Work for a disconnected client would still delay others.
-      if (this.#sender.socket.destroyed) throw new DomainError('invalid_input', 'The sender has gone.')
+      if (this.#sender.socket.destroyed) throw new DomainError('invalid_input', 'The client disconnected.')
     }
     for (const texts of linesOf(this.#chunks)) {
       for (const text of texts) {

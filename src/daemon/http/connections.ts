@@ -24,7 +24,7 @@ export function limitConnections(server: Server, limits: Limits, shared: BlockLi
   const makeRoom = (candidates: Iterable<Socket>): boolean => {
     if (performance.now() - warnedAt > warnEvery) {
       warnedAt = performance.now()
-      log.warn('there are as many connections as are allowed: idle ones are cut for new ones')
+      log.warn('the limit of connections is reached: idle ones are closed for new ones')
     }
     for (const socket of candidates) {
       if (!idle.delete(socket)) continue

@@ -124,7 +124,7 @@ function fromFramework(error: unknown): DomainError | undefined {
         errors: { body: 'is not valid JSON' },
       })
     case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
-      return new DomainError('invalid_input', 'body does not have the length that Content-Length says')
+      return new DomainError('invalid_input', 'body does not have the length stated in Content-Length')
     case 'FST_ERR_BAD_URL':
     case 'FST_ERR_MAX_PARAM_LENGTH':
       return new DomainError('not_found', 'There is nothing at this address.')

@@ -59,7 +59,7 @@ function isMisdirected(request: FastifyRequest, names: readonly (string | undefi
 }
 
 const proxyAdvice =
-  'Without TAPCHIP_TRUST_PROXY all visitors count as one client, and share one budget of requests: set it to the number of proxies in front, or to their networks.'
+  'Without TAPCHIP_TRUST_PROXY, all visitors count as one client and share one rate limit: set it to the number of proxies or to their networks.'
 
 /** Detects proxies that the daemon was not configured for. */
 export function watchForProxies(

@@ -92,7 +92,7 @@ function endSoon(body: Readable): void {
   body.resume()
 }
 
-const malformed = 'body is not a whole form: check its boundary and its end'
+const malformed = 'body is not a complete form: check its boundary and its end'
 const brokenOff = new DomainError('invalid_input', malformed)
 const tooLarge = (most: number) => new DomainError('too_large', `The body is over ${most} bytes.`)
 
@@ -128,9 +128,7 @@ class Reading {
       parser.on('error', () => this.fail(brokenOff))
       return parser
     } catch {
-      this.fail(
-        new DomainError('invalid_input', 'content-type has no boundary: let your HTTP client write it'),
-      )
+      this.fail(new DomainError('invalid_input', 'content-type has no boundary: let your HTTP client set it'))
       return undefined
     }
   }
@@ -147,7 +145,7 @@ class Reading {
     // For a truncated part; the parser reports it itself.
     stream.on('error', () => undefined)
     if (name !== this.#options.file) {
-      const reason = `must be no file: one file is taken, ${this.#options.file}`
+      const reason = `must not be a file: the only one is ${this.#options.file}`
       this.fail(invalid(name === undefined ? 'body' : name.slice(0, 100), reason))
     } else if (this.hasFile) this.fail(invalid(name, 'must be one file, not several'))
     this.hasFile = true

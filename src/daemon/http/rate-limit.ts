@@ -45,30 +45,30 @@ export function limitRates(
   const spendOfStranger = (request: FastifyRequest): DomainError | undefined =>
     tooMany(
       strangers?.spend(network(request.ip)),
-      `${config.rateLimit} a minute are served without a good key. Wait, or send one.`,
+      `the limit without a valid key is ${config.rateLimit} per minute. Wait, or send a key.`,
     )
   const spendOfGuesser = (request: FastifyRequest): DomainError | undefined => {
     const refusal = tooMany(
       guesses?.spend(network(request.ip)),
-      `${config.guessLimit} a minute may be wrong in what they know. Check the key, the token or the code, and wait.`,
+      `the limit for invalid keys and codes is ${config.guessLimit} per minute. Check the key, the token, or the code, and wait.`,
     )
     if (refusal && warnings.spend('') === undefined)
       log.warn(
         { client: network(request.ip) },
-        'refused for now: it keeps sending keys or codes that are not good',
+        'refused for now: this client keeps sending invalid keys or codes',
       )
     return refusal
   }
   const spendOfKey = (key: number): DomainError | undefined =>
     tooMany(
       keys?.spend(String(key)),
-      `${config.keyRateLimit} a minute are served for one API key. Wait, then go on.`,
+      `the limit per API key is ${config.keyRateLimit} per minute. Wait, then continue.`,
     )
 
   const queue = (key: number, request: FastifyRequest, reply: FastifyReply, done: (e?: Error) => void) => {
     const leave = (isLong(request) ? long : short).acquire(String(key), (mayGo) => {
       if (mayGo) done()
-      else done(tooMany(1, 'others of the same API key are still being answered. Try again soon.'))
+      else done(tooMany(1, 'other requests with the same API key are still being answered. Try again soon.'))
     })
     if (reply.raw.closed) leave()
     else reply.raw.once('close', leave)
@@ -86,7 +86,7 @@ export function limitRates(
     }
     const waiting = held.get(client) ?? 0
     if (waiting >= guessesHeld) {
-      done(tooMany(1, 'too many keys from your address were not good. Wait a moment, then try again.'))
+      done(tooMany(1, 'too many keys from your address were invalid. Wait a moment, then try again.'))
       return
     }
     held.set(client, waiting + 1)

@@ -34,7 +34,7 @@ function assertColumns(given: readonly string[], columns: readonly string[]): vo
   }
   const twice = given.find((name, at) => given.indexOf(name) !== at)
   if (twice !== undefined)
-    throw new DomainError('invalid_input', `The column ${twice} is there twice. Nothing was written.`)
+    throw new DomainError('invalid_input', `The column ${twice} appears twice. Nothing was written.`)
 }
 
 /** Reads the heading first. @throws DomainError invalid_input */
@@ -53,7 +53,7 @@ export async function openCsv(
       if (!heading.includes('uid') && !heading.includes('publicKey')) {
         throw new DomainError(
           'invalid_input',
-          'The column uid is missing (or publicKey, of HaLo chips). The first row names the columns.',
+          'The column uid is missing (or publicKey for HaLo chips). The first row names the columns.',
         )
       }
       return blocksOf(texts, reader, {
@@ -68,7 +68,7 @@ export async function openCsv(
     if (reader.pending > longestRow)
       throw new DomainError(
         'invalid_input',
-        `The first row is over ${longestRow} characters. Is a quote opened and never closed?`,
+        `The first row is over ${longestRow} characters. Is a quote never closed?`,
       )
   }
 }
@@ -93,7 +93,7 @@ async function* blocksOf(
     return
   }
   rows.push({
-    problem: `is over ${longestRow} characters: is a quote opened and never closed? Nothing from this row on was read`,
+    problem: `is over ${longestRow} characters: is a quote never closed? Nothing from this row on was read`,
   })
   yield { rows, size }
   // Leaving the body unread would cut the connection, and the answer with it.
@@ -113,7 +113,7 @@ function csvRow(
   const uid = cells[heading.indexOf('uid')]
   if (malformed !== undefined) return { problem: `is malformed: ${malformed}`, uid }
   if (cells.length !== heading.length) {
-    return { problem: `has ${cells.length} cells where the first row names ${heading.length} columns`, uid }
+    return { problem: `has ${cells.length} cells, but the first row names ${heading.length} columns`, uid }
   }
   const values: Record<string, string> = {}
   for (const [at, name] of heading.entries()) {
@@ -131,7 +131,7 @@ export async function openJsonLines(
 ): Promise<AsyncGenerator<SheetBlock>> {
   const blocks = linesOf(texts)
   const first = await blocks.next()
-  if (first.done) throw new DomainError('invalid_input', 'The body is empty: send a JSON object a line.')
+  if (first.done) throw new DomainError('invalid_input', 'The body is empty: send one JSON object per line.')
   const [row] = first.value.lines
   if (row !== undefined) {
     const value = parseLine(row)
@@ -188,12 +188,11 @@ function jsonRow(line: string, columns: readonly string[]): SheetRow {
   if (!isObject(value)) return { problem: 'is not a JSON object' }
   const unknown = Object.keys(value).filter((name) => !columns.includes(name))
   if (unknown.length > 0)
-    return { problem: `has members that are no columns: ${unknown.slice(0, 20).join(', ')}` }
+    return { problem: `has members that are not columns: ${unknown.slice(0, 20).join(', ')}` }
   const inexact = Object.keys(value).find(
     (name) => typeof value[name] === 'number' && !Number.isSafeInteger(value[name]),
   )
-  if (inexact !== undefined)
-    return { problem: `${inexact} must be a whole number; write it as text where it is large` }
+  if (inexact !== undefined) return { problem: `${inexact} must be a whole number; write large ones as text` }
   const parsed = importRow.safeParse(withoutNulls(value))
   if (!parsed.success) return { problem: describeIssues(parsed.error.issues) }
   const values: Record<string, string> = {}

@@ -39,7 +39,7 @@ async function* asJsonLines(lines: AsyncIterable<unknown>): AsyncGenerator<strin
 export const sendLineText = (reply: FastifyReply, pieces: AsyncIterable<string>): FastifyReply =>
   reply.type('application/x-ndjson').send(Readable.from(endingInError(reply, pieces), { objectMode: false }))
 
-const doneSoFar = 'What stands above was done, and the rest was not. Send the rest again later.'
+const doneSoFar = 'The lines above were done, and the rest was not. Send the rest again later.'
 
 async function* endingInError(
   { request }: FastifyReply,

@@ -56,7 +56,7 @@ export function createOpenSea(settings: OpenSeaSettings): Marketplace {
       } catch (error) {
         // Timeouts and network failures; the guarded client's messages contain no headers.
         const why = error instanceof Error ? error.message : 'unknown'
-        return { kind: 'retry', afterMs: minute, scope: 'all', reason: `OpenSea gave no answer: ${why}` }
+        return { kind: 'retry', afterMs: minute, scope: 'all', reason: `OpenSea did not answer: ${why}` }
       }
     },
   }
@@ -64,7 +64,7 @@ export function createOpenSea(settings: OpenSeaSettings): Marketplace {
 
 function judge(status: number, afterMs: number | undefined): Refreshed {
   if (status >= 200 && status < 300) return { kind: 'done' }
-  const reason = `OpenSea answers ${status}`
+  const reason = `OpenSea answered ${status}`
   if (status === 429) return { kind: 'retry', afterMs: afterMs ?? minute, scope: 'all', reason }
   if (status >= 500 || status === 408)
     return { kind: 'retry', afterMs: afterMs ?? minute, scope: 'token', reason }

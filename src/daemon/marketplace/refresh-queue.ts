@@ -79,7 +79,7 @@ export class RefreshQueue {
       if (this.#loop.isEnding || clock.monotonic() < this.#quietUntil || !first) break
       const free = this.#freeAt(token, jobs)
       if (free > clock.now()) {
-        for (const { id } of jobs) await store.later(id, free, 'asked for less than five minutes ago')
+        for (const { id } of jobs) await store.later(id, free, 'refreshed less than five minutes ago')
         continue
       }
       const { chainId, contract, tokenId } = first

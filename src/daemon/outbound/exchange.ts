@@ -142,7 +142,7 @@ async function read(response: IncomingMessage, call: Exchange): Promise<Buffer> 
   const tooLarge = () =>
     new OutboundFailed(
       'too_large',
-      `${url.origin} answers with more than ${maxBytes} bytes: not read further`,
+      `${url.origin} answers with more than ${maxBytes} bytes, so the rest was not read`,
       true,
     )
   if (Number(response.headers['content-length'] ?? 0) > maxBytes) throw tooLarge()
@@ -167,7 +167,7 @@ function failure({ url: { origin }, progress }: Exchange, error: unknown): Outbo
   const code: unknown = first instanceof Error && 'code' in first ? first.code : undefined
   return new OutboundFailed(
     'connection',
-    `${origin} could not be asked: ${String(code ?? 'connection failed')}`,
+    `${origin} could not be reached: ${String(code ?? 'connection failed')}`,
     progress.sent,
   )
 }

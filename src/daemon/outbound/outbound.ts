@@ -76,7 +76,7 @@ function parse(text: string): URL {
   if (url.username !== '' || url.password !== '')
     throw new OutboundRefused(
       'url',
-      `The URL to call on ${url.host} holds credentials: send them in a header`,
+      `The URL to call on ${url.host} contains credentials: send them in a header`,
     )
   return url
 }

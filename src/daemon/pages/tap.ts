@@ -76,7 +76,7 @@ const refusals: Record<RefusalReason, { title: string; advice: string }> = {
   unknown: {
     title: 'This link belongs to no chip here',
     advice:
-      'The link may have been changed on its way. Hold your phone to the chip again, and open the link that appears.',
+      'The link may have been changed along the way. Hold your phone to the chip again, and open the link that appears.',
   },
   malformed: {
     title: 'This link is not complete',
@@ -84,7 +84,7 @@ const refusals: Record<RefusalReason, { title: string; advice: string }> = {
   },
   disabled: {
     title: 'This chip was switched off',
-    advice: 'Its owner has switched this chip off. If it is yours, write to whoever gave it to you.',
+    advice: 'Its owner has switched this chip off. If it is yours, contact the person who gave it to you.',
   },
 }
 
@@ -108,7 +108,7 @@ export function failurePage(status: number): Page {
           ]
         : [
             'Something went wrong here',
-            'Hold your phone to the chip again. If it stays so, write to whoever gave it to you.',
+            'Hold your phone to the chip again. If this keeps happening, contact the person who gave you the chip.',
           ]
   return page(title, `<main>\n<p class="state bad">Not now</p>\n<h1>${title}</h1>\n<p>${advice}</p>\n</main>`)
 }

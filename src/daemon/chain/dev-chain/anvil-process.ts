@@ -78,7 +78,7 @@ export function anvilBinary(): string {
   } catch (cause) {
     throw new AnvilNotStarted(
       `The embedded chain cannot be started: its program, ${platform}, is not installed. ` +
-        `Install it (npm install --no-save ${platform}), or do without: TAPCHIP_DEV_CHAIN=off.`,
+        `Install it (npm install --no-save ${platform}), or run without it: TAPCHIP_DEV_CHAIN=off.`,
       { hasRun: false, cause },
     )
   }

@@ -158,7 +158,9 @@ export async function startDevChain(settings: DevChainSettings): Promise<DevChai
           if (await supervisor.answers()) {
             // Transactions that fail here are sent again at the next start.
             await supervisor.chain.blocks.emptyPool().catch(() => undefined)
-            await keeper.close().catch((err: unknown) => log.warn({ err }, 'the last state was not kept'))
+            await keeper
+              .close()
+              .catch((err: unknown) => log.warn({ err }, 'the last state could not be saved'))
           } else keeper.giveUp()
         })
         journal.close()

@@ -28,7 +28,7 @@ const noAnswer: RpcOutcome = { error: { code: -32603, message: 'no answer' } }
 const notWritten = (error: unknown): RpcOutcome => ({
   error: {
     code: -32603,
-    message: `${isOutOfSpace(error) ? 'The disk is full' : 'The disk cannot be written'}: the transaction was not taken, and will not be. Send it again later.`,
+    message: `${isOutOfSpace(error) ? 'The disk is full' : 'The disk cannot be written'}: the transaction was not accepted, and never will be. Send it again later.`,
   },
 })
 const isSwitch = ({ method }: RpcCall): boolean => /^(evm_setAutomine|anvil_setAutoMine)$/.test(method)

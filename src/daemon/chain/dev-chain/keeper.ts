@@ -39,7 +39,7 @@ export class Keeper {
     this.#number = number
     const firstMs = Math.max(20, settings.idleMs / 4)
     const failed = (err: unknown) =>
-      settings.log.warn({ err }, 'the state of the dev chain could not be kept; trying again later')
+      settings.log.warn({ err }, 'the state of the dev chain could not be saved; trying again later')
     this.#loop = new BackgroundLoop({ run: () => this.#tick(), firstMs, restMs: () => firstMs, failed })
     this.#loop.start()
   }
@@ -93,7 +93,7 @@ export class Keeper {
       // Only now, so that a disk that stays full is not filled with empty journal parts.
       this.#number = number
       const tookMs = Math.round(performance.now() - started)
-      log.debug({ number, bytes, tookMs }, 'kept the state of the dev chain')
+      log.debug({ number, bytes, tookMs }, 'saved the state of the dev chain')
     } catch (error) {
       this.#changed = true
       throw error

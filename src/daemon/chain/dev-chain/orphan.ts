@@ -41,10 +41,12 @@ export async function endOrphan(left: OrphanSettings): Promise<void> {
       const onLinux = (left.platform ?? process.platform) === 'linux'
       const isOurs = () => (onLinux ? isOurAnvil(record.pid, left.cacheDir) : isMarked && isAlive(record.pid))
       if (isOurs()) {
-        left.log.warn({ pid: record.pid }, 'ending the dev chain that a killed daemon left behind')
+        left.log.warn({ pid: record.pid }, 'ending the dev chain of a killed daemon')
         // Snapshots and replay restore the chain without this, except for unsigned changes.
         if (isMarked && connection)
-          await left.rescue(connection).catch((err: unknown) => left.log.warn({ err }, 'its state is lost'))
+          await left
+            .rescue(connection)
+            .catch((err: unknown) => left.log.warn({ err }, 'its state could not be saved'))
         await endProcess(record.pid, isOurs)
       }
     } finally {

@@ -92,7 +92,7 @@ async function respond(request: IncomingMessage, response: ServerResponse, mode:
 function refusalOf(error: unknown): Refusal {
   if (error instanceof Refusal) return error
   if (error instanceof ChainUnavailable) return new Refusal(503, error.message, -32603)
-  return new Refusal(500, 'The dev chain gave an answer that is none.', -32603)
+  return new Refusal(500, 'The dev chain gave an invalid answer.', -32603)
 }
 
 function checkSender({ headers, method, socket }: IncomingMessage): void {
@@ -171,7 +171,7 @@ function judge(body: unknown, mode: RpcMode): Judged {
     return { id: null, error: { code: -32600, message: 'Not a JSON-RPC 2.0 call with an id.' } }
   const { id, method, params = [] } = parsed.data
   if (mode === 'full' || isOpenMethod(method)) return { id, call: { method, params } }
-  const message = `${method.slice(0, 64)} is not open here: reads and eth_sendRawTransaction are. For tests, TAPCHIP_DEV_RPC=full opens all.`
+  const message = `${method.slice(0, 64)} is not allowed here: reads and eth_sendRawTransaction are. For tests, TAPCHIP_DEV_RPC=full allows everything.`
   return { id, error: { code: -32601, message } }
 }
 

@@ -83,7 +83,7 @@ export async function bootChain(
   if (states.length > 0 || settings.hasHistory())
     throw new ChainNotRestored(
       `None of the embedded chain's states in ${dir} can be loaded: ${reason.trim().slice(0, 300)} ` +
-        'They are kept as they are. Free some space or memory and start again, or put the folder back from a backup. ' +
+        'They were not changed. Free some space or memory and start again, or restore the folder from a backup. ' +
         'To begin a new chain, on which nobody owns anything, move the folder away.',
     )
   return boot(settings, address)

@@ -87,7 +87,7 @@ export class Snapshots {
     const [newest] = await this.list()
     try {
       if (newest === undefined || !(await this.#unpackTo(file, newest, history)))
-        throw new Error('the state that was just kept cannot be read')
+        throw new Error('the state that was just saved cannot be read')
       this.#prepared = newest.name
     } catch (error) {
       await rm(file, { force: true })

@@ -52,7 +52,7 @@ export class Supervisor {
   /** The restored chain. @throws ChainUnavailable while there is none */
   get chain(): RunningChain {
     if (this.#chain) return this.#chain
-    const what = this.#stopping ? 'has stopped' : 'is being started again'
+    const what = this.#stopping ? 'has stopped' : 'is restarting'
     throw new ChainUnavailable(`The embedded dev chain ${what}. Try again.`)
   }
 
@@ -135,7 +135,7 @@ export class Supervisor {
 
   #gone(chain: RunningChain, said: string): void {
     if (this.#stopping || this.#chain !== chain) return
-    this.#settings.log.error({ pid: chain.process.pid, said }, 'the dev chain died; starting it again')
+    this.#settings.log.error({ pid: chain.process.pid, said }, 'the dev chain died; restarting it')
     this.#restart(chain)
   }
 
@@ -178,15 +178,18 @@ export class Supervisor {
       await this.#settings.keep()
       // While the old one still runs: if the disk has no room for it, the old one continues.
       await snapshots.prepare(renewal.history)
-      log.info({ bytes }, 'the dev chain takes much memory; starting it anew from its state')
+      log.info({ bytes }, 'the dev chain uses much memory; restarting it from its state')
       if (this.#chain !== chain || this.#stopping) return
       this.#chain = undefined
       await haltChain(chain, dir)
       await this.start(renewal.history)
       const pausedMs = Math.round(performance.now() - started)
-      log.info({ pausedMs, bytes: memoryOf(this.chain.process.pid) }, 'the dev chain was started anew')
+      log.info(
+        { pausedMs, bytes: memoryOf(this.chain.process.pid) },
+        'the dev chain was restarted from its state',
+      )
     } catch (err) {
-      log.warn({ err }, 'the dev chain could not be started anew')
+      log.warn({ err }, 'the dev chain could not be restarted from its state')
       // If its last state cannot be saved, it continues as it is.
       if (this.#chain === undefined && this.#restarting === undefined) this.#restart(chain)
     } finally {

@@ -88,11 +88,13 @@ function refuseTwoJobs(keys: ReadonlyMap<number, ChainKeys>): void {
   const verifiers = new Map<string, number>()
   for (const [chainId, { relayer, signVerifier }] of keys) {
     if (relayer.address === signVerifier.address)
-      throw new KeyProblem(`On chain ${chainId} relayer and sign verifier are one key. They must be two.`)
+      throw new KeyProblem(
+        `On chain ${chainId} relayer and sign verifier have the same key. They must differ.`,
+      )
     const other = verifiers.get(signVerifier.address)
     if (other !== undefined)
       throw new KeyProblem(
-        `Chains ${other} and ${chainId} have one sign verifier. Each chain needs its own, since the chain id is not in what it signs.`,
+        `Chains ${other} and ${chainId} share a sign verifier. Each chain needs its own, because the signature does not contain the chain id.`,
       )
     verifiers.set(signVerifier.address, chainId)
   }
@@ -106,6 +108,6 @@ export const devKey = (role: keyof typeof ownDevKeys): SigningKey =>
 function refuseDevKey(key: SigningKey, chainId: number, from: string): void {
   if (chainId === devChainId || !isDevKey(key.address)) return
   throw new KeyProblem(
-    `${from} is one of the dev chain's keys (${key.address}), which everybody has: it is refused on chain ${chainId}. Make a key of your own.`,
+    `${from} is one of the dev chain's keys (${key.address}), which are public: it is refused on chain ${chainId}. Create a key of your own.`,
   )
 }

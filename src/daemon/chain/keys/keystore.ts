@@ -65,7 +65,7 @@ export async function openKeystore(json: string, password: string, from: string)
   const mac = Buffer.from(crypto.mac, 'hex')
   const expected = macOf(derived, ciphertext)
   if (mac.length !== expected.length || !timingSafeEqual(mac, expected))
-    throw new KeyProblem(`${from} does not open: the password is wrong, or the file is damaged.`)
+    throw new KeyProblem(`${from} cannot be opened: the password is wrong, or the file is damaged.`)
   const iv = Buffer.from(crypto.cipherparams.iv, 'hex')
   const decipher = createDecipheriv('aes-128-ctr', derived.subarray(0, 16), iv)
   const secret = Buffer.concat([decipher.update(ciphertext), decipher.final()])
@@ -84,6 +84,6 @@ function parse(json: string, from: string): Keystore {
   if (parsed.success) return parsed.data
   const path = parsed.error.issues[0]?.path.join('.')
   throw new KeyProblem(
-    `${from} is no keystore of version 3 with scrypt and aes-128-ctr (${path} does not fit).`,
+    `${from} is not a version 3 keystore with scrypt and aes-128-ctr (${path} is not valid).`,
   )
 }

@@ -42,11 +42,11 @@ export class SigningKey {
     const text = typeof secret === 'string' ? secret.trim() : bytesToHex(secret)
     const hex: Hex = text.startsWith('0x') ? `0x${text.slice(2)}` : `0x${text}`
     if (!isHex(hex) || hex.length !== 66)
-      throw new KeyProblem(`${from} holds no private key: it must be 64 hex digits.`)
+      throw new KeyProblem(`${from} does not contain a private key: it must be 64 hex digits.`)
     const bytes = hexToBytes(hex)
     const publicKey = secp256k1.isPrivate(bytes) ? secp256k1.pointFromScalar(bytes, false) : null
     // Without the value, because it may be a key with a typo.
-    if (!publicKey) throw new KeyProblem(`${from} holds no private key: it is out of range.`)
+    if (!publicKey) throw new KeyProblem(`${from} does not contain a private key: it is out of range.`)
     return new SigningKey(bytes, publicKey)
   }
 

@@ -121,7 +121,7 @@ export class NameLookup {
     const { chainId, universalResolver } = this.#home
     if (this.#exhausted) return tooLong
     if (this.#gateways !== undefined)
-      return `it is kept off the chain, and its gateway gave no answer (${this.#gateways})`
+      return `it is stored off-chain, and its gateway did not answer (${this.#gateways})`
     if (has(error, ContractFunctionZeroDataError))
       return `chain ${chainId} has no name service at ${universalResolver}`
     if (has(error, ContractFunctionRevertedError)) return `the name service of chain ${chainId} failed`

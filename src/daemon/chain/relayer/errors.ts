@@ -45,9 +45,9 @@ export class NoSuchSigner extends Error {
 const waits: Record<NonNullable<TransactionRow['waiting']> | 'turn', string> = {
   turn: 'for its turn',
   fees: 'for gas to become cheaper',
-  funds: 'until there is money for its gas',
+  funds: 'for funds to pay its gas',
   node: 'for the chain to answer',
-  'gas-estimate': 'for what was sent before it',
+  'gas-estimate': 'for earlier transactions',
   builder: 'until the chain can be read',
 }
 
@@ -59,7 +59,7 @@ export class NotSignedYet extends Error {
   readonly waiting: TransactionRow['waiting']
   constructor(transactionId: number, waiting: TransactionRow['waiting']) {
     super(
-      `Transaction ${transactionId} is recorded and waits ${waits[waiting ?? 'turn']}. It is not lost, and goes out by itself: ask again with the same Idempotency-Key for its hash.`,
+      `Transaction ${transactionId} is recorded and waits ${waits[waiting ?? 'turn']}. It is not lost and will be sent: repeat the request with the same Idempotency-Key to get its hash.`,
     )
     this.transactionId = transactionId
     this.waiting = waiting

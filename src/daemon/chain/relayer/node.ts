@@ -54,7 +54,7 @@ export class Node {
 
   async head(): Promise<Head> {
     const block = await this.client.request({ method: 'eth_getBlockByNumber', params: ['latest', false] })
-    if (!block?.number || !block.hash) throw new Error('The node has no latest block')
+    if (!block?.number || !block.hash) throw new Error('The node returned no latest block')
     return {
       number: hexToNumber(block.number),
       hash: block.hash,

@@ -93,7 +93,7 @@ async function record(
   await markAttemptError(trx, attempt.id, words ?? outcome)
   // It holds a nonce, so a transaction that can never be mined would block all later ones.
   if (outcome === 'impossible' && attempt.purpose === 'effect')
-    await abandon(trx, { id, at, reason: words ?? 'no node takes it' })
+    await abandon(trx, { id, at, reason: words ?? 'no node accepts it' })
   else if (outcome === 'no-funds') await markWaiting(trx, { id, at, waiting: 'funds' })
   else if (outcome === 'below-base-fee') await markWaiting(trx, { id, at, waiting: 'fees' })
   else if (outcome === 'unknown') await markWaiting(trx, { id, at, waiting: 'node' })

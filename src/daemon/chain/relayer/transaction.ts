@@ -59,7 +59,7 @@ export const isSettled = (state: TransactionState): state is SettledState =>
 
 /** Reads hex from the store. @throws Error if it is not hex, which only damage explains */
 export function storedHex(text: string | null): Hex {
-  if (text === null || !isHex(text)) throw new Error('The store holds no hex where hex belongs')
+  if (text === null || !isHex(text)) throw new Error('The store contains text where hex is expected')
   return text
 }
 

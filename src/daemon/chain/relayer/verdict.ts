@@ -63,7 +63,7 @@ export async function verdictOn(sender: Sender, view: View, row: MinedRow): Prom
     // The builder could not read the chain. The next tick asks again.
     return []
   }
-  return end('reverted', rerun.passes ? 'reverted, and would pass by now' : rerun.reason)
+  return end('reverted', rerun.passes ? 'reverted, although it would succeed by now' : rerun.reason)
 }
 
 /** Anyone can send a call whose bytes authorize its effect. @returns the transaction that did, if any */
