@@ -21,7 +21,8 @@ import { answerTo, rawAnswer } from './http/errors.ts'
 import { watchForProxies } from './http/forwarded.ts'
 import { limitRates } from './http/rate-limit.ts'
 import { observe } from './metrics.ts'
-import { adminRoutes, adminStreamRoutes } from './routes/admin/index.ts'
+import { chipStreamRoutes } from './routes/admin/chip-streams.ts'
+import { adminRoutes } from './routes/admin/index.ts'
 import { badgeEventFormRoutes, badgeEventRoutes } from './routes/badge-events.ts'
 import { chipGroupRoutes } from './routes/chip-groups.ts'
 import { batchRoutes, chipRoutes } from './routes/chips.ts'
@@ -39,9 +40,7 @@ import { teamRoutes } from './routes/team.ts'
 
 /** In milliseconds; tests use less. */
 export interface Timeouts {
-  /** For a request's headers, and for its body. */
   readonly requestMs: number
-  /** Waiting for other requests with the same API key to be answered. */
   readonly queueMs: number
   /** The answer to a key is delayed by this much if the client is guessing. */
   readonly guessMs?: number

@@ -1,4 +1,3 @@
-/** Schedules a job. @returns a function that cancels it */
 export type Schedule = (job: () => void, ms: number) => () => unknown
 
 /** A timer that does not keep the process alive. */
@@ -13,16 +12,13 @@ interface LoopSettings<T> {
   run(): Promise<T>
   /** Delay before the first run; absent: no delay. */
   firstMs?: number
-  /** Rest after a run, including a failed one. */
   restMs(): number | Promise<number>
   /** The longest rest after a wake-up. */
   wokenMs?(): number
-  /** Called when a run throws; the loop continues. */
   failed(error: unknown): void
   schedule?: Schedule
 }
 
-/** Repeats a job in the background, one run at a time. */
 export class BackgroundLoop<T = unknown> {
   readonly #settings: LoopSettings<T>
   readonly #schedule: Schedule
@@ -64,7 +60,6 @@ export class BackgroundLoop<T = unknown> {
     return this.#running
   }
 
-  /** Waits for the current run. */
   async stop(): Promise<void> {
     this.#state = 'stopped'
     this.#cancel?.()

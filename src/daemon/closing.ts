@@ -1,7 +1,6 @@
 import type { Logger } from 'pino'
 
 export interface ClosingStep {
-  /** For the log, if it fails. */
   readonly what: string
   run(): unknown
 }

@@ -43,7 +43,6 @@ import { setSettingOnce, setting } from './store/settings.ts'
 import { restoreDataKey } from './store/wrapped-data-key.ts'
 import { marketplaceQueue, outboundOf } from './upstreams.ts'
 
-/** Everything that the daemon is made of. Domain functions ask for the few members that they need. */
 export interface Context {
   readonly config: Config
   readonly log: Logger
@@ -60,10 +59,8 @@ export interface Context {
   readonly names: Names
   readonly idempotency: Idempotency
   readonly badges: Badges
-  /** undefined if no marketplace is configured. */
   readonly marketplace: RefreshQueue | undefined
   readonly wire: WireWords
-  /** The only way to make outbound requests. */
   readonly outbound: Outbound
   /** The public id of this installation, which no two daemons share. */
   readonly instance: string
@@ -77,9 +74,7 @@ export interface Context {
   adminAddress: string
   /** True until everything from the seed is on the chain. */
   isStarting: boolean
-  /** Starts sending recorded transactions. */
   start(): void
-  /** In the order in which they run. */
   readonly closing: readonly ClosingStep[]
   close(): Promise<void>
 }

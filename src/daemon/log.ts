@@ -2,7 +2,6 @@ import pino, { type DestinationStream, type Logger } from 'pino'
 import type { Config } from './config/config.ts'
 import { stdioWriter } from './stdio.ts'
 
-// Log lines are read by people, and by programs with limits of their own.
 const mostBytes = 8192
 const mostOfMessage = 1000
 const mostOfStack = 4000

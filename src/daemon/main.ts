@@ -32,7 +32,6 @@ const known = [
   WrongChain,
 ]
 
-/** Runs until a signal stops it. @returns the exit code: 0 success, 1 failure, 2 usage */
 async function run(): Promise<number> {
   // Files are for their owner only: the database contains live codes.
   process.umask(0o077)

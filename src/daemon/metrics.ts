@@ -43,7 +43,6 @@ export function createMetrics(): Metrics {
   }
 }
 
-/** Looks up the series of each outcome once. */
 export function countTaps({ taps }: Pick<Metrics, 'taps'>): (outcome: string) => void {
   const series = new Map<string, { inc(): void }>()
   return (outcome) => {
@@ -53,7 +52,6 @@ export function countTaps({ taps }: Pick<Metrics, 'taps'>): (outcome: string) =>
   }
 }
 
-/** Measured at each scrape. */
 export function watchDisk(
   { registry }: Pick<Metrics, 'registry'>,
   disk: { readonly refusedWrites: number; freeBytes(): Promise<number | undefined> },
@@ -87,7 +85,6 @@ export interface Sending {
   trouble: Error | undefined
 }
 
-/** Measured at each scrape. */
 export function watchChains({ registry }: Pick<Metrics, 'registry'>, status: () => readonly Sending[]): void {
   const gauge = (name: string, help: string, read: (sending: Sending) => number) =>
     new Gauge({

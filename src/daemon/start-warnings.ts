@@ -2,7 +2,6 @@ import { statSync } from 'node:fs'
 import type { Config } from './config/config.ts'
 import { isLoopback } from './http/forwarded.ts'
 
-/** Warnings for the log and for `tapchip doctor`. */
 export const startWarnings = (config: Config): string[] => [
   ...config.warnings,
   ...unknownProxy(config),

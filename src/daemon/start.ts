@@ -5,9 +5,9 @@ import { devChainId } from './chain/dev-chain/dev-keys.ts'
 import { closeInOrder } from './closing.ts'
 import type { Config } from './config/config.ts'
 import { beginContext, type Context } from './context.ts'
-import { lookAfterContracts } from './domain/contracts/look-after-contracts.ts'
+import { verifyContracts } from './domain/contracts/inspect-contract.ts'
 import { recordMissing } from './domain/deployments/deployments.ts'
-import { keepTidy } from './domain/housekeeping.ts'
+import { startCleanup } from './domain/housekeeping.ts'
 import { type Administration, addressOf, openAdministration } from './http/administration.ts'
 import { applySeed, readSeed } from './seed/load.ts'
 import { startWarnings } from './start-warnings.ts'
@@ -17,7 +17,6 @@ import { isOutOfSpace } from './store/disk.ts'
 import { allNames } from './store/names.ts'
 import { findTransaction } from './store/transactions.ts'
 
-/** The line on standard output once the daemon serves requests. */
 interface ReadyLine {
   event: 'ready'
   url: string
@@ -71,11 +70,11 @@ export async function startDaemon(
     ctx.isStarting = false
     const closing = new AbortController()
     // The result does not change anything that the ready line promises, and a chain may be slow.
-    lookAfterContracts(ctx, closing.signal).catch((error: unknown) =>
+    verifyContracts(ctx, closing.signal).catch((error: unknown) =>
       log.error({ err: error }, 'the contracts could not be checked'),
     )
     const looking = ctx.clock.start((error) => log.error({ err: error }, 'the clock could not be saved'))
-    const tidying = keepTidy(ctx, (error) => log.error({ err: error }, 'housekeeping failed'))
+    const tidying = startCleanup(ctx, (error) => log.error({ err: error }, 'housekeeping failed'))
     log.info({ url, admin: administration.address, dataDir: config.dataDir }, 'listening')
     const ready: ReadyLine = {
       event: 'ready',
@@ -108,7 +107,6 @@ const drainMs = 8000
 /** For everything after the requests; saving the chain's state is the slowest part. */
 const closingMs = 10_000
 
-/** @returns whether everything was closed in order */
 function stop(
   ctx: Context,
   app: FastifyInstance | undefined,

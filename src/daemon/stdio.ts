@@ -4,7 +4,6 @@ import { isatty } from 'node:tty'
 /** Output beyond this that cannot be written yet is dropped and counted. */
 const bufferBytes = 256 * 1024
 const retryMs = 200
-/** For a slow reader at the end of the process. */
 const finalFlushMs = 200
 
 /**
@@ -47,7 +46,6 @@ class StdioWriter {
     while (this.#held.length > 0 && performance.now() < until) {
       const before = this.#size
       this.#drain()
-      // At the end of the process, nothing else can run anyway.
       if (this.#held.length > 0 && this.#size === before)
         Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 10)
     }

@@ -21,7 +21,6 @@ export const outboundOf = (config: Config): Outbound =>
 const namedIn = ({ marketplace, badges: { poap } }: Config): string[] =>
   [marketplace?.url, poap?.url, poap?.authUrl].filter((url) => url !== undefined)
 
-/** Tells OpenSea about changed metadata; undefined if no account is configured. */
 export function marketplaceQueue(
   { config, db, log }: { config: Config; db: Db; log: Logger },
   outbound: Outbound,

@@ -315,7 +315,7 @@ describe('anvil, killed under load,', () => {
       const chain = await chains.start()
       killNow(chain.pid)
       await until(() => chain.pid === undefined)
-      await expect(chain.request({ method: 'eth_chainId' })).rejects.toThrow('started again')
+      await expect(chain.request({ method: 'eth_chainId' })).rejects.toThrow('is restarting')
       const asked: unknown = await clientOf(chain)
         .getChainId()
         .catch((error: unknown) => error)

@@ -154,7 +154,7 @@ describe('a chain that is started anew from its state', () => {
       let refused = 0
       const log = pino(
         { level: 'warn' },
-        { write: (line: string) => (refused += Number(/could not be started anew/.test(line))) },
+        { write: (line: string) => (refused += Number(/could not be restarted from its state/.test(line))) },
       )
       const chain = await chains.start({ dataDir, log, renewal: eagerRenewal })
       const client = clientOf(chain)

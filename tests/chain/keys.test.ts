@@ -162,7 +162,7 @@ describe('the keys of chains', () => {
 
   test('have one job each: no relayer that verifies, no verifier of two chains', async () => {
     const one = { TAPCHIP_RELAYER_KEY_5: other, TAPCHIP_SIGN_VERIFIER_KEY_5: other }
-    await expect(loadChainKeys([5], { environment: one, keystore: undefined })).rejects.toThrow(/must be two/)
+    await expect(loadChainKeys([5], { environment: one, keystore: undefined })).rejects.toThrow(/must differ/)
     const environment = {
       TAPCHIP_RELAYER_KEY_5: secret,
       TAPCHIP_RELAYER_KEY_6: secret,

@@ -99,7 +99,7 @@ describe('a contract placed in one transaction', () => {
 describe('a contract placed where nothing else can be', () => {
   const salt = guessableSalt(at('BND'))
   const place = (code: Hex) => {
-    const { call, address } = placedBound(salt, code)
+    const { call, address } = deployByCreate2(salt, code)
     if (!('data' in call)) throw new Error('it is fixed')
     const { data } = call
     const send = (account: Hex) =>

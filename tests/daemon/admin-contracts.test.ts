@@ -354,7 +354,7 @@ describe('on a chain that others run', () => {
       name: 'Jackets',
       chainId: 777,
     })
-    expect(body.warnings).toEqual([expect.stringMatching(/leads to this machine alone.*--base-url/)])
+    expect(body.warnings).toEqual([expect.stringMatching(/is only reachable from this machine.*--base-url/)])
     await reconcileChains(c.ctx)
     expect(lines.filter((line) => line.includes('set-url'))).toEqual([])
     c.ctx.baseUrl = 'https://tap.example.com'

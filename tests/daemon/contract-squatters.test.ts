@@ -24,8 +24,8 @@ import { guestbookAbi } from '../../src/daemon/chain/artifacts/guestbook.ts'
 import { phygitalAbi, phygitalBytecode, phygitalCodeHash } from '../../src/daemon/chain/artifacts/phygital.ts'
 import { deploymentProxy } from '../../src/daemon/chain/deterministic-deployment.ts'
 import { rpcTransport } from '../../src/daemon/chain/rpc-transport.ts'
-import { guessableSalt, placedAnywhere } from '../../src/daemon/domain/contracts/contract-address.ts'
-import { lookAfterContracts } from '../../src/daemon/domain/contracts/look-after-contracts.ts'
+import { deployByCreate3, guessableSalt } from '../../src/daemon/domain/contracts/contract-address.ts'
+import { verifyContracts } from '../../src/daemon/domain/contracts/inspect-contract.ts'
 import { reconcileChains } from '../../src/daemon/start.ts'
 import { updateContract } from '../../src/daemon/store/contracts.ts'
 import { openAdminApp } from '../support/admin.ts'
@@ -174,7 +174,7 @@ describe('a token contract on a chain that others run', () => {
   test('is not where a guess leads, so whoever is there first owns nothing of ours', async () => {
     const chain = await openChain()
     const c = await openDaemon(chain)
-    const { call, address: guessed } = placedAnywhere(formerSalt(c.ctx.instance), theirs())
+    const { call, address: guessed } = deployByCreate3(formerSalt(c.ctx.instance), theirs())
     if (!('data' in call)) throw new Error('it is fixed')
     expect(await chain.attack({ data: call.data })).toBe('success')
     expect(await chain.ownerOf(guessed)).toBe(mallory.address)
@@ -303,7 +303,7 @@ describe('a token contract that an earlier version deployed', () => {
     const chain = await openChain()
     const t = await openPhygitals({ env: chain.env, seed: seedOn(chainId) })
     closing.push(() => t.close())
-    const { call, address } = placedAnywhere(formerSalt(t.ctx.instance), theirs(owner))
+    const { call, address } = deployByCreate3(formerSalt(t.ctx.instance), theirs(owner))
     if (!('data' in call)) throw new Error('it is fixed')
     await chain.attack({ data: call.data })
     const jackets = await t.ctx.db.read
@@ -474,7 +474,7 @@ describe('a token contract on the embedded chain, whose address anybody can gues
       // A key that everybody has.
       account: privateKeyToAccount('0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80'),
     })
-    const { call } = placedAnywhere(
+    const { call } = deployByCreate3(
       guessableSalt({ chainId: 31337, team: 'Acme', symbol: 'JKT' }),
       creation(chain.signVerifier.address, chain.relayer),
     )

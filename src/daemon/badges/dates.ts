@@ -21,7 +21,6 @@ export function readDay(text: string): string | undefined {
   return dayOf(Number(year), month, Number(first))
 }
 
-/** Converts YYYY-MM-DD to MM-DD-YYYY. */
 export const monthFirst = (day: string): string => `${day.slice(5)}-${day.slice(0, 4)}`
 
 interface EventDays {
@@ -35,7 +34,6 @@ interface DayProblem {
   message: string
 }
 
-/** Each day must exist, with start ≤ end ≤ expiry. */
 export function dayProblems(days: EventDays): DayProblem[] {
   const fields = ['startDate', 'endDate', 'expiryDate'] as const
   const wrong = fields

@@ -11,7 +11,6 @@ import type {
 } from './provider.ts'
 
 interface EmbeddedDeps {
-  /** The lowest unused id. */
   nextId(): Promise<number>
   approval: 'auto' | 'manual'
 }

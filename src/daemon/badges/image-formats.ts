@@ -29,16 +29,12 @@ const maxPixels = 40_000_000
 /** Total of all frames of an animation. */
 const maxFramePixels = 1_000_000_000
 
-/** Counts the pixels needed to draw an image: the canvas and each frame. */
 class PixelCount {
   #frames = 0
-  readonly width: number
-  readonly height: number
-
-  constructor(width: number, height: number) {
-    this.width = width
-    this.height = height
-  }
+  constructor(
+    readonly width: number,
+    readonly height: number,
+  ) {}
 
   canvas(): ImageFlaw | undefined {
     const { width, height } = this
@@ -59,7 +55,6 @@ class PixelCount {
 
 const afterHeader = notAnImage('starts like a GIF but is something else')
 
-/** Walks the blocks of a GIF (GIF89a, 17 ff.) from after its six-byte header to its trailer. */
 export function* walkGif(): Walk<ImageSize | ImageFlaw> {
   const screen = yield 7
   const width = screen.readUInt16LE(0)
@@ -107,7 +102,6 @@ function* colourTable(packed: number): Walk<void> {
   if ((packed & 0x80) !== 0) yield 3 * 2 ** ((packed & 7) + 1)
 }
 
-/** @returns their total size in bytes */
 function* subBlocks(): Walk<number> {
   for (let total = 0; ; ) {
     const size = (yield 1).readUInt8()

@@ -15,7 +15,6 @@ interface GoodImage {
 
 export interface BadImage {
   kind: ImageFlaw['kind'] | 'too-large'
-  /** Completes "The image …". */
   reason: string
 }
 

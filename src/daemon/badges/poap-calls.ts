@@ -9,9 +9,7 @@ import type { Refused, Unavailable, Unknown } from './provider.ts'
 interface PoapCall<T> {
   method: 'GET' | 'POST'
   path: string
-  /** The open endpoints need only the key. */
   auth: 'bearer' | 'api-key'
-  /** JSON, or a form with its headers. */
   json?: unknown
   form?: { headers: Readonly<Record<string, string>>; body: AsyncIterable<Uint8Array> }
   shape: z.ZodType<T>
@@ -20,7 +18,6 @@ interface PoapCall<T> {
   maxBytes?: number
 }
 
-/** There was no usable answer. */
 interface Trouble {
   kind: 'trouble'
   /** The call may have taken effect all the same. */
@@ -28,7 +25,6 @@ interface Trouble {
   reason: string
   /** Known only if POAP or the cause says so. */
   waitMs?: number | undefined
-  /** POAP was not called, as it had requested. */
   isQuiet?: true
 }
 
@@ -39,9 +35,7 @@ const attempts = 3
 const retryBounds = { least: 1_000, most: 3_600_000 }
 const firstPauseMs = 200
 const usualWaitMs = 10_000
-/** Settings have to be changed first. */
 const settingsWaitMs = 60_000
-/** For tokens without an expiry. */
 const usualLifeMs = 3_600_000
 /** Timers fire slightly early. */
 const earlyMs = 20
@@ -49,7 +43,6 @@ const earlyMs = 20
 const maybeDone: ReadonlySet<number> = new Set([408, 425, 499])
 const maybeWritten: ReadonlySet<number> = new Set([409, 423])
 
-/** Calls POAP: authenticates, parses answers, and sorts failures by whether the call may have taken effect. */
 export class PoapCalls {
   readonly #config: PoapConfig
   readonly #deps: PoapDeps

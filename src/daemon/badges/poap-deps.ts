@@ -10,7 +10,6 @@ export interface PoapDeps {
   random(): number
 }
 
-/** Describes a failed call; undefined if the error is not about the network. */
 export function failureOf(error: unknown): { sent: boolean; reason: string } | undefined {
   if (error instanceof OutboundRefused) return { sent: false, reason: error.message }
   return error instanceof OutboundFailed ? { sent: error.sent, reason: error.message } : undefined
@@ -19,7 +18,6 @@ export function failureOf(error: unknown): { sent: boolean; reason: string } | u
 export interface PoapConfig {
   /** The API, such as `https://api.poap.tech`, without a trailing slash. */
   url: string
-  /** The full URL of the token endpoint. */
   authUrl: string
   apiKey: string
   clientId: string

@@ -40,7 +40,6 @@ const qrHash = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/)
 
 export const qrCodes = z.array(z.object({ qr_hash: qrHash, claimed: z.boolean() }))
 
-/** The number of open requests for codes. Documented as a list, which is empty if there are none. */
 export const activeRequests = z
   .array(z.object({ active: z.number() }))
   .transform((all) => all.reduce((sum, { active }) => sum + active, 0))
@@ -130,7 +129,6 @@ export function errorMessage(body: Buffer, hide: readonly string[]): string | un
   return text === undefined ? undefined : safeText(text, hide)
 }
 
-/** Parses JSON; undefined for HTML, truncated bodies, and other text. */
 export function readJson(body: Buffer): unknown {
   try {
     return JSON.parse(body.toString('utf8'))

@@ -34,7 +34,6 @@ const decisionMs = 24 * 3_600_000
 /** 50,000 codes, the most that can be requested at once, with room to spare. */
 const codesMaxBytes = 8 * 1024 * 1024
 
-/** Badge events at POAP. Keeps no state except its token. */
 export class PoapProvider implements BadgeProvider {
   readonly name = 'poap'
   readonly #config: PoapConfig

@@ -8,7 +8,6 @@ export interface NewBadgeEvent {
   country: string
   startDate: string
   endDate: string
-  /** The last day on which badges can be claimed. */
   expiryDate: string
   /** Empty if there is none. */
   eventUrl: string
@@ -21,7 +20,6 @@ export interface NewBadgeEvent {
 export interface BadgeImage {
   type: 'image/png' | 'image/gif'
   extension: 'png' | 'gif'
-  /** The exact number of bytes. */
   size: number
   bytes(): AsyncIterable<Uint8Array>
 }
@@ -49,7 +47,6 @@ export interface CreationResponse {
 
 export interface UpstreamEvent {
   upstreamId: number
-  /** The code from its creation. */
   secretCode: string
   requestedCodes: number
   /** Milliseconds since the epoch. */
@@ -97,7 +94,6 @@ export type ApprovalResult =
   | Refused
   | Unavailable
 
-/** All codes of an event, as currently listed by the provider. */
 export type CodesResult = { kind: 'codes'; codes: BadgeCode[] } | Refused | Unavailable
 
 export type TransactionState =
@@ -128,7 +124,6 @@ export type ClaimResult =
   | { kind: 'already-minted-by-recipient'; message: string }
   /** Confirmed by the provider itself, not by a gateway. */
   | { kind: 'no-such-code' }
-  /** No one can claim it now. Nothing was sent. */
   | { kind: 'inactive'; message: string }
   /** The code is not used up. */
   | Refused
@@ -156,7 +151,6 @@ export interface BadgeProvider {
   transaction(code: string): Promise<TransactionState | Unavailable>
 }
 
-/** Tells an unanswered claim for this recipient from someone else's. */
 export function isClaimOf(claim: ClaimedCode, recipient: string): boolean {
   const wanted = recipient.trim().toLowerCase()
   return [claim.input, claim.beneficiary].some((name) => name?.trim().toLowerCase() === wanted)

@@ -6,7 +6,7 @@ import { type DevChain, startDevChain } from './dev-chain/dev-chain.ts'
 import { devChainId } from './dev-chain/dev-keys.ts'
 import type { RpcMode } from './dev-chain/rpc-guard.ts'
 import { expiryBlocksOf } from './expiry-blocks.ts'
-import { type KeySources, loadChainKeys } from './keys/chain-keys.ts'
+import { type ChainKeys, type KeySources, loadChainKeys } from './keys/chain-keys.ts'
 import type { SigningKey } from './keys/signing-key.ts'
 import { claimBuilder, phygitalClaim } from './relayer/phygital-claim.ts'
 import { openRelayer, type Relayer } from './relayer/relayer.ts'
@@ -21,14 +21,12 @@ export interface Chain {
   /** Pays for and sends transactions, and administers the contracts deployed from here. */
   readonly relayer: Address
   readonly signVerifier: SigningKey
-  /** The maximum in wei per gas; undefined: the embedded chain's own. */
   readonly maxFeePerGas: bigint | undefined
   /**
    * The latest block's number; on the embedded chain, after adding the blocks that idle time would have
    * brought.
    */
   latestBlock(): Promise<number>
-  /** The lifetime of a transfer signature, in blocks. */
   expiryBlocks(): Promise<number>
 }
 
@@ -48,30 +46,24 @@ interface ChainsOptions {
   clock: Clock
   log: Logger
   dataDir: string
-  /** undefined: no embedded chain. */
   devChain: { rpcMode: RpcMode; names: Readonly<Record<string, string>> } | undefined
   remote: readonly RemoteChain[]
   keys: KeySources
   /** Random at every start. */
   holder: string
-  /** Called within the write that settles a transaction. */
   onSettled: Settled
-  /** Checks a transaction's effect on the chain before it counts as done. */
   withoutEffect: (chain: Chain, ...of: Parameters<WithoutEffect>) => ReturnType<WithoutEffect>
-  /** Called when a write to the disk fails. */
   writeFailed(error: unknown): void
 }
 
 export class ChainNotConfigured extends Error {
   override readonly name = 'ChainNotConfigured'
-  readonly chainId: number
-  constructor(chainId: number) {
+  constructor(readonly chainId: number) {
     super(
       chainId === devChainId
         ? `Chain ${chainId} is the embedded chain, which is turned off here. Start the daemon without TAPCHIP_DEV_CHAIN=off (devChain of the configuration file), or set TAPCHIP_RPC_${chainId}.`
         : `Chain ${chainId} is not configured here. Set TAPCHIP_RPC_${chainId} and its keys (docs/chains.md), and start the daemon again.`,
     )
-    this.chainId = chainId
   }
 }
 
@@ -79,7 +71,6 @@ export interface Chains {
   readonly all: readonly Chain[]
   readonly relayer: Relayer
   readonly embedded: DevChain | undefined
-  /** Public RPC URLs by chain id. */
   readonly rpcUrls: Readonly<Record<string, string>>
   /** @throws ChainNotConfigured */
   get(chainId: number): Chain
@@ -202,18 +193,13 @@ const withSilence =
       ? status
       : { ...status, trouble: new ChainUnavailable('The embedded dev chain does not answer.') }
 
-interface Keys {
-  relayer: SigningKey
-  signVerifier: SigningKey
-}
-
 /**
  * Untrusted contracts are called, and they must not name a URL for the daemon to call (ERC-3668). Only name
  * look-ups use gateways, through the guarded client.
  */
 const closed = { cacheTime: 0, ccipRead: false } as const
 
-function embeddedAccess(chain: DevChain, keys: Keys): Chain {
+function embeddedAccess(chain: DevChain, keys: ChainKeys): Chain {
   const client = createPublicClient({ ...closed, chain: chain.chain, transport: chain.transport })
   return {
     id: devChainId,
@@ -230,7 +216,7 @@ function embeddedAccess(chain: DevChain, keys: Keys): Chain {
   }
 }
 
-function remoteAccess({ chainId, rpcUrl, maxFeePerGas, expiryBlocks }: RemoteChain, keys: Keys): Chain {
+function remoteAccess({ chainId, rpcUrl, maxFeePerGas, expiryBlocks }: RemoteChain, keys: ChainKeys): Chain {
   const client = createPublicClient({ ...closed, transport: rpcTransport(rpcUrl) })
   const measured = expiryBlocksOf(client)
   return {

@@ -20,7 +20,6 @@ import { MalformedAnswer } from './rpc-connection.ts'
 export interface ContractState {
   /** keccak256; undefined if there is no code. */
   codeHash: Hex | undefined
-  /** True if this daemon deploys the same code. */
   isOurCode: boolean
   owner: Address | undefined
 }
@@ -41,7 +40,6 @@ interface GuestbookState extends ContractState {
  */
 type At = { blockNumber?: bigint }
 
-/** @throws errors of the connection */
 export async function phygitalAt(
   client: PublicClient,
   address: Address,
@@ -57,7 +55,6 @@ export async function phygitalAt(
   return { ...found, owner, pendingOwner, signVerifier }
 }
 
-/** @throws errors of the connection */
 export async function guestbookAt(
   client: PublicClient,
   address: Address,

@@ -47,7 +47,6 @@ export const guestbookCodeHash: Hex = keccak256(guestbookCode)
 // As written by OpenZeppelin's Clones.
 const cloneCode = concat(['0x3d602d80600a3d3981f3', guestbookCode])
 
-/** Everything that determines a guestbook's address. */
 interface GuestbookDeployment {
   salt: Hex
   name: string

@@ -43,7 +43,6 @@ const list =
 
 const nothing: Check = (value) => value === null
 const absent: Check = (value) => value === undefined || value === null
-/** The value of the first parameter. */
 const asAsked: Check = (value, [asked]) => isEqual(value, asked)
 /** The number of the requested block, or any for the latest one. */
 const blockAsAsked: Check = (value, [asked]) =>
@@ -64,7 +63,6 @@ const receipt = fields({
   status: (value) => value === '0x0' || value === '0x1',
 })
 
-// Not mined yet.
 const pendingReceipt = fields({ transactionHash: asAsked, blockHash: nothing })
 
 const log = fields({

@@ -27,7 +27,6 @@ export interface RpcError {
 }
 
 export interface RpcLimits {
-  /** For a whole exchange: connection, headers, and body. */
   timeoutMs: number
   /** The largest answer, in bytes. */
   maxBytes: number
@@ -57,7 +56,6 @@ export interface RpcWire {
   close(): void
 }
 
-/** JSON-RPC over one transport. A node that stalls during an answer runs into the deadline. */
 export class RpcConnection {
   readonly url: string
   readonly #wire: RpcWire

@@ -8,7 +8,6 @@ export interface BadgesConfig {
   readonly provider: 'embedded' | 'poap'
   /** For the embedded provider: at once, or by an operator's command. */
   readonly approval: 'auto' | 'manual'
-  /** undefined if there is no account at POAP. */
   readonly poap: PoapConfig | undefined
 }
 
@@ -30,12 +29,10 @@ export const badgeSettings = {
   poapPollSeconds: wholeNumber(1, 86_400).default(60),
 }
 
-/** These may not be in a configuration file. */
 export const badgeSecrets = ['poapApiKey', 'poapClientSecret'] as const
 
 type Settings = z.output<z.ZodObject<typeof badgeSettings>>
 
-/** @throws ConfigProblem that names the missing POAP settings */
 export function badgesFrom(settings: Settings): BadgesConfig {
   const { badgeProvider: provider, badgeApproval: approval } = settings
   const { poapApiKey: apiKey, poapClientId: clientId, poapClientSecret: clientSecret } = settings

@@ -46,7 +46,6 @@ export function isKeyVariable(name: string): boolean {
   return variable?.isKey === true && isChainId(variable.id)
 }
 
-/** @throws ConfigProblem that names the chain and the setting */
 export function chainsFrom(
   file: z.output<typeof chainsInFile>,
   env: Readonly<Record<string, string | undefined>>,
@@ -66,7 +65,6 @@ export function chainsFrom(
   return [...chains].map(([id, settings]) => parsed(Number(id), settings, sources))
 }
 
-/** @param sources the variable that each setting came from, if any */
 function parsed(
   chainId: number,
   settings: Record<string, string | undefined>,

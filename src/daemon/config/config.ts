@@ -13,7 +13,6 @@ import { warningsOf } from './warnings.ts'
 
 type Settings = z.output<typeof settings>
 
-/** Settings that {@link loadConfig} converts or combines. */
 type Converted =
   | keyof typeof badgeSettings
   | 'otpTtlSeconds'
@@ -42,27 +41,26 @@ export interface Config extends Readonly<Omit<Settings, Converted>> {
   /** A number of hops, or CIDR ranges. */
   readonly trustProxy: number | readonly string[] | undefined
   readonly chains: readonly RemoteChain[]
-  /** Signing keys by the names of their variables. */
   readonly chainKeys: Readonly<Record<string, string | undefined>>
-  /** OpenSea's API, or one like it. */
   readonly marketplace: { readonly url: string; readonly apiKey: string } | undefined
   readonly keystore: { readonly folder: string; readonly passwordFile: string } | undefined
   readonly badges: BadgesConfig
-  /** Settings without effect, for the log. */
   readonly warnings: readonly string[]
 }
 
 // Secrets come from their own files or the environment, never from a flag, which others can see in a process
 // list, or from a configuration file, which gets copied around.
+const text = { type: 'string' } as const
 const flags = {
-  host: 'host',
-  port: 'port',
-  'data-dir': 'dataDir',
-  'base-url': 'baseUrl',
-  seed: 'seed',
-  ephemeral: 'ephemeral',
-  'log-level': 'logLevel',
+  host: text,
+  port: text,
+  'data-dir': text,
+  'base-url': text,
+  seed: text,
+  ephemeral: { type: 'boolean' },
+  'log-level': text,
 } as const
+const settingOf = (flag: string): string => flag.replace(/-(.)/g, (_, letter: string) => letter.toUpperCase())
 const secretNames: readonly SettingName[] = [
   'adminToken',
   'dataKey',
@@ -71,7 +69,6 @@ const secretNames: readonly SettingName[] = [
   ...badgeSecrets,
 ]
 
-/** The command line before validation. */
 export interface Arguments {
   readonly help: boolean
   readonly version: boolean
@@ -82,33 +79,22 @@ export interface Arguments {
 /** @throws ConfigProblem on an unknown flag */
 export function readArguments(argv: readonly string[]): Arguments {
   try {
-    const text = { type: 'string' } as const
-    const { values } = parseArgs({
+    const { help, version, config, ...values } = parseArgs({
       args: [...argv],
       strict: true,
       allowPositionals: false,
       options: {
-        host: text,
-        port: text,
-        'data-dir': text,
-        'base-url': text,
+        ...flags,
         config: text,
-        seed: text,
-        ephemeral: { type: 'boolean' },
-        'log-level': text,
         help: { type: 'boolean', short: 'h' },
         version: { type: 'boolean' },
       },
-    })
-    const given = Object.entries(flags).flatMap(([flag, name]) => {
-      const value = values[flag as keyof typeof flags]
-      return value === undefined ? [] : [[name, value]]
-    })
+    }).values
     return {
-      help: values.help ?? false,
-      version: values.version ?? false,
-      configFile: values.config,
-      values: Object.fromEntries(given),
+      help: help ?? false,
+      version: version ?? false,
+      configFile: config,
+      values: Object.fromEntries(Object.entries(values).map(([flag, value]) => [settingOf(flag), value])),
     }
   } catch (error) {
     throw new ConfigProblem(
@@ -125,7 +111,6 @@ const limit = (said: number | 'off' | undefined, usual: number | undefined): num
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** Chains have variables of their own. */
 const environmentNames = (Object.keys(settings.shape) as SettingName[]).filter((name) => name !== 'chains')
 
 function fromEnvironment(env: Environment): Partial<Record<SettingName, unknown>> {

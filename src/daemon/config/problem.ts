@@ -1,4 +1,3 @@
-/** An invalid setting. The message names it and says what it must be. */
 export class ConfigProblem extends Error {
   override readonly name = 'ConfigProblem'
 }

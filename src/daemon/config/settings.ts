@@ -77,7 +77,6 @@ export function describeIssue(issue: z.core.$ZodIssue): string {
   return `${path.join('.')} ${isUnknown ? `is not a setting (known: ${chainSettings.join(', ')})` : inner}`
 }
 
-/** @throws ConfigProblem */
 export function proxies(value: string | number | readonly string[]): number | readonly string[] {
   if (typeof value === 'number' || /^\d+$/.test(String(value))) return Number(value)
   const list = typeof value === 'string' ? value.split(',').map((range) => range.trim()) : value

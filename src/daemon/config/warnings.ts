@@ -46,7 +46,6 @@ export function warningsOf(
   })
 }
 
-/** Suggests a similar name. */
 function meant(name: string, known: readonly string[]): string {
   const near = known.find((other) => distance(name, other) <= 2)
   return near === undefined ? ' See tapchipd --help.' : ` Did you mean ${near}?`

@@ -27,7 +27,6 @@ export const listenerConstraint: Constraints = {
   },
 }
 
-/** True if administration is not on the public listener. */
 const isAdminApart = ({ adminListen, adminRemote, baseUrl }: AdminConfig): boolean =>
   !adminRemote &&
   (adminListen !== undefined || (baseUrl !== undefined && !isLoopback(new URL(baseUrl).hostname)))
@@ -46,7 +45,6 @@ export interface Administration {
   readonly address: string
   /** Accepts no new connections, and resolves when all requests are answered. */
   close(): Promise<void>
-  /** Cuts the remaining connections. */
   closeAllConnections(): void
 }
 

@@ -12,7 +12,6 @@ export interface AuthDeps {
   wire: WireWords
 }
 
-/** The caller, depending on the endpoint's kind of authentication. */
 export type Caller<A extends Auth> = A extends 'api-key'
   ? { actor: Actor; teamId: number; keyId: number }
   : A extends 'admin'
@@ -21,14 +20,12 @@ export type Caller<A extends Auth> = A extends 'api-key'
       ? { actor: Actor; code: string; keyTeam: () => number | undefined }
       : { keyTeam: () => number | undefined }
 
-/** True if the caller is neither a team nor an operator. */
 export function isStranger({ caller }: FastifyRequest): boolean {
   if (!caller) return true
   if ('teamId' in caller || 'token' in caller) return false
   try {
     return caller.keyTeam() === undefined
   } catch {
-    // The request has an invalid key.
     return true
   }
 }
@@ -109,19 +106,16 @@ function assertScope(holder: { scopes: readonly Scope[] }, wanted: Scope, who: s
   )
 }
 
-/** Returns the id of the request's API key, if it is valid. */
 export function validKey(deps: AuthDeps, request: FastifyRequest): number | undefined {
   const { caller } = request
   if (caller && 'keyId' in caller) return caller.keyId
   try {
     return optionalApiKey(deps, request)?.id
   } catch {
-    // An invalid key counts as none.
     return undefined
   }
 }
 
-/** Returns the name of the request's admin token, if it is valid. */
 export function validToken({ credentials }: AuthDeps, request: FastifyRequest): string | undefined {
   const { caller } = request
   if (caller && 'token' in caller) return caller.token.name

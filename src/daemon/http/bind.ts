@@ -10,7 +10,6 @@ import type { WireWords } from './wire.ts'
 
 type BindDeps = AuthDeps & { idempotency: Idempotency }
 
-/** One call of an endpoint: its validated input, the caller, and the HTTP objects for streaming handlers. */
 export type Call<S extends EndpointSpec> = Input<S> &
   Caller<S['auth']> & {
     request: FastifyRequest<{
@@ -21,7 +20,6 @@ export type Call<S extends EndpointSpec> = Input<S> &
     ? { once(recording: Recording<Answer<S> & Json>): Promise<Answer<S>> }
     : unknown)
 
-/** Returns the endpoint's response, or a reply that the handler sends itself. */
 type Handler<S extends EndpointSpec> = (call: Call<S>) => Promise<Answer<S> | FastifyReply>
 
 type Handlers<K extends EndpointKey> = { [Key in K]: Handler<Endpoints[Key]> }
@@ -31,7 +29,6 @@ declare module 'fastify' {
     isLimited?: boolean
     /** Has a streamed body or answer: only a few are served at once per API key. */
     isLong?: boolean
-    /** Answers errors with a page for people. */
     errorPage?: (reply: FastifyReply, status: number) => FastifyReply
   }
   interface FastifyRequest {

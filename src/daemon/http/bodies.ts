@@ -48,7 +48,6 @@ async function assertBounded(body: Buffer): Promise<void> {
   if (body.length > longToParse) await new Slice().next()
 }
 
-/** Accepts bodies of any type for handlers that read them. */
 export function acceptStreams(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', (_request, payload, done) => done(null, payload))

@@ -18,7 +18,6 @@ export interface BadLine {
   readonly problem: string
 }
 
-/** Validates a line. */
 export type CheckLine<T> = (value: unknown) => Promise<{ value: T } | { problem: string }>
 
 export const lineBy =
@@ -35,7 +34,6 @@ const longestLine = 64 * 1024
 /** In characters. */
 const boundedFrom = 120
 
-/** The sender may disconnect. */
 interface Sender {
   readonly socket: { readonly destroyed: boolean }
 }
@@ -138,7 +136,6 @@ export class CheckedLines<T> {
   }
 }
 
-/** The lines that end in each chunk, without empty ones. */
 function* linesOf(chunks: Iterable<Uint8Array>): Generator<readonly string[]> {
   const decoder = new TextDecoder('utf-8', { fatal: true })
   const splitter = new LineSplitter(longestLine)

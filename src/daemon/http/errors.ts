@@ -104,7 +104,6 @@ function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : ''
 }
 
-/** Maps errors of Fastify and SQLite by their codes. */
 function fromFramework(error: unknown): DomainError | undefined {
   const code = codeOf(error)
   switch (code) {

@@ -61,7 +61,6 @@ function isMisdirected(request: FastifyRequest, names: readonly (string | undefi
 const proxyAdvice =
   'Without TAPCHIP_TRUST_PROXY, all visitors count as one client and share one rate limit: set it to the number of proxies or to their networks.'
 
-/** Detects proxies that the daemon was not configured for. */
 export function watchForProxies(
   app: FastifyInstance,
   { config, log, metrics }: Pick<Context, 'config' | 'log' | 'metrics'>,
@@ -78,7 +77,6 @@ export function watchForProxies(
   })
 }
 
-/** Warnings for the daemon's status. */
 export async function proxyWarnings({
   unconfiguredProxy,
 }: Pick<Context['metrics'], 'unconfiguredProxy'>): Promise<string[]> {

@@ -2,7 +2,6 @@ import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 
 interface Live<T> {
-  /** @returns a function that stops the updates */
   follow(tell: (event: T) => void): () => void
   toLine(event: T): unknown
   /** Checked before each line, including keep-alives, so that lost permissions take effect. */

@@ -7,13 +7,10 @@ import { DomainError, invalid } from '../domain/errors.ts'
 import { describeIssues, errorsOf } from './parse-input.ts'
 
 export interface FormOptions {
-  /** Names of known fields; others are ignored. */
   fields: readonly string[]
-  /** The name of the only file. */
   file: string
   /** Receives the file in chunks. An error that it returns is thrown once the body has been read. */
   take(chunk: Buffer): DomainError | undefined
-  /** For the whole body. */
   maxBytes: number
 }
 
@@ -106,7 +103,6 @@ class Reading {
     this.#options = options
   }
 
-  /** The first failure counts. */
   fail(failure: DomainError): void {
     this.failure ??= failure
   }

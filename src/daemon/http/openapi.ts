@@ -102,7 +102,6 @@ function schemaOf(schema: z.core.$ZodType, io: 'input' | 'output', wire: WireWor
   return renamed(json, wire)
 }
 
-/** Renames the members of the schema's own object to the words on the wire. */
 function renamed(schema: Json, wire: WireWords): Json {
   const { properties, required } = schema
   if (typeof properties !== 'object' || properties === null) return schema

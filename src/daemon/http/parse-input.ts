@@ -47,7 +47,6 @@ function dataOf(spec: EndpointSpec, parsed: z.ZodSafeParseResult<unknown>): unkn
   })
 }
 
-/** Messages by path, up to a maximum number. */
 export const errorsOf = (issues: readonly z.core.$ZodIssue[]): Record<string, string> =>
   Object.fromEntries(
     issues
@@ -56,7 +55,6 @@ export const errorsOf = (issues: readonly z.core.$ZodIssue[]): Record<string, st
       .map(({ path, message }) => [path.join('.'), message]),
   )
 
-/** The number of invalid list elements that are counted but not named. */
 const moreOf = (issue: z.core.$ZodIssue): number =>
   issue.code === 'custom' && typeof issue.params?.more === 'number' ? issue.params.more : 0
 

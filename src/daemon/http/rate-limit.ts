@@ -123,7 +123,6 @@ export function limitRates(
 const bringsKey = ({ wire }: AuthDeps, { headers }: FastifyRequest): boolean =>
   headers[wire.apiKeyHeader] !== undefined || headers.authorization !== undefined
 
-/** The valid key or token of a request, with its address. */
 function ownerOf(deps: AuthDeps, request: FastifyRequest): string | undefined {
   const key = validKey(deps, request)
   if (key !== undefined) return `${request.ip} key ${key}`
@@ -155,7 +154,6 @@ function isGuess(deps: AuthDeps, request: FastifyRequest, { code }: DomainError)
   return (isUnknown || code === 'otp_unknown') && validKey(deps, request) === undefined
 }
 
-/** Requests with a large body or one of unknown size, and those with a long answer. */
 function isLong({ headers, routeOptions }: FastifyRequest): boolean {
   if (routeOptions.config.isLong || headers['transfer-encoding'] !== undefined) return true
   return Number(headers['content-length'] ?? 0) > shortBody

@@ -6,13 +6,12 @@ import {
   IdempotencyConflict,
   type Json,
   type KeyedRequest,
-} from '../domain/chain/repeatable.ts'
-import { hashCode } from '../domain/codes/codes.ts'
+} from '../domain/chain/transactions.ts'
+import { hashCode } from '../domain/codes/otps.ts'
 import { DomainError } from '../domain/errors.ts'
 
 const lifetimeMs = 24 * 3_600_000
 
-/** The owner of an Idempotency-Key: a team or a code. */
 export type Scope = { teamId: number } | { code: string }
 
 export interface Recording<T extends Json> {

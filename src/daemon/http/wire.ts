@@ -5,7 +5,6 @@
 export class WireWords {
   readonly apiKeyHeader: string
   readonly codeHeader: string
-  /** The query parameter that carries a ref. */
   readonly refParameter: string
   readonly #badge: string
 
@@ -16,7 +15,6 @@ export class WireWords {
     this.#badge = words.wireBadge
   }
 
-  /** Translates a path or a name of the contract. */
   word(neutral: string): string {
     if (this.#badge === 'badge') return neutral
     return neutral.replace(/^(\/?)badge(?=-event|Event)/, `$1${this.#badge}`)

@@ -18,7 +18,6 @@ export type Refreshed =
   | { kind: 'refused'; reason: string }
 
 export interface Marketplace {
-  /** Never throws because of the marketplace. */
   refresh(token: Token): Promise<Refreshed>
 }
 
@@ -26,7 +25,6 @@ export interface OpenSeaSettings {
   request: Request
   apiKey: string
   baseUrl?: string
-  /** Added to the known ones, which they override. */
   slugs?: Readonly<Record<number, string>>
   clock?: { now(): number }
 }

@@ -10,7 +10,6 @@ export interface RefreshJob extends Token {
 }
 
 export interface RefreshStore {
-  /** Jobs that are due, oldest first. */
   due(now: number, limit: number): Promise<readonly RefreshJob[]>
   /**
    * @param askedAt just before the request, for `askedAt` of the token's next job. The marketplace may have
@@ -25,10 +24,8 @@ interface RefreshQueueSettings {
   store: RefreshStore
   marketplace: Marketplace
   clock: { now(): number; monotonic(): number }
-  /** Called when the store fails; the next tick tries again. */
   failed(error: unknown): void
   everyMs?: number
-  /** Maximum jobs per tick. */
   limit?: number
 }
 
@@ -57,7 +54,6 @@ export class RefreshQueue {
     this.#loop.start()
   }
 
-  /** Waits for the current request. */
   stop(): Promise<void> {
     return this.#loop.stop()
   }

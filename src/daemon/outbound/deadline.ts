@@ -1,4 +1,3 @@
-/** One time limit for all steps of a job. */
 export class Deadline {
   readonly #timer: NodeJS.Timeout
   readonly #reached: Promise<never>

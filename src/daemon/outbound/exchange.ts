@@ -44,7 +44,6 @@ interface Exchange {
  */
 type Way = { addresses: readonly Address[] } | { pool: Agent }
 
-/** Returns the checked addresses to Node's look-up, so that nothing is resolved twice. */
 const pinnedTo =
   (addresses: readonly Address[]): LookupFunction =>
   (_hostname, options, done) => {
@@ -56,7 +55,6 @@ const pinnedTo =
 const ways = (via: Way): Pick<RequestOptions, 'agent' | 'lookup'> =>
   'pool' in via ? { agent: via.pool } : { agent: false, lookup: pinnedTo(via.addresses) }
 
-/** Makes one request. The connection is closed at the deadline, or if the answer is too large. */
 export async function exchange(call: Exchange): Promise<OutboundAnswer> {
   const request = open(call)
   request.once('socket', (socket) => {
@@ -108,7 +106,6 @@ function open(call: Exchange): ClientRequest {
   }
 }
 
-/** Separates an error of the body itself from a broken connection. */
 interface Source {
   failed: boolean
   error?: unknown

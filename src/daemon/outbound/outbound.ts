@@ -8,7 +8,6 @@ import { type Address, type Body, exchange, type OutboundAnswer } from './exchan
 export { OutboundFailed, OutboundRefused } from './errors.ts'
 export type { OutboundAnswer } from './exchange.ts'
 
-/** Resolves a host name to all of its addresses. */
 export type Lookup = (hostname: string) => Promise<readonly Address[]>
 
 interface OutboundSettings {
@@ -17,7 +16,6 @@ interface OutboundSettings {
    */
   allowPrivate?: readonly string[]
   lookup?: Lookup
-  /** For a whole request, including name resolution and the answer. */
   timeoutMs: number
   /** The largest answer body, in bytes. */
   maxBytes: number

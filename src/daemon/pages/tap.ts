@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto'
 import { uidToColons } from '../../nfc/uid.ts'
 import type { RefusalReason, TapPageContent } from '../domain/taps/open-tap.ts'
 
-/** A complete HTML document, and the hash that its content security policy must allow. */
 export interface Page {
   body: string
   /** SHA-256 of the style element's text, in base64. */
@@ -96,7 +95,6 @@ export function refusalPage(reason: RefusalReason): Page {
   )
 }
 
-/** For a tap that cannot be judged right now; the tap is not used up. */
 export function failurePage(status: number): Page {
   const [title, advice] =
     status === 429

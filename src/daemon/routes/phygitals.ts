@@ -20,7 +20,6 @@ import {
   signTransferByCode,
   type TransferSignature,
 } from '../domain/phygitals/transfer-signature.ts'
-import { transferred } from '../domain/phygitals/transferred.ts'
 import { askerOf } from '../http/auth.ts'
 import { bindAll } from '../http/bind.ts'
 import { tokenOnWire } from './wire-shapes.ts'

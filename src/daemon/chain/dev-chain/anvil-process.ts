@@ -49,11 +49,9 @@ export type AnvilAddress = { socket: string } | { host: string; port: number }
 export interface AnvilProcess {
   readonly pid: number
   readonly address: AnvilAddress
-  /** http://… or unix:/path */
   readonly url: string
   /** Resolves when the process is gone, with its last output on standard error. */
   readonly exited: Promise<string>
-  /** Sends SIGTERM, and SIGKILL if that does not help. */
   end(): Promise<void>
 }
 
@@ -62,7 +60,6 @@ interface AnvilSettings {
   address: AnvilAddress
   /** For states of old blocks. In anvil's command line, it also identifies the chain's owner. */
   cacheDir: string
-  /** The initial state, as JSON. */
   stateFile: string | undefined
   /** Called once the process exists, before it listens. */
   spawned(pid: number): void

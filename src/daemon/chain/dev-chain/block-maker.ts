@@ -15,7 +15,6 @@ const lookMs = 200
 export interface BlockMakerSettings {
   connection: RpcConnection
   clock: { now(): number; monotonic(): number }
-  /** The maximum number of blocks for idle time. */
   mostCatchUp: number
   /** Called after blocks with transactions. @param taken their number, if known */
   mined(taken: number): void
@@ -58,7 +57,6 @@ export class BlockMaker {
     this.#lastBlockAt = clock.monotonic() - age
   }
 
-  /** Makes blocks soon after something was sent. */
   poke(): void {
     this.#soon(true)
   }

@@ -49,7 +49,6 @@ function rpcOverSocket(path: string): RpcWire {
 
   const post = async (body: string, limits: Pick<RpcLimits, 'timeoutMs' | 'maxBytes'>): Promise<Buffer> => {
     if (busy < mostSockets) busy += 1
-    // A finished call passes its place on.
     else await new Promise<void>((resolve) => waiting.push(resolve))
     const socket = idle.pop() ?? open()
     socket.ref()

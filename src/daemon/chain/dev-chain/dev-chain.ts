@@ -31,7 +31,6 @@ const defaultRenewal: Renewal = {
 const renewalFor = ({ rpcMode, renewal = defaultRenewal }: DevChainSettings): Renewal =>
   rpcMode === 'guarded' ? renewal : { ...renewal, above: undefined }
 
-/** Starts the embedded dev chain from its last state. */
 export async function startDevChain(settings: DevChainSettings): Promise<DevChain> {
   const { log, clock = { now: () => Date.now(), monotonic: () => performance.now() } } = settings
   const dir = join(settings.dataDir, 'dev-chain')

@@ -6,7 +6,6 @@ import type { Entry, Journal } from './journal.ts'
 import { isRead, type RpcMode } from './rpc-guard.ts'
 import type { RunningChain } from './running-chain.ts'
 
-/** A call in the form of viem's transports. */
 export interface Request {
   method: string
   params?: unknown
@@ -15,9 +14,7 @@ export interface Request {
 interface GatewaySettings {
   mode: RpcMode
   journal: Journal
-  /** Called after calls that may change the chain. */
   changed(): void
-  /** Called when the journal cannot be written. */
   writeFailed(error: unknown): void
 }
 
@@ -33,7 +30,6 @@ const notWritten = (error: unknown): RpcOutcome => ({
 })
 const isSwitch = ({ method }: RpcCall): boolean => /^(evm_setAutomine|anvil_setAutoMine)$/.test(method)
 
-/** Returns the raw transaction that a call sends, if any. */
 function signedIn(call: RpcCall | undefined): Hex | undefined {
   const [raw] = call?.method === 'eth_sendRawTransaction' ? (call.params ?? []) : []
   return isHex(raw) ? raw : undefined
@@ -90,7 +86,6 @@ export class Gateway {
     return outcomes
   }
 
-  /** For calls to the published RPC. */
   async performForOthers(chain: RunningChain, calls: readonly RpcCall[]): Promise<RpcOutcome[]> {
     // For readers, the chain continues during idle time.
     if (this.#settings.mode === 'guarded') {

@@ -7,7 +7,6 @@ export interface History {
   blocks: number
 }
 
-/** A slice of the text, and the number of its block. */
 interface Element {
   from: number
   to: number

@@ -103,7 +103,6 @@ export class Journal {
     }
   }
 
-  /** The transactions since a snapshot, oldest first. */
   *readSince(snapshot: number): Generator<Hex> {
     // The last line may be incomplete, and struck lines are not hex.
     for (const number of this.#parts().filter((part) => part >= snapshot))
@@ -111,7 +110,6 @@ export class Journal {
         if (isHex(line) && line.length % 2 === 0) yield line
   }
 
-  /** Removes parts that a snapshot and all later ones cover. */
   forgetBefore(oldest: number): void {
     for (const number of this.#parts()) if (number < oldest) rmSync(this.#path(number), { force: true })
   }

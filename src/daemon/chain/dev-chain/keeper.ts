@@ -14,7 +14,6 @@ interface KeeperSettings {
   log: Logger
   snapshots: Snapshots
   journal: Journal
-  /** undefined while there is no chain. */
   connection(): RpcConnection | undefined
   /** A state is saved after this many blocks with transactions. */
   everyBlocks: number
@@ -44,14 +43,12 @@ export class Keeper {
     this.#loop.start()
   }
 
-  /** Called when the chain no longer matches the last state. */
   changed(blocks = 0): void {
     this.#changed = true
     this.#changedAt = performance.now()
     this.#blocks += blocks
   }
 
-  /** Saves a state now, after one that is being saved. */
   async keep(): Promise<void> {
     await this.#running?.catch(() => undefined)
     this.#running ??= this.#keep().finally(() => {
@@ -60,12 +57,10 @@ export class Keeper {
     return this.#running
   }
 
-  /** Stops saving. */
   giveUp(): void {
     void this.#loop.stop()
   }
 
-  /** Saves a last state if anything has changed. */
   async close(): Promise<void> {
     await this.#loop.stop()
     await this.#running?.catch(() => undefined)

@@ -45,7 +45,6 @@ export const devChainAt = (rpcUrl: string) =>
 interface Target {
   url: string
   request(call: Request): Promise<unknown>
-  /** Mines everything that waits. */
   settle(): Promise<void>
 }
 

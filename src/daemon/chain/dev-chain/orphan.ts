@@ -23,7 +23,6 @@ export const removePidFile = (file: string): void => rmSync(file, { force: true 
 
 interface OrphanSettings {
   pidFile: string
-  /** As in anvil's command line. */
   cacheDir: string
   log: Logger
   /** Saves what only this chain has before it is ended. */

@@ -10,7 +10,6 @@ const settled = /nonce too low|already imported|already known|underpriced/i
 
 interface Target {
   connection: RpcConnection
-  /** Mines everything that waits. */
   emptyPool(): Promise<void>
 }
 
@@ -88,7 +87,6 @@ const pooled = z.record(z.string(), z.record(z.string(), z.object({ hash: z.stri
 const poolContent = z.object({ pending: pooled, queued: pooled })
 const hex = z.custom<Hex>((value) => typeof value === 'string' && /^0x[0-9a-f]*$/i.test(value))
 
-/** Senders of pending transactions, by hash. */
 async function sendersInPool(connection: RpcConnection): Promise<Map<string, string>> {
   const { pending, queued } = poolContent.parse(await connection.call('txpool_content'))
   const waiting = [...Object.values(pending), ...Object.values(queued)].flatMap((byNonce) =>

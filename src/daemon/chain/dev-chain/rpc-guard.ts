@@ -23,13 +23,12 @@ const rpcCall = z.object({
 
 class Refusal extends Error {
   override readonly name = 'Refusal'
-  readonly status: number
-  readonly code: number
-
-  constructor(status: number, message: string, code = -32600) {
+  constructor(
+    readonly status: number,
+    message: string,
+    readonly code = -32600,
+  ) {
     super(message)
-    this.status = status
-    this.code = code
   }
 }
 

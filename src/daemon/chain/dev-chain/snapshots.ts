@@ -8,7 +8,6 @@ import { type History, withoutOld } from './history.ts'
 
 /** A saved state. Its file name contains all of this, so that file and metadata cannot diverge. */
 export interface Snapshot {
-  /** Increases. */
   number: number
   /** Milliseconds since the epoch. */
   takenAt: number

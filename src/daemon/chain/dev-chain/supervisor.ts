@@ -19,7 +19,6 @@ interface SupervisorSettings extends Omit<BootSettings, 'failed' | 'history'> {
   log: Logger
   /** Restores a chain that has just started, before anyone else can use it. */
   restore(chain: RunningChain): Promise<void>
-  /** Saves the chain's state now. */
   keep(): Promise<void>
   renewal: Renewal
 }
@@ -36,7 +35,6 @@ export class Supervisor {
   #restarting: Promise<void> | undefined
   #renewing: Promise<void> | undefined
   #renewAt = 0
-  /** By this anvil. */
   #mined = 0
   #uses = 0
   #unused: (() => void) | undefined
@@ -122,7 +120,6 @@ export class Supervisor {
     return () => this.#restarted.delete(listener)
   }
 
-  /** Ends the chain. @param last runs before that */
   async stop(last: () => Promise<void>): Promise<void> {
     this.#stop.abort()
     await this.#renewing

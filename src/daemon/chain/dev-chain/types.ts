@@ -24,7 +24,6 @@ export interface Renewal {
 }
 
 export interface DevChainSettings {
-  /** The daemon's locked data directory. */
   dataDir: string
   log: Logger
   clock?: { now(): number; monotonic(): number }
@@ -41,19 +40,16 @@ export interface DevChainSettings {
   keepEvery?: { blocks: number; idleMs: number }
   renewal?: Renewal
   binary?: string
-  /** Called when a write to the disk fails. */
   writeFailed?(error: unknown): void
 }
 
 export interface DevChain {
   readonly chainId: typeof devChainId
-  /** The guarded RPC for everyone on this machine. */
   readonly rpcUrl: string
   /**
    * anvil's own address, http://… or unix:/path, for this process only; it may change when the chain restarts.
    */
   readonly internalUrl: string
-  /** undefined while there is no process. */
   readonly pid: number | undefined
   /** False while there is none, and after some seconds without answers. */
   readonly isAnswering: boolean

@@ -4,8 +4,7 @@ import { devChainId, isDevKey, ownDevKeys } from '../dev-chain/dev-keys.ts'
 import { openKeystore } from './keystore.ts'
 import { KeyProblem, SigningKey } from './signing-key.ts'
 
-/** A chain's two keys: one pays and sends, the other authorizes token transfers. */
-interface ChainKeys {
+export interface ChainKeys {
   relayer: SigningKey
   signVerifier: SigningKey
 }
@@ -100,7 +99,6 @@ function refuseTwoJobs(keys: ReadonlyMap<number, ChainKeys>): void {
   }
 }
 
-/** One of the public default keys for the dev chain. */
 export const devKey = (role: keyof typeof ownDevKeys): SigningKey =>
   SigningKey.of(ownDevKeys[role], 'The dev chain')
 

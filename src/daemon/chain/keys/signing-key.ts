@@ -55,7 +55,6 @@ export class SigningKey {
     return serializeTransaction(transaction, this.#sign(keccak256(unsigned, 'bytes')))
   }
 
-  /** EIP-191 over bytes. */
   async signMessage({ raw }: { raw: Hex }): Promise<Hex> {
     return serializeSignature(this.#sign(hashMessage({ raw }, 'bytes')))
   }

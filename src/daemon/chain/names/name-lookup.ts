@@ -9,7 +9,9 @@ import {
   createClient,
   custom,
   getAddress,
+  type Hex,
   isAddress,
+  isHex,
   type PublicClient,
 } from 'viem'
 import { getCode, getEnsAddress } from 'viem/actions'
@@ -18,12 +20,10 @@ import { OutboundFailed } from '../../outbound/errors.ts'
 import { plainText } from '../../outbound/foreign-text.ts'
 import type { SendRequest } from '../../outbound/outbound.ts'
 import { devChainId } from '../dev-chain/dev-keys.ts'
-import { guardedCcipRequest } from './gateways.ts'
 import { NameChainMissing, NameUnavailable } from './recipient.ts'
 
 // A name's owner controls its resolver, which may redirect to gateways again and again.
 const mostSteps = 24
-/** For one answer of a gateway. */
 const gatewayMs = 10_000
 
 export const tooLong = 'it takes too many steps or too long. Give the address (0x…)'
@@ -36,7 +36,6 @@ export interface Limits {
   timeoutMs: number
 }
 
-/** All questions to the node and gateways about one name, limited in steps and time. */
 export class NameLookup {
   readonly #name: string
   readonly #home: NameService
@@ -179,4 +178,66 @@ export function nameServiceFor(
   if (universalResolver === undefined)
     throw new NameUnavailable(`Chain ${homeId} has no name service for ${name}: give the address (0x…)`)
   return { chainId: homeId, client, universalResolver }
+}
+
+/** The message has the reason of each gateway. */
+class GatewaysFailed extends Error {
+  override readonly name = 'GatewaysFailed'
+}
+
+// A contract can name any number of gateways.
+const mostGateways = 8
+
+/**
+ * Sends an ERC-3668 request to gateways in their order until one answers: replaces viem's `ccipRead.request`,
+ * which would call `fetch`.
+ * @throws GatewaysFailed
+ */
+export function guardedCcipRequest(fetchGateway: SendRequest) {
+  return async ({ data, sender, urls }: CcipRequestParameters): Promise<Hex> => {
+    const reasons: string[] = []
+    for (const template of urls.slice(0, mostGateways)) {
+      try {
+        return await ask(fetchGateway, template, { data, sender: sender.toLowerCase() })
+      } catch (error) {
+        reasons.push(error instanceof Error ? error.message : 'unknown')
+      }
+    }
+    throw new GatewaysFailed(reasons.join('; ') || 'no gateway is named')
+  }
+}
+
+async function ask(
+  fetchGateway: SendRequest,
+  template: string,
+  question: { data: Hex; sender: string },
+): Promise<Hex> {
+  const url = template.replaceAll('{sender}', question.sender).replaceAll('{data}', question.data)
+  const answer = await fetchGateway(
+    template.includes('{data}')
+      ? { url, method: 'GET', headers: {} }
+      : {
+          url,
+          method: 'POST',
+          headers: { 'content-type': 'application/json' },
+          body: JSON.stringify(question),
+        },
+  )
+  const { origin } = new URL(url)
+  if (answer.status < 200 || answer.status > 299) throw new Error(`${origin} answers ${answer.status}`)
+  const text = answer.body.toString()
+  const data = String(answer.headers['content-type'] ?? '').startsWith('application/json')
+    ? dataIn(text)
+    : text
+  if (!isHex(data)) throw new Error(`${origin} answers something that is not hex data`)
+  return data
+}
+
+function dataIn(text: string): unknown {
+  try {
+    const parsed: unknown = JSON.parse(text)
+    return typeof parsed === 'object' && parsed !== null && 'data' in parsed ? parsed.data : undefined
+  } catch {
+    return undefined
+  }
 }

@@ -11,7 +11,6 @@ export class RecipientInvalid extends NameProblem {
   override readonly name = 'RecipientInvalid'
 }
 
-/** The name service has no address for this name. */
 export class UnknownName extends NameProblem {
   override readonly name = 'UnknownName'
 }
@@ -39,7 +38,6 @@ export class NameChainMissing extends NameProblem {
 
 export type Recipient = { kind: 'address'; address: Address } | { kind: 'name'; name: string }
 
-/** @throws RecipientInvalid with the reason */
 export function readRecipient(given: string): Recipient {
   const read = recipientForm(given)
   if ('reason' in read) throw new RecipientInvalid(`${JSON.stringify(given.slice(0, 100))} ${read.reason}`)

@@ -6,7 +6,7 @@ import type { SendRequest } from '../../outbound/outbound.ts'
 import { type ClientFor, NameLookup, nameServiceFor, tooLong } from './name-lookup.ts'
 import { NameUnavailable, readRecipient, UnknownName } from './recipient.ts'
 
-export { guardedCcipRequest } from './gateways.ts'
+export { guardedCcipRequest } from './name-lookup.ts'
 export { NameChainMissing, NameProblem, NameUnavailable, RecipientInvalid, UnknownName } from './recipient.ts'
 
 /** The asker: a team with a key, a person with the code of a chip, or anyone, by their network. */
@@ -30,7 +30,6 @@ const usualLanes: Lanes = {
 
 interface NameResolverSettings {
   now?(): number
-  /** undefined if the chain is not configured. */
   clientFor: ClientFor
   /** The guarded client, because anyone can name gateways in a contract. */
   fetchGateway: SendRequest

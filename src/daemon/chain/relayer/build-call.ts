@@ -5,7 +5,6 @@ import { CannotBuild } from './errors.ts'
 import type { Sender, View } from './sender.ts'
 import { storedAddress, storedHex } from './transaction.ts'
 
-/** Shared by the intents of one batch. */
 export interface Building {
   sender: Sender
   view: View
@@ -17,7 +16,6 @@ export interface Building {
 
 export type Built =
   | { kind: 'call'; call: { to: Address | null; data: Hex }; gas: number; counted: Counted | undefined }
-  /** It can never be sent. */
   | { kind: 'refused'; reason: string }
   /** It waits, and later intents continue. */
   | { kind: 'wait'; waiting: 'builder' | 'gas-estimate' }

@@ -14,7 +14,6 @@ export interface BuildContext {
   from: Address
   /** Earlier signings of this intent that had no effect. */
   signings: number
-  /** The latest block. */
   blockNumber: number
   client: PublicClient
   /**
@@ -28,7 +27,6 @@ export interface BuildContext {
 export interface Reverted {
   to: Address | null
   data: Hex
-  /** The predicted counter. */
   counted: bigint | undefined
   blockNumber: number
   rerun: Rerun
@@ -36,7 +34,6 @@ export interface Reverted {
   client: PublicClient
 }
 
-/** A signed call that someone may have copied. */
 interface DoneQuestion {
   to: Address | null
   data: Hex

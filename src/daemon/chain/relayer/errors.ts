@@ -3,18 +3,16 @@ import type { TransactionRow } from '../../store/schema.ts'
 /** The RPC URL leads to another chain. Nothing is signed for it. */
 export class WrongChain extends Error {
   override readonly name = 'WrongChain'
-  readonly expected: number
-  readonly actual: number
-  constructor(expected: number, actual: number) {
+  constructor(
+    readonly expected: number,
+    readonly actual: number,
+  ) {
     super(
       `The RPC URL of chain ${expected} answers for chain ${actual}. Set the right URL (TAPCHIP_RPC_${expected}); nothing was sent.`,
     )
-    this.expected = expected
-    this.actual = actual
   }
 }
 
-/** Another process sends with this key on this chain. */
 export class LeaseHeld extends Error {
   override readonly name = 'LeaseHeld'
   constructor(chainId: number, address: string) {
@@ -54,27 +52,23 @@ const waits: Record<NonNullable<TransactionRow['waiting']> | 'turn', string> = {
 /** The transaction is recorded and will be sent, but has no hash yet. */
 export class NotSignedYet extends Error {
   override readonly name = 'NotSignedYet'
-  readonly transactionId: number
-  /** If known. */
-  readonly waiting: TransactionRow['waiting']
-  constructor(transactionId: number, waiting: TransactionRow['waiting']) {
+  constructor(
+    readonly transactionId: number,
+    readonly waiting: TransactionRow['waiting'],
+  ) {
     super(
       `Transaction ${transactionId} is recorded and waits ${waits[waiting ?? 'turn']}. It is not lost and will be sent: repeat the request with the same Idempotency-Key to get its hash.`,
     )
-    this.transactionId = transactionId
-    this.waiting = waiting
   }
 }
 
-/** The transaction was given up before it was signed. */
 export class TransactionRefused extends Error {
   override readonly name = 'TransactionRefused'
-  readonly transactionId: number
-  readonly reason: string
-  constructor(transactionId: number, reason: string) {
+  constructor(
+    readonly transactionId: number,
+    readonly reason: string,
+  ) {
     super(`Transaction ${transactionId} was not sent: ${reason}`)
-    this.transactionId = transactionId
-    this.reason = reason
   }
 }
 

@@ -5,11 +5,9 @@ export interface Fees {
 }
 
 export interface Market {
-  /** Of the latest block. */
   baseFee: bigint
   /** The block producer's share. */
   tip: bigint
-  /** No attempt offers more. */
   cap: bigint
 }
 

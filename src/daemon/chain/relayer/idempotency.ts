@@ -36,7 +36,6 @@ export class Idempotency {
     this.#lived = lived
   }
 
-  /** @param request everything that identifies the request */
   claim(of: { scope: string; key: string; request: unknown; lifetimeMs: number }): KeyedRequest {
     const { request, ...rest } = of
     const requestHash = createHash('sha256').update(JSON.stringify(request)).digest('hex')

@@ -38,7 +38,6 @@ export interface Inclusion {
 // First anvil's wording, then that of geth and its forks.
 const stateIsGone = /BlockOutOfRange|missing trie node|historical state|state .*not available|pruned/i
 
-/** The result of running a reverted call again. */
 export type Rerun = { passes: true } | { passes: false; reason: string; data: Hex | undefined }
 
 /** The relayer's calls to a node. Their answers are read raw; builders use the typed client. */
@@ -71,7 +70,6 @@ export class Node {
     return block?.hash ?? undefined
   }
 
-  /** The number of used nonces at a block. */
   async nonce(address: Address, block: 'latest' | number): Promise<number> {
     const at = block === 'latest' ? block : numberToHex(block)
     return hexToNumber(
@@ -94,7 +92,6 @@ export class Node {
     }
   }
 
-  /** The hash of the transaction in a block with this sender and nonce. */
   async transactionWith(block: number, from: Address, nonce: number): Promise<Hex | undefined> {
     const params = [numberToHex(block), true] as const
     const found = await this.client.request({ method: 'eth_getBlockByNumber', params: [...params] })
@@ -165,7 +162,6 @@ export type SendOutcome =
   | 'underpriced'
   | 'below-base-fee'
   | 'no-funds'
-  /** No node will ever accept these bytes. */
   | 'impossible'
   /** No information: a timeout, a full pool, a rate limit. The node may have it. */
   | 'unknown'

@@ -15,7 +15,6 @@ import { ownerOf } from '../contract-state.ts'
 import type { BuildContext, Builder, Reverted } from './builder.ts'
 import { CannotBuild } from './errors.ts'
 
-/** The builder's name in intents. */
 export const claimBuilder = 'phygital-claim'
 
 /** Signs a chain's claims. It never sends anything. */
@@ -65,9 +64,7 @@ const mostForOneWhoPasses = 3
 export const claimGas = 200_000
 
 interface PhygitalClaimOptions {
-  /** @throws if the chain has none */
   signVerifier(chainId: number): SignVerifier
-  /** The lifetime of a signature, in blocks. */
   expiryBlocks(chainId: number): number | Promise<number>
 }
 

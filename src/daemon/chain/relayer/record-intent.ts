@@ -10,7 +10,6 @@ export type CallSpec = { to: Address | null; data: Hex } | { builder: string; ar
 
 export interface NewIntent {
   chainId: number
-  /** The name of one of the chain's signers. */
   signer: string
   call: CallSpec
   /** The gas limit, if known: without it, the call must succeed in a trial run at signing time. */
@@ -21,14 +20,12 @@ export interface NewIntent {
   topic?: string
   /** A description for people, without codes or keys. */
   subject: Json
-  /** null: the daemon's own. */
   teamId: number | null
   idempotency?: KeyedRequest | undefined
   /** Milliseconds since the epoch. */
   now: number
 }
 
-/** The Idempotency-Key of a repeatable request. */
 export interface KeyedRequest {
   /** The key is unique within a team or a code. */
   scope: string

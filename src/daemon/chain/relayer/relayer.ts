@@ -31,7 +31,6 @@ export interface RelayerOptions {
    */
   takesOver: boolean
   pace?: Partial<Pace>
-  /** Called in the write that settles a transaction. */
   onSettled?: Settled
   withoutEffect?: WithoutEffect
   /** The time that `broadcasted` waits for a node before it answers with the stored hash. */
@@ -66,7 +65,6 @@ export interface Relayer {
    * @throws NotSignedYet if there is none in time, TransactionRefused if there never will be
    */
   broadcasted(id: number): Promise<Hex>
-  /** Waits until the transaction is settled, without a time limit. */
   settled(id: number): Promise<SettledState>
   /**
    * Gives an intent up: at once if it has no nonce yet, else by an empty transaction in its place; then the one
@@ -158,29 +156,24 @@ async function refuseWrongChain(loop: SenderLoop): Promise<void> {
   }
 }
 
-interface Ticking {
-  readonly status: SenderStatus
-  tick(): Promise<SenderStatus>
-}
-
 /**
  * Ticks a loop while the daemon runs: often while there is work, rarely while there is none. A node that is
  * down is retried at its own pace, not at every request.
  */
 export function drive(
-  ticking: Ticking,
+  loop: Pick<SenderLoop, 'status' | 'tick'>,
   { busyMs, idleMs, maxBackoffMs }: DriverPace,
   schedule: Schedule,
 ): BackgroundLoop {
   let failures = 0
   return new BackgroundLoop({
     run: async () => {
-      const { trouble } = await ticking.tick()
+      const { trouble } = await loop.tick()
       failures = trouble === undefined ? 0 : failures + 1
     },
     restMs: () => {
       const backoff = Math.min(busyMs * 2 ** failures, Math.max(maxBackoffMs, busyMs))
-      return failures > 0 ? backoff : ticking.status.unsettled > 0 ? busyMs : idleMs
+      return failures > 0 ? backoff : loop.status.unsettled > 0 ? busyMs : idleMs
     },
     wokenMs: () => (failures > 0 ? Number.POSITIVE_INFINITY : 0),
     // The store cannot be read either; the next operation that needs it reports that.

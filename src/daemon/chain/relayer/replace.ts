@@ -74,6 +74,5 @@ function isStuck({ memory, clock, pace }: Sender, view: View, last: TransactionA
   return clock.monotonic() - since >= pace.replaceMs && view.head.number > memory.lowest.block
 }
 
-/** The base fee exceeds the fee of the last attempt. */
 const isOvertaken = (view: View, row: TransactionRow): boolean =>
   view.head.baseFee > BigInt(view.attempts.get(row.id)?.at(-1)?.maxFeePerGas ?? 0)

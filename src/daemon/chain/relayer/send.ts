@@ -20,7 +20,6 @@ type Answer = Due & { outcome: SendOutcome; words: string | null }
 export interface Sent {
   /** An error of the connection or the node that says nothing about the transaction. */
   trouble: string | undefined
-  /** True if a transaction waits for the key to have funds. */
   waitingForFunds: boolean
 }
 

@@ -9,7 +9,6 @@ import type { Head, Node, SendOutcome } from './node.ts'
 
 /** In milliseconds. */
 export interface Clock {
-  /** Since the epoch. */
   now(): number
   /** For measuring, from an arbitrary start. */
   monotonic(): number
@@ -61,7 +60,6 @@ export interface Pace extends DriverPace {
   maxSignings: number
 }
 
-/** Called in the write that settles a transaction. */
 export type Settled = (
   trx: Queries,
   transaction: { id: number; state: 'confirmed' | 'reverted' | 'cancelled'; at: string },
@@ -77,7 +75,6 @@ export type WithoutEffect = (
   blockNumber: bigint,
 ) => Promise<string | undefined>
 
-/** One key on one chain, with everything that the steps of a tick need. */
 export interface Sender {
   readonly chain: ChainSettings
   readonly name: string
@@ -87,7 +84,6 @@ export interface Sender {
   readonly clock: Clock
   readonly builders: Builders
   readonly pace: Pace
-  /** This process, for the lease. */
   readonly holder: string
   /** Notifies those who wait for these transactions, after the commit. */
   changed(ids: Iterable<number>): Promise<void>
@@ -101,14 +97,12 @@ export interface SenderStatus {
   chainId: number
   signer: string
   address: string
-  /** The number of unsettled intents. */
   unsettled: number
   /** The number of issued but unmined nonces. */
   inFlight: number
   /** The chain's fees exceed the cap: nothing is lost, but nothing moves. */
   waitingForFees: boolean
   waitingForFunds: boolean
-  /** The error of the last tick; undefined if there was none. */
   trouble: Error | undefined
 }
 

@@ -6,7 +6,6 @@ import { isoNow, type Sender } from './sender.ts'
 /** The kind of a transaction that only fills a gap in the nonces. */
 export const fillerKind = 'filler'
 
-/** The gas of an empty transaction. */
 export const fillerGas = 21_000
 
 interface Unsigned {

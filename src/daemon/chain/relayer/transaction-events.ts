@@ -27,7 +27,6 @@ export class TransactionEvents {
     return () => this.#leave(id, listener)
   }
 
-  /** To be called after the commit. */
   async changed(ids: Iterable<number>): Promise<void> {
     for (const id of ids) {
       const listeners = this.#listeners.get(id)

@@ -22,7 +22,6 @@ export type TransactionState =
   | { name: 'cancelled'; firstHash: Hex | undefined; reason: string }
 
 interface Place {
-  /** The attempt that was mined. */
   minedHash: Hex
   blockHash: Hex
   blockNumber: number

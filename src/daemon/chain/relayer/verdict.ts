@@ -99,7 +99,6 @@ export const signAnew = (
   },
 })
 
-/** Settles a transaction, with everything that belongs into the same write. */
 export async function settle(
   { onSettled }: Pick<Sender, 'onSettled'>,
   trx: Queries,

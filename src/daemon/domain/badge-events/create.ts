@@ -1,7 +1,22 @@
 import { creationResponse } from '../../badges/creation-response.ts'
 import { dayProblems } from '../../badges/dates.ts'
-import type { NewBadgeEvent } from '../../badges/provider.ts'
+import {
+  type BadgeProvider,
+  type CreateResult,
+  type NewBadgeEvent,
+  newSecretCode,
+  type Unavailable,
+} from '../../badges/provider.ts'
 import { reserveIdempotencyKey } from '../../chain/relayer/record-intent.ts'
+import {
+  creationPlace,
+  deleteCreation,
+  findCreationOfKey,
+  forgetCreationKey,
+  insertCreation,
+  leaveCreationUnknown,
+  tieCreationKey,
+} from '../../store/badge-creations.ts'
 import { findBadgeEvent } from '../../store/badge-events.ts'
 import { insertImage } from '../../store/badge-images.ts'
 import { insertPoapEvent, isPoapEvent, secretCodePlace } from '../../store/badge-upstream.ts'
@@ -133,7 +148,7 @@ async function begin(
   return db.write(async (trx) => {
     // An idempotency key expires after a day; the event at POAP does not.
     if (idempotency && (await findCreationOfKey(trx, idempotency))) throw mayBeThere()
-    if (idempotency) await claimIdempotencyKey(trx, idempotency, null)
+    if (idempotency) await reserveIdempotencyKey(trx, idempotency, null)
     return insertCreation(trx, {
       teamId,
       name: event.name,

@@ -1,4 +1,7 @@
 import type { Chains } from '../../chain/chains.ts'
+import { devChainId } from '../../chain/dev-chain/dev-keys.ts'
+import { readRecipient } from '../../chain/names/recipient.ts'
+import { RecipientInvalid } from '../../chain/names/resolver.ts'
 import { type KeyedRequest, reserveIdempotencyKey } from '../../chain/relayer/record-intent.ts'
 import {
   findClaim,

@@ -53,7 +53,6 @@ export async function announceTokens(
   const about = length === 1 ? { tokenId: tokenIds[0] ?? '' } : { tokens: length }
   const intent = {
     chainId,
-    signer: 'relayer',
     call: { to: getAddress(address), data: callFor(kind, tokenIds.map(BigInt)) },
     gasHint: gasLimitOf(kind, length),
     kind: `${kind}-refresh`,

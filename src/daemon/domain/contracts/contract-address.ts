@@ -2,7 +2,7 @@ import type { Address, Hex } from 'viem'
 import { encodeDeployData, getAddress, getContractAddress, keccak256, stringToBytes } from 'viem/utils'
 import { boundPlacementAbi, boundPlacementBytecode } from '../../chain/artifacts/bound-placement.ts'
 import { placementAbi, placementBytecode } from '../../chain/artifacts/placement.ts'
-import type { Chains } from '../../chain/chains.ts'
+import type { Chain, Chains } from '../../chain/chains.ts'
 import { deploymentProxy } from '../../chain/deterministic-deployment.ts'
 import { devChainId } from '../../chain/dev-chain/dev-keys.ts'
 import type { CallSpec } from '../../chain/relayer/record-intent.ts'
@@ -43,8 +43,8 @@ export const boundSalt = (
   { instance, sender }: { instance: string; sender: Address },
 ): Hex => saltOf(instance, chainId, team, symbol, sender)
 
-/** What puts a contract somewhere, and where that is, EIP-55. */
-export interface Placing {
+/** A deployment and the resulting address (EIP-55). */
+interface Deployment {
   call: CallSpec
   address: Address
 }

@@ -48,8 +48,7 @@ export async function recordServiceUrl(
       clock,
       {
         chainId: contract.chainId,
-        signer: 'relayer',
-        // The contract is there, so its gas is estimated: that depends on the URL's length.
+        // The contract exists, so its gas is estimated: it depends on the URL's length.
         call: { to: getAddress(address), data },
         gasAtMost: gasOfUrl,
         teamId: contract.teamId,

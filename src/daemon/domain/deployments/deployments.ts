@@ -115,7 +115,6 @@ export async function recordDeployment(
   const { call, address, gasHint } = await settleAddress(trx, deps, chain, contract)
   const intent = {
     chainId: chain.id,
-    signer: 'relayer',
     call,
     gasHint,
     kind: deployKind[contract.kind],

@@ -1,6 +1,19 @@
 import { encodeFunctionData, getAddress, type Hex } from 'viem'
 import { guestbookAbi } from '../../chain/artifacts/guestbook.ts'
-import type { KeyedRequest } from '../../chain/relayer/record-intent.ts'
+import { guestbookFactoryAbi } from '../../chain/artifacts/guestbook-factory.ts'
+import type { Chain } from '../../chain/chains.ts'
+import {
+  factoryDeployment,
+  guestbookAddress,
+  guestbookFactory,
+} from '../../chain/deterministic-deployment.ts'
+import {
+  type CallSpec,
+  type Json,
+  type KeyedRequest,
+  recordIntent,
+} from '../../chain/relayer/record-intent.ts'
+import { sentToContract } from '../../store/contracts.ts'
 import type { Queries } from '../../store/database.ts'
 import { type LocatedGuestbookEvent, setEventTransaction } from '../../store/guestbook-events.ts'
 import type { ContractRow, TransactionRow } from '../../store/schema.ts'
@@ -33,7 +46,8 @@ export async function recordEvent(
 ): Promise<number> {
   const tokenId = BigInt(event.tokenId)
   const intent = {
-    ...ofContract(event),
+    chainId: event.chainId,
+    teamId: event.teamId,
     call: {
       to: getAddress(event.address),
       data: isThere
@@ -71,7 +85,8 @@ export const recordMintOf = (
     trx,
     clock,
     {
-      ...ofContract(event),
+      chainId: event.chainId,
+      teamId: event.teamId,
       call: {
         to: getAddress(event.address),
         data: encodeFunctionData({
@@ -106,7 +121,8 @@ export const recordPause = (
     trx,
     clock,
     {
-      ...ofContract(contract),
+      chainId: contract.chainId,
+      teamId: contract.teamId,
       call: {
         to: getAddress(contract.address),
         data: pauseCall(isPaused),
@@ -129,10 +145,10 @@ export function guestbookDeployment(
 ) {
   const deployment = { salt, name, symbol, serviceURL, admin: chain.relayer, minter: chain.relayer }
   const data = encodeFunctionData({ abi: guestbookFactoryAbi, functionName: 'deploy', args: [deployment] })
-  const deed: Deed = { to: guestbookFactory, data }
+  const call: CallSpec = { to: guestbookFactory, data }
   const slots = [name, symbol, serviceURL].map((text) => Math.ceil(Buffer.byteLength(text) / 32) + 1)
   const gasHint = gas.clone + gas.slot * slots.reduce((sum, count) => sum + count, 0)
-  return { deed, address: guestbookAddress(deployment), gasHint }
+  return { call, address: guestbookAddress(deployment), gasHint }
 }
 
 /** Once per chain: all guestbooks are clones of one implementation. */
@@ -142,7 +158,7 @@ export async function recordFactory(trx: Queries, { clock }: { clock: Clock }, c
   const id = await recordIntent(trx, {
     chainId: chain.id,
     signer: 'relayer',
-    deed: factoryDeployment,
+    call: factoryDeployment,
     gasHint: gas.factory,
     kind: 'guestbook-factory',
     subject: { address: guestbookFactory },
@@ -196,7 +212,7 @@ export async function recordResends(
     const about: { readonly [name: string]: Json } = JSON.parse(subject)
     const intent = {
       chainId,
-      deed: { to: getAddress(address), data: data as Hex },
+      call: { to: getAddress(address), data: data as Hex },
       ...(gas === null ? { gasAtMost: 0 } : { gasHint: gas }),
       kind,
       ...(kind === owed.pause ? { topic: pauseTopic({ chainId, address }) } : {}),

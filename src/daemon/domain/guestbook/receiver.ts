@@ -10,7 +10,7 @@ import {
 import type { Chain } from '../../chain/chains.ts'
 import { revertOf } from '../../chain/revert.ts'
 import { plainText as plain } from '../../outbound/foreign-text.ts'
-import { asked } from '../chain/ask-chain.ts'
+import { readChain } from '../chain/read-chain.ts'
 import { DomainError } from '../errors.ts'
 
 /** A mint takes 82,000 gas. */

@@ -38,7 +38,6 @@ export async function recordTransfer(
   }
   const intent = {
     chainId,
-    signer: 'relayer',
     call: { builder: claimBuilder, args },
     gasAtMost: claimGas,
     kind: call === 'mintNFT' ? 'phygital-mint' : 'phygital-transfer',

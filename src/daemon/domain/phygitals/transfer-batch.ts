@@ -1,7 +1,7 @@
 import type { KeyedMutex } from '../../../values/keyed-mutex.ts'
 import { NotSignedYet } from '../../chain/relayer/errors.ts'
 import type { Actor } from '../../store/audit.ts'
-import { type Idempotency, IdempotencyConflict, type KeyedRequest } from '../chain/repeatable.ts'
+import { type Idempotency, IdempotencyConflict, type KeyedRequest } from '../chain/transactions.ts'
 import { DomainError, type ErrorCode, storeFailure } from '../errors.ts'
 import { chipOfTeam, isChip, mapConcurrently, type RowTarget } from './batch-row.ts'
 import type { TransferDeps } from './target.ts'
@@ -11,7 +11,7 @@ export interface TransferRow {
   row: number
   target: RowTarget
   recipient: string
-  /** What makes a repetition of the row the same transfer. */
+  /** Makes a repeated row the same transfer. */
   claim: KeyedRequest | undefined
 }
 

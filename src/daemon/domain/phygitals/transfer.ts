@@ -1,3 +1,5 @@
+import type { Chains } from '../../chain/chains.ts'
+import { NotSignedYet, TransactionRefused } from '../../chain/relayer/errors.ts'
 import type { KeyedRequest } from '../../chain/relayer/record-intent.ts'
 import { type Actor, recordChange } from '../../store/audit.ts'
 import { findChip, type TappedChip } from '../../store/chips.ts'
