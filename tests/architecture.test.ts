@@ -65,10 +65,10 @@ const mayImport: Record<Exclude<Room, 'src/daemon'>, readonly Room[]> = {
   ],
   'src/daemon/store': [],
   'src/daemon/chain': ['src/daemon/store', 'src/daemon/outbound'],
-  'src/daemon/badges': [],
+  'src/daemon/badges': ['src/daemon/outbound'],
   'src/daemon/pages': ['src/daemon/domain', 'src/nfc'],
   'src/daemon/outbound': [],
-  'src/daemon/marketplace': [],
+  'src/daemon/marketplace': ['src/daemon/outbound'],
   'src/daemon/seed': [
     'src/nfc/halo',
     'src/daemon/contract',
@@ -109,7 +109,11 @@ const domainRoomOf = (file: string): string | undefined =>
     .map((room) => room ?? '')[0]
 
 /** Files that every room may use, since they decide nothing. */
-const open = new Set(['src/nfc/uid.ts', 'src/daemon/background-loop.ts', 'src/daemon/outbound/words.ts'])
+const open = new Set([
+  'src/nfc/uid.ts',
+  'src/daemon/background-loop.ts',
+  'src/daemon/outbound/foreign-text.ts',
+])
 
 interface Import {
   from: string

@@ -2,11 +2,11 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import pino from 'pino'
-import { bringToChain } from '../../src/daemon/bring-to-chain.ts'
 import { loadConfig } from '../../src/daemon/config/config.ts'
-import { openContext } from '../../src/daemon/context.ts'
+import { beginContext } from '../../src/daemon/context.ts'
 import { recordTransfer } from '../../src/daemon/domain/phygitals/record-transfer.ts'
 import { loadSeed } from '../../src/daemon/seed/load.ts'
+import { reconcileChains } from '../../src/daemon/start.ts'
 import { findToken, type LocatedToken } from '../../src/daemon/store/tokens.ts'
 
 export interface RelayerBench {
@@ -26,10 +26,11 @@ export async function openRelayerBench(
   writeFileSync(seedFile, JSON.stringify(seed))
   const none = { help: false, version: false, configFile: undefined, values: {} }
   const config = loadConfig(none, { TAPCHIP_DATA_DIR: dataDir, TAPCHIP_RATE_LIMIT: 'off' })
-  const ctx = await openContext(config, pino({ level: 'silent' }))
+  const ctx = await beginContext(config, pino({ level: 'silent' }))
+  await ctx.chains.opened
   await loadSeed(ctx, seedFile)
   ctx.start()
-  await bringToChain(ctx)
+  await reconcileChains(ctx)
   const rows = await ctx.db.read.selectFrom('tokens').select('id').orderBy('id').execute()
   const tokens: LocatedToken[] = []
   for (const { id } of rows) {

@@ -14,15 +14,13 @@ import type { Context } from './context.ts'
 import { DomainError } from './domain/errors.ts'
 import { keepToOperators, listenerConstraint } from './http/administration.ts'
 import { isStranger } from './http/auth.ts'
-import { acceptBodies, acceptStreams } from './http/bodies.ts'
+import { corsOptions } from './http/bind.ts'
+import { acceptBodies, acceptStreams, endSlowBodies } from './http/bodies.ts'
 import { limitConnections, sharedAddresses } from './http/connections.ts'
-import { corsOptions } from './http/cors.ts'
-import { answerTo } from './http/errors.ts'
-import { observe } from './http/observe.ts'
+import { answerTo, rawAnswer } from './http/errors.ts'
+import { watchForProxies } from './http/forwarded.ts'
 import { limitRates } from './http/rate-limit.ts'
-import { rawAnswer } from './http/raw-answer.ts'
-import { endSlowBodies } from './http/slow-bodies.ts'
-import { noticeProxies } from './http/untold-proxy.ts'
+import { observe } from './metrics.ts'
 import { chipStreamRoutes } from './routes/admin/chip-streams.ts'
 import { adminRoutes } from './routes/admin/index.ts'
 import { badgeEventFormRoutes, badgeEventRoutes } from './routes/badge-events.ts'
@@ -40,40 +38,39 @@ import { serviceRoutes } from './routes/service.ts'
 import { tapPageRoutes } from './routes/tap-page.ts'
 import { teamRoutes } from './routes/team.ts'
 
-/** Milliseconds; tests have less. */
-export interface Patience {
-  /** With a request's headers, and with its body. */
+/** In milliseconds; tests use less. */
+export interface Timeouts {
   readonly requestMs: number
-  /** With an API key whose other requests are still being answered. */
-  readonly turnMs: number
-  /** The answer to a key, for a client that guesses. */
+  readonly queueMs: number
+  /** The answer to a key is delayed by this much if the client is guessing. */
   readonly guessMs?: number
 }
 
-/** Builds the HTTP application. Whoever calls decides whether it listens or is injected into. */
+/** Builds the HTTP application; the caller makes it listen, or injects requests. */
 export async function buildApp(
   ctx: Context,
-  { requestMs, turnMs, guessMs = 1000 }: Patience = { requestMs: 30_000, turnMs: 10_000 },
+  { requestMs, queueMs, guessMs = 1000 }: Timeouts = { requestMs: 30_000, queueMs: 10_000 },
 ): Promise<FastifyInstance> {
   const options: FastifyServerOptions = {
-    // A logger of the same library; the instance's own type parameter would spread through every signature.
+    // Typed as Fastify's base logger: its own type parameter would spread through every signature.
     loggerInstance: ctx.log as FastifyBaseLogger,
-    // Answers are logged by their route, at level debug, in http/observe.ts.
+    // `observe` logs answers by their route, at level debug.
     logController: new LogController({ disableRequestLogging: true }),
     exposeHeadRoutes: false,
-    // Requests that come while the daemon drains are answered as ever; their connections close afterwards.
+    // Requests that arrive while the daemon drains are answered; their connections close afterwards.
     return503OnClosing: false,
     forceCloseConnections: 'idle',
-    // The longest import that is still one request. Headers, and bodies that do not come, have less.
+    // Long enough for the largest import in one request. Headers and stalled bodies have shorter limits.
     requestTimeout: 3_600_000,
     keepAliveTimeout: 72_000,
-    // Of silence, in either direction.
+    // Of silence in either direction.
     connectionTimeout: 120_000,
     bodyLimit: 1024 * 1024,
     routerOptions: { maxParamLength: 300, ignoreTrailingSlash: true, constraints: listenerConstraint },
     trustProxy: trustedProxies(ctx.config.trustProxy),
     genReqId: requestIds(ctx),
-    // One logger for all: a child a request costs more than serving it. Lines about a request carry its id themselves.
+    // One logger for all: a child logger per request costs more than serving it. Lines about a request carry
+    // its id.
     childLoggerFactory: (logger) => logger,
     clientErrorHandler: answerBrokenHttp,
     frameworkErrors: (error, request, reply: FastifyReply) => {
@@ -83,14 +80,14 @@ export async function buildApp(
   }
   const http = { headersTimeout: requestMs, connectionsCheckingInterval: requestMs / 6 }
   const app = Fastify({ ...options, http })
-  // All of them are looked at, within the limit of their bytes: a mark of a proxy may be the last.
+  // No limit on their number, only on their bytes: a proxy's header may be the last one.
   app.server.maxHeadersCount = 0
   app.addHttpMethod('GET', { hasBody: true, overrideExisting: true })
   app.decorateRequest('caller', null)
   limitConnections(app.server, ctx.config, sharedAddresses(ctx.config.trustProxy), ctx.log)
   endSlowBodies(app, requestMs)
-  noticeProxies(app, ctx)
-  answerErrors(app, limitRates(app, ctx, { turnMs, guessMs }))
+  watchForProxies(app, ctx)
+  answerErrors(app, limitRates(app, ctx, { queueMs, guessMs }))
   acceptBodies(app)
   observe(app, ctx)
 
@@ -132,14 +129,14 @@ function trustedProxies(trust: Config['trustProxy']): NonNullable<FastifyServerO
   return trust === undefined ? false : [...trust]
 }
 
-/** Short, unique across restarts, and cheap. */
+/** Short, unique across restarts, and cheap to make. */
 function requestIds(ctx: Context): () => string {
   const start = ctx.codes.code().slice(0, 6)
   let count = 0
   return () => `${start}-${(++count).toString(36)}`
 }
 
-/** For what never became a request: no route and no log line knows of it. */
+/** For input that never became a request, so no route and no log line knows about it. */
 function answerBrokenHttp(error: Error, socket: Socket): void {
   if (!socket.writable || ('code' in error && error.code === 'ECONNRESET')) {
     socket.destroy()
@@ -156,7 +153,7 @@ function answerBrokenHttp(error: Error, socket: Socket): void {
 
 const problems: Readonly<Record<string, { statusCode: number; message: string }>> = {
   HPE_HEADER_OVERFLOW: { statusCode: 431, message: 'The request has more headers than this daemon reads.' },
-  ERR_HTTP_REQUEST_TIMEOUT: { statusCode: 408, message: 'The request did not come in time.' },
+  ERR_HTTP_REQUEST_TIMEOUT: { statusCode: 408, message: 'The request did not arrive in time.' },
 }
 
 function answerErrors(app: FastifyInstance, told: ReturnType<typeof limitRates>): void {
@@ -175,7 +172,6 @@ function answerErrors(app: FastifyInstance, told: ReturnType<typeof limitRates>)
     if (retryAfterSeconds !== undefined) {
       reply.header('retry-after', retryAfterSeconds).header('access-control-expose-headers', 'retry-after')
     }
-    // An error answer is about this request alone.
     reply.header('cache-control', 'no-store')
     const { errorPage } = request.routeOptions.config
     if (errorPage) return void errorPage(reply, body.statusCode)
@@ -184,7 +180,7 @@ function answerErrors(app: FastifyInstance, told: ReturnType<typeof limitRates>)
   app.setNotFoundHandler((request: FastifyRequest) => {
     throw new DomainError(
       'not_found',
-      `There is no ${request.method} at this path. See /openapi.json for what there is.`,
+      `There is no ${request.method} at this path. See /openapi.json for the available endpoints.`,
     )
   })
 }

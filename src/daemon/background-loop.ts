@@ -1,7 +1,6 @@
-/** Calls later, and can be told not to. */
 export type Schedule = (job: () => void, ms: number) => () => unknown
 
-/** A timer that keeps no process alive. */
+/** A timer that does not keep the process alive. */
 export const systemSchedule: Schedule = (job, ms) => {
   const timer = setTimeout(job, ms)
   timer.unref()
@@ -9,52 +8,51 @@ export const systemSchedule: Schedule = (job, ms) => {
 }
 
 /** Times in milliseconds. */
-export interface LoopSettings<T> {
+interface LoopSettings<T> {
   run(): Promise<T>
-  /** When it runs first; at once where that is not given. */
+  /** Delay before the first run; absent: no delay. */
   firstMs?: number
-  /** How long it rests after a run, also after one that failed. */
   restMs(): number | Promise<number>
-  /** At most how long, where it is woken. */
+  /** The longest rest after a wake-up. */
   wokenMs?(): number
-  /** Hears of runs of the loop that threw; the loop goes on. */
   failed(error: unknown): void
   schedule?: Schedule
 }
 
-/** Runs something in the background again and again, one run at a time. */
 export class BackgroundLoop<T = unknown> {
   readonly #settings: LoopSettings<T>
   readonly #schedule: Schedule
   #cancel: (() => unknown) | undefined
-  /** By the process's own clock. */
+  /** On the process's monotonic clock. */
   #dueAt = Number.POSITIVE_INFINITY
   #running: Promise<T> | undefined
-  #isOn = false
   #isWoken = false
-  /** Was stopped: a run that has several things to do ends with the one in hand. */
-  isEnding = false
+  #state: 'new' | 'on' | 'stopped' = 'new'
 
   constructor(settings: LoopSettings<T>) {
     this.#settings = settings
     this.#schedule = settings.schedule ?? systemSchedule
   }
 
+  /** After {@link stop}, a run that has several things to do ends after the current one. */
+  get isEnding(): boolean {
+    return this.#state === 'stopped'
+  }
+
   start(): void {
-    if (this.#isOn) return
-    this.#isOn = true
-    this.isEnding = false
+    if (this.#state === 'on') return
+    this.#state = 'on'
     this.#runIn(this.#settings.firstMs ?? 0)
   }
 
-  /** There is something to do sooner than was thought. However often this is called, what is due gets its turn. */
+  /** Brings the next run forward. A run that is already due is never put off, however often this is called. */
   wake(): void {
-    if (!this.#isOn) return
+    if (this.#state !== 'on') return
     if (this.#running) this.#isWoken = true
     else this.#runIn(this.#settings.wokenMs?.() ?? 0)
   }
 
-  /** Runs once, now; several at once are one. */
+  /** Runs once, now; concurrent calls share one run. */
   tick(): Promise<T> {
     this.#running ??= this.#settings.run().finally(() => {
       this.#running = undefined
@@ -62,10 +60,8 @@ export class BackgroundLoop<T = unknown> {
     return this.#running
   }
 
-  /** Ends with the run that is under way. */
   async stop(): Promise<void> {
-    this.#isOn = false
-    this.isEnding = true
+    this.#state = 'stopped'
     this.#cancel?.()
     this.#dueAt = Number.POSITIVE_INFINITY
     await this.#running?.catch(() => undefined)
@@ -87,6 +83,6 @@ export class BackgroundLoop<T = unknown> {
     await this.tick().catch(failed)
     const rest = restMs()
     const ms = typeof rest === 'number' ? rest : await rest
-    if (this.#isOn) this.#runIn(this.#isWoken ? Math.min(ms, wokenMs?.() ?? 0) : ms)
+    if (this.#state === 'on') this.#runIn(this.#isWoken ? Math.min(ms, wokenMs?.() ?? 0) : ms)
   }
 }

@@ -1,18 +1,17 @@
 import type { Logger } from 'pino'
 
 export interface ClosingStep {
-  /** For the log, where it fails. */
   readonly what: string
   run(): unknown
 }
 
-/** Each step has at least that, however long those before it took. */
+/** Every step gets at least this, however long earlier steps took. */
 const leastMs = 500
 
 /**
- * Closes one thing after the other, whatever became of those before: a last write that fails leaves no process
- * behind. A step that does not end is given up, so that all of them end by one deadline.
- * @returns whether all went well
+ * Closes things one after another even if earlier steps fail: a failed last write must not leave a process
+ * behind. A step that does not end is abandoned, so that all steps end by one deadline.
+ * @returns whether all steps succeeded
  */
 export async function closeInOrder(
   steps: readonly ClosingStep[],
@@ -25,7 +24,7 @@ export async function closeInOrder(
     const failure = await inTime(step, Math.max(leastMs, until - performance.now() - reserved))
     if (failure === undefined) continue
     isWhole = false
-    log.error({ err: failure.error, step: step.what }, 'could not be closed in order')
+    log.error({ err: failure.error, step: step.what }, 'a step of the shutdown failed')
   }
   return isWhole
 }

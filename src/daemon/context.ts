@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, rmSync } from 'node:fs'
+import { mkdirSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { nanoid } from 'nanoid'
 import type { Logger } from 'pino'
@@ -21,12 +21,12 @@ import { Timekeeper } from './domain/timekeeper.ts'
 import { WireWords } from './http/wire.ts'
 import type { RefreshQueue } from './marketplace/refresh-queue.ts'
 import { countTaps, createMetrics, type Metrics, watchDisk } from './metrics.ts'
-import { type OpeningChains, openingChains } from './opening-chains.ts'
 import type { Outbound } from './outbound/outbound.ts'
-import { marketplaceQueue, outboundOf } from './outside.ts'
+import { type PendingChains, pendingChains } from './pending-chains.ts'
 import { rootTokens } from './root-token.ts'
 import {
   closeToOthers,
+  DataDirProblem,
   dataDirProblem,
   heldInstance,
   holdInstance,
@@ -41,64 +41,51 @@ import { migrate, openDatabase } from './store/open.ts'
 import { SecretBox } from './store/secret-box.ts'
 import { setSettingOnce, setting } from './store/settings.ts'
 import { restoreDataKey } from './store/wrapped-data-key.ts'
+import { marketplaceQueue, outboundOf } from './upstreams.ts'
 
-/** All that the daemon is made of. Domain functions ask for the few members that they need. */
 export interface Context {
   readonly config: Config
   readonly log: Logger
   readonly clock: Timekeeper
   readonly codes: CodeSource
   readonly db: Db
-  /** Of the data directory. */
   readonly disk: Disk
   readonly box: SecretBox
   readonly keyRing: KeyRing
   readonly credentials: Credentials
   readonly tapLog: TapLog
   readonly metrics: Metrics
-  readonly chains: OpeningChains
+  readonly chains: PendingChains
   readonly names: Names
   readonly idempotency: Idempotency
   readonly badges: Badges
-  /** undefined: no marketplace is configured. */
   readonly marketplace: RefreshQueue | undefined
   readonly wire: WireWords
-  /** The one way to outside. */
   readonly outbound: Outbound
-  /** Names this installation, publicly: two daemons never share it. */
+  /** The public id of this installation, which no two daemons share. */
   readonly instance: string
   readonly otpLifetime: number
   readonly refLifetime: number
-  /** By its clock's `monotonic`. */
+  /** By the clock's `monotonic`. */
   readonly startedAt: number
-  /** The base address in the URLs that it gives out; known for certain once the daemon listens. */
+  /** The base address in the URLs that the daemon issues; final once it listens. */
   baseUrl: string
-  /** Where operators reach it; likewise. */
+  /** The address for operators; final once it listens. */
   adminAddress: string
-  /** What the seed brought is not all on the chain yet. */
+  /** True until everything from the seed is on the chain. */
   isStarting: boolean
-  /** Begins to send what is recorded. */
   start(): void
-  /** What is closed, in this order. */
   readonly closing: readonly ClosingStep[]
   close(): Promise<void>
 }
 
 export const databaseFile = 'tapchip.db'
 
-/** Opens the data directory and all that lives in it. @throws DataDirProblem, DataKeyProblem, SchemaTooNew, DataDirInUse, KeyProblem, WrongChain */
-export async function openContext(config: Config, log: Logger, clock: Clock = systemClock): Promise<Context> {
-  const ctx = await beginContext(config, log, clock)
-  try {
-    await ctx.chains.opened
-    return ctx
-  } catch (error) {
-    await ctx.close()
-    throw error
-  }
-}
-
-/** The same, with chains that are still being opened. Whoever calls waits for that, and closes it where it fails. */
+/**
+ * Opens the data directory and everything in it, while the chains are still being opened: the caller waits for them,
+ * and closes the context if that fails.
+ * @throws DataDirProblem, DataKeyProblem, SchemaTooNew, DataDirInUse; `chains.opened` KeyProblem, WrongChain
+ */
 export async function beginContext(
   config: Config,
   log: Logger,
@@ -112,7 +99,10 @@ export async function beginContext(
     removeUnfinished(config.dataDir)
     const file = join(config.dataDir, databaseFile)
     const held = heldInstance(config.dataDir, file)
-    const databaseExists = existsSync(file)
+    const databaseStats = statSync(file, { throwIfNoEntry: false })
+    if (databaseStats?.isDirectory())
+      throw new DataDirProblem(`${file} is a directory, and has to be a file. Move it away.`)
+    const databaseExists = databaseStats !== undefined
     if (databaseExists && config.dataKey === undefined)
       await restoreDataKey(config.dataDir, config.backupPassphrase)
     const box = new SecretBox(
@@ -138,18 +128,18 @@ export async function beginContext(
     })
     const outbound = outboundOf(config)
     const marketplace = marketplaceQueue({ config, db, log }, outbound, clock)
-    const outside = outbound.request.bind(outbound)
+    const send = outbound.request.bind(outbound)
     const badges = await openBadges(config.badges, {
       db,
       box,
       clock,
       log,
-      outside,
+      send,
       dataDir: config.dataDir,
       writeFailed: failed,
     })
     const names = await allNames(db.read)
-    const chains = openingChains(
+    const chains = pendingChains(
       openChains({
         db,
         clock,
@@ -169,7 +159,7 @@ export async function beginContext(
       { what: 'badges', run: () => badges.stop() },
       { what: 'chains', run: () => chains.close() },
       { what: 'refused taps', run: () => tapLog.flush() },
-      // What cannot be written costs a minute: keys live that much longer.
+      // If this write fails, only a minute is lost: keys live that much longer.
       { what: 'clock', run: () => clock.keep().catch(() => undefined) },
       { what: 'database', run: () => db.close() },
       { what: 'lock', run: unlock },
@@ -223,7 +213,7 @@ export async function beginContext(
   }
 }
 
-/** Ties a database to its data key at first start, and afterwards holds it to it. */
+/** Ties a database to its data key at the first start, and checks the key at later ones. */
 async function claimDatabase(db: Db, box: SecretBox, dataDir: string): Promise<string> {
   const sealed = await setting(db.read, 'dataKeyCheck')
   if (sealed !== undefined) assertDataKey(box, sealed, dataDir)

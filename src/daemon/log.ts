@@ -1,14 +1,13 @@
 import pino, { type DestinationStream, type Logger } from 'pino'
 import type { Config } from './config/config.ts'
-import { standardLines } from './standard-lines.ts'
+import { stdioWriter } from './stdio.ts'
 
-// A line of a log is read by people, and by programs with limits of their own.
 const mostBytes = 8192
 const mostOfMessage = 1000
 const mostOfStack = 4000
 
-/** JSON lines on standard error; standard output belongs to the ready line. @param out in place of standard error */
-export function createLogger(level: Config['logLevel'], out: DestinationStream = standardLines(2)): Logger {
+/** Writes JSON lines to standard error; standard output is reserved for the ready line. */
+export function createLogger(level: Config['logLevel'], out: DestinationStream = stdioWriter(2)): Logger {
   return pino(
     {
       level,
@@ -20,7 +19,7 @@ export function createLogger(level: Config['logLevel'], out: DestinationStream =
   )
 }
 
-/** Whatever came from outside and stands in a line, the line has its length. */
+/** Bounds the length of a line, whatever outside input it contains. */
 function shortened(line: string): string {
   if (Buffer.byteLength(line) <= mostBytes) return line
   const { level, time, pid, requestId, msg, ...rest }: Record<string, unknown> = JSON.parse(line)
@@ -29,7 +28,6 @@ function shortened(line: string): string {
   return Buffer.byteLength(whole) <= mostBytes ? whole : `${JSON.stringify({ ...head, isCut: true })}\n`
 }
 
-/** The first of everything, down to the third level. */
 const cutAll = (fields: Record<string, unknown>): object =>
   Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, cut(value, 3)]))
 
@@ -44,8 +42,8 @@ function cut(value: unknown, depth: number): unknown {
 
 const upTo = (text: string, most: number): string => (text.length > most ? `${text.slice(0, most)}…` : text)
 
-/** An error as it may be kept: URLs of nodes hold their keys, and bodies of requests hold signatures that are good. */
-export function shownError(error: { type?: string; message?: string; stack?: string; code?: unknown }) {
+/** Removes secrets from an error: node URLs contain API keys, and request bodies contain valid signatures. */
+function shownError(error: { type?: string; message?: string; stack?: string; code?: unknown }) {
   const { type, message, stack, code } = error
   return {
     type,
@@ -56,7 +54,7 @@ export function shownError(error: { type?: string; message?: string; stack?: str
 }
 
 const without = (text = '', most: number): string =>
-  // What is cut off is not even looked at; a URL that it ends in is still one.
+  // Cutting first leaves URLs at the end incomplete, and they are still recognized.
   upTo(text, most)
     .split('\n')
     .filter((line) => !/^\s*(Request body|Request Arguments|URL|data|Raw Call Arguments):/i.test(line))

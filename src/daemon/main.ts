@@ -6,20 +6,19 @@ import { ChainNotRestored } from './chain/dev-chain/running-chain.ts'
 import { KeyProblem } from './chain/keys/signing-key.ts'
 import { WrongChain } from './chain/relayer/errors.ts'
 import { type Config, loadConfig, readArguments } from './config/config.ts'
-import { ConfigProblem } from './config/problem.ts'
+import { ConfigProblem, describeFileError } from './config/problem.ts'
 import { help } from './help.ts'
 import { createLogger } from './log.ts'
 import { SeedProblem } from './seed/seeding.ts'
-import { standardLines } from './standard-lines.ts'
 import { startDaemon } from './start.ts'
+import { stdioWriter } from './stdio.ts'
 import { DataDirProblem } from './store/data-dir.ts'
 import { DataKeyProblem } from './store/data-key.ts'
 import { DataDirInUse } from './store/lock.ts'
 import { SchemaTooNew } from './store/open.ts'
 import { version } from './version.ts'
-import { whyUnusable } from './why-unusable.ts'
 
-// Problems that the operator can mend: their message is all there is to say.
+// Problems that the operator can fix: the message is enough, without a stack trace.
 const known = [
   AnvilNotStarted,
   ChainNotRestored,
@@ -33,9 +32,8 @@ const known = [
   WrongChain,
 ]
 
-/** Runs until a signal ends it. @returns the exit code: 0 done, 1 failed, 2 usage */
 async function run(): Promise<number> {
-  // What it writes is for its owner's eyes: live codes stand in the database.
+  // Files are for their owner only: the database contains live codes.
   process.umask(0o077)
   const args = readArguments(process.argv.slice(2))
   if (args.help || args.version) {
@@ -48,7 +46,7 @@ async function run(): Promise<number> {
     const early = new AbortController()
     void stopping.then(() => early.abort())
     const daemon = await startDaemon(config, createLogger(config.logLevel), early.signal)
-    standardLines(1).write(`${JSON.stringify(daemon.ready)}\n`)
+    stdioWriter(1).write(`${JSON.stringify(daemon.ready)}\n`)
     await stopping
     return (await daemon.stop()) ? 0 : 1
   } finally {
@@ -62,12 +60,12 @@ function withTemporaryDir(config: Config): Config {
     return { ...config, dataDir: mkdtempSync(join(realpathSync(tmpdir()), 'tapchip-')) }
   } catch (error) {
     throw new ConfigProblem(
-      `--ephemeral has no place in ${tmpdir()}: ${whyUnusable(error)}. Give another directory: TMPDIR=DIR`,
+      `--ephemeral cannot use ${tmpdir()}: ${describeFileError(error)}. Set another directory: TMPDIR=DIR`,
     )
   }
 }
 
-/** Resolves at the first signal that asks it to stop; a second one ends the process at once. */
+/** Resolves at the first stop signal; a second one ends the process at once. */
 function signalled(): Promise<void> {
   return new Promise((resolve) => {
     for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
@@ -80,7 +78,7 @@ function signalled(): Promise<void> {
   })
 }
 
-/** Started under `nohup`: it is meant to outlive its terminal. Only Linux tells (proc(5), SigIgn). */
+/** Started under `nohup`, the daemon is meant to outlive its terminal. Only Linux tells (proc(5), SigIgn). */
 function ignoresHangups(): boolean {
   try {
     const [, mask = '0'] = /^SigIgn:\s*([0-9a-f]+)$/m.exec(readFileSync('/proc/self/status', 'utf8')) ?? []
@@ -90,7 +88,7 @@ function ignoresHangups(): boolean {
   }
 }
 
-/** Ends with a code; what could not be closed keeps the process, and its chain, no longer. */
+/** Ends with an exit code even if something that could not be closed would keep the process alive. */
 function end(code: number): void {
   process.exitCode = code
   setTimeout(() => process.exit(), 500).unref()
@@ -100,7 +98,7 @@ run().then(end, (error: unknown) => {
   const isKnown = known.some((kind) => error instanceof kind)
   const message =
     isKnown && error instanceof Error ? error.message : (addressProblem(error) ?? inspect(error))
-  standardLines(2).write(`tapchipd: ${message}\n`)
+  stdioWriter(2).write(`tapchipd: ${message}\n`)
   end(error instanceof ConfigProblem ? 2 : 1)
 })
 
@@ -109,10 +107,11 @@ function addressProblem(error: unknown): string | undefined {
   const { code, address, port, hostname } = { address: '', port: '', hostname: '', ...error }
   if (address === '' && hostname === '') return undefined
   const reasons: Record<string, string> = {
-    EADDRINUSE: 'is taken. Stop what listens there, or give another --port (0 takes a free one)',
-    EACCES: 'may not be listened on by this user. Give a --port above 1023',
-    EADDRNOTAVAIL: 'is no address of this machine. Give another --host',
-    ENOTFOUND: 'is no address. Give another --host',
+    EADDRINUSE:
+      'is already in use. Stop the program that listens there, or use another --port (0 picks a free one)',
+    EACCES: 'cannot be used by this user. Use a --port above 1023',
+    EADDRNOTAVAIL: 'is not an address of this machine. Use another --host',
+    ENOTFOUND: 'cannot be resolved. Use another --host',
   }
   const reason = reasons[String(code)]
   return reason && `${address === '' ? hostname : `${address}:${port}`} ${reason}.`

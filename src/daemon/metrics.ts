@@ -1,12 +1,14 @@
+import type { FastifyInstance } from 'fastify'
+import type { Logger } from 'pino'
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 
-/** What the daemon counts. Labels are few and fixed: never a UID, a code or an address. */
+/** Labels are few and fixed: never a UID, a code, or an address. */
 export interface Metrics {
   readonly registry: Registry
   readonly requests: Histogram<'method' | 'route' | 'status'>
   readonly taps: Counter<'outcome'>
   readonly droppedTaps: Counter
-  readonly untoldProxy: Counter
+  readonly unconfiguredProxy: Counter
 }
 
 export function createMetrics(): Metrics {
@@ -30,18 +32,17 @@ export function createMetrics(): Metrics {
     }),
     droppedTaps: new Counter({
       name: 'tapchip_refused_taps_not_recorded_total',
-      help: 'Refused taps that came too fast to be recorded one by one',
+      help: 'Refused taps that arrived too fast to be recorded one by one',
       registers,
     }),
-    untoldProxy: new Counter({
+    unconfiguredProxy: new Counter({
       name: 'tapchip_requests_of_untold_proxy_total',
-      help: 'Requests that a proxy passed on, without TAPCHIP_TRUST_PROXY',
+      help: 'Requests forwarded by a proxy while TAPCHIP_TRUST_PROXY is not set',
       registers,
     }),
   }
 }
 
-/** Counts taps by outcome; the series of each is looked up once. */
 export function countTaps({ taps }: Pick<Metrics, 'taps'>): (outcome: string) => void {
   const series = new Map<string, { inc(): void }>()
   return (outcome) => {
@@ -51,7 +52,6 @@ export function countTaps({ taps }: Pick<Metrics, 'taps'>): (outcome: string) =>
   }
 }
 
-/** Measures the disk of the data directory, whenever somebody looks. */
 export function watchDisk(
   { registry }: Pick<Metrics, 'registry'>,
   disk: { readonly refusedWrites: number; freeBytes(): Promise<number | undefined> },
@@ -59,7 +59,7 @@ export function watchDisk(
   const registers = [registry]
   new Gauge({
     name: 'tapchip_data_dir_free_bytes',
-    help: 'Bytes that the disk of the data directory has left for the daemon',
+    help: 'Free bytes for the daemon on the disk of the data directory',
     registers,
     async collect() {
       this.set((await disk.freeBytes()) ?? Number.NaN)
@@ -67,7 +67,7 @@ export function watchDisk(
   })
   new Counter({
     name: 'tapchip_writes_refused_total',
-    help: 'Writes that failed since the disk was full; nothing of them happened',
+    help: 'Writes that were rolled back because the disk was full',
     registers,
     collect() {
       this.reset()
@@ -76,7 +76,6 @@ export function watchDisk(
   })
 }
 
-/** How a chain is doing, as the relayer says. */
 export interface Sending {
   chainId: number
   unsettled: number
@@ -86,7 +85,6 @@ export interface Sending {
   trouble: Error | undefined
 }
 
-/** Measures what is under way on the chains, whenever somebody looks. */
 export function watchChains({ registry }: Pick<Metrics, 'registry'>, status: () => readonly Sending[]): void {
   const gauge = (name: string, help: string, read: (sending: Sending) => number) =>
     new Gauge({
@@ -99,15 +97,45 @@ export function watchChains({ registry }: Pick<Metrics, 'registry'>, status: () 
         for (const sending of status()) this.inc({ chain: String(sending.chainId) }, read(sending))
       },
     })
-  gauge('tapchip_transactions_unsettled', 'Transactions that are not settled, by chain', (s) => s.unsettled)
-  gauge('tapchip_transactions_in_flight', 'Nonces that are taken and not mined, by chain', (s) => s.inFlight)
-  gauge('tapchip_chain_waiting_for_fees', '1 while a chain asks for more than the cap on fees', (s) =>
+  gauge('tapchip_transactions_unsettled', 'Unsettled transactions, by chain', (s) => s.unsettled)
+  gauge('tapchip_transactions_in_flight', 'Nonces issued but not mined, by chain', (s) => s.inFlight)
+  gauge('tapchip_chain_waiting_for_fees', '1 while the fees of a chain exceed the cap', (s) =>
     Number(s.waitingForFees),
   )
-  gauge('tapchip_chain_waiting_for_funds', '1 while the relayer has nothing to pay a chain with', (s) =>
+  gauge('tapchip_chain_waiting_for_funds', '1 while the relayer has no funds on a chain', (s) =>
     Number(s.waitingForFunds),
   )
-  gauge('tapchip_chain_trouble', '1 while a chain is out of reach, or not as it should be', (s) =>
+  gauge('tapchip_chain_trouble', '1 while a chain is unreachable or misconfigured', (s) =>
     Number(s.trouble !== undefined),
   )
+}
+
+/** Counts every answer, and logs it at level debug by its route: a URL contains codes and taps. */
+export function observe(
+  app: FastifyInstance,
+  { metrics, log }: { metrics: Pick<Metrics, 'requests'>; log: Logger },
+): void {
+  const isDebug = log.isLevelEnabled('debug')
+  // Finding a series by three labels costs more than counting, so each is looked up once. Routes and statuses
+  // are few.
+  const series = new Map<string, { observe(seconds: number): void }>()
+  const seriesOf = (method: string, route: string, status: number) => {
+    const name = `${method} ${route} ${status}`
+    const known = series.get(name)
+    if (known) return known
+    const fresh = metrics.requests.labels({ method, route, status })
+    series.set(name, fresh)
+    return fresh
+  }
+  app.addHook('onResponse', (request, reply, done) => {
+    const route = request.routeOptions.url ?? 'none'
+    const seconds = reply.elapsedTime / 1000
+    seriesOf(request.method, route, reply.statusCode).observe(seconds)
+    if (isDebug)
+      request.log.debug(
+        { requestId: request.id, method: request.method, route, status: reply.statusCode, seconds },
+        'answered',
+      )
+    done()
+  })
 }

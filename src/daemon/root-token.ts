@@ -6,11 +6,11 @@ import { ConfigProblem } from './config/problem.ts'
 import { shortestToken } from './config/settings.ts'
 import { newSecret } from './domain/access/secrets.ts'
 
-export const adminTokenFile = 'admin.token'
+const adminTokenFile = 'admin.token'
 
 /**
- * The token of scope `all` that exists without being created: from the environment, else from the file in the
- * data directory, which is made at first start. Only the one in force counts.
+ * The built-in token of scope `all`: from the environment, else from a file in the data directory, which is
+ * created at the first start. Only the one in force is valid.
  */
 export function rootTokens(config: Pick<Config, 'dataDir' | 'adminToken'>): string[] {
   const path = join(config.dataDir, adminTokenFile)
@@ -18,11 +18,11 @@ export function rootTokens(config: Pick<Config, 'dataDir' | 'adminToken'>): stri
   if (!existsSync(path)) replaceFile(path, `${newSecret('adm')}\n`, { flush: true })
   if ((statSync(path).mode & 0o077) !== 0) {
     throw new ConfigProblem(
-      `${path} can be read by others. Close it: chmod 600 ${path}, or remove it for a fresh one`,
+      `${path} can be read by others. Restrict it: chmod 600 ${path}, or remove it to get a new one`,
     )
   }
   const token = readFileSync(path, 'utf8').trim()
   if (token.length < shortestToken)
-    throw new ConfigProblem(`${path} is damaged. Remove it: the next start makes a fresh one`)
+    throw new ConfigProblem(`${path} is damaged. Remove it: the next start creates a new one`)
   return [token]
 }

@@ -2,28 +2,30 @@ import { statSync } from 'node:fs'
 import type { Config } from './config/config.ts'
 import { isLoopback } from './http/forwarded.ts'
 
-/** What an operator should know of how the daemon was started, for the log and for `tapchip doctor`. */
 export const startWarnings = (config: Config): string[] => [
   ...config.warnings,
   ...unknownProxy(config),
   ...(config.keystore === undefined ? [] : openToOthers(config.keystore.passwordFile)),
 ]
 
-/** With the keystore, which gets copied and backed up, it is all that the keys are. */
+/** The password protects all the keys once someone copies or backs up the keystore. */
 function openToOthers(passwordFile: string): string[] {
   const mode = statSync(passwordFile, { throwIfNoEntry: false })?.mode ?? 0
   if ((mode & 0o077) === 0) return []
   return [
-    `The keystore's password file ${passwordFile} can be read by others (mode ${(mode & 0o777).toString(8)}). Make it the daemon's alone: chmod 600 ${passwordFile}`,
+    `The keystore's password file ${passwordFile} can be read by others (mode ${(mode & 0o777).toString(8)}). Restrict it: chmod 600 ${passwordFile}`,
   ]
 }
 
-/** The daemon speaks no TLS, and on loopback nobody reaches it from elsewhere: something stands in front of it. */
+/**
+ * The daemon speaks no TLS, and loopback cannot be reached from elsewhere, so there must be a proxy in front of
+ * it.
+ */
 function unknownProxy({ baseUrl, host, trustProxy }: Config): string[] {
   if (baseUrl === undefined || trustProxy !== undefined) return []
   const { protocol, hostname } = new URL(baseUrl)
   if (isLoopback(hostname) || !(protocol === 'https:' || isLoopback(host))) return []
   return [
-    `${baseUrl} leads here through a proxy, and TAPCHIP_TRUST_PROXY is not set: all visitors share the proxy's budget of requests. Set it to the number of proxies, such as 1, or to their networks.`,
+    `${baseUrl} is served through a proxy, but TAPCHIP_TRUST_PROXY is not set, so all visitors share one rate limit. Set it to the number of proxies, such as 1, or to their networks.`,
   ]
 }

@@ -1,23 +1,29 @@
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import { buildApp } from './app.ts'
-import { bringToChain } from './bring-to-chain.ts'
+import { devChainId } from './chain/dev-chain/dev-keys.ts'
 import { closeInOrder } from './closing.ts'
 import type { Config } from './config/config.ts'
 import { beginContext, type Context } from './context.ts'
 import { verifyContracts } from './domain/contracts/inspect-contract.ts'
+import { recordMissing } from './domain/deployments/deployments.ts'
 import { startCleanup } from './domain/housekeeping.ts'
 import { type Administration, addressOf, openAdministration } from './http/administration.ts'
 import { applySeed, readSeed } from './seed/load.ts'
 import { startWarnings } from './start-warnings.ts'
+import { contractsToldOtherwise } from './store/contracts.ts'
 import { dataDirProblem } from './store/data-dir.ts'
 import { isOutOfSpace } from './store/disk.ts'
+import { allNames } from './store/names.ts'
+import { findTransaction } from './store/transactions.ts'
 
-/** What the daemon says on standard output once it serves. */
-export interface ReadyLine {
+interface ReadyLine {
   event: 'ready'
   url: string
-  /** Where administration is: `http://…` or `unix:/path`; the same as `url` where it has no place of its own. */
+  /**
+   * The address for administration: `http://…` or `unix:/path`; the same as `url` if it has no listener of its
+   * own.
+   */
   admin: string
   pid: number
   dataDir: string
@@ -25,14 +31,20 @@ export interface ReadyLine {
   chains: Record<string, string>
 }
 
-export interface RunningDaemon {
+interface RunningDaemon {
   ready: ReadyLine
   ctx: Context
-  /** Answers what is under way, then closes everything. @returns false where something could not be closed in order */
+  /**
+   * Answers pending requests, then closes everything.
+   * @returns false if something could not be closed in order
+   */
   stop(): Promise<boolean>
 }
 
-/** Opens the data, loads the seed, and listens. @param stopped nobody waits for it to be ready any more */
+/**
+ * Opens the data, loads the seed, and listens.
+ * @param stopped aborted when the daemon is to stop before it is ready
+ */
 export async function startDaemon(
   config: Config,
   log: Logger,
@@ -54,14 +66,14 @@ export async function startDaemon(
     ctx.adminAddress = administration.address
     await ctx.chains.opened
     ctx.start()
-    await bringToChain(ctx, stopped)
+    await reconcileChains(ctx, stopped)
     ctx.isStarting = false
     const closing = new AbortController()
-    // What it finds out changes nothing that the ready line promises, and a chain may take its time.
+    // The result does not change anything that the ready line promises, and a chain may be slow.
     verifyContracts(ctx, closing.signal).catch((error: unknown) =>
-      log.error({ err: error }, 'nobody looked after the contracts'),
+      log.error({ err: error }, 'the contracts could not be checked'),
     )
-    const looking = ctx.clock.start((error) => log.error({ err: error }, 'the clock is not kept'))
+    const looking = ctx.clock.start((error) => log.error({ err: error }, 'the clock could not be saved'))
     const tidying = startCleanup(ctx, (error) => log.error({ err: error }, 'housekeeping failed'))
     log.info({ url, admin: administration.address, dataDir: config.dataDir }, 'listening')
     const ready: ReadyLine = {
@@ -83,19 +95,18 @@ export async function startDaemon(
     }
   } catch (error) {
     await stop(ctx, app, administration)
-    // What has a code is the system's own; others say already what was not to be had, and why.
+    // Errors with a code come from the system; others already explain themselves.
     const isOfSystem = isOutOfSpace(error) || (error instanceof Error && 'code' in error)
     throw isOfSystem ? dataDirProblem(error, config.dataDir) : error
   }
 }
 
-// Longer than any honest answer takes; shorter than the patience of whoever sent the signal.
+// Longer than any proper answer takes, and shorter than service managers wait.
 const drainMs = 8000
 
-/** All that is left to close after the requests; a state of the chain is the slowest of it. */
+/** For everything after the requests; saving the chain's state is the slowest part. */
 const closingMs = 10_000
 
-/** @returns whether all of it was closed in order */
 function stop(
   ctx: Context,
   app: FastifyInstance | undefined,
@@ -111,4 +122,59 @@ function stop(
   }
   const steps = [{ what: 'requests', run: drain }, ...ctx.closing]
   return closeInOrder(steps, { log: ctx.log, withinMs: drainMs + closingMs })
+}
+
+// Anything slower continues after the ready line.
+const patienceMs = 60_000
+const lookMs = 10
+
+/**
+ * Makes the chains match the store: names, contracts, events, and tokens from a seed. Waits for transactions on
+ * the embedded chain, but not for those on other chains.
+ */
+export async function reconcileChains(ctx: Context, stopped?: AbortSignal): Promise<void> {
+  const { chains, db, log } = ctx
+  await chains.embedded?.setNames(await allNames(db.read))
+  const ids = await recordMissing(ctx)
+  if (chains.embedded) await settledOn(ctx, ids, stopped)
+  if (ids.length > 0) log.info({ transactions: ids.length }, 'recorded what the chains were missing')
+  await warnOfOtherUrls(ctx)
+}
+
+/** Polls, because transactions behind a failed one are given up with it, and no event announces that. */
+async function settledOn({ db, log }: Context, ids: readonly number[], stopped?: AbortSignal): Promise<void> {
+  const until = performance.now() + patienceMs
+  for (const id of ids) {
+    for (;;) {
+      const row = await findTransaction(db.read, id)
+      if (row?.chainId !== devChainId) break
+      if (row.settledAt !== null) {
+        const { kind, subject, reason, state } = row
+        if (state !== 'confirmed')
+          log.error({ transaction: id, kind, subject, reason }, 'a transaction failed')
+        break
+      }
+      if (stopped?.aborted) return
+      if (performance.now() > until) {
+        log.error(
+          { transaction: id, waiting: row.waiting },
+          'the embedded chain is still working; continuing',
+        )
+        return
+      }
+      await new Promise((resolve) => setTimeout(resolve, lookMs))
+    }
+  }
+}
+
+/** On chains where it costs money, changing the base URL is left to the operator: this one may be temporary. */
+async function warnOfOtherUrls({ chains, db, log, baseUrl }: Context): Promise<void> {
+  for (const { id, isEmbedded } of chains.all) {
+    const others = isEmbedded ? [] : await contractsToldOtherwise(db.read, id, baseUrl)
+    for (const { symbol, address, serviceUrl } of others)
+      log.warn(
+        { chainId: id, symbol, address, told: serviceUrl, baseUrl },
+        `the contract has another base URL for its metadata than this daemon; if the daemon moved permanently, run: tapchip contracts set-url ${symbol}`,
+      )
+  }
 }

@@ -1,4 +1,4 @@
 declare const __TAPCHIP_VERSION__: string
 
-/** The version of the package, put in when the executables are built. */
+/** Replaced by the package's version at build time. */
 export const version: string = __TAPCHIP_VERSION__

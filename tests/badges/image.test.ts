@@ -1,9 +1,17 @@
 import { deflateRawSync, deflateSync } from 'node:zlib'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type JudgedImage, judgeImage, maxImageBytes } from '../../src/daemon/badges/image.ts'
+import { ImageJudge, type JudgedImage, maxImageBytes } from '../../src/daemon/badges/image.ts'
 import { gif, inPieces, png, pngChunk, pngHeader, pngSignature } from '../support/poap/image-bytes.ts'
 
+async function judgeImage(bytes: AsyncIterable<Uint8Array>): Promise<JudgedImage> {
+  const judge = new ImageJudge()
+  for await (const chunk of bytes) {
+    const tooLarge = judge.push(chunk)
+    if (tooLarge) return tooLarge
+  }
+  return judge.end()
+}
 const judge = (bytes: Uint8Array, pieces = 65_536): Promise<JudgedImage> =>
   judgeImage(inPieces(bytes, pieces))
 const kind = async (bytes: Uint8Array) => (await judge(bytes)).kind
@@ -204,7 +212,7 @@ describe('pixels', () => {
     expect(await kind(png(10_000, 4_000))).toBe('image')
     expect(await judge(png(10_000, 4_001))).toEqual({
       kind: 'too-many-pixels',
-      reason: 'is 10000 × 4001 pixels; at most 10000 a side and 40 million in all are taken',
+      reason: 'is 10000 × 4001 pixels; at most 10000 a side and 40 million in total',
     })
   })
 

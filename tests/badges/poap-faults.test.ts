@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { isClaimOf } from '../../src/daemon/badges/provider.ts'
+import { OutboundFailed, OutboundRefused } from '../../src/daemon/outbound/outbound.ts'
 import { alice, bob, imageOf, newEvent, openPoapClient, secretCode } from '../support/poap/client.ts'
 import { type Fault, faults } from '../support/poap/faults.ts'
 import { png } from '../support/poap/image-bytes.ts'
@@ -70,14 +71,14 @@ describe('a claim that brings no answer', () => {
     expect(poap.code(code).claim).toBeUndefined()
   })
 
-  test.each<[string, object, string]>([
-    ['nothing was sent, and that is known', { name: 'OutboundFailed', sent: false }, 'unavailable'],
-    ['something may have been sent', { name: 'OutboundFailed' }, 'unknown'],
-    ['it was not allowed to be sent', { name: 'OutboundRefused' }, 'unavailable'],
+  test.each<[string, Error, string]>([
+    ['nothing was sent, and that is known', new OutboundFailed('connection', 'no', false), 'unavailable'],
+    ['something may have been sent', new OutboundFailed('connection', 'no', true), 'unknown'],
+    ['it was not allowed to be sent', new OutboundRefused('url', 'no'), 'unavailable'],
   ])('%s', async (_name, error, kind) => {
     const { provider, openEvent } = await openPoapClient({}, (request) =>
       request.method === 'POST' && request.url.endsWith('/actions/claim-qr')
-        ? Promise.reject(Object.assign(new Error('no'), error))
+        ? Promise.reject(error)
         : undefined,
     )
     const { code } = await openEvent()

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { multipart } from '../../src/daemon/badges/poap-multipart.ts'
+import { multipart } from '../../src/daemon/badges/poap-wire.ts'
 import { imageOf, newEvent, openPoapClient, secretCode } from '../support/poap/client.ts'
 import { inPieces, png } from '../support/poap/image-bytes.ts'
 

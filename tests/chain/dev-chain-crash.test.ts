@@ -5,9 +5,9 @@ import { join } from 'node:path'
 import { BaseError, type Hex } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { secretPlace } from '../../src/daemon/chain/dev-chain/anvil-process.ts'
+import { unguessableAddress } from '../../src/daemon/chain/dev-chain/anvil-process.ts'
 import { connectTo } from '../../src/daemon/chain/dev-chain/connect.ts'
-import { endLeftBehind } from '../../src/daemon/chain/dev-chain/left-behind.ts'
+import { endOrphan } from '../../src/daemon/chain/dev-chain/orphan.ts'
 import { ChainUnavailable } from '../../src/daemon/chain/rpc-connection.ts'
 import {
   clientOf,
@@ -182,7 +182,7 @@ describe('the kept states', () => {
     }
     await first.stop()
     const kept = states(dataDir)
-    await expect(chains.start({ dataDir, binary: '/bin/false' })).rejects.toThrow('They are kept as they are')
+    await expect(chains.start({ dataDir, binary: '/bin/false' })).rejects.toThrow('They were not changed')
     expect(states(dataDir)).toEqual(kept)
     const again = await chains.start({ dataDir })
     expect(await paid(again, 4)).toEqual([1n, 1n, 1n, 1n])
@@ -260,7 +260,7 @@ describe('where a system shows no command lines', () => {
     const rescue = async ({ url }: { url: string }) => {
       rescued.push(url)
     }
-    const end = () => endLeftBehind({ pidFile, cacheDir: 'unknown', log: silent, rescue, platform: 'darwin' })
+    const end = () => endOrphan({ pidFile, cacheDir: 'unknown', log: silent, rescue, platform: 'darwin' })
     writeFileSync(pidFile, record.replace(/0xfe[0-9a-f]+/, '0xfe00'))
     await end()
     const { pid } = chain
@@ -270,7 +270,7 @@ describe('where a system shows no command lines', () => {
     await end()
     expect(isAlive(pid ?? 0)).toBe(false)
     expect(rescued).toEqual([chain.internalUrl])
-    expect(secretPlace('darwin')).toEqual({ host: '127.0.0.1', port: 0 })
+    expect(unguessableAddress('darwin')).toEqual({ host: '127.0.0.1', port: 0 })
   })
 })
 
@@ -315,7 +315,7 @@ describe('anvil, killed under load,', () => {
       const chain = await chains.start()
       killNow(chain.pid)
       await until(() => chain.pid === undefined)
-      await expect(chain.request({ method: 'eth_chainId' })).rejects.toThrow('started again')
+      await expect(chain.request({ method: 'eth_chainId' })).rejects.toThrow('is restarting')
       const asked: unknown = await clientOf(chain)
         .getChainId()
         .catch((error: unknown) => error)

@@ -62,7 +62,7 @@ test('a transaction that cannot be written down is refused, does not happen, and
   }
   // Reads of the same batch are answered as ever.
   expect(answers[0]).toHaveProperty('result')
-  expect(answers[1]?.error?.message).toMatch(/disk is full.*was not taken/)
+  expect(answers[1]?.error?.message).toMatch(/disk is full.*was not accepted/)
   expect(JSON.stringify(answers)).not.toMatch(/EFBIG|ENOSPC/)
   expect(failures).toHaveLength(1)
   await chain.mine()

@@ -15,7 +15,7 @@ test.each([
   [
     'is not there',
     () => '/nowhere/anvil',
-    /\/nowhere\/anvil: it is not there\. Install .*TAPCHIP_DEV_CHAIN=off/,
+    /\/nowhere\/anvil: it does not exist\. Install .*TAPCHIP_DEV_CHAIN=off/,
   ],
   [
     'may not be run',

@@ -154,7 +154,7 @@ describe('a chain that is started anew from its state', () => {
       let refused = 0
       const log = pino(
         { level: 'warn' },
-        { write: (line: string) => (refused += Number(/could not be started anew/.test(line))) },
+        { write: (line: string) => (refused += Number(/could not be restarted from its state/.test(line))) },
       )
       const chain = await chains.start({ dataDir, log, renewal: eagerRenewal })
       const client = clientOf(chain)
@@ -210,9 +210,9 @@ describe('a chain that is started anew from its state', () => {
 
 describe.runIf(process.platform === 'linux')('kill -9 of the daemon', () => {
   for (const [where, killAt] of [
-    ['once the state is kept, before the old chain is ended', 'starting it anew from its state'],
+    ['once the state is kept, before the old chain is ended', 'restarting it from its state'],
     ['once the new chain has what came after its state', '"state":'],
-    ['once the new chain is reached', 'was started anew'],
+    ['once the new chain is reached', 'was restarted from its state'],
   ])
     test(`${where} loses nothing and leaves one chain`, async () => {
       const dataDir = chains.dir()

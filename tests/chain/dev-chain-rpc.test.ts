@@ -235,18 +235,28 @@ describe('with everything open', () => {
   })
 })
 
-test('a chain that is down answers 503, and answers again when it is back', async () => {
+test('a chain that is down answers 503 to each call under its id, and answers again when it is back', async () => {
   const own = await chains.start()
   const ended = new Promise<void>((resolve) => own.onExit(resolve))
-  const post = () =>
+  const post = (body: unknown = call('eth_chainId')) =>
     fetch(own.rpcUrl, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
-      body: JSON.stringify(call('eth_chainId')),
+      body: JSON.stringify(body),
     })
   if (own.pid !== undefined) process.kill(own.pid, 'SIGKILL')
   await ended
-  const answer = await post()
-  expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '1'])
+  const [one, batch] = await Promise.all([
+    post(call('eth_chainId', [], 'a')),
+    post([call('eth_chainId', [], 1), call('evm_mine', [], 2), 'nonsense']),
+  ])
+  for (const { status, headers } of [one, batch])
+    expect([status, headers.get('retry-after')]).toEqual([503, '1'])
+  expect(await one.json()).toMatchObject({ jsonrpc: '2.0', id: 'a', error: { code: -32603 } })
+  expect(await batch.json()).toMatchObject([
+    { id: 1, error: { code: -32603 } },
+    { id: 2, error: { code: -32601 } },
+    { id: null, error: { code: -32600 } },
+  ])
   await until(async () => (await post()).status === 200)
 })

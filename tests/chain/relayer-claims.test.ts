@@ -33,7 +33,7 @@ beforeEach(async () => {
     args: ['Jackets', 'JKT', 'https://tap.example/', owner, signVerifier.address, owner],
   })
   contract = getContractAddress({ from: owner, nonce: 0n })
-  const id = await bench.intend(0, { deed: { to: null, data }, gasHint: 3_000_000, kind: 'deploy' })
+  const id = await bench.intend(0, { call: { to: null, data }, gasHint: 3_000_000, kind: 'deploy' })
   await bench.finish()
   expect(await bench.state(id)).toBe('confirmed')
 })
@@ -47,7 +47,7 @@ const phygital = () =>
   })
 const claim = (tokenId: number, recipient: Address, call: ClaimArgs['call'] = 'mintNFT', gasHint?: number) =>
   bench.intend(0, {
-    deed: { builder: 'phygital-claim', args: { contract, recipient, tokenId: String(tokenId), call } },
+    call: { builder: 'phygital-claim', args: { contract, recipient, tokenId: String(tokenId), call } },
     kind: 'phygital-transfer',
     ...(gasHint === undefined ? {} : { gasHint }),
   })
@@ -129,7 +129,7 @@ describe('claims', () => {
     async (fate) => {
       const move = (recipient: Address) =>
         bench.intend(0, {
-          deed: { builder: 'phygital-claim', args: { contract, recipient, tokenId: '1', call: 'mintNFT' } },
+          call: { builder: 'phygital-claim', args: { contract, recipient, tokenId: '1', call: 'mintNFT' } },
           kind: 'phygital-transfer',
           topic: `token:31337/${contract}/1`,
         })
@@ -166,7 +166,7 @@ describe('claims', () => {
 
   test('that can never go through revert with the reason, and are not signed anew', async () => {
     const refused = await claim(1, wall.address)
-    const unknown = await bench.intend(0, { deed: { builder: 'no-such', args: {} } })
+    const unknown = await bench.intend(0, { call: { builder: 'no-such', args: {} } })
     await bench.finish()
     expect(await bench.show(refused)).toMatchObject({ state: 'reverted', signings: 1 })
     expect(await bench.show(unknown)).toMatchObject({

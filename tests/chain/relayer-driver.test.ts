@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'vitest'
 import { systemSchedule } from '../../src/daemon/background-loop.ts'
-import { drive } from '../../src/daemon/chain/relayer/driver.ts'
+import { drive } from '../../src/daemon/chain/relayer/relayer.ts'
 import type { SenderStatus } from '../../src/daemon/chain/relayer/sender.ts'
 import { type Bench, openBench } from '../support/relayer.ts'
 

@@ -354,7 +354,7 @@ describe('a reorganisation', () => {
 
 describe('a transaction that has no effect', () => {
   test('reverts with what the chain says, and holds nobody up', async () => {
-    const bad = await bench.intend(1, { deed: { to: wall.address, data: '0x' } })
+    const bad = await bench.intend(1, { call: { to: wall.address, data: '0x' } })
     const good = await bench.intend(2)
     await bench.finish()
     expect(await bench.show(bad)).toMatchObject({ state: 'reverted', nonce: 0 })
@@ -365,7 +365,7 @@ describe('a transaction that has no effect', () => {
   test('reverts with what the chain says now where its node no longer knows the state of that block', async () => {
     await bench.close()
     bench = await openBench({ anvil: ['--prune-history', '1'] })
-    const bad = await bench.intend(1, { deed: { to: wall.address, data: '0x01' }, gasHint: 60_000 })
+    const bad = await bench.intend(1, { call: { to: wall.address, data: '0x01' }, gasHint: 60_000 })
     await bench.relayer.tick()
     await bench.mine(5)
     await bench.finish()
@@ -375,8 +375,8 @@ describe('a transaction that has no effect', () => {
 
   test('is refused before it costs anything where its gas is not given and a trial run fails', async () => {
     const intent = { chainId: 31337, signer: 'relayer', kind: 'wall', subject: {}, teamId: null } as const
-    const deed = { to: wall.address, data: '0x' } as const
-    const id = await bench.db.write((trx) => recordIntent(trx, { ...intent, deed, now: bench.clock.now() }))
+    const call = { to: wall.address, data: '0x' } as const
+    const id = await bench.db.write((trx) => recordIntent(trx, { ...intent, call, now: bench.clock.now() }))
     const answer = bench.relayer.broadcasted(id)
     await bench.relayer.tick()
     await expect(answer).rejects.toThrow(/was not sent/)

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import * as z from 'zod'
 import { IdempotencyConflict } from '../../src/daemon/chain/relayer/errors.ts'
 import { Idempotency } from '../../src/daemon/chain/relayer/idempotency.ts'
-import type { Claim } from '../../src/daemon/chain/relayer/record-intent.ts'
+import type { KeyedRequest } from '../../src/daemon/chain/relayer/record-intent.ts'
 import { listTransactions, pruneIdempotencyKeys } from '../../src/daemon/store/transactions.ts'
 import { type Bench, openBench } from '../support/relayer.ts'
 
@@ -15,7 +15,7 @@ beforeEach(async () => {
 afterEach(() => bench.close())
 
 const answer = z.object({ initialTxHash: z.string() })
-const claim = (more: Partial<Claim> = {}): Claim => ({
+const claim = (more: Partial<KeyedRequest> = {}): KeyedRequest => ({
   scope: 'team:1',
   key: 'k1',
   requestHash: 'a',
@@ -25,7 +25,7 @@ const claim = (more: Partial<Claim> = {}): Claim => ({
 })
 
 /** A request as a route makes it. */
-const request = (of: Claim | undefined, before = async () => {}) =>
+const request = (of: KeyedRequest | undefined, before = async () => {}) =>
   idempotency.once({
     claim: of,
     answer,

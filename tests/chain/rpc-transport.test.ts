@@ -2,10 +2,10 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createPublicClient } from 'viem'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { ownerOf } from '../../src/daemon/chain/owner-of.ts'
+import { ownerOf } from '../../src/daemon/chain/contract-state.ts'
+import { wordsOf } from '../../src/daemon/chain/relayer/node.ts'
 import { usualPace } from '../../src/daemon/chain/relayer/relayer.ts'
-import { wordsOf } from '../../src/daemon/chain/relayer/send-outcome.ts'
-import { nodePatienceMs, rpcTransport } from '../../src/daemon/chain/rpc-transport.ts'
+import { nodeTimeoutMs, rpcTransport } from '../../src/daemon/chain/rpc-transport.ts'
 import { type Anvil, startAnvil } from '../support/anvil.ts'
 import { type Fault, openStrictNode, type StrictNode } from '../support/relayer/strict-node.ts'
 import { tally, wall } from '../support/relayer.ts'
@@ -82,7 +82,7 @@ describe('a node that stalls', () => {
   })
 
   test('is tried again within ten seconds of being well: its deadline and the longest pause', () => {
-    expect(nodePatienceMs + usualPace.maxBackoffMs).toBeLessThan(10_000)
+    expect(nodeTimeoutMs + usualPace.maxBackoffMs).toBeLessThan(10_000)
   })
 })
 
@@ -142,7 +142,7 @@ describe('an answer that is none', () => {
   test.each(wrong)('to %s: %j', async (method, result) => {
     node.fault = (asked) => (asked === method ? { result } : undefined)
     expect(await failure(asks[method]?.(clientWithin(60_000)) ?? Promise.resolve())).toMatch(
-      /^the node's answer to eth_\w+ has not the form of one$/,
+      /^the node's answer to eth_\w+ is malformed$/,
     )
   })
 

@@ -4,7 +4,7 @@ import {
   guestbookFactoryBytecode,
 } from '../../src/daemon/chain/artifacts/guestbook-factory.ts'
 import { phygitalAbi, phygitalBytecode } from '../../src/daemon/chain/artifacts/phygital.ts'
-import { factoryDeployment } from '../../src/daemon/chain/guestbook-place.ts'
+import { factoryDeployment } from '../../src/daemon/chain/deterministic-deployment.ts'
 import { type Chain, openChain } from './chain.ts'
 import { intent, openGuestbook } from './guestbook.ts'
 import { openPhygital, serviceURL, signer } from './phygital.ts'

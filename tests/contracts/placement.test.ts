@@ -99,9 +99,9 @@ describe('a contract placed in one transaction', () => {
 describe('a contract placed where nothing else can be', () => {
   const salt = guessableSalt(at('BND'))
   const place = (code: Hex) => {
-    const { deed, address } = deployByCreate2(salt, code)
-    if (!('data' in deed)) throw new Error('it is fixed')
-    const { data } = deed
+    const { call, address } = deployByCreate2(salt, code)
+    if (!('data' in call)) throw new Error('it is fixed')
+    const { data } = call
     const send = (account: Hex) =>
       chain.mined(chain.client.sendTransaction({ data, account, gas: 4_000_000n }))
     return { address, send }

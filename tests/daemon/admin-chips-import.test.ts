@@ -268,7 +268,7 @@ describe('a row fails alone', () => {
       'lastCounter must be at most 16777215',
     ],
     ['a NUL in a label', `uid,label\n${a},x\0y`, 'label must be'],
-    ['too many cells', `uid\n${a},B`, 'has 2 cells where the first row names 1 columns'],
+    ['too many cells', `uid\n${a},B`, 'has 2 cells, but the first row names 1 columns'],
     ['too few cells', `uid,label\n${a}`, 'has 1 cells'],
     ['a quote in the wrong place', `uid,label\n${a},"x"y"`, 'a quoted text contains a quote'],
     ["another team's chip", 'uid\n04827F12647380', 'another team'],

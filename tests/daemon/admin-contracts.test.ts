@@ -1,8 +1,8 @@
 import { getAddress, keccak256, stringToBytes } from 'viem/utils'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { bringToChain } from '../../src/daemon/bring-to-chain.ts'
 import { phygitalAbi } from '../../src/daemon/chain/artifacts/phygital.ts'
 import { futureAddress, guessableSalt } from '../../src/daemon/domain/contracts/contract-address.ts'
+import { reconcileChains } from '../../src/daemon/start.ts'
 import { updateContract } from '../../src/daemon/store/contracts.ts'
 import { ensureToken, findTokenAt } from '../../src/daemon/store/tokens.ts'
 import { insertTransaction } from '../../src/daemon/store/transactions.ts'
@@ -355,10 +355,10 @@ describe('on a chain that others run', () => {
       chainId: 777,
     })
     expect(body.warnings).toEqual([expect.stringMatching(/is only reachable from this machine.*--base-url/)])
-    await bringToChain(c.ctx)
+    await reconcileChains(c.ctx)
     expect(lines.filter((line) => line.includes('set-url'))).toEqual([])
     c.ctx.baseUrl = 'https://tap.example.com'
-    await bringToChain(c.ctx)
+    await reconcileChains(c.ctx)
     const warned = lines.filter((line) => line.includes('tapchip contracts set-url JKT'))
     expect(warned.map((line) => JSON.parse(line))).toMatchObject([
       { level: 40, chainId: 777, symbol: 'JKT', baseUrl: 'https://tap.example.com' },

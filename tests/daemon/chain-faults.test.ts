@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { encodeErrorResult, getAddress, parseAbi } from 'viem'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { ownerOf } from '../../src/daemon/chain/owner-of.ts'
+import { ownerOf } from '../../src/daemon/chain/contract-state.ts'
 import { bob, carol, chips, openPhygitals, type Phygitals } from '../support/phygitals.ts'
 import { run } from '../support/process.ts'
 import type { Fault } from '../support/relayer/strict-node.ts'
@@ -316,7 +316,7 @@ test('a URL that answers for another chain is refused at the start, and so is a 
       TAPCHIP_RELAYER_KEY_7: 'ac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80',
     })
     expect(dev.code).toBe(1)
-    expect(dev.stderr).toMatch(/which everybody has/)
+    expect(dev.stderr).toMatch(/which are public/)
   } finally {
     rmSync(dataDir, { recursive: true, force: true })
   }

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { loadConfig } from '../../src/daemon/config/config.ts'
+import { settings } from '../../src/daemon/config/settings.ts'
 import { help } from '../../src/daemon/help.ts'
 import { startWarnings } from '../../src/daemon/start-warnings.ts'
 import { openTestApp, startTestDaemon } from '../support/daemon.ts'
@@ -46,6 +47,49 @@ describe('a setting of a chain that does not fit is named by', () => {
   })
 })
 
+describe('every setting that does not fit is refused in the words of the daemon', () => {
+  const names = Object.keys(settings.shape)
+  const odd = [
+    true,
+    -1,
+    1.5,
+    1e12,
+    '',
+    ' ',
+    'ä',
+    '1'.repeat(300),
+    'a@b.'.padEnd(300, 'c'),
+    [],
+    [1],
+    {},
+    { '': 1 },
+    null,
+  ]
+
+  test.each(names)('%s', (setting) => {
+    const messages = odd.flatMap((value) => {
+      try {
+        loadFile({ [setting]: value })
+        return []
+      } catch (error) {
+        return [String(error)]
+      }
+    })
+    expect(messages.length).toBeGreaterThan(0)
+    for (const message of messages) {
+      expect(message).toMatch(new RegExp(`^ConfigProblem: .*${setting}`))
+      expect(message).not.toMatch(/[Ii]nvalid|expected|Too (big|small)|received|undefined/)
+    }
+  })
+
+  test('with the bounds of a number', () => {
+    const message = 'port (TAPCHIP_PORT) must be a number from 0 to 65535'
+    for (const port of ['65536', '-1', 'x']) expect(() => load({ TAPCHIP_PORT: port })).toThrow(message)
+    for (const port of [65_536, 1.5, true]) expect(() => loadFile({ port })).toThrow(message)
+    expect(() => load({ TAPCHIP_RATE_LIMIT: '0' })).toThrow('must be off, or a number from 1 to 1000000000')
+  })
+})
+
 describe('what is set and has no effect', () => {
   test('is warned of: a name that is mistyped, a chain that is no number, keys without a chain', () => {
     const { warnings } = load({
@@ -58,11 +102,11 @@ describe('what is set and has no effect', () => {
       TAPCHIP_RELAYER_KEY_10: 'secret-3',
     })
     expect(warnings).toEqual([
-      "TAPCHIP_BASEURL is no variable of the daemon's, and is ignored. Is TAPCHIP_BASE_URL meant?",
+      'TAPCHIP_BASEURL is not a variable of the daemon and is ignored. Did you mean TAPCHIP_BASE_URL?',
       'TAPCHIP_RELAYER_KEY_84532 is ignored: chain 84532 has no RPC URL. Set TAPCHIP_RPC_84532 to use the chain.',
-      'TAPCHIP_RPC_BASE is ignored: after TAPCHIP_RPC_ comes a chain id, a number such as 8453, and not "BASE".',
+      'TAPCHIP_RPC_BASE is ignored: TAPCHIP_RPC_ must be followed by a chain id, such as 8453, not by "BASE".',
       'TAPCHIP_SIGN_VERIFIER_KEY_84532 is ignored: chain 84532 has no RPC URL. Set TAPCHIP_RPC_84532 to use the chain.',
-      "TAPCHIP_SOMETHING is no variable of the daemon's, and is ignored. See tapchipd --help.",
+      'TAPCHIP_SOMETHING is not a variable of the daemon and is ignored. See tapchipd --help.',
     ])
   })
 
@@ -105,7 +149,10 @@ describe('what is set and has no effect', () => {
     const daemon = await startTestDaemon({ env: { TAPCHIP_RATE_LIMTI: '10' }, log })
     await daemon.stop()
     const line = lines.map((text) => JSON.parse(text)).find(({ msg }) => msg.includes('TAPCHIP_RATE_LIMTI'))
-    expect(line).toMatchObject({ level: 40, msg: expect.stringContaining('Is TAPCHIP_RATE_LIMIT meant?') })
+    expect(line).toMatchObject({
+      level: 40,
+      msg: expect.stringContaining('Did you mean TAPCHIP_RATE_LIMIT?'),
+    })
   })
 })
 

@@ -20,13 +20,13 @@ import {
 import { privateKeyToAccount } from 'viem/accounts'
 import { foundry } from 'viem/chains'
 import { afterEach, describe, expect, test } from 'vitest'
-import { bringToChain } from '../../src/daemon/bring-to-chain.ts'
 import { guestbookAbi } from '../../src/daemon/chain/artifacts/guestbook.ts'
 import { phygitalAbi, phygitalBytecode, phygitalCodeHash } from '../../src/daemon/chain/artifacts/phygital.ts'
-import { deploymentProxy } from '../../src/daemon/chain/deployment-proxy.ts'
+import { deploymentProxy } from '../../src/daemon/chain/deterministic-deployment.ts'
 import { rpcTransport } from '../../src/daemon/chain/rpc-transport.ts'
 import { deployByCreate3, guessableSalt } from '../../src/daemon/domain/contracts/contract-address.ts'
 import { verifyContracts } from '../../src/daemon/domain/contracts/inspect-contract.ts'
+import { reconcileChains } from '../../src/daemon/start.ts'
 import { updateContract } from '../../src/daemon/store/contracts.ts'
 import { openAdminApp } from '../support/admin.ts'
 import { startAnvil } from '../support/anvil.ts'
@@ -174,9 +174,9 @@ describe('a token contract on a chain that others run', () => {
   test('is not where a guess leads, so whoever is there first owns nothing of ours', async () => {
     const chain = await openChain()
     const c = await openDaemon(chain)
-    const { deed, address: guessed } = deployByCreate3(formerSalt(c.ctx.instance), theirs())
-    if (!('data' in deed)) throw new Error('it is fixed')
-    expect(await chain.attack({ data: deed.data })).toBe('success')
+    const { call, address: guessed } = deployByCreate3(formerSalt(c.ctx.instance), theirs())
+    if (!('data' in call)) throw new Error('it is fixed')
+    expect(await chain.attack({ data: call.data })).toBe('success')
     expect(await chain.ownerOf(guessed)).toBe(mallory.address)
 
     const made = await c.deploy()
@@ -250,12 +250,12 @@ describe('a token contract on a chain that others run', () => {
     await first.close()
     // The address was given out, so a base URL alone does not move it.
     const moved = await openDaemon(chain, { dataDir, baseUrl: 'https://new.example.com' })
-    await bringToChain(moved.ctx)
+    await reconcileChains(moved.ctx)
     expect((await moved.listed())[0].address).toBe(address)
     await moved.close()
     const other = privateKeyToAccount(keys.other).address
     const c = await openDaemon(chain, { dataDir, env: { [`TAPCHIP_RELAYER_KEY_${chainId}`]: keys.other } })
-    await bringToChain(c.ctx)
+    await reconcileChains(c.ctx)
     const [shown] = await c.listed()
     expect(shown).toMatchObject({ status: 'pending', problem: null })
     expect(shown.address).not.toBe(address)
@@ -279,7 +279,7 @@ describe('a token contract on a chain that others run', () => {
     await before.close()
     const c = await openAdminApp({ dataDir, env: chain.env })
     closing.push(() => c.close())
-    await bringToChain(c.ctx)
+    await reconcileChains(c.ctx)
     const [shown] = (await c.call('GET /admin/contracts?team=Acme')).body
     c.ctx.start()
     await c.ctx.chains.relayer.settled(shown.transactionId)
@@ -303,9 +303,9 @@ describe('a token contract that an earlier version deployed', () => {
     const chain = await openChain()
     const t = await openPhygitals({ env: chain.env, seed: seedOn(chainId) })
     closing.push(() => t.close())
-    const { deed, address } = deployByCreate3(formerSalt(t.ctx.instance), theirs(owner))
-    if (!('data' in deed)) throw new Error('it is fixed')
-    await chain.attack({ data: deed.data })
+    const { call, address } = deployByCreate3(formerSalt(t.ctx.instance), theirs(owner))
+    if (!('data' in call)) throw new Error('it is fixed')
+    await chain.attack({ data: call.data })
     const jackets = await t.ctx.db.read
       .selectFrom('contracts')
       .selectAll()
@@ -474,17 +474,17 @@ describe('a token contract on the embedded chain, whose address anybody can gues
       // A key that everybody has.
       account: privateKeyToAccount('0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80'),
     })
-    const { deed } = deployByCreate3(
+    const { call } = deployByCreate3(
       guessableSalt({ chainId: 31337, team: 'Acme', symbol: 'JKT' }),
       creation(chain.signVerifier.address, chain.relayer),
     )
-    if (!('data' in deed)) throw new Error('it is fixed')
-    const hash = await wallet.sendTransaction({ data: deed.data, gas: 6_000_000n })
+    if (!('data' in call)) throw new Error('it is fixed')
+    const hash = await wallet.sendTransaction({ data: call.data, gas: 6_000_000n })
     // viem's own waiting looks at new blocks alone, and misses the one that comes while it looks: here no other comes.
     const mined = () => chain.client.getTransactionReceipt({ hash }).catch(() => undefined)
     await expect.poll(mined, { interval: 5 }).toBeDefined()
     t.ctx.start()
-    await bringToChain(t.ctx)
+    await reconcileChains(t.ctx)
     const show = async () => (await t.app.inject({ url: '/admin/contracts/1', headers: t.admin })).json()
     return { ...t, show }
   }

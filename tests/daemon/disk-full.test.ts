@@ -183,7 +183,7 @@ describe('what the disk has no room for', () => {
     const last = lines.at(-1)
     expect(last).toMatchObject({ statusCode: 503, code: 'store_full' })
     expect(changed).toBeGreaterThan(0)
-    expect(last.message).toMatch(/^The disk is full\. What stands above was done, and the rest was not\./)
+    expect(last.message).toMatch(/^The disk is full\. The lines above were done, and the rest was not\./)
     await lift()
     const { count } = await t.ctx.db.read
       .selectFrom('chips')

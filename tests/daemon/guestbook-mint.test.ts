@@ -97,7 +97,7 @@ describe('a mint by key', () => {
       await recordIntent(trx, {
         chainId: 31337,
         signer: 'relayer',
-        deed: { to: getAddress(sent?.to ?? ''), data: sent?.data as `0x${string}` },
+        call: { to: getAddress(sent?.to ?? ''), data: sent?.data as `0x${string}` },
         gasHint: 150_000,
         kind: 'guestbook-mint',
         subject: {},

@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { bringToChain } from '../../src/daemon/bring-to-chain.ts'
 import { mintEvent } from '../../src/daemon/domain/guestbook/mint.ts'
+import { reconcileChains } from '../../src/daemon/start.ts'
 import { metadata, openGuestbooks, openWaiting, seeded } from '../support/guestbook.ts'
 import { bob } from '../support/phygitals.ts'
 import { tapPath } from '../support/taps.ts'
@@ -125,10 +125,10 @@ describe('a deployment that failed', () => {
     const w = await openWaiting()
     try {
       await fail(w)
-      await bringToChain(w.ctx)
+      await reconcileChains(w.ctx)
       expect(await w.balance('NEW', 1, bob)).toBe(1)
       expect((await w.contract('NEW')).status).toBe('confirmed')
-      await bringToChain(w.ctx)
+      await reconcileChains(w.ctx)
       expect(await w.balance('NEW', 1, bob)).toBe(1)
     } finally {
       await w.close()
@@ -148,7 +148,7 @@ describe('a deployment that failed', () => {
           .where('id', '=', mint?.id ?? 0)
           .execute(),
       )
-      await bringToChain(w.ctx)
+      await reconcileChains(w.ctx)
       expect((await w.contract('NEW')).status).toBe('confirmed')
       expect(await w.balance('NEW', 1, bob)).toBe(0)
       expect((await w.ask('/events/mint', { eventId, recipient: bob })).status).toBe(200)

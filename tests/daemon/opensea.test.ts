@@ -57,7 +57,7 @@ describe('a refresh', () => {
 
   test('cannot be sent to another path by its token', async () => {
     const result = await openSea().refresh({ ...token, tokenId: '7/../../../../../account?' })
-    expect(result).toEqual({ kind: 'refused', reason: 'OpenSea answers 404' })
+    expect(result).toEqual({ kind: 'refused', reason: 'OpenSea answered 404' })
     expect(stand.asked()).toBe(1)
   })
 })
@@ -65,12 +65,12 @@ describe('a refresh', () => {
 describe('what OpenSea says', () => {
   test('about a wrong key is a refusal that names the key, and does not show it', async () => {
     const result = await openSea({ apiKey: 'wrong-key' }).refresh(token)
-    expect(result).toEqual({ kind: 'refused', reason: 'OpenSea answers 401: check the API key' })
+    expect(result).toEqual({ kind: 'refused', reason: 'OpenSea answered 401: check the API key' })
   })
 
   test('about a token or chain that it does not know is a refusal', async () => {
     const result = await openSea().refresh({ ...token, chainId: 7777777 })
-    expect(result).toEqual({ kind: 'refused', reason: 'OpenSea answers 400' })
+    expect(result).toEqual({ kind: 'refused', reason: 'OpenSea answered 400' })
   })
 
   test('with a redirect is a refusal: nobody follows it with the key', async () => {
@@ -93,14 +93,14 @@ describe('what OpenSea says', () => {
       kind: 'retry',
       afterMs,
       scope: 'all',
-      reason: 'OpenSea answers 429',
+      reason: 'OpenSea answered 429',
     })
   })
 
   test.each([500, 502, 503, 408])('with %s is tried again', async (status) => {
     stand.answer({ status })
     const result = await openSea().refresh(token)
-    expect(result).toMatchObject({ kind: 'retry', scope: 'token', reason: `OpenSea answers ${status}` })
+    expect(result).toMatchObject({ kind: 'retry', scope: 'token', reason: `OpenSea answered ${status}` })
   })
 })
 

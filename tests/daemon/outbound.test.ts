@@ -3,13 +3,13 @@ import http, { type IncomingMessage, type RequestListener } from 'node:http'
 import https from 'node:https'
 import { type AddressInfo, createServer, type NetConnectOpts, type Server, Socket } from 'node:net'
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { privateRange } from '../../src/daemon/outbound/addresses.ts'
 import {
   createOutbound,
   type Lookup,
   OutboundFailed,
   OutboundRefused,
   type OutboundRequest,
+  privateRange,
 } from '../../src/daemon/outbound/outbound.ts'
 
 // Made for this file (openssl req -x509), signed by itself: nobody trusts it.
@@ -256,7 +256,7 @@ test('https asks the pinned address for the name, and believes no certificate th
   const { lookup } = names(['8.8.8.8'])
   const error = await caught(createOutbound({ ...limits, lookup }).request(get('https://public.example/')))
   expect(error).toMatchObject({ name: 'OutboundFailed', kind: 'connection' })
-  expect((error as Error).message).toMatch(/^https:\/\/public\.example could not be asked: \w*CERT\w*$/)
+  expect((error as Error).message).toMatch(/^https:\/\/public\.example could not be reached: \w*CERT\w*$/)
   expect(reached).toEqual([['8.8.8.8']])
   expect(asked).toEqual(['public.example'])
   expect(requests).toBe(0)
@@ -338,7 +338,7 @@ describe('an answer', () => {
     const origin = `http://127.0.0.1:${port}`
     const error = await caught(allowing(origin).request(get(origin, { headers: { 'x-key': 'secret' } })))
     expect(error).toMatchObject({ name: 'OutboundFailed', kind: 'connection' })
-    expect((error as Error).message).toMatch(/^http:\/\/127\.0\.0\.1:\d+ could not be asked: [A-Z_]+$/)
+    expect((error as Error).message).toMatch(/^http:\/\/127\.0\.0\.1:\d+ could not be reached: [A-Z_]+$/)
   })
 
   test('of nobody, and a header that cannot be sent, show no header value', async () => {

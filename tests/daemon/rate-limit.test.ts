@@ -1,7 +1,7 @@
 import http from 'node:http'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { Budget } from '../../src/daemon/http/budget.ts'
+import { TokenBucket } from '../../src/daemon/http/rate-limit.ts'
 import { openTestApp, type TestApp, testClock } from '../support/daemon.ts'
 import { openForTest, withKey } from '../support/raw-http.ts'
 import { acmeKey, derived, otherKey, seed, uids } from '../support/seeds.ts'
@@ -53,7 +53,7 @@ describe('a stranger', () => {
 describe('a budget', () => {
   test('is there at once, grows back evenly, and is each client’s own', () => {
     const clock = testClock()
-    const budget = new Budget(clock, 6)
+    const budget = new TokenBucket(clock, 6)
     const spend = (client: string, times: number) =>
       Array.from({ length: times }, () => budget.spend(client) ?? 'ok')
     expect(spend('one', 8)).toEqual(['ok', 'ok', 'ok', 'ok', 'ok', 'ok', 10, 10])
@@ -67,16 +67,16 @@ describe('a budget', () => {
   })
 
   test.each([1, 7, 600, 60_000])('of %i is just that, whatever the rounding', (most) => {
-    const budget = new Budget(testClock(), most)
+    const budget = new TokenBucket(testClock(), most)
     for (let n = 0; n < most; n++) budget.spend('x')
     expect(budget.spend('x')).toBeGreaterThan(0)
-    const fresh = new Budget(testClock(), most)
+    const fresh = new TokenBucket(testClock(), most)
     for (let n = 1; n < most; n++) fresh.spend('x')
     expect(fresh.spend('x')).toBeUndefined()
   })
 
   test('remembers a bounded number of clients, and forgets those that spent long ago', () => {
-    const budget = new Budget(testClock(), 1)
+    const budget = new TokenBucket(testClock(), 1)
     budget.spend('old')
     budget.spend('new')
     for (let n = 0; n < 19_998; n++) budget.spend(String(n))
@@ -125,7 +125,7 @@ describe('guessing', () => {
     const t = await openForTest({
       clock: testClock(),
       env: { TAPCHIP_RATE_LIMIT: '3' },
-      patience: { requestMs: 30_000, turnMs: 10_000, guessMs: 300 },
+      patience: { requestMs: 30_000, queueMs: 10_000, guessMs: 300 },
     })
     const ask = async (key: string) =>
       (await t.app.inject({ url: '/chip-groups', headers: withKey(key), remoteAddress: '192.0.2.1' }))

@@ -193,7 +193,7 @@ describe('a refresh that fails', () => {
       kind: 'retry',
       afterMs: 90 * minute,
       scope: 'all',
-      reason: 'OpenSea answers 429',
+      reason: 'OpenSea answered 429',
     }
     const marketplace = scripted(wait)
     const { queue } = queueOf(store, marketplace)

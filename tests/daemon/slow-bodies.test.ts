@@ -5,7 +5,7 @@ import { acmeKey, uids } from '../support/seeds.ts'
 
 describe('a slow request', () => {
   const requestMs = 150
-  const patience = { requestMs, turnMs: 10_000 }
+  const patience = { requestMs, queueMs: 10_000 }
   const code = { 'x-svc-code': 'aaaaaaaaaaaaaaaaaaaaa', 'content-type': 'application/json' }
 
   /** Sends a byte whenever one can be sent, for as long as somebody listens. */
@@ -83,7 +83,7 @@ describe('a slow request', () => {
   })
 
   test('is not ended while the daemon itself lets it wait', async () => {
-    const t = await openForTest({ patience: { requestMs, turnMs: 60_000 } })
+    const t = await openForTest({ patience: { requestMs, queueMs: 60_000 } })
     const port = await listening(t)
     const headers = { ...withKey(acmeKey), 'content-type': 'application/x-ndjson', connection: 'close' }
     const start = (length: number) =>

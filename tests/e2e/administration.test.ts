@@ -183,7 +183,7 @@ describe('without one', () => {
       TAPCHIP_ADMIN_LISTEN: host,
       TAPCHIP_DEV_CHAIN: 'off',
     })
-    expect(second).toMatchObject({ code: 1, stderr: expect.stringContaining(`${host} is taken`) })
+    expect(second).toMatchObject({ code: 1, stderr: expect.stringContaining(`${host} is already in use`) })
     expect(existsSync(join(data, 'admin.sock'))).toBe(false)
   })
 })

@@ -31,6 +31,7 @@ const refused = async (...words: string[]) => {
   expect(ended).toMatchObject({ code: 1, stdout: '' })
   for (const word of words) expect(ended.stderr).toContain(word)
   expect(ended.stderr).not.toContain('    at ')
+  return ended
 }
 const held = async (folder?: string) => (await start(folder)).stop()
 
@@ -67,6 +68,12 @@ describe('a data directory that has held data', () => {
     }).then((daemon) => daemon.stop())
     copyFileSync(join(other, 'tapchip.db'), database)
     await refused('is not the one that this directory has held')
+  })
+
+  test('is refused while its database is a directory, and permissions are not blamed', async () => {
+    mkdirSync(database, { recursive: true })
+    const { stderr } = await refused('tapchip.db is a directory', 'Move it away')
+    expect(stderr).not.toContain('owns')
   })
 
   test('is refused with a damaged database, with what to do in place of a stack', async () => {
@@ -135,7 +142,7 @@ test.each([
     ['--ephemeral'],
     { TMPDIR: '/nowhere' },
     2,
-    /--ephemeral has no place in \/nowhere: it is not there.*TMPDIR=DIR/,
+    /--ephemeral cannot use \/nowhere: it is not there.*TMPDIR=DIR/,
   ],
   [['--data-dir', ''], {}, 2, /must not be empty/],
   [
@@ -145,7 +152,7 @@ test.each([
     /configuration file \/nowhere cannot be read: it is not there/,
   ],
   [['--ephemeral', '--config', '/'], {}, 2, /configuration file \/ cannot be read: it is a directory/],
-  [['--ephemeral', '--seed', '/nowhere'], {}, 1, /seed \/nowhere cannot be read: it is not there/],
+  [['--ephemeral', '--seed', '/nowhere'], {}, 1, /seed \/nowhere cannot be read: it does not exist/],
   [['--ephemeral', '--host', 'nope.invalid'], {}, 1, /nope\.invalid.* is no address\. Give another --host/],
 ])('%j is refused in words', async (given, env, code, words) => {
   const ended = await run('tapchipd', ['--port', '0', ...given], { ...withoutChain, ...env })

@@ -3,14 +3,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { FastifyInstance } from 'fastify'
 import pino from 'pino'
-import { buildApp, type Patience } from '../../src/daemon/app.ts'
-import { bringToChain } from '../../src/daemon/bring-to-chain.ts'
+import { buildApp, type Timeouts } from '../../src/daemon/app.ts'
 import { loadConfig } from '../../src/daemon/config/config.ts'
-import { type Context, openContext } from '../../src/daemon/context.ts'
+import { beginContext, type Context } from '../../src/daemon/context.ts'
 import type { Clock } from '../../src/daemon/domain/time.ts'
 import { createLogger } from '../../src/daemon/log.ts'
 import { loadSeed } from '../../src/daemon/seed/load.ts'
-import { startDaemon as start } from '../../src/daemon/start.ts'
+import { reconcileChains, startDaemon as start } from '../../src/daemon/start.ts'
 
 export const adminToken = 'adm_for-tests-only-0123456789'
 
@@ -55,7 +54,7 @@ export interface Options {
   /** Whether there is an embedded chain, with what the seed has on it. It takes a fifth of a second. */
   chain?: boolean
   /** How long requests are waited for. */
-  patience?: Patience
+  patience?: Timeouts
   /** Where log lines go. */
   log?: (line: string) => void
 }
@@ -91,12 +90,16 @@ export interface TestApp {
 /** The whole application on real SQLite, without a port: `app.inject(…)`. */
 export async function openTestApp(options: Options = {}): Promise<TestApp> {
   const { config, log, clean, dataDir, seedFile } = prepare(options)
-  const ctx = await openContext(config, log, options.clock)
+  const ctx = await beginContext(config, log, options.clock)
+  await ctx.chains.opened.catch(async (error: unknown) => {
+    await ctx.close()
+    throw error
+  })
   if (seedFile !== undefined) await loadSeed(ctx, seedFile)
   const app = await buildApp(ctx, options.patience)
   if (options.chain) {
     ctx.start()
-    await bringToChain(ctx)
+    await reconcileChains(ctx)
   }
   const close = async () => {
     await app.close()

@@ -1,6 +1,6 @@
 import { type Address, getAddress } from 'viem'
-import { bringToChain } from '../../src/daemon/bring-to-chain.ts'
 import { guestbookAbi } from '../../src/daemon/chain/artifacts/guestbook.ts'
+import { reconcileChains } from '../../src/daemon/start.ts'
 import { type Options, openTestApp, type TestApp } from './daemon.ts'
 import { type Asked, chipUid } from './phygitals.ts'
 import { acmeKey, derived, otherKey } from './seeds.ts'
@@ -155,7 +155,7 @@ export async function openWaiting(options: Options = {}) {
     ...handsOf(t),
     begin: () => {
       t.ctx.start()
-      return bringToChain(t.ctx)
+      return reconcileChains(t.ctx)
     },
   }
 }

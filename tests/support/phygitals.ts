@@ -1,7 +1,7 @@
 import type { InjectOptions } from 'fastify'
 import { type Address, getAddress } from 'viem'
 import { onTestFinished } from 'vitest'
-import { ownerOf } from '../../src/daemon/chain/owner-of.ts'
+import { ownerOf } from '../../src/daemon/chain/contract-state.ts'
 import { type Options, openTestApp } from './daemon.ts'
 import { acmeKey, alice, derived, otherKey } from './seeds.ts'
 import { tap, tapPath } from './taps.ts'

@@ -34,10 +34,15 @@ export interface DaemonProcess {
 /** The executables, as a user runs them. */
 export const bin = (name: 'tapchip' | 'tapchipd'): string => join(root, 'bin', `${name}.js`)
 
-/** Runs `tapchipd` until it is ready. @throws Error with what it said, where it ended instead */
-export async function spawnDaemon(args: string[], env: Record<string, string> = {}): Promise<DaemonProcess> {
+/** Runs `tapchipd` until it is ready; with `ownGroup`, its pid is also that of its process group. @throws Error with what it said, where it ended instead */
+export async function spawnDaemon(
+  args: string[],
+  env: Record<string, string> = {},
+  { ownGroup = false } = {},
+): Promise<DaemonProcess> {
   const child = spawn(process.execPath, [bin('tapchipd'), ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
+    detached: ownGroup,
     env: { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '', ...env },
   })
   running.add(child)

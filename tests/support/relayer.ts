@@ -112,7 +112,7 @@ export async function openBench(options: BenchOptions = {}) {
         recordIntent(trx, {
           chainId: 31337,
           signer: 'relayer',
-          deed: { to: tally.address, data: pad(toHex(slot)) },
+          call: { to: tally.address, data: pad(toHex(slot)) },
           gasHint: 60_000,
           kind: 'tally',
           subject: { slot },

@@ -1,7 +1,9 @@
 import { monthFirst } from './dates.ts'
 import type { CreationResponse, NewBadgeEvent } from './provider.ts'
 
-/** What a provider answers for an event that it takes as it is. What POAP leaves out of its own answer comes from here. */
+/**
+ * A provider's answer for an event it accepts unchanged. Fields missing from POAP's answer are filled from it.
+ */
 export function creationResponse(
   event: NewBadgeEvent,
   given: { id: number; imageUrl: string },
@@ -28,7 +30,7 @@ export function creationResponse(
   }
 }
 
-/** As POAP makes them (`example-event-2022`); the id keeps those of two events of one name apart. */
+/** POAP's format (`example-event-2022`); the id distinguishes events of the same name. */
 function fancyId(name: string, year: number, id: number): string {
   const words = name
     .normalize('NFKD')

@@ -1,14 +1,14 @@
 const months = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec']
 
-/** Whether a text is YYYY-MM-DD and names a day that there is. */
 export function isDay(text: string): boolean {
   const [, year, month, day] = /^([1-9]\d{3})-(\d{2})-(\d{2})$/.exec(text) ?? []
   return year !== undefined && day !== undefined && dayOf(Number(year), Number(month), Number(day)) === text
 }
 
 /**
- * A day out of any of the forms in which POAP writes one: MM-DD-YYYY, DD-Mon-YYYY, YYYY-MM-DD, or ISO 8601 with a
- * time, of which the day is taken as it stands. @returns YYYY-MM-DD, or undefined where it is none of these
+ * Reads a day in any of POAP's formats: MM-DD-YYYY, DD-Mon-YYYY, YYYY-MM-DD, or ISO 8601 with a time, which is
+ * ignored.
+ * @returns YYYY-MM-DD, or undefined if it is none of these
  */
 export function readDay(text: string): string | undefined {
   const [, isoDay] = /^(\d{4}-\d{2}-\d{2})(?:$|[T ])/.exec(text.trim()) ?? []
@@ -21,28 +21,26 @@ export function readDay(text: string): string | undefined {
   return dayOf(Number(year), month, Number(first))
 }
 
-/** YYYY-MM-DD as MM-DD-YYYY. */
 export const monthFirst = (day: string): string => `${day.slice(5)}-${day.slice(0, 4)}`
 
-export interface EventDays {
+interface EventDays {
   startDate: string
   endDate: string
   expiryDate: string
 }
 
-export interface DayProblem {
+interface DayProblem {
   field: keyof EventDays
   message: string
 }
 
-/** What is wrong with an event's days: each a real one, start ≤ end ≤ expiry. */
 export function dayProblems(days: EventDays): DayProblem[] {
   const fields = ['startDate', 'endDate', 'expiryDate'] as const
   const wrong = fields
     .filter((field) => !isDay(days[field]))
     .map((field) => ({
       field,
-      message: 'must be a day that there is, as YYYY-MM-DD (days begin and end in UTC)',
+      message: 'must be an existing day as YYYY-MM-DD (days begin and end in UTC)',
     }))
   if (wrong.length > 0) return wrong
   if (days.endDate < days.startDate) return [{ field: 'endDate', message: 'must not be before startDate' }]
@@ -52,7 +50,7 @@ export function dayProblems(days: EventDays): DayProblem[] {
 
 function dayOf(year: number, month: number, day: number): string | undefined {
   const moment = new Date(Date.UTC(year, month - 1, day))
-  // 31 February comes out as 3 March.
+  // 31 February becomes 3 March.
   if (year < 1000 || moment.getUTCMonth() !== month - 1 || moment.getUTCDate() !== day) return undefined
   return moment.toISOString().slice(0, 10)
 }

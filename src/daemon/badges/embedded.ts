@@ -10,27 +10,26 @@ import type {
   TransactionState,
 } from './provider.ts'
 
-export interface EmbeddedDeps {
-  /** The lowest id that no event has yet. */
+interface EmbeddedDeps {
   nextId(): Promise<number>
   approval: 'auto' | 'manual'
 }
 
 /**
- * Badge events with no account anywhere. What happened stands in the daemon's own store: this says yes, and gives
- * ids. An event's codes are a number; where operators decide, they do so in the store as well.
+ * Badge events without an account anywhere. All state is in the daemon's own store: this class approves and
+ * issues ids. An event has a number of codes instead of a list; manual approval also happens in the store.
  */
 export class EmbeddedProvider implements BadgeProvider {
   readonly name = 'embedded'
   readonly #deps: EmbeddedDeps
-  /** Ids of events that are on their way into the store count as taken. */
+  /** Ids of events that are not in the store yet count as used. */
   #last = 0
 
   constructor(deps: EmbeddedDeps) {
     this.#deps = deps
   }
 
-  /** Its image's address holds the service's own id, which is not known yet: `image_url` is empty. */
+  /** `image_url` stays empty: it contains the service's own id, which is not known yet. */
   async create(event: NewBadgeEvent): Promise<CreateResult> {
     const upstreamId = Math.max(await this.#deps.nextId(), this.#last + 1)
     this.#last = upstreamId
@@ -47,7 +46,7 @@ export class EmbeddedProvider implements BadgeProvider {
     return { kind: 'codes', codes: [] }
   }
 
-  /** A claim that the store did not see end has not happened. */
+  /** A claim that did not complete in the store did not happen. */
   async lookUp(): Promise<LookUpResult> {
     return { kind: 'unclaimed' }
   }

@@ -1,11 +1,9 @@
-import { walkGif } from './image-gif.ts'
-import { walkPng } from './image-png.ts'
-import { type ImageFlaw, type ImageSize, notAnImage, type Walk } from './image-walk.ts'
+import { type ImageFlaw, type ImageSize, notAnImage, type Walk, walkGif, walkPng } from './image-formats.ts'
 
-/** POAP takes less than 4 MB, and so does the interface: 4 MiB is too large, a byte less is not. */
+/** POAP and the interface require less than 4 MB: 4 MiB is too large, one byte less is accepted. */
 export const maxImageBytes = 4 * 1024 * 1024
 
-export interface GoodImage {
+interface GoodImage {
   kind: 'image'
   type: 'image/png' | 'image/gif'
   extension: 'png' | 'gif'
@@ -17,7 +15,6 @@ export interface GoodImage {
 
 export interface BadImage {
   kind: ImageFlaw['kind'] | 'too-large'
-  /** Completes "The image …". */
   reason: string
 }
 
@@ -27,8 +24,8 @@ type Format = Pick<GoodImage, 'type' | 'extension'>
 type Found = ImageFlaw | (ImageSize & Format)
 
 /**
- * Judges an image by its bytes, while they pass by: its name and what the sender calls it say nothing. It must be a
- * PNG or a GIF from its first byte to its last. Pixels are never decompressed, and at most 4 KiB are held.
+ * Judges an image by its bytes as they arrive: its name and declared type are ignored. It must be a PNG or a
+ * GIF from the first byte to the last. Pixels are never decompressed, and at most 4 KiB are buffered.
  */
 export class ImageJudge {
   readonly #walk = walkImage()
@@ -42,7 +39,7 @@ export class ImageJudge {
     this.#advance(this.#walk.next())
   }
 
-  /** @returns a verdict only where it is too large: what is to be said of its size is said before all else. */
+  /** @returns a verdict only if the image is too large: that is reported before any other flaw */
   push(chunk: Uint8Array): BadImage | undefined {
     this.#size += chunk.length
     const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length)
@@ -56,9 +53,9 @@ export class ImageJudge {
     if (tooLarge) return tooLarge
     if (this.#size === 0) return notAnImage('is empty')
     if (this.#found === undefined)
-      return this.#size < 6 ? notAnImage(neither) : { kind: 'damaged', reason: 'breaks off before its end' }
+      return this.#size < 6 ? notAnImage(neither) : { kind: 'damaged', reason: 'is incomplete' }
     if (this.#found.kind !== 'size') return this.#found
-    if (this.#hasTail) return notAnImage('goes on as something else behind its end')
+    if (this.#hasTail) return notAnImage('has other data after its end')
     return { ...this.#found, kind: 'image', size: this.#size }
   }
 
@@ -75,7 +72,7 @@ export class ImageJudge {
       this.#advance(this.#walk.next(part))
     }
     if (this.#found !== undefined) this.#noteTail(held)
-    // A copy: the caller may use its buffer again.
+    // A copy, because the caller may reuse its buffer.
     this.#held = this.#found === undefined ? Buffer.from(held) : Buffer.alloc(0)
   }
 
@@ -84,20 +81,10 @@ export class ImageJudge {
     this.#wanted = step.done === true ? undefined : step.value
   }
 
-  /** Some encoders fill up with zeros; anything else is a second file. */
+  /** Some encoders pad with zeros; anything else is a second file. */
   #noteTail(bytes: Buffer): void {
     this.#hasTail ||= bytes.some((byte) => byte !== 0)
   }
-}
-
-/** Reads no further than it has to. */
-export async function judgeImage(bytes: AsyncIterable<Uint8Array>): Promise<JudgedImage> {
-  const judge = new ImageJudge()
-  for await (const chunk of bytes) {
-    const tooLarge = judge.push(chunk)
-    if (tooLarge) return tooLarge
-  }
-  return judge.end()
 }
 
 const neither = 'is neither a PNG nor a GIF'
@@ -116,7 +103,7 @@ function* walkImage(): Walk<Found> {
 const withFormat = (walked: ImageSize | ImageFlaw, format: Format): Found =>
   walked.kind === 'size' ? { ...walked, ...format } : walked
 
-/** Told by name, so that people know what to convert. */
+/** Named, so that people know what to convert. */
 const others: readonly (readonly [RegExp, string])[] = [
   [/^\xff\xd8\xff/, 'a JPEG'],
   [/^RIFF/, 'a WebP'],

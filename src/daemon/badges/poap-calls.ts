@@ -1,67 +1,53 @@
 import type * as z from 'zod'
-import { type Outside, type OutsideAnswer, type OutsideRequest, outsideFailure } from './outside.ts'
-import type { PoapConfig } from './poap-config.ts'
-import { errorMessage, isOwnError, readJson } from './poap-message.ts'
+import { retryAfterMs } from '../outbound/foreign-text.ts'
+import type { OutboundAnswer, OutboundRequest } from '../outbound/outbound.ts'
+import { failureOf, type PoapConfig, type PoapDeps } from './poap-deps.ts'
 import { PoapToken, type TokenResult } from './poap-token.ts'
-import { tokenAnswer } from './poap-wire.ts'
+import { errorMessage, isOwnError, readJson, tokenAnswer } from './poap-wire.ts'
 import type { Refused, Unavailable, Unknown } from './provider.ts'
-import { retryAfter } from './retry-after.ts'
 
-export interface PoapDeps {
-  outside: Outside
-  clock: { now(): number; monotonic(): number }
-  sleep(ms: number): Promise<unknown>
-  /** From 0 up to 1. */
-  random(): number
-}
-
-export interface PoapCall<T> {
+interface PoapCall<T> {
   method: 'GET' | 'POST'
   path: string
-  /** The open endpoints want the key alone. */
   auth: 'bearer' | 'api-key'
-  /** JSON, or a form with its headers. */
   json?: unknown
   form?: { headers: Readonly<Record<string, string>>; body: AsyncIterable<Uint8Array> }
   shape: z.ZodType<T>
-  /** What an error's message must not repeat. */
+  /** Secrets that an error message must not repeat. */
   hide?: readonly string[]
   maxBytes?: number
 }
 
-/** No answer that can be used. */
 interface Trouble {
   kind: 'trouble'
-  /** Whether it may have happened all the same. */
+  /** The call may have taken effect all the same. */
   maybeDone: boolean
   reason: string
-  /** How long to wait, where that is known. */
+  /** Known only if POAP or the cause says so. */
   waitMs?: number | undefined
-  /** POAP was not asked at all, as it wished. */
   isQuiet?: true
 }
 
 type Answer<T> = { kind: 'ok'; value: T } | Refused | Trouble
 
 const attempts = 3
+/** In milliseconds. */
+const retryBounds = { least: 1_000, most: 3_600_000 }
 const firstPauseMs = 200
 const usualWaitMs = 10_000
-/** Someone has to change the settings first. */
 const settingsWaitMs = 60_000
-/** Of a token that does not say. */
 const usualLifeMs = 3_600_000
-/** Timers ring a little early. */
+/** Timers fire slightly early. */
 const earlyMs = 20
-/** Whoever answers so gave up waiting, and it goes on; or it is going on already. */
+/** Such an answer may mean that the call is still in progress. */
 const maybeDone: ReadonlySet<number> = new Set([408, 425, 499])
 const maybeWritten: ReadonlySet<number> = new Set([409, 423])
 
-/** Calls POAP: authenticated, answers parsed, failures sorted by whether something may have happened. */
 export class PoapCalls {
   readonly #config: PoapConfig
   readonly #deps: PoapDeps
   readonly #token: PoapToken
-  /** Until when each host is left alone, since it said so. */
+  /** Each host is left alone until then, as it requested. */
   readonly #quietUntil = { api: 0, auth: 0 }
 
   constructor(config: PoapConfig, deps: PoapDeps) {
@@ -73,12 +59,12 @@ export class PoapCalls {
     )
   }
 
-  /** A call that changes nothing: repeated a few times, within the time that one call may take. */
+  /** For calls without side effects: retried within the time limit of one call. */
   read<T>(call: PoapCall<T>): Promise<{ kind: 'ok'; value: T } | Refused | Unavailable> {
     return this.#repeated((deadline) => this.#call(call, deadline))
   }
 
-  /** A call that must not happen twice: sent again only where POAP did not take the token of the first. */
+  /** For calls that must not happen twice: sent again only if POAP rejected the token of the first attempt. */
   async write<T>(call: PoapCall<T>): Promise<{ kind: 'ok'; value: T } | Refused | Unavailable | Unknown> {
     const answer = await this.#call(
       { ...call, isWrite: true },
@@ -115,7 +101,7 @@ export class PoapCalls {
     return this.#judged(call, await this.#send(call, deadline, second.value.token), second.value.token)
   }
 
-  #send(call: PoapCall<unknown>, deadline: number, token?: string): Promise<OutsideAnswer | Trouble> {
+  #send(call: PoapCall<unknown>, deadline: number, token?: string): Promise<OutboundAnswer | Trouble> {
     const { json, form } = call
     const headers = {
       accept: 'application/json',
@@ -135,9 +121,9 @@ export class PoapCalls {
 
   async #ask(
     host: 'api' | 'auth',
-    request: Omit<OutsideRequest, 'timeoutMs'>,
+    request: Omit<OutboundRequest, 'timeoutMs'>,
     deadline: number,
-  ): Promise<OutsideAnswer | Trouble> {
+  ): Promise<OutboundAnswer | Trouble> {
     const now = this.#deps.clock.monotonic()
     const timeoutMs = deadline - now
     const waitMs = this.#quietUntil[host] - now
@@ -145,57 +131,57 @@ export class PoapCalls {
       return {
         kind: 'trouble',
         maybeDone: false,
-        reason: 'POAP asked to be left alone',
+        reason: 'POAP asked for a pause',
         waitMs,
         isQuiet: true,
       }
     if (timeoutMs <= 0)
-      return { kind: 'trouble', maybeDone: false, reason: 'POAP is too slow to be asked further' }
+      return { kind: 'trouble', maybeDone: false, reason: 'POAP is too slow for another call' }
     try {
-      const answer = await this.#deps.outside({ ...request, timeoutMs })
+      const answer = await this.#deps.send({ ...request, timeoutMs })
       this.#noteQuiet(host, answer)
       return answer
     } catch (error) {
-      const failure = outsideFailure(error)
+      const failure = failureOf(error)
       if (!failure) throw error
       return { kind: 'trouble', maybeDone: failure.sent, reason: failure.reason }
     }
   }
 
-  #noteQuiet(host: 'api' | 'auth', { status, headers }: OutsideAnswer): void {
+  #noteQuiet(host: 'api' | 'auth', { status, headers }: OutboundAnswer): void {
     if (status !== 429 && status !== 503) return
     const { clock } = this.#deps
-    const ms = retryAfter(headers['retry-after'], clock.now())
+    const ms = retryAfterMs(headers['retry-after'], clock.now(), retryBounds)
     if (ms !== undefined) this.#quietUntil[host] = Math.max(this.#quietUntil[host], clock.monotonic() + ms)
   }
 
-  #judged<T>(call: Judged<T>, answer: OutsideAnswer | Trouble, token = ''): Answer<T> {
+  #judged<T>(call: Judged<T>, answer: OutboundAnswer | Trouble, token = ''): Answer<T> {
     if (!('status' in answer)) return answer
     const { status, headers, body } = answer
     const reason = `POAP answered ${status} to ${call.method} ${call.path.replace(/[?].*/, '')}`
-    const waitMs = retryAfter(headers['retry-after'], this.#deps.clock.now())
+    const waitMs = retryAfterMs(headers['retry-after'], this.#deps.clock.now(), retryBounds)
     if (status >= 200 && status < 300) {
       const parsed = call.shape.safeParse(readJson(body))
       if (parsed.success) return { kind: 'ok', value: parsed.data }
-      return { kind: 'trouble', maybeDone: true, reason: `${reason} with what is not its JSON` }
+      return { kind: 'trouble', maybeDone: true, reason: `${reason} with an unexpected body` }
     }
-    // Whoever answers so may have passed the call on.
+    // A gateway may have passed the call on before it failed.
     if (status >= 500) return { kind: 'trouble', maybeDone: true, reason, waitMs }
     if (maybeDone.has(status) || (call.isWrite && maybeWritten.has(status)))
       return { kind: 'trouble', maybeDone: true, reason, waitMs }
     if (status === 429) return { kind: 'trouble', maybeDone: false, reason, waitMs }
-    if (status < 400) return misconfigured(`${reason}: TAPCHIP_POAP_URL leads elsewhere`)
+    if (status < 400) return misconfigured(`${reason}: check TAPCHIP_POAP_URL`)
     if (status === 401 || status === 403)
-      return misconfigured(`${reason}: it takes the key or the token of TAPCHIP_POAP_… not for that`)
+      return misconfigured(`${reason}: POAP rejected the API key or the token. Check TAPCHIP_POAP_…`)
     const { apiKey, clientId, clientSecret } = this.#config
     const message = errorMessage(body, [...(call.hide ?? []), token, apiKey, clientId, clientSecret])
-    // A gateway that finds no way says 404 as well, of what is there.
+    // A gateway without a route also answers 404, even for things that exist.
     if (message === undefined || (status === 404 && !isOwnError(body, status)))
-      return misconfigured(`${reason} without its JSON: is TAPCHIP_POAP_URL right?`)
+      return misconfigured(`${reason} with an unexpected body: is TAPCHIP_POAP_URL correct?`)
     return { kind: 'refused', status, message }
   }
 
-  /** Without the API key, which is not for this host. */
+  /** Sends no API key, which is not meant for this host. */
   async #fetchToken(): Promise<TokenResult> {
     const { authUrl, audience, clientId, clientSecret } = this.#config
     const request = {
@@ -215,7 +201,7 @@ export class PoapCalls {
       this.#judged(call, await this.#ask('auth', request, deadline)),
     )
     if (answer.kind === 'refused')
-      return unavailable(misconfigured(`POAP gives no token: ${answer.message} (TAPCHIP_POAP_CLIENT_ID, …)`))
+      return unavailable(misconfigured(`POAP issued no token: ${answer.message} (TAPCHIP_POAP_CLIENT_ID, …)`))
     if (answer.kind !== 'ok') return answer
     const { access_token, expires_in } = answer.value
     const lifeMs = expires_in === undefined ? usualLifeMs : expires_in * 1_000
@@ -232,7 +218,7 @@ const misconfigured = (reason: string): Trouble => ({
   waitMs: settingsWaitMs,
 })
 
-/** Without a token nothing was sent. */
+/** Without a token, nothing was sent. */
 const trouble = ({ reason, retryAfterMs }: Unavailable): Trouble => ({
   kind: 'trouble',
   maybeDone: false,

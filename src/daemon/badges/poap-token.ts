@@ -1,6 +1,6 @@
 import type { Unavailable } from './provider.ts'
 
-export interface AccessToken {
+interface AccessToken {
   token: string
   /** Milliseconds, monotonic. */
   expiresAt: number
@@ -8,10 +8,13 @@ export interface AccessToken {
 
 export type TokenResult = { kind: 'ok'; value: AccessToken } | Unavailable
 
-/** A token is renewed when a tenth of its life is left, at most five minutes, so that none expires on its way. */
+/**
+ * A token is renewed when a tenth of its life is left, at most five minutes, so that it does not expire in
+ * transit.
+ */
 const margin = (lifeMs: number) => Math.min(lifeMs / 10, 300_000)
 
-/** Keeps the bearer token. However many calls want a new one, one request is made. */
+/** Caches the bearer token. Concurrent calls share one request for a new one. */
 export class PoapToken {
   readonly #fetch: () => Promise<TokenResult>
   readonly #now: () => number
@@ -27,13 +30,13 @@ export class PoapToken {
     const kept = this.#kept
     if (kept && this.#now() < kept.renewAt) return { kind: 'ok', value: kept }
     const renewed = await this.#renew()
-    // Until the old one ends, a token endpoint that is down disturbs nobody.
+    // An unavailable token endpoint does not matter until the old token expires.
     if (renewed.kind !== 'ok' && kept && kept === this.#kept && this.#now() < kept.expiresAt)
       return { kind: 'ok', value: kept }
     return renewed
   }
 
-  /** The API refused it. Another call may have had it replaced already. */
+  /** The API refused the token. Another call may have replaced it already. */
   drop(token: string): void {
     if (this.#kept?.token === token) this.#kept = undefined
   }

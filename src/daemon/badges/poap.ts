@@ -1,13 +1,13 @@
-import { PoapCalls, type PoapDeps } from './poap-calls.ts'
-import type { PoapConfig } from './poap-config.ts'
-import { complaintOf } from './poap-message.ts'
-import { multipart } from './poap-multipart.ts'
+import { PoapCalls } from './poap-calls.ts'
+import type { PoapConfig, PoapDeps } from './poap-deps.ts'
 import {
   activeRequests,
   anything,
   claimAnswer,
   claimLookUp,
+  complaintOf,
   createdEvent,
+  multipart,
   qrCodes,
   toCreationResponse,
   toOneState,
@@ -28,13 +28,12 @@ import type {
   UpstreamEvent,
 } from './provider.ts'
 
-/** People look at new events, and take up to a day: with no request open and no codes after that, they said no. */
+/** People review new events within a day: without open requests or codes after that, the event was rejected. */
 const decisionMs = 24 * 3_600_000
 
-/** 50,000 codes, the most that can be asked for at once, and room to spare. */
+/** 50,000 codes, the most that can be requested at once, with room to spare. */
 const codesMaxBytes = 8 * 1024 * 1024
 
-/** Badge events at POAP. Keeps nothing but its token. */
 export class PoapProvider implements BadgeProvider {
   readonly name = 'poap'
   readonly #config: PoapConfig
@@ -63,8 +62,8 @@ export class PoapProvider implements BadgeProvider {
   }
 
   /**
-   * POAP has no field for it. Approved: all codes are there, or some and no request for codes is open any more.
-   * Rejected: none is there, and none will come.
+   * POAP has no field for this. Approved: all codes exist, or some do and no request for codes is open.
+   * Rejected: there are no codes, and none will come.
    */
   async approval(event: UpstreamEvent): Promise<ApprovalResult> {
     const { upstreamId, requestedCodes, createdAt } = event
@@ -103,7 +102,7 @@ export class PoapProvider implements BadgeProvider {
     const found = await this.#find(code)
     if (found.kind === 'unavailable') return found
     if (found.kind === 'refused') {
-      // 400 is for what cannot be a code at all.
+      // POAP answers 400 for text that cannot be a code.
       if (found.status === 404 || found.status === 400) return { kind: 'no-such-code' }
       return {
         kind: 'unavailable',
@@ -137,7 +136,7 @@ export class PoapProvider implements BadgeProvider {
       address: recipient,
       qr_hash: code,
       ...(secret ? { secret } : {}),
-      // To an address there is nowhere to write.
+      // An on-chain address cannot receive e-mail.
       sendEmail: recipient.includes('@'),
     }
     const answer = await this.#calls.write({
@@ -163,7 +162,7 @@ export class PoapProvider implements BadgeProvider {
     const answer = await this.#calls.read({
       method: 'GET',
       path: `/transactions?qr_hash=${encodeURIComponent(code)}`,
-      // The documents name it among the open ones; POAP's own client sends the token.
+      // The documentation lists this endpoint as open, but POAP's own client sends the token.
       auth: 'bearer',
       shape: transactions,
       hide: [code],

@@ -1,4 +1,6 @@
-/** A badge event as its team gives it. Days are YYYY-MM-DD, whole days in UTC. */
+import { randomInt } from 'node:crypto'
+
+/** A badge event as given by its team. Days are YYYY-MM-DD, full days in UTC. */
 export interface NewBadgeEvent {
   name: string
   description: string
@@ -6,26 +8,23 @@ export interface NewBadgeEvent {
   country: string
   startDate: string
   endDate: string
-  /** The last day on which badges can be claimed. */
   expiryDate: string
-  /** Empty: none. */
+  /** Empty if there is none. */
   eventUrl: string
   virtualEvent: boolean
   privateEvent: boolean
   requestedCodes: number
 }
 
-/** An image that `ImageJudge` found good. */
+/** An image that `ImageJudge` accepted. */
 export interface BadgeImage {
   type: 'image/png' | 'image/gif'
   extension: 'png' | 'gif'
-  /** In bytes, exactly. */
   size: number
-  /** All of it, from its first byte. */
   bytes(): AsyncIterable<Uint8Array>
 }
 
-/** What creating an event is answered with, as it stands on the wire. Its dates are MM-DD-YYYY. */
+/** The answer to creating an event, as sent on the wire. Its dates are MM-DD-YYYY. */
 export interface CreationResponse {
   id: number
   fancy_id: string
@@ -46,32 +45,30 @@ export interface CreationResponse {
   private_event: boolean
 }
 
-/** An event that the provider has. */
 export interface UpstreamEvent {
   upstreamId: number
-  /** The one it was created with. */
   secretCode: string
   requestedCodes: number
   /** Milliseconds since the epoch. */
   createdAt: number
 }
 
-/** The provider understood, and said no; asking again says no again. Its message can be shown to anyone. */
+/** The provider refused the request, and would refuse it again. The message can be shown to anyone. */
 export interface Refused {
   kind: 'refused'
-  /** The HTTP status that it came with, 400 to 499. */
+  /** The HTTP status, 400 to 499. */
   status: number
   message: string
 }
 
-/** Nothing happened. Ask again later. `reason` is for a log: it names no code, key or token. */
+/** Nothing happened; ask again later. `reason` is for a log and contains no code, key, or token. */
 export interface Unavailable {
   kind: 'unavailable'
   retryAfterMs: number
   reason: string
 }
 
-/** It was sent, and no answer came that can be read: it may have happened, or may yet. */
+/** The request was sent, but there was no readable answer: it may have taken effect, or may yet. */
 export interface Unknown {
   kind: 'unknown'
   retryAfterMs: number
@@ -91,76 +88,69 @@ export interface BadgeCode {
 
 export type ApprovalResult =
   | { kind: 'pending' }
-  /** All codes that there are, with what became of them. There can be fewer than were asked for. */
+  /** All codes and their states; possibly fewer than requested. */
   | { kind: 'approved'; codes: BadgeCode[] }
   | { kind: 'rejected' }
   | Refused
   | Unavailable
 
-/** All codes of an event, as the provider lists them now. */
 export type CodesResult = { kind: 'codes'; codes: BadgeCode[] } | Refused | Unavailable
 
 export type TransactionState =
-  /** None yet; for a badge kept for an e-mail address, and at a provider without a chain, none at all. */
+  /** None yet; never any for a badge held for an e-mail address, or at a provider without a chain. */
   | { kind: 'none' }
   | { kind: 'pending'; hash?: string }
   | { kind: 'mined'; hash?: string }
   /** The code is used up all the same. */
   | { kind: 'failed'; hash?: string }
 
-/** A code that someone has used. */
-export interface ClaimedCode {
+interface ClaimedCode {
   kind: 'claimed'
-  /** What the collector gave: an address, an ENS name or an e-mail address. Absent where the provider keeps it to itself. */
+  /** The collector's address, ENS name, or e-mail address. Absent if the provider does not reveal it. */
   input?: string
-  /** Who has it: the address that an ENS name led to, or an e-mail address. */
+  /** The holder: the address behind an ENS name, or an e-mail address. */
   beneficiary?: string
   transaction: TransactionState
 }
 
-export type LookUpResult =
-  | ClaimedCode
-  | { kind: 'unclaimed' }
-  /** The provider knows no such code. */
-  | { kind: 'no-such-code' }
-  | Unavailable
+export type LookUpResult = ClaimedCode | { kind: 'unclaimed' } | { kind: 'no-such-code' } | Unavailable
 
 export type ClaimResult =
-  /** Accepted. The transaction follows; none does for an e-mail address. */
+  /** Accepted. The transaction follows; there is none for an e-mail address. */
   | { kind: 'claimed' }
-  /** By someone, at some time: `lookUp` tells whether by this recipient. */
+  /** By anyone, at any time: `lookUp` tells if it was this recipient. */
   | { kind: 'already-claimed' }
-  /** The recipient has this event's badge. The code is not used up. */
+  /** The recipient already has this event's badge. The code is not used up. */
   | { kind: 'already-minted-by-recipient'; message: string }
-  /** The provider knows no such code: so it says itself, and not something in between. */
+  /** Confirmed by the provider itself, not by a gateway. */
   | { kind: 'no-such-code' }
-  /** It cannot be claimed now, by anyone. Nothing was sent. */
   | { kind: 'inactive'; message: string }
   /** The code is not used up. */
   | Refused
   | Unavailable
-  /** Look the code up before claiming it again, and claim it for the same recipient: another's would be lost. */
+  /**
+   * Look the code up before claiming it again, and claim it for the same recipient, or someone else's badge
+   * would be lost.
+   */
   | Unknown
 
-/** Where badge events live. Calls never throw for what a provider does or fails to do. */
+/** The port to where badge events live. Calls never throw because of what a provider does. */
 export interface BadgeProvider {
   readonly name: 'embedded' | 'poap'
-  /** @param secretCode six digits, needed for all that follows: keep it, and keep it safe */
+  /** @param secretCode six digits, needed for all later calls; store it safely */
   create(event: NewBadgeEvent, image: BadgeImage, secretCode: string): Promise<CreateResult>
-  /** Whether the event was approved, and the codes it got. A `rejected` one can still be approved later. */
+  /** Returns the approval and the codes. A `rejected` event can still be approved later. */
   approval(event: UpstreamEvent): Promise<ApprovalResult>
   codes(event: Pick<UpstreamEvent, 'upstreamId' | 'secretCode'>): Promise<CodesResult>
   lookUp(code: string): Promise<LookUpResult>
   /**
-   * @param recipient an address, an ENS name or an e-mail address
-   * @param sending is awaited right before what cannot be taken back; what it throws is thrown, and nothing is sent
+   * @param recipient an address, an ENS name, or an e-mail address
+   * @param sending awaited right before the irreversible step; if it throws, nothing is sent
    */
   claim(code: string, recipient: string, sending?: () => Promise<void>): Promise<ClaimResult>
-  /** What became of the transaction of a claimed code. */
   transaction(code: string): Promise<TransactionState | Unavailable>
 }
 
-/** Whether a code was claimed for this recipient: how a claim that went unanswered is told from another's. */
 export function isClaimOf(claim: ClaimedCode, recipient: string): boolean {
   const wanted = recipient.trim().toLowerCase()
   return [claim.input, claim.beneficiary].some((name) => name?.trim().toLowerCase() === wanted)
@@ -169,13 +159,13 @@ export function isClaimOf(claim: ClaimedCode, recipient: string): boolean {
 const kindOf = (name: string) =>
   name.includes('@') ? 'e-mail' : /^0x[0-9a-f]{40}$/i.test(name.trim()) ? 'address' : 'name'
 
-/** What is empty, masked or the zero address says nothing. */
+/** Empty or masked names and the zero address carry no information. */
 const isSaid = (name: string | undefined): name is string =>
   name !== undefined && name.trim() !== '' && !/[*…]|^0x0{40}$/.test(name.trim())
 
 /**
- * Who has a code, as far as the provider says. An address says nothing of an ENS name, nor of an e-mail address whose
- * badge was collected since.
+ * Compares a code's holder, as far as the provider reveals it. An address cannot be compared with an ENS name,
+ * or with an e-mail address whose badge was collected since.
  */
 export function ownerOf(claim: ClaimedCode, recipient: string): 'recipient' | 'other' | 'unsaid' {
   if (isClaimOf(claim, recipient)) return 'recipient'
@@ -185,3 +175,6 @@ export function ownerOf(claim: ClaimedCode, recipient: string): 'recipient' | 'o
   if (isSaid(input) && !couldBe(input)) return 'other'
   return isSaid(beneficiary) && kindOf(beneficiary) === wanted ? 'other' : 'unsaid'
 }
+
+/** Six random digits that protect an event's codes from a stranger who knows its id. */
+export const newSecretCode = (): string => randomInt(1_000_000).toString().padStart(6, '0')

@@ -6,7 +6,7 @@ import { type DevChain, startDevChain } from './dev-chain/dev-chain.ts'
 import { devChainId } from './dev-chain/dev-keys.ts'
 import type { RpcMode } from './dev-chain/rpc-guard.ts'
 import { expiryBlocksOf } from './expiry-blocks.ts'
-import { type KeySources, loadChainKeys } from './keys/chain-keys.ts'
+import { type ChainKeys, type KeySources, loadChainKeys } from './keys/chain-keys.ts'
 import type { SigningKey } from './keys/signing-key.ts'
 import { claimBuilder, phygitalClaim } from './relayer/phygital-claim.ts'
 import { openRelayer, type Relayer } from './relayer/relayer.ts'
@@ -14,61 +14,56 @@ import type { ChainSettings, Clock, SenderStatus, Settled, WithoutEffect } from 
 import { ChainUnavailable } from './rpc-connection.ts'
 import { rpcTransport } from './rpc-transport.ts'
 
-/** A chain that this daemon reads and sends to. */
 export interface Chain {
   readonly id: number
   readonly isEmbedded: boolean
   readonly client: PublicClient
-  /** Pays, sends, and administers the contracts that are deployed from here. */
+  /** Pays for and sends transactions, and administers the contracts deployed from here. */
   readonly relayer: Address
   readonly signVerifier: SigningKey
-  /** Wei per gas, the most that is ever offered; undefined: the embedded chain's own. */
   readonly maxFeePerGas: bigint | undefined
-  /** The number of the latest block; on the embedded chain, idle time has brought its blocks before. */
+  /**
+   * The latest block's number; on the embedded chain, after adding the blocks that idle time would have
+   * brought.
+   */
   latestBlock(): Promise<number>
-  /** How many blocks a transfer signature stays good. */
   expiryBlocks(): Promise<number>
 }
 
-/** A chain that others run. */
 export interface RemoteChain {
-  chainId: number
-  rpcUrl: string
-  confirmations: number
-  maxFeePerGas: bigint
-  expiryBlocks: number | undefined
+  readonly chainId: number
+  readonly rpcUrl: string
+  /** The depth at which a transaction counts as final. */
+  readonly confirmations: number
+  /** In wei per gas; no transaction offers more. */
+  readonly maxFeePerGas: bigint
+  /** The lifetime of a transfer signature; undefined: about 30 minutes' worth of blocks. */
+  readonly expiryBlocks: number | undefined
 }
 
-export interface ChainsOptions {
+interface ChainsOptions {
   db: Db
   clock: Clock
   log: Logger
   dataDir: string
-  /** Whether to start the embedded chain, and what its RPC lets through. */
   devChain: { rpcMode: RpcMode; names: Readonly<Record<string, string>> } | undefined
   remote: readonly RemoteChain[]
   keys: KeySources
-  /** New at every start. */
+  /** Random at every start. */
   holder: string
-  /** What else happens in the write that settles a transaction. */
   onSettled: Settled
-  /** Looks at what a transaction left on its chain before it counts as done. */
   withoutEffect: (chain: Chain, ...of: Parameters<WithoutEffect>) => ReturnType<WithoutEffect>
-  /** Hears of writes to the disk that fail. */
   writeFailed(error: unknown): void
 }
 
-/** Nobody configured a chain with this id. */
 export class ChainNotConfigured extends Error {
   override readonly name = 'ChainNotConfigured'
-  readonly chainId: number
-  constructor(chainId: number) {
+  constructor(readonly chainId: number) {
     super(
       chainId === devChainId
-        ? `Chain ${chainId} is the embedded chain, which is switched off here. Start the daemon without TAPCHIP_DEV_CHAIN=off (devChain of the configuration file), or set TAPCHIP_RPC_${chainId}.`
+        ? `Chain ${chainId} is the embedded chain, which is turned off here. Start the daemon without TAPCHIP_DEV_CHAIN=off (devChain of the configuration file), or set TAPCHIP_RPC_${chainId}.`
         : `Chain ${chainId} is not configured here. Set TAPCHIP_RPC_${chainId} and its keys (docs/chains.md), and start the daemon again.`,
     )
-    this.chainId = chainId
   }
 }
 
@@ -76,7 +71,6 @@ export interface Chains {
   readonly all: readonly Chain[]
   readonly relayer: Relayer
   readonly embedded: DevChain | undefined
-  /** What may be published, by chain id. */
   readonly rpcUrls: Readonly<Record<string, string>>
   /** @throws ChainNotConfigured */
   get(chainId: number): Chain
@@ -84,17 +78,17 @@ export interface Chains {
   close(): Promise<void>
 }
 
-// The embedded chain mines at once, keeps whatever it is sent, and can come back with an earlier state.
+// The embedded chain mines at once, keeps everything it is sent, and may come back with an earlier state.
 const embeddedPace = { maxInFlight: 256, busyMs: 4, replaceMs: 600_000 }
 const gwei = 1_000_000_000n
-/** More than idle time ever brings at once, and than a burst of thousands of transfers takes. */
+/** More than idle time adds at once, and than a burst of thousands of transfers takes. */
 const embeddedExpiry = 1000
 const embeddedCatchUp = 200
 
-/** Opens every chain, and the relayer that sends to them. @throws KeyProblem, WrongChain */
+/** Opens every chain and the relayer. @throws KeyProblem, WrongChain */
 export async function openChains(options: ChainsOptions): Promise<Chains> {
   const { db, clock, log, remote, onSettled } = options
-  // A chain with the embedded one's id that somebody else runs takes its place.
+  // A remote chain with the embedded chain's id replaces it.
   const isEmbedded = options.devChain !== undefined && remote.every(({ chainId }) => chainId !== devChainId)
   const ids = [...(isEmbedded ? [devChainId] : []), ...remote.map(({ chainId }) => chainId)]
   const keys = await loadChainKeys(ids, options.keys)
@@ -176,7 +170,7 @@ export async function openChains(options: ChainsOptions): Promise<Chains> {
       get,
       has: (chainId) => byId.has(chainId),
       close: async () => {
-        // The end of a silent one lets go whoever waits for its answer.
+        // Ending a chain that does not respond releases everything that waits for its answer.
         if (embedded && !(await embedded.answers())) await embedded.stop()
         try {
           await relayer.close()
@@ -191,7 +185,7 @@ export async function openChains(options: ChainsOptions): Promise<Chains> {
   }
 }
 
-/** A relayer that has nothing to send does not notice that the embedded chain is silent. */
+/** An idle relayer does not notice that the embedded chain stopped responding. */
 const withSilence =
   (embedded: DevChain | undefined) =>
   (status: SenderStatus): SenderStatus =>
@@ -199,18 +193,13 @@ const withSilence =
       ? status
       : { ...status, trouble: new ChainUnavailable('The embedded dev chain does not answer.') }
 
-interface Keys {
-  relayer: SigningKey
-  signVerifier: SigningKey
-}
-
 /**
- * Contracts of anybody are asked, and none may name a URL that the daemon then calls (ERC-3668): names alone are kept
- * off the chain, and their gateways are called through the guarded client.
+ * Untrusted contracts are called, and they must not name a URL for the daemon to call (ERC-3668). Only name
+ * look-ups use gateways, through the guarded client.
  */
 const closed = { cacheTime: 0, ccipRead: false } as const
 
-function embeddedAccess(chain: DevChain, keys: Keys): Chain {
+function embeddedAccess(chain: DevChain, keys: ChainKeys): Chain {
   const client = createPublicClient({ ...closed, chain: chain.chain, transport: chain.transport })
   return {
     id: devChainId,
@@ -227,7 +216,7 @@ function embeddedAccess(chain: DevChain, keys: Keys): Chain {
   }
 }
 
-function remoteAccess({ chainId, rpcUrl, maxFeePerGas, expiryBlocks }: RemoteChain, keys: Keys): Chain {
+function remoteAccess({ chainId, rpcUrl, maxFeePerGas, expiryBlocks }: RemoteChain, keys: ChainKeys): Chain {
   const client = createPublicClient({ ...closed, transport: rpcTransport(rpcUrl) })
   const measured = expiryBlocksOf(client)
   return {

@@ -2,13 +2,13 @@ import type { PublicClient } from 'viem'
 
 const lifetimeSeconds = 1800
 const sample = 100n
-// A signature for a block or two could never be mined.
+// A signature that expires within a block or two could never be mined.
 const least = 50
 const measuredForMs = 3_600_000
 
 /**
- * How many blocks half an hour takes on a chain, as its latest hundred took. Asked once an hour; a chain that is too young to
- * tell is taken for one with a block every twelve seconds.
+ * Returns the number of blocks in half an hour, measured over the latest hundred blocks and cached for an hour.
+ * A chain that is too young is assumed to make a block every twelve seconds.
  */
 export function expiryBlocksOf(client: PublicClient): () => Promise<number> {
   let known: Promise<number> | undefined

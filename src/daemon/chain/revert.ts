@@ -1,20 +1,19 @@
 import { BaseError, type Hex, isHex, RpcRequestError } from 'viem'
 
-/** What the chain said where it ran a call and the call failed. */
-export interface Revert {
+interface Revert {
   reason: string
   data: Hex | undefined
 }
 
-// geth answers 3 with the data of a revert, and -32000 where there is none or gas ran out; anvil 3, -32003, -32000 or
-// -32603; Nethermind -32015.
+// geth answers 3 with the data of a revert, and -32000 without data or if gas ran out; anvil 3, -32003, -32000,
+// or -32603; Nethermind -32015.
 const codes = [3, -32000, -32003, -32015, -32603]
 
-// A node that lacks a block, or has had too many questions, answers with the same codes: the words tell.
+// A node that lacks a block, or is rate limited, answers with the same codes, so the message decides.
 const failed =
   /revert|out ?of ?gas|gas required exceeds|invalid (opcode|jump)|bad instruction|stack ?(under|over)flow|(vm|evm) (exception|execution|error)|write protection|gas uint64 overflow|intrinsic gas too low|max (init)?code size/i
 
-/** How a call failed on the chain; undefined where it is the node, or the way to it, that failed. */
+/** Returns why a call failed on the chain; undefined if the node or the connection failed instead. */
 export function revertOf(error: unknown): Revert | undefined {
   const answer = error instanceof BaseError ? error.walk((cause) => cause instanceof RpcRequestError) : null
   if (!(answer instanceof RpcRequestError) || !codes.includes(answer.code)) return undefined

@@ -10,7 +10,7 @@ const matches =
 const bytes = matches(/^0x(?:[0-9a-f]{2})*$/i)
 const hash = matches(/^0x[0-9a-f]{64}$/i)
 const address = matches(/^0x[0-9a-f]{40}$/i)
-/** As much as 256 bits hold. */
+/** Up to 256 bits. */
 const quantity = matches(/^0x[0-9a-f]{1,64}$/i)
 
 const upTo =
@@ -23,7 +23,7 @@ const number = upTo(Number.MAX_SAFE_INTEGER)
 const isEqual = (one: unknown, other: unknown): boolean =>
   typeof one === 'string' && typeof other === 'string' && one.toLowerCase() === other.toLowerCase()
 
-/** An object whose fields pass; what is not named may be anything. */
+/** Checks the named fields of an object; others may be anything. */
 const fields =
   (checks: Readonly<Record<string, Check>>): Check =>
   (value, params) =>
@@ -43,9 +43,8 @@ const list =
 
 const nothing: Check = (value) => value === null
 const absent: Check = (value) => value === undefined || value === null
-/** The thing that was asked for, by the first parameter. */
 const asAsked: Check = (value, [asked]) => isEqual(value, asked)
-/** A block's own number, or that of the latest. */
+/** The number of the requested block, or any for the latest one. */
 const blockAsAsked: Check = (value, [asked]) =>
   number(value, []) && (number(asked, []) ? Number(value) === Number(asked) : true)
 
@@ -64,7 +63,6 @@ const receipt = fields({
   status: (value) => value === '0x0' || value === '0x1',
 })
 
-// One that no block has yet.
 const pendingReceipt = fields({ transactionHash: asAsked, blockHash: nothing })
 
 const log = fields({
@@ -76,12 +74,12 @@ const log = fields({
   logIndex: number,
 })
 
-/** No account of ours will ever have sent so many. */
+/** No account of ours will ever send this many. */
 const mostNonces = 2 ** 32
-/** More than any block of any chain has room for. */
+/** More than any block of any chain can hold. */
 const mostGas = 2 ** 50
 
-/** What is asked of nodes here, and the shapes of its answers (ethereum/execution-apis). */
+/** The methods used here, and the shapes of their answers (ethereum/execution-apis). */
 const shapes: Readonly<Record<string, Check>> = {
   eth_chainId: number,
   eth_blockNumber: number,
@@ -100,11 +98,11 @@ const shapes: Readonly<Record<string, Check>> = {
 }
 
 /**
- * Whether a node's answer is what such a call is answered with. One that is not is taken for silence, never for news
- * of the chain. @throws MalformedAnswer
+ * Checks the shape of a node's answer. A malformed answer is treated as none, not as news about the chain.
+ * @throws MalformedAnswer
  */
 export function assertShape({ method, params = [] }: RpcCall, result: unknown): void {
   const check = shapes[method]
   if (check === undefined || check(result, params)) return
-  throw new MalformedAnswer(`the node's answer to ${method} has not the form of one`)
+  throw new MalformedAnswer(`the node's answer to ${method} is malformed`)
 }

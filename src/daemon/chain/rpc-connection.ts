@@ -3,12 +3,12 @@ import * as z from 'zod'
 import { excessOf } from '../../values/json-bounds.ts'
 import { OutboundFailed } from '../outbound/errors.ts'
 
-/** The chain does not answer now: it is starting, being restarted, or stopped. What was asked may have happened. */
+/** The chain is starting, restarting, or stopped. The call may have taken effect. */
 export class ChainUnavailable extends Error {
   override readonly name = 'ChainUnavailable'
 }
 
-/** A node answered, and not as JSON-RPC or the chain's own shapes have it: it said nothing. */
+/** A node's answer was not valid JSON-RPC, or did not have the expected shape; it carries no information. */
 export class MalformedAnswer extends Error {
   override readonly name = 'MalformedAnswer'
 }
@@ -18,7 +18,6 @@ export interface RpcCall {
   params?: readonly unknown[]
 }
 
-/** How one call of a batch went. */
 export type RpcOutcome = { result: unknown } | { error: RpcError }
 
 export interface RpcError {
@@ -28,13 +27,12 @@ export interface RpcError {
 }
 
 export interface RpcLimits {
-  /** For a whole exchange: connection, headers and body. */
   timeoutMs: number
   /** The largest answer, in bytes. */
   maxBytes: number
-  /** How many members its objects may have in all, where the node is somebody else's: more take long to parse. */
+  /** The maximum number of object members in an answer from an untrusted node: more take long to parse. */
   maxMembers?: number
-  /** What is thrown where no whole answer came; none: what the way out threw. */
+  /** Makes the error for an incomplete answer; absent: the outbound error itself. */
   failure?: (cause: OutboundFailed) => Error
 }
 
@@ -47,7 +45,9 @@ const rpcAnswer = z.object({
     .transform((error) => error ?? undefined),
 })
 
-/** How bodies of JSON-RPC travel. An answer comes whole, or OutboundFailed is thrown and its connection closed. */
+/**
+ * Transports JSON-RPC bodies. Without a complete answer, it throws OutboundFailed and closes the connection.
+ */
 export interface RpcWire {
   post(
     body: string,
@@ -56,7 +56,6 @@ export interface RpcWire {
   close(): void
 }
 
-/** JSON-RPC with one end of a wire. A node that stalls in the middle of an answer costs its deadline. */
 export class RpcConnection {
   readonly url: string
   readonly #wire: RpcWire
@@ -69,7 +68,10 @@ export class RpcConnection {
     this.#limits = limits
   }
 
-  /** @throws RpcRequestError as viem's own transports do; OutboundFailed where no whole answer came; MalformedAnswer */
+  /**
+   * @throws RpcRequestError like viem's own transports, OutboundFailed without a complete answer,
+   * MalformedAnswer
+   */
   async call(
     method: string,
     params: readonly unknown[] = [],
@@ -77,30 +79,33 @@ export class RpcConnection {
   ): Promise<unknown> {
     const body = this.#envelope({ method, params })
     const answer = parsed(rpcAnswer, await this.#ask(body, limits))
-    if (answer.id !== body.id) throw new MalformedAnswer('the node answers something else than was asked')
+    if (answer.id !== body.id) throw new MalformedAnswer('the node answered another request')
     const outcome = outcomeOf(answer)
     if ('error' in outcome) throw new RpcRequestError({ body, error: outcome.error, url: this.url })
     return outcome.result
   }
 
-  /** Sends calls together; they may be run side by side, in no order. @returns outcomes in the order of the calls */
+  /**
+   * Sends calls together; they may run concurrently, in any order.
+   * @returns outcomes in the order of the calls
+   */
   async batch(calls: readonly RpcCall[]): Promise<RpcOutcome[]> {
     if (calls.length === 0) return []
     const bodies = calls.map((call) => this.#envelope(call))
     const answer = await this.#ask(bodies, {})
-    // One error for all: a node that takes no batches, or has had enough.
+    // One error for all: the node does not support batches, or is rate limiting.
     if (!Array.isArray(answer)) {
       const { error } = parsed(rpcAnswer, answer)
-      if (error === undefined) throw new MalformedAnswer('the node answers a batch with something else')
+      if (error === undefined) throw new MalformedAnswer('the node did not answer a batch with a list')
       return bodies.map(() => ({ error }))
     }
-    // What was not asked for is not looked at.
+    // Answers to other questions are not read.
     if (answer.length !== calls.length)
-      throw new MalformedAnswer('the node answers a batch with more or fewer answers than calls')
+      throw new MalformedAnswer('the node answered a batch with more or fewer answers than calls')
     const byId = new Map(parsed(z.array(rpcAnswer), answer).map((one) => [one.id, outcomeOf(one)]))
     return bodies.map(({ id }) => {
       const outcome = byId.get(id)
-      if (outcome === undefined) throw new MalformedAnswer('the node leaves a call of a batch unanswered')
+      if (outcome === undefined) throw new MalformedAnswer('the node left a call of a batch unanswered')
       return outcome
     })
   }
@@ -117,9 +122,9 @@ export class RpcConnection {
     } catch {
       throw new MalformedAnswer(`the node answers ${status} with something that is not JSON`)
     }
-    // Some send the errors of JSON-RPC itself with another status.
+    // Some nodes send JSON-RPC errors with another status.
     if ((status < 200 || status > 299) && !isError(answer))
-      throw new MalformedAnswer(`the node answers with HTTP status ${status}`)
+      throw new MalformedAnswer(`the node answered with HTTP status ${status}`)
     return answer
   }
 
@@ -144,7 +149,7 @@ export class RpcConnection {
 function parsed<T>(shape: z.ZodType<T>, answer: unknown): T {
   const result = shape.safeParse(answer)
   if (result.success) return result.data
-  throw new MalformedAnswer('the node answers something that is not JSON-RPC')
+  throw new MalformedAnswer('the node answered with something that is not JSON-RPC')
 }
 
 const isError = (answer: unknown): boolean => {

@@ -1,51 +1,38 @@
 import * as z from 'zod'
-import type { PoapConfig } from '../badges/poap-config.ts'
+import type { PoapConfig } from '../badges/poap-deps.ts'
+import { filled, httpUrl, wholeNumber } from './fields.ts'
 import { ConfigProblem } from './problem.ts'
 
 export interface BadgesConfig {
-  /** Where new badge events are created. Those of the embedded provider are served either way. */
+  /** For new badge events; those of the embedded provider are served either way. */
   readonly provider: 'embedded' | 'poap'
-  /** How the embedded provider approves events: by itself, or by an operator's command. */
+  /** For the embedded provider: at once, or by an operator's command. */
   readonly approval: 'auto' | 'manual'
-  /** undefined: there is no account at POAP. */
   readonly poap: PoapConfig | undefined
 }
 
-const url = z.string().regex(/^https?:\/\/[^\s?#]+$/, 'must be an http(s) URL without a query')
-const seconds = (min: number, max: number) =>
-  z
-    .union([
-      z.number(),
-      z.string().regex(/^\d+$/, `must be a number from ${min} to ${max}`).transform(Number),
-    ])
-    .pipe(z.number().int().min(min).max(max))
-const word = z.string().min(1)
-
-/** TAPCHIP_BADGE_PROVIDER, TAPCHIP_POAP_URL and so on. */
 export const badgeSettings = {
   badgeProvider: z.enum(['embedded', 'poap'], 'must be embedded or poap').default('embedded'),
   badgeApproval: z.enum(['auto', 'manual'], 'must be auto or manual').default('auto'),
-  poapUrl: url.default('https://api.poap.tech'),
-  poapAuthUrl: url.default('https://auth.accounts.poap.xyz/oauth/token'),
-  poapApiKey: word.optional(),
-  poapClientId: word.optional(),
-  poapClientSecret: word.optional(),
-  poapAudience: word.default('https://api.poap.tech'),
+  poapUrl: httpUrl.default('https://api.poap.tech'),
+  poapAuthUrl: httpUrl.default('https://auth.accounts.poap.xyz/oauth/token'),
+  poapApiKey: filled.optional(),
+  poapClientId: filled.optional(),
+  poapClientSecret: filled.optional(),
+  poapAudience: filled.default('https://api.poap.tech'),
   poapEmail: z
     .string()
     .regex(/^[^\s@]+@[^\s@]+\.[^\s@]+$/, 'must be an e-mail address')
-    .max(256)
+    .max(256, 'must not be longer than 256 characters')
     .optional(),
-  poapTimeoutMs: seconds(100, 120_000).default(10_000),
-  poapPollSeconds: seconds(1, 86_400).default(60),
+  poapTimeoutMs: wholeNumber(100, 120_000).default(10_000),
+  poapPollSeconds: wholeNumber(1, 86_400).default(60),
 }
 
-/** Not to be written into a configuration file. */
 export const badgeSecrets = ['poapApiKey', 'poapClientSecret'] as const
 
 type Settings = z.output<z.ZodObject<typeof badgeSettings>>
 
-/** @throws ConfigProblem that names what is missing for POAP */
 export function badgesFrom(settings: Settings): BadgesConfig {
   const { badgeProvider: provider, badgeApproval: approval } = settings
   const { poapApiKey: apiKey, poapClientId: clientId, poapClientSecret: clientSecret } = settings
@@ -59,7 +46,7 @@ export function badgesFrom(settings: Settings): BadgesConfig {
   const missing = Object.entries(needed).flatMap(([name, value]) => (value === undefined ? [name] : []))
   if (provider === 'poap' && missing.length > 0)
     throw new ConfigProblem(`badgeProvider (TAPCHIP_BADGE_PROVIDER) is poap: set ${missing.join(', ')} too`)
-  // With an account, events that were created at POAP go on while new ones are embedded.
+  // With an account, events already created at POAP continue while new ones are embedded.
   if (!apiKey || !clientId || !clientSecret || !email) return { provider, approval, poap: undefined }
   return {
     provider,

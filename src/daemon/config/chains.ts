@@ -1,19 +1,9 @@
 import * as z from 'zod'
+import type { RemoteChain } from '../chain/chains.ts'
+import { fallbackMessage } from './fields.ts'
 import { ConfigProblem } from './problem.ts'
 
-/** A chain that others run. */
-export interface ChainConfig {
-  readonly chainId: number
-  readonly rpcUrl: string
-  /** How deep a transaction must lie to count for good. */
-  readonly confirmations: number
-  /** Wei per gas; no transaction offers more. */
-  readonly maxFeePerGas: bigint
-  /** How many blocks a transfer signature stays good; undefined: about 30 minutes of them. */
-  readonly expiryBlocks: number | undefined
-}
-
-const text = z.union([z.string(), z.number()]).transform(String)
+const text = z.union([z.string(), z.number()], 'must be text or a number').transform(String)
 
 const oneChain = z.strictObject({
   rpc: text.pipe(z.string().regex(/^https?:\/\/\S+$/, 'must be an http(s) URL')),
@@ -24,16 +14,15 @@ const oneChain = z.strictObject({
   expiryBlocks: text.pipe(z.string().regex(/^[1-9]\d{0,8}$/, 'must be a number of blocks')).optional(),
 })
 
-/** `chains` of a configuration file: `{ "8453": { "rpc": "https://…" } }`. */
+/** `chains` in a configuration file: `{ "8453": { "rpc": "https://…" } }`. */
 export const chainsInFile = z.record(
   z.string().regex(/^[1-9]\d{0,14}$/, 'must be a chain id'),
   oneChain.partial(),
 )
 
-/** What a chain's settings are called. */
 export const chainSettings = Object.keys(oneChain.shape)
 
-// TAPCHIP_RPC_8453 and so on: each goes before the same setting of the file.
+// TAPCHIP_RPC_8453 and so on. Each overrides the same setting in the file.
 const variables = {
   rpc: 'TAPCHIP_RPC',
   confirmations: 'TAPCHIP_CONFIRMATIONS',
@@ -43,7 +32,7 @@ const variables = {
 const keys = ['TAPCHIP_RELAYER_KEY', 'TAPCHIP_SIGN_VERIFIER_KEY'] as const
 const chainId = /^[1-9]\d{0,14}$/
 
-/** A variable of one chain, taken apart; undefined: it is none. `id` is whatever stands there. */
+/** Splits the name of a chain's variable; undefined if it is not one. `id` is not checked. */
 export function chainVariable(name: string): { of: string; id: string; isKey: boolean } | undefined {
   const of = [...Object.values(variables), ...keys].find((start) => name.startsWith(`${start}_`))
   if (of === undefined) return undefined
@@ -51,17 +40,16 @@ export function chainVariable(name: string): { of: string; id: string; isKey: bo
 }
 export const isChainId = (text: string): boolean => chainId.test(text)
 
-/** Secrets of chains, which come from the environment or a keystore and nowhere else. */
+/** Signing keys come only from the environment or a keystore. */
 export function isKeyVariable(name: string): boolean {
   const variable = chainVariable(name)
   return variable?.isKey === true && isChainId(variable.id)
 }
 
-/** @throws ConfigProblem that names the chain and the setting */
 export function chainsFrom(
   file: z.output<typeof chainsInFile>,
   env: Readonly<Record<string, string | undefined>>,
-): ChainConfig[] {
+): RemoteChain[] {
   const chains = new Map<string, Record<string, string | undefined>>(
     Object.entries(file).map(([id, settings]) => [id, { ...settings }]),
   )
@@ -77,15 +65,14 @@ export function chainsFrom(
   return [...chains].map(([id, settings]) => parsed(Number(id), settings, sources))
 }
 
-/** @param sources which variable a setting came from, where it came from one */
 function parsed(
   chainId: number,
   settings: Record<string, string | undefined>,
   sources: ReadonlyMap<string, string>,
-): ChainConfig {
+): RemoteChain {
   if (settings.rpc === undefined)
-    throw new ConfigProblem(`Chain ${chainId} has settings and no RPC URL. Set TAPCHIP_RPC_${chainId}.`)
-  const result = oneChain.safeParse(settings)
+    throw new ConfigProblem(`Chain ${chainId} has settings but no RPC URL. Set TAPCHIP_RPC_${chainId}.`)
+  const result = oneChain.safeParse(settings, { error: fallbackMessage })
   if (!result.success) {
     const [issue] = result.error.issues
     const path = `chains.${chainId}.${issue?.path.join('.')}`

@@ -2,79 +2,65 @@ import { readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
-import { whyUnusable } from '../why-unusable.ts'
-import { type BadgesConfig, badgeSecrets, badgesFrom } from './badges.ts'
-import { type ChainConfig, chainsFrom, isKeyVariable } from './chains.ts'
-import { ConfigProblem } from './problem.ts'
-import { proxies } from './proxies.ts'
-import { inWords, type LogLevel, type SettingName, settings, variableOf } from './settings.ts'
+import type * as z from 'zod'
+import type { RemoteChain } from '../chain/chains.ts'
+import { type BadgesConfig, badgeSecrets, type badgeSettings, badgesFrom } from './badges.ts'
+import { chainsFrom, isKeyVariable } from './chains.ts'
+import { fallbackMessage } from './fields.ts'
+import { ConfigProblem, describeFileError } from './problem.ts'
+import { describeIssue, proxies, type SettingName, settings, variableOf } from './settings.ts'
 import { warningsOf } from './warnings.ts'
 
-export interface Config {
-  readonly host: string
-  /** 0: a free one. */
-  readonly port: number
+type Settings = z.output<typeof settings>
+
+type Converted =
+  | keyof typeof badgeSettings
+  | 'otpTtlSeconds'
+  | 'refTtlSeconds'
+  | 'rateLimit'
+  | 'keyRateLimit'
+  | 'trustProxy'
+  | 'keystore'
+  | 'keystorePasswordFile'
+  | 'chains'
+  | 'openseaUrl'
+  | 'openseaApiKey'
+
+export interface Config extends Readonly<Omit<Settings, Converted>> {
   readonly dataDir: string
-  /** Without a slash at the end; undefined: where the daemon listens. */
+  /** Without a trailing slash; undefined: the address where the daemon listens. */
   readonly baseUrl: string | undefined
-  readonly seed: string | undefined
-  /** Everything in a temporary directory that goes when the daemon stops. */
-  readonly ephemeral: boolean
-  readonly logLevel: LogLevel
   readonly otpLifetimeMs: number
   readonly refLifetimeMs: number
-  /** Requests a minute and client on what needs no key; undefined: no limit. */
+  /** Requests per minute and client for endpoints without a key; undefined: no limit. */
   readonly rateLimit: number | undefined
-  /** Requests a minute and API key; undefined: no limit. */
+  /** Requests per minute and API key; undefined: no limit. */
   readonly keyRateLimit: number | undefined
-  /** Keys, tokens, codes and refs that are not good, a minute and client; undefined: no limit. */
+  /** Invalid keys, tokens, codes, and refs per minute and client; undefined: no limit. */
   readonly guessLimit: number | undefined
-  /** How many there may be at once, from everywhere, and from one client. */
-  readonly maxConnections: number
-  readonly clientConnections: number
-  /** How many proxies to trust, or which: a number of hops, or CIDR ranges. */
+  /** A number of hops, or CIDR ranges. */
   readonly trustProxy: number | readonly string[] | undefined
-  /** Whether /admin and /metrics answer forwarded requests, and stay on the public listener in any case. */
-  readonly adminRemote: boolean
-  /** An address of their own for /admin and /metrics. */
-  readonly adminListen: { readonly host: string; readonly port: number } | undefined
-  /** In place of the token file. */
-  readonly adminToken: string | undefined
-  /** In place of the data key's file: 64 hex digits. */
-  readonly dataKey: string | undefined
-  /** Of the backup that was put back, where its data key is wrapped. */
-  readonly backupPassphrase: string | undefined
-  /** The word in x-…-api-key, x-…-code and …Ref. */
-  readonly wirePrefix: string
-  /** The word in /…-events, …Events and …Event. */
-  readonly wireBadge: string
-  /** Whether there is an embedded chain, with the id 31337. */
-  readonly devChain: boolean
-  /** What its published RPC lets through. */
-  readonly devRpc: 'guarded' | 'full'
-  /** Chains that others run. */
-  readonly chains: readonly ChainConfig[]
-  /** Signing keys of chains by the names of their variables. */
+  readonly chains: readonly RemoteChain[]
   readonly chainKeys: Readonly<Record<string, string | undefined>>
-  /** OpenSea's API, or one like it. */
   readonly marketplace: { readonly url: string; readonly apiKey: string } | undefined
   readonly keystore: { readonly folder: string; readonly passwordFile: string } | undefined
   readonly badges: BadgesConfig
-  /** What was set and has no effect, for the log. */
   readonly warnings: readonly string[]
 }
 
-// Secrets come from files of their own or from the environment, never from a flag, which others can see in a list
-// of processes, nor from a configuration file, which gets copied around.
+// Secrets come from their own files or the environment, never from a flag, which others can see in a process
+// list, or from a configuration file, which gets copied around.
+const text = { type: 'string' } as const
 const flags = {
-  host: 'host',
-  port: 'port',
-  'data-dir': 'dataDir',
-  'base-url': 'baseUrl',
-  seed: 'seed',
-  ephemeral: 'ephemeral',
-  'log-level': 'logLevel',
+  host: text,
+  port: text,
+  'data-dir': text,
+  'base-url': text,
+  seed: text,
+  ephemeral: { type: 'boolean' },
+  'log-level': text,
 } as const
+const settingOf = (flag: string): string => flag.replace(/-(.)/g, (_, letter: string) => letter.toUpperCase())
 const secretNames: readonly SettingName[] = [
   'adminToken',
   'dataKey',
@@ -83,7 +69,6 @@ const secretNames: readonly SettingName[] = [
   ...badgeSecrets,
 ]
 
-/** What the command line asked for, before it is understood. */
 export interface Arguments {
   readonly help: boolean
   readonly version: boolean
@@ -91,36 +76,25 @@ export interface Arguments {
   readonly values: Readonly<Partial<Record<SettingName, unknown>>>
 }
 
-/** Reads flags. @throws ConfigProblem on an unknown one */
+/** @throws ConfigProblem on an unknown flag */
 export function readArguments(argv: readonly string[]): Arguments {
   try {
-    const text = { type: 'string' } as const
-    const { values } = parseArgs({
+    const { help, version, config, ...values } = parseArgs({
       args: [...argv],
       strict: true,
       allowPositionals: false,
       options: {
-        host: text,
-        port: text,
-        'data-dir': text,
-        'base-url': text,
+        ...flags,
         config: text,
-        seed: text,
-        ephemeral: { type: 'boolean' },
-        'log-level': text,
         help: { type: 'boolean', short: 'h' },
         version: { type: 'boolean' },
       },
-    })
-    const given = Object.entries(flags).flatMap(([flag, name]) => {
-      const value = values[flag as keyof typeof flags]
-      return value === undefined ? [] : [[name, value]]
-    })
+    }).values
     return {
-      help: values.help ?? false,
-      version: values.version ?? false,
-      configFile: values.config,
-      values: Object.fromEntries(given),
+      help: help ?? false,
+      version: version ?? false,
+      configFile: config,
+      values: Object.fromEntries(Object.entries(values).map(([flag, value]) => [settingOf(flag), value])),
     }
   } catch (error) {
     throw new ConfigProblem(
@@ -129,7 +103,7 @@ export function readArguments(argv: readonly string[]): Arguments {
   }
 }
 
-/** Requests a minute, where nothing else is said; none of an ephemeral daemon. */
+/** Default requests per minute; an ephemeral daemon has no limits. */
 const limits = { rateLimit: 600, keyRateLimit: 60_000, guessLimit: 300 }
 const noLimits = { rateLimit: undefined, keyRateLimit: undefined, guessLimit: undefined }
 const limit = (said: number | 'off' | undefined, usual: number | undefined): number | undefined =>
@@ -137,7 +111,6 @@ const limit = (said: number | 'off' | undefined, usual: number | undefined): num
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** Chains have variables of their own. */
 const environmentNames = (Object.keys(settings.shape) as SettingName[]).filter((name) => name !== 'chains')
 
 function fromEnvironment(env: Environment): Partial<Record<SettingName, unknown>> {
@@ -155,10 +128,10 @@ function fromFile(path: string | undefined): Record<string, unknown> {
   try {
     parsed = JSON.parse(readFileSync(path, 'utf8'))
   } catch (error) {
-    throw new ConfigProblem(`The configuration file ${path} cannot be read: ${whyUnusable(error)}`)
+    throw new ConfigProblem(`The configuration file ${path} cannot be read: ${describeFileError(error)}`)
   }
   if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed))
-    throw new ConfigProblem(`${path} must hold a JSON object`)
+    throw new ConfigProblem(`${path} must contain a JSON object`)
   const values: Record<string, unknown> = { ...parsed }
   for (const name of secretNames) {
     if (name in values)
@@ -167,13 +140,14 @@ function fromFile(path: string | undefined): Record<string, unknown> {
   return values
 }
 
-/** Flags over environment over file over default. @throws ConfigProblem that names the setting */
+/** Flags override the environment, which overrides the file. @throws ConfigProblem that names the setting */
 export function loadConfig(args: Arguments, env: Environment): Config {
   const file = fromFile(args.configFile ?? env.TAPCHIP_CONFIG)
-  const parsed = settings.safeParse({ ...file, ...fromEnvironment(env), ...args.values })
+  const given = { ...file, ...fromEnvironment(env), ...args.values }
+  const parsed = settings.safeParse(given, { error: fallbackMessage })
   if (!parsed.success) {
     const [issue] = parsed.error.issues
-    throw new ConfigProblem(issue ? inWords(issue) : 'The settings do not fit.')
+    throw new ConfigProblem(issue ? describeIssue(issue) : 'The settings are not valid.')
   }
   const {
     otpTtlSeconds,
@@ -197,7 +171,7 @@ export function loadConfig(args: Arguments, env: Environment): Config {
   } = parsed.data
   if ((keystore === undefined) !== (keystorePasswordFile === undefined))
     throw new ConfigProblem(
-      'keystore (TAPCHIP_KEYSTORE) and keystorePasswordFile (TAPCHIP_KEYSTORE_PASSWORD_FILE) go together: set both.',
+      'keystore (TAPCHIP_KEYSTORE) and keystorePasswordFile (TAPCHIP_KEYSTORE_PASSWORD_FILE) belong together: set both.',
     )
   const usual = rest.ephemeral ? noLimits : limits
   const remote = chainsFrom(chains ?? {}, env)
@@ -214,7 +188,7 @@ export function loadConfig(args: Arguments, env: Environment): Config {
     refLifetimeMs: refTtlSeconds * 1000,
     rateLimit: limit(rateLimit, usual.rateLimit),
     keyRateLimit: limit(keyRateLimit, usual.keyRateLimit),
-    // Where strangers may do without a limit, guessing may not.
+    // Guessing stays limited even if strangers have no rate limit.
     guessLimit: typeof rateLimit === 'number' ? Math.min(rateLimit, limits.guessLimit) : usual.guessLimit,
     trustProxy: trustProxy === undefined ? undefined : proxies(trustProxy),
     badges: badgesFrom(rest),
@@ -234,7 +208,7 @@ export function loadConfig(args: Arguments, env: Environment): Config {
 }
 
 function defaultDataDir(env: Environment): string {
-  // systemd may name several, parted by colons; the first is ours.
+  // systemd may name several directories, separated by colons; the first one is ours.
   const state = env.STATE_DIRECTORY?.split(':')[0]
   return state || join(env.XDG_DATA_HOME || join(env.HOME || homedir(), '.local', 'share'), 'tapchip')
 }

@@ -1,23 +1,13 @@
 import * as z from 'zod'
 import { badgeSettings } from './badges.ts'
 import { chainSettings, chainsInFile } from './chains.ts'
+import { filled, httpUrl, onOff, wholeNumber } from './fields.ts'
+import { ConfigProblem } from './problem.ts'
 
 const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
 
-// How a value is written in a flag, the environment and the configuration file: text, or JSON's own types.
-const number = (min: number, max: number) =>
-  z
-    .union([
-      z.number(),
-      z.string().regex(/^\d+$/, `must be a number from ${min} to ${max}`).transform(Number),
-    ])
-    .pipe(z.number().int().min(min).max(max))
-const onOff = z.union([
-  z.boolean(),
-  z
-    .enum(['on', 'off', 'true', 'false', '1', '0'], 'must be on or off')
-    .transform((word) => ['on', 'true', '1'].includes(word)),
-])
+const limitWords = 'must be off, or a number from 1 to 1000000000'
+const limit = z.union([z.literal('off'), wholeNumber(1, 1_000_000_000, limitWords)], limitWords)
 const word = z.string().regex(/^[a-z][a-z0-9]{0,30}$/, 'must be lower-case letters and digits')
 
 const hostAndPort = z
@@ -29,29 +19,26 @@ const hostAndPort = z
   })
   .refine(({ port }) => port <= 65_535, 'must have a port from 0 to 65535')
 
-const httpUrl = z.string().regex(/^https?:\/\/[^\s?#]+$/, 'must be an http(s) URL without a query')
-
-/** Of the first admin token. What the daemon makes itself is far longer. */
+/** For the first admin token. Generated tokens are far longer. */
 export const shortestToken = 16
 
-const filled = z.string().min(1, 'must not be empty')
-
-/** What can be set: by a flag, in the environment, or in the configuration file. */
 export const settings = z.strictObject({
   host: filled.default('127.0.0.1'),
-  port: number(0, 65_535).default(8484),
+  port: wholeNumber(0, 65_535).default(8484),
   dataDir: filled.optional(),
   baseUrl: httpUrl.optional(),
   seed: filled.optional(),
   ephemeral: onOff.default(false),
   logLevel: z.enum(logLevels, `must be one of ${logLevels.join(', ')}`).default('info'),
-  otpTtlSeconds: number(1, 31_536_000).default(1800),
-  refTtlSeconds: number(1, 31_536_000).default(1800),
-  rateLimit: z.union([z.literal('off'), number(1, 1_000_000_000)]).optional(),
-  keyRateLimit: z.union([z.literal('off'), number(1, 1_000_000_000)]).optional(),
-  maxConnections: number(1, 1_000_000).default(4096),
-  clientConnections: number(1, 1_000_000).default(256),
-  trustProxy: z.union([z.string(), z.number(), z.array(z.string())]).optional(),
+  otpTtlSeconds: wholeNumber(1, 31_536_000).default(1800),
+  refTtlSeconds: wholeNumber(1, 31_536_000).default(1800),
+  rateLimit: limit.optional(),
+  keyRateLimit: limit.optional(),
+  maxConnections: wholeNumber(1, 1_000_000).default(4096),
+  clientConnections: wholeNumber(1, 1_000_000).default(256),
+  trustProxy: z
+    .union([z.string(), z.number(), z.array(z.string())], 'must be a number of proxies, or their networks')
+    .optional(),
   adminRemote: onOff.default(false),
   adminListen: hostAndPort.optional(),
   adminToken: z
@@ -60,7 +47,7 @@ export const settings = z.strictObject({
     .min(shortestToken, `must have at least ${shortestToken} characters, or it can be guessed`)
     .optional(),
   dataKey: z.string().optional(),
-  backupPassphrase: z.string().min(1).optional(),
+  backupPassphrase: filled.optional(),
   wirePrefix: word.default('svc'),
   wireBadge: word.default('badge'),
   devChain: onOff.default(true),
@@ -79,8 +66,8 @@ export type LogLevel = (typeof logLevels)[number]
 export const variableOf = (name: string): string =>
   `TAPCHIP_${name.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`
 
-/** Of a chain's setting the path in the file, of any other its name and its variable. */
-export function inWords(issue: z.core.$ZodIssue): string {
+/** Names a chain's setting by its path in the file, and any other by its name and variable. */
+export function describeIssue(issue: z.core.$ZodIssue): string {
   const isUnknown = issue.code === 'unrecognized_keys'
   const path = [...issue.path, ...(isUnknown ? issue.keys.slice(0, 1) : [])].map(String)
   const [name = ''] = path
@@ -88,4 +75,15 @@ export function inWords(issue: z.core.$ZodIssue): string {
     return `${name} (${variableOf(name)}) ${isUnknown ? 'is not a setting' : issue.message}`
   const inner = issue.code === 'invalid_key' ? issue.issues[0]?.message : issue.message
   return `${path.join('.')} ${isUnknown ? `is not a setting (known: ${chainSettings.join(', ')})` : inner}`
+}
+
+export function proxies(value: string | number | readonly string[]): number | readonly string[] {
+  if (typeof value === 'number' || /^\d+$/.test(String(value))) return Number(value)
+  const list = typeof value === 'string' ? value.split(',').map((range) => range.trim()) : value
+  const bad = list.find((range) => !/^[0-9a-fA-F.:]+(\/\d{1,3})?$/.test(range))
+  if (bad !== undefined)
+    throw new ConfigProblem(
+      `trustProxy (TAPCHIP_TRUST_PROXY) must be a number of hops or CIDR ranges, not "${bad}"`,
+    )
+  return list
 }

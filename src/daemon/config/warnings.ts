@@ -1,7 +1,8 @@
+import type { RemoteChain } from '../chain/chains.ts'
 import { devChainId } from '../chain/dev-chain/dev-keys.ts'
-import { type ChainConfig, chainVariable, isChainId } from './chains.ts'
+import { chainVariable, isChainId } from './chains.ts'
 
-/** Read by the CLI, or by tests: a shell that has them set may start the daemon as well. */
+/** Read by the CLI or by tests: the same shell may start the daemon. */
 const ofOthers = [
   'TAPCHIP_URL',
   'TAPCHIP_ADMIN_URL',
@@ -16,14 +17,14 @@ const ofOthers = [
   'TAPCHIP_BENCH_PROFILE',
 ]
 
-/** What is set in the environment and has no effect. Names alone: values can be secrets. */
+/** Warns about variables without effect, by name alone: values can be secrets. */
 export function warningsOf(
   env: Readonly<Record<string, string | undefined>>,
   {
     settings,
     chains,
     devChain,
-  }: { settings: readonly string[]; chains: readonly Pick<ChainConfig, 'chainId'>[]; devChain: boolean },
+  }: { settings: readonly string[]; chains: readonly Pick<RemoteChain, 'chainId'>[]; devChain: boolean },
 ): string[] {
   const known = [...settings, 'TAPCHIP_CONFIG', ...ofOthers]
   const served = new Set([
@@ -35,23 +36,22 @@ export function warningsOf(
     if (known.includes(name)) return []
     const variable = chainVariable(name)
     if (variable === undefined)
-      return [`${name} is no variable of the daemon's, and is ignored.${meant(name, known)}`]
+      return [`${name} is not a variable of the daemon and is ignored.${meant(name, known)}`]
     const { of, id, isKey } = variable
     if (!isChainId(id))
-      return [`${name} is ignored: after ${of}_ comes a chain id, a number such as 8453, and not "${id}".`]
+      return [`${name} is ignored: ${of}_ must be followed by a chain id, such as 8453, not by "${id}".`]
     if (isKey && !served.has(id))
       return [`${name} is ignored: chain ${id} has no RPC URL. Set TAPCHIP_RPC_${id} to use the chain.`]
     return []
   })
 }
 
-/** The one that is written nearly so. */
 function meant(name: string, known: readonly string[]): string {
   const near = known.find((other) => distance(name, other) <= 2)
-  return near === undefined ? ' See tapchipd --help.' : ` Is ${near} meant?`
+  return near === undefined ? ' See tapchipd --help.' : ` Did you mean ${near}?`
 }
 
-/** How many letters have to be changed, added or left out to make one of the other. */
+/** The Levenshtein distance. */
 function distance(one: string, other: string): number {
   let above = Array.from({ length: other.length + 1 }, (_, at) => at)
   for (const [row, letter] of [...one].entries()) {

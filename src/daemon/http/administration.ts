@@ -13,12 +13,12 @@ import { isLoopback, refuseForwarded } from './forwarded.ts'
 type AdminConfig = Pick<Config, 'adminListen' | 'adminRemote' | 'baseUrl' | 'dataDir' | 'host'>
 type ListenConfig = AdminConfig & Pick<Config, 'maxConnections' | 'clientConnections' | 'trustProxy'>
 
-/** What is connected to a listener of the operator's own. */
+/** Connections to the operators' own listeners. */
 const operators = new WeakSet<Socket>()
 
 type Constraints = NonNullable<NonNullable<FastifyServerOptions['routerOptions']>['constraints']>
 
-/** Lets a route be there on the operator's own listeners alone; elsewhere it is an unknown path like any other. */
+/** Makes a route exist only on the operators' own listeners; elsewhere it is an unknown path. */
 export const listenerConstraint: Constraints = {
   listener: {
     name: 'listener',
@@ -27,12 +27,11 @@ export const listenerConstraint: Constraints = {
   },
 }
 
-/** Whether administration leaves the listener that chips lead to. */
-export const isAdminApart = ({ adminListen, adminRemote, baseUrl }: AdminConfig): boolean =>
+const isAdminApart = ({ adminListen, adminRemote, baseUrl }: AdminConfig): boolean =>
   !adminRemote &&
   (adminListen !== undefined || (baseUrl !== undefined && !isLoopback(new URL(baseUrl).hostname)))
 
-/** Keeps the routes of a scope to operators: on their listeners, and not through a proxy. */
+/** Restricts the routes of a scope to operators: only on their listeners, and not through a proxy. */
 export function keepToOperators(scope: FastifyInstance, config: AdminConfig): void {
   refuseForwarded(scope, config)
   if (!isAdminApart(config)) return
@@ -44,15 +43,14 @@ export function keepToOperators(scope: FastifyInstance, config: AdminConfig): vo
 export interface Administration {
   /** `http://…` or `unix:/path`. */
   readonly address: string
-  /** Accepts nothing more, and resolves when all is answered. */
+  /** Accepts no new connections, and resolves when all requests are answered. */
   close(): Promise<void>
-  /** Ends what is still under way. */
   closeAllConnections(): void
 }
 
 /**
- * Serves the application on the socket in the data directory, and where it is set on an address for operators.
- * The data directory is locked by then, so a socket that lies there is a dead daemon's.
+ * Serves the application on the socket in the data directory, and on the operators' address if one is set. The
+ * data directory is locked by now, so an existing socket belongs to a dead daemon.
  */
 export async function openAdministration(
   app: FastifyInstance,
@@ -71,7 +69,7 @@ export async function openAdministration(
   try {
     const socket = await listenOnSocket(app, config, log)
     if (socket) open.push(socket)
-    // Where there are no such sockets administration has to be somewhere all the same.
+    // Without Unix sockets, administration still needs an address.
     const wanted =
       config.adminListen ?? (socket || !isAdminApart(config) ? undefined : { host: '127.0.0.1', port: 0 })
     const tcp = wanted && (await listen(serverLike(app, config, log), wanted))
@@ -100,7 +98,7 @@ async function listenOnSocket(app: FastifyInstance, config: ListenConfig, log: L
   const path = join(config.dataDir, adminSocketName)
   let release: () => void = () => undefined
   try {
-    if (process.platform === 'win32') throw new Error('Windows has none that its owner alone can open')
+    if (process.platform === 'win32') throw new Error('Windows has no sockets that only their owner can open')
     const short = socketPath(path)
     release = short.release
     rmSync(path, { force: true })
@@ -117,7 +115,7 @@ async function listenOnSocket(app: FastifyInstance, config: ListenConfig, log: L
   }
 }
 
-/** Another listener of the application: its connections are operators', and live by the limits of the first one. */
+/** Another listener for the application: its connections belong to operators, and have the same limits. */
 function serverLike(app: FastifyInstance, config: ListenConfig, log: Logger): Server {
   const { keepAliveTimeout, requestTimeout, headersTimeout, timeout, maxHeadersCount } = app.server
   const server = createServer({ connectionsCheckingInterval: headersTimeout / 6 }, (request, response) =>
@@ -137,7 +135,7 @@ const listen = (server: Server, where: { path: string } | { host: string; port: 
     server.listen(where, () => resolve(server.off('error', reject)))
   })
 
-/** @param host as it was asked for: every address of this machine has loopback among them */
+/** @param host as configured; a wildcard address includes loopback */
 export function addressOf(server: Server, host: string): string {
   const { port } = server.address() as AddressInfo
   const shown = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host

@@ -1,7 +1,9 @@
 import type { FastifyRequest } from 'fastify'
+import ipaddr from 'ipaddr.js'
 import type { Auth, EndpointSpec } from '../contract/endpoint.ts'
 import type { Actor, AdminToken, ApiKey, Credentials } from '../domain/access/credentials.ts'
 import { permits, type Scope } from '../domain/access/scopes.ts'
+import type { Asker } from '../domain/chain/recipients.ts'
 import { DomainError } from '../domain/errors.ts'
 import type { WireWords } from './wire.ts'
 
@@ -10,7 +12,6 @@ export interface AuthDeps {
   wire: WireWords
 }
 
-/** Who calls, as far as the endpoint's kind of authentication tells. */
 export type Caller<A extends Auth> = A extends 'api-key'
   ? { actor: Actor; teamId: number; keyId: number }
   : A extends 'admin'
@@ -19,26 +20,24 @@ export type Caller<A extends Auth> = A extends 'api-key'
       ? { actor: Actor; code: string; keyTeam: () => number | undefined }
       : { keyTeam: () => number | undefined }
 
-/** Whether nobody is known to call: neither a team nor an operator. */
 export function isStranger({ caller }: FastifyRequest): boolean {
   if (!caller) return true
   if ('teamId' in caller || 'token' in caller) return false
   try {
     return caller.keyTeam() === undefined
   } catch {
-    // The key that came along is not good.
     return true
   }
 }
 
-/** @throws DomainError of a 401, scope_missing */
+/** @throws DomainError with a 401 code, or scope_missing */
 export function authenticate<S extends EndpointSpec>(
   deps: AuthDeps,
   spec: S,
   request: FastifyRequest,
 ): Caller<S['auth']> {
   const caller = callerOf(deps, spec, request)
-  // The type follows from the same `auth` that was switched on.
+  // The type follows from the same `auth` as the switch.
   return caller as Caller<S['auth']>
 }
 
@@ -69,23 +68,23 @@ function callerOf(deps: AuthDeps, spec: EndpointSpec, request: FastifyRequest): 
   }
 }
 
-/** The API key that came along, or undefined where none did. @throws DomainError where it is not good */
-export function optionalApiKey({ credentials, wire }: AuthDeps, request: FastifyRequest): ApiKey | undefined {
+/** Returns the request's API key, or undefined if it has none. @throws DomainError if the key is invalid */
+function optionalApiKey({ credentials, wire }: AuthDeps, request: FastifyRequest): ApiKey | undefined {
   const header = request.headers[wire.apiKeyHeader]
   return typeof header === 'string' && header !== '' ? credentials.apiKey(header) : undefined
 }
 
-/** Whether it is good is for the write that uses it up to say. @throws DomainError otp_missing */
+/** The write that uses the code decides if it is valid. @throws DomainError otp_missing */
 function codeOf(wire: WireWords, request: FastifyRequest): string {
   const header = request.headers[wire.codeHeader]
   if (typeof header === 'string' && header !== '') return header
   throw new DomainError(
     'otp_missing',
-    `Send the code of a tap in the header ${wire.codeHeader}. A tap's ref gives codes: query the ref.`,
+    `Send the code of a tap in the header ${wire.codeHeader}. Query the ref of a tap to get codes.`,
   )
 }
 
-export const bearerOf = (request: FastifyRequest): string | undefined =>
+const bearerOf = (request: FastifyRequest): string | undefined =>
   /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? '')?.[1]
 
 function bearer(request: FastifyRequest): string {
@@ -93,7 +92,7 @@ function bearer(request: FastifyRequest): string {
   if (token === undefined) {
     throw new DomainError(
       'admin_token_missing',
-      'Send an admin token in the header Authorization: Bearer <token>. The first one stands in the file admin.token of the data directory.',
+      'Send an admin token in the header Authorization: Bearer <token>. The first one is in the file admin.token in the data directory.',
     )
   }
   return token
@@ -105,4 +104,46 @@ function assertScope(holder: { scopes: readonly Scope[] }, wanted: Scope, who: s
     'scope_missing',
     `${who} lacks the scope "${wanted}". Use one that has it, or create one.`,
   )
+}
+
+export function validKey(deps: AuthDeps, request: FastifyRequest): number | undefined {
+  const { caller } = request
+  if (caller && 'keyId' in caller) return caller.keyId
+  try {
+    return optionalApiKey(deps, request)?.id
+  } catch {
+    return undefined
+  }
+}
+
+export function validToken({ credentials }: AuthDeps, request: FastifyRequest): string | undefined {
+  const { caller } = request
+  if (caller && 'token' in caller) return caller.token.name
+  const token = bearerOf(request)
+  try {
+    return token === undefined ? undefined : credentials.adminToken(token).name
+  } catch {
+    return undefined
+  }
+}
+
+/** Whom to charge for looking up a name on an endpoint without a key. */
+export function askerOf(deps: AuthDeps, request: FastifyRequest): Asker {
+  try {
+    const key = optionalApiKey(deps, request)
+    if (key) return { team: key.teamId }
+  } catch {}
+  return { client: network(request.ip) }
+}
+
+/**
+ * Identifies a stranger: the whole IPv4 address, or the first 64 bits of an IPv6 address, since one client can
+ * choose the rest. A Unix socket has no address, and a proxy may pass on any text.
+ */
+export function network(ip: string | undefined): string {
+  const bare = ip?.split('%')[0] ?? ''
+  if (!ipaddr.isValid(bare)) return 'none'
+  const address = ipaddr.process(bare)
+  if (address.kind() === 'ipv4') return address.toString()
+  return ipaddr.IPv6.networkAddressFromCIDR(`${address.toString()}/64`).toString()
 }

@@ -1,15 +1,15 @@
+import type { FastifyCorsOptions } from '@fastify/cors'
 import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify'
 import type { Answer, Auth, EndpointSpec, Input } from '../contract/endpoint.ts'
 import { type EndpointKey, type Endpoints, endpoints } from '../contract/index.ts'
 import type { Idempotency, Json } from '../domain/chain/transactions.ts'
 import { type AuthDeps, authenticate, type Caller } from './auth.ts'
-import { openToBrowsers } from './cors.ts'
 import { parseInput } from './parse-input.ts'
 import { answerOnce, type Recording } from './repeatable.ts'
+import type { WireWords } from './wire.ts'
 
-export type BindDeps = AuthDeps & { idempotency: Idempotency }
+type BindDeps = AuthDeps & { idempotency: Idempotency }
 
-/** A call of an endpoint: its validated input, who calls, and the HTTP underneath for those who stream. */
 export type Call<S extends EndpointSpec> = Input<S> &
   Caller<S['auth']> & {
     request: FastifyRequest<{
@@ -20,35 +20,35 @@ export type Call<S extends EndpointSpec> = Input<S> &
     ? { once(recording: Recording<Answer<S> & Json>): Promise<Answer<S>> }
     : unknown)
 
-/** Answers with the endpoint's response, or with a reply that it is sending itself. */
-export type Handler<S extends EndpointSpec> = (call: Call<S>) => Promise<Answer<S> | FastifyReply>
+type Handler<S extends EndpointSpec> = (call: Call<S>) => Promise<Answer<S> | FastifyReply>
 
-/** Handlers by endpoint, a file of them per resource. */
-export type Handlers<K extends EndpointKey> = { [Key in K]: Handler<Endpoints[Key]> }
+type Handlers<K extends EndpointKey> = { [Key in K]: Handler<Endpoints[Key]> }
 
 declare module 'fastify' {
   interface FastifyContextConfig {
     isLimited?: boolean
-    /** A body or an answer that streams: few at once of one API key. */
+    /** Has a streamed body or answer: only a few are served at once per API key. */
     isLong?: boolean
-    /** For people: answers with a page where something went wrong. */
     errorPage?: (reply: FastifyReply, status: number) => FastifyReply
   }
   interface FastifyRequest {
-    /** Who calls, once the endpoint's authentication has passed. */
+    /** Set once the endpoint's authentication has passed. */
     caller: Caller<Auth> | null
   }
 }
 
-/** In a route's configuration: a stranger can call it, so it counts towards the rate limit. */
+/** Route configuration: strangers can call it, so it counts toward the rate limit. */
 export const limited = { isLimited: true }
 
-/** The answer itself comes from a hook of the CORS plugin; it needs a route to hang on. */
+/** A hook of the CORS plugin sends the answer, but it needs a route. */
 function answerPreflight(app: FastifyInstance, url: string): void {
   app.options(url, { config: { cors: openToBrowsers } }, async (_request, reply) => reply.code(204).send())
 }
 
-/** Serves an endpoint of the table: authentication, validation, the handler, the wire's words. */
+/**
+ * Serves an endpoint of the table: authentication, validation, handler, and translation of the configurable
+ * words.
+ */
 export function bind<K extends EndpointKey>(
   app: FastifyInstance,
   deps: BindDeps,
@@ -71,7 +71,7 @@ export function bind<K extends EndpointKey>(
       ...(spec.auth === 'none' || spec.auth === 'code' ? limited : {}),
       ...(spec.isLong || spec.stream ? { isLong: true } : {}),
     },
-    // Before the body: whoever may not call is told so without a byte of it being read.
+    // Before the body, so that unauthorized callers are refused without a byte of it being read.
     onRequest: (request, _reply, done) => {
       try {
         request.caller = authenticate(deps, spec, request)
@@ -88,7 +88,8 @@ export function bind<K extends EndpointKey>(
         query: request.query,
         body: request.body,
       })
-      // `endpoints[key]` gave both the schemas and the handler's type; TypeScript cannot follow it through the union.
+      // `endpoints[key]` gave both the schemas and the handler's type, but TypeScript cannot follow this
+      // through the union.
       const call = { ...input, ...request.caller, request, reply }
       const once = (recording: Recording<Json>) => answerOnce(deps, { spec, request, key, input }, recording)
       const answer = await handler(
@@ -99,7 +100,6 @@ export function bind<K extends EndpointKey>(
   })
 }
 
-/** Serves several endpoints at once. */
 export function bindAll<K extends EndpointKey>(
   app: FastifyInstance,
   deps: BindDeps,
@@ -112,3 +112,16 @@ export function splitKey(key: string): { method: HTTPMethods; path: string } {
   const space = key.indexOf(' ')
   return { method: key.slice(0, space) as HTTPMethods, path: key.slice(space + 1) }
 }
+
+/** Route configuration for the interface: browser clients may call it from any origin. */
+const openToBrowsers = { origin: '*' }
+
+/** Closed except for routes with `openToBrowsers`, which allow the documented headers. */
+export const corsOptions = (wire: WireWords): FastifyCorsOptions => ({
+  origin: false,
+  methods: ['GET', 'POST', 'PATCH', 'DELETE'],
+  allowedHeaders: ['content-type', wire.apiKeyHeader, wire.codeHeader, 'idempotency-key'],
+  maxAge: 86_400,
+  preflight: true,
+  strictPreflight: false,
+})

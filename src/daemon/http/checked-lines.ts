@@ -7,7 +7,7 @@ import { issuesNamed, required } from '../contract/list.ts'
 import { DomainError } from '../domain/errors.ts'
 import { describeIssues } from './parse-input.ts'
 
-/** A line of a body, counted from 1, in the shape that its check gives it. */
+/** A validated line of a body, counted from 1. */
 export interface ReadLine<T> {
   readonly row: number
   readonly value: T
@@ -18,7 +18,6 @@ export interface BadLine {
   readonly problem: string
 }
 
-/** What becomes of a line: the value that it stands for, or why it is none. */
 export type CheckLine<T> = (value: unknown) => Promise<{ value: T } | { problem: string }>
 
 export const lineBy =
@@ -28,24 +27,22 @@ export const lineBy =
     return parsed.success ? { value: parsed.data } : { problem: describeIssues(parsed.error.issues) }
   }
 
-/** A body with as many bad lines is all wrong, and not looked at to its end. */
+/** A body with this many bad lines is refused without reading the rest. */
 const badCounted = 10_000
-// No row is as long, and a line without end would be read over and over.
+// No row is this long, and an endless line would be scanned again and again.
 const longestLine = 64 * 1024
-/** Characters. */
+/** In characters. */
 const boundedFrom = 120
 
-/** Who sent a body, and may go away. */
 interface Sender {
   readonly socket: { readonly destroyed: boolean }
 }
 
 /**
- * A body of JSON lines that is there as a whole, and was looked at once. It is kept as the bytes that came, and read
- * anew by whoever goes through it: as objects a million lines would fill the memory.
+ * A fully received body of JSON lines that has been validated once. It is stored as the received bytes and
+ * parsed again on each pass: a million lines as objects would fill the memory.
  */
 export class CheckedLines<T> {
-  /** How many there are of which kind. */
   good = 0
   bad = 0
   readonly #chunks: Uint8Array[] = []
@@ -57,7 +54,10 @@ export class CheckedLines<T> {
     this.#check = check
   }
 
-  /** @throws DomainError too_large, invalid_input where it is empty, no text, has a line without end, or is all wrong */
+  /**
+   * @throws DomainError too_large, or invalid_input if it is empty, not text, has an endless line, or has too
+   * many bad ones
+   */
   static async read<T>(
     { body, raw }: { body: AsyncIterable<Uint8Array> | undefined; raw: Sender },
     limit: number,
@@ -77,7 +77,7 @@ export class CheckedLines<T> {
       if (lines.bad === badCounted) await lines.refuseBad()
     }
     if (lines.good + lines.bad === 0)
-      throw new DomainError('invalid_input', 'body is empty: send JSON lines, a row each')
+      throw new DomainError('invalid_input', 'body is empty: send JSON lines, one row per line')
     return lines
   }
 
@@ -89,7 +89,7 @@ export class CheckedLines<T> {
     for await (const line of this.#read()) if ('problem' in line) yield line
   }
 
-  /** @throws DomainError invalid_input that names the bad lines, where there are any */
+  /** @throws DomainError invalid_input that names the bad lines, if there are any */
   async refuseBad(): Promise<void> {
     if (this.bad === 0) return
     const named: string[] = []
@@ -108,8 +108,8 @@ export class CheckedLines<T> {
     const rest = async () => {
       if (!slice.isOver) return
       await slice.next()
-      // Work that nobody waits for any more would still hold up the others'.
-      if (this.#sender.socket.destroyed) throw new DomainError('invalid_input', 'The sender has gone.')
+      // Work for a disconnected client would still delay others.
+      if (this.#sender.socket.destroyed) throw new DomainError('invalid_input', 'The client disconnected.')
     }
     for (const texts of linesOf(this.#chunks)) {
       for (const text of texts) {
@@ -117,13 +117,13 @@ export class CheckedLines<T> {
         yield { row, ...(await this.#line(text)) }
         await rest()
       }
-      // Of blank lines alone, too: splitting them is work as well.
+      // Also after blank lines only: splitting them is work as well.
       await rest()
     }
   }
 
   async #line(text: string): Promise<{ value: T } | { problem: string }> {
-    // Shorter ones hold too little to be too much.
+    // Shorter lines cannot exceed the limits.
     const excess = text.length < boundedFrom ? undefined : await excessOf(Buffer.from(text))
     if (excess) return { problem: `${excess.field ?? 'the line'} ${excess.reason}` }
     let value: unknown
@@ -136,7 +136,6 @@ export class CheckedLines<T> {
   }
 }
 
-/** The lines that end in each chunk, empty ones left out. */
 function* linesOf(chunks: Iterable<Uint8Array>): Generator<readonly string[]> {
   const decoder = new TextDecoder('utf-8', { fatal: true })
   const splitter = new LineSplitter(longestLine)
@@ -158,7 +157,7 @@ function decoded(decoder: TextDecoder, chunk: Uint8Array | undefined): string {
   }
 }
 
-/** Joins what is known already with what comes, by row; what has no row comes last. */
+/** Merges known lines with arriving ones by row; lines without a row come last. */
 export async function* inLineOrder(
   known: AsyncIterable<{ row: number }>,
   coming: AsyncIterable<object>,

@@ -2,20 +2,20 @@ import type { Server } from 'node:http'
 import { BlockList, isIPv6, type Socket } from 'node:net'
 import type { Logger } from 'pino'
 import type { Config } from '../config/config.ts'
-import { network } from './client-key.ts'
+import { network } from './auth.ts'
 
 type Limits = Pick<Config, 'maxConnections' | 'clientConnections'>
 
 const warnEvery = 60_000
 
 /**
- * Bounds the connections to a server: all together, and those of one client, so that one leaves room for the others.
- * A new one takes the place of an idle one; where all of them are being answered it is cut. Connections of this machine
- * and of trusted proxies are many clients', and are bounded all together alone.
+ * Limits the connections to a server, in total and per client, so that one client leaves room for others. A new
+ * connection replaces an idle one, or is cut if all of them are busy. Connections from this machine and from
+ * trusted proxies belong to many clients, so only the total applies.
  * @param shared addresses that stand for many clients
  */
 export function limitConnections(server: Server, limits: Limits, shared: BlockList, log: Logger): void {
-  /** Those that have sent no whole request, or have their answer. Whichever is so for longest comes first. */
+  /** Connections without a complete request, or with a finished answer. The longest idle one comes first. */
   const idle = new Set<Socket>()
   const byClient = new Map<string, Set<Socket>>()
   let open = 0
@@ -24,7 +24,7 @@ export function limitConnections(server: Server, limits: Limits, shared: BlockLi
   const makeRoom = (candidates: Iterable<Socket>): boolean => {
     if (performance.now() - warnedAt > warnEvery) {
       warnedAt = performance.now()
-      log.warn('there are as many connections as are allowed: idle ones are cut for new ones')
+      log.warn('the limit of connections is reached: idle ones are closed for new ones')
     }
     for (const socket of candidates) {
       if (!idle.delete(socket)) continue
@@ -64,7 +64,7 @@ export function limitConnections(server: Server, limits: Limits, shared: BlockLi
   })
 }
 
-/** This machine's, and those of trusted proxies; a number of hops says that whoever connects is one. */
+/** Those of this machine and of trusted proxies; with a number of hops, every peer is a proxy. */
 export function sharedAddresses(trust: Config['trustProxy']): BlockList {
   const list = new BlockList()
   const add = (range: string) => {

@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http'
 import { DomainError, type ErrorCode, storeFailure } from '../domain/errors.ts'
 
-/** The one place where a code gets its HTTP status. */
+/** The only map from error codes to HTTP statuses. */
 const statusOf: Record<ErrorCode, number> = {
   invalid_input: 400,
   invalid_metadata: 400,
@@ -55,7 +55,7 @@ const statusOf: Record<ErrorCode, number> = {
   badge_unavailable: 503,
 }
 
-export interface ErrorBody {
+interface ErrorBody {
   statusCode: number
   error: string
   message: string
@@ -65,18 +65,18 @@ export interface ErrorBody {
   errors?: Record<string, string>
 }
 
-/** The caller went away before it was answered: nobody's fault, and nobody is left to read why. */
+/** The client disconnected before the answer: no one's fault, and no one left to tell. */
 const isAbort = (error: unknown): boolean =>
   codeOf(error) === 'ECONNRESET' || codeOf(error) === 'ERR_STREAM_PREMATURE_CLOSE'
 
-export interface ErrorAnswer {
+interface ErrorAnswer {
   body: ErrorBody
   retryAfterSeconds: number | undefined
-  /** Worth a line in the log, with the error itself: its text was not given to the caller. */
+  /** True if the error belongs in the log, because the client does not get its text. */
   isOurs: boolean
 }
 
-/** What a caller gets to see of an error. Anything unexpected is a 500 that shows nothing of the inside. */
+/** Returns what a client may see of an error. Anything unexpected is a 500 without internal details. */
 export function answerTo(error: unknown, requestId: string, isStranger = true): ErrorAnswer {
   const known = error instanceof DomainError ? error : fromFramework(error)
   if (!known)
@@ -104,7 +104,6 @@ function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : ''
 }
 
-/** Fastify's and SQLite's own errors, by their codes. */
 function fromFramework(error: unknown): DomainError | undefined {
   const code = codeOf(error)
   switch (code) {
@@ -124,7 +123,7 @@ function fromFramework(error: unknown): DomainError | undefined {
         errors: { body: 'is not valid JSON' },
       })
     case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
-      return new DomainError('invalid_input', 'body does not have the length that Content-Length says')
+      return new DomainError('invalid_input', 'body does not have the length stated in Content-Length')
     case 'FST_ERR_BAD_URL':
     case 'FST_ERR_MAX_PARAM_LENGTH':
       return new DomainError('not_found', 'There is nothing at this address.')
@@ -136,4 +135,18 @@ function fromFramework(error: unknown): DomainError | undefined {
 
 function isBadRequest(error: unknown): boolean {
   return error instanceof Error && 'statusCode' in error && error.statusCode === 400
+}
+
+/** An error as raw HTTP/1.1, for a connection that can no longer be answered normally and is then closed. */
+export function rawAnswer(error: ErrorBody): string {
+  const body = JSON.stringify(error)
+  return [
+    `HTTP/1.1 ${error.statusCode} ${error.error}`,
+    'content-type: application/json; charset=utf-8',
+    `content-length: ${Buffer.byteLength(body)}`,
+    'cache-control: no-store',
+    'connection: close',
+    '',
+    body,
+  ].join('\r\n')
 }

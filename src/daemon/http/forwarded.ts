@@ -1,8 +1,9 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Config } from '../config/config.ts'
+import type { Context } from '../context.ts'
 import { DomainError } from '../domain/errors.ts'
 
-// Written by proxies and content networks; any x-forwarded… as well.
+// Set by proxies and content networks, like any x-forwarded… header.
 const marks = [
   'forwarded',
   'via',
@@ -22,8 +23,8 @@ const marks = [
 export const isLoopback = (hostname: string): boolean => /^(localhost|127(\.\d+){3}|\[::1\])$/i.test(hostname)
 
 /**
- * Keeps what is the operator's own from answering through a proxy, where a public host name may point at it by
- * mistake, and to a page that makes its own name point at this machine.
+ * Keeps operator endpoints from answering through a proxy, where a public host name may point at them by
+ * mistake, or to a web page that points its own name at this machine.
  * @throws DomainError forwarded_refused, in a hook of the scope
  */
 export function refuseForwarded(
@@ -41,18 +42,46 @@ export function refuseForwarded(
   })
 }
 
-/** Whether a proxy has left its mark. Whoever asks directly can leave one too. */
-export function isForwarded({ headers }: FastifyRequest): boolean {
+/** True if a proxy left its headers. A direct client can send them too. */
+function isForwarded({ headers }: FastifyRequest): boolean {
   return (
     marks.some((mark) => headers[mark] !== undefined) ||
     Object.keys(headers).some((name) => name.startsWith('x-forwarded'))
   )
 }
 
-/** From this machine, and yet to another name than this machine's: a proxy beside the daemon, or a rebound name. */
+/** A request from this machine under another name: a proxy next to the daemon, or DNS rebinding. */
 function isMisdirected(request: FastifyRequest, names: readonly (string | undefined)[]): boolean {
   const from = request.socket.remoteAddress ?? ''
   if (!/^(::ffff:)?127\.|^::1$/.test(from)) return false
   const name = request.hostname
   return !isLoopback(name) && !names.includes(name)
+}
+
+const proxyAdvice =
+  'Without TAPCHIP_TRUST_PROXY, all visitors count as one client and share one rate limit: set it to the number of proxies or to their networks.'
+
+export function watchForProxies(
+  app: FastifyInstance,
+  { config, log, metrics }: Pick<Context, 'config' | 'log' | 'metrics'>,
+): void {
+  if (config.trustProxy !== undefined) return
+  let isTold = false
+  app.addHook('onRequest', (request, _reply, done) => {
+    if (isForwarded(request)) {
+      metrics.unconfiguredProxy.inc()
+      if (!isTold) log.warn(`A request came through a proxy. ${proxyAdvice}`)
+      isTold = true
+    }
+    done()
+  })
+}
+
+export async function proxyWarnings({
+  unconfiguredProxy,
+}: Pick<Context['metrics'], 'unconfiguredProxy'>): Promise<string[]> {
+  const count = (await unconfiguredProxy.get()).values[0]?.value ?? 0
+  return count > 0
+    ? [`${count} ${count === 1 ? 'request' : 'requests'} came through a proxy. ${proxyAdvice}`]
+    : []
 }

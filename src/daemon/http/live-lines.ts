@@ -1,17 +1,15 @@
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 
-/** Something to follow, for as long as somebody reads. */
-export interface Live<T> {
-  /** @returns a function that ends the following */
+interface Live<T> {
   follow(tell: (event: T) => void): () => void
   toLine(event: T): unknown
-  /** Asked before each line, keep-alives included: whoever may not read any more gets no more. */
+  /** Checked before each line, including keep-alives, so that lost permissions take effect. */
   mayGoOn(): boolean
 }
 
 const keepAliveEvery = 15_000
-// A reader that is this far behind is cut off: the daemon does not keep events for those who do not read.
+// A reader that is this far behind is disconnected: the daemon does not keep events for it.
 const bytesKept = 1024 * 1024
 const closeGrace = 1000
 
@@ -20,18 +18,18 @@ interface Open {
   cut(): void
 }
 
-/** Streams of JSON lines as things happen; an empty line says that the connection still stands. */
+/** Streams JSON lines as events happen; an empty line is a keep-alive. */
 export class LiveLines {
   readonly #open = new Set<Open>()
   readonly #keepAliveMs: number
 
-  /** Ends the streams before the application closes, which would wait for them for ever. */
+  /** Ends the streams before the application closes, which would otherwise wait for them forever. */
   constructor(app: FastifyInstance, keepAliveMs = keepAliveEvery) {
     this.#keepAliveMs = keepAliveMs
     app.addHook('preClose', async () => {
       const open = [...this.#open]
       for (const { end } of open) end()
-      // Who does not even read the end is not waited for.
+      // A client that does not even read the end is disconnected.
       setTimeout(() => {
         for (const { cut } of open) cut()
       }, closeGrace).unref()
@@ -46,7 +44,7 @@ export class LiveLines {
       stream.end()
       this.#open.delete(open)
     })
-    // The connection has nothing to wait for afterwards, and would hold up a daemon that stops.
+    // Keeping the connection open afterwards would hold up a stopping daemon.
     return reply.header('connection', 'close').type('application/x-ndjson').send(stream.lines)
   }
 }
@@ -69,7 +67,7 @@ function liveLines<T>(live: Live<T>, keepAliveMs: number): { lines: Readable; en
     lines.push(null)
   }
   lines.once('close', end)
-  // At once: the headers go out, and the reader knows that nothing is missed from here on.
+  // Sends the headers at once, so that the reader knows it misses nothing from here on.
   push('\n')
   return { lines, end }
 }

@@ -7,30 +7,29 @@ import { DomainError, invalid } from '../domain/errors.ts'
 import { describeIssues, errorsOf } from './parse-input.ts'
 
 export interface FormOptions {
-  /** The names of fields that mean something; all others are passed over. */
   fields: readonly string[]
-  /** The name of the one file. */
   file: string
-  /** Takes the file as it comes. What it returns ends the form, and is thrown once the body has been read. */
+  /** Receives the file in chunks. An error that it returns is thrown once the body has been read. */
   take(chunk: Buffer): DomainError | undefined
-  /** Of the whole body. */
   maxBytes: number
 }
 
-export interface Form {
+interface Form {
   fields: Record<string, string>
   hasFile: boolean
 }
 
 const fieldBytes = 16 * 1024
-/** So much beyond its limit, and so long, a body is still read: a client that is still sending does not hear an answer. */
+/**
+ * An oversized body is still read up to these limits: a client that is still sending does not notice an answer.
+ */
 const patience = 16 * 1024 * 1024
 const patienceMs = 10_000
-/** Whoever goes on sending has so long to read the answer, then the connection ends. */
+/** Time for a client that keeps sending to read the answer before the connection closes. */
 const lingerMs = 2_000
 
 /**
- * Reads a form (RFC 7578) with a file as it comes, its parts in any order. Nothing of the file is kept here.
+ * Reads a form (RFC 7578) with a streamed file, its parts in any order. The file is not buffered.
  * @throws DomainError unsupported_media_type, too_large, invalid_input, and what `take` returned
  */
 export function readForm(headers: IncomingHttpHeaders, body: Readable, options: FormOptions): Promise<Form> {
@@ -58,7 +57,6 @@ export function readForm(headers: IncomingHttpHeaders, body: Readable, options: 
     }
     const giveUp = () => {
       body.off('data', take)
-      // What is left of it nobody waits for.
       endSoon(body)
       done()
     }
@@ -82,16 +80,16 @@ export function readForm(headers: IncomingHttpHeaders, body: Readable, options: 
   })
 }
 
-/** Ends the connection that a body comes over, unless the body ends by itself: by then its answer was read. */
+/** Closes the connection unless the body ends by itself before the client could have read the answer. */
 function endSoon(body: Readable): void {
   const timer = setTimeout(() => body.destroy(), lingerMs).unref()
   body.once('end', () => clearTimeout(timer))
   body.once('close', () => clearTimeout(timer))
-  // Otherwise a body without a listener stays paused, and its client waits to be read.
+  // Otherwise, a body without a listener stays paused, and its client waits.
   body.resume()
 }
 
-const malformed = 'body is not a whole form: check its boundary and its end'
+const malformed = 'body is not a complete form: check its boundary and its end'
 const brokenOff = new DomainError('invalid_input', malformed)
 const tooLarge = (most: number) => new DomainError('too_large', `The body is over ${most} bytes.`)
 
@@ -105,12 +103,11 @@ class Reading {
     this.#options = options
   }
 
-  /** The first failure counts. */
   fail(failure: DomainError): void {
     this.failure ??= failure
   }
 
-  /** @returns undefined, with the failure, where the headers fit no form */
+  /** @returns undefined and records the failure if the headers are not those of a form */
   parser(headers: IncomingHttpHeaders & { 'content-type': string }) {
     const { file } = this.#options
     try {
@@ -127,9 +124,7 @@ class Reading {
       parser.on('error', () => this.fail(brokenOff))
       return parser
     } catch {
-      this.fail(
-        new DomainError('invalid_input', 'content-type has no boundary: let your HTTP client write it'),
-      )
+      this.fail(new DomainError('invalid_input', 'content-type has no boundary: let your HTTP client set it'))
       return undefined
     }
   }
@@ -143,10 +138,10 @@ class Reading {
   }
 
   #file(name: string, stream: Readable): void {
-    // A part that breaks off; the parser says so itself.
+    // For a truncated part; the parser reports it itself.
     stream.on('error', () => undefined)
     if (name !== this.#options.file) {
-      const reason = `must be no file: one file is taken, ${this.#options.file}`
+      const reason = `must not be a file: the only one is ${this.#options.file}`
       this.fail(invalid(name === undefined ? 'body' : name.slice(0, 100), reason))
     } else if (this.hasFile) this.fail(invalid(name, 'must be one file, not several'))
     this.hasFile = true
@@ -158,7 +153,7 @@ class Reading {
   }
 }
 
-/** A form's fields in the shape that their schema gives them. @throws DomainError invalid_input that names every field */
+/** Parses a form's fields by their schema. @throws DomainError invalid_input that names every invalid field */
 export function checkForm<S extends z.ZodObject>(schema: S, form: Form, file: string): z.output<S> {
   const parsed = schema.safeParse(form.fields, { error: required })
   if (parsed.success && form.hasFile) return parsed.data

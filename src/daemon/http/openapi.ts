@@ -9,8 +9,8 @@ import type { WireWords } from './wire.ts'
 type Json = Record<string, unknown>
 
 /**
- * OpenAPI 3.1 of the endpoint table. `public` is the interface and what scripts have beyond it; `admin` is what
- * stands under /admin.
+ * Builds the OpenAPI 3.1 document. `public` covers the interface and its extensions for scripts; `admin` covers
+ * everything under /admin.
  */
 export function openApiDocument(
   { wire, baseUrl }: { wire: WireWords; baseUrl: string },
@@ -102,7 +102,6 @@ function schemaOf(schema: z.core.$ZodType, io: 'input' | 'output', wire: WireWor
   return renamed(json, wire)
 }
 
-/** The members of the schema's own object, in the wire's words. */
 function renamed(schema: Json, wire: WireWords): Json {
   const { properties, required } = schema
   if (typeof properties !== 'object' || properties === null) return schema

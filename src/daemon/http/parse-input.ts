@@ -13,19 +13,23 @@ interface Raw {
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** Validates a request against its endpoint. @throws DomainError invalid_input that names every field */
+/**
+ * Validates a request against its endpoint.
+ * @throws DomainError invalid_input that names every invalid field
+ */
 export async function parseInput<S extends EndpointSpec>(spec: S, raw: Raw): Promise<Input<S>> {
   const body = raw.body === undefined || raw.body === null ? {} : raw.body
   if (!isObject(body)) throw new DomainError('invalid_input', 'body must be a JSON object')
   const query = isObject(raw.query) ? raw.query : {}
-  // Many clients cannot send a body with these, and some cannot send a query: both carry the same fields.
+  // Many clients cannot send a body with these methods, and some cannot send a query, so both may carry the
+  // same fields.
   const fields = raw.method === 'GET' || raw.method === 'DELETE' ? { ...query, ...body } : undefined
   const parsed = {
     params: check(spec, spec.params, raw.params),
     query: spec.isQueryRaw ? (fields ?? query) : check(spec, spec.query, fields ?? query),
     body: spec.stream ? {} : await checkBody(spec, fields ?? body),
   }
-  // Each part went through the schema that the type is inferred from.
+  // Each part went through the schema from which the type is inferred.
   return parsed as Input<S>
 }
 
@@ -43,7 +47,6 @@ function dataOf(spec: EndpointSpec, parsed: z.ZodSafeParseResult<unknown>): unkn
   })
 }
 
-/** By path, as many as are named. */
 export const errorsOf = (issues: readonly z.core.$ZodIssue[]): Record<string, string> =>
   Object.fromEntries(
     issues
@@ -52,13 +55,12 @@ export const errorsOf = (issues: readonly z.core.$ZodIssue[]): Record<string, st
       .map(({ path, message }) => [path.join('.'), message]),
   )
 
-/** Of a list: how many of its elements are counted and not named. */
 const moreOf = (issue: z.core.$ZodIssue): number =>
   issue.code === 'custom' && typeof issue.params?.more === 'number' ? issue.params.more : 0
 
 const toldAtMost = 20
 
-/** `tagUIDs.3 must be …; updates.redirectUrl Required`: what is wrong, and where. */
+/** Lists problems with their paths: `tagUIDs.3 must be …; updates.redirectUrl Required`. */
 export function describeIssues(issues: readonly z.core.$ZodIssue[]): string {
   const named = issues.filter((issue) => moreOf(issue) === 0)
   const told = named

@@ -1,83 +1,81 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
+import { Semaphore } from '../../values/semaphore.ts'
 import type { Config } from '../config/config.ts'
 import { DomainError } from '../domain/errors.ts'
 import type { Clock } from '../domain/time.ts'
-import type { AuthDeps } from './auth.ts'
-import { Budget } from './budget.ts'
-import { network, validKey, validToken } from './client-key.ts'
-import { Turns } from './turns.ts'
+import { type AuthDeps, network, validKey, validToken } from './auth.ts'
 
-export interface RateDeps extends AuthDeps {
+interface RateDeps extends AuthDeps {
   clock: Clock
   log: Logger
   config: Pick<Config, 'rateLimit' | 'keyRateLimit' | 'guessLimit'>
 }
 
-/** Of one API key. Each of the long ones may hold some megabytes, and does a slice of its work in every turn. */
+/** Per API key. A long request may hold several megabytes, and does a slice of work in every turn. */
 const atOnce = 64
 const longAtOnce = 4
+const waitingAtMost = 256
 const shortBody = 1024 * 1024
-/** Of a client that guesses: so many keys are looked at in a time, and others not at all. */
+/** For a guessing client: the keys checked at a time; others are refused unchecked. */
 const guessesHeld = 8
 const knownAtMost = 10_000
 
 /**
- * Bounds what a client can call. A stranger has one budget for what needs no key, what is not there, and keys that are
- * not good, and a smaller one for guesses; an API key has its own, and so many requests at once.
- * @param turnMs how long a request waits for another one of its key to end
- * @param guessMs how long the answer to a key is held back for a client that has sent too many wrong ones
- * @returns what an error is answered as: at the end of the budget, guesses are told to wait instead
+ * Limits the calls of a client. A stranger has one budget for keyless endpoints, unknown paths, and invalid
+ * keys, and a smaller one for guesses; an API key has its own budget and a limit on concurrent requests.
+ * @param queueMs how long a request waits for another one with its key to end
+ * @param guessMs the delay of answers to keys from a client that sent too many invalid ones
+ * @returns a function that maps an error to the one to send: once the budget is spent, guesses get a 429
  */
 export function limitRates(
   app: FastifyInstance,
   deps: RateDeps,
-  { turnMs, guessMs }: { turnMs: number; guessMs: number },
+  { queueMs, guessMs }: { queueMs: number; guessMs: number },
 ): (request: FastifyRequest, error: unknown) => unknown {
   const { clock, config, log } = deps
-  const budget = (most: number | undefined) => (most === undefined ? undefined : new Budget(clock, most))
+  const budget = (most: number | undefined) => (most === undefined ? undefined : new TokenBucket(clock, most))
   const strangers = budget(config.rateLimit)
   const guesses = budget(config.guessLimit)
   const keys = budget(config.keyRateLimit)
-  const warnings = new Budget(clock, 1)
-  const short = new Turns(atOnce, turnMs)
-  const long = new Turns(longAtOnce, turnMs)
+  const warnings = new TokenBucket(clock, 1)
+  const short = new Semaphore({ atOncePerKey: atOnce, waitingPerKey: waitingAtMost, waitMs: queueMs })
+  const long = new Semaphore({ atOncePerKey: longAtOnce, waitingPerKey: waitingAtMost, waitMs: queueMs })
 
   const spendOfStranger = (request: FastifyRequest): DomainError | undefined =>
     tooMany(
       strangers?.spend(network(request.ip)),
-      `${config.rateLimit} a minute are served without a good key. Wait, or send one.`,
+      `the limit without a valid key is ${config.rateLimit} per minute. Wait, or send a key.`,
     )
   const spendOfGuesser = (request: FastifyRequest): DomainError | undefined => {
     const refusal = tooMany(
       guesses?.spend(network(request.ip)),
-      `${config.guessLimit} a minute may be wrong in what they know. Check the key, the token or the code, and wait.`,
+      `the limit for invalid keys and codes is ${config.guessLimit} per minute. Check the key, the token, or the code, and wait.`,
     )
     if (refusal && warnings.spend('') === undefined)
       log.warn(
         { client: network(request.ip) },
-        'refused for now: it keeps sending keys or codes that are not good',
+        'refused for now: this client keeps sending invalid keys or codes',
       )
     return refusal
   }
   const spendOfKey = (key: number): DomainError | undefined =>
     tooMany(
       keys?.spend(String(key)),
-      `${config.keyRateLimit} a minute are served for one API key. Wait, then go on.`,
+      `the limit per API key is ${config.keyRateLimit} per minute. Wait, then continue.`,
     )
 
   const queue = (key: number, request: FastifyRequest, reply: FastifyReply, done: (e?: Error) => void) => {
-    const turns = isLong(request) ? long : short
-    const leave = turns.take(key, (mayGo) => {
+    const leave = (isLong(request) ? long : short).acquire(String(key), (mayGo) => {
       if (mayGo) done()
-      else done(tooMany(1, 'others of the same API key are still being answered. Try again soon.'))
+      else done(tooMany(1, 'other requests with the same API key are still being answered. Try again soon.'))
     })
     if (reply.raw.closed) leave()
     else reply.raw.once('close', leave)
   }
 
-  // Before a key is looked at: one that is right by chance looks like the others for so long. Whoever used theirs from
-  // the same address before notices nothing.
+  // Runs before a key is checked: a correct guess looks like the others during the delay. Clients that used a
+  // valid key from the same address are not delayed.
   const held = new Map<string, number>()
   const known = new Set<string>()
   app.addHook('onRequest', (request, _reply, done) => {
@@ -88,7 +86,7 @@ export function limitRates(
     }
     const waiting = held.get(client) ?? 0
     if (waiting >= guessesHeld) {
-      done(tooMany(1, 'too many keys from your address were not good. Wait a moment, then try again.'))
+      done(tooMany(1, 'too many keys from your address were invalid. Wait a moment, then try again.'))
       return
     }
     held.set(client, waiting + 1)
@@ -100,7 +98,7 @@ export function limitRates(
     }, guessMs)
   })
 
-  // After every onRequest, so that CORS is answered and a browser's client can read the refusal; before the body.
+  // After every onRequest hook, so that browsers can read the refusal thanks to CORS; before the body is read.
   app.addHook('preParsing', (request, reply, _payload, done) => {
     const isOfTeam = request.caller !== null && 'keyId' in request.caller
     const key = isOfTeam || isOpen(request) ? validKey(deps, request) : undefined
@@ -115,7 +113,7 @@ export function limitRates(
   return (request, error) => {
     if (!(error instanceof DomainError)) return error
     const isKey = /^(api_key|admin_token)_/.test(error.code)
-    // What is open was counted when it came.
+    // Open endpoints were already counted on arrival.
     const asStranger = isKey && !isOpen(request) ? spendOfStranger(request) : undefined
     const asGuesser = isGuess(deps, request, error) ? spendOfGuesser(request) : undefined
     return asGuesser ?? asStranger ?? error
@@ -125,7 +123,6 @@ export function limitRates(
 const bringsKey = ({ wire }: AuthDeps, { headers }: FastifyRequest): boolean =>
   headers[wire.apiKeyHeader] !== undefined || headers.authorization !== undefined
 
-/** Whose good key or token a request brings, and from where. */
 function ownerOf(deps: AuthDeps, request: FastifyRequest): string | undefined {
   const key = validKey(deps, request)
   if (key !== undefined) return `${request.ip} key ${key}`
@@ -150,15 +147,56 @@ const tooMany = (retryAfterSeconds: number | undefined, why: string): DomainErro
     ? undefined
     : new DomainError('rate_limited', `Too many requests: ${why}`, { retryAfterSeconds })
 
-/** A key or a token that is not good; of somebody without a good key also a code or a ref that never was. */
+/** An invalid key or token; without a valid key, also an unknown code or ref. */
 function isGuess(deps: AuthDeps, request: FastifyRequest, { code }: DomainError): boolean {
   if (/^(api_key|admin_token)_(?!missing)/.test(code)) return true
   const isUnknown = code === 'not_found' && /^\/(refs|otps)\//.test(request.routeOptions.url ?? '')
   return (isUnknown || code === 'otp_unknown') && validKey(deps, request) === undefined
 }
 
-/** A body of some size, or of unknown size, or an answer of some length. */
 function isLong({ headers, routeOptions }: FastifyRequest): boolean {
   if (routeOptions.config.isLong || headers['transfer-encoding'] !== undefined) return true
   return Number(headers['content-length'] ?? 0) > shortBody
+}
+
+const minute = 60_000
+const remembered = 20_000
+
+/** A token bucket per client: a minute's worth of calls at most, refilled evenly. */
+export class TokenBucket {
+  readonly #clock: Pick<Clock, 'monotonic'>
+  readonly #most: number
+  /** The time when each client's bucket is full again. The most recent client comes last. */
+  readonly #wholeAt = new Map<string, number>()
+
+  constructor(clock: Pick<Clock, 'monotonic'>, most: number) {
+    this.#clock = clock
+    this.#most = most
+  }
+
+  /** Takes one token. @returns undefined, or the seconds until one is available */
+  spend(client: string): number | undefined {
+    const now = this.#clock.monotonic()
+    const each = minute / this.#most
+    const spent = Math.max(0, (this.#wholeAt.get(client) ?? 0) - now)
+    // Half a unit makes up for rounding.
+    const isLeft = spent + each / 2 <= minute
+    this.#wholeAt.delete(client)
+    this.#wholeAt.set(client, now + spent + (isLeft ? each : 0))
+    this.#forgetOne()
+    return isLeft ? undefined : Math.max(1, Math.ceil((spent + each - minute) / 1000))
+  }
+
+  isSpent(client: string): boolean {
+    const spent = (this.#wholeAt.get(client) ?? 0) - this.#clock.monotonic()
+    return spent + minute / this.#most / 2 > minute
+  }
+
+  #forgetOne(): void {
+    if (this.#wholeAt.size <= remembered) return
+    for (const client of this.#wholeAt.keys()) {
+      this.#wholeAt.delete(client)
+      return
+    }
+  }
 }

@@ -1,26 +1,30 @@
 import type { FastifyRequest } from 'fastify'
 import type * as z from 'zod'
 import type { EndpointSpec } from '../contract/endpoint.ts'
-import { type Claim, type Idempotency, IdempotencyConflict, type Json } from '../domain/chain/transactions.ts'
+import {
+  type Idempotency,
+  IdempotencyConflict,
+  type Json,
+  type KeyedRequest,
+} from '../domain/chain/transactions.ts'
 import { hashCode } from '../domain/codes/otps.ts'
 import { DomainError } from '../domain/errors.ts'
 
 const lifetimeMs = 24 * 3_600_000
 
-/** Whose Idempotency-Keys they are: a team's, or a code's. */
 export type Scope = { teamId: number } | { code: string }
 
-/** A request that records an intent, and the answer that the intent gives. */
 export interface Recording<T extends Json> {
   scope: Scope
-  /** Records the intent, and with it the key. @returns the transaction, null where it is none of ours */
-  record(claim: Claim | undefined): Promise<number | null>
+  /** Records the intent together with the key. @returns the transaction, or null if it is not one of ours */
+  record(claim: KeyedRequest | undefined): Promise<number | null>
   answer(transactionId: number | null): Promise<T>
 }
 
 /**
- * Answers a request that may be repeated: with the same Idempotency-Key it has its effect once, and gives the same
- * answer again. @throws DomainError idempotency_conflict, invalid_input, and what recording throws
+ * Answers a repeatable request: repeated with the same Idempotency-Key, it takes effect once and gets the same
+ * answer.
+ * @throws DomainError idempotency_conflict, invalid_input, and what recording throws
  */
 export async function answerOnce<T extends Json>(
   { idempotency }: { idempotency: Idempotency },
@@ -33,7 +37,7 @@ export async function answerOnce<T extends Json>(
       claim,
       run: async () => answer(await record(claim)),
       resume: answer,
-      // What was kept is an answer of this endpoint, in its shape.
+      // The stored answer came from this endpoint, so it has its shape.
       answer: spec.response as z.ZodType<T>,
     })
   } catch (error) {
@@ -47,7 +51,7 @@ function claimOf(
   { headers }: FastifyRequest,
   scope: Scope,
   request: unknown,
-): Claim | undefined {
+): KeyedRequest | undefined {
   const key = headers['idempotency-key']
   if (key === undefined || key === '') return undefined
   if (typeof key !== 'string' || !/^[\x21-\x7e]{1,255}$/.test(key))

@@ -1,19 +1,216 @@
 import { TextDecoder } from 'node:util'
+import { CsvReader, type CsvRows } from '../../values/csv-reader.ts'
+import { LineSplitter } from '../../values/line-splitter.ts'
+import { importRow } from '../contract/admin/chips.ts'
 import { DomainError } from '../domain/errors.ts'
-import { openCsv } from './sheet-csv.ts'
-import { openJsonLines } from './sheet-json.ts'
-import type { SheetBlock } from './sheet-row.ts'
+import { describeIssues } from './parse-input.ts'
 
-export interface Sheet {
+/** A parsed row: its non-empty values by column, or why it is invalid. Blank lines are skipped. */
+type SheetRow =
+  | { readonly values: Readonly<Record<string, string>> }
+  | { readonly problem: string /** As far as it could be read. */; readonly uid?: string | undefined }
+
+export interface SheetBlock {
+  readonly rows: readonly SheetRow[]
+  readonly size: number
+}
+
+/** Maximum characters per row. An unclosed quote would otherwise buffer the whole file. */
+export const longestRow = 64 * 1024
+
+/** Replaces bytes that are not UTF-8. */
+export const replacement = '\uFFFD'
+const notUtf8 = 'holds bytes that are not UTF-8. Save the file as UTF-8'
+
+/** @throws DomainError invalid_input that names the unknown columns */
+function assertColumns(given: readonly string[], columns: readonly string[]): void {
+  const unknown = given.filter((name) => !columns.includes(name))
+  if (unknown.length > 0) {
+    const names = unknown.slice(0, 20).map((name) => JSON.stringify(name.slice(0, 64)))
+    throw new DomainError(
+      'invalid_input',
+      `There is no column ${names.join(', ')}. Nothing was written. Columns are ${columns.join(', ')}.`,
+    )
+  }
+  const twice = given.find((name, at) => given.indexOf(name) !== at)
+  if (twice !== undefined)
+    throw new DomainError('invalid_input', `The column ${twice} appears twice. Nothing was written.`)
+}
+
+/** Reads the heading first. @throws DomainError invalid_input */
+export async function openCsv(
+  texts: AsyncGenerator<string>,
+  columns: readonly string[],
+): Promise<AsyncGenerator<SheetBlock>> {
+  const reader = new CsvReader()
+  for (;;) {
+    const next = await texts.next()
+    const { rows, malformed } = next.done ? reader.end() : reader.push(next.value)
+    const [first] = rows
+    if (first) {
+      const heading = first.map((name) => name.trim())
+      assertColumns(heading, columns)
+      if (!heading.includes('uid') && !heading.includes('publicKey')) {
+        throw new DomainError(
+          'invalid_input',
+          'The column uid is missing (or publicKey for HaLo chips). The first row names the columns.',
+        )
+      }
+      return blocksOf(texts, reader, {
+        heading,
+        rows: rows.slice(1),
+        malformed,
+        size: next.value?.length ?? 0,
+      })
+    }
+    if (next.done)
+      throw new DomainError('invalid_input', 'The body is empty: send CSV whose first row names the columns.')
+    if (reader.pending > longestRow)
+      throw new DomainError(
+        'invalid_input',
+        `The first row is over ${longestRow} characters. Is a quote never closed?`,
+      )
+  }
+}
+
+async function* blocksOf(
+  texts: AsyncGenerator<string>,
+  reader: CsvReader,
+  begun: CsvRows & { heading: readonly string[]; size: number },
+): AsyncGenerator<SheetBlock> {
+  const asRows = ({ rows, malformed }: CsvRows) =>
+    rows.map((cells) => csvRow(cells, begun.heading, malformed.get(cells)))
+  let { size } = begun
+  let rows = asRows(begun)
+  while (reader.pending <= longestRow) {
+    if (rows.length > 0) yield { rows, size }
+    const next = await texts.next()
+    rows = asRows(next.done ? reader.end() : reader.push(next.value))
+    size = next.value?.length ?? 0
+    if (!next.done) continue
+    if (rows.length > 0) yield { rows, size }
+    return
+  }
+  rows.push({
+    problem: `is over ${longestRow} characters: is a quote never closed? Nothing from this row on was read`,
+  })
+  yield { rows, size }
+  // Leaving the body unread would cut the connection, and the answer with it.
+  while (!(await texts.next()).done);
+}
+
+function csvRow(
+  cells: readonly string[],
+  heading: readonly string[],
+  malformed: string | undefined,
+): SheetRow {
+  const [only] = heading
+  const [first = ''] = cells
+  // By far the most common sheet has only a column of UIDs.
+  if (heading.length === 1 && cells.length === 1 && only !== undefined && malformed === undefined)
+    return first.includes(replacement) ? { problem: notUtf8 } : { values: { [only]: first } }
+  const uid = cells[heading.indexOf('uid')]
+  if (malformed !== undefined) return { problem: `is malformed: ${malformed}`, uid }
+  if (cells.length !== heading.length) {
+    return { problem: `has ${cells.length} cells, but the first row names ${heading.length} columns`, uid }
+  }
+  const values: Record<string, string> = {}
+  for (const [at, name] of heading.entries()) {
+    const cell = cells[at] ?? ''
+    if (cell.includes(replacement)) return { problem: `${name} ${notUtf8}`, uid }
+    if (cell !== '') values[name] = cell
+  }
+  return { values }
+}
+
+/** @throws DomainError invalid_input if the first row has unknown members */
+export async function openJsonLines(
+  texts: AsyncGenerator<string>,
+  columns: readonly string[],
+): Promise<AsyncGenerator<SheetBlock>> {
+  const blocks = linesOf(texts)
+  const first = await blocks.next()
+  if (first.done) throw new DomainError('invalid_input', 'The body is empty: send one JSON object per line.')
+  const [row] = first.value.lines
+  if (row !== undefined) {
+    const value = parseLine(row)
+    if (isObject(value)) assertColumns(Object.keys(value), columns)
+  }
+  return read(first.value, blocks, columns)
+}
+
+interface Lines {
+  lines: readonly string[]
+  size: number
+}
+
+async function* read(
+  first: Lines,
+  blocks: AsyncGenerator<Lines>,
+  columns: readonly string[],
+): AsyncGenerator<SheetBlock> {
+  yield { rows: first.lines.map((line) => jsonRow(line, columns)), size: first.size }
+  for await (const { lines, size } of blocks)
+    yield { rows: lines.map((line) => jsonRow(line, columns)), size }
+}
+
+/** Skips blank lines, and cuts each line just after its maximum length. */
+async function* linesOf(texts: AsyncGenerator<string>): AsyncGenerator<Lines> {
+  const splitter = new LineSplitter(longestRow)
+  for await (const text of texts) {
+    const lines = splitter.push(text)
+    if (lines.length > 0) yield { lines, size: text.length }
+  }
+  const lines = splitter.end()
+  if (lines.length > 0) yield { lines, size: longestRow }
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** An export writes null for missing values. */
+const withoutNulls = (value: Record<string, unknown>) =>
+  Object.fromEntries(Object.entries(value).filter(([, cell]) => cell !== null))
+
+function parseLine(line: string): unknown {
+  try {
+    return JSON.parse(line)
+  } catch {
+    return undefined
+  }
+}
+
+function jsonRow(line: string, columns: readonly string[]): SheetRow {
+  if (line.length > longestRow) return { problem: `is over ${longestRow} characters` }
+  if (line.includes(replacement)) return { problem: notUtf8 }
+  const value = parseLine(line)
+  if (!isObject(value)) return { problem: 'is not a JSON object' }
+  const unknown = Object.keys(value).filter((name) => !columns.includes(name))
+  if (unknown.length > 0)
+    return { problem: `has members that are not columns: ${unknown.slice(0, 20).join(', ')}` }
+  const inexact = Object.keys(value).find(
+    (name) => typeof value[name] === 'number' && !Number.isSafeInteger(value[name]),
+  )
+  if (inexact !== undefined) return { problem: `${inexact} must be a whole number; write large ones as text` }
+  const parsed = importRow.safeParse(withoutNulls(value))
+  if (!parsed.success) return { problem: describeIssues(parsed.error.issues) }
+  const values: Record<string, string> = {}
+  for (const [name, cell] of Object.entries(parsed.data)) {
+    if (cell !== undefined && cell !== '') values[name] = String(cell)
+  }
+  return { values }
+}
+
+interface Sheet {
   readonly blocks: AsyncIterable<SheetBlock>
-  /** Reads what is left and forgets it: a client that is still sending would not hear an answer otherwise. */
+  /** Discards the rest of the body: a client that is still sending would not see the answer otherwise. */
   drain(): void
 }
 
 /**
- * Reads a sheet that is still arriving, CSV or JSON lines by its content type; the body is read no faster than its
- * rows are taken.
- * @throws DomainError invalid_input where the first row does not fit, unsupported_media_type
+ * Parses a sheet while it arrives, as CSV or JSON lines by its content type; the body is read no faster than
+ * its rows are consumed.
+ * @throws DomainError invalid_input if the first row is invalid, unsupported_media_type
  */
 export async function openSheet(
   body: AsyncIterable<Uint8Array> | undefined | null,
@@ -43,7 +240,6 @@ function readerOf(contentType: string | undefined) {
 
 async function* nothing(): AsyncGenerator<Uint8Array> {}
 
-/** The body as text; a byte order mark at its start is dropped. */
 async function* decoded(body: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   const decoder = new TextDecoder('utf-8')
   for await (const chunk of body) yield decoder.decode(chunk, { stream: true })
@@ -54,6 +250,6 @@ async function drainAll(texts: AsyncGenerator<string>): Promise<void> {
   try {
     while (!(await texts.next()).done);
   } catch {
-    // The client went away, which is as good.
+    // The client disconnected; that is fine.
   }
 }

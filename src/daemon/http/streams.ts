@@ -6,7 +6,7 @@ import { answerTo } from './errors.ts'
 
 const flushAt = 64 * 1024
 
-/** Joins text into pieces worth sending: a chunk a line would cost more than the line. */
+/** Joins text into larger chunks: sending a chunk per line would cost more than the line. */
 async function* gathered(pieces: AsyncIterable<string>): AsyncGenerator<string> {
   let held = ''
   let failure: { error: unknown } | undefined
@@ -20,12 +20,11 @@ async function* gathered(pieces: AsyncIterable<string>): AsyncGenerator<string> 
   } catch (error) {
     failure = { error }
   }
-  // What came before a failure was done, and is told.
+  // Lines before a failure were done, so they are sent.
   if (held !== '') yield held
   if (failure) throw failure.error
 }
 
-/** Answers with JSON lines as they come. */
 export const sendLines = (reply: FastifyReply, lines: AsyncIterable<unknown>): FastifyReply =>
   sendLineText(reply, gathered(asJsonLines(lines)))
 
@@ -34,13 +33,13 @@ async function* asJsonLines(lines: AsyncIterable<unknown>): AsyncGenerator<strin
 }
 
 /**
- * Answers with pieces of text that are JSON lines already. What goes wrong after the first of them is a last line
- * in the shape of an error, since the status is long sent.
+ * Answers with JSON lines that are already text. An error after the first one becomes a last line in the shape
+ * of an error, because the status has been sent.
  */
 export const sendLineText = (reply: FastifyReply, pieces: AsyncIterable<string>): FastifyReply =>
   reply.type('application/x-ndjson').send(Readable.from(endingInError(reply, pieces), { objectMode: false }))
 
-const doneSoFar = 'What stands above was done, and the rest was not. Send the rest again later.'
+const doneSoFar = 'The lines above were done, and the rest was not. Send the rest again later.'
 
 async function* endingInError(
   { request }: FastifyReply,
@@ -68,7 +67,6 @@ export async function* mapped<T, R>(items: AsyncIterable<T>, map: (item: T) => R
   for await (const item of items) yield map(item)
 }
 
-/** Answers with a JSON array, an element as it comes. */
 export const sendJsonArray = (reply: FastifyReply, elements: AsyncIterable<unknown>): FastifyReply =>
   sendJsonText(reply, arrayText(elements))
 
@@ -81,7 +79,6 @@ async function* arrayText(elements: AsyncIterable<unknown>): AsyncGenerator<stri
   yield glue === '[' ? '[]' : ']'
 }
 
-/** Answers with text that is JSON already. */
 export function sendJsonText(reply: FastifyReply, pieces: AsyncIterable<string>): FastifyReply {
   return reply
     .type('application/json; charset=utf-8')

@@ -1,11 +1,10 @@
 /**
- * The two words that the interface leaves open, so that clients written for a service of another name work
- * unchanged. Everything inside the daemon speaks the neutral words; this is where they change.
+ * The two configurable words of the interface, so that clients written for a differently named service work
+ * unchanged. Inside the daemon everything uses the neutral words; only this class translates them.
  */
 export class WireWords {
   readonly apiKeyHeader: string
   readonly codeHeader: string
-  /** The query parameter that carries a ref. */
   readonly refParameter: string
   readonly #badge: string
 
@@ -16,13 +15,12 @@ export class WireWords {
     this.#badge = words.wireBadge
   }
 
-  /** A path or a name of the contract, as it stands on the wire. */
   word(neutral: string): string {
     if (this.#badge === 'badge') return neutral
     return neutral.replace(/^(\/?)badge(?=-event|Event)/, `$1${this.#badge}`)
   }
 
-  /** An answer, its own members renamed; what lies deeper belongs to users and stays. */
+  /** Renames the members of an answer; nested members belong to users and stay unchanged. */
   answer(body: unknown): unknown {
     if (this.#badge === 'badge' || typeof body !== 'object' || body === null || Array.isArray(body))
       return body

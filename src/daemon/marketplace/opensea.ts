@@ -1,11 +1,7 @@
-import { openSeaSlugs } from './opensea-slugs.ts'
+import { retryAfterMs } from '../outbound/foreign-text.ts'
+import type { OutboundAnswer, OutboundRequest } from '../outbound/outbound.ts'
 
-/** The guarded client, as far as it is needed here: no redirects, limits on time and size. */
-export type Request = (request: {
-  url: string
-  method: string
-  headers: Record<string, string>
-}) => Promise<{ status: number; headers: Readonly<Record<string, string | string[] | undefined>> }>
+type Request = (request: OutboundRequest) => Promise<Pick<OutboundAnswer, 'status' | 'headers'>>
 
 export interface Token {
   chainId: number
@@ -16,13 +12,12 @@ export interface Token {
 
 export type Refreshed =
   | { kind: 'done' }
-  /** Not now. `scope` says whether the marketplace wants to be left alone for all tokens, or this one went wrong. */
+  /** `scope` is `all` if the marketplace wants no requests at all for now. */
   | { kind: 'retry'; afterMs: number; scope: 'token' | 'all'; reason: string }
-  /** Asking again will not help. */
+  /** Retrying does not help. */
   | { kind: 'refused'; reason: string }
 
 export interface Marketplace {
-  /** Never throws for what the marketplace does. */
   refresh(token: Token): Promise<Refreshed>
 }
 
@@ -30,16 +25,14 @@ export interface OpenSeaSettings {
   request: Request
   apiKey: string
   baseUrl?: string
-  /** Besides, or in place of, the known ones. */
   slugs?: Readonly<Record<number, string>>
   clock?: { now(): number }
 }
 
 const minute = 60_000
-/** No word about when to come back is longer than a day. */
-const longest = 24 * 60 * minute
+/** A longer Retry-After is cut to a day. */
+const retryBounds = { least: 0, most: 24 * 60 * minute }
 
-/** Asks OpenSea to read a token's metadata again. */
 export function createOpenSea(settings: OpenSeaSettings): Marketplace {
   const { request, apiKey, clock = { now: Date.now } } = settings
   const base = (settings.baseUrl ?? 'https://api.opensea.io').replace(/\/+$/, '')
@@ -57,11 +50,11 @@ export function createOpenSea(settings: OpenSeaSettings): Marketplace {
           method: 'POST',
           headers: { 'x-api-key': apiKey, accept: 'application/json' },
         })
-        return judge(status, retryAfter(headers['retry-after'], clock.now()))
+        return judge(status, retryAfterMs(headers['retry-after'], clock.now(), retryBounds))
       } catch (error) {
-        // Timeouts, and a network that is away; the guarded client's messages hold no header.
+        // Timeouts and network failures; the guarded client's messages contain no headers.
         const why = error instanceof Error ? error.message : 'unknown'
-        return { kind: 'retry', afterMs: minute, scope: 'all', reason: `OpenSea gave no answer: ${why}` }
+        return { kind: 'retry', afterMs: minute, scope: 'all', reason: `OpenSea did not answer: ${why}` }
       }
     },
   }
@@ -69,7 +62,7 @@ export function createOpenSea(settings: OpenSeaSettings): Marketplace {
 
 function judge(status: number, afterMs: number | undefined): Refreshed {
   if (status >= 200 && status < 300) return { kind: 'done' }
-  const reason = `OpenSea answers ${status}`
+  const reason = `OpenSea answered ${status}`
   if (status === 429) return { kind: 'retry', afterMs: afterMs ?? minute, scope: 'all', reason }
   if (status >= 500 || status === 408)
     return { kind: 'retry', afterMs: afterMs ?? minute, scope: 'token', reason }
@@ -78,10 +71,29 @@ function judge(status: number, afterMs: number | undefined): Refreshed {
   return { kind: 'refused', reason }
 }
 
-/** RFC 9110, 10.2.3: seconds, or a date. undefined: neither. */
-function retryAfter(header: string | string[] | undefined, now: number): number | undefined {
-  if (typeof header !== 'string') return undefined
-  const text = header.trim()
-  const ms = /^\d+$/.test(text) ? Number(text) * 1000 : Date.parse(text) - now
-  return Number.isNaN(ms) ? undefined : Math.min(Math.max(ms, 0), longest)
+/** OpenSea's names for its chains, by chain id. A chain missing here has no marketplace. */
+const openSeaSlugs: Readonly<Record<number, string>> = {
+  1: 'ethereum',
+  10: 'optimism',
+  130: 'unichain',
+  137: 'matic',
+  360: 'shape',
+  747: 'flow',
+  999: 'hyperevm',
+  1329: 'sei',
+  1868: 'soneium',
+  2020: 'ronin',
+  2741: 'abstract',
+  8333: 'b3',
+  8453: 'base',
+  33139: 'ape_chain',
+  42161: 'arbitrum',
+  43114: 'avalanche',
+  57073: 'ink',
+  80002: 'amoy',
+  80094: 'bera_chain',
+  81457: 'blast',
+  84532: 'base_sepolia',
+  7777777: 'zora',
+  11155111: 'sepolia',
 }

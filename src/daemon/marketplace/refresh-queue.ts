@@ -1,47 +1,44 @@
 import { BackgroundLoop } from '../background-loop.ts'
 import type { Marketplace, Refreshed, Token } from './opensea.ts'
 
-/** A change of a token's metadata that the marketplace has not seen yet. Times in milliseconds. */
+/** A metadata change that the marketplace has not seen yet. Times are in milliseconds. */
 export interface RefreshJob extends Token {
   id: number
   queuedAt: number
-  /** When the marketplace was last asked for this token, where the store still knows. */
+  /** The last request for this token, if the store still knows. */
   askedAt?: number | null
 }
 
 export interface RefreshStore {
-  /** What is to be done by now, the oldest first. */
   due(now: number, limit: number): Promise<readonly RefreshJob[]>
   /**
-   * @param askedAt just before the marketplace was asked, for `askedAt` of the token's next job. What changed at that
-   * time or later it may not have seen: a store that lets a waiting job stand for it must keep the job then
+   * @param askedAt just before the request, for `askedAt` of the token's next job. The marketplace may have
+   * missed changes from that time on: a store that lets one waiting job cover several changes must then keep it
    */
   done(id: number, askedAt: number): Promise<void>
   later(id: number, at: number, reason: string): Promise<void>
   giveUp(id: number, reason: string): Promise<void>
 }
 
-export interface RefreshQueueSettings {
+interface RefreshQueueSettings {
   store: RefreshStore
   marketplace: Marketplace
   clock: { now(): number; monotonic(): number }
-  /** The store failed; the next tick tries again. */
   failed(error: unknown): void
   everyMs?: number
-  /** Most jobs a tick. */
   limit?: number
 }
 
 const minute = 60_000
-// Indexers take one refresh a token in 5 to 15 minutes.
+// Indexers accept one refresh per token every 5 to 15 minutes.
 const pauseMs = 5 * minute
 const longestMs = 60 * minute
 const givenUpAfterMs = 24 * 60 * minute
 
-/** Works through refreshes that wait, one after another. What it asks it asks at least once, also after a crash. */
+/** Works through waiting refreshes, one after another. Each is requested at least once, even after a crash. */
 export class RefreshQueue {
   readonly #settings: RefreshQueueSettings
-  /** When each token was asked for; those of more than five minutes ago go. */
+  /** Request times by token; entries older than five minutes are removed. */
   readonly #asked = new Map<string, number>()
   /** Monotonic. */
   #quietUntil = 0
@@ -57,12 +54,14 @@ export class RefreshQueue {
     this.#loop.start()
   }
 
-  /** Ends with the request that is under way. */
   stop(): Promise<void> {
     return this.#loop.stop()
   }
 
-  /** Works once through what is due; several at once are one. @returns how often the marketplace was asked */
+  /**
+   * Works through everything that is due; concurrent calls share one run.
+   * @returns the number of requests made
+   */
   tick(): Promise<number> {
     return this.#loop.tick()
   }
@@ -76,7 +75,7 @@ export class RefreshQueue {
       if (this.#loop.isEnding || clock.monotonic() < this.#quietUntil || !first) break
       const free = this.#freeAt(token, jobs)
       if (free > clock.now()) {
-        for (const { id } of jobs) await store.later(id, free, 'asked for less than five minutes ago')
+        for (const { id } of jobs) await store.later(id, free, 'refreshed less than five minutes ago')
         continue
       }
       const { chainId, contract, tokenId } = first
@@ -84,7 +83,7 @@ export class RefreshQueue {
       const result = await marketplace.refresh({ chainId, contract, tokenId })
       count++
       this.#note(token, askedAt, result)
-      // All of them were queued before the marketplace was asked, so it has seen what they stand for.
+      // All of them were queued before the request, so the marketplace has seen their changes.
       for (const job of jobs) await this.#settle(job, askedAt, result)
     }
     return count
@@ -92,14 +91,14 @@ export class RefreshQueue {
 
   #freeAt(token: string, jobs: readonly RefreshJob[]): number {
     const times = [this.#asked.get(token), ...jobs.map(({ askedAt }) => askedAt)]
-    // What lies ahead was noted before the clock was set back.
+    // A time in the future was recorded before the clock was set back.
     const now = this.#settings.clock.now()
     return Math.max(...times.map((time) => (time == null || time > now ? 0 : time + pauseMs)))
   }
 
   #note(token: string, askedAt: number, result: Refreshed): void {
     const now = this.#settings.clock.now()
-    // The key goes to the end, so that the oldest stand first.
+    // Keeps the oldest entries first.
     this.#asked.delete(token)
     this.#asked.set(token, askedAt)
     for (const [old, at] of this.#asked) {
@@ -115,7 +114,7 @@ export class RefreshQueue {
     const now = clock.now()
     if (result.kind === 'done') return store.done(id, askedAt)
     if (result.kind === 'refused') return store.giveUp(id, result.reason)
-    // To wait as long again as it has waited so far doubles each wait, and needs no count of attempts.
+    // Waiting as long again as it has waited so far doubles each wait without counting attempts.
     const backoff = Math.min(Math.max(now - queuedAt, pauseMs), longestMs)
     const at = now + Math.max(backoff, result.afterMs)
     if (at - queuedAt > givenUpAfterMs) return store.giveUp(id, `${result.reason}, for a day`)

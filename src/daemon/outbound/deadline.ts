@@ -1,4 +1,3 @@
-/** One limit for all the steps of a job. */
 export class Deadline {
   readonly #timer: NodeJS.Timeout
   readonly #reached: Promise<never>
@@ -8,12 +7,14 @@ export class Deadline {
     this.#reached = new Promise<never>((_, reject) => {
       this.#fail = reject
     })
-    // Nobody may be waiting when it is reached.
+    // Prevents an unhandled rejection if no step is waiting.
     this.#reached.catch(() => undefined)
     this.#timer = setTimeout(() => this.#fail(error()), ms)
   }
 
-  /** A step's outcome, or the deadline's error if that is first. The step itself goes on. */
+  /**
+   * Returns the step's result, or throws the deadline's error if that comes first. The step itself continues.
+   */
   race<T>(step: Promise<T>): Promise<T> {
     step.catch(() => undefined)
     return Promise.race([step, this.#reached])

@@ -17,13 +17,13 @@ export interface Address {
   family: number
 }
 
-/** An iterable is sent as it comes, and closed when nobody wants the rest. */
+/** An iterable is streamed, and closed if the rest is not needed. */
 export type Body = Buffer | string | AsyncIterable<Uint8Array | string>
 
 export interface OutboundAnswer {
   status: number
   headers: IncomingHttpHeaders
-  /** As it came: nothing is unpacked, and nothing packed is asked for. */
+  /** As received: no compression is requested, and none is undone. */
   body: Buffer
 }
 
@@ -39,12 +39,11 @@ interface Exchange {
 }
 
 /**
- * A connection of its own, to one of the addresses that were checked; or one of a pool that leads to a single origin,
- * which the configuration named. A pool hands connections on, whatever was checked for the call before.
+ * A new connection to one of the checked addresses, or a pool for one configured origin. A pool reuses
+ * connections, whatever was checked for earlier calls.
  */
-export type Way = { addresses: readonly Address[] } | { pool: Agent }
+type Way = { addresses: readonly Address[] } | { pool: Agent }
 
-/** Node's look-up for one connection: it gives the addresses that were checked, so nothing is resolved twice. */
 const pinnedTo =
   (addresses: readonly Address[]): LookupFunction =>
   (_hostname, options, done) => {
@@ -56,7 +55,6 @@ const pinnedTo =
 const ways = (via: Way): Pick<RequestOptions, 'agent' | 'lookup'> =>
   'pool' in via ? { agent: via.pool } : { agent: false, lookup: pinnedTo(via.addresses) }
 
-/** One request. Once the deadline is reached, or the answer is too large, its connection is closed. */
 export async function exchange(call: Exchange): Promise<OutboundAnswer> {
   const request = open(call)
   request.once('socket', (socket) => {
@@ -64,7 +62,7 @@ export async function exchange(call: Exchange): Promise<OutboundAnswer> {
       call.progress.sent = true
       return
     }
-    // Nothing of a request goes out before; over TLS not before the other side has shown its certificate.
+    // Nothing is sent before this; with TLS, not before the handshake is complete.
     socket.once(call.url.protocol === 'https:' ? 'secureConnect' : 'connect', () => {
       call.progress.sent = true
     })
@@ -73,16 +71,17 @@ export async function exchange(call: Exchange): Promise<OutboundAnswer> {
   try {
     const answered = new Promise<IncomingMessage>((resolve, reject) => {
       request.once('response', resolve)
-      // The connection may also break later, when nobody listens any more.
+      // The connection may also break later, when no one listens.
       request.on('error', (error) => reject(source.failed ? source.error : failure(call, error)))
     })
     const sent = send(request, call, source)
-    // An answer may come before all is sent ("too large", say): then the answer counts, and the rest is not sent.
+    // The answer may arrive before the whole request is sent ("too large", for example); then the rest is not
+    // sent.
     const response = await call.deadline.race(Promise.race([answered, sent.then(() => answered)]))
     const body = await call.deadline.race(read(response, call))
     return { status: response.statusCode ?? 0, headers: response.headers, body }
   } finally {
-    // One that was answered whole has gone back to its pool by now, and stays open.
+    // After a complete answer, the connection is already back in its pool and stays open.
     request.destroy()
   }
 }
@@ -102,12 +101,11 @@ function open(call: Exchange): ClientRequest {
       rejectUnauthorized: true,
     })
   } catch (error) {
-    // Node names the method or header that it refuses, and does not show its value.
+    // Node names the method or header that it refuses, but does not show its value.
     throw failure(call, error)
   }
 }
 
-/** What a body itself threw: its owner's matter, where a connection that broke under it is ours. */
 interface Source {
   failed: boolean
   error?: unknown
@@ -141,7 +139,7 @@ async function read(response: IncomingMessage, call: Exchange): Promise<Buffer> 
   const tooLarge = () =>
     new OutboundFailed(
       'too_large',
-      `${url.origin} answers with more than ${maxBytes} bytes: not read further`,
+      `${url.origin} answers with more than ${maxBytes} bytes, so the rest was not read`,
       true,
     )
   if (Number(response.headers['content-length'] ?? 0) > maxBytes) throw tooLarge()
@@ -159,14 +157,14 @@ async function read(response: IncomingMessage, call: Exchange): Promise<Buffer> 
   return Buffer.concat(chunks)
 }
 
-/** The code alone: Node's own errors carry packets and addresses. */
+/** Only the code: Node's own errors contain packets and addresses. */
 function failure({ url: { origin }, progress }: Exchange, error: unknown): OutboundFailed {
-  // Several addresses were tried: each attempt has a code, and they are mostly the same.
+  // With several addresses, each attempt has a code, and they are usually the same.
   const [first] = error instanceof AggregateError ? error.errors : [error]
   const code: unknown = first instanceof Error && 'code' in first ? first.code : undefined
   return new OutboundFailed(
     'connection',
-    `${origin} could not be asked: ${String(code ?? 'connection failed')}`,
+    `${origin} could not be reached: ${String(code ?? 'connection failed')}`,
     progress.sent,
   )
 }

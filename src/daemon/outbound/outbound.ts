@@ -1,6 +1,6 @@
 import dns from 'node:dns/promises'
 import { isIP } from 'node:net'
-import { privateRange } from './addresses.ts'
+import ipaddr from 'ipaddr.js'
 import { Deadline } from './deadline.ts'
 import { OutboundFailed, OutboundRefused, type Progress } from './errors.ts'
 import { type Address, type Body, exchange, type OutboundAnswer } from './exchange.ts'
@@ -8,16 +8,16 @@ import { type Address, type Body, exchange, type OutboundAnswer } from './exchan
 export { OutboundFailed, OutboundRefused } from './errors.ts'
 export type { OutboundAnswer } from './exchange.ts'
 
-/** All addresses of a host name. */
 export type Lookup = (hostname: string) => Promise<readonly Address[]>
 
-export interface OutboundSettings {
-  /** Origins that the daemon's own configuration names, as `http://127.0.0.1:1234`: they alone may be private. */
+interface OutboundSettings {
+  /**
+   * Origins from the daemon's own configuration, such as `http://127.0.0.1:1234`: only these may be private.
+   */
   allowPrivate?: readonly string[]
   lookup?: Lookup
-  /** For a whole request, resolution and answer included. */
   timeoutMs: number
-  /** The largest answer, in bytes of its body. */
+  /** The largest answer body, in bytes. */
   maxBytes: number
 }
 
@@ -30,17 +30,18 @@ export interface OutboundRequest {
   maxBytes?: number | undefined
 }
 
+/**
+ * Redirects are returned, not followed.
+ * @throws OutboundRefused, OutboundFailed, and whatever an iterable body throws
+ */
+export type SendRequest = (request: OutboundRequest) => Promise<OutboundAnswer>
+
 export interface Outbound {
-  /**
-   * A redirect is an answer like any other: nobody follows it.
-   * @throws OutboundRefused, OutboundFailed, and what an iterable body throws
-   */
-  request(request: OutboundRequest): Promise<OutboundAnswer>
+  request: SendRequest
 }
 
 const systemLookup: Lookup = (hostname) => dns.lookup(hostname, { all: true })
 
-/** The one way from the daemon to outside. */
 export function createOutbound(settings: OutboundSettings): Outbound {
   const { lookup = systemLookup } = settings
   const allowed = new Set((settings.allowPrivate ?? []).map((origin) => parse(origin).origin))
@@ -62,7 +63,7 @@ export function createOutbound(settings: OutboundSettings): Outbound {
 }
 
 function parse(text: string): URL {
-  // The address is not repeated where it cannot be read, or holds a password.
+  // The address is not repeated if it cannot be parsed or contains a password.
   if (!URL.canParse(text)) throw new OutboundRefused('url', 'The URL to call is not a URL')
   const url = new URL(text)
   if (url.protocol !== 'http:' && url.protocol !== 'https:')
@@ -73,12 +74,12 @@ function parse(text: string): URL {
   if (url.username !== '' || url.password !== '')
     throw new OutboundRefused(
       'url',
-      `The URL to call on ${url.host} holds credentials: send them in a header`,
+      `The URL to call on ${url.host} contains credentials: send them in a header`,
     )
   return url
 }
 
-/** What a URL's host stands for. Decimal, octal and hexadecimal forms of IPv4 are normal by now: URL saw to that. */
+/** URL has already normalized decimal, octal, and hexadecimal IPv4 addresses. */
 async function resolve({ hostname, origin }: URL, lookup: Lookup): Promise<readonly Address[]> {
   const bare = hostname.replace(/^\[|\]$/g, '')
   const family = isIP(bare)
@@ -91,7 +92,10 @@ async function resolve({ hostname, origin }: URL, lookup: Lookup): Promise<reado
   return addresses
 }
 
-/** One private address among public ones is enough: which of them gets the connection is the other side's choice. */
+/**
+ * One private address among public ones is enough to refuse: the other side chooses which one gets the
+ * connection.
+ */
 function assertPublic({ origin }: URL, addresses: readonly Address[]): void {
   for (const { address } of addresses) {
     const range = privateRange(address)
@@ -100,4 +104,26 @@ function assertPublic({ origin }: URL, addresses: readonly Address[]): void {
     const next = "only the daemon's own configuration can allow a private address"
     throw new OutboundRefused('private_address', `${why}, so it is not called: ${next}`, address)
   }
+}
+
+const lastFour = (address: ipaddr.IPv6): ipaddr.IPv4 => new ipaddr.IPv4(address.toByteArray().slice(12))
+
+// RFC 6052's well-known prefix, 96 bits long. Its neighbor 64:ff9b:1::/48 belongs to the network's operator.
+const isNat64 = (address: ipaddr.IPv6): boolean => address.match(ipaddr.parseCIDR('64:ff9b::/96'))
+
+/**
+ * Returns the range that makes an address off-limits; undefined for a public one. Anything not known to be
+ * public counts as private. DNS64 turns public IPv4 addresses into NAT64 ones on networks without IPv4, so the
+ * inner address decides; 6to4 and Teredo are obsolete and always refused.
+ */
+export function privateRange(text: string): string | undefined {
+  if (!ipaddr.isValid(text)) return 'no address'
+  const address = ipaddr.process(text)
+  if (address instanceof ipaddr.IPv6) {
+    if (isNat64(address)) return privateRange(lastFour(address).toString())
+    // All global addresses assigned so far; ranges unknown to ipaddr.js are outside of it.
+    if (address.range() === 'unicast' && !address.match(ipaddr.parseCIDR('2000::/3'))) return 'reserved'
+  }
+  const range = address.range()
+  return range === 'unicast' ? undefined : range
 }

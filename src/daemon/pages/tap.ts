@@ -2,10 +2,9 @@ import { createHash } from 'node:crypto'
 import { uidToColons } from '../../nfc/uid.ts'
 import type { RefusalReason, TapPageContent } from '../domain/taps/open-tap.ts'
 
-/** A whole HTML document, and what its content security policy must allow. */
 export interface Page {
   body: string
-  /** SHA-256 of the style element's text, base64. */
+  /** SHA-256 of the style element's text, in base64. */
   styleHash: string
 }
 
@@ -49,7 +48,6 @@ ${main}
 `,
 })
 
-/** The page of a tap that is real and fresh. */
 export function tapPage(content: TapPageContent): Page {
   const { item, token, badges, links, uid, ref } = content
   const title = item?.name ?? 'This chip is genuine'
@@ -77,7 +75,7 @@ const refusals: Record<RefusalReason, { title: string; advice: string }> = {
   unknown: {
     title: 'This link belongs to no chip here',
     advice:
-      'The link may have been changed on its way. Hold your phone to the chip again, and open the link that appears.',
+      'The link may have been changed along the way. Hold your phone to the chip again, and open the link that appears.',
   },
   malformed: {
     title: 'This link is not complete',
@@ -85,11 +83,10 @@ const refusals: Record<RefusalReason, { title: string; advice: string }> = {
   },
   disabled: {
     title: 'This chip was switched off',
-    advice: 'Its owner has switched this chip off. If it is yours, write to whoever gave it to you.',
+    advice: 'Its owner has switched this chip off. If it is yours, contact the person who gave it to you.',
   },
 }
 
-/** The page of a tap that is worth nothing: says so, and what to do. */
 export function refusalPage(reason: RefusalReason): Page {
   const { title, advice } = refusals[reason]
   return page(
@@ -98,7 +95,6 @@ export function refusalPage(reason: RefusalReason): Page {
   )
 }
 
-/** The page of a tap that nobody can judge now. It was not used up. */
 export function failurePage(status: number): Page {
   const [title, advice] =
     status === 429
@@ -110,7 +106,7 @@ export function failurePage(status: number): Page {
           ]
         : [
             'Something went wrong here',
-            'Hold your phone to the chip again. If it stays so, write to whoever gave it to you.',
+            'Hold your phone to the chip again. If this keeps happening, contact the person who gave you the chip.',
           ]
   return page(title, `<main>\n<p class="state bad">Not now</p>\n<h1>${title}</h1>\n<p>${advice}</p>\n</main>`)
 }
@@ -123,5 +119,5 @@ const entities: Record<string, string> = {
   "'": '&#39;',
 }
 
-/** Text made safe for an element or a quoted attribute. */
+/** Escapes text for an element or a quoted attribute. */
 const text = (value: string): string => value.replace(/[&<>"']/g, (character) => entities[character] ?? '')

@@ -20,8 +20,8 @@ import {
   signTransferByCode,
   type TransferSignature,
 } from '../domain/phygitals/transfer-signature.ts'
+import { askerOf } from '../http/auth.ts'
 import { bindAll } from '../http/bind.ts'
-import { askerOf } from '../http/client-key.ts'
 import { tokenOnWire } from './wire-shapes.ts'
 
 export function phygitalRoutes(app: FastifyInstance, ctx: Context): void {

@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises'
+import { describeFileError } from '../config/problem.ts'
 import type { Context } from '../context.ts'
 import { required } from '../contract/list.ts'
 import { ensureApiKeyIn } from '../domain/access/api-keys.ts'
@@ -15,7 +16,6 @@ import { assignEventIn } from '../domain/guestbook/assign.ts'
 import { ensureEventIn } from '../domain/guestbook/events.ts'
 import { iso } from '../domain/time.ts'
 import { describeIssues } from '../http/parse-input.ts'
-import { whyUnusable } from '../why-unusable.ts'
 import { seedChipGroups } from './chips.ts'
 import { type Seed, type SeedTeam, seedFile } from './schema.ts'
 import { at, ensureContract, type Seeding, SeedProblem, type TeamSeeding } from './seeding.ts'
@@ -46,7 +46,7 @@ export async function readSeed(file: string): Promise<Seed> {
   try {
     value = JSON.parse(await readFile(file, 'utf8'))
   } catch (error) {
-    throw new SeedProblem(`The seed ${file} cannot be read: ${whyUnusable(error)}`)
+    throw new SeedProblem(`The seed ${file} cannot be read: ${describeFileError(error)}`)
   }
   const parsed = await seedFile.safeParseAsync(value, { error: required })
   if (!parsed.success)

@@ -1,9 +1,12 @@
 import { onTestFinished } from 'vitest'
-import type { OutsideAnswer, OutsideRequest } from '../../../src/daemon/badges/outside.ts'
 import { PoapProvider } from '../../../src/daemon/badges/poap.ts'
-import type { PoapConfig } from '../../../src/daemon/badges/poap-config.ts'
+import type { PoapConfig } from '../../../src/daemon/badges/poap-deps.ts'
 import type { BadgeImage, NewBadgeEvent } from '../../../src/daemon/badges/provider.ts'
-import { createOutbound } from '../../../src/daemon/outbound/outbound.ts'
+import {
+  createOutbound,
+  type OutboundAnswer,
+  type OutboundRequest,
+} from '../../../src/daemon/outbound/outbound.ts'
 import { inPieces, png } from './image-bytes.ts'
 import { PoapStandIn } from './stand-in.ts'
 
@@ -36,7 +39,7 @@ export function imageOf(bytes: Buffer, type: BadgeImage['type'] = 'image/png'): 
  */
 export async function openPoapClient(
   config: Partial<PoapConfig> = {},
-  instead: (request: OutsideRequest) => Promise<OutsideAnswer> | undefined = () => undefined,
+  instead: (request: OutboundRequest) => Promise<OutboundAnswer> | undefined = () => undefined,
 ) {
   let now = Date.parse('2026-03-01T12:00:00Z')
   const slept: number[] = []
@@ -46,7 +49,7 @@ export async function openPoapClient(
   const provider = new PoapProvider(
     { ...poap.config, ...config },
     {
-      outside: (request) => instead(request) ?? outbound.request(request),
+      send: (request) => instead(request) ?? outbound.request(request),
       clock: { now: () => now, monotonic: () => now },
       sleep: async (ms) => {
         slept.push(ms)

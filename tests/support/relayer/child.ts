@@ -61,7 +61,7 @@ const request = async (slot: number): Promise<void> => {
         recordIntent(trx, {
           chainId: 31337,
           signer: 'relayer',
-          deed: { to: tally, data: pad(toHex(slot)) },
+          call: { to: tally, data: pad(toHex(slot)) },
           gasHint: 60_000,
           kind: 'tally',
           subject: { slot },

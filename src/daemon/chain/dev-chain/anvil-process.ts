@@ -1,38 +1,67 @@
-import { type ChildProcessByStdio, spawn } from 'node:child_process'
+import { type ChildProcessByStdio, execFile, spawn } from 'node:child_process'
 import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
-import { accessSync, chmodSync, constants, rmSync } from 'node:fs'
+import { accessSync, chmodSync, constants, readlinkSync, rmSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { connect } from 'node:net'
+import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 import { setTimeout as wait } from 'node:timers/promises'
+import { promisify } from 'node:util'
 import { devChainId } from './dev-keys.ts'
-import { AnvilNotStarted, notSpawned } from './not-started.ts'
-import { alone } from './own-network.ts'
+import { AnvilNotStarted, isShortage, notSpawned } from './not-started.ts'
 
-/** Where anvil is asked: at a Unix socket that it alone is reached by, or at a port. */
-export type Place = { socket: string } | { host: string; port: number }
+/**
+ * Runs a command in its own empty network namespace. unshare replaces itself with the command, so the pid is
+ * the command's.
+ */
+const ownNetworkCommand = ['/usr/bin/unshare', '--map-root-user', '--net', '--'] as const
+
+// The kernel's limit for a socket path, including the terminating zero (unix(7)).
+const longestPath = 107
+
+/**
+ * Returns the path of a Unix socket in the user's private directory, for an anvil whose own port no one can
+ * reach, because it runs in a network of its own. undefined if the system or a container's rules do not allow
+ * that, or if the path is too long.
+ * @throws AnvilNotStarted if the system is short of resources, so that the chain does not fall back to an
+ * exposed port
+ */
+export async function privateSocketPath(dir: string): Promise<string | undefined> {
+  const path = join(dir, 'anvil.sock')
+  if (process.platform !== 'linux' || Buffer.byteLength(path) > longestPath) return undefined
+  const [command, ...args] = ownNetworkCommand
+  const own = '/proc/self/ns/net'
+  try {
+    // The exit code alone is not trusted: the namespace must differ.
+    const { stdout } = await promisify(execFile)(command, [...args, '/usr/bin/readlink', own], { env: {} })
+    return stdout.trim() !== '' && stdout.trim() !== readlinkSync(own) ? path : undefined
+  } catch (error) {
+    if (isShortage(error)) throw notSpawned(command, error)
+    return undefined
+  }
+}
+
+/** A Unix socket that only this anvil has, or a port. */
+export type AnvilAddress = { socket: string } | { host: string; port: number }
 
 export interface AnvilProcess {
   readonly pid: number
-  readonly place: Place
-  /** http://… or unix:/path */
+  readonly address: AnvilAddress
   readonly url: string
-  /** Resolves when the process is gone, with what it said last on standard error. */
+  /** Resolves when the process is gone, with its last output on standard error. */
   readonly exited: Promise<string>
-  /** SIGTERM, and SIGKILL when that does not help. */
   end(): Promise<void>
 }
 
-export interface AnvilSettings {
+interface AnvilSettings {
   binary: string
-  place: Place
-  /** Where anvil may keep states of old blocks. In its command line, it also says whose chain this is. */
+  address: AnvilAddress
+  /** For states of old blocks. In anvil's command line, it also identifies the chain's owner. */
   cacheDir: string
-  /** A state to begin with, as JSON. */
   stateFile: string | undefined
-  /** Called as soon as there is a process, before it listens. */
+  /** Called once the process exists, before it listens. */
   spawned(pid: number): void
 }
 
@@ -46,40 +75,40 @@ export function anvilBinary(): string {
   } catch (cause) {
     throw new AnvilNotStarted(
       `The embedded chain cannot be started: its program, ${platform}, is not installed. ` +
-        `Install it (npm install --no-save ${platform}), or do without: TAPCHIP_DEV_CHAIN=off.`,
+        `Install it (npm install --no-save ${platform}), or run without it: TAPCHIP_DEV_CHAIN=off.`,
       { hasRun: false, cause },
     )
   }
 }
 
 /**
- * An address nobody can guess, where the system has one. anvil answers WebSockets of any origin, and checks no Host:
- * a web page that tries every port of 127.0.0.1 would find it, and could do with the chain what it likes. On Linux
- * and Windows all of 127.0.0.0/8 is this machine; elsewhere (macOS) the port alone must do.
+ * Returns an address that no one can guess, if the system has one. anvil accepts WebSockets of any origin and
+ * checks no Host header: a web page that tries every port of 127.0.0.1 would find it and control the chain. On
+ * Linux and Windows all of 127.0.0.0/8 is this machine; elsewhere (macOS) only the port is random.
  */
-export function secretPlace(platform: NodeJS.Platform = process.platform): Place {
+export function unguessableAddress(platform: NodeJS.Platform = process.platform): AnvilAddress {
   if (platform !== 'linux' && platform !== 'win32') return { host: '127.0.0.1', port: 0 }
   return { host: `127.${randomInt(1, 255)}.${randomInt(0, 256)}.${randomInt(2, 255)}`, port: 0 }
 }
 
-const listenAt = (place: Place): string[] =>
-  'socket' in place
-    ? ['--host', '127.0.0.1', '--port', '0', '--ipc', place.socket]
-    : ['--host', place.host, '--port', String(place.port)]
+const listenFlags = (address: AnvilAddress): string[] =>
+  'socket' in address
+    ? ['--host', '127.0.0.1', '--port', '0', '--ipc', address.socket]
+    : ['--host', address.host, '--port', String(address.port)]
 
-const argumentsFor = ({ place, cacheDir, stateFile }: AnvilSettings): string[] => [
-  ...[...listenAt(place), '--chain-id', String(devChainId)],
-  // Blocks are made by BlockMaker: automine makes hundreds of empty ones under a burst.
+const argumentsFor = ({ address, cacheDir, stateFile }: AnvilSettings): string[] => [
+  ...[...listenFlags(address), '--chain-id', String(devChainId)],
+  // BlockMaker makes the blocks: automine makes hundreds of empty ones under a burst.
   ...['--no-mining', '--no-cors', '--no-request-size-limit'],
-  // At this floor a base fee cannot fall, and rises by single wei; blocks are as large as the main network's.
+  // At this minimum, the base fee cannot fall and rises by single wei; blocks are as large as mainnet's.
   ...['--base-fee', '7', '--gas-limit', '60000000'],
-  // Each of them is a copy of the whole state, and by far most of anvil's memory. A call that is under way while the
-  // chain catches up on the blocks of an idle minute must still find its own.
+  // Each state is a full copy and accounts for most of anvil's memory. A call that is running while the chain
+  // catches up on an idle minute's blocks must still find its own state.
   ...['--prune-history', '16', '--cache-path', cacheDir],
   ...(stateFile === undefined ? [] : ['--load-state', stateFile]),
 ]
 
-/** It says that it listens before it does so at its socket. */
+/** anvil announces that it listens before its socket exists. */
 async function untilItListens(socket: string, exited: Promise<string>): Promise<void> {
   let isGone = false
   void exited.then(() => {
@@ -90,7 +119,7 @@ async function untilItListens(socket: string, exited: Promise<string>): Promise<
       const attempt = connect(socket, () => resolve(true)).on('error', () => resolve(false))
       attempt.once('connect', () => attempt.destroy())
     })
-    // Whatever this system thinks of the directory, nobody else is to write to it.
+    // Only the owner may write to it, whatever the directory's permissions.
     if (isThere) return chmodSync(socket, 0o600)
     await wait(10)
   }
@@ -99,20 +128,27 @@ async function untilItListens(socket: string, exited: Promise<string>): Promise<
 
 type Child = ChildProcessByStdio<null, Readable, Readable> & { readonly pid: number }
 
-/** @throws AnvilNotStarted where the system gives no process */
+/** @throws AnvilNotStarted if the system cannot start a process */
 async function begin(settings: AnvilSettings): Promise<Child> {
-  const { place, binary, cacheDir } = settings
-  const [command, ...args] = [...('socket' in place ? alone : []), binary, ...argumentsFor(settings)]
+  const { address, binary, cacheDir } = settings
+  const [command, ...args] = [
+    ...('socket' in address ? ownNetworkCommand : []),
+    binary,
+    ...argumentsFor(settings),
+  ]
   try {
-    // What stands before it would start all the same.
+    // Otherwise unshare would start and fail only later.
     accessSync(binary, constants.X_OK)
     const child = spawn(command, args, {
       stdio: ['ignore', 'pipe', 'pipe'],
-      // None of the daemon's environment: it may hold keys, and anvil reads settings from it.
+      // In its own process group, so that Ctrl-C or a SIGTERM to the daemon's group does not end the chain
+      // before the daemon has answered its last requests.
+      detached: process.platform !== 'win32',
+      // Not the daemon's environment: it may contain keys, and anvil reads settings from it.
       env: { HOME: cacheDir },
     })
     if (child.pid !== undefined) return child as Child
-    // Out of descriptors it has no streams either. That its error is heard keeps it from ending the daemon.
+    // Without descriptors there are no streams either. Handling the error keeps it from ending the daemon.
     const [error] = await once(child, 'error')
     throw error
   } catch (error) {
@@ -120,28 +156,28 @@ async function begin(settings: AnvilSettings): Promise<Child> {
   }
 }
 
-/** Starts anvil and waits until it listens. @throws AnvilNotStarted with what it said, where it ended instead */
+/** Starts anvil and waits until it listens. @throws AnvilNotStarted with its output if it ends instead */
 export async function spawnAnvil(settings: AnvilSettings): Promise<AnvilProcess> {
-  const { place } = settings
-  if ('socket' in place) rmSync(place.socket, { force: true })
+  const { address } = settings
+  if ('socket' in address) rmSync(address.socket, { force: true })
   const child = await begin(settings)
   let errors = ''
   child.stderr.on('data', (chunk: Buffer) => {
     errors = (errors + chunk.toString()).slice(-2000)
   })
   const exited = new Promise<string>((resolve) => {
-    // Not before its last words are here.
+    // `close` comes after all output.
     child.once('close', () => resolve(errors))
     child.once('error', (error) => resolve(error.message))
   })
-  // A daemon that ends without stopping its chain takes it along; kill -9 is what the pid file is for.
+  // A daemon that ends without stopping its chain kills it; the pid file covers kill -9.
   const endWithDaemon = () => child.kill('SIGKILL')
   process.once('exit', endWithDaemon)
   void exited.then(() => process.off('exit', endWithDaemon))
   try {
     settings.spawned(child.pid)
   } catch (error) {
-    // Nobody would know of it.
+    // Otherwise no one would know about the process.
     child.kill('SIGKILL')
     throw error
   }
@@ -158,18 +194,18 @@ export async function spawnAnvil(settings: AnvilSettings): Promise<AnvilProcess>
     throw new AnvilNotStarted(`The embedded chain did not start. anvil says: ${errors.trim() || 'nothing'}`, {
       hasRun: true,
     })
-  // It prints a line for every call: read, or the pipe fills and it stands still.
+  // anvil prints a line for every call: unread output would fill the pipe and block it.
   lines.close()
   child.stdout.resume()
-  if ('socket' in place)
-    await untilItListens(place.socket, exited).catch((error: unknown) => {
+  if ('socket' in address)
+    await untilItListens(address.socket, exited).catch((error: unknown) => {
       child.kill('SIGKILL')
       throw error
     })
-  const where = 'socket' in place ? place : { ...place, port }
+  const where = 'socket' in address ? address : { ...address, port }
   return {
     pid: child.pid,
-    place: where,
+    address: where,
     url: 'socket' in where ? `unix:${where.socket}` : `http://${where.host}:${where.port}`,
     exited,
     end: async () => {

@@ -5,25 +5,24 @@ const quantity = z.string().transform(Number)
 const poolStatus = z.object({ pending: quantity })
 const block = z.object({ number: quantity, timestamp: quantity })
 
-// Time for the rest of a burst to arrive, so that it shares a block.
+// Lets the rest of a burst arrive, so that it shares a block.
 const gatherMs = 3
 const blockMs = 12_000
 
-/** Whoever talks to anvil past us is noticed this late. */
+/** Transactions sent directly to anvil are noticed within this time. */
 const lookMs = 200
 
 export interface BlockMakerSettings {
   connection: RpcConnection
   clock: { now(): number; monotonic(): number }
-  /** At most so many blocks to make up for idle time. */
   mostCatchUp: number
-  /** Called after blocks that hold transactions. @param taken how many, as far as that is known */
+  /** Called after blocks with transactions. @param taken their number, if known */
   mined(taken: number): void
-  /** Making blocks failed; the next transaction, or look, tries again. */
+  /** Called when making blocks failed; the next transaction or poll tries again. */
   failed(error: unknown): void
 }
 
-/** Makes blocks while transactions wait, many in each, and one soon after a lone one. */
+/** Makes blocks while transactions wait: many in each, and soon after a single one. */
 export class BlockMaker {
   readonly #settings: BlockMakerSettings
   readonly #look: NodeJS.Timeout
@@ -32,7 +31,7 @@ export class BlockMaker {
   #held = false
   #closed = false
   #again = false
-  /** How many transactions the last block left behind that took none. */
+  /** The number of transactions that the last, empty block left in the pool. */
   #stuck = 0
   /** Monotonic. */
   #lastBlockAt: number
@@ -45,12 +44,12 @@ export class BlockMaker {
     this.#look.unref()
   }
 
-  /** For how many milliseconds the chain has left unanswered what it is asked here several times a second. */
+  /** The time in milliseconds since the oldest unanswered call; calls are made several times a second. */
   get silentMs(): number {
     return this.#unansweredSince === undefined ? 0 : performance.now() - this.#unansweredSince
   }
 
-  /** Takes the time of the last block from the chain. @param notAfter when its state was taken */
+  /** Reads the time of the last block from the chain. @param notAfter when its state was saved */
   async readLastBlock(notAfter = Number.POSITIVE_INFINITY): Promise<void> {
     const { timestamp } = block.parse(await this.#call('eth_getBlockByNumber', 'latest', false))
     const { clock } = this.#settings
@@ -58,17 +57,16 @@ export class BlockMaker {
     this.#lastBlockAt = clock.monotonic() - age
   }
 
-  /** Something was sent: makes blocks soon. */
   poke(): void {
     this.#soon(true)
   }
 
-  /** Makes blocks until no transaction waits that could be mined, also while they are held. */
+  /** Makes blocks until no minable transaction waits, even on hold. */
   emptyPool(): Promise<void> {
     return this.#inTurn(() => this.#emptyPool(true))
   }
 
-  /** Leaves transactions in the pool, or no longer does. */
+  /** Keeps transactions in the pool, or stops doing so. */
   hold(held: boolean): void {
     this.#held = held
     this.poke()
@@ -84,9 +82,9 @@ export class BlockMaker {
     })
   }
 
-  /** Makes the blocks that the time since the last one would have brought: one in 12 s. @returns how many */
+  /** Adds one block for every 12 s since the last one. @returns their number */
   catchUp(): Promise<number> {
-    // Nothing to queue for: this is asked before every look at the chain.
+    // Skips the queue: this runs before every read of the chain.
     if (this.#due() === 0) return Promise.resolve(0)
     return this.#inTurn(async () => {
       const count = Math.min(this.#due(), this.#settings.mostCatchUp)
@@ -122,7 +120,7 @@ export class BlockMaker {
     return Math.max(0, Math.floor((this.#settings.clock.monotonic() - this.#lastBlockAt) / blockMs))
   }
 
-  /** @param again whether to try what no block took the last time */
+  /** @param again whether to try transactions that the last block did not take */
   async #emptyPool(again: boolean): Promise<void> {
     let waiting = await this.#waiting()
     if (waiting === this.#stuck && !again) return
@@ -136,7 +134,8 @@ export class BlockMaker {
         this.#settings.mined(taken)
         continue
       }
-      // Their fees are too low, say. The next block would be as empty: wait until something comes in.
+      // For example, their fees are too low. The next block would be empty as well, so it waits for new
+      // transactions.
       this.#stuck = waiting
       return
     }

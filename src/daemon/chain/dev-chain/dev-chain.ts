@@ -6,8 +6,8 @@ import { devChainId, nameServiceOwner } from './dev-keys.ts'
 import { Gateway, type Request } from './gateway.ts'
 import { Journal } from './journal.ts'
 import { Keeper, keepState } from './keeper.ts'
-import { endLeftBehind } from './left-behind.ts'
 import { devChainAt, ensureNames } from './names.ts'
+import { endOrphan } from './orphan.ts'
 import { replay } from './replay.ts'
 import { openRpcGuard } from './rpc-guard.ts'
 import { cacheDirIn, fundOn, pidFileIn, type RunningChain } from './running-chain.ts'
@@ -24,11 +24,13 @@ const defaultRenewal: Renewal = {
   history: { transactions: 4096, blocks: 16_384 },
 }
 
-/** Who steers anvil itself relies on what no state has: its snapshots, filters, accounts that it plays, its time. */
+/**
+ * A user who controls anvil directly relies on things that a saved state lacks: its snapshots, filters,
+ * impersonated accounts, and time.
+ */
 const renewalFor = ({ rpcMode, renewal = defaultRenewal }: DevChainSettings): Renewal =>
   rpcMode === 'guarded' ? renewal : { ...renewal, above: undefined }
 
-/** Starts the embedded dev chain where it was left. */
 export async function startDevChain(settings: DevChainSettings): Promise<DevChain> {
   const { log, clock = { now: () => Date.now(), monotonic: () => performance.now() } } = settings
   const dir = join(settings.dataDir, 'dev-chain')
@@ -37,7 +39,7 @@ export async function startDevChain(settings: DevChainSettings): Promise<DevChai
   await snapshots.clean()
   const journal = new Journal(dir)
   const newest = async () => Math.max((await snapshots.list())[0]?.number ?? 0, journal.newest)
-  await endLeftBehind({
+  await endOrphan({
     pidFile: pidFileIn(dir),
     cacheDir: cacheDirIn(dir),
     log,
@@ -81,12 +83,12 @@ export async function startDevChain(settings: DevChainSettings): Promise<DevChai
 
   async function restore(chain: RunningChain): Promise<void> {
     const started = performance.now()
-    // Only replay knows what may share a block.
+    // Replay decides which transactions may share a block.
     chain.blocks.hold(true)
     await fundOn(chain.connection, funded)
     const target = { connection: chain.connection, emptyPool: () => chain.blocks.emptyPool() }
     const sent = await replay(target, journal.readSince(chain.from?.number ?? 0))
-    // A state that is dated ahead was taken before the clock was set back: its date tells nothing.
+    // A state with a future date was saved before the clock was set back, so its date means nothing.
     const takenAt = chain.from?.takenAt
     const since = takenAt !== undefined && takenAt <= clock.now() ? takenAt : undefined
     const stored = await settings.rawTransactions({ since })
@@ -153,9 +155,11 @@ export async function startDevChain(settings: DevChainSettings): Promise<DevChai
         await guard.close()
         await supervisor.stop(async () => {
           if (await supervisor.answers()) {
-            // What fails here is sent again at the next start.
+            // Transactions that fail here are sent again at the next start.
             await supervisor.chain.blocks.emptyPool().catch(() => undefined)
-            await keeper.close().catch((err: unknown) => log.warn({ err }, 'the last state was not kept'))
+            await keeper
+              .close()
+              .catch((err: unknown) => log.warn({ err }, 'the last state could not be saved'))
           } else keeper.giveUp()
         })
         journal.close()

@@ -1,9 +1,9 @@
 import type { Address } from 'viem'
 
-/** The embedded chain's id, as every chain of anvil's has it. */
+/** anvil's default chain id. */
 export const devChainId = 31337
 
-/** The ten accounts that anvil makes from its well-known mnemonic. Anyone can sign for them. */
+/** anvil's ten accounts from its well-known mnemonic. Anyone can sign for them. */
 export const devAccounts: readonly Address[] = [
   '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266',
   '0x70997970C51812dc3A010C7d01b50e0d17dc79C8',
@@ -17,16 +17,16 @@ export const devAccounts: readonly Address[] = [
   '0xa0Ee7A142d267C1f36714E4a8F75612F20a79720',
 ]
 
-// Keccak-256 of "tapchip dev chain: name service". As public as the others, so refused with them elsewhere.
-/** Owns the name service: not one of anvil's accounts, whose nonces belong to whoever plays with them. */
+// Keccak-256 of "tapchip dev chain: name service". As public as the others, so it is also refused on other
+// chains.
+/** The name service's owner: not one of anvil's accounts, whose nonces belong to developers who use them. */
 export const nameServiceKey = '0x996004d729309a0e4d8585d18726a10e06b10f4455d2de97df3c67d9ec586f72'
 
-/** The account of {@link nameServiceKey}. */
 export const nameServiceOwner: Address = '0xfc570a4c9716792c85fb206FB298cA1cB480598C'
 
-// Keccak-256 of "tapchip dev chain: relayer" and "… sign verifier". Not anvil's accounts either: a developer who plays
-// with the first of those would take the relayer's nonces.
-/** What the daemon itself signs with on the dev chain, where nothing else is configured. */
+// Keccak-256 of "tapchip dev chain: relayer" and "… sign verifier". Not anvil's accounts either: a developer
+// who uses the first of those would take the relayer's nonces.
+/** The daemon's default keys on the dev chain. */
 export const ownDevKeys = {
   relayer: '0x3850d8fdaa9e17b04b45a24d157f53e24fdaed61ab504975c22aed8de561bb41',
   signVerifier: '0x9dbea98093c9acd55ce82aa504a666bd173effb45a4d1a3080d5698725865f66',
@@ -40,5 +40,5 @@ const known = new Set(
   [...devAccounts, nameServiceOwner, ...ownAddresses].map((address) => address.toLowerCase()),
 )
 
-/** Whether everyone knows the key of an address, so that it must not be used off the dev chain. Any case. */
+/** True if the key of an address is public, so that it must not be used on other chains. Any case. */
 export const isDevKey = (address: string): boolean => known.has(address.toLowerCase())

@@ -1,50 +1,44 @@
 import { type Hex, isHex } from 'viem'
 import { isOutOfSpace } from '../../store/disk.ts'
 import type { RpcCall, RpcOutcome } from '../rpc-connection.ts'
-import { saidByNode } from '../rpc-transport.ts'
-import { callsOfOneTurn } from '../rpc-turns.ts'
+import { batchPerTurn, nodeError } from '../rpc-transport.ts'
 import type { Entry, Journal } from './journal.ts'
-import type { RpcMode } from './rpc-guard.ts'
-import { isRead } from './rpc-methods.ts'
+import { isRead, type RpcMode } from './rpc-guard.ts'
 import type { RunningChain } from './running-chain.ts'
 
-/** A call as viem's transports make it. */
 export interface Request {
   method: string
   params?: unknown
 }
 
-export interface GatewaySettings {
+interface GatewaySettings {
   mode: RpcMode
   journal: Journal
-  /** The chain was told to change. */
   changed(): void
-  /** Hears of what could not be written down. */
   writeFailed(error: unknown): void
 }
 
-type Turns = (call: RpcCall) => Promise<RpcOutcome>
+type BatchedCall = (call: RpcCall) => Promise<RpcOutcome>
 
 const mostTogether = 100
 const noAnswer: RpcOutcome = { error: { code: -32603, message: 'no answer' } }
 const notWritten = (error: unknown): RpcOutcome => ({
   error: {
     code: -32603,
-    message: `${isOutOfSpace(error) ? 'The disk is full' : 'The disk cannot be written'}: the transaction was not taken, and will not be. Send it again later.`,
+    message: `${isOutOfSpace(error) ? 'The disk is full' : 'The disk cannot be written'}: the transaction was not accepted, and never will be. Send it again later.`,
   },
 })
 const isSwitch = ({ method }: RpcCall): boolean => /^(evm_setAutomine|anvil_setAutoMine)$/.test(method)
 
-/** The transaction that a call sends; undefined: it sends none. */
 function signedIn(call: RpcCall | undefined): Hex | undefined {
   const [raw] = call?.method === 'eth_sendRawTransaction' ? (call.params ?? []) : []
   return isHex(raw) ? raw : undefined
 }
 
-/** The way in to a chain for all calls: writes down what is signed, and has blocks made for it. */
+/** The entry point for all calls to a chain: records signed transactions, and has blocks made for them. */
 export class Gateway {
   readonly #settings: GatewaySettings
-  readonly #turns = new WeakMap<RunningChain, Turns>()
+  readonly #batchers = new WeakMap<RunningChain, BatchedCall>()
 
   constructor(settings: GatewaySettings) {
     this.#settings = settings
@@ -56,7 +50,7 @@ export class Gateway {
     const { journal } = this.#settings
     let entries: Entry[]
     try {
-      // Before the chain has it: what is not on record must not happen.
+      // Recorded before the chain has it: an unrecorded transaction must not take effect.
       entries = journal.append(sent.flatMap((call) => signedIn(call) ?? []))
     } catch (error) {
       this.#settings.writeFailed(error)
@@ -75,8 +69,8 @@ export class Gateway {
       outcomes = await this.#pass(chain, calls)
       return outcomes
     } finally {
-      // Before anyone learns of it: what was refused must not succeed after a restart. Without an answer it may have
-      // happened, and stands.
+      // Before the caller learns the outcome: a refused transaction must not succeed after a restart. Without
+      // an answer it may have taken effect, so it stays.
       const of = outcomes?.filter((_, index) => signedIn(calls[index]) !== undefined)
       for (const [index, entry] of entries.entries())
         journal.settle(entry, of === undefined || 'result' in (of[index] ?? noAnswer))
@@ -92,9 +86,8 @@ export class Gateway {
     return outcomes
   }
 
-  /** For calls that came over the published RPC. */
   async performForOthers(chain: RunningChain, calls: readonly RpcCall[]): Promise<RpcOutcome[]> {
-    // To a reader the chain goes on while nobody looks.
+    // For readers, the chain continues during idle time.
     if (this.#settings.mode === 'guarded') {
       await chain.blocks.catchUp()
       return this.perform(chain, calls)
@@ -106,19 +99,19 @@ export class Gateway {
     return calls.map((call) => (isSwitch(call) ? { result: null } : (outcomes.next().value ?? noAnswer)))
   }
 
-  /** One call. @throws RpcRequestError as viem's own transports do */
+  /** @throws RpcRequestError like viem's own transports */
   async request(chain: RunningChain, { method, params }: Request): Promise<unknown> {
     const call = { method, params: Array.isArray(params) ? params : [] }
-    const outcome = await this.#turnsOf(chain)(call)
-    if ('error' in outcome) throw saidByNode(call, outcome.error, chain.process.url)
+    const outcome = await this.#batcherOf(chain)(call)
+    if ('error' in outcome) throw nodeError(call, outcome.error, chain.process.url)
     return outcome.result
   }
 
-  #turnsOf(chain: RunningChain): Turns {
-    const known = this.#turns.get(chain)
+  #batcherOf(chain: RunningChain): BatchedCall {
+    const known = this.#batchers.get(chain)
     if (known) return known
-    const turns = callsOfOneTurn((calls) => this.perform(chain, calls), mostTogether)
-    this.#turns.set(chain, turns)
-    return turns
+    const batcher = batchPerTurn((calls) => this.perform(chain, calls), mostTogether)
+    this.#batchers.set(chain, batcher)
+    return batcher
   }
 }

@@ -1,21 +1,19 @@
 import { Slice } from '../../../values/slices.ts'
 
-/** How much of a chain's past is kept. */
 export interface History {
-  /** The last so many transactions, and the others of their blocks. */
+  /** At least this many of the latest transactions, plus the others in their blocks. */
   transactions: number
-  /** The last so many blocks at most. */
+  /** At most this many of the latest blocks. */
   blocks: number
 }
 
-/** A part of the text, and the block that it belongs to. */
 interface Element {
   from: number
   to: number
   block: number
 }
 
-/** How each array of a state tells the block of an element: near its beginning, or at its end. */
+/** Finds an element's block number: near its beginning, or at its end. */
 const blockOf = {
   blocks: (json: Buffer, { from, to }: Omit<Element, 'block'>) =>
     /"number":"(0x[0-9a-f]+)"/.exec(json.toString('latin1', from, Math.min(to, from + 2000)))?.[1],
@@ -28,9 +26,9 @@ const isName = (key: string): key is Name => Object.hasOwn(blockOf, key)
 const [quote, backslash, brace, bracket, braceEnd, bracketEnd] = [0x22, 0x5c, 0x7b, 0x5b, 0x7d, 0x5d] as const
 
 /**
- * Leaves the transactions, receipts and blocks of long ago out of a state, as anvil_dumpState gives it: they are most
- * of it, and what anvil does next needs none of them. Balances, code and storage stay. The text is cut, not parsed:
- * as objects it would take many times the memory.
+ * Removes old transactions, receipts, and blocks from a state of anvil_dumpState: they are most of it, and
+ * anvil does not need them. Balances, code, and storage stay. The text is cut, not parsed, because objects
+ * would need many times the memory.
  */
 export async function withoutOld(json: Buffer, history: History): Promise<Buffer> {
   const { blocks, transactions } = await elementsOf(json)
@@ -53,7 +51,7 @@ export async function withoutOld(json: Buffer, history: History): Promise<Buffer
 
 const comma = Buffer.from(',')
 
-/** The elements of the two arrays, in the order of the text, in which blocks come first. */
+/** The elements of both arrays in text order, in which blocks come first. */
 async function elementsOf(json: Buffer): Promise<Record<Name, Element[]>> {
   const found: Record<Name, Element[]> = { blocks: [], transactions: [] }
   let depth = 0

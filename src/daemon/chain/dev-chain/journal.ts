@@ -15,18 +15,18 @@ import { type Hex, isHex } from 'viem'
 
 const pattern = /^sent-(\d{8})\.log$/
 
-/** A transaction that is written down, and of which it is open whether the chain takes it. */
+/** A recorded transaction that the chain has not accepted or refused yet. */
 export interface Entry {
   readonly raw: Hex
-  /** Where its lines begin: in more parts than one, where another began meanwhile. */
-  readonly places: { readonly part: number; readonly at: number }[]
+  /** The starts of its lines; in several parts if a new one was begun meanwhile. */
+  readonly positions: { readonly part: number; readonly at: number }[]
 }
 
 /**
- * The signed transactions that came in since the older snapshots, in their order: what a user's own wallet sends
- * stands in nobody's store. A line is written before the chain gets the transaction, and struck out where the chain
- * refuses it, so that what was refused does not happen after a restart either. A line is with the system once it is
- * written, so it outlives the daemon, though not always a power cut. Part N begins when snapshot N is taken.
+ * The signed transactions received since the older snapshots, in order: those from a user's own wallet are in
+ * no other store. A line is written before the chain gets the transaction, and struck out if the chain refuses
+ * it, so that a restart does not make it succeed. Lines are not flushed, so they survive a crash of the daemon,
+ * but perhaps not a power cut. Part N begins when snapshot N is taken.
  */
 export class Journal {
   readonly #dir: string
@@ -37,20 +37,23 @@ export class Journal {
     this.#dir = dir
   }
 
-  /** The number of the last part; 0: there is none. A crash may have left one whose snapshot never came to be. */
+  /**
+   * The number of the last part; 0 if there is none. A crash may leave a part whose snapshot was never
+   * finished.
+   */
   get newest(): number {
     return this.#parts().at(-1) ?? 0
   }
 
-  /** Whether what came before its first part is in snapshots alone. */
+  /** True if everything before its first part is only in snapshots. */
   get hasForgotten(): boolean {
     const [oldest] = this.#parts()
     return oldest !== undefined && oldest > 0
   }
 
   /**
-   * Writes what follows into another part. What the chain has not answered yet may come after the snapshot that the
-   * part belongs to, so it stands in this one too. @throws Error where that cannot be; then the last part goes on
+   * Begins a new part. Unanswered transactions may be mined after its snapshot, so they are repeated in it.
+   * @throws Error if that fails; then the last part continues
    */
   begin(number: number): void {
     const before = this.#part
@@ -65,19 +68,19 @@ export class Journal {
     if (before) closeSync(before.file)
   }
 
-  /** Writes transactions down, all or none. Each is to be settled. @throws Error of the disk */
+  /** Records all transactions or none. Each must be settled later. @throws Error of the disk */
   append(transactions: readonly Hex[]): Entry[] {
-    const entries = transactions.map((raw) => ({ raw, places: [] }))
+    const entries = transactions.map((raw) => ({ raw, positions: [] }))
     this.#write(entries)
     for (const entry of entries) this.#open.add(entry)
     return entries
   }
 
-  /** Says what the chain made of a transaction. What it refused is struck out, in place: that takes no space. */
+  /** Records the chain's answer. A refused transaction is struck out in place, which takes no space. */
   settle(entry: Entry, isTaken: boolean): void {
     this.#open.delete(entry)
     if (isTaken) return
-    for (const { part, at } of entry.places) {
+    for (const { part, at } of entry.positions) {
       if (part === this.#part?.number) writeSync(this.#part.file, struck, at)
       else strikeIn(this.#path(part), at)
     }
@@ -94,21 +97,19 @@ export class Journal {
       ftruncateSync(part.file, part.size)
       throw error
     }
-    for (const { raw, places } of entries) {
-      places.push({ part: part.number, at: part.size })
+    for (const { raw, positions } of entries) {
+      positions.push({ part: part.number, at: part.size })
       part.size += raw.length + 1
     }
   }
 
-  /** What came in since a snapshot, oldest first. */
   *readSince(snapshot: number): Generator<Hex> {
-    // The last line may be half of one, and those that are struck out are no hex.
+    // The last line may be incomplete, and struck lines are not hex.
     for (const number of this.#parts().filter((part) => part >= snapshot))
       for (const line of readFileSync(this.#path(number), 'utf8').split('\n'))
         if (isHex(line) && line.length % 2 === 0) yield line
   }
 
-  /** Forgets what a snapshot and all later ones hold. */
   forgetBefore(oldest: number): void {
     for (const number of this.#parts()) if (number < oldest) rmSync(this.#path(number), { force: true })
   }
@@ -130,12 +131,12 @@ export class Journal {
   }
 }
 
-/** In place of a line's first character. */
+/** Replaces a line's first character. */
 const struck = 'x'
 
-/** Opens a part to go on after its last whole line: half of one was handed to nobody. */
+/** Opens a part after its last complete line: an incomplete one was never sent. */
 function openPart(path: string, number: number) {
-  // Not to append: what is struck out is written where it stands.
+  // Not in append mode, because lines are struck out in place.
   const file = openSync(path, constants.O_RDWR | constants.O_CREAT, 0o600)
   const { size } = fstatSync(file)
   const tail = Buffer.alloc(Math.min(size, longestTail))
@@ -145,7 +146,7 @@ function openPart(path: string, number: number) {
   return { number, file, size: whole }
 }
 
-/** A line is a body of the RPC at most, twice over for good measure. */
+/** A line is at most as long as an RPC body; this is twice that. */
 const longestTail = 2 * 1024 * 1024
 
 function strikeIn(path: string, at: number): void {
@@ -153,7 +154,7 @@ function strikeIn(path: string, at: number): void {
   try {
     file = openSync(path, constants.O_WRONLY)
   } catch {
-    // Forgotten meanwhile: later snapshots hold what came of it.
+    // The part was removed meanwhile, because later snapshots cover it.
     return
   }
   try {

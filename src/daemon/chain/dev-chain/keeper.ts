@@ -4,25 +4,24 @@ import { BackgroundLoop } from '../../background-loop.ts'
 import type { RpcConnection } from '../rpc-connection.ts'
 import { dumpTimeoutMs } from './connect.ts'
 import type { Journal } from './journal.ts'
-import { signedInPool } from './pool.ts'
+import { signedInPool } from './replay.ts'
 import type { Snapshots } from './snapshots.ts'
 
 const hex = z.string().regex(/^0x[0-9a-f]*$/i)
 
-export interface KeeperSettings {
+interface KeeperSettings {
   clock: { now(): number }
   log: Logger
   snapshots: Snapshots
   journal: Journal
-  /** The chain to keep, or undefined while there is none. */
   connection(): RpcConnection | undefined
-  /** A state is taken after so many blocks with transactions. */
+  /** A state is saved after this many blocks with transactions. */
   everyBlocks: number
-  /** Or when the chain was idle for so long. */
+  /** Or when the chain was idle for this long. */
   idleMs: number
 }
 
-/** Takes states of the chain now and then, so that little has to be sent again after a crash. */
+/** Saves the chain's state now and then, so that a crash leaves little to replay. */
 export class Keeper {
   readonly #settings: KeeperSettings
   readonly #loop: BackgroundLoop
@@ -33,25 +32,23 @@ export class Keeper {
   #number: number
   #running: Promise<void> | undefined
 
-  /** @param number that of the newest state there is; 0: none */
+  /** @param number that of the newest saved state; 0 if there is none */
   constructor(settings: KeeperSettings, number: number) {
     this.#settings = settings
     this.#number = number
     const firstMs = Math.max(20, settings.idleMs / 4)
     const failed = (err: unknown) =>
-      settings.log.warn({ err }, 'the state of the dev chain could not be kept; trying again later')
+      settings.log.warn({ err }, 'the state of the dev chain could not be saved; trying again later')
     this.#loop = new BackgroundLoop({ run: () => this.#tick(), firstMs, restMs: () => firstMs, failed })
     this.#loop.start()
   }
 
-  /** The chain is no longer as the last state has it. */
   changed(blocks = 0): void {
     this.#changed = true
     this.#changedAt = performance.now()
     this.#blocks += blocks
   }
 
-  /** Takes a state now, after one that is being taken. */
   async keep(): Promise<void> {
     await this.#running?.catch(() => undefined)
     this.#running ??= this.#keep().finally(() => {
@@ -60,12 +57,10 @@ export class Keeper {
     return this.#running
   }
 
-  /** Takes no more states. */
   giveUp(): void {
     void this.#loop.stop()
   }
 
-  /** Takes a last state when anything has changed. */
   async close(): Promise<void> {
     await this.#loop.stop()
     await this.#running?.catch(() => undefined)
@@ -90,10 +85,10 @@ export class Keeper {
     this.#blocks = 0
     try {
       const bytes = await keepState({ connection, snapshots, journal, number, takenAt: clock.now() })
-      // Only now: a disk that is full for long must not fill up with parts of the journal that hold nothing.
+      // Only now, so that a disk that stays full is not filled with empty journal parts.
       this.#number = number
       const tookMs = Math.round(performance.now() - started)
-      log.debug({ number, bytes, tookMs }, 'kept the state of the dev chain')
+      log.debug({ number, bytes, tookMs }, 'saved the state of the dev chain')
     } catch (error) {
       this.#changed = true
       throw error
@@ -110,7 +105,7 @@ interface Keeping extends Pick<KeeperSettings, 'snapshots' | 'journal'> {
   takenAt: number
 }
 
-/** Takes a state of the chain, and begins the part of the journal that follows it. @returns its bytes */
+/** Saves a state of the chain, and begins the journal part that follows it. @returns its size in bytes */
 export async function keepState({
   connection,
   snapshots,
@@ -118,9 +113,9 @@ export async function keepState({
   number,
   takenAt,
 }: Keeping): Promise<number> {
-  // First: what comes in while the state is taken may be in it or not.
+  // First, because transactions that arrive during the dump may or may not be in it.
   journal.begin(number)
-  // A state has no pool.
+  // A state does not contain the pool.
   for (const entry of journal.append(await signedInPool(connection))) journal.settle(entry, true)
   const state = hex.parse(await connection.call('anvil_dumpState', [], { timeoutMs: dumpTimeoutMs }))
   const bytes = Buffer.from(state.slice(2), 'hex')

@@ -13,7 +13,7 @@ import {
 import { privateKeyToAccount } from 'viem/accounts'
 import { normalize } from 'viem/ens'
 import { nameServiceAbi, nameServiceBytecode } from '../artifacts/name-service.ts'
-import { deploymentProxy } from '../deployment-proxy.ts'
+import { deploymentProxy } from '../deterministic-deployment.ts'
 import { devChainId, nameServiceKey, nameServiceOwner } from './dev-keys.ts'
 import type { Request } from './gateway.ts'
 
@@ -23,7 +23,7 @@ const creation = encodeDeployData({
   args: [nameServiceOwner],
 })
 
-/** Where the name service is, on every dev chain. */
+/** The same address on every dev chain. */
 export const nameServiceAddress: Address = getContractAddress({
   opcode: 'CREATE2',
   from: deploymentProxy,
@@ -31,7 +31,7 @@ export const nameServiceAddress: Address = getContractAddress({
   bytecode: creation,
 })
 
-/** The dev chain as viem's clients want it, names included. */
+/** The dev chain's definition for viem's clients, including its name service. */
 export const devChainAt = (rpcUrl: string) =>
   defineChain({
     id: devChainId,
@@ -45,13 +45,12 @@ export const devChainAt = (rpcUrl: string) =>
 interface Target {
   url: string
   request(call: Request): Promise<unknown>
-  /** Mines all that waits. */
   settle(): Promise<void>
 }
 
 /**
- * Deploys the name service where it is missing, and gives the names that point nowhere their addresses.
- * @returns how many transactions that took
+ * Deploys the name service if it is missing, and sets the names that have no address yet.
+ * @returns the number of transactions
  */
 export async function ensureNames(target: Target, names: Readonly<Record<string, string>>): Promise<number> {
   const client = createPublicClient({

@@ -1,22 +1,21 @@
 import { type Hex, keccak256 } from 'viem'
+import * as z from 'zod'
 import type { RpcConnection } from '../rpc-connection.ts'
-import { sendersInPool } from './pool.ts'
 
 const chunkSize = 500
 const batchSize = 100
 
-/** A refusal that says the transaction needs nothing more: it, or another in its place, is there already. */
+/** Refusals of a transaction that the chain has already, or for which it has a replacement. */
 const settled = /nonce too low|already imported|already known|underpriced/i
 
 interface Target {
   connection: RpcConnection
-  /** Mines all that waits. */
   emptyPool(): Promise<void>
 }
 
 /**
- * Sends signed transactions again, in their order; those that the chain has are left out.
- * @returns how many were not there
+ * Sends signed transactions again in order, skipping those that the chain has.
+ * @returns the number of missing ones
  */
 export async function replay(
   target: Target,
@@ -30,13 +29,14 @@ export async function replay(
     const { done, waiting } = await replayChunk(target, chunk)
     replayed += done
     chunk = waiting
-    // Nothing but gaps: the next ones may fill them, and those that never are must not fill the chunk.
+    // Everything waits for a missing nonce: later ones may fill the gap, but those that never will must not
+    // fill the chunk.
     if (chunk.length >= chunkSize) chunk = chunk.slice(chunkSize / 2)
   }
   return replayed + (await replayChunk(target, chunk)).done
 }
 
-/** @returns how many were mined, and those that wait for one that is missing */
+/** @returns the number of mined ones, and those that wait for a missing one */
 async function replayChunk({ connection, emptyPool }: Target, chunk: readonly Hex[]) {
   if (chunk.length === 0) return { done: 0, waiting: [] }
   const refused = new Set<Hex>()
@@ -55,8 +55,8 @@ async function replayChunk({ connection, emptyPool }: Target, chunk: readonly He
   }
   const senders = await sendersInPool(connection)
   const rest = chunk.filter((raw) => !refused.has(raw) || senders.has(keccak256(raw)))
-  // A block takes the best paid first. One sender's nonces keep its order; between senders only separate blocks do,
-  // and what was paid for out of an earlier transaction is refused before that is mined.
+  // A block takes the best paid first. Nonces keep one sender's order, but between senders only separate blocks
+  // do, and a transaction funded by an earlier one is refused until that is mined.
   if (new Set(senders.values()).size > 1 || other) {
     await connection.call('anvil_dropAllTransactions')
     await sendInOrder({ connection, emptyPool }, rest, senders)
@@ -81,4 +81,28 @@ async function sendInOrder(
     await connection.batch([{ method: 'eth_sendRawTransaction', params: [raw] }])
   }
   await emptyPool()
+}
+
+const pooled = z.record(z.string(), z.record(z.string(), z.object({ hash: z.string(), from: z.string() })))
+const poolContent = z.object({ pending: pooled, queued: pooled })
+const hex = z.custom<Hex>((value) => typeof value === 'string' && /^0x[0-9a-f]*$/i.test(value))
+
+async function sendersInPool(connection: RpcConnection): Promise<Map<string, string>> {
+  const { pending, queued } = poolContent.parse(await connection.call('txpool_content'))
+  const waiting = [...Object.values(pending), ...Object.values(queued)].flatMap((byNonce) =>
+    Object.values(byNonce),
+  )
+  return new Map(waiting.map(({ hash, from }) => [hash, from.toLowerCase()]))
+}
+
+/** Pending transactions as signed, without those that anvil made for an impersonated account. */
+export async function signedInPool(connection: RpcConnection): Promise<Hex[]> {
+  const hashes = [...(await sendersInPool(connection)).keys()]
+  const raws = await connection.batch(
+    hashes.map((hash) => ({ method: 'eth_getRawTransactionByHash', params: [hash] })),
+  )
+  return raws.flatMap((outcome) => {
+    const raw = hex.safeParse('result' in outcome ? outcome.result : undefined)
+    return raw.success ? [raw.data] : []
+  })
 }

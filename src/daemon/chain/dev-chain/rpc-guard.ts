@@ -2,12 +2,11 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net'
 import * as z from 'zod'
 import { ChainUnavailable, type RpcCall, type RpcOutcome } from '../rpc-connection.ts'
-import { isOpenMethod } from './rpc-methods.ts'
 
-/** `guarded`: reads and signed transactions. `full`: all that anvil can do. */
+/** `guarded`: reads and signed transactions. `full`: everything that anvil can do. */
 export type RpcMode = 'guarded' | 'full'
 
-export interface RpcGuard {
+interface RpcGuard {
   url: string
   close(): Promise<void>
 }
@@ -24,19 +23,18 @@ const rpcCall = z.object({
 
 class Refusal extends Error {
   override readonly name = 'Refusal'
-  readonly status: number
-  readonly code: number
-
-  constructor(status: number, message: string, code = -32600) {
+  constructor(
+    readonly status: number,
+    message: string,
+    readonly code = -32600,
+  ) {
     super(message)
-    this.status = status
-    this.code = code
   }
 }
 
 /**
- * Publishes the dev chain on a free port of loopback, for people on this machine and for no web page. A page's
- * request names another host, or carries its origin, or is not JSON unless a preflight was granted, which never is.
+ * Publishes the dev chain on a free loopback port, for people on this machine but not for web pages. A page's
+ * request has another host, or an origin, or is not JSON unless a preflight was granted, which never happens.
  * @param perform runs calls on the chain
  */
 export async function openRpcGuard(
@@ -66,11 +64,11 @@ function close(server: Server): Promise<void> {
 type Perform = (calls: RpcCall[]) => Promise<RpcOutcome[]>
 
 async function respond(request: IncomingMessage, response: ServerResponse, mode: RpcMode, perform: Perform) {
-  let status = 200
+  let status: number
   let answer: unknown
   try {
     checkSender(request)
-    answer = await answerTo(parseBody(await readBody(request)), mode, perform)
+    ;({ status, answer } = await answerTo(parseBody(await readBody(request)), mode, perform))
   } catch (error) {
     const refusal = refusalOf(error)
     status = refusal.status
@@ -84,7 +82,7 @@ async function respond(request: IncomingMessage, response: ServerResponse, mode:
     'x-content-type-options': 'nosniff',
     ...(status === 503 ? { 'retry-after': '1' } : {}),
     ...(status === 405 ? { allow: 'POST' } : {}),
-    // What is left of a refused body is not read.
+    // The rest of a refused body is not read.
     ...(status === 200 ? {} : { connection: 'close' }),
   })
   response.end(body)
@@ -93,12 +91,12 @@ async function respond(request: IncomingMessage, response: ServerResponse, mode:
 function refusalOf(error: unknown): Refusal {
   if (error instanceof Refusal) return error
   if (error instanceof ChainUnavailable) return new Refusal(503, error.message, -32603)
-  return new Refusal(500, 'The dev chain gave an answer that is none.', -32603)
+  return new Refusal(500, 'The dev chain gave an invalid answer.', -32603)
 }
 
 function checkSender({ headers, method, socket }: IncomingMessage): void {
   const hosts = [`127.0.0.1:${socket.localPort}`, `localhost:${socket.localPort}`]
-  // A name that somebody else's DNS points to this machine (DNS rebinding).
+  // Someone else's DNS may point a name at this machine (DNS rebinding).
   if (!hosts.includes(headers.host ?? '')) throw new Refusal(403, `Host must be ${hosts.join(' or ')}.`)
   const isOwn = headers.origin === undefined || hosts.some((host) => headers.origin === `http://${host}`)
   const site = headers['sec-fetch-site']
@@ -128,22 +126,36 @@ function parseBody(body: string): unknown {
   }
 }
 
-async function answerTo(body: unknown, mode: RpcMode, perform: Perform): Promise<unknown> {
-  if (!Array.isArray(body)) return (await answersTo([body], mode, perform))[0]
-  if (body.length === 0 || body.length > mostCalls)
+/** The chain gets each call rewritten as it was parsed here: two parsers could read the same text differently. */
+async function answerTo(body: unknown, mode: RpcMode, perform: Perform) {
+  const isBatch = Array.isArray(body)
+  const bodies: unknown[] = isBatch ? body : [body]
+  if (bodies.length === 0 || bodies.length > mostCalls)
     throw new Refusal(400, `A batch has 1 to ${mostCalls} calls.`)
-  return answersTo(body, mode, perform)
-}
-
-/** The chain gets what was understood here, written anew: two readers of one text could understand it differently. */
-async function answersTo(bodies: unknown[], mode: RpcMode, perform: Perform): Promise<unknown[]> {
-  const judged = bodies.map((body) => judge(body, mode))
-  const outcomes = await perform(judged.flatMap(({ call }) => call ?? []))
+  const judged = bodies.map((one) => judge(one, mode))
+  const { status, outcomes } = await performed(
+    judged.flatMap(({ call }) => call ?? []),
+    perform,
+  )
   let next = 0
-  return judged.map(({ id, call, error }) => {
+  const answers = judged.map(({ id, call, error }) => {
     const outcome = call ? (outcomes[next++] ?? { error: { code: -32603, message: 'no answer' } }) : { error }
     return { jsonrpc: '2.0', id, ...outcome }
   })
+  return { status, answer: isBatch ? answers : answers[0] }
+}
+
+/** If the chain fails, each call gets the error under its own id, so that the client knows which call it is about. */
+async function performed(
+  calls: RpcCall[],
+  perform: Perform,
+): Promise<{ status: number; outcomes: RpcOutcome[] }> {
+  try {
+    return { status: 200, outcomes: await perform(calls) }
+  } catch (error) {
+    const { status, code, message } = refusalOf(error)
+    return { status, outcomes: calls.map(() => ({ error: { code, message } })) }
+  }
 }
 
 interface Judged {
@@ -158,6 +170,46 @@ function judge(body: unknown, mode: RpcMode): Judged {
     return { id: null, error: { code: -32600, message: 'Not a JSON-RPC 2.0 call with an id.' } }
   const { id, method, params = [] } = parsed.data
   if (mode === 'full' || isOpenMethod(method)) return { id, call: { method, params } }
-  const message = `${method.slice(0, 64)} is not open here: reads and eth_sendRawTransaction are. For tests, TAPCHIP_DEV_RPC=full opens all.`
+  const message = `${method.slice(0, 64)} is not allowed here: reads and eth_sendRawTransaction are. For tests, TAPCHIP_DEV_RPC=full allows everything.`
   return { id, error: { code: -32601, message } }
 }
+
+/** Reads, and transactions that someone has signed. */
+const open: ReadonlySet<string> = new Set([
+  'eth_blobBaseFee',
+  'eth_blockNumber',
+  'eth_call',
+  'eth_chainId',
+  'eth_createAccessList',
+  'eth_estimateGas',
+  'eth_feeHistory',
+  'eth_gasPrice',
+  'eth_getBalance',
+  'eth_getBlockByHash',
+  'eth_getBlockByNumber',
+  'eth_getBlockReceipts',
+  'eth_getBlockTransactionCountByHash',
+  'eth_getBlockTransactionCountByNumber',
+  'eth_getCode',
+  'eth_getLogs',
+  'eth_getProof',
+  'eth_getStorageAt',
+  'eth_getTransactionByBlockHashAndIndex',
+  'eth_getTransactionByBlockNumberAndIndex',
+  'eth_getTransactionByHash',
+  'eth_getTransactionCount',
+  'eth_getTransactionReceipt',
+  'eth_maxPriorityFeePerGas',
+  'eth_sendRawTransaction',
+  'eth_syncing',
+  'net_listening',
+  'net_version',
+  'web3_clientVersion',
+  'web3_sha3',
+])
+
+const isOpenMethod = (method: string): boolean => open.has(method)
+
+/** True if a method is known not to change the chain. */
+export const isRead = (method: string): boolean =>
+  (open.has(method) && method !== 'eth_sendRawTransaction') || /^(debug_|trace_|txpool_)/.test(method)

@@ -4,22 +4,26 @@ import type { Logger } from 'pino'
 import type { Address } from 'viem'
 import * as z from 'zod'
 import type { RpcConnection } from '../rpc-connection.ts'
-import { type AnvilProcess, type Place, secretPlace, spawnAnvil } from './anvil-process.ts'
+import {
+  type AnvilAddress,
+  type AnvilProcess,
+  privateSocketPath,
+  spawnAnvil,
+  unguessableAddress,
+} from './anvil-process.ts'
 import { BlockMaker, type BlockMakerSettings } from './block-maker.ts'
-import { connectTo } from './connect.ts'
+import { connectTo, mark, markerOf } from './connect.ts'
 import type { History } from './history.ts'
-import { removePidFile, writePidFile } from './left-behind.ts'
-import { mark, markerOf } from './marker.ts'
 import { AnvilNotStarted } from './not-started.ts'
-import { socketAlone } from './own-network.ts'
+import { removePidFile, writePidFile } from './orphan.ts'
 import type { Snapshot, Snapshots } from './snapshots.ts'
 
-/** An anvil that this process started, and what drives it. */
+/** An anvil started by this process, with everything that drives it. */
 export interface RunningChain {
   process: AnvilProcess
   connection: RpcConnection
   blocks: BlockMaker
-  /** What it began with; undefined: nothing. */
+  /** Its initial state, if any. */
   from: Snapshot | undefined
 }
 
@@ -28,27 +32,30 @@ export interface BootSettings extends Omit<BlockMakerSettings, 'connection'> {
   dir: string
   log: Logger
   snapshots: Snapshots
-  /** How much of the past it begins with; undefined: all of it. */
+  /** The part of the past to load; undefined: all of it. */
   history?: History
-  /** Whether there has been a state before which nothing is on record any more. */
+  /** True if there was ever a state whose predecessors are not on record any more. */
   hasHistory(): boolean
 }
 
 export const pidFileIn = (dir: string): string => join(dir, 'anvil.json')
 export const cacheDirIn = (dir: string): string => join(dir, 'cache')
 
-/** The chain's last state cannot be had back by itself: beginning anew would lose what was confirmed. */
+/** The chain's last state cannot be restored automatically: starting over would lose confirmed transactions. */
 export class ChainNotRestored extends Error {
   override readonly name = 'ChainNotRestored'
 }
 
 /**
- * Starts anvil with the newest state that it can use. Only a state whose bytes are no longer what was written is set
- * aside: whatever else keeps it from being loaded (a full disk, say) may be over at the next start.
- * @param place where the last one was, so that its address stays; another one if that is taken
- * @throws ChainNotRestored where there were states and none of them can be loaded; AnvilNotStarted
+ * Starts anvil from the newest usable state. A state is set aside only if its bytes have changed: any other
+ * failure (a full disk, for example) may be over at the next start.
+ * @param address the last one, which is reused if it is still free
+ * @throws ChainNotRestored if there are states but none can be loaded; AnvilNotStarted
  */
-export async function bootChain(settings: BootSettings, place: Place | undefined): Promise<RunningChain> {
+export async function bootChain(
+  settings: BootSettings,
+  address: AnvilAddress | undefined,
+): Promise<RunningChain> {
   const { snapshots, log, dir } = settings
   const states = await snapshots.list()
   let reason = 'they are damaged'
@@ -56,7 +63,7 @@ export async function bootChain(settings: BootSettings, place: Place | undefined
     try {
       const stateFile = await snapshots.unpack(snapshot, settings.history)
       if (stateFile !== undefined) {
-        const chain = await boot(settings, place, { snapshot, stateFile })
+        const chain = await boot(settings, address, { snapshot, stateFile })
         snapshots.loaded(snapshot)
         return chain
       }
@@ -76,30 +83,30 @@ export async function bootChain(settings: BootSettings, place: Place | undefined
   if (states.length > 0 || settings.hasHistory())
     throw new ChainNotRestored(
       `None of the embedded chain's states in ${dir} can be loaded: ${reason.trim().slice(0, 300)} ` +
-        'They are kept as they are. Free some space or memory and start again, or put the folder back from a backup. ' +
+        'They were not changed. Free some space or memory and start again, or restore the folder from a backup. ' +
         'To begin a new chain, on which nobody owns anything, move the folder away.',
     )
-  return boot(settings, place)
+  return boot(settings, address)
 }
 
 const isWithoutProcess = (error: unknown): boolean => error instanceof AnvilNotStarted && !error.hasRun
 
 async function boot(
   settings: BootSettings,
-  place: Place | undefined,
+  address: AnvilAddress | undefined,
   from?: { snapshot: Snapshot; stateFile: string },
 ): Promise<RunningChain> {
   const marker = `0xfe${randomBytes(32).toString('hex')}`
   const pidFile = pidFileIn(settings.dir)
-  const start = (at: Place) =>
+  const start = (at: AnvilAddress) =>
     spawnAnvil({
       binary: settings.binary,
-      place: at,
+      address: at,
       cacheDir: cacheDirIn(settings.dir),
       stateFile: from?.stateFile,
       spawned: (pid) => writePidFile(pidFile, { pid, marker }),
     })
-  const process = await startSomewhere(settings, place, start)
+  const process = await startSomewhere(settings, address, start)
   const connection = connectTo(process.url)
   try {
     await mark(connection, marker)
@@ -116,13 +123,13 @@ async function boot(
   }
 }
 
-/** In a network of its own where the system allows, else where the last one was, else somewhere new. */
+/** In its own network if the system allows it, else at the last address, else at a new one. */
 async function startSomewhere(
   { dir, log }: BootSettings,
-  last: Place | undefined,
-  start: (place: Place) => Promise<AnvilProcess>,
+  last: AnvilAddress | undefined,
+  start: (address: AnvilAddress) => Promise<AnvilProcess>,
 ): Promise<AnvilProcess> {
-  const socket = await socketAlone(dir)
+  const socket = await privateSocketPath(dir)
   if (socket !== undefined)
     try {
       return await start({ socket })
@@ -133,14 +140,14 @@ async function startSomewhere(
   log.warn(
     'this system gives anvil no network of its own: other users of this machine can find its port and change the dev chain (docs/chains.md)',
   )
-  if (last === undefined || 'socket' in last) return start(secretPlace())
-  return start(last).catch(() => start(secretPlace()))
+  if (last === undefined || 'socket' in last) return start(unguessableAddress())
+  return start(last).catch(() => start(unguessableAddress()))
 }
 
-/** Ends a chain and all that drives it. */
+/** Ends a chain and everything that drives it. */
 export async function haltChain({ process, connection, blocks }: RunningChain, dir: string): Promise<void> {
   const idle = blocks.close()
-  // What a silent one was asked ends with it.
+  // This also ends calls that a hanging chain never answered.
   await process.end()
   await idle
   connection.close()
@@ -149,7 +156,7 @@ export async function haltChain({ process, connection, blocks }: RunningChain, d
 
 const million = 10n ** 24n
 
-/** Gives a million ether to whoever has less than half of that. */
+/** Gives a million ether to each address with less than half of that. */
 export async function fundOn(connection: RpcConnection, addresses: Iterable<Address>): Promise<void> {
   for (const address of addresses) {
     const balance = z.string().parse(await connection.call('eth_getBalance', [address, 'latest']))

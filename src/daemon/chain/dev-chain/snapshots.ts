@@ -6,11 +6,10 @@ import { gunzip } from 'node:zlib'
 import { replaceLargeFile } from '../../../values/replace-file.ts'
 import { type History, withoutOld } from './history.ts'
 
-/** A state of the chain on disk. Its name says all of this, so that a file and what is said of it cannot part. */
+/** A saved state. Its file name contains all of this, so that file and metadata cannot diverge. */
 export interface Snapshot {
-  /** Counts up. */
   number: number
-  /** When the state was taken, in milliseconds. */
+  /** Milliseconds since the epoch. */
   takenAt: number
   name: string
   hash: string
@@ -23,19 +22,19 @@ const prepared = 'renewing.json'
 const unzip = promisify(gunzip)
 const hashOf = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex').slice(0, 32)
 
-/** The last states of a chain, each written whole or not at all. */
+/** The last states of a chain, each written atomically. */
 export class Snapshots {
   readonly #dir: string
-  /** The youngest that anvil has loaded: the one that is known to be good. */
+  /** The newest state that anvil has loaded, so it is known to be good. */
   #proven: Snapshot | undefined
-  /** The name of the one that {@link prepare} has unpacked. */
+  /** The name of the state that {@link prepare} has unpacked. */
   #prepared: string | undefined
 
   constructor(dir: string) {
     this.#dir = dir
   }
 
-  /** Says that anvil runs on a state. It stays until a younger one has been loaded. */
+  /** Marks a state as good. It is kept until a newer one has been loaded. */
   loaded(snapshot: Snapshot): void {
     this.#proven = snapshot
   }
@@ -50,7 +49,7 @@ export class Snapshots {
       .sort((a, b) => b.number - a.number || b.takenAt - a.takenAt)
   }
 
-  /** @param state what anvil_dumpState gave: JSON, compressed. @returns those that are kept, newest first */
+  /** @param state the compressed JSON from anvil_dumpState @returns the kept states, newest first */
   async save(state: Buffer, number: number, takenAt: number): Promise<Snapshot[]> {
     const name = `state-${String(number).padStart(8, '0')}-${Math.round(takenAt)}-${hashOf(state)}.gz`
     await replaceLargeFile(join(this.#dir, name), state)
@@ -62,9 +61,9 @@ export class Snapshots {
   }
 
   /**
-   * Unpacks a snapshot for anvil to read.
-   * @param history how much of the past to leave in it; undefined: all
-   * @returns the file, or undefined where the snapshot is damaged
+   * Unpacks a state for anvil.
+   * @param history the part of the past to keep; undefined: all
+   * @returns the file, or undefined if the state is damaged
    */
   async unpack(snapshot: Snapshot, history?: History): Promise<string | undefined> {
     const file = join(this.#dir, unpacked)
@@ -79,15 +78,15 @@ export class Snapshots {
   }
 
   /**
-   * Unpacks the newest already, so that a start from it needs no room on the disk any more.
-   * @throws where there is none left, or the state cannot be read; nothing is left behind then
+   * Unpacks the newest state in advance, so that a start from it needs no more disk space.
+   * @throws if there is too little space or the state is unreadable; leaves nothing behind then
    */
   async prepare(history: History): Promise<void> {
     const file = join(this.#dir, prepared)
     const [newest] = await this.list()
     try {
       if (newest === undefined || !(await this.#unpackTo(file, newest, history)))
-        throw new Error('the state that was just kept cannot be read')
+        throw new Error('the state that was just saved cannot be read')
       this.#prepared = newest.name
     } catch (error) {
       await rm(file, { force: true })
@@ -95,19 +94,19 @@ export class Snapshots {
     }
   }
 
-  /** Removes what {@link unpack} and {@link prepare} left, and writes that never ended. */
+  /** Removes files of {@link unpack} and {@link prepare}, and unfinished writes. */
   async clean(): Promise<void> {
     for (const name of await readdir(this.#dir))
       if (name === unpacked || name === prepared || name.endsWith('.new'))
         await rm(join(this.#dir, name), { force: true })
   }
 
-  /** Takes one whose bytes are damaged out of the rotation. It stays, for whoever wants to know why. */
+  /** Takes a damaged state out of the rotation, but keeps the file for an investigation. */
   async setAside(snapshot: Snapshot): Promise<void> {
     await rename(join(this.#dir, snapshot.name), join(this.#dir, `damaged-${snapshot.number}.gz`))
   }
 
-  /** @returns whether its bytes are those that were written */
+  /** @returns false if its bytes have changed */
   async #unpackTo(file: string, snapshot: Snapshot, history: History | undefined): Promise<boolean> {
     const state = await readFile(join(this.#dir, snapshot.name))
     if (hashOf(state) !== snapshot.hash) return false

@@ -2,41 +2,39 @@ import { readFileSync } from 'node:fs'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { ChainUnavailable } from '../rpc-connection.ts'
-import type { Place } from './anvil-process.ts'
-import { markerOf } from './marker.ts'
+import type { AnvilAddress } from './anvil-process.ts'
+import { markerOf } from './connect.ts'
 import { isShortage } from './not-started.ts'
 import { type BootSettings, bootChain, haltChain, type RunningChain } from './running-chain.ts'
 import type { Renewal } from './types.ts'
 
 const firstPauseMs = 50
 const longestPauseMs = 5000
-/** What anvil keeps of a transfer, about. */
+/** An approximation of anvil's memory per transfer. */
 const bytesATransaction = 24 * 1024
-/** A hundred blocks to catch up on, or a large state, take seconds. */
+/** A hundred catch-up blocks, or a large state, take seconds. */
 const longestSilenceMs = 5000
 
-export interface SupervisorSettings extends Omit<BootSettings, 'failed' | 'history'> {
+interface SupervisorSettings extends Omit<BootSettings, 'failed' | 'history'> {
   log: Logger
-  /** Brings a chain that has just started to where it was; nobody else reaches it before. */
+  /** Restores a chain that has just started, before anyone else can use it. */
   restore(chain: RunningChain): Promise<void>
-  /** Takes a state of the chain now. */
   keep(): Promise<void>
   renewal: Renewal
 }
 
-/** Keeps one anvil running: when it dies, or has grown too large, another begins from the last state. */
+/** Keeps one anvil running: if it dies or has grown too large, another one starts from the last state. */
 export class Supervisor {
   readonly #settings: SupervisorSettings
   readonly #exited = new Set<() => void>()
   readonly #restarted = new Set<() => void>()
   #chain: RunningChain | undefined
-  #place: Place | undefined
+  #address: AnvilAddress | undefined
   #url = ''
   readonly #stop = new AbortController()
   #restarting: Promise<void> | undefined
   #renewing: Promise<void> | undefined
   #renewAt = 0
-  /** Transactions that this anvil has mined. */
   #mined = 0
   #uses = 0
   #unused: (() => void) | undefined
@@ -49,14 +47,14 @@ export class Supervisor {
     return this.#stop.signal.aborted
   }
 
-  /** The chain, restored. @throws ChainUnavailable while there is none */
+  /** The restored chain. @throws ChainUnavailable while there is none */
   get chain(): RunningChain {
     if (this.#chain) return this.#chain
-    const what = this.#stopping ? 'has stopped' : 'is being started again'
+    const what = this.#stopping ? 'has stopped' : 'is restarting'
     throw new ChainUnavailable(`The embedded dev chain ${what}. Try again.`)
   }
 
-  /** Runs something on the chain; while it is started anew from its state, that waits. @throws ChainUnavailable */
+  /** Runs a job on the chain; waits during a renewal. @throws ChainUnavailable */
   async use<T>(job: (chain: RunningChain) => Promise<T>): Promise<T> {
     while (this.#renewing) await this.#renewing
     const chain = this.chain
@@ -73,22 +71,22 @@ export class Supervisor {
     return this.#chain !== undefined
   }
 
-  /** Whoever asks one that is started anew from its state waits, and is answered. */
+  /** During a renewal, callers wait and are answered. */
   get isAnswering(): boolean {
     return this.#chain ? this.#chain.blocks.silentMs < longestSilenceMs : this.#renewing !== undefined
   }
 
-  /** Asks it. A process that was stopped (SIGSTOP) is there, and silent. */
+  /** Asks the chain: a stopped process (SIGSTOP) exists, but does not answer. */
   async answers(): Promise<boolean> {
     return this.#chain !== undefined && (await markerOf(this.#chain.connection)) !== undefined
   }
 
-  /** Where anvil listens, or did last. */
+  /** anvil's current or last address. */
   get url(): string {
     return this.#url
   }
 
-  /** @param history how much of the past to begin with; undefined: all that the state has */
+  /** @param history the part of the past to load; undefined: all of it */
   async start(history?: Renewal['history']): Promise<void> {
     const chain = await bootChain(
       {
@@ -97,9 +95,9 @@ export class Supervisor {
         mined: (taken) => this.#grown(taken),
         failed: (error) => this.#suspect(error),
       },
-      this.#place,
+      this.#address,
     )
-    this.#place = chain.process.place
+    this.#address = chain.process.address
     this.#url = chain.process.url
     try {
       await this.#settings.restore(chain)
@@ -122,7 +120,6 @@ export class Supervisor {
     return () => this.#restarted.delete(listener)
   }
 
-  /** Ends the chain. @param last what is still to be done with it */
   async stop(last: () => Promise<void>): Promise<void> {
     this.#stop.abort()
     await this.#renewing
@@ -135,7 +132,7 @@ export class Supervisor {
 
   #gone(chain: RunningChain, said: string): void {
     if (this.#stopping || this.#chain !== chain) return
-    this.#settings.log.error({ pid: chain.process.pid, said }, 'the dev chain died; starting it again')
+    this.#settings.log.error({ pid: chain.process.pid, said }, 'the dev chain died; restarting it')
     this.#restart(chain)
   }
 
@@ -161,7 +158,10 @@ export class Supervisor {
     })
   }
 
-  /** Has another anvil take over from the state of one that has grown. Never two at once: each takes the memory. */
+  /**
+   * Replaces an anvil that has grown by a new one with the same state. Never both at once, because each needs
+   * the memory.
+   */
   async #renew(chain: RunningChain, bytes: number): Promise<void> {
     const { log, dir, renewal, snapshots } = this.#settings
     const started = performance.now()
@@ -173,18 +173,21 @@ export class Supervisor {
       chain.blocks.hold(true)
       await chain.blocks.emptyPool()
       await this.#settings.keep()
-      // While the old one still runs: on a disk with no room for it that one has to go on.
+      // While the old one still runs: if the disk has no room for it, the old one continues.
       await snapshots.prepare(renewal.history)
-      log.info({ bytes }, 'the dev chain takes much memory; starting it anew from its state')
+      log.info({ bytes }, 'the dev chain uses much memory; restarting it from its state')
       if (this.#chain !== chain || this.#stopping) return
       this.#chain = undefined
       await haltChain(chain, dir)
       await this.start(renewal.history)
       const pausedMs = Math.round(performance.now() - started)
-      log.info({ pausedMs, bytes: memoryOf(this.chain.process.pid) }, 'the dev chain was started anew')
+      log.info(
+        { pausedMs, bytes: memoryOf(this.chain.process.pid) },
+        'the dev chain was restarted from its state',
+      )
     } catch (err) {
-      log.warn({ err }, 'the dev chain could not be started anew')
-      // Without its last state it goes on as it is.
+      log.warn({ err }, 'the dev chain could not be restarted from its state')
+      // If its last state cannot be saved, it continues as it is.
       if (this.#chain === undefined && this.#restarting === undefined) this.#restart(chain)
     } finally {
       chain.blocks.hold(false)
@@ -209,18 +212,18 @@ export class Supervisor {
     }
   }
 
-  /** A chain that answers nothing any more is ended, and so begins anew. */
+  /** Ends a chain that no longer answers, which then restarts. */
   #suspect(error: unknown): void {
     const chain = this.#chain
     if (!chain || this.#stopping) return
     this.#settings.log.warn({ err: error }, 'the dev chain made no block')
-    // Ours is the shortage: another one could not be started now either.
+    // The daemon itself is short of resources, so another chain could not be started either.
     if (!(error instanceof ChainUnavailable) || isShortage(error)) return
     void markerOf(chain.connection).then((marker) => (marker === undefined ? chain.process.end() : undefined))
   }
 }
 
-/** How much memory a process takes, in bytes, where the system shows that. */
+/** Resident memory in bytes, if the system reports it. */
 function memoryOf(pid: number): number | undefined {
   try {
     const [, kilobytes] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? []

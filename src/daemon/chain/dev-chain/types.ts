@@ -5,77 +5,75 @@ import type { Request } from './gateway.ts'
 import type { History } from './history.ts'
 import type { RpcMode } from './rpc-guard.ts'
 
-/** Which stored transactions the chain asks for when it starts. */
 export interface Wanted {
   /**
-   * When the state that it begins with was taken, in milliseconds; undefined: it begins with nothing. What was mined
-   * before need not be given; what was not mined yet must be, however old.
+   * When the initial state was saved, in milliseconds; undefined: there is none. Transactions mined before may
+   * be omitted; unmined ones must be included, however old.
    */
   since: number | undefined
 }
 
-/** anvil's memory grows with every transaction: above a bound another one takes over from its state. */
+/** anvil's memory grows with every transaction: above a limit, a new one takes over from its state. */
 export interface Renewal {
   /** Bytes of memory; undefined: never. */
   above: number | undefined
-  /** The part of the time that this may take, during which whoever asks the chain waits: 0 to 1. */
+  /** The share of time (0 to 1) that renewals may take, during which callers wait. */
   share: number
-  /** What the new one still knows of the past. */
+  /** The past that the new one still knows. */
   history: History
 }
 
 export interface DevChainSettings {
-  /** The daemon's data directory, which it holds alone. */
   dataDir: string
   log: Logger
   clock?: { now(): number; monotonic(): number }
   rpcMode: RpcMode
-  /** Signed transactions in the order in which they were signed. Those that the chain has do no harm. */
+  /** Signed transactions in signing order. Those that the chain has already are harmless. */
   rawTransactions(wanted: Wanted): AsyncIterable<Hex> | Iterable<Hex> | Promise<readonly Hex[]>
-  /** Addresses by name. A name that is set already stays as it is. */
+  /** Addresses by name. Existing names are not changed. */
   names: Readonly<Record<string, string>>
-  /** Who has a million ether whenever the chain starts, before anything is sent again. */
+  /** These get a million ether whenever the chain starts, before anything is replayed. */
   fund?: readonly Address[]
-  /** The most blocks that idle time brings; more than any signature's blockExpiry allows for. */
+  /** The maximum number of blocks for idle time; more than any signature's blockExpiry. */
   mostCatchUp?: number
-  /** When states are taken: after so many blocks with transactions, or so long after the last change. */
+  /** Saves a state after this many blocks with transactions, or this long after the last change. */
   keepEvery?: { blocks: number; idleMs: number }
-  /** When the chain is started anew from its state. */
   renewal?: Renewal
   binary?: string
-  /** Hears of writes to the disk that fail. */
   writeFailed?(error: unknown): void
 }
 
 export interface DevChain {
   readonly chainId: typeof devChainId
-  /** The guarded RPC, for everyone on this machine. */
   readonly rpcUrl: string
-  /** anvil's own, for this process alone, http://… or unix:/path; after a restart of the chain it may be another. */
+  /**
+   * anvil's own address, http://… or unix:/path, for this process only; it may change when the chain restarts.
+   */
   readonly internalUrl: string
-  /** anvil's process; undefined while there is none. */
   readonly pid: number | undefined
-  /** False while there is none, and once it has been silent for some seconds. */
+  /** False while there is none, and after some seconds without answers. */
   readonly isAnswering: boolean
-  /** Asks it, for two seconds at most. */
+  /** Asks the chain, for two seconds at most. */
   answers(): Promise<boolean>
-  /** For viem's clients, names included. */
+  /** For viem's clients, including the name service. */
   readonly chain: Chain
-  /** The way to the chain for this process: never another's, blocks at once. Fails with ChainUnavailable. */
+  /**
+   * This process's transport: never another chain's, and with blocks made at once. Fails with ChainUnavailable.
+   */
   readonly transport: Transport
   request(call: Request): Promise<unknown>
   /** @returns the number of the latest block */
   mine(count?: number): Promise<number>
-  /** Makes the blocks that idle time would have brought; asked before the latest block decides an expiry. */
+  /** Adds blocks for idle time; called before the latest block decides about an expiry. */
   catchUp(): Promise<number>
-  /** Takes a state now. */
+  /** Saves a state now. */
   dump(): Promise<void>
   fund(...addresses: Address[]): Promise<void>
   setNames(names: Readonly<Record<string, string>>): Promise<void>
-  /** Called when anvil dies by itself. @returns a function that ends that */
+  /** Called when anvil dies. @returns a function that removes the listener */
   onExit(listener: () => void): () => void
-  /** Called when it runs again, restored: transactions may stand in other blocks than before. */
+  /** Called when the chain is restored after a crash: transactions may be in other blocks than before. */
   onRestart(listener: () => void): () => void
-  /** Keeps the state and ends the chain; of one that is silent the journal has what no state has. */
+  /** Saves the state and ends the chain; if it hangs, the journal has the rest. */
   stop(): Promise<void>
 }

@@ -1,19 +1,19 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { devChainId } from '../dev-chain/dev-keys.ts'
-import { devKey, refuseDevKey } from './dev-keys.ts'
+import { devChainId, isDevKey, ownDevKeys } from '../dev-chain/dev-keys.ts'
 import { openKeystore } from './keystore.ts'
 import { KeyProblem, SigningKey } from './signing-key.ts'
 
-/** The two keys of a chain: one pays and sends, the other's word moves tokens. */
 export interface ChainKeys {
   relayer: SigningKey
   signVerifier: SigningKey
 }
 
-/** Where keys come from. The composition root reads the environment; nothing here does. */
+/** The composition root reads the environment; nothing here does. */
 export interface KeySources {
-  /** TAPCHIP_RELAYER_KEY_<chainId> and TAPCHIP_SIGN_VERIFIER_KEY_<chainId>, by name. They go before the keystore. */
+  /**
+   * TAPCHIP_RELAYER_KEY_<chainId> and TAPCHIP_SIGN_VERIFIER_KEY_<chainId>, by name. They override the keystore.
+   */
   environment: Readonly<Record<string, string | undefined>>
   /** TAPCHIP_KEYSTORE: a folder with <chainId>-relayer.json and <chainId>-sign-verifier.json. */
   keystore: { folder: string; passwordFile: string } | undefined
@@ -26,8 +26,8 @@ const roles = {
 type Role = keyof typeof roles
 
 /**
- * Loads the keys of all chains. The dev chain falls back to its own.
- * @throws KeyProblem where one is missing, is the dev chain's on another chain, or has two jobs
+ * Loads the keys of all chains. The dev chain has default keys.
+ * @throws KeyProblem if one is missing, is a dev chain key on another chain, or is used twice
  */
 export async function loadChainKeys(
   chainIds: readonly number[],
@@ -75,21 +75,37 @@ async function fromKeystore(
   const password = await readFile(passwordFile, 'utf8').catch((error: NodeJS.ErrnoException) => {
     throw new KeyProblem(`The keystore's password file ${passwordFile} cannot be read (${error.code}).`)
   })
-  // Editors end a file with a line break; a password has none at its end.
+  // Editors end a file with a line break, which is not part of the password.
   return { key: await openKeystore(json, password.replace(/\r?\n$/, ''), path), path }
 }
 
-/** A claim's signature names no chain, so a sign verifier of two chains would give away the tokens of both. */
+/**
+ * A claim's signature does not contain the chain id, so a sign verifier shared by two chains would authorize
+ * the transfer on both.
+ */
 function refuseTwoJobs(keys: ReadonlyMap<number, ChainKeys>): void {
   const verifiers = new Map<string, number>()
   for (const [chainId, { relayer, signVerifier }] of keys) {
     if (relayer.address === signVerifier.address)
-      throw new KeyProblem(`On chain ${chainId} relayer and sign verifier are one key. They must be two.`)
+      throw new KeyProblem(
+        `On chain ${chainId} relayer and sign verifier have the same key. They must differ.`,
+      )
     const other = verifiers.get(signVerifier.address)
     if (other !== undefined)
       throw new KeyProblem(
-        `Chains ${other} and ${chainId} have one sign verifier. Each chain needs its own, since the chain id is not in what it signs.`,
+        `Chains ${other} and ${chainId} share a sign verifier. Each chain needs its own, because the signature does not contain the chain id.`,
       )
     verifiers.set(signVerifier.address, chainId)
   }
+}
+
+export const devKey = (role: keyof typeof ownDevKeys): SigningKey =>
+  SigningKey.of(ownDevKeys[role], 'The dev chain')
+
+/** @throws KeyProblem if a public key pair is used on a chain other than the dev chain */
+function refuseDevKey(key: SigningKey, chainId: number, from: string): void {
+  if (chainId === devChainId || !isDevKey(key.address)) return
+  throw new KeyProblem(
+    `${from} is one of the dev chain's keys (${key.address}), which are public: it is refused on chain ${chainId}. Create a key of your own.`,
+  )
 }

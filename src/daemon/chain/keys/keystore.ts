@@ -1,23 +1,16 @@
-import {
-  createCipheriv,
-  createDecipheriv,
-  randomBytes,
-  randomUUID,
-  scrypt,
-  timingSafeEqual,
-} from 'node:crypto'
+import { createDecipheriv, scrypt, timingSafeEqual } from 'node:crypto'
 import { promisify } from 'node:util'
 import { keccak256 } from 'viem'
 import * as z from 'zod'
 import { KeyProblem, SigningKey } from './signing-key.ts'
 
-// Web3 Secret Storage, version 3: the file that geth, cast and wallets write.
+// Web3 Secret Storage, version 3: the format of geth, cast, and wallets.
 // https://ethereum.org/en/developers/docs/data-structures-and-encoding/web3-secret-storage/
 
 const hex = z.string().regex(/^([0-9a-fA-F]{2})+$/)
 const keystore = z.object({
   version: z.literal(3),
-  // Wallets differ in how they write the address, and some leave it out: the key itself says it.
+  // Wallets format the address differently or omit it; it is derived from the key instead.
   address: z.string().optional(),
   id: z.string().optional(),
   crypto: z.object({
@@ -35,11 +28,11 @@ const keystore = z.object({
     mac: hex,
   }),
 })
-export type Keystore = z.infer<typeof keystore>
+type Keystore = z.infer<typeof keystore>
 
 const derive = promisify<string, Buffer, number, object, Buffer>(scrypt)
 
-/** Four times what geth asks for. More would be a file that is made to hurt. */
+/** Four times geth's default. A file that asks for more is malicious. */
 const memoryLimit = 1024 * 1024 * 1024
 
 async function keyFrom(password: string, params: Keystore['crypto']['kdfparams']): Promise<Buffer> {
@@ -50,7 +43,8 @@ async function keyFrom(password: string, params: Keystore['crypto']['kdfparams']
   try {
     return await derive(password.normalize('NFKC'), Buffer.from(salt, 'hex'), dklen, { N, r, p, maxmem })
   } catch {
-    // RFC 7914: N is a power of two below 2^(16 r). The definition's own vector is not; what geth writes is.
+    // RFC 7914: N is a power of two below 2^(16 r). The definition's own vector violates this, but geth's files
+    // do not.
     throw new KeyProblem(
       `The keystore has scrypt parameters that do not work together (n ${N}, r ${r}, p ${p}).`,
     )
@@ -61,8 +55,8 @@ const macOf = (derived: Buffer, ciphertext: Buffer): Buffer =>
   Buffer.from(keccak256(Buffer.concat([derived.subarray(16, 32), ciphertext]), 'bytes'))
 
 /**
- * Opens a keystore. @param from where it comes from, for messages
- * @throws KeyProblem where it is no keystore of version 3 with scrypt, or the password is another
+ * @param from the source, for messages
+ * @throws KeyProblem if it is not a keystore of version 3 with scrypt, or the password is wrong
  */
 export async function openKeystore(json: string, password: string, from: string): Promise<SigningKey> {
   const { crypto } = parse(json, from)
@@ -71,35 +65,12 @@ export async function openKeystore(json: string, password: string, from: string)
   const mac = Buffer.from(crypto.mac, 'hex')
   const expected = macOf(derived, ciphertext)
   if (mac.length !== expected.length || !timingSafeEqual(mac, expected))
-    throw new KeyProblem(`${from} does not open: the password is wrong, or the file is damaged.`)
+    throw new KeyProblem(`${from} cannot be opened: the password is wrong, or the file is damaged.`)
   const iv = Buffer.from(crypto.cipherparams.iv, 'hex')
   const decipher = createDecipheriv('aes-128-ctr', derived.subarray(0, 16), iv)
   const secret = Buffer.concat([decipher.update(ciphertext), decipher.final()])
-  // Early versions of geth left out zeros at the front.
+  // Early versions of geth omitted leading zeros.
   return SigningKey.of(Buffer.concat([Buffer.alloc(Math.max(0, 32 - secret.length)), secret]), from)
-}
-
-/** @param cost scrypt's N; the default is geth's: about a second and 256 MB */
-export async function makeKeystore(secret: Uint8Array, password: string, cost = 262_144): Promise<Keystore> {
-  const { address } = SigningKey.of(secret, 'The new key')
-  const kdfparams = { dklen: 32, n: cost, r: 8, p: 1, salt: randomBytes(32).toString('hex') } as const
-  const derived = await keyFrom(password, kdfparams)
-  const iv = randomBytes(16)
-  const cipher = createCipheriv('aes-128-ctr', derived.subarray(0, 16), iv)
-  const ciphertext = Buffer.concat([cipher.update(secret), cipher.final()])
-  return {
-    version: 3,
-    id: randomUUID(),
-    address: address.slice(2).toLowerCase(),
-    crypto: {
-      cipher: 'aes-128-ctr',
-      cipherparams: { iv: iv.toString('hex') },
-      ciphertext: ciphertext.toString('hex'),
-      kdf: 'scrypt',
-      kdfparams,
-      mac: macOf(derived, ciphertext).toString('hex'),
-    },
-  }
 }
 
 function parse(json: string, from: string): Keystore {
@@ -113,6 +84,6 @@ function parse(json: string, from: string): Keystore {
   if (parsed.success) return parsed.data
   const path = parsed.error.issues[0]?.path.join('.')
   throw new KeyProblem(
-    `${from} is no keystore of version 3 with scrypt and aes-128-ctr (${path} does not fit).`,
+    `${from} is not a version 3 keystore with scrypt and aes-128-ctr (${path} is not valid).`,
   )
 }

@@ -14,15 +14,15 @@ import {
 } from 'viem'
 import { publicKeyToAddress } from 'viem/accounts'
 
-/** A key is missing, unreadable or not allowed. The message says which and what to do, and never shows the key. */
+/** A key is missing, unreadable, or not allowed. The message never contains the key. */
 export class KeyProblem extends Error {
   override readonly name = 'KeyProblem'
 }
 
 /**
- * Signs, and shows nothing but its address: not when it is printed, logged, copied or turned into JSON. It signs with
- * libsecp256k1 (as WebAssembly), which takes a third of the time that the same signature takes in JavaScript: at
- * hundreds of transfers a second that is what the daemon does most.
+ * Signs, and reveals only its address, even when it is printed, logged, copied, or converted to JSON. It uses
+ * libsecp256k1 as WebAssembly, which takes a third of the time of a signature in JavaScript; at hundreds of
+ * transfers per second, signing is most of the daemon's work.
  */
 export class SigningKey {
   readonly address: Address
@@ -35,18 +35,18 @@ export class SigningKey {
 
   /**
    * @param secret 32 bytes, or 64 hex digits with or without 0x
-   * @param from where it comes from, for messages
+   * @param from the source, for messages
    * @throws KeyProblem
    */
   static of(secret: string | Uint8Array, from: string): SigningKey {
     const text = typeof secret === 'string' ? secret.trim() : bytesToHex(secret)
     const hex: Hex = text.startsWith('0x') ? `0x${text.slice(2)}` : `0x${text}`
     if (!isHex(hex) || hex.length !== 66)
-      throw new KeyProblem(`${from} holds no private key: it must be 64 hex digits.`)
+      throw new KeyProblem(`${from} does not contain a private key: it must be 64 hex digits.`)
     const bytes = hexToBytes(hex)
     const publicKey = secp256k1.isPrivate(bytes) ? secp256k1.pointFromScalar(bytes, false) : null
-    // Without the value: it may be a key with a typing mistake in it.
-    if (!publicKey) throw new KeyProblem(`${from} holds no private key: it is out of range.`)
+    // Without the value, because it may be a key with a typo.
+    if (!publicKey) throw new KeyProblem(`${from} does not contain a private key: it is out of range.`)
     return new SigningKey(bytes, publicKey)
   }
 
@@ -55,7 +55,6 @@ export class SigningKey {
     return serializeTransaction(transaction, this.#sign(keccak256(unsigned, 'bytes')))
   }
 
-  /** EIP-191 over bytes. */
   async signMessage({ raw }: { raw: Hex }): Promise<Hex> {
     return serializeSignature(this.#sign(hashMessage({ raw }, 'bytes')))
   }
@@ -65,7 +64,7 @@ export class SigningKey {
     return {
       r: bytesToHex(signature.subarray(0, 32)),
       s: bytesToHex(signature.subarray(32)),
-      // 2 and 3 would be a point beyond the order: nobody will ever see one.
+      // 2 and 3 would need a point beyond the order, which never occurs in practice.
       yParity: recoveryId % 2 === 0 ? 0 : 1,
     }
   }

@@ -1,11 +1,43 @@
 import { type Address, getAddress } from 'viem'
 import { normalize } from 'viem/ens'
 import { readRecipient as recipientForm } from '../../../values/recipient.ts'
-import { RecipientInvalid } from './problems.ts'
+import { devChainId } from '../dev-chain/dev-keys.ts'
+
+/** A recipient cannot be resolved to an address. The messages may be shown to whoever gave the name. */
+export abstract class NameProblem extends Error {}
+
+/** The input is neither an address nor a name; nothing was looked up. */
+export class RecipientInvalid extends NameProblem {
+  override readonly name = 'RecipientInvalid'
+}
+
+export class UnknownName extends NameProblem {
+  override readonly name = 'UnknownName'
+}
+
+/** A node or a gateway did not answer. The name may well exist. */
+export class NameUnavailable extends NameProblem {
+  override readonly name = 'NameUnavailable'
+}
+
+/** The name's chain is not configured here. */
+export class NameChainMissing extends NameProblem {
+  override readonly name = 'NameChainMissing'
+  /** For callers who cannot change the settings. */
+  readonly forStrangers: string
+  constructor(name: string, chainId: number) {
+    const where = `${name} is looked up on chain ${chainId}, which is not`
+    const next =
+      chainId === devChainId
+        ? 'start the daemon without TAPCHIP_DEV_CHAIN=off'
+        : `set TAPCHIP_RPC_${chainId} to an RPC URL`
+    super(`${where} configured: ${next}, or give the address (0x…)`)
+    this.forStrangers = `${where} set up here: give the address (0x…)`
+  }
+}
 
 export type Recipient = { kind: 'address'; address: Address } | { kind: 'name'; name: string }
 
-/** Reads what a caller gave as a recipient. @throws RecipientInvalid with what is wrong about it */
 export function readRecipient(given: string): Recipient {
   const read = recipientForm(given)
   if ('reason' in read) throw new RecipientInvalid(`${JSON.stringify(given.slice(0, 100))} ${read.reason}`)
@@ -16,7 +48,7 @@ export function readRecipient(given: string): Recipient {
 
 function readAddress(digits: string): Address {
   const address = getAddress(`0x${digits.toLowerCase()}`)
-  // EIP-55: the case of a mixed-case address is its checksum. One case alone says nothing.
+  // EIP-55: mixed case is a checksum; a single case has none.
   const mixed = /[a-f]/.test(digits) && /[A-F]/.test(digits)
   if (mixed && address.slice(2) !== digits)
     throw new RecipientInvalid(
@@ -29,7 +61,7 @@ function readName(text: string): string {
   try {
     return normalize(text)
   } catch (error) {
-    // ENSIP-15's own words: which character, and why.
+    // ENSIP-15's own message names the character and the reason.
     const why = error instanceof Error ? error.message : 'it cannot be normalised'
     throw new RecipientInvalid(`${JSON.stringify(text)} is not an address, and not a valid ENS name: ${why}`)
   }

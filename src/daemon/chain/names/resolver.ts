@@ -1,28 +1,26 @@
 import type { Address } from 'viem'
 import { toCoinType } from 'viem/ens'
+import { Semaphore, type SemaphoreLimits } from '../../../values/semaphore.ts'
 import { Deadline } from '../../outbound/deadline.ts'
-import type { FetchGateway } from './gateways.ts'
-import { type ClientFor, homeOf } from './home.ts'
-import { NameUnavailable, UnknownName } from './problems.ts'
-import { Question, tooLong } from './question.ts'
-import { readRecipient } from './recipient.ts'
-import { type Bounds, Semaphore } from './semaphore.ts'
+import type { SendRequest } from '../../outbound/outbound.ts'
+import { type ClientFor, NameLookup, nameServiceFor, tooLong } from './name-lookup.ts'
+import { NameUnavailable, readRecipient, UnknownName } from './recipient.ts'
 
-export { type FetchGateway, guardedCcipRequest } from './gateways.ts'
-export { NameChainMissing, NameProblem, NameUnavailable, RecipientInvalid, UnknownName } from './problems.ts'
+export { guardedCcipRequest } from './name-lookup.ts'
+export { NameChainMissing, NameProblem, NameUnavailable, RecipientInvalid, UnknownName } from './recipient.ts'
 
-/** Who wants to know: a team with a key, whoever tapped a chip and has its code, or anybody, by their network. */
+/** The asker: a team with a key, a person with the code of a chip, or anyone, by their network. */
 export type Asker = { team: number } | { chip: string } | { client: string }
 
-type Lane = Bounds & {
-  /** For one name, with all that is asked about it. */
+type Lane = SemaphoreLimits & {
+  /** For one name, including all questions about it. */
   nameMs: number
 }
 type Lanes = Record<'team' | 'chip' | 'client', Lane>
 
 /**
- * Who writes a name's resolver decides how long it takes, and strangers may ask: each kind of asker queues apart, and
- * none of one kind takes all of its places.
+ * A name's owner controls how long its resolver takes, and strangers may ask: each kind of asker has a queue of
+ * its own, in which no single asker can take every place.
  */
 const usualLanes: Lanes = {
   team: { atOnce: 8, atOncePerKey: 6, waiting: 1024, waitingPerKey: 256, waitMs: 60_000, nameMs: 20_000 },
@@ -30,20 +28,19 @@ const usualLanes: Lanes = {
   client: { atOnce: 4, atOncePerKey: 2, waiting: 16, waitingPerKey: 2, waitMs: 2000, nameMs: 5000 },
 }
 
-export interface NameResolverSettings {
+interface NameResolverSettings {
   now?(): number
-  /** undefined: the chain is not configured. */
   clientFor: ClientFor
-  /** The guarded client: gateways are named by contracts, that is by anyone. */
-  fetchGateway: FetchGateway
-  /** Where ENS lives, for chains that have no name service of their own. */
+  /** The guarded client, because anyone can name gateways in a contract. */
+  fetchGateway: SendRequest
+  /** The chain of ENS, for chains without a name service of their own. */
   ensChainId?: number
   lanes?: Partial<Lanes>
 }
 
 export interface NameResolver {
   /**
-   * The address of a recipient, with its checksum.
+   * Returns the recipient's checksummed address.
    * @param text an address in any case, or an ENS name
    * @throws RecipientInvalid, UnknownName, NameChainMissing, NameUnavailable
    */
@@ -55,25 +52,25 @@ export function createNameResolver(settings: NameResolverSettings): NameResolver
   const lanes = { ...usualLanes, ...settings.lanes }
   const busy = () =>
     new NameUnavailable('Too many names are being looked up. Try again later, or give the address (0x…)')
-  const turns = {
-    team: new Semaphore(lanes.team, busy),
-    chip: new Semaphore(lanes.chip, busy),
-    client: new Semaphore(lanes.client, busy),
+  const semaphores = {
+    team: new Semaphore(lanes.team),
+    chip: new Semaphore(lanes.chip),
+    client: new Semaphore(lanes.client),
   }
   return {
     async resolve(asker, chainId, text) {
       const recipient = readRecipient(text)
       if (recipient.kind === 'address') return recipient.address
       const { name } = recipient
-      const home = homeOf(name, chainId, ensChainId, clientFor)
+      const home = nameServiceFor(name, chainId, ensChainId, clientFor)
       const { kind, key } = laneOf(asker)
       const timeoutMs = lanes[kind].nameMs
-      const address = await turns[kind].run(key, () =>
+      const lookUp = () =>
         within(timeoutMs, name, () => {
-          const question = new Question(name, home, fetchGateway, { now, timeoutMs })
+          const question = new NameLookup(name, home, fetchGateway, { now, timeoutMs })
           return home.chainId === chainId ? question.address() : addressElsewhere(question, name, chainId)
-        }),
-      )
+        })
+      const address = await semaphores[kind].run(key, lookUp, busy)
       if (address !== undefined) return address
       const next = 'check how it is written, or give the address (0x…)'
       throw new UnknownName(`${name} has no address on the name service of chain ${home.chainId}: ${next}`)
@@ -86,7 +83,7 @@ function laneOf(asker: Asker): { kind: keyof Lanes; key: string } {
   return 'chip' in asker ? { kind: 'chip', key: asker.chip } : { kind: 'client', key: asker.client }
 }
 
-/** Whatever a node or a gateway does, a place is free again after this long. */
+/** Frees the place after this time, whatever a node or gateway does. */
 async function within<T>(ms: number, name: string, ask: () => Promise<T>): Promise<T> {
   const deadline = new Deadline(ms, () => new NameUnavailable(`${name} cannot be looked up: ${tooLong}`))
   try {
@@ -97,11 +94,11 @@ async function within<T>(ms: number, name: string, ask: () => Promise<T>): Promi
 }
 
 /**
- * The address on a chain where ENS does not live: the name's own one for that chain (ENSIP-11), else Ethereum's,
- * since an account is the same on every chain. A contract is not: at its address someone else's may stand.
+ * The address on a chain without ENS: the name's own one for that chain (ENSIP-11), else Ethereum's, because an
+ * account is the same on every chain. A contract is not: its address may belong to someone else there.
  */
 async function addressElsewhere(
-  question: Question,
+  question: NameLookup,
   name: string,
   chainId: number,
 ): Promise<Address | undefined> {

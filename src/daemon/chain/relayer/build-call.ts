@@ -3,26 +3,24 @@ import type { TransactionRow } from '../../store/schema.ts'
 import { type BuildContext, type Call, type Counted, predict } from './builder.ts'
 import { CannotBuild } from './errors.ts'
 import type { Sender, View } from './sender.ts'
-import { storedAddress, storedHex } from './stored-hex.ts'
+import { storedAddress, storedHex } from './transaction.ts'
 
-/** What is shared by the intents that are signed together. */
 export interface Building {
   sender: Sender
   view: View
-  /** What is under way, in order of nonce; what is signed now joins it. */
+  /** Pending counters in nonce order; newly signed ones are appended. */
   counted: Counted[]
-  /** Counters that were read from the chain: once a batch. */
+  /** Counters read from the chain, once per batch. */
   reads: Map<string, Promise<bigint>>
 }
 
 export type Built =
   | { kind: 'call'; call: { to: Address | null; data: Hex }; gas: number; counted: Counted | undefined }
-  /** It can never be sent. */
   | { kind: 'refused'; reason: string }
-  /** Not now; those behind it go on. */
+  /** It waits, and later intents continue. */
   | { kind: 'wait'; waiting: 'builder' | 'gas-estimate' }
 
-/** @param isFirst nothing is under way before it, so that a trial run says how it will go */
+/** @param isFirst nothing is pending before it, so a trial run is conclusive */
 export async function buildCall(
   building: Building,
   row: TransactionRow,
@@ -40,7 +38,7 @@ export async function buildCall(
   const hint = call.gas ?? row.gas
   const gas = hint === null ? await estimated(building.sender, { to, data }) : hint
   if (typeof gas !== 'number') {
-    // What is under way may be what it needs.
+    // It may depend on a pending transaction.
     return isFirst ? { kind: 'refused', reason: gas.reason } : { kind: 'wait', waiting: 'gas-estimate' }
   }
   building.counted.push(...tried)
@@ -77,7 +75,7 @@ const contextOf = (
   },
 })
 
-/** A fifth more than it takes now: what lies before it can make it dearer. */
+/** Adds a fifth, because earlier transactions can increase the cost. */
 async function estimated(
   { node, signer }: Sender,
   call: { to: Address | null; data: Hex },

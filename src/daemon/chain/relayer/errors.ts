@@ -1,20 +1,18 @@
 import type { TransactionRow } from '../../store/schema.ts'
 
-/** The URL of a chain leads to another chain. Nothing is signed for it. */
+/** The RPC URL leads to another chain. Nothing is signed for it. */
 export class WrongChain extends Error {
   override readonly name = 'WrongChain'
-  readonly expected: number
-  readonly actual: number
-  constructor(expected: number, actual: number) {
+  constructor(
+    readonly expected: number,
+    readonly actual: number,
+  ) {
     super(
       `The RPC URL of chain ${expected} answers for chain ${actual}. Set the right URL (TAPCHIP_RPC_${expected}); nothing was sent.`,
     )
-    this.expected = expected
-    this.actual = actual
   }
 }
 
-/** Another process sends with this key on this chain. */
 export class LeaseHeld extends Error {
   override readonly name = 'LeaseHeld'
   constructor(chainId: number, address: string) {
@@ -24,7 +22,7 @@ export class LeaseHeld extends Error {
   }
 }
 
-/** What is under way was signed by a key that is not here any more: this one cannot replace it. */
+/** Pending transactions were signed by a former key, so this one cannot replace them. */
 export class KeyChanged extends Error {
   override readonly name = 'KeyChanged'
   constructor(chainId: number, before: string, now: string) {
@@ -34,7 +32,6 @@ export class KeyChanged extends Error {
   }
 }
 
-/** No relayer here serves this chain with such a signer. */
 export class NoSuchSigner extends Error {
   override readonly name = 'NoSuchSigner'
   constructor(chainId: number, signer: string) {
@@ -42,49 +39,44 @@ export class NoSuchSigner extends Error {
   }
 }
 
-/** Whoever reads it may be a stranger with a code. */
+/** These may be shown to a stranger with a code. */
 const waits: Record<NonNullable<TransactionRow['waiting']> | 'turn', string> = {
   turn: 'for its turn',
   fees: 'for gas to become cheaper',
-  funds: 'until there is money for its gas',
+  funds: 'for funds to pay its gas',
   node: 'for the chain to answer',
-  'gas-estimate': 'for what was sent before it',
+  'gas-estimate': 'for earlier transactions',
   builder: 'until the chain can be read',
 }
 
-/** It is recorded and will be sent, but it has no hash to answer with yet. */
+/** The transaction is recorded and will be sent, but has no hash yet. */
 export class NotSignedYet extends Error {
   override readonly name = 'NotSignedYet'
-  readonly transactionId: number
-  /** Why, where that is known. */
-  readonly waiting: TransactionRow['waiting']
-  constructor(transactionId: number, waiting: TransactionRow['waiting']) {
+  constructor(
+    readonly transactionId: number,
+    readonly waiting: TransactionRow['waiting'],
+  ) {
     super(
-      `Transaction ${transactionId} is recorded and waits ${waits[waiting ?? 'turn']}. It is not lost, and goes out by itself: ask again with the same Idempotency-Key for its hash.`,
+      `Transaction ${transactionId} is recorded and waits ${waits[waiting ?? 'turn']}. It is not lost and will be sent: repeat the request with the same Idempotency-Key to get its hash.`,
     )
-    this.transactionId = transactionId
-    this.waiting = waiting
   }
 }
 
-/** It was given up before it was ever signed. */
 export class TransactionRefused extends Error {
   override readonly name = 'TransactionRefused'
-  readonly transactionId: number
-  readonly reason: string
-  constructor(transactionId: number, reason: string) {
+  constructor(
+    readonly transactionId: number,
+    readonly reason: string,
+  ) {
     super(`Transaction ${transactionId} was not sent: ${reason}`)
-    this.transactionId = transactionId
-    this.reason = reason
   }
 }
 
-/** Thrown by a builder: it can never be built, so it is given up. Anything else that a builder throws is tried again. */
+/** Thrown by a builder to give the intent up. Its other errors are retried. */
 export class CannotBuild extends Error {
   override readonly name = 'CannotBuild'
 }
 
-/** An Idempotency-Key that was used with another request. */
 export class IdempotencyConflict extends Error {
   override readonly name = 'IdempotencyConflict'
   constructor() {
@@ -92,7 +84,7 @@ export class IdempotencyConflict extends Error {
   }
 }
 
-/** Thrown in the write that records an intent, so that it leaves no trace: another request has the key. */
+/** Thrown in the write that records an intent, so that it is rolled back: another request has the key. */
 export class IdempotencyKeyTaken extends Error {
   override readonly name = 'IdempotencyKeyTaken'
 }

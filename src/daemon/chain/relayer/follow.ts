@@ -4,10 +4,10 @@ import { markMined, markUnmined } from '../../store/transactions.ts'
 import type { Inclusion } from './node.ts'
 import { type Sender, type View, writeAsHolder } from './sender.ts'
 import { fillerKind } from './sign-attempt.ts'
-import { storedHex } from './stored-hex.ts'
-import { doneBy, type Move, settle, signAnew, verdictOn } from './verdict.ts'
+import { storedHex } from './transaction.ts'
+import { type Change, doneBy, settle, signAnew, verdictOn } from './verdict.ts'
 
-/** Finds out what was mined, what the chain took back, and what is deep enough. @returns whether anything changed */
+/** Detects mined, reorganized, and final transactions. @returns true if anything changed */
 export async function follow(sender: Sender, view: View): Promise<boolean> {
   const takenBack = await inOtherBlocks(sender, view)
   const candidates = view.rows.filter(
@@ -15,7 +15,7 @@ export async function follow(sender: Sender, view: View): Promise<boolean> {
   )
   const found = await inclusionsOf(sender, view, candidates)
   const deep = (block: number) => view.head.number - block + 1 >= sender.chain.confirmations
-  const moves: Move[] = []
+  const changes: Change[] = []
 
   for (const row of candidates) {
     const place = found.get(row.id)
@@ -29,30 +29,30 @@ export async function follow(sender: Sender, view: View): Promise<boolean> {
         blockNumber,
         succeeded: place.succeeded ? 1 : 0,
       } as const
-      moves.push({ id: row.id, write: (trx, at) => markMined(trx, { ...mined, at }) })
-      if (deep(blockNumber)) moves.push(...(await verdictOn(sender, view, { ...row, ...mined })))
+      changes.push({ id: row.id, write: (trx, at) => markMined(trx, { ...mined, at }) })
+      if (deep(blockNumber)) changes.push(...(await verdictOn(sender, view, { ...row, ...mined })))
     } else if (takenBack.has(row.id)) {
-      moves.push({ id: row.id, write: (trx, at) => markUnmined(trx, { id: row.id, at }) })
-      // A node may have dropped it from its pool when it was mined: it is sent again in this very tick.
+      changes.push({ id: row.id, write: (trx, at) => markUnmined(trx, { id: row.id, at }) })
+      // A node may have dropped it from its pool when it was mined, so it is resent in this tick.
       for (const { id } of view.attempts.get(row.id) ?? []) sender.memory.sent.delete(id)
     } else {
-      moves.push(...(await nonceLost(sender, view, row)))
+      changes.push(...(await nonceLost(sender, view, row)))
     }
   }
   for (const row of view.rows) {
     if (row.state === 'mined' && !takenBack.has(row.id) && deep(row.blockNumber ?? Number.POSITIVE_INFINITY))
-      moves.push(...(await verdictOn(sender, view, row)))
+      changes.push(...(await verdictOn(sender, view, row)))
   }
 
-  if (moves.length === 0) return false
+  if (changes.length === 0) return false
   await writeAsHolder(sender, async (trx, at) => {
-    for (const move of moves) await move.write(trx, at)
+    for (const change of changes) await change.write(trx, at)
   })
-  await sender.changed(new Set(moves.map(({ id }) => id)))
+  await sender.changed(new Set(changes.map(({ id }) => id)))
   return true
 }
 
-/** Those whose block is not the one at its height any more. One question a block, not one a transaction. */
+/** Rows whose block was replaced by a reorganization. Asks once per block, not per transaction. */
 async function inOtherBlocks({ node }: Sender, view: View): Promise<Set<number>> {
   const mined = view.rows.filter((row) => row.state === 'mined')
   const hashes = new Map<number, Hex | undefined>()
@@ -66,7 +66,7 @@ async function inOtherBlocks({ node }: Sender, view: View): Promise<Set<number>>
   )
 }
 
-/** Every attempt is asked for: a replaced one can be the one that was mined. */
+/** Asks for every attempt, because a replaced one may have been mined. */
 async function inclusionsOf({ node }: Sender, view: View, rows: readonly TransactionRow[]) {
   const found = new Map<number, Inclusion>()
   await Promise.all(
@@ -80,8 +80,8 @@ async function inclusionsOf({ node }: Sender, view: View, rows: readonly Transac
   return found
 }
 
-/** Its nonce went to something else: with proof of that it is signed anew, or given up if that was wanted. */
-async function nonceLost(sender: Sender, view: View, row: TransactionRow): Promise<Move[]> {
+/** Something else used the nonce: once proven, the intent is signed again, or given up if requested. */
+async function nonceLost(sender: Sender, view: View, row: TransactionRow): Promise<Change[]> {
   if (!(await isProvenAbsent(sender, view, row))) return []
   sender.memory.absent.delete(row.id)
   const { id } = row
@@ -96,31 +96,31 @@ async function nonceLost(sender: Sender, view: View, row: TransactionRow): Promi
     : [{ id, write: (trx, at) => settle(sender, trx, { id, at, state: 'cancelled', reason: givenUp }) }]
 }
 
-/** How far back a node knows the state of accounts: geth's full nodes keep 128 blocks. */
+/** Nodes know recent account states only: geth's full nodes keep 128 blocks. */
 const kept = 100
 
 /**
- * The nonce is used up and no attempt has a receipt: something else took it, or the node that was asked is behind
- * another one at the same URL. A receipt that is missing is no proof, since taking it for one would send the effect
- * twice. Proof is the transaction of somebody else that has our nonce, as deep as was asked for.
+ * The nonce is used, but no attempt has a receipt: something else used it, or the node lags behind another one
+ * at the same URL. A missing receipt is no proof, because acting on it could send the effect twice. Proof is a
+ * final transaction of another hash with our nonce.
  */
 async function isProvenAbsent(sender: Sender, view: View, row: TransactionRow): Promise<boolean> {
   const { absent } = sender.memory
   const before = absent.get(row.id)
   if (before === undefined) absent.set(row.id, view.head.number)
   if (before === undefined || row.nonce === null) return false
-  // One node, whose receipts go further back than the states of its accounts. It counts a nonce a moment before it has
-  // the receipt, and has all of a block once it has the next one.
+  // A single node, which keeps receipts longer than account states. It counts a nonce shortly before it has the
+  // receipt, but the next block implies the complete previous one.
   if (sender.chain.forgets) return view.head.number > before
   const block = await whereUsed(sender, view, row.nonce)
-  // Older than any node lags, and found nowhere in two looks.
+  // Longer ago than any node lags, and missing in two checks.
   if (block === 'long ago') return true
   if (block === undefined || view.head.number - block + 1 < sender.chain.confirmations) return false
   const user = await sender.node.transactionWith(block, sender.signer.address, row.nonce)
   return user !== undefined && !view.attempts.get(row.id)?.some(({ hash }) => hash === user)
 }
 
-/** The block that used a nonce up, by bisection. undefined: this node does not say. */
+/** Bisects the block that used a nonce; undefined if the node cannot tell. */
 async function whereUsed(
   { node, signer }: Sender,
   { head }: View,

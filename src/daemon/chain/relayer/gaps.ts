@@ -12,9 +12,9 @@ import { idOf, marketOf, ofSigner, type Sender, type View, writeAsHolder } from 
 import { emptyCall, feesOf, fillerGas, fillerKind, signAttempt } from './sign-attempt.ts'
 
 /**
- * Every nonce from the lowest that is not mined up to the last that was given out must be on its way, else all behind
- * it stand still. What the chain has forgotten is sent again; a nonce that nothing will use is filled.
- * @returns whether anything changed
+ * Every nonce from the lowest unmined one to the last one issued must be pending, or all later ones are stuck.
+ * Resends what the chain forgot, and fills nonces that nothing will use.
+ * @returns true if anything changed
  */
 export async function closeGaps(sender: Sender, view: View): Promise<boolean> {
   if (view.next <= view.used) return false
@@ -64,7 +64,7 @@ export async function closeGaps(sender: Sender, view: View): Promise<boolean> {
   return true
 }
 
-/** One of several nodes behind a URL can lag: it has not forgotten a block that it never had. */
+/** One of several nodes behind a URL may lag: it never had the block, rather than having forgotten it. */
 function isNodeBehind({ chain }: Sender, view: View, beyond: readonly TransactionRow[]): boolean {
   if (chain.forgets) return false
   return beyond.some((row) => row.settledAt !== null && (row.blockNumber ?? 0) > view.head.number)
@@ -79,7 +79,7 @@ async function fillersFor(
   if (gaps.length === 0) return []
   const market = await marketOf(sender, view.head)
   const signed = gaps.map(async (nonce) => {
-    // A node can still have what had this nonce before: the filler must be able to take its place.
+    // A node may still hold an earlier transaction with this nonce, which the filler must be able to replace.
     const earlier = await Promise.all(
       beyond.filter((row) => row.nonce === nonce).map((row) => attemptsOf(sender.db.read, row.id)),
     )

@@ -1,16 +1,26 @@
 import {
   type Address,
+  BaseError,
   createPublicClient,
+  FeeCapTooLowError,
   type Hex,
   hexToBigInt,
   hexToNumber,
+  InsufficientFundsError,
+  IntrinsicGasTooHighError,
+  IntrinsicGasTooLowError,
   isAddressEqual,
+  NonceTooLowError,
   numberToHex,
   type PublicClient,
+  RpcRequestError,
+  TipAboveFeeCapError,
+  TransactionTypeNotSupportedError,
   type Transport,
 } from 'viem'
+import { getNodeError } from 'viem/utils'
+import { plainText } from '../../outbound/foreign-text.ts'
 import { revertOf } from '../revert.ts'
-import { outcomeOf, type SendOutcome, wordsOf } from './send-outcome.ts'
 
 export interface Head {
   number: number
@@ -18,7 +28,6 @@ export interface Head {
   baseFee: bigint
 }
 
-/** What a receipt says about a transaction. */
 export interface Inclusion {
   hash: Hex
   blockHash: Hex
@@ -26,13 +35,12 @@ export interface Inclusion {
   succeeded: boolean
 }
 
-// anvil, and then geth and those that follow it.
+// First anvil's wording, then that of geth and its forks.
 const stateIsGone = /BlockOutOfRange|missing trie node|historical state|state .*not available|pruned/i
 
-/** How a call goes now that was mined without an effect. */
 export type Rerun = { passes: true } | { passes: false; reason: string; data: Hex | undefined }
 
-/** What a relayer asks of a node. Answers are read as they are; the typed client is there for builders. */
+/** The relayer's calls to a node. Their answers are read raw; builders use the typed client. */
 export class Node {
   readonly client: PublicClient
   constructor(transport: Transport) {
@@ -45,7 +53,7 @@ export class Node {
 
   async head(): Promise<Head> {
     const block = await this.client.request({ method: 'eth_getBlockByNumber', params: ['latest', false] })
-    if (!block?.number || !block.hash) throw new Error('The node has no latest block')
+    if (!block?.number || !block.hash) throw new Error('The node returned no latest block')
     return {
       number: hexToNumber(block.number),
       hash: block.hash,
@@ -53,7 +61,7 @@ export class Node {
     }
   }
 
-  /** undefined: there is no such block (any more). */
+  /** undefined if there is no such block (any more). */
   async blockHash(number: number): Promise<Hex | undefined> {
     const block = await this.client.request({
       method: 'eth_getBlockByNumber',
@@ -62,7 +70,6 @@ export class Node {
     return block?.hash ?? undefined
   }
 
-  /** How many nonces are used up at a block. */
   async nonce(address: Address, block: 'latest' | number): Promise<number> {
     const at = block === 'latest' ? block : numberToHex(block)
     return hexToNumber(
@@ -85,7 +92,6 @@ export class Node {
     }
   }
 
-  /** The hash of the transaction in a block that has this sender and nonce. */
   async transactionWith(block: number, from: Address, nonce: number): Promise<Hex | undefined> {
     const params = [numberToHex(block), true] as const
     const found = await this.client.request({ method: 'eth_getBlockByNumber', params: [...params] })
@@ -109,7 +115,7 @@ export class Node {
     }
   }
 
-  /** The gas that a call takes. @returns a reason where the chain answers that it reverts */
+  /** The gas that a call uses. @returns a reason if the call reverts */
   async estimate(call: {
     from: Address
     to: Address | null
@@ -126,7 +132,7 @@ export class Node {
     }
   }
 
-  /** Runs a mined call once more on top of its block, or of the latest where the node no longer has that state. */
+  /** Runs a mined call again on top of its block, or of the latest one if the node no longer has that state. */
   async rerun(
     call: { from: Address; to: Address | null; data: Hex; gas: number },
     block: number | 'latest',
@@ -144,4 +150,54 @@ export class Node {
       throw error
     }
   }
+}
+
+/** The meaning of a node's answer to eth_sendRawTransaction. */
+export type SendOutcome =
+  /** The node has it, now or already. */
+  | 'taken'
+  /** Used by one of our attempts or by something else. */
+  | 'nonce-used'
+  /** The node has another transaction with this nonce, or requires a higher fee. */
+  | 'underpriced'
+  | 'below-base-fee'
+  | 'no-funds'
+  | 'impossible'
+  /** No information: a timeout, a full pool, a rate limit. The node may have it. */
+  | 'unknown'
+
+// JSON-RPC has no codes for these: geth answers -32000 to all, anvil -32003, so the message must decide. viem
+// knows most, but mistakes the first two for a nonce that is too low, which is the opposite.
+const alreadyThere = /already known|transaction already imported|known transaction/i
+const underpriced =
+  /replacement transaction underpriced|transaction underpriced|tip too low|gas price too low/i
+// geth: core/txpool/errors.go, core/error.go
+const neverTaken =
+  /exceeds block gas limit|oversized data|max initcode size exceeded|invalid chain id for signer|invalid sender|gas limit too high|exceeds the configured cap/i
+
+/** The node's own message, without viem's. */
+export function wordsOf(error: unknown): string {
+  if (error instanceof BaseError) return plainText(error.details || error.shortMessage)
+  return plainText(error instanceof Error ? error.message : String(error))
+}
+
+export function outcomeOf(error: unknown): SendOutcome {
+  // Only a JSON-RPC error is the node's answer; anything else happened on the way.
+  const answer = error instanceof BaseError ? error.walk((cause) => cause instanceof RpcRequestError) : null
+  if (!(error instanceof BaseError) || !(answer instanceof RpcRequestError)) return 'unknown'
+  const words = answer.details
+  if (alreadyThere.test(words)) return 'taken'
+  if (underpriced.test(words)) return 'underpriced'
+  if (neverTaken.test(words)) return 'impossible'
+  const known = getNodeError(answer, {})
+  if (known instanceof NonceTooLowError) return 'nonce-used'
+  if (known instanceof FeeCapTooLowError) return 'below-base-fee'
+  if (known instanceof InsufficientFundsError) return 'no-funds'
+  const never = [
+    IntrinsicGasTooHighError,
+    IntrinsicGasTooLowError,
+    TransactionTypeNotSupportedError,
+    TipAboveFeeCapError,
+  ]
+  return never.some((kind) => known instanceof kind) ? 'impossible' : 'unknown'
 }

@@ -11,15 +11,14 @@ import {
 } from 'viem'
 import * as z from 'zod'
 import { phygitalAbi } from '../artifacts/phygital.ts'
-import { ownerOf } from '../owner-of.ts'
+import { ownerOf } from '../contract-state.ts'
 import type { BuildContext, Builder, Reverted } from './builder.ts'
 import { CannotBuild } from './errors.ts'
 
-/** How intents name the builder below. */
 export const claimBuilder = 'phygital-claim'
 
-/** The key that signs claims of one chain. It never sends anything. */
-export interface SignVerifier {
+/** Signs a chain's claims. It never sends anything. */
+interface SignVerifier {
   readonly address: Address
   /** EIP-191 over the bytes. */
   signMessage(message: { raw: Hex }): Promise<Hex>
@@ -33,7 +32,7 @@ const claimArgs = z.object({
   contract: address,
   recipient: address,
   tokenId: z.string().regex(/^\d+$/),
-  /** mintNFT where nobody has the token yet. */
+  /** mintNFT if no one has the token yet. */
   call: z.enum(['claimNFT', 'mintNFT']),
 })
 export type ClaimArgs = z.infer<typeof claimArgs>
@@ -46,7 +45,7 @@ export interface Claim {
   nonce: bigint
 }
 
-/** What a sign verifier signs, as contracts in the field check it: the chain id is not in it. */
+/** The hash that contracts in the field verify: it does not contain the chain id. */
 export const claimHash = ({ blockExpiry, recipient, tokenId, contract, nonce }: Claim): Hex =>
   keccak256(
     encodePacked(
@@ -55,30 +54,29 @@ export const claimHash = ({ blockExpiry, recipient, tokenId, contract, nonce }: 
     ),
   )
 
-/** Names a recipient's claim nonce among what is under way. */
+/** The counter for a recipient's claim nonce. */
 export const claimCounter = (contract: Address, recipient: Address): string =>
   `claim:${contract}:${recipient}`.toLowerCase()
 
 const mostForOneWhoPasses = 3
 
-/** A mint to a new holder takes 102,000 and a contract that receives may do some work of its own. */
+/** A mint to a new holder uses 102,000, and a receiving contract may need some more. */
 export const claimGas = 200_000
 
-export interface PhygitalClaimOptions {
-  /** @throws where the chain has none */
+interface PhygitalClaimOptions {
   signVerifier(chainId: number): SignVerifier
-  /** How many blocks a signature stays good. */
   expiryBlocks(chainId: number): number | Promise<number>
 }
 
 /**
- * Signs a claim when its transaction is signed: its nonce on the contract is the recipient's, moved on by what is
- * under way to the same recipient, so that any number of transfers to one address can be under way together.
+ * Signs a claim together with its transaction: its nonce is the recipient's on the contract, advanced by
+ * pending claims for the same recipient, so that any number of transfers to one address can be pending
+ * together.
  */
 export const phygitalClaim = ({ signVerifier, expiryBlocks }: PhygitalClaimOptions): Builder => ({
   async build(args, ctx) {
     const { contract, recipient, tokenId, ...intended } = parse(args)
-    // Whether somebody has the token may have changed since the intent was recorded.
+    // The token may have been minted since the intent was recorded.
     const call = ctx.signings === 0 ? intended.call : await callFor(ctx.client, contract, BigInt(tokenId))
     const nonce = await ctx.next(claimCounter(contract, recipient), () =>
       claimNonce(ctx.client, contract, recipient),
@@ -96,7 +94,7 @@ export const phygitalClaim = ({ signVerifier, expiryBlocks }: PhygitalClaimOptio
 
   async afterRevert(args, reverted) {
     const { contract, recipient, tokenId } = parse(args)
-    // A recipient with code of its own can let a trial run through and not the real one, as often as it likes.
+    // A recipient contract can accept every trial run and refuse the real call.
     if (reverted.rerun.passes && reverted.signings >= mostForOneWhoPasses) return 'give up'
     const stale =
       isExpired(reverted) ||
@@ -108,7 +106,7 @@ export const phygitalClaim = ({ signVerifier, expiryBlocks }: PhygitalClaimOptio
   async doneBy({ to, data, untilBlock, client }) {
     const [sig, blockExpiry, recipient, tokenId] = decodeFunctionData({ abi: phygitalAbi, data }).args ?? []
     if (to === null || typeof sig !== 'string' || typeof blockExpiry !== 'bigint') return undefined
-    // It was signed when its expiry was this far away; the margin may have been another then.
+    // The expiry was this far away when it was signed, with a margin in case the setting has changed.
     const margin = BigInt(4 * (await expiryBlocks(await client.getChainId())))
     const logs = await client.getContractEvents({
       abi: phygitalAbi,
@@ -120,7 +118,7 @@ export const phygitalClaim = ({ signVerifier, expiryBlocks }: PhygitalClaimOptio
     })
     for (const { transactionHash } of logs) {
       const { input } = await client.getTransaction({ hash: transactionHash })
-      // The signature is good for this one move alone, so whoever brought it did what was meant.
+      // The signature is valid only for this transfer, so its sender does not matter.
       if (input.includes(sig.slice(2))) return transactionHash
     }
     return undefined
@@ -136,7 +134,7 @@ function parse(args: unknown): ClaimArgs {
 const claimNonce = (client: BuildContext['client'], contract: Address, recipient: Address): Promise<bigint> =>
   client.readContract({ abi: phygitalAbi, address: contract, functionName: 'claimNonces', args: [recipient] })
 
-/** Which of the two moves a token: it is claimed from whoever has it, and minted while nobody has. */
+/** An existing token is claimed from its holder; otherwise it is minted. */
 async function callFor(
   client: BuildContext['client'],
   contract: Address,
@@ -145,7 +143,7 @@ async function callFor(
   return (await ownerOf(client, contract, tokenId)) === undefined ? 'mintNFT' : 'claimNFT'
 }
 
-/** It was minted in the meantime, or is not there after all. */
+/** The token was minted in the meantime, or does not exist after all. */
 async function isOtherCall(reverted: Reverted, contract: Address, tokenId: bigint): Promise<boolean> {
   const { functionName } = decodeFunctionData({ abi: phygitalAbi, data: reverted.data })
   return functionName !== (await callFor(reverted.client, contract, tokenId))
@@ -157,12 +155,12 @@ function isExpired({ data, blockNumber }: Reverted): boolean {
 }
 
 /**
- * Whether it was signed for another nonce than the one that counted. `WrongSigner` says which that is; a contract in
- * the field says it in its own way, so there the nonce that counts now decides.
+ * True if it was signed for the wrong nonce. `WrongSigner` contains the right one; other contracts report it
+ * differently, so for them the current nonce decides.
  */
 async function isStaleNonce(reverted: Reverted, contract: Address, recipient: Address): Promise<boolean> {
   const { counted, rerun, client } = reverted
-  // The nonce that it was signed for came only after it was mined.
+  // The nonce became valid only after the transaction was mined.
   if (rerun.passes) return true
   const error = rerun.data && decoded(rerun.data)
   if (error?.errorName === 'WrongSigner') return error.args[1] !== counted
@@ -174,7 +172,7 @@ function decoded(data: Hex) {
   try {
     return decodeErrorResult({ abi: phygitalAbi, data })
   } catch {
-    // Not one of our contract's errors.
+    // It is not one of our contract's errors.
     return undefined
   }
 }

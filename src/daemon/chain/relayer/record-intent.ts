@@ -5,35 +5,32 @@ import { IdempotencyKeyTaken } from './errors.ts'
 
 export type Json = string | number | boolean | null | readonly Json[] | { readonly [name: string]: Json }
 
-/** What an intent does: bytes that are known now, or a builder that makes them when it is signed. */
-export type Deed = { to: Address | null; data: Hex } | { builder: string; args: Json }
+/** Known bytes, or a builder that makes them at signing time. */
+export type CallSpec = { to: Address | null; data: Hex } | { builder: string; args: Json }
 
 export interface NewIntent {
   chainId: number
-  /** Which of the chain's signers sends it. */
   signer: string
-  deed: Deed
-  /** The gas limit, where it is known: without it the call has to go through when it is signed. */
+  call: CallSpec
+  /** The gas limit, if known: without it, the call must succeed in a trial run at signing time. */
   gasHint?: number
-  /** What it is, in a word, for lists: `phygital-transfer`. */
+  /** A short name for lists: `phygital-transfer`. */
   kind: string
-  /** What it decides about: it is not signed anew once a later one about the same is recorded. */
+  /** The thing that it decides: it is not signed again once a later intent has the same topic. */
   topic?: string
-  /** For people: what it is about. Never a code or a key. */
+  /** A description for people, without codes or keys. */
   subject: Json
-  /** null: the daemon's own. */
   teamId: number | null
-  idempotency?: Claim | undefined
+  idempotency?: KeyedRequest | undefined
   /** Milliseconds since the epoch. */
   now: number
 }
 
-/** A request that may be repeated. */
-export interface Claim {
-  /** Within which the key is unique: a team, or a code. */
+export interface KeyedRequest {
+  /** The key is unique within a team or a code. */
   scope: string
   key: string
-  /** Of all that makes the request what it is. */
+  /** Over everything that identifies the request. */
   requestHash: string
   /** Milliseconds, by the clock of `Idempotency`. */
   madeAt: number
@@ -41,15 +38,16 @@ export interface Claim {
 }
 
 /**
- * Records what is to happen on a chain. Belongs in the write that takes what authorises it (an OTP, a signature):
- * either both are there afterwards or neither. From its commit on the relayer owes the effect, exactly once.
+ * Records an intended transaction. Call it in the write that consumes the authorization (an OTP, a signature),
+ * so that both happen or neither does. From the commit on, the relayer must bring about the effect exactly
+ * once.
  * @returns the transaction's id, for `relayer.broadcasted` and `relayer.settled`
- * @throws IdempotencyKeyTaken, which undoes the write
+ * @throws IdempotencyKeyTaken, which rolls the write back
  */
 export async function recordIntent(trx: Queries, intent: NewIntent): Promise<number> {
-  const { chainId, signer, deed, kind, teamId } = intent
-  const fixed = 'data' in deed ? { to: deed.to, data: deed.data } : { to: null, data: null }
-  const built = 'data' in deed ? undefined : deed
+  const { chainId, signer, call, kind, teamId } = intent
+  const fixed = 'data' in call ? { to: call.to, data: call.data } : { to: null, data: null }
+  const built = 'data' in call ? undefined : call
   const id = await insertTransaction(trx, {
     teamId,
     chainId,
@@ -63,18 +61,18 @@ export async function recordIntent(trx: Queries, intent: NewIntent): Promise<num
     builder: built?.builder ?? null,
     args: built ? JSON.stringify(built.args) : null,
   })
-  if (intent.idempotency) await claimIdempotencyKey(trx, intent.idempotency, id)
+  if (intent.idempotency) await reserveIdempotencyKey(trx, intent.idempotency, id)
   return id
 }
 
 /**
- * Ties a repeatable request to its intent, in the same write. `recordIntent` does it by itself; this is for intents
- * that are no transaction of ours (a badge that an upstream mints), and for one request with several.
- * @throws IdempotencyKeyTaken, which undoes the write
+ * Ties a repeatable request to its intent, in the same write. `recordIntent` does this itself; call it for
+ * intents that are not our transactions (a badge minted upstream), and for one request with several intents.
+ * @throws IdempotencyKeyTaken, which rolls the write back
  */
-export async function claimIdempotencyKey(
+export async function reserveIdempotencyKey(
   trx: Queries,
-  { scope, key, requestHash, madeAt, lifetimeMs }: Claim,
+  { scope, key, requestHash, madeAt, lifetimeMs }: KeyedRequest,
   transactionId: number | null,
 ): Promise<void> {
   const inserted = await insertIdempotencyKey(trx, {

@@ -1,34 +1,40 @@
 import type { Hex } from 'viem'
-import { type Schedule, systemSchedule } from '../../background-loop.ts'
+import { BackgroundLoop, type Schedule, systemSchedule } from '../../background-loop.ts'
 import type { Db } from '../../store/database.ts'
 import { abandon, cancelQueued } from '../../store/transactions.ts'
 import type { Builders } from './builder.ts'
-import { drive } from './driver.ts'
 import { NoSuchSigner, WrongChain } from './errors.ts'
 import { Node } from './node.ts'
-import { Notices, untilBroadcast, untilSettled } from './notices.ts'
-import type { ChainSettings, Clock, Pace, SenderStatus, Settled, WithoutEffect } from './sender.ts'
+import type {
+  ChainSettings,
+  Clock,
+  DriverPace,
+  Pace,
+  SenderStatus,
+  Settled,
+  WithoutEffect,
+} from './sender.ts'
 import { SenderLoop } from './sender-loop.ts'
 import type { SettledState } from './transaction.ts'
+import { TransactionEvents, untilBroadcast, untilSettled } from './transaction-events.ts'
 
 export interface RelayerOptions {
   db: Db
   clock: Clock
   chains: readonly ChainSettings[]
   builders?: Builders
-  /** Names this process among those that could use the same database: random, new at every start. */
+  /** Identifies this process among users of the same database: random, new at every start. */
   holder: string
   /**
-   * Whoever held the leases before is known to be gone, as the lock on the data directory proves: then a start after
-   * kill -9 need not wait until they expire.
+   * Earlier lease holders are known to be gone, as the lock on the data directory proves, so a start after kill
+   * -9 need not wait for their leases to expire.
    */
   takesOver: boolean
   pace?: Partial<Pace>
-  /** Called in the write that settles a transaction. */
   onSettled?: Settled
   withoutEffect?: WithoutEffect
-  /** How long `broadcasted` waits for a node before it answers with what is stored. */
-  patienceMs?: number
+  /** The time that `broadcasted` waits for a node before it answers with the stored hash. */
+  broadcastTimeoutMs?: number
   schedule?: Schedule
 }
 
@@ -40,49 +46,56 @@ export const usualPace: Pace = {
   maxSignings: 10,
   busyMs: 250,
   idleMs: 10_000,
-  // A node that was silent is tried again so soon after its deadline: see rpcTransport.
+  // The delay before a silent node is tried again after its deadline: see rpcTransport.
   maxBackoffMs: 3000,
 }
 
 export interface Relayer {
-  /** Begins to send, by itself. Tests call `tick` instead. */
+  /** Starts sending in the background. Tests call `tick` instead. */
   start(): void
-  /** One step of every key on every chain. Never throws: what went wrong is in the status. */
+  /** Runs one step for every key on every chain. Never throws: errors are in the status. */
   tick(): Promise<readonly SenderStatus[]>
-  /** Says that there are new intents, after the write that recorded them. `broadcasted` does it too. */
+  /** Announces new intents after the write that recorded them. `broadcasted` does it too. */
   wake(): void
   status(): readonly SenderStatus[]
   /**
-   * Waits until a node has the transaction. Where that takes long, the answer is the same: it is signed, stored, and
-   * will be sent until it is mined.
-   * @returns the hash of the first attempt that was ever signed
-   * @throws NotSignedYet where there is none after a while, TransactionRefused where there never will be
+   * Waits until a node has the transaction. After a while it returns the same hash anyway: the transaction is
+   * signed and stored, and will be sent until it is mined.
+   * @returns the hash of the first signed attempt
+   * @throws NotSignedYet if there is none in time, TransactionRefused if there never will be
    */
   broadcasted(id: number): Promise<Hex>
-  /** Waits until the transaction is settled, however long that takes. */
   settled(id: number): Promise<SettledState>
   /**
-   * Gives an intent up: at once where it has no nonce yet, else by an empty transaction in its place, and then
-   * whichever is mined decides.
-   * @returns false where it is too late
+   * Gives an intent up: at once if it has no nonce yet, else by an empty transaction in its place; then the one
+   * that is mined decides.
+   * @returns false if it is too late
    */
   cancel(id: number, reason: string): Promise<boolean>
-  /** @throws NoSuchSigner. For requests, before they record an intent that nobody would send */
+  /** Called before an intent is recorded that no one would send. @throws NoSuchSigner */
   requireSigner(chainId: number, signer: string): void
   close(): Promise<void>
 }
 
 /**
- * Opens the relayer: everything that is recorded and not settled is its debt, also from before the last kill -9.
- * A node that is out of reach is waited for; one that answers for another chain is refused.
+ * Opens the relayer, which must bring every recorded intent to an end, including those from before a kill -9.
+ * Waits for nodes that cannot be reached, and refuses one that answers for another chain.
  * @throws WrongChain
  */
 export async function openRelayer(options: RelayerOptions): Promise<Relayer> {
-  const { db, clock, chains, holder, builders = {}, patienceMs = 5_000, schedule = systemSchedule } = options
+  const {
+    db,
+    clock,
+    chains,
+    holder,
+    builders = {},
+    broadcastTimeoutMs = 5_000,
+    schedule = systemSchedule,
+  } = options
   const onSettled = options.onSettled ?? (async () => undefined)
   const withoutEffect = options.withoutEffect ?? (async () => undefined)
-  const notices = new Notices(db)
-  const changed = notices.changed.bind(notices)
+  const events = new TransactionEvents(db)
+  const changed = events.changed.bind(events)
   const senders = chains.flatMap((chain) => {
     const node = new Node(chain.transport)
     const pace = { ...usualPace, ...options.pace, ...chain.pace }
@@ -110,9 +123,9 @@ export async function openRelayer(options: RelayerOptions): Promise<Relayer> {
     status: () => loops.map(({ status }) => status),
     broadcasted: (id) => {
       wake()
-      return untilBroadcast(id, { db, notices, patienceMs, schedule })
+      return untilBroadcast(id, { db, events, broadcastTimeoutMs, schedule })
     },
-    settled: (id) => untilSettled(id, notices),
+    settled: (id) => untilSettled(id, events),
     cancel: async (id, reason) => {
       const at = new Date(clock.now()).toISOString()
       const done = await db.write(async (trx) => {
@@ -141,4 +154,32 @@ async function refuseWrongChain(loop: SenderLoop): Promise<void> {
   } catch (error) {
     if (error instanceof WrongChain) throw error
   }
+}
+
+/**
+ * Ticks a loop while the daemon runs: often while there is work, rarely while there is none. A node that is
+ * down is retried at its own pace, not at every request.
+ */
+export function drive(
+  loop: Pick<SenderLoop, 'status' | 'tick'>,
+  { busyMs, idleMs, maxBackoffMs }: DriverPace,
+  schedule: Schedule,
+): BackgroundLoop {
+  let failures = 0
+  return new BackgroundLoop({
+    run: async () => {
+      const { trouble } = await loop.tick()
+      failures = trouble === undefined ? 0 : failures + 1
+    },
+    restMs: () => {
+      const backoff = Math.min(busyMs * 2 ** failures, Math.max(maxBackoffMs, busyMs))
+      return failures > 0 ? backoff : loop.status.unsettled > 0 ? busyMs : idleMs
+    },
+    wokenMs: () => (failures > 0 ? Number.POSITIVE_INFINITY : 0),
+    // The store cannot be read either; the next operation that needs it reports that.
+    failed: () => {
+      failures += 1
+    },
+    schedule,
+  })
 }

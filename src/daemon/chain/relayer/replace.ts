@@ -3,17 +3,17 @@ import { insertAttempt, markWaiting, type NewAttempt } from '../../store/transac
 import { type Market, replacementFees } from './fees.ts'
 import { marketOf, type Sender, type View, writeAsHolder } from './sender.ts'
 import { feesOf, fillerGas, signAttempt } from './sign-attempt.ts'
-import { storedAddress, storedHex } from './stored-hex.ts'
+import { storedAddress, storedHex } from './transaction.ts'
 
 export interface Replaced {
   changed: boolean
-  /** The chain asks for more than the cap, and something stands still for it. */
+  /** True if a transaction is stuck because the chain's fees exceed the cap. */
   waitingForFees: boolean
 }
 
 /**
- * Puts another attempt in the place of one: with higher fees at the lowest nonce alone, since those behind it wait
- * for it and not for theirs; as an empty transaction wherever an intent was given up.
+ * Replaces attempts: with higher fees only at the lowest nonce, because later ones wait for it and not for
+ * their fees; with an empty transaction where an intent was given up.
  */
 export async function replace(sender: Sender, view: View): Promise<Replaced> {
   const unmined = view.rows.filter((row) => row.state === 'signed' || row.state === 'broadcast')
@@ -55,7 +55,7 @@ async function replacement(
   last: TransactionAttemptRow,
   purpose: 'effect' | 'filler',
 ) {
-  // What no node has taken holds no place: an empty transaction may go there at the same price.
+  // No node has it, so an empty transaction can take its place at the same price.
   const fees = replacementFees(feesOf(last), market) ?? (last.sentAt === null ? feesOf(last) : undefined)
   if (!fees || (last.purpose === purpose && fees.maxFeePerGas <= BigInt(last.maxFeePerGas))) return undefined
   const call = { to: storedAddress(row.to), data: storedHex(row.data) }
@@ -63,7 +63,7 @@ async function replacement(
   return signAttempt(sender, { purpose, nonce: last.nonce, gas, fees, call })
 }
 
-/** Time alone does not make a transaction stuck: where no block came, higher fees help nothing. */
+/** Time alone does not make a transaction stuck: without a new block, higher fees do not help. */
 function isStuck({ memory, clock, pace }: Sender, view: View, last: TransactionAttemptRow): boolean {
   if (memory.sent.get(last.id)?.outcome === 'underpriced') return true
   if (memory.lowest?.attemptId !== last.id) {
@@ -74,6 +74,5 @@ function isStuck({ memory, clock, pace }: Sender, view: View, last: TransactionA
   return clock.monotonic() - since >= pace.replaceMs && view.head.number > memory.lowest.block
 }
 
-/** The base fee has risen over what its last attempt offers. */
 const isOvertaken = (view: View, row: TransactionRow): boolean =>
   view.head.baseFee > BigInt(view.attempts.get(row.id)?.at(-1)?.maxFeePerGas ?? 0)

@@ -6,9 +6,9 @@ import {
   markBroadcast,
   markWaiting,
 } from '../../store/transactions.ts'
-import type { SendOutcome } from './send-outcome.ts'
+import type { SendOutcome } from './node.ts'
 import { type Sender, type View, writeAsHolder } from './sender.ts'
-import { storedHex } from './stored-hex.ts'
+import { storedHex } from './transaction.ts'
 
 interface Due {
   row: TransactionRow
@@ -18,15 +18,14 @@ interface Due {
 type Answer = Due & { outcome: SendOutcome; words: string | null }
 
 export interface Sent {
-  /** What the way to the node, or the node, said that means nothing for the transaction. */
+  /** An error of the connection or the node that says nothing about the transaction. */
   trouble: string | undefined
-  /** Something stands still until the key has money. */
   waitingForFunds: boolean
 }
 
 /**
- * Hands over what is signed: the last attempt of each, until a node says that it has it, and now and then again.
- * Sending the same bytes twice does nothing, so silence is always answered by sending.
+ * Sends the last attempt of each transaction until a node accepts it, and again now and then. Sending the same
+ * bytes twice is harmless, so a missing answer is always followed by resending.
  */
 export async function send(sender: Sender, view: View): Promise<Sent> {
   const now = sender.clock.monotonic()
@@ -74,7 +73,7 @@ const isNews = ({ row, attempt, outcome, words }: Answer): boolean =>
     ? row.state === 'signed' || attempt.sentAt === null || attempt.error !== null
     : attempt.error !== words
 
-/** Says what sending ran into, rather than what the chain asks for. */
+/** True if the wait is due to sending, not to the chain's fees. */
 const isAboutSending = (waiting: TransactionRow['waiting']): boolean =>
   waiting === 'node' || waiting === 'funds'
 
@@ -91,9 +90,9 @@ async function record(
     return
   }
   await markAttemptError(trx, attempt.id, words ?? outcome)
-  // The nonce is taken, so what can never be mined would block all behind it.
+  // It holds a nonce, so a transaction that can never be mined would block all later ones.
   if (outcome === 'impossible' && attempt.purpose === 'effect')
-    await abandon(trx, { id, at, reason: words ?? 'no node takes it' })
+    await abandon(trx, { id, at, reason: words ?? 'no node accepts it' })
   else if (outcome === 'no-funds') await markWaiting(trx, { id, at, waiting: 'funds' })
   else if (outcome === 'below-base-fee') await markWaiting(trx, { id, at, waiting: 'fees' })
   else if (outcome === 'unknown') await markWaiting(trx, { id, at, waiting: 'node' })

@@ -19,16 +19,18 @@ import { send } from './send.ts'
 import { idOf, isoNow, ofSigner, type Sender, type SenderStatus, type View, writeAsHolder } from './sender.ts'
 import { signQueued } from './sign-queued.ts'
 
-/** So long a key that has money is taken to have some. */
+/** A key with funds is assumed to keep some for this long. */
 const trustMs = 60_000
 
-/** Sends for one key on one chain. Each tick looks, follows, repairs and sends, and can be cut off anywhere. */
+/**
+ * Sends for one key on one chain. A tick reads, follows, repairs, and sends, and may be interrupted anywhere.
+ */
 export class SenderLoop {
   readonly sender: Sender
   #verified = false
   #leased = false
   #takesOver: boolean
-  /** Something may be marked as waiting for the node: at the start, by the process before. */
+  /** Rows may be marked as waiting for the node; at first, by an earlier process. */
   #marked = true
   #wealth: { at: number; isPoor: boolean } | undefined
   #running: Promise<SenderStatus> | undefined
@@ -49,7 +51,7 @@ export class SenderLoop {
     }
   }
 
-  /** One at a time; a call while one runs is answered by the next. */
+  /** Runs one at a time; a call during a run starts another one after it. */
   tick(): Promise<SenderStatus> {
     const before = this.#running
     const run = before === undefined ? this.#guarded() : before.then(() => this.#guarded())
@@ -63,7 +65,7 @@ export class SenderLoop {
     try {
       this.status = { ...this.status, trouble: undefined, ...(await this.#once()) }
     } catch (error) {
-      // Whatever it was, all that counts is stored: the next tick begins with looking.
+      // Everything important is stored, so the next tick starts by reading.
       this.#verified = false
       if (error instanceof LeaseHeld) this.#leased = false
       else if (!(error instanceof KeyChanged)) await this.#markWithoutNode()
@@ -75,18 +77,18 @@ export class SenderLoop {
 
   async #once(): Promise<Partial<SenderStatus>> {
     const { sender } = this
-    // First, since what is marked while the node is away is written by the holder as well.
+    // First, because marking rows while the node is away needs the lease.
     if (!this.#leased) await this.#lease()
     await this.verify()
-    let view = await look(sender)
+    let view = await readView(sender)
     this.#refuseOtherKeys(view.rows)
     await this.#markWithNode()
     const isPoor = await this.#isPoor(view)
-    if (await follow(sender, view)) view = await lookAgain(sender, view)
-    if (await closeGaps(sender, view)) view = await lookAgain(sender, view)
+    if (await follow(sender, view)) view = await refreshView(sender, view)
+    if (await closeGaps(sender, view)) view = await refreshView(sender, view)
     const replaced = await replace(sender, view)
     const signed = await signQueued(sender, view)
-    if (replaced.changed || signed.changed) view = await lookAgain(sender, view)
+    if (replaced.changed || signed.changed) view = await refreshView(sender, view)
     const { trouble, waitingForFunds } = await send(sender, view)
     this.#forget(view.attempts)
     return {
@@ -98,7 +100,7 @@ export class SenderLoop {
     }
   }
 
-  /** So that lists of what waits show it. Whatever keeps that from being written is not what is wrong here. */
+  /** Makes lists show what is waited for. A failure to write that is secondary. */
   async #markWithoutNode(): Promise<void> {
     const { sender } = this
     try {
@@ -117,7 +119,7 @@ export class SenderLoop {
     this.#marked = false
   }
 
-  /** A key without money is told of before anything waits for it. Where gas is free, it needs none. */
+  /** Reports a key without funds before anything waits for it. If gas is free, it needs none. */
   async #isPoor({ head }: View): Promise<boolean> {
     const { clock, node, signer } = this.sender
     const now = clock.monotonic()
@@ -128,8 +130,8 @@ export class SenderLoop {
   }
 
   /**
-   * The chain at the URL is the one that is meant.
-   * @throws WrongChain, or what the node or the way to it said
+   * Checks that the URL leads to the right chain.
+   * @throws WrongChain, and errors of the node or the connection
    */
   async verify(): Promise<void> {
     if (this.#verified) return
@@ -149,7 +151,7 @@ export class SenderLoop {
       return takeLease(trx, { ...id, holder, until, now: isoNow(this.sender), byForce: this.#takesOver })
     })
     if (!taken) throw new LeaseHeld(id.chainId, id.address)
-    // By force once, at the start: whoever takes it from us later is alive.
+    // By force only at the start: a process that takes it from us later is alive.
     this.#takesOver = false
     this.#leased = true
   }
@@ -160,7 +162,6 @@ export class SenderLoop {
     if (other?.sender) throw new KeyChanged(chain.chainId, other.sender, signer.address)
   }
 
-  /** What is settled is remembered no longer. */
   #forget(attempts: ReadonlyMap<number, readonly { id: number }[]>): void {
     const open = new Set([...attempts.values()].flat().map(({ id }) => id))
     const { sent } = this.sender.memory
@@ -171,7 +172,7 @@ export class SenderLoop {
     return countUnsettled(this.sender.db.read, ofSigner(this.sender))
   }
 
-  /** Ends the tick that runs, and lets another process take over at once. */
+  /** Waits for the current tick, and lets another process take over at once. */
   async close(): Promise<void> {
     await this.#running?.catch(() => undefined)
     const { db, holder } = this.sender
@@ -180,8 +181,7 @@ export class SenderLoop {
   }
 }
 
-/** The chain as it is, and what is under way. */
-async function look(sender: Sender): Promise<View> {
+async function readView(sender: Sender): Promise<View> {
   const [head, used] = await Promise.all([
     sender.node.head(),
     sender.node.nonce(sender.signer.address, 'latest'),
@@ -189,8 +189,7 @@ async function look(sender: Sender): Promise<View> {
   return { head, used, ...(await underWay(sender, used)) }
 }
 
-/** The same view of the chain after a write. */
-const lookAgain = async (sender: Sender, view: View): Promise<View> => ({
+const refreshView = async (sender: Sender, view: View): Promise<View> => ({
   ...view,
   ...(await underWay(sender, view.used)),
 })
@@ -205,6 +204,6 @@ async function underWay(sender: Sender, used: number): Promise<Pick<View, 'rows'
     else attempts.set(attempt.transactionId, [attempt])
   }
   const known = (await findSender(db.read, idOf(sender)))?.nextNonce ?? 0
-  // Another program may have used the key: its nonces are gone for us.
+  // Another program may have used the key and its nonces.
   return { rows, attempts, next: Math.max(known, used) }
 }

@@ -5,80 +5,76 @@ import { renewLease } from '../../store/transactions.ts'
 import type { Builders } from './builder.ts'
 import { LeaseHeld } from './errors.ts'
 import type { Market } from './fees.ts'
-import type { Head, Node } from './node.ts'
-import type { SendOutcome } from './send-outcome.ts'
+import type { Head, Node, SendOutcome } from './node.ts'
 
-/** Milliseconds. */
+/** In milliseconds. */
 export interface Clock {
-  /** Since the epoch. */
   now(): number
-  /** Since some moment: whatever is measured. */
+  /** For measuring, from an arbitrary start. */
   monotonic(): number
 }
 
-/** A key that sends. chain/keys makes them; nothing here sees the secret. */
-export interface TransactionSigner {
+/** A sending key. chain/keys makes them; nothing here sees the secret. */
+interface TransactionSigner {
   readonly address: Address
   signTransaction(transaction: TransactionSerializableEIP1559): Promise<Hex>
 }
 
 export interface ChainSettings {
   chainId: number
-  /** See `rpcTransport`. */
   transport: Transport
-  /** How deep a transaction must lie to be settled; 1: in the latest block. */
+  /** The depth at which a transaction is settled; 1 is the latest block. */
   confirmations: number
-  /** Wei per gas. No attempt offers more; while the chain asks for more, intents wait and say so. */
+  /** The maximum in wei per gas. While the chain's fees exceed it, intents wait and show that. */
   maxFeePerGas: bigint
-  /** Wei per gas for the block's producer; without it the node is asked. */
+  /** The block producer's tip in wei per gas; absent: as suggested by the node. */
   tip?: bigint
-  /** A dev chain that can come back with an earlier state: what it forgot is sent again. */
+  /** A dev chain may come back with an earlier state: transactions that it forgot are sent again. */
   forgets?: boolean
-  /** Where this chain's differs from the usual: an embedded chain is quick, and takes more at once. */
+  /** Overrides the usual pace: an embedded chain is fast and accepts more at once. */
   pace?: Partial<Pace>
-  /** By name: `relayer`. */
+  /** By name, such as `relayer`. */
   signers: Readonly<Record<string, TransactionSigner>>
 }
 
 /** Milliseconds between ticks. */
 export interface DriverPace {
-  /** While something is under way. */
+  /** While anything is pending. */
   busyMs: number
-  /** While nothing is: it renews the lease. */
+  /** While nothing is: the tick renews the lease. */
   idleMs: number
-  /** The longest where they fail. */
+  /** The maximum after failures. */
   maxBackoffMs: number
 }
 
 export interface Pace extends DriverPace {
-  /** Nonces that are taken and not mined. Nodes keep 64 of one account that they cannot execute yet (geth). */
+  /** Issued but unmined nonces. geth queues at most 64 transactions of an account that cannot run yet. */
   maxInFlight: number
-  /** After this long what a node has taken is sent again, since it can forget. */
+  /** An accepted transaction is resent after this time, because nodes may forget it. */
   resendMs: number
-  /** After this long, and another block, the lowest nonce gets higher fees. */
+  /** After this time and another block, the lowest nonce gets higher fees. */
   replaceMs: number
-  /** How long a lease lasts that is not renewed. */
+  /** The lifetime of a lease that is not renewed. */
   leaseMs: number
-  /** How often an intent is signed anew before its revert is final. */
+  /** Signing attempts of an intent before its revert is final. */
   maxSignings: number
 }
 
-/** What else belongs in the write that settles a transaction. */
 export type Settled = (
   trx: Queries,
   transaction: { id: number; state: 'confirmed' | 'reverted' | 'cancelled'; at: string },
 ) => Promise<void>
 
 /**
- * Says why what was mined without failing had nothing of the effect that was meant; undefined: it had, or nobody can
- * tell. @throws where the chain could not be asked: the next tick asks again
+ * Explains why a successful transaction did not have its intended effect; undefined if it had, or no one can
+ * tell.
+ * @throws if the chain cannot be read: the next tick asks again
  */
 export type WithoutEffect = (
   row: Pick<TransactionRow, 'chainId' | 'kind' | 'subject'>,
   blockNumber: bigint,
 ) => Promise<string | undefined>
 
-/** One key on one chain: all that the steps of a tick need. */
 export interface Sender {
   readonly chain: ChainSettings
   readonly name: string
@@ -88,50 +84,45 @@ export interface Sender {
   readonly clock: Clock
   readonly builders: Builders
   readonly pace: Pace
-  /** This process, for the lease. */
   readonly holder: string
-  /** Tells those who wait for these transactions, after the write was committed. */
+  /** Notifies those who wait for these transactions, after the commit. */
   changed(ids: Iterable<number>): Promise<void>
   readonly memory: Memory
   readonly onSettled: Settled
   readonly withoutEffect: WithoutEffect
 }
 
-/** How one key on one chain is doing, for `/readyz`, metrics and lists. */
+/** The state of one key on one chain, for `/readyz`, metrics, and lists. */
 export interface SenderStatus {
   chainId: number
   signer: string
   address: string
-  /** Intents that are not settled. */
   unsettled: number
-  /** Nonces that are taken and not mined. */
+  /** The number of issued but unmined nonces. */
   inFlight: number
-  /** The chain asks for more than the cap: nothing is lost, and nothing moves. */
+  /** The chain's fees exceed the cap: nothing is lost, but nothing moves. */
   waitingForFees: boolean
-  /** The key has nothing to pay with. */
   waitingForFunds: boolean
-  /** What the last tick ran into; undefined where all went well. */
   trouble: Error | undefined
 }
 
-/** What may be forgotten: losing it costs a repetition, never an effect. */
-export interface Memory {
-  /** By attempt: when it was first and last sent from here (monotonic), and what that said. */
+/** State that may be lost: that costs a repetition, never an effect. */
+interface Memory {
+  /** By attempt: when it was first and last sent by this process (monotonic), and the outcome. */
   readonly sent: Map<number, { firstAt: number; at: number; outcome: SendOutcome }>
-  /** By transaction: the latest block when its nonce was used and no attempt was to be found, for the first time. */
+  /** By transaction: the latest block when its nonce was used but no attempt was found, for the first time. */
   readonly absent: Map<number, number>
-  /** The lowest attempt that is not mined, and the block when it became that. */
+  /** The lowest unmined attempt, and the block since when it has been that. */
   lowest: { attemptId: number; block: number } | undefined
 }
 
-/** What a tick works on. */
 export interface View {
   head: Head
-  /** How many nonces the latest block has used up: the lowest that is not mined. */
+  /** The number of nonces used up at the latest block, which is also the lowest unmined nonce. */
   used: number
-  /** The lowest that was never given out. */
+  /** The next nonce to issue. */
   next: number
-  /** What has a nonce and is not settled, in order of nonce. */
+  /** Unsettled transactions with a nonce, in nonce order. */
   rows: readonly TransactionRow[]
   attempts: ReadonlyMap<number, readonly TransactionAttemptRow[]>
 }
@@ -140,10 +131,7 @@ export const idOf = ({ chain, signer }: Sender) => ({ chainId: chain.chainId, ad
 export const ofSigner = ({ chain, name }: Sender) => ({ chainId: chain.chainId, signer: name })
 export const isoNow = ({ clock }: Sender): string => new Date(clock.now()).toISOString()
 
-/**
- * A write of the relayer: what it does is done only while this process holds the lease.
- * @throws LeaseHeld
- */
+/** Writes only while this process holds the lease. @throws LeaseHeld */
 export async function writeAsHolder<T>(
   sender: Sender,
   job: (trx: Queries, at: string) => Promise<T>,

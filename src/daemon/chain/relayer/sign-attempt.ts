@@ -3,22 +3,21 @@ import type { NewAttempt } from '../../store/transactions.ts'
 import type { Fees } from './fees.ts'
 import { isoNow, type Sender } from './sender.ts'
 
-/** The kind of a transaction that does nothing but fill a gap of nonces. */
+/** The kind of a transaction that only fills a gap in the nonces. */
 export const fillerKind = 'filler'
 
-/** The gas of an empty transaction. */
 export const fillerGas = 21_000
 
-export interface Unsigned {
+interface Unsigned {
   purpose: 'effect' | 'filler'
   nonce: number
   gas: number
   fees: Fees
-  /** Of an effect; a filler goes to the sender, empty. */
+  /** For an effect; a filler is an empty call to the sender itself. */
   call: { to: Address | null; data: Hex }
 }
 
-/** Signs, and sends nothing: until it is stored these bytes do not exist. */
+/** Signs without sending: the bytes must be stored first. */
 export async function signAttempt(
   sender: Sender,
   { purpose, nonce, gas, fees, call }: Unsigned,

@@ -25,13 +25,13 @@ type Signing = Extract<Built, { kind: 'call' }> & {
   attempt: Awaited<ReturnType<typeof signAttempt>>
 }
 
-/** An intent was cancelled while it was being signed: all of the batch is undone, and none of it was sent. */
+/** An intent was canceled during signing: the whole batch is rolled back, and nothing was sent. */
 class Raced extends Error {}
 
 /**
- * Gives the oldest intents nonces, signs them and stores the bytes: in one write, so that a nonce and what uses it
- * are never there without each other. Signing itself happens before, with nonces that the write then takes if they
- * are still free, since nobody else may wait for it.
+ * Issues nonces to the oldest intents, signs them, and stores the bytes in one write, so that a nonce and its
+ * transaction always exist together. Signing happens before the write, because writes must not wait; the write
+ * then takes the nonces if they are still free.
  */
 export async function signQueued(sender: Sender, view: View): Promise<Signed> {
   const room = sender.pace.maxInFlight - (view.next - view.used)
@@ -55,10 +55,10 @@ export async function signQueued(sender: Sender, view: View): Promise<Signed> {
     } else if (built.kind === 'refused') refused.push({ row, reason: built.reason })
     else {
       if (row.waiting !== built.waiting) waiting.push({ row, waiting: built.waiting })
-      // It waits for those before it: with more behind it, its turn would never come.
+      // It waits for earlier ones: with more behind it, its turn would never come.
       if (built.waiting === 'gas-estimate') break
     }
-    // A signature takes some 0.3 ms: requests may run in between.
+    // A signature takes about 0.3 ms; other requests may run in between.
     if (place % 8 === 7) await nextTurn()
   }
   if (signings.length + refused.length + waiting.length === 0)
@@ -85,7 +85,7 @@ async function store(
     const from = (await findSender(trx, { chainId, address }))?.nextNonce ?? 0
     const to = view.next + signings.length
     const id = { chainId, address, holder: sender.holder }
-    // From a nonce that is not the one we signed for: somebody else wrote here.
+    // The next nonce is not the one that was signed for: another process wrote here.
     if (from > view.next || !(await takeNonces(trx, { ...id, from, to })))
       throw new LeaseHeld(chainId, address)
     for (const { row, attempt, call, counted } of signings) {
@@ -120,7 +120,7 @@ async function wait(sender: Sender, rows: readonly TransactionRow[], waiting: 'f
   return true
 }
 
-/** What has a nonce and may still move a counter. What failed, or is being filled, moves none. */
+/** Pending transactions that may still advance a counter. Failed ones, and those being filled, do not. */
 const countersUnderWay = (view: View) =>
   view.rows.flatMap(({ sequence, sequenceValue, state, succeeded, abandonedBecause }) =>
     sequence === null ||

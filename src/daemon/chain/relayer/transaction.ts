@@ -1,31 +1,27 @@
-import { type Address, getAddress, type Hex } from 'viem'
+import { type Address, getAddress, type Hex, isHex } from 'viem'
 import type { TransactionRow } from '../../store/schema.ts'
-import { storedHex } from './stored-hex.ts'
 
 /**
- * Where an intent is on its way to the chain. The states and their order follow what sound relayers do: the signed
- * bytes are in the log before they leave, and what is mined counts, whichever attempt it was.
- *
- * queued → signed → broadcast → mined → confirmed | reverted | cancelled
+ * The life of an intent: queued → signed → broadcast → mined → confirmed | reverted | cancelled. As in other
+ * reliable relayers, signed bytes are stored before they leave, and whichever attempt is mined counts.
  */
 export type TransactionState =
-  /** Recorded. It has no nonce, and nothing of it has left. `signed anew` leads back here. */
+  /** Recorded, without a nonce; nothing was sent. Signing again leads back here. */
   | { name: 'queued' }
-  /** Has a nonce, and its signed bytes are stored. Whether a node has them is not known. */
+  /** Has a nonce, and its signed bytes are stored. A node may or may not have them. */
   | { name: 'signed'; sender: Address; nonce: number; firstHash: Hex }
-  /** A node said that it has one of the attempts. That can be forgotten, so it is sent again now and then. */
+  /** A node accepted one of the attempts. It may forget it, so it is resent now and then. */
   | { name: 'broadcast'; sender: Address; nonce: number; firstHash: Hex }
-  /** In a block that is not deep enough yet. Another block at this height leads back to `broadcast`. */
+  /** In a block that is not final yet. A reorganization leads back to `broadcast`. */
   | ({ name: 'mined'; sender: Address; nonce: number; firstHash: Hex; succeeded: boolean } & Place)
-  /** Its effect is on the chain, as deep as was asked for. */
+  /** Final, with its effect. */
   | ({ name: 'confirmed'; sender: Address; nonce: number; firstHash: Hex } & Place)
-  /** Mined as deep, without an effect. */
+  /** Final, without an effect. */
   | ({ name: 'reverted'; sender: Address; nonce: number; firstHash: Hex; reason: string } & Place)
-  /** Given up without an effect. Its nonce, if it had taken one, was used up by an empty transaction. */
+  /** Given up without an effect. Its nonce, if it had one, was used by an empty transaction. */
   | { name: 'cancelled'; firstHash: Hex | undefined; reason: string }
 
 interface Place {
-  /** The attempt that was mined. */
   minedHash: Hex
   blockHash: Hex
   blockNumber: number
@@ -33,7 +29,7 @@ interface Place {
 
 export type SettledState = Extract<TransactionState, { name: 'confirmed' | 'reverted' | 'cancelled' }>
 
-/** @throws Error where a row contradicts itself */
+/** @throws Error if a row contradicts itself */
 export function stateOf(row: TransactionRow): TransactionState {
   const reason = row.reason ?? 'unknown'
   if (row.state === 'queued') return { name: 'queued' }
@@ -59,3 +55,12 @@ export function stateOf(row: TransactionRow): TransactionState {
 
 export const isSettled = (state: TransactionState): state is SettledState =>
   state.name === 'confirmed' || state.name === 'reverted' || state.name === 'cancelled'
+
+/** Reads hex from the store. @throws Error if it is not hex, which only damage explains */
+export function storedHex(text: string | null): Hex {
+  if (text === null || !isHex(text)) throw new Error('The store contains text where hex is expected')
+  return text
+}
+
+export const storedAddress = (text: string | null): Address | null =>
+  text === null ? null : getAddress(text)

@@ -4,10 +4,10 @@ import type { TransactionRow } from '../../store/schema.ts'
 import { markQueuedAgain, markSettled, supersededBy } from '../../store/transactions.ts'
 import type { Rerun } from './node.ts'
 import type { Sender, View } from './sender.ts'
-import { storedAddress, storedHex } from './stored-hex.ts'
+import { storedAddress, storedHex } from './transaction.ts'
 
-/** A change of one transaction, to be written with the others of its tick. */
-export interface Move {
+/** A change of one transaction, written together with the others of its tick. */
+export interface Change {
   id: number
   write(trx: Queries, at: string): Promise<unknown>
 }
@@ -31,10 +31,10 @@ type MinedRow = Pick<
   | 'topic'
 >
 
-/** What becomes of a transaction that lies deep enough. Nothing, where its builder cannot say yet. */
-export async function verdictOn(sender: Sender, view: View, row: MinedRow): Promise<Move[]> {
+/** The result of a transaction that is deep enough; empty if its builder cannot tell yet. */
+export async function verdictOn(sender: Sender, view: View, row: MinedRow): Promise<Change[]> {
   const { id } = row
-  const end = (state: 'confirmed' | 'reverted' | 'cancelled', reason: string | null): Move[] => [
+  const end = (state: 'confirmed' | 'reverted' | 'cancelled', reason: string | null): Change[] => [
     { id, write: (trx, at) => settle(sender, trx, { id, at, state, reason }) },
   ]
   const attempt = view.attempts.get(id)?.find(({ hash }) => hash === row.minedHash)
@@ -48,7 +48,7 @@ export async function verdictOn(sender: Sender, view: View, row: MinedRow): Prom
     }
   }
 
-  // Somebody asked for its end while it was on its way: nothing starts anew.
+  // It was given up while pending, so nothing is signed again.
   if (row.abandonedBecause !== null) return end('cancelled', row.abandonedBecause)
 
   const call = { to: storedAddress(row.to), data: storedHex(row.data) }
@@ -60,13 +60,13 @@ export async function verdictOn(sender: Sender, view: View, row: MinedRow): Prom
     if (copy) return end('confirmed', `its effect came by another transaction, ${copy}`)
     if (await isToBeSignedAnew(sender, row, call, rerun)) return [signAnew(sender, row, 'reverted')]
   } catch {
-    // The builder could not ask the chain. The next tick asks again.
+    // The builder could not read the chain. The next tick asks again.
     return []
   }
-  return end('reverted', rerun.passes ? 'reverted, and would pass by now' : rerun.reason)
+  return end('reverted', rerun.passes ? 'reverted, although it would succeed by now' : rerun.reason)
 }
 
-/** Anyone can send the bytes of a call that names its effect. @returns the transaction that did so, if one did */
+/** Anyone can send a call whose bytes authorize its effect. @returns the transaction that did, if any */
 export async function doneBy(
   { builders, node }: Pick<Sender, 'builders' | 'node'>,
   row: Pick<TransactionRow, 'builder' | 'to' | 'data'>,
@@ -79,27 +79,26 @@ export async function doneBy(
 }
 
 /**
- * Back to where it is signed, unless a later one decides about the same thing: whoever asked last has their way, and
- * an older one that was held up must not undo it.
+ * Queues it for signing again, unless a later one has the same topic: the last request wins, and a delayed
+ * older one must not undo it.
  */
 export const signAnew = (
   sender: Sender,
   row: Pick<TransactionRow, 'id' | 'topic'>,
   otherwise: 'reverted' | 'cancelled',
-): Move => ({
+): Change => ({
   id: row.id,
   write: async (trx, at) => {
     const { id } = row
     const later = await supersededBy(trx, row)
     if (later === undefined) return markQueuedAgain(trx, { id, at })
-    // It is being given up, and may yet have its effect: that is waited for.
+    // It is being given up, but may still take effect, so that is waited for.
     if (later.abandonedBecause !== null && later.settledAt === null) return false
     const reason = `superseded by transaction ${later.id}`
     return settle(sender, trx, { id, at, state: otherwise, reason })
   },
 })
 
-/** Ends a transaction's way, with all that belongs to its end. */
 export async function settle(
   { onSettled }: Pick<Sender, 'onSettled'>,
   trx: Queries,
@@ -108,7 +107,7 @@ export async function settle(
   if (await markSettled(trx, to)) await onSettled(trx, to)
 }
 
-/** The nonce is used up and the effect is absent, for good: here alone is signing anew safe. */
+/** The nonce is used and the effect is absent for good: only then is signing again safe. */
 async function isToBeSignedAnew(
   { builders, node, pace }: Sender,
   row: MinedRow,

@@ -1,4 +1,4 @@
-import { isAboutRecipient } from '../../badges/poap-message.ts'
+import { isAboutRecipient } from '../../badges/poap-wire.ts'
 import { type BadgeProvider, ownerOf, type Unavailable, type Unknown } from '../../badges/provider.ts'
 import { updateClaim } from '../../store/badge-claims.ts'
 import type { Db } from '../../store/database.ts'

@@ -1,8 +1,13 @@
 import { creationResponse } from '../../badges/creation-response.ts'
 import { dayProblems } from '../../badges/dates.ts'
-import type { BadgeProvider, CreateResult, NewBadgeEvent, Unavailable } from '../../badges/provider.ts'
-import { newSecretCode } from '../../badges/secret-code.ts'
-import { claimIdempotencyKey } from '../../chain/relayer/record-intent.ts'
+import {
+  type BadgeProvider,
+  type CreateResult,
+  type NewBadgeEvent,
+  newSecretCode,
+  type Unavailable,
+} from '../../badges/provider.ts'
+import { reserveIdempotencyKey } from '../../chain/relayer/record-intent.ts'
 import {
   creationPlace,
   deleteCreation,
@@ -48,7 +53,7 @@ export async function createBadgeEvent(
       provider: provider.name,
     })
     await insertImage(trx, { badgeEventId, file: image.file, type: image.type })
-    if (asking.idempotency) await claimIdempotencyKey(trx, asking.idempotency, badgeEventId)
+    if (asking.idempotency) await reserveIdempotencyKey(trx, asking.idempotency, badgeEventId)
     return badgeEventId
   })
   deps.badges.wake()
@@ -142,7 +147,7 @@ async function begin(
   return db.write(async (trx) => {
     // An idempotency key expires after a day; the event at POAP does not.
     if (idempotency && (await findCreationOfKey(trx, idempotency))) throw mayBeThere()
-    if (idempotency) await claimIdempotencyKey(trx, idempotency, null)
+    if (idempotency) await reserveIdempotencyKey(trx, idempotency, null)
     return insertCreation(trx, {
       teamId,
       name: event.name,

@@ -2,7 +2,7 @@ import type { Chains } from '../../chain/chains.ts'
 import { devChainId } from '../../chain/dev-chain/dev-keys.ts'
 import { readRecipient } from '../../chain/names/recipient.ts'
 import { RecipientInvalid } from '../../chain/names/resolver.ts'
-import { type Claim, claimIdempotencyKey } from '../../chain/relayer/record-intent.ts'
+import { type KeyedRequest, reserveIdempotencyKey } from '../../chain/relayer/record-intent.ts'
 import {
   findClaim,
   findClaimOfOtp,
@@ -46,7 +46,7 @@ interface WantedBadge {
  */
 export async function reserveBadge(
   deps: MintDeps,
-  { code, idempotency }: { code: string; idempotency: Claim | undefined },
+  { code, idempotency }: { code: string; idempotency: KeyedRequest | undefined },
   wanted: WantedBadge,
 ): Promise<number> {
   const untold = await untoldMint(deps, code, wanted)
@@ -67,7 +67,7 @@ export async function reserveBadge(
     const id = open
       ? await resumeClaim(trx, open, recipient)
       : await reserve(trx, { otp, recipient, deviceId: wanted.deviceId, isAtPoap, now })
-    if (idempotency) await claimIdempotencyKey(trx, idempotency, id)
+    if (idempotency) await reserveIdempotencyKey(trx, idempotency, id)
     return id
   })
 }

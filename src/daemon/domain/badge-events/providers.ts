@@ -1,7 +1,6 @@
 import { EmbeddedProvider } from '../../badges/embedded.ts'
-import type { Outside } from '../../badges/outside.ts'
 import { PoapProvider } from '../../badges/poap.ts'
-import type { PoapConfig } from '../../badges/poap-config.ts'
+import type { PoapConfig, SendRequest } from '../../badges/poap-deps.ts'
 import type { BadgeProvider } from '../../badges/provider.ts'
 import { nextUpstreamId } from '../../store/badge-events.ts'
 import type { Db } from '../../store/database.ts'
@@ -24,13 +23,13 @@ export interface ProviderSettings {
 
 export function openProviders(
   { provider, approval, poap: account }: ProviderSettings,
-  { db, clock, outside }: { db: Db; clock: Clock; outside: Outside },
+  { db, clock, send }: { db: Db; clock: Clock; send: SendRequest },
 ): Providers {
   const embedded = new EmbeddedProvider({ nextId: () => nextUpstreamId(db.read), approval })
   const poap =
     account &&
     new PoapProvider(account, {
-      outside,
+      send,
       clock,
       sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
       random: Math.random,

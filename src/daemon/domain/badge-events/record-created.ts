@@ -1,5 +1,5 @@
 import type { CreateResult, CreationResponse, NewBadgeEvent } from '../../badges/provider.ts'
-import type { Claim } from '../../chain/relayer/record-intent.ts'
+import type { KeyedRequest } from '../../chain/relayer/record-intent.ts'
 import { type Actor, recordChange } from '../../store/audit.ts'
 import { findBadgeEventNamed, insertBadgeEvent, nextUpstreamId } from '../../store/badge-events.ts'
 import type { Db, Queries } from '../../store/database.ts'
@@ -17,7 +17,7 @@ export interface CreateDeps {
 export interface TeamRequester {
   teamId: number
   actor: Actor
-  idempotency: Claim | undefined
+  idempotency: KeyedRequest | undefined
 }
 
 export interface CreatedBadgeEvent {

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import type { Outside } from '../../badges/outside.ts'
+import type { SendRequest } from '../../badges/poap-deps.ts'
 import { allCreations } from '../../store/badge-creations.ts'
 import type { Db } from '../../store/database.ts'
 import type { SecretBox } from '../../store/secret-box.ts'
@@ -26,7 +26,7 @@ interface Deps {
   box: SecretBox
   clock: Clock
   log: Pick<Logger, 'warn' | 'info'>
-  outside: Outside
+  send: SendRequest
   dataDir: string
   /** Receives errors of images that cannot be written. */
   writeFailed(error: unknown): void
@@ -34,10 +34,10 @@ interface Deps {
 
 /** Continues what an earlier run left open. */
 export async function openBadges(settings: ProviderSettings, deps: Deps): Promise<Badges> {
-  const { log, outside, dataDir, writeFailed, ...parts } = deps
+  const { log, send, dataDir, writeFailed, ...parts } = deps
   const images = new ImageFolder(dataDir, writeFailed)
   await images.sweep(parts)
-  const providers = openProviders(settings, { ...parts, outside })
+  const providers = openProviders(settings, { ...parts, send })
   const settler = new Settler({ ...parts, providers })
   const poller = new Poller({
     ...parts,

@@ -53,7 +53,7 @@ export async function announceTokens(
   const about = length === 1 ? { tokenId: tokenIds[0] ?? '' } : { tokens: length }
   const intent = {
     chainId,
-    deed: { to: getAddress(address), data: callFor(kind, tokenIds.map(BigInt)) },
+    call: { to: getAddress(address), data: callFor(kind, tokenIds.map(BigInt)) },
     gasHint: gasLimitOf(kind, length),
     kind: `${kind}-refresh`,
     subject: { contractAddress: address, chainId, ...about },

@@ -1,7 +1,7 @@
 import { BaseError } from 'viem'
 import type { Chain, Chains } from '../../chain/chains.ts'
 import { KeyChanged, LeaseHeld, WrongChain } from '../../chain/relayer/errors.ts'
-import { wordsOf } from '../../chain/relayer/send-outcome.ts'
+import { wordsOf } from '../../chain/relayer/node.ts'
 import { contractsInTrouble } from '../../store/contracts.ts'
 import type { Db } from '../../store/database.ts'
 import type { ContractRow } from '../../store/schema.ts'

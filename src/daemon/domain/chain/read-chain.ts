@@ -1,8 +1,8 @@
 import { type Address, BaseError, ContractFunctionRevertedError, ContractFunctionZeroDataError } from 'viem'
 import { type Chain, ChainNotConfigured, type Chains } from '../../chain/chains.ts'
-import { hasCode, isRefusal, isUnreadable } from '../../chain/owner-of.ts'
+import { hasCode, isRefusal, isUnreadable } from '../../chain/contract-state.ts'
 import { revertOf } from '../../chain/revert.ts'
-import { inWords } from '../../outbound/words.ts'
+import { plainText } from '../../outbound/foreign-text.ts'
 import { DomainError } from '../errors.ts'
 
 const retryAfterSeconds = 5
@@ -63,8 +63,8 @@ export function refusalOf(error: unknown): string | undefined {
   const revert = said && error.walk((cause) => cause instanceof ContractFunctionRevertedError)
   if (revert instanceof ContractFunctionRevertedError) {
     const { data, reason, signature } = revert
-    if (data) return inWords(`${data.errorName}${data.args?.length ? `(${data.args.join(', ')})` : ''}`)
-    return inWords(reason ?? signature ?? 'it reverts without a reason')
+    if (data) return plainText(`${data.errorName}${data.args?.length ? `(${data.args.join(', ')})` : ''}`)
+    return plainText(reason ?? signature ?? 'it reverts without a reason')
   }
   if (said) return said.reason
   const empty = error.walk((cause) => cause instanceof ContractFunctionZeroDataError)

@@ -1,7 +1,7 @@
 import { setTimeout as later } from 'node:timers/promises'
 import { getAddress } from 'viem/utils'
 import type { Chains } from '../../chain/chains.ts'
-import { ownerOf } from '../../chain/owner-of.ts'
+import { ownerOf } from '../../chain/contract-state.ts'
 import type { TokenLocation } from '../../store/tokens.ts'
 
 /** A token's owner on its chain. `note`: why the owner is unknown; without it, the token has no owner. */

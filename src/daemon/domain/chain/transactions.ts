@@ -77,4 +77,4 @@ function tooLate({ id, state, abandonedBecause }: TransactionRow): DomainError {
 
 export { IdempotencyConflict } from '../../chain/relayer/errors.ts'
 export type { Idempotency } from '../../chain/relayer/idempotency.ts'
-export type { Claim, Json } from '../../chain/relayer/record-intent.ts'
+export type { Json, KeyedRequest } from '../../chain/relayer/record-intent.ts'

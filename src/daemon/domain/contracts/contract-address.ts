@@ -3,9 +3,9 @@ import { encodeDeployData, getAddress, getContractAddress, keccak256, stringToBy
 import { boundPlacementAbi, boundPlacementBytecode } from '../../chain/artifacts/bound-placement.ts'
 import { placementAbi, placementBytecode } from '../../chain/artifacts/placement.ts'
 import type { Chain, Chains } from '../../chain/chains.ts'
-import { deploymentProxy } from '../../chain/deployment-proxy.ts'
+import { deploymentProxy } from '../../chain/deterministic-deployment.ts'
 import { devChainId } from '../../chain/dev-chain/dev-keys.ts'
-import type { Deed } from '../../chain/relayer/record-intent.ts'
+import type { CallSpec } from '../../chain/relayer/record-intent.ts'
 import type { Db } from '../../store/database.ts'
 import { conflict, type DomainError } from '../errors.ts'
 import type { BudgetClock } from '../time.ts'
@@ -45,14 +45,14 @@ export const boundSalt = (
 
 /** A deployment and the resulting address (EIP-55). */
 interface Deployment {
-  deed: Deed
+  call: CallSpec
   address: Address
 }
 
 /** CREATE3: anyone who knows the salt can deploy anything to the address first. */
 export function deployByCreate3(salt: Hex, creation: Hex): Deployment {
   const data = encodeDeployData({ abi: placementAbi, bytecode: placementBytecode, args: [salt, creation] })
-  return { deed: { to: null, data }, address: create3Address(salt) }
+  return { call: { to: null, data }, address: create3Address(salt) }
 }
 
 /** CREATE2: the address binds the salt, the code, and the constructor arguments. */
@@ -60,7 +60,7 @@ export function deployByCreate2(salt: Hex, creation: Hex): Deployment {
   const args = [salt, creation] as const
   const data = encodeDeployData({ abi: boundPlacementAbi, bytecode: boundPlacementBytecode, args })
   const address = getContractAddress({ opcode: 'CREATE2', from: deploymentProxy, salt, bytecode: creation })
-  return { deed: { to: null, data }, address }
+  return { call: { to: null, data }, address }
 }
 
 function create3Address(salt: Hex): Address {

@@ -1,7 +1,7 @@
 import { getAddress } from 'viem/utils'
 import * as z from 'zod'
 import type { Chain } from '../../chain/chains.ts'
-import { guestbookAt, phygitalAt } from '../../chain/standing.ts'
+import { guestbookAt, phygitalAt } from '../../chain/contract-state.ts'
 import type { ContractRow, TransactionRow } from '../../store/schema.ts'
 import { readChain, ttlCached } from '../chain/read-chain.ts'
 import { conflict, type DomainError } from '../errors.ts'

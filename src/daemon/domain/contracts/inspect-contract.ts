@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import { getAddress } from 'viem/utils'
 import type { Chain, Chains } from '../../chain/chains.ts'
-import { guestbookAt, phygitalAt } from '../../chain/standing.ts'
+import { guestbookAt, phygitalAt } from '../../chain/contract-state.ts'
 import { deployedContracts, updateContract } from '../../store/contracts.ts'
 import type { Db } from '../../store/database.ts'
 import type { ContractRow } from '../../store/schema.ts'

@@ -49,7 +49,7 @@ export async function recordServiceUrl(
       {
         chainId: contract.chainId,
         // The contract exists, so its gas is estimated: it depends on the URL's length.
-        deed: { to: getAddress(address), data },
+        call: { to: getAddress(address), data },
         gasAtMost: gasOfUrl,
         teamId: contract.teamId,
         ...more,

@@ -1,5 +1,5 @@
 import type { Chain } from '../../chain/chains.ts'
-import type { Claim } from '../../chain/relayer/record-intent.ts'
+import type { KeyedRequest } from '../../chain/relayer/record-intent.ts'
 import { type Actor, recordChange } from '../../store/audit.ts'
 import type { Queries } from '../../store/database.ts'
 import type { ContractRow, TeamRow } from '../../store/schema.ts'
@@ -19,7 +19,7 @@ import { recordDeployment } from './deployments.ts'
  */
 export async function deployContract(
   deps: DeployDeps,
-  { team, actor, idempotency }: { team: TeamRow; actor: Actor; idempotency: Claim | undefined },
+  { team, actor, idempotency }: { team: TeamRow; actor: Actor; idempotency: KeyedRequest | undefined },
   fields: Omit<NewContract, 'kind' | 'address'>,
 ): Promise<number> {
   const chain = chainOf(deps.chains, fields.chainId)

@@ -1,7 +1,7 @@
 import { encodeDeployData, type Hex } from 'viem'
 import { phygitalAbi, phygitalBytecode } from '../../chain/artifacts/phygital.ts'
 import type { Chain } from '../../chain/chains.ts'
-import type { Claim } from '../../chain/relayer/record-intent.ts'
+import type { KeyedRequest } from '../../chain/relayer/record-intent.ts'
 import {
   deploymentsNotSigned,
   findContract,
@@ -109,13 +109,13 @@ export async function recordDeployment(
   chain: Chain,
   contract: ContractRow,
   counted: Counted,
-  idempotency?: Claim,
+  idempotency?: KeyedRequest,
 ): Promise<number> {
   if (contract.kind === 'guestbook') await recordFactory(trx, deps, chain)
-  const { deed, address, gasHint } = await settleAddress(trx, deps, chain, contract)
+  const { call, address, gasHint } = await settleAddress(trx, deps, chain, contract)
   const intent = {
     chainId: chain.id,
-    deed,
+    call,
     gasHint,
     kind: deployKind[contract.kind],
     subject: { contractId: contract.id, symbol: contract.symbol, address },
@@ -178,9 +178,9 @@ async function cancelOutdated(
   for (const { to, data, ...contract } of await deploymentsNotSigned(trx, chain.id)) {
     // A new base URL alone changes nothing: the address has been published, and the contract can be updated.
     const recorded = { ...deps, baseUrl: contract.serviceUrl ?? deps.baseUrl }
-    const { deed } = await deploymentOf(trx, recorded, chain, contract)
+    const { call } = await deploymentOf(trx, recorded, chain, contract)
     const id = contract.transactionId
-    if (id === null || ('data' in deed && deed.to === to && deed.data === data)) continue
+    if (id === null || ('data' in call && call.to === to && call.data === data)) continue
     const reason =
       'the keys of its chain or the way of deploying changed before it was sent; it is recorded anew'
     if (await cancelQueued(trx, { id, at, reason })) await onSettled(trx, { id, state: 'cancelled', at })

@@ -1,6 +1,5 @@
 import type { Chain } from '../../chain/chains.ts'
-import { deploymentProxy } from '../../chain/deployment-proxy.ts'
-import { guestbookFactory } from '../../chain/guestbook-place.ts'
+import { deploymentProxy, guestbookFactory } from '../../chain/deterministic-deployment.ts'
 import { type Actor, recordChange } from '../../store/audit.ts'
 import { contractsOfTeam, findContract } from '../../store/contracts.ts'
 import type { Db, Queries } from '../../store/database.ts'
@@ -8,7 +7,7 @@ import type { ContractRow } from '../../store/schema.ts'
 import { findTeam } from '../../store/teams.ts'
 import { findTransaction } from '../../store/transactions.ts'
 import { chainOf, readChain } from '../chain/read-chain.ts'
-import type { Claim } from '../chain/transactions.ts'
+import type { KeyedRequest } from '../chain/transactions.ts'
 import { type DeployDeps, noProxy } from '../contracts/contract-address.ts'
 import { createContractIn } from '../contracts/contracts.ts'
 import { notFound } from '../errors.ts'
@@ -18,7 +17,7 @@ import { recordContract, recordDeployment } from './deployments.ts'
 export interface TeamRequester {
   teamId: number
   actor: Actor
-  idempotency: Claim | undefined
+  idempotency: KeyedRequest | undefined
 }
 
 /**

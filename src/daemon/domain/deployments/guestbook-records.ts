@@ -2,8 +2,17 @@ import { encodeFunctionData, getAddress, type Hex } from 'viem'
 import { guestbookAbi } from '../../chain/artifacts/guestbook.ts'
 import { guestbookFactoryAbi } from '../../chain/artifacts/guestbook-factory.ts'
 import type { Chain } from '../../chain/chains.ts'
-import { factoryDeployment, guestbookAddress, guestbookFactory } from '../../chain/guestbook-place.ts'
-import { type Claim, type Deed, type Json, recordIntent } from '../../chain/relayer/record-intent.ts'
+import {
+  factoryDeployment,
+  guestbookAddress,
+  guestbookFactory,
+} from '../../chain/deterministic-deployment.ts'
+import {
+  type CallSpec,
+  type Json,
+  type KeyedRequest,
+  recordIntent,
+} from '../../chain/relayer/record-intent.ts'
 import { sentToContract } from '../../store/contracts.ts'
 import type { Queries } from '../../store/database.ts'
 import { type LocatedGuestbookEvent, setEventTransaction } from '../../store/guestbook-events.ts'
@@ -33,13 +42,13 @@ export async function recordEvent(
   { clock }: Deps,
   event: EventToCreate,
   counted: Counted,
-  { idempotency, isThere = false }: { idempotency?: Claim | undefined; isThere?: boolean } = {},
+  { idempotency, isThere = false }: { idempotency?: KeyedRequest | undefined; isThere?: boolean } = {},
 ): Promise<number> {
   const tokenId = BigInt(event.tokenId)
   const intent = {
     chainId: event.chainId,
     teamId: event.teamId,
-    deed: {
+    call: {
       to: getAddress(event.address),
       data: isThere
         ? encodeFunctionData({ abi: guestbookAbi, functionName: 'refreshMetadata', args: [[tokenId]] })
@@ -61,7 +70,7 @@ export interface Mint {
   /** 32 bytes: the contract mints once per intent ID. */
   intentId: Hex
   gasHint: number
-  idempotency: Claim | undefined
+  idempotency: KeyedRequest | undefined
 }
 
 /** @returns the transaction's ID */
@@ -78,7 +87,7 @@ export const recordMintOf = (
     {
       chainId: event.chainId,
       teamId: event.teamId,
-      deed: {
+      call: {
         to: getAddress(event.address),
         data: encodeFunctionData({
           abi: guestbookAbi,
@@ -106,7 +115,7 @@ export const recordPause = (
   { clock }: Deps,
   contract: ContractRow,
   counted: Counted,
-  { isPaused, idempotency }: { isPaused: boolean; idempotency: Claim | undefined },
+  { isPaused, idempotency }: { isPaused: boolean; idempotency: KeyedRequest | undefined },
 ): Promise<number> =>
   recordForTeam(
     trx,
@@ -114,7 +123,7 @@ export const recordPause = (
     {
       chainId: contract.chainId,
       teamId: contract.teamId,
-      deed: {
+      call: {
         to: getAddress(contract.address),
         data: pauseCall(isPaused),
       },
@@ -136,10 +145,10 @@ export function guestbookDeployment(
 ) {
   const deployment = { salt, name, symbol, serviceURL, admin: chain.relayer, minter: chain.relayer }
   const data = encodeFunctionData({ abi: guestbookFactoryAbi, functionName: 'deploy', args: [deployment] })
-  const deed: Deed = { to: guestbookFactory, data }
+  const call: CallSpec = { to: guestbookFactory, data }
   const slots = [name, symbol, serviceURL].map((text) => Math.ceil(Buffer.byteLength(text) / 32) + 1)
   const gasHint = gas.clone + gas.slot * slots.reduce((sum, count) => sum + count, 0)
-  return { deed, address: guestbookAddress(deployment), gasHint }
+  return { call, address: guestbookAddress(deployment), gasHint }
 }
 
 /** Once per chain: all guestbooks are clones of one implementation. */
@@ -149,7 +158,7 @@ export async function recordFactory(trx: Queries, { clock }: { clock: Clock }, c
   const id = await recordIntent(trx, {
     chainId: chain.id,
     signer: 'relayer',
-    deed: factoryDeployment,
+    call: factoryDeployment,
     gasHint: gas.factory,
     kind: 'guestbook-factory',
     subject: { address: guestbookFactory },
@@ -203,7 +212,7 @@ export async function recordResends(
     const about: { readonly [name: string]: Json } = JSON.parse(subject)
     const intent = {
       chainId,
-      deed: { to: getAddress(address), data: data as Hex },
+      call: { to: getAddress(address), data: data as Hex },
       ...(gas === null ? { gasAtMost: 0 } : { gasHint: gas }),
       kind,
       ...(kind === owed.pause ? { topic: pauseTopic({ chainId, address }) } : {}),

@@ -1,7 +1,7 @@
 import { getAddress } from 'viem/utils'
 import { guestbookAbi } from '../../chain/artifacts/guestbook.ts'
 import type { Chain } from '../../chain/chains.ts'
-import { claimIdempotencyKey } from '../../chain/relayer/record-intent.ts'
+import { reserveIdempotencyKey } from '../../chain/relayer/record-intent.ts'
 import { recordChange } from '../../store/audit.ts'
 import type { Queries } from '../../store/database.ts'
 import type { ContractRow } from '../../store/schema.ts'
@@ -35,7 +35,7 @@ export async function setPauseState(
     const contract = await ensureDeploying(trx, deps, chain, guestbook.id)
     const last = await lastThatMakesIt(trx, contract, isPaused, isSoThere)
     if (last !== undefined) {
-      if (idempotency) await claimIdempotencyKey(trx, idempotency, last)
+      if (idempotency) await reserveIdempotencyKey(trx, idempotency, last)
       return last
     }
     const id = await recordPause(trx, deps, contract, chain, { isPaused, idempotency })

@@ -9,7 +9,7 @@ import {
 } from 'viem'
 import type { Chain } from '../../chain/chains.ts'
 import { revertOf } from '../../chain/revert.ts'
-import { inWords as plain } from '../../outbound/words.ts'
+import { plainText as plain } from '../../outbound/foreign-text.ts'
 import { readChain } from '../chain/read-chain.ts'
 import { DomainError } from '../errors.ts'
 
@@ -80,11 +80,11 @@ function revertReason(error: unknown): string | undefined {
   if (/out ?of ?gas/i.test(reason)) return `it needs more than ${hookGas} gas to receive a token`
   if (data === undefined) return plain(reason)
   if (data === '0x') return 'it has no onERC1155Received, or reverts without a reason'
-  const words = inWords(data)
+  const words = plainText(data)
   return words === undefined ? `it reverts with ${data.slice(0, 10)}` : plain(words)
 }
 
-function inWords(data: Hex): string | undefined {
+function plainText(data: Hex): string | undefined {
   try {
     return decodeErrorResult({ abi: reasonAbi, data }).args[0]
   } catch {

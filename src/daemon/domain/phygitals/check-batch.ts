@@ -1,7 +1,7 @@
 import { type Address, getAddress, isAddressEqual } from 'viem'
 import type { Chains } from '../../chain/chains.ts'
+import { ownerOf } from '../../chain/contract-state.ts'
 import { RecipientInvalid } from '../../chain/names/resolver.ts'
-import { ownerOf } from '../../chain/owner-of.ts'
 import { claimGas } from '../../chain/relayer/phygital-claim.ts'
 import type { Db } from '../../store/database.ts'
 import type { TokenLocation } from '../../store/tokens.ts'

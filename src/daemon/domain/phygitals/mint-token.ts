@@ -1,7 +1,7 @@
 import type { Address } from 'viem'
 import { getAddress } from 'viem/utils'
 import type { Chain, Chains } from '../../chain/chains.ts'
-import { ownerOf } from '../../chain/owner-of.ts'
+import { ownerOf } from '../../chain/contract-state.ts'
 import { findChipRecord } from '../../store/chip-records.ts'
 import { type TappedChip, updateChip } from '../../store/chips.ts'
 import { findContract, updateContract } from '../../store/contracts.ts'

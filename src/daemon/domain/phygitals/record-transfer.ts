@@ -1,6 +1,6 @@
 import { getAddress } from 'viem/utils'
 import { type ClaimArgs, claimBuilder, claimGas } from '../../chain/relayer/phygital-claim.ts'
-import type { Claim } from '../../chain/relayer/record-intent.ts'
+import type { KeyedRequest } from '../../chain/relayer/record-intent.ts'
 import { chipsOfToken } from '../../store/chips.ts'
 import { deleteClaimRegistrationsOf } from '../../store/claim-registrations.ts'
 import type { Queries } from '../../store/database.ts'
@@ -15,7 +15,7 @@ interface NewTransfer {
   recipient: string
   call: ClaimArgs['call']
   counted: Counted
-  idempotency?: Claim | undefined
+  idempotency?: KeyedRequest | undefined
 }
 
 /**
@@ -38,7 +38,7 @@ export async function recordTransfer(
   }
   const intent = {
     chainId,
-    deed: { builder: claimBuilder, args },
+    call: { builder: claimBuilder, args },
     gasAtMost: claimGas,
     kind: call === 'mintNFT' ? 'phygital-mint' : 'phygital-transfer',
     topic: `token:${chainId}/${contractAddress}/${tokenId}`,

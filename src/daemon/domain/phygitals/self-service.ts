@@ -10,7 +10,7 @@ import {
 import { getAddress } from 'viem/utils'
 import { type OwnerRequest, ownerTypedData } from '../../../values/owner-edit.ts'
 import type { Chain, Chains } from '../../chain/chains.ts'
-import { ownerOf } from '../../chain/owner-of.ts'
+import { ownerOf } from '../../chain/contract-state.ts'
 import { revertOf } from '../../chain/revert.ts'
 import { recordChange } from '../../store/audit.ts'
 import { chipsOfToken, updateChip } from '../../store/chips.ts'

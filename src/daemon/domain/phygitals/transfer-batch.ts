@@ -1,7 +1,7 @@
 import type { KeyedMutex } from '../../../values/keyed-mutex.ts'
 import { NotSignedYet } from '../../chain/relayer/errors.ts'
 import type { Actor } from '../../store/audit.ts'
-import { type Claim, type Idempotency, IdempotencyConflict } from '../chain/transactions.ts'
+import { type Idempotency, IdempotencyConflict, type KeyedRequest } from '../chain/transactions.ts'
 import { DomainError, type ErrorCode, storeFailure } from '../errors.ts'
 import { chipOfTeam, isChip, mapConcurrently, type RowTarget } from './batch-row.ts'
 import type { TransferDeps } from './target.ts'
@@ -12,7 +12,7 @@ export interface TransferRow {
   target: RowTarget
   recipient: string
   /** Makes a repeated row the same transfer. */
-  claim: Claim | undefined
+  claim: KeyedRequest | undefined
 }
 
 type TransferResult =

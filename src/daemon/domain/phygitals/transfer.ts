@@ -1,6 +1,6 @@
 import type { Chains } from '../../chain/chains.ts'
 import { NotSignedYet, TransactionRefused } from '../../chain/relayer/errors.ts'
-import type { Claim } from '../../chain/relayer/record-intent.ts'
+import type { KeyedRequest } from '../../chain/relayer/record-intent.ts'
 import { type Actor, recordChange } from '../../store/audit.ts'
 import { findChip, type TappedChip } from '../../store/chips.ts'
 import type { Db, Queries } from '../../store/database.ts'
@@ -26,7 +26,7 @@ import {
 
 export interface Requester {
   actor: Actor
-  idempotency: Claim | undefined
+  idempotency: KeyedRequest | undefined
 }
 
 /**

@@ -1,6 +1,6 @@
 import { getAddress } from 'viem/utils'
 import type { Chains } from '../../chain/chains.ts'
-import { ownerOf } from '../../chain/owner-of.ts'
+import { ownerOf } from '../../chain/contract-state.ts'
 import { findChip } from '../../store/chips.ts'
 import type { Db } from '../../store/database.ts'
 import { findRef, type RefOfChip, takeRef } from '../../store/refs.ts'

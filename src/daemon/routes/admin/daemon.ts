@@ -3,7 +3,7 @@ import type { Context } from '../../context.ts'
 import { createBackup } from '../../domain/backup.ts'
 import { daemonStatus } from '../../domain/status.ts'
 import { bindAll } from '../../http/bind.ts'
-import { seenProxies } from '../../http/untold-proxy.ts'
+import { proxyWarnings } from '../../http/forwarded.ts'
 import { startWarnings } from '../../start-warnings.ts'
 import { version } from '../../version.ts'
 
@@ -17,7 +17,11 @@ export function daemonRoutes(app: FastifyInstance, ctx: Context): void {
       dataDir: ctx.config.dataDir,
       ephemeral: ctx.config.ephemeral,
       token: { name: token.name, scopes: [...token.scopes] },
-      warnings: [...startWarnings(ctx.config), ...(await seenProxies(ctx.metrics)), ...ctx.clock.warnings()],
+      warnings: [
+        ...startWarnings(ctx.config),
+        ...(await proxyWarnings(ctx.metrics)),
+        ...ctx.clock.warnings(),
+      ],
       ...(await daemonStatus(ctx, query.check ?? false)),
     }),
     'POST /admin/backup': async ({ body, actor }) => {

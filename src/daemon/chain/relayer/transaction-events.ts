@@ -4,20 +4,22 @@ import type { Db } from '../../store/database.ts'
 import type { TransactionRow } from '../../store/schema.ts'
 import { findTransaction } from '../../store/transactions.ts'
 import { NotSignedYet, TransactionRefused } from './errors.ts'
-import { storedHex } from './stored-hex.ts'
-import { isSettled, type SettledState, stateOf } from './transaction.ts'
+import { isSettled, type SettledState, stateOf, storedHex } from './transaction.ts'
 
 type Listener = (row: TransactionRow) => boolean
 
-/** Tells those who wait for a transaction that it has changed. The store is the truth; this only says when to look. */
-export class Notices {
+/**
+ * Notifies those who wait for a transaction of its changes. The store is authoritative; this only says when to
+ * read it.
+ */
+export class TransactionEvents {
   readonly #db: Db
   readonly #listeners = new Map<number, Set<Listener>>()
   constructor(db: Db) {
     this.#db = db
   }
 
-  /** @param listener called with the row at each change, until it returns true */
+  /** @param listener called with the row at each change until it returns true */
   async listen(id: number, listener: Listener): Promise<() => void> {
     const listeners = this.#listeners.get(id) ?? new Set()
     this.#listeners.set(id, listeners.add(listener))
@@ -25,7 +27,6 @@ export class Notices {
     return () => this.#leave(id, listener)
   }
 
-  /** After the write was committed. */
   async changed(ids: Iterable<number>): Promise<void> {
     for (const id of ids) {
       const listeners = this.#listeners.get(id)
@@ -43,10 +44,10 @@ export class Notices {
   }
 }
 
-interface Patience {
+interface WaitSettings {
   db: Db
-  notices: Notices
-  patienceMs: number
+  events: TransactionEvents
+  broadcastTimeoutMs: number
   schedule: Schedule
 }
 
@@ -61,15 +62,15 @@ function hashOf(row: TransactionRow): Hex {
 
 export async function untilBroadcast(
   id: number,
-  { db, notices, patienceMs, schedule }: Patience,
+  { db, events, broadcastTimeoutMs, schedule }: WaitSettings,
 ): Promise<Hex> {
   let giveUp: () => unknown = () => undefined
-  const impatience = new Promise<void>((resolve) => {
-    giveUp = schedule(resolve, patienceMs)
+  const timeout = new Promise<void>((resolve) => {
+    giveUp = schedule(resolve, broadcastTimeoutMs)
   })
   let leave: () => unknown = () => undefined
   const handedOver = new Promise<void>((resolve, reject) => {
-    notices
+    events
       .listen(id, (row) => {
         if (isHandedOver(row)) resolve()
         return isHandedOver(row)
@@ -79,7 +80,7 @@ export async function untilBroadcast(
       }, reject)
   })
   try {
-    await Promise.race([handedOver, impatience])
+    await Promise.race([handedOver, timeout])
   } finally {
     giveUp()
     leave()
@@ -89,9 +90,9 @@ export async function untilBroadcast(
   return hashOf(row)
 }
 
-export function untilSettled(id: number, notices: Notices): Promise<SettledState> {
+export function untilSettled(id: number, events: TransactionEvents): Promise<SettledState> {
   return new Promise((resolve, reject) => {
-    notices
+    events
       .listen(id, (row) => {
         const state = stateOf(row)
         if (!isSettled(state)) return false

@@ -1,27 +1,29 @@
 import { constants, fstatSync, openSync, writeSync } from 'node:fs'
 import { isatty } from 'node:tty'
 
-/** Kept of what cannot be written now; what comes beyond it is lost, and counted. */
-const heldBytes = 256 * 1024
-const againMs = 200
-/** At the end, whoever still reads slowly has so long. */
-const lastMs = 200
+/** Output beyond this that cannot be written yet is dropped and counted. */
+const bufferBytes = 256 * 1024
+const retryMs = 200
+const finalFlushMs = 200
 
 /**
- * Lines to standard output or standard error that never throw and never wait: a full disk, a reader that has gone and
- * one that has stopped reading take nothing but lines. What was held comes once it goes again, then one line that
- * says how many were lost in between.
+ * Writes lines to standard output or standard error, and never throws or blocks: a full disk, a closed pipe, or
+ * a stalled reader only costs lines. Buffered lines follow once writing works again, then one line with the
+ * number of lost ones.
  */
-export class StandardLines {
+class StdioWriter {
   readonly #descriptor: number
   readonly #lostLine: (count: number) => string
-  /** Begins with what is left of a line that was written in part. */
+  /** Starts with the rest of a line that was partly written. */
   readonly #held: Buffer[] = []
   #size = 0
   #lost = 0
   #timer: NodeJS.Timeout | undefined
 
-  /** @param descriptor one that does not wait (see {@link unwaiting}) @param lostLine what stands in place of lines */
+  /**
+   * @param descriptor a non-blocking one (see {@link nonBlocking})
+   * @param lostLine makes the line that replaces lost ones
+   */
   constructor(descriptor: number, lostLine: (count: number) => string) {
     this.#descriptor = descriptor
     this.#lostLine = lostLine
@@ -38,13 +40,12 @@ export class StandardLines {
     this.#drain()
   }
 
-  /** Writes what is held, as far as that goes without much waiting: for the end of the process. */
+  /** Writes the buffered lines at the end of the process, with little waiting. */
   end(): void {
-    const until = performance.now() + lastMs
+    const until = performance.now() + finalFlushMs
     while (this.#held.length > 0 && performance.now() < until) {
       const before = this.#size
       this.#drain()
-      // Nothing else can run any more.
       if (this.#held.length > 0 && this.#size === before)
         Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 10)
     }
@@ -52,8 +53,9 @@ export class StandardLines {
   }
 
   #hold(bytes: Buffer): void {
-    // Those after the first that was lost are lost as well, so that the line that counts them stands in their place.
-    if (this.#lost > 0 || this.#size + bytes.length > heldBytes) this.#lost += 1
+    // Once a line is lost, later ones are lost as well, so that the line that counts them is in the right
+    // place.
+    if (this.#lost > 0 || this.#size + bytes.length > bufferBytes) this.#lost += 1
     else {
       this.#held.push(bytes)
       this.#size += bytes.length
@@ -71,8 +73,8 @@ export class StandardLines {
       clearInterval(this.#timer)
       this.#timer = undefined
     } catch {
-      // EAGAIN of a reader that does not read, ENOSPC, EPIPE: whichever it is, it may be over later.
-      this.#timer ??= setInterval(() => this.#drain(), againMs).unref()
+      // EAGAIN from a stalled reader, ENOSPC, EPIPE: any of them may pass.
+      this.#timer ??= setInterval(() => this.#drain(), retryMs).unref()
     }
   }
 
@@ -87,45 +89,46 @@ export class StandardLines {
   }
 }
 
-/** @returns a descriptor for the same, whose writes fail in place of waiting for whoever reads */
-export function unwaiting(descriptor: 1 | 2): number {
+/** @returns a descriptor for the same stream whose writes fail instead of blocking */
+function nonBlocking(descriptor: 1 | 2): number {
   try {
     if (fstatSync(descriptor).isFile()) return descriptor
-    // A terminal that was stopped (Ctrl-S). Opened anew: its other users go on as they were.
+    // A terminal may be stopped (Ctrl-S). It is reopened so that other processes on it are unaffected.
     if (isatty(descriptor))
       return openSync(
         `/proc/self/fd/${descriptor}`,
         constants.O_WRONLY | constants.O_NONBLOCK | constants.O_NOCTTY,
       )
   } catch {
-    // It is closed, or there is no /proc: nothing better is known.
+    // The stream is closed, or there is no /proc: keep the descriptor.
   }
   return descriptor
 }
 
-/** Makes nobody's writes to the standard streams end or stop the process, those of Node itself included. */
-function tameStreams(): void {
-  // To have the stream is what makes a pipe or a socket not wait; an error that nobody hears ends the process.
+/**
+ * Keeps write errors on the standard streams, including Node's own writes, from ending or blocking the process.
+ */
+function ignoreStreamErrors(): void {
+  // Accessing the stream makes a pipe or socket non-blocking; an unhandled error event would end the process.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined)
 }
 
-const plainly = (count: number): string =>
+const lostLine = (count: number): string =>
   `${JSON.stringify({
     level: 40,
     time: new Date().toISOString(),
     pid: process.pid,
     lost: count,
-    msg: 'lines could not be written here, and are lost',
+    msg: 'lines were lost because they could not be written',
   })}\n`
 
-const opened = new Map<1 | 2, StandardLines>()
+const opened = new Map<1 | 2, StdioWriter>()
 
-/** The one writer of a standard stream. */
-export function standardLines(descriptor: 1 | 2): StandardLines {
+export function stdioWriter(descriptor: 1 | 2): StdioWriter {
   const known = opened.get(descriptor)
   if (known) return known
-  if (opened.size === 0) tameStreams()
-  const lines = new StandardLines(unwaiting(descriptor), plainly)
+  if (opened.size === 0) ignoreStreamErrors()
+  const lines = new StdioWriter(nonBlocking(descriptor), lostLine)
   opened.set(descriptor, lines)
   process.once('exit', () => lines.end())
   return lines

@@ -10,7 +10,7 @@ import { dueRefreshes, updateRefresh } from './store/marketplace-refreshes.ts'
 const timeoutMs = 10_000
 const maxBytes = 1024 * 1024
 
-/** The one way out. Private addresses are for what the configuration itself names. */
+/** Only addresses from the configuration may be private. */
 export const outboundOf = (config: Config): Outbound =>
   createOutbound({
     allowPrivate: namedIn(config).map((url) => new URL(url).origin),
@@ -21,7 +21,6 @@ export const outboundOf = (config: Config): Outbound =>
 const namedIn = ({ marketplace, badges: { poap } }: Config): string[] =>
   [marketplace?.url, poap?.url, poap?.authUrl].filter((url) => url !== undefined)
 
-/** Tells OpenSea about changed metadata; undefined without an account there. */
 export function marketplaceQueue(
   { config, db, log }: { config: Config; db: Db; log: Logger },
   outbound: Outbound,
@@ -37,7 +36,7 @@ export function marketplaceQueue(
       baseUrl: url,
       clock,
     }),
-    failed: (err) => log.error({ err }, 'marketplace refreshes cannot be worked through'),
+    failed: (err) => log.error({ err }, 'marketplace refreshes could not be processed'),
     store: {
       due: async (now, limit) =>
         (await dueRefreshes(db.read, iso(now), limit)).map((row) => ({

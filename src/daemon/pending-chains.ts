@@ -1,28 +1,31 @@
 import type { Chains } from './chain/chains.ts'
 import { DomainError } from './domain/errors.ts'
 
-/** Chains that are being opened while the rest of the daemon is built. */
-export interface OpeningChains extends Chains {
-  /** @throws KeyProblem, WrongChain, and what else opening them runs into */
+export interface PendingChains extends Chains {
+  /** @throws KeyProblem, WrongChain, and other failures to open them */
   readonly opened: Promise<void>
 }
 
 /**
- * Stands for chains from before they are open: a dev chain takes a tenth of a second to start, most of which this
- * process would only wait. Whoever needs a chain in that time is asked to come back.
+ * Stands in for the chains until they are open: a dev chain takes a tenth of a second to start, which the
+ * process would mostly spend waiting. Callers that need a chain before then are asked to come back.
  */
-export function openingChains(opening: Promise<Chains>): OpeningChains {
+export function pendingChains(opening: Promise<Chains>): PendingChains {
   let chains: Chains | undefined
   const opened = opening.then((all) => {
     chains = all
   })
-  // Whoever waits for it hears of a failure; nobody may be waiting yet.
+  // Prevents an unhandled rejection while no one is waiting yet.
   opened.catch(() => undefined)
   const open = (): Chains => {
     if (chains) return chains
-    throw new DomainError('chain_unavailable', 'The daemon is starting, and its chains are not open yet.', {
-      retryAfterSeconds: 1,
-    })
+    throw new DomainError(
+      'chain_unavailable',
+      'The daemon is starting, and its chains are not ready yet. Try again soon.',
+      {
+        retryAfterSeconds: 1,
+      },
+    )
   }
   return {
     opened,

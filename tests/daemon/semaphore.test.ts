@@ -1,14 +1,15 @@
 import { describe, expect, test } from 'vitest'
-import { Turns } from '../../src/daemon/http/turns.ts'
+import { Semaphore } from '../../src/values/semaphore.ts'
 import { testClock } from '../support/daemon.ts'
 import { configOf, countOf, dial, head, listening, openForTest, withKey } from '../support/raw-http.ts'
 import { acmeKey, otherKey, uids } from '../support/seeds.ts'
 
 describe('turns', () => {
   test('are taken in order, by each owner for itself, and end with whoever goes away', () => {
-    const turns = new Turns(2, 60_000)
+    const semaphore = new Semaphore({ atOncePerKey: 2, waitingPerKey: 256, waitMs: 60_000 })
     const went: string[] = []
-    const take = (owner: number, name: string) => turns.take(owner, (mayGo) => went.push(`${name} ${mayGo}`))
+    const take = (owner: number, name: string) =>
+      semaphore.acquire(String(owner), (isGranted) => went.push(`${name} ${isGranted}`))
     const leave = ['a', 'b', 'c', 'd', 'e'].map((name) => take(1, name))
     take(2, 'other')()
     expect(went).toEqual(['a true', 'b true', 'other true'])
@@ -25,9 +26,11 @@ describe('turns', () => {
   })
 
   test('are waited for by a bounded number', () => {
-    const turns = new Turns(1, 60_000)
+    const semaphore = new Semaphore({ atOncePerKey: 1, waitingPerKey: 256, waitMs: 60_000 })
     const refused: boolean[] = []
-    const leave = Array.from({ length: 258 }, () => turns.take(1, (mayGo) => refused.push(!mayGo)))
+    const leave = Array.from({ length: 258 }, () =>
+      semaphore.acquire('1', (isGranted) => refused.push(!isGranted)),
+    )
     expect(refused).toEqual([false, true])
     for (const one of leave) one()
   })
@@ -46,7 +49,7 @@ describe('an API key', () => {
       expect(refused.headers['retry-after']).toBe('15')
       expect(refused.json()).toMatchObject({
         code: 'rate_limited',
-        message: expect.stringContaining('4 a minute'),
+        message: expect.stringContaining('4 per minute'),
       })
     }
     expect((await ask('/chip-groups', otherKey)).statusCode).toBe(200)
@@ -112,7 +115,7 @@ describe('an API key', () => {
   })
 
   test('whose other requests do not end is told to come back', async () => {
-    const t = await openForTest({ patience: { requestMs: 60_000, turnMs: 20 } })
+    const t = await openForTest({ patience: { requestMs: 60_000, queueMs: 20 } })
     const port = await listening(t)
     const begun = countOf(t, '/chips/batch')
     const headers = { ...withKey(acmeKey), 'content-type': 'application/x-ndjson', 'content-length': 10 }

@@ -4,8 +4,7 @@ import type { Logger } from 'pino'
 import * as z from 'zod'
 import { replaceFile } from '../../../values/replace-file.ts'
 import type { RpcConnection } from '../rpc-connection.ts'
-import { connectTo } from './connect.ts'
-import { markerOf } from './marker.ts'
+import { connectTo, markerOf } from './connect.ts'
 
 const pidRecord = z.object({
   pid: z.number().int().positive(),
@@ -13,27 +12,26 @@ const pidRecord = z.object({
   marker: z.string(),
 })
 
-/** What the daemon notes of the anvil that it started, for the next daemon to find. */
-export type PidRecord = z.infer<typeof pidRecord>
+/** Written for the next daemon, in case this one is killed. */
+type PidRecord = z.infer<typeof pidRecord>
 
-/** Half of it would leave an anvil that nobody finds. */
+/** Replaced atomically: half a file would leave an anvil that no one finds. */
 export const writePidFile = (file: string, record: PidRecord): void =>
   replaceFile(file, JSON.stringify(record))
 
 export const removePidFile = (file: string): void => rmSync(file, { force: true })
 
-export interface LeftBehind {
+interface OrphanSettings {
   pidFile: string
-  /** As the anvil got it in its command line. */
   cacheDir: string
   log: Logger
-  /** Takes from the chain what it alone has, before it is ended. */
+  /** Saves what only this chain has before it is ended. */
   rescue(connection: RpcConnection): Promise<void>
   platform?: NodeJS.Platform
 }
 
-/** Ends the anvil that a killed daemon left behind, and no other process that has its number by now. */
-export async function endLeftBehind(left: LeftBehind): Promise<void> {
+/** Ends an anvil that a killed daemon left behind, but no other process that has reused its pid. */
+export async function endOrphan(left: OrphanSettings): Promise<void> {
   const record = readPidFile(left.pidFile)
   if (record && isAlive(record.pid)) {
     const connection = record.url === undefined ? undefined : connectTo(record.url)
@@ -42,10 +40,12 @@ export async function endLeftBehind(left: LeftBehind): Promise<void> {
       const onLinux = (left.platform ?? process.platform) === 'linux'
       const isOurs = () => (onLinux ? isOurAnvil(record.pid, left.cacheDir) : isMarked && isAlive(record.pid))
       if (isOurs()) {
-        left.log.warn({ pid: record.pid }, 'ending the dev chain that a killed daemon left behind')
-        // The snapshots and what is sent again bring it back without this too, except what no one signed.
+        left.log.warn({ pid: record.pid }, 'ending the dev chain of a killed daemon')
+        // Snapshots and replay restore the chain without this, except for unsigned changes.
         if (isMarked && connection)
-          await left.rescue(connection).catch((err: unknown) => left.log.warn({ err }, 'its state is lost'))
+          await left
+            .rescue(connection)
+            .catch((err: unknown) => left.log.warn({ err }, 'its state could not be saved'))
         await endProcess(record.pid, isOurs)
       }
     } finally {
@@ -72,7 +72,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** Whether a process is an anvil on this data directory. One that has ended but is not waited for yet is not. */
+/** True if a process is an anvil for this data directory. A zombie is not. */
 function isOurAnvil(pid: number, cacheDir: string): boolean {
   try {
     const args = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')

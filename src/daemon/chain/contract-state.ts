@@ -1,0 +1,139 @@
+import {
+  AbiDecodingDataSizeTooSmallError,
+  type Address,
+  BaseError,
+  ContractFunctionZeroDataError,
+  encodeFunctionData,
+  getAddress,
+  type Hex,
+  InvalidBytesBooleanError,
+  keccak256,
+  type PublicClient,
+} from 'viem'
+import { guestbookAbi } from './artifacts/guestbook.ts'
+import { phygitalAbi, phygitalCodeHash } from './artifacts/phygital.ts'
+import { guestbookCodeHash } from './deterministic-deployment.ts'
+import { revertOf } from './revert.ts'
+import { MalformedAnswer } from './rpc-connection.ts'
+
+/** The contract at an address. Values that it does not provide are undefined. */
+export interface ContractState {
+  /** keccak256; undefined if there is no code. */
+  codeHash: Hex | undefined
+  isOurCode: boolean
+  owner: Address | undefined
+}
+
+interface PhygitalState extends ContractState {
+  /** Becomes the owner by accepting. */
+  pendingOwner: Address | undefined
+  signVerifier: Address | undefined
+}
+
+interface GuestbookState extends ContractState {
+  isMinter: boolean | undefined
+}
+
+/**
+ * A node that lacks this block says so, instead of answering for the latest block it has. Absent: the node's
+ * latest.
+ */
+type At = { blockNumber?: bigint }
+
+export async function phygitalAt(
+  client: PublicClient,
+  address: Address,
+  at: At = {},
+): Promise<PhygitalState> {
+  const found = await codeAt(client, address, phygitalCodeHash, at)
+  const contract = { abi: phygitalAbi, address, ...at } as const
+  const [owner, pendingOwner, signVerifier] = await Promise.all([
+    said(found, () => client.readContract({ ...contract, functionName: 'owner' })),
+    said(found, () => client.readContract({ ...contract, functionName: 'pendingOwner' })),
+    said(found, () => client.readContract({ ...contract, functionName: 'getSignVerifier' })),
+  ])
+  return { ...found, owner, pendingOwner, signVerifier }
+}
+
+export async function guestbookAt(
+  client: PublicClient,
+  address: Address,
+  minter: Address,
+  at: At = {},
+): Promise<GuestbookState> {
+  const found = await codeAt(client, address, guestbookCodeHash, at)
+  const contract = { abi: guestbookAbi, address, ...at } as const
+  const [owner, isMinter] = await Promise.all([
+    said(found, () => client.readContract({ ...contract, functionName: 'owner' })),
+    said(found, () => client.readContract({ ...contract, functionName: 'isMinter', args: [minter] })),
+  ])
+  return { ...found, owner, isMinter }
+}
+
+type Found = Pick<ContractState, 'codeHash' | 'isOurCode'>
+
+async function codeAt(client: PublicClient, address: Address, ours: Hex, at: At): Promise<Found> {
+  const code = await client.getCode({ address, ...at })
+  const codeHash = code && keccak256(code)
+  return { codeHash, isOurCode: codeHash === ours }
+}
+
+/** Unknown code may fail in any way; our own always answers, so its failures are those of the connection. */
+async function said<T>({ codeHash, isOurCode }: Found, ask: () => Promise<T>): Promise<T | undefined> {
+  if (codeHash === undefined) return undefined
+  try {
+    return await ask()
+  } catch (error) {
+    if (!isOurCode) return undefined
+    throw isRefusal(error) ? new MalformedAnswer('the node does not run our own code') : error
+  }
+}
+
+/**
+ * Returns a token's owner; undefined if it is not minted or there is no contract yet. Only a revert of the
+ * contract itself counts as unminted: after an unreadable answer, minting a token that may already exist would
+ * be wrong.
+ * @param isThere the contract is known to exist, so a node without it is behind
+ * @throws MalformedAnswer, and errors of the connection
+ */
+export async function ownerOf(
+  client: PublicClient,
+  contract: Address,
+  tokenId: bigint,
+  isThere = false,
+): Promise<Address | undefined> {
+  const data = encodeFunctionData({ abi: phygitalAbi, functionName: 'ownerOf', args: [tokenId] })
+  let said: Hex | undefined
+  try {
+    said = (await client.call({ to: contract, data })).data
+  } catch (error) {
+    if (revertOf(error)) return undefined
+    throw error
+  }
+  // An address in 32 bytes; more bytes may follow.
+  const owner = /^0x0{24}([0-9a-f]{40})/i.exec(said ?? '')?.[1]
+  if (owner !== undefined) return BigInt(`0x${owner}`) === 0n ? undefined : getAddress(`0x${owner}`)
+  if (said === undefined && !isThere && !(await hasCode(client, contract))) return undefined
+  throw new MalformedAnswer(`what ${contract} says of the owner of token ${tokenId} is no address`)
+}
+
+/**
+ * True if the chain ran the call and it failed or returned something unreadable, rather than that the node
+ * could not be reached.
+ */
+export const isRefusal = (error: unknown): boolean => revertOf(error) !== undefined || isUnreadable(error)
+
+/** True if the answer does not fit the function, for example because there is no contract. */
+export const isUnreadable = (error: unknown): boolean =>
+  error instanceof BaseError &&
+  error.walk(
+    (cause) =>
+      cause instanceof ContractFunctionZeroDataError ||
+      cause instanceof AbiDecodingDataSizeTooSmallError ||
+      cause instanceof InvalidBytesBooleanError ||
+      // viem does not export its class.
+      (cause instanceof Error && cause.name === 'PositionOutOfBoundsError'),
+  ) !== null
+
+export const hasCode = async (client: PublicClient, address: Address): Promise<boolean> =>
+  (await client.getCode({ address })) !== undefined

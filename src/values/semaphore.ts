@@ -1,0 +1,110 @@
+/** Limits that are absent are none. */
+export interface SemaphoreLimits {
+  atOnce?: number
+  atOncePerKey: number
+  waiting?: number
+  waitingPerKey: number
+  /** In milliseconds. */
+  waitMs: number
+}
+
+interface Waiter {
+  readonly key: string
+  begin(): void
+}
+
+/** A counting semaphore in which no key holds more than its share of the permits, or of the queue for them. */
+export class Semaphore {
+  readonly #limits: SemaphoreLimits
+  #held = 0
+  readonly #heldByKey = new Map<string, number>()
+  readonly #waitingByKey = new Map<string, number>()
+  readonly #waiting = new Set<Waiter>()
+
+  constructor(limits: SemaphoreLimits) {
+    this.#limits = limits
+  }
+
+  /**
+   * @param told called once, now or later: false if the queue is full or the wait was too long
+   * @returns a function to call in the end in any case: it gives the permit back, or leaves the queue
+   */
+  acquire(key: string, told: (isGranted: boolean) => void): () => void {
+    const { waiting = Number.POSITIVE_INFINITY, waitingPerKey, waitMs } = this.#limits
+    let isHeld = false
+    const hold = () => {
+      isHeld = true
+      this.#held += 1
+      add(this.#heldByKey, key, 1)
+      told(true)
+    }
+    const release = () => {
+      if (!isHeld) return
+      isHeld = false
+      this.#held -= 1
+      add(this.#heldByKey, key, -1)
+      this.#beginNext()
+    }
+    if (this.#hasRoom(key)) {
+      hold()
+      return release
+    }
+    if (this.#waiting.size >= waiting || (this.#waitingByKey.get(key) ?? 0) >= waitingPerKey) {
+      told(false)
+      return release
+    }
+    const stopWaiting = () => {
+      clearTimeout(timer)
+      if (this.#waiting.delete(waiter)) add(this.#waitingByKey, key, -1)
+    }
+    const waiter: Waiter = {
+      key,
+      begin: () => {
+        stopWaiting()
+        hold()
+      },
+    }
+    const timer = setTimeout(() => {
+      stopWaiting()
+      told(false)
+    }, waitMs)
+    this.#waiting.add(waiter)
+    add(this.#waitingByKey, key, 1)
+    return () => {
+      stopWaiting()
+      release()
+    }
+  }
+
+  /** Runs a job while holding a permit. @throws what `refusal` makes, if there is none in time */
+  async run<T>(key: string, job: () => Promise<T>, refusal: () => Error): Promise<T> {
+    let release = () => {}
+    await new Promise<void>((resolve, reject) => {
+      release = this.acquire(key, (isGranted) => (isGranted ? resolve() : reject(refusal())))
+    })
+    try {
+      return await job()
+    } finally {
+      release()
+    }
+  }
+
+  #hasRoom(key: string): boolean {
+    const { atOnce = Number.POSITIVE_INFINITY, atOncePerKey } = this.#limits
+    return this.#held < atOnce && (this.#heldByKey.get(key) ?? 0) < atOncePerKey
+  }
+
+  #beginNext(): void {
+    for (const waiter of this.#waiting) {
+      if (!this.#hasRoom(waiter.key)) continue
+      waiter.begin()
+      return
+    }
+  }
+}
+
+function add(counts: Map<string, number>, key: string, by: number): void {
+  const count = (counts.get(key) ?? 0) + by
+  if (count > 0) counts.set(key, count)
+  else counts.delete(key)
+}
