@@ -1,6 +1,17 @@
 import * as z from 'zod'
 import { endpoint, keyEndpoint } from './endpoint.ts'
-import { address, flag, integer, mustBe, name, success, text, tokenId, uid } from './fields.ts'
+import {
+  address,
+  flag,
+  integer,
+  mustBe,
+  name,
+  requiredUnless,
+  success,
+  text,
+  tokenId,
+  uid,
+} from './fields.ts'
 import { recipient } from './phygitals.ts'
 
 /** Some clients capitalize the value. */
@@ -50,12 +61,6 @@ const isThere = (value: unknown): boolean => value !== undefined && value !== nu
 const chipOr =
   (field: 'contractAddress' | 'chainId' | 'tokenId') => (body: Partial<Record<string, unknown>>) =>
     isThere(body.tagUID) || isThere(body[field])
-const required = (field: string) => ({
-  path: [field],
-  message: 'Required, unless tagUID is given',
-  when: () => true,
-})
-
 const creationResponse = z.object({
   id: z.number(),
   fancy_id: z.string(),
@@ -103,9 +108,9 @@ export const badgeEvents = {
         tokenId: tokenId.nullish(),
         tagUID: uid.nullish(),
       })
-      .refine(chipOr('contractAddress'), required('contractAddress'))
-      .refine(chipOr('chainId'), required('chainId'))
-      .refine(chipOr('tokenId'), required('tokenId')),
+      .refine(chipOr('contractAddress'), requiredUnless('tagUID', 'contractAddress'))
+      .refine(chipOr('chainId'), requiredUnless('tagUID', 'chainId'))
+      .refine(chipOr('tokenId'), requiredUnless('tagUID', 'tokenId')),
     response: success,
   }),
   'POST /badge-events/mint': endpoint({

@@ -1,6 +1,16 @@
 import * as z from 'zod'
 import { endpoint, keyEndpoint } from './endpoint.ts'
-import { address, integer, name, success, text, timestamp, tokenId, uidList } from './fields.ts'
+import {
+  address,
+  integer,
+  name,
+  requiredUnless,
+  success,
+  text,
+  timestamp,
+  tokenId,
+  uidList,
+} from './fields.ts'
 import { eventMetadata } from './metadata.ts'
 import { recipient } from './phygitals.ts'
 
@@ -18,18 +28,19 @@ const event = {
 
 type Named = Partial<Record<string, unknown>>
 
-/** Also reports missing fields if others are invalid, so that one answer names all of them. */
-const required = (field: string, unless: string) => ({
-  path: [field],
-  message: `Required, unless ${unless} is given`,
-  when: () => true,
-})
 const isThere = (value: unknown): boolean => value !== undefined
 const hasToken = ({ eventId, tokenId: id }: Named) => isThere(eventId) || isThere(id)
 const hasContract =
   (field: string) =>
   ({ eventId, contractId, ...rest }: Named) =>
     isThere(eventId) || isThere(contractId) || isThere(rest[field])
+
+const aboutEvent = <F extends z.ZodRawShape>(fields: F) =>
+  z
+    .object({ ...event, ...fields })
+    .refine(hasToken, requiredUnless('eventId', 'tokenId'))
+    .refine(hasContract('contractAddress'), requiredUnless('eventId', 'contractAddress'))
+    .refine(hasContract('chainId'), requiredUnless('eventId', 'chainId'))
 
 export const events = {
   'POST /events/contracts': keyEndpoint({
@@ -86,22 +97,14 @@ export const events = {
     summary: "Replace a guestbook event's metadata and refresh it at marketplaces",
     scope: 'edit',
     namesFields: true,
-    body: z
-      .object({ ...event, name: text(200).optional(), metadata: eventMetadata })
-      .refine(hasToken, required('tokenId', 'eventId'))
-      .refine(hasContract('contractAddress'), required('contractAddress', 'eventId'))
-      .refine(hasContract('chainId'), required('chainId', 'eventId')),
+    body: aboutEvent({ name: text(200).optional(), metadata: eventMetadata }),
     response: success,
   }),
   'POST /events/mint': keyEndpoint({
     summary: "Mint the token of one of the team's guestbook events",
     scope: 'transfer',
     isRepeatable: true,
-    body: z
-      .object({ ...event, recipient })
-      .refine(hasToken, required('tokenId', 'eventId'))
-      .refine(hasContract('contractAddress'), required('contractAddress', 'eventId'))
-      .refine(hasContract('chainId'), required('chainId', 'eventId')),
+    body: aboutEvent({ recipient }),
     response: sent,
   }),
   'POST /events/mint/self': endpoint({
@@ -131,8 +134,8 @@ export const events = {
         chainId: event.chainId,
         pauseState: z.boolean('must be true or false'),
       })
-      .refine(hasContract('contractAddress'), required('contractAddress', 'contractId'))
-      .refine(hasContract('chainId'), required('chainId', 'contractId')),
+      .refine(hasContract('contractAddress'), requiredUnless('contractId', 'contractAddress'))
+      .refine(hasContract('chainId'), requiredUnless('contractId', 'chainId')),
     response: sent,
   }),
 } as const

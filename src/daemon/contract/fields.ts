@@ -8,6 +8,13 @@ export const mustBe = (what: string) => ({
   error: ({ input }: { input?: unknown }): string => (input === undefined ? 'Required' : `must be ${what}`),
 })
 
+/** Also reports missing fields if others are invalid, so that one answer names all of them. */
+export const requiredUnless = (alternative: string, field: string) => ({
+  path: [field],
+  message: `Required, unless ${alternative} is given`,
+  when: () => true,
+})
+
 /** Text that databases and terminals can hold: no NUL and no broken surrogate pairs. */
 export const text = (max = 1000) =>
   z

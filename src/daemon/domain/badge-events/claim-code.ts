@@ -7,7 +7,7 @@ import { type Clock, iso } from '../time.ts'
 import { closeClaim, leaveOpen, releaseClaim } from './release.ts'
 
 /** The result of a claim. `refused` and `unavailable` leave its code free and its OTP valid. */
-export type ClaimResult =
+export type MintResult =
   | { kind: 'claimed' }
   | { kind: 'refused'; message: string }
   | { kind: 'codes-gone' }
@@ -21,7 +21,7 @@ export type Step =
   | { kind: 'code-missing' }
   | { kind: 'code-inactive'; message: string }
 
-export const refused = (message: string): ClaimResult => ({ kind: 'refused', message })
+export const refused = (message: string): MintResult => ({ kind: 'refused', message })
 
 /** Attempts at a code that is not active. */
 export const inactiveTried = 3
@@ -46,7 +46,7 @@ export class CodeClaims {
   }
 
   /** If an earlier attempt may have succeeded, look it up before repeating it. */
-  async claim(provider: BadgeProvider, claim: BadgeClaimRow, code: string): Promise<ClaimResult | Step> {
+  async claim(provider: BadgeProvider, claim: BadgeClaimRow, code: string): Promise<MintResult | Step> {
     const wasSent = claim.isSent === 1
     const before = wasSent ? await this.#find(provider, claim, code) : undefined
     if (before) return before
@@ -88,7 +88,7 @@ export class CodeClaims {
     claim: BadgeClaimRow,
     code: string,
     { message }: { message: string },
-  ): Promise<ClaimResult | Step> {
+  ): Promise<MintResult | Step> {
     const after = claim.isSent === 1 ? await this.#find(provider, claim, code) : undefined
     if (after) return after
     // Otherwise the next claimant would get the same code and the same refusal.
@@ -107,7 +107,7 @@ export class CodeClaims {
     claim: BadgeClaimRow,
     code: string,
     { isRefused } = { isRefused: false },
-  ): Promise<ClaimResult | Step | undefined> {
+  ): Promise<MintResult | Step | undefined> {
     const found = await provider.lookUp(code)
     switch (found.kind) {
       case 'unclaimed':
@@ -127,7 +127,7 @@ export class CodeClaims {
     }
   }
 
-  async #close(claim: BadgeClaimRow): Promise<ClaimResult> {
+  async #close(claim: BadgeClaimRow): Promise<MintResult> {
     const now = this.#deps.clock.now()
     // POAP keeps badges for e-mail addresses; there is no transaction until the badge is collected.
     const hasTransaction = claim.codeNumber !== null && !claim.recipient.includes('@')
@@ -142,13 +142,13 @@ export class CodeClaims {
   }
 
   /** This attempt did nothing; an earlier one may have. */
-  async later(claim: BadgeClaimRow, why: Pick<Unavailable, 'retryAfterMs' | 'reason'>): Promise<ClaimResult> {
+  async later(claim: BadgeClaimRow, why: Pick<Unavailable, 'retryAfterMs' | 'reason'>): Promise<MintResult> {
     if (claim.isSent === 1) return this.open(claim, why)
     await this.#deps.db.write((trx) => releaseClaim(trx, claim))
     return { kind: 'unavailable', ...only(why) }
   }
 
-  async open(claim: BadgeClaimRow, why: Pick<Unknown, 'retryAfterMs' | 'reason'>): Promise<ClaimResult> {
+  async open(claim: BadgeClaimRow, why: Pick<Unknown, 'retryAfterMs' | 'reason'>): Promise<MintResult> {
     const pauseMs = Math.min(
       Math.max(why.retryAfterMs, 1_000) * 2 ** Math.min(claim.attempts, 10),
       longestPauseMs,

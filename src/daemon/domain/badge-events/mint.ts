@@ -22,7 +22,7 @@ import { presentCode, spendCode } from '../codes/otps.ts'
 import { conflict, DomainError, invalid, notFound, storeFailure } from '../errors.ts'
 import { type Clock, iso } from '../time.ts'
 import { noAccount, type Providers } from './providers.ts'
-import type { ClaimResult, Settler } from './settle.ts'
+import type { MintResult, Settler } from './settle.ts'
 
 export interface MintDeps {
   db: Db
@@ -173,7 +173,7 @@ async function reserve(trx: Queries, wanted: Reservation): Promise<number> {
 const codesGone = (): DomainError =>
   new DomainError('badge_codes_gone', 'All badges of this event have been claimed. The code is still good.')
 
-function refusalOf(settled: Exclude<ClaimResult, { kind: 'claimed' }>): DomainError {
+function refusalOf(settled: Exclude<MintResult, { kind: 'claimed' }>): DomainError {
   switch (settled.kind) {
     case 'codes-gone':
       return codesGone()

@@ -67,28 +67,18 @@ export async function ensureBadgeEventIn(
   return insertBadgeEvent(trx, rowOf(event, teamId, created, at))
 }
 
-function rowOf(
-  event: NewBadgeEvent,
+const rowOf = (
+  { privateEvent, virtualEvent, ...event }: NewBadgeEvent,
   teamId: number,
   { upstreamId, approval }: Pick<Created, 'upstreamId' | 'approval'>,
   createdAt: string,
-) {
-  return {
-    name: event.name,
-    description: event.description,
-    city: event.city,
-    country: event.country,
-    startDate: event.startDate,
-    endDate: event.endDate,
-    expiryDate: event.expiryDate,
-    eventUrl: event.eventUrl,
-    privateEvent: Number(event.privateEvent),
-    virtualEvent: Number(event.virtualEvent),
-    requestedCodes: event.requestedCodes,
-    remainingCodes: approval === 'approved' ? event.requestedCodes : 0,
-    teamId,
-    upstreamId,
-    approval,
-    createdAt,
-  }
-}
+) => ({
+  ...event,
+  privateEvent: Number(privateEvent),
+  virtualEvent: Number(virtualEvent),
+  remainingCodes: approval === 'approved' ? event.requestedCodes : 0,
+  teamId,
+  upstreamId,
+  approval,
+  createdAt,
+})

@@ -6,11 +6,11 @@ import type { Db } from '../../store/database.ts'
 import type { BadgeClaimRow } from '../../store/schema.ts'
 import type { SecretBox } from '../../store/secret-box.ts'
 import type { Clock } from '../time.ts'
-import { type ClaimResult, CodeClaims, inactiveTried, refused, type Step } from './claim-code.ts'
+import { CodeClaims, inactiveTried, type MintResult, refused, type Step } from './claim-code.ts'
 import { noAccount, type Providers, providerOf } from './providers.ts'
 import { releaseClaim, swapCode, takeBack } from './release.ts'
 
-export type { ClaimResult } from './claim-code.ts'
+export type { MintResult } from './claim-code.ts'
 
 interface Deps {
   db: Db
@@ -21,7 +21,7 @@ interface Deps {
 
 const codesTried = 50
 
-const isSettled = (step: ClaimResult | Step): step is ClaimResult => !step.kind.startsWith('code-')
+const isSettled = (step: MintResult | Step): step is MintResult => !step.kind.startsWith('code-')
 
 interface Passing {
   code: string
@@ -33,7 +33,7 @@ interface Passing {
 /** Completes claims; at most one provider call per claim at a time. */
 export class Settler {
   readonly #deps: Deps
-  readonly #running = new Map<number, Promise<ClaimResult>>()
+  readonly #running = new Map<number, Promise<MintResult>>()
   /** Claims with a waiting request. */
   readonly #awaited = new Set<number>()
 
@@ -45,7 +45,7 @@ export class Settler {
   }
 
   /** @param isAwaited true if a request is waiting for the result */
-  settle(id: number, isAwaited: boolean): Promise<ClaimResult> {
+  settle(id: number, isAwaited: boolean): Promise<MintResult> {
     if (isAwaited) this.#awaited.add(id)
     const running = this.#running.get(id)
     if (running) return running
@@ -63,7 +63,7 @@ export class Settler {
   }
 
   /** After an unexpected failure, such as a full disk, the claim stays open for a retry. */
-  async #orLeaveOpen(id: number): Promise<ClaimResult> {
+  async #orLeaveOpen(id: number): Promise<MintResult> {
     try {
       return await this.#run(id)
     } catch (error) {
@@ -74,7 +74,7 @@ export class Settler {
     }
   }
 
-  async #run(id: number): Promise<ClaimResult> {
+  async #run(id: number): Promise<MintResult> {
     let claim = await findClaim(this.#deps.db.read, id)
     if (!claim) return { kind: 'unavailable', retryAfterMs: 1_000, reason: 'the mint failed' }
     if (claim.state === 'claimed') return { kind: 'claimed' }
@@ -124,7 +124,7 @@ export class Settler {
   }
 
   /** @param missing the number of a code that was assumed lost before */
-  async #putBack(claim: BadgeClaimRow, missing: number | undefined): Promise<ClaimResult> {
+  async #putBack(claim: BadgeClaimRow, missing: number | undefined): Promise<MintResult> {
     await this.#deps.db.write(async (trx) => {
       await releaseClaim(trx, claim, 'behind')
       if (missing !== undefined) await takeBack(trx, claim.badgeEventId, missing)

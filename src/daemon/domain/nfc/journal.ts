@@ -1,4 +1,4 @@
-import { type KeySource, type Plan, parsePlan, sourcesOf, targetFile } from '../../../nfc/provision/plan.ts'
+import { type Plan, parsePlan, sourcesOf, targetFile } from '../../../nfc/provision/plan.ts'
 import { type Actor, recordChange } from '../../store/audit.ts'
 import { findChips } from '../../store/chips.ts'
 import type { Db, Queries } from '../../store/database.ts'
@@ -173,20 +173,8 @@ function record(
 }
 
 /** An entry as shown to operators. */
-interface JournalView {
-  readonly id: number
-  readonly uid: string
-  readonly purpose: NfcPlanRow['purpose']
-  readonly from: readonly KeySource[]
-  readonly target: KeySource
-  readonly url: string | null
-  readonly openedAt: string
-  readonly openedBy: string
-  readonly problem: string | null
-  readonly closedAt: string | null
-  readonly closedBy: string | null
-  readonly outcome: NfcPlanRow['outcome']
-}
+type JournalView = Omit<NfcPlanRow, 'plan' | 'registration'> &
+  Pick<Plan, 'from' | 'target'> & { readonly url: string | null }
 
 /** Newest first. */
 export async function listJournal(
@@ -195,10 +183,8 @@ export async function listJournal(
 ): Promise<JournalView[]> {
   return (await listNfcPlans(db.read, filter)).map((row) => {
     const { plan } = entryOf(row)
-    const { id, uid, purpose, openedAt, openedBy, problem, closedAt, closedBy, outcome } = row
-    const { from, target } = plan
-    const { url } = targetFile(plan)
-    return { id, uid, purpose, from, target, url, openedAt, openedBy, problem, closedAt, closedBy, outcome }
+    const { plan: _, registration: __, ...shown } = row
+    return { ...shown, from: plan.from, target: plan.target, url: targetFile(plan).url }
   })
 }
 

@@ -43,14 +43,14 @@ export class Costs {
     this.#chains = chains
   }
 
-  add({ contractAddress, chainId, tokenId }: TokenLocation, recipient: string, call: Call): void {
+  add(token: TokenLocation, recipient: string, call: Call): void {
+    const { chainId, contractAddress } = token
     const key = `${chainId}/${contractAddress}/${call}`
     const kind = this.#kinds.get(key) ?? { chainId, call, count: 0, samples: [] }
     this.#kinds.set(key, kind)
     kind.count += 1
     // Samples the first, second, fourth, and so on: giving a token to a holder of another is cheaper.
-    if ((kind.count & (kind.count - 1)) === 0)
-      kind.samples.push({ token: { contractAddress, chainId, tokenId }, recipient })
+    if ((kind.count & (kind.count - 1)) === 0) kind.samples.push({ token, recipient })
   }
 
   /** @throws DomainError chain_unavailable */

@@ -14,7 +14,7 @@ import type { BudgetClock } from '../time.ts'
 import { type ChainTotals, Costs } from './batch-costs.ts'
 import { chipOfTeam, isChip, mapConcurrently, type RowTarget } from './batch-row.ts'
 import { assertUsable, checkMove } from './check-move.ts'
-import { tokenOfTeam } from './find-token.ts'
+import { locationOf, tokenOfTeam } from './find-token.ts'
 import { type Target, targetOf, tokenInfoOf } from './target.ts'
 
 interface WantedMove {
@@ -159,12 +159,6 @@ class Check {
     return memoized(this.#underWay, chainId, () => tokensUnderWay(this.#deps.db.read, chainId))
   }
 }
-
-const locationOf = ({ contractAddress, chainId, tokenId }: TokenLocation): TokenLocation => ({
-  contractAddress,
-  chainId,
-  tokenId,
-})
 
 function memoized<K, T>(known: Map<K, Promise<T>>, key: K, ask: () => Promise<T>): Promise<T> {
   const asking = known.get(key) ?? ask()

@@ -12,6 +12,13 @@ export const asStored = (token: TokenLocation): TokenLocation => ({
   contractAddress: getAddress(token.contractAddress.toLowerCase()),
 })
 
+/** Copies only the location from a larger object. */
+export const locationOf = ({ contractAddress, chainId, tokenId }: TokenLocation): TokenLocation => ({
+  contractAddress,
+  chainId,
+  tokenId,
+})
+
 /** Of any team. @throws DomainError not_found */
 export async function tokenAt({ db }: { db: Pick<Db, 'read'> }, ref: TokenLocation): Promise<LocatedToken> {
   const token = await findTokenAt(db.read, asStored(ref))

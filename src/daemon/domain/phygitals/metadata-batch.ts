@@ -10,6 +10,7 @@ import { DomainError, notFound } from '../errors.ts'
 import type { BudgetClock } from '../time.ts'
 import { type ChainTotals, priced } from './batch-costs.ts'
 import { type RowTarget, tokenOfRow } from './batch-row.ts'
+import { locationOf } from './find-token.ts'
 import { announce, byContract, isAnnounced, writeMetadata } from './metadata.ts'
 
 type Metadata = Readonly<Record<string, unknown>>
@@ -149,8 +150,7 @@ const tokensOf = (
 
 function judge({ row, metadata, expected }: MetadataRow, found: LocatedToken | DomainError): MetadataResult {
   if (found instanceof DomainError) return { row, status: 'failed', error: found.message }
-  const { contractAddress, chainId, tokenId } = found
-  const token = { contractAddress, chainId, tokenId }
+  const token = locationOf(found)
   // Validated when written.
   const previous: Metadata | null = found.metadata === null ? null : JSON.parse(found.metadata)
   if (isDeepStrictEqual(previous, metadata)) return { row, status: 'unchanged', token, previous }

@@ -12,7 +12,7 @@ import { presentCode, spendCode } from '../codes/otps.ts'
 import { DomainError, notFound } from '../errors.ts'
 import { type BudgetClock, iso } from '../time.ts'
 import { checkMove, type Move } from './check-move.ts'
-import { tokenOfTeam } from './find-token.ts'
+import { locationOf, tokenOfTeam } from './find-token.ts'
 import { recordTransfer } from './record-transfer.ts'
 import { assertSecondTap } from './registrations.ts'
 import {
@@ -151,9 +151,7 @@ export async function transferred(
   const hash = await broadcastHash(chains, transactionId)
   const row = await findTransaction(db.read, transactionId)
   // Written by recordTransfer in this shape.
-  const subject: TokenLocation = JSON.parse(row?.subject ?? '{}')
-  const { contractAddress, chainId, tokenId } = subject
-  return { hash, token: { contractAddress, chainId, tokenId } }
+  return { hash, token: locationOf(JSON.parse(row?.subject ?? '{}')) }
 }
 
 /**
