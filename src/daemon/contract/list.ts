@@ -21,10 +21,7 @@ interface Limits {
   max?: number
 }
 
-/**
- * An array on the wire. Elements are checked in slices, and not at all if there are too many. Requires
- * `safeParseAsync`.
- */
+/** An array on the wire, checked in slices; too long ones are not checked at all. Requires `safeParseAsync`. */
 export const list = <T extends z.ZodType>(of: T, limits: Limits = {}) =>
   listBy(checkBy(of), () => schemaOf(of), limits)
 

@@ -92,10 +92,7 @@ export const scopeMissing = refusal('scope_missing')
 
 const untouched = 'Nothing was changed; try again'
 
-/**
- * The client's error for a failed write; undefined for other failures. @param stands what the request did achieve,
- * if anything
- */
+/** The client's error for a failed write; undefined for other failures. @param stands anything that was achieved */
 export function storeFailure(error: unknown, stands?: string): DomainError | undefined {
   if (error instanceof DomainError) return isStoreFailure(error) ? error : undefined
   if (isOutOfSpace(error))

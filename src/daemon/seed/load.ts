@@ -20,10 +20,7 @@ import { seedChipGroups } from './chips.ts'
 import { type Seed, type SeedTeam, seedFile } from './schema.ts'
 import { at, ensureContract, type Seeding, SeedProblem, type TeamSeeding } from './seeding.ts'
 
-/**
- * Creates whatever a seed file describes that is missing, all or nothing; existing data stays. @throws SeedProblem
- * that names the path in the file
- */
+/** Creates what is missing, all or nothing; existing data stays. @throws SeedProblem that names the path in the file */
 export async function loadSeed(ctx: Context, file: string): Promise<void> {
   await applySeed(ctx, await readSeed(file))
 }

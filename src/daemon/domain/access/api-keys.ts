@@ -37,8 +37,8 @@ export const listApiKeys = ({ db }: { db: Pick<Db, 'read'> }, teamId: number): P
   apiKeysOfTeam(db.read, teamId)
 
 /**
- * Only this answer ever contains the key. Creators can grant only what they have, and no longer. @throws
- * DomainError already_exists, invalid_input, scope_missing
+ * Creators grant only what they have, and no longer. @throws DomainError already_exists, invalid_input,
+ * scope_missing
  */
 export async function createApiKey(
   { db, clock, credentials }: Deps,

@@ -5,10 +5,7 @@ const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz
 const randomLength = 32
 const checksumLength = 6
 
-/**
- * A new API key (`svc_…`) or admin token (`adm_…`): 32 random characters and a checksum of six, which reveals typos
- * and lets scanners recognize leaked secrets.
- */
+/** 32 random characters and a checksum of six, which reveals typos and lets scanners recognize leaked secrets. */
 export function newSecret(prefix: 'svc' | 'adm'): string {
   let random = ''
   while (random.length < randomLength) {

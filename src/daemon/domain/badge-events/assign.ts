@@ -25,10 +25,7 @@ interface WantedAssignment {
   description: string | undefined
 }
 
-/**
- * Assigns one of a team's badge events to one of its chips or tokens. Assigning again replaces the window and the
- * texts. @throws DomainError not_found, invalid_input
- */
+/** Assigning again replaces the window and the texts. @throws DomainError not_found, invalid_input */
 export async function assignBadgeEvent(
   deps: { db: Db; clock: Clock },
   { teamId, actor }: { teamId: number; actor: Actor },

@@ -40,8 +40,8 @@ export class Poller {
   }
 
   /**
-   * Reopens claims that were in progress when the daemon ended, since it is unknown what was sent. Call before the
-   * first request.
+   * Reopens claims interrupted by the daemon's end, since it is unknown what was sent. Call before the first
+   * request.
    */
   async recover(): Promise<void> {
     const { db, clock } = this.#deps
@@ -111,10 +111,7 @@ export class Poller {
       )
   }
 
-  /**
-   * A failure affects only its own item, which is then postponed, since POAP was already called. @param putOff if
-   * this fails too, polling pauses
-   */
+  /** A failed item is postponed alone, since POAP was already called. @param putOff if this fails too, polling pauses */
   async #each(work: () => Promise<unknown>, putOff: (until: string) => Promise<unknown>): Promise<void> {
     const { clock, failed } = this.#deps
     if (this.#loop.isEnding || this.#pausedUntil > clock.monotonic()) return

@@ -38,10 +38,7 @@ interface Announcement {
   tokenIds: readonly string[]
 }
 
-/**
- * Records the announcement of changed metadata. If the team's daily budget has no room, it is postponed. @returns
- * true if a transaction was recorded
- */
+/** Records an announcement, or postpones it if the daily budget has no room. @returns true if recorded */
 export async function announceTokens(
   trx: Queries,
   { chains, clock }: { chains: Pick<Chains, 'get'>; clock: BudgetClock },

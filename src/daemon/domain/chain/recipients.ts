@@ -19,8 +19,8 @@ export type Names = NameResolver
 export type { Asker } from '../../chain/names/resolver.ts'
 
 /**
- * Resolves an address in any case, or a name, which is looked up once, now. @returns EIP-55 @throws DomainError
- * recipient_invalid, chain_not_configured, chain_unavailable
+ * @returns EIP-55; a name is resolved once @throws DomainError recipient_invalid, chain_not_configured,
+ * chain_unavailable
  */
 export async function resolveRecipient(
   { names }: { names: Names },

@@ -127,10 +127,7 @@ const meantFor: Record<OtpRow['type'], string> = {
   GUESTBOOK_EVENT: 'signs a guestbook',
 }
 
-/**
- * Validates a code without using it. @throws DomainError otp_unknown, otp_deleted, otp_used, otp_expired,
- * otp_unsupported
- */
+/** Does not use the code. @throws DomainError otp_unknown, otp_deleted, otp_used, otp_expired, otp_unsupported */
 export async function presentCode(
   { db, clock }: Reading,
   code: string,
@@ -147,8 +144,8 @@ export async function presentCode(
 }
 
 /**
- * Uses up a code in the write that records what it authorizes; of concurrent attempts, one succeeds. @throws
- * DomainError why the code is not valid, which undoes the write
+ * Uses up a code; of concurrent attempts, one succeeds. @throws DomainError why it is not valid, which undoes the
+ * write
  */
 export async function spendCode(trx: Queries, code: string, now: string): Promise<void> {
   if (await takeOtp(trx, code, now)) return

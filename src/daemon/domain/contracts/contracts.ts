@@ -143,10 +143,7 @@ export async function contractIn(db: Queries, id: number): Promise<ContractRow> 
   return contract
 }
 
-/**
- * Removes a contract that was not deployed from here and is not in use, which frees its symbol and address. @throws
- * DomainError not_found, conflict, in_use
- */
+/** Only if not deployed from here and not in use. @throws DomainError not_found, conflict, in_use */
 export async function removeContract(
   { db, clock }: { db: Db; clock: Clock },
   { actor, id }: { actor: Actor; id: number },

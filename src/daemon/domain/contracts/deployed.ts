@@ -17,10 +17,7 @@ interface Strictness {
   blockNumber?: bigint
 }
 
-/**
- * Why the contract at an address is not this daemon's own, in one or more sentences. @returns undefined if it is
- * @throws errors of the chain's client
- */
+/** @returns a problem in one or more sentences, undefined if there is none @throws errors of the chain's client */
 export async function whyNotOurs(
   chain: Chain,
   { kind, address: text }: DeployedContract,

@@ -31,10 +31,7 @@ export async function recordNewUrl(trx: Queries, deps: Deps, chain: Chain): Prom
 /** Gas for setting a URL, or for announcing a hundred events. */
 const gasOfUrl = 400_000
 
-/**
- * Records the transactions that set a contract's metadata URL and announce it. The contract's row is updated when
- * the first settles. @returns the ID of the first
- */
+/** The contract's row is updated when the first transaction settles. @returns the ID of the first */
 export async function recordServiceUrl(
   trx: Queries,
   { clock, baseUrl }: Deps,

@@ -14,8 +14,8 @@ import { iso } from '../time.ts'
 import { recordDeployment } from './deployments.ts'
 
 /**
- * Registers a token contract and records its deployment in one write. @returns the transaction @throws DomainError
- * chain_unavailable, already_exists, conflict if deployment is impossible
+ * @returns the transaction @throws DomainError chain_unavailable, already_exists, conflict if deployment is
+ * impossible
  */
 export async function deployContract(
   deps: DeployDeps,
@@ -58,8 +58,8 @@ export async function deployedBy(
 }
 
 /**
- * @returns the transaction; null: the contract already has the URL @throws DomainError not_found,
- * chain_unavailable, conflict if the relayer does not control the contract
+ * @returns the transaction; null: not needed @throws DomainError not_found, chain_unavailable, conflict if not the
+ * owner
  */
 export async function tellServiceUrl(
   deps: DeployDeps,

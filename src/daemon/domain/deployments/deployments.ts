@@ -37,10 +37,7 @@ const phygitalGas = 3_500_000
 /** Gas to store 32 bytes of a name or a URL. */
 const gasOfAWord = 30_000
 
-/**
- * Records transactions that are still missing: deployments, guestbook events, a seed's mints, and changed base URLs
- * on the embedded chain. Nothing is recorded twice. @returns their IDs
- */
+/** Deployments, guestbook events, a seed's mints, and changed base URLs on the embedded chain. @returns their IDs */
 export async function recordMissing(deps: DeployDeps): Promise<number[]> {
   const ids: number[] = []
   for (const chain of deps.chains.all) {
@@ -80,10 +77,7 @@ async function orProblem(trx: Queries, { id }: ContractRow, job: () => Promise<u
   }
 }
 
-/**
- * Records the deployment of a contract, and anything that an earlier, failed deployment should have held. @returns
- * the IDs, the deployment's first
- */
+/** Includes anything that an earlier, failed deployment should have held. @returns the IDs, the deployment's first */
 export async function recordContract(
   trx: Queries,
   deps: Omit<DeployDeps, 'db' | 'chains'>,
@@ -99,10 +93,7 @@ export async function recordContract(
   return [...ids, ...(await recordResends(trx, deps, { before: contract, address }, counted))]
 }
 
-/**
- * @returns the transaction's ID @throws DomainError already_exists if another contract is registered at the
- * address, transaction_budget_spent
- */
+/** @returns the transaction's ID @throws DomainError already_exists if the address is taken, transaction_budget_spent */
 export async function recordDeployment(
   trx: Queries,
   deps: Omit<DeployDeps, 'db' | 'chains'>,
@@ -127,10 +118,7 @@ export async function recordDeployment(
   return id
 }
 
-/**
- * Stores the contract's address under the current settings. @returns its deployment @throws DomainError
- * already_exists if another contract is registered there
- */
+/** Stores the contract's address under the current settings. @throws DomainError already_exists if it is taken */
 async function settleAddress(
   trx: Queries,
   deps: Pick<DeployDeps, 'instance' | 'baseUrl'>,
@@ -165,10 +153,7 @@ async function deploymentOf(
     : phygitalDeployment(baseUrl, chain, contract, salt)
 }
 
-/**
- * Cancels unsent deployments that would no longer be ours or have another address, because the relayer, the sign
- * verifier, or the version changed. They are recorded anew.
- */
+/** Cancels unsent deployments that a change of keys or version would place elsewhere. They are recorded anew. */
 async function cancelOutdated(
   trx: Queries,
   deps: Omit<DeployDeps, 'db' | 'chains'>,

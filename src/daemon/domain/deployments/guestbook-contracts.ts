@@ -90,10 +90,7 @@ export async function ensureDeploying(
   return find()
 }
 
-/**
- * The factory is deployed through a proxy that exists on all public chains. Without both, a deployment would seem
- * to succeed, since calls to an empty address do not fail.
- */
+/** Without factory and proxy, a deployment would seem to succeed, since calls to an empty address do not fail. */
 async function assertDeployable(chain: Chain): Promise<void> {
   const { client } = chain
   const [factory, proxy] = await readChain(chain, () =>

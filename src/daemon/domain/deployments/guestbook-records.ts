@@ -34,8 +34,8 @@ type Deps = { clock: BudgetClock }
 type EventToCreate = Pick<LocatedGuestbookEvent, 'id' | 'teamId' | 'tokenId' | 'address' | 'chainId'>
 
 /**
- * Creates a guestbook event on its contract. If the event already exists on a contract deployed elsewhere,
- * announces its metadata instead. @returns the transaction's ID
+ * If the event exists on a contract deployed elsewhere, announces its metadata instead. @returns the transaction's
+ * ID
  */
 export async function recordEvent(
   trx: Queries,

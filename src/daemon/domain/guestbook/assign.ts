@@ -7,8 +7,8 @@ import { type Clock, iso } from '../time.ts'
 import { eventOfTeam } from './find.ts'
 
 /**
- * Assigns an event to chips: to all of them, or to none if one is not the team's. Repeating it changes nothing.
- * @throws DomainError not_found naming chips that are not the team's
+ * All of the chips, or none. Repeating it changes nothing. @throws DomainError not_found naming chips that are not
+ * the team's
  */
 export async function assignEvent(
   deps: { db: Db; clock: Clock },

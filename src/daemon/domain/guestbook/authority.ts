@@ -20,10 +20,7 @@ export const guestbookOf = (event: LocatedGuestbookEvent): Guestbook => ({
   transactionId: event.contractTransactionId,
 })
 
-/**
- * Checks that the chain answers and that the relayer may mint on the guestbook; foreign contracts must allow it.
- * @throws DomainError chain_unavailable, conflict
- */
+/** Checks that the chain answers and the relayer may mint. @throws DomainError chain_unavailable, conflict */
 export async function assertMinter(chain: Chain, guestbook: Guestbook): Promise<void> {
   if (!isForeign(guestbook)) return assertReachable(chain, guestbook)
   const { address, relayer } = addressesOf(chain, guestbook)
@@ -36,9 +33,7 @@ export async function assertMinter(chain: Chain, guestbook: Guestbook): Promise<
   )
 }
 
-/**
- * Like `assertMinter`, for actions reserved to a guestbook's owner. @throws DomainError chain_unavailable, conflict
- */
+/** For actions reserved to a guestbook's owner. @throws DomainError chain_unavailable, conflict */
 export async function assertOwner(chain: Chain, guestbook: Guestbook): Promise<void> {
   if (!isForeign(guestbook)) return assertReachable(chain, guestbook)
   const { address, relayer } = addressesOf(chain, guestbook)
@@ -68,10 +63,7 @@ export async function isEventThere(chain: Chain, contract: string, tokenId: stri
   }
 }
 
-/**
- * Refuses before anything is recorded, so that a 503 means that nothing changed. Also refuses to send to an address
- * where our contract is missing.
- */
+/** Refuses before anything is recorded: a 503 means that nothing changed, and nothing goes to an empty address. */
 async function assertReachable(chain: Chain, guestbook: Guestbook): Promise<void> {
   await readChain(chain, () => chain.client.getBlockNumber())
   if (guestbook.status === 'confirmed') await assertOurs(chain, guestbook)

@@ -15,10 +15,7 @@ import { type EventRef, eventOfTeam } from './find.ts'
 
 type Deps = { db: Db; clock: BudgetClock; chains: Chains; marketplace: object | undefined }
 
-/**
- * Replaces an event's metadata, and its label if given, and queues announcements on the chain (ERC-1155 `URI`) and
- * to marketplaces, without waiting for either. @throws DomainError not_found
- */
+/** Queues announcements (ERC-1155 `URI`, marketplaces) without waiting. @throws DomainError not_found */
 export async function replaceEventMetadata(
   deps: Deps,
   { teamId, actor }: { teamId: number; actor: Actor },

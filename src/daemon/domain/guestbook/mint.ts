@@ -20,8 +20,8 @@ export type MintDeps = DeployDeps & { names: Names; codes: CodeSource }
 type Requester = Omit<TeamRequester, 'teamId'>
 
 /**
- * Mints on the team's authority. @returns the transaction @throws DomainError not_found, recipient_invalid,
- * chain_unavailable, conflict, simulation_reverted
+ * @returns the transaction @throws DomainError not_found, recipient_invalid, chain_unavailable, conflict,
+ * simulation_reverted
  */
 export async function mintEvent(
   deps: MintDeps,
@@ -32,10 +32,7 @@ export async function mintEvent(
   return mint(deps, { asker: { team: teamId }, event, recipient, asking, code: undefined })
 }
 
-/**
- * Mints the token of the event that a code is for and uses up the code. @throws DomainError of the code, and as
- * above; the code then stays valid
- */
+/** Uses up the code. @throws DomainError of the code, and as above; the code then stays valid */
 export async function mintByCode(
   deps: MintDeps,
   { code, ...asking }: Requester & { code: string },

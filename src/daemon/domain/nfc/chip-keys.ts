@@ -17,10 +17,7 @@ interface ChipMasters {
   readonly systemIdentifier: Buffer
 }
 
-/**
- * A chip's keys from the key sets of the given sources. @throws DomainError not_found, conflict if a key set is
- * gone or cannot set up chips
- */
+/** @throws DomainError not_found, conflict if a key set is gone or cannot set up chips */
 export async function chipKeys(
   { db, box }: { db: Queries; box: SecretBox },
   sources: readonly KeySource[],

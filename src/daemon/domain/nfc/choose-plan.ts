@@ -38,10 +38,7 @@ const templateOf = ({ set, baseUrl }: Pick<Wanted, 'set' | 'baseUrl'>): Omit<Url
   from: set.macInputFrom,
 })
 
-/**
- * @throws DomainError conflict, ForeignKeys; RangeError if the URL does not fit on a chip or generations have run
- * out
- */
+/** @throws DomainError conflict, ForeignKeys; RangeError if the URL is too long or generations have run out */
 export function choosePlan(inspection: Inspection, known: KnownChip, wanted: Wanted): Choice {
   const { versions } = inspection
   const { set, rekey } = wanted

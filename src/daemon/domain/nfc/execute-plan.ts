@@ -80,10 +80,7 @@ export async function* matchesPlan(plan: Plan, inspection: Inspection, keysOf: K
   }
 }
 
-/**
- * Finds the keys of a chip unknown to registry and journal: its tap names a key set and proves its keys. No
- * authentication is attempted. @throws ForeignKeys
- */
+/** The chip's own tap names a key set and proves its keys; no authentication is attempted. @throws ForeignKeys */
 export async function* proveSource(
   deps: SetUpDeps,
   inspection: Inspection,
@@ -99,10 +96,7 @@ export async function* proveSource(
   return target
 }
 
-/**
- * Part of the write that completes a reset: the chip has lost its keys, so stored taps and their refs and codes
- * become invalid. The next setup starts from its own tap.
- */
+/** Part of the write that completes a reset: the chip has lost its keys, so its taps, refs, and codes are invalid. */
 export const invalidateTaps =
   (actor: Actor, plan: Plan) =>
   async (trx: Queries, at: string): Promise<void> => {

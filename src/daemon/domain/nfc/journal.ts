@@ -188,10 +188,7 @@ export async function listJournal(
   })
 }
 
-/**
- * Gives up a lost or dead chip: its unfinished plan, or the last plan of a chip that is no longer registered, then
- * no longer holds a key set. @throws DomainError not_found, conflict
- */
+/** The chip's last or unfinished plan then no longer holds a key set. @throws DomainError not_found, conflict */
 export async function giveUpChip(
   { db, clock }: { db: Db; clock: Clock },
   actor: Actor,

@@ -28,8 +28,8 @@ interface OpenRequest {
 }
 
 /**
- * Starts a session with a card. A bad request throws; a problem of the chip ends the session. @throws DomainError
- * invalid_input, not_found, conflict, rate_limited
+ * A bad request throws; a problem of the chip ends the session. @throws DomainError invalid_input, not_found,
+ * conflict
  */
 export async function openSession(
   deps: OpenDeps,
@@ -96,8 +96,8 @@ const goodForMs = 60_000
 const timeoutMs = 8_000
 
 /**
- * A base URL is locked into chips permanently, so check first that phones can reach this daemon there. A success is
- * cached for a minute, for the next chip of a box.
+ * A base URL is locked into chips permanently, so phones must reach this daemon there. Success is cached for a
+ * minute.
  */
 export class BaseUrlCheck {
   #good: { url: string; at: number } | undefined

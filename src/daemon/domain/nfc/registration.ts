@@ -36,10 +36,7 @@ interface KeyedPlan {
   readonly enrollment: Enrollment
 }
 
-/**
- * Checks before touching a chip that it can be registered afterwards, by registering it and rolling back. @throws
- * DomainError conflict with the reason
- */
+/** Registers the chip and rolls back, before it is touched. @throws DomainError conflict with the reason */
 export async function assertRegistrable(
   deps: RegistrationDeps,
   { teamId, group, name, details, mayBind }: WantedEnrollment,
@@ -97,10 +94,7 @@ export const isRegisteredWith = (
   { keySet, generation }: KeySetSource,
 ): boolean => row !== undefined && row.keySetId === keySet && row.generation === generation
 
-/**
- * Registers a chip and takes the tap that it showed when read back, which invalidates all earlier taps. Idempotent.
- * @throws DomainError conflict
- */
+/** Registers a chip and takes the tap that it showed, which invalidates earlier ones. @throws DomainError conflict */
 export async function registerWithTap(
   deps: RegistrationDeps,
   actor: Actor,

@@ -104,10 +104,7 @@ export class NfcSessions {
     return this.#advance(deps, session, reply)
   }
 
-  /**
-   * Ends a session after the card is gone or the user stops. Unfinished plans stay in the journal. @throws
-   * DomainError not_found
-   */
+  /** The card is gone, or the user stopped. Plans stay in the journal. @throws DomainError not_found */
   async close(deps: Deps, { token, id }: { token: string; id: string }): Promise<void> {
     const session = this.#find(token, id)
     this.#drop(session)

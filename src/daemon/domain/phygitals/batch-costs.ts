@@ -70,10 +70,7 @@ export class Costs {
   }
 }
 
-/**
- * Prices gas on a chain and compares it with the relayer's balance. @param gasLimit the highest of a single
- * transaction @throws DomainError chain_unavailable
- */
+/** @param gasLimit the highest of a single transaction @throws DomainError chain_unavailable */
 export async function priced(
   chain: Chain,
   cap: bigint | undefined,

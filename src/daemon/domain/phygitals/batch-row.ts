@@ -34,10 +34,7 @@ export async function tokenOfRow(
   return tokenOfTeam(deps, teamId, location)
 }
 
-/**
- * Runs a job per item, up to `atOnce` concurrently, and yields results in order. If a job throws, iteration ends at
- * its turn; jobs already started still complete.
- */
+/** Yields results in order; a job that throws ends the iteration, but jobs already started complete. */
 export async function* mapConcurrently<T, R>(
   items: AsyncIterable<T>,
   atOnce: number,

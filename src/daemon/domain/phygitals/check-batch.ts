@@ -43,10 +43,7 @@ type CheckDeps = { db: Db; chains: Chains; names: Names; clock: BudgetClock }
 
 const atOnce = 200
 
-/**
- * Reports what each transfer would do now, and finally the total cost. Writes nothing. @param feeCap wei per gas;
- * the relayer's maximum
- */
+/** A dry run, with the total cost at the end. @param feeCap wei per gas; the relayer's maximum */
 export async function* checkMoves(
   deps: CheckDeps,
   { teamId, feeCap }: { teamId: number; feeCap: (chainId: number) => bigint | undefined },

@@ -27,10 +27,7 @@ export interface Move {
   call: ClaimArgs['call']
 }
 
-/**
- * Determines how a token can reach a recipient. Only reads, so nothing is used up. @throws DomainError
- * chain_unavailable, conflict (contract missing or not ours), simulation_reverted
- */
+/** Only reads. @throws DomainError chain_unavailable, conflict (contract missing or not ours), simulation_reverted */
 export async function checkMove(
   { chains }: { chains: Chains },
   token: CheckedToken,
@@ -91,10 +88,7 @@ const noPhygital = (chain: Chain, address: Address, error: unknown): unknown => 
       )
 }
 
-/**
- * Refuses before anything is recorded, so that a 503 means that nothing was used up. The embedded chain is free.
- * @throws DomainError chain_unavailable
- */
+/** Refuses before anything is recorded; the embedded chain is free. @throws DomainError chain_unavailable */
 async function assertCanSend(chain: Chain): Promise<void> {
   if (chain.isEmbedded) return
   const [{ isOverCap, maxFeePerGas }, balance] = await ttlCached(chain, 'price', 1000, () =>

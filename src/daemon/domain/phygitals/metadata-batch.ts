@@ -44,10 +44,7 @@ const together = announcedTogether
 /** Characters per write, since a write blocks all others. */
 const lengthTogether = 128 * 1024
 
-/**
- * Replaces metadata row by row. A bad row fails alone, and an unchanged one costs no gas. @returns one result per
- * row, in order
- */
+/** A bad row fails alone, and an unchanged one costs no gas. @returns one result per row, in order */
 export async function* replaceMetadataRows(
   deps: Deps,
   { teamId, actor }: Caller,

@@ -19,10 +19,7 @@ import { asStored, tokenOfTeam } from './find-token.ts'
 
 type Deps = { db: Db; clock: BudgetClock; chains: Chains; marketplace: object | undefined }
 
-/**
- * Replaces a token's metadata and queues announcements on the chain (ERC-4906) and to marketplaces, without waiting
- * for either. Both survive a restart. @throws DomainError not_found
- */
+/** Queues announcements (ERC-4906, marketplaces), which survive a restart. @throws DomainError not_found */
 export async function replaceMetadata(
   deps: Deps,
   { teamId, actor }: { teamId: number; actor: Actor },

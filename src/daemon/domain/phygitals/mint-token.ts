@@ -36,10 +36,7 @@ export async function futureContractOf(
 /** Steps double, so that 20 attempts pass a million tokens minted elsewhere. */
 const maxAttemptsToFind = 20
 
-/**
- * Finds the token for an unminted chip: the next ID that is free in the store and on the chain. @throws DomainError
- * conflict, chain_unavailable
- */
+/** The next ID that is free in the store and on the chain. @throws DomainError conflict, chain_unavailable */
 export async function futureTokenOf(deps: Deps, contract: ContractRow): Promise<FutureToken> {
   const chain = chainOf(deps.chains, contract.chainId)
   const address = getAddress(contract.address)

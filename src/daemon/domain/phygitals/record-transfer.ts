@@ -19,8 +19,8 @@ interface NewTransfer {
 }
 
 /**
- * Records a transfer or a mint, and ends what it invalidates: the token's codes and registrations. @returns the
- * transaction's ID @throws DomainError transaction_budget_spent
+ * Also ends the token's codes and registrations. @returns the transaction's ID @throws DomainError
+ * transaction_budget_spent
  */
 export async function recordTransfer(
   trx: Queries,

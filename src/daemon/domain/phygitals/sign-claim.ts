@@ -13,10 +13,7 @@ export interface SignedClaim {
   blockExpiry: bigint
 }
 
-/**
- * Signs a claim of a token, for the claim nonce that the recipient will have after all transactions under way.
- * @throws DomainError chain_unavailable
- */
+/** Uses the claim nonce after all transactions under way. @throws DomainError chain_unavailable */
 export async function signClaim(
   chain: Chain,
   token: Pick<TokenLocation, 'contractAddress' | 'tokenId'>,

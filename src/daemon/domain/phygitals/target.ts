@@ -20,8 +20,8 @@ interface ResolvedTarget {
 }
 
 /**
- * Resolves a chip's token and the recipient. The recipient comes first, so that a wrong one costs no search.
- * @throws DomainError not_found, recipient_invalid, conflict, chain_unavailable
+ * The recipient comes first, so that a wrong one costs no search. @throws DomainError not_found, recipient_invalid,
+ * conflict
  */
 export async function resolveTarget(
   deps: TransferDeps,
@@ -56,10 +56,7 @@ export const tokenInfoOf = (target: Target) =>
         contractIsBound: target.future.contract.isBound,
       }
 
-/**
- * In the write: the current token. @param isFixed it must be the very token found before @throws DomainError
- * token_taken if another request was faster
- */
+/** @param isFixed it must be the token found before @throws DomainError token_taken if another request was faster */
 export async function settleTarget(
   trx: Queries,
   deps: { clock: BudgetClock },

@@ -59,8 +59,8 @@ export async function transferTokenOfChip(
 }
 
 /**
- * Transfers or mints what a code is for and uses up the code. @throws DomainError of the code, the recipient, or a
- * missing second tap; the code then stays valid
+ * Uses up the code. @throws DomainError of the code, the recipient, or a missing second tap; the code then stays
+ * valid
  */
 export async function transferByCode(
   deps: TransferDeps,
@@ -139,10 +139,7 @@ interface Transferred {
   token: TokenLocation
 }
 
-/**
- * Waits until a recorded transfer has been sent. @throws DomainError chain_unavailable (it is recorded and sent
- * later), transaction_refused
- */
+/** @throws DomainError chain_unavailable (it is recorded and sent later), transaction_refused */
 export async function transferred(
   { chains, db }: { chains: Chains; db: Pick<Db, 'read'> },
   transactionId: number | null,
@@ -154,10 +151,7 @@ export async function transferred(
   return { hash, token: locationOf(JSON.parse(row?.subject ?? '{}')) }
 }
 
-/**
- * The hash of the first attempt, once a node has accepted it. @throws DomainError chain_unavailable,
- * transaction_refused
- */
+/** Waits until a node has accepted the first attempt. @throws DomainError chain_unavailable, transaction_refused */
 export async function broadcastHash(chains: Chains, transactionId: number): Promise<string> {
   try {
     return await chains.relayer.broadcasted(transactionId)

@@ -13,10 +13,7 @@ interface FoundChip {
   badgeEvent: Carried['badgeEvents'][number] | undefined
 }
 
-/**
- * Looks up a chip by its tap's parameters and takes the tap. @throws DomainError tap_malformed, not_found (unknown
- * key set or chip)
- */
+/** Takes the tap. @throws DomainError tap_malformed, not_found (unknown key set or chip) */
 export async function findChipByTap(deps: TakeTapDeps & OtpDeps, query: TapQuery): Promise<FoundChip> {
   const judged = await takeTap(deps, query, 'find', async (trx, { chip, tapId, now }) => {
     const carried = await carriedBy(trx, chip, new Date(now).toISOString())

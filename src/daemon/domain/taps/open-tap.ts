@@ -43,10 +43,7 @@ type Deps = TakeTapDeps & {
   wire: { refParameter: string }
 }
 
-/**
- * Takes the tap and creates its refs. The same browser, identified by its cookie, can reload the page until its
- * codes expire.
- */
+/** The same browser, identified by its cookie, can reload the page until its codes expire. */
 export async function openTap(deps: Deps, query: TapQuery, cookie: string | undefined): Promise<TapResponse> {
   const judged = await takeTap(deps, query, 'page', (trx, { chip, tapId, counter, now }) =>
     makeRefs(trx, deps, { chip, tapId, counter, now }),

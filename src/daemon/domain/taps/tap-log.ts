@@ -117,10 +117,7 @@ export async function listTapRecords(deps: Deps, filter: TapFilter): Promise<Tap
   return records.sort((a, b) => b.at.localeCompare(a.at) || Number(b.id) - Number(a.id))
 }
 
-/**
- * Reports taps in order as they happen. @returns a function that unsubscribes @param filter as in the list: a team
- * sees its own taps and those of unknown chips
- */
+/** In order. @returns a function that unsubscribes @param filter a team sees its own taps and those of unknown chips */
 export function followTaps(
   { db, tapLog }: Deps,
   { teamId, uid }: Pick<TapFilter, 'teamId' | 'uid'>,
