@@ -30,17 +30,15 @@ import {
   dataDirProblem,
   heldInstance,
   holdInstance,
+  lockDataDir,
   removeUnfinished,
 } from './store/data-dir.ts'
-import { assertDataKey, loadDataKey, sealCheck } from './store/data-key.ts'
+import { assertDataKey, loadDataKey, restoreDataKey, sealCheck } from './store/data-key.ts'
 import type { Db } from './store/database.ts'
 import { Disk } from './store/disk.ts'
-import { lockDataDir } from './store/lock.ts'
-import { allNames } from './store/names.ts'
 import { migrate, openDatabase } from './store/open.ts'
 import { SecretBox } from './store/secret-box.ts'
-import { setSettingOnce, setting } from './store/settings.ts'
-import { restoreDataKey } from './store/wrapped-data-key.ts'
+import { allNames, setSettingOnce, setting } from './store/settings.ts'
 import { marketplaceQueue, outboundOf } from './upstreams.ts'
 
 export interface Context {

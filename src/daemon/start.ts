@@ -14,8 +14,8 @@ import { startWarnings } from './start-warnings.ts'
 import { contractsToldOtherwise } from './store/contracts.ts'
 import { dataDirProblem } from './store/data-dir.ts'
 import { isOutOfSpace } from './store/disk.ts'
-import { allNames } from './store/names.ts'
-import { findTransaction } from './store/transactions.ts'
+import { allNames } from './store/settings.ts'
+import { findTransaction } from './store/transactions/intents.ts'
 
 interface ReadyLine {
   event: 'ready'

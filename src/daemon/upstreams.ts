@@ -4,8 +4,8 @@ import { iso } from './domain/time.ts'
 import { createOpenSea } from './marketplace/opensea.ts'
 import { RefreshQueue } from './marketplace/refresh-queue.ts'
 import { createOutbound, type Outbound } from './outbound/outbound.ts'
+import { dueRefreshes, updateRefresh } from './store/announcements.ts'
 import type { Db } from './store/database.ts'
-import { dueRefreshes, updateRefresh } from './store/marketplace-refreshes.ts'
 
 const timeoutMs = 10_000
 const maxBytes = 1024 * 1024

@@ -4,7 +4,7 @@ import { systemSchedule } from '../../src/daemon/background-loop.ts'
 import { WrongChain } from '../../src/daemon/chain/relayer/errors.ts'
 import { recordIntent } from '../../src/daemon/chain/relayer/record-intent.ts'
 import { rpcTransport } from '../../src/daemon/chain/rpc-transport.ts'
-import { attemptsOf } from '../../src/daemon/store/transactions.ts'
+import { attemptsOf } from '../../src/daemon/store/transactions/attempts.ts'
 import { type Bench, gwei, openBench, poorKey, relayerKey, slots, tally, wall } from '../support/relayer.ts'
 
 let bench: Bench

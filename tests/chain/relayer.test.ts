@@ -5,7 +5,7 @@ import {
   listTransactions,
   showTransaction,
   type TransactionFilter,
-} from '../../src/daemon/store/transactions.ts'
+} from '../../src/daemon/store/transactions/listing.ts'
 import { startAnvil } from '../support/anvil.ts'
 import { askNode, type Bench, gwei, isHash, openBench, relayerKey, slots, tally } from '../support/relayer.ts'
 

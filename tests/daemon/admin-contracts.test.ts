@@ -5,7 +5,7 @@ import { futureAddress, guessableSalt } from '../../src/daemon/domain/contracts/
 import { reconcileChains } from '../../src/daemon/start.ts'
 import { updateContract } from '../../src/daemon/store/contracts.ts'
 import { ensureToken, findTokenAt } from '../../src/daemon/store/tokens.ts'
-import { insertTransaction } from '../../src/daemon/store/transactions.ts'
+import { insertTransaction } from '../../src/daemon/store/transactions/intents.ts'
 import { type AdminApp, openAdminApp, tenTimes } from '../support/admin.ts'
 import { startAnvil } from '../support/anvil.ts'
 import { askNode } from '../support/relayer.ts'

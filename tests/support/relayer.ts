@@ -9,7 +9,7 @@ import { openRelayer, type RelayerOptions } from '../../src/daemon/chain/relayer
 import type { ChainSettings } from '../../src/daemon/chain/relayer/sender.ts'
 import { rpcTransport } from '../../src/daemon/chain/rpc-transport.ts'
 import { migrate, openDatabase } from '../../src/daemon/store/open.ts'
-import { showTransaction } from '../../src/daemon/store/transactions.ts'
+import { showTransaction } from '../../src/daemon/store/transactions/listing.ts'
 import { startAnvil } from './anvil.ts'
 import { testClock } from './daemon.ts'
 import { openStrictNode } from './relayer/strict-node.ts'

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import { type Address, createPublicClient, type PublicClient } from 'viem'
 import type { Db } from '../store/database.ts'
-import { rawAttempts } from '../store/transactions.ts'
+import { rawAttempts } from '../store/transactions/attempts.ts'
 import { type DevChain, startDevChain } from './dev-chain/dev-chain.ts'
 import { devChainId } from './dev-chain/dev-keys.ts'
 import type { RpcMode } from './dev-chain/rpc-guard.ts'

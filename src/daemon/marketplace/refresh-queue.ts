@@ -15,9 +15,9 @@ export interface RefreshStore {
    * @param askedAt just before the request, for `askedAt` of the token's next job. The marketplace may have
    * missed changes from that time on: a store that lets one waiting job cover several changes must then keep it
    */
-  done(id: number, askedAt: number): Promise<void>
-  later(id: number, at: number, reason: string): Promise<void>
-  giveUp(id: number, reason: string): Promise<void>
+  done(id: number, askedAt: number): Promise<unknown>
+  later(id: number, at: number, reason: string): Promise<unknown>
+  giveUp(id: number, reason: string): Promise<unknown>
 }
 
 interface RefreshQueueSettings {
@@ -109,7 +109,7 @@ export class RefreshQueue {
       this.#quietUntil = this.#settings.clock.monotonic() + result.afterMs
   }
 
-  async #settle({ id, queuedAt }: RefreshJob, askedAt: number, result: Refreshed): Promise<void> {
+  async #settle({ id, queuedAt }: RefreshJob, askedAt: number, result: Refreshed): Promise<unknown> {
     const { store, clock } = this.#settings
     const now = clock.now()
     if (result.kind === 'done') return store.done(id, askedAt)

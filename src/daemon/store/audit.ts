@@ -3,7 +3,6 @@ import type { Queries } from './database.ts'
 import type { AuditTable } from './schema.ts'
 import { named, statement } from './statement.ts'
 
-/** Who makes a change, and in which request. */
 export interface Actor {
   /** `admin:NAME`, `key:NAME`, `seed` or `daemon`. */
   readonly name: string
@@ -17,7 +16,7 @@ export interface Change {
   /** A noun and a verb: `chips.edit`. */
   action: string
   target: string
-  /** What changed; never a key, a code or a token. */
+  /** Never holds a key, a code, or a token. */
   detail?: Record<string, unknown>
 }
 

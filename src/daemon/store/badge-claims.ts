@@ -1,7 +1,109 @@
 import type { Insertable } from 'kysely'
 import type { Queries } from './database.ts'
 import type { BadgeClaimRow, BadgeClaimsTable } from './schema.ts'
-import { statement } from './statement.ts'
+import { affected, once, statement } from './statement.ts'
+
+/** Binds a sealed code to its row. */
+export const codeContext = (badgeEventId: number, number: number): string =>
+  `badgeCodes:${badgeEventId}:${number}`
+
+type CodeId = { badgeEventId: number; number: number }
+
+const insert = statement<CodeId & { code: Buffer }>()((db, p) =>
+  db
+    .insertInto('badgeCodes')
+    .values({ badgeEventId: p.badgeEventId, number: p.number, code: p.code, state: 'free', turn: 0 }),
+)
+export async function insertCodes(
+  db: Queries,
+  badgeEventId: number,
+  codes: readonly { number: number; code: Buffer }[],
+): Promise<void> {
+  for (const code of codes) await insert.run(db, { badgeEventId, ...code })
+}
+
+/** In the order of their numbers. No code is ever deleted, since claims refer to codes by number. */
+export const codesOfEvent = (
+  db: Queries,
+  badgeEventId: number,
+): Promise<{ number: number; code: Buffer }[]> =>
+  db
+    .selectFrom('badgeCodes')
+    .select(['number', 'code'])
+    .where('badgeEventId', '=', badgeEventId)
+    .orderBy('number')
+    .execute()
+
+export async function freeCodesCount(db: Queries, badgeEventId: number): Promise<number> {
+  const { count } = await db
+    .selectFrom('badgeCodes')
+    .select((eb) => eb.fn.countAll().as('count'))
+    .where('badgeEventId', '=', badgeEventId)
+    .where('state', '=', 'free')
+    .executeTakeFirstOrThrow()
+  return Number(count)
+}
+
+const firstFree = statement<{ badgeEventId: number }>()((db, p) =>
+  db
+    .selectFrom('badgeCodes')
+    .select('number')
+    .where('badgeEventId', '=', p.badgeEventId)
+    .where('state', '=', 'free')
+    .orderBy('turn')
+    .orderBy('number')
+    .limit(1),
+)
+type State = 'free' | 'taken' | 'lost'
+
+const setState = statement<CodeId & { from: State; to: State }>()((db, p) =>
+  db
+    .updateTable('badgeCodes')
+    .set({ state: p.to })
+    .where('badgeEventId', '=', p.badgeEventId)
+    .where('number', '=', p.number)
+    .where('state', '=', p.from),
+)
+
+/** Takes a free code, for one caller alone. @returns its number, or undefined where none is free */
+export async function takeFreeCode(db: Queries, badgeEventId: number): Promise<number | undefined> {
+  for (;;) {
+    const free = await firstFree.first(db, { badgeEventId })
+    if (!free) return undefined
+    if (await setState.once(db, { badgeEventId, number: free.number, from: 'free', to: 'taken' }))
+      return free.number
+  }
+}
+
+const putBehind = statement<CodeId>()((db, p) =>
+  db
+    .updateTable('badgeCodes')
+    .set((eb) => ({ state: 'free', turn: eb('turn', '+', 1) }))
+    .where('badgeEventId', '=', p.badgeEventId)
+    .where('number', '=', p.number)
+    .where('state', '!=', 'free'),
+)
+
+/** `behind`: free, to be taken after all others. `lost`: claimed elsewhere. */
+export type Fate = 'free' | 'behind' | 'lost'
+
+export async function settleCode(db: Queries, code: CodeId, to: Fate): Promise<void> {
+  if (to === 'behind') await putBehind.run(db, code)
+  else await setState.run(db, { ...code, from: 'taken', to })
+}
+
+/** Frees a code that was mistaken for lost. */
+export const findCodeAgain = putBehind.once
+
+const sealed = statement<CodeId>()((db, p) =>
+  db
+    .selectFrom('badgeCodes')
+    .select('code')
+    .where('badgeEventId', '=', p.badgeEventId)
+    .where('number', '=', p.number),
+)
+export const sealedCode = async (db: Queries, code: CodeId): Promise<Buffer | undefined> =>
+  (await sealed.first(db, code))?.code
 
 /** @returns its id */
 export async function insertClaim(
@@ -27,36 +129,25 @@ const ofOtp = statement<{ otpHash: string }>()((db, p) =>
 export const findClaimOfOtp = (db: Queries, otpHash: string): Promise<BadgeClaimRow | undefined> =>
   ofOtp.first(db, { otpHash })
 
-const ofDevice = statement<{ badgeEventId: number; deviceHash: string }>()((db, p) =>
+export const hasDeviceClaimed = statement<{ badgeEventId: number; deviceHash: string }>()((db, p) =>
   db
     .selectFrom('badgeClaims')
     .select('id')
     .where('badgeEventId', '=', p.badgeEventId)
     .where('deviceHash', '=', p.deviceHash),
-)
-export const hasDeviceClaimed = async (
-  db: Queries,
-  device: { badgeEventId: number; deviceHash: string },
-): Promise<boolean> => (await ofDevice.first(db, device)) !== undefined
+).exists
 
-export async function updateClaim(
-  db: Queries,
-  id: number,
-  change: Partial<Omit<BadgeClaimRow, 'id'>>,
-): Promise<void> {
-  await db.updateTable('badgeClaims').set(change).where('id', '=', id).execute()
-}
+export const updateClaim = (db: Queries, id: number, change: Partial<Omit<BadgeClaimRow, 'id'>>) =>
+  affected(db.updateTable('badgeClaims').set(change).where('id', '=', id))
 
-export async function deleteClaim(db: Queries, id: number): Promise<boolean> {
-  const { numDeletedRows } = await db.deleteFrom('badgeClaims').where('id', '=', id).executeTakeFirst()
-  return numDeletedRows === 1n
-}
+export const deleteClaim = (db: Queries, id: number) =>
+  once(db.deleteFrom('badgeClaims').where('id', '=', id))
 
-/** What is to be looked at by now: open claims, and transactions that are under way. */
-export const dueClaims = (db: Queries, now: string, limit: number): Promise<BadgeClaimRow[]> =>
+/** Open claims, and claims whose transaction is under way. */
+export const dueClaims = (db: Queries, now: string, limit: number) =>
   db.selectFrom('badgeClaims').selectAll().where('dueAt', '<=', now).orderBy('dueAt').limit(limit).execute()
 
-/** Of an event, newest first; an open one is not there yet, and yet its code is gone. */
+/** Newest first, including open ones, whose codes are taken. */
 export function claimsOfEvent(
   db: Queries,
   badgeEventId: number,
@@ -72,24 +163,19 @@ export function claimsOfEvent(
   return query.execute()
 }
 
-/** Claims that a request had in hand when the daemon ended. */
-export const abandonedClaims = (db: Queries): Promise<BadgeClaimRow[]> =>
+/** Open claims whose request was cut off when the daemon ended. */
+export const abandonedClaims = (db: Queries) =>
   db.selectFrom('badgeClaims').selectAll().where('state', '=', 'open').where('dueAt', 'is', null).execute()
 
-/** The code of a claim that is still open can be presented again, to ask for the same once more. */
-export async function makeOtpGood(db: Queries, codeHash: string): Promise<void> {
-  await db.updateTable('otps').set({ usedAt: null }).where('codeHash', '=', codeHash).execute()
-}
+/** The code of an open claim can be presented again to repeat the request. */
+export const makeOtpGood = (db: Queries, codeHash: string) =>
+  affected(db.updateTable('otps').set({ usedAt: null }).where('codeHash', '=', codeHash))
 
-/** Uses the code of a claim up, where it was made good in between; the tap's other codes have ended already. */
-export async function endOtp(db: Queries, codeHash: string, now: string): Promise<void> {
-  await db
-    .updateTable('otps')
-    .set({ usedAt: now })
-    .where('codeHash', '=', codeHash)
-    .where('usedAt', 'is', null)
-    .execute()
-}
+/** Marks a claim's code as used, if it was made valid again meanwhile; the tap's other codes have ended already. */
+export const endOtp = (db: Queries, codeHash: string, now: string) =>
+  affected(
+    db.updateTable('otps').set({ usedAt: now }).where('codeHash', '=', codeHash).where('usedAt', 'is', null),
+  )
 
 /**
  * Undoes what taking a code did: it is good again, and so are the tap's other codes for the event, which ended with
@@ -116,7 +202,7 @@ export async function restoreOtp(db: Queries, codeHash: string, takenAt: string)
   }
 }
 
-/** Forgets the Idempotency-Keys of a mint that came to nothing: with its key the request may be tried again. */
+/** After a failed mint, so that the request may be repeated with its Idempotency-Key. */
 export async function forgetMintKeys(db: Queries, { id, otpHash }: { id: number; otpHash: string }) {
   await db
     .deleteFrom('idempotencyKeys')

@@ -1,13 +1,12 @@
 import type { Insertable } from 'kysely'
 import type { Queries } from './database.ts'
-import type { BadgeEventRow, BadgeEventsTable } from './schema.ts'
-import { statement } from './statement.ts'
+import type { BadgeEventRow, BadgeEventsTable, BadgeImagesTable } from './schema.ts'
+import { affected, once, statement } from './statement.ts'
 
-/** A badge event with the window in which an assignment shows it. */
 export interface AssignedBadgeEvent extends BadgeEventRow {
   startsAt: string | null
   endsAt: string | null
-  /** What the tap page says in place of the event's own; empty: the event's own. */
+  /** Overrides the event's own text on the tap page; empty: the event's own. */
   shownTitle: string
   shownDescription: string
 }
@@ -50,10 +49,10 @@ const byId = statement<{ id: number }>()((db, p) =>
 export const findBadgeEvent = (db: Queries, id: number): Promise<BadgeEventRow | undefined> =>
   byId.first(db, { id })
 
-/** Ids of the embedded provider begin here, well apart from the service's own. */
+/** Upstream ids of the embedded provider begin here, so that they cannot be taken for event ids. */
 const firstUpstreamId = 100_000
 
-/** An id for an event of the embedded provider. POAP's ids are its own, and do not count. */
+/** For the embedded provider; POAP assigns its own ids. */
 export async function nextUpstreamId(db: Queries): Promise<number> {
   const { highest } = await db
     .selectFrom('badgeEvents')
@@ -64,7 +63,6 @@ export async function nextUpstreamId(db: Queries): Promise<number> {
   return Math.max(firstUpstreamId, Number(highest ?? 0) + 1)
 }
 
-/** A badge event with where it lives. */
 export interface ListedBadgeEvent extends BadgeEventRow {
   /** null: at the embedded provider. */
   poapEventId: number | null
@@ -90,19 +88,14 @@ export function listBadgeEvents(
 }
 
 /** @returns false where it was so already */
-export async function setApproval(
+export const setApproval = (
   db: Queries,
   id: number,
   change: Pick<BadgeEventRow, 'approval'> & Partial<Pick<BadgeEventRow, 'remainingCodes'>>,
-): Promise<boolean> {
-  const { numUpdatedRows } = await db
-    .updateTable('badgeEvents')
-    .set(change)
-    .where('id', '=', id)
-    .where('approval', '!=', change.approval)
-    .executeTakeFirstOrThrow()
-  return numUpdatedRows === 1n
-}
+) =>
+  once(
+    db.updateTable('badgeEvents').set(change).where('id', '=', id).where('approval', '!=', change.approval),
+  )
 
 const take = statement<{ id: number }>()((db, p) =>
   db
@@ -111,7 +104,7 @@ const take = statement<{ id: number }>()((db, p) =>
     .where('id', '=', p.id)
     .where('remainingCodes', '>', 0),
 )
-/** Takes one of an event's codes off the count: false where none is left. */
+/** @returns false where no code is left */
 export const countCodeOut = async (db: Queries, id: number): Promise<boolean> =>
   (await take.run(db, { id })) === 1
 
@@ -166,17 +159,27 @@ export interface NewAssignment {
   createdAt: string
 }
 
-/** Assigns an event; one that is assigned already gets the new window and words. */
+/** An existing assignment gets the new window and texts. */
 export async function putBadgeAssignment(
   db: Queries,
   { to, createdAt, badgeEventId, ...content }: NewAssignment,
 ): Promise<void> {
-  const place = 'chipUid' in to ? { ...to, tokenRow: null } : { ...to, chipUid: null }
+  const target = 'chipUid' in to ? { ...to, tokenRow: null } : { ...to, chipUid: null }
   await db
     .insertInto('badgeAssignments')
-    .values({ ...place, ...content, badgeEventId, createdAt })
+    .values({ ...target, ...content, badgeEventId, createdAt })
     .onConflict((conflict) =>
       conflict.columns(['chipUid' in to ? 'chipUid' : 'tokenRow', 'badgeEventId']).doUpdateSet(content),
     )
     .execute()
+}
+
+export const insertImage = (db: Queries, image: BadgeImagesTable) =>
+  affected(db.insertInto('badgeImages').values(image))
+
+export const findImage = (db: Queries, badgeEventId: number): Promise<BadgeImagesTable | undefined> =>
+  db.selectFrom('badgeImages').selectAll().where('badgeEventId', '=', badgeEventId).executeTakeFirst()
+
+export async function allImageFiles(db: Queries): Promise<string[]> {
+  return (await db.selectFrom('badgeImages').select('file').execute()).map(({ file }) => file)
 }

@@ -1,30 +1,25 @@
+import type { Insertable, Selectable } from 'kysely'
 import type { Queries } from './database.ts'
+import type { PoapCreationsTable } from './schema/badges.ts'
 import type { BadgeEventRow } from './schema.ts'
+import { affected, exists } from './statement.ts'
 
-/** An event that lives at POAP. */
 export interface PoapEvent extends BadgeEventRow {
   secretCode: Buffer
   polls: number
   pollUntil: string | null
 }
 
-/** Where its secret code is sealed to: it opens in no other row. */
-export const secretCodePlace = (badgeEventId: number): string => `poapEvents:${badgeEventId}:secretCode`
+/** Binds a sealed secret code to its row. */
+export const secretCodeContext = (badgeEventId: number): string => `poapEvents:${badgeEventId}:secretCode`
 
-export async function insertPoapEvent(
+export const insertPoapEvent = (
   db: Queries,
   event: { badgeEventId: number; secretCode: Buffer; pollAt: string },
-): Promise<void> {
-  await db
-    .insertInto('poapEvents')
-    .values({ ...event, polls: 0, pollUntil: null })
-    .execute()
-}
+) => affected(db.insertInto('poapEvents').values({ ...event, polls: 0, pollUntil: null }))
 
-export async function isPoapEvent(db: Queries, badgeEventId: number): Promise<boolean> {
-  const query = db.selectFrom('poapEvents').select('badgeEventId').where('badgeEventId', '=', badgeEventId)
-  return (await query.executeTakeFirst()) !== undefined
-}
+export const isPoapEvent = (db: Queries, badgeEventId: number) =>
+  exists(db.selectFrom('poapEvents').select('badgeEventId').where('badgeEventId', '=', badgeEventId))
 
 export async function findPoapEvent(
   db: Queries,
@@ -38,7 +33,7 @@ export async function findPoapEvent(
     .executeTakeFirst()
 }
 
-/** Those of which POAP is to be asked by now, the longest due first. */
+/** The longest due first. */
 export const duePoapEvents = (db: Queries, now: string, limit: number): Promise<PoapEvent[]> =>
   db
     .selectFrom('poapEvents')
@@ -50,15 +45,13 @@ export const duePoapEvents = (db: Queries, now: string, limit: number): Promise<
     .limit(limit)
     .execute()
 
-export async function setPoll(
+export const setPoll = (
   db: Queries,
   badgeEventId: number,
   change: { pollAt: string | null; polls?: number; pollUntil?: string | null },
-): Promise<void> {
-  await db.updateTable('poapEvents').set(change).where('badgeEventId', '=', badgeEventId).execute()
-}
+) => affected(db.updateTable('poapEvents').set(change).where('badgeEventId', '=', badgeEventId))
 
-/** When the next event, or the next claim, is to be looked at; undefined: nothing is waiting. */
+/** ISO 8601; undefined: nothing is waiting. */
 export async function nextDue(db: Queries): Promise<string | undefined> {
   const [events, claims] = await Promise.all([
     db
@@ -72,3 +65,62 @@ export async function nextDue(db: Queries): Promise<string | undefined> {
   ])
   return [events?.at, claims?.at].filter((at) => at != null).sort()[0]
 }
+
+export type PoapCreationRow = Selectable<PoapCreationsTable>
+
+/** Binds a sealed secret code to its row. */
+export const creationContext = (id: number): string => `poapCreations:${id}:secretCode`
+
+/** @param seal what is sealed belongs to the row, whose id is known only now */
+export async function insertCreation(
+  db: Queries,
+  { seal, ...creation }: Omit<Insertable<PoapCreationsTable>, 'secretCode'> & { seal(id: number): Buffer },
+): Promise<number> {
+  const values = { ...creation, secretCode: Buffer.alloc(0) }
+  const { id } = await db.insertInto('poapCreations').values(values).returning('id').executeTakeFirstOrThrow()
+  await db
+    .updateTable('poapCreations')
+    .set({ secretCode: seal(id) })
+    .where('id', '=', id)
+    .execute()
+  return id
+}
+
+export const findCreationOfKey = (db: Queries, { scope, key }: { scope: string; key: string }) =>
+  db
+    .selectFrom('poapCreations')
+    .selectAll()
+    .where('keyScope', '=', scope)
+    .where('key', '=', key)
+    .executeTakeFirst()
+
+export const allCreations = (db: Queries) =>
+  db.selectFrom('poapCreations').selectAll().orderBy('id').execute()
+
+export const leaveCreationUnknown = (db: Queries, id: number) =>
+  affected(db.updateTable('poapCreations').set({ state: 'unknown' }).where('id', '=', id))
+
+export const deleteCreation = (db: Queries, id: number) =>
+  affected(db.deleteFrom('poapCreations').where('id', '=', id))
+
+type Key = { scope: string; key: string }
+
+/** A repeated request with the creation's Idempotency-Key then finds the event. */
+export const tieCreationKey = (db: Queries, { scope, key }: Key, badgeEventId: number) =>
+  affected(
+    db
+      .updateTable('idempotencyKeys')
+      .set({ transactionId: badgeEventId })
+      .where('scope', '=', scope)
+      .where('key', '=', key),
+  )
+
+/** After a failed creation, so that it may be repeated with its Idempotency-Key. */
+export const forgetCreationKey = (db: Queries, { scope, key }: Key) =>
+  affected(
+    db
+      .deleteFrom('idempotencyKeys')
+      .where('scope', '=', scope)
+      .where('key', '=', key)
+      .where('transactionId', 'is', null),
+  )

@@ -1,46 +1,73 @@
-import type { Queries } from './database.ts'
+import { type ChipsPage, type ChipsText, type Db, engineOf, type Queries } from './database.ts'
 import type { ChipGroupRow } from './schema.ts'
+import { affected } from './statement.ts'
 
-export const chipGroupsOfTeam = (db: Queries, teamId: number): Promise<ChipGroupRow[]> =>
-  db.selectFrom('chipGroups').selectAll().where('teamId', '=', teamId).orderBy('id').execute()
+const chipGroups = (db: Queries) => db.selectFrom('chipGroups').selectAll()
 
-export const findChipGroup = (db: Queries, teamId: number, id: number): Promise<ChipGroupRow | undefined> =>
-  db.selectFrom('chipGroups').selectAll().where('teamId', '=', teamId).where('id', '=', id).executeTakeFirst()
+export const chipGroupsOfTeam = (db: Queries, teamId: number) =>
+  chipGroups(db).where('teamId', '=', teamId).orderBy('id').execute()
 
-export const findChipGroupNamed = (
-  db: Queries,
-  teamId: number,
-  name: string,
-): Promise<ChipGroupRow | undefined> =>
-  db
-    .selectFrom('chipGroups')
-    .selectAll()
-    .where('teamId', '=', teamId)
-    .where('name', '=', name)
-    .executeTakeFirst()
+export const findChipGroup = (db: Queries, teamId: number, id: number) =>
+  chipGroups(db).where('teamId', '=', teamId).where('id', '=', id).executeTakeFirst()
+
+export const findChipGroupNamed = (db: Queries, teamId: number, name: string) =>
+  chipGroups(db).where('teamId', '=', teamId).where('name', '=', name).executeTakeFirst()
+
+export const findAnyChipGroup = (db: Queries, id: number) =>
+  chipGroups(db).where('id', '=', id).executeTakeFirst()
 
 export const insertChipGroup = (
   db: Queries,
   group: { teamId: number; name: string; createdAt: string },
 ): Promise<ChipGroupRow> => db.insertInto('chipGroups').values(group).returningAll().executeTakeFirstOrThrow()
 
-/** Whosesoever it is. */
-export const findAnyChipGroup = (db: Queries, id: number): Promise<ChipGroupRow | undefined> =>
-  db.selectFrom('chipGroups').selectAll().where('id', '=', id).executeTakeFirst()
+export const renameChipGroup = (db: Queries, id: number, name: string) =>
+  affected(db.updateTable('chipGroups').set({ name }).where('id', '=', id))
 
-export async function renameChipGroup(db: Queries, id: number, name: string): Promise<void> {
-  await db.updateTable('chipGroups').set({ name }).where('id', '=', id).execute()
-}
+export const deleteChipGroup = (db: Queries, id: number) =>
+  affected(db.deleteFrom('chipGroups').where('id', '=', id))
 
-export async function deleteChipGroup(db: Queries, id: number): Promise<void> {
-  await db.deleteFrom('chipGroups').where('id', '=', id).execute()
-}
+/** Counts chips that come into a group, or leave it where the number is negative. */
+export const addToChipGroup = (db: Queries, id: number, chips: number) =>
+  affected(
+    db
+      .updateTable('chipGroups')
+      .set((eb) => ({ chips: eb('chips', '+', chips) }))
+      .where('id', '=', id),
+  )
 
-/** Tells a group of chips that it holds from now on, or of fewer than none. */
-export async function addToChipGroup(db: Queries, id: number, chips: number): Promise<void> {
-  await db
-    .updateTable('chipGroups')
-    .set((eb) => ({ chips: eb('chips', '+', chips) }))
-    .where('id', '=', id)
-    .execute()
+// Most groups are no larger, and are read where taps are served: that takes a millisecond or two.
+const firstRows = 500
+const laterRows = 2000
+
+type Reader = Pick<Db, 'read' | 'slow'>
+
+/** The chips of a group as elements of a JSON array, without its brackets, page by page. */
+export const chipsAsElements = (db: Reader, chipGroupId: number): AsyncGenerator<string> =>
+  chipPages(db, [chipGroupId], (queries, id, page) => engineOf(queries).chipsAsElements(queries, id, page))
+
+/** The chips of groups as the JSON lines of an export, page by page. */
+export const chipsAsLines = (
+  db: Reader,
+  groups: readonly { id: number; name: string }[],
+): AsyncGenerator<string> =>
+  chipPages(db, groups, (queries, group, page) => engineOf(queries).chipsAsLines(queries, group, page))
+
+/** All pages but the first are made where no tap waits for it. */
+async function* chipPages<G>(
+  db: Reader,
+  groups: readonly G[],
+  read: (db: Queries, group: G, page: ChipsPage) => Promise<ChipsText>,
+): AsyncGenerator<string> {
+  let [queries, limit] = [db.read, firstRows]
+  for (const group of groups) {
+    for (let after = ''; ; ) {
+      const { text, rows, last } = await read(queries, group, { after, limit })
+      if (last !== null) yield text
+      const isLast = last === null || rows < limit
+      ;[queries, limit] = [db.slow, laterRows]
+      if (isLast) break
+      after = last
+    }
+  }
 }

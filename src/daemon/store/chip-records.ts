@@ -1,8 +1,9 @@
 import { addToChipGroup } from './chip-groups.ts'
 import { type ChipWithToken, withToken } from './chips.ts'
-import type { Queries } from './database.ts'
+import { engineOf, type Queries } from './database.ts'
+import type { ChipRow } from './schema.ts'
+import { affected, exists, once, statement } from './statement.ts'
 
-/** A chip with the names of what it belongs to. */
 export interface ChipRecordRow extends ChipWithToken {
   teamName: string
   chipGroupName: string
@@ -44,13 +45,7 @@ export async function moveAssignments(db: Queries, from: string, to: string): Pr
 
 export async function hasAssignments(db: Queries, uid: string): Promise<boolean> {
   for (const table of ['badgeAssignments', 'guestbookAssignments'] as const) {
-    const one = await db
-      .selectFrom(table)
-      .select('chipUid')
-      .where('chipUid', '=', uid)
-      .limit(1)
-      .executeTakeFirst()
-    if (one) return true
+    if (await exists(db.selectFrom(table).select('chipUid').where('chipUid', '=', uid))) return true
   }
   return false
 }
@@ -58,29 +53,73 @@ export async function hasAssignments(db: Queries, uid: string): Promise<boolean>
 /**
  * Sets a chip's simulated counter forward: true for one caller alone, and only from where that caller saw it.
  */
-export async function takeSimulatedCounters(
-  db: Queries,
-  step: { uid: string; from: number; to: number },
-): Promise<boolean> {
-  const { numUpdatedRows } = await db
-    .updateTable('chips')
-    .set({ simulatedCounter: step.to })
-    .where('uid', '=', step.uid)
-    .where('simulatedCounter', '=', step.from)
-    .executeTakeFirstOrThrow()
-  return numUpdatedRows === 1n
-}
+export const takeSimulatedCounters = (db: Queries, step: { uid: string; from: number; to: number }) =>
+  once(
+    db
+      .updateTable('chips')
+      .set({ simulatedCounter: step.to })
+      .where('uid', '=', step.uid)
+      .where('simulatedCounter', '=', step.from),
+  )
 
 /**
  * Ends the made-up taps of simulated chips that are still good: whoever had them made before the chips got what they
  * carry now has no right to it.
  */
-export async function voidSimulatedTaps(db: Queries, uids: readonly string[]): Promise<void> {
+export const voidSimulatedTaps = (db: Queries, uids: readonly string[]) =>
+  affected(
+    db
+      .updateTable('chips')
+      .set((eb) => ({ lastCounter: eb.ref('simulatedCounter') }))
+      .where('uid', 'in', uids)
+      .where('simulated', '=', 1)
+      .whereRef('simulatedCounter', '>', 'lastCounter'),
+  )
+
+/**
+ * Chips with the same identity make the same taps: those with the same public key, or with the same UID and key set.
+ */
+export const chipIdentity = (chip: Pick<ChipRow, 'uid' | 'keySetId' | 'publicKey'>): string =>
+  chip.publicKey ?? `${chip.keySetId}/${chip.uid}`
+
+export interface Remembered {
+  identity: string
+  uid: string
+  proof: string | null
+  lastCounter: number
+  generation: number
+  /** 0: it was a physical chip. */
+  simulated: number
+}
+
+export async function rememberChip(
+  db: Queries,
+  chip: ChipRow,
+  proof: string | null,
+  removedAt: string,
+): Promise<void> {
+  const { uid, lastCounter, generation, simulated } = chip
+  const left = { uid, proof, lastCounter, generation, simulated, removedAt }
   await db
-    .updateTable('chips')
-    .set((eb) => ({ lastCounter: eb.ref('simulatedCounter') }))
-    .where('uid', 'in', uids)
-    .where('simulated', '=', 1)
-    .whereRef('simulatedCounter', '>', 'lastCounter')
+    .insertInto('removedChips')
+    .values({ identity: chipIdentity(chip), ...left })
+    .onConflict((conflict) => conflict.column('identity').doUpdateSet(left))
+    .execute()
+}
+
+const any = statement<Record<never, never>>()((db) => db.selectFrom('removedChips').select('uid').limit(1))
+
+/** False saves looking up each chip that is registered. */
+export const anyRemembered = (db: Queries) => any.exists(db, {})
+
+export function rememberedOf(
+  db: Queries,
+  by: { identities: readonly string[]; uids: readonly string[] },
+): Promise<Remembered[]> {
+  const { listed } = engineOf(db)
+  return db
+    .selectFrom('removedChips')
+    .select(['identity', 'uid', 'proof', 'lastCounter', 'generation', 'simulated'])
+    .where((e) => e.or([e('identity', 'in', listed(by.identities)), e('uid', 'in', listed(by.uids))]))
     .execute()
 }

@@ -4,7 +4,6 @@ import { type ChipWithToken, withToken } from './chips.ts'
 import { engineOf, type Queries } from './database.ts'
 import type { ChipRow, ChipsTable } from './schema.ts'
 
-/** What all chips of one insert have in common. */
 export interface Commons {
   teamId: number
   chipGroupId: number
@@ -138,11 +137,10 @@ function insertOf(db: Queries, size: number): CompiledQuery {
   return query
 }
 
-/** The chips of these UIDs, whosesoever they are. */
+/** Chips of any team. */
 export const chipsThere = (db: Queries, uids: readonly string[]): Promise<ChipWithToken[]> =>
   withToken(db).where('chips.uid', 'in', engineOf(db).listed(uids)).execute()
 
-/** Which chip has which of these public keys. */
 export const publicKeysThere = (
   db: Queries,
   keys: readonly string[],
@@ -153,7 +151,6 @@ export const publicKeysThere = (
     .where('publicKey', 'in', engineOf(db).listed(keys))
     .execute()
 
-/** Which chip of a team has which of these labels. */
 export const labelsThere = (
   db: Queries,
   teamId: number,

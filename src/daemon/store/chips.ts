@@ -1,7 +1,7 @@
 import type { SqlBool } from 'kysely'
 import { engineOf, type Queries } from './database.ts'
 import type { ChipRow } from './schema.ts'
-import { statement } from './statement.ts'
+import { affected, once, statement } from './statement.ts'
 
 /** A chip with the token that it is linked to, if any. */
 export interface ChipWithToken extends ChipRow {
@@ -22,7 +22,7 @@ export const withToken = (db: Queries) =>
       'tokens.tokenId as linkedTokenId',
     ])
 
-/** A chip as its taps need it: every tap reads one, so it has nothing that none of them uses. */
+/** Every tap reads one, so it has only the columns that taps use. */
 export interface TappedChip
   extends Pick<
     ChipWithToken,
@@ -40,7 +40,7 @@ export interface TappedChip
     | 'linkedChainId'
     | 'linkedTokenId'
   > {
-  /** Whether there are any to look up: most chips carry none. */
+  /** False for most chips, which saves looking events up. */
   hasBadgeEvents: SqlBool
   hasGuestbookEvents: SqlBool
 }
@@ -93,7 +93,7 @@ export const findChip = (db: Queries, uid: string): Promise<TappedChip | undefin
 export const findChipByPublicKey = (db: Queries, publicKey: string): Promise<TappedChip | undefined> =>
   byPublicKey.first(db, { publicKey })
 
-/** What of a chip decides what its taps are worth, and can change between two of them. */
+/** The columns that decide what a tap gives, and that can change between two taps. */
 export type ChipState = Pick<ChipRow, 'teamId' | 'redirectUrl' | 'itemId' | 'tokenRow' | 'disabledAt'>
 
 const advance = statement<{ uid: string; counter: number; at: string }>()((db, p) =>
@@ -116,7 +116,7 @@ export const takeCounter = (
 
 const rowsAt = 500
 
-/** The chips of these UIDs, in no order; in pieces, since a database bounds the values of one query. */
+/** In no order, and in pieces, since databases limit the parameters of a query. */
 export async function findChips(db: Queries, uids: readonly string[]): Promise<ChipRow[]> {
   const found: ChipRow[] = []
   for (let at = 0; at < uids.length; at += rowsAt) {
@@ -145,23 +145,22 @@ export async function setRedirect(
  * Sets the redirect URL of a team's chips. @returns how many of them there were
  * @param uids decimal, each once; sorted, so that the pages of the table are touched in order
  */
-export async function setRedirects(
+export const setRedirects = (
   db: Queries,
   edit: { teamId: number; uids: readonly string[]; redirectUrl: string | null },
-): Promise<number> {
-  const { numUpdatedRows } = await db
-    .updateTable('chips')
-    .set({ redirectUrl: edit.redirectUrl })
-    .where('uid', 'in', engineOf(db).listed(edit.uids))
-    .where('teamId', '=', edit.teamId)
-    .executeTakeFirstOrThrow()
-  return Number(numUpdatedRows)
-}
+) =>
+  affected(
+    db
+      .updateTable('chips')
+      .set({ redirectUrl: edit.redirectUrl })
+      .where('uid', 'in', engineOf(db).listed(edit.uids))
+      .where('teamId', '=', edit.teamId),
+  )
 
 const given = (db: Queries, uids: readonly string[]) =>
   db.selectFrom(engineOf(db).listed(uids).$castTo<{ value: string }>().as('given'))
 
-/** How many of the UIDs, each given once, are the team's chips. */
+/** @param uids each once */
 export async function countOfTeam(db: Queries, teamId: number, uids: readonly string[]): Promise<number> {
   // A cross join, since SQLite would otherwise go through all chips of the team.
   const { count } = await given(db, uids)
@@ -173,7 +172,6 @@ export async function countOfTeam(db: Queries, teamId: number, uids: readonly st
   return Number(count)
 }
 
-/** Those of the UIDs that are not the team's chips. */
 export async function notOfTeam(db: Queries, teamId: number, uids: readonly string[]): Promise<string[]> {
   const rows = await given(db, uids)
     .select('given.value as uid')
@@ -205,18 +203,7 @@ const ofToken = statement<{ tokenRow: number }>()((db, p) =>
     .where('tokenRow', '=', p.tokenRow)
     .orderBy('uid'),
 )
-/** All chips of a token. */
 export const chipsOfToken = (db: Queries, tokenRow: number) => ofToken.all(db, { tokenRow })
 
-export async function updateChip(
-  db: Queries,
-  uid: string,
-  change: Partial<Omit<ChipRow, 'uid'>>,
-): Promise<boolean> {
-  const { numUpdatedRows } = await db
-    .updateTable('chips')
-    .set(change)
-    .where('uid', '=', uid)
-    .executeTakeFirstOrThrow()
-  return numUpdatedRows === 1n
-}
+export const updateChip = (db: Queries, uid: string, change: Partial<Omit<ChipRow, 'uid'>>) =>
+  once(db.updateTable('chips').set(change).where('uid', '=', uid))

@@ -1,21 +1,19 @@
 import type { Queries } from './database.ts'
 import type { ClaimRegistrationRow } from './schema.ts'
-import { statement } from './statement.ts'
+import { once, statement } from './statement.ts'
 
 type Of = { tokenRow: number; recipient: string }
 
-const find = statement<Of>()((db, p) =>
+/** @param of the recipient as EIP-55 */
+export const findClaimRegistration = statement<Of>()((db, p) =>
   db
     .selectFrom('claimRegistrations')
     .selectAll()
     .where('tokenRow', '=', p.tokenRow)
     .where('recipient', '=', p.recipient),
-)
-/** @param of the recipient as EIP-55 */
-export const findClaimRegistration = (db: Queries, of: Of): Promise<ClaimRegistrationRow | undefined> =>
-  find.first(db, of)
+).first
 
-/** Registers, anew if there is a registration of the same recipient. */
+/** Replaces an earlier registration of the same recipient. */
 export async function putClaimRegistration(db: Queries, row: ClaimRegistrationRow): Promise<void> {
   const { tapId, allowedAt, expiresAt, createdAt } = row
   await db
@@ -27,15 +25,22 @@ export async function putClaimRegistration(db: Queries, row: ClaimRegistrationRo
     .execute()
 }
 
-const remove = statement<Of>()((db, p) =>
-  db.deleteFrom('claimRegistrations').where('tokenRow', '=', p.tokenRow).where('recipient', '=', p.recipient),
-)
 /** @returns whether there was one */
-export const deleteClaimRegistration = async (db: Queries, of: Of): Promise<boolean> =>
-  (await remove.run(db, of)) === 1
+export const deleteClaimRegistration = statement<Of>()((db, p) =>
+  db.deleteFrom('claimRegistrations').where('tokenRow', '=', p.tokenRow).where('recipient', '=', p.recipient),
+).once
 
 const removeAll = statement<{ tokenRow: number }>()((db, p) =>
   db.deleteFrom('claimRegistrations').where('tokenRow', '=', p.tokenRow),
 )
-/** The token has moved: what was announced before is void. */
+/** After a transfer, which voids all registrations for the token. */
 export const deleteClaimRegistrationsOf = (db: Queries, tokenRow: number) => removeAll.run(db, { tokenRow })
+
+/** Takes a signature, once. @returns false where it was used before */
+export const useSignature = (db: Queries, signature: { digest: string; expiresAt: string }) =>
+  once(
+    db
+      .insertInto('usedSignatures')
+      .values(signature)
+      .onConflict((conflict) => conflict.doNothing()),
+  )

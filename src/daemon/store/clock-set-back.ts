@@ -5,7 +5,7 @@ import { setSetting } from './settings.ts'
 
 export const endOfTime = '9999-12-31T23:59:59.999Z'
 
-const place = 'lastTapBefore'
+const settingKey = 'lastTapBefore'
 
 /**
  * Ends, once the clock was set back, what its dates would keep alive, or asleep, for as long as it was ahead: refs and
@@ -16,7 +16,7 @@ export async function endWhatLiesAhead(db: Queries, now: string): Promise<void> 
     .selectFrom('taps')
     .select((e) => e.fn.max('id').as('last'))
     .executeTakeFirstOrThrow()
-  await setSetting(db, place, String(last ?? 0))
+  await setSetting(db, settingKey, String(last ?? 0))
   await db.deleteFrom('claimRegistrations').where('createdAt', '>', now).execute()
   await db
     .updateTable('marketplaceRefreshes')
@@ -34,6 +34,6 @@ export const lastTapBefore = expressionBuilder<Database>().fn.coalesce(
   expressionBuilder<Database>()
     .selectFrom('settings')
     .select((e) => e.cast<number>('settings.value', 'integer').as('last'))
-    .where('settings.key', '=', place),
+    .where('settings.key', '=', settingKey),
   expressionBuilder<Database>().lit(0),
 )

@@ -1,98 +1,55 @@
 import type { Insertable } from 'kysely'
 import type { Queries } from './database.ts'
-import type { ContractRow, ContractsTable, TransactionRow } from './schema.ts'
-import { statement } from './statement.ts'
+import type { ContractRow, ContractsTable } from './schema.ts'
+import { affected, statement } from './statement.ts'
 
-export const contractsOfTeam = (db: Queries, teamId: number): Promise<ContractRow[]> =>
-  db.selectFrom('contracts').selectAll().where('teamId', '=', teamId).orderBy('id').execute()
+const contracts = (db: Queries) => db.selectFrom('contracts').selectAll('contracts')
 
-export const findContractOfSymbol = (
-  db: Queries,
-  teamId: number,
-  symbol: string,
-): Promise<ContractRow | undefined> =>
-  db
-    .selectFrom('contracts')
-    .selectAll()
-    .where('teamId', '=', teamId)
-    .where('symbol', '=', symbol)
-    .executeTakeFirst()
+export const contractsOfTeam = (db: Queries, teamId: number) =>
+  contracts(db).where('teamId', '=', teamId).orderBy('id').execute()
+
+export const findContractOfSymbol = (db: Queries, teamId: number, symbol: string) =>
+  contracts(db).where('teamId', '=', teamId).where('symbol', '=', symbol).executeTakeFirst()
 
 /** @param address EIP-55 */
-export const findContractAt = (
-  db: Queries,
-  chainId: number,
-  address: string,
-): Promise<ContractRow | undefined> =>
-  db
-    .selectFrom('contracts')
-    .selectAll()
-    .where('chainId', '=', chainId)
-    .where('address', '=', address)
-    .executeTakeFirst()
+export const findContractAt = (db: Queries, chainId: number, address: string) =>
+  contracts(db).where('chainId', '=', chainId).where('address', '=', address).executeTakeFirst()
 
 export const insertContract = (db: Queries, row: Insertable<ContractsTable>): Promise<ContractRow> =>
   db.insertInto('contracts').values(row).returningAll().executeTakeFirstOrThrow()
 
-export const findContract = (db: Queries, id: number): Promise<ContractRow | undefined> =>
-  db.selectFrom('contracts').selectAll().where('id', '=', id).executeTakeFirst()
+export const findContract = (db: Queries, id: number) => contracts(db).where('id', '=', id).executeTakeFirst()
 
-/** Those that are nowhere yet, and that nothing deploys. */
-export const undeployedContracts = (db: Queries, chainId: number): Promise<ContractRow[]> =>
-  db
-    .selectFrom('contracts')
-    .selectAll()
-    .where('chainId', '=', chainId)
-    .where('status', '=', 'pending')
-    .where('transactionId', 'is', null)
-    .orderBy('id')
-    .execute()
+const ofChain = (db: Queries, chainId: number) =>
+  contracts(db).where('contracts.chainId', '=', chainId).orderBy('contracts.id')
 
-/** Those of ours that were told another base address than this. */
-export const contractsToldOtherwise = (
-  db: Queries,
-  chainId: number,
-  serviceUrl: string,
-): Promise<ContractRow[]> =>
-  db
-    .selectFrom('contracts')
-    .selectAll()
-    .where('chainId', '=', chainId)
+/** Pending contracts without a recorded deployment. */
+export const undeployedContracts = (db: Queries, chainId: number) =>
+  ofChain(db, chainId).where('status', '=', 'pending').where('transactionId', 'is', null).execute()
+
+/** Contracts deployed from here whose base URL is another one. */
+export const contractsToldOtherwise = (db: Queries, chainId: number, serviceUrl: string) =>
+  ofChain(db, chainId)
     .where('transactionId', 'is not', null)
     .where('serviceUrl', '!=', serviceUrl)
     .where('urlTransactionId', 'is', null)
-    .orderBy('id')
     .execute()
 
-/** Pending ones whose deployment is recorded and has not been signed, with what would be sent. */
-export const deploymentsNotSigned = async (
-  db: Queries,
-  chainId: number,
-): Promise<(ContractRow & Pick<TransactionRow, 'to' | 'data'>)[]> =>
-  db
-    .selectFrom('contracts')
+/** Pending contracts whose deployment is recorded and not signed, with its recipient and data. */
+export const deploymentsNotSigned = (db: Queries, chainId: number) =>
+  ofChain(db, chainId)
     .innerJoin('transactions', 'transactions.id', 'contracts.transactionId')
-    .selectAll('contracts')
     .select(['transactions.to', 'transactions.data'])
-    .where('contracts.chainId', '=', chainId)
     .where('contracts.status', '=', 'pending')
     .where('transactions.state', '=', 'queued')
     .where('transactions.firstHash', 'is', null)
-    .orderBy('contracts.id')
     .execute()
 
-/** Those of ours that count as deployed. */
-export const deployedContracts = (db: Queries, chainId: number): Promise<ContractRow[]> =>
-  db
-    .selectFrom('contracts')
-    .selectAll()
-    .where('chainId', '=', chainId)
-    .where('status', '=', 'confirmed')
-    .where('transactionId', 'is not', null)
-    .orderBy('id')
-    .execute()
+/** Confirmed contracts that were deployed from here. */
+export const deployedContracts = (db: Queries, chainId: number) =>
+  ofChain(db, chainId).where('status', '=', 'confirmed').where('transactionId', 'is not', null).execute()
 
-/** Those that something is wrong with, with their teams. */
+/** Contracts with a known problem, and the names of their teams. */
 export const contractsInTrouble = (db: Queries, limit: number) =>
   db
     .selectFrom('contracts')
@@ -103,27 +60,11 @@ export const contractsInTrouble = (db: Queries, limit: number) =>
     .limit(limit)
     .execute()
 
-export async function updateContract(
+export const updateContract = (
   db: Queries,
   id: number,
-  change: Partial<
-    Pick<
-      ContractRow,
-      | 'address'
-      | 'status'
-      | 'transactionId'
-      | 'serviceUrl'
-      | 'urlTransactionId'
-      | 'lastTokenId'
-      | 'problem'
-      | 'isBound'
-      | 'twoTapDelaySeconds'
-      | 'twoTapWindowSeconds'
-    >
-  >,
-): Promise<void> {
-  await db.updateTable('contracts').set(change).where('id', '=', id).execute()
-}
+  change: Partial<Omit<ContractRow, 'id' | 'teamId' | 'kind' | 'symbol' | 'name' | 'chainId' | 'createdAt'>>,
+) => affected(db.updateTable('contracts').set(change).where('id', '=', id))
 
 const confirm = statement<{ transactionId: number }>()((db, p) =>
   db
@@ -131,7 +72,7 @@ const confirm = statement<{ transactionId: number }>()((db, p) =>
     .set({ status: 'confirmed', problem: null })
     .where('transactionId', '=', p.transactionId),
 )
-/** The contract that a transaction deploys, if it deploys one, is there. */
+/** Confirms the contract that a transaction deploys, if it deploys one. */
 export const confirmContractOf = (db: Queries, transactionId: number) => confirm.run(db, { transactionId })
 
 const retry = statement<{ transactionId: number }>()((db, p) =>
@@ -154,21 +95,19 @@ const retryEvents = statement<{ transactionId: number }>()((db, p) =>
     ),
 )
 /**
- * The deployment failed for good: the next start, or the next request for the contract, tries again. So it is with
- * the contract's events: what created them went to an address where nothing is, which is no failure on a chain.
+ * The deployment failed for good: the next start, or the next request for the contract, tries again. The same goes for
+ * the contract's events: their transactions went to an empty address, which does not count as a failure on a chain.
  */
 export async function forgetDeployment(db: Queries, transactionId: number): Promise<void> {
   await retryEvents.run(db, { transactionId })
   await retry.run(db, { transactionId })
 }
 
-/** What was sent to a contract's address, of some kinds, oldest first. */
+/** The transactions of some kinds that went to a contract's address, oldest first. */
 export const sentToContract = (
   db: Queries,
   { chainId, address, kinds }: { chainId: number; address: string; kinds: readonly string[] },
-): Promise<
-  Pick<TransactionRow, 'kind' | 'subject' | 'data' | 'gas' | 'teamId' | 'state' | 'abandonedBecause'>[]
-> =>
+) =>
   db
     .selectFrom('transactions')
     .select(['kind', 'subject', 'data', 'gas', 'teamId', 'state', 'abandonedBecause'])
@@ -181,8 +120,8 @@ export const sentToContract = (
 const toldBy = statement<{ transactionId: number }>()((db, p) =>
   db.selectFrom('contracts').select('id').where('urlTransactionId', '=', p.transactionId),
 )
-/** The contract that a transaction tells another base address, if it does that. */
-export const contractToldBy = async (db: Queries, transactionId: number): Promise<number | undefined> =>
+/** The contract to which a transaction gives another base URL, if it does that. */
+export const contractToldBy = async (db: Queries, transactionId: number) =>
   (await toldBy.first(db, { transactionId }))?.id
 
 const deployedBy = statement<{ transactionId: number }>()((db, p) =>
@@ -192,6 +131,43 @@ const deployedBy = statement<{ transactionId: number }>()((db, p) =>
     .where('transactionId', '=', p.transactionId)
     .where('status', '=', 'pending'),
 )
-/** The contract that waits for a transaction to deploy it. */
-export const contractDeployedBy = async (db: Queries, transactionId: number): Promise<number | undefined> =>
+/** The pending contract that a transaction deploys. */
+export const contractDeployedBy = async (db: Queries, transactionId: number) =>
   (await deployedBy.first(db, { transactionId }))?.id
+
+/** Counts what stands against removing a contract; `transactions` are unsettled ones to it. */
+export async function contractUses(db: Queries, id: number) {
+  const { address, chainId } = await contracts(db).where('id', '=', id).executeTakeFirstOrThrow()
+  const rows = (table: 'items' | 'guestbookEvents') =>
+    db
+      .selectFrom(table)
+      .select((e) => e.fn.countAll<number>().as('count'))
+      .where('contractId', '=', id)
+  const ofItsTokens = (table: 'chips' | 'badgeAssignments') =>
+    db
+      .selectFrom(table)
+      .innerJoin('tokens', 'tokens.id', 'tokenRow')
+      .select((e) => e.fn.countAll<number>().as('count'))
+      .where('tokens.contractId', '=', id)
+  const underWay = db
+    .selectFrom('transactions')
+    .select((e) => e.fn.countAll<number>().as('count'))
+    .where('chainId', '=', chainId)
+    .where('settledAt', 'is', null)
+    .where((e) => e.or([e('to', '=', address), e('topic', 'like', `token:${chainId}/${address}/%`)]))
+  const counted = async (query: { executeTakeFirstOrThrow(): Promise<{ count: number }> }) =>
+    Number((await query.executeTakeFirstOrThrow()).count)
+  return {
+    chips: await counted(ofItsTokens('chips')),
+    items: await counted(rows('items')),
+    events: await counted(rows('guestbookEvents')),
+    assignments: await counted(ofItsTokens('badgeAssignments')),
+    transactions: await counted(underWay),
+  }
+}
+
+/** With its tokens, which no chip carries. */
+export async function deleteContract(db: Queries, id: number): Promise<void> {
+  await db.deleteFrom('tokens').where('contractId', '=', id).execute()
+  await db.deleteFrom('contracts').where('id', '=', id).execute()
+}

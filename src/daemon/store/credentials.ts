@@ -2,70 +2,59 @@ import type { Insertable } from 'kysely'
 import type { Queries } from './database.ts'
 import type { AdminTokenRow, AdminTokensTable, ApiKeyRow, ApiKeysTable } from './schema.ts'
 
-export const allApiKeys = (db: Queries): Promise<ApiKeyRow[]> =>
-  db.selectFrom('apiKeys').selectAll().orderBy('id').execute()
+const apiKeys = (db: Queries) => db.selectFrom('apiKeys').selectAll()
 
-export const apiKeysOfTeam = (db: Queries, teamId: number): Promise<ApiKeyRow[]> =>
-  db.selectFrom('apiKeys').selectAll().where('teamId', '=', teamId).orderBy('id').execute()
+export const allApiKeys = (db: Queries) => apiKeys(db).orderBy('id').execute()
 
-export const findApiKey = (db: Queries, id: number): Promise<ApiKeyRow | undefined> =>
-  db.selectFrom('apiKeys').selectAll().where('id', '=', id).executeTakeFirst()
+export const apiKeysOfTeam = (db: Queries, teamId: number) =>
+  apiKeys(db).where('teamId', '=', teamId).orderBy('id').execute()
+
+export const findApiKey = (db: Queries, id: number) => apiKeys(db).where('id', '=', id).executeTakeFirst()
 
 /** A key of this name that is not revoked. */
-export const findLiveApiKey = (db: Queries, teamId: number, name: string): Promise<ApiKeyRow | undefined> =>
-  db
-    .selectFrom('apiKeys')
-    .selectAll()
+export const findLiveApiKey = (db: Queries, teamId: number, name: string) =>
+  apiKeys(db)
     .where('teamId', '=', teamId)
     .where('name', '=', name)
     .where('revokedAt', 'is', null)
     .executeTakeFirst()
 
-export const findApiKeyOfHash = (db: Queries, hash: string): Promise<ApiKeyRow | undefined> =>
-  db.selectFrom('apiKeys').selectAll().where('hash', '=', hash).executeTakeFirst()
+export const findApiKeyOfHash = (db: Queries, hash: string) =>
+  apiKeys(db).where('hash', '=', hash).executeTakeFirst()
 
 export const insertApiKey = (db: Queries, key: Insertable<ApiKeysTable>): Promise<ApiKeyRow> =>
   db.insertInto('apiKeys').values(key).returningAll().executeTakeFirstOrThrow()
 
-/** The key as it is now, or undefined where none of this id was in force. */
-export async function revokeApiKey(db: Queries, id: number, at: string): Promise<ApiKeyRow | undefined> {
-  return db
+/** @returns the key as it is now; undefined where none of this id was in force */
+export const revokeApiKey = (db: Queries, id: number, at: string): Promise<ApiKeyRow | undefined> =>
+  db
     .updateTable('apiKeys')
     .set({ revokedAt: at })
     .where('id', '=', id)
     .where('revokedAt', 'is', null)
     .returningAll()
     .executeTakeFirst()
-}
 
-export const allAdminTokens = (db: Queries): Promise<AdminTokenRow[]> =>
-  db.selectFrom('adminTokens').selectAll().orderBy('id').execute()
+const adminTokens = (db: Queries) => db.selectFrom('adminTokens').selectAll()
 
-export const findAdminToken = (db: Queries, id: number): Promise<AdminTokenRow | undefined> =>
-  db.selectFrom('adminTokens').selectAll().where('id', '=', id).executeTakeFirst()
+export const allAdminTokens = (db: Queries) => adminTokens(db).orderBy('id').execute()
+
+export const findAdminToken = (db: Queries, id: number) =>
+  adminTokens(db).where('id', '=', id).executeTakeFirst()
 
 /** A token of this name that is not revoked. */
-export const findLiveAdminToken = (db: Queries, name: string): Promise<AdminTokenRow | undefined> =>
-  db
-    .selectFrom('adminTokens')
-    .selectAll()
-    .where('name', '=', name)
-    .where('revokedAt', 'is', null)
-    .executeTakeFirst()
+export const findLiveAdminToken = (db: Queries, name: string) =>
+  adminTokens(db).where('name', '=', name).where('revokedAt', 'is', null).executeTakeFirst()
 
 export const insertAdminToken = (db: Queries, token: Insertable<AdminTokensTable>): Promise<AdminTokenRow> =>
   db.insertInto('adminTokens').values(token).returningAll().executeTakeFirstOrThrow()
 
-export async function revokeAdminToken(
-  db: Queries,
-  id: number,
-  at: string,
-): Promise<AdminTokenRow | undefined> {
-  return db
+/** @returns the token as it is now; undefined where none of this id was in force */
+export const revokeAdminToken = (db: Queries, id: number, at: string): Promise<AdminTokenRow | undefined> =>
+  db
     .updateTable('adminTokens')
     .set({ revokedAt: at })
     .where('id', '=', id)
     .where('revokedAt', 'is', null)
     .returningAll()
     .executeTakeFirst()
-}

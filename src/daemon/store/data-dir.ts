@@ -1,8 +1,10 @@
+import { once } from 'node:events'
 import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { createServer } from 'node:net'
 import { join } from 'node:path'
+import BetterSqlite3 from 'better-sqlite3'
 import { replaceFile } from '../../values/replace-file.ts'
 
-/** What is wrong with the data directory, and what the operator can do about it. */
 export class DataDirProblem extends Error {
   override readonly name = 'DataDirProblem'
 }
@@ -63,7 +65,7 @@ export function holdInstance(dataDir: string, held: string | undefined, instance
   replaceFile(join(dataDir, marker), `${instance}\n`, { flush: true })
 }
 
-/** Removes what a killed daemon was still writing: files that have no name of their own yet, and backups. */
+/** Removes temporary files and partial backups that a killed daemon left. */
 export function removeUnfinished(dataDir: string): void {
   const remove = (folder: string, ours: RegExp) => {
     if (!existsSync(folder)) return
@@ -74,7 +76,7 @@ export function removeUnfinished(dataDir: string): void {
   remove(join(dataDir, 'backups'), /^tapchip-.*\.partial$/)
 }
 
-/** What a failure of the disk or of the database means to the operator; another error as it is. */
+/** @returns a DataDirProblem for errors of the disk or of the database, and any other error unchanged */
 export function dataDirProblem(error: unknown, dataDir: string): unknown {
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
   const cause = error instanceof Error && error.cause !== undefined ? error.cause : undefined
@@ -89,14 +91,14 @@ export function dataDirProblem(error: unknown, dataDir: string): unknown {
   return why === undefined ? error : new DataDirProblem(why(dataDir, code, path), { cause: error })
 }
 
-/** Of a move its end: what it began with was there. */
+/** The destination of a move, since its source exists. */
 function named(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined
   if ('dest' in error && typeof error.dest === 'string') return error.dest
   return 'path' in error && typeof error.path === 'string' ? error.path : undefined
 }
 
-/** `path` is what the system names, in the directory or on the way to it. */
+/** `path` is the one that the system names, in the directory or on the way to it. */
 const reasons: readonly [RegExp, (dataDir: string, code: string, path: string) => string][] = [
   [
     /^(SQLITE_FULL|ENOSPC|EDQUOT|EFBIG)$/,
@@ -127,3 +129,55 @@ const reasons: readonly [RegExp, (dataDir: string, code: string, path: string) =
   ],
   [/^SQLITE_BUSY/, (dir) => `Another program holds the database in ${dir} locked. End it, then start again.`],
 ]
+
+export class DataDirInUse extends Error {
+  override readonly name = 'DataDirInUse'
+}
+
+/**
+ * Holds a data directory for this process alone. The lock is SQLite's own on an empty file, so the system frees
+ * it with the process, also after kill -9: there is no stale lock to clean up.
+ * @returns a function that lets go
+ */
+export async function lockDataDir(dataDir: string): Promise<() => void> {
+  const lock = new BetterSqlite3(join(dataDir, 'daemon.lock'), { timeout: 0 })
+  try {
+    lock.exec('BEGIN EXCLUSIVE')
+  } catch (error) {
+    lock.close()
+    if (error instanceof Error && 'code' in error && !String(error.code).startsWith('SQLITE_BUSY'))
+      throw error
+    throw inUse(dataDir)
+  }
+  try {
+    const release = await takeName(dataDir)
+    return () => {
+      release()
+      if (lock.open) lock.close()
+    }
+  } catch (error) {
+    lock.close()
+    throw error
+  }
+}
+
+const inUse = (dataDir: string) =>
+  new DataDirInUse(`Another tapchipd uses ${dataDir}. Stop it first, or give this one another --data-dir.`)
+
+/**
+ * Whoever removes the lock's file lets a second daemon lock a new one. On Linux the directory itself is held as well,
+ * by a name that stands in no file: an abstract socket (unix(7)), which goes with the process too.
+ */
+async function takeName(dataDir: string): Promise<() => void> {
+  if (process.platform !== 'linux') return () => undefined
+  const { dev, ino } = statSync(dataDir)
+  const server = createServer((socket) => socket.destroy()).unref()
+  try {
+    server.listen({ path: `\0tapchip-data-dir-${dev}-${ino}` })
+    await once(server, 'listening')
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'EADDRINUSE') throw inUse(dataDir)
+    throw error
+  }
+  return () => void server.close()
+}

@@ -1,6 +1,7 @@
-import { randomBytes } from 'node:crypto'
+import { createCipheriv, createDecipheriv, randomBytes, type ScryptOptions, scrypt } from 'node:crypto'
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import * as z from 'zod'
 import { replaceFile } from '../../values/replace-file.ts'
 import type { SecretBox } from './secret-box.ts'
 
@@ -13,13 +14,13 @@ export const dataKeyVariable = 'TAPCHIP_DATA_KEY'
 
 interface Source {
   dataDir: string
-  /** 64 hex digits from the environment, in place of the file. */
+  /** 64 hex digits; the environment takes precedence over the file. */
   fromEnvironment: string | undefined
-  /** Whether there is a database already: then a key must be there as well. */
+  /** True: a missing key is an error, since the database needs it. */
   databaseExists: boolean
 }
 
-/** The data key of a data directory. A fresh one is made for a fresh database only. */
+/** Creates a key only for a new database. */
 export function loadDataKey({ dataDir, fromEnvironment, databaseExists }: Source): Uint8Array {
   if (fromEnvironment !== undefined) return parse(fromEnvironment, dataKeyVariable)
   const path = join(dataDir, dataKeyFile)
@@ -49,16 +50,16 @@ function parse(text: string, where: string): Uint8Array {
   return Buffer.from(text, 'hex')
 }
 
-const checkPlace = 'settings:dataKeyCheck'
+const checkContext = 'settings:dataKeyCheck'
 
-/** What a database keeps to tell its own data key from another. */
+/** Kept in the database, to recognize the data key that it was made with. */
 export const sealCheck = (box: SecretBox): string =>
-  box.seal(Buffer.from('tapchip'), checkPlace).toString('base64')
+  box.seal(Buffer.from('tapchip'), checkContext).toString('base64')
 
 /** Throws DataKeyProblem unless the box has the key that `sealed` was made with. */
 export function assertDataKey(box: SecretBox, sealed: string, dataDir: string): void {
   try {
-    box.open(Buffer.from(sealed, 'base64'), checkPlace)
+    box.open(Buffer.from(sealed, 'base64'), checkContext)
   } catch {
     throw new DataKeyProblem(
       `The data key is not the one that the database in ${dataDir} was made with. ` +
@@ -66,3 +67,109 @@ export function assertDataKey(box: SecretBox, sealed: string, dataDir: string): 
     )
   }
 }
+
+const hex = (bytes: number) => z.string().regex(new RegExp(`^[0-9a-f]{${bytes * 2}}$`))
+
+// The bounds keep a file from elsewhere from taking all the memory.
+const wrapped = z.object({
+  format: z.literal('tapchip-data-key'),
+  version: z.literal(1),
+  kdf: z.literal('scrypt'),
+  N: z
+    .number()
+    .int()
+    .min(2)
+    .max(2 ** 20),
+  r: z.number().int().min(1).max(32),
+  p: z.number().int().min(1).max(16),
+  salt: hex(16),
+  cipher: z.literal('aes-256-gcm'),
+  nonce: hex(12),
+  key: hex(32),
+  tag: hex(16),
+})
+type Wrapped = z.output<typeof wrapped>
+type Header = Omit<Wrapped, 'key' | 'tag'>
+
+// 128 MiB and about half a second a guess.
+const cost = { N: 2 ** 17, r: 8, p: 1 }
+
+/** The data key under a passphrase, as JSON: scrypt makes the key that AES-256-GCM wraps it with. */
+export async function wrapDataKey(dataKey: Uint8Array, passphrase: string): Promise<string> {
+  const header: Header = {
+    format: 'tapchip-data-key',
+    version: 1,
+    kdf: 'scrypt',
+    ...cost,
+    salt: randomBytes(16).toString('hex'),
+    cipher: 'aes-256-gcm',
+    nonce: randomBytes(12).toString('hex'),
+  }
+  const wrapping = await derive(passphrase, header)
+  const cipher = createCipheriv('aes-256-gcm', wrapping, Buffer.from(header.nonce, 'hex')).setAAD(
+    bound(header),
+  )
+  const key = Buffer.concat([cipher.update(dataKey), cipher.final()]).toString('hex')
+  return `${JSON.stringify({ ...header, key, tag: cipher.getAuthTag().toString('hex') }, null, 2)}\n`
+}
+
+/** @throws DataKeyProblem where the passphrase is wrong or the text is not a wrapped key */
+export async function unwrapDataKey(text: string, passphrase: string): Promise<Uint8Array> {
+  const { key, tag, ...header } = parseWrapped(text)
+  const wrapping = await derive(passphrase, header)
+  const decipher = createDecipheriv('aes-256-gcm', wrapping, Buffer.from(header.nonce, 'hex'))
+    .setAAD(bound(header))
+    .setAuthTag(Buffer.from(tag, 'hex'))
+  try {
+    return Buffer.concat([decipher.update(Buffer.from(key, 'hex')), decipher.final()])
+  } catch {
+    throw new DataKeyProblem(
+      'The passphrase is not the one that this backup was made with, or its data.key.enc is damaged.',
+    )
+  }
+}
+
+/** In a backup, and in a data directory restored from one. */
+export const wrappedKeyFile = 'data.key.enc'
+
+/**
+ * Makes the data key's file out of the wrapped one that a backup has, where that stands beside its database.
+ * @throws DataKeyProblem where it takes a passphrase, or another one
+ */
+export async function restoreDataKey(dataDir: string, passphrase: string | undefined): Promise<void> {
+  const wrapped = join(dataDir, wrappedKeyFile)
+  const path = join(dataDir, dataKeyFile)
+  if (existsSync(path) || !existsSync(wrapped)) return
+  if (passphrase === undefined)
+    throw new DataKeyProblem(
+      `The data key of ${dataDir} is in ${wrappedKeyFile}, under the passphrase of the backup. ` +
+        'Start once with it in TAPCHIP_BACKUP_PASSPHRASE.',
+    )
+  const key = await unwrapDataKey(readFileSync(wrapped, 'utf8'), passphrase)
+  replaceFile(path, `${Buffer.from(key).toString('hex')}\n`, { flush: true })
+}
+
+function parseWrapped(text: string): Wrapped {
+  try {
+    return wrapped.parse(JSON.parse(text))
+  } catch {
+    throw new DataKeyProblem(
+      'This is not a wrapped data key of Tapchip: take the data.key.enc of a backup, whole.',
+    )
+  }
+}
+
+function derive(passphrase: string, { N, r, p, salt }: Header): Promise<Buffer> {
+  const options: ScryptOptions = { N, r, p, maxmem: 128 * N * r + 128 * r * p + 1024 * 1024 }
+  // One and the same letter has several encodings, and keyboards differ in which they type.
+  const typed = passphrase.normalize('NFKC')
+  return new Promise((resolve, reject) => {
+    scrypt(typed, Buffer.from(salt, 'hex'), 32, options, (error, key) =>
+      error ? reject(error) : resolve(key),
+    )
+  })
+}
+
+/** Authenticates the parameters, so that a file whose parameters were changed does not open. */
+const bound = ({ N, r, p, salt, nonce }: Header): Buffer =>
+  Buffer.from(['tapchip-data-key', 1, 'scrypt', N, r, p, salt, 'aes-256-gcm', nonce].join(' '))

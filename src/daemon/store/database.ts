@@ -1,7 +1,7 @@
 import type { DialectAdapter, Kysely, RawBuilder } from 'kysely'
 import type { Database } from './schema.ts'
 
-/** What queries run on: the whole database for reads, or one write's transaction. */
+/** The whole database for reads, or one write's transaction. */
 export type Queries = Kysely<Database>
 
 /** A write that runs in a transaction. It awaits queries and nothing else, since others wait behind it. */
@@ -18,9 +18,8 @@ export interface Db {
   close(): Promise<void>
 }
 
-/** What operators ask of the database itself. */
 export interface Maintenance {
-  /** What is not checkpointed yet included. */
+  /** Including what is not checkpointed yet. */
   sizeBytes(): Promise<number>
   /** `ok`, or what is damaged. Reads the whole database. */
   quickCheck(): Promise<string>
@@ -40,11 +39,11 @@ export interface ChipsText {
 export interface Prepared {
   all(parameters: readonly unknown[]): Promise<unknown[]>
   first(parameters: readonly unknown[]): Promise<unknown>
-  /** How many rows it inserted, changed or deleted; for queries that return none. */
+  /** @returns the number of rows that it inserted, changed or deleted; for queries that return none */
   run(parameters: readonly unknown[]): Promise<number>
 }
 
-/** What each database engine says in SQL of its own. All else is Kysely's and runs on every engine. */
+/** The SQL of one database engine. All other queries are Kysely's and run on every engine. */
 export interface Engine {
   /** Compiled queries are kept by it. */
   readonly name: string

@@ -3,14 +3,13 @@ import { join } from 'node:path'
 
 const codes = new Set(['SQLITE_FULL', 'ENOSPC', 'EDQUOT', 'EFBIG'])
 
-/** Whether a write failed for want of space, whoever did it and however its error was wrapped. */
+/** True for an error of the database or the system, however it was wrapped. */
 export const isOutOfSpace = (error: unknown): boolean => hasCode(error, (code) => codes.has(code))
 
-/** Whether it is the disk that refuses, full or not. */
 const isOfDisk = (error: unknown): boolean =>
   hasCode(error, (code) => codes.has(code) || /^(EIO|EROFS|SQLITE_IOERR.*|SQLITE_READONLY.*)$/.test(code))
 
-/** Whether the database could not be read or written, for now. */
+/** True where the database could not be read or written, and may be again later. */
 export const isUnavailable = (error: unknown): boolean =>
   error instanceof Error &&
   'code' in error &&
@@ -25,16 +24,16 @@ function hasCode(error: unknown, isIt: (code: string) => boolean): boolean {
 /** `failing`: it refuses writes for another reason than space. */
 export type DiskState = 'writable' | 'full' | 'failing'
 
-/** With more than that free, and nothing refused, nobody needs to try. */
+/** With more free space, and no refused write, no probe is needed. */
 const roomEnough = 64 * 1024 * 1024
 /** More than any one write of taps and codes takes. */
 const probeBytes = 256 * 1024
 const probeEveryMs = 1000
 
-/** The name of the file that says whether there is room; a kill may leave it. */
+/** A kill may leave this file behind. */
 export const probeFile = 'disk-probe.new'
 
-/** The disk of the data directory, as the daemon's own writes find it. */
+/** Tracks whether the data directory accepts writes, from the daemon's own writes. */
 export class Disk {
   readonly #dataDir: string
   readonly #counted = new WeakSet<object>()
@@ -52,10 +51,10 @@ export class Disk {
     return this.#refused
   }
 
-  /** Hears of a failure of so many writes, once or more often. Those that are not the disk's are passed over. */
+  /** Counts failed writes. The same error counts once, and errors that are not the disk's do not count. */
   failed(error: unknown, writes = 1): void {
     if (!isOfDisk(error)) return
-    // What was found before says nothing any more.
+    // An earlier result is out of date.
     if (!this.#isRefusing) this.#probe = undefined
     this.#isRefusing = true
     if (typeof error === 'object' && error !== null) {
@@ -65,7 +64,7 @@ export class Disk {
     this.#refused += writes
   }
 
-  /** For the daemon's user, what is set aside for root not included; undefined where the system does not say. */
+  /** Without the space reserved for root; undefined where the system does not say. */
   async freeBytes(): Promise<number | undefined> {
     try {
       const { bavail, bsize } = await statfs(this.#dataDir)

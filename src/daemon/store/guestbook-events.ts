@@ -2,15 +2,14 @@ import type { Insertable } from 'kysely'
 import { countOfTeam } from './chips.ts'
 import { engineOf, type Queries } from './database.ts'
 import type { GuestbookEventRow, GuestbookEventsTable } from './schema.ts'
-import { statement } from './statement.ts'
+import { affected, statement } from './statement.ts'
 
-/** A guestbook event with its contract's place. */
 export interface LocatedGuestbookEvent extends GuestbookEventRow {
-  /** Where the contract is or will be: shown only once it is confirmed. */
+  /** Shown only once the contract is confirmed. */
   address: string
   chainId: number
   contractStatus: 'pending' | 'confirmed'
-  /** What deploys the contract from here; null where it was registered by its address, or where that failed. */
+  /** The contract's deployment; null where it was registered by its address, or where that failed. */
   contractTransactionId: number | null
   contractProblem: string | null
   contractIsBound: number
@@ -44,7 +43,6 @@ export const guestbookEventsOf = (db: Queries, chipUid: string): Promise<Located
 export const findGuestbookEvent = (db: Queries, id: number): Promise<LocatedGuestbookEvent | undefined> =>
   byId.first(db, { id })
 
-/** The id of the event with a token id on a contract. */
 export async function findGuestbookEventAt(
   db: Queries,
   contractId: number,
@@ -63,7 +61,7 @@ export async function insertGuestbookEvent(
   return (await db.insertInto('guestbookEvents').values(event).returning('id').executeTakeFirstOrThrow()).id
 }
 
-/** Those of contracts from here whose creation on the contract nothing has recorded. */
+/** Events without a recorded creation, on contracts deployed from here. */
 export function eventsWithoutTransaction(
   db: Queries,
   { chainId, contractId }: { chainId: number; contractId?: number },
@@ -76,11 +74,10 @@ export function eventsWithoutTransaction(
   return (contractId === undefined ? query : query.where('contracts.id', '=', contractId)).execute()
 }
 
-export async function setEventTransaction(db: Queries, id: number, transactionId: number): Promise<void> {
-  await db.updateTable('guestbookEvents').set({ transactionId }).where('id', '=', id).execute()
-}
+export const setEventTransaction = (db: Queries, id: number, transactionId: number) =>
+  affected(db.updateTable('guestbookEvents').set({ transactionId }).where('id', '=', id))
 
-/** Of the events that are on their contract by now. */
+/** Token ids of the events that exist on their contract. */
 export async function createdTokenIds(db: Queries, contractId: number): Promise<string[]> {
   const rows = await db
     .selectFrom('guestbookEvents')
@@ -93,7 +90,7 @@ export async function createdTokenIds(db: Queries, contractId: number): Promise<
   return rows.map(({ tokenId }) => tokenId)
 }
 
-const byPlace = statement<{ chainId: number; address: string; tokenId: string }>()((db, p) =>
+const byLocation = statement<{ chainId: number; address: string; tokenId: string }>()((db, p) =>
   located(db)
     .where('contracts.chainId', '=', p.chainId)
     .where('contracts.address', '=', p.address)
@@ -104,9 +101,9 @@ export const findEventAt = (
   db: Queries,
   of: { chainId: number; contractAddress: string; tokenId: string },
 ): Promise<LocatedGuestbookEvent | undefined> =>
-  byPlace.first(db, { chainId: of.chainId, address: of.contractAddress, tokenId: of.tokenId })
+  byLocation.first(db, { chainId: of.chainId, address: of.contractAddress, tokenId: of.tokenId })
 
-/** As a list has it: the metadata of all of them would be too much. */
+/** Without metadata, which would make a list too large. */
 export type ListedGuestbookEvent = Pick<
   LocatedGuestbookEvent,
   'id' | 'name' | 'contractId' | 'tokenId' | 'createdAt' | 'address' | 'chainId' | 'contractStatus'

@@ -1,8 +1,8 @@
 import type { Insertable } from 'kysely'
 import type { Queries } from './database.ts'
 import type { ItemRow, ItemsTable } from './schema.ts'
+import { affected, exists } from './statement.ts'
 
-/** An item with the contract of its tokens, if it has one. */
 export interface ItemWithContract extends ItemRow {
   contractName: string | null
   contractSymbol: string | null
@@ -54,36 +54,20 @@ export const itemsPage = (
 export const findItem = (db: Queries, teamId: number, id: string): Promise<ItemWithContract | undefined> =>
   withContract(db).where('items.teamId', '=', teamId).where('items.id', '=', id).executeTakeFirst()
 
-export async function insertItem(db: Queries, item: Insertable<ItemsTable>): Promise<void> {
-  await db.insertInto('items').values(item).execute()
-}
+export const insertItem = (db: Queries, item: Insertable<ItemsTable>) =>
+  affected(db.insertInto('items').values(item))
 
-export async function updateItem(
+export const updateItem = (
   db: Queries,
   item: { teamId: number; id: string },
   change: Partial<Omit<ItemRow, 'teamId' | 'id'>>,
-): Promise<void> {
-  await db
-    .updateTable('items')
-    .set(change)
-    .where('teamId', '=', item.teamId)
-    .where('id', '=', item.id)
-    .execute()
-}
+) => affected(db.updateTable('items').set(change).where('teamId', '=', item.teamId).where('id', '=', item.id))
 
-export async function deleteItem(db: Queries, teamId: number, id: string): Promise<void> {
-  await db.deleteFrom('items').where('teamId', '=', teamId).where('id', '=', id).execute()
-}
+export const deleteItem = (db: Queries, teamId: number, id: string) =>
+  affected(db.deleteFrom('items').where('teamId', '=', teamId).where('id', '=', id))
 
-export async function isItemBound(db: Queries, teamId: number, itemId: string): Promise<boolean> {
-  const one = db
-    .selectFrom('chips')
-    .select('uid')
-    .where('teamId', '=', teamId)
-    .where('itemId', '=', itemId)
-    .limit(1)
-  return (await one.executeTakeFirst()) !== undefined
-}
+export const isItemBound = (db: Queries, teamId: number, itemId: string) =>
+  exists(db.selectFrom('chips').select('uid').where('teamId', '=', teamId).where('itemId', '=', itemId))
 
 /** The variants of an item that chips are bound to. */
 export async function boundVariants(db: Queries, teamId: number, itemId: string): Promise<string[]> {

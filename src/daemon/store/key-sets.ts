@@ -1,21 +1,20 @@
 import type { Insertable } from 'kysely'
 import type { Queries } from './database.ts'
 import type { KeySetRow, KeySetsTable } from './schema.ts'
+import { affected, exists } from './statement.ts'
 
-export const allKeySets = (db: Queries): Promise<KeySetRow[]> =>
-  db.selectFrom('keySets').selectAll().orderBy('id').execute()
+export const allKeySets = (db: Queries) => db.selectFrom('keySets').selectAll().orderBy('id').execute()
 
-export const findKeySet = (db: Queries, id: number): Promise<KeySetRow | undefined> =>
+export const findKeySet = (db: Queries, id: number) =>
   db.selectFrom('keySets').selectAll().where('id', '=', id).executeTakeFirst()
 
 export const insertKeySet = (db: Queries, row: Insertable<KeySetsTable>): Promise<KeySetRow> =>
   db.insertInto('keySets').values(row).returningAll().executeTakeFirstOrThrow()
 
-export async function deleteKeySet(db: Queries, id: number): Promise<boolean> {
-  return (await db.deleteFrom('keySets').where('id', '=', id).executeTakeFirstOrThrow()).numDeletedRows === 1n
-}
+export const deleteKeySet = (db: Queries, id: number) =>
+  affected(db.deleteFrom('keySets').where('id', '=', id))
 
-/** How many chips each key set has; one without chips is not in it. */
+/** The number of chips by key set, for key sets that have any. */
 export async function chipsByKeySet(db: Queries): Promise<Map<number, number>> {
   const rows = await db
     .selectFrom('chips')
@@ -26,7 +25,5 @@ export async function chipsByKeySet(db: Queries): Promise<Map<number, number>> {
   return new Map(rows.map(({ keySetId, chips }) => [keySetId ?? 0, Number(chips)]))
 }
 
-export async function isKeySetUsed(db: Queries, id: number): Promise<boolean> {
-  const one = db.selectFrom('chips').select('uid').where('keySetId', '=', id).limit(1)
-  return (await one.executeTakeFirst()) !== undefined
-}
+export const isKeySetUsed = (db: Queries, id: number) =>
+  exists(db.selectFrom('chips').select('uid').where('keySetId', '=', id))

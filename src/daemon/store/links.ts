@@ -1,28 +1,21 @@
 import type { Insertable } from 'kysely'
 import type { Queries } from './database.ts'
 import type { LinkRow, LinksTable } from './schema.ts'
-import { statement } from './statement.ts'
+import { affected, statement } from './statement.ts'
 
 const ofTeam = statement<{ teamId: number }>()((db, p) =>
   db.selectFrom('links').selectAll().where('teamId', '=', p.teamId).orderBy('id'),
 )
-
 export const linksOfTeam = (db: Queries, teamId: number): Promise<LinkRow[]> => ofTeam.all(db, { teamId })
 
-export const findLink = (db: Queries, id: number): Promise<LinkRow | undefined> =>
-  db.selectFrom('links').selectAll().where('id', '=', id).executeTakeFirst()
+const links = (db: Queries) => db.selectFrom('links').selectAll()
 
-export const findLinkLabelled = (db: Queries, teamId: number, label: string): Promise<LinkRow | undefined> =>
-  db
-    .selectFrom('links')
-    .selectAll()
-    .where('teamId', '=', teamId)
-    .where('label', '=', label)
-    .executeTakeFirst()
+export const findLink = (db: Queries, id: number) => links(db).where('id', '=', id).executeTakeFirst()
+
+export const findLinkLabelled = (db: Queries, teamId: number, label: string) =>
+  links(db).where('teamId', '=', teamId).where('label', '=', label).executeTakeFirst()
 
 export const insertLink = (db: Queries, link: Insertable<LinksTable>): Promise<LinkRow> =>
   db.insertInto('links').values(link).returningAll().executeTakeFirstOrThrow()
 
-export async function deleteLink(db: Queries, id: number): Promise<void> {
-  await db.deleteFrom('links').where('id', '=', id).execute()
-}
+export const deleteLink = (db: Queries, id: number) => affected(db.deleteFrom('links').where('id', '=', id))

@@ -1,6 +1,7 @@
 import type { Insertable } from 'kysely'
 import type { Queries } from './database.ts'
 import type { NfcPlanRow, NfcPlansTable } from './schema.ts'
+import { affected, once } from './statement.ts'
 
 export async function insertNfcPlan(db: Queries, row: Insertable<NfcPlansTable>): Promise<number> {
   const { id } = await db.insertInto('nfcPlans').values(row).returning('id').executeTakeFirstOrThrow()
@@ -8,10 +9,10 @@ export async function insertNfcPlan(db: Queries, row: Insertable<NfcPlansTable>)
 }
 
 /** All plans of one chip, oldest first. */
-export const nfcPlansOf = (db: Queries, uid: string): Promise<NfcPlanRow[]> =>
+export const nfcPlansOf = (db: Queries, uid: string) =>
   db.selectFrom('nfcPlans').selectAll().where('uid', '=', uid).orderBy('id').execute()
 
-export const openNfcPlans = (db: Queries): Promise<NfcPlanRow[]> =>
+export const openNfcPlans = (db: Queries) =>
   db.selectFrom('nfcPlans').selectAll().where('closedAt', 'is', null).orderBy('id').execute()
 
 /** Newest first. */
@@ -26,35 +27,22 @@ export function listNfcPlans(
   return query.execute()
 }
 
-/** Once: false where it is closed already. */
-export async function closeNfcPlan(
+/** @returns false where it was closed already */
+export const closeNfcPlan = (
   db: Queries,
   id: number,
   end: { closedAt: string; closedBy: string; outcome: NonNullable<NfcPlanRow['outcome']> },
-): Promise<boolean> {
-  const { numUpdatedRows } = await db
-    .updateTable('nfcPlans')
-    .set(end)
-    .where('id', '=', id)
-    .where('closedAt', 'is', null)
-    .executeTakeFirstOrThrow()
-  return numUpdatedRows === 1n
-}
+) => once(db.updateTable('nfcPlans').set(end).where('id', '=', id).where('closedAt', 'is', null))
 
-/** Of a chip that has what a finished plan gave it. Once: false where that was said already. */
-export async function giveUpNfcPlan(
-  db: Queries,
-  id: number,
-  end: { closedAt: string; closedBy: string },
-): Promise<boolean> {
-  const { numUpdatedRows } = await db
-    .updateTable('nfcPlans')
-    .set({ ...end, outcome: 'given-up' })
-    .where('id', '=', id)
-    .where('outcome', '=', 'done')
-    .executeTakeFirstOrThrow()
-  return numUpdatedRows === 1n
-}
+/** Gives up a chip with a finished plan. @returns false where it was given up already */
+export const giveUpNfcPlan = (db: Queries, id: number, end: { closedAt: string; closedBy: string }) =>
+  once(
+    db
+      .updateTable('nfcPlans')
+      .set({ ...end, outcome: 'given-up' })
+      .where('id', '=', id)
+      .where('outcome', '=', 'done'),
+  )
 
 /** The chips that are not registered, and on which a key set's keys were put last. @param limit of the UIDs that are named */
 export async function chipsLeftWith(
@@ -87,11 +75,9 @@ export async function chipsLeftWith(
   return { count: Number(count), uids: named.map(({ uid }) => uid) }
 }
 
-/** Of an open plan alone. */
-export async function updateNfcPlan(
+/** Leaves a closed plan as it is. */
+export const updateNfcPlan = (
   db: Queries,
   id: number,
   change: Partial<Pick<NfcPlanRow, 'problem' | 'registration'>>,
-): Promise<void> {
-  await db.updateTable('nfcPlans').set(change).where('id', '=', id).where('closedAt', 'is', null).execute()
-}
+) => affected(db.updateTable('nfcPlans').set(change).where('id', '=', id).where('closedAt', 'is', null))

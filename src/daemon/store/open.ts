@@ -9,7 +9,6 @@ export class SchemaTooNew extends Error {
   override readonly name = 'SchemaTooNew'
 }
 
-/** The newest schema that this program knows. */
 export const latestSchema = Object.keys(migrations).sort().at(-1) ?? ''
 
 /** Brings a database file to the newest schema. A schema from a newer program is refused, untouched. */

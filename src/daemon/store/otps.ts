@@ -1,7 +1,7 @@
 import type { SqlBool } from 'kysely'
 import { lastTapBefore } from './clock-set-back.ts'
-import { hashCode } from './code-hash.ts'
 import type { Queries } from './database.ts'
+import { hashCode } from './refs.ts'
 import type { OtpRow } from './schema.ts'
 import { named, statement } from './statement.ts'
 
@@ -89,11 +89,10 @@ export async function takeOtp(db: Queries, code: string, now: string): Promise<b
   return true
 }
 
-/** The row stays, so that whoever presents the code later hears that it was deleted. */
+/** Keeps the row, so that the deleted code gets an error of its own. */
 export const deleteOtp = async (db: Queries, code: string, now: string): Promise<boolean> =>
   (await remove.run(db, { codeHash: hashCode(code), now })) === 1
 
-/** Ends every code of a chip that is still good. */
 export const endOtpsOfChip = (db: Queries, chipUid: string, now: string) => end.run(db, { chipUid, now })
 
 const endClaims = statement<{ chipUid: string; now: string }>()((db, p) =>
@@ -105,6 +104,6 @@ const endClaims = statement<{ chipUid: string; now: string }>()((db, p) =>
     .where('expiresAt', '>', p.now),
 )
 
-/** Ends a chip's codes for its token that are still good: they were for the token that it had. */
+/** Ends the codes for the token that a chip had. */
 export const endClaimsOfChip = (db: Queries, chipUid: string, now: string) =>
   endClaims.run(db, { chipUid, now })

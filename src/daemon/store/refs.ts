@@ -1,17 +1,16 @@
-import type { SqlBool } from 'kysely'
+import { hash } from 'node:crypto'
+import type { Selectable, SqlBool } from 'kysely'
 import { type TappedChip, tapped } from './chips.ts'
 import { lastTapBefore } from './clock-set-back.ts'
-import { hashCode } from './code-hash.ts'
 import type { Queries } from './database.ts'
-import type { RefRow } from './schema.ts'
-import { named, statement } from './statement.ts'
+import type { PageVisitsTable, RefRow } from './schema.ts'
+import { affected, named, statement } from './statement.ts'
 
 const insert = statement<RefRow>()((db, p) =>
   db
     .insertInto('refs')
     .values(named(p, ['idHash', 'kind', 'chipUid', 'tapId', 'createdAt', 'expiresAt', 'queriedAt'])),
 )
-/** A ref with the chip of its tap. */
 export interface RefOfChip extends TappedChip, Pick<RefRow, 'kind' | 'tapId' | 'expiresAt' | 'queriedAt'> {
   /** Its tap was before the clock was last set back. */
   isEnded: SqlBool
@@ -50,9 +49,46 @@ export const insertRef = (
 export const findRef = (db: Queries, id: string): Promise<RefOfChip | undefined> =>
   byId.first(db, { idHash: hashCode(id) })
 
-/** Uses a ref up: true for one caller alone, while it is neither queried nor expired. */
+/** @returns true for one caller only, while the ref is neither queried nor expired */
 export const takeRef = async (db: Queries, id: string, now: string): Promise<boolean> =>
   (await take.run(db, { idHash: hashCode(id), now })) === 1
 
-/** Ends every ref of a chip that is still good. */
 export const endRefsOfChip = (db: Queries, chipUid: string, now: string) => end.run(db, { chipUid, now })
+
+export type PageVisitRow = Selectable<PageVisitsTable>
+
+const insertVisit = statement<PageVisitRow>()((db, p) =>
+  db.insertInto('pageVisits').values(named(p, ['cookieHash', 'chipUid', 'counter', 'refs', 'expiresAt'])),
+)
+const byHash = statement<{ cookieHash: string }>()((db, p) =>
+  db.selectFrom('pageVisits').selectAll().where('cookieHash', '=', p.cookieHash),
+)
+
+export const insertPageVisit = (
+  db: Queries,
+  cookie: string,
+  visit: Omit<PageVisitRow, 'cookieHash'>,
+): Promise<number> => insertVisit.run(db, { ...visit, cookieHash: hashCode(cookie) })
+
+export const findPageVisit = (db: Queries, cookie: string): Promise<PageVisitRow | undefined> =>
+  byHash.first(db, { cookieHash: hashCode(cookie) })
+
+/** Deletes some of those that expired before a moment. @returns how many */
+export const prunePageVisits = (db: Queries, before: string, limit: number) =>
+  affected(
+    db
+      .deleteFrom('pageVisits')
+      .where('cookieHash', 'in', (of) =>
+        of.selectFrom('pageVisits').select('cookieHash').where('expiresAt', '<', before).limit(limit),
+      ),
+  )
+
+/** After a chip was disabled or removed. */
+export const endPageVisits = (db: Queries, chipUid: string) =>
+  affected(db.deleteFrom('pageVisits').where('chipUid', '=', chipUid))
+
+/**
+ * Refs, codes and cookies are stored as hashes, so that the database and its backups hold none that works. They are
+ * long and random, so a plain hash is enough.
+ */
+export const hashCode = (code: string): string => hash('sha256', code, 'base64url')

@@ -1,48 +1,16 @@
 import type { Selectable } from 'kysely'
-import type {
-  BadgeClaimsTable,
-  BadgeCodesTable,
-  BadgeImagesTable,
-  PoapCreationsTable,
-  PoapEventsTable,
-} from './schema/badges.ts'
-import type { ChipGroupsTable, ChipsTable, RemovedChipsTable } from './schema/chips.ts'
-import type {
-  BadgeAssignmentsTable,
-  BadgeEventsTable,
-  GuestbookAssignmentsTable,
-  GuestbookEventsTable,
-} from './schema/events.ts'
-import type { NfcPlansTable } from './schema/nfc.ts'
-import type {
-  AdminTokensTable,
-  ApiKeysTable,
-  KeySetsTable,
-  LinksTable,
-  TeamsTable,
-} from './schema/ownership.ts'
-import type { AuditTable, NamesTable, SettingsTable } from './schema/records.ts'
-import type { OtpsTable, PageVisitsTable, RefsTable, TapsTable } from './schema/taps.ts'
-import type {
-  ClaimRegistrationsTable,
-  ContractsTable,
-  DeferredAnnouncementsTable,
-  ItemsTable,
-  MarketplaceRefreshesTable,
-  TokensTable,
-  UsedSignaturesTable,
-} from './schema/things.ts'
-import type {
-  IdempotencyKeysTable,
-  SendersTable,
-  TransactionAttemptsTable,
-  TransactionsTable,
-} from './schema/transactions.ts'
+import type * as badges from './schema/badges.ts'
+import type * as chips from './schema/chips.ts'
+import type * as events from './schema/events.ts'
+import type * as ownership from './schema/ownership.ts'
+import type * as records from './schema/records.ts'
+import type * as taps from './schema/taps.ts'
+import type * as things from './schema/things.ts'
+import type * as transactions from './schema/transactions.ts'
 
 export type * from './schema/badges.ts'
 export type * from './schema/chips.ts'
 export type * from './schema/events.ts'
-export type * from './schema/nfc.ts'
 export type * from './schema/ownership.ts'
 export type * from './schema/records.ts'
 export type * from './schema/taps.ts'
@@ -53,63 +21,63 @@ export type * from './schema/transactions.ts'
 // Flags are 0 and 1. Members that hold JSON say so.
 
 export interface Database {
-  teams: TeamsTable
-  apiKeys: ApiKeysTable
-  adminTokens: AdminTokensTable
-  keySets: KeySetsTable
-  contracts: ContractsTable
-  tokens: TokensTable
-  items: ItemsTable
-  claimRegistrations: ClaimRegistrationsTable
-  usedSignatures: UsedSignaturesTable
-  marketplaceRefreshes: MarketplaceRefreshesTable
-  deferredAnnouncements: DeferredAnnouncementsTable
-  chipGroups: ChipGroupsTable
-  chips: ChipsTable
-  removedChips: RemovedChipsTable
-  links: LinksTable
-  guestbookEvents: GuestbookEventsTable
-  guestbookAssignments: GuestbookAssignmentsTable
-  badgeEvents: BadgeEventsTable
-  badgeAssignments: BadgeAssignmentsTable
-  poapEvents: PoapEventsTable
-  poapCreations: PoapCreationsTable
-  badgeCodes: BadgeCodesTable
-  badgeClaims: BadgeClaimsTable
-  badgeImages: BadgeImagesTable
-  taps: TapsTable
-  refs: RefsTable
-  otps: OtpsTable
-  pageVisits: PageVisitsTable
-  audit: AuditTable
-  names: NamesTable
-  settings: SettingsTable
-  transactions: TransactionsTable
-  transactionAttempts: TransactionAttemptsTable
-  senders: SendersTable
-  idempotencyKeys: IdempotencyKeysTable
-  nfcPlans: NfcPlansTable
+  teams: ownership.TeamsTable
+  apiKeys: ownership.ApiKeysTable
+  adminTokens: ownership.AdminTokensTable
+  keySets: ownership.KeySetsTable
+  contracts: things.ContractsTable
+  tokens: things.TokensTable
+  items: things.ItemsTable
+  claimRegistrations: things.ClaimRegistrationsTable
+  usedSignatures: things.UsedSignaturesTable
+  marketplaceRefreshes: things.MarketplaceRefreshesTable
+  deferredAnnouncements: things.DeferredAnnouncementsTable
+  chipGroups: chips.ChipGroupsTable
+  chips: chips.ChipsTable
+  removedChips: chips.RemovedChipsTable
+  links: ownership.LinksTable
+  guestbookEvents: events.GuestbookEventsTable
+  guestbookAssignments: events.GuestbookAssignmentsTable
+  badgeEvents: events.BadgeEventsTable
+  badgeAssignments: events.BadgeAssignmentsTable
+  poapEvents: badges.PoapEventsTable
+  poapCreations: badges.PoapCreationsTable
+  badgeCodes: badges.BadgeCodesTable
+  badgeClaims: badges.BadgeClaimsTable
+  badgeImages: badges.BadgeImagesTable
+  taps: taps.TapsTable
+  refs: taps.RefsTable
+  otps: taps.OtpsTable
+  pageVisits: taps.PageVisitsTable
+  audit: records.AuditTable
+  names: records.NamesTable
+  settings: records.SettingsTable
+  transactions: transactions.TransactionsTable
+  transactionAttempts: transactions.TransactionAttemptsTable
+  senders: transactions.SendersTable
+  idempotencyKeys: transactions.IdempotencyKeysTable
+  nfcPlans: records.NfcPlansTable
 }
 
-export type TeamRow = Selectable<TeamsTable>
-export type ApiKeyRow = Selectable<ApiKeysTable>
-export type AdminTokenRow = Selectable<AdminTokensTable>
-export type KeySetRow = Selectable<KeySetsTable>
-export type ContractRow = Selectable<ContractsTable>
-export type TokenRow = Selectable<TokensTable>
-export type ClaimRegistrationRow = Selectable<ClaimRegistrationsTable>
-export type MarketplaceRefreshRow = Selectable<MarketplaceRefreshesTable>
-export type ItemRow = Selectable<ItemsTable>
-export type ChipGroupRow = Selectable<ChipGroupsTable>
-export type ChipRow = Selectable<ChipsTable>
-export type LinkRow = Selectable<LinksTable>
-export type GuestbookEventRow = Selectable<GuestbookEventsTable>
-export type BadgeEventRow = Selectable<BadgeEventsTable>
-export type BadgeClaimRow = Selectable<BadgeClaimsTable>
-export type TapRow = Selectable<TapsTable>
-export type RefRow = Selectable<RefsTable>
-export type OtpRow = Selectable<OtpsTable>
-export type TransactionRow = Selectable<TransactionsTable>
-export type TransactionAttemptRow = Selectable<TransactionAttemptsTable>
-export type IdempotencyKeyRow = Selectable<IdempotencyKeysTable>
-export type NfcPlanRow = Selectable<NfcPlansTable>
+export type TeamRow = Selectable<Database['teams']>
+export type ApiKeyRow = Selectable<Database['apiKeys']>
+export type AdminTokenRow = Selectable<Database['adminTokens']>
+export type KeySetRow = Selectable<Database['keySets']>
+export type ContractRow = Selectable<Database['contracts']>
+export type TokenRow = Selectable<Database['tokens']>
+export type ClaimRegistrationRow = Selectable<Database['claimRegistrations']>
+export type MarketplaceRefreshRow = Selectable<Database['marketplaceRefreshes']>
+export type ItemRow = Selectable<Database['items']>
+export type ChipGroupRow = Selectable<Database['chipGroups']>
+export type ChipRow = Selectable<Database['chips']>
+export type LinkRow = Selectable<Database['links']>
+export type GuestbookEventRow = Selectable<Database['guestbookEvents']>
+export type BadgeEventRow = Selectable<Database['badgeEvents']>
+export type BadgeClaimRow = Selectable<Database['badgeClaims']>
+export type TapRow = Selectable<Database['taps']>
+export type RefRow = Selectable<Database['refs']>
+export type OtpRow = Selectable<Database['otps']>
+export type TransactionRow = Selectable<Database['transactions']>
+export type TransactionAttemptRow = Selectable<Database['transactionAttempts']>
+export type IdempotencyKeyRow = Selectable<Database['idempotencyKeys']>
+export type NfcPlanRow = Selectable<Database['nfcPlans']>

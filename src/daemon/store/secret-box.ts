@@ -5,7 +5,7 @@ const nonceLength = 12
 const tagLength = 16
 
 /**
- * Encrypts secrets at rest: AES-256-GCM under the data key, bound to where they belong (`place`), so that a
+ * Encrypts secrets at rest: AES-256-GCM under the data key, bound to a context, the row that they belong to, so that a
  * sealed value copied to another row does not open.
  * Layout: version(1) ‖ nonce(12) ‖ ciphertext ‖ tag(16).
  */
@@ -16,27 +16,27 @@ export class SecretBox {
     this.#key = dataKey
   }
 
-  /** Lends the key to whoever wraps it for a backup. */
+  /** For wrapping the key for a backup. */
   withKey<T>(use: (key: Uint8Array) => T): T {
     return use(this.#key)
   }
 
-  seal(secret: Uint8Array, place: string): Buffer {
+  seal(secret: Uint8Array, context: string): Buffer {
     const nonce = randomBytes(nonceLength)
-    const cipher = createCipheriv('aes-256-gcm', this.#key, nonce).setAAD(Buffer.from(place))
+    const cipher = createCipheriv('aes-256-gcm', this.#key, nonce).setAAD(Buffer.from(context))
     const body = Buffer.concat([cipher.update(secret), cipher.final()])
     return Buffer.concat([Buffer.of(version), nonce, body, cipher.getAuthTag()])
   }
 
   /** Throws where the value is damaged, belongs elsewhere, or was sealed under another data key. */
-  open(sealed: Uint8Array, place: string): Buffer {
+  open(sealed: Uint8Array, context: string): Buffer {
     if (sealed[0] !== version || sealed.length < 1 + nonceLength + tagLength)
-      throw new Error(`Not a sealed secret: ${place}`)
+      throw new Error(`Not a sealed secret: ${context}`)
     const body = sealed.subarray(1 + nonceLength, sealed.length - tagLength)
     const decipher = createDecipheriv('aes-256-gcm', this.#key, sealed.subarray(1, 1 + nonceLength), {
       authTagLength: tagLength,
     })
-      .setAAD(Buffer.from(place))
+      .setAAD(Buffer.from(context))
       .setAuthTag(sealed.subarray(sealed.length - tagLength))
     return Buffer.concat([decipher.update(body), decipher.final()])
   }

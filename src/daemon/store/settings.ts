@@ -1,22 +1,36 @@
 import type { Queries } from './database.ts'
+import { affected } from './statement.ts'
 
-export async function setting(db: Queries, key: string): Promise<string | undefined> {
-  return (await db.selectFrom('settings').select('value').where('key', '=', key).executeTakeFirst())?.value
-}
+export const setting = async (db: Queries, key: string): Promise<string | undefined> =>
+  (await db.selectFrom('settings').select('value').where('key', '=', key).executeTakeFirst())?.value
 
-export async function setSetting(db: Queries, key: string, value: string): Promise<void> {
-  await db
-    .insertInto('settings')
-    .values({ key, value })
-    .onConflict((conflict) => conflict.column('key').doUpdateSet({ value }))
-    .execute()
-}
+export const setSetting = (db: Queries, key: string, value: string) =>
+  affected(
+    db
+      .insertInto('settings')
+      .values({ key, value })
+      .onConflict((conflict) => conflict.column('key').doUpdateSet({ value })),
+  )
 
-/** Sets a value that is not there yet; one that is stays. */
-export async function setSettingOnce(db: Queries, key: string, value: string): Promise<void> {
-  await db
-    .insertInto('settings')
-    .values({ key, value })
-    .onConflict((conflict) => conflict.column('key').doNothing())
-    .execute()
+/** Keeps a value that is there already. */
+export const setSettingOnce = (db: Queries, key: string, value: string) =>
+  affected(
+    db
+      .insertInto('settings')
+      .values({ key, value })
+      .onConflict((conflict) => conflict.doNothing()),
+  )
+
+/** Gives a name of the embedded chain's name service its address, unless it has one. */
+export const insertName = (db: Queries, entry: { name: string; address: string }) =>
+  affected(
+    db
+      .insertInto('names')
+      .values(entry)
+      .onConflict((conflict) => conflict.doNothing()),
+  )
+
+export async function allNames(db: Queries): Promise<Record<string, string>> {
+  const rows = await db.selectFrom('names').selectAll().execute()
+  return Object.fromEntries(rows.map(({ name, address }) => [name, address]))
 }

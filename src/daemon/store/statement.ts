@@ -1,4 +1,10 @@
-import type { Compilable, CompiledQuery } from 'kysely'
+import {
+  type Compilable,
+  CompiledQuery,
+  type DeleteResult,
+  type InsertResult,
+  type UpdateResult,
+} from 'kysely'
 import { type Engine, engineOf, type Prepared, type Queries } from './database.ts'
 
 /** Stands for a value while a query is built; its place in the parameters is found after compiling. */
@@ -15,8 +21,12 @@ type Values = Record<string, unknown>
 export interface Statement<P extends Values, O> {
   all(db: Queries, values: P): Promise<O[]>
   first(db: Queries, values: P): Promise<O | undefined>
-  /** How many rows it inserted, changed or deleted; for queries that return none. */
+  /** @returns the number of rows that it inserted, changed or deleted; for queries that return none */
   run(db: Queries, values: P): Promise<number>
+  /** @returns whether it finds a row */
+  exists(db: Queries, values: P): Promise<boolean>
+  /** @returns false where it changed no row: another was quicker, or the row is not in that state */
+  once(db: Queries, values: P): Promise<boolean>
 }
 
 /**
@@ -38,32 +48,36 @@ export const statement =
     }
     const prepare = (db: Queries): Ready => {
       const engine = engineOf(db)
-      const query = compile(db, engine)
-      const ready = { on: engine.prepare?.(query.sql) ?? byKysely(db, query), slots: query.parameters }
+      const { sql, parameters: slots } = compile(db, engine)
+      const ready = { query: engine.prepare?.(sql) ?? byKysely(db, sql), slots }
       prepared.set(db, ready)
       return ready
     }
     const prepared = new WeakMap<Queries, Ready>()
     const on = (db: Queries) => prepared.get(db) ?? prepare(db)
+    const run = (db: Queries, values: P) => {
+      const { query, slots } = on(db)
+      return query.run(filled(slots, values))
+    }
     // The rows are what the compiled query selects: the driver cannot know, and Kysely's types do.
+    const first = (db: Queries, values: P) => {
+      const { query, slots } = on(db)
+      return query.first(filled(slots, values)) as Promise<O | undefined>
+    }
     return {
       all: (db, values) => {
-        const { on: query, slots } = on(db)
+        const { query, slots } = on(db)
         return query.all(filled(slots, values)) as Promise<O[]>
       },
-      first: (db, values) => {
-        const { on: query, slots } = on(db)
-        return query.first(filled(slots, values)) as Promise<O | undefined>
-      },
-      run: (db, values) => {
-        const { on: query, slots } = on(db)
-        return query.run(filled(slots, values))
-      },
+      first,
+      exists: async (db, values) => (await first(db, values)) !== undefined,
+      run,
+      once: async (db, values) => (await run(db, values)) === 1,
     }
   }
 
 interface Ready {
-  on: Prepared
+  query: Prepared
   /** The query's parameters, with placeholders for the values that differ. */
   slots: readonly unknown[]
 }
@@ -71,8 +85,9 @@ interface Ready {
 const filled = (slots: readonly unknown[], values: Values): unknown[] =>
   slots.map((slot) => (slot instanceof Placeholder ? values[slot.name] : slot))
 
-function byKysely(db: Queries, query: CompiledQuery): Prepared {
-  const run = (parameters: readonly unknown[]) => db.executeQuery({ ...query, parameters })
+function byKysely(db: Queries, sql: string): Prepared {
+  const run = (parameters: readonly unknown[]) =>
+    db.executeQuery<unknown>(CompiledQuery.raw(sql, [...parameters]))
   return {
     all: async (parameters) => (await run(parameters)).rows,
     first: async (parameters) => (await run(parameters)).rows[0],
@@ -90,3 +105,22 @@ export function insertedId(row: { id: number } | undefined): number {
   if (!row) throw new Error('An INSERT returned no id')
   return row.id
 }
+
+/** @returns the number of rows that a query inserted, changed or deleted */
+export async function affected(query: {
+  executeTakeFirst(): Promise<InsertResult | UpdateResult | DeleteResult | undefined>
+}): Promise<number> {
+  const result = await query.executeTakeFirst()
+  if (result === undefined) return 0
+  if ('numDeletedRows' in result) return Number(result.numDeletedRows)
+  return Number('numUpdatedRows' in result ? result.numUpdatedRows : (result.numInsertedOrUpdatedRows ?? 0n))
+}
+
+/** @returns false where the query changed no row */
+export const once = async (query: Parameters<typeof affected>[0]): Promise<boolean> =>
+  (await affected(query)) === 1
+
+/** @returns whether a query finds a row */
+export const exists = async (query: {
+  limit(rows: number): { executeTakeFirst(): Promise<unknown> }
+}): Promise<boolean> => (await query.limit(1).executeTakeFirst()) !== undefined

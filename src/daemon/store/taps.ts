@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { Queries } from './database.ts'
 import type { TapRow } from './schema.ts'
+import { setting } from './settings.ts'
 import { insertedId, named, statement } from './statement.ts'
 
 export type NewTap = Omit<TapRow, 'id'>
@@ -12,7 +13,7 @@ const insert = statement<NewTap>()((db, p) =>
     .returning('id'),
 )
 
-/** Records a tap and returns its id. */
+/** @returns its id */
 export const insertTap = async (db: Queries, tap: NewTap): Promise<number> =>
   insertedId(await insert.first(db, tap))
 
@@ -60,7 +61,7 @@ export interface TapFilter {
   limit: number
 }
 
-/** Newest first; may take long. A tap of nobody's chip belongs to no team, and is worth every operator's look. */
+/** Newest first; may take long. Taps of unknown chips belong to no team, and are listed for every team. */
 export async function listTaps(db: Queries, { teamId, ...filter }: TapFilter): Promise<TapRow[]> {
   if (teamId === undefined) return tapsWhere(db, filter).execute()
   const { outcome } = filter
@@ -84,4 +85,38 @@ function tapsWhere(db: Queries, { uid, outcome, since, before, limit }: Omit<Tap
   if (since !== undefined) query = query.where('at', '>=', since)
   if (before !== undefined) query = query.where('id', '<', before)
   return query
+}
+
+export interface Counts {
+  teams: number
+  keySets: number
+  chips: number
+  taps: number
+}
+
+/** Chips and taps come from stored counts, since there may be millions. */
+export async function countAll(db: Queries): Promise<Counts> {
+  const count = async (table: 'teams' | 'keySets') => {
+    const row = await db
+      .selectFrom(table)
+      .select(({ fn }) => fn.countAll<number>().as('rows'))
+      .executeTakeFirstOrThrow()
+    return Number(row.rows)
+  }
+  const { chips } = await db
+    .selectFrom('chipGroups')
+    .select(({ fn }) => fn.sum<number | null>('chips').as('chips'))
+    .executeTakeFirstOrThrow()
+  // Each tap that was ever recorded took the next id.
+  const { last } = await db
+    .selectFrom('taps')
+    .select(({ fn }) => fn.max<number | null>('id').as('last'))
+    .executeTakeFirstOrThrow()
+  const deleted = Number((await setting(db, 'tapsDeleted')) ?? 0)
+  return {
+    teams: await count('teams'),
+    keySets: await count('keySets'),
+    chips: Number(chips ?? 0),
+    taps: Number(last ?? 0) - deleted,
+  }
 }

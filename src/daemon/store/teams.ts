@@ -1,20 +1,18 @@
 import type { Queries } from './database.ts'
 import type { TeamRow } from './schema.ts'
-import { statement } from './statement.ts'
+import { affected, exists, statement } from './statement.ts'
 
-export const allTeams = (db: Queries): Promise<TeamRow[]> =>
-  db.selectFrom('teams').selectAll().orderBy('id').execute()
+export const allTeams = (db: Queries) => db.selectFrom('teams').selectAll().orderBy('id').execute()
 
-export const findTeam = (db: Queries, id: number): Promise<TeamRow | undefined> =>
+export const findTeam = (db: Queries, id: number) =>
   db.selectFrom('teams').selectAll().where('id', '=', id).executeTakeFirst()
 
-export const findTeamNamed = (db: Queries, name: string): Promise<TeamRow | undefined> =>
+export const findTeamNamed = (db: Queries, name: string) =>
   db.selectFrom('teams').selectAll().where('name', '=', name).executeTakeFirst()
 
 export const insertTeam = (db: Queries, name: string, createdAt: string): Promise<TeamRow> =>
   db.insertInto('teams').values({ name, createdAt }).returningAll().executeTakeFirstOrThrow()
 
-/** What a team may send a day. */
 export type Limits = {
   transactionsPerDay: number
   gasPerDay: number
@@ -68,17 +66,14 @@ export const spendBudget = async (db: Queries, spending: Spending, usual: Limits
   (await spend.run(db, { ...spending, ...usual })) === 1
 
 /** Days that were spent while the clock was ahead count for this one: what was spent stays spent, until tomorrow. */
-export async function mendDays(db: Queries, today: string): Promise<void> {
-  await db.updateTable('teams').set({ spentDay: today }).where('spentDay', '>', today).execute()
-}
+export const mendDays = (db: Queries, today: string) =>
+  affected(db.updateTable('teams').set({ spentDay: today }).where('spentDay', '>', today))
 
-export async function setLimits(
+export const setLimits = (
   db: Queries,
   id: number,
   limits: Partial<Pick<TeamRow, 'transactionsPerDay' | 'gasPerDay'>>,
-): Promise<void> {
-  await db.updateTable('teams').set(limits).where('id', '=', id).execute()
-}
+) => affected(db.updateTable('teams').set(limits).where('id', '=', id))
 
 /** Revoked API keys go with their team: they are worth nothing, and a key's row needs its team's. */
 export async function deleteTeam(db: Queries, id: number): Promise<boolean> {
@@ -96,23 +91,18 @@ const holdings = {
   badgeEvents: 'badge events',
 } as const
 
-/** What a team still has, in words: tables of it that are not empty, and API keys that are not revoked. */
+/** The team's tables that are not empty, in words, and API keys that are not revoked. */
 export async function holdingsOfTeam(db: Queries, teamId: number): Promise<string[]> {
   const held: string[] = []
   for (const table of Object.keys(holdings) as (keyof typeof holdings)[]) {
-    const row = await db
-      .selectFrom(table)
-      .select('teamId')
-      .where('teamId', '=', teamId)
-      .limit(1)
-      .executeTakeFirst()
-    if (row) held.push(holdings[table])
+    if (await exists(db.selectFrom(table).select('teamId').where('teamId', '=', teamId)))
+      held.push(holdings[table])
   }
   const keys = db
     .selectFrom('apiKeys')
     .select('id')
     .where('teamId', '=', teamId)
     .where('revokedAt', 'is', null)
-  if (await keys.limit(1).executeTakeFirst()) held.push('API keys that are not revoked')
+  if (await exists(keys)) held.push('API keys that are not revoked')
   return held
 }

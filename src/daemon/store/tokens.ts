@@ -1,8 +1,7 @@
 import { engineOf, type Queries } from './database.ts'
 import type { TokenRow } from './schema.ts'
-import { statement } from './statement.ts'
+import { affected, statement } from './statement.ts'
 
-/** A token as the wire refers to it. */
 export interface TokenLocation {
   contractAddress: string
   chainId: number
@@ -14,7 +13,7 @@ export interface LocatedToken extends TokenRow, TokenLocation {
   twoTapDelaySeconds: number | null
   twoTapWindowSeconds: number | null
   contractStatus: 'pending' | 'confirmed'
-  /** What deployed the contract from here; null where it was registered by its address. */
+  /** The contract's deployment; null where it was registered by its address. */
   contractTransactionId: number | null
   contractProblem: string | null
   contractIsBound: number
@@ -42,7 +41,7 @@ const byRow = statement<{ id: number }>()((db, p) => located(db).where('tokens.i
 export const findToken = (db: Queries, row: number): Promise<LocatedToken | undefined> =>
   byRow.first(db, { id: row })
 
-const byPlace = statement<{ chainId: number; address: string; tokenId: string }>()((db, p) =>
+const byLocation = statement<{ chainId: number; address: string; tokenId: string }>()((db, p) =>
   located(db)
     .where('contracts.chainId', '=', p.chainId)
     .where('contracts.address', '=', p.address)
@@ -53,9 +52,9 @@ const byPlace = statement<{ chainId: number; address: string; tokenId: string }>
 export const findTokenAt = (
   db: Queries,
   { chainId, contractAddress: address, tokenId }: TokenLocation,
-): Promise<LocatedToken | undefined> => byPlace.first(db, { chainId, address, tokenId })
+): Promise<LocatedToken | undefined> => byLocation.first(db, { chainId, address, tokenId })
 
-/** Those that a seed gives somebody, and that nothing mints yet. */
+/** Tokens with an owner from a seed and without a recorded mint. */
 export const tokensToMint = (db: Queries, chainId: number): Promise<LocatedToken[]> =>
   located(db)
     .where('contracts.chainId', '=', chainId)
@@ -77,7 +76,6 @@ const describe = statement<{ id: number; metadata: string }>()((db, p) =>
 export const setTokenMetadata = (db: Queries, id: number, metadata: string) =>
   describe.run(db, { id, metadata })
 
-/** The row of a contract's token, made where it is missing. */
 export async function ensureToken(
   db: Queries,
   token: { contractId: number; tokenId: string; owner?: string; metadata?: string; createdAt: string },
@@ -97,7 +95,6 @@ export async function ensureToken(
   return id
 }
 
-/** The rows of tokens, made where they are missing. */
 export async function ensureTokens(
   db: Queries,
   tokens: readonly { contractId: number; tokenId: string }[],
@@ -129,7 +126,7 @@ export async function ensureTokens(
   return rows
 }
 
-/** Gives a token the owner and the metadata that it lacks; what is there stays. */
+/** Sets the owner and the metadata where they are missing. */
 export async function describeTokenOnce(
   db: Queries,
   token: { contractId: number; tokenId: string; owner?: string | undefined; metadata?: object | undefined },
@@ -180,7 +177,7 @@ const numbered = (db: Queries, contractId: number, after: number) =>
     )
     .select((e) => e.fn.min(e.cast<number>('one.tokenId', 'integer')).as('last'))
 
-/** The lowest token id above another that no token of a contract has here. Decimal. */
+/** The lowest free token id above another, decimal. */
 export async function freeTokenId(db: Queries, contractId: number, after: bigint): Promise<string> {
   const next = String(after + 1n)
   if (!(await taken.first(db, { contractId, tokenId: next }))) return next
@@ -188,7 +185,6 @@ export async function freeTokenId(db: Queries, contractId: number, after: bigint
   return String(BigInt(last ?? after) + 1n)
 }
 
-/** Mints of a contract's tokens that are not settled. */
 export const openMintsOf = async (db: Queries, contractId: number): Promise<number[]> => {
   const rows = await db
     .selectFrom('tokens')
@@ -201,10 +197,5 @@ export const openMintsOf = async (db: Queries, contractId: number): Promise<numb
 }
 
 /** So that a seed's tokens are minted by the next deployment. */
-export async function forgetMints(db: Queries, contractId: number): Promise<void> {
-  await db
-    .updateTable('tokens')
-    .set({ mintTransactionId: null })
-    .where('contractId', '=', contractId)
-    .execute()
-}
+export const forgetMints = (db: Queries, contractId: number) =>
+  affected(db.updateTable('tokens').set({ mintTransactionId: null }).where('contractId', '=', contractId))

@@ -1,6 +1,6 @@
 import type { Hex } from 'viem'
 import type { TransactionRow } from '../../store/schema.ts'
-import { markMined, markUnmined } from '../../store/transactions.ts'
+import { markMined, markUnmined } from '../../store/transactions/states.ts'
 import type { Inclusion } from './node.ts'
 import { type Sender, type View, writeAsHolder } from './sender.ts'
 import { fillerKind } from './sign-attempt.ts'

@@ -1,12 +1,7 @@
 import type { TransactionRow } from '../../store/schema.ts'
-import {
-  attemptsOf,
-  insertAttempt,
-  insertTransaction,
-  markSigned,
-  markUnmined,
-  transactionsFromNonce,
-} from '../../store/transactions.ts'
+import { attemptsOf, insertAttempt } from '../../store/transactions/attempts.ts'
+import { insertTransaction, transactionsFromNonce } from '../../store/transactions/intents.ts'
+import { markSigned, markUnmined } from '../../store/transactions/states.ts'
 import { type Fees, firstFees, replacementFees } from './fees.ts'
 import { idOf, marketOf, ofSigner, type Sender, type View, writeAsHolder } from './sender.ts'
 import { emptyCall, feesOf, fillerGas, fillerKind, signAttempt } from './sign-attempt.ts'

@@ -1,6 +1,7 @@
 import type { Address, Hex } from 'viem'
 import type { Queries } from '../../store/database.ts'
-import { insertIdempotencyKey, insertTransaction } from '../../store/transactions.ts'
+import { insertIdempotencyKey } from '../../store/transactions/idempotency-keys.ts'
+import { insertTransaction } from '../../store/transactions/intents.ts'
 import { IdempotencyKeyTaken } from './errors.ts'
 
 export type Json = string | number | boolean | null | readonly Json[] | { readonly [name: string]: Json }

@@ -1,7 +1,7 @@
 import type { Hex } from 'viem'
 import { BackgroundLoop, type Schedule, systemSchedule } from '../../background-loop.ts'
 import type { Db } from '../../store/database.ts'
-import { abandon, cancelQueued } from '../../store/transactions.ts'
+import { abandon, cancelQueued } from '../../store/transactions/states.ts'
 import type { Builders } from './builder.ts'
 import { NoSuchSigner, WrongChain } from './errors.ts'
 import { Node } from './node.ts'

@@ -1,5 +1,6 @@
 import type { TransactionAttemptRow, TransactionRow } from '../../store/schema.ts'
-import { insertAttempt, markWaiting, type NewAttempt } from '../../store/transactions.ts'
+import { insertAttempt, type NewAttempt } from '../../store/transactions/attempts.ts'
+import { markWaiting } from '../../store/transactions/states.ts'
 import { type Market, replacementFees } from './fees.ts'
 import { marketOf, type Sender, type View, writeAsHolder } from './sender.ts'
 import { feesOf, fillerGas, signAttempt } from './sign-attempt.ts'

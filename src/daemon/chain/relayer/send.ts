@@ -1,11 +1,6 @@
 import type { TransactionAttemptRow, TransactionRow } from '../../store/schema.ts'
-import {
-  abandon,
-  markAttemptError,
-  markAttemptTaken,
-  markBroadcast,
-  markWaiting,
-} from '../../store/transactions.ts'
+import { markAttemptError, markAttemptTaken } from '../../store/transactions/attempts.ts'
+import { abandon, markBroadcast, markWaiting } from '../../store/transactions/states.ts'
 import type { SendOutcome } from './node.ts'
 import { type Sender, type View, writeAsHolder } from './sender.ts'
 import { storedHex } from './transaction.ts'

@@ -1,16 +1,8 @@
 import type { TransactionAttemptRow } from '../../store/schema.ts'
-import {
-  countUnsettled,
-  findSender,
-  giveLeaseBack,
-  hasUnexplained,
-  insertSender,
-  markAllWithNode,
-  markAllWithoutNode,
-  openAttempts,
-  openTransactions,
-  takeLease,
-} from '../../store/transactions.ts'
+import { openAttempts } from '../../store/transactions/attempts.ts'
+import { countUnsettled, openTransactions } from '../../store/transactions/intents.ts'
+import { findSender, giveLeaseBack, insertSender, takeLease } from '../../store/transactions/senders.ts'
+import { hasUnexplained, markAllWithNode, markAllWithoutNode } from '../../store/transactions/states.ts'
 import { KeyChanged, LeaseHeld, WrongChain } from './errors.ts'
 import { follow } from './follow.ts'
 import { closeGaps } from './gaps.ts'

@@ -1,7 +1,7 @@
 import type { Address, Hex, TransactionSerializableEIP1559, Transport } from 'viem'
 import type { Db, Queries } from '../../store/database.ts'
 import type { TransactionAttemptRow, TransactionRow } from '../../store/schema.ts'
-import { renewLease } from '../../store/transactions.ts'
+import { renewLease } from '../../store/transactions/senders.ts'
 import type { Builders } from './builder.ts'
 import { LeaseHeld } from './errors.ts'
 import type { Market } from './fees.ts'

@@ -1,14 +1,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { TransactionRow } from '../../store/schema.ts'
-import {
-  cancelQueued,
-  findSender,
-  insertAttempt,
-  markSigned,
-  markWaiting,
-  queuedTransactions,
-  takeNonces,
-} from '../../store/transactions.ts'
+import { insertAttempt } from '../../store/transactions/attempts.ts'
+import { queuedTransactions } from '../../store/transactions/intents.ts'
+import { findSender, takeNonces } from '../../store/transactions/senders.ts'
+import { cancelQueued, markSigned, markWaiting } from '../../store/transactions/states.ts'
 import { type Building, type Built, buildCall } from './build-call.ts'
 import { LeaseHeld } from './errors.ts'
 import { firstFees } from './fees.ts'

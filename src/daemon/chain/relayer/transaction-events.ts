@@ -2,7 +2,7 @@ import type { Hex } from 'viem'
 import type { Schedule } from '../../background-loop.ts'
 import type { Db } from '../../store/database.ts'
 import type { TransactionRow } from '../../store/schema.ts'
-import { findTransaction } from '../../store/transactions.ts'
+import { findTransaction } from '../../store/transactions/intents.ts'
 import { NotSignedYet, TransactionRefused } from './errors.ts'
 import { isSettled, type SettledState, stateOf, storedHex } from './transaction.ts'
 

@@ -1,5 +1,4 @@
-import type { Actor } from '../../store/audit.ts'
-import { recordChange } from '../../store/audit.ts'
+import { type Actor, recordChange } from '../../store/audit.ts'
 import {
   apiKeysOfTeam,
   findApiKey,

@@ -1,7 +1,6 @@
-import type { Actor } from '../../store/audit.ts'
-import { recordChange } from '../../store/audit.ts'
+import { countDeferred } from '../../store/announcements.ts'
+import { type Actor, recordChange } from '../../store/audit.ts'
 import type { Db, Queries } from '../../store/database.ts'
-import { countDeferred } from '../../store/deferred-announcements.ts'
 import type { TeamRow } from '../../store/schema.ts'
 import {
   allTeams,

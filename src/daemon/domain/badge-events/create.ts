@@ -8,18 +8,19 @@ import {
   type Unavailable,
 } from '../../badges/provider.ts'
 import { reserveIdempotencyKey } from '../../chain/relayer/record-intent.ts'
+import { findBadgeEvent, insertImage } from '../../store/badge-events.ts'
 import {
-  creationPlace,
+  creationContext,
   deleteCreation,
   findCreationOfKey,
   forgetCreationKey,
   insertCreation,
+  insertPoapEvent,
+  isPoapEvent,
   leaveCreationUnknown,
+  secretCodeContext,
   tieCreationKey,
-} from '../../store/badge-creations.ts'
-import { findBadgeEvent } from '../../store/badge-events.ts'
-import { insertImage } from '../../store/badge-images.ts'
-import { insertPoapEvent, isPoapEvent, secretCodePlace } from '../../store/badge-upstream.ts'
+} from '../../store/badge-upstream.ts'
 import type { Db } from '../../store/database.ts'
 import { conflict, DomainError, invalid, notFound } from '../errors.ts'
 import { iso } from '../time.ts'
@@ -156,7 +157,7 @@ async function begin(
       keyScope: idempotency?.scope ?? null,
       key: idempotency?.key ?? null,
       createdAt: iso(clock.now()),
-      seal: (id) => box.seal(Buffer.from(secretCode), creationPlace(id)),
+      seal: (id) => box.seal(Buffer.from(secretCode), creationContext(id)),
     })
   })
 }
@@ -200,7 +201,7 @@ async function finish(
     const badgeEventId = await recordCreated(trx, clock, asking, { event, created, provider: 'poap' })
     await insertPoapEvent(trx, {
       badgeEventId,
-      secretCode: box.seal(Buffer.from(secretCode), secretCodePlace(badgeEventId)),
+      secretCode: box.seal(Buffer.from(secretCode), secretCodeContext(badgeEventId)),
       pollAt: iso(clock.now()),
     })
     if (asking.idempotency) await tieCreationKey(trx, asking.idempotency, badgeEventId)

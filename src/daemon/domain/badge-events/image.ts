@@ -14,7 +14,7 @@ import { promisify } from 'node:util'
 import { nanoid } from 'nanoid'
 import { type BadImage, ImageJudge } from '../../badges/image.ts'
 import type { BadgeImage } from '../../badges/provider.ts'
-import { allImageFiles, findImage } from '../../store/badge-images.ts'
+import { allImageFiles, findImage } from '../../store/badge-events.ts'
 import type { Db } from '../../store/database.ts'
 import { DomainError, type ErrorCode, notFound, storeFailure } from '../errors.ts'
 

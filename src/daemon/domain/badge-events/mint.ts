@@ -8,13 +8,13 @@ import {
   findClaimOfOtp,
   hasDeviceClaimed,
   insertClaim,
+  takeFreeCode,
   updateClaim,
 } from '../../store/badge-claims.ts'
-import { takeFreeCode } from '../../store/badge-codes.ts'
 import { countCodeOut, findBadgeEvent } from '../../store/badge-events.ts'
 import { isPoapEvent } from '../../store/badge-upstream.ts'
-import { hashCode } from '../../store/code-hash.ts'
 import type { Db, Queries } from '../../store/database.ts'
+import { hashCode } from '../../store/refs.ts'
 import type { BadgeClaimRow, BadgeEventRow, OtpRow } from '../../store/schema.ts'
 import { badgeStatus } from '../badge-status.ts'
 import { type Asker, type Names, resolveRecipient } from '../chain/recipients.ts'

@@ -1,9 +1,9 @@
 import { setImmediate } from 'node:timers/promises'
 import type { ApprovalResult, BadgeCode } from '../../badges/provider.ts'
 import { recordChange } from '../../store/audit.ts'
-import { codePlace, codesOfEvent, freeCodesCount, insertCodes } from '../../store/badge-codes.ts'
+import { codeContext, codesOfEvent, freeCodesCount, insertCodes } from '../../store/badge-claims.ts'
 import { countCodesIn, findBadgeEvent, setApproval } from '../../store/badge-events.ts'
-import { type PoapEvent, secretCodePlace, setPoll } from '../../store/badge-upstream.ts'
+import { type PoapEvent, secretCodeContext, setPoll } from '../../store/badge-upstream.ts'
 import type { Db } from '../../store/database.ts'
 import type { BadgeEventRow } from '../../store/schema.ts'
 import type { SecretBox } from '../../store/secret-box.ts'
@@ -31,7 +31,7 @@ const moreCodesMs = 7 * 24 * hourMs
 export async function pollEvent(deps: PollDeps, event: PoapEvent): Promise<void> {
   const { box, providers, clock } = deps
   if (!providers.poap) return pollLater(deps, event, 60)
-  const secretCode = box.open(event.secretCode, secretCodePlace(event.id)).toString()
+  const secretCode = box.open(event.secretCode, secretCodeContext(event.id)).toString()
   const { upstreamId, requestedCodes } = event
   const createdAt = Date.parse(event.createdAt)
   const result = await providers.poap.approval({ upstreamId, secretCode, requestedCodes, createdAt })
@@ -115,7 +115,7 @@ async function storeCodes(
   for (let from = 0; from < fresh.length; from += aStep) {
     const sealed = fresh.slice(from, from + aStep).map((code, index) => {
       const number = last + from + index + 1
-      return { number, code: box.seal(Buffer.from(code), codePlace(event.id, number)) }
+      return { number, code: box.seal(Buffer.from(code), codeContext(event.id, number)) }
     })
     await db.write(async (trx) => {
       await insertCodes(trx, event.id, sealed)
@@ -146,7 +146,7 @@ async function knownCodes({ db, box }: Deps, badgeEventId: number) {
   const known = new Set<string>()
   for (const [index, { number, code }] of rows.entries()) {
     if (index > 0 && index % aStep === 0) await setImmediate()
-    known.add(box.open(code, codePlace(badgeEventId, number)).toString())
+    known.add(box.open(code, codeContext(badgeEventId, number)).toString())
   }
   return { known, last: rows.at(-1)?.number ?? 0 }
 }

@@ -1,7 +1,13 @@
 import { BackgroundLoop } from '../../background-loop.ts'
 import type { BadgeProvider } from '../../badges/provider.ts'
-import { abandonedClaims, dueClaims, makeOtpGood, updateClaim } from '../../store/badge-claims.ts'
-import { codePlace, sealedCode } from '../../store/badge-codes.ts'
+import {
+  abandonedClaims,
+  codeContext,
+  dueClaims,
+  makeOtpGood,
+  sealedCode,
+  updateClaim,
+} from '../../store/badge-claims.ts'
 import { duePoapEvents, nextDue, setPoll } from '../../store/badge-upstream.ts'
 import type { BadgeClaimRow } from '../../store/schema.ts'
 import { iso } from '../time.ts'
@@ -154,6 +160,6 @@ export class Poller {
     const codeRef = { badgeEventId, number: number ?? -1 }
     const sealed = await sealedCode(this.#deps.db.read, codeRef)
     if (!sealed) return { kind: 'none' } as const
-    return poap.transaction(this.#deps.box.open(sealed, codePlace(badgeEventId, codeRef.number)).toString())
+    return poap.transaction(this.#deps.box.open(sealed, codeContext(badgeEventId, codeRef.number)).toString())
   }
 }

@@ -2,13 +2,16 @@ import { recordChange } from '../../store/audit.ts'
 import {
   deleteClaim,
   endOtp,
+  type Fate,
   findClaim,
+  findCodeAgain,
   forgetMintKeys,
   makeOtpGood,
   restoreOtp,
+  settleCode,
+  takeFreeCode,
   updateClaim,
 } from '../../store/badge-claims.ts'
-import { type Fate, findCodeAgain, settleCode, takeFreeCode } from '../../store/badge-codes.ts'
 import { countCodeIn, countCodeOut, findBadgeEvent } from '../../store/badge-events.ts'
 import type { Queries } from '../../store/database.ts'
 import type { BadgeClaimRow } from '../../store/schema.ts'

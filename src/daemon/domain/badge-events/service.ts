@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import type { SendRequest } from '../../badges/poap-deps.ts'
-import { allCreations } from '../../store/badge-creations.ts'
+import { allCreations } from '../../store/badge-upstream.ts'
 import type { Db } from '../../store/database.ts'
 import type { SecretBox } from '../../store/secret-box.ts'
 import type { Clock } from '../time.ts'

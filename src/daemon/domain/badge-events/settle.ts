@@ -1,7 +1,6 @@
 import type { BadgeProvider } from '../../badges/provider.ts'
-import { findClaim } from '../../store/badge-claims.ts'
-import { codePlace, sealedCode } from '../../store/badge-codes.ts'
-import { findPoapEvent, secretCodePlace } from '../../store/badge-upstream.ts'
+import { codeContext, findClaim, sealedCode } from '../../store/badge-claims.ts'
+import { findPoapEvent, secretCodeContext } from '../../store/badge-upstream.ts'
 import type { Db } from '../../store/database.ts'
 import type { BadgeClaimRow } from '../../store/schema.ts'
 import type { SecretBox } from '../../store/secret-box.ts'
@@ -116,7 +115,7 @@ export class Settler {
     const { db, box } = this.#deps
     const event = await findPoapEvent(db.read, claim.badgeEventId)
     if (!event) return false
-    const secretCode = box.open(event.secretCode, secretCodePlace(claim.badgeEventId)).toString()
+    const secretCode = box.open(event.secretCode, secretCodeContext(claim.badgeEventId)).toString()
     const listed = await provider.codes({ upstreamId: event.upstreamId, secretCode })
     return (
       listed.kind === 'codes' && listed.codes.length > 0 && !listed.codes.some((one) => one.code === code)
@@ -140,6 +139,6 @@ export class Settler {
     if (number === null) return ''
     const sealed = await sealedCode(this.#deps.db.read, { badgeEventId, number })
     if (!sealed) throw new Error('a claim has a code that is not there')
-    return this.#deps.box.open(sealed, codePlace(badgeEventId, number)).toString()
+    return this.#deps.box.open(sealed, codeContext(badgeEventId, number)).toString()
   }
 }

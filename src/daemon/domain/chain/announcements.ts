@@ -3,14 +3,14 @@ import { getAddress } from 'viem/utils'
 import { guestbookAbi } from '../../chain/artifacts/guestbook.ts'
 import { phygitalAbi } from '../../chain/artifacts/phygital.ts'
 import type { Chains } from '../../chain/chains.ts'
-import { findContract } from '../../store/contracts.ts'
-import type { Db, Queries } from '../../store/database.ts'
 import {
   contractsWithDeferred,
   deferAnnouncements,
   deferredOf,
   forgetDeferred,
-} from '../../store/deferred-announcements.ts'
+} from '../../store/announcements.ts'
+import { findContract } from '../../store/contracts.ts'
+import type { Db, Queries } from '../../store/database.ts'
 import type { ContractRow } from '../../store/schema.ts'
 import { type BudgetClock, iso } from '../time.ts'
 import { recordIfRoom } from './budget.ts'

@@ -5,7 +5,7 @@ import { wordsOf } from '../../chain/relayer/node.ts'
 import { contractsInTrouble } from '../../store/contracts.ts'
 import type { Db } from '../../store/database.ts'
 import type { ContractRow } from '../../store/schema.ts'
-import { listTransactions } from '../../store/transactions.ts'
+import { listTransactions } from '../../store/transactions/listing.ts'
 
 type TroubleCode = 'wrong-chain' | 'lease-held' | 'key-changed' | 'node'
 

@@ -8,11 +8,11 @@ import {
   RecipientInvalid,
 } from '../../chain/names/resolver.ts'
 import type { Queries } from '../../store/database.ts'
-import { insertName } from '../../store/names.ts'
+import { insertName } from '../../store/settings.ts'
 import { DomainError } from '../errors.ts'
 
 /** A step of a larger write: adds a name to the embedded chain's name service, unless it exists. Any case. */
-export const ensureNameIn = (trx: Queries, name: string, address: string): Promise<void> =>
+export const ensureNameIn = (trx: Queries, name: string, address: string) =>
   insertName(trx, { name: name.toLowerCase(), address: getAddress(address.toLowerCase()) })
 
 export type Names = NameResolver

@@ -8,7 +8,8 @@ import {
 } from '../../store/contracts.ts'
 import type { Queries } from '../../store/database.ts'
 import { forgetMints, openMintsOf } from '../../store/tokens.ts'
-import { cancelQueued, findTransaction } from '../../store/transactions.ts'
+import { findTransaction } from '../../store/transactions/intents.ts'
+import { cancelQueued } from '../../store/transactions/states.ts'
 
 /** Updates the service's own records in the write that settles a transaction. */
 export const onSettled: Settled = async (trx, { id, state, at }) => {

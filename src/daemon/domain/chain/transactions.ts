@@ -3,15 +3,14 @@ import { type Actor, recordChange } from '../../store/audit.ts'
 import type { Db } from '../../store/database.ts'
 import type { TransactionRow } from '../../store/schema.ts'
 import { allTeams } from '../../store/teams.ts'
+import { findTransaction } from '../../store/transactions/intents.ts'
 import {
-  abandon,
-  cancelQueued,
-  findTransaction,
   listTransactions as list,
   type ShownTransaction,
   showTransaction as show,
   type TransactionFilter,
-} from '../../store/transactions.ts'
+} from '../../store/transactions/listing.ts'
+import { abandon, cancelQueued } from '../../store/transactions/states.ts'
 import { conflict, type DomainError, notFound } from '../errors.ts'
 import { type Clock, iso } from '../time.ts'
 import { onSettled } from './settlements.ts'

@@ -1,5 +1,4 @@
-import type { Actor } from '../../store/audit.ts'
-import { recordChange } from '../../store/audit.ts'
+import { type Actor, recordChange } from '../../store/audit.ts'
 import {
   chipGroupsOfTeam,
   deleteChipGroup,
@@ -17,10 +16,7 @@ import { type Clock, iso } from '../time.ts'
 
 export type { ChipGroupRow }
 
-interface Deps {
-  db: Db
-  clock: Clock
-}
+type Deps = { db: Db; clock: Clock }
 
 export const listChipGroups = ({ db }: { db: Pick<Db, 'read'> }, teamId: number): Promise<ChipGroupRow[]> =>
   chipGroupsOfTeam(db.read, teamId)
@@ -75,7 +71,7 @@ export async function ensureChipGroupIn(
   return group
 }
 
-/** The same, by name or id; one that is missing is made of the name. */
+/** By name or id; creates a missing group from the name. */
 export const ensureGroupIn = async (
   trx: Queries,
   { teamId, actor, at }: { teamId: number; actor: Actor; at: string },
@@ -94,17 +90,11 @@ export function editChipGroup(
     const group = await findAnyChipGroup(trx, id)
     if (!group) throw notFound('chip group')
     if (group.name === name) return group
-    await assertNameIsFree(trx, { teamId: group.teamId, name })
+    const { teamId, name: previous } = group
+    await assertNameIsFree(trx, { teamId, name })
     await renameChipGroup(trx, id, name)
-    const detail = { id, previous: group.name }
-    await recordChange(trx, {
-      at,
-      actor,
-      teamId: group.teamId,
-      action: 'chip-groups.edit',
-      target: name,
-      detail,
-    })
+    const detail = { id, previous }
+    await recordChange(trx, { at, actor, teamId, action: 'chip-groups.edit', target: name, detail })
     return { ...group, name }
   })
 }

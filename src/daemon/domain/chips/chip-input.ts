@@ -5,9 +5,8 @@ import { canonicalTokenId } from '../../../values/token.ts'
 import type { TokenLocation } from '../../store/tokens.ts'
 import type { KeyRing } from './key-ring.ts'
 
-/** A chip as somebody registers it. What is absent is not asked for. */
 export interface ChipInput {
-  /** Decimal. A HaLo chip may leave it to its public key. */
+  /** Decimal. Optional for HaLo chips, since it follows from the public key. */
   uid?: string | undefined
   /** Makes it a HaLo chip: pk2, uncompressed, hex. */
   publicKey?: string | undefined
@@ -16,15 +15,15 @@ export interface ChipInput {
   item?: string | undefined
   variant?: string | undefined
   token?: TokenLocation | undefined
-  /** The last tap counter that counts as used: of chips that are in the field already. */
+  /** The last used tap counter, for chips that are already in use. */
   lastCounter?: number | undefined
   /** 32 hex digits. */
   fileReadKey?: string | undefined
-  /** How often it was personalised again; 0 if absent. */
+  /** The number of rekeyings; 0 if absent. */
   generation?: number | undefined
 }
 
-/** A chip that is fit to be registered as far as it tells by itself. */
+/** A chip whose values are valid by themselves. */
 export interface CheckedChip {
   readonly uid: string
   readonly family: 'ntag424' | 'halo'
@@ -32,7 +31,7 @@ export interface CheckedChip {
   /** Upper-case hex. */
   readonly publicKey: string | null
   readonly fileReadKey: Buffer | null
-  /** Nothing else but its UID was given. */
+  /** Only its UID was given. */
   readonly isBare: boolean
   readonly given: ChipInput
 }
@@ -47,7 +46,7 @@ interface Deps {
 
 const refuse = (reason: string): Refusal => ({ reason })
 
-/** A row of an import, once it is checked as far as it tells by itself. */
+/** Checks a row of an import by itself. */
 export function readRow(values: ChipValues): ChipInput | RowRefusal {
   const parsed = values.uid === undefined ? undefined : parseUid(values.uid)
   if (parsed && !parsed.ok) return refuse(`uid ${parsed.reason}`)

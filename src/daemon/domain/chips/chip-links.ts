@@ -9,13 +9,12 @@ import { assertMayTransfer, type Operator } from '../access/grants.ts'
 import { DomainError, invalid } from '../errors.ts'
 import { type Clock, iso } from '../time.ts'
 import { Bindings } from './chip-bindings.ts'
-import { isMinting } from './chip-power.ts'
-import { chipOf, type UidReadings } from './chip-record.ts'
+import { chipOf, isMinting, type UidReadings } from './chip-record.ts'
 
 type Deps = { db: Db; clock: Clock }
 type Links = Partial<Pick<ChipRow, 'tokenRow' | 'itemId' | 'variantId'>>
 
-/** What a chip shall be linked to; what is absent stays as it is. */
+/** An absent member leaves the link as it is. */
 export interface ChipLinks {
   token?: TokenLocation | undefined
   item?: string | undefined

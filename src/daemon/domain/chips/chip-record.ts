@@ -1,22 +1,22 @@
 import type { Chains } from '../../chain/chains.ts'
-import { badgeEventsOf } from '../../store/badge-events.ts'
-import { type ChipRecordRow, findChipRecord } from '../../store/chip-records.ts'
+import { type AssignedBadgeEvent, badgeEventsOf } from '../../store/badge-events.ts'
+import { type ChipRecordRow, findChipRecord, hasAssignments } from '../../store/chip-records.ts'
+import type { TappedChip } from '../../store/chips.ts'
 import type { Db, Queries } from '../../store/database.ts'
-import { guestbookEventsOf } from '../../store/guestbook-events.ts'
+import { guestbookEventsOf, type LocatedGuestbookEvent } from '../../store/guestbook-events.ts'
+import { findItem } from '../../store/items.ts'
+import type { ChipRow } from '../../store/schema.ts'
 import type { TokenLocation } from '../../store/tokens.ts'
-import { type BadgeStatus, badgeStatus } from '../badge-status.ts'
+import { type BadgeStatus, badgeStatus, isListed } from '../badge-status.ts'
 import { type KnownOwner, ownerByChain } from '../chain/token-owner.ts'
 import { DomainError } from '../errors.ts'
 import { type Clock, iso } from '../time.ts'
-import { linkedToken } from './carried.ts'
 
 /**
- * What a UID that somebody wrote may mean, the likeliest first. Fourteen digits are read as hex, and may yet have
- * been meant as a decimal.
+ * The possible readings of a UID, the likeliest first: fourteen digits are read as hex, but may be decimal.
  */
 export type UidReadings = readonly [string, ...string[]]
 
-/** All that is known of a chip. */
 export interface ChipRecord {
   chip: ChipRecordRow
   token: (TokenLocation & KnownOwner) | undefined
@@ -60,4 +60,49 @@ export async function showChip(
     guestbookEvents: guestbookEvents.map(({ id, name }) => ({ id, name })),
     isConfigured: carries || badgeEvents.length > 0 || guestbookEvents.length > 0,
   }
+}
+
+type Bound = Pick<ChipRow, 'uid' | 'teamId' | 'tokenRow' | 'itemId'>
+
+/** True where the chip's taps give codes: for a token, a mint, or an event. */
+export const givesCodes = async (db: Queries, chip: Bound): Promise<boolean> =>
+  chip.tokenRow !== null ||
+  (chip.itemId !== null && (await isMinting(db, chip.teamId, chip.itemId))) ||
+  hasAssignments(db, chip.uid)
+
+/** Includes an item without a contract, since it may get one. */
+export const carriesAnything = async (db: Queries, chip: Bound): Promise<boolean> =>
+  chip.itemId !== null || givesCodes(db, chip)
+
+/** True where chips of the item that have no token yet get one minted. */
+export const isMinting = async (db: Queries, teamId: number, item: string): Promise<boolean> =>
+  (await findItem(db, teamId, item))?.contractId != null
+
+/** A chip's taps give codes for these. */
+export interface ChipAssets {
+  readonly token: (TokenLocation & { row: number }) | undefined
+  readonly badgeEvents: readonly AssignedBadgeEvent[]
+  readonly guestbookEvents: readonly LocatedGuestbookEvent[]
+  /** Bound to an item and to no token: a code mints the token. */
+  readonly isUnminted: boolean
+}
+
+/** Gathers what a chip carries. @param now ISO 8601 */
+export async function assetsOf(db: Queries, chip: TappedChip, now: string): Promise<ChipAssets> {
+  const token = linkedToken(chip)
+  const assigned = chip.hasBadgeEvents ? await badgeEventsOf(db, chip) : []
+  return {
+    token: token && chip.tokenRow !== null ? { ...token, row: chip.tokenRow } : undefined,
+    badgeEvents: assigned.filter((event) => isListed(event, now)),
+    guestbookEvents: chip.hasGuestbookEvents ? await guestbookEventsOf(db, chip.uid) : [],
+    isUnminted: chip.itemId !== null && chip.tokenRow === null,
+  }
+}
+
+type Linked = Pick<TappedChip, 'linkedAddress' | 'linkedChainId' | 'linkedTokenId'>
+
+export function linkedToken(chip: Linked): TokenLocation | undefined {
+  const { linkedAddress, linkedChainId, linkedTokenId } = chip
+  if (linkedAddress === null || linkedChainId === null || linkedTokenId === null) return undefined
+  return { contractAddress: linkedAddress, chainId: linkedChainId, tokenId: linkedTokenId }
 }

@@ -13,8 +13,7 @@ import { endRefsOfChip } from '../../store/refs.ts'
 import { assertMayTransfer, type Operator } from '../access/grants.ts'
 import { DomainError } from '../errors.ts'
 import { type Clock, iso } from '../time.ts'
-import { hasPower } from './chip-power.ts'
-import { chipOf, type UidReadings } from './chip-record.ts'
+import { chipOf, givesCodes, type UidReadings } from './chip-record.ts'
 
 const conflict = (message: string) => new DomainError('conflict', message)
 
@@ -34,7 +33,8 @@ export async function replaceChip(
     const old = await chipOf(trx, readings)
     const fresh = await chipOf(trx, other)
     await assertReplaceable(trx, old, fresh)
-    if (await hasPower(trx, old)) assertMayTransfer(holder, 'handing on what a chip carries to another chip')
+    if (await givesCodes(trx, old))
+      assertMayTransfer(holder, 'handing on what a chip carries to another chip')
 
     const { uid, teamId, tokenRow, itemId, variantId, redirectUrl, label, chipGroupId } = old
     // A label is unique in its team: the first chip gives it up before the second takes it.

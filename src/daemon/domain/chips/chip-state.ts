@@ -1,16 +1,13 @@
 import { type Actor, recordChange } from '../../store/audit.ts'
-import { deleteChip } from '../../store/chip-records.ts'
+import { deleteChip, rememberChip } from '../../store/chip-records.ts'
 import { updateChip } from '../../store/chips.ts'
 import type { Db, Queries } from '../../store/database.ts'
 import { endOtpsOfChip } from '../../store/otps.ts'
-import { endPageVisits } from '../../store/page-visits.ts'
-import { endRefsOfChip } from '../../store/refs.ts'
-import { rememberChip } from '../../store/removed-chips.ts'
+import { endPageVisits, endRefsOfChip } from '../../store/refs.ts'
 import { assertMayTransfer, type Operator } from '../access/grants.ts'
 import { DomainError } from '../errors.ts'
 import { type Clock, iso } from '../time.ts'
-import { hasPower } from './chip-power.ts'
-import { chipOf, type UidReadings } from './chip-record.ts'
+import { chipOf, givesCodes, type UidReadings } from './chip-record.ts'
 import type { KeyRing } from './key-ring.ts'
 
 type Deps = { db: Db; clock: Clock }
@@ -29,14 +26,8 @@ export async function disableChip(
     const disabledReason = reason || null
     await updateChip(trx, uid, { disabledAt: at, disabledReason })
     await endAll(trx, uid, at)
-    await recordChange(trx, {
-      at,
-      actor,
-      teamId,
-      action: 'chips.disable',
-      target: uid,
-      detail: { reason: disabledReason },
-    })
+    const detail = { reason: disabledReason }
+    await recordChange(trx, { at, actor, teamId, action: 'chips.disable', target: uid, detail })
   })
 }
 
@@ -60,7 +51,7 @@ export async function enableChip(
       )
     }
     if (disabledAt === null) return
-    if (await hasPower(trx, chip)) assertMayTransfer(holder, 'enabling a chip that carries something')
+    if (await givesCodes(trx, chip)) assertMayTransfer(holder, 'enabling a chip that carries something')
     await updateChip(trx, uid, { disabledAt: null, disabledReason: null })
     const detail = { disabledAt, reason: disabledReason }
     await recordChange(trx, { at, actor, teamId, action: 'chips.enable', target: uid, detail })

@@ -1,13 +1,18 @@
 import type { KeyedMutex } from '../../../values/keyed-mutex.ts'
 import { checkRedirectUrl } from '../../../values/redirect-url.ts'
-import type { Actor } from '../../store/audit.ts'
-import { recordChange } from '../../store/audit.ts'
-import { findChipGroup, findChipGroupNamed } from '../../store/chip-groups.ts'
-import { chipsAsElements } from '../../store/chip-pages.ts'
+import { type Actor, recordChange } from '../../store/audit.ts'
+import {
+  chipGroupsOfTeam,
+  chipsAsElements,
+  chipsAsLines,
+  findChipGroup,
+  findChipGroupNamed,
+} from '../../store/chip-groups.ts'
 import { setRedirects } from '../../store/chips.ts'
 import type { Db } from '../../store/database.ts'
 import { DomainError, invalid, notFound } from '../errors.ts'
 import { type Clock, iso } from '../time.ts'
+import { getGroup } from './chip-groups.ts'
 import { changeInPieces, chipsAtOnce, namedChips } from './named-chips.ts'
 
 type Deps = { db: Db; clock: Clock }
@@ -74,4 +79,20 @@ async function* chipsJson(db: Db, chipGroupId: number): AsyncGenerator<string> {
     glue = ','
   }
   yield glue === '[' ? '[]' : ']'
+}
+
+/**
+ * The chips of a team, or of one of its groups, as JSON lines in pieces: group by group, in the order of their UIDs.
+ * @param nameOrId of a chip group @throws DomainError not_found
+ */
+export async function exportChips(
+  { db }: { db: Pick<Db, 'read' | 'slow'> },
+  teamId: number,
+  nameOrId: string | undefined,
+): Promise<AsyncGenerator<string>> {
+  const groups =
+    nameOrId === undefined
+      ? await chipGroupsOfTeam(db.read, teamId)
+      : [await getGroup(db.read, teamId, nameOrId)]
+  return chipsAsLines(db, groups)
 }

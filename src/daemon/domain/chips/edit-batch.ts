@@ -6,11 +6,10 @@ import { findChips, setRedirect } from '../../store/chips.ts'
 import type { Db, Queries } from '../../store/database.ts'
 import { type Clock, iso } from '../time.ts'
 
-/** A chip and what its redirect URL shall be. */
 export interface Edit {
   uid: string
   redirectUrl: string | null
-  /** Present: it is done only where this is what stands there now. */
+  /** Present: the edit fails where the current value differs. */
   expected?: string | null | undefined
 }
 
@@ -24,12 +23,11 @@ export interface EditResult {
   row: number
   uid: string
   status: 'changed' | 'unchanged' | 'failed'
-  /** What stood there before; absent where the chip is not known. */
+  /** The previous redirect URL; absent for an unknown chip. */
   previous?: string | null
   error?: string
 }
 
-/** An edit as it will be done, or why it cannot be taken at all. */
 export function checkEdit(edit: Edit): { value: Edit } | { problem: string } {
   const uid = parseUid(edit.uid)
   if (!uid.ok) return { problem: `uid ${uid.reason}` }
@@ -70,15 +68,7 @@ export async function* editRows(
       const rows = changed.slice(0, rowsInRecord).map(({ uid, previous }) => ({ uid, previous }))
       const detail = { changed: changed.length, rows }
       const target = changed.length === 1 ? (changed[0]?.uid ?? '') : `${changed.length} chips`
-      const action = 'chips.batch'
-      await recordChange(trx, {
-        at: iso(clock.now()),
-        actor: caller.actor,
-        teamId: caller.teamId,
-        action,
-        target,
-        detail,
-      })
+      await recordChange(trx, { ...caller, at: iso(clock.now()), action: 'chips.batch', target, detail })
       return results
     })
   }

@@ -20,11 +20,10 @@ export interface ImportCounts {
   failed: number
 }
 
-/** Results of rows that follow each other. */
 export interface ImportedPiece {
-  /** The number of the first one; they count from 1. */
+  /** Counted from 1. */
   firstRow: number
-  /** undefined: a row that was not reached. */
+  /** Of consecutive rows; undefined: a row that was not reached. */
   results: readonly (Registered | undefined)[]
 }
 
@@ -51,7 +50,7 @@ export async function planImport(
   return { request, group, at: iso(clock.now()) }
 }
 
-/** Makes the group where it is missing, and records that the import begins. */
+/** Creates a missing group, and records the start in the audit log. */
 export async function beginImport({ db }: ImportDeps, plan: ImportPlan): Promise<ImportPlan> {
   if (plan.request.dryRun) return plan
   return db.write(async (trx) => {
@@ -104,7 +103,7 @@ export async function* importChips(
   return counts
 }
 
-/** How far an import came that ends in a failure of the disk. */
+/** Describes how far an import came before the disk failed. */
 function standing({ request }: ImportPlan, { created, unchanged }: ImportCounts): string {
   if (request.dryRun) return 'This was a dry run: nothing was written.'
   return created + unchanged === 0

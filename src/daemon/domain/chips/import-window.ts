@@ -14,25 +14,22 @@ export type ImportDeps = RegisterDeps & { db: Db; clock: Clock }
 export interface ImportRequest {
   teamId: number
   actor: Actor
-  /** A name, or the id of a group that is there. */
+  /** A name, or the id of an existing group. */
   chipGroup: string
   keySetId: number | undefined
   isSimulated: boolean
-  /** Whether rows may bind chips to tokens, and to items whose tokens are minted. */
+  /** True: rows may bind chips to tokens, and to items whose tokens are minted. */
   mayBind: boolean
-  /** Says what would happen, and writes nothing. */
   dryRun: boolean
 }
 
-/** An import that may begin. */
 export interface ImportPlan {
   readonly request: ImportRequest
-  /** Undefined where it is still to be made. */
+  /** Undefined where it must be created. */
   readonly group: ChipGroupRow | undefined
   readonly at: string
 }
 
-/** A row with its values, or why it is none. */
 export type WindowRow =
   | { readonly values: ChipValues }
   | { readonly problem: string; readonly uid?: string | undefined }
@@ -44,7 +41,6 @@ const rowsAWindow = 50_000
 const charactersAWindow = 8 * 1024 * 1024
 export const rowsAWrite = { least: 100, most: 2000 }
 
-/** Joins blocks into windows. */
 export async function* windowsOf(
   blocks: AsyncIterable<{ rows: readonly WindowRow[]; size: number }>,
 ): AsyncGenerator<WindowRow[]> {
@@ -63,15 +59,15 @@ export async function* windowsOf(
   if (rows.length > 0) yield rows
 }
 
-interface Placed {
+interface IndexedChip {
   at: number
   chip: CheckedChip
 }
 
-/** What became of the rows of a window, in their order. */
+/** Results in the order of the rows. */
 export interface Window {
   readonly results: readonly (Registered | undefined)[]
-  /** What ended it before all rows had their results: those that have one stand. */
+  /** Ended the window early; rows that have a result stand. */
   readonly failure?: { readonly error: unknown }
 }
 
@@ -82,7 +78,7 @@ export async function registerWindow(
   pace: Pace,
 ): Promise<Window> {
   const results = new Array<Registered | undefined>(rows.length)
-  const chips: Placed[] = []
+  const chips: IndexedChip[] = []
   const slice = new Slice()
   for (const [at, row] of rows.entries()) {
     if (slice.isOver) await slice.next()
@@ -103,8 +99,8 @@ export async function registerWindow(
         pace,
       )
       for (const [index, result] of registered.entries()) {
-        const place = piece[index]
-        if (place) results[place.at] = result
+        const chip = piece[index]
+        if (chip) results[chip.at] = result
       }
     } catch (error) {
       return { results, failure: { error } }
@@ -165,7 +161,7 @@ const failAll = (chips: readonly CheckedChip[], error: string): Registered[] =>
 
 class RolledBack extends Error {}
 
-/** Runs a write for its result, and takes it back. */
+/** Runs a write for its result, and rolls it back. */
 async function withoutTrace<T extends object>(db: Db, job: (trx: Queries) => Promise<T>): Promise<T> {
   const results: T[] = []
   try {

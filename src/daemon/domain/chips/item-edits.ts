@@ -1,5 +1,4 @@
-import type { Actor } from '../../store/audit.ts'
-import { recordChange } from '../../store/audit.ts'
+import { type Actor, recordChange } from '../../store/audit.ts'
 import { findContractOfSymbol } from '../../store/contracts.ts'
 import type { Db, Queries } from '../../store/database.ts'
 import {
@@ -18,7 +17,6 @@ import { DomainError, invalid, notFound } from '../errors.ts'
 import { type Clock, iso } from '../time.ts'
 import { getItem, type ItemView } from './items.ts'
 
-/** The members of an item as they are given. */
 export interface ItemFields {
   name?: string | undefined
   description?: string | undefined
@@ -32,10 +30,7 @@ export interface ItemFields {
 
 export type NewItem = ItemFields & { id: string; name: string }
 
-interface Deps {
-  db: Db
-  clock: Clock
-}
+type Deps = { db: Db; clock: Clock }
 interface Caller {
   teamId: number
   actor: Actor
@@ -135,7 +130,7 @@ type Columns = Partial<Omit<ItemRow, 'teamId' | 'id' | 'createdAt'>>
 const isOther = (item: ItemRow, columns: Columns): boolean =>
   Object.entries(columns).some(([column, value]) => item[column as keyof Columns] !== value)
 
-/** What is given, as it is stored; what is not given is left out. @throws DomainError invalid_input */
+/** The given fields as columns. @throws DomainError invalid_input */
 async function columnsOf(trx: Queries, teamId: number, fields: ItemFields): Promise<Columns> {
   const { name, description, imageUrl, contract, media, attributes, variants } = fields
   assertHarmless('imageUrl', imageUrl)

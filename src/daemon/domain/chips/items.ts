@@ -5,14 +5,13 @@ import type { Db } from '../../store/database.ts'
 import { findItem, type ItemsPage, type ItemWithContract, itemsPage } from '../../store/items.ts'
 import type { TokenLocation } from '../../store/tokens.ts'
 import { invalid, notFound } from '../errors.ts'
-import { linkedToken } from './carried.ts'
+import { linkedToken } from './chip-record.ts'
 
 export interface Media {
   mimeType: string
   url: string
 }
 
-/** An item, opened. */
 export interface ItemView {
   id: string
   name: string

@@ -7,7 +7,7 @@ import { allKeySets } from '../../store/key-sets.ts'
 import type { KeySetRow } from '../../store/schema.ts'
 import type { SecretBox } from '../../store/secret-box.ts'
 
-/** A key set, opened: held in memory by the daemon, and given to nobody. */
+/** A decrypted key set. It never leaves the daemon. */
 export interface KeySet {
   readonly id: number
   readonly metaRead: AesKey
@@ -28,16 +28,15 @@ const derivedKept = 25_000
 
 export const usualNames: KeySet['names'] = { e: 'e', c: 'c', d: 'd' }
 
-/** What a chip's own key depends on. */
 export interface KeyedChip {
   uid: string
   generation: number
   fileReadKey: Uint8Array | null
 }
 
-export const keyPlace = (keySet: number, key: 'metaRead' | 'fileRead' | 'appMaster') =>
+export const keyContext = (keySet: number, key: 'metaRead' | 'fileRead' | 'appMaster') =>
   `keySets:${keySet}:${key}`
-export const chipKeyPlace = (uid: string) => `chips:${uid}:fileRead`
+export const chipKeyContext = (uid: string) => `chips:${uid}:fileRead`
 
 /** The opened key sets: long-lived ciphers, so that a tap costs two AES calls and no set-up. */
 export class KeyRing {
@@ -51,7 +50,6 @@ export class KeyRing {
     this.#box = box
   }
 
-  /** Replaces what is held by what is stored. */
   async load(db: Queries): Promise<void> {
     const rows = await allKeySets(db)
     this.#derivedKeys.clear()
@@ -77,12 +75,11 @@ export class KeyRing {
     return undefined
   }
 
-  /** Every parameter that a tap can have, of either family. */
   parameterNames(): readonly string[] {
     return this.#parameterNames
   }
 
-  /** Every way in which the chips' URLs name their parameters; one, unless an operator chose other names. */
+  /** The parameter names in use by chips' URLs: one set, unless an operator chose other names. */
   templates(): readonly KeySet['names'][] {
     return this.#templates
   }
@@ -94,7 +91,7 @@ export class KeyRing {
         return set.fileReadMaster
       case 'listed':
         return chip.fileReadKey
-          ? new AesKey(this.#box.open(chip.fileReadKey, chipKeyPlace(chip.uid)))
+          ? new AesKey(this.#box.open(chip.fileReadKey, chipKeyContext(chip.uid)))
           : undefined
       case 'an10922':
         return set.fileReadMaster && this.#derived(set, set.fileReadMaster, chip)
@@ -124,9 +121,9 @@ export class KeyRing {
   #open(row: KeySetRow): KeySet {
     return {
       id: row.id,
-      metaRead: new AesKey(this.#box.open(row.metaReadKey, keyPlace(row.id, 'metaRead'))),
+      metaRead: new AesKey(this.#box.open(row.metaReadKey, keyContext(row.id, 'metaRead'))),
       fileReadMaster: row.fileReadKey
-        ? new AesKey(this.#box.open(row.fileReadKey, keyPlace(row.id, 'fileRead')))
+        ? new AesKey(this.#box.open(row.fileReadKey, keyContext(row.id, 'fileRead')))
         : undefined,
       diversification: row.diversification,
       systemIdentifier: Buffer.from(row.systemIdentifier, 'hex'),

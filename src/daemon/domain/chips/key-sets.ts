@@ -1,6 +1,5 @@
 import { parsePlan, sourcesOf } from '../../../nfc/provision/plan.ts'
-import type { Actor } from '../../store/audit.ts'
-import { recordChange } from '../../store/audit.ts'
+import { type Actor, recordChange } from '../../store/audit.ts'
 import type { Db, Queries } from '../../store/database.ts'
 import {
   allKeySets,
@@ -15,9 +14,9 @@ import type { KeySetRow } from '../../store/schema.ts'
 import type { SecretBox } from '../../store/secret-box.ts'
 import { DomainError, invalid, notFound } from '../errors.ts'
 import { type Clock, iso } from '../time.ts'
-import { type KeyRing, type KeySet, keyPlace, usualNames } from './key-ring.ts'
+import { type KeyRing, type KeySet, keyContext, usualNames } from './key-ring.ts'
 
-/** A key set as it is given. Keys are hex: they go in here and come out nowhere. */
+/** Keys are hex, and no response ever contains them. */
 export interface NewKeySet {
   id: number
   metaReadKey: string
@@ -29,7 +28,7 @@ export interface NewKeySet {
   parameters?: { [name in keyof KeySet['names']]?: string | undefined } | undefined
 }
 
-/** What may be shown of a key set. */
+/** Holds no key. */
 export interface KeySetView {
   id: number
   diversification: KeySetRow['diversification']
@@ -72,11 +71,11 @@ export async function createKeySetIn(
       `There is a key set ${id} already. A key set is never changed: give a new id.`,
     )
   }
-  const seal = (hex: string | null | undefined, key: Parameters<typeof keyPlace>[1]) =>
-    hex == null ? null : box.seal(Buffer.from(hex, 'hex'), keyPlace(id, key))
+  const seal = (hex: string | null | undefined, key: Parameters<typeof keyContext>[1]) =>
+    hex == null ? null : box.seal(Buffer.from(hex, 'hex'), keyContext(id, key))
   return insertKeySet(trx, {
     id,
-    metaReadKey: box.seal(Buffer.from(fields.metaReadKey, 'hex'), keyPlace(id, 'metaRead')),
+    metaReadKey: box.seal(Buffer.from(fields.metaReadKey, 'hex'), keyContext(id, 'metaRead')),
     fileReadKey: seal(fields.fileReadKey, 'fileRead'),
     appMasterKey: seal(fields.appMasterKey, 'appMaster'),
     diversification,
@@ -99,14 +98,8 @@ export async function createKeySet(
   const row = await db.write(async (trx) => {
     const made = await createKeySetIn(trx, box, fields, at)
     const { chips: _, createdAt: __, ...detail } = toView(made, 0)
-    await recordChange(trx, {
-      at,
-      actor,
-      teamId: null,
-      action: 'key-sets.create',
-      target: String(made.id),
-      detail,
-    })
+    const target = String(made.id)
+    await recordChange(trx, { at, actor, teamId: null, action: 'key-sets.create', target, detail })
     return made
   })
   await keyRing.load(db.read)
@@ -179,7 +172,7 @@ function toView(row: KeySetRow, chips: number): KeySetView {
   }
 }
 
-/** Whether an unfinished plan needs a key set: a chip's keys may be from it. */
+/** True where a chip with an unfinished plan may have keys of the key set. */
 async function isKeySetPlanned(trx: Queries, keySet: number): Promise<boolean> {
   const plans = await openNfcPlans(trx)
   return plans.some(({ plan }) =>

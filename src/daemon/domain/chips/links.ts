@@ -1,6 +1,5 @@
 import { checkRedirectUrl } from '../../../values/redirect-url.ts'
-import type { Actor } from '../../store/audit.ts'
-import { recordChange } from '../../store/audit.ts'
+import { type Actor, recordChange } from '../../store/audit.ts'
 import type { Db, Queries } from '../../store/database.ts'
 import { deleteLink, findLink, findLinkLabelled, insertLink, linksOfTeam } from '../../store/links.ts'
 import type { LinkRow } from '../../store/schema.ts'
@@ -10,10 +9,7 @@ import { type Clock, iso } from '../time.ts'
 
 export type { LinkRow }
 
-interface Deps {
-  db: Db
-  clock: Clock
-}
+type Deps = { db: Db; clock: Clock }
 
 export const listLinks = ({ db }: { db: Pick<Db, 'read'> }, teamId: number): Promise<LinkRow[]> =>
   linksOfTeam(db.read, teamId)

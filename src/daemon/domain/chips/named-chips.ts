@@ -7,7 +7,7 @@ import { DomainError } from '../errors.ts'
 const unknownNamed = 20
 // The record of a change names its chips, but a record of a hundred thousand helps nobody.
 const uidsInRecord = 100
-/** So many are one write: all of them or none, whatever happens. */
+/** Up to so many are one write: all of them or none. */
 export const chipsAtOnce = 250
 
 /**
@@ -33,7 +33,7 @@ export async function namedChips(
   return read
 }
 
-/** Whose a chip is; undefined: it is not registered. */
+/** @returns undefined for an unregistered chip */
 export const teamOfChip = async (db: Queries, uid: string): Promise<number | undefined> =>
   (await findChip(db, uid))?.teamId
 
@@ -63,7 +63,6 @@ function assertKnown(unknown: readonly string[]): void {
   )
 }
 
-/** A piece of the chips that a change is for. */
 export interface ChipPiece {
   readonly uids: readonly string[]
   /** For the record of the change. */

@@ -1,15 +1,13 @@
 import { AesKey } from '../../../nfc/ntag424/cmac.ts'
 import { findChipGroup } from '../../store/chip-groups.ts'
+import { anyRemembered, chipIdentity, type Remembered, rememberedOf } from '../../store/chip-records.ts'
 import { chipsThere, insertBareChips, insertChips } from '../../store/chip-registration.ts'
 import type { ChipWithToken } from '../../store/chips.ts'
 import type { Queries } from '../../store/database.ts'
-import { anyRemembered, chipIdentity, type Remembered, rememberedOf } from '../../store/removed-chips.ts'
 import type { SecretBox } from '../../store/secret-box.ts'
-import { Bindings } from './chip-bindings.ts'
-import { differenceTo } from './chip-difference.ts'
-import { Holders } from './chip-holders.ts'
+import { Bindings, type BoundChip, bindChip, chipRow, tokenRowsOf } from './chip-bindings.ts'
+import { differenceTo, Holders } from './chip-conflicts.ts'
 import { type CheckedChip, type ChipInput, checkChip } from './chip-input.ts'
-import { type BoundChip, bindChip, chipRow, tokenRowsOf } from './chip-rows.ts'
 import type { KeyRing } from './key-ring.ts'
 
 export interface RegisterDeps {
@@ -17,20 +15,19 @@ export interface RegisterDeps {
   keyRing: KeyRing
 }
 
-/** Where chips are registered. */
 export interface Registration {
   teamId: number
   chipGroupId: number
   /** Of the NTAG chips among them; HaLo chips have none. */
   keySetId: number | null
   isSimulated: boolean
-  /** Whether whoever registers them may bind chips to tokens, and to items whose tokens are minted. */
+  /** True: the caller may bind chips to tokens, and to items whose tokens are minted. */
   mayBind: boolean
   /** ISO 8601 */
   at: string
 }
 
-/** What became of a row. `unchanged`: the chip is there already, with all the values that were given. */
+/** `unchanged`: the chip is registered already, with all the given values. */
 export type Registered =
   | { status: 'created' | 'unchanged'; uid: string }
   | { status: 'failed'; uid: string; error: string }
@@ -57,7 +54,7 @@ export async function registerChipsIn(
 const failed = (uid: string, error: string): Registered => ({ status: 'failed', uid, error })
 const unreached = ({ uid }: CheckedChip): Registered => failed(uid, 'was not reached')
 
-/** As registerChipsIn, for chips that were checked. Fastest in the order of their UIDs. */
+/** Fastest in the order of the UIDs. */
 export async function registerCheckedChips(
   trx: Queries,
   deps: RegisterDeps,
@@ -93,7 +90,7 @@ const commonsOf = ({ teamId, chipGroupId, isSimulated, at }: Registration) => ({
   createdAt: at,
 })
 
-/** What is remembered of chips that were removed, by the identity under which they come back. */
+/** The records of removed chips that come back, by their identity. */
 async function recall(
   trx: Queries,
   { keyRing }: RegisterDeps,
@@ -123,7 +120,7 @@ function keyOf(keyRing: KeyRing, { uid, keySetId, fileReadKey, given }: CheckedC
   return set && keyRing.fileReadKey(set, { uid, generation: given.generation ?? 0, fileReadKey: null })
 }
 
-/** Supposes that all are new and bare, as in most imports: nothing is looked up, and little is passed on. */
+/** Assumes that all are new and have nothing but a UID, as in most imports, and looks nothing up. */
 async function insertAllBare(
   { trx, registration, remembered }: Work,
   chips: readonly CheckedChip[],
@@ -138,7 +135,7 @@ async function insertAllBare(
   )
 }
 
-/** Supposes that all are new: whether they are is told by the insert itself. */
+/** Assumes that all are new; otherwise the insert fails. */
 async function insertAllNew(work: Work, chips: readonly CheckedChip[]): Promise<boolean> {
   // Tokens would be made before it is known whether their chips are.
   if (chips.some((chip) => chip.given.token !== undefined || wasPhysical(work, chip))) return false
@@ -152,7 +149,7 @@ async function insertAllNew(work: Work, chips: readonly CheckedChip[]): Promise<
   return insertBound(work, bound)
 }
 
-/** A physical chip never becomes a simulated one: its taps could be made without it. */
+/** A physical chip never becomes a simulated one: its taps could then be made without it. */
 const wasPhysical = ({ registration, remembered }: Work, chip: CheckedChip): boolean =>
   registration.isSimulated && remembered.get(chipIdentity(chip))?.simulated === 0
 
@@ -175,7 +172,6 @@ function partByUid(chips: readonly CheckedChip[]): { first: CheckedChip[]; again
   return { first, again }
 }
 
-/** The names of the team's other groups that chips are in already. */
 async function otherGroups(
   { trx, registration: { teamId, chipGroupId } }: Work,
   there: readonly ChipWithToken[],
@@ -189,7 +185,7 @@ async function otherGroups(
   return names
 }
 
-/** Looks at what is there first, so that each chip that cannot be registered has its own reason. */
+/** Looks existing chips up first, so that each chip that cannot be registered has its own reason. */
 async function registerEachOnce(
   work: Work,
   chips: readonly CheckedChip[],

@@ -8,11 +8,11 @@ import { deleteOtp, type FoundOtp, findOtp, insertOtp, takeOtp } from '../../sto
 import type { BadgeEventRow, OtpRow } from '../../store/schema.ts'
 import { findToken, type LocatedToken } from '../../store/tokens.ts'
 import { type BadgeStatus, badgeStatus } from '../badge-status.ts'
-import type { Carried } from '../chips/carried.ts'
+import type { ChipAssets } from '../chips/chip-record.ts'
 import { DomainError, notFound } from '../errors.ts'
 import { type Clock, iso } from '../time.ts'
 
-export { hashCode } from '../../store/code-hash.ts'
+export { hashCode } from '../../store/refs.ts'
 
 /** The source of refs, codes, and cookies. Tests provide their own. */
 export interface CodeSource {
@@ -61,7 +61,7 @@ export async function makeOtp(db: Queries, deps: OtpDeps, origin: Origin, subjec
 }
 
 /** The subject of a chip lookup's code, in order: token, first badge event, mint, first guestbook event. */
-export function firstSubject(carried: Carried): OtpSubject | undefined {
+export function firstSubject(carried: ChipAssets): OtpSubject | undefined {
   const [badge] = carried.badgeEvents
   const [guestbook] = carried.guestbookEvents
   if (carried.token) return { type: 'PHYGITAL_CLAIM', tokenRow: carried.token.row }

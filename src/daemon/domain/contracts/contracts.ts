@@ -1,9 +1,10 @@
 import { getAddress, isAddress } from 'viem/utils'
 import { devChainId } from '../../chain/dev-chain/dev-keys.ts'
 import { type Actor, recordChange } from '../../store/audit.ts'
-import { contractUses, deleteContract } from '../../store/contract-removal.ts'
 import {
   contractsOfTeam,
+  contractUses,
+  deleteContract,
   findContract,
   findContractAt,
   findContractOfSymbol,

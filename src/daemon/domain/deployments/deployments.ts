@@ -14,7 +14,7 @@ import { eventsWithoutTransaction } from '../../store/guestbook-events.ts'
 import type { ContractRow } from '../../store/schema.ts'
 import { findTeam } from '../../store/teams.ts'
 import { tokensToMint } from '../../store/tokens.ts'
-import { cancelQueued } from '../../store/transactions.ts'
+import { cancelQueued } from '../../store/transactions/states.ts'
 import { type Counted, recordForTeam } from '../chain/budget.ts'
 import { onSettled } from '../chain/settlements.ts'
 import {

@@ -10,7 +10,7 @@ import {
   type ListedGuestbookEvent,
   type LocatedGuestbookEvent,
 } from '../../store/guestbook-events.ts'
-import { findTransaction } from '../../store/transactions.ts'
+import { findTransaction } from '../../store/transactions/intents.ts'
 import { chainOf } from '../chain/read-chain.ts'
 import type { DeployDeps } from '../contracts/contract-address.ts'
 import { ensureDeploying, type TeamRequester } from '../deployments/guestbook-contracts.ts'

@@ -1,4 +1,5 @@
 import type { Chains } from '../../chain/chains.ts'
+import { askForRefresh } from '../../store/announcements.ts'
 import { type Actor, recordChange } from '../../store/audit.ts'
 import type { Db } from '../../store/database.ts'
 import {
@@ -6,7 +7,6 @@ import {
   findGuestbookEvent,
   type LocatedGuestbookEvent,
 } from '../../store/guestbook-events.ts'
-import { askForRefresh } from '../../store/marketplace-refreshes.ts'
 import { announceTokens } from '../chain/announcements.ts'
 import { DomainError, notFound } from '../errors.ts'
 import { type BudgetClock, iso } from '../time.ts'

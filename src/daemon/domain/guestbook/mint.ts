@@ -1,7 +1,7 @@
 import { keccak256, stringToBytes } from 'viem'
 import { recordChange } from '../../store/audit.ts'
-import { hashCode } from '../../store/code-hash.ts'
 import { findGuestbookEvent, type LocatedGuestbookEvent } from '../../store/guestbook-events.ts'
+import { hashCode } from '../../store/refs.ts'
 import { chainOf } from '../chain/read-chain.ts'
 import { type Asker, type Names, resolveRecipient } from '../chain/recipients.ts'
 import { type CodeSource, presentCode, spendCode } from '../codes/otps.ts'

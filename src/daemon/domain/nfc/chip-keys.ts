@@ -5,7 +5,7 @@ import type { Queries } from '../../store/database.ts'
 import { findKeySet } from '../../store/key-sets.ts'
 import type { KeySetRow } from '../../store/schema.ts'
 import type { SecretBox } from '../../store/secret-box.ts'
-import { keyPlace } from '../chips/key-ring.ts'
+import { keyContext } from '../chips/key-ring.ts'
 import { conflict, DomainError } from '../errors.ts'
 
 /** The master keys for setting up chips. Kept only as long as their session, and never handed out. */
@@ -51,9 +51,9 @@ async function mastersOf(db: Queries, box: SecretBox, id: number): Promise<ChipM
     )
   }
   return {
-    application: new AesKey(box.open(appMasterKey, keyPlace(id, 'appMaster'))),
-    fileRead: box.open(fileReadKey, keyPlace(id, 'fileRead')),
-    metaRead: box.open(metaReadKey, keyPlace(id, 'metaRead')),
+    application: new AesKey(box.open(appMasterKey, keyContext(id, 'appMaster'))),
+    fileRead: box.open(fileReadKey, keyContext(id, 'fileRead')),
+    metaRead: box.open(metaReadKey, keyContext(id, 'metaRead')),
     diversification,
     systemIdentifier: Buffer.from(systemIdentifier, 'hex'),
   }

@@ -6,11 +6,11 @@ import {
   sameSource,
   sourceVersion,
 } from '../../../nfc/provision/plan.ts'
+import { rememberedOf } from '../../store/chip-records.ts'
 import { findChips } from '../../store/chips.ts'
 import type { Queries } from '../../store/database.ts'
-import { rememberedOf } from '../../store/removed-chips.ts'
 import type { ChipRow } from '../../store/schema.ts'
-import { hasPower } from '../chips/chip-power.ts'
+import { givesCodes } from '../chips/chip-record.ts'
 import { scopeMissing } from '../errors.ts'
 import { entriesOf, type JournalEntry } from './journal.ts'
 
@@ -103,7 +103,7 @@ export async function assertOwnKeys(
   { from, target }: Pick<Plan, 'from' | 'target'>,
   mayBind: boolean,
 ): Promise<void> {
-  if (mayBind || !row || !(await hasPower(db, row))) return
+  if (mayBind || !row || !(await givesCodes(db, row))) return
   const { keySetId: keySet, generation } = row
   const isRegistered = (source: KeySource) =>
     source !== 'factory' && keySet !== null && sameSource(source, { keySet, generation })

@@ -1,10 +1,10 @@
 import { getAddress } from 'viem/utils'
 import type { Chains } from '../../chain/chains.ts'
+import { askForRefresh } from '../../store/announcements.ts'
 import { type Actor, recordChange } from '../../store/audit.ts'
 import { findContractAt } from '../../store/contracts.ts'
 import type { Db, Queries } from '../../store/database.ts'
 import { findEventAt } from '../../store/guestbook-events.ts'
-import { askForRefresh } from '../../store/marketplace-refreshes.ts'
 import {
   describeTokenOnce,
   findTokenAt,

@@ -1,5 +1,5 @@
 import type { TokenLocation } from '../../store/tokens.ts'
-import { type Carried, carriedBy, linkedToken } from '../chips/carried.ts'
+import { assetsOf, type ChipAssets, linkedToken } from '../chips/chip-record.ts'
 import { firstSubject, makeOtp, type OtpDeps } from '../codes/otps.ts'
 import { DomainError, notFound } from '../errors.ts'
 import type { TapQuery } from './read-tap.ts'
@@ -10,13 +10,13 @@ interface FoundChip {
   isValidTap: boolean
   token: TokenLocation | undefined
   otp: { code: string; expiresAt: string } | undefined
-  badgeEvent: Carried['badgeEvents'][number] | undefined
+  badgeEvent: ChipAssets['badgeEvents'][number] | undefined
 }
 
 /** Takes the tap. @throws DomainError tap_malformed, not_found (unknown key set or chip) */
 export async function findChipByTap(deps: TakeTapDeps & OtpDeps, query: TapQuery): Promise<FoundChip> {
   const judged = await takeTap(deps, query, 'find', async (trx, { chip, tapId, now }) => {
-    const carried = await carriedBy(trx, chip, new Date(now).toISOString())
+    const carried = await assetsOf(trx, chip, new Date(now).toISOString())
     const subject = firstSubject(carried)
     const otp = subject && (await makeOtp(trx, deps, { chipUid: chip.uid, tapId, now }, subject))
     return { carried, otp }

@@ -7,7 +7,7 @@ import { findRef, type RefOfChip, takeRef } from '../../store/refs.ts'
 import { findToken, type TokenLocation } from '../../store/tokens.ts'
 import { type BadgeStatus, badgeStatus } from '../badge-status.ts'
 import { readChain } from '../chain/read-chain.ts'
-import { type Carried, carriedBy } from '../chips/carried.ts'
+import { assetsOf, type ChipAssets } from '../chips/chip-record.ts'
 import { isCode, makeOtp, type Origin, type OtpDeps } from '../codes/otps.ts'
 import { notFound } from '../errors.ts'
 import { type Clock, iso } from '../time.ts'
@@ -25,9 +25,9 @@ interface QueriedRef {
   uid: string
   isValidRef: boolean
   unmintedOtp: string | undefined
-  token: (Carried['token'] & { otp?: string; owner?: string; metadata?: string }) | undefined
+  token: (ChipAssets['token'] & { otp?: string; owner?: string; metadata?: string }) | undefined
   badgeEvents: { id: number; upstreamId: number; status: BadgeStatus; otp: string | undefined }[]
-  guestbookEvents: { event: Carried['guestbookEvents'][number]; otp: string | undefined }[]
+  guestbookEvents: { event: ChipAssets['guestbookEvents'][number]; otp: string | undefined }[]
 }
 
 type Deps = OtpDeps & { db: Db; clock: Clock; chains: Chains }
@@ -38,7 +38,7 @@ export async function queryRef(deps: Deps, question: RefQuestion): Promise<Queri
   if (!ref) throw notFound('ref')
 
   const now = deps.clock.now()
-  const carried = await carriedBy(deps.db.read, ref, iso(now))
+  const carried = await assetsOf(deps.db.read, ref, iso(now))
   const token = await describeToken(deps, carried, question)
   // A link's ref belongs to its team: for anyone else it is not valid and is not used up.
   const mayTake = ref.kind === 'redirect' || question.team() === ref.teamId
@@ -50,7 +50,7 @@ const isGood = (ref: RefOfChip, now: number) =>
   ref.queriedAt === null && !ref.isEnded && ref.expiresAt > iso(now)
 
 interface Codes {
-  carried: Carried
+  carried: ChipAssets
   token: string | undefined
   unminted: string | undefined
   badges: Map<number, string>
@@ -62,7 +62,7 @@ function takeWithCodes(deps: Deps, id: string, ref: RefOfChip, now: number): Pro
     if (!(await takeRef(trx, id, iso(now)))) return undefined
     const chip = await findChip(trx, ref.uid)
     if (!chip) return undefined
-    const carried = await carriedBy(trx, chip, iso(now))
+    const carried = await assetsOf(trx, chip, iso(now))
     const origin: Origin = { chipUid: chip.uid, tapId: ref.tapId, now }
     const make = async (subject: Parameters<typeof makeOtp>[3]) =>
       (await makeOtp(trx, deps, origin, subject)).code
@@ -100,7 +100,7 @@ async function ownerOfToken(
 
 async function describeToken(
   { db, chains }: Pick<Deps, 'db' | 'chains'>,
-  { token }: Carried,
+  { token }: ChipAssets,
   { includeOwner, includeMetadata }: RefQuestion,
 ) {
   if (!token || !(includeOwner || includeMetadata)) return undefined
@@ -115,7 +115,7 @@ async function describeToken(
 
 function describe(
   uid: string,
-  carried: Carried,
+  carried: ChipAssets,
   details: { owner?: string; metadata?: string } | undefined,
   codes: Codes | undefined,
   now: string,

@@ -1,5 +1,5 @@
 import { type Kysely, sql } from 'kysely'
-import { createdAt, numbered, strict, strictClustered } from './0001-initial/columns.ts'
+import { createdAt, numbered, optional, required, strict, strictClustered } from './columns.ts'
 
 export async function up(db: Kysely<unknown>): Promise<void> {
   await db.schema.alterTable('contracts').addColumn('transactionId', 'integer').execute()
@@ -20,8 +20,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     .addColumn('tokenRow', 'integer', (c) => c.notNull().references('tokens.id').onDelete('cascade'))
     .addColumn('recipient', 'text', (c) => c.notNull())
     .addColumn('tapId', 'integer')
-    .addColumn('allowedAt', 'text', (c) => c.notNull())
-    .addColumn('expiresAt', 'text', (c) => c.notNull())
+    .$call(required('text', 'allowedAt expiresAt'))
     .addPrimaryKeyConstraint('claimRegistrationsKey', ['tokenRow', 'recipient'])
     .modifyEnd(strictClustered)
     .execute()
@@ -33,12 +32,8 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     .execute()
   await numbered(createdAt(db.schema.createTable('marketplaceRefreshes')))
     .addColumn('chainId', 'integer', (c) => c.notNull())
-    .addColumn('contract', 'text', (c) => c.notNull())
-    .addColumn('tokenId', 'text', (c) => c.notNull())
-    .addColumn('dueAt', 'text', (c) => c.notNull())
-    .addColumn('reason', 'text')
-    .addColumn('doneAt', 'text')
-    .addColumn('givenUpAt', 'text')
+    .$call(required('text', 'contract tokenId dueAt'))
+    .$call(optional('text', 'reason doneAt givenUpAt'))
     .modifyEnd(strict)
     .execute()
   await db.schema

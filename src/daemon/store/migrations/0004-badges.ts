@@ -1,5 +1,5 @@
 import { type Kysely, sql } from 'kysely'
-import { createdAt, numbered, ofTeam, strict, strictClustered } from './0001-initial/columns.ts'
+import { createdAt, numbered, ofTeam, optional, required, strict, strictClustered } from './columns.ts'
 
 /**
  * Each provider numbers its events by itself. SQLite takes a UNIQUE away with its table alone, and a table goes only
@@ -7,19 +7,8 @@ import { createdAt, numbered, ofTeam, strict, strictClustered } from './0001-ini
  */
 async function upstreamIdsPerProvider(db: Kysely<unknown>): Promise<void> {
   await ofTeam(numbered(createdAt(db.schema.createTable('badgeEventsNew'))))
-    .addColumn('name', 'text', (c) => c.notNull())
-    .addColumn('description', 'text', (c) => c.notNull())
-    .addColumn('city', 'text', (c) => c.notNull())
-    .addColumn('country', 'text', (c) => c.notNull())
-    .addColumn('startDate', 'text', (c) => c.notNull())
-    .addColumn('endDate', 'text', (c) => c.notNull())
-    .addColumn('expiryDate', 'text', (c) => c.notNull())
-    .addColumn('eventUrl', 'text', (c) => c.notNull())
-    .addColumn('privateEvent', 'integer', (c) => c.notNull())
-    .addColumn('virtualEvent', 'integer', (c) => c.notNull())
-    .addColumn('requestedCodes', 'integer', (c) => c.notNull())
-    .addColumn('remainingCodes', 'integer', (c) => c.notNull())
-    .addColumn('upstreamId', 'integer', (c) => c.notNull())
+    .$call(required('text', 'name description city country startDate endDate expiryDate eventUrl'))
+    .$call(required('integer', 'privateEvent virtualEvent requestedCodes remainingCodes upstreamId'))
     .addColumn('approval', 'text', (c) => c.notNull())
     .addColumn('provider', 'text', (c) => c.notNull().defaultTo('embedded'))
     .addUniqueConstraint('badgeEventsUpstream', ['provider', 'upstreamId'])
@@ -45,12 +34,10 @@ export async function up(db: Kysely<unknown>): Promise<void> {
   await upstreamIdsPerProvider(db)
   // An event on its way to POAP, from before POAP hears of it: nothing else knows its secret code.
   await ofTeam(numbered(createdAt(db.schema.createTable('poapCreations'))))
-    .addColumn('name', 'text', (c) => c.notNull())
-    .addColumn('fields', 'text', (c) => c.notNull())
+    .$call(required('text', 'name fields'))
     .addColumn('secretCode', 'blob', (c) => c.notNull())
     .addColumn('state', 'text', (c) => c.notNull())
-    .addColumn('keyScope', 'text')
-    .addColumn('key', 'text')
+    .$call(optional('text', 'keyScope key'))
     .modifyEnd(strict)
     .execute()
   await db.schema
@@ -87,19 +74,13 @@ export async function up(db: Kysely<unknown>): Promise<void> {
   await numbered(createdAt(db.schema.createTable('badgeClaims')))
     .addColumn('badgeEventId', 'integer', (c) => c.notNull().references('badgeEvents.id'))
     .addColumn('codeNumber', 'integer')
-    .addColumn('otpHash', 'text', (c) => c.notNull())
-    .addColumn('chipUid', 'text', (c) => c.notNull())
-    .addColumn('recipient', 'text', (c) => c.notNull())
+    .$call(required('text', 'otpHash chipUid recipient'))
     .addColumn('deviceHash', 'text')
     .addColumn('state', 'text', (c) => c.notNull())
-    .addColumn('attempts', 'integer', (c) => c.notNull())
-    .addColumn('isSent', 'integer', (c) => c.notNull())
-    .addColumn('dueAt', 'text')
-    .addColumn('reason', 'text')
+    .$call(required('integer', 'attempts isSent'))
+    .$call(optional('text', 'dueAt reason'))
     .addColumn('isAnswered', 'integer', (c) => c.notNull())
-    .addColumn('transactionState', 'text')
-    .addColumn('transactionHash', 'text')
-    .addColumn('claimedAt', 'text')
+    .$call(optional('text', 'transactionState transactionHash claimedAt'))
     .modifyEnd(strict)
     .execute()
   await db.schema.createIndex('badgeClaimsOfOtp').on('badgeClaims').column('otpHash').execute()
@@ -131,8 +112,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
   await db.schema
     .createTable('badgeImages')
     .addColumn('badgeEventId', 'integer', (c) => c.primaryKey().references('badgeEvents.id'))
-    .addColumn('file', 'text', (c) => c.notNull())
-    .addColumn('type', 'text', (c) => c.notNull())
+    .$call(required('text', 'file type'))
     .modifyEnd(strict)
     .execute()
 }

@@ -1,19 +1,13 @@
 import { type Kysely, sql } from 'kysely'
-import { numbered, strict } from './0001-initial/columns.ts'
+import { numbered, optional, required, strict } from './columns.ts'
 
 export async function up(db: Kysely<unknown>): Promise<void> {
   // No references to teams and key sets: what keys a chip may have outlives all of them.
   await numbered(db.schema.createTable('nfcPlans'))
-    .addColumn('uid', 'text', (c) => c.notNull())
-    .addColumn('purpose', 'text', (c) => c.notNull())
-    .addColumn('plan', 'text', (c) => c.notNull())
+    .$call(required('text', 'uid purpose plan'))
     .addColumn('registration', 'text')
-    .addColumn('openedAt', 'text', (c) => c.notNull())
-    .addColumn('openedBy', 'text', (c) => c.notNull())
-    .addColumn('problem', 'text')
-    .addColumn('closedAt', 'text')
-    .addColumn('closedBy', 'text')
-    .addColumn('outcome', 'text')
+    .$call(required('text', 'openedAt openedBy'))
+    .$call(optional('text', 'problem closedAt closedBy outcome'))
     .modifyEnd(strict)
     .execute()
   await db.schema.createIndex('nfcPlansOfChip').on('nfcPlans').columns(['uid', 'id']).execute()

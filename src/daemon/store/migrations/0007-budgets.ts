@@ -1,5 +1,5 @@
 import { type Kysely, sql } from 'kysely'
-import { createdAt, strictClustered } from './0001-initial/columns.ts'
+import { createdAt, strictClustered } from './columns.ts'
 
 export async function up(db: Kysely<unknown>): Promise<void> {
   await db.schema.alterTable('teams').addColumn('transactionsPerDay', 'integer').execute()

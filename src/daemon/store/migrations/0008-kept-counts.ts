@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 
-/** How many there are of what grows is kept, and what is listed by team or by time has an index. */
+/** Counts of growing tables are stored, and lists by team or by time have an index. */
 export async function up(db: Kysely<unknown>): Promise<void> {
   await db.schema
     .alterTable('chipGroups')

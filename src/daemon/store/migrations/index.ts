@@ -1,5 +1,5 @@
 import type { Migration } from 'kysely'
-import * as initial from './0001-initial/index.ts'
+import * as initial from './0001-initial.ts'
 import * as transactions from './0002-transactions.ts'
 import * as phygitals from './0003-phygitals.ts'
 import * as badges from './0004-badges.ts'

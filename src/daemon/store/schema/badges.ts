@@ -1,6 +1,6 @@
 import type { Generated } from 'kysely'
 
-/** What an event has that lives at POAP; an event without such a row is the embedded provider's. */
+/** The POAP side of an event. An event without such a row belongs to the embedded provider. */
 export interface PoapEventsTable {
   badgeEventId: number
   /** Six digits, sealed. */
@@ -8,16 +8,16 @@ export interface PoapEventsTable {
   /** When POAP is to be asked next whether it is approved; null: no more. */
   pollAt: string | null
   polls: number
-  /** How long POAP is asked for more codes, once it gave fewer than were asked for. */
+  /** Until then POAP is asked for the codes that it still owes. */
   pollUntil: string | null
 }
 
-/** An event that POAP was sent, or is about to be. It goes once it is known what became of it. */
+/** An event on its way to POAP. Deleted once the outcome is known. */
 export interface PoapCreationsTable {
   id: Generated<number>
   teamId: number
   name: string
-  /** What was sent, as JSON, without the secret code. */
+  /** JSON of the request, without the secret code. */
   fields: string
   /** Six digits, sealed. */
   secretCode: Buffer
@@ -49,22 +49,22 @@ export interface BadgeClaimsTable {
   codeNumber: number | null
   otpHash: string
   chipUid: string
-  /** Who gets it: an address, an ENS name (at POAP), or an e-mail address. */
+  /** An address, an ENS name (at POAP), or an email address. */
   recipient: string
   deviceHash: string | null
   /** `open`: a code is reserved, and the provider's answer is not there yet. */
   state: 'open' | 'claimed'
-  /** How often the provider was asked and what came of it stayed open. */
+  /** Calls to the provider without a definite outcome. */
   attempts: number
-  /** Whether the provider may have been sent this code for this recipient: from then on it is looked up first. */
+  /** 1: the provider may have received this code for this recipient, so it is looked up before it is sent again. */
   isSent: number
   /** When to look at it again; null: a request has it in hand, or there is nothing left to do. */
   dueAt: string | null
-  /** Why it is still open, for operators. */
+  /** For operators. */
   reason: string | null
-  /** Whether somebody was told that it is claimed. Until then a repetition of the request is. */
+  /** 1: a response said that it is claimed. Until then a repeated request says so. */
   isAnswered: number
-  /** At POAP: what became of its transaction. */
+  /** POAP only. */
   transactionState: 'pending' | 'mined' | 'failed' | null
   transactionHash: string | null
   createdAt: string

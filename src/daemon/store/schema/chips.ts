@@ -5,7 +5,7 @@ export interface ChipGroupsTable {
   teamId: number
   name: string
   createdAt: string
-  /** How many chips it holds; written with each chip that comes or goes. */
+  /** The number of its chips, updated with each that is added or removed. */
   chips: Generated<number>
 }
 
@@ -20,7 +20,7 @@ export interface ChipsTable {
   publicKey: string | null
   /** Encrypted; for key sets whose keys are listed chip by chip. */
   fileReadKey: Uint8Array | null
-  /** How often the chip was personalised again: part of what its keys are derived from. */
+  /** Counts rekeyings: an input to the derivation of its keys. */
   generation: number
   /** The last tap counter taken; -1 before the first. */
   lastCounter: number
@@ -40,10 +40,10 @@ export interface ChipsTable {
   createdAt: string
 }
 
-/** What must outlive a chip's row: registered again, it goes on from here, and its old taps stay worthless. */
+/** A removed chip that is registered again continues from this row, so its old taps stay invalid. */
 export interface RemovedChipsTable {
   simulated: number
-  /** What its taps are proved by: key set and UID, or a HaLo chip's public key. */
+  /** Key set and UID, or a HaLo chip's public key: see chipIdentity. */
   identity: string
   uid: string
   /** Tells whether a chip of that UID under another key set makes the same taps; null for HaLo chips. */

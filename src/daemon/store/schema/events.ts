@@ -8,7 +8,7 @@ export interface GuestbookEventsTable {
   tokenId: string
   /** JSON */
   metadata: string
-  /** What creates it on its contract. */
+  /** The transaction that creates it on its contract. */
   transactionId: number | null
   createdAt: string
 }

@@ -4,7 +4,7 @@ export interface TeamsTable {
   id: Generated<number>
   name: string
   createdAt: string
-  /** What it may send a day, by count and by gas limits; null: the usual. */
+  /** Daily limits, by count and by gas limits; null: the default. */
   transactionsPerDay: number | null
   gasPerDay: number | null
   /** The day (UTC) that the next two are of. */
@@ -17,7 +17,7 @@ export interface ApiKeysTable {
   id: Generated<number>
   teamId: number
   name: string
-  /** SHA-256 of the key, hex: the key itself is nowhere. */
+  /** SHA-256 of the key, hex: the key itself is not stored. */
   hash: string
   hint: string
   /** JSON: Scope[] */

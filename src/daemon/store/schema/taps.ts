@@ -12,7 +12,7 @@ export interface TapsTable {
 }
 
 export interface RefsTable {
-  /** The id itself is nowhere, like codes and cookies: see code-hash.ts. */
+  /** The id itself is nowhere, like codes and cookies: see hashCode. */
   idHash: string
   kind: 'redirect' | 'link'
   chipUid: string

@@ -12,11 +12,11 @@ export interface ContractsTable {
   status: 'pending' | 'confirmed'
   twoTapDelaySeconds: number | null
   twoTapWindowSeconds: number | null
-  /** What deploys it; null where it was registered by its address, or where no chain was there to deploy it to. */
+  /** Its deployment; null for one registered by its address, or while there is no chain to deploy it to. */
   transactionId: number | null
   /** The base address of this service that the contract was last told. */
   serviceUrl: string | null
-  /** What tells it another one. */
+  /** The transaction that gives it another base URL. */
   urlTransactionId: number | null
   /** The highest token id that was given out for minting, decimal. */
   lastTokenId: string | null
@@ -34,7 +34,7 @@ export interface TokensTable {
   tokenId: string
   /** To whom a seed has it minted. Who owns it afterwards, the chain alone says. */
   owner: string | null
-  /** What mints it, if that was asked for here. */
+  /** Its mint, if that was asked for here. */
   mintTransactionId: number | null
   /** JSON, a marketplace's metadata. */
   metadata: string | null
@@ -71,7 +71,7 @@ export interface ClaimRegistrationsTable {
 
 /** Owners' signatures that were used, until they expire by themselves. */
 export interface UsedSignaturesTable {
-  /** What was signed, so that another signature of the same words is the same one. */
+  /** The digest of the signed data, so that a second signature of the same data counts as the first. */
   digest: string
   expiresAt: string
 }
@@ -90,7 +90,7 @@ export interface MarketplaceRefreshesTable {
   contract: string
   tokenId: string
   dueAt: string
-  /** What the last attempt ran into. */
+  /** The error of the last attempt. */
   reason: string | null
   doneAt: string | null
   givenUpAt: string | null

@@ -2,7 +2,7 @@ import type { Generated } from 'kysely'
 
 // Amounts of wei and counters of contracts are decimal text: they do not fit a number.
 
-/** What is to happen on a chain. It is there from before anything is signed until for ever. */
+/** An intended transaction: recorded before anything is signed, and never deleted. */
 export interface TransactionsTable {
   id: Generated<number>
   /** null: the daemon's own. */
@@ -10,9 +10,9 @@ export interface TransactionsTable {
   chainId: number
   /** Which of the chain's signers sends it: `relayer`. */
   signer: string
-  /** What it is, in a word: `phygital-transfer`. */
+  /** For example `phygital-transfer`. */
   kind: string
-  /** What it decides about, where a later one about the same makes it void: a token's place. */
+  /** A later transaction with the same topic supersedes it; for example `token:1/0x…/7`. */
   topic: string | null
   /** JSON for people: what it is about. */
   subject: string
@@ -23,7 +23,7 @@ export interface TransactionsTable {
   data: string | null
   /** null: estimated when it is signed. */
   gas: number | null
-  /** Who says `to` and `data` when it is signed. */
+  /** Provides `to` and `data` when it is signed. */
   builder: string | null
   /** JSON for the builder. */
   args: string | null
@@ -43,11 +43,11 @@ export interface TransactionsTable {
   blockNumber: number | null
   succeeded: 0 | 1 | null
   reason: string | null
-  /** Why nothing moves at the moment. */
+  /** The reason for which it does not progress. */
   waiting: 'fees' | 'funds' | 'gas-estimate' | 'builder' | 'node' | null
-  /** How often it took a nonce. */
+  /** The number of nonces that it took. */
   signings: number
-  /** Why its nonce is to be filled with an empty transaction. */
+  /** Set: its nonce is to be filled with an empty transaction. */
   abandonedBecause: string | null
   settledAt: string | null
 }
@@ -78,11 +78,11 @@ export interface TransactionAttemptsTable {
   signedAt: string
   /** When a node first said that it has it. */
   sentAt: string | null
-  /** What the node, or the way there, last said against it. */
+  /** The last error from the node or the network. */
   error: string | null
 }
 
-/** Where each sender is on each chain, and which process may sign for it. */
+/** The next nonce of each sender, and which process may sign for it. */
 export interface SendersTable {
   chainId: number
   address: string

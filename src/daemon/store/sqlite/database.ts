@@ -3,7 +3,6 @@ import type { Db, Queries, WriteJob } from '../database.ts'
 import { type Connection, checkpoint, openSqlite, sizeBytes } from './connection.ts'
 import { kyselyOver, ReaderProcess } from './reader-process.ts'
 
-/** How long a write waits for another program's. */
 const lockedForMs = 5000
 const lockedRetryMs = 10
 
@@ -123,7 +122,7 @@ class WriteGroup {
             resolve()
           })
       }
-      // Where several came at once, those that are still being read are waited for: a turn costs less than a commit.
+      // After several at once, requests that are still being parsed are waited for: a turn costs less than a commit.
       setImmediate(() => (this.#queue.length > 1 ? setImmediate(flush) : flush()))
     })
   }

@@ -58,7 +58,7 @@ const jobs = {
     // All that is left in one step: a write in between two would begin the copy anew. Writers do not wait for it.
     const worker = flushing(path)
     const ended = new Promise((resolve) => worker.once('exit', resolve))
-    // What it could not flush, the copy's own flush tells of.
+    // The copy's own flush reports what this one could not do.
     worker.on('error', () => undefined)
     try {
       await db.backup(path, { progress: () => 0x7fffffff })
@@ -123,7 +123,7 @@ export class ReaderProcess {
     if (!this.#child) {
       this.#child = this.#begin()
       const driver = createRequire(import.meta.url).resolve('better-sqlite3')
-      // Where that fails, so does the job after it, which says why.
+      // If that fails, so does the job after it, with the reason.
       this.#send(this.#child, { kind: 'open', file: this.#file, driver }).catch(() => undefined)
     }
     return this.#send(this.#child, job)

@@ -5,26 +5,17 @@ import { named, statement } from '../statement.ts'
 
 export type NewAttempt = Omit<TransactionAttemptRow, 'id' | 'sentAt' | 'error'>
 
-const insert = statement<NewAttempt>()((db, p) =>
-  db.insertInto('transactionAttempts').values({
-    ...named(p, [
-      'transactionId',
-      'purpose',
-      'hash',
-      'raw',
-      'sender',
-      'nonce',
-      'gas',
-      'maxFeePerGas',
-      'maxPriorityFeePerGas',
-      'signedAt',
-    ]),
-    sentAt: null,
-    error: null,
-  }),
-)
-/** Written before it is sent: what left once is never unknown. */
-export const insertAttempt = (db: Queries, attempt: NewAttempt) => insert.run(db, attempt)
+/** Recorded before it is sent, so that no sent transaction is unknown. */
+export const insertAttempt = statement<NewAttempt>()((db, p) =>
+  db
+    .insertInto('transactionAttempts')
+    .values(
+      named(p, [
+        ...(['transactionId', 'purpose', 'hash', 'raw', 'sender', 'nonce', 'gas'] as const),
+        ...(['maxFeePerGas', 'maxPriorityFeePerGas', 'signedAt'] as const),
+      ]),
+    ),
+).run
 
 const ofTransaction = statement<{ transactionId: number }>()((db, p) =>
   db.selectFrom('transactionAttempts').selectAll().where('transactionId', '=', p.transactionId).orderBy('id'),
@@ -32,7 +23,8 @@ const ofTransaction = statement<{ transactionId: number }>()((db, p) =>
 /** In the order in which they were signed. */
 export const attemptsOf = (db: Queries, transactionId: number) => ofTransaction.all(db, { transactionId })
 
-const underWay = statement<{ chainId: number; signer: string }>()((db, p) =>
+/** The attempts of unsettled transactions, in the order in which they were signed. */
+export const openAttempts = statement<{ chainId: number; signer: string }>()((db, p) =>
   db
     .selectFrom('transactions')
     .innerJoin('transactionAttempts', 'transactionAttempts.transactionId', 'transactions.id')
@@ -42,9 +34,7 @@ const underWay = statement<{ chainId: number; signer: string }>()((db, p) =>
     .where('transactions.state', 'in', ['signed', 'broadcast', 'mined'])
     .where('transactions.settledAt', 'is', null)
     .orderBy('transactionAttempts.id'),
-)
-/** Every attempt of what has a nonce and is not settled, in the order in which they were signed. */
-export const openAttempts = (db: Queries, of: { chainId: number; signer: string }) => underWay.all(db, of)
+).all
 
 const replayable = statement<{ chainId: number; since: string; after: number; limit: number }>()((db, p) =>
   db

@@ -1,21 +1,17 @@
 import type { Queries } from '../database.ts'
 import type { IdempotencyKeyRow } from '../schema.ts'
-import { named, statement } from '../statement.ts'
+import { affected, named, statement } from '../statement.ts'
 
 type Id = { scope: string; key: string }
 
-const find = statement<Id & { now: string }>()((db, p) =>
+export const findIdempotencyKey = statement<Id & { now: string }>()((db, p) =>
   db
     .selectFrom('idempotencyKeys')
     .selectAll()
     .where('scope', '=', p.scope)
     .where('key', '=', p.key)
     .where('expiresAt', '>', p.now),
-)
-export const findIdempotencyKey = (
-  db: Queries,
-  id: Id & { now: string },
-): Promise<IdempotencyKeyRow | undefined> => find.first(db, id)
+).first
 
 type NewKey = Omit<IdempotencyKeyRow, 'answer'>
 
@@ -29,10 +25,7 @@ const expire = statement<NewKey>()((db, p) =>
 const insert = statement<NewKey>()((db, p) =>
   db
     .insertInto('idempotencyKeys')
-    .values({
-      ...named(p, ['scope', 'key', 'requestHash', 'transactionId', 'createdAt', 'expiresAt']),
-      answer: null,
-    })
+    .values(named(p, ['scope', 'key', 'requestHash', 'transactionId', 'createdAt', 'expiresAt']))
     .onConflict((conflict) => conflict.doNothing()),
 )
 
@@ -42,32 +35,30 @@ export async function insertIdempotencyKey(db: Queries, row: NewKey): Promise<bo
   return (await insert.run(db, row)) === 1
 }
 
-const keep = statement<Id & { answer: string }>()((db, p) =>
+/** Does nothing without a recorded intent. */
+export const keepAnswer = statement<Id & { answer: string }>()((db, p) =>
   db
     .updateTable('idempotencyKeys')
     .set({ answer: p.answer })
     .where('scope', '=', p.scope)
     .where('key', '=', p.key)
     .where('answer', 'is', null),
-)
-/** Keeps the answer of a key whose intent is recorded; without such a row it does nothing. */
-export const keepAnswer = (db: Queries, of: Id & { answer: string }) => keep.run(db, of)
+).run
 
 /** Deletes some of what has expired; for housekeeping. @returns how many */
-export async function pruneIdempotencyKeys(db: Queries, now: string, limit: number): Promise<number> {
-  const { numDeletedRows } = await db
-    .deleteFrom('idempotencyKeys')
-    .where(({ eb, refTuple, selectFrom }) =>
-      eb(
-        refTuple('scope', 'key'),
-        'in',
-        selectFrom('idempotencyKeys')
-          .select(['scope', 'key'])
-          .where('expiresAt', '<=', now)
-          .limit(limit)
-          .$asTuple('scope', 'key'),
+export const pruneIdempotencyKeys = (db: Queries, now: string, limit: number) =>
+  affected(
+    db
+      .deleteFrom('idempotencyKeys')
+      .where(({ eb, refTuple, selectFrom }) =>
+        eb(
+          refTuple('scope', 'key'),
+          'in',
+          selectFrom('idempotencyKeys')
+            .select(['scope', 'key'])
+            .where('expiresAt', '<=', now)
+            .limit(limit)
+            .$asTuple('scope', 'key'),
+        ),
       ),
-    )
-    .executeTakeFirstOrThrow()
-  return Number(numDeletedRows)
-}
+  )

@@ -2,72 +2,32 @@ import type { Queries } from '../database.ts'
 import type { TransactionRow } from '../schema.ts'
 import { insertedId, named, statement } from '../statement.ts'
 
-export type NewTransaction = Pick<
-  TransactionRow,
-  | 'teamId'
-  | 'chainId'
-  | 'signer'
-  | 'kind'
-  | 'topic'
-  | 'subject'
-  | 'createdAt'
-  | 'to'
-  | 'data'
-  | 'gas'
-  | 'builder'
-  | 'args'
->
+const given = [
+  ...(['teamId', 'chainId', 'signer', 'kind', 'topic', 'subject', 'createdAt'] as const),
+  ...(['to', 'data', 'gas', 'builder', 'args'] as const),
+] as const
+type NewTransaction = Pick<TransactionRow, (typeof given)[number]>
 
 const insert = statement<NewTransaction>()((db, p) =>
   db
     .insertInto('transactions')
-    .values({
-      ...named(p, [
-        'teamId',
-        'chainId',
-        'signer',
-        'kind',
-        'topic',
-        'subject',
-        'createdAt',
-        'to',
-        'data',
-        'gas',
-        'builder',
-        'args',
-      ]),
-      updatedAt: p.createdAt,
-      state: 'queued',
-      sender: null,
-      nonce: null,
-      sequence: null,
-      sequenceValue: null,
-      firstHash: null,
-      minedHash: null,
-      blockHash: null,
-      blockNumber: null,
-      succeeded: null,
-      reason: null,
-      waiting: null,
-      signings: 0,
-      abandonedBecause: null,
-      settledAt: null,
-    })
+    .values({ ...named(p, given), updatedAt: p.createdAt, state: 'queued', signings: 0 })
     .returning('id'),
 )
 /** @returns its id. Belongs in the write that takes what authorises it. */
 export const insertTransaction = async (db: Queries, row: NewTransaction): Promise<number> =>
   insertedId(await insert.first(db, row))
 
-const byId = statement<{ id: number }>()((db, p) =>
-  db.selectFrom('transactions').selectAll().where('id', '=', p.id),
-)
+const transactions = (db: Queries) => db.selectFrom('transactions').selectAll()
+
+const byId = statement<{ id: number }>()((db, p) => transactions(db).where('id', '=', p.id))
 export const findTransaction = (db: Queries, id: number): Promise<TransactionRow | undefined> =>
   byId.first(db, { id })
 
 type OfSigner = { chainId: number; signer: string }
 
-const queued = statement<OfSigner & { limit: number }>()((db, p) =>
+/** Transactions without a nonce, oldest first. */
+export const queuedTransactions = statement<OfSigner & { limit: number }>()((db, p) =>
   db
     .selectFrom('transactions')
     .selectAll()
@@ -77,11 +37,10 @@ const queued = statement<OfSigner & { limit: number }>()((db, p) =>
     .where('settledAt', 'is', null)
     .orderBy('id')
     .limit(p.limit),
-)
-/** Those that have no nonce yet, oldest first. */
-export const queuedTransactions = (db: Queries, of: OfSigner & { limit: number }) => queued.all(db, of)
+).all
 
-const open = statement<OfSigner>()((db, p) =>
+/** Unsettled transactions with a nonce, in order of nonce. */
+export const openTransactions = statement<OfSigner>()((db, p) =>
   db
     .selectFrom('transactions')
     .selectAll()
@@ -90,9 +49,7 @@ const open = statement<OfSigner>()((db, p) =>
     .where('state', 'in', ['signed', 'broadcast', 'mined'])
     .where('settledAt', 'is', null)
     .orderBy('nonce'),
-)
-/** Those that have a nonce and are not settled, in order of nonce. */
-export const openTransactions = (db: Queries, of: OfSigner) => open.all(db, of)
+).all
 
 const count = statement<OfSigner>()((db, p) =>
   db
@@ -102,11 +59,16 @@ const count = statement<OfSigner>()((db, p) =>
     .where('signer', '=', p.signer)
     .where('settledAt', 'is', null),
 )
-/** How many are not settled. */
 export const countUnsettled = async (db: Queries, of: OfSigner): Promise<number> =>
   (await count.first(db, of))?.count ?? 0
 
-const fromNonce = statement<{ chainId: number; sender: string; nonce: number; limit: number }>()((db, p) =>
+/** Settled ones as well. */
+export const transactionsFromNonce = statement<{
+  chainId: number
+  sender: string
+  nonce: number
+  limit: number
+}>()((db, p) =>
   db
     .selectFrom('transactions')
     .selectAll()
@@ -116,12 +78,7 @@ const fromNonce = statement<{ chainId: number; sender: string; nonce: number; li
     .where('nonce', 'is not', null)
     .orderBy('nonce')
     .limit(p.limit),
-)
-/** All of a sender's that have this nonce or a higher one, settled or not. */
-export const transactionsFromNonce = (
-  db: Queries,
-  of: { chainId: number; sender: string; nonce: number; limit: number },
-) => fromNonce.all(db, of)
+).all
 
 const counting = statement<{ chainId: number; counter: string }>()((db, p) =>
   db
@@ -135,7 +92,7 @@ const counting = statement<{ chainId: number; counter: string }>()((db, p) =>
     .where((e) => e.or([e('succeeded', 'is', null), e('succeeded', '=', 1)]))
     .orderBy('nonce'),
 )
-/** What is under way that moves a counter of a contract, in order of nonce. */
+/** The unsettled transactions that advance a contract's counter, in order of nonce. */
 export const countedUnderWay = async (db: Queries, chainId: number, counter: string) =>
   (await counting.all(db, { chainId, counter })).map(({ sequenceValue }) => ({
     counter,
@@ -152,7 +109,7 @@ const superseding = statement<{ topic: string; id: number }>()((db, p) =>
     .orderBy('id', 'desc')
     .limit(1),
 )
-/** The latest that decides about the same thing, has or may have its effect, and was recorded after this one. */
+/** The latest transaction of the same topic that was recorded later and has, or may have, its effect. */
 export const supersededBy = async (
   db: Queries,
   { id, topic }: Pick<TransactionRow, 'id' | 'topic'>,
@@ -168,7 +125,7 @@ const lastOf = statement<{ topic: string }>()((db, p) =>
     .orderBy('id', 'desc')
     .limit(1),
 )
-/** The latest that decides about something, and has its effect or may have it. */
+/** The latest transaction of a topic that has, or may have, its effect. */
 export const lastOfTopic = (
   db: Queries,
   topic: string,

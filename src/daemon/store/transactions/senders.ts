@@ -1,60 +1,48 @@
+import type { ExpressionBuilder } from 'kysely'
 import type { Queries } from '../database.ts'
-import { statement } from '../statement.ts'
+import type { Database } from '../schema.ts'
+import { affected, once, statement } from '../statement.ts'
 
 export type SenderId = { chainId: number; address: string }
 type Holder = SenderId & { holder: string }
 
-const find = statement<SenderId>()((db, p) =>
+export const findSender = statement<SenderId>()((db, p) =>
   db.selectFrom('senders').selectAll().where('chainId', '=', p.chainId).where('address', '=', p.address),
-)
-export const findSender = (db: Queries, id: SenderId) => find.first(db, id)
+).first
 
-/** Makes the row of a sender that was never used here, leased to nobody. */
-export async function insertSender(db: Queries, { chainId, address }: SenderId): Promise<void> {
-  await db
-    .insertInto('senders')
-    .values({ chainId, address, nextNonce: 0, leaseHolder: '', leaseUntil: '' })
-    .onConflict((conflict) => conflict.doNothing())
-    .execute()
-}
+export const insertSender = (db: Queries, { chainId, address }: SenderId) =>
+  affected(
+    db
+      .insertInto('senders')
+      .values({ chainId, address, nextNonce: 0, leaseHolder: '', leaseUntil: '' })
+      .onConflict((conflict) => conflict.doNothing()),
+  )
 
-const renew = statement<Holder & { until: string }>()((db, p) =>
+/** @returns false where another holds it now: nothing may be signed. */
+export const renewLease = statement<Holder & { until: string }>()((db, p) =>
   db
     .updateTable('senders')
     .set({ leaseUntil: p.until })
     .where('chainId', '=', p.chainId)
     .where('address', '=', p.address)
     .where('leaseHolder', '=', p.holder),
-)
-/** @returns false where another holds it now: nothing may be signed. */
-export const renewLease = async (db: Queries, of: Holder & { until: string }): Promise<boolean> =>
-  (await renew.run(db, of)) === 1
+).once
 
 /** Takes a lease that is free, expired or this holder's already; `byForce` any. */
-export async function takeLease(
+export function takeLease(
   db: Queries,
-  {
-    chainId,
-    address,
-    holder,
-    until,
-    now,
-    byForce,
-  }: Holder & { until: string; now: string; byForce: boolean },
+  { until, now, byForce, ...of }: Holder & { until: string; now: string; byForce: boolean },
 ): Promise<boolean> {
   const query = db
     .updateTable('senders')
-    .set({ leaseHolder: holder, leaseUntil: until })
-    .where('chainId', '=', chainId)
-    .where('address', '=', address)
-  const { numUpdatedRows } = await (byForce
-    ? query
-    : query.where((e) => e.or([e('leaseUntil', '<=', now), e('leaseHolder', 'in', [holder, ''])]))
-  ).executeTakeFirst()
-  return numUpdatedRows === 1n
+    .set({ leaseHolder: of.holder, leaseUntil: until })
+    .where('chainId', '=', of.chainId)
+    .where('address', '=', of.address)
+  const isFree = (e: ExpressionBuilder<Database, 'senders'>) =>
+    e.or([e('leaseUntil', '<=', now), e('leaseHolder', 'in', [of.holder, ''])])
+  return once(byForce ? query : query.where(isFree))
 }
 
-/** Lets others take it at once. */
 export const giveLeaseBack = (db: Queries, { chainId, address, holder }: Holder) =>
   db
     .updateTable('senders')
@@ -64,7 +52,8 @@ export const giveLeaseBack = (db: Queries, { chainId, address, holder }: Holder)
     .where('leaseHolder', '=', holder)
     .execute()
 
-const advance = statement<Holder & { from: number; to: number }>()((db, p) =>
+/** Takes the nonces from `from` to before `to`, once. They never come back. */
+export const takeNonces = statement<Holder & { from: number; to: number }>()((db, p) =>
   db
     .updateTable('senders')
     .set({ nextNonce: p.to })
@@ -72,7 +61,4 @@ const advance = statement<Holder & { from: number; to: number }>()((db, p) =>
     .where('address', '=', p.address)
     .where('leaseHolder', '=', p.holder)
     .where('nextNonce', '=', p.from),
-)
-/** Takes the nonces from `from` to before `to`, once. They never come back. */
-export const takeNonces = async (db: Queries, of: Holder & { from: number; to: number }): Promise<boolean> =>
-  (await advance.run(db, of)) === 1
+).once

@@ -6,7 +6,9 @@ import { statement } from '../statement.ts'
 // are the relayer's alone, and belong in a write that has shown its lease.
 
 type At = { id: number; at: string }
-const changed = async (count: Promise<number>): Promise<boolean> => (await count) === 1
+
+const byId = (db: Queries, { id }: At) => db.updateTable('transactions').where('id', '=', id)
+const unsettled = (db: Queries, p: At) => byId(db, p).where('settledAt', 'is', null)
 
 export type SignedIntent = At & {
   sender: string
@@ -18,9 +20,8 @@ export type SignedIntent = At & {
   firstHash: string
   signings: number
 }
-const signed = statement<SignedIntent>()((db, p) =>
-  db
-    .updateTable('transactions')
+export const markSigned = statement<SignedIntent>()((db, p) =>
+  byId(db, p)
     .set({
       state: 'signed',
       sender: p.sender,
@@ -34,41 +35,33 @@ const signed = statement<SignedIntent>()((db, p) =>
       waiting: null,
       updatedAt: p.at,
     })
-    .where('id', '=', p.id)
-    .where('state', '=', 'queued'),
-)
-export const markSigned = (db: Queries, to: SignedIntent) => changed(signed.run(db, to))
 
-const sent = statement<At>()((db, p) =>
-  db
-    .updateTable('transactions')
+    .where('state', '=', 'queued'),
+).once
+
+export const markBroadcast = statement<At>()((db, p) =>
+  byId(db, p)
     .set({ state: 'broadcast', waiting: null, updatedAt: p.at })
-    .where('id', '=', p.id)
+
     .where('state', '=', 'signed'),
-)
-export const markBroadcast = (db: Queries, to: At) => changed(sent.run(db, to))
+).once
 
 export type Mined = At & { minedHash: string; blockHash: string; blockNumber: number; succeeded: 0 | 1 }
-const mined = statement<Mined>()((db, p) =>
-  db
-    .updateTable('transactions')
-    .set({
-      state: 'mined',
-      minedHash: p.minedHash,
-      blockHash: p.blockHash,
-      blockNumber: p.blockNumber,
-      succeeded: p.succeeded,
-      waiting: null,
-      updatedAt: p.at,
-    })
-    .where('id', '=', p.id)
-    .where('settledAt', 'is', null),
-)
-export const markMined = (db: Queries, to: Mined) => changed(mined.run(db, to))
+export const markMined = statement<Mined>()((db, p) =>
+  unsettled(db, p).set({
+    state: 'mined',
+    minedHash: p.minedHash,
+    blockHash: p.blockHash,
+    blockNumber: p.blockNumber,
+    succeeded: p.succeeded,
+    waiting: null,
+    updatedAt: p.at,
+  }),
+).once
 
-const unmined = statement<At>()((db, p) =>
-  db
-    .updateTable('transactions')
+/** After a reorganization of the chain. */
+export const markUnmined = statement<At>()((db, p) =>
+  byId(db, p)
     .set({
       state: 'broadcast',
       minedHash: null,
@@ -79,56 +72,39 @@ const unmined = statement<At>()((db, p) =>
       settledAt: null,
       updatedAt: p.at,
     })
-    .where('id', '=', p.id)
+
     .where('state', 'in', ['mined', 'confirmed']),
-)
-/** The chain took its block back. */
-export const markUnmined = (db: Queries, to: At) => changed(unmined.run(db, to))
+).once
 
 export type Settled = At & { state: 'confirmed' | 'reverted' | 'cancelled'; reason: string | null }
-const settled = statement<Settled>()((db, p) =>
-  db
-    .updateTable('transactions')
-    .set({ state: p.state, reason: p.reason, waiting: null, settledAt: p.at, updatedAt: p.at })
-    .where('id', '=', p.id)
-    .where('settledAt', 'is', null),
-)
-export const markSettled = (db: Queries, to: Settled) => changed(settled.run(db, to))
+export const markSettled = statement<Settled>()((db, p) =>
+  unsettled(db, p).set({ state: p.state, reason: p.reason, waiting: null, settledAt: p.at, updatedAt: p.at }),
+).once
 
-const queuedAgain = statement<At>()((db, p) =>
-  db
-    .updateTable('transactions')
-    .set({
-      state: 'queued',
-      sender: null,
-      nonce: null,
-      sequence: null,
-      sequenceValue: null,
-      minedHash: null,
-      blockHash: null,
-      blockNumber: null,
-      succeeded: null,
-      updatedAt: p.at,
-    })
-    .where('id', '=', p.id)
-    .where('settledAt', 'is', null),
-)
 /** Only after proof that no attempt had or can have an effect. */
-export const markQueuedAgain = (db: Queries, to: At) => changed(queuedAgain.run(db, to))
+export const markQueuedAgain = statement<At>()((db, p) =>
+  unsettled(db, p).set({
+    state: 'queued',
+    sender: null,
+    nonce: null,
+    sequence: null,
+    sequenceValue: null,
+    minedHash: null,
+    blockHash: null,
+    blockNumber: null,
+    succeeded: null,
+    updatedAt: p.at,
+  }),
+).once
 
-const waiting = statement<At & { waiting: TransactionRow['waiting'] }>()((db, p) =>
-  db
-    .updateTable('transactions')
-    .set({ waiting: p.waiting, updatedAt: p.at })
-    .where('id', '=', p.id)
-    .where('settledAt', 'is', null),
-)
-export const markWaiting = (db: Queries, to: At & { waiting: TransactionRow['waiting'] }) =>
-  changed(waiting.run(db, to))
+export const markWaiting = statement<At & { waiting: TransactionRow['waiting'] }>()((db, p) =>
+  unsettled(db, p).set({ waiting: p.waiting, updatedAt: p.at }),
+).once
 
 type OfSigner = { chainId: number; signer: string }
 
-const stuck = statement<OfSigner>()((db, p) =>
+/** True where a transaction is unmined without a recorded reason to wait. */
+export const hasUnexplained = statement<OfSigner>()((db, p) =>
   db
     .selectFrom('transactions')
     .select('id')
@@ -138,12 +114,10 @@ const stuck = statement<OfSigner>()((db, p) =>
     .where('settledAt', 'is', null)
     .where('waiting', 'is', null)
     .limit(1),
-)
-/** Whether something is not mined, and does not say yet that it waits. */
-export const hasUnexplained = async (db: Queries, of: OfSigner): Promise<boolean> =>
-  (await stuck.first(db, of)) !== undefined
+).exists
 
-const withoutNode = statement<OfSigner & { at: string }>()((db, p) =>
+/** The node is unreachable: unmined transactions wait for it, unless they wait for something else. */
+export const markAllWithoutNode = statement<OfSigner & { at: string }>()((db, p) =>
   db
     .updateTable('transactions')
     .set({ waiting: 'node', updatedAt: p.at })
@@ -152,11 +126,10 @@ const withoutNode = statement<OfSigner & { at: string }>()((db, p) =>
     .where('state', 'in', ['queued', 'signed', 'broadcast'])
     .where('settledAt', 'is', null)
     .where('waiting', 'is', null),
-)
-/** The node cannot be asked: all that is not mined waits for it, unless it waits for something else. */
-export const markAllWithoutNode = (db: Queries, of: OfSigner & { at: string }) => withoutNode.run(db, of)
+).run
 
-const withNode = statement<OfSigner & { at: string }>()((db, p) =>
+/** The node answers again. Transactions that it never accepted wait until it does. */
+export const markAllWithNode = statement<OfSigner & { at: string }>()((db, p) =>
   db
     .updateTable('transactions')
     .set({ waiting: null, updatedAt: p.at })
@@ -165,27 +138,20 @@ const withNode = statement<OfSigner & { at: string }>()((db, p) =>
     .where('state', 'in', ['queued', 'broadcast'])
     .where('settledAt', 'is', null)
     .where('waiting', '=', 'node'),
-)
-/** The node answers again. What it has never taken waits until it has. */
-export const markAllWithNode = (db: Queries, of: OfSigner & { at: string }) => withNode.run(db, of)
+).run
 
-const dropped = statement<At & { reason: string }>()((db, p) =>
-  db
-    .updateTable('transactions')
+export const cancelQueued = statement<At & { reason: string }>()((db, p) =>
+  byId(db, p)
     .set({ state: 'cancelled', reason: p.reason, waiting: null, settledAt: p.at, updatedAt: p.at })
-    .where('id', '=', p.id)
-    .where('state', '=', 'queued'),
-)
-/** Drops one that has no nonce yet. */
-export const cancelQueued = (db: Queries, to: At & { reason: string }) => changed(dropped.run(db, to))
 
-const abandoned = statement<At & { reason: string }>()((db, p) =>
-  db
-    .updateTable('transactions')
+    .where('state', '=', 'queued'),
+).once
+
+/** Requests that an empty transaction fill its nonce. The one that is mined decides. */
+export const abandon = statement<At & { reason: string }>()((db, p) =>
+  byId(db, p)
     .set({ abandonedBecause: p.reason, updatedAt: p.at })
-    .where('id', '=', p.id)
+
     .where('state', 'in', ['signed', 'broadcast'])
     .where('abandonedBecause', 'is', null),
-)
-/** Asks for its nonce to be filled with an empty transaction. Whichever is mined decides. */
-export const abandon = (db: Queries, to: At & { reason: string }) => changed(abandoned.run(db, to))
+).once

@@ -1,9 +1,11 @@
+import { labelsThere, publicKeysThere } from '../../store/chip-registration.ts'
 import type { ChipWithToken } from '../../store/chips.ts'
+import type { Queries } from '../../store/database.ts'
 import type { SecretBox } from '../../store/secret-box.ts'
-import type { CheckedChip } from './chip-input.ts'
-import { chipKeyPlace } from './key-ring.ts'
+import type { CheckedChip, Refusal } from './chip-input.ts'
+import { chipKeyContext } from './key-ring.ts'
 
-interface Place {
+interface Destination {
   teamId: number
   chipGroupId: number
   isSimulated: boolean
@@ -15,22 +17,22 @@ interface Place {
  */
 export function differenceTo(
   box: SecretBox,
-  place: Place,
+  destination: Destination,
   chip: CheckedChip,
   there: ChipWithToken,
   group: string | undefined,
 ): string | undefined {
-  if (there.teamId !== place.teamId) {
+  if (there.teamId !== destination.teamId) {
     return 'The chip is registered in another team. Remove it there first (tapchip chips show says where), or check the UID'
   }
   if (there.family !== chip.family || there.keySetId !== chip.keySetId) {
     const now = there.family === 'halo' ? 'a HaLo chip' : `a chip of the key set ${there.keySetId}`
     return `The chip is registered as ${now}. Remove it first if that was a mistake, or correct the key set`
   }
-  if (there.chipGroupId !== place.chipGroupId) {
+  if (there.chipGroupId !== destination.chipGroupId) {
     return `The chip is registered in another chip group, "${group ?? there.chipGroupId}". Import it into that one, or remove it first`
   }
-  if (place.isSimulated && there.simulated === 0) {
+  if (destination.isSimulated && there.simulated === 0) {
     return 'The chip is registered as a physical chip. Remove it first if it is to be simulated'
   }
   const columns = differingColumns(box, chip, there)
@@ -63,4 +65,40 @@ function differingColumns(
 }
 
 const isSameKey = (box: SecretBox, key: Buffer, { uid, fileReadKey }: ChipWithToken): boolean =>
-  fileReadKey !== null && box.open(fileReadKey, chipKeyPlace(uid)).equals(key)
+  fileReadKey !== null && box.open(fileReadKey, chipKeyContext(uid)).equals(key)
+
+/** The holders of labels, which are unique in a team, and of public keys, which are unique everywhere. */
+export class Holders {
+  readonly #labels: Map<string | null, string>
+  readonly #publicKeys: Map<string | null, string>
+  private constructor(labels: Map<string | null, string>, publicKeys: Map<string | null, string>) {
+    this.#labels = labels
+    this.#publicKeys = publicKeys
+  }
+
+  static async of(trx: Queries, teamId: number, chips: readonly CheckedChip[]): Promise<Holders> {
+    const labels = chips.flatMap(({ given }) => given.label ?? [])
+    const keys = chips.flatMap(({ publicKey }) => publicKey ?? [])
+    return new Holders(
+      new Map(
+        (labels.length > 0 ? await labelsThere(trx, teamId, labels) : []).map((row) => [row.label, row.uid]),
+      ),
+      new Map(
+        (keys.length > 0 ? await publicKeysThere(trx, keys) : []).map((row) => [row.publicKey, row.uid]),
+      ),
+    )
+  }
+
+  /** Takes a chip's label and public key; the refusal names their holder. */
+  claim({ uid, publicKey, given: { label } }: CheckedChip): Refusal | undefined {
+    const ofKey = publicKey === null ? undefined : this.#publicKeys.get(publicKey)
+    if (ofKey !== undefined)
+      return { reason: `publicKey is that of the chip ${ofKey}, which is registered already` }
+    const ofLabel = label === undefined ? undefined : this.#labels.get(label)
+    if (ofLabel !== undefined)
+      return { reason: `label "${label}" belongs to the chip ${ofLabel} of the team. Choose another label` }
+    if (publicKey !== null) this.#publicKeys.set(publicKey, uid)
+    if (label !== undefined) this.#labels.set(label, uid)
+    return undefined
+  }
+}

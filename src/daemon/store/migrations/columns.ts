@@ -9,6 +9,17 @@ export type Table = CreateTableBuilder<string, string>
 export const numbered = (table: Table): Table =>
   table.addColumn('id', 'integer', (c) => c.primaryKey().autoIncrement())
 
+/** @param names of columns, with spaces in between */
+export const required =
+  (type: 'text' | 'integer' | 'blob', names: string) =>
+  (table: Table): Table =>
+    names.split(' ').reduce<Table>((t, name) => t.addColumn(name, type, (c) => c.notNull()), table)
+
+export const optional =
+  (type: 'text' | 'integer' | 'blob', names: string) =>
+  (table: Table): Table =>
+    names.split(' ').reduce<Table>((t, name) => t.addColumn(name, type), table)
+
 export const createdAt = (table: Table): Table => table.addColumn('createdAt', 'text', (c) => c.notNull())
 
 export const ofTeam = (table: Table): Table =>
@@ -18,7 +29,5 @@ export const credential = (table: Table): Table =>
   table
     .addColumn('name', 'text', (c) => c.notNull())
     .addColumn('hash', 'text', (c) => c.notNull().unique())
-    .addColumn('scopes', 'text', (c) => c.notNull())
-    .addColumn('createdAt', 'text', (c) => c.notNull())
-    .addColumn('expiresAt', 'text')
-    .addColumn('revokedAt', 'text')
+    .$call(required('text', 'scopes createdAt'))
+    .$call(optional('text', 'expiresAt revokedAt'))

@@ -1,6 +1,0 @@
-export * from './transactions/attempts.ts'
-export * from './transactions/idempotency-keys.ts'
-export * from './transactions/intents.ts'
-export * from './transactions/listing.ts'
-export * from './transactions/senders.ts'
-export * from './transactions/states.ts'
