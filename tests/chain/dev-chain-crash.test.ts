@@ -4,14 +4,13 @@ import { readdirSync, readFileSync, statSync, truncateSync, writeFileSync } from
 import { join } from 'node:path'
 import { BaseError, type Hex } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { unguessableAddress } from '../../src/daemon/chain/dev-chain/anvil-process.ts'
 import { connectTo } from '../../src/daemon/chain/dev-chain/connect.ts'
 import { endOrphan } from '../../src/daemon/chain/dev-chain/orphan.ts'
 import { ChainUnavailable } from '../../src/daemon/chain/rpc-connection.ts'
 import {
   clientOf,
-  devChains,
   killNow,
   paid,
   payee,
@@ -23,14 +22,9 @@ import {
   transfers,
   until,
 } from '../support/dev-chain.ts'
-import { bundleOwner, endOwners, spawnOwner } from '../support/dev-chain-process.ts'
+import { ownedDevChains, spawnOwner } from '../support/dev-chain-process.ts'
 
-const chains = devChains()
-beforeAll(async () => {
-  await bundleOwner()
-})
-afterEach(() => chains.clean())
-afterAll(endOwners)
+const chains = ownedDevChains()
 
 const folder = (dataDir: string) => join(dataDir, 'dev-chain')
 const states = (dataDir: string) =>

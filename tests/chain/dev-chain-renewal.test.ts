@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import pino from 'pino'
 import { type Hex, numberToHex } from 'viem'
-import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import * as z from 'zod'
 import type { DevChain } from '../../src/daemon/chain/dev-chain/dev-chain.ts'
 import { cacheDirIn } from '../../src/daemon/chain/dev-chain/running-chain.ts'
@@ -12,7 +12,6 @@ import { rawAttempts } from '../../src/daemon/store/transactions/attempts.ts'
 import { startAnvil } from '../support/anvil.ts'
 import {
   clientOf,
-  devChains,
   eagerRenewal,
   killNow,
   paid,
@@ -24,16 +23,11 @@ import {
   transfers,
   until,
 } from '../support/dev-chain.ts'
-import { bundleOwner, endOwners, spawnOwner } from '../support/dev-chain-process.ts'
+import { ownedDevChains, spawnOwner } from '../support/dev-chain-process.ts'
 import { limitFiles } from '../support/full-disk.ts'
 import { askNode, openBench, relayerKey, slots, tally } from '../support/relayer.ts'
 
-const chains = devChains()
-beforeAll(async () => {
-  await bundleOwner()
-})
-afterEach(() => chains.clean())
-afterAll(endOwners)
+const chains = ownedDevChains()
 
 const folder = (dataDir: string) => join(dataDir, 'dev-chain')
 const block = z.object({ number: z.string(), timestamp: z.string(), hash: z.string() })

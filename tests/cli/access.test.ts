@@ -30,7 +30,7 @@ describe('the team meant', () => {
   })
 })
 
-describe('what operators keep', () => {
+describe('access', () => {
   test('teams', async () => {
     expect(await json('teams', 'create', 'Third')).toMatchObject({ name: 'Third' })
     expect(await json('teams', 'list')).toMatchObject([

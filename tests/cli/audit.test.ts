@@ -17,7 +17,7 @@ const write = (name: string, content: string) => writeFileSync(join(here.home, n
 const load = (...flags: string[]) =>
   here.run('chips', 'import', '--file', 'a.csv', '--chip-group', 'G', '--key-set', '101', ...flags)
 
-describe('what operators keep', () => {
+describe('the audit log', () => {
   test('the audit log says who did what', async () => {
     delete here.env.TAPCHIP_API_KEY
     await json('teams', 'create', '--name', 'Watched')

@@ -19,7 +19,7 @@ const json = async (...args: string[]) => {
 const ends = (ran: Ran, code: number, text: string) =>
   expect([ran.code, ran.stderr]).toEqual([code, expect.stringContaining(text)])
 
-describe('what operators keep', () => {
+describe('what chips belong to', () => {
   test('key sets: keys from a file, from standard input, from the environment, never shown', async () => {
     const key = '00112233445566778899aabbccddeeff'
     writeFileSync(

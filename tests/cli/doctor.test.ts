@@ -17,7 +17,7 @@ const json = async (...args: string[]) => {
 const ends = (ran: Ran, code: number, text: string) =>
   expect([ran.code, ran.stderr]).toEqual([code, expect.stringContaining(text)])
 
-describe('what operators keep', () => {
+describe('the daemon', () => {
   test('the daemon tells how it is, and is backed up', async () => {
     expect(await json('daemon', 'status')).toMatchObject({
       running: true,

@@ -2,6 +2,7 @@ import type { Hex } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { testClock } from '../support/daemon.ts'
+import { ownerEdit } from '../support/owner-edit.ts'
 import { chips, openPhygitals, type Phygitals } from '../support/phygitals.ts'
 import { acmeKey } from '../support/seeds.ts'
 import { deployWallet } from '../support/wallet.ts'
@@ -21,29 +22,8 @@ async function give(n: number, recipient: string): Promise<void> {
   await p.settled()
 }
 
-// As the interface has it, written out once more.
-const typedData = (n: number, redirectUrl: string, requestExpiryTime: number) => ({
-  domain: { name: 'Update Self Service Tag', version: '1' },
-  primaryType: 'UpdateRequest' as const,
-  types: {
-    Updates: [{ name: 'redirectUrl', type: 'string' }],
-    TokenRef: [
-      { name: 'contractAddress', type: 'address' },
-      { name: 'tokenId', type: 'uint256' },
-      { name: 'chainId', type: 'uint256' },
-    ],
-    UpdateRequest: [
-      { name: 'token', type: 'TokenRef' },
-      { name: 'updates', type: 'Updates' },
-      { name: 'requestExpiryTime', type: 'uint256' },
-    ],
-  },
-  message: {
-    token: { contractAddress: p.addressOf('JKT'), tokenId: BigInt(n), chainId: 31337n },
-    updates: { redirectUrl },
-    requestExpiryTime: BigInt(requestExpiryTime),
-  },
-})
+const typedData = (n: number, redirectUrl: string, requestExpiryTime: number) =>
+  ownerEdit(p.addressOf('JKT'), n, redirectUrl, requestExpiryTime)
 
 const soon = () => Math.floor(clock.now() / 1000) + 300
 const send = (n: number, redirectUrl: string, requestExpiryTime: number, ownerSignature: Hex) =>

@@ -5,6 +5,7 @@ import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { cleanUp } from '../../src/daemon/domain/housekeeping.ts'
 import { openTestApp, type TestApp, type TestClock, testClock } from '../support/daemon.ts'
+import { ownerEdit } from '../support/owner-edit.ts'
 import { bob, chips, openPhygitals, type Phygitals } from '../support/phygitals.ts'
 import { acmeKey, derived, seed, uids } from '../support/seeds.ts'
 import { tap, tapPath } from '../support/taps.ts'
@@ -131,28 +132,9 @@ describe('what keeps a thing from being done twice', () => {
     await p.settled()
     const requestExpiryTime = Math.floor(clock.now() / 1000) + 300
     const updates = { redirectUrl: 'https://owner.example/' }
-    const ownerSignature = await owner.signTypedData({
-      domain: { name: 'Update Self Service Tag', version: '1' },
-      primaryType: 'UpdateRequest',
-      types: {
-        Updates: [{ name: 'redirectUrl', type: 'string' }],
-        TokenRef: [
-          { name: 'contractAddress', type: 'address' },
-          { name: 'tokenId', type: 'uint256' },
-          { name: 'chainId', type: 'uint256' },
-        ],
-        UpdateRequest: [
-          { name: 'token', type: 'TokenRef' },
-          { name: 'updates', type: 'Updates' },
-          { name: 'requestExpiryTime', type: 'uint256' },
-        ],
-      },
-      message: {
-        token: { contractAddress: p.addressOf('JKT'), tokenId: 1n, chainId: 31337n },
-        updates,
-        requestExpiryTime: BigInt(requestExpiryTime),
-      },
-    })
+    const ownerSignature = await owner.signTypedData(
+      ownerEdit(p.addressOf('JKT'), 1, updates.redirectUrl, requestExpiryTime),
+    )
     const edit = async () => {
       const body = { ...p.token('JKT', 1), updates, requestExpiryTime, ownerSignature }
       const answer = await p.ask('/chips/self-service', body, { method: 'PATCH' })

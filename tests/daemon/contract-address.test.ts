@@ -31,6 +31,7 @@ import { updateContract } from '../../src/daemon/store/contracts.ts'
 import { openAdminApp } from '../support/admin.ts'
 import { startAnvil } from '../support/anvil.ts'
 import { guestbookSeed, handsOf, metadata, seeded } from '../support/guestbook.ts'
+import { ownerEdit } from '../support/owner-edit.ts'
 import { bob, chips, openPhygitals, phygitalSeed } from '../support/phygitals.ts'
 import { acmeKey } from '../support/seeds.ts'
 
@@ -96,28 +97,9 @@ const echo = (address: Address): Hex =>
 async function ownEdit(owner: typeof mallory, contractAddress: Address) {
   const requestExpiryTime = Math.floor(Date.now() / 1000) + 300
   const redirectUrl = 'https://evil.example'
-  const ownerSignature = await owner.signTypedData({
-    domain: { name: 'Update Self Service Tag', version: '1' },
-    primaryType: 'UpdateRequest',
-    types: {
-      Updates: [{ name: 'redirectUrl', type: 'string' }],
-      TokenRef: [
-        { name: 'contractAddress', type: 'address' },
-        { name: 'tokenId', type: 'uint256' },
-        { name: 'chainId', type: 'uint256' },
-      ],
-      UpdateRequest: [
-        { name: 'token', type: 'TokenRef' },
-        { name: 'updates', type: 'Updates' },
-        { name: 'requestExpiryTime', type: 'uint256' },
-      ],
-    },
-    message: {
-      token: { contractAddress, tokenId: 1n, chainId: 31337n },
-      updates: { redirectUrl },
-      requestExpiryTime: BigInt(requestExpiryTime),
-    },
-  })
+  const ownerSignature = await owner.signTypedData(
+    ownerEdit(contractAddress, 1, redirectUrl, requestExpiryTime),
+  )
   const token = { contractAddress, chainId: 31337, tokenId: '1' }
   const body = { ...token, updates: { redirectUrl }, requestExpiryTime, ownerSignature }
   return ['/chips/self-service', body, { method: 'PATCH' }] as const

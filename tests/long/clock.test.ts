@@ -10,6 +10,7 @@ import { testClock } from '../support/daemon.ts'
 import { DaemonOnDisk } from '../support/daemon-on-disk.ts'
 import { clientOf, devChains, payee, transfer } from '../support/dev-chain.ts'
 import { type FakeTime, fakeTime } from '../support/fake-time.ts'
+import { ownerEdit } from '../support/owner-edit.ts'
 import { bob, carol, chips, phygitalSeed } from '../support/phygitals.ts'
 import { derived } from '../support/seeds.ts'
 import { tap, tapPath } from '../support/taps.ts'
@@ -93,28 +94,7 @@ test('a year ahead, in 1970, and mended: nothing is done twice, and what was goo
     return answer.body.code ?? answer.status
   }
   const until = Math.floor(Date.now() / 1000) + hour
-  const signature = await owner.signTypedData({
-    domain: { name: 'Update Self Service Tag', version: '1' },
-    primaryType: 'UpdateRequest',
-    types: {
-      Updates: [{ name: 'redirectUrl', type: 'string' }],
-      TokenRef: [
-        { name: 'contractAddress', type: 'address' },
-        { name: 'tokenId', type: 'uint256' },
-        { name: 'chainId', type: 'uint256' },
-      ],
-      UpdateRequest: [
-        { name: 'token', type: 'TokenRef' },
-        { name: 'updates', type: 'Updates' },
-        { name: 'requestExpiryTime', type: 'uint256' },
-      ],
-    },
-    message: {
-      token: { contractAddress: contract, tokenId: 9n, chainId: 31337n },
-      updates: { redirectUrl: 'https://owner.example/' },
-      requestExpiryTime: BigInt(until),
-    },
-  })
+  const signature = await owner.signTypedData(ownerEdit(contract, 9, 'https://owner.example/', until))
   await move(9, owner.address, 'give')
   await isOwnedBy(9, owner.address)
   expect(await edit(until, signature)).toBe(200)

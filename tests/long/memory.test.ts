@@ -8,31 +8,11 @@ import { MB, memory } from '../support/badge-memory.ts'
 import { pidOfAnvil } from '../support/crash-transfers.ts'
 import { clientOf, devChains, paid, relayer, send, transfers, until } from '../support/dev-chain.ts'
 import { spawnDaemon } from '../support/process.ts'
-import { acmeKey, derived } from '../support/seeds.ts'
+import { acmeKey, tokenSeed } from '../support/seeds.ts'
 
 const tokens = 2000
 const recipient = (n: number): Address => padHex(toHex(0xcc0000 + n), { size: 20 })
-const seed = {
-  version: 1,
-  keySets: [derived],
-  teams: [
-    {
-      name: 'Acme',
-      apiKeys: [{ name: 'ops', key: acmeKey }],
-      contracts: [{ symbol: 'JKT', name: 'Jackets', chainId: 31337 }],
-      chipGroups: [
-        {
-          name: 'Jackets',
-          chips: Array.from({ length: tokens }, (_, i) => ({
-            uid: `04C1${(i + 1).toString(16).padStart(8, '0').toUpperCase()}80`,
-            keySet: 101,
-            token: { contract: 'JKT', tokenId: String(i + 1) },
-          })),
-        },
-      ],
-    },
-  ],
-}
+const seed = tokenSeed(tokens, (n) => ({ uid: `04C1${n.toString(16).padStart(8, '0').toUpperCase()}80` }))
 const size = (bytes: number) => `${(bytes / MB).toFixed(0)} MB`
 
 test('6,000 transfers leave the daemon and its chain small', async () => {

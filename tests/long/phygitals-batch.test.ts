@@ -8,7 +8,7 @@ import { type CliHome, cliHome } from '../support/cli.ts'
 import { spawnCli } from '../support/cli-process.ts'
 import { startTestDaemon } from '../support/daemon.ts'
 import { spawnDaemon } from '../support/process.ts'
-import { acmeKey, alice, derived } from '../support/seeds.ts'
+import { acmeKey, alice, tokenSeed } from '../support/seeds.ts'
 
 // Thousands of tokens by file, through the built executable, on the embedded chain.
 
@@ -16,26 +16,8 @@ const count = 5000
 const one: Address = '0x000000000000000000000000000000000000bEEF'
 const named: Address = '0xde709f2102306220921060314715629080e2fb77'
 const seed = {
-  version: 1,
-  keySets: [derived],
+  ...tokenSeed(count, (n) => ({ uid: `04${n.toString(16).padStart(12, '0')}`.toUpperCase(), owner: alice })),
   names: { 'named.eth': named },
-  teams: [
-    {
-      name: 'Acme',
-      apiKeys: [{ name: 'ops', key: acmeKey }],
-      contracts: [{ symbol: 'JKT', name: 'Jackets', chainId: 31337 }],
-      chipGroups: [
-        {
-          name: 'Jackets',
-          chips: Array.from({ length: count }, (_, i) => ({
-            uid: `04${(i + 1).toString(16).padStart(12, '0')}`.toUpperCase(),
-            keySet: 101,
-            token: { contract: 'JKT', tokenId: String(i + 1), owner: alice },
-          })),
-        },
-      ],
-    },
-  ],
 }
 
 let daemon: Awaited<ReturnType<typeof startTestDaemon>>

@@ -8,34 +8,14 @@ import { send, until } from '../support/from-outside.ts'
 import { type HostileNode, type Misbehaviour, openHostileNode } from '../support/hostile-node.ts'
 import { bob, carol, chipUid } from '../support/phygitals.ts'
 import { askNode } from '../support/relayer.ts'
-import { acmeKey, alice, derived } from '../support/seeds.ts'
+import { acmeKey, alice, derived, tokenSeed } from '../support/seeds.ts'
 import { tap, tapPath } from '../support/taps.ts'
 
 // A node that others run, and strangers who have it asked.
 
 const relayerKey = `0x${'71'.repeat(32)}` as const
 const count = 40
-const seed = {
-  version: 1,
-  keySets: [derived],
-  teams: [
-    {
-      name: 'Acme',
-      apiKeys: [{ name: 'ops', key: acmeKey }],
-      contracts: [{ symbol: 'JKT', name: 'Jackets', chainId: 1 }],
-      chipGroups: [
-        {
-          name: 'Jackets',
-          chips: Array.from({ length: count }, (_, n) => ({
-            uid: chipUid(n + 1),
-            keySet: 101,
-            token: { contract: 'JKT', tokenId: String(n + 1), ...(n < count / 2 ? { owner: alice } : {}) },
-          })),
-        },
-      ],
-    },
-  ],
-}
+const seed = tokenSeed(count, (n) => ({ uid: chipUid(n), owner: n <= count / 2 ? alice : undefined }), 1)
 const key = { 'x-svc-api-key': acmeKey }
 
 let anvil: Anvil

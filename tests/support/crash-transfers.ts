@@ -6,7 +6,7 @@ import { openDatabase } from '../../src/daemon/store/open.ts'
 import { killNow } from './dev-chain.ts'
 import { type DaemonProcess, spawnDaemon } from './process.ts'
 import { randomFrom } from './random.ts'
-import { acmeKey, alice, derived } from './seeds.ts'
+import { alice, derived, tokenSeed } from './seeds.ts'
 import { tap, tapPath } from './taps.ts'
 
 const count = 100
@@ -15,27 +15,7 @@ const uidOf = (n: number): string => `04C0${n.toString(16).padStart(8, '0').toUp
 /** Ten recipients share a hundred tokens, so that their claim nonces are predicted as well. */
 const recipientOf = (n: number): Address => getAddress(padHex(toHex(0xbb0000 + (n % 10)), { size: 20 }))
 
-const seedFile = {
-  version: 1,
-  keySets: [derived],
-  teams: [
-    {
-      name: 'Acme',
-      apiKeys: [{ name: 'ops', key: acmeKey }],
-      contracts: [{ symbol: 'JKT', name: 'Jackets', chainId: 31337 }],
-      chipGroups: [
-        {
-          name: 'Jackets',
-          chips: numbers.map((n) => ({
-            uid: uidOf(n),
-            keySet: 101,
-            token: { contract: 'JKT', tokenId: String(n), owner: alice },
-          })),
-        },
-      ],
-    },
-  ],
-}
+const seedFile = tokenSeed(count, (n) => ({ uid: uidOf(n), owner: alice }))
 
 const pause = (ms: number) => new Promise((done) => setTimeout(done, ms))
 export const transferEvent = parseAbiItem(

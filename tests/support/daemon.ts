@@ -121,3 +121,9 @@ export async function startTestDaemon(options: Options = {}) {
 }
 
 export type TestDaemon = Awaited<ReturnType<typeof startTestDaemon>>
+
+/** Waits until nothing that is recorded is under way on a chain. */
+export async function allSettled({ db, chains }: Context): Promise<void> {
+  const open = await db.read.selectFrom('transactions').select('id').where('settledAt', 'is', null).execute()
+  await Promise.all(open.map(({ id }) => chains.relayer.settled(id)))
+}

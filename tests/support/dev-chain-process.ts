@@ -5,9 +5,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { build } from 'esbuild'
+import { afterAll, afterEach, beforeAll } from 'vitest'
 import * as z from 'zod'
 import { anvilBinary } from '../../src/daemon/chain/dev-chain/anvil-process.ts'
-import { killNow } from './dev-chain.ts'
+import { devChains, killNow } from './dev-chain.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'tapchip-chain-owner-'))
 const bundled = join(folder, 'owner.mjs')
@@ -17,14 +18,14 @@ const running = new Set<() => void>()
 process.on('exit', endOwners)
 
 /** Ends every owner and its chain, and removes the bundle. */
-export function endOwners(): void {
+function endOwners(): void {
   rmSync(folder, { recursive: true, force: true })
   for (const end of running) end()
   running.clear()
 }
 
 /** Bundles the process that owns a chain; once is enough. */
-export const bundleOwner = () =>
+const bundleOwner = () =>
   build({
     entryPoints: [join(import.meta.dirname, 'dev-chain-owner.ts')],
     outfile: bundled,
@@ -33,6 +34,17 @@ export const bundleOwner = () =>
     format: 'esm',
     banner: { js: "import{createRequire as r}from'node:module';const require=r(import.meta.url)" },
   })
+
+/** Directories and chains of a file's tests, with owners that are processes of their own; all end with the tests. */
+export function ownedDevChains() {
+  const chains = devChains()
+  beforeAll(async () => {
+    await bundleOwner()
+  })
+  afterEach(() => chains.clean())
+  afterAll(endOwners)
+  return chains
+}
 
 /**
  * A process of its own that starts a chain and sends transfers through it.

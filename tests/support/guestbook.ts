@@ -1,7 +1,7 @@
 import { type Address, getAddress } from 'viem'
 import { guestbookAbi } from '../../src/daemon/chain/artifacts/guestbook.ts'
 import { reconcileChains } from '../../src/daemon/start.ts'
-import { type Options, openTestApp, type TestApp } from './daemon.ts'
+import { allSettled, type Options, openTestApp, type TestApp } from './daemon.ts'
 import { type Asked, chipUid } from './phygitals.ts'
 import { acmeKey, derived, otherKey } from './seeds.ts'
 import { tap, tapPath } from './taps.ts'
@@ -115,17 +115,10 @@ export function handsOf(t: TestApp) {
         .where('symbol', '=', symbol)
         .executeTakeFirstOrThrow(),
     transactions: () => t.ctx.db.read.selectFrom('transactions').selectAll().orderBy('id').execute(),
-    async settled(): Promise<void> {
-      const open = await t.ctx.db.read
-        .selectFrom('transactions')
-        .select('id')
-        .where('settledAt', 'is', null)
-        .execute()
-      await Promise.all(open.map(({ id }) => t.ctx.chains.relayer.settled(id)))
-    },
+    settled: () => allSettled(t.ctx),
     /** How many tokens of an event somebody has by the chain, once what is recorded has been mined. */
     async balance(symbol: string, tokenId: number, of: string): Promise<number> {
-      await this.settled()
+      await allSettled(t.ctx)
       const { address } = await this.contract(symbol)
       return Number(
         await t.ctx.chains.get(31337).client.readContract({

@@ -2,8 +2,8 @@ import type { InjectOptions } from 'fastify'
 import { type Address, getAddress } from 'viem'
 import { onTestFinished } from 'vitest'
 import { ownerOf } from '../../src/daemon/chain/contract-state.ts'
-import { type Options, openTestApp } from './daemon.ts'
-import { acmeKey, alice, derived, otherKey } from './seeds.ts'
+import { allSettled, type Options, openTestApp } from './daemon.ts'
+import { acmeKey, alice, derived, jacketItem, otherKey } from './seeds.ts'
 import { tap, tapPath } from './taps.ts'
 
 // Two contracts, one of which asks for two taps, with chips that carry their tokens.
@@ -48,19 +48,7 @@ export const phygitalSeed = {
         { symbol: 'JKT', name: 'Jackets', chainId: 31337 },
         { symbol: 'ART', name: 'Art', chainId: 31337, twoTap: { delaySeconds: 60, windowSeconds: 600 } },
       ],
-      items: [
-        {
-          id: 'jacket',
-          name: 'Jacket',
-          description: 'A shell jacket',
-          imageUrl: 'https://img.acme.example/jacket.png',
-          contract: 'JKT',
-          media: [{ mimeType: 'image/png', url: 'https://img.acme.example/jacket.png' }],
-          attributes: [{ name: 'Size', values: ['S', 'M'] }],
-          variants: [{ id: 's', attributes: [{ name: 'Size', value: 'S' }] }],
-        },
-        { id: 'poster', name: 'Poster', description: '', imageUrl: '' },
-      ],
+      items: [jacketItem, { id: 'poster', name: 'Poster', description: '', imageUrl: '' }],
       chipGroups: [
         {
           name: 'Jackets',
@@ -144,17 +132,10 @@ export async function openPhygitals(options: Options = {}) {
     },
     /** Who owns a token by the chain, once what is recorded has been mined. */
     async owner(symbol: string, n: number | string): Promise<Address | undefined> {
-      await this.settled()
+      await allSettled(t.ctx)
       return ownerOf(t.ctx.chains.get(31337).client, addressOf(symbol), BigInt(n))
     },
-    async settled(): Promise<void> {
-      const open = await t.ctx.db.read
-        .selectFrom('transactions')
-        .select('id')
-        .where('settledAt', 'is', null)
-        .execute()
-      await Promise.all(open.map(({ id }) => t.ctx.chains.relayer.settled(id)))
-    },
+    settled: () => allSettled(t.ctx),
     transactions: () => t.ctx.db.read.selectFrom('transactions').selectAll().orderBy('id').execute(),
   }
 }

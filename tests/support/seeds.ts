@@ -52,6 +52,17 @@ export const uids = {
 
 const { fileReadKey: _, ...listedForSeed } = listed
 
+export const jacketItem = {
+  id: 'jacket',
+  name: 'Jacket',
+  description: 'A shell jacket',
+  imageUrl: 'https://img.acme.example/jacket.png',
+  contract: 'JKT',
+  media: [{ mimeType: 'image/png', url: 'https://img.acme.example/jacket.png' }],
+  attributes: [{ name: 'Size', values: ['S', 'M'] }],
+  variants: [{ id: 's', attributes: [{ name: 'Size', value: 'S' }] }],
+}
+
 export const seed = {
   version: 1,
   keySets: [derived, plain, listedForSeed],
@@ -67,18 +78,7 @@ export const seed = {
       contracts: [
         { symbol: 'JKT', name: 'Jackets', chainId: 31337, twoTap: { delaySeconds: 60, windowSeconds: 3600 } },
       ],
-      items: [
-        {
-          id: 'jacket',
-          name: 'Jacket',
-          description: 'A shell jacket',
-          imageUrl: 'https://img.acme.example/jacket.png',
-          contract: 'JKT',
-          media: [{ mimeType: 'image/png', url: 'https://img.acme.example/jacket.png' }],
-          attributes: [{ name: 'Size', values: ['S', 'M'] }],
-          variants: [{ id: 's', attributes: [{ name: 'Size', value: 'S' }] }],
-        },
-      ],
+      items: [jacketItem],
       chipGroups: [
         {
           name: 'Jackets',
@@ -141,3 +141,29 @@ export const seed = {
     },
   ],
 }
+
+/** A seed with `count` chips of one contract, numbered from 1 as their tokens are. */
+export const tokenSeed = (
+  count: number,
+  chipOf: (n: number) => { uid: string; owner?: string | undefined },
+  chainId = 31337,
+) => ({
+  version: 1,
+  keySets: [derived],
+  teams: [
+    {
+      name: 'Acme',
+      apiKeys: [{ name: 'ops', key: acmeKey }],
+      contracts: [{ symbol: 'JKT', name: 'Jackets', chainId }],
+      chipGroups: [
+        {
+          name: 'Jackets',
+          chips: Array.from({ length: count }, (_, index) => {
+            const { uid, owner } = chipOf(index + 1)
+            return { uid, keySet: 101, token: { contract: 'JKT', tokenId: String(index + 1), owner } }
+          }),
+        },
+      ],
+    },
+  ],
+})
