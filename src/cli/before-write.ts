@@ -18,11 +18,11 @@ interface Writing {
 
 /** For an existing name, the way to use it; for another one, the name that was probably meant. */
 const suggestContext = (known: readonly string[], given: string): string => {
-  if (known.includes(given)) return `If "${given}" is meant: --context ${given}`
+  if (known.includes(given)) return `If you mean "${given}": --context ${given}`
   const { length } = given
   const near = known.find((name) => Math.abs(name.length - length) <= 1 && isOneEditApart(name, given))
   return near === undefined
-    ? `There is no context "${given}". Those there are: tapchip context list`
+    ? `There is no context "${given}". List them: tapchip context list`
     : `There is no context "${given}". Did you mean ${near}?`
 }
 
@@ -45,7 +45,7 @@ export const confirmContext = async ({ system, config, flags, prompts }: Writing
   const { confirm } = flags
   if (confirm !== undefined && confirm !== contextName)
     throw new UsageError(
-      `--confirm names the context "${confirm}", and this would go to ${url} (${origin}). Nothing was sent.`,
+      `--confirm names the context "${confirm}", but this command goes to ${url} (${origin}). Nothing was sent.`,
       suggestContext(Object.keys(readConfigFile(system).contexts), confirm),
     )
   if (!isProtected || confirm === contextName) return
@@ -53,7 +53,7 @@ export const confirmContext = async ({ system, config, flags, prompts }: Writing
   if (!prompts.possible)
     throw new UsageError(
       `${why} Nothing was sent.`,
-      `To change something there, say its name: --confirm ${contextName}`,
+      `To change something there, confirm its name: --confirm ${contextName}`,
     )
   await prompts.confirmByName(false, why, {
     what: 'its name',

@@ -24,12 +24,12 @@ export interface ConfigFile {
   readonly contexts: Readonly<Record<string, StoredContext>>
 }
 
-const elsewhere = 'See whose it is (ls -ld), or keep contexts elsewhere: XDG_CONFIG_HOME=DIR'
+const elsewhere = 'Check who owns it (ls -ld), or keep contexts elsewhere: XDG_CONFIG_HOME=DIR'
 
 export const configPath = (system: SystemPaths): string => `${configDir(system)}/config.json`
 
 const damaged = (what: string, cause?: unknown) =>
-  new CliError(`${what}.`, { cause, advice: 'Mend the file, or remove it and log in again: tapchip login' })
+  new CliError(`${what}.`, { cause, advice: 'Fix the file, or remove it and log in again: tapchip login' })
 
 const parseContext = (name: string, value: unknown, path: string): StoredContext => {
   const wrong = (why: string) => damaged(`${path}: contexts.${name}${why}`)
@@ -71,7 +71,7 @@ export const readConfigFile = (system: SystemPaths): ConfigFile => {
     throw damaged(`${path} is not JSON`, cause)
   }
   // If this passed for an empty file, the next login would overwrite it.
-  if (!isJsonObject(value)) throw damaged(`${path} must hold one JSON object`)
+  if (!isJsonObject(value)) throw damaged(`${path} must contain a single JSON object`)
   const { current, contexts = {} } = value
   if (!isJsonObject(contexts)) throw damaged(`${path}: contexts must be an object`)
   if (current !== undefined && typeof current !== 'string')

@@ -48,7 +48,7 @@ const choose = (flags: GlobalFlags, env: System['env'], file: () => ConfigFile):
     if (!stored) {
       const known = Object.keys(file().contexts)
       const create = `Create it: tapchip context create ${shellQuoted(name)} --url URL`
-      const advice = known.length === 0 ? create : `There are: ${known.join(', ')}. ${create}`
+      const advice = known.length === 0 ? create : `Available: ${known.join(', ')}. ${create}`
       throw new UsageError(`There is no context "${name}" (${origin}).`, advice)
     }
     return { url: stored.url, origin: `context ${name}`, stored, contextName: name }
@@ -121,7 +121,7 @@ const header = (value: string | undefined, what: string): string | undefined => 
   const trimmed = value?.trim()
   if (!trimmed) return undefined
   if (/^[\x21-\x7e]+$/.test(trimmed)) return trimmed
-  throw new UsageError(`${what} holds characters that no key has.`, 'Copy it again, whole and alone.')
+  throw new UsageError(`${what} has invalid characters.`, 'Copy the whole key again, and nothing else.')
 }
 
 /** The address of administration that belongs to the daemon's, if one was given. */
@@ -141,7 +141,7 @@ const adminAddressOf = (
     )
   if (stored?.apiKey || stored?.adminToken)
     throw new UsageError(
-      `TAPCHIP_ADMIN_URL is not the address that the context "${contextName}" keeps, and its keys go nowhere else.`,
+      `TAPCHIP_ADMIN_URL is not the address in the context "${contextName}", and its keys go nowhere else.`,
       'Unset it, or set TAPCHIP_URL as well: then keys come from the environment.',
     )
   return given

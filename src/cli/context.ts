@@ -52,7 +52,7 @@ export const createContext = (system: System, flags: Flags): CliContext => {
         if (flags.dryRun) return
         await (isRead ? context.confirmContext() : prepare({ key, code }))
       },
-      onWait: (seconds) => io().note(`Waiting ${seconds} s, as the daemon asks.`),
+      onWait: (seconds) => io().note(`Waiting ${seconds} s, as the daemon asked.`),
     })
     close = made.close
     return made
@@ -94,15 +94,15 @@ export const createContext = (system: System, flags: Flags): CliContext => {
       const held = context.config().contextName
       throw new MissingCredential(
         `No API key${held ? ` in the context "${held}"` : ''}.`,
-        'Set TAPCHIP_API_KEY, or keep one: tapchip login. A new one: tapchip api-keys create --name NAME',
+        'Set TAPCHIP_API_KEY, or save one: tapchip login. Create one: tapchip api-keys create --name NAME',
       )
     },
     needAdmin: () => {
       if (context.config().adminToken()) return
       throw new MissingCredential(
         'No admin token.',
-        'Set TAPCHIP_ADMIN_TOKEN: the first one is in admin.token of the data directory of the daemon. On its machine ' +
-          'it is found by itself while the daemon runs, and goes to that daemon alone.',
+        'Set TAPCHIP_ADMIN_TOKEN: the first one is in admin.token in the data directory of the daemon. On its machine ' +
+          'it is found automatically while the daemon runs, and used for that daemon only.',
         context.config().adminUrl(),
       )
     },

@@ -63,14 +63,27 @@ export const readRecords = (system: SystemPaths): DaemonRecord[] => {
 export const processStart = (pid: number): string | undefined => {
   try {
     if (process.platform !== 'linux') return startByPs(pid)
-    // proc(5): field 22, in ticks since boot. The second field is a name, which may contain anything.
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+    const { state, start } = statOf(pid)
     // A zombie has ended; its parent has not collected it yet.
-    if (fields[0] === 'Z') return undefined
-    return `${bootId()}/${fields[19]}`
+    return state === 'Z' ? undefined : `${bootId()}/${start}`
   } catch {
     return undefined
+  }
+}
+
+/** proc(5): fields 3 and 22, the latter in ticks since boot. The second field is a name, which may contain anything. */
+const statOf = (pid: number): { readonly state: string | undefined; readonly start: string | undefined } => {
+  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  return { state: fields[0], start: fields[19] }
+}
+
+/** True if a process was stopped by a signal or a debugger, so that it reacts to nothing. Seen on Linux only. */
+export const isSuspended = (pid: number): boolean => {
+  try {
+    return process.platform === 'linux' && /^[Tt]$/.test(statOf(pid).state ?? '')
+  } catch {
+    return false
   }
 }
 

@@ -104,13 +104,13 @@ const withCommands = (message: string): string =>
 const adviceOf = (error: ApiError): string | undefined => {
   // If there is no team at all, the message says what to do.
   if (error.code === 'team_required' && /no team yet/.test(error.message)) return undefined
-  if (error.code === 'team_required') return 'Say which: --team NAME (tapchip teams list)'
+  if (error.code === 'team_required') return 'Specify which: --team NAME (tapchip teams list)'
   if (error.code === 'registration_missing')
     return 'Register: tapchip phygitals claim-registration create --code CODE --recipient WHO'
   // That is about a tap or a wallet's signature, not about our key.
   if (/^(otp|signature)_/.test(error.code)) return undefined
   if (error.statusCode === 401 || error.statusCode === 403)
-    return 'Who am I? tapchip doctor · Set a key: tapchip login'
+    return 'Check your keys: tapchip doctor · Save a key: tapchip login'
   // Its message says when the day ends.
   if (error.code === 'transaction_budget_spent') return undefined
   if (error.statusCode === 429 && error.retryAfter) return `Try again in ${error.retryAfter} s`

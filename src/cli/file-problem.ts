@@ -2,21 +2,21 @@ import { CliError, type ExitCode } from './errors.ts'
 
 /** Reasons for the error codes of the system, with advice. */
 const reasons: Readonly<Record<string, readonly [why: string, advice: string]>> = {
-  EACCES: ['this user may not use it', 'See whose it is (ls -ld), or give another place.'],
-  EPERM: ['this user may not use it', 'See whose it is (ls -ld), or give another place.'],
-  EROFS: ['its file system is read-only', 'Give another place.'],
-  ENOENT: ['it is not there, or its directory is not', 'Give another place.'],
-  ENOTDIR: ['a file stands where a directory is needed', 'Move it away, or give another place.'],
-  EEXIST: ['a file stands where a directory is needed', 'Move it away, or give another place.'],
+  EACCES: ['permission denied', 'Check who owns it (ls -ld), or use another place.'],
+  EPERM: ['permission denied', 'Check who owns it (ls -ld), or use another place.'],
+  EROFS: ['its file system is read-only', 'Use another place.'],
+  ENOENT: ['it or its directory does not exist', 'Use another place.'],
+  ENOTDIR: ['there is a file where a directory is needed', 'Move it away, or use another place.'],
+  EEXIST: ['there is a file where a directory is needed', 'Move it away, or use another place.'],
   EISDIR: ['it is a directory', 'Give a file.'],
-  ELOOP: ['its links lead in a circle', 'Mend them, or give another place.'],
+  ELOOP: ['its links form a loop', 'Fix them, or use another place.'],
   ENAMETOOLONG: ['its name is too long', 'Give a shorter one.'],
   ENOSPC: ['the disk is full', 'Free some space.'],
-  EDQUOT: ["this user's share of the disk is full", 'Free some space.'],
+  EDQUOT: ["this user's disk quota is used up", 'Free some space.'],
   EFBIG: ['the disk is full', 'Free some space.'],
-  EIO: ['the disk fails', "Look at the system's log."],
-  EMFILE: ['this process has as many files open as it may', 'Let it open more: ulimit -n'],
-  ENFILE: ['the system has as many files open as it may', 'End what holds them.'],
+  EIO: ['the disk has failed', 'Check the system log.'],
+  EMFILE: ['this process has too many open files', 'Raise the limit: ulimit -n'],
+  ENFILE: ['the system has too many open files', 'Close some programs.'],
 }
 
 interface Words {

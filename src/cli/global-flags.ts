@@ -3,22 +3,25 @@ import type { Flags } from './context.ts'
 import { UsageError } from './errors.ts'
 
 export const globalOptions = [
-  { flags: '--json', description: 'Print JSON: a list as one array, batches and streams a line each' },
+  {
+    flags: '--json',
+    description: 'Print JSON: a list as one array, batches and streams as one object per line',
+  },
   {
     flags: '--url <url>',
     description: 'The daemon (default: TAPCHIP_URL, the context, http://127.0.0.1:8484)',
   },
-  { flags: '--context <name>', description: 'The context to take address and keys from' },
-  { flags: '--confirm <name>', description: 'The name of the protected context that this may change' },
+  { flags: '--context <name>', description: 'The context for address and keys' },
+  { flags: '--confirm <name>', description: 'Confirm changes to a protected context by its name' },
   { flags: '--timeout <seconds>', description: 'How long to wait for an answer (default: 30)' },
   { flags: '--dry-run', description: 'Show what would be done, and write nothing' },
   {
     flags: '--fields <names>',
-    description: 'Of what is printed these fields alone, as --json names them (a,b)',
+    description: 'Print only these fields, named as in --json (a,b)',
   },
-  { flags: '--quiet', description: 'Print data and errors alone' },
-  { flags: '--no-color', description: 'No colours' },
-  { flags: '--no-input', description: 'Never ask; what is missing is an error' },
+  { flags: '--quiet', description: 'Print only data and errors' },
+  { flags: '--no-color', description: 'No colors' },
+  { flags: '--no-input', description: 'Never prompt; missing values are errors' },
 ]
 
 export const flagsOf = (command: Command): Flags => {
@@ -47,8 +50,5 @@ const fieldsOf = (given: string | undefined): readonly string[] | undefined => {
   if (given === undefined) return undefined
   const names = given.split(',').flatMap((name) => name.trim() || [])
   if (names.length > 0) return names
-  throw new UsageError(
-    '--fields names no field.',
-    'It takes names as --json has them: --fields uid,redirectUrl',
-  )
+  throw new UsageError('--fields names no field.', 'Use the names in --json: --fields uid,redirectUrl')
 }

@@ -43,10 +43,10 @@ export const nouns: readonly Noun[] = [
     ['taps', 'List, follow and simulate taps', () => import('./commands/taps/index.ts')],
     [
       'nfc',
-      'Read, verify and set chips up with a reader on this machine',
+      'Read, verify and set up chips with a reader on this machine',
       () => import('./commands/nfc/index.ts'),
     ],
-    ['batch', 'Look at, resume and undo batches', () => import('./commands/batch/index.ts')],
+    ['batch', 'List, resume and undo batches', () => import('./commands/batch/index.ts')],
     ['key-sets', 'List and manage the key sets of chips', () => import('./commands/key-sets/index.ts')],
   ]),
   ...group('Teams, keys and tokens:', [
@@ -62,20 +62,16 @@ export const nouns: readonly Noun[] = [
       'List, deploy, register and edit token contracts',
       () => import('./commands/contracts/index.ts'),
     ],
-    [
-      'transactions',
-      'See what is sent to chains, and give it up',
-      () => import('./commands/transactions/index.ts'),
-    ],
+    ['transactions', 'List, show and cancel transactions', () => import('./commands/transactions/index.ts')],
     ['links', 'List and manage the links of the tap page', () => import('./commands/links/index.ts')],
     ['audit', 'See who changed what', () => import('./commands/audit/index.ts')],
   ]),
   ...group(running, [
     ['daemon', 'Start, stop and watch the daemon', () => import('./commands/daemon/index.ts')],
-    ['context', 'Keep several daemons and their keys apart', () => import('./commands/context/index.ts')],
-    ['login', 'Keep an API key', () => import('./commands/login.ts')],
-    ['doctor', 'Check that all is well', () => import('./commands/doctor.ts')],
-    ['backup', 'Back the database up while it runs', () => import('./commands/backup.ts')],
+    ['context', 'Manage several daemons and their keys', () => import('./commands/context/index.ts')],
+    ['login', 'Save an API key', () => import('./commands/login.ts')],
+    ['doctor', 'Check that everything works', () => import('./commands/doctor.ts')],
+    ['backup', 'Back up the database while the daemon runs', () => import('./commands/backup.ts')],
     ['completion', 'Print the completion script of a shell', () => import('./commands/completion/script.ts')],
   ]),
 ]

@@ -12,13 +12,13 @@ const nouns: readonly Noun[] = [
   ...others,
   {
     name: 'help',
-    summary: 'Show help: of a command, or on exit-codes, environment, formatting, files',
+    summary: 'Show help for a command, or on exit-codes, environment, formatting, files',
     group: running,
     load: async () => ({ verb: (await import('./commands/help.ts')).helpBy(createProgram) }),
   },
   {
     name: '__complete',
-    summary: 'What could stand next, for completion scripts',
+    summary: 'List completions, for completion scripts',
     group: running,
     hidden: true,
     load: async () => ({ verb: (await import('./commands/completion/complete.ts')).completeAmong(nouns) }),
@@ -46,7 +46,7 @@ const asSentences = (text: string): string => {
   const sentence = first.replace(/^error: /, '').replace(/^./, (letter) => letter.toUpperCase())
   const why = /[.?!]$/.test(sentence) ? sentence : `${sentence}.`
   const hint = /^(Too many arguments|Missing required argument|Option .* argument missing)/.test(why)
-    ? ['Is a variable empty, or without its quotes? What it takes: --help']
+    ? ['Check for an empty variable or missing quotes. Usage: --help']
     : []
   const meant = rest.map((line) => line.replace(/^\((.*)\)$/, '$1'))
   return `${[why, ...meant, ...hint].join('\n')}\n`

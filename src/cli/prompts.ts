@@ -46,7 +46,7 @@ export const createPrompts = (
   const askText = async (question: Record<string, unknown>): Promise<string> => {
     const answer = await ask({
       ...question,
-      validate: (text: unknown) => String(text).trim() !== '' || 'Something is needed here.',
+      validate: (text: unknown) => String(text).trim() !== '' || 'Enter a value.',
     })
     return String(answer).trim()
   }
@@ -72,13 +72,13 @@ export const createPrompts = (
     confirm: async (yes, message) => {
       // A dry run changes nothing, so there is nothing to confirm.
       if (yes || flags.dryRun) return
-      if (!possible) throw new UsageError(`${message} Say so: --yes`)
+      if (!possible) throw new UsageError(`${message} Confirm with --yes`)
       const answer = await ask({ type: 'confirm', message, default: false })
       if (answer !== true) throw new UsageError('Nothing was changed.')
     },
     confirmByName: async (yes, message, { what, is }) => {
       if (yes || flags.dryRun) return
-      if (!possible) throw new UsageError(`${message} Say so: --yes`)
+      if (!possible) throw new UsageError(`${message} Confirm with --yes`)
       const typed = await ask({ type: 'input', message: `${message} To confirm, type ${what}:` })
       if (!is(String(typed).trim())) throw new UsageError(`That is not ${what}. Nothing was changed.`)
     },

@@ -117,7 +117,7 @@ describe("POAP's own client", () => {
     expect(poap.code(first).claim).toMatchObject({ input: alice, sendEmail: false })
   })
 
-  test('reserves one for an e-mail address', async () => {
+  test('reserves one for an email address', async () => {
     const { poap, poaps, tokenApi, drop, first } = await openDrop()
     const reservation = await poaps.emailReservation({ mintCode: first, email: 'carol@tapchip.example' })
     expect(reservation).toMatchObject({ email: 'carol@tapchip.example', dropId: drop.id, name: drop.name })

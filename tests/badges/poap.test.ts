@@ -137,7 +137,7 @@ describe('approval', () => {
 })
 
 describe('claiming', () => {
-  test('by address, ENS name and e-mail; only who gave an e-mail address is written to', async () => {
+  test('by address, ENS name and e-mail; only who gave an email address is written to', async () => {
     const { poap, provider, openEvent } = await openPoapClient()
     const { codes } = await openEvent()
     const recipients = [alice, 'poap.eth', 'carol@tapchip.example']

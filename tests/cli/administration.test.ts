@@ -163,7 +163,7 @@ describe("the token of a daemon's data directory", () => {
     const lost = await elsewhere.run('teams', 'list')
     expect([lost.code, lost.stderr]).toEqual([
       1,
-      expect.stringMatching(/^Administration is .*TAPCHIP_ADMIN_URL/),
+      expect.stringMatching(/^Administration has .*TAPCHIP_ADMIN_URL/),
     ])
     expect((await elsewhere.run('doctor', '--json')).json()).toContainEqual(
       expect.objectContaining({ check: 'administration', status: 'fail' }),
@@ -217,7 +217,7 @@ describe('keys that a context keeps', () => {
       const ran = await here.run(...args)
       expect([ran.code, ran.stderr]).toEqual([
         4,
-        expect.stringMatching(/Another daemon answers at .* "prod" .*\n.*login --context prod/),
+        expect.stringMatching(/The daemon at .* "prod" .*\n.*login --context prod/),
       ])
     }
     await here.run('doctor')

@@ -107,7 +107,7 @@ describe('refused before anything is sent', () => {
       2,
       '--end-date',
       '--image',
-      'is not there',
+      'does not exist',
     )
     ends(await here.run('badge-events', 'create', ...flags, '--start-date', '2026-02-31'), 2, '--start-date')
     ends(await here.run('badge-events', 'assign', 'four', '--uid', uids.blank), 2, 'is a number')
@@ -194,7 +194,7 @@ describe('many events from a file', () => {
       await here.run('badge-events', 'create', '--file', 'events.csv'),
       2,
       'row 2, image: ',
-      'is not there',
+      'does not exist',
       'row 3, endDate: must not be before startDate',
     )
     sheet('events.csv', ['name,startDate', 'One,2026-01-01'])
@@ -242,7 +242,7 @@ describe('many events from a file', () => {
 })
 
 describe('many assignments from a file', () => {
-  test('a line a row; an unknown chip fails alone, and a pair that is there twice is refused', async () => {
+  test('a line a row; an unknown chip fails alone, and a pair that appears twice is refused', async () => {
     const { id } = await json('badge-events', 'create', ...flags)
     sheet('doors.csv', [
       'uid,badgeEventId',
@@ -258,7 +258,7 @@ describe('many assignments from a file', () => {
       { row: 3, status: 'assigned' },
     ])
     sheet('doors.csv', ['uid,badgeEventId', `${uids.blank},${id}`, `${uids.blank},${id}`])
-    ends(await here.run('badge-events', 'assign', '--file', 'doors.csv'), 2, 'is in row 1 already')
+    ends(await here.run('badge-events', 'assign', '--file', 'doors.csv'), 2, 'is already in row 1')
     sheet('doors.csv', ['uid,badgeEventId', `${uids.blank},x`, 'nothing,4'])
     ends(
       await here.run('badge-events', 'assign', '--file', 'doors.csv'),

@@ -35,5 +35,5 @@ test('a few are told one by one', () => {
 test('nobody reads of a hundred reasons', () => {
   const lines = told(rows(100, (row) => `reason ${'x'.repeat(row)}`))
   expect(lines).toHaveLength(51)
-  expect(lines.at(-1)).toBe('… and 50 more that failed. All of them: tapchip batch report b_1 --failed')
+  expect(lines.at(-1)).toBe('… and 50 more failed. See all of them: tapchip batch report b_1 --failed')
 })

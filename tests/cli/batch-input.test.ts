@@ -60,7 +60,7 @@ describe('an input that does not fit is refused whole, every bad row named', () 
       ].join('\n'),
       [
         ...[1, 2, 3, 4, 5, 6, 7, 8, 10, 11].map((row) => new RegExp(`^row ${row}, redirectUrl: `, 'm')),
-        '10 rows do not fit',
+        '10 rows are invalid',
       ],
     ))
 
@@ -77,9 +77,9 @@ describe('an input that does not fit is refused whole, every bad row named', () 
       ],
     ))
 
-  test('a UID that is there twice, in two forms', () =>
+  test('a UID that appears twice, in two forms', () =>
     refused('a.csv', `uid,redirectUrl\n${b},${good}\n1293660434600336,${good}\n`, [
-      /^row 2, uid: .*in row 1 already/m,
+      /^row 2, uid: .*already in row 1/m,
     ]))
 
   test('an unknown column, with advice', () =>
@@ -90,7 +90,7 @@ describe('an input that does not fit is refused whole, every bad row named', () 
 
   test('a column that is named otherwise', () =>
     refused('a.csv', `UID,redirectUrl\n${a},${good}\n`, [
-      /if "UID" is it: --map uid=UID/,
+      /if it is "UID": --map uid=UID/,
       'column "uid" is missing',
     ]))
 
@@ -135,11 +135,11 @@ describe('an input that does not fit is refused whole, every bad row named', () 
       /^row 2, uid/m,
     ]))
 
-  test('text that is not UTF-8, an empty file, a file that is not there', async () => {
+  test('text that is not UTF-8, an empty file, a file that does not exist', async () => {
     await refused('a.csv', Buffer.from([0x75, 0x69, 0x64, 0xff, 0x0a]), ['not UTF-8'])
     await refused('a.csv', '', ['is empty'])
     const ran = await here.run('chips', 'edit', '--file', 'nope.csv')
-    expect([ran.code, ran.stderr]).toEqual([2, expect.stringContaining('nope.csv is not there')])
+    expect([ran.code, ran.stderr]).toEqual([2, expect.stringContaining('nope.csv does not exist')])
   })
 
   test('terminal controls in a sheet are shown, not obeyed', async () => {
@@ -218,7 +218,7 @@ describe('chips import checks the whole sheet first', () => {
     expect(ran.stderr).toMatch(/^row 1, lastCounter: /m)
     expect(ran.stderr).toMatch(/^row 1, fileReadKey: must be an AES-128 key/m)
     expect(ran.stderr).not.toContain(key)
-    expect(ran.stderr).toMatch(/^row 2, label: "L" is in row 1 already/m)
+    expect(ran.stderr).toMatch(/^row 2, label: "L" is already in row 1/m)
     expect(ran.stderr).toMatch(/^row 2, item: is missing/m)
   })
   test('a missing flag is named, off a terminal', async () => {

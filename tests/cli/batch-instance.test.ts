@@ -43,7 +43,7 @@ test.each(['resume', 'undo'])('batch %s goes to the daemon that the batch began 
   for (const args of [[], ['--yes']]) {
     const refused = await here.run('batch', verb, id, ...args)
     expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('another daemon')])
-    expect(refused.stderr).toContain(`a different daemon is at ${other?.url} now`)
+    expect(refused.stderr).toContain(`the daemon at ${other?.url} now`)
   }
   expect(readFileSync(journal, 'utf8')).toBe(before)
   // The same one under another name is the same one.
@@ -54,7 +54,7 @@ test.each(['resume', 'undo'])('batch %s goes to the daemon that the batch began 
 test('an undo off a terminal needs --yes', async () => {
   const { id } = await begun()
   const refused = await here.run('batch', 'undo', id)
-  expect([refused.code, refused.stderr]).toEqual([2, 'Put back 1 chip? Say so: --yes\n'])
+  expect([refused.code, refused.stderr]).toEqual([2, 'Restore 1 chip? Confirm with --yes\n'])
   expect((await here.run('batch', 'undo', id, '--yes')).code).toBe(0)
 })
 
@@ -139,7 +139,7 @@ describe('a batch belongs to the daemon that it began at', () => {
       for (const verb of ['resume', 'undo']) {
         const refused = await here.run('--url', away?.url ?? '', 'batch', verb, id, '--yes')
         const words =
-          verb === 'resume' || canUndo ? `a different daemon is at ${away?.url} now` : /cannot|stay/
+          verb === 'resume' || canUndo ? `the daemon at ${away?.url} now` : /cannot|stay/
         expect([verb, refused.code, refused.stdout]).toEqual([verb, 2, ''])
         expect(refused.stderr).toMatch(words)
       }
@@ -157,5 +157,5 @@ test('a journal that does not say which daemon it was goes on at the same addres
   expect((await here.run('batch', 'resume', id)).code).toBe(0)
   here.env.TAPCHIP_URL = other?.url ?? ''
   const ran = await here.run('batch', 'resume', id, '--yes')
-  expect([ran.code, ran.stderr]).toEqual([2, expect.stringContaining(`began at ${daemon?.url}`)])
+  expect([ran.code, ran.stderr]).toEqual([2, expect.stringContaining(`started at ${daemon?.url}`)])
 })

@@ -46,7 +46,7 @@ const second = isAbout('result', uids[1] ?? '')
 
 const garbled = (lines: string[]) => lines.map((line) => (second(line) ? `#${line.slice(1)}` : line))
 const damages: [string, (lines: string[]) => string[] | string, RegExp][] = [
-  ['a line of garbage', garbled, /is damaged: 1 line of it cannot be read \(\d+\)/],
+  ['a line of garbage', garbled, /is damaged: 1 line is invalid \(\d+\)/],
   [
     'a line cut short in the middle',
     (lines) => lines.map((line) => (second(line) ? line.slice(0, 30) : line)),
@@ -60,9 +60,15 @@ const damages: [string, (lines: string[]) => string[] | string, RegExp][] = [
     /is damaged/,
   ],
   [
+    'a row twice',
+    (lines) => lines.flatMap((line) => (isAbout('row', uids[2] ?? '')(line) ? [line, line] : [line])),
+    /is damaged: 1 line is invalid/,
+  ],
+  ['nothing in it', () => '', /records nothing: the batch was stopped before its first row was sent, or the file/],
+  [
     'a row taken out',
     (lines) => lines.filter((line) => !isAbout('row', uids[2] ?? '')(line)),
-    /is damaged: 1 row of the batch stands nowhere/,
+    /is damaged: 1 row of the batch is missing/,
   ],
   [
     'the number of a row garbled',
@@ -70,7 +76,7 @@ const damages: [string, (lines: string[]) => string[] | string, RegExp][] = [
       lines.map((line) =>
         isAbout('row', uids[2] ?? '')(line) ? line.replace(/"row":\d+/, '"row":99') : line,
       ),
-    /is damaged: 1 row of the batch stands nowhere/,
+    /is damaged: 1 row of the batch is missing/,
   ],
   [
     'rubbish alone',
@@ -86,7 +92,7 @@ const damages: [string, (lines: string[]) => string[] | string, RegExp][] = [
   [
     'another version',
     ([first = '', ...rest]) => [first.replace('"version":2', '"version":1'), ...rest],
-    /begun by another version of tapchip/,
+    /started by another version of tapchip/,
   ],
 ]
 

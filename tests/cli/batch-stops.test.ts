@@ -123,12 +123,12 @@ test('a daemon that goes away stops a batch, which goes on when the daemon is ba
   const id = batchId(ran.stderr)
   // 5 once it is gone; while it drains it refuses, which is a failure.
   expect([1, 5]).toContain(ran.code)
-  expect(ran.stderr).toContain(`Go on: tapchip batch resume ${id}`)
+  expect(ran.stderr).toContain(`Continue: tapchip batch resume ${id}`)
 
   const second = await startTestDaemon({ dataDir })
   here.env.TAPCHIP_URL = second.url
   const resumed = await here.run('batch', 'resume', id)
-  expect([resumed.code, resumed.stderr]).toEqual([0, expect.stringContaining(`began at ${first.url}`)])
+  expect([resumed.code, resumed.stderr]).toEqual([0, expect.stringContaining(`started at ${first.url}`)])
   expect(await status(id)).toMatchObject({ status: 'done', changed: count, failed: 0 })
   await second.stop()
   rmSync(dataDir, { recursive: true, force: true })

@@ -160,7 +160,9 @@ describe('a sheet with such values is refused whole, and nothing is written', ()
     const ran = await here.run('chips', 'import', ...flags)
     const bad = numbersOf(given, false)
     expect([ran.code, ran.stdout, rowsIn(ran.stderr)]).toEqual([2, '', bad])
-    expect(ran.stderr).toContain(`chips.csv is refused: ${bad.length} rows do not fit. Nothing was written.`)
+    expect(ran.stderr).toContain(
+      `chips.csv was refused: ${bad.length} rows are invalid. Nothing was written.`,
+    )
     const [good = 0] = numbersOf(given, true)
     expect((await here.run('chips', 'show', uidOf(good))).code).toBe(1)
     expect((await here.run('chip-groups', 'list')).stdout).not.toContain('Refused')

@@ -95,7 +95,7 @@ describe('chips import', () => {
       expect.stringMatching(/^rows 1-12: The chip is/),
     ])
     expect(ran.stderr).toContain(
-      `The chip group "Jackets 2027" is there now, and is empty. Remove it: tapchip chip-groups remove 'Jackets 2027'`,
+      `The chip group "Jackets 2027" was created, and is empty. Remove it: tapchip chip-groups remove 'Jackets 2027'`,
     )
     const full = await load(sheet, '--chip-group', 'Jackets 2026')
     expect([full.code, full.stderr]).toEqual([0, expect.not.stringContaining('is empty')])

@@ -91,7 +91,7 @@ describe('errors', () => {
 
   test('a server that is none of ours is recognised', async () => {
     const { client } = await pair((_, response) => response.end('<html>'))
-    await expect(client.call('GET /chip-groups')).rejects.toThrow(/not as Tapchip does/)
+    await expect(client.call('GET /chip-groups')).rejects.toThrow(/not like Tapchip/)
   })
 
   test('no answer in time is a daemon out of reach', async () => {

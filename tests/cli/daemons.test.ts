@@ -50,6 +50,17 @@ const rewrite = (change: Record<string, unknown>): void =>
   )
 
 describe('several daemons', () => {
+  test('one that is suspended is not waited for, and the way to end it is told', async () => {
+    const { pid } = await start('--data-dir', 'a', '--port', '0')
+    process.kill(pid, 'SIGSTOP')
+    const stopped = await here.run('daemon', 'stop', '--wait', '3600')
+    expect(stopped.code).toBe(1)
+    expect(stopped.stderr).toContain(`Process ${pid} is suspended, and reacts to nothing.`)
+    expect(stopped.stderr).toContain(`kill -CONT ${pid}`)
+    process.kill(pid, 'SIGCONT')
+    await expect.poll(() => isAlive(pid), { timeout: 30_000 }).toBe(false)
+  })
+
   test('live side by side, each with its directory, and the verbs find the one that is meant', async () => {
     const a = await start('--data-dir', 'a', '--port', '0')
     const b = await start('--data-dir', 'b', '--port', '0')
@@ -122,7 +133,7 @@ describe('several daemons', () => {
     ]) {
       const ran = await here.run('daemon', 'start', '--data-dir', 'a', ...other)
       expect([ran.code, ran.stdout]).toEqual([1, ''])
-      expect(ran.stderr).toContain(`A daemon with other flags runs on ${at('a')}, at ${first.url}`)
+      expect(ran.stderr).toContain(`A daemon with different flags is running on ${at('a')}, at ${first.url}`)
       expect(ran.stderr).toContain(`tapchip daemon stop --data-dir ${at('a')}`)
     }
     // Another directory, or none, is another daemon.
@@ -172,7 +183,7 @@ describe('several daemons', () => {
     const { url } = await start('--port', '0')
     const port = new URL(url).port
     const again = await here.run('daemon', 'start', '--port', '0')
-    expect(again.stderr).toContain('It runs already.\nStop it: tapchip daemon stop\n')
+    expect(again.stderr).toContain('It is already running.\nStop it: tapchip daemon stop\n')
     delete here.env.TAPCHIP_DATA_DIR
     const named = await here.run('daemon', 'start', '--data-dir', 'keep')
     expect(named.stderr).toContain(`Stop it: tapchip daemon stop --data-dir ${at('keep')}\n`)

@@ -23,7 +23,7 @@ describe('what the daemon refuses is said in words of the command line', () => {
 
   test.each(['otp_used', 'otp_unknown', 'signature_invalid'])('%s has nothing to do with our key', (code) => {
     expect(words(refusal(401, code, 'No.'))).toBe('No.')
-    expect(words(refusal(401, 'api_key_unknown', 'No.'))).toContain('Set a key: tapchip login')
+    expect(words(refusal(401, 'api_key_unknown', 'No.'))).toContain('Save a key: tapchip login')
   })
 })
 
@@ -39,13 +39,13 @@ test('when the budget of a day is back is said once', () => {
 test('where a batch stands follows what to do about the daemon', () => {
   const error = new DaemonUnreachable(
     { url: new URL('http://127.0.0.1:1') },
-    'the connection was cut',
+    'the connection was closed',
     undefined,
   )
-  const stopped = withAfterword(error, 'Stopped after 3 of 5 rows. Go on: tapchip batch resume b_1')
+  const stopped = withAfterword(error, 'Stopped after 3 of 5 rows. Continue: tapchip batch resume b_1')
   expect(describeError(stopped).lines).toEqual([
-    'Daemon not reachable at 127.0.0.1:1 (the connection was cut). Start it: tapchip daemon start',
-    'Stopped after 3 of 5 rows. Go on: tapchip batch resume b_1',
+    'Daemon not reachable at 127.0.0.1:1 (the connection was closed). Start it: tapchip daemon start',
+    'Stopped after 3 of 5 rows. Continue: tapchip batch resume b_1',
   ])
 })
 

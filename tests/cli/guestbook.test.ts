@@ -122,7 +122,7 @@ describe('a mint', () => {
     }
     const code = shown.guestbookEvents[0]?.otp ?? ''
     delete here.env.TAPCHIP_API_KEY
-    ends(await run('mint', '1', '--code', code, '--recipient', bob), 2, '--code says which event')
+    ends(await run('mint', '1', '--code', code, '--recipient', bob), 2, '--code already says which event')
     ends(await run('mint', '1', '--recipient', bob), 4, 'TAPCHIP_API_KEY')
     ends(await run('mint', '--code', code, '--recipient', 'nobody.eth'), 2, 'nobody.eth')
     expect(await json('mint', '--code', code, '--recipient', bob)).toEqual(sent)
@@ -130,7 +130,7 @@ describe('a mint', () => {
   })
 
   test.each([
-    [['mint', '--recipient', bob], 'Say which event'],
+    [['mint', '--recipient', bob], 'Specify which event'],
     [['mint', 'x', '--recipient', bob], 'a number, not "x"'],
     [['mint', '1', '--token-id', '1', '--recipient', bob], 'in one way'],
     [['mint', '--token-id', '1', '--recipient', bob], '--contract is missing'],
@@ -190,12 +190,12 @@ describe('assigning', () => {
     expect(await assigned(2)).toBe(19)
   })
 
-  test('refuses a file whole where a row does not fit', async () => {
+  test('refuses a file whole where a row is invalid', async () => {
     const file = write('bad.csv', `uid\n${seeded.blank(5)}\nnonsense\n${seeded.blank(5)}\n`)
     const ran = await run('assign', '1', '--file', file)
     ends(ran, 2, 'row 2, uid: "nonsense"')
-    expect(ran.stderr).toContain('row 1 already')
-    ends(await run('assign', '1'), 2, 'Say which chips')
+    expect(ran.stderr).toContain('already in row 1')
+    ends(await run('assign', '1'), 2, 'Specify which chips')
     ends(await run('assign', '1', seeded.blank(5), '--file', file), 2, 'in one way')
     ends(await run('assign', '1', 'nonsense'), 2, '"nonsense"')
   })

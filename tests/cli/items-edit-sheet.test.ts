@@ -165,18 +165,18 @@ describe('items edit --file without an item', () => {
     for (const problem of [
       'row 1, id: is missing',
       'row 2, name: must not be empty',
-      'row 3, media: must be a list as [{ "mimeType", "url" }]',
+      'row 3, media: must be a list like [{ "mimeType", "url" }]',
       'row 5, media: is not JSON',
       'row 5, attributes: must be a list as',
-      'row 6, id: "no/id" is no id of an item',
+      'row 6, id: "no/id" is not a valid item ID',
       'Nothing was written.',
     ])
       expect(refused.stderr).toContain(problem)
     file('twice.csv', 'id,name\nhat,A\nhat,B\n')
-    expect((await edit('twice.csv')).stderr).toContain('row 2, id: "hat" is in row 1 already')
+    expect((await edit('twice.csv')).stderr).toContain('row 2, id: "hat" is already in row 1')
     file('nothing.jsonl', '{"id":"hat"}\n')
     const nothing = await edit('nothing.jsonl')
-    expect([nothing.code, nothing.stderr]).toEqual([2, expect.stringContaining('names nothing to change')])
+    expect([nothing.code, nothing.stderr]).toEqual([2, expect.stringContaining('has nothing to change')])
     file('unknown.csv', 'id,title\nhat,A\n')
     expect((await edit('unknown.csv')).stderr).toContain('unknown column "title"')
     expect(await all()).toEqual(before)
@@ -270,7 +270,7 @@ describe('items edit --file without an item', () => {
     const ran = await here.interruptedRun((stdout) => stdout.includes('"changed"'), ...args)
     expect(ran.code).toBe(130)
     const id = batchId(ran.stderr)
-    expect(ran.stderr).toContain(`Go on: tapchip batch resume ${id}`)
+    expect(ran.stderr).toContain(`Continue: tapchip batch resume ${id}`)
     expect((await all()).filter(({ name }) => name.startsWith('Stop'))).toHaveLength(ran.lines().length)
     // Taken back without being finished.
     expect((await undo(id)).code).toBe(0)
@@ -280,11 +280,11 @@ describe('items edit --file without an item', () => {
   test('wants a sheet or an item, and no flag that says the same', async () => {
     file('a.csv', 'id,name\nhat,Cap\n')
     const without = await here.run('items', 'edit', '--team', 'Acme')
-    expect([without.code, without.stderr]).toEqual([2, expect.stringContaining('Say which item')])
+    expect([without.code, without.stderr]).toEqual([2, expect.stringContaining('Specify which item')])
     expect((await edit('a.csv', '--name', 'Cap')).code).toBe(2)
     expect((await edit('missing.csv')).code).toBe(2)
     file('none.csv', 'id,name\n')
-    expect((await edit('none.csv')).stderr).toContain('holds no rows. Nothing to do.')
+    expect((await edit('none.csv')).stderr).toContain('has no rows. Nothing to do.')
     // With an item the file is the item, as ever.
     file('hat.json', JSON.stringify({ description: 'Warmer' }))
     expect((await here.run('items', 'edit', 'hat', '--team', 'Acme', '--file', 'hat.json')).code).toBe(0)

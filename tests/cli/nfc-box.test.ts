@@ -191,7 +191,7 @@ describe('rows and chips', () => {
     expect(await labelOf(ours)).toBe('E-1')
   })
 
-  test('whatever is laid down in whatever order, each label is where its line says, and none is there twice', async () => {
+  test('whatever is laid down in whatever order, each label is where its line says, and none appears twice', async () => {
     const step = fc.record({
       which: fc.nat({ max: 4 }),
       tear: fc.option(
@@ -261,7 +261,7 @@ describe('the end of a box', () => {
   test('with no card any more: 3 where some are done or failed, 6 where none came', async () => {
     const some = await box([new Chip()], { count: 2 })
     expect(some.code).toBe(3)
-    expect(some.stderr).toContain('Go on: tapchip nfc provision --resume b_1')
+    expect(some.stderr).toContain('Continue: tapchip nfc provision --resume b_1')
     expect((await box([foreign()], { count: 2 })).code).toBe(1)
     const none = await box([], { count: 2 })
     expect(none.code).toBe(6)

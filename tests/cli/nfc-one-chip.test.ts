@@ -78,7 +78,7 @@ describe('nfc recover', () => {
     expect(ran.lines()).toEqual([{ uid: chip.uid, status: 'provisioned' }])
     expect(versions()).toEqual([1, 1, 1, 1, 1])
     expect((await at.run('nfc', 'recover', '--list', '--json')).json()).toEqual([])
-    expect((await at.run('nfc', 'recover', '--list')).stderr).toContain('No chip is unfinished')
+    expect((await at.run('nfc', 'recover', '--list')).stderr).toContain('There are no unfinished chips')
     expect((await nfc('recover', '--json')).lines()).toEqual([{ uid: chip.uid, status: 'provisioned' }])
   })
 
@@ -110,7 +110,7 @@ describe('nfc recover --give-up', () => {
     const { uid } = await torn()
     const refused = await at.run('nfc', 'recover', '--give-up', uid, '--json')
     expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('--yes')])
-    expect(refused.stderr).toContain('can be neither set up nor reset any more')
+    expect(refused.stderr).toContain('can no longer be set up or reset')
     expect(await open(uid)).toHaveLength(1)
     const ran = await at.run('nfc', 'recover', '--give-up', uid, '--yes', '--json')
     expect([ran.code, ran.lines()]).toEqual([0, [{ uid, status: 'given-up' }]])

@@ -157,7 +157,7 @@ describe('what ends it before any chip is touched', () => {
     const ran = await provision('--file', file)
     expect(ran.code).toBe(2)
     expect(ran.stderr).toContain('row 1, item: is missing')
-    expect(ran.stderr).toContain('row 2, label: "A" is in row 1 already')
+    expect(ran.stderr).toContain('row 2, label: "A" is already in row 1')
     expect(ran.stderr).toContain('row 2, redirectUrl')
     writeFileSync(file, 'label,uid\nA,1\n')
     expect((await provision('--file', file)).stderr).toContain('uid')
@@ -254,7 +254,7 @@ describe('a box that is stopped', () => {
       ['batch', 'resume', id, '--yes'],
     ]) {
       const ran = await at.run(...args, ...onEmulator)
-      expect([ran.code, ran.stderr]).toEqual([2, expect.stringContaining('began at another daemon')])
+      expect([ran.code, ran.stderr]).toEqual([2, expect.stringContaining('started at another daemon')])
     }
   })
 

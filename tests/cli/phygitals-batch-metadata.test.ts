@@ -93,7 +93,7 @@ describe('phygitals metadata --file', () => {
     expect(await served(3)).toEqual(metadata('Three'))
   })
 
-  test('is refused whole where a row does not fit by the rules, each named with its field', async () => {
+  test('is refused whole where a row is invalid by the rules, each named with its field', async () => {
     const { media_gallery: _, ...short } = metadata('x')
     file(
       'bad.csv',
@@ -120,8 +120,8 @@ describe('phygitals metadata --file', () => {
     )
     const worse = await describeAll('--file', 'worse.csv')
     expect([worse.code, worse.stderr]).toEqual([2, expect.stringContaining('Nothing was written')])
-    expect(worse.stderr).toContain('row 1, metadata: "missing.json" is neither JSON nor a file that is there')
-    expect(worse.stderr).toContain('row 3, tokenId: "4" of this contract is in row 1 already')
+    expect(worse.stderr).toContain('row 1, metadata: "missing.json" is neither JSON nor an existing file')
+    expect(worse.stderr).toContain('row 3, tokenId: "4" of this contract is already in row 1')
     expect(await served(4)).toMatchObject({ name: 'Jacket #4' })
   })
 
@@ -233,7 +233,7 @@ describe('phygitals metadata --template', () => {
     )
     const ran = await describeAll('--file', 'e.csv', '--template', 't.json')
     expect(ran.code).toBe(2)
-    expect(ran.stderr).toContain('row 1, size: is empty, and the template needs it')
+    expect(ran.stderr).toContain('row 1, size: is empty, but the template needs it')
     expect(ran.stderr.match(/row 1, size/g)).toHaveLength(1)
     expect(ran.stderr).toContain('row 2, weight: "heavy" must be a number')
     expect(ran.stderr).toContain('row 2, limited: "maybe" must be true or false')
@@ -272,10 +272,10 @@ describe('phygitals metadata --template', () => {
 
   test.each([
     ['what is no JSON', '{', 'is not JSON'],
-    ['what is no object', '[]', 'must hold one JSON object'],
-    ['a field that does not end', { name: 'a {{name' }, 'name: "{{" begins no field'],
+    ['what is no object', '[]', 'must contain a single JSON object'],
+    ['a field that does not end', { name: 'a {{name' }, 'name: "{{" does not start a field'],
     ['a field without a column', { a: [{ b: '{{ }}' }] }, 'a.0.b: {{ }} names no column'],
-    ['a number inside text', { a: 'x {{n:number}}' }, '{{n:number}} must be all of its string'],
+    ['a number inside text', { a: 'x {{n:number}}' }, '{{n:number}} must be the whole string'],
     ['a field in a name', { '{{n}}': 1 }, 'only values are filled in'],
   ])('refuses a template with %s', async (_what, content, why) => {
     file('t.json', content)
@@ -289,7 +289,7 @@ describe('phygitals metadata --template', () => {
     const missing = await describeAll('--file', 'none.csv', '--template', 'none.json')
     expect([missing.code, missing.stderr]).toEqual([
       2,
-      'none.json is not there.\nGive a file: --template FILE\n',
+      'none.json does not exist.\nGive a file: --template FILE\n',
     ])
   })
 })

@@ -80,7 +80,7 @@ describe('phygitals transfer --file', () => {
       status: 'transferred',
       initialTxHash: hash,
     })
-    expect((await here.run('batch', 'resume', id)).stderr).toContain('Every row has its result')
+    expect((await here.run('batch', 'resume', id)).stderr).toContain('Every row has a result')
   })
 
   test('off a terminal needs --yes, and sends nothing without it', async () => {
@@ -88,7 +88,7 @@ describe('phygitals transfer --file', () => {
     const before = (await transactions()).length
     const ran = await transfer('--file', 'unsure.csv')
     expect([ran.code, ran.stdout]).toEqual([2, ''])
-    expect(ran.stderr).toMatch(/Transfer 1 token\? It takes up to .* Say so: --yes\n$/)
+    expect(ran.stderr).toMatch(/Transfer 1 token\? This costs up to .* Confirm with --yes\n$/)
     expect((await transactions()).length).toBe(before)
     expect((await here.run('batch', 'list', '--json')).json()).toEqual([])
   })
@@ -143,7 +143,7 @@ describe('phygitals transfer --file', () => {
       'row 3, chainId: "0" must be',
       'row 4, tokenId: "minus" must be',
       'row 5, recipient: "0x0000000000000000000000000000000000000000" is the zero address',
-      'row 6, tokenId: "05" of this contract is in row 1 already',
+      'row 6, tokenId: "05" of this contract is already in row 1',
       'row 7, recipient: is missing',
       'row 8: malformed: 3 fields where the heading has 4',
     ]
@@ -195,8 +195,8 @@ describe('phygitals transfer --file', () => {
       expect.stringMatching(/^row 1, recipient: "0xde\w+" has a wrong checksum/),
       'row 2, recipient: "0x12" must be an address: 0x and 40 hex digits',
       'row 3, recipient: "bob@acme.eth" is not an ENS name: it contains @',
-      `row 4, uid: "${first.toLowerCase()}" is in row 1 already`,
-      'both.csv is refused: 4 rows do not fit. Nothing was written.',
+      `row 4, uid: "${first.toLowerCase()}" is already in row 1`,
+      'both.csv was refused: 4 rows are invalid. Nothing was written.',
       '',
     ])
     // A daemon that does not answer keeps nobody from learning what is wrong with the sheet itself.
@@ -209,7 +209,7 @@ describe('phygitals transfer --file', () => {
     sheet('fine.csv', [[1, bob]])
     file('again.csv', 'contractAddress,chainId,tokenId,recipient\nold,1,2,3\n')
     const ran = await transfer('--file', 'fine.csv', '--failed', 'again.csv')
-    expect([ran.code, ran.stderr]).toEqual([0, expect.stringContaining('again.csv holds the heading alone')])
+    expect([ran.code, ran.stderr]).toEqual([0, expect.stringContaining('again.csv now has only the heading')])
     expect(readFileSync(join(here.home, 'again.csv'), 'utf8').trim()).toBe(
       'contractAddress,chainId,tokenId,recipient',
     )
@@ -350,7 +350,7 @@ describe('--dry-run', () => {
     ])
     expect(ran.stderr).toContain('Dry run: 1 transfer, 1 mint, 1 unchanged, 1 would fail. Nothing was sent.')
     expect(ran.stderr).toMatch(
-      /Chain 31337: 2 transactions take \d{3},\d{3} gas, at [\d.]+ gwei at most 0\.000\d+ ether; 0x[0-9a-fA-F]{40} has [\d,.]+ ether\./,
+      /Chain 31337: 2 transactions need \d{3},\d{3} gas, at [\d.]+ gwei at most 0\.000\d+ ether; 0x[0-9a-fA-F]{40} has [\d,.]+ ether\./,
     )
     expect((await transactions()).length).toBe(before)
     expect((await here.run('batch', 'list', '--json')).json()).toEqual([])
@@ -378,7 +378,7 @@ describe('--dry-run', () => {
       const dry = await transfer('--file', 'much.csv', '--dry-run')
       expect(dry.code).toBe(0)
       expect(dry.stderr).toMatch(
-        /The team may send 1 transaction more today .* takes 2 transactions: the rows beyond fail/,
+        /The team may send 1 transaction more today .* needs 2 transactions\. The rows beyond the limit will fail/,
       )
       const ran = await transfer('--file', 'much.csv', '--json', '--yes')
       expect(ran.code).toBe(3)
@@ -414,7 +414,7 @@ describe('--dry-run', () => {
         const ran = await transfer('--file', 'poor.csv', ...args)
         expect(ran.code).toBe(1)
         expect(ran.stderr).toMatch(
-          /The relayer of chain 31337 cannot pay for this: 2 transactions take [\d,]+ gas, at [\d.]+ gwei at most 0\.000\d+ ether; 0x\w{40} has 0\.00002 ether\.\nNothing was sent\.\nSend at least 0\.000\d+ ether to 0x\w{40} on chain 31337/,
+          /The relayer of chain 31337 cannot pay for this: 2 transactions need [\d,]+ gas, at [\d.]+ gwei at most 0\.000\d+ ether; 0x\w{40} has 0\.00002 ether\.\nNothing was sent\.\nSend at least 0\.000\d+ ether to 0x\w{40} on chain 31337/,
         )
       }
       expect((await transactions()).length).toBe(before)

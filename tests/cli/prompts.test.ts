@@ -41,7 +41,7 @@ describe('on a terminal', () => {
     const { code, screen } = await onTerminal('chips list', [[/Which chip group/, '\r']], {
       TAPCHIP_API_KEY: key,
     })
-    expect([code, screen]).toEqual([0, expect.stringContaining('The group holds no chips')])
+    expect([code, screen]).toEqual([0, expect.stringContaining('The group has no chips')])
   })
 
   test('what cannot be brought back asks for its name, and anything else changes nothing', async () => {
@@ -101,7 +101,7 @@ test('a batch whose reader goes away ends in order, and says how far it came', a
   })
   const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr)])
   expect(stdout.trim().split('\n').at(-1)).toBe('130')
-  expect(stderr).toMatch(/Stopped after [24],000 of 6,000\. Go on: tapchip batch resume b_/)
+  expect(stderr).toMatch(/Stopped after [24],000 of 6,000\. Continue: tapchip batch resume b_/)
 })
 
 test('off a terminal nothing is asked', async () => {

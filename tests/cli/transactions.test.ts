@@ -102,7 +102,11 @@ describe('transactions', () => {
     )
     expect(status.stdout).toMatch(/^Chain 31337: +embedded, block \d+, /m)
 
-    ends(await here.run('transactions', 'cancel', String(id), '--reason', 'too dear'), 2, 'Say so: --yes')
+    ends(
+      await here.run('transactions', 'cancel', String(id), '--reason', 'too dear'),
+      2,
+      'Confirm with --yes',
+    )
     ends(await here.run('transactions', 'cancel', String(id), '--yes'), 2, '--reason is missing')
     const cancelled = await here.run('transactions', 'cancel', String(id), '--reason', 'too dear', '--yes')
     expect(cancelled.stdout).toMatch(/being cancelled: whichever of its attempts is mined decides/)
@@ -112,7 +116,7 @@ describe('transactions', () => {
     await askNode(anvil.url, 'evm_mine')
     await tick()
     const shown = await here.run('transactions', 'show', String(id))
-    expect(shown.stdout).toMatch(/^State: +cancelled \(given up without an effect\)$/m)
+    expect(shown.stdout).toMatch(/^State: +cancelled \(given up without effect\)$/m)
     expect(shown.stdout).toContain('empty, in its place')
     ends(await here.run('transactions', 'cancel', String(id), '--reason', 'x', '--yes'), 1, 'is cancelled')
   })
@@ -227,14 +231,14 @@ describe('contracts', () => {
       ;[id] = (listed.json() as { id: number }[]).map((one) => one.id)
     }
     await here.run('transactions', 'cancel', String(id), '--reason', 'a mistake', '--yes')
-    ends(await waiting, 1, 'NEVER was not deployed: cancelled (given up without an effect): a mistake')
+    ends(await waiting, 1, 'NEVER was not deployed: cancelled (given up without effect): a mistake')
     const problem = `It was not deployed (transaction ${id}): a mistake`
     ends(await here.run('contracts', 'list'), 0, `Warning: NEVER: ${problem}`)
     expect((await findings()).find(({ check }) => check === 'contract NEVER')).toEqual({
       check: 'contract NEVER',
       status: 'warn',
       detail: problem,
-      fix: 'look at it: tapchip contracts show NEVER --team "Acme"',
+      fix: 'check it: tapchip contracts show NEVER --team "Acme"',
     })
     expect((await here.run('daemon', 'status')).stdout).toContain('something is wrong with 1 contract')
   })
@@ -263,8 +267,8 @@ describe('contracts', () => {
     const set = await edit('--two-tap-delay', '60', '--two-tap-window', '3600', '--json')
     expect(set.json()).toMatchObject({ symbol: 'JKT', twoTap: { delaySeconds: 60, windowSeconds: 3600 } })
     expect((await edit('--no-two-tap', '--json')).json()).toMatchObject({ twoTap: null })
-    ends(await edit(), 2, 'Say what to change')
-    ends(await edit('--two-tap-delay', '60'), 2, '--two-tap-delay and --two-tap-window together')
+    ends(await edit(), 2, 'Specify what to change')
+    ends(await edit('--two-tap-delay', '60'), 2, 'both --two-tap-delay and --two-tap-window')
     ends(await here.run('contracts', 'edit', 'NONE', '--no-two-tap'), 1, 'There is no contract "NONE"')
   })
 

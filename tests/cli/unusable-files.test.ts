@@ -56,13 +56,13 @@ describe('a home that is a file', () => {
   test.each([
     [
       ['chips', 'edit', '--file', 'SHEET'],
-      /batches cannot be written: a file stands where.*\nJournals need a place: XDG_STATE_HOME/,
+      /batches cannot be written: there is a file where.*\nTo keep journals elsewhere: XDG_STATE_HOME/,
     ],
     [
       ['context', 'create', 'x', '--url', 'http://127.0.0.1:1'],
-      /config\.json cannot be read: a file stands.*\n.*XDG_CONFIG_HOME/,
+      /config\.json cannot be read: there is a file.*\n.*XDG_CONFIG_HOME/,
     ],
-    [['nfc', 'read', '--reader', 'emulator'], /emulator\.json cannot be used: a file stands/],
+    [['nfc', 'read', '--reader', 'emulator'], /emulator\.json cannot be used: there is a file/],
   ])('is named by %j, with what to do', async (args, expected) => {
     await words(
       args.map((word) => (word === 'SHEET' ? sheet : word)),
@@ -89,9 +89,9 @@ test('a daemon is not started that would be on no record', async () => {
 
 describe('a file to write that cannot be', () => {
   test.each([
-    ['/nowhere/again.csv', /it is not there, or its directory is not/],
+    ['/nowhere/again.csv', /it or its directory does not exist/],
     ['.', /is a directory/],
-    ['sheet.csv/again.csv', /a file stands where a directory is needed/],
+    ['sheet.csv/again.csv', /there is a file where a directory is needed/],
   ])('--failed %s is refused before anything is sent', async (file, expected) => {
     const path = file.startsWith('/') ? file : join(dir, file)
     for (const kind of [
@@ -108,16 +108,16 @@ describe('a file to write that cannot be', () => {
       await words(
         ['chips', 'export', '--team', 'Acme', '--file', file],
         1,
-        /cannot be written: .*\nNo part of it is left/,
+        /cannot be written: .*\nNothing was left behind/,
       )
     expect(readdirSync(dir).sort()).toEqual(['home', 'sheet.csv'])
   })
 })
 
 test.each([
-  ['', /is not JSON\.\nMend the file/],
+  ['', /is not JSON\.\nFix the file/],
   ['\u0000\u0001', /is not JSON/],
-  ['[]', /must hold one JSON object/],
+  ['[]', /must contain a single JSON object/],
   ['{"contexts":[]}', /contexts must be an object/],
   ['{"contexts":{"a":1}}', /contexts\.a\.url must be a URL/],
   ['{"current":7}', /current must be the name of a context/],
@@ -137,7 +137,7 @@ test.each(['', '{', 'null', '[]', '{"pid":1,"flags":[]}', '\u0000'])(
     mkdirSync(folder, { recursive: true })
     writeFileSync(join(folder, 'a.json'), content)
     const stopped = await run('tapchip', ['daemon', 'stop'], { HOME: home })
-    expect([stopped.code, stopped.stderr]).toEqual([0, expect.stringContaining('does not run')])
+    expect([stopped.code, stopped.stderr]).toEqual([0, expect.stringContaining('is not running')])
   },
 )
 
@@ -182,7 +182,7 @@ describe('a full disk under the output', () => {
 })
 
 test.each([
-  ['EACCES', /this user may not use it/],
+  ['EACCES', /permission denied/],
   ['EROFS', /its file system is read-only/],
   ['EDQUOT', /share of the disk is full/],
   ['EMFILE', /as many files open as it may/],

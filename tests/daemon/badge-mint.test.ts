@@ -60,7 +60,7 @@ describe('minting', () => {
     expect(await t.isGood(code)).toBe(true)
   })
 
-  test('an e-mail address gets one, whoever it is is kept, and operators see it', async () => {
+  test('an email address gets one, whoever it is is kept, and operators see it', async () => {
     const t = await open()
     const event = await openEvent(t)
     await t.mint(await event.code(), { recipient: ' ana@example.org ', poapEventId: event.id })
@@ -96,7 +96,7 @@ describe('minting', () => {
     ['the zero address', `0x${'0'.repeat(40)}`],
     ['an address with a wrong checksum', '0x52908400098527886E0F7030069857D2E4169Ee7'],
     ['half an address', '0x1234'],
-    ['half an e-mail address', 'ana@'],
+    ['half an email address', 'ana@'],
     ['two e-mail addresses', 'a@example.org, b@example.org'],
     ['nothing', ' '],
   ])('%s is a 400, and uses nothing up', async (_what, recipient) => {

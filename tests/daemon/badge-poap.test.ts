@@ -194,7 +194,7 @@ describe('a mint at POAP', () => {
   test.each([
     ['an address', wallet(1)],
     ['an ENS name', 'poap.eth'],
-    ['an e-mail address', 'ana@example.org'],
+    ['an email address', 'ana@example.org'],
   ])('to %s takes one code', async (_what, recipient) => {
     const t = await openPoapApp()
     const event = await t.event()

@@ -38,7 +38,7 @@ export async function* matchAnswers<R extends Row, A extends Row, T>(
     yield make(sent, answer)
   }
   if (count < rows.length && !signal?.aborted)
-    throw new CliError(`The daemon answered ${count} of ${rows.length} rows, and stopped.`)
+    throw new CliError(`The daemon answered only ${count} of ${rows.length} rows.`)
 }
 
 /** A row that the daemon refused. @throws errors that say nothing about the row: no daemon, no key, no upstream */
@@ -62,7 +62,7 @@ export const splitField = (answer: string): { readonly column: string | undefine
 }
 
 export const addAnswer = (problems: Problems, row: number, answer: string | undefined): void => {
-  const { column, why } = splitField(answer ?? 'does not fit')
+  const { column, why } = splitField(answer ?? 'is invalid')
   problems.add(row, column, why)
 }
 

@@ -121,7 +121,7 @@ export const runSheet = async <R extends Row, T extends Result, C>(
   reader.finish?.(yes)
   if (rows.length === 0 || !kind.addProblems) problems.refuse(source.name)
   if (rows.length === 0) {
-    ctx.io.note(`${source.name} holds no rows. Nothing to do.`)
+    ctx.io.note(`${source.name} has no rows. Nothing to do.`)
     return exitCodes.done
   }
   const ask = async (): Promise<{ readonly rows: readonly R[]; readonly check?: C | undefined }> => {
@@ -163,7 +163,7 @@ const resumeRows = async (
     return result === undefined || (options.retryFailed && result.status === 'failed')
   })
   if (rows.length === 0) {
-    ctx.io.note('Every row has its result. Nothing to do.')
+    ctx.io.note('Every row has a result. Nothing to do.')
     return exitCodes.done
   }
   if (ctx.flags.dryRun) return kind.show(ctx, rows, await kind.check?.(ctx, rows))

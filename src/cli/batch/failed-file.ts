@@ -33,10 +33,10 @@ export const writeFailedRows = (
 ): void => {
   const path = pathOf(ctx, file)
   if (rows.length === 0 && !existsSync(path)) return
-  const advice = 'The rows that failed: tapchip batch report ID --failed'
+  const advice = 'See the failed rows: tapchip batch report ID --failed'
   withFiles({ path: file, verb: 'written', advice }, () =>
     writeFileSync(path, [heading, ...rows].map(sheetLine).join(''), { mode: 0o600 }),
   )
-  if (rows.length === 0) ctx.io.note(`No row failed: ${shellQuoted(file)} holds the heading alone now.`)
-  else ctx.io.note(`The rows that failed, to be mended and fed back: --file ${shellQuoted(file)}`)
+  if (rows.length === 0) ctx.io.note(`No row failed: ${shellQuoted(file)} now has only the heading.`)
+  else ctx.io.note(`The failed rows were saved. Fix them and run them again: --file ${shellQuoted(file)}`)
 }

@@ -61,8 +61,8 @@ export const failureReporter = (io: Io) => {
       for (const [kind, one] of groups) printGroup(one, kind)
       if (left === 0) return
       const all =
-        id === undefined ? 'All of them: --json' : `All of them: tapchip batch report ${id} --failed`
-      io.warn(`… and ${left.toLocaleString('en-US')} more that failed. ${all}`)
+        id === undefined ? 'See all of them: --json' : `See all of them: tapchip batch report ${id} --failed`
+      io.warn(`… and ${left.toLocaleString('en-US')} more failed. ${all}`)
     },
   }
 }

@@ -30,6 +30,7 @@ class JournalReader {
   end: End | undefined
   pid = 0
   readonly rows: Row[] = []
+  readonly rowNumbers = new Set<number>()
   readonly results = new Map<number, Result>()
   readonly failures = new Map<number, number>()
   readonly sent = new Map<number, number>()
@@ -45,7 +46,7 @@ class JournalReader {
     const { type, ...rest } = line
     const { kind } = this
     if (kind === undefined) return isHeader(line) && this.#begin(line)
-    if (type === 'row' && 'isRow' in kind && kind.isRow(rest)) return this.rows.push(rest) > 0
+    if (type === 'row' && 'isRow' in kind && kind.isRow(rest)) return this.#add(rest)
     if (type === 'result' && kind.isResult?.(rest)) return this.#settle(rest)
     if ((type === 'begun' || type === 'result') && 'isEvent' in kind && kind.isEvent?.(rest))
       return this.events.push(rest) > 0
@@ -66,6 +67,13 @@ class JournalReader {
     this.header = header
     this.pid = header.pid
     return true
+  }
+
+  /** A row that comes twice, as where a backup was joined to its file, would never get its second result. */
+  #add(row: Row): boolean {
+    if (this.rowNumbers.has(row.row)) return false
+    this.rowNumbers.add(row.row)
+    return this.rows.push(row) > 0
   }
 
   #settle(result: Result): boolean {
@@ -103,19 +111,21 @@ export const readBatch = async (
 ): Promise<Batch> => {
   const path = journalPath(system, id)
   if (!isBatchId(id) || !existsSync(path))
-    throw new UsageError(`There is no batch "${id}".`, 'Those there are: tapchip batch list')
+    throw new UsageError(`There is no batch "${id}".`, 'List them: tapchip batch list')
   const batch = await readJournal(path, id, kinds).catch((error: unknown) => {
     throw fileProblem(error, { path, verb: 'read' }) ?? error
   })
   const { header, damage } = batch.history
   if (!isDamaged(damage) || skipDamaged) return batch
   const undo =
-    'name' in batch.kind.undo ? ` Put back what can be: tapchip batch undo ${header.id} --skip-damaged.` : ''
+    'name' in batch.kind.undo
+      ? ` To undo what can be undone: tapchip batch undo ${header.id} --skip-damaged.`
+      : ''
   // Nobody knows what happened to such rows: leaving them out would look like success.
   throw new CliError(describeDamage(header.id, path, damage), {
     advice:
-      `Put the file back from a backup. What can be read: tapchip batch report ${header.id} --skip-damaged.${undo} ` +
-      'To finish the rest, begin a new batch from the input.',
+      `Restore the file from a backup. To see what can be read: tapchip batch report ${header.id} --skip-damaged.${undo} ` +
+      'To finish the rest, start a new batch from the input.',
   })
 }
 
@@ -137,10 +147,9 @@ const readJournal = async (path: string, id: string, kinds: readonly Kind[]): Pr
   const counts =
     ('counts' in kind ? kind.counts?.(events) : undefined) ?? end ?? countResults(results.values())
   const isBegun = sent.size > 0 || results.size > 0 || end !== undefined
-  const known = new Set(rows.map(({ row }) => row))
   // A row with a damaged number counts once as unknown and once as missing.
-  const unknown = new Set([...sent.keys(), ...results.keys()].filter((row) => !known.has(row)))
-  const missingRows = isBegun && 'isRow' in kind ? Math.max(0, header.total - known.size, unknown.size) : 0
+  const unknown = new Set([...sent.keys(), ...results.keys()].filter((row) => !reader.rowNumbers.has(row)))
+  const missingRows = isBegun && 'isRow' in kind ? Math.max(0, header.total - rows.length, unknown.size) : 0
   const history: History = {
     header,
     status: end?.how ?? (isAlive(reader.pid) ? 'running' : 'stopped'),
@@ -158,16 +167,26 @@ const readJournal = async (path: string, id: string, kinds: readonly Kind[]): Pr
 
 /** Without its first line, a journal tells neither which daemon got the rows nor what they were. */
 const withoutHeader = (path: string, id: string, damaged: readonly number[]): CliError => {
-  if (damaged.length === 0) return neverBegan(id)
+  if (damaged.length === 0)
+    return new CliError(
+      `The journal of batch ${id} records nothing: the batch was stopped before its first row was sent, or the file lost its content. The file is ${path}`,
+      {
+        advice:
+          'Check whether the daemon has the changes. Then restore the file from a backup, or start a new batch from the input.',
+      },
+    )
   const first = parseObject(readPart(path, 0)[0] ?? '')
   return first?.type === 'batch' && 'version' in first
     ? new CliError(
-        `Batch ${id} was begun by another version of tapchip, which writes its journal in another way. It is ${path}`,
-        { advice: 'Go on with the version that it was begun with (tapchip --version).' },
+        `Batch ${id} was started by another version of tapchip, whose journal has a different format. The file is ${path}`,
+        { advice: 'Continue with the version that started it (tapchip --version).' },
       )
-    : new CliError(`The journal of batch ${id} is damaged: its first line cannot be read. It is ${path}`, {
-        advice: 'Put the file back from a backup, or begin a new batch from the input.',
-      })
+    : new CliError(
+        `The journal of batch ${id} is damaged: its first line cannot be read. The file is ${path}`,
+        {
+          advice: 'Restore the file from a backup, or start a new batch from the input.',
+        },
+      )
 }
 
 export const neverBegan = (id: string): CliError =>
@@ -182,12 +201,12 @@ const shownLines = 10
 export const describeDamage = (id: string, path: string, { lines, missingRows }: Damage): string => {
   const shown = `${lines.slice(0, shownLines).join(', ')}${lines.length > shownLines ? ', …' : ''}`
   const why = [
-    ...(lines.length === 0 ? [] : [`${counted(lines.length, 'line')} of it cannot be read (${shown})`]),
+    ...(lines.length === 0 ? [] : [`${counted(lines.length, 'line is', 'lines are')} invalid (${shown})`]),
     ...(missingRows === 0
       ? []
-      : [`${counted(missingRows, 'row of the batch stands', 'rows of the batch stand')} nowhere in it`]),
+      : [`${counted(missingRows, 'row of the batch is', 'rows of the batch are')} missing`]),
   ]
-  return `The journal of batch ${id} is damaged: ${why.join(', and ')}. It is ${path}`
+  return `The journal of batch ${id} is damaged: ${why.join(', and ')}. The file is ${path}`
 }
 
 const isAlive = (pid: number): boolean => {

@@ -26,13 +26,13 @@ export const assertSameDaemon = async (
   const { instance } = header.instance === undefined ? {} : await instanceNow(ctx)
   const isKnown = instance !== undefined && header.instance !== undefined
   if (isKnown ? instance === header.instance : header.url === url) {
-    if (header.url !== url) ctx.io.warn(`This batch began at ${header.url}, and goes on at ${url}.`)
+    if (header.url !== url) ctx.io.warn(`This batch started at ${header.url} and continues at ${url}.`)
     return
   }
   throw new UsageError(
     isKnown
-      ? `Batch ${header.id} began at another daemon${header.url === url ? '' : `, at ${header.url}`}: a different daemon is at ${url} now, and has done none of its rows.`
-      : `Batch ${header.id} began at ${header.url}, and it does not show whether ${url} leads to the same daemon.`,
-    'Go to the daemon that it began at: --url or --context. To do it at this one, start a new batch from the input.',
+      ? `Batch ${header.id} started at another daemon${header.url === url ? '' : `, at ${header.url}`}: the daemon at ${url} is a different one, and has processed none of its rows.`
+      : `Batch ${header.id} started at ${header.url}, and it is not known whether ${url} is the same daemon.`,
+    'Use the daemon that it started at: --url or --context. To run it at this one, start a new batch from the input.',
   )
 }

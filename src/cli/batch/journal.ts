@@ -179,7 +179,7 @@ export class Journal {
   /** @throws CliError that says how to move the journals elsewhere */
   constructor(system: SystemPaths, id: string) {
     this.#path = journalPath(system, id)
-    const advice = 'Journals need a place: XDG_STATE_HOME=DIR'
+    const advice = 'To keep journals elsewhere: XDG_STATE_HOME=DIR'
     this.#file = withFiles({ path: journalDir(system), verb: 'written', advice }, () => {
       mkdirSync(journalDir(system), { recursive: true, mode: 0o700 })
       return openSync(this.#path, 'a', 0o600)

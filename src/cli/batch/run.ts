@@ -114,8 +114,8 @@ export const sendRows = async <R extends Row, T extends Result>(
   const { requests } = kind
   const client = await ctx.client()
   const results = new Map<number, T>()
-  const onTheirWay = requests.rows * requests.atOnce === 1 ? 'row that is on its' : 'rows that are on their'
-  const stopping = `Finishing the ${onTheirWay} way. Once more ends at once.`
+  const beingSent = requests.rows * requests.atOnce === 1 ? 'row that is' : 'rows that are'
+  const stopping = `Finishing the ${beingSent} being sent. Press Ctrl-C again to stop now.`
   const run = openRun(ctx, { id, journal, label: kind.label, total: rows.length, rate, stopping })
   const { signal } = run.stop
   let failure: { readonly error: unknown } | undefined
@@ -170,7 +170,7 @@ export const sendRows = async <R extends Row, T extends Result>(
       if (pause === undefined) throw new CliError([...retryReason.values()].at(-1) ?? '')
       // Printed once, however many requests are waiting.
       if (pause >= announcedFromMs && resting === 0)
-        io.note(`The chain does not answer. Trying again in ${pause / 1000} s.`)
+        io.note(`The chain is not answering. Trying again in ${pause / 1000} s.`)
       resting += 1
       await wait(pause, undefined, { signal }).catch(() => undefined)
       resting -= 1
@@ -204,7 +204,7 @@ export const sendRows = async <R extends Row, T extends Result>(
     failure ??= { error }
   }
   const stopped = (of: string) =>
-    `Stopped after ${formatNumber(results.size)} of ${of}. Go on: tapchip batch resume ${id}`
+    `Stopped after ${formatNumber(results.size)} of ${of}. Continue: tapchip batch resume ${id}`
   if (failure) throw withAfterword(failure.error, stopped(counted(rows.length, 'row')))
   const ends = kind.countedStatuses
     .map((status) => `${formatNumber(counts[countedAs[status]])} ${status}`)
@@ -215,7 +215,7 @@ export const sendRows = async <R extends Row, T extends Result>(
   if (remark !== undefined) io.note(remark)
   if (!isComplete) return { exitCode: exitCodes.interrupted, results }
   const hint =
-    counts.failed > 0 ? `Which failed, and why: tapchip batch report ${id} --failed` : kind.hint?.(id)
+    counts.failed > 0 ? `See which rows failed and why: tapchip batch report ${id} --failed` : kind.hint?.(id)
   if (hint !== undefined) io.hint(hint)
   return { exitCode: counts.failed > 0 ? exitCodes.partial : exitCodes.done, results }
 }

@@ -70,7 +70,7 @@ export class TokenColumns {
     const target = { contractAddress, chainId: Number(chainId), tokenId: canonicalTokenId(tokenId) }
     const before = this.#tokens.get(targetKey(target))
     if (before === undefined) this.#tokens.set(targetKey(target), row)
-    else this.#problems.add(row, 'tokenId', `"${tokenId}" of this contract is in row ${before} already`)
+    else this.#problems.add(row, 'tokenId', `"${tokenId}" of this contract is already in row ${before}`)
     return target
   }
 }

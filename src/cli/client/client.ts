@@ -190,10 +190,10 @@ const instanceIn = (health: string): string | undefined => {
 
 const wrongDaemon = (listener: Listener, contextName = ''): CliError =>
   new CliError(
-    `Another daemon answers at ${shownListener(listener)} than the one that the context "${contextName}" has keys for. It was sent none.`,
+    `The daemon at ${shownListener(listener)} is not the one that the context "${contextName}" has keys for. No key was sent.`,
     {
       exitCode: exitCodes.authentication,
-      advice: `Check the address: tapchip context list. If it was set up anew, keep its new key: tapchip login --context ${contextName}`,
+      advice: `Check the address: tapchip context list. If it was set up again, save its new key: tapchip login --context ${contextName}`,
     },
   )
 
@@ -206,7 +206,7 @@ const administrationElsewhere = (error: ApiError, path: string): ApiError => {
     statusCode,
     code: elsewhere,
     message:
-      'Administration is at an address of its own there. On its machine it is found by itself; from elsewhere set TAPCHIP_ADMIN_URL.',
+      'Administration has a separate address there. On the same machine it is found automatically; elsewhere, set TAPCHIP_ADMIN_URL.',
     requestId,
     retryAfter,
   })

@@ -22,11 +22,11 @@ export interface Sending {
 const reasons: Readonly<Record<string, string>> = {
   ECONNREFUSED: '',
   ENOENT: '',
-  EACCES: "it is another user's",
+  EACCES: 'it belongs to another user',
   ENOTFOUND: 'its name does not resolve',
   EAI_AGAIN: 'its name does not resolve',
-  ECONNRESET: 'the connection was cut',
-  EPIPE: 'the connection was cut',
+  ECONNRESET: 'the connection was closed',
+  EPIPE: 'the connection was closed',
   ETIMEDOUT: 'no answer in time',
 }
 

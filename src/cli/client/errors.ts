@@ -42,7 +42,7 @@ export class DaemonUnreachable extends Error {
   constructor(listener: Listener, why: string, cause: unknown, isSilent = false) {
     super(`Daemon not reachable at ${shownListener(listener)}${why === '' ? '' : ` (${why})`}.`, { cause })
     this.advice = isSilent
-      ? 'It is busy, or its process is stopped: what was asked may be done yet. To wait longer: --timeout SECONDS'
+      ? 'It is busy, or its process is suspended. The request may still be processed. To wait longer: --timeout SECONDS'
       : isLoopback(listener.url.hostname)
         ? 'Start it: tapchip daemon start'
         : 'Check the address: tapchip context show'
@@ -69,8 +69,7 @@ export const readApiError = (
     statusCode: status,
     code: typeof body?.code === 'string' ? body.code : 'not_tapchip',
     message:
-      message ??
-      `${shownListener(listener)} answered ${status}, and not as Tapchip does. Is that the daemon?`,
+      message ?? `${shownListener(listener)} answered ${status}, but not like Tapchip. Is it the daemon?`,
     requestId: typeof body?.requestId === 'string' ? body.requestId : '',
     retryAfter: Number.isFinite(seconds) ? seconds : undefined,
     errors: messagesIn(body?.errors),

@@ -49,7 +49,7 @@ const formatHelp = (command: Command, helper: Help): string => {
       options.map((o) => term(helper.optionTerm(o), helper.optionDescription(o), width)),
     ),
     ...section(
-      'Everywhere:',
+      'Global options:',
       globals.map((o) => term(helper.optionTerm(o), helper.optionDescription(o), width)),
     ),
   ]
@@ -61,7 +61,7 @@ export class CliCommand extends Command {
   constructor(name?: string) {
     super(name)
     this.configureHelp({ formatHelp, showGlobalOptions: true })
-    this.helpOption('-h, --help', 'Show this')
+    this.helpOption('-h, --help', 'Show this help')
     this.helpCommand(false)
   }
 

@@ -124,10 +124,10 @@ export const optionalArgument = (
   read: asText,
 })
 
-export const yes = flag('-y, --yes', 'Do not ask')
+export const yes = flag('-y, --yes', 'Do not ask for confirmation')
 export const team = text(
   '--team <name|id>',
-  'The team meant (default: that of the API key, or the only one)',
+  'The team (default: the team of the API key, or the only team)',
   'team',
 )
 
@@ -155,7 +155,7 @@ export const moment = (
     if ((day.test(raw) || time.test(raw)) && !Number.isNaN(Date.parse(raw))) return () => raw
     const long = /--[a-z-]+/.exec(flags)?.[0] ?? flags
     throw new UsageError(
-      `${long} must be a date (2026-12-31), an ISO 8601 time with its zone, or a span such as 30m, 2h or 7d, not "${raw}".`,
+      `${long} must be a date (2026-12-31), an ISO 8601 time with a time zone, or a span such as 30m, 2h or 7d, not "${raw}".`,
     )
   },
 })

@@ -5,10 +5,10 @@ import { UsageError } from '../errors.ts'
 
 const backup = defineCommand({
   name: 'backup',
-  summary: 'Back the database up while the daemon runs',
+  summary: 'Back up the database while the daemon runs',
   description:
     "Write a copy of the database into a folder of the daemon. A passphrase wraps the daemon's data key into it, " +
-    'so that the backup can be read elsewhere; it comes from TAPCHIP_BACKUP_PASSPHRASE, standard input or a question.',
+    'so that the backup can be read elsewhere; it comes from TAPCHIP_BACKUP_PASSPHRASE, standard input or a prompt.',
   examples: ['backup', 'TAPCHIP_BACKUP_PASSPHRASE=… tapchip backup --json', 'backup --without-data-key'],
   options: {
     passphraseStdin: flag('--passphrase-stdin', 'Read the passphrase from standard input'),
@@ -20,7 +20,7 @@ const backup = defineCommand({
   run: async (ctx, { options }) => {
     ctx.needAdmin()
     if (options.withoutDataKey && options.passphraseStdin)
-      throw new UsageError('--passphrase-stdin or --without-data-key: not both.')
+      throw new UsageError('Use --passphrase-stdin or --without-data-key, not both.')
     const passphrase = options.withoutDataKey ? undefined : await readPassphrase(ctx, options.passphraseStdin)
     const made = await ctx.call('POST /admin/backup', { body: { passphrase } })
     await ctx.io.one(made, (it) => ({
@@ -28,7 +28,7 @@ const backup = defineCommand({
       Size: `${it.sizeBytes.toLocaleString('en-US')} bytes`,
       'Holds the data key': it.holdsDataKey,
     }))
-    ctx.io.hint(`Keep it on another machine: it lies in a folder of this daemon's.`)
+    ctx.io.hint(`Copy it to another machine: it is still in a folder of this daemon.`)
     if (made.warning) ctx.io.warn(ctx.io.style('yellow', made.warning))
   },
 })
@@ -41,12 +41,12 @@ const readPassphrase = async (ctx: CliContext, byInput: boolean): Promise<string
   if (!byInput) {
     return ctx.prompts.secret({
       flag: 'TAPCHIP_BACKUP_PASSPHRASE, --passphrase-stdin or --without-data-key',
-      message: 'Passphrase of the backup',
+      message: 'Passphrase for the backup',
     })
   }
   let text = ''
   for await (const chunk of ctx.system.stdin) text += String(chunk)
   const passphrase = text.replace(/\r?\n$/, '')
-  if (passphrase === '') throw new UsageError('Standard input holds no passphrase.')
+  if (passphrase === '') throw new UsageError('Standard input has no passphrase.')
   return passphrase
 }

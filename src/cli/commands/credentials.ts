@@ -14,7 +14,7 @@ export const credentialState = ({ expiresAt, revokedAt }: Credential, now: Date)
   return expiresAt !== null && Date.parse(expiresAt) <= now.getTime() ? 'expired' : 'good'
 }
 
-export const expires = moment('--expires <when>', 'When it ends (default: never)', 'ahead')
+export const expires = moment('--expires <when>', 'When it expires (default: never)', 'ahead')
 
 /** Scopes may be repeated or separated by commas. */
 export const readScopes = <const S extends string>(given: readonly string[], known: readonly S[]): S[] =>

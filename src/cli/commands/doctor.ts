@@ -13,7 +13,7 @@ import { checkReaders } from './doctor/readers.ts'
 
 const doctor = defineCommand({
   name: 'doctor',
-  summary: 'Check that all is well; each line says the fix',
+  summary: 'Check that everything works; each problem comes with a fix',
   examples: ['doctor', 'doctor --json | jq -r \'.[] | select(.status == "fail") | .fix\''],
   run: async (ctx) => {
     const findings = (await Promise.all([checkMachine(ctx), checkDaemon(ctx)])).flat()
@@ -32,7 +32,7 @@ const doctor = defineCommand({
     const failed = findings.filter(({ status }) => status === 'fail').length
     const warned = findings.filter(({ status }) => status === 'warn').length
     if (failed > 0) ctx.io.note(`${counted(failed, 'check')} failed.`)
-    else ctx.io.note(warned > 0 ? 'It works. What is marked warn is up to you.' : 'All is well.')
+    else ctx.io.note(warned > 0 ? 'It works. The warnings are up to you.' : 'Everything works.')
     return failed > 0 ? exitCodes.failed : exitCodes.done
   },
 })

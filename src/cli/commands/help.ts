@@ -10,7 +10,7 @@ export const topics: Readonly<Record<string, string>> = {
 
     0  done
     1  failed
-    2  usage: the command line or its input does not fit, and nothing was written
+    2  usage: the command line or its input is invalid, and nothing was written
     3  part of a batch failed; the others are done
     4  authentication: a key is missing, unknown, or may not do this
     5  the daemon is out of reach
@@ -24,7 +24,7 @@ export const topics: Readonly<Record<string, string>> = {
   TAPCHIP_API_KEY             the API key of a team
   TAPCHIP_ADMIN_TOKEN         an admin token (default: that of a daemon of yours on this machine, for itself alone)
   TAPCHIP_ADMIN_URL           where administration is, if not at TAPCHIP_URL: http://HOST:PORT, or unix: and the
-                              path of admin.sock in the data directory (default: found by itself on this machine)
+                              path of admin.sock in the data directory (default: found automatically on this machine)
   TAPCHIP_CONTEXT             the context to take address and keys from
   TAPCHIP_WIRE_PREFIX         the word in the header x-svc-api-key, if the daemon speaks another (default: svc)
   TAPCHIP_WIRE_BADGE          the word in /badge-events, if the daemon speaks another (default: badge)
@@ -32,29 +32,29 @@ export const topics: Readonly<Record<string, string>> = {
   TAPCHIP_META_READ_KEY, TAPCHIP_FILE_READ_KEY, TAPCHIP_APP_MASTER_KEY
                               the keys of key-sets create
   TAPCHIP_BACKUP_PASSPHRASE   the passphrase of backup
-  TAPCHIP_DEBUG               anything: show where an error comes from
-  NO_COLOR, TERM=dumb, CI     no colours; no questions under CI
+  TAPCHIP_DEBUG               any value: show where an error comes from
+  NO_COLOR, TERM=dumb, CI     no colors; no prompts under CI
   XDG_CONFIG_HOME, XDG_STATE_HOME, XDG_DATA_HOME
                               where contexts, journals of batches and the data of the daemon are kept
 
-A flag beats the environment, which beats the context file, which beats the default.
+Flags take precedence over the environment, the context file and the defaults, in this order.
 `,
   formatting: `Formatting
 
 Data goes to standard output, everything else to standard error.
 
 For people: tables. On a terminal their columns are aligned, hashes and addresses are shortened to 0x1234…abcd, and
-the column TEAM is left out where all is one team's; elsewhere a tab parts them, and nothing is left out.
+the column TEAM is left out where all is one team's; elsewhere they are separated by tabs, and nothing is left out.
 UIDs stand in decimal and in hex, times are ISO 8601 in UTC, and control characters are shown as \\u001b.
 
 --json: a finite list is one JSON array, a single thing one object. The results of a batch, and streams such as
 taps follow, are one object a line. UIDs are decimal strings, as on the wire.
 
---fields uid,redirectUrl prints these fields alone, of tables and of --json alike, by the names that --json has;
-chipGroup.name walks into a field, and hex is the UID in hex. The objects are those of the interface: the daemon
+--fields uid,redirectUrl prints only these fields, in tables and with --json alike, by their names in --json;
+chipGroup.name is a nested field, and hex is the UID in hex. The objects are those of the interface: the daemon
 describes them at /openapi.json.
 
---quiet leaves out what is said besides the data. The command that comes next is told to people, never under --json.
+--quiet prints only data and errors. Hints about the next command are for people; --json has none.
 
   $ tapchip chips list --chip-group Jackets --fields hex,redirectUrl
   $ tapchip chips list --chip-group Jackets --json | jq -r '.[].uid'
@@ -62,25 +62,25 @@ describes them at /openapi.json.
 `,
   files: `Files
 
-Input is CSV, a JSON array or JSON lines, by --file; - is standard input. Which, the name of the file says, or its
-first character, or --format. CSV is UTF-8 (or UTF-16 with its mark), parted by commas, semicolons or tabs, with
+Input is CSV, a JSON array or JSON lines, by --file; - is standard input. The format follows from --format, the
+file name or the first character. CSV is UTF-8 (or UTF-16 with its mark), separated by commas, semicolons or tabs, with
 a heading. Rows count from 1; the heading and blank lines do not count.
 
   --map uid=TagID        the column uid is called TagID in this sheet
-  --ignore-columns       pass over unknown columns; --ignore-columns a,b over those alone
+  --ignore-columns       ignore unknown columns; --ignore-columns a,b only those
 
-The whole input is checked before the first row is written. If anything does not fit, every bad row is named,
+The whole input is checked before the first row is written. If anything is invalid, every bad row is named,
 nothing is written, and the exit code is 2.
 
-  --failed again.csv     write the rows that the daemon refused to a sheet that can be mended and fed back
-  --rate 500             at most so many rows a second, to leave the daemon room for taps
+  --failed again.csv     write the rows that the daemon refused to a sheet that can be fixed and run again
+  --rate 500             at most this many rows per second, to leave the daemon room for taps
 
 UIDs are decimal, or 14 hex digits, colons allowed. Spreadsheets keep 15 digits of the 16, so CSV that we write
 has them in hex. UIDs in scientific notation are refused; so are ten or more decimal UIDs that all end in 0,
-unless you say --yes.
+unless you use --yes.
 
 A spreadsheet runs a cell that begins with = + - or @ as a formula. CSV that we write puts an apostrophe before
-such a cell, and reading takes one off: '=1+1 is read as =1+1. A round trip changes nothing.
+such a cell, and reading removes one: '=1+1 is read as =1+1. A round trip changes nothing.
 `,
 }
 
@@ -90,7 +90,7 @@ const names = Object.keys(topics)
 export const helpBy = (createProgram: (system: System) => Command): Verb =>
   defineCommand({
     name: 'help',
-    summary: `Show help: of a command, or on ${names.join(', ')}`,
+    summary: `Show help for a command, or on ${names.join(', ')}`,
     examples: ['help chips edit', 'help exit-codes'],
     args: {
       command: optionalArgument('command', 'A command, or a topic', names),

@@ -8,10 +8,10 @@ import { type ExitCode, exitCodes, MissingCredential, UsageError } from '../erro
 
 const login = defineCommand({
   name: 'login',
-  summary: 'Keep an API key, or an admin token, for later commands',
+  summary: 'Save an API key, or an admin token, for later commands',
   description:
-    'Keep an API key (or, with --admin, an admin token) in the context file, which you alone can read. It is pasted, ' +
-    'or comes by standard input, and is tried before it is kept.',
+    'Save an API key (or, with --admin, an admin token) in the context file, which only you can read. It is pasted ' +
+    'or read from standard input, and checked before it is saved.',
   examples: [
     'login',
     'login --context prod',
@@ -21,9 +21,9 @@ const login = defineCommand({
   ],
   options: {
     admin: flag('--admin', 'It is an admin token'),
-    withToken: flag('--with-token', 'Read it from standard input, on a terminal too'),
-    noCheck: flag('--offline', 'Do not try it'),
-    status: flag('--status', 'Keep nothing: say which keys there are, and whether they are good'),
+    withToken: flag('--with-token', 'Read it from standard input, even on a terminal'),
+    noCheck: flag('--offline', 'Do not check it'),
+    status: flag('--status', 'Save nothing; show the keys and whether they are valid'),
   },
   run: async (ctx, { options }) => {
     if (options.status) return printStatus(ctx)
@@ -34,9 +34,9 @@ const login = defineCommand({
         ? await readSecret(ctx)
         : await ctx.prompts.secret({ flag: '--with-token', message: `${what} for ${url}` })
     if (!/^[\x21-\x7e]+$/.test(secret))
-      throw new UsageError(`That is no ${what}: it holds blanks or other characters that none has.`)
+      throw new UsageError(`That is not a valid ${what}: it contains spaces or other invalid characters.`)
     const instance = options.noCheck ? undefined : await checkSecret(ctx, secret, options.admin)
-    await ctx.beforeChange(`Would keep it in ${configPath(ctx.system)}`)
+    await ctx.beforeChange(`Would save it in ${configPath(ctx.system)}`)
     const file = readConfigFile(ctx.system)
     const name = contextName ?? nameFor(file.contexts, url)
     const same = file.contexts[name]?.url === url ? file.contexts[name] : undefined
@@ -61,11 +61,11 @@ const login = defineCommand({
     await ctx.io.one({ context: name, url }, () => ({
       Context: name,
       Daemon: url,
-      'Kept in': configPath(ctx.system),
+      'Saved in': configPath(ctx.system),
     }))
     if (origin === 'TAPCHIP_URL')
       ctx.io.note(
-        `TAPCHIP_URL is set, and has its keys from the environment alone: unset it to use the context "${name}".`,
+        `TAPCHIP_URL is set, and uses keys from the environment only: unset it to use the context "${name}".`,
       )
     else if ((file.current ?? name) !== name) ctx.io.note(`Use it: tapchip context use ${name}`)
     else ctx.io.hint(`Next: tapchip ${options.admin ? 'daemon status' : 'chip-groups list'}`)
@@ -86,12 +86,12 @@ const readSecret = async (ctx: CliContext): Promise<string> => {
   let text = ''
   for await (const chunk of ctx.system.stdin) {
     text += String(chunk)
-    if (text.length > 4096) throw new UsageError('Standard input holds more than a key.')
+    if (text.length > 4096) throw new UsageError('Standard input has more than a key.')
   }
   if (text.trim() === '')
     throw new UsageError(
-      'Standard input holds no key.',
-      'On a terminal I would ask; here, pipe the key in: tapchip login --with-token < FILE',
+      'Standard input has no key.',
+      'Without a terminal, pipe the key in: tapchip login --with-token < FILE',
     )
   return text.trim()
 }
@@ -112,12 +112,12 @@ const checkSecret = async (ctx: CliContext, secret: string, admin: boolean): Pro
   } catch (error) {
     if (error instanceof ApiError && error.statusCode === 401) {
       throw new MissingCredential(
-        'The daemon does not know it. Nothing was kept.',
-        'Copy it again, whole. A new one: tapchip api-keys create --name NAME',
+        'The daemon does not accept it. Nothing was saved.',
+        'Copy the whole key again. Create a new one: tapchip api-keys create --name NAME',
       )
     }
     // A key whose scope does not cover this request is valid all the same.
-    if (error instanceof DaemonUnreachable) ctx.io.warn(`${error.message} It was not tried.`)
+    if (error instanceof DaemonUnreachable) ctx.io.warn(`${error.message} It was not checked.`)
     else if (!(error instanceof ApiError && error.statusCode === 403)) throw error
   } finally {
     client.close()
@@ -159,6 +159,6 @@ export const printStatus = async (ctx: CliContext): Promise<ExitCode> => {
   }))
   const states = [status.apiKey, status.adminToken]
   const good = states.includes('good') && !states.includes('refused')
-  if (!good) ctx.io.note('Keep a key: tapchip login. An admin token: tapchip login --admin')
+  if (!good) ctx.io.note('Save a key: tapchip login. Save an admin token: tapchip login --admin')
   return good ? exitCodes.done : exitCodes.authentication
 }

@@ -4,8 +4,8 @@ import type { CliContext } from '../context.ts'
 import { UsageError } from '../errors.ts'
 
 export const metadataFlags = {
-  metadata: text('--metadata <json|@file>', 'The metadata: JSON, or the file that holds it'),
-  file: text('-f, --file <file>', 'The file that holds the metadata; - for standard input', 'file'),
+  metadata: text('--metadata <json|@file>', 'The metadata: JSON, or a file'),
+  file: text('-f, --file <file>', 'A file with the metadata; - for standard input', 'file'),
 }
 
 export const metadataFields =
@@ -30,7 +30,7 @@ export const readEventMetadata = async (
   given: { readonly metadata: string | undefined; readonly file: string | undefined },
 ): Promise<string> => {
   if (given.file !== undefined && given.metadata !== undefined)
-    throw new UsageError('--metadata or --file: not both.')
+    throw new UsageError('Use --metadata or --file, not both.')
   if (given.file !== undefined) return JSON.stringify(await readJsonObject(ctx.system, given.file))
   const written = await ctx.prompts.text(given.metadata, {
     flag: '--metadata or --file',

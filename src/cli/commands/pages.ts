@@ -6,7 +6,7 @@ const usual = 100
 const most = 1000
 
 export const pageFlags = (what: string) => ({
-  limit: integer('--limit <n>', `At most so many, ${most} at most (default: ${usual})`, [1, most]),
+  limit: integer('--limit <n>', `At most this many, up to ${most} (default: ${usual})`, [1, most]),
   before: integer('--before <id>', `Older than this ${what}: the next page`, [1, Number.MAX_SAFE_INTEGER]),
 })
 
@@ -25,7 +25,7 @@ export const fetchPage = async <T extends { readonly id: number | null }>(
     page,
     hintAtMore: () => {
       if (isFull && last?.id != null)
-        ctx.io.note(`The newest ${formatNumber(page.length)}; older ones: --before ${last.id}`)
+        ctx.io.note(`These are the newest ${formatNumber(page.length)}. For older ones: --before ${last.id}`)
     },
   }
 }

@@ -15,13 +15,13 @@ const inHeader = (flags: string, description: string, most: number): OptionSpec<
 })
 
 export const codeFlag = {
-  code: inHeader('--code <code>', 'The code of a tap, which is used up by it', 255),
+  code: inHeader('--code <code>', 'The code of a tap, which is used up', 255),
 }
 
 export const idempotencyFlag = {
   idempotencyKey: inHeader(
     '--idempotency-key <key>',
-    'Sent again with the same key, it has its effect once (default: a new one)',
+    'A repetition with the same key takes effect only once (default: a new key)',
     255,
   ),
 }
@@ -44,7 +44,7 @@ export const sendOnce = async <T>(
     return await send(key)
   } catch (error) {
     if (mayBeRecorded(error) && given === undefined)
-      error.afterword = `Run it again with --idempotency-key ${key}: then it has its effect once, whatever became of this try.`
+      error.afterword = `Run it again with --idempotency-key ${key}: it takes effect only once, whether or not this attempt did.`
     throw error
   }
 }

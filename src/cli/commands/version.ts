@@ -27,7 +27,7 @@ export const printVersion = async (system: System, args: readonly string[]): Pro
     )
     if (daemon !== undefined && seriesOf(daemon.version) !== seriesOf(version)) {
       ctx.io.warn(
-        `The daemon is of another version (${daemon.version}) and may not understand this program: update the older one.`,
+        `The daemon has a different version (${daemon.version}) and may not understand this program: update the older one.`,
       )
     }
     await ctx.io.flush()

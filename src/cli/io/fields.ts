@@ -26,7 +26,7 @@ export const chooseFields = (names: readonly string[]) => {
     names.find((name) => !values.some((value) => has(value, name)))
   const known = (values: readonly unknown[]): string => {
     const [first] = values
-    return isJsonObject(first) ? `There are: ${Object.keys(first).join(', ')}` : 'There are none'
+    return isJsonObject(first) ? `Available: ${Object.keys(first).join(', ')}` : 'There are no fields'
   }
   return {
     pick: (value: unknown): JsonObject =>

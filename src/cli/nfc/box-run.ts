@@ -72,7 +72,7 @@ const nextCard = async (ctx: CliContext, run: BoxRun, first: boolean): Promise<C
     const row = rows.next()
     const about = row ? `, ${nameOf(row)}` : ''
     ctx.io.hint(
-      `Chip ${formatNumber(rows.done + 1)} of ${formatNumber(count)}${about}: lay ${first ? 'it' : 'the next one'} on the reader`,
+      `Chip ${formatNumber(rows.done + 1)} of ${formatNumber(count)}${about}: put ${first ? 'it' : 'the next one'} on the reader`,
     )
   }
   return opened.nextCard({ timeoutMs: cardTimeoutMs(ctx), signal: stop.now })
@@ -153,13 +153,13 @@ const printChip = async (
     return `${uid === null ? 'unknown chip' : bothForms(uid)}  ${status}${about}${place}`
   })
   if (error !== undefined && !ctx.io.json) ctx.io.warn(error)
-  if (isSingle && isDone) ctx.io.hint('Is its tap valid? tapchip nfc verify')
+  if (isSingle && isDone) ctx.io.hint('Check its tap: tapchip nfc verify')
   if (!isSingle && ctx.system.stderr.isTTY && !ctx.flags.quiet)
     ctx.system.stderr.write(isDone ? '\x07' : '\x07\x07')
 }
 
 const waitUntilRemoved = async (ctx: CliContext, card: Card, { now }: Stop): Promise<void> => {
-  ctx.io.hint('Take it off the reader.')
+  ctx.io.hint('Remove it from the reader.')
   await card.removed({ signal: now })
 }
 
@@ -178,7 +178,7 @@ const exitCodeOf = (
   { left }: Tally,
   end: unknown,
 ): ExitCode => {
-  const goOn = id === undefined ? undefined : `Go on: tapchip nfc provision --resume ${id}`
+  const goOn = id === undefined ? undefined : `Continue: tapchip nfc provision --resume ${id}`
   if (end instanceof Interrupted)
     throw new Interrupted(`Stopped: ${formatNumber(rows.done)} of ${formatNumber(count)} are done.`, goOn)
   const begun = rows.done > 0 || left.size > 0

@@ -36,7 +36,7 @@ export const provisionBox = (ctx: CliContext, input: BoxInput): Promise<ExitCode
     if (resumes) await takeUp(ctx, rows, resumes.events, order)
     const left = total - rows.done
     if (left <= 0) {
-      ctx.io.note('Every chip has its end. Nothing to do.')
+      ctx.io.note('Every chip is done. Nothing to do.')
       return exitCodes.done
     }
     await ctx.beforeWrite()
@@ -98,11 +98,17 @@ export const resumeBox = async (
   const { settings = {}, input } = header
   const file = given.file ?? input.path ?? undefined
   if (file === undefined && input.sha256 !== null)
-    throw new UsageError('--file is missing: the rows came by standard input.', 'Give the same input again.')
+    throw new UsageError(
+      '--file is missing: the rows were read from standard input.',
+      'Give the same input again.',
+    )
   const source = file === undefined ? undefined : openSource(ctx.system, file)
   const rows = source ? await readRows(source, fromSettings(settings)) : []
   if (source && source.sha256() !== input.sha256)
-    throw new UsageError(`${source.name} is not what the box began with.`, 'For other rows, begin a new box.')
+    throw new UsageError(
+      `${source.name} is not the file that the box started with.`,
+      'For other rows, start a new box.',
+    )
   return provisionBox(ctx, {
     order: {
       purpose: 'provision',

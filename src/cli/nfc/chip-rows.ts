@@ -24,7 +24,7 @@ export const readChipRows = async (source: Source, options: SheetOptions): Promi
       const given = Object.fromEntries(details.flatMap((name, i) => givenIn(name, cells[i])))
       addChipProblems(problems, row, given)
       const before = given.label === undefined ? undefined : labels.get(given.label)
-      if (before !== undefined) problems.add(row, 'label', `"${given.label}" is in row ${before} already`)
+      if (before !== undefined) problems.add(row, 'label', `"${given.label}" is already in row ${before}`)
       else if (given.label !== undefined) labels.set(given.label, row)
       rows.push({ row, ...given })
     },

@@ -42,5 +42,5 @@ const withoutSam = (readers: readonly CardReader[]): readonly CardReader[] => {
 const several = (what: string, readers: readonly CardReader[]): UsageError =>
   new UsageError(
     `${what}: ${readers.map(({ name }) => name).join(', ')}.`,
-    `Say which: --reader "${readers[0]?.name}"`,
+    `Specify which: --reader "${readers[0]?.name}"`,
   )

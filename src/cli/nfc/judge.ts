@@ -24,7 +24,7 @@ export const judge = async (ctx: CliContext, { url }: ReadChip): Promise<Verdict
 
 const unknown =
   'The daemon knows no such chip: it is not registered here, or its key set is not. ' +
-  'Set it up: tapchip nfc provision. One that is set up already: tapchip chips import'
+  'Set it up: tapchip nfc provision. If it is already set up: tapchip chips import'
 
 /** The daemon records refused taps shortly after it has answered. */
 const writtenAfterMs = 250
@@ -33,7 +33,7 @@ const reasons: Readonly<Record<ElementOf<'GET /admin/taps'>['outcome'], string |
   valid: undefined,
   replayed:
     'its counter is not above the last one that the daemon has seen. Tap again; if that does not help, the chip was ' +
-    'set up anew elsewhere, or its taps were simulated',
+    'set up again elsewhere, or its taps were simulated',
   'wrong-mac':
     'it is not signed with the keys that the daemon has for this chip. It may be set up under another key set',
   disabled: 'the chip is disabled. Enable it: tapchip chips enable',

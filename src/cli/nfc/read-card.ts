@@ -72,9 +72,9 @@ export const readNextCard = async (
 /** Why a chip shows no tap; undefined if it does. */
 export const whyNoTap = ({ family, url, e, c }: ReadChip): string | undefined => {
   if (family === 'halo') return undefined
-  if (url === null) return 'The chip shows no URL: it is blank, or its file is not for everybody to read'
+  if (url === null) return 'The chip shows no URL: it is blank, or its file cannot be read without a key'
   return e === null || c === null
-    ? 'The URL of the chip has no tap in it: it was not set up for taps'
+    ? 'The URL of the chip has no tap data: it was not set up for taps'
     : undefined
 }
 

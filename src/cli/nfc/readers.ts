@@ -12,7 +12,7 @@ import { asCliError } from './errors.ts'
 /** The name of the virtual reader, repeated here so that src/nfc/emulator is loaded only when it is used. */
 export const EMULATOR = 'emulator'
 
-export const readerOption = text('--reader <name>', 'The reader, by its name or a part of it, or emulator')
+export const readerOption = text('--reader <name>', 'The name of the reader or a part of it, or emulator')
 
 /** `--timeout`, or 30 seconds. */
 export const cardTimeoutMs = (ctx: CliContext): number => (ctx.flags.timeoutSeconds ?? 30) * 1000

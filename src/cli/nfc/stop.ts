@@ -15,7 +15,7 @@ export const withStop = async <T>(ctx: CliContext, run: (stop: Stop) => Promise<
   const [now, late] = [new AbortController(), new AbortController()]
   let clock: NodeJS.Timeout | undefined
   const unlisten = ctx.system.interrupts.listen(() => {
-    ctx.io.warn('Stopping: a chip that is begun on is finished first. Once more ends at once.')
+    ctx.io.warn('Stopping: a chip that was started is finished first. Press Ctrl-C again to stop now.')
     now.abort(new Interrupted())
     clock = setTimeout(() => late.abort(new Interrupted()), graceMs)
   })

@@ -54,15 +54,15 @@ const readerMessages = (ctx: CliContext, readers: number) => {
   return {
     away: (why: string) => {
       isAway = true
-      ctx.io.warn(`${why} I go on as soon as it is back.`)
+      ctx.io.warn(`${why} The command continues as soon as it is back.`)
     },
     added: (reader: string) => {
       const isFirst = quietAdditions > 0
       quietAdditions -= 1
       if (isFirst) ctx.io.hint(`Hold chips to the reader ${reader}…`)
-      else ctx.io.note(`The reader ${reader} is ${isAway ? 'back' : 'there'}.`)
+      else ctx.io.note(`The reader ${reader} is ${isAway ? 'back' : 'connected'}.`)
     },
-    removed: (reader: string) => ctx.io.note(`The reader ${reader} is gone.`),
+    removed: (reader: string) => ctx.io.note(`The reader ${reader} is disconnected.`),
   }
 }
 

@@ -30,12 +30,12 @@ export const layOut = (heading: readonly string[], options: ColumnOptions, probl
   for (const [i, name] of names.entries()) {
     if (positions.includes(i)) continue
     const double = names.indexOf(name) !== i && name !== ''
-    if (double) problems.add(undefined, undefined, `column "${name}" is there twice`)
+    if (double) problems.add(undefined, undefined, `column "${name}" appears twice`)
     else if (!isIgnored(name, options)) unknown.add(name)
   }
   for (const [column, name] of options.renamed) {
     if (!names.includes(name))
-      problems.add(undefined, undefined, `column "${name}" (--map ${column}=${name}) is not there`)
+      problems.add(undefined, undefined, `column "${name}" (--map ${column}=${name}) does not exist`)
   }
   const { required, anyOf = [] } = options
   const isPresent = (column: string) => names.includes(theirs(column))
@@ -50,8 +50,8 @@ export const layOut = (heading: readonly string[], options: ColumnOptions, probl
     if (likely !== undefined) unknown.delete(likely)
     const advice =
       likely === undefined
-        ? `its name in this sheet: --map ${column}=NAME`
-        : `if "${likely}" is it: --map ${shellQuoted(`${column}=${likely}`)}`
+        ? `if it has another name: --map ${column}=NAME`
+        : `if it is "${likely}": --map ${shellQuoted(`${column}=${likely}`)}`
     problems.add(undefined, undefined, `column "${column}" is missing; ${advice}`)
   }
   if (unknown.size > 0) problems.add(undefined, undefined, unknownColumns([...unknown], options))
@@ -73,7 +73,7 @@ export const unknownColumns = (names: readonly string[], options: ColumnOptions)
   const list = names.some((name) => name.includes(',')) ? '' : ` ${shellQuoted(names.join(','))}`
   const advice =
     meant === undefined
-      ? `to pass over ${names.length > 1 ? 'them' : 'it'}: --ignore-columns${list}`
+      ? `to ignore ${names.length > 1 ? 'them' : 'it'}: --ignore-columns${list}`
       : `is it ${meant}? --map ${shellQuoted(`${meant}=${only}`)}`
   return clean(
     `unknown ${names.length > 1 ? 'columns' : 'column'} ${which}; ${advice} (known: ${options.columns.join(', ')})`,

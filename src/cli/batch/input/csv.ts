@@ -19,7 +19,7 @@ export async function* csvRows(chunks: AsyncIterable<string>): AsyncGenerator<Cs
   let head = ''
   for await (const chunk of chunks) {
     if (reader && reader.pending > longestRow)
-      throw new UsageError('A quote is opened and never closed. Nothing was written.')
+      throw new UsageError('A quotation mark is never closed. Nothing was written.')
     if (reader) yield reader.push(chunk)
     else {
       head = withoutHint(head + chunk)

@@ -7,27 +7,21 @@ export const sheetFlags = {
   file: text('-f, --file <file>', 'CSV, a JSON array or JSON lines; - for standard input', 'file'),
   format: choice(
     '--format <format>',
-    'What the file is, where its name and its first character do not tell',
+    'Format of the file, if its name and first character do not tell',
     inputFormats,
   ),
-  map: repeated(
-    '--map <column=name>',
-    "Read a column under the sheet's own name, as in uid=TagID (repeatable)",
-  ),
-  ignoreColumns: textOrBare(
-    '--ignore-columns [names]',
-    'Pass over columns that are unknown, or only those named (a,b)',
-  ),
+  map: repeated('--map <column=name>', "The sheet's name for a column, as in uid=TagID (repeatable)"),
+  ignoreColumns: textOrBare('--ignore-columns [names]', 'Ignore unknown columns, or only those named (a,b)'),
 }
 
 export const rateFlag = {
-  rate: integer('--rate <n>', 'At most so many rows a second (default: as fast as it goes)', [1, 1_000_000]),
+  rate: integer('--rate <n>', 'Rows per second at most (default: no limit)', [1, 1_000_000]),
 }
 
 export const batchFlags = {
   ...sheetFlags,
   ...rateFlag,
-  failed: text('--failed <file>', 'Write the rows that failed to a CSV that can be fed back', 'file'),
+  failed: text('--failed <file>', 'Write the failed rows to a CSV file that can be run again', 'file'),
 }
 
 export interface SheetFlags {
@@ -47,7 +41,7 @@ export const sheetOptions = (
     if (cut < 1 || name === '')
       throw new UsageError(`--map takes COLUMN=NAME, as in uid=TagID, not "${pair}".`)
     if (!columns.includes(column))
-      throw new UsageError(`--map: there is no column "${column}".`, `There are: ${columns.join(', ')}`)
+      throw new UsageError(`--map: there is no column "${column}".`, `Available: ${columns.join(', ')}`)
     renamed.set(column, name)
   }
   const { format, ignoreColumns } = flags

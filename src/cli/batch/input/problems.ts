@@ -46,8 +46,8 @@ export class Problems {
       group.length < groupFrom ? group.map(lineOf) : [lineOfMany(group)],
     )
     const rows = new Set(sorted.flatMap(({ row }) => row ?? []))
-    const extent = rows.size === 0 ? '' : `: ${counted(rows.size, 'row does', 'rows do')} not fit`
-    throw new UsageError(`${lines.join('\n')}\n${inputName} is refused${extent}. Nothing was written.`)
+    const extent = rows.size === 0 ? '' : `: ${counted(rows.size, 'row is', 'rows are')} invalid`
+    throw new UsageError(`${lines.join('\n')}\n${inputName} was refused${extent}. Nothing was written.`)
   }
 }
 

@@ -92,7 +92,7 @@ const readCsv = async (
       const why = malformed.get(cells)
       if (why !== undefined) problems.add(row, undefined, `malformed: ${why}`)
       else if (cells.length < width || cells.slice(width).some((cell) => cell !== '')) {
-        const hint = cells.length > width ? '; a value that holds the separator needs quotes' : ''
+        const hint = cells.length > width ? '; a value that contains the separator needs quotes' : ''
         problems.add(
           row,
           undefined,
@@ -149,7 +149,7 @@ const jsonCell = (value: unknown, row: number, column: string | undefined, probl
   if (typeof value === 'number' && Number.isSafeInteger(value)) return String(value)
   const why =
     typeof value === 'number'
-      ? 'is a number that JSON does not keep exactly: write it in quotes'
+      ? 'is a number that JSON cannot represent exactly: put it in quotes'
       : 'must be text'
   problems.add(row, column, why)
   return undefined

@@ -66,7 +66,7 @@ async function* decoded(
     }
     if (error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'EISDIR')) {
       throw new UsageError(
-        `${name} is ${error.code === 'ENOENT' ? 'not there' : 'a folder'}.`,
+        `${name} ${error.code === 'ENOENT' ? 'does not exist' : 'is a folder'}.`,
         'Give a file: --file FILE, or - for standard input.',
       )
     }
@@ -92,5 +92,5 @@ export const readJsonObject = async (system: System, file: string): Promise<Json
     throw new UsageError(`${source.name} is not JSON.`)
   }
   if (isJsonObject(value)) return value
-  throw new UsageError(`${source.name} must hold one JSON object.`)
+  throw new UsageError(`${source.name} must contain a single JSON object.`)
 }

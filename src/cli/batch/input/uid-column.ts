@@ -51,8 +51,8 @@ export class UidColumn {
     this.#problems.add(
       undefined,
       'uid',
-      `all ${this.#decimal} UIDs end in 0, as when a spreadsheet has rounded them. ` +
-        'Export them again as text or in hex; if they are right: --yes',
+      `all ${this.#decimal} UIDs end in 0, as if a spreadsheet had rounded them. ` +
+        'Export them again as text or in hex; if they are correct: --yes',
     )
   }
 
@@ -87,7 +87,7 @@ export class UidColumn {
   }
 
   #twice(row: number, uid: string, before: number): void {
-    this.#problems.add(row, 'uid', `"${uid}" is in row ${before} already`)
+    this.#problems.add(row, 'uid', `"${uid}" is already in row ${before}`)
   }
 }
 

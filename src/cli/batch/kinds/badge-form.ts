@@ -31,7 +31,7 @@ export function* eventProblems(cells: Cells): Generator<{ column: string; why: s
     day: cells[column],
   }))
   for (const { column, day } of days)
-    if (day && !isDay(day)) yield { column, why: `"${day}" must be a day that there is, as YYYY-MM-DD` }
+    if (day && !isDay(day)) yield { column, why: `"${day}" must be a valid date, as YYYY-MM-DD` }
   for (const [earlier, later] of [
     ['startDate', 'endDate'],
     ['endDate', 'expiryDate'],
@@ -56,8 +56,8 @@ const isDay = (text: string): boolean =>
 /** Checks only that the file exists and its size; the daemon checks the content. */
 const imageProblem = (path: string): string | undefined => {
   const found = statSync(path, { throwIfNoEntry: false })
-  if (!found) return 'is not there'
-  if (!found.isFile()) return 'is no file'
+  if (!found) return 'does not exist'
+  if (!found.isFile()) return 'is not a file'
   return found.size >= mostBytes ? 'must be under 4 MB' : undefined
 }
 

@@ -57,7 +57,7 @@ const badges = {
   about: ({ cells }) => cells,
   pending: () => '',
   undo: {
-    refusal: 'Badge events that were created, and those that were assigned, stay: they cannot be undone.',
+    refusal: 'Badge events and their assignments cannot be undone.',
   },
 } satisfies Partial<BadgeKind>
 
@@ -143,7 +143,7 @@ export const badgeAssignment: BadgeKind = {
           if (!cells.uid) problems.add(row, 'uid', 'is missing')
           if (badgeEventId === '') problems.add(row, 'badgeEventId', 'is missing')
           else if (!/^[1-9]\d{0,14}$/.test(badgeEventId))
-            problems.add(row, 'badgeEventId', `"${badgeEventId}" must be the id of a badge event`)
+            problems.add(row, 'badgeEventId', `"${badgeEventId}" must be the ID of a badge event`)
           for (const column of ['startsAt', 'endsAt']) {
             const text = cells[column]
             if (text && !isInstant(text))
@@ -170,7 +170,7 @@ export const badgeAssignment: BadgeKind = {
   },
   label: 'Assigning',
   countedStatuses: ['assigned', 'failed'],
-  hint: () => "What a chip's next tap gives: tapchip refs show REF",
+  hint: () => "See what a chip's next tap gives: tapchip refs show REF",
   sheetOf: () => ({
     heading: assignmentColumns,
     cells: ({ cells }) =>

@@ -43,7 +43,7 @@ export const box: WholeKind = {
     }
   },
   undo: {
-    refusal: 'Chips that were set up stay so: a batch cannot undo it.',
-    advice: () => 'One by one, laid on the reader: tapchip nfc reset',
+    refusal: 'A batch cannot undo the setup of chips.',
+    advice: () => 'Reset them one by one on the reader: tapchip nfc reset',
   },
 }

@@ -135,7 +135,7 @@ export const edit: RowKind<EditRow, EditResult, Preview> = {
   send: (client, rows) => sendEdits(client, rows, false),
   label: 'Editing',
   countedStatuses: ['changed', 'unchanged', 'failed'],
-  next: (id, { changed }) => (changed > 0 ? `Take it back: tapchip batch undo ${id}` : ''),
+  next: (id, { changed }) => (changed > 0 ? `Undo it: tapchip batch undo ${id}` : ''),
   describe: (result, { redirectUrl }) => describeEdit(result, redirectUrl),
   about: ({ uid }) => ({ uid }),
   pending: ({ uid }) => `${bothForms(uid)}  `,
@@ -145,8 +145,8 @@ export const edit: RowKind<EditRow, EditResult, Preview> = {
   }),
   undo: {
     name: 'chips undo',
-    question: (count) => `Put back ${counted(count, 'chip')}?`,
-    nothing: 'The batch has changed nothing.',
+    question: (count) => `Restore ${counted(count, 'chip')}?`,
+    nothing: 'The batch changed nothing.',
     row: ({ row, uid, redirectUrl, previous: seen }, result) => {
       const previous = result?.status === 'changed' ? result.previous : seen
       if (previous === undefined || previous === redirectUrl) return undefined

@@ -43,7 +43,7 @@ export const readImport = async (
   const unique = (seen: Map<string, number>, row: number, column: string, text: string) => {
     const before = seen.get(text)
     if (before === undefined) seen.set(text, row)
-    else problems.add(row, column, `"${text}" is in row ${before} already`)
+    else problems.add(row, column, `"${text}" is already in row ${before}`)
   }
   const check = (row: number, cells: readonly Cell[]) => {
     const values: { [column in ChipColumn]?: string } = {}

@@ -44,7 +44,7 @@ export const chipImport: WholeKind<ImportResult> = {
     const file = options.file ?? header.input.path
     if (file === null)
       throw new UsageError(
-        '--file is missing: this import came by standard input.',
+        '--file is missing: this import was read from standard input.',
         'Give the same input again.',
       )
     const { settings = {} } = header
@@ -52,7 +52,7 @@ export const chipImport: WholeKind<ImportResult> = {
     const sheet = await readImport(source, sheetOptions(fromSettings(settings, options), importSheet), true)
     if (header.input.sha256 !== null && source.sha256() !== header.input.sha256) {
       throw new UsageError(
-        `${source.name} is not what the batch began with.`,
+        `${source.name} is not the file that the batch started with.`,
         'For the new input, start a new batch: tapchip chips import',
       )
     }
@@ -82,7 +82,7 @@ export const chipImport: WholeKind<ImportResult> = {
   },
   undo: {
     refusal: 'An import cannot be undone.',
-    advice: () => 'Its chips go one by one: tapchip chips remove UID',
+    advice: () => 'Remove its chips one by one: tapchip chips remove UID',
   },
 }
 
@@ -117,7 +117,7 @@ export const runImport = async (
     : resumes
       ? { id: resumes, journal: await reopenJournal(ctx, resumes, rowsLeft(total, total)) }
       : await beginJournal(ctx, about)
-  const stopping = 'Stopping. Once more ends at once.'
+  const stopping = 'Stopping. Press Ctrl-C again to stop now.'
   const run = openRun(ctx, { id, journal, label: 'Importing', total, rate, stopping })
   const failedRows = new Set<number>()
   const counts = { created: 0, unchanged: 0, failed: 0 }
@@ -159,14 +159,14 @@ export const runImport = async (
   } catch (error) {
     // If the sheet itself was refused, there is nothing to resume.
     const mayGoOn = !(error instanceof ApiError) || error.statusCode >= 500
-    throw journal && mayGoOn ? withAfterword(error, `Go on: tapchip batch resume ${id}`) : error
+    throw journal && mayGoOn ? withAfterword(error, `Continue: tapchip batch resume ${id}`) : error
   } finally {
     const { created: changed, unchanged, failed } = counts
     run.end(isComplete ? 'done' : 'stopped', { changed, unchanged, failed })
   }
   const { created, unchanged, failed } = counts
   if (!isComplete) {
-    io.note(id === undefined ? 'Stopped.' : `Stopped. Go on: tapchip batch resume ${id}`)
+    io.note(id === undefined ? 'Stopped.' : `Stopped. Continue: tapchip batch resume ${id}`)
     return exitCodes.interrupted
   }
   const exitCode = failed > 0 ? exitCodes.partial : exitCodes.done
@@ -216,6 +216,6 @@ const reportEmptyGroup = async (ctx: CliContext, { chipGroup, team }: ImportSett
   const groups = await ctx.call('GET /admin/chip-groups', { query: { team } }).catch(() => [])
   if (groups.find(({ name }) => name === chipGroup)?.chips !== 0) return
   ctx.io.note(
-    `The chip group "${clean(chipGroup)}" is there now, and is empty. Remove it: tapchip chip-groups remove ${shellQuoted(chipGroup)}`,
+    `The chip group "${clean(chipGroup)}" was created, and is empty. Remove it: tapchip chip-groups remove ${shellQuoted(chipGroup)}`,
   )
 }

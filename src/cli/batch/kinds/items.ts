@@ -63,7 +63,7 @@ const valueIn = (member: Member, cell: string): { readonly value: unknown } | { 
   if (cell === '') return { value: [] }
   try {
     const value: unknown = JSON.parse(cell)
-    return lists[member](value) ? { value } : { why: `must be a list as ${listForms[member]}` }
+    return lists[member](value) ? { value } : { why: `must be a list like ${listForms[member]}` }
   } catch (error) {
     return { why: `is not JSON: ${error instanceof Error ? error.message : String(error)}` }
   }
@@ -109,8 +109,9 @@ export const items: RowKind<ItemRow, ItemResult, ReadonlyMap<number, Found>> = {
       return {
         row: (row, [id, ...cells]) => {
           if (!id) problems.add(row, 'id', 'is missing')
-          else if (!/^[A-Za-z0-9._-]{1,64}$/.test(id)) problems.add(row, 'id', `"${id}" is no id of an item`)
-          else if (rowOf.has(id)) problems.add(row, 'id', `"${id}" is in row ${rowOf.get(id)} already`)
+          else if (!/^[A-Za-z0-9._-]{1,64}$/.test(id))
+            problems.add(row, 'id', `"${id}" is not a valid item ID`)
+          else if (rowOf.has(id)) problems.add(row, 'id', `"${id}" is already in row ${rowOf.get(id)}`)
           else rowOf.set(id, row)
           const changes: Record<string, unknown> = {}
           for (const [i, member] of members.entries()) {
@@ -121,7 +122,7 @@ export const items: RowKind<ItemRow, ItemResult, ReadonlyMap<number, Found>> = {
             else changes[member] = read.value
           }
           if (!id || problems.has(row)) return undefined
-          if (Object.keys(changes).length === 0) problems.add(row, undefined, 'names nothing to change')
+          if (Object.keys(changes).length === 0) problems.add(row, undefined, 'has nothing to change')
           return isMembers(changes)
             ? { row, id, ...(team === undefined ? {} : { team }), changes }
             : undefined
@@ -191,7 +192,7 @@ export const items: RowKind<ItemRow, ItemResult, ReadonlyMap<number, Found>> = {
   },
   label: 'Editing',
   countedStatuses: ['changed', 'unchanged', 'failed'],
-  next: (id, { changed }) => (changed > 0 ? `Take it back: tapchip batch undo ${id}` : ''),
+  next: (id, { changed }) => (changed > 0 ? `Undo it: tapchip batch undo ${id}` : ''),
   hint: () => 'See them: tapchip items list',
   describe: ({ row, id, status, error }, { changes }) =>
     clean(`row ${row}  ${id}  ${status}  ${error ?? Object.keys(changes).join(', ')}`),
@@ -210,8 +211,8 @@ export const items: RowKind<ItemRow, ItemResult, ReadonlyMap<number, Found>> = {
   },
   undo: {
     name: 'items undo',
-    question: (count) => `Put back ${counted(count, 'item')}?`,
-    nothing: 'The batch has changed nothing.',
+    question: (count) => `Restore ${counted(count, 'item')}?`,
+    nothing: 'The batch changed nothing.',
     row: ({ row, id, team, changes, previous }) =>
       previous && { row, id, team, changes: previous, expected: changes },
   },

@@ -52,7 +52,7 @@ export const metadataSheet = (template?: Template): SheetSpec<MetadataRow, Metad
             problems.add(
               row,
               'metadata',
-              `takes more than ${longest} characters; one token at a time may take more: phygitals metadata --token-id`,
+              `is longer than ${longest} characters; set longer metadata one token at a time: phygitals metadata --token-id`,
             )
           if (isByChip && metadata) ofChips.set(row, cells)
           return target && metadata ? { row, target, metadata } : undefined
@@ -128,7 +128,7 @@ const readFile = (folder: string, path: string): Metadata | string => {
     return typeof parsed === 'string' ? `"${path}" ${parsed}` : parsed
   } catch (error) {
     const isMissing = error instanceof Error && 'code' in error && error.code === 'ENOENT'
-    return `"${path}" ${isMissing ? 'is neither JSON nor a file that is there' : 'cannot be read'}`
+    return `"${path}" ${isMissing ? 'is neither JSON nor an existing file' : 'cannot be read'}`
   }
 }
 

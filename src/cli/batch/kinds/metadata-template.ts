@@ -49,7 +49,7 @@ export const readTemplate = (system: Pick<System, 'cwd'>, file: string): Templat
       for (const [name, member] of Object.entries(part)) {
         const inside = path === '' ? name : `${path}.${name}`
         if (name.includes('{{'))
-          throw new UsageError(`${file}: the name ${inside} holds a field: only values are filled in.`)
+          throw new UsageError(`${file}: the name ${inside} contains a field, but only values are filled in.`)
         collect(member, inside)
       }
     }
@@ -79,7 +79,7 @@ const read = (path: string, file: string): string => {
     const code = error instanceof Error && 'code' in error ? error.code : undefined
     if (code === 'ENOENT' || code === 'EISDIR')
       throw new UsageError(
-        `${file} is ${code === 'ENOENT' ? 'not there' : 'a folder'}.`,
+        `${file} ${code === 'ENOENT' ? 'does not exist' : 'is a folder'}.`,
         'Give a file: --template FILE',
       )
     throw new UsageError(`${file} cannot be read: ${error instanceof Error ? error.message : String(error)}`)
@@ -94,7 +94,7 @@ const parse = (file: string, text: string): Metadata => {
     throw new UsageError(`${file} is not JSON: ${error instanceof Error ? error.message : String(error)}`)
   }
   if (!isJsonObject(value))
-    throw new UsageError(`${file} must hold one JSON object: the metadata of a token.`)
+    throw new UsageError(`${file} must contain a single JSON object: the metadata of a token.`)
   return value
 }
 
@@ -107,12 +107,13 @@ const checkText = (text: string, path: string, file: string, columns: Set<string
     if (written === undefined) return ''
     const { column, kind } = fieldOf(written)
     if (column === '') refuse(`${match} names no column`)
-    if (kind !== 'text' && match !== text) refuse(`${match} must be all of its string: it becomes a ${kind}`)
+    if (kind !== 'text' && match !== text)
+      refuse(`${match} must be the whole string, because it becomes a ${kind}`)
     columns.add(column)
     return ''
   })
   if (bare.includes('{{'))
-    refuse(`"{{" begins no field`, 'A field is {{column}}. For the braces themselves: \\\\{{')
+    refuse(`"{{" does not start a field`, 'A field looks like {{column}}. For literal braces: \\\\{{')
 }
 
 /** Omitted from its object or array. */
@@ -125,12 +126,12 @@ const readField = (
   if (!cell) {
     if (isOptional) return { value: kind === 'text' ? '' : nothing }
     const written = kind === 'text' ? column : `${column}:${kind}`
-    return { why: `is empty, and the template needs it; where it may be empty: {{${written}?}}` }
+    return { why: `is empty, but the template needs it; if it may be empty: {{${written}?}}` }
   }
   if (kind === 'text') return { value: cell }
   if (kind === 'number') {
     const isNumber = /^-?\d+(\.\d+)?([eE][+-]?\d+)?$/.test(cell) && Number.isFinite(Number(cell))
-    return isNumber ? { value: Number(cell) } : { why: `"${cell}" must be a number, as 12 or 0.5` }
+    return isNumber ? { value: Number(cell) } : { why: `"${cell}" must be a number, such as 12 or 0.5` }
   }
   if (/^(true|false)$/i.test(cell)) return { value: cell.toLowerCase() === 'true' }
   return { why: `"${cell}" must be true or false` }

@@ -106,13 +106,13 @@ export const metadata: RowKind<MetadataRow, Result, MetadataCheck> = {
   send: async function* (client, rows) {
     for await (const { row, status, error } of sendMetadata(client, rows, false)) {
       // The daemon refuses the whole request for an invalid row.
-      if (status === 'invalid') throw new CliError(`Row ${row}: ${error ?? 'does not fit'}`)
+      if (status === 'invalid') throw new CliError(`Row ${row}: ${error ?? 'is invalid'}`)
       yield { row, status, error }
     }
   },
-  label: 'Describing',
+  label: 'Updating',
   countedStatuses: ['changed', 'unchanged', 'failed'],
-  next: (id, { changed }) => (changed > 0 ? `Take it back: tapchip batch undo ${id}` : ''),
+  next: (id, { changed }) => (changed > 0 ? `Undo it: tapchip batch undo ${id}` : ''),
   describe: ({ status, error }, { row, target }) =>
     clean(`row ${row}  ${describeTarget(target)}  ${status}${error === undefined ? '' : `  ${error}`}`),
   about: ({ target }) => target,
@@ -126,8 +126,8 @@ export const metadata: RowKind<MetadataRow, Result, MetadataCheck> = {
   },
   undo: {
     name: 'phygitals undo',
-    question: (count) => `Put back the metadata of ${counted(count, 'token')}?`,
-    nothing: 'The batch has changed nothing that could be put back.',
+    question: (count) => `Restore the metadata of ${counted(count, 'token')}?`,
+    nothing: 'The batch changed nothing that can be restored.',
     row: ({ row, target, metadata: ours, previous }) =>
       previous ? { row, target, metadata: previous, expected: ours } : undefined,
   },

@@ -62,9 +62,7 @@ export const checkTransfers = (ctx: CliContext, rows: readonly TransferRow[]): P
       progress.end()
     }
     if (checked.size < rows.length && !signal.aborted)
-      throw new CliError(
-        `The daemon answered ${checked.size} of ${rows.length} rows, and stopped. Nothing was sent.`,
-      )
+      throw new CliError(`The daemon answered only ${checked.size} of ${rows.length} rows. Nothing was sent.`)
     return { rows: checked, totals: last?.totals ?? [], budget: last?.budget }
   })
 
@@ -86,7 +84,7 @@ export const refuseUnpayable = ({ totals }: TransferCheck): void => {
 }
 
 const words = ({ transactions, gas, maxFeePerGas, cost, relayer, balance }: ChainTotals): string =>
-  `${counted(transactions, 'transaction')} take ${formatNumber(Number(gas))} gas, at ${asGwei(BigInt(maxFeePerGas))} gwei at most ${asEther(BigInt(cost))} ether; ${relayer} has ${asEther(BigInt(balance))} ether.`
+  `${counted(transactions, 'transaction')} need ${formatNumber(Number(gas))} gas, at ${asGwei(BigInt(maxFeePerGas))} gwei at most ${asEther(BigInt(cost))} ether; ${relayer} has ${asEther(BigInt(balance))} ether.`
 
 /** Warns if gas costs more than the daemon may pay, or the batch exceeds the team's daily limit. */
 export const warnOfLimits = (ctx: CliContext, check: TransferCheck): void => {
@@ -94,7 +92,7 @@ export const warnOfLimits = (ctx: CliContext, check: TransferCheck): void => {
   for (const { chainId, isOverCap } of check.totals)
     if (isOverCap)
       ctx.io.warn(
-        `Chain ${chainId} asks for more gas fees now than TAPCHIP_MAX_FEE_GWEI_${chainId} allows: what is sent waits until it is cheaper.`,
+        `Gas on chain ${chainId} costs more now than TAPCHIP_MAX_FEE_GWEI_${chainId} allows: transactions wait until it is cheaper.`,
       )
 }
 
@@ -108,7 +106,7 @@ const warnOfBudget = (ctx: CliContext, { totals, budget }: TransferCheck): void 
     ...(gasLeft === null ? [] : [`${formatNumber(gasLeft)} gas`]),
   ].join(' and ')
   ctx.io.warn(
-    `The team may send ${left} more today (UTC), and this takes ${counted(wanted, 'transaction')}: the rows beyond fail, and go through another day (tapchip batch resume --retry-failed), or once it may send more (tapchip teams edit).`,
+    `The team may send ${left} more today (UTC), but this needs ${counted(wanted, 'transaction')}. The rows beyond the limit will fail: retry them another day (tapchip batch resume --retry-failed), or raise the limit (tapchip teams edit).`,
   )
 }
 

@@ -75,7 +75,7 @@ export const transfer: RowKind<TransferRow, TransferResult, TransferCheck> = {
     // A token that is already where it should be is not sent, so there is nothing to confirm.
     if (moving.length === 0) return
     const sum = check.totals.reduce((all, { cost }) => all + BigInt(cost), 0n)
-    const price = `It takes up to ${asEther(sum)} ether, and cannot be taken back.`
+    const price = `This costs up to ${asEther(sum)} ether, and cannot be undone.`
     await ctx.prompts.confirm(yes, `Transfer ${counted(moving.length, 'token')}? ${price}`)
   },
   /** Names are sent as the addresses that the check resolved. */
@@ -91,8 +91,8 @@ export const transfer: RowKind<TransferRow, TransferResult, TransferCheck> = {
     const days = (ctx.now().getTime() - Date.parse(header.startedAt)) / 86_400_000
     if (open > 0 && days > keyDays && !yes) {
       throw new UsageError(
-        `Batch ${header.id} is ${Math.floor(days)} days old, and it is open whether ${counted(open, 'row')} were sent: the daemon no longer knows, and would transfer again.`,
-        `Where the tokens are now: tapchip batch resume ${header.id} --dry-run · To send those rows all the same: --yes`,
+        `Batch ${header.id} is ${Math.floor(days)} days old, and it is not known whether ${counted(open, 'row')} were sent: the daemon no longer remembers, and would transfer again.`,
+        `To see where the tokens are now: tapchip batch resume ${header.id} --dry-run · To send those rows anyway: --yes`,
       )
     }
     warnOfLimits(ctx, check)
@@ -118,12 +118,12 @@ export const transfer: RowKind<TransferRow, TransferResult, TransferCheck> = {
   },
   label: 'Transferring',
   countedStatuses: ['transferred', 'unchanged', 'failed'],
-  next: (id) => `All rows: tapchip batch report ${id}`,
+  next: (id) => `See all rows: tapchip batch report ${id}`,
   remark: (results) => {
     const queued = [...results.values()].filter(({ status }) => status === 'queued').length
     if (queued === 0) return undefined
     const wait = counted(queued, 'transfer waits', 'transfers wait')
-    return `${wait} for room on the chain, and will go out by themselves: tapchip transactions list`
+    return `${wait} for room on the chain, and will be sent automatically: tapchip transactions list`
   },
   describe: ({ status, initialTxHash, error }, { row, target, recipient, owner }) => {
     const owners = `${owner === undefined ? 'owner not known' : (owner ?? 'nobody')} → ${recipient}`
@@ -142,7 +142,7 @@ export const transfer: RowKind<TransferRow, TransferResult, TransferCheck> = {
   },
   undo: {
     refusal:
-      "Transfers cannot be undone: the tokens are their new owners' by now, who may have passed them on.",
-    advice: (id) => `Who had them before: tapchip batch report ${id}`,
+      'Transfers cannot be undone: the tokens belong to their new owners, who may have passed them on.',
+    advice: (id) => `See who owned them before: tapchip batch report ${id}`,
   },
 }

@@ -7,14 +7,18 @@ const scopes = ['read', 'edit', 'provision', 'transfer', 'keys', 'all'] as const
 
 export const create = defineCommand({
   name: 'create',
-  summary: 'Create an admin token: it is shown this once',
+  summary: 'Create an admin token, which is shown only once',
   examples: [
     'admin-tokens create --name alice --scopes read,edit',
     'admin-tokens create --name ci --scopes read --expires 2027-01-01',
   ],
   options: {
     name: text('--name <name>', 'Who or what it is for; the audit log shows it'),
-    scopes: repeated('--scopes <scopes>', `What it may do, with commas: ${scopes.join(', ')}`, scopes),
+    scopes: repeated(
+      '--scopes <scopes>',
+      `Its permissions, separated by commas: ${scopes.join(', ')}`,
+      scopes,
+    ),
     expires,
   },
   run: async (ctx, { options }) => {
@@ -25,7 +29,7 @@ export const create = defineCommand({
       message: 'Who or what is the token for?',
     })
     if (given.length === 0)
-      throw new UsageError('--scopes is missing.', `What it may do: ${scopes.join(', ')}`)
+      throw new UsageError('--scopes is missing.', `Its permissions: ${scopes.join(', ')}`)
     const token = await ctx.call('POST /admin/admin-tokens', {
       body: { name, scopes: given, expiresAt: options.expires?.(ctx.now()) },
     })
@@ -36,6 +40,6 @@ export const create = defineCommand({
       Scopes: made.scopes,
       Expires: made.expiresAt,
     }))
-    ctx.io.note('Keep it now: it is not shown again. To keep it on this machine: tapchip login --admin')
+    ctx.io.note('Save it now: it is not shown again. To save it on this machine: tapchip login --admin')
   },
 })

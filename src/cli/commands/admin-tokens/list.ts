@@ -3,7 +3,7 @@ import { credentialState } from '../credentials.ts'
 
 export const list = defineCommand({
   name: 'list',
-  summary: 'List the admin tokens, never the tokens themselves',
+  summary: 'List the admin tokens without their secrets',
   examples: ['admin-tokens list', 'admin-tokens list --json'],
   run: async (ctx) => {
     await ctx.io.list(
@@ -16,7 +16,7 @@ export const list = defineCommand({
         EXPIRES: (token) => token.expiresAt,
         CREATED: (token) => token.createdAt,
       },
-      'No admin tokens but the first one, in admin.token of the data directory.',
+      'There is only the first admin token, in admin.token in the data directory.',
     )
   },
 })

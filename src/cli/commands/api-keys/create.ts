@@ -6,7 +6,7 @@ const scopes = ['read', 'edit', 'transfer', 'all'] as const
 
 export const create = defineCommand({
   name: 'create',
-  summary: 'Create an API key: it is shown this once',
+  summary: 'Create an API key, which is shown only once',
   examples: [
     'api-keys create --name ops',
     'api-keys create --name shop --scopes read --expires 2027-01-01 --json',
@@ -15,7 +15,7 @@ export const create = defineCommand({
     name: text('--name <name>', 'What it is for'),
     scopes: repeated(
       '--scopes <scopes>',
-      `What it may do, with commas: ${scopes.join(', ')} (default: all)`,
+      `Its permissions, separated by commas: ${scopes.join(', ')} (default: all)`,
       scopes,
     ),
     expires,
@@ -41,6 +41,6 @@ export const create = defineCommand({
       Scopes: made.scopes,
       Expires: made.expiresAt,
     }))
-    ctx.io.note('Keep it now: it is not shown again. To keep it on this machine: tapchip login')
+    ctx.io.note('Save it now: it is not shown again. To save it on this machine: tapchip login')
   },
 })

@@ -4,7 +4,7 @@ import { credentialState } from '../credentials.ts'
 
 export const list = defineCommand({
   name: 'list',
-  summary: "List a team's API keys, never the keys themselves",
+  summary: "List a team's API keys without their secrets",
   examples: ['api-keys list', 'api-keys list --team Acme --json'],
   options: { team },
   run: async (ctx, { options }) => {
@@ -20,7 +20,7 @@ export const list = defineCommand({
         CREATED: (key) => key.createdAt,
         TEAM: (key) => key.team,
       },
-      'No API keys. Make one: tapchip api-keys create --name NAME',
+      'No API keys. Create one: tapchip api-keys create --name NAME',
     )
   },
 })

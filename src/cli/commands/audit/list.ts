@@ -5,12 +5,12 @@ import { fetchPage, pageFlags } from '../pages.ts'
 
 export const list = defineCommand({
   name: 'list',
-  summary: 'List the changes, newest first, with who made them',
+  summary: 'List changes and who made them, newest first',
   examples: ['audit list', 'audit list --actor alice --since 7d --json'],
   options: {
-    action: text('--action <action>', 'Of one kind'),
-    actor: text('--actor <name>', 'Of one person or key'),
-    since: moment('--since <when>', 'From then on', 'ago'),
+    action: text('--action <action>', 'Only this action'),
+    actor: text('--actor <name>', 'Only this person or key'),
+    since: moment('--since <when>', 'Only from then on', 'ago'),
     ...pageFlags('entry'),
     team,
   },

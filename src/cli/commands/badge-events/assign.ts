@@ -25,18 +25,18 @@ const flags = {
   ...tokenFlags,
   startsAt: instant('--starts-at <time>', 'Shown from then on'),
   endsAt: instant('--ends-at <time>', 'Shown until then'),
-  title: text('--title <text>', 'A title of its own on the tap page'),
-  description: text('--description <text>', 'A description of its own on the tap page'),
+  title: text('--title <text>', 'Its title on the tap page'),
+  description: text('--description <text>', 'Its description on the tap page'),
   ...batchFlags,
   yes,
 }
 
 export const assign = defineCommand({
   name: 'assign',
-  summary: 'Assign a badge event to a chip or a token: taps give codes for it',
+  summary: 'Assign a badge event to a chip or a token, whose taps then give codes for it',
   description:
     'Assign a badge event to a chip, or to a token and so to every chip of it: taps give codes for it, from --starts-at ' +
-    "to --ends-at, or on the event's own days. Assigned again, it gets the new window and words. Many from a file with " +
+    "to --ends-at, or on the event's own days. Assigning it again replaces its window and texts. Many from a file with " +
     'the columns uid and badgeEventId and, as needed, startsAt, endsAt, title and description.',
   examples: [
     'badge-events assign 4 --uid 04:98:93:CA:AA:11:90',
@@ -58,7 +58,7 @@ export const assign = defineCommand({
       [args.event, uid, startsAt, endsAt, title, description].some((flag) => flag !== undefined) ||
       isTokenGiven(options)
     )
-      throw new UsageError('--file says what goes where: leave out what says it as well.')
+      throw new UsageError('--file already says what goes where: leave out the flags that also say it.')
     return runSheet(ctx, badgeAssignment, file, options)
   },
 })
@@ -68,7 +68,7 @@ type Options = Values<typeof flags>
 const assignOne = async (ctx: CliContext, poapEventId: number, options: Options): Promise<void> => {
   const { uid, startsAt, endsAt, title, description } = options
   if (uid !== undefined && isTokenGiven(options))
-    throw new UsageError('Say which chip, or which token: not both.')
+    throw new UsageError('Specify which chip, or which token: not both.')
   const byToken = isTokenGiven(options)
   const given = byToken
     ? undefined
@@ -78,5 +78,7 @@ const assignOne = async (ctx: CliContext, poapEventId: number, options: Options)
     body: { poapEventId, ...to, startsAt, endsAt, title, description },
   })
   await ctx.io.one(done, () => ({ Event: poapEventId, 'Assigned to': given ?? `token ${options.tokenId}` }))
-  ctx.io.hint('What the next tap gives: tapchip refs show REF. Codes left: tapchip badge-events list')
+  ctx.io.hint(
+    'See what the next tap gives: tapchip refs show REF. See how many codes are left: tapchip badge-events list',
+  )
 }

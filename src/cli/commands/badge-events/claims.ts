@@ -1,6 +1,6 @@
 import { defineCommand } from '../../command/define.ts'
-import { integer } from '../../command/options.ts'
 import { colons } from '../../uid.ts'
+import { pageFlags } from '../pages.ts'
 import { eventArgument, readEventId } from './event.ts'
 
 export const claims = defineCommand({
@@ -9,8 +9,7 @@ export const claims = defineCommand({
   examples: ['badge-events claims 4', 'badge-events claims 4 --limit 1000 --json'],
   args: eventArgument,
   options: {
-    limit: integer('--limit <n>', 'How many', [1, 1000]),
-    before: integer('--before <id>', 'Those with lower ids: the next page', [1, Number.MAX_SAFE_INTEGER]),
+    ...pageFlags('one'),
   },
   run: async (ctx, { args, options }) => {
     ctx.needAdmin()

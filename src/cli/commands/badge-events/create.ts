@@ -11,9 +11,9 @@ import { idempotencyFlag, sendOnce } from '../sending.ts'
 
 const eventFlags = {
   name: text('--name <name>', 'Its name'),
-  description: text('--description <text>', 'What it is'),
-  city: text('--city <city>', 'Where'),
-  country: text('--country <country>', 'Where'),
+  description: text('--description <text>', 'Its description'),
+  city: text('--city <city>', 'Its city'),
+  country: text('--country <country>', 'Its country'),
   startDate: text('--start-date <day>', 'Its first day, YYYY-MM-DD (days are those of UTC)'),
   endDate: text('--end-date <day>', 'Its last day (default: the first)'),
   expiryDate: text(
@@ -24,7 +24,7 @@ const eventFlags = {
   requestedCodes: text('--requested-codes <n>', 'How many badges there are'),
   image: text('--image <file>', 'The badge: a PNG or GIF under 4 MB', 'file'),
   virtualEvent: flag('--virtual', 'It takes place online'),
-  privateEvent: flag('--private', "Kept out of the provider's own pages"),
+  privateEvent: flag('--private', "Hide it on the provider's pages"),
 }
 
 const flags = { ...eventFlags, ...idempotencyFlag, ...batchFlags }
@@ -33,7 +33,7 @@ export const create = defineCommand({
   name: 'create',
   summary: 'Create a badge event, or many from a file',
   description:
-    'Create a badge event by flags; on a terminal, what is missing is asked for. Many from a file with the columns name, ' +
+    'Create a badge event by flags; on a terminal, you are prompted for missing values. Many from a file with the columns name, ' +
     'description, city, country, startDate, endDate, expiryDate, eventURL, virtualEvent, privateEvent, requestedCodes and ' +
     'image (a path, from where the file is). The whole file is checked before the first event is created.',
   examples: [
@@ -53,7 +53,7 @@ export const create = defineCommand({
       names.some((name) => options[name] !== undefined && options[name] !== false) ||
       options.idempotencyKey
     )
-      throw new UsageError('--file says what the events are: leave out the flags that say it as well.')
+      throw new UsageError('--file already says what the events are: leave out the flags that also say it.')
     return runSheet(ctx, badgeCreation, options.file, options)
   },
 })
@@ -75,7 +75,7 @@ const createOne = async (ctx: CliContext, options: Options): Promise<void> => {
     'Id at the provider': poapResponse.id,
     Image: poapResponse.image_url,
   }))
-  ctx.io.hint(`Have a chip give codes for it: tapchip badge-events assign ${made.id} --uid UID`)
+  ctx.io.hint(`Let a chip give codes for it: tapchip badge-events assign ${made.id} --uid UID`)
 }
 
 const cellsOf = async (ctx: CliContext, options: Options): Promise<Record<string, string>> => {

@@ -1,13 +1,13 @@
 import { defineCommand } from '../../command/define.ts'
-import { integer, team } from '../../command/options.ts'
+import { team } from '../../command/options.ts'
+import { pageFlags } from '../pages.ts'
 
 export const list = defineCommand({
   name: 'list',
   summary: 'List badge events with their status and the codes that are left',
   examples: ['badge-events list', 'badge-events list --team Acme --json'],
   options: {
-    limit: integer('--limit <n>', 'How many', [1, 1000]),
-    before: integer('--before <id>', 'Those with lower ids: the next page', [1, Number.MAX_SAFE_INTEGER]),
+    ...pageFlags('one'),
     team,
   },
   run: async (ctx, { options }) => {
@@ -24,7 +24,7 @@ export const list = defineCommand({
         PROVIDER: (event) => `${event.provider} ${event.poapEventId}`,
         TEAM: (event) => event.team,
       },
-      'No badge events. Make one: tapchip badge-events create',
+      'No badge events. Create one: tapchip badge-events create',
     )
   },
 })

@@ -5,7 +5,7 @@ import { eventArgument, readEventId } from './event.ts'
 
 export const mint = defineCommand({
   name: 'mint',
-  summary: 'Mint a badge with the code of a tap, which is used up',
+  summary: 'Mint a badge with the code of a tap, which uses up the code',
   examples: [
     'badge-events mint 4 --code V1StGXR8_Z5jdHi6B-myT --recipient alice.eth',
     'badge-events mint 4 --code V1StGXR8_Z5jdHi6B-myT --recipient ana@example.org --device-id phone-7',
@@ -13,8 +13,8 @@ export const mint = defineCommand({
   args: eventArgument,
   options: {
     ...codeFlag,
-    recipient: text('--recipient <who>', 'An address (0x…), an ENS name or an e-mail address'),
-    deviceId: text('--device-id <id>', 'One device mints for an event once'),
+    recipient: text('--recipient <who>', 'An address (0x…), an ENS name or an email address'),
+    deviceId: text('--device-id <id>', 'A device can mint an event only once'),
     ...idempotencyFlag,
   },
   run: async (ctx, { args, options }) => {
@@ -27,6 +27,6 @@ export const mint = defineCommand({
       ctx.call('POST /badge-events/mint', { code, body, idempotencyKey }),
     )
     await ctx.io.one(minted, () => ({ Event: poapEventId, Recipient: recipient, Minted: 'yes' }))
-    ctx.io.hint(`Who has badges of it: tapchip badge-events claims ${poapEventId}`)
+    ctx.io.hint(`See who has badges of it: tapchip badge-events claims ${poapEventId}`)
   },
 })

@@ -3,9 +3,9 @@ import { decide, eventArgument } from './event.ts'
 
 export const reject = defineCommand({
   name: 'reject',
-  summary: 'Reject an event of the embedded provider: it gives no badges',
+  summary: 'Reject an event of the embedded provider, which then gives no badges',
   description:
-    'Reject an event of the embedded provider: it gives no badges. Those that people have stay theirs.',
+    'Reject an event of the embedded provider, which then gives no badges. People keep those that they have.',
   examples: ['badge-events reject 4'],
   args: eventArgument,
   run: async (ctx, { args }) => {

@@ -24,7 +24,7 @@ export const list = defineCommand({
         FAILED: (batch) => batch.failed,
         INPUT: (batch) => batch.input,
       },
-      'No batches yet. One begins with: tapchip chips edit --file FILE',
+      'No batches yet. Start one: tapchip chips edit --file FILE',
     )
     for (const { message } of problems) ctx.io.warn(message)
     return problems.length === 0 ? exitCodes.done : exitCodes.failed

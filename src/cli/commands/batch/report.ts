@@ -10,7 +10,7 @@ export const report = defineCommand({
   summary: 'Show what became of each row of a batch',
   examples: ['batch report b_1hq3v9k7s2m4xa', 'batch report b_1hq3v9k7s2m4xa --failed --json'],
   args: batchArgument,
-  options: { failed: flag('--failed', 'The rows that failed alone'), skipDamaged },
+  options: { failed: flag('--failed', 'Only the failed rows'), skipDamaged },
   run: async (ctx, { args, options }) => {
     const { kind, history } = await readBatch(ctx.system, args.id, kinds, options.skipDamaged)
     await reportBatch(ctx, kind, history, options.failed)

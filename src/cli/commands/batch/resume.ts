@@ -13,12 +13,12 @@ const { format, map, ignoreColumns } = sheetFlags
 
 export const resume = defineCommand({
   name: 'resume',
-  summary: 'Go on with a batch that stopped: the rows without a result',
+  summary: 'Resume a batch that stopped: its rows without a result',
   examples: ['batch resume b_1hq3v9k7s2m4xa', 'batch resume b_1hq3v9k7s2m4xa --retry-failed --json'],
   args: batchArgument,
   options: {
-    retryFailed: flag('--retry-failed', 'The rows that failed as well'),
-    file: text('-f, --file <file>', 'Of input that came by standard input: the same again', 'file'),
+    retryFailed: flag('--retry-failed', 'Also retry the failed rows'),
+    file: text('-f, --file <file>', 'The same input again, if it came from standard input', 'file'),
     format,
     map,
     ignoreColumns,
@@ -31,7 +31,7 @@ export const resume = defineCommand({
     const { header } = history
     if (history.status === 'running' && !options.yes) {
       throw new CliError(`Batch ${header.id} is still running, as process ${header.pid}.`, {
-        advice: 'If that process is another program by now: --yes',
+        advice: 'If that process is now another program: --yes',
       })
     }
     await assertSameDaemon(ctx, header)

@@ -5,7 +5,7 @@ import { batchArgument, summaryOf } from './summary.ts'
 
 export const status = defineCommand({
   name: 'status',
-  summary: 'Show how far a batch has come',
+  summary: 'Show the progress of a batch',
   examples: ['batch status b_1hq3v9k7s2m4xa'],
   args: batchArgument,
   run: async (ctx, { args }) => {
@@ -22,8 +22,8 @@ export const status = defineCommand({
       Failed: batch.failed,
       Input: batch.input,
       Daemon: batch.url,
-      'Takes back': batch.undoes ?? undefined,
+      Undoes: batch.undoes ?? undefined,
     }))
-    if (summary.status === 'stopped') ctx.io.hint(`Go on: tapchip batch resume ${args.id}`)
+    if (summary.status === 'stopped') ctx.io.hint(`Continue: tapchip batch resume ${args.id}`)
   },
 })

@@ -7,10 +7,7 @@ import { type ExitCode, exitCodes } from '../../errors.ts'
 
 export const batchArgument = { id: argument('id', 'The id of the batch', 'batch') }
 
-export const skipDamaged = flag(
-  '--skip-damaged',
-  'Go on without the lines of its journal that cannot be read',
-)
+export const skipDamaged = flag('--skip-damaged', 'Continue without journal lines that cannot be read')
 
 /** The exit code of a command that skipped damaged lines, so that nobody takes its result for complete. */
 export const afterDamage = (ctx: CliContext, { header, damage }: History): ExitCode => {

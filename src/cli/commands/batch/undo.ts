@@ -9,9 +9,9 @@ import { afterDamage, batchArgument, skipDamaged } from './summary.ts'
 
 export const undo = defineCommand({
   name: 'undo',
-  summary: 'Put back what a batch has changed',
+  summary: 'Undo what a batch changed',
   description:
-    'Put back what a batch has changed. A chip that was changed again since is left as it is, and reported as failed. ' +
+    'Undo what a batch changed. A chip that was changed again since then is left as it is, and reported as failed. ' +
     'An undo is a batch itself, and can be undone.',
   examples: ['batch undo b_1hq3v9k7s2m4xa --dry-run', 'batch undo b_1hq3v9k7s2m4xa --yes'],
   args: batchArgument,

@@ -4,7 +4,7 @@ import { argument } from '../../command/options.ts'
 import type { CliContext } from '../../context.ts'
 import { findNamed } from '../named.ts'
 
-export const groupArgument = { group: argument('group', 'Its name or id', 'chip-group') }
+export const groupArgument = { group: argument('group', 'Its name or ID', 'chip-group') }
 
 export const printGroup = (ctx: CliContext, group: AnswerOf<'POST /admin/chip-groups'>): Promise<void> =>
   ctx.io.one(group, ({ id, name, team, chips, createdAt }) => ({

@@ -19,7 +19,7 @@ export const list = defineCommand({
         ...(counted && { CHIPS: (group) => group.chips, TEAM: (group) => group.team }),
         CREATED: (group) => group.createdAt,
       },
-      'No chip groups. Make one: tapchip chip-groups create --name NAME',
+      'No chip groups. Create one: tapchip chip-groups create --name NAME',
     )
   },
 })

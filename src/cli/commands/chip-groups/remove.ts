@@ -4,7 +4,7 @@ import { findGroup, groupArgument } from './group.ts'
 
 export const remove = defineCommand({
   name: 'remove',
-  summary: 'Remove a chip group that holds no chip',
+  summary: 'Remove an empty chip group',
   examples: ['chip-groups remove Jackets'],
   args: groupArgument,
   options: { team, yes },
@@ -15,6 +15,6 @@ export const remove = defineCommand({
     await ctx.io.one(await ctx.call('DELETE /admin/chip-groups/:id', { params: { id } }), () => ({
       Removed: args.group,
     }))
-    ctx.io.hint('Those that are left: tapchip chip-groups list')
+    ctx.io.hint('See what is left: tapchip chip-groups list')
   },
 })

@@ -4,7 +4,7 @@ import { chipParams, printChip, uidArgument } from './chip.ts'
 
 export const disable = defineCommand({
   name: 'disable',
-  summary: 'Disable a stolen or lost chip: its taps, refs and codes are worth nothing from now on',
+  summary: 'Disable a lost or stolen chip, whose taps, refs and codes become invalid',
   examples: [
     'chips disable 04:98:93:CA:AA:11:90 --reason "stolen in transit"',
     'chips disable 1293660434600336 --yes',
@@ -20,6 +20,6 @@ export const disable = defineCommand({
       body: { reason: options.reason },
     })
     await printChip(ctx, chip)
-    ctx.io.hint(`Take it back: tapchip chips enable ${args.uid}`)
+    ctx.io.hint(`Undo it: tapchip chips enable ${args.uid}`)
   },
 })

@@ -10,9 +10,9 @@ const lifetimeSeconds = 3600
 
 export const editSelf = defineCommand({
   name: 'edit-self',
-  summary: "Set the redirect URL of a token's chips, on the signature of the token's owner",
+  summary: "Set the redirect URL of a token's chips, with the signature of the token's owner",
   description:
-    "Set the redirect URL of a token's chips, on the signature of the token's owner. First print what the owner signs " +
+    "Set the redirect URL of a token's chips, with the signature of the token's owner. First print what the owner signs " +
     '(EIP-712: wallets call it typed data), then send it with the signature and the same flags.',
   examples: [
     'chips edit-self --contract-address 0x5FbD…0aa3 --chain-id 31337 --token-id 7 --redirect-url https://alice.example/ --print-typed-data > request.json',
@@ -20,11 +20,11 @@ export const editSelf = defineCommand({
   ],
   options: {
     ...tokenFlags,
-    redirectUrl: text('--redirect-url <url>', 'Where their taps go'),
-    clear: flag('--clear', 'Their taps go nowhere special any more'),
+    redirectUrl: text('--redirect-url <url>', 'The URL that their taps open'),
+    clear: flag('--clear', 'Clear the URL, so that taps show the tap page'),
     expiryTime: integer(
       '--expiry-time <seconds>',
-      'Until when the request is good, in seconds since 1970 (default when printing: an hour from now)',
+      'When the request expires, in seconds since 1970 (default when printing: an hour from now)',
       [1, Number.MAX_SAFE_INTEGER],
     ),
     signature: text('--signature <hex>', "The owner's signature"),
@@ -33,7 +33,7 @@ export const editSelf = defineCommand({
   run: async (ctx, { options }) => {
     const { signature, printTypedData, expiryTime } = options
     if (printTypedData === (signature !== undefined))
-      throw new UsageError('--print-typed-data to see what to sign, then --signature with what was signed.')
+      throw new UsageError('Use --print-typed-data to see what to sign, then --signature with the result.')
     const ref = readToken(options)
     const redirectUrl = readUrl(options)
     if (signature === undefined) {
@@ -53,12 +53,12 @@ export const editSelf = defineCommand({
       'Redirect URL': redirectUrl,
       Chips: updatedTags.map(bothForms),
     }))
-    ctx.io.hint('Where their next taps go: tapchip chips show UID')
+    ctx.io.hint('See where their next taps go: tapchip chips show UID')
   },
 })
 
 const readUrl = ({ redirectUrl, clear }: { redirectUrl: string | undefined; clear: boolean }): string => {
-  if (clear === (redirectUrl !== undefined)) throw new UsageError('Say where: --redirect-url or --clear.')
+  if (clear === (redirectUrl !== undefined)) throw new UsageError('Specify where: --redirect-url or --clear.')
   return redirectUrl ?? ''
 }
 
@@ -67,6 +67,6 @@ const print = async (ctx: CliContext, data: ReturnType<typeof ownerTypedData>): 
   const asText = (_: string, value: unknown) => (typeof value === 'bigint' ? String(value) : value)
   await ctx.io.raw(`${JSON.stringify(data, asText, ctx.io.json ? undefined : 2)}\n`)
   ctx.io.hint(
-    `Have the owner sign it: cast wallet sign --data --from-file request.json. Then the same again with --expiry-time ${data.message.requestExpiryTime} --signature 0x… in place of --print-typed-data`,
+    `Have the owner sign it: cast wallet sign --data --from-file request.json. Then run the same command with --expiry-time ${data.message.requestExpiryTime} --signature 0x… in place of --print-typed-data`,
   )
 }

@@ -3,12 +3,22 @@ import { runSheet, startBatch } from '../../batch/engine.ts'
 import { batchFlags } from '../../batch/input/flags.ts'
 import { describeEdit, type EditResult, editAlike, edit as editKind } from '../../batch/kinds/edit.ts'
 import { defineCommand } from '../../command/define.ts'
-import { flag, text, yes } from '../../command/options.ts'
+import { flag, text, type Values, yes } from '../../command/options.ts'
 import type { CliContext } from '../../context.ts'
 import { type ExitCode, exitCodes, UsageError } from '../../errors.ts'
 import { counted, formatNumber, shellQuoted } from '../../io/text.ts'
 import { readUid } from '../../uid.ts'
 import { chipsOf } from '../chip-groups/group.ts'
+
+const flags = {
+  uid: text('--uid <uid>', 'One chip: its UID in decimal or hex'),
+  chipGroup: text('--chip-group <name|id>', 'All chips of a group', 'chip-group'),
+  redirectUrl: text('--redirect-url <url>', 'The URL that their taps open'),
+  clear: flag('--clear', 'Clear the URL, so that taps show the tap page'),
+  ...batchFlags,
+  yes,
+}
+type Given = Values<typeof flags>
 
 export const edit = defineCommand({
   name: 'edit',
@@ -24,41 +34,27 @@ export const edit = defineCommand({
     'chips edit --file sheet.csv --map uid=TagID --map redirectUrl=Link --ignore-columns',
   ],
   excess: (given) => `For one chip: --uid ${shellQuoted(given)}. For many: --chip-group or --file.`,
-  options: {
-    uid: text('--uid <uid>', 'One chip: its UID in decimal or hex'),
-    chipGroup: text('--chip-group <name|id>', 'All chips of a group', 'chip-group'),
-    redirectUrl: text('--redirect-url <url>', 'Where their taps go'),
-    clear: flag('--clear', 'Their taps go nowhere special any more'),
-    ...batchFlags,
-    yes,
-  },
+  options: flags,
   run: async (ctx, { options }) => {
     ctx.needApiKey()
     const { uid, chipGroup, redirectUrl, clear } = options
     if (options.file === undefined) return editByFlags(ctx, options)
     if ((uid ?? chipGroup ?? redirectUrl) !== undefined || clear) {
-      throw new UsageError('--file says which chips and where: leave out the flags that say it as well.')
+      throw new UsageError('--file already says which chips and where: leave out the flags that also say it.')
     }
     return runSheet(ctx, editKind, options.file, options)
   },
 })
 
-interface Given {
-  readonly uid: string | undefined
-  readonly chipGroup: string | undefined
-  readonly redirectUrl: string | undefined
-  readonly clear: boolean
-  readonly yes: boolean
-}
-
-export const editByFlags = async (ctx: CliContext, given: Given): Promise<ExitCode> => {
+const editByFlags = async (ctx: CliContext, given: Given): Promise<ExitCode> => {
   const { uid, chipGroup } = given
   if (uid === undefined && chipGroup === undefined && !ctx.prompts.possible) {
-    throw new UsageError('Say which chips: --file, --uid or --chip-group.')
+    throw new UsageError('Specify which chips: --file, --uid or --chip-group.')
   }
-  if (uid !== undefined && chipGroup !== undefined) throw new UsageError('--uid or --chip-group: not both.')
+  if (uid !== undefined && chipGroup !== undefined)
+    throw new UsageError('Use --uid or --chip-group, not both.')
   if (given.clear && given.redirectUrl !== undefined)
-    throw new UsageError('--redirect-url or --clear: not both.')
+    throw new UsageError('Use --redirect-url or --clear, not both.')
   if (chipGroup !== undefined) return editWhole(ctx, chipGroup, given)
   return editOne(
     ctx,

@@ -38,8 +38,8 @@ export const exportChips = defineCommand({
     'such a file takes the apostrophe off again. To import an export: --ignore-columns chipGroup,keySet.',
   examples: ['chips export --chip-group Jackets --file jackets.csv', 'chips export --json > chips.jsonl'],
   options: {
-    file: text('-f, --file <file>', 'Where to (default: standard output)', 'file'),
-    chipGroup: text('--chip-group <name|id>', 'Of one chip group', 'chip-group'),
+    file: text('-f, --file <file>', 'The output file (default: standard output)', 'file'),
+    chipGroup: text('--chip-group <name|id>', 'Only this chip group', 'chip-group'),
     team,
   },
   run: async (ctx, { options }) => {
@@ -69,7 +69,7 @@ export const exportChips = defineCommand({
     ctx.io.note(`${counted(count, 'chip')} written${file === undefined ? '' : ` to ${file}`}.`)
     if (out)
       ctx.io.hint(
-        `Read it back: tapchip chips import --file ${shellQuoted(file ?? '-')} --ignore-columns chipGroup,keySet --chip-group NAME --key-set ID`,
+        `Import it: tapchip chips import --file ${shellQuoted(file ?? '-')} --ignore-columns chipGroup,keySet --chip-group NAME --key-set ID`,
       )
   },
 })
@@ -81,7 +81,7 @@ const columnsOf = (ctx: CliContext): typeof columns => {
   const chosen = fields.map((name) => {
     const read = Object.hasOwn(columns, name) ? columns[name] : undefined
     if (read) return [name, read] as const
-    throw new UsageError(`--fields: there is no "${name}".`, `There are: ${Object.keys(columns).join(', ')}`)
+    throw new UsageError(`--fields: there is no "${name}".`, `Available: ${Object.keys(columns).join(', ')}`)
   })
   return Object.fromEntries(chosen)
 }
@@ -95,7 +95,11 @@ const cellsOf = (chip: Exported, wanted: typeof columns): string[] =>
 /** The file is either complete or unchanged: half an export would look like one with fewer chips. */
 const openFile = (ctx: CliContext, file: string) => {
   const path = file.startsWith('/') ? file : `${ctx.system.cwd}/${file}`
-  const words = { path: file, verb: 'written', advice: 'No part of it is left. Write it elsewhere.' } as const
+  const words = {
+    path: file,
+    verb: 'written',
+    advice: 'Nothing was left behind. Write to another file.',
+  } as const
   const isPlain = withFiles(words, () => statSync(path, { throwIfNoEntry: false })?.isFile() ?? true)
   // Pipes and devices cannot be renamed.
   const partial = isPlain ? `${path}.partial` : path

@@ -6,7 +6,7 @@ import { token } from '../token.ts'
 
 export const find = defineCommand({
   name: 'find',
-  summary: 'Verify a tap, and take it: it is valid once',
+  summary: 'Verify a tap, which uses it up',
   examples: [
     "chips find 'http://127.0.0.1:8484/t?d=101&e=…&c=…'",
     'chips find --e EF96…08B --c 94EE…D6F --d 101 --json',
@@ -20,7 +20,7 @@ export const find = defineCommand({
   run: async (ctx, { args, options }) => {
     const { e, c, d } = options
     if (args.url !== undefined && (e ?? c ?? d) !== undefined)
-      throw new UsageError('A tap URL or --e, --c and --d: not both.')
+      throw new UsageError('Use a tap URL or --e, --c and --d, not both.')
     const given = e === undefined && c === undefined ? args.url : ''
     const url = await ctx.prompts.text(given, { flag: 'A tap URL (or --e, --c and --d)', message: 'Tap URL' })
     const query = url === '' ? { e, c, d } : queryOf(url)
@@ -34,16 +34,16 @@ export const find = defineCommand({
       'Badge event': chip.badgeEvent?.id,
       'Codes left': chip.badgeEvent?.remainingCodesCount,
     }))
-    if (found.otp) ctx.io.hint('What the code is worth, and until when: tapchip otps show CODE')
+    if (found.otp) ctx.io.hint('See what the code is for and when it expires: tapchip otps show CODE')
     else if (!found.isValidTap)
-      ctx.io.note('Not a valid tap: its URL was used before, or is not of this chip. Tap again.')
+      ctx.io.note('Not a valid tap: its URL was used before, or belongs to another chip. Tap again.')
   },
 })
 
 /** All parameters are passed on: their names depend on the key set. */
 const queryOf = (text: string): Record<string, string> => {
   if (!URL.canParse(text))
-    throw new UsageError(`"${text}" is not a tap URL.`, "Give it whole, and in quotes: '…/t?d=101&e=…&c=…'")
+    throw new UsageError(`"${text}" is not a tap URL.`, "Give the whole URL in quotes: '…/t?d=101&e=…&c=…'")
   const query = Object.fromEntries(new URL(text).searchParams)
   if (Object.keys(query).length < 2) {
     throw new UsageError('The tap URL has lost its parameters.', 'Put it in quotes: a shell cuts it at &.')

@@ -16,7 +16,7 @@ export const importChips = defineCommand({
     'Register chips from a file with the column uid and, as needed, label, redirectUrl, item, variant, ' +
     'contractAddress, chainId, tokenId, lastCounter (of chips already in the field), fileReadKey (of a key set that ' +
     'is listed) and publicKey (of HaLo chips). The whole file is checked before the first row is written. ' +
-    'A chip that is there already stays as it is.',
+    'Chips that already exist are left unchanged.',
   examples: [
     'chips import --file chips.csv --chip-group Jackets --key-set 101',
     'chips import --file chips.csv --chip-group Jackets --key-set 101 --failed again.csv --rate 500',
@@ -24,10 +24,14 @@ export const importChips = defineCommand({
     'cat chips.jsonl | tapchip chips import --file - --chip-group Jackets --key-set 101 --json',
   ],
   options: {
-    chipGroup: text('--chip-group <name|id>', 'The chip group; one that is missing is made', 'chip-group'),
-    keySet: integer('--key-set <id>', 'The key set that the chips verify under', [0, 0xffffffff], 'key-set'),
+    chipGroup: text(
+      '--chip-group <name|id>',
+      'The chip group, which is created if it does not exist',
+      'chip-group',
+    ),
+    keySet: integer('--key-set <id>', 'The key set that verifies the chips', [0, 0xffffffff], 'key-set'),
     ...batchFlags,
-    simulated: flag('--simulated', 'These chips exist in software alone: taps simulate works on them'),
+    simulated: flag('--simulated', 'The chips exist only in software: taps simulate works on them'),
     team,
     yes,
   },
@@ -39,7 +43,7 @@ export const importChips = defineCommand({
     const source = openSource(ctx.system, file)
     const sheet = await readImport(source, sheetOptions(options, importSheet), options.yes)
     if (sheet.rows === 0) {
-      ctx.io.note(`${source.name} holds no rows. Nothing to do.`)
+      ctx.io.note(`${source.name} has no rows. Nothing to do.`)
       return exitCodes.done
     }
     const keySet = sheet.needKeySet > 0 ? await chooseKeySet(ctx, options.keySet) : options.keySet

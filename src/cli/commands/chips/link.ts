@@ -1,6 +1,7 @@
 import { defineCommand } from '../../command/define.ts'
-import { integer, text } from '../../command/options.ts'
+import { text } from '../../command/options.ts'
 import { UsageError } from '../../errors.ts'
+import { isTokenGiven, readToken, tokenFlags } from '../token.ts'
 import { chipParams, printChip, uidArgument } from './chip.ts'
 
 export const link = defineCommand({
@@ -12,25 +13,17 @@ export const link = defineCommand({
   ],
   args: uidArgument,
   options: {
-    contractAddress: text('--contract-address <address>', 'The contract of the token'),
-    chainId: integer('--chain-id <id>', 'Its chain', [1, Number.MAX_SAFE_INTEGER]),
-    tokenId: text('--token-id <id>', 'The token'),
+    ...tokenFlags,
     item: text('--item <id>', 'The item'),
     variant: text('--variant <id>', 'Its variant'),
   },
   run: async (ctx, { args, options }) => {
-    const { contractAddress, chainId, tokenId, item, variant } = options
-    const given = [contractAddress, chainId, tokenId].filter((part) => part !== undefined).length
-    if (given !== 0 && given !== 3)
-      throw new UsageError('A token is --contract-address, --chain-id and --token-id together.')
+    const { item, variant } = options
+    const token = isTokenGiven(options) ? readToken(options) : undefined
     if (variant !== undefined && item === undefined)
       throw new UsageError('--item is missing: a variant belongs to an item.')
-    if (given === 0 && item === undefined)
-      throw new UsageError('Say to what: --item, or --contract-address, --chain-id and --token-id.')
-    const token =
-      contractAddress !== undefined && chainId !== undefined && tokenId !== undefined
-        ? { contractAddress, chainId, tokenId }
-        : undefined
+    if (token === undefined && item === undefined)
+      throw new UsageError('Specify what to link: --item, or --contract-address, --chain-id and --token-id.')
     await printChip(
       ctx,
       await ctx.call('POST /admin/chips/:uid/link', {
@@ -39,7 +32,7 @@ export const link = defineCommand({
       }),
     )
     ctx.io.hint(
-      `Take it back: tapchip chips unlink ${args.uid}${token ? ' --token' : ''}${item === undefined ? '' : ' --item'}`,
+      `Undo it: tapchip chips unlink ${args.uid}${token ? ' --token' : ''}${item === undefined ? '' : ' --item'}`,
     )
   },
 })

@@ -20,7 +20,7 @@ export const list = defineCommand({
         'REDIRECT URL': (chip) => chip.redirectUrl,
         CREATED: (chip) => chip.createdAt,
       },
-      'The group holds no chips. Add some: tapchip chips import --file chips.csv',
+      'The group has no chips. Add some: tapchip chips import --file chips.csv',
     )
   },
 })

@@ -7,8 +7,8 @@ export const remove = defineCommand({
   name: 'remove',
   summary: 'Remove a chip from the register',
   description:
-    'Remove a chip from the register, with its label, redirect and links. The record of its taps stays, and should ' +
-    'the chip be registered again, its counter goes on where it was. One that was lost or stolen: chips disable.',
+    'Remove a chip from the register, with its label, redirect and links. The record of its taps is kept, and if ' +
+    'the chip is registered again, its counter continues. For a lost or stolen chip: chips disable.',
   examples: ['chips remove 04:98:93:CA:AA:11:90'],
   args: uidArgument,
   options: { yes },
@@ -18,12 +18,12 @@ export const remove = defineCommand({
     const uid = readUid(args.uid)
     await ctx.prompts.confirmByName(
       options.yes,
-      `Remove chip ${bothForms(uid)}? What it is linked to is forgotten; the record of its taps stays.`,
+      `Remove chip ${bothForms(uid)}? Its links are deleted; the record of its taps is kept.`,
       { what: 'its UID', is: (typed) => isSameUid(typed, uid) },
     )
     await ctx.io.one(await ctx.call('DELETE /admin/chips/:uid', { params }), () => ({
       Removed: bothForms(uid),
     }))
-    ctx.io.hint(`See what it did: tapchip taps list --uid ${args.uid}`)
+    ctx.io.hint(`See its taps: tapchip taps list --uid ${args.uid}`)
   },
 })

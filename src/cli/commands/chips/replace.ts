@@ -5,7 +5,7 @@ import { chipParams, printChip, uidArgument } from './chip.ts'
 
 export const replace = defineCommand({
   name: 'replace',
-  summary: 'Move all that a chip carries to another registered chip, and disable the first',
+  summary: 'Move everything from a chip to another registered chip, and disable the first',
   examples: ['chips replace 04:98:93:CA:AA:11:90 --with 04:DE:5F:1E:AC:C0:40'],
   args: uidArgument,
   options: { with: text('--with <uid>', 'The chip that takes its place'), yes },
@@ -17,11 +17,11 @@ export const replace = defineCommand({
       message: 'UID of the chip that takes its place',
     })
     const other = readUid(given, '--with')
-    await ctx.prompts.confirm(options.yes, `Replace chip ${args.uid} by ${given}, and disable it?`)
+    await ctx.prompts.confirm(options.yes, `Replace chip ${args.uid} with ${given}, and disable it?`)
     await printChip(
       ctx,
       await ctx.call('POST /admin/chips/:uid/replace', { params, body: { with: uidOnWire(other) } }),
     )
-    ctx.io.hint(`The one that took its place: tapchip chips show ${given}`)
+    ctx.io.hint(`See the new chip: tapchip chips show ${given}`)
   },
 })

@@ -24,7 +24,7 @@ interface OptionLike {
 export const completeAmong = (nouns: readonly Noun[]): Verb =>
   defineCommand({
     name: '__complete',
-    summary: 'What could stand next, for completion scripts',
+    summary: 'List completions, for completion scripts',
     examples: ['__complete -- chips li'],
     args: {
       words: {

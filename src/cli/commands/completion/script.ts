@@ -66,7 +66,7 @@ export const verb = defineCommand({
   run: async (ctx, { args }) => {
     const script = scripts[args.shell]
     if (script === undefined)
-      throw new UsageError(`There is no script for "${args.shell}".`, `There are: ${shells.join(', ')}`)
+      throw new UsageError(`There is no script for "${args.shell}".`, `Available: ${shells.join(', ')}`)
     await ctx.io.raw(script)
   },
 })

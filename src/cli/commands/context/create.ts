@@ -6,10 +6,10 @@ import { UsageError } from '../../errors.ts'
 
 export const create = defineCommand({
   name: 'create',
-  summary: 'Keep the address of a daemon under a name',
+  summary: 'Save the address of a daemon under a name',
   description:
-    'Keep the address of a daemon under a name. What changes something through a protected context asks for that ' +
-    'name first; a script gives it with --confirm NAME.',
+    'Save the address of a daemon under a name. Changes through a protected context ask for its ' +
+    'name first; scripts pass it with --confirm NAME.',
   examples: [
     'context create prod --url https://tap.example.com --protected',
     'context create local --url http://127.0.0.1:8484 --use',
@@ -17,18 +17,21 @@ export const create = defineCommand({
   args: { name: argument('name', 'The name') },
   options: {
     daemon: text('--daemon <url>', 'The address of the daemon, as --url'),
-    adminUrl: text('--admin-url <url>', 'Where it is administered, if elsewhere: http://… or unix:/path'),
-    protected: flag('--protected', 'What changes something there asks for the name of the context'),
-    use: flag('--use', 'Make it the current one (the first one is)'),
+    adminUrl: text(
+      '--admin-url <url>',
+      'The address of administration, if it is different: http://… or unix:/path',
+    ),
+    protected: flag('--protected', 'Ask for the name of the context before changes'),
+    use: flag('--use', 'Make it the current context (the first one always is)'),
   },
   run: async (ctx, { args, options }) => {
     const { name } = args
     if (!/^[A-Za-z0-9._-]{1,64}$/.test(name))
-      throw new UsageError('A name has letters, digits, dots, dashes and underscores.')
+      throw new UsageError('A name may have only letters, digits, dots, dashes and underscores.')
     const file = readConfigFile(ctx.system)
     if (Object.hasOwn(file.contexts, name)) {
       throw new UsageError(
-        `There is a context "${name}" already.`,
+        `The context "${name}" already exists.`,
         `Remove it first: tapchip context remove ${name}`,
       )
     }
@@ -42,10 +45,10 @@ export const create = defineCommand({
     const { adminUrl, protected: isProtected } = options
     if (adminUrl !== undefined && !isAdminAddress(adminUrl))
       throw new UsageError(
-        `--admin-url "${adminUrl}" is not the address of an administration.`,
+        `--admin-url "${adminUrl}" is not an address of administration.`,
         'It looks like http://127.0.0.1:8485 or unix:/srv/tapchip/admin.sock',
       )
-    await ctx.beforeChange(`Would keep ${url} as the context "${name}"`)
+    await ctx.beforeChange(`Would save ${url} as the context "${name}"`)
     const current = options.use || file.current === undefined ? name : file.current
     const context = {
       url,
@@ -62,8 +65,8 @@ export const create = defineCommand({
     }))
     if (current === name)
       ctx.io.note(
-        `It is the current context${options.use ? '' : ', being the first'}: commands that name none go to ${url}.`,
+        `It is the current context${options.use ? '' : ', since it is the first'}: commands without --context go to ${url}.`,
       )
-    ctx.io.hint(`Keep a key with it: tapchip login --context ${name}`)
+    ctx.io.hint(`Save a key for it: tapchip login --context ${name}`)
   },
 })

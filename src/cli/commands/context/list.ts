@@ -27,7 +27,7 @@ export const list = defineCommand({
         'API KEY': (row) => row.hasApiKey,
         'ADMIN TOKEN': (row) => row.hasAdminToken,
       },
-      'No contexts. Make one: tapchip context create NAME --url URL',
+      'No contexts. Create one: tapchip context create NAME --url URL',
     )
   },
 })

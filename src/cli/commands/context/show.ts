@@ -3,7 +3,7 @@ import { configPath, readConfigFile } from '../../config-file.ts'
 
 export const show = defineCommand({
   name: 'show',
-  summary: 'Show what is in force, and where it comes from',
+  summary: 'Show the settings in use and their origin',
   examples: ['context show', 'context show --json'],
   run: async (ctx) => {
     const config = ctx.config()

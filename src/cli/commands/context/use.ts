@@ -7,7 +7,7 @@ export const contextArgument = { name: argument('name', 'The name of the context
 
 export const assertExists = (file: ConfigFile, name: string): void => {
   if (Object.hasOwn(file.contexts, name)) return
-  throw new UsageError(`There is no context "${name}".`, 'Those there are: tapchip context list')
+  throw new UsageError(`There is no context "${name}".`, 'List them: tapchip context list')
 }
 
 export const use = defineCommand({
@@ -23,8 +23,8 @@ export const use = defineCommand({
     await ctx.io.one({ current: args.name }, (it) => ({ Current: it.current }))
     ctx.io.hint(
       ctx.system.env.TAPCHIP_URL
-        ? 'TAPCHIP_URL is set, and beats it.'
-        : 'Does it answer, and are the keys good? tapchip doctor',
+        ? 'TAPCHIP_URL is set, and takes precedence.'
+        : 'Check the connection and the keys: tapchip doctor',
     )
   },
 })

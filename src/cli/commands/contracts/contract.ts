@@ -11,11 +11,8 @@ export const symbolArgument = { symbol: argument('symbol', 'Its symbol, or its i
 const year = 31_536_000
 
 export const twoTapFlags = {
-  twoTapDelay: integer('--two-tap-delay <seconds>', 'Two-tap claim: how long after the first tap', [0, year]),
-  twoTapWindow: integer('--two-tap-window <seconds>', 'Two-tap claim: how long it stays open then', [
-    1,
-    year,
-  ]),
+  twoTapDelay: integer('--two-tap-delay <seconds>', 'Two-tap claim: delay after the first tap', [0, year]),
+  twoTapWindow: integer('--two-tap-window <seconds>', 'Two-tap claim: time to complete it', [1, year]),
 }
 
 export const contractFlags = {
@@ -38,7 +35,7 @@ export const readTwoTap = (given: { twoTapDelay: number | undefined; twoTapWindo
   const { twoTapDelay: delaySeconds, twoTapWindow: windowSeconds } = given
   if (delaySeconds !== undefined && windowSeconds !== undefined) return { delaySeconds, windowSeconds }
   if (delaySeconds === windowSeconds) return undefined
-  throw new UsageError('Two-tap claim is --two-tap-delay and --two-tap-window together.')
+  throw new UsageError('Two-tap claim needs both --two-tap-delay and --two-tap-window.')
 }
 
 export const findContract = async (
@@ -85,3 +82,12 @@ export const fields = (contract: Contract) => ({
   Problem: contract.problem ?? undefined,
   Team: contract.team,
 })
+
+export const hintAtLink = ({ io }: CliContext, { address, chainId }: Contract): void =>
+  io.hint(
+    `Link a chip to a token of it: tapchip chips link UID --contract-address ${address ?? 'ADDRESS'} --chain-id ${chainId} --token-id ID`,
+  )
+
+export const printWarnings = ({ io }: CliContext, warnings: readonly string[]): void => {
+  for (const warning of warnings) io.warn(`Warning: ${warning}`)
+}

@@ -3,13 +3,15 @@ import { defineCommand } from '../../command/define.ts'
 import { flag, team } from '../../command/options.ts'
 import type { CliContext } from '../../context.ts'
 import { CliError } from '../../errors.ts'
-import { idempotencyFlag, sendOnce } from '../sending.ts'
+import { hintAtTransaction, idempotencyFlag, sendOnce } from '../sending.ts'
 import { describeState, nextStep } from '../transactions/transaction.ts'
 import {
   type Contract,
   contractFlags,
   fields,
   findContract,
+  hintAtLink,
+  printWarnings,
   readContractFlags,
   readTwoTap,
   twoTapFlags,
@@ -28,7 +30,7 @@ export const deploy = defineCommand({
   options: {
     ...contractFlags,
     ...twoTapFlags,
-    wait: flag('--wait', 'Until it is there, however long that takes'),
+    wait: flag('--wait', 'Wait until it is deployed, however long that takes'),
     ...idempotencyFlag,
     team,
   },
@@ -45,12 +47,9 @@ export const deploy = defineCommand({
     if (options.wait) await waitUntilDeployed(ctx, made)
     const shown = options.wait ? { ...made, ...(await findContract(ctx, String(made.id), made.team)) } : made
     await ctx.io.one(shown, fields)
-    for (const warning of made.warnings) ctx.io.warn(`Warning: ${warning}`)
-    ctx.io.hint(
-      options.wait
-        ? `Link a chip to a token of it: tapchip chips link UID --contract-address ${shown.address ?? 'ADDRESS'} --chain-id ${shown.chainId} --token-id ID`
-        : `It is on its way. Where it is: tapchip transactions show ${made.transactionId ?? ''}`,
-    )
+    printWarnings(ctx, made.warnings)
+    if (options.wait) hintAtLink(ctx, shown)
+    else hintAtTransaction(ctx, made.transactionId ?? '')
   },
 })
 
@@ -64,7 +63,7 @@ const waitUntilDeployed = async (ctx: CliContext, { transactionId, symbol }: Con
     const words = describeState(transaction)
     if (transaction.settledAt !== null)
       throw new CliError(
-        `${symbol} was not deployed: ${words}: ${transaction.reason ?? 'for no known reason'}`,
+        `${symbol} was not deployed: ${words}: ${transaction.reason ?? 'for an unknown reason'}`,
         {
           advice: `See tapchip transactions show ${transactionId}. The next start of the daemon tries again.`,
         },

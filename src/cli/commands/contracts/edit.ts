@@ -23,13 +23,13 @@ export const edit = defineCommand({
     ctx.needAdmin()
     const twoTap = readTwoTap(options)
     if (options.oneTap === (twoTap !== undefined))
-      throw new UsageError('Say what to change: --two-tap-delay and --two-tap-window, or --no-two-tap.')
+      throw new UsageError('Specify what to change: --two-tap-delay and --two-tap-window, or --no-two-tap.')
     const { id } = await findContract(ctx, args.symbol, options.team)
     const edited = await ctx.call('PATCH /admin/contracts/:id', {
       params: { id },
       body: { twoTap: twoTap ?? null },
     })
     await ctx.io.one(edited, fields)
-    ctx.io.hint('It counts for every code from now on. See them all: tapchip contracts list')
+    ctx.io.hint('It applies to every code from now on. See all contracts: tapchip contracts list')
   },
 })

@@ -3,7 +3,9 @@ import { team, text } from '../../command/options.ts'
 import {
   contractFlags,
   fields,
+  hintAtLink,
   onChainFields,
+  printWarnings,
   readContractFlags,
   readTwoTap,
   twoTapFlags,
@@ -13,7 +15,7 @@ export const register = defineCommand({
   name: 'register',
   summary: 'Register a token contract that is deployed already',
   description:
-    'Register a token contract that is deployed already. Where its chain is configured, the contract is looked at: its tokens ' +
+    'Register a token contract that is deployed already. If its chain is configured, the contract is checked: its tokens ' +
     "can be moved from here if it trusts this daemon's sign verifier.",
   examples: [
     'contracts register --symbol JKT --name Jackets --chain-id 8453 --address 0x5FbDB2315678afecb367f032d93F642f64180aa3',
@@ -34,9 +36,7 @@ export const register = defineCommand({
       body: { ...known, address, twoTap, team: options.team },
     })
     await ctx.io.one(contract, (made) => ({ ...fields(made), ...onChainFields(made) }))
-    for (const warning of contract.warnings) ctx.io.warn(`Warning: ${warning}`)
-    ctx.io.hint(
-      `Link a chip to a token of it: tapchip chips link UID --contract-address ${contract.address ?? 'ADDRESS'} --chain-id ${contract.chainId} --token-id ID`,
-    )
+    printWarnings(ctx, contract.warnings)
+    hintAtLink(ctx, contract)
   },
 })

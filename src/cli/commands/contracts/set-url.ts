@@ -1,16 +1,16 @@
 import { defineCommand } from '../../command/define.ts'
 import { flag, team } from '../../command/options.ts'
-import { fields, findContract, symbolArgument } from './contract.ts'
+import { fields, findContract, printWarnings, symbolArgument } from './contract.ts'
 
 export const setUrl = defineCommand({
   name: 'set-url',
-  summary: "Tell a contract this daemon's base URL, where its metadata is looked for",
+  summary: "Point a contract to this daemon's base URL, where its metadata is",
   description:
-    "Tell a contract this daemon's base URL, where wallets and marketplaces look for its metadata. On the embedded chain that " +
-    'happens by itself; elsewhere it costs gas, so it waits for this command.',
+    "Point a contract to this daemon's base URL, where wallets and marketplaces look for its metadata. On the embedded chain that " +
+    'happens automatically; elsewhere it costs gas, so it waits for this command.',
   examples: ['contracts set-url JKT', 'contracts set-url JKT --force'],
   args: symbolArgument,
-  options: { force: flag('--force', 'Also where it was told this one before'), team },
+  options: { force: flag('--force', 'Also if the contract already has this URL'), team },
   run: async (ctx, { args, options }) => {
     ctx.needAdmin()
     const { id } = await findContract(ctx, args.symbol, options.team)
@@ -19,11 +19,11 @@ export const setUrl = defineCommand({
       body: { force: options.force },
     })
     await ctx.io.one(told, fields)
-    for (const warning of told.warnings) ctx.io.warn(`Warning: ${warning}`)
+    printWarnings(ctx, told.warnings)
     ctx.io.hint(
       told.sentTransactionId === null
-        ? 'Unchanged: it was told this base URL before. Tell it again: --force'
-        : `It is on its way. Where it is: tapchip transactions show ${told.sentTransactionId}`,
+        ? 'Unchanged: the contract already has this base URL. To send it again: --force'
+        : `It is on its way. Follow it: tapchip transactions show ${told.sentTransactionId}`,
     )
   },
 })

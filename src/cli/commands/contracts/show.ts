@@ -1,12 +1,12 @@
 import { defineCommand } from '../../command/define.ts'
 import { team } from '../../command/options.ts'
-import { fields, findContract, onChainFields, symbolArgument } from './contract.ts'
+import { fields, findContract, onChainFields, printWarnings, symbolArgument } from './contract.ts'
 
 export const show = defineCommand({
   name: 'show',
-  summary: 'Show a contract, and what stands at its address by its chain',
+  summary: 'Show a contract, and what its chain has at its address',
   description:
-    'Show a contract, and what stands at its address by its chain: whether there is code and whether it is what Tapchip deploys, ' +
+    'Show a contract, and what its chain has at its address: whether there is code and whether it is what Tapchip deploys, ' +
     "who owns it, and whether it trusts this daemon's sign verifier.",
   examples: ['contracts show JKT', "contracts show JKT --json | jq -r '.code, .owner'"],
   args: symbolArgument,
@@ -16,6 +16,6 @@ export const show = defineCommand({
     const { id } = await findContract(ctx, args.symbol, options.team)
     const contract = await ctx.call('GET /admin/contracts/:id', { params: { id } })
     await ctx.io.one(contract, (it) => ({ ...fields(it), ...onChainFields(it) }))
-    for (const warning of contract.warnings) ctx.io.warn(`Warning: ${warning}`)
+    printWarnings(ctx, contract.warnings)
   },
 })

@@ -64,7 +64,7 @@ export const chooseDaemon = (ctx: CliContext, wanted: Wanted): DaemonRecord | un
   if (meant.length <= 1) return meant[0]
   throw new UsageError(
     `Several daemons run on this machine:\n${meant.map(({ url, dataDir }) => `  ${url}  ${dataDir}`).join('\n')}`,
-    `Say which: --url URL or --data-dir DIR, as --data-dir ${shellQuoted(meant[0]?.dataDir ?? '')}`,
+    `Specify which: --url URL or --data-dir DIR, as --data-dir ${shellQuoted(meant[0]?.dataDir ?? '')}`,
   )
 }
 
@@ -73,6 +73,6 @@ export const assertLocal = (ctx: CliContext, { url }: Pick<Wanted, 'url'>): void
   if (url === undefined || isLoopback(new URL(url).hostname)) return
   throw new UsageError(
     `The daemon at ${url} (${ctx.config().origin}) is not on this machine.`,
-    'One that is here: --url http://127.0.0.1:PORT or --data-dir DIR (tapchip daemon status --all)',
+    'For a daemon on this machine: --url http://127.0.0.1:PORT or --data-dir DIR (tapchip daemon status --all)',
   )
 }

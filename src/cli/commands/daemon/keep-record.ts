@@ -14,7 +14,7 @@ export const prepareRecords = (system: SystemPaths): void =>
     {
       path: recordsDir(system),
       verb: 'written',
-      advice: 'Records of daemons need a place: XDG_STATE_HOME=DIR',
+      advice: 'To keep records elsewhere: XDG_STATE_HOME=DIR',
     },
     () => {
       mkdirSync(recordsDir(system), { recursive: true, mode: 0o700 })

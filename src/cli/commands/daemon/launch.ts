@@ -11,7 +11,7 @@ import { parseObject } from '../../json.ts'
 
 export type Ready = Pick<DaemonRecord, 'pid' | 'url' | 'dataDir'>
 
-const advice = 'See whose the directory is (ls -ld), or give another: --data-dir DIR'
+const advice = 'Check who owns the directory (ls -ld), or use another: --data-dir DIR'
 
 /** A seed with deployments takes its time. */
 const readyTimeoutMs = 120_000
@@ -70,7 +70,7 @@ const failed = (
     advice: ours
       ? `The daemon that listens there keeps its data in ${ours.dataDir}. To stop it: tapchip daemon stop --data-dir ${shellQuoted(ours.dataDir)}`
       : text.includes('EADDRINUSE')
-        ? 'Another program listens there. What it is: tapchip doctor. A free port: --port 0'
+        ? 'Another program listens there. To see which: tapchip doctor. For a free port: --port 0'
         : `Its log: ${logFile}`,
   })
 }

@@ -25,14 +25,14 @@ export const logs = defineCommand({
   ],
   options: {
     ...dataDirFlag,
-    follow: flag('-f, --follow', 'Go on as it grows, until interrupted'),
+    follow: flag('-f, --follow', 'Follow the log until interrupted'),
     lines: integer(
       '-n, --lines <n>',
-      'How many of the last lines (default: 100; all with --since)',
+      'Number of lines at the end (default: 100; all with --since)',
       [0, 1_000_000],
     ),
-    since: moment('--since <when>', 'From then on', 'ago'),
-    level: choice('--level <level>', 'Of this level and above', levelNames),
+    since: moment('--since <when>', 'Only from then on', 'ago'),
+    level: choice('--level <level>', 'Only this level and above', levelNames),
   },
   run: async (ctx, { options }) => {
     const path = logOf(ctx, options.dataDir)

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readlinkSync } from 'node:fs'
 import http from 'node:http'
-import { type DaemonRecord, isRunning, processStart } from '../../daemon-record.ts'
+import { type DaemonRecord, isRunning, isSuspended, processStart } from '../../daemon-record.ts'
 
 type Process = Pick<DaemonRecord, 'pid' | 'processStart'>
 
@@ -36,8 +36,8 @@ export const holderOf = (dataDir: string): Process | undefined => {
 
 /** Why the process of a record may not be its daemon; undefined if it is proved to be. */
 export const doubtAbout = async (record: DaemonRecord): Promise<string | undefined> => {
-  const instance = await instanceAt(record)
-  if (!isRunning(record)) return `process ${record.pid} is another one by now`
+  const instance = isSuspended(record.pid) ? undefined : await instanceAt(record)
+  if (!isRunning(record)) return `process ${record.pid} is now a different one`
   if (instance !== undefined && record.instance !== '' && instance !== record.instance)
     return `another daemon answers at ${record.url}`
   const isHeld = holds(record.pid, record.dataDir)

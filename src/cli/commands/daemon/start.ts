@@ -24,12 +24,12 @@ const levels = ['trace', 'debug', 'info', 'warn', 'error'] as const
 
 const options = {
   host: text('--host <address>', 'Where to listen (default: 127.0.0.1)'),
-  port: integer('--port <port>', '0 takes a free one (default: 8484)', [0, 65_535]),
-  dataDir: text('--data-dir <dir>', 'Where everything is kept', 'file'),
-  baseUrl: text('--base-url <url>', 'The address that stands in the URLs of chips'),
+  port: integer('--port <port>', '0 picks a free one (default: 8484)', [0, 65_535]),
+  dataDir: text('--data-dir <dir>', 'Where to keep all data', 'file'),
+  baseUrl: text('--base-url <url>', 'The address in the URLs of chips'),
   config: text('--config <file>', 'Settings in JSON', 'file'),
-  seed: text('--seed <file>', 'What to create that is not there yet', 'file'),
-  ephemeral: flag('--ephemeral', 'Keep nothing: all goes when it stops'),
+  seed: text('--seed <file>', 'A seed file: creates what does not exist yet', 'file'),
+  ephemeral: flag('--ephemeral', 'Keep nothing after it stops'),
   logLevel: choice('--log-level <level>', 'How much to log', levels),
 }
 type Options = Values<typeof options>
@@ -38,9 +38,9 @@ export const start = defineCommand({
   name: 'start',
   summary: 'Start the daemon in the background, and wait until it is ready',
   description:
-    'Start a daemon in the background, and wait until it is ready. Each data directory has one daemon, and several live ' +
-    'side by side. Where one runs already nothing is started; where it runs with other flags than these, that is an error. ' +
-    'An ephemeral one is the same again if all its flags are.',
+    'Start a daemon in the background, and wait until it is ready. Each data directory has one daemon, and several can ' +
+    'run side by side. If it is already running, nothing is started; if it runs with different flags, that is an error. ' +
+    'An ephemeral daemon counts as the same one if all its flags match.',
   examples: [
     'daemon start',
     'daemon start --port 9000 --data-dir /srv/tapchip',
@@ -78,7 +78,7 @@ export const start = defineCommand({
       Log: it.logFile,
     }))
     if (ctx.config().url !== ready.url && new URL(ctx.config().url).origin !== new URL(ready.url).origin) {
-      ctx.io.note(`Other commands go to ${ctx.config().url}. To this one: export TAPCHIP_URL=${ready.url}`)
+      ctx.io.note(`Other commands use ${ctx.config().url}. To use this one: export TAPCHIP_URL=${ready.url}`)
     } else ctx.io.hint(`Next: tapchip doctor${(await hasTeam(ctx)) ? '' : ' · tapchip teams create NAME'}`)
   },
 })
@@ -93,7 +93,7 @@ const addressFor = (ctx: CliContext, given: Options): URL | undefined => {
   const isAsked = !!ctx.flags.url || !!ctx.flags.context
   if (isAsked && isOther)
     throw new UsageError(
-      `${ctx.config().origin} says ${wanted.url}, and --port ${port} says otherwise. Nothing was started.`,
+      `${ctx.config().origin} says ${wanted.url}, but --port ${port} contradicts it. Nothing was started.`,
       'Leave one of them out.',
     )
   if (isAsked || ((host ?? port ?? dir) === undefined && !ephemeral)) assertLocal(ctx, wanted)
@@ -106,10 +106,10 @@ const assertDirFitsContext = (ctx: CliContext, dir: string): void => {
   if (instance === undefined) return
   const there = instanceIn(dir)
   if (there === instance) return
-  const what = there === undefined ? 'is new' : 'is that of another daemon'
+  const what = there === undefined ? 'is new' : 'belongs to another daemon'
   throw new UsageError(
-    `The context "${contextName}" has keys for the daemon that was at ${url}, and ${dir} ${what}. Nothing was started.`,
-    'With its own directory: tapchip daemon start --data-dir DIR. Another one beside it: --data-dir OTHER --port 0',
+    `The context "${contextName}" has keys for the daemon that was at ${url}, but ${dir} ${what}. Nothing was started.`,
+    'To start that daemon: tapchip daemon start --data-dir DIR. To start another one beside it: --data-dir OTHER --port 0',
   )
 }
 
@@ -171,9 +171,9 @@ const reportRunning = async (
   if (others.length > 0) {
     const told = record.flags.length === 0 ? 'no flags' : record.flags.map(shellQuoted).join(' ')
     throw new CliError(
-      `A daemon with other flags runs on ${record.dataDir}, at ${record.url}: it was started with ${told}, and not with ${others.map(shellQuoted).join(' ')}. Nothing was started.`,
+      `A daemon with different flags is running on ${record.dataDir}, at ${record.url}: it was started with ${told}, not with ${others.map(shellQuoted).join(' ')}. Nothing was started.`,
       {
-        advice: `Stop it first: tapchip daemon stop --data-dir ${shellQuoted(record.dataDir)} · Another one beside it: --data-dir OTHER --port 0`,
+        advice: `Stop it first: tapchip daemon stop --data-dir ${shellQuoted(record.dataDir)} · To start another one beside it: --data-dir OTHER --port 0`,
       },
     )
   }
@@ -181,9 +181,9 @@ const reportRunning = async (
   await ctx.io.one({ pid, url, dataDir: place, logFile, startedAt, started: false }, (it) => ({
     Daemon: it.url,
     Pid: it.pid,
-    'Runs since': it.startedAt,
+    'Running since': it.startedAt,
   }))
-  ctx.io.note('It runs already.')
+  ctx.io.note('It is already running.')
   // If there are several, the bare command would be ambiguous.
   const which = place === realDir(ctx, dataDir(ctx.system)) ? '' : ` --data-dir ${shellQuoted(place)}`
   ctx.io.hint(`Stop it: tapchip daemon stop${which}`)

@@ -16,7 +16,7 @@ import { chooseDaemon, dataDirFlag, wantedDaemon } from './choose.ts'
 
 export const status = defineCommand({
   name: 'status',
-  summary: 'Show whether the daemon runs, and what it holds',
+  summary: 'Show whether the daemon is running, and what it contains',
   examples: ['daemon status', 'daemon status --all', "daemon status --json | jq -r '.running'"],
   options: { ...dataDirFlag, all: flag('--all', 'List the daemons that daemon start started here') },
   run: async (ctx, { options }) => {
@@ -30,7 +30,7 @@ export const status = defineCommand({
     const url = record?.url ?? (dataDir === undefined ? undefined : servedFrom(dataDir))
     if (url === undefined && dataDir !== undefined && !isByAddress) {
       if (ctx.io.json) await ctx.io.one({ running: false, dataDir }, () => ({}))
-      throw new CliError(`No daemon runs on ${dataDir}.`, {
+      throw new CliError(`No daemon is running on ${dataDir}.`, {
         exitCode: exitCodes.unreachable,
         advice: `Start it: tapchip daemon start --data-dir ${shellQuoted(dataDir)}`,
       })
@@ -78,7 +78,7 @@ const listAll = async (ctx: CliContext): Promise<ExitCode> => {
       STARTED: (row) => row.startedAt,
       FLAGS: (row) => row.flags.join(' '),
     },
-    'None. Start one: tapchip daemon start',
+    'No daemons. Start one: tapchip daemon start',
   )
   return exitCodes.done
 }
@@ -93,7 +93,7 @@ const printStatus = async (ctx: CliContext): Promise<void> => {
       Ready: it.ready,
       Daemon: it.url,
     }))
-    ctx.io.note('More with an admin token: TAPCHIP_ADMIN_TOKEN')
+    ctx.io.note('Set TAPCHIP_ADMIN_TOKEN to see more.')
     return
   }
   const [held, chains] = await Promise.all([ctx.call('GET /admin/status'), ctx.call('GET /admin/chains')])

@@ -3,7 +3,7 @@ import { defineCommand } from '../../command/define.ts'
 import { integer } from '../../command/options.ts'
 import { defaultUrl } from '../../config.ts'
 import type { CliContext } from '../../context.ts'
-import { type DaemonRecord, isRunning } from '../../daemon-record.ts'
+import { type DaemonRecord, isRunning, isSuspended } from '../../daemon-record.ts'
 import { CliError } from '../../errors.ts'
 import { shellQuoted } from '../../io/text.ts'
 import { dataDir } from '../../system.ts'
@@ -16,7 +16,7 @@ export const stop = defineCommand({
   summary: 'Stop a daemon on this machine, once its requests are done',
   description:
     'Stop a daemon on this machine, once its requests are done: the one that runs, or that of --data-dir, --url or ' +
-    '--context. A process is signalled only if it is that daemon beyond doubt.',
+    '--context. Only a process that is certainly that daemon gets a signal.',
   examples: ['daemon stop', 'daemon stop --data-dir /srv/tapchip', 'daemon stop --wait 60'],
   options: {
     ...dataDirFlag,
@@ -29,8 +29,8 @@ export const stop = defineCommand({
     if (found === undefined) {
       await assertNoneAnswers(wanted)
       await ctx.io.one({ stopped: false, pid: null }, () => ({ Stopped: false }))
-      ctx.io.note(`It does not run${wanted.dataDir ? ` on ${wanted.dataDir}` : ''}.`)
-      ctx.io.hint('Those that do: tapchip daemon status --all')
+      ctx.io.note(`It is not running${wanted.dataDir ? ` on ${wanted.dataDir}` : ''}.`)
+      ctx.io.hint('List the daemons: tapchip daemon status --all')
       return
     }
     const { pid } = found
@@ -39,7 +39,7 @@ export const stop = defineCommand({
       throw new CliError(
         `It is not certain that process ${pid} is the daemon: ${doubt}. It was left alone.`,
         {
-          advice: `See what it is: ps -p ${pid} · What runs: tapchip daemon status --all`,
+          advice: `See what it is: ps -p ${pid} · List the daemons: tapchip daemon status --all`,
         },
       )
     await ctx.beforeChange(`Would send SIGTERM to process ${pid}`)
@@ -49,16 +49,23 @@ export const stop = defineCommand({
       if (isRunning(found)) process.kill(pid, 'SIGTERM')
     } catch (error) {
       if (error instanceof Error && 'code' in error && error.code === 'EPERM') {
-        throw new CliError(`Process ${pid} is another user's.`, {
+        throw new CliError(`Process ${pid} belongs to another user.`, {
           advice: 'Under systemd: systemctl stop tapchip',
         })
       }
       throw error
     }
-    const until = Date.now() + (options.wait ?? 30) * 1000
+    const seconds = options.wait ?? 30
+    const until = Date.now() + seconds * 1000
     while (isRunning(found)) {
+      if (isSuspended(pid))
+        throw new CliError(`Process ${pid} is suspended, and reacts to nothing.`, {
+          advice: `To let it continue, and then stop: kill -CONT ${pid} · To end it at once: kill -KILL ${pid}`,
+        })
       if (Date.now() > until)
-        throw new CliError(`Process ${pid} is still draining.`, { advice: 'Give it longer: --wait 120' })
+        throw new CliError(`Process ${pid} has not stopped within ${seconds} s.`, {
+          advice: `It may be finishing requests. To wait longer: --wait 120 · To end it at once: kill -KILL ${pid}`,
+        })
       await new Promise((done) => setTimeout(done, 25))
     }
     if (record) removeRecord(ctx.system, record)
@@ -111,7 +118,7 @@ const findByHand = async (
   const holder = holderOf(told.dataDir)
   if (holder !== undefined) return holder
   throw new CliError(
-    `A daemon answers at ${ctx.config().url}, and which process it is does not show: ${told.dataDir} is held by none of yours.`,
+    `A daemon answers at ${ctx.config().url}, but its process is not known: none of yours holds ${told.dataDir}.`,
     { advice: 'Stop it where it was started: systemctl stop tapchip, docker stop, or Ctrl-C.' },
   )
 }

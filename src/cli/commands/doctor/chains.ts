@@ -40,7 +40,11 @@ export const checkChains = async (ctx: CliContext): Promise<Finding[]> => {
   if (chains.length > 0)
     return chains.flatMap((chain) => [check(chain), ...chain.contracts.map(checkContract)])
   return [
-    warn('chains', 'none: no token can be moved', 'unset TAPCHIP_DEV_CHAIN, or set TAPCHIP_RPC_<chain id>'),
+    warn(
+      'chains',
+      'none: no token can be transferred',
+      'unset TAPCHIP_DEV_CHAIN, or set TAPCHIP_RPC_<chain id>',
+    ),
   ]
 }
 
@@ -49,7 +53,7 @@ const checkContract = ({ symbol, team, status, problem }: Chain['contracts'][num
   (status === 'pending' ? warn : fail)(
     `contract ${symbol}`,
     problem.replace(/\.$/, ''),
-    `look at it: tapchip contracts show ${symbol} --team ${JSON.stringify(team)}`,
+    `check it: tapchip contracts show ${symbol} --team ${JSON.stringify(team)}`,
   )
 
 const check = (chain: Chain): Finding => {
@@ -66,7 +70,7 @@ const check = (chain: Chain): Finding => {
     )
   // A chain that is only used to resolve names needs no funds.
   if (BigInt(balance) === 0n)
-    return (chain.unsettled > 0 ? fail : warn)(name, 'the relayer has nothing to pay with', pay)
+    return (chain.unsettled > 0 ? fail : warn)(name, 'the relayer has no funds', pay)
   if (maxFeePerGas !== null && baseFee !== null && BigInt(baseFee) > BigInt(maxFeePerGas))
     return fail(
       name,
@@ -94,7 +98,7 @@ const fixOf = (code: NonNullable<Chain['trouble']>['code'], { chainId, isEmbedde
   return {
     'wrong-chain': `set TAPCHIP_RPC_${chainId} to a URL of chain ${chainId}, and start the daemon again`,
     'lease-held': 'stop the other daemon, or give this one a key of its own',
-    'key-changed': `start with the old TAPCHIP_RELAYER_KEY_${chainId} until all is settled: tapchip transactions list --chain-id ${chainId}`,
+    'key-changed': `start with the old TAPCHIP_RELAYER_KEY_${chainId} until all transactions are settled: tapchip transactions list --chain-id ${chainId}`,
     node: `check TAPCHIP_RPC_${chainId} and the service behind it; nothing is lost meanwhile`,
   }[code]
 }

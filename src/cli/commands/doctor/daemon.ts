@@ -28,7 +28,7 @@ export const checkDaemon = async (ctx: CliContext): Promise<Finding[]> => {
     return [
       ok('daemon', `${url} (address from ${origin})`),
       ready.status === 200
-        ? ok('ready', 'it takes requests')
+        ? ok('ready', 'it accepts requests')
         : fail('ready', `/readyz answers ${ready.status}`, 'see why: tapchip daemon logs'),
       checkClock(ctx, health.date),
       await checkApiKey(ctx),
@@ -41,10 +41,7 @@ export const checkDaemon = async (ctx: CliContext): Promise<Finding[]> => {
     const inside = await throughSocket(ctx)
     return inside.length === 0
       ? [fail('daemon', lost, fix)]
-      : [
-          fail('daemon', lost, 'it runs on this machine: see to the name, and to the way that leads here'),
-          ...inside,
-        ]
+      : [fail('daemon', lost, 'it is running on this machine: check the name and the route to it'), ...inside]
   }
 }
 
@@ -63,7 +60,7 @@ const throughSocket = async (ctx: CliContext): Promise<Finding[]> => {
 const checkClock = (ctx: CliContext, date: string | undefined): Finding => {
   const theirs = date === undefined ? Number.NaN : Date.parse(date)
   const skew = Math.abs(ctx.now().getTime() - theirs)
-  if (Number.isNaN(skew)) return warn('clock', 'the daemon told no time', 'none is known')
+  if (Number.isNaN(skew)) return warn('clock', 'the daemon reported no time', 'no fix is known')
   return skew <= mostSkewMs
     ? ok('clock', 'the daemon and this machine agree')
     : fail(
@@ -81,7 +78,7 @@ const checkApiKey = async (ctx: CliContext): Promise<Finding> => {
     return ok('API key', 'accepted')
   } catch (error) {
     if (error instanceof ApiError && error.statusCode === 403)
-      return ok('API key', 'accepted; it may not read')
+      return ok('API key', 'accepted, but it may not read')
     return fail('API key', messageOf(error), 'tapchip login')
   }
 }
@@ -99,7 +96,7 @@ const checkAdmin = async (ctx: CliContext): Promise<Finding[]> => {
         fail(
           'administration',
           `not at ${url}`,
-          'set TAPCHIP_ADMIN_URL to where it is (tapchip daemon status, there)',
+          'set TAPCHIP_ADMIN_URL to its address (run tapchip daemon status there)',
         ),
       ]
     return [fail('admin token', messageOf(error), 'set TAPCHIP_ADMIN_TOKEN, or tapchip login --admin')]
@@ -119,8 +116,8 @@ const checkAdmin = async (ctx: CliContext): Promise<Finding[]> => {
       : warn('key sets', 'none: no tap can be verified', 'tapchip key-sets create --help'),
     ...warnings.map((words) =>
       words.startsWith('The clock ')
-        ? warn('clock', words, 'set it right; the daemon goes on as it is')
-        : warn('settings', words, 'correct it, and start the daemon again'),
+        ? warn('clock', words, 'set the clock; the daemon keeps running')
+        : warn('settings', words, 'correct it and restart the daemon'),
     ),
     ...(await checkChains(ctx)),
   ]
@@ -138,10 +135,10 @@ const fewBytes = 256 * 1024 * 1024
 const checkDisk = ({ freeBytes, refusedWrites, state }: AnswerOf<'GET /admin/status'>['disk']): Finding => {
   const free = freeBytes === null ? 'unknown' : `${freeBytes.toLocaleString('en-US')} bytes free`
   const refused = refusedWrites > 0 ? `, ${counted(refusedWrites, 'write')} refused since the start` : ''
-  const fix = 'free some space on the disk of the data directory; the daemon goes on by itself'
+  const fix = 'free some space on the disk of the data directory; the daemon continues automatically'
   if (state === 'full') return fail('disk', `full, ${free}${refused}`, fix)
   if (state === 'failing')
-    return fail('disk', `cannot be written, ${free}${refused}`, "look at the system's log, and at its mounts")
+    return fail('disk', `cannot be written, ${free}${refused}`, 'check the system log and the mounts')
   return freeBytes !== null && freeBytes < fewBytes
     ? warn('disk', `nearly full, ${free}${refused}`, fix)
     : ok('disk', `${free}${refused}`)
@@ -150,5 +147,5 @@ const checkDisk = ({ freeBytes, refusedWrites, state }: AnswerOf<'GET /admin/sta
 const checkDatabase = ({ integrity, sizeBytes }: AnswerOf<'GET /admin/status'>['database']): Finding => {
   const size = `${sizeBytes.toLocaleString('en-US')} bytes`
   if (integrity === 'ok') return ok('database', `intact, ${size}`)
-  return fail('database', integrity ?? 'it was not read', 'stop the daemon, and go back to a backup')
+  return fail('database', integrity ?? 'it was not checked', 'stop the daemon and restore a backup')
 }

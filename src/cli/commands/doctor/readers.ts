@@ -14,7 +14,7 @@ export const checkReaders = async (ctx: CliContext): Promise<Finding[]> => [
   ...heldByKernel().map((driver) =>
     warn(
       'reader driver',
-      `${driver} of the kernel holds a reader, so pcscd cannot have it`,
+      `the kernel driver ${driver} holds a reader, so pcscd cannot use it`,
       `echo "blacklist ${driver}" | sudo tee /etc/modprobe.d/tapchip.conf; sudo modprobe -r ${driver}`,
     ),
   ),
@@ -27,7 +27,7 @@ const checkService = async (ctx: CliContext): Promise<Finding> => {
     return found(backend, await readers.list())
   }
   const late = () =>
-    warn('readers', `their service did not answer within ${timeoutMs / 1000} s`, restart[platform()])
+    warn('readers', `the reader service did not answer within ${timeoutMs / 1000} s`, restart[platform()])
   try {
     return await Promise.race([
       listReaders().catch(unusable),

@@ -27,10 +27,10 @@ const flags = {
 
 export const assign = defineCommand({
   name: 'assign',
-  summary: 'Assign an event to chips: their taps give codes for it',
+  summary: 'Assign an event to chips, whose taps then give codes for it',
   description:
-    'Assign an event to chips: their taps give codes that mint its token. All of the chips or none; ' +
-    'a file has the column uid. Where it is assigned already, nothing changes.',
+    'Assign an event to chips: their taps give codes that mint its token. It is assigned to all of the chips or none; ' +
+    'a file has the column uid. If it is already assigned, nothing changes.',
   examples: [
     'guestbook assign 4 04:98:93:CA:AA:11:90 04:DE:5F:1E:AC:C0:40',
     'guestbook assign 4 --file doors.csv --ignore-columns',
@@ -50,7 +50,7 @@ export const assign = defineCommand({
         throw error
       })
     await ctx.io.one(done, () => ({ Event: guestbookEventId, Assigned: counted(uids.length, 'chip') }))
-    ctx.io.hint("What a chip's next tap gives: tapchip refs show REF, tapchip otps show CODE")
+    ctx.io.hint("See what a chip's next tap gives: tapchip refs show REF, tapchip otps show CODE")
   },
 })
 
@@ -67,12 +67,12 @@ const chooseChips = async (
   const ways = [typed.length > 0, file !== undefined, chipGroup !== undefined].filter(Boolean).length
   if (ways !== 1)
     throw new UsageError(
-      `${ways === 0 ? 'Say which chips' : 'Say which chips in one way'}: their UIDs, --file or --chip-group.`,
+      `${ways === 0 ? 'Specify which chips' : 'Specify which chips in one way'}: their UIDs, --file or --chip-group.`,
     )
   if (typed.length > 0) return typed.map((uid) => readUid(uid))
   if (file !== undefined) return uidsOfFile(ctx, file, options)
   const chips = await chipsOf(ctx, chipGroup ?? '')
-  if (chips.length === 0) throw new UsageError(`The chip group ${chipGroup ?? ''} holds no chips.`)
+  if (chips.length === 0) throw new UsageError(`The chip group ${chipGroup ?? ''} has no chips.`)
   return chips.map(({ uid }) => uid)
 }
 
@@ -94,6 +94,6 @@ const uidsOfFile = async (
   })
   column.finish(options.yes)
   problems.refuse(source.name)
-  if (uids.length === 0) throw new UsageError(`${source.name} holds no chips. Nothing was written.`)
+  if (uids.length === 0) throw new UsageError(`${source.name} has no chips. Nothing was written.`)
   return uids
 }

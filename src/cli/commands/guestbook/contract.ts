@@ -16,9 +16,9 @@ export const readContract = async (ctx: CliContext, named: string): Promise<numb
   if (found && !another) return found.id
   throw new UsageError(
     found
-      ? `There are several guestbook contracts "${named}": they are on several chains. Say which by its id.`
+      ? `There are several guestbook contracts "${named}" on different chains. Specify one by its ID.`
       : `There is no guestbook contract "${named}".`,
-    'Those that there are: tapchip guestbook contracts',
+    'List them: tapchip guestbook contracts',
   )
 }
 

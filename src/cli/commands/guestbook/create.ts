@@ -7,15 +7,15 @@ import { contractFlag, needContract } from './contract.ts'
 export const create = defineCommand({
   name: 'create',
   summary: 'Create an event on a guestbook contract',
-  description: `Create an event on a guestbook contract: a token id that guests get one token of each. ${metadataFields}`,
+  description: `Create an event on a guestbook contract: a token ID of which each guest gets one token. ${metadataFields}`,
   examples: [
     'guestbook create --contract GB --name Opening --token-id 1 --file opening.json',
     `guestbook create --contract 3 --name Opening --token-id 1 --metadata '{"name":"Opening","collection":"Guests","description":"","image":"","attributes":[]}'`,
   ],
   options: {
     ...contractFlag,
-    name: text('--name <name>', "The team's own label for it"),
-    tokenId: text('--token-id <id>', 'Its token id, free on the contract'),
+    name: text('--name <name>', "The team's label for it"),
+    tokenId: text('--token-id <id>', 'Its token ID, unused on the contract'),
     ...metadataFlags,
     ...idempotencyFlag,
   },
@@ -31,7 +31,7 @@ export const create = defineCommand({
     )
     await ctx.io.one(made, ({ id }) => ({ Id: id, Name: name, 'Token id': tokenId }))
     ctx.io.hint(
-      `Have chips give codes for it: tapchip guestbook assign ${made.id} UID. Mint to a guest: tapchip guestbook mint ${made.id} --recipient WHO`,
+      `Let chips give codes for it: tapchip guestbook assign ${made.id} UID. Mint to a guest: tapchip guestbook mint ${made.id} --recipient WHO`,
     )
   },
 })

@@ -6,8 +6,8 @@ export const deploy = defineCommand({
   name: 'deploy',
   summary: 'Deploy a guestbook contract',
   description:
-    'Deploy a guestbook contract: the collection whose tokens guests get, one token id an event. ' +
-    'Events and mints can be asked for at once; they wait until it is there.',
+    'Deploy a guestbook contract: the collection whose tokens guests get, one token ID per event. ' +
+    'Events and mints can be requested at once; they wait until it is deployed.',
   examples: [
     'guestbook deploy --symbol GB --name Guests --chain-id 31337',
     'guestbook deploy --symbol GB --name Guests --chain-id 8453 --json',
@@ -28,7 +28,7 @@ export const deploy = defineCommand({
       Chain: body.chainId,
     }))
     ctx.io.hint(
-      `It is on its way: tapchip guestbook contracts. An event on it: tapchip guestbook create --contract ${made.contractId} --name NAME --token-id 1 --file event.json`,
+      `It is on its way: tapchip guestbook contracts. Create an event on it: tapchip guestbook create --contract ${made.contractId} --name NAME --token-id 1 --file event.json`,
     )
   },
 })

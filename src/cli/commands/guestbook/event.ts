@@ -27,15 +27,15 @@ export const readEvent = async (
 ): Promise<{ eventId: number } | { contractId: number; tokenId: string }> => {
   const isPlace = contract !== undefined || tokenId !== undefined
   if (event !== undefined && isPlace)
-    throw new UsageError('Say which event in one way: by its id, or by --contract and --token-id.')
+    throw new UsageError('Specify which event in one way: by its id, or by --contract and --token-id.')
   if (event !== undefined) return { eventId: readEventId(event) }
   if (contract !== undefined && tokenId !== undefined)
     return { contractId: await readContract(ctx, contract), tokenId }
   throw new UsageError(
     isPlace
-      ? `${contract === undefined ? '--contract' : '--token-id'} is missing: they name an event together.`
-      : 'Say which event: its id, or --contract and --token-id.',
-    'Those that there are: tapchip guestbook list',
+      ? `${contract === undefined ? '--contract' : '--token-id'} is missing: only both together name an event.`
+      : 'Specify which event: its id, or --contract and --token-id.',
+    'List them: tapchip guestbook list',
   )
 }
 

@@ -5,7 +5,7 @@ import { eventArgument, eventFlags, readEvent } from './event.ts'
 
 export const metadata = defineCommand({
   name: 'metadata',
-  summary: 'Replace the metadata of an event, and have marketplaces read it again',
+  summary: 'Replace the metadata of an event, and ask marketplaces to refresh it',
   description: `Replace the metadata of an event. ${metadataFields}`,
   examples: [
     'guestbook metadata 4 --file opening.json',
@@ -15,7 +15,7 @@ export const metadata = defineCommand({
   options: {
     ...eventFlags,
     ...metadataFlags,
-    name: text('--name <name>', "A new label of the team's own"),
+    name: text('--name <name>', "The team's new label for it"),
   },
   run: async (ctx, { args, options }) => {
     ctx.needApiKey()
@@ -26,6 +26,8 @@ export const metadata = defineCommand({
     await ctx.io.one(done, () => ({
       Replaced: 'eventId' in event ? event.eventId : `#${event.tokenId} of contract ${event.contractId}`,
     }))
-    ctx.io.hint('Wallets and marketplaces are told; how soon they look is theirs: tapchip guestbook list')
+    ctx.io.hint(
+      'Wallets and marketplaces are notified, and update when they choose to: tapchip guestbook list',
+    )
   },
 })

@@ -14,8 +14,8 @@ export const mint = defineCommand({
   name: 'mint',
   summary: 'Mint the token of an event to a guest',
   description:
-    "Mint the token of an event to a guest, on the team's authority, or with the code of a tap, which says the event. " +
-    'A paused contract is minted on as ever.',
+    "Mint the token of an event to a guest, on the team's authority, or with the code of a tap, which names the event. " +
+    'A paused contract can still mint.',
   examples: [
     'guestbook mint 4 --recipient alice.eth',
     'guestbook mint --contract GB --token-id 1 --recipient 0xde70…fb77',
@@ -27,7 +27,7 @@ export const mint = defineCommand({
     const given = { ...options, ...args }
     const { code } = options
     if (code !== undefined && isEventGiven(given))
-      throw new UsageError('--code says which event: leave out what says it as well.')
+      throw new UsageError('--code already says which event: leave out the flags that also say it.')
     if (code === undefined) ctx.needApiKey()
     const event = code === undefined ? await readEvent(ctx, given) : undefined
     const recipient = await readRecipient(ctx, options.recipient)

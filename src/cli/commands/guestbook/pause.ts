@@ -22,7 +22,7 @@ const set = async (
 
 export const pause = defineCommand({
   name: 'pause',
-  summary: 'Stop transfers between the holders of a contract; mints go on',
+  summary: 'Stop transfers between the holders of a contract; minting continues',
   examples: ['guestbook pause GB', 'guestbook pause 3 --json'],
   args,
   options: idempotencyFlag,
@@ -32,7 +32,7 @@ export const pause = defineCommand({
 
 export const unpause = defineCommand({
   name: 'unpause',
-  summary: 'Let transfers between the holders of a contract go on',
+  summary: 'Allow transfers between the holders of a contract again',
   examples: ['guestbook unpause GB'],
   args,
   options: idempotencyFlag,

@@ -6,7 +6,7 @@ const written = (value: unknown): string | undefined => (typeof value === 'strin
 
 export const create = defineCommand({
   name: 'create',
-  summary: 'Create an item: a template of tokens',
+  summary: 'Create an item, a template for tokens',
   description:
     'Create an item by flags, or from a JSON file with id, name, description, imageUrl, contract (a symbol), media, attributes and variants.',
   examples: ['items create --id jacket --name Jacket --contract JKT', 'items create --file jacket.json'],

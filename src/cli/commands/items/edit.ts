@@ -8,9 +8,9 @@ import { itemFlags, printItem, readItem } from './item.ts'
 
 export const edit = defineCommand({
   name: 'edit',
-  summary: 'Change an item, or many from a file: what is given replaces what is there',
+  summary: 'Change an item, or many from a file; given values replace existing ones',
   description:
-    'Change an item: what is given replaces what is there. Many from a file with the column id and any of name, ' +
+    'Change an item; given values replace existing ones. Many from a file with the column id and any of name, ' +
     'description, imageUrl, contract, media, attributes and variants (the last three as JSON; empty: cleared). The whole ' +
     'file is checked before the first item is written.',
   examples: [
@@ -19,13 +19,13 @@ export const edit = defineCommand({
     'items edit --file items.csv --dry-run',
     'items edit --file items.csv --failed again.csv',
   ],
-  args: { item: optionalArgument('item', 'Its id; without one --file is a sheet of many') },
+  args: { item: optionalArgument('item', 'Its ID; without it, --file is a sheet of many items') },
   options: {
     ...itemFlags,
     ...batchFlags,
     file: text(
       '-f, --file <file>',
-      'JSON with the members of the item, or without one a sheet; - for standard input',
+      'JSON with the fields of the item, or a sheet if no item is given; - for standard input',
       'file',
     ),
     team,
@@ -34,14 +34,16 @@ export const edit = defineCommand({
     ctx.needAdmin()
     const { file, name, description, imageUrl, contract } = options
     if (args.item === undefined) {
-      if (file === undefined) throw new UsageError('Say which item, or give a sheet of many: --file.')
+      if (file === undefined) throw new UsageError('Specify which item, or give a sheet of many: --file.')
       if ([name, description, imageUrl, contract].some((flag) => flag !== undefined))
-        throw new UsageError('--file says what the items get: leave out the flags that say it as well.')
+        throw new UsageError('--file already says what the items get: leave out the flags that also say it.')
       return runSheet(ctx, items, file, options)
     }
     const members = await readItem(ctx, options)
     if (Object.keys(members).length === 0)
-      throw new UsageError('Say what to change: --file, --name, --description, --image-url or --contract.')
+      throw new UsageError(
+        'Specify what to change: --file, --name, --description, --image-url or --contract.',
+      )
     const body = { ...members, team: options.team }
     await printItem(ctx, await ctx.call('PATCH /admin/items/:id', { params: { id: args.item }, body }))
     ctx.io.hint(`See its chips: tapchip items chips ${args.item}`)

@@ -1,6 +1,6 @@
 import { readJsonObject } from '../../batch/input/source.ts'
 import type { AnswerOf } from '../../client/types.ts'
-import { argument, text } from '../../command/options.ts'
+import { argument, text, type Values } from '../../command/options.ts'
 import type { CliContext } from '../../context.ts'
 
 export const itemArgument = { item: argument('item', 'Its id') }
@@ -20,23 +20,18 @@ export const printItem = (ctx: CliContext, item: AnswerOf<'GET /items/:itemId'>)
   }))
 
 export const itemFlags = {
-  file: text('-f, --file <file>', 'JSON with the members of an item; - for standard input', 'file'),
+  file: text('-f, --file <file>', 'JSON with the fields of an item; - for standard input', 'file'),
   name: text('--name <name>', 'Its name'),
   description: text('--description <text>', 'Its description'),
   imageUrl: text('--image-url <url>', 'Its image'),
   contract: text('--contract <symbol>', 'The contract whose tokens it is the template of'),
 }
 
-interface Given {
-  readonly file: string | undefined
-  readonly name: string | undefined
-  readonly description: string | undefined
-  readonly imageUrl: string | undefined
-  readonly contract: string | undefined
-}
-
 /** The fields of the file; flags take precedence. The daemon checks them. */
-export const readItem = async (ctx: CliContext, given: Given): Promise<Readonly<Record<string, unknown>>> => {
+export const readItem = async (
+  ctx: CliContext,
+  given: Values<typeof itemFlags>,
+): Promise<Readonly<Record<string, unknown>>> => {
   const { file, name, description, imageUrl, contract } = given
   const members = file === undefined ? {} : await readJsonObject(ctx.system, file)
   const flags = Object.entries({ name, description, imageUrl, contract }).filter(

@@ -6,7 +6,7 @@ export const list = defineCommand({
   summary: 'List the items',
   examples: ['items list', 'items list --contract-address 0x5FbD…0aa3 --chain-id 31337 --json'],
   options: {
-    contractAddress: text('--contract-address <address>', 'Those of one contract'),
+    contractAddress: text('--contract-address <address>', 'Only those of this contract'),
     chainId: integer('--chain-id <id>', 'Its chain', [1, Number.MAX_SAFE_INTEGER]),
     team,
   },
@@ -29,7 +29,7 @@ export const list = defineCommand({
         VARIANTS: (item) => item.variants.map(({ id }) => id),
         DESCRIPTION: (item) => item.description,
       },
-      'No items. Make one: tapchip items create --file item.json',
+      'No items. Create one: tapchip items create --file item.json',
     )
   },
 })

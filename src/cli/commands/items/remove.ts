@@ -13,6 +13,6 @@ export const remove = defineCommand({
     await ctx.prompts.confirm(options.yes, `Remove the item "${args.item}"?`)
     const request = { params: { id: args.item }, query: { team: options.team } }
     await ctx.io.one(await ctx.call('DELETE /admin/items/:id', request), () => ({ Removed: args.item }))
-    ctx.io.hint('Those that are left: tapchip items list')
+    ctx.io.hint('See what is left: tapchip items list')
   },
 })

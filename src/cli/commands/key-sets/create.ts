@@ -15,7 +15,7 @@ const derivations = ['none', 'an10922', 'listed'] as const
 
 export const create = defineCommand({
   name: 'create',
-  summary: 'Create a key set: its keys go in and never come out',
+  summary: 'Create a key set, whose keys are never shown again',
   description:
     'Create a key set from a JSON file with id, metaReadKey, fileReadKey, appMasterKey (to provision chips), ' +
     'diversification, systemIdentifier, macInputFrom and parameters; or with the keys in ' +
@@ -33,10 +33,10 @@ export const create = defineCommand({
       "How a chip's keys come from the master keys",
       derivations,
     ),
-    systemIdentifier: text('--system-identifier <hex>', 'Of AN10922'),
+    systemIdentifier: text('--system-identifier <hex>', 'The system identifier of AN10922'),
     macInputFrom: choice(
       '--mac-input-from <parameter>',
-      'Where the text under the MAC starts (default: nowhere)',
+      'Parameter at which the MACed text starts (default: none)',
       ['d', 'e'] as const,
     ),
   },

@@ -2,7 +2,7 @@ import { defineCommand } from '../../command/define.ts'
 
 export const list = defineCommand({
   name: 'list',
-  summary: 'List the key sets, never the keys',
+  summary: 'List the key sets without their keys',
   examples: ['key-sets list', 'key-sets list --json'],
   run: async (ctx) => {
     await ctx.io.list(
@@ -16,7 +16,7 @@ export const list = defineCommand({
         CHIPS: (set) => set.chips,
         CREATED: (set) => set.createdAt,
       },
-      'No key sets. Make one: tapchip key-sets create --file keys.json',
+      'No key sets. Create one: tapchip key-sets create --file keys.json',
     )
   },
 })

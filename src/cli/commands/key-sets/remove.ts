@@ -11,13 +11,13 @@ export const remove = defineCommand({
   run: async (ctx, { args, options }) => {
     ctx.needAdmin()
     const id = readId(args.id, { noun: 'key set', list: 'key-sets list' })
-    await ctx.prompts.confirmByName(options.yes, `Remove key set ${id}? Its keys cannot be brought back.`, {
+    await ctx.prompts.confirmByName(options.yes, `Remove key set ${id}? Its keys cannot be recovered.`, {
       what: 'its number',
       is: (typed) => typed === String(id),
     })
     await ctx.io.one(await ctx.call('DELETE /admin/key-sets/:id', { params: { id } }), () => ({
       Removed: id,
     }))
-    ctx.io.hint('Those that are left: tapchip key-sets list')
+    ctx.io.hint('See what is left: tapchip key-sets list')
   },
 })

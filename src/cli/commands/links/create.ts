@@ -7,18 +7,18 @@ export const create = defineCommand({
   examples: ['links create --label "Open in Acme" --base-url https://acme.example/tap'],
   options: {
     label: text('--label <text>', 'What the tap page shows'),
-    baseUrl: text('--base-url <url>', 'Where it leads; the ref is added'),
+    baseUrl: text('--base-url <url>', 'Its URL; the ref is added'),
     team,
   },
   run: async (ctx, { options }) => {
     ctx.needAdmin()
     const label = await ctx.prompts.text(options.label, {
       flag: '--label',
-      message: 'What does the page show?',
+      message: 'Label on the tap page',
     })
     const baseUrl = await ctx.prompts.text(options.baseUrl, {
       flag: '--base-url',
-      message: 'Where does it lead?',
+      message: 'URL of the link',
     })
     const link = await ctx.call('POST /admin/links', { body: { label, baseUrl, team: options.team } })
     await ctx.io.one(link, (made) => ({
@@ -27,6 +27,6 @@ export const create = defineCommand({
       'Base URL': made.baseUrl,
       Team: made.team,
     }))
-    ctx.io.hint('It stands on the tap page from now on. All of them: tapchip links list')
+    ctx.io.hint('It is on the tap page from now on. See all links: tapchip links list')
   },
 })

@@ -3,7 +3,7 @@ import { team } from '../../command/options.ts'
 
 export const list = defineCommand({
   name: 'list',
-  summary: "List a team's third-party links, which stand on its tap page",
+  summary: "List a team's third-party links, which are on its tap page",
   examples: ['links list', 'links list --team Acme --json'],
   options: { team },
   run: async (ctx, { options }) => {
@@ -16,7 +16,7 @@ export const list = defineCommand({
         TEAM: (link) => link.team,
         CREATED: (link) => link.createdAt,
       },
-      'No links. Make one: tapchip links create --label LABEL --base-url URL',
+      'No links. Create one: tapchip links create --label LABEL --base-url URL',
     )
   },
 })

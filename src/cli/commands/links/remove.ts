@@ -13,6 +13,6 @@ export const remove = defineCommand({
     const id = readId(args.id, { noun: 'link', list: 'links list' })
     await ctx.prompts.confirm(options.yes, `Remove link ${id}?`)
     await ctx.io.one(await ctx.call('DELETE /admin/links/:id', { params: { id } }), () => ({ Removed: id }))
-    ctx.io.hint('Those that are left: tapchip links list')
+    ctx.io.hint('See what is left: tapchip links list')
   },
 })

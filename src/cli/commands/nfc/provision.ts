@@ -17,12 +17,12 @@ import { chooseKeySet } from '../key-sets/choose.ts'
 
 export const provision = defineCommand({
   name: 'provision',
-  summary: 'Set chips up: keys, URL and locks, and register them',
+  summary: 'Set up chips with keys, URL and locks, and register them',
   description:
-    'Set chips up, one or a box of them: each gets the keys of the key set, its URL and its locks, is read back, and ' +
-    'is registered in the group. The keys stay in the daemon. With --count or --file one chip follows another; the ' +
-    'columns label, item, variant and redirectUrl say what each gets, and a row is used up only by a chip that ended ' +
-    'well. --timeout says how long to wait for a chip (default: 30 seconds).',
+    'Set up one chip or a box of them: each gets the keys of the key set, its URL and its locks, is read back, and ' +
+    'is registered in the group. The keys stay in the daemon. With --count or --file, one chip follows another; the ' +
+    'columns label, item, variant and redirectUrl say what each gets, and only a chip that succeeds uses up a ' +
+    'row. --timeout says how long to wait for a chip (default: 30 seconds).',
   examples: [
     'nfc provision --key-set 101 --chip-group Jackets',
     'nfc provision --key-set 101 --chip-group Jackets --file labels.csv',
@@ -37,12 +37,16 @@ export const provision = defineCommand({
       [0, 0xffffffff],
       'key-set',
     ),
-    chipGroup: text('--chip-group <name|id>', 'The chip group; one that is missing is made', 'chip-group'),
-    count: integer('--count <n>', 'So many different chips, one after another', [1, 1_000_000]),
+    chipGroup: text(
+      '--chip-group <name|id>',
+      'The chip group, which is created if it does not exist',
+      'chip-group',
+    ),
+    count: integer('--count <n>', 'Number of different chips, one after another', [1, 1_000_000]),
     ...sheetFlags,
-    rekey: flag('--rekey', 'Give chips that are set up already new keys'),
-    acceptUrl: flag('--accept-url', "Lock the daemon's base URL into the chips whatever answers there"),
-    resume: text('--resume <id>', 'Go on with a box that was stopped', 'batch'),
+    rekey: flag('--rekey', 'Give new keys to chips that are already set up'),
+    acceptUrl: flag('--accept-url', "Lock the daemon's base URL into the chips without checking it"),
+    resume: text('--resume <id>', 'Resume a box that was stopped', 'batch'),
     reader: readerOption,
     team,
   },
@@ -59,7 +63,7 @@ export const provision = defineCommand({
     const source = options.file === undefined ? undefined : openSource(ctx.system, options.file)
     const rows = source ? await readRows(source, options) : []
     if (source && rows.length === 0) {
-      ctx.io.note(`${source.name} holds no rows. Nothing to do.`)
+      ctx.io.note(`${source.name} has no rows. Nothing to do.`)
       return exitCodes.done
     }
     assertEnough(rows, count, source)
@@ -90,8 +94,8 @@ const readBox = async (ctx: CliContext, id: string): Promise<History> => {
   })
   if (found?.kind === box) return found.history
   throw new UsageError(
-    `There is no box "${id}" to go on with.`,
-    'The id was printed when nfc provision began. Other batches: tapchip batch list',
+    `There is no box "${id}" to resume.`,
+    'The ID was printed when nfc provision started. List all batches: tapchip batch list',
   )
 }
 

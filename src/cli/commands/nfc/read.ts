@@ -4,10 +4,10 @@ import { cardTimeoutMs, readerOption, untilInterrupted, withReaders } from '../.
 
 export const read = defineCommand({
   name: 'read',
-  summary: 'Read what a chip shows when it is tapped, once',
+  summary: 'Read once what a chip shows when it is tapped',
   description:
-    'Read what a chip shows when it is tapped: its URL, with e, c and d. That is a tap, and costs one count; ' +
-    'the daemon is not asked. --timeout says how long to wait for a chip (default: 30 seconds).',
+    'Read what a chip shows when it is tapped: its URL, with e, c and d. This is a tap, and uses one count; ' +
+    'the daemon is not involved. --timeout says how long to wait for a chip (default: 30 seconds).',
   examples: ['nfc read', 'nfc read --json | jq -r .url', 'nfc read --reader ACR1252 --timeout 5'],
   options: { reader: readerOption },
   run: (ctx, { options }) =>
@@ -21,7 +21,7 @@ export const read = defineCommand({
           ...(family === 'halo' ? {} : { e, c, d }),
         }))
         const empty = whyNoTap(chip)
-        if (empty === undefined) ctx.io.hint('Is it genuine? tapchip nfc verify')
+        if (empty === undefined) ctx.io.hint('Check that it is genuine: tapchip nfc verify')
         else ctx.io.note(`${empty}. Set it up: tapchip nfc provision`)
       }),
     ),

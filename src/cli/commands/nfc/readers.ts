@@ -3,14 +3,14 @@ import { readerOption, withReaders } from '../../nfc/readers.ts'
 
 const states = {
   empty: 'empty',
-  present: 'present: a card lies there',
+  present: 'present: it has a card',
   'in-use': 'in-use: another program holds the card',
-  mute: 'mute: what lies there does not answer',
+  mute: 'mute: the card does not answer',
 } as const
 
 export const readers = defineCommand({
   name: 'readers',
-  summary: 'List the readers, and whether a card lies there',
+  summary: 'List the readers and whether they have a card',
   examples: ['nfc readers', "nfc readers --json | jq -r '.[].name'"],
   options: { reader: readerOption },
   run: (ctx, { options }) =>
@@ -20,7 +20,7 @@ export const readers = defineCommand({
       await ctx.io.list(
         list,
         { NAME: (reader) => reader.name, STATE: (reader) => states[reader.state] },
-        'There is no NFC reader. Plug one in, or try without: --reader emulator',
+        'There is no NFC reader. Plug one in, or try the virtual one: --reader emulator',
       )
     }),
 })

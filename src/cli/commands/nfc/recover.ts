@@ -8,11 +8,11 @@ import { bothForms, isSameUid, readUid, uidOnWire } from '../../uid.ts'
 
 export const recover = defineCommand({
   name: 'recover',
-  summary: 'Bring a chip that was lifted too early to the end of its set-up or reset',
+  summary: 'Finish the setup or reset of a chip that was lifted too early',
   description:
-    'Bring a chip that was lifted in the middle to the end of what was begun on it: the daemon has written down ' +
-    'which keys it may have, and none is guessed. --list shows the chips that are not finished. ' +
-    '--give-up is for a chip that is lost or dead, whose keys keep their key set from being removed; it needs a token of ' +
+    'Finish what was started on a chip that was lifted too early: the daemon has recorded ' +
+    'which keys it may have, and none is guessed. --list shows unfinished chips. ' +
+    '--give-up is for a chip that is lost or dead, whose keys prevent the removal of their key set; it needs a token with the ' +
     'scope keys. ' +
     '--timeout says how long to wait for the chip (default: 30 seconds).',
   examples: [
@@ -22,7 +22,7 @@ export const recover = defineCommand({
     'nfc recover --json | jq -r .status',
   ],
   options: {
-    list: flag('--list', 'Show which chips are not finished, and touch none'),
+    list: flag('--list', 'List unfinished chips, and touch none'),
     giveUp: text('--give-up <uid>', 'Forget the plan of a chip that will not come back'),
     yes,
     reader: readerOption,
@@ -38,8 +38,8 @@ export const recover = defineCommand({
 const giveUp = async (ctx: CliContext, uid: string, isSure: boolean) => {
   await ctx.prompts.confirmByName(
     isSure,
-    `Give up the chip ${bothForms(uid)}? The daemon forgets which keys it may have: if it comes back, it can be neither ` +
-      'set up nor reset any more.',
+    `Give up the chip ${bothForms(uid)}? The daemon forgets which keys it may have: if it comes back, it can no longer be ` +
+      'set up or reset.',
     { what: 'its UID', is: (typed) => isSameUid(typed, uid) },
   )
   await ctx.call('DELETE /admin/nfc/journal/:uid', { params: { uid: uidOnWire(uid) } })
@@ -59,7 +59,7 @@ const listOpen = async (ctx: CliContext) => {
       BY: ({ openedBy }) => openedBy,
       PROBLEM: ({ problem }) => problem,
     },
-    'No chip is unfinished.',
+    'There are no unfinished chips.',
   )
   return exitCodes.done
 }

@@ -8,15 +8,15 @@ import { colons, isSameUid } from '../../uid.ts'
 
 export const reset = defineCommand({
   name: 'reset',
-  summary: 'Take a chip back to the state of the factory',
+  summary: 'Reset a chip to its factory state',
   description:
-    'Take a chip back to the state of the factory: its URL is emptied, and its keys are those of a new chip. It has to ' +
-    'have keys of this daemon. Its registration stays. --timeout says how long to wait for the chip (default: 30 seconds).',
+    'Reset a chip to its factory state: its URL is erased, and its keys are those of a new chip. It must ' +
+    'have keys of this daemon. It stays registered. --timeout says how long to wait for the chip (default: 30 seconds).',
   examples: ['nfc reset', 'nfc reset --yes --json'],
   options: { yes, reader: readerOption },
   run: async (ctx, { options }) => {
     if (!options.yes && !ctx.prompts.possible && !ctx.flags.dryRun)
-      throw new UsageError('A reset empties the chip, and its taps are worth nothing. Say so: --yes')
+      throw new UsageError('A reset erases the chip, and its taps become invalid. Confirm with --yes')
     let known: Inspected | undefined
     const order = { purpose: 'reset', waitForDetails: true } as const
     const result = await runOnChip(ctx, { reader: options.reader }, order, async (chip) => {
@@ -26,7 +26,7 @@ export const reset = defineCommand({
       const named = label ? `${colons(chip.uid)} (${label})` : colons(chip.uid)
       await ctx.prompts.confirmByName(
         options.yes,
-        `Take the chip ${named} back to the state of the factory? Leave it on the reader.`,
+        `Reset the chip ${named} to its factory state? Leave it on the reader.`,
         { what: 'its UID', is: (typed) => isSameUid(typed, chip.uid) },
       )
       known = chip
@@ -34,7 +34,7 @@ export const reset = defineCommand({
     })
     const code = await printResult(ctx, result)
     if (result.status === 'factory' && known?.registered)
-      ctx.io.hint(`It is still registered. To take it out: tapchip chips remove ${known.uid}`)
+      ctx.io.hint(`It is still registered. To remove it: tapchip chips remove ${known.uid}`)
     return code
   },
 })

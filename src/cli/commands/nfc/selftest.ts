@@ -15,7 +15,7 @@ import { unlessAborted, withStop } from '../../nfc/stop.ts'
 
 export const selftest = defineCommand({
   name: 'selftest',
-  summary: 'Run every command on a real reader and a blank chip, and write down what they say',
+  summary: 'Run every command on a real reader and a blank chip, and record the answers',
   description:
     'Run every command that Tapchip uses on a blank chip, which is blank again afterwards, and write a transcript ' +
     'without secrets. --replay does the same on the virtual chip and says where a transcript differs from it: how we ' +
@@ -26,14 +26,14 @@ export const selftest = defineCommand({
     'nfc selftest --reader emulator --output virtual.jsonl',
   ],
   options: {
-    output: text('--output <file>', 'Where the transcript goes', 'file'),
-    replay: text('--replay <file>', 'Hold a transcript against the virtual chip', 'file'),
+    output: text('--output <file>', 'File for the transcript', 'file'),
+    replay: text('--replay <file>', 'Compare a transcript with the virtual chip', 'file'),
     reader: readerOption,
   },
   run: async (ctx, { options }) => {
     const { output, replay, reader } = options
     if ((output === undefined) === (replay === undefined))
-      throw new UsageError('Give one of --output FILE and --replay FILE.')
+      throw new UsageError('Use either --output FILE or --replay FILE.')
     if (replay !== undefined) return replayed(ctx, replay)
     return recorded(ctx, output ?? '', reader)
   },
@@ -64,7 +64,7 @@ const recorded = (ctx: CliContext, output: string, reader: string | undefined): 
           Lines: lines,
           Transcript: output,
         }))
-        ctx.io.hint(`Is the virtual chip like it? tapchip nfc selftest --replay ${shellQuoted(output)}`)
+        ctx.io.hint(`Compare it with the virtual chip: tapchip nfc selftest --replay ${shellQuoted(output)}`)
         return good ? exitCodes.done : exitCodes.failed
       } catch (error) {
         throw inAdvice(error)
@@ -80,7 +80,7 @@ const inAdvice = (error: unknown): unknown => {
     return new CliError(`${error.message}.`, { advice: `${error.advice}.` })
   if (error instanceof CliError || error instanceof CardError || !(error instanceof Error)) return error
   return new CliError(`${error.message}.`, {
-    advice: 'The chip may be half set up. Lay it down again: the next self-test frees it.',
+    advice: 'The chip may be half set up. Put it down again: the next self-test resets it.',
     cause: error,
   })
 }
@@ -92,7 +92,7 @@ const replayed = async (ctx: CliContext, file: string): Promise<ExitCode> => {
   await ctx.io.list(
     differences.map((difference) => ({ difference })),
     { DIFFERENCE: ({ difference }) => difference },
-    `All ${counted(lines.length, 'line')} are as the virtual chip has them.`,
+    `All ${counted(lines.length, 'line')} match the virtual chip.`,
   )
   return differences.length === 0 ? exitCodes.done : exitCodes.failed
 }
@@ -109,8 +109,8 @@ const readTranscript = (ctx: CliContext, file: string): TranscriptLine[] => {
   const bad = lines.indexOf(undefined)
   if (bad < 0 && rows.length > 0) return lines.filter((line) => line !== undefined)
   throw new UsageError(
-    `${file} is no transcript of a self-test${bad < 0 ? '' : `: line ${bad + 1} does not fit`}.`,
-    'It comes from: tapchip nfc selftest --output FILE',
+    `${file} is not a transcript of a self-test${bad < 0 ? '' : `: line ${bad + 1} is invalid`}.`,
+    'Record one: tapchip nfc selftest --output FILE',
   )
 }
 

@@ -8,7 +8,7 @@ export const verify = defineCommand({
   name: 'verify',
   summary: 'Read a chip, and ask the daemon whether the tap is valid',
   description:
-    'Read a chip, and ask the daemon whether the tap is valid; it takes the tap. The exit code is 1 when it is not. ' +
+    'Read a chip, and ask the daemon whether the tap is valid, which uses it up. The exit code is 1 if it is not. ' +
     '--timeout says how long to wait for a chip (default: 30 seconds).',
   examples: ['nfc verify', 'nfc verify --json | jq -e .isValidTap'],
   options: { reader: readerOption },

@@ -15,14 +15,14 @@ export const watch = defineCommand({
   name: 'watch',
   summary: 'Read every chip that is held to a reader, until interrupted',
   description:
-    'Read every chip that is held to a reader, of all readers at once, until interrupted: a line a tap. ' +
-    'When the service behind the readers goes away, it goes on as soon as that is back. ' +
-    'With --timeout it ends with 6 when no chip has come for so long.',
+    'Read every chip that is held to a reader, of all readers at once, until interrupted: one line per tap. ' +
+    'If the reader service stops, the command continues as soon as it is back. ' +
+    'With --timeout, it ends with exit code 6 if no chip comes for that long.',
   examples: ['nfc watch', 'nfc watch --verify', 'nfc watch --json | jq -r .url', 'nfc watch --count 10'],
   options: {
     reader: readerOption,
-    verify: flag('--verify', 'Hand each tap to the daemon, which takes it, and print what it says'),
-    count: integer('--count <n>', 'End after so many taps', [1, Number.MAX_SAFE_INTEGER]),
+    verify: flag('--verify', 'Send each tap to the daemon, which uses it up, and print the verdict'),
+    count: integer('--count <n>', 'Stop after this many taps', [1, Number.MAX_SAFE_INTEGER]),
   },
   run: (ctx, { options }) =>
     untilInterrupted(ctx, (interrupted) =>
@@ -39,7 +39,7 @@ export const watch = defineCommand({
           await (options.verify ? printVerdict(ctx, chip) : printTap(ctx, chip))
           if (left === 0) ended.abort()
         }
-        ctx.io.note('Waiting for chips. Ctrl-C ends.')
+        ctx.io.note('Waiting for chips. Press Ctrl-C to stop.')
         try {
           await watchReaders(ctx, opened, { times: options.count ?? 1, signal, onCard })
         } finally {

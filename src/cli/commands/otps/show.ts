@@ -5,7 +5,7 @@ import { token } from '../token.ts'
 
 export const show = defineCommand({
   name: 'show',
-  summary: 'Show an OTP code: what it is for, and until when',
+  summary: 'Show what an OTP code is for, and when it expires',
   examples: ['otps show V1StGXR8_Z5jdHi6B-myT', 'otps show V1StGXR8_Z5jdHi6B-myT --json'],
   args: { otp: argument('otp', 'The code') },
   run: async (ctx, { args }) => {

@@ -10,6 +10,6 @@ export const chip = defineCommand({
   run: async (ctx, { options }) => {
     const found = await ctx.call('GET /phygitals/chip', { query: readToken(options) })
     await ctx.io.one(found, ({ uid }) => ({ UID: bothForms(uid) }))
-    ctx.io.hint(`All that it carries: tapchip chips show ${found.uid}`)
+    ctx.io.hint(`See the chip: tapchip chips show ${found.uid}`)
   },
 })

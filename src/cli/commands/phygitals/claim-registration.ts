@@ -23,7 +23,7 @@ export const claimRegistration = defineCommand({
   name: 'claim-registration',
   summary: 'Show, create or delete the registration of a recipient for a token',
   description:
-    'Where a contract asks for two taps, the first one registers who will receive the token, and a later one transfers it. ' +
+    'If a contract requires two taps, the first one registers who will receive the token, and a later one transfers it. ' +
     'A registration is made with an API key, or with the code of a tap.',
   examples: [
     'phygitals claim-registration show --contract-address 0x5FbD…0aa3 --chain-id 31337 --token-id 7 --recipient alice.eth',
@@ -37,7 +37,7 @@ export const claimRegistration = defineCommand({
     if (code !== undefined && args.action !== 'create')
       throw new UsageError(`A code creates a registration; to ${args.action} one, leave --code out.`)
     if (code !== undefined && isTokenGiven(options))
-      throw new UsageError('--code says which token: leave out the flags that say it as well.')
+      throw new UsageError('--code already says which token: leave out the flags that also say it.')
     if (code !== undefined) return createByCode(ctx, code, options)
     await { show, create, delete: remove }[args.action](ctx, options)
   },

@@ -11,10 +11,7 @@ import { readMetadata } from '../metadata.ts'
 import { readToken, type TokenGiven, token, tokenFlags } from '../token.ts'
 
 export const metadataFlag = {
-  metadata: text(
-    '--metadata <json|@file>',
-    'The new metadata: JSON, or the file that holds it (@-: standard input)',
-  ),
+  metadata: text('--metadata <json|@file>', 'The new metadata: JSON, or a file (@-: standard input)'),
 }
 
 interface Given extends TokenGiven {
@@ -34,7 +31,7 @@ export const metadataByFlags = async (ctx: CliContext, given: Given): Promise<vo
   const base = await baseUrl(ctx)
   if (base !== undefined)
     ctx.io.hint(
-      `What wallets and marketplaces read: ${base}/metadata/${ref.chainId}/${ref.contractAddress}/${ref.tokenId}`,
+      `Wallets and marketplaces read: ${base}/metadata/${ref.chainId}/${ref.contractAddress}/${ref.tokenId}`,
     )
 }
 
@@ -50,10 +47,10 @@ const baseUrl = async (ctx: CliContext): Promise<string | undefined> => {
 
 export const metadata = defineCommand({
   name: 'metadata',
-  summary: 'Replace the metadata of a token, and have marketplaces read it again',
+  summary: 'Replace the metadata of a token, and ask marketplaces to refresh it',
   description:
     'Replace the metadata of a token: JSON with name, collection, description, image, attributes and media_gallery; other fields are kept. ' +
-    'Of many from a file with the columns uid or contractAddress, chainId and tokenId, and metadata (JSON, or the path of ' +
+    'Many from a file with the columns uid or contractAddress, chainId and tokenId, and metadata (JSON, or the path of ' +
     'a file beside it), or with the columns that a template takes. The whole file is checked before the first is written.',
   examples: [
     'phygitals metadata --contract-address 0x5FbD…0aa3 --chain-id 31337 --token-id 7 --metadata @jacket.json',
@@ -66,7 +63,7 @@ export const metadata = defineCommand({
     ...sheetFlags,
     template: text(
       '--template <file>',
-      "One JSON for all, whose {{column}} fields are filled from the sheet's columns",
+      "One JSON file for all rows, whose {{column}} fields are filled from the sheet's columns",
       'file',
     ),
     ...batchFlags,
@@ -75,13 +72,12 @@ export const metadata = defineCommand({
   run: async (ctx, { options }) => {
     const { file, template, contractAddress, chainId, tokenId, metadata: written } = options
     if (file === undefined) {
-      if (template !== undefined)
-        throw new UsageError('--template takes its values from --file: give that too.')
+      if (template !== undefined) throw new UsageError('--template needs --file for its values.')
       await metadataByFlags(ctx, options)
       return exitCodes.done
     }
     if ([contractAddress, chainId, tokenId, written].some((flag) => flag !== undefined))
-      throw new UsageError('--file says which tokens and what: leave out the flags that say it as well.')
+      throw new UsageError('--file already says which tokens and what: leave out the flags that also say it.')
     ctx.needApiKey()
     const sheet = metadataSheet(template === undefined ? undefined : readTemplate(ctx.system, template))
     return runSheet(ctx, { ...metadataKind, sheet }, file, options)

@@ -20,7 +20,7 @@ export const transferSignature = defineCommand({
     const { code } = options
     if (isTokenGiven(options) === (code !== undefined))
       throw new UsageError(
-        'Say which token, in one way: --contract-address, --chain-id and --token-id, or --code.',
+        'Specify which token, in one way: --contract-address, --chain-id and --token-id, or --code.',
       )
     const signed = await (code === undefined ? byToken(ctx, options) : byCode(ctx, code, options))
     await ctx.io.one(signed, ({ signature, blockExpiry, tokenRef }) => ({
@@ -28,7 +28,7 @@ export const transferSignature = defineCommand({
       'Good before block': blockExpiry,
       Token: token({ ...tokenRef, chainId: Number(tokenRef.chainId) }),
     }))
-    ctx.io.hint('Whoever has the signature can have the token moved, to this recipient and nobody else.')
+    ctx.io.hint('Anyone with the signature can transfer the token, but only to this recipient.')
   },
 })
 

@@ -3,7 +3,7 @@ import { batchFlags } from '../../batch/input/flags.ts'
 import { transfer as transferKind } from '../../batch/kinds/transfer.ts'
 import { ApiError } from '../../client/errors.ts'
 import { defineCommand } from '../../command/define.ts'
-import { text, yes } from '../../command/options.ts'
+import { text, type Values, yes } from '../../command/options.ts'
 import type { CliContext } from '../../context.ts'
 import { CliError, exitCodes, UsageError } from '../../errors.ts'
 import { shellQuoted } from '../../io/text.ts'
@@ -16,14 +16,25 @@ import {
   recipientFlag,
   sendOnce,
 } from '../sending.ts'
-import { isTokenGiven, readToken, type TokenGiven, token, tokenFlags } from '../token.ts'
+import { isTokenGiven, readToken, token, tokenFlags } from '../token.ts'
+
+const flags = {
+  ...tokenFlags,
+  uid: text('--uid <uid>', 'The chip whose token it is, in decimal or hex'),
+  ...codeFlag,
+  ...recipientFlag,
+  ...idempotencyFlag,
+  ...batchFlags,
+  yes,
+}
+type Given = Values<typeof flags>
 
 export const transfer = defineCommand({
   name: 'transfer',
-  summary: 'Transfer a token, or mint it to whoever is to have it first',
+  summary: 'Transfer a token, or mint it to its first owner',
   description:
-    "Transfer a token on the team's authority: one that is named, or that of a chip, which is minted if the chip has none yet. " +
-    'With the code of a tap, what the code is for. Many from a file with the columns uid or contractAddress, chainId and ' +
+    "Transfer a token on the team's authority: a given one, or that of a chip, which is minted if the chip has none yet. " +
+    'With the code of a tap, the token that the code is for. Many from a file with the columns uid or contractAddress, chainId and ' +
     'tokenId, and recipient: the whole file is checked before the first is sent, and so is whether the relayer can pay.',
   examples: [
     'phygitals transfer --contract-address 0x5FbD…0aa3 --chain-id 31337 --token-id 7 --recipient alice.eth',
@@ -32,15 +43,7 @@ export const transfer = defineCommand({
     'phygitals transfer --file transfers.csv --dry-run',
     'phygitals transfer --file transfers.csv --failed again.csv',
   ],
-  options: {
-    ...tokenFlags,
-    uid: text('--uid <uid>', 'The chip whose token it is, in decimal or hex'),
-    ...codeFlag,
-    ...recipientFlag,
-    ...idempotencyFlag,
-    ...batchFlags,
-    yes,
-  },
+  options: flags,
   run: async (ctx, { options }) => {
     const { file, uid, contractAddress, chainId, tokenId, code, recipient, idempotencyKey } = options
     if (file === undefined) {
@@ -52,24 +55,19 @@ export const transfer = defineCommand({
         (flag) => flag !== undefined,
       )
     )
-      throw new UsageError('--file says which tokens and to whom: leave out the flags that say it as well.')
+      throw new UsageError(
+        '--file already says which tokens and to whom: leave out the flags that also say it.',
+      )
     return runSheet(ctx, transferKind, file, options)
   },
 })
 
-interface Given extends TokenGiven {
-  readonly uid: string | undefined
-  readonly code: string | undefined
-  readonly recipient: string | undefined
-  readonly idempotencyKey: string | undefined
-}
-
-export const transferByFlags = async (ctx: CliContext, given: Given): Promise<void> => {
+const transferByFlags = async (ctx: CliContext, given: Given): Promise<void> => {
   const { uid, code } = given
   const named = [isTokenGiven(given), uid !== undefined, code !== undefined].filter(Boolean).length
   if (named !== 1)
     throw new UsageError(
-      `${named === 0 ? 'Say which token' : 'Say it in one way'}: --contract-address, --chain-id and --token-id, or --uid, or --code.`,
+      `${named === 0 ? 'Specify which token' : 'Specify it in one way'}: --contract-address, --chain-id and --token-id, or --uid, or --code.`,
     )
   if (code !== undefined) return byCode(ctx, code, given)
   ctx.needApiKey()
@@ -98,7 +96,7 @@ const ofChip = async (ctx: CliContext, uid: string, given: Given): Promise<void>
   ).catch((error: unknown) => {
     if (error instanceof ApiError && error.statusCode === 404 && error.message.includes('No such token'))
       throw new CliError(
-        `The chip ${bothForms(readUid(uid))} carries no token, and nothing says which one it would get.`,
+        `The chip ${bothForms(readUid(uid))} has no token, and it is not known which one to mint.`,
         {
           advice: `Give it one: tapchip chips link ${shellQuoted(uid)} --contract-address 0x… --chain-id N --token-id N`,
           cause: error,

@@ -5,12 +5,12 @@ import { token } from '../token.ts'
 
 export const show = defineCommand({
   name: 'show',
-  summary: 'Query a ref: valid the first time, with its codes',
+  summary: 'Query a ref, which is valid only the first time, and show its codes',
   examples: ['refs show V1StGXR8_Z5jdHi6B-myT', 'refs show V1StGXR8_Z5jdHi6B-myT --include-owner --json'],
-  args: { ref: argument('ref', 'The ref, as it stands in svcRef') },
+  args: { ref: argument('ref', 'The ref, as in svcRef') },
   options: {
-    includeOwner: flag('--include-owner', "With the token's owner"),
-    includeMetadata: flag('--include-metadata', "With the token's metadata"),
+    includeOwner: flag('--include-owner', "Include the token's owner"),
+    includeMetadata: flag('--include-metadata', "Include the token's metadata"),
   },
   run: async (ctx, { args, options }) => {
     const ref = await ctx.call('GET /refs/:id', {
@@ -43,7 +43,7 @@ export const show = defineCommand({
     }))
     const codes = [ref, ref.linkedToken, ...ref.badgeEvents, ...ref.guestbookEvents]
     if (codes.some((holder) => holder?.otp))
-      ctx.io.hint('What a code is worth, and until when: tapchip otps show CODE')
+      ctx.io.hint('See what a code is for and when it expires: tapchip otps show CODE')
     if (!ref.isValidRef)
       ctx.io.note('Not valid: this ref was queried before, is too old, or needs the key of its team.')
   },

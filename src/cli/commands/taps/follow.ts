@@ -9,8 +9,8 @@ export const follow = defineCommand({
   summary: 'Show taps as they happen, until interrupted',
   examples: ['taps follow', 'taps follow --json | jq -r \'select(.outcome != "valid")\''],
   options: {
-    uid: text('--uid <uid>', 'Of one chip'),
-    count: integer('--count <n>', 'End after so many', [1, Number.MAX_SAFE_INTEGER]),
+    uid: text('--uid <uid>', 'Only this chip'),
+    count: integer('--count <n>', 'Stop after this many', [1, Number.MAX_SAFE_INTEGER]),
     team,
   },
   run: async (ctx, { options }) => {
@@ -22,7 +22,7 @@ export const follow = defineCommand({
       query: { team: options.team, uid },
       signal: ended.signal,
     })
-    ctx.io.note('Waiting for taps. Ctrl-C ends.')
+    ctx.io.note('Waiting for taps. Press Ctrl-C to stop.')
     let left = options.count ?? Number.POSITIVE_INFINITY
     for await (const tap of taps) {
       await ctx.io.line(tap, () =>

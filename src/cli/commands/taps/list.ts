@@ -31,9 +31,9 @@ export const list = defineCommand({
   summary: 'List taps, newest first, the refused ones with their reason',
   examples: ['taps list', 'taps list --outcome refused --since 24h', 'taps list --uid 04DE5F1EACC040 --json'],
   options: {
-    uid: text('--uid <uid>', 'Of one chip'),
-    outcome: choice('--outcome <outcome>', 'Of one outcome', outcomes),
-    since: moment('--since <when>', 'From then on', 'ago'),
+    uid: text('--uid <uid>', 'Only this chip'),
+    outcome: choice('--outcome <outcome>', 'Only this outcome', outcomes),
+    since: moment('--since <when>', 'Only from then on', 'ago'),
     ...pageFlags('tap'),
     team,
   },

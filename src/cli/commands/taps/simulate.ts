@@ -4,9 +4,9 @@ import { readUid, uidOnWire } from '../../uid.ts'
 
 export const simulate = defineCommand({
   name: 'simulate',
-  summary: 'Make the URLs that a chip would show next',
+  summary: 'Create the URLs that a chip would show next',
   description:
-    "Make the URLs that a chip would show at its next taps. This advances the chip's counter, so it works on the " +
+    "Create the URLs that a chip would show at its next taps. This advances the chip's counter, so it works on the " +
     'chips of an --ephemeral daemon and on chips imported as simulated, nowhere else.',
   examples: [
     'taps simulate --uid 04:DE:5F:1E:AC:C0:40',
@@ -26,6 +26,6 @@ export const simulate = defineCommand({
       body: { count: options.count ?? 1 },
     })
     for (const tap of taps) await ctx.io.line(tap, () => tap.url)
-    ctx.io.hint("Open it in a browser, or take the tap here: tapchip chips find 'URL'. It works once.")
+    ctx.io.hint("Open it in a browser, or verify the tap here: tapchip chips find 'URL'. It works once.")
   },
 })

@@ -14,7 +14,7 @@ export const list = defineCommand({
         CREATED: (team) => team.createdAt,
         TODAY: (team) => describeBudget(team.budget),
       },
-      'No teams. Make one: tapchip teams create NAME',
+      'No teams. Create one: tapchip teams create NAME',
     )
   },
 })

@@ -17,18 +17,18 @@ const { MAX_SAFE_INTEGER: most } = Number
 
 export const list = defineCommand({
   name: 'list',
-  summary: 'List what was, is and will be sent to chains, newest first',
+  summary: 'List transactions in all states, newest first',
   examples: [
     'transactions list',
     'transactions list --waiting',
     'transactions list --state reverted --chain-id 8453 --json',
   ],
   options: {
-    chainId: integer('--chain-id <id>', 'Of one chain', [1, most]),
-    state: choice('--state <state>', 'In one state', states),
-    kind: text('--kind <kind>', 'Of one kind: phygital-transfer, phygital-mint, …'),
-    waiting: flag('--waiting', 'Those alone that something keeps from going on'),
-    hash: text('--hash <hash>', 'The one that an attempt with this hash belongs to'),
+    chainId: integer('--chain-id <id>', 'Only this chain', [1, most]),
+    state: choice('--state <state>', 'Only this state', states),
+    kind: text('--kind <kind>', 'Only this kind: phygital-transfer, phygital-mint, …'),
+    waiting: flag('--waiting', 'Only those that are waiting for something'),
+    hash: text('--hash <hash>', 'Only the one with an attempt of this hash'),
     ...pageFlags('one'),
     team,
   },

@@ -7,13 +7,13 @@ export type Transaction = ElementOf<'GET /admin/transactions'>
 type Waiting = NonNullable<Transaction['waiting']>
 
 const states: Readonly<Record<Transaction['state'], string>> = {
-  queued: 'recorded, nothing has left yet',
-  signed: 'stored; whether a node has it is not known',
+  queued: 'recorded, not sent yet',
+  signed: 'stored; it is not known whether a node has it',
   broadcast: 'a node has it',
   mined: 'in a block that is not deep enough yet',
   confirmed: 'done',
-  reverted: 'mined without an effect',
-  cancelled: 'given up without an effect',
+  reverted: 'mined without effect',
+  cancelled: 'given up without effect',
 }
 
 /** Why a transaction is waiting, and what to do. */
@@ -28,16 +28,16 @@ export const waitingReasons: Readonly<Record<Waiting, { why: string; fix: (chain
       `send the relayer of chain ${chainId} some of its coin: tapchip doctor shows the address`,
   },
   'gas-estimate': {
-    why: 'it cannot be estimated before what stands in front of it is mined',
-    fix: () => 'nothing: it goes on by itself',
+    why: 'its gas cannot be estimated before earlier transactions are mined',
+    fix: () => 'nothing: it continues automatically',
   },
   builder: {
-    why: 'what it needs to know of the chain could not be read',
-    fix: () => 'nothing: it is tried again. If it lasts: tapchip doctor',
+    why: 'data that it needs could not be read from the chain',
+    fix: () => 'nothing: it is tried again. If it persists: tapchip doctor',
   },
   node: {
-    why: 'the node does not answer, or says nothing clear',
-    fix: () => 'nothing: it is sent again. If it lasts: tapchip doctor',
+    why: 'the node does not answer, or not clearly',
+    fix: () => 'nothing: it is sent again. If it persists: tapchip doctor',
   },
 }
 
@@ -54,7 +54,7 @@ export const nextStep = ({ id, state, waiting, chainId }: Transaction): string |
   if (waiting !== null) return `To do: ${waitingReasons[waiting].fix(chainId)}`
   if (state === 'reverted') return 'The contract refused it: nothing was changed, and it is not sent again.'
   if (state === 'signed' || state === 'broadcast')
-    return `It is replaced by itself with higher fees when it takes long. Give it up: tapchip transactions cancel ${id}`
+    return `If it takes long, it is replaced automatically with higher fees. Cancel it: tapchip transactions cancel ${id}`
   return undefined
 }
 
@@ -77,11 +77,11 @@ export const transactionArgument = {
 export const findId = async (ctx: CliContext, given: string): Promise<number> => {
   if (/^\d{1,15}$/.test(given)) return Number(given)
   if (!/^0x[0-9a-fA-F]{64}$/.test(given))
-    throw new UsageError(`"${given}" is no number and no hash.`, 'Those there are: tapchip transactions list')
+    throw new UsageError(`"${given}" is neither a number nor a hash.`, 'List them: tapchip transactions list')
   const [found] = await ctx.call('GET /admin/transactions', { query: { hash: given, limit: 1 } })
   if (found) return found.id
   throw new CliError(`No transaction here has the hash ${given}.`, {
-    advice: 'Those there are: tapchip transactions list',
+    advice: 'List them: tapchip transactions list',
   })
 }
 
@@ -94,7 +94,7 @@ const describeAttempt = ({ hash, purpose, maxFeePerGas, sentAt, error }: Shown['
     hash,
     ...(purpose === 'filler' ? ['empty, in its place'] : []),
     `up to ${gwei(maxFeePerGas)}`,
-    sentAt === null ? 'no node has said that it has it' : `a node had it ${sentAt}`,
+    sentAt === null ? 'no node has confirmed it' : `a node had it at ${sentAt}`,
     ...(error === null ? [] : [`last answer: ${error}`]),
   ].join(', ')
 
