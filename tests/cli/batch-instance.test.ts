@@ -138,8 +138,7 @@ describe('a batch belongs to the daemon that it began at', () => {
       const canUndo = kinds.some(({ name, undo }) => name === kind && 'name' in undo)
       for (const verb of ['resume', 'undo']) {
         const refused = await here.run('--url', away?.url ?? '', 'batch', verb, id, '--yes')
-        const words =
-          verb === 'resume' || canUndo ? `the daemon at ${away?.url} now` : /cannot|stay/
+        const words = verb === 'resume' || canUndo ? `the daemon at ${away?.url} now` : /cannot|stay/
         expect([verb, refused.code, refused.stdout]).toEqual([verb, 2, ''])
         expect(refused.stderr).toMatch(words)
       }

@@ -64,7 +64,11 @@ const damages: [string, (lines: string[]) => string[] | string, RegExp][] = [
     (lines) => lines.flatMap((line) => (isAbout('row', uids[2] ?? '')(line) ? [line, line] : [line])),
     /is damaged: 1 line is invalid/,
   ],
-  ['nothing in it', () => '', /records nothing: the batch was stopped before its first row was sent, or the file/],
+  [
+    'nothing in it',
+    () => '',
+    /records nothing: the batch was stopped before its first row was sent, or the file/,
+  ],
   [
     'a row taken out',
     (lines) => lines.filter((line) => !isAbout('row', uids[2] ?? '')(line)),
