@@ -113,20 +113,20 @@ function stop(
   administration: Administration | undefined,
 ): Promise<boolean> {
   const drain = async () => {
-    const impatient = setTimeout(() => {
+    const cutTimer = setTimeout(() => {
       app?.server.closeAllConnections()
       administration?.closeAllConnections()
     }, drainMs)
     await Promise.all([app?.close(), administration?.close()])
-    clearTimeout(impatient)
+    clearTimeout(cutTimer)
   }
   const steps = [{ what: 'requests', run: drain }, ...ctx.closing]
   return closeInOrder(steps, { log: ctx.log, withinMs: drainMs + closingMs })
 }
 
 // Anything slower continues after the ready line.
-const patienceMs = 60_000
-const lookMs = 10
+const settleTimeoutMs = 60_000
+const pollMs = 10
 
 /**
  * Makes the chains match the store: names, contracts, events, and tokens from a seed. Waits for transactions on
@@ -143,7 +143,7 @@ export async function reconcileChains(ctx: Context, stopped?: AbortSignal): Prom
 
 /** Polls, because transactions behind a failed one are given up with it, and no event announces that. */
 async function settledOn({ db, log }: Context, ids: readonly number[], stopped?: AbortSignal): Promise<void> {
-  const until = performance.now() + patienceMs
+  const until = performance.now() + settleTimeoutMs
   for (const id of ids) {
     for (;;) {
       const row = await findTransaction(db.read, id)
@@ -162,7 +162,7 @@ async function settledOn({ db, log }: Context, ids: readonly number[], stopped?:
         )
         return
       }
-      await new Promise((resolve) => setTimeout(resolve, lookMs))
+      await new Promise((resolve) => setTimeout(resolve, pollMs))
     }
   }
 }

@@ -228,7 +228,7 @@ describe('images', () => {
     expect(await send(part('; filename=""', ''))).toEqual([400, 'image: Required'])
     expect(await send()).toEqual([400, 'image: Required'])
     const other = good.replace('name="image"', 'name="logo"')
-    expect(await send(other)).toEqual([400, expect.stringContaining('logo must be no file')])
+    expect(await send(other)).toEqual([400, expect.stringContaining('logo must not be a file')])
   })
 })
 

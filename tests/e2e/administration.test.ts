@@ -131,7 +131,7 @@ describe('once a base URL for the public is set', () => {
   })
 
   test('a proxy that the daemon was not told of is warned of, in the log and by doctor', async () => {
-    const words = /leads here through a proxy, and TAPCHIP_TRUST_PROXY is not set/
+    const words = /is served through a proxy, but TAPCHIP_TRUST_PROXY is not set/
     const daemon = await daemonWith(publicUrl)
     expect(daemon.log()).toMatch(words)
     const doctor = await run('tapchip', ['doctor', '--json'], {

@@ -142,18 +142,23 @@ test.each([
     ['--ephemeral'],
     { TMPDIR: '/nowhere' },
     2,
-    /--ephemeral cannot use \/nowhere: it is not there.*TMPDIR=DIR/,
+    /--ephemeral cannot use \/nowhere: it does not exist.*TMPDIR=DIR/,
   ],
   [['--data-dir', ''], {}, 2, /must not be empty/],
   [
     ['--ephemeral', '--config', '/nowhere'],
     {},
     2,
-    /configuration file \/nowhere cannot be read: it is not there/,
+    /configuration file \/nowhere cannot be read: it does not exist/,
   ],
   [['--ephemeral', '--config', '/'], {}, 2, /configuration file \/ cannot be read: it is a directory/],
   [['--ephemeral', '--seed', '/nowhere'], {}, 1, /seed \/nowhere cannot be read: it does not exist/],
-  [['--ephemeral', '--host', 'nope.invalid'], {}, 1, /nope\.invalid.* is no address\. Give another --host/],
+  [
+    ['--ephemeral', '--host', 'nope.invalid'],
+    {},
+    1,
+    /nope\.invalid.* cannot be resolved\. Use another --host/,
+  ],
 ])('%j is refused in words', async (given, env, code, words) => {
   const ended = await run('tapchipd', ['--port', '0', ...given], { ...withoutChain, ...env })
   expect([ended.code, ended.stderr]).toEqual([code, expect.stringMatching(words)])

@@ -88,7 +88,7 @@ test('a reader that stops reading stops nothing, and gets the lines again when i
   daemon.stderr?.on('data', (chunk) => {
     log += chunk
   })
-  await expect.poll(() => log).toContain('are lost')
+  await expect.poll(() => log).toContain('were lost')
   await answers(url, 1)
   expect(await stopped(daemon)).toBe(0)
   const lines = log

@@ -23,8 +23,8 @@ const fieldBytes = 16 * 1024
 /**
  * An oversized body is still read up to these limits: a client that is still sending does not notice an answer.
  */
-const patience = 16 * 1024 * 1024
-const patienceMs = 10_000
+const drainBytes = 16 * 1024 * 1024
+const drainMs = 10_000
 /** Time for a client that keeps sending to read the answer before the connection closes. */
 const lingerMs = 2_000
 
@@ -49,9 +49,9 @@ export function readForm(headers: IncomingHttpHeaders, body: Readable, options: 
       return
     }
     let seen = 0
-    let impatient: NodeJS.Timeout | undefined
+    let drainTimer: NodeJS.Timeout | undefined
     const done = () => {
-      clearTimeout(impatient)
+      clearTimeout(drainTimer)
       if (reading.failure) reject(reading.failure)
       else resolve({ fields: Object.fromEntries(reading.fields), hasFile: reading.hasFile })
     }
@@ -65,8 +65,8 @@ export function readForm(headers: IncomingHttpHeaders, body: Readable, options: 
       if (seen > options.maxBytes) reading.fail(tooLarge(options.maxBytes))
       if (!reading.failure) parser.write(chunk)
       if (!reading.failure) return
-      impatient ??= setTimeout(giveUp, patienceMs).unref()
-      if (seen > options.maxBytes + patience) giveUp()
+      drainTimer ??= setTimeout(giveUp, drainMs).unref()
+      if (seen > options.maxBytes + drainBytes) giveUp()
     }
     parser.on('finish', done)
     parser.on('error', done)
@@ -74,7 +74,7 @@ export function readForm(headers: IncomingHttpHeaders, body: Readable, options: 
     body.on('end', () => (reading.failure ? done() : parser.end()))
     body.on('error', (error) => reject(error))
     body.on('close', () => {
-      clearTimeout(impatient)
+      clearTimeout(drainTimer)
       reject(brokenOff)
     })
   })

@@ -87,12 +87,12 @@ function bodyOf(spec: EndpointSpec, wire: WireWords): Json {
   }
 }
 
-function parametersOf(schema: z.ZodObject | undefined, place: 'path' | 'query', wire: WireWords): Json[] {
+function parametersOf(schema: z.ZodObject | undefined, location: 'path' | 'query', wire: WireWords): Json[] {
   if (!schema) return []
   return Object.entries(schema.shape).map(([name, field]) => ({
     name,
-    in: place,
-    required: place === 'path' || !z.safeParse(field, undefined).success,
+    in: location,
+    required: location === 'path' || !z.safeParse(field, undefined).success,
     schema: schemaOf(field, 'input', wire),
   }))
 }

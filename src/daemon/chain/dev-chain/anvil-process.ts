@@ -212,9 +212,9 @@ export async function spawnAnvil(settings: AnvilSettings): Promise<AnvilProcess>
       if (child.exitCode !== null || child.signalCode !== null) return
       const gone = once(child, 'exit')
       child.kill('SIGTERM')
-      const impatient = setTimeout(() => child.kill('SIGKILL'), 2000)
+      const killTimer = setTimeout(() => child.kill('SIGKILL'), 2000)
       await gone
-      clearTimeout(impatient)
+      clearTimeout(killTimer)
     },
   }
 }

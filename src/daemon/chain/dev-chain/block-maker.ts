@@ -10,7 +10,7 @@ const gatherMs = 3
 const blockMs = 12_000
 
 /** Transactions sent directly to anvil are noticed within this time. */
-const lookMs = 200
+const pollMs = 200
 
 export interface BlockMakerSettings {
   connection: RpcConnection
@@ -25,7 +25,7 @@ export interface BlockMakerSettings {
 /** Makes blocks while transactions wait: many in each, and soon after a single one. */
 export class BlockMaker {
   readonly #settings: BlockMakerSettings
-  readonly #look: NodeJS.Timeout
+  readonly #poll: NodeJS.Timeout
   #queue: Promise<unknown> = Promise.resolve()
   #poked = false
   #held = false
@@ -40,8 +40,8 @@ export class BlockMaker {
   constructor(settings: BlockMakerSettings) {
     this.#settings = settings
     this.#lastBlockAt = settings.clock.monotonic()
-    this.#look = setInterval(() => this.#soon(false), lookMs)
-    this.#look.unref()
+    this.#poll = setInterval(() => this.#soon(false), pollMs)
+    this.#poll.unref()
   }
 
   /** The time in milliseconds since the oldest unanswered call; calls are made several times a second. */
@@ -97,7 +97,7 @@ export class BlockMaker {
 
   async close(): Promise<void> {
     this.#closed = true
-    clearInterval(this.#look)
+    clearInterval(this.#poll)
     await this.#queue
   }
 

@@ -5,7 +5,7 @@ import { ChainUnavailable, RpcConnection, type RpcLimits, type RpcWire } from '.
 import { rpcOverHttp } from '../rpc-transport.ts'
 
 // A hundred catch-up blocks on a large state take seconds; a chain that hangs is restarted.
-const patienceMs = 20_000
+const callTimeoutMs = 20_000
 /** A large state as a single JSON text. */
 const mostBytes = 256 * 1024 * 1024
 
@@ -16,7 +16,7 @@ const unix = 'unix:'
  */
 export const connectTo = (url: string): RpcConnection =>
   new RpcConnection(url, url.startsWith(unix) ? rpcOverSocket(url.slice(unix.length)) : rpcOverHttp(url), {
-    timeoutMs: patienceMs,
+    timeoutMs: callTimeoutMs,
     maxBytes: mostBytes,
     failure: (cause) => new ChainUnavailable('The embedded dev chain does not answer. Try again.', { cause }),
   })
@@ -88,7 +88,7 @@ function ask(
     const chunks: Buffer[] = []
     let size = 0
     const end = (settle: () => void) => {
-      clearTimeout(impatient)
+      clearTimeout(timer)
       socket.off('data', onData).off('close', onClose).off('error', onError)
       settle()
     }
@@ -104,7 +104,7 @@ function ask(
     const onError = (error: NodeJS.ErrnoException) =>
       fail('connection', `could not be asked: ${error.code ?? 'connection failed'}`, error)
     const onClose = () => fail('connection', 'closed the connection')
-    const impatient = setTimeout(
+    const timer = setTimeout(
       () => fail('timeout', `did not answer in full within ${timeoutMs} ms`),
       timeoutMs,
     )
@@ -114,16 +114,16 @@ function ask(
 }
 
 /** "tapchip" in an address without a known key. */
-const place: Address = '0x7461706368697000000000000000000000000001'
+const markerAddress: Address = '0x7461706368697000000000000000000000000001'
 
 /** Writes the owner's marker into the chain itself: by now, another process may use its port. */
 export const mark = (connection: RpcConnection, marker: string): Promise<unknown> =>
-  connection.call('anvil_setCode', [place, marker])
+  connection.call('anvil_setCode', [markerAddress, marker])
 
 /** @returns the value written by {@link mark}; undefined without an answer */
 export async function markerOf(connection: RpcConnection): Promise<string | undefined> {
   try {
-    return String(await connection.call('eth_getCode', [place, 'latest'], { timeoutMs: 2000 }))
+    return String(await connection.call('eth_getCode', [markerAddress, 'latest'], { timeoutMs: 2000 }))
   } catch {
     return undefined
   }

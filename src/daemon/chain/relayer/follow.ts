@@ -18,16 +18,16 @@ export async function follow(sender: Sender, view: View): Promise<boolean> {
   const changes: Change[] = []
 
   for (const row of candidates) {
-    const place = found.get(row.id)
-    if (place) {
+    const inclusion = found.get(row.id)
+    if (inclusion) {
       sender.memory.absent.delete(row.id)
-      const { hash: minedHash, blockHash, blockNumber } = place
+      const { hash: minedHash, blockHash, blockNumber } = inclusion
       const mined = {
         id: row.id,
         minedHash,
         blockHash,
         blockNumber,
-        succeeded: place.succeeded ? 1 : 0,
+        succeeded: inclusion.succeeded ? 1 : 0,
       } as const
       changes.push({ id: row.id, write: (trx, at) => markMined(trx, { ...mined, at }) })
       if (deep(blockNumber)) changes.push(...(await verdictOn(sender, view, { ...row, ...mined })))

@@ -40,7 +40,7 @@ export async function signQueued(sender: Sender, view: View): Promise<Signed> {
   const signings: Signing[] = []
   const refused: { row: TransactionRow; reason: string }[] = []
   const waiting: { row: TransactionRow; waiting: TransactionRow['waiting'] }[] = []
-  for (const [place, row] of queue.entries()) {
+  for (const [index, row] of queue.entries()) {
     const nonce = view.next + signings.length
     const built = await buildCall(building, row, { isFirst: nonce === view.used })
     if (built.kind === 'call') {
@@ -54,7 +54,7 @@ export async function signQueued(sender: Sender, view: View): Promise<Signed> {
       if (built.waiting === 'gas-estimate') break
     }
     // A signature takes about 0.3 ms; other requests may run in between.
-    if (place % 8 === 7) await nextTurn()
+    if (index % 8 === 7) await nextTurn()
   }
   if (signings.length + refused.length + waiting.length === 0)
     return { changed: false, waitingForFees: false }

@@ -13,15 +13,15 @@ export type TransactionState =
   /** A node accepted one of the attempts. It may forget it, so it is resent now and then. */
   | { name: 'broadcast'; sender: Address; nonce: number; firstHash: Hex }
   /** In a block that is not final yet. A reorganization leads back to `broadcast`. */
-  | ({ name: 'mined'; sender: Address; nonce: number; firstHash: Hex; succeeded: boolean } & Place)
+  | ({ name: 'mined'; sender: Address; nonce: number; firstHash: Hex; succeeded: boolean } & Mined)
   /** Final, with its effect. */
-  | ({ name: 'confirmed'; sender: Address; nonce: number; firstHash: Hex } & Place)
+  | ({ name: 'confirmed'; sender: Address; nonce: number; firstHash: Hex } & Mined)
   /** Final, without an effect. */
-  | ({ name: 'reverted'; sender: Address; nonce: number; firstHash: Hex; reason: string } & Place)
+  | ({ name: 'reverted'; sender: Address; nonce: number; firstHash: Hex; reason: string } & Mined)
   /** Given up without an effect. Its nonce, if it had one, was used by an empty transaction. */
   | { name: 'cancelled'; firstHash: Hex | undefined; reason: string }
 
-interface Place {
+interface Mined {
   minedHash: Hex
   blockHash: Hex
   blockNumber: number
@@ -43,14 +43,14 @@ export function stateOf(row: TransactionRow): TransactionState {
   if (row.sender === null || row.nonce === null) throw new Error(`Transaction ${row.id} has no nonce`)
   const sent = { sender: getAddress(row.sender), nonce: row.nonce, firstHash: storedHex(row.firstHash) }
   if (row.state === 'signed' || row.state === 'broadcast') return { name: row.state, ...sent }
-  const place = {
+  const mined = {
     minedHash: storedHex(row.minedHash),
     blockHash: storedHex(row.blockHash),
     blockNumber: row.blockNumber ?? 0,
   }
-  if (row.state === 'mined') return { name: 'mined', ...sent, ...place, succeeded: row.succeeded === 1 }
-  if (row.state === 'confirmed') return { name: 'confirmed', ...sent, ...place }
-  return { name: 'reverted', ...sent, ...place, reason }
+  if (row.state === 'mined') return { name: 'mined', ...sent, ...mined, succeeded: row.succeeded === 1 }
+  if (row.state === 'confirmed') return { name: 'confirmed', ...sent, ...mined }
+  return { name: 'reverted', ...sent, ...mined, reason }
 }
 
 export const isSettled = (state: TransactionState): state is SettledState =>
