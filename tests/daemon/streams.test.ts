@@ -77,7 +77,7 @@ test('a body whose sender has gone is looked at no further', async () => {
       return { value }
     },
   )
-  await expect(read).rejects.toThrow('gone')
+  await expect(read).rejects.toThrow('disconnected')
   expect(looked).toBeLessThan(100)
 })
 
