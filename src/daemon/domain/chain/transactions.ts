@@ -32,6 +32,13 @@ export async function listTransactions(
   return rows.map((row) => ({ ...row, team: names.get(row.teamId ?? 0) ?? null }))
 }
 
+/** What the code that recorded a transaction wrote about it, in that code's shape. */
+export async function subjectOf<T>({ db }: { db: Pick<Db, 'read'> }, id: number | null): Promise<T> {
+  const row = id === null ? undefined : await findTransaction(db.read, id)
+  if (!row) throw new Error('the request is a transaction')
+  return JSON.parse(row.subject)
+}
+
 /** Includes every attempt but never the signed bytes. @throws DomainError not_found */
 export async function showTransaction({ db }: Reading, id: number): Promise<Named<ShownTransaction>> {
   const [shown, teams] = await Promise.all([show(db.read, id), allTeams(db.read)])

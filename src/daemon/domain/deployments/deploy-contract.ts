@@ -12,6 +12,7 @@ import { baseUriOf, recordServiceUrl } from '../contracts/service-url.ts'
 import { conflict, type DomainError } from '../errors.ts'
 import { iso } from '../time.ts'
 import { recordDeployment } from './deployments.ts'
+import { contractDeployedBy } from './guestbook-contracts.ts'
 
 /**
  * @returns the transaction @throws DomainError chain_unavailable, already_exists, conflict if deployment is
@@ -50,10 +51,7 @@ export async function deployedBy(
   { db, chains, baseUrl }: Pick<DeployDeps, 'db' | 'chains' | 'baseUrl'>,
   transactionId: number | null,
 ): Promise<{ contract: ContractRow; warnings: string[] }> {
-  const row = transactionId === null ? undefined : await findTransaction(db.read, transactionId)
-  // Written by recordDeployment in this shape.
-  const { contractId }: { contractId: number } = JSON.parse(row?.subject ?? '{"contractId":0}')
-  const contract = await contractIn(db.read, contractId)
+  const contract = await contractIn(db.read, await contractDeployedBy({ db }, transactionId))
   return { contract, warnings: urlWarnings(chainOf(chains, contract.chainId), baseUrl, contract.symbol) }
 }
 

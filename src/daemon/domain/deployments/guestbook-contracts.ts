@@ -5,9 +5,8 @@ import { contractsOfTeam, findContract } from '../../store/contracts.ts'
 import type { Db, Queries } from '../../store/database.ts'
 import type { ContractRow } from '../../store/schema.ts'
 import { findTeam } from '../../store/teams.ts'
-import { findTransaction } from '../../store/transactions/intents.ts'
 import { chainOf, readChain } from '../chain/read-chain.ts'
-import type { KeyedRequest } from '../chain/transactions.ts'
+import { type Claim, subjectOf } from '../chain/transactions.ts'
 import { type DeployDeps, noProxy } from '../contracts/contract-address.ts'
 import { createContractIn } from '../contracts/contracts.ts'
 import { notFound } from '../errors.ts'
@@ -52,16 +51,10 @@ export async function deployGuestbook(
   return id
 }
 
-export async function contractDeployedBy(
-  { db }: { db: Pick<Db, 'read'> },
+export const contractDeployedBy = async (
+  deps: { db: Pick<Db, 'read'> },
   transactionId: number | null,
-): Promise<number> {
-  const row = transactionId === null ? undefined : await findTransaction(db.read, transactionId)
-  if (!row) throw new Error('a deployment is a transaction')
-  // Written by recordDeployment in this shape.
-  const { contractId }: { contractId: number } = JSON.parse(row.subject)
-  return contractId
-}
+): Promise<number> => (await subjectOf<{ contractId: number }>(deps, transactionId)).contractId
 
 export const listGuestbooks = async (
   { db }: { db: Pick<Db, 'read'> },

@@ -12,6 +12,7 @@ import {
 } from '../../store/guestbook-events.ts'
 import { findTransaction } from '../../store/transactions/intents.ts'
 import { chainOf } from '../chain/read-chain.ts'
+import { subjectOf } from '../chain/transactions.ts'
 import type { DeployDeps } from '../contracts/contract-address.ts'
 import { ensureDeploying, type TeamRequester } from '../deployments/guestbook-contracts.ts'
 import { recordEvent } from '../deployments/guestbook-records.ts'
@@ -84,16 +85,10 @@ export async function ensureEventIn(
   return { id: await insertGuestbookEvent(trx, fresh), isNew: true }
 }
 
-export async function eventCreatedBy(
-  { db }: { db: Pick<Db, 'read'> },
+export const eventCreatedBy = async (
+  deps: { db: Pick<Db, 'read'> },
   transactionId: number | null,
-): Promise<number> {
-  const row = transactionId === null ? undefined : await findTransaction(db.read, transactionId)
-  if (!row) throw new Error('creating an event is a transaction')
-  // Written by recordEvent in this shape.
-  const { eventId }: { eventId: number } = JSON.parse(row.subject)
-  return eventId
-}
+): Promise<number> => (await subjectOf<{ eventId: number }>(deps, transactionId)).eventId
 
 /** Events of one contract, or of all. Empty for another team's contract. */
 export const listEvents = (

@@ -6,14 +6,13 @@ import type { SetUpDeps } from './execute-plan.ts'
 import { provision } from './provision.ts'
 import { recoverChip } from './recover.ts'
 import { resetChip } from './reset.ts'
-import type { ChipDetails } from './session.ts'
+import type { ChipDetails, ChipRequest } from './session.ts'
 import type { NfcSessions, SessionOwner, SessionStep } from './sessions.ts'
 
 type OpenDeps = SetUpDeps & BaseUrlDeps & { readonly config: { readonly ephemeral: boolean } }
 
-interface OpenRequest {
+interface OpenRequest extends ChipRequest {
   readonly purpose: 'provision' | 'recover' | 'reset'
-  readonly atr: Uint8Array | undefined
   readonly keySet: number | undefined
   readonly chipGroup: string | undefined
   readonly rekey: boolean
@@ -21,10 +20,6 @@ interface OpenRequest {
   /** Pause once the chip is known, and wait for instructions. */
   readonly waitForDetails: boolean
   readonly details: ChipDetails
-  /** The caller may vouch that a blank chip is the one registered with keys. */
-  readonly mayVouch: boolean
-  /** The caller may give power over chips' assets. */
-  readonly mayBind: boolean
 }
 
 /**

@@ -28,6 +28,7 @@ import {
 } from './registration.ts'
 import {
   type ChipDetails,
+  type ChipRequest,
   type Conversation,
   type NfcSession,
   type Reply,
@@ -36,17 +37,12 @@ import {
   type Step,
 } from './session.ts'
 
-interface ProvisionRequest {
-  readonly atr: Uint8Array | undefined
+interface ProvisionRequest extends ChipRequest {
   readonly teamId: number
   /** A name, or the ID of an existing group. */
   readonly chipGroup: string
   readonly set: KeySet
   readonly rekey: boolean
-  /** The caller may vouch that a blank chip is the one registered with keys. */
-  readonly mayVouch: boolean
-  /** The caller may give power over chips' assets. */
-  readonly mayBind: boolean
   /** undefined: ask once the chip is known. */
   readonly details: ChipDetails | undefined
 }

@@ -11,13 +11,13 @@ import { close, type Enrollment, type JournalEntry, resumeEntry } from './journa
 import { assertOwnKeys, type KnownChip, knownChip } from './known-chip.ts'
 import { resultOf } from './provision.ts'
 import { registerWithTap } from './registration.ts'
-import { type Conversation, type NfcSession, relay } from './session.ts'
+import { type ChipRequest, type Conversation, type NfcSession, relay } from './session.ts'
 
 /** Completes the plan of a chip that was lifted too early. If the plan is finished, only verifies the chip. */
 export async function* recoverChip(
   deps: SetUpDeps,
   session: NfcSession,
-  { atr, mayBind }: { readonly atr: Uint8Array | undefined; readonly mayBind: boolean },
+  { atr, mayBind }: Pick<ChipRequest, 'atr' | 'mayBind'>,
 ): Conversation {
   const inspection = yield* relay(inspect(atr), 'inspect')
   const { uid } = inspection

@@ -21,14 +21,18 @@ import {
 } from './execute-plan.ts'
 import { close, openEntry, resumeEntry } from './journal.ts'
 import { isAccountedFor, type KnownChip, knownChip, sourceShown } from './known-chip.ts'
-import { type Conversation, type NfcSession, type Reply, relay, type Step } from './session.ts'
+import {
+  type ChipRequest,
+  type Conversation,
+  type NfcSession,
+  type Reply,
+  relay,
+  type Step,
+} from './session.ts'
 
-interface ResetRequest {
-  readonly atr: Uint8Array | undefined
+interface ResetRequest extends Omit<ChipRequest, 'mayBind'> {
   /** Wait for confirmation once the chip is known. */
   readonly asks: boolean
-  /** The caller may vouch that a blank chip is the one registered with keys. */
-  readonly mayVouch: boolean
 }
 
 /** Resets a chip to its factory state. It stays registered, but its taps become invalid. */

@@ -87,6 +87,15 @@ export type SessionResult =
     }
   | { readonly status: 'factory'; readonly uid: string }
 
+/** A caller's request about the chip on a reader. */
+export interface ChipRequest {
+  readonly atr: Uint8Array | undefined
+  /** The caller may vouch that a blank chip is the one registered with keys. */
+  readonly mayVouch: boolean
+  /** The caller may give power over chips' assets. */
+  readonly mayBind: boolean
+}
+
 /** Yields steps for the card's side and receives its replies. */
 export type Conversation = AsyncGenerator<Step, SessionResult, Reply>
 

@@ -8,6 +8,7 @@ import type { OtpRow } from '../../store/schema.ts'
 import type { LocatedToken, TokenLocation } from '../../store/tokens.ts'
 import { findTransaction } from '../../store/transactions/intents.ts'
 import { type Asker, resolveRecipient } from '../chain/recipients.ts'
+import { subjectOf } from '../chain/transactions.ts'
 import { presentCode, spendCode } from '../codes/otps.ts'
 import { DomainError, notFound } from '../errors.ts'
 import { type BudgetClock, iso } from '../time.ts'
@@ -144,15 +145,13 @@ export async function transferred(
   { chains, db }: { chains: Chains; db: Pick<Db, 'read'> },
   transactionId: number | null,
 ): Promise<Transferred> {
-  if (transactionId === null) throw new Error('a transfer is a transaction')
-  const hash = await broadcastHash(chains, transactionId)
-  const row = await findTransaction(db.read, transactionId)
-  // Written by recordTransfer in this shape.
-  return { hash, token: locationOf(JSON.parse(row?.subject ?? '{}')) }
+  const token = await subjectOf<TokenLocation>({ db }, transactionId)
+  return { hash: await broadcastHash(chains, transactionId), token: locationOf(token) }
 }
 
 /** Waits until a node has accepted the first attempt. @throws DomainError chain_unavailable, transaction_refused */
-export async function broadcastHash(chains: Chains, transactionId: number): Promise<string> {
+export async function broadcastHash(chains: Chains, transactionId: number | null): Promise<string> {
+  if (transactionId === null) throw new Error('the request is a transaction')
   try {
     return await chains.relayer.broadcasted(transactionId)
   } catch (cause) {
