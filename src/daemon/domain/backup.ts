@@ -37,10 +37,7 @@ const noDataKey =
   'data.key elsewhere, or repeat the backup with a passphrase.'
 const goesAway = 'This daemon is ephemeral and deletes the backup when it stops. Copy it elsewhere.'
 
-/**
- * Copies the database consistently, while taps continue, into a new folder under `backups`: completely or not at
- * all. @param passphrase wraps the data key into it @throws DomainError invalid_input
- */
+/** Consistent while taps continue; complete or not there at all. @param passphrase wraps the data key into it */
 export async function createBackup(
   deps: Deps,
   actor: Actor,

@@ -35,10 +35,7 @@ export interface NewCredential {
 export const listApiKeys = ({ db }: { db: Pick<Db, 'read'> }, teamId: number): Promise<ApiKeyRow[]> =>
   apiKeysOfTeam(db.read, teamId)
 
-/**
- * Creators grant only what they have, and no longer. @throws DomainError already_exists, invalid_input,
- * scope_missing
- */
+/** Creators grant only what they have. @throws DomainError already_exists, invalid_input, scope_missing */
 export async function createApiKey(
   { db, clock, credentials }: Deps,
   { teamId, actor, token: creator }: { teamId: number; actor: Actor; token: AdminToken },
@@ -66,8 +63,8 @@ export async function createApiKey(
 }
 
 /**
- * A step of a larger write: stores the key unless it exists, even if revoked. The caller reloads the credentials.
- * @throws DomainError conflict if it belongs to another team
+ * A step of a larger write; the caller reloads the credentials. @throws DomainError conflict if another team has
+ * the key
  */
 export async function ensureApiKeyIn(
   trx: Queries,

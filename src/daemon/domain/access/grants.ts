@@ -11,9 +11,8 @@ export interface Operator {
 }
 
 /**
- * Anything that gives power over a token, or over codes from taps, requires `transfer` in addition to the
- * endpoint's scope. Otherwise, anyone able to make and bind taps could take it. @param action a gerund phrase
- * @throws DomainError scope_missing
+ * Power over a token, or over codes from taps, requires `transfer`: otherwise anyone able to make and bind taps
+ * could take the token. @param action a gerund phrase @throws DomainError scope_missing
  */
 export function assertMayTransfer(
   { name, scopes }: Pick<AdminToken, 'name' | 'scopes'>,

@@ -39,10 +39,7 @@ export async function badgeClaims(
   return claimsOfEvent(db.read, id, page)
 }
 
-/**
- * Approves or rejects an event of the embedded provider. Repeating a decision changes nothing, and claimed badges
- * stay valid. @throws DomainError not_found, conflict (POAP decides on its own events)
- */
+/** Repeating a decision changes nothing. @throws DomainError not_found, conflict (POAP decides on its own events) */
 export async function decideOnBadgeEvent(
   { db, clock }: { db: Db; clock: Clock },
   actor: Actor,

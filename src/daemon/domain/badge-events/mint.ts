@@ -197,9 +197,8 @@ const ethereum = 1
 type Deps = { names: Names; chains: Pick<Chains, 'has'> }
 
 /**
- * POAP resolves ENS names itself; for the embedded provider, names are resolved once, now. @returns an address
- * (EIP-55), a normalized ENS name (POAP only), or an e-mail address @throws DomainError recipient_invalid,
- * chain_unavailable
+ * @returns an address (EIP-55), a normalized ENS name (POAP resolves it itself), or an e-mail address @throws
+ * DomainError recipient_invalid, chain_unavailable
  */
 async function badgeRecipient(deps: Deps, asker: Asker, given: string, isAtPoap: boolean): Promise<string> {
   const text = given.trim()

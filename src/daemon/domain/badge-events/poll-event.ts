@@ -97,9 +97,8 @@ const aStep = 1_000
 type Deps = { db: Db; box: SecretBox; clock: Clock }
 
 /**
- * Stores POAP's codes encrypted, omitting used ones. Approves the event once all are stored, in one write with the
- * next poll. Codes are only appended, so an interrupted call can be repeated. @returns true if the event was not
- * approved before
+ * Codes are only appended, so an interrupted call can be repeated. The event is approved once all are stored.
+ * @returns true if it was not approved before
  */
 async function storeCodes(
   deps: Deps,

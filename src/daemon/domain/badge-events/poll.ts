@@ -45,10 +45,7 @@ export class Poller {
     })
   }
 
-  /**
-   * Reopens claims interrupted by the daemon's end, since it is unknown what was sent. Call before the first
-   * request.
-   */
+  /** Reopens claims interrupted by the daemon's end, since it is unknown what was sent. */
   async recover(): Promise<void> {
     const { db, clock } = this.#deps
     const left = await abandonedClaims(db.read)

@@ -35,8 +35,8 @@ const complete = (intent: TeamIntent, clock: Clock): NewIntent => ({
 })
 
 /**
- * Records a team's transaction and counts it against the team's daily budget, in one write.
- * @returns the transaction's id @throws DomainError transaction_budget_spent, IdempotencyKeyTaken; they undo the write
+ * In one write with the team's budget. @throws DomainError transaction_budget_spent, IdempotencyKeyTaken; they undo
+ * it
  */
 export async function recordForTeam(
   trx: Queries,
@@ -50,8 +50,8 @@ export async function recordForTeam(
 }
 
 /**
- * Records a transaction that can wait, such as an announcement. The scope `edit` allows any number of announcements, so
- * they may use only half of the daily budget. @returns undefined if there is no room; then nothing is recorded
+ * For announcements, which can wait: they may use only half of the daily budget. @returns undefined if there is no
+ * room
  */
 export async function recordIfRoom(
   trx: Queries,

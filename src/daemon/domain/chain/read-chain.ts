@@ -1,8 +1,11 @@
+import { setTimeout as later } from 'node:timers/promises'
 import { type Address, BaseError, ContractFunctionRevertedError, ContractFunctionZeroDataError } from 'viem'
+import { getAddress } from 'viem/utils'
 import { type Chain, ChainNotConfigured, type Chains } from '../../chain/chains.ts'
-import { hasCode, isRefusal, isUnreadable } from '../../chain/contract-state.ts'
+import { hasCode, isRefusal, isUnreadable, ownerOf } from '../../chain/owner-of.ts'
 import { revertOf } from '../../chain/revert.ts'
-import { plainText } from '../../outbound/foreign-text.ts'
+import { inWords } from '../../outbound/words.ts'
+import type { TokenLocation } from '../../store/tokens.ts'
 import { DomainError } from '../errors.ts'
 
 const retryAfterSeconds = 5
@@ -29,8 +32,8 @@ export async function readChain<T>(chain: Pick<Chain, 'id'>, read: () => Promise
 }
 
 /**
- * Reads a contract whose answer is decisive: an unreadable answer means "no such contract" only if there is no code
- * at the address. @throws DomainError chain_unavailable; reverts pass through
+ * An unreadable answer is final only if there is no code. @throws DomainError chain_unavailable; reverts pass
+ * through
  */
 export async function readContract<T>(
   chain: Pick<Chain, 'id' | 'client'>,
@@ -97,4 +100,34 @@ export async function ttlCached<T>(
   ofChain.set(what, { at: performance.now(), answer })
   answer.catch(() => ofChain.delete(what))
   return answer
+}
+
+/** A token's owner on its chain. `note`: why the owner is unknown; without it, the token has no owner. */
+export interface KnownOwner {
+  owner: string | null
+  note?: string
+}
+
+/** Showing a chip must not wait for a silent chain. */
+const timeoutMs = 3000
+
+/** Never throws because of the chain. */
+export async function ownerByChain(
+  { chains }: { chains: Chains },
+  { chainId, contractAddress, tokenId }: TokenLocation,
+): Promise<KnownOwner> {
+  if (!chains.has(chainId)) return { owner: null, note: `chain ${chainId} is not configured here` }
+  const { client } = chains.get(chainId)
+  const silence: KnownOwner = { owner: null, note: `chain ${chainId} does not answer` }
+  const answer = ownerOf(client, getAddress(contractAddress), BigInt(tokenId)).then(
+    (owner): KnownOwner => ({ owner: owner ?? null }),
+    () => silence,
+  )
+  const settled = new AbortController()
+  const timeout = later(timeoutMs, silence, { signal: settled.signal }).catch(() => silence)
+  try {
+    return await Promise.race([answer, timeout])
+  } finally {
+    settled.abort()
+  }
 }

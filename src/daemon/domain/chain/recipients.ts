@@ -18,10 +18,7 @@ export const ensureNameIn = (trx: Queries, name: string, address: string) =>
 export type Names = NameResolver
 export type { Asker } from '../../chain/names/resolver.ts'
 
-/**
- * @returns EIP-55; a name is resolved once @throws DomainError recipient_invalid, chain_not_configured,
- * chain_unavailable
- */
+/** @returns EIP-55; a name is resolved once @throws DomainError recipient_invalid, chain_not_configured */
 export async function resolveRecipient(
   { names }: { names: Names },
   asker: Asker,

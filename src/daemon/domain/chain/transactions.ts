@@ -47,8 +47,8 @@ export async function showTransaction({ db }: Reading, id: number): Promise<Name
 }
 
 /**
- * Cancels a transaction: at once if nothing was sent, else with an empty transaction of the same nonce; then
- * whichever is mined wins. @throws DomainError not_found, conflict if it is too late
+ * At once if nothing was sent, else with an empty transaction of the same nonce; then whichever is mined wins.
+ * @throws DomainError not_found, conflict if it is too late
  */
 export async function cancelTransaction(
   { db, clock, chains }: { db: Db; clock: Clock; chains: Pick<Chains, 'relayer'> },

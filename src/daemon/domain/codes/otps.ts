@@ -143,10 +143,7 @@ export async function presentCode(
   return otp
 }
 
-/**
- * Uses up a code; of concurrent attempts, one succeeds. @throws DomainError why it is not valid, which undoes the
- * write
- */
+/** Of concurrent attempts, one succeeds. @throws DomainError why the code is not valid, which undoes the write */
 export async function spendCode(trx: Queries, code: string, now: string): Promise<void> {
   if (await takeOtp(trx, code, now)) return
   assertGood(await findOtp(trx, code), now)

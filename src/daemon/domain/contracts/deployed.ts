@@ -49,8 +49,8 @@ export async function whyNotOurs(
 const subject = z.object({ address: z.string() })
 
 /**
- * Why a successfully mined deployment did not deploy our contract: anyone who knows an address that does not bind
- * its code can deploy there first. @throws errors of the chain's client
+ * Anyone who knows an address that does not bind its code can deploy there first. @throws errors of the chain's
+ * client
  */
 export async function whyNotDeployed(
   chain: Chain,
@@ -87,8 +87,8 @@ export const contractOf = (
 ): ContractState => ({ kind, address, status, problem, isBound })
 
 /**
- * Checks that a contract deployed from here really is ours: an earlier version, or another chain behind the same
- * URL, may have recorded it wrongly. Cached for a minute. @throws DomainError conflict, chain_unavailable
+ * An earlier version, or another chain behind the same URL, may have recorded it wrongly. Cached for a minute.
+ * @throws DomainError conflict, chain_unavailable
  */
 export async function assertOurs(chain: Chain, contract: ContractState): Promise<void> {
   const { kind, address, isBound } = contract

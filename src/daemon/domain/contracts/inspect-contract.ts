@@ -113,9 +113,8 @@ const unknown = (warning: string): ContractCheck => ({
 })
 
 /**
- * Checks all contracts deployed from here on external chains and records problems, since an earlier version trusted
- * every mined deployment. If a chain does not answer, the next start retries; contracts are also checked before
- * each use.
+ * An earlier version trusted every mined deployment. If a chain does not answer, the next start checks its
+ * contracts; they are also checked before each use.
  */
 export async function verifyContracts(
   { db, chains, log }: { db: Db; chains: Chains; log: Pick<Logger, 'error'> },

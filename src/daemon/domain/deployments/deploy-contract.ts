@@ -14,10 +14,7 @@ import { iso } from '../time.ts'
 import { recordDeployment } from './deployments.ts'
 import { contractDeployedBy } from './guestbook-contracts.ts'
 
-/**
- * @returns the transaction @throws DomainError chain_unavailable, already_exists, conflict if deployment is
- * impossible
- */
+/** @returns the transaction @throws DomainError chain_unavailable, already_exists, conflict if it cannot be deployed */
 export async function deployContract(
   deps: DeployDeps,
   { team, actor, idempotency }: { team: TeamRow; actor: Actor; idempotency: KeyedRequest | undefined },
@@ -55,10 +52,7 @@ export async function deployedBy(
   return { contract, warnings: urlWarnings(chainOf(chains, contract.chainId), baseUrl, contract.symbol) }
 }
 
-/**
- * @returns the transaction; null: not needed @throws DomainError not_found, chain_unavailable, conflict if not the
- * owner
- */
+/** @returns the transaction; null: not needed @throws DomainError not_found, chain_unavailable, conflict */
 export async function tellServiceUrl(
   deps: DeployDeps,
   { actor, id, force }: { actor: Actor; id: number; force: boolean },

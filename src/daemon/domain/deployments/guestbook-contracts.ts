@@ -20,9 +20,8 @@ export interface TeamRequester {
 }
 
 /**
- * Registers a guestbook contract and records its deployment in one write. The contract is pending until the
- * deployment is confirmed. @returns the transaction, for `contractDeployedBy` @throws DomainError
- * chain_unavailable, conflict, already_exists
+ * The contract is pending until its deployment is confirmed. @returns the transaction, for `contractDeployedBy`
+ * @throws DomainError chain_unavailable, conflict, already_exists
  */
 export async function deployGuestbook(
   deps: DeployDeps,
@@ -63,8 +62,8 @@ export const listGuestbooks = async (
   (await contractsOfTeam(db.read, teamId)).filter(({ kind }) => kind === 'guestbook')
 
 /**
- * In a write that sends something to a guestbook: if its deployment failed or was never recorded, records it with
- * everything that the contract should hold. @returns the current contract
+ * Records a failed or missing deployment with everything that the contract should hold. @returns the current
+ * contract
  */
 export async function ensureDeploying(
   trx: Queries,

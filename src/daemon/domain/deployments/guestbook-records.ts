@@ -34,10 +34,7 @@ type Deps = { clock: BudgetClock }
 
 type EventToCreate = Pick<LocatedGuestbookEvent, 'id' | 'teamId' | 'tokenId' | 'address' | 'chainId'>
 
-/**
- * If the event exists on a contract deployed elsewhere, announces its metadata instead. @returns the transaction's
- * ID
- */
+/** Announces the metadata of an event that exists on a contract deployed elsewhere. @returns the transaction's ID */
 export async function recordEvent(
   trx: Queries,
   { clock }: Deps,

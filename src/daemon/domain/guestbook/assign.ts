@@ -6,10 +6,7 @@ import { changeInPieces, namedChips } from '../chips/named-chips.ts'
 import { type Clock, iso } from '../time.ts'
 import { eventOfTeam } from './find.ts'
 
-/**
- * All of the chips, or none. Repeating it changes nothing. @throws DomainError not_found naming chips that are not
- * the team's
- */
+/** All of the chips, or none. Repeating it changes nothing. @throws DomainError not_found naming foreign chips */
 export async function assignEvent(
   deps: { db: Db; clock: Clock },
   { teamId, actor }: { teamId: number; actor: Actor },

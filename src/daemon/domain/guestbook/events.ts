@@ -29,8 +29,8 @@ export interface NewEvent {
 }
 
 /**
- * Creates an event on one of the team's guestbook contracts; pending contracts queue it. @returns the transaction,
- * for `eventCreatedBy` @throws DomainError not_found, already_exists, chain_unavailable, conflict
+ * Pending contracts queue it. @returns the transaction, for `eventCreatedBy` @throws DomainError not_found,
+ * already_exists, chain_unavailable, conflict
  */
 export async function createEvent(
   deps: DeployDeps,
@@ -101,10 +101,7 @@ export const listEvents = (
     { least: 50, most: 1000 },
   )
 
-/**
- * In a write that mints: records the deployment of the contract and the creation of the event, if they failed or
- * were never recorded. @returns the current event @param isThere true if the event is on the chain
- */
+/** Records a failed or missing deployment, and the event's creation. @param isThere true if the event is on the chain */
 export async function ensureEventCreated(
   trx: Queries,
   deps: DeployDeps,

@@ -19,10 +19,7 @@ import { gasToMintTo } from './receiver.ts'
 export type MintDeps = DeployDeps & { names: Names; codes: CodeSource }
 type Requester = Omit<TeamRequester, 'teamId'>
 
-/**
- * @returns the transaction @throws DomainError not_found, recipient_invalid, chain_unavailable, conflict,
- * simulation_reverted
- */
+/** @returns the transaction @throws DomainError not_found, recipient_invalid, chain_unavailable, conflict */
 export async function mintEvent(
   deps: MintDeps,
   { teamId, ...asking }: TeamRequester,

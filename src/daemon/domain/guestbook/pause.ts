@@ -15,9 +15,8 @@ import { assertOwner, isForeign } from './authority.ts'
 import { type ContractRef, guestbookOfTeam } from './find.ts'
 
 /**
- * Pauses or resumes transfers between a guestbook's holders; minting continues. Nothing is sent if the state is
- * already so or will be. @returns the transaction that sets the state @throws DomainError not_found,
- * chain_unavailable, conflict, transaction_budget_spent
+ * Minting continues. Nothing is sent if the state is already so or will be. @returns the transaction that sets it
+ * @throws DomainError not_found, chain_unavailable, conflict, transaction_budget_spent
  */
 export async function setPauseState(
   deps: DeployDeps,

@@ -28,8 +28,8 @@ const reasonAbi = parseAbi(['error Error(string reason)'])
 const accepted = '0xf23a6e61'
 
 /**
- * Checks whether a recipient can take a token by calling it as the guestbook will, which works even before the
- * guestbook exists. @returns the gas limit for the mint @throws DomainError chain_unavailable, simulation_reverted
+ * Calls the recipient as the guestbook will, which works even before the guestbook exists. @returns the gas limit
+ * for the mint @throws DomainError chain_unavailable, simulation_reverted
  */
 export async function gasToMintTo(
   chain: Chain,

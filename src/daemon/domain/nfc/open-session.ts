@@ -22,10 +22,7 @@ interface OpenRequest extends ChipRequest {
   readonly details: ChipDetails
 }
 
-/**
- * A bad request throws; a problem of the chip ends the session. @throws DomainError invalid_input, not_found,
- * conflict
- */
+/** A bad request throws; a problem of the chip ends the session. @throws DomainError invalid_input, not_found */
 export async function openSession(
   deps: OpenDeps,
   { sessions, urlCheck }: { sessions: NfcSessions; urlCheck: BaseUrlCheck },
@@ -90,10 +87,7 @@ interface BaseUrlDeps {
 const goodForMs = 60_000
 const timeoutMs = 8_000
 
-/**
- * A base URL is locked into chips permanently, so phones must reach this daemon there. Success is cached for a
- * minute.
- */
+/** Phones must reach the base URL, which is locked into chips permanently. Success is cached for a minute. */
 export class BaseUrlCheck {
   #good: { url: string; at: number } | undefined
 

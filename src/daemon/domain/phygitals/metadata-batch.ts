@@ -75,8 +75,8 @@ export async function* replaceMetadataRows(
 }
 
 /**
- * A dry run, with the cost of the announcements at the end. An unreachable chain is left out of the totals, since
- * the metadata itself does not need it. @param feeCap wei per gas; the relayer's maximum
+ * A dry run. An unreachable chain is left out of the totals, since the metadata itself does not need it. @param
+ * feeCap wei per gas; the relayer's maximum
  */
 export async function* checkMetadataRows(
   deps: Deps,

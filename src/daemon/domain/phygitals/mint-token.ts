@@ -57,8 +57,8 @@ const isFreeThere = async (chain: Chain, address: Address, tokenId: string): Pro
   (await readChain(chain, () => ownerOf(chain.client, address, BigInt(tokenId)))) === undefined
 
 /**
- * Binds a new token with its item's metadata to an unminted chip. On our own contracts it takes the currently next
- * ID unless `isFixed`. @returns undefined if another request was faster: the chip has a token, or the ID is taken
+ * On our own contracts, takes the currently next ID unless `isFixed`. @returns undefined if another request was
+ * faster
  */
 export async function bindNewToken(
   trx: Queries,

@@ -19,7 +19,7 @@ interface NewTransfer {
 }
 
 /**
- * Also ends the token's codes and registrations. @returns the transaction's ID @throws DomainError
+ * Ends the token's codes and registrations. @returns the transaction's ID @throws DomainError
  * transaction_budget_spent
  */
 export async function recordTransfer(

@@ -37,9 +37,8 @@ const digestOf = (edit: OwnerEdit): Hex =>
   hashTypedData(ownerTypedData({ ...edit, contractAddress: getAddress(edit.contractAddress.toLowerCase()) }))
 
 /**
- * Changes the redirect URL of all chips of a token, authorized by the current owner's signature. @returns the UIDs
- * of its chips @throws DomainError signature_expired, signature_invalid, signature_used, not_found,
- * chain_unavailable
+ * Authorized by the current owner's signature. @returns the UIDs of the token's chips @throws DomainError
+ * signature_expired, signature_invalid, signature_used, not_found, chain_unavailable
  */
 export async function editByOwner(
   deps: Deps,
@@ -104,8 +103,8 @@ const isGood = '0x1626ba7e'
 const checkGas = 1_000_000n
 
 /**
- * Verifies a signature by an account's key, or by its contract (ERC-1271). Code in the signature is never run, so
- * wrappers that first deploy a wallet (ERC-6492) are rejected. @throws DomainError chain_unavailable
+ * By an account's key, or by its contract (ERC-1271). Code in the signature is never run, so wrappers that first
+ * deploy a wallet (ERC-6492) are rejected. @throws DomainError chain_unavailable
  */
 async function isSignedBy(chain: Chain, signer: Address, hash: Hex, signature: Hex): Promise<boolean> {
   if (size(signature) === 65 && (await recovered(hash, signature)) === signer) return true

@@ -19,10 +19,7 @@ interface ResolvedTarget {
   recipient: string
 }
 
-/**
- * The recipient comes first, so that a wrong one costs no search. @throws DomainError not_found, recipient_invalid,
- * conflict
- */
+/** The recipient comes first: a wrong one costs no search. @throws DomainError not_found, recipient_invalid, conflict */
 export async function resolveTarget(
   deps: TransferDeps,
   asker: Asker,

@@ -31,8 +31,8 @@ export interface Requester {
 }
 
 /**
- * Transfers on the team's authority. @returns the transaction, for `transferred` @throws DomainError not_found,
- * recipient_invalid, chain_unavailable, conflict, simulation_reverted, transaction_budget_spent
+ * @returns the transaction, for `transferred` @throws DomainError not_found, recipient_invalid, chain_unavailable,
+ * conflict, simulation_reverted, transaction_budget_spent
  */
 export async function transferToken(
   deps: TransferDeps,
@@ -59,10 +59,7 @@ export async function transferTokenOfChip(
   return moveOrMint(deps, { asker: { team: teamId }, chip, recipient: to, asking, authority: undefined })
 }
 
-/**
- * Uses up the code. @throws DomainError of the code, the recipient, or a missing second tap; the code then stays
- * valid
- */
+/** Uses up the code. @throws DomainError of the code, the recipient, or a missing second tap; the code stays valid */
 export async function transferByCode(
   deps: TransferDeps,
   { code, ...asking }: Requester & { code: string },

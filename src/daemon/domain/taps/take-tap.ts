@@ -27,8 +27,8 @@ type Followed<T> = (
 ) => Promise<T>
 
 /**
- * Verifies and takes a tap with one conditional update that is committed before this resolves. Of concurrent
- * callers with the same tap, exactly one gets `taken`, even across a crash.
+ * One conditional update, committed before this resolves: of concurrent callers with the same tap, exactly one gets
+ * `taken`, even across a crash.
  */
 export async function takeTap<T>(
   deps: TakeTapDeps,
