@@ -1,3 +1,4 @@
+import type { Address } from 'viem'
 import { getAddress } from 'viem/utils'
 import { guestbookAbi } from '../../chain/artifacts/guestbook.ts'
 import type { Chain } from '../../chain/chains.ts'
@@ -23,7 +24,8 @@ export const guestbookOf = (event: LocatedGuestbookEvent): Guestbook => ({
 /** Checks that the chain answers and the relayer may mint. @throws DomainError chain_unavailable, conflict */
 export async function assertMinter(chain: Chain, guestbook: Guestbook): Promise<void> {
   if (!isForeign(guestbook)) return assertReachable(chain, guestbook)
-  const { address, relayer } = addressesOf(chain, guestbook)
+  const address = getAddress(guestbook.address)
+  const { relayer } = chain
   const isMinter = await ofGuestbook(chain, address, () =>
     chain.client.readContract({ abi: guestbookAbi, address, functionName: 'isMinter', args: [relayer] }),
   )
@@ -36,7 +38,8 @@ export async function assertMinter(chain: Chain, guestbook: Guestbook): Promise<
 /** For actions reserved to a guestbook's owner. @throws DomainError chain_unavailable, conflict */
 export async function assertOwner(chain: Chain, guestbook: Guestbook): Promise<void> {
   if (!isForeign(guestbook)) return assertReachable(chain, guestbook)
-  const { address, relayer } = addressesOf(chain, guestbook)
+  const address = getAddress(guestbook.address)
+  const { relayer } = chain
   const owner = await ofGuestbook(chain, address, () =>
     chain.client.readContract({ abi: guestbookAbi, address, functionName: 'owner' }),
   )
@@ -48,11 +51,12 @@ export async function assertOwner(chain: Chain, guestbook: Guestbook): Promise<v
 
 /** False if the contract does not exist yet. */
 export async function isEventThere(chain: Chain, contract: string, tokenId: string): Promise<boolean> {
+  const address = getAddress(contract)
   try {
-    return await readContract(chain, getAddress(contract), () =>
+    return await readContract(chain, address, () =>
       chain.client.readContract({
         abi: guestbookAbi,
-        address: getAddress(contract),
+        address,
         functionName: 'eventExists',
         args: [BigInt(tokenId)],
       }),
@@ -69,14 +73,9 @@ async function assertReachable(chain: Chain, guestbook: Guestbook): Promise<void
   if (guestbook.status === 'confirmed') await assertOurs(chain, guestbook)
 }
 
-const addressesOf = ({ relayer }: Chain, { address }: Guestbook) => ({
-  address: getAddress(address),
-  relayer,
-})
-
-async function ofGuestbook<T>(chain: Chain, address: string, read: () => Promise<T>): Promise<T> {
+async function ofGuestbook<T>(chain: Chain, address: Address, read: () => Promise<T>): Promise<T> {
   try {
-    return await readContract(chain, getAddress(address), read)
+    return await readContract(chain, address, read)
   } catch (error) {
     const reason = refusalOf(error)
     if (reason === undefined) throw error

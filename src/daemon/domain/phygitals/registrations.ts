@@ -27,15 +27,10 @@ export interface ClaimRegistration {
 }
 
 /** Dates are null without a registration. */
-interface RegistrationState {
-  recipient: string
-  token: TokenLocation
+type RegistrationState = Pick<ClaimRegistration, 'recipient' | 'token'> & {
   isRequired: boolean
   isValid: boolean
-  allowedAt: string | null
-  expiresAt: string | null
-  createdAt: string | null
-}
+} & Record<'allowedAt' | 'expiresAt' | 'createdAt', string | null>
 
 /** Seconds; for registrations on contracts without a two-tap policy. */
 const windowWithoutPolicy = 3600

@@ -13,19 +13,13 @@ export type TransferDeps = { db: Db; clock: BudgetClock; chains: Chains; names: 
 /** A chip's token, or the one that it will get. */
 export type Target = { token: LocatedToken } | { future: FutureToken; uid: string }
 
-interface ResolvedTarget {
-  target: Target
-  /** EIP-55 */
-  recipient: string
-}
-
 /** The recipient comes first: a wrong one costs no search. @throws DomainError not_found, recipient_invalid, conflict */
 export async function resolveTarget(
   deps: TransferDeps,
   asker: Asker,
   chip: TappedChip,
   to: string,
-): Promise<ResolvedTarget> {
+): Promise<{ target: Target; recipient: string }> {
   const token = chip.tokenRow === null ? undefined : await findToken(deps.db.read, chip.tokenRow)
   if (token) return { target: { token }, recipient: await resolveRecipient(deps, asker, token.chainId, to) }
   const contract = await futureContractOf(deps, chip)

@@ -132,16 +132,11 @@ async function isMintUnderWay(trx: Queries, { mintTransactionId }: LocatedToken)
   return mint !== undefined && mint.settledAt === null
 }
 
-interface Transferred {
-  hash: string
-  token: TokenLocation
-}
-
 /** @throws DomainError chain_unavailable (it is recorded and sent later), transaction_refused */
 export async function transferred(
   { chains, db }: { chains: Chains; db: Pick<Db, 'read'> },
   transactionId: number | null,
-): Promise<Transferred> {
+): Promise<{ hash: string; token: TokenLocation }> {
   const token = await subjectOf<TokenLocation>({ db }, transactionId)
   return { hash: await broadcastHash(chains, transactionId), token: locationOf(token) }
 }
