@@ -84,7 +84,7 @@ describe('a guestbook', () => {
     ends(
       await run('deploy', '--symbol', 'CLI', '--name', 'x', '--chain-id', '31337'),
       1,
-      'symbol CLI already',
+      'already has a contract with the symbol CLI',
     )
   })
 

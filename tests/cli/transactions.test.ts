@@ -213,7 +213,7 @@ describe('contracts', () => {
       '--chain-id',
       '31337',
     )
-    ends(again, 1, 'has a contract with the symbol CAP already')
+    ends(again, 1, 'already has a contract with the symbol CAP')
     ends(
       await here.run('contracts', 'deploy', '--symbol', 'X', '--name', 'X', '--chain-id', '1'),
       2,
