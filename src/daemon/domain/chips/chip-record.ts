@@ -7,7 +7,7 @@ import { guestbookEventsOf, type LocatedGuestbookEvent } from '../../store/guest
 import { findItem } from '../../store/items.ts'
 import type { ChipRow } from '../../store/schema.ts'
 import type { TokenLocation } from '../../store/tokens.ts'
-import { type BadgeStatus, badgeStatus } from '../badge-status.ts'
+import { type BadgeStatus, badgeStatus, isListed } from '../badge-status.ts'
 import { type KnownOwner, ownerByChain } from '../chain/read-chain.ts'
 import { DomainError } from '../errors.ts'
 import { type Clock, iso } from '../time.ts'

@@ -8,7 +8,7 @@ import { linkChip, unlinkChip } from '../../domain/chips/chip-links.ts'
 import { type ChipRecord, showChip, type UidReadings } from '../../domain/chips/chip-record.ts'
 import { replaceChip } from '../../domain/chips/chip-replace.ts'
 import { disableChip, enableChip, removeChip } from '../../domain/chips/chip-state.ts'
-import { exportChips } from '../../domain/chips/export-chips.ts'
+import { exportChips } from '../../domain/chips/chips.ts'
 import {
   beginImport,
   type ImportCounts,
