@@ -48,7 +48,7 @@ const post = async (url: string, method: string, ...params: unknown[]): Promise<
 describe('kill -9', () => {
   // Before a state, after some, near the end.
   for (const [storedBefore, whom] of [
-    [0, 'both'],
+    [1, 'both'],
     [100, 'both'],
     [300, 'both'],
     [590, 'both'],

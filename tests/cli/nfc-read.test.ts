@@ -92,7 +92,7 @@ describe('nfc read', () => {
     writeFileSync(file(), '{}')
     const ran = await emulator('read')
     expect([ran.code, ran.stdout]).toEqual([1, ''])
-    expect(ran.stderr).toContain('holds no emulated card')
+    expect(ran.stderr).toContain('does not contain an emulated card')
     expect(readFileSync(file(), 'utf8')).toBe('{}')
   })
 })

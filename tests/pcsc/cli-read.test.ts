@@ -143,7 +143,7 @@ describe.concurrent('through a real pcscd', () => {
     await pcscd.present(0, emulated(chip))
     expect(await reading.ended).toBe(0)
     expect(json(reading)).toMatchObject({ family: 'ntag424', d: '101' })
-    expect(reading.stderr()).toContain('Lay the same card down again')
+    expect(reading.stderr()).toContain('Put the same card back')
   })
 
   test('a card that is no known chip: exit 1, with what it is', async (t) => {
@@ -172,7 +172,7 @@ describe.concurrent('through a real pcscd', () => {
     await card.powered
     const letGo = await holdElsewhere(t, pcscd, pcscd.readers[0])
     const reading = nfc(t, pcscd, 'read', '--json')
-    await reading.until((_, stderr) => stderr.includes('Another program holds the card'))
+    await reading.until((_, stderr) => stderr.includes('Another program is using the card'))
     await letGo()
     expect(await reading.ended).toBe(0)
   })

@@ -64,7 +64,7 @@ const failed = (
   const words = lines.filter((line) => !line.startsWith('{"level"'))
   const last = (words.length > 0 ? words : lines).slice(-3).map(clean)
   const ours = readRecords(ctx.system).find(
-    (record) => text.includes(`${new URL(record.url).host} is taken`) && isRunning(record),
+    (record) => text.includes(`${new URL(record.url).host} is already in use`) && isRunning(record),
   )
   return new CliError(`The daemon did not start (${why}):\n${last.join('\n')}`, {
     advice: ours
