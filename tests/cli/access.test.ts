@@ -114,13 +114,13 @@ describe('access', () => {
 test('login tries a key before it is kept', async () => {
   delete here.env.TAPCHIP_API_KEY
   here.stdin = 'svc_wrong\n'
-  ends(await here.run('login', '--with-token'), 4, 'Nothing was kept')
+  ends(await here.run('login', '--with-token'), 4, 'Nothing was saved')
   here.stdin = `${acmeKey}\n`
   ends(await here.run('login', '--with-token'), 0, 'TAPCHIP_URL is set')
   // A pipe is read without being told so.
   ends(await here.run('login'), 0, 'TAPCHIP_URL is set')
   here.stdin = ''
-  ends(await here.run('login'), 2, 'Standard input holds no key.')
+  ends(await here.run('login'), 2, 'Standard input has no key.')
   delete here.env.TAPCHIP_URL
   expect(await json('chip-groups', 'list')).toHaveLength(2)
 })

@@ -34,7 +34,7 @@ describe('the audit log', () => {
     expect(all.length).toBeGreaterThanOrEqual(3)
     const first = await here.run('audit', 'list', '--action', 'links.create', '--limit', '2', '--json')
     expect(first.json()).toEqual(all.slice(0, 2))
-    expect(first.stderr).toBe(`The newest 2; older ones: --before ${all[1]?.id}\n`)
+    expect(first.stderr).toBe(`These are the newest 2. For older ones: --before ${all[1]?.id}\n`)
     const exact = await here.run('audit', 'list', '--action', 'links.create', '--limit', String(all.length))
     expect(exact.stderr).toBe('')
     expect((await here.run('audit', 'list', '--help')).stdout).toContain('(default: 100)')

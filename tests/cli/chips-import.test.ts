@@ -146,7 +146,7 @@ describe('an import that stopped', () => {
     const changed = await here.run('batch', 'resume', id)
     expect([changed.code, changed.stderr]).toEqual([
       2,
-      expect.stringContaining('not what the batch began with'),
+      expect.stringContaining('not the file that the batch started with'),
     ])
     expect((await here.run('batch', 'undo', id, '--yes')).code).toBe(2)
   })
@@ -213,11 +213,11 @@ describe('a sheet as an encoding house delivers it', () => {
     expect([ran.code, ran.stderr.trimEnd().split('\n')]).toEqual([
       2,
       [
-        'column "uid" is missing; if "TagID" is it: --map uid=TagID',
+        'column "uid" is missing; if it is "TagID": --map uid=TagID',
         expect.stringMatching(
-          /^unknown columns "No\.", "Roll no"; to pass over them: --ignore-columns 'No\.,Roll no' \(known/,
+          /^unknown columns "No\.", "Roll no"; to ignore them: --ignore-columns 'No\.,Roll no' \(known/,
         ),
-        'a.csv is refused. Nothing was written.',
+        'a.csv was refused. Nothing was written.',
       ],
     ])
   })

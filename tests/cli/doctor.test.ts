@@ -56,6 +56,6 @@ test('doctor tells of a proxy that the daemon was not told of', async () => {
     check: 'settings',
     status: 'warn',
     detail: expect.stringMatching(/^1 requests? came through a proxy\. .*TAPCHIP_TRUST_PROXY/),
-    fix: 'correct it, and start the daemon again',
+    fix: 'correct it and restart the daemon',
   })
 })

@@ -243,7 +243,7 @@ describe('phygitals metadata --template', () => {
       `uid,tokenId,name,size,weight,note,limited,contractAddress,chainId\n,9,A,M,,,,${jackets},31337\n`,
     )
     const empty = await describeAll('--file', 'e.csv', '--template', 't.json')
-    expect(empty.stderr).toContain('where it may be empty: {{weight:number?}}')
+    expect(empty.stderr).toContain('if it may be empty: {{weight:number?}}')
   })
 
   test('names columns that the sheet lacks, and those that the template does not take', async () => {

@@ -213,7 +213,7 @@ describe('phygitals transfer --file', () => {
     expect(readFileSync(join(here.home, 'again.csv'), 'utf8').trim()).toBe(
       'contractAddress,chainId,tokenId,recipient',
     )
-    expect((await transfer('--file', 'again.csv')).stderr).toContain('holds no rows')
+    expect((await transfer('--file', 'again.csv')).stderr).toContain('has no rows')
   })
 
   test('tells who had a token from not knowing it', async () => {

@@ -140,7 +140,7 @@ describe('a transfer', () => {
     ends(await run('transfer', ...token(999), '--recipient', bob), 1, 'No such token')
     await here.run('chips', 'unlink', chips.unminted(9), '--item', '--yes')
     const empty = await run('transfer', '--uid', chips.unminted(9), '--recipient', bob)
-    ends(empty, 1, 'carries no token')
+    ends(empty, 1, 'has no token')
     expect(empty.stderr).toContain(`tapchip chips link ${chips.unminted(9)} --contract-address`)
     here.env.TAPCHIP_API_KEY = otherKey
     ends(await run('transfer', ...token(5), '--recipient', bob), 1, 'No such token')
@@ -149,8 +149,8 @@ describe('a transfer', () => {
   })
 
   test.each([
-    [[], 'Say which token: --contract-address, --chain-id and --token-id, or --uid, or --code'],
-    [['--uid', chips.jacket(5), '--code', 'x'], 'Say it in one way'],
+    [[], 'Specify which token: --contract-address, --chain-id and --token-id, or --uid, or --code'],
+    [['--uid', chips.jacket(5), '--code', 'x'], 'Specify it in one way'],
     [['--token-id', '5', '--recipient', bob], '--contract-address, --chain-id are missing'],
     [['--uid', '1.2E+15', '--recipient', bob], 'scientific notation'],
     [['--uid', chips.jacket(5)], '--recipient is missing'],
@@ -182,7 +182,7 @@ describe('a transfer signature', () => {
     const byCode = await run('transfer-signature', '--code', code, '--recipient', bob)
     expect(byCode.stdout).toMatch(/^Signature: +0x/)
     ends(await run('transfer-signature', '--code', code, '--recipient', bob), 4, 'already been used')
-    ends(await run('transfer-signature', '--recipient', bob), 2, 'Say which token')
+    ends(await run('transfer-signature', '--recipient', bob), 2, 'Specify which token')
   })
 })
 
@@ -259,7 +259,7 @@ describe('metadata', () => {
   test('that does not fit is refused, naming what', async () => {
     ends(await run('metadata', ...token(8), '--metadata', '{"name":1}'), 2, 'metadata.name')
     ends(await run('metadata', ...token(8), '--metadata', '{name}'), 2, '--metadata is not JSON')
-    ends(await run('metadata', ...token(8), '--metadata', '@none.json'), 2, 'none.json is not there')
+    ends(await run('metadata', ...token(8), '--metadata', '@none.json'), 2, 'none.json does not exist')
     ends(await run('metadata', ...token(8)), 2, '--metadata is missing')
   })
 })
@@ -303,7 +303,7 @@ describe('edit-self', () => {
 
   test.each([
     [['--redirect-url', url], '--print-typed-data to see what to sign'],
-    [['--print-typed-data'], 'Say where: --redirect-url or --clear'],
+    [['--print-typed-data'], 'Specify where: --redirect-url or --clear'],
     [['--clear', '--signature', '0x00'], '--expiry-time is missing'],
   ])('with %j is a usage error', async (args, text) => {
     ends(await edit(...args), 2, text)

@@ -60,7 +60,7 @@ test('a context that is made or taken away says where commands go then', async (
     expect(made.stderr).toContain('It is the current context, since it is the first')
     expect((await other.run('context', 'create', 'b', '--url', 'http://b')).stderr).not.toContain('current')
     const removed = await other.run('context', 'remove', 'shop', '--yes')
-    expect(removed.stderr).toContain('go to http://127.0.0.1:8484 now')
+    expect(removed.stderr).toContain('now go to http://127.0.0.1:8484.')
     expect((await other.run('context', 'remove', 'b', '--yes')).stderr).not.toContain('current')
   } finally {
     other.remove()

@@ -77,7 +77,7 @@ describe('transactions', () => {
     const shown = await here.run('transactions', 'show', '1')
     expect(shown.stdout).toMatch(/^State: +confirmed \(done\)$/m)
     expect(shown.stdout).toMatch(/^About: +JKT 0x[0-9a-fA-F]{40}$/m)
-    expect(shown.stdout).toMatch(/^Attempt 1: +0x[0-9a-f]{64}, up to [\d.]+ gwei, a node had it 20/m)
+    expect(shown.stdout).toMatch(/^Attempt 1: +0x[0-9a-f]{64}, up to [\d.]+ gwei, a node had it at 20/m)
     ends(await here.run('transactions', 'show', '9999'), 1, 'No such transaction')
     ends(await here.run('transactions', 'show', 'x'), 2, 'no number and no hash')
     ends(await here.run('transactions', 'show', `0x${'0'.repeat(64)}`), 1, 'No transaction here has the hash')

@@ -2,95 +2,13 @@ import { closeSync, existsSync, openSync, readdirSync, readSync, statSync } from
 import { CliError, UsageError } from '../errors.ts'
 import { fileProblem } from '../file-problem.ts'
 import { counted } from '../io/text.ts'
-import { type JsonObject, parseObject } from '../json.ts'
+import { parseObject } from '../json.ts'
 import type { SystemPaths } from '../system.ts'
-import {
-  type ChipEvent,
-  countResults,
-  type End,
-  type Header,
-  isBatchId,
-  isEnd,
-  isHeader,
-  isNumber,
-  isResumed,
-  journalDir,
-  journalPath,
-  linesOf,
-  type Result,
-  type Row,
-} from './journal.ts'
+import { countResults, isBatchId, isEnd, isHeader, journalDir, journalPath, linesOf } from './journal.ts'
+import { isNamed, JournalReader } from './journal-reader.ts'
 import type { Damage, History, Kind } from './kind.ts'
 
 const beginning = '{"type":"'
-
-class JournalReader {
-  header: Header | undefined
-  kind: Kind | undefined
-  end: End | undefined
-  pid = 0
-  readonly rows: Row[] = []
-  readonly rowNumbers = new Set<number>()
-  readonly results = new Map<number, Result>()
-  readonly failures = new Map<number, number>()
-  readonly sent = new Map<number, number>()
-  readonly events: ChipEvent[] = []
-  readonly #kinds: readonly Kind[]
-
-  constructor(kinds: readonly Kind[]) {
-    this.#kinds = kinds
-  }
-
-  /** @returns false if the line is not valid here */
-  take(line: JsonObject): boolean {
-    const { type, ...rest } = line
-    const { kind } = this
-    if (kind === undefined) return isHeader(line) && this.#begin(line)
-    if (type === 'row' && 'isRow' in kind && kind.isRow(rest)) return this.#add(rest)
-    if (type === 'result' && kind.isResult?.(rest)) return this.#settle(rest)
-    if ((type === 'begun' || type === 'result') && 'isEvent' in kind && kind.isEvent?.(rest))
-      return this.events.push(rest) > 0
-    if (type === 'sent' && Array.isArray(rest.rows)) return rest.rows.every((row) => this.#send(row))
-    if (type === 'resumed' && isResumed(rest)) {
-      this.pid = rest.pid
-      this.end = undefined
-      return true
-    }
-    if (type !== 'end' || !isEnd(rest)) return false
-    this.end = rest
-    return true
-  }
-
-  #begin(header: Header): boolean {
-    this.kind = this.#kinds.find((kind) => isNamed(kind, header.kind))
-    if (this.kind === undefined) return false
-    this.header = header
-    this.pid = header.pid
-    return true
-  }
-
-  /** A row that comes twice, as where a backup was joined to its file, would never get its second result. */
-  #add(row: Row): boolean {
-    if (this.rowNumbers.has(row.row)) return false
-    this.rowNumbers.add(row.row)
-    return this.rows.push(row) > 0
-  }
-
-  #settle(result: Result): boolean {
-    this.results.set(result.row, result)
-    if (result.status === 'failed') this.failures.set(result.row, (this.failures.get(result.row) ?? 0) + 1)
-    return true
-  }
-
-  #send(row: unknown): boolean {
-    if (!isNumber(row)) return false
-    this.sent.set(row, (this.sent.get(row) ?? 0) + 1)
-    return true
-  }
-}
-
-const isNamed = ({ name, undo }: Kind, wanted: string): boolean =>
-  name === wanted || ('name' in undo && undo.name === wanted)
 
 export interface Batch {
   readonly kind: Kind
