@@ -167,7 +167,7 @@ describe('items edit --file without an item', () => {
       'row 2, name: must not be empty',
       'row 3, media: must be a list like [{ "mimeType", "url" }]',
       'row 5, media: is not JSON',
-      'row 5, attributes: must be a list as',
+      'row 5, attributes: must be a list like',
       'row 6, id: "no/id" is not a valid item ID',
       'Nothing was written.',
     ])

@@ -61,7 +61,7 @@ describe.concurrent('on a real pcscd', () => {
       await running.until((_, stderr) => count(stderr, /on the reader\n/) > i)
       const card = await pcscd.present(0, chip)
       await running.until((stdout) => count(stdout, /\n/) > i)
-      if (i < steps.length - 1) await running.until((_, stderr) => count(stderr, /Take it off/) > i)
+      if (i < steps.length - 1) await running.until((_, stderr) => count(stderr, /Remove it from/) > i)
       card.remove()
     }
     expect(await running.ended).toBe(0)

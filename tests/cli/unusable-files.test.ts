@@ -184,8 +184,8 @@ describe('a full disk under the output', () => {
 test.each([
   ['EACCES', /permission denied/],
   ['EROFS', /its file system is read-only/],
-  ['EDQUOT', /share of the disk is full/],
-  ['EMFILE', /as many files open as it may/],
+  ['EDQUOT', /disk quota is used up/],
+  ['EMFILE', /too many open files/],
 ])('%s is told in words', (code, expected) => {
   const error = Object.assign(new Error(`${code}: raw`), { code, syscall: 'open', path: '/a/b' })
   expect(fileProblem(error)?.message).toMatch(expected)
