@@ -2,8 +2,9 @@
 // request and its answer. A reader who follows that way has to open as many. `--files` names them.
 //   npm run files-touched -- [--files]
 import { spawn } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { SourceMap } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join, posix } from 'node:path'
@@ -119,8 +120,15 @@ try {
   await way('a tap', () => tapOf(oneTapChip), phone, 5)
   await way(
     'chips edit --file',
-    async () => undefined,
-    () => tapchip('chips', 'edit', '--file', 'fixtures/demo-edit.csv'),
+    // Other URLs each time, so that there is something to change.
+    async () => {
+      const sheet = join(state, 'edit.csv')
+      const rows = [oneTapChip, twoTapChip].map((uid) => `${uid},https://app.example/${randomUUID()}`)
+      writeFileSync(sheet, ['uid,redirectUrl', ...rows, ''].join('\n'))
+      return sheet
+    },
+    (sheet) => tapchip('chips', 'edit', '--file', sheet),
+    3,
   )
   await way(
     'phygitals transfer --code',

@@ -4,7 +4,6 @@ import { openSource, type Source } from '../../batch/input/source.ts'
 import { assertSameDaemon } from '../../batch/instance.ts'
 import type { History } from '../../batch/kind.ts'
 import { box } from '../../batch/kinds/box.ts'
-import { kinds } from '../../batch/kinds.ts'
 import { defineCommand } from '../../command/define.ts'
 import { flag, integer, team, text } from '../../command/options.ts'
 import type { CliContext } from '../../context.ts'
@@ -88,6 +87,7 @@ export const provision = defineCommand({
 
 /** @throws UsageError if there is no such box */
 const readBox = async (ctx: CliContext, id: string): Promise<History> => {
+  const { kinds } = await import('../../batch/kinds.ts')
   const found = await readBatch(ctx.system, id, kinds).catch((error: unknown) => {
     if (error instanceof UsageError) return undefined
     throw error
