@@ -75,7 +75,7 @@ describe('without pcscd', () => {
     const watching = watch(t, pcscd.env.PCSCLITE_CSOCK_NAME)
     await watching.until((_, stderr) => stderr.includes('00 01'))
     await pcscd.kill()
-    await watching.until((_, stderr) => stderr.includes('I go on as soon as it is back'))
+    await watching.until((_, stderr) => stderr.includes('continues as soon as it is back'))
     const before = cpuMs(watching.child.pid)
     // Time passes: that is what is measured.
     await new Promise((done) => setTimeout(done, 1_500))
@@ -115,7 +115,7 @@ describe.concurrent('nfc watch through a real pcscd', () => {
     await until(watching, 1)
     await pcscd.kill()
     await first.removed
-    await watching.until((_, stderr) => stderr.includes('I go on as soon as it is back'))
+    await watching.until((_, stderr) => stderr.includes('continues as soon as it is back'))
     await pcscd.start()
     await watching.until((_, stderr) => stderr.includes('00 01 is back'))
     for (const [slot, count] of [

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Context } from '../context.ts'
 import { openTap, type TapResponse } from '../domain/taps/open-tap.ts'
-import { tapState } from '../domain/taps/read-tap.ts'
+import { tapState } from '../domain/taps/verify-tap.ts'
 import { limited } from '../http/bind.ts'
 import { isPrefetch, refusePrefetch } from '../http/prefetch.ts'
 import { failurePage, type Page, refusalPage, tapPage } from '../pages/tap.ts'

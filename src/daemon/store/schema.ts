@@ -1,41 +1,41 @@
 import type { Selectable } from 'kysely'
 import type * as badges from './schema/badges.ts'
 import type * as chips from './schema/chips.ts'
+import type * as contracts from './schema/contracts.ts'
 import type * as events from './schema/events.ts'
-import type * as ownership from './schema/ownership.ts'
-import type * as records from './schema/records.ts'
+import type * as system from './schema/system.ts'
 import type * as taps from './schema/taps.ts'
-import type * as things from './schema/things.ts'
+import type * as teams from './schema/teams.ts'
 import type * as transactions from './schema/transactions.ts'
 
 export type * from './schema/badges.ts'
 export type * from './schema/chips.ts'
+export type * from './schema/contracts.ts'
 export type * from './schema/events.ts'
-export type * from './schema/ownership.ts'
-export type * from './schema/records.ts'
+export type * from './schema/system.ts'
 export type * from './schema/taps.ts'
-export type * from './schema/things.ts'
+export type * from './schema/teams.ts'
 export type * from './schema/transactions.ts'
 
 // Times are ISO 8601 UTC with milliseconds, so that text order is time order in every database.
 // Flags are 0 and 1. Members that hold JSON say so.
 
 export interface Database {
-  teams: ownership.TeamsTable
-  apiKeys: ownership.ApiKeysTable
-  adminTokens: ownership.AdminTokensTable
-  keySets: ownership.KeySetsTable
-  contracts: things.ContractsTable
-  tokens: things.TokensTable
-  items: things.ItemsTable
-  claimRegistrations: things.ClaimRegistrationsTable
-  usedSignatures: things.UsedSignaturesTable
-  marketplaceRefreshes: things.MarketplaceRefreshesTable
-  deferredAnnouncements: things.DeferredAnnouncementsTable
+  teams: teams.TeamsTable
+  apiKeys: teams.ApiKeysTable
+  adminTokens: teams.AdminTokensTable
+  keySets: teams.KeySetsTable
+  contracts: contracts.ContractsTable
+  tokens: contracts.TokensTable
+  items: contracts.ItemsTable
+  claimRegistrations: contracts.ClaimRegistrationsTable
+  usedSignatures: contracts.UsedSignaturesTable
+  marketplaceRefreshes: contracts.MarketplaceRefreshesTable
+  deferredAnnouncements: contracts.DeferredAnnouncementsTable
   chipGroups: chips.ChipGroupsTable
   chips: chips.ChipsTable
   removedChips: chips.RemovedChipsTable
-  links: ownership.LinksTable
+  links: teams.LinksTable
   guestbookEvents: events.GuestbookEventsTable
   guestbookAssignments: events.GuestbookAssignmentsTable
   badgeEvents: events.BadgeEventsTable
@@ -49,14 +49,14 @@ export interface Database {
   refs: taps.RefsTable
   otps: taps.OtpsTable
   pageVisits: taps.PageVisitsTable
-  audit: records.AuditTable
-  names: records.NamesTable
-  settings: records.SettingsTable
+  audit: system.AuditTable
+  names: system.NamesTable
+  settings: system.SettingsTable
   transactions: transactions.TransactionsTable
   transactionAttempts: transactions.TransactionAttemptsTable
   senders: transactions.SendersTable
   idempotencyKeys: transactions.IdempotencyKeysTable
-  nfcPlans: records.NfcPlansTable
+  nfcPlans: system.NfcPlansTable
 }
 
 export type TeamRow = Selectable<Database['teams']>

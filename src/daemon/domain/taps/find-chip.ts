@@ -2,8 +2,8 @@ import type { TokenLocation } from '../../store/tokens.ts'
 import { assetsOf, type ChipAssets, linkedToken } from '../chips/chip-record.ts'
 import { firstSubject, makeOtp, type OtpDeps } from '../codes/otps.ts'
 import { DomainError, notFound } from '../errors.ts'
-import type { TapQuery } from './read-tap.ts'
 import { type TakeTapDeps, takeTap } from './take-tap.ts'
+import type { TapQuery } from './verify-tap.ts'
 
 interface FoundChip {
   uid: string

@@ -11,8 +11,8 @@ import type { SecretBox } from '../../store/secret-box.ts'
 import { isListed } from '../badge-status.ts'
 import type { CodeSource } from '../codes/otps.ts'
 import { type Clock, iso } from '../time.ts'
-import type { TapQuery } from './read-tap.ts'
 import { type TakeTapDeps, takeTap } from './take-tap.ts'
+import type { TapQuery } from './verify-tap.ts'
 
 /** The response to a person who opens a chip's URL. */
 export type TapResponse =

@@ -3,12 +3,12 @@ import type { Db, Queries } from '../../store/database.ts'
 import { insertTap, type NewTap } from '../../store/taps.ts'
 import type { KeyRing } from '../chips/key-ring.ts'
 import { type Clock, iso } from '../time.ts'
-import { type ReadTap, readTap, type TapQuery } from './read-tap.ts'
 import type { TapLog } from './tap-log.ts'
+import { type TapQuery, type VerifiedTap, verifyTap } from './verify-tap.ts'
 
 /** Only `taken` authorizes anything, and only for the one caller that receives it. */
 type JudgedTap<T> =
-  | Extract<ReadTap, { kind: 'malformed' | 'unknown' | 'forged' }>
+  | Extract<VerifiedTap, { kind: 'malformed' | 'unknown' | 'forged' }>
   | { kind: 'replayed'; chip: TappedChip; counter: number }
   | { kind: 'disabled'; chip: TappedChip; counter: number }
   | { kind: 'taken'; chip: TappedChip; counter: number; result: T }
@@ -36,7 +36,7 @@ export async function takeTap<T>(
   via: 'find' | 'page',
   followed: Followed<T>,
 ): Promise<JudgedTap<T>> {
-  const read = await readTap(deps, query)
+  const read = await verifyTap(deps, query)
   if (read.kind === 'malformed') return read
   const now = deps.clock.now()
   const refuse = (tap: Partial<NewTap> & Pick<NewTap, 'outcome'>) =>
