@@ -3,8 +3,8 @@ import { dirname } from 'node:path'
 import type { CliContext } from '../context.ts'
 import { exitCodes, UsageError } from '../errors.ts'
 import { withFiles } from '../file-problem.ts'
+import { sheetLine } from '../io/csv.ts'
 import { shellQuoted } from '../io/text.ts'
-import { sheetLine } from './spreadsheet.ts'
 
 const pathOf = (ctx: CliContext, file: string) => (file.startsWith('/') ? file : `${ctx.system.cwd}/${file}`)
 

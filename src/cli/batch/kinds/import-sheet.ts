@@ -1,11 +1,11 @@
 import { type ChipColumn, type ChipValues, chipColumns, problemsOf } from '../../../values/chip-row.ts'
 import { CsvReader } from '../../../values/csv-reader.ts'
+import { csvLine } from '../../io/csv.ts'
 import { colons, readUid, uidOnWire } from '../../uid.ts'
 import { Problems } from '../input/problems.ts'
 import { type Cell, readSheet, type SheetOptions } from '../input/sheet.ts'
 import type { Source } from '../input/source.ts'
 import { UidColumn } from '../input/uid-column.ts'
-import { csvLine } from '../spreadsheet.ts'
 
 const columns = chipColumns
 /** A chip is identified by its UID, or in the HaLo family by its public key. */

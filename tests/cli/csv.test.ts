@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { csvRows, sniffDelimiter } from '../../src/cli/batch/input/csv.ts'
-import { guardCell, sheetLine, unguardCell } from '../../src/cli/batch/spreadsheet.ts'
+import { guardCell, sheetLine, unguardCell } from '../../src/cli/io/csv.ts'
 import { clean, widthOf } from '../../src/cli/io/text.ts'
 
 test('no cell that we write runs as a formula, and a round trip changes nothing', () => {
