@@ -1,10 +1,10 @@
-// Long work runs in time slices, so that taps wait for one slice at most.
+// Long jobs run in time slices, so that a tap waits for at most one slice.
 
 const sliceMs = 6
 
 const waiting: (() => void)[] = []
 
-/** Only one slice runs per turn of the event loop, even with several long jobs. */
+/** Only one slice runs per event-loop turn, even with several long jobs. */
 function ownTurn(): Promise<void> {
   return new Promise((resolve) => {
     waiting.push(resolve)
@@ -12,11 +12,11 @@ function ownTurn(): Promise<void> {
   })
 }
 
-// A tap takes a few turns: it is read, checked, written, and answered. A slice in each turn would delay it repeatedly.
+// A tap takes a few turns, and a slice in each turn would delay it repeatedly.
 const turnsBetween = 4
 
 function giveTurn(): void {
-  // The current job stays at the head of the queue, so that jobs added in this turn wait for the next.
+  // The current job stays in the queue, so that new jobs wait for the next turn.
   const [next] = waiting
   next?.()
   let left = turnsBetween
@@ -40,38 +40,37 @@ export class Slice {
     return performance.now() >= this.#until
   }
 
-  /** Lets pending work run first. */
   async next(): Promise<void> {
     await ownTurn()
     this.#until = performance.now() + sliceMs
   }
 }
 
-/** Adapts the batch size so that a batch takes about half a slice; flushing its writes takes the rest. */
+/** Adapts the batch size to take half a slice; the disk flush takes the rest. */
 export class Pace {
   size: number
   readonly #least: number
   readonly #most: number
-  /** @param bounds `least` should take a fraction of a slice on any machine, so that a busy one makes progress */
+  /** @param bounds `least` must take a fraction of a slice even on a slow machine */
   constructor({ least, most }: { least: number; most: number }) {
     this.size = least
     this.#least = least
     this.#most = most
   }
 
-  /** @param work on `count` items, which awaits nothing but queries */
+  /** @param work must await only queries */
   async timed<T>(count: number, work: () => Promise<T>): Promise<T> {
     const begun = performance.now()
     const result = await work()
     const wanted = (count * sliceMs) / 2 / Math.max(performance.now() - begun, 0.1)
-    // A single measurement may be off, so the size at most halves or doubles.
+    // One measurement may be off, so the size changes at most by a factor of two.
     const next = Math.min(Math.max(wanted, this.size / 2), this.size * 2)
     this.size = Math.max(this.#least, Math.min(this.#most, Math.round(next)))
     return result
   }
 }
 
-/** Splits work into batches, and lets pending work run in between. */
+/** Yields batches and lets pending work run in between. */
 export async function* piecesOf<T>(items: Iterable<T> | AsyncIterable<T>, pace: Pace): AsyncGenerator<T[]> {
   const slice = new Slice()
   let piece: T[] = []
@@ -85,7 +84,7 @@ export async function* piecesOf<T>(items: Iterable<T> | AsyncIterable<T>, pace: 
   if (piece.length > 0) yield piece
 }
 
-/** Reads a long list page by page, and lets pending work run in between. */
+/** Reads page by page and lets pending work run in between. */
 export async function* pagesOf<T>(
   page: (after: T | undefined, limit: number) => Promise<readonly T[]>,
   bounds: { least: number; most: number },
@@ -94,7 +93,7 @@ export async function* pagesOf<T>(
   const slice = new Slice()
   for (let after: T | undefined; ; ) {
     const limit = pace.size
-    // Processing the rows takes about as long as reading them.
+    // The pace allows for processing the rows, which takes about as long as reading them.
     const rows = await pace.timed(limit, () => page(after, limit))
     yield* rows
     if (rows.length < limit) return
@@ -127,7 +126,6 @@ export async function sorted<T>(items: readonly T[], compare: Compare<T>): Promi
 async function merge<T>(ones: T[], others: readonly T[], compare: Compare<T>, slice: Slice): Promise<T[]> {
   const [last] = ones.slice(-1)
   const [first] = others
-  // Already in order.
   if (last === undefined || first === undefined || compare(last, first) <= 0) return ones.concat(others)
   const merged: T[] = []
   let at = 0

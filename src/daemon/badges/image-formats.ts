@@ -1,10 +1,7 @@
 import { crc32 } from 'node:zlib'
 
 export interface ImageFlaw {
-  /**
-   * `not-an-image`: something else, whatever its name or first bytes say · `damaged`: a PNG or GIF that is
-   * incomplete or inconsistent · `too-many-pixels`: a small file that is expensive to draw.
-   */
+  /** `damaged`: an incomplete or inconsistent PNG or GIF. `too-many-pixels`: too expensive to draw. */
   kind: 'not-an-image' | 'damaged' | 'too-many-pixels'
   /** Completes "The image …". */
   reason: string
@@ -16,7 +13,7 @@ export interface ImageSize {
   height: number
 }
 
-/** Reads a file in order: yields the number of bytes it wants next, at most `walkStep`, and receives them. */
+/** Yields the number of bytes to read next, at most `walkStep`, and receives them. */
 export type Walk<Found> = Generator<number, Found, Buffer>
 
 const walkStep = 4_096
@@ -26,7 +23,7 @@ export const damaged = (reason: string): ImageFlaw => ({ kind: 'damaged', reason
 
 const maxSide = 10_000
 const maxPixels = 40_000_000
-/** Total of all frames of an animation. */
+/** Over all frames of an animation. */
 const maxFramePixels = 1_000_000_000
 
 class PixelCount {
@@ -60,14 +57,14 @@ export function* walkGif(): Walk<ImageSize | ImageFlaw> {
   const width = screen.readUInt16LE(0)
   const height = screen.readUInt16LE(2)
   if (width === 0 || height === 0) return afterHeader
-  yield* colourTable(screen.readUInt8(4))
+  yield* colorTable(screen.readUInt8(4))
   const pixels = new PixelCount(width, height)
   let frames = 0
   for (;;) {
     const block = (yield 1).readUInt8()
     if (block === 0x2c) {
       const flaw = (yield* walkFrame(pixels)) ?? (frames === 0 ? pixels.canvas() : undefined)
-      // Before its first complete frame, it counts as not a GIF rather than a damaged one.
+      // Until a complete frame is found, the file is treated as not a GIF.
       if (flaw) return frames === 0 && flaw.kind === 'damaged' ? afterHeader : flaw
       frames += 1
     } else if (block === 0x21) {
@@ -91,14 +88,14 @@ function* walkFrame(pixels: PixelCount): Walk<ImageFlaw | undefined> {
   ]
   const flaw = pixels.frame(left, top, width, height)
   if (flaw) return flaw
-  yield* colourTable(frame.readUInt8(8))
+  yield* colorTable(frame.readUInt8(8))
   const codeSize = (yield 1).readUInt8()
   if (codeSize < 2 || codeSize > 8) return damaged('has an invalid frame')
   return (yield* subBlocks()) === 0 ? damaged('has a frame without pixels') : undefined
 }
 
-/** The top bit tells if there is a table, the lowest three bits its size. */
-function* colourTable(packed: number): Walk<void> {
+/** The top bit indicates a color table, and the lowest three bits give its size. */
+function* colorTable(packed: number): Walk<void> {
   if ((packed & 0x80) !== 0) yield 3 * 2 ** ((packed & 7) + 1)
 }
 
@@ -122,10 +119,7 @@ const depths: Record<number, readonly number[]> = {
 
 const afterSignature = 'starts like a PNG but is something else'
 
-/**
- * Walks the chunks of a PNG from after its signature to IEND. Pixels stay compressed, so a zip bomb is
- * harmless.
- */
+/** Starts after the signature. Pixels stay compressed, so a zip bomb is harmless. */
 export function* walkPng(): Walk<ImageSize | ImageFlaw> {
   const header = yield 25
   if (header.readUInt32BE(0) !== 13 || header.toString('latin1', 4, 8) !== 'IHDR')
@@ -134,17 +128,17 @@ export function* walkPng(): Walk<ImageSize | ImageFlaw> {
     return damaged('has a PNG header with a wrong checksum')
   const width = header.readUInt32BE(8)
   const height = header.readUInt32BE(12)
-  const colour = header.readUInt8(17)
+  const color = header.readUInt8(17)
   const isSound =
     width > 0 &&
     height > 0 &&
-    depths[colour]?.includes(header.readUInt8(16)) === true &&
+    depths[color]?.includes(header.readUInt8(16)) === true &&
     header.readUInt8(18) === 0 &&
     header.readUInt8(19) === 0 &&
     header.readUInt8(20) <= 1
   if (!isSound) return damaged('has an invalid PNG header')
   const pixels = new PixelCount(width, height)
-  const flaw = pixels.canvas() ?? (yield* walkChunks(pixels, colour === 3))
+  const flaw = pixels.canvas() ?? (yield* walkChunks(pixels, color === 3))
   return flaw ?? { kind: 'size', width, height }
 }
 
@@ -169,7 +163,7 @@ function* walkChunks(pixels: PixelCount, needsPalette: boolean): Walk<ImageFlaw 
       if (flaw) return flaw
       if (type === 'IDAT') stream.take(part)
     }
-    // Ancillary chunks (lowercase first letter) may have a wrong checksum: old tools write such files.
+    // Old tools write wrong checksums in ancillary chunks (lowercase first letter).
     if ((yield 4).readUInt32BE(0) !== sum && isCritical(type))
       return damaged(`has a ${type} chunk with a wrong checksum`)
     if (type === 'IEND') return stream.flaw()
@@ -178,10 +172,7 @@ function* walkChunks(pixels: PixelCount, needsPalette: boolean): Walk<ImageFlaw 
   }
 }
 
-/**
- * All IDAT chunks together are one zlib stream (RFC 1950): a two-byte header, deflated data, and a four-byte
- * checksum.
- */
+/** The IDAT chunks form one zlib stream (RFC 1950): two header bytes, deflate data, and a four-byte checksum. */
 class PixelStream {
   #size = 0
   #first = 0
@@ -194,7 +185,7 @@ class PixelStream {
   }
 
   flaw(): ImageFlaw | undefined {
-    // Two bytes are the smallest deflate stream, which is empty.
+    // Header and checksum take six bytes, and an empty deflate stream takes two.
     if (this.#size <= 8) return damaged('has no pixels')
     const isDeflate = (this.#first & 0x0f) === 8 && this.#first >> 4 <= 7
     const isSound = isDeflate && (this.#second & 0x20) === 0 && (this.#first * 256 + this.#second) % 31 === 0

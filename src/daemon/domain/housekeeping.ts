@@ -2,7 +2,7 @@ import { BackgroundLoop } from '../background-loop.ts'
 import { pruneRefreshes } from '../store/announcements.ts'
 import type { Db, Queries } from '../store/database.ts'
 import { prunePageVisits } from '../store/refs.ts'
-import { mendDays } from '../store/teams.ts'
+import { clampSpentDays } from '../store/teams.ts'
 import { pruneIdempotencyKeys } from '../store/transactions/idempotency-keys.ts'
 import { announceDeferred } from './chain/announcements.ts'
 import { dayOf } from './chain/budget.ts'
@@ -10,15 +10,14 @@ import { type BudgetClock, iso } from './time.ts'
 
 const everyMs = 3_600_000
 const refreshesKeptMs = 7 * 24 * everyMs
-/** Rows per write, so that taps do not wait long. */
+/** Rows per write, kept small so that taps do not wait long. */
 const atOnce = 500
 
 type Deps = { db: Db; clock: BudgetClock & { lived(): number } }
 
 /**
- * Removes expired data. Valid taps, refs, codes, and used signatures are kept forever. Idempotency-Keys expire by
- * the daemon's running time, so that a wrong clock cannot cause anything to happen twice. Refused taps are limited
- * where they are recorded.
+ * Valid taps, refs, codes, and used signatures are kept forever, and refused taps are limited when they are
+ * recorded. Idempotency keys expire by daemon uptime, so that a wrong clock cannot cause a request to run twice.
  */
 export async function cleanUp({ db, clock }: Deps): Promise<void> {
   const now = iso(clock.now())
@@ -27,11 +26,11 @@ export async function cleanUp({ db, clock }: Deps): Promise<void> {
   }
   await inPieces((trx, limit) => prunePageVisits(trx, now, limit))
   await inPieces((trx, limit) => pruneIdempotencyKeys(trx, iso(clock.lived()), limit))
-  await db.write((trx) => mendDays(trx, dayOf(clock.settled())))
+  await db.write((trx) => clampSpentDays(trx, dayOf(clock.settled())))
   await inPieces((trx, limit) => pruneRefreshes(trx, iso(clock.now() - refreshesKeptMs), limit))
 }
 
-/** Cleans up now and every hour. @returns the loop to stop */
+/** Runs immediately and then every hour. */
 export function startCleanup(
   deps: Deps & Parameters<typeof announceDeferred>[0],
   failed: (error: unknown) => void,

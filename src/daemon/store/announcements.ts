@@ -4,16 +4,15 @@ import { affected } from './statement.ts'
 
 type Of = { chainId: number; contract: string; tokenId: string }
 
-/** Always a row of its own: a refresh that is under way may have read the previous metadata. */
+/** Always inserts a row, because a refresh in progress may have read the previous metadata. */
 export const askForRefresh = (db: Queries, { at, ...of }: Of & { at: string }) =>
   affected(db.insertInto('marketplaceRefreshes').values({ ...of, dueAt: at, createdAt: at }))
 
 export interface DueRefresh extends MarketplaceRefreshRow {
-  /** When the marketplace was last asked for this token. */
   askedAt: string | null
 }
 
-/** The longest due first. */
+/** Oldest due time first. */
 export const dueRefreshes = (db: Queries, now: string, limit: number): Promise<DueRefresh[]> =>
   db
     .selectFrom('marketplaceRefreshes as waiting')
@@ -40,7 +39,7 @@ export const updateRefresh = (
   change: Partial<Pick<MarketplaceRefreshRow, 'dueAt' | 'reason' | 'doneAt' | 'givenUpAt'>>,
 ) => affected(db.updateTable('marketplaceRefreshes').set(change).where('id', '=', id))
 
-/** Deletes some that are over, one way or the other: they were kept for a while to be looked at. @returns how many */
+/** Deletes up to `limit` finished refreshes. @returns the number deleted */
 export const pruneRefreshes = (db: Queries, before: string, limit: number) =>
   affected(
     db.deleteFrom('marketplaceRefreshes').where('id', 'in', (of) =>
@@ -54,7 +53,6 @@ export const pruneRefreshes = (db: Queries, before: string, limit: number) =>
     ),
   )
 
-/** Keeps one row per token. */
 export const deferAnnouncements = (
   db: Queries,
   { contractId, tokenIds, createdAt }: { contractId: number; tokenIds: readonly string[]; createdAt: string },
@@ -77,7 +75,7 @@ export const forgetDeferred = (
       .where('tokenId', 'in', tokenIds),
   )
 
-// There can be as many as a team has tokens, so nothing here reads all of them.
+// A team may have one per token, so queries must not read all of them.
 
 export const contractsWithDeferred = (db: Queries): Promise<{ id: number; teamId: number }[]> =>
   db
@@ -108,7 +106,7 @@ export async function deferredOf(db: Queries, contractId: number, limit: number)
 
 const countedAtMost = 1000
 
-/** Counts by team, for teams that have any; no more than a thousand are counted per contract. */
+/** Counts by team, up to 1000 per contract; omits teams without any. */
 export async function countDeferred(db: Queries): Promise<ReadonlyMap<number, number>> {
   const counts = new Map<number, number>()
   for (const { id, teamId } of await contractsWithDeferred(db)) {

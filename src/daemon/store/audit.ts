@@ -16,7 +16,7 @@ export interface Change {
   /** A noun and a verb: `chips.edit`. */
   action: string
   target: string
-  /** Never holds a key, a code, or a token. */
+  /** Must not contain keys, codes, or tokens. */
   detail?: Record<string, unknown>
 }
 
@@ -26,7 +26,7 @@ const insert = statement<Omit<AuditRow, 'id' | 'team'>>()((db, p) =>
     .values(named(p, ['at', 'actor', 'teamId', 'action', 'target', 'detail', 'requestId'])),
 )
 
-/** Belongs in the same write as the change itself, so that neither is there without the other. */
+/** Call it in the transaction of the change, so that neither is stored without the other. */
 export async function recordChange(db: Queries, { actor, detail, ...change }: Change): Promise<void> {
   const { name, requestId } = actor
   await insert.run(db, { ...change, actor: name, requestId, detail: JSON.stringify(detail ?? {}) })
@@ -34,7 +34,7 @@ export async function recordChange(db: Queries, { actor, detail, ...change }: Ch
 
 export interface AuditFilter {
   teamId?: number | undefined
-  /** A noun and a verb, or a noun alone: every verb of it. */
+  /** A noun and a verb, or only a noun to match all its verbs. */
   action?: string | undefined
   actor?: string | undefined
   since?: string | undefined
@@ -44,7 +44,7 @@ export interface AuditFilter {
 
 export type AuditRow = Selectable<AuditTable> & { team: string | null }
 
-/** Newest first. A team that is gone has no name any more. */
+/** Newest first. `team` is null for deleted teams. */
 export function listAudit(db: Queries, filter: AuditFilter): Promise<AuditRow[]> {
   const { teamId, action, actor, since, before } = filter
   let query = db

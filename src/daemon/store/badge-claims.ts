@@ -3,7 +3,6 @@ import type { Queries } from './database.ts'
 import type { BadgeClaimRow, BadgeClaimsTable } from './schema.ts'
 import { affected, once, statement } from './statement.ts'
 
-/** Binds a sealed code to its row. */
 export const codeContext = (badgeEventId: number, number: number): string =>
   `badgeCodes:${badgeEventId}:${number}`
 
@@ -22,7 +21,7 @@ export async function insertCodes(
   for (const code of codes) await insert.run(db, { badgeEventId, ...code })
 }
 
-/** In the order of their numbers. No code is ever deleted, since claims refer to codes by number. */
+/** Ordered by number. Codes are never deleted, because claims refer to them by number. */
 export const codesOfEvent = (
   db: Queries,
   badgeEventId: number,
@@ -65,7 +64,7 @@ const setState = statement<CodeId & { from: State; to: State }>()((db, p) =>
     .where('state', '=', p.from),
 )
 
-/** Takes a free code, for one caller alone. @returns its number, or undefined where none is free */
+/** Atomic. @returns the number of the code, or undefined if none is free */
 export async function takeFreeCode(db: Queries, badgeEventId: number): Promise<number | undefined> {
   for (;;) {
     const free = await firstFree.first(db, { badgeEventId })
@@ -84,7 +83,7 @@ const putBehind = statement<CodeId>()((db, p) =>
     .where('state', '!=', 'free'),
 )
 
-/** `behind`: free, to be taken after all others. `lost`: claimed elsewhere. */
+/** `behind`: free, but taken after all others. `lost`: claimed elsewhere. */
 export type Fate = 'free' | 'behind' | 'lost'
 
 export async function settleCode(db: Queries, code: CodeId, to: Fate): Promise<void> {
@@ -92,7 +91,6 @@ export async function settleCode(db: Queries, code: CodeId, to: Fate): Promise<v
   else await setState.run(db, { ...code, from: 'taken', to })
 }
 
-/** Frees a code that was mistaken for lost. */
 export const findCodeAgain = putBehind.once
 
 const sealed = statement<CodeId>()((db, p) =>
@@ -105,7 +103,6 @@ const sealed = statement<CodeId>()((db, p) =>
 export const sealedCode = async (db: Queries, code: CodeId): Promise<Buffer | undefined> =>
   (await sealed.first(db, code))?.code
 
-/** @returns its id */
 export async function insertClaim(
   db: Queries,
   claim: Pick<
@@ -143,11 +140,11 @@ export const updateClaim = (db: Queries, id: number, change: Partial<Omit<BadgeC
 export const deleteClaim = (db: Queries, id: number) =>
   once(db.deleteFrom('badgeClaims').where('id', '=', id))
 
-/** Open claims, and claims whose transaction is under way. */
+/** Includes claims whose transaction is pending. */
 export const dueClaims = (db: Queries, now: string, limit: number) =>
   db.selectFrom('badgeClaims').selectAll().where('dueAt', '<=', now).orderBy('dueAt').limit(limit).execute()
 
-/** Newest first, including open ones, whose codes are taken. */
+/** Newest first. Includes open claims. */
 export function claimsOfEvent(
   db: Queries,
   badgeEventId: number,
@@ -163,24 +160,21 @@ export function claimsOfEvent(
   return query.execute()
 }
 
-/** Open claims whose request was cut off when the daemon ended. */
+/** Open claims whose request was interrupted when the daemon stopped. */
 export const abandonedClaims = (db: Queries) =>
   db.selectFrom('badgeClaims').selectAll().where('state', '=', 'open').where('dueAt', 'is', null).execute()
 
-/** The code of an open claim can be presented again to repeat the request. */
+/** Reactivates the code of an open claim, so that the request can be repeated. */
 export const makeOtpGood = (db: Queries, codeHash: string) =>
   affected(db.updateTable('otps').set({ usedAt: null }).where('codeHash', '=', codeHash))
 
-/** Marks a claim's code as used, if it was made valid again meanwhile; the tap's other codes have ended already. */
+/** Reverts makeOtpGood, if it was called. */
 export const endOtp = (db: Queries, codeHash: string, now: string) =>
   affected(
     db.updateTable('otps').set({ usedAt: now }).where('codeHash', '=', codeHash).where('usedAt', 'is', null),
   )
 
-/**
- * Undoes what taking a code did: it is good again, and so are the tap's other codes for the event, which ended with
- * it. @param takenAt when it was first taken
- */
+/** Reverts takeOtp, including the end of other codes. @param takenAt when the code was taken */
 export async function restoreOtp(db: Queries, codeHash: string, takenAt: string): Promise<void> {
   await makeOtpGood(db, codeHash)
   const otp = await db.selectFrom('otps').selectAll().where('codeHash', '=', codeHash).executeTakeFirst()
@@ -202,7 +196,7 @@ export async function restoreOtp(db: Queries, codeHash: string, takenAt: string)
   }
 }
 
-/** After a failed mint, so that the request may be repeated with its Idempotency-Key. */
+/** After a failed mint, the request may be repeated with its Idempotency-Key. */
 export async function forgetMintKeys(db: Queries, { id, otpHash }: { id: number; otpHash: string }) {
   await db
     .deleteFrom('idempotencyKeys')

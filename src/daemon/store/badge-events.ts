@@ -6,7 +6,7 @@ import { affected, once, statement } from './statement.ts'
 export interface AssignedBadgeEvent extends BadgeEventRow {
   startsAt: string | null
   endsAt: string | null
-  /** Overrides the event's own text on the tap page; empty: the event's own. */
+  /** Overrides the text on the tap page; empty: the text of the event. */
   shownTitle: string
   shownDescription: string
 }
@@ -31,7 +31,7 @@ const ofToken = statement<{ tokenRow: number }>()((db, p) =>
   assigned(db).where('badgeAssignments.tokenRow', '=', p.tokenRow),
 )
 
-/** The badge events assigned to a chip or to its token, in the order of assignment, the chip's own first. */
+/** Ordered by assignment. Events of the chip precede events of its token. */
 export async function badgeEventsOf(
   db: Queries,
   chip: { uid: string; tokenRow: number | null },
@@ -49,10 +49,9 @@ const byId = statement<{ id: number }>()((db, p) =>
 export const findBadgeEvent = (db: Queries, id: number): Promise<BadgeEventRow | undefined> =>
   byId.first(db, { id })
 
-/** Upstream ids of the embedded provider begin here, so that they cannot be taken for event ids. */
+/** The embedded provider starts its IDs here, so that they are not mistaken for event IDs. */
 const firstUpstreamId = 100_000
 
-/** For the embedded provider; POAP assigns its own ids. */
 export async function nextUpstreamId(db: Queries): Promise<number> {
   const { highest } = await db
     .selectFrom('badgeEvents')
@@ -64,7 +63,7 @@ export async function nextUpstreamId(db: Queries): Promise<number> {
 }
 
 export interface ListedBadgeEvent extends BadgeEventRow {
-  /** null: at the embedded provider. */
+  /** null for the embedded provider. */
   poapEventId: number | null
   team: string
 }
@@ -87,7 +86,7 @@ export function listBadgeEvents(
   return query.execute()
 }
 
-/** @returns false where it was so already */
+/** @returns false if it was already set */
 export const setApproval = (
   db: Queries,
   id: number,
@@ -104,7 +103,6 @@ const take = statement<{ id: number }>()((db, p) =>
     .where('id', '=', p.id)
     .where('remainingCodes', '>', 0),
 )
-/** @returns false where no code is left */
 export const countCodeOut = async (db: Queries, id: number): Promise<boolean> =>
   (await take.run(db, { id })) === 1
 
@@ -130,12 +128,11 @@ export async function findBadgeEventNamed(
   return (await query.executeTakeFirst())?.id
 }
 
-/** @returns its id */
 export async function insertBadgeEvent(db: Queries, event: Insertable<BadgeEventsTable>): Promise<number> {
   return (await db.insertInto('badgeEvents').values(event).returning('id').executeTakeFirstOrThrow()).id
 }
 
-/** Assigns an event to a chip, within the event's own dates; once is enough. @returns false where it was so already */
+/** Uses the dates of the event. @returns false if it was already assigned */
 export async function assignBadgeEventToChip(
   db: Queries,
   assignment: { badgeEventId: number; chipUid: string; createdAt: string },
@@ -150,7 +147,7 @@ export async function assignBadgeEventToChip(
 
 export interface NewAssignment {
   badgeEventId: number
-  /** A chip, or a token: every chip of it. */
+  /** A token applies to all its chips. */
   to: { chipUid: string } | { tokenRow: number }
   startsAt: string | null
   endsAt: string | null
@@ -159,7 +156,7 @@ export interface NewAssignment {
   createdAt: string
 }
 
-/** An existing assignment gets the new window and texts. */
+/** Overwrites the dates and texts of an existing assignment. */
 export async function putBadgeAssignment(
   db: Queries,
   { to, createdAt, badgeEventId, ...content }: NewAssignment,

@@ -10,7 +10,6 @@ export interface PoapEvent extends BadgeEventRow {
   pollUntil: string | null
 }
 
-/** Binds a sealed secret code to its row. */
 export const secretCodeContext = (badgeEventId: number): string => `poapEvents:${badgeEventId}:secretCode`
 
 export const insertPoapEvent = (
@@ -33,7 +32,7 @@ export async function findPoapEvent(
     .executeTakeFirst()
 }
 
-/** The longest due first. */
+/** Oldest due time first. */
 export const duePoapEvents = (db: Queries, now: string, limit: number): Promise<PoapEvent[]> =>
   db
     .selectFrom('poapEvents')
@@ -51,7 +50,7 @@ export const setPoll = (
   change: { pollAt: string | null; polls?: number; pollUntil?: string | null },
 ) => affected(db.updateTable('poapEvents').set(change).where('badgeEventId', '=', badgeEventId))
 
-/** ISO 8601; undefined: nothing is waiting. */
+/** ISO 8601; undefined if nothing is due. */
 export async function nextDue(db: Queries): Promise<string | undefined> {
   const [events, claims] = await Promise.all([
     db
@@ -68,10 +67,9 @@ export async function nextDue(db: Queries): Promise<string | undefined> {
 
 export type PoapCreationRow = Selectable<PoapCreationsTable>
 
-/** Binds a sealed secret code to its row. */
 export const creationContext = (id: number): string => `poapCreations:${id}:secretCode`
 
-/** @param seal what is sealed belongs to the row, whose id is known only now */
+/** @param seal needs the ID of the row, which exists only after the INSERT */
 export async function insertCreation(
   db: Queries,
   { seal, ...creation }: Omit<Insertable<PoapCreationsTable>, 'secretCode'> & { seal(id: number): Buffer },
@@ -105,7 +103,7 @@ export const deleteCreation = (db: Queries, id: number) =>
 
 type Key = { scope: string; key: string }
 
-/** A repeated request with the creation's Idempotency-Key then finds the event. */
+/** A repeated request with the same Idempotency-Key then finds the event. */
 export const tieCreationKey = (db: Queries, { scope, key }: Key, badgeEventId: number) =>
   affected(
     db
@@ -115,7 +113,7 @@ export const tieCreationKey = (db: Queries, { scope, key }: Key, badgeEventId: n
       .where('key', '=', key),
   )
 
-/** After a failed creation, so that it may be repeated with its Idempotency-Key. */
+/** After a failed creation, the request may be repeated with its Idempotency-Key. */
 export const forgetCreationKey = (db: Queries, { scope, key }: Key) =>
   affected(
     db

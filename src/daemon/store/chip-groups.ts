@@ -27,7 +27,7 @@ export const renameChipGroup = (db: Queries, id: number, name: string) =>
 export const deleteChipGroup = (db: Queries, id: number) =>
   affected(db.deleteFrom('chipGroups').where('id', '=', id))
 
-/** Counts chips that come into a group, or leave it where the number is negative. */
+/** @param chips negative when chips leave the group */
 export const addToChipGroup = (db: Queries, id: number, chips: number) =>
   affected(
     db
@@ -36,24 +36,23 @@ export const addToChipGroup = (db: Queries, id: number, chips: number) =>
       .where('id', '=', id),
   )
 
-// Most groups are no larger, and are read where taps are served: that takes a millisecond or two.
+// Most groups fit in one page, which takes one or two milliseconds, so taps can wait for it.
 const firstRows = 500
 const laterRows = 2000
 
 type Reader = Pick<Db, 'read' | 'slow'>
 
-/** The chips of a group as elements of a JSON array, without its brackets, page by page. */
+/** Yields pages of JSON array elements, without brackets. */
 export const chipsAsElements = (db: Reader, chipGroupId: number): AsyncGenerator<string> =>
   chipPages(db, [chipGroupId], (queries, id, page) => engineOf(queries).chipsAsElements(queries, id, page))
 
-/** The chips of groups as the JSON lines of an export, page by page. */
 export const chipsAsLines = (
   db: Reader,
   groups: readonly { id: number; name: string }[],
 ): AsyncGenerator<string> =>
   chipPages(db, groups, (queries, group, page) => engineOf(queries).chipsAsLines(queries, group, page))
 
-/** All pages but the first are made where no tap waits for it. */
+/** Only the first page is read on the connection that serves taps. */
 async function* chipPages<G>(
   db: Reader,
   groups: readonly G[],

@@ -29,7 +29,6 @@ export async function deleteChip(
   await addToChipGroup(db, chipGroupId, -1)
 }
 
-/** Gives one chip's badge and guestbook events to another. @returns how many there were */
 export async function moveAssignments(db: Queries, from: string, to: string): Promise<number> {
   let moved = 0n
   for (const table of ['badgeAssignments', 'guestbookAssignments'] as const) {
@@ -50,9 +49,7 @@ export async function hasAssignments(db: Queries, uid: string): Promise<boolean>
   return false
 }
 
-/**
- * Sets a chip's simulated counter forward: true for one caller alone, and only from where that caller saw it.
- */
+/** @returns false if another caller has changed the counter since */
 export const takeSimulatedCounters = (db: Queries, step: { uid: string; from: number; to: number }) =>
   once(
     db
@@ -62,10 +59,7 @@ export const takeSimulatedCounters = (db: Queries, step: { uid: string; from: nu
       .where('simulatedCounter', '=', step.from),
   )
 
-/**
- * Ends the made-up taps of simulated chips that are still good: whoever had them made before the chips got what they
- * carry now has no right to it.
- */
+/** Simulated taps that were generated before the chip got its current assets must not give access to them. */
 export const voidSimulatedTaps = (db: Queries, uids: readonly string[]) =>
   affected(
     db
@@ -76,9 +70,7 @@ export const voidSimulatedTaps = (db: Queries, uids: readonly string[]) =>
       .whereRef('simulatedCounter', '>', 'lastCounter'),
   )
 
-/**
- * Chips with the same identity make the same taps: those with the same public key, or with the same UID and key set.
- */
+/** Chips with the same identity produce the same taps. */
 export const chipIdentity = (chip: Pick<ChipRow, 'uid' | 'keySetId' | 'publicKey'>): string =>
   chip.publicKey ?? `${chip.keySetId}/${chip.uid}`
 
@@ -88,7 +80,7 @@ export interface Remembered {
   proof: string | null
   lastCounter: number
   generation: number
-  /** 0: it was a physical chip. */
+  /** 0: a physical chip. */
   simulated: number
 }
 
@@ -109,7 +101,7 @@ export async function rememberChip(
 
 const any = statement<Record<never, never>>()((db) => db.selectFrom('removedChips').select('uid').limit(1))
 
-/** False saves looking up each chip that is registered. */
+/** Lets imports skip the lookup of each chip. */
 export const anyRemembered = (db: Queries) => any.exists(db, {})
 
 export function rememberedOf(

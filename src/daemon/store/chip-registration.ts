@@ -11,10 +11,7 @@ export interface Commons {
   createdAt: string
 }
 
-/**
- * Inserts NTAG chips of which nothing but the UID is known.
- * @returns false, having inserted none, where one of them is there already or is named twice
- */
+/** @returns false, without any insert, if a UID is repeated or already registered */
 export function insertBareChips(
   db: Queries,
   { teamId, chipGroupId, simulated, createdAt }: Commons,
@@ -49,7 +46,7 @@ export function insertBareChips(
           e.val(simulated).as('simulated'),
           e.val(createdAt).as('createdAt'),
         ])
-        // SQLite would take ON CONFLICT for the condition of a join.
+        // Without WHERE, SQLite parses ON CONFLICT as a join condition.
         .where((e) => e.lit(true)),
     )
     .onConflict((conflict) => conflict.doNothing())
@@ -59,7 +56,7 @@ export function insertBareChips(
   })
 }
 
-/** Counts what was inserted: a failed INSERT would end the whole transaction on other engines than SQLite. */
+/** Compares counts because on other engines than SQLite a failed INSERT would abort the whole transaction. */
 async function insertAllOrNone(
   db: Queries,
   chipGroupId: number,
@@ -91,10 +88,7 @@ const columns = [
 
 export type NewChip = Pick<ChipRow, (typeof columns)[number]>
 
-/**
- * Inserts chips with all that they have.
- * @returns false, having inserted none, where one of them, its label or its public key is there already
- */
+/** @returns false, without any insert, if a UID, label, or public key already exists */
 export function insertChips(db: Queries, commons: Commons, chips: readonly NewChip[]): Promise<boolean> {
   const { teamId, chipGroupId, simulated, createdAt } = commons
   const shared = [teamId, chipGroupId, simulated, createdAt]
@@ -116,16 +110,16 @@ export function insertChips(db: Queries, commons: Commons, chips: readonly NewCh
   })
 }
 
-// Values by the thousand are faster as parameters than in JSON. Few sizes, so that each text is prepared once.
+// Thousands of values are faster as parameters than as JSON. Few sizes keep the number of prepared statements small.
 const sizes = [500, 50, 5, 1]
 const compiled = new Map<string, CompiledQuery>()
 
-/** An INSERT of so many chips, whose parameters are `columns` and what all of them share, row by row. */
+/** The parameters are `columns` and then the shared values, row by row. */
 function insertOf(db: Queries, size: number): CompiledQuery {
   const key = `${engineOf(db).name} ${size}`
   const known = compiled.get(key)
   if (known) return known
-  // Only the names and their order count here.
+  // Placeholder values, since only the names and their order matter.
   const names = [...columns, 'teamId', 'chipGroupId', 'simulated', 'createdAt']
   const row = Object.fromEntries(names.map((name) => [name, ''])) as unknown as Insertable<ChipsTable>
   const query = db
@@ -137,7 +131,7 @@ function insertOf(db: Queries, size: number): CompiledQuery {
   return query
 }
 
-/** Chips of any team. */
+/** Searches all teams. */
 export const chipsThere = (db: Queries, uids: readonly string[]): Promise<ChipWithToken[]> =>
   withToken(db).where('chips.uid', 'in', engineOf(db).listed(uids)).execute()
 

@@ -3,7 +3,6 @@ import { engineOf, type Queries } from './database.ts'
 import type { ChipRow } from './schema.ts'
 import { affected, once, statement } from './statement.ts'
 
-/** A chip with the token that it is linked to, if any. */
 export interface ChipWithToken extends ChipRow {
   linkedAddress: string | null
   linkedChainId: number | null
@@ -22,7 +21,7 @@ export const withToken = (db: Queries) =>
       'tokens.tokenId as linkedTokenId',
     ])
 
-/** Every tap reads one, so it has only the columns that taps use. */
+/** Has only the columns that taps use, because every tap reads one. */
 export interface TappedChip
   extends Pick<
     ChipWithToken,
@@ -40,7 +39,7 @@ export interface TappedChip
     | 'linkedChainId'
     | 'linkedTokenId'
   > {
-  /** False for most chips, which saves looking events up. */
+  /** False for most chips, which saves a query. */
   hasBadgeEvents: SqlBool
   hasGuestbookEvents: SqlBool
 }
@@ -89,11 +88,11 @@ const byPublicKey = statement<{ publicKey: string }>()((db, p) =>
 export const findChip = (db: Queries, uid: string): Promise<TappedChip | undefined> =>
   byUid.first(db, { uid })
 
-/** @param publicKey pk2 of a HaLo chip, uncompressed, upper-case hex */
+/** @param publicKey uncompressed pk2, upper-case hex */
 export const findChipByPublicKey = (db: Queries, publicKey: string): Promise<TappedChip | undefined> =>
   byPublicKey.first(db, { publicKey })
 
-/** The columns that decide what a tap gives, and that can change between two taps. */
+/** Columns that affect a tap and can change between taps. */
 export type ChipState = Pick<ChipRow, 'teamId' | 'redirectUrl' | 'itemId' | 'tokenRow' | 'disabledAt'>
 
 const advance = statement<{ uid: string; counter: number; at: string }>()((db, p) =>
@@ -105,10 +104,7 @@ const advance = statement<{ uid: string; counter: number; at: string }>()((db, p
     .returning(['teamId', 'redirectUrl', 'itemId', 'tokenRow', 'disabledAt']),
 )
 
-/**
- * Takes a tap: for one caller alone, and only where the counter is above the last one taken.
- * @returns the chip's state at this very moment, or undefined where the tap is not to be had
- */
+/** Atomic. @returns the state of the chip, or undefined if the counter is not above the last accepted one */
 export const takeCounter = (
   db: Queries,
   tap: { uid: string; counter: number; at: string },
@@ -116,7 +112,7 @@ export const takeCounter = (
 
 const rowsAt = 500
 
-/** In no order, and in pieces, since databases limit the parameters of a query. */
+/** Unordered. Batched, because databases limit the number of parameters. */
 export async function findChips(db: Queries, uids: readonly string[]): Promise<ChipRow[]> {
   const found: ChipRow[] = []
   for (let at = 0; at < uids.length; at += rowsAt) {
@@ -141,10 +137,7 @@ export async function setRedirect(
   return (await setUrl.run(db, chip)) === 1
 }
 
-/**
- * Sets the redirect URL of a team's chips. @returns how many of them there were
- * @param uids decimal, each once; sorted, so that the pages of the table are touched in order
- */
+/** @param edit `uids` unique, sorted for speed @returns the number of chips found */
 export const setRedirects = (
   db: Queries,
   edit: { teamId: number; uids: readonly string[]; redirectUrl: string | null },
@@ -160,9 +153,9 @@ export const setRedirects = (
 const given = (db: Queries, uids: readonly string[]) =>
   db.selectFrom(engineOf(db).listed(uids).$castTo<{ value: string }>().as('given'))
 
-/** @param uids each once */
+/** @param uids must be unique */
 export async function countOfTeam(db: Queries, teamId: number, uids: readonly string[]): Promise<number> {
-  // A cross join, since SQLite would otherwise go through all chips of the team.
+  // A cross join stops SQLite from scanning all chips of the team.
   const { count } = await given(db, uids)
     .crossJoin('chips')
     .whereRef('chips.uid', '=', 'given.value')
@@ -183,7 +176,7 @@ export async function notOfTeam(db: Queries, teamId: number, uids: readonly stri
   return rows.map((row) => row.uid)
 }
 
-/** A page of the chips of an item, in the order of their UIDs. */
+/** Ordered by UID. */
 export const chipsOfItem = (
   db: Queries,
   of: { teamId: number; itemId: string; after: string; limit: number },

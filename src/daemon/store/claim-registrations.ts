@@ -4,7 +4,7 @@ import { once, statement } from './statement.ts'
 
 type Of = { tokenRow: number; recipient: string }
 
-/** @param of the recipient as EIP-55 */
+/** @param of `recipient` as EIP-55 */
 export const findClaimRegistration = statement<Of>()((db, p) =>
   db
     .selectFrom('claimRegistrations')
@@ -13,7 +13,6 @@ export const findClaimRegistration = statement<Of>()((db, p) =>
     .where('recipient', '=', p.recipient),
 ).first
 
-/** Replaces an earlier registration of the same recipient. */
 export async function putClaimRegistration(db: Queries, row: ClaimRegistrationRow): Promise<void> {
   const { tapId, allowedAt, expiresAt, createdAt } = row
   await db
@@ -25,7 +24,6 @@ export async function putClaimRegistration(db: Queries, row: ClaimRegistrationRo
     .execute()
 }
 
-/** @returns whether there was one */
 export const deleteClaimRegistration = statement<Of>()((db, p) =>
   db.deleteFrom('claimRegistrations').where('tokenRow', '=', p.tokenRow).where('recipient', '=', p.recipient),
 ).once
@@ -33,10 +31,9 @@ export const deleteClaimRegistration = statement<Of>()((db, p) =>
 const removeAll = statement<{ tokenRow: number }>()((db, p) =>
   db.deleteFrom('claimRegistrations').where('tokenRow', '=', p.tokenRow),
 )
-/** After a transfer, which voids all registrations for the token. */
 export const deleteClaimRegistrationsOf = (db: Queries, tokenRow: number) => removeAll.run(db, { tokenRow })
 
-/** Takes a signature, once. @returns false where it was used before */
+/** @returns false if the signature was already used */
 export const useSignature = (db: Queries, signature: { digest: string; expiresAt: string }) =>
   once(
     db

@@ -8,8 +8,8 @@ export const endOfTime = '9999-12-31T23:59:59.999Z'
 const settingKey = 'lastTapBefore'
 
 /**
- * Ends, once the clock was set back, what its dates would keep alive, or asleep, for as long as it was ahead: refs and
- * codes by the taps they are of, and announced recipients; what was put off is due.
+ * Call it after the clock was set back. Dates from the future would keep refs, codes, and registrations valid for
+ * too long, and delay retries.
  */
 export async function endWhatLiesAhead(db: Queries, now: string): Promise<void> {
   const { last } = await db
@@ -29,7 +29,7 @@ export async function endWhatLiesAhead(db: Queries, now: string): Promise<void> 
   await db.updateTable('poapEvents').set({ pollAt: now }).where('pollAt', '>', now).execute()
 }
 
-/** The last tap before the clock was last set back: refs and codes of taps up to it have ended. */
+/** Refs and codes of taps up to this one have expired. */
 export const lastTapBefore = expressionBuilder<Database>().fn.coalesce(
   expressionBuilder<Database>()
     .selectFrom('settings')

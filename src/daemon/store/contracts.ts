@@ -23,11 +23,10 @@ export const findContract = (db: Queries, id: number) => contracts(db).where('id
 const ofChain = (db: Queries, chainId: number) =>
   contracts(db).where('contracts.chainId', '=', chainId).orderBy('contracts.id')
 
-/** Pending contracts without a recorded deployment. */
 export const undeployedContracts = (db: Queries, chainId: number) =>
   ofChain(db, chainId).where('status', '=', 'pending').where('transactionId', 'is', null).execute()
 
-/** Contracts deployed from here whose base URL is another one. */
+/** Contracts deployed by this daemon with a different base URL. */
 export const contractsToldOtherwise = (db: Queries, chainId: number, serviceUrl: string) =>
   ofChain(db, chainId)
     .where('transactionId', 'is not', null)
@@ -35,7 +34,7 @@ export const contractsToldOtherwise = (db: Queries, chainId: number, serviceUrl:
     .where('urlTransactionId', 'is', null)
     .execute()
 
-/** Pending contracts whose deployment is recorded and not signed, with its recipient and data. */
+/** Pending contracts with an unsigned deployment, with its recipient and data. */
 export const deploymentsNotSigned = (db: Queries, chainId: number) =>
   ofChain(db, chainId)
     .innerJoin('transactions', 'transactions.id', 'contracts.transactionId')
@@ -45,11 +44,9 @@ export const deploymentsNotSigned = (db: Queries, chainId: number) =>
     .where('transactions.firstHash', 'is', null)
     .execute()
 
-/** Confirmed contracts that were deployed from here. */
 export const deployedContracts = (db: Queries, chainId: number) =>
   ofChain(db, chainId).where('status', '=', 'confirmed').where('transactionId', 'is not', null).execute()
 
-/** Contracts with a known problem, and the names of their teams. */
 export const contractsInTrouble = (db: Queries, limit: number) =>
   db
     .selectFrom('contracts')
@@ -72,7 +69,6 @@ const confirm = statement<{ transactionId: number }>()((db, p) =>
     .set({ status: 'confirmed', problem: null })
     .where('transactionId', '=', p.transactionId),
 )
-/** Confirms the contract that a transaction deploys, if it deploys one. */
 export const confirmContractOf = (db: Queries, transactionId: number) => confirm.run(db, { transactionId })
 
 const retry = statement<{ transactionId: number }>()((db, p) =>
@@ -95,15 +91,15 @@ const retryEvents = statement<{ transactionId: number }>()((db, p) =>
     ),
 )
 /**
- * The deployment failed for good: the next start, or the next request for the contract, tries again. The same goes for
- * the contract's events: their transactions went to an empty address, which does not count as a failure on a chain.
+ * After a permanent failure, the contract is deployed again and its events are recreated. Their transactions went
+ * to an empty address, which a chain does not report as a failure.
  */
 export async function forgetDeployment(db: Queries, transactionId: number): Promise<void> {
   await retryEvents.run(db, { transactionId })
   await retry.run(db, { transactionId })
 }
 
-/** The transactions of some kinds that went to a contract's address, oldest first. */
+/** Oldest first. */
 export const sentToContract = (
   db: Queries,
   { chainId, address, kinds }: { chainId: number; address: string; kinds: readonly string[] },
@@ -120,7 +116,7 @@ export const sentToContract = (
 const toldBy = statement<{ transactionId: number }>()((db, p) =>
   db.selectFrom('contracts').select('id').where('urlTransactionId', '=', p.transactionId),
 )
-/** The contract to which a transaction gives another base URL, if it does that. */
+/** @returns the contract whose base URL the transaction changes */
 export const contractToldBy = async (db: Queries, transactionId: number) =>
   (await toldBy.first(db, { transactionId }))?.id
 
@@ -131,11 +127,10 @@ const deployedBy = statement<{ transactionId: number }>()((db, p) =>
     .where('transactionId', '=', p.transactionId)
     .where('status', '=', 'pending'),
 )
-/** The pending contract that a transaction deploys. */
 export const contractDeployedBy = async (db: Queries, transactionId: number) =>
   (await deployedBy.first(db, { transactionId }))?.id
 
-/** Counts what stands against removing a contract; `transactions` are unsettled ones to it. */
+/** Counts references that prevent removal; `transactions` are unsettled. */
 export async function contractUses(db: Queries, id: number) {
   const { address, chainId } = await contracts(db).where('id', '=', id).executeTakeFirstOrThrow()
   const rows = (table: 'items' | 'guestbookEvents') =>
@@ -166,7 +161,7 @@ export async function contractUses(db: Queries, id: number) {
   }
 }
 
-/** With its tokens, which no chip carries. */
+/** Also deletes its tokens, which must not be linked to chips. */
 export async function deleteContract(db: Queries, id: number): Promise<void> {
   await db.deleteFrom('tokens').where('contractId', '=', id).execute()
   await db.deleteFrom('contracts').where('id', '=', id).execute()

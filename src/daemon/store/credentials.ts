@@ -11,7 +11,6 @@ export const apiKeysOfTeam = (db: Queries, teamId: number) =>
 
 export const findApiKey = (db: Queries, id: number) => apiKeys(db).where('id', '=', id).executeTakeFirst()
 
-/** A key of this name that is not revoked. */
 export const findLiveApiKey = (db: Queries, teamId: number, name: string) =>
   apiKeys(db)
     .where('teamId', '=', teamId)
@@ -25,7 +24,7 @@ export const findApiKeyOfHash = (db: Queries, hash: string) =>
 export const insertApiKey = (db: Queries, key: Insertable<ApiKeysTable>): Promise<ApiKeyRow> =>
   db.insertInto('apiKeys').values(key).returningAll().executeTakeFirstOrThrow()
 
-/** @returns the key as it is now; undefined where none of this id was in force */
+/** @returns the revoked key, or undefined if no active key has this ID */
 export const revokeApiKey = (db: Queries, id: number, at: string): Promise<ApiKeyRow | undefined> =>
   db
     .updateTable('apiKeys')
@@ -42,14 +41,13 @@ export const allAdminTokens = (db: Queries) => adminTokens(db).orderBy('id').exe
 export const findAdminToken = (db: Queries, id: number) =>
   adminTokens(db).where('id', '=', id).executeTakeFirst()
 
-/** A token of this name that is not revoked. */
 export const findLiveAdminToken = (db: Queries, name: string) =>
   adminTokens(db).where('name', '=', name).where('revokedAt', 'is', null).executeTakeFirst()
 
 export const insertAdminToken = (db: Queries, token: Insertable<AdminTokensTable>): Promise<AdminTokenRow> =>
   db.insertInto('adminTokens').values(token).returningAll().executeTakeFirstOrThrow()
 
-/** @returns the token as it is now; undefined where none of this id was in force */
+/** @returns the revoked token, or undefined if no active token has this ID */
 export const revokeAdminToken = (db: Queries, id: number, at: string): Promise<AdminTokenRow | undefined> =>
   db
     .updateTable('adminTokens')

@@ -9,17 +9,14 @@ export class DataDirProblem extends Error {
   override readonly name = 'DataDirProblem'
 }
 
-// Written once a first start has come through, so it tells a database that was lost from one that never was.
+// Written after the first successful start. Distinguishes a lost database from a new directory.
 const marker = 'instance'
 
 const restore =
   'Put a backup back in its place (docs/daemon.md, "When the database is lost or damaged"), ' +
   'or start afresh in another --data-dir.'
 
-/**
- * Closes a data directory to others, who could put keys of theirs into it.
- * @throws DataDirProblem where it is somebody else's and open
- */
+/** Other users could add their own keys. @throws DataDirProblem if another user owns the directory */
 export function closeToOthers(dataDir: string): void {
   if (process.platform === 'win32') return
   const { mode, uid } = statSync(dataDir)
@@ -31,10 +28,7 @@ export function closeToOthers(dataDir: string): void {
   chmodSync(dataDir, 0o700)
 }
 
-/**
- * The installation that a data directory has held, undefined before its first start came through.
- * @throws DataDirProblem where its database is gone: a new one in its place would know no chip and no key
- */
+/** @returns undefined before the first start @throws DataDirProblem if the database is lost */
 export function heldInstance(dataDir: string, databaseFile: string): string | undefined {
   const path = join(dataDir, marker)
   const isMarked = existsSync(path)
@@ -48,13 +42,13 @@ export function heldInstance(dataDir: string, databaseFile: string): string | un
   return instance === '' ? undefined : instance
 }
 
-/** The embedded chain begins after the database, so its state tells of one even where the marker was lost as well. */
+/** The embedded chain starts after the database, so its state proves that there was one even if the marker is lost. */
 const holdsChain = (dataDir: string): boolean => {
   const folder = join(dataDir, 'dev-chain')
   return existsSync(folder) && readdirSync(folder).some((name) => /^(state|sent)-/.test(name))
 }
 
-/** Holds a data directory to its installation from now on. @throws DataDirProblem where its database is another's */
+/** @throws DataDirProblem if the database belongs to another installation */
 export function holdInstance(dataDir: string, held: string | undefined, instance: string): void {
   if (held === instance) return
   if (held !== undefined)
@@ -65,7 +59,6 @@ export function holdInstance(dataDir: string, held: string | undefined, instance
   replaceFile(join(dataDir, marker), `${instance}\n`, { flush: true })
 }
 
-/** Removes temporary files and partial backups that a killed daemon left. */
 export function removeUnfinished(dataDir: string): void {
   const remove = (folder: string, ours: RegExp) => {
     if (!existsSync(folder)) return
@@ -76,7 +69,7 @@ export function removeUnfinished(dataDir: string): void {
   remove(join(dataDir, 'backups'), /^tapchip-.*\.partial$/)
 }
 
-/** @returns a DataDirProblem for errors of the disk or of the database, and any other error unchanged */
+/** @returns a DataDirProblem for disk and database errors, and other errors unchanged */
 export function dataDirProblem(error: unknown, dataDir: string): unknown {
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
   const cause = error instanceof Error && error.cause !== undefined ? error.cause : undefined
@@ -84,21 +77,21 @@ export function dataDirProblem(error: unknown, dataDir: string): unknown {
     const known = dataDirProblem(cause, dataDir)
     return known === cause ? error : known
   }
-  // An address that may not be listened on is none of its files.
+  // Permission errors on network addresses do not concern files.
   const isOfNetwork = error instanceof Error && ('address' in error || 'hostname' in error)
   const why = isOfNetwork ? undefined : reasons.find(([codes]) => codes.test(code))?.[1]
   const path = named(error) ?? dataDir
   return why === undefined ? error : new DataDirProblem(why(dataDir, code, path), { cause: error })
 }
 
-/** The destination of a move, since its source exists. */
+/** A failed move concerns its destination, because its source exists. */
 function named(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined
   if ('dest' in error && typeof error.dest === 'string') return error.dest
   return 'path' in error && typeof error.path === 'string' ? error.path : undefined
 }
 
-/** `path` is the one that the system names, in the directory or on the way to it. */
+/** `path` is the path in the system error. */
 const reasons: readonly [RegExp, (dataDir: string, code: string, path: string) => string][] = [
   [
     /^(SQLITE_FULL|ENOSPC|EDQUOT|EFBIG)$/,
@@ -134,11 +127,7 @@ export class DataDirInUse extends Error {
   override readonly name = 'DataDirInUse'
 }
 
-/**
- * Holds a data directory for this process alone. The lock is SQLite's own on an empty file, so the system frees
- * it with the process, also after kill -9: there is no stale lock to clean up.
- * @returns a function that lets go
- */
+/** SQLite frees the lock even after kill -9, so there are no stale locks. @returns a function that releases it */
 export async function lockDataDir(dataDir: string): Promise<() => void> {
   const lock = new BetterSqlite3(join(dataDir, 'daemon.lock'), { timeout: 0 })
   try {
@@ -164,10 +153,7 @@ export async function lockDataDir(dataDir: string): Promise<() => void> {
 const inUse = (dataDir: string) =>
   new DataDirInUse(`Another tapchipd uses ${dataDir}. Stop it first, or give this one another --data-dir.`)
 
-/**
- * Whoever removes the lock's file lets a second daemon lock a new one. On Linux the directory itself is held as well,
- * by a name that stands in no file: an abstract socket (unix(7)), which goes with the process too.
- */
+/** Prevents a second daemon if the lock file is removed. Abstract sockets (unix(7)) end with the process. */
 async function takeName(dataDir: string): Promise<() => void> {
   if (process.platform !== 'linux') return () => undefined
   const { dev, ino } = statSync(dataDir)

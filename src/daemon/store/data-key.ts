@@ -14,13 +14,13 @@ export const dataKeyVariable = 'TAPCHIP_DATA_KEY'
 
 interface Source {
   dataDir: string
-  /** 64 hex digits; the environment takes precedence over the file. */
+  /** 64 hex digits. Takes precedence over the file. */
   fromEnvironment: string | undefined
-  /** True: a missing key is an error, since the database needs it. */
+  /** True: a missing key is an error. */
   databaseExists: boolean
 }
 
-/** Creates a key only for a new database. */
+/** Creates a key only for a new database. @throws DataKeyProblem */
 export function loadDataKey({ dataDir, fromEnvironment, databaseExists }: Source): Uint8Array {
   if (fromEnvironment !== undefined) return parse(fromEnvironment, dataKeyVariable)
   const path = join(dataDir, dataKeyFile)
@@ -52,11 +52,11 @@ function parse(text: string, where: string): Uint8Array {
 
 const checkContext = 'settings:dataKeyCheck'
 
-/** Kept in the database, to recognize the data key that it was made with. */
+/** Stored in the database to verify the data key. */
 export const sealCheck = (box: SecretBox): string =>
   box.seal(Buffer.from('tapchip'), checkContext).toString('base64')
 
-/** Throws DataKeyProblem unless the box has the key that `sealed` was made with. */
+/** @throws DataKeyProblem if `sealed` was made with another key */
 export function assertDataKey(box: SecretBox, sealed: string, dataDir: string): void {
   try {
     box.open(Buffer.from(sealed, 'base64'), checkContext)
@@ -70,7 +70,7 @@ export function assertDataKey(box: SecretBox, sealed: string, dataDir: string): 
 
 const hex = (bytes: number) => z.string().regex(new RegExp(`^[0-9a-f]{${bytes * 2}}$`))
 
-// The bounds keep a file from elsewhere from taking all the memory.
+// Bounds limit the memory that a foreign file can make scrypt use.
 const wrapped = z.object({
   format: z.literal('tapchip-data-key'),
   version: z.literal(1),
@@ -91,10 +91,10 @@ const wrapped = z.object({
 type Wrapped = z.output<typeof wrapped>
 type Header = Omit<Wrapped, 'key' | 'tag'>
 
-// 128 MiB and about half a second a guess.
+// Each guess takes 128 MiB and about half a second.
 const cost = { N: 2 ** 17, r: 8, p: 1 }
 
-/** The data key under a passphrase, as JSON: scrypt makes the key that AES-256-GCM wraps it with. */
+/** @returns JSON; AES-256-GCM wraps the data key with a key from scrypt */
 export async function wrapDataKey(dataKey: Uint8Array, passphrase: string): Promise<string> {
   const header: Header = {
     format: 'tapchip-data-key',
@@ -113,7 +113,7 @@ export async function wrapDataKey(dataKey: Uint8Array, passphrase: string): Prom
   return `${JSON.stringify({ ...header, key, tag: cipher.getAuthTag().toString('hex') }, null, 2)}\n`
 }
 
-/** @throws DataKeyProblem where the passphrase is wrong or the text is not a wrapped key */
+/** @throws DataKeyProblem if the passphrase is wrong or the text is not a wrapped key */
 export async function unwrapDataKey(text: string, passphrase: string): Promise<Uint8Array> {
   const { key, tag, ...header } = parseWrapped(text)
   const wrapping = await derive(passphrase, header)
@@ -132,10 +132,7 @@ export async function unwrapDataKey(text: string, passphrase: string): Promise<U
 /** In a backup, and in a data directory restored from one. */
 export const wrappedKeyFile = 'data.key.enc'
 
-/**
- * Makes the data key's file out of the wrapped one that a backup has, where that stands beside its database.
- * @throws DataKeyProblem where it takes a passphrase, or another one
- */
+/** For restored backups. @throws DataKeyProblem if the passphrase is missing or wrong */
 export async function restoreDataKey(dataDir: string, passphrase: string | undefined): Promise<void> {
   const wrapped = join(dataDir, wrappedKeyFile)
   const path = join(dataDir, dataKeyFile)
@@ -161,7 +158,7 @@ function parseWrapped(text: string): Wrapped {
 
 function derive(passphrase: string, { N, r, p, salt }: Header): Promise<Buffer> {
   const options: ScryptOptions = { N, r, p, maxmem: 128 * N * r + 128 * r * p + 1024 * 1024 }
-  // One and the same letter has several encodings, and keyboards differ in which they type.
+  // Keyboards differ in how they encode the same letter.
   const typed = passphrase.normalize('NFKC')
   return new Promise((resolve, reject) => {
     scrypt(typed, Buffer.from(salt, 'hex'), 32, options, (error, key) =>
@@ -170,6 +167,6 @@ function derive(passphrase: string, { N, r, p, salt }: Header): Promise<Buffer> 
   })
 }
 
-/** Authenticates the parameters, so that a file whose parameters were changed does not open. */
+/** Authenticates the parameters, so that a changed file does not open. */
 const bound = ({ N, r, p, salt, nonce }: Header): Buffer =>
   Buffer.from(['tapchip-data-key', 1, 'scrypt', N, r, p, salt, 'aes-256-gcm', nonce].join(' '))

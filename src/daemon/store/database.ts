@@ -1,69 +1,64 @@
 import type { DialectAdapter, Kysely, RawBuilder } from 'kysely'
 import type { Database } from './schema.ts'
 
-/** The whole database for reads, or one write's transaction. */
 export type Queries = Kysely<Database>
 
-/** A write that runs in a transaction. It awaits queries and nothing else, since others wait behind it. */
+/** Must await only queries, because other writes wait for it. */
 export type WriteJob<T> = (trx: Queries) => Promise<T>
 
 export interface Db {
-  /** Sees what is committed. */
   readonly read: Queries
-  /** The same, for queries that may take long: taps do not wait for them. */
+  /** For slow queries, which do not delay taps. */
   readonly slow: Queries
-  /** Resolves once the write is on disk. A job that throws leaves no trace, and takes no other with it. */
+  /** Resolves after the write is on disk. A job that throws is rolled back without affecting other jobs. */
   write<T>(job: WriteJob<T>): Promise<T>
   readonly maintenance: Maintenance
   close(): Promise<void>
 }
 
 export interface Maintenance {
-  /** Including what is not checkpointed yet. */
+  /** Includes the write-ahead log. */
   sizeBytes(): Promise<number>
-  /** `ok`, or what is damaged. Reads the whole database. */
+  /** @returns `ok` or a description of the damage. Reads the whole database. */
   quickCheck(): Promise<string>
-  /** Copies what is committed into a new file that only its owner may read, while reads and writes go on. */
+  /** Copies committed data into a new file with owner-only access. Reads and writes continue. */
   backupTo(path: string): Promise<void>
 }
 
-/** A page of chips, written as text by the database. */
 export interface ChipsText {
   text: string
   rows: number
-  /** The last UID, null where there is none. */
+  /** The last UID; null if the page is empty. */
   last: string | null
 }
 
-/** A compiled query of fixed text on one connection. */
 export interface Prepared {
   all(parameters: readonly unknown[]): Promise<unknown[]>
   first(parameters: readonly unknown[]): Promise<unknown>
-  /** @returns the number of rows that it inserted, changed or deleted; for queries that return none */
+  /** @returns the number of changed rows; for queries without result rows */
   run(parameters: readonly unknown[]): Promise<number>
 }
 
-/** The SQL of one database engine. All other queries are Kysely's and run on every engine. */
+/** SQL that differs between engines. All other queries use Kysely. */
 export interface Engine {
-  /** Compiled queries are kept by it. */
+  /** Cache key of compiled queries. */
   readonly name: string
-  /** A shorter way to run a query than Kysely's own, where the engine has one. */
+  /** Bypasses Kysely where the engine supports it. */
   prepare?(sql: string): Prepared
-  /** A subquery with the column `value`: a list of any length as one parameter, so that the query's text stays the same. */
+  /** A subquery with the column `value`. One parameter for any number of values keeps the SQL text constant. */
   listed(values: readonly string[]): RawBuilder<string>
-  /** One page of a chip group as the elements of a JSON array, without its brackets. */
+  /** Elements of a JSON array, without brackets. */
   chipsAsElements(db: Queries, chipGroupId: number, page: ChipsPage): Promise<ChipsText>
-  /** One page of a chip group as JSON lines: what an export says of a chip. */
+  /** JSON lines in the export format. */
   chipsAsLines(db: Queries, group: { id: number; name: string }, page: ChipsPage): Promise<ChipsText>
 }
 
 export interface ChipsPage {
-  /** The UID that the page begins after. */
   after: string
   limit: number
 }
 
-/** An engine's dialect gives Kysely an adapter of this kind: transactions and plugins keep it. */
+/** Kysely transactions and plugins keep the adapter, so it can carry the engine. */
 export interface EngineAdapter extends DialectAdapter {
   readonly engine: Engine
 }

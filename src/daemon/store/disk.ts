@@ -3,13 +3,13 @@ import { join } from 'node:path'
 
 const codes = new Set(['SQLITE_FULL', 'ENOSPC', 'EDQUOT', 'EFBIG'])
 
-/** True for an error of the database or the system, however it was wrapped. */
+/** Also checks the causes of the error. */
 export const isOutOfSpace = (error: unknown): boolean => hasCode(error, (code) => codes.has(code))
 
 const isOfDisk = (error: unknown): boolean =>
   hasCode(error, (code) => codes.has(code) || /^(EIO|EROFS|SQLITE_IOERR.*|SQLITE_READONLY.*)$/.test(code))
 
-/** True where the database could not be read or written, and may be again later. */
+/** True for temporary database errors. */
 export const isUnavailable = (error: unknown): boolean =>
   error instanceof Error &&
   'code' in error &&
@@ -21,19 +21,18 @@ function hasCode(error: unknown, isIt: (code: string) => boolean): boolean {
   return false
 }
 
-/** `failing`: it refuses writes for another reason than space. */
+/** `failing`: refuses writes for reasons other than space. */
 export type DiskState = 'writable' | 'full' | 'failing'
 
-/** With more free space, and no refused write, no probe is needed. */
+/** With more free space and no refused write, no probe is needed. */
 const roomEnough = 64 * 1024 * 1024
-/** More than any one write of taps and codes takes. */
+/** Larger than any write of taps and codes. */
 const probeBytes = 256 * 1024
 const probeEveryMs = 1000
 
 /** A kill may leave this file behind. */
 export const probeFile = 'disk-probe.new'
 
-/** Tracks whether the data directory accepts writes, from the daemon's own writes. */
 export class Disk {
   readonly #dataDir: string
   readonly #counted = new WeakSet<object>()
@@ -46,15 +45,15 @@ export class Disk {
     this.#dataDir = dataDir
   }
 
-  /** Writes that failed since the disk was full, or failing. */
+  /** Failed writes since the disk became full or failing. */
   get refusedWrites(): number {
     return this.#refused
   }
 
-  /** Counts failed writes. The same error counts once, and errors that are not the disk's do not count. */
+  /** Counts each error object once, and only disk errors. */
   failed(error: unknown, writes = 1): void {
     if (!isOfDisk(error)) return
-    // An earlier result is out of date.
+    // The last probe is out of date.
     if (!this.#isRefusing) this.#probe = undefined
     this.#isRefusing = true
     if (typeof error === 'object' && error !== null) {
@@ -64,7 +63,7 @@ export class Disk {
     this.#refused += writes
   }
 
-  /** Without the space reserved for root; undefined where the system does not say. */
+  /** Excludes space reserved for root; undefined if unknown. */
   async freeBytes(): Promise<number | undefined> {
     try {
       const { bavail, bsize } = await statfs(this.#dataDir)
@@ -74,11 +73,7 @@ export class Disk {
     }
   }
 
-  /**
-   * Whether writes go through. Tries it where one was refused or little is left, at most once a second: so it is
-   * known also where nobody writes, and space that has come back is seen by itself.
-   * @param write a small write to the database
-   */
+  /** Probes at most once a second, so that recovery is detected without other writes. */
   async state(write: () => Promise<unknown>): Promise<DiskState> {
     const free = await this.freeBytes()
     if (!this.#isRefusing && (free === undefined || free >= roomEnough)) return 'writable'
@@ -92,9 +87,9 @@ export class Disk {
   async #tryIt(write: () => Promise<unknown>): Promise<DiskState> {
     const path = join(this.#dataDir, probeFile)
     try {
-      // Not zeros: some file systems keep those in no space at all.
+      // Some file systems store zeros without using space.
       await writeFile(path, Buffer.alloc(probeBytes, 1), { mode: 0o600 })
-      // A disk that has room may still have none for the database: a quota, a limit on the size of files.
+      // Quotas and file size limits may affect only the database.
       if (this.#isRefusing) await write()
       this.#isRefusing = false
       return 'writable'

@@ -5,11 +5,11 @@ import type { GuestbookEventRow, GuestbookEventsTable } from './schema.ts'
 import { affected, statement } from './statement.ts'
 
 export interface LocatedGuestbookEvent extends GuestbookEventRow {
-  /** Shown only once the contract is confirmed. */
+  /** Must not be shown until the contract is confirmed. */
   address: string
   chainId: number
   contractStatus: 'pending' | 'confirmed'
-  /** The contract's deployment; null where it was registered by its address, or where that failed. */
+  /** null if the contract was registered by address or its deployment failed. */
   contractTransactionId: number | null
   contractProblem: string | null
   contractIsBound: number
@@ -53,7 +53,6 @@ export async function findGuestbookEventAt(
     ?.id
 }
 
-/** @returns its id */
 export async function insertGuestbookEvent(
   db: Queries,
   event: Insertable<GuestbookEventsTable>,
@@ -61,7 +60,7 @@ export async function insertGuestbookEvent(
   return (await db.insertInto('guestbookEvents').values(event).returning('id').executeTakeFirstOrThrow()).id
 }
 
-/** Events without a recorded creation, on contracts deployed from here. */
+/** Events without a creation transaction, on contracts deployed by this daemon. */
 export function eventsWithoutTransaction(
   db: Queries,
   { chainId, contractId }: { chainId: number; contractId?: number },
@@ -77,7 +76,6 @@ export function eventsWithoutTransaction(
 export const setEventTransaction = (db: Queries, id: number, transactionId: number) =>
   affected(db.updateTable('guestbookEvents').set({ transactionId }).where('id', '=', id))
 
-/** Token ids of the events that exist on their contract. */
 export async function createdTokenIds(db: Queries, contractId: number): Promise<string[]> {
   const rows = await db
     .selectFrom('guestbookEvents')
@@ -96,20 +94,20 @@ const byLocation = statement<{ chainId: number; address: string; tokenId: string
     .where('contracts.address', '=', p.address)
     .where('guestbookEvents.tokenId', '=', p.tokenId),
 )
-/** @param of its address as EIP-55 */
+/** @param of `contractAddress` as EIP-55 */
 export const findEventAt = (
   db: Queries,
   of: { chainId: number; contractAddress: string; tokenId: string },
 ): Promise<LocatedGuestbookEvent | undefined> =>
   byLocation.first(db, { chainId: of.chainId, address: of.contractAddress, tokenId: of.tokenId })
 
-/** Without metadata, which would make a list too large. */
+/** Omits metadata, which would make lists too large. */
 export type ListedGuestbookEvent = Pick<
   LocatedGuestbookEvent,
   'id' | 'name' | 'contractId' | 'tokenId' | 'createdAt' | 'address' | 'chainId' | 'contractStatus'
 >
 
-/** A page of those of one contract, or of all that the team has. */
+/** @param page `contractId` undefined: all contracts of the team */
 export function guestbookEventsPage(
   db: Queries,
   {
@@ -145,7 +143,7 @@ export const describeGuestbookEvent = (
   event: { id: number; name: string; metadata: string },
 ): Promise<number> => describe.run(db, event)
 
-/** Assigns a guestbook event to a team's chips; once is enough. @returns how many there were, and how many got it now */
+/** @returns the number of chips found, and how many were newly assigned */
 export async function assignToChips(
   db: Queries,
   of: { guestbookEventId: number; teamId: number; uids: readonly string[]; at: string },

@@ -25,12 +25,11 @@ const withContract = (db: Queries) =>
 export interface ItemsPage {
   teamId: number
   contract: { address: string; chainId: number } | undefined
-  /** The last of the page before. */
   after: Pick<ItemRow, 'createdAt' | 'id'> | undefined
   limit: number
 }
 
-/** Of one contract, or of all that the team has. */
+/** Ordered by creation. Without `contract`, returns all items of the team. */
 export const itemsPage = (
   db: Queries,
   { teamId, contract, after, limit }: ItemsPage,
@@ -69,7 +68,6 @@ export const deleteItem = (db: Queries, teamId: number, id: string) =>
 export const isItemBound = (db: Queries, teamId: number, itemId: string) =>
   exists(db.selectFrom('chips').select('uid').where('teamId', '=', teamId).where('itemId', '=', itemId))
 
-/** The variants of an item that chips are bound to. */
 export async function boundVariants(db: Queries, teamId: number, itemId: string): Promise<string[]> {
   const rows = await db
     .selectFrom('chips')

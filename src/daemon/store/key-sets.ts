@@ -14,7 +14,7 @@ export const insertKeySet = (db: Queries, row: Insertable<KeySetsTable>): Promis
 export const deleteKeySet = (db: Queries, id: number) =>
   affected(db.deleteFrom('keySets').where('id', '=', id))
 
-/** The number of chips by key set, for key sets that have any. */
+/** Omits key sets without chips. */
 export async function chipsByKeySet(db: Queries): Promise<Map<number, number>> {
   const rows = await db
     .selectFrom('chips')

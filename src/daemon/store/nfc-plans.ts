@@ -8,7 +8,7 @@ export async function insertNfcPlan(db: Queries, row: Insertable<NfcPlansTable>)
   return id
 }
 
-/** All plans of one chip, oldest first. */
+/** Oldest first. */
 export const nfcPlansOf = (db: Queries, uid: string) =>
   db.selectFrom('nfcPlans').selectAll().where('uid', '=', uid).orderBy('id').execute()
 
@@ -27,14 +27,14 @@ export function listNfcPlans(
   return query.execute()
 }
 
-/** @returns false where it was closed already */
+/** @returns false if it was already closed */
 export const closeNfcPlan = (
   db: Queries,
   id: number,
   end: { closedAt: string; closedBy: string; outcome: NonNullable<NfcPlanRow['outcome']> },
 ) => once(db.updateTable('nfcPlans').set(end).where('id', '=', id).where('closedAt', 'is', null))
 
-/** Gives up a chip with a finished plan. @returns false where it was given up already */
+/** @returns false if the plan is not finished, or was already given up */
 export const giveUpNfcPlan = (db: Queries, id: number, end: { closedAt: string; closedBy: string }) =>
   once(
     db
@@ -44,7 +44,7 @@ export const giveUpNfcPlan = (db: Queries, id: number, end: { closedAt: string; 
       .where('outcome', '=', 'done'),
   )
 
-/** The chips that are not registered, and on which a key set's keys were put last. @param limit of the UIDs that are named */
+/** Unregistered chips that last received keys of the key set. @param limit maximum number of UIDs returned */
 export async function chipsLeftWith(
   db: Queries,
   keySet: number,
@@ -53,7 +53,7 @@ export async function chipsLeftWith(
   const left = db
     .selectFrom('nfcPlans as p')
     .where('p.outcome', '=', 'done')
-    // As JSON.stringify writes a plan: nfc/provision/plan.ts.
+    // Matches the JSON format of plans: nfc/provision/plan.ts.
     .where('p.plan', 'like', `%"target":{"keySet":${keySet},%`)
     .where((eb) =>
       eb.not(eb.exists(eb.selectFrom('chips').select('chips.uid').whereRef('chips.uid', '=', 'p.uid'))),
@@ -75,7 +75,6 @@ export async function chipsLeftWith(
   return { count: Number(count), uids: named.map(({ uid }) => uid) }
 }
 
-/** Leaves a closed plan as it is. */
 export const updateNfcPlan = (
   db: Queries,
   id: number,

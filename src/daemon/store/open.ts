@@ -11,7 +11,7 @@ export class SchemaTooNew extends Error {
 
 export const latestSchema = Object.keys(migrations).sort().at(-1) ?? ''
 
-/** Brings a database file to the newest schema. A schema from a newer program is refused, untouched. */
+/** @throws SchemaTooNew, without changes, if a newer program made the schema */
 export async function migrate(file: string): Promise<void> {
   const { kysely, connection } = openSqlite(file, { readonly: false, mayWait: true })
   try {

@@ -71,16 +71,15 @@ export const insertOtp = (
   otp: Omit<OtpRow, 'codeHash' | 'usedAt' | 'deletedAt'>,
 ): Promise<number> => insert.run(db, { ...otp, codeHash: hashCode(code), usedAt: null, deletedAt: null })
 
-/** `isEnded`: its tap was before the clock was last set back. */
+/** `isEnded`: the tap was before the clock was last set back. */
 export type FoundOtp = OtpRow & { isEnded: SqlBool }
 
 export const findOtp = (db: Queries, code: string): Promise<FoundOtp | undefined> =>
   byCode.first(db, { codeHash: hashCode(code) })
 
 /**
- * Uses a code up: true for one caller alone, while it is good. Other codes of the same tap for the same subject end
- * with it: the refs of a tap page each gave one, and they are worth one use together. Belongs in the write that
- * records its intent.
+ * Also ends other codes of the tap for the same subject. Call it in the transaction that records the intent.
+ * @returns false if the code is not valid
  */
 export async function takeOtp(db: Queries, code: string, now: string): Promise<boolean> {
   if ((await take.run(db, { codeHash: hashCode(code), now })) !== 1) return false
@@ -89,7 +88,7 @@ export async function takeOtp(db: Queries, code: string, now: string): Promise<b
   return true
 }
 
-/** Keeps the row, so that the deleted code gets an error of its own. */
+/** Keeps the row, so that the deleted code has its own error. */
 export const deleteOtp = async (db: Queries, code: string, now: string): Promise<boolean> =>
   (await remove.run(db, { codeHash: hashCode(code), now })) === 1
 
@@ -104,6 +103,5 @@ const endClaims = statement<{ chipUid: string; now: string }>()((db, p) =>
     .where('expiresAt', '>', p.now),
 )
 
-/** Ends the codes for the token that a chip had. */
 export const endClaimsOfChip = (db: Queries, chipUid: string, now: string) =>
   endClaims.run(db, { chipUid, now })

@@ -12,7 +12,7 @@ const insert = statement<RefRow>()((db, p) =>
     .values(named(p, ['idHash', 'kind', 'chipUid', 'tapId', 'createdAt', 'expiresAt', 'queriedAt'])),
 )
 export interface RefOfChip extends TappedChip, Pick<RefRow, 'kind' | 'tapId' | 'expiresAt' | 'queriedAt'> {
-  /** Its tap was before the clock was last set back. */
+  /** True if the tap was before the clock was last set back. */
   isEnded: SqlBool
 }
 
@@ -49,7 +49,7 @@ export const insertRef = (
 export const findRef = (db: Queries, id: string): Promise<RefOfChip | undefined> =>
   byId.first(db, { idHash: hashCode(id) })
 
-/** @returns true for one caller only, while the ref is neither queried nor expired */
+/** Atomic. @returns false if the ref was already queried or has expired */
 export const takeRef = async (db: Queries, id: string, now: string): Promise<boolean> =>
   (await take.run(db, { idHash: hashCode(id), now })) === 1
 
@@ -73,7 +73,7 @@ export const insertPageVisit = (
 export const findPageVisit = (db: Queries, cookie: string): Promise<PageVisitRow | undefined> =>
   byHash.first(db, { cookieHash: hashCode(cookie) })
 
-/** Deletes some of those that expired before a moment. @returns how many */
+/** @returns the number of deleted rows */
 export const prunePageVisits = (db: Queries, before: string, limit: number) =>
   affected(
     db
@@ -83,12 +83,8 @@ export const prunePageVisits = (db: Queries, before: string, limit: number) =>
       ),
   )
 
-/** After a chip was disabled or removed. */
 export const endPageVisits = (db: Queries, chipUid: string) =>
   affected(db.deleteFrom('pageVisits').where('chipUid', '=', chipUid))
 
-/**
- * Refs, codes and cookies are stored as hashes, so that the database and its backups hold none that works. They are
- * long and random, so a plain hash is enough.
- */
+/** Backups must not contain usable codes. They are long and random, so a plain hash is enough. */
 export const hashCode = (code: string): string => hash('sha256', code, 'base64url')

@@ -17,8 +17,7 @@ export type * from './schema/taps.ts'
 export type * from './schema/teams.ts'
 export type * from './schema/transactions.ts'
 
-// Times are ISO 8601 UTC with milliseconds, so that text order is time order in every database.
-// Flags are 0 and 1. Members that hold JSON say so.
+// Times are ISO 8601 UTC with milliseconds, so text order is time order. Flags are 0 or 1. JSON columns are marked.
 
 export interface Database {
   teams: teams.TeamsTable

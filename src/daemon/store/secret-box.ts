@@ -4,11 +4,7 @@ const version = 1
 const nonceLength = 12
 const tagLength = 16
 
-/**
- * Encrypts secrets at rest: AES-256-GCM under the data key, bound to a context, the row that they belong to, so that a
- * sealed value copied to another row does not open.
- * Layout: version(1) ‖ nonce(12) ‖ ciphertext ‖ tag(16).
- */
+/** AES-256-GCM. The context binds a value to its row. Layout: version(1) ‖ nonce(12) ‖ ciphertext ‖ tag(16). */
 export class SecretBox {
   readonly #key: Uint8Array
   constructor(dataKey: Uint8Array) {
@@ -16,7 +12,6 @@ export class SecretBox {
     this.#key = dataKey
   }
 
-  /** For wrapping the key for a backup. */
   withKey<T>(use: (key: Uint8Array) => T): T {
     return use(this.#key)
   }
@@ -28,7 +23,7 @@ export class SecretBox {
     return Buffer.concat([Buffer.of(version), nonce, body, cipher.getAuthTag()])
   }
 
-  /** Throws where the value is damaged, belongs elsewhere, or was sealed under another data key. */
+  /** @throws Error if the value is damaged, has another context, or uses another data key */
   open(sealed: Uint8Array, context: string): Buffer {
     if (sealed[0] !== version || sealed.length < 1 + nonceLength + tagLength)
       throw new Error(`Not a sealed secret: ${context}`)

@@ -12,7 +12,7 @@ export const setSetting = (db: Queries, key: string, value: string) =>
       .onConflict((conflict) => conflict.column('key').doUpdateSet({ value })),
   )
 
-/** Keeps a value that is there already. */
+/** Does not overwrite an existing value. */
 export const setSettingOnce = (db: Queries, key: string, value: string) =>
   affected(
     db
@@ -21,7 +21,7 @@ export const setSettingOnce = (db: Queries, key: string, value: string) =>
       .onConflict((conflict) => conflict.doNothing()),
   )
 
-/** Gives a name of the embedded chain's name service its address, unless it has one. */
+/** Does not overwrite the address of an existing name. */
 export const insertName = (db: Queries, entry: { name: string; address: string }) =>
   affected(
     db

@@ -7,7 +7,7 @@ import {
 } from 'kysely'
 import { type Engine, engineOf, type Prepared, type Queries } from './database.ts'
 
-/** Stands for a value while a query is built; its place in the parameters is found after compiling. */
+/** Marks a parameter, so that its position can be found after compiling. */
 class Placeholder {
   readonly name: string
   constructor(name: string) {
@@ -17,22 +17,20 @@ class Placeholder {
 
 type Values = Record<string, unknown>
 
-/** A query that is built and compiled once, and run with other values each time. */
+/** Compiled once and run with different values. */
 export interface Statement<P extends Values, O> {
   all(db: Queries, values: P): Promise<O[]>
   first(db: Queries, values: P): Promise<O | undefined>
-  /** @returns the number of rows that it inserted, changed or deleted; for queries that return none */
+  /** @returns the number of changed rows; for queries without result rows */
   run(db: Queries, values: P): Promise<number>
-  /** @returns whether it finds a row */
   exists(db: Queries, values: P): Promise<boolean>
-  /** @returns false where it changed no row: another was quicker, or the row is not in that state */
+  /** @returns false if no row changed, because another caller was first or the state differs */
   once(db: Queries, values: P): Promise<boolean>
 }
 
 /**
- * Building and compiling a query costs several times what running it does, so the queries of the hot paths
- * are compiled once: `statement<{ uid: string }>()((db, p) => db.selectFrom('chips').where('uid', '=', p.uid))`.
- * Every value that differs between runs must come from `p`; a list for `in` cannot.
+ * Compiling costs several times as much as running: `statement<{ id: number }>()((db, p) => …)`. All variable
+ * values must come from `p`; lists for `in` are not supported.
  */
 export const statement =
   <P extends Values>() =>
@@ -59,7 +57,7 @@ export const statement =
       const { query, slots } = on(db)
       return query.run(filled(slots, values))
     }
-    // The rows are what the compiled query selects: the driver cannot know, and Kysely's types do.
+    // The driver does not know the row type, but Kysely does.
     const first = (db: Queries, values: P) => {
       const { query, slots } = on(db)
       return query.first(filled(slots, values)) as Promise<O | undefined>
@@ -78,7 +76,7 @@ export const statement =
 
 interface Ready {
   query: Prepared
-  /** The query's parameters, with placeholders for the values that differ. */
+  /** Parameters with placeholders for the variable values. */
   slots: readonly unknown[]
 }
 
@@ -95,18 +93,17 @@ function byKysely(db: Queries, sql: string): Prepared {
   }
 }
 
-/** The named values of `p` as an object, for `values(…)`: a proxy cannot list what it stands for. */
+/** Needed for `values(…)`, because the keys of a proxy cannot be listed. */
 export function named<P extends Values, const K extends keyof P>(p: P, keys: readonly K[]): Pick<P, K> {
   return Object.fromEntries(keys.map((key) => [key, p[key]])) as Pick<P, K>
 }
 
-/** Of an INSERT with `returning('id')`, which gives exactly one row. */
+/** @param row from an INSERT with `returning("id")` */
 export function insertedId(row: { id: number } | undefined): number {
   if (!row) throw new Error('An INSERT returned no id')
   return row.id
 }
 
-/** @returns the number of rows that a query inserted, changed or deleted */
 export async function affected(query: {
   executeTakeFirst(): Promise<InsertResult | UpdateResult | DeleteResult | undefined>
 }): Promise<number> {
@@ -116,11 +113,10 @@ export async function affected(query: {
   return Number('numUpdatedRows' in result ? result.numUpdatedRows : (result.numInsertedOrUpdatedRows ?? 0n))
 }
 
-/** @returns false where the query changed no row */
+/** @returns true if exactly one row changed */
 export const once = async (query: Parameters<typeof affected>[0]): Promise<boolean> =>
   (await affected(query)) === 1
 
-/** @returns whether a query finds a row */
 export const exists = async (query: {
   limit(rows: number): { executeTakeFirst(): Promise<unknown> }
 }): Promise<boolean> => (await query.limit(1).executeTakeFirst()) !== undefined

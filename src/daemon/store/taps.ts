@@ -13,7 +13,6 @@ const insert = statement<NewTap>()((db, p) =>
     .returning('id'),
 )
 
-/** @returns its id */
 export const insertTap = async (db: Queries, tap: NewTap): Promise<number> =>
   insertedId(await insert.first(db, tap))
 
@@ -21,7 +20,7 @@ export async function insertTaps(db: Queries, taps: readonly NewTap[]): Promise<
   for (const tap of taps) await insert.first(db, tap)
 }
 
-// The condition stands literally in each text: only so does SQLite use the index on refused taps alone.
+// A literal, because SQLite uses the partial index on refused taps only if the SQL text contains the value.
 const valid = sql.lit('valid' as const)
 
 export async function countRefusedTaps(db: Queries): Promise<number> {
@@ -33,7 +32,7 @@ export async function countRefusedTaps(db: Queries): Promise<number> {
   return Number(taps)
 }
 
-/** Deletes the oldest refused taps. Valid ones stay. @returns how many it deleted */
+/** @returns the number of deleted taps */
 export async function deleteOldestRefusedTaps(db: Queries, limit: number): Promise<number> {
   const { numDeletedRows } = await db
     .deleteFrom('taps')
@@ -41,7 +40,7 @@ export async function deleteOldestRefusedTaps(db: Queries, limit: number): Promi
       of.selectFrom('taps').select('id').where('outcome', '!=', valid).orderBy('id').limit(limit),
     )
     .executeTakeFirstOrThrow()
-  // The count of taps is told from their ids.
+  // countAll computes the number of taps from their IDs.
   await db
     .updateTable('settings')
     .set((e) => ({
@@ -61,14 +60,14 @@ export interface TapFilter {
   limit: number
 }
 
-/** Newest first; may take long. Taps of unknown chips belong to no team, and are listed for every team. */
+/** Newest first; may be slow. Taps of unknown chips have no team and are listed for every team. */
 export async function listTaps(db: Queries, { teamId, ...filter }: TapFilter): Promise<TapRow[]> {
   if (teamId === undefined) return tapsWhere(db, filter).execute()
   const { outcome } = filter
   const isDense = outcome === undefined || outcome === 'valid'
   const ofTeam = (is: number | null) =>
     tapsWhere(db, filter).where((eb) => {
-      // Refused taps are bounded, a team's are not: as a sum it keeps SQLite from going through all of a team's for a few.
+      // The sum stops SQLite from using the team index and scanning all taps of a team for a few refused ones.
       const team = isDense ? eb.ref('teamId') : eb('teamId', '+', eb.lit(0))
       return is === null ? eb(team, 'is', null) : eb(team, '=', is)
     })
@@ -94,7 +93,7 @@ export interface Counts {
   taps: number
 }
 
-/** Chips and taps come from stored counts, since there may be millions. */
+/** Chips and taps use stored counts, because there may be millions. */
 export async function countAll(db: Queries): Promise<Counts> {
   const count = async (table: 'teams' | 'keySets') => {
     const row = await db
@@ -107,7 +106,7 @@ export async function countAll(db: Queries): Promise<Counts> {
     .selectFrom('chipGroups')
     .select(({ fn }) => fn.sum<number | null>('chips').as('chips'))
     .executeTakeFirstOrThrow()
-  // Each tap that was ever recorded took the next id.
+  // Every recorded tap took the next ID.
   const { last } = await db
     .selectFrom('taps')
     .select(({ fn }) => fn.max<number | null>('id').as('last'))

@@ -22,16 +22,16 @@ export type Spending = {
   teamId: number
   /** YYYY-MM-DD, UTC. */
   day: string
-  /** Of one transaction. */
+  /** Gas of one transaction. */
   gas: number
-  /** 2: it may bring the team to one half of its limits, and no further. */
+  /** 2: may use at most half of the limits. */
   parts: 1 | 2
 }
 
 const spend = statement<Spending & Limits>()((db, p) =>
   db
     .updateTable('teams')
-    // A later day than this one was the clock's mistake: see `mendDays`.
+    // A later day comes from a clock that was ahead: see `clampSpentDays`.
     .set((e) => {
       const today = (column: 'spentTransactions' | 'spentGas') =>
         e.case().when('spentDay', '>=', p.day).then(e.ref(column)).else(0).end()
@@ -58,15 +58,12 @@ const spend = statement<Spending & Limits>()((db, p) =>
       return e.and([fits('spentTransactions', 1, 'transactionsPerDay'), fits('spentGas', p.gas, 'gasPerDay')])
     }),
 )
-/**
- * Counts one transaction against a team's day, if that has room for it: a row a team, and each day begins it anew.
- * @param usual what counts where the team has no limits of its own @returns false where the day is spent
- */
+/** @param usual limits for teams without their own @returns false if the budget of the day is used up */
 export const spendBudget = async (db: Queries, spending: Spending, usual: Limits): Promise<boolean> =>
   (await spend.run(db, { ...spending, ...usual })) === 1
 
-/** Days that were spent while the clock was ahead count for this one: what was spent stays spent, until tomorrow. */
-export const mendDays = (db: Queries, today: string) =>
+/** If the clock was ahead, the spending of future days counts for today. */
+export const clampSpentDays = (db: Queries, today: string) =>
   affected(db.updateTable('teams').set({ spentDay: today }).where('spentDay', '>', today))
 
 export const setLimits = (
@@ -75,7 +72,7 @@ export const setLimits = (
   limits: Partial<Pick<TeamRow, 'transactionsPerDay' | 'gasPerDay'>>,
 ) => affected(db.updateTable('teams').set(limits).where('id', '=', id))
 
-/** Revoked API keys go with their team: they are worth nothing, and a key's row needs its team's. */
+/** Also deletes revoked API keys, which refer to the team. */
 export async function deleteTeam(db: Queries, id: number): Promise<boolean> {
   await db.deleteFrom('apiKeys').where('teamId', '=', id).where('revokedAt', 'is not', null).execute()
   return (await db.deleteFrom('teams').where('id', '=', id).executeTakeFirstOrThrow()).numDeletedRows === 1n
@@ -91,7 +88,7 @@ const holdings = {
   badgeEvents: 'badge events',
 } as const
 
-/** The team's tables that are not empty, in words, and API keys that are not revoked. */
+/** @returns names of the non-empty tables, and of active API keys */
 export async function holdingsOfTeam(db: Queries, teamId: number): Promise<string[]> {
   const held: string[] = []
   for (const table of Object.keys(holdings) as (keyof typeof holdings)[]) {

@@ -13,7 +13,7 @@ export interface LocatedToken extends TokenRow, TokenLocation {
   twoTapDelaySeconds: number | null
   twoTapWindowSeconds: number | null
   contractStatus: 'pending' | 'confirmed'
-  /** The contract's deployment; null where it was registered by its address. */
+  /** null if the contract was registered by address. */
   contractTransactionId: number | null
   contractProblem: string | null
   contractIsBound: number
@@ -48,13 +48,13 @@ const byLocation = statement<{ chainId: number; address: string; tokenId: string
     .where('tokens.tokenId', '=', p.tokenId),
 )
 
-/** @param token its address as EIP-55 */
+/** @param token `contractAddress` as EIP-55 */
 export const findTokenAt = (
   db: Queries,
   { chainId, contractAddress: address, tokenId }: TokenLocation,
 ): Promise<LocatedToken | undefined> => byLocation.first(db, { chainId, address, tokenId })
 
-/** Tokens with an owner from a seed and without a recorded mint. */
+/** Tokens that have an owner from a seed but no mint. */
 export const tokensToMint = (db: Queries, chainId: number): Promise<LocatedToken[]> =>
   located(db)
     .where('contracts.chainId', '=', chainId)
@@ -115,7 +115,7 @@ export async function ensureTokens(
             'given.value',
             e.val(createdAt).as('createdAt'),
           ])
-          // Else SQLite would take ON CONFLICT for the condition of a join.
+          // Without WHERE, SQLite parses ON CONFLICT as a join condition.
           .where((e) => e.lit(true)),
       )
       .onConflict((conflict) => conflict.doNothing())
@@ -126,7 +126,7 @@ export async function ensureTokens(
   return rows
 }
 
-/** Sets the owner and the metadata where they are missing. */
+/** Sets only missing values. */
 export async function describeTokenOnce(
   db: Queries,
   token: { contractId: number; tokenId: string; owner?: string | undefined; metadata?: object | undefined },
@@ -151,7 +151,7 @@ const taken = statement<{ contractId: number; tokenId: string }>()((db, p) =>
     .where('contractId', '=', p.contractId)
     .where('tokenId', '=', p.tokenId),
 )
-// Longer ones are hashes and the like, and not counted up.
+// Longer IDs are usually hashes and are not incremented.
 const numbered = (db: Queries, contractId: number, after: number) =>
   db
     .selectFrom('tokens as one')
@@ -177,7 +177,7 @@ const numbered = (db: Queries, contractId: number, after: number) =>
     )
     .select((e) => e.fn.min(e.cast<number>('one.tokenId', 'integer')).as('last'))
 
-/** The lowest free token id above another, decimal. */
+/** @returns the lowest free token ID above `after`, decimal */
 export async function freeTokenId(db: Queries, contractId: number, after: bigint): Promise<string> {
   const next = String(after + 1n)
   if (!(await taken.first(db, { contractId, tokenId: next }))) return next
@@ -196,6 +196,6 @@ export const openMintsOf = async (db: Queries, contractId: number): Promise<numb
   return rows.map(({ id }) => id)
 }
 
-/** So that a seed's tokens are minted by the next deployment. */
+/** Makes the next deployment mint the tokens of a seed. */
 export const forgetMints = (db: Queries, contractId: number) =>
   affected(db.updateTable('tokens').set({ mintTransactionId: null }).where('contractId', '=', contractId))

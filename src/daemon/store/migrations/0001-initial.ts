@@ -154,8 +154,7 @@ async function events(db: Kysely<unknown>): Promise<void> {
 }
 
 async function taps(db: Kysely<unknown>): Promise<void> {
-  // No references from here to chips: the record of taps outlives a chip that was removed.
-  // Without AUTOINCREMENT, which is one more page to write at every tap: only the oldest are ever deleted.
+  // Recorded taps outlive their chips. AUTOINCREMENT would write one more page per tap.
   await db.schema
     .createTable('taps')
     .addColumn('id', 'integer', (c) => c.primaryKey())

@@ -2,7 +2,7 @@ import { type Kysely, sql } from 'kysely'
 import { createdAt, numbered, optional, required, strict, strictClustered } from './columns.ts'
 
 export async function up(db: Kysely<unknown>): Promise<void> {
-  // No reference to teams: the record of what was sent outlives a team that was removed.
+  // No reference to teams, because sent transactions outlive removed teams.
   await numbered(createdAt(db.schema.createTable('transactions')))
     .addColumn('teamId', 'integer')
     .addColumn('chainId', 'integer', (c) => c.notNull())
@@ -20,7 +20,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     .$call(optional('text', 'abandonedBecause settledAt'))
     .modifyEnd(strict)
     .execute()
-  // Settled transactions leave this index, so the relayer's queries cost as much as the unsettled ones.
+  // Indexes only unsettled transactions, so relayer queries stay fast as the table grows.
   await db.schema
     .createIndex('transactionsOpen')
     .on('transactions')
@@ -47,7 +47,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     .on('transactionAttempts')
     .columns(['transactionId', 'id'])
     .execute()
-  // Not unique: an empty transaction can be signed again to the same bytes after a chain forgot the first.
+  // Not unique: after a chain loses an empty transaction, signing it again may give the same bytes.
   await db.schema.createIndex('transactionAttemptsByHash').on('transactionAttempts').column('hash').execute()
   await db.schema
     .createTable('senders')

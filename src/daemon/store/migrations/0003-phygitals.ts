@@ -42,7 +42,6 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     .column('dueAt')
     .where((e) => e.and([e(sql.ref('doneAt'), 'is', null), e(sql.ref('givenUpAt'), 'is', null)]))
     .execute()
-  // When a token was last refreshed.
   await db.schema
     .createIndex('marketplaceRefreshesOfToken')
     .on('marketplaceRefreshes')

@@ -1,10 +1,7 @@
 import { type Kysely, sql } from 'kysely'
 import { createdAt, numbered, ofTeam, optional, required, strict, strictClustered } from './columns.ts'
 
-/**
- * Each provider numbers its events by itself. SQLite takes a UNIQUE away with its table alone, and a table goes only
- * while no row leads to it: those that do wait aside.
- */
+/** SQLite can drop a UNIQUE constraint only with its table, and the table only if no row refers to it. */
 async function upstreamIdsPerProvider(db: Kysely<unknown>): Promise<void> {
   await ofTeam(numbered(createdAt(db.schema.createTable('badgeEventsNew'))))
     .$call(required('text', 'name description city country startDate endDate expiryDate eventUrl'))
@@ -32,7 +29,7 @@ async function upstreamIdsPerProvider(db: Kysely<unknown>): Promise<void> {
 
 export async function up(db: Kysely<unknown>): Promise<void> {
   await upstreamIdsPerProvider(db)
-  // An event on its way to POAP, from before POAP hears of it: nothing else knows its secret code.
+  // Stored before the request to POAP, because nothing else has its secret code.
   await ofTeam(numbered(createdAt(db.schema.createTable('poapCreations'))))
     .$call(required('text', 'name fields'))
     .addColumn('secretCode', 'blob', (c) => c.notNull())
@@ -89,7 +86,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     .on('badgeClaims')
     .columns(['badgeEventId', 'id'])
     .execute()
-  // One device mints once for an event; so says the database, whatever happens at once.
+  // Enforces one mint per device and event, even for concurrent requests.
   await db.schema
     .createIndex('badgeClaimsOneADevice')
     .unique()

@@ -2,7 +2,7 @@ import { type Kysely, sql } from 'kysely'
 import { numbered, optional, required, strict } from './columns.ts'
 
 export async function up(db: Kysely<unknown>): Promise<void> {
-  // No references to teams and key sets: what keys a chip may have outlives all of them.
+  // No references to teams and key sets, because the possible keys of a chip outlive them.
   await numbered(db.schema.createTable('nfcPlans'))
     .$call(required('text', 'uid purpose plan'))
     .addColumn('registration', 'text')
@@ -11,7 +11,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     .modifyEnd(strict)
     .execute()
   await db.schema.createIndex('nfcPlansOfChip').on('nfcPlans').columns(['uid', 'id']).execute()
-  // Two unfinished plans of one chip would each be wrong about its keys.
+  // With two unfinished plans, both would have wrong keys for the chip.
   await db.schema
     .createIndex('nfcPlansOneOpen')
     .on('nfcPlans')

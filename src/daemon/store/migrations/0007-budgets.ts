@@ -10,7 +10,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
       .alterTable('teams')
       .addColumn(column, 'integer', (c) => c.notNull().defaultTo(0))
       .execute()
-  // Which pause of a guestbook was the last is looked up by that from now on.
+  // The topic identifies the latest pause of a guestbook.
   await sql`update "transactions" set "topic" = 'pause:' || "chainId" || '/' || "to" where "kind" = 'guestbook-pause'`.execute(
     db,
   )

@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 
-/** Counts of growing tables are stored, and lists by team or by time have an index. */
+/** Avoids counting and scanning growing tables. */
 export async function up(db: Kysely<unknown>): Promise<void> {
   await db.schema
     .alterTable('chipGroups')
@@ -10,7 +10,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     update "chipGroups" set "chips" =
       (select count(*) from chips where chips."chipGroupId" = "chipGroups".id)
   `.execute(db)
-  // The ids of taps have no gaps but those that were deleted, and the newest is never among them.
+  // Tap IDs have gaps only where rows were deleted, and the newest is never deleted.
   await sql`
     insert into settings (key, value)
     select 'tapsDeleted', cast(coalesce(max(id), 0) - count(*) as text) from taps

@@ -5,11 +5,11 @@ export const strictClustered = sql`strict, without rowid`
 
 export type Table = CreateTableBuilder<string, string>
 
-// AUTOINCREMENT: an id that was given out is never given out again, also after its row is gone.
+// AUTOINCREMENT never reuses the ID of a deleted row.
 export const numbered = (table: Table): Table =>
   table.addColumn('id', 'integer', (c) => c.primaryKey().autoIncrement())
 
-/** @param names of columns, with spaces in between */
+/** @param names column names, separated by spaces */
 export const required =
   (type: 'text' | 'integer' | 'blob', names: string) =>
   (table: Table): Table =>

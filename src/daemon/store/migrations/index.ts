@@ -8,7 +8,7 @@ import * as contractProblems from './0006-contract-problems.ts'
 import * as budgets from './0007-budgets.ts'
 import * as keptCounts from './0008-kept-counts.ts'
 
-/** Forward only, in order of name. A migration that has been released is never changed. */
+/** Forward only, sorted by name. Never change a released migration. */
 export const migrations: Record<string, Migration> = {
   '0001-initial': initial,
   '0002-transactions': transactions,

@@ -5,12 +5,12 @@ export interface ChipGroupsTable {
   teamId: number
   name: string
   createdAt: string
-  /** The number of its chips, updated with each that is added or removed. */
+  /** Updated when chips are added or removed. */
   chips: Generated<number>
 }
 
 export interface ChipsTable {
-  /** UniversalID: the seven bytes as one decimal number. */
+  /** The seven bytes as one decimal number. */
   uid: string
   teamId: number
   chipGroupId: number
@@ -18,13 +18,13 @@ export interface ChipsTable {
   keySetId: number | null
   /** HaLo: pk2, uncompressed, upper-case hex. */
   publicKey: string | null
-  /** Encrypted; for key sets whose keys are listed chip by chip. */
+  /** Encrypted; only for listed key sets. */
   fileReadKey: Uint8Array | null
-  /** Counts rekeyings: an input to the derivation of its keys. */
+  /** Number of rekeyings, used in key derivation. */
   generation: number
-  /** The last tap counter taken; -1 before the first. */
+  /** Last accepted counter; -1 before the first tap. */
   lastCounter: number
-  /** The last counter of which a simulated URL was given out; -1 before the first. */
+  /** Last counter used in a simulated URL; -1 before the first. */
   simulatedCounter: Generated<number>
   lastTapAt: string | null
   redirectUrl: string | null
@@ -40,13 +40,13 @@ export interface ChipsTable {
   createdAt: string
 }
 
-/** A removed chip that is registered again continues from this row, so its old taps stay invalid. */
+/** Keeps old taps invalid when a removed chip is registered again. */
 export interface RemovedChipsTable {
   simulated: number
-  /** Key set and UID, or a HaLo chip's public key: see chipIdentity. */
+  /** See chipIdentity. */
   identity: string
   uid: string
-  /** Tells whether a chip of that UID under another key set makes the same taps; null for HaLo chips. */
+  /** Identifies chips with the same UID and keys under another key set; null for HaLo chips. */
   proof: string | null
   lastCounter: number
   generation: number

@@ -7,22 +7,21 @@ export interface ContractsTable {
   symbol: string
   name: string
   chainId: number
-  /** EIP-55. For a contract that is not deployed yet: where it will be. */
+  /** EIP-55. Before deployment, the future address. */
   address: string
   status: 'pending' | 'confirmed'
   twoTapDelaySeconds: number | null
   twoTapWindowSeconds: number | null
-  /** Its deployment; null for one registered by its address, or while there is no chain to deploy it to. */
+  /** Deployment; null if registered by address or not deployed yet. */
   transactionId: number | null
-  /** The base address of this service that the contract was last told. */
+  /** Base URL of this service in the contract. */
   serviceUrl: string | null
-  /** The transaction that gives it another base URL. */
   urlTransactionId: number | null
-  /** The highest token id that was given out for minting, decimal. */
+  /** Highest token ID assigned for minting, decimal. */
   lastTokenId: string | null
-  /** Why it is not there, or not ours, for people; null as long as nothing is known to be wrong. */
+  /** Reason why the contract is missing or not ours; null if none is known. */
   problem: string | null
-  /** 1: its address comes from all that is deployed there, so that nothing else can ever be there. */
+  /** 1: the address is derived from the deployed code, so it can never hold other code. */
   isBound: Generated<number>
   createdAt: string
 }
@@ -32,11 +31,10 @@ export interface TokensTable {
   contractId: number
   /** uint256 in decimal. */
   tokenId: string
-  /** To whom a seed has it minted. Who owns it afterwards, the chain alone says. */
+  /** First owner, from a seed. The chain knows later owners. */
   owner: string | null
-  /** Its mint, if that was asked for here. */
   mintTransactionId: number | null
-  /** JSON, a marketplace's metadata. */
+  /** JSON of marketplace metadata. */
   metadata: string | null
   createdAt: string
 }
@@ -57,40 +55,38 @@ export interface ItemsTable {
   createdAt: string
 }
 
-/** Announces who will receive a token, for contracts that ask for a second tap. */
+/** Future owners of tokens, for contracts that require a second tap. */
 export interface ClaimRegistrationsTable {
   tokenRow: number
   /** EIP-55 */
   recipient: string
-  /** The tap whose code registered; null: the team did, by key. */
+  /** null: registered by the team with an API key. */
   tapId: number | null
   allowedAt: string
   expiresAt: string
   createdAt: string
 }
 
-/** Owners' signatures that were used, until they expire by themselves. */
+/** Used signatures of owners. They expire on their own. */
 export interface UsedSignaturesTable {
-  /** The digest of the signed data, so that a second signature of the same data counts as the first. */
+  /** Digest of the signed data, so that another signature of the same data counts as used. */
   digest: string
   expiresAt: string
 }
 
-/** Changed metadata that its contract is still to announce, once its team's budget lets it. */
+/** Metadata changes that the contract announces when the team has budget again. */
 export interface DeferredAnnouncementsTable {
   contractId: number
   tokenId: string
   createdAt: string
 }
 
-/** Tells marketplaces to read a token's metadata again. */
 export interface MarketplaceRefreshesTable {
   id: Generated<number>
   chainId: number
   contract: string
   tokenId: string
   dueAt: string
-  /** The error of the last attempt. */
   reason: string | null
   doneAt: string | null
   givenUpAt: string | null

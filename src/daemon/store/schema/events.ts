@@ -8,7 +8,6 @@ export interface GuestbookEventsTable {
   tokenId: string
   /** JSON */
   metadata: string
-  /** The transaction that creates it on its contract. */
   transactionId: number | null
   createdAt: string
 }
@@ -26,7 +25,7 @@ export interface BadgeEventsTable {
   description: string
   city: string
   country: string
-  /** YYYY-MM-DD, like endDate and expiryDate: whole days UTC. */
+  /** All dates are YYYY-MM-DD, UTC. */
   startDate: string
   endDate: string
   expiryDate: string
@@ -35,7 +34,7 @@ export interface BadgeEventsTable {
   virtualEvent: number
   requestedCodes: number
   remainingCodes: number
-  /** The event's id at the badge provider, `poapEventId` on the wire. */
+  /** ID at the badge provider, `poapEventId` in the API. */
   upstreamId: number
   approval: 'pending' | 'approved' | 'rejected'
   provider: Generated<'embedded' | 'poap'>
@@ -45,10 +44,10 @@ export interface BadgeEventsTable {
 export interface BadgeAssignmentsTable {
   id: Generated<number>
   badgeEventId: number
-  /** One of the two is set: a chip, or every chip of a token. */
+  /** Exactly one of chipUid and tokenRow is set. A token applies to all its chips. */
   chipUid: string | null
   tokenRow: number | null
-  /** Absent: the event's own dates. */
+  /** null: the date of the event. */
   startsAt: string | null
   endsAt: string | null
   title: string

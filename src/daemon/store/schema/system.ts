@@ -8,12 +8,11 @@ export interface AuditTable {
   teamId: number | null
   action: string
   target: string
-  /** JSON, never with a secret. */
+  /** JSON without secrets. */
   detail: string
   requestId: string | null
 }
 
-/** Names of the embedded chain's name service. */
 export interface NamesTable {
   name: string
   address: string
@@ -24,25 +23,21 @@ export interface SettingsTable {
   value: string
 }
 
-/** The journal of chips' set-ups: which keys a chip may have. Holds none of them. */
+/** Records which keys a chip may have, but not the keys. */
 export interface NfcPlansTable {
   id: Generated<number>
   uid: string
   purpose: 'provision' | 'reset'
-  /** JSON, by nfc/provision/plan.ts. */
+  /** JSON; see nfc/provision/plan.ts. */
   plan: string
-  /** JSON: where the chip is registered in the end; null for a reset. */
+  /** JSON of the registration; null for a reset. */
   registration: string | null
   openedAt: string
   openedBy: string
-  /** Why the last attempt at it ended. */
   problem: string | null
-  /** null: the chip may be torn, and its keys any of the plan's. */
+  /** null: the chip may have any of the keys in the plan. */
   closedAt: string | null
   closedBy: string | null
-  /**
-   * `untouched`: the chip was refused before anything was written. `superseded`: a later plan starts from it.
-   * `given-up`: an operator says that the chip will not come back.
-   */
+  /** `untouched`: nothing was written. `superseded`: a later plan continues. `given-up`: the chip is lost. */
   outcome: 'done' | 'untouched' | 'superseded' | 'given-up' | null
 }

@@ -12,7 +12,7 @@ export interface TapsTable {
 }
 
 export interface RefsTable {
-  /** The id itself is nowhere, like codes and cookies: see hashCode. */
+  /** See hashCode. */
   idHash: string
   kind: 'redirect' | 'link'
   chipUid: string
@@ -36,12 +36,12 @@ export interface OtpsTable {
   deletedAt: string | null
 }
 
-/** Lets the browser that made a tap load its page again. */
+/** Allows the browser of a tap to reload the page. */
 export interface PageVisitsTable {
   cookieHash: string
   chipUid: string
   counter: number
-  /** The refs that stand on the page, encrypted with the data key: { own, links: [link id, ref][] } */
+  /** Refs on the page, encrypted with the data key: { own, links: [link id, ref][] } */
   refs: Uint8Array
   expiresAt: string
 }

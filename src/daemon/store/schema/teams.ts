@@ -4,10 +4,10 @@ export interface TeamsTable {
   id: Generated<number>
   name: string
   createdAt: string
-  /** Daily limits, by count and by gas limits; null: the default. */
+  /** Daily limits of count and gas; null: the default. */
   transactionsPerDay: number | null
   gasPerDay: number | null
-  /** The day (UTC) that the next two are of. */
+  /** UTC day of spentTransactions and spentGas. */
   spentDay: string | null
   spentTransactions: Generated<number>
   spentGas: Generated<number>
@@ -17,7 +17,7 @@ export interface ApiKeysTable {
   id: Generated<number>
   teamId: number
   name: string
-  /** SHA-256 of the key, hex: the key itself is not stored. */
+  /** SHA-256 of the key, hex. The key is not stored. */
   hash: string
   hint: string
   /** JSON: Scope[] */
@@ -40,7 +40,7 @@ export interface AdminTokensTable {
 
 export interface KeySetsTable {
   id: number
-  /** Encrypted with the data key, like every key below. */
+  /** All keys are encrypted with the data key. */
   metaReadKey: Uint8Array
   fileReadKey: Uint8Array | null
   appMasterKey: Uint8Array | null

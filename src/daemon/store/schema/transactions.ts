@@ -1,53 +1,48 @@
 import type { Generated } from 'kysely'
 
-// Amounts of wei and counters of contracts are decimal text: they do not fit a number.
+// Wei and contract counters are decimal text, because they exceed safe integers.
 
-/** An intended transaction: recorded before anything is signed, and never deleted. */
+/** Recorded before it is signed, and never deleted. */
 export interface TransactionsTable {
   id: Generated<number>
   /** null: the daemon's own. */
   teamId: number | null
   chainId: number
-  /** Which of the chain's signers sends it: `relayer`. */
+  /** Signer name, such as `relayer`. */
   signer: string
-  /** For example `phygital-transfer`. */
   kind: string
-  /** A later transaction with the same topic supersedes it; for example `token:1/0x…/7`. */
+  /** Later transactions with the same topic supersede it. Example: `token:1/0x…/7`. */
   topic: string | null
-  /** JSON for people: what it is about. */
+  /** JSON description for people. */
   subject: string
   createdAt: string
   updatedAt: string
-  /** null: creates a contract, or its builder has not said yet. */
+  /** null: creates a contract, or the builder has not run yet. */
   to: string | null
   data: string | null
-  /** null: estimated when it is signed. */
+  /** null: estimated when signed. */
   gas: number | null
   /** Provides `to` and `data` when it is signed. */
   builder: string | null
   /** JSON for the builder. */
   args: string | null
-  /** chain/relayer/transaction.ts says what each means. */
+  /** See chain/relayer/transaction.ts. */
   state: TransactionStateName
-  /** The address whose nonce it has, and the nonce; null again when it is to be signed anew. */
+  /** Address and nonce; null again if it must be signed again. */
   sender: string | null
   nonce: number | null
-  /** A counter on the chain that it was signed for, and the value of it. */
+  /** Name and value of the contract counter that it was signed for. */
   sequence: string | null
   sequenceValue: string | null
-  /** The first attempt ever signed. */
   firstHash: string | null
-  /** The attempt that was mined, and where. */
   minedHash: string | null
   blockHash: string | null
   blockNumber: number | null
   succeeded: 0 | 1 | null
   reason: string | null
-  /** The reason for which it does not progress. */
   waiting: 'fees' | 'funds' | 'gas-estimate' | 'builder' | 'node' | null
-  /** The number of nonces that it took. */
   signings: number
-  /** Set: its nonce is to be filled with an empty transaction. */
+  /** If set, an empty transaction must fill the nonce. */
   abandonedBecause: string | null
   settledAt: string | null
 }
@@ -61,14 +56,13 @@ export type TransactionStateName =
   | 'reverted'
   | 'cancelled'
 
-/** The log of what was signed, written before it is sent. Any of them can be the one that is mined. */
+/** Written before sending. Any attempt may be mined. */
 export interface TransactionAttemptsTable {
   id: Generated<number>
   transactionId: number
-  /** A filler has no effect: it uses a nonce up. */
+  /** `filler`: only uses a nonce. */
   purpose: 'effect' | 'filler'
   hash: string
-  /** The signed transaction, hex. */
   raw: string
   sender: string
   nonce: number
@@ -76,13 +70,12 @@ export interface TransactionAttemptsTable {
   maxFeePerGas: string
   maxPriorityFeePerGas: string
   signedAt: string
-  /** When a node first said that it has it. */
+  /** First acceptance by a node. */
   sentAt: string | null
-  /** The last error from the node or the network. */
   error: string | null
 }
 
-/** The next nonce of each sender, and which process may sign for it. */
+/** Only the holder of the lease may sign. */
 export interface SendersTable {
   chainId: number
   address: string
@@ -91,13 +84,13 @@ export interface SendersTable {
   leaseUntil: string
 }
 
-/** First answers to requests that are repeated. A row is there exactly if an intent was recorded. */
+/** A row exists if and only if an intent was recorded. */
 export interface IdempotencyKeysTable {
   scope: string
   key: string
   requestHash: string
   transactionId: number | null
-  /** JSON; null while the first request runs, or for ever where it was killed. */
+  /** JSON; null while the first request runs, and permanently if it was killed. */
   answer: string | null
   createdAt: string
   expiresAt: string

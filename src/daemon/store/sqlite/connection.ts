@@ -20,14 +20,11 @@ export type Connection = BetterSqlite3.Database
 export interface Opened {
   connection: Connection
   kysely: Kysely<Database>
-  /** Of a reader: makes the next query see what was committed until now. */
+  /** Ends the read transaction, so that the next query sees all commits. */
   refresh(): void
 }
 
-/**
- * Lets the reads of one turn of the event loop share a read transaction: beginning one takes and frees locks by
- * system calls, which cost more than a read by key does.
- */
+/** Reads of one event-loop turn share a transaction, because locking costs more than a read by key. */
 class ReadTurn {
   readonly #connection: Connection
   readonly #begin: BetterSqlite3.Statement
@@ -51,23 +48,20 @@ class ReadTurn {
   }
 }
 
-/** Opens a database file. WAL, and synchronous FULL: an answer that was given survives a power cut. */
-export function openSqlite(
-  file: string,
-  options: { readonly: boolean /** While nobody else is served yet. */; mayWait?: boolean },
-): Opened {
+/** synchronous = FULL protects answered writes against power failure. @param options `mayWait` waits for locks */
+export function openSqlite(file: string, options: { readonly: boolean; mayWait?: boolean }): Opened {
   const connection = new BetterSqlite3(file, { readonly: options.readonly })
   connection.pragma('synchronous = FULL')
   connection.pragma('foreign_keys = ON')
-  // Nothing waits here, where taps would wait as well: what finds the database locked is tried again later.
+  // Waiting here would block taps, so callers retry locked queries.
   connection.pragma(`busy_timeout = ${options.mayWait ? 5000 : 0}`)
   if (!options.readonly) connection.pragma('journal_mode = WAL')
   connection.pragma('cache_size = -65536')
   connection.pragma('mmap_size = 268435456')
   connection.pragma('temp_store = MEMORY')
-  // A checkpoint writes each changed page once, however often it changed: seldom is cheaper. But taps wait for it.
+  // Rare checkpoints write fewer pages, but delay taps for longer.
   connection.pragma('wal_autocheckpoint = 2000')
-  // After a burst the log goes back to 40 MB.
+  // The log shrinks to 40 MB after a burst.
   connection.pragma(`journal_size_limit = ${40_960_000}`)
   const turn = options.readonly ? new ReadTurn(connection) : undefined
   const beforeQuery = turn?.begin ?? (() => undefined)
@@ -75,10 +69,10 @@ export function openSqlite(
   return { connection, kysely, refresh: turn?.end ?? (() => undefined) }
 }
 
-/** Moves all of the log into the database file, and empties it. */
+/** Also truncates the write-ahead log. */
 export const checkpoint = (connection: Connection) => connection.pragma('wal_checkpoint(TRUNCATE)')
 
-/** As Kysely's own dialect, but statements are prepared once by their text, and nothing waits its turn. */
+/** Like the dialect of Kysely, but caches statements and has no connection queue. */
 class SqliteCachedDialect implements Dialect {
   readonly #connection: Connection
   readonly #beforeQuery: () => void
@@ -100,10 +94,9 @@ class SqliteCachedDialect implements Dialect {
   }
 }
 
-// More than the daemon has queries of fixed text. Those of varying length pass through and push out the oldest.
+// Exceeds the number of fixed queries. Others evict the oldest.
 const statementsKept = 500
 
-/** A statement on the connection itself: Kysely is needed to write it, not to run it. */
 function prepareOn(connection: Connection, beforeQuery: () => void, sql: string): Prepared {
   let statement: BetterSqlite3.Statement | undefined
   const ready = () => {
@@ -124,7 +117,7 @@ class TransactionalAdapter extends SqliteAdapter implements EngineAdapter {
     super()
     this.engine = { ...sqliteEngine, prepare }
   }
-  // Kysely migrates in a transaction only where it is told that it may: a kill in the middle then leaves nothing.
+  // Makes Kysely migrate in a transaction, so that a killed migration leaves no changes.
   override get supportsTransactionalDdl() {
     return true
   }
@@ -139,7 +132,7 @@ class CachedConnection implements DatabaseConnection {
     this.#beforeQuery = beforeQuery
   }
 
-  // Deliberately synchronous inside: a group of writes then runs within one turn of the event loop.
+  // Synchronous, so that a group of writes runs within one event-loop turn.
   async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
     this.#beforeQuery()
     const statement = this.#prepare(query.sql)
@@ -149,7 +142,7 @@ class CachedConnection implements DatabaseConnection {
   }
 
   async *streamQuery<R>(query: CompiledQuery): AsyncIterableIterator<QueryResult<R>> {
-    // A statement of its own: a cached one would be busy for everybody else until the stream ends.
+    // A cached statement would stay busy until the stream ends.
     for (const row of this.#connection.prepare(query.sql).iterate(query.parameters))
       yield { rows: [row as R] }
   }
@@ -195,6 +188,6 @@ class CachedDriver implements Driver {
   }
 }
 
-/** The size of a database file with its write-ahead log. */
+/** Includes the write-ahead log. */
 export const sizeBytes = (file: string): number =>
   [file, `${file}-wal`].reduce((sum, path) => sum + (statSync(path, { throwIfNoEntry: false })?.size ?? 0), 0)

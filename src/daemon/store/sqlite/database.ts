@@ -11,11 +11,11 @@ const isLocked = (error: unknown): boolean =>
 
 interface Queued {
   run(trx: Queries): Promise<void>
-  /** Called after COMMIT, or with what went wrong. */
+  /** Called after COMMIT or with the error. */
   settle(failure?: unknown): void
 }
 
-/** Opens a migrated database for use: one connection writes, another reads. @param failed hears of writes that fail */
+/** @param file must be migrated @param failed receives errors of failed writes */
 export function openDatabase(
   file: string,
   failed: (error: unknown, writes: number) => void = () => undefined,
@@ -23,7 +23,7 @@ export function openDatabase(
   const writer = openSqlite(file, { readonly: false })
   const reader = openSqlite(file, { readonly: true })
   const group = new WriteGroup(writer.connection, writer.kysely, reader.refresh, failed)
-  // Apart, so that a list does not wait for a check that reads all of the database.
+  // Separate processes, so that lists do not wait for a check of the whole database.
   const [queries, maintenance] = [new ReaderProcess(file), new ReaderProcess(file)]
   return {
     read: reader.kysely,
@@ -39,7 +39,7 @@ export function openDatabase(
     async close() {
       await group.drained()
       await Promise.all([queries.close(), maintenance.close()])
-      // Kysely closes only what it has run a query on, and an open read would hold the checkpoint up.
+      // Kysely closes a connection only after a query, and an open read would block the checkpoint.
       reader.refresh()
       await reader.kysely.destroy()
       reader.connection.close()
@@ -50,10 +50,7 @@ export function openDatabase(
   }
 }
 
-/**
- * Collects the writes of one event-loop turn into one transaction. A commit costs a flush of the disk; shared
- * by all that arrived together it costs each almost nothing. A savepoint each keeps a failure to itself.
- */
+/** Writes of one event-loop turn share a commit, because it flushes the disk. Savepoints isolate failures. */
 class WriteGroup {
   readonly #connection: Connection
   readonly #trx: Queries
@@ -122,7 +119,7 @@ class WriteGroup {
             resolve()
           })
       }
-      // After several at once, requests that are still being parsed are waited for: a turn costs less than a commit.
+      // If several writes are queued, one more turn collects requests that are still being parsed.
       setImmediate(() => (this.#queue.length > 1 ? setImmediate(flush) : flush()))
     })
   }
@@ -135,10 +132,10 @@ class WriteGroup {
       await this.#beginOnceFree()
       for (const job of jobs) await this.#runAlone(job)
       this.#commit.run()
-      // Whoever waited for a write reads it: no snapshot from before it may serve them.
+      // Callers must be able to read what they wrote.
       this.#onCommit()
     } catch (error) {
-      // The disk is full, or the file is gone: nobody's write happened.
+      // All writes of the group failed, for example on a full disk.
       failure = error ?? new Error('the transaction failed')
       this.#failed(failure, jobs.length)
       if (this.#connection.inTransaction) this.#connection.exec('ROLLBACK')
@@ -146,7 +143,7 @@ class WriteGroup {
     for (const job of jobs) job.settle(failure)
   }
 
-  /** Waits for another program that writes, without holding up those who only read. @throws SqliteError where it goes on */
+  /** Waits asynchronously for other writers, so that reads continue. @throws SqliteError after 5 seconds */
   async #beginOnceFree(): Promise<void> {
     const until = performance.now() + lockedForMs
     for (;;) {
@@ -165,7 +162,7 @@ class WriteGroup {
     try {
       await job.run(this.#trx)
     } catch (error) {
-      // Without its transaction (SQLite rolled all of it back) the whole group has failed.
+      // If SQLite rolled back the whole transaction, the group has failed.
       if (!this.#connection.inTransaction) throw error
       this.#failed(error, 1)
       this.#rollbackTo.run()

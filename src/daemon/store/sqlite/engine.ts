@@ -1,8 +1,7 @@
 import { sql } from 'kysely'
 import type { ChipsText, Engine } from '../database.ts'
 
-// `json_each` takes any number of values as one parameter, and `json_group_array` writes an answer without a row
-// passing through JavaScript.
+// `json_each` takes a list as one parameter; `json_group_array` avoids passing rows through JavaScript.
 
 export const sqliteEngine: Engine = {
   name: 'sqlite',

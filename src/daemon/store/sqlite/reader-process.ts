@@ -15,15 +15,13 @@ import type { EngineAdapter } from '../database.ts'
 import type { Database } from '../schema.ts'
 import { sqliteEngine } from './engine.ts'
 
-// What takes long has a process of its own, with its own connection that only reads: SQLite works synchronously, and
-// taps would wait for it here. A thread would do as well, but SQLite cannot be interrupted in one, and stopping the
-// daemon would wait for it.
+// SQLite is synchronous and would block taps. In a thread it could not be interrupted on shutdown.
 
-/** Runs in the process. It is plain JavaScript, handed over as text: in tests there is no bundle to start. */
+/** Passed as text to the process, because there is no bundle in tests. */
 const program = `
 const { closeSync, openSync } = require('node:fs')
 const { Worker } = require('node:worker_threads')
-// A copy that is flushed at its end alone has the system write a gigabyte at once, and each tap's commit waits for it.
+// A single flush at the end would write a gigabyte at once and delay the commits of taps.
 const flushing = (path) =>
   new Worker(
     \`
@@ -53,12 +51,12 @@ const jobs = {
   query: ({ sql, parameters }) => db.prepare(sql).all(parameters),
   check: () => db.prepare('PRAGMA quick_check(20)').pluck().all().map(String).join('; '),
   backup: async ({ path }) => {
-    // SQLite keeps the mode of a file that is there.
+    // SQLite keeps the mode of an existing file.
     closeSync(openSync(path, 'wx', 0o600))
-    // All that is left in one step: a write in between two would begin the copy anew. Writers do not wait for it.
+    // Copies all pages in one step, because a write between steps would restart the copy. Writers do not wait.
     const worker = flushing(path)
     const ended = new Promise((resolve) => worker.once('exit', resolve))
-    // The copy's own flush reports what this one could not do.
+    // The final flush of the copy reports any error.
     worker.on('error', () => undefined)
     try {
       await db.backup(path, { progress: () => 0x7fffffff })
@@ -68,7 +66,7 @@ const jobs = {
     }
     const copy = new Database(path)
     try {
-      // One file that is whole by itself, with no log beside it.
+      // Makes the copy a single file without a log.
       copy.pragma('journal_mode = DELETE')
       if (copy.prepare('SELECT 1 FROM sqlite_schema').get() === undefined)
         throw new Error('The copy of the database is empty')
@@ -94,7 +92,7 @@ type Job =
 
 type Reply = { id: number } & ({ value: unknown } | { error: { message: string; code?: string } })
 
-/** A failure in the process, with SQLite's code or the system's. */
+/** `code` is from SQLite or the system. */
 class ReaderFailure extends Error {
   override readonly name = 'SqliteError'
   readonly code: string | undefined
@@ -106,7 +104,6 @@ class ReaderFailure extends Error {
 
 const ended = () => new Error('The process that reads the database has ended')
 
-/** A process that reads a database, begun with its first job. */
 export class ReaderProcess {
   readonly #file: string
   readonly #waiting = new Map<number, { resolve(value: unknown): void; reject(error: unknown): void }>()
@@ -123,7 +120,7 @@ export class ReaderProcess {
     if (!this.#child) {
       this.#child = this.#begin()
       const driver = createRequire(import.meta.url).resolve('better-sqlite3')
-      // If that fails, so does the job after it, with the reason.
+      // If this fails, the next job fails with the reason.
       this.#send(this.#child, { kind: 'open', file: this.#file, driver }).catch(() => undefined)
     }
     return this.#send(this.#child, job)
@@ -135,12 +132,11 @@ export class ReaderProcess {
       this.#waiting.set(id, { resolve, reject })
       child.ref()
       child.channel?.ref()
-      // It may have ended this moment: then its end tells whoever waits.
+      // If the process has ended, its exit event rejects the job.
       child.send({ id, ...job }, () => undefined)
     })
   }
 
-  /** Gives up what is still running. */
   async close(): Promise<void> {
     this.#isClosed = true
     const child = this.#child
@@ -154,13 +150,13 @@ export class ReaderProcess {
     const child = spawn(process.execPath, ['-e', program], {
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
       serialization: 'advanced',
-      // None of the daemon's environment: it may hold keys.
+      // The environment of the daemon may contain keys.
       env: {},
     })
     child.on('message', (reply: Reply) => {
       const job = this.#waiting.get(reply.id)
       this.#waiting.delete(reply.id)
-      // It keeps nothing running that has nothing else to do.
+      // An idle process must not keep the daemon running.
       if (this.#waiting.size === 0) {
         child.unref()
         child.channel?.unref()
@@ -179,7 +175,6 @@ export class ReaderProcess {
   }
 }
 
-/** Queries that such a process runs: they may take long. */
 export const kyselyOver = (reader: ReaderProcess): Kysely<Database> =>
   new Kysely<Database>({
     dialect: {

@@ -5,7 +5,7 @@ import { named, statement } from '../statement.ts'
 
 export type NewAttempt = Omit<TransactionAttemptRow, 'id' | 'sentAt' | 'error'>
 
-/** Recorded before it is sent, so that no sent transaction is unknown. */
+/** Call it before sending, so that every sent transaction is known. */
 export const insertAttempt = statement<NewAttempt>()((db, p) =>
   db
     .insertInto('transactionAttempts')
@@ -20,10 +20,10 @@ export const insertAttempt = statement<NewAttempt>()((db, p) =>
 const ofTransaction = statement<{ transactionId: number }>()((db, p) =>
   db.selectFrom('transactionAttempts').selectAll().where('transactionId', '=', p.transactionId).orderBy('id'),
 )
-/** In the order in which they were signed. */
+/** Ordered by signing. */
 export const attemptsOf = (db: Queries, transactionId: number) => ofTransaction.all(db, { transactionId })
 
-/** The attempts of unsettled transactions, in the order in which they were signed. */
+/** Ordered by signing. Only attempts of unsettled transactions. */
 export const openAttempts = statement<{ chainId: number; signer: string }>()((db, p) =>
   db
     .selectFrom('transactions')
@@ -50,8 +50,8 @@ const replayable = statement<{ chainId: number; since: string; after: number; li
 const page = 500
 
 /**
- * The signed bytes that a chain may have forgotten which went back to an earlier state, in the order of signing.
- * @param since milliseconds since the epoch: what was settled before is not needed; undefined: all of it is
+ * Signed bytes to replay after a chain lost its state, ordered by signing. @param since milliseconds since the
+ * epoch; skips transactions settled earlier
  */
 export async function* rawAttempts(
   db: Queries,

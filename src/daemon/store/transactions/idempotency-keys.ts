@@ -29,13 +29,12 @@ const insert = statement<NewKey>()((db, p) =>
     .onConflict((conflict) => conflict.doNothing()),
 )
 
-/** @returns false where the key is taken, and stays what it was. */
+/** @returns false, without changes, if the key is in use */
 export async function insertIdempotencyKey(db: Queries, row: NewKey): Promise<boolean> {
   await expire.run(db, row)
   return (await insert.run(db, row)) === 1
 }
 
-/** Does nothing without a recorded intent. */
 export const keepAnswer = statement<Id & { answer: string }>()((db, p) =>
   db
     .updateTable('idempotencyKeys')
@@ -45,7 +44,7 @@ export const keepAnswer = statement<Id & { answer: string }>()((db, p) =>
     .where('answer', 'is', null),
 ).run
 
-/** Deletes some of what has expired; for housekeeping. @returns how many */
+/** @returns the number of deleted keys */
 export const pruneIdempotencyKeys = (db: Queries, now: string, limit: number) =>
   affected(
     db

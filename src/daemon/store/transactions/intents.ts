@@ -14,7 +14,7 @@ const insert = statement<NewTransaction>()((db, p) =>
     .values({ ...named(p, given), updatedAt: p.createdAt, state: 'queued', signings: 0 })
     .returning('id'),
 )
-/** @returns its id. Belongs in the write that takes what authorises it. */
+/** Call it in the transaction that uses up its authorization. @returns its ID */
 export const insertTransaction = async (db: Queries, row: NewTransaction): Promise<number> =>
   insertedId(await insert.first(db, row))
 
@@ -26,7 +26,7 @@ export const findTransaction = (db: Queries, id: number): Promise<TransactionRow
 
 type OfSigner = { chainId: number; signer: string }
 
-/** Transactions without a nonce, oldest first. */
+/** Oldest first. */
 export const queuedTransactions = statement<OfSigner & { limit: number }>()((db, p) =>
   db
     .selectFrom('transactions')
@@ -39,7 +39,7 @@ export const queuedTransactions = statement<OfSigner & { limit: number }>()((db,
     .limit(p.limit),
 ).all
 
-/** Unsettled transactions with a nonce, in order of nonce. */
+/** Ordered by nonce. */
 export const openTransactions = statement<OfSigner>()((db, p) =>
   db
     .selectFrom('transactions')
@@ -62,7 +62,6 @@ const count = statement<OfSigner>()((db, p) =>
 export const countUnsettled = async (db: Queries, of: OfSigner): Promise<number> =>
   (await count.first(db, of))?.count ?? 0
 
-/** Settled ones as well. */
 export const transactionsFromNonce = statement<{
   chainId: number
   sender: string
@@ -92,7 +91,7 @@ const counting = statement<{ chainId: number; counter: string }>()((db, p) =>
     .where((e) => e.or([e('succeeded', 'is', null), e('succeeded', '=', 1)]))
     .orderBy('nonce'),
 )
-/** The unsettled transactions that advance a contract's counter, in order of nonce. */
+/** Unsettled transactions that advance a contract counter, ordered by nonce. */
 export const countedUnderWay = async (db: Queries, chainId: number, counter: string) =>
   (await counting.all(db, { chainId, counter })).map(({ sequenceValue }) => ({
     counter,
@@ -109,7 +108,7 @@ const superseding = statement<{ topic: string; id: number }>()((db, p) =>
     .orderBy('id', 'desc')
     .limit(1),
 )
-/** The latest transaction of the same topic that was recorded later and has, or may have, its effect. */
+/** The latest later transaction with the same topic that has taken effect or still may. */
 export const supersededBy = async (
   db: Queries,
   { id, topic }: Pick<TransactionRow, 'id' | 'topic'>,
@@ -125,7 +124,7 @@ const lastOf = statement<{ topic: string }>()((db, p) =>
     .orderBy('id', 'desc')
     .limit(1),
 )
-/** The latest transaction of a topic that has, or may have, its effect. */
+/** The latest transaction of a topic that has taken effect or still may. */
 export const lastOfTopic = (
   db: Queries,
   topic: string,

@@ -9,11 +9,9 @@ export interface TransactionFilter {
   chainId?: number | undefined
   state?: TransactionStateName | undefined
   kind?: string | undefined
-  /** Only those with a reason to wait. */
   waiting?: boolean | undefined
-  /** The hash of any attempt. */
   hash?: string | undefined
-  /** Only ids below it: the next page. */
+  /** Returns only IDs below this one. */
   before?: number | undefined
   limit: number
 }
@@ -38,7 +36,7 @@ export function listTransactions(db: Queries, filter: TransactionFilter): Promis
 
 export type ShownTransaction = TransactionRow & { attempts: Omit<TransactionAttemptRow, 'raw'>[] }
 
-/** With every attempt, but without the signed bytes. */
+/** Omits the signed bytes of attempts. */
 export async function showTransaction(db: Queries, id: number): Promise<ShownTransaction | undefined> {
   const transaction = await findTransaction(db, id)
   if (!transaction) return undefined
@@ -46,7 +44,7 @@ export async function showTransaction(db: Queries, id: number): Promise<ShownTra
   return { ...transaction, attempts }
 }
 
-/** Names a token among those of its chain. @param token its address as EIP-55 */
+/** Unique within a chain. @param token `contractAddress` as EIP-55 */
 export const tokenKey = ({
   contractAddress,
   tokenId,
@@ -54,11 +52,11 @@ export const tokenKey = ({
 
 export interface UnderWay {
   transactionId: number
-  /** EIP-55; undefined where its cancellation was requested, so either may happen. */
+  /** EIP-55; undefined after a cancellation request, because it may or may not succeed. */
   recipient: string | undefined
 }
 
-/** The last unsettled transfer or mint of each token of a chain, by `tokenKey`. */
+/** @returns the last unsettled transfer or mint of each token, by `tokenKey` */
 export async function tokensUnderWay(db: Queries, chainId: number): Promise<Map<string, UnderWay>> {
   const rows = await db
     .selectFrom('transactions')
@@ -70,7 +68,7 @@ export async function tokensUnderWay(db: Queries, chainId: number): Promise<Map<
     .execute()
   return new Map(
     rows.map(({ id: transactionId, subject, abandonedBecause }) => {
-      // Written by recordClaim, in this shape.
+      // Stored by recordClaim.
       const { recipient, ...token }: TokenLocation & { recipient: string } = JSON.parse(subject)
       return [
         tokenKey(token),

@@ -18,7 +18,7 @@ export const insertSender = (db: Queries, { chainId, address }: SenderId) =>
       .onConflict((conflict) => conflict.doNothing()),
   )
 
-/** @returns false where another holds it now: nothing may be signed. */
+/** @returns false if another process has the lease; nothing may be signed then */
 export const renewLease = statement<Holder & { until: string }>()((db, p) =>
   db
     .updateTable('senders')
@@ -28,7 +28,6 @@ export const renewLease = statement<Holder & { until: string }>()((db, p) =>
     .where('leaseHolder', '=', p.holder),
 ).once
 
-/** Takes a lease that is free, expired or this holder's already; `byForce` any. */
 export function takeLease(
   db: Queries,
   { until, now, byForce, ...of }: Holder & { until: string; now: string; byForce: boolean },
@@ -52,7 +51,7 @@ export const giveLeaseBack = (db: Queries, { chainId, address, holder }: Holder)
     .where('leaseHolder', '=', holder)
     .execute()
 
-/** Takes the nonces from `from` to before `to`, once. They never come back. */
+/** Takes nonces from `from` up to, but not including, `to`. They are never returned. */
 export const takeNonces = statement<Holder & { from: number; to: number }>()((db, p) =>
   db
     .updateTable('senders')

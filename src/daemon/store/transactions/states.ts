@@ -2,8 +2,7 @@ import type { Queries } from '../database.ts'
 import type { TransactionRow } from '../schema.ts'
 import { statement } from '../statement.ts'
 
-// Each is conditional on the state that it comes from, and tells whether it happened. All but `queued → cancelled`
-// are the relayer's alone, and belong in a write that has shown its lease.
+// Each returns false if the state differs. Only the relayer may call them, under its lease, except cancelQueued.
 
 type At = { id: number; at: string }
 
@@ -59,7 +58,7 @@ export const markMined = statement<Mined>()((db, p) =>
   }),
 ).once
 
-/** After a reorganization of the chain. */
+/** After a chain reorganization. */
 export const markUnmined = statement<At>()((db, p) =>
   byId(db, p)
     .set({
@@ -81,7 +80,7 @@ export const markSettled = statement<Settled>()((db, p) =>
   unsettled(db, p).set({ state: p.state, reason: p.reason, waiting: null, settledAt: p.at, updatedAt: p.at }),
 ).once
 
-/** Only after proof that no attempt had or can have an effect. */
+/** Requires proof that no attempt has taken or can take effect. */
 export const markQueuedAgain = statement<At>()((db, p) =>
   unsettled(db, p).set({
     state: 'queued',
@@ -103,7 +102,7 @@ export const markWaiting = statement<At & { waiting: TransactionRow['waiting'] }
 
 type OfSigner = { chainId: number; signer: string }
 
-/** True where a transaction is unmined without a recorded reason to wait. */
+/** True if an unmined transaction has no reason to wait. */
 export const hasUnexplained = statement<OfSigner>()((db, p) =>
   db
     .selectFrom('transactions')
@@ -116,7 +115,7 @@ export const hasUnexplained = statement<OfSigner>()((db, p) =>
     .limit(1),
 ).exists
 
-/** The node is unreachable: unmined transactions wait for it, unless they wait for something else. */
+/** Transactions that already wait for another reason keep it. */
 export const markAllWithoutNode = statement<OfSigner & { at: string }>()((db, p) =>
   db
     .updateTable('transactions')
@@ -128,7 +127,7 @@ export const markAllWithoutNode = statement<OfSigner & { at: string }>()((db, p)
     .where('waiting', 'is', null),
 ).run
 
-/** The node answers again. Transactions that it never accepted wait until it does. */
+/** `signed` transactions, which the node has not accepted, keep waiting. */
 export const markAllWithNode = statement<OfSigner & { at: string }>()((db, p) =>
   db
     .updateTable('transactions')
@@ -147,7 +146,7 @@ export const cancelQueued = statement<At & { reason: string }>()((db, p) =>
     .where('state', '=', 'queued'),
 ).once
 
-/** Requests that an empty transaction fill its nonce. The one that is mined decides. */
+/** Requests an empty transaction with the same nonce. Either transaction may be mined. */
 export const abandon = statement<At & { reason: string }>()((db, p) =>
   byId(db, p)
     .set({ abandonedBecause: p.reason, updatedAt: p.at })
