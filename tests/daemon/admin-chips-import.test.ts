@@ -291,7 +291,7 @@ describe('a row fails alone', () => {
     const [line] = await importCsv(`uid,label,redirectUrl\n${a},B,https://acme.example/b\n`)
     expect(line).toMatchObject({
       status: 'failed',
-      error: expect.stringContaining('another label, redirectUrl'),
+      error: expect.stringContaining('different label, redirectUrl'),
     })
     expect(await chip(a)).toMatchObject({ label: 'A', redirectUrl: 'https://acme.example/a' })
     expect(await importCsv(`uid,label\n${a},\n`)).toMatchObject([{ status: 'unchanged' }])

@@ -161,7 +161,7 @@ describe('what is refused before the chip is touched', () => {
     await provision(chip)
     await untouched(chip, { team: 'Other' }, /another team/)
     await untouched(chip, { chipGroup: 'Elsewhere' }, /another chip group/)
-    await untouched(chip, { label: 'new' }, /another label/)
+    await untouched(chip, { label: 'new' }, /different label/)
   })
 
   test('a chip of another key set, without --rekey', async () => {

@@ -103,7 +103,7 @@ test('what fails in the middle says how far it came, and a chip that goes meanwh
   })
   await expect(failing).rejects.toMatchObject({
     code: 'store_unavailable',
-    message: expect.stringMatching(/^250 of 5000 chips are changed, .*Send the same request again/),
+    message: expect.stringMatching(/^250 of 5000 chips were changed, .*Send the same request again/),
   })
   const gone = changeInPieces(t.ctx, { teamId: 1, uids: known }, async (_trx, { uids: piece }) => {
     pieces += 1

@@ -97,8 +97,8 @@ describe('what the disk has no room for', () => {
     const last = lines.at(-1)
     expect(last).toMatchObject({ statusCode: 503, code: 'store_full' })
     expect(last.message).toBe(
-      `The disk is full. ${created} rows were created and stand, 0 were there before, and the others were not written. ` +
-        'Run it again once there is space: rows that stand are unchanged then.',
+      `The disk is full. ${created} rows were created, 0 were already registered, and the others were not written. ` +
+        'Run the import again after freeing some space; it will not change the registered rows.',
     )
     expect(await chipCount()).toBe(before + created)
     // In brief it is the same.

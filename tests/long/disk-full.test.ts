@@ -208,7 +208,7 @@ test('an import that the disk ends says how many rows stand, and goes on when it
   expect(created).toBeGreaterThan(0)
   expect(created).toBeLessThan(rows)
   expect(last.message).not.toContain('Nothing was changed')
-  expect(last.message).toContain(`${created} rows were created and stand`)
+  expect(last.message).toContain(`${created} rows were created, `)
   expect(await chipCount(on)).toBe(before + created)
 
   // The same by the command line, in the same words.

@@ -14,13 +14,9 @@ interface Item {
   isMinting: boolean
 }
 
-const neededToBind =
-  'and binding a chip to that gives power over it: it takes an admin token of the scope transfer'
+const neededToBind = 'so binding a chip to it requires an admin token with the scope transfer'
 
-/**
- * Looks up a team's items, variants, and contracts for chips to be bound to. It caches them, so it must not outlive
- * the write that it was made in.
- */
+/** Caches the items and contracts of a team that chips are bound to. Use one instance per write. */
 export class Bindings {
   readonly #db: Queries
   readonly #teamId: number
@@ -28,29 +24,28 @@ export class Bindings {
   readonly #items = new Map<string, Promise<Item | undefined>>()
   readonly #contracts = new Map<string, Promise<number | Refusal>>()
 
-  /** @param mayBind whether whoever asks may give chips power over tokens, and over what is minted */
+  /** @param mayBind true: the caller may give chips control of tokens and of mints */
   constructor(db: Queries, { teamId, mayBind }: { teamId: number; mayBind: boolean }) {
     this.#db = db
     this.#teamId = teamId
     this.#mayBind = mayBind
   }
 
-  /** @returns undefined where a chip can be bound to the item */
+  /** @returns undefined if a chip can be bound to the item */
   async refuseItem(item: string, variant: string | undefined): Promise<Refusal | undefined> {
     const looked = this.#items.get(item) ?? this.#itemOf(item)
     this.#items.set(item, looked)
     const known = await looked
-    if (!known)
-      return { reason: `item ${item} is not known: the team has no such item. Create it, or correct the id` }
+    if (!known) return { reason: `item ${item} does not exist in the team. Create it, or correct the ID` }
     if (known.isMinting && !this.#mayBind)
       return { reason: `item ${item} has tokens minted for its chips, ${neededToBind}` }
     const { variants } = known
     if (variant === undefined || variants.has(variant)) return undefined
-    const has = variants.size > 0 ? `it has ${[...variants].slice(0, 20).join(', ')}` : 'it has none'
-    return { reason: `variant ${variant} is not known: the item ${item} has no such variant (${has})` }
+    const has =
+      variants.size > 0 ? `has the variants ${[...variants].slice(0, 20).join(', ')}` : 'has no variants'
+    return { reason: `variant ${variant} does not exist: the item ${item} ${has}` }
   }
 
-  /** The row of the contract of a token. */
   async contractOf(token: TokenLocation): Promise<number | Refusal> {
     if (!this.#mayBind)
       return { reason: `contractAddress, chainId and tokenId name a token, ${neededToBind}` }
@@ -63,7 +58,7 @@ export class Bindings {
   async #itemOf(item: string): Promise<Item | undefined> {
     const row = await findItem(this.#db, this.#teamId, item)
     if (!row) return undefined
-    // Written by us from validated input.
+    // Stored by this daemon after validation.
     const variants: { id: string }[] = JSON.parse(row.variants)
     return { variants: new Set(variants.map(({ id }) => id)), isMinting: row.contractId !== null }
   }
@@ -75,12 +70,12 @@ export class Bindings {
     const contract = await findContractAt(this.#db, chainId, address)
     if (contract?.teamId !== this.#teamId) {
       return {
-        reason: `contractAddress ${address} on chain ${chainId} is no contract of the team. Register it first: tapchip contracts create`,
+        reason: `contractAddress ${address} on chain ${chainId} is not a contract of the team. Register it first: tapchip contracts create`,
       }
     }
     if (contract.kind !== 'phygital') {
       return {
-        reason: `contractAddress ${address} on chain ${chainId} is a guestbook's (${contract.symbol}), not one of phygitals`,
+        reason: `contractAddress ${address} on chain ${chainId} is the guestbook contract ${contract.symbol}, not a phygital contract`,
       }
     }
     return contract.id
@@ -92,7 +87,7 @@ export interface BoundChip {
   token: { contractId: number; tokenId: string } | undefined
 }
 
-/** Returns no promise where nothing has to be looked up. */
+/** Returns synchronously if nothing has to be looked up, because imports call it for every row. */
 export function bindChip(bindings: Bindings, chip: CheckedChip): BoundChip | Promise<BoundChip | Refusal> {
   const { item, token } = chip.given
   return item === undefined && token === undefined ? { chip, token: undefined } : lookUp(bindings, chip)
@@ -107,19 +102,17 @@ async function lookUp(bindings: Bindings, chip: CheckedChip): Promise<BoundChip 
   return typeof contractId === 'number' ? { chip, token: { contractId, tokenId: token.tokenId } } : contractId
 }
 
-/** Rows of tokens by tokenKey. */
 export type TokenRows = ReadonlyMap<string, number>
 
 const tokenKey = (token: { contractId: number; tokenId: string }) => `${token.contractId}/${token.tokenId}`
 
-/** Creates tokens that are missing. */
 export async function tokenRowsOf(trx: Queries, chips: readonly BoundChip[], at: string): Promise<TokenRows> {
   const wanted = chips.flatMap(({ token }) => token ?? [])
   if (wanted.length === 0) return new Map()
   return new Map((await ensureTokens(trx, wanted, at)).map((row) => [tokenKey(row), row.id]))
 }
 
-/** @param before what is remembered of it, where it was registered once and removed */
+/** @param before the record of the same chip if it was registered before and then removed */
 export function chipRow(
   { box, keyRing }: { box: SecretBox; keyRing: KeyRing },
   { chip, token }: BoundChip,
@@ -128,8 +121,7 @@ export function chipRow(
 ): NewChip {
   const { uid, family, keySetId, publicKey, fileReadKey, given } = chip
   const generation = Math.max(given.generation ?? 0, before?.generation ?? 0)
-  // A chip that was removed and comes back goes on where it was, else its old taps would be good again; only keys
-  // of another generation make them worthless by themselves.
+  // Keeps old taps invalid. If derived keys have a new generation, old taps no longer verify anyway.
   const isDerived = keySetId !== null && keyRing.get(keySetId)?.diversification === 'an10922'
   const goesOn = before !== undefined && !(isDerived && generation !== before.generation)
   return {

@@ -11,10 +11,7 @@ interface Destination {
   isSimulated: boolean
 }
 
-/**
- * Why a chip that is there already is not the one that was given, or undefined where it is.
- * @param group what its chip group is called
- */
+/** @param group name of the registered chip's group @returns undefined if the chip matches */
 export function differenceTo(
   box: SecretBox,
   destination: Destination,
@@ -23,21 +20,21 @@ export function differenceTo(
   group: string | undefined,
 ): string | undefined {
   if (there.teamId !== destination.teamId) {
-    return 'The chip is registered in another team. Remove it there first (tapchip chips show says where), or check the UID'
+    return 'The chip is registered in another team. Remove it there first (tapchip chips show names the team), or check the UID'
   }
   if (there.family !== chip.family || there.keySetId !== chip.keySetId) {
     const now = there.family === 'halo' ? 'a HaLo chip' : `a chip of the key set ${there.keySetId}`
     return `The chip is registered as ${now}. Remove it first if that was a mistake, or correct the key set`
   }
   if (there.chipGroupId !== destination.chipGroupId) {
-    return `The chip is registered in another chip group, "${group ?? there.chipGroupId}". Import it into that one, or remove it first`
+    return `The chip is registered in another chip group, "${group ?? there.chipGroupId}". Import it into that group, or remove it first`
   }
   if (destination.isSimulated && there.simulated === 0) {
-    return 'The chip is registered as a physical chip. Remove it first if it is to be simulated'
+    return 'The chip is registered as a physical chip, which cannot become a simulated chip. Use another UID'
   }
   const columns = differingColumns(box, chip, there)
   if (columns.length === 0) return undefined
-  return `The chip is registered with another ${columns.join(', ')}. Nothing was changed: edit or link the chip, or remove it first`
+  return `The chip is registered with a different ${columns.join(', ')}. Nothing was changed: edit or link the chip, or remove it first`
 }
 
 function differingColumns(
@@ -58,7 +55,7 @@ function differingColumns(
       'contractAddress',
     given.token && given.token.chainId !== there.linkedChainId && 'chainId',
     given.token && isOther(given.token.tokenId, there.linkedTokenId) && 'tokenId',
-    // Taps go on after an import, so a counter that has passed the given one is no difference.
+    // Taps after the first import may have advanced the counter.
     given.lastCounter !== undefined && given.lastCounter > there.lastCounter && 'lastCounter',
     fileReadKey && !isSameKey(box, fileReadKey, there) && 'fileReadKey',
   ].filter((column) => typeof column === 'string')
@@ -67,7 +64,7 @@ function differingColumns(
 const isSameKey = (box: SecretBox, key: Buffer, { uid, fileReadKey }: ChipWithToken): boolean =>
   fileReadKey !== null && box.open(fileReadKey, chipKeyContext(uid)).equals(key)
 
-/** The holders of labels, which are unique in a team, and of public keys, which are unique everywhere. */
+/** Labels are unique in a team, and public keys are unique across teams. */
 export class Holders {
   readonly #labels: Map<string | null, string>
   readonly #publicKeys: Map<string | null, string>
@@ -89,11 +86,11 @@ export class Holders {
     )
   }
 
-  /** Takes a chip's label and public key; the refusal names their holder. */
+  /** Reserves the label and the public key for the chip. */
   claim({ uid, publicKey, given: { label } }: CheckedChip): Refusal | undefined {
     const ofKey = publicKey === null ? undefined : this.#publicKeys.get(publicKey)
     if (ofKey !== undefined)
-      return { reason: `publicKey is that of the chip ${ofKey}, which is registered already` }
+      return { reason: `publicKey belongs to the chip ${ofKey}, which is already registered` }
     const ofLabel = label === undefined ? undefined : this.#labels.get(label)
     if (ofLabel !== undefined)
       return { reason: `label "${label}" belongs to the chip ${ofLabel} of the team. Choose another label` }

@@ -21,7 +21,6 @@ type Deps = { db: Db; clock: Clock }
 export const listChipGroups = ({ db }: { db: Pick<Db, 'read'> }, teamId: number): Promise<ChipGroupRow[]> =>
   chipGroupsOfTeam(db.read, teamId)
 
-/** A team's chip group by name or id. */
 export async function findGroup(
   db: Queries,
   teamId: number,
@@ -53,10 +52,7 @@ export function createChipGroup(
   })
 }
 
-/**
- * A team's chip group of this name, made where it is missing: a step of a larger write.
- * @param actor on whose behalf its making is recorded; undefined: it is not
- */
+/** Finds or creates the group. @param actor undefined: the creation is not recorded in the audit log */
 export async function ensureChipGroupIn(
   trx: Queries,
   { teamId, name, at }: { teamId: number; name: string; at: string },
@@ -71,7 +67,7 @@ export async function ensureChipGroupIn(
   return group
 }
 
-/** By name or id; creates a missing group from the name. */
+/** Finds the group by name or ID, or creates a group with that name. */
 export const ensureGroupIn = async (
   trx: Queries,
   { teamId, actor, at }: { teamId: number; actor: Actor; at: string },
@@ -124,6 +120,6 @@ async function assertNameIsFree(
   if (!(await findChipGroupNamed(trx, teamId, name))) return
   throw new DomainError(
     'already_exists',
-    `The team has a chip group named "${name}" already. Choose another name.`,
+    `The team already has a chip group named "${name}". Choose another name.`,
   )
 }

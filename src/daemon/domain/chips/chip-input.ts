@@ -6,24 +6,23 @@ import type { TokenLocation } from '../../store/tokens.ts'
 import type { KeyRing } from './key-ring.ts'
 
 export interface ChipInput {
-  /** Decimal. Optional for HaLo chips, since it follows from the public key. */
+  /** Decimal. Optional for HaLo chips: it is derived from the public key. */
   uid?: string | undefined
-  /** Makes it a HaLo chip: pk2, uncompressed, hex. */
+  /** Uncompressed pk2 of a HaLo chip, hex. */
   publicKey?: string | undefined
   label?: string | undefined
   redirectUrl?: string | null | undefined
   item?: string | undefined
   variant?: string | undefined
   token?: TokenLocation | undefined
-  /** The last used tap counter, for chips that are already in use. */
+  /** Last accepted tap counter of a chip that is already in use. */
   lastCounter?: number | undefined
   /** 32 hex digits. */
   fileReadKey?: string | undefined
-  /** The number of rekeyings; 0 if absent. */
+  /** Number of rekeyings; 0 if absent. */
   generation?: number | undefined
 }
 
-/** A chip whose values are valid by themselves. */
 export interface CheckedChip {
   readonly uid: string
   readonly family: 'ntag424' | 'halo'
@@ -31,13 +30,13 @@ export interface CheckedChip {
   /** Upper-case hex. */
   readonly publicKey: string | null
   readonly fileReadKey: Buffer | null
-  /** Only its UID was given. */
+  /** True if only the UID was given. */
   readonly isBare: boolean
   readonly given: ChipInput
 }
 
 export type Refusal = { readonly reason: string }
-/** `uid` in decimal, where it is one. */
+/** Decimal if the UID is valid. */
 type RowRefusal = Refusal & { readonly uid?: string | undefined }
 
 interface Deps {
@@ -46,7 +45,6 @@ interface Deps {
 
 const refuse = (reason: string): Refusal => ({ reason })
 
-/** Checks a row of an import by itself. */
 export function readRow(values: ChipValues): ChipInput | RowRefusal {
   const parsed = values.uid === undefined ? undefined : parseUid(values.uid)
   if (parsed && !parsed.ok) return refuse(`uid ${parsed.reason}`)
@@ -66,7 +64,7 @@ export function readRow(values: ChipValues): ChipInput | RowRefusal {
   }
 }
 
-// A million such rows pass here.
+// Imports call this for up to a million rows.
 function isUidAlone(values: ChipValues): boolean {
   for (const column in values) if (column !== 'uid') return false
   return true
@@ -77,7 +75,7 @@ function reasonAgainst(values: ChipValues): string | undefined {
   return undefined
 }
 
-/** @param keySetId the key set of the NTAG chips among them */
+/** @param keySetId the key set of NTAG chips */
 export function checkChip(deps: Deps, keySetId: number | null, input: ChipInput): CheckedChip | Refusal {
   const { redirectUrl, lastCounter, token } = input
   const reason = reasonAgainst({
@@ -91,12 +89,12 @@ export function checkChip(deps: Deps, keySetId: number | null, input: ChipInput)
   return reason === undefined ? fitChip(deps, keySetId, input) : refuse(reason)
 }
 
-/** As checkChip, for a chip that readRow has checked. */
+/** Skips the checks that readRow has already made. */
 export function fitChip(deps: Deps, keySetId: number | null, input: ChipInput): CheckedChip | Refusal {
   return input.publicKey === undefined ? checkNtag(deps, keySetId, input) : checkHalo(input, input.publicKey)
 }
 
-// By hand, since a million chips pass here.
+// Written out for speed: imports call this for up to a million chips.
 const hasMore = (input: ChipInput): boolean =>
   input.publicKey !== undefined ||
   input.label !== undefined ||
@@ -111,12 +109,11 @@ const hasMore = (input: ChipInput): boolean =>
 function checkNtag({ keyRing }: Deps, keySetId: number | null, input: ChipInput): CheckedChip | Refusal {
   const { uid, fileReadKey: given } = input
   if (uid === undefined) return refuse('uid is missing: give it, or the publicKey of a HaLo chip')
-  if (keySetId === null) return refuse('has no key set: say which one its taps are verified with')
+  if (keySetId === null)
+    return refuse('keySet is missing: name the key set that verifies the taps of the chip')
   const isListed = keyRing.get(keySetId)?.diversification === 'listed'
   if (isListed && given === undefined) {
-    return refuse(
-      `fileReadKey is missing: the key set ${keySetId} has the keys of its chips listed, chip by chip`,
-    )
+    return refuse(`fileReadKey is missing: the key set ${keySetId} stores a separate key for each chip`)
   }
   if (!isListed && given !== undefined) {
     return refuse(`fileReadKey must not be given: the key set ${keySetId} derives it`)

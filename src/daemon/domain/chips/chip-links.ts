@@ -14,14 +14,14 @@ import { chipOf, isMinting, type UidReadings } from './chip-record.ts'
 type Deps = { db: Db; clock: Clock }
 type Links = Partial<Pick<ChipRow, 'tokenRow' | 'itemId' | 'variantId'>>
 
-/** An absent member leaves the link as it is. */
+/** Absent members are not changed. */
 export interface ChipLinks {
   token?: TokenLocation | undefined
   item?: string | undefined
   variant?: string | undefined
 }
 
-/** Links a chip to a token, an item, or both. @throws DomainError not_found, invalid_input, conflict, scope_missing */
+/** @throws DomainError not_found, invalid_input, conflict, scope_missing */
 export async function linkChip(
   { db, clock }: Deps,
   { actor, token: holder }: Operator,
@@ -31,7 +31,7 @@ export async function linkChip(
   const { token, item, variant } = links
   if (variant !== undefined && item === undefined) throw invalid('item', 'is required with variant')
   if (token === undefined && item === undefined) {
-    throw new DomainError('invalid_input', 'Say what to link the chip to: token, item, or both.')
+    throw new DomainError('invalid_input', 'Specify what to link the chip to: token, item, or both.')
   }
   if (token !== undefined) assertMayTransfer(holder, 'linking a chip to a token')
   const at = iso(clock.now())
@@ -40,7 +40,10 @@ export async function linkChip(
     if (item !== undefined && (await isMinting(trx, chip.teamId, item)))
       assertMayTransfer(holder, 'linking a chip to an item whose tokens are minted')
     if (chip.replacedBy !== null) {
-      throw new DomainError('conflict', `The chip was replaced by ${chip.replacedBy}. Link that one.`)
+      throw new DomainError(
+        'conflict',
+        `The chip was replaced by ${chip.replacedBy}. Link that chip instead.`,
+      )
     }
     const bindings = new Bindings(trx, { teamId: chip.teamId, mayBind: true })
     const change: Links = {
@@ -51,10 +54,7 @@ export async function linkChip(
   })
 }
 
-/**
- * Takes the token, the item, or both off a chip; both where neither is said.
- * @throws DomainError not_found, scope_missing
- */
+/** Removes both if neither member is given. @throws DomainError not_found, scope_missing */
 export async function unlinkChip(
   { db, clock }: Deps,
   { actor, token: holder }: Operator,
@@ -69,10 +69,10 @@ export async function unlinkChip(
   const at = iso(clock.now())
   await db.write(async (trx) => {
     const chip = await chipOf(trx, readings)
-    // Without its token, but with its item, it would have another one minted.
+    // A chip that keeps only its item would get a new token minted.
     const isLeftItem = change.tokenRow === null && !('itemId' in change) && chip.itemId !== null
     if (isLeftItem && chip.tokenRow !== null && (await isMinting(trx, chip.teamId, chip.itemId ?? '')))
-      assertMayTransfer(holder, 'taking the token off a chip that keeps an item whose tokens are minted')
+      assertMayTransfer(holder, 'removing the token from a chip that keeps an item whose tokens are minted')
     const {
       linkedAddress: contractAddress,
       linkedChainId: chainId,
@@ -116,7 +116,7 @@ async function apply(trx: Queries, { chip, change, at, actor, action, detail }: 
   const isOther = tokenRow !== chip.tokenRow || itemId !== chip.itemId
   if (!isOther && variantId === chip.variantId) return
   await updateChip(trx, uid, change)
-  // Codes that are out were made for what the chip stood for when it was tapped.
+  // Unused codes were issued for the previous token or item.
   if (isOther) await endClaimsOfChip(trx, uid, at)
   if (isOther && (tokenRow ?? itemId) !== null) await voidSimulatedTaps(trx, [uid])
   await recordChange(trx, { at, actor, teamId, action, target: uid, detail })

@@ -12,9 +12,7 @@ import { type KnownOwner, ownerByChain } from '../chain/read-chain.ts'
 import { DomainError } from '../errors.ts'
 import { type Clock, iso } from '../time.ts'
 
-/**
- * The possible readings of a UID, the likeliest first: fourteen digits are read as hex, but may be decimal.
- */
+/** Most likely reading first: fourteen digits are read as hex, but may be decimal. */
 export type UidReadings = readonly [string, ...string[]]
 
 export interface ChipRecord {
@@ -22,11 +20,11 @@ export interface ChipRecord {
   token: (TokenLocation & KnownOwner) | undefined
   badgeEvents: { id: number; name: string; status: BadgeStatus }[]
   guestbookEvents: { id: number; name: string }[]
-  /** It has a token, an item, a redirect or an assignment. */
+  /** True if the chip has a token, an item, a redirect URL, or an assigned event. */
   isConfigured: boolean
 }
 
-/** The chip of a UID, whichever team has it. @throws DomainError not_found */
+/** Searches all teams. @throws DomainError not_found */
 export async function chipOf(db: Queries, readings: UidReadings): Promise<ChipRecordRow> {
   for (const uid of readings) {
     const chip = await findChipRecord(db, uid)
@@ -64,30 +62,30 @@ export async function showChip(
 
 type Bound = Pick<ChipRow, 'uid' | 'teamId' | 'tokenRow' | 'itemId'>
 
-/** True where the chip's taps give codes: for a token, a mint, or an event. */
+/** True if taps of the chip give codes, which control a token, a mint, or an event. */
 export const givesCodes = async (db: Queries, chip: Bound): Promise<boolean> =>
   chip.tokenRow !== null ||
   (chip.itemId !== null && (await isMinting(db, chip.teamId, chip.itemId))) ||
   hasAssignments(db, chip.uid)
 
-/** Includes an item without a contract, since it may get one. */
+/** Counts an item without a contract, because a contract can be added later. */
 export const carriesAnything = async (db: Queries, chip: Bound): Promise<boolean> =>
   chip.itemId !== null || givesCodes(db, chip)
 
-/** True where chips of the item that have no token yet get one minted. */
+/** True if a chip of the item that has no token gets one minted. */
 export const isMinting = async (db: Queries, teamId: number, item: string): Promise<boolean> =>
   (await findItem(db, teamId, item))?.contractId != null
 
-/** A chip's taps give codes for these. */
+/** A tap gives codes for each of these. */
 export interface ChipAssets {
   readonly token: (TokenLocation & { row: number }) | undefined
   readonly badgeEvents: readonly AssignedBadgeEvent[]
   readonly guestbookEvents: readonly LocatedGuestbookEvent[]
-  /** Bound to an item and to no token: a code mints the token. */
+  /** The chip has an item but no token, so a code mints the token. */
   readonly isUnminted: boolean
 }
 
-/** Gathers what a chip carries. @param now ISO 8601 */
+/** @param now ISO 8601 */
 export async function assetsOf(db: Queries, chip: TappedChip, now: string): Promise<ChipAssets> {
   const token = linkedToken(chip)
   const assigned = chip.hasBadgeEvents ? await badgeEventsOf(db, chip) : []

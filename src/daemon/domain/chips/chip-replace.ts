@@ -17,11 +17,7 @@ import { chipOf, givesCodes, type UidReadings } from './chip-record.ts'
 
 const conflict = (message: string) => new DomainError('conflict', message)
 
-/**
- * Moves all that a chip carries to another registered chip, and disables the first.
- * @returns the UID of the chip that was replaced
- * @throws DomainError not_found, conflict, scope_missing
- */
+/** @returns the UID of the replaced chip @throws DomainError not_found, conflict, scope_missing */
 export async function replaceChip(
   { db, clock }: { db: Db; clock: Clock },
   { actor, token: holder }: Operator,
@@ -33,11 +29,10 @@ export async function replaceChip(
     const old = await chipOf(trx, readings)
     const fresh = await chipOf(trx, other)
     await assertReplaceable(trx, old, fresh)
-    if (await givesCodes(trx, old))
-      assertMayTransfer(holder, 'handing on what a chip carries to another chip')
+    if (await givesCodes(trx, old)) assertMayTransfer(holder, 'moving the assets of a chip to another chip')
 
     const { uid, teamId, tokenRow, itemId, variantId, redirectUrl, label, chipGroupId } = old
-    // A label is unique in its team: the first chip gives it up before the second takes it.
+    // Labels are unique in a team, so the old chip must release its label first.
     await updateChip(trx, uid, {
       tokenRow: null,
       itemId: null,
@@ -72,16 +67,16 @@ export async function replaceChip(
 }
 
 async function assertReplaceable(trx: Queries, old: ChipRecordRow, fresh: ChipRecordRow): Promise<void> {
-  if (old.uid === fresh.uid) throw conflict('A chip cannot replace itself. Name another one in `with`.')
+  if (old.uid === fresh.uid) throw conflict('A chip cannot replace itself. Name another chip in `with`.')
   if (old.replacedBy !== null)
-    throw conflict(`The chip ${old.uid} was replaced by ${old.replacedBy} already.`)
+    throw conflict(`The chip ${old.uid} was already replaced by ${old.replacedBy}.`)
   if (fresh.teamId !== old.teamId) {
     throw conflict(
-      `The chip ${fresh.uid} belongs to the team "${fresh.teamName}", and ${old.uid} to "${old.teamName}". Take a chip of the same team.`,
+      `The chip ${fresh.uid} belongs to the team "${fresh.teamName}", and ${old.uid} to "${old.teamName}". Use a chip of the same team.`,
     )
   }
   if (fresh.disabledAt !== null)
-    throw conflict(`The chip ${fresh.uid} is disabled. Enable it first, or take another one.`)
+    throw conflict(`The chip ${fresh.uid} is disabled. Enable it first, or use another chip.`)
   const carried = [
     fresh.tokenRow !== null && 'a token',
     fresh.itemId !== null && 'an item',
@@ -90,5 +85,5 @@ async function assertReplaceable(trx: Queries, old: ChipRecordRow, fresh: ChipRe
     (await hasAssignments(trx, fresh.uid)) && 'assigned events',
   ].filter((what) => what !== false)
   if (carried.length === 0) return
-  throw conflict(`The chip ${fresh.uid} carries ${carried.join(', ')}. Take a chip that carries nothing.`)
+  throw conflict(`The chip ${fresh.uid} carries ${carried.join(', ')}. Use a chip that carries nothing.`)
 }

@@ -12,7 +12,7 @@ import type { KeyRing } from './key-ring.ts'
 
 type Deps = { db: Db; clock: Clock }
 
-/** Disables a chip: its taps, refs and codes are worth nothing from now on. Once is enough. @throws DomainError not_found */
+/** Also invalidates the taps, refs, and codes of the chip. @throws DomainError not_found */
 export async function disableChip(
   { db, clock }: Deps,
   actor: Actor,
@@ -31,10 +31,7 @@ export async function disableChip(
   })
 }
 
-/**
- * Enables a disabled chip again. What was ended stays so. Whoever took the chip can then tap again for what it carries.
- * @throws DomainError not_found, conflict, scope_missing
- */
+/** Invalidated refs and codes stay invalid. @throws DomainError not_found, conflict, scope_missing */
 export async function enableChip(
   { db, clock }: Deps,
   { actor, token: holder }: Operator,
@@ -47,7 +44,7 @@ export async function enableChip(
     if (replacedBy !== null) {
       throw new DomainError(
         'conflict',
-        `The chip was replaced by ${replacedBy} and stays disabled. Remove it and import it to use it anew.`,
+        `The chip was replaced by ${replacedBy} and stays disabled. To use it again, remove it and import it.`,
       )
     }
     if (disabledAt === null) return
@@ -58,7 +55,7 @@ export async function enableChip(
   })
 }
 
-/** Removes a chip with its assignments. Its taps stay on record. @throws DomainError not_found */
+/** Also deletes its assignments. Its recorded taps are kept. @throws DomainError not_found */
 export async function removeChip(
   { db, clock, keyRing }: Deps & { keyRing: KeyRing },
   actor: Actor,

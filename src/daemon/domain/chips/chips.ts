@@ -17,7 +17,7 @@ import { changeInPieces, chipsAtOnce, namedChips } from './named-chips.ts'
 
 type Deps = { db: Db; clock: Clock }
 
-/** A redirect URL as it is kept: empty means none. @throws DomainError invalid_input */
+/** @returns null for an empty value @throws DomainError invalid_input */
 export function redirectUrlFrom(value: string | null, field = 'updates.redirectUrl'): string | null {
   if (value === null || value === '') return null
   const reason = checkRedirectUrl(value)
@@ -25,11 +25,7 @@ export function redirectUrlFrom(value: string | null, field = 'updates.redirectU
   return value
 }
 
-/**
- * Sets the redirect URL of chips: of none of them, where one is not the team's.
- * @param deps `edits`: what a team edits is edited in the order in which it was asked for
- * @throws DomainError invalid_input, not_found naming chips that are not the team's
- */
+/** Changes nothing if a UID is unknown. @throws DomainError invalid_input, not_found with the unknown UIDs */
 export async function editChips(
   deps: Deps & { edits: KeyedMutex },
   { teamId, actor }: { teamId: number; actor: Actor },
@@ -47,22 +43,19 @@ export async function editChips(
     })
   const team = String(teamId)
   if (uids.length > chipsAtOnce) return deps.edits.run(team, apply)
-  // These are one write, which needs no turn, but for that of one that is being done piece by piece.
+  // A single write only has to wait for edits that are already split into batches.
   await deps.edits.before(team)
   return apply()
 }
 
-/**
- * The chips of a group as JSON text, in pieces.
- * @throws DomainError invalid_input, not_found
- */
+/** Yields a JSON array in pieces. @throws DomainError invalid_input, not_found */
 export async function listGroup(
   { db }: Deps,
   teamId: number,
   which: { chipGroupId?: number | undefined; name?: string | undefined },
 ): Promise<AsyncGenerator<string>> {
   if (which.chipGroupId === undefined && which.name === undefined) {
-    throw new DomainError('invalid_input', 'chipGroupId or name is required: say which chip group to list')
+    throw new DomainError('invalid_input', 'chipGroupId or name is required to list a chip group')
   }
   const group =
     which.chipGroupId !== undefined
@@ -81,10 +74,7 @@ async function* chipsJson(db: Db, chipGroupId: number): AsyncGenerator<string> {
   yield glue === '[' ? '[]' : ']'
 }
 
-/**
- * The chips of a team, or of one of its groups, as JSON lines in pieces: group by group, in the order of their UIDs.
- * @param nameOrId of a chip group @throws DomainError not_found
- */
+/** Yields JSON lines by group and UID; all groups without `nameOrId`. @throws DomainError not_found */
 export async function exportChips(
   { db }: { db: Pick<Db, 'read' | 'slow'> },
   teamId: number,

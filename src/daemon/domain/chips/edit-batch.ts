@@ -9,11 +9,11 @@ import { type Clock, iso } from '../time.ts'
 export interface Edit {
   uid: string
   redirectUrl: string | null
-  /** Present: the edit fails where the current value differs. */
+  /** If present, the edit fails when the current value differs. */
   expected?: string | null | undefined
 }
 
-/** One row of a batch, counted from 1. */
+/** Rows are counted from 1. */
 export interface EditRow {
   row: number
   value: Edit
@@ -23,7 +23,7 @@ export interface EditResult {
   row: number
   uid: string
   status: 'changed' | 'unchanged' | 'failed'
-  /** The previous redirect URL; absent for an unknown chip. */
+  /** The previous URL; absent if the chip is unknown. */
   previous?: string | null
   error?: string
 }
@@ -38,16 +38,12 @@ export function checkEdit(edit: Edit): { value: Edit } | { problem: string } {
   return { value: { uid: uid.uid, redirectUrl, expected } }
 }
 
-// The record names chips, but not so many that nobody can read it: the batch's own journal has every row.
+// Keeps the audit entry readable; the batch journal contains every row.
 const rowsInRecord = 100
 
 type Deps = { db: Db; clock: Clock }
 
-/**
- * Edits chips row by row; a row that cannot be done fails alone. A dry run says what would happen.
- * @param rows checked ones
- * @returns a result a row, in order, as far as they are on disk
- */
+/** Rows fail independently. @returns one result per row, in order, as soon as it is on disk */
 export async function* editRows(
   { db, clock }: Deps,
   caller: { teamId: number; actor: Actor },

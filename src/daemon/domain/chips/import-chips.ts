@@ -23,11 +23,11 @@ export interface ImportCounts {
 export interface ImportedPiece {
   /** Counted from 1. */
   firstRow: number
-  /** Of consecutive rows; undefined: a row that was not reached. */
+  /** Results of consecutive rows; undefined: the row was not processed. */
   results: readonly (Registered | undefined)[]
 }
 
-/** Checks an import as far as that goes without its rows. Writes nothing. @throws DomainError not_found, invalid_input */
+/** Checks the parameters of an import without writing. @throws DomainError not_found, invalid_input */
 export async function planImport(
   { db, keyRing, clock }: ImportDeps,
   request: ImportRequest,
@@ -44,13 +44,12 @@ export async function planImport(
   if (!group && /^\d+$/.test(chipGroup)) {
     throw new DomainError(
       'not_found',
-      `There is no chip group ${chipGroup}. A group that is missing is made from a name, not from a number.`,
+      `There is no chip group ${chipGroup}. To create a chip group, give a name that is not a number.`,
     )
   }
   return { request, group, at: iso(clock.now()) }
 }
 
-/** Creates a missing group, and records the start in the audit log. */
 export async function beginImport({ db }: ImportDeps, plan: ImportPlan): Promise<ImportPlan> {
   if (plan.request.dryRun) return plan
   return db.write(async (trx) => {
@@ -67,11 +66,7 @@ function importRecord({ request }: ImportPlan, at: string, detail: Record<string
   return { at, actor, teamId, action: 'chips.import', target: chipGroup, detail: { ...about, ...detail } }
 }
 
-/**
- * Registers rows as they arrive, and takes no more of them than the results that are asked for. Each piece, of
- * thousands where that is fast, is a write of its own: taps go on in between, and what was written stays when the client goes away.
- * @param plan one that began
- */
+/** Reads rows only as results are requested. Writes batches, so that taps are served in between. */
 export async function* importChips(
   deps: ImportDeps,
   plan: ImportPlan,
@@ -94,7 +89,7 @@ export async function* importChips(
     if (!plan.request.dryRun) {
       const at = iso(deps.clock.now())
       const written = deps.db.write((trx) => recordChange(trx, importRecord(plan, at, { phase, ...counts })))
-      // All rows stand, or what went wrong with them is on its way to whoever asked: that the import began is on record.
+      // A full disk may prevent this entry too, but the start is already recorded.
       await written.catch((error: unknown) => {
         if (!storeFailure(error)) throw error
       })
@@ -103,11 +98,10 @@ export async function* importChips(
   return counts
 }
 
-/** Describes how far an import came before the disk failed. */
 function standing({ request }: ImportPlan, { created, unchanged }: ImportCounts): string {
   if (request.dryRun) return 'This was a dry run: nothing was written.'
   return created + unchanged === 0
-    ? 'None of the rows was written. Run it again once there is space.'
-    : `${created} rows were created and stand, ${unchanged} were there before, and the others were not written. ` +
-        'Run it again once there is space: rows that stand are unchanged then.'
+    ? 'No rows were written. Run the import again after freeing some space.'
+    : `${created} rows were created, ${unchanged} were already registered, and the others were not written. ` +
+        'Run the import again after freeing some space; it will not change the registered rows.'
 }

@@ -14,18 +14,17 @@ export type ImportDeps = RegisterDeps & { db: Db; clock: Clock }
 export interface ImportRequest {
   teamId: number
   actor: Actor
-  /** A name, or the id of an existing group. */
   chipGroup: string
   keySetId: number | undefined
   isSimulated: boolean
-  /** True: rows may bind chips to tokens, and to items whose tokens are minted. */
+  /** True: rows may bind chips to tokens and to items whose tokens are minted. */
   mayBind: boolean
   dryRun: boolean
 }
 
 export interface ImportPlan {
   readonly request: ImportRequest
-  /** Undefined where it must be created. */
+  /** Undefined if it still has to be created. */
   readonly group: ChipGroupRow | undefined
   readonly at: string
 }
@@ -34,9 +33,8 @@ export type WindowRow =
   | { readonly values: ChipValues }
   | { readonly problem: string; readonly uid?: string | undefined }
 
-// Rows are sorted by UID before they are written. The table is kept in that order, so the wider the window that is
-// sorted, the fewer pages does each write touch: a million shuffled rows take a sixth of the time that they take in
-// windows of one write. What it costs is memory, so long rows count as well.
+// The table is ordered by UID. Sorting in this window makes a million shuffled rows six times as fast as sorting each
+// write. The limit on characters bounds memory.
 const rowsAWindow = 50_000
 const charactersAWindow = 8 * 1024 * 1024
 export const rowsAWrite = { least: 100, most: 2000 }
@@ -64,10 +62,9 @@ interface IndexedChip {
   chip: CheckedChip
 }
 
-/** Results in the order of the rows. */
 export interface Window {
   readonly results: readonly (Registered | undefined)[]
-  /** Ended the window early; rows that have a result stand. */
+  /** The error that ended the window early. Rows with a result are written. */
   readonly failure?: { readonly error: unknown }
 }
 
@@ -86,7 +83,7 @@ export async function registerWindow(
     if ('status' in chip) results[at] = chip
     else chips.push({ at, chip })
   }
-  // Rows of one UID stay in their order.
+  // The sort is stable, so rows with the same UID keep their order.
   const inOrder = await sorted(chips, ({ chip: { uid: one } }, { chip: { uid: other } }) =>
     one < other ? -1 : one > other ? 1 : 0,
   )
@@ -117,7 +114,7 @@ function checkRow(deps: ImportDeps, { request }: ImportPlan, row: WindowRow): Ch
   return 'reason' in chip ? failed(input.uid ?? row.values.uid, chip.reason) : chip
 }
 
-/** @param uid as it was given, where it is none */
+/** @param uid decimal if valid, otherwise as given */
 const failed = (uid: string | undefined, error: string): Registered => ({
   status: 'failed',
   uid: uid?.slice(0, 64) ?? '',
@@ -152,7 +149,7 @@ async function registerPiece(
 async function groupOf(trx: Queries, { request, group, at }: ImportPlan): Promise<number | undefined> {
   const { teamId, chipGroup: name } = request
   if (group) return (await findChipGroup(trx, teamId, group.id))?.id
-  // A dry run made none.
+  // Only a dry run gets here, because beginImport creates the group.
   return (await ensureChipGroupIn(trx, { teamId, name, at })).id
 }
 
@@ -161,7 +158,6 @@ const failAll = (chips: readonly CheckedChip[], error: string): Registered[] =>
 
 class RolledBack extends Error {}
 
-/** Runs a write for its result, and rolls it back. */
 async function withoutTrace<T extends object>(db: Db, job: (trx: Queries) => Promise<T>): Promise<T> {
   const results: T[] = []
   try {

@@ -21,7 +21,7 @@ export interface ItemFields {
   name?: string | undefined
   description?: string | undefined
   imageUrl?: string | undefined
-  /** The symbol of a contract of the team. */
+  /** Symbol of the contract. */
   contract?: string | null | undefined
   media?: ItemView['media'] | undefined
   attributes?: ItemView['attributes'] | undefined
@@ -36,10 +36,7 @@ interface Caller {
   actor: Actor
 }
 
-/**
- * A step of a larger write: makes an item where its id is free. @returns false where the team has one of that id
- * @throws DomainError invalid_input
- */
+/** @returns false if the team already has an item with this ID @throws DomainError invalid_input */
 export async function ensureItemIn(
   trx: Queries,
   teamId: number,
@@ -71,7 +68,7 @@ export async function createItem(deps: Deps, { teamId, actor }: Caller, item: Ne
     if (!(await ensureItemIn(trx, teamId, item, at)))
       throw new DomainError(
         'already_exists',
-        `The team has an item with the id ${item.id} already. Choose another id.`,
+        `The team already has an item with the ID ${item.id}. Choose another ID.`,
       )
     const detail = { name: item.name, contract: item.contract ?? null }
     await recordChange(trx, { at, actor, teamId, action: 'items.create', target: item.id, detail })
@@ -80,9 +77,8 @@ export async function createItem(deps: Deps, { teamId, actor }: Caller, item: Ne
 }
 
 /**
- * Replaces the members that are given. @param expected what must be there: something else is left as it is, unless it is
- * what is wanted
- * @throws DomainError not_found, invalid_input, in_use, conflict, scope_missing
+ * @param expected current values; others conflict unless the edit is already done @throws DomainError not_found,
+ * invalid_input, in_use, conflict, scope_missing
  */
 export async function editItem(
   deps: Deps,
@@ -97,9 +93,9 @@ export async function editItem(
     if (!before) throw notFound('item')
     const change = await columnsOf(trx, teamId, fields)
     if (isOther(before, change) && isOther(before, await columnsOf(trx, teamId, expected)))
-      throw new DomainError('conflict', 'The item was changed in the meantime, and is left as it is.')
+      throw new DomainError('conflict', 'The item was changed in the meantime, so it was not edited.')
     const { contractId = null } = change
-    // Its chips would have tokens minted, there, from now on.
+    // Adding a contract causes tokens to be minted for the chips of the item.
     if (contractId !== null && contractId !== before.contractId && (await isItemBound(trx, teamId, id)))
       assertMayTransfer(token, 'giving an item that chips are bound to a contract')
     const changed = Object.keys(change)
@@ -112,7 +108,7 @@ export async function editItem(
   return getItem(deps, teamId, id)
 }
 
-/** Removes an item that no chip is bound to. @throws DomainError not_found, in_use */
+/** @throws DomainError not_found, in_use */
 export async function removeItem({ db, clock }: Deps, { teamId, actor }: Caller, id: string): Promise<void> {
   const at = iso(clock.now())
   await db.write(async (trx) => {
@@ -130,7 +126,7 @@ type Columns = Partial<Omit<ItemRow, 'teamId' | 'id' | 'createdAt'>>
 const isOther = (item: ItemRow, columns: Columns): boolean =>
   Object.entries(columns).some(([column, value]) => item[column as keyof Columns] !== value)
 
-/** The given fields as columns. @throws DomainError invalid_input */
+/** @throws DomainError invalid_input */
 async function columnsOf(trx: Queries, teamId: number, fields: ItemFields): Promise<Columns> {
   const { name, description, imageUrl, contract, media, attributes, variants } = fields
   assertHarmless('imageUrl', imageUrl)
@@ -155,12 +151,13 @@ async function contractIdOf(trx: Queries, teamId: number, symbol: string | null)
   if (symbol === null || symbol === '') return null
   const contract = await findContractOfSymbol(trx, teamId, symbol)
   if (!contract)
-    throw invalid('contract', `must be the symbol of a contract of the team, and there is no ${symbol}`)
-  if (contract.kind !== 'phygital') throw invalid('contract', `must not be a guestbook's, as ${symbol} is`)
+    throw invalid('contract', `must be the symbol of a contract of the team, and ${symbol} is not`)
+  if (contract.kind !== 'phygital')
+    throw invalid('contract', `must be a phygital contract, and ${symbol} is a guestbook contract`)
   return contract.id
 }
 
-// Addresses of pictures are shown to people and loaded by their browsers, which skip blanks and controls in a scheme.
+// Browsers ignore whitespace and control characters in the scheme of a URL.
 function assertHarmless(field: string, url: string | undefined): void {
   const scheme = /^([a-z]+):/i.exec(url?.replace(/[\s\p{Cc}\p{Cf}]/gu, '') ?? '')?.[1]?.toLowerCase()
   if (scheme !== undefined && ['javascript', 'vbscript', 'file'].includes(scheme)) {
@@ -178,6 +175,6 @@ async function assertVariantsStay(
   if (missing.length === 0) return
   throw new DomainError(
     'in_use',
-    `Chips are bound to variants that would go: ${missing.join(', ')}. Keep these, or unlink the chips first.`,
+    `Chips are bound to variants that the edit would remove: ${missing.join(', ')}. Keep them, or unlink the chips first.`,
   )
 }

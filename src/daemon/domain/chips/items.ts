@@ -25,10 +25,7 @@ export interface ItemView {
 
 type Deps = { db: Pick<Db, 'read'> }
 
-/**
- * In the order in which they were made. @param of items of one contract; the chain is needed with an address
- * @throws DomainError invalid_input
- */
+/** Ordered by creation; contractAddress requires chainId. @throws DomainError invalid_input */
 export function listItems(
   { db }: Deps,
   teamId: number,
@@ -49,7 +46,7 @@ async function* itemsInPages(
 ): AsyncGenerator<ItemView> {
   const page = (after: ItemWithContract | undefined, limit: number) =>
     itemsPage(db.read, { ...of, after, limit })
-  // One may hold a megabyte.
+  // A single item may be a megabyte.
   for await (const item of pagesOf(page, { least: 1, most: 500 })) yield toView(item)
 }
 
@@ -89,7 +86,7 @@ function toView(item: ItemWithContract): ItemView {
     contract: hasContract
       ? { name: contractName, symbol: contractSymbol, address: contractAddress, chainId }
       : null,
-    // Written by us from validated input, in these shapes.
+    // Stored by this daemon after validation.
     media: JSON.parse(item.media),
     attributes: JSON.parse(item.attributes),
     variants: JSON.parse(item.variants),

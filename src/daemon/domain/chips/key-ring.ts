@@ -7,7 +7,7 @@ import { allKeySets } from '../../store/key-sets.ts'
 import type { KeySetRow } from '../../store/schema.ts'
 import type { SecretBox } from '../../store/secret-box.ts'
 
-/** A decrypted key set. It never leaves the daemon. */
+/** Decrypted. Must never leave the daemon. */
 export interface KeySet {
   readonly id: number
   readonly metaRead: AesKey
@@ -15,7 +15,6 @@ export interface KeySet {
   readonly diversification: KeySetRow['diversification']
   readonly systemIdentifier: Buffer
   readonly macInputFrom: KeySetRow['macInputFrom']
-  /** The names of the parameters in a chip's URL. */
   readonly names: { readonly e: string; readonly c: string; readonly d: string }
 }
 
@@ -23,7 +22,7 @@ const namesIn = (templates: readonly KeySet['names'][]): string[] => [
   ...new Set([...haloParameters, ...templates.flatMap(({ e, c, d }) => [e, c, d])]),
 ]
 
-// About 1.4 kB each.
+// Each cached key takes about 1.4 kB.
 const derivedKept = 25_000
 
 export const usualNames: KeySet['names'] = { e: 'e', c: 'c', d: 'd' }
@@ -38,13 +37,13 @@ export const keyContext = (keySet: number, key: 'metaRead' | 'fileRead' | 'appMa
   `keySets:${keySet}:${key}`
 export const chipKeyContext = (uid: string) => `chips:${uid}:fileRead`
 
-/** The opened key sets: long-lived ciphers, so that a tap costs two AES calls and no set-up. */
+/** Keeps ciphers open, so that a tap costs two AES calls and no setup. */
 export class KeyRing {
   readonly #box: SecretBox
   #sets = new Map<number, KeySet>()
   #templates: readonly KeySet['names'][] = [usualNames]
   #parameterNames = namesIn([usualNames])
-  /** By key set, UID and generation: a tap is often followed by another of the same chip. */
+  /** Cached because a chip is often tapped several times in a row. */
   readonly #derivedKeys = new Map<string, AesKey>()
   constructor(box: SecretBox) {
     this.#box = box
@@ -68,7 +67,7 @@ export class KeyRing {
     return this.#sets.get(id)
   }
 
-  /** The only key set there is: a tap that names none belongs to it. */
+  /** @returns undefined unless there is exactly one key set, which then applies to taps that name none */
   only(): KeySet | undefined {
     if (this.#sets.size !== 1) return undefined
     for (const set of this.#sets.values()) return set
@@ -79,12 +78,11 @@ export class KeyRing {
     return this.#parameterNames
   }
 
-  /** The parameter names in use by chips' URLs: one set, unless an operator chose other names. */
   templates(): readonly KeySet['names'][] {
     return this.#templates
   }
 
-  /** The SDMFileRead key of one chip, or undefined where its key was never listed. */
+  /** @returns the SDMFileRead key of the chip; undefined if it was never listed */
   fileReadKey(set: KeySet, chip: KeyedChip): AesKey | undefined {
     switch (set.diversification) {
       case 'none':
@@ -98,10 +96,7 @@ export class KeyRing {
     }
   }
 
-  /**
-   * Tells two keys of a chip apart without showing either: equal for those that make the same taps.
-   * @param key the SDMFileRead key of one chip
-   */
+  /** A fingerprint that compares keys without storing them. @param key the SDMFileRead key of the chip */
   proofOf(key: AesKey | undefined, uid: string): string | null {
     return key ? key.cmac(Buffer.from(`tapchip proof ${uid}`)).toString('hex') : null
   }

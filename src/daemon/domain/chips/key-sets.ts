@@ -16,7 +16,7 @@ import { DomainError, invalid, notFound } from '../errors.ts'
 import { type Clock, iso } from '../time.ts'
 import { type KeyRing, type KeySet, keyContext, usualNames } from './key-ring.ts'
 
-/** Keys are hex, and no response ever contains them. */
+/** Keys are hex and are never returned in a response. */
 export interface NewKeySet {
   id: number
   metaReadKey: string
@@ -28,7 +28,6 @@ export interface NewKeySet {
   parameters?: { [name in keyof KeySet['names']]?: string | undefined } | undefined
 }
 
-/** Holds no key. */
 export interface KeySetView {
   id: number
   diversification: KeySetRow['diversification']
@@ -52,10 +51,7 @@ export async function listKeySets({ db }: { db: Pick<Db, 'read' | 'slow'> }): Pr
   return (await allKeySets(db.read)).map((row) => toView(row, chips.get(row.id) ?? 0))
 }
 
-/**
- * The inner step of `createKeySet`, for those who write more in the same transaction; they load the key ring
- * afterwards. @throws DomainError invalid_input, already_exists
- */
+/** Callers must reload the key ring after the transaction. @throws DomainError invalid_input, already_exists */
 export async function createKeySetIn(
   trx: Queries,
   box: SecretBox,
@@ -68,7 +64,7 @@ export async function createKeySetIn(
   if (await findKeySet(trx, id)) {
     throw new DomainError(
       'already_exists',
-      `There is a key set ${id} already. A key set is never changed: give a new id.`,
+      `The key set ${id} already exists, and key sets cannot be changed. Choose another ID.`,
     )
   }
   const seal = (hex: string | null | undefined, key: Parameters<typeof keyContext>[1]) =>
@@ -118,13 +114,13 @@ export async function removeKeySet(
     if (await isKeySetUsed(trx, id)) {
       throw new DomainError(
         'in_use',
-        `Chips use the key set ${id}, and could not be verified without it. Remove the chips first.`,
+        `Chips use the key set ${id} and cannot be verified without it. Remove the chips first.`,
       )
     }
     if (await isKeySetPlanned(trx, id)) {
       throw new DomainError(
         'in_use',
-        `A chip whose set-up was not finished may have keys of the key set ${id}, and would be lost without it. Finish it first: tapchip nfc recover, or tapchip nfc reset. Is the chip lost? tapchip nfc recover --give-up UID`,
+        `A chip whose setup was not finished may have keys of the key set ${id} and would be unusable without it. Finish the setup first: tapchip nfc recover, or tapchip nfc reset. If the chip is lost: tapchip nfc recover --give-up UID`,
       )
     }
     const left = await chipsLeftWith(trx, id, leftNamed)
@@ -132,7 +128,7 @@ export async function removeKeySet(
       const more = left.count > left.uids.length ? ', …' : ''
       throw new DomainError(
         'in_use',
-        `${left.count === 1 ? 'A chip that is' : `${left.count} chips that are`} not registered any more still ${left.count === 1 ? 'has' : 'have'} keys of the key set ${id}, and could never be set up again without it (${left.uids.join(', ')}${more}). Free each first: tapchip nfc reset. One that is lost or broken: tapchip nfc recover --give-up UID`,
+        `${left.count === 1 ? 'A chip that is' : `${left.count} chips that are`} no longer registered still ${left.count === 1 ? 'has' : 'have'} keys of the key set ${id} and cannot be set up again without it (${left.uids.join(', ')}${more}). Reset each chip first: tapchip nfc reset. If a chip is lost or broken: tapchip nfc recover --give-up UID`,
       )
     }
     await deleteKeySet(trx, id)
@@ -165,14 +161,14 @@ function toView(row: KeySetRow, chips: number): KeySetView {
     systemIdentifier: row.systemIdentifier,
     macInputFrom: row.macInputFrom,
     parameters: { e: row.nameOfE, c: row.nameOfC, d: row.nameOfD },
-    // A listed key set's keys come from an encoding house, chip by chip: there is nothing to derive new ones from.
+    // The keys of a listed key set come from an encoding house, so the daemon cannot derive new ones.
     canProvision: row.appMasterKey !== null && row.fileReadKey !== null && row.diversification !== 'listed',
     chips,
     createdAt: row.createdAt,
   }
 }
 
-/** True where a chip with an unfinished plan may have keys of the key set. */
+/** True if a chip with an unfinished plan may have keys of this key set. */
 async function isKeySetPlanned(trx: Queries, keySet: number): Promise<boolean> {
   const plans = await openNfcPlans(trx)
   return plans.some(({ plan }) =>

@@ -14,7 +14,7 @@ type Deps = { db: Db; clock: Clock }
 export const listLinks = ({ db }: { db: Pick<Db, 'read'> }, teamId: number): Promise<LinkRow[]> =>
   linksOfTeam(db.read, teamId)
 
-/** The inner step of `createLink`, for those who write more in the same transaction. @throws DomainError invalid_input, already_exists */
+/** For use in a larger transaction. @throws DomainError invalid_input, already_exists */
 export async function createLinkIn(
   trx: Queries,
   link: { teamId: number; label: string; baseUrl: string; createdAt: string },
@@ -24,7 +24,7 @@ export async function createLinkIn(
   if (await findLinkLabelled(trx, link.teamId, link.label)) {
     throw new DomainError(
       'already_exists',
-      `The team has a link labelled "${link.label}" already. Choose another label.`,
+      `The team already has a link labeled "${link.label}". Choose another label.`,
     )
   }
   return insertLink(trx, link)
@@ -58,6 +58,6 @@ export async function removeLink({ db, clock }: Deps, actor: Actor, id: number):
   })
 }
 
-// A link stands on a page that anybody may open: unlike a redirect it leads to the web and nowhere else.
+// Public pages show links, so unlike redirects they must lead to the web.
 const checkLinkUrl = (url: string): string | undefined =>
   /^https?:\/\//i.test(url) ? checkRedirectUrl(url) : 'must begin with http:// or https:// and a host'

@@ -5,15 +5,12 @@ import type { Db, Queries } from '../../store/database.ts'
 import { DomainError } from '../errors.ts'
 
 const unknownNamed = 20
-// The record of a change names its chips, but a record of a hundred thousand helps nobody.
+// Keeps the audit entry readable.
 const uidsInRecord = 100
-/** Up to so many are one write: all of them or none. */
+/** Up to this number, all chips are changed in one write. */
 export const chipsAtOnce = 250
 
-/**
- * The chips that a request names by UID: each once, in the order of the table, so that its pages are touched in order.
- * @throws DomainError not_found naming those that the team does not have
- */
+/** Removes duplicates and sorts by UID, the order of the table. @throws DomainError not_found */
 export async function namedChips(
   db: Pick<Db, 'read'>,
   teamId: number,
@@ -33,7 +30,6 @@ export async function namedChips(
   return read
 }
 
-/** @returns undefined for an unregistered chip */
 export const teamOfChip = async (db: Queries, uid: string): Promise<number | undefined> =>
   (await findChip(db, uid))?.teamId
 
@@ -65,15 +61,13 @@ function assertKnown(unknown: readonly string[]): void {
 
 export interface ChipPiece {
   readonly uids: readonly string[]
-  /** For the record of the change. */
   readonly target: string
   readonly detail: { readonly uids: readonly string[]; readonly of?: number }
 }
 
 /**
- * Changes chips that `namedChips` gave. Few are one write. Very many are a write a piece, each with its own record,
- * so that taps are served in between: one that is gone by then is left out, and what is done stays done.
- * @param change answers how many of the piece there were
+ * Large edits are several writes, so that taps are served in between; finished ones remain if a later one fails.
+ * @param change returns the number of chips that it found
  */
 export async function changeInPieces(
   { db }: { db: Db },
@@ -95,7 +89,7 @@ export async function changeInPieces(
       if (done === 0) throw error
       throw new DomainError(
         'store_unavailable',
-        `${done} of ${uids.length} chips are changed, the others are not. Send the same request again: it does the rest.`,
+        `${done} of ${uids.length} chips were changed, and the others were not. Send the same request again to change the rest.`,
         { retryAfterSeconds: 5, cause: error },
       )
     }

@@ -18,24 +18,21 @@ export interface RegisterDeps {
 export interface Registration {
   teamId: number
   chipGroupId: number
-  /** Of the NTAG chips among them; HaLo chips have none. */
+  /** The key set of NTAG chips; HaLo chips have none. */
   keySetId: number | null
   isSimulated: boolean
-  /** True: the caller may bind chips to tokens, and to items whose tokens are minted. */
+  /** True: the caller may bind chips to tokens and to items whose tokens are minted. */
   mayBind: boolean
   /** ISO 8601 */
   at: string
 }
 
-/** `unchanged`: the chip is registered already, with all the given values. */
+/** `unchanged`: the chip is already registered with all given values. */
 export type Registered =
   | { status: 'created' | 'unchanged'; uid: string }
   | { status: 'failed'; uid: string; error: string }
 
-/**
- * Registers chips, each by itself: one that cannot be registered fails alone. The one place where chips come from.
- * @returns a result a chip, in the order of `inputs`
- */
+/** Chips fail independently. @returns one result per chip, in the order of `inputs` */
 export async function registerChipsIn(
   trx: Queries,
   deps: RegisterDeps,
@@ -54,7 +51,7 @@ export async function registerChipsIn(
 const failed = (uid: string, error: string): Registered => ({ status: 'failed', uid, error })
 const unreached = ({ uid }: CheckedChip): Registered => failed(uid, 'was not reached')
 
-/** Fastest in the order of the UIDs. */
+/** Fastest if sorted by UID. */
 export async function registerCheckedChips(
   trx: Queries,
   deps: RegisterDeps,
@@ -67,7 +64,7 @@ export async function registerCheckedChips(
     return chips.map(({ uid }) => ({ status: 'created', uid }))
   }
   const results = new Map<CheckedChip, Registered>()
-  // The second row of a chip is judged by what the first one made of it.
+  // Repeated rows of a chip are compared with what the earlier row registered.
   for (let rest = chips; rest.length > 0; ) {
     const { first, again } = partByUid(rest)
     await registerEachOnce(work, first, results)
@@ -90,7 +87,7 @@ const commonsOf = ({ teamId, chipGroupId, isSimulated, at }: Registration) => ({
   createdAt: at,
 })
 
-/** The records of removed chips that come back, by their identity. */
+/** @returns the records of removed chips that are registered again, by identity */
 async function recall(
   trx: Queries,
   { keyRing }: RegisterDeps,
@@ -100,7 +97,7 @@ async function recall(
   const uids = chips.map(({ uid }) => uid)
   const rows = await rememberedOf(trx, { identities: chips.map(chipIdentity), uids })
   const remembered = new Map(rows.map((row) => [row.identity, row]))
-  // Under another key set with the same keys its old taps verify as well.
+  // Old taps also verify under another key set that has the same keys.
   for (const chip of chips) {
     const identity = chipIdentity(chip)
     const elsewhere = remembered.has(identity)
@@ -120,7 +117,7 @@ function keyOf(keyRing: KeyRing, { uid, keySetId, fileReadKey, given }: CheckedC
   return set && keyRing.fileReadKey(set, { uid, generation: given.generation ?? 0, fileReadKey: null })
 }
 
-/** Assumes that all are new and have nothing but a UID, as in most imports, and looks nothing up. */
+/** Fast path without lookups for imports of new chips that have only a UID. @returns false if it does not apply */
 async function insertAllBare(
   { trx, registration, remembered }: Work,
   chips: readonly CheckedChip[],
@@ -135,9 +132,9 @@ async function insertAllBare(
   )
 }
 
-/** Assumes that all are new; otherwise the insert fails. */
+/** @returns false if a chip is not new or cannot be bound */
 async function insertAllNew(work: Work, chips: readonly CheckedChip[]): Promise<boolean> {
-  // Tokens would be made before it is known whether their chips are.
+  // A failed attempt would leave the tokens that it created.
   if (chips.some((chip) => chip.given.token !== undefined || wasPhysical(work, chip))) return false
   const bindings = new Bindings(work.trx, work.registration)
   const bound: BoundChip[] = []
@@ -149,7 +146,7 @@ async function insertAllNew(work: Work, chips: readonly CheckedChip[]): Promise<
   return insertBound(work, bound)
 }
 
-/** A physical chip never becomes a simulated one: its taps could then be made without it. */
+/** A physical chip must not become simulated, because its taps could then be generated without the chip. */
 const wasPhysical = ({ registration, remembered }: Work, chip: CheckedChip): boolean =>
   registration.isSimulated && remembered.get(chipIdentity(chip))?.simulated === 0
 
@@ -185,7 +182,7 @@ async function otherGroups(
   return names
 }
 
-/** Looks existing chips up first, so that each chip that cannot be registered has its own reason. */
+/** Slower than the bulk inserts, but gives each failure its own reason. */
 async function registerEachOnce(
   work: Work,
   chips: readonly CheckedChip[],
@@ -215,7 +212,10 @@ async function registerEachOnce(
     if (wasPhysical(work, chip)) {
       results.set(
         chip,
-        failed(uid, 'It was registered as a physical chip, and cannot come back as a simulated one.'),
+        failed(
+          uid,
+          'The chip was registered as a physical chip before, and cannot become a simulated chip. Use another UID.',
+        ),
       )
       continue
     }
@@ -225,6 +225,6 @@ async function registerEachOnce(
     else if ('chip' in binding) bound.push(binding)
   }
   if (bound.length === 0) return
-  if (!(await insertBound(work, bound))) throw new Error('A chip was there that had just been looked for')
+  if (!(await insertBound(work, bound))) throw new Error('Registered chips changed during their transaction')
   for (const { chip } of bound) results.set(chip, { status: 'created', uid: chip.uid })
 }
