@@ -113,7 +113,9 @@ function addressProblem(error: unknown): string | undefined {
     ENOTFOUND: 'cannot be resolved. Use another --host',
   }
   const reason = reasons[String(code)]
-  return reason && `${address === '' ? hostname : `${address}:${port}`} ${reason}.`
+  // With port 0, the error names no port.
+  const listener = [address || hostname, port].filter((part) => part !== '').join(':')
+  return reason && `${listener} ${reason}.`
 }
 
 const inspect = (error: unknown): string =>

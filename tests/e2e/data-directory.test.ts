@@ -159,6 +159,12 @@ test.each([
     1,
     /nope\.invalid.* cannot be resolved\. Use another --host/,
   ],
+  [
+    ['--ephemeral', '--host', '192.0.2.1'],
+    {},
+    1,
+    /tapchipd: 192\.0\.2\.1 is not an address of this machine\. Use another --host/,
+  ],
 ])('%j is refused in words', async (given, env, code, words) => {
   const ended = await run('tapchipd', ['--port', '0', ...given], { ...withoutChain, ...env })
   expect([ended.code, ended.stderr]).toEqual([code, expect.stringMatching(words)])
