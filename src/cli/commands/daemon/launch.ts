@@ -69,9 +69,7 @@ const failed = (
   return new CliError(`The daemon did not start (${why}):\n${last.join('\n')}`, {
     advice: ours
       ? `The daemon that listens there keeps its data in ${ours.dataDir}. To stop it: tapchip daemon stop --data-dir ${shellQuoted(ours.dataDir)}`
-      : text.includes('EADDRINUSE')
-        ? 'Another program listens there. To see which: tapchip doctor. For a free port: --port 0'
-        : `Its log: ${logFile}`,
+      : `Its log: ${logFile}`,
   })
 }
 
