@@ -114,7 +114,7 @@ export async function ownerOf(
   const owner = /^0x0{24}([0-9a-f]{40})/i.exec(said ?? '')?.[1]
   if (owner !== undefined) return BigInt(`0x${owner}`) === 0n ? undefined : getAddress(`0x${owner}`)
   if (said === undefined && !isThere && !(await hasCode(client, contract))) return undefined
-  throw new MalformedAnswer(`what ${contract} says of the owner of token ${tokenId} is no address`)
+  throw new MalformedAnswer(`what ${contract} says of the owner of token ${tokenId} is not an address`)
 }
 
 /**

@@ -127,7 +127,7 @@ export const phygitalClaim = ({ signVerifier, expiryBlocks }: PhygitalClaimOptio
 
 function parse(args: unknown): ClaimArgs {
   const parsed = claimArgs.safeParse(args)
-  if (!parsed.success) throw new CannotBuild(`the claim does not fit: ${parsed.error.issues[0]?.message}`)
+  if (!parsed.success) throw new CannotBuild(`the claim is invalid: ${parsed.error.issues[0]?.message}`)
   return parsed.data
 }
 
