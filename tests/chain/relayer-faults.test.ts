@@ -9,7 +9,7 @@ import { type Bench, gwei, openBench, poorKey, relayerKey, slots, tally, wall } 
 
 let bench: Bench
 beforeEach(async () => {
-  bench = await openBench()
+  bench = await openBench({ timeoutMs: 1_000 })
 })
 afterEach(() => bench.close())
 

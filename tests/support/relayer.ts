@@ -75,7 +75,7 @@ export async function openBench(options: BenchOptions = {}) {
     starts += 1
     const chain: ChainSettings = {
       chainId: 31337,
-      transport: rpcTransport(node.url, options.timeoutMs ?? 300),
+      transport: rpcTransport(node.url, options.timeoutMs ?? 6_000),
       confirmations: options.confirmations ?? 1,
       maxFeePerGas: 100n * gwei,
       tip: gwei,
