@@ -154,11 +154,11 @@ test('with its log on the full disk a daemon refuses in words, does nothing of i
   let rejected = 0
   for (let left = 2000; left > 0 && rejected === 0; left -= 1)
     await wallet.sendTransaction({ ...toStranger, value: 0n }).catch((error: unknown) => {
-      expect(String(error)).toMatch(/disk.*was not taken/)
+      expect(String(error)).toMatch(/disk.*was not accepted/)
       rejected += 1
     })
   expect(rejected).toBe(1)
-  await expect(wallet.sendTransaction(toStranger)).rejects.toThrow(/disk.*was not taken/)
+  await expect(wallet.sendTransaction(toStranger)).rejects.toThrow(/disk.*was not accepted/)
   expect(await client.getBalance({ address: stranger })).toBe(0n)
 
   disk.free()
