@@ -106,7 +106,7 @@ test('a daemon that is stopped is told from one that is not there, and goes on w
   halt(pid)
   const asked = await run('tapchip', ['chip-groups', 'list', '--timeout', '2'], env)
   expect(asked.code).toBe(5)
-  expect(asked.stderr).toMatch(/no answer in time.*process is stopped.*--timeout SECONDS/)
+  expect(asked.stderr).toMatch(/no answer in time.*process is suspended.*--timeout SECONDS/)
   expect(asked.stderr).not.toContain('daemon start')
   go(pid)
   expect(await late).toBe(true)
