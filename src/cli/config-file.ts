@@ -1,9 +1,9 @@
 import { mkdirSync, readFileSync } from 'node:fs'
+import { isJsonObject } from '../values/json.ts'
 import { replaceFile } from '../values/replace-file.ts'
 import { isAdminAddress } from './client/address.ts'
 import { CliError } from './errors.ts'
 import { fileProblem, withFiles } from './file-problem.ts'
-import { isJsonObject } from './json.ts'
 import { configDir, type SystemPaths } from './system.ts'
 
 /** A named daemon with its credentials. */

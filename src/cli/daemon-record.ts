@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
+import { parseObject } from '../values/json.ts'
 import { isLoopback } from './client/errors.ts'
-import { parseObject } from './json.ts'
 import { type SystemPaths, stateDir } from './system.ts'
 
 /** A daemon started by `daemon start`: one record per data directory, so that several can run side by side. */

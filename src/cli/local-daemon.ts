@@ -1,8 +1,8 @@
 import { existsSync, lstatSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { parseObject } from '../values/json.ts'
 import { adminSocketName, type LocalDaemon, localDaemonName } from '../values/local-daemon.ts'
 import { readRecords } from './daemon-record.ts'
-import { parseObject } from './json.ts'
 import { dataDir, type SystemPaths, stateDir } from './system.ts'
 
 /** Access to a daemon that only the owner of its data directory can have set up. */

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { closeSync, createReadStream, fsyncSync, mkdirSync, openSync, writeSync } from 'node:fs'
+import { isJsonObject } from '../../values/json.ts'
 import { withFiles } from '../file-problem.ts'
-import { isJsonObject } from '../json.ts'
 import { type SystemPaths, stateDir } from '../system.ts'
 
 /** The version of the journal format. Others are refused: none was ever released. */

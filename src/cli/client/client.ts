@@ -1,6 +1,6 @@
 import type http from 'node:http'
+import { parseObject } from '../../values/json.ts'
 import { CliError, exitCodes } from '../errors.ts'
-import { parseObject } from '../json.ts'
 import { addressOf, type Listener, listenerAt, shownListener } from './address.ts'
 import { type Connection, connect, linesOf, type Sending, textOf, unreachable } from './connection.ts'
 import { ApiError, elsewhere, readApiError } from './errors.ts'

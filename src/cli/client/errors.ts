@@ -1,4 +1,4 @@
-import { isJsonObject, parseObject } from '../json.ts'
+import { isJsonObject, parseObject } from '../../values/json.ts'
 import { type Listener, shownListener } from './address.ts'
 
 export class ApiError extends Error {

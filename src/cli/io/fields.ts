@@ -1,5 +1,5 @@
+import { isJsonObject, type JsonObject } from '../../values/json.ts'
 import { UsageError } from '../errors.ts'
-import { isJsonObject, type JsonObject } from '../json.ts'
 import { colons } from '../uid.ts'
 import type { Columns } from './table.ts'
 

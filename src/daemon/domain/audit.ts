@@ -1,9 +1,10 @@
+import { type JsonObject, parseObject } from '../../values/json.ts'
 import { pagesOf } from '../../values/slices.ts'
 import { type AuditFilter, type AuditRow, listAudit } from '../store/audit.ts'
 import type { Db } from '../store/database.ts'
 
 interface RecordedChange extends Omit<AuditRow, 'detail'> {
-  detail: Record<string, unknown>
+  detail: JsonObject
 }
 
 /** Newest first. */
@@ -16,13 +17,8 @@ export async function* listChanges(
   let left = filter.limit
   // The detail of a batch may be long.
   for await (const row of pagesOf(page, { least: 20, most: 20 })) {
-    yield { ...row, detail: opened(row.detail) }
+    yield { ...row, detail: parseObject(row.detail) ?? {} }
     left -= 1
     if (left === 0) return
   }
-}
-
-function opened(json: string): Record<string, unknown> {
-  const value: unknown = JSON.parse(json)
-  return typeof value === 'object' && value !== null ? { ...value } : {}
 }

@@ -1,4 +1,5 @@
 import type * as z from 'zod'
+import { isJsonObject } from '../../values/json.ts'
 import type { EndpointSpec, Input } from '../contract/endpoint.ts'
 import { issuesNamed, required } from '../contract/list.ts'
 import { DomainError } from '../domain/errors.ts'
@@ -10,17 +11,14 @@ interface Raw {
   body: unknown
 }
 
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-
 /**
  * Validates a request against its endpoint.
  * @throws DomainError invalid_input that names every invalid field
  */
 export async function parseInput<S extends EndpointSpec>(spec: S, raw: Raw): Promise<Input<S>> {
   const body = raw.body === undefined || raw.body === null ? {} : raw.body
-  if (!isObject(body)) throw new DomainError('invalid_input', 'body must be a JSON object')
-  const query = isObject(raw.query) ? raw.query : {}
+  if (!isJsonObject(body)) throw new DomainError('invalid_input', 'body must be a JSON object')
+  const query = isJsonObject(raw.query) ? raw.query : {}
   // Many clients cannot send a body with these methods, and some cannot send a query, so both may carry the
   // same fields.
   const fields = raw.method === 'GET' || raw.method === 'DELETE' ? { ...query, ...body } : undefined

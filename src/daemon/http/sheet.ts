@@ -1,5 +1,6 @@
 import { TextDecoder } from 'node:util'
 import { CsvReader, type CsvRows } from '../../values/csv-reader.ts'
+import { type JsonObject, parseObject } from '../../values/json.ts'
 import { LineSplitter } from '../../values/line-splitter.ts'
 import { importRow } from '../contract/admin/chips.ts'
 import { DomainError } from '../domain/errors.ts'
@@ -133,8 +134,8 @@ export async function openJsonLines(
   if (first.done) throw new DomainError('invalid_input', 'The body is empty: send one JSON object per line.')
   const [row] = first.value.lines
   if (row !== undefined) {
-    const value = parseLine(row)
-    if (isObject(value)) assertColumns(Object.keys(value), columns)
+    const value = parseObject(row)
+    if (value) assertColumns(Object.keys(value), columns)
   }
   return read(first.value, blocks, columns)
 }
@@ -165,26 +166,15 @@ async function* linesOf(texts: AsyncGenerator<string>): AsyncGenerator<Lines> {
   if (lines.length > 0) yield { lines, size: longestRow }
 }
 
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-
 /** An export writes null for missing values. */
-const withoutNulls = (value: Record<string, unknown>) =>
+const withoutNulls = (value: JsonObject) =>
   Object.fromEntries(Object.entries(value).filter(([, cell]) => cell !== null))
-
-function parseLine(line: string): unknown {
-  try {
-    return JSON.parse(line)
-  } catch {
-    return undefined
-  }
-}
 
 function jsonRow(line: string, columns: readonly string[]): SheetRow {
   if (line.length > longestRow) return { problem: `is over ${longestRow} characters` }
   if (line.includes(replacement)) return { problem: notUtf8 }
-  const value = parseLine(line)
-  if (!isObject(value)) return { problem: 'is not a JSON object' }
+  const value = parseObject(line)
+  if (!value) return { problem: 'is not a JSON object' }
   const unknown = Object.keys(value).filter((name) => !columns.includes(name))
   if (unknown.length > 0)
     return { problem: `has members that are not columns: ${unknown.slice(0, 20).join(', ')}` }

@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Context } from '../context.ts'
 import { queryRef } from '../domain/taps/refs.ts'
 import { bindAll } from '../http/bind.ts'
-import { parseObject, shownAddress, tokenOnWire } from './wire-shapes.ts'
+import { shownAddress, storedObject, tokenOnWire } from './wire-shapes.ts'
 
 export function refRoutes(app: FastifyInstance, ctx: Context): void {
   bindAll(app, ctx, {
@@ -24,7 +24,7 @@ export function refRoutes(app: FastifyInstance, ctx: Context): void {
                 ...tokenOnWire(token),
                 ...(token.otp ? { otp: token.otp } : {}),
                 ...(token.owner ? { ownerAddress: token.owner } : {}),
-                ...(token.metadata ? { metadata: parseObject(token.metadata) } : {}),
+                ...(token.metadata ? { metadata: storedObject(token.metadata) } : {}),
               },
             }
           : {}),

@@ -1,3 +1,4 @@
+import { type JsonObject, parseObject } from '../../values/json.ts'
 import type { ItemView } from '../domain/chips/items.ts'
 
 /** Copies the named fields only, so that no hash or key can slip into an answer. */
@@ -19,9 +20,6 @@ export const shownAddress = (event: {
 }): string | null => (event.contractStatus === 'confirmed' ? event.address : null)
 
 /** Stored JSON, validated when written. */
-export function parseObject(json: string): Record<string, unknown> {
-  const value: unknown = JSON.parse(json)
-  return typeof value === 'object' && value !== null ? { ...value } : {}
-}
+export const storedObject = (json: string): JsonObject => parseObject(json) ?? {}
 
 export const itemToWire = (item: ItemView) => ({ ...item, featuredMedia: item.media[0] ?? null })

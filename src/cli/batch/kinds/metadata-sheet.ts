@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { isAbsolute, join } from 'node:path'
+import { isJsonObject } from '../../../values/json.ts'
 import type { AnswerOf } from '../../client/types.ts'
-import { isJsonObject } from '../../json.ts'
 import { splitField } from '../answers.ts'
 import type { Cell } from '../input/sheet.ts'
 import type { Row } from '../journal.ts'

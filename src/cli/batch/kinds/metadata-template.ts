@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
+import { isJsonObject, type JsonObject } from '../../../values/json.ts'
 import { UsageError } from '../../errors.ts'
-import { isJsonObject, type JsonObject } from '../../json.ts'
 import type { System } from '../../system.ts'
 import type { Cell } from '../input/sheet.ts'
 

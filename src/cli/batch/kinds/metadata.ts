@@ -1,7 +1,7 @@
+import { isJsonObject } from '../../../values/json.ts'
 import type { Client } from '../../client/types.ts'
 import { CliError } from '../../errors.ts'
 import { clean, counted } from '../../io/text.ts'
-import { isJsonObject } from '../../json.ts'
 import { addTokenAnswers, checkWithDaemon, matchAnswers, showChanges } from '../answers.ts'
 import { isNumber, isStatus, isText, orAbsent, orNull, type Result, shape } from '../journal.ts'
 import type { RowKind } from '../kind.ts'

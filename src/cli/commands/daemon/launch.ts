@@ -2,12 +2,12 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { closeSync, mkdirSync, openSync, readFileSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { parseObject } from '../../../values/json.ts'
 import type { CliContext } from '../../context.ts'
 import { type DaemonRecord, isRunning, readRecords } from '../../daemon-record.ts'
 import { CliError } from '../../errors.ts'
 import { withFiles } from '../../file-problem.ts'
 import { clean, shellQuoted } from '../../io/text.ts'
-import { parseObject } from '../../json.ts'
 
 export type Ready = Pick<DaemonRecord, 'pid' | 'url' | 'dataDir'>
 

@@ -32,7 +32,7 @@ export async function listTransactions(
   return rows.map((row) => ({ ...row, team: names.get(row.teamId ?? 0) ?? null }))
 }
 
-/** What the code that recorded a transaction wrote about it, in that code's shape. */
+/** A transaction's subject, in the shape of the code that recorded it. */
 export async function subjectOf<T>({ db }: { db: Pick<Db, 'read'> }, id: number | null): Promise<T> {
   const row = id === null ? undefined : await findTransaction(db.read, id)
   if (!row) throw new Error('the request is a transaction')

@@ -9,7 +9,7 @@ import {
   type TransactionRow,
 } from '../../domain/chain/transactions.ts'
 import { bindAll } from '../../http/bind.ts'
-import { parseObject, pick } from '../wire-shapes.ts'
+import { pick, storedObject } from '../wire-shapes.ts'
 
 const usualLimit = 100
 
@@ -35,7 +35,7 @@ export function transactionRoutes(app: FastifyInstance, ctx: Context): void {
 const toWire = (row: Named<TransactionRow>) => ({
   ...pick(row, 'id', 'team', 'chainId', 'kind', 'state', 'waiting', 'reason', 'minedHash', 'blockNumber'),
   ...pick(row, 'sender', 'nonce', 'createdAt', 'updatedAt', 'settledAt'),
-  subject: parseObject(row.subject),
+  subject: storedObject(row.subject),
   cancelling: row.settledAt === null ? row.abandonedBecause : null,
   initialTxHash: row.firstHash,
 })
