@@ -2,6 +2,7 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import { measureBulk } from './figures/bulk.mjs'
 import { measureChain } from './figures/chain.mjs'
@@ -34,7 +35,7 @@ process.on('disconnect', () => process.exit(1))
 
 async function loadTapMaker(place) {
   const outfile = join(place, 'tap-maker.mjs')
-  const entry = new URL('lib/tap-maker.ts', import.meta.url).pathname
+  const entry = fileURLToPath(new URL('lib/tap-maker.ts', import.meta.url))
   await build({
     entryPoints: [entry],
     outfile,

@@ -6,6 +6,7 @@ import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { httpKeys } from './figures/http.mjs'
 import { chooseCores, describeMachine, fileSystemOf } from './lib/machine.mjs'
@@ -87,7 +88,7 @@ async function measure(name) {
   const { seconds, ...plan } = plans[name]
   const place = join(root, name)
   mkdirSync(place)
-  const child = fork(new URL('figure.mjs', import.meta.url).pathname, {
+  const child = fork(fileURLToPath(new URL('figure.mjs', import.meta.url)), {
     detached: true,
     serialization: 'advanced',
   })

@@ -8,8 +8,9 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { SourceMap } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join, posix } from 'node:path'
+import { fileURLToPath } from 'node:url'
 
-process.chdir(new URL('..', import.meta.url).pathname)
+process.chdir(fileURLToPath(new URL('..', import.meta.url)))
 
 const apiKey = 'svc_demo_only_0000000000000000'
 const oneTapChip = '04:98:93:CA:AA:11:90'

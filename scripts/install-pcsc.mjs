@@ -2,8 +2,9 @@
 // Installs what is missing where it may (root, on Debian and its kin); elsewhere it says what to install, and fails.
 import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
 
-process.chdir(new URL('..', import.meta.url).pathname)
+process.chdir(fileURLToPath(new URL('..', import.meta.url)))
 const env = { ...process.env, PATH: `${process.env.PATH}:/usr/sbin:/sbin` }
 const succeeds = (command, ...args) => spawnSync(command, args, { stdio: 'ignore', env }).status === 0
 const found = (program) => succeeds('sh', '-c', `command -v ${program}`)

@@ -4,9 +4,9 @@ import { describe, expect, test } from 'vitest'
 
 const root = resolve(import.meta.dirname, '..')
 
-function filesBelow(folder: string): string[] {
+function filesBelow(folder: string, names = /\.ts$/): string[] {
   return readdirSync(join(root, folder), { withFileTypes: true, recursive: true })
-    .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
+    .filter((entry) => entry.isFile() && names.test(entry.name))
     .map((entry) => relative(root, join(entry.parentPath, entry.name)))
 }
 
@@ -246,6 +246,15 @@ describe('the house', () => {
     expect(files.filter((file) => /(^|\/)(utils?|helpers?|common|shared|misc)(\/|\.ts$)/.test(file))).toEqual(
       [],
     )
+  })
+
+  test("a file's place is taken from its URL by fileURLToPath: the path in a URL has %20 for a space", () => {
+    const all = ['bench', 'bin', 'build', 'contracts', 'demo', 'scripts', 'src', 'tests'].flatMap((folder) =>
+      filesBelow(folder, /\.(ts|mjs|cjs|js)$/),
+    )
+    expect(all).toContain('build/build.mjs')
+    const wrong = /import\.meta\.url\s*\)\s*\.(pathname|href)|import\.meta\.url\.(slice|replace)|`file:\/\//
+    expect(all.filter((file) => wrong.test(readFileSync(join(root, file), 'utf8')))).toEqual([])
   })
 
   test('files stay short enough to read', () => {

@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url'
 import BetterSqlite3 from 'better-sqlite3'
 import { csvOfChips, range, uidDecimal, uidHex } from '../lib/chips.mjs'
 import { call, importChips, startDaemon } from '../lib/daemon.mjs'
@@ -18,7 +19,7 @@ export async function measureBulk({ cores, dir, announce, rounds }) {
   await importChips(daemon, 'Listed', csvOfChips(stock, listed), listed)
   const copy = `${daemon.databaseFile}.raw`
   const { teamId, chipGroupId } = await copyDatabase(daemon.databaseFile, copy)
-  const raw = startHelper(cores.server, new URL('../peers/raw-sql.mjs', import.meta.url).pathname)
+  const raw = startHelper(cores.server, fileURLToPath(new URL('../peers/raw-sql.mjs', import.meta.url)))
   await raw.ask({ op: 'open', file: copy })
 
   const indexes = range(0, edited, Math.floor(stock / edited))

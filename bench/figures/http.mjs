@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url'
 import BetterSqlite3 from 'better-sqlite3'
 import { csvOfChips, range, shuffled, uidHex } from '../lib/chips.mjs'
 import { call, importChips, startDaemon } from '../lib/daemon.mjs'
@@ -23,9 +24,11 @@ export async function measureHttp({
   only,
   profile,
 }) {
-  const hello = await startServer(cores.server, [new URL('../peers/hello.mjs', import.meta.url).pathname])
+  const hello = await startServer(cores.server, [
+    fileURLToPath(new URL('../peers/hello.mjs', import.meta.url)),
+  ])
   const daemon = await startDaemon(cores.server, dir('http'), profile)
-  const load = startHelper(cores.load, new URL('../lib/load.mjs', import.meta.url).pathname)
+  const load = startHelper(cores.load, fileURLToPath(new URL('../lib/load.mjs', import.meta.url)))
   const prepared = await prepare(daemon, tapMaker)
   const validBefore = validTaps(daemon)
 

@@ -1,5 +1,6 @@
 import { cpSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import BetterSqlite3 from 'better-sqlite3'
 import { csvOfChips, range, uidDecimal } from '../lib/chips.mjs'
 import { adminToken, cliScript, importChips, keySet, startDaemon } from '../lib/daemon.mjs'
@@ -75,7 +76,7 @@ async function insertRaw(cores, data, uids) {
     file,
     'select id as "chipGroupId", "teamId" from "chipGroups" where name = \'Stock\'',
   )
-  const raw = startHelper(cores.server, new URL('../peers/raw-sql.mjs', import.meta.url).pathname)
+  const raw = startHelper(cores.server, fileURLToPath(new URL('../peers/raw-sql.mjs', import.meta.url)))
   await raw.ask({ op: 'open', file })
   const result = await raw.ask({ op: 'insert', uids, teamId, chipGroupId, keySetId: keySet.id })
   await raw.end()
@@ -92,7 +93,7 @@ async function measured(cores, data, work) {
 }
 
 async function runCli(cores, home, daemon, file) {
-  const launcher = startHelper(cores.load, new URL('../lib/launcher.mjs', import.meta.url).pathname)
+  const launcher = startHelper(cores.load, fileURLToPath(new URL('../lib/launcher.mjs', import.meta.url)))
   const args = [
     cliScript,
     'chips',

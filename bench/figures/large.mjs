@@ -1,5 +1,6 @@
 import { rmSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
 import BetterSqlite3 from 'better-sqlite3'
 import { bundled } from '../lib/bundle.mjs'
 import { csvOfChips, shuffled, uidHex } from '../lib/chips.mjs'
@@ -77,7 +78,7 @@ export async function measureLarge({ cores, dir, tapMaker, announce, chips, taps
     starts.ratios.push(ms / startsWithin)
   }
 
-  const load = startHelper(cores.load, new URL('../lib/load.mjs', import.meta.url).pathname)
+  const load = startHelper(cores.load, fileURLToPath(new URL('../lib/load.mjs', import.meta.url)))
   const steadily = async (into, work, { paths, expect = '"isValidTap":true' } = {}) => {
     const fresh = paths ?? next(rate * (workSeconds + 60))
     await load.ask({ op: 'prepare', paths: fresh, once: paths === undefined })

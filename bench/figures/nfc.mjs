@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url'
 import { bundled } from '../lib/bundle.mjs'
 import { adminToken, apiKey, cliScript, keySet, secondsOn, startDaemonWith } from '../lib/daemon.mjs'
 import { stayOn } from '../lib/machine.mjs'
@@ -28,7 +29,7 @@ export async function measureNfc({ cores, dir, rounds, chips }) {
   if (missing !== undefined) return [{ name, error: missing }]
   // Six processes take turns over one chip: on one core it would be their queue that is measured.
   stayOn([cores.server, cores.load])
-  const pcscSupport = new URL('../../tests/support/pcsc', import.meta.url).pathname
+  const pcscSupport = fileURLToPath(new URL('../../tests/support/pcsc', import.meta.url))
   const peers = await bundled(dir('nfc-peers'), 'nfc', { 'import.meta.dirname': JSON.stringify(pcscSupport) })
   let pcscd
   let daemon

@@ -1,5 +1,6 @@
 import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
 import { csvOfChips, range, shuffled, uidDecimal, uidHex } from '../lib/chips.mjs'
 import { call, importChips, startDaemon } from '../lib/daemon.mjs'
 import { startHelper } from '../lib/processes.mjs'
@@ -17,14 +18,14 @@ const limit = 20
 /** What the worst of valid and of hostile requests do to taps: the longest turn of the daemon's event loop meanwhile. */
 export async function measureStall({ cores, dir, announce, tapMaker, rounds }) {
   const file = `${dir('stall')}/longest`
-  const hook = new URL('../lib/stall-hook.cjs', import.meta.url).pathname
+  const hook = fileURLToPath(new URL('../lib/stall-hook.cjs', import.meta.url))
   const daemon = await startDaemon(cores.server, dir('stall'), {
     flags: ['--require', hook],
     env: { TAPCHIP_BENCH_STALL: file },
   })
   await importChips(daemon, 'Group', csvOfChips(0, group, [['item', 'jacket']]), group)
   await importChips(daemon, 'Tapped', csvOfChips(group, tapped), tapped)
-  const taps = startHelper(cores.load, new URL('../lib/tapping.mjs', import.meta.url).pathname)
+  const taps = startHelper(cores.load, fileURLToPath(new URL('../lib/tapping.mjs', import.meta.url)))
   await taps.ask({ op: 'prepare', paths: pathsOf(tapMaker) })
 
   const longest = async () => {

@@ -3,6 +3,7 @@ import { rmSync } from 'node:fs'
 import { get } from 'node:http'
 import { createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
 import { apiKey, cliScript, daemonEnv, daemonScript, startDaemon } from '../lib/daemon.mjs'
 import { startHelper } from '../lib/processes.mjs'
 import { tried } from '../lib/within.mjs'
@@ -13,7 +14,7 @@ export async function measureStarts({ cores, dir, announce, rounds }) {
   const kept = dir('start-data')
   const daemon = await startDaemon(cores.load, dir('start-peer'))
   await (await startDaemon(cores.load, kept)).stop()
-  const launcher = startHelper(cores.server, new URL('../lib/launcher.mjs', import.meta.url).pathname)
+  const launcher = startHelper(cores.server, fileURLToPath(new URL('../lib/launcher.mjs', import.meta.url)))
   const env = {
     HOME: home,
     XDG_STATE_HOME: home,

@@ -1,13 +1,14 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 
 /** What a TypeScript file of bench/peers exports. @param define more of what is known when it is bundled */
 export async function bundled(dir, name, define = {}) {
   const outfile = join(dir, `${name}.cjs`)
   await build({
-    entryPoints: [new URL(`../peers/${name}.ts`, import.meta.url).pathname],
+    entryPoints: [fileURLToPath(new URL(`../peers/${name}.ts`, import.meta.url))],
     outfile,
     bundle: true,
     platform: 'node',
@@ -25,8 +26,8 @@ export async function bundled(dir, name, define = {}) {
   const here = createRequire(import.meta.url)
   const { Module } = here('node:module')
   const loaded = new Module(outfile)
-  loaded.paths = Module._nodeModulePaths(new URL('.', import.meta.url).pathname)
-  loaded.filename = new URL(`./${name}.cjs`, import.meta.url).pathname
+  loaded.paths = Module._nodeModulePaths(fileURLToPath(new URL('.', import.meta.url)))
+  loaded.filename = fileURLToPath(new URL(`./${name}.cjs`, import.meta.url))
   loaded._compile(readFileSync(outfile, 'utf8'), loaded.filename)
   return loaded.exports
 }

@@ -1,11 +1,12 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { Agent, request } from 'node:http'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import BetterSqlite3 from 'better-sqlite3'
 import { end, startServer } from './processes.mjs'
 
-export const daemonScript = new URL('../../bin/tapchipd.js', import.meta.url).pathname
-export const cliScript = new URL('../../bin/tapchip.js', import.meta.url).pathname
+export const daemonScript = fileURLToPath(new URL('../../bin/tapchipd.js', import.meta.url))
+export const cliScript = fileURLToPath(new URL('../../bin/tapchip.js', import.meta.url))
 
 export const apiKey = 'svc_bench_0123456789abcdef'
 export const adminToken = 'adm_bench_0123456789abcdef'

@@ -2,6 +2,7 @@
 // its chips behind a real pcscd. And the hand that lays chips on pcscd's reader, for whoever sets them up.
 import { randomBytes } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
 import type { Card } from '../../src/nfc/card.ts'
 import type { VirtualChip } from '../../src/nfc/emulator/card.ts'
 import { factoryMemory } from '../../src/nfc/emulator/memory.ts'
@@ -162,7 +163,7 @@ export function peersOf(keySet: BenchKeySet, baseUrl: string, pcsc: { env: NodeJ
     async pcscd(hand, count) {
       await hand.lay()
       await hand.noticed()
-      const hostScript = new URL('../../dist/reader-host.cjs', import.meta.url).pathname
+      const hostScript = fileURLToPath(new URL('../../dist/reader-host.cjs', import.meta.url))
       const readers = new PcscReaders({ hostScript, env: pcsc.env })
       try {
         for (;;) {
