@@ -23,6 +23,8 @@ export interface CliContext {
   readonly now: () => Date
   config(): Config
   client(): Promise<Client>
+  /** From now on, the daemon's audit log names this batch with each change. */
+  inBatch(id: string): void
   call<K extends EndpointKey>(key: K, ...request: CallArguments<K>): Promise<AnswerOf<K>>
   /** Throws MissingCredential before any request. */
   needApiKey(): void
@@ -44,6 +46,7 @@ export const createContext = (system: System, flags: Flags): CliContext => {
   const prompts = lazy(() => createPrompts(system, flags))
   const config = lazy(() => resolveConfig(flags, system))
   let close: () => void = () => undefined
+  let batch: string | undefined
   const client = lazy(async () => {
     const { createClient } = await import('./client/client.ts')
     const made = createClient({
@@ -52,6 +55,7 @@ export const createContext = (system: System, flags: Flags): CliContext => {
         if (flags.dryRun) return
         await (isRead ? context.confirmContext() : prepare({ key, code }))
       },
+      batch: () => batch,
       onWait: (seconds) => io().note(`Waiting ${seconds} s, as the daemon asked.`),
     })
     close = made.close
@@ -78,6 +82,9 @@ export const createContext = (system: System, flags: Flags): CliContext => {
     },
     config,
     client,
+    inBatch: (id) => {
+      batch = id
+    },
     call: async (key, ...request) => {
       if (key.includes(' /admin/')) context.needAdmin()
       if (flags.dryRun) {

@@ -50,6 +50,25 @@ test('a time may be told from now on', async () => {
   expect((await here.run('taps', 'list', '--since', '2026-13-41')).code).toBe(2)
 })
 
+test('each change of a batch, and of its undo, names the batch', async () => {
+  write('c.csv', 'uid,redirectUrl\n04250000000009,https://example.com/1\n')
+  write('a.csv', 'uid\n04250000000009\n')
+  const ofImport = /b_[0-9a-z]{14}/.exec((await load()).stderr)?.[0] ?? ''
+  const edited = await here.run('chips', 'edit', '--file', 'c.csv')
+  const ofEdit = /b_[0-9a-z]{14}/.exec(edited.stderr)?.[0] ?? ''
+  const ofUndo = /b_[0-9a-z]{14}/.exec((await here.run('batch', 'undo', ofEdit, '--yes')).stderr)?.[0] ?? ''
+  const actions = async (batch: string) =>
+    ((await json('audit', 'list', '--batch', batch)) as { action: string; batch: string }[]).map((entry) => [
+      entry.action,
+      entry.batch === batch,
+    ])
+  expect(await actions(ofEdit)).toEqual([['chips.batch', true]])
+  expect(await actions(ofUndo)).toEqual([['chips.batch', true]])
+  expect((await actions(ofImport)).at(-1)).toEqual(['chip-groups.create', true])
+  expect((await actions(ofImport))[0]).toEqual(['chips.import', true])
+  expect((await here.run('audit', 'list', '--batch', 'b_1')).code).toBe(2)
+})
+
 test('a table of changes counts what --json lists', async () => {
   const lines = Array.from({ length: 5 }, (_, i) => `0425000000000${i}`)
   write('a.csv', `uid\n${lines.join('\n')}\n`)

@@ -26,6 +26,7 @@ test('a change is recorded with its time, actor, team and request', async () => 
       target: 'c',
       detail: { id: 3 },
       requestId: expect.any(String),
+      batch: null,
     },
   ])
   expect(text).not.toContain('teamId')
@@ -43,6 +44,23 @@ test('the log is filtered by team, action, actor and time, and read page by page
   expect(await targets('actor=admin:nobody')).toEqual([])
   expect(await targets('since=2026-06-01T12:30:00Z')).toEqual(['c', 'b', 'a'])
   expect(await targets('since=2026-06-02')).toEqual([])
+})
+
+test('a change names the batch that its request says, and the log is filtered by it', async () => {
+  const batch = 'b_1hq3v9k7s2m4xa'
+  await t.call('POST /admin/chip-groups', { name: 'd', team: 'Acme' }, { ...t.admin, 'tapchip-batch': batch })
+  const { body } = await t.call(`GET /admin/audit?batch=${batch}`)
+  expect(body).toEqual([expect.objectContaining({ target: 'd', batch })])
+  expect((await t.audit(`batch=b_00000000000000`)).length).toBe(0)
+  expect((await t.call('GET /admin/audit?batch=b_1')).body.message).toContain('the id of a batch')
+  for (const name of ['b_1hq3v9k7s2m4x', 'B_1HQ3V9K7S2M4XA', `${batch}a`, '']) {
+    const headers = { ...t.admin, 'tapchip-batch': name }
+    const refused = await t.call('POST /admin/chip-groups', { name: 'e', team: 'Acme' }, headers)
+    expect([refused.status, refused.body.message]).toEqual([
+      400,
+      'The header tapchip-batch must be the id of a batch, such as b_1hq3v9k7s2m4xa.',
+    ])
+  }
 })
 
 test('a request with an API key sees its team’s changes', async () => {

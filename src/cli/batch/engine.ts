@@ -37,6 +37,7 @@ export const beginJournal = async (
   journal.append({ type: 'batch', version: journalVersion, id, startedAt, url, ...instance, pid, ...about })
   for (const row of rows) journal.append({ type: 'row', ...row })
   journal.sync()
+  ctx.inBatch(id)
   ctx.io.note(`Batch ${id}: ${counted(about.total, noun)}`)
   return { id, journal }
 }
@@ -49,6 +50,7 @@ export const reopenJournal = async (ctx: CliContext, id: string, left: string): 
   journal.startLine()
   journal.append({ type: 'resumed', at: ctx.now().toISOString(), pid: process.pid })
   journal.sync()
+  ctx.inBatch(id)
   ctx.io.note(`Batch ${id}: ${left}`)
   return journal
 }

@@ -1,10 +1,11 @@
 import { closeSync, existsSync, openSync, readdirSync, readSync, statSync } from 'node:fs'
+import { isBatchId } from '../../values/batch-id.ts'
 import { parseObject } from '../../values/json.ts'
 import { CliError, UsageError } from '../errors.ts'
 import { fileProblem } from '../file-problem.ts'
 import { counted } from '../io/text.ts'
 import type { SystemPaths } from '../system.ts'
-import { countResults, isBatchId, isEnd, isHeader, journalDir, journalPath, linesOf } from './journal.ts'
+import { countResults, isEnd, isHeader, journalDir, journalPath, linesOf } from './journal.ts'
 import { isNamed, JournalReader } from './journal-reader.ts'
 import type { Damage, History, Kind } from './kind.ts'
 

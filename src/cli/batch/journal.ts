@@ -163,8 +163,6 @@ const digits = (value: number, count: number): string => {
 export const newBatchId = (now: Date): string =>
   `b_${digits(now.getTime(), 9)}${digits(randomBytes(4).readUInt32BE() % 32 ** 5, 5)}`
 
-export const isBatchId = (text: string): boolean => /^b_[0-9a-z]{14}$/.test(text)
-
 const bufferSize = 16 * 1024
 
 /** Appends to the journal of a batch. What was written survives a kill -9, and after `sync` also a power cut. */

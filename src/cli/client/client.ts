@@ -1,4 +1,5 @@
 import type http from 'node:http'
+import { batchHeader } from '../../values/batch-id.ts'
 import { parseObject } from '../../values/json.ts'
 import { CliError, exitCodes } from '../errors.ts'
 import { addressOf, type Listener, listenerAt, shownListener } from './address.ts'
@@ -80,7 +81,9 @@ export const createClient = (options: ClientOptions): Client => {
     const { instance } = options
     if (instance !== undefined && Object.keys(keys).length > 0 && (await instanceAt(connection)) !== instance)
       throw wrongDaemon(listener, options.contextName)
-    const headers = { ...plainHeaders, ...keys, ...sending.headers }
+    const batch = options.batch?.()
+    const ofBatch = batch === undefined ? {} : { [batchHeader]: batch }
+    const headers = { ...plainHeaders, ...keys, ...ofBatch, ...sending.headers }
     return { answer: await connection.send({ ...sending, headers }), listener }
   }
 

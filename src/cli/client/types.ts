@@ -55,6 +55,8 @@ export interface ClientOptions {
   /** The daemon that the keys are for. Another one gets no key. */
   readonly instance?: string | undefined
   readonly contextName?: string | undefined
+  /** The batch that is running, which the daemon's audit log names. */
+  readonly batch?: (() => string | undefined) | undefined
   readonly wirePrefix?: string
   readonly wireBadge?: string
   readonly timeoutMs?: number

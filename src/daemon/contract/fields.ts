@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { parseUid } from '../../nfc/uid.ts'
+import { isBatchId } from '../../values/batch-id.ts'
 import { addressForm, canonicalTokenId, checkTokenId, notAnAddress } from '../../values/token.ts'
 import { listBy } from './list.ts'
 
@@ -94,6 +95,8 @@ export const code21 = z.string()
 export const page = { limit: integer(1, 1000).optional(), before: integer(1).optional() }
 /** A team's name or ID. Default: the API key's team, or the only team. */
 export const team = { team: text(200).optional() }
+
+export const batchId = z.string().refine(isBatchId, 'must be the id of a batch, such as b_1hq3v9k7s2m4xa')
 
 export const badgeStatus = z.enum(['pending-approval', 'future', 'active', 'expired', 'rejected'])
 

@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import ipaddr from 'ipaddr.js'
+import { batchHeader, isBatchId } from '../../values/batch-id.ts'
 import type { Auth, EndpointSpec } from '../contract/endpoint.ts'
 import type { Actor, AdminToken, ApiKey, Credentials } from '../domain/access/credentials.ts'
 import { permits, type Scope } from '../domain/access/scopes.ts'
@@ -50,7 +51,7 @@ function callerOf(deps: AuthDeps, spec: EndpointSpec, request: FastifyRequest): 
         throw new DomainError('api_key_missing', `Send your API key in the header ${deps.wire.apiKeyHeader}.`)
       assertScope(key, spec.scope, `The API key "${key.name}"`)
       return {
-        actor: { name: `key:${key.name}`, requestId: request.id },
+        actor: actorOf(`key:${key.name}`, request),
         teamId: key.teamId,
         keyId: key.id,
         keyTeam,
@@ -59,13 +60,24 @@ function callerOf(deps: AuthDeps, spec: EndpointSpec, request: FastifyRequest): 
     case 'admin': {
       const token = deps.credentials.adminToken(bearer(request))
       assertScope(token, spec.scope, `The admin token "${token.name}"`)
-      return { actor: { name: `admin:${token.name}`, requestId: request.id }, token, keyTeam }
+      return { actor: actorOf(`admin:${token.name}`, request), token, keyTeam }
     }
     case 'code':
-      return { actor: { name: 'code', requestId: request.id }, code: codeOf(deps.wire, request), keyTeam }
+      return { actor: actorOf('code', request), code: codeOf(deps.wire, request), keyTeam }
     case 'none':
       return { keyTeam }
   }
+}
+
+/** @throws DomainError invalid_input */
+function actorOf(name: string, { id, headers }: FastifyRequest): Actor {
+  const batch = headers[batchHeader]
+  if (batch === undefined) return { name, requestId: id }
+  if (typeof batch === 'string' && isBatchId(batch)) return { name, requestId: id, batch }
+  throw new DomainError(
+    'invalid_input',
+    `The header ${batchHeader} must be the id of a batch, such as b_1hq3v9k7s2m4xa.`,
+  )
 }
 
 /** Returns the request's API key, or undefined if it has none. @throws DomainError if the key is invalid */

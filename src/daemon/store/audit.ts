@@ -7,6 +7,8 @@ export interface Actor {
   /** `admin:NAME`, `key:NAME`, `seed` or `daemon`. */
   readonly name: string
   readonly requestId: string | null
+  /** The batch that the request belongs to, as the CLI said. */
+  readonly batch?: string | undefined
 }
 
 export interface Change {
@@ -23,13 +25,13 @@ export interface Change {
 const insert = statement<Omit<AuditRow, 'id' | 'team'>>()((db, p) =>
   db
     .insertInto('audit')
-    .values(named(p, ['at', 'actor', 'teamId', 'action', 'target', 'detail', 'requestId'])),
+    .values(named(p, ['at', 'actor', 'teamId', 'action', 'target', 'detail', 'requestId', 'batch'])),
 )
 
 /** Call it in the transaction of the change, so that neither is stored without the other. */
 export async function recordChange(db: Queries, { actor, detail, ...change }: Change): Promise<void> {
-  const { name, requestId } = actor
-  await insert.run(db, { ...change, actor: name, requestId, detail: JSON.stringify(detail ?? {}) })
+  const { name, requestId, batch = null } = actor
+  await insert.run(db, { ...change, actor: name, requestId, batch, detail: JSON.stringify(detail ?? {}) })
 }
 
 export interface AuditFilter {
@@ -37,6 +39,7 @@ export interface AuditFilter {
   /** A noun and a verb, or only a noun to match all its verbs. */
   action?: string | undefined
   actor?: string | undefined
+  batch?: string | undefined
   since?: string | undefined
   before?: number | undefined
   limit: number
@@ -46,7 +49,7 @@ export type AuditRow = Selectable<AuditTable> & { team: string | null }
 
 /** Newest first. `team` is null for deleted teams. */
 export function listAudit(db: Queries, filter: AuditFilter): Promise<AuditRow[]> {
-  const { teamId, action, actor, since, before } = filter
+  const { teamId, action, actor, batch, since, before } = filter
   let query = db
     .selectFrom('audit')
     .leftJoin('teams', 'teams.id', 'audit.teamId')
@@ -58,6 +61,7 @@ export function listAudit(db: Queries, filter: AuditFilter): Promise<AuditRow[]>
   if (action?.includes('.')) query = query.where('audit.action', '=', action)
   else if (action !== undefined) query = query.where('audit.action', 'like', `${action}.%`)
   if (actor !== undefined) query = query.where('audit.actor', '=', actor)
+  if (batch !== undefined) query = query.where('audit.batch', '=', batch)
   if (since !== undefined) query = query.where('audit.at', '>=', since)
   if (before !== undefined) query = query.where('audit.id', '<', before)
   return query.execute()

@@ -6,10 +6,15 @@ import { fetchPage, pageFlags } from '../pages.ts'
 export const list = defineCommand({
   name: 'list',
   summary: 'List changes and who made them, newest first',
-  examples: ['audit list', 'audit list --actor alice --since 7d --json'],
+  examples: [
+    'audit list',
+    'audit list --actor alice --since 7d --json',
+    'audit list --batch b_1hq3v9k7s2m4xa',
+  ],
   options: {
     action: text('--action <action>', 'Only this action'),
     actor: text('--actor <name>', 'Only this person or key'),
+    batch: text('--batch <id>', 'Only what this batch changed', 'batch'),
     since: moment('--since <when>', 'Only from then on', 'ago'),
     ...pageFlags('entry'),
     team,

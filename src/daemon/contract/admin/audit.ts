@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { adminEndpoint } from '../endpoint.ts'
-import { moment, page, team, text, timestamp } from '../fields.ts'
+import { batchId, moment, page, team, text, timestamp } from '../fields.ts'
 
 export const audit = {
   'GET /admin/audit': adminEndpoint({
@@ -10,6 +10,7 @@ export const audit = {
       ...team,
       action: text(100).optional(),
       actor: text(200).optional(),
+      batch: batchId.optional(),
       since: moment.optional(),
       ...page,
     }),
@@ -23,6 +24,7 @@ export const audit = {
         target: z.string(),
         detail: z.record(z.string(), z.unknown()),
         requestId: z.string().nullable(),
+        batch: z.string().nullable(),
       }),
     ),
   }),

@@ -15,7 +15,7 @@ export function auditRoutes(app: FastifyInstance, ctx: Context): void {
       const team = await namedTeam(ctx, { name, keyTeam })
       const changes = listChanges(ctx, { ...filter, limit, teamId: team?.id })
       const lines = mapped(changes, (change) =>
-        pick(change, 'id', 'at', 'actor', 'team', 'action', 'target', 'detail', 'requestId'),
+        pick(change, 'id', 'at', 'actor', 'team', 'action', 'target', 'detail', 'requestId', 'batch'),
       )
       return sendJsonArray(reply, lines)
     },

@@ -7,6 +7,7 @@ import * as nfc from './0005-nfc.ts'
 import * as contractProblems from './0006-contract-problems.ts'
 import * as budgets from './0007-budgets.ts'
 import * as keptCounts from './0008-kept-counts.ts'
+import * as batches from './0009-batches.ts'
 
 /** Forward only, sorted by name. Never change a released migration. */
 export const migrations: Record<string, Migration> = {
@@ -18,4 +19,5 @@ export const migrations: Record<string, Migration> = {
   '0006-contract-problems': contractProblems,
   '0007-budgets': budgets,
   '0008-kept-counts': keptCounts,
+  '0009-batches': batches,
 }

@@ -11,6 +11,8 @@ export interface AuditTable {
   /** JSON without secrets. */
   detail: string
   requestId: string | null
+  /** The batch of the CLI that the request belonged to. */
+  batch: string | null
 }
 
 export interface NamesTable {
