@@ -1,0 +1,81 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
+import type { Command } from 'commander'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { createProgram, loadAll } from '../src/cli/program.ts'
+
+const root = resolve(import.meta.dirname, '..')
+const pages = [
+  'README.md',
+  'CONTRIBUTING.md',
+  ...readdirSync(resolve(root, 'docs'))
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => `docs/${name}`),
+]
+const textOf = (page: string) => readFileSync(resolve(root, page), 'utf8')
+
+let program: Command
+beforeAll(async () => {
+  program = createProgram({
+    env: {},
+    home: '/',
+    cwd: '/',
+    now: () => new Date(0),
+    interrupts: { listen: () => () => undefined },
+    daemonScript: () => '',
+    stdout: process.stdout,
+    stderr: process.stderr,
+    stdin: process.stdin,
+  })
+  await loadAll(program)
+})
+
+/** Command lines in code spans and code blocks. */
+const commandsIn = (text: string): string[] =>
+  [...text.matchAll(/(?:^|[`$|] ?|&& )tapchip ([a-z-]+[^`\n|]*)/gm)].map(([, line = '']) =>
+    line.replace(/ #.*$/, ''),
+  )
+
+/** Undefined: the command is fine. */
+const problemOf = (line: string): string | undefined => {
+  const words = line.split(/\s+/).filter((word) => word !== '' && word !== '…')
+  let command = program
+  for (const word of words) {
+    const next = command.commands.find((other) => other.name() === word)
+    if (!next) {
+      if (command.commands.length > 0 && command.name() !== 'help') return `no command ${word}`
+      break
+    }
+    command = next
+  }
+  const known = new Set(
+    [command, program].flatMap(({ options }) => options.flatMap(({ long, short }) => [long, short])),
+  )
+  const own = words.includes('--') ? words.slice(0, words.indexOf('--')) : words
+  const unknown = own
+    .flatMap((word) => /^\[?(--?[a-z][a-z-]*)/.exec(word)?.[1] ?? [])
+    .find((flag) => !known.has(flag) && flag !== '--help')
+  return unknown && `no flag ${unknown}`
+}
+
+describe('the documents', () => {
+  test('name only commands and flags that exist', () => {
+    const lines = pages.flatMap((page) => commandsIn(textOf(page)).map((line) => ({ page, line })))
+    expect(lines.length).toBeGreaterThan(100)
+    const problems = lines.flatMap(({ page, line }) => {
+      const problem = problemOf(line)
+      return problem === undefined ? [] : [`${page}: tapchip ${line}: ${problem}`]
+    })
+    expect(problems).toEqual([])
+  })
+
+  test('link only to files that exist', () => {
+    const broken = pages.flatMap((page) =>
+      [...textOf(page).matchAll(/\]\((?!https?:|#)([^)#\s]+)[^)]*\)/g)]
+        .map(([, target = '']) => target)
+        .filter((target) => !existsSync(resolve(root, dirname(page), target)))
+        .map((target) => `${page}: ${target}`),
+    )
+    expect(broken).toEqual([])
+  })
+})
