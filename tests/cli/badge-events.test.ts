@@ -147,11 +147,11 @@ describe('many events from a file', () => {
   beforeEach(() => {
     mkdirSync(join(here.home, 'art'))
     writeFileSync(join(here.home, 'art/a.png'), png())
-    writeFileSync(join(here.home, 'art/b.png'), Buffer.from('not an image'))
   })
 
   test('each row is a line with its id; one that the daemon refuses fails alone', async () => {
-    sheet('events.csv', [heading, row('One'), row('Two', 'art/b.png'), row('Three')])
+    const long = row('Two').replace('A party', 'x'.repeat(1501))
+    sheet('events.csv', [heading, row('One'), long, row('Three')])
     const ran = await here.run(
       'badge-events',
       'create',
@@ -164,7 +164,7 @@ describe('many events from a file', () => {
     expect(ran.code).toBe(3)
     expect(ran.lines()).toEqual([
       { row: 1, status: 'created', id: expect.any(Number) },
-      { row: 2, status: 'failed', error: expect.stringContaining('neither a PNG nor a GIF') },
+      { row: 2, status: 'failed', error: expect.stringContaining('description') },
       { row: 3, status: 'created', id: expect.any(Number) },
     ])
     const again = readFileSync(join(here.home, 'again.csv'), 'utf8')
@@ -177,7 +177,7 @@ describe('many events from a file', () => {
     expect(await json('batch', 'list')).toMatchObject([
       { id, kind: 'badge-events create', changed: 2, failed: 1 },
     ])
-    writeFileSync(join(here.home, 'art/b.png'), png())
+    sheet('again.csv', [heading, row('Two')])
     expect((await here.run('badge-events', 'create', '--file', 'again.csv', '--json')).code).toBe(0)
     ends(await here.run('batch', 'undo', id), 2, 'cannot be undone')
   })
@@ -199,6 +199,60 @@ describe('many events from a file', () => {
     )
     sheet('events.csv', ['name,startDate', 'One,2026-01-01'])
     ends(await here.run('badge-events', 'create', '--file', 'events.csv'), 2, 'column "image" is missing')
+    expect(await json('badge-events', 'list')).toEqual(before)
+  })
+
+  test('a sheet that is sent again creates nothing; a row that was changed is a new event', async () => {
+    const rows = Array.from({ length: 5 }, (_, n) => row(`Kept ${n}`))
+    sheet('events.csv', [heading, ...rows])
+    const create = () => here.run('badge-events', 'create', '--file', 'events.csv', '--json')
+    const first = await create()
+    const again = await create()
+    expect(again.code).toBe(0)
+    expect(again.lines()).toEqual(
+      first.lines().map((line) => ({ ...(line as { row: number; id: number }), status: 'unchanged' })),
+    )
+    expect(again.stderr).toContain('0 created, 5 unchanged, 0 failed.')
+    // Another folder, and another image of the same bytes, are the same event.
+    writeFileSync(join(here.home, 'art/copy.png'), png())
+    sheet('events.csv', [heading, row('Kept 0', 'art/copy.png'), row('Kept 1').replace('Lisbon', 'Porto')])
+    expect((await create()).lines()).toMatchObject([{ status: 'unchanged' }, { status: 'created' }])
+    // An event by flags is a new one each time.
+    const [one, two] = [
+      await json('badge-events', 'create', ...flags),
+      await json('badge-events', 'create', ...flags),
+    ]
+    expect(one.id).not.toBe(two.id)
+  })
+
+  test('images are judged before the first row, and every bad one is named', async () => {
+    const before = await json('badge-events', 'list')
+    writeFileSync(join(here.home, 'art/b.png'), Buffer.from([0xff, 0xd8, 0xff, 0xe0, 0, 0, 0, 0]))
+    writeFileSync(join(here.home, 'art/c.png'), png().subarray(0, 60))
+    writeFileSync(join(here.home, 'art/d.png'), Buffer.concat([png(), Buffer.alloc(4 * 1024 * 1024)]))
+    writeFileSync(join(here.home, 'art/e.png'), '')
+    const images = ['a', 'b', 'c', 'd', 'e'].map((name) => row(name, `art/${name}.png`))
+    sheet('events.csv', [heading, ...images, row('a')])
+    ends(
+      await here.run('badge-events', 'create', '--file', 'events.csv', '--failed', 'again.csv'),
+      2,
+      'row 2, image: ',
+      'art/b.png" is a JPEG; badge images must be PNG or GIF',
+      'row 3, image: ',
+      'is incomplete',
+      'row 4, image: ',
+      'must be under 4 MB',
+      'row 5, image: ',
+      'is empty',
+      'row 6: is the same event as row 1',
+      '5 rows are invalid. Nothing was written.',
+    )
+    ends(
+      await here.run('badge-events', 'create', ...flags, '--image', 'art/b.png'),
+      2,
+      '--image: ',
+      'is a JPEG',
+    )
     expect(await json('badge-events', 'list')).toEqual(before)
   })
 

@@ -60,6 +60,31 @@ describe('an event on its way to POAP', () => {
     expect(t.poap.ledger.events.size).toBe(2)
   })
 
+  test('once: ten at once make one event, at POAP as well', async () => {
+    const t = await openPoapApp()
+    const answers = await Promise.all(Array.from({ length: 10 }, () => t.create({}, { once: true })))
+    expect(t.poap.ledger.events.size).toBe(1)
+    const made = answers.filter(({ status }) => status === 200)
+    // The others come while there is no answer yet.
+    for (const { status } of answers) expect([200, 409]).toContain(status)
+    expect(made.filter(({ body }) => !body.unchanged)).toHaveLength(1)
+    const again = await t.create({}, { once: true })
+    expect(again.body).toMatchObject({ id: made[0]?.body.id, unchanged: true })
+    expect((await t.create()).body.id).not.toBe(again.body.id)
+    expect((await t.create({ city: 'Porto' }, { once: true })).body.unchanged).toBeUndefined()
+    expect(t.poap.ledger.events.size).toBe(3)
+  })
+
+  test('once: what POAP refused may be sent again, and what has no answer is created by itself', async () => {
+    const t = await openPoapApp()
+    t.poap.fail('POST /events', faults.status(400), faults.rateLimit(), faults.dropAfter)
+    const statuses: number[] = []
+    for (let n = 0; n < 4; n += 1) statuses.push((await t.create({}, { once: true })).status)
+    expect(statuses).toEqual([400, 503, 503, 409])
+    const { body } = await t.create()
+    expect((await t.create({}, { once: true })).body).toMatchObject({ id: body.id, unchanged: true })
+  })
+
   test('may have the number of one of the embedded provider', async () => {
     const t = await openPoapApp()
     const { upstreamId } = await t.ctx.db.read

@@ -52,6 +52,31 @@ describe('creating a badge event', () => {
     expect(new Set(made.map(({ body }) => body.poapResponse.id)).size).toBe(10)
   })
 
+  test('once: ten at once make one, and a request without it makes another', async () => {
+    const fields = { name: 'Only one' }
+    const made = await Promise.all(Array.from({ length: 10 }, () => t.create(fields, { once: true })))
+    expect(made.map(({ status }) => status)).toEqual(Array(10).fill(200))
+    const ids = new Set(made.map(({ body }) => body.id))
+    expect([ids.size, made.filter(({ body }) => !body.unchanged).length]).toEqual([1, 1])
+    for (const { body } of made) expect(body.poapResponse.image_url).toContain(`/${body.id}/image`)
+    expect((await t.app.inject(`/badge-events/${made[0]?.body.id}/image`)).statusCode).toBe(200)
+    const plain = await t.create(fields)
+    expect([ids.has(plain.body.id), plain.body.unchanged]).toEqual([false, undefined])
+    expect(ids.has((await t.create({ ...fields, requestedCodes: '6' }, { once: true })).body.id)).toBe(false)
+  })
+
+  test('once: the same key answers as before, also after a kill', async () => {
+    const fields = { name: 'Kept by its key' }
+    const keyed = { once: true, headers: { 'idempotency-key': 'row-1' } }
+    const first = await t.create(fields, keyed)
+    await t.ctx.db.write((trx) =>
+      trx.updateTable('idempotencyKeys').set({ answer: null }).where('key', '=', 'row-1').execute(),
+    )
+    expect((await t.create(fields, keyed)).body).toEqual(first.body)
+    const other = await t.create(fields, { once: true, headers: { 'idempotency-key': 'row-2' } })
+    expect(other.body).toEqual({ ...first.body, unchanged: true })
+  })
+
   test('takes its parts in any order, and passes over what it does not know', async () => {
     const { status } = await t.create({ colour: 'red' }, { imageFirst: true })
     expect(status).toBe(200)

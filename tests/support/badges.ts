@@ -55,7 +55,7 @@ export async function eventForm(
 export interface BadgeApp extends AdminApp {
   create(
     fields?: EventFields,
-    options?: FormOptions & { key?: string; headers?: Record<string, string> },
+    options?: FormOptions & { key?: string; headers?: Record<string, string>; once?: boolean },
     // biome-ignore lint/suspicious/noExplicitAny: what a test reads of an answer is what it asserts
   ): Promise<{ status: number; body: any; headers: Record<string, unknown> }>
   assign(body: Record<string, unknown>, key?: string): ReturnType<AdminApp['call']>
@@ -88,11 +88,14 @@ export async function openBadgeApp(options: Options = {}): Promise<BadgeApp> {
 }
 
 export function withBadges(test: AdminApp): BadgeApp {
-  const create: BadgeApp['create'] = async (fields = {}, { key = acmeKey, headers = {}, ...form } = {}) => {
+  const create: BadgeApp['create'] = async (
+    fields = {},
+    { key = acmeKey, headers = {}, once = false, ...form } = {},
+  ) => {
     const made = await eventForm(fields, form)
     const answer = await test.app.inject({
       method: 'POST',
-      url: '/badge-events',
+      url: once ? '/badge-events?once=true' : '/badge-events',
       headers: { 'x-svc-api-key': key, ...made.headers, ...headers },
       payload: made.payload,
     })

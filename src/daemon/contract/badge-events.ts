@@ -87,11 +87,13 @@ export const badgeEvents = {
     scope: 'edit',
     isRepeatable: true,
     bodyLimit: 4 * 1024 * 1024 + 256 * 1024,
+    /** `once`: an event that the team created of the same fields and image is the answer, as `unchanged`. */
+    query: z.object({ once: flag.optional() }),
     stream: {
       contentTypes: ['multipart/form-data'],
       description: `A form with ${Object.keys(newBadgeEvent.shape).join(', ')}, and the file image: a GIF or PNG under 4 MB`,
     },
-    response: z.object({ id: z.number(), poapResponse: creationResponse }),
+    response: z.object({ id: z.number(), poapResponse: creationResponse, unchanged: z.boolean().optional() }),
   }),
   'POST /badge-events/assign': keyEndpoint({
     summary: 'Assign a badge event to a chip or a token, whose taps then give codes for it',

@@ -79,9 +79,9 @@ export function badgeEventFormRoutes(app: FastifyInstance, ctx: Context): void {
   })
 }
 
-type Creating = Pick<Call<Endpoints[typeof creation]>, 'request' | 'teamId' | 'actor'>
+type Creating = Pick<Call<Endpoints[typeof creation]>, 'request' | 'query' | 'teamId' | 'actor'>
 
-async function create(ctx: Context, { request, teamId, actor }: Creating, incoming: IncomingImage) {
+async function create(ctx: Context, { request, query, teamId, actor }: Creating, incoming: IncomingImage) {
   const spec = endpoints[creation]
   const sum = createHash('sha256')
   const body = request.body instanceof Readable ? request.body : Readable.from([])
@@ -100,6 +100,9 @@ async function create(ctx: Context, { request, teamId, actor }: Creating, incomi
   let created: CreatedBadgeEvent | undefined
   // An Idempotency-Key covers the fields and the image together.
   const input = { ...fields, image: sum.digest('hex') }
+  const wanted = { ...event, eventUrl, privateEvent }
+  const content = JSON.stringify([wanted, input.image])
+  const hash = createHash('sha256').update(content).digest('hex')
   return answerOnce(
     ctx,
     { spec, request, key: creation, input },
@@ -107,14 +110,18 @@ async function create(ctx: Context, { request, teamId, actor }: Creating, incomi
       scope: { teamId },
       record: async (idempotency) => {
         const asking = { teamId, actor, idempotency }
-        created = await createBadgeEvent(ctx, asking, { ...event, eventUrl, privateEvent }, image)
-        if (created.keepsImage) incoming.keep()
+        created = await createBadgeEvent(ctx, asking, {
+          event: wanted,
+          image,
+          content: { hash, isOnce: query.once === true },
+        })
+        if (created.keepsImage && !created.isUnchanged) incoming.keep()
         return created.id
       },
       answer: async (recorded) => {
-        const { id, keepsImage, response } = created ?? (await createdBefore(ctx, recorded ?? 0))
+        const { id, keepsImage, isUnchanged, response } = created ?? (await createdBefore(ctx, recorded ?? 0))
         const image_url = keepsImage ? imageUrl(ctx, id) : response.image_url
-        return { id, poapResponse: { ...response, image_url } }
+        return { id, poapResponse: { ...response, image_url }, ...(isUnchanged ? { unchanged: true } : {}) }
       },
     },
   )

@@ -44,6 +44,7 @@ export interface Database {
   badgeCodes: badges.BadgeCodesTable
   badgeClaims: badges.BadgeClaimsTable
   badgeImages: badges.BadgeImagesTable
+  badgeContents: badges.BadgeContentsTable
   taps: taps.TapsTable
   refs: taps.RefsTable
   otps: taps.OtpsTable

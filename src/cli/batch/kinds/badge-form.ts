@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
-import { readFileSync, statSync } from 'node:fs'
+import { closeSync, openSync, readFileSync, readSync, statSync } from 'node:fs'
+import { ImageJudge } from '../../../values/image.ts'
 import type { Upload } from '../../client/types.ts'
 import { CliError } from '../../errors.ts'
-
-const mostBytes = 4 * 1024 * 1024
+import { fileProblem } from '../../file-problem.ts'
 
 export const eventColumns = [
   'name',
@@ -24,7 +24,10 @@ export const eventNeeds = ['name', 'startDate', 'endDate', 'expiryDate', 'reques
 
 type Cells = Readonly<Record<string, string>>
 
-export function* eventProblems(cells: Cells): Generator<{ column: string; why: string }> {
+export function* eventProblems(
+  cells: Cells,
+  judge: (path: string) => string | undefined,
+): Generator<{ column: string; why: string }> {
   for (const column of eventNeeds) if (!cells[column]) yield { column, why: 'is missing' }
   const days = (['startDate', 'endDate', 'expiryDate'] as const).map((column) => ({
     column,
@@ -44,7 +47,7 @@ export function* eventProblems(cells: Cells): Generator<{ column: string; why: s
       yield { column, why: `"${cells[column]}" must be true or false` }
   if (cells.requestedCodes && !/^\d{1,7}$/.test(cells.requestedCodes))
     yield { column: 'requestedCodes', why: `"${cells.requestedCodes}" must be a whole number` }
-  const why = cells.image ? imageProblem(cells.image) : undefined
+  const why = cells.image ? judge(cells.image) : undefined
   if (why !== undefined) yield { column: 'image', why: `"${cells.image}" ${why}` }
 }
 
@@ -53,12 +56,47 @@ const isDay = (text: string): boolean =>
   !Number.isNaN(Date.parse(text)) &&
   new Date(text).toISOString().startsWith(text)
 
-/** Checks only that the file exists and its size; the daemon checks the content. */
+/** Reads each image once, however many rows of a sheet have it. */
+export const imageJudge = () => {
+  const known = new Map<string, string | undefined>()
+  return (path: string): string | undefined => {
+    if (!known.has(path)) known.set(path, imageProblem(path))
+    return known.get(path)
+  }
+}
+
+const pieceSize = 64 * 1024
+
+/** Judges an image as the daemon does, and reads no more of it than that takes. */
 const imageProblem = (path: string): string | undefined => {
-  const found = statSync(path, { throwIfNoEntry: false })
-  if (!found) return 'does not exist'
-  if (!found.isFile()) return 'is not a file'
-  return found.size >= mostBytes ? 'must be under 4 MB' : undefined
+  try {
+    const found = statSync(path, { throwIfNoEntry: false })
+    if (!found) return 'does not exist'
+    if (!found.isFile()) return 'is not a file'
+    return judge(path)
+  } catch (error) {
+    const problem = fileProblem(error, { path, verb: 'read' })
+    if (problem === undefined) throw error
+    return problem.message.slice(path.length + 1, -1)
+  }
+}
+
+const judge = (path: string): string | undefined => {
+  const judging = new ImageJudge()
+  const piece = Buffer.alloc(pieceSize)
+  const file = openSync(path, 'r')
+  try {
+    for (;;) {
+      const size = readSync(file, piece)
+      if (size === 0) break
+      const flaw = judging.push(piece.subarray(0, size))
+      if (flaw) return flaw.reason
+    }
+    const judged = judging.end()
+    return judged.kind === 'image' ? undefined : judged.reason
+  } finally {
+    closeSync(file)
+  }
 }
 
 /** The form that the daemon takes. The image is read for each event anew, so that a batch holds one at a time. */

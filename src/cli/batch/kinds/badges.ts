@@ -9,7 +9,7 @@ import type { Cell } from '../input/sheet.ts'
 import { UidColumn } from '../input/uid-column.ts'
 import { isNumber, isStatus, isText, orAbsent, type Result, type Row, shape } from '../journal.ts'
 import type { RowKind } from '../kind.ts'
-import { eventColumns, eventForm, eventNeeds, eventProblems } from './badge-form.ts'
+import { eventColumns, eventForm, eventNeeds, eventProblems, imageJudge } from './badge-form.ts'
 
 /** Cells by column. The image is an absolute path. */
 interface BadgeRow extends Row {
@@ -86,30 +86,39 @@ export const badgeCreation: BadgeKind = {
     columns: eventColumns,
     required: eventNeeds,
     structured: new Set(['virtualEvent', 'privateEvent']),
-    parse: (ctx, problems, folder) => ({
-      row: (row, values) => {
-        const cells = named(eventColumns, values)
-        const placed = cells.image
-          ? { ...cells, image: imagePath(cells.image, folder, ctx.system.cwd) }
-          : cells
-        for (const { column, why } of eventProblems(placed)) problems.add(row, column, why)
-        return { row, cells: placed }
-      },
-    }),
+    parse: (ctx, problems, folder) => {
+      const judge = imageJudge()
+      const rowOf = new Map<string, number>()
+      return {
+        row: (row, values) => {
+          const cells = named(eventColumns, values)
+          const placed = cells.image
+            ? { ...cells, image: imagePath(cells.image, folder, ctx.system.cwd) }
+            : cells
+          for (const { column, why } of eventProblems(placed, judge)) problems.add(row, column, why)
+          const content = JSON.stringify(placed)
+          const before = rowOf.get(content)
+          if (before === undefined) rowOf.set(content, row)
+          else problems.add(row, undefined, `is the same event as row ${before}`)
+          return { row, cells: placed }
+        },
+      }
+    },
   },
   show: showRows('created'),
-  // A row that was being sent when the process was killed is sent under the same key: no event is created twice.
+  // The daemon knows an event by its content: a sheet that is sent again creates none twice.
   send: async function* (client, rows, keyOf) {
     for (const { row, cells } of rows) {
-      const request = { upload: eventForm(cells), idempotencyKey: keyOf(row) }
+      const upload = eventForm(cells)
+      const request = { upload, idempotencyKey: keyOf(row), query: { once: true } }
       yield await client.call('POST /badge-events', request).then(
-        ({ id }): BadgeResult => ({ row, status: 'created', id }),
+        ({ id, unchanged }): BadgeResult => ({ row, status: unchanged ? 'unchanged' : 'created', id }),
         (error: unknown) => ({ row, ...refused(error) }),
       )
     }
   },
   label: 'Creating',
-  countedStatuses: ['created', 'failed'],
+  countedStatuses: ['created', 'unchanged', 'failed'],
   hint: () => 'See them: tapchip badge-events list',
   sheetOf: () => ({
     heading: eventColumns,

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import { runSheet } from '../../batch/engine.ts'
 import { batchFlags } from '../../batch/input/flags.ts'
-import { eventForm, eventProblems } from '../../batch/kinds/badge-form.ts'
+import { eventForm, eventProblems, imageJudge } from '../../batch/kinds/badge-form.ts'
 import { badgeCreation } from '../../batch/kinds/badges.ts'
 import { defineCommand } from '../../command/define.ts'
 import { flag, text, type Values } from '../../command/options.ts'
@@ -62,7 +62,9 @@ type Options = Values<typeof flags>
 
 const createOne = async (ctx: CliContext, options: Options): Promise<void> => {
   const cells = await cellsOf(ctx, options)
-  const problems = [...eventProblems(cells)].map(({ column, why }) => `${flagOf(column)}: ${why}`)
+  const problems = [...eventProblems(cells, imageJudge())].map(
+    ({ column, why }) => `${flagOf(column)}: ${why}`,
+  )
   if (problems.length > 0) throw new UsageError(`${problems.join('\n')}\nNothing was created.`)
   const { image, ...fields } = cells
   await ctx.beforeChange(`POST /badge-events ${JSON.stringify({ ...fields, image })}`)

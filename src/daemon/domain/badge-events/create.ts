@@ -1,4 +1,3 @@
-import { creationResponse } from '../../badges/creation-response.ts'
 import { dayProblems } from '../../badges/dates.ts'
 import {
   type BadgeProvider,
@@ -8,7 +7,8 @@ import {
   type Unavailable,
 } from '../../badges/provider.ts'
 import { reserveIdempotencyKey } from '../../chain/relayer/record-intent.ts'
-import { findBadgeEvent, insertImage } from '../../store/badge-events.ts'
+import { forgetContent, tieContent } from '../../store/badge-contents.ts'
+import { insertImage } from '../../store/badge-events.ts'
 import {
   creationContext,
   deleteCreation,
@@ -16,15 +16,13 @@ import {
   forgetCreationKey,
   insertCreation,
   insertPoapEvent,
-  isPoapEvent,
   leaveCreationUnknown,
   secretCodeContext,
   tieCreationKey,
 } from '../../store/badge-upstream.ts'
-import type { Db } from '../../store/database.ts'
-import { conflict, DomainError, invalid, notFound } from '../errors.ts'
+import { DomainError, invalid } from '../errors.ts'
 import { iso } from '../time.ts'
-import type { ReceivedImage } from './image.ts'
+import { checkForEmail, claim, contentOf, createdBefore, mayBeThere, type Wanted } from './created-before.ts'
 import {
   type CreateDeps,
   type Created,
@@ -33,49 +31,37 @@ import {
   type TeamRequester,
 } from './record-created.ts'
 
+export { createdBefore } from './created-before.ts'
 export type { CreatedBadgeEvent } from './record-created.ts'
 
 /** @throws DomainError invalid_input (days, codes), badge_refused, badge_unavailable, conflict */
 export async function createBadgeEvent(
   deps: CreateDeps,
   asking: TeamRequester,
-  event: NewBadgeEvent,
-  image: ReceivedImage,
+  wanted: Wanted,
 ): Promise<CreatedBadgeEvent> {
+  const { event, image } = wanted
   const provider = deps.badges.providers.current
   assertSound(event, provider.name === 'poap')
-  if (provider.name === 'poap') return createAtPoap(deps, provider, asking, { event, image })
+  if (provider.name === 'poap') return createAtPoap(deps, provider, asking, wanted)
   const created = await provider.create(event, image, '')
   if (created.kind !== 'created') throw new Error('the embedded provider takes every event')
-  const id = await deps.db.write(async (trx) => {
+  const { id, known } = await deps.db.write(async (trx) => {
+    const known = await claim(trx, asking, wanted)
+    if (known !== undefined) return { id: known, known }
     const badgeEventId = await recordCreated(trx, deps.clock, asking, {
       event,
       created,
       provider: provider.name,
     })
     await insertImage(trx, { badgeEventId, file: image.file, type: image.type })
+    await tieContent(trx, contentOf(asking, wanted), badgeEventId)
     if (asking.idempotency) await reserveIdempotencyKey(trx, asking.idempotency, badgeEventId)
-    return badgeEventId
+    return { id: badgeEventId, known: undefined }
   })
+  if (known !== undefined) return { ...(await createdBefore(deps, known)), isUnchanged: true }
   deps.badges.wake()
   return { id, keepsImage: true, response: created.response }
-}
-
-/** The answer for an event that was created before. @throws DomainError not_found, conflict */
-export async function createdBefore(
-  { db }: { db: Pick<Db, 'read'> },
-  id: number,
-): Promise<CreatedBadgeEvent> {
-  // The request was cut off before its event was stored.
-  if (id === 0) throw mayBeThere()
-  const row = await findBadgeEvent(db.read, id)
-  if (!row) throw notFound('badge event')
-  const event = { ...row, virtualEvent: row.virtualEvent === 1, privateEvent: row.privateEvent === 1 }
-  return {
-    id,
-    keepsImage: !(await isPoapEvent(db.read, id)),
-    response: creationResponse(event, { id: row.upstreamId, imageUrl: '' }),
-  }
 }
 
 function assertSound(event: NewBadgeEvent, isForPoap: boolean): void {
@@ -90,11 +76,6 @@ function assertSound(event: NewBadgeEvent, isForPoap: boolean): void {
   if (event.requestedCodes > 50_000) throw invalid('requestedCodes', 'must be at most 50000 at POAP')
 }
 
-interface Wanted {
-  event: NewBadgeEvent
-  image: ReceivedImage
-}
-
 /**
  * Creates an event at POAP. The request is stored before it is sent: the event's secret code cannot be retrieved
  * later, and a repeated request must not create a second event. @throws DomainError badge_refused,
@@ -107,16 +88,17 @@ async function createAtPoap(
   wanted: Wanted,
 ): Promise<CreatedBadgeEvent> {
   const secretCode = newSecretCode()
-  const creation = await begin(deps, asking, wanted, secretCode)
+  const { creation, known } = await begin(deps, asking, wanted, secretCode)
+  if (known !== undefined) return { ...(await createdBefore(deps, known)), isUnchanged: true }
   const result = await send(deps, poap, creation, wanted, secretCode)
   switch (result.kind) {
     case 'created':
       return finish(deps, asking, { creation, created: result, secretCode, ...wanted })
     case 'refused':
-      await forget(deps, asking, creation)
+      await forget(deps, asking, wanted, creation)
       throw new DomainError('badge_refused', result.message)
     case 'unavailable':
-      await forget(deps, asking, creation)
+      await forget(deps, asking, wanted, creation)
       throw unavailable('The badge provider cannot be reached. Nothing was created; try again.', result)
     case 'unknown': {
       await deps.db.write((trx) => leaveCreationUnknown(trx, creation))
@@ -130,26 +112,21 @@ async function createAtPoap(
   }
 }
 
-const checkForEmail =
-  'The event may have been created there: before you try again, check whether you received its e-mail about the event.'
-
-/** The answer to a repetition of a request whose result is unknown. */
-const mayBeThere = (): DomainError =>
-  conflict(
-    `This request was sent to the badge provider before, and the connection broke before it answered. It is not sent again under its Idempotency-Key. ${checkForEmail} If the event does not exist, send the request under a new key.`,
-  )
-
 async function begin(
   { db, box, clock }: CreateDeps,
-  { teamId, idempotency }: TeamRequester,
-  { event }: Wanted,
+  asking: TeamRequester,
+  wanted: Wanted,
   secretCode: string,
-): Promise<number> {
+): Promise<{ creation: number; known?: undefined } | { creation?: undefined; known: number }> {
+  const { teamId, idempotency } = asking
+  const { event } = wanted
   return db.write(async (trx) => {
     // An idempotency key expires after a day; the event at POAP does not.
     if (idempotency && (await findCreationOfKey(trx, idempotency))) throw mayBeThere()
+    const known = await claim(trx, asking, wanted)
+    if (known !== undefined) return { known }
     if (idempotency) await reserveIdempotencyKey(trx, idempotency, null)
-    return insertCreation(trx, {
+    const creation = await insertCreation(trx, {
       teamId,
       name: event.name,
       fields: JSON.stringify(event),
@@ -159,6 +136,7 @@ async function begin(
       createdAt: iso(clock.now()),
       seal: (id) => box.seal(Buffer.from(secretCode), creationContext(id)),
     })
+    return { creation }
   })
 }
 
@@ -178,9 +156,16 @@ async function send(
   }
 }
 
-async function forget({ db }: CreateDeps, { idempotency }: TeamRequester, creation: number): Promise<void> {
+async function forget(
+  { db }: CreateDeps,
+  asking: TeamRequester,
+  wanted: Wanted,
+  creation: number,
+): Promise<void> {
+  const { idempotency } = asking
   await db.write(async (trx) => {
     await deleteCreation(trx, creation)
+    if (wanted.content.isOnce) await forgetContent(trx, contentOf(asking, wanted))
     if (idempotency) await forgetCreationKey(trx, idempotency)
   })
 }
@@ -194,9 +179,10 @@ interface Finished extends Wanted {
 async function finish(
   deps: CreateDeps,
   asking: TeamRequester,
-  { creation, created, secretCode, event }: Finished,
+  { creation, created, secretCode, ...wanted }: Finished,
 ): Promise<CreatedBadgeEvent> {
   const { db, box, clock, badges } = deps
+  const { event } = wanted
   const id = await db.write(async (trx) => {
     const badgeEventId = await recordCreated(trx, clock, asking, { event, created, provider: 'poap' })
     await insertPoapEvent(trx, {
@@ -204,6 +190,7 @@ async function finish(
       secretCode: box.seal(Buffer.from(secretCode), secretCodeContext(badgeEventId)),
       pollAt: iso(clock.now()),
     })
+    await tieContent(trx, contentOf(asking, wanted), badgeEventId)
     if (asking.idempotency) await tieCreationKey(trx, asking.idempotency, badgeEventId)
     await deleteCreation(trx, creation)
     return badgeEventId

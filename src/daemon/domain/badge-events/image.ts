@@ -12,7 +12,7 @@ import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { nanoid } from 'nanoid'
-import { type BadImage, ImageJudge } from '../../badges/image.ts'
+import { type BadImage, ImageJudge } from '../../../values/image.ts'
 import type { BadgeImage } from '../../badges/provider.ts'
 import { allImageFiles, findImage } from '../../store/badge-events.ts'
 import type { Db } from '../../store/database.ts'
@@ -134,6 +134,8 @@ const codeOf: Record<BadImage['kind'], ErrorCode> = {
 }
 
 const refusal = ({ kind, reason }: BadImage): DomainError =>
-  new DomainError(codeOf[kind], `image: it ${reason}. Send a PNG or GIF under 4 MB.`, {
-    errors: { image: reason },
-  })
+  new DomainError(
+    codeOf[kind],
+    `image: it ${reason}${reason.endsWith('PNG or GIF') ? ', under 4 MB.' : '. Send a PNG or GIF under 4 MB.'}`,
+    { errors: { image: reason } },
+  )

@@ -20,8 +20,17 @@ export interface TeamRequester {
   idempotency: KeyedRequest | undefined
 }
 
+/** What identifies an event for a sheet that is sent again. */
+export interface Content {
+  hash: string
+  /** The event that was created of this content before is wanted, if there is one. */
+  isOnce: boolean
+}
+
 export interface CreatedBadgeEvent {
   id: number
+  /** True if it was created before. */
+  isUnchanged?: boolean
   /** True if the image is served by this daemon. */
   keepsImage: boolean
   response: CreationResponse

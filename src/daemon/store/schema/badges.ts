@@ -69,6 +69,14 @@ export interface BadgeClaimsTable {
   claimedAt: string | null
 }
 
+/** Which event was created from which fields and image. */
+export interface BadgeContentsTable {
+  teamId: number
+  hash: string
+  /** null: it was sent to the provider, and there is no answer yet. */
+  badgeEventId: number | null
+}
+
 /** Images of embedded events are files in the data directory. */
 export interface BadgeImagesTable {
   badgeEventId: number

@@ -53,7 +53,9 @@ export class ImageJudge {
     if (tooLarge) return tooLarge
     if (this.#size === 0) return notAnImage('is empty')
     if (this.#found === undefined)
-      return this.#size < 6 ? notAnImage(neither) : { kind: 'damaged', reason: 'is incomplete' }
+      return this.#size < 6
+        ? notAnImage('is neither a PNG nor a GIF')
+        : { kind: 'damaged', reason: 'is incomplete' }
     if (this.#found.kind !== 'size') return this.#found
     if (this.#hasTail) return notAnImage('has other data after its end')
     return { ...this.#found, kind: 'image', size: this.#size }
@@ -87,8 +89,6 @@ export class ImageJudge {
   }
 }
 
-const neither = 'is neither a PNG nor a GIF'
-
 function* walkImage(): Walk<Found> {
   const head = yield 6
   const start = head.toString('latin1')
@@ -97,7 +97,7 @@ function* walkImage(): Walk<Found> {
   if (start === '\x89PNG\r\n' && (yield 2).toString('latin1') === '\x1a\n')
     return withFormat(yield* walkPng(), { type: 'image/png', extension: 'png' })
   const other = others.find(([pattern]) => pattern.test(start))
-  return notAnImage(other ? `${neither}, but ${other[1]}` : neither)
+  return notAnImage(other ? `is ${other[1]}; badge images must be PNG or GIF` : 'is neither a PNG nor a GIF')
 }
 
 const withFormat = (walked: ImageSize | ImageFlaw, format: Format): Found =>

@@ -1,7 +1,7 @@
 import { deflateRawSync, deflateSync } from 'node:zlib'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { ImageJudge, type JudgedImage, maxImageBytes } from '../../src/daemon/badges/image.ts'
+import { ImageJudge, type JudgedImage, maxImageBytes } from '../../src/values/image.ts'
 import { gif, inPieces, png, pngChunk, pngHeader, pngSignature } from '../support/poap/image-bytes.ts'
 
 async function judgeImage(bytes: AsyncIterable<Uint8Array>): Promise<JudgedImage> {

@@ -1,0 +1,59 @@
+import { creationResponse } from '../../badges/creation-response.ts'
+import type { NewBadgeEvent } from '../../badges/provider.ts'
+import { claimContent, eventOfContent } from '../../store/badge-contents.ts'
+import { findBadgeEvent } from '../../store/badge-events.ts'
+import { isPoapEvent } from '../../store/badge-upstream.ts'
+import type { Db, Queries } from '../../store/database.ts'
+import { conflict, type DomainError, notFound } from '../errors.ts'
+import type { ReceivedImage } from './image.ts'
+import type { Content, CreatedBadgeEvent, TeamRequester } from './record-created.ts'
+
+export interface Wanted {
+  event: NewBadgeEvent
+  image: ReceivedImage
+  content: Content
+}
+
+export const checkForEmail =
+  'The event may have been created there: before you try again, check whether you received its e-mail about the event.'
+
+/** The answer to a repetition of a request whose result is unknown. */
+export const mayBeThere = (): DomainError =>
+  conflict(
+    `This request was sent to the badge provider before, and the connection broke before it answered. It is not sent again under its Idempotency-Key. ${checkForEmail} If the event does not exist, send the request under a new key.`,
+  )
+
+export const contentOf = ({ teamId }: TeamRequester, { content }: Wanted) => ({ teamId, hash: content.hash })
+
+/** @returns the event that was created of this content before. @throws DomainError conflict */
+export async function claim(
+  trx: Queries,
+  asking: TeamRequester,
+  wanted: Wanted,
+): Promise<number | undefined> {
+  const content = contentOf(asking, wanted)
+  if (!wanted.content.isOnce || (await claimContent(trx, content))) return undefined
+  const known = await eventOfContent(trx, content)
+  if (known == null)
+    throw conflict(
+      `This event was sent to the badge provider before, and there is no answer yet. ${checkForEmail} If the event does not exist, create it by itself: tapchip badge-events create --name …`,
+    )
+  return known
+}
+
+/** The answer for an event that was created before. @throws DomainError not_found, conflict */
+export async function createdBefore(
+  { db }: { db: Pick<Db, 'read'> },
+  id: number,
+): Promise<CreatedBadgeEvent> {
+  // The request was cut off before its event was stored.
+  if (id === 0) throw mayBeThere()
+  const row = await findBadgeEvent(db.read, id)
+  if (!row) throw notFound('badge event')
+  const event = { ...row, virtualEvent: row.virtualEvent === 1, privateEvent: row.privateEvent === 1 }
+  return {
+    id,
+    keepsImage: !(await isPoapEvent(db.read, id)),
+    response: creationResponse(event, { id: row.upstreamId, imageUrl: '' }),
+  }
+}
