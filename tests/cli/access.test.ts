@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { usualLimits as shownLimits } from '../../src/cli/commands/teams/team.ts'
 import { usualLimits } from '../../src/daemon/domain/chain/budget.ts'
-import { type CliHome, type Ran, withDaemon } from '../support/cli.ts'
+import { type CliHome, ends, withDaemon } from '../support/cli.ts'
 import type { TestDaemon } from '../support/daemon.ts'
 import { acmeKey, otherKey, seed, uids } from '../support/seeds.ts'
 
@@ -11,20 +11,13 @@ withDaemon({ seed }, (home, started) => {
   here = home
   daemon = started
 })
-const json = async (...args: string[]) => {
-  const ran = await here.run(...args, '--json')
-  expect([ran.code, ran.code === 0 ? '' : ran.stderr]).toEqual([0, ''])
-  return ran.json()
-}
-const ends = (ran: Ran, code: number, text: string) =>
-  expect([ran.code, ran.stderr]).toEqual([code, expect.stringContaining(text)])
 
 describe('the team meant', () => {
   test("is the API key's, the one that --team names, or asked for with 2", async () => {
-    expect(await json('links', 'list')).toHaveLength(2)
-    expect(await json('links', 'list', '--team', 'Other')).toEqual([])
+    expect(await here.json('links', 'list')).toHaveLength(2)
+    expect(await here.json('links', 'list', '--team', 'Other')).toEqual([])
     here.env.TAPCHIP_API_KEY = otherKey
-    expect(await json('links', 'list')).toEqual([])
+    expect(await here.json('links', 'list')).toEqual([])
     delete here.env.TAPCHIP_API_KEY
     ends(await here.run('links', 'create', '--label', 'x', '--base-url', 'https://x.example'), 2, '--team')
   })
@@ -32,13 +25,13 @@ describe('the team meant', () => {
 
 describe('access', () => {
   test('teams', async () => {
-    expect(await json('teams', 'create', 'Third')).toMatchObject({ name: 'Third' })
-    expect(await json('teams', 'list')).toMatchObject([
+    expect(await here.json('teams', 'create', 'Third')).toMatchObject({ name: 'Third' })
+    expect(await here.json('teams', 'list')).toMatchObject([
       { name: 'Acme' },
       { name: 'Other' },
       { name: 'Third' },
     ])
-    expect(await json('teams', 'remove', 'Third', '--yes')).toEqual({ success: true })
+    expect(await here.json('teams', 'remove', 'Third', '--yes')).toEqual({ success: true })
     ends(await here.run('teams', 'remove', 'Third', '--yes'), 1, 'no team "Third"')
     ends(await here.run('teams', 'remove', 'Acme', '--yes'), 1, '')
   })
@@ -60,7 +53,7 @@ describe('access', () => {
     expect((await here.run('teams', 'list')).stdout).toMatch(
       /Acme\s.*0 of 500 transactions, 0 of 2,500,000,000 gas/,
     )
-    expect(await json('teams', 'show', 'Acme')).toMatchObject({ budget: { transactionsPerDay: 500 } })
+    expect(await here.json('teams', 'show', 'Acme')).toMatchObject({ budget: { transactionsPerDay: 500 } })
     ends(await edit(), 2, '--transactions-per-day')
     ends(await edit('--transactions-per-day', '-1'), 2, '')
     ends(await edit('--gas-per-day', 'lots'), 2, '--gas-per-day must be a whole number')
@@ -71,7 +64,7 @@ describe('access', () => {
   })
 
   test('API keys: shown once, and worth nothing when revoked', async () => {
-    const made = (await json(
+    const made = (await here.json(
       'api-keys',
       'create',
       '--name',
@@ -85,7 +78,7 @@ describe('access', () => {
     here.env.TAPCHIP_API_KEY = made.key
     expect((await here.run('items', 'list')).code).toBe(0)
     ends(await here.run('chips', 'edit', '--uid', uids.blank, '--clear'), 4, '')
-    expect(await json('api-keys', 'revoke', String(made.id), '--yes')).toEqual({ success: true })
+    expect(await here.json('api-keys', 'revoke', String(made.id), '--yes')).toEqual({ success: true })
     const refused = await here.run('items', 'list')
     ends(refused, 4, 'tapchip login')
   })
@@ -97,7 +90,7 @@ describe('access', () => {
       2,
       '--scopes must be one of',
     )
-    const made = (await json('admin-tokens', 'create', '--name', 'reader', '--scopes', 'read')) as {
+    const made = (await here.json('admin-tokens', 'create', '--name', 'reader', '--scopes', 'read')) as {
       id: number
       token: string
     }
@@ -106,8 +99,8 @@ describe('access', () => {
     expect((await here.run('teams', 'list')).code).toBe(0)
     ends(await here.run('teams', 'create', '--name', 'x'), 4, '')
     here.env.TAPCHIP_ADMIN_TOKEN = root
-    expect(await json('admin-tokens', 'list')).toMatchObject([{ name: 'reader', scopes: ['read'] }])
-    expect(await json('admin-tokens', 'revoke', String(made.id), '--yes')).toEqual({ success: true })
+    expect(await here.json('admin-tokens', 'list')).toMatchObject([{ name: 'reader', scopes: ['read'] }])
+    expect(await here.json('admin-tokens', 'revoke', String(made.id), '--yes')).toEqual({ success: true })
   })
 })
 
@@ -122,7 +115,7 @@ test('login tries a key before it is kept', async () => {
   here.stdin = ''
   ends(await here.run('login'), 2, 'Standard input has no key.')
   delete here.env.TAPCHIP_URL
-  expect(await json('chip-groups', 'list')).toHaveLength(2)
+  expect(await here.json('chip-groups', 'list')).toHaveLength(2)
 })
 
 test('login --status says which keys there are, whence, and whether they are good', async () => {

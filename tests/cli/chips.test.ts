@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { type CliHome, type Ran, withDaemon } from '../support/cli.ts'
+import { type CliHome, ends, withDaemon } from '../support/cli.ts'
 import type { TestDaemon } from '../support/daemon.ts'
 import { seed, uids } from '../support/seeds.ts'
 
@@ -11,13 +11,6 @@ withDaemon({ seed }, (home, started) => {
   here = home
   daemon = started
 })
-const json = async (...args: string[]) => {
-  const ran = await here.run(...args, '--json')
-  expect([ran.code, ran.code === 0 ? '' : ran.stderr]).toEqual([0, ''])
-  return ran.json()
-}
-const ends = (ran: Ran, code: number, text: string) =>
-  expect([ran.code, ran.stderr]).toEqual([code, expect.stringContaining(text)])
 
 describe('what chips belong to', () => {
   test('key sets: keys from a file, from standard input, from the environment, never shown', async () => {
@@ -33,13 +26,22 @@ describe('what chips belong to', () => {
     here.env.TAPCHIP_META_READ_KEY = key
     here.env.TAPCHIP_FILE_READ_KEY = key
     expect(
-      await json('key-sets', 'create', '--id', '203', '--diversification', 'none', '--mac-input-from', 'd'),
+      await here.json(
+        'key-sets',
+        'create',
+        '--id',
+        '203',
+        '--diversification',
+        'none',
+        '--mac-input-from',
+        'd',
+      ),
     ).toMatchObject({ id: 203, macInputFrom: 'd' })
     const listed = await here.run('key-sets', 'list', '--json')
     expect(made.stdout + listed.stdout + (await here.run('audit', 'list', '--json')).stdout).not.toContain(
       key,
     )
-    expect(await json('key-sets', 'remove', '203', '--yes')).toEqual({ success: true })
+    expect(await here.json('key-sets', 'remove', '203', '--yes')).toEqual({ success: true })
     ends(await here.run('key-sets', 'remove', '101', '--yes'), 1, '')
     writeFileSync(join(here.home, 'keys.json'), key)
     const broken = await here.run('key-sets', 'create', '--file', 'keys.json')
@@ -48,10 +50,13 @@ describe('what chips belong to', () => {
   })
 
   test('chip groups, by name or by id', async () => {
-    const { id } = (await json('chip-groups', 'create', '--name', 'Caps')) as { id: number }
-    expect(await json('chip-groups', 'rename', 'Caps', '--name', 'Hats')).toMatchObject({ id, name: 'Hats' })
-    expect(await json('chips', 'list', '--chip-group', String(id))).toEqual([])
-    expect(await json('chip-groups', 'remove', String(id), '--yes')).toEqual({ success: true })
+    const { id } = (await here.json('chip-groups', 'create', '--name', 'Caps')) as { id: number }
+    expect(await here.json('chip-groups', 'rename', 'Caps', '--name', 'Hats')).toMatchObject({
+      id,
+      name: 'Hats',
+    })
+    expect(await here.json('chips', 'list', '--chip-group', String(id))).toEqual([])
+    expect(await here.json('chip-groups', 'remove', String(id), '--yes')).toEqual({ success: true })
     ends(await here.run('chips', 'list', '--chip-group', 'Hats'), 1, '')
     ends(await here.run('chip-groups', 'remove', 'Jackets', '--yes'), 1, '')
   })
@@ -61,26 +66,26 @@ describe('what chips belong to', () => {
       join(here.home, 'cap.json'),
       JSON.stringify({ id: 'cap', name: 'Cap', contract: 'JKT', variants: [{ id: 'one', attributes: [] }] }),
     )
-    expect(await json('items', 'create', '--file', 'cap.json', '--description', 'Warm')).toMatchObject({
+    expect(await here.json('items', 'create', '--file', 'cap.json', '--description', 'Warm')).toMatchObject({
       id: 'cap',
       description: 'Warm',
       variants: [{ id: 'one' }],
     })
-    expect(await json('items', 'edit', 'cap', '--name', 'Big cap')).toMatchObject({
+    expect(await here.json('items', 'edit', 'cap', '--name', 'Big cap')).toMatchObject({
       name: 'Big cap',
       description: 'Warm',
     })
-    expect(await json('items', 'show', 'cap')).toMatchObject({ id: 'cap' })
-    expect(await json('items', 'list')).toMatchObject([{ id: 'jacket' }, { id: 'cap' }])
-    expect(await json('items', 'list', '--team', 'Other')).toMatchObject([{ id: 'other-item' }])
-    expect(await json('items', 'chips', 'jacket')).toHaveLength(2)
+    expect(await here.json('items', 'show', 'cap')).toMatchObject({ id: 'cap' })
+    expect(await here.json('items', 'list')).toMatchObject([{ id: 'jacket' }, { id: 'cap' }])
+    expect(await here.json('items', 'list', '--team', 'Other')).toMatchObject([{ id: 'other-item' }])
+    expect(await here.json('items', 'chips', 'jacket')).toHaveLength(2)
     ends(await here.run('items', 'edit', 'cap'), 2, '--name')
-    expect(await json('items', 'remove', 'cap', '--yes')).toEqual({ success: true })
+    expect(await here.json('items', 'remove', 'cap', '--yes')).toEqual({ success: true })
     ends(await here.run('items', 'show', 'cap'), 1, '')
   })
 
   test('links and contracts', async () => {
-    const { id } = (await json(
+    const { id } = (await here.json(
       'links',
       'create',
       '--label',
@@ -88,7 +93,7 @@ describe('what chips belong to', () => {
       '--base-url',
       'https://new.example/tap',
     )) as { id: number }
-    expect(await json('links', 'remove', String(id), '--yes')).toEqual({ success: true })
+    expect(await here.json('links', 'remove', String(id), '--yes')).toEqual({ success: true })
     const address = '0x5FbDB2315678afecb367f032d93F642f64180aa3'
     const args = [
       'contracts',
@@ -103,7 +108,7 @@ describe('what chips belong to', () => {
       address,
     ]
     ends(await here.run(...args, '--two-tap-delay', '60'), 2, '--two-tap-window')
-    expect(await json(...args, '--two-tap-delay', '60', '--two-tap-window', '3600')).toMatchObject({
+    expect(await here.json(...args, '--two-tap-delay', '60', '--two-tap-window', '3600')).toMatchObject({
       symbol: 'OLD',
       address,
     })
@@ -117,22 +122,22 @@ describe('a chip', () => {
     expect((await here.run('chips', 'show', uid)).stdout).toMatch(
       /^UID: +1345149162905984\nHex: +04:C7:67:F2:06:61:80\n/,
     )
-    expect(await json('chips', 'link', uid, '--item', 'jacket', '--variant', 's')).toMatchObject({
+    expect(await here.json('chips', 'link', uid, '--item', 'jacket', '--variant', 's')).toMatchObject({
       item: { id: 'jacket' },
     })
-    expect(await json('chips', 'unlink', uid, '--item', '--yes')).toMatchObject({ item: null })
+    expect(await here.json('chips', 'unlink', uid, '--item', '--yes')).toMatchObject({ item: null })
     ends(await here.run('chips', 'link', uid), 2, '--item')
     ends(await here.run('chips', 'link', uid, '--token-id', '1'), 2, 'together')
-    expect(await json('chips', 'disable', uid, '--reason', 'stolen', '--yes')).toMatchObject({
+    expect(await here.json('chips', 'disable', uid, '--reason', 'stolen', '--yes')).toMatchObject({
       disabledReason: 'stolen',
     })
-    expect(await json('chips', 'enable', uid)).toMatchObject({ disabledAt: null })
+    expect(await here.json('chips', 'enable', uid)).toMatchObject({ disabledAt: null })
   })
 
   test('is replaced and removed', async () => {
     const replaced = await here.run('chips', 'replace', uids.plain, '--with', uids.blank, '--yes', '--json')
     expect([replaced.code, replaced.stderr]).toEqual([0, `At ${daemon.url} (TAPCHIP_URL), team Acme\n`])
-    expect(await json('chips', 'remove', uids.listed, '--yes')).toEqual({ success: true })
+    expect(await here.json('chips', 'remove', uids.listed, '--yes')).toEqual({ success: true })
     ends(await here.run('chips', 'show', uids.listed), 1, '')
   })
 })

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { type CliHome, type Ran, withDaemon } from '../support/cli.ts'
+import { type CliHome, ends, withDaemon } from '../support/cli.ts'
 import type { TestDaemon } from '../support/daemon.ts'
 import { seed } from '../support/seeds.ts'
 
@@ -9,21 +9,14 @@ withDaemon({ seed }, (home, started) => {
   here = home
   daemon = started
 })
-const json = async (...args: string[]) => {
-  const ran = await here.run(...args, '--json')
-  expect([ran.code, ran.code === 0 ? '' : ran.stderr]).toEqual([0, ''])
-  return ran.json()
-}
-const ends = (ran: Ran, code: number, text: string) =>
-  expect([ran.code, ran.stderr]).toEqual([code, expect.stringContaining(text)])
 
 describe('the daemon', () => {
   test('the daemon tells how it is, and is backed up', async () => {
-    expect(await json('daemon', 'status')).toMatchObject({
+    expect(await here.json('daemon', 'status')).toMatchObject({
       running: true,
       database: { sizeBytes: expect.any(Number) },
     })
-    const findings = (await json('doctor')) as { check: string; status: string }[]
+    const findings = (await here.json('doctor')) as { check: string; status: string }[]
     expect(findings.filter(({ status }) => status === 'fail')).toEqual([])
     expect(findings.map(({ check }) => check)).toEqual(
       expect.arrayContaining(['node', 'daemon', 'clock', 'API key', 'admin token', 'database']),
@@ -31,7 +24,7 @@ describe('the daemon', () => {
     const bare = await here.run('backup', '--without-data-key')
     ends(bare, 0, 'DATA KEY')
     here.env.TAPCHIP_BACKUP_PASSPHRASE = 'correct horse battery'
-    expect(await json('backup')).toMatchObject({ holdsDataKey: true })
+    expect(await here.json('backup')).toMatchObject({ holdsDataKey: true })
   })
 })
 
@@ -52,7 +45,7 @@ test('doctor fails when something is wrong, and says the fix', async () => {
 
 test('doctor tells of a proxy that the daemon was not told of', async () => {
   await fetch(`${daemon.url}/refs/x`, { headers: { 'x-forwarded-for': '203.0.113.9' } })
-  expect(await json('doctor')).toContainEqual({
+  expect(await here.json('doctor')).toContainEqual({
     check: 'settings',
     status: 'warn',
     detail: expect.stringMatching(/^1 requests? came through a proxy\. .*TAPCHIP_TRUST_PROXY/),

@@ -9,20 +9,15 @@ withDaemon({ seed }, (home, started) => {
   here = home
   daemon = started
 })
-const json = async (...args: string[]) => {
-  const ran = await here.run(...args, '--json')
-  expect([ran.code, ran.code === 0 ? '' : ran.stderr]).toEqual([0, ''])
-  return ran.json()
-}
 
 describe('a dry run', () => {
   test('of any command shows the request, and sends none', async () => {
-    const before = await json('teams', 'list')
+    const before = await here.json('teams', 'list')
     const ran = await here.run('teams', 'create', 'Dry', '--dry-run')
     expect([ran.code, ran.stdout]).toEqual([0, `POST ${daemon.url}/admin/teams {"name":"Dry"}\n`])
     const removed = await here.run('teams', 'remove', 'Acme', '--dry-run', '--json')
     expect(removed.json()).toEqual({ dryRun: true, method: 'DELETE', url: `${daemon.url}/admin/teams/1` })
-    expect(await json('teams', 'list')).toEqual(before)
+    expect(await here.json('teams', 'list')).toEqual(before)
   })
 
   test('shows no key, uses up no ref, and leaves this machine as it is', async () => {
@@ -37,6 +32,6 @@ describe('a dry run', () => {
     expect(keys.stdout).not.toMatch(/0{32}|1{32}/)
     expect((await here.run('refs', 'show', 'x', '--dry-run')).stdout).toBe(`GET ${daemon.url}/refs/x\n`)
     expect((await here.run('context', 'create', 'x', '--daemon', 'http://x', '--dry-run')).code).toBe(0)
-    expect(await json('context', 'list')).toEqual([])
+    expect(await here.json('context', 'list')).toEqual([])
   })
 })

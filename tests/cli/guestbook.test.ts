@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { getAddress } from 'viem'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { guestbookAbi } from '../../src/daemon/chain/artifacts/guestbook.ts'
-import { type CliHome, cliHome, type Ran } from '../support/cli.ts'
+import { type CliHome, cliHome, ends } from '../support/cli.ts'
 import { startTestDaemon } from '../support/daemon.ts'
 import { guestbookSeed, metadata, seeded } from '../support/guestbook.ts'
 import { bob } from '../support/phygitals.ts'
@@ -30,8 +30,6 @@ const json = async (...args: string[]) => {
   ])
   return ran.json() as Record<string, unknown>
 }
-const ends = (ran: Ran, code: number, text: string) =>
-  expect([ran.code, ran.stderr]).toEqual([code, expect.stringContaining(text)])
 const sent = { success: true, txnHash: expect.stringMatching(/^0x[0-9a-f]{64}$/) }
 const write = (name: string, content: string): string => {
   writeFileSync(join(here.home, name), content)

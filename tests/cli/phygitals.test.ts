@@ -6,7 +6,7 @@ import { getAddress, hashTypedData, recoverAddress } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { ownerOf } from '../../src/daemon/chain/contract-state.ts'
-import { type CliHome, cliHome, type Ran } from '../support/cli.ts'
+import { type CliHome, cliHome, ends } from '../support/cli.ts'
 import { startTestDaemon } from '../support/daemon.ts'
 import { bob, carol, chips, phygitalSeed } from '../support/phygitals.ts'
 import { acmeKey, alice, derived, otherKey } from '../support/seeds.ts'
@@ -40,8 +40,6 @@ const token = (n: number, symbol = 'JKT') => [
   String(n),
 ]
 const run = (...args: string[]) => here.run('phygitals', ...args)
-const ends = (ran: Ran, code: number, text: string) =>
-  expect([ran.code, ran.stderr]).toEqual([code, expect.stringContaining(text)])
 const hash = expect.stringMatching(/^0x[0-9a-f]{64}$/)
 
 const counters = new Map<string, number>()

@@ -1,7 +1,7 @@
 import { keccak256, parseEther, stringToBytes, toHex } from 'viem'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type Anvil, startAnvil } from '../support/anvil.ts'
-import { type CliHome, cliHome, type Ran } from '../support/cli.ts'
+import { type CliHome, cliHome, ends } from '../support/cli.ts'
 import { startTestDaemon } from '../support/daemon.ts'
 import { phygitalSeed } from '../support/phygitals.ts'
 import { openStrictNode } from '../support/relayer/strict-node.ts'
@@ -47,8 +47,6 @@ beforeEach(() => {
 })
 afterEach(() => here.remove())
 
-const ends = (ran: Ran, code: number, text: string) =>
-  expect([ran.code, ran.stderr]).toEqual([code, expect.stringContaining(text)])
 const fund = (ether: string) => askNode(anvil.url, 'anvil_setBalance', [relayer, toHex(parseEther(ether))])
 const deploy = async (symbol: string, chainId: number) => {
   const ran = await here.run(

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable, Writable } from 'node:stream'
-import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest'
 import { runCli } from '../../src/cli/program.ts'
 import type { Interrupts, Output, System } from '../../src/cli/system.ts'
 import { type Options, startTestDaemon, type TestDaemon } from './daemon.ts'
@@ -26,6 +26,8 @@ export interface CliHome {
   /** Writes nothing; give the text that `-` stands for. */
   stdin: string
   run(...args: string[]): Promise<Ran>
+  /** Runs with --json, which must succeed. @returns the output as JSON */
+  json(...args: string[]): Promise<unknown>
   /** As run, but `at` the text on stderr a SIGINT comes. */
   interruptedRun(when: (stdout: string, stderr: string) => boolean, ...args: string[]): Promise<Ran>
   remove(): void
@@ -93,11 +95,20 @@ export const cliHome = (env: Record<string, string> = {}): CliHome => {
     env: { HOME: home, ...env },
     stdin: '',
     run: (...args) => run(args, () => false),
+    json: async (...args) => {
+      const ran = await here.run(...args, '--json')
+      expect([ran.code, ran.code === 0 ? '' : ran.stderr]).toEqual([0, ''])
+      return ran.json()
+    },
     interruptedRun: (when, ...args) => run(args, when),
     remove: () => rmSync(home, { recursive: true, force: true }),
   }
   return here
 }
+
+/** Checks how a command ended, and that standard error contains the text. */
+export const ends = (ran: Ran, code: number, text: string) =>
+  expect([ran.code, ran.stderr]).toEqual([code, expect.stringContaining(text)])
 
 /** Starts one daemon for all tests of a file, and gives each test a home with the keys of that daemon. */
 export function withDaemon(options: Options, given: (home: CliHome, daemon: TestDaemon) => void): void {
