@@ -24,6 +24,7 @@ import { countTaps, createMetrics, type Metrics, watchDisk } from './metrics.ts'
 import type { Outbound } from './outbound/outbound.ts'
 import { type PendingChains, pendingChains } from './pending-chains.ts'
 import { rootTokens } from './root-token.ts'
+import type { ServiceManager } from './service-manager.ts'
 import {
   closeToOthers,
   DataDirProblem,
@@ -36,9 +37,10 @@ import {
 import { assertDataKey, loadDataKey, restoreDataKey, sealCheck } from './store/data-key.ts'
 import type { Db } from './store/database.ts'
 import { Disk } from './store/disk.ts'
-import { migrate, openDatabase } from './store/open.ts'
+import { openDatabase } from './store/open.ts'
 import { SecretBox } from './store/secret-box.ts'
 import { allNames, setSettingOnce, setting } from './store/settings.ts'
+import { type Upgraded, upgradeDatabase } from './upgrade.ts'
 import { marketplaceQueue, outboundOf } from './upstreams.ts'
 
 export interface Context {
@@ -66,6 +68,8 @@ export interface Context {
   readonly refLifetime: number
   /** By the clock's `monotonic`. */
   readonly startedAt: number
+  /** If this start migrated a database of an earlier version. */
+  readonly upgrade: Upgraded | undefined
   /** The base address in the URLs that the daemon issues; final once it listens. */
   baseUrl: string
   /** The address for operators; final once it listens. */
@@ -87,7 +91,10 @@ export const databaseFile = 'tapchip.db'
 export async function beginContext(
   config: Config,
   log: Logger,
-  machineClock: Clock = systemClock,
+  {
+    clock: machineClock = systemClock,
+    starting = async () => undefined,
+  }: { clock?: Clock | undefined; starting?: ServiceManager['starting'] } = {},
 ): Promise<Context> {
   let unlock = () => {}
   try {
@@ -106,8 +113,8 @@ export async function beginContext(
     const box = new SecretBox(
       loadDataKey({ dataDir: config.dataDir, fromEnvironment: config.dataKey, databaseExists }),
     )
-    await migrate(file)
     const disk = new Disk(config.dataDir)
+    const upgrade = await upgradeDatabase(file, { config, log, clock: machineClock, disk, starting })
     const failed = disk.failed.bind(disk)
     const db = openDatabase(file, failed)
     const instance = await claimDatabase(db, box, config.dataDir)
@@ -192,6 +199,7 @@ export async function beginContext(
       otpLifetime: config.otpLifetimeMs,
       refLifetime: config.refLifetimeMs,
       startedAt: clock.monotonic(),
+      upgrade,
       isStarting: false,
       start() {
         chains.relayer.start()

@@ -32,6 +32,7 @@ ENVIRONMENT (flags override these, and these override the configuration file)
   TAPCHIP_ADMIN_TOKEN       the first admin token, 16 characters or more, instead of admin.token
   TAPCHIP_DATA_KEY          the data key, 64 hex digits, instead of the file data.key
   TAPCHIP_BACKUP_PASSPHRASE once, after restoring a backup: creates data.key from its data.key.enc
+  TAPCHIP_MIGRATION_BACKUP  off: no copy of the database before a newer version changes its schema
   TAPCHIP_BADGE_PROVIDER    where new badge events are created: embedded (here, the default) or poap
   TAPCHIP_BADGE_APPROVAL    auto, or manual: an operator approves the events that are created here
   TAPCHIP_POAP_…            the account at POAP: see docs/badges.md

@@ -10,11 +10,13 @@ import { ConfigProblem, describeFileError } from './config/problem.ts'
 import { help } from './help.ts'
 import { createLogger } from './log.ts'
 import { SeedProblem } from './seed/seeding.ts'
+import { serviceManager } from './service-manager.ts'
 import { startDaemon } from './start.ts'
 import { stdioWriter } from './stdio.ts'
 import { DataDirInUse, DataDirProblem } from './store/data-dir.ts'
 import { DataKeyProblem } from './store/data-key.ts'
-import { SchemaTooNew } from './store/open.ts'
+import { MigrationFailed, SchemaTooNew } from './store/open.ts'
+import { NoRoomForCopy } from './upgrade.ts'
 import { version } from './version.ts'
 
 // Problems that the operator can fix: the message is enough, without a stack trace.
@@ -26,6 +28,8 @@ const known = [
   DataKeyProblem,
   DataDirInUse,
   SchemaTooNew,
+  MigrationFailed,
+  NoRoomForCopy,
   SeedProblem,
   KeyProblem,
   WrongChain,
@@ -44,9 +48,13 @@ async function run(): Promise<number> {
     const stopping = signalled()
     const early = new AbortController()
     void stopping.then(() => early.abort())
-    const daemon = await startDaemon(config, createLogger(config.logLevel), early.signal)
+    const log = createLogger(config.logLevel)
+    const service = serviceManager(process.env, log)
+    const daemon = await startDaemon(config, log, { stopped: early.signal, starting: service.starting })
     stdioWriter(1).write(`${JSON.stringify(daemon.ready)}\n`)
+    service.ready(`Ready at ${daemon.ready.url}`)
     await stopping
+    service.stopping()
     return (await daemon.stop()) ? 0 : 1
   } finally {
     if (config.ephemeral) rmSync(config.dataDir, { recursive: true, force: true })

@@ -10,12 +10,14 @@ import { recordMissing } from './domain/deployments/deployments.ts'
 import { startCleanup } from './domain/housekeeping.ts'
 import { type Administration, addressOf, openAdministration } from './http/administration.ts'
 import { applySeed, readSeed } from './seed/load.ts'
+import type { ServiceManager } from './service-manager.ts'
 import { startWarnings } from './start-warnings.ts'
 import { contractsToldOtherwise } from './store/contracts.ts'
 import { dataDirProblem } from './store/data-dir.ts'
 import { isOutOfSpace } from './store/disk.ts'
 import { allNames } from './store/settings.ts'
 import { findTransaction } from './store/transactions/intents.ts'
+import type { Upgraded } from './upgrade.ts'
 
 interface ReadyLine {
   event: 'ready'
@@ -29,7 +31,11 @@ interface ReadyLine {
   dataDir: string
   /** RPC URLs by chain id. */
   chains: Record<string, string>
+  /** If this start migrated a database of an earlier version. */
+  upgrade?: Upgraded
 }
+
+type Starting = ServiceManager['starting']
 
 interface RunningDaemon {
   ready: ReadyLine
@@ -43,20 +49,21 @@ interface RunningDaemon {
 
 /**
  * Opens the data, loads the seed, and listens.
- * @param stopped aborted when the daemon is to stop before it is ready
+ * @param options `stopped`: aborted when the daemon is to stop before it is ready; `starting`: see ServiceManager
  */
 export async function startDaemon(
   config: Config,
   log: Logger,
-  stopped?: AbortSignal,
+  { stopped, starting = async () => undefined }: { stopped?: AbortSignal; starting?: Starting } = {},
 ): Promise<RunningDaemon> {
   for (const warning of startWarnings(config)) log.warn(warning)
   const seed = config.seed === undefined ? undefined : await readSeed(config.seed)
-  const ctx = await beginContext(config, log)
+  const ctx = await beginContext(config, log, { starting })
   ctx.isStarting = true
   let app: FastifyInstance | undefined
   let administration: Administration | undefined
   try {
+    void starting('chains, deployments, and the seed')
     if (seed) await applySeed(ctx, seed)
     app = await buildApp(ctx)
     await app.listen({ host: config.host, port: config.port })
@@ -83,6 +90,7 @@ export async function startDaemon(
       pid: process.pid,
       dataDir: config.dataDir,
       chains: { ...ctx.chains.rpcUrls },
+      ...(ctx.upgrade === undefined ? {} : { upgrade: ctx.upgrade }),
     }
     return {
       ready,

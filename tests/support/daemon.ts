@@ -90,7 +90,7 @@ export interface TestApp {
 /** The whole application on real SQLite, without a port: `app.inject(…)`. */
 export async function openTestApp(options: Options = {}): Promise<TestApp> {
   const { config, log, clean, dataDir, seedFile } = prepare(options)
-  const ctx = await beginContext(config, log, options.clock)
+  const ctx = await beginContext(config, log, { clock: options.clock })
   await ctx.chains.opened.catch(async (error: unknown) => {
     await ctx.close()
     throw error

@@ -48,6 +48,7 @@ export const settings = z.strictObject({
     .optional(),
   dataKey: z.string().optional(),
   backupPassphrase: filled.optional(),
+  migrationBackup: onOff.default(true),
   wirePrefix: word.default('svc'),
   wireBadge: word.default('badge'),
   devChain: onOff.default(true),

@@ -66,7 +66,7 @@ export function removeUnfinished(dataDir: string): void {
       if (ours.test(name)) rmSync(join(folder, name), { recursive: true, force: true })
   }
   remove(dataDir, /(\.\d+|\.json|^disk-probe)\.new$/)
-  remove(join(dataDir, 'backups'), /^tapchip-.*\.partial$/)
+  remove(join(dataDir, 'backups'), /^(tapchip|before-migration)-.*\.partial(-journal)?$/)
 }
 
 /** @returns a DataDirProblem for disk and database errors, and other errors unchanged */

@@ -2,6 +2,7 @@ import { type Kysely, Migrator } from 'kysely'
 import { migrations } from './migrations/index.ts'
 import type { Database } from './schema.ts'
 import { openSqlite } from './sqlite/connection.ts'
+import { copyDatabase } from './sqlite/reader-process.ts'
 
 export { openDatabase } from './sqlite/database.ts'
 
@@ -11,33 +12,62 @@ export class SchemaTooNew extends Error {
 
 export const latestSchema = Object.keys(migrations).sort().at(-1) ?? ''
 
-/** @throws SchemaTooNew, without changes, if a newer program made the schema */
-export async function migrate(file: string): Promise<void> {
+/** Copies the database while it is open elsewhere. @param to must not exist */
+export type CopyTo = (to: string) => Promise<void>
+
+interface Upgrade {
+  /** The last migration that the database has. */
+  readonly from: string
+  readonly to: string
+}
+
+/**
+ * @param before is called first if the database has an older schema, so that its state can be kept
+ * @returns undefined if the database is new, or has the latest schema already
+ * @throws SchemaTooNew, without changes, if a newer program made the schema; MigrationFailed, without changes
+ */
+export async function migrate(
+  file: string,
+  before: (upgrade: Upgrade, copyTo: CopyTo) => Promise<void> = async () => undefined,
+): Promise<Upgrade | undefined> {
   const { kysely, connection } = openSqlite(file, { readonly: false, mayWait: true })
   try {
-    await refuseNewer(kysely, file)
+    const from = (await appliedTo(kysely, file)).at(-1)
+    if (from === latestSchema) return undefined
+    const upgrade = from === undefined ? undefined : { from, to: latestSchema }
+    if (upgrade) await before(upgrade, (to) => copyDatabase(file, to))
     const migrator = new Migrator({ db: kysely, provider: { getMigrations: async () => migrations } })
     const { error } = await migrator.migrateToLatest()
-    if (error)
-      throw new Error(`The database ${file} could not be migrated to ${latestSchema}`, { cause: error })
+    if (error) throw new MigrationFailed(file, error)
+    return upgrade
   } finally {
     if (connection.open) await kysely.destroy()
   }
 }
 
-async function refuseNewer(db: Kysely<Database>, file: string): Promise<void> {
+export class MigrationFailed extends Error {
+  override readonly name = 'MigrationFailed'
+  constructor(file: string, cause: unknown) {
+    const why = cause instanceof Error ? cause.message : String(cause)
+    super(`The database ${file} could not be migrated to ${latestSchema} (${why})`, { cause })
+  }
+}
+
+/** @returns the names of its migrations, in order @throws SchemaTooNew */
+async function appliedTo(db: Kysely<Database>, file: string): Promise<string[]> {
   const tables = await db.introspection.getTables({ withInternalKyselyTables: true })
-  if (!tables.some((table) => table.name === 'kysely_migration')) return
+  if (!tables.some((table) => table.name === 'kysely_migration')) return []
   const applied = await db
     .withTables<{ kysely_migration: { name: string } }>()
     .selectFrom('kysely_migration')
     .select('name')
     .orderBy('name')
     .execute()
-  const unknown = applied.filter(({ name }) => !Object.hasOwn(migrations, name))
-  if (unknown.length === 0) return
+  const names = applied.map(({ name }) => name)
+  const unknown = names.filter((name) => !Object.hasOwn(migrations, name))
+  if (unknown.length === 0) return names
   throw new SchemaTooNew(
-    `The database ${file} has the schema ${unknown.at(-1)?.name}, which is newer than this tapchipd knows (${latestSchema}). ` +
+    `The database ${file} has the schema ${unknown.at(-1)}, which is newer than this tapchipd knows (${latestSchema}). ` +
       'Start the newer version again, or restore a backup from before the upgrade.',
   )
 }

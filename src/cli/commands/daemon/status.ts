@@ -110,6 +110,11 @@ const printStatus = async (ctx: CliContext): Promise<void> => {
     Data: it.dataDir,
     Ephemeral: it.ephemeral,
     Database: `${it.database.sizeBytes.toLocaleString('en-US')} bytes, schema ${it.schema}`,
+    ...(it.upgrade === null
+      ? {}
+      : {
+          'Migrated at this start': `from ${it.upgrade.from}; copy from before: ${it.upgrade.copy ?? 'none'}`,
+        }),
     Teams: it.counts.teams,
     'Key sets': it.counts.keySets,
     Chips: it.counts.chips,

@@ -16,6 +16,7 @@ export function daemonRoutes(app: FastifyInstance, ctx: Context): void {
       admin: ctx.adminAddress,
       dataDir: ctx.config.dataDir,
       ephemeral: ctx.config.ephemeral,
+      upgrade: ctx.upgrade ?? null,
       token: { name: token.name, scopes: [...token.scopes] },
       warnings: [
         ...startWarnings(ctx.config),

@@ -142,6 +142,8 @@ export class ReaderProcess {
     const child = this.#child
     if (!child || child.exitCode !== null || child.signalCode !== null) return
     const gone = once(child, 'exit')
+    // Otherwise our own process may end here, if nothing else keeps it running.
+    child.ref()
     child.kill('SIGKILL')
     await gone
   }
@@ -172,6 +174,16 @@ export class ReaderProcess {
     child.once('error', end)
     child.once('exit', () => end(ended()))
     return child
+  }
+}
+
+/** Into a new file with owner-only access. The database may be in use. */
+export async function copyDatabase(file: string, to: string): Promise<void> {
+  const reader = new ReaderProcess(file)
+  try {
+    await reader.run({ kind: 'backup', path: to })
+  } finally {
+    await reader.close()
   }
 }
 
