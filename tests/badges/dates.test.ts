@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { creationResponse } from '../../src/daemon/badges/creation-response.ts'
-import { dayProblems, isDay, monthFirst, readDay } from '../../src/daemon/badges/dates.ts'
+import { dayProblems, monthFirst, readDay } from '../../src/daemon/badges/dates.ts'
 import { newSecretCode } from '../../src/daemon/badges/provider.ts'
 import { retryAfterMs } from '../../src/daemon/outbound/foreign-text.ts'
+import { isDay } from '../../src/values/date.ts'
 
 describe('days', () => {
   test.each(['2024-02-29', '2025-12-31', '2025-01-01'])('%s is one', (day) => expect(isDay(day)).toBe(true))

@@ -1,3 +1,4 @@
+import { readMoment } from '../../values/date.ts'
 import { UsageError } from '../errors.ts'
 
 export type Completion = 'chip-group' | 'key-set' | 'context' | 'batch' | 'team' | 'file' | readonly string[]
@@ -132,8 +133,6 @@ export const team = text(
 )
 
 const units: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 }
-const day = /^\d{4}-\d\d-\d\d$/
-const time = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)$/
 
 /** A time that may be relative to now. */
 export type Moment = (now: Date) => string
@@ -145,17 +144,19 @@ export const moment = (
 ): OptionSpec<Moment | undefined> => ({
   flags,
   description: `${description}: a date, an ISO 8601 time, or 30m, 2h, 7d ${direction === 'ago' ? 'ago' : 'from now'}`,
-  read: (raw) => {
-    if (typeof raw !== 'string') return undefined
-    const [, count, unit = ''] = /^(\d{1,6})([mhd])$/.exec(raw) ?? []
-    if (count !== undefined) {
-      const span = Number(count) * (units[unit] ?? 0)
-      return (now) => new Date(now.getTime() + (direction === 'ago' ? -span : span)).toISOString()
-    }
-    if ((day.test(raw) || time.test(raw)) && !Number.isNaN(Date.parse(raw))) return () => raw
-    const long = /--[a-z-]+/.exec(flags)?.[0] ?? flags
-    throw new UsageError(
-      `${long} must be a date (2026-12-31), an ISO 8601 time with a time zone, or a span such as 30m, 2h or 7d, not "${raw}".`,
-    )
-  },
+  read: (raw) => (typeof raw === 'string' ? readTime(longOf(flags), raw, direction) : undefined),
 })
+
+/** @throws UsageError also for a day that does not exist */
+export const readTime = (what: string, text: string, direction: 'ago' | 'ahead'): Moment => {
+  const [, count, unit = ''] = /^(\d{1,6})([mhd])$/.exec(text) ?? []
+  if (count !== undefined) {
+    const span = Number(count) * (units[unit] ?? 0)
+    return (now) => new Date(now.getTime() + (direction === 'ago' ? -span : span)).toISOString()
+  }
+  const time = readMoment(text)
+  if (time !== undefined) return () => time
+  throw new UsageError(
+    `${what} must be a date (2026-12-31), an ISO 8601 time with a time zone, or a span such as 30m, 2h or 7d, not "${text}".`,
+  )
+}

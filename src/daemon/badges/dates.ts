@@ -1,9 +1,6 @@
-const months = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec']
+import { isDay } from '../../values/date.ts'
 
-export function isDay(text: string): boolean {
-  const [, year, month, day] = /^([1-9]\d{3})-(\d{2})-(\d{2})$/.exec(text) ?? []
-  return year !== undefined && day !== undefined && dayOf(Number(year), Number(month), Number(day)) === text
-}
+const months = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec']
 
 /**
  * Reads a day in any of POAP's formats: MM-DD-YYYY, DD-Mon-YYYY, YYYY-MM-DD, or ISO 8601 with a time, which is

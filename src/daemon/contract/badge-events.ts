@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { isInstant } from '../../values/date.ts'
 import { endpoint, keyEndpoint } from './endpoint.ts'
 import {
   address,
@@ -46,11 +47,7 @@ export const newBadgeEvent = z.object({
 
 /** YYYY-MM-DDTHH:mm:ssZ; the output includes milliseconds. */
 const instant = z.string().transform((value, ctx) => {
-  const match = /^(\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2})(\.\d{1,3})?Z$/.exec(value)
-  const ms = match ? Date.parse(value) : Number.NaN
-  // Otherwise 31 February would become 3 March.
-  if (!Number.isNaN(ms) && new Date(ms).toISOString().startsWith(match?.[1] ?? '?'))
-    return new Date(ms).toISOString()
+  if (isInstant(value)) return new Date(value).toISOString()
   ctx.addIssue({ code: 'custom', message: 'must be an existing time in UTC, as YYYY-MM-DDTHH:mm:ssZ' })
   return z.NEVER
 })

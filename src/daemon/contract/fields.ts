@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { parseUid } from '../../nfc/uid.ts'
 import { isBatchId } from '../../values/batch-id.ts'
+import { readMoment } from '../../values/date.ts'
 import { addressForm, canonicalTokenId, checkTokenId, notAnAddress } from '../../values/token.ts'
 import { listBy } from './list.ts'
 
@@ -77,12 +78,12 @@ export const timestamp = z.string().meta({ format: 'date-time' })
 
 /** An ISO 8601 time, or a date, which means its first instant in UTC. */
 export const moment = z.string().transform((value, ctx) => {
-  const time = /^\d{4}-\d{2}-\d{2}(T[\d:.]+(Z|[+-]\d{2}:\d{2}))?$/.test(value)
-    ? Date.parse(value)
-    : Number.NaN
-  const sameDay = value.length > 10 || new Date(time || 0).toISOString().startsWith(value)
-  if (Number.isFinite(time) && sameDay) return new Date(time).toISOString()
-  ctx.addIssue({ code: 'custom', message: 'must be a date (2026-12-31) or an ISO 8601 time with its zone' })
+  const read = readMoment(value)
+  if (read !== undefined) return read
+  ctx.addIssue({
+    code: 'custom',
+    message: 'must be a date (2026-12-31) or an ISO 8601 time with its zone',
+  })
   return z.NEVER
 })
 

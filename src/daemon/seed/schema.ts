@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { isDay } from '../../values/date.ts'
 import { twoTapPolicy } from '../contract/admin/contracts.ts'
 import { itemFields } from '../contract/admin/items.ts'
 import { keySetFields } from '../contract/admin/key-sets.ts'
@@ -8,10 +9,7 @@ const list = <T extends z.ZodType>(of: T) => z.array(of).default([])
 
 const metadata = z.record(z.string(), z.unknown())
 
-const day = z.string().refine((value) => {
-  const time = /^\d{4}-\d{2}-\d{2}$/.test(value) ? Date.parse(value) : Number.NaN
-  return Number.isFinite(time) && new Date(time).toISOString().startsWith(value)
-}, 'must be a date that exists, as YYYY-MM-DD')
+const day = z.string().refine(isDay, 'must be a date that exists, as YYYY-MM-DD')
 
 const chip = z.object({
   uid: uid.optional(),

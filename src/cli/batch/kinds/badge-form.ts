@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { closeSync, openSync, readFileSync, readSync, statSync } from 'node:fs'
+import { isDay } from '../../../values/date.ts'
 import { ImageJudge } from '../../../values/image.ts'
 import type { Upload } from '../../client/types.ts'
 import { CliError } from '../../errors.ts'
@@ -50,11 +51,6 @@ export function* eventProblems(
   const why = cells.image ? judge(cells.image) : undefined
   if (why !== undefined) yield { column: 'image', why: `"${cells.image}" ${why}` }
 }
-
-const isDay = (text: string): boolean =>
-  /^\d{4}-\d{2}-\d{2}$/.test(text) &&
-  !Number.isNaN(Date.parse(text)) &&
-  new Date(text).toISOString().startsWith(text)
 
 /** Reads each image once, however many rows of a sheet have it. */
 export const imageJudge = () => {

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
+import { isInstant } from '../../../values/date.ts'
 import { isJsonObject } from '../../../values/json.ts'
 import { exitCodes } from '../../errors.ts'
 import { clean, counted } from '../../io/text.ts'
@@ -127,11 +128,6 @@ export const badgeCreation: BadgeKind = {
 }
 
 const assignmentColumns = ['uid', 'badgeEventId', 'startsAt', 'endsAt', 'title', 'description']
-
-export const isInstant = (text: string): boolean =>
-  /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z$/.test(text) &&
-  !Number.isNaN(Date.parse(text)) &&
-  new Date(text).toISOString().startsWith(text.slice(0, 19))
 
 export const badgeAssignment: BadgeKind = {
   ...badges,

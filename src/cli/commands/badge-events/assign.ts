@@ -1,6 +1,7 @@
+import { isInstant } from '../../../values/date.ts'
 import { runSheet } from '../../batch/engine.ts'
 import { batchFlags } from '../../batch/input/flags.ts'
-import { badgeAssignment, isInstant } from '../../batch/kinds/badges.ts'
+import { badgeAssignment } from '../../batch/kinds/badges.ts'
 import { defineCommand } from '../../command/define.ts'
 import { type OptionSpec, optionalArgument, text, type Values, yes } from '../../command/options.ts'
 import type { CliContext } from '../../context.ts'

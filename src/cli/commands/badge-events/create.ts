@@ -1,4 +1,5 @@
 import { resolve } from 'node:path'
+import { isDay } from '../../../values/date.ts'
 import { runSheet } from '../../batch/engine.ts'
 import { batchFlags } from '../../batch/input/flags.ts'
 import { eventForm, eventProblems, imageJudge } from '../../batch/kinds/badge-form.ts'
@@ -106,10 +107,8 @@ const cellsOf = async (ctx: CliContext, options: Options): Promise<Record<string
 }
 
 /** Thirty days later; an invalid day is returned as it is, and refused later. */
-const monthAfter = (day: string): string => {
-  const at = /^\d{4}-\d{2}-\d{2}$/.test(day) ? Date.parse(day) : Number.NaN
-  return Number.isNaN(at) ? day : new Date(at + 30 * 86_400_000).toISOString().slice(0, 10)
-}
+const monthAfter = (day: string): string =>
+  isDay(day) ? new Date(Date.parse(day) + 30 * 86_400_000).toISOString().slice(0, 10) : day
 
 const flagOf = (column: string): string =>
   column === 'eventURL'
