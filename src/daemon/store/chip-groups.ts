@@ -1,3 +1,4 @@
+import { type ChipFilter, chipsToExport } from './chip-selection.ts'
 import { type ChipsPage, type ChipsText, type Db, engineOf, type Queries } from './database.ts'
 import type { ChipGroupRow } from './schema.ts'
 import { affected } from './statement.ts'
@@ -48,9 +49,16 @@ export const chipsAsElements = (db: Reader, chipGroupId: number): AsyncGenerator
 
 export const chipsAsLines = (
   db: Reader,
-  groups: readonly { id: number; name: string }[],
+  groups: readonly ChipGroupRow[],
+  filter: ChipFilter,
 ): AsyncGenerator<string> =>
-  chipPages(db, groups, (queries, group, page) => engineOf(queries).chipsAsLines(queries, group, page))
+  // A page of few chips may be found among many.
+  chipPages(
+    Object.values(filter).every((value) => value === undefined) ? db : { ...db, read: db.slow },
+    groups,
+    (queries, group, page) =>
+      engineOf(queries).chipsAsLines(queries, chipsToExport(queries, group, { ...page, ...filter })),
+  )
 
 /** Only the first page is read on the connection that serves taps. */
 async function* chipPages<G>(

@@ -1,4 +1,4 @@
-import type { DialectAdapter, Kysely, RawBuilder } from 'kysely'
+import type { DialectAdapter, Expression, Kysely, RawBuilder } from 'kysely'
 import type { Database } from './schema.ts'
 
 export type Queries = Kysely<Database>
@@ -49,8 +49,8 @@ export interface Engine {
   listed(values: readonly string[]): RawBuilder<string>
   /** Elements of a JSON array, without brackets. */
   chipsAsElements(db: Queries, chipGroupId: number, page: ChipsPage): Promise<ChipsText>
-  /** JSON lines in the export format. */
-  chipsAsLines(db: Queries, group: { id: number; name: string }, page: ChipsPage): Promise<ChipsText>
+  /** JSON lines in the export format. @param chips the query of `chipsToExport` */
+  chipsAsLines(db: Queries, chips: Expression<unknown>): Promise<ChipsText>
 }
 
 export interface ChipsPage {

@@ -5,6 +5,8 @@ import {
   address,
   flag,
   integer,
+  moment,
+  mustBe,
   name,
   success,
   team,
@@ -77,9 +79,43 @@ const exportedChip = z.object({
   contractAddress: z.string().nullable(),
   chainId: z.number().nullable(),
   tokenId: z.string().nullable(),
+  disabled: z.boolean(),
   lastCounter: z.number().nullable(),
   publicKey: z.string().nullable(),
+  generation: z.number(),
+  lastTapAt: timestamp.nullable(),
+  createdAt: timestamp,
+  isConfigured: z.boolean(),
 })
+
+/** An empty value: the chip has none. */
+const orNone = <T>(of: z.ZodType<T>) =>
+  z.union([z.string(), z.number()], mustBe('a single value')).transform((value, ctx): T | null => {
+    if (value === '') return null
+    const read = of.safeParse(String(value))
+    if (read.success) return read.data
+    for (const { message } of read.error.issues) ctx.addIssue({ code: 'custom', message })
+    return z.NEVER
+  })
+
+const labels = z.union([orNone(text(200)), z.array(text(200)).min(1).max(1000)], mustBe('a label'))
+
+/** Conditions on chips; all that are given hold. A label may be repeated: any of them. */
+const chipFilter = {
+  chipGroup: text(200).optional(),
+  label: labels.optional(),
+  item: orNone(text(64)).optional(),
+  variant: orNone(text(64)).optional(),
+  redirectUrl: orNone(text(4096)).optional(),
+  contractAddress: orNone(address).optional(),
+  chainId: orNone(integer(1)).optional(),
+  tokenId: orNone(tokenId).optional(),
+  keySet: orNone(integer()).optional(),
+  generation: integer().optional(),
+  disabled: flag.optional(),
+  linked: flag.optional().meta({ description: 'To a token' }),
+  tappedSince: moment.optional(),
+}
 
 export const adminChips = {
   'POST /admin/chips/import': adminEndpoint({
@@ -105,9 +141,9 @@ export const adminChips = {
     answerType: 'application/x-ndjson',
   }),
   'GET /admin/chips/export': adminEndpoint({
-    summary: "Stream a team's chips as JSON lines",
+    summary: "Stream a team's chips as JSON lines: all, or those for which every given condition holds",
     scope: 'read',
-    query: z.object({ ...team, chipGroup: text(200).optional() }),
+    query: z.object({ ...team, ...chipFilter }),
     response: exportedChip,
     answerType: 'application/x-ndjson',
   }),

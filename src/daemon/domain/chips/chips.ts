@@ -1,3 +1,4 @@
+import { getAddress } from 'viem/utils'
 import type { KeyedMutex } from '../../../values/keyed-mutex.ts'
 import { checkRedirectUrl } from '../../../values/redirect-url.ts'
 import { type Actor, recordChange } from '../../store/audit.ts'
@@ -8,12 +9,15 @@ import {
   findChipGroup,
   findChipGroupNamed,
 } from '../../store/chip-groups.ts'
+import type { ChipFilter } from '../../store/chip-selection.ts'
 import { setRedirects } from '../../store/chips.ts'
 import type { Db } from '../../store/database.ts'
 import { DomainError, invalid, notFound } from '../errors.ts'
 import { type Clock, iso } from '../time.ts'
 import { getGroup } from './chip-groups.ts'
 import { changeInPieces, chipsAtOnce, namedChips } from './named-chips.ts'
+
+export type { ChipFilter }
 
 type Deps = { db: Db; clock: Clock }
 
@@ -79,10 +83,13 @@ export async function exportChips(
   { db }: { db: Pick<Db, 'read' | 'slow'> },
   teamId: number,
   nameOrId: string | undefined,
+  filter: ChipFilter = {},
 ): Promise<AsyncGenerator<string>> {
   const groups =
     nameOrId === undefined
       ? await chipGroupsOfTeam(db.read, teamId)
       : [await getGroup(db.read, teamId, nameOrId)]
-  return chipsAsLines(db, groups)
+  const { contractAddress: address, ...rest } = filter
+  const contractAddress = address == null ? address : getAddress(address.toLowerCase())
+  return chipsAsLines(db, groups, { ...rest, contractAddress })
 }

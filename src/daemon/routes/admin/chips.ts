@@ -26,9 +26,9 @@ import { pick, tokenOnWire } from '../wire-shapes.ts'
 export function adminChipRoutes(app: FastifyInstance, ctx: Context): void {
   const show = async (readings: UidReadings) => toWire(await showChip(ctx, readings))
   bindAll(app, ctx, {
-    'GET /admin/chips/export': async ({ query, keyTeam, reply }) => {
-      const team = await resolveTeam(ctx, { name: query.team, keyTeam })
-      return sendLineText(reply, await exportChips(ctx, team.id, query.chipGroup))
+    'GET /admin/chips/export': async ({ query: { team: name, chipGroup, ...filter }, keyTeam, reply }) => {
+      const team = await resolveTeam(ctx, { name, keyTeam })
+      return sendLineText(reply, await exportChips(ctx, team.id, chipGroup, filter))
     },
     'GET /admin/chips/:uid': ({ params, request }) => show(readingsOf(params.uid, request.params)),
     'POST /admin/chips/:uid/link': async ({ params, body, actor, token, request }) => {

@@ -10,10 +10,7 @@ export const sqliteEngine: Engine = {
     const { rows } = await sql<ChipsText>`
       select json_group_array(json_object(
         'uid', uid, 'createdAt', "createdAt",
-        'isConfigured', json(case when "tokenRow" is not null or "itemId" is not null or "redirectUrl" is not null
-          or exists (select 1 from "badgeAssignments" where "chipUid" = uid)
-          or exists (select 1 from "guestbookAssignments" where "chipUid" = uid)
-          then 'true' else 'false' end),
+        'isConfigured', json(iif(${isConfigured}, 'true', 'false')),
         'redirectUrl', "redirectUrl"
       )) as text, count(*) as rows, max(uid) as last
       from (select * from chips where "chipGroupId" = ${chipGroupId} and uid > ${page.after} order by uid limit ${page.limit})
@@ -21,22 +18,25 @@ export const sqliteEngine: Engine = {
     const found = textOf(rows)
     return { ...found, text: found.text.slice(1, -1) }
   },
-  chipsAsLines: async (db, group, page) => {
+  chipsAsLines: async (db, chips) => {
     const { rows } = await sql<ChipsText>`
       select group_concat(json_object(
-        'uid', uid, 'chipGroup', ${group.name}, 'keySet', "keySetId", 'label', label, 'redirectUrl', "redirectUrl",
-        'item', "itemId", 'variant', "variantId", 'contractAddress', address, 'chainId', "chainId", 'tokenId', "tokenId",
-        'lastCounter', case when "lastCounter" >= 0 then "lastCounter" end, 'publicKey', "publicKey"
+        'uid', uid, 'chipGroup', "chipGroup", 'keySet', "keySetId", 'label', label, 'redirectUrl', "redirectUrl",
+        'item', "itemId", 'variant', "variantId", 'contractAddress', "contractAddress", 'chainId', "chainId",
+        'tokenId', "tokenId", 'disabled', json(iif("disabledAt" is null, 'false', 'true')),
+        'lastCounter', iif("lastCounter" >= 0, "lastCounter", null), 'publicKey', "publicKey",
+        'generation', generation, 'lastTapAt', "lastTapAt", 'createdAt', "createdAt",
+        'isConfigured', json(iif(${isConfigured}, 'true', 'false'))
       ) || char(10), '') as text, count(*) as rows, max(uid) as last
-      from (
-        select chips.*, contracts.address, contracts."chainId", tokens."tokenId" from chips
-        left join tokens on tokens.id = chips."tokenRow" left join contracts on contracts.id = tokens."contractId"
-        where chips."chipGroupId" = ${group.id} and uid > ${page.after} order by uid limit ${page.limit}
-      )
+      from ${chips}
     `.execute(db)
     return textOf(rows)
   },
 }
+
+const isConfigured = sql`("tokenRow" is not null or "itemId" is not null or "redirectUrl" is not null
+  or exists (select 1 from "badgeAssignments" where "chipUid" = uid)
+  or exists (select 1 from "guestbookAssignments" where "chipUid" = uid))`
 
 const textOf = ([page]: ChipsText[]): ChipsText => ({
   text: page?.text ?? '',
