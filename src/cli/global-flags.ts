@@ -31,11 +31,13 @@ export const flagsOf = (command: Command): Flags => {
   if (seconds !== undefined && !(seconds > 0 && seconds <= 86_400)) {
     throw new UsageError(`--timeout must be a number of seconds, not "${given.timeout}".`)
   }
+  if (given.json === true && given.csv === true) throw new UsageError('Choose either --json or --csv.')
   return {
     url: word(given.url),
     context: word(given.context),
     timeoutSeconds: seconds,
     json: given.json === true,
+    csv: given.csv === true,
     fields: fieldsOf(word(given.fields)),
     quiet: given.quiet === true,
     color: given.color !== false,

@@ -40,7 +40,7 @@ export const nouns: readonly Noun[] = [
     ],
     ['refs', 'Query refs', () => import('./commands/refs/index.ts')],
     ['otps', 'Show and delete OTP codes', () => import('./commands/otps/index.ts')],
-    ['taps', 'List, follow and simulate taps', () => import('./commands/taps/index.ts')],
+    ['taps', 'List, count, follow and simulate taps', () => import('./commands/taps/index.ts')],
     [
       'nfc',
       'Read, verify and set up chips with a reader on this machine',

@@ -71,6 +71,41 @@ describe('the list', () => {
   })
 })
 
+test('are counted for a team like they are listed, and wrong questions are refused', async () => {
+  const t = await openAdminApp({ seed })
+  try {
+    for (const query of [nobodys, tap, tap, forged]) await t.call(`GET /chips/find?${query}`)
+    const counts = async (query: string, headers?: Record<string, string>) =>
+      (await t.call(`GET /admin/taps/stats?by=outcome${query}`, undefined, headers)).body.rows
+        .filter(({ taps }: { taps: number }) => taps > 0)
+        .map(({ outcome, taps }: { outcome: string; taps: number }) => [outcome, taps])
+    expect(await counts('')).toEqual([
+      ['valid', 1],
+      ['replayed', 1],
+      ['wrong-mac', 1],
+      ['unknown-key-set', 1],
+    ])
+    expect(await counts('&team=Globex')).toEqual([['unknown-key-set', 1]])
+    expect(await counts('', { ...t.admin, 'x-svc-api-key': 'svc_globex-ops' })).toEqual([
+      ['unknown-key-set', 1],
+    ])
+    expect(await counts('&team=Acme&chipGroup=G&outcome=refused')).toEqual([
+      ['replayed', 1],
+      ['wrong-mac', 1],
+    ])
+    for (const query of [
+      '',
+      '?by=week',
+      '?by=day&timeZone=Nowhere',
+      '?by=day&since=2026-01-02&until=2026-01-01',
+    ])
+      expect((await t.call(`GET /admin/taps/stats${query}`)).status).toBe(400)
+    expect((await t.call('GET /admin/taps/stats?by=day&team=Globex&chipGroup=G')).status).toBe(404)
+  } finally {
+    await t.close()
+  }
+})
+
 describe('the live stream', () => {
   let d: Awaited<ReturnType<typeof startTestDaemon>>
   beforeEach(async () => {

@@ -33,6 +33,7 @@ const leadsTo = {
     'GET /admin/nfc/journal',
     'GET /admin/taps',
     'GET /admin/taps/follow',
+    'GET /admin/taps/stats',
     'GET /admin/teams',
     'GET /admin/transactions',
     'GET /admin/transactions/:id',

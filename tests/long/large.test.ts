@@ -153,6 +153,34 @@ test('are listed right: the newest, those of a quiet team, and those of a rare o
   expect(wrong).toEqual([])
 })
 
+test('are counted by outcome, group and day, over all of the time that there is, while taps are taken', async () => {
+  const stats = async (by: string): Promise<{ taps: number }[]> =>
+    JSON.parse(
+      await tapchip(
+        'taps',
+        'stats',
+        '--by',
+        by,
+        '--since',
+        '2025-01-01',
+        '--until',
+        '2026-12-31',
+        '--team',
+        'Acme',
+        '--json',
+      ),
+    )
+  const sum = (rows: { taps: number }[]) => rows.reduce((all, { taps }) => all + taps, 0)
+  const wrong = await whileTapping(async () => {
+    for (const by of ['outcome', 'group', 'day']) {
+      const begun = performance.now()
+      expect(sum(await stats(by))).toBeGreaterThanOrEqual(taps)
+      console.info(`${taps} taps by ${by}: ${Math.round(performance.now() - begun)} ms`)
+    }
+  })
+  expect(wrong).toEqual([])
+})
+
 test('every tap is taken while chips are listed, exported, imported and edited', async () => {
   const wrong = await whileTapping(async () => {
     const list = await get('/chips?name=Stock')

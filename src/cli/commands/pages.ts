@@ -1,4 +1,4 @@
-import { integer } from '../command/options.ts'
+import { csv, integer } from '../command/options.ts'
 import type { CliContext } from '../context.ts'
 import { formatNumber } from '../io/text.ts'
 
@@ -8,6 +8,7 @@ const most = 1000
 export const pageFlags = (what: string) => ({
   limit: integer('--limit <n>', `At most this many, up to ${most} (default: ${usual})`, [1, most]),
   before: integer('--before <id>', `Older than this ${what}: the next page`, [1, Number.MAX_SAFE_INTEGER]),
+  csv,
 })
 
 /** Fetches one more than is shown, to know whether there is a next page. */

@@ -1,3 +1,6 @@
+import { isJsonObject, type JsonObject } from '../../values/json.ts'
+import { colons } from '../uid.ts'
+
 // A spreadsheet runs a cell that begins with = + - or @ as a formula. CSV that we write puts an apostrophe before such
 // a cell, and CSV that we read removes one, so a round trip changes nothing. A cell that already begins with
 // apostrophes and such a character gets one more.
@@ -14,3 +17,21 @@ const quoted = (cell: string): string => (/[",\r\n]/.test(cell) ? `"${cell.repla
 export const csvLine = (cells: readonly string[]): string => `${cells.map(quoted).join(',')}\n`
 
 export const sheetLine = (cells: readonly string[]): string => csvLine(cells.map(guardCell))
+
+/** A list as CSV. UIDs are in hex, because spreadsheets keep 15 of their 16 digits. */
+export function* csvRows(
+  rows: readonly unknown[],
+  pick: (row: unknown) => JsonObject = (row) => (isJsonObject(row) ? row : {}),
+): Generator<string> {
+  const records = rows.map(pick)
+  const names = [...new Set(records.flatMap((record) => Object.keys(record)))]
+  yield csvLine(names).trimEnd()
+  for (const record of records) yield csvLine(names.map((name) => cellOf(name, record[name]))).trimEnd()
+}
+
+const cellOf = (name: string, value: unknown): string => {
+  if (value === null || value === undefined) return ''
+  if (typeof value === 'object') return JSON.stringify(value)
+  if (typeof value !== 'string') return String(value)
+  return guardCell(name === 'uid' && value !== '' ? colons(value) : value)
+}

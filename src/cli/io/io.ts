@@ -1,13 +1,17 @@
 import { once } from 'node:events'
 import { styleText } from 'node:util'
 import type { System } from '../system.ts'
+import { csvRows } from './csv.ts'
 import { chooseFields } from './fields.ts'
+import { type PlotArea, plotArea } from './plot.ts'
 import { type Progress, startProgress } from './progress.ts'
 import { type Columns, fieldLines, tableLines } from './table.ts'
 import { shortened, shown } from './text.ts'
 
 export interface IoFlags {
   readonly json: boolean
+  /** Lists are printed as CSV. */
+  readonly csv?: boolean
   readonly quiet: boolean
   readonly color: boolean
   /** Only these fields are printed. */
@@ -17,7 +21,9 @@ export interface IoFlags {
 /** Data goes to stdout, everything else to stderr. */
 export interface Io {
   readonly json: boolean
-  /** A finite list: one JSON array, or a table. `none` is printed on stderr if it is empty. */
+  /** Undefined if the output is not a table on a terminal. */
+  readonly plot: PlotArea | undefined
+  /** A finite list: one JSON array, CSV, or a table. `none` is printed on stderr if it is empty. */
   list<T>(rows: readonly T[], columns: Columns<T>, none: string): Promise<void>
   /** A single object: as JSON, or one line per field. */
   one<T>(value: T, fields: (value: T) => Readonly<Record<string, unknown>>): Promise<void>
@@ -97,9 +103,11 @@ export const createIo = (system: Pick<System, 'stdout' | 'stderr' | 'env' | 'now
 
   return {
     json: flags.json,
+    plot: flags.json || flags.csv || fields || flags.quiet ? undefined : plotArea(system),
     list: (rows, columns, none) => {
       fields?.check(rows)
       if (flags.json) return lines([JSON.stringify(fields ? rows.map(fields.pick) : rows)])
+      if (flags.csv && rows.length > 0) return lines(csvRows(rows, fields?.pick))
       // Fields that were asked for by name are not shortened.
       const layout = {
         aligned: system.stdout.isTTY === true,

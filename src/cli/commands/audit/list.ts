@@ -20,7 +20,7 @@ export const list = defineCommand({
     team,
   },
   run: async (ctx, { options }) => {
-    const { limit, ...filter } = options
+    const { limit, csv: _, ...filter } = options
     const query = { ...filter, since: options.since?.(ctx.now()) }
     const { page, hintAtMore } = await fetchPage(ctx, limit, (limit) =>
       ctx.call('GET /admin/audit', { query: { ...query, limit } }),

@@ -1,5 +1,6 @@
 import { follow } from './follow.ts'
 import { list } from './list.ts'
 import { simulate } from './simulate.ts'
+import { stats } from './stats.ts'
 
-export const verbs = [list, follow, simulate]
+export const verbs = [list, stats, follow, simulate]

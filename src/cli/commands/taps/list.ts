@@ -16,7 +16,7 @@ export const tapColumns: Columns<ElementOf<'GET /admin/taps'>> = {
   TEAM: (tap) => tap.team,
 }
 
-const outcomes = [
+export const outcomes = [
   'valid',
   'refused',
   'replayed',
@@ -38,7 +38,7 @@ export const list = defineCommand({
     team,
   },
   run: async (ctx, { options }) => {
-    const { uid, since, limit, ...filter } = options
+    const { uid, since, limit, csv: _, ...filter } = options
     const query = {
       ...filter,
       since: since?.(ctx.now()),

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { adminEndpoint } from '../endpoint.ts'
-import { moment, page, team, timestamp, uid } from '../fields.ts'
+import { integer, moment, page, team, text, timestamp, uid } from '../fields.ts'
 
 const tapOutcomes = ['valid', 'replayed', 'wrong-mac', 'disabled', 'unknown-chip', 'unknown-key-set'] as const
 const outcome = z.enum(tapOutcomes, `must be one of ${tapOutcomes.join(', ')}`)
@@ -17,6 +17,23 @@ const tapOnWire = z.object({
   via: z.enum(['find', 'page']),
 })
 
+const about = <T extends z.ZodType>(schema: T, description: string) => schema.optional().describe(description)
+
+/** The fields depend on `by`. */
+const tapCount = z.object({
+  hour: about(z.string(), 'by hour: in the time zone, 2026-11-22 14:00'),
+  day: about(z.string(), 'by day: in the time zone, 2026-11-22'),
+  from: about(timestamp, 'by hour and day: when it began'),
+  to: about(timestamp, 'by hour and day: its end, or the end of the span'),
+  chipGroup: about(z.string().nullable(), 'by group: the name; null for taps of unknown and removed chips'),
+  item: about(z.string().nullable(), 'by item: its ID; null for taps of chips without an item'),
+  team: about(z.string().nullable(), 'by group and item'),
+  outcome: about(outcome, 'by outcome'),
+  taps: z.number(),
+  valid: about(z.number(), 'not by outcome'),
+  refused: about(z.number(), 'not by outcome: all that were not valid'),
+})
+
 export const taps = {
   'GET /admin/taps': adminEndpoint({
     summary: 'List taps, newest first, with the reason for refused ones',
@@ -29,6 +46,32 @@ export const taps = {
       ...page,
     }),
     response: z.array(tapOnWire),
+  }),
+  'GET /admin/taps/stats': adminEndpoint({
+    summary:
+      'Count taps by hour, day, chip group, item, or outcome; hours and days without taps are listed too',
+    scope: 'read',
+    query: z.object({
+      ...team,
+      by: z.enum(['hour', 'day', 'group', 'item', 'outcome'], 'must be hour, day, group, item, or outcome'),
+      since: moment.optional(),
+      until: moment.optional(),
+      chipGroup: text(200).optional(),
+      outcome: z.union([outcome, z.literal('refused')]).optional(),
+      timeZone: text(100).optional(),
+      limit: integer(1, 1000).optional(),
+    }),
+    response: z.object({
+      since: timestamp,
+      until: timestamp,
+      keptSince: z.object({
+        taps: timestamp.nullable().describe('the oldest tap, if earlier ones were deleted'),
+        refused: timestamp.nullable().describe('the oldest refused tap, if earlier ones were deleted'),
+      }),
+      newest: timestamp.nullable().describe('the newest tap, also outside the span'),
+      more: z.number().describe('groups or items beyond the limit'),
+      rows: z.array(tapCount),
+    }),
   }),
   'GET /admin/taps/follow': adminEndpoint({
     summary: 'Stream taps as they happen, one JSON line each; empty lines keep the connection open',

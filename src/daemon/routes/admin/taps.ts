@@ -1,8 +1,10 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Context } from '../../context.ts'
 import { taps } from '../../contract/admin/taps.ts'
-import { namedTeam } from '../../domain/access/teams.ts'
+import { namedTeam, resolveTeam } from '../../domain/access/teams.ts'
+import { getGroup } from '../../domain/chips/chip-groups.ts'
 import { followTaps, listTapRecords, type TapRecord } from '../../domain/taps/tap-log.ts'
+import { countTaps } from '../../domain/taps/tap-stats.ts'
 import { authenticate } from '../../http/auth.ts'
 import { bindAll } from '../../http/bind.ts'
 import { LiveLines } from '../../http/live-lines.ts'
@@ -17,6 +19,14 @@ export function tapRoutes(app: FastifyInstance, ctx: Context): void {
       const { team: name, limit = usualLimit, ...filter } = query
       const team = await namedTeam(ctx, { name, keyTeam })
       return (await listTapRecords(ctx, { ...filter, limit, teamId: team?.id })).map(toWire)
+    },
+    'GET /admin/taps/stats': async ({ query, keyTeam }) => {
+      const { team: name, chipGroup, timeZone = 'UTC', limit = usualLimit, ...question } = query
+      // A group's name is unique in its team only.
+      const team = await (chipGroup === undefined ? namedTeam : resolveTeam)(ctx, { name, keyTeam })
+      const group =
+        team && chipGroup !== undefined ? await getGroup(ctx.db.read, team.id, chipGroup) : undefined
+      return countTaps(ctx, { ...question, timeZone, limit, teamId: team?.id, chipGroupId: group?.id })
     },
     'GET /admin/taps/follow': async ({ query, keyTeam, request, reply }) => {
       const team = await namedTeam(ctx, { name: query.team, keyTeam })

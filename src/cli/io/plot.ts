@@ -1,0 +1,38 @@
+import type { System } from '../system.ts'
+
+export interface PlotArea {
+  /** In characters. */
+  readonly width: number
+  /** False where the terminal may not show block characters. */
+  readonly unicode: boolean
+}
+
+/** @returns undefined if standard output is not a terminal that people look at */
+export const plotArea = ({ stdout, env }: Pick<System, 'stdout' | 'env'>): PlotArea | undefined => {
+  if (stdout.isTTY !== true || env.TERM === 'dumb') return undefined
+  const locale = env.LC_ALL || env.LC_CTYPE || env.LANG || ''
+  return { width: stdout.columns ?? 80, unicode: /utf-?8/i.test(locale) && env.TERM !== 'linux' }
+}
+
+/** One character per value, and fewer where they do not fit: then each stands for the sum of several. */
+export const sparkline = (values: readonly number[], { width, unicode }: PlotArea): string => {
+  const levels = unicode ? '▁▂▃▄▅▆▇█' : '.:-=+*#@'
+  const each = Math.ceil(values.length / Math.max(1, width))
+  const sums: number[] = []
+  for (let at = 0; at < values.length; at += each)
+    sums.push(values.slice(at, at + each).reduce((sum, value) => sum + value, 0))
+  const most = Math.max(...sums)
+  // Nothing looks different from little.
+  const levelOf = (sum: number) =>
+    sum === 0 ? ' ' : levels[Math.min(levels.length - 1, Math.floor((sum / most) * levels.length))]
+  return sums.map(levelOf).join('')
+}
+
+/** @param most the value of the longest bar */
+export const bar = (value: number, most: number, { width, unicode }: PlotArea): string => {
+  if (value === 0 || width < 1) return ''
+  const length = (value / most) * width
+  if (!unicode) return '#'.repeat(Math.max(1, Math.round(length)))
+  const eighths = Math.max(1, Math.round(length * 8))
+  return '█'.repeat(Math.floor(eighths / 8)) + (['', '▏', '▎', '▍', '▌', '▋', '▊', '▉'][eighths % 8] ?? '')
+}
