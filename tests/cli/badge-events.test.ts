@@ -168,15 +168,23 @@ describe('many events from a file', () => {
       { row: 3, status: 'created', id: expect.any(Number) },
     ])
     const again = readFileSync(join(here.home, 'again.csv'), 'utf8')
-    expect(again).toContain('Two')
+    expect(again).toContain(`${heading},error\nTwo`)
+    expect(again).toContain(',art/a.png,')
     expect(again).not.toContain('Three')
+    // In another folder, a path of the sheet's own would lead nowhere.
+    const moved = ['--file', 'events.csv', '--failed', 'art/again.csv', '--json']
+    expect((await here.run('badge-events', 'create', ...moved)).code).toBe(3)
+    expect(readFileSync(join(here.home, 'art/again.csv'), 'utf8')).toContain(`,${here.home}/art/a.png,`)
     const id = /Batch (\S+):/.exec(ran.stderr)?.[1] ?? ''
     expect((await here.run('batch', 'report', id, '--failed', '--json')).lines()).toMatchObject([
       { row: 2, status: 'failed', name: 'Two' },
     ])
-    expect(await json('batch', 'list')).toMatchObject([
-      { id, kind: 'badge-events create', changed: 2, failed: 1 },
-    ])
+    expect((await json('batch', 'list')).at(-1)).toMatchObject({
+      id,
+      kind: 'badge-events create',
+      changed: 2,
+      failed: 1,
+    })
     sheet('again.csv', [heading, row('Two')])
     expect((await here.run('badge-events', 'create', '--file', 'again.csv', '--json')).code).toBe(0)
     ends(await here.run('batch', 'undo', id), 2, 'cannot be undone')

@@ -1,4 +1,12 @@
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  linkSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { parseUid, uidToColons } from '../../src/nfc/uid.ts'
@@ -22,6 +30,7 @@ const file = (name: string, text: string): string => {
   writeFileSync(join(here.home, name), text)
   return name
 }
+const path = (name: string): string => join(here.home, name)
 const redirectsNow = async (): Promise<ReadonlyMap<string, string | null>> => {
   const found = new Map<string, string | null>()
   for (const group of ['Jackets', 'Prints']) {
@@ -67,10 +76,61 @@ describe('chips edit --file', () => {
       { row: 1, status: 'failed', error: expect.stringContaining('no such chip') },
       { row: 2, status: 'changed' },
     ])
-    expect(readFileSync(join(here.home, 'again.csv'), 'utf8')).toBe(
-      'uid,redirectUrl\n04:00:00:00:00:00:11,https://example.com/b\n',
+    expect(readFileSync(join(here.home, 'again.csv'), 'utf8')).toMatch(
+      /^uid,redirectUrl,error\n04:00:00:00:00:00:11,https:\/\/example.com\/b,"?Your team has no such chip[^\n]*\n$/,
     )
     expect((await here.run('chips', 'edit', '--file', 'again.csv')).code).toBe(3)
+  })
+
+  test('the file of failed rows has the columns and headings of the sheet, and can be fed back', async () => {
+    const unknown = '04000000000012'
+    const sheet = `Who;TagID;Note;Where\nAna;${unknown};"a;b";https://example.com/own\nBob;${uids.blank};;https://example.com/own\n`
+    file('d.csv', sheet)
+    const flags = ['--map', 'uid=TagID', '--map', 'redirectUrl=Where', '--ignore-columns', 'Who,Note']
+    const edit = (input: string) =>
+      here.run('chips', 'edit', '--file', input, ...flags, '--failed', 'again.csv', '--yes')
+    const expected =
+      /^Who;TagID;Note;Where;error\nAna;04:00:00:00:00:00:12;"a;b";https:\/\/example.com\/own;"?Your team has no such chip[^\n]*\n$/
+    const again = () => readFileSync(join(here.home, 'again.csv'), 'utf8')
+    expect([(await edit('d.csv')).code, again()]).toEqual([3, expect.stringMatching(expected)])
+    // Its column of reasons is neither refused nor doubled.
+    renameSync(join(here.home, 'again.csv'), join(here.home, 'second.csv'))
+    expect([(await edit('second.csv')).code, again()]).toEqual([3, expect.stringMatching(expected)])
+    file('d.json', JSON.stringify([{ TagID: unknown, Where: null, Who: 'Ana', Note: 7 }]))
+    expect([(await edit('d.json')).code, again()]).toEqual([
+      3,
+      expect.stringMatching(/^TagID,Where,Who,Note,error\n04:00:00:00:00:00:12,,Ana,7,"?Your team has/),
+    ])
+    await here.run('chips', 'edit', '--uid', uids.blank, '--redirect-url', 'https://example.com/a')
+  })
+
+  test.each([
+    ['itself', () => undefined, 'own.csv'],
+    ['a path with dots', () => undefined, './x/../own.csv'],
+    ['a symbolic link', () => symlinkSync(path('own.csv'), path('link.csv')), 'link.csv'],
+    ['a hard link', () => linkSync(path('own.csv'), path('hard.csv')), 'hard.csv'],
+  ])('--failed is not written onto the input: %s', async (_, make, failed) => {
+    const sheet = `uid,redirectUrl\n04000000000011,https://example.com/b\n`
+    file('own.csv', sheet)
+    make()
+    for (const command of [
+      ['chips', 'edit'],
+      ['chips', 'import', '--chip-group', 'G', '--key-set', '101', '--team', 'Acme'],
+    ]) {
+      const ran = await here.run(...command, '--file', 'own.csv', '--failed', failed)
+      expect([ran.code, ran.stderr]).toEqual([2, expect.stringContaining('is the input itself')])
+    }
+    expect(readFileSync(path('own.csv'), 'utf8')).toBe(sheet)
+    expect((await here.run('batch', 'list', '--json')).json()).toEqual([])
+  })
+
+  test('--failed leaves no file where nothing failed, and an older one whole where the sheet is refused', async () => {
+    file('old.csv', 'mine\n')
+    file('bad.csv', 'uid,redirectUrl\nnothing,https://example.com/b\n')
+    expect((await here.run('chips', 'edit', '--file', 'bad.csv', '--failed', 'old.csv')).code).toBe(2)
+    expect(readFileSync(path('old.csv'), 'utf8')).toBe('mine\n')
+    expect((await here.run('chips', 'edit', '--file', 'bad.csv', '--failed', 'new.csv')).code).toBe(2)
+    expect(existsSync(path('new.csv'))).toBe(false)
   })
 
   test('a dry run shows the difference and writes nothing', async () => {

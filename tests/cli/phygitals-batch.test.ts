@@ -211,7 +211,7 @@ describe('phygitals transfer --file', () => {
     const ran = await transfer('--file', 'fine.csv', '--failed', 'again.csv')
     expect([ran.code, ran.stderr]).toEqual([0, expect.stringContaining('again.csv now has only the heading')])
     expect(readFileSync(join(here.home, 'again.csv'), 'utf8').trim()).toBe(
-      'contractAddress,chainId,tokenId,recipient',
+      'contractAddress,chainId,tokenId,recipient,error',
     )
     expect((await transfer('--file', 'again.csv')).stderr).toContain('has no rows')
   })
@@ -259,9 +259,9 @@ describe('phygitals transfer --file', () => {
       { row: 4, status: 'failed', error: expect.stringContaining('ERC721InvalidReceiver') },
     ])
     expect(readFileSync(join(here.home, 'again.csv'), 'utf8').split('\n').slice(0, 3)).toEqual([
-      'contractAddress,chainId,tokenId,recipient',
-      `${jackets},31337,999,${bob}`,
-      `${jackets},31337,10,nobody.eth`,
+      'contractAddress,chainId,tokenId,recipient,error',
+      expect.stringMatching(`^${jackets},31337,999,${bob},"?No such token`),
+      expect.stringMatching(`^${jackets},31337,10,nobody.eth,.`),
     ])
     const id = batchId(ran.stderr)
     const report = await here.run('batch', 'report', id, '--failed', '--json')

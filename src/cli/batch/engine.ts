@@ -2,7 +2,7 @@ import { dirname } from 'node:path'
 import type { CliContext } from '../context.ts'
 import { type ExitCode, exitCodes, UsageError } from '../errors.ts'
 import { counted, formatNumber } from '../io/text.ts'
-import { checkFailedFile, writeFailedRows } from './failed-file.ts'
+import { type FailedFile, openFailedFile } from './failed-file.ts'
 import { neverBegan } from './history.ts'
 import { type SheetFlags, sheetOptions } from './input/flags.ts'
 import { Problems } from './input/problems.ts'
@@ -78,7 +78,7 @@ export const startBatch = async <R extends Row, T extends Result, C>(
     readonly rows: readonly R[]
     readonly check?: C | undefined
     readonly rate?: number | undefined
-    readonly failedFile?: string | undefined
+    readonly failedFile?: FailedFile | undefined
     readonly undoes?: string
   },
 ): Promise<Ended<T>> => {
@@ -91,7 +91,13 @@ export const startBatch = async <R extends Row, T extends Result, C>(
   if (failedFile === undefined) return ended
   const failed = batch.rows.filter(({ row }) => (ended.results.get(row)?.status ?? 'failed') === 'failed')
   const { heading, cells } = kind.sheetOf(failed.length > 0 ? failed : batch.rows, check)
-  writeFailedRows(ctx, failedFile, heading, failed.map(cells))
+  const rowOf = new Map(failed.map((row) => [row.row, row]))
+  const cellsOf = (row: number) => {
+    const mine = rowOf.get(row)
+    return mine === undefined ? [] : cells(mine)
+  }
+  const reasons = failed.map(({ row }) => ({ row, error: ended.results.get(row)?.error ?? 'was not sent' }))
+  failedFile.write(reasons, { heading, cells: cellsOf })
   return ended
 }
 
@@ -106,15 +112,16 @@ export const runSheet = async <R extends Row, T extends Result, C>(
   },
 ): Promise<ExitCode> => {
   needKey(ctx, kind)
-  checkFailedFile(ctx, flags.failed)
-  const { yes = false, rate, failed: failedFile } = flags
+  const { yes = false, rate } = flags
   const { sheet } = kind
   const options = sheetOptions(flags, sheet)
+  const failedFile = openFailedFile(ctx, flags.failed, file, options, sheet.files)
   const source = openSource(ctx.system, file)
   const problems = new Problems()
   const reader = sheet.parse(ctx, problems, source.path === undefined ? ctx.system.cwd : dirname(source.path))
   const rows: R[] = []
   await readSheet(source, options, problems, {
+    ...failedFile?.reading,
     row: (at, cells) => {
       const row = reader.row(at, cells)
       if (row !== undefined) rows.push(row)

@@ -1,42 +1,164 @@
-import { accessSync, constants, existsSync, statSync, writeFileSync } from 'node:fs'
-import { dirname } from 'node:path'
+import {
+  accessSync,
+  closeSync,
+  constants,
+  existsSync,
+  fstatSync,
+  openSync,
+  rmSync,
+  type Stats,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { dirname, resolve } from 'node:path'
+import type { JsonObject } from '../../values/json.ts'
 import type { CliContext } from '../context.ts'
 import { exitCodes, UsageError } from '../errors.ts'
 import { withFiles } from '../file-problem.ts'
-import { sheetLine } from '../io/csv.ts'
+import { type Delimiter, sheetLine, unguardCell } from '../io/csv.ts'
 import { shellQuoted } from '../io/text.ts'
+import { reasonColumn } from './input/columns.ts'
+import type { SheetOptions, SheetReader } from './input/sheet.ts'
 
-const pathOf = (ctx: CliContext, file: string) => (file.startsWith('/') ? file : `${ctx.system.cwd}/${file}`)
+/** The rows as the kind of batch writes them. */
+export interface OwnForm {
+  readonly heading: readonly string[]
+  cells(row: number): readonly string[]
+}
 
-/** Checked before the first row is sent. @throws UsageError if the file cannot be written */
-export const checkFailedFile = (ctx: CliContext, file: string | undefined): void => {
-  if (file === undefined) return
-  const path = pathOf(ctx, file)
-  const words = { path: `--failed ${shellQuoted(file)}`, verb: 'written', exitCode: exitCodes.usage } as const
-  withFiles(words, () => {
-    const there = statSync(path, { throwIfNoEntry: false })
-    if (there?.isDirectory())
-      throw new UsageError(`--failed ${shellQuoted(file)} is a directory.`, 'Give a file.')
-    accessSync(there ? path : dirname(path), constants.W_OK)
-  })
+/** The file of failed rows: the sheet's own columns and headings, and the reason. */
+export interface FailedFile {
+  /** For the reader of the sheet: the file needs its rows as they are. */
+  readonly reading: Pick<SheetReader, 'heading' | 'original'>
+  /** If no row failed, an older file is cut to its heading. */
+  write(failed: readonly { readonly row: number; readonly error: string }[], own: OwnForm): void
 }
 
 /**
- * Writes the failed rows as a sheet that can be run again. If no row failed, an older sheet is cut to its heading. The
- * file may hold keys, so only its owner can read it.
+ * Checks before the first row is sent that the file can be written, and leaves its content as it is until then.
+ * @param files columns whose cells name files, relative to the sheet
+ * @throws UsageError if it cannot be written, or is the input itself
  */
-export const writeFailedRows = (
+export const openFailedFile = (
+  ctx: CliContext,
+  file: string | undefined,
+  input: string,
+  options: Pick<SheetOptions, 'columns' | 'renamed'>,
+  files: ReadonlySet<string> = new Set(),
+): FailedFile | undefined => {
+  if (file === undefined) return undefined
+  const path = resolve(ctx.system.cwd, file)
+  assertWritable(ctx, file, path, input)
+  const isBeside = input !== '-' && dirname(resolve(ctx.system.cwd, input)) === dirname(path)
+  const originals = new Originals()
+  return {
+    reading: originals,
+    write: (failed, own) => {
+      const columnOf = new Map(
+        options.columns.map((column) => [options.renamed.get(column) ?? column, column]),
+      )
+      const { heading, delimiter } = originals.shape(failed.map(({ row }) => row))
+      // The reason of an earlier run is replaced.
+      const isReason = (name: string) => name === reasonColumn && !columnOf.has(name)
+      const kept = heading.flatMap((name, at) => (isReason(name) ? [] : [{ name, at }]))
+      const cellOf = (row: number, { name, at }: (typeof kept)[number], mine: readonly string[]): string => {
+        const column = columnOf.get(name) ?? ''
+        const original = originals.cell(row, name, at)
+        const ownAt = own.heading.indexOf(column)
+        // No spreadsheet changes a UID in colons. A path counts from the folder of the sheet.
+        const isOurs = original === undefined || column === 'uid' || (files.has(column) && !isBeside)
+        return (isOurs && mine[ownAt]) || (original ?? '')
+      }
+      const rows = failed.map(({ row, error }) => {
+        const mine = own.cells(row)
+        return [...kept.map((one) => cellOf(row, one, mine)), error]
+      })
+      const names = [...kept.map(({ name }) => name), reasonColumn]
+      writeRows(ctx, file, path, [names, ...rows], delimiter)
+    },
+  }
+}
+
+const assertWritable = (ctx: CliContext, file: string, path: string, input: string): void => {
+  const name = `--failed ${shellQuoted(file)}`
+  withFiles({ path: name, verb: 'written', exitCode: exitCodes.usage }, () => {
+    const there = statSync(path, { throwIfNoEntry: false })
+    if (there?.isDirectory()) throw new UsageError(`${name} is a directory.`, 'Give a file.')
+    if (there && isSame(there, inputStats(ctx, input)))
+      throw new UsageError(
+        `${name} is the input itself. Nothing was written.`,
+        'Give another file, and keep the input: it is the only record of the other rows.',
+      )
+    if (there && !there.isFile()) return accessSync(path, constants.W_OK)
+    closeSync(openSync(path, 'a', 0o600))
+    if (!there) rmSync(path)
+  })
+}
+
+const isSame = (one: Stats, other: Stats | undefined): boolean =>
+  one.isFile() && one.dev === other?.dev && one.ino === other.ino
+
+const inputStats = (ctx: CliContext, input: string): Stats | undefined => {
+  try {
+    return input === '-' ? fstatSync(0) : statSync(resolve(ctx.system.cwd, input))
+  } catch {
+    // Reading it says why.
+    return undefined
+  }
+}
+
+/** The rows of a sheet as they are, each as one string. */
+class Originals {
+  #heading: readonly string[] | undefined
+  #delimiter: Delimiter = ','
+  readonly #rows: string[] = []
+  #open: { readonly row: number; readonly value: readonly string[] | JsonObject } | undefined
+
+  readonly heading = (names: readonly string[], delimiter: Delimiter): void => {
+    this.#heading = names.map((name) => name.trim())
+    this.#delimiter = delimiter
+  }
+
+  readonly original = (row: number, value: readonly string[] | JsonObject): void => {
+    this.#rows[row] = JSON.stringify(value)
+  }
+
+  /** A CSV sheet has one heading; in JSON, each row has its own names. */
+  shape(rows: readonly number[]): { readonly heading: readonly string[]; readonly delimiter: Delimiter } {
+    const named = rows.length > 0 ? rows : [1]
+    const heading = this.#heading ?? [...new Set(named.flatMap((row) => Object.keys(this.#at(row))))]
+    return { heading, delimiter: this.#delimiter }
+  }
+
+  /** @returns undefined if the row has no such cell */
+  cell(row: number, name: string, at: number): string | undefined {
+    const value = this.#at(row)
+    if (Array.isArray(value)) return unguardCell(String(value[at] ?? ''))
+    if (!Object.hasOwn(value, name)) return undefined
+    const cell: unknown = Object.getOwnPropertyDescriptor(value, name)?.value
+    return typeof cell === 'string' ? cell : cell === null ? '' : JSON.stringify(cell)
+  }
+
+  #at(row: number): object {
+    if (this.#open?.row !== row) this.#open = { row, value: JSON.parse(this.#rows[row] ?? '{}') }
+    return this.#open.value
+  }
+}
+
+/** The file may hold keys, so only its owner can read it. */
+const writeRows = (
   ctx: CliContext,
   file: string,
-  heading: readonly string[],
+  path: string,
   rows: readonly (readonly string[])[],
+  delimiter: Delimiter,
 ): void => {
-  const path = pathOf(ctx, file)
-  if (rows.length === 0 && !existsSync(path)) return
+  const isEmpty = rows.length === 1
+  if (isEmpty && !existsSync(path)) return
   const advice = 'See the failed rows: tapchip batch report ID --failed'
   withFiles({ path: file, verb: 'written', advice }, () =>
-    writeFileSync(path, [heading, ...rows].map(sheetLine).join(''), { mode: 0o600 }),
+    writeFileSync(path, rows.map((cells) => sheetLine(cells, delimiter)).join(''), { mode: 0o600 }),
   )
-  if (rows.length === 0) ctx.io.note(`No row failed: ${shellQuoted(file)} now has only the heading.`)
+  if (isEmpty) ctx.io.note(`No row failed: ${shellQuoted(file)} now has only the heading.`)
   else ctx.io.note(`The failed rows were saved. Fix them and run them again: --file ${shellQuoted(file)}`)
 }

@@ -40,6 +40,8 @@ export interface SheetSpec<R extends Row, C> {
   readonly required: readonly string[]
   readonly anyOf?: readonly string[]
   readonly structured?: ReadonlySet<string>
+  /** Columns whose cells name files. */
+  readonly files?: ReadonlySet<string>
   /** @param folder of the sheet, for the files that it names */
   parse(ctx: CliContext, problems: Problems, folder: string): SheetReader<R, C>
 }

@@ -12,11 +12,16 @@ export const guardCell = (cell: string): string => (formula.test(cell) ? `'${cel
 export const unguardCell = (cell: string): string =>
   cell.charCodeAt(0) === 39 && guarded.test(cell) ? cell.slice(1) : cell
 
-const quoted = (cell: string): string => (/[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell)
+const special = { ',': /[",\r\n]/, ';': /[";\r\n]/, '\t': /["\t\r\n]/ } as const
+export type Delimiter = keyof typeof special
 
-export const csvLine = (cells: readonly string[]): string => `${cells.map(quoted).join(',')}\n`
+export const csvLine = (cells: readonly string[], delimiter: Delimiter = ','): string =>
+  `${cells
+    .map((cell) => (special[delimiter].test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell))
+    .join(delimiter)}\n`
 
-export const sheetLine = (cells: readonly string[]): string => csvLine(cells.map(guardCell))
+export const sheetLine = (cells: readonly string[], delimiter?: Delimiter): string =>
+  csvLine(cells.map(guardCell), delimiter)
 
 /** A list as CSV. UIDs are in hex, because spreadsheets keep 15 of their 16 digits. */
 export function* csvRows(

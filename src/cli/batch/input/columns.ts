@@ -58,8 +58,11 @@ export const layOut = (heading: readonly string[], options: ColumnOptions, probl
   return absent.length === 0 ? positions : undefined
 }
 
+/** The last column of a file of failed rows, which says why they failed. */
+export const reasonColumn = 'error'
+
 export const isIgnored = (name: string, { ignored }: ColumnOptions): boolean =>
-  name === '' || ignored === 'all' || ignored.has(name)
+  name === '' || name === reasonColumn || ignored === 'all' || ignored.has(name)
 
 /** Includes the flag that ignores them, ready to be copied. */
 export const unknownColumns = (names: readonly string[], options: ColumnOptions): string => {

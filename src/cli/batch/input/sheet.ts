@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject } from '../../../values/json.ts'
 import { linesOf } from '../../../values/line-splitter.ts'
 import { UsageError } from '../../errors.ts'
-import { unguardCell } from '../../io/csv.ts'
+import { type Delimiter, unguardCell } from '../../io/csv.ts'
 import { counted } from '../../io/text.ts'
 import { type ColumnOptions, isIgnored, layOut, unknownColumns } from './columns.ts'
 import { csvRows } from './csv.ts'
@@ -24,6 +24,10 @@ export interface SheetReader {
   /** Called once, before the first row, with the indexes of our columns that the sheet has. */
   readonly columns?: (present: readonly number[]) => void
   readonly row: (row: number, cells: readonly Cell[]) => void
+  /** The heading of a CSV sheet as it is. */
+  readonly heading?: (names: readonly string[], delimiter: Delimiter) => void
+  /** Each row as it is, before `row`: its cells under the heading, or its JSON. */
+  readonly original?: (row: number, value: readonly string[] | JsonObject) => void
 }
 
 /** Calls the reader with each row, and adds rows that cannot be parsed to `problems`. */
@@ -79,9 +83,10 @@ const readCsv = async (
   let positions: readonly number[] | undefined
   let width: number | undefined
   let row = 0
-  for await (const { rows, malformed } of csvRows(chunks)) {
+  for await (const { rows, malformed, delimiter } of csvRows(chunks)) {
     for (const cells of rows) {
       if (width === undefined) {
+        reader.heading?.(cells, delimiter)
         positions = layOut(cells, options, problems)
         width = cells.length
         present = (positions ?? []).flatMap((position, column) => (position < 0 ? [] : { column, position }))
@@ -101,6 +106,7 @@ const readCsv = async (
       } else if (positions) {
         const read = new Array<Cell>(options.columns.length)
         for (const { column, position } of present) read[column] = readCell(cells[position])
+        reader.original?.(row, cells)
         reader.row(row, read)
       }
     }
@@ -129,6 +135,7 @@ const readJson = async (
     }
     const unknown = Object.keys(value).filter((name) => !known.has(name) && !isIgnored(name, options))
     if (unknown.length > 0) problems.add(row, undefined, unknownColumns(unknown, options))
+    reader.original?.(row, value)
     reader.row(
       row,
       theirs.map((name, i) => {

@@ -87,6 +87,7 @@ export const badgeCreation: BadgeKind = {
     columns: eventColumns,
     required: eventNeeds,
     structured: new Set(['virtualEvent', 'privateEvent']),
+    files: new Set(['image']),
     parse: (ctx, problems, folder) => {
       const judge = imageJudge()
       const rowOf = new Map<string, number>()

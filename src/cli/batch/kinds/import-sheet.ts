@@ -1,9 +1,8 @@
 import { type ChipColumn, type ChipValues, chipColumns, problemsOf } from '../../../values/chip-row.ts'
-import { CsvReader } from '../../../values/csv-reader.ts'
 import { csvLine } from '../../io/csv.ts'
-import { colons, readUid, uidOnWire } from '../../uid.ts'
+import { uidOnWire } from '../../uid.ts'
 import { Problems } from '../input/problems.ts'
-import { type Cell, readSheet, type SheetOptions } from '../input/sheet.ts'
+import { type Cell, readSheet, type SheetOptions, type SheetReader } from '../input/sheet.ts'
 import type { Source } from '../input/source.ts'
 import { UidColumn } from '../input/uid-column.ts'
 
@@ -29,6 +28,7 @@ export const readImport = async (
   source: Source,
   options: SheetOptions,
   accepted: boolean,
+  reading: Pick<SheetReader, 'heading' | 'original'> = {},
 ): Promise<ImportInput> => {
   const problems = new Problems()
   const uids = new UidColumn(problems)
@@ -60,6 +60,7 @@ export const readImport = async (
   }
 
   await readSheet(source, options, problems, {
+    ...reading,
     columns: (indices) => {
       present = indices
       block = csvLine(indices.map((i) => columns[i] ?? ''))
@@ -114,20 +115,4 @@ export function* slicesOf(
       from = to
     }
   }
-}
-
-/** The heading and the wanted rows of a sheet as it was sent. */
-export const rowsOfBlocks = (blocks: readonly Buffer[], wanted: ReadonlySet<number>) => {
-  let heading: readonly string[] | undefined
-  let row = 0
-  const rows: string[][] = []
-  const reader = new CsvReader()
-  for (const block of blocks)
-    for (const cells of reader.push(block.toString('utf8')).rows) {
-      if (heading === undefined) heading = cells
-      else if (wanted.has(++row)) rows.push([...cells])
-    }
-  const uidAt = heading?.indexOf('uid') ?? -1
-  for (const cells of rows) if (cells[uidAt]) cells[uidAt] = colons(readUid(cells[uidAt]))
-  return { heading: heading ?? [], rows }
 }

@@ -3,15 +3,15 @@ import type { Client } from '../../client/types.ts'
 import type { CliContext } from '../../context.ts'
 import { type ExitCode, exitCodes, UsageError, withAfterword } from '../../errors.ts'
 import { clean, counted, formatNumber, shellQuoted } from '../../io/text.ts'
-import { bothForms } from '../../uid.ts'
+import { bothForms, colons, readUid } from '../../uid.ts'
 import { beginJournal, reopenJournal, rowsLeft } from '../engine.ts'
-import { writeFailedRows } from '../failed-file.ts'
+import type { FailedFile } from '../failed-file.ts'
 import { fromSettings, sheetOptions } from '../input/flags.ts'
 import { openSource } from '../input/source.ts'
 import { type Header, isNumber, isStatus, isText, orAbsent, type Result, shape } from '../journal.ts'
 import type { WholeKind } from '../kind.ts'
 import { openRun } from '../run.ts'
-import { type ImportInput, importSheet, readImport, rowsOfBlocks, slicesOf } from './import-sheet.ts'
+import { type ImportInput, importSheet, readImport, slicesOf } from './import-sheet.ts'
 
 export interface ImportSettings {
   readonly team: string | undefined
@@ -103,7 +103,7 @@ export const runImport = async (
     readonly sheetSettings: Header['settings']
     readonly resumes?: string
     readonly rate: number | undefined
-    readonly failedFile?: string | undefined
+    readonly failedFile?: FailedFile | undefined
   },
 ): Promise<ExitCode> => {
   const { io } = ctx
@@ -119,7 +119,7 @@ export const runImport = async (
       : await beginJournal(ctx, about)
   const stopping = 'Stopping. Press Ctrl-C again to stop now.'
   const run = openRun(ctx, { id, journal, label: 'Importing', total, rate, stopping })
-  const failedRows = new Set<number>()
+  const failures = new Map<number, { readonly row: number; readonly uid: string; readonly error: string }>()
   const counts = { created: 0, unchanged: 0, failed: 0 }
   let isComplete = false
 
@@ -149,7 +149,7 @@ export const runImport = async (
         continue
       }
       const { row, uid, status, error } = answer
-      if (status === 'failed') failedRows.add(row)
+      if (status === 'failed') failures.set(row, { row, uid, error: error ?? '' })
       const result = { row, uid, status, error }
       journal?.append({ type: 'result', ...result })
       if (io.json) counts[status] += 1
@@ -180,10 +180,11 @@ export const runImport = async (
     `${counted(created, 'chip')} created, ${formatNumber(unchanged)} unchanged, ${formatNumber(failed)} failed.`,
   )
   if (failed === total) await reportEmptyGroup(ctx, settings)
-  if (failedFile !== undefined) {
-    const { heading, rows } = rowsOfBlocks(sheet.blocks, failedRows)
-    writeFailedRows(ctx, failedFile, heading, rows)
+  const cells = (row: number) => {
+    const { uid } = failures.get(row) ?? {}
+    return uid ? [colons(readUid(uid))] : []
   }
+  failedFile?.write([...failures.values()], { heading: ['uid'], cells })
   if (failed < total) io.hint(`See them: tapchip chips list --chip-group ${shellQuoted(settings.chipGroup)}`)
   return exitCode
 }

@@ -36,6 +36,7 @@ export const metadataSheet = (template?: Template): SheetSpec<MetadataRow, Metad
     ...tokenNeeded,
     required: others,
     structured: new Set(['metadata']),
+    ...(template ? {} : { files: new Set(['metadata']) }),
     parse: (_, problems, folder) => {
       const tokens = new TokenColumns(problems)
       const read = template ? fromTemplate(template, columns) : fromCells(columns.indexOf('metadata'), folder)

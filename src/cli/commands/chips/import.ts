@@ -1,4 +1,4 @@
-import { checkFailedFile } from '../../batch/failed-file.ts'
+import { openFailedFile } from '../../batch/failed-file.ts'
 import { asSettings, batchFlags, sheetOptions } from '../../batch/input/flags.ts'
 import { inputOf, openSource } from '../../batch/input/source.ts'
 import { runImport } from '../../batch/kinds/import.ts'
@@ -37,11 +37,12 @@ export const importChips = defineCommand({
   },
   run: async (ctx, { options }) => {
     ctx.needAdmin()
-    checkFailedFile(ctx, options.failed)
     const file = await ctx.prompts.text(options.file, { flag: '--file', message: 'File with the chips' })
+    const read = sheetOptions(options, importSheet)
+    const failedFile = openFailedFile(ctx, options.failed, file, read)
     const chipGroup = await chooseGroup(ctx, options.chipGroup, options.team)
     const source = openSource(ctx.system, file)
-    const sheet = await readImport(source, sheetOptions(options, importSheet), options.yes)
+    const sheet = await readImport(source, read, options.yes, failedFile?.reading)
     if (sheet.rows === 0) {
       ctx.io.note(`${source.name} has no rows. Nothing to do.`)
       return exitCodes.done
@@ -53,7 +54,7 @@ export const importChips = defineCommand({
       settings: { team: options.team, chipGroup, keySet, simulated: options.simulated },
       sheetSettings: asSettings(options),
       rate: options.rate,
-      failedFile: options.failed,
+      failedFile,
     })
   },
 })
