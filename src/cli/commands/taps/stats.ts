@@ -1,7 +1,8 @@
+import { isDay } from '../../../values/date.ts'
 import { endOfDay, isTimeZone, startOfDay } from '../../../values/time-zone.ts'
 import type { AnswerOf } from '../../client/types.ts'
 import { defineCommand } from '../../command/define.ts'
-import { choice, csv, integer, type Moment, moment, team, text } from '../../command/options.ts'
+import { choice, csv, integer, readTime, team, text } from '../../command/options.ts'
 import type { CliContext } from '../../context.ts'
 import { UsageError } from '../../errors.ts'
 import { bar, sparkline } from '../../io/plot.ts'
@@ -29,8 +30,8 @@ export const stats = defineCommand({
   ],
   options: {
     by: choice('--by <unit>', 'What to count by', units),
-    since: moment('--since <when>', 'Only from then on', 'ago'),
-    until: moment('--until <when>', 'Only before then; a date includes that day', 'ago'),
+    since: text('--since <when>', 'Only from then on: a date, an ISO 8601 time, or 30m, 2h, 7d ago'),
+    until: text('--until <when>', 'Only before then, in the same forms; a date includes that day'),
     chipGroup: text('--chip-group <name|id>', 'Only chips of this group', 'chip-group'),
     outcome: choice('--outcome <outcome>', 'Only this outcome', outcomes),
     timeZone: text('--time-zone <zone>', 'Where days and hours begin: Europe/Berlin, local (default: UTC)'),
@@ -45,8 +46,8 @@ export const stats = defineCommand({
     const found = await ctx.call('GET /admin/taps/stats', {
       query: {
         ...{ ...filter, by, timeZone },
-        since: momentIn(since, startOfDay, timeZone, ctx),
-        until: momentIn(until, endOfDay, timeZone, ctx),
+        since: since && momentOf('--since', since, (date) => startOfDay(date, timeZone), ctx),
+        until: until && momentOf('--until', until, (date) => endOfDay(date, timeZone), ctx),
       },
     })
     await print(ctx, found, by)
@@ -62,16 +63,9 @@ const zoneNamed = (given = 'UTC'): string => {
   )
 }
 
-/** A date is a day of the time zone. */
-const momentIn = (
-  given: Moment | undefined,
-  ofDay: (date: string, zone: string) => number,
-  zone: string,
-  ctx: CliContext,
-): string | undefined => {
-  const moment = given?.(ctx.now())
-  return moment?.length === 10 ? new Date(ofDay(moment, zone)).toISOString() : moment
-}
+/** A date is a day of the time zone. @throws UsageError */
+const momentOf = (flag: string, given: string, ofDay: (date: string) => number, ctx: CliContext): string =>
+  isDay(given) ? new Date(ofDay(given)).toISOString() : readTime(flag, given, 'ago')(ctx.now())
 
 const columnsOf = (by: Unit): Columns<Count> => {
   const counts = { TAPS: (row: Count) => row.taps }
