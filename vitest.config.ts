@@ -1,11 +1,17 @@
 import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
+import { missingTools } from './scripts/test-tools.mjs'
+
+const missing = missingTools('fast')
+const leftOut = missing.flatMap(({ tests }) => tests)
 
 export default defineConfig({
   define: { __TAPCHIP_VERSION__: '"0.0.0-test"' },
   test: {
     include: ['tests/**/*.test.ts'],
-    exclude: ['tests/long/**'],
+    exclude: ['tests/long/**', ...leftOut],
+    globalSetup: 'tests/support/left-out.ts',
+    provide: { leftOut: missing },
     pool: 'forks',
     // A worker loads the code once and not once a file, which was a quarter of the time: no test replaces a module.
     isolate: false,

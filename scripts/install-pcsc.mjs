@@ -1,53 +1,20 @@
 // Sees to it that the tests of card readers can run: a pcscd with virtual readers, and both libraries that talk to it.
-// Installs what is missing where it may (root, on Debian and its kin); elsewhere it says what to install, and fails.
-import { spawnSync } from 'node:child_process'
+// Installs what is missing where it may (root, on Debian and its kin); elsewhere it says what to install.
 import { existsSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { aptInstall, cannotRun } from './install-package.mjs'
+import { attempt, found, loads, missingReaderPackages, namespaceProblem, pcscMini } from './test-tools.mjs'
 
 process.chdir(fileURLToPath(new URL('..', import.meta.url)))
-const env = { ...process.env, PATH: `${process.env.PATH}:/usr/sbin:/sbin` }
-const succeeds = (command, ...args) => spawnSync(command, args, { stdio: 'ignore', env }).status === 0
-const found = (program) => succeeds('sh', '-c', `command -v ${program}`)
-
-/** Debian's packages, and how to tell that one is there already. */
-const packages = {
-  pcscd: () => found('pcscd'),
-  'vsmartcard-vpcd': () => existsSync('/usr/lib/pcsc/drivers/serial/libifdvpcd.so'),
-  'libpcsclite-dev': () => existsSync('/usr/include/PCSC/winscard.h'),
-  'pkg-config': () => found('pkg-config'),
-  'g++': () => found('g++'),
-  make: () => found('make'),
-  python3: () => found('python3'),
-  iproute2: () => found('ip'),
-  'util-linux': () => found('unshare'),
-}
-const missingPackages = () => Object.keys(packages).filter((name) => !packages[name]())
 
 const { optionalDependencies } = JSON.parse(readFileSync('package.json', 'utf8'))
 const nfcPcsc = `nfc-pcsc@${optionalDependencies['nfc-pcsc']}`
-const architecture = { x64: 'x86_64', arm64: 'aarch64' }[process.arch] ?? process.arch
-const pcscMini = `@pcsc-mini/linux-${architecture}-gnu`
 const pcscMiniVersion = optionalDependencies['@pcsc-mini/linux-x86_64-gnu']
 
-/** In a process of its own: native code that is replaced under one that has it loaded ends that one. */
-const loads = (name) => succeeds(process.execPath, '-e', `require(${JSON.stringify(name)})`)
-
-function fail(what, advice) {
-  console.error(`The tests of card readers cannot run: ${what}.\n${advice}`)
-  process.exit(1)
-}
-
-/** Runs a command, and shows what it said only where it failed. */
-function attempt(command, args, extra = {}) {
-  const { status, stdout, stderr, error } = spawnSync(command, args, {
-    encoding: 'utf8',
-    env: { ...env, ...extra },
-  })
-  return status === 0 ? undefined : `${stdout ?? ''}${stderr ?? ''}${error?.message ?? ''}`
-}
+const fail = (what, advice) => cannotRun('The tests of card readers', what, advice)
 
 function installPackages() {
-  const missing = missingPackages()
+  const missing = missingReaderPackages()
   if (missing.length === 0) return
   const install = ['apt-get', 'install', '-y', '--no-install-recommends', ...missing]
   const byHand = `As root, on Debian:\n\n  ${install.join(' ')}\n`
@@ -57,15 +24,9 @@ function installPackages() {
     fail(`${missing.join(', ')} are not here, and only root may install them`, byHand)
 
   console.log(`Installing what the tests of card readers need: ${missing.join(', ')}`)
-  const quiet = { DEBIAN_FRONTEND: 'noninteractive' }
-  const [apt, ...args] = install
-  // A fresh machine has no list of packages, an old one has an old list.
-  if (attempt(apt, args, quiet) !== undefined) {
-    attempt(apt, ['update'], quiet)
-    const problem = attempt(apt, args, quiet)
-    if (problem !== undefined) fail('apt-get failed', `${problem}\n${byHand}`)
-  }
-  const still = missingPackages()
+  const problem = aptInstall(install)
+  if (problem !== undefined) fail('apt-get failed', `${problem}\n${byHand}`)
+  const still = missingReaderPackages()
   if (still.length > 0) fail(`${still.join(', ')} were installed, but cannot be found`, byHand)
 }
 
@@ -90,8 +51,7 @@ function buildLibraries() {
 }
 
 function checkNamespaces() {
-  const user = process.getuid() === 0 ? [] : ['--user', '--map-root-user']
-  const problem = attempt('unshare', [...user, '--mount', '--net', '--pid', '--fork', 'true'])
+  const problem = namespaceProblem()
   if (problem !== undefined)
     fail(
       'they need namespaces of their own, which are not allowed here',

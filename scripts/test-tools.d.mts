@@ -1,0 +1,11 @@
+export interface MissingTool {
+  /** For what, as in "tests with a browser". */
+  what: string
+  /** Globs. */
+  tests: string[]
+  why: string
+  advice: string
+}
+export function missingTools(suite: 'fast' | 'long'): MissingTool[]
+export function describeMissing(missing: readonly MissingTool[]): string
+export const tools: readonly Pick<MissingTool, 'what' | 'tests' | 'advice'>[]

@@ -1,0 +1,136 @@
+// What some tests need and not every machine has. Where it is missing, those tests are left out and the rest runs,
+// unless TAPCHIP_TEST_ALL=1 says, as in CI, that none may be.
+import { spawnSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { createRequire } from 'node:module'
+
+const env = { ...process.env, PATH: `${process.env.PATH}:/usr/sbin:/sbin` }
+const run = (command, ...args) => spawnSync(command, args, { encoding: 'utf8', env })
+export const succeeds = (command, ...args) => run(command, ...args).status === 0
+export const found = (program) => succeeds('sh', '-c', `command -v ${program}`)
+
+/** Runs a command, and gives what it said where it failed. */
+export function attempt(command, args, extra = {}) {
+  const { status, stdout, stderr, error } = spawnSync(command, args, {
+    encoding: 'utf8',
+    env: { ...env, ...extra },
+  })
+  return status === 0 ? undefined : `${stdout ?? ''}${stderr ?? ''}${error?.message ?? ''}`.trim()
+}
+
+/** Debian's packages for the tests of card readers, and how to tell that one is there already. */
+const readerPackages = {
+  pcscd: () => found('pcscd'),
+  'vsmartcard-vpcd': () => existsSync('/usr/lib/pcsc/drivers/serial/libifdvpcd.so'),
+  'libpcsclite-dev': () => existsSync('/usr/include/PCSC/winscard.h'),
+  'pkg-config': () => found('pkg-config'),
+  'g++': () => found('g++'),
+  make: () => found('make'),
+  python3: () => found('python3'),
+  iproute2: () => found('ip'),
+  'util-linux': () => found('unshare'),
+}
+export const missingReaderPackages = () =>
+  Object.keys(readerPackages).filter((name) => !readerPackages[name]())
+
+/** In a process of its own: native code that is replaced under one that has it loaded ends that one. */
+export const loads = (name) => succeeds(process.execPath, '-e', `require(${JSON.stringify(name)})`)
+
+const isInstalled = (name) => {
+  try {
+    createRequire(import.meta.url).resolve(name)
+    return true
+  } catch {
+    return false
+  }
+}
+const architecture = { x64: 'x86_64', arm64: 'aarch64' }[process.arch] ?? process.arch
+export const pcscMini = `@pcsc-mini/linux-${architecture}-gnu`
+
+/** What keeps this user from having namespaces of their own. */
+export const namespaceProblem = () => {
+  const user = process.getuid?.() === 0 ? [] : ['--user', '--map-root-user']
+  return attempt('unshare', [...user, '--mount', '--net', '--pid', '--fork', 'true'])
+}
+
+function readerProblem() {
+  const missing = missingReaderPackages()
+  if (missing.length > 0) return `${missing.join(', ')} not installed`
+  const libraries = ['nfc-pcsc', pcscMini].filter((name) => !isInstalled(name))
+  if (libraries.length > 0) return `${libraries.join(', ')} not installed`
+  if (namespaceProblem() !== undefined)
+    return 'this user may have no namespaces. Run as root, or allow user namespaces'
+  return undefined
+}
+
+/** Where tests/support/browser.ts looks. */
+const browsers = process.env.TAPCHIP_TEST_BROWSER
+  ? [process.env.TAPCHIP_TEST_BROWSER]
+  : ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
+/** Where tests/support/fake-time.ts looks. */
+const fakeTimes = process.env.TAPCHIP_TEST_FAKETIME
+  ? [process.env.TAPCHIP_TEST_FAKETIME]
+  : ['x86_64', 'aarch64'].map((machine) => `/usr/lib/${machine}-linux-gnu/faketime/libfaketimeMT.so.1`)
+
+/** Ubuntu's chromium is a script that asks for a snap, so that it is there says nothing. */
+export function hasBrowser() {
+  const first = browsers.find((path) => existsSync(path))
+  return first !== undefined && succeeds(first, '--version')
+}
+export const hasFakeTime = () => fakeTimes.some((path) => existsSync(path))
+
+const apt = (...names) => `On Debian, as root: apt-get install ${names.join(' ')}`
+export const tools = [
+  {
+    what: 'card readers',
+    tests: ['tests/pcsc/**', 'tests/cli/nfc-pcscd.test.ts'],
+    problem: readerProblem,
+    advice: `${apt(...Object.keys(readerPackages))}, then: node scripts/install-pcsc.mjs`,
+  },
+  {
+    what: 'a browser',
+    tests: ['tests/e2e/foreign-page.test.ts'],
+    problem: () => (hasBrowser() ? undefined : `${browsers.join(', ')} not there, or not working`),
+    advice: `${apt('chromium')}. Elsewhere: TAPCHIP_TEST_BROWSER=PATH`,
+  },
+  {
+    what: 'a clock that jumps',
+    tests: ['tests/long/clock.test.ts'],
+    problem: () => (hasFakeTime() ? undefined : 'libfaketime not installed'),
+    advice: `${apt('libfaketime')}. Elsewhere: TAPCHIP_TEST_FAKETIME=PATH`,
+  },
+  {
+    what: 'a terminal',
+    tests: [
+      'tests/cli/badge-events.test.ts',
+      'tests/cli/nfc-one-chip.test.ts',
+      'tests/cli/prompts.test.ts',
+      'tests/cli/protected-context.test.ts',
+    ],
+    // The `script` of macOS and of the BSDs takes other arguments.
+    problem: () => (succeeds('script', '--version') ? undefined : '`script` of util-linux not installed'),
+    advice: apt('bsdutils'),
+  },
+]
+
+export const mayLeaveOut = () => !process.env.TAPCHIP_TEST_ALL
+
+/** What is missing here, with the tests that are left out because of it. @param suite the tests that are to run */
+export function missingTools(suite) {
+  if (!mayLeaveOut()) return []
+  const isLong = (file) => file.startsWith('tests/long/')
+  return tools
+    .filter(({ tests }) => tests.some((file) => isLong(file) === (suite === 'long')))
+    .flatMap(({ problem, ...tool }) => {
+      const why = problem()
+      return why === undefined ? [] : [{ ...tool, why }]
+    })
+}
+
+/** Said after the tests, so that nobody takes a part for the whole. */
+export const describeMissing = (missing) =>
+  `Not run on this machine:\n${missing
+    .map(
+      ({ what, tests, why, advice }) => `  tests with ${what} (${tests.join(', ')})\n    ${why}. ${advice}`,
+    )
+    .join('\n')}\nTAPCHIP_TEST_ALL=1 makes that a failure.`
