@@ -38,6 +38,7 @@ import { assertDataKey, loadDataKey, restoreDataKey, sealCheck } from './store/d
 import type { Db } from './store/database.ts'
 import { Disk } from './store/disk.ts'
 import { openDatabase } from './store/open.ts'
+import { completeRestore } from './store/restore-dir.ts'
 import { SecretBox } from './store/secret-box.ts'
 import { allNames, setSettingOnce, setting } from './store/settings.ts'
 import { type Upgraded, upgradeDatabase } from './upgrade.ts'
@@ -101,6 +102,8 @@ export async function beginContext(
     mkdirSync(config.dataDir, { recursive: true, mode: 0o700 })
     closeToOthers(config.dataDir)
     unlock = await lockDataDir(config.dataDir)
+    if (completeRestore(config.dataDir, { isStart: true }))
+      log.info('the restore that was interrupted is complete')
     removeUnfinished(config.dataDir)
     const file = join(config.dataDir, databaseFile)
     const held = heldInstance(config.dataDir, file)

@@ -14,6 +14,7 @@ OPTIONS
   --seed FILE        teams, chips, and more, created if they are missing
   --ephemeral        keep everything in a temporary directory that is removed when the daemon stops
   --log-level LEVEL  trace, debug, info, warn, error, fatal, or silent (info)
+  --restore BACKUP   put a backup into the data directory, and exit; see tapchip restore
   --version          print the version
   -h, --help         print this help
 
@@ -31,7 +32,7 @@ ENVIRONMENT (flags override these, and these override the configuration file)
   TAPCHIP_ADMIN_REMOTE      on: /admin and /metrics stay on the public port and answer through a proxy
   TAPCHIP_ADMIN_TOKEN       the first admin token, 16 characters or more, instead of admin.token
   TAPCHIP_DATA_KEY          the data key, 64 hex digits, instead of the file data.key
-  TAPCHIP_BACKUP_PASSPHRASE once, after restoring a backup: creates data.key from its data.key.enc
+  TAPCHIP_BACKUP_PASSPHRASE the passphrase of the backup, for --restore
   TAPCHIP_MIGRATION_BACKUP  off: no copy of the database before a newer version changes its schema
   TAPCHIP_BADGE_PROVIDER    where new badge events are created: embedded (here, the default) or poap
   TAPCHIP_BADGE_APPROVAL    auto, or manual: an operator approves the events that are created here

@@ -7,6 +7,8 @@ import { KeyProblem } from './chain/keys/signing-key.ts'
 import { WrongChain } from './chain/relayer/errors.ts'
 import { type Config, loadConfig, readArguments } from './config/config.ts'
 import { ConfigProblem, describeFileError } from './config/problem.ts'
+import { RestoreProblem, restoreBackup } from './domain/restore.ts'
+import { systemClock } from './domain/time.ts'
 import { help } from './help.ts'
 import { createLogger } from './log.ts'
 import { SeedProblem } from './seed/seeding.ts'
@@ -27,6 +29,7 @@ const known = [
   DataDirProblem,
   DataKeyProblem,
   DataDirInUse,
+  RestoreProblem,
   SchemaTooNew,
   MigrationFailed,
   NoRoomForCopy,
@@ -43,7 +46,9 @@ async function run(): Promise<number> {
     process.stdout.write(args.help ? help : `tapchipd ${version}\n`)
     return 0
   }
-  const config = withTemporaryDir(loadConfig(args, process.env))
+  const loaded = loadConfig(args, process.env)
+  if (args.restore !== undefined) return restore(args.restore, loaded)
+  const config = withTemporaryDir(loaded)
   try {
     const stopping = signalled()
     const early = new AbortController()
@@ -59,6 +64,15 @@ async function run(): Promise<number> {
   } finally {
     if (config.ephemeral) rmSync(config.dataDir, { recursive: true, force: true })
   }
+}
+
+/** `tapchip restore` starts it, and reads the line. */
+async function restore(from: string, config: Config): Promise<number> {
+  if (config.ephemeral) throw new ConfigProblem('--restore and --ephemeral exclude each other')
+  const { dataDir, dataKey, backupPassphrase: passphrase } = config
+  const restored = await restoreBackup(systemClock, { from, dataDir, dataKey, passphrase })
+  stdioWriter(1).write(`${JSON.stringify({ event: 'restored', ...restored })}\n`)
+  return 0
 }
 
 function withTemporaryDir(config: Config): Config {

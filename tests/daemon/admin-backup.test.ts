@@ -58,7 +58,7 @@ test('a backup with a passphrase is all that a new daemon needs', async () => {
     sizeBytes: expect.any(Number),
     holdsDataKey: true,
   })
-  expect(readdirSync(body.path).sort()).toEqual(['data.key.enc', 'tapchip.db'])
+  expect(readdirSync(body.path).sort()).toEqual(['backup.json', 'data.key.enc', 'tapchip.db'])
   expect(mode(body.path)).toBe('700')
   expect(mode(join(body.path, 'tapchip.db'))).toBe('600')
   expect(mode(join(body.path, 'data.key.enc'))).toBe('600')
@@ -84,7 +84,7 @@ test('a backup without a passphrase says loudly that it does not hold the data k
   const { body } = await t.call('POST /admin/backup', {})
   expect(body.holdsDataKey).toBe(false)
   expect(body.warning).toMatch(/DOES NOT CONTAIN THE DATA KEY.*passphrase/)
-  expect(readdirSync(body.path)).toEqual(['tapchip.db'])
+  expect(readdirSync(body.path).sort()).toEqual(['backup.json', 'tapchip.db'])
   expect((await t.call('POST /admin/backup')).body.path).not.toBe(body.path)
   expect((await t.call('POST /admin/backup', { passphrase: '' })).status).toBe(400)
 })

@@ -31,7 +31,7 @@ export const topics: Readonly<Record<string, string>> = {
   TAPCHIP_DATA_DIR            where daemon commands find the data directory
   TAPCHIP_META_READ_KEY, TAPCHIP_FILE_READ_KEY, TAPCHIP_APP_MASTER_KEY
                               the keys of key-sets create
-  TAPCHIP_BACKUP_PASSPHRASE   the passphrase of backup
+  TAPCHIP_BACKUP_PASSPHRASE   the passphrase of backup and restore
   TAPCHIP_DEBUG               any value: show where an error comes from
   NO_COLOR, TERM=dumb, CI     no colors; no prompts under CI
   XDG_CONFIG_HOME, XDG_STATE_HOME, XDG_DATA_HOME

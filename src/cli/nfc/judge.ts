@@ -34,6 +34,8 @@ const reasons: Readonly<Record<ElementOf<'GET /admin/taps'>['outcome'], string |
   replayed:
     'its counter is not above the last one that the daemon has seen. Tap again; if that does not help, the chip was ' +
     'set up again elsewhere, or its taps were simulated',
+  'caught-up':
+    'the daemon was restored from a backup, so this first tap only brings its counter up to date. Tap again',
   'wrong-mac':
     'it is not signed with the keys that the daemon has for this chip. It may be set up under another key set',
   disabled: 'the chip is disabled. Enable it: tapchip chips enable',

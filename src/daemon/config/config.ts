@@ -73,19 +73,22 @@ export interface Arguments {
   readonly help: boolean
   readonly version: boolean
   readonly configFile: string | undefined
+  /** A backup to restore instead of starting. */
+  readonly restore?: string | undefined
   readonly values: Readonly<Partial<Record<SettingName, unknown>>>
 }
 
 /** @throws ConfigProblem on an unknown flag */
 export function readArguments(argv: readonly string[]): Arguments {
   try {
-    const { help, version, config, ...values } = parseArgs({
+    const { help, version, config, restore, ...values } = parseArgs({
       args: [...argv],
       strict: true,
       allowPositionals: false,
       options: {
         ...flags,
         config: text,
+        restore: text,
         help: { type: 'boolean', short: 'h' },
         version: { type: 'boolean' },
       },
@@ -94,6 +97,7 @@ export function readArguments(argv: readonly string[]): Arguments {
       help: help ?? false,
       version: version ?? false,
       configFile: config,
+      restore,
       values: Object.fromEntries(Object.entries(values).map(([flag, value]) => [settingOf(flag), value])),
     }
   } catch (error) {

@@ -1,11 +1,14 @@
-import { existsSync, mkdirSync, renameSync, rmSync, statSync } from 'node:fs'
-import { cp } from 'node:fs/promises'
-import { join } from 'node:path'
+import { createHash } from 'node:crypto'
+import { createReadStream, existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs'
+import { cp, readdir } from 'node:fs/promises'
+import { join, relative } from 'node:path'
+import * as z from 'zod'
 import { replaceFile } from '../../values/replace-file.ts'
 import { type Actor, recordChange } from '../store/audit.ts'
 import { wrapDataKey, wrappedKeyFile } from '../store/data-key.ts'
 import type { Db } from '../store/database.ts'
 import type { Disk } from '../store/disk.ts'
+import { latestSchema } from '../store/open.ts'
 import type { SecretBox } from '../store/secret-box.ts'
 import { invalid } from './errors.ts'
 import { type Clock, iso } from './time.ts'
@@ -25,12 +28,61 @@ interface Deps {
   config: { dataDir: string; ephemeral: boolean }
 }
 
-const backupFiles = {
+export const backupFiles = {
   database: 'tapchip.db',
   dataKey: wrappedKeyFile,
   /** A folder. */
   images: 'badge-images',
+  /** When it was made, and the digest of each file. */
+  manifest: 'backup.json',
 } as const
+
+const manifest = z.object({
+  format: z.literal('tapchip-backup'),
+  version: z.literal(1),
+  madeAt: z.string(),
+  schema: z.string(),
+  /** SHA-256 by path, in hex. */
+  files: z.record(z.string(), z.string()),
+})
+
+async function digests(folder: string): Promise<Record<string, string>> {
+  const found: Record<string, string> = {}
+  for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
+    if (!entry.isFile()) continue
+    const path = join(entry.parentPath, entry.name)
+    const hash = createHash('sha256')
+    for await (const bytes of createReadStream(path)) hash.update(bytes)
+    found[relative(folder, path).replaceAll('\\', '/')] = hash.digest('hex')
+  }
+  return found
+}
+
+/** Undefined for backups of earlier versions, which have none. */
+function manifestOf(backup: string): z.infer<typeof manifest> | undefined {
+  const path = join(backup, backupFiles.manifest)
+  return existsSync(path) ? manifest.parse(JSON.parse(readFileSync(path, 'utf8'))) : undefined
+}
+
+/** ISO 8601; null if the backup does not tell. */
+export const madeAtOf = (backup: string): string | null => manifestOf(backup)?.madeAt ?? null
+
+/** @param copy of the backup's files, without the wrapped key @returns the first difference, in words, if any */
+export async function damageOf(backup: string, copy: string): Promise<string | undefined> {
+  let told: ReturnType<typeof manifestOf>
+  try {
+    told = manifestOf(backup)
+  } catch {
+    return `its ${backupFiles.manifest} cannot be read`
+  }
+  if (told === undefined) return undefined
+  const found = await digests(copy)
+  for (const [name, digest] of Object.entries(told.files)) {
+    if (found[name] === undefined) return `${name} is missing`
+    if (found[name] !== digest) return `${name} has changed since it was made`
+  }
+  return undefined
+}
 
 const noDataKey =
   'THIS BACKUP DOES NOT CONTAIN THE DATA KEY. Without it, the chip keys in the backup cannot be read: keep a copy of ' +
@@ -55,6 +107,9 @@ export async function createBackup(
     const sizeBytes = statSync(database).size
     const images = join(dataDir, backupFiles.images)
     if (existsSync(images)) await cp(images, join(partial, backupFiles.images), { recursive: true })
+    const files = await digests(partial)
+    const about = { format: 'tapchip-backup', version: 1, madeAt: at, schema: latestSchema, files }
+    replaceFile(join(partial, backupFiles.manifest), `${JSON.stringify(about, null, 2)}\n`, { flush: true })
     if (passphrase !== undefined) {
       const wrapped = await deps.box.withKey((key) => wrapDataKey(key, passphrase))
       replaceFile(join(partial, backupFiles.dataKey), wrapped, { flush: true })

@@ -72,6 +72,11 @@ const refusals: Record<RefusalReason, { title: string; advice: string }> = {
     title: 'This tap was used before',
     advice: 'Every tap gives a link that works once. Hold your phone to the chip again for a fresh one.',
   },
+  'caught-up': {
+    title: 'Please tap once more',
+    advice:
+      'This chip is being tapped for the first time since this service was restored. Hold your phone to the chip again.',
+  },
   unknown: {
     title: 'This link belongs to no chip here',
     advice:

@@ -19,9 +19,15 @@ export function tapPageRoutes(app: FastifyInstance, ctx: Context): void {
   })
   app.head('/t', { config }, async (request, reply) => {
     const state = await tapState(ctx, queryOf(request))
-    const status = { malformed: 400, unknown: 404, forged: 404, disabled: 404, replayed: 410, fresh: 200 }[
-      state
-    ]
+    const status = {
+      malformed: 400,
+      unknown: 404,
+      forged: 404,
+      disabled: 404,
+      replayed: 410,
+      'caught-up': 410,
+      fresh: 200,
+    }[state]
     return guard(reply).code(status).send()
   })
 }

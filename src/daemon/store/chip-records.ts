@@ -79,6 +79,7 @@ export interface Remembered {
   uid: string
   proof: string | null
   lastCounter: number
+  catchesUp: number
   generation: number
   /** 0: a physical chip. */
   simulated: number
@@ -90,8 +91,8 @@ export async function rememberChip(
   proof: string | null,
   removedAt: string,
 ): Promise<void> {
-  const { uid, lastCounter, generation, simulated } = chip
-  const left = { uid, proof, lastCounter, generation, simulated, removedAt }
+  const { uid, lastCounter, catchesUp, generation, simulated } = chip
+  const left = { uid, proof, lastCounter, catchesUp, generation, simulated, removedAt }
   await db
     .insertInto('removedChips')
     .values({ identity: chipIdentity(chip), ...left })
@@ -111,7 +112,7 @@ export function rememberedOf(
   const { listed } = engineOf(db)
   return db
     .selectFrom('removedChips')
-    .select(['identity', 'uid', 'proof', 'lastCounter', 'generation', 'simulated'])
+    .select(['identity', 'uid', 'proof', 'lastCounter', 'catchesUp', 'generation', 'simulated'])
     .where((e) => e.or([e('identity', 'in', listed(by.identities)), e('uid', 'in', listed(by.uids))]))
     .execute()
 }

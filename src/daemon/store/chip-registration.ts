@@ -79,6 +79,7 @@ const columns = [
   'fileReadKey',
   'generation',
   'lastCounter',
+  'catchesUp',
   'redirectUrl',
   'itemId',
   'variantId',

@@ -31,6 +31,7 @@ export interface TappedChip
     | 'generation'
     | 'fileReadKey'
     | 'lastCounter'
+    | 'catchesUp'
     | 'redirectUrl'
     | 'itemId'
     | 'tokenRow'
@@ -56,6 +57,7 @@ export const tapped = (db: Queries) =>
       'chips.generation',
       'chips.fileReadKey',
       'chips.lastCounter',
+      'chips.catchesUp',
       'chips.redirectUrl',
       'chips.itemId',
       'chips.tokenRow',
@@ -93,7 +95,8 @@ export const findChipByPublicKey = (db: Queries, publicKey: string): Promise<Tap
   byPublicKey.first(db, { publicKey })
 
 /** Columns that affect a tap and can change between taps. */
-export type ChipState = Pick<ChipRow, 'teamId' | 'redirectUrl' | 'itemId' | 'tokenRow' | 'disabledAt'>
+const chipState = ['teamId', 'redirectUrl', 'itemId', 'tokenRow', 'disabledAt'] as const
+export type ChipState = Pick<ChipRow, (typeof chipState)[number]>
 
 const advance = statement<{ uid: string; counter: number; at: string }>()((db, p) =>
   db
@@ -101,7 +104,17 @@ const advance = statement<{ uid: string; counter: number; at: string }>()((db, p
     .set({ lastCounter: p.counter, lastTapAt: p.at })
     .where('uid', '=', p.uid)
     .where('lastCounter', '<', p.counter)
-    .returning(['teamId', 'redirectUrl', 'itemId', 'tokenRow', 'disabledAt']),
+    .where('catchesUp', '=', 0)
+    .returning(chipState),
+)
+const catchUp = statement<{ uid: string; counter: number; at: string }>()((db, p) =>
+  db
+    .updateTable('chips')
+    .set({ lastCounter: p.counter, lastTapAt: p.at, catchesUp: 0 })
+    .where('uid', '=', p.uid)
+    .where('lastCounter', '<', p.counter)
+    .where('catchesUp', '=', 1)
+    .returning(chipState),
 )
 
 /** Atomic. @returns the state of the chip, or undefined if the counter is not above the last accepted one */
@@ -109,6 +122,12 @@ export const takeCounter = (
   db: Queries,
   tap: { uid: string; counter: number; at: string },
 ): Promise<ChipState | undefined> => advance.first(db, tap)
+
+/** Atomic, for the first tap after a restore. @returns undefined as takeCounter does, or if the chip has caught up */
+export const takeCatchUp = (
+  db: Queries,
+  tap: { uid: string; counter: number; at: string },
+): Promise<ChipState | undefined> => catchUp.first(db, tap)
 
 const rowsAt = 500
 

@@ -12,11 +12,7 @@ const settingKey = 'lastTapBefore'
  * too long, and delay retries.
  */
 export async function endWhatLiesAhead(db: Queries, now: string): Promise<void> {
-  const { last } = await db
-    .selectFrom('taps')
-    .select((e) => e.fn.max('id').as('last'))
-    .executeTakeFirstOrThrow()
-  await setSetting(db, settingKey, String(last ?? 0))
+  await endTapsSoFar(db)
   await db.deleteFrom('claimRegistrations').where('createdAt', '>', now).execute()
   await db
     .updateTable('marketplaceRefreshes')
@@ -27,6 +23,15 @@ export async function endWhatLiesAhead(db: Queries, now: string): Promise<void> 
     .execute()
   await db.updateTable('badgeClaims').set({ dueAt: now }).where('dueAt', '>', now).execute()
   await db.updateTable('poapEvents').set({ pollAt: now }).where('pollAt', '>', now).execute()
+}
+
+/** The refs and codes of all taps so far expire. */
+export async function endTapsSoFar(db: Queries): Promise<void> {
+  const { last } = await db
+    .selectFrom('taps')
+    .select((e) => e.fn.max('id').as('last'))
+    .executeTakeFirstOrThrow()
+  await setSetting(db, settingKey, String(last ?? 0))
 }
 
 /** Refs and codes of taps up to this one have expired. */

@@ -10,7 +10,7 @@ export class DataDirProblem extends Error {
 }
 
 // Written after the first successful start. Distinguishes a lost database from a new directory.
-const marker = 'instance'
+export const instanceFile = 'instance'
 
 const restore =
   'Put a backup back in its place (docs/daemon.md, "When the database is lost or damaged"), ' +
@@ -30,7 +30,7 @@ export function closeToOthers(dataDir: string): void {
 
 /** @returns undefined before the first start @throws DataDirProblem if the database is lost */
 export function heldInstance(dataDir: string, databaseFile: string): string | undefined {
-  const path = join(dataDir, marker)
+  const path = join(dataDir, instanceFile)
   const isMarked = existsSync(path)
   if (!isMarked && !holdsChain(dataDir)) return undefined
   const instance = isMarked ? readFileSync(path, 'utf8').trim() : ''
@@ -54,9 +54,9 @@ export function holdInstance(dataDir: string, held: string | undefined, instance
   if (held !== undefined)
     throw new DataDirProblem(
       `The database in ${dataDir} is not the one that this directory has held (${instance} in place of ${held}). ` +
-        `Put the right one back. If this one is meant to be here, remove ${join(dataDir, marker)}.`,
+        `Put the right one back. If this one is meant to be here, remove ${join(dataDir, instanceFile)}.`,
     )
-  replaceFile(join(dataDir, marker), `${instance}\n`, { flush: true })
+  replaceFile(join(dataDir, instanceFile), `${instance}\n`, { flush: true })
 }
 
 export function removeUnfinished(dataDir: string): void {
@@ -67,6 +67,13 @@ export function removeUnfinished(dataDir: string): void {
   }
   remove(dataDir, /(\.\d+|\.json|^disk-probe)\.new$/)
   remove(join(dataDir, 'backups'), /^(tapchip|before-migration)-.*\.partial(-journal)?$/)
+}
+
+/** Also checks the causes of the error. */
+export function isDamaged(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  const code = 'code' in error ? String(error.code) : ''
+  return /^SQLITE_(CORRUPT|NOTADB)/.test(code) || isDamaged(error.cause)
 }
 
 /** @returns a DataDirProblem for disk and database errors, and other errors unchanged */

@@ -22,13 +22,13 @@ interface Source {
 
 /** Creates a key only for a new database. @throws DataKeyProblem */
 export function loadDataKey({ dataDir, fromEnvironment, databaseExists }: Source): Uint8Array {
-  if (fromEnvironment !== undefined) return parse(fromEnvironment, dataKeyVariable)
+  if (fromEnvironment !== undefined) return parseDataKey(fromEnvironment, dataKeyVariable)
   const path = join(dataDir, dataKeyFile)
   if (existsSync(path)) {
     if ((statSync(path).mode & 0o077) !== 0) {
       throw new DataKeyProblem(`${path} can be read by others. Close it: chmod 600 ${path}`)
     }
-    return parse(readFileSync(path, 'utf8').trim(), path)
+    return parseDataKey(readFileSync(path, 'utf8').trim(), path)
   }
   if (databaseExists) {
     throw new DataKeyProblem(
@@ -41,7 +41,8 @@ export function loadDataKey({ dataDir, fromEnvironment, databaseExists }: Source
   return key
 }
 
-function parse(text: string, where: string): Uint8Array {
+/** @throws DataKeyProblem */
+export function parseDataKey(text: string, where: string): Uint8Array {
   if (!/^[0-9a-fA-F]{64}$/.test(text))
     throw new DataKeyProblem(
       `${where} must hold 64 hex digits, a key of 32 bytes. Put the right one back from your backup: ` +
@@ -58,13 +59,20 @@ export const sealCheck = (box: SecretBox): string =>
 
 /** @throws DataKeyProblem if `sealed` was made with another key */
 export function assertDataKey(box: SecretBox, sealed: string, dataDir: string): void {
+  if (opensCheck(box, sealed)) return
+  throw new DataKeyProblem(
+    `The data key is not the one that the database in ${dataDir} was made with. ` +
+      `Put the right ${dataKeyFile} back, or the right ${dataKeyVariable}.`,
+  )
+}
+
+/** False if `sealed` was made with another key. */
+export function opensCheck(box: SecretBox, sealed: string): boolean {
   try {
     box.open(Buffer.from(sealed, 'base64'), checkContext)
+    return true
   } catch {
-    throw new DataKeyProblem(
-      `The data key is not the one that the database in ${dataDir} was made with. ` +
-        `Put the right ${dataKeyFile} back, or the right ${dataKeyVariable}.`,
-    )
+    return false
   }
 }
 

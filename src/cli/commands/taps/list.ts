@@ -20,6 +20,7 @@ export const outcomes = [
   'valid',
   'refused',
   'replayed',
+  'caught-up',
   'wrong-mac',
   'disabled',
   'unknown-chip',

@@ -2,7 +2,15 @@ import * as z from 'zod'
 import { adminEndpoint } from '../endpoint.ts'
 import { integer, moment, page, team, text, timestamp, uid } from '../fields.ts'
 
-const tapOutcomes = ['valid', 'replayed', 'wrong-mac', 'disabled', 'unknown-chip', 'unknown-key-set'] as const
+const tapOutcomes = [
+  'valid',
+  'replayed',
+  'caught-up',
+  'wrong-mac',
+  'disabled',
+  'unknown-chip',
+  'unknown-key-set',
+] as const
 const outcome = z.enum(tapOutcomes, `must be one of ${tapOutcomes.join(', ')}`)
 
 const tapOnWire = z.object({

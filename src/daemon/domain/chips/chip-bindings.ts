@@ -132,6 +132,7 @@ export function chipRow(
     fileReadKey: fileReadKey && box.seal(fileReadKey, chipKeyContext(uid)),
     generation,
     lastCounter: Math.max(given.lastCounter ?? -1, goesOn ? before.lastCounter : -1),
+    catchesUp: goesOn ? before.catchesUp : 0,
     redirectUrl: given.redirectUrl || null,
     itemId: given.item ?? null,
     variantId: given.variant ?? null,

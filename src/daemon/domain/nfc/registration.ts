@@ -105,7 +105,7 @@ export async function registerWithTap(
   await deps.db.write((trx) => registerIn(trx, deps, actor, keyed, { at, tap }))
   const query = Object.fromEntries(new URL(tap.url).searchParams)
   const judged = await takeTap(deps, query, 'find', async () => undefined)
-  if (judged.kind === 'taken' || judged.kind === 'disabled') return
+  if (judged.kind === 'taken' || judged.kind === 'caught-up' || judged.kind === 'disabled') return
   throw conflict(
     judged.kind === 'replayed'
       ? `The chip's counter (${tap.counter}) is behind its last known tap (${judged.chip.lastCounter}). Set it up with new keys: --rekey`
@@ -159,5 +159,11 @@ async function changeKeys(
   const proof = keyRing.proofOf(set && keyRing.fileReadKey(set, row), row.uid)
   await rememberChip(trx, { ...row, lastCounter: maxCounter }, proof, at)
   // A chip whose taps can be made without it is not a physical chip.
-  await updateChip(trx, row.uid, { ...keys, simulatedCounter: -1, simulated: 0, fileReadKey: null })
+  await updateChip(trx, row.uid, {
+    ...keys,
+    catchesUp: 0,
+    simulatedCounter: -1,
+    simulated: 0,
+    fileReadKey: null,
+  })
 }

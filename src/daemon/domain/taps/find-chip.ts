@@ -37,6 +37,7 @@ export async function findChipByTap(deps: TakeTapDeps & OtpDeps, query: TapQuery
         otp: undefined,
         badgeEvent: undefined,
       }
+    case 'caught-up':
     case 'replayed': {
       const token = judged.chip.disabledAt === null ? linkedToken(judged.chip) : undefined
       return { uid: judged.chip.uid, isValidTap: false, token, otp: undefined, badgeEvent: undefined }

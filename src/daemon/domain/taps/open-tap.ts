@@ -20,7 +20,7 @@ export type TapResponse =
   | ({ kind: 'page'; cookie: { value: string; maxAgeSeconds: number } | undefined } & TapPageContent)
   | { kind: 'refused'; status: 400 | 404 | 410; reason: RefusalReason }
 
-export type RefusalReason = 'replayed' | 'unknown' | 'malformed' | 'disabled'
+export type RefusalReason = 'replayed' | 'caught-up' | 'unknown' | 'malformed' | 'disabled'
 
 export interface TapPageContent {
   ref: string
@@ -55,6 +55,8 @@ export async function openTap(deps: Deps, query: TapQuery, cookie: string | unde
       return { kind: 'refused', status: 404, reason: 'unknown' }
     case 'disabled':
       return { kind: 'refused', status: 404, reason: 'disabled' }
+    case 'caught-up':
+      return { kind: 'refused', status: 410, reason: 'caught-up' }
     case 'replayed': {
       const page = cookie === undefined ? undefined : await reload(deps, judged.chip, judged.counter, cookie)
       return page ?? { kind: 'refused', status: 410, reason: 'replayed' }

@@ -1,4 +1,4 @@
-import { type ChipState, findChip, type TappedChip, takeCounter } from '../../store/chips.ts'
+import { type ChipState, findChip, type TappedChip, takeCatchUp, takeCounter } from '../../store/chips.ts'
 import type { Db, Queries } from '../../store/database.ts'
 import { insertTap, type NewTap } from '../../store/taps.ts'
 import type { KeyRing } from '../chips/key-ring.ts'
@@ -10,6 +10,8 @@ import { type TapQuery, type VerifiedTap, verifyTap } from './verify-tap.ts'
 type JudgedTap<T> =
   | Extract<VerifiedTap, { kind: 'malformed' | 'unknown' | 'forged' }>
   | { kind: 'replayed'; chip: TappedChip; counter: number }
+  /** The first tap after a restore: someone may have seen it before, so it only raises the counter. */
+  | { kind: 'caught-up'; chip: TappedChip; counter: number }
   | { kind: 'disabled'; chip: TappedChip; counter: number }
   | { kind: 'taken'; chip: TappedChip; counter: number; result: T }
 
@@ -73,16 +75,20 @@ async function take<T>(
   followed: Followed<T>,
 ): Promise<JudgedTap<T> | undefined> {
   const taken = await deps.db.write(async (trx) => {
-    const state = await takeCounter(trx, { uid: seen.uid, counter, at: iso(now) })
+    const step = { uid: seen.uid, counter, at: iso(now) }
+    const caughtUp = seen.catchesUp === 1 ? await takeCatchUp(trx, step) : undefined
+    const state = caughtUp ?? (await takeCounter(trx, step))
     if (!state) return undefined
     // The chip may have changed since it was read; only the state within this write counts.
     const chip = isAsSeen(state, seen) ? seen : ((await findChip(trx, seen.uid)) ?? seen)
-    const tap = tapOf(chip, { counter, at: iso(now), via })
+    const fresh = caughtUp ? 'caught-up' : 'valid'
+    const outcome = chip.disabledAt === null ? fresh : 'disabled'
+    const tap = tapOf(chip, { counter, at: iso(now), via, outcome })
     const tapId = await insertTap(trx, tap)
     // Taps of a disabled chip are used up too, so that a thief's collection is worthless once it is enabled again.
     const judged: JudgedTap<T> =
-      tap.outcome === 'disabled'
-        ? { kind: 'disabled', chip, counter }
+      outcome !== 'valid'
+        ? { kind: outcome, chip, counter }
         : { kind: 'taken', chip, counter, result: await followed(trx, { chip, tapId, counter, now }) }
     return { judged, tap: { ...tap, id: tapId } }
   })
@@ -97,7 +103,9 @@ const isAsSeen = (state: ChipState, seen: TappedChip): boolean =>
   state.tokenRow === seen.tokenRow &&
   state.disabledAt === seen.disabledAt
 
-function tapOf(chip: TappedChip, { counter, at, via }: Pick<NewTap, 'counter' | 'at' | 'via'>): NewTap {
-  const outcome = chip.disabledAt === null ? 'valid' : 'disabled'
-  return { at, chipUid: chip.uid, teamId: chip.teamId, keySetId: chip.keySetId, counter, outcome, via }
+function tapOf(
+  { uid: chipUid, teamId, keySetId }: TappedChip,
+  tap: Pick<NewTap, 'counter' | 'at' | 'via' | 'outcome'>,
+): NewTap {
+  return { ...tap, chipUid, teamId, keySetId }
 }

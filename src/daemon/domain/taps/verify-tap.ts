@@ -95,12 +95,13 @@ async function verifyHalo({ db }: VerifyTapDeps, query: Parameters): Promise<Ver
   return { kind: 'genuine', chip, counter: parsed.tap.counter }
 }
 
-type TapState = 'malformed' | 'unknown' | 'forged' | 'disabled' | 'replayed' | 'fresh'
+type TapState = 'malformed' | 'unknown' | 'forged' | 'disabled' | 'replayed' | 'caught-up' | 'fresh'
 
 /** The state of a tap, without taking it. */
 export async function tapState(deps: VerifyTapDeps, query: TapQuery): Promise<TapState> {
   const read = await verifyTap(deps, query)
   if (read.kind !== 'genuine') return read.kind
   if (read.chip.disabledAt !== null) return 'disabled'
-  return read.counter > read.chip.lastCounter ? 'fresh' : 'replayed'
+  if (read.counter <= read.chip.lastCounter) return 'replayed'
+  return read.chip.catchesUp === 1 ? 'caught-up' : 'fresh'
 }

@@ -24,6 +24,8 @@ export interface ChipsTable {
   generation: number
   /** Last accepted counter; -1 before the first tap. */
   lastCounter: number
+  /** 1: restored from a backup, so the counter is old: the next tap only raises it. */
+  catchesUp: Generated<number>
   /** Last counter used in a simulated URL; -1 before the first. */
   simulatedCounter: Generated<number>
   lastTapAt: string | null
@@ -49,6 +51,7 @@ export interface RemovedChipsTable {
   /** Identifies chips with the same UID and keys under another key set; null for HaLo chips. */
   proof: string | null
   lastCounter: number
+  catchesUp: Generated<number>
   generation: number
   removedAt: string
 }

@@ -7,7 +7,7 @@ export interface TapsTable {
   teamId: number | null
   keySetId: number | null
   counter: number | null
-  outcome: 'valid' | 'replayed' | 'wrong-mac' | 'disabled' | 'unknown-chip' | 'unknown-key-set'
+  outcome: 'valid' | 'replayed' | 'caught-up' | 'wrong-mac' | 'disabled' | 'unknown-chip' | 'unknown-key-set'
   via: 'find' | 'page'
 }
 

@@ -45,6 +45,8 @@ export interface TransactionsTable {
   /** If set, an empty transaction must fill the nonce. */
   abandonedBecause: string | null
   settledAt: string | null
+  /** 1: from a backup, so it may have been sent since: its effect is looked for before it is signed. */
+  isRestored: Generated<number>
 }
 
 export type TransactionStateName =

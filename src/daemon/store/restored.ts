@@ -1,0 +1,20 @@
+import { endTapsSoFar } from './clock-set-back.ts'
+import type { Queries } from './database.ts'
+import { affected } from './statement.ts'
+
+/**
+ * Ends everything in a restored database that may have been used since the backup, and marks what must be checked
+ * before it is used again.
+ * @returns the number of chips whose next tap only raises the counter
+ */
+export async function endWhatWasOpen(db: Queries, now: string): Promise<{ chips: number }> {
+  await endTapsSoFar(db)
+  await db.deleteFrom('pageVisits').execute()
+  await db.deleteFrom('claimRegistrations').execute()
+  // The provider is asked before the code is sent.
+  await db.updateTable('badgeClaims').set({ isSent: 1, dueAt: now }).where('state', '=', 'open').execute()
+  await db.updateTable('transactions').set({ isRestored: 1 }).where('settledAt', 'is', null).execute()
+  await db.updateTable('senders').set({ leaseHolder: '', leaseUntil: '' }).execute()
+  await db.updateTable('removedChips').set({ catchesUp: 1 }).execute()
+  return { chips: await affected(db.updateTable('chips').set({ catchesUp: 1 })) }
+}
