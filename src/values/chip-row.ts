@@ -30,6 +30,10 @@ const checks = {
     /^[0-9a-fA-F]{32}$/.test(text) ? undefined : 'must be an AES-128 key: 32 hex digits',
 } as const satisfies Readonly<Record<string, Check>>
 
+/** @returns why the cell is refused */
+export const checkCell = (column: keyof typeof checks, text: string): string | undefined =>
+  checks[column](text)
+
 /** The columns of an import, one chip per row. A chip is identified by its UID, or a HaLo chip by its public key. */
 export const chipColumns = [
   'uid',
@@ -44,6 +48,10 @@ export const chipColumns = [
   'lastCounter',
   'fileReadKey',
 ] as const satisfies readonly (keyof typeof checks | 'uid' | 'lastCounter')[]
+/** What an export says of a chip, and nothing can set. */
+export const exportedAlone: readonly string[] = ['generation', 'lastTapAt', 'createdAt', 'isConfigured']
+/** An import leaves out more: what it registers is enabled, and has no revision yet. */
+export const notImported: readonly string[] = [...exportedAlone, 'disabled', 'revision']
 export type ChipColumn = (typeof chipColumns)[number]
 /** Empty cells are absent. */
 export type ChipValues = { readonly [column in ChipColumn]?: string | undefined }

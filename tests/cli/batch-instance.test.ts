@@ -64,6 +64,7 @@ const commands: Readonly<Record<string, readonly string[]>> = {
     'chips edit --file edit.csv',
     'chips edit --chip-group Jackets --redirect-url https://example.com/group --yes',
   ],
+  'chips apply': ['chips apply --team Acme --file apply.csv'],
   'chips import': ['chips import --file import.csv --chip-group New --key-set 101'],
   'phygitals transfer': ['phygitals transfer --file transfer.csv --yes'],
   'phygitals metadata': ['phygitals metadata --file metadata.jsonl'],
@@ -112,6 +113,7 @@ describe('a batch belongs to the daemon that it began at', () => {
     const metadata = { name: 'New', collection: 'C', description: '', image: '', attributes: [] }
     const jacket = chips.jacket(1)
     write('edit.csv', `uid,redirectUrl\n${jacket},https://example.com/${kind.length}\n`)
+    write('apply.csv', `uid,label\n${jacket},Front door\n`)
     write('import.csv', 'uid\n04000000000077\n')
     write('transfer.csv', `uid,recipient\n${jacket},${bob}\n`)
     write('metadata.jsonl', JSON.stringify({ uid: jacket, metadata: { ...metadata, media_gallery: [] } }))

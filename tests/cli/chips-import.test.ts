@@ -195,7 +195,7 @@ describe('chips export', () => {
   test('to standard output holds every chip', async () => {
     const { stdout } = await here.run('chips', 'export')
     expect(stdout.split('\n')[0]).toBe(
-      'uid,chipGroup,keySet,label,redirectUrl,item,variant,contractAddress,chainId,tokenId,lastCounter,publicKey',
+      'uid,chipGroup,keySet,label,redirectUrl,item,variant,contractAddress,chainId,tokenId,disabled,lastCounter,publicKey,revision',
     )
     expect(stdout).toContain((uids.jacket.match(/../g) ?? []).join(':'))
   })

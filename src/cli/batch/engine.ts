@@ -10,6 +10,7 @@ import { readSheet } from './input/sheet.ts'
 import { inputOf, openSource } from './input/source.ts'
 import { assertSameDaemon, instanceNow } from './instance.ts'
 import {
+  countedAs,
   countResults,
   type Header,
   Journal,
@@ -70,6 +71,9 @@ const settledIn = <R extends Row, T extends Result, C>(
   return new Map(ends.flatMap((end) => (end ? [[end.row, end] as const] : [])))
 }
 
+const isFailed = (result: Result | undefined): boolean =>
+  result === undefined || countedAs[result.status] === 'failed'
+
 export const startBatch = async <R extends Row, T extends Result, C>(
   ctx: CliContext,
   kind: RowKind<R, T, C>,
@@ -89,7 +93,7 @@ export const startBatch = async <R extends Row, T extends Result, C>(
   const begun = await beginJournal(ctx, about, { rows })
   const ended = await sendRows(ctx, kind, { ...begun, rows, settled, failures: new Map(), rate })
   if (failedFile === undefined) return ended
-  const failed = batch.rows.filter(({ row }) => (ended.results.get(row)?.status ?? 'failed') === 'failed')
+  const failed = batch.rows.filter(({ row }) => isFailed(ended.results.get(row)))
   const { heading, cells } = kind.sheetOf(failed.length > 0 ? failed : batch.rows, check)
   const rowOf = new Map(failed.map((row) => [row.row, row]))
   const cellsOf = (row: number) => {
@@ -212,7 +216,8 @@ export const undoBatch = async (
     // it was sent again. The check saw the previous value, and the row expects ours: one that was never written is left
     // alone.
     const mayBeOurs = result === undefined ? times > 0 : result.status === 'unchanged' && times > 1
-    return ((result?.status === 'changed' || mayBeOurs) && undo.row(row, result)) || []
+    const isDone = result !== undefined && countedAs[result.status] === 'changed'
+    return ((isDone || mayBeOurs) && undo.row(row, result)) || []
   })
   if (rows.length === 0) {
     ctx.io.note(`${undo.nothing} Nothing to do.`)
@@ -235,7 +240,7 @@ export const reportBatch = async (
   if ('report' in kind) return kind.report(ctx, history, failedAlone)
   for (const row of history.rows) {
     const result = history.results.get(row.row)
-    if (failedAlone && result?.status !== 'failed') continue
+    if (failedAlone && (result === undefined || !isFailed(result))) continue
     await ctx.io.line({ row: row.row, ...kind.about(row), status: 'pending', ...result }, () =>
       result ? kind.describe(result, row) : `row ${row.row}  ${kind.pending(row)}pending`,
     )

@@ -39,8 +39,10 @@ export const countedAs = {
   /** Accepted by the daemon; its hash is not known yet. */
   queued: 'changed',
   provisioned: 'changed',
+  removed: 'changed',
   unchanged: 'unchanged',
   failed: 'failed',
+  conflict: 'failed',
 } as const
 export type Status = keyof typeof countedAs
 

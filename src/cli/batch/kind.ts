@@ -40,6 +40,8 @@ export interface SheetSpec<R extends Row, C> {
   readonly required: readonly string[]
   readonly anyOf?: readonly string[]
   readonly structured?: ReadonlySet<string>
+  /** Columns that are no mistake, and are not read. */
+  readonly alwaysIgnored?: readonly string[]
   /** Columns whose cells name files. */
   readonly files?: ReadonlySet<string>
   /** @param folder of the sheet, for the files that it names */

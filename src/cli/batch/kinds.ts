@@ -1,4 +1,5 @@
 import type { Kind } from './kind.ts'
+import { apply } from './kinds/apply.ts'
 import { badgeAssignment, badgeCreation } from './kinds/badges.ts'
 import { box } from './kinds/box.ts'
 import { edit } from './kinds/edit.ts'
@@ -8,6 +9,7 @@ import { metadata } from './kinds/metadata.ts'
 import { transfer } from './kinds/transfer.ts'
 
 export const kinds: readonly Kind[] = [
+  apply,
   edit,
   chipImport,
   transfer,

@@ -65,7 +65,7 @@ export const openRun = (
     /** People see failures only; successes are counted. */
     show: (result: Result, forPeople: () => string): Promise<void> | undefined => {
       if (io.json) return io.line(result, () => '')
-      if (result.status !== 'failed') return undefined
+      if (countedAs[result.status] !== 'failed') return undefined
       progress.clear()
       failures.report(forPeople(), { row: result.row, why: result.error ?? '' })
       return undefined

@@ -1,4 +1,5 @@
 import { TextDecoder } from 'node:util'
+import { notImported } from '../../values/chip-row.ts'
 import { CsvReader, type CsvRows } from '../../values/csv-reader.ts'
 import { type JsonObject, parseObject } from '../../values/json.ts'
 import { LineSplitter } from '../../values/line-splitter.ts'
@@ -23,9 +24,12 @@ export const longestRow = 64 * 1024
 export const replacement = '\uFFFD'
 const notUtf8 = 'holds bytes that are not UTF-8. Save the file as UTF-8'
 
+const unknownOf = (given: readonly string[], columns: readonly string[]) =>
+  given.filter((name) => !columns.includes(name) && !notImported.includes(name))
+
 /** @throws DomainError invalid_input that names the unknown columns */
 function assertColumns(given: readonly string[], columns: readonly string[]): void {
-  const unknown = given.filter((name) => !columns.includes(name))
+  const unknown = unknownOf(given, columns)
   if (unknown.length > 0) {
     const names = unknown.slice(0, 20).map((name) => JSON.stringify(name.slice(0, 64)))
     throw new DomainError(
@@ -57,12 +61,17 @@ export async function openCsv(
           'The column uid is missing (or publicKey for HaLo chips). The first row names the columns.',
         )
       }
-      return blocksOf(texts, reader, {
-        heading,
-        rows: rows.slice(1),
-        malformed,
-        size: next.value?.length ?? 0,
-      })
+      return blocksOf(
+        texts,
+        reader,
+        {
+          heading,
+          rows: rows.slice(1),
+          malformed,
+          size: next.value?.length ?? 0,
+        },
+        columns,
+      )
     }
     if (next.done)
       throw new DomainError('invalid_input', 'The body is empty: send CSV whose first row names the columns.')
@@ -78,9 +87,10 @@ async function* blocksOf(
   texts: AsyncGenerator<string>,
   reader: CsvReader,
   begun: CsvRows & { heading: readonly string[]; size: number },
+  columns: readonly string[],
 ): AsyncGenerator<SheetBlock> {
   const asRows = ({ rows, malformed }: CsvRows) =>
-    rows.map((cells) => csvRow(cells, begun.heading, malformed.get(cells)))
+    rows.map((cells) => csvRow(cells, begun.heading, columns, malformed.get(cells)))
   let { size } = begun
   let rows = asRows(begun)
   while (reader.pending <= longestRow) {
@@ -103,6 +113,7 @@ async function* blocksOf(
 function csvRow(
   cells: readonly string[],
   heading: readonly string[],
+  columns: readonly string[],
   malformed: string | undefined,
 ): SheetRow {
   const [only] = heading
@@ -119,7 +130,7 @@ function csvRow(
   for (const [at, name] of heading.entries()) {
     const cell = cells[at] ?? ''
     if (cell.includes(replacement)) return { problem: `${name} ${notUtf8}`, uid }
-    if (cell !== '') values[name] = cell
+    if (cell !== '' && columns.includes(name)) values[name] = cell
   }
   return { values }
 }
@@ -175,7 +186,7 @@ function jsonRow(line: string, columns: readonly string[]): SheetRow {
   if (line.includes(replacement)) return { problem: notUtf8 }
   const value = parseObject(line)
   if (!value) return { problem: 'is not a JSON object' }
-  const unknown = Object.keys(value).filter((name) => !columns.includes(name))
+  const unknown = unknownOf(Object.keys(value), columns)
   if (unknown.length > 0)
     return { problem: `has members that are not columns: ${unknown.slice(0, 20).join(', ')}` }
   const inexact = Object.keys(value).find(

@@ -49,6 +49,10 @@ export interface Engine {
   listed(values: readonly string[]): RawBuilder<string>
   /** Elements of a JSON array, without brackets. */
   chipsAsElements(db: Queries, chipGroupId: number, page: ChipsPage): Promise<ChipsText>
+  /** Changes with every value that can be applied to a chip. */
+  revision(
+    joined: { [column in 'chipGroup' | 'contractAddress' | 'chainId' | 'tokenId']: Expression<unknown> },
+  ): RawBuilder<string>
   /** JSON lines in the export format. @param chips the query of `chipsToExport` */
   chipsAsLines(db: Queries, chips: Expression<unknown>): Promise<ChipsText>
 }

@@ -32,7 +32,13 @@ export interface SheetFlags {
 
 export const sheetOptions = (
   flags: SheetFlags,
-  { columns, required, anyOf, structured }: Omit<SheetOptions, 'format' | 'renamed' | 'ignored'>,
+  {
+    columns,
+    required,
+    anyOf,
+    structured,
+    alwaysIgnored = [],
+  }: Omit<SheetOptions, 'format' | 'renamed' | 'ignored'> & { readonly alwaysIgnored?: readonly string[] },
 ): SheetOptions => {
   const renamed = new Map<string, string>()
   for (const pair of flags.map) {
@@ -48,7 +54,7 @@ export const sheetOptions = (
   const ignored =
     ignoreColumns === true
       ? 'all'
-      : new Set((ignoreColumns ?? '').split(',').flatMap((name) => name.trim() || []))
+      : new Set([...alwaysIgnored, ...(ignoreColumns ?? '').split(',').flatMap((name) => name.trim() || [])])
   return {
     columns,
     required,

@@ -1,4 +1,10 @@
-import { type ChipColumn, type ChipValues, chipColumns, problemsOf } from '../../../values/chip-row.ts'
+import {
+  type ChipColumn,
+  type ChipValues,
+  chipColumns,
+  notImported,
+  problemsOf,
+} from '../../../values/chip-row.ts'
 import { csvLine } from '../../io/csv.ts'
 import { uidOnWire } from '../../uid.ts'
 import { Problems } from '../input/problems.ts'
@@ -8,7 +14,12 @@ import { UidColumn } from '../input/uid-column.ts'
 
 const columns = chipColumns
 /** A chip is identified by its UID, or in the HaLo family by its public key. */
-export const importSheet = { columns, required: [], anyOf: ['uid', 'publicKey'] } as const
+export const importSheet = {
+  columns,
+  required: [],
+  anyOf: ['uid', 'publicKey'],
+  alwaysIgnored: notImported,
+} as const
 const [publicKeyAt, labelAt] = [columns.indexOf('publicKey'), columns.indexOf('label')]
 
 const blockSize = 256 * 1024

@@ -25,8 +25,10 @@ const columns: Readonly<Record<string, (chip: Exported) => string | number | nul
   contractAddress: (chip) => chip.contractAddress,
   chainId: (chip) => chip.chainId,
   tokenId: (chip) => chip.tokenId,
+  disabled: (chip) => String(chip.disabled),
   lastCounter: (chip) => chip.lastCounter,
   publicKey: (chip) => chip.publicKey,
+  revision: (chip) => chip.revision,
 }
 
 export const exportChips = defineCommand({

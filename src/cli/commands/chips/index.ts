@@ -1,3 +1,4 @@
+import { applySheet } from './apply.ts'
 import { disable } from './disable.ts'
 import { edit } from './edit.ts'
 import { editSelf } from './edit-self.ts'
@@ -18,6 +19,7 @@ export const verbs = [
   find,
   edit,
   editSelf,
+  applySheet,
   importChips,
   exportChips,
   link,

@@ -106,7 +106,11 @@ export type TokenRows = ReadonlyMap<string, number>
 
 const tokenKey = (token: { contractId: number; tokenId: string }) => `${token.contractId}/${token.tokenId}`
 
-export async function tokenRowsOf(trx: Queries, chips: readonly BoundChip[], at: string): Promise<TokenRows> {
+export async function tokenRowsOf(
+  trx: Queries,
+  chips: readonly Pick<BoundChip, 'token'>[],
+  at: string,
+): Promise<TokenRows> {
   const wanted = chips.flatMap(({ token }) => token ?? [])
   if (wanted.length === 0) return new Map()
   return new Map((await ensureTokens(trx, wanted, at)).map((row) => [tokenKey(row), row.id]))

@@ -4,6 +4,7 @@ import { updateChip } from '../../store/chips.ts'
 import type { Db, Queries } from '../../store/database.ts'
 import { endOtpsOfChip } from '../../store/otps.ts'
 import { endPageVisits, endRefsOfChip } from '../../store/refs.ts'
+import type { ChipRow } from '../../store/schema.ts'
 import { assertMayTransfer, type Operator } from '../access/grants.ts'
 import { DomainError } from '../errors.ts'
 import { type Clock, iso } from '../time.ts'
@@ -65,11 +66,7 @@ export async function removeChip(
   await db.write(async (trx) => {
     const chip = await chipOf(trx, readings)
     const { uid, teamId } = chip
-    await endAll(trx, uid, at)
-    const set = chip.keySetId === null ? undefined : keyRing.get(chip.keySetId)
-    const proof = keyRing.proofOf(set && keyRing.fileReadKey(set, chip), uid)
-    await rememberChip(trx, chip, proof, at)
-    await deleteChip(trx, chip)
+    await removeIn(trx, keyRing, chip, at)
     const detail = {
       chipGroup: chip.chipGroupName,
       keySet: chip.keySetId,
@@ -83,7 +80,20 @@ export async function removeChip(
   })
 }
 
-async function endAll(trx: Queries, uid: string, at: string): Promise<void> {
+export async function removeIn(trx: Queries, keyRing: KeyRing, chip: ChipRow, at: string): Promise<void> {
+  await endAll(trx, chip.uid, at)
+  await rememberChip(trx, chip, proofOfChip(keyRing, chip), at)
+  await deleteChip(trx, chip)
+}
+
+/** See KeyRing.proofOf. @param keySetId that of the chip, or another one */
+export function proofOfChip(keyRing: KeyRing, chip: ChipRow, keySetId = chip.keySetId): string | null {
+  const set = keySetId === null ? undefined : keyRing.get(keySetId)
+  return keyRing.proofOf(set && keyRing.fileReadKey(set, chip), chip.uid)
+}
+
+/** Ends the refs, codes, and pages of the chip. */
+export async function endAll(trx: Queries, uid: string, at: string): Promise<void> {
   await endRefsOfChip(trx, uid, at)
   await endOtpsOfChip(trx, uid, at)
   await endPageVisits(trx, uid)

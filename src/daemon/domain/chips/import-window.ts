@@ -158,7 +158,7 @@ const failAll = (chips: readonly CheckedChip[], error: string): Registered[] =>
 
 class RolledBack extends Error {}
 
-async function withoutTrace<T extends object>(db: Db, job: (trx: Queries) => Promise<T>): Promise<T> {
+export async function withoutTrace<T extends object>(db: Db, job: (trx: Queries) => Promise<T>): Promise<T> {
   const results: T[] = []
   try {
     await db.write(async (trx) => {

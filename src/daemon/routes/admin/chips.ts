@@ -2,8 +2,12 @@ import type { FastifyInstance } from 'fastify'
 import { uidToHex } from '../../../nfc/uid.ts'
 import { chipColumns } from '../../../values/chip-row.ts'
 import type { Context } from '../../context.ts'
+import { applyRow } from '../../contract/admin/chips.ts'
+import { endpoints } from '../../contract/index.ts'
 import { permits } from '../../domain/access/scopes.ts'
 import { resolveTeam } from '../../domain/access/teams.ts'
+import { applyRows } from '../../domain/chips/apply-chips.ts'
+import { type ApplyRow, readApplyLine } from '../../domain/chips/apply-row.ts'
 import { linkChip, unlinkChip } from '../../domain/chips/chip-links.ts'
 import { type ChipRecord, showChip, type UidReadings } from '../../domain/chips/chip-record.ts'
 import { replaceChip } from '../../domain/chips/chip-replace.ts'
@@ -19,8 +23,9 @@ import {
 import type { Registered } from '../../domain/chips/register-chips.ts'
 import { simulateTaps } from '../../domain/taps/simulate-tap.ts'
 import { bindAll } from '../../http/bind.ts'
+import { CheckedLines, type CheckLine, lineBy } from '../../http/checked-lines.ts'
 import { openSheet } from '../../http/sheet.ts'
-import { sendLineText } from '../../http/streams.ts'
+import { sendLines, sendLineText } from '../../http/streams.ts'
 import { pick, tokenOnWire } from '../wire-shapes.ts'
 
 export function adminChipRoutes(app: FastifyInstance, ctx: Context): void {
@@ -99,8 +104,23 @@ function toWire({ chip, token, badgeEvents, guestbookEvents, isConfigured }: Chi
   }
 }
 
+const asApplyRow = lineBy(applyRow)
+
+const applyLine: CheckLine<ApplyRow> = async (value) => {
+  const line = await asApplyRow(value)
+  return 'problem' in line ? line : readApplyLine(line.value)
+}
+
 export function chipStreamRoutes(app: FastifyInstance, ctx: Context): void {
   bindAll(app, ctx, {
+    'POST /admin/chips/apply': async ({ query, request, reply, keyTeam, actor, token }) => {
+      const team = await resolveTeam(ctx, { name: query.team, keyTeam })
+      const { bodyLimit } = endpoints['POST /admin/chips/apply']
+      const lines = await CheckedLines.read(request, bodyLimit, applyLine)
+      await lines.refuseBad()
+      const caller = { teamId: team.id, actor, mayBind: permits(token.scopes, 'transfer') }
+      return sendLines(reply, applyRows(ctx, caller, lines.goodLines(), query.dryRun ?? false))
+    },
     'POST /admin/chips/import': async ({ query, request, reply, keyTeam, actor, token }) => {
       const team = await resolveTeam(ctx, { name: query.team, keyTeam })
       const plan = await planImport(ctx, {

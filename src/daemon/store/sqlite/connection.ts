@@ -13,7 +13,7 @@ import {
 } from 'kysely'
 import type { EngineAdapter, Prepared } from '../database.ts'
 import type { Database } from '../schema.ts'
-import { sqliteEngine } from './engine.ts'
+import { revisionOf, sqliteEngine } from './engine.ts'
 
 export type Connection = BetterSqlite3.Database
 
@@ -63,6 +63,7 @@ export function openSqlite(file: string, options: { readonly: boolean; mayWait?:
   connection.pragma('wal_autocheckpoint = 2000')
   // The log shrinks to 40 MB after a burst.
   connection.pragma(`journal_size_limit = ${40_960_000}`)
+  connection.function('revision', { deterministic: true }, revisionOf)
   const turn = options.readonly ? new ReadTurn(connection) : undefined
   const beforeQuery = turn?.begin ?? (() => undefined)
   const kysely = new Kysely<Database>({ dialect: new SqliteCachedDialect(connection, beforeQuery) })

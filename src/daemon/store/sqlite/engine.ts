@@ -1,11 +1,28 @@
+import { hash } from 'node:crypto'
 import { sql } from 'kysely'
 import type { ChipsText, Engine } from '../database.ts'
+
+/** The SQL function `revision`. The first letter keeps spreadsheets from reading it as a number. */
+export const revisionOf = (values: unknown): string =>
+  `r${hash('sha256', String(values), 'hex').slice(0, 12)}`
+
+const revision: Engine['revision'] = ({ chipGroup, contractAddress, chainId, tokenId }) =>
+  sql`revision(json_array(label, ${chipGroup}, "keySetId", "redirectUrl", "itemId", "variantId",
+    ${contractAddress}, ${chainId}, ${tokenId}, "disabledAt" is not null))`
+
+const exportedRevision = revision({
+  chipGroup: sql.ref('chipGroup'),
+  contractAddress: sql.ref('contractAddress'),
+  chainId: sql.ref('chainId'),
+  tokenId: sql.ref('tokenId'),
+})
 
 // `json_each` takes a list as one parameter; `json_group_array` avoids passing rows through JavaScript.
 
 export const sqliteEngine: Engine = {
   name: 'sqlite',
   listed: (values) => sql`(select value from json_each(${JSON.stringify(values)}))`,
+  revision,
   chipsAsElements: async (db, chipGroupId, page) => {
     const { rows } = await sql<ChipsText>`
       select json_group_array(json_object(
@@ -26,7 +43,7 @@ export const sqliteEngine: Engine = {
         'tokenId', "tokenId", 'disabled', json(iif("disabledAt" is null, 'false', 'true')),
         'lastCounter', iif("lastCounter" >= 0, "lastCounter", null), 'publicKey', "publicKey",
         'generation', generation, 'lastTapAt', "lastTapAt", 'createdAt', "createdAt",
-        'isConfigured', json(iif(${isConfigured}, 'true', 'false'))
+        'isConfigured', json(iif(${isConfigured}, 'true', 'false')), 'revision', ${exportedRevision}
       ) || char(10), '') as text, count(*) as rows, max(uid) as last
       from ${chips}
     `.execute(db)

@@ -19,6 +19,7 @@ import { sqliteEngine } from './engine.ts'
 
 /** Passed as text to the process, because there is no bundle in tests. */
 const program = `
+const { hash } = require('node:crypto')
 const { closeSync, openSync } = require('node:fs')
 const { Worker } = require('node:worker_threads')
 // A single flush at the end would write a gigabyte at once and delay the commits of taps.
@@ -49,6 +50,8 @@ const jobs = {
     db.pragma('busy_timeout = 5000')
     // Statistics look up chips all over the file: pages that the system has cached are not copied.
     db.pragma('mmap_size = 1073741824')
+    // As in engine.ts.
+    db.function('revision', { deterministic: true }, (values) => 'r' + hash('sha256', values, 'hex').slice(0, 12))
   },
   query: ({ sql, parameters }) => db.prepare(sql).all(parameters),
   check: () => db.prepare('PRAGMA quick_check(20)').pluck().all().map(String).join('; '),

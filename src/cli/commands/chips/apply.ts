@@ -1,0 +1,27 @@
+import { runSheet } from '../../batch/engine.ts'
+import { batchFlags } from '../../batch/input/flags.ts'
+import { apply } from '../../batch/kinds/apply.ts'
+import { defineCommand } from '../../command/define.ts'
+import { team, yes } from '../../command/options.ts'
+
+export const applySheet = defineCommand({
+  name: 'apply',
+  summary: 'Make chips as a sheet says',
+  description:
+    'Make chips as a sheet says. It names each chip by uid, or by label, and has any of the columns label, chipGroup, ' +
+    'keySet, redirectUrl, item, variant, contractAddress, chainId, tokenId and disabled. A column that is absent is ' +
+    'left alone, and an empty cell clears. Chips that are not registered are created, and missing chip groups too. ' +
+    'The sheet of chips export fits: a chip that was changed after the export (its column revision tells) is a ' +
+    'conflict and is left as it is.',
+  examples: [
+    'chips export --file chips.csv',
+    'chips apply --file chips.csv --dry-run',
+    'chips apply --file chips.csv --failed again.csv',
+  ],
+  options: { ...batchFlags, team, yes },
+  run: async (ctx, { options }) => {
+    ctx.needAdmin()
+    const file = await ctx.prompts.text(options.file, { flag: '--file', message: 'Sheet of the chips' })
+    return runSheet(ctx, apply, file, options)
+  },
+})

@@ -1,0 +1,230 @@
+import { Pace, piecesOf } from '../../../values/slices.ts'
+import { type Actor, recordChange } from '../../store/audit.ts'
+import { addToChipGroup } from '../../store/chip-groups.ts'
+import { rememberChip, voidSimulatedTaps } from '../../store/chip-records.ts'
+import { type AppliedColumns, applyToChip, clearLabels, updateChip } from '../../store/chips.ts'
+import type { Db, Queries } from '../../store/database.ts'
+import { endClaimsOfChip } from '../../store/otps.ts'
+import { type Clock, iso } from '../time.ts'
+import type {
+  ApplyCaller,
+  NumberedRow,
+  Planned,
+  PlannedChange,
+  PlannedChip,
+  PlannedRow,
+} from './apply-change.ts'
+import { planRows } from './apply-plan.ts'
+import { appliedColumns, type Changes } from './apply-row.ts'
+import { tokenRowsOf } from './chip-bindings.ts'
+import { ensureGroupIn } from './chip-groups.ts'
+import { endAll, proofOfChip, removeIn } from './chip-state.ts'
+import { withoutTrace } from './import-window.ts'
+import { type RegisterDeps, registerChipsIn } from './register-chips.ts'
+
+type Deps = RegisterDeps & { db: Db; clock: Clock }
+export type AppliedRow = Pick<PlannedRow, 'row' | 'uid' | 'status' | 'changes' | 'error'>
+
+// Keeps the audit entry readable; the batch journal contains every row.
+const rowsInRecord = 100
+
+/** Rows fail independently. @returns one result per row, in order, as soon as it is on disk */
+export async function* applyRows(
+  deps: Deps,
+  caller: ApplyCaller & { actor: Actor },
+  rows: AsyncIterable<NumberedRow>,
+  dryRun: boolean,
+): AsyncGenerator<AppliedRow> {
+  const pace = new Pace({ least: 50, most: 500 })
+  const named = new Map<string, number>()
+  for await (const piece of piecesOf(rows, pace)) {
+    const plan = (db: Queries) => planRows({ db, keyRing: deps.keyRing }, caller, piece, named)
+    const apply = (trx: Queries) =>
+      pace.timed(piece.length, async () => new Writing(trx, deps, caller).apply(await plan(trx)))
+    if (!dryRun) {
+      yield* await deps.db.write(apply)
+      continue
+    }
+    const planned = await pace.timed(piece.length, () => plan(deps.db.read))
+    // Whether a chip can be registered shows only when it is.
+    yield* planned.some(({ status }) => status === 'created')
+      ? await withoutTrace(deps.db, apply)
+      : planned.map(resultOf)
+  }
+}
+
+const resultOf = ({ row, uid, status, changes, error }: Planned): AppliedRow => ({
+  row,
+  uid,
+  status,
+  ...(changes === undefined ? {} : { changes }),
+  ...(error === undefined ? {} : { error }),
+})
+
+class Writing {
+  readonly #trx: Queries
+  readonly #deps: Deps
+  readonly #caller: ApplyCaller & { actor: Actor }
+  readonly #at: string
+  readonly #groups = new Map<string, number>()
+  /** Chips that each group gains. */
+  readonly #gains = new Map<number, number>()
+
+  constructor(trx: Queries, deps: Deps, caller: ApplyCaller & { actor: Actor }) {
+    this.#trx = trx
+    this.#deps = deps
+    this.#caller = caller
+    this.#at = iso(deps.clock.now())
+  }
+
+  async apply(planned: readonly Planned[]): Promise<AppliedRow[]> {
+    const changes = planned.filter((one): one is PlannedChange => 'to' in one)
+    const results = new Map<Planned, AppliedRow>()
+    for (const [one, result] of await this.#change(changes)) results.set(one, result)
+    for (const one of planned)
+      if (one.status === 'removed' && 'chip' in one)
+        await removeIn(this.#trx, this.#deps.keyRing, one.chip, this.#at)
+    const chips = planned.filter((one): one is PlannedChip => 'value' in one)
+    for (const [one, result] of await this.#register(chips)) results.set(one, result)
+    const all = planned.map((one) => results.get(one) ?? resultOf(one))
+    await this.#record(all)
+    return all
+  }
+
+  async #groupOf(name: string): Promise<number> {
+    const known = this.#groups.get(name)
+    if (known !== undefined) return known
+    const { teamId, actor } = this.#caller
+    const { id } = await ensureGroupIn(this.#trx, { teamId, actor, at: this.#at }, name)
+    this.#groups.set(name, id)
+    return id
+  }
+
+  async #change(planned: readonly PlannedChange[]): Promise<Map<Planned, AppliedRow>> {
+    const trx = this.#trx
+    const results = new Map<Planned, AppliedRow>()
+    const freed = await this.#freeLabels(planned)
+    const tokens = await tokenRowsOf(trx, planned, this.#at)
+    const bound: string[] = []
+    for (const one of planned) {
+      const { chip, to, changes, token, row, uid } = one
+      const isTokenOther = Boolean(changes.contractAddress ?? changes.chainId ?? changes.tokenId)
+      const change: Partial<AppliedColumns> = {
+        ...(changes.label && { label: to.label }),
+        ...(changes.chipGroup && { chipGroupId: await this.#groupOf(to.chipGroup ?? '') }),
+        ...(changes.keySet && { keySetId: to.keySet }),
+        ...(changes.redirectUrl && { redirectUrl: to.redirectUrl }),
+        ...(changes.item && { itemId: to.item }),
+        ...(changes.variant && { variantId: to.variant }),
+        ...(isTokenOther && {
+          tokenRow: token ? (tokens.get(`${token.contractId}/${token.tokenId}`) ?? null) : null,
+        }),
+        ...(changes.disabled && { disabledAt: to.disabled ? this.#at : null, disabledReason: null }),
+      }
+      const before = freed.has(chip.uid) ? { ...chip, label: null } : chip
+      if (!(await applyToChip(trx, before, change))) {
+        if (freed.has(chip.uid)) throw new Error('A chip changed while its label was given to another one')
+        const error = 'The chip was changed in the meantime, and is left as it is.'
+        results.set(one, { row, uid, status: 'conflict', error })
+        continue
+      }
+      if (change.chipGroupId !== undefined) this.#move(chip.chipGroupId, change.chipGroupId)
+      if (changes.keySet) await rememberChip(trx, chip, proofOfChip(this.#deps.keyRing, chip), this.#at)
+      // Unused codes were issued for the previous token or item.
+      if (isTokenOther || changes.item) {
+        await endClaimsOfChip(trx, chip.uid, this.#at)
+        if (to.tokenId !== null || to.item !== null) bound.push(chip.uid)
+      }
+      if (changes.disabled && to.disabled) await endAll(trx, chip.uid, this.#at)
+    }
+    if (bound.length > 0) await voidSimulatedTaps(trx, bound)
+    for (const [group, chips] of this.#gains) await addToChipGroup(trx, group, chips)
+    return results
+  }
+
+  #move(from: number, to: number): void {
+    this.#gains.set(from, (this.#gains.get(from) ?? 0) - 1)
+    this.#gains.set(to, (this.#gains.get(to) ?? 0) + 1)
+  }
+
+  /** Labels are unique at every moment, so chips that swap theirs have none in between. */
+  async #freeLabels(planned: readonly PlannedChange[]): Promise<ReadonlySet<string>> {
+    const relabelled = planned.filter(({ changes }) => changes.label)
+    const wanted = new Set(relabelled.map(({ to }) => to.label))
+    const freed = relabelled.flatMap(({ chip }) =>
+      chip.label !== null && wanted.has(chip.label) ? chip.uid : [],
+    )
+    if (freed.length > 0) await clearLabels(this.#trx, freed)
+    return new Set(freed)
+  }
+
+  async #register(chips: readonly PlannedChip[]): Promise<Map<Planned, AppliedRow>> {
+    const results = new Map<Planned, AppliedRow>()
+    const kinds = new Map<string, PlannedChip[]>()
+    for (const one of chips) {
+      const key = `${one.keySet}/${one.chipGroup}`
+      const alike = kinds.get(key)
+      if (alike) alike.push(one)
+      else kinds.set(key, [one])
+    }
+    for (const alike of kinds.values()) {
+      const [{ chipGroup = '', keySet = null } = {}] = alike
+      const chipGroupId = await this.#groupOf(chipGroup)
+      const registration = {
+        ...this.#caller,
+        chipGroupId,
+        keySetId: keySet,
+        isSimulated: false,
+        at: this.#at,
+      }
+      const inputs = alike.map(inputOf)
+      const registered = await registerChipsIn(this.#trx, this.#deps, registration, inputs)
+      for (const [at, one] of alike.entries()) {
+        const done = registered[at]
+        const { row, uid } = one
+        if (done?.status === 'failed')
+          results.set(one, { row, uid, status: 'failed', error: `${done.error}` })
+        else if (one.value.wishes.disabled) await updateChip(this.#trx, uid, { disabledAt: this.#at })
+        if (done?.status === 'created')
+          results.set(one, { row, uid, status: 'created', changes: changesOf(one) })
+      }
+    }
+    return results
+  }
+
+  async #record(all: readonly AppliedRow[]): Promise<void> {
+    const { teamId, actor } = this.#caller
+    const done = all.filter(({ status }) => ['created', 'changed', 'removed'].includes(status))
+    if (done.length === 0) return
+    const count = (status: string) => done.filter((one) => one.status === status).length
+    const rows = done.slice(0, rowsInRecord).map(({ uid, status, changes }) => ({ uid, status, changes }))
+    const detail = { created: count('created'), changed: count('changed'), removed: count('removed'), rows }
+    const target = done.length === 1 ? (done[0]?.uid ?? '') : `${done.length} chips`
+    await recordChange(this.#trx, { at: this.#at, actor, teamId, action: 'chips.apply', target, detail })
+  }
+}
+
+function inputOf({ uid, value: { wishes, publicKey, lastCounter } }: PlannedChip) {
+  const { label, redirectUrl, item, variant, contractAddress, chainId, tokenId } = wishes
+  const isLinked = contractAddress && chainId && tokenId
+  return {
+    uid,
+    publicKey,
+    lastCounter,
+    label: label ?? undefined,
+    redirectUrl: redirectUrl ?? undefined,
+    item: item ?? undefined,
+    variant: variant ?? undefined,
+    token: isLinked ? { contractAddress, chainId, tokenId } : undefined,
+  }
+}
+
+function changesOf({ value: { wishes, publicKey }, chipGroup }: PlannedChip): Changes {
+  const changes: Changes = {}
+  const values = { ...wishes, chipGroup, ...(publicKey === undefined ? {} : { keySet: null }) }
+  for (const column of appliedColumns) {
+    const to = values[column]
+    if (to !== undefined && to !== null && to !== false) changes[column] = { from: null, to }
+  }
+  return changes
+}

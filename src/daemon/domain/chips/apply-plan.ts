@@ -1,0 +1,132 @@
+import { hasAssignments } from '../../store/chip-records.ts'
+import { labelsThere } from '../../store/chip-registration.ts'
+import { type AppliedChip, appliedChips, chipsLabelled } from '../../store/chips.ts'
+import type { Queries } from '../../store/database.ts'
+import { type ApplyCaller, isStale, type NumberedRow, type Planned, Planner } from './apply-change.ts'
+import { valuesOf } from './apply-row.ts'
+import type { KeyRing } from './key-ring.ts'
+
+function newChip(planner: Planner, { row, value }: NumberedRow): Planned | Promise<Planned> {
+  const uid = value.uids[0] ?? null
+  const fail = (error: string, status: 'failed' | 'conflict' = 'failed') => ({ row, uid, status, error })
+  if (value.remove) return { row, uid, status: 'unchanged' }
+  if (uid === null)
+    return fail(
+      `No chip of the team has the label "${value.byLabel}". Check the label, or name the chip by its uid.`,
+    )
+  if (value.revision !== undefined)
+    return fail(
+      'The chip was removed in the meantime. To register it again, leave out the revision.',
+      'conflict',
+    )
+  const { chipGroup, keySet } = value.wishes
+  const isHalo = value.publicKey !== undefined
+  if (!chipGroup || (!isHalo && keySet == null))
+    return fail(
+      'The team has no such chip. Check the UID; to register the chip, the row needs chipGroup and keySet.',
+    )
+  return registration(planner, { row, value }, uid)
+}
+
+async function registration(planner: Planner, { row, value }: NumberedRow, uid: string): Promise<Planned> {
+  const { keySet = null, chipGroup } = value.wishes
+  const group = await planner.groupNamed(chipGroup)
+  if (typeof group !== 'string') return { row, uid, status: 'failed', error: `${group.reason}.` }
+  return { row, uid, status: 'created', value, chipGroup: group, keySet }
+}
+
+async function removal(db: Queries, { row, value }: NumberedRow, chip: AppliedChip): Promise<Planned> {
+  const { uid } = chip
+  const isTapped = chip.lastTapAt !== null || chip.lastCounter > (value.lastCounter ?? -1)
+  const isTouched =
+    isTapped ||
+    chip.replacedBy !== null ||
+    isStale(value, chip, valuesOf(chip)) ||
+    (await hasAssignments(db, uid))
+  return isTouched
+    ? {
+        row,
+        uid,
+        status: 'conflict',
+        error:
+          'The chip was tapped, changed, or assigned to events since it was registered, and is left as it is.',
+      }
+    : { row, uid, status: 'removed', chip }
+}
+
+/** Decides on each row without writing. @param named UIDs of earlier rows, to which it adds those of these rows */
+export async function planRows(
+  { db, keyRing }: { db: Queries; keyRing: KeyRing },
+  caller: ApplyCaller,
+  rows: readonly NumberedRow[],
+  named: Map<string, number>,
+): Promise<Planned[]> {
+  const chips = new Map(
+    (
+      await appliedChips(
+        db,
+        rows.flatMap(({ value }) => value.uids),
+      )
+    )
+      .filter(({ teamId }) => teamId === caller.teamId)
+      .map((chip) => [chip.uid, chip]),
+  )
+  const labels = rows.flatMap(({ value }) => value.byLabel ?? [])
+  const labelled = new Map(
+    (labels.length > 0 ? await chipsLabelled(db, caller.teamId, labels) : []).map((chip) => [
+      chip.label,
+      chip,
+    ]),
+  )
+  const planner = new Planner(db, keyRing, caller)
+  const planned: Planned[] = []
+  for (const one of rows) {
+    const { uids, byLabel, remove } = one.value
+    const found = uids.find((uid) => chips.has(uid))
+    const chip = byLabel === undefined ? chips.get(found ?? '') : labelled.get(byLabel)
+    const uid = chip?.uid ?? uids[0]
+    const before = uid === undefined ? undefined : named.get(uid)
+    if (uid !== undefined && before === undefined) named.set(uid, one.row)
+    if (uid !== undefined && before !== undefined && before !== one.row)
+      planned.push({ row: one.row, uid, status: 'failed', error: `The chip is already in row ${before}.` })
+    else if (!chip) planned.push(await newChip(planner, one))
+    else planned.push(await (remove ? removal(db, one, chip) : planner.change(one, chip)))
+  }
+  return refuseLabels(db, caller, planned)
+}
+
+/** A label is free if nobody has it, or if its chip gets another one in the same piece. */
+async function refuseLabels(
+  db: Queries,
+  { teamId }: ApplyCaller,
+  planned: readonly Planned[],
+): Promise<Planned[]> {
+  const wanted = planned.flatMap((one) => labelWanted(one) ?? [])
+  if (wanted.length === 0) return [...planned]
+  const holders = new Map((await labelsThere(db, teamId, wanted)).map(({ label, uid }) => [label, uid]))
+  const result = [...planned]
+  for (let isStable = false; !isStable; ) {
+    isStable = true
+    const given = new Map<string, number>()
+    const releasing = new Set(result.flatMap((one) => ('to' in one && one.changes.label ? one.chip.uid : [])))
+    for (const [at, one] of result.entries()) {
+      const label = labelWanted(one)
+      if (label === undefined) continue
+      const holder = holders.get(label)
+      const before = given.get(label)
+      given.set(label, before ?? one.row)
+      const isHeld = holder !== undefined && holder !== one.uid && !releasing.has(holder)
+      if (!isHeld && before === undefined) continue
+      const by =
+        before === undefined ? `belongs to the chip ${holder} of the team` : `is already in row ${before}`
+      const error = `label "${label}" ${by}. Choose another label.`
+      result[at] = { row: one.row, uid: one.uid, status: 'failed', error }
+      isStable = false
+    }
+  }
+  return result
+}
+
+const labelWanted = (one: Planned): string | undefined =>
+  ('value' in one ? one.value.wishes.label : 'to' in one && one.changes.label ? one.to.label : undefined) ??
+  undefined

@@ -1,0 +1,179 @@
+import { haloUid } from '../../../nfc/halo/tap.ts'
+import { decimalReading, parseUid } from '../../../nfc/uid.ts'
+import { checkCell } from '../../../values/chip-row.ts'
+import { canonicalTokenId } from '../../../values/token.ts'
+import type { AppliedChip } from '../../store/chips.ts'
+
+/** What rows can set of a chip. */
+export interface AppliedValues {
+  label: string | null
+  chipGroup: string | null
+  keySet: number | null
+  redirectUrl: string | null
+  item: string | null
+  variant: string | null
+  contractAddress: string | null
+  chainId: number | null
+  tokenId: string | null
+  disabled: boolean
+}
+
+/** Absent members are left alone. */
+export type Wishes = Partial<AppliedValues>
+
+export interface ApplyRow {
+  /** Decimal; the second reading applies if the team has no chip with the first. */
+  uids: readonly string[]
+  /** Names the chip if there is no UID. */
+  byLabel?: string | undefined
+  wishes: Wishes
+  publicKey?: string | undefined
+  lastCounter?: number | undefined
+  revision?: string | undefined
+  expected?: Wishes | undefined
+  remove: boolean
+}
+
+type Cell = string | number | boolean | null | undefined
+type Cells = { readonly [column in keyof AppliedValues]?: Cell }
+
+/** A line as sent. Empty text is null. */
+export interface ApplyLine extends Cells {
+  uid?: Cell
+  publicKey?: Cell
+  lastCounter?: Cell
+  revision?: Cell
+  expected?: Cells | undefined
+  remove?: true | undefined
+}
+
+const texts = ['label', 'redirectUrl', 'item', 'variant', 'contractAddress', 'chainId', 'tokenId'] as const
+export const appliedColumns = [
+  'label',
+  'chipGroup',
+  'keySet',
+  'redirectUrl',
+  'item',
+  'variant',
+  'contractAddress',
+  'chainId',
+  'tokenId',
+  'disabled',
+] as const satisfies readonly (keyof AppliedValues)[]
+
+class Problem extends Error {}
+
+const asText = (cell: Cell): string | null => (cell === null || cell === '' ? null : String(cell))
+
+const counter = (column: string, text: string, max: number): number => {
+  const number = Number(text)
+  if (!/^\d{1,10}$/.test(text) || number > max)
+    throw new Problem(`${column} must be a whole number from 0 to ${max}`)
+  return number
+}
+
+const largest = 0xffffffff
+
+/** @throws Problem */
+function valuesIn(line: Cells): Wishes {
+  const values: Record<string, string | number | boolean | null> = {}
+  for (const column of texts) {
+    const cell = line[column]
+    if (cell === undefined) continue
+    const text = asText(cell)
+    const reason = text === null ? undefined : checkCell(column, text)
+    if (reason !== undefined) throw new Problem(`${column} ${reason}`)
+    values[column] = text
+  }
+  const { chainId, tokenId } = values
+  if (typeof chainId === 'string') values.chainId = Number(chainId)
+  if (typeof tokenId === 'string') values.tokenId = canonicalTokenId(tokenId)
+  const { chipGroup, keySet, disabled } = line
+  if (chipGroup !== undefined) values.chipGroup = asText(chipGroup)
+  if (keySet !== undefined) {
+    const text = asText(keySet)
+    values.keySet = text === null ? null : counter('keySet', text, largest)
+  }
+  if (disabled !== undefined) values.disabled = disabled === true
+  return values
+}
+
+export function readApplyLine(line: ApplyLine): { value: ApplyRow } | { problem: string } {
+  try {
+    return { value: rowOf(line) }
+  } catch (error) {
+    if (error instanceof Problem) return { problem: error.message }
+    throw error
+  }
+}
+
+function rowOf(line: ApplyLine): ApplyRow {
+  const { label, ...others } = line
+  const [given, publicKey, revision, lastCounter] = [
+    asText(line.uid ?? null),
+    asText(line.publicKey ?? null),
+    asText(line.revision ?? null),
+    asText(line.lastCounter ?? null),
+  ]
+  const uid = given === null ? undefined : parseUid(given)
+  if (uid && !uid.ok) throw new Problem(`uid ${uid.reason}`)
+  const reason = publicKey === null ? undefined : checkCell('publicKey', publicKey)
+  if (reason !== undefined) throw new Problem(`publicKey ${reason}`)
+  const named = uid === undefined && publicKey === null ? asText(label ?? null) : null
+  if (uid === undefined && publicKey === null && named === null)
+    throw new Problem('uid is missing: give it, or the label of a chip')
+  if (line.remove && line.expected === undefined)
+    throw new Problem('expected is missing: a chip is only removed as it was registered')
+  return {
+    uids: uidsOf(uid?.uid, publicKey),
+    ...(named === null ? {} : { byLabel: named }),
+    wishes: valuesIn(named === null ? line : others),
+    publicKey: publicKey?.toUpperCase(),
+    lastCounter: lastCounter === null ? undefined : counter('lastCounter', lastCounter, largest),
+    revision: revision ?? undefined,
+    expected: line.expected && valuesIn(line.expected),
+    remove: line.remove ?? false,
+  }
+}
+
+function uidsOf(uid: string | undefined, publicKey: string | null): readonly string[] {
+  if (uid === undefined) return publicKey === null ? [] : [haloUid(Buffer.from(publicKey, 'hex'))]
+  const reading = decimalReading(uid)
+  return reading === undefined ? [uid] : [uid, reading]
+}
+
+export const valuesOf = (chip: AppliedChip): AppliedValues => ({
+  label: chip.label,
+  chipGroup: chip.chipGroupName,
+  keySet: chip.keySetId,
+  redirectUrl: chip.redirectUrl,
+  item: chip.itemId,
+  variant: chip.variantId,
+  contractAddress: chip.linkedAddress,
+  chainId: chip.linkedChainId,
+  tokenId: chip.linkedTokenId,
+  disabled: chip.disabledAt !== null,
+})
+
+type Value = AppliedValues[keyof AppliedValues]
+export type Changes = { [column in keyof AppliedValues]?: { from: Value; to: Value } }
+
+// Addresses are compared without the case of their checksum.
+const isSame = (column: keyof AppliedValues, one: Value, other: Value): boolean =>
+  one === other ||
+  (column === 'contractAddress' &&
+    typeof one === 'string' &&
+    typeof other === 'string' &&
+    one.toLowerCase() === other.toLowerCase())
+
+/** @returns undefined if nothing differs */
+export function changesBetween(from: AppliedValues, to: Wishes): Changes | undefined {
+  let changes: Changes | undefined
+  for (const column of appliedColumns) {
+    const wanted = to[column]
+    if (wanted === undefined || isSame(column, from[column], wanted)) continue
+    changes ??= {}
+    changes[column] = { from: from[column], to: wanted }
+  }
+  return changes
+}
