@@ -3,6 +3,7 @@ import { adminBadgeEvents } from './admin/badge-events.ts'
 import { chains } from './admin/chains.ts'
 import { adminChipGroups } from './admin/chip-groups.ts'
 import { adminChips } from './admin/chips.ts'
+import { adminChipsApply } from './admin/chips-apply.ts'
 import { contracts } from './admin/contracts.ts'
 import { adminTokens, apiKeys } from './admin/credentials.ts'
 import { daemon } from './admin/daemon.ts'
@@ -42,6 +43,7 @@ export const endpoints = {
   ...keySets,
   ...adminChipGroups,
   ...adminChips,
+  ...adminChipsApply,
   ...adminItems,
   ...links,
   ...adminBadgeEvents,

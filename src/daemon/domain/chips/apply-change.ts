@@ -1,6 +1,6 @@
 import { getAddress } from 'viem/utils'
 import { parsePlan } from '../../../nfc/provision/plan.ts'
-import type { AppliedChip } from '../../store/chips.ts'
+import type { AppliedChip } from '../../store/applied-chips.ts'
 import type { Queries } from '../../store/database.ts'
 import { nfcPlansOf } from '../../store/nfc-plans.ts'
 import type { ChipGroupRow } from '../../store/schema.ts'

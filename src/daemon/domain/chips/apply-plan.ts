@@ -1,6 +1,6 @@
+import { type AppliedChip, appliedChips, chipsLabelled } from '../../store/applied-chips.ts'
 import { hasAssignments } from '../../store/chip-records.ts'
 import { labelsThere } from '../../store/chip-registration.ts'
-import { type AppliedChip, appliedChips, chipsLabelled } from '../../store/chips.ts'
 import type { Queries } from '../../store/database.ts'
 import { type ApplyCaller, isStale, type NumberedRow, type Planned, Planner } from './apply-change.ts'
 import { valuesOf } from './apply-row.ts'

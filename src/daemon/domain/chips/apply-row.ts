@@ -2,7 +2,7 @@ import { haloUid } from '../../../nfc/halo/tap.ts'
 import { decimalReading, parseUid } from '../../../nfc/uid.ts'
 import { checkCell } from '../../../values/chip-row.ts'
 import { canonicalTokenId } from '../../../values/token.ts'
-import type { AppliedChip } from '../../store/chips.ts'
+import type { AppliedChip } from '../../store/applied-chips.ts'
 
 /** What rows can set of a chip. */
 export interface AppliedValues {
