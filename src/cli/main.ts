@@ -7,7 +7,7 @@ import { lazy } from './lazy.ts'
 import { runCli } from './program.ts'
 import type { Interrupts, Output, System } from './system.ts'
 
-const listeners = new Set<() => void>()
+const listeners = new Set<(signal: NodeJS.Signals) => void>()
 let interrupted = false
 /** Output was lost. */
 let lost = false
@@ -33,12 +33,12 @@ function unwritable(stream: Output, name: string, error: NodeJS.ErrnoException) 
   if (!interrupted) onInterrupt()
 }
 
-function onInterrupt() {
+function onInterrupt(signal: NodeJS.Signals = 'SIGINT') {
   if (interrupted || listeners.size === 0) process.exit(130)
   interrupted = true
-  for (const listener of listeners) listener()
+  for (const listener of listeners) listener(signal)
 }
-process.on('SIGINT', onInterrupt)
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, onInterrupt)
 // The packages for prompts read it from there.
 if (process.argv.includes('--no-color')) process.env.NO_COLOR = '1'
 

@@ -62,6 +62,7 @@ async function run(): Promise<number> {
     service.stopping()
     return (await daemon.stop()) ? 0 : 1
   } finally {
+    if (process.connected) process.disconnect()
     if (config.ephemeral) rmSync(config.dataDir, { recursive: true, force: true })
   }
 }
@@ -89,6 +90,8 @@ function withTemporaryDir(config: Config): Config {
 /** Resolves at the first stop signal; a second one ends the process at once. */
 function signalled(): Promise<void> {
   return new Promise((resolve) => {
+    // `tapchip ci` holds a channel to its daemon, which closes even if that process was killed.
+    process.once('disconnect', resolve)
     for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
       if (signal === 'SIGHUP' && ignoresHangups()) continue
       process.on(signal, () => {

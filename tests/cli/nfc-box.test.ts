@@ -43,7 +43,9 @@ let runs = 0
 const rowsNamed = (prefix: string, count: number): ChipRow[] =>
   Array.from({ length: count }, (_, i) => ({ row: i + 1, label: `${prefix}-${i + 1}` }))
 
-const context = (listen: (handler: () => void) => () => void = () => () => undefined) => {
+const context = (
+  listen: (handler: (signal: NodeJS.Signals) => void) => () => void = () => () => undefined,
+) => {
   const [stdout, stderr] = [new Text(), new Text()]
   const ctx: CliContext = createContext(
     {
@@ -300,7 +302,7 @@ describe('the end of a box', () => {
 describe('Ctrl-C', () => {
   const interruptedAt = async (apdu: number) => {
     const chip = new Chip()
-    let interrupt: () => void = () => undefined
+    let interrupt: (signal: NodeJS.Signals) => void = () => undefined
     const { ctx } = context((handler) => {
       interrupt = handler
       return () => undefined
@@ -311,7 +313,7 @@ describe('Ctrl-C', () => {
     const transmit = card.transmit.bind(card)
     card.transmit = async (bytes) => {
       sent += 1
-      if (sent === apdu) interrupt()
+      if (sent === apdu) interrupt('SIGINT')
       return transmit(bytes)
     }
     const rows = new RowsOfChips([])
@@ -350,7 +352,7 @@ describe('Ctrl-C', () => {
 
   test('while a chip does not answer any more waits a second, and leaves it in the journal', async () => {
     const chip = new Chip()
-    let interrupt: () => void = () => undefined
+    let interrupt: (signal: NodeJS.Signals) => void = () => undefined
     const { ctx } = context((handler) => {
       interrupt = handler
       return () => undefined
@@ -362,7 +364,7 @@ describe('Ctrl-C', () => {
     card.transmit = (bytes) => {
       sent += 1
       if (sent < 15) return transmit(bytes)
-      interrupt()
+      interrupt('SIGINT')
       return new Promise(() => undefined)
     }
     const began = Date.now()

@@ -51,12 +51,12 @@ export const cliHome = (env: Record<string, string> = {}): CliHome => {
   ): Promise<Ran> => {
     const stdout = new Capture()
     const stderr = new Capture()
-    const listeners = new Set<() => void>()
+    const listeners = new Set<(signal: NodeJS.Signals) => void>()
     let interrupted = false
     const look = () => {
       if (interrupted || !when(stdout.text, stderr.text)) return
       interrupted = true
-      for (const listener of listeners) listener()
+      for (const listener of listeners) listener('SIGINT')
     }
     stdout.onText = look
     stderr.onText = look

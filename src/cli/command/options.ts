@@ -125,6 +125,13 @@ export const optionalArgument = (
   read: asText,
 })
 
+/** All that follows, as it is. */
+export const words = (written: string, description: string): ArgumentSpec<readonly string[]> => ({
+  written: `[${written}...]`,
+  description,
+  read: (raw) => (Array.isArray(raw) ? raw.map(String) : []),
+})
+
 export const yes = flag('-y, --yes', 'Do not ask for confirmation')
 export const team = text(
   '--team <name|id>',
