@@ -1,6 +1,7 @@
 import { type Command, CommanderError } from 'commander'
 import { commanderOption, type Invoke } from './command/define.ts'
 import { CliCommand, setExamples } from './command/help.ts'
+import { withoutOpposites } from './command/suggestions.ts'
 import { createContext } from './context.ts'
 import { DryRunEnded, describeError, type ExitCode, exitCodes, MissingCredential } from './errors.ts'
 import { fileProblem } from './file-problem.ts'
@@ -42,7 +43,7 @@ const attachVerbs = async (command: Command, noun: Noun, invoke: Invoke): Promis
 
 /** Rephrases Commander's errors like all others: a sentence, and what to do. */
 const asSentences = (text: string): string => {
-  const [first = '', ...rest] = text.trimEnd().split('\n')
+  const [first = '', ...rest] = withoutOpposites(text.trimEnd().split('\n'))
   const sentence = first.replace(/^error: /, '').replace(/^./, (letter) => letter.toUpperCase())
   const why = /[.?!]$/.test(sentence) ? sentence : `${sentence}.`
   const hint = /^(Too many arguments|Missing required argument|Option .* argument missing)/.test(why)

@@ -78,7 +78,7 @@ describe('usage errors end with 2, and say what was meant', () => {
     [['chips', 'list', '--timeout', 'soon'], '--timeout must be a number of seconds', ''],
     [['chips', 'show', '1.2E+15'], 'scientific notation', ''],
     [['help', 'nothing'], 'no command or topic "nothing"', 'exit-codes'],
-    [['chips', 'edit'], 'Specify which chips: --file, --uid or --chip-group', ''],
+    [['chips', 'edit'], 'Specify which chips: --file, --uid, --chip-group, --label or --where', ''],
     [['completion', 'tcsh'], 'no script for "tcsh"', 'bash, zsh, fish'],
     [['batch', 'status', '../../etc/passwd'], 'There is no batch', ''],
   ])('%j', async (args, what, advice) => {
@@ -88,6 +88,35 @@ describe('usage errors end with 2, and say what was meant', () => {
     expect(ran.stderr).toContain(advice)
     expect(ran.stdout).toBe('')
     expect(ran.code).toBe(2)
+  })
+})
+
+describe('a suggestion never turns a wish into another', () => {
+  test.each([
+    ['chip-groups', 'move'],
+    ['items', 'mvoe'],
+    ['items', 'rename'],
+    ['badge-events', 'unapprove'],
+    ['guestbook', 'enable'],
+    ['chips', 'delink'],
+    ['daemon', 'stat'],
+  ])('%s %s', async (noun, verb) => {
+    const ran = await here.run(noun, verb)
+    const opposites = /remove|disable|unlink|unpause|stop/
+    expect([ran.code, ran.stderr]).toEqual([2, expect.not.stringMatching(opposites)])
+  })
+
+  test.each([
+    [['chips', 'enabel'], 'Did you mean enable?'],
+    [['chips', 'disalbe'], 'Did you mean disable?'],
+    [['chips', 'lnik'], 'Did you mean link?'],
+    [['chips', 'unlnk'], 'Did you mean unlink?'],
+    [['chips', 'remvoe'], 'Did you mean remove?'],
+    [['items', 'remov'], 'Did you mean remove?'],
+    [['guestbook', 'unpuase'], 'Did you mean unpause?'],
+    [['guestbook', 'puase'], 'Did you mean pause?'],
+  ])('%j still means %s', async (args, meant) => {
+    expect((await here.run(...args)).stderr).toContain(meant)
   })
 })
 

@@ -38,10 +38,12 @@ describe('on a terminal', () => {
     await here.run('chip-groups', 'create', '--name', 'Jackets', '--team', 'Acme')
     const { json } = await here.run('api-keys', 'create', '--name', 'ops', '--team', 'Acme', '--json')
     const { key } = json() as { key: string }
-    const { code, screen } = await onTerminal('chips list', [[/Which chip group/, '\r']], {
+    writeFileSync(join(here.home, 'empty.csv'), 'uid\n')
+    const command = `chips import --file ${join(here.home, 'empty.csv')}`
+    const { code, screen } = await onTerminal(command, [[/Which chip group/, '\r']], {
       TAPCHIP_API_KEY: key,
     })
-    expect([code, screen]).toEqual([0, expect.stringContaining('The group has no chips')])
+    expect([code, screen]).toEqual([0, expect.stringMatching(/Jackets[^]*has no rows/)])
   })
 
   test('what cannot be brought back asks for its name, and anything else changes nothing', async () => {

@@ -10,9 +10,9 @@ export const addressOf = (key: string, { params = {}, query = {} }: Parts, wireB
     .replace(/\/badge-events(?=\/|$)/, `/${encodeURIComponent(wireBadge)}-events`)
     .replace(/:([A-Za-z]+)/g, (_, name: string) => segment(params[name]))
   const pairs = Object.entries(query).flatMap(([name, value]) =>
-    value === undefined || value === null
-      ? []
-      : [`${encodeURIComponent(name)}=${encodeURIComponent(String(value))}`],
+    (Array.isArray(value) ? value : [value ?? []].flat()).map(
+      (one) => `${encodeURIComponent(name)}=${encodeURIComponent(String(one))}`,
+    ),
   )
   return { method, path: pairs.length === 0 ? path : `${path}?${pairs.join('&')}` }
 }

@@ -5,7 +5,7 @@ import { csvRows } from './csv.ts'
 import { chooseFields } from './fields.ts'
 import { type PlotArea, plotArea } from './plot.ts'
 import { type Progress, startProgress } from './progress.ts'
-import { type Columns, fieldLines, tableLines } from './table.ts'
+import { type Columns, fieldLines, tableLines, tablePieces } from './table.ts'
 import { shortened, shown } from './text.ts'
 
 export interface IoFlags {
@@ -25,6 +25,8 @@ export interface Io {
   readonly plot: PlotArea | undefined
   /** A finite list: one JSON array, CSV, or a table. `none` is printed on stderr if it is empty. */
   list<T>(rows: readonly T[], columns: Columns<T>, none: string): Promise<void>
+  /** As `list`, for lists of any length. */
+  longList<T>(rows: AsyncIterable<T>, columns: Columns<T>, none: string): Promise<void>
   /** A single object: as JSON, or one line per field. */
   one<T>(value: T, fields: (value: T) => Readonly<Record<string, unknown>>): Promise<void>
   /** One line of a stream or a batch. The promise resolves when the reader has caught up. */
@@ -44,6 +46,20 @@ export interface Io {
 }
 
 const bufferSize = 32 * 1024
+
+/** Rows of a long list that a table aligns at once. */
+const rowsAPiece = 1000
+
+async function* inPieces<T>(rows: AsyncIterable<T>, size: number): AsyncGenerator<readonly T[]> {
+  let some: T[] = []
+  for await (const row of rows) {
+    some.push(row)
+    if (some.length < size) continue
+    yield some
+    some = []
+  }
+  if (some.length > 0) yield some
+}
 
 export const createIo = (system: Pick<System, 'stdout' | 'stderr' | 'env' | 'now'>, flags: IoFlags): Io => {
   const { env } = system
@@ -101,22 +117,39 @@ export const createIo = (system: Pick<System, 'stdout' | 'stderr' | 'env' | 'now
     await send()
   }
 
+  // Fields that were asked for by name are not shortened.
+  const layout = {
+    aligned: system.stdout.isTTY === true,
+    heading,
+    cell: fields ? (text: string) => text : shortened,
+  }
+  const sayNone = (none: string) => {
+    if (!flags.quiet) system.stderr.write(`${none}\n`)
+  }
+
   return {
     json: flags.json,
     plot: flags.json || flags.csv || fields || flags.quiet ? undefined : plotArea(system),
-    list: (rows, columns, none) => {
+    list: async (rows, columns, none) => {
       fields?.check(rows)
       if (flags.json) return lines([JSON.stringify(fields ? rows.map(fields.pick) : rows)])
-      if (flags.csv && rows.length > 0) return lines(csvRows(rows, fields?.pick))
-      // Fields that were asked for by name are not shortened.
-      const layout = {
-        aligned: system.stdout.isTTY === true,
-        heading,
-        cell: fields ? (text: string) => text : shortened,
+      if (rows.length === 0) return sayNone(none)
+      if (flags.csv) return lines(csvRows(rows, fields?.pick))
+      return lines(tableLines(rows, fields?.columns ?? columns, layout))
+    },
+    longList: async (rows, columns, none) => {
+      const table = tablePieces(fields?.columns ?? columns, layout)
+      let count = 0
+      for await (const some of inPieces(rows, rowsAPiece)) {
+        if (count === 0) fields?.check(some)
+        if (flags.json) {
+          const text = some.map((row) => JSON.stringify(fields ? fields.pick(row) : row)).join(',')
+          await raw((count === 0 ? '[' : ',') + text)
+        } else await lines(table(some))
+        count += some.length
       }
-      if (rows.length > 0) return lines(tableLines(rows, fields?.columns ?? columns, layout))
-      if (!flags.quiet) system.stderr.write(`${none}\n`)
-      return Promise.resolve()
+      if (flags.json) return lines([count === 0 ? '[]' : ']'])
+      if (count === 0) sayNone(none)
     },
     one: (value, describe) => {
       if (flags.json) return lines([JSON.stringify(picked(value))])

@@ -6,7 +6,7 @@ import { defineCommand } from '../../command/define.ts'
 import { type OptionSpec, optionalArgument, text, type Values, yes } from '../../command/options.ts'
 import type { CliContext } from '../../context.ts'
 import { exitCodes, UsageError } from '../../errors.ts'
-import { readUid, uidOnWire } from '../../uid.ts'
+import { chipOnWire } from '../chip-handle.ts'
 import { isTokenGiven, readToken, tokenFlags } from '../token.ts'
 import { readEventId } from './event.ts'
 
@@ -22,7 +22,7 @@ const instant = (flags: string, description: string): OptionSpec<string | undefi
 })
 
 const flags = {
-  uid: text('--uid <uid>', 'The chip, in decimal or hex'),
+  uid: text('--uid <uid>', 'The chip: its UID in decimal or hex, or its label'),
   ...tokenFlags,
   startsAt: instant('--starts-at <time>', 'Shown from then on'),
   endsAt: instant('--ends-at <time>', 'Shown until then'),
@@ -74,7 +74,7 @@ const assignOne = async (ctx: CliContext, poapEventId: number, options: Options)
   const given = byToken
     ? undefined
     : await ctx.prompts.text(uid, { flag: '--uid', message: 'UID of the chip' })
-  const to = given === undefined ? readToken(options) : { tagUID: uidOnWire(readUid(given)) }
+  const to = given === undefined ? readToken(options) : { tagUID: await chipOnWire(ctx, given) }
   const done = await ctx.call('POST /badge-events/assign', {
     body: { poapEventId, ...to, startsAt, endsAt, title, description },
   })

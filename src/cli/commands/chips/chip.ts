@@ -1,15 +1,18 @@
 import type { AnswerOf } from '../../client/types.ts'
 import { argument } from '../../command/options.ts'
 import type { CliContext } from '../../context.ts'
-import { colons, readUid, uidOnWire } from '../../uid.ts'
+import { colons } from '../../uid.ts'
+import { chipOnWire } from '../chip-handle.ts'
 import { token } from '../token.ts'
 
 export type Chip = AnswerOf<'GET /admin/chips/:uid'>
 
-export const uidArgument = { uid: argument('uid', 'The UID, in decimal or hex') }
+export const uidArgument = { uid: argument('uid', 'The UID, in decimal or hex, or the label of the chip') }
 
 /** Path parameters of a chip named by a person. */
-export const chipParams = (text: string): { uid: string } => ({ uid: uidOnWire(readUid(text)) })
+export const chipParams = async (ctx: CliContext, text: string): Promise<{ uid: string }> => ({
+  uid: await chipOnWire(ctx, text),
+})
 
 const named = (list: readonly { id: number; name: string }[]) => list.map(({ id, name }) => `${name} (${id})`)
 

@@ -13,7 +13,7 @@ export const disable = defineCommand({
   options: { reason: text('--reason <text>', 'Why, for the record'), yes },
   run: async (ctx, { args, options }) => {
     ctx.needAdmin()
-    const params = chipParams(args.uid)
+    const params = await chipParams(ctx, args.uid)
     await ctx.prompts.confirm(options.yes, `Disable chip ${args.uid}?`)
     const chip = await ctx.call('POST /admin/chips/:uid/disable', {
       params,

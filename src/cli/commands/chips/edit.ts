@@ -7,12 +7,22 @@ import { flag, text, type Values, yes } from '../../command/options.ts'
 import type { CliContext } from '../../context.ts'
 import { type ExitCode, exitCodes, UsageError } from '../../errors.ts'
 import { counted, formatNumber, shellQuoted } from '../../io/text.ts'
-import { readUid } from '../../uid.ts'
 import { chipsOf } from '../chip-groups/group.ts'
+import { chipUid } from '../chip-handle.ts'
+import {
+  type Conditions,
+  chosenChips,
+  describeConditions,
+  groupFlag,
+  noChips,
+  readConditions,
+  selectionFlags,
+} from './select.ts'
 
 const flags = {
-  uid: text('--uid <uid>', 'One chip: its UID in decimal or hex'),
-  chipGroup: text('--chip-group <name|id>', 'All chips of a group', 'chip-group'),
+  uid: text('--uid <uid>', 'One chip: its UID in decimal or hex, or its label'),
+  ...groupFlag,
+  ...selectionFlags,
   redirectUrl: text('--redirect-url <url>', 'The URL that their taps open'),
   clear: flag('--clear', 'Clear the URL, so that taps show the tap page'),
   ...batchFlags,
@@ -24,22 +34,25 @@ export const edit = defineCommand({
   name: 'edit',
   summary: 'Set or clear the redirect URL of chips',
   description:
-    'Set or clear the redirect URL of chips: of one, or of a whole group, by flags; of many from a file with the columns uid and ' +
-    'redirectUrl (empty: cleared). The whole file is checked before the first row is written.',
+    'Set or clear the redirect URL of chips: of one, of a whole group, or of those that --label and --where select, by flags; of ' +
+    'many from a file with the columns uid and redirectUrl (empty: cleared). The whole file is checked before the first ' +
+    'row is written.',
   examples: [
     'chips edit --uid 04:DE:5F:1E:AC:C0:40 --redirect-url https://example.com/',
     'chips edit --chip-group Jackets --redirect-url https://example.com/',
+    'chips edit --where item=jacket --where redirectUrl= --redirect-url https://example.com/',
     'chips edit --file edits.csv --dry-run',
     'chips edit --file edits.csv --failed again.csv',
     'chips edit --file sheet.csv --map uid=TagID --map redirectUrl=Link --ignore-columns',
   ],
-  excess: (given) => `For one chip: --uid ${shellQuoted(given)}. For many: --chip-group or --file.`,
+  excess: (given) => `For one chip: --uid ${shellQuoted(given)}. For many: --chip-group, --where or --file.`,
   options: flags,
   run: async (ctx, { options }) => {
     ctx.needApiKey()
     const { uid, chipGroup, redirectUrl, clear } = options
     if (options.file === undefined) return editByFlags(ctx, options)
-    if ((uid ?? chipGroup ?? redirectUrl) !== undefined || clear) {
+    const isSelected = options.label.length + options.where.length > 0
+    if ((uid ?? chipGroup ?? redirectUrl) !== undefined || clear || isSelected) {
       throw new UsageError('--file already says which chips and where: leave out the flags that also say it.')
     }
     return runSheet(ctx, editKind, options.file, options)
@@ -47,18 +60,19 @@ export const edit = defineCommand({
 })
 
 const editByFlags = async (ctx: CliContext, given: Given): Promise<ExitCode> => {
-  const { uid, chipGroup } = given
-  if (uid === undefined && chipGroup === undefined && !ctx.prompts.possible) {
-    throw new UsageError('Specify which chips: --file, --uid or --chip-group.')
+  const { uid } = given
+  const conditions = readConditions(ctx, given)
+  if (uid === undefined && conditions === undefined && !ctx.prompts.possible) {
+    throw new UsageError('Specify which chips: --file, --uid, --chip-group, --label or --where.')
   }
-  if (uid !== undefined && chipGroup !== undefined)
-    throw new UsageError('Use --uid or --chip-group, not both.')
+  if (uid !== undefined && conditions !== undefined)
+    throw new UsageError('Use --uid or --chip-group, --label and --where, not both.')
   if (given.clear && given.redirectUrl !== undefined)
     throw new UsageError('Use --redirect-url or --clear, not both.')
-  if (chipGroup !== undefined) return editWhole(ctx, chipGroup, given)
+  if (conditions !== undefined) return editMany(ctx, conditions, given)
   return editOne(
     ctx,
-    readUid(await ctx.prompts.text(uid, { flag: '--uid', message: 'UID of the chip' }), '--uid'),
+    await chipUid(ctx, await ctx.prompts.text(uid, { flag: '--uid', message: 'UID of the chip' }), '--uid'),
     given,
   )
 }
@@ -72,10 +86,21 @@ const redirectFrom = async (ctx: CliContext, given: Given): Promise<string | nul
   return url || null
 }
 
-const editWhole = async (ctx: CliContext, name: string, given: Given): Promise<ExitCode> => {
+/** A whole group needs no more than an API key. */
+const chipsToEdit = (ctx: CliContext, conditions: Conditions, given: Given) =>
+  given.chipGroup !== undefined && Object.keys(conditions).length === 1
+    ? chipsOf(ctx, given.chipGroup)
+    : chosenChips(ctx, conditions, undefined, ({ uid, redirectUrl }) => ({ uid, redirectUrl }))
+
+const editMany = async (ctx: CliContext, conditions: Conditions, given: Given): Promise<ExitCode> => {
   const redirectUrl = await redirectFrom(ctx, given)
-  const chips = await chipsOf(ctx, name)
-  await ctx.prompts.confirm(given.yes, `Edit ${counted(chips.length, 'chip')} of ${name}?`)
+  const name = describeConditions(conditions)
+  const chips = await chipsToEdit(ctx, conditions, given)
+  if (chips.length === 0) {
+    ctx.io.note(noChips(name))
+    return exitCodes.done
+  }
+  await ctx.prompts.confirm(given.yes, `Edit ${counted(chips.length, 'chip')} (${name})?`)
   const rows = chips.map(({ uid }, i) => ({ row: i + 1, uid, redirectUrl }))
   const check = new Map(
     chips.map(({ uid, redirectUrl: previous }, i): [number, EditResult] => {
@@ -83,12 +108,12 @@ const editWhole = async (ctx: CliContext, name: string, given: Given): Promise<E
       return [i + 1, { row: i + 1, uid, status, previous }]
     }),
   )
-  if (ctx.flags.dryRun) return showGroup(ctx, [...check.values()], redirectUrl)
-  const input = { name: `chip group ${name}`, path: null, sha256: null }
+  if (ctx.flags.dryRun) return showMany(ctx, [...check.values()], redirectUrl)
+  const input = { name, path: null, sha256: null }
   return (await startBatch(ctx, editAlike, { input, rows, check })).exitCode
 }
 
-const showGroup = async (
+const showMany = async (
   ctx: CliContext,
   results: readonly EditResult[],
   redirectUrl: string | null,

@@ -7,7 +7,10 @@ export const enable = defineCommand({
   examples: ['chips enable 04:98:93:CA:AA:11:90'],
   args: uidArgument,
   run: async (ctx, { args }) => {
-    await printChip(ctx, await ctx.call('POST /admin/chips/:uid/enable', { params: chipParams(args.uid) }))
+    await printChip(
+      ctx,
+      await ctx.call('POST /admin/chips/:uid/enable', { params: await chipParams(ctx, args.uid) }),
+    )
     ctx.io.hint(`See its taps: tapchip taps list --uid ${args.uid}`)
   },
 })

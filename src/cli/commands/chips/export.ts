@@ -1,7 +1,6 @@
 import { once } from 'node:events'
 import { createWriteStream, renameSync, rmSync, statSync } from 'node:fs'
 import { finished } from 'node:stream/promises'
-import type { AnswerOf } from '../../client/types.ts'
 import { defineCommand } from '../../command/define.ts'
 import { team, text } from '../../command/options.ts'
 import type { CliContext } from '../../context.ts'
@@ -10,11 +9,10 @@ import { fileProblem, withFiles } from '../../file-problem.ts'
 import { sheetLine } from '../../io/csv.ts'
 import { counted, shellQuoted } from '../../io/text.ts'
 import { colons } from '../../uid.ts'
-
-type Exported = AnswerOf<'GET /admin/chips/export'>
+import { groupFlag, readConditions, type SelectedChip, selectChips, selectionFlags } from './select.ts'
 
 /** In an order that suits an import; chipGroup and keySet are flags there. */
-const columns: Readonly<Record<string, (chip: Exported) => string | number | null>> = {
+const columns: Readonly<Record<string, (chip: SelectedChip) => string | number | null>> = {
   uid: (chip) => colons(chip.uid),
   chipGroup: (chip) => chip.chipGroup,
   keySet: (chip) => chip.keySet,
@@ -38,17 +36,21 @@ export const exportChips = defineCommand({
     'Write chips as CSV, with UIDs in hex, since a spreadsheet keeps 15 digits of the 16; with --json as JSON lines. ' +
     'A cell that a spreadsheet would run as a formula (it begins with = + - @) gets an apostrophe before it; reading ' +
     'such a file takes the apostrophe off again. To import an export: --ignore-columns chipGroup,keySet.',
-  examples: ['chips export --chip-group Jackets --file jackets.csv', 'chips export --json > chips.jsonl'],
+  examples: [
+    'chips export --chip-group Jackets --file jackets.csv',
+    'chips export --where disabled=true --where tappedSince=30d',
+    'chips export --json > chips.jsonl',
+  ],
   options: {
     file: text('-f, --file <file>', 'The output file (default: standard output)', 'file'),
-    chipGroup: text('--chip-group <name|id>', 'Only this chip group', 'chip-group'),
+    ...groupFlag,
+    ...selectionFlags,
     team,
   },
   run: async (ctx, { options }) => {
     ctx.needAdmin()
-    const { chipGroup, team: ofTeam, file } = options
-    const client = await ctx.client()
-    const chips = client.stream('GET /admin/chips/export', { query: { chipGroup, team: ofTeam } })
+    const { file } = options
+    const chips = selectChips(ctx, readConditions(ctx, options) ?? {}, options.team)
     const out = file === undefined || file === '-' ? undefined : openFile(ctx, file)
     const write = out?.write ?? ((text: string) => ctx.io.raw(text))
     // The heading is written with the first row, so that an error leaves no file with a heading only.
@@ -59,7 +61,9 @@ export const exportChips = defineCommand({
         if (count === 0 && !ctx.io.json) await write(sheetLine(Object.keys(wanted)))
         count += 1
         await write(
-          ctx.io.json ? `${JSON.stringify(ctx.io.picked(chip))}\n` : sheetLine(cellsOf(chip, wanted)),
+          ctx.io.json
+            ? `${JSON.stringify(ctx.io.picked(onlyColumns(chip)))}\n`
+            : sheetLine(cellsOf(chip, wanted)),
         )
       }
       if (count === 0 && !ctx.io.json) await write(sheetLine(Object.keys(wanted)))
@@ -88,7 +92,11 @@ const columnsOf = (ctx: CliContext): typeof columns => {
   return Object.fromEntries(chosen)
 }
 
-const cellsOf = (chip: Exported, wanted: typeof columns): string[] =>
+/** What a sheet has, so that JSON lines can be read as one. */
+const onlyColumns = (chip: SelectedChip): Partial<SelectedChip> =>
+  Object.fromEntries(Object.entries(chip).filter(([name]) => Object.hasOwn(columns, name)))
+
+const cellsOf = (chip: SelectedChip, wanted: typeof columns): string[] =>
   Object.values(wanted).map((read) => {
     const cell = read(chip)
     return cell === null ? '' : String(cell)

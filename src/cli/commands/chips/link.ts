@@ -27,7 +27,7 @@ export const link = defineCommand({
     await printChip(
       ctx,
       await ctx.call('POST /admin/chips/:uid/link', {
-        params: chipParams(args.uid),
+        params: await chipParams(ctx, args.uid),
         body: { token, item, variant },
       }),
     )

@@ -1,26 +1,66 @@
 import { defineCommand } from '../../command/define.ts'
-import { text } from '../../command/options.ts'
+import { team } from '../../command/options.ts'
+import type { CliContext } from '../../context.ts'
 import { colons } from '../../uid.ts'
-import { chipsOf, chooseGroup } from '../chip-groups/group.ts'
+import { chipsOf, listGroups } from '../chip-groups/group.ts'
+import { type Conditions, groupFlag, readConditions, selectChips, selectionFlags } from './select.ts'
+
+interface Listed {
+  readonly uid: string
+  readonly label?: string | null
+  readonly chipGroup?: string
+  readonly isConfigured: boolean
+  readonly redirectUrl: string | null
+  readonly createdAt: string
+}
 
 export const list = defineCommand({
   name: 'list',
-  summary: 'List the chips of a chip group',
-  examples: ['chips list --chip-group Jackets', "chips list --chip-group 3 --json | jq -r '.[].uid'"],
-  options: { chipGroup: text('--chip-group <name|id>', 'The chip group', 'chip-group') },
+  summary:
+    'List chips: all of the team, or those of a chip group, with a label, or for which something holds',
+  examples: [
+    'chips list --chip-group Jackets',
+    'chips list --where item=jacket --where linked=false --where tappedSince=7d',
+    "chips list --label 'Coat 7' --json",
+    "chips list --chip-group 3 --json | jq -r '.[].uid'",
+  ],
+  options: { ...groupFlag, ...selectionFlags, team },
   run: async (ctx, { options }) => {
-    ctx.needApiKey()
-    const chips = await chipsOf(ctx, await chooseGroup(ctx, options.chipGroup))
-    await ctx.io.list(
+    const conditions = readConditions(ctx, options)
+    // An API key alone reads whole groups, and no labels.
+    const isAdmin = ctx.config().adminToken() !== undefined
+    const isWhole = options.team === undefined && options.where.length + options.label.length === 0
+    const chips: AsyncIterable<Listed> =
+      isAdmin || !isWhole
+        ? selectChips(ctx, conditions ?? {}, options.team)
+        : chipsByKey(ctx, options.chipGroup)
+    await ctx.io.longList(
       chips,
       {
         UID: (chip) => chip.uid,
         HEX: (chip) => colons(chip.uid),
+        ...(isAdmin
+          ? { LABEL: ({ label }: Listed) => label, GROUP: ({ chipGroup }: Listed) => chipGroup }
+          : {}),
         CONFIGURED: (chip) => chip.isConfigured,
         'REDIRECT URL': (chip) => chip.redirectUrl,
         CREATED: (chip) => chip.createdAt,
       },
-      'The group has no chips. Add some: tapchip chips import --file chips.csv',
+      none(conditions),
     )
   },
 })
+
+const none = (conditions: Conditions | undefined): string => {
+  const add = 'Add some: tapchip chips import --file chips.csv'
+  if (conditions === undefined) return `There are no chips yet. ${add}`
+  const isGroup = Object.keys(conditions).every((column) => column === 'chipGroup')
+  return isGroup ? `The group has no chips. ${add}` : 'There is no such chip.'
+}
+
+async function* chipsByKey(ctx: CliContext, chipGroup: string | undefined): AsyncGenerator<Listed> {
+  ctx.needApiKey()
+  const groups =
+    chipGroup === undefined ? (await listGroups(ctx, undefined)).map(({ id }) => String(id)) : [chipGroup]
+  for (const group of groups) yield* await chipsOf(ctx, group)
+}

@@ -1,7 +1,8 @@
 import { defineCommand } from '../../command/define.ts'
 import { yes } from '../../command/options.ts'
-import { bothForms, isSameUid, readUid } from '../../uid.ts'
-import { chipParams, uidArgument } from './chip.ts'
+import { bothForms, isSameUid, uidOnWire } from '../../uid.ts'
+import { chipUid } from '../chip-handle.ts'
+import { uidArgument } from './chip.ts'
 
 export const remove = defineCommand({
   name: 'remove',
@@ -14,8 +15,8 @@ export const remove = defineCommand({
   options: { yes },
   run: async (ctx, { args, options }) => {
     ctx.needAdmin()
-    const params = chipParams(args.uid)
-    const uid = readUid(args.uid)
+    const uid = await chipUid(ctx, args.uid)
+    const params = { uid: uidOnWire(uid) }
     await ctx.prompts.confirmByName(
       options.yes,
       `Remove chip ${bothForms(uid)}? Its links are deleted; the record of its taps is kept.`,

@@ -1,6 +1,6 @@
 import { defineCommand } from '../../command/define.ts'
 import { text, yes } from '../../command/options.ts'
-import { readUid, uidOnWire } from '../../uid.ts'
+import { chipOnWire } from '../chip-handle.ts'
 import { chipParams, printChip, uidArgument } from './chip.ts'
 
 export const replace = defineCommand({
@@ -11,17 +11,14 @@ export const replace = defineCommand({
   options: { with: text('--with <uid>', 'The chip that takes its place'), yes },
   run: async (ctx, { args, options }) => {
     ctx.needAdmin()
-    const params = chipParams(args.uid)
+    const params = await chipParams(ctx, args.uid)
     const given = await ctx.prompts.text(options.with, {
       flag: '--with',
       message: 'UID of the chip that takes its place',
     })
-    const other = readUid(given, '--with')
+    const other = await chipOnWire(ctx, given, '--with')
     await ctx.prompts.confirm(options.yes, `Replace chip ${args.uid} with ${given}, and disable it?`)
-    await printChip(
-      ctx,
-      await ctx.call('POST /admin/chips/:uid/replace', { params, body: { with: uidOnWire(other) } }),
-    )
+    await printChip(ctx, await ctx.call('POST /admin/chips/:uid/replace', { params, body: { with: other } }))
     ctx.io.hint(`See the new chip: tapchip chips show ${given}`)
   },
 })

@@ -7,5 +7,5 @@ export const show = defineCommand({
   examples: ['chips show 04:98:93:CA:AA:11:90', 'chips show 1293660434600336 --json'],
   args: uidArgument,
   run: async (ctx, { args }) =>
-    printChip(ctx, await ctx.call('GET /admin/chips/:uid', { params: chipParams(args.uid) })),
+    printChip(ctx, await ctx.call('GET /admin/chips/:uid', { params: await chipParams(ctx, args.uid) })),
 })

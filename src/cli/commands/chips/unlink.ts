@@ -15,7 +15,7 @@ export const unlink = defineCommand({
   run: async (ctx, { args, options }) => {
     const { token, item } = options
     if (!token && !item) throw new UsageError('Specify what to remove: --token, --item, or both.')
-    const params = chipParams(args.uid)
+    const params = await chipParams(ctx, args.uid)
     ctx.needAdmin()
     await ctx.prompts.confirm(options.yes, `Unlink chip ${args.uid}?`)
     await printChip(ctx, await ctx.call('POST /admin/chips/:uid/unlink', { params, body: { token, item } }))

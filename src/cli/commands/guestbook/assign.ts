@@ -9,13 +9,14 @@ import { type ArgumentSpec, argument, text, type Values, yes } from '../../comma
 import type { CliContext } from '../../context.ts'
 import { UsageError } from '../../errors.ts'
 import { counted } from '../../io/text.ts'
-import { bothForms, readUid, uidOnWire } from '../../uid.ts'
+import { bothForms, uidOnWire } from '../../uid.ts'
 import { chipsOf } from '../chip-groups/group.ts'
+import { chipUid } from '../chip-handle.ts'
 import { readEventId } from './event.ts'
 
 const uidArguments: ArgumentSpec<readonly string[]> = {
   written: '[uids...]',
-  description: 'The chips, in decimal or hex',
+  description: 'The chips: their UIDs in decimal or hex, or their labels',
   read: (raw) => (Array.isArray(raw) ? raw.map(String) : []),
 }
 
@@ -69,7 +70,11 @@ const chooseChips = async (
     throw new UsageError(
       `${ways === 0 ? 'Specify which chips' : 'Specify which chips in one way'}: their UIDs, --file or --chip-group.`,
     )
-  if (typed.length > 0) return typed.map((uid) => readUid(uid))
+  if (typed.length > 0) {
+    const uids: string[] = []
+    for (const text of typed) uids.push(await chipUid(ctx, text))
+    return uids
+  }
   if (file !== undefined) return uidsOfFile(ctx, file, options)
   const chips = await chipsOf(ctx, chipGroup ?? '')
   if (chips.length === 0) throw new UsageError(`The chip group ${chipGroup ?? ''} has no chips.`)

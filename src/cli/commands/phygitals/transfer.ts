@@ -7,7 +7,8 @@ import { text, type Values, yes } from '../../command/options.ts'
 import type { CliContext } from '../../context.ts'
 import { CliError, exitCodes, UsageError } from '../../errors.ts'
 import { shellQuoted } from '../../io/text.ts'
-import { bothForms, readUid, uidOnWire } from '../../uid.ts'
+import { bothForms, uidOnWire } from '../../uid.ts'
+import { chipUid } from '../chip-handle.ts'
 import {
   codeFlag,
   hintAtTransaction,
@@ -20,7 +21,7 @@ import { isTokenGiven, readToken, token, tokenFlags } from '../token.ts'
 
 const flags = {
   ...tokenFlags,
-  uid: text('--uid <uid>', 'The chip whose token it is, in decimal or hex'),
+  uid: text('--uid <uid>', 'The chip whose token it is: its UID in decimal or hex, or its label'),
   ...codeFlag,
   ...recipientFlag,
   ...idempotencyFlag,
@@ -89,14 +90,15 @@ const byToken = async (ctx: CliContext, given: Given): Promise<void> => {
 }
 
 const ofChip = async (ctx: CliContext, uid: string, given: Given): Promise<void> => {
-  const tagUID = uidOnWire(readUid(uid, '--uid'))
+  const known = await chipUid(ctx, uid, '--uid')
+  const tagUID = uidOnWire(known)
   const body = { tagUID, recipient: await readRecipient(ctx, given.recipient) }
   const sent = await sendOnce(given.idempotencyKey, (idempotencyKey) =>
     ctx.call('POST /phygitals/transfer/self-service', { body, idempotencyKey }),
   ).catch((error: unknown) => {
     if (error instanceof ApiError && error.statusCode === 404 && error.message.includes('No such token'))
       throw new CliError(
-        `The chip ${bothForms(readUid(uid))} has no token, and it is not known which one to mint.`,
+        `The chip ${bothForms(known)} has no token, and it is not known which one to mint.`,
         {
           advice: `Give it one: tapchip chips link ${shellQuoted(uid)} --contract-address 0x… --chain-id N --token-id N`,
           cause: error,

@@ -1,7 +1,7 @@
 import { defineCommand } from '../../command/define.ts'
 import { integer, team, text } from '../../command/options.ts'
 import { shown } from '../../io/text.ts'
-import { readUid, uidOnWire } from '../../uid.ts'
+import { chipOnWire } from '../chip-handle.ts'
 import { tapColumns } from './list.ts'
 
 export const follow = defineCommand({
@@ -9,14 +9,14 @@ export const follow = defineCommand({
   summary: 'Show taps as they happen, until interrupted',
   examples: ['taps follow', 'taps follow --json | jq -r \'select(.outcome != "valid")\''],
   options: {
-    uid: text('--uid <uid>', 'Only this chip'),
+    uid: text('--uid <uid>', 'Only this chip: its UID, or its label'),
     count: integer('--count <n>', 'Stop after this many', [1, Number.MAX_SAFE_INTEGER]),
     team,
   },
   run: async (ctx, { options }) => {
     ctx.needAdmin()
     const client = await ctx.client()
-    const uid = options.uid === undefined ? undefined : uidOnWire(readUid(options.uid, '--uid'))
+    const uid = options.uid === undefined ? undefined : await chipOnWire(ctx, options.uid, '--uid')
     const ended = new AbortController()
     const taps = client.stream('GET /admin/taps/follow', {
       query: { team: options.team, uid },

@@ -2,7 +2,8 @@ import type { ElementOf } from '../../client/types.ts'
 import { defineCommand } from '../../command/define.ts'
 import { choice, moment, team, text } from '../../command/options.ts'
 import type { Columns } from '../../io/table.ts'
-import { colons, readUid, uidOnWire } from '../../uid.ts'
+import { colons } from '../../uid.ts'
+import { chipOnWire } from '../chip-handle.ts'
 import { fetchPage, pageFlags } from '../pages.ts'
 
 export const tapColumns: Columns<ElementOf<'GET /admin/taps'>> = {
@@ -32,7 +33,7 @@ export const list = defineCommand({
   summary: 'List taps, newest first, the refused ones with their reason',
   examples: ['taps list', 'taps list --outcome refused --since 24h', 'taps list --uid 04DE5F1EACC040 --json'],
   options: {
-    uid: text('--uid <uid>', 'Only this chip'),
+    uid: text('--uid <uid>', 'Only this chip: its UID, or its label'),
     outcome: choice('--outcome <outcome>', 'Only this outcome', outcomes),
     since: moment('--since <when>', 'Only from then on', 'ago'),
     ...pageFlags('tap'),
@@ -43,7 +44,7 @@ export const list = defineCommand({
     const query = {
       ...filter,
       since: since?.(ctx.now()),
-      uid: uid === undefined ? undefined : uidOnWire(readUid(uid, '--uid')),
+      uid: uid === undefined ? undefined : await chipOnWire(ctx, uid, '--uid'),
     }
     const { page, hintAtMore } = await fetchPage(ctx, limit, (limit) =>
       ctx.call('GET /admin/taps', { query: { ...query, limit } }),

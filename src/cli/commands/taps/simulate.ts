@@ -1,6 +1,6 @@
 import { defineCommand } from '../../command/define.ts'
 import { integer, text } from '../../command/options.ts'
-import { readUid, uidOnWire } from '../../uid.ts'
+import { chipOnWire } from '../chip-handle.ts'
 
 export const simulate = defineCommand({
   name: 'simulate',
@@ -13,16 +13,17 @@ export const simulate = defineCommand({
     'taps simulate --uid 04DE5F1EACC040 --count 3 --json',
   ],
   options: {
-    uid: text('--uid <uid>', 'The chip, in decimal or hex'),
+    uid: text('--uid <uid>', 'The chip: its UID in decimal or hex, or its label'),
     count: integer('--count <n>', 'How many taps (default: 1)', [1, 10_000]),
   },
   run: async (ctx, { options }) => {
-    const uid = readUid(
+    const uid = await chipOnWire(
+      ctx,
       await ctx.prompts.text(options.uid, { flag: '--uid', message: 'UID of the chip' }),
       '--uid',
     )
     const taps = await ctx.call('POST /admin/chips/:uid/simulate', {
-      params: { uid: uidOnWire(uid) },
+      params: { uid },
       body: { count: options.count ?? 1 },
     })
     for (const tap of taps) await ctx.io.line(tap, () => tap.url)

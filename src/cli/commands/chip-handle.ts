@@ -1,0 +1,42 @@
+import { parseUid } from '../../nfc/uid.ts'
+import { ApiError } from '../client/errors.ts'
+import type { CliContext } from '../context.ts'
+import { UsageError } from '../errors.ts'
+import { readUid, uidOnWire } from '../uid.ts'
+
+/**
+ * The UID of a chip that a person named by its UID or by its label; a text that can be both is a UID.
+ * @returns the UID in decimal. @throws UsageError
+ */
+export const chipUid = async (ctx: CliContext, text: string, where?: string): Promise<string> => {
+  if (parseUid(text.trim()).ok || ctx.config().adminToken() === undefined) return readUid(text, where)
+  return (await uidLabelled(ctx, text)) ?? refuse(text, where)
+}
+
+const refuse = (text: string, where?: string): string => {
+  try {
+    return readUid(text, where)
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error
+    throw new UsageError(error.message, `No chip has the label "${text}" either: tapchip chips list`)
+  }
+}
+
+export const uidLabelled = async (ctx: CliContext, label: string): Promise<string | undefined> => {
+  if (label.trim() === '' || label.length > 200) return undefined
+  const client = await ctx.client()
+  try {
+    const query = { label: label.trim(), team: ctx.flags.team }
+    for await (const { uid } of client.stream('GET /admin/chips/export', { query })) return uid
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.code !== 'team_required') throw error
+    throw new UsageError(
+      `"${label}" is not a UID, and labels are looked up in one team.`,
+      'Set the API key of the team, or use the UID of the chip.',
+    )
+  }
+  return undefined
+}
+
+export const chipOnWire = async (ctx: CliContext, text: string, where?: string): Promise<string> =>
+  uidOnWire(await chipUid(ctx, text, where))

@@ -1,0 +1,134 @@
+import { tokenChecks } from '../../../values/token.ts'
+import type { AnswerOf } from '../../client/types.ts'
+import { readTime, repeated, text, type Values } from '../../command/options.ts'
+import type { CliContext } from '../../context.ts'
+import { CliError, UsageError } from '../../errors.ts'
+
+export type SelectedChip = AnswerOf<'GET /admin/chips/export'>
+/** As a query; an empty value stands for chips without one. */
+export type Conditions = Readonly<Record<string, string | readonly string[] | undefined>>
+
+type Read = (value: string, where: string, now: Date) => string
+
+const any: Read = (value) => value
+const given: Read = (value, where) => {
+  if (value !== '') return value
+  throw new UsageError(`${where} is empty: every chip has one.`)
+}
+const number: Read = (value, where) => {
+  if (value === '' || /^\d{1,15}$/.test(value)) return value
+  throw new UsageError(`${where} must be a whole number, not "${value}".`)
+}
+const flag: Read = (value, where) => {
+  if (/^(true|false)$/i.test(value)) return value.toLowerCase()
+  throw new UsageError(`${where} must be true or false, not "${value}".`)
+}
+const checked =
+  (check: (value: string) => string | undefined): Read =>
+  (value, where) => {
+    const why = value === '' ? undefined : check(value)
+    if (why === undefined) return value
+    throw new UsageError(`${where} "${value}" ${why}.`)
+  }
+
+/** The columns of an export, and what else is known of a chip. */
+const readers: Readonly<Record<string, Read>> = {
+  chipGroup: given,
+  label: any,
+  item: any,
+  variant: any,
+  contractAddress: checked(tokenChecks.contractAddress),
+  chainId: number,
+  tokenId: checked(tokenChecks.tokenId),
+  redirectUrl: any,
+  disabled: flag,
+  keySet: number,
+  linked: flag,
+  tappedSince: (value, where, now) => readTime(where, value, 'ago')(now),
+  generation: (value, where, now) => number(given(value, where, now), where, now),
+}
+const columns = Object.keys(readers)
+
+export const selectionFlags = {
+  label: repeated('--label <label>', 'The chip with this label (repeatable)'),
+  where: repeated(
+    '--where <column=value>',
+    'Only chips for which this holds, as in disabled=true (repeatable; all must hold)',
+    columns.map((column) => `${column}=`),
+  ),
+}
+export const groupFlag = {
+  chipGroup: text('--chip-group <name|id>', 'The chips of this group', 'chip-group'),
+}
+
+/** @returns undefined if nothing is selected: all chips. @throws UsageError */
+export const readConditions = (
+  ctx: CliContext,
+  { label, where, chipGroup }: Values<typeof selectionFlags> & { readonly chipGroup?: string | undefined },
+): Conditions | undefined => {
+  const conditions: Record<string, string | readonly string[]> = {}
+  if (label.includes('')) throw new UsageError('--label is empty.', 'Chips without a label: --where label=')
+  if (label.length > 0) conditions.label = label
+  if (chipGroup !== undefined) conditions.chipGroup = chipGroup
+  for (const condition of where) {
+    const at = condition.indexOf('=')
+    const column = condition.slice(0, at < 0 ? undefined : at).trim()
+    const read = Object.hasOwn(readers, column) ? readers[column] : undefined
+    if (read === undefined)
+      throw new UsageError(`--where: there is no column "${column}".`, `The columns: ${columns.join(', ')}`)
+    if (at < 0)
+      throw new UsageError(
+        `--where ${column} says no value.`,
+        `Write it as --where '${column}=…', with nothing after the = for chips that have none.`,
+      )
+    if (conditions[column] !== undefined)
+      throw new UsageError(`${column} is given twice.`, 'All conditions must hold, so one of each is enough.')
+    conditions[column] = read(condition.slice(at + 1).trim(), `--where ${column}`, ctx.now())
+  }
+  return Object.keys(conditions).length === 0 ? undefined : conditions
+}
+
+/** In the order of groups and UIDs. */
+export async function* selectChips(
+  ctx: CliContext,
+  conditions: Conditions,
+  team: string | undefined,
+): AsyncGenerator<SelectedChip> {
+  ctx.needAdmin()
+  const client = await ctx.client()
+  yield* client.stream('GET /admin/chips/export', { query: { ...conditions, team } })
+}
+
+/** All of them, with what is needed of each. @throws CliError if a label is no chip's and nothing else is asked for */
+export const chosenChips = async <T>(
+  ctx: CliContext,
+  conditions: Conditions,
+  team: string | undefined,
+  keep: (chip: SelectedChip) => T,
+): Promise<readonly T[]> => {
+  const chosen: T[] = []
+  const { label, ...rest } = conditions
+  const missing = new Set(label === undefined || Object.keys(rest).length > 0 ? [] : [label].flat())
+  missing.delete('')
+  for await (const chip of selectChips(ctx, conditions, team)) {
+    chosen.push(keep(chip))
+    missing.delete(chip.label ?? '')
+  }
+  if (missing.size === 0) return chosen
+  throw new CliError(
+    `No chip has the label ${[...missing].map((one) => `"${one}"`).join(', ')}. Nothing was written.`,
+    { advice: 'List the chips with their labels: tapchip chips list' },
+  )
+}
+
+/** In words, for a question and as the name of a batch's input. */
+export const describeConditions = (conditions: Conditions): string =>
+  Object.entries(conditions)
+    .map(([column, value]) => {
+      if (column === 'chipGroup') return `chip group ${String(value)}`
+      if (column === 'label' && value !== '') return `label ${[value ?? []].flat().join(', ')}`
+      return `${column}=${String(value)}`
+    })
+    .join(', ')
+
+export const noChips = (described: string): string => `There are no chips with ${described}. Nothing to do.`

@@ -1,0 +1,192 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { uidFromBytes, uidToColons } from '../../src/nfc/uid.ts'
+import { type CliHome, ends, withDaemon } from '../support/cli.ts'
+import { acmeKey, otherKey, seed, uids } from '../support/seeds.ts'
+
+const decimal = (hex: string): string => uidFromBytes(Buffer.from(hex, 'hex'))
+const labels = ['Coat 7', `it's "odd" = fine`, 'a=b', '04DE5F1EACC041', '1e5']
+const labelled = (n: number): string => decimal(`04AA0000000${n}80`)
+const [acme, other] = seed.teams
+const group = {
+  name: 'Labelled',
+  chips: labels.map((label, n) => ({ uid: labelled(n), label, keySet: 101 })),
+}
+
+let here: CliHome
+const teams = [{ ...acme, chipGroups: [...(acme?.chipGroups ?? []), group] }, other]
+withDaemon({ seed: { ...seed, teams } }, (home) => {
+  here = home
+})
+const json = (...args: string[]) => here.json(...args)
+const found = async (...args: string[]) =>
+  ((await json('chips', 'list', ...args)) as { uid: string }[]).map(({ uid }) => uid)
+
+describe('chips list', () => {
+  test('without a group lists all chips of the team, with labels and groups', async () => {
+    const all = await here.run('chips', 'list')
+    const [heading = '', ...rows] = all.stdout.trim().split('\n')
+    expect(heading.split('\t').slice(0, 4)).toEqual(['UID', 'HEX', 'LABEL', 'GROUP'])
+    expect(rows).toHaveLength(7 + labels.length)
+    expect(all.stdout).toContain(`${labelled(0)}\t${uidToColons(labelled(0))}\tCoat 7\tLabelled`)
+    expect(await json('chips', 'list', '--label', 'Coat 7')).toEqual([
+      expect.objectContaining({
+        uid: labelled(0),
+        label: 'Coat 7',
+        chipGroup: 'Labelled',
+        isConfigured: false,
+        redirectUrl: null,
+        createdAt: expect.any(String),
+      }),
+    ])
+  })
+
+  test('selects by label, by what holds, and by both', async () => {
+    for (const [n, label] of labels.entries()) {
+      expect(await found('--label', label)).toEqual([labelled(n)])
+      expect(await found('--where', `label=${label}`)).toEqual([labelled(n)])
+    }
+    expect(await found('--label', 'a=b', '--label', 'Coat 7')).toHaveLength(2)
+    expect(await found('--label', 'a=b', '--where', 'chipGroup=Jackets')).toEqual([])
+    expect(await found('--where', 'item=jacket', '--where', 'linked=false')).toEqual([decimal(uids.unminted)])
+    expect(await found('--where', ' disabled = TRUE ')).toEqual([])
+    expect(await found('--where', 'redirectUrl=https://acme.example/jacket?x=a%20b')).toEqual([
+      decimal(uids.jacket),
+    ])
+    expect(await found('--where', 'tappedSince=7d')).toEqual([])
+    expect(await found('--where', 'keySet=102', '--chip-group', 'Prints')).toEqual([decimal(uids.plain)])
+    const none = await here.run('chips', 'list', '--where', 'generation=3')
+    expect([none.code, none.stdout, none.stderr]).toEqual([0, '', 'There is no such chip.\n'])
+  })
+
+  test('with an API key alone reads groups, but neither labels nor conditions', async () => {
+    here.env.TAPCHIP_ADMIN_TOKEN = ''
+    expect(await found('--chip-group', 'Prints')).toHaveLength(2)
+    expect(await found()).toHaveLength(7 + labels.length)
+    expect((await here.run('chips', 'list', '--chip-group', 'Prints')).stdout).not.toContain('LABEL')
+    ends(await here.run('chips', 'list', '--label', 'Coat 7'), 4, 'No admin token')
+    here.env.TAPCHIP_API_KEY = otherKey
+    expect(await found()).toEqual([decimal('04827F12647380')])
+  })
+
+  test.each([
+    [['--where', 'colour=red'], 'no column "colour"[^]*chipGroup, label, item'],
+    [['--where', 'disabled'], 'disabled says no value'],
+    [['--where', 'disabled=maybe'], 'disabled must be true or false, not "maybe"'],
+    [['--where', 'tappedSince=2026-13-45'], 'tappedSince must be a date .* not "2026-13-45"'],
+    [['--where', 'tappedSince=2026-02-30'], 'tappedSince must be a date'],
+    [['--where', 'keySet=x'], 'keySet must be a whole number'],
+    [['--where', 'generation='], 'generation is empty'],
+    [['--where', 'contractAddress=0x12'], 'contractAddress "0x12" must be an address'],
+    [['--where', 'item=a', '--where', 'item=b'], 'item is given twice'],
+    [['--label', 'a', '--where', 'label=b'], 'label is given twice'],
+    [['--label', ''], '--label is empty'],
+  ])('%j is refused before anything is asked', async (args, why) => {
+    here.env.TAPCHIP_URL = 'http://127.0.0.1:1'
+    const ran = await here.run('chips', 'list', ...args)
+    expect([ran.code, ran.stderr]).toEqual([2, expect.stringMatching(why)])
+  })
+})
+
+test('an export takes the same conditions, and its JSON has the columns of the sheet', async () => {
+  await here.run('chips', 'export', '--where', 'chipGroup=Labelled', '--file', 'out.csv')
+  expect(readFileSync(join(here.home, 'out.csv'), 'utf8').trim().split('\n')).toHaveLength(1 + labels.length)
+  const [heading = ''] = readFileSync(join(here.home, 'out.csv'), 'utf8').split('\n')
+  const [line] = (await here.run('chips', 'export', '--label', 'a=b', '--json')).lines()
+  expect(Object.keys(line as object).sort()).toEqual(heading.trim().split(',').sort())
+  ends(await here.run('chips', 'export', '--where', 'x=1'), 2, 'no column "x"')
+})
+
+describe('a label is taken wherever a UID is', () => {
+  test('a UID wins over a label that looks like one, and --label says that it is a label', async () => {
+    ends(await here.run('chips', 'show', '04DE5F1EACC041'), 1, 'no chip with the UID')
+    expect(await found('--label', '04DE5F1EACC041')).toEqual([labelled(3)])
+    expect(await json('chips', 'show', '1e5')).toMatchObject({ uid: labelled(4) })
+  })
+
+  test('show, link, unlink, disable, enable, replace, edit, taps, assignments, transfers', async () => {
+    const [, odd = ''] = labels
+    expect(await json('chips', 'show', odd)).toMatchObject({ uid: labelled(1) })
+    expect(await json('chips', 'link', odd, '--item', 'jacket')).toMatchObject({ item: { id: 'jacket' } })
+    expect(await json('chips', 'unlink', odd, '--item', '--yes')).toMatchObject({ item: null })
+    expect(await json('chips', 'disable', odd, '--yes')).toMatchObject({ disabledAt: expect.any(String) })
+    expect(await json('chips', 'enable', odd)).toMatchObject({ disabledAt: null })
+    expect((await here.run('chips', 'edit', '--uid', odd, '--redirect-url', 'https://a.example/')).code).toBe(
+      0,
+    )
+    expect(await json('chips', 'show', odd)).toMatchObject({ redirectUrl: 'https://a.example/' })
+    writeFileSync(join(here.home, 'soft.csv'), 'uid,label\n04BB0000000080,Soft one\n04BB0000000180,\n')
+    await here.run(
+      'chips',
+      'import',
+      '--file',
+      'soft.csv',
+      '--chip-group',
+      'Soft',
+      '--key-set',
+      '101',
+      '--simulated',
+    )
+    const [tap] = (await here.run('taps', 'simulate', '--uid', 'Soft one', '--json')).lines()
+    expect(tap).toMatchObject({ uid: decimal('04BB0000000080') })
+    expect(await json('taps', 'list', '--uid', odd)).toEqual([])
+    expect(await json('guestbook', 'assign', '1', odd, uids.blank)).toMatchObject({ success: true })
+    expect((await here.run('badge-events', 'assign', '1', '--uid', odd)).code).toBe(0)
+    ends(
+      await here.run('phygitals', 'transfer', '--uid', odd, '--recipient', `0x${'11'.repeat(20)}`),
+      1,
+      `${labelled(1)} (04:AA:00:00:00:01:80) has no token`,
+    )
+    expect(await json('chips', 'replace', odd, '--with', '04BB0000000180', '--yes')).toMatchObject({
+      replacedBy: decimal('04BB0000000180'),
+    })
+  })
+
+  test('one that no chip has is a usage error, as is a bad UID', async () => {
+    const ran = await here.run('chips', 'show', '1.2E+15')
+    ends(ran, 2, 'scientific notation')
+    expect(ran.stderr).toContain('No chip has the label "1.2E+15" either')
+    here.env.TAPCHIP_API_KEY = otherKey
+    ends(await here.run('chips', 'show', 'Coat 7'), 2, 'No chip has the label "Coat 7" either')
+    here.env.TAPCHIP_API_KEY = ''
+    ends(await here.run('chips', 'show', 'Coat 7'), 2, 'labels are looked up in one team')
+    here.env.TAPCHIP_ADMIN_TOKEN = ''
+    ends(await here.run('chips', 'show', 'Coat 7'), 2, 'must be a UID')
+  })
+})
+
+describe('chips edit', () => {
+  test('edits those that a condition selects, and an undo puts them back', async () => {
+    here.env.TAPCHIP_API_KEY = acmeKey
+    const args = ['chips', 'edit', '--where', 'chipGroup=Prints', '--where', 'redirectUrl=']
+    const dry = await here.run(
+      ...args,
+      '--redirect-url',
+      'https://p.example/',
+      '--yes',
+      '--dry-run',
+      '--json',
+    )
+    expect(dry.lines()).toMatchObject([{ status: 'changed' }, { status: 'changed' }])
+    const ran = await here.run(...args, '--redirect-url', 'https://p.example/', '--yes')
+    expect([ran.code, ran.stderr]).toEqual([0, expect.stringContaining('2 changed')])
+    const again = await here.run(...args, '--redirect-url', 'https://p.example/', '--yes')
+    expect([again.code, again.stderr]).toEqual([
+      0,
+      'There are no chips with chip group Prints, redirectUrl=. Nothing to do.\n',
+    ])
+    const [, id = ''] = /Batch (\S+):/.exec(ran.stderr) ?? []
+    expect((await here.run('batch', 'undo', id, '--yes')).code).toBe(0)
+    expect(await found('--where', 'chipGroup=Prints', '--where', 'redirectUrl=')).toHaveLength(2)
+  })
+
+  test('a label of no chip is an error, off a terminal many need --yes, and a file says it all', async () => {
+    const some = ['chips', 'edit', '--clear', '--label', 'Coat 7', '--label', 'Coat 8']
+    ends(await here.run(...some, '--yes'), 1, 'No chip has the label "Coat 8". Nothing was written.')
+    ends(await here.run('chips', 'edit', '--clear', '--where', 'item='), 2, 'Confirm with --yes')
+    writeFileSync(join(here.home, 'e.csv'), 'uid,redirectUrl\n')
+    ends(await here.run('chips', 'edit', '--file', 'e.csv', '--label', 'x'), 2, '--file already says')
+    ends(await here.run('chips', 'edit', '--uid', '1', '--where', 'item='), 2, 'not both')
+  })
+})
