@@ -2,6 +2,7 @@ import { type Address, type Hex, isAddress, isHex } from 'viem'
 import type { TransactionRow } from '../../store/schema.ts'
 import { type BuildContext, type Call, type Counted, predict } from './builder.ts'
 import { CannotBuild } from './errors.ts'
+import { type Past, pastOf } from './restored.ts'
 import type { Sender, View } from './sender.ts'
 import { storedAddress, storedHex } from './transaction.ts'
 
@@ -17,6 +18,8 @@ export interface Building {
 export type Built =
   | { kind: 'call'; call: { to: Address | null; data: Hex }; gas: number; counted: Counted | undefined }
   | { kind: 'refused'; reason: string }
+  /** It was sent before the machine was replaced. */
+  | Extract<Past, { kind: 'done' }>
   /** It waits, and later intents continue. */
   | { kind: 'wait'; waiting: 'builder' | 'gas-estimate' }
 
@@ -29,6 +32,10 @@ export async function buildCall(
   const tried: Counted[] = []
   let call: Call
   try {
+    const past = await pastOf(building.sender, building.view, row)
+    if (past === 'wait') return { kind: 'wait', waiting: 'builder' }
+    if (past?.kind === 'done') return past
+    if (past) return { kind: 'refused', reason: `the token has been moved since the backup, by ${past.hash}` }
     call = await callOf(building, row, tried)
   } catch (error) {
     if (error instanceof CannotBuild) return { kind: 'refused', reason: error.message }

@@ -42,6 +42,21 @@ interface DoneQuestion {
   client: PublicClient
 }
 
+export interface SinceQuestion {
+  fromBlock: bigint
+  untilBlock: bigint
+  /** Transactions that are known to be other intents'. */
+  others: ReadonlySet<string>
+  client: PublicClient
+}
+
+/** `done`: the effect is there. `overtaken`: something later has replaced it. */
+interface LaterMove {
+  kind: 'done' | 'overtaken'
+  hash: Hex
+  block: number
+}
+
 /** Builds an intent's call when it is signed, not when it is recorded, because its inputs change. */
 export interface Builder {
   /** @throws CannotBuild if it can never be built */
@@ -50,6 +65,11 @@ export interface Builder {
   afterRevert?(args: unknown, reverted: Reverted): Promise<'sign anew' | 'give up'>
   /** For effects that anyone can cause by sending the same call. @returns the transaction that did */
   doneBy?(call: DoneQuestion): Promise<Hex | undefined>
+  /**
+   * For an intent from a backup, which may have been sent since. Absent: its call has no effect a second time.
+   * @returns undefined if nothing has happened since
+   */
+  since?(args: unknown, question: SinceQuestion): Promise<LaterMove | undefined>
 }
 
 export type Builders = Readonly<Record<string, Builder>>

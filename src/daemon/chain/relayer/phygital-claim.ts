@@ -12,7 +12,7 @@ import {
 import * as z from 'zod'
 import { phygitalAbi } from '../artifacts/phygital.ts'
 import { ownerOf } from '../contract-state.ts'
-import type { BuildContext, Builder, Reverted } from './builder.ts'
+import type { BuildContext, Builder, Reverted, SinceQuestion } from './builder.ts'
 import { CannotBuild } from './errors.ts'
 
 export const claimBuilder = 'phygital-claim'
@@ -123,7 +123,52 @@ export const phygitalClaim = ({ signVerifier, expiryBlocks }: PhygitalClaimOptio
     }
     return undefined
   },
+
+  async since(args, question) {
+    const { contract, recipient, tokenId } = parse(args)
+    const moves = (await transfersOf(question, contract, BigInt(tokenId))).filter(
+      ({ hash }) => !question.others.has(hash),
+    )
+    const own = moves.findLast(({ to }) => to === recipient)
+    if (own) return { kind: 'done', ...own }
+    const last = moves.at(-1)
+    return last && { kind: 'overtaken', ...last }
+  },
 })
+
+/** The moves of a token, in order. Nodes limit how much they search at once, so a range that is refused is halved. */
+async function transfersOf(
+  { client, fromBlock, untilBlock }: Pick<SinceQuestion, 'client' | 'fromBlock' | 'untilBlock'>,
+  contract: Address,
+  tokenId: bigint,
+): Promise<{ hash: Hex; block: number; to: Address }[]> {
+  try {
+    const logs = await client.getContractEvents({
+      abi: phygitalAbi,
+      address: contract,
+      eventName: 'Transfer',
+      args: { tokenId },
+      fromBlock,
+      toBlock: untilBlock,
+    })
+    return logs.map(({ transactionHash: hash, blockNumber, args }) => ({
+      hash,
+      block: Number(blockNumber),
+      to: getAddress(String(args.to)),
+    }))
+  } catch (error) {
+    if (untilBlock - fromBlock < leastBlocks) throw error
+    const middle = (fromBlock + untilBlock) / 2n
+    const first = await transfersOf({ client, fromBlock, untilBlock: middle }, contract, tokenId)
+    return [
+      ...first,
+      ...(await transfersOf({ client, fromBlock: middle + 1n, untilBlock }, contract, tokenId)),
+    ]
+  }
+}
+
+/** Every node searches as many at once. */
+const leastBlocks = 100n
 
 function parse(args: unknown): ClaimArgs {
   const parsed = claimArgs.safeParse(args)

@@ -3,10 +3,11 @@ import type { TransactionRow } from '../../store/schema.ts'
 import { insertAttempt } from '../../store/transactions/attempts.ts'
 import { queuedTransactions } from '../../store/transactions/intents.ts'
 import { findSender, takeNonces } from '../../store/transactions/senders.ts'
-import { cancelQueued, markSigned, markWaiting } from '../../store/transactions/states.ts'
+import { cancelQueued, markDoneBefore, markSigned, markWaiting } from '../../store/transactions/states.ts'
 import { type Building, type Built, buildCall } from './build-call.ts'
 import { LeaseHeld } from './errors.ts'
 import { firstFees } from './fees.ts'
+import type { Past } from './restored.ts'
 import { idOf, marketOf, ofSigner, type Sender, type View, writeAsHolder } from './sender.ts'
 import { signAttempt } from './sign-attempt.ts'
 
@@ -19,6 +20,8 @@ type Signing = Extract<Built, { kind: 'call' }> & {
   row: TransactionRow
   attempt: Awaited<ReturnType<typeof signAttempt>>
 }
+
+const doneBefore = 'it was sent between the backup and the restore'
 
 /** An intent was canceled during signing: the whole batch is rolled back, and nothing was sent. */
 class Raced extends Error {}
@@ -39,6 +42,7 @@ export async function signQueued(sender: Sender, view: View): Promise<Signed> {
   const building: Building = { sender, view, counted: countersUnderWay(view), reads: new Map() }
   const signings: Signing[] = []
   const refused: { row: TransactionRow; reason: string }[] = []
+  const done: { row: TransactionRow; by: DoneBefore['by'] }[] = []
   const waiting: { row: TransactionRow; waiting: TransactionRow['waiting'] }[] = []
   for (const [index, row] of queue.entries()) {
     const nonce = view.next + signings.length
@@ -48,6 +52,7 @@ export async function signQueued(sender: Sender, view: View): Promise<Signed> {
       const attempt = await signAttempt(sender, { purpose: 'effect', nonce, gas, fees, call })
       signings.push({ ...built, row, attempt })
     } else if (built.kind === 'refused') refused.push({ row, reason: built.reason })
+    else if (built.kind === 'done') done.push({ row, by: built.by })
     else {
       if (row.waiting !== built.waiting) waiting.push({ row, waiting: built.waiting })
       // It waits for earlier ones: with more behind it, its turn would never come.
@@ -56,24 +61,31 @@ export async function signQueued(sender: Sender, view: View): Promise<Signed> {
     // A signature takes about 0.3 ms; other requests may run in between.
     if (index % 8 === 7) await nextTurn()
   }
-  if (signings.length + refused.length + waiting.length === 0)
+  if (signings.length + refused.length + done.length + waiting.length === 0)
     return { changed: false, waitingForFees: false }
   try {
-    await store(sender, view, signings, refused, waiting)
+    await store(sender, view, { signings, refused, done, waiting })
   } catch (error) {
     if (!(error instanceof Raced)) throw error
     return { changed: true, waitingForFees: false }
   }
-  await sender.changed([...signings, ...refused, ...waiting].map(({ row }) => row.id))
+  await sender.changed([...signings, ...refused, ...done, ...waiting].map(({ row }) => row.id))
   return { changed: true, waitingForFees: false }
+}
+
+type DoneBefore = Extract<Past, { kind: 'done' }>
+
+interface Outcomes {
+  signings: readonly Signing[]
+  refused: readonly { row: TransactionRow; reason: string }[]
+  done: readonly { row: TransactionRow; by: DoneBefore['by'] }[]
+  waiting: readonly { row: TransactionRow; waiting: TransactionRow['waiting'] }[]
 }
 
 async function store(
   sender: Sender,
   view: View,
-  signings: readonly Signing[],
-  refused: readonly { row: TransactionRow; reason: string }[],
-  waiting: readonly { row: TransactionRow; waiting: TransactionRow['waiting'] }[],
+  { signings, refused, done, waiting }: Outcomes,
 ): Promise<void> {
   const { chainId, address } = idOf(sender)
   await writeAsHolder(sender, async (trx, at) => {
@@ -101,6 +113,11 @@ async function store(
     for (const { row, reason } of refused) {
       if (await cancelQueued(trx, { id: row.id, at, reason }))
         await sender.onSettled(trx, { id: row.id, state: 'cancelled', at })
+    }
+    for (const { row, by } of done) {
+      const { id } = row
+      if (await markDoneBefore(trx, { id, at, ...by, reason: doneBefore }))
+        await sender.onSettled(trx, { id, state: 'confirmed', at })
     }
     for (const { row, waiting: why } of waiting) await markWaiting(trx, { id: row.id, at, waiting: why })
   })

@@ -115,6 +115,17 @@ export const supersededBy = async (
 ): Promise<Pick<TransactionRow, 'id' | 'abandonedBecause' | 'settledAt'> | undefined> =>
   topic === null ? undefined : superseding.first(db, { topic, id })
 
+const others = statement<{ topic: string; id: number }>()((db, p) =>
+  db
+    .selectFrom('transactions')
+    .leftJoin('transactionAttempts', 'transactionAttempts.transactionId', 'transactions.id')
+    .select(['transactions.id', 'settledAt', 'minedHash', 'hash'])
+    .where('topic', '=', p.topic)
+    .where('transactions.id', '!=', p.id),
+)
+/** A row for each attempt. */
+export const othersOfTopic = others.all
+
 const lastOf = statement<{ topic: string }>()((db, p) =>
   db
     .selectFrom('transactions')

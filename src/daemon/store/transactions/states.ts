@@ -80,6 +80,28 @@ export const markSettled = statement<Settled>()((db, p) =>
   unsettled(db, p).set({ state: p.state, reason: p.reason, waiting: null, settledAt: p.at, updatedAt: p.at }),
 ).once
 
+/** For a queued intent from a backup whose effect is on the chain by a transaction that the backup does not know. */
+export const markDoneBefore = statement<
+  At & { hash: string; sender: string; nonce: number; blockHash: string; block: number; reason: string }
+>()((db, p) =>
+  byId(db, p)
+    .set((e) => ({
+      state: 'confirmed',
+      firstHash: e.fn.coalesce('firstHash', e.val(p.hash)),
+      minedHash: p.hash,
+      sender: p.sender,
+      nonce: p.nonce,
+      blockHash: p.blockHash,
+      blockNumber: p.block,
+      succeeded: 1,
+      reason: p.reason,
+      waiting: null,
+      settledAt: p.at,
+      updatedAt: p.at,
+    }))
+    .where('state', '=', 'queued'),
+).once
+
 /** Requires proof that no attempt has taken or can take effect. */
 export const markQueuedAgain = statement<At>()((db, p) =>
   unsettled(db, p).set({
