@@ -25,6 +25,7 @@ import type { Outbound } from './outbound/outbound.ts'
 import { type PendingChains, pendingChains } from './pending-chains.ts'
 import { rootTokens } from './root-token.ts'
 import type { ServiceManager } from './service-manager.ts'
+import { sealAuditWith } from './store/audit-head.ts'
 import {
   closeToOthers,
   DataDirProblem,
@@ -117,9 +118,10 @@ export async function beginContext(
       loadDataKey({ dataDir: config.dataDir, fromEnvironment: config.dataKey, databaseExists }),
     )
     const disk = new Disk(config.dataDir)
-    const upgrade = await upgradeDatabase(file, { config, log, clock: machineClock, disk, starting })
+    const upgrade = await upgradeDatabase(file, { config, log, clock: machineClock, disk, box, starting })
     const failed = disk.failed.bind(disk)
     const db = openDatabase(file, failed)
+    await db.write(async (trx) => sealAuditWith(trx, box))
     const instance = await claimDatabase(db, box, config.dataDir)
     holdInstance(config.dataDir, held, instance)
     const clock = await Timekeeper.open({ db, clock: machineClock, log })

@@ -6,6 +6,7 @@ import { type Clock, iso } from './domain/time.ts'
 import type { ServiceManager } from './service-manager.ts'
 import type { Disk } from './store/disk.ts'
 import { type CopyTo, MigrationFailed, migrate } from './store/open.ts'
+import type { SecretBox } from './store/secret-box.ts'
 
 export interface Upgraded {
   readonly from: string
@@ -29,6 +30,7 @@ interface Options {
   readonly log: Pick<Logger, 'info'>
   readonly clock: Clock
   readonly disk: Pick<Disk, 'freeBytes'>
+  readonly box: SecretBox
   readonly starting: ServiceManager['starting']
 }
 
@@ -37,12 +39,12 @@ interface Options {
  * @throws SchemaTooNew, MigrationFailed, NoRoomForCopy: then the database is as it was
  */
 export async function upgradeDatabase(file: string, options: Options): Promise<Upgraded | undefined> {
-  const { config, log, clock, disk, starting } = options
+  const { config, log, clock, disk, box, starting } = options
   let copy: string | undefined
   try {
     // Read before anything opens the database, which may write to its files.
     const stood = stateOf(file)
-    const upgrade = await migrate(file, async ({ from, to }, copyTo) => {
+    const upgrade = await migrate(file, box, async ({ from, to }, copyTo) => {
       if (config.migrationBackup && !config.ephemeral) {
         await starting('copying the database before its migration')
         await assertRoom(file, disk)

@@ -6,6 +6,7 @@ import { Migrator } from 'kysely'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { migrations } from '../../src/daemon/store/migrations/index.ts'
 import { latestSchema } from '../../src/daemon/store/open.ts'
+import { SecretBox } from '../../src/daemon/store/secret-box.ts'
 import { openSqlite } from '../../src/daemon/store/sqlite/connection.ts'
 import { NoRoomForCopy, upgradeDatabase } from '../../src/daemon/upgrade.ts'
 import { openTestApp, testClock } from '../support/daemon.ts'
@@ -167,6 +168,7 @@ test('without room for the copy, nothing is migrated, and the error says what to
     log: { info: () => undefined },
     clock: testClock(),
     starting: async (what: string) => void steps.push(what),
+    box: new SecretBox(new Uint8Array(32)),
   }
   const little = { freeBytes: async () => 1_000_000 }
   const refused = upgradeDatabase(file, { config, disk: little, ...options })

@@ -73,6 +73,7 @@ const readJournal = async (path: string, id: string, kinds: readonly Kind[]): Pr
     header,
     status: end?.how ?? (isAlive(reader.pid) ? 'running' : 'stopped'),
     endedAt: end?.at,
+    auditHead: end?.auditHead,
     counts,
     rows,
     results,

@@ -13,6 +13,17 @@ export const instanceNow = async (ctx: CliContext): Promise<{ readonly instance?
   }
 }
 
+/** The hash of the last change that the daemon recorded, for the end of a journal. */
+export const auditHeadNow = async (ctx: CliContext): Promise<string | undefined> => {
+  try {
+    if (ctx.config().apiKey) return (await ctx.call('GET /team')).auditHead
+    return (await ctx.call('GET /admin/audit/head')).head
+  } catch {
+    // The rows are done, and the batch ends as they did. A daemon of an earlier version has no hash.
+    return undefined
+  }
+}
+
 /**
  * Another daemon knows nothing of what a batch did, and its rows may mean other things there, so no flag lets a batch
  * continue at another daemon. If the daemon does not tell which one it is, the address must be the same.

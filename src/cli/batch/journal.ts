@@ -76,6 +76,8 @@ export const countResults = (
 export interface End extends Counts {
   readonly at: string
   readonly how: 'done' | 'stopped'
+  /** The hash of the last change that the daemon had recorded by then. */
+  readonly auditHead?: string | undefined
 }
 
 interface Resumed {
@@ -127,6 +129,7 @@ export const isResumed = shape<Resumed>({ at: isText, pid: isNumber })
 export const isEnd = shape<End>({
   at: isText,
   how: (how) => how === 'done' || how === 'stopped',
+  auditHead: orAbsent(isText),
   changed: isNumber,
   unchanged: isNumber,
   failed: isNumber,

@@ -20,6 +20,7 @@ export interface History<R extends Row = Row, T extends Result = Result> {
   readonly header: Header
   readonly status: BatchStatus
   readonly endedAt: string | undefined
+  readonly auditHead: string | undefined
   readonly counts: Counts
   readonly rows: readonly R[]
   readonly results: ReadonlyMap<number, T>

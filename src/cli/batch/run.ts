@@ -4,6 +4,7 @@ import { CliError, type ExitCode, exitCodes, withAfterword } from '../errors.ts'
 import { counted, formatNumber } from '../io/text.ts'
 import { chunksOf } from './answers.ts'
 import { failureReporter } from './failures.ts'
+import { auditHeadNow } from './instance.ts'
 import {
   type Counts,
   countedAs,
@@ -70,11 +71,11 @@ export const openRun = (
       failures.report(forPeople(), { row: result.row, why: result.error ?? '' })
       return undefined
     },
-    end: (how: End['how'], counts: Counts): void => {
+    end: (how: End['how'], counts: Counts, auditHead?: string): void => {
       stopListening()
       progress.end()
       failures.end(id)
-      journal?.append({ type: 'end', at: ctx.now().toISOString(), how, ...counts })
+      journal?.append({ type: 'end', at: ctx.now().toISOString(), how, ...counts, auditHead })
       journal?.close()
     },
   }
@@ -198,8 +199,9 @@ export const sendRows = async <R extends Row, T extends Result>(
 
   const isComplete = results.size === rows.length
   const counts = countResults(results.values(), before)
+  const auditHead = failure ? undefined : await auditHeadNow(ctx)
   try {
-    run.end(isComplete ? 'done' : 'stopped', counts)
+    run.end(isComplete ? 'done' : 'stopped', counts, auditHead)
   } catch (error) {
     failure ??= { error }
   }

@@ -3,6 +3,7 @@ import { copyFile, cp, readdir, stat, statfs } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import { replaceFile } from '../../values/replace-file.ts'
 import { recordChange } from '../store/audit.ts'
+import { sealAuditWith } from '../store/audit-head.ts'
 import {
   closeToOthers,
   DataDirInUse,
@@ -204,9 +205,15 @@ async function stage({
     new RestoreProblem(`The backup ${source.path} is damaged: ${what}. Use another one. ${nothingChanged}`)
   const changed = source.folder && (await damageOf(source.folder, staging))
   if (changed !== undefined) throw damage(changed)
+  const box = new SecretBox(key)
+  const wrongKey = () =>
+    new DataKeyProblem(
+      `The data key is not the one that this backup was made with. Give the passphrase of the backup, or its ${dataKeyFile}. ${nothingChanged}`,
+    )
   try {
-    await migrate(file)
+    await migrate(file, box)
   } catch (error) {
+    if (error instanceof DataKeyProblem) throw wrongKey()
     if (error instanceof SchemaTooNew)
       throw new RestoreProblem(
         `This backup was made by a newer version of Tapchip than this one, which knows the schema ${latestSchema}. Install that version, then restore. ${nothingChanged}`,
@@ -219,12 +226,10 @@ async function stage({
     if (check !== 'ok') throw damage(check.slice(0, 200))
     const sealed = await setting(db.read, 'dataKeyCheck')
     if (sealed === undefined) throw damage('it is not of a daemon that has run')
-    if (!opensCheck(new SecretBox(key), sealed))
-      throw new DataKeyProblem(
-        `The data key is not the one that this backup was made with. Give the passphrase of the backup, or its ${dataKeyFile}. ${nothingChanged}`,
-      )
+    if (!opensCheck(box, sealed)) throw wrongKey()
     const madeAt = source.folder === undefined ? null : madeAtOf(source.folder)
     const { chips } = await db.write(async (trx) => {
+      sealAuditWith(trx, box)
       const ended = await endWhatWasOpen(trx, at)
       const actor = { name: 'daemon', requestId: null }
       const detail = { madeAt, ...ended }

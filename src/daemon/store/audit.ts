@@ -1,4 +1,6 @@
 import type { Selectable } from 'kysely'
+import { hashOfEntry } from '../../values/audit-chain.ts'
+import { extendAudit } from './audit-head.ts'
 import type { Queries } from './database.ts'
 import type { AuditTable } from './schema.ts'
 import { named, statement } from './statement.ts'
@@ -22,16 +24,23 @@ export interface Change {
   detail?: Record<string, unknown>
 }
 
-const insert = statement<Omit<AuditRow, 'id' | 'team'>>()((db, p) =>
+const insert = statement<Omit<AuditRow, 'team'>>()((db, p) =>
   db
     .insertInto('audit')
-    .values(named(p, ['at', 'actor', 'teamId', 'action', 'target', 'detail', 'requestId', 'batch'])),
+    .values(
+      named(p, ['id', 'at', 'actor', 'teamId', 'action', 'target', 'detail', 'requestId', 'batch', 'hash']),
+    ),
 )
 
 /** Call it in the transaction of the change, so that neither is stored without the other. */
 export async function recordChange(db: Queries, { actor, detail, ...change }: Change): Promise<void> {
   const { name, requestId, batch = null } = actor
-  await insert.run(db, { ...change, actor: name, requestId, batch, detail: JSON.stringify(detail ?? {}) })
+  const entry = { ...change, actor: name, requestId, batch, detail: JSON.stringify(detail ?? {}) }
+  await extendAudit(db, async (id, previous) => {
+    const hash = hashOfEntry(previous, { id, ...entry })
+    await insert.run(db, { id, ...entry, hash })
+    return hash
+  })
 }
 
 export interface AuditFilter {
@@ -66,3 +75,38 @@ export function listAudit(db: Queries, filter: AuditFilter): Promise<AuditRow[]>
   if (before !== undefined) query = query.where('audit.id', '<', before)
   return query.execute()
 }
+
+/** In order, for the chain. @param until the last ID */
+export const auditAfter = (
+  db: Queries,
+  { after, until, limit }: { after: number; until: number; limit: number },
+): Promise<AuditRow[]> =>
+  db
+    .selectFrom('audit')
+    .leftJoin('teams', 'teams.id', 'audit.teamId')
+    .selectAll('audit')
+    .select('teams.name as team')
+    .where('audit.id', '>', after)
+    .where('audit.id', '<=', until)
+    .orderBy('audit.id')
+    .limit(limit)
+    .execute()
+
+/** @returns true if there is an entry after the last one that was recorded */
+export const hasEntriesBehindHead = async (db: Queries): Promise<boolean> =>
+  (await db
+    .selectFrom('audit')
+    .select('id')
+    .where('id', '>', (e) => e.selectFrom('auditHead').select('lastId'))
+    .limit(1)
+    .executeTakeFirst()) !== undefined
+
+/** The last entry before a time, by its ID. */
+export const lastAuditBefore = (db: Queries, at: string) =>
+  db
+    .selectFrom('audit')
+    .select(['id', 'hash'])
+    .where('at', '<', at)
+    .orderBy('id', 'desc')
+    .limit(1)
+    .executeTakeFirst()

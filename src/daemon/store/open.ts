@@ -1,6 +1,11 @@
+import { dirname } from 'node:path'
 import { type Kysely, Migrator } from 'kysely'
+import { sealAuditWith } from './audit-head.ts'
+import { assertDataKey } from './data-key.ts'
 import { migrations } from './migrations/index.ts'
 import type { Database } from './schema.ts'
+import type { SecretBox } from './secret-box.ts'
+import { setting } from './settings.ts'
 import { openSqlite } from './sqlite/connection.ts'
 import { copyDatabase } from './sqlite/reader-process.ts'
 
@@ -22,18 +27,24 @@ interface Upgrade {
 }
 
 /**
+ * @param box seals the audit log
  * @param before is called first if the database has an older schema, so that its state can be kept
  * @returns undefined if the database is new, or has the latest schema already
- * @throws SchemaTooNew, without changes, if a newer program made the schema; MigrationFailed, without changes
+ * @throws without changes: SchemaTooNew if a newer program made the schema, DataKeyProblem, MigrationFailed
  */
 export async function migrate(
   file: string,
+  box?: SecretBox,
   before: (upgrade: Upgrade, copyTo: CopyTo) => Promise<void> = async () => undefined,
 ): Promise<Upgrade | undefined> {
   const { kysely, connection } = openSqlite(file, { readonly: false, mayWait: true })
+  if (box) sealAuditWith(kysely, box)
   try {
     const from = (await appliedTo(kysely, file)).at(-1)
     if (from === latestSchema) return undefined
+    // Before anything is sealed with it.
+    const sealed = box && from !== undefined ? await setting(kysely, 'dataKeyCheck') : undefined
+    if (box && sealed !== undefined) assertDataKey(box, sealed, dirname(file))
     const upgrade = from === undefined ? undefined : { from, to: latestSchema }
     if (upgrade) await before(upgrade, (to) => copyDatabase(file, to))
     const migrator = new Migrator({ db: kysely, provider: { getMigrations: async () => migrations } })

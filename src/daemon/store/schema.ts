@@ -50,6 +50,7 @@ export interface Database {
   otps: taps.OtpsTable
   pageVisits: taps.PageVisitsTable
   audit: system.AuditTable
+  auditHead: system.AuditHeadTable
   names: system.NamesTable
   settings: system.SettingsTable
   transactions: transactions.TransactionsTable

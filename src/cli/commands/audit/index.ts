@@ -1,3 +1,5 @@
+import { exportAudit } from './export.ts'
 import { list } from './list.ts'
+import { verify } from './verify.ts'
 
-export const verbs = [list]
+export const verbs = [list, verify, exportAudit]

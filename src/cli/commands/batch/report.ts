@@ -14,6 +14,10 @@ export const report = defineCommand({
   run: async (ctx, { args, options }) => {
     const { kind, history } = await readBatch(ctx.system, args.id, kinds, options.skipDamaged)
     await reportBatch(ctx, kind, history, options.failed)
+    const { auditHead } = history
+    // On standard error, so that the rows stay the only lines of the report.
+    if (auditHead !== undefined)
+      ctx.io.note(`The audit log ended with ${auditHead}. Check it: tapchip audit verify --batch ${args.id}`)
     return afterDamage(ctx, history)
   },
 })

@@ -103,7 +103,7 @@ const cellsOf = (chip: SelectedChip, wanted: typeof columns): string[] =>
   })
 
 /** The file is either complete or unchanged: half an export would look like one with fewer chips. */
-const openFile = (ctx: CliContext, file: string) => {
+export const openFile = (ctx: CliContext, file: string) => {
   const path = file.startsWith('/') ? file : `${ctx.system.cwd}/${file}`
   const words = {
     path: file,

@@ -2,6 +2,20 @@ import * as z from 'zod'
 import { adminEndpoint } from '../endpoint.ts'
 import { batchId, moment, page, team, text, timestamp } from '../fields.ts'
 
+const change = z.object({
+  id: z.number(),
+  at: timestamp,
+  actor: z.string(),
+  team: z.string().nullable(),
+  action: z.string(),
+  target: z.string(),
+  detail: z.record(z.string(), z.unknown()),
+  requestId: z.string().nullable(),
+  batch: z.string().nullable(),
+})
+
+const hash = z.string().regex(/^[0-9a-f]{64}$/, 'must be 64 hex digits')
+
 export const audit = {
   'GET /admin/audit': adminEndpoint({
     summary: 'List changes and who made them, newest first',
@@ -14,18 +28,44 @@ export const audit = {
       since: moment.optional(),
       ...page,
     }),
-    response: z.array(
+    response: z.array(change),
+  }),
+  'GET /admin/audit/head': adminEndpoint({
+    summary: 'Show how many changes are recorded, and the hash of the last one',
+    scope: 'read',
+    response: z.object({ entries: z.number(), head: hash }),
+  }),
+  'GET /admin/audit/verify': adminEndpoint({
+    summary:
+      'Check that no recorded change was changed, removed, or added: how far the check is, then the result',
+    scope: 'read',
+    query: z.object({ expect: hash.optional() }),
+    response: z.union([
+      z.object({ checked: z.number() }),
       z.object({
-        id: z.number(),
-        at: timestamp,
-        actor: z.string(),
-        team: z.string().nullable(),
-        action: z.string(),
-        target: z.string(),
-        detail: z.record(z.string(), z.unknown()),
-        requestId: z.string().nullable(),
-        batch: z.string().nullable(),
+        ok: z.boolean(),
+        entries: z.number().describe('how many there must be'),
+        head: hash,
+        firstBad: z.number().optional().describe('the ID of the first entry that was changed or is missing'),
+        expectedAt: z.number().nullable().optional().describe('the ID of the entry with the hash `expect`'),
       }),
-    ),
+    ]),
+    answerType: 'application/x-ndjson',
+  }),
+  'GET /admin/audit/export': adminEndpoint({
+    summary:
+      'Export changes with their hashes, oldest first, after a line that says where they begin and end',
+    scope: 'read',
+    query: z.object({ since: moment.optional() }),
+    response: z.union([
+      z.object({
+        format: z.literal('tapchip-audit'),
+        version: z.literal(1),
+        previous: z.object({ id: z.number(), hash }).describe('the entry before the first one'),
+        head: hash.describe('the hash of the last one'),
+      }),
+      change.extend({ teamId: z.number().nullable(), hash: hash.nullable() }),
+    ]),
+    answerType: 'application/x-ndjson',
   }),
 } as const

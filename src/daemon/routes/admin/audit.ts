@@ -1,9 +1,9 @@
 import type { FastifyInstance } from 'fastify'
 import type { Context } from '../../context.ts'
 import { namedTeam } from '../../domain/access/teams.ts'
-import { listChanges } from '../../domain/audit.ts'
+import { auditHead, exportAudit, listChanges, verifyAudit } from '../../domain/audit.ts'
 import { bindAll } from '../../http/bind.ts'
-import { mapped, sendJsonArray } from '../../http/streams.ts'
+import { mapped, sendJsonArray, sendLines } from '../../http/streams.ts'
 import { pick } from '../wire-shapes.ts'
 
 const usualLimit = 100
@@ -19,5 +19,11 @@ export function auditRoutes(app: FastifyInstance, ctx: Context): void {
       )
       return sendJsonArray(reply, lines)
     },
+    'GET /admin/audit/head': async () => {
+      const { entries, hash } = await auditHead(ctx)
+      return { entries, head: hash }
+    },
+    'GET /admin/audit/verify': async ({ query, reply }) => sendLines(reply, verifyAudit(ctx, query.expect)),
+    'GET /admin/audit/export': async ({ query, reply }) => sendLines(reply, exportAudit(ctx, query.since)),
   })
 }

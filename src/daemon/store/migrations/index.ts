@@ -8,6 +8,7 @@ import * as contractProblems from './0006-contract-problems.ts'
 import * as budgets from './0007-budgets.ts'
 import * as keptCounts from './0008-kept-counts.ts'
 import * as batches from './0009-batches.ts'
+import * as audit from './0010-audit.ts'
 import * as restore from './0011-restore.ts'
 import * as badgeContents from './0012-badge-contents.ts'
 
@@ -22,6 +23,7 @@ export const migrations: Record<string, Migration> = {
   '0007-budgets': budgets,
   '0008-kept-counts': keptCounts,
   '0009-batches': batches,
+  '0010-audit': audit,
   '0011-restore': restore,
   '0012-badge-contents': badgeContents,
 }

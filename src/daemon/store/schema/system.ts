@@ -13,6 +13,19 @@ export interface AuditTable {
   requestId: string | null
   /** The batch of the CLI that the request belonged to. */
   batch: string | null
+  /** Of this entry and the one before; see values/audit-chain.ts. */
+  hash: string | null
+}
+
+/** One row. */
+export interface AuditHeadTable {
+  id: number
+  entries: number
+  lastId: number
+  /** Of the last entry. */
+  hash: string
+  /** HMAC of the other columns by a key derived from the data key. */
+  seal: string | null
 }
 
 export interface NamesTable {
