@@ -16,6 +16,9 @@ const leadsTo = {
   /** Looks, and uses nothing up. */
   sight: [
     'GET /admin/audit',
+    'GET /admin/audit/head',
+    'GET /admin/audit/verify',
+    'GET /admin/audit/export',
     'GET /admin/badge-events',
     'GET /admin/badge-events/:id/claims',
     'GET /admin/chains',

@@ -1,4 +1,5 @@
 import { type Card, CardGone, NoCard } from '../../nfc/card.ts'
+import { auditHeadNow } from '../batch/instance.ts'
 import type { Journal, JournalLine } from '../batch/journal.ts'
 import type { CliContext } from '../context.ts'
 import { type ExitCode, exitCodes, Interrupted } from '../errors.ts'
@@ -52,7 +53,8 @@ export const runBox = async (ctx: CliContext, run: BoxRun): Promise<ExitCode> =>
   }
   const how = rows.done >= count ? 'done' : 'stopped'
   const { provisioned: changed, unchanged, failed } = tally
-  write(run, { type: 'end', at: ctx.now().toISOString(), how, changed, unchanged, failed })
+  const auditHead = run.journal && how === 'done' ? await auditHeadNow(ctx) : undefined
+  write(run, { type: 'end', at: ctx.now().toISOString(), how, changed, unchanged, failed, auditHead })
   if (!run.isSingle) summarise(ctx, run, tally, ctx.now().getTime() - startedAt)
   return exitCodeOf(ctx, run, tally, end)
 }

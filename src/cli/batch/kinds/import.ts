@@ -8,6 +8,7 @@ import { beginJournal, reopenJournal, rowsLeft } from '../engine.ts'
 import type { FailedFile } from '../failed-file.ts'
 import { fromSettings, sheetOptions } from '../input/flags.ts'
 import { openSource } from '../input/source.ts'
+import { auditHeadNow } from '../instance.ts'
 import { type Header, isNumber, isStatus, isText, orAbsent, type Result, shape } from '../journal.ts'
 import type { WholeKind } from '../kind.ts'
 import { openRun } from '../run.ts'
@@ -162,7 +163,8 @@ export const runImport = async (
     throw journal && mayGoOn ? withAfterword(error, `Continue: tapchip batch resume ${id}`) : error
   } finally {
     const { created: changed, unchanged, failed } = counts
-    run.end(isComplete ? 'done' : 'stopped', { changed, unchanged, failed })
+    const auditHead = isComplete && journal ? await auditHeadNow(ctx) : undefined
+    run.end(isComplete ? 'done' : 'stopped', { changed, unchanged, failed }, auditHead)
   }
   const { created, unchanged, failed } = counts
   if (!isComplete) {
