@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path'
 import { parseObject } from '../values/json.ts'
 import { adminSocketName, type LocalDaemon, localDaemonName } from '../values/local-daemon.ts'
 import { readRecords } from './daemon-record.ts'
+import { placesOf } from './service.ts'
 import { dataDir, type SystemPaths, stateDir } from './system.ts'
 
 /** Access to a daemon that only the owner of its data directory can have set up. */
@@ -47,7 +48,8 @@ const hasOneOwner = (socket: string, token: string): boolean => {
 
 const dataDirs = (system: SystemPaths): string[] => {
   const started = readRecords(system).map((record) => record.dataDir)
-  return [...started.filter((dir) => isOurs(system, dir)), dataDir(system)]
+  const ofServices = (['user', 'system'] as const).flatMap((scope) => placesOf(system, scope).stateDirs)
+  return [...started.filter((dir) => isOurs(system, dir)), dataDir(system), ...ofServices]
 }
 
 /** A directory in a world-writable place may belong to somebody else by now. */

@@ -17,6 +17,7 @@ import { isStranger } from './http/auth.ts'
 import { corsOptions } from './http/bind.ts'
 import { acceptBodies, acceptStreams, endSlowBodies } from './http/bodies.ts'
 import { limitConnections, sharedAddresses } from './http/connections.ts'
+import { errorLog } from './http/error-log.ts'
 import { answerTo, rawAnswer } from './http/errors.ts'
 import { watchForProxies } from './http/forwarded.ts'
 import { limitRates } from './http/rate-limit.ts'
@@ -51,6 +52,7 @@ export async function buildApp(
   ctx: Context,
   { requestMs, queueMs, guessMs = 1000 }: Timeouts = { requestMs: 30_000, queueMs: 10_000 },
 ): Promise<FastifyInstance> {
+  const logError = errorLog(ctx.log, ctx.clock)
   const options: FastifyServerOptions = {
     // Typed as Fastify's base logger: its own type parameter would spread through every signature.
     loggerInstance: ctx.log as FastifyBaseLogger,
@@ -74,8 +76,9 @@ export async function buildApp(
     childLoggerFactory: (logger) => logger,
     clientErrorHandler: answerBrokenHttp,
     frameworkErrors: (error, request, reply: FastifyReply) => {
-      const { body } = answerTo(error, request.id)
-      void reply.code(body.statusCode).send(body)
+      const answer = answerTo(error, request.id)
+      logError(request, error, answer)
+      void reply.code(answer.body.statusCode).send(answer.body)
     },
   }
   const http = { headersTimeout: requestMs, connectionsCheckingInterval: requestMs / 6 }
@@ -87,7 +90,7 @@ export async function buildApp(
   limitConnections(app.server, ctx.config, sharedAddresses(ctx.config.trustProxy), ctx.log)
   endSlowBodies(app, requestMs)
   watchForProxies(app, ctx)
-  answerErrors(app, limitRates(app, ctx, { queueMs, guessMs }))
+  answerErrors(app, limitRates(app, ctx, { queueMs, guessMs }), logError)
   acceptBodies(app)
   observe(app, ctx)
 
@@ -156,18 +159,15 @@ const problems: Readonly<Record<string, { statusCode: number; message: string }>
   ERR_HTTP_REQUEST_TIMEOUT: { statusCode: 408, message: 'The request did not arrive in time.' },
 }
 
-function answerErrors(app: FastifyInstance, told: ReturnType<typeof limitRates>): void {
+function answerErrors(
+  app: FastifyInstance,
+  told: ReturnType<typeof limitRates>,
+  logError: ReturnType<typeof errorLog>,
+): void {
   app.setErrorHandler((error, request, reply) => {
-    const { body, retryAfterSeconds, isOurs } = answerTo(
-      told(request, error),
-      request.id,
-      isStranger(request),
-    )
-    if (isOurs)
-      request.log.error(
-        { requestId: request.id, err: error, route: request.routeOptions.url },
-        'request failed',
-      )
+    const answer = answerTo(told(request, error), request.id, isStranger(request))
+    const { body, retryAfterSeconds } = answer
+    logError(request, error, answer)
     reply.header('x-request-id', request.id)
     if (retryAfterSeconds !== undefined) {
       reply.header('retry-after', retryAfterSeconds).header('access-control-expose-headers', 'retry-after')

@@ -6,6 +6,8 @@ import type { CliContext } from '../../context.ts'
 import { type DaemonRecord, isRunning, isSameAddress, readRecords } from '../../daemon-record.ts'
 import { UsageError } from '../../errors.ts'
 import { shellQuoted } from '../../io/text.ts'
+import { servedFrom } from '../../local-daemon.ts'
+import { installedServices, type Service } from '../../service.ts'
 
 export const dataDirFlag = {
   dataDir: text('--data-dir <dir>', 'The daemon with this data directory', 'file'),
@@ -55,6 +57,23 @@ const placeAt = (ctx: CliContext): Pick<Wanted, 'dataDir' | 'url'> => {
 export const isMatch = (record: DaemonRecord, { dataDir, url }: Pick<Wanted, 'dataDir' | 'url'>): boolean =>
   (dataDir === undefined || record.dataDir === dataDir) &&
   (url === undefined || isSameAddress(record.url, url))
+
+/** If nothing says which daemon, and `daemon start` started none: the installed service that serves. */
+export const orService = (ctx: CliContext, wanted: Wanted): Wanted => {
+  if (wanted.dataDir !== undefined || wanted.isByAddress || readRecords(ctx.system).some(isRunning))
+    return wanted
+  const dir = installedServices(ctx.system).find(
+    (service) => service.dataDir !== undefined && servedFrom(service.dataDir) !== undefined,
+  )?.dataDir
+  return dir === undefined ? wanted : { ...wanted, dataDir: realDir(ctx, dir) }
+}
+
+/** The installed service that has a data directory, or any if none is named. */
+export const serviceOf = (ctx: CliContext, dir: string | undefined): Service | undefined =>
+  installedServices(ctx.system).find(
+    ({ dataDir }) =>
+      dir === undefined || (dataDir !== undefined && realDir(ctx, dataDir) === realDir(ctx, dir)),
+  )
 
 /** The running daemon that is meant. @throws UsageError if several match, or it is on another machine */
 export const chooseDaemon = (ctx: CliContext, wanted: Wanted): DaemonRecord | undefined => {

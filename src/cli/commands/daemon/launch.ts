@@ -29,7 +29,8 @@ export const launch = async (
   const child = spawn(process.execPath, [ctx.system.daemonScript(), ...flags], {
     detached: true,
     stdio: ['ignore', log, log],
-    env: { ...ctx.system.env },
+    // Whatever service this command is part of, the daemon outlives it and must not speak for it.
+    env: { ...ctx.system.env, NOTIFY_SOCKET: undefined },
     cwd: ctx.system.cwd,
   })
   closeSync(log)

@@ -1,15 +1,15 @@
-import { closeSync, existsSync, fstatSync, openSync, readSync } from 'node:fs'
-import { StringDecoder } from 'node:string_decoder'
+import { existsSync } from 'node:fs'
 import { type JsonObject, parseObject } from '../../../values/json.ts'
-import { LineSplitter } from '../../../values/line-splitter.ts'
 import { defineCommand } from '../../command/define.ts'
-import { choice, flag, integer, moment } from '../../command/options.ts'
+import { choice, flag, integer, moment, text } from '../../command/options.ts'
 import type { CliContext } from '../../context.ts'
 import { readRecords } from '../../daemon-record.ts'
 import { CliError } from '../../errors.ts'
 import { clean } from '../../io/text.ts'
+import type { Service } from '../../service.ts'
 import { dataDir } from '../../system.ts'
-import { chooseDaemon, dataDirFlag, isMatch, wantedDaemon } from './choose.ts'
+import { chooseDaemon, dataDirFlag, isMatch, orService, serviceOf, wantedDaemon } from './choose.ts'
+import { fromFile, fromJournal } from './log-source.ts'
 
 const levels = { trace: 10, debug: 20, info: 30, warn: 40, error: 50 } as const
 const levelNames = ['trace', 'debug', 'info', 'warn', 'error'] as const
@@ -21,6 +21,7 @@ export const logs = defineCommand({
     'daemon logs',
     'daemon logs -f --level warn',
     'daemon logs --since 2h --level error',
+    'daemon logs --request qYx3Zk-1f',
     "daemon logs --json | jq -c 'select(.level >= 40)'",
   ],
   options: {
@@ -28,54 +29,65 @@ export const logs = defineCommand({
     follow: flag('-f, --follow', 'Follow the log until interrupted'),
     lines: integer(
       '-n, --lines <n>',
-      'Number of lines at the end (default: 100; all with --since)',
+      'Number of lines at the end (default: 100; all with --since or --request)',
       [0, 1_000_000],
     ),
     since: moment('--since <when>', 'Only from then on', 'ago'),
     level: choice('--level <level>', 'Only this level and above', levelNames),
+    request: text('--request <id>', 'Only what is about this request (requestId in an error)'),
   },
   run: async (ctx, { options }) => {
-    const path = logOf(ctx, options.dataDir)
-    if (!existsSync(path)) {
-      throw new CliError(`There is no log at ${path}.`, {
-        advice: 'Under systemd: journalctl -u tapchip. Otherwise: tapchip daemon start',
-      })
-    }
+    const log = logOf(ctx, options.dataDir)
     const least = options.level === undefined ? 0 : levels[options.level]
     const since = options.since === undefined ? 0 : Date.parse(options.since(ctx.now()))
-    const file = openSync(path, 'r')
-    const decoder = new StringDecoder('utf8')
-    let position = 0
-    const splitter = new LineSplitter()
-    const grown = (): string[] => {
-      const { size } = fstatSync(file)
-      const bytes = Buffer.alloc(Math.max(0, size - position))
-      position += readSync(file, bytes, 0, bytes.length, position)
-      const lines = splitter.push(decoder.write(bytes))
-      return lines.filter((line) => levelOf(line) >= least && timeOf(line) >= since)
+    const { request } = options
+    const isWanted = (line: string) =>
+      levelOf(line) >= least && timeOf(line) >= since && (request === undefined || isAbout(line, request))
+    const isFiltered = request !== undefined || least > 0
+    const most =
+      options.lines ?? (options.since === undefined && request === undefined ? 100 : Number.POSITIVE_INFINITY)
+    const last: string[] = []
+    const keep = (line: string) => {
+      if (!isWanted(line) || most === 0) return
+      last.push(line)
+      if (last.length > most) last.shift()
     }
-    const lines = grown()
-    const wanted = options.lines ?? (options.since === undefined ? 100 : lines.length)
-    for (const line of wanted === 0 ? [] : lines.slice(-wanted)) await print(ctx, line)
-    let ended = !options.follow
-    const stopListening = ctx.system.interrupts.listen(() => {
-      ended = true
+    const wanted = { ctx, since, lines: isFiltered ? Number.POSITIVE_INFINITY : most }
+    const rest = 'path' in log ? fromFile(log.path, keep) : await fromJournal(log, wanted, keep)
+    for (const line of last) await print(ctx, line)
+    if (request !== undefined && last.length === 0 && !options.follow)
+      throw new CliError(`The log has no line about the request ${clean(request)}.`, {
+        advice:
+          'Check the id, and the daemon: tapchip daemon status --all. Logs of a container are where it writes standard error.',
+      })
+    if (!options.follow) return rest.close()
+    const more = new AbortController()
+    const stopListening = ctx.system.interrupts.listen(() => more.abort())
+    await rest.follow(more.signal, async (line) => {
+      if (isWanted(line)) await print(ctx, line)
     })
-    while (!ended) {
-      await new Promise((done) => setTimeout(done, 200))
-      for (const line of grown()) await print(ctx, line)
-    }
     stopListening()
-    closeSync(file)
+    rest.close()
   },
 })
 
-/** The log of the running daemon, or of the last one that ran. */
-const logOf = (ctx: CliContext, dir: string | undefined): string => {
-  const wanted = wantedDaemon(ctx, dir)
-  const record =
-    chooseDaemon(ctx, wanted) ?? readRecords(ctx.system).find((candidate) => isMatch(candidate, wanted))
-  return record?.logFile ?? `${wanted.dataDir ?? dataDir(ctx.system)}/daemon.log`
+/** The log of the running daemon or its service, or of the last one that ran. */
+const logOf = (ctx: CliContext, dir: string | undefined): { readonly path: string } | Service => {
+  const wanted = orService(ctx, wantedDaemon(ctx, dir))
+  const running = chooseDaemon(ctx, wanted)
+  const service = running || wanted.isByAddress ? undefined : serviceOf(ctx, wanted.dataDir)
+  if (service) return service
+  const record = running ?? readRecords(ctx.system).find((candidate) => isMatch(candidate, wanted))
+  const path = record?.logFile ?? `${wanted.dataDir ?? dataDir(ctx.system)}/daemon.log`
+  if (existsSync(path)) return { path }
+  throw new CliError(`There is no log at ${path}.`, {
+    advice: 'Of a service of the machine: sudo tapchip daemon logs. Otherwise: tapchip daemon start',
+  })
+}
+
+const isAbout = (line: string, request: string): boolean => {
+  const { requestId, reqId } = line.includes(request) ? parse(line) : {}
+  return requestId === request || reqId === request
 }
 
 const parse = (line: string): JsonObject => parseObject(line) ?? {}

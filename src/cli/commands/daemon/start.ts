@@ -22,7 +22,7 @@ import { instanceAt } from './proof.ts'
 
 const levels = ['trace', 'debug', 'info', 'warn', 'error'] as const
 
-const options = {
+export const options = {
   host: text('--host <address>', 'Where to listen (default: 127.0.0.1)'),
   port: integer('--port <port>', '0 picks a free one (default: 8484)', [0, 65_535]),
   dataDir: text('--data-dir <dir>', 'Where to keep all data', 'file'),
@@ -123,7 +123,7 @@ const instanceIn = (dir: string): string | undefined => {
 
 const portOf = ({ port, protocol }: URL): number => Number(port || (protocol === 'https:' ? 443 : 80))
 
-const flagsFrom = (ctx: CliContext, given: Options, address: URL | undefined): readonly string[] => {
+export const flagsFrom = (ctx: CliContext, given: Options, address: URL | undefined): readonly string[] => {
   const path = (file: string | undefined) => file && resolve(ctx.system.cwd, file)
   const { env } = ctx.system
   const isSet = given.config !== undefined || !!env.TAPCHIP_PORT || !!env.TAPCHIP_CONFIG

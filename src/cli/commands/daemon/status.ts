@@ -9,10 +9,12 @@ import { isRunning, isSameAddress, readRecords } from '../../daemon-record.ts'
 import { CliError, type ExitCode, exitCodes } from '../../errors.ts'
 import { shellQuoted } from '../../io/text.ts'
 import { behindSocket, servedFrom } from '../../local-daemon.ts'
+import { installedServices, systemctl } from '../../service.ts'
 import type { System } from '../../system.ts'
 import { describeChain } from '../doctor/chains.ts'
 import { describeBudget } from '../teams/team.ts'
-import { chooseDaemon, dataDirFlag, wantedDaemon } from './choose.ts'
+import { chooseDaemon, dataDirFlag, orService, serviceOf, wantedDaemon } from './choose.ts'
+import { type ServiceState, stateOf } from './systemd.ts'
 
 export const status = defineCommand({
   name: 'status',
@@ -21,7 +23,7 @@ export const status = defineCommand({
   options: { ...dataDirFlag, all: flag('--all', 'List the daemons that daemon start started here') },
   run: async (ctx, { options }) => {
     if (options.all) return listAll(ctx)
-    const wanted = wantedDaemon(ctx, options.dataDir)
+    const wanted = orService(ctx, wantedDaemon(ctx, options.dataDir))
     // On another machine there is no process to look at, but the daemon can be asked.
     const isElsewhere = wanted.url !== undefined && !isLoopback(new URL(wanted.url).hostname)
     const record = isElsewhere ? undefined : chooseDaemon(ctx, wanted)
@@ -44,6 +46,7 @@ export const status = defineCommand({
       return exitCodes.done
     } catch (error) {
       if (!(error instanceof DaemonUnreachable)) throw error
+      await tellOfServices(ctx)
       if (ctx.io.json) await ctx.io.one({ running: false, url: asked.config().url }, () => ({}))
       throw error
     } finally {
@@ -51,6 +54,13 @@ export const status = defineCommand({
     }
   },
 })
+
+const tellOfServices = async (ctx: CliContext): Promise<void> => {
+  for (const service of installedServices(ctx.system)) {
+    const { unit, active } = await stateOf(ctx, service)
+    ctx.io.note(`The service ${unit} is ${active}: ${systemctl(service)} start ${unit} · tapchip daemon logs`)
+  }
+}
 
 /** Uses the socket and the token in the data directory that was named. */
 const systemOf = (
@@ -99,8 +109,11 @@ const printStatus = async (ctx: CliContext): Promise<void> => {
   const [held, chains] = await Promise.all([ctx.call('GET /admin/status'), ctx.call('GET /admin/chains')])
   // If it was reached by its socket, it is on this machine: show the address that `start` and `stop` use.
   const listens = ctx.config().adminUrl().startsWith('unix:') ? servedFrom(held.dataDir) : undefined
-  await ctx.io.one({ running: true, ...held, chains }, (it) => ({
+  const found = serviceOf(ctx, held.dataDir)
+  const service = found === undefined ? null : await stateOf(ctx, found)
+  await ctx.io.one({ running: true, service, ...held, chains }, (it) => ({
     Running: it.running,
+    ...(it.service === null ? {} : { Service: describeService(it.service) }),
     Daemon: listens ?? it.url,
     ...(listens === undefined || listens === it.url ? {} : { 'Chips lead to': it.url }),
     Administration: it.admin,
@@ -126,3 +139,6 @@ const printStatus = async (ctx: CliContext): Promise<void> => {
     'Asking as': `${it.token.name} (${it.token.scopes.join(', ')})`,
   }))
 }
+
+const describeService = ({ scope, unit, enabled, active }: ServiceState): string =>
+  `${unit} ${scope === 'user' ? 'of this user' : 'of the machine'}, ${active}, ${enabled ? 'enabled' : 'not enabled'}`

@@ -6,8 +6,17 @@ import type { CliContext } from '../../context.ts'
 import { type DaemonRecord, isRunning, isSuspended } from '../../daemon-record.ts'
 import { CliError } from '../../errors.ts'
 import { shellQuoted } from '../../io/text.ts'
+import { systemctl, unitName } from '../../service.ts'
 import { dataDir } from '../../system.ts'
-import { chooseDaemon, dataDirFlag, realDir, type Wanted, wantedDaemon } from './choose.ts'
+import {
+  chooseDaemon,
+  dataDirFlag,
+  orService,
+  realDir,
+  serviceOf,
+  type Wanted,
+  wantedDaemon,
+} from './choose.ts'
 import { removeRecord } from './keep-record.ts'
 import { doubtAbout, holderOf, instanceAtAddress } from './proof.ts'
 
@@ -23,7 +32,7 @@ export const stop = defineCommand({
     wait: integer('--wait <seconds>', 'How long to wait for it (default: 30)', [1, 3600]),
   },
   run: async (ctx, { options }) => {
-    const wanted = wantedDaemon(ctx, options.dataDir)
+    const wanted = orService(ctx, wantedDaemon(ctx, options.dataDir))
     const record = chooseDaemon(ctx, wanted)
     const found = record ?? (await findByHand(ctx, wanted))
     if (found === undefined) {
@@ -74,6 +83,8 @@ export const stop = defineCommand({
       Pid: it.pid,
       ...(record ? { Daemon: record.url, Data: record.dataDir } : {}),
     }))
+    const service = record || wanted.dataDir === undefined ? undefined : serviceOf(ctx, wanted.dataDir)
+    if (service) ctx.io.hint(`Start it again: ${systemctl(service)} start ${unitName}`)
     // With its original flags: without them, it would be another daemon.
     if (record)
       ctx.io.hint(
