@@ -21,13 +21,15 @@ export function aptInstall(install) {
 }
 
 /**
- * @param whatFor the tests that need it @param chosen the variable that names another one, and what it says
+ * @param whatFor the tests that need it @param chosen the variable that names another one, if there is one, and what it
+ * says
  * @param works whether it is there and can be used
  */
-export function installPackage(name, { whatFor, chosen: [variable, chosen], works }) {
+export function installPackage(name, { whatFor, chosen: [variable, chosen] = [], works }) {
   const fail = (what, advice) => cannotRun(whatFor, what, advice)
   const install = ['apt-get', 'install', '-y', '--no-install-recommends', name]
-  const byHand = `As root, on Debian:\n\n  ${install.join(' ')}\n\nElsewhere set ${variable} to one of your own.`
+  const elsewhere = variable === undefined ? '' : `\n\nElsewhere set ${variable} to one of your own.`
+  const byHand = `As root, on Debian:\n\n  ${install.join(' ')}${elsewhere}`
   if (works()) return
   if (chosen) fail(`${variable} is ${chosen}, which does not work`, byHand)
   if (process.platform !== 'linux' || !found('apt-get'))

@@ -77,6 +77,8 @@ export function hasBrowser() {
   const first = browsers.find((path) => existsSync(path))
   return first !== undefined && succeeds(first, '--version')
 }
+/** Its programs; nothing has to run. */
+export const hasSystemd = () => ['systemctl', 'systemd-analyze', 'systemd-notify', 'journalctl'].every(found)
 export const hasFakeTime = () => fakeTimes.some((path) => existsSync(path))
 
 const apt = (...names) => `On Debian, as root: apt-get install ${names.join(' ')}`
@@ -92,6 +94,12 @@ export const tools = [
     tests: ['tests/e2e/foreign-page.test.ts'],
     problem: () => (hasBrowser() ? undefined : `${browsers.join(', ')} not there, or not working`),
     advice: `${apt('chromium')}. Elsewhere: TAPCHIP_TEST_BROWSER=PATH`,
+  },
+  {
+    what: 'systemd',
+    tests: ['tests/cli/daemon-install.test.ts', 'tests/e2e/service-manager.test.ts'],
+    problem: () => (hasSystemd() && found('python3') ? undefined : 'systemd or python3 not installed'),
+    advice: apt('systemd', 'python3'),
   },
   {
     what: 'a clock that jumps',

@@ -260,7 +260,7 @@ describe('an installed service', () => {
     expect(systemd.calls().length).toBeGreaterThan(8)
     for (const call of new Set(systemd.calls())) {
       const { stderr } = real('systemctl', call.split(' '))
-      expect([call, stderr]).toEqual([call, expect.stringMatching(/^Failed to (connect to bus|enable unit, unit .* does not exist)/)])
+      expect([call, stderr]).toEqual([call, expect.stringMatching(/^Failed to /)])
     }
     for (const call of new Set(systemd.journalCalls())) {
       const args = call.split(' ').map((arg) => (arg === '--follow' ? '--quiet' : arg))

@@ -42,6 +42,20 @@ test('start waits until it is ready, and status, logs, doctor and stop find it',
   expect([down.code, down.json()]).toEqual([5, { running: false, url }])
 })
 
+test('logs finds a request by the id in its error, at the level that logs least', async () => {
+  const started = await here.run('daemon', 'start', '--port', '0', '--log-level', 'error', '--json')
+  const { url } = started.json() as { url: string }
+  const { requestId } = (await (await fetch(`${url}/nowhere`)).json()) as { requestId: string }
+  const found = await here.run('daemon', 'logs', '--request', requestId)
+  expect([found.code, found.stdout]).toEqual([
+    0,
+    expect.stringMatching(new RegExp(`info +request refused \\[${requestId}\\] .*"status":404`)),
+  ])
+  expect(found.stdout.trim().split('\n')).toHaveLength(1)
+  const unknown = await here.run('daemon', 'logs', '--request', `${requestId}x`)
+  expect([unknown.code, unknown.stderr]).toEqual([1, expect.stringContaining('no line about the request')])
+})
+
 test('an ephemeral daemon leaves nothing behind but its log', async () => {
   const started = await here.run('daemon', 'start', '--ephemeral', '--port', '0', '--json')
   const { dataDir } = started.json() as { dataDir: string }

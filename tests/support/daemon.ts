@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { FastifyInstance } from 'fastify'
 import pino from 'pino'
 import { buildApp, type Timeouts } from '../../src/daemon/app.ts'
-import { loadConfig } from '../../src/daemon/config/config.ts'
+import { type Config, loadConfig } from '../../src/daemon/config/config.ts'
 import { beginContext, type Context } from '../../src/daemon/context.ts'
 import type { Clock } from '../../src/daemon/domain/time.ts'
 import { createLogger } from '../../src/daemon/log.ts'
@@ -57,6 +57,8 @@ export interface Options {
   patience?: Timeouts
   /** Where log lines go. */
   log?: (line: string) => void
+  /** Of those lines; debug by default. */
+  logLevel?: Config['logLevel']
 }
 
 function prepare(options: Options) {
@@ -69,7 +71,9 @@ function prepare(options: Options) {
     ...options.env,
   }
   const config = loadConfig({ help: false, version: false, configFile: undefined, values: {} }, env)
-  const log = options.log ? createLogger('debug', { write: options.log }) : pino({ level: 'silent' })
+  const log = options.log
+    ? createLogger(options.logLevel ?? 'debug', { write: options.log })
+    : pino({ level: 'silent' })
   const seedFile = join(dataDir, 'seed.json')
   if (options.seed !== undefined) writeFileSync(seedFile, JSON.stringify(options.seed))
   const clean = () => {
