@@ -25,6 +25,7 @@ import { observe } from './metrics.ts'
 import { chipStreamRoutes } from './routes/admin/chips.ts'
 import { adminRoutes } from './routes/admin/index.ts'
 import { badgeEventFormRoutes, badgeEventRoutes } from './routes/badge-events.ts'
+import { journalRoutes } from './routes/batches.ts'
 import { chipGroupRoutes } from './routes/chip-groups.ts'
 import { batchRoutes, chipRoutes } from './routes/chips.ts'
 import { eventRoutes } from './routes/events.ts'
@@ -109,6 +110,7 @@ export async function buildApp(
     eventRoutes(open, ctx)
     chipGroupRoutes(open, ctx)
     teamRoutes(open, ctx)
+    journalRoutes(open, ctx)
     await open.register(async (streams) => {
       acceptStreams(streams)
       batchRoutes(streams, ctx)

@@ -15,6 +15,7 @@ import { taps } from './admin/taps.ts'
 import { teams } from './admin/teams.ts'
 import { transactions } from './admin/transactions.ts'
 import { badgeEvents } from './badge-events.ts'
+import { batches } from './batches.ts'
 import { chipGroups } from './chip-groups.ts'
 import { chips } from './chips.ts'
 import { events } from './events.ts'
@@ -35,6 +36,7 @@ export const endpoints = {
   ...phygitals,
   ...events,
   ...phygitalBatches,
+  ...batches,
   ...badgeEvents,
   ...team,
   ...teams,

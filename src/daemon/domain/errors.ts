@@ -20,6 +20,8 @@ export type ErrorCode =
   | 'conflict'
   | 'in_use'
   | 'already_exists'
+  | 'batch_running'
+  | 'batch_taken'
   | 'too_large'
   | 'unsupported_media_type'
   | 'rate_limited'

@@ -4,6 +4,7 @@ import type { Db, Queries } from '../store/database.ts'
 import { prunePageVisits } from '../store/refs.ts'
 import { clampSpentDays } from '../store/teams.ts'
 import { pruneIdempotencyKeys } from '../store/transactions/idempotency-keys.ts'
+import { forgetBatches } from './batches.ts'
 import { announceDeferred } from './chain/announcements.ts'
 import { dayOf } from './chain/budget.ts'
 import { type BudgetClock, iso } from './time.ts'
@@ -27,6 +28,7 @@ export async function cleanUp({ db, clock }: Deps): Promise<void> {
   await inPieces((trx, limit) => prunePageVisits(trx, now, limit))
   await inPieces((trx, limit) => pruneIdempotencyKeys(trx, iso(clock.lived()), limit))
   await db.write((trx) => clampSpentDays(trx, dayOf(clock.settled())))
+  await inPieces((trx, limit) => forgetBatches(trx, clock.now(), limit))
   await inPieces((trx, limit) => pruneRefreshes(trx, iso(clock.now() - refreshesKeptMs), limit))
 }
 

@@ -14,7 +14,7 @@ export interface AuthDeps {
 }
 
 export type Caller<A extends Auth> = A extends 'api-key'
-  ? { actor: Actor; teamId: number; keyId: number }
+  ? { actor: Actor; teamId: number; keyId: number; scopes: readonly Scope[] }
   : A extends 'admin'
     ? { actor: Actor; token: AdminToken; keyTeam: () => number | undefined }
     : A extends 'code'
@@ -54,6 +54,7 @@ function callerOf(deps: AuthDeps, spec: EndpointSpec, request: FastifyRequest): 
         actor: actorOf(`key:${key.name}`, request),
         teamId: key.teamId,
         keyId: key.id,
+        scopes: key.scopes,
         keyTeam,
       }
     }

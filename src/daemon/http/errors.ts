@@ -21,6 +21,8 @@ const statusOf: Record<ErrorCode, number> = {
   conflict: 409,
   in_use: 409,
   already_exists: 409,
+  batch_running: 409,
+  batch_taken: 409,
   too_large: 413,
   unsupported_media_type: 415,
   rate_limited: 429,

@@ -1,5 +1,6 @@
 import type { Selectable } from 'kysely'
 import type * as badges from './schema/badges.ts'
+import type * as batches from './schema/batches.ts'
 import type * as chips from './schema/chips.ts'
 import type * as contracts from './schema/contracts.ts'
 import type * as events from './schema/events.ts'
@@ -9,6 +10,7 @@ import type * as teams from './schema/teams.ts'
 import type * as transactions from './schema/transactions.ts'
 
 export type * from './schema/badges.ts'
+export type * from './schema/batches.ts'
 export type * from './schema/chips.ts'
 export type * from './schema/contracts.ts'
 export type * from './schema/events.ts'
@@ -49,6 +51,8 @@ export interface Database {
   refs: taps.RefsTable
   otps: taps.OtpsTable
   pageVisits: taps.PageVisitsTable
+  batches: batches.BatchesTable
+  batchChunks: batches.BatchChunksTable
   audit: system.AuditTable
   auditHead: system.AuditHeadTable
   names: system.NamesTable

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import type { Context } from '../../context.ts'
+import { adminJournalRoutes } from '../batches.ts'
 import { auditRoutes } from './audit.ts'
 import { adminBadgeEventRoutes } from './badge-events.ts'
 import { chainRoutes } from './chains.ts'
@@ -31,6 +32,7 @@ export function adminRoutes(app: FastifyInstance, ctx: Context): void {
   chainRoutes(app, ctx)
   tapRoutes(app, ctx)
   auditRoutes(app, ctx)
+  adminJournalRoutes(app, ctx)
   daemonRoutes(app, ctx)
   nfcRoutes(app, ctx)
 }

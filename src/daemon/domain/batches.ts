@@ -1,0 +1,215 @@
+import { createHash } from 'node:crypto'
+import { type Actor, recordChange } from '../store/audit.ts'
+import {
+  type BatchRow,
+  findBatch,
+  hearBatch,
+  insertBatch,
+  insertChunk,
+  listBatches,
+  nextChunk,
+  pruneBatches,
+  sizeOfBatches,
+  takeBatch,
+} from '../store/batches.ts'
+import type { Db, Queries } from '../store/database.ts'
+import type { SecretBox } from '../store/secret-box.ts'
+import type { Scope } from './access/scopes.ts'
+import { DomainError, notFound, scopeMissing } from './errors.ts'
+import { type Clock, iso } from './time.ts'
+
+/** A process that has not been heard for so long may be replaced. */
+export const silentAfterMs = 20_000
+
+const most = {
+  batches: 10_000,
+  /** Bytes kept for all of them, and for one. */
+  stored: 2 ** 31,
+  storedEach: 64 * 2 ** 20,
+}
+const day = 24 * 3_600_000
+/** Since they were last heard. */
+const kept = { done: 90 * day, unfinished: 180 * day }
+
+type Deps = { db: Db; clock: Clock; box: SecretBox }
+
+export interface BatchCaller {
+  readonly actor: Actor
+  /** undefined: an admin token, which sees the batches of all teams. */
+  readonly teamId: number | undefined
+  readonly scopes: readonly Scope[]
+}
+
+/**
+ * A journal is for those who may run such a batch: that of an import may hold the keys of chips.
+ * @throws DomainError scope_missing
+ */
+function assertMayRun({ scopes, teamId }: BatchCaller): void {
+  const enough: readonly Scope[] = ['all', 'edit', teamId === undefined ? 'provision' : 'transfer']
+  if (scopes.some((scope) => enough.includes(scope))) return
+  throw scopeMissing('To run a batch, or to read its journal, takes more than the scope "read".')
+}
+
+async function ownBatch(db: Queries, { teamId }: BatchCaller, id: string): Promise<BatchRow> {
+  const batch = await findBatch(db, id)
+  if (!batch || (teamId !== undefined && batch.teamId !== teamId)) throw notFound('batch')
+  return batch
+}
+
+const hashOf = (holder: string): string => createHash('sha256').update(holder).digest('hex')
+
+const isSilent = ({ heardAt }: BatchRow, now: number): boolean =>
+  Math.abs(now - Date.parse(heardAt)) > silentAfterMs
+
+/** Newest first. A process that has not been heard for a while counts as stopped. */
+export async function listOwnBatches(
+  { db, clock }: Pick<Deps, 'db' | 'clock'>,
+  filter: { teamId: number | undefined; id?: string | undefined; limit: number },
+) {
+  const now = clock.now()
+  const rows = await listBatches(db.read, filter)
+  return rows.map((batch) => ({
+    ...batch,
+    state: batch.state === 'running' && isSilent(batch, now) ? ('stopped' as const) : batch.state,
+  }))
+}
+
+/**
+ * Makes the caller the one process that runs a batch, which is new if the daemon does not know it.
+ * @throws DomainError batch_running, not_found, too_large, scope_missing
+ */
+export async function holdBatch(
+  { db, clock }: Pick<Deps, 'db' | 'clock'>,
+  caller: BatchCaller,
+  id: string,
+  asked: {
+    kind: string
+    total: number
+    startedAt: string
+    host: string
+    context: string | null
+    holder: string
+    takeOver: boolean
+  },
+): Promise<{ lease: number; length: number }> {
+  assertMayRun(caller)
+  const { actor, teamId = null } = caller
+  const { takeOver, kind, total, startedAt } = asked
+  const now = clock.now()
+  const held = {
+    host: asked.host,
+    context: asked.context,
+    holder: hashOf(asked.holder),
+    heardAt: iso(now),
+  }
+  return db.write(async (trx) => {
+    if (!(await findBatch(trx, id))) {
+      const { count, stored } = await sizeOfBatches(trx)
+      if (count >= most.batches || stored >= most.stored)
+        throw new DomainError('too_large', 'The daemon keeps no more journals of batches.')
+      const counts = { done: 0, failed: 0, total, length: 0, stored: 0 }
+      const about = { id, teamId, kind, startedAt, startedBy: actor.name, ...counts }
+      const isNew = await insertBatch(trx, { ...held, ...about, state: 'running', lease: 1 })
+      if (isNew) return { lease: 1, length: 0 }
+    }
+    const before = await ownBatch(trx, caller, id)
+    const span = { since: iso(now - silentAfterMs), until: iso(now + silentAfterMs) }
+    if (!(await takeBatch(trx, id, held, takeOver ? undefined : span))) throw running(before, now)
+    const { host, lease, length, state } = await ownBatch(trx, caller, id)
+    if (state === before.state) {
+      const detail = { from: before.host, to: host }
+      await recordChange(trx, {
+        at: iso(now),
+        actor: { ...actor, batch: id },
+        teamId: before.teamId,
+        action: 'batches.take-over',
+        target: id,
+        detail,
+      })
+    }
+    return { lease, length }
+  })
+}
+
+function running({ id, host, heardAt }: BatchRow, now: number): DomainError {
+  const seconds = Math.max(0, Math.round((now - Date.parse(heardAt)) / 1000))
+  return new DomainError(
+    'batch_running',
+    `Batch ${id} is running on ${host}, which was last heard ${seconds} s ago. It can be resumed elsewhere once it has been silent for ${silentAfterMs / 1000} s.`,
+  )
+}
+
+/**
+ * Appends to the journal, and tells that the process is alive. Sent again, it changes nothing.
+ * @param chunk deflated; absent to tell only the progress
+ * @throws DomainError batch_taken, conflict, not_found, too_large, scope_missing
+ */
+export async function appendToBatch(
+  { db, clock, box }: Deps,
+  caller: BatchCaller,
+  id: string,
+  {
+    holder,
+    state,
+    done,
+    failed,
+    chunk,
+  }: {
+    holder: string
+    state: 'running' | 'stopped' | 'done'
+    done: number
+    failed: number
+    chunk: { offset: number; bytes: number; data: Uint8Array } | undefined
+  },
+): Promise<{ length: number }> {
+  assertMayRun(caller)
+  const data = chunk && box.seal(chunk.data, contextOf(id, chunk.offset))
+  const heard = { id, holder: hashOf(holder), state, done, failed, heardAt: iso(clock.now()) }
+  return db.write(async (trx) => {
+    const before = await ownBatch(trx, caller, id)
+    if (before.holder !== heard.holder)
+      throw new DomainError('batch_taken', `Batch ${id} was taken over, and is running on ${before.host}.`)
+    if (chunk === undefined || data === undefined) {
+      if (await hearBatch(trx, heard, undefined)) return { length: before.length }
+      throw new DomainError('batch_taken', `Batch ${id} was taken over.`)
+    }
+    const { offset, bytes } = chunk
+    if (before.length === offset + bytes) return { length: before.length }
+    if (before.stored + data.length > most.storedEach)
+      throw new DomainError('too_large', `The journal of batch ${id} is too large to be kept here.`)
+    if (!(await hearBatch(trx, heard, { offset, bytes, stored: data.length })))
+      throw new DomainError(
+        'conflict',
+        `The journal of batch ${id} ends at ${before.length}, not at ${offset}.`,
+      )
+    await insertChunk(trx, { batchId: id, offset, bytes, data })
+    return { length: offset + bytes }
+  })
+}
+
+const contextOf = (id: string, offset: number): string => `batch ${id} ${offset}`
+
+/** @throws DomainError not_found, scope_missing */
+export async function readJournal({ db, box }: Pick<Deps, 'db' | 'box'>, caller: BatchCaller, id: string) {
+  assertMayRun(caller)
+  await ownBatch(db.read, caller, id)
+  return chunksOf({ db, box }, id)
+}
+
+async function* chunksOf({ db, box }: Pick<Deps, 'db' | 'box'>, id: string) {
+  let from = 0
+  for (;;) {
+    const chunk = await nextChunk(db.read, id, from)
+    if (!chunk) return
+    const { offset, bytes } = chunk
+    yield { offset, bytes, data: box.open(chunk.data, contextOf(id, offset)) }
+    from = offset + bytes
+  }
+}
+
+/** @returns how many were deleted */
+export async function forgetBatches(trx: Queries, now: number, limit: number): Promise<number> {
+  const old = await pruneBatches(trx, { heardBefore: iso(now - kept.done), isDone: true, limit })
+  const lost = await pruneBatches(trx, { heardBefore: iso(now - kept.unfinished), isDone: false, limit })
+  return Math.max(old, lost)
+}

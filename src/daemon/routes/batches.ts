@@ -1,0 +1,70 @@
+import type { FastifyInstance, FastifyReply } from 'fastify'
+import type * as z from 'zod'
+import type { Context } from '../context.ts'
+import type { endpoints } from '../contract/index.ts'
+import { appendToBatch, type BatchCaller, holdBatch, listOwnBatches, readJournal } from '../domain/batches.ts'
+import { bindAll, type Call } from '../http/bind.ts'
+import { mapped, sendLines } from '../http/streams.ts'
+import { pick } from './wire-shapes.ts'
+
+const usualLimit = 100
+
+type WithKey = Pick<Call<(typeof endpoints)['GET /batches']>, 'actor' | 'teamId' | 'scopes'>
+type WithToken = Pick<Call<(typeof endpoints)['GET /admin/batches']>, 'actor' | 'token'>
+
+const callerOf = (call: WithKey | WithToken): BatchCaller =>
+  'token' in call
+    ? { actor: call.actor, teamId: undefined, scopes: call.token.scopes }
+    : { actor: call.actor, teamId: call.teamId, scopes: call.scopes }
+
+type Hold = z.output<(typeof endpoints)['POST /batches/:id/hold']['body']>
+type Append = z.output<(typeof endpoints)['POST /batches/:id/journal']['body']>
+
+const list = async (
+  ctx: Context,
+  teamId: number | undefined,
+  { id, limit = usualLimit }: { id?: string | undefined; limit?: number | undefined },
+) =>
+  (await listOwnBatches(ctx, { teamId, id, limit })).map((batch) => ({
+    ...pick(batch, 'id', 'kind', 'state', 'host', 'context', 'team', 'startedAt', 'startedBy', 'heardAt'),
+    ...pick(batch, 'lease', 'length', 'done', 'failed', 'total'),
+  }))
+
+const hold = (ctx: Context, caller: BatchCaller, id: string, body: Hold) =>
+  holdBatch(ctx, caller, id, { ...body, takeOver: body.takeOver ?? false })
+
+const append = (ctx: Context, caller: BatchCaller, id: string, { chunk, ...told }: Append) => {
+  const decoded = chunk && { ...chunk, data: Buffer.from(chunk.data, 'base64') }
+  return appendToBatch(ctx, caller, id, { ...told, chunk: decoded })
+}
+
+const sendJournal = async (ctx: Context, caller: BatchCaller, id: string, reply: FastifyReply) => {
+  const chunks = await readJournal(ctx, caller, id)
+  return sendLines(
+    reply,
+    mapped(chunks, (chunk) => ({ ...chunk, data: chunk.data.toString('base64') })),
+  )
+}
+
+export function journalRoutes(app: FastifyInstance, ctx: Context): void {
+  bindAll(app, ctx, {
+    'GET /batches': async ({ query, teamId }) => list(ctx, teamId, query),
+    'POST /batches/:id/hold': async ({ params, body, ...call }) => hold(ctx, callerOf(call), params.id, body),
+    'POST /batches/:id/journal': async ({ params, body, ...call }) =>
+      append(ctx, callerOf(call), params.id, body),
+    'GET /batches/:id/journal': async ({ params, reply, ...call }) =>
+      sendJournal(ctx, callerOf(call), params.id, reply),
+  })
+}
+
+export function adminJournalRoutes(app: FastifyInstance, ctx: Context): void {
+  bindAll(app, ctx, {
+    'GET /admin/batches': async ({ query }) => list(ctx, undefined, query),
+    'POST /admin/batches/:id/hold': async ({ params, body, ...call }) =>
+      hold(ctx, callerOf(call), params.id, body),
+    'POST /admin/batches/:id/journal': async ({ params, body, ...call }) =>
+      append(ctx, callerOf(call), params.id, body),
+    'GET /admin/batches/:id/journal': async ({ params, reply, ...call }) =>
+      sendJournal(ctx, callerOf(call), params.id, reply),
+  })
+}

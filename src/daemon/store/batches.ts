@@ -1,0 +1,119 @@
+import type { Insertable, Selectable } from 'kysely'
+import type { Queries } from './database.ts'
+import type { BatchChunksTable, BatchesTable } from './schema.ts'
+import { affected, statement } from './statement.ts'
+
+export type BatchRow = Selectable<BatchesTable>
+export type ChunkRow = Selectable<BatchChunksTable>
+
+const byId = statement<{ id: string }>()((db, p) =>
+  db.selectFrom('batches').selectAll().where('id', '=', p.id),
+)
+export const findBatch = (db: Queries, id: string): Promise<BatchRow | undefined> => byId.first(db, { id })
+
+/** @returns false if the batch is there already */
+export const insertBatch = async (db: Queries, batch: Insertable<BatchesTable>): Promise<boolean> =>
+  (await affected(
+    db
+      .insertInto('batches')
+      .values(batch)
+      .onConflict((c) => c.column('id').doNothing()),
+  )) === 1
+
+/** Newest first, since ids sort by time. */
+export const listBatches = (
+  db: Queries,
+  { teamId, id, limit }: { teamId?: number | undefined; id?: string | undefined; limit: number },
+) => {
+  let query = db
+    .selectFrom('batches')
+    .leftJoin('teams', 'teams.id', 'batches.teamId')
+    .selectAll('batches')
+    .select('teams.name as team')
+    .orderBy('batches.id', 'desc')
+    .limit(limit)
+  if (teamId !== undefined) query = query.where('batches.teamId', '=', teamId)
+  if (id !== undefined) query = query.where('batches.id', '=', id)
+  return query.execute()
+}
+
+type Held = Pick<BatchesTable, 'host' | 'context' | 'holder' | 'heardAt'>
+
+/** @returns false if another process holds it, which was heard between the two times */
+export const takeBatch = async (
+  db: Queries,
+  id: string,
+  { host, context, holder, heardAt }: Held,
+  unheard: { since: string; until: string } | undefined,
+): Promise<boolean> => {
+  let query = db
+    .updateTable('batches')
+    .set((eb) => ({ host, context, holder, heardAt, state: 'running', lease: eb('lease', '+', 1) }))
+    .where('id', '=', id)
+  if (unheard)
+    query = query.where((eb) =>
+      eb.or([
+        eb('state', '!=', 'running'),
+        eb('heardAt', '<', unheard.since),
+        eb('heardAt', '>', unheard.until),
+      ]),
+    )
+  return (await affected(query)) === 1
+}
+
+type Progress = Pick<BatchesTable, 'id' | 'holder' | 'heardAt' | 'state' | 'done' | 'failed'>
+
+/** @returns false if another process holds it, or its journal does not end at `offset` */
+export const hearBatch = async (
+  db: Queries,
+  { id, holder, ...heard }: Progress,
+  chunk: { offset: number; bytes: number; stored: number } | undefined,
+): Promise<boolean> => {
+  let query = db.updateTable('batches').set(heard).where('id', '=', id).where('holder', '=', holder)
+  if (chunk)
+    query = query
+      .set((eb) => ({
+        length: eb('length', '+', chunk.bytes),
+        stored: eb('stored', '+', chunk.stored),
+      }))
+      .where('length', '=', chunk.offset)
+  return (await affected(query)) === 1
+}
+
+export const insertChunk = (db: Queries, chunk: Insertable<BatchChunksTable>) =>
+  db.insertInto('batchChunks').values(chunk).execute()
+
+export const nextChunk = (db: Queries, batchId: string, offset: number): Promise<ChunkRow | undefined> =>
+  db
+    .selectFrom('batchChunks')
+    .selectAll()
+    .where('batchId', '=', batchId)
+    .where('offset', '>=', offset)
+    .orderBy('offset')
+    .limit(1)
+    .executeTakeFirst()
+
+export const sizeOfBatches = async (db: Queries): Promise<{ count: number; stored: number }> => {
+  const { count, stored } = await db
+    .selectFrom('batches')
+    .select((eb) => [eb.fn.countAll().as('count'), eb.fn.sum('stored').as('stored')])
+    .executeTakeFirstOrThrow()
+  return { count: Number(count), stored: Number(stored ?? 0) }
+}
+
+/** @param isDone only those that are complete @returns how many were deleted */
+export const pruneBatches = async (
+  db: Queries,
+  { heardBefore, isDone, limit }: { heardBefore: string; isDone: boolean; limit: number },
+): Promise<number> => {
+  let oldest = db
+    .selectFrom('batches')
+    .select('id')
+    .where('heardAt', '<', heardBefore)
+    .orderBy('heardAt')
+    .limit(limit)
+  if (isDone) oldest = oldest.where('state', '=', 'done')
+  const ids = (await oldest.execute()).map(({ id }) => id)
+  if (ids.length === 0) return 0
+  return affected(db.deleteFrom('batches').where('id', 'in', ids))
+}
