@@ -23,8 +23,11 @@ export interface CliContext {
   readonly now: () => Date
   config(): Config
   client(): Promise<Client>
-  /** From now on, the daemon's audit log names this batch with each change. */
-  inBatch(id: string): void
+  /**
+   * From now on, the daemon's audit log names this batch with each change.
+   * @param lease the daemon refuses requests of a process from which the batch was taken over
+   */
+  inBatch(id: string, lease?: number): void
   call<K extends EndpointKey>(key: K, ...request: CallArguments<K>): Promise<AnswerOf<K>>
   /** Throws MissingCredential before any request. */
   needApiKey(): void
@@ -46,7 +49,7 @@ export const createContext = (system: System, flags: Flags): CliContext => {
   const prompts = lazy(() => createPrompts(system, flags))
   const config = lazy(() => resolveConfig(flags, system))
   let close: () => void = () => undefined
-  let batch: string | undefined
+  let batch: { readonly id: string; readonly lease: number | undefined } | undefined
   const client = lazy(async () => {
     const { createClient } = await import('./client/client.ts')
     const made = createClient({
@@ -82,8 +85,8 @@ export const createContext = (system: System, flags: Flags): CliContext => {
     },
     config,
     client,
-    inBatch: (id) => {
-      batch = id
+    inBatch: (id, lease) => {
+      batch = { id, lease }
     },
     call: async (key, ...request) => {
       if (key.includes(' /admin/')) context.needAdmin()

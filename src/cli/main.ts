@@ -38,7 +38,7 @@ function onInterrupt(signal: NodeJS.Signals = 'SIGINT') {
   interrupted = true
   for (const listener of listeners) listener(signal)
 }
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, onInterrupt)
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, onInterrupt)
 // The packages for prompts read it from there.
 if (process.argv.includes('--no-color')) process.env.NO_COLOR = '1'
 

@@ -1,5 +1,5 @@
 import { closeSync, fchmodSync, fsyncSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { open, rename, rm } from 'node:fs/promises'
+import { open, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
 // Two processes may write the same file. The daemon's next start removes partial files that a kill leaves behind.
@@ -38,12 +38,15 @@ export function replaceFile(path: string, content: string, { flush = false } = {
 }
 
 /** Like replaceFile with `flush`, but without blocking: for content of many megabytes. */
-export async function replaceLargeFile(path: string, content: string | Uint8Array): Promise<void> {
+export async function replaceLargeFile(
+  path: string,
+  content: string | Uint8Array | AsyncIterable<Uint8Array>,
+): Promise<void> {
   const partial = partialOf(path)
   try {
     await flushed(partial, 'w', async (file) => {
       await file.chmod(0o600)
-      await file.writeFile(content)
+      await writeFile(file, content)
     })
     await rename(partial, path)
   } catch (error) {

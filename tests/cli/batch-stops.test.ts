@@ -75,24 +75,27 @@ test('a batch that was killed can be taken back without being finished', async (
   expect((await redirects()).every((url) => url === null)).toBe(true)
 })
 
-test('SIGINT lets the rows on their way end, writes them down, and exits with 130', async () => {
-  write('interrupted')
-  const running = slowEdit()
-  await running.until((stdout) => stdout.includes('"changed"'))
-  running.child.kill('SIGINT')
-  expect(await running.ended).toBe(130)
-  const id = batchId(running.stderr())
-  expect(running.stderr()).toContain(`tapchip batch resume ${id}`)
-  const shown = running.stdout().split('\n').length - 1
-  expect(shown).toBeLessThan(count)
-  expect(await status(id)).toMatchObject({ status: 'stopped', changed: shown })
-  const written = (await redirects()).filter((url) =>
-    url?.startsWith('https://example.com/interrupted/'),
-  ).length
-  expect(written).toBe(shown)
-  expect((await here.run('batch', 'resume', id)).code).toBe(0)
-  expect((await here.run('batch', 'undo', id, '--yes')).code).toBe(0)
-})
+test.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
+  '%s lets the rows on their way end, writes them down, and exits with 130',
+  async (signal) => {
+    write('interrupted')
+    const running = slowEdit()
+    await running.until((stdout) => stdout.includes('"changed"'))
+    running.child.kill(signal)
+    expect(await running.ended).toBe(130)
+    const id = batchId(running.stderr())
+    expect(running.stderr()).toContain(`tapchip batch resume ${id}`)
+    const shown = running.stdout().split('\n').length - 1
+    expect(shown).toBeLessThan(count)
+    expect(await status(id)).toMatchObject({ status: 'stopped', changed: shown })
+    const written = (await redirects()).filter((url) =>
+      url?.startsWith('https://example.com/interrupted/'),
+    ).length
+    expect(written).toBe(shown)
+    expect((await here.run('batch', 'resume', id)).code).toBe(0)
+    expect((await here.run('batch', 'undo', id, '--yes')).code).toBe(0)
+  },
+)
 
 test('a second SIGINT ends at once', async () => {
   write('twice')

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { Readable, Writable } from 'node:stream'
 import fc from 'fast-check'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { Journal } from '../../src/cli/batch/journal.ts'
+import { Journal } from '../../src/cli/batch/journal-file.ts'
 import { type CliContext, createContext } from '../../src/cli/context.ts'
 import { describeError } from '../../src/cli/errors.ts'
 import { runBox } from '../../src/cli/nfc/box-run.ts'
@@ -93,7 +93,7 @@ const box = async (
     return describeError(error).exitCode
   })
   await ctx.io.flush()
-  journal.close()
+  await journal.close()
   ctx.close()
   const lines = stdout.text
     .split('\n')

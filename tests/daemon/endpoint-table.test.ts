@@ -10,11 +10,23 @@ import { tap, tapPath } from '../support/taps.ts'
 
 const forTeams = table.filter(({ spec }) => spec.auth === 'api-key')
 
+const batchId = 'b_1hq3v9k7s2m4xa'
+const batchHold = {
+  kind: 'chips edit',
+  total: 1,
+  startedAt: '2026-06-01T12:00:00Z',
+  host: 'desk',
+  context: null,
+  holder: 'a-holder-of-acme',
+}
+
 let t: TestApp
 let badgeForm: Awaited<ReturnType<typeof eventForm>>
 beforeAll(async () => {
   badgeForm = await eventForm()
   t = await openTestApp({ seed, chain: true })
+  const held = { headers: { 'x-svc-api-key': acmeKey }, payload: batchHold }
+  await t.app.inject({ method: 'POST', url: `/batches/${batchId}/hold`, ...held })
 })
 afterAll(() => t.close())
 
@@ -38,6 +50,8 @@ const state = async (): Promise<string> => {
     'badgeAssignments',
     'otps',
     'refs',
+    'batches',
+    'batchChunks',
   ] as const
   const rows = await Promise.all(tables.map((name) => read.selectFrom(name).selectAll().execute()))
   return JSON.stringify([first, names, ...rows], (_name, value) =>
@@ -140,6 +154,13 @@ describe("another team's key", () => {
     'POST /badge-events': () => ({ form: badgeForm, makes: true }),
     // The first event of the seed.
     'POST /badge-events/assign': () => ({ body: { poapEventId: 1, tagUID: uids.blank } }),
+    'GET /batches': () => ({ list: true }),
+    'POST /batches/:id/hold': () => ({ params: { id: batchId }, body: { ...batchHold, takeOver: true } }),
+    'POST /batches/:id/journal': () => ({
+      params: { id: batchId },
+      body: { holder: batchHold.holder, state: 'running', done: 0, failed: 0 },
+    }),
+    'GET /batches/:id/journal': () => ({ params: { id: batchId } }),
     'POST /events/toggle-pause-state': () => ({ body: { contractId: 2, pauseState: true } }),
   }
 

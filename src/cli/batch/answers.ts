@@ -43,7 +43,12 @@ export async function* matchAnswers<R extends Row, A extends Row, T>(
 
 /** A row that the daemon refused. @throws errors that say nothing about the row: no daemon, no key, no upstream */
 export const refused = (error: unknown): { readonly status: 'failed'; readonly error: string } => {
-  if (!(error instanceof ApiError) || ![400, 404, 409, 413, 415].includes(error.statusCode)) throw error
+  if (
+    !(error instanceof ApiError) ||
+    error.code === 'batch_taken' ||
+    ![400, 404, 409, 413, 415].includes(error.statusCode)
+  )
+    throw error
   return { status: 'failed', error: error.message }
 }
 

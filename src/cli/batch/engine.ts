@@ -1,63 +1,17 @@
 import { dirname } from 'node:path'
 import type { CliContext } from '../context.ts'
-import { type ExitCode, exitCodes, UsageError } from '../errors.ts'
-import { counted, formatNumber } from '../io/text.ts'
+import { CliError, type ExitCode, exitCodes, UsageError } from '../errors.ts'
 import { type FailedFile, openFailedFile } from './failed-file.ts'
 import { neverBegan } from './history.ts'
 import { type SheetFlags, sheetOptions } from './input/flags.ts'
 import { Problems } from './input/problems.ts'
 import { readSheet } from './input/sheet.ts'
 import { inputOf, openSource } from './input/source.ts'
-import { assertSameDaemon, instanceNow } from './instance.ts'
-import {
-  countedAs,
-  countResults,
-  type Header,
-  Journal,
-  journalVersion,
-  newBatchId,
-  type Result,
-  type Row,
-} from './journal.ts'
+import { assertSameDaemon } from './instance.ts'
+import { countedAs, countResults, type Header, type Result, type Row } from './journal.ts'
 import type { History, Kind, ResumeOptions, RowKind } from './kind.ts'
+import { beginJournal, reopenJournal, rowsLeft } from './open-journal.ts'
 import { type Ended, sendRows } from './run.ts'
-
-/** Starts a batch. Its journal, with all its rows, is on disk before the first row is sent. */
-export const beginJournal = async (
-  ctx: CliContext,
-  about: Pick<Header, 'kind' | 'total' | 'input' | 'undoes' | 'settings'>,
-  { rows = [], noun = 'row' }: { readonly rows?: readonly Row[]; readonly noun?: string } = {},
-): Promise<{ readonly id: string; readonly journal: Journal }> => {
-  await ctx.beforeWrite()
-  const instance = await instanceNow(ctx)
-  const id = newBatchId(ctx.now())
-  const journal = new Journal(ctx.system, id)
-  const startedAt = ctx.now().toISOString()
-  const { url } = ctx.config()
-  const { pid } = process
-  journal.append({ type: 'batch', version: journalVersion, id, startedAt, url, ...instance, pid, ...about })
-  for (const row of rows) journal.append({ type: 'row', ...row })
-  journal.sync()
-  ctx.inBatch(id)
-  ctx.io.note(`Batch ${id}: ${counted(about.total, noun)}`)
-  return { id, journal }
-}
-
-/** Opens the journal of a batch that is resumed. @param left the rows that are left, in words */
-export const reopenJournal = async (ctx: CliContext, id: string, left: string): Promise<Journal> => {
-  await ctx.beforeWrite()
-  const journal = new Journal(ctx.system, id)
-  // A kill may have cut the last line short.
-  journal.startLine()
-  journal.append({ type: 'resumed', at: ctx.now().toISOString(), pid: process.pid })
-  journal.sync()
-  ctx.inBatch(id)
-  ctx.io.note(`Batch ${id}: ${left}`)
-  return journal
-}
-
-export const rowsLeft = (left: number, total: number): string =>
-  `${formatNumber(left)} of ${formatNumber(total)} rows are left`
 
 const needKey = (ctx: CliContext, { isAdmin = false }: { readonly isAdmin?: boolean }): void =>
   isAdmin ? ctx.needAdmin() : ctx.needApiKey()
@@ -90,7 +44,7 @@ export const startBatch = async <R extends Row, T extends Result, C>(
   const rows = batch.rows.map((row) => (check && kind.prepare?.(row, check)) ?? row)
   const settled = settledIn(kind, rows, check)
   const about = { kind: kind.name, total: rows.length, input, undoes }
-  const begun = await beginJournal(ctx, about, { rows })
+  const begun = await beginJournal(ctx, about, { rows, isAdmin: kind.isAdmin ?? false })
   const ended = await sendRows(ctx, kind, { ...begun, rows, settled, failures: new Map(), rate })
   if (failedFile === undefined) return ended
   const failed = batch.rows.filter(({ row }) => isFailed(ended.results.get(row)))
@@ -170,7 +124,8 @@ const resumeRows = async (
 ): Promise<ExitCode> => {
   needKey(ctx, kind)
   const { header, results, failures } = history
-  if (history.rows.length < header.total) throw neverBegan(header.id)
+  if (history.rows.length < header.total)
+    throw !history.isOwn && history.copy ? incomplete(header.id, history.copy.host) : neverBegan(header.id)
   const rows = history.rows.filter(({ row }) => {
     const result = results.get(row)
     return result === undefined || (options.retryFailed && result.status === 'failed')
@@ -181,7 +136,9 @@ const resumeRows = async (
   }
   if (ctx.flags.dryRun) return kind.show(ctx, rows, await kind.check?.(ctx, rows))
   // The daemon may know the result of a row that was being sent, whatever the check says now: the row is sent again.
-  const isOpen = ({ row }: Row) => history.sent.has(row) && !results.has(row)
+  // Results of another machine that was cut off may not have reached the daemon.
+  const isCutOff = !history.isOwn && !history.hasEnd
+  const isOpen = ({ row }: Row) => (isCutOff || history.sent.has(row)) && !results.has(row)
   const { yes, rate } = options
   const check = await kind.beforeResume?.(ctx, rows, { header, open: rows.filter(isOpen).length, yes })
   const settled = settledIn(
@@ -192,9 +149,25 @@ const resumeRows = async (
   const again = new Set(rows.map(({ row }) => row))
   const before = countResults([...results.values()].filter(({ row }) => !again.has(row)))
   const { id, total } = header
-  const journal = await reopenJournal(ctx, id, rowsLeft(rows.length, total))
+  const { takeOver } = options
+  const opened = rows.filter((row) => (isCutOff && isOpen(row)) || results.has(row.row)).map(({ row }) => row)
+  const left = rowsLeft(rows.length, total)
+  const journal = await reopenJournal(
+    ctx,
+    { ...history, isAdmin: kind.isAdmin ?? false, before, takeOver },
+    left,
+    opened,
+  )
   return (await sendRows(ctx, kind, { id, journal, rows, settled, failures, before, rate })).exitCode
 }
+
+const incomplete = (id: string, host: string): CliError =>
+  new CliError(
+    `The daemon's copy of batch ${id} does not have all its rows: ${host} was cut off too early.`,
+    {
+      advice: `Resume it there, or start it again from its input.`,
+    },
+  )
 
 /** Undoes a batch as a batch of its own. */
 export const undoBatch = async (

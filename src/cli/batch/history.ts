@@ -5,7 +5,7 @@ import { CliError, UsageError } from '../errors.ts'
 import { fileProblem } from '../file-problem.ts'
 import { counted } from '../io/text.ts'
 import type { SystemPaths } from '../system.ts'
-import { countResults, isEnd, isHeader, journalDir, journalPath, linesOf } from './journal.ts'
+import { countResults, isEnd, isHeader, journalDir, journalPath, linesOf, placeOf } from './journal.ts'
 import { isNamed, JournalReader } from './journal-reader.ts'
 import type { Damage, History, Kind } from './kind.ts'
 
@@ -14,6 +14,8 @@ const beginning = '{"type":"'
 export interface Batch {
   readonly kind: Kind
   readonly history: History
+  /** Size of the journal. */
+  readonly bytes: number
 }
 
 /**
@@ -69,9 +71,10 @@ const readJournal = async (path: string, id: string, kinds: readonly Kind[]): Pr
   // A row with a damaged number counts once as unknown and once as missing.
   const unknown = new Set([...sent.keys(), ...results.keys()].filter((row) => !reader.rowNumbers.has(row)))
   const missingRows = isBegun && 'isRow' in kind ? Math.max(0, header.total - rows.length, unknown.size) : 0
+  const isOwn = reader.place === undefined || reader.place === placeOf(path)
   const history: History = {
     header,
-    status: end?.how ?? (isAlive(reader.pid) ? 'running' : 'stopped'),
+    status: end?.how ?? (isOwn && isAlive(reader.pid) ? 'running' : 'stopped'),
     endedAt: end?.at,
     auditHead: end?.auditHead,
     counts,
@@ -81,8 +84,11 @@ const readJournal = async (path: string, id: string, kinds: readonly Kind[]): Pr
     sent,
     events,
     damage: { lines: damaged, missingRows },
+    isOwn,
+    lease: reader.lease,
+    hasEnd: end !== undefined,
   }
-  return { kind, history }
+  return { kind, history, bytes: statSync(path).size }
 }
 
 /** Without its first line, a journal tells neither which daemon got the rows nor what they were. */

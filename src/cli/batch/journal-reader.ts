@@ -17,6 +17,9 @@ export class JournalReader {
   kind: Kind | undefined
   end: End | undefined
   pid = 0
+  place: string | undefined
+  /** The last time that it was run, as the daemon counts. */
+  lease = 1
   readonly rows: Row[] = []
   readonly rowNumbers = new Set<number>()
   readonly results = new Map<number, Result>()
@@ -41,6 +44,8 @@ export class JournalReader {
     if (type === 'sent' && Array.isArray(rest.rows)) return rest.rows.every((row) => this.#send(row))
     if (type === 'resumed' && isResumed(rest)) {
       this.pid = rest.pid
+      this.place = rest.place
+      this.lease = rest.lease ?? this.lease
       this.end = undefined
       return true
     }
@@ -54,6 +59,7 @@ export class JournalReader {
     if (this.kind === undefined) return false
     this.header = header
     this.pid = header.pid
+    this.place = header.place
     return true
   }
 
@@ -73,6 +79,8 @@ export class JournalReader {
   #send(row: unknown): boolean {
     if (!isNumber(row)) return false
     this.sent.set(row, (this.sent.get(row) ?? 0) + 1)
+    // It is tried again: what became of it is open until its next result.
+    if (this.results.get(row)?.status === 'failed') this.results.delete(row)
     return true
   }
 }

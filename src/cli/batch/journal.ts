@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
-import { closeSync, createReadStream, fsyncSync, mkdirSync, openSync, writeSync } from 'node:fs'
+import { createReadStream } from 'node:fs'
+import { hostname } from 'node:os'
+import { dirname } from 'node:path'
 import { isJsonObject } from '../../values/json.ts'
-import { withFiles } from '../file-problem.ts'
 import { type SystemPaths, stateDir } from '../system.ts'
 
 /** The version of the journal format. Others are refused: none was ever released. */
@@ -18,6 +19,8 @@ export interface Header {
   /** The daemon that answered, if it told. */
   readonly instance?: string
   readonly pid: number
+  /** Where it is run; absent in older journals. */
+  readonly place?: string
   readonly total: number
   /** `path` is null for standard input and for flags. */
   readonly input: { readonly name: string; readonly path: string | null; readonly sha256: string | null }
@@ -83,6 +86,9 @@ export interface End extends Counts {
 interface Resumed {
   readonly at: string
   readonly pid: number
+  readonly place?: string
+  /** How often the daemon has seen the batch begin, this time included; absent if it keeps no copy. */
+  readonly lease?: number | undefined
 }
 
 export type JournalLine =
@@ -120,12 +126,18 @@ export const isHeader = shape<Header>({
   url: isText,
   instance: orAbsent(isText),
   pid: isNumber,
+  place: orAbsent(isText),
   total: isNumber,
   input: shape<Header['input']>({ name: isText, path: orNull(isText), sha256: orNull(isText) }),
   undoes: orAbsent(isText),
   settings: orAbsent((value) => isJsonObject(value) && Object.values(value).every(isText)),
 })
-export const isResumed = shape<Resumed>({ at: isText, pid: isNumber })
+export const isResumed = shape<Resumed>({
+  at: isText,
+  pid: isNumber,
+  place: orAbsent(isText),
+  lease: orAbsent(isNumber),
+})
 export const isEnd = shape<End>({
   at: isText,
   how: (how) => how === 'done' || how === 'stopped',
@@ -151,6 +163,12 @@ export async function* linesOf(path: string) {
   if (rest.trim() !== '') yield { number: number + 1, text: rest, hasEnd: false }
 }
 
+/** The name of this machine, in journals and at the daemon. */
+export const hostName = (): string => hostname().slice(0, 255) || 'unknown'
+
+/** Tells journals that are written here from copies of others. */
+export const placeOf = (journal: string): string => `${hostName()}:${dirname(journal)}`
+
 export const journalDir = (system: SystemPaths): string => `${stateDir(system)}/batches`
 export const journalPath = (system: SystemPaths, id: string): string => `${journalDir(system)}/${id}.jsonl`
 
@@ -167,76 +185,3 @@ const digits = (value: number, count: number): string => {
 /** IDs sort by creation time. */
 export const newBatchId = (now: Date): string =>
   `b_${digits(now.getTime(), 9)}${digits(randomBytes(4).readUInt32BE() % 32 ** 5, 5)}`
-
-const bufferSize = 16 * 1024
-
-/** Appends to the journal of a batch. What was written survives a kill -9, and after `sync` also a power cut. */
-export class Journal {
-  readonly #file: number
-  readonly #path: string
-  #pending = ''
-  #scheduled = false
-  /** Set after an incomplete write: nothing may follow half a line. */
-  #failure: { readonly error: unknown } | undefined
-
-  /** @throws CliError that says how to move the journals elsewhere */
-  constructor(system: SystemPaths, id: string) {
-    this.#path = journalPath(system, id)
-    const advice = 'To keep journals elsewhere: XDG_STATE_HOME=DIR'
-    this.#file = withFiles({ path: journalDir(system), verb: 'written', advice }, () => {
-      mkdirSync(journalDir(system), { recursive: true, mode: 0o700 })
-      return openSync(this.#path, 'a', 0o600)
-    })
-  }
-
-  append(line: JournalLine): void {
-    this.#pending += `${JSON.stringify(line)}\n`
-    if (this.#pending.length >= bufferSize) this.flush()
-    else if (!this.#scheduled) {
-      this.#scheduled = true
-      setImmediate(() => {
-        this.#scheduled = false
-        try {
-          this.flush()
-        } catch {
-          // The next write throws it.
-        }
-      })
-    }
-  }
-
-  /** Starts a new line, since a kill may have cut the last one short. Blank lines are ignored. */
-  startLine(): void {
-    this.#pending = `\n${this.#pending}`
-  }
-
-  /** @throws CliError if the journal cannot be written, now or ever again: nothing is sent that is not recorded */
-  flush(): void {
-    if (this.#failure) throw this.#failure.error
-    if (this.#pending === '') return
-    // A single write, so that a kill leaves only the last line incomplete.
-    const bytes = Buffer.from(this.#pending)
-    this.#pending = ''
-    try {
-      withFiles({ path: this.#path, verb: 'written' }, () => {
-        for (let done = 0; done < bytes.length; ) done += writeSync(this.#file, bytes, done)
-      })
-    } catch (error) {
-      this.#failure = { error }
-      throw error
-    }
-  }
-
-  sync(): void {
-    this.flush()
-    fsyncSync(this.#file)
-  }
-
-  close(): void {
-    try {
-      this.sync()
-    } finally {
-      closeSync(this.#file)
-    }
-  }
-}

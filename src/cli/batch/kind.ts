@@ -29,6 +29,21 @@ export interface History<R extends Row = Row, T extends Result = Result> {
   /** Of a box of chips, in order. */
   readonly events: readonly ChipEvent[]
   readonly damage: Damage
+  /** It was last run with this journal, not with one of which this is a copy. */
+  readonly isOwn: boolean
+  readonly lease: number
+  /** Whether it ended in order: then every row that was sent has its result. */
+  readonly hasEnd: boolean
+  /** The daemon's copy, once it was asked. */
+  readonly copy?: Copy | undefined
+}
+
+/** The journal of a batch as the daemon keeps it. */
+export interface Copy {
+  readonly lease: number
+  readonly length: number
+  readonly host: string
+  readonly state: BatchStatus
 }
 
 /** A row that was not processed because the chain did not answer, and the daemon's message. */
@@ -74,6 +89,7 @@ export interface ResumeOptions extends SheetFlags {
   readonly rate: number | undefined
   readonly file: string | undefined
   readonly reader: string | undefined
+  readonly takeOver: boolean
 }
 
 interface AnyKind<R extends Row, T extends Result> {

@@ -5,15 +5,8 @@ import { counted, formatNumber } from '../io/text.ts'
 import { chunksOf } from './answers.ts'
 import { failureReporter } from './failures.ts'
 import { auditHeadNow } from './instance.ts'
-import {
-  type Counts,
-  countedAs,
-  countResults,
-  type End,
-  type Journal,
-  type Result,
-  type Row,
-} from './journal.ts'
+import { type Counts, countedAs, countResults, type End, type Result, type Row } from './journal.ts'
+import type { Journal } from './journal-file.ts'
 import type { RowKind } from './kind.ts'
 
 /** Small enough that neither a progress bar nor an interrupt waits for long. */
@@ -55,6 +48,12 @@ export const openRun = (
   const failures = failureReporter(io)
   const progress = io.progress(about.label, about.total)
   const stop = new AbortController()
+  let taken: { readonly error: unknown } | undefined
+  if (journal?.mirror)
+    journal.mirror.onTaken = (error) => {
+      taken = { error }
+      stop.abort()
+    }
   const stopListening = ctx.system.interrupts.listen(() => {
     io.warn(about.stopping)
     stop.abort()
@@ -63,6 +62,8 @@ export const openRun = (
     progress,
     pace: createPace(about.rate, stop.signal),
     stop,
+    /** Another process runs the batch now, which is why this one stopped. */
+    taken: () => taken,
     /** People see failures only; successes are counted. */
     show: (result: Result, forPeople: () => string): Promise<void> | undefined => {
       if (io.json) return io.line(result, () => '')
@@ -71,12 +72,12 @@ export const openRun = (
       failures.report(forPeople(), { row: result.row, why: result.error ?? '' })
       return undefined
     },
-    end: (how: End['how'], counts: Counts, auditHead?: string): void => {
+    end: async (how: End['how'], counts: Counts, auditHead?: string): Promise<void> => {
       stopListening()
       progress.end()
       failures.end(id)
       journal?.append({ type: 'end', at: ctx.now().toISOString(), how, ...counts, auditHead })
-      journal?.close()
+      await journal?.close()
     },
   }
 }
@@ -196,12 +197,13 @@ export const sendRows = async <R extends Row, T extends Result>(
   for (const result of settled.values()) await settle(result)
   await Promise.all(Array.from({ length: requests.atOnce }, work))
   await show(true)
+  failure ??= run.taken()
 
   const isComplete = results.size === rows.length
   const counts = countResults(results.values(), before)
   const auditHead = failure ? undefined : await auditHeadNow(ctx)
   try {
-    run.end(isComplete ? 'done' : 'stopped', counts, auditHead)
+    await run.end(isComplete ? 'done' : 'stopped', counts, auditHead)
   } catch (error) {
     failure ??= { error }
   }

@@ -1,6 +1,7 @@
 import { type Card, CardGone, NoCard } from '../../nfc/card.ts'
 import { auditHeadNow } from '../batch/instance.ts'
-import type { Journal, JournalLine } from '../batch/journal.ts'
+import type { JournalLine } from '../batch/journal.ts'
+import type { Journal } from '../batch/journal-file.ts'
 import type { CliContext } from '../context.ts'
 import { type ExitCode, exitCodes, Interrupted } from '../errors.ts'
 import { counted, formatNumber } from '../io/text.ts'

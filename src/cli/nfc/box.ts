@@ -1,8 +1,8 @@
-import { beginJournal, reopenJournal } from '../batch/engine.ts'
 import { fromSettings, type SheetFlags, sheetOptions } from '../batch/input/flags.ts'
 import { inputOf, openSource, type Source } from '../batch/input/source.ts'
 import type { ChipEvent, Header } from '../batch/journal.ts'
 import type { History } from '../batch/kind.ts'
+import { beginJournal, type Resuming, reopenJournal } from '../batch/open-journal.ts'
 import { ApiError } from '../client/errors.ts'
 import type { CliContext } from '../context.ts'
 import { type ExitCode, exitCodes, UsageError } from '../errors.ts'
@@ -21,7 +21,7 @@ export interface BoxInput {
   readonly rows: readonly ChipRow[]
   readonly source: Source | undefined
   readonly sheetSettings: Header['settings']
-  readonly resumes: Pick<History, 'header' | 'events'> | undefined
+  readonly resumes: (Resuming & Pick<History, 'events'>) | undefined
 }
 
 export const readRows = (source: Source, flags: SheetFlags): Promise<ChipRow[]> =>
@@ -45,7 +45,7 @@ export const provisionBox = (ctx: CliContext, input: BoxInput): Promise<ExitCode
       : resumes
         ? {
             id: resumes.header.id,
-            journal: await reopenJournal(ctx, resumes.header.id, counted(left, 'chip')),
+            journal: await reopenJournal(ctx, resumes, counted(left, 'chip')),
           }
         : await beginJournal(ctx, aboutBox(input, total), { noun: 'chip' })
     // The emulator keeps one card, unless several are needed.
@@ -67,7 +67,7 @@ export const provisionBox = (ctx: CliContext, input: BoxInput): Promise<ExitCode
         })
       })
     } finally {
-      journal?.close()
+      await journal?.close()
     }
   })
 
@@ -92,8 +92,12 @@ const aboutBox = ({ order, count, source, sheetSettings }: BoxInput, total: numb
 /** Resumes a box with the same settings and the same sheet. */
 export const resumeBox = async (
   ctx: CliContext,
-  { header, events }: Pick<History, 'header' | 'events'>,
-  given: { readonly file?: string | undefined; readonly reader?: string | undefined },
+  { header, events, copy, isOwn }: History,
+  given: {
+    readonly file?: string | undefined
+    readonly reader?: string | undefined
+    readonly takeOver?: boolean
+  },
 ): Promise<ExitCode> => {
   const { settings = {}, input } = header
   const file = given.file ?? input.path ?? undefined
@@ -123,7 +127,7 @@ export const resumeBox = async (
     rows,
     source,
     sheetSettings: {},
-    resumes: { header, events },
+    resumes: { header, events, copy, isOwn, takeOver: given.takeOver },
   })
 }
 

@@ -46,6 +46,8 @@ const hold = {
     context: text(200).nullable(),
     holder,
     takeOver: flag.optional(),
+    /** The lease of a process that is known to have ended: it need not be silent first. */
+    gone: integer(1).optional(),
   }),
   response: z.object({ lease: z.number(), length: z.number() }),
 } as const

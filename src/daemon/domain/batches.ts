@@ -90,6 +90,7 @@ export async function holdBatch(
     context: string | null
     holder: string
     takeOver: boolean
+    gone?: number | undefined
   },
 ): Promise<{ lease: number; length: number }> {
   assertMayRun(caller)
@@ -113,7 +114,8 @@ export async function holdBatch(
       if (isNew) return { lease: 1, length: 0 }
     }
     const before = await ownBatch(trx, caller, id)
-    const span = { since: iso(now - silentAfterMs), until: iso(now + silentAfterMs) }
+    const { gone = 0 } = asked
+    const span = { since: iso(now - silentAfterMs), until: iso(now + silentAfterMs), gone }
     if (!(await takeBatch(trx, id, held, takeOver ? undefined : span))) throw running(before, now)
     const { host, lease, length, state } = await ownBatch(trx, caller, id)
     if (state === before.state) {
@@ -167,11 +169,10 @@ export async function appendToBatch(
   const heard = { id, holder: hashOf(holder), state, done, failed, heardAt: iso(clock.now()) }
   return db.write(async (trx) => {
     const before = await ownBatch(trx, caller, id)
-    if (before.holder !== heard.holder)
-      throw new DomainError('batch_taken', `Batch ${id} was taken over, and is running on ${before.host}.`)
+    if (before.holder !== heard.holder) throw taken(before)
     if (chunk === undefined || data === undefined) {
       if (await hearBatch(trx, heard, undefined)) return { length: before.length }
-      throw new DomainError('batch_taken', `Batch ${id} was taken over.`)
+      throw taken(before)
     }
     const { offset, bytes } = chunk
     if (before.length === offset + bytes) return { length: before.length }
@@ -186,6 +187,19 @@ export async function appendToBatch(
     return { length: offset + bytes }
   })
 }
+
+/** @throws DomainError batch_taken if the batch has begun again since */
+export async function assertLease(
+  { db }: { db: Pick<Db, 'read'> },
+  id: string,
+  lease: number,
+): Promise<void> {
+  const batch = await findBatch(db.read, id)
+  if (batch && batch.lease > lease) throw taken(batch)
+}
+
+const taken = ({ id, host }: BatchRow): DomainError =>
+  new DomainError('batch_taken', `Batch ${id} was taken over, and is running on ${host}.`)
 
 const contextOf = (id: string, offset: number): string => `batch ${id} ${offset}`
 

@@ -1,14 +1,16 @@
 import type { FastifyCorsOptions } from '@fastify/cors'
 import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify'
+import { leaseHeader } from '../../values/batch-id.ts'
 import type { Answer, Auth, EndpointSpec, Input } from '../contract/endpoint.ts'
 import { type EndpointKey, type Endpoints, endpoints } from '../contract/index.ts'
+import { assertLease } from '../domain/batches.ts'
 import type { Idempotency, Json } from '../domain/chain/transactions.ts'
 import { type AuthDeps, authenticate, type Caller } from './auth.ts'
 import { parseInput } from './parse-input.ts'
 import { answerOnce, type Recording } from './repeatable.ts'
 import type { WireWords } from './wire.ts'
 
-type BindDeps = AuthDeps & { idempotency: Idempotency }
+type BindDeps = AuthDeps & { idempotency: Idempotency } & Parameters<typeof assertLease>[0]
 
 export type Call<S extends EndpointSpec> = Input<S> &
   Caller<S['auth']> & {
@@ -90,6 +92,7 @@ export function bind<K extends EndpointKey>(
       })
       // `endpoints[key]` gave both the schemas and the handler's type, but TypeScript cannot follow this
       // through the union.
+      await refuseReplaced(deps, request)
       const call = { ...input, ...request.caller, request, reply }
       const once = (recording: Recording<Json>) => answerOnce(deps, { spec, request, key, input }, recording)
       const answer = await handler(
@@ -98,6 +101,13 @@ export function bind<K extends EndpointKey>(
       return answer === reply ? reply : deps.wire.answer(answer)
     },
   })
+}
+
+/** A process from which its batch was taken over does nothing more. @throws DomainError batch_taken */
+async function refuseReplaced({ db }: BindDeps, { caller, headers }: FastifyRequest): Promise<void> {
+  const lease = Number(headers[leaseHeader])
+  const batch = caller && 'actor' in caller ? caller.actor.batch : undefined
+  if (batch !== undefined && Number.isSafeInteger(lease)) await assertLease({ db }, batch, lease)
 }
 
 export function bindAll<K extends EndpointKey>(

@@ -39,12 +39,15 @@ export const listBatches = (
 
 type Held = Pick<BatchesTable, 'host' | 'context' | 'holder' | 'heardAt'>
 
-/** @returns false if another process holds it, which was heard between the two times */
+/**
+ * @param unheard what lets others in: the holder was heard outside of the two times, or has the lease that is `gone`
+ * @returns false if another process holds it
+ */
 export const takeBatch = async (
   db: Queries,
   id: string,
   { host, context, holder, heardAt }: Held,
-  unheard: { since: string; until: string } | undefined,
+  unheard: { since: string; until: string; gone: number } | undefined,
 ): Promise<boolean> => {
   let query = db
     .updateTable('batches')
@@ -56,6 +59,7 @@ export const takeBatch = async (
         eb('state', '!=', 'running'),
         eb('heardAt', '<', unheard.since),
         eb('heardAt', '>', unheard.until),
+        eb('lease', '=', unheard.gone),
       ]),
     )
   return (await affected(query)) === 1

@@ -4,13 +4,13 @@ import type { CliContext } from '../../context.ts'
 import { type ExitCode, exitCodes, UsageError, withAfterword } from '../../errors.ts'
 import { clean, counted, formatNumber, shellQuoted } from '../../io/text.ts'
 import { bothForms, colons, readUid } from '../../uid.ts'
-import { beginJournal, reopenJournal, rowsLeft } from '../engine.ts'
 import type { FailedFile } from '../failed-file.ts'
 import { fromSettings, sheetOptions } from '../input/flags.ts'
 import { openSource } from '../input/source.ts'
 import { auditHeadNow } from '../instance.ts'
 import { type Header, isNumber, isStatus, isText, orAbsent, type Result, shape } from '../journal.ts'
 import type { WholeKind } from '../kind.ts'
+import { beginJournal, type Resuming, reopenJournal, rowsLeft } from '../open-journal.ts'
 import { openRun } from '../run.ts'
 import { type ImportInput, importSheet, readImport, slicesOf } from './import-sheet.ts'
 
@@ -40,7 +40,7 @@ interface ImportResult extends Result {
 export const chipImport: WholeKind<ImportResult> = {
   name: 'chips import',
   isResult: shape<ImportResult>({ row: isNumber, uid: isText, status: isStatus, error: orAbsent(isText) }),
-  resume: async (ctx, { header }, options) => {
+  resume: async (ctx, { header, copy, isOwn }, options) => {
     ctx.needAdmin()
     const file = options.file ?? header.input.path
     if (file === null)
@@ -68,7 +68,7 @@ export const chipImport: WholeKind<ImportResult> = {
       },
       sheetSettings: {},
       rate: options.rate,
-      resumes: header.id,
+      resumes: { header, copy, isOwn, takeOver: options.takeOver },
     })
   },
   report: async (ctx, { results }, failedAlone) => {
@@ -102,7 +102,7 @@ export const runImport = async (
     readonly sheet: ImportInput
     readonly settings: ImportSettings
     readonly sheetSettings: Header['settings']
-    readonly resumes?: string
+    readonly resumes?: Resuming
     readonly rate: number | undefined
     readonly failedFile?: FailedFile | undefined
   },
@@ -116,7 +116,7 @@ export const runImport = async (
   const { id, journal } = dryRun
     ? { id: undefined, journal: undefined }
     : resumes
-      ? { id: resumes, journal: await reopenJournal(ctx, resumes, rowsLeft(total, total)) }
+      ? { id: resumes.header.id, journal: await reopenJournal(ctx, resumes, rowsLeft(total, total)) }
       : await beginJournal(ctx, about)
   const stopping = 'Stopping. Press Ctrl-C again to stop now.'
   const run = openRun(ctx, { id, journal, label: 'Importing', total, rate, stopping })
@@ -164,7 +164,7 @@ export const runImport = async (
   } finally {
     const { created: changed, unchanged, failed } = counts
     const auditHead = isComplete && journal ? await auditHeadNow(ctx) : undefined
-    run.end(isComplete ? 'done' : 'stopped', { changed, unchanged, failed }, auditHead)
+    await run.end(isComplete ? 'done' : 'stopped', { changed, unchanged, failed }, auditHead)
   }
   const { created, unchanged, failed } = counts
   if (!isComplete) {

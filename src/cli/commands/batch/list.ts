@@ -1,14 +1,23 @@
+import { remoteBatches } from '../../batch/copies.ts'
 import { listBatches } from '../../batch/history.ts'
 import { kinds } from '../../batch/kinds.ts'
 import { defineCommand } from '../../command/define.ts'
-import { type CliError, exitCodes } from '../../errors.ts'
+import { flag } from '../../command/options.ts'
+import type { CliContext } from '../../context.ts'
+import { type CliError, type ExitCode, exitCodes } from '../../errors.ts'
 import { summaryOf } from './summary.ts'
 
 export const list = defineCommand({
   name: 'list',
   summary: 'List the batches of this machine, newest first',
-  examples: ['batch list', 'batch list --json | jq -r \'.[] | select(.status == "stopped") | .id\''],
-  run: async (ctx) => {
+  options: { all: flag('--all', 'Those of all machines, as the daemon knows them') },
+  examples: [
+    'batch list',
+    'batch list --all',
+    'batch list --json | jq -r \'.[] | select(.status == "stopped") | .id\'',
+  ],
+  run: async (ctx, { options }) => {
+    if (options.all) return listAll(ctx)
     const problems: CliError[] = []
     const batches = await listBatches(ctx.system, kinds, (problem) => problems.push(problem))
     await ctx.io.list(
@@ -30,3 +39,23 @@ export const list = defineCommand({
     return problems.length === 0 ? exitCodes.done : exitCodes.failed
   },
 })
+
+const listAll = async (ctx: CliContext): Promise<ExitCode> => {
+  await ctx.io.list(
+    await remoteBatches(ctx, { limit: 1000 }),
+    {
+      ID: (batch) => batch.id,
+      KIND: (batch) => batch.kind,
+      STATE: (batch) => batch.state,
+      HOST: (batch) => batch.host,
+      CONTEXT: (batch) => batch.context,
+      BY: (batch) => batch.startedBy,
+      STARTED: (batch) => batch.startedAt,
+      DONE: (batch) => batch.done,
+      FAILED: (batch) => batch.failed,
+      TOTAL: (batch) => batch.total,
+    },
+    'The daemon knows of no batches.',
+  )
+  return exitCodes.done
+}

@@ -1,5 +1,5 @@
+import { findBatch } from '../../batch/copies.ts'
 import { reportBatch } from '../../batch/engine.ts'
-import { readBatch } from '../../batch/history.ts'
 import { kinds } from '../../batch/kinds.ts'
 import { defineCommand } from '../../command/define.ts'
 import { flag } from '../../command/options.ts'
@@ -12,7 +12,7 @@ export const report = defineCommand({
   args: batchArgument,
   options: { failed: flag('--failed', 'Only the failed rows'), skipDamaged },
   run: async (ctx, { args, options }) => {
-    const { kind, history } = await readBatch(ctx.system, args.id, kinds, options.skipDamaged)
+    const { kind, history } = await findBatch(ctx, args.id, kinds, options.skipDamaged)
     await reportBatch(ctx, kind, history, options.failed)
     const { auditHead } = history
     // On standard error, so that the rows stay the only lines of the report.

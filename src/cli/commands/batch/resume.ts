@@ -1,5 +1,5 @@
+import { findBatch } from '../../batch/copies.ts'
 import { resumeBatch } from '../../batch/engine.ts'
-import { readBatch } from '../../batch/history.ts'
 import { rateFlag, sheetFlags } from '../../batch/input/flags.ts'
 import { assertSameDaemon } from '../../batch/instance.ts'
 import { kinds } from '../../batch/kinds.ts'
@@ -14,9 +14,17 @@ const { format, map, ignoreColumns } = sheetFlags
 export const resume = defineCommand({
   name: 'resume',
   summary: 'Resume a batch that stopped: its rows without a result',
-  examples: ['batch resume b_1hq3v9k7s2m4xa', 'batch resume b_1hq3v9k7s2m4xa --retry-failed --json'],
+  description:
+    'Resume a batch that stopped: its rows without a result. One that another machine began is taken over: its journal ' +
+    'comes from the daemon.',
+  examples: [
+    'batch resume b_1hq3v9k7s2m4xa',
+    'batch resume b_1hq3v9k7s2m4xa --retry-failed --json',
+    'batch resume b_1hq3v9k7s2m4xa --take-over',
+  ],
   args: batchArgument,
   options: {
+    takeOver: flag('--take-over', 'Do not wait until the machine that runs it has been silent for 20 s'),
     retryFailed: flag('--retry-failed', 'Also retry the failed rows'),
     file: text('-f, --file <file>', 'The same input again, if it came from standard input', 'file'),
     format,
@@ -27,9 +35,11 @@ export const resume = defineCommand({
     yes,
   },
   run: async (ctx, { args, options }) => {
-    const { kind, history } = await readBatch(ctx.system, args.id, kinds)
-    const { header } = history
-    if (history.status === 'running' && !options.yes) {
+    const { kind, history } = await findBatch(ctx, args.id, kinds)
+    const { header, copy } = history
+    const isAlive = history.status === 'running'
+    // Where the daemon hears nothing of it, its process id belongs to another program now.
+    if (isAlive && copy?.state !== 'stopped' && !options.yes && !options.takeOver) {
       throw new CliError(`Batch ${header.id} is still running, as process ${header.pid}.`, {
         advice: 'If that process is now another program: --yes',
       })

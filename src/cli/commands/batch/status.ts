@@ -1,4 +1,4 @@
-import { readBatch } from '../../batch/history.ts'
+import { findBatch } from '../../batch/copies.ts'
 import { kinds } from '../../batch/kinds.ts'
 import { defineCommand } from '../../command/define.ts'
 import { batchArgument, summaryOf } from './summary.ts'
@@ -9,7 +9,7 @@ export const status = defineCommand({
   examples: ['batch status b_1hq3v9k7s2m4xa'],
   args: batchArgument,
   run: async (ctx, { args }) => {
-    const summary = summaryOf((await readBatch(ctx.system, args.id, kinds)).history)
+    const summary = summaryOf((await findBatch(ctx, args.id, kinds)).history)
     await ctx.io.one(summary, (batch) => ({
       Id: batch.id,
       Kind: batch.kind,

@@ -1,5 +1,5 @@
+import { findBatch } from '../../batch/copies.ts'
 import { undoBatch } from '../../batch/engine.ts'
-import { readBatch } from '../../batch/history.ts'
 import { rateFlag } from '../../batch/input/flags.ts'
 import { kinds } from '../../batch/kinds.ts'
 import { defineCommand } from '../../command/define.ts'
@@ -17,7 +17,7 @@ export const undo = defineCommand({
   args: batchArgument,
   options: { ...rateFlag, yes, skipDamaged },
   run: async (ctx, { args, options }) => {
-    const { kind, history } = await readBatch(ctx.system, args.id, kinds, options.skipDamaged)
+    const { kind, history } = await findBatch(ctx, args.id, kinds, options.skipDamaged)
     const code = await undoBatch(ctx, kind, history, options)
     return code === exitCodes.done ? afterDamage(ctx, history) : code
   },

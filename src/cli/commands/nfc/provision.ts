@@ -1,4 +1,4 @@
-import { readBatch } from '../../batch/history.ts'
+import { findBatch } from '../../batch/copies.ts'
 import { asSettings, sheetFlags } from '../../batch/input/flags.ts'
 import { openSource, type Source } from '../../batch/input/source.ts'
 import { assertSameDaemon } from '../../batch/instance.ts'
@@ -88,7 +88,7 @@ export const provision = defineCommand({
 /** @throws UsageError if there is no such box */
 const readBox = async (ctx: CliContext, id: string): Promise<History> => {
   const { kinds } = await import('../../batch/kinds.ts')
-  const found = await readBatch(ctx.system, id, kinds).catch((error: unknown) => {
+  const found = await findBatch(ctx, id, kinds).catch((error: unknown) => {
     if (error instanceof UsageError) return undefined
     throw error
   })

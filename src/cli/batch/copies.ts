@@ -1,0 +1,80 @@
+import { existsSync } from 'node:fs'
+import { promisify } from 'node:util'
+import { inflateRaw } from 'node:zlib'
+import { isBatchId } from '../../values/batch-id.ts'
+import { replaceLargeFile } from '../../values/replace-file.ts'
+import type { AnswerOf } from '../client/types.ts'
+import type { CliContext } from '../context.ts'
+import { fileProblem } from '../file-problem.ts'
+import { type Batch, readBatch } from './history.ts'
+import { journalPath } from './journal.ts'
+import { elsewhere, makeJournalDir } from './journal-file.ts'
+import { isNamed } from './journal-reader.ts'
+import type { Kind } from './kind.ts'
+
+const inflate = promisify(inflateRaw)
+
+type Remote = AnswerOf<'GET /batches'>[number]
+
+/** Batches that the daemon knows: of all teams with an admin token, otherwise of the API key's. Newest first. */
+export const remoteBatches = async (ctx: CliContext, query: { id?: string; limit?: number }) => {
+  if (ctx.config().adminToken()) return ctx.call('GET /admin/batches', { query })
+  ctx.needApiKey()
+  return ctx.call('GET /batches', { query })
+}
+
+const isAdminKind = (kind: Kind): boolean => 'resume' in kind || kind.isAdmin === true
+
+/**
+ * A batch from its journal here, or from the daemon's copy if another machine has run it since.
+ * @throws UsageError if there is no such batch; see `readBatch`
+ */
+export const findBatch = async (
+  ctx: CliContext,
+  id: string,
+  kinds: readonly Kind[],
+  skipDamaged = false,
+): Promise<Batch> => {
+  const read = () => readBatch(ctx.system, id, kinds, skipDamaged)
+  const isHere = existsSync(journalPath(ctx.system, id))
+  // Without a daemon, a journal here is all there is.
+  const remote = isBatchId(id) ? await remoteOf(ctx, id, !isHere) : undefined
+  const kind = remote && kinds.find((kind) => isNamed(kind, remote.kind))
+  if (!remote || !kind) return read()
+  const { lease, length, host, state } = remote
+  const copy = { lease, length, host, state }
+  if (isHere) {
+    const batch = await read()
+    // Only this machine writes under its lease, and the daemon may have less.
+    if (batch.history.lease >= lease && batch.bytes >= length)
+      return { ...batch, history: { ...batch.history, copy: copy } }
+  }
+  await fetchJournal(ctx, id, isAdminKind(kind))
+  const batch = await read()
+  return { ...batch, history: { ...batch.history, copy } }
+}
+
+const remoteOf = async (ctx: CliContext, id: string, isNeeded: boolean): Promise<Remote | undefined> => {
+  const { adminToken, apiKey } = ctx.config()
+  if (!isNeeded && !adminToken() && !apiKey) return undefined
+  try {
+    return (await remoteBatches(ctx, { id }))[0]
+  } catch (error) {
+    if (isNeeded) throw error
+    return undefined
+  }
+}
+
+const fetchJournal = async (ctx: CliContext, id: string, isAdmin: boolean): Promise<void> => {
+  const path = journalPath(ctx.system, id)
+  const client = await ctx.client()
+  const key = isAdmin ? 'GET /admin/batches/:id/journal' : 'GET /batches/:id/journal'
+  async function* content() {
+    for await (const { data } of client.stream(key, { params: { id } }))
+      yield await inflate(Buffer.from(data, 'base64'))
+  }
+  makeJournalDir(ctx.system)
+  await replaceLargeFile(path, content()).catch((error: unknown) => {
+    throw fileProblem(error, { path, verb: 'written', advice: elsewhere }) ?? error
+  })
+}

@@ -1,0 +1,175 @@
+import { randomBytes } from 'node:crypto'
+import { type FileHandle, open } from 'node:fs/promises'
+import { promisify } from 'node:util'
+import { deflateRaw } from 'node:zlib'
+import { ApiError, DaemonUnreachable } from '../client/errors.ts'
+import type { Client } from '../client/types.ts'
+import type { CliContext } from '../context.ts'
+import { type Header, hostName } from './journal.ts'
+import type { Follower, Journal } from './journal-file.ts'
+
+const deflate = promisify(deflateRaw)
+
+/** Bytes of a journal per request: in text, at worst, what the daemon takes. */
+const pieceSize = 2_500_000
+const everyMs = 1000
+/** The daemon lets another machine take over after 20 s. */
+const renewAfterMs = 3000
+
+/** Which endpoints a batch uses: those for its team's API key, or an operator's. */
+export const holdKey = (isAdmin: boolean) =>
+  isAdmin ? 'POST /admin/batches/:id/hold' : 'POST /batches/:id/hold'
+const appendKey = (isAdmin: boolean) =>
+  isAdmin ? 'POST /admin/batches/:id/journal' : 'POST /batches/:id/journal'
+
+export interface Hold {
+  readonly header: Pick<Header, 'id' | 'kind' | 'total' | 'startedAt'>
+  readonly isAdmin: boolean
+  readonly takeOver: boolean
+  /** The lease of a process of this machine that is no longer there. */
+  readonly gone?: number | undefined
+}
+
+/** What the process that runs a batch knows of the daemon's copy. */
+export interface Held {
+  /** Proves to the daemon that it is this process. */
+  readonly holder: string
+  readonly lease: number
+  /** Bytes of the journal that the daemon has. */
+  readonly length: number
+}
+
+const isBusy = (error: unknown): boolean =>
+  error instanceof DaemonUnreachable ||
+  (error instanceof ApiError && [429, 502, 503, 504].includes(error.statusCode))
+
+/**
+ * Makes this process the one that runs the batch. Without a copy, it is run from its journal here alone: a warning says
+ * so, and the result is undefined.
+ * @throws ApiError batch_running
+ */
+export const holdBatch = async (
+  ctx: CliContext,
+  { header, isAdmin, takeOver, gone }: Hold,
+): Promise<Held | undefined> => {
+  const { id, kind, total, startedAt } = header
+  const holder = randomBytes(16).toString('hex')
+  const context = ctx.config().contextName ?? null
+  try {
+    const client = await ctx.client()
+    const body = { kind, total, startedAt, host: hostName(), context, holder, takeOver, gone }
+    return { holder, ...(await client.call(holdKey(isAdmin), { params: { id }, body })) }
+  } catch (error) {
+    if (error instanceof ApiError && error.code === 'batch_running') throw error
+    ctx.io.warn(`${notKept(error)} This batch can be resumed only on this machine.`)
+    return undefined
+  }
+}
+
+const notKept = (error: unknown): string => {
+  const why =
+    error instanceof ApiError && error.statusCode === 404 ? 'It is an older version.' : String(error)
+  const words = error instanceof Error && why === String(error) ? error.message : why
+  return `The daemon keeps no copy of the journal: ${words}`
+}
+
+/**
+ * Copies a journal to the daemon while it is written, and tells that this process is alive. It reads the file, so that
+ * it needs no memory where the daemon is slower than the disk.
+ */
+export class Mirror implements Follower {
+  readonly #ctx: CliContext
+  readonly #client: Client
+  readonly #hold: Hold
+  readonly #journal: Journal
+  readonly #holder: string
+  readonly #timer: NodeJS.Timeout
+  #file: FileHandle | undefined
+  #length: number
+  #heardAt = performance.now()
+  #uploading: Promise<void> | undefined
+  /** `progress`: the daemon takes no more of the journal. `nothing`: it takes nothing more. */
+  #keeps: 'all' | 'progress' | 'nothing' = 'all'
+  onTaken: (error: unknown) => void = () => undefined
+
+  constructor(ctx: CliContext, client: Client, hold: Hold, { holder, length }: Held, journal: Journal) {
+    this.#ctx = ctx
+    this.#client = client
+    this.#hold = hold
+    this.#holder = holder
+    this.#length = length
+    this.#journal = journal
+    this.#timer = setInterval(() => {
+      const isDue = performance.now() - this.#heardAt > renewAfterMs
+      if (isDue || this.#journal.size > this.#length) void this.upload().catch(() => undefined)
+    }, everyMs)
+    this.#timer.unref()
+  }
+
+  /** Resolves once the daemon has what was in the journal before the call. */
+  async upload(): Promise<void> {
+    while (this.#uploading) await this.#uploading.catch(() => undefined)
+    this.#uploading = this.#send().finally(() => {
+      this.#uploading = undefined
+    })
+    await this.#uploading
+  }
+
+  /** The end of the journal. An end that does not arrive is no failure: the daemon notices the silence. */
+  async end(): Promise<void> {
+    clearInterval(this.#timer)
+    await this.upload().catch(() => undefined)
+    await this.#file?.close()
+  }
+
+  async #send(): Promise<void> {
+    const end = this.#journal.size
+    try {
+      do {
+        const chunk = this.#keeps === 'all' && this.#length < end ? await this.#nextChunk(end) : undefined
+        if (this.#keeps === 'nothing') return
+        await this.#tell(chunk, this.#length + (chunk?.bytes ?? 0) >= end)
+      } while (this.#keeps === 'all' && this.#length < end)
+    } catch (error) {
+      this.#failed(error)
+      throw error
+    }
+  }
+
+  async #nextChunk(end: number): Promise<{ offset: number; bytes: number; data: string }> {
+    this.#file ??= await open(this.#journal.path)
+    const buffer = Buffer.allocUnsafe(Math.min(pieceSize, end - this.#length))
+    const { bytesRead } = await this.#file.read(buffer, 0, buffer.length, this.#length)
+    // The fastest level: the processor is for the rows.
+    const data = await deflate(buffer.subarray(0, bytesRead), { level: 1 })
+    return { offset: this.#length, bytes: bytesRead, data: data.toString('base64') }
+  }
+
+  async #tell(chunk: { offset: number; bytes: number; data: string } | undefined, isLast: boolean) {
+    const { done, failed, state } = this.#journal.progress
+    const body = { holder: this.#holder, state: isLast ? state : ('running' as const), done, failed, chunk }
+    const params = { id: this.#hold.header.id }
+    try {
+      await this.#client.call(appendKey(this.#hold.isAdmin), { params, body })
+      this.#length += chunk?.bytes ?? 0
+    } catch (error) {
+      const isRefused = error instanceof ApiError && [409, 413].includes(error.statusCode)
+      if (!isRefused || error.code === 'batch_taken' || chunk === undefined) throw error
+      this.#keeps = 'progress'
+      this.#ctx.io.warn(
+        `${notKept(error)} Elsewhere, the batch could be resumed only with less than is done.`,
+      )
+    }
+    this.#heardAt = performance.now()
+  }
+
+  #failed(error: unknown): void {
+    if (error instanceof ApiError && error.code === 'batch_taken') {
+      this.#keeps = 'nothing'
+      this.onTaken(error)
+    } else if (!isBusy(error) && this.#keeps !== 'nothing') {
+      this.#keeps = 'nothing'
+      this.#ctx.io.warn(`${notKept(error)} This batch can be resumed only on this machine.`)
+    }
+  }
+}

@@ -1,0 +1,98 @@
+import type { CliContext } from '../context.ts'
+import { withAfterword } from '../errors.ts'
+import { counted, formatNumber } from '../io/text.ts'
+import { instanceNow } from './instance.ts'
+import { type Counts, type Header, journalVersion, newBatchId, placeOf, type Row } from './journal.ts'
+import { Journal } from './journal-file.ts'
+import type { History } from './kind.ts'
+import { type Held, type Hold, holdBatch, Mirror } from './mirror.ts'
+
+/** Starts a batch. Its journal, with all its rows, is on disk before the first row is sent. */
+export const beginJournal = async (
+  ctx: CliContext,
+  about: Pick<Header, 'kind' | 'total' | 'input' | 'undoes' | 'settings'>,
+  {
+    rows = [],
+    noun = 'row',
+    isAdmin = true,
+  }: { readonly rows?: readonly Row[]; readonly noun?: string; readonly isAdmin?: boolean } = {},
+): Promise<{ readonly id: string; readonly journal: Journal }> => {
+  await ctx.beforeWrite()
+  const instance = await instanceNow(ctx)
+  const id = newBatchId(ctx.now())
+  const journal = new Journal(ctx.system, id)
+  const startedAt = ctx.now().toISOString()
+  const { url } = ctx.config()
+  const { pid } = process
+  const header: Header = {
+    type: 'batch',
+    version: journalVersion,
+    id,
+    startedAt,
+    url,
+    ...instance,
+    pid,
+    place: placeOf(journal.path),
+    ...about,
+  }
+  journal.append(header)
+  for (const row of rows) journal.append({ type: 'row', ...row })
+  journal.sync()
+  const hold = { header, isAdmin, takeOver: false }
+  await mirrored(ctx, journal, hold, await holdBatch(ctx, hold))
+  ctx.io.note(`Batch ${id}: ${counted(about.total, noun)}`)
+  return { id, journal }
+}
+
+/**
+ * Opens the journal of a batch that is resumed, by this process alone.
+ * @param left the rows that are left, in words
+ * @param open rows that may be done without a result here
+ * @throws CliError if another process runs it
+ */
+export const reopenJournal = async (
+  ctx: CliContext,
+  { header, copy, isOwn, isAdmin = true, before, takeOver = false }: Resuming,
+  left: string,
+  open: readonly number[] = [],
+): Promise<Journal> => {
+  await ctx.beforeWrite()
+  const { id } = header
+  const hold = { header, isAdmin, takeOver, gone: isOwn ? copy?.lease : undefined }
+  const held = await holdBatch(ctx, hold).catch((error: unknown) => {
+    throw withAfterword(error, `To take it over at once: tapchip batch resume ${id} --take-over`)
+  })
+  const journal = new Journal(ctx.system, id, before)
+  // A kill may have cut the last line short.
+  journal.startLine()
+  const at = ctx.now().toISOString()
+  journal.append({ type: 'resumed', at, pid: process.pid, place: placeOf(journal.path), lease: held?.lease })
+  if (open.length > 0) journal.append({ type: 'sent', rows: open })
+  journal.sync()
+  await mirrored(ctx, journal, hold, held)
+  ctx.io.note(`Batch ${id}: ${left}`)
+  return journal
+}
+
+/** From the history of a batch, what its next run needs. */
+export type Resuming = Pick<History, 'header' | 'copy' | 'isOwn'> & {
+  readonly isAdmin?: boolean
+  readonly before?: Counts | undefined
+  readonly takeOver?: boolean | undefined
+}
+
+/** Nothing is sent before the daemon has the rows: another machine could not go on without them. */
+const mirrored = async (
+  ctx: CliContext,
+  journal: Journal,
+  hold: Hold,
+  held: Held | undefined,
+): Promise<void> => {
+  ctx.inBatch(hold.header.id, held?.lease)
+  if (held === undefined) return
+  journal.mirror = new Mirror(ctx, await ctx.client(), hold, held, journal)
+  await journal.mirror.upload().catch(() => undefined)
+}
+
+export const rowsLeft = (left: number, total: number): string =>
+  `${formatNumber(left)} of ${formatNumber(total)} rows are left`

@@ -1,0 +1,206 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { type AdminApp, openAdminApp } from '../support/admin.ts'
+import { type TestClock, testClock } from '../support/daemon.ts'
+
+let t: AdminApp
+let clock: TestClock
+let acme: Record<string, string>
+let globex: Record<string, string>
+const id = 'b_1hq3v9k7s2m4xa'
+const keyOf = async (team: string, scopes = ['all']) => {
+  const { key } = (await t.call('POST /admin/api-keys', { name: `${team} ${scopes}`, team, scopes })).body
+  return { 'x-svc-api-key': String(key) }
+}
+beforeEach(async () => {
+  clock = testClock()
+  t = await openAdminApp({ clock })
+  for (const name of ['Acme', 'Globex']) await t.call('POST /admin/teams', { name })
+  acme = await keyOf('Acme')
+  globex = await keyOf('Globex')
+})
+afterEach(() => t.close())
+
+const about = {
+  kind: 'chips edit',
+  total: 10,
+  startedAt: '2026-06-01T11:59:59.000Z',
+  host: 'desk',
+  context: 'shop',
+}
+const holder = 'first-holder-0001'
+const hold = (more: object = {}, headers = acme, of = id) =>
+  t.call(`POST /batches/${of}/hold`, { ...about, holder, ...more }, headers)
+const base64 = (text: string) => Buffer.from(text).toString('base64')
+const chunk = (offset: number, text: string) => ({ offset, bytes: text.length, data: base64(text) })
+const append = (more: object = {}, headers = acme) =>
+  t.call(`POST /batches/${id}/journal`, { holder, state: 'running', done: 0, failed: 0, ...more }, headers)
+const journal = async (headers = acme, side = '') => {
+  const { text } = await t.call(`GET ${side}/batches/${id}/journal`, undefined, headers)
+  return text
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => Buffer.from(JSON.parse(line).data, 'base64').toString())
+    .join('')
+}
+const list = async (headers = acme, side = '') =>
+  (await t.call(`GET ${side}/batches`, undefined, headers)).body
+
+describe('the journal of a batch', () => {
+  test('is kept piece by piece, and listed with its progress', async () => {
+    expect((await hold()).body).toEqual({ lease: 1, length: 0 })
+    expect((await append({ chunk: chunk(0, 'header ') })).body).toEqual({ length: 7 })
+    expect((await append({ chunk: chunk(7, 'rows'), done: 3, failed: 1 })).body).toEqual({ length: 11 })
+    expect(await journal()).toBe('header rows')
+    const shown = {
+      id,
+      kind: 'chips edit',
+      state: 'running',
+      host: 'desk',
+      context: 'shop',
+      team: 'Acme',
+      done: 3,
+      failed: 1,
+      total: 10,
+      lease: 1,
+      length: 11,
+    }
+    expect(await list()).toEqual([expect.objectContaining(shown)])
+    expect(await list(t.admin, '/admin')).toEqual([expect.objectContaining(shown)])
+    expect((await list())[0]).not.toHaveProperty('holder')
+  })
+
+  test('takes a piece that is sent again once, and no other at that place', async () => {
+    await hold()
+    await append({ chunk: chunk(0, 'abc') })
+    expect((await append({ chunk: chunk(0, 'abc') })).body).toEqual({ length: 3 })
+    expect((await append({ chunk: chunk(1, 'xyz') })).status).toBe(409)
+    expect((await append({ chunk: chunk(9, 'xyz') })).status).toBe(409)
+    expect(await journal()).toBe('abc')
+  })
+
+  test('is sealed in the database, and read by nobody without the scope', async () => {
+    await hold()
+    await append({ chunk: chunk(0, 'fileReadKey 00112233') })
+    const [row] = await t.ctx.db.read.selectFrom('batchChunks').select('data').execute()
+    expect(Buffer.from(row?.data ?? []).includes('fileReadKey')).toBe(false)
+    const reader = await keyOf('Acme', ['read'])
+    expect((await t.call(`GET /batches/${id}/journal`, undefined, reader)).status).toBe(403)
+    expect((await hold({ takeOver: true }, reader)).status).toBe(403)
+    expect((await append({}, reader)).status).toBe(403)
+    expect(await list(reader)).toHaveLength(1)
+    expect(await journal(await keyOf('Acme', ['transfer']))).toBe('fileReadKey 00112233')
+  })
+
+  test('of an operator is no team’s, whatever its scopes', async () => {
+    const body = { ...about, holder }
+    expect((await t.call(`POST /admin/batches/${id}/hold`, body, { ...t.admin, ...acme })).status).toBe(200)
+    const told = { holder, state: 'done', done: 9, failed: 1, chunk: chunk(0, 'secret') }
+    expect((await t.call(`POST /admin/batches/${id}/journal`, told)).status).toBe(200)
+    expect(await journal(t.admin, '/admin')).toBe('secret')
+    expect(await list()).toEqual([])
+    expect((await hold({ takeOver: true })).status).toBe(404)
+    expect((await t.call(`GET /batches/${id}/journal`, undefined, acme)).status).toBe(404)
+  })
+
+  test('of one team is not there for another', async () => {
+    await hold()
+    expect((await hold({ takeOver: true }, globex)).status).toBe(404)
+    expect((await append({}, globex)).status).toBe(404)
+    expect(await list(globex)).toEqual([])
+  })
+
+  test('has a bound, and is forgotten long after it ended', async () => {
+    await hold()
+    await t.ctx.db.write((trx) =>
+      trx
+        .updateTable('batches')
+        .set({ stored: 64 * 2 ** 20 })
+        .execute(),
+    )
+    const refused = await append({ chunk: chunk(0, 'abc') })
+    expect([refused.status, refused.body.message]).toEqual([413, expect.stringContaining('too large')])
+    await append({ state: 'done' })
+    const { cleanUp } = await import('../../src/daemon/domain/housekeeping.ts')
+    clock.advance('89d')
+    await cleanUp(t.ctx)
+    expect(await list()).toHaveLength(1)
+    clock.advance('2d')
+    await cleanUp(t.ctx)
+    expect(await list()).toEqual([])
+  })
+
+  test('is refused where too much is kept', async () => {
+    await hold()
+    await t.ctx.db.write((trx) =>
+      trx
+        .updateTable('batches')
+        .set({ stored: 2 ** 31 })
+        .execute(),
+    )
+    expect((await hold({}, acme, 'b_1hq3v9k7s2m4xb')).status).toBe(413)
+    expect(await list()).toHaveLength(1)
+  })
+})
+
+describe('one process runs a batch', () => {
+  test('of ten that take it at once', async () => {
+    await hold()
+    clock.advance('21s')
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, (_, n) => hold({ host: `host-${n}`, holder: `holder-${n}-of-ten-0` })),
+    )
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array(9).fill(409)])
+    expect((await list())[0]).toMatchObject({ lease: 2 })
+  })
+
+  test('of ten that begin it at once', async () => {
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, (_, n) => hold({ holder: `holder-${n}-of-ten-0` })),
+    )
+    expect(answers.filter(({ status }) => status === 200).map(({ body }) => body.lease)).toEqual([1])
+  })
+
+  test('until it has been silent for 20 s, or is told to stop', async () => {
+    await hold()
+    clock.advance('19s')
+    const refused = await hold({ host: 'other', holder: 'second-holder-002' })
+    expect([refused.status, refused.body.code]).toEqual([409, 'batch_running'])
+    expect(refused.body.message).toMatch(/is running on desk, which was last heard 19 s ago/)
+    await append()
+    clock.advance('19s')
+    expect((await hold({ holder: 'second-holder-002' })).status).toBe(409)
+    expect((await list())[0]).toMatchObject({ state: 'running' })
+    clock.advance('2s')
+    expect((await list())[0]).toMatchObject({ state: 'stopped' })
+    expect((await hold({ host: 'other', holder: 'second-holder-002' })).body).toMatchObject({ lease: 2 })
+    const late = await append({ chunk: chunk(0, 'abc') })
+    expect([late.status, late.body.code]).toEqual([409, 'batch_taken'])
+    expect(late.body.message).toContain('running on other')
+    expect(await journal()).toBe('')
+  })
+
+  test('and at once with takeOver, or where the first has ended', async () => {
+    await hold()
+    expect((await hold({ holder: 'second-holder-002', host: 'other', takeOver: true })).status).toBe(200)
+    expect((await append()).status).toBe(409)
+    const entries = await t.audit('action=batches')
+    expect(entries).toMatchObject([{ action: 'batches.take-over', target: id, batch: id }])
+    await append({ holder: 'second-holder-002', state: 'stopped' })
+    expect((await hold()).body).toMatchObject({ lease: 3 })
+  })
+
+  test('a request of a process that was replaced is refused, also with --take-over’s lease still young', async () => {
+    await hold()
+    const edit = (lease: string) =>
+      t.call(
+        'POST /admin/chip-groups',
+        { name: `by ${lease}`, team: 'Acme' },
+        { ...t.admin, 'tapchip-batch': id, 'tapchip-batch-lease': lease },
+      )
+    expect((await edit('1')).status).toBe(200)
+    await hold({ holder: 'second-holder-002', takeOver: true })
+    const refused = await edit('1')
+    expect([refused.status, refused.body.code]).toEqual([409, 'batch_taken'])
+    expect((await edit('2')).status).toBe(200)
+  })
+})
