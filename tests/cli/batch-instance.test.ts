@@ -155,10 +155,7 @@ describe('a batch belongs to the daemon that it began at', () => {
 
 test('a journal that does not say which daemon it was goes on at the same address alone', async () => {
   const { id, journal } = await begun()
-  writeFileSync(
-    journal,
-    readFileSync(journal, 'utf8').replace(/"instance":"[^"]*",/, (member) => ' '.repeat(member.length)),
-  )
+  writeFileSync(journal, readFileSync(journal, 'utf8').replace(/"instance":"[^"]*",/, ''))
   expect((await here.run('batch', 'resume', id)).code).toBe(0)
   here.env.TAPCHIP_URL = other?.url ?? ''
   const ran = await here.run('batch', 'resume', id, '--yes')

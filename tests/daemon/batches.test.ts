@@ -25,6 +25,7 @@ const about = {
   total: 10,
   startedAt: '2026-06-01T11:59:59.000Z',
   host: 'desk',
+  place: 'journal-1',
   context: 'shop',
 }
 const holder = 'first-holder-0001'
@@ -100,6 +101,15 @@ describe('the journal of a batch', () => {
     expect(await list()).toEqual([])
     expect((await hold({ takeOver: true })).status).toBe(404)
     expect((await t.call(`GET /batches/${id}/journal`, undefined, acme)).status).toBe(404)
+  })
+
+  test('is begun anew where the machine that wrote it has less', async () => {
+    await hold()
+    await append({ chunk: chunk(0, 'abcdef'), state: 'stopped' })
+    expect((await hold({ length: 6 })).body).toMatchObject({ length: 6 })
+    expect((await hold({ gone: 2, length: 4 })).body).toMatchObject({ length: 0 })
+    await append({ chunk: chunk(0, 'ab') })
+    expect(await journal()).toBe('ab')
   })
 
   test('of one team is not there for another', async () => {
@@ -187,6 +197,13 @@ describe('one process runs a batch', () => {
     expect(entries).toMatchObject([{ action: 'batches.take-over', target: id, batch: id }])
     await append({ holder: 'second-holder-002', state: 'stopped' })
     expect((await hold()).body).toMatchObject({ lease: 3 })
+  })
+
+  test('and at once if the process of that lease is known to be gone', async () => {
+    await hold()
+    expect((await hold({ gone: 2, holder: 'second-holder-002' })).status).toBe(409)
+    expect((await hold({ gone: 1, holder: 'second-holder-002' })).body).toMatchObject({ lease: 2 })
+    expect((await hold({ gone: 1, holder: 'third-holder-0003' })).status).toBe(409)
   })
 
   test('a request of a process that was replaced is refused, also with --take-over’s lease still young', async () => {

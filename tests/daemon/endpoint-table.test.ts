@@ -16,6 +16,7 @@ const batchHold = {
   total: 1,
   startedAt: '2026-06-01T12:00:00Z',
   host: 'desk',
+  place: 'journal-1',
   context: null,
   holder: 'a-holder-of-acme',
 }

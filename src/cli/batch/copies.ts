@@ -7,7 +7,7 @@ import type { AnswerOf } from '../client/types.ts'
 import type { CliContext } from '../context.ts'
 import { fileProblem } from '../file-problem.ts'
 import { type Batch, readBatch } from './history.ts'
-import { journalPath } from './journal.ts'
+import { journalPath, placeOf } from './journal.ts'
 import { elsewhere, makeJournalDir } from './journal-file.ts'
 import { isNamed } from './journal-reader.ts'
 import type { Kind } from './kind.ts'
@@ -41,17 +41,12 @@ export const findBatch = async (
   const remote = isBatchId(id) ? await remoteOf(ctx, id, !isHere) : undefined
   const kind = remote && kinds.find((kind) => isNamed(kind, remote.kind))
   if (!remote || !kind) return read()
-  const { lease, length, host, state } = remote
-  const copy = { lease, length, host, state }
-  if (isHere) {
-    const batch = await read()
-    // Only this machine writes under its lease, and the daemon may have less.
-    if (batch.history.lease >= lease && batch.bytes >= length)
-      return { ...batch, history: { ...batch.history, copy: copy } }
-  }
-  await fetchJournal(ctx, id, isAdminKind(kind))
+  const { lease, host, state } = remote
+  // What was run from here is here: the daemon may have less.
+  const path = journalPath(ctx.system, id)
+  if (!isHere || remote.place !== placeOf(path)) await fetchJournal(ctx, id, isAdminKind(kind))
   const batch = await read()
-  return { ...batch, history: { ...batch.history, copy } }
+  return { ...batch, history: { ...batch.history, copy: { lease, host, state } } }
 }
 
 const remoteOf = async (ctx: CliContext, id: string, isNeeded: boolean): Promise<Remote | undefined> => {

@@ -14,8 +14,6 @@ const beginning = '{"type":"'
 export interface Batch {
   readonly kind: Kind
   readonly history: History
-  /** Size of the journal. */
-  readonly bytes: number
 }
 
 /**
@@ -85,10 +83,9 @@ const readJournal = async (path: string, id: string, kinds: readonly Kind[]): Pr
     events,
     damage: { lines: damaged, missingRows },
     isOwn,
-    lease: reader.lease,
     hasEnd: end !== undefined,
   }
-  return { kind, history, bytes: statSync(path).size }
+  return { kind, history }
 }
 
 /** Without its first line, a journal tells neither which daemon got the rows nor what they were. */

@@ -18,8 +18,6 @@ export class JournalReader {
   end: End | undefined
   pid = 0
   place: string | undefined
-  /** The last time that it was run, as the daemon counts. */
-  lease = 1
   readonly rows: Row[] = []
   readonly rowNumbers = new Set<number>()
   readonly results = new Map<number, Result>()
@@ -45,7 +43,6 @@ export class JournalReader {
     if (type === 'resumed' && isResumed(rest)) {
       this.pid = rest.pid
       this.place = rest.place
-      this.lease = rest.lease ?? this.lease
       this.end = undefined
       return true
     }

@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { hostname } from 'node:os'
 import { dirname } from 'node:path'
@@ -87,8 +87,6 @@ interface Resumed {
   readonly at: string
   readonly pid: number
   readonly place?: string
-  /** How often the daemon has seen the batch begin, this time included; absent if it keeps no copy. */
-  readonly lease?: number | undefined
 }
 
 export type JournalLine =
@@ -136,7 +134,6 @@ export const isResumed = shape<Resumed>({
   at: isText,
   pid: isNumber,
   place: orAbsent(isText),
-  lease: orAbsent(isNumber),
 })
 export const isEnd = shape<End>({
   at: isText,
@@ -166,8 +163,12 @@ export async function* linesOf(path: string) {
 /** The name of this machine, in journals and at the daemon. */
 export const hostName = (): string => hostname().slice(0, 255) || 'unknown'
 
-/** Tells journals that are written here from copies of others. */
-export const placeOf = (journal: string): string => `${hostName()}:${dirname(journal)}`
+/** Tells journals that are written here from copies of others, without telling the path. */
+export const placeOf = (journal: string): string =>
+  createHash('sha256')
+    .update(`${hostName()}:${dirname(journal)}`)
+    .digest('hex')
+    .slice(0, 16)
 
 export const journalDir = (system: SystemPaths): string => `${stateDir(system)}/batches`
 export const journalPath = (system: SystemPaths, id: string): string => `${journalDir(system)}/${id}.jsonl`

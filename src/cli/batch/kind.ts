@@ -31,7 +31,6 @@ export interface History<R extends Row = Row, T extends Result = Result> {
   readonly damage: Damage
   /** It was last run with this journal, not with one of which this is a copy. */
   readonly isOwn: boolean
-  readonly lease: number
   /** Whether it ended in order: then every row that was sent has its result. */
   readonly hasEnd: boolean
   /** The daemon's copy, once it was asked. */
@@ -40,8 +39,8 @@ export interface History<R extends Row = Row, T extends Result = Result> {
 
 /** The journal of a batch as the daemon keeps it. */
 export interface Copy {
+  /** Of the process that ran it last. */
   readonly lease: number
-  readonly length: number
   readonly host: string
   readonly state: BatchStatus
 }

@@ -5,7 +5,7 @@ import { deflateRaw } from 'node:zlib'
 import { ApiError, DaemonUnreachable } from '../client/errors.ts'
 import type { Client } from '../client/types.ts'
 import type { CliContext } from '../context.ts'
-import { type Header, hostName } from './journal.ts'
+import { type Header, hostName, placeOf } from './journal.ts'
 import type { Follower, Journal } from './journal-file.ts'
 
 const deflate = promisify(deflateRaw)
@@ -28,6 +28,9 @@ export interface Hold {
   readonly takeOver: boolean
   /** The lease of a process of this machine that is no longer there. */
   readonly gone?: number | undefined
+  readonly path: string
+  /** Of the journal, if it is ahead of the daemon's copy; undefined if it is itself a copy. */
+  readonly length?: number | undefined
 }
 
 /** What the process that runs a batch knows of the daemon's copy. */
@@ -50,20 +53,28 @@ const isBusy = (error: unknown): boolean =>
  */
 export const holdBatch = async (
   ctx: CliContext,
-  { header, isAdmin, takeOver, gone }: Hold,
+  { header, isAdmin, takeOver, gone, path, length }: Hold,
 ): Promise<Held | undefined> => {
   const { id, kind, total, startedAt } = header
   const holder = randomBytes(16).toString('hex')
   const context = ctx.config().contextName ?? null
   try {
     const client = await ctx.client()
-    const body = { kind, total, startedAt, host: hostName(), context, holder, takeOver, gone }
+    const place = placeOf(path)
+    const about = { kind, total, startedAt, host: hostName(), place, context }
+    const body = { ...about, holder, takeOver, gone, length }
     return { holder, ...(await client.call(holdKey(isAdmin), { params: { id }, body })) }
   } catch (error) {
     if (error instanceof ApiError && error.code === 'batch_running') throw error
     ctx.io.warn(`${notKept(error)} This batch can be resumed only on this machine.`)
     return undefined
   }
+}
+
+/** Gives up a batch that was taken over, as if it had never been. */
+export const releaseBatch = async (ctx: CliContext, hold: Hold, { holder }: Held): Promise<void> => {
+  const body = { holder, state: 'stopped', done: 0, failed: 0 } as const
+  await (await ctx.client()).call(appendKey(hold.isAdmin), { params: { id: hold.header.id }, body })
 }
 
 const notKept = (error: unknown): string => {

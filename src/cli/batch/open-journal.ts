@@ -1,11 +1,20 @@
+import { rmSync, statSync } from 'node:fs'
 import type { CliContext } from '../context.ts'
-import { withAfterword } from '../errors.ts'
+import { CliError, withAfterword } from '../errors.ts'
 import { counted, formatNumber } from '../io/text.ts'
 import { instanceNow } from './instance.ts'
-import { type Counts, type Header, journalVersion, newBatchId, placeOf, type Row } from './journal.ts'
+import {
+  type Counts,
+  type Header,
+  journalPath,
+  journalVersion,
+  newBatchId,
+  placeOf,
+  type Row,
+} from './journal.ts'
 import { Journal } from './journal-file.ts'
 import type { History } from './kind.ts'
-import { type Held, type Hold, holdBatch, Mirror } from './mirror.ts'
+import { type Held, type Hold, holdBatch, Mirror, releaseBatch } from './mirror.ts'
 
 /** Starts a batch. Its journal, with all its rows, is on disk before the first row is sent. */
 export const beginJournal = async (
@@ -38,7 +47,7 @@ export const beginJournal = async (
   journal.append(header)
   for (const row of rows) journal.append({ type: 'row', ...row })
   journal.sync()
-  const hold = { header, isAdmin, takeOver: false }
+  const hold = { header, isAdmin, takeOver: false, path: journal.path }
   await mirrored(ctx, journal, hold, await holdBatch(ctx, hold))
   ctx.io.note(`Batch ${id}: ${counted(about.total, noun)}`)
   return { id, journal }
@@ -58,15 +67,25 @@ export const reopenJournal = async (
 ): Promise<Journal> => {
   await ctx.beforeWrite()
   const { id } = header
-  const hold = { header, isAdmin, takeOver, gone: isOwn ? copy?.lease : undefined }
+  const path = journalPath(ctx.system, id)
+  const { size } = statSync(path)
+  const own = isOwn ? { gone: copy?.lease, length: size } : {}
+  const hold = { header, isAdmin, takeOver, path, ...own }
   const held = await holdBatch(ctx, hold).catch((error: unknown) => {
     throw withAfterword(error, `To take it over at once: tapchip batch resume ${id} --take-over`)
   })
+  if (held && !isOwn && held.length !== size) {
+    await releaseBatch(ctx, hold, held)
+    rmSync(path)
+    throw new CliError(`Batch ${id} went on at ${copy?.host ?? 'another machine'} until a moment ago.`, {
+      advice: `Try again: tapchip batch resume ${id}`,
+    })
+  }
   const journal = new Journal(ctx.system, id, before)
   // A kill may have cut the last line short.
   journal.startLine()
   const at = ctx.now().toISOString()
-  journal.append({ type: 'resumed', at, pid: process.pid, place: placeOf(journal.path), lease: held?.lease })
+  journal.append({ type: 'resumed', at, pid: process.pid, place: placeOf(journal.path) })
   if (open.length > 0) journal.append({ type: 'sent', rows: open })
   journal.sync()
   await mirrored(ctx, journal, hold, held)

@@ -11,13 +11,14 @@ const batch = z.object({
   kind: z.string(),
   state,
   host: z.string(),
+  place: z.string(),
   context: z.string().nullable(),
   team: z.string().nullable(),
   startedAt: timestamp,
   startedBy: z.string(),
   heardAt: timestamp,
-  lease: z.number(),
   length: z.number(),
+  lease: z.number(),
   done: z.number(),
   failed: z.number(),
   total: z.number(),
@@ -43,11 +44,15 @@ const hold = {
     total: integer(),
     startedAt: moment,
     host: name(255),
+    /** Which journal it is run from, of all on all machines. */
+    place: name(100),
     context: text(200).nullable(),
     holder,
     takeOver: flag.optional(),
     /** The lease of a process that is known to have ended: it need not be silent first. */
     gone: integer(1).optional(),
+    /** Of the journal at this place: a copy that has more is begun anew. */
+    length: integer().optional(),
   }),
   response: z.object({ lease: z.number(), length: z.number() }),
 } as const

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { type Actor, recordChange } from '../store/audit.ts'
 import {
   type BatchRow,
+  emptyBatch,
   findBatch,
   hearBatch,
   insertBatch,
@@ -87,10 +88,12 @@ export async function holdBatch(
     total: number
     startedAt: string
     host: string
+    place: string
     context: string | null
     holder: string
     takeOver: boolean
     gone?: number | undefined
+    length?: number | undefined
   },
 ): Promise<{ lease: number; length: number }> {
   assertMayRun(caller)
@@ -99,6 +102,7 @@ export async function holdBatch(
   const now = clock.now()
   const held = {
     host: asked.host,
+    place: asked.place,
     context: asked.context,
     holder: hashOf(asked.holder),
     heardAt: iso(now),
@@ -117,6 +121,7 @@ export async function holdBatch(
     const { gone = 0 } = asked
     const span = { since: iso(now - silentAfterMs), until: iso(now + silentAfterMs), gone }
     if (!(await takeBatch(trx, id, held, takeOver ? undefined : span))) throw running(before, now)
+    if ((asked.length ?? before.length) < before.length) await emptyBatch(trx, id)
     const { host, lease, length, state } = await ownBatch(trx, caller, id)
     if (state === before.state) {
       const detail = { from: before.host, to: host }

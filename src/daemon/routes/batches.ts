@@ -26,7 +26,19 @@ const list = async (
   { id, limit = usualLimit }: { id?: string | undefined; limit?: number | undefined },
 ) =>
   (await listOwnBatches(ctx, { teamId, id, limit })).map((batch) => ({
-    ...pick(batch, 'id', 'kind', 'state', 'host', 'context', 'team', 'startedAt', 'startedBy', 'heardAt'),
+    ...pick(
+      batch,
+      'id',
+      'kind',
+      'state',
+      'host',
+      'place',
+      'context',
+      'team',
+      'startedAt',
+      'startedBy',
+      'heardAt',
+    ),
     ...pick(batch, 'lease', 'length', 'done', 'failed', 'total'),
   }))
 

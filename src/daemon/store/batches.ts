@@ -37,7 +37,7 @@ export const listBatches = (
   return query.execute()
 }
 
-type Held = Pick<BatchesTable, 'host' | 'context' | 'holder' | 'heardAt'>
+type Held = Pick<BatchesTable, 'host' | 'place' | 'context' | 'holder' | 'heardAt'>
 
 /**
  * @param unheard what lets others in: the holder was heard outside of the two times, or has the lease that is `gone`
@@ -46,12 +46,12 @@ type Held = Pick<BatchesTable, 'host' | 'context' | 'holder' | 'heardAt'>
 export const takeBatch = async (
   db: Queries,
   id: string,
-  { host, context, holder, heardAt }: Held,
+  held: Held,
   unheard: { since: string; until: string; gone: number } | undefined,
 ): Promise<boolean> => {
   let query = db
     .updateTable('batches')
-    .set((eb) => ({ host, context, holder, heardAt, state: 'running', lease: eb('lease', '+', 1) }))
+    .set((eb) => ({ ...held, state: 'running', lease: eb('lease', '+', 1) }))
     .where('id', '=', id)
   if (unheard)
     query = query.where((eb) =>
@@ -82,6 +82,12 @@ export const hearBatch = async (
       }))
       .where('length', '=', chunk.offset)
   return (await affected(query)) === 1
+}
+
+/** Its journal begins anew. */
+export const emptyBatch = async (db: Queries, id: string): Promise<void> => {
+  await db.deleteFrom('batchChunks').where('batchId', '=', id).execute()
+  await db.updateTable('batches').set({ length: 0, stored: 0 }).where('id', '=', id).execute()
 }
 
 export const insertChunk = (db: Queries, chunk: Insertable<BatchChunksTable>) =>

@@ -17,7 +17,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     .addColumn('teamId', 'integer', (c) => c.references('teams.id').onDelete('cascade'))
     .$call(required('text', 'kind state host'))
     .$call(optional('text', 'context'))
-    .$call(required('text', 'startedAt startedBy heardAt holder'))
+    .$call(required('text', 'startedAt startedBy heardAt holder place'))
     .$call(required('integer', 'lease done failed total length stored'))
     .modifyEnd(strictClustered)
     .execute()

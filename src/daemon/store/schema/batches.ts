@@ -6,6 +6,8 @@ export interface BatchesTable {
   kind: string
   state: 'running' | 'stopped' | 'done'
   host: string
+  /** Which journal it is run from, of all on all machines. */
+  place: string
   /** The name of the CLI's context. */
   context: string | null
   startedAt: string
