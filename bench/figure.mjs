@@ -10,6 +10,7 @@ import { measureHttp } from './figures/http.mjs'
 import { measureImport } from './figures/import.mjs'
 import { measureLarge } from './figures/large.mjs'
 import { measureNfc } from './figures/nfc.mjs'
+import { measureSheets } from './figures/sheets.mjs'
 import { measureStall } from './figures/stall.mjs'
 import { measureStarts } from './figures/starts.mjs'
 import { keySet } from './lib/daemon.mjs'
@@ -25,6 +26,7 @@ const figures = {
   chain: measureChain,
   large: measureLarge,
   nfc: measureNfc,
+  sheets: measureSheets,
   stall: measureStall,
   starts: measureStarts,
 }

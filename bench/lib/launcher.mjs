@@ -13,7 +13,9 @@ function run({ command, args, env }) {
   })
   const ms = Number(process.hrtime.bigint() - start) / 1e6
   if (status !== 0) throw new Error(`${args.join(' ')} ended with ${status}: ${stderr}`)
-  return { ms }
+  // With lib/peak.cjs.
+  const peak = /peak (\d+)\n$/.exec(String(stderr))?.[1]
+  return { ms, megabytes: peak === undefined ? undefined : Number(peak) / 1024 }
 }
 
 function leave({ command, args, env }) {

@@ -11,6 +11,8 @@ const MAX = '72057594037927935'
 const HEX = /^[0-9A-Fa-f]{14}$/
 const SCIENTIFIC = /^[+-]?\d+([.,]\d*)?[eE][+-]?\d+$/
 const DIGITS = /^\d+$/
+/** At least one letter. */
+const CUT = /^(?=\d*[A-Fa-f])[0-9A-Fa-f]{10,13}$/
 
 /** @param text decimal, or 14 hex digits of any case with or without colons. 14 characters are always hex. */
 export function parseUid(text: string): UidParse {
@@ -28,6 +30,11 @@ export function parseUid(text: string): UidParse {
     return invalid(
       'must not be in scientific notation: a spreadsheet dropped its last digits. ' +
         'Export the column again as text, or with UIDs in hex',
+    )
+  if (CUT.test(text))
+    return invalid(
+      `must be a UID: 14 hex digits, and has ${text.length}. A spreadsheet may have dropped the zero at its beginning: ` +
+        'export the column again as text',
     )
   if (!DIGITS.test(text)) return invalid('must be a UID: 14 hex digits, colons allowed, or a decimal number')
   return invalid(
@@ -47,6 +54,8 @@ export function uidToHex(uid: string): string {
  * a UID of 14 decimal digits. Use it when no chip is found under the first reading.
  */
 export function decimalReading(uid: string): string | undefined {
+  // Nearly all UIDs begin with 04, and this is asked for each row.
+  if (Number(uid) < 0x10000000000000) return undefined
   const hex = uidToHex(uid)
   return /^[1-9]\d{13}$/.test(hex) ? hex : undefined
 }

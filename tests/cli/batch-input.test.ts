@@ -137,6 +137,7 @@ describe('an input that does not fit is refused whole, every bad row named', () 
 
   test('text that is not UTF-8, an empty file, a file that does not exist', async () => {
     await refused('a.csv', Buffer.from([0x75, 0x69, 0x64, 0xff, 0x0a]), ['not UTF-8'])
+    await refused('a.csv', Buffer.from([0x75, 0x69, 0x64, 0x81, 0x0a]), ['not UTF-8 text'])
     await refused('a.csv', '', ['is empty'])
     const ran = await here.run('chips', 'edit', '--file', 'nope.csv')
     expect([ran.code, ran.stderr]).toEqual([2, expect.stringContaining('nope.csv does not exist')])

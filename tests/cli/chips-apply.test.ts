@@ -129,3 +129,101 @@ describe('chips apply', () => {
     expect((await apply('theirs.csv', '--json')).lines()).toMatchObject([{ status: 'unchanged' }])
   })
 })
+
+describe('a sheet that went through a spreadsheet', () => {
+  const saved = async () => {
+    const label = `Größe „M“ €${next}`
+    await created(`uid,label\nUID,${label}`)
+    expect((await apply('sheet.csv')).code).toBe(0)
+    expect((await exportTo('out.csv', '--bom', '--delimiter', ';', '--yes')).code).toBe(0)
+    return read('out.csv')
+  }
+  const bytesOf1252 = (text: string) =>
+    Buffer.from(text.replaceAll('„', '\x84').replaceAll('“', '\x93').replaceAll('€', '\x80'), 'latin1')
+  const swapped = (text: string) => Buffer.from(text, 'utf16le').swap16()
+  const ways: [string, (text: string) => string | Buffer][] = [
+    ['UTF-8 with a byte order mark and semicolons', (text) => text],
+    ['UTF-16 LE with its mark, and tabs', (text) => Buffer.from(text.replaceAll(';', '\t'), 'utf16le')],
+    ['UTF-16 BE with its mark', swapped],
+    ['UTF-16 LE without a mark', (text) => Buffer.from(text.slice(1), 'utf16le')],
+    ['UTF-16 BE without a mark', (text) => swapped(text.slice(1))],
+    ['Windows-1252', (text) => bytesOf1252(text.slice(1))],
+  ]
+  test.each(ways)('%s comes back unchanged', async (_, encode) => {
+    const text = await saved()
+    expect([text[0], text]).toEqual(['\uFEFF', expect.stringContaining(';Größe „M“ €')])
+    const before = await all()
+    file('back.csv', encode(text))
+    const ran = await apply('back.csv')
+    expect([ran.code, ran.stderr]).toEqual([
+      0,
+      expect.stringContaining(`0 changed, ${before.length} unchanged`),
+    ])
+    expect(await all()).toEqual(before)
+  })
+})
+
+describe('chips export --file', () => {
+  test('overwrites only when told to', async () => {
+    file('out.csv', 'mine')
+    const refused = await exportTo('out.csv')
+    expect([refused.code, refused.stderr]).toEqual([2, 'out.csv exists. Overwrite it? Confirm with --yes\n'])
+    expect(read('out.csv')).toBe('mine')
+    expect((await exportTo('out.csv', '--yes')).code).toBe(0)
+    expect(read('out.csv')).toContain('uid,chipGroup')
+  })
+})
+
+describe('doubted UIDs', () => {
+  const create = (uid: string, ...args: string[]) => {
+    file('doubt.csv', `uid,chipGroup,keySet\n${uid},Jackets,101\n`)
+    return apply('doubt.csv', ...args)
+  }
+  const importOf = (uid: string, ...args: string[]) => {
+    file('import.csv', `uid\n${uid}\n`)
+    return here.run(
+      'chips',
+      'import',
+      '--team',
+      'Acme',
+      '--chip-group',
+      'Jackets',
+      '--key-set',
+      '101',
+      '--file',
+      'import.csv',
+      ...args,
+    )
+  }
+
+  test('one that does not begin with 04 needs --yes, to apply and to import alike', async () => {
+    const before = await all()
+    for (const run of [create, importOf]) {
+      const refused = await run('05DE5F1EACC041')
+      expect([refused.code, refused.stderr]).toEqual([
+        2,
+        expect.stringContaining('does not begin with 04 in hex'),
+      ])
+      expect(refused.stderr).toContain('--yes')
+    }
+    expect(await all()).toEqual(before)
+    const accepted = await create('05DE5F1EACC041', '--yes', '--json')
+    expect(accepted.lines()).toMatchObject([{ status: 'created' }])
+    // It is there now, so nobody doubts it.
+    file('again.csv', 'uid,label\n05DE5F1EACC041,Accepted\n')
+    expect((await apply('again.csv', '--json')).lines()).toMatchObject([{ status: 'changed' }])
+    expect((await importOf('06DE5F1EACC041', '--yes')).code).toBe(0)
+  })
+
+  test('hex whose zero a spreadsheet dropped is named as such', async () => {
+    for (const run of [create, importOf]) {
+      const refused = await run('4DE5F1EACC042', '--yes')
+      expect([refused.code, refused.stderr]).toEqual([
+        2,
+        expect.stringContaining('14 hex digits, and has 13. A spreadsheet may have dropped the zero'),
+      ])
+    }
+    // Without a letter it reads as a decimal number, whose hex does not begin with 04.
+    expect((await create('4123456789012')).stderr).toContain('does not begin with 04')
+  })
+})

@@ -12,7 +12,7 @@ test('an export that the disk has no room for leaves the file as it was, and no 
   const home = mkdtempSync(join(tmpdir(), 'tapchip-home-'))
   const file = join(home, 'chips.csv')
   const env = { HOME: home, TAPCHIP_URL: daemon.url, TAPCHIP_ADMIN_TOKEN: daemon.adminToken }
-  const write = () => run('tapchip', ['chips', 'export', '--team', 'Acme', '--file', file], env)
+  const write = () => run('tapchip', ['chips', 'export', '--team', 'Acme', '--file', file, '--yes'], env)
   try {
     writeFileSync(file, 'as it was')
     // What is started now inherits it.

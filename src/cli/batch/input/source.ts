@@ -1,15 +1,17 @@
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { extname } from 'node:path'
-import { TextDecoder } from 'node:util'
 import { isJsonObject, type JsonObject } from '../../../values/json.ts'
 import { CliError, exitCodes, UsageError } from '../../errors.ts'
 import { fileProblem } from '../../file-problem.ts'
 import type { System } from '../../system.ts'
 import type { Header } from '../journal.ts'
+import { NotText, SheetDecoder } from './decode.ts'
 
 export interface Source {
+  /** As messages show it, with an encoding that it was read in for want of UTF-8. */
   readonly name: string
+  readonly file: string
   /** Absolute; undefined for standard input. */
   readonly path: string | undefined
   readonly extension: string
@@ -19,8 +21,8 @@ export interface Source {
   readonly sha256: () => string
 }
 
-export const inputOf = ({ name, path, sha256 }: Source): Header['input'] => ({
-  name,
+export const inputOf = ({ file, path, sha256 }: Source): Header['input'] => ({
+  name: file,
   path: path ?? null,
   sha256: sha256(),
 })
@@ -34,11 +36,15 @@ export const openSource = (system: System, file: string): Source => {
   const hash = createHash('sha256')
   let digest: string | undefined
   const bytes = path === undefined ? system.stdin : createReadStream(path, { highWaterMark: chunkSize })
+  const decoder = new SheetDecoder()
   return {
-    name,
+    get name() {
+      return decoder.encoding === 'windows-1252' ? `${name} (not UTF-8: read as Windows-1252)` : name
+    },
+    file: name,
     path,
     extension: standard ? '' : extname(file).toLowerCase(),
-    chunks: decoded(bytes, name, (chunk) => hash.update(chunk)),
+    chunks: decoded(bytes, name, decoder, (chunk) => hash.update(chunk)),
     sha256: () => (digest ??= hash.digest('hex')),
   }
 }
@@ -46,23 +52,22 @@ export const openSource = (system: System, file: string): Source => {
 async function* decoded(
   bytes: NodeJS.ReadableStream,
   name: string,
+  decoder: SheetDecoder,
   onBytes: (chunk: Buffer) => void,
 ): AsyncGenerator<string> {
-  let decoder: TextDecoder | undefined
   try {
     for await (const piece of bytes) {
       const chunk = Buffer.from(piece)
       onBytes(chunk)
-      // Excel's "Unicode text" is UTF-16 with a byte order mark; the decoder removes either mark.
-      decoder ??= new TextDecoder(chunk[0] === 0xff && chunk[1] === 0xfe ? 'utf-16le' : 'utf-8', {
-        fatal: true,
-      })
-      yield decoder.decode(chunk, { stream: true })
+      yield decoder.push(chunk)
     }
-    yield decoder?.decode() ?? ''
+    yield decoder.end()
   } catch (error) {
-    if (error instanceof TypeError) {
-      throw new UsageError(`${name} is not UTF-8 text. Nothing was written.`, 'Save it as CSV UTF-8.')
+    if (error instanceof NotText) {
+      throw new UsageError(
+        `${name} is not UTF-8 text, nor UTF-16, nor Windows-1252. Nothing was written.`,
+        'Save it as CSV UTF-8.',
+      )
     }
     if (error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'EISDIR')) {
       throw new UsageError(

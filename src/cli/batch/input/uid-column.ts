@@ -14,6 +14,7 @@ export class UidColumn {
   #forms = new Uint8Array(1024)
   #count = 0
   readonly #large = new Map<string, number>()
+  readonly #doubted: { readonly row: number; readonly text: string }[] = []
   #decimal = 0
   #endingInZero = 0
 
@@ -21,8 +22,8 @@ export class UidColumn {
     this.#problems = problems
   }
 
-  /** @returns the UID in decimal; undefined if it is refused */
-  read(row: number, text: string): string | undefined {
+  /** @param isNew the chip may be unknown, so a UID that no NTAG has is doubted @returns decimal; undefined if refused */
+  read(row: number, text: string, isNew = false): string | undefined {
     const parsed = parseUid(text)
     if (!parsed.ok) {
       this.#problems.add(row, 'uid', `"${text}" ${parsed.reason}`)
@@ -33,6 +34,7 @@ export class UidColumn {
       this.#decimal += 1
       if (text.endsWith('0')) this.#endingInZero += 1
     }
+    if (isNew && !isOfNxp(uid)) this.#doubted.push({ row, text })
     const number = Number(uid)
     if (Number.isSafeInteger(number)) this.#keep(number, row, text === uid ? 0 : formOf(text))
     else {
@@ -46,6 +48,7 @@ export class UidColumn {
   /** Call it after the last row. @param accepted a person confirmed that the UIDs are right */
   finish(accepted: boolean): void {
     this.#findDoubles()
+    if (!accepted) addDoubts(this.#problems, this.#doubted)
     // A spreadsheet keeps 15 of the 16 digits, and the last one becomes 0.
     if (accepted || this.#decimal < suspicious || this.#endingInZero < this.#decimal) return
     this.#problems.add(
@@ -89,6 +92,24 @@ export class UidColumn {
   #twice(row: number, uid: string, before: number): void {
     this.#problems.add(row, 'uid', `"${uid}" is already in row ${before}`)
   }
+}
+
+/** NTAG chips are NXP's, and the UIDs of NXP begin with 04. @param uid decimal */
+export const isOfNxp = (uid: string): boolean => {
+  const number = Number(uid)
+  return number >= 0x04000000000000 && number < 0x05000000000000
+}
+
+export const addDoubts = (
+  problems: Problems,
+  doubted: Iterable<{ readonly row: number; readonly text: string }>,
+): void => {
+  for (const { row, text } of doubted)
+    problems.add(
+      row,
+      'uid',
+      `"${text}" does not begin with 04 in hex, as the UID of an NTAG chip does. Export it again as text; if it is correct: --yes`,
+    )
 }
 
 // The notation of a UID in the sheet, so that messages can show it the same way; 0 is decimal.

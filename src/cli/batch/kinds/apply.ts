@@ -2,6 +2,8 @@ import { exitCodes } from '../../errors.ts'
 import { counted } from '../../io/text.ts'
 import { colons } from '../../uid.ts'
 import { checkWithDaemon } from '../answers.ts'
+import { Problems } from '../input/problems.ts'
+import { addDoubts, isOfNxp } from '../input/uid-column.ts'
 import type { RowKind } from '../kind.ts'
 import { countPlan, planLines, planTotals } from './apply-plan.ts'
 import {
@@ -51,6 +53,7 @@ export const apply: RowKind<ApplyRow, ApplyResult, ApplyPlan> = {
     return counts.failed + counts.conflict > 0 ? exitCodes.partial : exitCodes.done
   },
   approve: async (ctx, rows, check, yes) => {
+    if (!yes) refuseDoubts(rows, check)
     const counts = countPlan(check.values())
     ctx.io.note(planTotals(counts))
     if (!ctx.io.json) for (const line of planLines(rows, check)) ctx.io.note(line)
@@ -116,6 +119,20 @@ export const apply: RowKind<ApplyRow, ApplyResult, ApplyPlan> = {
     nothing: 'The batch changed nothing.',
     row: (row, result) => restoring(row, result),
   },
+}
+
+/** UIDs of chips that are there are not doubted. */
+const refuseDoubts = (rows: readonly ApplyRow[], check: ApplyPlan): void => {
+  const problems = new Problems()
+  addDoubts(
+    problems,
+    rows.flatMap(({ row, uid, publicKey }) =>
+      uid === undefined || publicKey || isOfNxp(uid) || check.get(row)?.status !== 'created'
+        ? []
+        : [{ row, text: colons(uid) }],
+    ),
+  )
+  problems.refuse('The sheet')
 }
 
 const nothing: Values = Object.fromEntries(

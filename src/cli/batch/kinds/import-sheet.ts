@@ -65,7 +65,7 @@ export const readImport = async (
     addChipProblems(problems, row, values)
   }
   const uidOf = (row: number, cell: Cell, publicKey: Cell): string => {
-    if (cell) return uidOnWire(uids.read(row, cell) ?? '')
+    if (cell) return uidOnWire(uids.read(row, cell, !publicKey) ?? '')
     if (!publicKey) problems.add(row, 'uid', 'is missing')
     return ''
   }

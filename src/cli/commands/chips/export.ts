@@ -2,11 +2,11 @@ import { once } from 'node:events'
 import { createWriteStream, renameSync, rmSync, statSync } from 'node:fs'
 import { finished } from 'node:stream/promises'
 import { defineCommand } from '../../command/define.ts'
-import { team, text } from '../../command/options.ts'
+import { choice, flag, team, text, yes } from '../../command/options.ts'
 import type { CliContext } from '../../context.ts'
 import { UsageError } from '../../errors.ts'
 import { fileProblem, withFiles } from '../../file-problem.ts'
-import { sheetLine } from '../../io/csv.ts'
+import { type Delimiter, sheetLine } from '../../io/csv.ts'
 import { counted, shellQuoted } from '../../io/text.ts'
 import { colons } from '../../uid.ts'
 import { groupFlag, readConditions, type SelectedChip, selectChips, selectionFlags } from './select.ts'
@@ -29,54 +29,75 @@ const columns: Readonly<Record<string, (chip: SelectedChip) => string | number |
   revision: (chip) => chip.revision,
 }
 
+const delimiters: Readonly<Record<string, Delimiter>> = { ';': ';', tab: '\t' }
+
 export const exportChips = defineCommand({
   name: 'export',
   summary: 'Write chips as CSV, or as JSON lines',
   description:
     'Write chips as CSV, with UIDs in hex, since a spreadsheet keeps 15 digits of the 16; with --json as JSON lines. ' +
     'A cell that a spreadsheet would run as a formula (it begins with = + - @) gets an apostrophe before it; reading ' +
-    'such a file takes the apostrophe off again. To import an export: --ignore-columns chipGroup,keySet.',
+    'such a file takes the apostrophe off again. chips apply takes the sheet back; the column revision tells it what ' +
+    'was changed since. To import an export: --ignore-columns chipGroup,keySet. For Excel: --bom, and where it ' +
+    "separates by semicolons, --delimiter ';'.",
   examples: [
     'chips export --chip-group Jackets --file jackets.csv',
     'chips export --where disabled=true --where tappedSince=30d',
+    "chips export --file jackets.csv --bom --delimiter ';'",
     'chips export --json > chips.jsonl',
   ],
   options: {
     file: text('-f, --file <file>', 'The output file (default: standard output)', 'file'),
     ...groupFlag,
     ...selectionFlags,
+    bom: flag('--bom', 'Begin with a byte order mark, without which Excel takes CSV for another encoding'),
+    delimiter: choice(
+      '--delimiter <character>',
+      'What stands between cells (default: ,)',
+      Object.keys(delimiters),
+    ),
     team,
+    yes,
   },
   run: async (ctx, { options }) => {
     ctx.needAdmin()
-    const { file } = options
+    const { file, bom } = options
+    if ((bom || options.delimiter !== undefined) && ctx.io.json)
+      throw new UsageError('--bom and --delimiter are for CSV: leave them out, or leave out --json.')
+    const delimiter = delimiters[options.delimiter ?? '']
+    const lineOf = (cells: readonly string[]) => sheetLine(cells, delimiter)
+    const headingOf = (names: readonly string[]) => (bom ? '\uFEFF' : '') + lineOf(names)
     const chips = selectChips(ctx, readConditions(ctx, options) ?? {}, options.team)
     const out = file === undefined || file === '-' ? undefined : openFile(ctx, file)
+    if (out?.isThere) await ctx.prompts.confirm(options.yes, `${file} exists. Overwrite it?`)
     const write = out?.write ?? ((text: string) => ctx.io.raw(text))
     // The heading is written with the first row, so that an error leaves no file with a heading only.
     const wanted = columnsOf(ctx)
     let count = 0
     try {
       for await (const chip of chips) {
-        if (count === 0 && !ctx.io.json) await write(sheetLine(Object.keys(wanted)))
+        if (count === 0 && !ctx.io.json) await write(headingOf(Object.keys(wanted)))
         count += 1
         await write(
           ctx.io.json
             ? `${JSON.stringify(ctx.io.picked(onlyColumns(chip)))}\n`
-            : sheetLine(cellsOf(chip, wanted)),
+            : lineOf(cellsOf(chip, wanted)),
         )
       }
-      if (count === 0 && !ctx.io.json) await write(sheetLine(Object.keys(wanted)))
+      if (count === 0 && !ctx.io.json) await write(headingOf(Object.keys(wanted)))
       await out?.end()
     } catch (error) {
       out?.discard()
       throw error
     }
     ctx.io.note(`${counted(count, 'chip')} written${file === undefined ? '' : ` to ${file}`}.`)
-    if (out)
+    if (out) {
+      const name = shellQuoted(file ?? '-')
+      ctx.io.hint(`Change it, and apply it: tapchip chips apply --file ${name} --dry-run`)
       ctx.io.hint(
-        `Import it: tapchip chips import --file ${shellQuoted(file ?? '-')} --ignore-columns chipGroup,keySet --chip-group NAME --key-set ID`,
+        `Register its chips elsewhere: tapchip chips import --file ${name} --ignore-columns chipGroup,keySet --chip-group NAME --key-set ID`,
       )
+    }
   },
 })
 
@@ -110,7 +131,8 @@ export const openFile = (ctx: CliContext, file: string) => {
     verb: 'written',
     advice: 'Nothing was left behind. Write to another file.',
   } as const
-  const isPlain = withFiles(words, () => statSync(path, { throwIfNoEntry: false })?.isFile() ?? true)
+  const there = withFiles(words, () => statSync(path, { throwIfNoEntry: false }))
+  const isPlain = there?.isFile() ?? true
   // Pipes and devices cannot be renamed.
   const partial = isPlain ? `${path}.partial` : path
   let stream: ReturnType<typeof createWriteStream> | undefined
@@ -123,6 +145,7 @@ export const openFile = (ctx: CliContext, file: string) => {
   }
   const unwritable = (error: unknown) => fileProblem(error, words) ?? error
   return {
+    isThere: there?.isFile() ?? false,
     write: async (text: string): Promise<void> => {
       if (failure) throw unwritable(failure)
       if (!open().write(text))
