@@ -62,7 +62,8 @@ function add(into, mine, limit) {
 /** Work on a copy of a data directory, which goes away again. */
 async function inCopy(dir, from, work) {
   const data = dir('import-data')
-  cpSync(from, data, { recursive: true })
+  // Sockets cannot be copied.
+  cpSync(from, data, { recursive: true, filter: (path) => !path.endsWith('.sock') })
   try {
     return await work(data)
   } finally {

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { type CliHome, withDaemon } from '../support/cli.ts'
@@ -121,8 +121,8 @@ describe('chips import', () => {
 })
 
 describe('an import that stopped', () => {
-  test('goes on from its file, and refuses another', async () => {
-    const rows = Array.from({ length: 60_000 }, (_, i) => `0412${(i + 1).toString(16).padStart(10, '0')}`)
+  test('goes on from its journal, refuses a file that was changed, and is undone', async () => {
+    const rows = Array.from({ length: 20_000 }, (_, i) => `0412${(i + 1).toString(16).padStart(10, '0')}`)
     writeFileSync(join(here.home, 'big.csv'), `TagID,Remark\n${rows.map((uid) => `${uid},x`).join('\n')}\n`)
     const args = ['chips', 'import', '--file', 'big.csv', '--chip-group', 'Big', '--key-set', '101', '--json']
     const running = spawnCli([...args, '--map', 'uid=TagID', '--ignore-columns'], here.env, here.home)
@@ -132,15 +132,24 @@ describe('an import that stopped', () => {
     const id = batchId(running.stderr())
     expect((await here.run('batch', 'status', id, '--json')).json()).toMatchObject({ status: 'stopped' })
 
+    const part = (await here.run('batch', 'report', id, '--json')).lines() as { status: string }[]
+    expect([part.length, new Set(part.map(({ status }) => status))]).toEqual([
+      20_000,
+      new Set(['created', 'pending']),
+    ])
     const resumed = await here.run('batch', 'resume', id)
-    expect([resumed.code, resumed.stderr]).toEqual([0, expect.stringContaining('0 failed')])
+    // What an earlier run of the batch created counts as created.
+    expect([resumed.code, resumed.stderr]).toEqual([
+      0,
+      expect.stringContaining('20,000 chips created, 0 unchanged, 0 failed.'),
+    ])
     expect((await here.run('batch', 'status', id, '--json')).json()).toMatchObject({
       status: 'done',
-      total: 60_000,
+      total: 20_000,
       failed: 0,
     })
     const listed = (await here.run('chips', 'list', '--chip-group', 'Big', '--json')).json() as unknown[]
-    expect(listed.length).toBe(60_000)
+    expect(listed.length).toBe(20_000)
 
     writeFileSync(join(here.home, 'big.csv'), 'TagID\n04000000000001\n')
     const changed = await here.run('batch', 'resume', id)
@@ -148,7 +157,11 @@ describe('an import that stopped', () => {
       2,
       expect.stringContaining('not the file that the batch started with'),
     ])
-    expect((await here.run('batch', 'undo', id, '--yes')).code).toBe(2)
+    rmSync(join(here.home, 'big.csv'))
+    expect((await here.run('batch', 'resume', id)).code).toBe(0)
+    const undone = await here.run('batch', 'undo', id, '--yes')
+    expect([undone.code, undone.stderr]).toEqual([0, expect.stringContaining('20,000 removed, 0 unchanged')])
+    expect((await here.run('chips', 'list', '--chip-group', 'Big', '--json')).json()).toEqual([])
   })
 })
 
@@ -160,6 +173,68 @@ test('SIGINT ends an import with 130, and it goes on later', async () => {
   expect([ran.code, ran.stderr]).toEqual([130, expect.stringContaining('tapchip batch resume b_')])
   expect((await here.run('batch', 'resume', batchId(ran.stderr))).code).toBe(0)
   expect((await here.run('chips', 'list', '--chip-group', 'Cut', '--json')).json()).toHaveLength(60_000)
+})
+
+describe('an import that is undone', () => {
+  test('what has happened to a chip since keeps it, and the report says why', async () => {
+    const uidOf = (n: number) => `0415000000000${n}`
+    const rows = Array.from({ length: 6 }, (_, n) => `${uidOf(n + 1)},L ${n + 1}`)
+    write('old.csv', `uid,label\n${rows[0]}\n`)
+    await here.run('chips', 'import', '--file', 'old.csv', '--chip-group', 'Undo', '--key-set', '101')
+    write('a.csv', `uid,label\n${rows.join('\n')}\n`)
+    const flags = ['--chip-group', 'Undo', '--key-set', '101']
+    const ran = await here.run('chips', 'import', '--file', 'a.csv', ...flags)
+    const id = batchId(ran.stderr)
+    expect(ran.stderr).toContain(`5 chips created, 1 unchanged, 0 failed. Undo it: tapchip batch undo ${id}`)
+    const report = (await here.run('batch', 'report', id, '--json')).lines()
+    expect(report.map((line) => (line as { status: string }).status)).toEqual([
+      'unchanged',
+      ...Array(5).fill('created'),
+    ])
+    await here.run('chips', 'edit', '--uid', uidOf(2), '--redirect-url', 'https://example.com/')
+    await here.run('chips', 'disable', uidOf(3), '--yes')
+    await here.run('chips', 'enable', uidOf(3), '--yes')
+    await here.run('chips', 'remove', uidOf(4), '--yes')
+    const dry = await here.run('batch', 'undo', id, '--yes', '--dry-run')
+    expect([dry.code, dry.stderr]).toEqual([0, expect.stringContaining('up to 5 chips would be removed')])
+    const undone = await here.run('batch', 'undo', id, '--yes', '--json')
+    expect(undone.code).toBe(3)
+    expect(undone.lines()).toMatchObject([
+      { row: 2, status: 'failed', error: expect.stringContaining('was changed since the import') },
+      { row: 3, status: 'failed', error: expect.stringContaining('was changed since the import') },
+      { row: 4, status: 'unchanged' },
+      { row: 5, status: 'removed' },
+      { row: 6, status: 'removed' },
+    ])
+    const left = (await here.run('chips', 'list', '--chip-group', 'Undo', '--json')).json() as unknown[]
+    expect(left).toHaveLength(3)
+    const again = batchId(undone.stderr)
+    expect((await here.run('batch', 'report', again, '--json')).lines()).toHaveLength(5)
+    const twice = await here.run('batch', 'undo', again, '--yes')
+    expect([twice.code, twice.stderr]).toEqual([2, expect.stringContaining('tapchip chips import')])
+    // The labels are free again.
+    expect((await here.run('chips', 'import', '--file', 'a.csv', ...flags)).stderr).toContain(
+      '3 chips created',
+    )
+  })
+
+  test('one from standard input goes on as well; one whose journal has no sheet needs its file', async () => {
+    here.stdin = 'uid\n04160000000001\n04160000000002\n'
+    const ran = await here.run('chips', 'import', '--file', '-', '--chip-group', 'In', '--key-set', '101')
+    const id = batchId(ran.stderr)
+    const path = join(here.home, '.local/state/tapchip/batches', `${id}.jsonl`)
+    const lines = readFileSync(path, 'utf8').trimEnd().split('\n')
+    writeFileSync(path, `${lines.filter((line) => !/"type":"(result|end)"/.test(line)).join('\n')}\n`)
+    expect((await here.run('batch', 'report', id, '--json')).lines()).toMatchObject([
+      { row: 1, status: 'pending' },
+      { row: 2, status: 'pending' },
+    ])
+    const resumed = await here.run('batch', 'resume', id, '--json', '--yes')
+    expect(resumed.lines()).toMatchObject([{ status: 'created' }, { status: 'created' }])
+    writeFileSync(path, `${lines.filter((line) => !line.includes('"sheet"')).join('\n')}\n`)
+    const bare = await here.run('batch', 'resume', id)
+    expect([bare.code, bare.stderr]).toEqual([2, expect.stringContaining('--file is missing')])
+  })
 })
 
 describe('chips export', () => {

@@ -9,7 +9,7 @@ import { fileProblem } from '../file-problem.ts'
 import { type Batch, readBatch } from './history.ts'
 import { journalPath, placeOf } from './journal.ts'
 import { elsewhere, makeJournalDir } from './journal-file.ts'
-import { isNamed } from './journal-reader.ts'
+import { kindNamed } from './journal-reader.ts'
 import type { Kind } from './kind.ts'
 
 const inflate = promisify(inflateRaw)
@@ -39,7 +39,7 @@ export const findBatch = async (
   const isHere = existsSync(journalPath(ctx.system, id))
   // Without a daemon, a journal here is all there is.
   const remote = isBatchId(id) ? await remoteOf(ctx, id, !isHere) : undefined
-  const kind = remote && kinds.find((kind) => isNamed(kind, remote.kind))
+  const kind = remote && kindNamed(kinds, remote.kind)
   if (!remote || !kind) return read()
   const { lease, host, state } = remote
   // What was run from here is here: the daemon may have less.

@@ -179,10 +179,29 @@ export const undoBatch = async (
   const { undo } = kind
   const { id } = history.header
   if ('refusal' in undo) throw new UsageError(undo.refusal, undo.advice?.(id))
-  if ('resume' in kind) throw new UsageError(`A batch of ${kind.name} cannot be undone.`)
-  needKey(ctx, kind)
+  if (history.status === 'running')
+    throw new CliError(`Batch ${id} is still running, as process ${history.header.pid}.`, {
+      advice: 'Stop it with Ctrl-C, or wait until it ends. Then undo it.',
+    })
+  const by = 'as' in undo ? undo.as : kind
+  if ('resume' in by) throw new UsageError(`A batch of ${kind.name} cannot be undone.`)
+  needKey(ctx, by)
   await assertSameDaemon(ctx, history.header)
-  const rows = history.rows.flatMap((row) => {
+  const rows = 'as' in undo ? undo.rows(history) : rowsToRestore(history, undo)
+  if (rows.length === 0) {
+    ctx.io.note(`${undo.nothing} Nothing to do.`)
+    return exitCodes.done
+  }
+  await ctx.prompts.confirm(yes, undo.question(rows.length))
+  const check = await by.check?.(ctx, rows)
+  if (ctx.flags.dryRun) return by.show(ctx, rows, check)
+  const input = { name: `undo of ${id}`, path: null, sha256: null }
+  const batch = { input, rows, check, rate, undoes: id }
+  return (await startBatch(ctx, { ...by, name: undo.name }, batch)).exitCode
+}
+
+const rowsToRestore = (history: History, undo: Extract<RowKind['undo'], { name: string }>): readonly Row[] =>
+  history.rows.flatMap((row) => {
     const result = history.results.get(row.row)
     const times = history.sent.get(row.row) ?? 0
     // A row that was being sent when the process was killed may have been written, also if it was found unchanged when
@@ -192,17 +211,6 @@ export const undoBatch = async (
     const isDone = result !== undefined && countedAs[result.status] === 'changed'
     return ((isDone || mayBeOurs) && undo.row(row, result)) || []
   })
-  if (rows.length === 0) {
-    ctx.io.note(`${undo.nothing} Nothing to do.`)
-    return exitCodes.done
-  }
-  await ctx.prompts.confirm(yes, undo.question(rows.length))
-  const check = await kind.check?.(ctx, rows)
-  if (ctx.flags.dryRun) return kind.show(ctx, rows, check)
-  const input = { name: `undo of ${id}`, path: null, sha256: null }
-  const batch = { input, rows, check, rate, undoes: id }
-  return (await startBatch(ctx, { ...kind, name: undo.name }, batch)).exitCode
-}
 
 export const reportBatch = async (
   ctx: CliContext,

@@ -6,7 +6,7 @@ import { fileProblem } from '../file-problem.ts'
 import { counted } from '../io/text.ts'
 import type { SystemPaths } from '../system.ts'
 import { countResults, isEnd, isHeader, journalDir, journalPath, linesOf, placeOf } from './journal.ts'
-import { isNamed, JournalReader } from './journal-reader.ts'
+import { JournalReader, kindNamed } from './journal-reader.ts'
 import type { Damage, History, Kind } from './kind.ts'
 
 const beginning = '{"type":"'
@@ -61,14 +61,20 @@ const readJournal = async (path: string, id: string, kinds: readonly Kind[]): Pr
     silent = isSound ? undefined : { number, isBeginning, hasEnd }
   }
   if (silent && !(silent.isBeginning && !silent.hasEnd)) damaged.push(silent.number)
-  const { header, kind, end, rows, results, failures, sent, events } = reader
+  const { header, kind, end, rows, results, failures, sent, events, sheet } = reader
   if (header === undefined || kind === undefined) throw withoutHeader(path, id, damaged)
   const counts =
     ('counts' in kind ? kind.counts?.(events) : undefined) ?? end ?? countResults(results.values())
   const isBegun = sent.size > 0 || results.size > 0 || end !== undefined
   // A row with a damaged number counts once as unknown and once as missing.
   const unknown = new Set([...sent.keys(), ...results.keys()].filter((row) => !reader.rowNumbers.has(row)))
-  const missingRows = isBegun && 'isRow' in kind ? Math.max(0, header.total - rows.length, unknown.size) : 0
+  const isCut = isBegun && sheet.length < reader.sheetPieces
+  const missingRows =
+    isBegun && 'isRow' in kind
+      ? Math.max(0, header.total - rows.length, unknown.size)
+      : isCut
+        ? header.total
+        : 0
   const isOwn = reader.place === undefined || reader.place === placeOf(path)
   const history: History = {
     header,
@@ -81,6 +87,7 @@ const readJournal = async (path: string, id: string, kinds: readonly Kind[]): Pr
     failures,
     sent,
     events,
+    sheet: sheet.length > 0 && sheet.length === reader.sheetPieces ? sheet : undefined,
     damage: { lines: damaged, missingRows },
     isOwn,
     hasEnd: end !== undefined,
@@ -189,7 +196,7 @@ const readEnds = (path: string, kinds: readonly Kind[]): BatchSummary | undefine
   const header = parseObject(readPart(path, 0)[0] ?? '')
   const end = parseObject(readPart(path, Math.max(0, statSync(path).size - endSize)).at(-1) ?? '')
   if (!isHeader(header) || end?.type !== 'end' || !isEnd(end)) return undefined
-  const kind = kinds.find((kind) => isNamed(kind, header.kind))
+  const kind = kindNamed(kinds, header.kind)
   if (kind === undefined || 'counts' in kind) return undefined
   return { header, status: end.how, endedAt: end.at, counts: end }
 }

@@ -24,6 +24,8 @@ export class JournalReader {
   readonly failures = new Map<number, number>()
   readonly sent = new Map<number, number>()
   readonly events: ChipEvent[] = []
+  readonly sheet: string[] = []
+  sheetPieces = 0
   readonly #kinds: readonly Kind[]
 
   constructor(kinds: readonly Kind[]) {
@@ -36,6 +38,7 @@ export class JournalReader {
     const { kind } = this
     if (kind === undefined) return isHeader(line) && this.#begin(line)
     if (type === 'row' && 'isRow' in kind && kind.isRow(rest)) return this.#add(rest)
+    if (type === 'sheet' && 'isRepeated' in kind) return this.#addPiece(rest)
     if (type === 'result' && kind.isResult?.(rest)) return this.#settle(rest)
     if ((type === 'begun' || type === 'result') && 'isEvent' in kind && kind.isEvent?.(rest))
       return this.events.push(rest) > 0
@@ -44,6 +47,8 @@ export class JournalReader {
       this.pid = rest.pid
       this.place = rest.place
       this.end = undefined
+      // It sends all its rows again.
+      if ('isRepeated' in kind) this.results.clear()
       return true
     }
     if (type !== 'end' || !isEnd(rest)) return false
@@ -52,7 +57,7 @@ export class JournalReader {
   }
 
   #begin(header: Header): boolean {
-    this.kind = this.#kinds.find((kind) => isNamed(kind, header.kind))
+    this.kind = kindNamed(this.#kinds, header.kind)
     if (this.kind === undefined) return false
     this.header = header
     this.pid = header.pid
@@ -65,6 +70,12 @@ export class JournalReader {
     if (this.rowNumbers.has(row.row)) return false
     this.rowNumbers.add(row.row)
     return this.rows.push(row) > 0
+  }
+
+  #addPiece({ n, of, csv }: JsonObject): boolean {
+    if (n !== this.sheet.length + 1 || !isNumber(of) || typeof csv !== 'string') return false
+    this.sheetPieces = of
+    return this.sheet.push(csv) > 0
   }
 
   #settle(result: Result): boolean {
@@ -82,5 +93,8 @@ export class JournalReader {
   }
 }
 
-export const isNamed = ({ name, undo }: Kind, wanted: string): boolean =>
-  name === wanted || ('name' in undo && undo.name === wanted)
+/** A kind, also by the name of its undo, which may be of a kind of its own. */
+export const kindNamed = (kinds: readonly Kind[], wanted: string): Kind | undefined => {
+  const kind = kinds.find(({ name, undo }) => name === wanted || ('name' in undo && undo.name === wanted))
+  return kind && kind.name !== wanted && 'as' in kind.undo ? kind.undo.as : kind
+}

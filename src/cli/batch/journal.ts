@@ -92,6 +92,8 @@ interface Resumed {
 export type JournalLine =
   | Header
   | ({ readonly type: 'row' } & Row)
+  /** A piece of a sheet, the nth `of` so many, as CSV that one reader takes piece after piece. */
+  | { readonly type: 'sheet'; readonly n: number; readonly of: number; readonly csv: string }
   /** Rows being sent: after a kill, they may or may not have been written. */
   | { readonly type: 'sent'; readonly rows: readonly number[] }
   | ({ readonly type: 'result' } & (Result | (ChipEvent & { readonly status: Status })))

@@ -28,6 +28,8 @@ export interface History<R extends Row = Row, T extends Result = Result> {
   readonly sent: ReadonlyMap<number, number>
   /** Of a box of chips, in order. */
   readonly events: readonly ChipEvent[]
+  /** Of an import: its rows as CSV, in pieces. undefined if the journal does not have them all. */
+  readonly sheet: readonly string[] | undefined
   readonly damage: Damage
   /** It was last run with this journal, not with one of which this is a copy. */
   readonly isOwn: boolean
@@ -82,6 +84,15 @@ export type Undo<R extends Row, T extends Result> =
       row(row: R, result: T | undefined): R | undefined
     }
 
+/** Undone as a batch of another kind. */
+interface UndoAs<T extends Result> {
+  readonly name: string
+  question(count: number): string
+  readonly nothing: string
+  rows(history: History<Row, T>): readonly Row[]
+  readonly as: RowKind
+}
+
 export interface ResumeOptions extends SheetFlags {
   readonly retryFailed: boolean
   readonly yes: boolean
@@ -91,12 +102,12 @@ export interface ResumeOptions extends SheetFlags {
   readonly takeOver: boolean
 }
 
-interface AnyKind<R extends Row, T extends Result> {
+interface AnyKind {
   readonly name: string
-  readonly undo: Undo<R, T>
 }
 
-export interface RowKind<R extends Row = Row, T extends Result = Result, C = unknown> extends AnyKind<R, T> {
+export interface RowKind<R extends Row = Row, T extends Result = Result, C = unknown> extends AnyKind {
+  readonly undo: Undo<R, T>
   /** It needs an admin token, and no API key. */
   readonly isAdmin?: boolean
   readonly sheet: SheetSpec<R, C>
@@ -142,7 +153,10 @@ export interface RowKind<R extends Row = Row, T extends Result = Result, C = unk
 }
 
 /** A batch that is not sent row by row, and resumes in its own way. */
-export interface WholeKind<T extends Result = Result> extends AnyKind<Row, T> {
+export interface WholeKind<T extends Result = Result> extends AnyKind {
+  readonly undo: Extract<Undo<Row, T>, { refusal: string }> | UndoAs<T>
+  /** A resume sends all rows again; its journal has the sheet. */
+  readonly isRepeated?: true
   isResult?(line: unknown): line is T
   isEvent?(line: unknown): line is ChipEvent
   counts?(events: readonly ChipEvent[]): Counts

@@ -22,9 +22,16 @@ export const beginJournal = async (
   about: Pick<Header, 'kind' | 'total' | 'input' | 'undoes' | 'settings'>,
   {
     rows = [],
+    sheet = [],
     noun = 'row',
     isAdmin = true,
-  }: { readonly rows?: readonly Row[]; readonly noun?: string; readonly isAdmin?: boolean } = {},
+  }: {
+    readonly rows?: readonly Row[]
+    /** Of an import, in pieces. */
+    readonly sheet?: readonly string[]
+    readonly noun?: string
+    readonly isAdmin?: boolean
+  } = {},
 ): Promise<{ readonly id: string; readonly journal: Journal }> => {
   await ctx.beforeWrite()
   const instance = await instanceNow(ctx)
@@ -46,6 +53,7 @@ export const beginJournal = async (
   }
   journal.append(header)
   for (const row of rows) journal.append({ type: 'row', ...row })
+  for (const [at, csv] of sheet.entries()) journal.append({ type: 'sheet', n: at + 1, of: sheet.length, csv })
   journal.sync()
   const hold = { header, isAdmin, takeOver: false, path: journal.path }
   await mirrored(ctx, journal, hold, await holdBatch(ctx, hold))

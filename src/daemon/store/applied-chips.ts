@@ -61,7 +61,7 @@ const updateOf = (columns: readonly Column[]) =>
   statement<Values>()((db, p) => {
     const update = db
       .updateTable('chips')
-      .set(Object.fromEntries(columns.map((column) => [column, p[column]])))
+      .set({ ...Object.fromEntries(columns.map((column) => [column, p[column]])), importBatch: null })
       .where('uid', '=', p.uid)
       .where('teamId', '=', p.teamId)
     return appliedColumns.reduce(
@@ -82,4 +82,9 @@ export function applyToChip(db: Queries, chip: ChipRow, change: Partial<AppliedC
 
 /** The labels of other chips must be free before they are given. */
 export const clearLabels = (db: Queries, uids: readonly string[]) =>
-  affected(db.updateTable('chips').set({ label: null }).where('uid', 'in', engineOf(db).listed(uids)))
+  affected(
+    db
+      .updateTable('chips')
+      .set({ label: null, importBatch: null })
+      .where('uid', 'in', engineOf(db).listed(uids)),
+  )

@@ -1,7 +1,8 @@
+import type { ExpressionBuilder } from 'kysely'
 import { addToChipGroup } from './chip-groups.ts'
 import { type ChipWithToken, withToken } from './chips.ts'
 import { engineOf, type Queries } from './database.ts'
-import type { ChipRow } from './schema.ts'
+import type { ChipRow, Database } from './schema.ts'
 import { affected, exists, once, statement } from './statement.ts'
 
 export interface ChipRecordRow extends ChipWithToken {
@@ -28,6 +29,41 @@ export async function deleteChip(
   await db.deleteFrom('chips').where('uid', '=', uid).execute()
   await addToChipGroup(db, chipGroupId, -1)
 }
+
+/**
+ * Deletes a chip as an import registered it: not changed, tapped, or assigned since, its token not moved.
+ * @param of `topic` of transactions of its token
+ */
+export async function deleteUntouched(
+  db: Queries,
+  {
+    uid,
+    batch,
+    chipGroupId,
+    topic,
+  }: { uid: string; batch: string; chipGroupId: number; topic: string | null },
+): Promise<boolean> {
+  let query = db
+    .deleteFrom('chips')
+    .where('uid', '=', uid)
+    .where('importBatch', '=', batch)
+    .where('lastTapAt', 'is', null)
+  for (const table of ['badgeAssignments', 'guestbookAssignments'] as const)
+    query = query.where((e) =>
+      e.not(e.exists(e.selectFrom(table).select('chipUid').whereRef('chipUid', '=', 'chips.uid'))),
+    )
+  if (topic !== null) query = query.where((e) => e.not(e.exists(moved(e, topic))))
+  const isDeleted = await once(query)
+  if (isDeleted) await addToChipGroup(db, chipGroupId, -1)
+  return isDeleted
+}
+
+const moved = (e: ExpressionBuilder<Database, 'chips'>, topic: string) =>
+  e
+    .selectFrom('transactions')
+    .select('transactions.id')
+    .where('topic', '=', topic)
+    .whereRef('transactions.createdAt', '>=', 'chips.createdAt')
 
 export async function moveAssignments(db: Queries, from: string, to: string): Promise<number> {
   let moved = 0n

@@ -9,12 +9,13 @@ export interface Commons {
   chipGroupId: number
   simulated: 0 | 1
   createdAt: string
+  importBatch: string | null
 }
 
 /** @returns false, without any insert, if a UID is repeated or already registered */
 export function insertBareChips(
   db: Queries,
-  { teamId, chipGroupId, simulated, createdAt }: Commons,
+  { teamId, chipGroupId, simulated, createdAt, importBatch }: Commons,
   keySetId: number,
   uids: readonly string[],
 ): Promise<boolean> {
@@ -31,6 +32,7 @@ export function insertBareChips(
       'lastCounter',
       'simulated',
       'createdAt',
+      'importBatch',
     ])
     .expression(
       db
@@ -45,6 +47,7 @@ export function insertBareChips(
           e.val(-1).as('lastCounter'),
           e.val(simulated).as('simulated'),
           e.val(createdAt).as('createdAt'),
+          e.val(importBatch).as('importBatch'),
         ])
         // Without WHERE, SQLite parses ON CONFLICT as a join condition.
         .where((e) => e.lit(true)),
@@ -91,8 +94,8 @@ export type NewChip = Pick<ChipRow, (typeof columns)[number]>
 
 /** @returns false, without any insert, if a UID, label, or public key already exists */
 export function insertChips(db: Queries, commons: Commons, chips: readonly NewChip[]): Promise<boolean> {
-  const { teamId, chipGroupId, simulated, createdAt } = commons
-  const shared = [teamId, chipGroupId, simulated, createdAt]
+  const { teamId, chipGroupId, simulated, createdAt, importBatch } = commons
+  const shared = [teamId, chipGroupId, simulated, createdAt, importBatch]
   const insert = async (rows: readonly NewChip[]) => {
     const parameters: unknown[] = []
     for (const row of rows) {
@@ -121,7 +124,7 @@ function insertOf(db: Queries, size: number): CompiledQuery {
   const known = compiled.get(key)
   if (known) return known
   // Placeholder values, since only the names and their order matter.
-  const names = [...columns, 'teamId', 'chipGroupId', 'simulated', 'createdAt']
+  const names = [...columns, 'teamId', 'chipGroupId', 'simulated', 'createdAt', 'importBatch']
   const row = Object.fromEntries(names.map((name) => [name, ''])) as unknown as Insertable<ChipsTable>
   const query = db
     .insertInto('chips')

@@ -144,7 +144,7 @@ export async function findChips(db: Queries, uids: readonly string[]): Promise<C
 const setUrl = statement<{ uid: string; teamId: number; redirectUrl: string | null }>()((db, p) =>
   db
     .updateTable('chips')
-    .set({ redirectUrl: p.redirectUrl })
+    .set({ redirectUrl: p.redirectUrl, importBatch: null })
     .where('uid', '=', p.uid)
     .where('teamId', '=', p.teamId),
 )
@@ -164,7 +164,7 @@ export const setRedirects = (
   affected(
     db
       .updateTable('chips')
-      .set({ redirectUrl: edit.redirectUrl })
+      .set({ redirectUrl: edit.redirectUrl, importBatch: null })
       .where('uid', 'in', engineOf(db).listed(edit.uids))
       .where('teamId', '=', edit.teamId),
   )
@@ -217,5 +217,11 @@ const ofToken = statement<{ tokenRow: number }>()((db, p) =>
 )
 export const chipsOfToken = (db: Queries, tokenRow: number) => ofToken.all(db, { tokenRow })
 
-export const updateChip = (db: Queries, uid: string, change: Partial<Omit<ChipRow, 'uid'>>) =>
-  once(db.updateTable('chips').set(change).where('uid', '=', uid))
+/** From then on, the import that registered the chip cannot be undone for it. */
+export const updateChip = (db: Queries, uid: string, change: Partial<Omit<ChipRow, 'uid' | 'importBatch'>>) =>
+  once(
+    db
+      .updateTable('chips')
+      .set({ ...change, importBatch: null })
+      .where('uid', '=', uid),
+  )

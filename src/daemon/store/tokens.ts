@@ -8,6 +8,10 @@ export interface TokenLocation {
   tokenId: string
 }
 
+/** What transactions of a token are about. */
+export const tokenTopic = ({ contractAddress, chainId, tokenId }: TokenLocation): string =>
+  `token:${chainId}/${contractAddress}/${tokenId}`
+
 export interface LocatedToken extends TokenRow, TokenLocation {
   teamId: number
   twoTapDelaySeconds: number | null

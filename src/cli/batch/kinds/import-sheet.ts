@@ -20,7 +20,9 @@ export const importSheet = {
   anyOf: ['uid', 'publicKey'],
   alwaysIgnored: notImported,
 } as const
-const [publicKeyAt, labelAt] = [columns.indexOf('publicKey'), columns.indexOf('label')]
+const [publicKeyAt, labelAt, fileReadKeyAt] = (['publicKey', 'label', 'fileReadKey'] as const).map((column) =>
+  columns.indexOf(column),
+) as [number, number, number]
 
 const blockSize = 256 * 1024
 
@@ -29,6 +31,10 @@ export interface ImportInput {
   /** Rows whose chip needs a key set: all but HaLo chips. */
   readonly needKeySet: number
   readonly blocks: readonly Buffer[]
+  /** Keys stand in it, which are not for the journal. */
+  readonly hasKeys: boolean
+  /** Each row names its chip by its UID. */
+  readonly hasUids: boolean
 }
 
 /**
@@ -50,6 +56,7 @@ export const readImport = async (
   let block = ''
   let rows = 0
   let needKeySet = 0
+  let hasUids = true
 
   const unique = (seen: Map<string, number>, row: number, column: string, text: string) => {
     const before = seen.get(text)
@@ -84,6 +91,7 @@ export const readImport = async (
       const label = cells[labelAt]
       if (label) unique(labels, row, 'label', label)
       const uid = uidOf(row, cells[0], publicKey)
+      hasUids &&= uid !== ''
       if (present.length === 1) block += `${uid}\n`
       else {
         check(row, cells)
@@ -97,7 +105,7 @@ export const readImport = async (
   uids.finish(accepted)
   problems.refuse(source.name)
   if (block !== '') blocks.push(Buffer.from(block))
-  return { rows, needKeySet, blocks }
+  return { rows, needKeySet, blocks, hasKeys: present.includes(fileReadKeyAt), hasUids }
 }
 
 /** Checks everything in a row but its UID. */

@@ -1,5 +1,6 @@
+import { createHash } from 'node:crypto'
+import { createReadStream, existsSync } from 'node:fs'
 import { ApiError } from '../../client/errors.ts'
-import type { Client } from '../../client/types.ts'
 import type { CliContext } from '../../context.ts'
 import { type ExitCode, exitCodes, UsageError, withAfterword } from '../../errors.ts'
 import { clean, counted, formatNumber, shellQuoted } from '../../io/text.ts'
@@ -8,47 +9,58 @@ import type { FailedFile } from '../failed-file.ts'
 import { fromSettings, sheetOptions } from '../input/flags.ts'
 import { openSource } from '../input/source.ts'
 import { auditHeadNow } from '../instance.ts'
-import { type Header, isNumber, isStatus, isText, orAbsent, type Result, shape } from '../journal.ts'
+import { type Header, isNumber, isStatus, isText, orAbsent, shape } from '../journal.ts'
 import type { WholeKind } from '../kind.ts'
 import { beginJournal, type Resuming, reopenJournal, rowsLeft } from '../open-journal.ts'
 import { openRun } from '../run.ts'
+import { type ImportResult, piecesOf, resultsOf } from './import-journal.ts'
+import {
+  asText,
+  checkSettings,
+  type ImportSettings,
+  queryOf,
+  reportEmptyGroup,
+  settingsIn,
+} from './import-settings.ts'
 import { type ImportInput, importSheet, readImport, slicesOf } from './import-sheet.ts'
-
-export interface ImportSettings {
-  readonly team: string | undefined
-  readonly chipGroup: string
-  readonly keySet: number | undefined
-  readonly simulated: boolean
-}
-
-/** As text, for the journal. */
-const asText = ({ team, chipGroup, keySet, simulated }: ImportSettings) => ({
-  chipGroup,
-  team,
-  keySet: keySet?.toString(),
-  simulated: simulated ? 'true' : undefined,
-})
-
-interface ImportResult extends Result {
-  readonly uid: string
-}
+import { importUndo } from './import-undo.ts'
 
 /**
- * Resuming an import repeats it: chips that exist are left unchanged. Its journal keeps the failures, and with --json
- * every row.
+ * Resuming an import repeats it: chips that exist are left unchanged. Its journal has the sheet, and the results of rows
+ * that were not created; all results where a row does not name its UID, or keys keep the sheet out of the journal.
  */
 export const chipImport: WholeKind<ImportResult> = {
   name: 'chips import',
+  isRepeated: true,
   isResult: shape<ImportResult>({ row: isNumber, uid: isText, status: isStatus, error: orAbsent(isText) }),
-  resume: async (ctx, { header, copy, isOwn }, options) => {
+  resume: async (ctx, { header, copy, isOwn, sheet: kept }, options) => {
     ctx.needAdmin()
+    const { settings = {} } = header
+    const repeat = (sheet: ImportInput) =>
+      runImport(ctx, {
+        input: header.input,
+        sheet,
+        settings: settingsIn(settings),
+        sheetSettings: {},
+        rate: options.rate,
+        resumes: { header, copy, isOwn, takeOver: options.takeOver },
+      })
+    if (kept !== undefined && options.file === undefined) {
+      if (!options.yes) await assertUnchanged(header)
+      return repeat({
+        rows: header.total,
+        needKeySet: 0,
+        blocks: kept.map((piece) => Buffer.from(piece)),
+        hasKeys: false,
+        hasUids: settings.hasUids === 'true',
+      })
+    }
     const file = options.file ?? header.input.path
     if (file === null)
       throw new UsageError(
-        '--file is missing: this import was read from standard input.',
+        '--file is missing: this import was read from standard input, and its journal does not have the keys of the chips.',
         'Give the same input again.',
       )
-    const { settings = {} } = header
     const source = openSource(ctx.system, file)
     const sheet = await readImport(source, sheetOptions(fromSettings(settings, options), importSheet), true)
     if (header.input.sha256 !== null && source.sha256() !== header.input.sha256) {
@@ -57,22 +69,10 @@ export const chipImport: WholeKind<ImportResult> = {
         'For the new input, start a new batch: tapchip chips import',
       )
     }
-    return runImport(ctx, {
-      input: header.input,
-      sheet,
-      settings: {
-        team: settings.team,
-        chipGroup: settings.chipGroup ?? '',
-        keySet: settings.keySet === undefined ? undefined : Number(settings.keySet),
-        simulated: settings.simulated === 'true',
-      },
-      sheetSettings: {},
-      rate: options.rate,
-      resumes: { header, copy, isOwn, takeOver: options.takeOver },
-    })
+    return repeat(sheet)
   },
-  report: async (ctx, { results }, failedAlone) => {
-    for (const { row, uid, status, error } of results.values()) {
+  report: async (ctx, history, failedAlone) => {
+    for (const { row, uid, status, error } of resultsOf(history)) {
       if (failedAlone && status !== 'failed') continue
       await ctx.io.line(
         { row, uid, status, error },
@@ -82,9 +82,30 @@ export const chipImport: WholeKind<ImportResult> = {
     }
   },
   undo: {
-    refusal: 'An import cannot be undone.',
-    advice: () => 'Remove its chips one by one: tapchip chips remove UID',
+    name: importUndo.name,
+    question: (count) =>
+      `Remove up to ${counted(count, 'chip')}? Those that were tapped, changed, or assigned since are left as they are.`,
+    nothing: 'The import created nothing.',
+    rows: (history) =>
+      [...resultsOf(history)].flatMap(({ row, uid, status }) =>
+        (status === 'created' || status === 'pending') && uid !== ''
+          ? [{ row, uid: readUid(uid), batch: history.header.id }]
+          : [],
+      ),
+    as: importUndo,
   },
+}
+
+/** Whoever has changed the file since may expect that its new rows are imported. */
+const assertUnchanged = async ({ input }: Header): Promise<void> => {
+  if (input.path === null || input.sha256 === null || !existsSync(input.path)) return
+  const hash = createHash('sha256')
+  for await (const piece of createReadStream(input.path)) hash.update(piece)
+  if (hash.digest('hex') === input.sha256) return
+  throw new UsageError(
+    `${input.path} is not the file that the batch started with.`,
+    'To continue with the rows that it started with: --yes. For the new input, start a new batch: tapchip chips import',
+  )
 }
 
 export const runImport = async (
@@ -112,12 +133,19 @@ export const runImport = async (
   const client = await ctx.client()
   if (!dryRun && !resumes) await checkSettings(ctx, client, settings, sheet)
   const total = sheet.rows
-  const about = { kind: chipImport.name, total, input, settings: { ...asText(settings), ...sheetSettings } }
+  const hasUids = sheet.hasUids ? 'true' : undefined
+  const about = {
+    kind: chipImport.name,
+    total,
+    input,
+    settings: { ...asText(settings), ...sheetSettings, hasUids },
+  }
   const { id, journal } = dryRun
     ? { id: undefined, journal: undefined }
     : resumes
       ? { id: resumes.header.id, journal: await reopenJournal(ctx, resumes, rowsLeft(total, total)) }
-      : await beginJournal(ctx, about)
+      : await beginJournal(ctx, about, { sheet: sheet.hasKeys ? [] : piecesOf(sheet.blocks) })
+  const isEachReported = io.json || sheet.hasKeys || !sheet.hasUids
   const stopping = 'Stopping. Press Ctrl-C again to stop now.'
   const run = openRun(ctx, { id, journal, label: 'Importing', total, rate, stopping })
   const failures = new Map<number, { readonly row: number; readonly uid: string; readonly error: string }>()
@@ -139,7 +167,7 @@ export const runImport = async (
   }
   try {
     const answers = client.stream('POST /admin/chips/import', {
-      query: queryOf(settings, io.json ? 'all' : 'failures', dryRun),
+      query: queryOf(settings, isEachReported ? 'all' : 'exceptions', dryRun),
       upload: { contentType: 'text/csv', content: content() },
       signal: run.stop.signal,
     })
@@ -153,7 +181,7 @@ export const runImport = async (
       if (status === 'failed') failures.set(row, { row, uid, error: error ?? '' })
       const result = { row, uid, status, error }
       journal?.append({ type: 'result', ...result })
-      if (io.json) counts[status] += 1
+      if (isEachReported) counts[status] += 1
       await run.show(result, () => clean(`row ${row}  ${uid}  failed  ${error ?? ''}`))
     }
     isComplete ||= counts.created + counts.unchanged + counts.failed === total
@@ -178,8 +206,9 @@ export const runImport = async (
     )
     return exitCode
   }
+  const undo = created > 0 && !io.json ? ` Undo it: tapchip batch undo ${id}` : ''
   io.note(
-    `${counted(created, 'chip')} created, ${formatNumber(unchanged)} unchanged, ${formatNumber(failed)} failed.`,
+    `${counted(created, 'chip')} created, ${formatNumber(unchanged)} unchanged, ${formatNumber(failed)} failed.${undo}`,
   )
   if (failed === total) await reportEmptyGroup(ctx, settings)
   const cells = (row: number) => {
@@ -189,36 +218,4 @@ export const runImport = async (
   failedFile?.write([...failures.values()], { heading: ['uid'], cells })
   if (failed < total) io.hint(`See them: tapchip chips list --chip-group ${shellQuoted(settings.chipGroup)}`)
   return exitCode
-}
-
-const queryOf = (settings: ImportSettings, report: 'all' | 'failures', dryRun: boolean) => ({
-  ...settings,
-  report,
-  dryRun,
-  simulated: settings.simulated || undefined,
-})
-
-/** Sends the heading alone as a dry run, so that problems with the settings are reported before there is a batch. */
-const checkSettings = async (
-  ctx: CliContext,
-  client: Client,
-  settings: ImportSettings,
-  { blocks }: ImportInput,
-): Promise<void> => {
-  await ctx.beforeWrite()
-  const [first = Buffer.alloc(0)] = blocks
-  const upload = { contentType: 'text/csv', content: [first.subarray(0, first.indexOf('\n') + 1)] }
-  const query = queryOf(settings, 'failures', true)
-  const answers = client.stream('POST /admin/chips/import', { query, upload })
-  for await (const _ of answers);
-}
-
-/** The group is created before the first row, and stays if every row fails: tell the user where it came from. */
-const reportEmptyGroup = async (ctx: CliContext, { chipGroup, team }: ImportSettings): Promise<void> => {
-  // This is only a courtesy, so errors are ignored.
-  const groups = await ctx.call('GET /admin/chip-groups', { query: { team } }).catch(() => [])
-  if (groups.find(({ name }) => name === chipGroup)?.chips !== 0) return
-  ctx.io.note(
-    `The chip group "${clean(chipGroup)}" was created, and is empty. Remove it: tapchip chip-groups remove ${shellQuoted(chipGroup)}`,
-  )
 }

@@ -3,6 +3,7 @@ import { chipColumns } from '../../../values/chip-row.ts'
 import { adminEndpoint } from '../endpoint.ts'
 import {
   address,
+  batchId,
   flag,
   integer,
   moment,
@@ -15,6 +16,7 @@ import {
   tokenId,
   tokenRef,
   uid,
+  uidList,
 } from '../fields.ts'
 
 const one = z.object({ uid })
@@ -128,7 +130,8 @@ export const adminChips = {
       ...team,
       chipGroup: text(200),
       keySet: integer().optional(),
-      report: z.enum(['all', 'failures']).optional(),
+      /** `failures` and `exceptions` (rows that were failed or unchanged) end with a line of counts. */
+      report: z.enum(['all', 'failures', 'exceptions']).optional(),
       dryRun: flag.optional(),
       simulated: flag.optional(),
     }),
@@ -141,6 +144,19 @@ export const adminChips = {
       z.object({ created: z.number(), unchanged: z.number(), failed: z.number() }),
     ]),
     answerType: 'application/x-ndjson',
+  }),
+  'POST /admin/chips/import/undo': adminEndpoint({
+    summary: 'Remove the chips that a batch imported and that nothing has happened to since',
+    scope: 'edit',
+    bodyLimit: 4 * 1024 * 1024,
+    body: z.object({ batch: batchId, uids: uidList }),
+    response: z.array(
+      z.object({
+        uid: z.string(),
+        status: z.enum(['removed', 'unchanged', 'failed']),
+        error: z.string().optional(),
+      }),
+    ),
   }),
   'GET /admin/chips/export': adminEndpoint({
     summary: "Stream a team's chips as JSON lines: all, or those for which every given condition holds",

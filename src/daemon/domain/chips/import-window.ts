@@ -128,7 +128,7 @@ async function registerPiece(
   pace: Pace,
 ): Promise<Registered[]> {
   const { request, at } = plan
-  const { teamId, isSimulated, mayBind, keySetId = null } = request
+  const { teamId, isSimulated, mayBind, keySetId = null, actor } = request
   const job = (trx: Queries) => pace.timed(chips.length, () => register(trx))
   const register = async (trx: Queries): Promise<Registered[]> => {
     const group = await groupOf(trx, plan)
@@ -139,7 +139,7 @@ async function registerPiece(
     return registerCheckedChips(
       trx,
       deps,
-      { teamId, chipGroupId: group, keySetId, isSimulated, mayBind, at },
+      { teamId, chipGroupId: group, keySetId, isSimulated, mayBind, at, batch: actor.batch },
       chips,
     )
   }

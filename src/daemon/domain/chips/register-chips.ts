@@ -25,6 +25,8 @@ export interface Registration {
   mayBind: boolean
   /** ISO 8601 */
   at: string
+  /** The batch of an import. */
+  batch?: string | undefined
 }
 
 /** `unchanged`: the chip is already registered with all given values. */
@@ -80,11 +82,12 @@ interface Work {
   readonly remembered: ReadonlyMap<string, Remembered>
 }
 
-const commonsOf = ({ teamId, chipGroupId, isSimulated, at }: Registration) => ({
+const commonsOf = ({ teamId, chipGroupId, isSimulated, at, batch }: Registration) => ({
   teamId,
   chipGroupId,
   simulated: isSimulated ? (1 as const) : (0 as const),
   createdAt: at,
+  importBatch: batch ?? null,
 })
 
 /** @returns the records of removed chips that are registered again, by identity */
@@ -206,7 +209,10 @@ async function registerEachOnce(
     const row = there.get(uid)
     if (row) {
       const difference = differenceTo(deps.box, registration, chip, row, groups.get(row.chipGroupId))
-      results.set(chip, difference === undefined ? { status: 'unchanged', uid } : failed(uid, difference))
+      // An import that is resumed repeats its rows.
+      const isOurs = registration.batch !== undefined && row.importBatch === registration.batch
+      const status = isOurs ? 'created' : 'unchanged'
+      results.set(chip, difference === undefined ? { status, uid } : failed(uid, difference))
       continue
     }
     if (wasPhysical(work, chip)) {

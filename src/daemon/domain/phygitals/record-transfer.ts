@@ -5,7 +5,7 @@ import { chipsOfToken } from '../../store/chips.ts'
 import { deleteClaimRegistrationsOf } from '../../store/claim-registrations.ts'
 import type { Queries } from '../../store/database.ts'
 import { endClaimsOfChip } from '../../store/otps.ts'
-import { type LocatedToken, setMintTransaction } from '../../store/tokens.ts'
+import { type LocatedToken, setMintTransaction, tokenTopic } from '../../store/tokens.ts'
 import { type Counted, recordForTeam } from '../chain/budget.ts'
 import { type BudgetClock, iso } from '../time.ts'
 
@@ -41,7 +41,7 @@ export async function recordTransfer(
     call: { builder: claimBuilder, args },
     gasAtMost: claimGas,
     kind: call === 'mintNFT' ? 'phygital-mint' : 'phygital-transfer',
-    topic: `token:${chainId}/${contractAddress}/${tokenId}`,
+    topic: tokenTopic({ contractAddress, chainId, tokenId }),
     subject: { contractAddress, chainId, tokenId, recipient },
     teamId,
     idempotency,

@@ -21,6 +21,7 @@ import {
   planImport,
 } from '../../domain/chips/import-chips.ts'
 import type { Registered } from '../../domain/chips/register-chips.ts'
+import { undoImport } from '../../domain/chips/undo-import.ts'
 import { simulateTaps } from '../../domain/taps/simulate-tap.ts'
 import { bindAll } from '../../http/bind.ts'
 import { CheckedLines, type CheckLine, lineBy } from '../../http/checked-lines.ts'
@@ -65,6 +66,7 @@ export function adminChipRoutes(app: FastifyInstance, ctx: Context): void {
       await removeChip(ctx, actor, readingsOf(params.uid, request.params))
       return { success: true as const }
     },
+    'POST /admin/chips/import/undo': ({ body, actor }) => undoImport(ctx, actor, body),
     'POST /admin/chips/:uid/simulate': ({ params, body, actor, token, request }) =>
       simulateTaps(ctx, { actor, token }, readingsOf(params.uid, request.params), body.count ?? 1),
   })
@@ -135,7 +137,7 @@ export function chipStreamRoutes(app: FastifyInstance, ctx: Context): void {
       const sheet = await openSheet(request.body, request.headers['content-type'], chipColumns)
       try {
         const pieces = importChips(ctx, await beginImport(ctx, plan), sheet.blocks)
-        return sendLineText(reply, query.report === 'failures' ? failureLines(pieces) : resultLines(pieces))
+        return sendLineText(reply, reportLines(pieces, query.report))
       } catch (error) {
         sheet.drain()
         throw error
@@ -147,6 +149,9 @@ export function chipStreamRoutes(app: FastifyInstance, ctx: Context): void {
 // Rows per chunk, so that a slow reader holds back the reading of rows.
 const rowsAText = 2000
 
+const resultLine = (row: number, { uid, status }: Registered): string =>
+  `{"row":${row},"uid":"${uid}","status":"${status}"}\n`
+
 /** One line per row. Text is built by hand because a million rows may pass here. */
 async function* resultLines(pieces: AsyncIterable<ImportedPiece>): AsyncGenerator<string> {
   for await (const { firstRow, results } of pieces) {
@@ -157,17 +162,24 @@ async function* resultLines(pieces: AsyncIterable<ImportedPiece>): AsyncGenerato
         const result = results[at]
         if (!result) continue
         text +=
-          result.status === 'failed'
-            ? failureLine(firstRow + at, result)
-            : `{"row":${firstRow + at},"uid":"${result.uid}","status":"${result.status}"}\n`
+          result.status === 'failed' ? failureLine(firstRow + at, result) : resultLine(firstRow + at, result)
       }
       yield text
     }
   }
 }
 
-/** Failed rows, and a last line with the counts. */
-async function* failureLines(pieces: AsyncGenerator<ImportedPiece, ImportCounts>): AsyncGenerator<string> {
+const reportLines = (
+  pieces: AsyncGenerator<ImportedPiece, ImportCounts>,
+  report: 'all' | 'failures' | 'exceptions' = 'all',
+): AsyncGenerator<string> =>
+  report === 'all' ? resultLines(pieces) : someLines(pieces, report === 'exceptions')
+
+/** Failed rows, those that were there already if they are wanted, and a last line with the counts. */
+async function* someLines(
+  pieces: AsyncGenerator<ImportedPiece, ImportCounts>,
+  withUnchanged: boolean,
+): AsyncGenerator<string> {
   try {
     for (;;) {
       const next = await pieces.next()
@@ -179,6 +191,7 @@ async function* failureLines(pieces: AsyncGenerator<ImportedPiece, ImportCounts>
       let text = ''
       for (const [at, result] of results.entries())
         if (result?.status === 'failed') text += failureLine(firstRow + at, result)
+        else if (withUnchanged && result?.status === 'unchanged') text += resultLine(firstRow + at, result)
       if (text !== '') yield text
     }
   } finally {

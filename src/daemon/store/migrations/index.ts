@@ -11,6 +11,7 @@ import * as batches from './0009-batches.ts'
 import * as audit from './0010-audit.ts'
 import * as restore from './0011-restore.ts'
 import * as badgeContents from './0012-badge-contents.ts'
+import * as importBatches from './0012-import-batches.ts'
 
 /** Forward only, sorted by name. Never change a released migration. */
 export const migrations: Record<string, Migration> = {
@@ -26,4 +27,5 @@ export const migrations: Record<string, Migration> = {
   '0010-audit': audit,
   '0011-restore': restore,
   '0012-badge-contents': badgeContents,
+  '0012-import-batches': importBatches,
 }

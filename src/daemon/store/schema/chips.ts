@@ -40,6 +40,8 @@ export interface ChipsTable {
   disabledReason: string | null
   replacedBy: string | null
   createdAt: string
+  /** The batch that registered the chip; null as soon as anything but a tap changes it. */
+  importBatch: Generated<string | null>
 }
 
 /** Keeps old taps invalid when a removed chip is registered again. */

@@ -1,0 +1,101 @@
+import { Pace, piecesOf } from '../../../values/slices.ts'
+import { type Actor, recordChange } from '../../store/audit.ts'
+import {
+  type ChipRecordRow,
+  deleteUntouched,
+  findChipRecord,
+  hasAssignments,
+  rememberChip,
+} from '../../store/chip-records.ts'
+import type { Db, Queries } from '../../store/database.ts'
+import { endOtpsOfChip } from '../../store/otps.ts'
+import { endPageVisits, endRefsOfChip } from '../../store/refs.ts'
+import { tokenTopic } from '../../store/tokens.ts'
+import { type Clock, iso } from '../time.ts'
+import { linkedToken } from './chip-record.ts'
+import type { KeyRing } from './key-ring.ts'
+
+/** `unchanged`: there is no such chip any more. */
+export type Unregistered =
+  | { uid: string; status: 'removed' | 'unchanged' }
+  | { uid: string; status: 'failed'; error: string }
+
+type Deps = { db: Db; clock: Clock; keyRing: KeyRing }
+
+// Each piece is one write, with one line in the audit log.
+const atOnce = { least: 50, most: 250 }
+
+/** Removes the chips that a batch registered and that nothing has happened to since. Chips fail independently. */
+export async function undoImport(
+  deps: Deps,
+  actor: Actor,
+  { batch, uids }: { batch: string; uids: readonly string[] },
+): Promise<Unregistered[]> {
+  const at = iso(deps.clock.now())
+  const pace = new Pace(atOnce)
+  const results: Unregistered[] = []
+  for await (const piece of piecesOf(uids, pace)) {
+    const done = await deps.db.write((trx) =>
+      pace.timed(piece.length, async () => {
+        const done: { result: Unregistered; teamId?: number }[] = []
+        for (const uid of piece) done.push(await undoOne(trx, deps, { uid, batch, at }))
+        await record(trx, { at, actor, batch }, done)
+        return done
+      }),
+    )
+    for (const { result } of done) results.push(result)
+  }
+  return results
+}
+
+async function undoOne(
+  trx: Queries,
+  { keyRing }: Deps,
+  { uid, batch, at }: { uid: string; batch: string; at: string },
+): Promise<{ result: Unregistered; teamId?: number }> {
+  const chip = await findChipRecord(trx, uid)
+  if (!chip) return { result: { uid, status: 'unchanged' } }
+  const token = linkedToken(chip)
+  const topic = token ? tokenTopic(token) : null
+  const { chipGroupId, teamId } = chip
+  if (!(await deleteUntouched(trx, { uid, batch, chipGroupId, topic })))
+    return { result: { uid, status: 'failed', error: await whyNot(trx, chip, batch) } }
+  await endRefsOfChip(trx, uid, at)
+  await endOtpsOfChip(trx, uid, at)
+  await endPageVisits(trx, uid)
+  // A chip without a counter has no taps to keep invalid.
+  if (chip.lastCounter >= 0) {
+    const set = chip.keySetId === null ? undefined : keyRing.get(chip.keySetId)
+    await rememberChip(trx, chip, keyRing.proofOf(set && keyRing.fileReadKey(set, chip), uid), at)
+  }
+  return { result: { uid, status: 'removed' }, teamId }
+}
+
+async function whyNot(trx: Queries, chip: ChipRecordRow, batch: string): Promise<string> {
+  const left = 'It was left as it is.'
+  if (chip.lastTapAt !== null) return `The chip was tapped since the import. ${left}`
+  if (chip.importBatch !== batch) return `The chip was changed since the import. ${left}`
+  if (await hasAssignments(trx, chip.uid))
+    return `An event was assigned to the chip since the import. Undo that first. ${left}`
+  return `The token of the chip was transferred since the import. ${left}`
+}
+
+async function record(
+  trx: Queries,
+  { at, actor, batch }: { at: string; actor: Actor; batch: string },
+  done: readonly { result: Unregistered; teamId?: number }[],
+): Promise<void> {
+  const removed = done.filter(({ result }) => result.status === 'removed')
+  for (const teamId of new Set(removed.flatMap(({ teamId }) => teamId ?? []))) {
+    const uids = removed.flatMap((one) => (one.teamId === teamId ? one.result.uid : []))
+    const target = uids.length === 1 ? (uids[0] ?? '') : `${uids.length} chips`
+    await recordChange(trx, {
+      at,
+      actor,
+      teamId,
+      action: 'chips.undo-import',
+      target,
+      detail: { import: batch, uids },
+    })
+  }
+}
