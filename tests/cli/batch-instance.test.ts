@@ -74,6 +74,8 @@ const commands: Readonly<Record<string, readonly string[]>> = {
   'nfc provision': [
     'nfc provision --key-set 201 --chip-group Box --team Acme --accept-url --reader emulator --count 1',
   ],
+  // Last, since the others need chips.
+  'chips remove': ['chips remove --team Acme --where keySet=101 --yes'],
 }
 
 describe('a batch belongs to the daemon that it began at', () => {

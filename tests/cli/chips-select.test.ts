@@ -190,3 +190,159 @@ describe('chips edit', () => {
     ends(await here.run('chips', 'edit', '--uid', '1', '--where', 'item='), 2, 'not both')
   })
 })
+
+describe('many chips at once', () => {
+  const sheet = (name: string, count: number) =>
+    ['uid,label', ...Array.from({ length: count }, (_, n) => `${chipOf(name, n)},${name} ${n}`)].join('\n')
+  const chipOf = (name: string, n: number) =>
+    `04${name.charCodeAt(3).toString(16)}0000${n.toString(16).padStart(4, '0')}80`.toUpperCase()
+  const importBox = async (name: string, count = 3) => {
+    writeFileSync(join(here.home, 'box.csv'), sheet(name, count))
+    const ran = await here.run(
+      'chips',
+      'import',
+      '--file',
+      'box.csv',
+      '--chip-group',
+      name,
+      '--key-set',
+      '101',
+    )
+    expect([ran.code, ran.stderr]).toEqual([0, expect.any(String)])
+  }
+  const idOf = ({ stderr }: { stderr: string }): string => /Batch (\S+):/.exec(stderr)?.[1] ?? stderr
+
+  test('are disabled with a reason, enabled again, and an undo disables them again', async () => {
+    await importBox('boxA')
+    const dry = await here.run('chips', 'disable', '--chip-group', 'boxA', '--dry-run')
+    ends(dry, 0, 'Dry run: nothing was written.')
+    expect(dry.stdout).toContain('3 to change (3 disabled)')
+    ends(
+      await here.run('chips', 'disable', '--chip-group', 'boxA'),
+      2,
+      'Disable 3 chips (chip group boxA)? Confirm with --yes',
+    )
+    expect(await found('--where', 'disabled=true', '--chip-group', 'boxA')).toEqual([])
+    const done = await here.run(
+      'chips',
+      'disable',
+      '--chip-group',
+      'boxA',
+      '--reason',
+      'stolen',
+      '--yes',
+      '--json',
+    )
+    expect([done.code, done.lines()]).toEqual([
+      0,
+      [0, 1, 2].map((n) =>
+        expect.objectContaining({
+          uid: decimal(chipOf('boxA', n)),
+          status: 'changed',
+          changes: { disabled: { from: false, to: true } },
+        }),
+      ),
+    ])
+    expect(await json('chips', 'show', 'boxA 1')).toMatchObject({ disabledReason: 'stolen' })
+    const enabled = await here.run('chips', 'enable', '--where', 'disabled=true', '--chip-group', 'boxA')
+    ends(enabled, 0, '3 changed')
+    expect(await found('--where', 'disabled=true', '--chip-group', 'boxA')).toEqual([])
+    expect((await here.run('batch', 'undo', idOf(enabled), '--yes')).code).toBe(0)
+    expect(await found('--where', 'disabled=true', '--chip-group', 'boxA')).toHaveLength(3)
+    const again = await here.run('chips', 'disable', '--chip-group', 'boxA', '--yes')
+    ends(again, 0, '3 unchanged')
+  })
+
+  test('are linked, unlinked, and moved, by name or by what holds', async () => {
+    await importBox('boxB')
+    ends(
+      await here.run('chips', 'link', 'boxB 0', 'boxB 1', '--item', 'jacket', '--variant', 's'),
+      0,
+      '2 changed',
+    )
+    expect(await found('--where', 'variant=s', '--chip-group', 'boxB')).toHaveLength(2)
+    ends(await here.run('chips', 'link', '--chip-group', 'boxB', '--item', 'nothing'), 3, 'item nothing')
+    ends(
+      await here.run('chips', 'unlink', '--chip-group', 'boxB', '--item', '--yes'),
+      0,
+      '2 changed, 1 unchanged',
+    )
+    expect(await found('--where', 'item=jacket', '--chip-group', 'boxB')).toEqual([])
+    await here.run('chip-groups', 'create', 'Returns')
+    const moved = await here.run('chips', 'move', 'boxB 0', chipOf('boxB', 2), '--chip-group', 'Returns')
+    ends(moved, 0, '2 changed')
+    expect(await found('--chip-group', 'Returns')).toHaveLength(2)
+    const one = await here.run('chips', 'move', '--label', 'boxB 1', '--chip-group', 'Returns')
+    expect([one.code, one.stdout]).toEqual([0, expect.stringContaining('changed  chipGroup boxB → Returns')])
+    ends(
+      await here.run('chips', 'move', 'boxB 1', '--chip-group', 'Retunrs'),
+      1,
+      'There is no chip group "Retunrs"',
+    )
+    ends(await here.run('chips', 'move', 'boxB 1'), 2, '--chip-group is missing')
+    expect((await here.run('batch', 'undo', idOf(moved), '--yes')).code).toBe(0)
+    expect(await found('--chip-group', 'boxB')).toHaveLength(2)
+    const groups = (await json('chip-groups', 'list', '--team', 'Acme')) as { name: string; chips: number }[]
+    expect(groups.find(({ name }) => name === 'boxB')).toMatchObject({ chips: 2 })
+  })
+
+  test('are removed with --yes alone, and their counters stay known', async () => {
+    await importBox('boxC', 5)
+    ends(await here.run('chips', 'remove', '--chip-group', 'boxC'), 2, 'Remove 5 chips (chip group boxC)?')
+    const dry = await here.run('chips', 'remove', '--chip-group', 'boxC', '--dry-run')
+    expect([dry.code, dry.stdout]).toEqual([0, expect.stringContaining('5 to remove')])
+    const some = ['chips', 'remove', '--label', 'boxC 0', '--label', 'boxC 1', '--yes'] as const
+    const gone = await here.run(...some, '--json')
+    expect([gone.code, gone.lines()]).toEqual([
+      0,
+      [0, 1].map((n) => ({ row: n + 1, uid: decimal(chipOf('boxC', n)), status: 'removed' })),
+    ])
+    ends(await here.run(...some), 1, 'No chip has the label "boxC 0", "boxC 1"')
+    ends(await here.run('batch', 'undo', idOf(gone), '--yes'), 2, 'A removal cannot be undone')
+    ends(await here.run('chips', 'remove', '--chip-group', 'boxC', '--yes'), 0, '3 removed')
+    ends(
+      await here.run('chips', 'remove', '--chip-group', 'boxC', '--yes'),
+      0,
+      'There are no chips with chip group boxC',
+    )
+    expect(await json('chip-groups', 'remove', 'boxC', '--yes')).toEqual({ success: true })
+  })
+
+  test('a label is changed, cleared, and never given twice', async () => {
+    await importBox('boxD')
+    const [line] = (await here.run('chips', 'rename', 'boxD 0', '--label', 'New "one"', '--json')).lines()
+    expect(line).toMatchObject({ status: 'changed', changes: { label: { from: 'boxD 0', to: 'New "one"' } } })
+    ends(
+      await here.run('chips', 'rename', 'New "one"', '--label', 'boxD 1'),
+      1,
+      'label "boxD 1" belongs to the chip',
+    )
+    const same = await here.run('chips', 'rename', 'New "one"', '--label', 'New "one"')
+    expect([same.code, same.stdout]).toEqual([0, expect.stringContaining('unchanged')])
+    expect((await here.run('chips', 'rename', 'New "one"', '--clear')).code).toBe(0)
+    expect(await json('chips', 'show', chipOf('boxD', 0))).toMatchObject({ label: null })
+    ends(await here.run('chips', 'rename', 'boxD 1'), 2, '--label or --clear')
+  })
+
+  test('no chips, two ways of choosing, and chips of nobody', async () => {
+    for (const verb of [
+      ['disable'],
+      ['enable'],
+      ['remove'],
+      ['unlink', '--item'],
+      ['move', '--chip-group', 'Jackets'],
+    ]) {
+      const many = ['chips', ...verb, '--yes']
+      ends(await here.run(...many), 2, 'Specify which chips')
+      ends(await here.run(...many, 'x', '--where', 'item='), 2, 'not both')
+      ends(await here.run(...many, '--where', 'generation=9'), 0, 'There are no chips with generation=9')
+      ends(await here.run(...many, '--label', 'none such'), 1, 'No chip has the label "none such"')
+      ends(await here.run(...many, '--where', 'colour=red'), 2, 'no column "colour"')
+    }
+    ends(
+      await here.run('chips', 'disable', uids.blank, '04827F12647380', '--yes'),
+      3,
+      'The team has no such chip',
+    )
+  })
+})

@@ -75,6 +75,7 @@ const leadsTo = {
   ],
   /** The same; and power over what a chip carries in some requests, which take `transfer` besides. */
   recordsOrPower: [
+    'POST /admin/chips/apply',
     'POST /admin/chips/import',
     'POST /admin/chips/:uid/link',
     'POST /admin/chips/:uid/unlink',

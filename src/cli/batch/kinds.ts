@@ -1,5 +1,5 @@
 import type { Kind } from './kind.ts'
-import { apply } from './kinds/apply.ts'
+import { apply, removal } from './kinds/apply.ts'
 import { badgeAssignment, badgeCreation } from './kinds/badges.ts'
 import { box } from './kinds/box.ts'
 import { edit } from './kinds/edit.ts'
@@ -10,6 +10,7 @@ import { transfer } from './kinds/transfer.ts'
 
 export const kinds: readonly Kind[] = [
   apply,
+  removal,
   edit,
   chipImport,
   transfer,

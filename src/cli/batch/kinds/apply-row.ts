@@ -34,8 +34,10 @@ export interface ApplyRow extends Row {
   readonly revision?: string | undefined
   /** The row is a conflict unless these are the current values. */
   readonly expected?: Values | undefined
-  /** Removes a chip that nothing has happened to. */
-  readonly remove?: true | undefined
+  /** True: removes a chip that nothing has happened to. */
+  readonly remove?: true | 'always' | undefined
+  /** Why chips are disabled. */
+  readonly reason?: string | undefined
   readonly planned?: string | undefined
   readonly previous?: Changes | undefined
 }
@@ -65,7 +67,8 @@ export const isRow = shape<ApplyRow>({
   lastCounter: orAbsent(isNumber),
   revision: orAbsent(isText),
   expected: orAbsent(isValues),
-  remove: orAbsent((value) => value === true),
+  remove: orAbsent((value) => value === true || value === 'always'),
+  reason: orAbsent(isText),
   planned: orAbsent(isText),
   previous: orAbsent(isChanges),
 })
@@ -134,7 +137,7 @@ export async function* sendApplied(
 ): AsyncGenerator<ApplyResult> {
   for (const { rows: some, content } of requestsOf(rows)) {
     const answers = client.stream('POST /admin/chips/apply', {
-      query: { team: some[0]?.team, ...(dryRun ? { dryRun: true } : {}) },
+      query: { team: some[0]?.team, reason: some[0]?.reason, ...(dryRun ? { dryRun: true } : {}) },
       upload: { contentType: 'application/x-ndjson', content },
     })
     yield* matchAnswers(answers, some, ({ row }, { uid, status, changes, error }) => ({

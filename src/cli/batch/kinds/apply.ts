@@ -135,6 +135,21 @@ const refuseDoubts = (rows: readonly ApplyRow[], check: ApplyPlan): void => {
   problems.refuse('The sheet')
 }
 
+/** The rows of these batches say `remove: 'always'`. */
+export const removal: typeof apply = {
+  ...apply,
+  name: 'chips remove',
+  label: 'Removing',
+  countedStatuses: ['removed', 'unchanged', 'failed'],
+  next: () => '',
+  remark: () => undefined,
+  undo: {
+    refusal: 'A removal cannot be undone: the links and assignments of the chips are gone.',
+    advice: () =>
+      'To register the chips again: tapchip chips import. Their counters go on from where they were.',
+  },
+}
+
 const nothing: Values = Object.fromEntries(
   appliedColumns.map((column) => [column, column === 'disabled' ? false : null]),
 )

@@ -1,25 +1,43 @@
 import { defineCommand } from '../../command/define.ts'
-import { text, yes } from '../../command/options.ts'
-import { chipParams, printChip, uidArgument } from './chip.ts'
+import { text } from '../../command/options.ts'
+import { counted, shellQuoted } from '../../io/text.ts'
+import { uidOnWire } from '../../uid.ts'
+import { printChip } from './chip.ts'
+import { applyToChips, chipArguments, chooseChips, manyFlags } from './many.ts'
 
 export const disable = defineCommand({
   name: 'disable',
-  summary: 'Disable a lost or stolen chip, whose taps, refs and codes become invalid',
+  summary: 'Disable lost or stolen chips, whose taps, refs and codes become invalid',
   examples: [
     'chips disable 04:98:93:CA:AA:11:90 --reason "stolen in transit"',
     'chips disable 1293660434600336 --yes',
+    'chips disable --chip-group "Box 7" --reason "stolen in transit"',
+    'chips disable --where item=jacket --where linked=false --dry-run',
   ],
-  args: uidArgument,
-  options: { reason: text('--reason <text>', 'Why, for the record'), yes },
+  args: chipArguments,
+  options: { reason: text('--reason <text>', 'Why, for the record'), ...manyFlags },
   run: async (ctx, { args, options }) => {
     ctx.needAdmin()
-    const params = await chipParams(ctx, args.uid)
-    await ctx.prompts.confirm(options.yes, `Disable chip ${args.uid}?`)
-    const chip = await ctx.call('POST /admin/chips/:uid/disable', {
-      params,
-      body: { reason: options.reason },
-    })
-    await printChip(ctx, chip)
-    ctx.io.hint(`Undo it: tapchip chips enable ${args.uid}`)
+    const { reason, yes } = options
+    const chosen = await chooseChips(ctx, args.chips, options)
+    if (chosen === undefined) return
+    const [uid = ''] = chosen.uids
+    if (!chosen.isNamed)
+      return applyToChips(
+        ctx,
+        chosen,
+        { values: { disabled: true }, reason },
+        {
+          verb: 'disable',
+          given: options,
+          ask: (count) =>
+            ctx.prompts.confirm(yes, `Disable ${counted(count, 'chip')} (${chosen.described})?`),
+        },
+      )
+    await ctx.prompts.confirm(yes, `Disable chip ${chosen.handle}?`)
+    const params = { uid: uidOnWire(uid) }
+    await printChip(ctx, await ctx.call('POST /admin/chips/:uid/disable', { params, body: { reason } }))
+    ctx.io.hint(`Undo it: tapchip chips enable ${shellQuoted(chosen.handle)}`)
+    return undefined
   },
 })

@@ -97,6 +97,7 @@ const editMany = async (ctx: CliContext, conditions: Conditions, given: Given): 
   const name = describeConditions(conditions)
   const chips = await chipsToEdit(ctx, conditions, given)
   if (chips.length === 0) {
+    if (!ctx.flags.dryRun) await ctx.confirmContext()
     ctx.io.note(noChips(name))
     return exitCodes.done
   }

@@ -1,16 +1,36 @@
 import { defineCommand } from '../../command/define.ts'
-import { chipParams, printChip, uidArgument } from './chip.ts'
+import { shellQuoted } from '../../io/text.ts'
+import { uidOnWire } from '../../uid.ts'
+import { printChip } from './chip.ts'
+import { applyToChips, askPerson, chipArguments, chooseChips, manyFlags } from './many.ts'
 
 export const enable = defineCommand({
   name: 'enable',
-  summary: 'Enable a disabled chip again',
-  examples: ['chips enable 04:98:93:CA:AA:11:90'],
-  args: uidArgument,
-  run: async (ctx, { args }) => {
-    await printChip(
-      ctx,
-      await ctx.call('POST /admin/chips/:uid/enable', { params: await chipParams(ctx, args.uid) }),
-    )
-    ctx.io.hint(`See its taps: tapchip taps list --uid ${args.uid}`)
+  summary: 'Enable disabled chips again',
+  examples: [
+    'chips enable 04:98:93:CA:AA:11:90',
+    'chips enable --where chipGroup="Box 7" --where disabled=true',
+  ],
+  args: chipArguments,
+  options: manyFlags,
+  run: async (ctx, { args, options }) => {
+    ctx.needAdmin()
+    const chosen = await chooseChips(ctx, args.chips, options)
+    if (chosen === undefined) return
+    if (!chosen.isNamed)
+      return applyToChips(
+        ctx,
+        chosen,
+        { values: { disabled: false } },
+        {
+          verb: 'enable',
+          given: options,
+          ask: askPerson(ctx, options, (chips) => `Enable ${chips} (${chosen.described})?`),
+        },
+      )
+    const [uid = ''] = chosen.uids
+    await printChip(ctx, await ctx.call('POST /admin/chips/:uid/enable', { params: { uid: uidOnWire(uid) } }))
+    ctx.io.hint(`See its taps: tapchip taps list --uid ${shellQuoted(chosen.handle)}`)
+    return undefined
   },
 })

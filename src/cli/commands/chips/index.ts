@@ -8,7 +8,9 @@ import { find } from './find.ts'
 import { importChips } from './import.ts'
 import { link } from './link.ts'
 import { list } from './list.ts'
+import { move } from './move.ts'
 import { remove } from './remove.ts'
+import { rename } from './rename.ts'
 import { replace } from './replace.ts'
 import { show } from './show.ts'
 import { unlink } from './unlink.ts'
@@ -25,6 +27,8 @@ export const verbs = [
   link,
   unlink,
   replace,
+  move,
+  rename,
   disable,
   enable,
   remove,

@@ -1,21 +1,26 @@
 import { defineCommand } from '../../command/define.ts'
 import { text } from '../../command/options.ts'
 import { UsageError } from '../../errors.ts'
+import { shellQuoted } from '../../io/text.ts'
+import { uidOnWire } from '../../uid.ts'
 import { isTokenGiven, readToken, tokenFlags } from '../token.ts'
-import { chipParams, printChip, uidArgument } from './chip.ts'
+import { printChip } from './chip.ts'
+import { applyToChips, askPerson, chipArguments, chooseChips, manyFlags } from './many.ts'
 
 export const link = defineCommand({
   name: 'link',
-  summary: 'Link a chip to a token, to an item, or to both',
+  summary: 'Link chips to a token, to an item, or to both',
   examples: [
     'chips link 04:98:93:CA:AA:11:90 --item jacket --variant s',
     'chips link 04:98:93:CA:AA:11:90 --contract-address 0x5FbD…0aa3 --chain-id 31337 --token-id 7',
+    'chips link --chip-group "Box 7" --where item= --item jacket --dry-run',
   ],
-  args: uidArgument,
+  args: chipArguments,
   options: {
     ...tokenFlags,
     item: text('--item <id>', 'The item'),
     variant: text('--variant <id>', 'Its variant'),
+    ...manyFlags,
   },
   run: async (ctx, { args, options }) => {
     const { item, variant } = options
@@ -24,15 +29,27 @@ export const link = defineCommand({
       throw new UsageError('--item is missing: a variant belongs to an item.')
     if (token === undefined && item === undefined)
       throw new UsageError('Specify what to link: --item, or --contract-address, --chain-id and --token-id.')
-    await printChip(
-      ctx,
-      await ctx.call('POST /admin/chips/:uid/link', {
-        params: await chipParams(ctx, args.uid),
-        body: { token, item, variant },
-      }),
-    )
+    ctx.needAdmin()
+    const chosen = await chooseChips(ctx, args.chips, options)
+    if (chosen === undefined) return
+    const linked = item === undefined ? {} : { item, variant: variant ?? null }
+    if (!chosen.isNamed)
+      return applyToChips(
+        ctx,
+        chosen,
+        { values: { ...token, ...linked } },
+        {
+          verb: 'link',
+          given: options,
+          ask: askPerson(ctx, options, (chips) => `Link ${chips} (${chosen.described})?`),
+        },
+      )
+    const [uid = ''] = chosen.uids
+    const request = { params: { uid: uidOnWire(uid) }, body: { token, item, variant } }
+    await printChip(ctx, await ctx.call('POST /admin/chips/:uid/link', request))
     ctx.io.hint(
-      `Undo it: tapchip chips unlink ${args.uid}${token ? ' --token' : ''}${item === undefined ? '' : ' --item'}`,
+      `Undo it: tapchip chips unlink ${shellQuoted(chosen.handle)}${token ? ' --token' : ''}${item === undefined ? '' : ' --item'}`,
     )
+    return undefined
   },
 })

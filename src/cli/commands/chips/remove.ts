@@ -1,30 +1,55 @@
+import { removal } from '../../batch/kinds/apply.ts'
 import { defineCommand } from '../../command/define.ts'
-import { yes } from '../../command/options.ts'
+import { counted } from '../../io/text.ts'
 import { bothForms, isSameUid, uidOnWire } from '../../uid.ts'
-import { chipUid } from '../chip-handle.ts'
-import { uidArgument } from './chip.ts'
+import { applyToChips, chipArguments, chooseChips, manyFlags } from './many.ts'
 
 export const remove = defineCommand({
   name: 'remove',
-  summary: 'Remove a chip from the register',
+  summary: 'Remove chips from the register',
   description:
-    'Remove a chip from the register, with its label, redirect and links. The record of its taps is kept, and if ' +
-    'the chip is registered again, its counter continues. For a lost or stolen chip: chips disable.',
-  examples: ['chips remove 04:98:93:CA:AA:11:90'],
-  args: uidArgument,
-  options: { yes },
+    'Remove chips from the register, with their labels, redirects and links. The record of their taps is kept, and if ' +
+    'a chip is registered again, its counter continues. For lost or stolen chips: chips disable.',
+  examples: [
+    'chips remove 04:98:93:CA:AA:11:90',
+    'chips remove --chip-group "Box 7" --dry-run',
+    'chips remove --label "Coat 7" --label "Coat 8" --yes',
+  ],
+  args: chipArguments,
+  options: manyFlags,
   run: async (ctx, { args, options }) => {
     ctx.needAdmin()
-    const uid = await chipUid(ctx, args.uid)
-    const params = { uid: uidOnWire(uid) }
+    const { yes } = options
+    const chosen = await chooseChips(ctx, args.chips, options)
+    if (chosen === undefined) return
+    if (!chosen.isNamed)
+      return applyToChips(
+        ctx,
+        chosen,
+        { values: {}, remove: 'always' },
+        {
+          verb: 'remove',
+          given: options,
+          kind: removal,
+          ask: (count) =>
+            ctx.prompts.confirmByName(
+              yes,
+              `Remove ${counted(count, 'chip')} (${chosen.described})? Their links are deleted; the record of their taps is kept.`,
+              { what: 'their number', is: (typed) => typed.replaceAll(',', '') === String(count) },
+            ),
+        },
+      )
+    const [uid = ''] = chosen.uids
     await ctx.prompts.confirmByName(
-      options.yes,
+      yes,
       `Remove chip ${bothForms(uid)}? Its links are deleted; the record of its taps is kept.`,
       { what: 'its UID', is: (typed) => isSameUid(typed, uid) },
     )
+    const params = { uid: uidOnWire(uid) }
     await ctx.io.one(await ctx.call('DELETE /admin/chips/:uid', { params }), () => ({
       Removed: bothForms(uid),
     }))
-    ctx.io.hint(`See its taps: tapchip taps list --uid ${args.uid}`)
+    ctx.io.hint(`See its taps: tapchip taps list --uid ${uid}`)
+    return undefined
   },
 })

@@ -36,8 +36,8 @@ export const applyRow = z.strictObject({
   revision: text(64).nullable().optional(),
   /** The row is a conflict unless these are the current values. */
   expected: z.strictObject(applied).optional(),
-  /** Removes the chip if it was never tapped and has no assignments; requires `expected`. */
-  remove: z.literal(true).optional(),
+  /** True: removes the chip if it was never tapped and has no assignments; requires `expected`. */
+  remove: z.union([z.literal(true), z.literal('always')]).optional(),
 })
 
 const cell = z.union([z.string(), z.number(), z.boolean()]).nullable()
@@ -53,10 +53,14 @@ const applyResult = z.object({
 export const adminChipsApply = {
   'POST /admin/chips/apply': adminEndpoint({
     summary:
-      'Make chips as each row says, from JSON lines: register, change, move, link, unlink; answers one line per row. With dryRun, the plan',
+      'Make chips as each row says, from JSON lines: register, change, move, link, unlink, remove; answers one line per row. With dryRun, the plan',
     scope: 'edit',
     bodyLimit: 64 * 1024 * 1024,
-    query: z.object({ ...team, dryRun: flag.optional() }),
+    query: z.object({
+      ...team,
+      dryRun: flag.optional(),
+      reason: text(500).optional().meta({ description: 'Why chips are disabled, for the record' }),
+    }),
     stream: {
       contentTypes: ['application/x-ndjson', 'application/jsonl', 'application/json'],
       description: `One row per line: uid or label, and any of ${Object.keys(applied).join(', ')}`,

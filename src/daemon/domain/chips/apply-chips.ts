@@ -26,13 +26,19 @@ import { type RegisterDeps, registerChipsIn } from './register-chips.ts'
 type Deps = RegisterDeps & { db: Db; clock: Clock }
 export type AppliedRow = Pick<PlannedRow, 'row' | 'uid' | 'status' | 'changes' | 'error'>
 
+type ApplyingCaller = ApplyCaller & {
+  actor: Actor
+  /** Why chips are disabled. */
+  reason?: string | undefined
+}
+
 // Keeps the audit entry readable; the batch journal contains every row.
 const rowsInRecord = 100
 
 /** Rows fail independently. @returns one result per row, in order, as soon as it is on disk */
 export async function* applyRows(
   deps: Deps,
-  caller: ApplyCaller & { actor: Actor },
+  caller: ApplyingCaller,
   rows: AsyncIterable<NumberedRow>,
   dryRun: boolean,
 ): AsyncGenerator<AppliedRow> {
@@ -65,13 +71,13 @@ const resultOf = ({ row, uid, status, changes, error }: Planned): AppliedRow => 
 class Writing {
   readonly #trx: Queries
   readonly #deps: Deps
-  readonly #caller: ApplyCaller & { actor: Actor }
+  readonly #caller: ApplyingCaller
   readonly #at: string
   readonly #groups = new Map<string, number>()
   /** Chips that each group gains. */
   readonly #gains = new Map<number, number>()
 
-  constructor(trx: Queries, deps: Deps, caller: ApplyCaller & { actor: Actor }) {
+  constructor(trx: Queries, deps: Deps, caller: ApplyingCaller) {
     this.#trx = trx
     this.#deps = deps
     this.#caller = caller
@@ -120,7 +126,10 @@ class Writing {
         ...(isTokenOther && {
           tokenRow: token ? (tokens.get(`${token.contractId}/${token.tokenId}`) ?? null) : null,
         }),
-        ...(changes.disabled && { disabledAt: to.disabled ? this.#at : null, disabledReason: null }),
+        ...(changes.disabled && {
+          disabledAt: to.disabled ? this.#at : null,
+          disabledReason: (to.disabled && this.#caller.reason) || null,
+        }),
       }
       const before = freed.has(chip.uid) ? { ...chip, label: null } : chip
       if (!(await applyToChip(trx, before, change))) {
@@ -194,12 +203,18 @@ class Writing {
   }
 
   async #record(all: readonly AppliedRow[]): Promise<void> {
-    const { teamId, actor } = this.#caller
+    const { teamId, actor, reason } = this.#caller
     const done = all.filter(({ status }) => ['created', 'changed', 'removed'].includes(status))
     if (done.length === 0) return
     const count = (status: string) => done.filter((one) => one.status === status).length
     const rows = done.slice(0, rowsInRecord).map(({ uid, status, changes }) => ({ uid, status, changes }))
-    const detail = { created: count('created'), changed: count('changed'), removed: count('removed'), rows }
+    const detail = {
+      created: count('created'),
+      changed: count('changed'),
+      removed: count('removed'),
+      ...(reason ? { reason } : {}),
+      rows,
+    }
     const target = done.length === 1 ? (done[0]?.uid ?? '') : `${done.length} chips`
     await recordChange(this.#trx, { at: this.#at, actor, teamId, action: 'chips.apply', target, detail })
   }

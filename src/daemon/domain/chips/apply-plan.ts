@@ -37,6 +37,7 @@ async function registration(planner: Planner, { row, value }: NumberedRow, uid: 
 
 async function removal(db: Queries, { row, value }: NumberedRow, chip: AppliedChip): Promise<Planned> {
   const { uid } = chip
+  if (value.remove === 'always') return { row, uid, status: 'removed', chip }
   const isTapped = chip.lastTapAt !== null || chip.lastCounter > (value.lastCounter ?? -1)
   const isTouched =
     isTapped ||

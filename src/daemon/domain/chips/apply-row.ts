@@ -31,7 +31,8 @@ export interface ApplyRow {
   lastCounter?: number | undefined
   revision?: string | undefined
   expected?: Wishes | undefined
-  remove: boolean
+  /** True: only a chip that nothing has happened to. */
+  remove: boolean | 'always'
 }
 
 type Cell = string | number | boolean | null | undefined
@@ -44,7 +45,7 @@ export interface ApplyLine extends Cells {
   lastCounter?: Cell
   revision?: Cell
   expected?: Cells | undefined
-  remove?: true | undefined
+  remove?: true | 'always' | undefined
 }
 
 const texts = ['label', 'redirectUrl', 'item', 'variant', 'contractAddress', 'chainId', 'tokenId'] as const
@@ -122,7 +123,7 @@ function rowOf(line: ApplyLine): ApplyRow {
   const named = uid === undefined && publicKey === null ? asText(label ?? null) : null
   if (uid === undefined && publicKey === null && named === null)
     throw new Problem('uid is missing: give it, or the label of a chip')
-  if (line.remove && line.expected === undefined)
+  if (line.remove === true && line.expected === undefined)
     throw new Problem('expected is missing: a chip is only removed as it was registered')
   return {
     uids: uidsOf(uid?.uid, publicKey),

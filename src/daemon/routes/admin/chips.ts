@@ -120,7 +120,8 @@ export function chipStreamRoutes(app: FastifyInstance, ctx: Context): void {
       const { bodyLimit } = endpoints['POST /admin/chips/apply']
       const lines = await CheckedLines.read(request, bodyLimit, applyLine)
       await lines.refuseBad()
-      const caller = { teamId: team.id, actor, mayBind: permits(token.scopes, 'transfer') }
+      const mayBind = permits(token.scopes, 'transfer')
+      const caller = { teamId: team.id, actor, mayBind, reason: query.reason }
       return sendLines(reply, applyRows(ctx, caller, lines.goodLines(), query.dryRun ?? false))
     },
     'POST /admin/chips/import': async ({ query, request, reply, keyTeam, actor, token }) => {
