@@ -1,12 +1,15 @@
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { type CliHome, withDaemon } from '../support/cli.ts'
-import { seed } from '../support/seeds.ts'
+import type { TestDaemon } from '../support/daemon.ts'
+import { seed, uids } from '../support/seeds.ts'
 
 let here: CliHome
-withDaemon({ seed }, (home) => {
+let daemon: TestDaemon
+withDaemon({ seed }, (home, started) => {
   here = home
+  daemon = started
 })
 const json = async (...args: string[]) => {
   const ran = await here.run(...args, '--json')
@@ -77,4 +80,112 @@ test('a table of changes counts what --json lists', async () => {
   await here.run('chips', 'edit', '--file', 'b.csv')
   expect((await here.run('audit', 'list', '--limit', '1')).stdout).toContain('"rows":"5 entries"')
   expect((await here.run('audit', 'list', '--limit', '1', '--json')).stdout).toContain('"rows":[{"uid"')
+})
+
+describe('the chain of the audit log', () => {
+  const head = async () => ((await json('audit', 'verify')) as { head: string }).head
+  const edit = (target: string) =>
+    daemon.ctx.db.write(async (trx) => {
+      const { id } = await trx
+        .selectFrom('audit')
+        .select('id')
+        .orderBy('id')
+        .limit(1)
+        .executeTakeFirstOrThrow()
+      await trx.updateTable('audit').set({ target }).where('id', '=', id).execute()
+      return id
+    })
+  const firstTarget = async () =>
+    (
+      await daemon.ctx.db.read
+        .selectFrom('audit')
+        .select('target')
+        .orderBy('id')
+        .limit(1)
+        .executeTakeFirstOrThrow()
+    ).target
+
+  test('is checked, and a changed entry is named, with exit code 1', async () => {
+    const whole = await here.run('audit', 'verify', '--json')
+    expect([whole.code, whole.json()]).toEqual([
+      0,
+      { ok: true, entries: expect.any(Number), head: expect.stringMatching(/^[0-9a-f]{64}$/) },
+    ])
+    const before = await firstTarget()
+    const id = await edit('something else')
+    const bad = await here.run('audit', 'verify', '--json')
+    expect([bad.code, bad.json()]).toMatchObject([1, { ok: false, firstBad: id }])
+    expect(bad.stderr).toContain(`The audit log is not whole: entry ${id} was changed`)
+    expect((await here.run('audit', 'verify')).stdout).toMatch(/^Whole: +no\n/)
+    await edit(before)
+    expect((await here.run('audit', 'verify')).code).toBe(0)
+  })
+
+  test('is exported, and the export is checked without a daemon', async () => {
+    const file = join(here.home, 'audit.jsonl')
+    const ran = await here.run('audit', 'export', '--file', 'audit.jsonl')
+    expect([ran.code, ran.stderr]).toEqual([
+      0,
+      expect.stringContaining('tapchip audit verify --file audit.jsonl'),
+    ])
+    const text = readFileSync(file, 'utf8')
+    const lines = text.trimEnd().split('\n')
+    const wanted = await json('audit', 'verify')
+    delete here.env.TAPCHIP_ADMIN_TOKEN
+    delete here.env.TAPCHIP_API_KEY
+    here.env.TAPCHIP_URL = 'http://127.0.0.1:1'
+    expect(await json('audit', 'verify', '--file', 'audit.jsonl')).toEqual(wanted)
+    const check = async (...changed: string[]) => {
+      write('audit.jsonl', `${changed.join('\n')}\n`)
+      const { code, stdout } = await here.run('audit', 'verify', '--file', 'audit.jsonl', '--json')
+      return [code, (JSON.parse(stdout || '{}') as { firstBad?: number }).firstBad]
+    }
+    const middle = Math.floor(lines.length / 2)
+    const changed = lines.with(middle, (lines[middle] ?? '').replace(/"actor":"/, '"actor":"x'))
+    expect(await check(...changed)).toEqual([1, middle])
+    expect(await check(...lines.toSpliced(middle, 1))).toEqual([1, middle])
+    expect(await check(...lines.slice(0, -1))).toEqual([1, lines.length - 1])
+    expect(await check('{"uid":"x"}')).toEqual([1, undefined])
+    for (const name of ['missing.jsonl', '.'])
+      expect((await here.run('audit', 'verify', '--file', name)).stderr).toMatch(/cannot be read: /)
+  })
+
+  test('a part is exported and checked as well', async () => {
+    await json('links', 'create', '--label', 'part', '--base-url', 'https://x.example')
+    const part = await here.run('audit', 'export', '--since', '1h')
+    expect(part.code).toBe(0)
+    const none = await here.run('audit', 'export', '--since', '2999-01-01')
+    expect(none.lines()).toHaveLength(1)
+    write('part.jsonl', part.stdout)
+    write('none.jsonl', none.stdout)
+    expect(await json('audit', 'verify', '--file', 'part.jsonl', '--expect', await head())).toMatchObject({
+      ok: true,
+    })
+    expect(await json('audit', 'verify', '--file', 'none.jsonl')).toMatchObject({ ok: true, entries: 0 })
+  })
+
+  test('a batch keeps the head of its end, which stays in the log', async () => {
+    for (const token of ['TAPCHIP_ADMIN_TOKEN', 'none']) {
+      const held = here.env[token] ?? ''
+      delete here.env[token]
+      write('b.csv', `uid,redirectUrl\n${uids.blank},https://example.com/${token}\n`)
+      const ran = await here.run('chips', 'edit', '--file', 'b.csv')
+      const id = /b_[0-9a-z]{14}/.exec(ran.stderr)?.[0] ?? ''
+      if (token !== 'none') here.env[token] = held
+      const at = await head()
+      const report = await here.run('batch', 'report', id, '--json')
+      expect(report.lines()).toHaveLength(1)
+      expect(report.stderr).toContain(`The audit log ended with ${at}.`)
+      await json('links', 'create', '--label', `after ${token}`, '--base-url', 'https://x.example')
+      const verified = await here.run('audit', 'verify', '--batch', id, '--json')
+      expect([verified.code, verified.json()]).toMatchObject([
+        0,
+        { ok: true, expectedAt: expect.any(Number) },
+      ])
+    }
+    const wrong = await here.run('audit', 'verify', '--expect', 'a'.repeat(64))
+    expect([wrong.code, wrong.stderr]).toEqual([1, expect.stringContaining('No entry has the expected hash')])
+    expect((await here.run('audit', 'verify', '--expect', 'abc')).code).toBe(2)
+    expect((await here.run('audit', 'verify', '--batch', 'b_00000000000000')).code).toBe(2)
+  })
 })

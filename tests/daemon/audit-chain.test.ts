@@ -63,7 +63,7 @@ async function edit(by: Edit): Promise<void> {
 const dataKey = () =>
   new SecretBox(Buffer.from(readFileSync(join(dataDir, 'data.key'), 'utf8').trim(), 'hex'))
 
-async function after(by: Edit): Promise<AuditVerdict> {
+async function verdictAfter(by: Edit): Promise<AuditVerdict> {
   await edit(by)
   const { kysely } = openSqlite(file, { readonly: true })
   try {
@@ -110,7 +110,7 @@ function rechain(db: BetterSqlite3.Database): void {
 
 describe('the chain of the audit log', () => {
   test('is whole as it was written, and its head stands in the answer', async () => {
-    const found = await after(() => undefined)
+    const found = await verdictAfter(() => undefined)
     expect(entries).toBeGreaterThan(6)
     expect(found).toEqual({ ok: true, entries, head: expect.stringMatching(/^[0-9a-f]{64}$/) })
   })
@@ -130,7 +130,7 @@ describe('the chain of the audit log', () => {
     test(`shows a changed ${column}`, async () => {
       const id = entries - 3
       expect(
-        await after((db) => db.exec(`update audit set "${column}" = ${value} where id = ${id}`)),
+        await verdictAfter((db) => db.exec(`update audit set "${column}" = ${value} where id = ${id}`)),
       ).toMatchObject({
         ok: false,
         entries,
@@ -165,7 +165,7 @@ describe('the chain of the audit log', () => {
   ]
   for (const [what, sql, firstBad] of cases)
     test(`shows ${what}`, async () => {
-      const found = await after((db) => db.exec(sql.replaceAll(':n', String(entries))))
+      const found = await verdictAfter((db) => db.exec(sql.replaceAll(':n', String(entries))))
       expect(found).toMatchObject({ ok: false, firstBad: firstBad() })
     })
 
@@ -174,12 +174,12 @@ describe('the chain of the audit log', () => {
       db.exec(`delete from audit where id > ${entries - 2}`)
       rechain(db)
     }
-    expect(await after(cut)).toMatchObject({ ok: false, entries: entries - 2, firstBad: entries - 1 })
+    expect(await verdictAfter(cut)).toMatchObject({ ok: false, entries: entries - 2, firstBad: entries - 1 })
     const rewritten = (db: BetterSqlite3.Database) => {
       db.exec("update audit set actor = 'nobody' where id = 2")
       rechain(db)
     }
-    expect((await after(rewritten)).ok).toBe(false)
+    expect((await verdictAfter(rewritten)).ok).toBe(false)
   })
 
   test('is not sealed again by what the daemon records after such an edit', async () => {
@@ -230,7 +230,7 @@ test('ten writes at once, of two processes and some of them undone, each add one
 })
 
 test('entries from before there was a chain are chained by the migration, gaps among their IDs included', async () => {
-  const found = await after(async (db) => {
+  const found = await verdictAfter(async (db) => {
     db.exec('delete from audit where id = 3; alter table audit drop column hash; drop table auditHead')
     const { kysely } = openSqlite(file, { readonly: false })
     sealAuditWith(kysely, dataKey())
