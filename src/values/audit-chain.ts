@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash as digest } from 'node:crypto'
 
 /** Comes before the first entry. */
 export const chainStart = '0'.repeat(64)
@@ -16,7 +16,7 @@ export interface ChainedEntry {
   batch: string | null
 }
 
-const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
+const sha256 = (text: string): string => digest('sha256', text)
 
 /**
  * SHA-256, in hex, of the JSON array [previous hash, id, at, actor, teamId, action, target, SHA-256 of the detail,

@@ -103,5 +103,5 @@ export async function* exportAudit(
 const entriesUpTo = (db: Pick<Db, 'slow'>, until: number, after: number): AsyncGenerator<AuditRow> =>
   pagesOf(
     (last: AuditRow | undefined, limit) => auditAfter(db.slow, { after: last?.id ?? after, until, limit }),
-    { least: 20, most: 50 },
+    { least: 20, most: 200 },
   )
