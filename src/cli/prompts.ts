@@ -1,5 +1,5 @@
 import { Interrupted, UsageError } from './errors.ts'
-import type { System } from './system.ts'
+import { isCi, type System } from './system.ts'
 
 /** Asks on a terminal only; elsewhere, a missing value is a usage error that names the flag. */
 export interface Prompts {
@@ -27,7 +27,7 @@ export const createPrompts = (
   system: System,
   flags: { readonly input: boolean; readonly dryRun: boolean },
 ): Prompts => {
-  const ci = system.env.CI !== undefined && system.env.CI !== '' && system.env.CI !== 'false'
+  const ci = isCi(system)
   const possible = flags.input && !ci && system.stdin.isTTY === true && system.stderr.isTTY === true
   const absent = (flag: string) => new UsageError(`${flag} is missing.`)
 

@@ -26,6 +26,10 @@ export interface Interrupts {
   listen(handler: (signal: NodeJS.Signals) => void): () => void
 }
 
+/** In a CI job nobody looks at the terminal, even if there is one. */
+export const isCi = ({ env }: Pick<System, 'env'>): boolean =>
+  env.CI !== undefined && env.CI !== '' && env.CI !== 'false'
+
 export type SystemPaths = Pick<System, 'env' | 'home'>
 
 /** By the XDG rule: the variable if it is an absolute path, else a directory in the home. */

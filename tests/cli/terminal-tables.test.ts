@@ -92,3 +92,26 @@ test('a pause is told in words', () => {
     >[0])
   expect([told(true), told(false)]).toEqual([`${address} paused`, `${address} unpaused`])
 })
+
+test('under CI a terminal gets neither colors nor a bar that is redrawn, like a pipe', async () => {
+  const shownWith = (env: Record<string, string>) => {
+    const terminal = new Terminal(true)
+    let now = 0
+    const io = createIo(
+      { stdout: terminal, stderr: terminal, env, now: () => new Date(now) },
+      { json: false, quiet: false, color: true },
+    )
+    const progress = io.progress('Rows', 10)
+    now = 200
+    progress.advance(1)
+    progress.end()
+    return io.style('bold', 'x') + terminal.text
+  }
+  const escape = '\u001b'
+  expect(shownWith({})).toContain(`${escape}[1m`)
+  expect(shownWith({})).toContain(`${escape}[2K`)
+  for (const env of [{ CI: '1' }, { CI: 'true' }, { TERM: 'dumb' }])
+    expect([env, shownWith(env)]).toEqual([env, 'x'])
+  expect(shownWith({ CI: 'false' })).toContain(`${escape}[1m`)
+  expect(shownWith({ NO_COLOR: '1' })).not.toContain(`${escape}[1m`)
+})

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
@@ -117,6 +117,7 @@ export async function crashWithLedger(
     }
     await settle(daemon, holders, ledger)
     if (withChain) await compareChain(daemon, dataDir, holders, ledger)
+    await verifyAudit(daemon, dataDir, ledger)
     await daemon.stop()
     compareRecords(dataDir, holders, ledger)
     return ledger
@@ -304,6 +305,16 @@ async function settle(daemon: DaemonProcess, holders: readonly Holder[], ledger:
       }
     }),
   )
+}
+
+/** The audit log has every change that was answered, and its chain is whole. */
+async function verifyAudit(daemon: DaemonProcess, dataDir: string, ledger: Ledger): Promise<void> {
+  const authorization = `Bearer ${readFileSync(join(dataDir, 'admin.token'), 'utf8').trim()}`
+  const answer = await ask(daemon, '/admin/audit/verify', { headers: { authorization } })
+  const verdict = JSON.parse(answer?.text.trim().split('\n').at(-1) ?? '{}')
+  const { edits, transfers } = ledger.answered
+  if (verdict.ok !== true || verdict.entries < edits + transfers)
+    ledger.lost.push(`an entry of the audit log: ${JSON.stringify(verdict)}`)
 }
 
 /** Each token went to those who were answered, once each and in their order, and to nobody else. */

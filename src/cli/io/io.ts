@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { styleText } from 'node:util'
-import type { System } from '../system.ts'
+import { isCi, type System } from '../system.ts'
 import { csvRows } from './csv.ts'
 import { chooseFields } from './fields.ts'
 import { type PlotArea, plotArea } from './plot.ts'
@@ -63,7 +63,8 @@ async function* inPieces<T>(rows: AsyncIterable<T>, size: number): AsyncGenerato
 
 export const createIo = (system: Pick<System, 'stdout' | 'stderr' | 'env' | 'now'>, flags: IoFlags): Io => {
   const { env } = system
-  const useColor = flags.color && !env.NO_COLOR && env.TERM !== 'dumb' && system.stdout.isTTY === true
+  const isLogged = env.TERM === 'dumb' || isCi(system)
+  const useColor = flags.color && !env.NO_COLOR && !isLogged && system.stdout.isTTY === true
   const style: Io['style'] = (format, text) =>
     useColor ? styleText(format, text, { validateStream: false }) : text
   const heading = (text: string) => style('bold', text)
@@ -177,7 +178,7 @@ export const createIo = (system: Pick<System, 'stdout' | 'stderr' | 'env' | 'now
         label,
         total,
         quiet: flags.quiet,
-        dumb: env.TERM === 'dumb',
+        dumb: isLogged,
         now: system.now,
       }),
     flush: send,

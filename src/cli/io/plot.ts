@@ -1,4 +1,4 @@
-import type { System } from '../system.ts'
+import { isCi, type System } from '../system.ts'
 
 export interface PlotArea {
   /** In characters. */
@@ -9,7 +9,7 @@ export interface PlotArea {
 
 /** @returns undefined if standard output is not a terminal that people look at */
 export const plotArea = ({ stdout, env }: Pick<System, 'stdout' | 'env'>): PlotArea | undefined => {
-  if (stdout.isTTY !== true || env.TERM === 'dumb') return undefined
+  if (stdout.isTTY !== true || env.TERM === 'dumb' || isCi({ env })) return undefined
   const locale = env.LC_ALL || env.LC_CTYPE || env.LANG || ''
   return { width: stdout.columns ?? 80, unicode: /utf-?8/i.test(locale) && env.TERM !== 'linux' }
 }

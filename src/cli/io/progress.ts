@@ -23,7 +23,7 @@ export const startProgress = (
     label: string
     total: number | undefined
     quiet: boolean
-    /** A terminal that cannot rewrite a line. */
+    /** A terminal that cannot rewrite a line, or that nobody looks at. */
     dumb: boolean
     now: () => Date
   },
