@@ -21,6 +21,8 @@ OPTIONS
 ENVIRONMENT (flags override these, and these override the configuration file)
   TAPCHIP_OTP_TTL_SECONDS   lifetime of codes (1800)
   TAPCHIP_REF_TTL_SECONDS   time in which a ref can be queried (1800)
+  TAPCHIP_KEEP_TAPS_DAYS    days after which taps, refs, and codes are deleted (730), or off
+  TAPCHIP_KEEP_EMAILS_DAYS  days after which a badge's email address becomes a keyed hash (90), or off
   TAPCHIP_RATE_LIMIT        requests per minute and client for endpoints without a key (600), or off
   TAPCHIP_KEY_RATE_LIMIT    requests per minute and API key (60000), or off
   TAPCHIP_MAX_CONNECTIONS, TAPCHIP_CLIENT_CONNECTIONS

@@ -8,6 +8,8 @@ const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']
 
 const limitWords = 'must be off, or a number from 1 to 1000000000'
 const limit = z.union([z.literal('off'), wholeNumber(1, 1_000_000_000, limitWords)], limitWords)
+const daysWords = 'must be off, or a number of days from 1 to 36500'
+const days = z.union([z.literal('off'), wholeNumber(1, 36_500, daysWords)], daysWords)
 const word = z.string().regex(/^[a-z][a-z0-9]{0,30}$/, 'must be lower-case letters and digits')
 
 const hostAndPort = z
@@ -30,6 +32,8 @@ export const settings = z.strictObject({
   seed: filled.optional(),
   ephemeral: onOff.default(false),
   logLevel: z.enum(logLevels, `must be one of ${logLevels.join(', ')}`).default('info'),
+  keepTapsDays: days.default(730),
+  keepEmailsDays: days.default(90),
   otpTtlSeconds: wholeNumber(1, 31_536_000).default(1800),
   refTtlSeconds: wholeNumber(1, 31_536_000).default(1800),
   rateLimit: limit.optional(),

@@ -7,6 +7,7 @@ import { pruneIdempotencyKeys } from '../store/transactions/idempotency-keys.ts'
 import { forgetBatches } from './batches.ts'
 import { announceDeferred } from './chain/announcements.ts'
 import { dayOf } from './chain/budget.ts'
+import { deleteOld } from './retention.ts'
 import { type BudgetClock, iso } from './time.ts'
 
 const everyMs = 3_600_000
@@ -17,7 +18,7 @@ const atOnce = 500
 type Deps = { db: Db; clock: BudgetClock & { lived(): number } }
 
 /**
- * Valid taps, refs, codes, and used signatures are kept forever, and refused taps are limited when they are
+ * Used signatures are kept forever, old taps are deleted by `deleteOld`, and refused taps are limited when they are
  * recorded. Idempotency keys expire by daemon uptime, so that a wrong clock cannot cause a request to run twice.
  */
 export async function cleanUp({ db, clock }: Deps): Promise<void> {
@@ -34,10 +35,10 @@ export async function cleanUp({ db, clock }: Deps): Promise<void> {
 
 /** Runs immediately and then every hour. */
 export function startCleanup(
-  deps: Deps & Parameters<typeof announceDeferred>[0],
+  deps: Deps & Parameters<typeof announceDeferred>[0] & Parameters<typeof deleteOld>[0],
   failed: (error: unknown) => void,
 ): BackgroundLoop {
-  const run = () => Promise.all([cleanUp(deps), announceDeferred(deps)])
+  const run = () => Promise.all([cleanUp(deps), deleteOld(deps), announceDeferred(deps)])
   const loop = new BackgroundLoop({ run, restMs: () => everyMs, failed })
   loop.start()
   return loop

@@ -126,12 +126,13 @@ const ofOtp = statement<{ otpHash: string }>()((db, p) =>
 export const findClaimOfOtp = (db: Queries, otpHash: string): Promise<BadgeClaimRow | undefined> =>
   ofOtp.first(db, { otpHash })
 
-export const hasDeviceClaimed = statement<{ badgeEventId: number; deviceHash: string }>()((db, p) =>
-  db
-    .selectFrom('badgeClaims')
-    .select('id')
-    .where('badgeEventId', '=', p.badgeEventId)
-    .where('deviceHash', '=', p.deviceHash),
+export const hasDeviceClaimed = statement<{ badgeEventId: number; deviceHash: string; before: string }>()(
+  (db, p) =>
+    db
+      .selectFrom('badgeClaims')
+      .select('id')
+      .where('badgeEventId', '=', p.badgeEventId)
+      .where('deviceHash', 'in', [p.deviceHash, p.before]),
 ).exists
 
 export const updateClaim = (db: Queries, id: number, change: Partial<Omit<BadgeClaimRow, 'id'>>) =>

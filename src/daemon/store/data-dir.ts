@@ -13,7 +13,7 @@ export class DataDirProblem extends Error {
 export const instanceFile = 'instance'
 
 const restore =
-  'Put a backup back in its place (docs/daemon.md, "When the database is lost or damaged"), ' +
+  'Put a backup in its place: tapchip restore BACKUP --data-dir DIR (docs/restore.md), ' +
   'or start afresh in another --data-dir.'
 
 /** Other users could add their own keys. @throws DataDirProblem if another user owns the directory */

@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
+import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:crypto'
 
 const version = 1
 const nonceLength = 12
@@ -21,6 +21,12 @@ export class SecretBox {
     const cipher = createCipheriv('aes-256-gcm', this.#key, nonce).setAAD(Buffer.from(context))
     const body = Buffer.concat([cipher.update(secret), cipher.final()])
     return Buffer.concat([Buffer.of(version), nonce, body, cipher.getAuthTag()])
+  }
+
+  /** For recognizing a value that must not be stored, and could be guessed from a plain hash. */
+  keyedHash(value: string, context: string): string {
+    const key = createHmac('sha256', this.#key).update(`hash:${context}`).digest()
+    return createHmac('sha256', key).update(value).digest('base64url')
   }
 
   /** @throws Error if the value is damaged, has another context, or uses another data key */

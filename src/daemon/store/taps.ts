@@ -40,16 +40,17 @@ export async function deleteOldestRefusedTaps(db: Queries, limit: number): Promi
       of.selectFrom('taps').select('id').where('outcome', '!=', valid).orderBy('id').limit(limit),
     )
     .executeTakeFirstOrThrow()
-  // countAll computes the number of taps from their IDs.
-  await db
-    .updateTable('settings')
-    .set((e) => ({
-      value: e.cast<string>(e(e.cast<number>('value', 'bigint'), '+', Number(numDeletedRows)), 'text'),
-    }))
-    .where('key', '=', 'tapsDeleted')
-    .execute()
+  await countDeletedTaps(db, Number(numDeletedRows))
   return Number(numDeletedRows)
 }
+
+/** countAll computes the number of taps from their IDs. */
+export const countDeletedTaps = (db: Queries, taps: number) =>
+  db
+    .updateTable('settings')
+    .set((e) => ({ value: e.cast<string>(e(e.cast<number>('value', 'bigint'), '+', taps), 'text') }))
+    .where('key', '=', 'tapsDeleted')
+    .execute()
 
 export interface TapFilter {
   teamId?: number | undefined

@@ -16,16 +16,19 @@ import { isPoapEvent } from '../../store/badge-upstream.ts'
 import type { Db, Queries } from '../../store/database.ts'
 import { hashCode } from '../../store/refs.ts'
 import type { BadgeClaimRow, BadgeEventRow, OtpRow } from '../../store/schema.ts'
+import type { SecretBox } from '../../store/secret-box.ts'
 import { badgeStatus } from '../badge-status.ts'
 import { type Asker, type Names, resolveRecipient } from '../chain/recipients.ts'
 import { presentCode, spendCode } from '../codes/otps.ts'
 import { conflict, DomainError, invalid, notFound, storeFailure } from '../errors.ts'
 import { type Clock, iso } from '../time.ts'
+import { deviceHashes, isRecipient } from './personal.ts'
 import { noAccount, type Providers } from './providers.ts'
 import type { MintResult, Settler } from './settle.ts'
 
 export interface MintDeps {
   db: Db
+  box: SecretBox
   clock: Clock
   chains: Chains
   names: Names
@@ -60,13 +63,14 @@ export async function reserveBadge(
   if (!before) assertActive(event, iso(deps.clock.now()))
   if (isAtPoap && !deps.badges.providers.poap) throw outOfReach({ retryAfterMs: 60_000, reason: noAccount })
   const recipient = await badgeRecipient(deps, { chip: otp.chipUid }, wanted.recipient, isAtPoap)
+  const device = wanted.deviceId ? deviceHashes(deps.box, wanted.deviceId) : undefined
   return deps.db.write(async (trx) => {
     const now = iso(deps.clock.now())
     await spendCode(trx, code, now)
     const open = await findClaimOfOtp(trx, otp.codeHash)
     const id = open
-      ? await resumeClaim(trx, open, recipient)
-      : await reserve(trx, { otp, recipient, deviceId: wanted.deviceId, isAtPoap, now })
+      ? await resumeClaim(trx, deps.box, open, recipient)
+      : await reserve(trx, { otp, recipient, device, isAtPoap, now })
     if (idempotency) await reserveIdempotencyKey(trx, idempotency, id)
     return id
   })
@@ -98,11 +102,8 @@ async function untoldMint(deps: MintDeps, code: string, wanted: WantedBadge): Pr
   if (wanted.eventId !== event?.id && wanted.eventId !== event?.upstreamId) return undefined
   const asker = { chip: claim.chipUid }
   const recipient = await badgeRecipient(deps, asker, wanted.recipient, claim.codeNumber !== null)
-  return isSame(claim, recipient) ? claim.id : undefined
+  return isRecipient(deps.box, claim.recipient, recipient) ? claim.id : undefined
 }
-
-const isSame = (claim: BadgeClaimRow, recipient: string): boolean =>
-  claim.recipient.toLowerCase() === recipient.toLowerCase()
 
 async function eventOf(db: Queries, otp: OtpRow): Promise<BadgeEventRow> {
   const event = otp.badgeEventId === null ? undefined : await findBadgeEvent(db, otp.badgeEventId)
@@ -128,8 +129,13 @@ function assertActive(event: BadgeEventRow, now: string): void {
   )
 }
 
-async function resumeClaim(trx: Queries, open: BadgeClaimRow, recipient: string): Promise<number> {
-  if (!isSame(open, recipient))
+async function resumeClaim(
+  trx: Queries,
+  box: SecretBox,
+  open: BadgeClaimRow,
+  recipient: string,
+): Promise<number> {
+  if (!isRecipient(box, open.recipient, recipient))
     throw conflict(
       'This code was used to request a badge for another recipient, and the provider has not confirmed the result yet. Use the same recipient, or try again later.',
     )
@@ -140,17 +146,17 @@ async function resumeClaim(trx: Queries, open: BadgeClaimRow, recipient: string)
 interface Reservation {
   otp: OtpRow
   recipient: string
-  deviceId: string | undefined
+  device: readonly [string, string] | undefined
   isAtPoap: boolean
   now: string
 }
 
 async function reserve(trx: Queries, wanted: Reservation): Promise<number> {
-  const { otp, recipient, deviceId, isAtPoap, now } = wanted
+  const { otp, recipient, device, isAtPoap, now } = wanted
   const { id: badgeEventId, ...event } = await eventOf(trx, otp)
   assertActive({ ...event, id: badgeEventId }, now)
-  const deviceHash = deviceId ? hashCode(deviceId) : null
-  if (deviceHash !== null && (await hasDeviceClaimed(trx, { badgeEventId, deviceHash })))
+  const [deviceHash = null, before = ''] = device ?? []
+  if (deviceHash !== null && (await hasDeviceClaimed(trx, { badgeEventId, deviceHash, before })))
     throw new DomainError(
       'badge_device_used',
       'This device has already minted a badge of this event, and each device can mint only one. The code is still good.',

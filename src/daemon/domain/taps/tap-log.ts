@@ -90,6 +90,11 @@ export class TapLog {
     this.#recorded -= deleted
   }
 
+  /** Refused taps that were deleted because of their age. */
+  removed(taps: number): void {
+    this.#recorded = Math.max(0, this.#recorded - taps)
+  }
+
   /** @returns a function that unsubscribes */
   follow(listener: (tap: SeenTap) => void): () => void {
     this.#bus.on('tap', listener)

@@ -1,0 +1,20 @@
+import { hashCode } from '../../store/refs.ts'
+import type { SecretBox } from '../../store/secret-box.ts'
+
+// Device IDs and email addresses can be guessed, so a hash of them alone would tell who they are.
+
+/** @returns what is stored of a device, and what earlier versions stored */
+export const deviceHashes = (box: SecretBox, deviceId: string): readonly [string, string] => {
+  const plain = hashCode(deviceId)
+  return [box.keyedHash(plain, 'badgeClaims:device'), plain]
+}
+
+/** What remains of an email address once it is no longer kept. */
+export const hiddenEmail =
+  (box: SecretBox) =>
+  (email: string): string =>
+    `email:${box.keyedHash(email.toLowerCase(), 'badgeClaims:email')}`
+
+/** The same person, also once the address is no longer kept. */
+export const isRecipient = (box: SecretBox, stored: string, given: string): boolean =>
+  stored.toLowerCase() === given.toLowerCase() || stored === hiddenEmail(box)(given)

@@ -1,0 +1,74 @@
+import { engineOf, type Queries } from './database.ts'
+import { setSetting, setting } from './settings.ts'
+import { countDeletedTaps } from './taps.ts'
+
+/**
+ * Deletes the oldest taps with their refs and codes. The newest tap stays, since its ID must not be used again.
+ * @param before ISO 8601 @returns the number of deleted taps, and how many of them were refused
+ */
+export async function deleteOldTaps(
+  db: Queries,
+  before: string,
+  limit: number,
+): Promise<{ taps: number; refused: number }> {
+  const { newest } = await db
+    .selectFrom('taps')
+    .select((e) => e.fn.max<number | null>('id').as('newest'))
+    .executeTakeFirstOrThrow()
+  const oldest = await db
+    .selectFrom('taps')
+    .select(['id', 'at', 'chipUid', 'outcome'])
+    .where('id', '<', newest ?? 0)
+    .orderBy('id')
+    .limit(limit)
+    .execute()
+  const firstKept = oldest.findIndex(({ at }) => at >= before)
+  const old = firstKept < 0 ? oldest : oldest.slice(0, firstKept)
+  const last = old.at(-1)
+  if (last === undefined) return { taps: 0, refused: 0 }
+  const uids = [...new Set(old.flatMap(({ chipUid }) => chipUid ?? []))]
+  for (const table of ['refs', 'otps'] as const)
+    await db
+      .deleteFrom(table)
+      .where('chipUid', 'in', engineOf(db).listed(uids))
+      .where('expiresAt', '<', before)
+      .execute()
+  await db.deleteFrom('taps').where('id', '<=', last.id).execute()
+  await countDeletedTaps(db, old.length)
+  return { taps: old.length, refused: old.filter(({ outcome }) => outcome !== 'valid').length }
+}
+
+const forgottenTo = 'badgeClaimsForgottenTo'
+
+/**
+ * Replaces the email addresses of finished claims, oldest first.
+ * @param hidden what takes the place of an address @returns the number of claims that were looked at
+ */
+export async function hideEmails(
+  db: Queries,
+  { before, hidden, limit }: { before: string; hidden: (email: string) => string; limit: number },
+): Promise<number> {
+  const after = Number((await setting(db, forgottenTo)) ?? 0)
+  const claims = await db
+    .selectFrom('badgeClaims')
+    .select(['id', 'recipient', 'state', 'transactionState', 'createdAt'])
+    .where('id', '>', after)
+    .orderBy('id')
+    .limit(limit)
+    .execute()
+  let done = 0
+  let last = after
+  for (const { id, recipient, state, transactionState, createdAt } of claims) {
+    if (createdAt >= before || state === 'open' || transactionState === 'pending') break
+    if (recipient.includes('@'))
+      await db
+        .updateTable('badgeClaims')
+        .set({ recipient: hidden(recipient) })
+        .where('id', '=', id)
+        .execute()
+    last = id
+    done += 1
+  }
+  if (done > 0) await setSetting(db, forgottenTo, String(last))
+  return done
+}

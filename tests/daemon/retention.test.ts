@@ -1,0 +1,128 @@
+import { expect, onTestFinished, test } from 'vitest'
+import { deviceHashes } from '../../src/daemon/domain/badge-events/personal.ts'
+import { deleteOld } from '../../src/daemon/domain/retention.ts'
+import { type BadgeApp, openBadgeApp, openEvent, wallet } from '../support/badges.ts'
+import { testClock } from '../support/daemon.ts'
+import { derived, uids } from '../support/seeds.ts'
+import { tap, tapPath } from '../support/taps.ts'
+
+const open = async (env: Record<string, string> = {}) => {
+  const clock = testClock()
+  const t = await openBadgeApp({ clock, env })
+  onTestFinished(() => t.close())
+  return { t, clock }
+}
+
+const email = 'Ada@example.com'
+
+const everythingIn = async ({ ctx }: BadgeApp): Promise<string> => {
+  const tables = ['badgeClaims', 'otps', 'refs', 'audit', 'idempotencyKeys', 'settings'] as const
+  const rows = await Promise.all(tables.map((table) => ctx.db.read.selectFrom(table).selectAll().execute()))
+  return JSON.stringify(rows)
+}
+
+test('an email address becomes a keyed hash after its days, and its badge stays', async () => {
+  const { t, clock } = await open()
+  const event = await openEvent(t)
+  const answer = await t.mint(await event.code(), { recipient: email, poapEventId: event.id })
+  expect(answer.status).toBe(200)
+  clock.advance('89d')
+  await deleteOld(t.ctx)
+  const claims = async () => (await t.call(`GET /admin/badge-events/${event.id}/claims`)).body
+  expect(await claims()).toMatchObject([{ recipient: email }])
+  clock.advance('2d')
+  await deleteOld(t.ctx)
+  expect(await claims()).toMatchObject([
+    { recipient: expect.stringMatching(/^email:[\w-]{43}$/), state: 'claimed' },
+  ])
+  expect((await everythingIn(t)).toLowerCase()).not.toContain(email.toLowerCase())
+  // Later claims are reached as well.
+  await deleteOld(t.ctx)
+  expect(await claims()).toHaveLength(1)
+})
+
+test('a device is recognized without its ID being stored, also by what earlier versions stored', async () => {
+  const { t, clock } = await open()
+  const event = await openEvent(t, { requestedCodes: '20', expiryDate: '2030-01-01', endDate: '2029-01-01' })
+  const mint = async (deviceId: string) =>
+    (await t.mint(await event.code(), { recipient: wallet(1), poapEventId: event.id, deviceId })).status
+  expect(await mint('phone')).toBe(200)
+  expect(await mint('tablet')).toBe(200)
+  const [keyed, plain] = deviceHashes(t.ctx.box, 'tablet')
+  const stored = async () =>
+    (await t.ctx.db.read.selectFrom('badgeClaims').select('deviceHash').orderBy('id').execute()).map(
+      ({ deviceHash }) => deviceHash,
+    )
+  expect((await stored())[1]).toBe(keyed)
+  await t.ctx.db.write((trx) =>
+    trx.updateTable('badgeClaims').set({ deviceHash: plain }).where('deviceHash', '=', keyed).execute(),
+  )
+  clock.advance('800d')
+  await deleteOld(t.ctx)
+  expect([await mint('phone'), await mint('tablet'), await mint('watch')]).toEqual([400, 400, 200])
+  expect(await everythingIn(t)).not.toMatch(/phone|tablet|watch/)
+})
+
+test('taps, refs, and codes go after their days, and no old tap is valid again', async () => {
+  const { t, clock } = await open()
+  const first = tap(derived, { uid: uids.blank }, 700)
+  const page = await t.app.inject({ url: tapPath(first) })
+  const ref = /data-ref="([^"]+)"/.exec(page.body)?.[1] ?? ''
+  for (let counter = 1; counter <= 600; counter += 1)
+    await t.ctx.db.write((trx) =>
+      trx
+        .insertInto('taps')
+        .values({
+          at: new Date(clock.now()).toISOString(),
+          chipUid: null,
+          teamId: null,
+          keySetId: null,
+          counter,
+          outcome: 'replayed',
+          via: 'find',
+        })
+        .execute(),
+    )
+  const count = async (table: 'taps' | 'refs' | 'otps') =>
+    (await t.ctx.db.read.selectFrom(table).selectAll().execute()).length
+  const counted = async () => (await t.call('GET /admin/status')).body.counts.taps
+  clock.advance('729d')
+  await deleteOld(t.ctx)
+  expect([await count('taps'), await count('refs')]).toEqual([601, 3])
+  clock.advance('2d')
+  // Two slices.
+  await deleteOld(t.ctx)
+  expect([await count('taps'), await count('refs'), await count('otps'), await counted()]).toEqual([
+    1, 0, 0, 1,
+  ])
+  expect((await t.call(`GET /refs/${ref}`)).status).toBe(404)
+  expect((await t.call(`GET ${tapPath(first, '/chips/find')}`)).body.isValidTap).toBe(false)
+  const [chip] = await t.ctx.db.read
+    .selectFrom('chips')
+    .select('lastCounter')
+    .where('lastCounter', '>', 0)
+    .execute()
+  expect(chip?.lastCounter).toBe(700)
+  const next = tap(derived, { uid: uids.blank }, 701)
+  expect((await t.call(`GET ${tapPath(next, '/chips/find')}`)).body.isValidTap).toBe(true)
+  await t.ctx.tapLog.flush()
+  const listed = (await t.call('GET /admin/taps')).body
+  expect(listed.length).toBe(await counted())
+})
+
+test('a jump of the clock deletes nothing, and nothing is deleted where the days are off', async () => {
+  const { t, clock } = await open()
+  await t.app.inject({ url: tapPath(tap(derived, { uid: uids.blank }, 1)) })
+  await t.app.inject({ url: tapPath(tap(derived, { uid: uids.blank }, 2)) })
+  const count = async () => (await t.ctx.db.read.selectFrom('taps').selectAll().execute()).length
+  clock.jump('3000d')
+  await deleteOld(t.ctx)
+  expect(await count()).toBe(2)
+
+  const off = await open({ TAPCHIP_KEEP_TAPS_DAYS: 'off', TAPCHIP_KEEP_EMAILS_DAYS: 'off' })
+  await off.t.app.inject({ url: tapPath(tap(derived, { uid: uids.blank }, 1)) })
+  await off.t.app.inject({ url: tapPath(tap(derived, { uid: uids.blank }, 2)) })
+  off.clock.advance('3000d')
+  await deleteOld(off.t.ctx)
+  expect(await off.t.ctx.db.read.selectFrom('taps').selectAll().execute()).toHaveLength(2)
+})
