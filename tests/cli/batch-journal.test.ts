@@ -232,6 +232,9 @@ test('a disk that becomes full under the journal stops the batch in words, and i
   expect(stopped.stderr).not.toMatch(/^ {4}at |EFBIG/m)
   const [id = ''] = /b_[0-9a-z]{14}/.exec(stopped.stderr) ?? []
   expect(existsSync(pathOf(id))).toBe(true)
+  expect(stopped.stderr).toContain(`${pathOf(id)} cannot be written`)
+  expect(stopped.stderr).toContain(`XDG_STATE_HOME=DIR tapchip batch resume ${id}`)
+  here.env.XDG_STATE_HOME = join(here.home, 'other')
   expect((await here.run('batch', 'resume', id)).code).toBe(0)
   expect((await redirects()).every((url) => url?.startsWith('https://example.com/2'))).toBe(true)
 })

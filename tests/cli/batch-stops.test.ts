@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { type CliHome, withDaemon } from '../support/cli.ts'
 import { spawnCli } from '../support/cli-process.ts'
-import { startTestDaemon } from '../support/daemon.ts'
+import { startTestDaemon, type TestDaemon } from '../support/daemon.ts'
 import { acmeKey, derived } from '../support/seeds.ts'
 
 const count = 9000
@@ -113,6 +113,7 @@ test('a daemon that goes away stops a batch, which goes on when the daemon is ba
   const dataDir = mkdtempSync(join(tmpdir(), 'tapchip-away-'))
   const first = await startTestDaemon({ seed, dataDir })
   here.env.TAPCHIP_URL = first.url
+  here.env.TAPCHIP_PATIENCE_SECONDS = '0'
   write('away')
   let stopping: Promise<void> | undefined
   const ran = await here.interruptedRun(
@@ -134,5 +135,39 @@ test('a daemon that goes away stops a batch, which goes on when the daemon is ba
   expect([resumed.code, resumed.stderr]).toEqual([0, expect.stringContaining(`started at ${first.url}`)])
   expect(await status(id)).toMatchObject({ status: 'done', changed: count, failed: 0 })
   await second.stop()
+  rmSync(dataDir, { recursive: true, force: true })
+})
+
+test('a daemon that restarts is waited for, and every row is done once', async () => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'tapchip-restart-'))
+  const first = await startTestDaemon({ seed, dataDir })
+  const { port } = new URL(first.url)
+  here.env.TAPCHIP_URL = first.url
+  write('restart')
+  let second: Promise<TestDaemon> | undefined
+  const restart = async () => {
+    await first.stop()
+    return startTestDaemon({ dataDir, port: Number(port) })
+  }
+  const ran = await here.interruptedRun(
+    (stdout) => {
+      if (stdout.includes('"changed"')) second ??= restart()
+      return false
+    },
+    ...['chips', 'edit', '--file', 'edits.csv', '--rate', String(count / 3), '--json'],
+  )
+  const daemon = await second
+  expect([ran.code, ran.code === 0 ? '' : ran.stderr]).toEqual([0, ''])
+  expect(ran.stderr.match(/The daemon is not answering/g)).toHaveLength(1)
+  const rows = ran.lines() as { row: number }[]
+  expect(rows.map(({ row }) => row)).toEqual(chips.map((_, i) => i + 1))
+  const details = await daemon?.ctx.db.read
+    .selectFrom('audit')
+    .select('detail')
+    .where('batch', '=', batchId(ran.stderr))
+    .execute()
+  const changed = details?.map(({ detail }) => Number(JSON.parse(detail).changed)) ?? []
+  expect(changed.reduce((sum, n) => sum + n, 0)).toBe(count)
+  await daemon?.stop()
   rmSync(dataDir, { recursive: true, force: true })
 })

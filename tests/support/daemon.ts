@@ -53,6 +53,8 @@ export interface Options {
   dataDir?: string
   /** Whether there is an embedded chain, with what the seed has on it. It takes a fifth of a second. */
   chain?: boolean
+  /** Where the one before it listened; else a free one. */
+  port?: number
   /** How long requests are waited for. */
   patience?: Timeouts
   /** Where log lines go. */
@@ -116,7 +118,7 @@ export async function openTestApp(options: Options = {}): Promise<TestApp> {
 /** A daemon in this process that listens on a free port of loopback. */
 export async function startTestDaemon(options: Options = {}) {
   const { config, log, clean, dataDir, seedFile } = prepare(options)
-  const daemon = await start({ ...config, port: 0, seed: seedFile }, log)
+  const daemon = await start({ ...config, port: options.port ?? 0, seed: seedFile }, log)
   const stop = async () => {
     await daemon.stop()
     clean()

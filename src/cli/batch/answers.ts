@@ -24,6 +24,9 @@ export const checkWithDaemon = async <T>(
   return answer
 }
 
+/** The answer ended too early, as where the daemon was stopped. */
+export class CutShort extends CliError {}
+
 export async function* matchAnswers<R extends Row, A extends Row, T>(
   answers: AsyncIterable<A | { readonly totals: unknown }>,
   rows: readonly R[],
@@ -38,7 +41,7 @@ export async function* matchAnswers<R extends Row, A extends Row, T>(
     yield make(sent, answer)
   }
   if (count < rows.length && !signal?.aborted)
-    throw new CliError(`The daemon answered only ${count} of ${rows.length} rows.`)
+    throw new CutShort(`The daemon answered only ${count} of ${rows.length} rows.`)
 }
 
 /** A row that the daemon refused. @throws errors that say nothing about the row: no daemon, no key, no upstream */

@@ -1,4 +1,5 @@
 import { closeSync, fstatSync, fsyncSync, mkdirSync, openSync, writeSync } from 'node:fs'
+import { basename } from 'node:path'
 import { withFiles } from '../file-problem.ts'
 import type { SystemPaths } from '../system.ts'
 import { type Counts, type End, type JournalLine, journalDir, journalPath } from './journal.ts'
@@ -92,13 +93,22 @@ export class Journal {
     const bytes = Buffer.from(this.#pending)
     this.#pending = ''
     try {
-      withFiles({ path: this.path, verb: 'written' }, () => {
+      withFiles({ path: this.path, verb: 'written', ...this.#elsewhere() }, () => {
         for (let done = 0; done < bytes.length; ) done += writeSync(this.#file, bytes, done)
       })
       this.#size += bytes.length
     } catch (error) {
       this.#failure = { error }
       throw error
+    }
+  }
+
+  /** With a copy at the daemon, the batch goes on from any disk that has room. */
+  #elsewhere(): { readonly advice?: string } {
+    if (this.mirror === undefined) return {}
+    const id = basename(this.path, '.jsonl')
+    return {
+      advice: `Or go on on another disk, from the daemon's copy: XDG_STATE_HOME=DIR tapchip batch resume ${id}`,
     }
   }
 

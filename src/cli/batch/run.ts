@@ -4,10 +4,11 @@ import { CliError, type ExitCode, exitCodes, withAfterword } from '../errors.ts'
 import { counted, formatNumber } from '../io/text.ts'
 import { chunksOf } from './answers.ts'
 import { failureReporter } from './failures.ts'
-import { auditHeadNow } from './instance.ts'
+import { auditHeadNow, instanceNow } from './instance.ts'
 import { type Counts, countedAs, countResults, type End, type Result, type Row } from './journal.ts'
 import type { Journal } from './journal-file.ts'
 import type { RowKind } from './kind.ts'
+import { Patience } from './patience.ts'
 
 /** Small enough that neither a progress bar nor an interrupt waits for long. */
 const piecesPerSecond = 4
@@ -88,6 +89,7 @@ export const openRun = (
  */
 const pauses = [1000, 3000, 6000, 10_000, 15_000, 30_000]
 const announcedFromMs = 3000
+const mostOutages = 10
 
 export interface Sending<R extends Row, T extends Result> {
   readonly id: string
@@ -151,20 +153,36 @@ export const sendRows = async <R extends Row, T extends Result>(
   // A key names one attempt of a row for ever: the same after a kill, and a new one after a failure, which changed
   // nothing.
   const keyOf = (row: number) => `${id}:${row}:${failures.get(row) ?? 0}`
+  const { instance } = await instanceNow(ctx)
+  const patience = new Patience(ctx, client, signal, instance)
   let resting = 0
   const sendAll = async (chunk: readonly R[]): Promise<void> => {
     let left = chunk
+    let outages = 0
     for (let attempt = 0; left.length > 0; attempt += 1) {
       journal.append({ type: 'sent', rows: left.map(({ row }) => row) })
       journal.sync()
       const retryReason = new Map<number, string>()
-      for await (const heard of kind.send(client, left, keyOf)) {
-        if ('retryReason' in heard) {
-          retryReason.set(heard.row, String(heard.retryReason))
-          continue
+      const unanswered = new Set(left.map(({ row }) => row))
+      try {
+        for await (const heard of kind.send(client, left, keyOf)) {
+          unanswered.delete(heard.row)
+          if ('retryReason' in heard) {
+            retryReason.set(heard.row, String(heard.retryReason))
+            continue
+          }
+          const leaving = settle(heard)
+          if (leaving) await leaving
         }
-        const leaving = settle(heard)
-        if (leaving) await leaving
+      } catch (error) {
+        // A daemon that ends again and again at the same rows is not restarted: it fails.
+        outages = unanswered.size === left.length ? outages + 1 : 0
+        if (outages > mostOutages) throw error
+        await patience.wait(error)
+        left = left.filter(({ row }) => unanswered.has(row) || retryReason.has(row))
+        if (signal.aborted) return
+        attempt -= 1
+        continue
       }
       left = left.filter(({ row }) => retryReason.has(row))
       if (left.length === 0 || signal.aborted) return

@@ -32,6 +32,7 @@ export const topics: Readonly<Record<string, string>> = {
   TAPCHIP_META_READ_KEY, TAPCHIP_FILE_READ_KEY, TAPCHIP_APP_MASTER_KEY
                               the keys of key-sets create
   TAPCHIP_BACKUP_PASSPHRASE   the passphrase of backup and restore
+  TAPCHIP_PATIENCE_SECONDS    how long a batch waits for a daemon that restarts (default: 60)
   TAPCHIP_DEBUG               any value: show where an error comes from
   NO_COLOR, TERM=dumb, CI     no colors; no prompts under CI
   XDG_CONFIG_HOME, XDG_STATE_HOME, XDG_DATA_HOME

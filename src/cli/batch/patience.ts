@@ -1,0 +1,75 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { ApiError, DaemonUnreachable } from '../client/errors.ts'
+import type { Client } from '../client/types.ts'
+import type { CliContext } from '../context.ts'
+import { CliError } from '../errors.ts'
+import { CutShort } from './answers.ts'
+
+const usualMs = 60_000
+const everyMs = 500
+
+/** The daemon is gone, or a proxy says so: a restart takes a moment. */
+const isAway = (error: unknown): boolean =>
+  error instanceof DaemonUnreachable ||
+  error instanceof CutShort ||
+  (error instanceof ApiError && error.code === 'not_tapchip' && [502, 503, 504].includes(error.statusCode))
+
+/** Waits for a daemon that restarts in the middle of a batch. */
+export class Patience {
+  readonly #ctx: CliContext
+  readonly #client: Client
+  readonly #signal: AbortSignal
+  readonly #instance: string | undefined
+  #waiting: Promise<void> | undefined
+
+  constructor(ctx: CliContext, client: Client, signal: AbortSignal, instance: string | undefined) {
+    this.#ctx = ctx
+    this.#client = client
+    this.#signal = signal
+    this.#instance = instance
+  }
+
+  /**
+   * Resolves once the same daemon answers again, or at an interrupt. However many requests wait, one asks.
+   * @throws the error, if that is not why, or it does not come back
+   */
+  async wait(error: unknown): Promise<void> {
+    if (!isAway(error) || this.#signal.aborted) throw error
+    this.#waiting ??= this.#poll(error).finally(() => {
+      this.#waiting = undefined
+    })
+    await this.#waiting
+  }
+
+  async #poll(error: unknown): Promise<void> {
+    const ms = patienceMs(this.#ctx.system.env.TAPCHIP_PATIENCE_SECONDS)
+    const until = performance.now() + ms
+    if (ms > 0)
+      this.#ctx.io.note(`The daemon is not answering. Waiting for it up to ${Math.round(ms / 1000)} s.`)
+    while (performance.now() < until && !this.#signal.aborted) {
+      await sleep(everyMs, undefined, { signal: this.#signal }).catch(() => undefined)
+      const instance = await this.#ask()
+      if (instance === undefined) continue
+      if (this.#instance === undefined || instance === this.#instance) return
+      throw new CliError('Another daemon answers at this address now.')
+    }
+    if (!this.#signal.aborted) throw error
+  }
+
+  async #ask(): Promise<string | undefined> {
+    try {
+      const { status, text } = await this.#client.probe('/healthz')
+      const answer: unknown = status < 300 ? JSON.parse(text) : undefined
+      return typeof answer === 'object' && answer !== null && 'instance' in answer
+        ? String(answer.instance)
+        : undefined
+    } catch {
+      return undefined
+    }
+  }
+}
+
+const patienceMs = (seconds: string | undefined): number => {
+  const given = Number(seconds)
+  return seconds && given >= 0 ? given * 1000 : usualMs
+}
