@@ -2,9 +2,11 @@
 // hundred modules costs twice as much.
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { copyFileSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
+import { chmodSync, copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
+import { licensesOf } from './licenses.mjs'
+import { chooseSqliteDriver } from './sqlite-driver.mjs'
 
 process.chdir(fileURLToPath(new URL('..', import.meta.url)))
 const { version } = JSON.parse(readFileSync('package.json', 'utf8'))
@@ -16,6 +18,16 @@ const commit = git('rev-parse', '--show-cdup') === '' ? git('rev-parse', '--shor
 // All of it: V8 knows a stale cache by the length of its source alone.
 rmSync('dist', { recursive: true, force: true })
 mkdirSync('dist')
+chooseSqliteDriver()
+/** Only some commands ask questions, so what that takes is a file of its own. */
+const prompts = 'inquirer'
+const apart = (name, path) => ({
+  name: 'apart',
+  setup({ onResolve }) {
+    // A bundle requires as the launcher in bin/ does.
+    onResolve({ filter: new RegExp(`^${name}$`) }, () => ({ path: `../dist/${path}`, external: true }))
+  },
+})
 const bundle = (entryPoint, outfile) =>
   build({
     entryPoints: [entryPoint],
@@ -25,6 +37,7 @@ const bundle = (entryPoint, outfile) =>
     target: 'node20.19',
     format: 'cjs',
     logLevel: 'warning',
+    metafile: true,
     sourcemap: 'linked',
     sourcesContent: false,
     minifySyntax: true,
@@ -37,14 +50,18 @@ const bundle = (entryPoint, outfile) =>
       // What is a URL in a module is a path in a bundle; `createRequire` takes either.
       'import.meta.url': '__filename',
     },
-    // Native code and WebAssembly, and packages that only some commands load.
-    external: ['better-sqlite3', 'tiny-secp256k1', 'nfc-pcsc', '@pcsc-mini/*', 'inquirer'],
+    // Native code and WebAssembly.
+    external: ['better-sqlite3', 'tiny-secp256k1', 'nfc-pcsc', '@pcsc-mini/*'],
+    plugins: entryPoint === prompts ? [] : [apart(prompts, 'prompts.cjs')],
   })
-await Promise.all([
+
+const bundled = await Promise.all([
   bundle('src/cli/main.ts', 'dist/tapchip.cjs'),
   bundle('src/daemon/main.ts', 'dist/tapchipd.cjs'),
   bundle('src/nfc/pcsc/host.ts', 'dist/reader-host.cjs'),
+  bundle(prompts, 'dist/prompts.cjs'),
 ])
+writeFileSync('dist/THIRD-PARTY-LICENSES', licensesOf(bundled.map(({ metafile }) => metafile)))
 copyFileSync('build/launch.cjs', 'dist/launch.cjs')
 
 /** Runs an executable so that its compiled code can be kept. One that serves is ended when it says that it is ready. */
@@ -64,3 +81,5 @@ await Promise.all([
   cacheCode('tapchip', ['refs', 'show', 'x', '--url', 'http://127.0.0.1:1']),
   cacheCode('tapchipd', ['--ephemeral', '--port', '0', '--log-level', 'silent']),
 ])
+// Whatever the umask here: a service's user must be able to read all of it.
+for (const file of readdirSync('dist')) chmodSync(`dist/${file}`, 0o644)

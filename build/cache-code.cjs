@@ -14,4 +14,5 @@ process.on('exit', () => {
   // Whether the run itself succeeded does not matter: the CLI's finds no daemon, for one.
   process.exitCode = 0
 })
-script = launch(name, createRequire(main))
+// The cache keeps the name, which is not to be a path of the machine that builds.
+script = launch(name, createRequire(main), `${name}.cjs`)

@@ -4,10 +4,10 @@ const { readFileSync } = require('node:fs')
 const { wrap } = require('node:module')
 const { Script, constants } = require('node:vm')
 
-/** @returns the bundle as a script, and where it lies */
-function load(name) {
+/** @returns the bundle as a script, and where it lies @param called how stack traces name it */
+function load(name, called) {
   const filename = `${__dirname}/${name}.cjs`
-  const options = { filename, importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER }
+  const options = { filename: called ?? filename, importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER }
   const cachedData = cacheOf(name)
   const script = new Script(
     wrap(readFileSync(filename, 'utf8')),
@@ -25,8 +25,8 @@ function cacheOf(name) {
 }
 
 /** Runs a bundle as the main module that `require` belongs to. */
-function launch(name, require) {
-  const { filename, script } = load(name)
+function launch(name, require, called) {
+  const { filename, script } = load(name, called)
   const module = { exports: {} }
   script.runInThisContext()(module.exports, require, module, filename, __dirname)
   return script
