@@ -7,7 +7,10 @@ const { Script, constants } = require('node:vm')
 /** @returns the bundle as a script, and where it lies @param called how stack traces name it */
 function load(name, called) {
   const filename = `${__dirname}/${name}.cjs`
-  const options = { filename: called ?? filename, importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER }
+  const options = {
+    filename: called ?? filename,
+    importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
+  }
   const cachedData = cacheOf(name)
   const script = new Script(
     wrap(readFileSync(filename, 'utf8')),

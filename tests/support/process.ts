@@ -34,13 +34,17 @@ export interface DaemonProcess {
 /** The executables, as a user runs them. */
 export const bin = (name: 'tapchip' | 'tapchipd'): string => join(root, 'bin', `${name}.js`)
 
-/** Runs `tapchipd` until it is ready; with `ownGroup`, its pid is also that of its process group. @throws Error with what it said, where it ended instead */
+/**
+ * Runs `tapchipd` until it is ready; with `ownGroup`, its pid is also that of its process group.
+ * @param options.node another Node @param options.script another installation's
+ * @throws Error with what it said, where it ended instead
+ */
 export async function spawnDaemon(
   args: string[],
   env: Record<string, string> = {},
-  { ownGroup = false } = {},
+  { ownGroup = false, node = process.execPath, script = bin('tapchipd') } = {},
 ): Promise<DaemonProcess> {
-  const child = spawn(process.execPath, [bin('tapchipd'), ...args], {
+  const child = spawn(node, [script, ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: ownGroup,
     env: { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '', ...env },
