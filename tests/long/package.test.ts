@@ -101,7 +101,7 @@ describe.each([20, 22, 24])('on Node %i', (version) => {
     const own = files.filter((file) => !file.startsWith(join(place, 'node_modules')))
     expect(own.filter((file) => readFileSync(file).includes(root))).toEqual([])
     expect(readFileSync(join(place, 'dist/THIRD-PARTY-LICENSES'), 'utf8')).toMatch(
-      /fastify [\d.]+ \(MIT\)[^]*Permission is/,
+      /fastify [\d.]+ \(MIT\)[\s\S]*Permission is/,
     )
     const readme = readFileSync(join(place, 'README.md'), 'utf8')
     const tour = [...readme.matchAll(/fixtures\/[a-z-]+\.[a-z]+/g)].map(([file]) => file)
