@@ -21,7 +21,11 @@ const daemon = await startDaemon([
   'fixtures/demo.json',
   '--log-level',
   'warn',
-])
+]).catch((error) => {
+  // The daemon has said why.
+  console.error(`The demo cannot run. ${error.message}.`)
+  process.exit(1)
+})
 const env = {
   TAPCHIP_URL: daemon.url,
   TAPCHIP_API_KEY: apiKey,

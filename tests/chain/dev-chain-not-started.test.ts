@@ -1,7 +1,7 @@
-import { chmodSync, readdirSync, writeFileSync } from 'node:fs'
+import { chmodSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, expect, test } from 'vitest'
-import { anvilBinary } from '../../src/daemon/chain/dev-chain/anvil-process.ts'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { anvilBinary } from '../../src/daemon/chain/dev-chain/anvil-binary.ts'
 import { AnvilNotStarted, isShortage, notSpawned } from '../../src/daemon/chain/dev-chain/not-started.ts'
 import { clientOf, devChains, payee, send, transfer } from '../support/dev-chain.ts'
 
@@ -51,14 +51,38 @@ test('an anvil that ends at once is told with what it said last', async () => {
   await expect(chains.start({ binary })).rejects.toThrow(/anvil says: no room for a chain here/)
 })
 
-test('a system that anvil is not installed for is told what to install', () => {
+describe('a system that npm installs no anvil for', () => {
   const { value = 'x64' } = Object.getOwnPropertyDescriptor(process, 'arch') ?? {}
-  Object.defineProperty(process, 'arch', { value: 'riscv64' })
-  try {
-    expect(() => anvilBinary()).toThrow(/npm install --no-save @foundry-rs\/anvil-linux-riscv64/)
-  } finally {
+  const { PATH = '' } = process.env
+  let dir: string
+  beforeEach(() => {
+    dir = chains.dir()
+    Object.defineProperty(process, 'arch', { value: 'riscv64' })
+    process.env.PATH = dir
+    symlinkSync('/bin/sh', join(dir, 'sh'))
+  })
+  afterEach(() => {
     Object.defineProperty(process, 'arch', { value })
-  }
+    process.env.PATH = PATH
+  })
+  const anvilInPath = (version: string) =>
+    writeFileSync(join(dir, 'anvil'), `#!/bin/sh\necho "${version}"\n`, { mode: 0o700 })
+
+  test('uses the one in PATH', () => {
+    anvilInPath('anvil Version: 1.8.0-stable')
+    expect(anvilBinary()).toBe(join(dir, 'anvil'))
+  })
+
+  test('is told what to install, and how to do without', () => {
+    expect(() => anvilBinary()).toThrow(
+      /no anvil for linux-riscv64, and there is none in PATH\. Install Foundry .*TAPCHIP_DEV_CHAIN=off/,
+    )
+  })
+
+  test('is told where the one in PATH is too old', () => {
+    anvilInPath('anvil 0.2.0 (f625d0f 2024-01-01)')
+    expect(() => anvilBinary()).toThrow(/anvil is version 0\.2\.0, and 1\.7\.1 is needed\. Update Foundry/)
+  })
 })
 
 test('a shortage is told from an end, however it was wrapped', () => {

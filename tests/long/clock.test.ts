@@ -5,7 +5,7 @@ import { type Address, createPublicClient, type Hex, http, parseAbi } from 'viem
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { foundry } from 'viem/chains'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { anvilBinary } from '../../src/daemon/chain/dev-chain/anvil-process.ts'
+import { anvilBinary } from '../../src/daemon/chain/dev-chain/anvil-binary.ts'
 import { testClock } from '../support/daemon.ts'
 import { DaemonOnDisk } from '../support/daemon-on-disk.ts'
 import { clientOf, devChains, payee, transfer } from '../support/dev-chain.ts'

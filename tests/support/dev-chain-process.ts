@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline'
 import { build } from 'esbuild'
 import { afterAll, afterEach, beforeAll } from 'vitest'
 import * as z from 'zod'
-import { anvilBinary } from '../../src/daemon/chain/dev-chain/anvil-process.ts'
+import { anvilBinary } from '../../src/daemon/chain/dev-chain/anvil-binary.ts'
 import { devChains, killNow } from './dev-chain.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'tapchip-chain-owner-'))

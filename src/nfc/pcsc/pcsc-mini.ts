@@ -1,7 +1,7 @@
 import { type Backend, type BackendEvents, type Connection, missing, PcscError } from './backend.ts'
 import type { Refusal } from './protocol.ts'
 
-/** The binaries of pcsc-mini 0.1.3 without its wrapper, whose packages for other platforms cannot be locked. */
+/** The binaries of pcsc-mini 0.1.3 without its wrapper, which would need all of its platforms' packages. */
 const packages: Readonly<Record<string, string>> = {
   'linux-x64': '@pcsc-mini/linux-x86_64-gnu',
   'linux-arm64': '@pcsc-mini/linux-aarch64-gnu',

@@ -2,7 +2,6 @@ import { type ChildProcessByStdio, execFile, spawn } from 'node:child_process'
 import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { accessSync, chmodSync, constants, readlinkSync, rmSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -63,22 +62,6 @@ interface AnvilSettings {
   stateFile: string | undefined
   /** Called once the process exists, before it listens. */
   spawned(pid: number): void
-}
-
-/** The binary itself: the package's own script is one more process, which would outlive or hide the chain. */
-export function anvilBinary(): string {
-  const fromAnvil = createRequire(import.meta.url)
-  const architecture = process.arch === 'x64' ? 'amd64' : process.arch
-  const platform = `@foundry-rs/anvil-${process.platform}-${architecture}`
-  try {
-    return fromAnvil.resolve(`${platform}/bin/anvil${process.platform === 'win32' ? '.exe' : ''}`)
-  } catch (cause) {
-    throw new AnvilNotStarted(
-      `The embedded chain cannot be started: its program, ${platform}, is not installed. ` +
-        `Install it (npm install --no-save ${platform}), or run without it: TAPCHIP_DEV_CHAIN=off.`,
-      { hasRun: false, cause },
-    )
-  }
 }
 
 /**

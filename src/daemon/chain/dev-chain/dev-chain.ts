@@ -1,7 +1,7 @@
 import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Address, custom } from 'viem'
-import { anvilBinary } from './anvil-process.ts'
+import { anvilBinary } from './anvil-binary.ts'
 import { devChainId, nameServiceOwner } from './dev-keys.ts'
 import { Gateway, type Request } from './gateway.ts'
 import { Journal } from './journal.ts'
