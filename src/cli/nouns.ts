@@ -72,6 +72,7 @@ export const nouns: readonly Noun[] = [
     ['context', 'Manage several daemons and their keys', () => import('./commands/context/index.ts')],
     ['login', 'Save an API key', () => import('./commands/login.ts')],
     ['doctor', 'Check that everything works', () => import('./commands/doctor.ts')],
+    ['bugreport', 'Write a report for whoever helps you', () => import('./commands/bugreport.ts')],
     ['backup', 'Back up the database while the daemon runs', () => import('./commands/backup.ts')],
     ['restore', 'Put a backup into a data directory', () => import('./commands/restore.ts')],
     ['completion', 'Print the completion script of a shell', () => import('./commands/completion/script.ts')],

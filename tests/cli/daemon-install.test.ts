@@ -224,6 +224,31 @@ describe('an installed service', () => {
     expect([again.code, again.json()]).toEqual([0, { status: 'absent', scope: 'user', unit: unitPath() }])
   })
 
+  test('doctor and status say whether it runs', async () => {
+    await install()
+    const found = async () =>
+      ((await here.run('doctor', '--json')).json() as { check: string }[]).filter(({ check }) =>
+        /^service/.test(check),
+      )
+    expect(await found()).toEqual([expect.objectContaining({ check: 'service (user)', status: 'ok' })])
+    await here.run('daemon', 'uninstall', '--user', '--yes')
+    expect(await found()).toEqual([])
+    systemd.breakStart()
+    await install()
+    expect(await found()).toEqual([
+      expect.objectContaining({
+        status: 'fail',
+        fix: expect.stringContaining('systemctl --user start tapchip.service'),
+      }),
+    ])
+    here.env.TAPCHIP_URL = 'http://127.0.0.1:1'
+    ends(
+      await here.run('daemon', 'status'),
+      5,
+      'The service tapchip.service is inactive: systemctl --user start',
+    )
+  })
+
   test('its log comes from the journal, by level, by request, and as it grows', async () => {
     await install()
     const line = (level: number, requestId: string) =>

@@ -21,8 +21,17 @@ describe('the daemon', () => {
     expect(findings.map(({ check }) => check)).toEqual(
       expect.arrayContaining(['node', 'daemon', 'clock', 'API key', 'admin token', 'database']),
     )
+    const backup = (list: unknown) => (list as { check: string }[]).filter(({ check }) => check === 'backup')
+    expect(backup(findings)).toEqual([
+      expect.objectContaining({
+        status: 'warn',
+        detail: 'none was ever made',
+        fix: expect.stringContaining('tapchip backup'),
+      }),
+    ])
     const bare = await here.run('backup', '--without-data-key')
     ends(bare, 0, 'DATA KEY')
+    expect(backup(await here.json('doctor'))).toEqual([expect.objectContaining({ status: 'ok' })])
     here.env.TAPCHIP_BACKUP_PASSPHRASE = 'correct horse battery'
     expect(await here.json('backup')).toMatchObject({ holdsDataKey: true })
   })

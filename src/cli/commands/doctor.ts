@@ -10,6 +10,7 @@ import { dataDir } from '../system.ts'
 import { checkDaemon } from './doctor/daemon.ts'
 import { type Finding, fail, ok } from './doctor/finding.ts'
 import { checkReaders } from './doctor/readers.ts'
+import { checkServices } from './doctor/service.ts'
 
 const doctor = defineCommand({
   name: 'doctor',
@@ -76,6 +77,7 @@ export const checkMachine = async (ctx: CliContext): Promise<Finding[]> => {
     ...checkMode('data directory', dir),
     ...checkMode('admin token file', `${dir}/admin.token`),
     ...checkMode('data key file', `${dir}/data.key`),
+    ...(await checkServices(ctx)),
     ...(await checkReaders(ctx)),
   ]
 }

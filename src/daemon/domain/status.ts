@@ -1,3 +1,4 @@
+import { listAudit } from '../store/audit.ts'
 import type { Db } from '../store/database.ts'
 import type { Disk, DiskState } from '../store/disk.ts'
 import { latestSchema } from '../store/open.ts'
@@ -16,6 +17,8 @@ export interface Status {
     sizeBytes: number /** `ok`, or the problem; null if not checked. */
     integrity: string | null
   }
+  /** Null: never. Absent if not checked. By the audit log, which has none that was made in another way. */
+  lastBackupAt?: string | null
   /** Teams that sent transactions today or have waiting announcements. */
   budgets: (TeamView['budget'] & { team: string })[]
   disk: {
@@ -49,11 +52,16 @@ export async function daemonStatus(deps: Deps, check: boolean): Promise<Status> 
       sizeBytes: await maintenance.sizeBytes(),
       integrity: check ? await maintenance.quickCheck() : null,
     },
+    ...(check ? { lastBackupAt: await lastBackup(db) } : {}),
     budgets: budgetsOf(await listTeams({ db, clock })),
     disk: { freeBytes: (await disk.freeBytes()) ?? null, refusedWrites: disk.refusedWrites, state },
     counts: await countAll(db.read),
   }
 }
+
+/** Reads the whole audit log if there is none. */
+const lastBackup = async (db: Db): Promise<string | null> =>
+  (await listAudit(db.slow, { action: 'daemon.backup', limit: 1 }))[0]?.at ?? null
 
 const maxBudgets = 100
 

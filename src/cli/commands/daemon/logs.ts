@@ -71,6 +71,20 @@ export const logs = defineCommand({
   },
 })
 
+/** The last lines, parsed where they are JSON. @throws CliError if there is no log */
+export const recentLines = async (ctx: CliContext, most: number): Promise<unknown[]> => {
+  const last: string[] = []
+  const keep = (line: string) => {
+    last.push(line)
+    if (last.length > most) last.shift()
+  }
+  const log = logOf(ctx, undefined)
+  const rest =
+    'path' in log ? fromFile(log.path, keep) : await fromJournal(log, { ctx, since: 0, lines: most }, keep)
+  rest.close()
+  return last.map((line) => parseObject(line) ?? line)
+}
+
 /** The log of the running daemon or its service, or of the last one that ran. */
 const logOf = (ctx: CliContext, dir: string | undefined): { readonly path: string } | Service => {
   const wanted = orService(ctx, wantedDaemon(ctx, dir))

@@ -4,6 +4,7 @@ import type { CliContext } from '../../context.ts'
 import { counted } from '../../io/text.ts'
 import { checkChains } from './chains.ts'
 import { type Finding, fail, ok, warn } from './finding.ts'
+import { checkBackup } from './service.ts'
 
 /** Network delay does not explain more than a minute. */
 const mostSkewMs = 60_000
@@ -108,6 +109,7 @@ const checkAdmin = async (ctx: CliContext): Promise<Finding[]> => {
     ok('administration', whereAdministrationIs(ctx, admin)),
     checkDatabase(database),
     checkDisk(disk),
+    ...checkBackup(ctx, status),
     version === ours
       ? ok('version', version)
       : warn('version', `the daemon is ${version}, this is ${ours}`, 'update the older one'),

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { adminEndpoint } from '../endpoint.ts'
-import { flag, text } from '../fields.ts'
+import { flag, text, timestamp } from '../fields.ts'
 import { budget } from './teams.ts'
 
 export const daemon = {
@@ -22,6 +22,8 @@ export const daemon = {
       upgrade: z.object({ from: z.string(), to: z.string(), copy: z.string().nullable() }).nullable(),
       token: z.object({ name: z.string(), scopes: z.array(z.string()) }),
       database: z.object({ sizeBytes: z.number(), integrity: z.string().nullable() }),
+      /** Null: no backup was ever made. Only if checked. */
+      lastBackupAt: timestamp.nullable().optional(),
       /** For the data directory. */
       disk: z.object({
         freeBytes: z.number().nullable(),

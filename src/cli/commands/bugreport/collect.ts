@@ -1,0 +1,152 @@
+import { readdirSync, statSync } from 'node:fs'
+import { arch, cpus, version as osVersion, release, totalmem } from 'node:os'
+import { basename, join } from 'node:path'
+import { listBatches } from '../../batch/history.ts'
+import { kinds } from '../../batch/kinds.ts'
+import { readConfigFile } from '../../config-file.ts'
+import type { CliContext } from '../../context.ts'
+import { isRunning, readRecords } from '../../daemon-record.ts'
+import { installedServices, placesOf, readUnit } from '../../service.ts'
+import { dataDir } from '../../system.ts'
+import { summaryOf } from '../batch/summary.ts'
+import { recentLines } from '../daemon/logs.ts'
+import { stateOf } from '../daemon/systemd.ts'
+import { checkDaemon } from '../doctor/daemon.ts'
+import { checkMachine } from '../doctor.ts'
+import { secretsIn } from './scrub.ts'
+
+const most = { lines: 500, audit: 50, batches: 50, files: 200 }
+
+/** Each part by itself: a report is made above all when something does not work. */
+export const sections: Readonly<Record<string, (ctx: CliContext) => unknown>> = {
+  versions: async (ctx) => ({
+    tapchip: __TAPCHIP_VERSION__,
+    commit: (typeof __TAPCHIP_COMMIT__ === 'string' && __TAPCHIP_COMMIT__) || null,
+    tapchipd: (await ctx.call('GET /admin/status').catch(() => undefined))?.version ?? null,
+    node: process.version,
+  }),
+  platform: () => ({
+    os: `${process.platform} ${release()}`,
+    build: osVersion(),
+    architecture: arch(),
+    processors: cpus().length,
+    memoryBytes: totalmem(),
+  }),
+  settings: (ctx) => settingsOf(ctx),
+  daemon: async (ctx) => {
+    const { token: _, budgets: __, ...status } = await ctx.call('GET /admin/status')
+    return status
+  },
+  chains: async (ctx) =>
+    (await ctx.call('GET /admin/chains')).map(
+      ({ relayer: _, signVerifier: __, rpcUrl: ___, ...chain }) => chain,
+    ),
+  doctor: async (ctx) => (await Promise.all([checkMachine(ctx), checkDaemon(ctx)])).flat(),
+  services: (ctx) =>
+    Promise.all(
+      installedServices(ctx.system).map(async (service) => ({
+        ...(await stateOf(ctx, service)),
+        unitFile: readUnit(service.unitPath)?.split('\n') ?? null,
+        environment: namesIn(readUnit(service.envFile) ?? ''),
+      })),
+    ),
+  daemons: (ctx) =>
+    readRecords(ctx.system).map((record) => ({ ...record, running: isRunning(record), instance: undefined })),
+  files: (ctx) => Object.fromEntries(dataDirs(ctx).map((dir) => [dir, filesIn(dir)])),
+  audit: async (ctx) =>
+    (await ctx.call('GET /admin/audit', { query: { limit: most.audit } })).map(
+      ({ at, action, requestId, batch }) => ({ at, action, requestId, batch }),
+    ),
+  batches: async (ctx) =>
+    (await listBatches(ctx.system, kinds, () => undefined)).slice(0, most.batches).map((batch) => {
+      const { input: _, ...rest } = summaryOf(batch)
+      return rest
+    }),
+  log: (ctx) => recentLines(ctx, most.lines),
+}
+
+/** Secrets of this machine that this user can read: each is removed wherever it stands. */
+export const secretsOf = (ctx: CliContext): string[] => {
+  const { system } = ctx
+  const scopes = ['user', 'system'] as const
+  const files = [
+    ...scopes.map((scope) => readUnit(placesOf(system, scope).envFile) ?? ''),
+    ...readRecords(system).flatMap(({ pid, ...record }) =>
+      isRunning({ pid, ...record }) ? [(readUnit(`/proc/${pid}/environ`) ?? '').replaceAll('\0', '\n')] : [],
+    ),
+  ]
+  const held = dataDirs(ctx).flatMap((dir) =>
+    ['admin.token', 'data.key'].flatMap((name) => (readUnit(join(dir, name)) ?? '').trim() || []),
+  )
+  const stored = Object.values(contextsOf(ctx)).flatMap(({ apiKey, adminToken }) => [
+    apiKey ?? '',
+    adminToken ?? '',
+  ])
+  return [
+    ...secretsIn(system.env),
+    ...files.flatMap((text) => secretsIn(variablesIn(text))),
+    ...held,
+    ...stored,
+  ]
+}
+
+const contextsOf = ({ system }: CliContext) => {
+  try {
+    return readConfigFile(system).contexts
+  } catch {
+    return {}
+  }
+}
+
+const settingsOf = (ctx: CliContext): object => {
+  const { url, origin, contextName, isProtected, apiKeyOrigin, adminUrl, adminTokenOrigin } = ctx.config()
+  return {
+    url,
+    origin,
+    context: contextName ?? null,
+    isProtected,
+    contexts: Object.keys(contextsOf(ctx)).length,
+    administration: adminUrl(),
+    credentials: { api: apiKeyOrigin ?? null, admin: adminTokenOrigin() ?? null },
+    variables: Object.keys(ctx.system.env).filter((name) => name.startsWith('TAPCHIP_')),
+  }
+}
+
+const variablesIn = (text: string): Record<string, string> =>
+  Object.fromEntries(
+    [...text.matchAll(/^\s*(TAPCHIP_\w+)=(.*)$/gm)].map(([, name = '', value = '']) => [
+      name,
+      value.trim().replace(/^(["'])(.*)\1$/, '$2'),
+    ]),
+  )
+const namesIn = (text: string): string[] => Object.keys(variablesIn(text))
+
+const dataDirs = ({ system }: CliContext): string[] => [
+  ...new Set([
+    ...readRecords(system).map((record) => record.dataDir),
+    ...installedServices(system).flatMap((service) => service.dataDir ?? []),
+    dataDir(system),
+  ]),
+]
+
+const filesIn = (dir: string): unknown => {
+  try {
+    return [dir, join(dir, 'backups')].flatMap((folder) =>
+      namesOf(folder).map((name) => {
+        const { size, mode, mtime } = statSync(join(folder, name))
+        const path = folder === dir ? name : `${basename(folder)}/${name}`
+        return { path, size, mode: (mode & 0o777).toString(8), changedAt: mtime.toISOString() }
+      }),
+    )
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error)
+  }
+}
+
+const namesOf = (folder: string): string[] => {
+  try {
+    return readdirSync(folder).sort().slice(0, most.files)
+  } catch {
+    return []
+  }
+}

@@ -1,0 +1,42 @@
+import type { AnswerOf } from '../../client/types.ts'
+import type { CliContext } from '../../context.ts'
+import { installedServices, systemctl, unitName } from '../../service.ts'
+import { stateOf } from '../daemon/systemd.ts'
+import { type Finding, fail, ok, warn } from './finding.ts'
+
+/** Nothing, if no service is installed: a daemon does without. */
+export const checkServices = (ctx: CliContext): Promise<Finding[]> =>
+  Promise.all(
+    installedServices(ctx.system).map(async (service) => {
+      const { active, enabled } = await stateOf(ctx, service)
+      const name = `service (${service.scope})`
+      const start = `${systemctl(service)} start ${unitName}, then: tapchip daemon logs`
+      if (active !== 'active') return fail(name, `${unitName} is ${active}`, start)
+      return enabled
+        ? ok(name, `${unitName} is active, and starts by itself`)
+        : warn(
+            name,
+            `${unitName} is active, but does not start by itself`,
+            `${systemctl(service)} enable ${unitName}`,
+          )
+    }),
+  )
+
+const mostDays = 7
+const dayMs = 86_400_000
+
+export const checkBackup = (
+  ctx: CliContext,
+  { counts, ephemeral, lastBackupAt }: AnswerOf<'GET /admin/status'>,
+): Finding[] => {
+  // An earlier daemon does not tell.
+  if (ephemeral || counts.chips === 0 || lastBackupAt === undefined) return []
+  const fix = 'tapchip backup, and copy it to another machine'
+  if (lastBackupAt === null) return [warn('backup', 'none was ever made', fix)]
+  const days = Math.floor((ctx.now().getTime() - Date.parse(lastBackupAt)) / dayMs)
+  return [
+    days > mostDays
+      ? warn('backup', `the last one was made ${days} days ago`, fix)
+      : ok('backup', `the last one was made at ${lastBackupAt}`),
+  ]
+}
