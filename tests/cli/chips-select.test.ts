@@ -251,6 +251,11 @@ describe('many chips at once', () => {
     expect(await found('--where', 'disabled=true', '--chip-group', 'boxA')).toHaveLength(3)
     const again = await here.run('chips', 'disable', '--chip-group', 'boxA', '--yes')
     ends(again, 0, '3 unchanged')
+    expect(again.stderr).toContain('Of 3 chips, 3 would stay as they are.')
+    const two = await here.run('chips', 'enable', 'boxA 0', 'boxA 1')
+    expect([two.code, two.stderr]).toEqual([0, expect.not.stringContaining('would')])
+    const named = await here.run('chips', 'disable', 'boxA 0', 'boxA 1')
+    ends(named, 2, 'Disable 2 chips (boxA 0, boxA 1)? Confirm with --yes')
   })
 
   test('are linked, unlinked, and moved, by name or by what holds', async () => {

@@ -18,7 +18,10 @@ const refuse = (text: string, where?: string): string => {
     return readUid(text, where)
   } catch (error) {
     if (!(error instanceof UsageError)) throw error
-    throw new UsageError(error.message, `No chip has the label "${text}" either: tapchip chips list`)
+    throw new UsageError(
+      error.message,
+      `No chip has the label "${text}" either. See the labels: tapchip chips list`,
+    )
   }
 }
 

@@ -1,12 +1,12 @@
 import { startBatch } from '../../batch/engine.ts'
 import { rateFlag } from '../../batch/input/flags.ts'
 import { apply } from '../../batch/kinds/apply.ts'
-import { countPlan, planTotals } from '../../batch/kinds/apply-plan.ts'
+import { countPlan } from '../../batch/kinds/apply-plan.ts'
 import { type ApplyRow, describeApplied } from '../../batch/kinds/apply-row.ts'
 import { type ArgumentSpec, team, type Values, yes } from '../../command/options.ts'
 import type { CliContext } from '../../context.ts'
 import { CliError, type ExitCode, exitCodes, UsageError } from '../../errors.ts'
-import { counted } from '../../io/text.ts'
+import { counted, formatNumber } from '../../io/text.ts'
 import { chipUid } from '../chip-handle.ts'
 import {
   chosenChips,
@@ -57,7 +57,7 @@ export const chooseChips = async (
     const uids = new Set<string>()
     for (const text of named) uids.add(await chipUid(ctx, text))
     const [handle = ''] = named
-    return { uids: [...uids], described: `${named.length} named`, isNamed: uids.size === 1, handle }
+    return { uids: [...uids], described: someOf(named), isNamed: uids.size === 1, handle }
   }
   const described = describeConditions(conditions)
   const uids = await chosenChips(ctx, conditions, given.team, ({ uid }) => uid)
@@ -87,7 +87,7 @@ export const applyToChips = async (
   const check = await kind.check?.(ctx, rows)
   if (ctx.flags.dryRun) return kind.show(ctx, rows, check)
   const counts = countPlan(check?.values() ?? [])
-  if (!isNamed) ctx.io.note(planTotals(counts))
+  if (!isNamed) sayWhatStays(ctx, uids.length, counts)
   const isAlone = isNamed && counts.changed === 0
   if (counts.changed + counts.removed > 0) await ask(counts.changed + counts.removed)
   else if (isAlone) return sayAlone(ctx, rows, check)
@@ -99,6 +99,23 @@ export const applyToChips = async (
     await ctx.io.line(result, () => withoutRow(describeApplied(result, row)))
   // A single chip cannot fail in part.
   return isNamed && exitCode === exitCodes.partial ? exitCodes.failed : exitCode
+}
+
+const someOf = (named: readonly string[]): string => {
+  const more = named.length - 3
+  return `${named.slice(0, 3).join(', ')}${more > 0 ? ` and ${formatNumber(more)} more` : ''}`
+}
+
+const sayWhatStays = (
+  ctx: CliContext,
+  chips: number,
+  { unchanged, conflict, failed }: ReturnType<typeof countPlan>,
+): void => {
+  const words = [
+    ...(unchanged > 0 ? [`${formatNumber(unchanged)} would stay as they are`] : []),
+    ...(conflict + failed > 0 ? [`${formatNumber(conflict + failed)} would fail`] : []),
+  ]
+  if (words.length > 0) ctx.io.note(`Of ${counted(chips, 'chip')}, ${words.join(', and ')}.`)
 }
 
 const withoutRow = (text: string): string => text.replace(/^row 1 {2}/, '')
