@@ -14,6 +14,12 @@ export async function endWhatWasOpen(db: Queries, now: string): Promise<{ chips:
   // The provider is asked before the code is sent.
   await db.updateTable('badgeClaims').set({ isSent: 1, dueAt: now }).where('state', '=', 'open').execute()
   await db.updateTable('transactions').set({ isRestored: 1 }).where('settledAt', 'is', null).execute()
+  // Whoever runs one has done more than the copy of its journal says, so it has to be resumed.
+  await db
+    .updateTable('batches')
+    .set({ state: 'stopped', holder: '' })
+    .where('state', '=', 'running')
+    .execute()
   await db.updateTable('senders').set({ leaseHolder: '', leaseUntil: '' }).execute()
   await db.updateTable('removedChips').set({ catchesUp: 1 }).execute()
   return { chips: await affected(db.updateTable('chips').set({ catchesUp: 1 })) }
