@@ -107,11 +107,11 @@ test('under CI a terminal gets neither colors nor a bar that is redrawn, like a 
     progress.end()
     return io.style('bold', 'x') + terminal.text
   }
-  const escape = '\u001b'
-  expect(shownWith({})).toContain(`${escape}[1m`)
-  expect(shownWith({})).toContain(`${escape}[2K`)
+  const esc = '\u001b'
+  expect(shownWith({})).toContain(`${esc}[1m`)
+  expect(shownWith({})).toContain(`${esc}[2K`)
   for (const env of [{ CI: '1' }, { CI: 'true' }, { TERM: 'dumb' }])
     expect([env, shownWith(env)]).toEqual([env, 'x'])
-  expect(shownWith({ CI: 'false' })).toContain(`${escape}[1m`)
-  expect(shownWith({ NO_COLOR: '1' })).not.toContain(`${escape}[1m`)
+  expect(shownWith({ CI: 'false' })).toContain(`${esc}[1m`)
+  expect(shownWith({ NO_COLOR: '1' })).not.toContain(`${esc}[1m`)
 })
