@@ -1,5 +1,6 @@
 import { Writable } from 'node:stream'
 import { beforeAll, describe, expect, test } from 'vitest'
+import { csvRows } from '../../src/cli/io/csv.ts'
 import { createIo } from '../../src/cli/io/io.ts'
 import { bar, plotArea, sparkline } from '../../src/cli/io/plot.ts'
 import { countTaps } from '../../src/daemon/domain/taps/tap-stats.ts'
@@ -124,6 +125,20 @@ describe('with taps', () => {
       expect.stringContaining('1 more group'),
     ])
     expect((await stats('--chip-group', 'Nowhere')).code).toBe(1)
+  })
+
+  test('a list as CSV has the UID in hex, as spreadsheets need it, and no cell that one would run', async () => {
+    const list = await here.run('taps', 'list', '--csv', '--outcome', 'valid', '--limit', '1')
+    const [heading, row] = list.stdout.split('\n')
+    expect(heading).toBe('id,at,team,counter,outcome,via,uid,keySet')
+    expect(row).toMatch(/,valid,page,04:[0-9A-F:]{17},101$/)
+    const audit = await here.run('audit', 'list', '--csv', '--fields', 'actor,detail', '--limit', '1')
+    expect(audit.stdout).toMatch(/^actor,detail\n[^\n]+,(\{\}|"\{.*\}")\n$/)
+    expect(Array.from(csvRows([{ a: '=1+1', b: -1, c: null }, { d: true }]))).toEqual([
+      'a,b,c,d',
+      "'=1+1,-1,,",
+      ',,,true',
+    ])
   })
 
   test('a span that is empty, backwards, or too long says so', async () => {

@@ -119,7 +119,7 @@ const verifyFile = async (ctx: CliContext, file: string, expected: string | unde
       else if (check.hash === expected) expectedAt = check.lastId
     }
   } catch (error) {
-    throw fileProblem(error, { path: file, verb: 'read' }) ?? error
+    throw fileProblem(error, { path: file, verb: 'read', advice: 'Check the name.' }) ?? error
   }
   if (check === undefined) throw noExport(1)
   check.end({ entries: check.entries, hash: head })
