@@ -319,6 +319,18 @@ describe('many assignments from a file', () => {
       { row: 2, status: 'failed', error: expect.stringContaining('No such chip') },
       { row: 3, status: 'assigned' },
     ])
+    const again = await here.run('badge-events', 'assign', '--file', 'doors.csv', '--json')
+    expect(again.lines()).toMatchObject([
+      { status: 'unchanged' },
+      { status: 'failed' },
+      { status: 'unchanged' },
+    ])
+    expect(again.stderr).toContain('0 assigned, 2 unchanged, 1 failed.')
+    sheet('doors.csv', ['uid,badgeEventId,title', `${uids.blank},${id},Hello`])
+    const titled = await here.run('badge-events', 'assign', '--file', 'doors.csv', '--json')
+    expect(titled.lines()).toMatchObject([{ status: 'assigned' }])
+    const one = ['badge-events', 'assign', String(id), '--uid', uids.blank, '--title', 'Hello'] as const
+    expect(await json(...one)).toEqual({ success: true, status: 'unchanged' })
     sheet('doors.csv', ['uid,badgeEventId', `${uids.blank},${id}`, `${uids.blank},${id}`])
     ends(await here.run('badge-events', 'assign', '--file', 'doors.csv'), 2, 'is already in row 1')
     sheet('doors.csv', ['uid,badgeEventId', `${uids.blank},x`, 'nothing,4'])

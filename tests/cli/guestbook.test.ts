@@ -184,7 +184,10 @@ describe('assigning', () => {
     ends(unknown, 1, 'your team does not have: ')
     expect(unknown.stderr).toContain('(04:82:7F:12:64:73:80)')
     expect(await assigned(2)).toBe(4)
-    expect((await run('assign', '2', '--chip-group', 'Doors')).stdout).toContain('19 chips')
+    expect((await run('assign', '2', '--chip-group', 'Doors')).stdout).toContain(
+      '15 of 19 chips, 4 unchanged',
+    )
+    expect(await json('assign', '2', ...uids)).toEqual({ success: true, assigned: 0, unchanged: uids.length })
     expect(await assigned(2)).toBe(19)
   })
 

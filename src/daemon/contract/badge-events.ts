@@ -110,7 +110,9 @@ export const badgeEvents = {
       .refine(chipOr('contractAddress'), requiredUnless('tagUID', 'contractAddress'))
       .refine(chipOr('chainId'), requiredUnless('tagUID', 'chainId'))
       .refine(chipOr('tokenId'), requiredUnless('tagUID', 'tokenId')),
-    response: success,
+    /** `report`: the answer says whether anything changed. */
+    query: z.object({ report: flag.optional() }),
+    response: success.extend({ unchanged: z.boolean().optional() }),
   }),
   'POST /badge-events/mint': endpoint({
     part: 'interface',

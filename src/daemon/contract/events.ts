@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { endpoint, keyEndpoint } from './endpoint.ts'
 import {
   address,
+  flag,
   integer,
   name,
   requiredUnless,
@@ -121,7 +122,9 @@ export const events = {
     scope: 'transfer',
     bodyLimit: 4 * 1024 * 1024,
     body: z.object({ tagUIDs: uidList, guestbookEventId: integer(1) }),
-    response: success,
+    /** `report`: the answer says to how many chips the event is newly assigned. */
+    query: z.object({ report: flag.optional() }),
+    response: success.extend({ assigned: z.number().optional() }),
   }),
   'POST /events/toggle-pause-state': keyEndpoint({
     summary: 'Pause or resume transfers between holders of a guestbook contract',

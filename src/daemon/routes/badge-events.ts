@@ -18,7 +18,7 @@ const creation = 'POST /badge-events'
 /** Routes with JSON bodies. */
 export function badgeEventRoutes(app: FastifyInstance, ctx: Context): void {
   bindAll(app, ctx, {
-    'POST /badge-events/assign': async ({ body, teamId, actor }) => {
+    'POST /badge-events/assign': async ({ body, query, teamId, actor }) => {
       const { poapEventId: badgeEventId, tagUID, contractAddress, chainId, tokenId, ...rest } = body
       const to =
         tagUID != null
@@ -31,7 +31,7 @@ export function badgeEventRoutes(app: FastifyInstance, ctx: Context): void {
               },
             }
       const { startsAt, endsAt, title, description } = rest
-      await assignBadgeEvent(
+      const isChanged = await assignBadgeEvent(
         ctx,
         { teamId, actor },
         {
@@ -43,7 +43,7 @@ export function badgeEventRoutes(app: FastifyInstance, ctx: Context): void {
           description: description ?? undefined,
         },
       )
-      return { success: true as const }
+      return { success: true as const, ...(query.report ? { unchanged: !isChanged } : {}) }
     },
     'POST /badge-events/mint': ({ body, code, once }) =>
       once({

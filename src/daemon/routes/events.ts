@@ -75,10 +75,10 @@ export function eventRoutes(app: FastifyInstance, ctx: Context): void {
         record: (idempotency) => mintByCode(ctx, { code, actor, idempotency }, body.recipient),
         answer: mintAnswer,
       }),
-    'POST /events/assign/legacy': async ({ body, teamId, actor }) => {
+    'POST /events/assign/legacy': async ({ body, query, teamId, actor }) => {
       const { guestbookEventId: eventId, tagUIDs: uids } = body
-      await assignEvent(ctx, { teamId, actor }, { eventId, uids })
-      return { success: true as const }
+      const assigned = await assignEvent(ctx, { teamId, actor }, { eventId, uids })
+      return { success: true as const, ...(query.report ? { assigned } : {}) }
     },
     'POST /events/toggle-pause-state': ({ body, teamId, actor, once }) =>
       once({

@@ -156,19 +156,29 @@ export interface NewAssignment {
   createdAt: string
 }
 
-/** Overwrites the dates and texts of an existing assignment. */
+/** Overwrites the dates and texts of an existing assignment. @returns false if it has them already */
 export async function putBadgeAssignment(
   db: Queries,
   { to, createdAt, badgeEventId, ...content }: NewAssignment,
-): Promise<void> {
+): Promise<boolean> {
   const target = 'chipUid' in to ? { ...to, tokenRow: null } : { ...to, chipUid: null }
-  await db
+  const { numInsertedOrUpdatedRows } = await db
     .insertInto('badgeAssignments')
     .values({ ...target, ...content, badgeEventId, createdAt })
     .onConflict((conflict) =>
-      conflict.columns(['chipUid' in to ? 'chipUid' : 'tokenRow', 'badgeEventId']).doUpdateSet(content),
+      conflict
+        .columns(['chipUid' in to ? 'chipUid' : 'tokenRow', 'badgeEventId'])
+        .doUpdateSet(content)
+        .where((e) =>
+          e.or(
+            (['startsAt', 'endsAt', 'title', 'description'] as const).map((name) =>
+              e(`badgeAssignments.${name}`, 'is distinct from', content[name]),
+            ),
+          ),
+        ),
     )
-    .execute()
+    .executeTakeFirstOrThrow()
+  return (numInsertedOrUpdatedRows ?? 0n) > 0n
 }
 
 export const insertImage = (db: Queries, image: BadgeImagesTable) =>

@@ -168,14 +168,14 @@ export const badgeAssignment: BadgeKind = {
     for (const { row, cells } of rows) {
       const { uid = '', badgeEventId = '', ...rest } = cells
       const body = { ...rest, tagUID: uidOnWire(uid), poapEventId: Number(badgeEventId) }
-      yield await client.call('POST /badge-events/assign', { body }).then(
-        (): BadgeResult => ({ row, status: 'assigned' }),
+      yield await client.call('POST /badge-events/assign', { body, query: { report: true } }).then(
+        ({ unchanged }): BadgeResult => ({ row, status: unchanged ? 'unchanged' : 'assigned' }),
         (error: unknown) => ({ row, ...refused(error) }),
       )
     }
   },
   label: 'Assigning',
-  countedStatuses: ['assigned', 'failed'],
+  countedStatuses: ['assigned', 'unchanged', 'failed'],
   hint: () => "See what a chip's next tap gives: tapchip refs show REF",
   sheetOf: () => ({
     heading: assignmentColumns,

@@ -75,10 +75,15 @@ const assignOne = async (ctx: CliContext, poapEventId: number, options: Options)
     ? undefined
     : await ctx.prompts.text(uid, { flag: '--uid', message: 'UID of the chip' })
   const to = given === undefined ? readToken(options) : { tagUID: await chipOnWire(ctx, given) }
-  const done = await ctx.call('POST /badge-events/assign', {
+  const { success, unchanged } = await ctx.call('POST /badge-events/assign', {
+    query: { report: true },
     body: { poapEventId, ...to, startsAt, endsAt, title, description },
   })
-  await ctx.io.one(done, () => ({ Event: poapEventId, 'Assigned to': given ?? `token ${options.tokenId}` }))
+  const done = { success, ...(unchanged ? { status: 'unchanged' } : {}) }
+  await ctx.io.one(done, () => ({
+    Event: poapEventId,
+    [unchanged ? 'Unchanged' : 'Assigned to']: given ?? `token ${options.tokenId}`,
+  }))
   ctx.io.hint(
     'See what the next tap gives: tapchip refs show REF. See how many codes are left: tapchip badge-events list',
   )

@@ -8,7 +8,7 @@ import { defineCommand } from '../../command/define.ts'
 import { type ArgumentSpec, argument, text, type Values, yes } from '../../command/options.ts'
 import type { CliContext } from '../../context.ts'
 import { UsageError } from '../../errors.ts'
-import { counted } from '../../io/text.ts'
+import { counted, formatNumber } from '../../io/text.ts'
 import { bothForms, uidOnWire } from '../../uid.ts'
 import { chipsOf } from '../chip-groups/group.ts'
 import { chipUid } from '../chip-handle.ts'
@@ -44,13 +44,19 @@ export const assign = defineCommand({
     const guestbookEventId = readEventId(args.event)
     const uids = await chooseChips(ctx, args.uids, options)
     const tagUIDs = uids.map(uidOnWire)
-    const done = await ctx
-      .call('POST /events/assign/legacy', { body: { tagUIDs, guestbookEventId } })
+    const { success, assigned = uids.length } = await ctx
+      .call('POST /events/assign/legacy', { body: { tagUIDs, guestbookEventId }, query: { report: true } })
       .catch((error: unknown) => {
         if (error instanceof ApiError) error.message = addHex(error.message)
         throw error
       })
-    await ctx.io.one(done, () => ({ Event: guestbookEventId, Assigned: counted(uids.length, 'chip') }))
+    // A chip may be named twice.
+    const unchanged = new Set(uids).size - assigned
+    const done = { success, ...(unchanged > 0 ? { assigned, unchanged } : {}) }
+    const chips = counted(new Set(uids).size, 'chip')
+    const words =
+      unchanged > 0 ? `${formatNumber(assigned)} of ${chips}, ${formatNumber(unchanged)} unchanged` : chips
+    await ctx.io.one(done, () => ({ Event: guestbookEventId, Assigned: words }))
     ctx.io.hint("See what a chip's next tap gives: tapchip refs show REF, tapchip otps show CODE")
   },
 })

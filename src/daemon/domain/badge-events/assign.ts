@@ -25,17 +25,20 @@ interface WantedAssignment {
   description: string | undefined
 }
 
-/** Assigning again replaces the window and the texts. @throws DomainError not_found, invalid_input */
+/**
+ * Assigning again replaces the window and the texts.
+ * @returns false if nothing changed. @throws DomainError not_found, invalid_input
+ */
 export async function assignBadgeEvent(
   deps: { db: Db; clock: Clock },
   { teamId, actor }: { teamId: number; actor: Actor },
   wanted: WantedAssignment,
-): Promise<void> {
+): Promise<boolean> {
   const { startsAt, endsAt } = wanted
   const token = 'token' in wanted.to ? await tokenOfTeam(deps, teamId, wanted.to.token) : undefined
   const uid = 'uid' in wanted.to ? await ownUid(deps.db.read, teamId, wanted.to.uid) : undefined
   const at = iso(deps.clock.now())
-  await deps.db.write(async (trx) => {
+  return deps.db.write(async (trx) => {
     const event = await findBadgeEvent(trx, wanted.badgeEventId)
     if (event?.teamId !== teamId) throw notFound('badge event')
     const from = startsAt ?? dayStart(event.startDate)
@@ -46,7 +49,7 @@ export async function assignBadgeEvent(
         `must leave a valid window: it would be from ${from} to ${until}`,
       )
     const to: NewAssignment['to'] = token ? { tokenRow: token.id } : { chipUid: uid ?? '' }
-    await putBadgeAssignment(trx, {
+    const isChanged = await putBadgeAssignment(trx, {
       badgeEventId: event.id,
       to,
       startsAt: startsAt ?? null,
@@ -55,10 +58,12 @@ export async function assignBadgeEvent(
       description: wanted.description ?? '',
       createdAt: at,
     })
+    if (!isChanged) return false
     if (uid !== undefined) await voidSimulatedTaps(trx, [uid])
     const detail = { badgeEvent: event.id, from, until }
     const target = token ? `${token.contractAddress}/${token.tokenId}` : (uid ?? '')
     await recordChange(trx, { at, actor, teamId, action: 'badge-events.assign', target, detail })
+    return true
   })
 }
 

@@ -6,20 +6,26 @@ import { changeInPieces, namedChips } from '../chips/named-chips.ts'
 import { type Clock, iso } from '../time.ts'
 import { eventOfTeam } from './find.ts'
 
-/** All of the chips, or none. Repeating it changes nothing. @throws DomainError not_found naming foreign chips */
+/**
+ * All of the chips, or none. Repeating it changes nothing.
+ * @returns to how many chips it was newly assigned
+ * @throws DomainError not_found naming foreign chips
+ */
 export async function assignEvent(
   deps: { db: Db; clock: Clock },
   { teamId, actor }: { teamId: number; actor: Actor },
   { eventId, uids: given }: { eventId: number; uids: readonly string[] },
-): Promise<void> {
+): Promise<number> {
   const event = await eventOfTeam(deps, teamId, { eventId })
   const at = iso(deps.clock.now())
   const uids = await namedChips(deps.db, teamId, given)
+  let total = 0
   await changeInPieces(
     deps,
     { teamId, uids },
     async (trx, { uids, target, detail: { uids: named, ...detail } }) => {
       const { there, assigned } = await assignEventIn(trx, { guestbookEventId: event.id, teamId, uids, at })
+      total += assigned
       if (assigned === 0) return there
       await recordChange(trx, {
         at,
@@ -32,6 +38,7 @@ export async function assignEvent(
       return there
     },
   )
+  return total
 }
 
 /** A step of a larger write: assigns an event to the team's chips among those given. */
