@@ -1,7 +1,7 @@
 import type { Target } from './before-write.ts'
 import type { AnswerOf, CallArguments, Client, EndpointKey } from './client/types.ts'
 import { type Config, type GlobalFlags, resolveConfig } from './config.ts'
-import { DryRunEnded, MissingCredential } from './errors.ts'
+import { CliError, DryRunEnded, MissingCredential } from './errors.ts'
 import { createIo, type Io, type IoFlags } from './io/io.ts'
 import { lazy } from './lazy.ts'
 import { createPrompts, type Prompts } from './prompts.ts'
@@ -41,6 +41,8 @@ export interface CliContext {
   confirmContext(): Promise<void>
   /** Call before changing something on this machine: a dry run prints it and ends here. */
   beforeChange(what: string): Promise<void>
+  /** Another program on the port may answer in JSON of its own: says so, where an error comes from that. */
+  explained(error: unknown): Promise<unknown>
   close(): void
 }
 
@@ -49,10 +51,11 @@ export const createContext = (system: System, flags: Flags): CliContext => {
   const prompts = lazy(() => createPrompts(system, flags))
   const config = lazy(() => resolveConfig(flags, system))
   let close: () => void = () => undefined
+  let made: Client | undefined
   let batch: { readonly id: string; readonly lease: number | undefined } | undefined
   const client = lazy(async () => {
     const { createClient } = await import('./client/client.ts')
-    const made = createClient({
+    made = createClient({
       ...config(),
       beforeChange: async ({ key, isRead, code }) => {
         if (flags.dryRun) return
@@ -124,6 +127,15 @@ export const createContext = (system: System, flags: Flags): CliContext => {
       if (!flags.dryRun) return
       await io().line({ dryRun: true, what }, () => what)
       throw new DryRunEnded()
+    },
+    explained: async (error) => {
+      if (!(error instanceof TypeError) || made === undefined) return error
+      const instance = await made.instance().catch(() => undefined)
+      if (instance !== undefined) return error
+      return new CliError(`${made.url.origin} answered, but not like Tapchip. Is it the daemon?`, {
+        advice: 'Check the address: tapchip context show',
+        cause: error,
+      })
     },
     close: () => close(),
   }

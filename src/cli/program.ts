@@ -65,7 +65,7 @@ export const createProgram = (system: System, ended: (code: ExitCode) => void = 
         const { assertListening } = await import('./client/connection.ts')
         await assertListening(error.neededAt)
       }
-      if (!(error instanceof DryRunEnded)) throw error
+      if (!(error instanceof DryRunEnded)) throw await ctx.explained(error)
       ctx.io.note('Dry run: nothing was written.')
       await ctx.io.flush()
     } finally {

@@ -133,6 +133,20 @@ describe('chips edit --file', () => {
     expect(existsSync(path('new.csv'))).toBe(false)
   })
 
+  test('a long dry run shows people its first rows and the counts, and programs every row', async () => {
+    const rows = Array.from(
+      { length: 150 },
+      (_, n) => `0400000000${(1000 + n).toString(16).padStart(4, '0')}`,
+    )
+    file('long.csv', `uid,redirectUrl\n${rows.map((uid) => `${uid},https://example.com/`).join('\n')}\n`)
+    const ran = await here.run('chips', 'edit', '--file', 'long.csv', '--dry-run')
+    expect(ran.stdout.trimEnd().split('\n')).toHaveLength(100)
+    expect(ran.stderr).toContain('… and 50 more rows. See all of them: --json')
+    expect(ran.stderr).toContain('150 would fail')
+    const all = await here.run('chips', 'edit', '--file', 'long.csv', '--dry-run', '--json')
+    expect(all.lines()).toHaveLength(150)
+  })
+
   test('a dry run shows the difference and writes nothing', async () => {
     const before = await redirectOf(uids.blank)
     file('c.csv', `uid,redirectUrl\n${uids.blank},https://example.com/c\n`)

@@ -96,15 +96,35 @@ export const addTokenAnswers = (
   }
 }
 
+/** A person reads no more of a dry run; with --json, every row is shown. */
+const shownAtMost = 100
+
+/** Shows rows of a dry run: all of them to programs, and the first ones to people. */
+export const dryRunLines = ({ io }: CliContext) => {
+  let shown = 0
+  return {
+    line: async (line: object, forPeople: () => string): Promise<void> => {
+      shown += 1
+      if (io.json || shown <= shownAtMost) await io.line(line, forPeople)
+    },
+    end: (): void => {
+      if (!io.json && shown > shownAtMost)
+        io.note(`… and ${formatNumber(shown - shownAtMost)} more rows. See all of them: --json`)
+    },
+  }
+}
+
 export const showChanges = async (
   ctx: CliContext,
   changes: Iterable<{ readonly status: string; readonly line: object; forPeople(): string }>,
 ): Promise<ExitCode> => {
   const counts = new Map<string, number>()
+  const shown = dryRunLines(ctx)
   for (const { status, line, forPeople } of changes) {
     counts.set(status, (counts.get(status) ?? 0) + 1)
-    await ctx.io.line(line, forPeople)
+    await shown.line(line, forPeople)
   }
+  shown.end()
   const count = (status: string) => formatNumber(counts.get(status) ?? 0)
   ctx.io.note(
     `Dry run: ${count('changed')} would change, ${count('unchanged')} unchanged, ${count('failed')} would fail. Nothing was written.`,

@@ -5,7 +5,7 @@ import { isJsonObject } from '../../../values/json.ts'
 import { exitCodes } from '../../errors.ts'
 import { clean, counted } from '../../io/text.ts'
 import { bothForms, colons, uidOnWire } from '../../uid.ts'
-import { refused } from '../answers.ts'
+import { dryRunLines, refused } from '../answers.ts'
 import type { Cell } from '../input/sheet.ts'
 import { UidColumn } from '../input/uid-column.ts'
 import { isNumber, isStatus, isText, orAbsent, type Result, type Row, shape } from '../journal.ts'
@@ -66,10 +66,12 @@ const badges = {
 const showRows =
   (done: string): BadgeKind['show'] =>
   async (ctx, rows) => {
+    const shown = dryRunLines(ctx)
     for (const { row, cells } of rows) {
       const words = Object.entries(cells).map(([name, value]) => `${name} ${value}`)
-      await ctx.io.line({ row, ...cells, dryRun: true }, () => clean(`row ${row}  ${words.join('  ')}`))
+      await shown.line({ row, ...cells, dryRun: true }, () => clean(`row ${row}  ${words.join('  ')}`))
     }
+    shown.end()
     ctx.io.note(`Dry run: ${counted(rows.length, 'row')} would be ${done}. Nothing was sent.`)
     return exitCodes.done
   }

@@ -1,6 +1,7 @@
 import { exitCodes } from '../../errors.ts'
 import { clean, counted } from '../../io/text.ts'
 import { bothForms, colons, uidOnWire } from '../../uid.ts'
+import { dryRunLines } from '../answers.ts'
 import { isNumber, isStatus, isText, orAbsent, type Result, type Row, shape } from '../journal.ts'
 import type { RowKind } from '../kind.ts'
 
@@ -22,8 +23,10 @@ export const importUndo: RowKind<UndoneRow, UndoneResult, never> = {
   isRow: shape<UndoneRow>({ row: isNumber, uid: isText, batch: isText }),
   isResult: shape<UndoneResult>({ row: isNumber, uid: isText, status: isStatus, error: orAbsent(isText) }),
   show: async (ctx, rows) => {
+    const shown = dryRunLines(ctx)
     for (const { row, uid } of rows)
-      await ctx.io.line({ row, uid, dryRun: true }, () => `row ${row}  ${bothForms(uid)}`)
+      await shown.line({ row, uid, dryRun: true }, () => `row ${row}  ${bothForms(uid)}`)
+    shown.end()
     ctx.io.note(`Dry run: up to ${counted(rows.length, 'chip')} would be removed. Nothing was written.`)
     return exitCodes.done
   },

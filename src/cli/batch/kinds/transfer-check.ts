@@ -2,7 +2,7 @@ import type { AnswerOf } from '../../client/types.ts'
 import type { CliContext } from '../../context.ts'
 import { CliError, type ExitCode, exitCodes } from '../../errors.ts'
 import { clean, counted, formatNumber, shown } from '../../io/text.ts'
-import { checkWithDaemon, chunksOf, rowMessage } from '../answers.ts'
+import { checkWithDaemon, chunksOf, dryRunLines, rowMessage } from '../answers.ts'
 import type { Row } from '../journal.ts'
 import { asEther, asGwei, describeTarget, roundedUp, type TokenTarget, targetOnWire } from '../token.ts'
 
@@ -117,16 +117,18 @@ export const showCheck = async (
   check: TransferCheck,
 ): Promise<ExitCode> => {
   const { io } = ctx
+  const shownRows = dryRunLines(ctx)
   const counts = { transfer: 0, mint: 0, unchanged: 0, refused: 0, invalid: 0 }
   for (const row of rows) {
     const checked = check.rows.get(row.row)
     if (!checked) continue
     counts[checked.status] += 1
     const { status, token, owner, recipient, error, note } = checked
-    await io.line({ row: row.row, status, token, owner, recipient, error, note }, () =>
+    await shownRows.line({ row: row.row, status, token, owner, recipient, error, note }, () =>
       describeCheck(checked, row),
     )
   }
+  shownRows.end()
   if (io.json) await io.line({ totals: check.totals, budget: check.budget }, () => '')
   io.note(
     `Dry run: ${counted(counts.transfer, 'transfer')}, ${counted(counts.mint, 'mint')}, ${formatNumber(counts.unchanged)} unchanged, ${formatNumber(counts.refused)} would fail. Nothing was sent.`,
