@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { type CliHome, withDaemon } from '../support/cli.ts'
@@ -237,4 +237,55 @@ test('a disk that becomes full under the journal stops the batch in words, and i
   here.env.XDG_STATE_HOME = join(here.home, 'other')
   expect((await here.run('batch', 'resume', id)).code).toBe(0)
   expect((await redirects()).every((url) => url?.startsWith('https://example.com/2'))).toBe(true)
+})
+
+describe('the journal of a batch that is done', () => {
+  /** Done long ago, and large enough to be worth it. */
+  const old = async (days: number): Promise<string> => {
+    const id = await done()
+    rewrite(id, (lines) => [...lines.slice(0, -2), ' '.repeat(50_000), ...lines.slice(-2)])
+    const at = Date.now() / 1000 - days * 86_400
+    utimesSync(pathOf(id), at, at)
+    return id
+  }
+  const archived = (id: string) => [existsSync(pathOf(id)), existsSync(`${pathOf(id)}.gz`)]
+
+  test('is compressed when the next begins, and listed, reported, and taken back as before', async () => {
+    const id = await old(1)
+    const before = (await here.run('batch', 'list', '--json')).json()
+    await done()
+    await expect.poll(() => archived(id)).toEqual([false, true])
+    expect(statSync(`${pathOf(id)}.gz`).size).toBeLessThan(5000)
+    expect((await here.run('batch', 'list', '--json')).json()).toEqual([
+      expect.anything(),
+      ...[before].flat(),
+    ])
+    expect(archived(id)).toEqual([false, true])
+    delete here.env.TAPCHIP_URL
+    expect((await here.run('batch', 'report', id, '--json')).lines()).toHaveLength(4)
+  })
+
+  test('is removed in the end, and no other', async () => {
+    const id = await old(91)
+    const stopped = await old(91)
+    rewrite(stopped, (lines) => lines.slice(0, -2))
+    await done()
+    await expect.poll(() => archived(id)).toEqual([false, true])
+    utimesSync(`${pathOf(id)}.gz`, 1, 1)
+    await done()
+    await expect.poll(() => archived(id)).toEqual([false, false])
+    expect(archived(stopped)).toEqual([true, false])
+  })
+
+  test('is removed first if all take too much', async () => {
+    here.env.TAPCHIP_JOURNALS_MB = '0.002'
+    const ids = [await old(3), await old(2)]
+    await done()
+    await expect
+      .poll(() => ids.map(archived))
+      .toEqual([
+        [false, false],
+        [false, true],
+      ])
+  })
 })

@@ -6,6 +6,7 @@ import { replaceLargeFile } from '../../values/replace-file.ts'
 import type { AnswerOf } from '../client/types.ts'
 import type { CliContext } from '../context.ts'
 import { fileProblem } from '../file-problem.ts'
+import { unpackJournal } from './archive.ts'
 import { type Batch, readBatch } from './history.ts'
 import { journalPath, placeOf } from './journal.ts'
 import { elsewhere, makeJournalDir } from './journal-file.ts'
@@ -36,6 +37,7 @@ export const findBatch = async (
   skipDamaged = false,
 ): Promise<Batch> => {
   const read = () => readBatch(ctx.system, id, kinds, skipDamaged)
+  if (isBatchId(id)) await unpackJournal(ctx.system, id)
   const isHere = existsSync(journalPath(ctx.system, id))
   // Without a daemon, a journal here is all there is.
   const remote = isBatchId(id) ? await remoteOf(ctx, id, !isHere) : undefined

@@ -1,11 +1,12 @@
-import { closeSync, existsSync, openSync, readdirSync, readSync, statSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 import { isBatchId } from '../../values/batch-id.ts'
 import { parseObject } from '../../values/json.ts'
 import { CliError, UsageError } from '../errors.ts'
 import { fileProblem } from '../file-problem.ts'
 import { counted } from '../io/text.ts'
 import type { SystemPaths } from '../system.ts'
-import { countResults, isEnd, isHeader, journalDir, journalPath, linesOf, placeOf } from './journal.ts'
+import { endsOf, isArchive, isJournal, readPart, unpackJournal } from './archive.ts'
+import { countResults, journalDir, journalPath, linesOf, placeOf } from './journal.ts'
 import { JournalReader, kindNamed } from './journal-reader.ts'
 import type { Damage, History, Kind } from './kind.ts'
 
@@ -29,6 +30,7 @@ export const readBatch = async (
   skipDamaged = false,
 ): Promise<Batch> => {
   const path = journalPath(system, id)
+  if (isBatchId(id)) await unpackJournal(system, id)
   if (!isBatchId(id) || !existsSync(path))
     throw new UsageError(`There is no batch "${id}".`, 'List them: tapchip batch list')
   const batch = await readJournal(path, id, kinds).catch((error: unknown) => {
@@ -158,12 +160,13 @@ export const listBatches = async (
 ): Promise<BatchSummary[]> => {
   const dir = journalDir(system)
   if (!existsSync(dir)) return []
-  const files = readdirSync(dir).filter((name) => name.endsWith('.jsonl') && isBatchId(name.slice(0, -6)))
+  const files = readdirSync(dir).filter((name) => isJournal(name) || isArchive(name))
   const batches: BatchSummary[] = []
   for (const name of files.sort().reverse()) {
     try {
       batches.push(
-        readEnds(`${dir}/${name}`, kinds) ?? (await readBatch(system, name.slice(0, -6), kinds)).history,
+        readEnds(`${dir}/${name}`, kinds) ??
+          (await readBatch(system, name.replace(/\.jsonl.*$/, ''), kinds)).history,
       )
     } catch (error) {
       const words = { path: `${dir}/${name}`, verb: 'read' } as const
@@ -175,27 +178,11 @@ export const listBatches = async (
   return batches
 }
 
-const endSize = 4096
-
-/** The lines in the first 4 kB from an offset. */
-const readPart = (path: string, from: number): string[] => {
-  const file = openSync(path, 'r')
-  try {
-    const bytes = Buffer.alloc(endSize)
-    return bytes
-      .toString('utf8', 0, readSync(file, bytes, 0, endSize, from))
-      .trimEnd()
-      .split('\n')
-  } finally {
-    closeSync(file)
-  }
-}
-
 /** Reads only the first and the last line, which suffice for a batch that has ended, however long it is. */
 const readEnds = (path: string, kinds: readonly Kind[]): BatchSummary | undefined => {
-  const header = parseObject(readPart(path, 0)[0] ?? '')
-  const end = parseObject(readPart(path, Math.max(0, statSync(path).size - endSize)).at(-1) ?? '')
-  if (!isHeader(header) || end?.type !== 'end' || !isEnd(end)) return undefined
+  const ends = endsOf(path)
+  if (!ends) return undefined
+  const { header, end } = ends
   const kind = kindNamed(kinds, header.kind)
   if (kind === undefined || 'counts' in kind) return undefined
   return { header, status: end.how, endedAt: end.at, counts: end }

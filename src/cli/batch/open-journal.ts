@@ -2,6 +2,7 @@ import { rmSync, statSync } from 'node:fs'
 import type { CliContext } from '../context.ts'
 import { CliError, withAfterword } from '../errors.ts'
 import { counted, formatNumber } from '../io/text.ts'
+import { tidyJournals } from './archive.ts'
 import { instanceNow } from './instance.ts'
 import {
   type Counts,
@@ -37,6 +38,8 @@ export const beginJournal = async (
   const instance = await instanceNow(ctx)
   const id = newBatchId(ctx.now())
   const journal = new Journal(ctx.system, id)
+  // What cannot be tidied is left for the next batch.
+  void tidyJournals(ctx.system, ctx.now()).catch(() => undefined)
   const startedAt = ctx.now().toISOString()
   const { url } = ctx.config()
   const { pid } = process
