@@ -43,7 +43,7 @@ describe('on a terminal', () => {
     const { code, screen } = await onTerminal(command, [[/Which chip group/, '\r']], {
       TAPCHIP_API_KEY: key,
     })
-    expect([code, screen]).toEqual([0, expect.stringMatching(/Jackets[^]*has no rows/)])
+    expect([code, screen]).toEqual([0, expect.stringMatching(/Jackets[\s\S]*has no rows/)])
   })
 
   test('what cannot be brought back asks for its name, and anything else changes nothing', async () => {

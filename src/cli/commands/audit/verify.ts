@@ -10,7 +10,6 @@ import { text } from '../../command/options.ts'
 import type { CliContext } from '../../context.ts'
 import { CliError, exitCodes, UsageError } from '../../errors.ts'
 import { fileProblem } from '../../file-problem.ts'
-import { counted } from '../../io/text.ts'
 
 type Verdict = Exclude<AnswerOf<'GET /admin/audit/verify'>, { checked: number }>
 
@@ -102,11 +101,11 @@ const verifyFile = async (ctx: CliContext, file: string, expected: string | unde
   let check: ChainCheck | undefined
   let head = ''
   let expectedAt: number | null = null
-  let number = 0
+  let _number = 0
   try {
     const source = file === '-' ? ctx.system.stdin : createReadStream(path)
     for await (const text of linesOf(textsOf(source.setEncoding('utf8')))) {
-      number += 1
+      _number += 1
       const line = parseObject(text)
       if (check === undefined) {
         const previous = line?.previous
