@@ -12,9 +12,12 @@ let jackets = ''
 
 beforeAll(async () => {
   daemon = await startTestDaemon({ seed: phygitalSeed, chain: true })
-  const contracts = await daemon.ctx.db.read.selectFrom('contracts').selectAll().execute()
-  jackets = contracts.find(({ symbol }) => symbol === 'JKT')?.address ?? ''
+  jackets = await addressOf('JKT')
 })
+const addressOf = async (symbol: string): Promise<string> => {
+  const contracts = await daemon.ctx.db.read.selectFrom('contracts').selectAll().execute()
+  return contracts.find((contract) => contract.symbol === symbol)?.address ?? ''
+}
 afterAll(() => daemon.stop())
 beforeEach(() => {
   here = cliHome({ TAPCHIP_URL: daemon.url, TAPCHIP_API_KEY: acmeKey })
@@ -85,6 +88,35 @@ describe('phygitals metadata --file', () => {
       'phygitals metadata',
       'phygitals undo',
     ])
+  })
+
+  test('a token that had none has none again, and gets it back when that is undone; not if somebody was faster', async () => {
+    const art = await addressOf('ART')
+    const answered = async (n: number) =>
+      (await fetch(`${daemon.url}/metadata/31337/${art}/${n}`)).json() as Promise<unknown>
+    const none = await answered(1)
+    expect(none).toEqual({})
+    const row = (n: number, name: string) => `${art},31337,${n},${quoted(metadata(name))}\n`
+    file('first.csv', `contractAddress,chainId,tokenId,metadata\n${row(1, 'One')}${row(2, 'Two')}`)
+    const ran = await describeAll('--file', 'first.csv')
+    expect([ran.code, ran.stderr]).toEqual([0, expect.stringContaining('2 changed')])
+    file('later.csv', `contractAddress,chainId,tokenId,metadata\n${row(2, 'Later')}`)
+    await describeAll('--file', 'later.csv')
+
+    const looked = await here.run('batch', 'undo', batchId(ran.stderr), '--yes', '--dry-run')
+    expect(looked.stdout).toMatch(/changed\s+\(no metadata\)/)
+    const undone = await here.run('batch', 'undo', batchId(ran.stderr), '--yes', '--json')
+    expect([undone.code, undone.lines()]).toEqual([
+      3,
+      [
+        { row: 1, status: 'changed' },
+        { row: 2, status: 'failed', error: expect.stringContaining('in the meantime') },
+      ],
+    ])
+    expect([await answered(1), await answered(2)]).toEqual([none, metadata('Later')])
+    const back = await here.run('batch', 'undo', batchId(undone.stderr), '--yes', '--json')
+    expect([back.code, back.lines()]).toEqual([0, [{ row: 1, status: 'changed' }]])
+    expect(await answered(1)).toEqual(metadata('One'))
   })
 
   test('in JSON lines the metadata may stand as an object, and a chip for its token', async () => {

@@ -284,6 +284,25 @@ describe('POST /phygitals/metadata/batch', () => {
     expect((await p.transactions()).length).toBe(before)
   })
 
+  test('restores that there was none, for one of ten at once, and only for whoever says what is there', async () => {
+    const token = p.token('ART', 3)
+    const first = metadata('First')
+    expect((await describeAll([{ ...token, metadata: first, expected: null }])).lines).toMatchObject([
+      { status: 'changed', previous: null },
+    ])
+    const bare = await describeAll([{ ...token, metadata: null }], true)
+    expect(bare.lines[0]).toMatchObject({ status: 'invalid', error: expect.stringContaining('expected') })
+    const back = { ...token, metadata: null, expected: first }
+    const answers = await Promise.all(Array.from({ length: 10 }, () => describeAll([back])))
+    expect(answers.map(({ lines }) => lines[0].status).sort()).toEqual([
+      'changed',
+      ...Array(9).fill('unchanged'),
+    ])
+    expect((await p.ask(`/metadata/31337/${p.addressOf('ART')}/3`)).body).toEqual({})
+    await describeAll([{ ...token, metadata: metadata('Later') }])
+    expect((await describeAll([back])).lines).toMatchObject([{ status: 'failed' }])
+  })
+
   test('announces the tokens of a contract together, in the write that changes them, and prices that before', async () => {
     const rows = [12, 13, 14, 13].map((n, at) => ({ ...p.token('JKT', n), metadata: metadata(`${n}-${at}`) }))
     const art = { ...p.token('ART', 1), metadata: metadata('Art') }

@@ -29,9 +29,15 @@ export const moveRow = z
       .optional(),
   })
   .refine(namesOne, whichToken)
+const storedMetadata = z.record(z.string(), z.unknown()).nullable()
+/** Null: none. That is only restored, by whoever says what is there now. */
 export const metadataRow = z
-  .object({ ...target, metadata: phygitalMetadata, expected: z.record(z.string(), z.unknown()).optional() })
+  .object({ ...target, metadata: phygitalMetadata.nullable(), expected: storedMetadata.optional() })
   .refine(namesOne, whichToken)
+  .refine(({ metadata, expected }) => metadata !== null || expected !== undefined, {
+    path: ['metadata'],
+    message: 'must be an object; null only together with `expected`',
+  })
 
 const row = z.number()
 const error = z.string().optional()
@@ -78,7 +84,7 @@ const described = z.object({
   row,
   status: z.enum(['changed', 'unchanged', 'failed', 'invalid']),
   token: tokenThere,
-  previous: z.record(z.string(), z.unknown()).nullable().optional(),
+  previous: storedMetadata.optional(),
   error,
 })
 

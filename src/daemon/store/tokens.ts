@@ -74,10 +74,10 @@ const mint = statement<{ id: number; transactionId: number }>()((db, p) =>
 export const setMintTransaction = (db: Queries, id: number, transactionId: number) =>
   mint.run(db, { id, transactionId })
 
-const describe = statement<{ id: number; metadata: string }>()((db, p) =>
+const describe = statement<{ id: number; metadata: string | null }>()((db, p) =>
   db.updateTable('tokens').set({ metadata: p.metadata }).where('id', '=', p.id),
 )
-export const setTokenMetadata = (db: Queries, id: number, metadata: string) =>
+export const setTokenMetadata = (db: Queries, id: number, metadata: string | null) =>
   describe.run(db, { id, metadata })
 
 export async function ensureToken(

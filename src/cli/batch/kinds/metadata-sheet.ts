@@ -9,12 +9,12 @@ import type { SheetSpec } from '../kind.ts'
 import { type Token, TokenColumns, type TokenTarget, tokenColumns, tokenNeeded } from '../token.ts'
 import type { Metadata, Template } from './metadata-template.ts'
 
-/** `previous` is the metadata before the batch, if it was seen; null if there was none. */
+/** `previous` is the metadata before the batch, if it was seen. In each, null: none. */
 export interface MetadataRow extends Row {
   readonly target: TokenTarget
-  readonly metadata: Metadata
+  readonly metadata: Metadata | null
   /** The row fails unless this is the current metadata. */
-  readonly expected?: Metadata | undefined
+  readonly expected?: Metadata | null | undefined
   readonly previous?: Metadata | null | undefined
 }
 

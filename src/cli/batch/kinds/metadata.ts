@@ -57,7 +57,8 @@ function* changesIn(rows: readonly MetadataRow[], check: MetadataCheck) {
     if (withJson) shown += 1
     const forPeople = () => {
       const start = clean(`row ${row}  ${describeTarget(target)}  ${status}${error ? `  ${error}` : ''}`)
-      return withJson ? `${start}\n${cleanLines(JSON.stringify(metadata, null, 2))}` : start
+      const json = metadata === null ? '(no metadata)' : JSON.stringify(metadata, null, 2)
+      return withJson ? `${start}\n${cleanLines(json)}` : start
     }
     yield { status, line: { row, status, token, metadata, previous, error }, forPeople }
   }
@@ -69,8 +70,8 @@ export const metadata: RowKind<MetadataRow, Result, MetadataCheck> = {
   isRow: shape<MetadataRow>({
     row: isNumber,
     target: isTarget,
-    metadata: isJsonObject,
-    expected: orAbsent(isJsonObject),
+    metadata: orNull(isJsonObject),
+    expected: orAbsent(orNull(isJsonObject)),
     previous: orAbsent(orNull(isJsonObject)),
   }),
   isResult: shape<Result>({ row: isNumber, status: isStatus, error: orAbsent(isText) }),
@@ -129,6 +130,6 @@ export const metadata: RowKind<MetadataRow, Result, MetadataCheck> = {
     question: (count) => `Restore the metadata of ${counted(count, 'token')}?`,
     nothing: 'The batch changed nothing that can be restored.',
     row: ({ row, target, metadata: ours, previous }) =>
-      previous ? { row, target, metadata: previous, expected: ours } : undefined,
+      previous !== undefined ? { row, target, metadata: previous, expected: ours } : undefined,
   },
 }

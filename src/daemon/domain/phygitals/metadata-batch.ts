@@ -18,9 +18,10 @@ type Metadata = Readonly<Record<string, unknown>>
 export interface MetadataRow {
   row: number
   target: RowTarget
-  metadata: Metadata
-  /** If present, the row applies only if the token's metadata equals this. */
-  expected?: Metadata | undefined
+  /** Null: none. */
+  metadata: Metadata | null
+  /** If present, the row applies only if the token's metadata equals this. Null: if it has none. */
+  expected?: Metadata | null | undefined
 }
 
 type MetadataResult =

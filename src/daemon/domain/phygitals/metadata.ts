@@ -45,11 +45,16 @@ export const describeTokenIn = (
 export async function writeMetadata(
   trx: Queries,
   { marketplace }: Pick<Deps, 'marketplace'>,
-  { token, metadata, actor, now }: { token: LocatedToken; metadata: object; actor: Actor; now: number },
+  {
+    token,
+    metadata,
+    actor,
+    now,
+  }: { token: LocatedToken; metadata: object | null; actor: Actor; now: number },
 ): Promise<void> {
   const { contractAddress, chainId, tokenId, teamId } = token
   const at = iso(now)
-  await setTokenMetadata(trx, token.id, JSON.stringify(metadata))
+  await setTokenMetadata(trx, token.id, metadata && JSON.stringify(metadata))
   if (marketplace) await askForRefresh(trx, { chainId, contract: contractAddress, tokenId, at })
   await recordChange(trx, {
     at,
