@@ -304,7 +304,10 @@ describe('many chips at once', () => {
     ])
     ends(await here.run(...some), 1, 'No chip has the label "boxC 0", "boxC 1"')
     ends(await here.run('batch', 'undo', idOf(gone), '--yes'), 2, 'A removal cannot be undone')
-    ends(await here.run('chips', 'remove', '--chip-group', 'boxC', '--yes'), 0, '3 removed')
+    const part = await here.run('chips', 'remove', 'boxC 2', '04827F12647380', '--yes')
+    ends(part, 3, 'The team has no such chip')
+    expect(part.stderr).toContain('1 removed, 0 unchanged, 1 failed')
+    ends(await here.run('chips', 'remove', '--chip-group', 'boxC', '--yes'), 0, '2 removed')
     ends(
       await here.run('chips', 'remove', '--chip-group', 'boxC', '--yes'),
       0,

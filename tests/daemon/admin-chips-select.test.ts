@@ -135,3 +135,45 @@ test('few chips among many are found over all pages', async () => {
   expect(await lines(['chipGroup', 'Many'], ['linked', 'false'])).toHaveLength(5000)
   expect(await found(['label', 'box 4999'])).toEqual([uid(4999)])
 })
+
+describe('removing chips by rows', () => {
+  const apply = async (rows: readonly object[], query = '') => {
+    const answer = await t.app.inject({
+      method: 'POST',
+      url: `/admin/chips/apply?team=Acme${query}`,
+      headers: { ...t.admin, 'content-type': 'application/x-ndjson' },
+      payload: rows.map((row) => JSON.stringify(row)).join('\n'),
+    })
+    return answer.body
+      .split('\n')
+      .filter(Boolean)
+      .map((line) => JSON.parse(line))
+  }
+  const register = (uid: string) => apply([{ uid, chipGroup: 'Gone', keySet: 101 }])
+  const outcome = async (uid: string, counter: number) =>
+    (await t.app.inject(tapPath(tap(derived, { uid }, counter)))).statusCode
+
+  test('of ten at once one removes a tapped chip, and its counter stays known', async () => {
+    const uid = '04CC0000000180'
+    await register(uid)
+    expect(await outcome(uid, 5)).toBe(200)
+    expect(await apply([{ uid, remove: 'always' }], '&dryRun=true')).toMatchObject([{ status: 'removed' }])
+    const ten = await Promise.all(Array.from({ length: 10 }, () => apply([{ uid, remove: 'always' }])))
+    const statuses = ten.flat().map(({ status }) => status)
+    expect(statuses.sort()).toEqual(['removed', ...Array.from({ length: 9 }, () => 'unchanged')])
+    expect(await found(['chipGroup', 'Gone'])).toEqual([])
+    await register(uid)
+    expect([await outcome(uid, 5), await outcome(uid, 6)]).toEqual([410, 200])
+  })
+
+  test("another team's chip is left alone, and a reason is kept where chips are disabled", async () => {
+    const theirs = decimal('04827F12647380')
+    expect(await apply([{ uid: theirs, remove: 'always' }])).toMatchObject([{ status: 'unchanged' }])
+    expect((await t.call(`GET /admin/chips/${theirs}`)).status).toBe(200)
+    const uid = '04CC0000000280'
+    await register(uid)
+    expect(await apply([{ uid, disabled: true }], '&reason=stolen')).toMatchObject([{ status: 'changed' }])
+    expect((await t.call(`GET /admin/chips/${uid}`)).body).toMatchObject({ disabledReason: 'stolen' })
+    expect(await t.audit('limit=1')).toMatchObject([{ action: 'chips.apply', detail: { reason: 'stolen' } }])
+  })
+})

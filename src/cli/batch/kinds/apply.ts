@@ -141,6 +141,18 @@ export const removal: typeof apply = {
   name: 'chips remove',
   label: 'Removing',
   countedStatuses: ['removed', 'unchanged', 'failed'],
+  // A chip that is not there before the batch was never there; later, the batch itself may have removed it.
+  check: async (ctx, rows) => {
+    const plan = new Map(await apply.check?.(ctx, rows))
+    for (const [row, result] of plan)
+      if (result.status === 'unchanged')
+        plan.set(row, { ...result, status: 'failed', error: 'The team has no such chip. Check the UID.' })
+    return plan
+  },
+  settle: ({ row }, check) => {
+    const seen = check.get(row)
+    return seen?.status === 'failed' ? seen : undefined
+  },
   next: () => '',
   remark: () => undefined,
   undo: {
