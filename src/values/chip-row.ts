@@ -48,6 +48,19 @@ export const chipColumns = [
   'lastCounter',
   'fileReadKey',
 ] as const satisfies readonly (keyof typeof checks | 'uid' | 'lastCounter')[]
+/** What a sheet can set of a chip that is registered. */
+export const appliedColumns = [
+  'label',
+  'chipGroup',
+  'keySet',
+  'redirectUrl',
+  'item',
+  'variant',
+  'contractAddress',
+  'chainId',
+  'tokenId',
+  'disabled',
+] as const
 /** What an export says of a chip, and nothing can set. */
 export const exportedAlone: readonly string[] = ['generation', 'lastTapAt', 'createdAt', 'isConfigured']
 /** An import leaves out more: what it registers is enabled, and has no revision yet. */

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { uidFromBytes } from '../../src/nfc/uid.ts'
-import { type AdminApp, openAdminApp } from '../support/admin.ts'
+import { type AdminApp, bearer, openAdminApp } from '../support/admin.ts'
 import { derived, seed, uids } from '../support/seeds.ts'
 
 let t: AdminApp
@@ -145,5 +145,168 @@ describe('each column', () => {
     expect(await refused(104)).toContain('would no longer verify')
     const { lastCounter } = await exported(uid)
     expect(lastCounter).toBe(9)
+  })
+})
+
+describe('a row', () => {
+  test('whose revision is no longer that of the chip is a conflict, unless it would change nothing', async () => {
+    const uid = await fresh()
+    const { revision } = await exported(uid)
+    expect((await one({ uid, redirectUrl: 'https://b.example/', revision })).status).toBe('changed')
+    expect(await one({ uid, redirectUrl: 'https://c.example/', revision })).toMatchObject({
+      status: 'conflict',
+      error: expect.stringContaining('changed in the meantime'),
+    })
+    expect((await one({ uid, redirectUrl: 'https://b.example/', revision })).status).toBe('unchanged')
+    expect((await one({ uid, label: 'X', expected: { redirectUrl: null } })).status).toBe('conflict')
+    expect((await exported(uid)).redirectUrl).toBe('https://b.example/')
+    expect((await one({ uid, redirectUrl: null })).status).toBe('changed')
+    expect((await exported(uid)).revision).toBe(revision)
+  })
+
+  test('sent ten times at once with one revision: one takes effect, the others are conflicts', async () => {
+    const uid = await fresh()
+    const { revision } = await exported(uid)
+    const results = await Promise.all(
+      Array.from({ length: 10 }, (_, n) => one({ uid, redirectUrl: `https://c.example/${n}`, revision })),
+    )
+    const won = results.filter(({ status }) => status === 'changed')
+    expect([won.length, results.filter(({ status }) => status === 'conflict').length]).toEqual([1, 9])
+    expect((await exported(uid)).redirectUrl).toBe(won[0]?.changes?.redirectUrl?.to)
+  })
+
+  test('fails alone: an unknown item, contract, or chip, and a label of another chip', async () => {
+    const [a, b, c] = [await fresh(), await fresh({ label: 'Held' }), await fresh()]
+    const far = '0x00000000000000000000000000000000000000aa'
+    const results = await apply([
+      { uid: a, item: 'nope' },
+      { uid: b, contractAddress: far, chainId: 1, tokenId: '1' },
+      { uid: '04AAFFFFFFFF01', label: 'Nobody' },
+      { label: 'No such label', redirectUrl: null },
+      { uid: c, label: 'Held' },
+      { label: 'Held', redirectUrl: 'https://held.example/' },
+      { uid: '04827F12647380', label: 'Theirs', chipGroup: 'Jackets', keySet: 101 },
+    ])
+    expect(results.map(({ status }) => status)).toEqual([
+      'failed',
+      'failed',
+      'failed',
+      'failed',
+      'failed',
+      'failed',
+      'failed',
+    ])
+    expect(results.map(({ error }) => error)).toEqual([
+      expect.stringContaining('item nope does not exist'),
+      expect.stringContaining('is not a contract of the team'),
+      expect.stringContaining('the row needs chipGroup and keySet'),
+      expect.stringContaining('No chip of the team has the label "No such label"'),
+      expect.stringContaining(`label "Held" belongs to the chip ${decimal(b)}`),
+      // The same chip as in row 2.
+      'The chip is already in row 2.',
+      expect.stringContaining('another team'),
+    ])
+    expect(await one({ label: 'Held', redirectUrl: 'https://held.example/' })).toMatchObject({
+      uid: decimal(b),
+      status: 'changed',
+    })
+  })
+
+  test('gets the label that another row gives up', async () => {
+    const [a, b] = [await fresh({ label: 'One' }), await fresh({ label: 'Two' })]
+    const swap = [
+      { uid: a, label: 'Two' },
+      { uid: b, label: 'One' },
+    ]
+    expect((await apply(swap, 'dryRun=true')).map(({ status }) => status)).toEqual(['changed', 'changed'])
+    expect((await apply(swap)).map(({ status }) => status)).toEqual(['changed', 'changed'])
+    expect([(await exported(a)).label, (await exported(b)).label]).toEqual(['Two', 'One'])
+  })
+
+  test('of a chip with power over tokens needs transfer, like the single commands', async () => {
+    const { body } = await t.call('POST /admin/admin-tokens', { name: 'desk', scopes: ['edit'] })
+    const desk = bearer(body.token)
+    const disabled = await fresh({ item: 'jacket', disabled: true })
+    const [plainChip, minting] = [await fresh(), await fresh({ item: 'jacket', ...token('91') })]
+    const refused = async (row: object) => (await one(row, '', desk)).error
+    expect(await refused({ uid: plainChip, ...token('90') })).toContain('scope transfer')
+    expect(await refused({ uid: plainChip, item: 'jacket' })).toContain('scope transfer')
+    expect(await refused({ uid: disabled, disabled: false })).toContain('scope transfer')
+    expect(await refused({ uid: minting, keySet: 104 })).toContain('scope transfer')
+    expect(await refused({ uid: minting, tokenId: null })).toContain('scope transfer')
+    expect(
+      await refused({ uid: '04AAFFFFFFFF02', chipGroup: 'Jackets', keySet: 101, item: 'jacket' }),
+    ).toContain('scope transfer')
+    expect((await one({ uid: minting, label: 'Allowed', disabled: true }, '', desk)).status).toBe('changed')
+  })
+
+  test('is removed only as it was registered, as long as nothing happened to it', async () => {
+    const nothing = {
+      label: null,
+      redirectUrl: null,
+      item: null,
+      variant: null,
+      contractAddress: null,
+      chainId: null,
+      tokenId: null,
+    }
+    const expected = { ...nothing, chipGroup: 'Jackets', keySet: 101, disabled: false }
+    const [kept, gone] = [await fresh(), await fresh()]
+    await one({ uid: kept, label: 'Kept' })
+    expect((await one({ uid: kept, remove: true, expected })).status).toBe('conflict')
+    const removed = { uid: gone, remove: true, expected }
+    const statuses = (await Promise.all(Array.from({ length: 10 }, () => one(removed)))).map(
+      ({ status }) => status,
+    )
+    expect(statuses.sort()).toEqual(['removed', ...Array(9).fill('unchanged')])
+    expect(await exported(gone)).toBeUndefined()
+  })
+})
+
+test('lines that do not fit refuse the whole body, each with its reason', async () => {
+  const uid = await fresh()
+  const answer = await send([
+    { uid, redirectUrl: 'javascript:alert(1)' },
+    { uid, colour: 'red' },
+    { redirectUrl: null },
+    { uid: '04zz' },
+    { uid, disabled: 'yes' },
+    { uid, chainId: 1.5 },
+    { uid, remove: true },
+    [1],
+    { uid, redirectUrl: 'https://fine.example/' },
+  ])
+  expect([answer.statusCode, answer.json().message]).toEqual([
+    400,
+    expect.stringContaining('Nothing was done. row 1: redirectUrl'),
+  ])
+  for (const words of [
+    'row 2: colour is not a column',
+    'row 3: uid is missing',
+    'row 4: uid must be',
+    'row 5: disabled must be',
+    'row 6: chainId must be a whole',
+    'row 7: expected is missing',
+    'row 8: the line must be an object',
+  ])
+    expect(answer.json().message).toContain(words)
+  expect((await exported(uid)).redirectUrl).toBeNull()
+})
+
+test('disabling ends what taps gave, and each piece has one entry in the audit log', async () => {
+  const many = Array.from({ length: 120 }, (_, n) => `04AC00000000${n.toString(16).padStart(2, '0')}`)
+  const rows = many.map((uid) => ({ uid, chipGroup: 'Many', keySet: 101 }))
+  expect((await apply(rows, 'dryRun=true')).every(({ status }) => status === 'created')).toBe(true)
+  expect((await everything()).filter(({ chipGroup }) => chipGroup === 'Many')).toEqual([])
+  expect((await apply(rows)).every(({ status }) => status === 'created')).toBe(true)
+  const entries = (await t.audit('team=Acme&action=chips.apply')).slice(0, 3) as {
+    target: string
+    detail: { rows: unknown[] }
+  }[]
+  expect(entries[0]?.target).toMatch(/^\d+ chips$/)
+  expect(entries[0]?.detail.rows.length).toBeLessThanOrEqual(100)
+  expect(entries[0]?.detail.rows[0]).toMatchObject({
+    status: 'created',
+    changes: { chipGroup: { from: null, to: 'Many' } },
   })
 })

@@ -1,3 +1,4 @@
+import type { appliedColumns } from '../../../values/chip-row.ts'
 import { isJsonObject } from '../../../values/json.ts'
 import type { Client } from '../../client/types.ts'
 import { clean, shown } from '../../io/text.ts'
@@ -5,18 +6,6 @@ import { bothForms, uidOnWire } from '../../uid.ts'
 import { matchAnswers } from '../answers.ts'
 import { isNumber, isStatus, isText, orAbsent, orNull, type Result, type Row, shape } from '../journal.ts'
 
-export const appliedColumns = [
-  'label',
-  'chipGroup',
-  'keySet',
-  'redirectUrl',
-  'item',
-  'variant',
-  'contractAddress',
-  'chainId',
-  'tokenId',
-  'disabled',
-] as const
 export type Column = (typeof appliedColumns)[number]
 export type Value = string | number | boolean | null
 export type Values = { readonly [column in Column]?: Value }

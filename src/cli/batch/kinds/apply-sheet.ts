@@ -1,4 +1,4 @@
-import { checkCell, exportedAlone } from '../../../values/chip-row.ts'
+import { appliedColumns, checkCell, exportedAlone } from '../../../values/chip-row.ts'
 import type { Problems } from '../input/problems.ts'
 import type { Cell } from '../input/sheet.ts'
 import { UidColumn } from '../input/uid-column.ts'
@@ -6,7 +6,6 @@ import type { SheetSpec } from '../kind.ts'
 import {
   type ApplyPlan,
   type ApplyRow,
-  appliedColumns,
   type Column,
   otherColumns,
   type Value,

@@ -1,3 +1,4 @@
+import { appliedColumns } from '../../../values/chip-row.ts'
 import { exitCodes } from '../../errors.ts'
 import { counted } from '../../io/text.ts'
 import { colons } from '../../uid.ts'
@@ -10,7 +11,6 @@ import {
   type ApplyPlan,
   type ApplyResult,
   type ApplyRow,
-  appliedColumns,
   describeApplied,
   isResult,
   isRow,

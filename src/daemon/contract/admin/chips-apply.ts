@@ -1,44 +1,7 @@
 import * as z from 'zod'
+import { appliedColumns } from '../../../values/chip-row.ts'
 import { adminEndpoint } from '../endpoint.ts'
 import { flag, team, text } from '../fields.ts'
-
-/** Absent: left alone; null or empty: cleared. The values are checked with the chip. */
-const applied = {
-  chipGroup: text(200).nullable().optional(),
-  label: text(4096).nullable().optional(),
-  keySet: z
-    .union([text(16), z.number()])
-    .nullable()
-    .optional(),
-  redirectUrl: text(4096).nullable().optional(),
-  item: text(4096).nullable().optional(),
-  variant: text(4096).nullable().optional(),
-  contractAddress: text(4096).nullable().optional(),
-  chainId: z
-    .union([text(16), z.number()])
-    .nullable()
-    .optional(),
-  tokenId: z
-    .union([text(4096), z.number()])
-    .nullable()
-    .optional(),
-  disabled: z.boolean().nullable().optional(),
-}
-
-export const applyRow = z.strictObject({
-  uid: text(64).nullable().optional(),
-  ...applied,
-  publicKey: text(4096).nullable().optional(),
-  lastCounter: z
-    .union([text(16), z.number()])
-    .nullable()
-    .optional(),
-  revision: text(64).nullable().optional(),
-  /** The row is a conflict unless these are the current values. */
-  expected: z.strictObject(applied).optional(),
-  /** True: removes the chip if it was never tapped and has no assignments; requires `expected`. */
-  remove: z.union([z.literal(true), z.literal('always')]).optional(),
-})
 
 const cell = z.union([z.string(), z.number(), z.boolean()]).nullable()
 const applyResult = z.object({
@@ -63,7 +26,7 @@ export const adminChipsApply = {
     }),
     stream: {
       contentTypes: ['application/x-ndjson', 'application/jsonl', 'application/json'],
-      description: `One row per line: uid or label, and any of ${Object.keys(applied).join(', ')}`,
+      description: `One row per line: uid or label, and any of ${appliedColumns.join(', ')}; revision or expected for a conflict, remove`,
     },
     response: applyResult,
     answerType: 'application/x-ndjson',

@@ -1,6 +1,7 @@
 import { getAddress } from 'viem/utils'
 import { parsePlan } from '../../../nfc/provision/plan.ts'
 import type { AppliedChip } from '../../store/applied-chips.ts'
+import { findChips } from '../../store/chips.ts'
 import type { Queries } from '../../store/database.ts'
 import { nfcPlansOf } from '../../store/nfc-plans.ts'
 import type { ChipGroupRow } from '../../store/schema.ts'
@@ -33,6 +34,8 @@ export interface PlannedChange extends PlannedRow {
   readonly chip: AppliedChip
   readonly to: AppliedValues
   readonly token: { contractId: number; tokenId: string } | undefined
+  /** The row said what the chip is: a change of any value is a conflict. */
+  readonly isWhole: boolean
 }
 
 export interface PlannedRemoval extends PlannedRow {
@@ -108,7 +111,8 @@ export class Planner {
     if (token && 'reason' in token) return fail(token.reason)
     const refusal = await this.#refuse(chip, to, changes)
     if (refusal) return fail(refusal.reason)
-    return { row, uid, status: 'changed', changes, chip, to, token }
+    const isWhole = value.revision !== undefined || value.expected !== undefined
+    return { row, uid, status: 'changed', changes, chip, to, token, isWhole }
   }
 
   async #target(from: AppliedValues, { wishes }: ApplyRow): Promise<AppliedValues | Refusal> {
@@ -166,11 +170,13 @@ export class Planner {
         }
       if (!this.#caller.mayBind && (await givesCodes(this.#db, chip))) return lacks('Enabling the chip')
     }
-    return changes.keySet && this.#refuseKeySet(chip, to.keySet)
+    return changes.keySet && this.#refuseKeySet(chip.uid, to.keySet)
   }
 
   /** The taps of a chip must still verify under the other key set, as far as that can be known. */
-  async #refuseKeySet(chip: AppliedChip, keySet: number | null): Promise<Refusal | undefined> {
+  async #refuseKeySet(uid: string, keySet: number | null): Promise<Refusal | undefined> {
+    const [chip] = await findChips(this.#db, [uid])
+    if (!chip) return undefined
     if (chip.family === 'halo') return { reason: 'keySet must be empty: a HaLo chip has none' }
     if (keySet === null) return { reason: 'keySet must not be empty: it verifies the taps of the chip' }
     const set = this.#keyRing.get(keySet)

@@ -1,9 +1,10 @@
+import { appliedColumns } from '../../../values/chip-row.ts'
 import { Pace, piecesOf } from '../../../values/slices.ts'
 import { type AppliedColumns, applyToChip, clearLabels } from '../../store/applied-chips.ts'
 import { type Actor, recordChange } from '../../store/audit.ts'
 import { addToChipGroup } from '../../store/chip-groups.ts'
 import { rememberChip, voidSimulatedTaps } from '../../store/chip-records.ts'
-import { updateChip } from '../../store/chips.ts'
+import { findChips, updateChip } from '../../store/chips.ts'
 import type { Db, Queries } from '../../store/database.ts'
 import { endClaimsOfChip } from '../../store/otps.ts'
 import { type Clock, iso } from '../time.ts'
@@ -16,7 +17,7 @@ import type {
   PlannedRow,
 } from './apply-change.ts'
 import { planRows } from './apply-plan.ts'
-import { appliedColumns, type Changes } from './apply-row.ts'
+import type { Changes } from './apply-row.ts'
 import { tokenRowsOf } from './chip-bindings.ts'
 import { ensureGroupIn } from './chip-groups.ts'
 import { endAll, proofOfChip, removeIn } from './chip-state.ts'
@@ -90,7 +91,8 @@ class Writing {
     for (const [one, result] of await this.#change(changes)) results.set(one, result)
     for (const one of planned)
       if (one.status === 'removed' && 'chip' in one)
-        await removeIn(this.#trx, this.#deps.keyRing, one.chip, this.#at)
+        for (const chip of await findChips(this.#trx, [one.chip.uid]))
+          await removeIn(this.#trx, this.#deps.keyRing, chip, this.#at)
     const chips = planned.filter((one): one is PlannedChip => 'value' in one)
     for (const [one, result] of await this.#register(chips)) results.set(one, result)
     const all = planned.map((one) => results.get(one) ?? resultOf(one))
@@ -132,14 +134,14 @@ class Writing {
         }),
       }
       const before = freed.has(chip.uid) ? { ...chip, label: null } : chip
-      if (!(await applyToChip(trx, before, change))) {
+      if (!(await applyToChip(trx, before, change, one.isWhole))) {
         if (freed.has(chip.uid)) throw new Error('A chip changed while its label was given to another one')
         const error = 'The chip was changed in the meantime, and is left as it is.'
         results.set(one, { row, uid, status: 'conflict', error })
         continue
       }
       if (change.chipGroupId !== undefined) this.#move(chip.chipGroupId, change.chipGroupId)
-      if (changes.keySet) await rememberChip(trx, chip, proofOfChip(this.#deps.keyRing, chip), this.#at)
+      if (changes.keySet) await this.#remember(chip.uid, chip.keySetId)
       // Unused codes were issued for the previous token or item.
       if (isTokenOther || changes.item) {
         await endClaimsOfChip(trx, chip.uid, this.#at)
@@ -150,6 +152,14 @@ class Writing {
     if (bound.length > 0) await voidSimulatedTaps(trx, bound)
     for (const [group, chips] of this.#gains) await addToChipGroup(trx, group, chips)
     return results
+  }
+
+  /** Old taps would verify if the chip was registered again under the old key set. */
+  async #remember(uid: string, keySetId: number | null): Promise<void> {
+    for (const chip of await findChips(this.#trx, [uid])) {
+      const before = { ...chip, keySetId }
+      await rememberChip(this.#trx, before, proofOfChip(this.#deps.keyRing, before), this.#at)
+    }
   }
 
   #move(from: number, to: number): void {

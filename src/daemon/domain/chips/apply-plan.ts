@@ -1,6 +1,7 @@
 import { type AppliedChip, appliedChips, chipsLabelled } from '../../store/applied-chips.ts'
 import { hasAssignments } from '../../store/chip-records.ts'
 import { labelsThere } from '../../store/chip-registration.ts'
+import { findChips } from '../../store/chips.ts'
 import type { Queries } from '../../store/database.ts'
 import { type ApplyCaller, isStale, type NumberedRow, type Planned, Planner } from './apply-change.ts'
 import { valuesOf } from './apply-row.ts'
@@ -38,7 +39,8 @@ async function registration(planner: Planner, { row, value }: NumberedRow, uid: 
 async function removal(db: Queries, { row, value }: NumberedRow, chip: AppliedChip): Promise<Planned> {
   const { uid } = chip
   if (value.remove === 'always') return { row, uid, status: 'removed', chip }
-  const isTapped = chip.lastTapAt !== null || chip.lastCounter > (value.lastCounter ?? -1)
+  const [whole] = await findChips(db, [uid])
+  const isTapped = whole?.lastTapAt != null || chip.lastCounter > (value.lastCounter ?? -1)
   const isTouched =
     isTapped ||
     chip.replacedBy !== null ||
@@ -67,6 +69,7 @@ export async function planRows(
       await appliedChips(
         db,
         rows.flatMap(({ value }) => value.uids),
+        rows.some(({ value }) => value.revision !== undefined),
       )
     )
       .filter(({ teamId }) => teamId === caller.teamId)

@@ -1,6 +1,7 @@
 import { haloUid } from '../../../nfc/halo/tap.ts'
 import { decimalReading, parseUid } from '../../../nfc/uid.ts'
-import { checkCell } from '../../../values/chip-row.ts'
+import { appliedColumns, checkCell } from '../../../values/chip-row.ts'
+import { isJsonObject } from '../../../values/json.ts'
 import { canonicalTokenId } from '../../../values/token.ts'
 import type { AppliedChip } from '../../store/applied-chips.ts'
 
@@ -38,30 +39,7 @@ export interface ApplyRow {
 type Cell = string | number | boolean | null | undefined
 type Cells = { readonly [column in keyof AppliedValues]?: Cell }
 
-/** A line as sent. Empty text is null. */
-export interface ApplyLine extends Cells {
-  uid?: Cell
-  publicKey?: Cell
-  lastCounter?: Cell
-  revision?: Cell
-  expected?: Cells | undefined
-  remove?: true | 'always' | undefined
-}
-
 const texts = ['label', 'redirectUrl', 'item', 'variant', 'contractAddress', 'chainId', 'tokenId'] as const
-export const appliedColumns = [
-  'label',
-  'chipGroup',
-  'keySet',
-  'redirectUrl',
-  'item',
-  'variant',
-  'contractAddress',
-  'chainId',
-  'tokenId',
-  'disabled',
-] as const satisfies readonly (keyof AppliedValues)[]
-
 class Problem extends Error {}
 
 const asText = (cell: Cell): string | null => (cell === null || cell === '' ? null : String(cell))
@@ -76,7 +54,15 @@ const counter = (column: string, text: string, max: number): number => {
 const largest = 0xffffffff
 
 /** @throws Problem */
-function valuesIn(line: Cells): Wishes {
+function groupIn(name: string | null): string | null {
+  if (name !== null && (name.length > 200 || name.includes('\0') || !name.isWellFormed()))
+    throw new Problem('chipGroup must be at most 200 characters of text')
+  return name
+}
+
+/** @throws Problem */
+function valuesIn(given: Cells | { readonly [name in string]?: unknown }): Wishes {
+  const line = given as Cells
   const values: Record<string, string | number | boolean | null> = {}
   for (const column of texts) {
     const cell = line[column]
@@ -90,7 +76,7 @@ function valuesIn(line: Cells): Wishes {
   if (typeof chainId === 'string') values.chainId = Number(chainId)
   if (typeof tokenId === 'string') values.tokenId = canonicalTokenId(tokenId)
   const { chipGroup, keySet, disabled } = line
-  if (chipGroup !== undefined) values.chipGroup = asText(chipGroup)
+  if (chipGroup !== undefined) values.chipGroup = groupIn(asText(chipGroup))
   if (keySet !== undefined) {
     const text = asText(keySet)
     values.keySet = text === null ? null : counter('keySet', text, largest)
@@ -99,31 +85,68 @@ function valuesIn(line: Cells): Wishes {
   return values
 }
 
-export function readApplyLine(line: ApplyLine): { value: ApplyRow } | { problem: string } {
+/** By hand: a schema would take longer than the rest of a row. @param line JSON */
+export function readApplyLine(line: unknown): { value: ApplyRow } | { problem: string } {
   try {
-    return { value: rowOf(line) }
+    return { value: rowOf(cellsOf(line, 'the line')) }
   } catch (error) {
     if (error instanceof Problem) return { problem: error.message }
     throw error
   }
 }
 
-function rowOf(line: ApplyLine): ApplyRow {
+type Member = keyof AppliedValues | 'uid' | 'publicKey' | 'lastCounter' | 'revision'
+
+const others = ['uid', 'publicKey', 'lastCounter', 'revision', 'expected', 'remove']
+const known = new Set<string>([...appliedColumns, ...others])
+const numbers = new Set(['keySet', 'chainId', 'tokenId', 'lastCounter'])
+const longest = 4096
+
+/** @throws Problem */
+function cellsOf(line: unknown, what: string): { readonly [name in string]?: unknown } {
+  if (!isJsonObject(line)) throw new Problem(`${what} must be an object`)
+  for (const name in line) {
+    const cell = line[name]
+    if (!known.has(name)) throw new Problem(`${name} is not a column; columns are ${[...known].join(', ')}`)
+    if (cell === null || name === 'expected' || name === 'remove') continue
+    if (typeof cell === 'string' && name !== 'disabled') {
+      if (cell.length > longest) throw new Problem(`${name} must be at most ${longest} characters`)
+    } else if (typeof cell === 'number' ? !numbers.has(name) : typeof cell !== 'boolean')
+      throw new Problem(`${name} must be ${name === 'disabled' ? 'true or false' : 'text'}`)
+    else if (typeof cell === 'number' && !Number.isSafeInteger(cell))
+      throw new Problem(`${name} must be a whole number; write large ones as text`)
+    else if (typeof cell === 'boolean' && name !== 'disabled') throw new Problem(`${name} must be text`)
+  }
+  return line
+}
+
+/** @throws Problem */
+function removalIn(remove: unknown): ApplyRow['remove'] {
+  if (remove === undefined || remove === null) return false
+  if (remove === true || remove === 'always') return remove
+  throw new Problem('remove must be true or "always"')
+}
+
+function rowOf(given: { readonly [name in string]?: unknown }): ApplyRow {
+  // Checked by cellsOf.
+  const line = given as { readonly [name in Member]?: Cell }
   const { label, ...others } = line
-  const [given, publicKey, revision, lastCounter] = [
+  const expected = given.expected === undefined ? undefined : valuesIn(cellsOf(given.expected, 'expected'))
+  const remove = removalIn(given.remove)
+  const [uidText, publicKey, revision, lastCounter] = [
     asText(line.uid ?? null),
     asText(line.publicKey ?? null),
     asText(line.revision ?? null),
     asText(line.lastCounter ?? null),
   ]
-  const uid = given === null ? undefined : parseUid(given)
+  const uid = uidText === null ? undefined : parseUid(uidText)
   if (uid && !uid.ok) throw new Problem(`uid ${uid.reason}`)
   const reason = publicKey === null ? undefined : checkCell('publicKey', publicKey)
   if (reason !== undefined) throw new Problem(`publicKey ${reason}`)
   const named = uid === undefined && publicKey === null ? asText(label ?? null) : null
   if (uid === undefined && publicKey === null && named === null)
     throw new Problem('uid is missing: give it, or the label of a chip')
-  if (line.remove === true && line.expected === undefined)
+  if (remove === true && expected === undefined)
     throw new Problem('expected is missing: a chip is only removed as it was registered')
   return {
     uids: uidsOf(uid?.uid, publicKey),
@@ -132,8 +155,8 @@ function rowOf(line: ApplyLine): ApplyRow {
     publicKey: publicKey?.toUpperCase(),
     lastCounter: lastCounter === null ? undefined : counter('lastCounter', lastCounter, largest),
     revision: revision ?? undefined,
-    expected: line.expected && valuesIn(line.expected),
-    remove: line.remove ?? false,
+    expected,
+    remove,
   }
 }
 

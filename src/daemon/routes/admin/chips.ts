@@ -2,7 +2,6 @@ import type { FastifyInstance } from 'fastify'
 import { uidToHex } from '../../../nfc/uid.ts'
 import { chipColumns } from '../../../values/chip-row.ts'
 import type { Context } from '../../context.ts'
-import { applyRow } from '../../contract/admin/chips-apply.ts'
 import { endpoints } from '../../contract/index.ts'
 import { permits } from '../../domain/access/scopes.ts'
 import { resolveTeam } from '../../domain/access/teams.ts'
@@ -24,7 +23,7 @@ import type { Registered } from '../../domain/chips/register-chips.ts'
 import { undoImport } from '../../domain/chips/undo-import.ts'
 import { simulateTaps } from '../../domain/taps/simulate-tap.ts'
 import { bindAll } from '../../http/bind.ts'
-import { CheckedLines, type CheckLine, lineBy } from '../../http/checked-lines.ts'
+import { CheckedLines, type CheckLine } from '../../http/checked-lines.ts'
 import { openSheet } from '../../http/sheet.ts'
 import { sendLines, sendLineText } from '../../http/streams.ts'
 import { pick, tokenOnWire } from '../wire-shapes.ts'
@@ -106,12 +105,7 @@ function toWire({ chip, token, badgeEvents, guestbookEvents, isConfigured }: Chi
   }
 }
 
-const asApplyRow = lineBy(applyRow)
-
-const applyLine: CheckLine<ApplyRow> = async (value) => {
-  const line = await asApplyRow(value)
-  return 'problem' in line ? line : readApplyLine(line.value)
-}
+const applyLine: CheckLine<ApplyRow> = async (value) => readApplyLine(value)
 
 export function chipStreamRoutes(app: FastifyInstance, ctx: Context): void {
   bindAll(app, ctx, {
