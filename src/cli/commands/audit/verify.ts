@@ -101,11 +101,9 @@ const verifyFile = async (ctx: CliContext, file: string, expected: string | unde
   let check: ChainCheck | undefined
   let head = ''
   let expectedAt: number | null = null
-  let _number = 0
   try {
     const source = file === '-' ? ctx.system.stdin : createReadStream(path)
     for await (const text of linesOf(textsOf(source.setEncoding('utf8')))) {
-      _number += 1
       const line = parseObject(text)
       if (check === undefined) {
         const previous = line?.previous
