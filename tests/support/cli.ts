@@ -6,6 +6,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest'
 import { runCli } from '../../src/cli/program.ts'
 import type { Interrupts, Output, System } from '../../src/cli/system.ts'
 import { type Options, startTestDaemon, type TestDaemon } from './daemon.ts'
+import { undocumented } from './documented-json.ts'
 import { acmeKey } from './seeds.ts'
 
 /** Takes what is written, and says that it is no terminal. */
@@ -78,6 +79,7 @@ export const cliHome = (env: Record<string, string> = {}): CliHome => {
       daemonScript: () => join(import.meta.dirname, '../../bin/tapchipd.js'),
     }
     const code = await runCli(at, args)
+    expect(undocumented(args, stdout.text, code)).toBe(undefined)
     return {
       code,
       stdout: stdout.text,

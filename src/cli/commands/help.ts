@@ -57,8 +57,8 @@ taps follow, are one object a line. UIDs are decimal strings, as on the wire.
 for a spreadsheet, UIDs in hex.
 
 --fields uid,redirectUrl prints only these fields, in tables and with --json alike, by their names in --json;
-chipGroup.name is a nested field, and hex is the UID in hex. The objects are those of the interface: the daemon
-describes them at /openapi.json.
+chipGroup.name is a nested field, and hex is the UID in hex. docs/json.md names the fields of each command; those of
+the interface are also at /openapi.json of the daemon.
 
 --quiet prints only data and errors. Hints about the next command are for people; --json has none.
 
