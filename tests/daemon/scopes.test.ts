@@ -50,6 +50,17 @@ const leadsTo = {
     'GET /items/:itemId/chips',
     'POST /phygitals/transfer/check',
   ],
+  /** Journals of batches: listed with `read`; held, written, and read with any scope that changes something. */
+  batches: [
+    'GET /batches',
+    'GET /batches/:id/journal',
+    'POST /batches/:id/hold',
+    'POST /batches/:id/journal',
+    'GET /admin/batches',
+    'GET /admin/batches/:id/journal',
+    'POST /admin/batches/:id/hold',
+    'POST /admin/batches/:id/journal',
+  ],
   /** Changes records, and where taps lead: whoever may edit a redirect URL is trusted with those who tap. */
   records: [
     'POST /admin/badge-events/:id/approve',
@@ -59,6 +70,7 @@ const leadsTo = {
     'DELETE /admin/chip-groups/:id',
     'POST /admin/chips/:uid/disable',
     'DELETE /admin/chips/:uid',
+    'POST /admin/chips/import/undo',
     'DELETE /admin/contracts/:id',
     'POST /admin/items',
     'DELETE /admin/items/:id',
@@ -125,6 +137,7 @@ const leadsTo = {
 } as const
 const needed = {
   sight: 'read',
+  batches: 'read',
   records: 'edit',
   recordsOrPower: 'edit',
   power: 'transfer',
@@ -134,7 +147,16 @@ const needed = {
 } as const
 
 const table = Object.entries<EndpointSpec>(endpoints)
-const kinds = ['sight', 'records', 'recordsOrPower', 'power', 'chips', 'keys', 'everything'] as const
+const kinds = [
+  'sight',
+  'batches',
+  'records',
+  'recordsOrPower',
+  'power',
+  'chips',
+  'keys',
+  'everything',
+] as const
 
 test('every endpoint with a scope takes the one that fits what it leads to', () => {
   const expected = kinds.flatMap((kind) => leadsTo[kind].map((key) => [key, needed[kind]]))
