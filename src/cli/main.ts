@@ -3,6 +3,7 @@ import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { describeError, exitCodes } from './errors.ts'
 import { fileProblem } from './file-problem.ts'
+import { cleanLines } from './io/text.ts'
 import { lazy } from './lazy.ts'
 import { runCli } from './program.ts'
 import type { Interrupts, Output, System } from './system.ts'
@@ -28,7 +29,7 @@ function unwritable(stream: Output, name: string, error: NodeJS.ErrnoException) 
   if (stream === process.stderr || lost) return
   lost = true
   const problem = fileProblem(error, { path: name, verb: 'written' })
-  process.stderr.write(`${describeError(problem ?? error).lines.join('\n')}\n`)
+  process.stderr.write(`${cleanLines(describeError(problem ?? error).lines.join('\n'))}\n`)
   if (listeners.size === 0) process.exit(exitCodes.failed)
   if (!interrupted) onInterrupt()
 }

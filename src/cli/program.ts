@@ -6,6 +6,7 @@ import { createContext } from './context.ts'
 import { DryRunEnded, describeError, type ExitCode, exitCodes, MissingCredential } from './errors.ts'
 import { fileProblem } from './file-problem.ts'
 import { flagsOf, globalOptions } from './global-flags.ts'
+import { cleanLines } from './io/text.ts'
 import { type Noun, nouns as others, running } from './nouns.ts'
 import type { System } from './system.ts'
 
@@ -147,7 +148,7 @@ export const runCli = async (system: System, args: readonly string[]): Promise<E
     }
     if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.usage
     const { lines, exitCode: code } = describeError(fileProblem(error) ?? error)
-    system.stderr.write(`${lines.join('\n')}\n`)
+    system.stderr.write(`${cleanLines(lines.join('\n'))}\n`)
     if (system.env.TAPCHIP_DEBUG && error instanceof Error) system.stderr.write(`${error.stack}\n`)
     return code
   }

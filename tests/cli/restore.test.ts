@@ -34,6 +34,7 @@ describe('tapchip restore', () => {
       { from: path, dataDir: dir, madeAt: expect.any(String), keptAside: null, chips: 8 },
     ])
     expect(first.stderr).toContain('The first tap of each chip only brings its counter up to date')
+    expect(first.stderr).toContain('revoked since the backup are valid again')
     const asked = await restore('new', ...withKey)
     expect([asked.code, asked.stderr]).toEqual([2, expect.stringContaining('--yes')])
     expect(readdirSync(dir).filter((name) => name.startsWith('before-restore'))).toEqual([])

@@ -112,6 +112,27 @@ describe('the journal of a batch', () => {
     expect(await journal()).toBe('ab')
   })
 
+  test('is written by nobody who may not run such a batch: whoever resumes it may have more rights', async () => {
+    const transfers = { kind: 'phygitals transfer' }
+    const editor = await keyOf('Acme', ['edit'])
+    expect((await hold(transfers, editor)).status).toBe(403)
+    expect((await hold(transfers, await keyOf('Acme', ['transfer']))).status).toBe(200)
+    const stolen = await hold({ ...transfers, takeOver: true, holder: 'second-holder-002' }, editor)
+    expect([stolen.status, stolen.body.message]).toEqual([403, expect.stringContaining('"transfer"')])
+    expect((await hold({ kind: 'chips edit', takeOver: true }, editor)).status).toBe(403)
+
+    const { token } = (await t.call('POST /admin/admin-tokens', { name: 'desk', scopes: ['edit'] })).body
+    const desk = { authorization: `Bearer ${token}` }
+    const apply = (more: object, headers: Record<string, string>, of: string) =>
+      t.call(`POST /admin/batches/${of}/hold`, { ...about, kind: 'chips apply', holder, ...more }, headers)
+    const [own, theirs] = ['b_1hq3v9k7s2m4xb', 'b_1hq3v9k7s2m4xc']
+    expect((await apply({}, desk, own)).status).toBe(200)
+    expect((await apply({ takeOver: true }, desk, own)).status).toBe(200)
+    expect((await apply({}, t.admin, theirs)).status).toBe(200)
+    expect((await apply({ takeOver: true }, desk, theirs)).status).toBe(403)
+    expect((await apply({ takeOver: true }, t.admin, own)).status).toBe(200)
+  })
+
   test('of one team is not there for another', async () => {
     await hold()
     expect((await hold({ takeOver: true }, globex)).status).toBe(404)
@@ -137,6 +158,27 @@ describe('the journal of a batch', () => {
     clock.advance('2d')
     await cleanUp(t.ctx)
     expect(await list()).toEqual([])
+  })
+
+  test('does not grow where the others fill the daemon, or where it would be too long to be read', async () => {
+    await hold()
+    await hold({}, acme, 'b_1hq3v9k7s2m4xb')
+    const set = (stored: number, length: number) =>
+      t.ctx.db.write((trx) =>
+        trx.updateTable('batches').set({ stored, length }).where('id', '=', id).execute(),
+      )
+    await set(0, 2 ** 31)
+    expect((await append({ chunk: chunk(2 ** 31, 'abc') })).status).toBe(413)
+    await set(0, 0)
+    await t.ctx.db.write((trx) =>
+      trx
+        .updateTable('batches')
+        .set({ stored: 2 ** 31 })
+        .where('id', '!=', id)
+        .execute(),
+    )
+    const refused = await append({ chunk: chunk(0, 'abc') })
+    expect([refused.status, refused.body.message]).toEqual([413, expect.stringContaining('no more journals')])
   })
 
   test('is refused where too much is kept', async () => {

@@ -8,6 +8,7 @@ import {
   readFileSync,
   rmSync,
   statSync,
+  symlinkSync,
   truncateSync,
   writeFileSync,
 } from 'node:fs'
@@ -350,6 +351,15 @@ describe('nothing changes, and a new directory is not left behind, where', () =>
       (copy) => flip(join(copy, 'tapchip.db')),
       undefined,
       /damaged: tapchip\.db has changed/,
+    ],
+    [
+      'a link is among its images',
+      (copy) => {
+        mkdirSync(join(copy, 'badge-images'), { recursive: true })
+        symlinkSync('/etc/passwd', join(copy, 'badge-images', 'x.png'))
+      },
+      undefined,
+      /damaged: badge-images\/x\.png is a link or a device/,
     ],
     [
       'the backup is cut off',

@@ -5,15 +5,19 @@ import { isBatchId } from '../../values/batch-id.ts'
 import { replaceLargeFile } from '../../values/replace-file.ts'
 import type { AnswerOf } from '../client/types.ts'
 import type { CliContext } from '../context.ts'
+import { CliError } from '../errors.ts'
 import { fileProblem } from '../file-problem.ts'
 import { unpackJournal } from './archive.ts'
-import { type Batch, readBatch } from './history.ts'
+import { type Batch, notOfBatch, readBatch } from './history.ts'
 import { journalPath, placeOf } from './journal.ts'
 import { elsewhere, makeJournalDir } from './journal-file.ts'
 import { kindNamed } from './journal-reader.ts'
 import type { Kind } from './kind.ts'
 
 const inflate = promisify(inflateRaw)
+
+/** Bytes. */
+const largestPiece = 16 * 2 ** 20
 
 type Remote = AnswerOf<'GET /batches'>[number]
 
@@ -48,6 +52,8 @@ export const findBatch = async (
   const path = journalPath(ctx.system, id)
   if (!isHere || remote.place !== placeOf(path)) await fetchJournal(ctx, id, isAdminKind(kind))
   const batch = await read()
+  // By its kind, the daemon decided who may write it.
+  if (batch.kind !== kind) throw notOfBatch(id, path)
   return { ...batch, history: { ...batch.history, copy: { lease, host, state } } }
 }
 
@@ -67,8 +73,16 @@ const fetchJournal = async (ctx: CliContext, id: string, isAdmin: boolean): Prom
   const client = await ctx.client()
   const key = isAdmin ? 'GET /admin/batches/:id/journal' : 'GET /batches/:id/journal'
   async function* content() {
-    for await (const { data } of client.stream(key, { params: { id } }))
-      yield await inflate(Buffer.from(data, 'base64'))
+    // A piece that claims to be small must not fill the memory.
+    for await (const { data, bytes } of client.stream(key, { params: { id } }))
+      yield await inflate(Buffer.from(data, 'base64'), {
+        maxOutputLength: Math.min(bytes, largestPiece),
+      }).catch((cause: unknown) => {
+        throw new CliError(`The daemon's copy of batch ${id} cannot be read.`, {
+          advice: 'Resume it where it was run last, or start it again from its input.',
+          cause,
+        })
+      })
   }
   makeJournalDir(ctx.system)
   await replaceLargeFile(path, content()).catch((error: unknown) => {

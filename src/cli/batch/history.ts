@@ -65,6 +65,8 @@ const readJournal = async (path: string, id: string, kinds: readonly Kind[]): Pr
   if (silent && !(silent.isBeginning && !silent.hasEnd)) damaged.push(silent.number)
   const { header, kind, end, rows, results, failures, sent, events, sheet } = reader
   if (header === undefined || kind === undefined) throw withoutHeader(path, id, damaged)
+  // The id leads to files, and names rows to the daemon.
+  if (header.id !== id) throw notOfBatch(id, path)
   const counts =
     ('counts' in kind ? kind.counts?.(events) : undefined) ?? end ?? countResults(results.values())
   const isBegun = sent.size > 0 || results.size > 0 || end !== undefined
@@ -120,6 +122,11 @@ const withoutHeader = (path: string, id: string, damaged: readonly number[]): Cl
         },
       )
 }
+
+export const notOfBatch = (id: string, path: string): CliError =>
+  new CliError(`The file ${path} is not the journal of batch ${id}: its first line is of another batch.`, {
+    advice: 'Nothing was sent. Move the file away, and ask whoever ran the batch.',
+  })
 
 export const neverBegan = (id: string): CliError =>
   new CliError(`Batch ${id} was stopped before its first row was sent.`, {

@@ -31,6 +31,8 @@ export interface Hold {
   readonly path: string
   /** Of the journal, if it is ahead of the daemon's copy; undefined if it is itself a copy. */
   readonly length?: number | undefined
+  /** Somebody else may be running it. */
+  readonly isResumed?: boolean
 }
 
 /** What the process that runs a batch knows of the daemon's copy. */
@@ -49,11 +51,11 @@ const isBusy = (error: unknown): boolean =>
 /**
  * Makes this process the one that runs the batch. Without a copy, it is run from its journal here alone: a warning says
  * so, and the result is undefined.
- * @throws ApiError batch_running
+ * @throws ApiError batch_running, scope_missing
  */
 export const holdBatch = async (
   ctx: CliContext,
-  { header, isAdmin, takeOver, gone, path, length }: Hold,
+  { header, isAdmin, takeOver, gone, path, length, isResumed = false }: Hold,
 ): Promise<Held | undefined> => {
   const { id, kind, total, startedAt } = header
   const holder = randomBytes(16).toString('hex')
@@ -65,7 +67,8 @@ export const holdBatch = async (
     const body = { ...about, holder, takeOver, gone, length }
     return { holder, ...(await client.call(holdKey(isAdmin), { params: { id }, body })) }
   } catch (error) {
-    if (error instanceof ApiError && error.code === 'batch_running') throw error
+    const isRefused = error instanceof ApiError && isResumed && error.code === 'scope_missing'
+    if (isRefused || (error instanceof ApiError && error.code === 'batch_running')) throw error
     ctx.io.warn(`${notKept(error)} This batch can be resumed only on this machine.`)
     return undefined
   }

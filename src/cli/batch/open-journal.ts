@@ -1,4 +1,5 @@
 import { rmSync, statSync } from 'node:fs'
+import { ApiError } from '../client/errors.ts'
 import type { CliContext } from '../context.ts'
 import { CliError, withAfterword } from '../errors.ts'
 import { counted, formatNumber } from '../io/text.ts'
@@ -81,8 +82,10 @@ export const reopenJournal = async (
   const path = journalPath(ctx.system, id)
   const { size } = statSync(path)
   const own = isOwn ? { gone: copy?.lease, length: size } : {}
-  const hold = { header, isAdmin, takeOver, path, ...own }
+  const hold = { header, isAdmin, takeOver, path, isResumed: true, ...own }
   const held = await holdBatch(ctx, hold).catch((error: unknown) => {
+    const isRunning = error instanceof ApiError && error.code === 'batch_running'
+    if (!isRunning) throw error
     throw withAfterword(error, `To take it over at once: tapchip batch resume ${id} --take-over`)
   })
   if (held && !isOwn && held.length !== size) {

@@ -51,6 +51,9 @@ const restore = defineCommand({
     ctx.io.note(
       'The first tap of each chip only brings its counter up to date, and is not valid: have valuable chips tapped now.',
     )
+    ctx.io.note(
+      'API keys and admin tokens that were revoked since the backup are valid again, and chips that were disabled since are enabled: revoke and disable them again before you let anybody in.',
+    )
     ctx.io.hint(`Next: tapchip daemon start --data-dir ${shellQuoted(into)} · tapchip doctor`)
   },
 })

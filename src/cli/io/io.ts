@@ -6,7 +6,7 @@ import { chooseFields } from './fields.ts'
 import { type PlotArea, plotArea } from './plot.ts'
 import { type Progress, startProgress } from './progress.ts'
 import { type Columns, fieldLines, tableLines, tablePieces } from './table.ts'
-import { shortened, shown } from './text.ts'
+import { cleanLines, shortened, shown } from './text.ts'
 
 export interface IoFlags {
   readonly json: boolean
@@ -111,7 +111,7 @@ export const createIo = (system: Pick<System, 'stdout' | 'stderr' | 'env' | 'now
   }
   const say = (message: string): void => {
     if (pending !== '') void send()
-    system.stderr.write(`${message}\n`)
+    system.stderr.write(`${cleanLines(message)}\n`)
   }
   const lines = async (source: Iterable<string>): Promise<void> => {
     for (const line of source) await raw(`${line}\n`)

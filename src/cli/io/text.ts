@@ -7,6 +7,9 @@ const unsafe = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066
 export const clean = (text: string): string =>
   text.replace(unsafe, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`)
 
+/** Keeps the lines of a text. */
+export const cleanLines = (text: string): string => text.split('\n').map(clean).join('\n')
+
 export const widthOf = (text: string): number => fastStringWidth(text)
 
 /** `-` if there is no value. */

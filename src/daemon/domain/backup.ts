@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { createReadStream, existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs'
-import { cp, readdir } from 'node:fs/promises'
+import { cp, lstat, readdir } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import * as z from 'zod'
 import { replaceFile } from '../../values/replace-file.ts'
@@ -82,6 +82,19 @@ export async function damageOf(backup: string, copy: string): Promise<string | u
     if (found[name] !== digest) return `${name} has changed since it was made`
   }
   return undefined
+}
+
+/**
+ * Anything but files and folders. The daemon publishes images: a link among them could publish any file of the machine.
+ * @returns its path in the folder, which is empty for the folder itself; undefined if there is none
+ */
+export async function strangeEntry(folder: string): Promise<string | undefined> {
+  const stats = await lstat(folder).catch(() => undefined)
+  if (stats === undefined) return undefined
+  if (!stats.isDirectory()) return ''
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true })
+  const strange = entries.find((entry) => !entry.isFile() && !entry.isDirectory())
+  return strange && relative(folder, join(strange.parentPath, strange.name))
 }
 
 const noDataKey =

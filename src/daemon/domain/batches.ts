@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { type Actor, recordChange } from '../store/audit.ts'
+import { recordChange } from '../store/audit.ts'
 import {
   type BatchRow,
   emptyBatch,
@@ -15,8 +15,8 @@ import {
 } from '../store/batches.ts'
 import type { Db, Queries } from '../store/database.ts'
 import type { SecretBox } from '../store/secret-box.ts'
-import type { Scope } from './access/scopes.ts'
-import { DomainError, notFound, scopeMissing } from './errors.ts'
+import { assertMayRun, assertMayWrite, type BatchCaller } from './batch-rights.ts'
+import { DomainError, notFound } from './errors.ts'
 import { type Clock, iso } from './time.ts'
 
 /** A process that has not been heard for so long may be replaced. */
@@ -27,29 +27,14 @@ const most = {
   /** Bytes kept for all of them, and for one. */
   stored: 2 ** 31,
   storedEach: 64 * 2 ** 20,
+  /** Bytes of one before they are deflated: whoever reads it has to keep them. */
+  lengthEach: 2 ** 31,
 }
 const day = 24 * 3_600_000
 /** Since they were last heard. */
 const kept = { done: 90 * day, unfinished: 180 * day }
 
 type Deps = { db: Db; clock: Clock; box: SecretBox }
-
-export interface BatchCaller {
-  readonly actor: Actor
-  /** undefined: an admin token, which sees the batches of all teams. */
-  readonly teamId: number | undefined
-  readonly scopes: readonly Scope[]
-}
-
-/**
- * A journal is for those who may run such a batch: that of an import may hold the keys of chips.
- * @throws DomainError scope_missing
- */
-function assertMayRun({ scopes, teamId }: BatchCaller): void {
-  const enough: readonly Scope[] = ['all', 'edit', teamId === undefined ? 'provision' : 'transfer']
-  if (scopes.some((scope) => enough.includes(scope))) return
-  throw scopeMissing('To run a batch, or to read its journal, takes more than the scope "read".')
-}
 
 async function ownBatch(db: Queries, { teamId }: BatchCaller, id: string): Promise<BatchRow> {
   const batch = await findBatch(db, id)
@@ -109,15 +94,16 @@ export async function holdBatch(
   }
   return db.write(async (trx) => {
     if (!(await findBatch(trx, id))) {
+      assertMayWrite(caller, { id, kind, startedBy: actor.name })
       const { count, stored } = await sizeOfBatches(trx)
-      if (count >= most.batches || stored >= most.stored)
-        throw new DomainError('too_large', 'The daemon keeps no more journals of batches.')
+      if (count >= most.batches || stored >= most.stored) throw full()
       const counts = { done: 0, failed: 0, total, length: 0, stored: 0 }
       const about = { id, teamId, kind, startedAt, startedBy: actor.name, ...counts }
       const isNew = await insertBatch(trx, { ...held, ...about, state: 'running', lease: 1 })
       if (isNew) return { lease: 1, length: 0 }
     }
     const before = await ownBatch(trx, caller, id)
+    assertMayWrite(caller, before)
     const { gone = 0 } = asked
     const span = { since: iso(now - silentAfterMs), until: iso(now + silentAfterMs), gone }
     if (!(await takeBatch(trx, id, held, takeOver ? undefined : span))) throw running(before, now)
@@ -181,8 +167,10 @@ export async function appendToBatch(
     }
     const { offset, bytes } = chunk
     if (before.length === offset + bytes) return { length: before.length }
-    if (before.stored + data.length > most.storedEach)
+    if (before.stored + data.length > most.storedEach || offset + bytes > most.lengthEach)
       throw new DomainError('too_large', `The journal of batch ${id} is too large to be kept here.`)
+    // Many that were begun while there was room may grow at the same time.
+    if ((await sizeOfBatches(trx)).stored + data.length > most.stored) throw full()
     if (!(await hearBatch(trx, heard, { offset, bytes, stored: data.length })))
       throw new DomainError(
         'conflict',
@@ -202,6 +190,8 @@ export async function assertLease(
   const batch = await findBatch(db.read, id)
   if (batch && batch.lease > lease) throw taken(batch)
 }
+
+const full = (): DomainError => new DomainError('too_large', 'The daemon keeps no more journals of batches.')
 
 const taken = ({ id, host }: BatchRow): DomainError =>
   new DomainError('batch_taken', `Batch ${id} was taken over, and is running on ${host}.`)

@@ -1,5 +1,5 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync } from 'node:fs'
-import { copyFile, cp, readdir, stat, statfs } from 'node:fs/promises'
+import { copyFile, cp, lstat, readdir, statfs } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import { replaceFile } from '../../values/replace-file.ts'
 import { recordChange } from '../store/audit.ts'
@@ -31,7 +31,7 @@ import {
 import { endWhatWasOpen } from '../store/restored.ts'
 import { SecretBox } from '../store/secret-box.ts'
 import { setting } from '../store/settings.ts'
-import { backupFiles, damageOf, madeAtOf } from './backup.ts'
+import { backupFiles, damageOf, madeAtOf, strangeEntry } from './backup.ts'
 import { type Clock, iso } from './time.ts'
 
 export class RestoreProblem extends Error {
@@ -171,7 +171,7 @@ async function assertSpace({ folder, database }: Source, dataDir: string): Promi
       ? [database]
       : (await readdir(folder, { recursive: true })).map((name) => join(folder, name))
   let bytes = 16 * 1024 * 1024
-  for (const path of files) bytes += 2 * (await stat(path)).size
+  for (const path of files) bytes += 2 * (await lstat(path)).size
   const { bavail, bsize } = await statfs(dataDir)
   if (bavail * bsize >= bytes) return
   const mb = (count: number) => `${Math.ceil(count / 1_000_000)} MB`
@@ -200,9 +200,11 @@ async function stage({
   await copyFile(source.database, file)
   // A copy from before a migration has no images of its own.
   const images = join(source.folder ?? dataDir, backupFiles.images)
-  if (existsSync(images)) await cp(images, join(staging, backupFiles.images), { recursive: true })
   const damage = (what: string) =>
     new RestoreProblem(`The backup ${source.path} is damaged: ${what}. Use another one. ${nothingChanged}`)
+  const strange = await strangeEntry(images)
+  if (strange !== undefined) throw damage(`${join(backupFiles.images, strange)} is a link or a device`)
+  if (existsSync(images)) await cp(images, join(staging, backupFiles.images), { recursive: true })
   const changed = source.folder && (await damageOf(source.folder, staging))
   if (changed !== undefined) throw damage(changed)
   const box = new SecretBox(key)

@@ -1,8 +1,8 @@
 import {
-  chownSync,
   closeSync,
   existsSync,
   fsyncSync,
+  lchownSync,
   lstatSync,
   mkdirSync,
   openSync,
@@ -123,7 +123,8 @@ function giveToOwner(dataDir: string, names: readonly string[]): void {
   const give = (path: string): void => {
     const stats = lstatSync(path, { throwIfNoEntry: false })
     if (stats === undefined || stats.isSymbolicLink()) return
-    chownSync(path, uid, gid)
+    // The user of the directory may put a link in its place at any time.
+    lchownSync(path, uid, gid)
     if (stats.isDirectory()) for (const name of readdirSync(path)) give(join(path, name))
   }
   for (const name of names) give(join(dataDir, name))

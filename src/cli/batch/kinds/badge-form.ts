@@ -116,7 +116,10 @@ export const eventForm = (cells: Cells): Upload => {
   }
 }
 
+/** Judged again: the path may come from the journal of another machine, and no other file may leave this one. */
 const bytesOf = (path: string): Buffer => {
+  const why = imageProblem(path)
+  if (why !== undefined) throw new CliError(`The image ${path} ${why}.`)
   try {
     return readFileSync(path)
   } catch (cause) {

@@ -1,7 +1,7 @@
 import { isJsonObject } from '../../../values/json.ts'
 import type { Client } from '../../client/types.ts'
 import { CliError } from '../../errors.ts'
-import { clean, counted } from '../../io/text.ts'
+import { clean, cleanLines, counted } from '../../io/text.ts'
 import { addTokenAnswers, checkWithDaemon, matchAnswers, showChanges } from '../answers.ts'
 import { isNumber, isStatus, isText, orAbsent, orNull, type Result, shape } from '../journal.ts'
 import type { RowKind } from '../kind.ts'
@@ -44,8 +44,6 @@ function* bySize(rows: readonly MetadataRow[]): Generator<readonly MetadataRow[]
 
 /** A person looks at this many; all of them are checked. */
 const jsonShown = 3
-
-const cleanLines = (text: string): string => text.split('\n').map(clean).join('\n')
 
 function* changesIn(rows: readonly MetadataRow[], check: MetadataCheck) {
   let shown = 0
