@@ -75,6 +75,8 @@ test('an edit replaces the members that are given and leaves the others', async 
     detail: { members: ['name', 'contract', 'media'] },
   })
   expect((await t.call('PATCH /admin/items/jacket', { team: 'Acme' })).body).toEqual(edited.body)
+  const again = { team: 'Acme', name: 'Coat', contract: null, media: [] }
+  expect((await t.call('PATCH /admin/items/jacket', again)).body).toEqual(edited.body)
   expect(await t.audit('action=items.edit')).toHaveLength(1)
   expect((await t.call('PATCH /admin/items/none', { team: 'Acme', name: 'X' })).status).toBe(404)
 })

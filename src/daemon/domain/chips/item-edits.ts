@@ -99,7 +99,8 @@ export async function editItem(
     if (contractId !== null && contractId !== before.contractId && (await isItemBound(trx, teamId, id)))
       assertMayTransfer(token, 'giving an item that chips are bound to a contract')
     const changed = Object.keys(change)
-    if (changed.length === 0) return
+    // An edit that comes again, as from a batch that is resumed, is no second change.
+    if (!isOther(before, change)) return
     if (fields.variants) await assertVariantsStay(trx, { teamId, id }, fields.variants)
     await updateItem(trx, { teamId, id }, change)
     const members = changed.map((column) => (column === 'contractId' ? 'contract' : column))
