@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { type CliHome, withDaemon } from '../support/cli.ts'
+import { type CliHome, cliHome, withDaemon } from '../support/cli.ts'
 import { spawnCli } from '../support/cli-process.ts'
 import { listedKey, seed, uids } from '../support/seeds.ts'
 
@@ -234,6 +234,30 @@ describe('an import that is undone', () => {
     writeFileSync(path, `${lines.filter((line) => !line.includes('"sheet"')).join('\n')}\n`)
     const bare = await here.run('batch', 'resume', id)
     expect([bare.code, bare.stderr]).toEqual([2, expect.stringContaining('--file is missing')])
+  })
+
+  test('one whose sheet has keys goes on at another machine with its sheet, and says so', async () => {
+    write('a.csv', `uid,fileReadKey\n04170000000001,${listedKey}\n04170000000002,${listedKey}\n`)
+    const flags = ['--chip-group', 'Keyed', '--key-set', '103']
+    const id = batchId((await here.run('chips', 'import', '--file', 'a.csv', ...flags)).stderr)
+    const other = cliHome({ ...here.env, HOME: '' })
+    other.env.HOME = other.home
+    const sheet = readFileSync(join(here.home, 'a.csv'))
+    rmSync(join(here.home, 'a.csv'))
+    const bare = await other.run('batch', 'resume', id)
+    expect([bare.code, bare.stderr]).toEqual([
+      2,
+      expect.stringContaining(
+        `--file is missing: this import was read from ${here.home}/a.csv, which is not here, and its journal does not have the keys of the chips.`,
+      ),
+    ])
+    writeFileSync(join(other.home, 'a.csv'), sheet)
+    const resumed = await other.run('batch', 'resume', id, '--file', 'a.csv')
+    other.remove()
+    expect([resumed.code, resumed.stderr]).toEqual([
+      0,
+      expect.stringContaining('2 chips created, 0 unchanged, 0 failed.'),
+    ])
   })
 })
 

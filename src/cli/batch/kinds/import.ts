@@ -5,13 +5,15 @@ import type { CliContext } from '../../context.ts'
 import { type ExitCode, exitCodes, UsageError, withAfterword } from '../../errors.ts'
 import { clean, counted, formatNumber, shellQuoted } from '../../io/text.ts'
 import { bothForms, colons, readUid } from '../../uid.ts'
+import { CutShort } from '../answers.ts'
 import type { FailedFile } from '../failed-file.ts'
 import { fromSettings, sheetOptions } from '../input/flags.ts'
 import { openSource } from '../input/source.ts'
-import { auditHeadNow } from '../instance.ts'
+import { auditHeadNow, instanceNow } from '../instance.ts'
 import { type Header, isNumber, isStatus, isText, orAbsent, shape } from '../journal.ts'
 import type { WholeKind } from '../kind.ts'
 import { beginJournal, type Resuming, reopenJournal, rowsLeft } from '../open-journal.ts'
+import { Patience } from '../patience.ts'
 import { openRun } from '../run.ts'
 import { type ImportResult, piecesOf, resultsOf } from './import-journal.ts'
 import {
@@ -56,9 +58,9 @@ export const chipImport: WholeKind<ImportResult> = {
       })
     }
     const file = options.file ?? header.input.path
-    if (file === null)
+    if (file === null || (options.file === undefined && !existsSync(file)))
       throw new UsageError(
-        '--file is missing: this import was read from standard input, and its journal does not have the keys of the chips.',
+        `--file is missing: this import was read from ${file === null ? 'standard input' : `${file}, which is not here`}, and its journal does not have the keys of the chips.`,
         'Give the same input again.',
       )
     const source = openSource(ctx.system, file)
@@ -95,6 +97,8 @@ export const chipImport: WholeKind<ImportResult> = {
     as: importUndo,
   },
 }
+
+const mostOutages = 10
 
 /** Whoever has changed the file since may expect that its new rows are imported. */
 const assertUnchanged = async ({ input }: Header): Promise<void> => {
@@ -151,25 +155,28 @@ export const runImport = async (
   const failures = new Map<number, { readonly row: number; readonly uid: string; readonly error: string }>()
   const counts = { created: 0, unchanged: 0, failed: 0 }
   let isComplete = false
+  /** The last row of which there was an answer. */
+  let heard = 0
+  let told = 0
 
   async function* content() {
     const size = sheet.blocks.reduce((sum, block) => sum + block.length, 0)
     let sent = 0
-    let told = 0
     for (const { bytes, rows } of slicesOf(sheet.blocks, run.pace.size(Number.POSITIVE_INFINITY))) {
       await run.pace.turn(rows)
       yield bytes
       sent += bytes.length
-      const done = Math.floor((total * sent) / size)
+      const done = Math.max(told, Math.floor((total * sent) / size))
       run.progress.advance(done - told)
       told = done
     }
   }
-  try {
+  const { signal } = run.stop
+  const importAll = async (): Promise<void> => {
     const answers = client.stream('POST /admin/chips/import', {
       query: queryOf(settings, isEachReported ? 'all' : 'exceptions', dryRun),
       upload: { contentType: 'text/csv', content: content() },
-      signal: run.stop.signal,
+      signal,
     })
     for await (const answer of answers) {
       if (!('row' in answer)) {
@@ -178,6 +185,8 @@ export const runImport = async (
         continue
       }
       const { row, uid, status, error } = answer
+      if (row <= heard) continue
+      heard = row
       if (status === 'failed') failures.set(row, { row, uid, error: error ?? '' })
       const result = { row, uid, status, error }
       journal?.append({ type: 'result', ...result })
@@ -185,6 +194,18 @@ export const runImport = async (
       await run.show(result, () => clean(`row ${row}  ${uid}  failed  ${error ?? ''}`))
     }
     isComplete ||= counts.created + counts.unchanged + counts.failed === total
+    if (!isComplete && !signal.aborted) throw new CutShort('The daemon did not answer all rows.')
+  }
+  const patience = new Patience(ctx, client, signal, (await instanceNow(ctx)).instance)
+  try {
+    // A daemon that was restarted gets all rows again: those that this batch registered are still answered as created.
+    for (let outages = 0; !isComplete && !signal.aborted; outages += 1)
+      await importAll().catch((error: unknown) => {
+        if (outages === mostOutages) throw error
+        return patience.wait(error)
+      })
+    const taken = run.taken()
+    if (taken && !isComplete) throw taken.error
   } catch (error) {
     // If the sheet itself was refused, there is nothing to resume.
     const mayGoOn = !(error instanceof ApiError) || error.statusCode >= 500
