@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type CliHome, cliHome, type Ran } from '../support/cli.ts'
@@ -284,6 +284,36 @@ describe('many events from a file', () => {
     const names = (await json('badge-events', 'list')).map(({ name }: { name: string }) => name)
     for (let n = 0; n < 6; n += 1)
       expect(names.filter((name: string) => name === `Resumed ${n}`)).toHaveLength(1)
+  })
+
+  test('one that stopped goes on elsewhere, with its sheet and images', async () => {
+    const rows = Array.from({ length: 6 }, (_, n) => row(`Elsewhere ${n}`))
+    sheet('events.csv', [heading, ...rows])
+    const first = await here.interruptedRun(
+      (stdout) => stdout.split('\n').length > 3,
+      ...['badge-events', 'create', '--file', 'events.csv', '--json'],
+    )
+    const id = /Batch (\S+):/.exec(first.stderr)?.[1] ?? ''
+    const other = cliHome(here.env)
+    other.env.HOME = other.home
+    renameSync(join(here.home, 'art'), join(other.home, 'art'))
+    ends(
+      await other.run('batch', 'resume', id),
+      2,
+      `1 file that batch ${id} needs cannot be found here, and its journal does not hold them: ${here.home}/art/a.png`,
+      `tapchip batch resume ${id} --file SHEET`,
+    )
+    writeFileSync(join(other.home, 'events.csv'), `${[heading, ...rows.slice(1)].join('\n')}\n`)
+    ends(
+      await other.run('batch', 'resume', id, '--file', 'events.csv'),
+      2,
+      'events.csv is not the file that the batch started with.',
+    )
+    writeFileSync(join(other.home, 'events.csv'), `${[heading, ...rows].join('\n')}\n`)
+    ends(await other.run('batch', 'resume', id, '--file', 'events.csv'), 0, '6 created, 0 unchanged')
+    other.remove()
+    const names = (await json('badge-events', 'list')).map(({ name }: { name: string }) => name)
+    expect(names.filter((name: string) => name.startsWith('Elsewhere '))).toHaveLength(6)
   })
 
   test('JSON and standard input do as well', async () => {

@@ -3,6 +3,7 @@ import type { CliContext } from '../context.ts'
 import { CliError, type ExitCode, exitCodes, UsageError } from '../errors.ts'
 import { type FailedFile, openFailedFile } from './failed-file.ts'
 import { neverBegan } from './history.ts'
+import { withFiles } from './input/again.ts'
 import { type SheetFlags, sheetOptions } from './input/flags.ts'
 import { Problems } from './input/problems.ts'
 import { readSheet } from './input/sheet.ts'
@@ -126,10 +127,11 @@ const resumeRows = async (
   const { header, results, failures } = history
   if (history.rows.length < header.total)
     throw !history.isOwn && history.copy ? incomplete(header.id, history.copy.host) : neverBegan(header.id)
-  const rows = history.rows.filter(({ row }) => {
+  const left = history.rows.filter(({ row }) => {
     const result = results.get(row)
     return result === undefined || (options.retryFailed && result.status === 'failed')
   })
+  const rows = await withFiles(ctx, kind, left, { header, options })
   if (rows.length === 0) {
     ctx.io.note('Every row has a result. Nothing to do.')
     return exitCodes.done
@@ -151,11 +153,10 @@ const resumeRows = async (
   const { id, total } = header
   const { takeOver } = options
   const opened = rows.filter((row) => (isCutOff && isOpen(row)) || results.has(row.row)).map(({ row }) => row)
-  const left = rowsLeft(rows.length, total)
   const journal = await reopenJournal(
     ctx,
     { ...history, isAdmin: kind.isAdmin ?? false, before, takeOver },
-    left,
+    rowsLeft(rows.length, total),
     opened,
   )
   return (await sendRows(ctx, kind, { id, journal, rows, settled, failures, before, rate })).exitCode

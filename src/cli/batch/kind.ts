@@ -130,6 +130,8 @@ export interface RowKind<R extends Row = Row, T extends Result = Result, C = unk
   ): Promise<C>
   /** Rows per request, and concurrent requests. */
   readonly requests: { readonly rows: number; readonly atOnce: number }
+  /** Files that sending these rows takes and that are not here. */
+  missingFiles?(rows: readonly R[]): readonly string[]
   /** Sends rows in one request. A row may be sent again: its idempotency key keeps it from taking effect twice. */
   send(client: Client, rows: readonly R[], keyOf: (row: number) => string): AsyncIterable<T | RetryLater>
   readonly label: string

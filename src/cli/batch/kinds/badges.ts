@@ -110,6 +110,8 @@ export const badgeCreation: BadgeKind = {
     },
   },
   show: showRows('created'),
+  missingFiles: (rows) =>
+    [...new Set(rows.flatMap(({ cells }) => cells.image ?? []))].filter((image) => !existsSync(image)),
   // The daemon knows an event by its content: a sheet that is sent again creates none twice.
   send: async function* (client, rows, keyOf) {
     for (const { row, cells } of rows) {
