@@ -18,6 +18,7 @@ import {
   uid,
   uidList,
 } from '../fields.ts'
+import { shortList } from '../list.ts'
 
 const one = z.object({ uid })
 
@@ -102,7 +103,10 @@ const orNone = <T>(of: z.ZodType<T>) =>
     return z.NEVER
   })
 
-const labels = z.union([orNone(text(200)), z.array(text(200)).min(1).max(1000)], mustBe('a label'))
+const labels = z.union(
+  [orNone(text(200)), shortList(text(200), { notEmpty: 'must name a label' })],
+  mustBe('a label'),
+)
 
 /** Conditions on chips; all that are given hold. A label may be repeated: any of them. */
 const chipFilter = {
