@@ -185,6 +185,8 @@ describe('the chain of the audit log', () => {
     }
     const wrong = await here.run('audit', 'verify', '--expect', 'a'.repeat(64))
     expect([wrong.code, wrong.stderr]).toEqual([1, expect.stringContaining('No entry has the expected hash')])
+    // The entries themselves fit together.
+    expect(wrong.stdout).toMatch(/^Whole: +yes\n.*Expected at: +-\n$/s)
     expect((await here.run('audit', 'verify', '--expect', 'abc')).code).toBe(2)
     expect((await here.run('audit', 'verify', '--batch', 'b_00000000000000')).code).toBe(2)
   })

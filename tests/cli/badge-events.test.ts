@@ -96,7 +96,11 @@ describe('refused before anything is sent', () => {
   test('what is missing is named by its flag', async () => {
     ends(await here.run('badge-events', 'create', '--name', 'x'), 2, '--start-date is missing')
     ends(await here.run('badge-events', 'assign', '--uid', uids.blank), 2, 'The id of the event is missing')
-    ends(await here.run('badge-events', 'assign', '4'), 2, '--uid is missing')
+    ends(
+      await here.run('badge-events', 'assign', '4'),
+      2,
+      '--uid (or --contract-address, --chain-id and --token-id, or --file) is missing',
+    )
     ends(await here.run('badge-events', 'mint', '4', '--recipient', 'x'), 2, '--code is missing')
   })
 

@@ -72,7 +72,7 @@ describe('chips list', () => {
 
   test.each([
     [['--where', 'colour=red'], 'no column "colour"[^]*chipGroup, label, item'],
-    [['--where', 'disabled'], 'disabled says no value'],
+    [['--where', 'disabled'], 'disabled has no value'],
     [['--where', 'disabled=maybe'], 'disabled must be true or false, not "maybe"'],
     [['--where', 'tappedSince=2026-13-45'], 'tappedSince must be a date .* not "2026-13-45"'],
     [['--where', 'tappedSince=2026-02-30'], 'tappedSince must be a date'],

@@ -12,12 +12,12 @@ import { scrubber } from './bugreport/scrub.ts'
 
 const about = {
   contains:
-    'Versions; the machine; settings by name, and where they come from; the status of the daemon and its chains; ' +
+    'It contains versions; the machine; settings by name, and where they come from; the status of the daemon and its chains; ' +
     "what doctor says; services and processes; names and sizes of the daemon's files; the kinds of the last changes, " +
     'without what was changed; batches by kind and result, without their rows; the last lines of the log.',
   without:
-    'Keys, tokens, codes, refs, taps, e-mail addresses, recipients, device ids, hashes, and paths of URLs: they are ' +
-    'left out, or removed wherever they stand.',
+    'It does not contain keys, tokens, codes, refs, taps, e-mail addresses, recipients, device ids, hashes, or paths of ' +
+    'URLs: they are left out, or removed wherever they appear.',
   check:
     'UIDs of chips, host names, and names that you have given can be in it. Read it before you give it to anybody.',
 }

@@ -19,7 +19,7 @@ export const verb = defineCommand({
   description:
     'Start a daemon on a free port with the data of a seed file, run a command with TAPCHIP_URL, TAPCHIP_API_KEY and ' +
     'TAPCHIP_ADMIN_TOKEN set, stop the daemon, and exit as the command did: its exit code, 128 + N if signal N ended ' +
-    'it, 126 or 127 if it could not be run. The API key is the first one in the seed; if there is none, a new one.',
+    'it, 126 or 127 if it could not be run. The API key is the first one in the seed, or a new one if the seed has none.',
   examples: ['ci --seed fixtures/demo.json -- npm test', "ci -- sh -c 'curl -fsS $TAPCHIP_URL/readyz'"],
   args: { command: words('command', 'What to run, after --') },
   options: { seed: text('--seed <file>', 'A seed file: what the daemon starts with', 'file') },

@@ -17,21 +17,21 @@ const restore = defineCommand({
   name: 'restore',
   summary: 'Put a backup into a data directory while no daemon runs there',
   description:
-    'Put a backup into a data directory while no daemon runs there. The old data is kept in a folder beside the new. ' +
-    'Whatever the backup knows as open (refs, codes, registrations) is ended, and the first tap of each chip only ' +
-    'brings its counter up to date. If a restore is interrupted, run it again.',
+    'Put a backup into a data directory while no daemon runs there. Data that is there already is kept in a folder ' +
+    'inside it. Refs, codes, and registrations that were open at the time of the backup are no longer valid, and the ' +
+    'first tap of each chip only brings its counter up to date. If a restore is interrupted, run it again.',
   examples: [
     'restore backups/tapchip-2026-11-20T03-00-00.000Z --data-dir /var/lib/tapchip',
     'restore /mnt/usb/tapchip-2026-11-20T03-00-00.000Z --passphrase-file passphrase.txt --yes',
   ],
-  args: { file: argument('<file>', 'The folder that tapchip backup made') },
+  args: { folder: argument('folder', 'The folder that tapchip backup made') },
   options: {
     dataDir: text('--data-dir <dir>', 'The data directory to restore into', 'file'),
     passphraseFile: text('--passphrase-file <file>', 'The passphrase of the backup', 'file'),
     yes,
   },
   run: async (ctx, { args, options }) => {
-    const from = resolve(ctx.system.cwd, args.file)
+    const from = resolve(ctx.system.cwd, args.folder)
     if (!existsSync(from)) throw new UsageError(`${from} does not exist. Give the folder of a backup.`)
     const into = realDir(ctx, options.dataDir ?? dataDir(ctx.system))
     const passphrase = await passphraseFor(ctx, from, options.passphraseFile)

@@ -17,7 +17,9 @@ export const exportAudit = defineCommand({
   },
   run: async (ctx, { options }) => {
     if (ctx.flags.fields)
-      throw new UsageError('--fields does not fit: without all of its fields, an export cannot be checked.')
+      throw new UsageError(
+        '--fields cannot be used here: without all of its fields, an export cannot be checked.',
+      )
     ctx.needAdmin()
     const { file } = options
     const client = await ctx.client()

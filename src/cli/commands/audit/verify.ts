@@ -30,7 +30,11 @@ export const verify = defineCommand({
       '--expect <hash>',
       'Also check that this hash is in the log, as a batch or an earlier check named it',
     ),
-    batch: text('--batch <id>', 'The same, with the hash that this batch ended with', 'batch'),
+    batch: text(
+      '--batch <id>',
+      'Also check that the hash that this batch recorded at its end is in the log',
+      'batch',
+    ),
     file: text('-f, --file <file>', 'Check this export instead of the log of the daemon', 'file'),
   },
   run: async (ctx, { options }) => {
@@ -38,8 +42,8 @@ export const verify = defineCommand({
     const verdict = await (options.file === undefined
       ? verifyDaemon(ctx, expected)
       : verifyFile(ctx, options.file, expected))
-    await ctx.io.one(verdict, ({ ok, entries, head, firstBad, expectedAt }) => ({
-      Whole: ok,
+    await ctx.io.one(verdict, ({ entries, head, firstBad, expectedAt }) => ({
+      Whole: firstBad === undefined,
       Entries: entries,
       Head: head,
       'First bad': firstBad,
@@ -95,7 +99,7 @@ const verifyDaemon = async (ctx: CliContext, expect: string | undefined): Promis
 const verifyFile = async (ctx: CliContext, file: string, expected: string | undefined): Promise<Verdict> => {
   const path = file.startsWith('/') ? file : `${ctx.system.cwd}/${file}`
   const noExport = (line: number) =>
-    new CliError(`${file} is not an export of the audit log: line ${line} does not fit.`, {
+    new CliError(`${file} is not an export of the audit log: line ${line} does not belong in one.`, {
       advice: 'Make one: tapchip audit export --file FILE',
     })
   let check: ChainCheck | undefined

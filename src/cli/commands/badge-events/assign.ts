@@ -59,7 +59,9 @@ export const assign = defineCommand({
       [args.event, uid, startsAt, endsAt, title, description].some((flag) => flag !== undefined) ||
       isTokenGiven(options)
     )
-      throw new UsageError('--file already says what goes where: leave out the flags that also say it.')
+      throw new UsageError(
+        '--file already says which event each chip gets: leave out the event and the flags that say so, too.',
+      )
     return runSheet(ctx, badgeAssignment, file, options)
   },
 })
@@ -69,11 +71,14 @@ type Options = Values<typeof flags>
 const assignOne = async (ctx: CliContext, poapEventId: number, options: Options): Promise<void> => {
   const { uid, startsAt, endsAt, title, description } = options
   if (uid !== undefined && isTokenGiven(options))
-    throw new UsageError('Specify which chip, or which token: not both.')
+    throw new UsageError('Specify either a chip (--uid) or a token, not both.')
   const byToken = isTokenGiven(options)
   const given = byToken
     ? undefined
-    : await ctx.prompts.text(uid, { flag: '--uid', message: 'UID of the chip' })
+    : await ctx.prompts.text(uid, {
+        flag: '--uid (or --contract-address, --chain-id and --token-id, or --file)',
+        message: 'UID of the chip',
+      })
   const to = given === undefined ? readToken(options) : { tagUID: await chipOnWire(ctx, given) }
   const { success, unchanged } = await ctx.call('POST /badge-events/assign', {
     query: { report: true },

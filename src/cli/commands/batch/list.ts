@@ -10,7 +10,7 @@ import { summaryOf } from './summary.ts'
 export const list = defineCommand({
   name: 'list',
   summary: 'List the batches of this machine, newest first',
-  options: { all: flag('--all', 'Those of all machines, as the daemon knows them') },
+  options: { all: flag('--all', 'List the batches of all machines that the daemon has a copy of') },
   examples: [
     'batch list',
     'batch list --all',

@@ -15,8 +15,8 @@ export const resume = defineCommand({
   name: 'resume',
   summary: 'Resume a batch that stopped: its rows without a result',
   description:
-    'Resume a batch that stopped: its rows without a result. One that another machine began is taken over: its journal ' +
-    'comes from the daemon.',
+    'Resume a batch that stopped: its rows without a result. A batch that another machine began is continued here, ' +
+    'from the copy of its journal that the daemon keeps.',
   examples: [
     'batch resume b_1hq3v9k7s2m4xa',
     'batch resume b_1hq3v9k7s2m4xa --retry-failed --json',
@@ -24,7 +24,10 @@ export const resume = defineCommand({
   ],
   args: batchArgument,
   options: {
-    takeOver: flag('--take-over', 'Do not wait until the machine that runs it has been silent for 20 s'),
+    takeOver: flag(
+      '--take-over',
+      'Take it over at once, also if another machine gave a sign of life in the last 20 s',
+    ),
     retryFailed: flag('--retry-failed', 'Also retry the failed rows'),
     file: text('-f, --file <file>', 'The same input again, if it came from standard input', 'file'),
     format,

@@ -10,8 +10,8 @@ export const applySheet = defineCommand({
   description:
     'Make chips as a sheet says. It names each chip by uid, or by label, and has any of the columns label, chipGroup, ' +
     'keySet, redirectUrl, item, variant, contractAddress, chainId, tokenId and disabled. A column that is absent is ' +
-    'left alone, and an empty cell clears. Chips that are not registered are created, and missing chip groups too. ' +
-    'The sheet of chips export fits: a chip that was changed after the export (its column revision tells) is a ' +
+    'left alone, and an empty cell clears the value. Chips that are not registered are created, and missing chip groups too. ' +
+    'A sheet of chips export can be applied as it is: a chip that was changed after the export (its column revision tells) is a ' +
     'conflict and is left as it is.',
   examples: [
     'chips export --file chips.csv',

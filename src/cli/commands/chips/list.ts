@@ -16,8 +16,7 @@ interface Listed {
 
 export const list = defineCommand({
   name: 'list',
-  summary:
-    'List chips: all of the team, or those of a chip group, with a label, or for which something holds',
+  summary: 'List all chips of the team, or only some: --chip-group, --label, --where',
   examples: [
     'chips list --chip-group Jackets',
     'chips list --where item=jacket --where linked=false --where tappedSince=7d',

@@ -53,7 +53,7 @@ export const selectionFlags = {
   label: repeated('--label <label>', 'The chip with this label (repeatable)'),
   where: repeated(
     '--where <column=value>',
-    'Only chips for which this holds, as in disabled=true (repeatable; all must hold)',
+    `Only chips for which this holds, as in disabled=true (repeatable; all must hold). Columns: ${columns.join(', ')}`,
     columns.map((column) => `${column}=`),
   ),
 }
@@ -78,7 +78,7 @@ export const readConditions = (
       throw new UsageError(`--where: there is no column "${column}".`, `The columns: ${columns.join(', ')}`)
     if (at < 0)
       throw new UsageError(
-        `--where ${column} says no value.`,
+        `--where ${column} has no value.`,
         `Write it as --where '${column}=…', with nothing after the = for chips that have none.`,
       )
     if (conditions[column] !== undefined)

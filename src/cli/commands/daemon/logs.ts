@@ -95,7 +95,8 @@ const logOf = (ctx: CliContext, dir: string | undefined): { readonly path: strin
   const path = record?.logFile ?? `${wanted.dataDir ?? dataDir(ctx.system)}/daemon.log`
   if (existsSync(path)) return { path }
   throw new CliError(`There is no log at ${path}.`, {
-    advice: 'Of a service of the machine: sudo tapchip daemon logs. Otherwise: tapchip daemon start',
+    advice:
+      'If the daemon is a service of this machine: sudo tapchip daemon logs. If none was started yet: tapchip daemon start',
   })
 }
 

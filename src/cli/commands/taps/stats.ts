@@ -21,7 +21,7 @@ export const stats = defineCommand({
   summary: 'Count taps by hour, day, chip group, item or outcome',
   description:
     'Count taps by hour, day, chip group, item or outcome. Hours and days without taps are listed too. Groups and items ' +
-    'are those that the chips have now. Without --since, it is the last 24 hours, or 30 days.',
+    'are those that the chips have now. Without --since: the last 24 hours by hour, else the last 30 days.',
   examples: [
     'taps stats --by day',
     'taps stats --by hour --since 2026-11-22 --time-zone local',
@@ -29,13 +29,17 @@ export const stats = defineCommand({
     'taps stats --by hour --since 7d --csv > taps.csv',
   ],
   options: {
-    by: choice('--by <unit>', 'What to count by', units),
+    by: choice('--by <unit>', 'What to count by; the default is day', units),
     since: text('--since <when>', 'Only from then on: a date, an ISO 8601 time, or 30m, 2h, 7d ago'),
     until: text('--until <when>', 'Only before then, in the same forms; a date includes that day'),
     chipGroup: text('--chip-group <name|id>', 'Only chips of this group', 'chip-group'),
     outcome: choice('--outcome <outcome>', 'Only this outcome', outcomes),
     timeZone: text('--time-zone <zone>', 'Where days and hours begin: Europe/Berlin, local (default: UTC)'),
-    limit: integer('--limit <n>', 'The groups or items with the most taps (default: 100)', [1, 1000]),
+    limit: integer(
+      '--limit <n>',
+      'At most this many groups or items, those with the most taps (default: 100)',
+      [1, 1000],
+    ),
     csv,
     team,
   },
