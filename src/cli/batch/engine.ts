@@ -9,7 +9,7 @@ import { Problems } from './input/problems.ts'
 import { readSheet } from './input/sheet.ts'
 import { inputOf, openSource } from './input/source.ts'
 import { assertSameDaemon } from './instance.ts'
-import { countedAs, countResults, type Header, type Result, type Row } from './journal.ts'
+import { countedAs, countResults, type Header, type Outcome, type Result, type Row } from './journal.ts'
 import type { History, Kind, ResumeOptions, RowKind } from './kind.ts'
 import { beginJournal, reopenJournal, rowsLeft } from './open-journal.ts'
 import { type Ended, sendRows } from './run.ts'
@@ -26,7 +26,7 @@ const settledIn = <R extends Row, T extends Result, C>(
   return new Map(ends.flatMap((end) => (end ? [[end.row, end] as const] : [])))
 }
 
-const isFailed = (result: Result | undefined): boolean =>
+const isFailed = (result: Outcome | undefined): boolean =>
   result === undefined || countedAs[result.status] === 'failed'
 
 export const startBatch = async <R extends Row, T extends Result, C>(
@@ -35,27 +35,37 @@ export const startBatch = async <R extends Row, T extends Result, C>(
   batch: {
     readonly input: Header['input']
     readonly rows: readonly R[]
-    readonly check?: C | undefined
+    /** Taken out once the journal has what it tells: it is as large as the rows. */
+    check?: C | undefined
     readonly rate?: number | undefined
     readonly failedFile?: FailedFile | undefined
     readonly undoes?: string
   },
 ): Promise<Ended<T>> => {
-  const { input, check, rate, failedFile, undoes } = batch
-  const rows = batch.rows.map((row) => (check && kind.prepare?.(row, check)) ?? row)
-  const settled = settledIn(kind, rows, check)
-  const about = { kind: kind.name, total: rows.length, input, undoes }
-  const begun = await beginJournal(ctx, about, { rows, isAdmin: kind.isAdmin ?? false })
+  const { input, rate, failedFile, undoes } = batch
+  const settled = settledIn(kind, batch.rows, batch.check)
+  const rows: R[] = []
+  const prepared = function* (): Generator<R> {
+    const { check } = batch
+    for (const before of batch.rows) {
+      const row = (check && kind.prepare?.(before, check)) ?? before
+      rows.push(kind.sent?.(row, before) ?? row)
+      yield row
+    }
+  }
+  const about = { kind: kind.name, total: batch.rows.length, input, undoes }
+  const begun = await beginJournal(ctx, about, { rows: prepared(), isAdmin: kind.isAdmin ?? false })
+  if (failedFile === undefined) batch.check = undefined
   const ended = await sendRows(ctx, kind, { ...begun, rows, settled, failures: new Map(), rate })
   if (failedFile === undefined) return ended
-  const failed = batch.rows.filter(({ row }) => isFailed(ended.results.get(row)))
-  const { heading, cells } = kind.sheetOf(failed.length > 0 ? failed : batch.rows, check)
+  const failed = batch.rows.filter(({ row }) => isFailed(ended.outcomes.get(row)))
+  const { heading, cells } = kind.sheetOf(failed.length > 0 ? failed : batch.rows, batch.check)
   const rowOf = new Map(failed.map((row) => [row.row, row]))
   const cellsOf = (row: number) => {
     const mine = rowOf.get(row)
     return mine === undefined ? [] : cells(mine)
   }
-  const reasons = failed.map(({ row }) => ({ row, error: ended.results.get(row)?.error ?? 'was not sent' }))
+  const reasons = failed.map(({ row }) => ({ row, error: ended.outcomes.get(row)?.error ?? 'was not sent' }))
   failedFile.write(reasons, { heading, cells: cellsOf })
   return ended
 }
@@ -103,10 +113,15 @@ export const runSheet = async <R extends Row, T extends Result, C>(
     if (again !== undefined) kind.addProblems?.(again, problems)
     return { rows: complete, check: again }
   }
-  const checked = await (kind.addProblems ? problems.withAnswers(source.name, ask) : ask())
-  if (ctx.flags.dryRun) return kind.show(ctx, checked.rows, checked.check)
-  if (checked.check !== undefined) await kind.approve?.(ctx, checked.rows, checked.check, yes)
-  return (await startBatch(ctx, kind, { ...checked, input: inputOf(source), rate, failedFile })).exitCode
+  const batch = {
+    ...(await (kind.addProblems ? problems.withAnswers(source.name, ask) : ask())),
+    input: inputOf(source),
+    rate,
+    failedFile,
+  }
+  if (ctx.flags.dryRun) return kind.show(ctx, batch.rows, batch.check)
+  if (batch.check !== undefined) await kind.approve?.(ctx, batch.rows, batch.check, yes)
+  return (await startBatch(ctx, kind, batch)).exitCode
 }
 
 export const resumeBatch = (

@@ -49,10 +49,13 @@ export const countedAs = {
 } as const
 export type Status = keyof typeof countedAs
 
-export interface Result extends Row {
+/** How a row ended. */
+export interface Outcome {
   readonly status: Status
   readonly error?: string | undefined
 }
+
+export interface Result extends Row, Outcome {}
 
 export interface ChipEvent {
   readonly uid: string

@@ -4,7 +4,7 @@ import type { ExitCode } from '../errors.ts'
 import type { SheetFlags } from './input/flags.ts'
 import type { Problems } from './input/problems.ts'
 import type { Cell } from './input/sheet.ts'
-import type { ChipEvent, Counts, Header, Result, Row, Status } from './journal.ts'
+import type { ChipEvent, Counts, Header, Outcome, Result, Row, Status } from './journal.ts'
 
 export type BatchStatus = 'done' | 'stopped' | 'running'
 
@@ -122,6 +122,8 @@ export interface RowKind<R extends Row = Row, T extends Result = Result, C = unk
   approve?(ctx: CliContext, rows: readonly R[], check: C, yes: boolean): Promise<void>
   /** The row as the journal keeps it, with its previous value. */
   prepare?(row: R, check: C): R
+  /** The row as it is sent, if it can do without what only the journal keeps. By default, it is sent as prepared. */
+  sent?(prepared: R, before: R): R
   settle?(row: R, check: C): T | undefined
   beforeResume?(
     ctx: CliContext,
@@ -140,7 +142,7 @@ export interface RowKind<R extends Row = Row, T extends Result = Result, C = unk
   /** The next step after a complete run: in the last line, or as a hint below it. */
   next?(id: string, counts: Counts): string
   hint?(id: string): string
-  remark?(results: ReadonlyMap<number, T>): string | undefined
+  remark?(outcomes: Iterable<Outcome>): string | undefined
   describe(result: T, row: R): string
   /** The row in a report: for programs, and for people while it has no result. */
   about(row: R): object

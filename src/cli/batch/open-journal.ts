@@ -28,7 +28,7 @@ export const beginJournal = async (
     noun = 'row',
     isAdmin = true,
   }: {
-    readonly rows?: readonly Row[]
+    readonly rows?: Iterable<Row>
     /** Of an import, in pieces. */
     readonly sheet?: readonly string[]
     readonly noun?: string

@@ -5,7 +5,16 @@ import { counted, formatNumber } from '../io/text.ts'
 import { chunksOf } from './answers.ts'
 import { failureReporter } from './failures.ts'
 import { auditHeadNow, instanceNow } from './instance.ts'
-import { type Counts, countedAs, countResults, type End, type Result, type Row } from './journal.ts'
+import {
+  type Counts,
+  countedAs,
+  countResults,
+  type End,
+  type Outcome,
+  type Result,
+  type Row,
+  type Status,
+} from './journal.ts'
 import type { Journal } from './journal-file.ts'
 import type { RowKind } from './kind.ts'
 import { Patience } from './patience.ts'
@@ -105,7 +114,18 @@ export interface Sending<R extends Row, T extends Result> {
 
 export interface Ended<T extends Result> {
   readonly exitCode: ExitCode
-  readonly results: ReadonlyMap<number, T>
+  readonly outcomes: ReadonlyMap<number, Outcome>
+  /** Of a batch of a single row. */
+  readonly only: T | undefined
+}
+
+// Of many rows, only what the end tells is kept; rows that are done share it.
+const done = new Map<Status, Outcome>()
+const outcomeOf = ({ status, error }: Result): Outcome => {
+  if (error !== undefined) return { status, error }
+  const shared = done.get(status) ?? { status }
+  done.set(status, shared)
+  return shared
 }
 
 /** Sends rows, records each result as it arrives, and prints them in the order of the rows. */
@@ -117,7 +137,10 @@ export const sendRows = async <R extends Row, T extends Result>(
   const { io } = ctx
   const { requests } = kind
   const client = await ctx.client()
-  const results = new Map<number, T>()
+  const outcomes = new Map<number, Outcome>()
+  /** Results that wait for those of the rows before them. */
+  const unshown = new Map<number, T>()
+  let only: T | undefined
   const beingSent = requests.rows * requests.atOnce === 1 ? 'row that is' : 'rows that are'
   const stopping = `Finishing the ${beingSent} being sent. Press Ctrl-C again to stop now.`
   const run = openRun(ctx, { id, journal, label: kind.label, total: rows.length, rate, stopping })
@@ -130,9 +153,10 @@ export const sendRows = async <R extends Row, T extends Result>(
   const show = (skipGaps: boolean): Promise<void> | undefined => {
     while (!isShowing && shown < rows.length) {
       const row = rows[shown]
-      const result = row && results.get(row.row)
+      const result = row && unshown.get(row.row)
       if (result === undefined && !skipGaps) return undefined
       shown += 1
+      if (row) unshown.delete(row.row)
       const leaving = row && result && run.show(result, () => kind.describe(result, row))
       if (leaving === undefined) continue
       isShowing = true
@@ -144,7 +168,9 @@ export const sendRows = async <R extends Row, T extends Result>(
     return undefined
   }
   const settle = (result: T): Promise<void> | undefined => {
-    results.set(result.row, result)
+    outcomes.set(result.row, outcomeOf(result))
+    unshown.set(result.row, result)
+    if (rows.length === 1) only = result
     journal.append({ type: 'result', ...result })
     run.progress.advance(1)
     return show(false)
@@ -217,8 +243,8 @@ export const sendRows = async <R extends Row, T extends Result>(
   await show(true)
   failure ??= run.taken()
 
-  const isComplete = results.size === rows.length
-  const counts = countResults(results.values(), before)
+  const isComplete = outcomes.size === rows.length
+  const counts = countResults(outcomes.values(), before)
   const auditHead = failure ? undefined : await auditHeadNow(ctx)
   try {
     await run.end(isComplete ? 'done' : 'stopped', counts, auditHead)
@@ -226,18 +252,18 @@ export const sendRows = async <R extends Row, T extends Result>(
     failure ??= { error }
   }
   const stopped = (of: string) =>
-    `Stopped after ${formatNumber(results.size)} of ${of}. Continue: tapchip batch resume ${id}`
+    `Stopped after ${formatNumber(outcomes.size)} of ${of}. Continue: tapchip batch resume ${id}`
   if (failure) throw withAfterword(failure.error, stopped(counted(rows.length, 'row')))
   const ends = kind.countedStatuses
     .map((status) => `${formatNumber(counts[countedAs[status]])} ${status}`)
     .join(', ')
   const next = io.json ? '' : (kind.next?.(id, counts) ?? '')
   io.note(`${ends}. ${isComplete ? next : stopped(formatNumber(rows.length))}`.trimEnd())
-  const remark = kind.remark?.(results)
+  const remark = kind.remark?.(outcomes.values())
   if (remark !== undefined) io.note(remark)
-  if (!isComplete) return { exitCode: exitCodes.interrupted, results }
+  if (!isComplete) return { exitCode: exitCodes.interrupted, outcomes, only }
   const hint =
     counts.failed > 0 ? `See which rows failed and why: tapchip batch report ${id} --failed` : kind.hint?.(id)
   if (hint !== undefined) io.hint(hint)
-  return { exitCode: counts.failed > 0 ? exitCodes.partial : exitCodes.done, results }
+  return { exitCode: counts.failed > 0 ? exitCodes.partial : exitCodes.done, outcomes, only }
 }

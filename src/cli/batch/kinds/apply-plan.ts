@@ -17,7 +17,7 @@ interface PlanCounts {
   disabled: number
 }
 
-export const countPlan = (results: Iterable<ApplyResult>): PlanCounts => {
+export const countPlan = (results: Iterable<Pick<ApplyResult, 'status' | 'changes'>>): PlanCounts => {
   const counts = { created: 0, changed: 0, removed: 0, unchanged: 0, conflict: 0, failed: 0 }
   const of = { moved: 0, unlinked: 0, disabled: 0 }
   for (const { status, changes } of results) {

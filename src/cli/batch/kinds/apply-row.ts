@@ -5,6 +5,7 @@ import { clean, shown } from '../../io/text.ts'
 import { bothForms, uidOnWire } from '../../uid.ts'
 import { matchAnswers } from '../answers.ts'
 import { isNumber, isStatus, isText, orAbsent, orNull, type Result, type Row, shape } from '../journal.ts'
+import { requestsOf } from '../requests.ts'
 
 export type Column = (typeof appliedColumns)[number]
 export type Value = string | number | boolean | null
@@ -70,8 +71,6 @@ export const isResult = shape<ApplyResult>({
   error: orAbsent(isText),
 })
 
-const bytesARequest = 32 * 1024 * 1024
-
 const lineOf = ({
   uid,
   byLabel,
@@ -93,38 +92,12 @@ const lineOf = ({
     remove,
   })}\n`
 
-interface Request {
-  readonly rows: readonly ApplyRow[]
-  readonly content: readonly string[]
-}
-
-/** As few requests as the daemon takes: each one costs a round trip. */
-function* requestsOf(rows: readonly ApplyRow[]): Generator<Request> {
-  let content: string[] = []
-  let text = ''
-  let size = 0
-  let from = 0
-  for (const [at, row] of rows.entries()) {
-    text += lineOf(row)
-    if (text.length >= 64 * 1024 || at === rows.length - 1) {
-      content.push(text)
-      size += text.length
-      text = ''
-    }
-    if (size < bytesARequest && at < rows.length - 1) continue
-    yield { rows: rows.slice(from, at + 1), content }
-    content = []
-    size = 0
-    from = at + 1
-  }
-}
-
 export async function* sendApplied(
   client: Client,
   rows: readonly ApplyRow[],
   dryRun: boolean,
 ): AsyncGenerator<ApplyResult> {
-  for (const { rows: some, content } of requestsOf(rows)) {
+  for (const { rows: some, content } of requestsOf(rows, lineOf)) {
     const answers = client.stream('POST /admin/chips/apply', {
       query: { team: some[0]?.team, reason: some[0]?.reason, ...(dryRun ? { dryRun: true } : {}) },
       upload: { contentType: 'application/x-ndjson', content },

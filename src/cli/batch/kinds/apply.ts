@@ -66,6 +66,7 @@ export const apply: RowKind<ApplyRow, ApplyResult, ApplyPlan> = {
       ? row
       : { ...row, uid: row.uid ?? uid ?? undefined, planned: status, previous: changes }
   },
+  sent: ({ uid }, before) => (uid === before.uid ? before : { ...before, uid }),
   settle: ({ row }, check) => {
     const seen = check.get(row)
     return seen?.status === 'unchanged' ? seen : undefined
@@ -75,8 +76,8 @@ export const apply: RowKind<ApplyRow, ApplyResult, ApplyPlan> = {
   label: 'Applying',
   countedStatuses: ['changed', 'unchanged', 'failed'],
   next: (id, { changed }) => (changed > 0 ? `Undo it: tapchip batch undo ${id}` : ''),
-  remark: (results) => {
-    const { created, conflict } = countPlan(results.values())
+  remark: (outcomes) => {
+    const { created, conflict } = countPlan(outcomes)
     const parts = [
       ...(created > 0 ? [`${counted(created, 'chip was', 'chips were')} created`] : []),
       ...(conflict > 0 ? [`${counted(conflict, 'row is a conflict', 'rows are conflicts')}`] : []),

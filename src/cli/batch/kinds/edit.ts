@@ -4,10 +4,11 @@ import type { Client } from '../../client/types.ts'
 import { UsageError } from '../../errors.ts'
 import { clean, counted, shown } from '../../io/text.ts'
 import { bothForms, colons, uidOnWire } from '../../uid.ts'
-import { checkWithDaemon, chunksOf, matchAnswers, showChanges } from '../answers.ts'
+import { checkWithDaemon, matchAnswers, showChanges } from '../answers.ts'
 import { UidColumn } from '../input/uid-column.ts'
 import { isNumber, isStatus, isText, orAbsent, orNull, type Result, type Row, shape } from '../journal.ts'
 import type { RowKind } from '../kind.ts'
+import { type RowsRequest, requestsOf } from '../requests.ts'
 
 /** `previous` is the value before the batch, if it was seen. */
 export interface EditRow extends Row {
@@ -28,15 +29,14 @@ type Preview = ReadonlyMap<number, EditResult>
 const lineOf = ({ uid, redirectUrl, expected }: EditRow): string =>
   `${JSON.stringify({ uid: uidOnWire(uid), redirectUrl, expected })}\n`
 
-/** In larger strings: one write per row would cost more than the rows. */
-function* bodyOf(rows: readonly EditRow[]): Generator<string> {
-  for (const some of chunksOf(rows, 500)) yield some.map(lineOf).join('')
-}
-
-const sendEdits = (client: Client, rows: readonly EditRow[], dryRun: boolean): AsyncGenerator<EditResult> => {
+const sendEdits = (
+  client: Client,
+  { rows, content }: RowsRequest<EditRow>,
+  dryRun: boolean,
+): AsyncGenerator<EditResult> => {
   const answers = client.stream('POST /chips/batch', {
     query: dryRun ? { dryRun: 'true' } : {},
-    upload: { contentType: 'application/x-ndjson', content: { [Symbol.iterator]: () => bodyOf(rows) } },
+    upload: { contentType: 'application/x-ndjson', content },
   })
   return matchAnswers(answers, rows, (sent, { status, previous, error }) => {
     const { row, uid } = sent
@@ -48,9 +48,6 @@ const sendEdits = (client: Client, rows: readonly EditRow[], dryRun: boolean): A
 
 const isBack = ({ redirectUrl, expected }: EditRow, previous: string | null | undefined): boolean =>
   expected !== undefined && previous === redirectUrl
-
-/** Rows per check: the daemon takes 64 MiB per request, and a URL may be 4 KiB long. */
-const checkSize = 12_000
 
 export const describeEdit = (result: EditResult, redirectUrl: string | null | undefined): string => {
   const row = `row ${result.row}  ${bothForms(result.uid)}  ${result.status}`
@@ -99,13 +96,15 @@ export const edit: RowKind<EditRow, EditResult, Preview> = {
     checkWithDaemon(ctx, 'written', async (signal) => {
       const client = await ctx.client()
       const results = new Map<number, EditResult>()
-      for (const chunk of chunksOf(rows, checkSize)) {
-        if (signal.aborted) break
+      for (const request of requestsOf(rows, lineOf)) {
         try {
-          for await (const result of sendEdits(client, chunk, true)) results.set(result.row, result)
+          for await (const result of sendEdits(client, request, true)) {
+            if (signal.aborted) return results
+            results.set(result.row, result)
+          }
         } catch (error) {
           if (!(error instanceof ApiError) || error.statusCode !== 400) throw error
-          const first = chunk[0]?.row ?? 1
+          const first = request.rows[0]?.row ?? 1
           const counting = first === 1 ? '' : ` (counted from row ${first})`
           const nothing = error.message.startsWith('Nothing was done.') ? '' : '\nNothing was written.'
           throw new UsageError(`${error.message}${counting}${nothing}`)
@@ -130,9 +129,13 @@ export const edit: RowKind<EditRow, EditResult, Preview> = {
     const { previous } = seen
     return { ...row, expected: isBack(row, previous) ? undefined : row.expected, previous }
   },
-  // Small enough that an interrupt takes effect within a moment.
-  requests: { rows: 2000, atOnce: 1 },
-  send: (client, rows) => sendEdits(client, rows, false),
+  sent: ({ expected }, before) => (expected === before.expected ? before : { ...before, expected }),
+  // Small enough that an interrupt takes effect within a moment, and more than one, so that the daemon works while
+  // others are under way. A sheet has a chip once, so their order does not matter.
+  requests: { rows: 2000, atOnce: 3 },
+  async *send(client, rows) {
+    for (const request of requestsOf(rows, lineOf)) yield* sendEdits(client, request, false)
+  },
   label: 'Editing',
   countedStatuses: ['changed', 'unchanged', 'failed'],
   next: (id, { changed }) => (changed > 0 ? `Undo it: tapchip batch undo ${id}` : ''),
@@ -164,6 +167,7 @@ export const editAlike: typeof edit = {
   requests: { rows: chipsARequest, atOnce: 1 },
   countedStatuses: ['changed', 'unchanged'],
   prepare: (row, check) => ({ ...row, previous: check.get(row.row)?.previous ?? null }),
+  sent: (row) => row,
   settle: ({ row }, check) => {
     const seen = check.get(row)
     return seen?.status === 'unchanged' ? seen : undefined

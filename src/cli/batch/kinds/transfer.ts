@@ -119,8 +119,8 @@ export const transfer: RowKind<TransferRow, TransferResult, TransferCheck> = {
   label: 'Transferring',
   countedStatuses: ['transferred', 'unchanged', 'failed'],
   next: (id) => `See all rows: tapchip batch report ${id}`,
-  remark: (results) => {
-    const queued = [...results.values()].filter(({ status }) => status === 'queued').length
+  remark: (outcomes) => {
+    const queued = [...outcomes].filter(({ status }) => status === 'queued').length
     if (queued === 0) return undefined
     const wait = counted(queued, 'transfer waits', 'transfers wait')
     return `${wait} for room on the chain, and will be sent automatically: tapchip transactions list`

@@ -133,8 +133,7 @@ const editOne = async (ctx: CliContext, uid: string, given: Given): Promise<Exit
   const rows = [{ row: 1, uid, redirectUrl }]
   if (ctx.flags.dryRun) return editKind.show(ctx, rows, await editKind.check?.(ctx, rows))
   const input = { name: 'flags', path: null, sha256: null }
-  const { exitCode, results } = await startBatch(ctx, editKind, { input, rows })
-  const result = results.get(1)
+  const { exitCode, only: result } = await startBatch(ctx, editKind, { input, rows })
   if (result && result.status !== 'failed' && !ctx.io.json) {
     await ctx.io.line(result, () => describeEdit(result, redirectUrl).replace(/^row 1 {2}/, ''))
   }

@@ -92,10 +92,9 @@ export const applyToChips = async (
   if (counts.changed + counts.removed > 0) await ask(counts.changed + counts.removed)
   else if (isAlone) return sayAlone(ctx, rows, check)
   const input = { name: `${verb}: ${described}`, path: null, sha256: null }
-  const { exitCode, results } = await startBatch(ctx, kind, { input, rows, check, rate: given.rate })
+  const { exitCode, only: result } = await startBatch(ctx, kind, { input, rows, check, rate: given.rate })
   const [row] = rows
-  const result = row && results.get(1)
-  if (isNamed && result && result.status !== 'failed' && !ctx.io.json)
+  if (isNamed && row && result && result.status !== 'failed' && !ctx.io.json)
     await ctx.io.line(result, () => withoutRow(describeApplied(result, row)))
   // A single chip cannot fail in part.
   return isNamed && exitCode === exitCodes.partial ? exitCodes.failed : exitCode
