@@ -145,12 +145,19 @@ test('a daemon that restarts is waited for, and every row is done once', async (
   here.env.TAPCHIP_URL = first.url
   write('restart')
   let second: Promise<TestDaemon> | undefined
+  let notice = () => {}
+  const noticed = new Promise<void>((resolve) => {
+    notice = resolve
+  })
   const restart = async () => {
     await first.stop()
+    // Otherwise it may be back before the next rows are due.
+    await noticed
     return startTestDaemon({ dataDir, port: Number(port) })
   }
   const ran = await here.interruptedRun(
-    (stdout) => {
+    (stdout, stderr) => {
+      if (stderr.includes('The daemon is not answering')) notice()
       if (stdout.includes('"changed"')) second ??= restart()
       return false
     },
