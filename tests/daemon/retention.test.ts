@@ -41,6 +41,33 @@ test('an email address becomes a keyed hash after its days, and its badge stays'
   expect(await claims()).toHaveLength(1)
 })
 
+test('a claim that never finishes keeps no later email address', async () => {
+  const { t, clock } = await open()
+  const event = await openEvent(t, { requestedCodes: '20' })
+  for (const recipient of [wallet(1), email])
+    expect((await t.mint(await event.code(), { recipient, poapEventId: event.id })).status).toBe(200)
+  const claims = () =>
+    t.ctx.db.read.selectFrom('badgeClaims').select(['id', 'recipient', 'state']).orderBy('id').execute()
+  const [first] = await claims()
+  await t.ctx.db.write((trx) =>
+    trx
+      .updateTable('badgeClaims')
+      .set({ state: 'open', recipient: 'Bob@example.com' })
+      .where('id', '=', first?.id ?? 0)
+      .execute(),
+  )
+  clock.advance('91d')
+  await deleteOld(t.ctx)
+  await deleteOld(t.ctx)
+  expect((await claims()).map(({ recipient }) => recipient)).toEqual([
+    'Bob@example.com',
+    expect.stringMatching(/^email:/),
+  ])
+  await t.ctx.db.write((trx) => trx.updateTable('badgeClaims').set({ state: 'claimed' }).execute())
+  await deleteOld(t.ctx)
+  expect((await claims())[0]?.recipient).toMatch(/^email:/)
+})
+
 test('a device is recognized without its ID being stored, also by what earlier versions stored', async () => {
   const { t, clock } = await open()
   const event = await openEvent(t, { requestedCodes: '20', expiryDate: '2030-01-01', endDate: '2029-01-01' })

@@ -221,16 +221,13 @@ test('an import that the disk ends says how many rows stand, and goes on when it
     const stopped = await run('tapchip', ['chips', 'import', '--file', file, ...place], env)
     expect(stopped.code).toBe(1)
     expect(stopped.stderr).toMatch(/disk is full|cannot be written/)
-    const stands = await chipCount(on)
-
     disk.free()
     await readyAgain(on)
     const [batch = ''] = /b_[0-9a-z]{14}/.exec(stopped.stderr) ?? []
     expect(stopped.stderr).toContain(`tapchip batch resume ${batch}`)
     const resumed = await run('tapchip', ['batch', 'resume', batch], env)
-    expect(resumed.stderr).toMatch(
-      new RegExp(`${(before + rows - stands).toLocaleString('en-US')} chips created`),
-    )
+    // Of the batch as a whole: its first run may have created some.
+    expect(resumed.stderr).toContain(`${(rows - created).toLocaleString('en-US')} chips created`)
     expect(resumed.code).toBe(0)
     expect(await chipCount(on)).toBe(before + rows)
   } finally {

@@ -1,4 +1,6 @@
+import type { ExpressionBuilder } from 'kysely'
 import { engineOf, type Queries } from './database.ts'
+import type { Database } from './schema.ts'
 import { setSetting, setting } from './settings.ts'
 import { countDeletedTaps } from './taps.ts'
 
@@ -41,8 +43,8 @@ export async function deleteOldTaps(
 const forgottenTo = 'badgeClaimsForgottenTo'
 
 /**
- * Replaces the email addresses of finished claims, oldest first.
- * @param hidden what takes the place of an address @returns the number of claims that were looked at
+ * Replaces the email addresses of finished claims, oldest first. A claim that never finishes holds up no later one.
+ * @param hidden what takes the place of an address @returns the number of addresses that were replaced
  */
 export async function hideEmails(
   db: Queries,
@@ -51,24 +53,39 @@ export async function hideEmails(
   const after = Number((await setting(db, forgottenTo)) ?? 0)
   const claims = await db
     .selectFrom('badgeClaims')
-    .select(['id', 'recipient', 'state', 'transactionState', 'createdAt'])
+    .select(['id', 'recipient'])
     .where('id', '>', after)
+    .where('createdAt', '<', before)
+    .where('recipient', 'like', '%@%')
+    .where((e) => e.not(isUnfinished(e)))
     .orderBy('id')
     .limit(limit)
     .execute()
-  let done = 0
-  let last = after
-  for (const { id, recipient, state, transactionState, createdAt } of claims) {
-    if (createdAt >= before || state === 'open' || transactionState === 'pending') break
-    if (recipient.includes('@'))
-      await db
-        .updateTable('badgeClaims')
-        .set({ recipient: hidden(recipient) })
-        .where('id', '=', id)
-        .execute()
-    last = id
-    done += 1
-  }
-  if (done > 0) await setSetting(db, forgottenTo, String(last))
-  return done
+  for (const { id, recipient } of claims)
+    await db
+      .updateTable('badgeClaims')
+      .set({ recipient: hidden(recipient) })
+      .where('id', '=', id)
+      .execute()
+  if (claims.length === limit) return limit
+  const { next, newest } = await db
+    .selectFrom('badgeClaims')
+    .select((e) => [
+      e.fn
+        .min<number | null>('id')
+        .filterWhere((f) => f.or([f('createdAt', '>=', before), isUnfinished(f)]))
+        .as('next'),
+      e.fn.max<number | null>('id').as('newest'),
+    ])
+    .where('id', '>', after)
+    .executeTakeFirstOrThrow()
+  const done = next === null ? newest : next - 1
+  if (done !== null && done > after) await setSetting(db, forgottenTo, String(done))
+  return claims.length
 }
+
+const isUnfinished = (e: ExpressionBuilder<Database, 'badgeClaims'>) =>
+  e.or([
+    e('state', '=', 'open'),
+    e.and([e('transactionState', 'is not', null), e('transactionState', '=', 'pending')]),
+  ])
