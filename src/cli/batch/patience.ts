@@ -12,6 +12,10 @@ const everyMs = 500
 const isAway = (error: unknown): boolean =>
   error instanceof DaemonUnreachable ||
   error instanceof CutShort ||
+  // It answers before its chains do.
+  (error instanceof ApiError &&
+    error.statusCode === 503 &&
+    error.message.startsWith('The daemon is starting')) ||
   (error instanceof ApiError && error.code === 'not_tapchip' && [502, 503, 504].includes(error.statusCode))
 
 /** Waits for a daemon that restarts in the middle of a batch. */
