@@ -196,7 +196,18 @@ describe('an import that is undone', () => {
     await here.run('chips', 'enable', uidOf(3), '--yes')
     await here.run('chips', 'remove', uidOf(4), '--yes')
     const dry = await here.run('batch', 'undo', id, '--yes', '--dry-run')
-    expect([dry.code, dry.stderr]).toEqual([0, expect.stringContaining('up to 5 chips would be removed')])
+    expect([dry.code, dry.stderr]).toEqual([
+      3,
+      expect.stringContaining('2 chips would be removed, 1 unchanged, 2 would fail'),
+    ])
+    // The question counts what will really be removed.
+    const asked = await here.run('batch', 'undo', id)
+    expect([asked.code, asked.stderr]).toEqual([
+      2,
+      expect.stringContaining(
+        'Remove 2 chips? 3 other rows stay as they are: --dry-run says why. Confirm with --yes\n',
+      ),
+    ])
     const undone = await here.run('batch', 'undo', id, '--yes', '--json')
     expect(undone.code).toBe(3)
     expect(undone.lines()).toMatchObject([

@@ -1,3 +1,5 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { openAdminApp } from '../support/admin.ts'
 import { acmeKey, derived, seed, uids } from '../support/seeds.ts'
@@ -59,4 +61,36 @@ describe('POST /admin/chips/import/undo', () => {
     ])
     expect(left[3]?.uid).toBe(BigInt(`0x${fine}`).toString())
   })
+})
+
+test('whatever changes a chip, except its taps, ends the claim of its import: every UPDATE is walked', () => {
+  const root = join(import.meta.dirname, '../../src/daemon')
+  const files = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter(
+    (name) => name.endsWith('.ts') && !name.includes('migrations'),
+  )
+  const updates = files.flatMap((name) => {
+    const text = readFileSync(join(root, name), 'utf8')
+    const starts = [
+      ...text.matchAll(
+        /updateTable\(\s*['"`]chips['"`]|update\s+(or \w+\s+)?"?chips"?\s|into\s+"?chips"?\s[^`]*do update/gi,
+      ),
+    ]
+    return starts.map(({ index }) => {
+      const [, set = ''] =
+        /^[\s\S]*?\bset\b\s*\(?([\s\S]*?)(\.where|\bwhere\b|\n\n|$)/i.exec(text.slice(index)) ?? []
+      return { name, set }
+    })
+  })
+  const ofTaps = new Set(['lastCounter', 'lastTapAt', 'catchesUp', 'simulatedCounter'])
+  const others = updates.filter(({ set }) => {
+    const columns = [...set.matchAll(/(?:[{,]|^)\s*"?(\w+)"?\s*[:=](?!>)/g)].map(([, column]) => column ?? '')
+    return (
+      !/importBatch"?\s*[:=]\s*null/.test(set) &&
+      !(columns.length > 0 && columns.every((column) => ofTaps.has(column)))
+    )
+  })
+  expect(others).toEqual([])
+  // The pattern finds what there is.
+  expect(updates.length).toBeGreaterThanOrEqual(10)
+  expect(updates.filter(({ set }) => set.includes('importBatch')).length).toBeGreaterThanOrEqual(5)
 })

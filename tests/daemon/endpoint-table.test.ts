@@ -155,6 +155,10 @@ describe("another team's key", () => {
     'POST /badge-events': () => ({ form: badgeForm, makes: true }),
     // The first event of the seed.
     'POST /badge-events/assign': () => ({ body: { poapEventId: 1, tagUID: uids.blank } }),
+    'POST /badge-events/assign/undo': () => ({
+      body: { batch: batchId, assignments: [{ tagUID: uids.events, poapEventId: 1 }] },
+      list: true,
+    }),
     'GET /batches': () => ({ list: true }),
     'POST /batches/:id/hold': () => ({ params: { id: batchId }, body: { ...batchHold, takeOver: true } }),
     'POST /batches/:id/journal': () => ({

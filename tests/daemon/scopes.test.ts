@@ -104,6 +104,7 @@ const leadsTo = {
     'POST /admin/contracts/:id/service-url',
     'POST /admin/transactions/:id/cancel',
     'POST /badge-events/assign',
+    'POST /badge-events/assign/undo',
     'POST /events',
     'POST /events/contracts',
     'POST /events/mint',

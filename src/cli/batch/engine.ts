@@ -1,6 +1,7 @@
 import { dirname } from 'node:path'
 import type { CliContext } from '../context.ts'
 import { CliError, type ExitCode, exitCodes, UsageError } from '../errors.ts'
+import { counted } from '../io/text.ts'
 import { type FailedFile, openFailedFile } from './failed-file.ts'
 import { neverBegan } from './history.ts'
 import { withFiles } from './input/again.ts'
@@ -9,7 +10,7 @@ import { Problems } from './input/problems.ts'
 import { readSheet } from './input/sheet.ts'
 import { inputOf, openSource } from './input/source.ts'
 import { assertSameDaemon } from './instance.ts'
-import { countedAs, countResults, type Header, type Outcome, type Result, type Row } from './journal.ts'
+import { countedAs, countResults, type Header, hasFailed, type Result, type Row } from './journal.ts'
 import type { History, Kind, ResumeOptions, RowKind } from './kind.ts'
 import { beginJournal, reopenJournal, rowsLeft } from './open-journal.ts'
 import { type Ended, sendRows } from './run.ts'
@@ -25,9 +26,6 @@ const settledIn = <R extends Row, T extends Result, C>(
   const ends = rows.map((row) => (check === undefined ? undefined : kind.settle?.(row, check)))
   return new Map(ends.flatMap((end) => (end ? [[end.row, end] as const] : [])))
 }
-
-const isFailed = (result: Outcome | undefined): boolean =>
-  result === undefined || countedAs[result.status] === 'failed'
 
 export const startBatch = async <R extends Row, T extends Result, C>(
   ctx: CliContext,
@@ -58,7 +56,7 @@ export const startBatch = async <R extends Row, T extends Result, C>(
   if (failedFile === undefined) batch.check = undefined
   const ended = await sendRows(ctx, kind, { ...begun, rows, settled, failures: new Map(), rate })
   if (failedFile === undefined) return ended
-  const failed = batch.rows.filter(({ row }) => isFailed(ended.outcomes.get(row)))
+  const failed = batch.rows.filter(({ row }) => hasFailed(ended.outcomes.get(row)))
   const { heading, cells } = kind.sheetOf(failed.length > 0 ? failed : batch.rows, batch.check)
   const rowOf = new Map(failed.map((row) => [row.row, row]))
   const cellsOf = (row: number) => {
@@ -199,22 +197,39 @@ export const undoBatch = async (
     throw new CliError(`Batch ${id} is still running, as process ${history.header.pid}.`, {
       advice: 'Stop it with Ctrl-C, or wait until it ends. Then undo it.',
     })
-  const by = 'as' in undo ? undo.as : kind
+  const by = undo.as ?? kind
   if ('resume' in by) throw new UsageError(`A batch of ${kind.name} cannot be undone.`)
   needKey(ctx, by)
   await assertSameDaemon(ctx, history.header)
-  const rows = 'as' in undo ? undo.rows(history) : rowsToRestore(history, undo)
+  const rows = 'rows' in undo ? undo.rows(history) : rowsToRestore(history, undo)
   if (rows.length === 0) {
     ctx.io.note(`${undo.nothing} Nothing to do.`)
     return exitCodes.done
   }
-  await ctx.prompts.confirm(yes, undo.question(rows.length))
   const check = await by.check?.(ctx, rows)
   if (ctx.flags.dryRun) return by.show(ctx, rows, check)
+  const { done, others } = foreseenIn(by, rows, check)
+  // With nothing to restore there is nothing to confirm: each row says why.
+  if (done > 0) await ctx.prompts.confirm(yes, `${undo.question(done)}${othersStay(others)}`)
   const input = { name: `undo of ${id}`, path: null, sha256: null }
   const batch = { input, rows, check, rate, undoes: id }
   return (await startBatch(ctx, { ...by, name: undo.name }, batch)).exitCode
 }
+
+/** How many rows the check expects to change something. */
+const foreseenIn = (by: RowKind, rows: readonly Row[], check: unknown) => {
+  const statusOf = (row: Row) => by.foreseen?.(row, check)?.status ?? 'changed'
+  const done = rows.filter((row) => {
+    const status = statusOf(row)
+    return status !== 'invalid' && countedAs[status] === 'changed'
+  }).length
+  return { done, others: rows.length - done }
+}
+
+const othersStay = (count: number): string =>
+  count === 0
+    ? ''
+    : ` ${counted(count, 'other row stays as it is', 'other rows stay as they are')}: --dry-run says why.`
 
 const rowsToRestore = (history: History, undo: Extract<RowKind['undo'], { name: string }>): readonly Row[] =>
   history.rows.flatMap((row) => {
@@ -225,21 +240,5 @@ const rowsToRestore = (history: History, undo: Extract<RowKind['undo'], { name: 
     // alone.
     const mayBeOurs = result === undefined ? times > 0 : result.status === 'unchanged' && times > 1
     const isDone = result !== undefined && countedAs[result.status] === 'changed'
-    return ((isDone || mayBeOurs) && undo.row(row, result)) || []
+    return ((isDone || mayBeOurs) && undo.row(row, result, history.header.id)) || []
   })
-
-export const reportBatch = async (
-  ctx: CliContext,
-  kind: Kind,
-  history: History,
-  failedAlone: boolean,
-): Promise<void> => {
-  if ('report' in kind) return kind.report(ctx, history, failedAlone)
-  for (const row of history.rows) {
-    const result = history.results.get(row.row)
-    if (failedAlone && (result === undefined || !isFailed(result))) continue
-    await ctx.io.line({ row: row.row, ...kind.about(row), status: 'pending', ...result }, () =>
-      result ? kind.describe(result, row) : `row ${row.row}  ${kind.pending(row)}pending`,
-    )
-  }
-}

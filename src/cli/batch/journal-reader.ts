@@ -96,5 +96,5 @@ export class JournalReader {
 /** A kind, also by the name of its undo, which may be of a kind of its own. */
 export const kindNamed = (kinds: readonly Kind[], wanted: string): Kind | undefined => {
   const kind = kinds.find(({ name, undo }) => name === wanted || ('name' in undo && undo.name === wanted))
-  return kind && kind.name !== wanted && 'as' in kind.undo ? kind.undo.as : kind
+  return kind && kind.name !== wanted && 'name' in kind.undo ? (kind.undo.as ?? kind) : kind
 }

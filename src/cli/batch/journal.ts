@@ -53,9 +53,15 @@ export type Status = keyof typeof countedAs
 export interface Outcome {
   readonly status: Status
   readonly error?: string | undefined
+  /** The row replaced a value that an undo does not restore. */
+  readonly replaced?: boolean | undefined
 }
 
-export interface Result extends Row, Outcome {}
+/** A row that was not reached counts as failed. */
+export const hasFailed = (outcome: Outcome | undefined): boolean =>
+  outcome === undefined || countedAs[outcome.status] === 'failed'
+
+export interface Result extends Row, Omit<Outcome, 'replaced'> {}
 
 export interface ChipEvent {
   readonly uid: string

@@ -80,8 +80,13 @@ export type Undo<R extends Row, T extends Result> =
       readonly name: string
       question(count: number): string
       readonly nothing: string
-      /** A row that restores the previous value, if the journal knows it; undefined otherwise. */
-      row(row: R, result: T | undefined): R | undefined
+      /**
+       * A row that restores the previous value, if the journal knows it; undefined otherwise. @param id of the batch that
+       * is undone
+       */
+      row(row: R, result: T | undefined, id: string): Row | undefined
+      /** The kind of that row, if it is another one. */
+      readonly as?: RowKind
     }
 
 /** Undone as a batch of another kind. */
@@ -125,6 +130,8 @@ export interface RowKind<R extends Row = Row, T extends Result = Result, C = unk
   /** The row as it is sent, if it can do without what only the journal keeps. By default, it is sent as prepared. */
   sent?(prepared: R, before: R): R
   settle?(row: R, check: C): T | undefined
+  /** What the check found that the row would do. */
+  foreseen?(row: R, check: C): { readonly status: Status | 'invalid' } | undefined
   beforeResume?(
     ctx: CliContext,
     rows: readonly R[],
@@ -140,7 +147,7 @@ export interface RowKind<R extends Row = Row, T extends Result = Result, C = unk
   /** The statuses that the last line counts. */
   readonly countedStatuses: readonly Status[]
   /** The next step after a complete run: in the last line, or as a hint below it. */
-  next?(id: string, counts: Counts): string
+  next?(id: string, counts: Counts, outcomes: Iterable<Outcome>): string
   hint?(id: string): string
   remark?(outcomes: Iterable<Outcome>): string | undefined
   describe(result: T, row: R): string

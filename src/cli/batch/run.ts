@@ -102,8 +102,8 @@ export interface Ended<T extends Result> {
 
 // Of many rows, only what the end tells is kept; rows that are done share it.
 const done = new Map<Status, Outcome>()
-const outcomeOf = ({ status, error }: Result): Outcome => {
-  if (error !== undefined) return { status, error }
+const outcomeOf = ({ status, error, replaced }: Outcome): Outcome => {
+  if (error !== undefined || replaced) return { status, error, replaced }
   const shared = done.get(status) ?? { status }
   done.set(status, shared)
   return shared
@@ -238,7 +238,7 @@ export const sendRows = async <R extends Row, T extends Result>(
   const ends = kind.countedStatuses
     .map((status) => `${formatNumber(counts[countedAs[status]])} ${status}`)
     .join(', ')
-  const next = io.json ? '' : (kind.next?.(id, counts) ?? '')
+  const next = io.json ? '' : (kind.next?.(id, counts, outcomes.values()) ?? '')
   io.note(`${ends}. ${isComplete ? next : stopped(formatNumber(rows.length))}`.trimEnd())
   const remark = kind.remark?.(outcomes.values())
   if (remark !== undefined) io.note(remark)

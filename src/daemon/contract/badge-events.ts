@@ -3,6 +3,7 @@ import { isInstant } from '../../values/date.ts'
 import { endpoint, keyEndpoint } from './endpoint.ts'
 import {
   address,
+  batchId,
   flag,
   integer,
   mustBe,
@@ -13,6 +14,7 @@ import {
   tokenId,
   uid,
 } from './fields.ts'
+import { list } from './list.ts'
 import { recipient } from './phygitals.ts'
 
 /** Some clients capitalize the value. */
@@ -110,9 +112,24 @@ export const badgeEvents = {
       .refine(chipOr('contractAddress'), requiredUnless('tagUID', 'contractAddress'))
       .refine(chipOr('chainId'), requiredUnless('tagUID', 'chainId'))
       .refine(chipOr('tokenId'), requiredUnless('tagUID', 'tokenId')),
-    /** `report`: the answer says whether anything changed. */
+    /** `report`: the answer says whether anything changed, and whether the batch that asks replaced another window or text. */
     query: z.object({ report: flag.optional() }),
-    response: success.extend({ unchanged: z.boolean().optional() }),
+    response: success.extend({ unchanged: z.boolean().optional(), replaced: z.boolean().optional() }),
+  }),
+  'POST /badge-events/assign/undo': endpoint({
+    part: 'beyond',
+    summary:
+      'Take events from the chips to which a batch assigned them, where no badge was minted with them since; one result per row, in order',
+    auth: 'api-key',
+    scope: 'transfer',
+    query: z.object({ dryRun: flag.optional() }),
+    body: z.object({
+      batch: batchId,
+      assignments: list(z.object({ tagUID: uid, poapEventId: eventId })),
+    }),
+    response: z.array(
+      z.object({ status: z.enum(['removed', 'unchanged', 'failed']), error: z.string().optional() }),
+    ),
   }),
   'POST /badge-events/mint': endpoint({
     part: 'interface',

@@ -8,6 +8,7 @@ import { assignBadgeEvent } from '../domain/badge-events/assign.ts'
 import { type CreatedBadgeEvent, createBadgeEvent, createdBefore } from '../domain/badge-events/create.ts'
 import type { IncomingImage } from '../domain/badge-events/image.ts'
 import { badgeMinted, reserveBadge } from '../domain/badge-events/mint.ts'
+import { undoAssignments } from '../domain/badge-events/undo-assign.ts'
 import { notFound } from '../domain/errors.ts'
 import { bind, bindAll, type Call, limited } from '../http/bind.ts'
 import { checkForm, readForm } from '../http/multipart.ts'
@@ -31,7 +32,7 @@ export function badgeEventRoutes(app: FastifyInstance, ctx: Context): void {
               },
             }
       const { startsAt, endsAt, title, description } = rest
-      const isChanged = await assignBadgeEvent(
+      const outcome = await assignBadgeEvent(
         ctx,
         { teamId, actor },
         {
@@ -43,7 +44,16 @@ export function badgeEventRoutes(app: FastifyInstance, ctx: Context): void {
           description: description ?? undefined,
         },
       )
-      return { success: true as const, ...(query.report ? { unchanged: !isChanged } : {}) }
+      const report = { unchanged: outcome === 'unchanged', replaced: outcome === 'replaced' }
+      return { success: true as const, ...(query.report ? report : {}) }
+    },
+    'POST /badge-events/assign/undo': ({ body, query, teamId, actor }) => {
+      const assignments = body.assignments.map(({ tagUID: uid, poapEventId: badgeEventId }) => ({
+        uid,
+        badgeEventId,
+      }))
+      const { batch } = body
+      return undoAssignments(ctx, { teamId, actor }, { batch, assignments, dryRun: query.dryRun ?? false })
     },
     'POST /badge-events/mint': ({ body, code, once }) =>
       once({

@@ -1,4 +1,5 @@
 import type { Insertable } from 'kysely'
+import { disown } from './batch-assignments.ts'
 import type { Queries } from './database.ts'
 import type { BadgeEventRow, BadgeEventsTable, BadgeImagesTable } from './schema.ts'
 import { affected, once, statement } from './statement.ts'
@@ -154,21 +155,25 @@ export interface NewAssignment {
   title: string
   description: string
   createdAt: string
+  batch: string | null
 }
 
-/** Overwrites the dates and texts of an existing assignment. @returns false if it has them already */
+/**
+ * Overwrites the dates and texts of an existing assignment, which then is no batch's any more.
+ * @returns `unchanged`: it has them already
+ */
 export async function putBadgeAssignment(
   db: Queries,
-  { to, createdAt, badgeEventId, ...content }: NewAssignment,
-): Promise<boolean> {
+  { to, createdAt, badgeEventId, batch, ...content }: NewAssignment,
+): Promise<'unchanged' | 'replaced' | 'assigned'> {
   const target = 'chipUid' in to ? { ...to, tokenRow: null } : { ...to, chipUid: null }
-  const { numInsertedOrUpdatedRows } = await db
+  const put = await db
     .insertInto('badgeAssignments')
-    .values({ ...target, ...content, badgeEventId, createdAt })
+    .values({ ...target, ...content, badgeEventId, createdAt, batch })
     .onConflict((conflict) =>
       conflict
         .columns(['chipUid' in to ? 'chipUid' : 'tokenRow', 'badgeEventId'])
-        .doUpdateSet(content)
+        .doUpdateSet({ ...content, batch: null })
         .where((e) =>
           e.or(
             (['startsAt', 'endsAt', 'title', 'description'] as const).map((name) =>
@@ -177,8 +182,11 @@ export async function putBadgeAssignment(
           ),
         ),
     )
-    .executeTakeFirstOrThrow()
-  return (numInsertedOrUpdatedRows ?? 0n) > 0n
+    .returning('batch')
+    .executeTakeFirst()
+  if (put === undefined && 'chipUid' in to) await disown(db, { uid: to.chipUid, badgeEventId, batch })
+  if (put === undefined) return 'unchanged'
+  return batch !== null && put.batch === null ? 'replaced' : 'assigned'
 }
 
 export const insertImage = (db: Queries, image: BadgeImagesTable) =>

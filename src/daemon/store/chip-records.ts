@@ -30,30 +30,36 @@ export async function deleteChip(
   await addToChipGroup(db, chipGroupId, -1)
 }
 
-/**
- * Deletes a chip as an import registered it: not changed, tapped, or assigned since, its token not moved.
- * @param of `topic` of transactions of its token
- */
+/** A chip that an import registered. `topic`: of transactions of its token */
+interface Imported {
+  uid: string
+  batch: string
+  topic: string | null
+}
+
+/** As the import registered it: not changed, tapped, or assigned since, its token not moved. */
+const untouched =
+  ({ uid, batch, topic }: Imported) =>
+  (e: ExpressionBuilder<Database, 'chips'>) =>
+    e.and([
+      e('chips.uid', '=', uid),
+      e('chips.importBatch', '=', batch),
+      e('chips.lastTapAt', 'is', null),
+      ...(['badgeAssignments', 'guestbookAssignments'] as const).map((table) =>
+        e.not(e.exists(e.selectFrom(table).select('chipUid').whereRef('chipUid', '=', 'chips.uid'))),
+      ),
+      ...(topic === null ? [] : [e.not(e.exists(moved(e, topic)))]),
+    ])
+
+export const isUntouched = (db: Queries, imported: Imported): Promise<boolean> =>
+  exists(db.selectFrom('chips').select('chips.uid').where(untouched(imported)))
+
+/** @returns false if it is not as the import registered it any more */
 export async function deleteUntouched(
   db: Queries,
-  {
-    uid,
-    batch,
-    chipGroupId,
-    topic,
-  }: { uid: string; batch: string; chipGroupId: number; topic: string | null },
+  { chipGroupId, ...imported }: Imported & { chipGroupId: number },
 ): Promise<boolean> {
-  let query = db
-    .deleteFrom('chips')
-    .where('uid', '=', uid)
-    .where('importBatch', '=', batch)
-    .where('lastTapAt', 'is', null)
-  for (const table of ['badgeAssignments', 'guestbookAssignments'] as const)
-    query = query.where((e) =>
-      e.not(e.exists(e.selectFrom(table).select('chipUid').whereRef('chipUid', '=', 'chips.uid'))),
-    )
-  if (topic !== null) query = query.where((e) => e.not(e.exists(moved(e, topic))))
-  const isDeleted = await once(query)
+  const isDeleted = await once(db.deleteFrom('chips').where(untouched(imported)))
   if (isDeleted) await addToChipGroup(db, chipGroupId, -1)
   return isDeleted
 }

@@ -92,6 +92,21 @@ export async function takeOtp(db: Queries, code: string, now: string): Promise<b
 export const deleteOtp = async (db: Queries, code: string, now: string): Promise<boolean> =>
   (await remove.run(db, { codeHash: hashCode(code), now })) === 1
 
+/** Codes for an event that a chip no longer gives. */
+export const endBadgeCodes = (
+  db: Queries,
+  { chipUid, badgeEventId, now }: { chipUid: string; badgeEventId: number; now: string },
+) => endCodes.run(db, { chipUid, badgeEventId, now })
+
+const endCodes = statement<{ chipUid: string; badgeEventId: number; now: string }>()((db, p) =>
+  db
+    .updateTable('otps')
+    .set({ expiresAt: p.now })
+    .where('chipUid', '=', p.chipUid)
+    .where('badgeEventId', '=', p.badgeEventId)
+    .where('expiresAt', '>', p.now),
+)
+
 export const endOtpsOfChip = (db: Queries, chipUid: string, now: string) => end.run(db, { chipUid, now })
 
 const endClaims = statement<{ chipUid: string; now: string }>()((db, p) =>

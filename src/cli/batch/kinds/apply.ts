@@ -67,6 +67,7 @@ export const apply: RowKind<ApplyRow, ApplyResult, ApplyPlan> = {
       : { ...row, uid: row.uid ?? uid ?? undefined, planned: status, previous: changes }
   },
   sent: ({ uid }, before) => (uid === before.uid ? before : { ...before, uid }),
+  foreseen: ({ row }, check) => check.get(row),
   settle: ({ row }, check) => {
     const seen = check.get(row)
     return seen?.status === 'unchanged' ? seen : undefined

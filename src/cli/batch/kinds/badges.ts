@@ -8,9 +8,19 @@ import { bothForms, colons, uidOnWire } from '../../uid.ts'
 import { dryRunLines, refused } from '../answers.ts'
 import type { Cell } from '../input/sheet.ts'
 import { UidColumn } from '../input/uid-column.ts'
-import { isNumber, isStatus, isText, orAbsent, type Result, type Row, shape } from '../journal.ts'
+import {
+  isNumber,
+  isStatus,
+  isText,
+  type Outcome,
+  orAbsent,
+  type Result,
+  type Row,
+  shape,
+} from '../journal.ts'
 import type { RowKind } from '../kind.ts'
 import { eventColumns, eventForm, eventNeeds, eventProblems, imageJudge } from './badge-form.ts'
+import { assignmentUndo } from './removal-undo.ts'
 
 /** Cells by column. The image is an absolute path. */
 interface BadgeRow extends Row {
@@ -19,6 +29,8 @@ interface BadgeRow extends Row {
 
 interface BadgeResult extends Result {
   readonly id?: number | undefined
+  /** The chip had the event already, with another window or text. */
+  readonly replaced?: boolean | undefined
 }
 
 type BadgeKind = RowKind<BadgeRow, BadgeResult, never>
@@ -40,6 +52,7 @@ const badges = {
     row: isNumber,
     status: isStatus,
     id: orAbsent(isNumber),
+    replaced: orAbsent((value) => typeof value === 'boolean'),
     error: orAbsent(isText),
   }),
   // One row at a time: an image is a few megabytes, and one error may end the batch.
@@ -57,9 +70,6 @@ const badges = {
   },
   about: ({ cells }) => cells,
   pending: () => '',
-  undo: {
-    refusal: 'Badge events and their assignments cannot be undone.',
-  },
 } satisfies Partial<BadgeKind>
 
 /** The daemon has no check for these rows, so a dry run only shows them. */
@@ -126,11 +136,19 @@ export const badgeCreation: BadgeKind = {
   label: 'Creating',
   countedStatuses: ['created', 'unchanged', 'failed'],
   hint: () => 'See them: tapchip badge-events list',
+  undo: {
+    refusal: 'Creating badge events cannot be undone: an event cannot be deleted.',
+    advice: () =>
+      'So that an event gives no badges: tapchip badge-events reject ID. An event at POAP is withdrawn there.',
+  },
   sheetOf: () => ({
     heading: eventColumns,
     cells: ({ cells }) => eventColumns.map((column) => cells[column] ?? ''),
   }),
 }
+
+const countReplaced = (outcomes: Iterable<Outcome>): number =>
+  [...outcomes].filter(({ replaced }) => replaced).length
 
 const assignmentColumns = ['uid', 'badgeEventId', 'startsAt', 'endsAt', 'title', 'description']
 
@@ -173,14 +191,38 @@ export const badgeAssignment: BadgeKind = {
       const { uid = '', badgeEventId = '', ...rest } = cells
       const body = { ...rest, tagUID: uidOnWire(uid), poapEventId: Number(badgeEventId) }
       yield await client.call('POST /badge-events/assign', { body, query: { report: true } }).then(
-        ({ unchanged }): BadgeResult => ({ row, status: unchanged ? 'unchanged' : 'assigned' }),
+        ({ unchanged, replaced }): BadgeResult => ({
+          row,
+          status: unchanged ? 'unchanged' : 'assigned',
+          ...(replaced ? { replaced } : {}),
+        }),
         (error: unknown) => ({ row, ...refused(error) }),
       )
     }
   },
   label: 'Assigning',
   countedStatuses: ['assigned', 'unchanged', 'failed'],
+  next: (id, { changed }, outcomes) =>
+    changed > countReplaced(outcomes) ? `Undo it: tapchip batch undo ${id}` : '',
+  remark: (outcomes) => {
+    const count = countReplaced(outcomes)
+    return count === 0
+      ? undefined
+      : `${counted(count, 'chip')} had the event already, with another window or text, which an undo does not restore.`
+  },
   hint: () => "See what a chip's next tap gives: tapchip refs show REF",
+  undo: {
+    name: assignmentUndo.name,
+    question: (count) => `Remove ${counted(count, 'assignment')}?`,
+    nothing: 'The batch assigned nothing that can be taken back.',
+    row: ({ row, cells: { uid = '', badgeEventId } }, _, batch) => ({
+      row,
+      uid,
+      badgeEventId: Number(badgeEventId),
+      batch,
+    }),
+    as: assignmentUndo,
+  },
   sheetOf: () => ({
     heading: assignmentColumns,
     cells: ({ cells }) =>

@@ -130,6 +130,7 @@ export const edit: RowKind<EditRow, EditResult, Preview> = {
     return { ...row, expected: isBack(row, previous) ? undefined : row.expected, previous }
   },
   sent: ({ expected }, before) => (expected === before.expected ? before : { ...before, expected }),
+  foreseen: ({ row }, check) => check.get(row),
   // Small enough that an interrupt takes effect within a moment, and more than one, so that the daemon works while
   // others are under way. A sheet has a chip once, so their order does not matter.
   requests: { rows: 2000, atOnce: 3 },

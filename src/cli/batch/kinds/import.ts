@@ -25,7 +25,7 @@ import {
   settingsIn,
 } from './import-settings.ts'
 import { type ImportInput, importSheet, readImport, slicesOf } from './import-sheet.ts'
-import { importUndo } from './import-undo.ts'
+import { importUndo } from './removal-undo.ts'
 
 /**
  * Resuming an import repeats it: chips that exist are left unchanged. Its journal has the sheet, and the results of rows
@@ -85,8 +85,7 @@ export const chipImport: WholeKind<ImportResult> = {
   },
   undo: {
     name: importUndo.name,
-    question: (count) =>
-      `Remove up to ${counted(count, 'chip')}? Those that were tapped, changed, or assigned since are left as they are.`,
+    question: (count) => `Remove ${counted(count, 'chip')}?`,
     nothing: 'The import created nothing.',
     rows: (history) =>
       [...resultsOf(history)].flatMap(({ row, uid, status }) =>

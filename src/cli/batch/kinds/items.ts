@@ -177,6 +177,7 @@ export const items: RowKind<ItemRow, ItemResult, ReadonlyMap<number, Found>> = {
     const { item } = check.get(row.row) ?? {}
     return { ...row, previous: item && pick(item, row.changes) }
   },
+  foreseen: ({ row }, check) => check.get(row),
   settle: ({ row, id }, check) =>
     check.get(row)?.status === 'unchanged' ? { row, id, status: 'unchanged' } : undefined,
   requests: { rows: 1, atOnce: 1 },

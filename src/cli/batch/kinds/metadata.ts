@@ -98,6 +98,7 @@ export const metadata: RowKind<MetadataRow, Result, MetadataCheck> = {
     const target = token?.tokenId ? { ...token, tokenId: token.tokenId } : row.target
     return { ...row, target, previous }
   },
+  foreseen: ({ row }, check) => check.get(row),
   settle: ({ row }, check) =>
     check.get(row)?.status === 'unchanged' ? { row, status: 'unchanged' } : undefined,
   requests: { rows: 100, atOnce: 2 },

@@ -1,8 +1,10 @@
 import { findBatch } from '../../batch/copies.ts'
-import { reportBatch } from '../../batch/engine.ts'
+import { hasFailed } from '../../batch/journal.ts'
+import type { History, Kind } from '../../batch/kind.ts'
 import { kinds } from '../../batch/kinds.ts'
 import { defineCommand } from '../../command/define.ts'
 import { flag } from '../../command/options.ts'
+import type { CliContext } from '../../context.ts'
 import { afterDamage, batchArgument, skipDamaged } from './summary.ts'
 
 export const report = defineCommand({
@@ -21,3 +23,19 @@ export const report = defineCommand({
     return afterDamage(ctx, history)
   },
 })
+
+const reportBatch = async (
+  ctx: CliContext,
+  kind: Kind,
+  history: History,
+  failedAlone: boolean,
+): Promise<void> => {
+  if ('report' in kind) return kind.report(ctx, history, failedAlone)
+  for (const row of history.rows) {
+    const result = history.results.get(row.row)
+    if (failedAlone && (result === undefined || !hasFailed(result))) continue
+    await ctx.io.line({ row: row.row, ...kind.about(row), status: 'pending', ...result }, () =>
+      result ? kind.describe(result, row) : `row ${row.row}  ${kind.pending(row)}pending`,
+    )
+  }
+}

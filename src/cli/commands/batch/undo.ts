@@ -12,7 +12,7 @@ export const undo = defineCommand({
   summary: 'Undo what a batch changed',
   description:
     'Undo what a batch changed. A chip that was changed again since then is left as it is, and reported as failed. ' +
-    'An undo is a batch itself, and can be undone.',
+    'An undo is a batch itself, and can be undone, unless it undid an import or badge assignments.',
   examples: ['batch undo b_1hq3v9k7s2m4xa --dry-run', 'batch undo b_1hq3v9k7s2m4xa --yes'],
   args: batchArgument,
   options: { ...rateFlag, yes, skipDamaged },

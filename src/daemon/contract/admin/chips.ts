@@ -153,6 +153,7 @@ export const adminChips = {
     summary: 'Remove the chips that a batch imported and that nothing has happened to since',
     scope: 'edit',
     bodyLimit: 4 * 1024 * 1024,
+    query: z.object({ dryRun: flag.optional() }),
     body: z.object({ batch: batchId, uids: uidList }),
     response: z.array(
       z.object({

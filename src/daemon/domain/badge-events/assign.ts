@@ -27,13 +27,13 @@ interface WantedAssignment {
 
 /**
  * Assigning again replaces the window and the texts.
- * @returns false if nothing changed. @throws DomainError not_found, invalid_input
+ * @returns `replaced` only to a batch, whose undo will not restore them. @throws DomainError not_found, invalid_input
  */
 export async function assignBadgeEvent(
   deps: { db: Db; clock: Clock },
   { teamId, actor }: { teamId: number; actor: Actor },
   wanted: WantedAssignment,
-): Promise<boolean> {
+): Promise<'unchanged' | 'replaced' | 'assigned'> {
   const { startsAt, endsAt } = wanted
   const token = 'token' in wanted.to ? await tokenOfTeam(deps, teamId, wanted.to.token) : undefined
   const uid = 'uid' in wanted.to ? await ownUid(deps.db.read, teamId, wanted.to.uid) : undefined
@@ -49,7 +49,7 @@ export async function assignBadgeEvent(
         `must leave a valid window: it would be from ${from} to ${until}`,
       )
     const to: NewAssignment['to'] = token ? { tokenRow: token.id } : { chipUid: uid ?? '' }
-    const isChanged = await putBadgeAssignment(trx, {
+    const outcome = await putBadgeAssignment(trx, {
       badgeEventId: event.id,
       to,
       startsAt: startsAt ?? null,
@@ -57,13 +57,14 @@ export async function assignBadgeEvent(
       title: wanted.title ?? '',
       description: wanted.description ?? '',
       createdAt: at,
+      batch: actor.batch ?? null,
     })
-    if (!isChanged) return false
+    if (outcome === 'unchanged') return outcome
     if (uid !== undefined) await voidSimulatedTaps(trx, [uid])
     const detail = { badgeEvent: event.id, from, until }
     const target = token ? `${token.contractAddress}/${token.tokenId}` : (uid ?? '')
     await recordChange(trx, { at, actor, teamId, action: 'badge-events.assign', target, detail })
-    return true
+    return outcome
   })
 }
 

@@ -5,6 +5,7 @@ import {
   deleteUntouched,
   findChipRecord,
   hasAssignments,
+  isUntouched,
   rememberChip,
 } from '../../store/chip-records.ts'
 import type { Db, Queries } from '../../store/database.ts'
@@ -29,12 +30,16 @@ const atOnce = { least: 50, most: 250 }
 export async function undoImport(
   deps: Deps,
   actor: Actor,
-  { batch, uids }: { batch: string; uids: readonly string[] },
+  { batch, uids, dryRun }: { batch: string; uids: readonly string[]; dryRun: boolean },
 ): Promise<Unregistered[]> {
   const at = iso(deps.clock.now())
   const pace = new Pace(atOnce)
   const results: Unregistered[] = []
   for await (const piece of piecesOf(uids, pace)) {
+    if (dryRun) {
+      for (const uid of piece) results.push(await checkOne(deps.db.read, { uid, batch }))
+      continue
+    }
     const done = await deps.db.write((trx) =>
       pace.timed(piece.length, async () => {
         const done: { result: Unregistered; teamId?: number }[] = []
@@ -48,6 +53,18 @@ export async function undoImport(
   return results
 }
 
+async function checkOne(db: Queries, { uid, batch }: { uid: string; batch: string }): Promise<Unregistered> {
+  const chip = await findChipRecord(db, uid)
+  if (!chip) return { uid, status: 'unchanged' }
+  if (await isUntouched(db, { uid, batch, topic: topicOf(chip) })) return { uid, status: 'removed' }
+  return { uid, status: 'failed', error: await whyNot(db, chip, batch) }
+}
+
+const topicOf = (chip: ChipRecordRow): string | null => {
+  const token = linkedToken(chip)
+  return token ? tokenTopic(token) : null
+}
+
 async function undoOne(
   trx: Queries,
   { keyRing }: Deps,
@@ -55,10 +72,8 @@ async function undoOne(
 ): Promise<{ result: Unregistered; teamId?: number }> {
   const chip = await findChipRecord(trx, uid)
   if (!chip) return { result: { uid, status: 'unchanged' } }
-  const token = linkedToken(chip)
-  const topic = token ? tokenTopic(token) : null
   const { chipGroupId, teamId } = chip
-  if (!(await deleteUntouched(trx, { uid, batch, chipGroupId, topic })))
+  if (!(await deleteUntouched(trx, { uid, batch, chipGroupId, topic: topicOf(chip) })))
     return { result: { uid, status: 'failed', error: await whyNot(trx, chip, batch) } }
   await endRefsOfChip(trx, uid, at)
   await endOtpsOfChip(trx, uid, at)

@@ -65,7 +65,8 @@ export function adminChipRoutes(app: FastifyInstance, ctx: Context): void {
       await removeChip(ctx, actor, readingsOf(params.uid, request.params))
       return { success: true as const }
     },
-    'POST /admin/chips/import/undo': ({ body, actor }) => undoImport(ctx, actor, body),
+    'POST /admin/chips/import/undo': ({ body, query, actor }) =>
+      undoImport(ctx, actor, { ...body, dryRun: query.dryRun ?? false }),
     'POST /admin/chips/:uid/simulate': ({ params, body, actor, token, request }) =>
       simulateTaps(ctx, { actor, token }, readingsOf(params.uid, request.params), body.count ?? 1),
   })

@@ -12,6 +12,7 @@ import * as audit from './0010-audit.ts'
 import * as restore from './0011-restore.ts'
 import * as badgeContents from './0012-badge-contents.ts'
 import * as importBatches from './0012-import-batches.ts'
+import * as assignmentBatches from './0013-assignment-batches.ts'
 
 /** Forward only, sorted by name. Never change a released migration. */
 export const migrations: Record<string, Migration> = {
@@ -28,4 +29,5 @@ export const migrations: Record<string, Migration> = {
   '0011-restore': restore,
   '0012-badge-contents': badgeContents,
   '0012-import-batches': importBatches,
+  '0013-assignment-batches': assignmentBatches,
 }

@@ -53,4 +53,6 @@ export interface BadgeAssignmentsTable {
   title: string
   description: string
   createdAt: string
+  /** The batch that assigned the event to the chip; null as soon as anybody else assigns it as well. */
+  batch: Generated<string | null>
 }
