@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 import { type Address, createPublicClient, http, parseAbi } from 'viem'
 import { expect } from 'vitest'
+import { endAnvilOf } from './anvil-of.ts'
 import { type CliHome, cliHome } from './cli.ts'
 import { type Running, spawnCli } from './cli-process.ts'
 import { adminToken } from './daemon.ts'
@@ -304,6 +305,7 @@ export async function killBatches(name: string, kills: number): Promise<void> {
     db.close()
     await daemon.kill()
     for (const home of homes) home.remove()
+    endAnvilOf(dataDir)
     rmSync(dataDir, { recursive: true, force: true })
   }
 }
