@@ -6,6 +6,7 @@ import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { foundry } from 'viem/chains'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { anvilBinary } from '../../src/daemon/chain/dev-chain/anvil-binary.ts'
+import { endAnvilOf } from '../support/anvil-of.ts'
 import { testClock } from '../support/daemon.ts'
 import { DaemonOnDisk } from '../support/daemon-on-disk.ts'
 import { clientOf, devChains, payee, transfer } from '../support/dev-chain.ts'
@@ -30,6 +31,7 @@ beforeEach(() => {
 afterEach(async () => {
   await daemon?.end('SIGKILL')
   daemon = undefined
+  endAnvilOf(join(dir, 'data'))
   rmSync(dir, { recursive: true, force: true })
 })
 
