@@ -60,6 +60,12 @@ test('the endpoint table has all of them, and no other', () => {
   expect(ofTheInterface.sort()).toEqual([...all].sort())
 })
 
+test('every endpoint has an operation id of its own, which is a name in any language', () => {
+  const ids = Object.values(endpoints).map(({ id }) => id)
+  expect(new Set(ids).size).toBe(ids.length)
+  expect(ids.filter((id) => !/^[a-z][A-Za-z]+$/.test(id))).toEqual([])
+})
+
 test('every endpoint of the table has a command that calls it', () => {
   const cli = textBelow('src/cli')
   const missing = Object.keys(endpoints).filter((key) => !cli.includes(`'${key}'`))

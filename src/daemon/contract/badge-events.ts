@@ -82,6 +82,7 @@ const creationResponse = z.object({
 
 export const badgeEvents = {
   'POST /badge-events': keyEndpoint({
+    id: 'createBadgeEvent',
     summary: 'Create a badge event, with its image',
     scope: 'edit',
     isRepeatable: true,
@@ -95,6 +96,7 @@ export const badgeEvents = {
     response: z.object({ id: z.number(), poapResponse: creationResponse, unchanged: z.boolean().optional() }),
   }),
   'POST /badge-events/assign': keyEndpoint({
+    id: 'assignBadgeEvent',
     summary: 'Assign a badge event to a chip or a token, whose taps then give codes for it',
     scope: 'transfer',
     body: z
@@ -117,6 +119,7 @@ export const badgeEvents = {
     response: success.extend({ unchanged: z.boolean().optional(), replaced: z.boolean().optional() }),
   }),
   'POST /badge-events/assign/undo': endpoint({
+    id: 'undoBadgeEventAssignments',
     part: 'beyond',
     summary:
       'Take events from the chips to which a batch assigned them, where no badge was minted with them since; one result per row, in order',
@@ -132,6 +135,7 @@ export const badgeEvents = {
     ),
   }),
   'POST /badge-events/mint': endpoint({
+    id: 'mintBadge',
     part: 'interface',
     summary: 'Mint a badge of the event that a code is for; the code is used up',
     auth: 'code',

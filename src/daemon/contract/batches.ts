@@ -75,12 +75,12 @@ const withKey = { part: 'beyond', auth: 'api-key' } as const
 const withToken = { part: 'admin', auth: 'admin' } as const
 
 export const batches = {
-  'GET /batches': endpoint({ ...withKey, ...list }),
-  'POST /batches/:id/hold': endpoint({ ...withKey, ...hold }),
-  'POST /batches/:id/journal': endpoint({ ...withKey, ...append }),
-  'GET /batches/:id/journal': endpoint({ ...withKey, ...journal }),
-  'GET /admin/batches': endpoint({ ...withToken, ...list }),
-  'POST /admin/batches/:id/hold': endpoint({ ...withToken, ...hold }),
-  'POST /admin/batches/:id/journal': endpoint({ ...withToken, ...append }),
-  'GET /admin/batches/:id/journal': endpoint({ ...withToken, ...journal }),
+  'GET /batches': endpoint({ id: 'listBatches', ...withKey, ...list }),
+  'POST /batches/:id/hold': endpoint({ id: 'holdBatch', ...withKey, ...hold }),
+  'POST /batches/:id/journal': endpoint({ id: 'appendToBatchJournal', ...withKey, ...append }),
+  'GET /batches/:id/journal': endpoint({ id: 'readBatchJournal', ...withKey, ...journal }),
+  'GET /admin/batches': endpoint({ id: 'adminListBatches', ...withToken, ...list }),
+  'POST /admin/batches/:id/hold': endpoint({ id: 'adminHoldBatch', ...withToken, ...hold }),
+  'POST /admin/batches/:id/journal': endpoint({ id: 'adminAppendToBatchJournal', ...withToken, ...append }),
+  'GET /admin/batches/:id/journal': endpoint({ id: 'adminReadBatchJournal', ...withToken, ...journal }),
 } as const

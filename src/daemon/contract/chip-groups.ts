@@ -6,6 +6,7 @@ export const chipGroupOnWire = z.object({ id: z.number(), name: z.string(), crea
 
 export const chipGroups = {
   'GET /chip-groups': keyEndpoint({
+    id: 'listChipGroups',
     summary: "List the team's chip groups",
     scope: 'read',
     response: z.array(chipGroupOnWire),

@@ -27,6 +27,7 @@ const batchResult = z.object({
 
 export const chips = {
   'GET /chips/find': endpoint({
+    id: 'findChip',
     part: 'interface',
     summary: 'Verify the parameters of a tap and take it',
     auth: 'none',
@@ -55,6 +56,7 @@ export const chips = {
     }),
   }),
   'GET /chips': keyEndpoint({
+    id: 'listChips',
     summary: 'List the chips of a chip group',
     scope: 'read',
     isLong: true,
@@ -62,6 +64,7 @@ export const chips = {
     response: z.array(chipOnWire),
   }),
   'PATCH /chips': keyEndpoint({
+    id: 'editChips',
     summary: 'Set or clear the redirect URL of chips',
     scope: 'edit',
     bodyLimit: 24 * 1024 * 1024,
@@ -72,6 +75,7 @@ export const chips = {
     response: success,
   }),
   'PATCH /chips/self-service': endpoint({
+    id: 'editChipsAsOwner',
     part: 'interface',
     summary: "Edit the chips of a token, authorized by its owner's signature",
     auth: 'none',
@@ -89,6 +93,7 @@ export const chips = {
     response: z.object({ success: z.literal(true), updatedTags: z.array(z.string()) }),
   }),
   'POST /chips/batch': endpoint({
+    id: 'editChipsByLine',
     part: 'beyond',
     summary:
       'Edit chips row by row, from JSON lines { uid, redirectUrl, expected? }, answering one line per row',

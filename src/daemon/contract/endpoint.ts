@@ -14,6 +14,8 @@ export interface StreamSpec {
 }
 
 export interface EndpointSpec {
+  /** The operation id: unique in the table, and the method's name in generated clients and in tapchip/client. */
+  readonly id: string
   readonly summary: string
   readonly auth: Auth
   readonly scope: Scope

@@ -45,6 +45,7 @@ const aboutEvent = <F extends z.ZodRawShape>(fields: F) =>
 
 export const events = {
   'POST /events/contracts': keyEndpoint({
+    id: 'deployGuestbookContract',
     summary: 'Deploy a guestbook contract',
     scope: 'transfer',
     isRepeatable: true,
@@ -52,6 +53,7 @@ export const events = {
     response: z.object({ success: z.literal(true), contractId: z.number() }),
   }),
   'GET /events/contracts': keyEndpoint({
+    id: 'listGuestbookContracts',
     summary: "List the team's guestbook contracts",
     scope: 'read',
     response: z.array(
@@ -67,6 +69,7 @@ export const events = {
     ),
   }),
   'POST /events': keyEndpoint({
+    id: 'createGuestbookEvent',
     summary: 'Create a guestbook event',
     scope: 'transfer',
     isRepeatable: true,
@@ -75,6 +78,7 @@ export const events = {
     response: z.object({ success: z.literal(true), id: z.number() }),
   }),
   'GET /events': keyEndpoint({
+    id: 'listGuestbookEvents',
     summary: "List the team's guestbook events",
     scope: 'read',
     query: z.object({ contractId: integer(1).optional() }),
@@ -95,6 +99,7 @@ export const events = {
     ),
   }),
   'PATCH /events/metadata': keyEndpoint({
+    id: 'updateGuestbookEventMetadata',
     summary: "Replace a guestbook event's metadata and refresh it at marketplaces",
     scope: 'edit',
     namesFields: true,
@@ -102,6 +107,7 @@ export const events = {
     response: success,
   }),
   'POST /events/mint': keyEndpoint({
+    id: 'mintGuestbookToken',
     summary: "Mint the token of one of the team's guestbook events",
     scope: 'transfer',
     isRepeatable: true,
@@ -109,6 +115,7 @@ export const events = {
     response: sent,
   }),
   'POST /events/mint/self': endpoint({
+    id: 'mintGuestbookTokenWithCode',
     part: 'interface',
     summary: 'Mint the token of the guestbook event that a code is for; the code is used up',
     auth: 'code',
@@ -118,6 +125,7 @@ export const events = {
     response: sent,
   }),
   'POST /events/assign/legacy': keyEndpoint({
+    id: 'assignGuestbookEvent',
     summary: 'Assign a guestbook event to chips, whose taps then give codes for it',
     scope: 'transfer',
     bodyLimit: 4 * 1024 * 1024,
@@ -127,6 +135,7 @@ export const events = {
     response: success.extend({ assigned: z.number().optional() }),
   }),
   'POST /events/toggle-pause-state': keyEndpoint({
+    id: 'setGuestbookPauseState',
     summary: 'Pause or resume transfers between holders of a guestbook contract',
     scope: 'transfer',
     isRepeatable: true,

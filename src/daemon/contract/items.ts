@@ -32,18 +32,21 @@ export const itemOnWire = z.object({
 
 export const items = {
   'GET /items': keyEndpoint({
+    id: 'listItems',
     summary: "List the team's items",
     scope: 'read',
     query: z.object({ contractAddress: address.optional(), chainId: integer(1).optional() }),
     response: z.array(itemOnWire),
   }),
   'GET /items/:itemId': keyEndpoint({
+    id: 'getItem',
     summary: 'Fetch an item',
     scope: 'read',
     params: z.object({ itemId: z.string() }),
     response: itemOnWire,
   }),
   'GET /items/:itemId/chips': keyEndpoint({
+    id: 'listItemChips',
     summary: 'List the chips of an item',
     scope: 'read',
     params: z.object({ itemId: z.string() }),

@@ -4,6 +4,7 @@ import { badgeStatus, code21, success, timestamp, tokenRef } from './fields.ts'
 
 export const otps = {
   'GET /otps/:id': endpoint({
+    id: 'getOtp',
     part: 'interface',
     summary: 'Fetch an OTP',
     auth: 'none',
@@ -38,6 +39,7 @@ export const otps = {
     }),
   }),
   'DELETE /otps/:id': keyEndpoint({
+    id: 'deleteOtp',
     summary: 'Delete an OTP, so that nobody can use it',
     scope: 'edit',
     params: z.object({ id: code21 }),

@@ -101,6 +101,7 @@ const lines = (description: string) => ({
 
 export const phygitalBatches = {
   'POST /phygitals/transfer/check': endpoint({
+    id: 'checkTransfersByLine',
     part: 'beyond',
     summary:
       "Report what transfers would do, from JSON lines { uid | contractAddress, chainId, tokenId; recipient }: one line per row, and a last one { totals, budget? } with gas and price by chain, and the team's remaining daily budget if it is too small",
@@ -112,6 +113,7 @@ export const phygitalBatches = {
     answerType: 'application/x-ndjson',
   }),
   'POST /phygitals/transfer/batch': endpoint({
+    id: 'transferTokensByLine',
     part: 'beyond',
     summary:
       'Transfer or mint row by row, from JSON lines { uid | contractAddress, chainId, tokenId; recipient; idempotencyKey? }, answering one line per row; a key is kept for 30 days',
@@ -123,6 +125,7 @@ export const phygitalBatches = {
     answerType: 'application/x-ndjson',
   }),
   'POST /phygitals/metadata/batch': endpoint({
+    id: 'updateTokenMetadataByLine',
     part: 'beyond',
     summary:
       'Replace metadata row by row, from JSON lines { uid | contractAddress, chainId, tokenId; metadata; expected? }, answering one line per row; a dry run ends with { totals }, the cost of the announcements on the chains',

@@ -21,6 +21,7 @@ const registered = z.object({
 
 export const phygitals = {
   'POST /phygitals/transfer': keyEndpoint({
+    id: 'transferToken',
     summary: "Transfer one of the team's tokens",
     scope: 'transfer',
     isRepeatable: true,
@@ -28,6 +29,7 @@ export const phygitals = {
     response: transferred,
   }),
   'POST /phygitals/transfer/pullable': endpoint({
+    id: 'transferTokenWithCode',
     part: 'interface',
     summary: 'Transfer, or mint, the token that a code is for; the code is used up',
     auth: 'code',
@@ -37,6 +39,7 @@ export const phygitals = {
     response: transferred,
   }),
   'POST /phygitals/transfer/self-service': keyEndpoint({
+    id: 'transferTokenOfChip',
     summary: 'Transfer, or mint, the token of a chip',
     scope: 'transfer',
     isRepeatable: true,
@@ -44,6 +47,7 @@ export const phygitals = {
     response: z.object({ initialTxHash: z.string(), tokenRef }),
   }),
   'GET /phygitals/transfer-signature': keyEndpoint({
+    id: 'signTransfer',
     summary: 'Sign a transfer for the client to submit',
     scope: 'transfer',
     noStore: true,
@@ -51,6 +55,7 @@ export const phygitals = {
     response: signed,
   }),
   'GET /phygitals/transfer-signature/pullable': endpoint({
+    id: 'signTransferWithCode',
     part: 'interface',
     summary: 'Sign the transfer that a code is for; the code is used up',
     auth: 'code',
@@ -60,6 +65,7 @@ export const phygitals = {
     response: signed,
   }),
   'GET /phygitals/chip': endpoint({
+    id: 'getChipOfToken',
     part: 'interface',
     summary: 'Find the chip that is linked to a token',
     auth: 'none',
@@ -68,6 +74,7 @@ export const phygitals = {
     response: z.object({ uid: z.string() }),
   }),
   'GET /phygitals/claim-registration': endpoint({
+    id: 'getClaimRegistration',
     part: 'interface',
     summary: 'Ask whether a recipient is registered for a token',
     auth: 'none',
@@ -84,12 +91,14 @@ export const phygitals = {
     }),
   }),
   'POST /phygitals/claim-registration': keyEndpoint({
+    id: 'createClaimRegistration',
     summary: "Register a recipient for one of the team's tokens",
     scope: 'transfer',
     body: z.object({ ...token, recipient }),
     response: registered,
   }),
   'POST /phygitals/claim-registration/pullable': endpoint({
+    id: 'createClaimRegistrationWithCode',
     part: 'interface',
     summary: 'Register a recipient for the token that a code is for; the code is used up',
     auth: 'code',
@@ -98,12 +107,14 @@ export const phygitals = {
     response: registered,
   }),
   'DELETE /phygitals/claim-registration': keyEndpoint({
+    id: 'deleteClaimRegistration',
     summary: 'Delete a registration',
     scope: 'transfer',
     body: z.object({ ...token, recipient }),
     response: success,
   }),
   'PATCH /phygitals/metadata': keyEndpoint({
+    id: 'updateTokenMetadata',
     summary: "Replace a token's metadata and refresh it at marketplaces",
     scope: 'edit',
     namesFields: true,

@@ -4,6 +4,7 @@ import { badgeStatus, code21, flag, tokenRef } from './fields.ts'
 
 export const refs = {
   'GET /refs/:id': endpoint({
+    id: 'getRef',
     part: 'interface',
     summary: 'Query a ref, which is valid once and then gives its codes',
     auth: 'none',

@@ -3,6 +3,7 @@ import { endpoint } from './endpoint.ts'
 
 export const team = {
   'GET /team': endpoint({
+    id: 'getTeam',
     part: 'beyond',
     summary: 'Show the team of the API key',
     auth: 'api-key',

@@ -24,7 +24,7 @@ export function openApiDocument(
       .split('/')
       .map((part) => wire.word(part).replace(/^:(.+)/, '{$1}'))
       .join('/')
-    paths[shown] = { ...paths[shown], [String(method).toLowerCase()]: operation(spec, key, wire) }
+    paths[shown] = { ...paths[shown], [String(method).toLowerCase()]: operation(spec, wire) }
   }
   return {
     openapi: '3.1.0',
@@ -49,13 +49,10 @@ const security: Record<EndpointSpec['auth'], Json[]> = {
   admin: [{ admin: [] }],
 }
 
-function operation(spec: EndpointSpec, key: string, wire: WireWords): Json {
+function operation(spec: EndpointSpec, wire: WireWords): Json {
   const type = spec.answerType ?? 'application/json'
   return {
-    operationId: key.replace(
-      /[^A-Za-z]+(\w)?/g,
-      (_all, next: string | undefined) => next?.toUpperCase() ?? '',
-    ),
+    operationId: spec.id,
     summary: spec.summary,
     tags: [spec.part],
     security: security[spec.auth],

@@ -18,6 +18,7 @@ const hash = z.string().regex(/^[0-9a-f]{64}$/, 'must be 64 hex digits')
 
 export const audit = {
   'GET /admin/audit': adminEndpoint({
+    id: 'listAuditEntries',
     summary: 'List changes and who made them, newest first',
     scope: 'read',
     query: z.object({
@@ -31,11 +32,13 @@ export const audit = {
     response: z.array(change),
   }),
   'GET /admin/audit/head': adminEndpoint({
+    id: 'getAuditHead',
     summary: 'Show how many changes are recorded, and the hash of the last one',
     scope: 'read',
     response: z.object({ entries: z.number(), head: hash }),
   }),
   'GET /admin/audit/verify': adminEndpoint({
+    id: 'verifyAudit',
     summary:
       'Check that no recorded change was changed, removed, or added: how far the check is, then the result',
     scope: 'read',
@@ -53,6 +56,7 @@ export const audit = {
     answerType: 'application/x-ndjson',
   }),
   'GET /admin/audit/export': adminEndpoint({
+    id: 'exportAudit',
     summary:
       'Export changes with their hashes, oldest first, after a line that says where they begin and end',
     scope: 'read',

@@ -36,12 +36,14 @@ const decided = z.object({ id: z.number(), name: z.string(), status: badgeStatus
 
 export const adminBadgeEvents = {
   'GET /admin/badge-events': adminEndpoint({
+    id: 'listBadgeEvents',
     summary: 'List badge events with their status and remaining codes, newest first',
     scope: 'read',
     query: z.object({ ...team, ...page }),
     response: z.array(badgeEvent),
   }),
   'GET /admin/badge-events/:id/claims': adminEndpoint({
+    id: 'listBadgeClaims',
     summary: 'List the claims of a badge event, newest first',
     scope: 'read',
     params,
@@ -49,12 +51,14 @@ export const adminBadgeEvents = {
     response: z.array(claim),
   }),
   'POST /admin/badge-events/:id/approve': adminEndpoint({
+    id: 'approveBadgeEvent',
     summary: 'Approve a badge event of the embedded provider, which gives it its codes',
     scope: 'edit',
     params,
     response: decided,
   }),
   'POST /admin/badge-events/:id/reject': adminEndpoint({
+    id: 'rejectBadgeEvent',
     summary: 'Reject a badge event of the embedded provider, so that it gives no badges',
     scope: 'edit',
     params,

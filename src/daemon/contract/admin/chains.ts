@@ -5,6 +5,7 @@ const wei = z.string()
 
 export const chains = {
   'GET /admin/chains': adminEndpoint({
+    id: 'listChains',
     summary: "Report the state of each chain: reachability, the relayer's balance, and waiting transactions",
     scope: 'read',
     response: z.array(

@@ -15,6 +15,7 @@ const applyResult = z.object({
 
 export const adminChipsApply = {
   'POST /admin/chips/apply': adminEndpoint({
+    id: 'applyChips',
     summary:
       'Make chips as each row says, from JSON lines: register, change, move, link, unlink, remove; answers one line per row. With dryRun, the plan',
     scope: 'edit',

@@ -127,6 +127,7 @@ const chipFilter = {
 
 export const adminChips = {
   'POST /admin/chips/import': adminEndpoint({
+    id: 'importChips',
     summary:
       'Register chips from CSV or JSON lines; answers one line per row (with report=failures, only failed rows and a summary)',
     scope: 'edit',
@@ -150,6 +151,7 @@ export const adminChips = {
     answerType: 'application/x-ndjson',
   }),
   'POST /admin/chips/import/undo': adminEndpoint({
+    id: 'undoChipImport',
     summary: 'Remove the chips that a batch imported and that nothing has happened to since',
     scope: 'edit',
     bodyLimit: 4 * 1024 * 1024,
@@ -164,6 +166,7 @@ export const adminChips = {
     ),
   }),
   'GET /admin/chips/export': adminEndpoint({
+    id: 'exportChips',
     summary: "Stream a team's chips as JSON lines: all, or those for which every given condition holds",
     scope: 'read',
     query: z.object({ ...team, ...chipFilter }),
@@ -171,12 +174,14 @@ export const adminChips = {
     answerType: 'application/x-ndjson',
   }),
   'GET /admin/chips/:uid': adminEndpoint({
+    id: 'getChip',
     summary: 'Show a chip with its last tap, key set, token and assignments',
     scope: 'read',
     params: one,
     response: chipForAdmin,
   }),
   'POST /admin/chips/:uid/link': adminEndpoint({
+    id: 'linkChip',
     summary: 'Link a chip to a token, to an item, or to both',
     scope: 'edit',
     params: one,
@@ -188,6 +193,7 @@ export const adminChips = {
     response: chipForAdmin,
   }),
   'POST /admin/chips/:uid/unlink': adminEndpoint({
+    id: 'unlinkChip',
     summary: 'Remove the token, the item, or both from a chip',
     scope: 'edit',
     params: one,
@@ -195,6 +201,7 @@ export const adminChips = {
     response: chipForAdmin,
   }),
   'POST /admin/chips/:uid/replace': adminEndpoint({
+    id: 'replaceChip',
     summary: 'Move everything from a chip to another registered chip, and disable the first',
     scope: 'edit',
     params: one,
@@ -202,6 +209,7 @@ export const adminChips = {
     response: chipForAdmin,
   }),
   'POST /admin/chips/:uid/disable': adminEndpoint({
+    id: 'disableChip',
     summary: 'Disable a stolen or lost chip, which invalidates its taps, refs, and codes',
     scope: 'edit',
     params: one,
@@ -209,18 +217,21 @@ export const adminChips = {
     response: chipForAdmin,
   }),
   'POST /admin/chips/:uid/enable': adminEndpoint({
+    id: 'enableChip',
     summary: 'Enable a disabled chip again',
     scope: 'edit',
     params: one,
     response: chipForAdmin,
   }),
   'DELETE /admin/chips/:uid': adminEndpoint({
+    id: 'deleteChip',
     summary: 'Remove a chip from the registry',
     scope: 'edit',
     params: one,
     response: success,
   }),
   'POST /admin/chips/:uid/simulate': adminEndpoint({
+    id: 'simulateTap',
     summary: "Create the URLs of a simulated chip's next taps",
     scope: 'edit',
     params: one,

@@ -41,12 +41,14 @@ const inspection = {
 
 export const contracts = {
   'GET /admin/contracts': adminEndpoint({
+    id: 'listContracts',
     summary: "List a team's token contracts",
     scope: 'read',
     query: z.object(team),
     response: z.array(contractOnWire),
   }),
   'POST /admin/contracts': adminEndpoint({
+    id: 'registerContract',
     summary: 'Register an existing token contract',
     scope: 'transfer',
     body: z.object({
@@ -60,12 +62,14 @@ export const contracts = {
     response: z.object({ ...contractFields, ...inspection }),
   }),
   'GET /admin/contracts/:id': adminEndpoint({
+    id: 'getContract',
     summary: 'Show a contract and its state on the chain',
     scope: 'read',
     params: z.object({ id: integer(1) }),
     response: z.object({ ...contractFields, ...inspection }),
   }),
   'POST /admin/contracts/deploy': adminEndpoint({
+    id: 'deployContract',
     summary: 'Deploy a token contract',
     scope: 'transfer',
     isRepeatable: true,
@@ -79,6 +83,7 @@ export const contracts = {
     response: z.object({ ...contractFields, warnings }),
   }),
   'PATCH /admin/contracts/:id': adminEndpoint({
+    id: 'editContract',
     summary: 'Set or clear the two-tap policy of a token contract',
     scope: 'transfer',
     params: z.object({ id: integer(1) }),
@@ -86,12 +91,14 @@ export const contracts = {
     response: contractOnWire,
   }),
   'DELETE /admin/contracts/:id': adminEndpoint({
+    id: 'deleteContract',
     summary: 'Remove an unused contract that was registered by mistake or never deployed',
     scope: 'edit',
     params: z.object({ id: integer(1) }),
     response: success,
   }),
   'POST /admin/contracts/:id/service-url': adminEndpoint({
+    id: 'setContractServiceUrl',
     summary: 'Set the metadata base URL of a contract to that of this daemon',
     scope: 'transfer',
     params: z.object({ id: integer(1) }),

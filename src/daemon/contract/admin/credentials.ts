@@ -22,12 +22,14 @@ const adminTokenOnWire = apiKeyOnWire.omit({ team: true, hint: true })
 
 export const apiKeys = {
   'GET /admin/api-keys': adminEndpoint({
+    id: 'listApiKeys',
     summary: "List a team's API keys, without the keys themselves",
     scope: 'read',
     query: z.object(team),
     response: z.array(apiKeyOnWire),
   }),
   'POST /admin/api-keys': adminEndpoint({
+    id: 'createApiKey',
     summary: 'Create an API key; only this answer shows it',
     scope: 'keys',
     body: z.object({
@@ -40,6 +42,7 @@ export const apiKeys = {
     noStore: true,
   }),
   'DELETE /admin/api-keys/:id': adminEndpoint({
+    id: 'revokeApiKey',
     summary: 'Revoke an API key',
     scope: 'keys',
     params: z.object({ id: integer(1) }),
@@ -49,11 +52,13 @@ export const apiKeys = {
 
 export const adminTokens = {
   'GET /admin/admin-tokens': adminEndpoint({
+    id: 'listAdminTokens',
     summary: 'List the admin tokens, without the tokens themselves',
     scope: 'read',
     response: z.array(adminTokenOnWire),
   }),
   'POST /admin/admin-tokens': adminEndpoint({
+    id: 'createAdminToken',
     summary: 'Create an admin token; only this answer shows it',
     scope: 'keys',
     body: z.object({ name: name(), scopes: scopeList(scopes), expiresAt: moment.nullable().optional() }),
@@ -61,6 +66,7 @@ export const adminTokens = {
     noStore: true,
   }),
   'DELETE /admin/admin-tokens/:id': adminEndpoint({
+    id: 'revokeAdminToken',
     summary: 'Revoke an admin token',
     scope: 'keys',
     params: z.object({ id: integer(1) }),

@@ -5,6 +5,7 @@ import { budget } from './teams.ts'
 
 export const daemon = {
   'GET /admin/status': adminEndpoint({
+    id: 'getStatus',
     summary: "Report the caller, the daemon's contents, and its environment",
     scope: 'read',
     // The check reads the whole database and blocks all other requests.
@@ -38,6 +39,7 @@ export const daemon = {
     }),
   }),
   'POST /admin/backup': adminEndpoint({
+    id: 'backUp',
     summary: 'Back up the database consistently to a folder of the daemon while taps continue',
     scope: 'all',
     body: z.object({

@@ -25,18 +25,21 @@ const changes = z.object(changeable).partial()
 
 export const adminItems = {
   'GET /admin/items': adminEndpoint({
+    id: 'adminListItems',
     summary: "List a team's items",
     scope: 'read',
     query: z.object(team),
     response: z.array(itemOnWire),
   }),
   'POST /admin/items': adminEndpoint({
+    id: 'createItem',
     summary: 'Create an item',
     scope: 'edit',
     body: z.object({ ...team, ...itemFields }),
     response: itemOnWire,
   }),
   'PATCH /admin/items/:id': adminEndpoint({
+    id: 'editItem',
     summary: 'Change an item: the given fields replace the current ones, if these are as expected',
     scope: 'edit',
     params: z.object({ id: itemId }),
@@ -44,6 +47,7 @@ export const adminItems = {
     response: itemOnWire,
   }),
   'DELETE /admin/items/:id': adminEndpoint({
+    id: 'deleteItem',
     summary: 'Remove an item with no chips',
     scope: 'edit',
     params: z.object({ id: itemId }),

@@ -42,17 +42,20 @@ const keySetOnWire = z.object({
 
 export const keySets = {
   'GET /admin/key-sets': adminEndpoint({
+    id: 'listKeySets',
     summary: 'List the key sets, without their keys',
     scope: 'read',
     response: z.array(keySetOnWire),
   }),
   'POST /admin/key-sets': adminEndpoint({
+    id: 'createKeySet',
     summary: 'Create a key set. Its keys are never shown',
     scope: 'keys',
     body: z.object(keySetFields),
     response: keySetOnWire,
   }),
   'DELETE /admin/key-sets/:id': adminEndpoint({
+    id: 'deleteKeySet',
     summary: 'Remove a key set that no chip uses',
     scope: 'keys',
     params: z.object({ id: integer() }),

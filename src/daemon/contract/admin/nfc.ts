@@ -55,6 +55,7 @@ const nfcStep = z.object({
 /** The daemon talks to a card on a remote reader, so that chip keys never leave it and only APDUs travel. */
 export const nfc = {
   'POST /admin/nfc/sessions': adminEndpoint({
+    id: 'openNfcSession',
     summary: 'Start to set up, recover, or reset the chip on a reader; answers the first command for it',
     scope: 'provision',
     body: z.object({
@@ -77,6 +78,7 @@ export const nfc = {
     noStore: true,
   }),
   'POST /admin/nfc/sessions/:id/answers': adminEndpoint({
+    id: 'answerNfcSession',
     summary: "Send the card's answer, or the details for an inspected chip; answers the next command",
     scope: 'provision',
     params: z.object({ id: text(64) }),
@@ -90,12 +92,14 @@ export const nfc = {
     noStore: true,
   }),
   'DELETE /admin/nfc/sessions/:id': adminEndpoint({
+    id: 'closeNfcSession',
     summary: 'End a session whose card is gone; its plan stays in the journal',
     scope: 'provision',
     params: z.object({ id: text(64) }),
     response: success,
   }),
   'GET /admin/nfc/journal': adminEndpoint({
+    id: 'readNfcJournal',
     summary: 'List unfinished plans of chips, or all plans with all=true, newest first',
     scope: 'read',
     query: z.object({ uid: uid.optional(), all: flag.optional(), ...page }),
@@ -117,6 +121,7 @@ export const nfc = {
     ),
   }),
   'DELETE /admin/nfc/journal/:uid': adminEndpoint({
+    id: 'deleteNfcPlan',
     summary: 'Give up a lost chip, so that it no longer holds its key set',
     scope: 'keys',
     params: z.object({ uid }),

@@ -44,6 +44,7 @@ const tapCount = z.object({
 
 export const taps = {
   'GET /admin/taps': adminEndpoint({
+    id: 'listTaps',
     summary: 'List taps, newest first, with the reason for refused ones',
     scope: 'read',
     query: z.object({
@@ -56,6 +57,7 @@ export const taps = {
     response: z.array(tapOnWire),
   }),
   'GET /admin/taps/stats': adminEndpoint({
+    id: 'getTapStats',
     summary:
       'Count taps by hour, day, chip group, item, or outcome; hours and days without taps are listed too',
     scope: 'read',
@@ -82,6 +84,7 @@ export const taps = {
     }),
   }),
   'GET /admin/taps/follow': adminEndpoint({
+    id: 'followTaps',
     summary: 'Stream taps as they happen, one JSON line each; empty lines keep the connection open',
     scope: 'read',
     query: z.object({ ...team, uid: uid.optional() }),

@@ -16,17 +16,20 @@ const limit = integer(0, 1_000_000_000_000_000).nullable().optional()
 
 export const teams = {
   'GET /admin/teams': adminEndpoint({
+    id: 'listTeams',
     summary: 'List the teams',
     scope: 'read',
     response: z.array(teamOnWire),
   }),
   'POST /admin/teams': adminEndpoint({
+    id: 'createTeam',
     summary: 'Create a team',
     scope: 'all',
     body: z.object({ name: name() }),
     response: teamOnWire,
   }),
   'PATCH /admin/teams/:id': adminEndpoint({
+    id: 'editTeam',
     summary: "Set a team's daily limits for transactions and gas; null: the default",
     // These limits bind everyone with a lesser scope.
     scope: 'all',
@@ -35,6 +38,7 @@ export const teams = {
     response: teamOnWire,
   }),
   'DELETE /admin/teams/:id': adminEndpoint({
+    id: 'deleteTeam',
     summary: 'Remove an empty team',
     scope: 'edit',
     params: z.object({ id: integer(1) }),

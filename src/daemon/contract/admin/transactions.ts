@@ -61,6 +61,7 @@ const shownTransaction = z.object({ ...transactionFields, attempts: z.array(atte
 
 export const transactions = {
   'GET /admin/transactions': adminEndpoint({
+    id: 'listTransactions',
     summary: 'List transactions, newest first',
     scope: 'read',
     query: z.object({
@@ -80,12 +81,14 @@ export const transactions = {
     response: z.array(transactionOnWire),
   }),
   'GET /admin/transactions/:id': adminEndpoint({
+    id: 'showTransaction',
     summary: 'Show a transaction with all of its signed attempts',
     scope: 'read',
     params: z.object({ id: integer(1) }),
     response: shownTransaction,
   }),
   'POST /admin/transactions/:id/cancel': adminEndpoint({
+    id: 'cancelTransaction',
     summary: 'Cancel a transaction, at once or with an empty one in its place',
     scope: 'transfer',
     params: z.object({ id: integer(1) }),
