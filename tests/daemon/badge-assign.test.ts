@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { openBadgeApp, tapRef } from '../support/badges.ts'
 import { type Options, testClock } from '../support/daemon.ts'
-import { acmeKey, derived, otherKey, uids } from '../support/seeds.ts'
+import { acmeKey, derived, otherKey, seed, uids } from '../support/seeds.ts'
 import { tap, tapPath } from '../support/taps.ts'
 
 async function open(options: Options = {}) {
@@ -75,22 +75,109 @@ describe('assigning to a chip', () => {
     expect(await t.listed()).toHaveLength(1)
   })
 
-  test("the event's own days are the window, to the last second in UTC", async () => {
-    const t = await open({ clock: testClock('2026-06-02T23:59:59.000Z') })
-    await t.assign({ poapEventId: t.event, tagUID: uids.blank })
-    expect(await t.listed()).toHaveLength(1)
-    const late = await open({ clock: testClock('2026-06-03T00:00:00.000Z') })
-    await late.assign({ poapEventId: late.event, tagUID: uids.blank })
-    expect(await late.listed()).toEqual([])
+  test('without a window it is always listed, and the status changes at the last second of a day in UTC', async () => {
+    const t = await open()
+    const days = { startDate: '2026-06-02', endDate: '2026-06-02', expiryDate: '2026-06-03' }
+    const { id } = (await t.create(days)).body
+    await t.assign({ poapEventId: id, tagUID: uids.blank })
+    for (const [status, seconds] of [
+      ['future', 12 * 3600 - 1],
+      ['future', 1],
+      ['active', 2 * 24 * 3600 - 1],
+      ['active', 1],
+      ['expired', 365 * 24 * 3600],
+      ['expired', 0],
+    ] as const) {
+      expect(await t.listed()).toMatchObject([{ id, status, otp: expect.any(String) }])
+      t.clock.advance(`${seconds}s`)
+    }
   })
 
-  test('one end given, the other is that of the event', async () => {
+  test('either end of a window may be open', async () => {
     const t = await open()
     await t.assign({ poapEventId: t.event, tagUID: uids.blank, startsAt: '2026-06-01T13:00:00Z' })
     expect(await t.listed()).toEqual([])
     t.clock.advance('1h')
+    expect(await t.listed()).toMatchObject([{ status: 'active' }])
+    t.clock.advance('8760h')
+    expect(await t.listed()).toMatchObject([{ status: 'expired' }])
+    await t.assign({ poapEventId: t.event, tagUID: uids.blank, endsAt: '2027-06-01T13:00:00Z' })
     expect(await t.listed()).toHaveLength(1)
+    t.clock.advance('1s')
+    expect(await t.listed()).toEqual([])
   })
+
+  test('active ones come first, then the newest assignment, the same on refs and look-ups', async () => {
+    const t = await open()
+    const over = { startDate: '2026-05-01', endDate: '2026-05-02', expiryDate: '2026-05-03' }
+    const soon = { startDate: '2026-07-01', endDate: '2026-07-02', expiryDate: '2026-07-03' }
+    const ids: number[] = []
+    for (const days of [{}, over, {}, soon]) ids.push((await t.create(days)).body.id)
+    for (const id of ids) await t.assign({ poapEventId: id, tagUID: uids.blank })
+    const [first, ended, second, future] = ids
+    const order = async () => (await t.listed()).map(({ id }: { id: number }) => id)
+    expect(await order()).toEqual([second, first, future, ended])
+    // Another title is no newer assignment.
+    await t.assign({ poapEventId: first, tagUID: uids.blank, title: 'First' })
+    expect(await order()).toEqual([second, first, future, ended])
+    const found = await t.find(uids.blank, 5000)
+    expect(found.badgeEvent.id).toBe(second)
+    expect((await t.call(`GET /otps/${found.otp.code}`)).body.badgeEvent.id).toBe(second)
+  })
+
+  test("only an active event keeps an unminted chip's own code away", async () => {
+    const t = await open()
+    const over = { startDate: '2026-05-01', endDate: '2026-05-02', expiryDate: '2026-05-03' }
+    const { body } = await t.create(over)
+    await t.assign({ poapEventId: body.id, tagUID: uids.unminted })
+    const ended = await tapRef(t.app, uids.unminted)
+    expect(ended).toMatchObject({ otp: expect.any(String), badgeEvents: [{ status: 'expired' }] })
+    await t.assign({ poapEventId: t.event, tagUID: uids.unminted })
+    const active = await tapRef(t.app, uids.unminted)
+    expect(active.badgeEvents.map(({ id }: { id: number }) => id)).toEqual([t.event, body.id])
+    expect(active).not.toHaveProperty('otp')
+    const subject = async (counter: number) => {
+      const { badgeEvent, otp } = await t.find(uids.unminted, counter)
+      const { type } = (await t.call(`GET /otps/${otp.code}`)).body
+      return { event: badgeEvent.id, type }
+    }
+    expect(await subject(5000)).toEqual({ event: t.event, type: 'POAP_EVENT' })
+    t.clock.advance('1440h')
+    expect(await subject(5001)).toEqual({ event: t.event, type: 'PHYGITAL_CLAIM' })
+  })
+
+  test('the tap page says when an event gives no badges', async () => {
+    const t = await open()
+    await t.assign({ poapEventId: t.event, tagUID: uids.blank, title: 'The party' })
+    const page = async (counter: number) =>
+      (await t.app.inject({ url: tapPath(tap(derived, { uid: uids.blank }, counter)) })).body
+    const during = await page(6000)
+    expect(during).toContain('The party')
+    expect(during).not.toContain('could be collected')
+    t.clock.advance('1440h')
+    const after = await page(6001)
+    expect(after).toContain('The party')
+    expect(after).toContain('Badges could be collected until 2026-07-01')
+  })
+})
+
+test('a seed may give windows, and says which one is wrong', async () => {
+  const [acme, other] = seed.teams
+  const [launch] = acme?.badgeEvents ?? []
+  const withChips = (chips: unknown[]) => ({
+    ...seed,
+    teams: [{ ...acme, badgeEvents: [{ ...launch, chips }] }, other],
+  })
+  const window = { startsAt: '2026-06-01T13:00:00Z', endsAt: '2026-06-01T14:00:00Z' }
+  const t = await open({ seed: withChips([uids.events, { uid: uids.blank, ...window }]) })
+  expect(await t.listed(uids.events)).toHaveLength(1)
+  expect(await t.listed()).toEqual([])
+  t.clock.advance('1h')
+  expect(await t.listed()).toHaveLength(1)
+  const backwards = { uid: uids.blank, startsAt: window.endsAt, endsAt: window.startsAt }
+  await expect(open({ seed: withChips([backwards]) })).rejects.toThrow(
+    'teams.0.badgeEvents.0.chips.0.endsAt: must not be before startsAt',
+  )
 })
 
 describe('assigning to a token', () => {
@@ -151,7 +238,6 @@ describe('refused', () => {
     [{ tagUID: uids.blank, startsAt: '2026-06-01' }, 'startsAt'],
     [{ tagUID: uids.blank, endsAt: '2026-06-01T00:00:00+02:00' }, 'endsAt'],
     [{ tagUID: uids.blank, startsAt: '2026-06-02T00:00:00Z', endsAt: '2026-06-01T00:00:00Z' }, 'endsAt'],
-    [{ tagUID: uids.blank, startsAt: '2027-01-01T00:00:00Z' }, 'startsAt'],
     [{ tagUID: 'no uid' }, 'tagUID'],
     [{ tagUID: uids.blank, poapEventId: 'x' }, 'poapEventId'],
   ])('%j is a 400', async (body, named) => {

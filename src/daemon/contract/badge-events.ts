@@ -48,7 +48,7 @@ export const newBadgeEvent = z.object({
 })
 
 /** YYYY-MM-DDTHH:mm:ssZ; the output includes milliseconds. */
-const instant = z.string().transform((value, ctx) => {
+export const instant = z.string().transform((value, ctx) => {
   if (isInstant(value)) return new Date(value).toISOString()
   ctx.addIssue({ code: 'custom', message: 'must be an existing time in UTC, as YYYY-MM-DDTHH:mm:ssZ' })
   return z.NEVER

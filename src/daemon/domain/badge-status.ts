@@ -15,9 +15,17 @@ export function badgeStatus(
   return now > dayEnd(event.expiryDate) ? 'expired' : 'active'
 }
 
-/** An assignment's own window overrides the event's dates. */
-export function isListed(event: AssignedBadgeEvent, now: string): boolean {
-  return (
-    (event.startsAt ?? dayStart(event.startDate)) <= now && now <= (event.endsAt ?? dayEnd(event.endDate))
-  )
+export type ListedBadgeEvent = AssignedBadgeEvent & { status: BadgeStatus }
+
+/**
+ * The events whose assignment has no window, or an open one: what a tap shows now. Active ones first, then the newest
+ * assignment, because clients read only the first.
+ */
+export function listedNow(assigned: readonly AssignedBadgeEvent[], now: string): ListedBadgeEvent[] {
+  return assigned
+    .filter(({ startsAt, endsAt }) => (startsAt ?? now) <= now && now <= (endsAt ?? now))
+    .map((event) => ({ ...event, status: badgeStatus(event, now) }))
+    .sort((a, b) => rank(a) - rank(b) || b.assignmentId - a.assignmentId)
 }
+
+const rank = ({ status }: ListedBadgeEvent): number => (status === 'active' ? 0 : 1)

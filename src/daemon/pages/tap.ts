@@ -48,6 +48,29 @@ ${main}
 `,
 })
 
+function badgeSection({ title, description, ...badge }: TapPageContent['badges'][number]): string {
+  const lines = [description && `<bdi>${text(description)}</bdi>`, noBadgeYet(badge)]
+  const paragraphs = lines.map((line) => (line ? `<p>${line}</p>` : '')).join('')
+  return `<section><h2><bdi>${text(title)}</bdi></h2>${paragraphs}</section>`
+}
+
+type Badge = Pick<TapPageContent['badges'][number], 'status' | 'startDate' | 'expiryDate'>
+
+/** Without it, the heading of an event that gives nothing now would look like an offer. */
+function noBadgeYet({ status, startDate, expiryDate }: Badge): string {
+  switch (status) {
+    case 'active':
+      return ''
+    case 'future':
+      return `Badges can be collected from ${startDate} on (UTC).`
+    case 'expired':
+      return `Badges could be collected until ${expiryDate} (UTC).`
+    case 'pending-approval':
+    case 'rejected':
+      return 'There are no badges of this event at the moment.'
+  }
+}
+
 export function tapPage(content: TapPageContent): Page {
   const { item, token, badges, links, uid, ref } = content
   const title = item?.name ?? 'This chip is genuine'
@@ -60,7 +83,7 @@ export function tapPage(content: TapPageContent): Page {
 <p class="state">✓ Genuine, tapped just now</p>
 <h1><bdi>${text(title)}</bdi></h1>
 ${item?.description ? `<p><bdi>${text(item.description)}</bdi></p>` : ''}
-${badges.map(({ title, description }) => `<section><h2><bdi>${text(title)}</bdi></h2>${description ? `<p><bdi>${text(description)}</bdi></p>` : ''}</section>`).join('\n')}
+${badges.map(badgeSection).join('\n')}
 ${list.length > 0 ? `<ul>${list.join('')}</ul>` : ''}
 <dl><dt>Chip</dt><dd>${uidToColons(uid)}</dd>${token ? `<dt>Token</dt><dd>${text(token.tokenId)} of ${text(token.contractAddress)}</dd>` : ''}</dl>
 </main>`,

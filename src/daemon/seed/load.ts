@@ -111,8 +111,10 @@ async function seedBadgeEvents(seeding: TeamSeeding, seed: SeedTeam, path: strin
   const { trx, at, team } = seeding
   for (const [index, { chips, eventURL: eventUrl, ...event }] of seed.badgeEvents.entries()) {
     const badgeEventId = await ensureBadgeEventIn(trx, { teamId: team.id, at }, { ...event, eventUrl })
-    for (const uids of await ownChips(seeding, chips, `${path}.badgeEvents.${index}.chips`))
-      await ensureAssignedIn(trx, { badgeEventId, uids, at })
+    const uids = chips.map(({ uid }) => uid)
+    await ownChips(seeding, uids, `${path}.badgeEvents.${index}.chips`)
+    for (const { uid: chipUid, ...window } of chips)
+      await ensureAssignedIn(trx, { badgeEventId, chipUid, ...window, createdAt: at })
   }
 }
 

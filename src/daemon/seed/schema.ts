@@ -3,6 +3,7 @@ import { isDay } from '../../values/date.ts'
 import { twoTapPolicy } from '../contract/admin/contracts.ts'
 import { itemFields } from '../contract/admin/items.ts'
 import { keySetFields } from '../contract/admin/key-sets.ts'
+import { instant } from '../contract/badge-events.ts'
 import { address, integer, name, text, tokenId, uid } from '../contract/fields.ts'
 
 const list = <T extends z.ZodType>(of: T) => z.array(of).default([])
@@ -45,6 +46,21 @@ const guestbookContract = z.object({
   events: list(z.object({ name: name(), tokenId, metadata: metadata.default({}), chips: list(uid) })),
 })
 
+const window = z.object({
+  uid,
+  startsAt: instant.nullable().default(null),
+  endsAt: instant.nullable().default(null),
+})
+
+/** A UID, or a UID with the window in which the chip shows the event. */
+const assigned = z.preprocess(
+  (value) => (typeof value === 'object' && value !== null ? value : { uid: value }),
+  window.refine(({ startsAt, endsAt }) => startsAt === null || endsAt === null || startsAt <= endsAt, {
+    path: ['endsAt'],
+    message: 'must not be before startsAt',
+  }),
+)
+
 const badgeEvent = z
   .object({
     name: name(256),
@@ -58,7 +74,7 @@ const badgeEvent = z
     privateEvent: z.boolean().default(false),
     virtualEvent: z.boolean().default(false),
     requestedCodes: integer(0, 1_000_000).default(0),
-    chips: list(uid),
+    chips: list(assigned),
   })
   .refine((event) => event.startDate <= event.endDate, {
     path: ['endDate'],

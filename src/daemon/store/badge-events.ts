@@ -5,6 +5,8 @@ import type { BadgeEventRow, BadgeEventsTable, BadgeImagesTable } from './schema
 import { affected, once, statement } from './statement.ts'
 
 export interface AssignedBadgeEvent extends BadgeEventRow {
+  assignmentId: number
+  /** null: open. */
   startsAt: string | null
   endsAt: string | null
   /** Overrides the text on the tap page; empty: the text of the event. */
@@ -18,6 +20,7 @@ const assigned = (db: Queries) =>
     .innerJoin('badgeEvents', 'badgeEvents.id', 'badgeAssignments.badgeEventId')
     .selectAll('badgeEvents')
     .select([
+      'badgeAssignments.id as assignmentId',
       'badgeAssignments.startsAt',
       'badgeAssignments.endsAt',
       'badgeAssignments.title as shownTitle',
@@ -32,7 +35,7 @@ const ofToken = statement<{ tokenRow: number }>()((db, p) =>
   assigned(db).where('badgeAssignments.tokenRow', '=', p.tokenRow),
 )
 
-/** Ordered by assignment. Events of the chip precede events of its token. */
+/** The chip's own assignment of an event precedes that of its token. */
 export async function badgeEventsOf(
   db: Queries,
   chip: { uid: string; tokenRow: number | null },
@@ -133,10 +136,10 @@ export async function insertBadgeEvent(db: Queries, event: Insertable<BadgeEvent
   return (await db.insertInto('badgeEvents').values(event).returning('id').executeTakeFirstOrThrow()).id
 }
 
-/** Uses the dates of the event. @returns false if it was already assigned */
+/** @returns false if it was already assigned */
 export async function assignBadgeEventToChip(
   db: Queries,
-  assignment: { badgeEventId: number; chipUid: string; createdAt: string },
+  assignment: Pick<NewAssignment, 'badgeEventId' | 'startsAt' | 'endsAt' | 'createdAt'> & { chipUid: string },
 ): Promise<boolean> {
   const { numInsertedOrUpdatedRows } = await db
     .insertInto('badgeAssignments')

@@ -36,9 +36,9 @@ export const assign = defineCommand({
   name: 'assign',
   summary: 'Assign a badge event to a chip or a token, whose taps then give codes for it',
   description:
-    'Assign a badge event to a chip, or to a token and so to every chip of it: taps give codes for it, from --starts-at ' +
-    "to --ends-at, or on the event's own days. Assigning it again replaces its window and texts. Many from a file with " +
-    'the columns uid and badgeEventId and, as needed, startsAt, endsAt, title and description.',
+    'Assign a badge event to a chip, or to a token and so to every chip of it: taps show it and give codes for it, only ' +
+    'from --starts-at and until --ends-at if you set them. Assigning it again replaces its window and texts. Many from ' +
+    'a file with the columns uid and badgeEventId and, as needed, startsAt, endsAt, title and description.',
   examples: [
     'badge-events assign 4 --uid 04:98:93:CA:AA:11:90',
     'badge-events assign 4 --uid 04:98:93:CA:AA:11:90 --starts-at 2026-12-31T18:00:00Z --title "New Year"',

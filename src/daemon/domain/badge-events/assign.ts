@@ -12,13 +12,13 @@ import type { TokenLocation } from '../../store/tokens.ts'
 import { teamOfChip } from '../chips/named-chips.ts'
 import { invalid, notFound } from '../errors.ts'
 import { tokenOfTeam } from '../phygitals/find-token.ts'
-import { type Clock, dayEnd, dayStart, iso } from '../time.ts'
+import { type Clock, iso } from '../time.ts'
 
 interface WantedAssignment {
   badgeEventId: number
   /** A chip, or all of a token's chips, including later ones. */
   to: { uid: string } | { token: TokenLocation }
-  /** ISO 8601; undefined: the event's own dates. */
+  /** ISO 8601; undefined: open. */
   startsAt: string | undefined
   endsAt: string | undefined
   title: string | undefined
@@ -34,26 +34,21 @@ export async function assignBadgeEvent(
   { teamId, actor }: { teamId: number; actor: Actor },
   wanted: WantedAssignment,
 ): Promise<'unchanged' | 'replaced' | 'assigned'> {
-  const { startsAt, endsAt } = wanted
+  const { startsAt = null, endsAt = null } = wanted
+  if (startsAt !== null && endsAt !== null && endsAt < startsAt)
+    throw invalid('endsAt', `must not be before startsAt: the window would be from ${startsAt} to ${endsAt}`)
   const token = 'token' in wanted.to ? await tokenOfTeam(deps, teamId, wanted.to.token) : undefined
   const uid = 'uid' in wanted.to ? await ownUid(deps.db.read, teamId, wanted.to.uid) : undefined
   const at = iso(deps.clock.now())
   return deps.db.write(async (trx) => {
     const event = await findBadgeEvent(trx, wanted.badgeEventId)
     if (event?.teamId !== teamId) throw notFound('badge event')
-    const from = startsAt ?? dayStart(event.startDate)
-    const until = endsAt ?? dayEnd(event.endDate)
-    if (until < from)
-      throw invalid(
-        endsAt === undefined ? 'startsAt' : 'endsAt',
-        `must leave a valid window: it would be from ${from} to ${until}`,
-      )
     const to: NewAssignment['to'] = token ? { tokenRow: token.id } : { chipUid: uid ?? '' }
     const outcome = await putBadgeAssignment(trx, {
       badgeEventId: event.id,
       to,
-      startsAt: startsAt ?? null,
-      endsAt: endsAt ?? null,
+      startsAt,
+      endsAt,
       title: wanted.title ?? '',
       description: wanted.description ?? '',
       createdAt: at,
@@ -61,22 +56,19 @@ export async function assignBadgeEvent(
     })
     if (outcome === 'unchanged') return outcome
     if (uid !== undefined) await voidSimulatedTaps(trx, [uid])
-    const detail = { badgeEvent: event.id, from, until }
+    const detail = { badgeEvent: event.id, from: startsAt, until: endsAt }
     const target = token ? `${token.contractAddress}/${token.tokenId}` : (uid ?? '')
     await recordChange(trx, { at, actor, teamId, action: 'badge-events.assign', target, detail })
     return outcome
   })
 }
 
-/** A step of a larger write: assigns an event to chips for its own dates, unless it is assigned already. */
+/** A step of a larger write: assigns an event to a chip, unless it is assigned already. */
 export async function ensureAssignedIn(
   trx: Queries,
-  { badgeEventId, uids, at: createdAt }: { badgeEventId: number; uids: readonly string[]; at: string },
+  assignment: Parameters<typeof assignBadgeEventToChip>[1],
 ): Promise<void> {
-  const assigned: string[] = []
-  for (const chipUid of uids)
-    if (await assignBadgeEventToChip(trx, { badgeEventId, chipUid, createdAt })) assigned.push(chipUid)
-  if (assigned.length > 0) await voidSimulatedTaps(trx, assigned)
+  if (await assignBadgeEventToChip(trx, assignment)) await voidSimulatedTaps(trx, [assignment.chipUid])
 }
 
 /** @throws DomainError not_found */

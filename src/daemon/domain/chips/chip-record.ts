@@ -1,5 +1,5 @@
 import type { Chains } from '../../chain/chains.ts'
-import { type AssignedBadgeEvent, badgeEventsOf } from '../../store/badge-events.ts'
+import { badgeEventsOf } from '../../store/badge-events.ts'
 import { type ChipRecordRow, findChipRecord, hasAssignments } from '../../store/chip-records.ts'
 import type { TappedChip } from '../../store/chips.ts'
 import type { Db, Queries } from '../../store/database.ts'
@@ -7,7 +7,7 @@ import { guestbookEventsOf, type LocatedGuestbookEvent } from '../../store/guest
 import { findItem } from '../../store/items.ts'
 import type { ChipRow } from '../../store/schema.ts'
 import type { TokenLocation } from '../../store/tokens.ts'
-import { type BadgeStatus, badgeStatus, isListed } from '../badge-status.ts'
+import { type BadgeStatus, badgeStatus, type ListedBadgeEvent, listedNow } from '../badge-status.ts'
 import { type KnownOwner, ownerByChain } from '../chain/read-chain.ts'
 import { DomainError } from '../errors.ts'
 import { type Clock, iso } from '../time.ts'
@@ -79,7 +79,7 @@ export const isMinting = async (db: Queries, teamId: number, item: string): Prom
 /** A tap gives codes for each of these. */
 export interface ChipAssets {
   readonly token: (TokenLocation & { row: number }) | undefined
-  readonly badgeEvents: readonly AssignedBadgeEvent[]
+  readonly badgeEvents: readonly ListedBadgeEvent[]
   readonly guestbookEvents: readonly LocatedGuestbookEvent[]
   /** The chip has an item but no token, so a code mints the token. */
   readonly isUnminted: boolean
@@ -91,7 +91,7 @@ export async function assetsOf(db: Queries, chip: TappedChip, now: string): Prom
   const assigned = chip.hasBadgeEvents ? await badgeEventsOf(db, chip) : []
   return {
     token: token && chip.tokenRow !== null ? { ...token, row: chip.tokenRow } : undefined,
-    badgeEvents: assigned.filter((event) => isListed(event, now)),
+    badgeEvents: listedNow(assigned, now),
     guestbookEvents: chip.hasGuestbookEvents ? await guestbookEventsOf(db, chip.uid) : [],
     isUnminted: chip.itemId !== null && chip.tokenRow === null,
   }

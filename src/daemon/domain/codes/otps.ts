@@ -60,13 +60,16 @@ export async function makeOtp(db: Queries, deps: OtpDeps, origin: Origin, subjec
   return { code, expiresAt }
 }
 
-/** The subject of a chip lookup's code, in order: token, first badge event, mint, first guestbook event. */
+/**
+ * The subject of a chip lookup's code, in order: token, first badge event if active, mint, that badge event, first
+ * guestbook event.
+ */
 export function firstSubject(carried: ChipAssets): OtpSubject | undefined {
   const [badge] = carried.badgeEvents
   const [guestbook] = carried.guestbookEvents
   if (carried.token) return { type: 'PHYGITAL_CLAIM', tokenRow: carried.token.row }
+  if (carried.isUnminted && badge?.status !== 'active') return { type: 'PHYGITAL_CLAIM', tokenRow: null }
   if (badge) return { type: 'POAP_EVENT', badgeEventId: badge.id }
-  if (carried.isUnminted) return { type: 'PHYGITAL_CLAIM', tokenRow: null }
   return guestbook && { type: 'GUESTBOOK_EVENT', guestbookEventId: guestbook.id }
 }
 

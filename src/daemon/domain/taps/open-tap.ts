@@ -8,7 +8,7 @@ import { linksOfTeam } from '../../store/links.ts'
 import { findPageVisit, insertPageVisit, insertRef } from '../../store/refs.ts'
 import type { RefRow } from '../../store/schema.ts'
 import type { SecretBox } from '../../store/secret-box.ts'
-import { isListed } from '../badge-status.ts'
+import { type ListedBadgeEvent, listedNow } from '../badge-status.ts'
 import type { CodeSource } from '../codes/otps.ts'
 import { type Clock, iso } from '../time.ts'
 import { type TakeTapDeps, takeTap } from './take-tap.ts'
@@ -27,8 +27,10 @@ export interface TapPageContent {
   uid: string
   item: { name: string; description: string } | undefined
   token: { contractAddress: string; tokenId: string } | undefined
-  /** Badges that can be collected now. */
-  badges: { title: string; description: string }[]
+  badges: ({ title: string; description: string } & Pick<
+    ListedBadgeEvent,
+    'status' | 'startDate' | 'expiryDate'
+  >)[]
   /** Third-party links, each with its own ref. */
   links: { label: string; url: string }[]
 }
@@ -134,12 +136,13 @@ async function contentOf(
       chip.linkedAddress === null || chip.linkedTokenId === null
         ? undefined
         : { contractAddress: chip.linkedAddress, tokenId: chip.linkedTokenId },
-    badges: events
-      .filter((event) => isListed(event, now))
-      .map(({ name, description, shownTitle, shownDescription }) => ({
-        title: shownTitle || name,
-        description: shownDescription || description,
-      })),
+    badges: listedNow(events, now).map(({ name, description, shownTitle, shownDescription, ...event }) => ({
+      title: shownTitle || name,
+      description: shownDescription || description,
+      status: event.status,
+      startDate: event.startDate,
+      expiryDate: event.expiryDate,
+    })),
     links: links.flatMap(({ id, label, baseUrl }) => {
       const own = refs.get(id)
       return own === undefined ? [] : [{ label, url: withRef(baseUrl, deps.wire.refParameter, own) }]

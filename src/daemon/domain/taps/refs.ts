@@ -5,7 +5,7 @@ import { findChip } from '../../store/chips.ts'
 import type { Db } from '../../store/database.ts'
 import { findRef, type RefOfChip, takeRef } from '../../store/refs.ts'
 import { findToken, type TokenLocation } from '../../store/tokens.ts'
-import { type BadgeStatus, badgeStatus } from '../badge-status.ts'
+import type { BadgeStatus } from '../badge-status.ts'
 import { readChain } from '../chain/read-chain.ts'
 import { assetsOf, type ChipAssets } from '../chips/chip-record.ts'
 import { isCode, makeOtp, type Origin, type OtpDeps } from '../codes/otps.ts'
@@ -43,7 +43,7 @@ export async function queryRef(deps: Deps, question: RefQuestion): Promise<Queri
   // A link's ref belongs to its team: for anyone else it is not valid and is not used up.
   const mayTake = ref.kind === 'redirect' || question.team() === ref.teamId
   const codes = mayTake && isGood(ref, now) ? await takeWithCodes(deps, question.id, ref, now) : undefined
-  return describe(ref.uid, codes?.carried ?? carried, token, codes, iso(now))
+  return describe(ref.uid, codes?.carried ?? carried, token, codes)
 }
 
 const isGood = (ref: RefOfChip, now: number) =>
@@ -75,7 +75,7 @@ function takeWithCodes(deps: Deps, id: string, ref: RefOfChip, now: number): Pro
       guestbooks: new Map(),
     }
     if (carried.token) codes.token = await make({ type: 'PHYGITAL_CLAIM', tokenRow: carried.token.row })
-    else if (carried.isUnminted && carried.badgeEvents.length === 0) {
+    else if (carried.isUnminted && !carried.badgeEvents.some(({ status }) => status === 'active')) {
       codes.unminted = await make({ type: 'PHYGITAL_CLAIM', tokenRow: null })
     }
     for (const { id } of carried.badgeEvents) {
@@ -118,7 +118,6 @@ function describe(
   carried: ChipAssets,
   details: { owner?: string; metadata?: string } | undefined,
   codes: Codes | undefined,
-  now: string,
 ): QueriedRef {
   return {
     uid,
@@ -128,7 +127,7 @@ function describe(
     badgeEvents: carried.badgeEvents.map((event) => ({
       id: event.id,
       upstreamId: event.upstreamId,
-      status: badgeStatus(event, now),
+      status: event.status,
       otp: codes?.badges.get(event.id),
     })),
     guestbookEvents: carried.guestbookEvents.map((event) => ({

@@ -47,7 +47,7 @@ export interface BadgeAssignmentsTable {
   /** Exactly one of chipUid and tokenRow is set. A token applies to all its chips. */
   chipUid: string | null
   tokenRow: number | null
-  /** null: the date of the event. */
+  /** null: open. */
   startsAt: string | null
   endsAt: string | null
   title: string
