@@ -70,9 +70,12 @@ export async function crashRelayer(program: string, seed: number, count = 100): 
         answers.set(slot, hash)
       })
       let over = false
+      let block: Promise<unknown> = Promise.resolve()
+      let isStill = false
       const mining = (async () => {
         while (!over) {
-          await askNode(anvil.url, 'evm_mine').catch(() => undefined)
+          if (!isStill) block = askNode(anvil.url, 'evm_mine').catch(() => undefined)
+          await block
           await pause(2 + random() * 15)
         }
       })()
@@ -80,7 +83,11 @@ export async function crashRelayer(program: string, seed: number, count = 100): 
         // Anywhere in its life, or, mostly, while answers come.
         await Promise.race([random() < 0.3 ? pause(random() * 700) : once(lines, 'line'), exited])
         await pause(random() * 50)
+        // anvil's dump is torn if a block is made meanwhile: a state that the chain never had.
+        isStill = true
+        await block
         dump = await askNode(anvil.url, 'anvil_dumpState').catch(() => dump)
+        isStill = false
         await pause(random() * 50)
         child.kill('SIGKILL')
         await Promise.all([anvil.kill(), exited])

@@ -72,6 +72,11 @@ export class BlockMaker {
     this.poke()
   }
 
+  /** Runs something while no block is being made. */
+  betweenBlocks<T>(job: () => Promise<T>): Promise<T> {
+    return this.#inTurn(job)
+  }
+
   /** @returns the number of the latest block */
   mine(count = 1): Promise<number> {
     return this.#inTurn(async () => {

@@ -45,7 +45,7 @@ export async function startDevChain(settings: DevChainSettings): Promise<DevChai
     log,
     rescue: async (connection) => {
       const number = (await newest()) + 1
-      await keepState({ connection, snapshots, journal, number, takenAt: clock.now() })
+      await keepState({ chain: { connection }, snapshots, journal, number, takenAt: clock.now() })
     },
   })
   rmSync(cacheDirIn(dir), { recursive: true, force: true })
@@ -67,11 +67,8 @@ export async function startDevChain(settings: DevChainSettings): Promise<DevChai
     renewal: renewalFor(settings),
   })
   const { blocks: everyBlocks, idleMs } = settings.keepEvery ?? defaultKeepEvery
-  const connection = () => (supervisor.isUp ? supervisor.chain.connection : undefined)
-  const keeper = new Keeper(
-    { clock, log, snapshots, journal, connection, everyBlocks, idleMs },
-    await newest(),
-  )
+  const chain = () => (supervisor.isUp ? supervisor.chain : undefined)
+  const keeper = new Keeper({ clock, log, snapshots, journal, chain, everyBlocks, idleMs }, await newest())
   journal.begin(await newest())
 
   const gateway = new Gateway({

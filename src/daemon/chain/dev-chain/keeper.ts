@@ -2,6 +2,7 @@ import type { Logger } from 'pino'
 import * as z from 'zod'
 import { BackgroundLoop } from '../../background-loop.ts'
 import type { RpcConnection } from '../rpc-connection.ts'
+import type { BlockMaker } from './block-maker.ts'
 import { dumpTimeoutMs } from './connect.ts'
 import type { Journal } from './journal.ts'
 import { signedInPool } from './replay.ts'
@@ -9,12 +10,18 @@ import type { Snapshots } from './snapshots.ts'
 
 const hex = z.string().regex(/^0x[0-9a-f]*$/i)
 
+interface KeptChain {
+  connection: RpcConnection
+  /** Absent if nothing makes blocks, because the process that did is gone. */
+  blocks?: Pick<BlockMaker, 'betweenBlocks'>
+}
+
 interface KeeperSettings {
   clock: { now(): number }
   log: Logger
   snapshots: Snapshots
   journal: Journal
-  connection(): RpcConnection | undefined
+  chain(): KeptChain | undefined
   /** A state is saved after this many blocks with transactions. */
   everyBlocks: number
   /** Or when the chain was idle for this long. */
@@ -71,20 +78,20 @@ export class Keeper {
     const now = performance.now()
     const isDue = this.#blocks >= this.#settings.everyBlocks || now - this.#changedAt >= this.#settings.idleMs
     if (!this.#changed || !isDue || now < this.#notBefore || this.#running) return
-    if (this.#settings.connection() === undefined) return
+    if (this.#settings.chain() === undefined) return
     await this.keep()
   }
 
   async #keep(): Promise<void> {
     const { snapshots, journal, clock, log } = this.#settings
-    const connection = this.#settings.connection()
-    if (!connection) return
+    const chain = this.#settings.chain()
+    if (!chain) return
     const started = performance.now()
     const number = this.#number + 1
     this.#changed = false
     this.#blocks = 0
     try {
-      const bytes = await keepState({ connection, snapshots, journal, number, takenAt: clock.now() })
+      const bytes = await keepState({ chain, snapshots, journal, number, takenAt: clock.now() })
       // Only now, so that a disk that stays full is not filled with empty journal parts.
       this.#number = number
       const tookMs = Math.round(performance.now() - started)
@@ -100,14 +107,14 @@ export class Keeper {
 }
 
 interface Keeping extends Pick<KeeperSettings, 'snapshots' | 'journal'> {
-  connection: RpcConnection
+  chain: KeptChain
   number: number
   takenAt: number
 }
 
 /** Saves a state of the chain, and begins the journal part that follows it. @returns its size in bytes */
 export async function keepState({
-  connection,
+  chain: { connection, blocks },
   snapshots,
   journal,
   number,
@@ -117,7 +124,10 @@ export async function keepState({
   journal.begin(number)
   // A state does not contain the pool.
   for (const entry of journal.append(await signedInPool(connection))) journal.settle(entry, true)
-  const state = hex.parse(await connection.call('anvil_dumpState', [], { timeoutMs: dumpTimeoutMs }))
+  const dump = () => connection.call('anvil_dumpState', [], { timeoutMs: dumpTimeoutMs })
+  // anvil reads the receipts before the accounts, so a block made meanwhile would be in the latter alone: its
+  // transactions would seem not to have been mined, and be sent again.
+  const state = hex.parse(await (blocks === undefined ? dump() : blocks.betweenBlocks(dump)))
   const bytes = Buffer.from(state.slice(2), 'hex')
   const kept = await snapshots.save(bytes, number, takenAt)
   journal.forgetBefore(kept.at(-1)?.number ?? 0)

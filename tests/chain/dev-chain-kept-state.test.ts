@@ -1,0 +1,67 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, expect, test } from 'vitest'
+import { BlockMaker } from '../../src/daemon/chain/dev-chain/block-maker.ts'
+import { Journal } from '../../src/daemon/chain/dev-chain/journal.ts'
+import { keepState } from '../../src/daemon/chain/dev-chain/keeper.ts'
+import { Snapshots } from '../../src/daemon/chain/dev-chain/snapshots.ts'
+import { RpcConnection } from '../../src/daemon/chain/rpc-connection.ts'
+import { rpcOverHttp } from '../../src/daemon/chain/rpc-transport.ts'
+import { startAnvil } from '../support/anvil.ts'
+
+const dir = mkdtempSync(join(tmpdir(), 'tapchip-kept-state-'))
+afterAll(() => rmSync(dir, { recursive: true, force: true }))
+
+// anvil_dumpState reads receipts first and accounts after: a block made in between is half in it.
+test('no block is made while the state is read, and none is read while one is made', async () => {
+  const anvil = await startAnvil(['--no-mining'])
+  const wire = rpcOverHttp(anvil.url)
+  const calls: string[] = []
+  let letGo = () => {}
+  const held = new Promise<void>((resolve) => {
+    letGo = resolve
+  })
+  const connection = new RpcConnection(
+    anvil.url,
+    {
+      post: async (body, limits) => {
+        const [method] = /anvil_mine|anvil_dumpState/.exec(body) ?? []
+        if (method !== undefined) calls.push(`${method} begins`)
+        const answer = await wire.post(body, limits)
+        if (method === 'anvil_mine' && calls.length === 1) await held
+        if (method !== undefined) calls.push(`${method} ends`)
+        return answer
+      },
+      close: () => wire.close(),
+    },
+    { timeoutMs: 60_000, maxBytes: 1e8 },
+  )
+  const clock = { now: () => Date.now(), monotonic: () => performance.now() }
+  const nothing = () => undefined
+  const blocks = new BlockMaker({ connection, clock, mostCatchUp: 1, mined: nothing, failed: nothing })
+  try {
+    const mined = blocks.mine()
+    const journal = new Journal(dir)
+    const kept = keepState({
+      chain: { connection, blocks },
+      snapshots: new Snapshots(dir),
+      journal,
+      number: 1,
+      takenAt: clock.now(),
+    })
+    const minedAgain = blocks.betweenBlocks(async () => undefined).then(() => blocks.mine())
+    // The state's other calls are answered by now, so only the block is waited for.
+    await connection.call('txpool_content')
+    await connection.call('txpool_content')
+    letGo()
+    await Promise.all([mined, kept, minedAgain])
+    expect(calls.length).toBe(6)
+    for (const [at, call] of calls.entries())
+      if (call.endsWith('begins')) expect(calls[at + 1]).toBe(call.replace('begins', 'ends'))
+  } finally {
+    await blocks.close()
+    connection.close()
+    await anvil.kill()
+  }
+})
