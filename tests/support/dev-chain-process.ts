@@ -32,6 +32,7 @@ const bundleOwner = () =>
     bundle: true,
     platform: 'node',
     format: 'esm',
+    define: { __TAPCHIP_VERSION__: '"0.0.0-test"' },
     banner: { js: "import{createRequire as r}from'node:module';const require=r(import.meta.url)" },
   })
 

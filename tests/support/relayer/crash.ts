@@ -20,7 +20,15 @@ export async function buildChild(): Promise<string> {
   mkdirSync(folder, { recursive: true })
   const outfile = join(folder, `relayer-child-${process.pid}.mjs`)
   const entryPoints = [join(root, 'tests/support/relayer/child.ts')]
-  await build({ entryPoints, outfile, bundle: true, packages: 'external', platform: 'node', format: 'esm' })
+  await build({
+    entryPoints,
+    outfile,
+    bundle: true,
+    packages: 'external',
+    platform: 'node',
+    format: 'esm',
+    define: { __TAPCHIP_VERSION__: '"0.0.0-test"' },
+  })
   return outfile
 }
 
