@@ -1,5 +1,8 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { getAddress, type Hex } from 'viem'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { phygitalAbi } from '../../src/daemon/chain/artifacts/phygital.ts'
 import { testClock } from '../support/daemon.ts'
 import { bob, carol, chips, openPhygitals, type Phygitals, phygitalsForTest } from '../support/phygitals.ts'
@@ -31,6 +34,9 @@ const submit = async (
   return minedReceipt(wallet, hash)
 }
 
+const pull = (code: string, recipient: string, of = p) =>
+  of.ask('/phygitals/transfer-signature/pullable', { recipient }, { code, method: 'GET' })
+
 describe('a transfer signature', () => {
   test('by key moves the token when somebody else submits it', async () => {
     const { status, body } = await p.ask(
@@ -60,16 +66,47 @@ describe('a transfer signature', () => {
     expect(body.tokenRef.tokenId).toBe('2')
   })
 
-  test('by code mints an unminted token, and the code is used up', async () => {
+  test('by code mints an unminted token; the code is used up, but for a client that lost the answer', async () => {
     const code = await p.code(chips.unminted(1))
-    const ask = () =>
-      p.ask('/phygitals/transfer-signature/pullable', { recipient: carol }, { code, method: 'GET' })
-    const { status, body, headers } = await ask()
+    const { status, body, headers } = await pull(code, carol)
     expect(status).toBe(200)
     expect(headers['cache-control']).toBe('no-store')
     expect((await submit('mintNFT', Number(body.tokenRef.tokenId), carol, body)).status).toBe('success')
     expect(await p.owner('JKT', body.tokenRef.tokenId)).toBe(getAddress(carol))
-    expect((await ask()).body).toMatchObject({ statusCode: 401, code: 'otp_used' })
+    expect((await pull(code, carol)).body).toEqual(body)
+    expect((await pull(code, bob)).body).toMatchObject({ statusCode: 401, code: 'otp_used' })
+    expect((await p.ask(`/otps/${code}`)).body.isExpired).toBe(true)
+  })
+
+  test('is one, of ten requests at once with the same code, for the recipient that was first', async () => {
+    const code = await p.code(chips.jacket(4))
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, (_, n) => pull(code, n % 2 === 0 ? bob : carol)),
+    )
+    const given = answers.filter(({ status }) => status === 200)
+    expect(new Set(given.map(({ body }) => JSON.stringify(body))).size).toBe(1)
+    expect(given).toHaveLength(5)
+    expect(answers.flatMap(({ body }) => body.code ?? [])).toEqual(Array(5).fill('otp_used'))
+  })
+
+  test('is given again after a restart, and stands in the database for nobody without the code', async () => {
+    const dataDir = mkdtempSync(join(tmpdir(), 'tapchip-signature-'))
+    onTestFinished(() => rmSync(dataDir, { recursive: true, force: true }))
+    const before = await openPhygitals({ dataDir })
+    const code = await before.code(chips.jacket(1))
+    const given = await pull(code, 'bob.eth', before)
+    const { signature } = await before.ctx.db.read
+      .selectFrom('otps')
+      .select('signature')
+      .where('signature', 'is not', null)
+      .executeTakeFirstOrThrow()
+    expect(Buffer.from(signature ?? []).includes(given.body.signature)).toBe(false)
+    await before.close()
+    const after = await phygitalsForTest({ dataDir })
+    expect((await pull(code, bob, after)).body).toEqual(given.body)
+    // Deleting the code ends that.
+    await after.ask(`/otps/${code}`, undefined, { key: acmeKey, method: 'DELETE' })
+    expect((await pull(code, bob, after)).body).toMatchObject({ statusCode: 401, code: 'otp_deleted' })
   })
 
   test('counts the transfers that are under way to the same recipient', async () => {
@@ -90,11 +127,9 @@ describe('a transfer signature', () => {
 
   test('that is refused leaves the code good', async () => {
     const code = await p.code(chips.jacket(9))
-    const ask = (recipient: string) =>
-      p.ask('/phygitals/transfer-signature/pullable', { recipient }, { code, method: 'GET' })
-    expect((await ask('nobody.eth')).status).toBe(400)
+    expect((await pull(code, 'nobody.eth')).status).toBe(400)
     expect((await p.ask(`/otps/${code}`)).body.isExpired).toBe(false)
-    expect((await ask(bob)).status).toBe(200)
+    expect((await pull(code, bob)).status).toBe(200)
   })
 
   test("for another team's token is a 404", async () => {
@@ -108,8 +143,15 @@ describe('a transfer signature', () => {
 })
 
 describe('far from block zero', () => {
+  let code: string
   beforeAll(async () => {
+    code = await p.code(chips.jacket(15))
+    expect((await pull(code, bob)).status).toBe(200)
     await p.ctx.chains.embedded?.mine(1200)
+  })
+
+  test('a signature that has expired is not given again', async () => {
+    expect((await pull(code, bob)).body).toMatchObject({ statusCode: 401, code: 'otp_used' })
   })
 
   test('signatures by key and by code move their tokens, and expire after the latest block', async () => {

@@ -119,6 +119,27 @@ describe('a token that asks for two taps', () => {
     expect(await p.owner('ART', 3)).toBe(getAddress(carol))
   })
 
+  test('answers a lost registration again by its Idempotency-Key, so that no tap is needed for it', async () => {
+    const code = await p.code(chips.art(1))
+    const keyed = (recipient: string) =>
+      p.ask(
+        '/phygitals/claim-registration/pullable',
+        { recipient },
+        { code, headers: { 'idempotency-key': 'first-tap' } },
+      )
+    const answers = await Promise.all(Array.from({ length: 10 }, () => keyed(bob)))
+    expect(new Set(answers.map(({ status, body }) => `${status} ${JSON.stringify(body)}`)).size).toBe(1)
+    expect(answers[0]?.body).toMatchObject({ recipient: getAddress(bob), allowedAt: at(60) })
+    clock.advance('60s')
+    // The answer was kept by the write that registered; only the first was.
+    expect(await keyed(bob)).toMatchObject({ status: 200, body: answers[0]?.body })
+    expect((await keyed(carol)).body).toMatchObject({ statusCode: 409, code: 'idempotency_conflict' })
+    expect((await register(code)).body).toMatchObject({ statusCode: 401, code: 'otp_used' })
+    expect((await pull(await p.code(chips.art(1)))).status).toBe(200)
+    expect(await look(1, bob)).toMatchObject({ createdAt: null })
+    expect((await keyed(bob)).body).toEqual(answers[0]?.body)
+  })
+
   test('registers one recipient for one code, of ten at once', async () => {
     const code = await p.code(chips.art(1))
     const answers = await Promise.all(Array.from({ length: 10 }, () => register(code)))

@@ -149,7 +149,7 @@ describe('refs and their codes', () => {
         headers: { 'x-svc-api-key': key, 'content-type': 'application/json' },
       })
 
-    test('tells what it is for, when it was made and when it ends', async () => {
+    test('tells what it is for, when its chip was tapped and when it ends', async () => {
       const code = await codeOf()
       const now = new Date(clock.now())
       expect(await fetch(code)).toEqual({
@@ -160,6 +160,17 @@ describe('refs and their codes', () => {
         expiresAt: new Date(now.getTime() + 1_800_000).toISOString(),
         type: 'PHYGITAL_CLAIM',
         linkedToken: { contractAddress: expect.any(String), chainId: 31337, tokenId: '1' },
+      })
+    })
+
+    test('says when the chip was tapped, however late its ref is queried, which is when its half hour begins', async () => {
+      const { ref } = await tapped(uids.jacket)
+      const tappedAt = clock.now()
+      clock.advance('25m')
+      const { otp } = (await query(ref)).body.linkedToken
+      expect(await fetch(otp)).toMatchObject({
+        createdAt: new Date(tappedAt).toISOString(),
+        expiresAt: new Date(clock.now() + 1_800_000).toISOString(),
       })
     })
 

@@ -1,11 +1,14 @@
 import { ApiError, DaemonUnreachable } from './errors.ts'
 
+/** Gives the same signature again for the same code and recipient. */
+const givenAgain = 'GET /phygitals/transfer-signature/pullable'
+
 /** GETs that use something up, or hand out a signature: after a cut connection, they may have done so. */
 const singleUse = new Set([
   'GET /chips/find',
   'GET /refs/:id',
   'GET /phygitals/transfer-signature',
-  'GET /phygitals/transfer-signature/pullable',
+  givenAgain,
 ])
 
 /** Reading a tap or a ref uses it up, so it counts as a change. */
@@ -44,5 +47,5 @@ export const waitBefore = (
     const asked = error.retryAfter * 1000
     return asked > longestWaitMs ? undefined : asked + random() * 100
   }
-  return isReset(error) && !singleUse.has(key) ? backoff : undefined
+  return isReset(error) && (!singleUse.has(key) || key === givenAgain) ? backoff : undefined
 }

@@ -35,7 +35,7 @@ export interface EndpointSpec {
   readonly bodyLimit?: number
   /** The answer may be long and is streamed. */
   readonly isLong?: true
-  /** Sends or mints something; an Idempotency-Key makes it safe to repeat. */
+  /** Has an effect that must not happen twice; an Idempotency-Key makes it safe to repeat. */
   readonly isRepeatable?: true
   /** Validation errors are also listed by field: `{ success: false, errors: { path: message } }`. */
   readonly namesFields?: true

@@ -103,6 +103,7 @@ export const phygitals = {
     summary: 'Register a recipient for the token that a code is for; the code is used up',
     auth: 'code',
     scope: 'transfer',
+    isRepeatable: true,
     body: z.object({ recipient }),
     response: registered,
   }),

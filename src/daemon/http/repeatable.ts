@@ -5,7 +5,9 @@ import {
   type Idempotency,
   IdempotencyConflict,
   type Json,
+  type KeepAnswer,
   type KeyedRequest,
+  keepAnswer,
 } from '../domain/chain/transactions.ts'
 import { hashCode } from '../domain/codes/otps.ts'
 import { DomainError } from '../domain/errors.ts'
@@ -14,11 +16,18 @@ const lifetimeMs = 24 * 3_600_000
 
 export type Scope = { teamId: number } | { code: string }
 
-export interface Recording<T extends Json> {
-  scope: Scope
+/** What a request does: record an intent whose outcome is its answer, or everything in one write. */
+export type Recording<T extends Json> = { scope: Scope } & (Recorded<T> | Completed<T>)
+
+interface Recorded<T extends Json> {
   /** Records the intent together with the key. @returns the transaction, or null if it is not one of ours */
   record(claim: KeyedRequest | undefined): Promise<number | null>
   answer(transactionId: number | null): Promise<T>
+}
+
+interface Completed<T extends Json> {
+  /** Calls `keep` in its write. */
+  complete(keep: KeepAnswer<T>): Promise<T>
 }
 
 /**
@@ -29,14 +38,13 @@ export interface Recording<T extends Json> {
 export async function answerOnce<T extends Json>(
   { idempotency }: { idempotency: Idempotency },
   { spec, request, key, input }: { spec: EndpointSpec; request: FastifyRequest; key: string; input: unknown },
-  { scope, record, answer }: Recording<T>,
+  { scope, ...does }: Recording<T>,
 ): Promise<T> {
   const claim = claimOf(idempotency, request, scope, [key, input])
   try {
     return await idempotency.once<T>({
       claim,
-      run: async () => answer(await record(claim)),
-      resume: answer,
+      ...stepsOf(does, claim),
       // The stored answer came from this endpoint, so it has its shape.
       answer: spec.response as z.ZodType<T>,
     })
@@ -44,6 +52,12 @@ export async function answerOnce<T extends Json>(
     if (error instanceof IdempotencyConflict) throw new DomainError('idempotency_conflict', error.message)
     throw error
   }
+}
+
+function stepsOf<T extends Json>(does: Recorded<T> | Completed<T>, claim: KeyedRequest | undefined) {
+  if ('record' in does) return { run: async () => does.answer(await does.record(claim)), resume: does.answer }
+  // A key without its answer cannot be: one write has both.
+  return { run: () => does.complete(keepAnswer(claim)), resume: () => does.complete(keepAnswer(claim)) }
 }
 
 function claimOf(

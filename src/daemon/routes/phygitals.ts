@@ -65,8 +65,14 @@ export function phygitalRoutes(app: FastifyInstance, ctx: Context): void {
     },
     'POST /phygitals/claim-registration': async ({ body, teamId, actor }) =>
       registeredOnWire(await registerClaim(ctx, { teamId, actor }, body)),
-    'POST /phygitals/claim-registration/pullable': async ({ body, code, actor }) =>
-      registeredOnWire(await registerClaimByCode(ctx, { code, actor }, body.recipient)),
+    'POST /phygitals/claim-registration/pullable': ({ body, code, actor, once }) =>
+      once({
+        scope: { code },
+        complete: (keep) =>
+          registerClaimByCode(ctx, { code, actor }, body.recipient, (trx, made) =>
+            keep(trx, registeredOnWire(made)),
+          ),
+      }),
     'DELETE /phygitals/claim-registration': async ({ body, teamId, actor }) => {
       await removeClaimRegistration(ctx, { teamId, actor }, body)
       return { success: true as const }

@@ -1,8 +1,10 @@
+import { hkdfSync } from 'node:crypto'
 import type { SqlBool } from 'kysely'
 import { lastTapBefore } from './clock-set-back.ts'
 import type { Queries } from './database.ts'
 import { hashCode } from './refs.ts'
 import type { OtpRow } from './schema.ts'
+import { SecretBox } from './secret-box.ts'
 import { named, statement } from './statement.ts'
 
 const otpColumns = [
@@ -19,7 +21,9 @@ const otpColumns = [
   'deletedAt',
 ] as const
 
-const insert = statement<OtpRow>()((db, p) => db.insertInto('otps').values(named(p, otpColumns)))
+type NewOtp = Omit<OtpRow, 'signature'>
+
+const insert = statement<NewOtp>()((db, p) => db.insertInto('otps').values(named(p, otpColumns)))
 const byCode = statement<{ codeHash: string }>()((db, p) =>
   db
     .selectFrom('otps')
@@ -68,7 +72,7 @@ const end = statement<{ chipUid: string; now: string }>()((db, p) =>
 export const insertOtp = (
   db: Queries,
   code: string,
-  otp: Omit<OtpRow, 'codeHash' | 'usedAt' | 'deletedAt'>,
+  otp: Omit<NewOtp, 'codeHash' | 'usedAt' | 'deletedAt'>,
 ): Promise<number> => insert.run(db, { ...otp, codeHash: hashCode(code), usedAt: null, deletedAt: null })
 
 /** `isEnded`: the tap was before the clock was last set back. */
@@ -87,6 +91,24 @@ export async function takeOtp(db: Queries, code: string, now: string): Promise<b
   if (otp) await endOthers.run(db, { ...otp, now })
   return true
 }
+
+const sign = statement<{ codeHash: string; signature: Uint8Array }>()((db, p) =>
+  db.updateTable('otps').set({ signature: p.signature }).where('codeHash', '=', p.codeHash),
+)
+
+// Whoever reads the database or a backup gets no signature: only the code opens it.
+const boxOf = (code: string): SecretBox =>
+  new SecretBox(new Uint8Array(hkdfSync('sha256', code, '', 'transfer signature', 32)))
+
+/** Keeps the signature that a code is used up for. @param signature text of any shape, for `signatureOf` */
+export const keepSignature = (db: Queries, code: string, signature: string): Promise<number> => {
+  const codeHash = hashCode(code)
+  return sign.run(db, { codeHash, signature: boxOf(code).seal(Buffer.from(signature), codeHash) })
+}
+
+/** Undefined if the code was not used up for a signature. */
+export const signatureOf = ({ signature, codeHash }: OtpRow, code: string): string | undefined =>
+  signature === null ? undefined : boxOf(code).open(signature, codeHash).toString()
 
 /** Keeps the row, so that the deleted code has its own error. */
 export const deleteOtp = async (db: Queries, code: string, now: string): Promise<boolean> =>

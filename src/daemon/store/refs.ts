@@ -11,7 +11,9 @@ const insert = statement<RefRow>()((db, p) =>
     .insertInto('refs')
     .values(named(p, ['idHash', 'kind', 'chipUid', 'tapId', 'createdAt', 'expiresAt', 'queriedAt'])),
 )
-export interface RefOfChip extends TappedChip, Pick<RefRow, 'kind' | 'tapId' | 'expiresAt' | 'queriedAt'> {
+export interface RefOfChip
+  extends TappedChip,
+    Pick<RefRow, 'kind' | 'tapId' | 'createdAt' | 'expiresAt' | 'queriedAt'> {
   /** True if the tap was before the clock was last set back. */
   isEnded: SqlBool
 }
@@ -19,7 +21,7 @@ export interface RefOfChip extends TappedChip, Pick<RefRow, 'kind' | 'tapId' | '
 const byId = statement<{ idHash: string }>()((db, p) =>
   tapped(db)
     .innerJoin('refs', 'refs.chipUid', 'chips.uid')
-    .select(['refs.kind', 'refs.tapId', 'refs.expiresAt', 'refs.queriedAt'])
+    .select(['refs.kind', 'refs.tapId', 'refs.createdAt', 'refs.expiresAt', 'refs.queriedAt'])
     .select((e) => e('refs.tapId', '<=', lastTapBefore).as('isEnded'))
     .where('refs.idHash', '=', p.idHash),
 )

@@ -2,7 +2,7 @@ import { defineCommand } from '../../command/define.ts'
 import type { ArgumentSpec } from '../../command/options.ts'
 import type { CliContext } from '../../context.ts'
 import { UsageError } from '../../errors.ts'
-import { codeFlag, readRecipient, recipientFlag } from '../sending.ts'
+import { codeFlag, idempotencyFlag, readRecipient, recipientFlag, sendOnce } from '../sending.ts'
 import { isTokenGiven, readToken, type TokenGiven, token, tokenFlags } from '../token.ts'
 
 const actions = ['show', 'create', 'delete'] as const
@@ -31,11 +31,13 @@ export const claimRegistration = defineCommand({
     'phygitals claim-registration delete --contract-address 0x5FbD…0aa3 --chain-id 31337 --token-id 7 --recipient alice.eth',
   ],
   args: { action },
-  options: { ...tokenFlags, ...codeFlag, ...recipientFlag },
+  options: { ...tokenFlags, ...codeFlag, ...idempotencyFlag, ...recipientFlag },
   run: async (ctx, { args, options }) => {
     const { code } = options
     if (code !== undefined && args.action !== 'create')
       throw new UsageError(`A code creates a registration; to ${args.action} one, leave --code out.`)
+    if (code === undefined && options.idempotencyKey !== undefined)
+      throw new UsageError('--idempotency-key goes with --code: without one, a repetition registers anew.')
     if (code !== undefined && isTokenGiven(options))
       throw new UsageError('--code already says which token: leave out the flags that also say it.')
     if (code !== undefined) return createByCode(ctx, code, options)
@@ -45,6 +47,7 @@ export const claimRegistration = defineCommand({
 
 interface Given extends TokenGiven {
   readonly recipient: string | undefined
+  readonly idempotencyKey: string | undefined
 }
 
 const wanted = async (ctx: CliContext, given: Given) => ({
@@ -92,7 +95,10 @@ const create = async (ctx: CliContext, given: Given): Promise<void> => {
 
 const createByCode = async (ctx: CliContext, code: string, given: Given): Promise<void> => {
   const body = { recipient: await readRecipient(ctx, given.recipient) }
-  await print(ctx, await ctx.call('POST /phygitals/claim-registration/pullable', { code, body }))
+  const made = await sendOnce(given.idempotencyKey, (idempotencyKey) =>
+    ctx.call('POST /phygitals/claim-registration/pullable', { code, body, idempotencyKey }),
+  )
+  await print(ctx, made)
 }
 
 const remove = async (ctx: CliContext, given: Given): Promise<void> => {

@@ -69,18 +69,21 @@ export async function recordIntent(trx: Queries, intent: NewIntent): Promise<num
 /**
  * Ties a repeatable request to its intent, in the same write. `recordIntent` does this itself; call it for
  * intents that are not our transactions (a badge minted upstream), and for one request with several intents.
+ * @param answer in JSON, if this write already decides it
  * @throws IdempotencyKeyTaken, which rolls the write back
  */
 export async function reserveIdempotencyKey(
   trx: Queries,
   { scope, key, requestHash, madeAt, lifetimeMs }: KeyedRequest,
   transactionId: number | null,
+  answer: string | null = null,
 ): Promise<void> {
   const inserted = await insertIdempotencyKey(trx, {
     scope,
     key,
     requestHash,
     transactionId,
+    answer,
     createdAt: new Date(madeAt).toISOString(),
     expiresAt: new Date(madeAt + lifetimeMs).toISOString(),
   })

@@ -1,6 +1,7 @@
 import type { Chains } from '../../chain/chains.ts'
+import { type Json, type KeyedRequest, reserveIdempotencyKey } from '../../chain/relayer/record-intent.ts'
 import { type Actor, recordChange } from '../../store/audit.ts'
-import type { Db } from '../../store/database.ts'
+import type { Db, Queries } from '../../store/database.ts'
 import type { TransactionRow } from '../../store/schema.ts'
 import { allTeams } from '../../store/teams.ts'
 import { findTransaction } from '../../store/transactions/intents.ts'
@@ -81,6 +82,17 @@ function tooLate({ id, state, abandonedBecause }: TransactionRow): DomainError {
   return conflict(`Transaction ${id} ${why}. See tapchip transactions show ${id}.`)
 }
 
+/** Called in the write that does what a request asks for. @returns the answer */
+export type KeepAnswer<T> = (trx: Queries, answer: T) => Promise<T>
+
+/** For requests that are done with one write, which then keeps their answer as well. */
+export const keepAnswer =
+  <T extends Json>(claim: KeyedRequest | undefined): KeepAnswer<T> =>
+  async (trx, answer) => {
+    if (claim) await reserveIdempotencyKey(trx, claim, null, JSON.stringify(answer))
+    return answer
+  }
+
 export { IdempotencyConflict } from '../../chain/relayer/errors.ts'
 export type { Idempotency } from '../../chain/relayer/idempotency.ts'
-export type { Json, KeyedRequest } from '../../chain/relayer/record-intent.ts'
+export type { Json, KeyedRequest }

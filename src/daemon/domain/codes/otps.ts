@@ -33,7 +33,9 @@ type OtpSubject =
 export interface Origin {
   chipUid: string
   tapId: number
-  /** Milliseconds since the epoch. */
+  /** The tap's time: the code says when the chip was tapped. ISO 8601. */
+  tappedAt: string
+  /** Milliseconds since the epoch; the code's life begins here. */
   now: number
 }
 
@@ -44,7 +46,7 @@ export interface OtpDeps {
 }
 
 export async function makeOtp(db: Queries, deps: OtpDeps, origin: Origin, subject: OtpSubject) {
-  const { chipUid, tapId, now } = origin
+  const { chipUid, tapId, tappedAt, now } = origin
   const code = deps.codes.code()
   const expiresAt = iso(now + deps.otpLifetime)
   await insertOtp(db, code, {
@@ -54,7 +56,7 @@ export async function makeOtp(db: Queries, deps: OtpDeps, origin: Origin, subjec
     tokenRow: subject.type === 'PHYGITAL_CLAIM' ? subject.tokenRow : null,
     badgeEventId: subject.type === 'POAP_EVENT' ? subject.badgeEventId : null,
     guestbookEventId: subject.type === 'GUESTBOOK_EVENT' ? subject.guestbookEventId : null,
-    createdAt: iso(now),
+    createdAt: tappedAt,
     expiresAt,
   })
   return { code, expiresAt }

@@ -68,12 +68,13 @@ export async function registerClaim(
   return deps.db.write((trx) => register(trx, deps, { token, recipient, tapId: null, actor }))
 }
 
-/** Uses up the code. A chip without a token gets the one that will be minted. */
-export async function registerClaimByCode(
+/** Uses up the code. A chip without a token gets the one that will be minted. @param answer is part of the write */
+export async function registerClaimByCode<T>(
   deps: TransferDeps,
   { code, actor }: { code: string; actor: Actor },
   to: string,
-): Promise<ClaimRegistration> {
+  answer: (trx: Queries, made: ClaimRegistration) => Promise<T>,
+): Promise<T> {
   const otp = await presentCode(deps, code, 'PHYGITAL_CLAIM')
   const chip = await chipOfCode(deps.db, otp)
   const { target, recipient } = await resolveTarget(deps, { chip: chip.uid }, chip, to)
@@ -81,7 +82,7 @@ export async function registerClaimByCode(
   return deps.db.write(async (trx) => {
     await spendCode(trx, code, iso(deps.clock.now()))
     const token = await settleTarget(trx, deps, target, false)
-    return register(trx, deps, { token, recipient, tapId: otp.tapId, actor })
+    return answer(trx, await register(trx, deps, { token, recipient, tapId: otp.tapId, actor }))
   })
 }
 

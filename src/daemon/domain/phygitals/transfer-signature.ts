@@ -2,13 +2,16 @@ import { getAddress } from 'viem/utils'
 import { claimCounter } from '../../chain/relayer/phygital-claim.ts'
 import { type Actor, recordChange } from '../../store/audit.ts'
 import { deleteClaimRegistrationsOf } from '../../store/claim-registrations.ts'
+import { findOtp, keepSignature, signatureOf } from '../../store/otps.ts'
 import type { LocatedToken, TokenLocation } from '../../store/tokens.ts'
 import { countedUnderWay } from '../../store/transactions/intents.ts'
+import { chainOf, readChain } from '../chain/read-chain.ts'
 import { resolveRecipient } from '../chain/recipients.ts'
 import { presentCode, spendCode } from '../codes/otps.ts'
+import { DomainError } from '../errors.ts'
 import { iso } from '../time.ts'
 import { checkMove, type Move } from './check-move.ts'
-import { tokenOfTeam } from './find-token.ts'
+import { locationOf, tokenOfTeam } from './find-token.ts'
 import { endClaimsOfToken } from './record-transfer.ts'
 import { assertSecondTap } from './registrations.ts'
 import { type SignedClaim, signClaim } from './sign-claim.ts'
@@ -40,8 +43,54 @@ export async function signTransfer(
   return { ...signed, token }
 }
 
-/** Signs what a code is for and uses up the code, since the signature replaces it. */
+/**
+ * Signs what a code is for and uses up the code, since the signature replaces it. Asked again with the same code and
+ * recipient, it gives the same signature until that expires, since the first answer may have been lost.
+ */
 export async function signTransferByCode(
+  deps: TransferDeps,
+  caller: { code: string; actor: Actor },
+  to: string,
+): Promise<TransferSignature> {
+  try {
+    return await signAndSpend(deps, caller, to)
+  } catch (error) {
+    const isUsed = error instanceof DomainError && error.code === 'otp_used'
+    const given = isUsed ? await signatureGiven(deps, caller.code, to) : undefined
+    if (!given) throw error
+    return given
+  }
+}
+
+/** A kept answer, in JSON. */
+interface Given {
+  /** As the request named the recipient, and the address that this was then. */
+  to: string
+  recipient: string
+  signature: SignedClaim['signature']
+  blockExpiry: string
+  token: TokenLocation
+}
+
+/** Resolves no name: one that has moved since must not turn a repeat into a refusal. */
+async function signatureGiven(
+  { db, chains }: TransferDeps,
+  code: string,
+  to: string,
+): Promise<TransferSignature | undefined> {
+  const otp = await findOtp(db.read, code)
+  const kept = otp && signatureOf(otp, code)
+  if (kept === undefined) return undefined
+  const given: Given = JSON.parse(kept)
+  const asked = to.trim().toLowerCase()
+  if (asked !== given.to && asked !== given.recipient.toLowerCase()) return undefined
+  const chain = chainOf(chains, given.token.chainId)
+  const latest = await readChain(chain, () => chain.latestBlock())
+  const blockExpiry = BigInt(given.blockExpiry)
+  return latest < blockExpiry ? { ...given, blockExpiry } : undefined
+}
+
+async function signAndSpend(
   deps: TransferDeps,
   { code, actor }: { code: string; actor: Actor },
   to: string,
@@ -61,6 +110,14 @@ export async function signTransferByCode(
       await endClaimsOfToken(trx, token.id, now)
       await deleteClaimRegistrationsOf(trx, token.id)
       await recordChange(trx, { ...record(deps, token, recipient), actor, teamId: token.teamId })
+      const given: Given = {
+        to: to.trim().toLowerCase(),
+        recipient,
+        signature: signed.signature,
+        blockExpiry: String(signed.blockExpiry),
+        token: locationOf(token),
+      }
+      await keepSignature(trx, code, JSON.stringify(given))
       return token
     })
     return { ...signed, token }

@@ -2,6 +2,7 @@ import type { TokenLocation } from '../../store/tokens.ts'
 import { assetsOf, type ChipAssets, linkedToken } from '../chips/chip-record.ts'
 import { firstSubject, makeOtp, type OtpDeps } from '../codes/otps.ts'
 import { DomainError, notFound } from '../errors.ts'
+import { iso } from '../time.ts'
 import { type TakeTapDeps, takeTap } from './take-tap.ts'
 import type { TapQuery } from './verify-tap.ts'
 
@@ -16,9 +17,10 @@ interface FoundChip {
 /** Takes the tap. @throws DomainError tap_malformed, not_found (unknown key set or chip) */
 export async function findChipByTap(deps: TakeTapDeps & OtpDeps, query: TapQuery): Promise<FoundChip> {
   const judged = await takeTap(deps, query, 'find', async (trx, { chip, tapId, now }) => {
-    const carried = await assetsOf(trx, chip, new Date(now).toISOString())
+    const carried = await assetsOf(trx, chip, iso(now))
     const subject = firstSubject(carried)
-    const otp = subject && (await makeOtp(trx, deps, { chipUid: chip.uid, tapId, now }, subject))
+    const otp =
+      subject && (await makeOtp(trx, deps, { chipUid: chip.uid, tapId, tappedAt: iso(now), now }, subject))
     return { carried, otp }
   })
   switch (judged.kind) {

@@ -63,7 +63,7 @@ function takeWithCodes(deps: Deps, id: string, ref: RefOfChip, now: number): Pro
     const chip = await findChip(trx, ref.uid)
     if (!chip) return undefined
     const carried = await assetsOf(trx, chip, iso(now))
-    const origin: Origin = { chipUid: chip.uid, tapId: ref.tapId, now }
+    const origin: Origin = { chipUid: chip.uid, tapId: ref.tapId, tappedAt: ref.createdAt, now }
     const make = async (subject: Parameters<typeof makeOtp>[3]) =>
       (await makeOtp(trx, deps, origin, subject)).code
 

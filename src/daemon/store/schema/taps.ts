@@ -33,6 +33,8 @@ export interface OtpsTable {
   createdAt: string
   expiresAt: string
   usedAt: string | null
+  /** The transfer signature that the code was used up for, sealed with the code itself. */
+  signature: Uint8Array | null
   deletedAt: string | null
 }
 

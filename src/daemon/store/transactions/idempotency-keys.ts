@@ -13,24 +13,22 @@ export const findIdempotencyKey = statement<Id & { now: string }>()((db, p) =>
     .where('expiresAt', '>', p.now),
 ).first
 
-type NewKey = Omit<IdempotencyKeyRow, 'answer'>
-
-const expire = statement<NewKey>()((db, p) =>
+const expire = statement<IdempotencyKeyRow>()((db, p) =>
   db
     .deleteFrom('idempotencyKeys')
     .where('scope', '=', p.scope)
     .where('key', '=', p.key)
     .where('expiresAt', '<=', p.createdAt),
 )
-const insert = statement<NewKey>()((db, p) =>
+const insert = statement<IdempotencyKeyRow>()((db, p) =>
   db
     .insertInto('idempotencyKeys')
-    .values(named(p, ['scope', 'key', 'requestHash', 'transactionId', 'createdAt', 'expiresAt']))
+    .values(named(p, ['scope', 'key', 'requestHash', 'transactionId', 'answer', 'createdAt', 'expiresAt']))
     .onConflict((conflict) => conflict.doNothing()),
 )
 
 /** @returns false, without changes, if the key is in use */
-export async function insertIdempotencyKey(db: Queries, row: NewKey): Promise<boolean> {
+export async function insertIdempotencyKey(db: Queries, row: IdempotencyKeyRow): Promise<boolean> {
   await expire.run(db, row)
   return (await insert.run(db, row)) === 1
 }
