@@ -73,6 +73,7 @@ test('an event that is taken as it is answers in the shape of POAP', () => {
     virtualEvent: false,
     privateEvent: true,
     requestedCodes: 3,
+    maxPerRecipient: 1,
   }
   expect(creationResponse(event, { id: 100_000, imageUrl: 'http://x/i.png' })).toEqual({
     id: 100_000,

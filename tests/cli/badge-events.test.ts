@@ -53,7 +53,15 @@ const tapCode = async (event: number): Promise<string> => {
 
 describe('one event, from its creation to a badge', () => {
   test('create, approve, assign, mint, list and claims', async () => {
-    const made = await json('badge-events', 'create', ...flags, '--city', 'Lisbon')
+    const made = await json(
+      'badge-events',
+      'create',
+      ...flags,
+      '--city',
+      'Lisbon',
+      '--max-per-recipient',
+      '2',
+    )
     expect(made).toMatchObject({ id: expect.any(Number), poapResponse: { name: 'Opening', city: 'Lisbon' } })
     const id = String(made.id)
     const listed = async () => (await json('badge-events', 'list', '--limit', '1'))[0]
@@ -64,6 +72,7 @@ describe('one event, from its creation to a badge', () => {
       status: 'active',
     })
     expect(await listed()).toMatchObject({ status: 'active', remainingCodesCount: 3, requestedCodes: 3 })
+    expect(await listed()).toMatchObject({ maxPerRecipient: 2 })
     expect(await json('badge-events', 'assign', id, '--uid', uids.blank, '--title', 'Hello')).toEqual({
       success: true,
     })

@@ -29,6 +29,7 @@ describe('operators', () => {
       expiryDate: '2026-07-01',
       requestedCodes: 5,
       remainingCodesCount: 5,
+      maxPerRecipient: 1,
       createdAt: '2026-06-01T12:00:00.000Z',
     })
     expect((await t.call('GET /admin/badge-events?team=Other')).body).toHaveLength(1)

@@ -71,8 +71,11 @@ test('a claim that never finishes keeps no later email address', async () => {
 test('a device is recognized without its ID being stored, also by what earlier versions stored', async () => {
   const { t, clock } = await open()
   const event = await openEvent(t, { requestedCodes: '20', expiryDate: '2030-01-01', endDate: '2029-01-01' })
-  const mint = async (deviceId: string) =>
-    (await t.mint(await event.code(), { recipient: wallet(1), poapEventId: event.id, deviceId })).status
+  let minted = 0
+  const mint = async (deviceId: string) => {
+    const recipient = wallet(++minted)
+    return (await t.mint(await event.code(), { recipient, poapEventId: event.id, deviceId })).status
+  }
   expect(await mint('phone')).toBe(200)
   expect(await mint('tablet')).toBe(200)
   const [keyed, plain] = deviceHashes(t.ctx.box, 'tablet')

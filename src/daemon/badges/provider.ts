@@ -14,6 +14,8 @@ export interface NewBadgeEvent {
   virtualEvent: boolean
   privateEvent: boolean
   requestedCodes: number
+  /** Badges that one recipient may have. */
+  maxPerRecipient: number
 }
 
 /** An image that `ImageJudge` accepted. */

@@ -45,6 +45,7 @@ export const newBadgeEvent = z.object({
   requestedCodes: integer(0, 1_000_000),
   virtualEvent: formFlag,
   privateEvent: formFlag.optional(),
+  maxPerRecipient: integer(1, 1_000_000).optional(),
 })
 
 /** YYYY-MM-DDTHH:mm:ssZ; the output includes milliseconds. */

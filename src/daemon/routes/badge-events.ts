@@ -106,12 +106,14 @@ async function create(ctx: Context, { request, query, teamId, actor }: Creating,
   })
   const fields = checkForm(newBadgeEvent, form, 'image')
   const image = await incoming.end()
-  const { eventURL: eventUrl = '', privateEvent = false, ...event } = fields
+  const { eventURL: eventUrl = '', privateEvent = false, maxPerRecipient = 1, ...event } = fields
   let created: CreatedBadgeEvent | undefined
   // An Idempotency-Key covers the fields and the image together.
   const input = { ...fields, image: sum.digest('hex') }
-  const wanted = { ...event, eventUrl, privateEvent }
-  const content = JSON.stringify([wanted, input.image])
+  const wanted = { ...event, eventUrl, privateEvent, maxPerRecipient }
+  // As it was hashed before there was a maximum, so that older sheets still find their events.
+  const identity = { ...event, eventUrl, privateEvent, ...(maxPerRecipient === 1 ? {} : { maxPerRecipient }) }
+  const content = JSON.stringify([identity, input.image])
   const hash = createHash('sha256').update(content).digest('hex')
   return answerOnce(
     ctx,

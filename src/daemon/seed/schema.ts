@@ -74,6 +74,7 @@ const badgeEvent = z
     privateEvent: z.boolean().default(false),
     virtualEvent: z.boolean().default(false),
     requestedCodes: integer(0, 1_000_000).default(0),
+    maxPerRecipient: integer(1, 1_000_000).default(1),
     chips: list(assigned),
   })
   .refine((event) => event.startDate <= event.endDate, {

@@ -47,6 +47,7 @@ export interface Database {
   badgeClaims: badges.BadgeClaimsTable
   badgeImages: badges.BadgeImagesTable
   badgeContents: badges.BadgeContentsTable
+  badgeRecipients: badges.BadgeRecipientsTable
   taps: taps.TapsTable
   refs: taps.RefsTable
   otps: taps.OtpsTable

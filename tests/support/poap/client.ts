@@ -26,6 +26,7 @@ export const newEvent: NewBadgeEvent = {
   virtualEvent: false,
   privateEvent: true,
   requestedCodes: 5,
+  maxPerRecipient: 1,
 }
 
 export function imageOf(bytes: Buffer, type: BadgeImage['type'] = 'image/png'): BadgeImage {

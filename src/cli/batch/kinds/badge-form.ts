@@ -18,6 +18,7 @@ export const eventColumns = [
   'virtualEvent',
   'privateEvent',
   'requestedCodes',
+  'maxPerRecipient',
   'image',
 ] as const
 
@@ -46,8 +47,9 @@ export function* eventProblems(
   for (const column of ['virtualEvent', 'privateEvent'])
     if (!/^(true|false|1|0|)$/i.test(cells[column] ?? ''))
       yield { column, why: `"${cells[column]}" must be true or false` }
-  if (cells.requestedCodes && !/^\d{1,7}$/.test(cells.requestedCodes))
-    yield { column: 'requestedCodes', why: `"${cells.requestedCodes}" must be a whole number` }
+  for (const column of ['requestedCodes', 'maxPerRecipient'])
+    if (cells[column] && !/^\d{1,7}$/.test(cells[column]))
+      yield { column, why: `"${cells[column]}" must be a whole number` }
   const why = cells.image ? judge(cells.image) : undefined
   if (why !== undefined) yield { column: 'image', why: `"${cells.image}" ${why}` }
 }

@@ -23,6 +23,7 @@ const eventFlags = {
   ),
   eventURL: text('--event-url <url>', 'The website of the event'),
   requestedCodes: text('--requested-codes <n>', 'How many badges there are'),
+  maxPerRecipient: text('--max-per-recipient <n>', 'How many of them one recipient may have (default: 1)'),
   image: text('--image <file>', 'The badge: a PNG or GIF under 4 MB', 'file'),
   virtualEvent: flag('--virtual', 'It takes place online'),
   privateEvent: flag('--private', "Hide it on the provider's pages"),
@@ -35,8 +36,8 @@ export const create = defineCommand({
   summary: 'Create a badge event, or many from a file',
   description:
     'Create a badge event by flags; on a terminal, you are prompted for missing values. Many from a file with the columns name, ' +
-    'description, city, country, startDate, endDate, expiryDate, eventURL, virtualEvent, privateEvent, requestedCodes and ' +
-    'image (a path, from where the file is). The whole file is checked before the first event is created.',
+    'description, city, country, startDate, endDate, expiryDate, eventURL, virtualEvent, privateEvent, requestedCodes, ' +
+    'maxPerRecipient and image (a path, from where the file is). The whole file is checked before the first event is created.',
   examples: [
     'badge-events create --name Opening --start-date 2026-12-31 --requested-codes 100 --image badge.png',
     'badge-events create --file events.csv --dry-run',
@@ -89,9 +90,9 @@ const cellsOf = async (ctx: CliContext, options: Options): Promise<Record<string
   const endDate = options.endDate ?? startDate
   const requestedCodes = await ask('requestedCodes', 'How many badges')
   const image = await ask('image', 'File of the image')
-  const { description, city, country, eventURL } = options
-  const given = Object.entries({ description, city, country, eventURL }).flatMap(([field, value]) =>
-    value === undefined ? [] : [[field, value]],
+  const { description, city, country, eventURL, maxPerRecipient } = options
+  const given = Object.entries({ description, city, country, eventURL, maxPerRecipient }).flatMap(
+    ([field, value]) => (value === undefined ? [] : [[field, value]]),
   )
   return {
     name,

@@ -14,6 +14,8 @@ const badgeEvent = z.object({
   expiryDate: z.string(),
   requestedCodes: z.number(),
   remainingCodesCount: z.number(),
+  /** Badges of the event that one recipient may have. */
+  maxPerRecipient: z.number(),
   createdAt: timestamp,
 })
 

@@ -3,6 +3,7 @@ import { type BadgeProvider, ownerOf, type Unavailable, type Unknown } from '../
 import { updateClaim } from '../../store/badge-claims.ts'
 import type { Db } from '../../store/database.ts'
 import type { BadgeClaimRow } from '../../store/schema.ts'
+import type { SecretBox } from '../../store/secret-box.ts'
 import { type Clock, iso } from '../time.ts'
 import { closeClaim, leaveOpen, releaseClaim } from './release.ts'
 
@@ -32,6 +33,7 @@ const transactionAfterMs = 15_000
 
 interface Deps {
   db: Db
+  box: SecretBox
   clock: Clock
   /** True if a request is waiting for the result. */
   isAwaited(id: number): boolean
@@ -93,7 +95,7 @@ export class CodeClaims {
     if (after) return after
     // Otherwise the next claimant would get the same code and the same refusal.
     const fate = isAboutRecipient(message) ? 'free' : 'behind'
-    await this.#deps.db.write((trx) => releaseClaim(trx, claim, fate))
+    await this.#deps.db.write((trx) => releaseClaim(trx, this.#deps.box, claim, fate))
     return refused(message)
   }
 
@@ -144,7 +146,7 @@ export class CodeClaims {
   /** This attempt did nothing; an earlier one may have. */
   async later(claim: BadgeClaimRow, why: Pick<Unavailable, 'retryAfterMs' | 'reason'>): Promise<MintResult> {
     if (claim.isSent === 1) return this.open(claim, why)
-    await this.#deps.db.write((trx) => releaseClaim(trx, claim))
+    await this.#deps.db.write((trx) => releaseClaim(trx, this.#deps.box, claim))
     return { kind: 'unavailable', ...only(why) }
   }
 

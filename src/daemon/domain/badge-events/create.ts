@@ -72,6 +72,8 @@ function assertSound(event: NewBadgeEvent, isForPoap: boolean): void {
     throw new DomainError('invalid_input', text, { errors })
   }
   if (!isForPoap) return
+  if (event.maxPerRecipient > 1)
+    throw invalid('maxPerRecipient', 'must be 1 at POAP, which gives each recipient one badge')
   if (event.requestedCodes < 1) throw invalid('requestedCodes', 'must be at least 1 at POAP')
   if (event.requestedCodes > 50_000) throw invalid('requestedCodes', 'must be at most 50000 at POAP')
 }

@@ -12,6 +12,7 @@ import {
   updateClaim,
 } from '../../store/badge-claims.ts'
 import { countCodeOut, findBadgeEvent } from '../../store/badge-events.ts'
+import { countBadgeOut } from '../../store/badge-recipients.ts'
 import { isPoapEvent } from '../../store/badge-upstream.ts'
 import type { Db, Queries } from '../../store/database.ts'
 import { hashCode } from '../../store/refs.ts'
@@ -22,7 +23,7 @@ import { type Asker, type Names, resolveRecipient } from '../chain/recipients.ts
 import { presentCode, spendCode } from '../codes/otps.ts'
 import { conflict, DomainError, invalid, notFound, storeFailure } from '../errors.ts'
 import { type Clock, iso } from '../time.ts'
-import { deviceHashes, isRecipient } from './personal.ts'
+import { deviceHashes, isRecipient, recipientKey } from './personal.ts'
 import { noAccount, type Providers } from './providers.ts'
 import type { MintResult, Settler } from './settle.ts'
 
@@ -33,6 +34,7 @@ export interface MintDeps {
   chains: Chains
   names: Names
   badges: { providers: Providers; settler: Settler; wake(): void }
+  config: { wireBadge: string }
 }
 
 interface WantedBadge {
@@ -45,7 +47,8 @@ interface WantedBadge {
 /**
  * Reserves a badge for the bearer of a code: uses up the code and takes one of the event's codes in one write.
  * @returns the claim, for `badgeMinted` @throws DomainError of the code, invalid_input, badge_not_active,
- * recipient_invalid, badge_device_used, badge_codes_gone; the code then stays valid
+ * recipient_invalid, badge_refused (the recipient has one), badge_device_used, badge_codes_gone; the code then stays
+ * valid
  */
 export async function reserveBadge(
   deps: MintDeps,
@@ -70,7 +73,7 @@ export async function reserveBadge(
     const open = await findClaimOfOtp(trx, otp.codeHash)
     const id = open
       ? await resumeClaim(trx, deps.box, open, recipient)
-      : await reserve(trx, { otp, recipient, device, isAtPoap, now })
+      : await reserve(trx, deps, { otp, recipient, device, isAtPoap, now })
     if (idempotency) await reserveIdempotencyKey(trx, idempotency, id)
     return id
   })
@@ -151,10 +154,16 @@ interface Reservation {
   now: string
 }
 
-async function reserve(trx: Queries, wanted: Reservation): Promise<number> {
+async function reserve(
+  trx: Queries,
+  { box, config }: Pick<MintDeps, 'box' | 'config'>,
+  wanted: Reservation,
+): Promise<number> {
   const { otp, recipient, device, isAtPoap, now } = wanted
   const { id: badgeEventId, ...event } = await eventOf(trx, otp)
   assertActive({ ...event, id: badgeEventId }, now)
+  const place = { badgeEventId, recipient: recipientKey(box, recipient), most: event.maxPerRecipient }
+  if (!isAtPoap && !(await countBadgeOut(trx, place))) throw hasBadge(config.wireBadge)
   const [deviceHash = null, before = ''] = device ?? []
   if (deviceHash !== null && (await hasDeviceClaimed(trx, { badgeEventId, deviceHash, before })))
     throw new DomainError(
@@ -175,6 +184,13 @@ async function reserve(trx: Queries, wanted: Reservation): Promise<number> {
     createdAt: now,
   })
 }
+
+/** In POAP's own words, which clients look for. */
+const hasBadge = (wireBadge: string): DomainError =>
+  new DomainError(
+    'badge_refused',
+    `You already minted a ${wireBadge === 'poap' ? 'POAP' : wireBadge} for this drop.`,
+  )
 
 const codesGone = (): DomainError =>
   new DomainError('badge_codes_gone', 'All badges of this event have been claimed. The code is still good.')

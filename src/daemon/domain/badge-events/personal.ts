@@ -15,6 +15,10 @@ export const hiddenEmail =
   (email: string): string =>
     `email:${box.keyedHash(email.toLowerCase(), 'badgeClaims:email')}`
 
+/** Under which the badges of a recipient are counted. @param recipient an address or an email address, in any case */
+export const recipientKey = (box: SecretBox, recipient: string): string =>
+  recipient.includes('@') ? hiddenEmail(box)(recipient) : recipient.toLowerCase()
+
 /** The same person, also once the address is no longer kept. */
 export const isRecipient = (box: SecretBox, stored: string, given: string): boolean =>
   stored.toLowerCase() === given.toLowerCase() || stored === hiddenEmail(box)(given)

@@ -13,8 +13,11 @@ import {
   updateClaim,
 } from '../../store/badge-claims.ts'
 import { countCodeIn, countCodeOut, findBadgeEvent } from '../../store/badge-events.ts'
+import { countBadgeIn } from '../../store/badge-recipients.ts'
 import type { Queries } from '../../store/database.ts'
 import type { BadgeClaimRow } from '../../store/schema.ts'
+import type { SecretBox } from '../../store/secret-box.ts'
+import { recipientKey } from './personal.ts'
 
 // The ways in which a claim can end, each in one write. A claim that has ended meanwhile is left alone.
 
@@ -49,12 +52,18 @@ export async function closeClaim(
   })
 }
 
-/** The claim failed: its code is free again unless lost, and its OTP is valid again. */
-export async function releaseClaim(trx: Queries, claim: BadgeClaimRow, fate: Fate = 'free'): Promise<void> {
+/** The claim failed: its code is free again unless lost, its OTP is valid again, and its recipient has no badge. */
+export async function releaseClaim(
+  trx: Queries,
+  box: SecretBox,
+  claim: BadgeClaimRow,
+  fate: Fate = 'free',
+): Promise<void> {
   if (!(await isOpen(trx, claim.id))) return
   const { id, badgeEventId, codeNumber, otpHash, createdAt } = claim
   await deleteClaim(trx, id)
   if (codeNumber !== null) await settleCode(trx, { badgeEventId, number: codeNumber }, fate)
+  else await countBadgeIn(trx, { badgeEventId, recipient: recipientKey(box, claim.recipient) })
   if (fate !== 'lost') await countCodeIn(trx, badgeEventId)
   await restoreOtp(trx, otpHash, createdAt)
   await forgetMintKeys(trx, { id, otpHash })
@@ -79,13 +88,14 @@ export async function takeBack(trx: Queries, badgeEventId: number, number: numbe
 /** Replaces a code that cannot be claimed. @returns the claim with its next code, or undefined if none is left */
 export async function swapCode(
   trx: Queries,
+  box: SecretBox,
   claim: BadgeClaimRow,
   fate: Exclude<Fate, 'free'>,
 ): Promise<BadgeClaimRow | undefined> {
   const { id, badgeEventId, codeNumber } = claim
   const next = (await countCodeOut(trx, badgeEventId)) ? await takeFreeCode(trx, badgeEventId) : undefined
   if (next === undefined) {
-    await releaseClaim(trx, claim, fate)
+    await releaseClaim(trx, box, claim, fate)
     return undefined
   }
   if (codeNumber !== null) await settleCode(trx, { badgeEventId, number: codeNumber }, fate)

@@ -1,10 +1,12 @@
 import type { Logger } from 'pino'
 import type { SendRequest } from '../../badges/poap-deps.ts'
+import { countEarlierEmails } from '../../store/badge-recipients.ts'
 import { allCreations } from '../../store/badge-upstream.ts'
 import type { Db } from '../../store/database.ts'
 import type { SecretBox } from '../../store/secret-box.ts'
 import type { Clock } from '../time.ts'
 import { ImageFolder } from './image.ts'
+import { hiddenEmail } from './personal.ts'
 import { Poller } from './poll.ts'
 import { openProviders, type ProviderSettings, type Providers } from './providers.ts'
 import { Settler } from './settle.ts'
@@ -37,6 +39,7 @@ export async function openBadges(settings: ProviderSettings, deps: Deps): Promis
   const { log, send, dataDir, writeFailed, ...parts } = deps
   const images = new ImageFolder(dataDir, writeFailed)
   await images.sweep(parts)
+  await countEarlierEmails(parts.db, hiddenEmail(parts.box))
   const providers = openProviders(settings, { ...parts, send })
   const settler = new Settler({ ...parts, providers })
   const poller = new Poller({

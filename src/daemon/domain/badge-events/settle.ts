@@ -88,7 +88,7 @@ export class Settler {
       if (settled) return settled
       const lost: BadgeClaimRow = claim
       const fate = step.kind === 'code-inactive' ? 'behind' : 'lost'
-      claim = await this.#deps.db.write((trx) => swapCode(trx, lost, fate))
+      claim = await this.#deps.db.write((trx) => swapCode(trx, this.#deps.box, lost, fate))
       if (!claim) return step.kind === 'code-inactive' ? refused(step.message) : { kind: 'codes-gone' }
       seen.missing = step.kind === 'code-missing' ? (lost.codeNumber ?? undefined) : undefined
     }
@@ -106,7 +106,7 @@ export class Settler {
     if (step.kind !== 'code-inactive') return undefined
     seen.inactive += 1
     if (seen.inactive < inactiveTried) return undefined
-    await this.#deps.db.write((trx) => releaseClaim(trx, claim, 'behind'))
+    await this.#deps.db.write((trx) => releaseClaim(trx, this.#deps.box, claim, 'behind'))
     return refused(step.message)
   }
 
@@ -125,7 +125,7 @@ export class Settler {
   /** @param missing the number of a code that was assumed lost before */
   async #putBack(claim: BadgeClaimRow, missing: number | undefined): Promise<MintResult> {
     await this.#deps.db.write(async (trx) => {
-      await releaseClaim(trx, claim, 'behind')
+      await releaseClaim(trx, this.#deps.box, claim, 'behind')
       if (missing !== undefined) await takeBack(trx, claim.badgeEventId, missing)
     })
     return {

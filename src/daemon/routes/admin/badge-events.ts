@@ -26,7 +26,7 @@ export function adminBadgeEventRoutes(app: FastifyInstance, ctx: Context): void 
       const page = { teamId: team?.id, before: query.before, limit: query.limit ?? usualPage }
       return (await badgeEventsNow(ctx, page)).map((event) => ({
         ...pick(event, 'id', 'team', 'name', 'status', 'startDate', 'endDate', 'expiryDate'),
-        ...pick(event, 'requestedCodes', 'createdAt'),
+        ...pick(event, 'requestedCodes', 'maxPerRecipient', 'createdAt'),
         provider: event.poapEventId === null ? ('embedded' as const) : ('poap' as const),
         poapEventId: event.upstreamId,
         remainingCodesCount: event.remainingCodes,

@@ -13,6 +13,7 @@ import * as restore from './0011-restore.ts'
 import * as badgeContents from './0012-badge-contents.ts'
 import * as importBatches from './0012-import-batches.ts'
 import * as assignmentBatches from './0013-assignment-batches.ts'
+import * as badgeRecipients from './0014-badge-recipients.ts'
 import * as transferSignatures from './0017-transfer-signatures.ts'
 
 /** Forward only, sorted by name. Never change a released migration. */
@@ -31,5 +32,6 @@ export const migrations: Record<string, Migration> = {
   '0012-badge-contents': badgeContents,
   '0012-import-batches': importBatches,
   '0013-assignment-batches': assignmentBatches,
+  '0014-badge-recipients': badgeRecipients,
   '0017-transfer-signatures': transferSignatures,
 }

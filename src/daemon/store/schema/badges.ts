@@ -69,6 +69,14 @@ export interface BadgeClaimsTable {
   claimedAt: string | null
 }
 
+/** The badges that a recipient has of an event of the embedded provider, open claims included. */
+export interface BadgeRecipientsTable {
+  /** An address in lower case, or the keyed hash of an email address. */
+  recipient: string
+  badgeEventId: number
+  badges: number
+}
+
 /** Which event was created from which fields and image. */
 export interface BadgeContentsTable {
   teamId: number

@@ -34,6 +34,8 @@ export interface BadgeEventsTable {
   virtualEvent: number
   requestedCodes: number
   remainingCodes: number
+  /** Badges of the event that one recipient may have. POAP allows one. */
+  maxPerRecipient: Generated<number>
   /** ID at the badge provider, `poapEventId` in the API. */
   upstreamId: number
   approval: 'pending' | 'approved' | 'rejected'
