@@ -1,10 +1,11 @@
-// Bundles the two executables, and the process that talks to card readers. One file each: a start that resolves a
-// hundred modules costs twice as much.
+// Bundles the two executables, the process that talks to card readers, and the client for apps. One file each: a
+// start that resolves a hundred modules costs twice as much.
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
+import { buildClient } from './client.mjs'
 import { licensesOf } from './licenses.mjs'
 import { chooseSqliteDriver } from './sqlite-driver.mjs'
 
@@ -60,8 +61,9 @@ const bundled = await Promise.all([
   bundle('src/daemon/main.ts', 'dist/tapchipd.cjs'),
   bundle('src/nfc/pcsc/host.ts', 'dist/reader-host.cjs'),
   bundle(prompts, 'dist/prompts.cjs'),
+  buildClient(),
 ])
-writeFileSync('dist/THIRD-PARTY-LICENSES', licensesOf(bundled.map(({ metafile }) => metafile)))
+writeFileSync('dist/THIRD-PARTY-LICENSES', licensesOf(bundled.flatMap((one) => one?.metafile ?? [])))
 copyFileSync('build/launch.cjs', 'dist/launch.cjs')
 
 /** Runs an executable so that its compiled code can be kept. One that serves is ended when it says that it is ready. */

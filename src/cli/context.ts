@@ -95,7 +95,7 @@ export const createContext = (system: System, flags: Flags): CliContext => {
       if (key.includes(' /admin/')) context.needAdmin()
       if (flags.dryRun) {
         const [{ changesSomething }, { showRequest }] = await Promise.all([
-          import('./client/retry.ts'),
+          import('../values/repeating.ts'),
           import('./before-write.ts'),
         ])
         if (changesSomething(key)) await showRequest(io(), config(), key, request[0])

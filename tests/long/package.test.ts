@@ -8,6 +8,7 @@ import {
   readFileSync,
   rmSync,
   statSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -139,6 +140,18 @@ describe.each([20, 22, 24])('on Node %i', (version) => {
     const [moved] = JSON.parse(tapchip('transactions', 'list', '--kind', 'phygital-transfer', '--json'))
     expect(moved).toMatchObject({ kind: 'phygital-transfer' })
     tapchip('doctor')
+
+    // In an app that has the package as a dependency.
+    const app = join(work, `app ${version}`)
+    mkdirSync(join(app, 'node_modules'), { recursive: true })
+    symlinkSync(place, join(app, 'node_modules/tapchip'))
+    const script = `
+      import { createClient, TapchipError } from 'tapchip/client'
+      const client = createClient({ baseUrl: '${url}/' })
+      const e = await client.getOtp({ id: 'x' }).catch((error) => error)
+      console.log((await client.getOtp({ id: '${code()}' })).type, e instanceof TapchipError, e.code)`
+    const called = run(node, ['--input-type=module', '-e', script], env, app)
+    expect([called.stdout, called.stderr]).toEqual(['PHYGITAL_CLAIM true not_found\n', ''])
 
     expect([await daemon.stop(), daemon.log()]).toEqual([
       0,

@@ -1,11 +1,12 @@
 import type http from 'node:http'
 import { batchHeader, leaseHeader } from '../../values/batch-id.ts'
 import { parseObject } from '../../values/json.ts'
+import { changesSomething } from '../../values/repeating.ts'
 import { CliError, exitCodes } from '../errors.ts'
 import { addressOf, type Listener, listenerAt, shownListener } from './address.ts'
 import { type Connection, connect, linesOf, type Sending, textOf, unreachable } from './connection.ts'
 import { ApiError, elsewhere, readApiError } from './errors.ts'
-import { changesSomething, waitBefore } from './retry.ts'
+import { waitBefore } from './retry.ts'
 import type {
   AnswerOf,
   CallArguments,

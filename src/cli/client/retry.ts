@@ -1,18 +1,5 @@
+import { isHarmless } from '../../values/repeating.ts'
 import { ApiError, DaemonUnreachable } from './errors.ts'
-
-/** Gives the same signature again for the same code and recipient. */
-const givenAgain = 'GET /phygitals/transfer-signature/pullable'
-
-/** GETs that use something up, or hand out a signature: after a cut connection, they may have done so. */
-const singleUse = new Set([
-  'GET /chips/find',
-  'GET /refs/:id',
-  'GET /phygitals/transfer-signature',
-  givenAgain,
-])
-
-/** Reading a tap or a ref uses it up, so it counts as a change. */
-export const changesSomething = (key: string): boolean => !key.startsWith('GET ') || singleUse.has(key)
 
 const attempts = 4
 const longestWaitMs = 10_000
@@ -47,5 +34,5 @@ export const waitBefore = (
     const asked = error.retryAfter * 1000
     return asked > longestWaitMs ? undefined : asked + random() * 100
   }
-  return isReset(error) && (!singleUse.has(key) || key === givenAgain) ? backoff : undefined
+  return isReset(error) && (mayRepeat || isHarmless(key)) ? backoff : undefined
 }

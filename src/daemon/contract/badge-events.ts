@@ -18,12 +18,15 @@ import { list } from './list.ts'
 import { recipient } from './phygitals.ts'
 
 /** Some clients capitalize the value. */
-const formFlag = z.string(mustBe('true or false')).transform((value, ctx) => {
-  const read = flag.safeParse(value.trim().toLowerCase())
-  if (read.success) return read.data
-  ctx.addIssue({ code: 'custom', message: 'must be true or false' })
-  return z.NEVER
-})
+const formFlag = z
+  .string(mustBe('true or false'))
+  .transform((value, ctx) => {
+    const read = flag.safeParse(value.trim().toLowerCase())
+    if (read.success) return read.data
+    ctx.addIssue({ code: 'custom', message: 'must be true or false' })
+    return z.NEVER
+  })
+  .meta({ type: 'boolean' })
 
 const day = z.string(mustBe('a day, as YYYY-MM-DD')).transform((value) => value.trim())
 
