@@ -4,6 +4,7 @@ import { CliError, type ExitCode, exitCodes, Interrupted } from '../errors.ts'
 import { formatNumber } from '../io/text.ts'
 import type { Problems } from './input/problems.ts'
 import type { Row } from './journal.ts'
+import type { SentRows } from './requests.ts'
 import { type TokenTarget, targetKey } from './token.ts'
 
 export function* chunksOf<T>(items: readonly T[], size: number): Generator<readonly T[]> {
@@ -29,13 +30,13 @@ export class CutShort extends CliError {}
 
 export async function* matchAnswers<R extends Row, A extends Row, T>(
   answers: AsyncIterable<A | { readonly totals: unknown }>,
-  rows: readonly R[],
+  rows: SentRows<R>,
   make: (row: R, answer: A) => T,
   signal?: AbortSignal,
 ): AsyncGenerator<T> {
   let count = 0
   for await (const answer of answers) {
-    const sent = 'row' in answer ? rows[answer.row - 1] : undefined
+    const sent = 'row' in answer ? rows.at(answer.row - 1) : undefined
     if (sent === undefined || !('row' in answer)) continue
     count += 1
     yield make(sent, answer)

@@ -12,6 +12,7 @@ import { inputOf, openSource } from './input/source.ts'
 import { assertSameDaemon } from './instance.ts'
 import { countedAs, countResults, type Header, hasFailed, type Result, type Row } from './journal.ts'
 import type { History, Kind, ResumeOptions, RowKind } from './kind.ts'
+import { collectEarly } from './memory.ts'
 import { beginJournal, reopenJournal, rowsLeft } from './open-journal.ts'
 import { type Ended, sendRows } from './run.ts'
 
@@ -40,6 +41,7 @@ export const startBatch = async <R extends Row, T extends Result, C>(
     readonly undoes?: string
   },
 ): Promise<Ended<T>> => {
+  collectEarly()
   const { input, rate, failedFile, undoes } = batch
   const settled = settledIn(kind, batch.rows, batch.check)
   const rows: R[] = []
@@ -81,6 +83,7 @@ export const runSheet = async <R extends Row, T extends Result, C>(
   needKey(ctx, kind)
   const { yes = false, rate } = flags
   const { sheet } = kind
+  collectEarly()
   const options = sheetOptions(flags, sheet)
   const failedFile = openFailedFile(ctx, flags.failed, file, options, sheet.files)
   const source = openSource(ctx.system, file)

@@ -5,32 +5,52 @@ const bytesARequest = 32 * 1024 * 1024
 const charactersAPiece = 64 * 1024
 
 export interface RowsRequest<R> {
-  readonly rows: readonly R[]
-  readonly content: readonly Buffer[]
+  /** What the daemon's answers count from 1. It ends with the last row that was sent: read it after the answers. */
+  readonly rows: SentRows<R>
+  /** The rows become text while they are sent: all of a sheet at once would take as much memory as the sheet. */
+  readonly content: Iterable<Buffer>
 }
 
-/** As few requests as the daemon takes: each one costs a round trip. */
+/** Some of the rows, without a copy of them. */
+export interface SentRows<R> {
+  readonly length: number
+  at(index: number): R | undefined
+}
+
+/** As few requests as the daemon takes: each one costs a round trip. A request must be sent before the next is made. */
 export function* requestsOf<R>(
   rows: readonly R[],
   lineOf: (row: R) => string,
 ): Generator<RowsRequest<R>, void> {
-  let content: Buffer[] = []
-  let text = ''
-  let size = 0
-  let from = 0
-  for (const [at, row] of rows.entries()) {
-    text += lineOf(row)
-    const isLast = at === rows.length - 1
-    if (text.length >= charactersAPiece || isLast) {
-      const piece = Buffer.from(text)
-      content.push(piece)
-      size += piece.length
-      text = ''
+  let to = 0
+  while (to < rows.length) {
+    const from = to
+    // Until the content is read, all of them: an answer to nothing is cut short.
+    to = rows.length
+    yield {
+      rows: {
+        get length() {
+          return to - from
+        },
+        at: (index) => rows[from + index],
+      },
+      // Read from its start again where the request is repeated.
+      content: {
+        *[Symbol.iterator]() {
+          let text = ''
+          let size = 0
+          for (to = from; to < rows.length && size < bytesARequest; ) {
+            const row = rows[to]
+            to += 1
+            if (row !== undefined) text += lineOf(row)
+            if (text.length < charactersAPiece && to < rows.length) continue
+            const piece = Buffer.from(text)
+            size += piece.length
+            text = ''
+            yield piece
+          }
+        },
+      },
     }
-    if (size < bytesARequest && !isLast) continue
-    yield { rows: rows.slice(from, at + 1), content }
-    content = []
-    size = 0
-    from = at + 1
   }
 }

@@ -226,7 +226,12 @@ export const sendRows = async <R extends Row, T extends Result>(
 
   const isComplete = outcomes.size === rows.length
   const counts = countResults(outcomes.values(), before)
-  const auditHead = failure ? undefined : await auditHeadNow(ctx)
+  // The end follows the head, so what is still to be copied travels while the head is asked for.
+  const isLong = rows.length > requests.rows
+  const [auditHead] = await Promise.all([
+    failure ? undefined : auditHeadNow(ctx),
+    isLong && !failure ? journal.mirror?.upload().catch(() => undefined) : undefined,
+  ])
   try {
     await run.end(isComplete ? 'done' : 'stopped', counts, auditHead)
   } catch (error) {

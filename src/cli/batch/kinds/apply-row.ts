@@ -99,7 +99,7 @@ export async function* sendApplied(
 ): AsyncGenerator<ApplyResult> {
   for (const { rows: some, content } of requestsOf(rows, lineOf)) {
     const answers = client.stream('POST /admin/chips/apply', {
-      query: { team: some[0]?.team, reason: some[0]?.reason, ...(dryRun ? { dryRun: true } : {}) },
+      query: { team: some.at(0)?.team, reason: some.at(0)?.reason, ...(dryRun ? { dryRun: true } : {}) },
       upload: { contentType: 'application/x-ndjson', content },
     })
     yield* matchAnswers(answers, some, ({ row }, { uid, status, changes, error }) => ({

@@ -104,7 +104,7 @@ export const edit: RowKind<EditRow, EditResult, Preview> = {
           }
         } catch (error) {
           if (!(error instanceof ApiError) || error.statusCode !== 400) throw error
-          const first = request.rows[0]?.row ?? 1
+          const first = request.rows.at(0)?.row ?? 1
           const counting = first === 1 ? '' : ` (counted from row ${first})`
           const nothing = error.message.startsWith('Nothing was done.') ? '' : '\nNothing was written.'
           throw new UsageError(`${error.message}${counting}${nothing}`)
@@ -133,7 +133,7 @@ export const edit: RowKind<EditRow, EditResult, Preview> = {
   foreseen: ({ row }, check) => check.get(row),
   // Small enough that an interrupt takes effect within a moment, and more than one, so that the daemon works while
   // others are under way. A sheet has a chip once, so their order does not matter.
-  requests: { rows: 2000, atOnce: 3 },
+  requests: { rows: 10_000, atOnce: 2 },
   async *send(client, rows) {
     for (const request of requestsOf(rows, lineOf)) yield* sendEdits(client, request, false)
   },

@@ -11,6 +11,7 @@ import { Problems } from '../input/problems.ts'
 import { type Cell, readSheet, type SheetOptions, type SheetReader } from '../input/sheet.ts'
 import type { Source } from '../input/source.ts'
 import { UidColumn } from '../input/uid-column.ts'
+import { collectEarly } from '../memory.ts'
 
 const columns = chipColumns
 /** A chip is identified by its UID, or in the HaLo family by its public key. */
@@ -47,6 +48,7 @@ export const readImport = async (
   accepted: boolean,
   reading: Pick<SheetReader, 'heading' | 'original'> = {},
 ): Promise<ImportInput> => {
+  collectEarly()
   const problems = new Problems()
   const uids = new UidColumn(problems)
   const labels = new Map<string, number>()

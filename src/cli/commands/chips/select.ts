@@ -1,4 +1,5 @@
 import { tokenChecks } from '../../../values/token.ts'
+import { collectEarly } from '../../batch/memory.ts'
 import type { AnswerOf } from '../../client/types.ts'
 import { readTime, repeated, text, type Values } from '../../command/options.ts'
 import type { CliContext } from '../../context.ts'
@@ -106,6 +107,7 @@ export const chosenChips = async <T>(
   team: string | undefined,
   keep: (chip: SelectedChip) => T,
 ): Promise<readonly T[]> => {
+  collectEarly()
   const chosen: T[] = []
   const { label, ...rest } = conditions
   const missing = new Set(label === undefined || Object.keys(rest).length > 0 ? [] : [label].flat())
