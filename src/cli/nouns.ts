@@ -68,6 +68,7 @@ export const nouns: readonly Noun[] = [
   ]),
   ...group(running, [
     ['daemon', 'Start, stop and watch the daemon', () => import('./commands/daemon/index.ts')],
+    ['dev', 'Run a daemon with demo data for an app in development', () => import('./commands/dev/dev.ts')],
     ['ci', 'Run a command against a fresh daemon, which ends with it', () => import('./commands/ci.ts')],
     ['context', 'Manage several daemons and their keys', () => import('./commands/context/index.ts')],
     ['login', 'Save an API key', () => import('./commands/login.ts')],

@@ -15,6 +15,8 @@ import { onSettled } from './domain/chain/settlements.ts'
 import { KeyRing } from './domain/chips/key-ring.ts'
 import { type CodeSource, randomCodes } from './domain/codes/otps.ts'
 import { whyNotDeployed } from './domain/contracts/deployed.ts'
+import type { RefCodes } from './domain/taps/refs.ts'
+import { RepeatedRefs } from './domain/taps/repeated-refs.ts'
 import { TapLog } from './domain/taps/tap-log.ts'
 import { type Clock, systemClock } from './domain/time.ts'
 import { Timekeeper } from './domain/timekeeper.ts'
@@ -56,6 +58,7 @@ export interface Context {
   readonly keyRing: KeyRing
   readonly credentials: Credentials
   readonly tapLog: TapLog
+  readonly repeatedRefs: RepeatedRefs<RefCodes> | undefined
   readonly metrics: Metrics
   readonly chains: PendingChains
   readonly names: Names
@@ -155,7 +158,16 @@ export async function beginContext(
         clock,
         log,
         dataDir: config.dataDir,
-        devChain: config.devChain ? { rpcMode: config.devRpc, names } : undefined,
+        devChain: config.devChain
+          ? {
+              rpcMode: config.devRpc,
+              rpcPort: config.devRpcPort,
+              rpcOrigins: config.devRpcOrigins,
+              // Nobody comes back for the chain of an ephemeral daemon that was killed.
+              endsWithDaemon: config.ephemeral,
+              names,
+            }
+          : undefined,
         remote: config.chains,
         keys: { environment: config.chainKeys, keystore: config.keystore },
         holder: nanoid(),
@@ -189,6 +201,7 @@ export async function beginContext(
       keyRing,
       credentials,
       tapLog,
+      repeatedRefs: config.dev ? new RepeatedRefs(clock) : undefined,
       metrics,
       chains,
       names: createNameResolver({

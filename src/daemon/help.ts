@@ -13,6 +13,7 @@ OPTIONS
   --config FILE      settings as JSON
   --seed FILE        teams, chips, and more, created if they are missing
   --ephemeral        keep everything in a temporary directory that is removed when the daemon stops
+  --dev              for tapchip dev: with --ephemeral, a ref may be queried again within five seconds
   --log-level LEVEL  trace, debug, info, warn, error, fatal, or silent (info)
   --restore BACKUP   put a backup into the data directory, and exit; see tapchip restore
   --version          print the version
@@ -44,6 +45,8 @@ ENVIRONMENT (flags override these, and these override the configuration file)
 
   TAPCHIP_DEV_CHAIN         off: no embedded chain, which has the id 31337
   TAPCHIP_DEV_RPC           full: its RPC allows everything, for tests (guarded)
+  TAPCHIP_DEV_RPC_PORT      the port of its RPC, if it is free (any)
+  TAPCHIP_DEV_RPC_ORIGINS   web pages that may use it, such as http://localhost:*,chrome-extension://* (none)
   TAPCHIP_RPC_<id>          the RPC URL of a remote chain, by its chain id
   TAPCHIP_CONFIRMATIONS_<id>, TAPCHIP_MAX_FEE_GWEI_<id>, TAPCHIP_EXPIRY_BLOCKS_<id>
                             the depth of a final transaction (2), the maximum fee in gwei (200), and the lifetime of a

@@ -235,6 +235,52 @@ describe('with everything open', () => {
   })
 })
 
+describe('for origins that are named', () => {
+  const origins = ['http://localhost:*', 'chrome-extension://*', 'https://app.example']
+
+  test('a page reads and sends what is signed, and no more even where everything is open', async () => {
+    const open = await chains.start({ rpcMode: 'full', rpcOrigins: origins })
+    const from = (origin: string, method: string, body?: unknown) =>
+      fetch(open.rpcUrl, {
+        method,
+        headers: { origin, ...(body ? { 'content-type': 'application/json' } : {}) },
+        ...(body ? { body: JSON.stringify(body) } : {}),
+      })
+    const own = ['http://localhost', 'http://localhost:5173', 'chrome-extension://abc', 'https://app.example']
+    for (const origin of own) {
+      const granted = await from(origin, 'OPTIONS')
+      expect([granted.status, granted.headers.get('access-control-allow-headers')]).toEqual([
+        204,
+        'content-type',
+      ])
+      const answer = await from(origin, 'POST', call('eth_chainId'))
+      expect(answer.headers.get('access-control-allow-origin')).toBe(origin)
+      expect(await answer.json()).toMatchObject({ result: '0x7a69' })
+    }
+    const refused = await from('http://localhost:5173', 'POST', call('evm_mine'))
+    expect(await refused.json()).toMatchObject({ error: { code: -32601 } })
+    const others = [
+      'http://localhost.evil.example',
+      'http://localhost:5173.evil.example',
+      'https://localhost',
+    ]
+    for (const origin of [...others, 'https://app.example:8443', 'null']) {
+      const answer = await from(origin, 'POST', call('eth_chainId'))
+      expect([origin, answer.status, answer.headers.get('access-control-allow-origin')]).toEqual([
+        origin,
+        403,
+        null,
+      ])
+    }
+    const { port } = new URL(open.rpcUrl)
+    const taken = await chains.start({ rpcPort: Number(port) })
+    expect(new URL(taken.rpcUrl).port).not.toBe(port)
+    await open.stop()
+    const again = await chains.start({ rpcPort: Number(port) })
+    expect(new URL(again.rpcUrl).port).toBe(port)
+  })
+})
+
 test('a chain that is down answers 503 to each call under its id, and answers again when it is back', async () => {
   const own = await chains.start()
   const ended = new Promise<void>((resolve) => own.onExit(resolve))

@@ -90,6 +90,33 @@ describe('every setting that does not fit is refused in the words of the daemon'
   })
 })
 
+test('what only `tapchip dev` may have is refused to a daemon that keeps its data, and is no setting', () => {
+  const dev = { ...none, dev: true }
+  expect(() => loadConfig(dev, {})).toThrow(/^--dev lets a ref be queried twice.*--ephemeral/)
+  expect(loadConfig({ ...dev, values: { ephemeral: true } }, {}).dev).toBe(true)
+  expect(() => loadFile({ dev: true })).toThrow('dev (TAPCHIP_DEV) is not a setting')
+  const { dev: isDev, warnings } = load({ TAPCHIP_DEV: 'on', TAPCHIP_EPHEMERAL: 'on' })
+  expect([isDev, warnings]).toEqual([false, [expect.stringContaining('TAPCHIP_DEV is not a variable')]])
+})
+
+test('origins that may use the RPC of the embedded chain are taken apart, and nonsense is refused', () => {
+  const origins = (text: string) => load({ TAPCHIP_DEV_RPC_ORIGINS: text }).devRpcOrigins
+  expect(origins('http://localhost:*, https://app.example,chrome-extension://*')).toEqual([
+    'http://localhost:*',
+    'https://app.example',
+    'chrome-extension://*',
+  ])
+  for (const odd of [
+    '*',
+    'null',
+    'http://*',
+    'https://app.example/',
+    'localhost:3000',
+    'http://localhost:*,',
+  ])
+    expect(() => origins(odd), odd).toThrow('devRpcOrigins (TAPCHIP_DEV_RPC_ORIGINS) must be origins')
+})
+
 describe('what is set and has no effect', () => {
   test('is warned of: a name that is mistyped, a chain that is no number, keys without a chain', () => {
     const { warnings } = load({
@@ -132,6 +159,7 @@ describe('what is set and has no effect', () => {
       TAPCHIP_WIRE_PREFIX: 'svc',
       TAPCHIP_WIRE_BADGE: 'badge',
       TAPCHIP_DEV_RPC: 'full',
+      TAPCHIP_DEV_RPC_ORIGINS: 'http://localhost:*',
       TAPCHIP_OPENSEA_URL: rpc,
       TAPCHIP_ADMIN_LISTEN: '[::1]:0',
       TAPCHIP_HOST: 'localhost',

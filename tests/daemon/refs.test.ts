@@ -131,6 +131,31 @@ describe('refs and their codes', () => {
     expect((await query(fresh)).body.isValidRef).toBe(true)
   })
 
+  test('in development alone, queries within five seconds of the first have the same codes, ten at once too', async () => {
+    const dev = await openTestApp({ seed, clock, dev: true })
+    try {
+      const ask = async (id: string, headers = {}) =>
+        (await dev.app.inject({ url: `/refs/${id}`, headers })).json()
+      const { headers } = await dev.app.inject({ url: tapPath(tap(derived, { uid: uids.jacket }, 1)) })
+      const page = await dev.app.inject({ url: tapPath(tap(derived, { uid: uids.blank }, 1)) })
+      const ref = new URL(String(headers.location)).searchParams.get('svcRef') ?? ''
+      const link = /svcRef=([A-Za-z0-9_-]{21})/.exec(page.body)?.[1] ?? ''
+      // A query that may not take a ref is not the first one.
+      expect((await ask(link)).isValidRef).toBe(false)
+      expect((await ask(link, { 'x-svc-api-key': acmeKey })).isValidRef).toBe(true)
+
+      const answers = await Promise.all(Array.from({ length: 10 }, () => ask(ref)))
+      expect(answers[0]).toMatchObject({ isValidRef: true, linkedToken: { otp: expect.any(String) } })
+      expect(new Set(answers.map((answer) => JSON.stringify(answer))).size).toBe(1)
+      clock.advance('4s')
+      expect(await ask(ref)).toEqual(answers[0])
+      clock.advance('1s')
+      expect((await ask(ref)).isValidRef).toBe(false)
+    } finally {
+      await dev.close()
+    }
+  })
+
   test.each(['x', 'V1StGXR8_Z5jdHi6B-my!', 'V1StGXR8_Z5jdHi6B-myT', '%00', "' or 1=1 --", 'a'.repeat(300)])(
     'a ref that is none is a 404: %s',
     async (id) => {

@@ -57,6 +57,8 @@ export interface Options {
   port?: number
   /** How long requests are waited for. */
   patience?: Timeouts
+  /** As `tapchip dev` starts it. */
+  dev?: boolean
   /** Where log lines go. */
   log?: (line: string) => void
   /** Of those lines; debug by default. */
@@ -81,7 +83,13 @@ function prepare(options: Options) {
   const clean = () => {
     if (options.dataDir === undefined) rmSync(dataDir, { recursive: true, force: true })
   }
-  return { config, log, clean, dataDir, seedFile: options.seed === undefined ? undefined : seedFile }
+  return {
+    config: { ...config, dev: options.dev ?? false },
+    log,
+    clean,
+    dataDir,
+    seedFile: options.seed === undefined ? undefined : seedFile,
+  }
 }
 
 export interface TestApp {

@@ -2,9 +2,8 @@ import type { Logger } from 'pino'
 import { type Address, createPublicClient, type PublicClient } from 'viem'
 import type { Db } from '../store/database.ts'
 import { rawAttempts } from '../store/transactions/attempts.ts'
-import { type DevChain, startDevChain } from './dev-chain/dev-chain.ts'
+import { type DevChain, type DevChainSettings, startDevChain } from './dev-chain/dev-chain.ts'
 import { devChainId } from './dev-chain/dev-keys.ts'
-import type { RpcMode } from './dev-chain/rpc-guard.ts'
 import { expiryBlocksOf } from './expiry-blocks.ts'
 import { type ChainKeys, type KeySources, loadChainKeys } from './keys/chain-keys.ts'
 import type { SigningKey } from './keys/signing-key.ts'
@@ -46,7 +45,9 @@ interface ChainsOptions {
   clock: Clock
   log: Logger
   dataDir: string
-  devChain: { rpcMode: RpcMode; names: Readonly<Record<string, string>> } | undefined
+  devChain:
+    | Pick<DevChainSettings, 'rpcMode' | 'rpcPort' | 'rpcOrigins' | 'endsWithDaemon' | 'names'>
+    | undefined
   remote: readonly RemoteChain[]
   keys: KeySources
   /** Random at every start. */
@@ -103,8 +104,7 @@ export async function openChains(options: ChainsOptions): Promise<Chains> {
           dataDir: options.dataDir,
           log,
           clock,
-          rpcMode: options.devChain.rpcMode,
-          names: options.devChain.names,
+          ...options.devChain,
           fund: [keysOf(devChainId).relayer.address],
           mostCatchUp: embeddedCatchUp,
           writeFailed: options.writeFailed,

@@ -28,6 +28,8 @@ type Converted =
 
 export interface Config extends Readonly<Omit<Settings, Converted>> {
   readonly dataDir: string
+  /** For `tapchip dev`: a ref may be queried twice. No variable and no file sets it. */
+  readonly dev: boolean
   /** Without a trailing slash; undefined: the address where the daemon listens. */
   readonly baseUrl: string | undefined
   readonly otpLifetimeMs: number
@@ -73,6 +75,7 @@ export interface Arguments {
   readonly help: boolean
   readonly version: boolean
   readonly configFile: string | undefined
+  readonly dev?: boolean | undefined
   /** A backup to restore instead of starting. */
   readonly restore?: string | undefined
   readonly values: Readonly<Partial<Record<SettingName, unknown>>>
@@ -81,13 +84,14 @@ export interface Arguments {
 /** @throws ConfigProblem on an unknown flag */
 export function readArguments(argv: readonly string[]): Arguments {
   try {
-    const { help, version, config, restore, ...values } = parseArgs({
+    const { help, version, config, dev, restore, ...values } = parseArgs({
       args: [...argv],
       strict: true,
       allowPositionals: false,
       options: {
         ...flags,
         config: text,
+        dev: { type: 'boolean' },
         restore: text,
         help: { type: 'boolean', short: 'h' },
         version: { type: 'boolean' },
@@ -97,6 +101,7 @@ export function readArguments(argv: readonly string[]): Arguments {
       help: help ?? false,
       version: version ?? false,
       configFile: config,
+      dev,
       restore,
       values: Object.fromEntries(Object.entries(values).map(([flag, value]) => [settingOf(flag), value])),
     }
@@ -177,10 +182,15 @@ export function loadConfig(args: Arguments, env: Environment): Config {
     throw new ConfigProblem(
       'keystore (TAPCHIP_KEYSTORE) and keystorePasswordFile (TAPCHIP_KEYSTORE_PASSWORD_FILE) belong together: set both.',
     )
+  if (args.dev && !rest.ephemeral)
+    throw new ConfigProblem(
+      '--dev lets a ref be queried twice, which no daemon that keeps its data may do. It belongs to --ephemeral; start it by: tapchip dev',
+    )
   const usual = rest.ephemeral ? noLimits : limits
   const remote = chainsFrom(chains ?? {}, env)
   return {
     ...rest,
+    dev: args.dev ?? false,
     seed: seed === undefined ? undefined : resolve(seed),
     adminListen,
     adminToken,

@@ -21,6 +21,17 @@ const hostAndPort = z
   })
   .refine(({ port }) => port <= 65_535, 'must have a port from 0 to 65535')
 
+const originWords =
+  'must be origins, separated by commas, such as https://app.example.com or http://localhost:*, or chrome-extension://*'
+const origin =
+  /^(https?:\/\/([a-z0-9.-]+|\[[0-9a-f:.]+\])(:(\d{1,5}|\*))?|[a-z-]+-extension:\/\/(\*|[a-z0-9-]+))$/
+const origins = z
+  .union(
+    [z.array(z.string()), z.string().transform((text) => text.split(',').map((one) => one.trim()))],
+    originWords,
+  )
+  .refine((list) => list.every((one) => origin.test(one)), originWords)
+
 /** For the first admin token. Generated tokens are far longer. */
 export const shortestToken = 16
 
@@ -57,6 +68,8 @@ export const settings = z.strictObject({
   wireBadge: word.default('badge'),
   devChain: onOff.default(true),
   devRpc: z.enum(['guarded', 'full'], 'must be guarded or full').default('guarded'),
+  devRpcPort: wholeNumber(0, 65_535).default(0),
+  devRpcOrigins: origins.default([]),
   keystore: filled.optional(),
   keystorePasswordFile: filled.optional(),
   openseaUrl: httpUrl.default('https://api.opensea.io'),

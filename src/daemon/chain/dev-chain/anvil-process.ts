@@ -1,7 +1,7 @@
 import { type ChildProcessByStdio, execFile, spawn } from 'node:child_process'
 import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
-import { accessSync, chmodSync, constants, readlinkSync, rmSync } from 'node:fs'
+import { accessSync, chmodSync, constants, existsSync, readlinkSync, rmSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -16,6 +16,9 @@ import { AnvilNotStarted, isShortage, notSpawned } from './not-started.ts'
  * the command's.
  */
 const ownNetworkCommand = ['/usr/bin/unshare', '--map-root-user', '--net', '--'] as const
+
+/** Has the kernel kill the command when its parent is gone, however that ended. It replaces itself with the command. */
+const killedWithParent = ['/usr/bin/setpriv', '--pdeathsig', 'KILL'] as const
 
 // The kernel's limit for a socket path, including the terminating zero (unix(7)).
 const longestPath = 107
@@ -60,6 +63,7 @@ interface AnvilSettings {
   /** For states of old blocks. In anvil's command line, it also identifies the chain's owner. */
   cacheDir: string
   stateFile: string | undefined
+  endsWithDaemon: boolean
   /** Called once the process exists, before it listens. */
   spawned(pid: number): void
 }
@@ -116,6 +120,8 @@ async function begin(settings: AnvilSettings): Promise<Child> {
   const { address, binary, cacheDir } = settings
   const [command, ...args] = [
     ...('socket' in address ? ownNetworkCommand : []),
+    // After the change of namespaces, which would clear it.
+    ...(settings.endsWithDaemon && existsSync(killedWithParent[0]) ? killedWithParent : []),
     binary,
     ...argumentsFor(settings),
   ]

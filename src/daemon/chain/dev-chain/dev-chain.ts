@@ -59,6 +59,7 @@ export async function startDevChain(settings: DevChainSettings): Promise<DevChai
     log,
     clock,
     snapshots,
+    endsWithDaemon: settings.endsWithDaemon ?? false,
     hasHistory: () => journal.hasForgotten,
     mostCatchUp: settings.mostCatchUp ?? 200,
     mined: () => keeper.changed(1),
@@ -110,9 +111,12 @@ export async function startDevChain(settings: DevChainSettings): Promise<DevChai
 
   try {
     await supervisor.start()
-    const guard = await openRpcGuard(settings.rpcMode, (calls) =>
+    const { rpcMode: mode, rpcPort: port = 0, rpcOrigins: origins = [] } = settings
+    const guard = await openRpcGuard({ mode, port, origins }, (calls) =>
       supervisor.use((chain) => gateway.performForOthers(chain, calls)),
     )
+    if (port !== 0 && !guard.url.endsWith(`:${port}`))
+      log.warn({ port, url: guard.url }, "the dev chain's RPC has another port: its own is in use")
     let naming: Promise<unknown> = Promise.resolve()
     return {
       chainId: devChainId,

@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net'
 import * as z from 'zod'
 import { ChainUnavailable, type RpcCall, type RpcOutcome } from '../rpc-connection.ts'
+import { corsFor, isNamed } from './rpc-origins.ts'
 
 /** `guarded`: reads and signed transactions. `full`: everything that anvil can do. */
 export type RpcMode = 'guarded' | 'full'
@@ -32,25 +33,42 @@ class Refusal extends Error {
   }
 }
 
+export interface RpcDoor {
+  mode: RpcMode
+  /** Any other if this one is in use; 0: any. */
+  port: number
+  /** Of web pages that may read and send what is signed: see isNamed. */
+  origins: readonly string[]
+}
+
 /**
- * Publishes the dev chain on a free loopback port, for people on this machine but not for web pages. A page's
- * request has another host, or an origin, or is not JSON unless a preflight was granted, which never happens.
+ * Publishes the dev chain on a loopback port, for people on this machine but not for web pages. A page's request has
+ * another host, or an origin, or is not JSON unless a preflight was granted, which happens for named origins alone.
  * @param perform runs calls on the chain
  */
 export async function openRpcGuard(
-  mode: RpcMode,
+  door: RpcDoor,
   perform: (calls: RpcCall[]) => Promise<RpcOutcome[]>,
 ): Promise<RpcGuard> {
   const server = createServer({ requestTimeout: 30_000 }, (request, response) => {
-    respond(request, response, mode, perform).catch(() => response.destroy())
+    respond(request, response, door, perform).catch(() => response.destroy())
   })
   server.maxConnections = 512
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(0, '127.0.0.1', resolve)
+  await listen(server, door.port).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EADDRINUSE' || door.port === 0) throw error
+    return listen(server, 0)
   })
   return { url: `http://127.0.0.1:${portOf(server)}`, close: () => close(server) }
 }
+
+const listen = (server: Server, port: number): Promise<void> =>
+  new Promise((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(port, '127.0.0.1', () => {
+      server.off('error', reject)
+      resolve()
+    })
+  })
 
 const portOf = (server: Server): number => (server.address() as AddressInfo).port
 
@@ -63,11 +81,17 @@ function close(server: Server): Promise<void> {
 
 type Perform = (calls: RpcCall[]) => Promise<RpcOutcome[]>
 
-async function respond(request: IncomingMessage, response: ServerResponse, mode: RpcMode, perform: Perform) {
+async function respond(request: IncomingMessage, response: ServerResponse, door: RpcDoor, perform: Perform) {
   let status: number
   let answer: unknown
+  const { origin } = request.headers
+  const named = origin !== undefined && isNamed(door.origins, origin) ? origin : undefined
+  for (const [name, value] of named === undefined ? [] : corsFor(named)) response.setHeader(name, value)
   try {
-    checkSender(request)
+    const isPreflight = checkSender(request, named) === 'preflight'
+    if (isPreflight) return void response.writeHead(204).end()
+    // A page gets no more than reads and signed transactions, whatever others may do.
+    const mode = named === undefined ? door.mode : 'guarded'
     ;({ status, answer } = await answerTo(parseBody(await readBody(request)), mode, perform))
   } catch (error) {
     const refusal = refusalOf(error)
@@ -94,17 +118,25 @@ function refusalOf(error: unknown): Refusal {
   return new Refusal(500, 'The dev chain gave an invalid answer.', -32603)
 }
 
-function checkSender({ headers, method, socket }: IncomingMessage): void {
+function checkSender(
+  { headers, method, socket }: IncomingMessage,
+  named: string | undefined,
+): 'preflight' | 'call' {
   const hosts = [`127.0.0.1:${socket.localPort}`, `localhost:${socket.localPort}`]
   // Someone else's DNS may point a name at this machine (DNS rebinding).
   if (!hosts.includes(headers.host ?? '')) throw new Refusal(403, `Host must be ${hosts.join(' or ')}.`)
   const isOwn = headers.origin === undefined || hosts.some((host) => headers.origin === `http://${host}`)
   const site = headers['sec-fetch-site']
-  if (!isOwn || (site !== undefined && site !== 'same-origin' && site !== 'none'))
-    throw new Refusal(403, 'Web pages may not use this chain.')
+  if (named === undefined && (!isOwn || (site !== undefined && site !== 'same-origin' && site !== 'none')))
+    throw new Refusal(
+      403,
+      'Web pages may not use this chain. To open it to some, name their origins: TAPCHIP_DEV_RPC_ORIGINS',
+    )
+  if (named !== undefined && method === 'OPTIONS') return 'preflight'
   if (method !== 'POST') throw new Refusal(405, 'Send JSON-RPC by POST.')
   if (!/^application\/json\s*(;|$)/i.test(headers['content-type'] ?? ''))
     throw new Refusal(415, 'content-type must be application/json.')
+  return 'call'
 }
 
 async function readBody(request: IncomingMessage): Promise<string> {

@@ -32,6 +32,7 @@ export interface BootSettings extends Omit<BlockMakerSettings, 'connection'> {
   dir: string
   log: Logger
   snapshots: Snapshots
+  endsWithDaemon: boolean
   /** The part of the past to load; undefined: all of it. */
   history?: History
   /** True if there was ever a state whose predecessors are not on record any more. */
@@ -104,6 +105,7 @@ async function boot(
       address: at,
       cacheDir: cacheDirIn(settings.dir),
       stateFile: from?.stateFile,
+      endsWithDaemon: settings.endsWithDaemon,
       spawned: (pid) => writePidFile(pidFile, { pid, marker }),
     })
   const process = await startSomewhere(settings, address, start)

@@ -28,6 +28,12 @@ export interface DevChainSettings {
   log: Logger
   clock?: { now(): number; monotonic(): number }
   rpcMode: RpcMode
+  /** Where the RPC is published if the port is free; absent or 0: anywhere. */
+  rpcPort?: number
+  /** Web pages that may use it; absent: none. */
+  rpcOrigins?: readonly string[]
+  /** anvil ends if this process is killed (on Linux). Else the next daemon ends it, and keeps what it knows. */
+  endsWithDaemon?: boolean
   /** Signed transactions in signing order. Those that the chain has already are harmless. */
   rawTransactions(wanted: Wanted): AsyncIterable<Hex> | Iterable<Hex> | Promise<readonly Hex[]>
   /** Addresses by name. Existing names are not changed. */

@@ -11,6 +11,7 @@ import { assetsOf, type ChipAssets } from '../chips/chip-record.ts'
 import { isCode, makeOtp, type Origin, type OtpDeps } from '../codes/otps.ts'
 import { notFound } from '../errors.ts'
 import { type Clock, iso } from '../time.ts'
+import type { RepeatedRefs } from './repeated-refs.ts'
 
 interface RefQuestion {
   id: string
@@ -30,7 +31,13 @@ interface QueriedRef {
   guestbookEvents: { event: ChipAssets['guestbookEvents'][number]; otp: string | undefined }[]
 }
 
-type Deps = OtpDeps & { db: Db; clock: Clock; chains: Chains }
+type Deps = OtpDeps & {
+  db: Db
+  clock: Clock
+  chains: Chains
+  /** Undefined everywhere but in development. */
+  repeatedRefs: RepeatedRefs<RefCodes> | undefined
+}
 
 /** The first query within the ref's lifetime is valid. @throws DomainError not_found, chain_unavailable */
 export async function queryRef(deps: Deps, question: RefQuestion): Promise<QueriedRef> {
@@ -42,14 +49,16 @@ export async function queryRef(deps: Deps, question: RefQuestion): Promise<Queri
   const token = await describeToken(deps, carried, question)
   // A link's ref belongs to its team: for anyone else it is not valid and is not used up.
   const mayTake = ref.kind === 'redirect' || question.team() === ref.teamId
-  const codes = mayTake && isGood(ref, now) ? await takeWithCodes(deps, question.id, ref, now) : undefined
+  const take = async () => (isGood(ref, now) ? takeWithCodes(deps, question.id, ref, now) : undefined)
+  const { repeatedRefs } = deps
+  const codes = mayTake ? await (repeatedRefs ? repeatedRefs.codes(question.id, take) : take()) : undefined
   return describe(ref.uid, codes?.carried ?? carried, token, codes)
 }
 
 const isGood = (ref: RefOfChip, now: number) =>
   ref.queriedAt === null && !ref.isEnded && ref.expiresAt > iso(now)
 
-interface Codes {
+export interface RefCodes {
   carried: ChipAssets
   token: string | undefined
   unminted: string | undefined
@@ -57,7 +66,7 @@ interface Codes {
   guestbooks: Map<number, string>
 }
 
-function takeWithCodes(deps: Deps, id: string, ref: RefOfChip, now: number): Promise<Codes | undefined> {
+function takeWithCodes(deps: Deps, id: string, ref: RefOfChip, now: number): Promise<RefCodes | undefined> {
   return deps.db.write(async (trx) => {
     if (!(await takeRef(trx, id, iso(now)))) return undefined
     const chip = await findChip(trx, ref.uid)
@@ -67,7 +76,7 @@ function takeWithCodes(deps: Deps, id: string, ref: RefOfChip, now: number): Pro
     const make = async (subject: Parameters<typeof makeOtp>[3]) =>
       (await makeOtp(trx, deps, origin, subject)).code
 
-    const codes: Codes = {
+    const codes: RefCodes = {
       carried,
       token: undefined,
       unminted: undefined,
@@ -117,7 +126,7 @@ function describe(
   uid: string,
   carried: ChipAssets,
   details: { owner?: string; metadata?: string } | undefined,
-  codes: Codes | undefined,
+  codes: RefCodes | undefined,
 ): QueriedRef {
   return {
     uid,

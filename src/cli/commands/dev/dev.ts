@@ -1,0 +1,120 @@
+import { createServer } from 'node:net'
+import { dirname, join, resolve } from 'node:path'
+import { createInterface } from 'node:readline'
+import { defineCommand } from '../../command/define.ts'
+import { integer, text } from '../../command/options.ts'
+import { defaultUrl } from '../../config.ts'
+import type { CliContext } from '../../context.ts'
+import { CliError, describeError } from '../../errors.ts'
+import {
+  administering,
+  apiKeyOf,
+  readSeed,
+  Stop,
+  startTemporaryDaemon,
+  type TemporaryDaemon,
+} from '../temporary-daemon.ts'
+import { chipsOf, redirect, Taps } from './chips.ts'
+import { printReady } from './ready.ts'
+
+/** The one that wallets know as "Localhost". */
+const rpcPort = '8545'
+/** Pages in development, and the wallets of browsers. */
+const rpcOrigins =
+  'http://localhost:*,http://127.0.0.1:*,https://localhost:*,chrome-extension://*,moz-extension://*'
+
+export const verb = defineCommand({
+  name: 'dev',
+  summary: 'Run a daemon with demo data for an app in development',
+  description:
+    'Run a daemon in the foreground, with demo data and a chain of its own, and print what an app needs: the base URL, ' +
+    'an API key, an admin token, contracts, the RPC URL, and the URL of a tap. Press Enter for the next tap; type the ' +
+    'label or UID of a chip for a tap of that one. Its chain is open to pages on localhost. Here alone, a ref may be ' +
+    'queried again within five seconds, as pages under development do. Ctrl-C ends it, and its data is gone.',
+  examples: ['dev', 'dev --redirect-url http://localhost:3000/tap', 'dev --port 9000 --json'],
+  options: {
+    port: integer(
+      '--port <port>',
+      'Where to listen; 0 picks a free one (default: 8484 if it is free)',
+      [0, 65_535],
+    ),
+    redirectUrl: text('--redirect-url <url>', 'Where the taps of all chips lead: your app'),
+    seed: text('--seed <file>', 'A seed file instead of the demo data', 'file'),
+  },
+  run: async (ctx, { options }) => {
+    const seed = options.seed === undefined ? demoSeed(ctx) : resolve(ctx.system.cwd, options.seed)
+    const content = readSeed(seed)
+    await ctx.beforeChange(`Would start tapchipd --ephemeral --dev --seed ${seed}`)
+    const port = options.port ?? (await usualPort(ctx))
+    const { env } = ctx.system
+    const stop = new Stop(ctx)
+    const daemon = await startTemporaryDaemon(ctx, {
+      flags: ['--dev', '--seed', seed, ...(port === undefined ? [] : ['--port', String(port)])],
+      env: {
+        TAPCHIP_DEV_RPC_PORT: env.TAPCHIP_DEV_RPC_PORT || rpcPort,
+        TAPCHIP_DEV_RPC_ORIGINS: env.TAPCHIP_DEV_RPC_ORIGINS || rpcOrigins,
+      },
+      stop,
+    })
+    try {
+      await administering(daemon, async (client) => {
+        const { key: apiKey, team } = await apiKeyOf(client, content, 'dev')
+        const chips = await chipsOf(client, team)
+        const wirePrefix = env.TAPCHIP_WIRE_PREFIX || 'svc'
+        if (options.redirectUrl !== undefined)
+          await redirect({ url: daemon.url, apiKey, wirePrefix }, chips, options.redirectUrl)
+        await printReady(ctx, { daemon, client, team, apiKey, wirePrefix, chips })
+        const taps = new Taps(client, chips)
+        if (chips.length > 0) await tap(ctx, taps)
+        const forget = ctx.prompts.possible ? readKeys(ctx, daemon, taps) : () => undefined
+        await daemon.ended
+        forget()
+      })
+      if (stop.signal === undefined && !daemon.isEnding)
+        throw new CliError('The daemon has ended by itself.', {
+          advice: 'What it said last stands above. Start it again: tapchip dev',
+        })
+    } finally {
+      await daemon.end()
+      stop.forget()
+    }
+  },
+})
+
+/** Comes with the package, beside the executables. */
+const demoSeed = (ctx: CliContext): string =>
+  join(dirname(ctx.system.daemonScript()), '..', 'fixtures', 'demo.json')
+
+/** Undefined: the daemon's own settings say it. */
+async function usualPort(ctx: CliContext): Promise<number | undefined> {
+  if (ctx.system.env.TAPCHIP_PORT || ctx.system.env.TAPCHIP_CONFIG) return undefined
+  const { hostname, port } = new URL(defaultUrl)
+  if (await isFree(hostname, Number(port))) return Number(port)
+  ctx.io.note(`Port ${port} is in use, so this daemon has another one. To choose it: --port N`)
+  return 0
+}
+
+const isFree = (host: string, port: number): Promise<boolean> =>
+  new Promise((resolve) => {
+    const server = createServer().once('error', () => resolve(false))
+    server.listen(port, host, () => server.close(() => resolve(true)))
+  })
+
+async function tap(ctx: CliContext, taps: Taps, name?: string): Promise<void> {
+  const tap = await taps.next(name)
+  await ctx.io.line({ event: 'tap', ...tap }, () => `Tap of ${tap.label ?? tap.uid}: ${tap.url}`)
+}
+
+/** Enter is the next tap; a label or UID before it chooses the chip. @returns stops reading */
+function readKeys(ctx: CliContext, daemon: TemporaryDaemon, taps: Taps): () => void {
+  ctx.io.note('Press Enter for the next tap, or type a chip and Enter. Ctrl-C ends it.')
+  const lines = createInterface({ input: ctx.system.stdin })
+  lines.on('line', (line) => {
+    tap(ctx, taps, line.trim() || undefined).catch((error: unknown) =>
+      ctx.io.warn(describeError(error).lines.join('\n')),
+    )
+  })
+  const onClose = () => void daemon.end()
+  lines.once('close', onClose)
+  return () => lines.off('close', onClose).close()
+}
