@@ -116,6 +116,7 @@ const open = new Set([
   'src/nfc/uid.ts',
   'src/daemon/background-loop.ts',
   'src/daemon/outbound/foreign-text.ts',
+  'src/daemon/version.ts',
 ])
 
 interface Import {

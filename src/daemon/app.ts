@@ -1,6 +1,5 @@
 import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
-import cors from '@fastify/cors'
 import Fastify, {
   type FastifyBaseLogger,
   type FastifyInstance,
@@ -14,9 +13,9 @@ import type { Context } from './context.ts'
 import { DomainError } from './domain/errors.ts'
 import { keepToOperators, listenerConstraint } from './http/administration.ts'
 import { isStranger } from './http/auth.ts'
-import { corsOptions } from './http/bind.ts'
-import { acceptBodies, acceptStreams, endSlowBodies } from './http/bodies.ts'
+import { acceptBodies, acceptJsonAlone, acceptStreams, endHeadStreams, endSlowBodies } from './http/bodies.ts'
 import { limitConnections, sharedAddresses } from './http/connections.ts'
+import { letRead, PageAccess } from './http/cors.ts'
 import { errorLog } from './http/error-log.ts'
 import { answerTo, rawAnswer } from './http/errors.ts'
 import { watchForProxies } from './http/forwarded.ts'
@@ -54,12 +53,14 @@ export async function buildApp(
   { requestMs, queueMs, guessMs = 1000 }: Timeouts = { requestMs: 30_000, queueMs: 10_000 },
 ): Promise<FastifyInstance> {
   const logError = errorLog(ctx.log, ctx.clock)
+  const pages = new PageAccess(ctx.wire)
   const options: FastifyServerOptions = {
     // Typed as Fastify's base logger: its own type parameter would spread through every signature.
     loggerInstance: ctx.log as FastifyBaseLogger,
     // `observe` logs answers by their route, at level debug.
     logController: new LogController({ disableRequestLogging: true }),
-    exposeHeadRoutes: false,
+    // A handler whose GET uses something up asks for the method.
+    exposeHeadRoutes: true,
     // Requests that arrive while the daemon drains are answered; their connections close afterwards.
     return503OnClosing: false,
     forceCloseConnections: 'idle',
@@ -79,6 +80,7 @@ export async function buildApp(
     frameworkErrors: (error, request, reply: FastifyReply) => {
       const answer = answerTo(error, request.id)
       logError(request, error, answer)
+      if (pages.isUnknown(request.raw.url ?? '/')) letRead(reply)
       void reply.code(answer.body.statusCode).send(answer.body)
     },
   }
@@ -88,11 +90,13 @@ export async function buildApp(
   app.server.maxHeadersCount = 0
   app.addHttpMethod('GET', { hasBody: true, overrideExisting: true })
   app.decorateRequest('caller', null)
+  pages.watch(app)
   limitConnections(app.server, ctx.config, sharedAddresses(ctx.config.trustProxy), ctx.log)
   endSlowBodies(app, requestMs)
   watchForProxies(app, ctx)
   answerErrors(app, limitRates(app, ctx, { queueMs, guessMs }), logError)
   acceptBodies(app)
+  endHeadStreams(app)
   observe(app, ctx)
 
   serviceRoutes(app, ctx)
@@ -100,7 +104,6 @@ export async function buildApp(
   tapPageRoutes(app, ctx)
   metadataRoutes(app, ctx)
   await app.register(async (open) => {
-    await open.register(cors, corsOptions(ctx.wire))
     chipRoutes(open, ctx)
     refRoutes(open, ctx)
     otpRoutes(open, ctx)
@@ -120,6 +123,7 @@ export async function buildApp(
   })
   await app.register(async (admin) => {
     keepToOperators(admin, ctx.config)
+    acceptJsonAlone(admin)
     adminRoutes(admin, ctx)
     await admin.register(async (streams) => {
       acceptStreams(streams)
@@ -172,7 +176,7 @@ function answerErrors(
     logError(request, error, answer)
     reply.header('x-request-id', request.id)
     if (retryAfterSeconds !== undefined) {
-      reply.header('retry-after', retryAfterSeconds).header('access-control-expose-headers', 'retry-after')
+      reply.header('retry-after', retryAfterSeconds)
     }
     reply.header('cache-control', 'no-store')
     const { errorPage } = request.routeOptions.config

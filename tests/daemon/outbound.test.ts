@@ -199,6 +199,7 @@ describe('an allowed origin', () => {
     expect(answer).toMatchObject({ status: 200, headers: { 'x-greeting': 'hello' } })
     expect(JSON.parse(answer.body.toString())).toEqual({ fine: true })
     const [request] = allowed.requests
+    expect(request?.headers['user-agent'], 'says who it is').toBe('tapchip/0.0.0-test')
     expect([request?.url, request?.headers['x-key'], request?.headers.connection]).toEqual([
       '/path?q=1',
       'k',

@@ -1,4 +1,3 @@
-import type { FastifyCorsOptions } from '@fastify/cors'
 import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify'
 import { leaseHeader } from '../../values/batch-id.ts'
 import type { Answer, Auth, EndpointSpec, Input } from '../contract/endpoint.ts'
@@ -6,9 +5,9 @@ import { type EndpointKey, type Endpoints, endpoints } from '../contract/index.t
 import { assertLease } from '../domain/batches.ts'
 import type { Idempotency, Json } from '../domain/chain/transactions.ts'
 import { type AuthDeps, authenticate, type Caller } from './auth.ts'
+import { openToPages } from './cors.ts'
 import { parseInput } from './parse-input.ts'
 import { answerOnce, type Recording } from './repeatable.ts'
-import type { WireWords } from './wire.ts'
 
 type BindDeps = AuthDeps & { idempotency: Idempotency } & Parameters<typeof assertLease>[0]
 
@@ -42,11 +41,6 @@ declare module 'fastify' {
 /** Route configuration: strangers can call it, so it counts toward the rate limit. */
 export const limited = { isLimited: true }
 
-/** A hook of the CORS plugin sends the answer, but it needs a route. */
-function answerPreflight(app: FastifyInstance, url: string): void {
-  app.options(url, { config: { cors: openToBrowsers } }, async (_request, reply) => reply.code(204).send())
-}
-
 /**
  * Serves an endpoint of the table: authentication, validation, handler, and translation of the configurable
  * words.
@@ -63,13 +57,12 @@ export function bind<K extends EndpointKey>(
     .split('/')
     .map((part) => (part.startsWith(':') ? part : deps.wire.word(part)))
     .join('/')
-  if (spec.part === 'interface' && !app.hasRoute({ method: 'OPTIONS', url })) answerPreflight(app, url)
   app.route({
     method,
     url,
     ...(spec.bodyLimit === undefined ? {} : { bodyLimit: spec.bodyLimit }),
     config: {
-      ...(spec.part === 'interface' ? { cors: openToBrowsers } : {}),
+      ...(spec.part === 'interface' ? openToPages : {}),
       ...(spec.auth === 'none' || spec.auth === 'code' ? limited : {}),
       ...(spec.isLong || spec.stream ? { isLong: true } : {}),
     },
@@ -122,16 +115,3 @@ export function splitKey(key: string): { method: HTTPMethods; path: string } {
   const space = key.indexOf(' ')
   return { method: key.slice(0, space) as HTTPMethods, path: key.slice(space + 1) }
 }
-
-/** Route configuration for the interface: browser clients may call it from any origin. */
-const openToBrowsers = { origin: '*' }
-
-/** Closed except for routes with `openToBrowsers`, which allow the documented headers. */
-export const corsOptions = (wire: WireWords): FastifyCorsOptions => ({
-  origin: false,
-  methods: ['GET', 'POST', 'PATCH', 'DELETE'],
-  allowedHeaders: ['content-type', wire.apiKeyHeader, wire.codeHeader, 'idempotency-key'],
-  maxAge: 86_400,
-  preflight: true,
-  strictPreflight: false,
-})

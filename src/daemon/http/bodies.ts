@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { excessOf } from '../../values/json-bounds.ts'
 import { Slice } from '../../values/slices.ts'
@@ -9,33 +10,71 @@ const longestJson = 4 * 1024 * 1024
 const longToParse = 64 * 1024
 
 /**
- * Accepts JSON bodies, with two exceptions for existing clients: empty bodies, and any content type without a
- * body.
+ * Accepts JSON under any content type, since existing clients send it as text or as a form, and empty bodies under
+ * any.
  */
 export function acceptBodies(app: FastifyInstance): void {
-  const parseJson = app.getDefaultJsonParser('error', 'error')
+  const parseJson = jsonParser(app)
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser<Buffer>('application/json', { parseAs: 'buffer' }, (request, body, done) => {
+  app.addContentTypeParser<Buffer>('application/json', { parseAs: 'buffer' }, parseJson)
+  app.addContentTypeParser<Buffer>('*', { parseAs: 'buffer' }, (request, body, done) =>
+    // JSON that is refused for what it holds stays a 400.
+    parseJson(request, body, (error, value) =>
+      done(error && isUnreadable(error) && !isJson(body) ? notJson() : error, value),
+    ),
+  )
+}
+
+/**
+ * Accepts JSON under its own content type alone: a page of another origin can send every other type without a
+ * preflight.
+ */
+export function acceptJsonAlone(app: FastifyInstance): void {
+  const parseJson = jsonParser(app)
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser<Buffer>('application/json', { parseAs: 'buffer' }, parseJson)
+  app.addContentTypeParser('*', { parseAs: 'string' }, (_request, text, done) =>
+    text.length === 0 ? done(null, undefined) : done(notJson()),
+  )
+}
+
+const notJson = () =>
+  new DomainError(
+    'unsupported_media_type',
+    'This endpoint takes JSON. Send a JSON body with content-type: application/json.',
+  )
+
+const isUnreadable = (error: Error): boolean =>
+  'code' in error && error.code === 'FST_ERR_CTP_INVALID_JSON_BODY'
+
+function isJson(body: Buffer): boolean {
+  try {
+    JSON.parse(body.toString())
+    return true
+  } catch {
+    return false
+  }
+}
+
+type ParseBody = (
+  request: FastifyRequest,
+  body: Buffer,
+  done: (error: Error | null, value?: unknown) => void,
+) => void
+
+function jsonParser(app: FastifyInstance): ParseBody {
+  const parse = app.getDefaultJsonParser('error', 'error')
+  return (request, body, done) => {
     assertBounded(body).then(
       () => {
         const text = body.toString()
         // Browsers send the content type with an empty body on GET and DELETE.
         if (text.trim() === '') done(null, undefined)
-        else void parseJson(request, text, done)
+        else void parse(request, text, done)
       },
       (error: DomainError) => done(error),
     )
-  })
-  app.addContentTypeParser('*', { parseAs: 'string' }, (_request, text, done) => {
-    if (text.length === 0) done(null, undefined)
-    else
-      done(
-        new DomainError(
-          'unsupported_media_type',
-          'This endpoint takes JSON. Send content-type: application/json.',
-        ),
-      )
-  })
+  }
 }
 
 /** @throws DomainError invalid_input, too_large */
@@ -46,6 +85,15 @@ async function assertBounded(body: Buffer): Promise<void> {
     throw new DomainError('too_large', `The body is over ${longestJson} bytes. Send it in smaller parts.`)
   // Parsing cannot be sliced, so each of several concurrent large bodies gets its own turn.
   if (body.length > longToParse) await new Slice().next()
+}
+
+/** Ends the stream that a GET would have answered with: nobody reads it after a HEAD, and it may never end by itself. */
+export function endHeadStreams(app: FastifyInstance): void {
+  app.addHook('onSend', (request, _reply, payload, done) => {
+    if (request.method !== 'HEAD' || !(payload instanceof Readable)) return done(null, payload)
+    payload.destroy()
+    done(null, Readable.from([]))
+  })
 }
 
 export function acceptStreams(app: FastifyInstance): void {
@@ -94,7 +142,10 @@ function watch(request: FastifyRequest, reply: FastifyReply, ms: number): void {
       'too_slow',
       `The body did not arrive within ${Math.ceil(ms / 1000)} seconds. Check the connection, and send it again.`,
     )
-    if (!reply.raw.headersSent) raw.socket.write(rawAnswer(answerTo(error, request.id).body))
+    if (!reply.raw.headersSent) {
+      const isReadable = reply.hasHeader('access-control-allow-origin')
+      raw.socket.write(rawAnswer(answerTo(error, request.id).body, isReadable))
+    }
     raw.destroy(error)
   }, ms / looks).unref()
   raw.once('close', () => clearInterval(timer))

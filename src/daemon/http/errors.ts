@@ -139,14 +139,18 @@ function isBadRequest(error: unknown): boolean {
   return error instanceof Error && 'statusCode' in error && error.statusCode === 400
 }
 
-/** An error as raw HTTP/1.1, for a connection that can no longer be answered normally and is then closed. */
-export function rawAnswer(error: ErrorBody): string {
+/**
+ * An error as raw HTTP/1.1, for a connection that can no longer be answered normally and is then closed.
+ * @param isReadable whether pages of any origin may read it
+ */
+export function rawAnswer(error: ErrorBody, isReadable = false): string {
   const body = JSON.stringify(error)
   return [
     `HTTP/1.1 ${error.statusCode} ${error.error}`,
     'content-type: application/json; charset=utf-8',
     `content-length: ${Buffer.byteLength(body)}`,
     'cache-control: no-store',
+    ...(isReadable ? ['access-control-allow-origin: *'] : []),
     'connection: close',
     '',
     body,

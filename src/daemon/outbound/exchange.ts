@@ -9,8 +9,12 @@ import https from 'node:https'
 import type { LookupFunction } from 'node:net'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import { version } from '../version.ts'
 import type { Deadline } from './deadline.ts'
 import { OutboundFailed, type Progress } from './errors.ts'
+
+/** Names the program to those who see its requests in their logs. */
+const userAgent = `tapchip/${version}`
 
 export interface Address {
   address: string
@@ -94,6 +98,7 @@ function open(call: Exchange): ClientRequest {
       method,
       headers: {
         'accept-encoding': 'identity',
+        'user-agent': userAgent,
         ...(whole ? { 'content-length': String(Buffer.byteLength(body)) } : {}),
         ...headers,
       },

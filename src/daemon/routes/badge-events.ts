@@ -11,6 +11,7 @@ import { badgeMinted, reserveBadge } from '../domain/badge-events/mint.ts'
 import { undoAssignments } from '../domain/badge-events/undo-assign.ts'
 import { notFound } from '../domain/errors.ts'
 import { bind, bindAll, type Call, limited } from '../http/bind.ts'
+import { openToPages } from '../http/cors.ts'
 import { checkForm, readForm } from '../http/multipart.ts'
 import { answerOnce } from '../http/repeatable.ts'
 
@@ -146,7 +147,7 @@ const imageUrl = (ctx: Context, id: number): string =>
 function imageRoute(app: FastifyInstance, ctx: Context): void {
   app.get(
     `${ctx.wire.word('/badge-events')}/:id/image`,
-    { config: limited, exposeHeadRoute: true },
+    { config: { ...limited, ...openToPages } },
     async (request, reply) => {
       const { id = '' } = { ...(request.params as Record<string, string>) }
       if (!/^[1-9]\d{0,14}$/.test(id)) throw notFound('image')

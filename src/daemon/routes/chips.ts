@@ -8,7 +8,7 @@ import { checkEdit, type Edit, editRows } from '../domain/chips/edit-batch.ts'
 import { editByOwner } from '../domain/phygitals/self-service.ts'
 import { findChipByTap } from '../domain/taps/find-chip.ts'
 import { tapState } from '../domain/taps/verify-tap.ts'
-import { bindAll, limited } from '../http/bind.ts'
+import { bindAll } from '../http/bind.ts'
 import { CheckedLines, type CheckLine, lineBy } from '../http/checked-lines.ts'
 import { isPrefetch, refusePrefetch } from '../http/prefetch.ts'
 import { sendJsonText, sendLines } from '../http/streams.ts'
@@ -19,6 +19,10 @@ export function chipRoutes(app: FastifyInstance, ctx: Context): void {
   bindAll(app, ctx, {
     'GET /chips/find': async ({ query, request, reply }) => {
       if (isPrefetch(request)) return refusePrefetch(reply)
+      if (request.method === 'HEAD') {
+        const state = await tapState(ctx, query)
+        return reply.code(state === 'malformed' ? 400 : state === 'unknown' ? 404 : 200).send()
+      }
       const { uid, isValidTap, token, otp, badgeEvent } = await findChipByTap(ctx, query)
       return {
         uid,
@@ -49,12 +53,6 @@ export function chipRoutes(app: FastifyInstance, ctx: Context): void {
       const edit = { ...token, redirectUrl: updates.redirectUrl, ownerSignature: signature }
       return { success: true as const, updatedTags: [...(await editByOwner(ctx, edit, request.id))] }
     },
-  })
-  // Reports whether the URL belongs to a chip, without using anything up.
-  app.head('/chips/find', { config: limited }, async (request, reply) => {
-    const state = await tapState(ctx, { ...(request.query as Record<string, unknown>) })
-    const status = state === 'malformed' ? 400 : state === 'unknown' ? 404 : 200
-    return reply.code(status).header('cache-control', 'no-store').send()
   })
 }
 

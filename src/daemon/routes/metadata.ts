@@ -5,6 +5,7 @@ import type { Context } from '../context.ts'
 import { notFound } from '../domain/errors.ts'
 import { contractMetadata, metadataAt } from '../domain/phygitals/metadata.ts'
 import { limited } from '../http/bind.ts'
+import { openToPages } from '../http/cors.ts'
 
 const pathSchema = z.object({
   chainId: z
@@ -20,18 +21,22 @@ const cached = 'public, max-age=60'
 
 /** The targets of `tokenURI`, `uri`, and `contractURI`. */
 export function metadataRoutes(app: FastifyInstance, ctx: Context): void {
-  app.get('/metadata/:chainId/:contract/:tokenId', { config: limited }, async (request, reply) => {
-    const parsed = pathSchema.safeParse(request.params)
-    if (!parsed.success) throw notFound('token')
-    const { chainId, contract: contractAddress, tokenId } = parsed.data
-    const text =
-      tokenId === 'contract'
-        ? JSON.stringify(await contractMetadata(ctx, { chainId, contractAddress }))
-        : await metadataAt(ctx, { chainId, contractAddress, tokenId: String(BigInt(tokenId)) })
-    return reply
-      .header('cache-control', cached)
-      .header('x-content-type-options', 'nosniff')
-      .type('application/json; charset=utf-8')
-      .send(text)
-  })
+  app.get(
+    '/metadata/:chainId/:contract/:tokenId',
+    { config: { ...limited, ...openToPages } },
+    async (request, reply) => {
+      const parsed = pathSchema.safeParse(request.params)
+      if (!parsed.success) throw notFound('token')
+      const { chainId, contract: contractAddress, tokenId } = parsed.data
+      const text =
+        tokenId === 'contract'
+          ? JSON.stringify(await contractMetadata(ctx, { chainId, contractAddress }))
+          : await metadataAt(ctx, { chainId, contractAddress, tokenId: String(BigInt(tokenId)) })
+      return reply
+        .header('cache-control', cached)
+        .header('x-content-type-options', 'nosniff')
+        .type('application/json; charset=utf-8')
+        .send(text)
+    },
+  )
 }

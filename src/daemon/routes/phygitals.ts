@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { Context } from '../context.ts'
-import { chipOfToken, type TokenLocation } from '../domain/phygitals/find-token.ts'
+import { presentCode } from '../domain/codes/otps.ts'
+import { chipOfToken, type TokenLocation, tokenOfTeam } from '../domain/phygitals/find-token.ts'
 import { replaceMetadata } from '../domain/phygitals/metadata.ts'
 import {
   type ClaimRegistration,
@@ -52,10 +53,20 @@ export function phygitalRoutes(app: FastifyInstance, ctx: Context): void {
           return { initialTxHash: hash, tokenRef: tokenOnWire(token) }
         },
       }),
-    'GET /phygitals/transfer-signature': async ({ query, teamId, actor }) =>
-      signatureOnWire(await signTransfer(ctx, { teamId, actor }, query)),
-    'GET /phygitals/transfer-signature/pullable': async ({ query, code, actor }) =>
-      signatureOnWire(await signTransferByCode(ctx, { code, actor }, query.recipient)),
+    'GET /phygitals/transfer-signature': async ({ query, teamId, actor, request, reply }) => {
+      if (request.method === 'HEAD') {
+        await tokenOfTeam(ctx, teamId, query)
+        return reply.send()
+      }
+      return signatureOnWire(await signTransfer(ctx, { teamId, actor }, query))
+    },
+    'GET /phygitals/transfer-signature/pullable': async ({ query, code, actor, request, reply }) => {
+      if (request.method === 'HEAD') {
+        await presentCode(ctx, code, 'PHYGITAL_CLAIM')
+        return reply.send()
+      }
+      return signatureOnWire(await signTransferByCode(ctx, { code, actor }, query.recipient))
+    },
     'GET /phygitals/chip': async ({ query }) => ({ uid: await chipOfToken(ctx, query) }),
     'GET /phygitals/claim-registration': async ({ query, request }) => {
       const asker = askerOf(ctx, request)

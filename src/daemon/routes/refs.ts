@@ -1,12 +1,16 @@
 import type { FastifyInstance } from 'fastify'
 import type { Context } from '../context.ts'
-import { queryRef } from '../domain/taps/refs.ts'
+import { assertRef, queryRef } from '../domain/taps/refs.ts'
 import { bindAll } from '../http/bind.ts'
 import { shownAddress, storedObject, tokenOnWire } from './wire-shapes.ts'
 
 export function refRoutes(app: FastifyInstance, ctx: Context): void {
   bindAll(app, ctx, {
-    'GET /refs/:id': async ({ params, query, keyTeam }) => {
+    'GET /refs/:id': async ({ params, query, keyTeam, request, reply }) => {
+      if (request.method === 'HEAD') {
+        await assertRef(ctx, params.id)
+        return reply.send()
+      }
       const ref = await queryRef(ctx, {
         id: params.id,
         team: keyTeam,

@@ -9,37 +9,29 @@ import { version } from '../version.ts'
 /** Health, readiness, and metrics. */
 export function serviceRoutes(app: FastifyInstance, ctx: Context): void {
   // `instance` lets a client check that a base URL leads to this very daemon.
-  app.route({
-    method: ['GET', 'HEAD'],
-    url: '/healthz',
-    handler: async (_request, reply) => {
-      reply.header('cache-control', 'no-store')
-      return { status: 'ok', name: 'tapchipd', version, instance: ctx.instance }
-    },
+  app.get('/healthz', async (_request, reply) => {
+    reply.header('cache-control', 'no-store')
+    return { status: 'ok', name: 'tapchipd', version, instance: ctx.instance }
   })
-  app.route({
-    method: ['GET', 'HEAD'],
-    url: '/readyz',
-    handler: async (_request, reply) => {
-      reply.header('cache-control', 'no-store')
-      await probeStore(ctx)
-      const state = await diskState(ctx)
-      if (state !== 'writable') throw unwritable[state]()
-      if (ctx.isStarting)
-        throw new DomainError(
-          'store_unavailable',
-          'The daemon is starting: the seed is not on the chain yet.',
-          {
-            retryAfterSeconds: 1,
-          },
-        )
-      const chains = chainWords(ctx)
-      return {
-        status: 'ready',
-        ...(ctx.clock.warnings().length > 0 ? { clock: 'jumped' } : {}),
-        ...(Object.keys(chains).length > 0 ? { chains } : {}),
-      }
-    },
+  app.get('/readyz', async (_request, reply) => {
+    reply.header('cache-control', 'no-store')
+    await probeStore(ctx)
+    const state = await diskState(ctx)
+    if (state !== 'writable') throw unwritable[state]()
+    if (ctx.isStarting)
+      throw new DomainError(
+        'store_unavailable',
+        'The daemon is starting: the seed is not on the chain yet.',
+        {
+          retryAfterSeconds: 1,
+        },
+      )
+    const chains = chainWords(ctx)
+    return {
+      status: 'ready',
+      ...(ctx.clock.warnings().length > 0 ? { clock: 'jumped' } : {}),
+      ...(Object.keys(chains).length > 0 ? { chains } : {}),
+    }
   })
   watchChains(ctx.metrics, () => (ctx.isStarting ? [] : ctx.chains.relayer.status()))
   app.register(async (direct) => {

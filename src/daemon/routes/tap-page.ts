@@ -14,22 +14,20 @@ export function tapPageRoutes(app: FastifyInstance, ctx: Context): void {
   app.get('/t', { config }, async (request, reply) => {
     guard(reply)
     if (isPrefetch(request)) return refusePrefetch(reply)
+    if (request.method === 'HEAD') return reply.code(statusOf[await tapState(ctx, queryOf(request))]).send()
     const outcome = await openTap(ctx, queryOf(request), cookieOf(request))
     return answer(ctx, reply, outcome)
   })
-  app.head('/t', { config }, async (request, reply) => {
-    const state = await tapState(ctx, queryOf(request))
-    const status = {
-      malformed: 400,
-      unknown: 404,
-      forged: 404,
-      disabled: 404,
-      replayed: 410,
-      'caught-up': 410,
-      fresh: 200,
-    }[state]
-    return guard(reply).code(status).send()
-  })
+}
+
+const statusOf = {
+  malformed: 400,
+  unknown: 404,
+  forged: 404,
+  disabled: 404,
+  replayed: 410,
+  'caught-up': 410,
+  fresh: 200,
 }
 
 const errorPage = (reply: FastifyReply, status: number): FastifyReply =>

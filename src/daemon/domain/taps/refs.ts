@@ -41,9 +41,7 @@ type Deps = OtpDeps & {
 
 /** The first query within the ref's lifetime is valid. @throws DomainError not_found, chain_unavailable */
 export async function queryRef(deps: Deps, question: RefQuestion): Promise<QueriedRef> {
-  const ref = isCode(question.id) ? await findRef(deps.db.read, question.id) : undefined
-  if (!ref) throw notFound('ref')
-
+  const ref = await assertRef(deps, question.id)
   const now = deps.clock.now()
   const carried = await assetsOf(deps.db.read, ref, iso(now))
   const token = await describeToken(deps, carried, question)
@@ -53,6 +51,13 @@ export async function queryRef(deps: Deps, question: RefQuestion): Promise<Queri
   const { repeatedRefs } = deps
   const codes = mayTake ? await (repeatedRefs ? repeatedRefs.codes(question.id, take) : take()) : undefined
   return describe(ref.uid, codes?.carried ?? carried, token, codes)
+}
+
+/** Uses nothing up. @throws DomainError not_found */
+export async function assertRef({ db }: { db: Pick<Db, 'read'> }, id: string): Promise<RefOfChip> {
+  const ref = isCode(id) ? await findRef(db.read, id) : undefined
+  if (!ref) throw notFound('ref')
+  return ref
 }
 
 const isGood = (ref: RefOfChip, now: number) =>

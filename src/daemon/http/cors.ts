@@ -1,0 +1,84 @@
+import type { FastifyInstance, FastifyReply } from 'fastify'
+import type { WireWords } from './wire.ts'
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    isOpenToPages?: boolean
+  }
+}
+
+/** Route configuration: pages of any origin may call it and read its answers. */
+export const openToPages = { isOpenToPages: true }
+
+const methods = 'GET, HEAD, POST, PATCH, DELETE'
+/** In seconds; browsers keep the answer to a preflight for two hours at most. */
+const maxAge = '86400'
+const headerNames = /^[\w!#$%&'*+.^`|~, -]{1,4000}$/
+/** Whatever is below these is closed, known or not. */
+const closedBelow = /^\/(admin|metrics|t)(\/|$)/
+
+/**
+ * Which answers pages of any origin can read: those of routes that say so, and the error of an unknown path, so
+ * that a page learns why it got nothing. Everything else is closed. Cookies are never let in.
+ */
+export class PageAccess {
+  readonly #closed: RegExp[] = []
+  readonly #documented: string
+
+  constructor(wire: WireWords) {
+    this.#documented = ['content-type', wire.apiKeyHeader, wire.codeHeader, 'idempotency-key'].join(', ')
+  }
+
+  /** Must come before every other hook and route, so that refusals can be read too. */
+  watch(app: FastifyInstance): void {
+    app.addHook('onRoute', ({ url, config }) => {
+      if (config?.isOpenToPages) return
+      const pattern = url.replaceAll('.', '\\.').replace(/:[^/]+/g, '[^/]+')
+      this.#closed.push(new RegExp(`^${pattern}$`, 'i'))
+    })
+    app.addHook('onRequest', (request, reply, done) => {
+      const { is404, method, raw, routeOptions } = request
+      if (is404 ? !this.isUnknown(raw.url ?? '/') : routeOptions.config.isOpenToPages !== true) return done()
+      letRead(reply)
+      if (method !== 'OPTIONS') return done()
+      const wanted = request.headers['access-control-request-headers']
+      reply
+        .header('access-control-allow-methods', methods)
+        // Apps add headers of their own, for tracing or languages: one that is not allowed locks the app out.
+        .header(
+          'access-control-allow-headers',
+          wanted && headerNames.test(wanted) ? wanted : this.#documented,
+        )
+        .header('access-control-max-age', maxAge)
+        .header('vary', 'access-control-request-headers')
+        .code(204)
+        .send()
+    })
+  }
+
+  /** False if the path is a closed one in any spelling: a router elsewhere may read it differently. */
+  isUnknown(url: string): boolean {
+    const path = plainPath(url)
+    return !closedBelow.test(path) && !this.#closed.some((pattern) => pattern.test(path))
+  }
+}
+
+/** Makes an answer readable by pages. */
+export const letRead = (reply: FastifyReply): FastifyReply =>
+  reply
+    .header('access-control-allow-origin', '*')
+    .header('access-control-expose-headers', 'retry-after, x-request-id')
+
+/** Decoded, in lower case, without repeated or final slashes, and with `..` resolved. */
+function plainPath(url: string): string {
+  const [path = ''] = url.split(/[?#;]/, 1)
+  const decoded = path.replace(/%([0-9a-f]{2})/gi, (_all, hex: string) =>
+    String.fromCharCode(Number.parseInt(hex, 16)),
+  )
+  const parts: string[] = []
+  for (const part of decoded.toLowerCase().split(/[/\\]+/)) {
+    if (part === '..') parts.pop()
+    else if (part !== '' && part !== '.') parts.push(part)
+  }
+  return `/${parts.join('/')}`
+}
