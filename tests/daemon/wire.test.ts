@@ -66,10 +66,10 @@ describe('a client of a service of another name', () => {
     const service = client(daemon.url)
     const { d, e, c } = tap(derived, { uid: uids.events }, 1)
     const found = await service.find(e, c, d)
-    expect(found).toMatchObject({ isValidTap: true, poapEvent: { id: 1, poapEventId: 100_000 } })
+    expect(found).toMatchObject({ isValidTap: true, poapEvent: { id: 2, poapEventId: 100_001 } })
     expect(found).not.toHaveProperty('badgeEvent')
     const otp = await service.otp((found.otp as { code: string }).code)
-    expect(otp).toMatchObject({ type: 'POAP_EVENT', poapEvent: { poapEventId: 100_000 } })
+    expect(otp).toMatchObject({ type: 'POAP_EVENT', poapEvent: { poapEventId: 100_001 } })
     expect(otp).not.toHaveProperty('badgeEvent')
 
     const id = await service.open(tapPath(tap(derived, { uid: uids.jacket }, 1)))
