@@ -8,6 +8,7 @@ import Fastify, {
   type FastifyServerOptions,
   LogController,
 } from 'fastify'
+import { stringifyExact } from '../values/exact-json.ts'
 import type { Config } from './config/config.ts'
 import type { Context } from './context.ts'
 import { DomainError } from './domain/errors.ts'
@@ -90,6 +91,7 @@ export async function buildApp(
   app.server.maxHeadersCount = 0
   app.addHttpMethod('GET', { hasBody: true, overrideExisting: true })
   app.decorateRequest('caller', null)
+  app.setReplySerializer((payload) => stringifyExact(payload))
   pages.watch(app)
   limitConnections(app.server, ctx.config, sharedAddresses(ctx.config.trustProxy), ctx.log)
   endSlowBodies(app, requestMs)

@@ -20,6 +20,6 @@ export function readMoment(text: string): string | undefined {
   return Number.isFinite(ms) ? new Date(ms).toISOString() : undefined
 }
 
-/** True for a time in UTC that exists, as YYYY-MM-DDTHH:mm:ssZ or with fractions of a second. */
+/** True for a time that exists, as YYYY-MM-DDTHH:mm:ssZ, with fractions of a second, or with an offset (+01:00). */
 export const isInstant = (text: string): boolean =>
-  /T\d{2}:\d{2}:\d{2}(\.\d{1,3})?Z$/.test(text) && readMoment(text) !== undefined
+  /T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:?\d{2})$/.test(text) && readMoment(text) !== undefined

@@ -16,6 +16,16 @@ export const checkTokenId: Check = (text) =>
 /** Removes leading zeros. @param text a valid token id */
 export const canonicalTokenId = (text: string): string => BigInt(text).toString()
 
+/** The fields that a token's metadata always has. */
+export const emptyMetadata = {
+  name: '',
+  collection: '',
+  description: '',
+  image: '',
+  attributes: [],
+  media_gallery: [],
+}
+
 /** A token is identified by all three. */
 export const tokenChecks = {
   contractAddress: checkAddress,

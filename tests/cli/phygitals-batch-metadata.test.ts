@@ -1,6 +1,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { emptyMetadata } from '../../src/values/token.ts'
 import { type CliHome, cliHome } from '../support/cli.ts'
 import { startTestDaemon } from '../support/daemon.ts'
 import { chips, phygitalSeed } from '../support/phygitals.ts'
@@ -95,7 +96,7 @@ describe('phygitals metadata --file', () => {
     const answered = async (n: number) =>
       (await fetch(`${daemon.url}/metadata/31337/${art}/${n}`)).json() as Promise<unknown>
     const none = await answered(1)
-    expect(none).toEqual({})
+    expect(none).toEqual(emptyMetadata)
     const row = (n: number, name: string) => `${art},31337,${n},${quoted(metadata(name))}\n`
     file('first.csv', `contractAddress,chainId,tokenId,metadata\n${row(1, 'One')}${row(2, 'Two')}`)
     const ran = await describeAll('--file', 'first.csv')
@@ -117,6 +118,26 @@ describe('phygitals metadata --file', () => {
     const back = await here.run('batch', 'undo', batchId(undone.stderr), '--yes', '--json')
     expect([back.code, back.lines()]).toEqual([0, [{ row: 1, status: 'changed' }]])
     expect(await answered(1)).toEqual(metadata('One'))
+  })
+
+  test('keeps the digits of large numbers, through a batch and its undo', async () => {
+    const url = `${daemon.url}/metadata/31337/${jackets}/2`
+    const serial = (digits: string) =>
+      `${JSON.stringify(metadata('Serial')).slice(0, -1)},"serial":${digits}}`
+    const [first, second] = ['12345678901234567890123', '12345678901234567890124']
+    here.stdin = `{"uid":"${chips.jacket(2)}","metadata":${serial(first)}}\n`
+    expect((await describeAll('--file', '-')).code).toBe(0)
+    expect(await (await fetch(url)).text()).toContain(`"serial":${first}`)
+    const place = `${jackets},31337,2`
+    file(
+      'serial.csv',
+      `contractAddress,chainId,tokenId,metadata\n${place},"${serial(second).replaceAll('"', '""')}"\n`,
+    )
+    const ran = await describeAll('--file', 'serial.csv')
+    expect([ran.code, ran.stderr]).toEqual([0, expect.stringContaining('1 changed')])
+    expect(await (await fetch(url)).text()).toContain(`"serial":${second}`)
+    expect((await here.run('batch', 'undo', batchId(ran.stderr), '--yes')).code).toBe(0)
+    expect(await (await fetch(url)).text()).toContain(`"serial":${first}`)
   })
 
   test('in JSON lines the metadata may stand as an object, and a chip for its token', async () => {

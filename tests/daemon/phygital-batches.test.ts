@@ -1,5 +1,6 @@
 import { getAddress, type Hex } from 'viem'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { emptyMetadata } from '../../src/values/token.ts'
 import { bob, carol, chips, openPhygitals, type Phygitals } from '../support/phygitals.ts'
 import { acmeKey, alice, otherKey } from '../support/seeds.ts'
 
@@ -298,7 +299,7 @@ describe('POST /phygitals/metadata/batch', () => {
       'changed',
       ...Array(9).fill('unchanged'),
     ])
-    expect((await p.ask(`/metadata/31337/${p.addressOf('ART')}/3`)).body).toEqual({})
+    expect((await p.ask(`/metadata/31337/${p.addressOf('ART')}/3`)).body).toEqual(emptyMetadata)
     await describeAll([{ ...token, metadata: metadata('Later') }])
     expect((await describeAll([back])).lines).toMatchObject([{ status: 'failed' }])
   })

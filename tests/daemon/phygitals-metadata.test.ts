@@ -94,7 +94,7 @@ describe('PATCH /phygitals/metadata', () => {
     ['no metadata at all', undefined, 'Required'],
     ['text that is no JSON', '{', 'valid JSON'],
     ['a number', 7, 'JSON string'],
-    ['a list', '[]', 'expected object'],
+    ['a list', '[]', 'an object with name'],
   ])('refuses %s', async (_what, value, words) => {
     const { status, body } = await replace(value)
     expect({ status, success: body.success }).toEqual({ status: 400, success: false })

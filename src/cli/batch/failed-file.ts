@@ -11,6 +11,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { dirname, resolve } from 'node:path'
+import { parseExact, stringifyExact } from '../../values/exact-json.ts'
 import type { JsonObject } from '../../values/json.ts'
 import type { CliContext } from '../context.ts'
 import { exitCodes, UsageError } from '../errors.ts'
@@ -120,7 +121,7 @@ class Originals {
   }
 
   readonly original = (row: number, value: readonly string[] | JsonObject): void => {
-    this.#rows[row] = JSON.stringify(value)
+    this.#rows[row] = stringifyExact(value)
   }
 
   /** A CSV sheet has one heading; in JSON, each row has its own names. */
@@ -136,11 +137,13 @@ class Originals {
     if (Array.isArray(value)) return unguardCell(String(value[at] ?? ''))
     if (!Object.hasOwn(value, name)) return undefined
     const cell: unknown = Object.getOwnPropertyDescriptor(value, name)?.value
-    return typeof cell === 'string' ? cell : cell === null ? '' : JSON.stringify(cell)
+    return typeof cell === 'string' ? cell : cell === null ? '' : stringifyExact(cell)
   }
 
   #at(row: number): object {
-    if (this.#open?.row !== row) this.#open = { row, value: JSON.parse(this.#rows[row] ?? '{}') }
+    // Written by `original`.
+    if (this.#open?.row !== row)
+      this.#open = { row, value: parseExact(this.#rows[row] ?? '{}') as JsonObject }
     return this.#open.value
   }
 }

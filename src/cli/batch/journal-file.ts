@@ -1,5 +1,6 @@
 import { closeSync, fstatSync, fsyncSync, mkdirSync, openSync, writeSync } from 'node:fs'
 import { basename } from 'node:path'
+import { stringifyExact } from '../../values/exact-json.ts'
 import { withFiles } from '../file-problem.ts'
 import type { SystemPaths } from '../system.ts'
 import { type Counts, type End, type JournalLine, journalDir, journalPath } from './journal.ts'
@@ -65,7 +66,7 @@ export class Journal {
     if (line.type === 'result') this.#progress[line.status === 'failed' ? 'failed' : 'done'] += 1
     if (line.type === 'end')
       this.#progress = { done: line.changed + line.unchanged, failed: line.failed, state: line.how }
-    this.#pending += `${JSON.stringify(line)}\n`
+    this.#pending += `${stringifyExact(line)}\n`
     if (this.#pending.length >= bufferSize) this.flush()
     else if (!this.#scheduled) {
       this.#scheduled = true

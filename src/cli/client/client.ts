@@ -1,5 +1,6 @@
 import type http from 'node:http'
 import { batchHeader, leaseHeader } from '../../values/batch-id.ts'
+import { parseExact, stringifyExact } from '../../values/exact-json.ts'
 import { parseObject } from '../../values/json.ts'
 import { changesSomething } from '../../values/repeating.ts'
 import { CliError, exitCodes } from '../errors.ts'
@@ -95,7 +96,7 @@ export const createClient = (options: ClientOptions): Client => {
 
   const once = async (key: string, request: UntypedRequest): Promise<unknown> => {
     const { method, path } = addressOf(key, request, wireBadge)
-    const body = request.body === undefined ? request.upload : JSON.stringify(request.body)
+    const body = request.body === undefined ? request.upload : stringifyExact(request.body)
     const headers: Record<string, string> = {}
     if (request.code !== undefined) headers[`x-${wirePrefix}-code`] = request.code
     if (request.idempotencyKey !== undefined) headers['idempotency-key'] = request.idempotencyKey
@@ -221,7 +222,7 @@ const isTooMany = (error: unknown): boolean => error instanceof ApiError && erro
 
 const parseAnswer = (text: string, wireBadge: string, status: number, listener: Listener): unknown => {
   try {
-    const value: unknown = JSON.parse(text)
+    const value: unknown = parseExact(text)
     return wireBadge === 'badge' ? value : neutral(value, wireBadge)
   } catch {
     throw readApiError(status, undefined, '', listener)
@@ -245,7 +246,7 @@ const parseLine = (line: string, listener: Listener): unknown => {
   const status = /^\{"statusCode":(\d{3}),/.exec(line)?.[1]
   if (status !== undefined) throw readApiError(Number(status), undefined, line, listener)
   try {
-    return JSON.parse(line)
+    return parseExact(line)
   } catch {
     throw readApiError(500, undefined, '', listener)
   }

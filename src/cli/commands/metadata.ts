@@ -1,3 +1,4 @@
+import { stringifyExact } from '../../values/exact-json.ts'
 import { readJsonObject } from '../batch/input/source.ts'
 import { text } from '../command/options.ts'
 import type { CliContext } from '../context.ts'
@@ -16,7 +17,7 @@ export const metadataFields =
  * @param advice how the command takes a file
  */
 export const readMetadata = async (ctx: CliContext, written: string, advice: string): Promise<string> => {
-  if (written.startsWith('@')) return JSON.stringify(await readJsonObject(ctx.system, written.slice(1)))
+  if (written.startsWith('@')) return stringifyExact(await readJsonObject(ctx.system, written.slice(1)))
   try {
     JSON.parse(written)
     return written
@@ -31,7 +32,7 @@ export const readEventMetadata = async (
 ): Promise<string> => {
   if (given.file !== undefined && given.metadata !== undefined)
     throw new UsageError('Use --metadata or --file, not both.')
-  if (given.file !== undefined) return JSON.stringify(await readJsonObject(ctx.system, given.file))
+  if (given.file !== undefined) return stringifyExact(await readJsonObject(ctx.system, given.file))
   const written = await ctx.prompts.text(given.metadata, {
     flag: '--metadata or --file',
     message: 'Metadata: JSON, or @ and a file',

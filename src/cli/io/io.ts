@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { styleText } from 'node:util'
+import { stringifyExact } from '../../values/exact-json.ts'
 import { isCi, type System } from '../system.ts'
 import { csvRows } from './csv.ts'
 import { chooseFields } from './fields.ts'
@@ -133,7 +134,7 @@ export const createIo = (system: Pick<System, 'stdout' | 'stderr' | 'env' | 'now
     plot: flags.json || flags.csv || fields || flags.quiet ? undefined : plotArea(system),
     list: async (rows, columns, none) => {
       fields?.check(rows)
-      if (flags.json) return lines([JSON.stringify(fields ? rows.map(fields.pick) : rows)])
+      if (flags.json) return lines([stringifyExact(fields ? rows.map(fields.pick) : rows)])
       if (rows.length === 0) return sayNone(none)
       if (flags.csv) return lines(csvRows(rows, fields?.pick))
       return lines(tableLines(rows, fields?.columns ?? columns, layout))
@@ -144,7 +145,7 @@ export const createIo = (system: Pick<System, 'stdout' | 'stderr' | 'env' | 'now
       for await (const some of inPieces(rows, rowsAPiece)) {
         if (count === 0) fields?.check(some)
         if (flags.json) {
-          const text = some.map((row) => JSON.stringify(fields ? fields.pick(row) : row)).join(',')
+          const text = some.map((row) => stringifyExact(fields ? fields.pick(row) : row)).join(',')
           await raw((count === 0 ? '[' : ',') + text)
         } else await lines(table(some))
         count += some.length
@@ -153,11 +154,11 @@ export const createIo = (system: Pick<System, 'stdout' | 'stderr' | 'env' | 'now
       if (count === 0) sayNone(none)
     },
     one: (value, describe) => {
-      if (flags.json) return lines([JSON.stringify(picked(value))])
+      if (flags.json) return lines([stringifyExact(picked(value))])
       return lines(fieldLines(choose(value) ?? describe(value), heading))
     },
     line: (value, forPeople) => {
-      if (flags.json) return raw(`${JSON.stringify(picked(value))}\n`)
+      if (flags.json) return raw(`${stringifyExact(picked(value))}\n`)
       const chosen = choose(value)
       return raw(`${chosen ? Object.values(chosen).map(shown).join('\t') : forPeople()}\n`)
     },

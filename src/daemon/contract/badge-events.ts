@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { isInstant } from '../../values/date.ts'
+import { isInstant, readMoment } from '../../values/date.ts'
 import { endpoint, keyEndpoint } from './endpoint.ts'
 import {
   address,
@@ -17,15 +17,10 @@ import {
 import { list } from './list.ts'
 import { recipient } from './phygitals.ts'
 
-/** Some clients capitalize the value. */
 const formFlag = z
   .string(mustBe('true or false'))
-  .transform((value, ctx) => {
-    const read = flag.safeParse(value.trim().toLowerCase())
-    if (read.success) return read.data
-    ctx.addIssue({ code: 'custom', message: 'must be true or false' })
-    return z.NEVER
-  })
+  .regex(/^\s*(true|false|1|0|)\s*$/i, 'must be true or false')
+  .transform((value) => /true|1/i.test(value))
   .meta({ type: 'boolean' })
 
 const day = z.string(mustBe('a day, as YYYY-MM-DD')).transform((value) => value.trim())
@@ -51,10 +46,12 @@ export const newBadgeEvent = z.object({
   maxPerRecipient: integer(1, 1_000_000).optional(),
 })
 
-/** YYYY-MM-DDTHH:mm:ssZ; the output includes milliseconds. */
-export const instant = z.string().transform((value, ctx) => {
-  if (isInstant(value)) return new Date(value).toISOString()
-  ctx.addIssue({ code: 'custom', message: 'must be an existing time in UTC, as YYYY-MM-DDTHH:mm:ssZ' })
+const instantForm = 'an existing time with its zone, as YYYY-MM-DDTHH:mm:ssZ'
+/** YYYY-MM-DDTHH:mm:ssZ, or with an offset as moment and dayjs write it; the output is in UTC, with milliseconds. */
+export const instant = z.string(mustBe(instantForm)).transform((value, ctx) => {
+  const read = isInstant(value) ? readMoment(value) : undefined
+  if (read !== undefined) return read
+  ctx.addIssue({ code: 'custom', message: `must be ${instantForm}` })
   return z.NEVER
 })
 
@@ -103,6 +100,7 @@ export const badgeEvents = {
     id: 'assignBadgeEvent',
     summary: 'Assign a badge event to a chip or a token, whose taps then give codes for it',
     scope: 'transfer',
+    emptyIsAbsent: ['startsAt', 'endsAt', 'contractAddress', 'chainId', 'tokenId', 'tagUID'],
     body: z
       .object({
         poapEventId: eventId,

@@ -60,6 +60,7 @@ export const chips = {
     summary: 'List the chips of a chip group',
     scope: 'read',
     isLong: true,
+    emptyIsAbsent: ['chipGroupId', 'name'],
     query: z.object({ chipGroupId: integer().optional(), name: text(200).optional() }),
     response: z.array(chipOnWire),
   }),

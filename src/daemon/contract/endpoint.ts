@@ -31,6 +31,8 @@ export interface EndpointSpec {
   readonly answerType?: 'application/x-ndjson' | 'text/csv'
   /** `interface`: one of the 34. `beyond`: for scripts with an API key. `admin`: under /admin. */
   readonly part: 'interface' | 'beyond' | 'admin'
+  /** Fields that clients send as null or empty where they mean none. */
+  readonly emptyIsAbsent?: readonly string[]
   /** Bytes; the default is 1 MiB. */
   readonly bodyLimit?: number
   /** The answer may be long and is streamed. */

@@ -27,6 +27,9 @@ const event = {
   chainId: integer(1).optional(),
 }
 
+/** Apps send all of them, and null for what they do not know. */
+const emptyIsAbsent = Object.keys(event)
+
 type Named = Partial<Record<string, unknown>>
 
 const isThere = (value: unknown): boolean => value !== undefined
@@ -81,6 +84,7 @@ export const events = {
     id: 'listGuestbookEvents',
     summary: "List the team's guestbook events",
     scope: 'read',
+    emptyIsAbsent,
     query: z.object({ contractId: integer(1).optional() }),
     response: z.array(
       z.object({
@@ -102,6 +106,7 @@ export const events = {
     id: 'updateGuestbookEventMetadata',
     summary: "Replace a guestbook event's metadata and refresh it at marketplaces",
     scope: 'edit',
+    emptyIsAbsent,
     namesFields: true,
     body: aboutEvent({ name: text(200).optional(), metadata: eventMetadata }),
     response: success,
@@ -110,6 +115,7 @@ export const events = {
     id: 'mintGuestbookToken',
     summary: "Mint the token of one of the team's guestbook events",
     scope: 'transfer',
+    emptyIsAbsent,
     isRepeatable: true,
     body: aboutEvent({ recipient }),
     response: sent,
@@ -138,6 +144,7 @@ export const events = {
     id: 'setGuestbookPauseState',
     summary: 'Pause or resume transfers between holders of a guestbook contract',
     scope: 'transfer',
+    emptyIsAbsent,
     isRepeatable: true,
     body: z
       .object({

@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { parseUid } from '../../nfc/uid.ts'
 import { isBatchId } from '../../values/batch-id.ts'
 import { readMoment } from '../../values/date.ts'
+import { ExactNumber } from '../../values/exact-json.ts'
 import { addressForm, canonicalTokenId, checkTokenId, notAnAddress } from '../../values/token.ts'
 import { listBy } from './list.ts'
 
@@ -18,33 +19,55 @@ export const requiredUnless = (alternative: string, field: string) => ({
 })
 
 /** Text that databases and terminals can hold: no NUL and no broken surrogate pairs. */
+export const isPlainText = (text: string): boolean => !text.includes('\0') && text.isWellFormed()
+export const notPlainText = 'must not contain NUL or broken Unicode'
+
+/** Plain text. */
 export const text = (max = 1000) =>
-  z
-    .string()
-    .max(max, `must be at most ${max} characters`)
-    .refine((s) => !s.includes('\0') && s.isWellFormed(), 'must not contain NUL or broken Unicode')
+  z.string().max(max, `must be at most ${max} characters`).refine(isPlainText, notPlainText)
 
 export const name = (max = 200) => text(max).refine((s) => s.trim() !== '', 'must not be empty')
 
+/** A number with more digits than JavaScript's have. */
+export const exactNumber = z
+  .custom<ExactNumber>((value) => value instanceof ExactNumber)
+  .meta({ type: 'number' })
+
+const uidForms = 'a UID: 14 hex digits, colons allowed, or a decimal number'
+const inexactUid = {
+  ok: false,
+  reason: 'must be text: as a number, a UID above 2^53 loses its last digits',
+} as const
+const noUid = { ok: false, reason: `must be ${uidForms}` } as const
+
+/** Text as people and sheets write it, or an exact number, which is always decimal. */
+function readUid(value: unknown): ReturnType<typeof parseUid> {
+  if (typeof value === 'string') return parseUid(value)
+  if (typeof value !== 'number' && !(value instanceof ExactNumber)) return noUid
+  const isWhole = Number.isSafeInteger(value) && Number(value) > 0
+  if (isWhole) return { ok: true, uid: String(value) }
+  return value instanceof ExactNumber || Number(value) > Number.MAX_SAFE_INTEGER ? inexactUid : noUid
+}
+
 /** A UID as decimal digits or 14 hex digits; the output is the decimal string used on the wire. */
-export const uid = z.string().transform((value, ctx) => {
-  const parsed = parseUid(value)
-  if (parsed.ok) return parsed.uid
-  ctx.addIssue({ code: 'custom', message: parsed.reason })
-  return z.NEVER
-})
+export const uid = z
+  .union([z.string(), z.number(), exactNumber], mustBe(uidForms))
+  .transform((value, ctx) => {
+    const parsed = readUid(value)
+    if (parsed.ok) return parsed.uid
+    ctx.addIssue({ code: 'custom', message: parsed.reason })
+    return z.NEVER
+  })
 
 /** One schema per element would take longer than the rest of the request. */
 export const uidList = listBy(
   (value) => {
-    const parsed = typeof value === 'string' ? parseUid(value) : notText
+    const parsed = readUid(value)
     return parsed.ok ? { value: parsed.uid } : { issues: [{ path: [], message: parsed.reason }] }
   },
   () => ({ type: 'string' }),
   { notEmpty: 'must name at least one chip', max: 100_000 },
 )
-
-const notText = { ok: false, reason: 'must be text: a number loses the last digits of a UID' } as const
 
 /** A whole number, or its digits: queries contain only text, and some clients send digits. */
 export const integer = (min = 0, max = Number.MAX_SAFE_INTEGER) =>
@@ -57,10 +80,13 @@ export const integer = (min = 0, max = Number.MAX_SAFE_INTEGER) =>
       return z.NEVER
     })
 
-/** A JSON boolean, or its spelling in a query. */
+/** A JSON boolean, or its spelling in a query, of any case: Python writes `True`. */
 export const flag = z
-  .union([z.boolean(), z.enum(['true', 'false', '1', '0', ''])], mustBe('true or false'))
-  .transform((value) => value === true || value === 'true' || value === '1')
+  .union(
+    [z.boolean(), z.string().regex(/^(true|false|1|0|)$/i, 'must be true or false')],
+    mustBe('true or false'),
+  )
+  .transform((value) => /^(true|1)$/i.test(String(value)))
 
 export const address = z.string().regex(addressForm, notAnAddress)
 

@@ -35,6 +35,7 @@ export const items = {
     id: 'listItems',
     summary: "List the team's items",
     scope: 'read',
+    emptyIsAbsent: ['contractAddress', 'chainId'],
     query: z.object({ contractAddress: address.optional(), chainId: integer(1).optional() }),
     response: z.array(itemOnWire),
   }),

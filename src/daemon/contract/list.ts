@@ -6,9 +6,43 @@ const shortListCap = 1000
 /** More invalid elements than this are only counted. */
 export const issuesNamed = 100
 
-/** The interface's message for a missing value. */
-export const required: z.core.$ZodErrorMap = (issue) =>
-  issue.input === undefined && issue.code !== 'custom' ? 'Required' : undefined
+const kinds: Readonly<Record<string, string>> = {
+  string: 'text',
+  number: 'a number',
+  int: 'a whole number',
+  boolean: 'true or false',
+  object: 'an object',
+  record: 'an object',
+  array: 'an array',
+  null: 'null',
+}
+
+/** The validator's own words are never shown: these are used wherever a schema has none. */
+export const required: z.core.$ZodErrorMap = (issue) => {
+  // The interface's message for a missing value.
+  if (issue.input === undefined && issue.code !== 'custom') return 'Required'
+  switch (issue.code) {
+    case 'invalid_type':
+      return `must be ${kinds[issue.expected] ?? 'of another type'}`
+    case 'invalid_value':
+      return `must be ${issue.values.length > 1 ? 'one of ' : ''}${issue.values.map(String).join(', ')}`
+    case 'too_big':
+      return bound(issue.origin, 'at most', issue.maximum)
+    case 'too_small':
+      return bound(issue.origin, 'at least', issue.minimum)
+    case 'unrecognized_keys':
+      return `must not have the members ${issue.keys.slice(0, 20).join(', ')}`
+    default:
+      return 'does not have the form that is needed here'
+  }
+}
+
+function bound(origin: string, which: string, count: number | bigint): string {
+  if (origin === 'string') return `must have ${which} ${count} characters`
+  return origin === 'number' || origin === 'int'
+    ? `must be ${which} ${count}`
+    : `must have ${which} ${count} elements`
+}
 
 type Issue = Pick<z.core.$ZodIssue, 'path' | 'message'>
 type Checked<T> = { value: T } | { issues: readonly Issue[] }

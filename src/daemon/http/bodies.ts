@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { mayLoseDigits, parseExact } from '../../values/exact-json.ts'
 import { excessOf } from '../../values/json-bounds.ts'
 import { Slice } from '../../values/slices.ts'
 import { DomainError, invalid } from '../domain/errors.ts'
@@ -70,7 +71,10 @@ function jsonParser(app: FastifyInstance): ParseBody {
         const text = body.toString()
         // Browsers send the content type with an empty body on GET and DELETE.
         if (text.trim() === '') done(null, undefined)
-        else void parse(request, text, done)
+        else
+          void parse(request, text, (error, value) =>
+            done(error, error || !mayLoseDigits(text) ? value : parseExact(text)),
+          )
       },
       (error: DomainError) => done(error),
     )

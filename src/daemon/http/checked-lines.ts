@@ -1,5 +1,6 @@
 import { TextDecoder } from 'node:util'
 import type * as z from 'zod'
+import { parseExact } from '../../values/exact-json.ts'
 import { excessOf } from '../../values/json-bounds.ts'
 import { LineSplitter } from '../../values/line-splitter.ts'
 import { Slice } from '../../values/slices.ts'
@@ -128,7 +129,7 @@ export class CheckedLines<T> {
     if (excess) return { problem: `${excess.field ?? 'the line'} ${excess.reason}` }
     let value: unknown
     try {
-      value = JSON.parse(text)
+      value = parseExact(text)
     } catch {
       return { problem: 'is not valid JSON' }
     }

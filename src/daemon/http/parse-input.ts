@@ -1,5 +1,5 @@
 import type * as z from 'zod'
-import { isJsonObject } from '../../values/json.ts'
+import { isJsonObject, type JsonObject } from '../../values/json.ts'
 import type { EndpointSpec, Input } from '../contract/endpoint.ts'
 import { issuesNamed, required } from '../contract/list.ts'
 import { DomainError } from '../domain/errors.ts'
@@ -16,9 +16,10 @@ interface Raw {
  * @throws DomainError invalid_input that names every invalid field
  */
 export async function parseInput<S extends EndpointSpec>(spec: S, raw: Raw): Promise<Input<S>> {
-  const body = raw.body === undefined || raw.body === null ? {} : raw.body
-  if (!isJsonObject(body)) throw new DomainError('invalid_input', 'body must be a JSON object')
-  const query = isJsonObject(raw.query) ? raw.query : {}
+  const given = raw.body === undefined || raw.body === null ? {} : raw.body
+  if (!isJsonObject(given)) throw new DomainError('invalid_input', 'body must be a JSON object')
+  const body = withoutEmpty(spec, given)
+  const query = withoutEmpty(spec, isJsonObject(raw.query) ? raw.query : {})
   // Many clients cannot send a body with these methods, and some cannot send a query, so both may carry the
   // same fields.
   const fields = raw.method === 'GET' || raw.method === 'DELETE' ? { ...query, ...body } : undefined
@@ -29,6 +30,14 @@ export async function parseInput<S extends EndpointSpec>(spec: S, raw: Raw): Pro
   }
   // Each part went through the schema from which the type is inferred.
   return parsed as Input<S>
+}
+
+function withoutEmpty({ emptyIsAbsent = [] }: EndpointSpec, fields: JsonObject): JsonObject {
+  const isEmpty = (name: string) => fields[name] === '' || fields[name] === null
+  if (!emptyIsAbsent.some((name) => Object.hasOwn(fields, name) && isEmpty(name))) return fields
+  return Object.fromEntries(
+    Object.entries(fields).filter(([name]) => !(emptyIsAbsent.includes(name) && isEmpty(name))),
+  )
 }
 
 const check = (spec: EndpointSpec, schema: z.ZodObject | undefined, value: unknown): unknown =>

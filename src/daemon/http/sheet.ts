@@ -4,6 +4,7 @@ import { CsvReader, type CsvRows } from '../../values/csv-reader.ts'
 import { type JsonObject, parseObject } from '../../values/json.ts'
 import { LineSplitter } from '../../values/line-splitter.ts'
 import { importRow } from '../contract/admin/chips.ts'
+import { required } from '../contract/list.ts'
 import { DomainError } from '../domain/errors.ts'
 import { describeIssues } from './parse-input.ts'
 
@@ -193,7 +194,7 @@ function jsonRow(line: string, columns: readonly string[]): SheetRow {
     (name) => typeof value[name] === 'number' && !Number.isSafeInteger(value[name]),
   )
   if (inexact !== undefined) return { problem: `${inexact} must be a whole number; write large ones as text` }
-  const parsed = importRow.safeParse(withoutNulls(value))
+  const parsed = importRow.safeParse(withoutNulls(value), { error: required })
   if (!parsed.success) return { problem: describeIssues(parsed.error.issues) }
   const values: Record<string, string> = {}
   for (const [name, cell] of Object.entries(parsed.data)) {

@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream'
 import type { FastifyReply } from 'fastify'
+import { stringifyExact } from '../../values/exact-json.ts'
 import { storeFailure } from '../domain/errors.ts'
 import { isStranger } from './auth.ts'
 import { answerTo } from './errors.ts'
@@ -29,7 +30,7 @@ export const sendLines = (reply: FastifyReply, lines: AsyncIterable<unknown>): F
   sendLineText(reply, gathered(asJsonLines(lines)))
 
 async function* asJsonLines(lines: AsyncIterable<unknown>): AsyncGenerator<string> {
-  for await (const line of lines) yield `${JSON.stringify(line)}\n`
+  for await (const line of lines) yield `${stringifyExact(line)}\n`
 }
 
 /**

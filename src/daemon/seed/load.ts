@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises'
+import { parseExact } from '../../values/exact-json.ts'
 import { describeFileError } from '../config/problem.ts'
 import type { Context } from '../context.ts'
 import { required } from '../contract/list.ts'
@@ -41,7 +42,7 @@ export async function applySeed(ctx: Context, seed: Seed): Promise<void> {
 export async function readSeed(file: string): Promise<Seed> {
   let value: unknown
   try {
-    value = JSON.parse(await readFile(file, 'utf8'))
+    value = parseExact(await readFile(file, 'utf8'))
   } catch (error) {
     throw new SeedProblem(`The seed ${file} cannot be read: ${describeFileError(error)}`)
   }

@@ -5,10 +5,9 @@ import { itemFields } from '../contract/admin/items.ts'
 import { keySetFields } from '../contract/admin/key-sets.ts'
 import { instant } from '../contract/badge-events.ts'
 import { address, integer, name, text, tokenId, uid } from '../contract/fields.ts'
+import { partialMetadata } from '../contract/metadata.ts'
 
 const list = <T extends z.ZodType>(of: T) => z.array(of).default([])
-
-const metadata = z.record(z.string(), z.unknown())
 
 const day = z.string().refine(isDay, 'must be a date that exists, as YYYY-MM-DD')
 
@@ -26,7 +25,7 @@ const chip = z.object({
   item: name(64).optional(),
   variant: name(64).optional(),
   token: z
-    .object({ contract: name(32), tokenId, owner: address.optional(), metadata: metadata.optional() })
+    .object({ contract: name(32), tokenId, owner: address.optional(), metadata: partialMetadata.optional() })
     .optional(),
 })
 
@@ -43,7 +42,7 @@ const guestbookContract = z.object({
   name: name(),
   chainId: integer(1),
   address: address.optional(),
-  events: list(z.object({ name: name(), tokenId, metadata: metadata.default({}), chips: list(uid) })),
+  events: list(z.object({ name: name(), tokenId, metadata: partialMetadata.prefault({}), chips: list(uid) })),
 })
 
 const window = z.object({

@@ -1,3 +1,4 @@
+import { stringifyExact } from '../../values/exact-json.ts'
 import { engineOf, type Queries } from './database.ts'
 import type { TokenRow } from './schema.ts'
 import { affected, statement } from './statement.ts'
@@ -136,7 +137,7 @@ export async function describeTokenOnce(
   token: { contractId: number; tokenId: string; owner?: string | undefined; metadata?: object | undefined },
 ): Promise<void> {
   const { contractId, tokenId, owner, metadata } = token
-  const values = { owner: owner ?? null, metadata: metadata === undefined ? null : JSON.stringify(metadata) }
+  const values = { owner: owner ?? null, metadata: metadata === undefined ? null : stringifyExact(metadata) }
   await db
     .updateTable('tokens')
     .set((eb) => ({

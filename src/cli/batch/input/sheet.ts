@@ -1,3 +1,4 @@
+import { ExactNumber, parseExact, stringifyExact } from '../../../values/exact-json.ts'
 import { isJsonObject, type JsonObject } from '../../../values/json.ts'
 import { linesOf } from '../../../values/line-splitter.ts'
 import { UsageError } from '../../errors.ts'
@@ -143,7 +144,7 @@ const readJson = async (
         const inner = value[name]
         const isStructured =
           column !== undefined && options.structured?.has(column) && /object|boolean/.test(typeof inner)
-        const cell = isStructured && inner !== null ? JSON.stringify(inner) : inner
+        const cell = isStructured && inner !== null ? stringifyExact(inner) : inner
         return jsonCell(cell, row, column, problems)
       }),
     )
@@ -155,7 +156,7 @@ const jsonCell = (value: unknown, row: number, column: string | undefined, probl
   if (typeof value === 'string') return value.trim()
   if (typeof value === 'number' && Number.isSafeInteger(value)) return String(value)
   const why =
-    typeof value === 'number'
+    typeof value === 'number' || value instanceof ExactNumber
       ? 'is a number that JSON cannot represent exactly: put it in quotes'
       : 'must be text'
   problems.add(row, column, why)
@@ -174,7 +175,7 @@ const toRow = (value: unknown): JsonRow =>
 
 const parseRow = (text: string): JsonRow => {
   try {
-    return toRow(JSON.parse(text))
+    return toRow(parseExact(text))
   } catch (error) {
     return { value: undefined, malformed: error instanceof Error ? error.message : 'not JSON' }
   }
@@ -195,7 +196,7 @@ const gather = async (chunks: AsyncIterable<string>): Promise<string> => {
 const rowsOfArray = (text: string): JsonRow[] => {
   let value: unknown
   try {
-    value = JSON.parse(text)
+    value = parseExact(text)
   } catch (error) {
     throw new UsageError(
       `The input is not JSON: ${error instanceof Error ? error.message : error}. Nothing was written.`,

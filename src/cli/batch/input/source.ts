@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { extname } from 'node:path'
+import { parseExact } from '../../../values/exact-json.ts'
 import { isJsonObject, type JsonObject } from '../../../values/json.ts'
 import { CliError, exitCodes, UsageError } from '../../errors.ts'
 import { fileProblem } from '../../file-problem.ts'
@@ -91,7 +92,7 @@ export const readJsonObject = async (system: System, file: string): Promise<Json
   for await (const chunk of source.chunks) text += chunk
   let value: unknown
   try {
-    value = JSON.parse(text)
+    value = parseExact(text)
   } catch {
     // The parser's message would quote the text, which may be a key.
     throw new UsageError(`${source.name} is not JSON.`)

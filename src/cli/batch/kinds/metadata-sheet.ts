@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { isAbsolute, join } from 'node:path'
+import { parseExact } from '../../../values/exact-json.ts'
 import { isJsonObject } from '../../../values/json.ts'
 import type { AnswerOf } from '../../client/types.ts'
 import { splitField } from '../answers.ts'
@@ -135,7 +136,7 @@ const readFile = (folder: string, path: string): Metadata | string => {
 
 const parse = (text: string): Metadata | string => {
   try {
-    const value: unknown = JSON.parse(text)
+    const value: unknown = parseExact(text)
     return isJsonObject(value) ? value : 'must be a JSON object'
   } catch (error) {
     return `is not JSON: ${error instanceof Error ? error.message : String(error)}`

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { numberOf, parseExact } from '../../../values/exact-json.ts'
 import { isJsonObject, type JsonObject } from '../../../values/json.ts'
 import { UsageError } from '../../errors.ts'
 import type { System } from '../../system.ts'
@@ -89,7 +90,7 @@ const read = (path: string, file: string): string => {
 const parse = (file: string, text: string): Metadata => {
   let value: unknown
   try {
-    value = JSON.parse(text.replace(/^\ufeff/, ''))
+    value = parseExact(text.replace(/^\ufeff/, ''))
   } catch (error) {
     throw new UsageError(`${file} is not JSON: ${error instanceof Error ? error.message : String(error)}`)
   }
@@ -131,7 +132,7 @@ const readField = (
   if (kind === 'text') return { value: cell }
   if (kind === 'number') {
     const isNumber = /^-?\d+(\.\d+)?([eE][+-]?\d+)?$/.test(cell) && Number.isFinite(Number(cell))
-    return isNumber ? { value: Number(cell) } : { why: `"${cell}" must be a number, such as 12 or 0.5` }
+    return isNumber ? { value: numberOf(cell) } : { why: `"${cell}" must be a number, such as 12 or 0.5` }
   }
   if (/^(true|false)$/i.test(cell)) return { value: cell.toLowerCase() === 'true' }
   return { why: `"${cell}" must be true or false` }

@@ -1,3 +1,4 @@
+import { stringifyExact } from '../../../values/exact-json.ts'
 import { isJsonObject } from '../../../values/json.ts'
 import type { Client } from '../../client/types.ts'
 import { CliError } from '../../errors.ts'
@@ -12,7 +13,7 @@ import { type Described, type MetadataCheck, type MetadataRow, metadataSheet } f
 const mostTogether = 16 * 1024 * 1024
 
 const lineOf = ({ target, metadata, expected }: MetadataRow): string =>
-  `${JSON.stringify({ ...targetOnWire(target), metadata, expected })}\n`
+  `${stringifyExact({ ...targetOnWire(target), metadata, expected })}\n`
 
 const sendMetadata = (
   client: Client,
@@ -55,7 +56,7 @@ function* changesIn(rows: readonly MetadataRow[], check: MetadataCheck) {
     if (withJson) shown += 1
     const forPeople = () => {
       const start = clean(`row ${row}  ${describeTarget(target)}  ${status}${error ? `  ${error}` : ''}`)
-      const json = metadata === null ? '(no metadata)' : JSON.stringify(metadata, null, 2)
+      const json = metadata === null ? '(no metadata)' : stringifyExact(metadata, 2)
       return withJson ? `${start}\n${cleanLines(json)}` : start
     }
     yield { status, line: { row, status, token, metadata, previous, error }, forPeople }
@@ -121,7 +122,7 @@ export const metadata: RowKind<MetadataRow, Result, MetadataCheck> = {
     const { heading, cells } = targetSheet(rows.map(({ target }) => target))
     return {
       heading: [...heading, 'metadata'],
-      cells: ({ target, metadata: written }) => [...cells(target), JSON.stringify(written)],
+      cells: ({ target, metadata: written }) => [...cells(target), stringifyExact(written)],
     }
   },
   undo: {

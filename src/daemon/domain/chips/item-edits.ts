@@ -1,3 +1,4 @@
+import { harmfulScheme } from '../../../values/harmful-url.ts'
 import { type Actor, recordChange } from '../../store/audit.ts'
 import { findContractOfSymbol } from '../../store/contracts.ts'
 import type { Db, Queries } from '../../store/database.ts'
@@ -158,12 +159,9 @@ async function contractIdOf(trx: Queries, teamId: number, symbol: string | null)
   return contract.id
 }
 
-// Browsers ignore whitespace and control characters in the scheme of a URL.
 function assertHarmless(field: string, url: string | undefined): void {
-  const scheme = /^([a-z]+):/i.exec(url?.replace(/[\s\p{Cc}\p{Cf}]/gu, '') ?? '')?.[1]?.toLowerCase()
-  if (scheme !== undefined && ['javascript', 'vbscript', 'file'].includes(scheme)) {
-    throw invalid(field, `must not use the scheme ${scheme}:`)
-  }
+  const scheme = harmfulScheme(url ?? '')
+  if (scheme !== undefined) throw invalid(field, `must not use the scheme ${scheme}:`)
 }
 
 async function assertVariantsStay(

@@ -1,3 +1,4 @@
+import { stringifyExact } from '../../../values/exact-json.ts'
 import { pagesOf } from '../../../values/slices.ts'
 import type { Chain } from '../../chain/chains.ts'
 import { recordChange } from '../../store/audit.ts'
@@ -81,7 +82,7 @@ export async function ensureEventIn(
 ): Promise<{ id: number; isNew: boolean }> {
   const known = await findGuestbookEventAt(trx, event.contractId, event.tokenId)
   if (known !== undefined) return { id: known, isNew: false }
-  const fresh = { ...event, metadata: JSON.stringify(metadata), createdAt }
+  const fresh = { ...event, metadata: stringifyExact(metadata), createdAt }
   return { id: await insertGuestbookEvent(trx, fresh), isNew: true }
 }
 

@@ -1,3 +1,4 @@
+import { stringifyExact } from '../../../values/exact-json.ts'
 import type { Chains } from '../../chain/chains.ts'
 import { askForRefresh } from '../../store/announcements.ts'
 import { type Actor, recordChange } from '../../store/audit.ts'
@@ -31,7 +32,7 @@ export async function replaceEventMetadata(
     if (!current) throw notFound('guestbook event')
     const { address, chainId, tokenId } = current
     const label = name === undefined || name.trim() === '' ? current.name : name
-    await describeGuestbookEvent(trx, { id, name: label, metadata: JSON.stringify(metadata) })
+    await describeGuestbookEvent(trx, { id, name: label, metadata: stringifyExact(metadata) })
     // Creating the event will announce it.
     if (announces && current.transactionId !== null) {
       const { contractId } = current

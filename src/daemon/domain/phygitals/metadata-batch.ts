@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import { parseObject } from '../../../values/json.ts'
 import { Slice } from '../../../values/slices.ts'
 import type { Chains } from '../../chain/chains.ts'
 import type { Actor } from '../../store/audit.ts'
@@ -146,11 +147,13 @@ const tokensOf = (
     }),
   )
 
+/** Validated when written. */
+const storedMetadata = (json: string): Metadata => parseObject(json) ?? {}
+
 function judge({ row, metadata, expected }: MetadataRow, found: LocatedToken | DomainError): MetadataResult {
   if (found instanceof DomainError) return { row, status: 'failed', error: found.message }
   const token = locationOf(found)
-  // Validated when written.
-  const previous: Metadata | null = found.metadata === null ? null : JSON.parse(found.metadata)
+  const previous = found.metadata === null ? null : storedMetadata(found.metadata)
   if (isDeepStrictEqual(previous, metadata)) return { row, status: 'unchanged', token, previous }
   if (expected !== undefined && !isDeepStrictEqual(previous, expected))
     return { row, status: 'failed', error: 'It was changed in the meantime and was left unchanged.' }

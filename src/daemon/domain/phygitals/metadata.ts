@@ -1,4 +1,6 @@
 import { getAddress } from 'viem/utils'
+import { stringifyExact } from '../../../values/exact-json.ts'
+import { emptyMetadata } from '../../../values/token.ts'
 import type { Chains } from '../../chain/chains.ts'
 import { askForRefresh } from '../../store/announcements.ts'
 import { type Actor, recordChange } from '../../store/audit.ts'
@@ -54,7 +56,7 @@ export async function writeMetadata(
 ): Promise<void> {
   const { contractAddress, chainId, tokenId, teamId } = token
   const at = iso(now)
-  await setTokenMetadata(trx, token.id, metadata && JSON.stringify(metadata))
+  await setTokenMetadata(trx, token.id, metadata && stringifyExact(metadata))
   if (marketplace) await askForRefresh(trx, { chainId, contract: contractAddress, tokenId, at })
   await recordChange(trx, {
     at,
@@ -70,7 +72,7 @@ export async function writeMetadata(
 export async function metadataAt({ db }: { db: Pick<Db, 'read'> }, ref: TokenLocation): Promise<string> {
   const location = asStored(ref)
   const token = await findTokenAt(db.read, location)
-  if (token) return token.metadata ?? '{}'
+  if (token) return token.metadata ?? stringifyExact(emptyMetadata)
   const event = await findEventAt(db.read, location)
   if (event) return event.metadata
   throw notFound('token')

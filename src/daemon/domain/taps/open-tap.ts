@@ -60,6 +60,8 @@ export async function openTap(deps: Deps, query: TapQuery, cookie: string | unde
     case 'caught-up':
       return { kind: 'refused', status: 410, reason: 'caught-up' }
     case 'replayed': {
+      // A disabled chip would otherwise ask for one more tap, again and again.
+      if (judged.chip.disabledAt !== null) return { kind: 'refused', status: 404, reason: 'disabled' }
       const page = cookie === undefined ? undefined : await reload(deps, judged.chip, judged.counter, cookie)
       return page ?? { kind: 'refused', status: 410, reason: 'replayed' }
     }
@@ -113,7 +115,7 @@ async function reload(
 ): Promise<TapResponse | undefined> {
   const visit = await findPageVisit(deps.db.read, cookie)
   const isSame = visit && visit.chipUid === chip.uid && visit.counter === counter
-  if (!isSame || visit.expiresAt <= iso(deps.clock.now()) || chip.disabledAt !== null) return undefined
+  if (!isSame || visit.expiresAt <= iso(deps.clock.now())) return undefined
   const { own, links } = openPageRefs(deps.box, visit.refs)
   return { kind: 'page', cookie: undefined, ...(await contentOf(deps, chip, own, new Map(links))) }
 }

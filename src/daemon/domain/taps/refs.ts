@@ -1,4 +1,5 @@
 import { getAddress } from 'viem/utils'
+import { emptyMetadata } from '../../../values/token.ts'
 import type { Chains } from '../../chain/chains.ts'
 import { ownerOf } from '../../chain/contract-state.ts'
 import { findChip } from '../../store/chips.ts'
@@ -123,7 +124,7 @@ async function describeToken(
   const owner = includeOwner && row?.contractProblem === null ? await ownerOfToken(chains, token) : undefined
   return {
     ...(owner ? { owner } : {}),
-    ...(includeMetadata && row?.metadata ? { metadata: row.metadata } : {}),
+    ...(includeMetadata ? { metadata: row?.metadata ?? JSON.stringify(emptyMetadata) } : {}),
   }
 }
 
