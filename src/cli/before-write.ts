@@ -100,13 +100,17 @@ interface Sendable {
 
 const isSendable = (value: unknown): value is Sendable => typeof value === 'object' && value !== null
 
+/** The URL of a path at our daemon. A path after a socket path is separated by a colon, as proxies write it. */
+export const shownUrl = (config: Config, path: string): string => {
+  const to = path.startsWith('/admin') ? config.adminUrl() : config.url
+  return `${to.replace(/\/+$/, '')}${to.startsWith('unix:') ? ':' : ''}${path}`
+}
+
 /** Prints the request that would be sent, without its secrets, and ends the run. */
 export const showRequest = async (io: Io, config: Config, key: string, request: unknown): Promise<never> => {
   const sendable = isSendable(request) ? request : {}
   const { method, path } = addressOf(key, sendable, config.wireBadge)
-  const to = path.startsWith('/admin') ? config.adminUrl() : config.url
-  // A path after a socket path is separated by a colon, as proxies write it.
-  const url = `${to.replace(/\/+$/, '')}${to.startsWith('unix:') ? ':' : ''}${path}`
+  const url = shownUrl(config, path)
   const body = sendable.body === undefined ? undefined : withoutSecrets(sendable.body)
   const line = { dryRun: true, method, url, ...(body === undefined ? {} : { body }) }
   await io.line(line, () => clean(`${method} ${url}${body === undefined ? '' : ` ${JSON.stringify(body)}`}`))

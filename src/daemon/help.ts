@@ -19,7 +19,8 @@ OPTIONS
   --version          print the version
   -h, --help         print this help
 
-ENVIRONMENT (flags override these, and these override the configuration file)
+ENVIRONMENT (flags override these, and these override the configuration file). Each is a flag too: TAPCHIP_REF_TTL_SECONDS
+is --ref-ttl-seconds 60, TAPCHIP_DEV_CHAIN is --dev-chain off. Secrets and the settings of one chain (…_<id>) are not.
   TAPCHIP_OTP_TTL_SECONDS   lifetime of codes (1800)
   TAPCHIP_REF_TTL_SECONDS   time in which a ref can be queried (1800)
   TAPCHIP_KEEP_TAPS_DAYS    days after which taps, refs, and codes are deleted (730), or off

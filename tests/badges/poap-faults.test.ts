@@ -210,6 +210,7 @@ describe('creating an event', () => {
 describe('settings that do not fit', () => {
   test('a key that POAP does not take: later, with a reason for the log', async () => {
     const { provider } = await openPoapClient({ apiKey: 'another-key-0123456789' })
+    expect(await provider.trouble()).toContain('Check TAPCHIP_POAP_')
     const result = await provider.create(newEvent, imageOf(png()), secretCode)
     expect(result).toMatchObject({ kind: 'unavailable', retryAfterMs: 60_000 })
     expect(result.kind === 'unavailable' && result.reason).toContain('TAPCHIP_POAP_')

@@ -7,6 +7,16 @@ import type { DateStyle } from '../support/poap/wire.ts'
 
 const day = 24 * 3_600_000
 
+test('an account that POAP accepts has no trouble; a wrong secret and a POAP out of reach have', async () => {
+  const { poap, provider } = await openPoapClient()
+  expect(await provider.trouble()).toBe(undefined)
+  expect(poap.count('GET /health-check')).toBe(1)
+  const wrong = await openPoapClient({ clientSecret: 'wrong' })
+  expect(await wrong.provider.trouble()).toMatch(/token/)
+  await poap.close()
+  expect(await provider.trouble()).toBeTypeOf('string')
+})
+
 describe('creating an event', () => {
   test('sends what the interface carries, and the e-mail and the secret code that it does not', async () => {
     const { poap, provider } = await openPoapClient()

@@ -15,11 +15,22 @@ describe('the daemon', () => {
     expect(await here.json('daemon', 'status')).toMatchObject({
       running: true,
       database: { sizeBytes: expect.any(Number) },
+      badges: { provider: 'embedded', trouble: null },
+      readers: { list: expect.any(Array) },
     })
     const findings = (await here.json('doctor')) as { check: string; status: string }[]
     expect(findings.filter(({ status }) => status === 'fail')).toEqual([])
     expect(findings.map(({ check }) => check)).toEqual(
-      expect.arrayContaining(['node', 'daemon', 'clock', 'API key', 'admin token', 'database']),
+      expect.arrayContaining([
+        'node',
+        'daemon',
+        'clock',
+        'API key',
+        'admin token',
+        'database',
+        'badges',
+        'readers',
+      ]),
     )
     const backup = (list: unknown) => (list as { check: string }[]).filter(({ check }) => check === 'backup')
     expect(backup(findings)).toEqual([

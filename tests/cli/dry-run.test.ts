@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { type CliHome, withDaemon } from '../support/cli.ts'
 import type { TestDaemon } from '../support/daemon.ts'
-import { seed } from '../support/seeds.ts'
+import { seed, uids } from '../support/seeds.ts'
 
 let daemon: TestDaemon
 let here: CliHome
@@ -18,6 +18,31 @@ describe('a dry run', () => {
     const removed = await here.run('teams', 'remove', 'Acme', '--dry-run', '--json')
     expect(removed.json()).toEqual({ dryRun: true, method: 'DELETE', url: `${daemon.url}/admin/teams/1` })
     expect(await here.json('teams', 'list')).toEqual(before)
+  })
+
+  test('of a sheet names the requests that would send its rows, and of a chip the one that would open its session', async () => {
+    const rows = `uid,redirectUrl\n${uids.blank},https://example.com/dry\n`
+    const sent = (rest: string) =>
+      expect.stringMatching(`Would send 1 row by ${rest.replace('URL', daemon.url)}\\.\n`)
+    const dryRun = async (...args: string[]) => {
+      here.stdin = rows
+      const { code, stderr } = await here.run(...args, '--file', '-', '--dry-run')
+      return [code, stderr]
+    }
+    expect(await dryRun('chips', 'edit')).toEqual([0, sent('POST URL/chips/batch')])
+    expect(await dryRun('chips', 'apply', '--json')).toEqual([0, sent('POST URL/admin/chips/apply')])
+    const imported = await dryRun('chips', 'import', '--chip-group', 'G', '--key-set', '101')
+    expect(imported[1]).toEqual(sent('POST URL/admin/chips/import'))
+    const provision = ['nfc', 'provision', '--key-set', '101', '--chip-group', 'Dry', '--reader', 'emulator']
+    const ran = await here.run(...provision, '--accept-url', '--dry-run')
+    expect([ran.code, ran.stdout]).toEqual([
+      0,
+      expect.stringMatching(`^POST ${daemon.url}/admin/nfc/sessions .*"keySet":101,"chipGroup":"Dry"`),
+    ])
+    expect((await here.run(...provision, '--count', '3', '--dry-run')).stdout).toBe(
+      ran.stdout.replace('"acceptUrl":true', '"acceptUrl":false'),
+    )
+    expect(await here.json('batch', 'list')).toEqual([])
   })
 
   test('shows no key, uses up no ref, and leaves this machine as it is', async () => {

@@ -2,6 +2,7 @@ import { Writable } from 'node:stream'
 import { expect, test } from 'vitest'
 import { about } from '../../src/cli/commands/transactions/transaction.ts'
 import { createIo } from '../../src/cli/io/io.ts'
+import { startProgress } from '../../src/cli/io/progress.ts'
 import type { Output } from '../../src/cli/system.ts'
 
 class Terminal extends Writable implements Output {
@@ -114,4 +115,21 @@ test('under CI a terminal gets neither colors nor a bar that is redrawn, like a 
     expect([env, shownWith(env)]).toEqual([env, 'x'])
   expect(shownWith({ CI: 'false' })).toContain(`${esc}[1m`)
   expect(shownWith({ NO_COLOR: '1' })).not.toContain(`${esc}[1m`)
+})
+
+test('a terminal that does not say how wide it is shows the whole line, as one of 80 columns', () => {
+  const shownAt = (size: { columns?: number }) => {
+    const terminal = Object.assign(new Terminal(true), size)
+    const progress = startProgress(terminal, {
+      label: 'Editing',
+      total: 10,
+      quiet: false,
+      dumb: false,
+      now: () => new Date(1000),
+    })
+    progress.advance(5)
+    return terminal.text
+  }
+  expect(shownAt({ columns: 80 })).toContain('Editing [############............] 5/10')
+  for (const size of [{ columns: 0 }, {}]) expect(shownAt(size)).toBe(shownAt({ columns: 80 }))
 })

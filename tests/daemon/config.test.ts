@@ -2,7 +2,7 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { loadConfig } from '../../src/daemon/config/config.ts'
+import { loadConfig, readArguments } from '../../src/daemon/config/config.ts'
 import { settings } from '../../src/daemon/config/settings.ts'
 import { help } from '../../src/daemon/help.ts'
 import { startWarnings } from '../../src/daemon/start-warnings.ts'
@@ -45,6 +45,30 @@ describe('a setting of a chain that does not fit is named by', () => {
     const more = { TAPCHIP_RPC_84532: rpc, TAPCHIP_MAX_FEE_GWEI_84532: 'lots' }
     expect(() => load(more)).toThrow(/^TAPCHIP_MAX_FEE_GWEI_84532 must be an amount of gwei/)
   })
+})
+
+test('each setting is a flag as well, but secrets and the settings of chains', () => {
+  const { values } = readArguments(['--ref-ttl-seconds', '60', '--dev-chain', 'off', '--ephemeral'])
+  const given = loadConfig({ ...none, values }, { TAPCHIP_REF_TTL_SECONDS: '90' })
+  expect(given).toMatchObject({ refLifetimeMs: 60_000, devChain: false, ephemeral: true })
+  const flagOf = (name: string) => `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
+  const refused = Object.keys(settings.shape).filter((name) => {
+    try {
+      readArguments([name === 'ephemeral' ? flagOf(name) : `${flagOf(name)}=x`])
+      return false
+    } catch {
+      return true
+    }
+  })
+  const secrets = [
+    'adminToken',
+    'dataKey',
+    'backupPassphrase',
+    'openseaApiKey',
+    'poapApiKey',
+    'poapClientSecret',
+  ]
+  expect(refused.sort()).toEqual([...secrets, 'chains'].sort())
 })
 
 describe('every setting that does not fit is refused in the words of the daemon', () => {

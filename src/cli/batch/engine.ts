@@ -2,6 +2,7 @@ import { dirname } from 'node:path'
 import type { CliContext } from '../context.ts'
 import { CliError, type ExitCode, exitCodes, UsageError } from '../errors.ts'
 import { counted } from '../io/text.ts'
+import { settledIn, showDryRun } from './dry-run.ts'
 import { type FailedFile, openFailedFile } from './failed-file.ts'
 import { neverBegan } from './history.ts'
 import { withFiles } from './input/again.ts'
@@ -19,15 +20,6 @@ import { type Ended, sendRows } from './run.ts'
 const needKey = (ctx: CliContext, { isAdmin = false }: { readonly isAdmin?: boolean }): void =>
   isAdmin ? ctx.needAdmin() : ctx.needApiKey()
 
-const settledIn = <R extends Row, T extends Result, C>(
-  kind: RowKind<R, T, C>,
-  rows: readonly R[],
-  check: C | undefined,
-): Map<number, T> => {
-  const ends = rows.map((row) => (check === undefined ? undefined : kind.settle?.(row, check)))
-  return new Map(ends.flatMap((end) => (end ? [[end.row, end] as const] : [])))
-}
-
 export const startBatch = async <R extends Row, T extends Result, C>(
   ctx: CliContext,
   kind: RowKind<R, T, C>,
@@ -37,12 +29,13 @@ export const startBatch = async <R extends Row, T extends Result, C>(
     /** Taken out once the journal has what it tells: it is as large as the rows. */
     check?: C | undefined
     readonly rate?: number | undefined
+    readonly concurrency?: number | undefined
     readonly failedFile?: FailedFile | undefined
     readonly undoes?: string
   },
 ): Promise<Ended<T>> => {
   collectEarly()
-  const { input, rate, failedFile, undoes } = batch
+  const { input, rate, concurrency, failedFile, undoes } = batch
   const settled = settledIn(kind, batch.rows, batch.check)
   const rows: R[] = []
   const prepared = function* (): Generator<R> {
@@ -56,7 +49,7 @@ export const startBatch = async <R extends Row, T extends Result, C>(
   const about = { kind: kind.name, total: batch.rows.length, input, undoes }
   const begun = await beginJournal(ctx, about, { rows: prepared(), isAdmin: kind.isAdmin ?? false })
   if (failedFile === undefined) batch.check = undefined
-  const ended = await sendRows(ctx, kind, { ...begun, rows, settled, failures: new Map(), rate })
+  const ended = await sendRows(ctx, kind, { ...begun, rows, settled, failures: new Map(), rate, concurrency })
   if (failedFile === undefined) return ended
   const failed = batch.rows.filter(({ row }) => hasFailed(ended.outcomes.get(row)))
   const { heading, cells } = kind.sheetOf(failed.length > 0 ? failed : batch.rows, batch.check)
@@ -76,12 +69,13 @@ export const runSheet = async <R extends Row, T extends Result, C>(
   file: string,
   flags: SheetFlags & {
     readonly rate: number | undefined
+    readonly concurrency?: number | undefined
     readonly failed: string | undefined
     readonly yes?: boolean
   },
 ): Promise<ExitCode> => {
   needKey(ctx, kind)
-  const { yes = false, rate } = flags
+  const { yes = false, rate, concurrency } = flags
   const { sheet } = kind
   collectEarly()
   const options = sheetOptions(flags, sheet)
@@ -118,9 +112,10 @@ export const runSheet = async <R extends Row, T extends Result, C>(
     ...(await (kind.addProblems ? problems.withAnswers(source.name, ask) : ask())),
     input: inputOf(source),
     rate,
+    concurrency,
     failedFile,
   }
-  if (ctx.flags.dryRun) return kind.show(ctx, batch.rows, batch.check)
+  if (ctx.flags.dryRun) return showDryRun(ctx, kind, batch.rows, batch.check)
   if (batch.check !== undefined) await kind.approve?.(ctx, batch.rows, batch.check, yes)
   return (await startBatch(ctx, kind, batch)).exitCode
 }
@@ -130,8 +125,14 @@ export const resumeBatch = (
   kind: Kind,
   history: History,
   options: ResumeOptions,
-): Promise<ExitCode> =>
-  'resume' in kind ? kind.resume(ctx, history, options) : resumeRows(ctx, kind, history, options)
+): Promise<ExitCode> => {
+  if (options.concurrency !== undefined && ('resume' in kind || kind.requests.isOrdered))
+    throw new UsageError(
+      `A batch of ${kind.name} has no --concurrency: its rows are sent in their order.`,
+      'Leave it out.',
+    )
+  return 'resume' in kind ? kind.resume(ctx, history, options) : resumeRows(ctx, kind, history, options)
+}
 
 const resumeRows = async (
   ctx: CliContext,
@@ -152,7 +153,7 @@ const resumeRows = async (
     ctx.io.note('Every row has a result. Nothing to do.')
     return exitCodes.done
   }
-  if (ctx.flags.dryRun) return kind.show(ctx, rows, await kind.check?.(ctx, rows))
+  if (ctx.flags.dryRun) return showDryRun(ctx, kind, rows, await kind.check?.(ctx, rows))
   // The daemon may know the result of a row that was being sent, whatever the check says now: the row is sent again.
   // Results of another machine that was cut off may not have reached the daemon.
   const isCutOff = !history.isOwn && !history.hasEnd
@@ -167,7 +168,7 @@ const resumeRows = async (
   const again = new Set(rows.map(({ row }) => row))
   const before = countResults([...results.values()].filter(({ row }) => !again.has(row)))
   const { id, total } = header
-  const { takeOver } = options
+  const { takeOver, concurrency } = options
   const opened = rows.filter((row) => (isCutOff && isOpen(row)) || results.has(row.row)).map(({ row }) => row)
   const journal = await reopenJournal(
     ctx,
@@ -175,7 +176,8 @@ const resumeRows = async (
     rowsLeft(rows.length, total),
     opened,
   )
-  return (await sendRows(ctx, kind, { id, journal, rows, settled, failures, before, rate })).exitCode
+  const sending = { id, journal, rows, settled, failures, before, rate, concurrency }
+  return (await sendRows(ctx, kind, sending)).exitCode
 }
 
 const incomplete = (id: string, host: string): CliError =>
@@ -210,7 +212,7 @@ export const undoBatch = async (
     return exitCodes.done
   }
   const check = await by.check?.(ctx, rows)
-  if (ctx.flags.dryRun) return by.show(ctx, rows, check)
+  if (ctx.flags.dryRun) return showDryRun(ctx, by, rows, check)
   const { done, others } = foreseenIn(by, rows, check)
   // With nothing to restore there is nothing to confirm: each row says why.
   if (done > 0) await ctx.prompts.confirm(yes, `${undo.question(done)}${othersStay(others)}`)

@@ -1,4 +1,4 @@
-import type { Client } from '../client/types.ts'
+import type { Client, EndpointKey } from '../client/types.ts'
 import type { CliContext } from '../context.ts'
 import type { ExitCode } from '../errors.ts'
 import type { SheetFlags } from './input/flags.ts'
@@ -102,6 +102,7 @@ export interface ResumeOptions extends SheetFlags {
   readonly retryFailed: boolean
   readonly yes: boolean
   readonly rate: number | undefined
+  readonly concurrency: number | undefined
   readonly file: string | undefined
   readonly reader: string | undefined
   readonly takeOver: boolean
@@ -138,9 +139,16 @@ export interface RowKind<R extends Row = Row, T extends Result = Result, C = unk
     about: { readonly header: Header; readonly open: number; readonly yes: boolean },
   ): Promise<C>
   /** Rows per request, and concurrent requests. */
-  readonly requests: { readonly rows: number; readonly atOnce: number }
+  readonly requests: {
+    readonly rows: number
+    readonly atOnce: number
+    /** A row may need what a row before it does: no more requests at once than that. */
+    readonly isOrdered?: true
+  }
   /** Files that sending these rows takes and that are not here. */
   missingFiles?(rows: readonly R[]): readonly string[]
+  /** Where `send` sends them, which a dry run tells. */
+  readonly endpoint: EndpointKey
   /** Sends rows in one request. A row may be sent again: its idempotency key keeps it from taking effect twice. */
   send(client: Client, rows: readonly R[], keyOf: (row: number) => string): AsyncIterable<T | RetryLater>
   readonly label: string

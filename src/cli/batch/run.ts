@@ -3,13 +3,11 @@ import type { CliContext } from '../context.ts'
 import { CliError, type ExitCode, exitCodes, withAfterword } from '../errors.ts'
 import { counted, formatNumber } from '../io/text.ts'
 import { chunksOf } from './answers.ts'
-import { failureReporter } from './failures.ts'
 import { auditHeadNow, instanceNow } from './instance.ts'
 import {
   type Counts,
   countedAs,
   countResults,
-  type End,
   type Outcome,
   type Result,
   type Row,
@@ -17,61 +15,8 @@ import {
 } from './journal.ts'
 import type { Journal } from './journal-file.ts'
 import type { RowKind } from './kind.ts'
-import { createPace } from './pace.ts'
+import { openRun } from './open-run.ts'
 import { Patience } from './patience.ts'
-
-/** Shared by all batches while they send: progress, pace, interrupts, failures, and the end. */
-export const openRun = (
-  ctx: CliContext,
-  about: {
-    readonly id: string | undefined
-    readonly journal: Journal | undefined
-    readonly label: string
-    readonly total: number
-    readonly rate: number | undefined
-    /** Printed at an interrupt. */
-    readonly stopping: string
-  },
-) => {
-  const { io } = ctx
-  const { id, journal } = about
-  io.beforeSend(() => journal?.flush())
-  const failures = failureReporter(io)
-  const progress = io.progress(about.label, about.total)
-  const stop = new AbortController()
-  let taken: { readonly error: unknown } | undefined
-  if (journal?.mirror)
-    journal.mirror.onTaken = (error) => {
-      taken = { error }
-      stop.abort()
-    }
-  const stopListening = ctx.system.interrupts.listen(() => {
-    io.warn(about.stopping)
-    stop.abort()
-  })
-  return {
-    progress,
-    pace: createPace(about.rate, stop.signal),
-    stop,
-    /** Another process runs the batch now, which is why this one stopped. */
-    taken: () => taken,
-    /** People see failures only; successes are counted. */
-    show: (result: Result, forPeople: () => string): Promise<void> | undefined => {
-      if (io.json) return io.line(result, () => '')
-      if (countedAs[result.status] !== 'failed') return undefined
-      progress.clear()
-      failures.report(forPeople(), { row: result.row, why: result.error ?? '' })
-      return undefined
-    },
-    end: async (how: End['how'], counts: Counts, auditHead?: string): Promise<void> => {
-      stopListening()
-      progress.end()
-      failures.end(id)
-      journal?.append({ type: 'end', at: ctx.now().toISOString(), how, ...counts, auditHead })
-      await journal?.close()
-    },
-  }
-}
 
 /**
  * Delays in milliseconds before retries when the chain does not answer: about a minute in all, enough for a node to
@@ -91,6 +36,8 @@ export interface Sending<R extends Row, T extends Result> {
   /** Totals of earlier runs of the batch, which its end includes. */
   readonly before?: Counts
   readonly rate: number | undefined
+  /** Requests under way at once; by default, as the kind says. */
+  readonly concurrency?: number | undefined
 }
 
 export interface Ended<T extends Result> {
@@ -113,7 +60,7 @@ const outcomeOf = ({ status, error, replaced }: Outcome): Outcome => {
 export const sendRows = async <R extends Row, T extends Result>(
   ctx: CliContext,
   kind: RowKind<R, T>,
-  { id, journal, rows, settled, failures, before, rate }: Sending<R, T>,
+  { id, journal, rows, settled, failures, before, rate, concurrency }: Sending<R, T>,
 ): Promise<Ended<T>> => {
   const { io } = ctx
   const { requests } = kind
@@ -122,7 +69,8 @@ export const sendRows = async <R extends Row, T extends Result>(
   /** Results that wait for those of the rows before them. */
   const unshown = new Map<number, T>()
   let only: T | undefined
-  const beingSent = requests.rows * requests.atOnce === 1 ? 'row that is' : 'rows that are'
+  const atOnce = concurrency ?? requests.atOnce
+  const beingSent = requests.rows * atOnce === 1 ? 'row that is' : 'rows that are'
   const stopping = `Finishing the ${beingSent} being sent. Press Ctrl-C again to stop now.`
   const run = openRun(ctx, { id, journal, label: kind.label, total: rows.length, rate, stopping })
   const { signal } = run.stop
@@ -220,7 +168,7 @@ export const sendRows = async <R extends Row, T extends Result>(
     }
   }
   for (const result of settled.values()) await settle(result)
-  await Promise.all(Array.from({ length: requests.atOnce }, work))
+  await Promise.all(Array.from({ length: atOnce }, work))
   await show(true)
   failure ??= run.taken()
 

@@ -53,7 +53,7 @@ export const connect = (listener: Listener) => {
   const send = async (sending: Sending): Promise<http.IncomingMessage> => {
     if (url.protocol === 'https:') secure ??= (await import('node:https')).default
     const transport = secure ?? http
-    agent ??= new transport.Agent({ keepAlive: true, maxSockets: 4 })
+    agent ??= new transport.Agent({ keepAlive: true, maxSockets: 20 })
     if (listener.socket !== undefined) socket ??= socketPath(listener.socket)
     const { body } = sending
     const length = typeof body === 'string' ? { 'content-length': String(Buffer.byteLength(body)) } : {}

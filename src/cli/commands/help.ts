@@ -40,7 +40,9 @@ export const topics: Readonly<Record<string, string>> = {
   XDG_CONFIG_HOME, XDG_STATE_HOME, XDG_DATA_HOME
                               where contexts, journals of batches and the data of the daemon are kept
 
-Flags take precedence over the environment, the context file and the defaults, in this order.
+Flags take precedence over the environment, the context file and the defaults, in this order. TAPCHIP_URL is --url,
+TAPCHIP_CONTEXT --context, and TAPCHIP_DATA_DIR --data-dir. Keys, tokens and passphrases have no flag, since others
+could read it in the list of processes; nor have the rest, which belong to a machine and not to a command.
 `,
   formatting: `Formatting
 
@@ -80,6 +82,7 @@ nothing is written, and the exit code is 2.
 
   --failed again.csv     write the rows that the daemon refused to a sheet that can be fixed and run again
   --rate 500             at most this many rows per second, to leave the daemon room for taps
+  --concurrency 8        so many requests under way at once; results stay in the order of the rows
 
 UIDs are decimal, or 14 hex digits, colons allowed. Spreadsheets keep 15 digits of the 16, so CSV that we write
 has them in hex. UIDs in scientific notation are refused; so are ten or more decimal UIDs that all end in 0,

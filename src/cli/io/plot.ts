@@ -11,7 +11,7 @@ export interface PlotArea {
 export const plotArea = ({ stdout, env }: Pick<System, 'stdout' | 'env'>): PlotArea | undefined => {
   if (stdout.isTTY !== true || env.TERM === 'dumb' || isCi({ env })) return undefined
   const locale = env.LC_ALL || env.LC_CTYPE || env.LANG || ''
-  return { width: stdout.columns ?? 80, unicode: /utf-?8/i.test(locale) && env.TERM !== 'linux' }
+  return { width: stdout.columns || 80, unicode: /utf-?8/i.test(locale) && env.TERM !== 'linux' }
 }
 
 /** One character per value, and fewer where they do not fit: then each stands for the sum of several. */

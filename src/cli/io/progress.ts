@@ -30,6 +30,8 @@ export const startProgress = (
 ): Progress => {
   if (options.quiet) return { advance: () => undefined, clear: () => undefined, end: () => undefined }
   const { label, total, now } = options
+  // A terminal under `script` or `docker run -t` says 0 columns.
+  const width = stderr.columns || 80
   const redraws = stderr.isTTY === true && !options.dumb
   const interval = redraws ? 100 : 5000
   const started = now().getTime()
@@ -45,7 +47,7 @@ export const startProgress = (
     return `${count} · ${Math.round(rate).toLocaleString('en-US')}/s${eta}`
   }
   const bar = (): string => {
-    if (total === undefined || (stderr.columns ?? 80) < 70) return ''
+    if (total === undefined || width < 70) return ''
     const filled = Math.round(24 * Math.min(1, done / Math.max(1, total)))
     return `[${'#'.repeat(filled)}${'.'.repeat(24 - filled)}] `
   }
@@ -61,7 +63,7 @@ export const startProgress = (
       last = time
       drawn = redraws
       const line = `${label} ${redraws ? bar() : ''}${describe(time)}`
-      stderr.write(redraws ? `\r\x1b[2K${line.slice(0, (stderr.columns ?? 80) - 1)}` : `${line}\n`)
+      stderr.write(redraws ? `\r\x1b[2K${line.slice(0, width - 1)}` : `${line}\n`)
     },
     clear,
     end: clear,

@@ -30,6 +30,8 @@ export const readRows = (source: Source, flags: SheetFlags): Promise<ChipRow[]> 
 export const provisionBox = (ctx: CliContext, input: BoxInput): Promise<ExitCode> =>
   withStop(ctx, async (stop) => {
     const { order, source, resumes, reader } = input
+    // Each chip is a session of its own, and this is the request that would open it.
+    if (ctx.flags.dryRun) await ctx.call('POST /admin/nfc/sessions', { body: order })
     const total = input.count ?? Math.max(1, input.rows.length)
     const isSingle = input.count === undefined && source === undefined
     const rows = new RowsOfChips(input.rows)

@@ -58,4 +58,8 @@ export class EmbeddedProvider implements BadgeProvider {
   async transaction(): Promise<TransactionState> {
     return { kind: 'none' }
   }
+
+  async trouble(): Promise<undefined> {
+    return undefined
+  }
 }

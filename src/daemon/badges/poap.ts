@@ -171,6 +171,14 @@ export class PoapProvider implements BadgeProvider {
     return answer.kind === 'ok' ? toOneState(answer.value.transactions) : answer
   }
 
+  /** With a token, so that the client's secret is tried as well as the API key. */
+  async trouble(): Promise<string | undefined> {
+    const call = { method: 'GET', path: '/health-check', auth: 'bearer', shape: anything } as const
+    const answer = await this.#calls.read(call)
+    if (answer.kind === 'ok') return undefined
+    return answer.kind === 'refused' ? `POAP answered ${answer.status}: ${answer.message}` : answer.reason
+  }
+
   #find(code: string) {
     return this.#calls.read({
       method: 'GET',

@@ -151,6 +151,8 @@ export interface BadgeProvider {
    */
   claim(code: string, recipient: string, sending?: () => Promise<void>): Promise<ClaimResult>
   transaction(code: string): Promise<TransactionState | Unavailable>
+  /** Why it cannot be used now, for an operator; undefined: it answers, and accepts our account. */
+  trouble(): Promise<string | undefined>
 }
 
 export function isClaimOf(claim: ClaimedCode, recipient: string): boolean {

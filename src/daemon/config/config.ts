@@ -53,15 +53,6 @@ export interface Config extends Readonly<Omit<Settings, Converted>> {
 // Secrets come from their own files or the environment, never from a flag, which others can see in a process
 // list, or from a configuration file, which gets copied around.
 const text = { type: 'string' } as const
-const flags = {
-  host: text,
-  port: text,
-  'data-dir': text,
-  'base-url': text,
-  seed: text,
-  ephemeral: { type: 'boolean' },
-  'log-level': text,
-} as const
 const settingOf = (flag: string): string => flag.replace(/-(.)/g, (_, letter: string) => letter.toUpperCase())
 const secretNames: readonly SettingName[] = [
   'adminToken',
@@ -70,6 +61,13 @@ const secretNames: readonly SettingName[] = [
   'openseaApiKey',
   ...badgeSecrets,
 ]
+const flagOf = (name: string): string => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
+/** Each setting but secrets, and chains, which have several settings each. */
+const flags: Readonly<Record<string, { readonly type: 'string' | 'boolean' }>> = Object.fromEntries(
+  (Object.keys(settings.shape) as SettingName[])
+    .filter((name) => name !== 'chains' && !secretNames.includes(name))
+    .map((name) => [flagOf(name), name === 'ephemeral' ? { type: 'boolean' } : text]),
+)
 
 export interface Arguments {
   readonly help: boolean
@@ -98,11 +96,11 @@ export function readArguments(argv: readonly string[]): Arguments {
       },
     }).values
     return {
-      help: help ?? false,
-      version: version ?? false,
-      configFile: config,
-      dev,
-      restore,
+      help: help === true,
+      version: version === true,
+      configFile: typeof config === 'string' ? config : undefined,
+      dev: dev === true,
+      restore: typeof restore === 'string' ? restore : undefined,
       values: Object.fromEntries(Object.entries(values).map(([flag, value]) => [settingOf(flag), value])),
     }
   } catch (error) {

@@ -3,6 +3,9 @@ import { UsageError } from '../../errors.ts'
 import type { Header } from '../journal.ts'
 import { inputFormats, type SheetOptions } from './sheet.ts'
 
+/** The connections that the client opens to a daemon are a few more. */
+const mostAtOnce = 16
+
 export const sheetFlags = {
   file: text('-f, --file <file>', 'CSV, a JSON array or JSON lines; - for standard input', 'file'),
   format: choice(
@@ -16,6 +19,15 @@ export const sheetFlags = {
 
 export const rateFlag = {
   rate: integer('--rate <n>', 'Rows per second at most (default: no limit)', [1, 1_000_000]),
+}
+
+/** For kinds of batches whose rows may be sent in any order. */
+export const concurrencyFlag = {
+  concurrency: integer(
+    '--concurrency <n>',
+    'Requests under way at once (default: 1 to 3, by what is sent); results stay in the order of the rows',
+    [1, mostAtOnce],
+  ),
 }
 
 export const batchFlags = {

@@ -72,7 +72,8 @@ export const apply: RowKind<ApplyRow, ApplyResult, ApplyPlan> = {
     const seen = check.get(row)
     return seen?.status === 'unchanged' ? seen : undefined
   },
-  requests: { rows: 20_000, atOnce: 1 },
+  requests: { rows: 20_000, atOnce: 1, isOrdered: true },
+  endpoint: 'POST /admin/chips/apply',
   send: (client, rows) => sendApplied(client, rows, false),
   label: 'Applying',
   countedStatuses: ['changed', 'unchanged', 'failed'],

@@ -123,6 +123,7 @@ export const badgeCreation: BadgeKind = {
   missingFiles: (rows) =>
     [...new Set(rows.flatMap(({ cells }) => cells.image ?? []))].filter((image) => !existsSync(image)),
   // The daemon knows an event by its content: a sheet that is sent again creates none twice.
+  endpoint: 'POST /badge-events',
   send: async function* (client, rows, keyOf) {
     for (const { row, cells } of rows) {
       const upload = eventForm(cells)
@@ -186,6 +187,7 @@ export const badgeAssignment: BadgeKind = {
     },
   },
   show: showRows('assigned'),
+  endpoint: 'POST /badge-events/assign',
   send: async function* (client, rows) {
     for (const { row, cells } of rows) {
       const { uid = '', badgeEventId = '', ...rest } = cells

@@ -134,6 +134,7 @@ export const edit: RowKind<EditRow, EditResult, Preview> = {
   // Small enough that an interrupt takes effect within a moment, and more than one, so that the daemon works while
   // others are under way. A sheet has a chip once, so their order does not matter.
   requests: { rows: 10_000, atOnce: 2 },
+  endpoint: 'POST /chips/batch',
   async *send(client, rows) {
     for (const request of requestsOf(rows, lineOf)) yield* sendEdits(client, request, false)
   },
@@ -173,6 +174,7 @@ export const editAlike: typeof edit = {
     const seen = check.get(row)
     return seen?.status === 'unchanged' ? seen : undefined
   },
+  endpoint: 'PATCH /chips',
   send: async function* (client, rows) {
     const [{ redirectUrl = null } = {}] = rows
     const tagUIDs = rows.map(({ uid }) => uidOnWire(uid))

@@ -6,6 +6,7 @@ import { type ExitCode, exitCodes, UsageError, withAfterword } from '../../error
 import { clean, counted, formatNumber, shellQuoted } from '../../io/text.ts'
 import { bothForms, colons, readUid } from '../../uid.ts'
 import { CutShort } from '../answers.ts'
+import { noteRequests } from '../dry-run.ts'
 import type { FailedFile } from '../failed-file.ts'
 import { fromSettings, sheetOptions } from '../input/flags.ts'
 import { openSource } from '../input/source.ts'
@@ -13,8 +14,8 @@ import { auditHeadNow, instanceNow } from '../instance.ts'
 import { type Header, isNumber, isStatus, isText, orAbsent, shape } from '../journal.ts'
 import type { WholeKind } from '../kind.ts'
 import { beginJournal, type Resuming, reopenJournal, rowsLeft } from '../open-journal.ts'
+import { openRun } from '../open-run.ts'
 import { Patience } from '../patience.ts'
-import { openRun } from '../run.ts'
 import { type ImportResult, piecesOf, resultsOf } from './import-journal.ts'
 import {
   asText,
@@ -224,6 +225,7 @@ export const runImport = async (
     io.note(
       `Dry run: ${counted(created, 'chip')} would be created, ${formatNumber(unchanged)} unchanged, ${formatNumber(failed)} would fail. Nothing was written.`,
     )
+    noteRequests(ctx, 'POST /admin/chips/import', total)
     return exitCode
   }
   const undo = created > 0 && !io.json ? ` Undo it: tapchip batch undo ${id}` : ''

@@ -180,8 +180,9 @@ export const items: RowKind<ItemRow, ItemResult, ReadonlyMap<number, Found>> = {
   foreseen: ({ row }, check) => check.get(row),
   settle: ({ row, id }, check) =>
     check.get(row)?.status === 'unchanged' ? { row, id, status: 'unchanged' } : undefined,
-  requests: { rows: 1, atOnce: 1 },
+  requests: { rows: 1, atOnce: 1, isOrdered: true },
   // If a row was written before a kill, the daemon finds the new values and accepts them as well.
+  endpoint: 'PATCH /admin/items/:id',
   send: async function* (client, rows) {
     for (const { row, id, team, changes, expected, previous } of rows) {
       const body = { ...changes, team, expected: expected ?? previous }

@@ -104,6 +104,7 @@ export const metadata: RowKind<MetadataRow, Result, MetadataCheck> = {
     check.get(row)?.status === 'unchanged' ? { row, status: 'unchanged' } : undefined,
   requests: { rows: 100, atOnce: 2 },
   // Writing the same metadata twice changes nothing.
+  endpoint: 'POST /phygitals/metadata/batch',
   send: async function* (client, rows) {
     for await (const { row, status, error } of sendMetadata(client, rows, false)) {
       // The daemon refuses the whole request for an invalid row.

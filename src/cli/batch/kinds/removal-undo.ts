@@ -25,7 +25,7 @@ const rowsARequest = 1000
 
 /** Removes what a batch made, where nothing has happened to it since. What was removed before a kill is `unchanged`. */
 const removalUndo = (
-  about: Pick<RowKind, 'name' | 'label'> & {
+  about: Pick<RowKind, 'name' | 'label' | 'endpoint'> & {
     readonly isAdmin?: true
     readonly noun: string
     readonly undo: Extract<RowKind['undo'], { refusal: string }>
@@ -78,7 +78,8 @@ const removalUndo = (
       return count.failed > 0 ? exitCodes.partial : exitCodes.done
     },
     foreseen: ({ row }, check) => check.get(row),
-    requests: { rows: rowsARequest, atOnce: 1 },
+    requests: { rows: rowsARequest, atOnce: 1, isOrdered: true },
+    endpoint: about.endpoint,
     send: (client, rows) => send(client, rows, false),
     label: about.label,
     countedStatuses: ['removed', 'unchanged', 'failed'],
@@ -95,6 +96,7 @@ export const importUndo = removalUndo({
   isAdmin: true,
   noun: 'chip',
   label: 'Removing',
+  endpoint: 'POST /admin/chips/import/undo',
   ask: (client, batch, rows, dryRun) => {
     const body = { batch, uids: rows.map(({ uid }) => uidOnWire(uid)) }
     return client.call('POST /admin/chips/import/undo', { body, query: { dryRun } })
@@ -109,6 +111,7 @@ export const assignmentUndo = removalUndo({
   name: 'badge-events assign undo',
   noun: 'assignment',
   label: 'Unassigning',
+  endpoint: 'POST /badge-events/assign/undo',
   ask: (client, batch, rows, dryRun) => {
     const assignments = rows.map(({ uid, badgeEventId = 0 }) => ({
       tagUID: uidOnWire(uid),

@@ -101,6 +101,7 @@ export const transfer: RowKind<TransferRow, TransferResult, TransferCheck> = {
   },
   // Three requests keep the daemon busy; an interrupt waits for at most three hundred rows.
   requests: { rows: 100, atOnce: 3 },
+  endpoint: 'POST /phygitals/transfer/batch',
   send: (client, rows, keyOf) => {
     const content = rows.map(
       ({ row, target, recipient }) =>

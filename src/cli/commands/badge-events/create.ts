@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import { isDay } from '../../../values/date.ts'
 import { runSheet } from '../../batch/engine.ts'
-import { batchFlags } from '../../batch/input/flags.ts'
+import { batchFlags, concurrencyFlag } from '../../batch/input/flags.ts'
 import { eventForm, eventProblems, imageJudge } from '../../batch/kinds/badge-form.ts'
 import { badgeCreation } from '../../batch/kinds/badges.ts'
 import { defineCommand } from '../../command/define.ts'
@@ -29,7 +29,7 @@ const eventFlags = {
   privateEvent: flag('--private', "Hide it on the provider's pages"),
 }
 
-const flags = { ...eventFlags, ...idempotencyFlag, ...batchFlags }
+const flags = { ...eventFlags, ...idempotencyFlag, ...batchFlags, ...concurrencyFlag }
 
 export const create = defineCommand({
   name: 'create',

@@ -1,6 +1,6 @@
 import { findBatch } from '../../batch/copies.ts'
 import { resumeBatch } from '../../batch/engine.ts'
-import { rateFlag, sheetFlags } from '../../batch/input/flags.ts'
+import { concurrencyFlag, rateFlag, sheetFlags } from '../../batch/input/flags.ts'
 import { assertSameDaemon } from '../../batch/instance.ts'
 import { kinds } from '../../batch/kinds.ts'
 import { defineCommand } from '../../command/define.ts'
@@ -34,6 +34,7 @@ export const resume = defineCommand({
     map,
     ignoreColumns,
     ...rateFlag,
+    ...concurrencyFlag,
     reader: readerOption,
     yes,
   },

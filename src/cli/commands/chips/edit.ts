@@ -1,6 +1,7 @@
 import { checkRedirectUrl } from '../../../values/redirect-url.ts'
+import { noteRequests, showDryRun } from '../../batch/dry-run.ts'
 import { runSheet, startBatch } from '../../batch/engine.ts'
-import { batchFlags } from '../../batch/input/flags.ts'
+import { batchFlags, concurrencyFlag } from '../../batch/input/flags.ts'
 import { describeEdit, type EditResult, editAlike, edit as editKind } from '../../batch/kinds/edit.ts'
 import { defineCommand } from '../../command/define.ts'
 import { flag, text, type Values, yes } from '../../command/options.ts'
@@ -26,6 +27,7 @@ const flags = {
   redirectUrl: text('--redirect-url <url>', 'The URL that their taps open'),
   clear: flag('--clear', 'Clear the URL, so that taps show the tap page'),
   ...batchFlags,
+  ...concurrencyFlag,
   yes,
 }
 type Given = Values<typeof flags>
@@ -125,13 +127,14 @@ const showMany = async (
   ctx.io.note(
     `Dry run: ${counted(changed, 'chip')} of ${formatNumber(results.length)} would change. Nothing was written.`,
   )
+  noteRequests(ctx, editAlike.endpoint, changed)
   return exitCodes.done
 }
 
 const editOne = async (ctx: CliContext, uid: string, given: Given): Promise<ExitCode> => {
   const redirectUrl = await redirectFrom(ctx, given)
   const rows = [{ row: 1, uid, redirectUrl }]
-  if (ctx.flags.dryRun) return editKind.show(ctx, rows, await editKind.check?.(ctx, rows))
+  if (ctx.flags.dryRun) return showDryRun(ctx, editKind, rows, await editKind.check?.(ctx, rows))
   const input = { name: 'flags', path: null, sha256: null }
   const { exitCode, only: result } = await startBatch(ctx, editKind, { input, rows })
   if (result && result.status !== 'failed' && !ctx.io.json) {

@@ -1,3 +1,4 @@
+import { showDryRun } from '../../batch/dry-run.ts'
 import { startBatch } from '../../batch/engine.ts'
 import { rateFlag } from '../../batch/input/flags.ts'
 import { apply } from '../../batch/kinds/apply.ts'
@@ -85,7 +86,7 @@ export const applyToChips = async (
   const { verb, given, kind = apply, ask } = about
   const rows = uids.map((uid, i): ApplyRow => ({ row: i + 1, uid, team: given.team, ...change }))
   const check = await kind.check?.(ctx, rows)
-  if (ctx.flags.dryRun) return kind.show(ctx, rows, check)
+  if (ctx.flags.dryRun) return showDryRun(ctx, kind, rows, check)
   const counts = countPlan(check?.values() ?? [])
   if (!isNamed) sayWhatStays(ctx, uids.length, counts)
   const isAlone = isNamed && counts.changed === 0

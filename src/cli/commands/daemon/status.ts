@@ -12,6 +12,7 @@ import { behindSocket, servedFrom } from '../../local-daemon.ts'
 import { installedServices, systemctl } from '../../service.ts'
 import type { System } from '../../system.ts'
 import { describeChain } from '../doctor/chains.ts'
+import { describeReaders, readersHere } from '../doctor/readers.ts'
 import { describeBudget } from '../teams/team.ts'
 import { chooseDaemon, dataDirFlag, orService, serviceOf, wantedDaemon } from './choose.ts'
 import { type ServiceState, stateOf } from './systemd.ts'
@@ -106,12 +107,17 @@ const printStatus = async (ctx: CliContext): Promise<void> => {
     ctx.io.note('Set TAPCHIP_ADMIN_TOKEN to see more.')
     return
   }
-  const [held, chains] = await Promise.all([ctx.call('GET /admin/status'), ctx.call('GET /admin/chains')])
+  const [held, chains, found] = await Promise.all([
+    ctx.call('GET /admin/status'),
+    ctx.call('GET /admin/chains'),
+    readersHere(ctx),
+  ])
+  const readers = { list: found.list, problem: found.problem?.detail ?? null }
   // If it was reached by its socket, it is on this machine: show the address that `start` and `stop` use.
   const listens = ctx.config().adminUrl().startsWith('unix:') ? servedFrom(held.dataDir) : undefined
-  const found = serviceOf(ctx, held.dataDir)
-  const service = found === undefined ? null : await stateOf(ctx, found)
-  await ctx.io.one({ running: true, service, ...held, chains }, (it) => ({
+  const installed = serviceOf(ctx, held.dataDir)
+  const service = installed === undefined ? null : await stateOf(ctx, installed)
+  await ctx.io.one({ running: true, service, ...held, chains, readers }, (it) => ({
     Running: it.running,
     ...(it.service === null ? {} : { Service: describeService(it.service) }),
     Daemon: listens ?? it.url,
@@ -133,6 +139,8 @@ const printStatus = async (ctx: CliContext): Promise<void> => {
     Chips: it.counts.chips,
     Taps: it.counts.taps,
     ...Object.fromEntries(it.chains.map((chain) => [`Chain ${chain.chainId}`, describeChain(chain)])),
+    Badges: it.badges.provider,
+    'Readers here': it.readers.problem ?? describeReaders(found),
     ...Object.fromEntries(
       it.budgets.map((budget) => [`Sent today by ${budget.team}`, describeBudget(budget)]),
     ),

@@ -113,6 +113,7 @@ const checkAdmin = async (ctx: CliContext): Promise<Finding[]> => {
     version === ours
       ? ok('version', version)
       : warn('version', `the daemon is ${version}, this is ${ours}`, 'update the older one'),
+    checkBadges(status.badges),
     counts.keySets > 0
       ? ok('key sets', String(counts.keySets))
       : warn('key sets', 'none: no tap can be verified', 'tapchip key-sets create --help'),
@@ -130,6 +131,15 @@ const whereAdministrationIs = (ctx: CliContext, admin: string): string => {
   const here = ctx.config().adminUrl()
   return here === admin ? `at ${admin}` : `at ${admin}; from here ${here}`
 }
+
+const checkBadges = ({ provider, trouble }: AnswerOf<'GET /admin/status'>['badges']): Finding =>
+  trouble === null
+    ? ok('badges', provider === 'poap' ? 'POAP answers, and accepts the account' : 'embedded')
+    : fail(
+        'badges',
+        trouble.replace(/\.$/, ''),
+        'check TAPCHIP_POAP_…, and that the daemon reaches POAP; codes stay good meanwhile',
+      )
 
 /** A backup, a state of the chain or a batch of taps soon takes more. */
 const fewBytes = 256 * 1024 * 1024

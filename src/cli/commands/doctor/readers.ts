@@ -20,17 +20,32 @@ export const checkReaders = async (ctx: CliContext): Promise<Finding[]> => [
   ),
 ]
 
-const checkService = async (ctx: CliContext): Promise<Finding> => {
+/** The readers of this machine; `problem`: why they cannot be used, with the fix. */
+export interface Readers {
+  readonly list: readonly Pick<CardReader, 'name' | 'state'>[]
+  /** The package that talks to the reader service. */
+  readonly backend?: string
+  readonly problem?: Finding
+}
+
+export const readersHere = async (ctx: CliContext): Promise<Readers> => {
   const readers = await openPcsc(ctx)
-  const listReaders = async () => {
+  const listReaders = async (): Promise<Readers> => {
     const { backend } = await readers.host()
-    return found(backend, await readers.list())
+    const list = await readers.list()
+    return { backend, list: list.map(({ name, state }) => ({ name, state })) }
   }
-  const late = () =>
-    warn('readers', `the reader service did not answer within ${timeoutMs / 1000} s`, restart[platform()])
+  const late = (): Readers => ({
+    list: [],
+    problem: warn(
+      'readers',
+      `the reader service did not answer within ${timeoutMs / 1000} s`,
+      restart[platform()],
+    ),
+  })
   try {
     return await Promise.race([
-      listReaders().catch(unusable),
+      listReaders().catch((error: unknown) => ({ list: [], problem: unusable(error) })),
       delay(timeoutMs, undefined, { ref: false }).then(late),
     ])
   } finally {
@@ -38,11 +53,13 @@ const checkService = async (ctx: CliContext): Promise<Finding> => {
   }
 }
 
-const found = (backend: string, list: readonly CardReader[]): Finding =>
-  ok(
-    'readers',
-    `${list.map(({ name, state }) => `${name} (${state})`).join(', ') || 'none is plugged in'}, by ${backend}`,
-  )
+export const describeReaders = ({ list }: Readers): string =>
+  list.map(({ name, state }) => `${name} (${state})`).join(', ') || 'none is plugged in'
+
+const checkService = async (ctx: CliContext): Promise<Finding> => {
+  const found = await readersHere(ctx)
+  return found.problem ?? ok('readers', `${describeReaders(found)}, by ${found.backend}`)
+}
 
 const unusable = (error: unknown): Finding => {
   if (!(error instanceof CardError)) throw error

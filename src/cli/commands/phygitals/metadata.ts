@@ -1,5 +1,5 @@
 import { runSheet } from '../../batch/engine.ts'
-import { batchFlags, sheetFlags } from '../../batch/input/flags.ts'
+import { batchFlags, concurrencyFlag, sheetFlags } from '../../batch/input/flags.ts'
 import { metadata as metadataKind } from '../../batch/kinds/metadata.ts'
 import { metadataSheet } from '../../batch/kinds/metadata-sheet.ts'
 import { readTemplate } from '../../batch/kinds/metadata-template.ts'
@@ -67,6 +67,7 @@ export const metadata = defineCommand({
       'file',
     ),
     ...batchFlags,
+    ...concurrencyFlag,
     yes,
   },
   run: async (ctx, { options }) => {

@@ -1,5 +1,5 @@
 import { runSheet } from '../../batch/engine.ts'
-import { batchFlags } from '../../batch/input/flags.ts'
+import { batchFlags, concurrencyFlag } from '../../batch/input/flags.ts'
 import { transfer as transferKind } from '../../batch/kinds/transfer.ts'
 import { ApiError } from '../../client/errors.ts'
 import { defineCommand } from '../../command/define.ts'
@@ -26,6 +26,7 @@ const flags = {
   ...recipientFlag,
   ...idempotencyFlag,
   ...batchFlags,
+  ...concurrencyFlag,
   yes,
 }
 type Given = Values<typeof flags>

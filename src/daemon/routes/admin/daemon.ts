@@ -7,6 +7,15 @@ import { proxyWarnings } from '../../http/forwarded.ts'
 import { startWarnings } from '../../start-warnings.ts'
 import { version } from '../../version.ts'
 
+const badgesStatus = async (
+  { badges: { providers } }: Pick<Context, 'badges'>,
+  check: boolean,
+): Promise<{ provider: 'embedded' | 'poap'; trouble: string | null }> => {
+  const { current, poap = current } = providers
+  // Events that exist at POAP go on there, also where new ones are embedded.
+  return { provider: current.name, trouble: check ? ((await poap.trouble()) ?? null) : null }
+}
+
 export function daemonRoutes(app: FastifyInstance, ctx: Context): void {
   bindAll(app, ctx, {
     'GET /admin/status': async ({ token, query }) => ({
@@ -18,6 +27,7 @@ export function daemonRoutes(app: FastifyInstance, ctx: Context): void {
       ephemeral: ctx.config.ephemeral,
       upgrade: ctx.upgrade ?? null,
       token: { name: token.name, scopes: [...token.scopes] },
+      badges: await badgesStatus(ctx, query.check ?? false),
       warnings: [
         ...startWarnings(ctx.config),
         ...(await proxyWarnings(ctx.metrics)),
