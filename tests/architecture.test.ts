@@ -31,6 +31,7 @@ const rooms = [
   'src/daemon/seed',
   'src/daemon/outbound',
   'src/daemon/marketplace',
+  'src/daemon/webhooks',
   'src/daemon',
 ] as const
 type Room = (typeof rooms)[number]
@@ -72,6 +73,7 @@ const mayImport: Record<Exclude<Room, 'src/daemon'>, readonly Room[]> = {
   'src/daemon/pages': ['src/daemon/domain', 'src/nfc'],
   'src/daemon/outbound': [],
   'src/daemon/marketplace': ['src/daemon/outbound'],
+  'src/daemon/webhooks': ['src/daemon/outbound'],
   'src/daemon/seed': [
     'src/nfc/halo',
     'src/daemon/contract',
@@ -97,11 +99,14 @@ const domainArrows: Record<string, readonly string[]> = {
   'badge-events': ['chain', 'chips', 'codes', 'phygitals'],
   taps: ['access', 'chain', 'chips', 'codes'],
   nfc: ['access', 'chips', 'taps'],
+  webhooks: ['access'],
 }
 
 /** What stands above the rooms uses them (the status, housekeeping, backups), but for what all of them are made of. */
 const leaves = new Set(
-  ['audit', 'badge-status', 'errors', 'time', 'timekeeper'].map((name) => `src/daemon/domain/${name}.ts`),
+  ['audit', 'badge-status', 'errors', 'time', 'timekeeper', 'webhook-events'].map(
+    (name) => `src/daemon/domain/${name}.ts`,
+  ),
 )
 
 /** Empty for a file above the rooms, undefined for one outside. */

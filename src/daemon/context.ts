@@ -20,6 +20,7 @@ import { RepeatedRefs } from './domain/taps/repeated-refs.ts'
 import { TapLog } from './domain/taps/tap-log.ts'
 import { type Clock, systemClock } from './domain/time.ts'
 import { Timekeeper } from './domain/timekeeper.ts'
+import { WebhookEvents } from './domain/webhook-events.ts'
 import { WireWords } from './http/wire.ts'
 import type { RefreshQueue } from './marketplace/refresh-queue.ts'
 import { countTaps, createMetrics, type Metrics, watchDisk } from './metrics.ts'
@@ -46,6 +47,7 @@ import { SecretBox } from './store/secret-box.ts'
 import { allNames, setSettingOnce, setting } from './store/settings.ts'
 import { type Upgraded, upgradeDatabase } from './upgrade.ts'
 import { marketplaceQueue, outboundOf } from './upstreams.ts'
+import { type WebhookService, webhookService } from './webhook-service.ts'
 
 export interface Context {
   readonly config: Config
@@ -65,6 +67,8 @@ export interface Context {
   readonly idempotency: Idempotency
   readonly badges: Badges
   readonly marketplace: RefreshQueue | undefined
+  readonly webhookEvents: WebhookEvents
+  readonly webhooks: WebhookService
   readonly wire: WireWords
   readonly outbound: Outbound
   /** The public id of this installation, which no two daemons share. */
@@ -139,6 +143,8 @@ export async function beginContext(
       judged: countTaps(metrics),
       dropped: () => metrics.droppedTaps.inc(),
     })
+    const webhookEvents = await WebhookEvents.open(db.read)
+    const webhooks = webhookService({ config, db, box, clock, log, webhookEvents })
     const outbound = outboundOf(config)
     const marketplace = marketplaceQueue({ config, db, log }, outbound, clock)
     const send = outbound.request.bind(outbound)
@@ -177,6 +183,7 @@ export async function beginContext(
       }),
     )
     const closing: ClosingStep[] = [
+      { what: 'webhooks', run: () => webhooks.stop() },
       { what: 'marketplace', run: () => marketplace?.stop() },
       { what: 'badges', run: () => badges.stop() },
       { what: 'chains', run: () => chains.close() },
@@ -211,6 +218,8 @@ export async function beginContext(
       idempotency: new Idempotency({ db, lived: () => clock.lived() }),
       badges,
       marketplace,
+      webhookEvents,
+      webhooks,
       outbound,
       wire: new WireWords(config),
       instance,
@@ -222,6 +231,7 @@ export async function beginContext(
       start() {
         chains.relayer.start()
         marketplace?.start()
+        webhooks.start()
         badges.start()
       },
       baseUrl: config.baseUrl ?? `http://${config.host}:${config.port}`,

@@ -56,6 +56,7 @@ is --ref-ttl-seconds 60, TAPCHIP_DEV_CHAIN is --dev-chain off. Secrets and the s
                             the keys that send transactions, and that sign transfers: 64 hex digits
   TAPCHIP_KEYSTORE, TAPCHIP_KEYSTORE_PASSWORD_FILE
                             instead: a folder with <id>-relayer.json and <id>-sign-verifier.json
+  TAPCHIP_WEBHOOKS_PRIVATE  on: webhooks may lead to private addresses, also by http
   TAPCHIP_OPENSEA_API_KEY   lets OpenSea refresh changed metadata
   TAPCHIP_OPENSEA_URL       an API like OpenSea's (https://api.opensea.io)
 

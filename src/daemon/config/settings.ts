@@ -74,6 +74,7 @@ export const settings = z.strictObject({
   keystorePasswordFile: filled.optional(),
   openseaUrl: httpUrl.default('https://api.opensea.io'),
   openseaApiKey: filled.optional(),
+  webhooksPrivate: onOff.default(false),
   chains: chainsInFile.optional(),
   ...badgeSettings,
 })

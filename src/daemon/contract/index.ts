@@ -14,6 +14,7 @@ import { nfc } from './admin/nfc.ts'
 import { taps } from './admin/taps.ts'
 import { teams } from './admin/teams.ts'
 import { transactions } from './admin/transactions.ts'
+import { webhooks } from './admin/webhooks.ts'
 import { badgeEvents } from './badge-events.ts'
 import { batches } from './batches.ts'
 import { chipGroups } from './chip-groups.ts'
@@ -56,6 +57,7 @@ export const endpoints = {
   ...audit,
   ...daemon,
   ...nfc,
+  ...webhooks,
 } as const
 
 export type Endpoints = typeof endpoints

@@ -38,6 +38,7 @@ interface Exchange {
   body?: Body | undefined
   via: Way
   maxBytes: number
+  cutsBody?: boolean | undefined
   deadline: Deadline
   progress: Progress
 }
@@ -82,7 +83,8 @@ export async function exchange(call: Exchange): Promise<OutboundAnswer> {
     // The answer may arrive before the whole request is sent ("too large", for example); then the rest is not
     // sent.
     const response = await call.deadline.race(Promise.race([answered, sent.then(() => answered)]))
-    const body = await call.deadline.race(read(response, call))
+    const reading = call.deadline.race(read(response, call))
+    const body = await (call.cutsBody ? reading.catch(() => Buffer.alloc(0)) : reading)
     return { status: response.statusCode ?? 0, headers: response.headers, body }
   } finally {
     // After a complete answer, the connection is already back in its pool and stays open.

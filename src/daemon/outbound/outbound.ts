@@ -4,6 +4,7 @@ import ipaddr from 'ipaddr.js'
 import { Deadline } from './deadline.ts'
 import { OutboundFailed, OutboundRefused, type Progress } from './errors.ts'
 import { type Address, type Body, exchange, type OutboundAnswer } from './exchange.ts'
+import { isLoopbackName } from './look-up.ts'
 
 export { OutboundFailed, OutboundRefused } from './errors.ts'
 export type { OutboundAnswer } from './exchange.ts'
@@ -14,7 +15,7 @@ interface OutboundSettings {
   /**
    * Origins from the daemon's own configuration, such as `http://127.0.0.1:1234`: only these may be private.
    */
-  allowPrivate?: readonly string[]
+  allowPrivate?: readonly string[] | 'all'
   lookup?: Lookup
   timeoutMs: number
   /** The largest answer body, in bytes. */
@@ -28,6 +29,8 @@ export interface OutboundRequest {
   body?: Body | undefined
   timeoutMs?: number | undefined
   maxBytes?: number | undefined
+  /** Takes an answer whose body is too large, too slow, or broken, with an empty body. */
+  cutsBody?: boolean | undefined
 }
 
 /**
@@ -44,7 +47,9 @@ const systemLookup: Lookup = (hostname) => dns.lookup(hostname, { all: true })
 
 export function createOutbound(settings: OutboundSettings): Outbound {
   const { lookup = systemLookup } = settings
-  const allowed = new Set((settings.allowPrivate ?? []).map((origin) => parse(origin).origin))
+  const { allowPrivate = [] } = settings
+  const allowed =
+    allowPrivate === 'all' ? undefined : new Set(allowPrivate.map((origin) => parse(origin).origin))
   return {
     async request({ timeoutMs = settings.timeoutMs, maxBytes = settings.maxBytes, ...request }) {
       const url = parse(request.url)
@@ -53,7 +58,7 @@ export function createOutbound(settings: OutboundSettings): Outbound {
       const deadline = new Deadline(timeoutMs, () => new OutboundFailed('timeout', tooLate, progress.sent))
       try {
         const addresses = await deadline.race(resolve(url, lookup))
-        if (!allowed.has(url.origin)) assertPublic(url, addresses)
+        if (allowed?.has(url.origin) === false) assertPublic(url, addresses)
         return await exchange({ ...request, url, via: { addresses }, maxBytes, deadline, progress })
       } finally {
         deadline.clear()
@@ -77,6 +82,21 @@ function parse(text: string): URL {
       `The URL to call on ${url.host} contains credentials: send them in a header`,
     )
   return url
+}
+
+/**
+ * Explains why a URL that a team chose is not called; undefined if its addresses decide. Names are not looked up.
+ * @returns a phrase after the field's name, such as `must begin with https://`
+ */
+export function whyNotCallable(text: string, isPrivateAllowed: boolean): string | undefined {
+  if (!URL.canParse(text)) return 'must be a URL'
+  const url = new URL(text)
+  if (url.protocol !== 'https:' && !(isPrivateAllowed && url.protocol === 'http:'))
+    return isPrivateAllowed ? 'must begin with https:// or http://' : 'must begin with https://'
+  if (url.username !== '' || url.password !== '') return 'must not contain a user name or password'
+  const bare = url.hostname.replace(/^\[|\]$/g, '')
+  const isLocal = isIP(bare) === 0 ? isLoopbackName(bare) : privateRange(bare) !== undefined
+  return isLocal && !isPrivateAllowed ? 'must be on the public internet' : undefined
 }
 
 /** URL has already normalized decimal, octal, and hexadecimal IPv4 addresses. */

@@ -13,6 +13,17 @@ export async function endWhatWasOpen(db: Queries, now: string): Promise<{ chips:
   await db.deleteFrom('claimRegistrations').execute()
   // The provider is asked before the code is sent.
   await db.updateTable('badgeClaims').set({ isSent: 1, dueAt: now }).where('state', '=', 'open').execute()
+  // Most of them were delivered since, and receivers may have forgotten their IDs.
+  await db
+    .updateTable('webhookDeliveries')
+    .set({
+      settledAt: now,
+      outcome: 'dropped',
+      holder: null,
+      error: 'a backup was restored, and this may have been delivered since it was made',
+    })
+    .where('settledAt', 'is', null)
+    .execute()
   await db.updateTable('transactions').set({ isRestored: 1 }).where('settledAt', 'is', null).execute()
   // Whoever runs one has done more than the copy of its journal says, so it has to be resumed.
   await db

@@ -8,6 +8,7 @@ import type * as system from './schema/system.ts'
 import type * as taps from './schema/taps.ts'
 import type * as teams from './schema/teams.ts'
 import type * as transactions from './schema/transactions.ts'
+import type * as webhooks from './schema/webhooks.ts'
 
 export type * from './schema/badges.ts'
 export type * from './schema/batches.ts'
@@ -18,6 +19,7 @@ export type * from './schema/system.ts'
 export type * from './schema/taps.ts'
 export type * from './schema/teams.ts'
 export type * from './schema/transactions.ts'
+export type * from './schema/webhooks.ts'
 
 // Times are ISO 8601 UTC with milliseconds, so text order is time order. Flags are 0 or 1. JSON columns are marked.
 
@@ -63,6 +65,8 @@ export interface Database {
   senders: transactions.SendersTable
   idempotencyKeys: transactions.IdempotencyKeysTable
   nfcPlans: system.NfcPlansTable
+  webhooks: webhooks.WebhooksTable
+  webhookDeliveries: webhooks.WebhookDeliveriesTable
 }
 
 export type TeamRow = Selectable<Database['teams']>
@@ -87,3 +91,5 @@ export type TransactionRow = Selectable<Database['transactions']>
 export type TransactionAttemptRow = Selectable<Database['transactionAttempts']>
 export type IdempotencyKeyRow = Selectable<Database['idempotencyKeys']>
 export type NfcPlanRow = Selectable<Database['nfcPlans']>
+export type WebhookRow = Selectable<Database['webhooks']>
+export type WebhookDeliveryRow = Selectable<Database['webhookDeliveries']>

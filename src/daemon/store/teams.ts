@@ -84,6 +84,7 @@ const holdings = {
   items: 'items',
   contracts: 'contracts',
   links: 'links',
+  webhooks: 'webhooks',
   guestbookEvents: 'guestbook events',
   badgeEvents: 'badge events',
 } as const

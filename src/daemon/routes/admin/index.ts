@@ -16,6 +16,7 @@ import { nfcRoutes } from './nfc.ts'
 import { tapRoutes } from './taps.ts'
 import { teamRoutes } from './teams.ts'
 import { transactionRoutes } from './transactions.ts'
+import { webhookRoutes } from './webhooks.ts'
 
 /** Routes under /admin with JSON bodies or none. */
 export function adminRoutes(app: FastifyInstance, ctx: Context): void {
@@ -35,4 +36,5 @@ export function adminRoutes(app: FastifyInstance, ctx: Context): void {
   adminJournalRoutes(app, ctx)
   daemonRoutes(app, ctx)
   nfcRoutes(app, ctx)
+  webhookRoutes(app, ctx)
 }

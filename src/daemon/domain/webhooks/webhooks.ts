@@ -1,0 +1,233 @@
+import { randomBytes } from 'node:crypto'
+import type { WebhookType } from '../../../values/webhook-types.ts'
+import { type Actor, recordChange } from '../../store/audit.ts'
+import type { Db, Queries } from '../../store/database.ts'
+import type { WebhookRow } from '../../store/schema.ts'
+import type { SecretBox } from '../../store/secret-box.ts'
+import { countOpen, deleteSettled, dropOpen } from '../../store/webhook-deliveries.ts'
+import {
+  deleteWebhook,
+  findWebhook,
+  insertWebhook,
+  markRemoved,
+  removedWebhooks,
+  updateWebhook,
+  webhooksOfTeam,
+} from '../../store/webhooks.ts'
+import { assertTeamIn } from '../access/teams.ts'
+import { conflict, invalid, notFound } from '../errors.ts'
+import { type Clock, iso } from '../time.ts'
+import { storedTypes, typesOf, type WebhookEvents } from '../webhook-events.ts'
+
+/** What the deliverer offers to the rules. */
+export interface WebhookSender {
+  /** Explains why a URL is never called; undefined if it may be. */
+  whyNot(url: string): string | undefined
+  /** Called after webhooks changed. */
+  changed(): Promise<void>
+  /** Tries a claimed delivery once, and records the result. */
+  tryNow(deliveryId: number): Promise<void>
+  /** Claims are held in this name. */
+  readonly holder: string
+}
+
+export interface WebhookDeps {
+  db: Db
+  clock: Clock
+  box: SecretBox
+  webhookEvents: WebhookEvents
+  webhooks: WebhookSender
+}
+
+export const urlContext = 'webhooks:url'
+export const secretContext = 'webhooks:secret'
+
+/** The maximum of deliveries that wait for one webhook; beyond it, the webhook is disabled. */
+export const waitingAtMost = 100_000
+const perTeam = 20
+const oldSecretMs = 24 * 3_600_000
+const atOnce = 500
+
+export interface WebhookView {
+  id: number
+  teamId: number
+  /** Without path and query unless the caller may edit webhooks: they may contain a secret of the receiver. */
+  url: string
+  events: WebhookType[]
+  createdAt: string
+  disabledAt: string | null
+  disabledReason: string | null
+  /** Until then, the previous secret signs too. */
+  rollingUntil: string | null
+  /** Counted up to the maximum. */
+  waiting: number
+}
+
+type Deps = WebhookDeps
+type Of = { teamId: number; actor: Actor }
+
+/** @param mayEdit the caller may see whole URLs */
+export async function listWebhooks(deps: Deps, teamId: number, mayEdit: boolean): Promise<WebhookView[]> {
+  const rows = await webhooksOfTeam(deps.db.read, teamId)
+  return Promise.all(rows.map((row) => viewOf(deps, row, mayEdit)))
+}
+
+async function viewOf({ db, box, clock }: Deps, row: WebhookRow, mayEdit: boolean): Promise<WebhookView> {
+  const { id, teamId, createdAt, disabledAt, disabledReason, oldSecretUntil } = row
+  return {
+    ...{ id, teamId, createdAt, disabledAt, disabledReason },
+    url: mayEdit ? box.open(row.url, urlContext).toString() : `${row.origin}/…`,
+    events: typesOf(row.events),
+    rollingUntil: oldSecretUntil !== null && oldSecretUntil > iso(clock.now()) ? oldSecretUntil : null,
+    waiting: await countOpen(db.slow, id, waitingAtMost),
+  }
+}
+
+/** A new secret, as receivers are given it, and as it is stored. */
+function newSecret(box: SecretBox): { secret: string; sealed: Buffer } {
+  const bytes = randomBytes(32)
+  return { secret: `whsec_${bytes.toString('base64')}`, sealed: box.seal(bytes, secretContext) }
+}
+
+const urlColumns = ({ box, webhooks }: Deps, url: string): Pick<WebhookRow, 'url' | 'origin'> => {
+  const reason = webhooks.whyNot(url)
+  if (reason !== undefined) throw invalid('url', reason)
+  return { url: box.seal(Buffer.from(url), urlContext), origin: new URL(url).origin }
+}
+
+/** @returns the webhook with its secret, which is not shown again @throws DomainError invalid_input, conflict */
+export async function createWebhook(
+  deps: Deps,
+  { teamId, actor }: Of,
+  { url, events }: { url: string; events: readonly WebhookType[] | undefined },
+): Promise<WebhookView & { secret: string }> {
+  const at = iso(deps.clock.now())
+  const columns = urlColumns(deps, url)
+  const { secret, sealed } = newSecret(deps.box)
+  const row = await deps.db.write(async (trx) => {
+    await assertTeamIn(trx, teamId)
+    if ((await webhooksOfTeam(trx, teamId)).length >= perTeam)
+      throw conflict(`The team already has ${perTeam} webhooks, which is the maximum. Remove one first.`)
+    const of = { teamId, ...columns, secret: sealed, events: storedTypes(events), createdAt: at }
+    const made = await insertWebhook(trx, of)
+    await audit(trx, { row: made, actor, at, verb: 'create', detail: { events: typesOf(made.events) } })
+    return made
+  })
+  await deps.webhooks.changed()
+  return { ...(await viewOf(deps, row, true)), secret }
+}
+
+interface WebhookChange {
+  url?: string | undefined
+  events?: readonly WebhookType[] | undefined
+  disabled?: boolean | undefined
+}
+
+/**
+ * While a webhook is disabled, nothing is recorded for it; what waits is dropped.
+ * @throws DomainError not_found, invalid_input
+ */
+export async function editWebhook(
+  deps: Deps,
+  actor: Actor,
+  id: number,
+  { url, events, disabled }: WebhookChange,
+): Promise<WebhookView> {
+  const at = iso(deps.clock.now())
+  // What waited for it when it was disabled belongs to the past.
+  if (disabled === false) await dropWaiting(deps, id)
+  const columns = url === undefined ? {} : urlColumns(deps, url)
+  await deps.db.write(async (trx) => {
+    const before = await findWebhook(trx, id)
+    if (!before) throw notFound('webhook')
+    const isSwitched = disabled !== undefined && disabled !== (before.disabledAt !== null)
+    await updateWebhook(trx, id, {
+      ...columns,
+      ...(events === undefined ? {} : { events: storedTypes(events) }),
+      ...(isSwitched && disabled ? { disabledAt: at, disabledReason: 'disabled by an operator' } : {}),
+      ...(isSwitched && !disabled ? { disabledAt: null, disabledReason: null } : {}),
+    })
+    const row = { ...before, ...columns }
+    const detail = {
+      ...(url === undefined ? {} : { previousOrigin: before.origin }),
+      ...(events === undefined ? {} : { events }),
+      ...(isSwitched ? { disabled } : {}),
+    }
+    await audit(trx, { row, actor, at, verb: 'edit', detail })
+  })
+  await deps.webhooks.changed()
+  if (disabled) await dropWaiting(deps, id)
+  const row = await findWebhook(deps.db.read, id)
+  if (!row) throw notFound('webhook')
+  return viewOf(deps, row, true)
+}
+
+/** Drops what waits for a disabled webhook. */
+export async function dropWaiting({ db, clock }: Pick<Deps, 'db' | 'clock'>, webhookId: number) {
+  const error = 'the webhook was disabled'
+  const drop = (trx: Queries) =>
+    dropOpen(trx, { webhookId, at: iso(clock.now()), error, limit: atOnce }).then((n) => n === atOnce)
+  if ((await findWebhook(db.read, webhookId))?.disabledAt === null) return
+  while (await db.write(drop)) await new Promise(setImmediate)
+}
+
+/** @returns the webhook with its new secret; the old one signs too for a day @throws DomainError not_found */
+export async function rollSecret(
+  deps: Deps,
+  actor: Actor,
+  id: number,
+): Promise<WebhookView & { secret: string }> {
+  const now = deps.clock.now()
+  const { secret, sealed } = newSecret(deps.box)
+  const row = await deps.db.write(async (trx) => {
+    const before = await findWebhook(trx, id)
+    if (!before) throw notFound('webhook')
+    const change = { secret: sealed, oldSecret: before.secret, oldSecretUntil: iso(now + oldSecretMs) }
+    await updateWebhook(trx, id, change)
+    await audit(trx, { row: before, actor, at: iso(now), verb: 'roll' })
+    return { ...before, ...change }
+  })
+  await deps.webhooks.changed()
+  return { ...(await viewOf(deps, row, true)), secret }
+}
+
+/** @throws DomainError not_found */
+export async function removeWebhook(deps: Deps, actor: Actor, id: number): Promise<void> {
+  const at = iso(deps.clock.now())
+  await deps.db.write(async (trx) => {
+    const row = await findWebhook(trx, id)
+    if (!row || !(await markRemoved(trx, id, at))) throw notFound('webhook')
+    await audit(trx, { row, actor, at, verb: 'delete' })
+  })
+  await deps.webhooks.changed()
+  await deleteRemoved(deps)
+}
+
+/** Deletes removed webhooks with their deliveries, piece by piece, so that taps do not wait. */
+export async function deleteRemoved({ db, clock }: Pick<Deps, 'db' | 'clock'>): Promise<void> {
+  for (const webhookId of await removedWebhooks(db.read)) {
+    const isMore = () =>
+      db.write(async (trx) => {
+        await dropOpen(trx, { webhookId, at: iso(clock.now()), error: '', limit: atOnce })
+        const before = Number.MAX_SAFE_INTEGER
+        const deleted = await deleteSettled(trx, { webhookId, before, limit: atOnce })
+        if (deleted === 0) await deleteWebhook(trx, webhookId)
+        return deleted > 0
+      })
+    while (await isMore()) await new Promise(setImmediate)
+  }
+}
+
+/** Never the path or query of a URL. */
+const audit = (
+  trx: Queries,
+  of: { row: WebhookRow; actor: Actor; at: string; verb: string; detail?: Record<string, unknown> },
+): Promise<void> =>
+  recordChange(trx, {
+    at: of.at,
+    actor: of.actor,
+    teamId: of.row.teamId,
+    action: `webhooks.${of.verb}`,
+    target: `${of.row.id} ${of.row.origin}`,
+    detail: of.detail ?? {},
+  })

@@ -1,0 +1,70 @@
+import type { FastifyInstance } from 'fastify'
+import type { Context } from '../../context.ts'
+import { permits } from '../../domain/access/scopes.ts'
+import { getTeam, namedTeam, resolveTeam } from '../../domain/access/teams.ts'
+import {
+  type DeliveryView,
+  listDeliveries,
+  redeliver,
+  testWebhook,
+} from '../../domain/webhooks/deliveries.ts'
+import {
+  createWebhook,
+  editWebhook,
+  listWebhooks,
+  removeWebhook,
+  rollSecret,
+  type WebhookView,
+} from '../../domain/webhooks/webhooks.ts'
+import { bindAll } from '../../http/bind.ts'
+import { pick } from '../wire-shapes.ts'
+
+const usualLimit = 100
+
+export function webhookRoutes(app: FastifyInstance, ctx: Context): void {
+  const named = async <T extends WebhookView>(webhook: T) =>
+    toWire(webhook, (await getTeam(ctx, webhook.teamId)).name)
+  bindAll(app, ctx, {
+    'GET /admin/webhooks': async ({ query, keyTeam, token }) => {
+      const team = await resolveTeam(ctx, { name: query.team, keyTeam })
+      const webhooks = await listWebhooks(ctx, team.id, permits(token.scopes, 'edit'))
+      return webhooks.map((webhook) => toWire(webhook, team.name))
+    },
+    'POST /admin/webhooks': async ({ body, keyTeam, actor }) => {
+      const { id: teamId } = await resolveTeam(ctx, { name: body.team, keyTeam })
+      const webhook = await createWebhook(ctx, { teamId, actor }, { url: body.url, events: body.events })
+      return { ...(await named(webhook)), secret: webhook.secret }
+    },
+    'PATCH /admin/webhooks/:id': async ({ params, body, actor }) =>
+      named(await editWebhook(ctx, actor, params.id, body)),
+    'DELETE /admin/webhooks/:id': async ({ params, actor }) => {
+      await removeWebhook(ctx, actor, params.id)
+      return { success: true as const }
+    },
+    'POST /admin/webhooks/:id/roll': async ({ params, actor }) => {
+      const webhook = await rollSecret(ctx, actor, params.id)
+      return { ...(await named(webhook)), secret: webhook.secret }
+    },
+    'POST /admin/webhooks/:id/test': async ({ params }) => deliveryToWire(await testWebhook(ctx, params.id)),
+    'GET /admin/webhook-deliveries': async ({ query, keyTeam }) => {
+      const { team: name, webhook: webhookId, limit = usualLimit, ...filter } = query
+      const teamId = (await namedTeam(ctx, { name, keyTeam }))?.id
+      return (await listDeliveries(ctx, { ...filter, webhookId, limit, teamId })).map(deliveryToWire)
+    },
+    'POST /admin/webhook-deliveries/:id/redeliver': async ({ params, actor }) =>
+      deliveryToWire(await redeliver(ctx, actor, params.id)),
+  })
+}
+
+const toWire = (webhook: WebhookView, team: string) => ({
+  ...pick(webhook, 'id', 'url', 'events', 'createdAt', 'disabledAt', 'disabledReason'),
+  ...pick(webhook, 'rollingUntil', 'waiting'),
+  team,
+})
+
+const deliveryToWire = (row: DeliveryView) => ({
+  ...pick(row, 'id', 'team', 'messageId', 'type', 'attempts', 'statusCode', 'error', 'at', 'settledAt'),
+  webhook: row.webhookId,
+  state: row.outcome ?? ('waiting' as const),
+  nextTryAt: row.settledAt === null ? row.dueAt : null,
+})

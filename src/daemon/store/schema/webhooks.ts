@@ -1,0 +1,53 @@
+import type { Generated } from 'kysely'
+
+export interface WebhooksTable {
+  id: Generated<number>
+  teamId: number
+  /** Encrypted with the data key, since a URL may contain a secret of the receiver. */
+  url: Uint8Array
+  /** Protocol and host of the URL, for people. */
+  origin: string
+  /** Encrypted with the data key. */
+  secret: Uint8Array
+  /** Signs besides `secret` until then. */
+  oldSecret: Uint8Array | null
+  oldSecretUntil: string | null
+  /** Types with a space before and after each: ` tap.valid badge.minted `. null: all types. */
+  events: string | null
+  createdAt: string
+  disabledAt: string | null
+  disabledReason: string | null
+  /** Set while its deliveries are being deleted; the row goes last. */
+  removedAt: string | null
+}
+
+/** A message for one webhook. Open while `settledAt` is null. */
+export interface WebhookDeliveriesTable {
+  id: Generated<number>
+  webhookId: number
+  /** The header `webhook-id`, the same at each try. */
+  messageId: string
+  type: string
+  /** When it happened. */
+  at: string
+  /** First tries of one chip's messages are made in order. */
+  chipUid: string | null
+  /** Gives the message its hash, if that is known by the first try. */
+  transactionId: number | null
+  /** JSON */
+  data: string
+  /** Failed tries so far. */
+  attempts: Generated<number>
+  /** null: never tried. While claimed: the end of the claim. */
+  dueAt: string | null
+  /** The process that is trying. */
+  holder: string | null
+  /** If it was sent again on request: tries are counted from here. */
+  resentAt: string | null
+  settledAt: string | null
+  /** `dropped`: its webhook was disabled, or a backup was restored. */
+  outcome: 'delivered' | 'failed' | 'dropped' | null
+  /** Of the last answer. */
+  statusCode: number | null
+  error: string | null
+}

@@ -1,0 +1,50 @@
+import type { Insertable, Updateable } from 'kysely'
+import type { Queries } from './database.ts'
+import type { WebhookRow, WebhooksTable } from './schema.ts'
+import { affected, once } from './statement.ts'
+
+const webhooks = (db: Queries) => db.selectFrom('webhooks').selectAll().where('removedAt', 'is', null)
+
+export const allWebhooks = (db: Queries): Promise<WebhookRow[]> => webhooks(db).orderBy('id').execute()
+
+export const webhooksOfTeam = (db: Queries, teamId: number): Promise<WebhookRow[]> =>
+  webhooks(db).where('teamId', '=', teamId).orderBy('id').execute()
+
+export const findWebhook = (db: Queries, id: number): Promise<WebhookRow | undefined> =>
+  webhooks(db).where('id', '=', id).executeTakeFirst()
+
+export const insertWebhook = (db: Queries, webhook: Insertable<WebhooksTable>): Promise<WebhookRow> =>
+  db.insertInto('webhooks').values(webhook).returningAll().executeTakeFirstOrThrow()
+
+export const updateWebhook = (db: Queries, id: number, change: Updateable<WebhooksTable>) =>
+  affected(db.updateTable('webhooks').set(change).where('id', '=', id).where('removedAt', 'is', null))
+
+/** @returns false if it is disabled or removed already */
+export const disableWebhook = (db: Queries, { id, at, reason }: { id: number; at: string; reason: string }) =>
+  once(
+    db
+      .updateTable('webhooks')
+      .set({ disabledAt: at, disabledReason: reason })
+      .where('id', '=', id)
+      .where('disabledAt', 'is', null)
+      .where('removedAt', 'is', null),
+  )
+
+/** Hides it; its deliveries still have to be deleted. @returns false if it is gone already */
+export const markRemoved = (db: Queries, id: number, at: string) =>
+  once(
+    db
+      .updateTable('webhooks')
+      .set({ removedAt: at, disabledAt: at, url: Buffer.alloc(0), secret: Buffer.alloc(0), oldSecret: null })
+      .where('id', '=', id)
+      .where('removedAt', 'is', null),
+  )
+
+export const removedWebhooks = async (db: Queries): Promise<number[]> =>
+  (await db.selectFrom('webhooks').select('id').where('removedAt', 'is not', null).execute()).map(
+    ({ id }) => id,
+  )
+
+/** Only once its deliveries are deleted. */
+export const deleteWebhook = (db: Queries, id: number) =>
+  affected(db.deleteFrom('webhooks').where('id', '=', id).where('removedAt', 'is not', null))

@@ -1,0 +1,63 @@
+import { nanoid } from 'nanoid'
+import type { Logger } from 'pino'
+import type { Config } from './config/config.ts'
+import type { BudgetClock } from './domain/time.ts'
+import type { WebhookEvents } from './domain/webhook-events.ts'
+import { deliveryQueue } from './domain/webhooks/queue.ts'
+import { deleteRemoved, type WebhookSender } from './domain/webhooks/webhooks.ts'
+import { boundedLookUp } from './outbound/look-up.ts'
+import { createOutbound, OutboundRefused, whyNotCallable } from './outbound/outbound.ts'
+import type { Db } from './store/database.ts'
+import type { SecretBox } from './store/secret-box.ts'
+import { Deliverer } from './webhooks/deliverer.ts'
+
+interface Deps {
+  config: Pick<Config, 'webhooksPrivate'>
+  db: Db
+  box: SecretBox
+  clock: BudgetClock & { monotonic(): number }
+  log: Logger
+  webhookEvents: WebhookEvents
+}
+
+export type WebhookService = WebhookSender & { start(): void; stop(): Promise<void> }
+
+/** Delivers what is recorded for webhooks. Only the daemon's own configuration allows private addresses. */
+export function webhookService(deps: Deps): WebhookService {
+  const { config, db, clock, log, webhookEvents } = deps
+  const isPrivateAllowed = config.webhooksPrivate
+  const holder = nanoid()
+  const outbound = createOutbound({
+    allowPrivate: isPrivateAllowed ? 'all' : [],
+    lookup: boundedLookUp({ asksSystem: isPrivateAllowed }),
+    timeoutMs: 10_000,
+    maxBytes: 0,
+  })
+  const failed = (err: unknown) => log.error({ err }, 'webhooks could not be delivered')
+  const deliverer = new Deliverer({
+    store: deliveryQueue({ ...deps, holder }),
+    clock,
+    failed,
+    send: async (request) => {
+      // The setting may have changed since the URL was registered.
+      const reason = whyNotCallable(request.url, isPrivateAllowed)
+      if (reason !== undefined) throw new OutboundRefused('url', `The URL ${reason}`)
+      return outbound.request(request)
+    },
+  })
+  webhookEvents.onRecorded((teamId) => deliverer.recorded(teamId))
+  return {
+    holder,
+    whyNot: (url) => whyNotCallable(url, isPrivateAllowed),
+    tryNow: (id) => deliverer.tryNow(id),
+    async changed() {
+      await webhookEvents.load(db.read)
+      deliverer.changed()
+    },
+    start() {
+      deliverer.start()
+      deleteRemoved(deps).catch(failed)
+    },
+    stop: () => deliverer.stop(),
+  }
+}

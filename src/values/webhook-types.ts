@@ -1,0 +1,15 @@
+/** What a webhook can be told of; a webhook that names none is told of all. `chip.opened`: by chips with TagTamper. */
+export const webhookTypes = [
+  'tap.valid',
+  'tap.refused',
+  'claim.registered',
+  'token.transferred',
+  'guestbook.minted',
+  'badge.minted',
+  'transaction.settled',
+  'chip.opened',
+] as const
+export type WebhookType = (typeof webhookTypes)[number]
+
+/** The type of a message that only tests a webhook. */
+export const testType = 'webhook.test'
