@@ -11,7 +11,7 @@ import type { Config } from './config/config.ts'
 import { Credentials } from './domain/access/credentials.ts'
 import { type Badges, openBadges } from './domain/badge-events/service.ts'
 import type { Names } from './domain/chain/recipients.ts'
-import { onSettled } from './domain/chain/settlements.ts'
+import { settledWith } from './domain/chain/settlements.ts'
 import { KeyRing } from './domain/chips/key-ring.ts'
 import { type CodeSource, randomCodes } from './domain/codes/otps.ts'
 import { whyNotDeployed } from './domain/contracts/deployed.ts'
@@ -139,12 +139,13 @@ export async function beginContext(
     await credentials.load(db.read)
     const metrics = createMetrics()
     watchDisk(metrics, disk)
+    const webhookEvents = await WebhookEvents.open(db.read, clock)
+    const webhooks = webhookService({ config, db, box, clock, log, webhookEvents })
     const tapLog = new TapLog(db, {
       judged: countTaps(metrics),
       dropped: () => metrics.droppedTaps.inc(),
+      storing: (trx, taps) => webhookEvents.recordRefusedTaps(trx, taps),
     })
-    const webhookEvents = await WebhookEvents.open(db.read)
-    const webhooks = webhookService({ config, db, box, clock, log, webhookEvents })
     const outbound = outboundOf(config)
     const marketplace = marketplaceQueue({ config, db, log }, outbound, clock)
     const send = outbound.request.bind(outbound)
@@ -156,6 +157,7 @@ export async function beginContext(
       send,
       dataDir: config.dataDir,
       writeFailed: failed,
+      webhookEvents,
     })
     const names = await allNames(db.read)
     const chains = pendingChains(
@@ -177,7 +179,7 @@ export async function beginContext(
         remote: config.chains,
         keys: { environment: config.chainKeys, keystore: config.keystore },
         holder: nanoid(),
-        onSettled,
+        onSettled: settledWith({ webhookEvents }),
         withoutEffect: whyNotDeployed,
         writeFailed: failed,
       }),

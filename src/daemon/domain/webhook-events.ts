@@ -1,8 +1,11 @@
 import { nanoid } from 'nanoid'
 import { type WebhookType, webhookTypes } from '../../values/webhook-types.ts'
 import type { Queries } from '../store/database.ts'
-import { insertMessages } from '../store/webhook-deliveries.ts'
+import type { NewTap } from '../store/taps.ts'
+import { findTransaction } from '../store/transactions/intents.ts'
+import { groupOfChip, insertMessages } from '../store/webhook-deliveries.ts'
 import { allWebhooks } from '../store/webhooks.ts'
+import type { Clock } from './time.ts'
 
 export interface WebhookEvent {
   /** null: concerns no team, so none is told. */
@@ -18,6 +21,10 @@ export interface WebhookEvent {
   transactionId?: number | undefined
 }
 
+const minuteMs = 60_000
+/** Of one team. */
+const refusedPerMinute = 60
+
 export const newMessageId = (): string => `msg_${nanoid()}`
 
 /** The text form of a list of types in the store; undefined: all types. */
@@ -31,9 +38,16 @@ export const typesOf = (stored: string | null): WebhookType[] =>
 export class WebhookEvents {
   #wanted = new Map<number, Set<WebhookType>>()
   #recorded: (teamId: number) => void = () => undefined
+  /** Refused taps that teams were told of in this minute. */
+  #refused = { sinceMs: 0, byTeam: new Map<number, number>() }
+  readonly #clock: Pick<Clock, 'monotonic'>
 
-  static async open(db: Queries): Promise<WebhookEvents> {
-    const events = new WebhookEvents()
+  private constructor(clock: Pick<Clock, 'monotonic'>) {
+    this.#clock = clock
+  }
+
+  static async open(db: Queries, clock: Clock): Promise<WebhookEvents> {
+    const events = new WebhookEvents(clock)
     await events.load(db)
     return events
   }
@@ -65,5 +79,42 @@ export class WebhookEvents {
     if (teamId === null || !this.wants(teamId, type)) return
     const message = { teamId, messageId: newMessageId(), type, at, chipUid, transactionId }
     if ((await insertMessages(trx, { ...message, data: JSON.stringify(data) })) > 0) this.#recorded(teamId)
+  }
+
+  /** A tap that was taken, or that its disabled or restored chip may not use. */
+  async recordTap(trx: Queries, tap: NewTap): Promise<void> {
+    const { at, chipUid, teamId, counter, via, keySetId: keySet } = tap
+    if (tap.outcome !== 'valid') return this.recordRefusedTaps(trx, [tap])
+    if (chipUid === null || !this.wants(teamId, 'tap.valid')) return
+    const chipGroup = await groupOfChip(trx, chipUid)
+    const data = { uid: chipUid, counter, via, keySet, chipGroup }
+    await this.record(trx, { teamId, type: 'tap.valid', at, data, chipUid })
+  }
+
+  /** Of known chips, and few per minute: anyone can cause refused taps. */
+  async recordRefusedTaps(trx: Queries, taps: readonly NewTap[]): Promise<void> {
+    for (const { at, chipUid, teamId, outcome } of taps) {
+      if (chipUid === null || teamId === null || !this.wants(teamId, 'tap.refused')) continue
+      const now = this.#clock.monotonic()
+      if (now - this.#refused.sinceMs >= minuteMs) this.#refused = { sinceMs: now, byTeam: new Map() }
+      const told = this.#refused.byTeam.get(teamId) ?? 0
+      if (told >= refusedPerMinute) continue
+      this.#refused.byTeam.set(teamId, told + 1)
+      const data = { uid: chipUid, outcome }
+      await this.record(trx, { teamId, type: 'tap.refused', at, data, chipUid })
+    }
+  }
+
+  async recordSettled(
+    trx: Queries,
+    { id, state, at }: { id: number; state: 'confirmed' | 'reverted' | 'cancelled'; at: string },
+  ): Promise<void> {
+    if (this.#wanted.size === 0) return
+    const row = await findTransaction(trx, id)
+    if (!row || !this.wants(row.teamId, 'transaction.settled')) return
+    const { teamId, chainId, minedHash, firstHash: initialTxHash } = row
+    const outcome = state === 'confirmed' ? 'confirmed' : 'failed'
+    const data = { hash: minedHash ?? initialTxHash, initialTxHash, state: outcome, chainId }
+    await this.record(trx, { teamId, type: 'transaction.settled', at, data })
   }
 }

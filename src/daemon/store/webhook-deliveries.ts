@@ -42,6 +42,18 @@ const insert = statement<NewMessage & { pattern: string }>()((db, p) =>
 export const insertMessages = (db: Queries, message: NewMessage): Promise<number> =>
   insert.run(db, { ...message, pattern: `% ${message.type} %` })
 
+const group = statement<{ uid: string }>()((db, p) =>
+  db
+    .selectFrom('chips')
+    .innerJoin('chipGroups', 'chipGroups.id', 'chips.chipGroupId')
+    .select('chipGroups.name')
+    .where('chips.uid', '=', p.uid),
+)
+
+/** The name of a chip's group. */
+export const groupOfChip = async (db: Queries, uid: string): Promise<string | null> =>
+  (await group.first(db, { uid }))?.name ?? null
+
 /** For one webhook, already claimed by `holder`. */
 export const insertClaimed = async (
   db: Queries,

@@ -5,6 +5,7 @@ import type { Db } from '../../store/database.ts'
 import type { BadgeClaimRow } from '../../store/schema.ts'
 import type { SecretBox } from '../../store/secret-box.ts'
 import { type Clock, iso } from '../time.ts'
+import type { WebhookEvents } from '../webhook-events.ts'
 import { closeClaim, leaveOpen, releaseClaim } from './release.ts'
 
 /** The result of a claim. `refused` and `unavailable` leave its code free and its OTP valid. */
@@ -35,6 +36,7 @@ interface Deps {
   db: Db
   box: SecretBox
   clock: Clock
+  webhookEvents: WebhookEvents
   /** True if a request is waiting for the result. */
   isAwaited(id: number): boolean
 }
@@ -134,7 +136,7 @@ export class CodeClaims {
     // POAP keeps badges for e-mail addresses; there is no transaction until the badge is collected.
     const hasTransaction = claim.codeNumber !== null && !claim.recipient.includes('@')
     await this.#deps.db.write((trx) =>
-      closeClaim(trx, claim, {
+      closeClaim(trx, this.#deps, claim, {
         now: iso(now),
         dueAt: hasTransaction ? iso(now + transactionAfterMs) : null,
         isAnswered: this.#deps.isAwaited(claim.id),

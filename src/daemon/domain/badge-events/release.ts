@@ -17,6 +17,7 @@ import { countBadgeIn } from '../../store/badge-recipients.ts'
 import type { Queries } from '../../store/database.ts'
 import type { BadgeClaimRow } from '../../store/schema.ts'
 import type { SecretBox } from '../../store/secret-box.ts'
+import type { WebhookEvents } from '../webhook-events.ts'
 import { recipientKey } from './personal.ts'
 
 // The ways in which a claim can end, each in one write. A claim that has ended meanwhile is left alone.
@@ -27,6 +28,7 @@ const isOpen = async (trx: Queries, id: number): Promise<boolean> =>
 /** The provider confirmed the claim. @param dueAt when to ask for its transaction; null: there will be none */
 export async function closeClaim(
   trx: Queries,
+  { webhookEvents }: { webhookEvents: WebhookEvents },
   claim: BadgeClaimRow,
   { now, dueAt, isAnswered }: { now: string; dueAt: string | null; isAnswered: boolean },
 ): Promise<void> {
@@ -49,6 +51,14 @@ export async function closeClaim(
     action: 'badge-events.mint',
     target: String(claim.badgeEventId),
     detail: { claim: claim.id, chip: claim.chipUid },
+  })
+  const { badgeEventId, recipient, chipUid } = claim
+  await webhookEvents.record(trx, {
+    teamId: event?.teamId ?? null,
+    type: 'badge.minted',
+    at: now,
+    data: { badgeEventId, recipient, uid: chipUid },
+    chipUid,
   })
 }
 

@@ -5,6 +5,7 @@ import { allCreations } from '../../store/badge-upstream.ts'
 import type { Db } from '../../store/database.ts'
 import type { SecretBox } from '../../store/secret-box.ts'
 import type { Clock } from '../time.ts'
+import type { WebhookEvents } from '../webhook-events.ts'
 import { ImageFolder } from './image.ts'
 import { hiddenEmail } from './personal.ts'
 import { Poller } from './poll.ts'
@@ -27,6 +28,7 @@ interface Deps {
   db: Db
   box: SecretBox
   clock: Clock
+  webhookEvents: WebhookEvents
   log: Pick<Logger, 'warn' | 'info'>
   send: SendRequest
   dataDir: string

@@ -5,6 +5,7 @@ import type { Db } from '../../store/database.ts'
 import type { BadgeClaimRow } from '../../store/schema.ts'
 import type { SecretBox } from '../../store/secret-box.ts'
 import type { Clock } from '../time.ts'
+import type { WebhookEvents } from '../webhook-events.ts'
 import { CodeClaims, inactiveTried, type MintResult, refused, type Step } from './claim-code.ts'
 import { noAccount, type Providers, providerOf } from './providers.ts'
 import { releaseClaim, swapCode, takeBack } from './release.ts'
@@ -15,6 +16,7 @@ interface Deps {
   db: Db
   box: SecretBox
   clock: Clock
+  webhookEvents: WebhookEvents
   providers: Providers
 }
 

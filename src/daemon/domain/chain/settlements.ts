@@ -10,9 +10,17 @@ import type { Queries } from '../../store/database.ts'
 import { forgetMints, openMintsOf } from '../../store/tokens.ts'
 import { findTransaction } from '../../store/transactions/intents.ts'
 import { cancelQueued } from '../../store/transactions/states.ts'
+import type { WebhookEvents } from '../webhook-events.ts'
 
 /** Updates the service's own records in the write that settles a transaction. */
-export const onSettled: Settled = async (trx, { id, state, at }) => {
+export const settledWith =
+  ({ webhookEvents }: { webhookEvents: WebhookEvents }): Settled =>
+  async (trx, transaction) => {
+    await updateRecords(trx, transaction)
+    await webhookEvents.recordSettled(trx, transaction)
+  }
+
+const updateRecords: Settled = async (trx, { id, state, at }) => {
   const contractId = await contractToldBy(trx, id)
   if (contractId !== undefined) await rememberUrl(trx, contractId, id, state === 'confirmed')
   if (state === 'confirmed') await confirmContractOf(trx, id)

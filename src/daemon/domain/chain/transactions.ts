@@ -14,7 +14,8 @@ import {
 import { abandon, cancelQueued } from '../../store/transactions/states.ts'
 import { conflict, type DomainError, notFound } from '../errors.ts'
 import { type Clock, iso } from '../time.ts'
-import { onSettled } from './settlements.ts'
+import type { WebhookEvents } from '../webhook-events.ts'
+import { settledWith } from './settlements.ts'
 
 export type { TransactionRow }
 
@@ -52,14 +53,20 @@ export async function showTransaction({ db }: Reading, id: number): Promise<Name
  * @throws DomainError not_found, conflict if it is too late
  */
 export async function cancelTransaction(
-  { db, clock, chains }: { db: Db; clock: Clock; chains: Pick<Chains, 'relayer'> },
+  {
+    db,
+    clock,
+    chains,
+    webhookEvents,
+  }: { db: Db; clock: Clock; chains: Pick<Chains, 'relayer'>; webhookEvents: WebhookEvents },
   { actor, id, reason }: { actor: Actor; id: number; reason: string },
 ): Promise<void> {
   const at = iso(clock.now())
   await db.write(async (trx) => {
     const row = await findTransaction(trx, id)
     if (!row) throw notFound('transaction')
-    if (await cancelQueued(trx, { id, at, reason })) await onSettled(trx, { id, state: 'cancelled', at })
+    if (await cancelQueued(trx, { id, at, reason }))
+      await settledWith({ webhookEvents })(trx, { id, state: 'cancelled', at })
     else if (!(await abandon(trx, { id, at, reason }))) throw tooLate(row)
     await recordChange(trx, {
       at,

@@ -9,6 +9,7 @@ import type { CallSpec } from '../../chain/relayer/record-intent.ts'
 import type { Db } from '../../store/database.ts'
 import { conflict, type DomainError } from '../errors.ts'
 import type { BudgetClock } from '../time.ts'
+import type { WebhookEvents } from '../webhook-events.ts'
 
 // CREATE3 (github.com/Agusx1211/create3): creation code of a proxy whose first creation is the contract. The
 // contract's address depends on the salt alone, not on its code.
@@ -18,6 +19,7 @@ export interface DeployDeps {
   db: Db
   clock: BudgetClock
   chains: Chains
+  webhookEvents: WebhookEvents
   /** Identifies this installation. */
   instance: string
   baseUrl: string

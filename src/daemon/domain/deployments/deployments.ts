@@ -16,7 +16,7 @@ import { findTeam } from '../../store/teams.ts'
 import { tokensToMint } from '../../store/tokens.ts'
 import { cancelQueued } from '../../store/transactions/states.ts'
 import { type Counted, recordForTeam } from '../chain/budget.ts'
-import { onSettled } from '../chain/settlements.ts'
+import { settledWith } from '../chain/settlements.ts'
 import {
   boundSalt,
   type DeployDeps,
@@ -168,7 +168,8 @@ async function cancelOutdated(
     if (id === null || ('data' in call && call.to === to && call.data === data)) continue
     const reason =
       'the keys of its chain or the way of deploying changed before it was sent; it is recorded anew'
-    if (await cancelQueued(trx, { id, at, reason })) await onSettled(trx, { id, state: 'cancelled', at })
+    if (await cancelQueued(trx, { id, at, reason }))
+      await settledWith(deps)(trx, { id, state: 'cancelled', at })
   }
 }
 

@@ -78,6 +78,12 @@ async function mint(deps: MintDeps, { asker, event, recipient: to, asking, code 
       target: `${current.address}/${tokenId}`,
       detail: { eventId: current.id, chainId: current.chainId, recipient, transaction: id },
     })
+    const { teamId, chainId } = current
+    const data = { contractAddress: current.address, chainId, tokenId, recipient, initialTxHash: null }
+    const chipUid = 'chip' in asker ? asker.chip : undefined
+    await deps.webhookEvents.record(trx, {
+      ...{ teamId, type: 'guestbook.minted', at, data, chipUid, transactionId: id },
+    })
     return id
   })
 }

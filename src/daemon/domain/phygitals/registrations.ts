@@ -13,7 +13,7 @@ import { presentCode, spendCode } from '../codes/otps.ts'
 import { DomainError, notFound } from '../errors.ts'
 import { iso } from '../time.ts'
 import { assertUsable } from './check-move.ts'
-import { tokenAt, tokenOfTeam } from './find-token.ts'
+import { locationOf, tokenAt, tokenOfTeam } from './find-token.ts'
 import { chipOfCode, resolveTarget, settleTarget, type TransferDeps, tokenInfoOf } from './target.ts'
 
 /** A recipient registered for a token. */
@@ -65,7 +65,7 @@ export async function registerClaim(
   const token = await tokenOfTeam(deps, teamId, ref)
   const recipient = await resolveRecipient(deps, { team: teamId }, token.chainId, to)
   await assertStillUsable(deps, token)
-  return deps.db.write((trx) => register(trx, deps, { token, recipient, tapId: null, actor }))
+  return deps.db.write((trx) => register(trx, deps, { token, recipient, code: undefined, actor }))
 }
 
 /** Uses up the code. A chip without a token gets the one that will be minted. @param answer is part of the write */
@@ -82,7 +82,7 @@ export async function registerClaimByCode<T>(
   return deps.db.write(async (trx) => {
     await spendCode(trx, code, iso(deps.clock.now()))
     const token = await settleTarget(trx, deps, target, false)
-    return answer(trx, await register(trx, deps, { token, recipient, tapId: otp.tapId, actor }))
+    return answer(trx, await register(trx, deps, { token, recipient, code: otp, actor }))
   })
 }
 
@@ -117,13 +117,13 @@ const assertStillUsable = async (
 
 async function register(
   trx: Queries,
-  { clock }: Pick<TransferDeps, 'clock'>,
+  { clock, webhookEvents }: Pick<TransferDeps, 'clock' | 'webhookEvents'>,
   {
     token,
     recipient,
-    tapId,
+    code,
     actor,
-  }: { token: LocatedToken; recipient: string; tapId: number | null; actor: Actor },
+  }: { token: LocatedToken; recipient: string; code: OtpRow | undefined; actor: Actor },
 ): Promise<ClaimRegistration> {
   const now = clock.now()
   const allowed = now + (token.twoTapDelaySeconds ?? 0) * 1000
@@ -132,8 +132,16 @@ async function register(
     expiresAt: iso(allowed + (token.twoTapWindowSeconds ?? windowWithoutPolicy) * 1000),
     createdAt: iso(now),
   }
-  await putClaimRegistration(trx, { tokenRow: token.id, recipient, tapId, ...dates })
+  await putClaimRegistration(trx, { tokenRow: token.id, recipient, tapId: code?.tapId ?? null, ...dates })
   await audit(trx, { token, recipient, actor, action: 'claim-registrations.create', at: dates.createdAt })
+  const { allowedAt, expiresAt, createdAt: at } = dates
+  await webhookEvents.record(trx, {
+    teamId: token.teamId,
+    type: 'claim.registered',
+    at,
+    data: { ...locationOf(token), recipient, allowedAt, expiresAt },
+    chipUid: code?.chipUid,
+  })
   return { recipient, token, ...dates }
 }
 

@@ -6,9 +6,16 @@ import { findToken, type LocatedToken } from '../../store/tokens.ts'
 import { type Asker, type Names, resolveRecipient } from '../chain/recipients.ts'
 import { DomainError, notFound } from '../errors.ts'
 import type { BudgetClock } from '../time.ts'
+import type { WebhookEvents } from '../webhook-events.ts'
 import { bindNewToken, type FutureToken, futureContractOf, futureTokenOf } from './mint-token.ts'
 
-export type TransferDeps = { db: Db; clock: BudgetClock; chains: Chains; names: Names }
+export type TransferDeps = {
+  db: Db
+  clock: BudgetClock
+  chains: Chains
+  names: Names
+  webhookEvents: WebhookEvents
+}
 
 /** A chip's token, or the one that it will get. */
 export type Target = { token: LocatedToken } | { future: FutureToken; uid: string }
@@ -28,7 +35,7 @@ export async function resolveTarget(
 }
 
 /** The token of a chip. @throws DomainError not_found, conflict, chain_unavailable */
-export async function targetOf(deps: TransferDeps, chip: TappedChip): Promise<Target> {
+export async function targetOf(deps: Omit<TransferDeps, 'webhookEvents'>, chip: TappedChip): Promise<Target> {
   const token = chip.tokenRow === null ? undefined : await findToken(deps.db.read, chip.tokenRow)
   if (token) return { token }
   return { future: await futureTokenOf(deps, await futureContractOf(deps, chip)), uid: chip.uid }

@@ -12,6 +12,7 @@ import { subjectOf } from '../chain/transactions.ts'
 import { presentCode, spendCode } from '../codes/otps.ts'
 import { DomainError, notFound } from '../errors.ts'
 import { type BudgetClock, iso } from '../time.ts'
+import type { WebhookEvents } from '../webhook-events.ts'
 import { checkMove, type Move } from './check-move.ts'
 import { locationOf, tokenOfTeam } from './find-token.ts'
 import { recordTransfer } from './record-transfer.ts'
@@ -97,31 +98,37 @@ async function tryMoveOrMint(deps: TransferDeps, wanted: MoveOrMint): Promise<nu
     if (authority) await spendCode(trx, authority.code, now)
     const token = await settleTarget(trx, deps, target, false)
     if (authority) await assertSecondTap(trx, { token, recipient, otp: authority.otp, now })
-    return record(trx, deps, { token, recipient, move, ...asking })
+    return record(trx, deps, { token, recipient, move, chipUid: chip.uid, ...asking })
   })
 }
 
 async function record(
   trx: Queries,
-  deps: { clock: BudgetClock },
+  deps: { clock: BudgetClock; webhookEvents: WebhookEvents },
   {
     token,
     recipient,
     move,
+    chipUid,
     actor,
     idempotency,
-  }: Requester & { token: LocatedToken; recipient: string; move: Move },
+  }: Requester & { token: LocatedToken; recipient: string; move: Move; chipUid?: string },
 ): Promise<number> {
   const call = move.call === 'mintNFT' && (await isMintUnderWay(trx, token)) ? 'claimNFT' : move.call
   const id = await recordTransfer(trx, deps, { token, recipient, call, counted: move.chain, idempotency })
   const { contractAddress, chainId, tokenId, teamId } = token
+  const at = iso(deps.clock.now())
   await recordChange(trx, {
-    at: iso(deps.clock.now()),
+    at,
     actor,
     teamId,
     action: call === 'mintNFT' ? 'phygitals.mint' : 'phygitals.transfer',
     target: `${contractAddress}/${tokenId}`,
     detail: { chainId, recipient, transaction: id },
+  })
+  const data = { ...locationOf(token), recipient, initialTxHash: null }
+  await deps.webhookEvents.record(trx, {
+    ...{ teamId, type: 'token.transferred', at, data, chipUid, transactionId: id },
   })
   return id
 }

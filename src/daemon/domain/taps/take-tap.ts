@@ -3,6 +3,7 @@ import type { Db, Queries } from '../../store/database.ts'
 import { insertTap, type NewTap } from '../../store/taps.ts'
 import type { KeyRing } from '../chips/key-ring.ts'
 import { type Clock, iso } from '../time.ts'
+import type { WebhookEvents } from '../webhook-events.ts'
 import type { TapLog } from './tap-log.ts'
 import { type TapQuery, type VerifiedTap, verifyTap } from './verify-tap.ts'
 
@@ -20,6 +21,7 @@ export interface TakeTapDeps {
   keyRing: KeyRing
   tapLog: TapLog
   clock: Clock
+  webhookEvents: WebhookEvents
 }
 
 /** Runs in the write that takes the tap, so its effects exist exactly if the tap is taken. */
@@ -85,6 +87,7 @@ async function take<T>(
     const outcome = chip.disabledAt === null ? fresh : 'disabled'
     const tap = tapOf(chip, { counter, at: iso(now), via, outcome })
     const tapId = await insertTap(trx, tap)
+    await deps.webhookEvents.recordTap(trx, tap)
     // Taps of a disabled chip are used up too, so that a thief's collection is worthless once it is enabled again.
     const judged: JudgedTap<T> =
       outcome !== 'valid'

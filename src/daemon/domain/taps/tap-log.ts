@@ -1,5 +1,5 @@
 import { EventEmitter } from 'node:events'
-import type { Db } from '../../store/database.ts'
+import type { Db, Queries } from '../../store/database.ts'
 import type { TapRow } from '../../store/schema.ts'
 import {
   countRefusedTaps,
@@ -27,6 +27,8 @@ interface TapCounts {
   judged(outcome: TapRow['outcome']): void
   /** A refused tap that arrived too fast to be stored. */
   dropped(): void
+  /** Part of the write that stores refused taps. */
+  storing?(trx: Queries, taps: readonly NewTap[]): Promise<void>
 }
 
 /** Valid taps are stored by the write that takes them; refused ones are collected here. */
@@ -81,6 +83,7 @@ export class TapLog {
     const tooMany = Math.max(0, this.#recorded - this.#most)
     const written = this.#db.write(async (trx) => {
       await insertTaps(trx, taps)
+      await this.#counts.storing?.(trx, taps)
       return tooMany === 0 ? 0 : deleteOldestRefusedTaps(trx, Math.min(tooMany, taps.length + deletedBesides))
     })
     const deleted = await written.catch((error: unknown) => {
