@@ -196,12 +196,12 @@ export class Deliverer {
       lane.isQuick = false
       this.#loop.wake()
     }, quickMs)
-    const { monotonic } = this.#settings.clock
-    const began = monotonic()
+    const { clock } = this.#settings
+    const began = clock.monotonic()
     const [result, isGone] = await attempt(this.#settings, job, lane.target)
     clearTimeout(slow)
     lane.ended(job)
-    lane.isQuick = result.outcome === 'delivered' && monotonic() - began < quickMs
+    lane.isQuick = result.outcome === 'delivered' && clock.monotonic() - began < quickMs
     lane.settled += result.outcome === 'again' ? 0 : 1
     if (result.dueAt !== null) lane.nextDueAt = Math.min(lane.nextDueAt, result.dueAt)
     this.#results.push(result)
