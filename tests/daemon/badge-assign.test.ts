@@ -236,7 +236,7 @@ describe('refused', () => {
     [{ contractAddress: `0x${'1'.repeat(40)}`, chainId: 1 }, 'tokenId: Required'],
     [{ tagUID: uids.blank, startsAt: '2026-02-31T00:00:00Z' }, 'startsAt'],
     [{ tagUID: uids.blank, startsAt: '2026-06-01' }, 'startsAt'],
-    [{ tagUID: uids.blank, endsAt: '2026-06-01T00:00:00+02:00' }, 'endsAt'],
+    [{ tagUID: uids.blank, endsAt: '2026-06-01T00:00:00+25:00' }, 'endsAt'],
     [{ tagUID: uids.blank, startsAt: '2026-06-02T00:00:00Z', endsAt: '2026-06-01T00:00:00Z' }, 'endsAt'],
     [{ tagUID: 'no uid' }, 'tagUID'],
     [{ tagUID: uids.blank, poapEventId: 'x' }, 'poapEventId'],

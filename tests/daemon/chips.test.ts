@@ -103,7 +103,7 @@ describe('chips of a team', () => {
       [undefined, null, 'tagUIDs: Required'],
       ['049893CAAA1190', null, 'tagUIDs'],
       [[], null, 'tagUIDs'],
-      [[1293660434600336], null, 'tagUIDs.0'],
+      [[1293660434600336.5], null, 'tagUIDs.0'],
       [['1.29366E+15'], null, 'scientific'],
       [['04989'.repeat(20)], null, 'tagUIDs.0'],
       [[uids.blank, 'nonsense'], null, 'tagUIDs.1'],
@@ -158,7 +158,7 @@ describe('chips of a team', () => {
       const huge = await call('PATCH', '/chips', `{"tagUIDs":["${'1'.repeat(33 * 1024 * 1024)}"]}`)
       expect(huge.statusCode).toBe(413)
       const headers = { 'x-svc-api-key': acmeKey, 'content-type': 'text/plain' }
-      const text = await t.app.inject({ method: 'PATCH', url: '/chips', headers, payload: '{}' })
+      const text = await t.app.inject({ method: 'PATCH', url: '/chips', headers, payload: 'no JSON' })
       expect(text.statusCode).toBe(415)
     })
 

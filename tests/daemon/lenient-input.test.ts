@@ -237,7 +237,7 @@ describe("the validator's own words", () => {
       '2026-13-45',
       '9'.repeat(400),
     ],
-    ...['x'.repeat(70_000), [], [null], [[1]], {}, { a: 1 }, { length: 1 }, undefined],
+    ...['x'.repeat(6000), [], [null], [[1]], {}, { a: 1 }, { length: 1 }, undefined],
   ]
   const raw =
     /invalid (input|string|option|type|number|key|element|value)|\bexpected\b(?!:)|received|unrecognized|too (big|small)|match pattern|\bNaN\b|undefined|regex/i
