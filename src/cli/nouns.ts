@@ -64,6 +64,11 @@ export const nouns: readonly Noun[] = [
     ],
     ['transactions', 'List, show and cancel transactions', () => import('./commands/transactions/index.ts')],
     ['links', 'List and manage the links of the tap page', () => import('./commands/links/index.ts')],
+    [
+      'webhooks',
+      'Register webhooks, and see and repeat their deliveries',
+      () => import('./commands/webhooks/index.ts'),
+    ],
     ['audit', 'See who changed what', () => import('./commands/audit/index.ts')],
   ]),
   ...group(running, [

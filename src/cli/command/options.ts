@@ -96,6 +96,20 @@ export const repeated = (
   read: (raw) => (Array.isArray(raw) ? raw.map(String) : []),
 })
 
+/** Values of a repeated option, which may also be separated by commas. @throws UsageError */
+export const chosen = <const C extends string>(
+  flag: string,
+  given: readonly string[],
+  known: readonly C[],
+): C[] =>
+  given
+    .flatMap((text) => text.split(','))
+    .map((text) => {
+      const found = known.find((one) => one === text.trim())
+      if (found !== undefined) return found
+      throw new UsageError(`${flag} must be one of ${known.join(', ')}, not "${text}".`)
+    })
+
 /** `true` if the option has no value. */
 export const textOrBare = (flags: string, description: string): OptionSpec<string | true | undefined> => ({
   flags,

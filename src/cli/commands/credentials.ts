@@ -1,7 +1,6 @@
 import { defineCommand, type Verb } from '../command/define.ts'
 import { argument, moment, yes } from '../command/options.ts'
 import type { CliContext } from '../context.ts'
-import { UsageError } from '../errors.ts'
 import { readId } from './named.ts'
 
 interface Credential {
@@ -15,16 +14,6 @@ export const credentialState = ({ expiresAt, revokedAt }: Credential, now: Date)
 }
 
 export const expires = moment('--expires <when>', 'When it expires (default: never)', 'ahead')
-
-/** Scopes may be repeated or separated by commas. */
-export const readScopes = <const S extends string>(given: readonly string[], known: readonly S[]): S[] =>
-  given
-    .flatMap((text) => text.split(','))
-    .map((text) => {
-      const found = known.find((scope) => scope === text.trim())
-      if (found !== undefined) return found
-      throw new UsageError(`--scopes must be one of ${known.join(', ')}, not "${text}".`)
-    })
 
 export const revokeCommand = ({
   noun,

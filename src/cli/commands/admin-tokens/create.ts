@@ -1,7 +1,7 @@
 import { defineCommand } from '../../command/define.ts'
-import { repeated, text } from '../../command/options.ts'
+import { chosen, repeated, text } from '../../command/options.ts'
 import { UsageError } from '../../errors.ts'
-import { expires, readScopes } from '../credentials.ts'
+import { expires } from '../credentials.ts'
 
 const scopes = ['read', 'edit', 'provision', 'transfer', 'keys', 'all'] as const
 
@@ -23,7 +23,7 @@ export const create = defineCommand({
   },
   run: async (ctx, { options }) => {
     ctx.needAdmin()
-    const given = readScopes(options.scopes, scopes)
+    const given = chosen('--scopes', options.scopes, scopes)
     const name = await ctx.prompts.text(options.name, {
       flag: '--name',
       message: 'Who or what is the token for?',

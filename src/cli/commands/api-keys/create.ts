@@ -1,6 +1,6 @@
 import { defineCommand } from '../../command/define.ts'
-import { repeated, team, text } from '../../command/options.ts'
-import { expires, readScopes } from '../credentials.ts'
+import { chosen, repeated, team, text } from '../../command/options.ts'
+import { expires } from '../credentials.ts'
 
 const scopes = ['read', 'edit', 'transfer', 'all'] as const
 
@@ -24,7 +24,7 @@ export const create = defineCommand({
   run: async (ctx, { options }) => {
     ctx.needAdmin()
     const name = await ctx.prompts.text(options.name, { flag: '--name', message: 'What is the key for?' })
-    const given = readScopes(options.scopes, scopes)
+    const given = chosen('--scopes', options.scopes, scopes)
     const key = await ctx.call('POST /admin/api-keys', {
       body: {
         name,
