@@ -24,8 +24,19 @@ export const globalOptions = [
   { flags: '--no-input', description: 'Never prompt; missing values are errors' },
 ]
 
-export const flagsOf = (command: Command): Flags => {
+/**
+ * In commands with --to, which takes a URL of its own, --url alone is that one: nobody means two with one flag. The daemon
+ * is then the one of the context.
+ */
+const withOwnUrl = (command: Command): Record<string, unknown> => {
   const given: Record<string, unknown> = command.optsWithGlobals()
+  if (!command.options.some(({ long }) => long === '--to') || given.to !== undefined) return given
+  command.setOptionValue('to', given.url)
+  return { ...given, url: undefined }
+}
+
+export const flagsOf = (command: Command): Flags => {
+  const given = withOwnUrl(command)
   const word = (value: unknown) => (typeof value === 'string' ? value : undefined)
   const seconds = word(given.timeout) === undefined ? undefined : Number(given.timeout)
   if (seconds !== undefined && !(seconds > 0 && seconds <= 86_400)) {

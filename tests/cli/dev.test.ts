@@ -1,5 +1,7 @@
+import { createHmac } from 'node:crypto'
+import { once } from 'node:events'
 import { readdirSync } from 'node:fs'
-import { createServer } from 'node:http'
+import { createServer, type IncomingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -42,10 +44,20 @@ const freePort = async (): Promise<number> => {
 
 test('an app has all that it needs: it follows a tap, queries the ref twice, reads the chain, and Ctrl-C leaves nothing', async () => {
   const port = String(await freePort())
+  const got: { headers: IncomingHttpHeaders; body: string }[] = []
+  let status = 500
+  const app = createServer(async (request, response) => {
+    let body = ''
+    for await (const chunk of request) body += String(chunk)
+    got.push({ headers: request.headers, body })
+    response.writeHead(status).end()
+  })
+  app.listen(0, '127.0.0.1')
+  await once(app, 'listening')
   const { running, ready, tap, anvil } = await dev(
     { TAPCHIP_WIRE_PREFIX: 'acme', TAPCHIP_DEV_RPC_PORT: port },
-    '--redirect-url',
-    'http://localhost:3000/tap',
+    ...['--redirect-url', 'http://localhost:3000/tap'],
+    ...['--forward-to', `http://127.0.0.1:${(app.address() as AddressInfo).port}/webhooks`],
   )
   expect(undocumented(['dev', '--json'], running.stdout())).toBe(undefined)
   const { url, apiKey, apiKeyHeader, adminToken, chains } = ready
@@ -71,6 +83,25 @@ test('an app has all that it needs: it follows a tap, queries the ref twice, rea
     body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_chainId' }),
   })
   expect(answer.headers.get('access-control-allow-origin')).toBe('http://localhost:5173')
+
+  // The daemon learns what the app has answered; the app gets what the daemon has signed.
+  const authorization = `Bearer ${adminToken}`
+  const message = async () =>
+    (await fetch(`${url}/admin/webhooks/1/test`, { method: 'POST', headers: { authorization } })).json()
+  expect(await message()).toMatchObject({ state: 'failed', statusCode: 500 })
+  status = 202
+  expect(await message()).toMatchObject({ state: 'delivered', statusCode: 202 })
+  const { headers, body } = got.at(-1) ?? { headers: {}, body: '' }
+  const { 'webhook-id': id, 'webhook-timestamp': seconds } = headers
+  const key = Buffer.from(String(ready.webhookSecret).replace('whsec_', ''), 'base64')
+  const signature = createHmac('sha256', key).update(`${id}.${seconds}.${body}`).digest('base64')
+  expect(headers['webhook-signature']).toBe(`v1,${signature}`)
+  await running.until((stdout) => stdout.includes('"status":202'))
+  const line = parseObject(running.stdout().trimEnd().split('\n').at(-1) ?? '')
+  expect(line).toMatchObject({ event: 'webhook', id, type: 'webhook.test', status: 202, error: null })
+  expect(undocumented(['dev', '--json'], running.stdout())).toBe(undefined)
+  app.close()
+  app.closeAllConnections()
 
   running.child.kill('SIGINT')
   expect([await running.ended, dataDirs(), runs(anvil)]).toEqual([0, [], false])

@@ -1,11 +1,12 @@
 import { createServer } from 'node:net'
 import { dirname, join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
+import { isDaemonUrl } from '../../client/address.ts'
 import { defineCommand } from '../../command/define.ts'
 import { integer, text } from '../../command/options.ts'
 import { defaultUrl } from '../../config.ts'
 import type { CliContext } from '../../context.ts'
-import { CliError, describeError } from '../../errors.ts'
+import { CliError, describeError, UsageError } from '../../errors.ts'
 import {
   administering,
   apiKeyOf,
@@ -16,6 +17,7 @@ import {
 } from '../temporary-daemon.ts'
 import { chipsOf, redirect, Taps } from './chips.ts'
 import { printReady } from './ready.ts'
+import { receiveWebhooks } from './webhooks.ts'
 
 /** The one that wallets know as "Localhost". */
 const rpcPort = '8545'
@@ -28,10 +30,15 @@ export const verb = defineCommand({
   summary: 'Run a daemon with demo data for an app in development',
   description:
     'Run a daemon in the foreground, with demo data and a chain of its own, and print what an app needs: the base URL, ' +
-    'an API key, an admin token, contracts, the RPC URL, and the URL of a tap. Press Enter for the next tap; type the ' +
+    'an API key, an admin token, contracts, the RPC URL, the secret of a webhook, and the URL of a tap. Each message of the ' +
+    'webhook is printed, and passed on to --forward-to with its signature. Press Enter for the next tap; type the ' +
     'label or UID of a chip for a tap of that one. Its chain is open to pages on localhost. Here alone, a ref may be ' +
     'queried again within five seconds, as pages under development do. Ctrl-C ends it, and its data is gone.',
-  examples: ['dev', 'dev --redirect-url http://localhost:3000/tap', 'dev --port 9000 --json'],
+  examples: [
+    'dev',
+    'dev --redirect-url http://localhost:3000/tap --forward-to http://localhost:3000/webhooks',
+    'dev --port 9000 --json',
+  ],
   options: {
     port: integer(
       '--port <port>',
@@ -39,11 +46,18 @@ export const verb = defineCommand({
       [0, 65_535],
     ),
     redirectUrl: text('--redirect-url <url>', 'Where the taps of all chips lead: your app'),
+    forwardTo: text('--forward-to <url>', 'Where webhooks go: your app. Without it, they are only printed'),
     seed: text('--seed <file>', 'A seed file instead of the demo data', 'file'),
   },
   run: async (ctx, { options }) => {
     const seed = options.seed === undefined ? demoSeed(ctx) : resolve(ctx.system.cwd, options.seed)
     const content = readSeed(seed)
+    const { forwardTo } = options
+    if (forwardTo !== undefined && !isDaemonUrl(forwardTo))
+      throw new UsageError(
+        `--forward-to: "${forwardTo}" is not an address.`,
+        'It looks like http://localhost:3000/webhooks',
+      )
     await ctx.beforeChange(`Would start tapchipd --ephemeral --dev --seed ${seed}`)
     const port = options.port ?? (await usualPort(ctx))
     const { env } = ctx.system
@@ -52,6 +66,8 @@ export const verb = defineCommand({
       flags: ['--dev', '--seed', seed, ...(port === undefined ? [] : ['--port', String(port)])],
       env: {
         TAPCHIP_DEV_RPC_PORT: env.TAPCHIP_DEV_RPC_PORT || rpcPort,
+        // The receiver is on this machine.
+        TAPCHIP_WEBHOOKS_PRIVATE: 'on',
         TAPCHIP_DEV_RPC_ORIGINS: env.TAPCHIP_DEV_RPC_ORIGINS || rpcOrigins,
       },
       stop,
@@ -63,12 +79,15 @@ export const verb = defineCommand({
         const wirePrefix = env.TAPCHIP_WIRE_PREFIX || 'svc'
         if (options.redirectUrl !== undefined)
           await redirect({ url: daemon.url, apiKey, wirePrefix }, chips, options.redirectUrl)
-        await printReady(ctx, { daemon, client, team, apiKey, wirePrefix, chips })
+        const webhooks = await receiveWebhooks(ctx, { client, team, forwardTo })
+        const webhook = { secret: webhooks.secret, forwardTo }
+        await printReady(ctx, { daemon, client, team, apiKey, wirePrefix, chips, webhook })
         const taps = new Taps(client, chips)
         if (chips.length > 0) await tap(ctx, taps)
         const forget = ctx.prompts.possible ? readKeys(ctx, daemon, taps) : () => undefined
         await daemon.ended
         forget()
+        await webhooks.close()
       })
       if (stop.signal === undefined && !daemon.isEnding)
         throw new CliError('The daemon has ended by itself.', {

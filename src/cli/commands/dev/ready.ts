@@ -11,19 +11,31 @@ interface Ready {
   readonly apiKey: string
   readonly wirePrefix: string
   readonly chips: readonly Chip[]
+  readonly webhook: { readonly secret: string; readonly forwardTo: string | undefined }
 }
 
 /** Prints what an app needs to know of the daemon. */
 export async function printReady(
   ctx: CliContext,
-  { daemon, client, team, apiKey, wirePrefix, chips }: Ready,
+  { daemon, client, team, apiKey, wirePrefix, chips, webhook }: Ready,
 ): Promise<void> {
   const { url, admin: adminUrl, adminToken, chains } = daemon
   const contracts = (await client.call('GET /admin/contracts', { query: { team } })).map(
     ({ symbol, kind, chainId, address }) => ({ symbol, kind, chainId, address }),
   )
   const apiKeyHeader = `x-${wirePrefix}-api-key`
-  const ready = { event: 'ready', url, apiKeyHeader, apiKey, team, adminUrl, adminToken, chains, contracts }
+  const ready = {
+    event: 'ready',
+    url,
+    apiKeyHeader,
+    apiKey,
+    team,
+    adminUrl,
+    adminToken,
+    chains,
+    contracts,
+    webhookSecret: webhook.secret,
+  }
   await ctx.io.line(ready, () =>
     table([
       ['Base URL', url],
@@ -34,6 +46,11 @@ export async function printReady(
         `${symbol} ${address} on chain ${chainId}`,
       ]),
       ...Object.entries(chains).map(([id, rpc]) => ['RPC URL', rpc, `of chain ${id}`]),
+      [
+        'Webhooks',
+        webhook.secret,
+        webhook.forwardTo === undefined ? 'printed here' : `passed on to ${webhook.forwardTo}`,
+      ],
       ...(chips.length === 0 ? [] : [['Chips', namesOf(chips)]]),
     ]),
   )

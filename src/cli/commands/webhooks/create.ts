@@ -1,7 +1,7 @@
 import { webhookTypes } from '../../../values/webhook-types.ts'
 import { defineCommand } from '../../command/define.ts'
 import { chosen, team } from '../../command/options.ts'
-import { events, printSecret, url } from './webhook.ts'
+import { events, printSecret, to } from './webhook.ts'
 
 export const create = defineCommand({
   name: 'create',
@@ -13,15 +13,15 @@ export const create = defineCommand({
     'webhooks create --url https://app.example.com/hooks/tapchip',
     'webhooks create --url https://app.example.com/hooks --events tap.valid,claim.registered --json',
   ],
-  options: { url, events, team },
+  options: { to, events, team },
   run: async (ctx, { options }) => {
     ctx.needAdmin()
     const types = chosen('--events', options.events, webhookTypes)
-    const to = await ctx.prompts.text(options.url, {
+    const url = await ctx.prompts.text(options.to, {
       flag: '--url',
       message: 'URL that messages are sent to',
     })
-    const body = { url: to, events: types.length === 0 ? undefined : types, team: options.team }
+    const body = { url, events: types.length === 0 ? undefined : types, team: options.team }
     const made = await ctx.call('POST /admin/webhooks', { body })
     await printSecret(ctx, made)
     ctx.io.hint(`Send it a message: tapchip webhooks test ${made.id}`)

@@ -2,7 +2,7 @@ import { webhookTypes } from '../../../values/webhook-types.ts'
 import { defineCommand } from '../../command/define.ts'
 import { chosen, flag } from '../../command/options.ts'
 import { UsageError } from '../../errors.ts'
-import { events, fieldsOf, url, webhookArgument, webhookId } from './webhook.ts'
+import { events, fieldsOf, to, webhookArgument, webhookId } from './webhook.ts'
 
 export const edit = defineCommand({
   name: 'edit',
@@ -17,7 +17,7 @@ export const edit = defineCommand({
   ],
   args: webhookArgument,
   options: {
-    url,
+    to,
     events,
     disable: flag('--disable', 'Send it nothing more, and drop what waits'),
     enable: flag('--enable', 'Send it what happens from now on'),
@@ -29,7 +29,7 @@ export const edit = defineCommand({
     if (options.disable && options.enable)
       throw new UsageError('--disable and --enable contradict each other.')
     const disabled = options.disable || options.enable ? options.disable : undefined
-    const body = { url: options.url, events: types.length === 0 ? undefined : types, disabled }
+    const body = { url: options.to, events: types.length === 0 ? undefined : types, disabled }
     if (Object.values(body).every((value) => value === undefined))
       throw new UsageError('There is nothing to change.', 'Give --url, --events, --disable or --enable.')
     await ctx.io.one(await ctx.call('PATCH /admin/webhooks/:id', { params: { id }, body }), fieldsOf)

@@ -8,7 +8,7 @@ import { readId } from '../named.ts'
 type Webhook = ElementOf<'GET /admin/webhooks'>
 type Delivery = AnswerOf<'POST /admin/webhooks/:id/test'>
 
-export const url = text('--url <url>', 'Where messages are sent: https')
+export const to = text('--to <url>', 'Where messages are sent: https. Here, --url without --to is the same')
 export const events = repeated(
   '--events <types>',
   `What it is told of, separated by commas: ${webhookTypes.join(', ')}`,
