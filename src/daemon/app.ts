@@ -35,10 +35,12 @@ import { openApiRoutes } from './routes/openapi.ts'
 import { otpRoutes } from './routes/otps.ts'
 import { phygitalBatchRoutes } from './routes/phygital-batches.ts'
 import { phygitalRoutes } from './routes/phygitals.ts'
+import { poapReadRoutes } from './routes/poap-reads.ts'
 import { refRoutes } from './routes/refs.ts'
 import { serviceRoutes } from './routes/service.ts'
 import { tapPageRoutes } from './routes/tap-page.ts'
 import { teamRoutes } from './routes/team.ts'
+import { publicTransactionRoutes } from './routes/transactions.ts'
 
 /** In milliseconds; tests use less. */
 export interface Timeouts {
@@ -112,6 +114,8 @@ export async function buildApp(
     itemRoutes(open, ctx)
     phygitalRoutes(open, ctx)
     badgeEventRoutes(open, ctx)
+    poapReadRoutes(open, ctx)
+    publicTransactionRoutes(open, ctx)
     eventRoutes(open, ctx)
     chipGroupRoutes(open, ctx)
     teamRoutes(open, ctx)

@@ -87,8 +87,15 @@ describe('one event, from its creation to a badge', () => {
       { recipient: 'ana@example.org', state: 'claimed' },
     ])
     expect((await listed()).remainingCodesCount).toBe(2)
+    const { imageUrl } = await json('badge-events', 'show', id)
+    expect(imageUrl).toBe(`${daemon.url}/badge-events/${id}/image`)
+    expect(await json('badge-events', 'show', id, '--as', 'metadata')).toMatchObject({ image: imageUrl })
+    expect(await json('badge-events', 'show', id, '--as', 'event')).toMatchObject({ name: 'Opening' })
+    const wallet = `0x${'1'.repeat(40)}`
+    await json('badge-events', 'mint', id, '--code', await tapCode(made.id), '--recipient', wallet)
+    expect(await json('badge-events', 'held', wallet)).toMatchObject([{ event: { name: 'Opening' } }])
     const table = await here.run('badge-events', 'list')
-    expect(table.stdout).toMatch(/Opening\s+active\s+2 of 3/)
+    expect(table.stdout).toMatch(/Opening\s+active\s+1 of 3/)
     expect(await json('badge-events', 'reject', id)).toMatchObject({ status: 'rejected' })
   })
 

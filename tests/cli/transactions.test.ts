@@ -77,6 +77,11 @@ describe('transactions', () => {
     expect(shown.stdout).toMatch(/^About: +JKT 0x[0-9a-fA-F]{40}$/m)
     expect(shown.stdout).toMatch(/^Attempt 1: +0x[0-9a-f]{64}, up to [\d.]+ gwei, a node had it at 20/m)
     ends(await here.run('transactions', 'show', '9999'), 1, 'No such transaction')
+    const { initialTxHash } = (await here.run('transactions', 'show', '1', '--json')).json() as {
+      initialTxHash: string
+    }
+    const status = await here.run('transactions', 'status', initialTxHash, '--json')
+    expect(status.json()).toMatchObject({ initialTxHash, state: 'confirmed', chainId: 31337 })
     ends(await here.run('transactions', 'show', 'x'), 2, 'neither a number nor a hash')
     ends(await here.run('transactions', 'show', `0x${'0'.repeat(64)}`), 1, 'No transaction here has the hash')
     ends(await here.run('transactions', 'list', '--kind', 'nothing'), 0, 'No transactions.')

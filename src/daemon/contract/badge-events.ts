@@ -1,8 +1,9 @@
 import * as z from 'zod'
 import { isInstant, readMoment } from '../../values/date.ts'
-import { endpoint, keyEndpoint } from './endpoint.ts'
+import { endpoint, keyEndpoint, publicEndpoint } from './endpoint.ts'
 import {
   address,
+  badgeStatus,
   batchId,
   flag,
   integer,
@@ -61,7 +62,8 @@ const isThere = (value: unknown): boolean => value !== undefined && value !== nu
 const chipOr =
   (field: 'contractAddress' | 'chainId' | 'tokenId') => (body: Partial<Record<string, unknown>>) =>
     isThere(body.tagUID) || isThere(body[field])
-const creationResponse = z.object({
+/** An event as POAP describes it. */
+export const poapEvent = z.object({
   id: z.number(),
   fancy_id: z.string(),
   name: z.string(),
@@ -94,7 +96,28 @@ export const badgeEvents = {
       contentTypes: ['multipart/form-data'],
       description: `A form with ${Object.keys(newBadgeEvent.shape).join(', ')}, and the file image: a GIF or PNG under 4 MB`,
     },
-    response: z.object({ id: z.number(), poapResponse: creationResponse, unchanged: z.boolean().optional() }),
+    response: z.object({ id: z.number(), poapResponse: poapEvent, unchanged: z.boolean().optional() }),
+  }),
+  'GET /badge-events/:id': publicEndpoint({
+    id: 'getBadgeEvent',
+    summary: 'Read a badge event; a private one with an API key of its team',
+    params: z.object({ id: eventId }),
+    response: z.object({
+      id: z.number(),
+      poapEventId: z.number(),
+      name: z.string(),
+      description: z.string(),
+      /** Empty if there is none. */
+      imageUrl: z.string(),
+      city: z.string(),
+      country: z.string(),
+      startDate: z.string(),
+      endDate: z.string(),
+      expiryDate: z.string(),
+      eventURL: z.string(),
+      virtualEvent: z.boolean(),
+      status: badgeStatus,
+    }),
   }),
   'POST /badge-events/assign': keyEndpoint({
     id: 'assignBadgeEvent',

@@ -29,8 +29,11 @@ export interface EndpointSpec {
   readonly response: z.ZodType
   /** If present, the answer is a stream; with JSON lines, each line is one `response`. */
   readonly answerType?: 'application/x-ndjson' | 'text/csv'
-  /** `interface`: one of the 34. `beyond`: for scripts with an API key. `admin`: under /admin. */
-  readonly part: 'interface' | 'beyond' | 'admin'
+  /**
+   * `interface`: one of the 34. `public`: reads that apps need beyond them, by anyone. `beyond`: for scripts with an API
+   * key. `admin`: under /admin.
+   */
+  readonly part: 'interface' | 'public' | 'beyond' | 'admin'
   /** Fields that clients send as null or empty where they mean none. */
   readonly emptyIsAbsent?: readonly string[]
   /** Bytes; the default is 1 MiB. */
@@ -51,6 +54,10 @@ export const endpoint = <const S extends EndpointSpec>(spec: S): S => spec
 /** An endpoint of the interface that requires an API key. */
 export const keyEndpoint = <const S extends Omit<EndpointSpec, 'part' | 'auth'>>(spec: S) =>
   ({ part: 'interface', auth: 'api-key', ...spec }) as const
+
+/** A read for anyone. An API key may show more. */
+export const publicEndpoint = <const S extends Omit<EndpointSpec, 'part' | 'auth' | 'scope'>>(spec: S) =>
+  ({ part: 'public', auth: 'none', scope: 'read', ...spec }) as const
 
 /** An endpoint under /admin. */
 export const adminEndpoint = <const S extends Omit<EndpointSpec, 'part' | 'auth'>>(spec: S) =>

@@ -100,6 +100,12 @@ export const tokenId = z
     return z.NEVER
   })
 
+/** The output is in lower case. */
+export const transactionHash = z
+  .string()
+  .regex(/^0x[0-9a-fA-F]{64}$/, 'must be the hash of a transaction: 0x and 64 hex digits')
+  .transform((hash) => hash.toLowerCase())
+
 export const timestamp = z.string().meta({ format: 'date-time' })
 
 /** An ISO 8601 time, or a date, which means its first instant in UTC. */

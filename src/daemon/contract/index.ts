@@ -24,8 +24,10 @@ import { items } from './items.ts'
 import { otps } from './otps.ts'
 import { phygitalBatches } from './phygital-batches.ts'
 import { phygitals } from './phygitals.ts'
+import { poapReads } from './poap-reads.ts'
 import { refs } from './refs.ts'
 import { team } from './team.ts'
+import { publicTransactions } from './transactions.ts'
 
 /** Every endpoint by `METHOD /path`. Routes, OpenAPI, and the CLI's client all use this table. */
 export const endpoints = {
@@ -39,6 +41,8 @@ export const endpoints = {
   ...phygitalBatches,
   ...batches,
   ...badgeEvents,
+  ...poapReads,
+  ...publicTransactions,
   ...team,
   ...teams,
   ...apiKeys,

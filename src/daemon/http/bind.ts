@@ -57,12 +57,13 @@ export function bind<K extends EndpointKey>(
     .split('/')
     .map((part) => (part.startsWith(':') ? part : deps.wire.word(part)))
     .join('/')
+  const isForPages = spec.part === 'interface' || spec.part === 'public'
   app.route({
     method,
     url,
     ...(spec.bodyLimit === undefined ? {} : { bodyLimit: spec.bodyLimit }),
     config: {
-      ...(spec.part === 'interface' ? openToPages : {}),
+      ...(isForPages ? openToPages : {}),
       ...(spec.auth === 'none' || spec.auth === 'code' ? limited : {}),
       ...(spec.isLong || spec.stream ? { isLong: true } : {}),
     },

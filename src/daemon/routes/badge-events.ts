@@ -8,18 +8,36 @@ import { assignBadgeEvent } from '../domain/badge-events/assign.ts'
 import { type CreatedBadgeEvent, createBadgeEvent, createdBefore } from '../domain/badge-events/create.ts'
 import type { IncomingImage } from '../domain/badge-events/image.ts'
 import { badgeMinted, reserveBadge } from '../domain/badge-events/mint.ts'
+import {
+  assertImageShown,
+  type ImagePlace,
+  imagePlace,
+  showBadgeEvent,
+} from '../domain/badge-events/public-event.ts'
 import { undoAssignments } from '../domain/badge-events/undo-assign.ts'
 import { notFound } from '../domain/errors.ts'
 import { bind, bindAll, type Call, limited } from '../http/bind.ts'
 import { openToPages } from '../http/cors.ts'
 import { checkForm, readForm } from '../http/multipart.ts'
 import { answerOnce } from '../http/repeatable.ts'
+import { pick } from './wire-shapes.ts'
 
 const creation = 'POST /badge-events'
 
 /** Routes with JSON bodies. */
 export function badgeEventRoutes(app: FastifyInstance, ctx: Context): void {
   bindAll(app, ctx, {
+    'GET /badge-events/:id': async ({ params, keyTeam }) => {
+      const { event, status, image } = await showBadgeEvent(ctx, params.id, keyTeam)
+      return {
+        ...pick(event, 'id', 'name', 'description', 'city', 'country', 'startDate', 'endDate', 'expiryDate'),
+        poapEventId: event.upstreamId,
+        imageUrl: imageUrl(ctx, image),
+        eventURL: event.eventUrl,
+        virtualEvent: event.virtualEvent === 1,
+        status,
+      }
+    },
     'POST /badge-events/assign': async ({ body, query, teamId, actor }) => {
       const { poapEventId: badgeEventId, tagUID, contractAddress, chainId, tokenId, ...rest } = body
       const to =
@@ -133,17 +151,17 @@ async function create(ctx: Context, { request, query, teamId, actor }: Creating,
       },
       answer: async (recorded) => {
         const { id, keepsImage, isUnchanged, response } = created ?? (await createdBefore(ctx, recorded ?? 0))
-        const image_url = keepsImage ? imageUrl(ctx, id) : response.image_url
+        const image_url = keepsImage ? imageUrl(ctx, await imagePlace(ctx, id)) : response.image_url
         return { id, poapResponse: { ...response, image_url }, ...(isUnchanged ? { unchanged: true } : {}) }
       },
     },
   )
 }
 
-const imageUrl = (ctx: Context, id: number): string =>
-  `${ctx.baseUrl}${ctx.wire.word('/badge-events')}/${id}/image`
+export const imageUrl = (ctx: Pick<Context, 'baseUrl' | 'wire'>, image: ImagePlace): string =>
+  'url' in image ? image.url : `${ctx.baseUrl}${ctx.wire.word('/badge-events')}${image.path}`
 
-/** Public images of the embedded provider's events. They never change. */
+/** Images of the embedded provider's events. They never change. */
 function imageRoute(app: FastifyInstance, ctx: Context): void {
   app.get(
     `${ctx.wire.word('/badge-events')}/:id/image`,
@@ -151,6 +169,8 @@ function imageRoute(app: FastifyInstance, ctx: Context): void {
     async (request, reply) => {
       const { id = '' } = { ...(request.params as Record<string, string>) }
       if (!/^[1-9]\d{0,14}$/.test(id)) throw notFound('image')
+      const { file } = request.query as Record<string, unknown>
+      await assertImageShown(ctx, Number(id), typeof file === 'string' ? file : undefined)
       const { type, size, bytes } = await ctx.badges.images.open(ctx, Number(id))
       return reply
         .header('cache-control', 'public, max-age=86400, immutable')

@@ -14,7 +14,7 @@ export const secretCodeContext = (badgeEventId: number): string => `poapEvents:$
 
 export const insertPoapEvent = (
   db: Queries,
-  event: { badgeEventId: number; secretCode: Buffer; pollAt: string },
+  event: { badgeEventId: number; secretCode: Buffer; pollAt: string; imageUrl: string },
 ) => affected(db.insertInto('poapEvents').values({ ...event, polls: 0, pollUntil: null }))
 
 export const isPoapEvent = (db: Queries, badgeEventId: number) =>

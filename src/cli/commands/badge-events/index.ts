@@ -2,8 +2,10 @@ import { approve } from './approve.ts'
 import { assign } from './assign.ts'
 import { claims } from './claims.ts'
 import { create } from './create.ts'
+import { held } from './held.ts'
 import { list } from './list.ts'
 import { mint } from './mint.ts'
 import { reject } from './reject.ts'
+import { show } from './show.ts'
 
-export const verbs = [list, create, assign, mint, approve, reject, claims]
+export const verbs = [list, show, create, assign, mint, approve, reject, claims, held]

@@ -1,5 +1,6 @@
 import { cancel } from './cancel.ts'
 import { list } from './list.ts'
 import { show } from './show.ts'
+import { status } from './status.ts'
 
-export const verbs = [list, show, cancel]
+export const verbs = [list, show, status, cancel]

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { adminEndpoint } from '../endpoint.ts'
-import { flag, integer, name, page, team, text, timestamp } from '../fields.ts'
+import { flag, integer, name, page, team, text, timestamp, transactionHash } from '../fields.ts'
 
 const transactionStates = [
   'queued',
@@ -71,11 +71,7 @@ export const transactions = {
       kind: text(100).optional(),
       waiting: flag.optional(),
       /** Matches any attempt. */
-      hash: z
-        .string()
-        .regex(/^0x[0-9a-fA-F]{64}$/, 'must be the hash of a transaction: 0x and 64 hex digits')
-        .transform((hash) => hash.toLowerCase())
-        .optional(),
+      hash: transactionHash.optional(),
       ...page,
     }),
     response: z.array(transactionOnWire),

@@ -191,6 +191,7 @@ async function finish(
       badgeEventId,
       secretCode: box.seal(Buffer.from(secretCode), secretCodeContext(badgeEventId)),
       pollAt: iso(clock.now()),
+      imageUrl: created.response.image_url,
     })
     await tieContent(trx, contentOf(asking, wanted), badgeEventId)
     if (asking.idempotency) await tieCreationKey(trx, asking.idempotency, badgeEventId)

@@ -6,13 +6,14 @@ import type { TransactionRow } from '../../store/schema.ts'
 import { allTeams } from '../../store/teams.ts'
 import { findTransaction } from '../../store/transactions/intents.ts'
 import {
+  findTransactionByHash,
   listTransactions as list,
   type ShownTransaction,
   showTransaction as show,
   type TransactionFilter,
 } from '../../store/transactions/listing.ts'
 import { abandon, cancelQueued } from '../../store/transactions/states.ts'
-import { conflict, type DomainError, notFound } from '../errors.ts'
+import { conflict, DomainError, notFound } from '../errors.ts'
 import { type Clock, iso } from '../time.ts'
 import type { WebhookEvents } from '../webhook-events.ts'
 import { settledWith } from './settlements.ts'
@@ -46,6 +47,46 @@ export async function showTransaction({ db }: Reading, id: number): Promise<Name
   const [shown, teams] = await Promise.all([show(db.read, id), allTeams(db.read)])
   if (!shown) throw notFound('transaction')
   return { ...shown, team: teams.find((team) => team.id === shown.teamId)?.name ?? null }
+}
+
+interface TransactionProgress {
+  /** The hash that counts now: of the attempt that was mined, else of the newest one. */
+  hash: string
+  initialTxHash: string
+  state: 'queued' | 'sent' | 'confirmed' | 'failed'
+  chainId: number
+  error?: string
+}
+
+/**
+ * For anyone who has a hash, so it says nothing that the chain does not say.
+ * @param hash that the transaction has or had, in lower case @throws DomainError not_found
+ */
+export async function followTransaction({ db }: Reading, hash: string): Promise<TransactionProgress> {
+  const found = await findTransactionByHash(db.read, hash)
+  if (!found)
+    throw new DomainError(
+      'not_found',
+      'This service sent no transaction with this hash. Check the hash; a transaction of others is found on its chain.',
+    )
+  const { state, minedHash, firstHash, chainId, reason, attempts } = found
+  const newest = attempts.findLast(({ purpose }) => purpose === 'effect')?.hash
+  const shown = { hash: minedHash ?? newest ?? hash, initialTxHash: firstHash ?? hash, chainId }
+  switch (state) {
+    case 'queued':
+    case 'signed':
+      return { ...shown, state: 'queued' }
+    case 'broadcast':
+    case 'mined':
+      return { ...shown, state: 'sent' }
+    case 'confirmed':
+      return { ...shown, state }
+    case 'reverted':
+      return { ...shown, state: 'failed', error: reason ?? 'The contract refused it.' }
+    case 'cancelled':
+      // The stored reason is an operator's, or a node's.
+      return { ...shown, state: 'failed', error: 'It was given up, and had no effect.' }
+  }
 }
 
 /**

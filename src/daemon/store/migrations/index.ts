@@ -15,6 +15,7 @@ import * as importBatches from './0012-import-batches.ts'
 import * as assignmentBatches from './0013-assignment-batches.ts'
 import * as badgeRecipients from './0014-badge-recipients.ts'
 import * as webhooks from './0015-webhooks.ts'
+import * as publicReads from './0016-public-reads.ts'
 import * as transferSignatures from './0017-transfer-signatures.ts'
 
 /** Forward only, sorted by name. Never change a released migration. */
@@ -35,5 +36,6 @@ export const migrations: Record<string, Migration> = {
   '0013-assignment-batches': assignmentBatches,
   '0014-badge-recipients': badgeRecipients,
   '0015-webhooks': webhooks,
+  '0016-public-reads': publicReads,
   '0017-transfer-signatures': transferSignatures,
 }

@@ -10,6 +10,8 @@ export interface PoapEventsTable {
   polls: number
   /** Deadline for requesting missing codes from POAP. */
   pollUntil: string | null
+  /** Empty for events from before it was kept. */
+  imageUrl: Generated<string>
 }
 
 /** An event being created at POAP. Deleted once the result is known. */

@@ -44,6 +44,21 @@ export async function showTransaction(db: Queries, id: number): Promise<ShownTra
   return { ...transaction, attempts }
 }
 
+/** Any attempt may have the hash; an effect comes before an empty transaction. @param hash in lower case */
+export async function findTransactionByHash(
+  db: Queries,
+  hash: string,
+): Promise<ShownTransaction | undefined> {
+  const attempt = await db
+    .selectFrom('transactionAttempts')
+    .select('transactionId')
+    .where('hash', '=', hash)
+    .orderBy('purpose')
+    .orderBy('id', 'desc')
+    .executeTakeFirst()
+  return attempt && showTransaction(db, attempt.transactionId)
+}
+
 /** Unique within a chain. @param token `contractAddress` as EIP-55 */
 export const tokenKey = ({
   contractAddress,

@@ -1,0 +1,48 @@
+import * as z from 'zod'
+import { poapEvent } from './badge-events.ts'
+import { publicEndpoint } from './endpoint.ts'
+import { address, integer, tokenId } from './fields.ts'
+
+const upstreamId = integer(1)
+
+/** What POAP's own clients read of events and badges, for the events of the embedded provider. */
+export const poapReads = {
+  'GET /events/id/:id': publicEndpoint({
+    id: 'getPoapEvent',
+    summary: 'Read an event of the embedded badge provider as POAP describes its own',
+    params: z.object({ id: upstreamId }),
+    response: poapEvent,
+  }),
+  'GET /metadata/:eventId/:tokenId': publicEndpoint({
+    id: 'getPoapMetadata',
+    summary:
+      "Read the metadata of an event's badges as POAP gives it; it is the same for every badge of the event",
+    params: z.object({ eventId: upstreamId, tokenId }),
+    response: z.object({
+      name: z.string(),
+      description: z.string(),
+      image: z.string(),
+      image_url: z.string(),
+      external_url: z.string(),
+      home_url: z.string(),
+      year: z.number(),
+      tags: z.array(z.string()),
+      attributes: z.array(z.object({ trait_type: z.string(), value: z.string() })),
+    }),
+  }),
+  'GET /actions/scan/:address': publicEndpoint({
+    id: 'listPoapBadges',
+    summary:
+      'List the badges that an address has from the embedded badge provider, newest first, as POAP lists its own',
+    params: z.object({ address }),
+    response: z.array(
+      z.object({
+        event: poapEvent,
+        tokenId: z.string(),
+        owner: z.string(),
+        chain: z.string(),
+        created: z.string(),
+      }),
+    ),
+  }),
+} as const

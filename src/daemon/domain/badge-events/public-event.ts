@@ -1,0 +1,102 @@
+import { getAddress } from 'viem/utils'
+import { creationResponse } from '../../badges/creation-response.ts'
+import type { CreationResponse } from '../../badges/provider.ts'
+import { findImage } from '../../store/badge-events.ts'
+import type { Db } from '../../store/database.ts'
+import type { BadgeEventRow } from '../../store/schema.ts'
+import {
+  badgesHeldBy,
+  findShownEvent,
+  findShownEventAt,
+  type ShownBadgeEvent,
+} from '../../store/shown-badge-events.ts'
+import { type BadgeStatus, badgeStatus } from '../badge-status.ts'
+import { notFound } from '../errors.ts'
+import { type Clock, iso } from '../time.ts'
+
+/** The team of the API key, if any. Called only where it matters; may throw api_key_unknown. */
+type AskingTeam = () => number | undefined
+type Reading = { db: Pick<Db, 'read'> }
+
+/** Where an image is: at this daemon, after the path of badge events, or elsewhere. `url` is empty if there is none. */
+export type ImagePlace = { path: string } | { url: string }
+
+/** @throws DomainError not_found, for a private event of another team as well */
+export async function showBadgeEvent(
+  { db, clock }: Reading & { clock: Clock },
+  id: number,
+  team: AskingTeam,
+): Promise<{ event: BadgeEventRow; status: BadgeStatus; image: ImagePlace }> {
+  const event = await findShownEvent(db.read, id)
+  if (!event || !isShown(event, team)) throw notFound('badge event')
+  return { event, status: badgeStatus(event, iso(clock.now())), image: imageOf(event) }
+}
+
+/** An event as POAP describes its own; `image_url` is still to be filled in. */
+export interface PoapEvent {
+  response: CreationResponse
+  event: BadgeEventRow
+  image: ImagePlace
+}
+
+/** POAP's answers have no status, so events that were rejected are not there. @throws DomainError not_found */
+export async function showAsPoap({ db }: Reading, upstreamId: number, team: AskingTeam): Promise<PoapEvent> {
+  const event = await findShownEventAt(db.read, upstreamId)
+  if (!event || event.approval === 'rejected' || !isShown(event, team)) throw notFound('badge event')
+  return asPoap(event)
+}
+
+const mostHeld = 1000
+
+/** The badges of an address at the embedded provider, the newest thousand. @param address in any case */
+export async function badgesOf(
+  { db }: Reading,
+  address: string,
+  team: AskingTeam,
+): Promise<(PoapEvent & { tokenId: string; owner: string; claimedAt: string })[]> {
+  const owner = getAddress(address)
+  const held = await badgesHeldBy(db.read, owner, mostHeld)
+  return held
+    .filter((badge) => isShown(badge, team))
+    .map(({ claimId, claimedAt, ...event }) => ({
+      ...asPoap(event),
+      tokenId: String(claimId),
+      owner,
+      claimedAt: claimedAt ?? event.createdAt,
+    }))
+}
+
+/** The place of an event's image, for its team. */
+export async function imagePlace({ db }: Reading, id: number): Promise<ImagePlace> {
+  const event = await findShownEvent(db.read, id)
+  return event ? imageOf(event) : { url: '' }
+}
+
+/**
+ * IDs can be guessed, so the image of an event that not everybody may see needs its file name as well.
+ * @throws DomainError not_found
+ */
+export async function assertImageShown({ db }: Reading, id: number, file: string | undefined): Promise<void> {
+  const event = await findShownEvent(db.read, id)
+  const isOpen = event !== undefined && isOpenToAll(event)
+  if (!isOpen && (file === undefined || file !== (await findImage(db.read, id))?.file))
+    throw notFound('image')
+}
+
+const isShown = ({ privateEvent, teamId }: BadgeEventRow, team: AskingTeam): boolean =>
+  privateEvent === 0 || team() === teamId
+
+const isOpenToAll = ({ privateEvent, approval }: BadgeEventRow): boolean =>
+  privateEvent === 0 && approval !== 'rejected'
+
+function imageOf(event: ShownBadgeEvent): ImagePlace {
+  const { id, imageFile, poapImageUrl } = event
+  if (imageFile === null) return { url: poapImageUrl ?? '' }
+  return { path: isOpenToAll(event) ? `/${id}/image` : `/${id}/image?file=${imageFile}` }
+}
+
+function asPoap(row: ShownBadgeEvent): PoapEvent {
+  const event = { ...row, virtualEvent: row.virtualEvent === 1, privateEvent: row.privateEvent === 1 }
+  const response = creationResponse(event, { id: row.upstreamId, imageUrl: '' })
+  return { response, event: row, image: imageOf(row) }
+}

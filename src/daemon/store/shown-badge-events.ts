@@ -1,0 +1,45 @@
+import type { Queries } from './database.ts'
+import type { BadgeEventRow } from './schema.ts'
+
+/** An event with its image, for people who do not belong to its team. */
+export interface ShownBadgeEvent extends BadgeEventRow {
+  /** File name; null: not kept here. */
+  imageFile: string | null
+  /** At POAP; empty for events from before it was kept. null: the event is not at POAP. */
+  poapImageUrl: string | null
+}
+
+const withImages = (db: Queries) =>
+  db
+    .selectFrom('badgeEvents')
+    .leftJoin('badgeImages', 'badgeImages.badgeEventId', 'badgeEvents.id')
+    .leftJoin('poapEvents', 'poapEvents.badgeEventId', 'badgeEvents.id')
+    .selectAll('badgeEvents')
+    .select(['badgeImages.file as imageFile', 'poapEvents.imageUrl as poapImageUrl'])
+
+export const findShownEvent = (db: Queries, id: number): Promise<ShownBadgeEvent | undefined> =>
+  withImages(db).where('badgeEvents.id', '=', id).executeTakeFirst()
+
+/** @param upstreamId of the embedded provider */
+export const findShownEventAt = (db: Queries, upstreamId: number): Promise<ShownBadgeEvent | undefined> =>
+  withImages(db)
+    .where('badgeEvents.provider', '=', 'embedded')
+    .where('badgeEvents.upstreamId', '=', upstreamId)
+    .executeTakeFirst()
+
+export interface HeldBadge extends ShownBadgeEvent {
+  claimId: number
+  claimedAt: string | null
+}
+
+/** The badges of an address at the embedded provider, newest first. @param recipient EIP-55 */
+export const badgesHeldBy = (db: Queries, recipient: string, limit: number): Promise<HeldBadge[]> =>
+  withImages(db)
+    .innerJoin('badgeClaims', 'badgeClaims.badgeEventId', 'badgeEvents.id')
+    .select(['badgeClaims.id as claimId', 'badgeClaims.claimedAt'])
+    .where('badgeClaims.recipient', '=', recipient)
+    .where('badgeClaims.codeNumber', 'is', null)
+    .where('badgeClaims.state', '=', 'claimed')
+    .orderBy('badgeClaims.id', 'desc')
+    .limit(limit)
+    .execute()
