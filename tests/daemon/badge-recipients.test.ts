@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Migrator } from 'kysely'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { releaseClaim } from '../../src/daemon/domain/badge-events/release.ts'
 import { migrations } from '../../src/daemon/store/migrations/index.ts'
 import { openSqlite } from '../../src/daemon/store/sqlite/connection.ts'
 import {
@@ -50,6 +51,13 @@ async function open(options: Options = {}) {
   const t = await openBadgeApp(options)
   onTestFinished(() => t.close())
   return t
+}
+
+/** Settings of daemons that have the same data, one after the other. */
+function onDisk() {
+  const dataDir = mkdtempSync(join(tmpdir(), 'tapchip-recipients-'))
+  onTestFinished(() => rmSync(dataDir, { recursive: true, force: true }))
+  return { dataDir, env: { TAPCHIP_DATA_KEY: '0123456789abcdef'.repeat(4) } }
 }
 
 let t: BadgeApp
@@ -155,26 +163,47 @@ describe('one badge a person', () => {
     expect(await places(event.id)).toMatchObject([{ recipient: wallet(1), badges: 1 }])
   })
 
-  test('a mint that was cut off between its two writes is finished, and counts once', async () => {
-    const event = await openEvent(t)
+  test('a claim that is given up keeps no place', async () => {
+    const event = await openEvent(t, { maxPerRecipient: '2' })
+    const mint = async () =>
+      (await t.mint(await event.code(), { recipient: 'ana@example.org', poapEventId: event.id })).status
+    expect([await mint(), await mint(), await mint()]).toEqual([200, 200, 400])
+    const { db, box } = t.ctx
+    await db.write(async (trx) => {
+      const claims = trx.selectFrom('badgeClaims').selectAll().where('badgeEventId', '=', event.id)
+      const claim = await claims.executeTakeFirstOrThrow()
+      await trx.updateTable('badgeClaims').set({ state: 'open' }).where('id', '=', claim.id).execute()
+      await releaseClaim(trx, box, claim)
+      // Only once.
+      await releaseClaim(trx, box, claim)
+    })
+    expect(await places(event.id)).toMatchObject([{ badges: 1 }])
+    expect([await mint(), await mint()]).toEqual([200, 400])
+  })
+
+  test('a mint that is cut off between its two writes is finished after the restart, and counts once', async () => {
+    const options = onDisk()
+    const before = await open(options)
+    const event = await openEvent(before)
     const code = await event.code()
     const body = { recipient: wallet(1), poapEventId: event.id }
-    expect((await t.mint(code, body)).status).toBe(200)
+    expect((await before.mint(code, body)).status).toBe(200)
     // As the first write of a mint leaves it.
-    await t.ctx.db.write((trx) =>
-      trx
-        .updateTable('badgeClaims')
-        .set({ state: 'open', claimedAt: null, isAnswered: 0 })
-        .where('badgeEventId', '=', event.id)
-        .execute(),
+    await before.ctx.db.write((trx) =>
+      trx.updateTable('badgeClaims').set({ state: 'open', claimedAt: null, isAnswered: 0 }).execute(),
     )
-    await t.ctx.db.write((trx) =>
-      trx.updateTable('otps').set({ usedAt: null }).where('badgeEventId', '=', event.id).execute(),
-    )
-    expect((await t.mint(await event.code(), body)).body.message).toBe(words)
-    expect((await t.mint(code, { ...body, recipient: wallet(2) })).status).toBe(409)
-    expect((await t.mint(code, body)).status).toBe(200)
-    expect(await places(event.id)).toMatchObject([{ badges: 1 }])
+    await before.close()
+    const after = await open(options)
+    const another = (await after.codes()).get(event.id) ?? ''
+    expect(await after.mint(another, body)).toMatchObject(refused)
+    expect((await after.mint(code, { ...body, recipient: wallet(2) })).status).toBe(409)
+    await after.ctx.badges.tick()
+    const claims = (await after.call(`GET /admin/badge-events/${event.id}/claims`)).body
+    expect(claims).toMatchObject([{ state: 'claimed' }])
+    // Its client was never told.
+    expect((await after.mint(code, body)).status).toBe(200)
+    const counted = await after.ctx.db.read.selectFrom('badgeRecipients').selectAll().execute()
+    expect(counted).toMatchObject([{ badges: 1 }])
   })
 })
 
@@ -207,10 +236,8 @@ describe('maxPerRecipient', () => {
 })
 
 test('badges from before they were counted count, email addresses among them', async () => {
-  const dataDir = mkdtempSync(join(tmpdir(), 'tapchip-recipients-'))
-  onTestFinished(() => rmSync(dataDir, { recursive: true, force: true }))
-  const options = { dataDir, env: { TAPCHIP_DATA_KEY: '0123456789abcdef'.repeat(4) } }
-  const { kysely } = openSqlite(join(dataDir, 'tapchip.db'), { readonly: false })
+  const options = onDisk()
+  const { kysely } = openSqlite(join(options.dataDir, 'tapchip.db'), { readonly: false })
   const migrator = new Migrator({ db: kysely, provider: { getMigrations: async () => migrations } })
   const { error } = await migrator.migrateTo('0013-assignment-batches')
   if (error) throw error
