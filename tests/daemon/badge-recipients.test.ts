@@ -224,7 +224,7 @@ describe('maxPerRecipient', () => {
 
   test('a sheet that is sent again finds its event, but for another maximum', async () => {
     const send = async (maxPerRecipient?: string) => {
-      const { body } = await t.create({ maxPerRecipient }, { once: true })
+      const { body } = await t.create({ name: 'Of a sheet', maxPerRecipient }, { once: true })
       return { id: body.id as number, unchanged: body.unchanged ?? false }
     }
     const first = await send()
