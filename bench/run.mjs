@@ -20,7 +20,7 @@ const full = {
   chain: { seconds: 240, rounds: 5, tokens: 1000, waited: 100 },
   large: { seconds: 480, chips: 1_000_000, taps: 5_000_000, edited: 200_000, atLeast: 10 },
   nfc: { seconds: 180, rounds: 5, chips: 11 },
-  sheets: { seconds: 240, rounds: 5 },
+  sheets: { seconds: 480, rounds: 5 },
   stall: { seconds: 240, rounds: 1 },
   starts: { seconds: 120, rounds: 15 },
 }
@@ -31,7 +31,7 @@ const quick = {
   chain: { seconds: 120, rounds: 2, tokens: 500, waited: 40 },
   large: { seconds: 240, chips: 200_000, taps: 1_000_000, edited: 100_000, atLeast: 4 },
   nfc: { seconds: 90, rounds: 2, chips: 6 },
-  sheets: { seconds: 120, rounds: 2 },
+  sheets: { seconds: 240, rounds: 1 },
   stall: { seconds: 180, rounds: 1 },
   starts: { seconds: 90, rounds: 5 },
 }

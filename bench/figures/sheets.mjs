@@ -2,7 +2,8 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { csvOfChips, range, uidDecimal } from '../lib/chips.mjs'
-import { adminToken, apiKey, call, cliScript, importChips, startDaemon } from '../lib/daemon.mjs'
+import { adminToken, apiKey, call, cliScript, importChips, keySet, startDaemon } from '../lib/daemon.mjs'
+import { distant } from '../lib/distant.mjs'
 import { watchCpu } from '../lib/machine.mjs'
 import { startHelper } from '../lib/processes.mjs'
 import { tried } from '../lib/within.mjs'
@@ -10,8 +11,12 @@ import { tried } from '../lib/within.mjs'
 const chips = 100_000
 const partSeconds = 60
 const megabytes = 150
+const roundTripMs = 80
 
-/** Sheets of 100,000 rows by whole commands, against the same rows in one POST /chips/batch. */
+/**
+ * Sheets of 100,000 rows by whole commands, against the same rows in one POST /chips/batch; and how many seconds more they
+ * take where the daemon is 80 ms away.
+ */
 export async function measureSheets({ cores, dir, announce, rounds }) {
   const daemon = await startDaemon(cores.server, dir('sheets'))
   await importChips(daemon, 'Stock', csvOfChips(0, chips), chips)
@@ -20,6 +25,7 @@ export async function measureSheets({ cores, dir, announce, rounds }) {
     row('100,000 rows, tapchip chips edit', 2),
     row('100,000 rows, tapchip chips apply', 3),
   )
+  const away = announce(...['import', 'edit', 'apply'].map(distantRow))
   let url = 0
   const next = () => {
     url += 1
@@ -41,13 +47,49 @@ export async function measureSheets({ cores, dir, announce, rounds }) {
     await against(edit, ['chips', 'edit'])
     await against(apply, ['chips', 'apply', '--yes'])
   }
+  const way = await distant(daemon, roundTripMs)
+  let group = 0
+  const commands = {
+    import: () => {
+      group += 1
+      writeFileSync(file, csvOfChips(chips * group, chips))
+      return ['import', '--chip-group', `New ${group}`, '--key-set', String(keySet.id)]
+    },
+    edit: () => {
+      writeFileSync(file, csvOfChips(0, chips, [['redirectUrl', next()]]))
+      return ['edit']
+    },
+    apply: () => {
+      writeFileSync(file, csvOfChips(0, chips, [['redirectUrl', next()]]))
+      return ['apply', '--yes']
+    },
+  }
+  for (let round = 0; round < Math.min(rounds, 3); round++)
+    for (const [at, prepare] of Object.values(commands).entries())
+      await tried([away[at]], 2 * partSeconds, async () => {
+        const run = (url) =>
+          runCli(cores, dir('sheets-home'), { url }, ['chips', ...prepare(), '--file', file])
+        const near = await run(daemon.url)
+        const far = await run(way.url)
+        away[at].values.push(far.ms)
+        away[at].peers.push(near.ms)
+        away[at].ratios.push((far.ms - near.ms) / 1000)
+        away[at].most = Math.max(away[at].most ?? 0, near.megabytes, far.megabytes)
+      })
+  way.close()
   await daemon.stop()
-  for (const one of [edit, apply])
+  for (const one of [edit, apply, ...away])
     if (one.most !== undefined)
       one.notes.push(
         `${one.most > megabytes ? 'WRONG: ' : ''}at most ${Math.round(one.most)} MB in the command, of ${megabytes}`,
       )
 }
+
+const distantRow = (verb) => ({
+  ...row(`100,000 rows, tapchip chips ${verb} at 80 ms`, 1),
+  peer: 'the same without the distance',
+  notes: ['the figure is in seconds more, not a ratio'],
+})
 
 const row = (name, bar) => ({
   name,
