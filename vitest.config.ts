@@ -11,6 +11,7 @@ export default defineConfig({
     include: ['tests/**/*.test.ts'],
     exclude: ['tests/long/**', ...leftOut],
     globalSetup: 'tests/support/left-out.ts',
+    setupFiles: 'tests/support/documented-refusals.ts',
     provide: { leftOut: missing },
     pool: 'forks',
     // A worker loads the code once and not once a file, which was a quarter of the time: no test replaces a module.

@@ -87,11 +87,14 @@ export const badgeEvents = {
   'POST /badge-events': keyEndpoint({
     id: 'createBadgeEvent',
     summary: 'Create a badge event, with its image',
+    description:
+      'Keep the `id` of the answer: it identifies the event everywhere here. Codes come once the event is approved.',
     scope: 'edit',
     isRepeatable: true,
     bodyLimit: 4 * 1024 * 1024 + 256 * 1024,
     /** `once`: an event that the team created of the same fields and image is the answer, as `unchanged`. */
     query: z.object({ once: flag.optional() }),
+    form: newBadgeEvent,
     stream: {
       contentTypes: ['multipart/form-data'],
       description: `A form with ${Object.keys(newBadgeEvent.shape).join(', ')}, and the file image: a GIF or PNG under 4 MB`,
@@ -122,6 +125,9 @@ export const badgeEvents = {
   'POST /badge-events/assign': keyEndpoint({
     id: 'assignBadgeEvent',
     summary: 'Assign a badge event to a chip or a token, whose taps then give codes for it',
+    description:
+      'The chip is named by `tagUID`, or the chips of a token by `contractAddress`, `chainId`, and `tokenId`. Without a window, taps always list the event.',
+    example: { poapEventId: 1, tagUID: '1293660434600336' },
     scope: 'transfer',
     emptyIsAbsent: ['startsAt', 'endsAt', 'contractAddress', 'chainId', 'tokenId', 'tagUID'],
     body: z
@@ -164,6 +170,8 @@ export const badgeEvents = {
     part: 'interface',
     summary: 'Mint a badge of the event that a code is for; the code is used up',
     auth: 'code',
+    description:
+      "The code is the `otp` that a ref gives for the event. If the mint is refused, the code is still good, and the message is the provider's.",
     scope: 'transfer',
     isRepeatable: true,
     body: z.object({

@@ -31,6 +31,8 @@ export const chips = {
     part: 'interface',
     summary: 'Verify the parameters of a tap and take it',
     auth: 'none',
+    description:
+      "Takes the query of a tap's URL unchanged. A tap is valid once; a repeated one answers with `isValidTap` false, and no code.",
     scope: 'read',
     noStore: true,
     // The key set decides the parameter names; these are the defaults and those of the HaLo family.
@@ -58,6 +60,7 @@ export const chips = {
   'GET /chips': keyEndpoint({
     id: 'listChips',
     summary: 'List the chips of a chip group',
+    description: 'At least one of `chipGroupId` and `name` is needed.',
     scope: 'read',
     isLong: true,
     emptyIsAbsent: ['chipGroupId', 'name'],
@@ -80,6 +83,8 @@ export const chips = {
     part: 'interface',
     summary: "Edit the chips of a token, authorized by its owner's signature",
     auth: 'none',
+    description:
+      'The signature is over EIP-712 data: domain name `Update Self Service Tag`, version `1`; primary type `UpdateRequest` with token (contractAddress, tokenId, chainId), updates (redirectUrl), and requestExpiryTime. It works once.',
     scope: 'edit',
     body: z.object({
       contractAddress: address,

@@ -17,7 +17,13 @@ export interface EndpointSpec {
   /** The operation id: unique in the table, and the method's name in generated clients and in tapchip/client. */
   readonly id: string
   readonly summary: string
+  /** Sentences beyond the summary, in Markdown, for the OpenAPI document. */
+  readonly description?: string
+  /** A body for the OpenAPI document, if the required fields alone make none. */
+  readonly example?: object
   readonly auth: Auth
+  /** Needs no API key, but may say more, or decide otherwise, with one. */
+  readonly keyIsOptional?: true
   readonly scope: Scope
   readonly params?: z.ZodObject
   readonly query?: z.ZodObject
@@ -26,6 +32,8 @@ export interface EndpointSpec {
   readonly body?: z.ZodObject
   /** If present, the body is streamed, not JSON. */
   readonly stream?: StreamSpec
+  /** The fields of a streamed form, for the OpenAPI document; its file is `image`. */
+  readonly form?: z.ZodObject
   readonly response: z.ZodType
   /** If present, the answer is a stream; with JSON lines, each line is one `response`. */
   readonly answerType?: 'application/x-ndjson' | 'text/csv'

@@ -105,6 +105,12 @@ export const events = {
   'PATCH /events/metadata': keyEndpoint({
     id: 'updateGuestbookEventMetadata',
     summary: "Replace a guestbook event's metadata and refresh it at marketplaces",
+    description:
+      'The event is named by `eventId`, or by its token: `contractAddress`, `chainId`, and `tokenId`.',
+    example: {
+      eventId: 1,
+      metadata: '{"name":"Opening","collection":"Guests","description":"","image":"","attributes":[]}',
+    },
     scope: 'edit',
     emptyIsAbsent,
     namesFields: true,
@@ -114,6 +120,9 @@ export const events = {
   'POST /events/mint': keyEndpoint({
     id: 'mintGuestbookToken',
     summary: "Mint the token of one of the team's guestbook events",
+    description:
+      'The event is named by `eventId`, or by its token: `contractAddress`, `chainId`, and `tokenId`.',
+    example: { eventId: 1, recipient: '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266' },
     scope: 'transfer',
     emptyIsAbsent,
     isRepeatable: true,
@@ -143,6 +152,8 @@ export const events = {
   'POST /events/toggle-pause-state': keyEndpoint({
     id: 'setGuestbookPauseState',
     summary: 'Pause or resume transfers between holders of a guestbook contract',
+    description: 'The contract is named by `contractId`, or by `contractAddress` and `chainId`.',
+    example: { contractId: 1, pauseState: true },
     scope: 'transfer',
     emptyIsAbsent,
     isRepeatable: true,

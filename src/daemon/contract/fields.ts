@@ -52,6 +52,7 @@ function readUid(value: unknown): ReturnType<typeof parseUid> {
 /** A UID as decimal digits or 14 hex digits; the output is the decimal string used on the wire. */
 export const uid = z
   .union([z.string(), z.number(), exactNumber], mustBe(uidForms))
+  .meta({ type: 'string' })
   .transform((value, ctx) => {
     const parsed = readUid(value)
     if (parsed.ok) return parsed.uid
@@ -73,6 +74,7 @@ export const uidList = listBy(
 export const integer = (min = 0, max = Number.MAX_SAFE_INTEGER) =>
   z
     .union([z.number(), z.string().regex(/^-?\d{1,16}$/, 'must be a whole number')], mustBe('a whole number'))
+    .meta({ type: 'integer', minimum: min, ...(max < Number.MAX_SAFE_INTEGER ? { maximum: max } : {}) })
     .transform((value, ctx) => {
       const number = Number(value)
       if (Number.isSafeInteger(number) && number >= min && number <= max) return number
@@ -86,6 +88,7 @@ export const flag = z
     [z.boolean(), z.string().regex(/^(true|false|1|0|)$/i, 'must be true or false')],
     mustBe('true or false'),
   )
+  .meta({ type: 'boolean' })
   .transform((value) => /^(true|1)$/i.test(String(value)))
 
 export const address = z.string().regex(addressForm, notAnAddress)
@@ -93,6 +96,7 @@ export const address = z.string().regex(addressForm, notAnAddress)
 /** A uint256 in decimal. Exact numbers are accepted too. */
 export const tokenId = z
   .union([z.string(), z.number().int().nonnegative()], mustBe('a decimal token id'))
+  .meta({ type: 'string' })
   .transform((value, ctx) => {
     const message = checkTokenId(String(value))
     if (message === undefined) return canonicalTokenId(String(value))

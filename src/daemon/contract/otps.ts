@@ -8,6 +8,7 @@ export const otps = {
     part: 'interface',
     summary: 'Fetch an OTP',
     auth: 'none',
+    description: 'Uses nothing up. `createdAt` is the time of the tap, so that a server can refuse old ones.',
     scope: 'read',
     noStore: true,
     params: z.object({ id: code21 }),

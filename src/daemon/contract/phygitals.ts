@@ -23,6 +23,7 @@ export const phygitals = {
   'POST /phygitals/transfer': keyEndpoint({
     id: 'transferToken',
     summary: "Transfer one of the team's tokens",
+    description: 'Answers once a node has the transaction.',
     scope: 'transfer',
     isRepeatable: true,
     body: z.object({ ...token, recipient }),
@@ -33,6 +34,8 @@ export const phygitals = {
     part: 'interface',
     summary: 'Transfer, or mint, the token that a code is for; the code is used up',
     auth: 'code',
+    description:
+      'If the token needs two taps, its recipient must be registered with the code of an earlier tap. If the request is refused, the code is still good.',
     scope: 'transfer',
     isRepeatable: true,
     body: z.object({ recipient }),
@@ -59,6 +62,8 @@ export const phygitals = {
     part: 'interface',
     summary: 'Sign the transfer that a code is for; the code is used up',
     auth: 'code',
+    description:
+      'The same code and recipient get the same signature again until it expires, if the answer was lost.',
     scope: 'transfer',
     noStore: true,
     query: z.object({ recipient }),
@@ -78,6 +83,7 @@ export const phygitals = {
     part: 'interface',
     summary: 'Ask whether a recipient is registered for a token',
     auth: 'none',
+    keyIsOptional: true,
     scope: 'read',
     query: z.object({ ...token, recipient }),
     response: z.object({
@@ -102,6 +108,7 @@ export const phygitals = {
     part: 'interface',
     summary: 'Register a recipient for the token that a code is for; the code is used up',
     auth: 'code',
+    description: 'The first of two taps. The transfer needs the code of a later one.',
     scope: 'transfer',
     isRepeatable: true,
     body: z.object({ recipient }),
@@ -117,6 +124,7 @@ export const phygitals = {
   'PATCH /phygitals/metadata': keyEndpoint({
     id: 'updateTokenMetadata',
     summary: "Replace a token's metadata and refresh it at marketplaces",
+    description: "`metadata` replaces all of the token's metadata. Further fields are kept.",
     scope: 'edit',
     namesFields: true,
     body: z.object({ ...token, metadata: phygitalMetadata }),

@@ -8,6 +8,9 @@ export const refs = {
     part: 'interface',
     summary: 'Query a ref, which is valid once and then gives its codes',
     auth: 'none',
+    keyIsOptional: true,
+    description:
+      'The first query of a ref within half an hour after its tap gives codes; a later one answers with `isValidRef` false. A ref from a redirect needs no key. One from a link on the tap page needs the API key of its team: without it, the ref reads as invalid, and is not used up.',
     scope: 'read',
     noStore: true,
     params: z.object({ id: code21 }),

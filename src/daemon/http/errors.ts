@@ -2,7 +2,7 @@ import { STATUS_CODES } from 'node:http'
 import { DomainError, type ErrorCode, storeFailure } from '../domain/errors.ts'
 
 /** The only map from error codes to HTTP statuses. */
-const statusOf: Record<ErrorCode, number> = {
+export const statusOf: Record<ErrorCode, number> = {
   invalid_input: 400,
   invalid_metadata: 400,
   tap_malformed: 400,

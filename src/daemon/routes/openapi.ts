@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Context } from '../context.ts'
 import { limited } from '../http/bind.ts'
 import { refuseForwarded } from '../http/forwarded.ts'
-import { openApiDocument } from '../http/openapi.ts'
+import { openApiDocument } from '../http/openapi/document.ts'
 
 /** Generated from the endpoint table on first request. */
 export function openApiRoutes(app: FastifyInstance, ctx: Context): void {
