@@ -3,6 +3,7 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import { buildClient } from './client.mjs'
@@ -63,6 +64,17 @@ const bundled = await Promise.all([
   bundle(prompts, 'dist/prompts.cjs'),
   buildClient(),
 ])
+// The page at /docs: what of the package is served.
+mkdirSync('dist/swagger-ui')
+chmodSync('dist/swagger-ui', 0o755)
+for (const file of [
+  'swagger-ui.css',
+  'swagger-ui-bundle.js',
+  'LICENSE',
+  'NOTICE',
+  'swagger-ui-bundle.js.LICENSE.txt',
+])
+  copyFileSync(`node_modules/swagger-ui-dist/${file}`, `dist/swagger-ui/${file}`)
 writeFileSync('dist/THIRD-PARTY-LICENSES', licensesOf(bundled.flatMap((one) => one?.metafile ?? [])))
 copyFileSync('build/launch.cjs', 'dist/launch.cjs')
 
@@ -84,4 +96,5 @@ await Promise.all([
   cacheCode('tapchipd', ['--ephemeral', '--port', '0', '--log-level', 'silent']),
 ])
 // Whatever the umask here: a service's user must be able to read all of it.
-for (const file of readdirSync('dist')) chmodSync(`dist/${file}`, 0o644)
+for (const file of readdirSync('dist', { recursive: true, withFileTypes: true }))
+  if (file.isFile()) chmodSync(join(file.parentPath, file.name), 0o644)

@@ -28,6 +28,7 @@ import { badgeEventFormRoutes, badgeEventRoutes } from './routes/badge-events.ts
 import { journalRoutes } from './routes/batches.ts'
 import { chipGroupRoutes } from './routes/chip-groups.ts'
 import { batchRoutes, chipRoutes } from './routes/chips.ts'
+import { docsPageRoutes } from './routes/docs-page.ts'
 import { eventRoutes } from './routes/events.ts'
 import { itemRoutes } from './routes/items.ts'
 import { metadataRoutes } from './routes/metadata.ts'
@@ -105,6 +106,7 @@ export async function buildApp(
 
   serviceRoutes(app, ctx)
   openApiRoutes(app, ctx)
+  docsPageRoutes(app)
   tapPageRoutes(app, ctx)
   metadataRoutes(app, ctx)
   await app.register(async (open) => {

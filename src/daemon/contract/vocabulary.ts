@@ -177,6 +177,7 @@ export const vocabulary: Readonly<Record<string, Term>> = {
   code: ['For programs', 'invalid_input'],
   requestId: ["The request's id in the daemon's log", 'Xk3v9a-1f'],
   errors: ['The field and its problem, for metadata'],
+  'error.success': ['False, for metadata'],
   'error.error': ['The name of the HTTP status', 'Bad Request'],
   'team.id': ["The team's id", 1],
   'team.name': ["The team's name", 'Acme'],

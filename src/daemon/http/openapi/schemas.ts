@@ -54,7 +54,8 @@ function withTerm(schema: Schema, term: Term | undefined): Schema {
   const [description, example] = term
   const isText = schema.type === 'string' || schema.anyOf?.some(({ type }) => type === 'string')
   const fitting = isText && typeof example === 'number' ? String(example) : example
-  const takesExample = fitting !== undefined && !schema.properties && schema.enum === undefined
+  const takesExample =
+    fitting !== undefined && !schema.properties && schema.enum === undefined && !('const' in schema)
   return { description, ...schema, ...(takesExample ? { examples: [fitting] } : {}) }
 }
 
