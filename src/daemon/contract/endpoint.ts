@@ -65,7 +65,7 @@ export const keyEndpoint = <const S extends Omit<EndpointSpec, 'part' | 'auth'>>
 
 /** A read for anyone. An API key may show more. */
 export const publicEndpoint = <const S extends Omit<EndpointSpec, 'part' | 'auth' | 'scope'>>(spec: S) =>
-  ({ part: 'public', auth: 'none', scope: 'read', ...spec }) as const
+  ({ part: 'public', auth: 'none', scope: 'read', keyIsOptional: true, ...spec }) as const
 
 /** An endpoint under /admin. */
 export const adminEndpoint = <const S extends Omit<EndpointSpec, 'part' | 'auth'>>(spec: S) =>

@@ -170,6 +170,33 @@ export const vocabulary: Readonly<Record<string, Term>> = {
   event_template_id: ["The provider's template of the page", 0],
   private_event: ["Whether the provider's pages leave it out", false],
 
+  // What POAP's own clients read
+  'events.eventId': ["The event's id at the badge provider", 100000],
+  'metadata.eventId': ["The event's id at the badge provider", 100000],
+  event: ["The event as the badge provider's answer has it"],
+  image: ["The image's address", 'https://img.example/badge.png'],
+  external_url: ["The badge's page", 'https://meetup.example/'],
+  home_url: ["The badge's page", 'https://meetup.example/'],
+  tags: ['Tags', ['poap']],
+  trait_type: ["The attribute's name", 'city'],
+  value: ["The attribute's value", 'Lisbon'],
+  'events.description': ["The event's description", 'One evening'],
+  'metadata.name': ["The badge's name", 'Summer meetup'],
+  'metadata.description': ["The badge's description", 'One evening'],
+  'event.id': ["The event's id at the badge provider", 100000],
+  'event.name': ["The event's name", 'Summer meetup'],
+  'event.description': ["The event's description", 'One evening'],
+  address: ['The address whose badges are listed', someone],
+  owner: ["The badge's owner", someone],
+  chain: ['The chain that the badge is on', 'gnosis'],
+  created: ['When it was minted', '2026-06-01 12:00:00'],
+  state: ['What became of the transaction; confirmed and failed are final', 'confirmed'],
+  'transactions.error': ['Why it failed'],
+  'transactions.hash': [
+    'The hash of the attempt that counts now; it may change until the state is final',
+    hash,
+  ],
+
   // The rest
   success: ['It was done', true],
   statusCode: ['The HTTP status', 400],
