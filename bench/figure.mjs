@@ -13,6 +13,7 @@ import { measureNfc } from './figures/nfc.mjs'
 import { measureSheets } from './figures/sheets.mjs'
 import { measureStall } from './figures/stall.mjs'
 import { measureStarts } from './figures/starts.mjs'
+import { measureWebhooks } from './figures/webhooks.mjs'
 import { keySet } from './lib/daemon.mjs'
 import { stayOn } from './lib/machine.mjs'
 import { endAll, killAll } from './lib/processes.mjs'
@@ -29,6 +30,7 @@ const figures = {
   sheets: measureSheets,
   stall: measureStall,
   starts: measureStarts,
+  webhooks: measureWebhooks,
 }
 
 process.on('exit', killAll)

@@ -81,7 +81,7 @@ export async function measureHttp({
 }
 
 /** One stretch of load. */
-async function stretch(load, run, seconds) {
+export async function stretch(load, run, seconds) {
   const paths = run.paths(seconds)
   const { port, expect, once = false } = run
   await load.ask({ op: 'prepare', paths, once })
@@ -147,7 +147,7 @@ async function prepare(daemon, tapMaker) {
 }
 
 /** Taps that were never shown before, over the chips in an order of no order; each stretch goes on where the last ended. */
-function freshTaps(indexes, find) {
+export function freshTaps(indexes, find) {
   const order = shuffled(indexes)
   const made = []
   let next = 0

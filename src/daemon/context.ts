@@ -140,7 +140,7 @@ export async function beginContext(
     const metrics = createMetrics()
     watchDisk(metrics, disk)
     const webhookEvents = await WebhookEvents.open(db.read, clock)
-    const webhooks = webhookService({ config, db, box, clock, log, webhookEvents })
+    const webhooks = webhookService({ config, db, box, clock, log, metrics, webhookEvents })
     const tapLog = new TapLog(db, {
       judged: countTaps(metrics),
       dropped: () => metrics.droppedTaps.inc(),

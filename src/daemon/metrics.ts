@@ -9,6 +9,7 @@ export interface Metrics {
   readonly taps: Counter<'outcome'>
   readonly droppedTaps: Counter
   readonly unconfiguredProxy: Counter
+  readonly webhookTries: Counter<'outcome'>
 }
 
 export function createMetrics(): Metrics {
@@ -38,6 +39,12 @@ export function createMetrics(): Metrics {
     unconfiguredProxy: new Counter({
       name: 'tapchip_requests_of_untold_proxy_total',
       help: 'Requests forwarded by a proxy while TAPCHIP_TRUST_PROXY is not set',
+      registers,
+    }),
+    webhookTries: new Counter({
+      name: 'tapchip_webhook_tries_total',
+      help: 'Tries to deliver to webhooks, by outcome: delivered, again, or failed',
+      labelNames: ['outcome'],
       registers,
     }),
   }

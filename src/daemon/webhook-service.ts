@@ -5,11 +5,13 @@ import type { BudgetClock } from './domain/time.ts'
 import type { WebhookEvents } from './domain/webhook-events.ts'
 import { deliveryQueue } from './domain/webhooks/queue.ts'
 import { deleteRemoved, type WebhookSender } from './domain/webhooks/webhooks.ts'
+import type { Metrics } from './metrics.ts'
 import { boundedLookUp } from './outbound/look-up.ts'
 import { createOutbound, OutboundRefused, whyNotCallable } from './outbound/outbound.ts'
 import type { Db } from './store/database.ts'
 import type { SecretBox } from './store/secret-box.ts'
 import { Deliverer } from './webhooks/deliverer.ts'
+import { Pace } from './webhooks/pace.ts'
 
 interface Deps {
   config: Pick<Config, 'webhooksPrivate'>
@@ -17,6 +19,7 @@ interface Deps {
   box: SecretBox
   clock: BudgetClock & { monotonic(): number }
   log: Logger
+  metrics: Pick<Metrics, 'webhookTries'>
   webhookEvents: WebhookEvents
 }
 
@@ -24,7 +27,8 @@ export type WebhookService = WebhookSender & { start(): void; stop(): Promise<vo
 
 /** Delivers what is recorded for webhooks. Only the daemon's own configuration allows private addresses. */
 export function webhookService(deps: Deps): WebhookService {
-  const { config, db, clock, log, webhookEvents } = deps
+  const { config, db, clock, log, metrics, webhookEvents } = deps
+  const utilization = eventLoopShare()
   const isPrivateAllowed = config.webhooksPrivate
   const holder = nanoid()
   const outbound = createOutbound({
@@ -38,6 +42,8 @@ export function webhookService(deps: Deps): WebhookService {
     store: deliveryQueue({ ...deps, holder }),
     clock,
     failed,
+    pace: new Pace({ monotonic: () => performance.now(), utilization }),
+    tried: (outcome) => metrics.webhookTries.inc({ outcome }),
     send: async (request) => {
       // The setting may have changed since the URL was registered.
       const reason = whyNotCallable(request.url, isPrivateAllowed)
@@ -59,5 +65,15 @@ export function webhookService(deps: Deps): WebhookService {
       deleteRemoved(deps).catch(failed)
     },
     stop: () => deliverer.stop(),
+  }
+}
+
+/** @returns a function that says how busy the event loop was since the last call, from 0 to 1 */
+function eventLoopShare(): () => number {
+  let last = performance.eventLoopUtilization()
+  return () => {
+    const before = last
+    last = performance.eventLoopUtilization()
+    return performance.eventLoopUtilization(last, before).utilization
   }
 }

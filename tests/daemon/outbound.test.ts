@@ -425,3 +425,15 @@ describe('an upload', () => {
     expect(await caught(call)).toMatchObject({ name: 'OutboundFailed', kind: 'timeout' })
   })
 })
+
+test('a dead name server is given up in time, and names of this machine are never asked for', async () => {
+  const { createSocket } = await import('node:dgram')
+  const { boundedLookUp } = await import('../../src/daemon/outbound/look-up.ts')
+  const silent = createSocket('udp4')
+  await new Promise<void>((resolve) => silent.bind(0, '127.0.0.1', resolve))
+  const servers = [`127.0.0.1:${silent.address().port}`]
+  const lookUp = boundedLookUp({ asksSystem: false, servers, timeoutMs: 50 })
+  await expect(lookUp('hooks.example.com')).rejects.toMatchObject({ code: 'ETIMEOUT' })
+  expect((await lookUp('api.localhost')).map(({ address }) => address)).toEqual(['127.0.0.1', '::1'])
+  silent.close()
+})

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { cleanUp } from '../../src/daemon/domain/housekeeping.ts'
 import { endWhatWasOpen } from '../../src/daemon/store/restored.ts'
 import { type AdminApp, openAdminApp, tenTimes } from '../support/admin.ts'
 import { type TestClock, testClock } from '../support/daemon.ts'
@@ -73,6 +74,13 @@ test('a message that fails comes again within ten seconds, the same but for its 
   const [first, , again] = receiver.received
   expect(again).toMatchObject({ id: first?.id, text: first?.text })
   expect(again?.headers['webhook-timestamp']).not.toBe(first?.headers['webhook-timestamp'])
+
+  clock.advance('6d')
+  await cleanUp(t.ctx)
+  expect(await deliveries()).toHaveLength(2)
+  clock.advance('2d')
+  await cleanUp(t.ctx)
+  expect(await deliveries()).toEqual([])
 })
 
 test("a chip's first tries come in order, and a receiver that never answers keeps no other waiting", async () => {
@@ -97,8 +105,18 @@ test("a chip's first tries come in order, and a receiver that never answers keep
 test('410 disables the webhook, what waits is dropped, and once enabled, only new events are told', async () => {
   const receiver = await receiving((_received, response) => response.writeHead(410).end())
   const { id } = await register(receiver)
-  await taps(3)
-  await settled('dropped', 1)
+  const { id: teamId } = await t.ctx.db.read
+    .selectFrom('teams')
+    .select('id')
+    .where('name', '=', 'Acme')
+    .executeTakeFirstOrThrow()
+  const at = new Date(clock.now()).toISOString()
+  const event = { teamId, type: 'tap.valid', at, data: {}, chipUid: '1' } as const
+  await t.ctx.db.write(async (trx) => {
+    for (let n = 0; n < 3; n += 1) await t.ctx.webhookEvents.record(trx, event)
+  })
+  await settled('dropped', 3)
+  expect(receiver.received).toHaveLength(1)
   const [webhook] = (await t.call('GET /admin/webhooks?team=Acme')).body
   expect(webhook).toMatchObject({ disabledReason: 'the receiver answered 410 Gone' })
   expect(await t.audit('action=webhooks.disable')).toMatchObject([{ actor: 'daemon', team: 'Acme' }])

@@ -168,3 +168,7 @@ export const dropOpen = (
           .limit(limit),
       ),
   )
+
+export const deleteDelivery = statement<{ id: number }>()((db, p) =>
+  db.deleteFrom('webhookDeliveries').where('id', '=', p.id),
+).run

@@ -1,5 +1,6 @@
 import { BackgroundLoop } from '../background-loop.ts'
 import { type Job, Lane, type Target } from './lane.ts'
+import type { Pace } from './pace.ts'
 import { attempt, type Result, type TryDeps } from './try.ts'
 
 export interface Claimed {
@@ -32,6 +33,7 @@ export interface DeliveryStore {
 interface DelivererSettings extends TryDeps {
   store: DeliveryStore
   failed(error: unknown): void
+  pace: Pace
 }
 
 /** Each kind of receiver has its own places, so that slow ones take none from quick ones. */
@@ -40,6 +42,8 @@ const places = 32
 const quickMs = 1000
 const wokenMs = 20
 const longestRestMs = 30_000
+/** While the pace, or the places, hold tries back. */
+const pacedRestMs = 50
 const tidyEveryMs = 2000
 /** Settled deliveries of a webhook between two deletions. */
 const settledBetween = 500
@@ -86,6 +90,7 @@ export class Deliverer {
 
   /** Something was recorded for a team; called often. */
   recorded(teamId: number): void {
+    this.#settings.pace.recorded()
     for (const lane of this.#lanes.values()) if (lane.target.teamId === teamId) lane.mayHaveFresh = true
     this.#loop.wake()
   }
@@ -169,13 +174,16 @@ export class Deliverer {
   /** In turn, so that a webhook with many messages does not keep others waiting. */
   #startTries(): void {
     if (this.#loop.isEnding) return
+    const { pace } = this.#settings
     const lanes = [...this.#lanes.values()]
     const taken = { quick: 0, slow: 0 }
     for (const lane of lanes) taken[kindOf(lane)] += lane.inFlight
     for (let isProgress = true; isProgress; ) {
       isProgress = false
       for (const lane of lanes) {
-        const job = taken[kindOf(lane)] < places ? lane.take() : undefined
+        if (taken[kindOf(lane)] >= places || !lane.isReady) continue
+        if (!pace.take()) return
+        const job = lane.take()
         if (!job) continue
         taken[kindOf(lane)] += 1
         isProgress = true
@@ -201,14 +209,19 @@ export class Deliverer {
     const [result, isGone] = await attempt(this.#settings, job, lane.target)
     clearTimeout(slow)
     lane.ended(job)
-    lane.isQuick = result.outcome === 'delivered' && clock.monotonic() - began < quickMs
+    lane.isQuick = clock.monotonic() - began < quickMs
     lane.settled += result.outcome === 'again' ? 0 : 1
     if (result.dueAt !== null) lane.nextDueAt = Math.min(lane.nextDueAt, result.dueAt)
     this.#results.push(result)
-    if (isGone)
+    if (isGone) {
+      lane.isClosed = true
       await this.#settings.store
         .disable(lane.target.id, 'the receiver answered 410 Gone')
         .catch(this.#settings.failed)
+      lane.clear()
+      lane.isClosed = false
+      this.#isStale = true
+    }
     this.#startTries()
     this.#loop.wake()
   }
@@ -222,10 +235,13 @@ export class Deliverer {
       if (!isBehind && lane.settled < settledBetween) continue
       lane.settled = 0
       await store.tidy(id, isBehind)
+      // It may have been disabled.
+      this.#isStale ||= isBehind
     }
   }
 
   #restMs(): number {
+    if ([...this.#lanes.values()].some((lane) => lane.isReady)) return pacedRestMs
     const now = this.#settings.clock.now()
     const due = Math.min(...[...this.#lanes.values()].map(({ nextDueAt }) => nextDueAt))
     return Math.min(Math.max(due - now, wokenMs), longestRestMs)

@@ -25,7 +25,7 @@ export interface Target {
 }
 
 const quickPlaces = 8
-// A receiver that fails or takes its time gets fewer requests at once, and shares places with others of its kind.
+// A receiver that takes its time gets fewer requests at once, and shares places with others of its kind.
 const slowPlaces = 2
 const quickQueue = 64
 const slowQueue = 4
@@ -33,9 +33,11 @@ const slowQueue = 4
 /** The messages of one webhook that this process has claimed. */
 export class Lane {
   target: Target
-  /** Answered the last try properly, and soon. */
+  /** The last try was soon over, whatever became of it. */
   isQuick = false
   inFlight = 0
+  /** It is being disabled. */
+  isClosed = false
   /** There may be messages that were never tried. */
   mayHaveFresh = true
   /** When to look for messages to try again; milliseconds since the epoch. */
@@ -55,7 +57,7 @@ export class Lane {
 
   /** How many messages to claim now. */
   room(now: number): number {
-    if (!this.mayHaveFresh && now < this.nextDueAt) return 0
+    if (this.isClosed || (!this.mayHaveFresh && now < this.nextDueAt)) return 0
     const most = this.isQuick ? quickQueue : slowQueue
     return this.#queue.length > most / 2 ? 0 : most - this.#queue.length
   }
@@ -66,13 +68,21 @@ export class Lane {
 
   /** The next message to try, if there is a place: one of each chip at a time keeps its first tries in order. */
   take(): Job | undefined {
-    if (this.inFlight >= (this.isQuick ? quickPlaces : slowPlaces)) return undefined
-    const index = this.#queue.findIndex(({ chipUid }) => chipUid === null || !this.#busyChips.has(chipUid))
+    const index = this.#nextIndex()
     const [job] = index < 0 ? [] : this.#queue.splice(index, 1)
     if (job === undefined) return undefined
     this.inFlight += 1
     if (job.chipUid !== null) this.#busyChips.add(job.chipUid)
     return job
+  }
+
+  get isReady(): boolean {
+    return this.#nextIndex() >= 0
+  }
+
+  #nextIndex(): number {
+    if (this.isClosed || this.inFlight >= (this.isQuick ? quickPlaces : slowPlaces)) return -1
+    return this.#queue.findIndex(({ chipUid }) => chipUid === null || !this.#busyChips.has(chipUid))
   }
 
   ended({ chipUid }: Job): void {
