@@ -125,7 +125,8 @@ export class Deliverer {
       const limit = lane.room(now)
       return limit === 0 ? [] : [{ webhookId, limit }]
     })
-    if (wanted.length > 0 || this.#results.length > 0) await this.#exchange(wanted)
+    const isWriting = this.#settings.pace.untilWrite() === 0
+    if (isWriting && (wanted.length > 0 || this.#results.length > 0)) await this.#exchange(wanted)
     this.#startTries()
     await this.#tidy()
   }
@@ -153,7 +154,8 @@ export class Deliverer {
     }
     let claimed: readonly Claimed[]
     try {
-      claimed = await this.#settings.store.exchange(results, wanted)
+      const { pace, store } = this.#settings
+      claimed = await pace.timed(() => store.exchange(results, wanted))
     } catch (error) {
       this.#results.unshift(...results)
       for (const { webhookId } of wanted) {
@@ -241,6 +243,8 @@ export class Deliverer {
   }
 
   #restMs(): number {
+    const untilWrite = this.#settings.pace.untilWrite()
+    if (untilWrite > 0) return Math.max(untilWrite, wokenMs)
     if ([...this.#lanes.values()].some((lane) => lane.isReady)) return pacedRestMs
     const now = this.#settings.clock.now()
     const due = Math.min(...[...this.#lanes.values()].map(({ nextDueAt }) => nextDueAt))

@@ -3,6 +3,9 @@ const windowMs = 100
 const manyASecond = 200
 const busyShare = 0.9
 const triesWhileBusy = 10
+/** While taps come, the deliverer's own writes may take a tenth of the disk's time. */
+const pausePerWrite = 9
+const longestPauseMs = 4000
 
 interface PaceSettings {
   monotonic(): number
@@ -16,6 +19,8 @@ export class Pace {
   #since = Number.NEGATIVE_INFINITY
   #recorded = 0
   #left = Number.POSITIVE_INFINITY
+  #sinceWrite = 0
+  #writeAt = Number.NEGATIVE_INFINITY
 
   constructor(settings: PaceSettings) {
     this.#settings = settings
@@ -23,6 +28,26 @@ export class Pace {
 
   recorded(): void {
     this.#recorded += 1
+    this.#sinceWrite += 1
+  }
+
+  /** @returns milliseconds until the next write may begin */
+  untilWrite(): number {
+    return Math.max(0, this.#writeAt - this.#settings.monotonic())
+  }
+
+  async timed<T>(write: () => Promise<T>): Promise<T> {
+    const { monotonic } = this.#settings
+    const began = monotonic()
+    const isAmongTaps = this.#sinceWrite > 1
+    this.#sinceWrite = 0
+    try {
+      return await write()
+    } finally {
+      const ended = monotonic()
+      const pause = Math.min(pausePerWrite * (ended - began), longestPauseMs)
+      this.#writeAt = isAmongTaps ? ended + pause : ended
+    }
   }
 
   /** @returns false if no try may begin now */
