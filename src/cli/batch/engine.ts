@@ -34,7 +34,7 @@ export const startBatch = async <R extends Row, T extends Result, C>(
     readonly undoes?: string
   },
 ): Promise<Ended<T>> => {
-  collectEarly()
+  collectEarly(batch.rows.length)
   const { input, rate, concurrency, failedFile, undoes } = batch
   const settled = settledIn(kind, batch.rows, batch.check)
   const rows: R[] = []
@@ -77,7 +77,6 @@ export const runSheet = async <R extends Row, T extends Result, C>(
   needKey(ctx, kind)
   const { yes = false, rate, concurrency } = flags
   const { sheet } = kind
-  collectEarly()
   const options = sheetOptions(flags, sheet)
   const failedFile = openFailedFile(ctx, flags.failed, file, options, sheet.files)
   const source = openSource(ctx.system, file)
@@ -89,6 +88,7 @@ export const runSheet = async <R extends Row, T extends Result, C>(
     row: (at, cells) => {
       const row = reader.row(at, cells)
       if (row !== undefined) rows.push(row)
+      collectEarly(rows.length)
     },
   })
   reader.finish?.(yes)

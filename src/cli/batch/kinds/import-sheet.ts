@@ -11,7 +11,6 @@ import { Problems } from '../input/problems.ts'
 import { type Cell, readSheet, type SheetOptions, type SheetReader } from '../input/sheet.ts'
 import type { Source } from '../input/source.ts'
 import { UidColumn } from '../input/uid-column.ts'
-import { collectEarly } from '../memory.ts'
 
 const columns = chipColumns
 /** A chip is identified by its UID, or in the HaLo family by its public key. */
@@ -48,7 +47,6 @@ export const readImport = async (
   accepted: boolean,
   reading: Pick<SheetReader, 'heading' | 'original'> = {},
 ): Promise<ImportInput> => {
-  collectEarly()
   const problems = new Problems()
   const uids = new UidColumn(problems)
   const labels = new Map<string, number>()

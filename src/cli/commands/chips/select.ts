@@ -107,7 +107,6 @@ export const chosenChips = async <T>(
   team: string | undefined,
   keep: (chip: SelectedChip) => T,
 ): Promise<readonly T[]> => {
-  collectEarly()
   const chosen: T[] = []
   const { label, ...rest } = conditions
   const missing = new Set(label === undefined || Object.keys(rest).length > 0 ? [] : [label].flat())
@@ -116,6 +115,7 @@ export const chosenChips = async <T>(
     chosen.push(keep(chip))
     missing.delete(chip.label ?? '')
   }
+  collectEarly(chosen.length)
   if (missing.size === 0) return chosen
   throw new CliError(
     `No chip has the label ${[...missing].map((one) => `"${one}"`).join(', ')}. Nothing was written.`,
