@@ -17,6 +17,19 @@ export function browserBinary(): string {
   )
 }
 
+export const browserArguments = (profile: string): string[] => [
+  '--headless',
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+  '--disable-dev-shm-usage',
+  `--user-data-dir=${profile}`,
+]
+
 /** Serves one page, whose script says what came of it with a POST to /done. */
 async function servePage(html: string) {
   let report: (text: string) => void = () => undefined
@@ -54,20 +67,7 @@ export async function inBrowser(script: string, timeoutMs = 20_000): Promise<unk
   const profile = mkdtempSync(join(tmpdir(), 'tapchip-browser-'))
   const child = spawn(
     browserBinary(),
-    [
-      '--headless',
-      '--no-sandbox',
-      '--disable-gpu',
-      '--disable-quic',
-      '--no-first-run',
-      '--disable-background-networking',
-      '--disable-component-update',
-      '--disable-sync',
-      '--disable-dev-shm-usage',
-      `--user-data-dir=${profile}`,
-      '--remote-debugging-port=0',
-      page.url,
-    ],
+    [...browserArguments(profile), '--remote-debugging-port=0', page.url],
     // A group of its own: a browser is many processes, and those that outlive the first go on writing.
     { stdio: 'ignore', detached: true },
   )
