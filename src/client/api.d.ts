@@ -108,9 +108,11 @@ export interface WebhookData {
   readonly 'transaction.settled': {
     readonly hash: string | null
     readonly initialTxHash: string | null
-    readonly state: string
+    readonly state: 'confirmed' | 'failed'
     readonly chainId: number
   }
+  /** Asked for by `tapchip webhooks test`. */
+  readonly 'webhook.test': { readonly webhook: number }
 }
 
 /** The build replaces it: one method per operation. */

@@ -76,12 +76,20 @@ export function messageOf(operation: Operation, base: string, input: Input): Mes
     headers['content-type'] = 'application/x-ndjson'
     const lines = take('lines')
     if (!Array.isArray(lines)) throw invalid('lines must be an array, one element per line.')
-    return { url, headers, body: lines.map((line) => `${JSON.stringify(line)}\n`).join('') }
+    return { url, headers, body: lines.map((line) => `${jsonOf(line)}\n`).join('') }
   }
   if (operation.method === 'GET' || (operation.method === 'DELETE' && rest.size === 0))
     return { url, headers }
   headers['content-type'] = 'application/json'
-  return { url, headers, body: JSON.stringify(Object.fromEntries(rest)) }
+  return { url, headers, body: jsonOf(Object.fromEntries(rest)) }
+}
+
+function jsonOf(value: unknown): string {
+  try {
+    return JSON.stringify(value)
+  } catch {
+    throw invalid('The input cannot be written as JSON: it holds itself, or a BigInt, which must be text.')
+  }
 }
 
 /** Of a path. `.` and `..` would lead to another operation, and so would nothing at all. */

@@ -213,6 +213,7 @@ describe('what goes wrong is a TapchipError', () => {
       client.getRef({ id: '\ud800' }),
       ...['..', '.', ''].map((id) => client.getRef({ id })),
       client.listChips({ name: '\udfff' }),
+      client.editChips({ tagUIDs: [1n as unknown as string], updates: { redirectUrl: null } }),
       client.transferTokenWithCode({ code: 'a b\nc', recipient: bob }),
       client.transferToken({ ...none, recipient: bob }, { idempotencyKey: 'é' }),
     ]

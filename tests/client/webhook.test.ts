@@ -1,6 +1,7 @@
 import { createHmac, randomBytes } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { verifyWebhook } from '../../dist/client.js'
+import { verifyWebhook, type WebhookData } from '../../dist/client.js'
+import { testType, webhookTypes } from '../../src/values/webhook-types.ts'
 
 const secret = `whsec_${randomBytes(24).toString('base64')}`
 const at = new Date('2026-06-01T12:00:00Z')
@@ -28,7 +29,9 @@ const refused = (message: RegExp) =>
 test('a delivery is read, as text or bytes, with the headers of Node or of fetch', async () => {
   const event = await verifyWebhook(body, headersWith(), secret, { at })
   expect(event).toEqual({ id, ...JSON.parse(body) })
-  // The type tells which data there is.
+  // The type tells which data there is, of all that the daemon sends.
+  const known: readonly (keyof WebhookData)[] = [...webhookTypes, testType]
+  expect(known).toContain(event.type)
   expect(event.type === 'tap.valid' && event.data.counter).toBe(7)
   const headers = new Headers(headersWith())
   for (const given of [Buffer.from(body), new TextEncoder().encode(body).buffer])
