@@ -93,7 +93,9 @@ describe('one event, from its creation to a badge', () => {
     expect(await json('badge-events', 'show', id, '--as', 'event')).toMatchObject({ name: 'Opening' })
     const wallet = `0x${'1'.repeat(40)}`
     await json('badge-events', 'mint', id, '--code', await tapCode(made.id), '--recipient', wallet)
-    expect(await json('badge-events', 'held', wallet)).toMatchObject([{ event: { name: 'Opening' } }])
+    const held = await json('badge-events', 'held', wallet)
+    expect(held).toMatchObject([{ event: { name: 'Opening' } }])
+    expect(await json('badge-events', 'held', wallet, '--event', String(held[0].event.id))).toEqual(held)
     const table = await here.run('badge-events', 'list')
     expect(table.stdout).toMatch(/Opening\s+active\s+1 of 3/)
     expect(await json('badge-events', 'reject', id)).toMatchObject({ status: 'rejected' })

@@ -146,6 +146,18 @@ describe("what POAP's clients read", () => {
     const forTeam = (await held(acmeKey)).map(({ event }: { event: { id: number } }) => event.id)
     expect(forTeam).toEqual([last, hidden, first])
     expect((await get(`/actions/scan/${wallet(77)}`)).body).toEqual([])
+
+    // Badge pages ask for one event, with a header of POAP's, to say that it was claimed already.
+    const one = async (event: number | undefined, address: string, key?: string) => {
+      const { status, body } = await get(`/actions/scan/${address}/${event}`, key)
+      return status === 200 ? body : status
+    }
+    expect(await one(first, owner.toLowerCase())).toEqual(older[0])
+    expect(await one(last, owner)).toEqual(newest)
+    expect([await one(first, wallet(77)), await one(999_999, owner), await one(hidden, owner)]).toEqual([
+      404, 404, 404,
+    ])
+    expect(await one(hidden, owner, acmeKey)).toMatchObject({ owner, event: { id: hidden } })
   })
 })
 

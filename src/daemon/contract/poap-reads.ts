@@ -5,6 +5,14 @@ import { address, integer, tokenId } from './fields.ts'
 
 const upstreamId = integer(1)
 
+const poapBadge = z.object({
+  event: poapEvent,
+  tokenId: z.string(),
+  owner: z.string(),
+  chain: z.string(),
+  created: z.string(),
+})
+
 /** What POAP's own clients read of events and badges, for the events of the embedded provider. */
 export const poapReads = {
   'GET /events/id/:id': publicEndpoint({
@@ -35,14 +43,13 @@ export const poapReads = {
     summary:
       'List the badges that an address has from the embedded badge provider, newest first, as POAP lists its own',
     params: z.object({ address }),
-    response: z.array(
-      z.object({
-        event: poapEvent,
-        tokenId: z.string(),
-        owner: z.string(),
-        chain: z.string(),
-        created: z.string(),
-      }),
-    ),
+    response: z.array(poapBadge),
+  }),
+  'GET /actions/scan/:address/:eventId': publicEndpoint({
+    id: 'getPoapBadge',
+    summary:
+      "Read an address's badge of one event, as POAP's clients do before they offer one; 404 if it has none",
+    params: z.object({ address, eventId: upstreamId }),
+    response: poapBadge,
   }),
 } as const

@@ -1,11 +1,25 @@
 import type { FastifyInstance } from 'fastify'
 import type { Context } from '../context.ts'
-import { badgesOf, type PoapEvent, showAsPoap } from '../domain/badge-events/public-event.ts'
+import {
+  badgeOf,
+  badgesOf,
+  type PoapBadge,
+  type PoapEvent,
+  showAsPoap,
+} from '../domain/badge-events/public-event.ts'
 import { bindAll } from '../http/bind.ts'
 import { imageUrl } from './badge-events.ts'
 
 export function poapReadRoutes(app: FastifyInstance, ctx: Context): void {
   const onWire = ({ response, image }: PoapEvent) => ({ ...response, image_url: imageUrl(ctx, image) })
+  const badgeOnWire = ({ tokenId, owner, claimedAt, ...shown }: PoapBadge) => ({
+    event: onWire(shown),
+    tokenId,
+    owner,
+    // These badges are on no chain.
+    chain: 'embedded',
+    created: claimedAt.slice(0, 19).replace('T', ' '),
+  })
   bindAll(app, ctx, {
     'GET /events/id/:id': async ({ params, keyTeam }) => onWire(await showAsPoap(ctx, params.id, keyTeam)),
     'GET /metadata/:eventId/:tokenId': async ({ params, keyTeam }) => {
@@ -32,13 +46,8 @@ export function poapReadRoutes(app: FastifyInstance, ctx: Context): void {
       }
     },
     'GET /actions/scan/:address': async ({ params, keyTeam }) =>
-      (await badgesOf(ctx, params.address, keyTeam)).map(({ tokenId, owner, claimedAt, ...shown }) => ({
-        event: onWire(shown),
-        tokenId,
-        owner,
-        // These badges are on no chain.
-        chain: 'embedded',
-        created: claimedAt.slice(0, 19).replace('T', ' '),
-      })),
+      (await badgesOf(ctx, params.address, keyTeam)).map(badgeOnWire),
+    'GET /actions/scan/:address/:eventId': async ({ params: { address, eventId }, keyTeam }) =>
+      badgeOnWire(await badgeOf(ctx, { address, upstreamId: eventId }, keyTeam)),
   })
 }

@@ -32,12 +32,20 @@ export interface HeldBadge extends ShownBadgeEvent {
   claimedAt: string | null
 }
 
-/** The badges of an address at the embedded provider, newest first. @param recipient EIP-55 */
-export const badgesHeldBy = (db: Queries, recipient: string, limit: number): Promise<HeldBadge[]> =>
+/**
+ * The badges of an address at the embedded provider, newest first. @param recipient EIP-55 @param upstreamId of the
+ * only event to look at
+ */
+export const badgesHeldBy = (
+  db: Queries,
+  { recipient, upstreamId }: { recipient: string; upstreamId?: number },
+  limit: number,
+): Promise<HeldBadge[]> =>
   withImages(db)
     .innerJoin('badgeClaims', 'badgeClaims.badgeEventId', 'badgeEvents.id')
     .select(['badgeClaims.id as claimId', 'badgeClaims.claimedAt'])
     .where('badgeClaims.recipient', '=', recipient)
+    .$if(upstreamId !== undefined, (query) => query.where('badgeEvents.upstreamId', '=', upstreamId ?? 0))
     .where('badgeClaims.codeNumber', 'is', null)
     .where('badgeClaims.state', '=', 'claimed')
     .orderBy('badgeClaims.id', 'desc')

@@ -48,14 +48,36 @@ export async function showAsPoap({ db }: Reading, upstreamId: number, team: Aski
 
 const mostHeld = 1000
 
+export interface PoapBadge extends PoapEvent {
+  tokenId: string
+  /** EIP-55. */
+  owner: string
+  claimedAt: string
+}
+
 /** The badges of an address at the embedded provider, the newest thousand. @param address in any case */
-export async function badgesOf(
-  { db }: Reading,
-  address: string,
+export const badgesOf = (deps: Reading, address: string, team: AskingTeam): Promise<PoapBadge[]> =>
+  badgesHeld(deps, { address }, mostHeld, team)
+
+/** The newest badge that an address has of an event. @throws DomainError not_found */
+export async function badgeOf(
+  deps: Reading,
+  wanted: { address: string; upstreamId: number },
   team: AskingTeam,
-): Promise<(PoapEvent & { tokenId: string; owner: string; claimedAt: string })[]> {
+): Promise<PoapBadge> {
+  const [badge] = await badgesHeld(deps, wanted, 1, team)
+  if (!badge) throw notFound('badge of this event at this address')
+  return badge
+}
+
+async function badgesHeld(
+  { db }: Reading,
+  { address, ...of }: { address: string; upstreamId?: number },
+  limit: number,
+  team: AskingTeam,
+): Promise<PoapBadge[]> {
   const owner = getAddress(address)
-  const held = await badgesHeldBy(db.read, owner, mostHeld)
+  const held = await badgesHeldBy(db.read, { recipient: owner, ...of }, limit)
   return held
     .filter((badge) => isShown(badge, team))
     .map(({ claimId, claimedAt, ...event }) => ({
