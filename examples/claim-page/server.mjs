@@ -79,7 +79,8 @@ async function answer(request, url, visit) {
     if (text.length > 1000) throw { statusCode: 413 }
   }
   visit.recipient = String(JSON.parse(text).recipient)
-  visit.results[name] = await actions[name](visit, visit.recipient)
+  const act = actions[name]
+  visit.results[name] = await act(visit, visit.recipient)
   return visit.results[name]
 }
 

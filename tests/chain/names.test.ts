@@ -455,6 +455,12 @@ describe('names that take long', () => {
     await letGo([next])
   })
 
+  test('wait their turn where one tap allows several things, and its page asks for all of them at once', async () => {
+    const { resolve } = createNameResolver({ clientFor: () => clientOf(chain), fetchGateway: guarded() })
+    const asked = Array.from({ length: 6 }, () => resolve({ chip: '04' }, 31337, 'alice.eth'))
+    expect(await Promise.all(asked)).toEqual(asked.map(() => alice))
+  })
+
   test('are waited for no longer than it was said', async () => {
     const { client, letGo } = held()
     const { resolve } = createNameResolver({
