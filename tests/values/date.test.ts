@@ -24,12 +24,14 @@ describe('times', () => {
     '',
   ])('%j is none', (text) => expect(readMoment(text)).toBeUndefined())
 
-  test('an instant is in UTC, to the second at least', () => {
-    expect(isInstant('2026-12-31T18:00:00Z')).toBe(true)
+  test('an instant says its offset, and is to the second at least', () => {
+    for (const text of ['2026-12-31T18:00:00Z', '2026-12-31T18:00:00+00:00', '2026-12-31T20:00:00.5+02:00'])
+      expect(isInstant(text)).toBe(true)
     for (const text of [
       '2026-02-30T18:00:00Z',
       '2026-12-31T18:00Z',
-      '2026-12-31T18:00:00+00:00',
+      '2026-12-31T18:00:00',
+      '2026-12-31T18:00:00+99:00',
       '2026-12-31',
     ])
       expect(isInstant(text)).toBe(false)
