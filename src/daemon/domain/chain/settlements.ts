@@ -16,15 +16,19 @@ import type { WebhookEvents } from '../webhook-events.ts'
 export const settledWith =
   ({ webhookEvents }: { webhookEvents: WebhookEvents }): Settled =>
   async (trx, transaction) => {
-    await updateRecords(trx, transaction)
+    await updateRecords(trx, transaction, webhookEvents)
     await webhookEvents.recordSettled(trx, transaction)
   }
 
-const updateRecords: Settled = async (trx, { id, state, at }) => {
+async function updateRecords(
+  trx: Queries,
+  { id, state, at }: Parameters<Settled>[1],
+  webhookEvents: WebhookEvents,
+): Promise<void> {
   const contractId = await contractToldBy(trx, id)
   if (contractId !== undefined) await rememberUrl(trx, contractId, id, state === 'confirmed')
   if (state === 'confirmed') await confirmContractOf(trx, id)
-  else await abandonDeployment(trx, id, at)
+  else await abandonDeployment(trx, { id, at }, webhookEvents)
 }
 
 /** If the contract did not get the URL, the next start sends it again. */
@@ -37,11 +41,17 @@ async function rememberUrl(trx: Queries, contractId: number, id: number, isTold:
 }
 
 /** Mints on a contract that will not be deployed would wait forever. The next start records everything anew. */
-async function abandonDeployment(trx: Queries, id: number, at: string): Promise<void> {
+async function abandonDeployment(
+  trx: Queries,
+  { id, at }: { id: number; at: string },
+  webhookEvents: WebhookEvents,
+): Promise<void> {
   const contractId = await contractDeployedBy(trx, id)
   if (contractId !== undefined) {
     const reason = `its contract was not deployed (transaction ${id})`
-    for (const mint of await openMintsOf(trx, contractId)) await cancelQueued(trx, { id: mint, at, reason })
+    for (const mint of await openMintsOf(trx, contractId))
+      if (await cancelQueued(trx, { id: mint, at, reason }))
+        await webhookEvents.recordSettled(trx, { id: mint, state: 'cancelled', at })
     await forgetMints(trx, contractId)
     const { reason: why } = (await findTransaction(trx, id)) ?? {}
     await updateContract(trx, contractId, {
