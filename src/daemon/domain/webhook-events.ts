@@ -24,6 +24,8 @@ export interface WebhookEvent {
 const minuteMs = 60_000
 /** Of one team. */
 const refusedPerMinute = 60
+/** With more that wait for a webhook, it is not told of refused taps: so many would get it disabled. */
+const waitingAtMost = 1000
 
 export const newMessageId = (): string => `msg_${nanoid()}`
 
@@ -78,7 +80,9 @@ export class WebhookEvents {
     const { teamId, type, at, data, chipUid = null, transactionId = null } = event
     if (teamId === null || !this.wants(teamId, type)) return
     const message = { teamId, messageId: newMessageId(), type, at, chipUid, transactionId }
-    if ((await insertMessages(trx, { ...message, data: JSON.stringify(data) })) > 0) this.#recorded(teamId)
+    const most = type === 'tap.refused' ? waitingAtMost : undefined
+    const rows = await insertMessages(trx, { ...message, data: JSON.stringify(data) }, most)
+    if (rows > 0) this.#recorded(teamId)
   }
 
   /** A tap that was taken, or that its disabled or restored chip may not use. */

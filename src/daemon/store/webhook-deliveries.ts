@@ -16,7 +16,7 @@ export type NewMessage = {
 
 const columns = ['webhookId', 'messageId', 'type', 'at', 'chipUid', 'transactionId', 'data'] as const
 
-const insert = statement<NewMessage & { pattern: string }>()((db, p) =>
+const insert = statement<NewMessage & { pattern: string; waitingAtMost: number }>()((db, p) =>
   db
     .insertInto('webhookDeliveries')
     .columns([...columns])
@@ -34,13 +34,32 @@ const insert = statement<NewMessage & { pattern: string }>()((db, p) =>
         ])
         .where('teamId', '=', p.teamId)
         .where('disabledAt', 'is', null)
-        .where((w) => w.or([w('events', 'is', null), w('events', 'like', p.pattern)])),
+        .where((w) => w.or([w('events', 'is', null), w('events', 'like', p.pattern)]))
+        .where((w) =>
+          w.or([
+            w(w.val(p.waitingAtMost), '=', -1),
+            w.not(
+              w.exists(
+                w
+                  .selectFrom('webhookDeliveries')
+                  .select('webhookDeliveries.id')
+                  .whereRef('webhookDeliveries.webhookId', '=', 'webhooks.id')
+                  .where('settledAt', 'is', null)
+                  .limit(1)
+                  .offset(p.waitingAtMost),
+              ),
+            ),
+          ]),
+        ),
     ),
 )
 
-/** One row for each enabled webhook of the team that wants the type. @returns their number */
-export const insertMessages = (db: Queries, message: NewMessage): Promise<number> =>
-  insert.run(db, { ...message, pattern: `% ${message.type} %` })
+/**
+ * One row for each enabled webhook of the team that wants the type.
+ * @param waitingAtMost none for a webhook with more that wait @returns the number of rows
+ */
+export const insertMessages = (db: Queries, message: NewMessage, waitingAtMost = -1): Promise<number> =>
+  insert.run(db, { ...message, pattern: `% ${message.type} %`, waitingAtMost })
 
 const group = statement<{ uid: string }>()((db, p) =>
   db
