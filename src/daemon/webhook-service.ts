@@ -3,6 +3,7 @@ import type { Logger } from 'pino'
 import type { Config } from './config/config.ts'
 import type { BudgetClock } from './domain/time.ts'
 import type { WebhookEvents } from './domain/webhook-events.ts'
+import { dropForDisabled } from './domain/webhooks/prune.ts'
 import { deliveryQueue } from './domain/webhooks/queue.ts'
 import { deleteRemoved, type WebhookSender } from './domain/webhooks/webhooks.ts'
 import type { Metrics } from './metrics.ts'
@@ -39,7 +40,7 @@ export function webhookService(deps: Deps): WebhookService {
   })
   const failed = (err: unknown) => log.error({ err }, 'webhooks could not be delivered')
   const deliverer = new Deliverer({
-    store: deliveryQueue({ ...deps, holder }),
+    store: deliveryQueue({ ...deps, holder, failed }),
     clock,
     failed,
     pace: new Pace({ monotonic: () => performance.now(), utilization }),
@@ -54,6 +55,7 @@ export function webhookService(deps: Deps): WebhookService {
   webhookEvents.onRecorded((teamId) => deliverer.recorded(teamId))
   return {
     holder,
+    onRequest: new Set(),
     whyNot: (url) => whyNotCallable(url, isPrivateAllowed),
     tryNow: (id) => deliverer.tryNow(id),
     async changed() {
@@ -62,7 +64,7 @@ export function webhookService(deps: Deps): WebhookService {
     },
     start() {
       deliverer.start()
-      deleteRemoved(deps).catch(failed)
+      Promise.all([deleteRemoved(deps), dropForDisabled(deps)]).catch(failed)
     },
     stop: () => deliverer.stop(),
   }

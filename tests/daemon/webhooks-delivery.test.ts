@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { cleanUp } from '../../src/daemon/domain/housekeeping.ts'
+import { deleteOld } from '../../src/daemon/domain/retention.ts'
 import { endWhatWasOpen } from '../../src/daemon/store/restored.ts'
 import { type AdminApp, openAdminApp, tenTimes } from '../support/admin.ts'
 import { type TestClock, testClock } from '../support/daemon.ts'
@@ -76,10 +76,10 @@ test('a message that fails comes again within ten seconds, the same but for its 
   expect(again?.headers['webhook-timestamp']).not.toBe(first?.headers['webhook-timestamp'])
 
   clock.advance('6d')
-  await cleanUp(t.ctx)
+  await deleteOld(t.ctx)
   expect(await deliveries()).toHaveLength(2)
   clock.advance('2d')
-  await cleanUp(t.ctx)
+  await deleteOld(t.ctx)
   expect(await deliveries()).toEqual([])
 })
 
@@ -151,6 +151,15 @@ test('a test is one try; what failed is sent again on request, once, under its o
   expect(receiver.received).toHaveLength(1 + (counts[200] ?? 0))
   expect(new Set(receiver.received.map((one) => one.id)).size).toBe(1)
   expect((await deliveries())[0]).toMatchObject({ state: 'delivered', statusCode: 201 })
+
+  // Eight at a time, since these wait for no place.
+  const held: (() => void)[] = []
+  receiver.answerWith((_received, response) => {
+    held.push(() => response.writeHead(200).end())
+    if (held.length >= 8) for (const end of held.splice(0)) end()
+  })
+  expect(await tenTimes(() => t.call(`POST /admin/webhooks/${id}/test`))).toEqual({ 200: 8, 409: 2 })
+  receiver.answerWith((_received, response) => response.writeHead(201).end())
 
   const rolled = (await t.call(`POST /admin/webhooks/${id}/roll`)).body
   await t.call(`POST /admin/webhooks/${id}/test`)

@@ -9,7 +9,6 @@ import { announceDeferred } from './chain/announcements.ts'
 import { dayOf } from './chain/budget.ts'
 import { deleteOld } from './retention.ts'
 import { type BudgetClock, iso } from './time.ts'
-import { pruneDeliveries } from './webhooks/prune.ts'
 
 const everyMs = 3_600_000
 const refreshesKeptMs = 7 * 24 * everyMs
@@ -31,7 +30,6 @@ export async function cleanUp({ db, clock }: Deps): Promise<void> {
   await inPieces((trx, limit) => pruneIdempotencyKeys(trx, iso(clock.lived()), limit))
   await db.write((trx) => clampSpentDays(trx, dayOf(clock.settled())))
   await inPieces((trx, limit) => forgetBatches(trx, clock.now(), limit))
-  await pruneDeliveries({ db, clock })
   await inPieces((trx, limit) => pruneRefreshes(trx, iso(clock.now() - refreshesKeptMs), limit))
 }
 

@@ -4,6 +4,7 @@ import type { SecretBox } from '../store/secret-box.ts'
 import { hiddenEmail } from './badge-events/personal.ts'
 import type { TapLog } from './taps/tap-log.ts'
 import { type BudgetClock, iso } from './time.ts'
+import { pruneDeliveries } from './webhooks/prune.ts'
 
 const dayMs = 86_400_000
 /** Rows per write, kept small so that taps do not wait long. */
@@ -35,4 +36,5 @@ export async function deleteOld({ db, box, tapLog, clock, config }: Deps): Promi
     if ((await db.write((trx) => hideEmails(trx, of))) < atOnce) break
     await new Promise(setImmediate)
   }
+  await pruneDeliveries({ db, clock, config })
 }

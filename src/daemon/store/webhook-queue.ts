@@ -1,6 +1,6 @@
 import type { Queries } from './database.ts'
 import type { WebhookDeliveryRow } from './schema.ts'
-import { statement } from './statement.ts'
+import { affected, statement } from './statement.ts'
 
 // What the deliverer does with deliveries, within one write. A claim holds until `dueAt`, or until its process ends.
 
@@ -40,7 +40,8 @@ export const claimDelivery = statement<{
 }>()((db, p) =>
   db
     .updateTable('webhookDeliveries')
-    .set({ holder: p.holder, dueAt: p.until, data: p.data })
+    // Its data says the same at each try, even if the process ends before the first one is over.
+    .set({ holder: p.holder, dueAt: p.until, data: p.data, transactionId: null })
     .where('id', '=', p.id)
     .where('settledAt', 'is', null)
     .where((e) => e.or([e('dueAt', 'is', null), e('dueAt', '<=', p.now)])),
@@ -106,27 +107,35 @@ export const releaseDelivery = statement<{ id: number; holder: string; dueAt: st
     .where('settledAt', 'is', null),
 ).once
 
-/**
- * After a crash: what was claimed is due, and what has no known result counts as never tried. Dates too far ahead are
- * from before the clock was set back.
- */
-export async function releaseAllDeliveries(
-  db: Queries,
-  { now, latest }: { now: string; latest: string },
-): Promise<void> {
+/** After a crash: what was claimed is due, and what has no known result counts as never tried. @param now ISO 8601 */
+export async function releaseAllDeliveries(db: Queries, now: string): Promise<void> {
   const claimed = db
     .updateTable('webhookDeliveries')
     .where('settledAt', 'is', null)
     .where('holder', 'is not', null)
   await claimed.set({ holder: null, dueAt: null }).where('attempts', '=', 0).execute()
   await claimed.set({ holder: null, dueAt: now }).execute()
-  await db
-    .updateTable('webhookDeliveries')
-    .set({ dueAt: now })
-    .where('settledAt', 'is', null)
-    .where('dueAt', '>', latest)
-    .execute()
 }
+
+/**
+ * After the clock was set back: up to `limit` that are not claimed and wait beyond `latest` are due.
+ * @param of ISO 8601 @returns their number
+ */
+export const hastenDeliveries = (db: Queries, of: { now: string; latest: string; limit: number }) =>
+  affected(
+    db
+      .updateTable('webhookDeliveries')
+      .set({ dueAt: of.now })
+      .where('id', 'in', (e) =>
+        e
+          .selectFrom('webhookDeliveries')
+          .select('id')
+          .where('settledAt', 'is', null)
+          .where('holder', 'is', null)
+          .where('dueAt', '>', of.latest)
+          .limit(of.limit),
+      ),
+  )
 
 /** The ID before which a webhook's settled deliveries are too many; undefined: there are not that many. */
 export const firstKept = async (

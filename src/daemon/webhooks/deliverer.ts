@@ -1,34 +1,9 @@
 import { BackgroundLoop } from '../background-loop.ts'
-import { type Job, Lane, type Target } from './lane.ts'
+import type { Claimed, DeliveryStore } from './delivery-store.ts'
+import { type Job, Lane } from './lane.ts'
 import type { Pace } from './pace.ts'
+import { Taken } from './places.ts'
 import { attempt, type Result, type TryDeps } from './try.ts'
-
-export interface Claimed {
-  webhookId: number
-  jobs: readonly Job[]
-  /** There may be more that were never tried. */
-  isMore: boolean
-  /** When the next one that was tried is due. */
-  nextDueAt: number | undefined
-}
-
-/** Claims are held in the name of this process. */
-export interface DeliveryStore {
-  /** Webhooks that are enabled. */
-  targets(): Promise<readonly Target[]>
-  /** What an earlier process had claimed is free again. */
-  releaseAll(): Promise<unknown>
-  /** Records results and claims messages, in one write. */
-  exchange(
-    results: readonly Result[],
-    wanted: readonly { webhookId: number; limit: number }[],
-  ): Promise<Claimed[]>
-  release(jobs: readonly Job[]): Promise<unknown>
-  claimed(id: number): Promise<Job | undefined>
-  disable(webhookId: number, reason: string): Promise<unknown>
-  /** Deletes old deliveries, and disables the webhook if too many wait. */
-  tidy(webhookId: number, isBehind: boolean): Promise<unknown>
-}
 
 interface DelivererSettings extends TryDeps {
   store: DeliveryStore
@@ -36,12 +11,14 @@ interface DelivererSettings extends TryDeps {
   pace: Pace
 }
 
-/** Each kind of receiver has its own places, so that slow ones take none from quick ones. */
-const places = 32
 /** A receiver that takes longer counts as slow. */
 const quickMs = 1000
 const wokenMs = 20
 const longestRestMs = 30_000
+/** After a run that failed, for example because the disk is full. */
+const failedRestMs = 3000
+/** The clock drifts by less. */
+const setBackMs = 10_000
 /** While the pace, or the places, hold tries back. */
 const pacedRestMs = 50
 const tidyEveryMs = 2000
@@ -59,14 +36,21 @@ export class Deliverer {
   #tidiedAt = 0
   #isReleased = false
   #isStale = true
+  #isFailing = false
+  /** How far the machine's clock is ahead of the one that never goes back. */
+  #ahead = Number.NEGATIVE_INFINITY
 
   constructor(settings: DelivererSettings) {
     this.#settings = settings
     this.#loop = new BackgroundLoop({
       run: () => this.#work(),
-      restMs: () => this.#restMs(),
-      wokenMs: () => wokenMs,
-      failed: settings.failed,
+      restMs: () => (this.#isFailing ? failedRestMs : this.#restMs()),
+      wokenMs: () => (this.#isFailing ? failedRestMs : wokenMs),
+      failed: (error) => {
+        // Only the first of a row: a log may be on the disk that is full.
+        if (!this.#isFailing) settings.failed(error)
+        this.#isFailing = true
+      },
     })
   }
 
@@ -107,7 +91,10 @@ export class Deliverer {
     const job = await store.claimed(id)
     const target = job && (await store.targets()).find((one) => one.id === job.webhookId)
     if (!job || !target) return
+    const lane = this.#lanes.get(target.id)
+    lane?.hold(id)
     const [result] = await attempt(this.#settings, job, target)
+    lane?.letGo(id)
     this.#results.push(result)
     await this.#exchange([])
     this.changed()
@@ -119,6 +106,7 @@ export class Deliverer {
       await store.releaseAll()
       this.#isReleased = true
     }
+    await this.#noticeSetBack()
     if (this.#isStale) await this.#reload()
     const now = clock.now()
     const wanted = [...this.#lanes].flatMap(([webhookId, lane]) => {
@@ -129,11 +117,27 @@ export class Deliverer {
     if (isWriting && (wanted.length > 0 || this.#results.length > 0)) await this.#exchange(wanted)
     this.#startTries()
     await this.#tidy()
+    this.#isFailing = false
+  }
+
+  async #noticeSetBack(): Promise<void> {
+    const { store, clock } = this.#settings
+    const ahead = clock.now() - clock.monotonic()
+    if (ahead < this.#ahead - setBackMs) {
+      for (const result of this.#results) if (result.dueAt !== null) result.dueAt = clock.now()
+      await store.hasten()
+      for (const lane of this.#lanes.values()) lane.lookAgain()
+    }
+    this.#ahead = ahead
   }
 
   async #reload(): Promise<void> {
+    // Before the read: what changes during it is read again.
     this.#isStale = false
-    const targets = await this.#settings.store.targets()
+    const targets = await this.#settings.store.targets().catch((error) => {
+      this.#isStale = true
+      throw error
+    })
     const lanes = new Map<number, Lane>()
     for (const target of targets) {
       const lane = this.#lanes.get(target.id) ?? new Lane(target)
@@ -147,47 +151,35 @@ export class Deliverer {
   async #exchange(wanted: readonly { webhookId: number; limit: number }[]): Promise<void> {
     const results = this.#results
     this.#results = []
-    for (const { webhookId } of wanted) {
-      const lane = this.#lanes.get(webhookId)
-      // Before the write: what is recorded during it is looked for again.
-      if (lane) lane.mayHaveFresh = false
-    }
+    // Before the write: what is recorded during it is looked for again.
+    for (const { webhookId } of wanted) this.#lanes.get(webhookId)?.look()
     let claimed: readonly Claimed[]
     try {
       const { pace, store } = this.#settings
       claimed = await pace.timed(() => store.exchange(results, wanted))
     } catch (error) {
       this.#results.unshift(...results)
-      for (const { webhookId } of wanted) {
-        const lane = this.#lanes.get(webhookId)
-        if (lane) lane.mayHaveFresh = true
-      }
+      for (const { webhookId } of wanted) this.#lanes.get(webhookId)?.lookAgain()
       throw error
     }
-    for (const { webhookId, jobs, isMore, nextDueAt } of claimed) {
-      const lane = this.#lanes.get(webhookId)
-      if (!lane) continue
-      lane.add(jobs)
-      lane.mayHaveFresh ||= isMore
-      lane.nextDueAt = nextDueAt ?? Number.POSITIVE_INFINITY
-    }
+    for (const one of claimed) this.#lanes.get(one.webhookId)?.found(one)
   }
 
   /** In turn, so that a webhook with many messages does not keep others waiting. */
   #startTries(): void {
-    if (this.#loop.isEnding) return
+    // URLs that changed are read first.
+    if (this.#loop.isEnding || this.#isStale) return
     const { pace } = this.#settings
     const lanes = [...this.#lanes.values()]
-    const taken = { quick: 0, slow: 0 }
-    for (const lane of lanes) taken[kindOf(lane)] += lane.inFlight
+    const taken = new Taken(lanes)
     for (let isProgress = true; isProgress; ) {
       isProgress = false
       for (const lane of lanes) {
-        if (taken[kindOf(lane)] >= places || !lane.isReady) continue
+        if (!lane.isReady || !taken.isRoom(lane)) continue
         if (!pace.take()) return
         const job = lane.take()
         if (!job) continue
-        taken[kindOf(lane)] += 1
+        taken.add(lane, 1)
         isProgress = true
         const ended = this.#run(lane, job).finally(() => this.#tries.delete(ended))
         this.#tries.add(ended)
@@ -202,25 +194,23 @@ export class Deliverer {
   }
 
   async #run(lane: Lane, job: Job): Promise<void> {
+    const { clock, store, failed } = this.#settings
+    const { target } = lane
     const slow = setTimeout(() => {
-      lane.isQuick = false
+      if (lane.kind === 'quick') lane.kind = 'slow'
       this.#loop.wake()
     }, quickMs)
-    const { clock } = this.#settings
     const began = clock.monotonic()
-    const [result, isGone] = await attempt(this.#settings, job, lane.target)
+    const [result, isGone] = await attempt(this.#settings, job, target)
     clearTimeout(slow)
     lane.ended(job)
-    lane.isQuick = clock.monotonic() - began < quickMs
-    lane.settled += result.outcome === 'again' ? 0 : 1
-    if (result.dueAt !== null) lane.nextDueAt = Math.min(lane.nextDueAt, result.dueAt)
+    lane.judge(result, clock.monotonic() - began < quickMs)
     this.#results.push(result)
-    if (isGone) {
+    // An answer to an earlier URL, or from before it was enabled again, says nothing about this one.
+    const isCurrent = this.#lanes.get(target.id) === lane && lane.target.url === target.url && !this.#isStale
+    if (isGone && isCurrent && !lane.isClosed) {
       lane.isClosed = true
-      await this.#settings.store
-        .disable(lane.target.id, 'the receiver answered 410 Gone')
-        .catch(this.#settings.failed)
-      lane.clear()
+      await store.disable(target, 'the receiver answered 410 Gone').then(() => lane.clear(), failed)
       lane.isClosed = false
       this.#isStale = true
     }
@@ -236,9 +226,7 @@ export class Deliverer {
       const isBehind = lane.mayHaveFresh || Number.isFinite(lane.nextDueAt)
       if (!isBehind && lane.settled < settledBetween) continue
       lane.settled = 0
-      await store.tidy(id, isBehind)
-      // It may have been disabled.
-      this.#isStale ||= isBehind
+      if (await store.tidy(id, isBehind)) this.#isStale = true
     }
   }
 
@@ -251,5 +239,3 @@ export class Deliverer {
     return Math.min(Math.max(due - now, wokenMs), longestRestMs)
   }
 }
-
-const kindOf = ({ isQuick }: Lane): 'quick' | 'slow' => (isQuick ? 'quick' : 'slow')

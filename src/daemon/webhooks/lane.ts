@@ -1,3 +1,5 @@
+import { type Kind, places } from './places.ts'
+
 /** A claimed message. */
 export interface Job {
   id: number
@@ -24,17 +26,24 @@ export interface Target {
   secrets: readonly { bytes: Uint8Array; until: string | null }[]
 }
 
-const quickPlaces = 8
-// A receiver that takes its time gets fewer requests at once, and shares places with others of its kind.
-const slowPlaces = 2
-const quickQueue = 64
-const slowQueue = 4
+export interface Found {
+  jobs: readonly Job[]
+  /** There may be more that were never tried. */
+  isMore: boolean
+  /** When the next one that was tried is due. */
+  nextDueAt: number | undefined
+}
+
+interface Tried {
+  outcome: 'delivered' | 'failed' | 'again'
+  statusCode: number | null
+  dueAt: number | null
+}
 
 /** The messages of one webhook that this process has claimed. */
 export class Lane {
   target: Target
-  /** The last try was soon over, whatever became of it. */
-  isQuick = false
+  kind: Kind = 'slow'
   inFlight = 0
   /** It is being disabled. */
   isClosed = false
@@ -45,6 +54,8 @@ export class Lane {
   /** Settled since old deliveries were last deleted. */
   settled = 0
   #queue: Job[] = []
+  /** Queued or being tried: a claim that a jump of the clock ended is claimed again, and must not be sent twice. */
+  readonly #held = new Set<number>()
   readonly #busyChips = new Set<string>()
 
   constructor(target: Target) {
@@ -58,12 +69,44 @@ export class Lane {
   /** How many messages to claim now. */
   room(now: number): number {
     if (this.isClosed || (!this.mayHaveFresh && now < this.nextDueAt)) return 0
-    const most = this.isQuick ? quickQueue : slowQueue
+    const most = places[this.kind].queued
     return this.#queue.length > most / 2 ? 0 : most - this.#queue.length
   }
 
-  add(jobs: readonly Job[]): void {
-    this.#queue.push(...jobs)
+  /** The store is about to be asked. */
+  look(): void {
+    this.mayHaveFresh = false
+    // A try that fails meanwhile brings it forward, and the answer does not know of that.
+    this.nextDueAt = Number.POSITIVE_INFINITY
+  }
+
+  found({ jobs, isMore, nextDueAt = Number.POSITIVE_INFINITY }: Found): void {
+    for (const job of jobs) if (this.hold(job.id)) this.#queue.push(job)
+    this.mayHaveFresh ||= isMore
+    this.nextDueAt = Math.min(this.nextDueAt, nextDueAt)
+  }
+
+  lookAgain(): void {
+    this.mayHaveFresh = true
+    this.nextDueAt = 0
+  }
+
+  judge({ outcome, statusCode, dueAt }: Tried, isQuick: boolean): void {
+    const isSilent = outcome !== 'delivered' && statusCode === null
+    this.kind = isQuick ? 'quick' : isSilent ? 'silent' : 'slow'
+    this.settled += outcome === 'again' ? 0 : 1
+    if (dueAt !== null) this.nextDueAt = Math.min(this.nextDueAt, dueAt)
+  }
+
+  /** @returns false if it is held already */
+  hold(id: number): boolean {
+    if (this.#held.has(id)) return false
+    this.#held.add(id)
+    return true
+  }
+
+  letGo(id: number): void {
+    this.#held.delete(id)
   }
 
   /** The next message to try, if there is a place: one of each chip at a time keeps its first tries in order. */
@@ -81,17 +124,20 @@ export class Lane {
   }
 
   #nextIndex(): number {
-    if (this.isClosed || this.inFlight >= (this.isQuick ? quickPlaces : slowPlaces)) return -1
+    if (this.isClosed || this.inFlight >= places[this.kind].each) return -1
     return this.#queue.findIndex(({ chipUid }) => chipUid === null || !this.#busyChips.has(chipUid))
   }
 
-  ended({ chipUid }: Job): void {
+  ended({ id, chipUid }: Job): void {
     this.inFlight -= 1
+    this.letGo(id)
     if (chipUid !== null) this.#busyChips.delete(chipUid)
   }
 
   /** @returns what was claimed and not tried */
   clear(): Job[] {
-    return this.#queue.splice(0)
+    const jobs = this.#queue.splice(0)
+    for (const { id } of jobs) this.letGo(id)
+    return jobs
   }
 }

@@ -17,6 +17,8 @@ import type { WebhookDeps } from './webhooks.ts'
 
 export type DeliveryView = ShownDelivery & { team: string }
 
+/** On request, since these wait for no place. */
+const mostAtOnce = 8
 /** Longer than any try. */
 const claimMs = 60_000
 
@@ -29,8 +31,11 @@ export async function listDeliveries(
   return (await listRows(db.slow, filter)).map((row) => ({ ...row, team: names.get(row.teamId) ?? '' }))
 }
 
-/** Sends a message that says nothing, once. @throws DomainError not_found, conflict if it is disabled */
-export async function testWebhook(deps: WebhookDeps, id: number): Promise<DeliveryView> {
+/** Sends a message that says nothing, once. @throws DomainError not_found, conflict if it is disabled, or many are being sent */
+export const testWebhook = (deps: WebhookDeps, id: number): Promise<DeliveryView> =>
+  onRequest(deps, () => test(deps, id))
+
+async function test(deps: WebhookDeps, id: number): Promise<DeliveryView> {
   const { db, clock, webhooks } = deps
   const now = clock.now()
   const row = await db.write(async (trx) => {
@@ -48,9 +53,12 @@ export async function testWebhook(deps: WebhookDeps, id: number): Promise<Delive
 
 /**
  * Sends a delivery again under the same ID, whatever became of it; if this fails, it is tried again like a new one.
- * @throws DomainError not_found, conflict if it still waits, or the webhook is disabled
+ * @throws DomainError not_found, conflict if it still waits, the webhook is disabled, or many are being sent
  */
-export async function redeliver(deps: WebhookDeps, actor: Actor, id: number): Promise<DeliveryView> {
+export const redeliver = (deps: WebhookDeps, actor: Actor, id: number): Promise<DeliveryView> =>
+  onRequest(deps, () => sendAgain(deps, actor, id))
+
+async function sendAgain(deps: WebhookDeps, actor: Actor, id: number): Promise<DeliveryView> {
   const { db, clock, webhooks } = deps
   const now = clock.now()
   await db.write(async (trx) => {
@@ -68,6 +76,16 @@ export async function redeliver(deps: WebhookDeps, actor: Actor, id: number): Pr
   })
   await webhooks.tryNow(id)
   return shown(deps, id)
+}
+
+async function onRequest<T>({ webhooks }: WebhookDeps, send: () => Promise<T>): Promise<T> {
+  if (webhooks.onRequest.size >= mostAtOnce)
+    throw conflict(
+      `${mostAtOnce} deliveries are being sent on request already. Try again once they have ended.`,
+    )
+  const one = Symbol()
+  webhooks.onRequest.add(one)
+  return send().finally(() => webhooks.onRequest.delete(one))
 }
 
 function assertEnabled(webhook: { disabledAt: string | null; disabledReason: string | null } | undefined) {

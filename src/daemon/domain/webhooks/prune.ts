@@ -1,24 +1,64 @@
-import type { Db } from '../../store/database.ts'
-import { deleteDelivery } from '../../store/webhook-deliveries.ts'
-import { oldestSettled } from '../../store/webhook-queue.ts'
-import { allWebhooks } from '../../store/webhooks.ts'
-import { type BudgetClock, iso } from '../time.ts'
+import type { Db, Queries } from '../../store/database.ts'
+import { deleteDelivery, deleteSettled, dropOpen } from '../../store/webhook-deliveries.ts'
+import { firstKept, oldestSettled } from '../../store/webhook-queue.ts'
+import { allWebhooks, findWebhook } from '../../store/webhooks.ts'
+import { type BudgetClock, type Clock, iso } from '../time.ts'
 
-const keptMs = 7 * 24 * 3_600_000
+const dayMs = 24 * 3_600_000
+const keptDays = 7
+/** Settled deliveries kept for each webhook, the newest. */
+const settledKept = 10_000
 /** Rows per write, kept small so that taps do not wait long. */
 const atOnce = 500
 
-/** Deletes what was settled a week ago: messages contain recipients. A jump of the clock counts only after a day. */
-export async function pruneDeliveries({ db, clock }: { db: Db; clock: BudgetClock }): Promise<void> {
-  const before = iso(clock.settled() - keptMs)
+interface Kept {
+  db: Db
+  clock: BudgetClock
+  config: { keepTapsDays: number | 'off'; keepEmailsDays: number | 'off' }
+}
+
+/**
+ * Deletes what was settled a week ago, or as many days as taps or email addresses are kept: messages contain both. A
+ * jump of the clock counts only after a day.
+ */
+export async function pruneDeliveries({ db, clock, config }: Kept): Promise<void> {
+  const bounds = [config.keepTapsDays, config.keepEmailsDays].filter((days) => days !== 'off')
+  const before = iso(clock.settled() - Math.min(keptDays, ...bounds) * dayMs)
   for (const { id } of await allWebhooks(db.read)) {
     const isMore = () =>
       db.write(async (trx) => {
         const oldest = await oldestSettled(trx, id, atOnce)
         const old = oldest.filter(({ settledAt }) => settledAt !== null && settledAt < before)
         for (const { id } of old) await deleteDelivery(trx, { id })
-        return old.length === atOnce
+        return old.length > 0
       })
     while (await isMore()) await new Promise(setImmediate)
   }
+}
+
+/** Deletes what is settled beyond the newest. */
+export async function keepNewest({ db }: { db: Db }, webhookId: number): Promise<void> {
+  const before = await firstKept(db.slow, { webhookId, kept: settledKept })
+  if (before === undefined) return
+  const piece = (trx: Queries) => deleteSettled(trx, { webhookId, before: before + 1, limit: atOnce })
+  while ((await db.write(piece)) === atOnce) await new Promise(setImmediate)
+}
+
+/** Drops what waits for a webhook while it is disabled. */
+export async function dropWaiting(deps: { db: Db; clock: Clock }, webhookId: number): Promise<void> {
+  const { db, clock } = deps
+  const error = 'the webhook was disabled'
+  const piece = async (trx: Queries) => {
+    // In each write: it may be enabled meanwhile, and what is recorded then is sent.
+    if ((await findWebhook(trx, webhookId))?.disabledAt === null) return false
+    return (await dropOpen(trx, { webhookId, at: iso(clock.now()), error, limit: atOnce })) === atOnce
+  }
+  while (await db.write(piece)) await new Promise(setImmediate)
+  await keepNewest(deps, webhookId)
+}
+
+/** Drops what an earlier process had not come to. */
+export async function dropForDisabled(deps: { db: Db; clock: Clock }): Promise<void> {
+  for (const { id, disabledAt } of await allWebhooks(deps.db.read))
+    if (disabledAt !== null) await dropWaiting(deps, id)
 }

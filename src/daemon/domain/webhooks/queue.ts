@@ -2,13 +2,13 @@ import { recordChange } from '../../store/audit.ts'
 import type { Db, Queries } from '../../store/database.ts'
 import type { WebhookRow } from '../../store/schema.ts'
 import type { SecretBox } from '../../store/secret-box.ts'
-import { countOpen, deleteSettled, findDelivery } from '../../store/webhook-deliveries.ts'
+import { countOpen, findDelivery } from '../../store/webhook-deliveries.ts'
 import {
   claimDelivery,
   dueDeliveries,
   earliestDue,
-  firstKept,
   freshDeliveries,
+  hastenDeliveries,
   type QueuedDelivery,
   releaseAllDeliveries,
   releaseDelivery,
@@ -18,7 +18,8 @@ import {
 import { allWebhooks, disableWebhook, findWebhook } from '../../store/webhooks.ts'
 import { type Clock, iso } from '../time.ts'
 import type { WebhookEvents } from '../webhook-events.ts'
-import { dropWaiting, secretContext, urlContext, waitingAtMost } from './webhooks.ts'
+import { dropWaiting, keepNewest } from './prune.ts'
+import { secretContext, urlContext, waitingAtMost } from './webhooks.ts'
 
 interface Deps {
   db: Db
@@ -26,6 +27,7 @@ interface Deps {
   clock: Clock
   webhookEvents: WebhookEvents
   holder: string
+  failed(error: unknown): void
 }
 
 /** Longer than a claimed message waits for its try; a process that ends frees its claims. */
@@ -33,10 +35,6 @@ const claimMs = 5 * 60_000
 /** A message whose transaction is about to be signed waits this long for the hash. */
 const hashWaitMs = 2000
 const hashPollMs = 100
-/** Retries are never further ahead. */
-const aheadAtMostMs = 8 * 3_600_000
-/** Settled deliveries kept for each webhook, the newest. */
-export const settledKept = 10_000
 const atOnce = 500
 /** Looked at besides, since some may have to wait. */
 const lookedAhead = 32
@@ -48,15 +46,28 @@ type Wanted = { webhookId: number; limit: number }
 /** The store as the deliverer sees it; see webhooks/deliverer.ts. */
 export function deliveryQueue(deps: Deps) {
   const { db, clock, holder } = deps
+  const unreadable = new Set<number>()
   return {
     async targets() {
       const enabled = (await allWebhooks(db.read)).filter(({ disabledAt }) => disabledAt === null)
-      return enabled.map((row) => targetOf(deps.box, row))
+      return enabled.flatMap((row) => {
+        try {
+          return targetOf(deps.box, row)
+        } catch (cause) {
+          // One that cannot be read keeps no others from being delivered.
+          const message = `Webhook ${row.id} cannot be decrypted, so nothing is sent to it. Remove it and create it anew.`
+          if (!unreadable.has(row.id)) deps.failed(new Error(message, { cause }))
+          unreadable.add(row.id)
+          return []
+        }
+      })
     },
-    releaseAll() {
-      const now = clock.now()
-      return db.write((trx) => releaseAllDeliveries(trx, { now: iso(now), latest: iso(now + aheadAtMostMs) }))
+    async releaseAll() {
+      await db.write((trx) => releaseAllDeliveries(trx, iso(clock.now())))
+      // Retries are never that far ahead, unless the clock was when they were planned.
+      await hasten(deps, 8 * 3_600_000)
     },
+    hasten: () => hasten(deps, 0),
     exchange(results: readonly Result[], wanted: readonly Wanted[]) {
       return db.write(async (trx) => {
         for (const result of results) await record(trx, deps, result)
@@ -76,14 +87,12 @@ export function deliveryQueue(deps: Deps) {
       const row = await findDelivery(db.read, id)
       return row?.holder === holder ? jobOf(row) : undefined
     },
-    disable: (id: number, reason: string) => disable(deps, id, reason),
+    disable: ({ id, url }: { id: number; url: string }, reason: string) => disable(deps, id, reason, url),
     async tidy(webhookId: number, isBehind: boolean) {
-      if (isBehind && (await countOpen(db.slow, webhookId, waitingAtMost + 1)) > waitingAtMost)
-        await disable(deps, webhookId, `more than ${waitingAtMost} deliveries were waiting`)
-      const before = await firstKept(db.read, { webhookId, kept: settledKept })
-      if (before === undefined) return
-      const piece = (trx: Queries) => deleteSettled(trx, { webhookId, before: before + 1, limit: atOnce })
-      while ((await db.write(piece)) === atOnce) await new Promise(setImmediate)
+      const isFull = isBehind && (await countOpen(db.slow, webhookId, waitingAtMost + 1)) > waitingAtMost
+      if (isFull) await disable(deps, webhookId, `more than ${waitingAtMost} deliveries were waiting`)
+      await keepNewest(deps, webhookId)
+      return isFull
     },
   }
 }
@@ -145,11 +154,13 @@ const jobOf = (row: Omit<QueuedDelivery, 'firstHash'>) => ({
   ...{ chipUid: row.chipUid, data: row.data, attempts: row.attempts, since: row.resentAt ?? row.at },
 })
 
-async function disable(deps: Deps, id: number, reason: string): Promise<void> {
+/** @param url disabled only while it has this one */
+async function disable(deps: Deps, id: number, reason: string, url?: string): Promise<void> {
   const { db, clock, webhookEvents } = deps
   const at = iso(clock.now())
   await db.write(async (trx) => {
     const row = await findWebhook(trx, id)
+    if (row && url !== undefined && deps.box.open(row.url, urlContext).toString() !== url) return
     if (!row || !(await disableWebhook(trx, { id, at, reason }))) return
     await recordChange(trx, {
       at,
@@ -162,4 +173,10 @@ async function disable(deps: Deps, id: number, reason: string): Promise<void> {
   })
   await webhookEvents.load(db.read)
   await dropWaiting(deps, id)
+}
+
+async function hasten({ db, clock }: Deps, aheadMs: number): Promise<void> {
+  const now = clock.now()
+  const of = { now: iso(now), latest: iso(now + aheadMs), limit: atOnce }
+  while ((await db.write((trx) => hastenDeliveries(trx, of))) === atOnce) await new Promise(setImmediate)
 }

@@ -18,6 +18,7 @@ import { assertTeamIn } from '../access/teams.ts'
 import { conflict, invalid, notFound } from '../errors.ts'
 import { type Clock, iso } from '../time.ts'
 import { storedTypes, typesOf, type WebhookEvents } from '../webhook-events.ts'
+import { dropWaiting } from './prune.ts'
 
 /** What the deliverer offers to the rules. */
 export interface WebhookSender {
@@ -25,6 +26,8 @@ export interface WebhookSender {
   whyNot(url: string): string | undefined
   /** Called after webhooks changed. */
   changed(): Promise<void>
+  /** Deliveries that are sent on request now. */
+  readonly onRequest: Set<symbol>
   /** Tries a claimed delivery once, and records the result. */
   tryNow(deliveryId: number): Promise<void>
   /** Claims are held in this name. */
@@ -160,15 +163,6 @@ export async function editWebhook(
   const row = await findWebhook(deps.db.read, id)
   if (!row) throw notFound('webhook')
   return viewOf(deps, row, true)
-}
-
-/** Drops what waits for a disabled webhook. */
-export async function dropWaiting({ db, clock }: Pick<Deps, 'db' | 'clock'>, webhookId: number) {
-  const error = 'the webhook was disabled'
-  const drop = (trx: Queries) =>
-    dropOpen(trx, { webhookId, at: iso(clock.now()), error, limit: atOnce }).then((n) => n === atOnce)
-  if ((await findWebhook(db.read, webhookId))?.disabledAt === null) return
-  while (await db.write(drop)) await new Promise(setImmediate)
 }
 
 /** @returns the webhook with its new secret; the old one signs too for a day @throws DomainError not_found */
