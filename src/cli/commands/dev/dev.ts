@@ -66,6 +66,8 @@ export const verb = defineCommand({
       flags: ['--dev', '--seed', seed, ...(port === undefined ? [] : ['--port', String(port)])],
       env: {
         TAPCHIP_DEV_RPC_PORT: env.TAPCHIP_DEV_RPC_PORT || rpcPort,
+        // Refusals are a part of development, and would stand between the taps.
+        TAPCHIP_LOG_LEVEL: env.TAPCHIP_LOG_LEVEL || 'warn',
         // The receiver is on this machine.
         TAPCHIP_WEBHOOKS_PRIVATE: 'on',
         TAPCHIP_DEV_RPC_ORIGINS: env.TAPCHIP_DEV_RPC_ORIGINS || rpcOrigins,
