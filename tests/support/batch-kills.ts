@@ -305,7 +305,7 @@ export async function killBatches(name: string, kills: number): Promise<void> {
     db.close()
     await daemon.kill()
     for (const home of homes) home.remove()
-    endAnvilOf(dataDir)
+    endAnvilOf(join(dataDir, 'data'))
     rmSync(dataDir, { recursive: true, force: true })
   }
 }
