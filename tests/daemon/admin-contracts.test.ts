@@ -392,9 +392,8 @@ test('a contract that trusts another daemon says so when it is registered, and w
   await askNode(anvil.url, 'anvil_setBalance', [relayer, '0xde0b6b3a7640000'])
   const fields = { symbol: 'JKT', name: 'Jackets', chainId: 777 }
   const deployed = (await one.call('POST /admin/contracts/deploy', fields)).body
-  const { relayer: sender } = one.ctx.chains
-  for (let i = 0; i < 3; i++) await sender.tick()
-  expect(await sender.settled(deployed.transactionId)).toMatchObject({ name: 'confirmed' })
+  one.ctx.start()
+  expect(await one.ctx.chains.relayer.settled(deployed.transactionId)).toMatchObject({ name: 'confirmed' })
   const { body } = await other.call('POST /admin/contracts', { ...fields, address: deployed.address })
   expect(body).toMatchObject({ status: 'confirmed', trustsSignVerifier: false })
   expect(body.warnings).toEqual([

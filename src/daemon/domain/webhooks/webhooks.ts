@@ -144,12 +144,14 @@ export async function editWebhook(
     const before = await findWebhook(trx, id)
     if (!before) throw notFound('webhook')
     const isSwitched = disabled !== undefined && disabled !== (before.disabledAt !== null)
-    await updateWebhook(trx, id, {
+    const change = {
       ...columns,
       ...(events === undefined ? {} : { events: storedTypes(events) }),
       ...(isSwitched && disabled ? { disabledAt: at, disabledReason: 'disabled by an operator' } : {}),
       ...(isSwitched && !disabled ? { disabledAt: null, disabledReason: null } : {}),
-    })
+    }
+    if (Object.keys(change).length === 0) return
+    await updateWebhook(trx, id, change)
     const row = { ...before, ...columns }
     const detail = {
       ...(url === undefined ? {} : { previousOrigin: before.origin }),
