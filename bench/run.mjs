@@ -23,7 +23,7 @@ const full = {
   sheets: { seconds: 480, rounds: 5 },
   stall: { seconds: 240, rounds: 1 },
   starts: { seconds: 120, rounds: 15 },
-  webhooks: { seconds: 240, rounds: 5, window: 1.5 },
+  webhooks: { seconds: 240, rounds: 12, window: 1.5 },
 }
 const quick = {
   http: { seconds: 90, rounds: 2, window: 0.8 },

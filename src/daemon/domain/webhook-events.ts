@@ -3,7 +3,7 @@ import { type WebhookType, webhookTypes } from '../../values/webhook-types.ts'
 import type { Queries } from '../store/database.ts'
 import type { NewTap } from '../store/taps.ts'
 import { findTransaction } from '../store/transactions/intents.ts'
-import { groupOfChip, insertMessages } from '../store/webhook-deliveries.ts'
+import { groupOfChip, insertMessage, isMoreOpen } from '../store/webhook-deliveries.ts'
 import { allWebhooks } from '../store/webhooks.ts'
 import type { Clock } from './time.ts'
 
@@ -36,9 +36,10 @@ export const storedTypes = (types: readonly WebhookType[] | undefined): string |
 export const typesOf = (stored: string | null): WebhookType[] =>
   webhookTypes.filter((type) => stored === null || stored.includes(` ${type} `))
 
-/** Writes down what webhooks are to be told of. Which teams want what is in memory, so that others pay nothing. */
+/** Writes down what webhooks are to be told of. Which webhooks want what is in memory, so that others pay nothing. */
 export class WebhookEvents {
-  #wanted = new Map<number, Set<WebhookType>>()
+  /** Webhook IDs by team and type. */
+  #wanted = new Map<number, Map<WebhookType, number[]>>()
   #recorded: (teamId: number) => void = () => undefined
   /** Refused taps that teams were told of in this minute. */
   #refused = { sinceMs: 0, byTeam: new Map<number, number>() }
@@ -56,12 +57,12 @@ export class WebhookEvents {
 
   /** Called after each change of a webhook. */
   async load(db: Queries): Promise<void> {
-    const wanted = new Map<number, Set<WebhookType>>()
-    for (const { teamId, events, disabledAt } of await allWebhooks(db)) {
+    const wanted = new Map<number, Map<WebhookType, number[]>>()
+    for (const { id, teamId, events, disabledAt } of await allWebhooks(db)) {
       if (disabledAt !== null) continue
-      const types = wanted.get(teamId) ?? new Set()
-      wanted.set(teamId, types)
-      for (const type of typesOf(events)) types.add(type)
+      const byType = wanted.get(teamId) ?? new Map<WebhookType, number[]>()
+      wanted.set(teamId, byType)
+      for (const type of typesOf(events)) byType.set(type, [...(byType.get(type) ?? []), id])
     }
     this.#wanted = wanted
   }
@@ -78,11 +79,22 @@ export class WebhookEvents {
   /** Call it in the write of what happened, so that neither is stored without the other. */
   async record(trx: Queries, event: WebhookEvent): Promise<void> {
     const { teamId, type, at, data, chipUid = null, transactionId = null } = event
-    if (teamId === null || !this.wants(teamId, type)) return
-    const message = { teamId, messageId: newMessageId(), type, at, chipUid, transactionId }
-    const most = type === 'tap.refused' ? waitingAtMost : undefined
-    const rows = await insertMessages(trx, { ...message, data: JSON.stringify(data) }, most)
-    if (rows > 0) this.#recorded(teamId)
+    const webhooks = teamId === null ? undefined : this.#wanted.get(teamId)?.get(type)
+    if (teamId === null || webhooks === undefined) return
+    const message = {
+      messageId: newMessageId(),
+      type,
+      at,
+      chipUid,
+      transactionId,
+      data: JSON.stringify(data),
+    }
+    let isAny = false
+    for (const webhookId of webhooks) {
+      const isFull = type === 'tap.refused' && (await isMoreOpen(trx, { webhookId, waiting: waitingAtMost }))
+      if (!isFull && (await insertMessage(trx, { webhookId, ...message }))) isAny = true
+    }
+    if (isAny) this.#recorded(teamId)
   }
 
   /** A tap that was taken, or that its disabled or restored chip may not use. */

@@ -3,7 +3,7 @@ import type { WebhookDeliveryRow } from './schema.ts'
 import { affected, once, statement } from './statement.ts'
 
 export type NewMessage = {
-  teamId: number
+  webhookId: number
   messageId: string
   type: string
   /** ISO 8601 */
@@ -16,10 +16,11 @@ export type NewMessage = {
 
 const columns = ['webhookId', 'messageId', 'type', 'at', 'chipUid', 'transactionId', 'data'] as const
 
-const insert = statement<NewMessage & { pattern: string; waitingAtMost: number }>()((db, p) =>
+const insert = statement<NewMessage>()((db, p) =>
   db
     .insertInto('webhookDeliveries')
     .columns([...columns])
+    // The webhook may have been disabled or removed since it was read.
     .expression((e) =>
       e
         .selectFrom('webhooks')
@@ -32,34 +33,26 @@ const insert = statement<NewMessage & { pattern: string; waitingAtMost: number }
           s.cast<number | null>(s.val(p.transactionId), 'integer').as('transactionId'),
           s.cast<string>(s.val(p.data), 'text').as('data'),
         ])
-        .where('teamId', '=', p.teamId)
-        .where('disabledAt', 'is', null)
-        .where((w) => w.or([w('events', 'is', null), w('events', 'like', p.pattern)]))
-        .where((w) =>
-          w.or([
-            w(w.val(p.waitingAtMost), '=', -1),
-            w.not(
-              w.exists(
-                w
-                  .selectFrom('webhookDeliveries')
-                  .select('webhookDeliveries.id')
-                  .whereRef('webhookDeliveries.webhookId', '=', 'webhooks.id')
-                  .where('settledAt', 'is', null)
-                  .limit(1)
-                  .offset(p.waitingAtMost),
-              ),
-            ),
-          ]),
-        ),
+        .where('webhooks.id', '=', p.webhookId)
+        .where('disabledAt', 'is', null),
     ),
 )
 
-/**
- * One row for each enabled webhook of the team that wants the type.
- * @param waitingAtMost none for a webhook with more that wait @returns the number of rows
- */
-export const insertMessages = (db: Queries, message: NewMessage, waitingAtMost = -1): Promise<number> =>
-  insert.run(db, { ...message, pattern: `% ${message.type} %`, waitingAtMost })
+/** @returns false if the webhook is disabled or removed */
+export const insertMessage = insert.once
+
+const beyond = statement<{ webhookId: number; waiting: number }>()((db, p) =>
+  db
+    .selectFrom('webhookDeliveries')
+    .select('id')
+    .where('webhookId', '=', p.webhookId)
+    .where('settledAt', 'is', null)
+    .limit(1)
+    .offset(p.waiting),
+)
+
+/** More deliveries than `waiting` are open. */
+export const isMoreOpen = beyond.exists
 
 const group = statement<{ uid: string }>()((db, p) =>
   db
@@ -76,8 +69,7 @@ export const groupOfChip = async (db: Queries, uid: string): Promise<string | nu
 /** For one webhook, already claimed by `holder`. */
 export const insertClaimed = async (
   db: Queries,
-  message: Omit<NewMessage, 'teamId' | 'transactionId' | 'chipUid'> & {
-    webhookId: number
+  message: Omit<NewMessage, 'transactionId' | 'chipUid'> & {
     holder: string
     dueAt: string
   },

@@ -2,7 +2,7 @@ const windowMs = 100
 /** More than this, and the event loop has little time left: then taps come first. */
 const manyASecond = 200
 const busyShare = 0.9
-const triesWhileBusy = 10
+const triesWhileBusy = 4
 /** While taps come, the deliverer's own writes may take a tenth of the disk's time. */
 const pausePerWrite = 9
 const longestPauseMs = 4000
