@@ -14,6 +14,7 @@ function filesBelow(folder: string, names = /\.ts$/): string[] {
 const rooms = [
   'src/values',
   'src/client',
+  'src/tap-page',
   'src/cli',
   'src/nfc/ntag424',
   'src/nfc/halo',
@@ -44,6 +45,8 @@ const mayImport: Record<Exclude<Room, 'src/daemon'>, readonly Room[]> = {
   'src/values': [],
   // Runs in pages: nothing of ours, and nothing of Node's.
   'src/client': [],
+  // The tap page's script: likewise.
+  'src/tap-page': [],
   'src/cli': ['src/daemon/contract', 'src/nfc', 'src/nfc/pcsc', 'src/nfc/emulator'],
   'src/nfc/ntag424': ['src/nfc'],
   'src/nfc/halo': ['src/nfc'],
@@ -100,6 +103,17 @@ const domainArrows: Record<string, readonly string[]> = {
   taps: ['access', 'chain', 'chips', 'codes'],
   nfc: ['access', 'chips', 'taps'],
   webhooks: ['access'],
+  'tap-page': [
+    'access',
+    'chain',
+    'chips',
+    'codes',
+    'contracts',
+    'phygitals',
+    'guestbook',
+    'badge-events',
+    'taps',
+  ],
 }
 
 /** What stands above the rooms uses them (the status, housekeeping, backups), but for what all of them are made of. */

@@ -60,7 +60,9 @@ export const endRefsOfChip = (db: Queries, chipUid: string, now: string) => end.
 export type PageVisitRow = Selectable<PageVisitsTable>
 
 const insertVisit = statement<PageVisitRow>()((db, p) =>
-  db.insertInto('pageVisits').values(named(p, ['cookieHash', 'chipUid', 'counter', 'refs', 'expiresAt'])),
+  db
+    .insertInto('pageVisits')
+    .values(named(p, ['cookieHash', 'refHash', 'chipUid', 'counter', 'refs', 'expiresAt'])),
 )
 const byHash = statement<{ cookieHash: string }>()((db, p) =>
   db.selectFrom('pageVisits').selectAll().where('cookieHash', '=', p.cookieHash),

@@ -5,7 +5,7 @@ import type { TappedChip } from '../../store/chips.ts'
 import type { Db, Queries } from '../../store/database.ts'
 import { findItem } from '../../store/items.ts'
 import { linksOfTeam } from '../../store/links.ts'
-import { findPageVisit, insertPageVisit, insertRef } from '../../store/refs.ts'
+import { findPageVisit, hashCode, insertPageVisit, insertRef } from '../../store/refs.ts'
 import type { RefRow } from '../../store/schema.ts'
 import type { SecretBox } from '../../store/secret-box.ts'
 import { type ListedBadgeEvent, listedNow } from '../badge-status.ts'
@@ -99,6 +99,7 @@ async function makeRefs(
   if (chip.redirectUrl !== null) return made
   for (const link of await linksOfTeam(trx, chip.teamId)) made.links.push([link.id, await make('link')])
   await insertPageVisit(trx, made.cookie, {
+    refHash: hashCode(made.own),
     chipUid: chip.uid,
     counter,
     refs: sealPageRefs(deps.box, made),

@@ -17,6 +17,7 @@ import * as badgeRecipients from './0014-badge-recipients.ts'
 import * as webhooks from './0015-webhooks.ts'
 import * as publicReads from './0016-public-reads.ts'
 import * as transferSignatures from './0017-transfer-signatures.ts'
+import * as tapPage from './0018-tap-page.ts'
 
 /** Forward only, sorted by name. Never change a released migration. */
 export const migrations: Record<string, Migration> = {
@@ -38,4 +39,5 @@ export const migrations: Record<string, Migration> = {
   '0015-webhooks': webhooks,
   '0016-public-reads': publicReads,
   '0017-transfer-signatures': transferSignatures,
+  '0018-tap-page': tapPage,
 }

@@ -41,6 +41,8 @@ export interface OtpsTable {
 /** Allows the browser of a tap to reload the page. */
 export interface PageVisitsTable {
   cookieHash: string
+  /** Of the page's own ref; null: the visit is older than this column. */
+  refHash: string | null
   chipUid: string
   counter: number
   /** Refs on the page, encrypted with the data key: { own, links: [link id, ref][] } */

@@ -11,6 +11,13 @@ export interface TeamsTable {
   spentDay: string | null
   spentTransactions: Generated<number>
   spentGas: Generated<number>
+  /** The look of tap pages; null: the page's own. */
+  brandName: string | null
+  /** `#rrggbb` */
+  brandColor: string | null
+  /** `#rrggbb` */
+  brandBackground: string | null
+  brandLogoUrl: string | null
 }
 
 export interface ApiKeysTable {

@@ -1,0 +1,111 @@
+/** The team's look; null: the page's own. Colours: `#rrggbb`. */
+export interface Brand {
+  name: string | null
+  /** Of buttons and links. */
+  color: string | null
+  /** Of the page. */
+  background: string | null
+  /** https, ipfs, or ar */
+  logoUrl: string | null
+}
+
+/** URLs are as in the metadata: https, ipfs, or ar, or not usable at all. */
+export interface Picture {
+  url: string
+  /** undefined: told by the URL's ending, or an image. */
+  mimeType: string | undefined
+}
+
+/** What the chip is in or on: a token, an item that is not minted yet, or neither. */
+export interface Piece {
+  kind: 'token' | 'item' | 'chip'
+  name: string | undefined
+  collection: string | undefined
+  description: string | undefined
+  image: string | undefined
+  video: { url: string; poster: string | undefined } | undefined
+  gallery: Picture[]
+  /** As text, in their order; an item's variant included. */
+  attributes: { name: string; value: string }[]
+  /** From the metadata; never computed. */
+  edition: string | undefined
+  token:
+    | {
+        chainId: number
+        chainName: string
+        contractAddress: string
+        tokenId: string
+        url: string | undefined
+      }
+    | undefined
+  /** undefined: unknown, or the chain did not answer in time. */
+  owner: { address: string; name: string | undefined } | undefined
+}
+
+export type ActionKind = 'register' | 'claim' | 'badge' | 'guestbook'
+
+/** One thing that the tap allows; forms of it carry `kind` and `id`. */
+export interface Action {
+  kind: ActionKind
+  /** Of the badge or guestbook event; 0: there is only one. */
+  id: number
+  /** Of the event, in the words of its assignment if it has some; empty for claims. */
+  title: string
+  description: string
+  imageUrl: string | undefined
+  /** Of a badge: each device mints one. */
+  takesDevice: boolean
+  state: ActionState
+}
+
+export type ActionState =
+  /** It can be done; `warning`: the last try failed, and nothing was used up. */
+  | { is: 'open'; recipient?: string; failure?: Failure }
+  /** Dates (YYYY-MM-DD, UTC) of a badge event. */
+  | { is: 'closed'; reason: ClosedReason; date?: string }
+  /** Of a two-tap contract; the second tap must be another one than `isSameTap` says. Times are ISO 8601. */
+  | {
+      is: 'registered'
+      recipient: string | undefined
+      allowedAt: string
+      expiresAt: string
+      isSameTap: boolean
+      failure?: Failure
+    }
+  | { is: 'pending'; recipient: string | undefined; transaction: TransactionView | undefined }
+  | { is: 'confirmed'; recipient: string | undefined; transaction: TransactionView | undefined }
+  /** Nothing more to do on this page. */
+  | { is: 'failed'; failure: Failure }
+
+/** `used`: with this tap, but elsewhere. `expired`: this tap's time is over. `first-register`: the other step comes first. */
+export type ClosedReason = 'future' | 'over' | 'not-approved' | 'used' | 'expired' | 'first-register'
+
+export interface TransactionView {
+  hash: string
+  /** At the chain's explorer; undefined: it has none. */
+  url: string | undefined
+}
+
+/** `code` is a DomainError's, or `reverted` for a transaction that failed on the chain. */
+export interface Failure {
+  code: string
+  /** In English, from the rule that refused; the page says it in its own words where it has some. */
+  message: string
+  retryAfterSeconds?: number
+}
+
+export interface TapPage {
+  /** Authorizes what the tap allows; 21 characters. In each form of the page, never in a URL or a log. */
+  ref: string
+  /** The query of the chip's URL, for a form's way back; undefined: this browser cannot reload the page. */
+  query: string | undefined
+  uid: string
+  brand: Brand
+  piece: Piece
+  /** In order: register, claim, badges, guestbooks. */
+  actions: Action[]
+  /** Third-party links, each with its own ref. */
+  links: { label: string; url: string }[]
+  /** When the actions end; ISO 8601. */
+  endsAt: string
+}
