@@ -31,6 +31,7 @@ test('a webhook is registered, listed, edited, rolled and removed, and the log s
   expect(edited.body).toMatchObject({ events: ['tap.refused'], disabledReason: 'disabled by an operator' })
   for (const nothing of [{}, { disabled: true }])
     expect(await t.call('PATCH /admin/webhooks/1', nothing)).toMatchObject({ status: 200, body: edited.body })
+  expect((await t.call('GET /admin/status')).body.webhooks).toEqual({ enabled: 0, failed: [] })
   expect((await t.call('POST /admin/webhooks/1/test')).status).toBe(409)
   const enabled = await t.call('PATCH /admin/webhooks/1', { url: 'https://other.example/', disabled: false })
   expect(enabled.body).toMatchObject({

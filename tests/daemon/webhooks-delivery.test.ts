@@ -118,7 +118,10 @@ test('410 disables the webhook, what waits is dropped, and once enabled, only ne
   await settled('dropped', 3)
   expect(receiver.received).toHaveLength(1)
   const [webhook] = (await t.call('GET /admin/webhooks?team=Acme')).body
-  expect(webhook).toMatchObject({ disabledReason: 'the receiver answered 410 Gone' })
+  const reason = 'the receiver answered 410 Gone'
+  expect(webhook).toMatchObject({ disabledReason: reason })
+  const { webhooks } = (await t.call('GET /admin/status')).body
+  expect(webhooks).toEqual({ enabled: 0, failed: [{ id, reason }] })
   expect(await t.audit('action=webhooks.disable')).toMatchObject([{ actor: 'daemon', team: 'Acme' }])
   await taps(1)
   receiver.answerWith((_received, response) => response.writeHead(200).end())

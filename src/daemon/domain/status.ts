@@ -4,10 +4,12 @@ import type { Disk, DiskState } from '../store/disk.ts'
 import { latestSchema } from '../store/open.ts'
 import { setSetting, setting } from '../store/settings.ts'
 import { type Counts, countAll } from '../store/taps.ts'
+import { allWebhooks } from '../store/webhooks.ts'
 import { listTeams, type TeamView } from './access/teams.ts'
 import { DomainError } from './errors.ts'
 import type { TapLog } from './taps/tap-log.ts'
 import { type BudgetClock, type Clock, iso } from './time.ts'
+import { byOperator } from './webhooks/webhooks.ts'
 
 export interface Status {
   uptimeSeconds: number
@@ -26,6 +28,11 @@ export interface Status {
     freeBytes: number | null
     refusedWrites: number
     state: DiskState
+  }
+  webhooks: {
+    enabled: number
+    /** Disabled by the daemon; at most 100. */
+    failed: { id: number; reason: string }[]
   }
   counts: Counts
 }
@@ -55,7 +62,22 @@ export async function daemonStatus(deps: Deps, check: boolean): Promise<Status> 
     ...(check ? { lastBackupAt: await lastBackup(db) } : {}),
     budgets: budgetsOf(await listTeams({ db, clock })),
     disk: { freeBytes: (await disk.freeBytes()) ?? null, refusedWrites: disk.refusedWrites, state },
+    webhooks: await webhooksOf(db),
     counts: await countAll(db.read),
+  }
+}
+
+const maxFailed = 100
+
+async function webhooksOf(db: Pick<Db, 'read'>): Promise<Status['webhooks']> {
+  const all = await allWebhooks(db.read)
+  return {
+    enabled: all.filter(({ disabledAt }) => disabledAt === null).length,
+    failed: all
+      .flatMap(({ id, disabledReason: reason }) =>
+        reason === null || reason === byOperator ? [] : [{ id, reason }],
+      )
+      .slice(0, maxFailed),
   }
 }
 

@@ -114,6 +114,9 @@ const checkAdmin = async (ctx: CliContext): Promise<Finding[]> => {
       ? ok('version', version)
       : warn('version', `the daemon is ${version}, this is ${ours}`, 'update the older one'),
     checkBadges(status.badges),
+    ...status.webhooks.failed.map(({ id, reason }) =>
+      warn('webhooks', `webhook ${id} is disabled: ${reason}`, `tapchip webhooks edit ${id} --enable`),
+    ),
     counts.keySets > 0
       ? ok('key sets', String(counts.keySets))
       : warn('key sets', 'none: no tap can be verified', 'tapchip key-sets create --help'),

@@ -37,6 +37,11 @@ export const daemon = {
       warnings: z.array(z.string()),
       /** Teams that sent transactions today or have waiting announcements; at most 100. */
       budgets: z.array(budget.extend({ team: z.string() })),
+      /** `failed`: disabled by the daemon, since they could not be delivered; at most 100. */
+      webhooks: z.object({
+        enabled: z.number(),
+        failed: z.array(z.object({ id: z.number(), reason: z.string() })),
+      }),
       counts: z.object({ teams: z.number(), keySets: z.number(), chips: z.number(), taps: z.number() }),
     }),
   }),

@@ -45,6 +45,8 @@ export interface WebhookDeps {
 export const urlContext = 'webhooks:url'
 export const secretContext = 'webhooks:secret'
 
+/** Why a webhook is disabled that did not fail. */
+export const byOperator = 'disabled by an operator'
 /** The maximum of deliveries that wait for one webhook; beyond it, the webhook is disabled. */
 export const waitingAtMost = 100_000
 const perTeam = 20
@@ -147,7 +149,7 @@ export async function editWebhook(
     const change = {
       ...columns,
       ...(events === undefined ? {} : { events: storedTypes(events) }),
-      ...(isSwitched && disabled ? { disabledAt: at, disabledReason: 'disabled by an operator' } : {}),
+      ...(isSwitched && disabled ? { disabledAt: at, disabledReason: byOperator } : {}),
       ...(isSwitched && !disabled ? { disabledAt: null, disabledReason: null } : {}),
     }
     if (Object.keys(change).length === 0) return
