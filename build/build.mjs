@@ -1,5 +1,5 @@
-// Bundles the two executables, the process that talks to card readers, and the client for apps. One file each: a
-// start that resolves a hundred modules costs twice as much.
+// Bundles the two executables, the process that talks to card readers, the client for apps, and the tap page's script.
+// One file each: a start that resolves a hundred modules costs twice as much.
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -63,10 +63,20 @@ const bundled = await Promise.all([
   bundle('src/nfc/pcsc/host.ts', 'dist/reader-host.cjs'),
   bundle(prompts, 'dist/prompts.cjs'),
   buildClient(),
+  build({
+    entryPoints: ['src/tap-page/main.ts'],
+    outfile: 'dist/tap-page/page.js',
+    bundle: true,
+    platform: 'browser',
+    target: 'es2020',
+    format: 'iife',
+    logLevel: 'warning',
+    minify: true,
+  }),
 ])
 // The page at /docs: what of the package is served.
 mkdirSync('dist/swagger-ui')
-chmodSync('dist/swagger-ui', 0o755)
+for (const folder of ['dist/swagger-ui', 'dist/tap-page']) chmodSync(folder, 0o755)
 for (const file of [
   'swagger-ui.css',
   'swagger-ui-bundle.js',

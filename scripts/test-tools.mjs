@@ -91,7 +91,12 @@ export const tools = [
   },
   {
     what: 'a browser',
-    tests: ['tests/e2e/docs-page.test.ts', 'tests/e2e/foreign-page.test.ts'],
+    tests: [
+      'tests/e2e/claim-page.test.ts',
+      'tests/e2e/docs-page.test.ts',
+      'tests/e2e/foreign-page.test.ts',
+      'tests/e2e/tap-page.test.ts',
+    ],
     problem: () => (hasBrowser() ? undefined : `${browsers.join(', ')} not there, or not working`),
     advice: `${apt('chromium')}. Elsewhere: TAPCHIP_TEST_BROWSER=PATH`,
   },

@@ -40,6 +40,7 @@ import { poapReadRoutes } from './routes/poap-reads.ts'
 import { refRoutes } from './routes/refs.ts'
 import { serviceRoutes } from './routes/service.ts'
 import { tapPageRoutes } from './routes/tap-page.ts'
+import { tapPageAssetRoutes } from './routes/tap-page-assets.ts'
 import { teamRoutes } from './routes/team.ts'
 import { publicTransactionRoutes } from './routes/transactions.ts'
 
@@ -108,6 +109,7 @@ export async function buildApp(
   openApiRoutes(app, ctx)
   docsPageRoutes(app)
   tapPageRoutes(app, ctx)
+  tapPageAssetRoutes(app)
   metadataRoutes(app, ctx)
   await app.register(async (open) => {
     chipRoutes(open, ctx)

@@ -1,0 +1,51 @@
+import { say, show } from './cards.ts'
+import { deviceId } from './device.ts'
+import { follow } from './live.ts'
+import { isAnswer, post, word } from './page.ts'
+
+/** Longer than the daemon takes to say anything. */
+const patienceMs = 40_000
+
+/** Of answers that have nothing to show: the words that say why. */
+const refusals: Record<number, string> = { 404: 'Ended', 410: 'Ended', 429: 'Busy', 503: 'Busy' }
+
+/** Sends the page's forms without leaving it. A form that is sent again changes nothing: the daemon knows its tap. */
+export function enhanceActions(): void {
+  document.addEventListener('submit', (event) => {
+    const form = event.target
+    if (!(form instanceof HTMLFormElement) || form.dataset.action === undefined) return
+    event.preventDefault()
+    if (form.getAttribute('aria-busy') !== 'true') void send(form)
+  })
+}
+
+async function send(form: HTMLFormElement): Promise<void> {
+  const device = form.elements.namedItem('deviceId')
+  if (device instanceof HTMLInputElement) device.value = deviceId()
+  const fields = [...new FormData(form)].map(([name, value]): [string, string] => [name, String(value)])
+  setBusy(form, true)
+  say(form, word('Sending'))
+  const ended = new AbortController()
+  const timer = setTimeout(() => ended.abort(), patienceMs)
+  try {
+    // A press counts, also where the person leaves the page at once.
+    const answer = await post(form.action, fields, { signal: ended.signal, keepalive: true })
+    const said: unknown = await answer.json().catch(() => undefined)
+    setBusy(form, false)
+    if (!isAnswer(said)) return say(form, word(refusals[answer.status] ?? 'Failed'))
+    show(said)
+    if (said.isLive) follow()
+  } catch {
+    setBusy(form, false)
+    say(form, word('Offline'))
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** Not `disabled`, which would take the focus away. */
+function setBusy(form: HTMLFormElement, isBusy: boolean): void {
+  for (const element of [form, form.querySelector('[type=submit]')])
+    if (isBusy) element?.setAttribute(element === form ? 'aria-busy' : 'aria-disabled', 'true')
+    else element?.removeAttribute(element === form ? 'aria-busy' : 'aria-disabled')
+}

@@ -1,0 +1,33 @@
+import { morph } from './morph.ts'
+import { type Answer, page } from './page.ts'
+
+const shown = new Map<string, string>()
+
+/** Brings the pieces of the page to where the daemon says that they are. */
+export function show({ cards }: Answer): void {
+  for (const { key, html } of cards) {
+    const card = page?.querySelector(`[data-card="${CSS.escape(key)}"]`)
+    // What is being sent has an answer of its own.
+    if (!card || shown.get(key) === html || card.querySelector('[aria-busy=true]')) continue
+    const template = document.createElement('template')
+    template.innerHTML = html
+    const wanted = template.content.firstElementChild
+    if (!wanted) continue
+    shown.set(key, html)
+    const isHere = card.contains(document.activeElement)
+    morph(card, wanted)
+    // The form that had the focus is gone: go on where the result is read.
+    if (isHere && !card.contains(document.activeElement))
+      card.querySelector<HTMLElement>('[role=status]')?.focus({ preventScroll: true })
+  }
+  document.dispatchEvent(new Event('tapchip:shown'))
+}
+
+/** A sentence of the page in the place of a card's result. */
+export function say(form: Element, text: string): void {
+  const status = form.closest('[data-card]')?.querySelector('[role=status]')
+  if (status) status.textContent = text
+  const key = form.closest<HTMLElement>('[data-card]')?.dataset.card
+  // It is not as the daemon said any more.
+  if (key) shown.delete(key)
+}

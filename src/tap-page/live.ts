@@ -1,0 +1,103 @@
+import { show } from './cards.ts'
+import { eventsOf } from './event-stream.ts'
+import { type Answer, isAnswer, page, post } from './page.ts'
+
+/** A stream that says nothing for so long at its start is held back by something between here and the daemon. */
+const firstWordMs = 4000
+/** Three times as long as the daemon is silent at most. */
+const silenceMs = 45_000
+const pollMs = { first: 2000, most: 15_000 }
+
+let isStreaming = true
+let wait = pollMs.first
+let timer: ReturnType<typeof setTimeout> | undefined
+let running: AbortController | undefined
+
+/** Asks once, now: what is under way is followed from there on. */
+export function ask(): void {
+  begin(false)
+}
+
+/** Keeps the page at what the daemon knows for as long as something is under way. */
+export function follow(): void {
+  wait = pollMs.first
+  begin(isStreaming)
+}
+
+/** Nothing is asked while nobody looks, and at once when somebody does again. */
+export function keepLive(): void {
+  const wake = () => (document.hidden ? rest() : follow())
+  document.addEventListener('visibilitychange', wake)
+  addEventListener('online', wake)
+  addEventListener('offline', rest)
+  addEventListener('pagehide', rest)
+  addEventListener('pageshow', ({ persisted }) => {
+    if (persisted) wake()
+  })
+  wake()
+}
+
+function rest(): void {
+  clearTimeout(timer)
+  running?.abort()
+  running = undefined
+}
+
+function begin(asStream: boolean): void {
+  rest()
+  const { ref, live } = page?.dataset ?? {}
+  if (!ref || !live || document.hidden) return
+  const ended = new AbortController()
+  running = ended
+  void run(live, ref, asStream, ended).then((isLive) => {
+    if (running !== ended) return
+    running = undefined
+    if (isLive) later()
+  })
+}
+
+/** Waits longer each time, and never as long as another phone that began with this one. */
+function later(): void {
+  timer = setTimeout(() => begin(isStreaming), wait * (0.75 + Math.random() / 2))
+  wait = Math.min(wait * 1.5, pollMs.most)
+}
+
+/** @returns whether there is more to come */
+async function run(url: string, ref: string, asStream: boolean, ended: AbortController): Promise<boolean> {
+  let isLive = page?.querySelector('[data-state=pending]') !== null
+  let hasHeard = false
+  let alarm = setTimeout(() => ended.abort(), firstWordMs)
+  const heard = () => {
+    clearTimeout(alarm)
+    alarm = setTimeout(() => ended.abort(), silenceMs)
+  }
+  const take = (answer: unknown): void => {
+    if (!isAnswer(answer)) throw new SyntaxError('no cards')
+    isLive = isUnderWay(answer)
+    show(answer)
+  }
+  try {
+    const accept = asStream ? 'text/event-stream' : 'application/json'
+    const answer = await post(url, [['ref', ref]], { accept, signal: ended.signal })
+    // Nothing will come of asking again: the page's time is over.
+    if (answer.status === 404 || answer.status === 410) return false
+    const isStream = answer.headers.get('content-type')?.startsWith('text/event-stream')
+    if (isStream && answer.body) {
+      for await (const data of eventsOf(answer.body, heard)) {
+        hasHeard = true
+        wait = pollMs.first
+        take(JSON.parse(data))
+      }
+    } else take(await answer.json())
+  } catch {
+    // Cut off, refused, or without a connection: asked again, if there is anything to ask for.
+  } finally {
+    clearTimeout(alarm)
+  }
+  // A stream that gave nothing would give nothing again.
+  if (asStream && !hasHeard && !document.hidden) isStreaming = false
+  return isLive
+}
+
+const isUnderWay = ({ isLive }: Answer): boolean =>
+  isLive ?? page?.querySelector('[data-state=pending]') !== null

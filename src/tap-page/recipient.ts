@@ -1,0 +1,68 @@
+import { page, post } from './page.ts'
+
+const restMs = 350
+
+export const fieldOf = (form: Element): HTMLInputElement | null =>
+  form.querySelector<HTMLInputElement>('input[name=recipient]')
+
+/** Writes it where nothing was typed yet: most people collect everything at one address. */
+export function spread(value: string): void {
+  for (const field of page?.querySelectorAll<HTMLInputElement>('form[data-action] input[name=recipient]') ??
+    [])
+    if (field.value === '') field.value = value
+}
+
+/** Says under each field what the daemon makes of it, while it is typed. It never keeps a form from being sent. */
+export function checkRecipients(): void {
+  const first = new Map<Element, string>()
+  const asked = new Map<Element, AbortController>()
+  let typed = ''
+  let timer: ReturnType<typeof setTimeout> | undefined
+
+  document.addEventListener('input', ({ target }) => {
+    const form = formOf(target)
+    if (!form) return
+    clearTimeout(timer)
+    timer = setTimeout(() => void check(form), restMs)
+  })
+  document.addEventListener('change', ({ target }) => {
+    if (!formOf(target)) return
+    typed = (target as HTMLInputElement).value.trim()
+    spread(typed)
+  })
+  // Cards that open later have fields too.
+  document.addEventListener('tapchip:shown', () => spread(typed))
+
+  async function check(form: HTMLFormElement): Promise<void> {
+    const line = form.querySelector<HTMLElement>('[data-check]')
+    const url = page?.dataset.checkAt
+    if (!line || !url) return
+    if (!first.has(line)) first.set(line, line.innerHTML)
+    asked.get(line)?.abort()
+    const ended = new AbortController()
+    asked.set(line, ended)
+    const fields = [...new FormData(form)].map(([name, value]): [string, string] => [name, String(value)])
+    if (fieldOf(form)?.value.trim() === '') return tell(line, first.get(line) ?? '', undefined)
+    try {
+      const answer = await post(url, fields, { signal: ended.signal })
+      const said: unknown = await answer.json()
+      if (isCheck(said)) tell(line, said.html, said.isGood)
+    } catch {
+      // Too late, or no connection: sending it will say more.
+    }
+  }
+}
+
+const formOf = (target: EventTarget | null): HTMLFormElement | null =>
+  target instanceof HTMLInputElement && target.name === 'recipient'
+    ? target.closest<HTMLFormElement>('form[data-action]')
+    : null
+
+const isCheck = (said: unknown): said is { html: string; isGood?: boolean } =>
+  typeof said === 'object' && said !== null && typeof (said as { html?: unknown }).html === 'string'
+
+function tell(line: HTMLElement, html: string, isGood: boolean | undefined): void {
+  line.innerHTML = html
+  if (isGood === undefined) delete line.dataset.good
+  else line.dataset.good = String(isGood)
+}

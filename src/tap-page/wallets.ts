@@ -1,0 +1,77 @@
+import { word } from './page.ts'
+import { fieldOf } from './recipient.ts'
+
+/** EIP-1193 */
+interface Provider {
+  request(call: { method: string }): Promise<unknown>
+}
+interface Wallet {
+  name: string | undefined
+  provider: Provider
+}
+
+const most = 6
+
+/** Offers each wallet of this browser to fill the address in (EIP-6963, else the one that stands in the page). */
+export function offerWallets(): void {
+  const wallets = new Map<unknown, Wallet>()
+  const offerAll = () => {
+    for (const form of document.querySelectorAll('form[data-action]')) offer(form, [...wallets.values()])
+  }
+  addEventListener('eip6963:announceProvider', (event) => {
+    const { detail } = event as CustomEvent<{ info?: { uuid?: unknown; name?: unknown }; provider?: unknown }>
+    const { info, provider } = detail ?? {}
+    if (!isProvider(provider) || (!wallets.has(info?.uuid) && wallets.size >= most)) return
+    wallets.set(info?.uuid, { name: String(info?.name ?? '').slice(0, 40), provider })
+    offerAll()
+  })
+  dispatchEvent(new Event('eip6963:requestProvider'))
+  const { ethereum } = window as { ethereum?: unknown }
+  if (wallets.size === 0 && isProvider(ethereum)) wallets.set('', { name: undefined, provider: ethereum })
+  offerAll()
+  document.addEventListener('tapchip:shown', offerAll)
+}
+
+const isProvider = (value: unknown): value is Provider =>
+  typeof value === 'object' && value !== null && typeof (value as Provider).request === 'function'
+
+function offer(form: Element, wallets: Wallet[]): void {
+  const field = fieldOf(form)
+  if (!field || wallets.length === 0) return
+  const made = form.querySelector('[data-own]')
+  if (made?.childElementCount === wallets.length) return
+  const place = document.createElement('div')
+  place.setAttribute('data-own', '')
+  for (const wallet of wallets) {
+    const button = document.createElement('button')
+    button.type = 'button'
+    button.setAttribute('data-wallet', '')
+    button.textContent = wallet.name
+      ? word('WalletNamed').replace('{name}', () => wallet.name ?? '')
+      : word('Wallet')
+    button.addEventListener('click', () => void fill(form, field, wallet.provider))
+    place.append(button)
+  }
+  if (made) made.replaceWith(place)
+  else {
+    const room = form.querySelector('[data-wallets]')
+    if (room) room.append(place)
+    else field.after(place)
+  }
+}
+
+async function fill(form: Element, field: HTMLInputElement, provider: Provider): Promise<void> {
+  const line = form.querySelector('[data-check]')
+  try {
+    const accounts: unknown = await provider.request({ method: 'eth_requestAccounts' })
+    const [account] = Array.isArray(accounts) ? accounts : []
+    if (typeof account !== 'string' || !/^0x[0-9a-f]{40}$/i.test(account)) throw new TypeError('no account')
+    field.value = account
+    for (const type of ['input', 'change']) field.dispatchEvent(new Event(type, { bubbles: true }))
+    form.querySelector<HTMLElement>('[type=submit]')?.focus()
+  } catch (error) {
+    // EIP-1193: the person said no.
+    const isRefused = (error as { code?: unknown } | null)?.code === 4001
+    if (line) line.textContent = word(isRefused ? 'WalletRefused' : 'WalletFailed')
+  }
+}

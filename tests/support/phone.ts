@@ -1,0 +1,44 @@
+import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
+import { chromium } from 'playwright-core'
+import { browserArguments, browserBinary } from './browser.ts'
+
+/** A browser without a window. Each phone is a context of it, with nothing in common with the others. */
+export async function openPhones() {
+  const browser: Browser = await chromium.launch({
+    executablePath: browserBinary(),
+    // Its profile is Playwright's own.
+    args: browserArguments('').filter((argument) => !/^--(headless|user-data-dir)/.test(argument)),
+  })
+
+  /** @returns a context of a phone's size; what its pages did wrong is collected in `complaints` */
+  async function phone(options: BrowserContextOptions = {}) {
+    const context: BrowserContext = await browser.newContext({
+      viewport: { width: 390, height: 844 },
+      deviceScaleFactor: 2,
+      hasTouch: true,
+      isMobile: true,
+      locale: 'en-GB',
+      serviceWorkers: 'block',
+      ...options,
+    })
+    context.setDefaultTimeout(20_000)
+    const complaints: string[] = []
+    context.on('weberror', (error) => complaints.push(`error: ${error.error().message}`))
+    context.on('console', (message) => {
+      if (/Content Security Policy|Refused to/.test(message.text())) complaints.push(message.text())
+    })
+    context.on('dialog', (dialog) => {
+      complaints.push(`dialog: ${dialog.message()}`)
+      void dialog.dismiss()
+    })
+    const open = async (url: string): Promise<Page> => {
+      const page = await context.newPage()
+      await page.goto(url, { waitUntil: 'domcontentloaded' })
+      return page
+    }
+    return { context, complaints, open, close: () => context.close() }
+  }
+  return { phone, close: () => browser.close() }
+}
+
+export type Phones = Awaited<ReturnType<typeof openPhones>>
