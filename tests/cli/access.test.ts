@@ -54,6 +54,20 @@ describe('access', () => {
       /Acme\s.*0 of 500 transactions, 0 of 2,500,000,000 gas/,
     )
     expect(await here.json('teams', 'show', 'Acme')).toMatchObject({ budget: { transactionsPerDay: 500 } })
+    const look = [
+      '--brand-name',
+      'Acme Outdoor',
+      '--brand-color',
+      '#0B6B4F',
+      '--brand-logo',
+      'ipfs://bafy/a b',
+    ]
+    ends(await edit(...look), 2, 'brand.logoUrl: must begin with https://')
+    expect((await edit(...look.slice(0, 4), '--json')).json()).toMatchObject({
+      brand: { name: 'Acme Outdoor', color: '#0b6b4f', background: null, logoUrl: null },
+    })
+    expect((await edit('--brand-name', '')).stdout).toMatch(/\nColour: +#0b6b4f\n/)
+    ends(await edit('--brand-background', '#0b6b50'), 2, 'The nearest that can: #')
     ends(await edit(), 2, '--transactions-per-day')
     ends(await edit('--transactions-per-day', '-1'), 2, '')
     ends(await edit('--gas-per-day', 'lots'), 2, '--gas-per-day must be a whole number')

@@ -1,5 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type AdminApp, openAdminApp, tenTimes } from '../support/admin.ts'
+import { openTestApp } from '../support/daemon.ts'
+import { seed } from '../support/seeds.ts'
 
 let t: AdminApp
 beforeEach(async () => {
@@ -114,4 +116,78 @@ test('a team that is removed at the same moment takes nothing new', async () => 
       ([a, b]) => (a === 200 && b === 404) || (a === 409 && b === 200),
     )
   }
+})
+
+const none = { name: null, color: null, background: null, logoUrl: null }
+
+test('the look of a team is set field by field, with the scope edit alone, and cleared by null', async () => {
+  expect((await t.call('POST /admin/teams', { name: 'Acme' })).body.brand).toEqual(none)
+  const edit = { name: 'designer', scopes: ['edit'] }
+  const { token } = (await t.call('POST /admin/admin-tokens', edit)).body
+  const change = (body: object) =>
+    t.call('PATCH /admin/teams/1', body, {
+      authorization: `Bearer ${token}`,
+      'content-type': 'application/json',
+    })
+  const look = { name: 'Acme Outdoor', color: '#0B7', background: '#FFFFFF', logoUrl: 'ipfs://bafy/logo.svg' }
+  expect(await change({ brand: look })).toMatchObject({ status: 400, body: { code: 'invalid_input' } })
+  const set = await change({ brand: { ...look, color: '#0b6b4f' } })
+  const stored = { ...look, color: '#0b6b4f', background: '#ffffff' }
+  expect(set).toMatchObject({ status: 200, body: { id: 1, brand: stored } })
+  await change({ brand: { ...stored } })
+  expect((await change({ brand: { background: null } })).body.brand).toEqual({ ...stored, background: null })
+  expect((await t.call('GET /admin/teams')).body[0].brand).toEqual({ ...stored, background: null })
+
+  const beyond = await change({ brand: { name: 'Other' }, transactionsPerDay: 5 })
+  expect(beyond).toMatchObject({ status: 403, body: { code: 'scope_missing' } })
+  for (const body of [{}, { brand: {} }]) expect((await change(body)).status).toBe(400)
+  expect((await change({ brand: none })).body.brand).toEqual(none)
+  expect((await t.audit('action=teams.edit')).map(({ detail }) => detail)).toMatchObject([
+    { brandName: { from: 'Acme Outdoor', to: null }, brandColor: { from: '#0b6b4f', to: null } },
+    { brandBackground: { from: '#ffffff', to: null } },
+    { brandName: { from: null, to: 'Acme Outdoor' }, brandColor: { from: null, to: '#0b6b4f' } },
+  ])
+})
+
+test('a look that cannot be seen, or that loads from elsewhere than the web, is refused and named', async () => {
+  await t.call('POST /admin/teams', { name: 'Acme' })
+  const brand = async (fields: object) => {
+    const { status, body } = await t.call('PATCH /admin/teams/1', { brand: fields })
+    return status === 200 ? 'taken' : body.message
+  }
+  expect(await brand({ color: '#ff0' })).toMatch(
+    /^brand.color #ffff00 .* contrast is 1:1, and 3:1 .*: #969600$/,
+  )
+  expect(await brand({ color: '#969600' })).toBe('taken')
+  // The stored colour counts, too.
+  expect(await brand({ background: '#808000' })).toContain('brand.color #969600 cannot be seen')
+  expect(await brand({ color: '#ff0', background: '#111' })).toBe('taken')
+  expect(await brand({ background: null })).toContain("the page's own background")
+  for (const color of ['red', '#12345', '#1234567', 'rgb(0,0,0)', '#0b6b4f;}', ''])
+    expect(await brand({ color })).toContain('brand.color: must be a colour')
+  const logos = [
+    'http://a.example/l.png',
+    'javascript:alert(1)',
+    'data:image/png;base64,AA',
+    '/l.png',
+    'https://',
+  ]
+  for (const logoUrl of [...logos, 'https://a.example/l.png" onload="x', ' https://a.example'])
+    expect(await brand({ logoUrl })).toContain('brand.logoUrl: must begin with https://')
+  expect(await brand({ logoUrl: 'https://u:p@a.example/l.png' })).toContain('credentials')
+  expect(await brand({ logoUrl: `https://a.example/${'x'.repeat(2048)}` })).toContain('at most 2048')
+  for (const name of ['', ' ', 'x'.repeat(81)]) expect(await brand({ name })).toContain('brand.name')
+})
+
+test('a seed gives a team its look, and leaves one that it has alone', async () => {
+  const [acme, other] = seed.teams
+  const brand = { name: 'Acme Outdoor', color: '#0b6b4f' }
+  const app = await openTestApp({ seed: { ...seed, teams: [{ ...acme, brand }, other] } })
+  const { teams } = { teams: await app.ctx.db.read.selectFrom('teams').selectAll().execute() }
+  await app.close()
+  expect(teams).toMatchObject([{ brandName: 'Acme Outdoor', brandColor: '#0b6b4f' }, { brandName: null }])
+  const bad = { ...seed, teams: [{ ...acme, brand: { color: '#fff' } }, other] }
+  await expect(openTestApp({ seed: bad })).rejects.toThrow(
+    /teams.0.brand: brand.color #ffffff cannot be seen/,
+  )
 })

@@ -95,6 +95,7 @@ const leadsTo = {
   ],
   /** The same; and power over what a chip carries in some requests, which take `transfer` besides. */
   recordsOrPower: [
+    'PATCH /admin/teams/:id',
     'POST /admin/chips/apply',
     'POST /admin/chips/import',
     'POST /admin/chips/:uid/link',
@@ -142,7 +143,7 @@ const leadsTo = {
     'DELETE /admin/nfc/journal/:uid',
   ],
   /** All that there is, or what limits the others. */
-  everything: ['POST /admin/backup', 'POST /admin/teams', 'PATCH /admin/teams/:id'],
+  everything: ['POST /admin/backup', 'POST /admin/teams'],
 } as const
 const needed = {
   sight: 'read',

@@ -4,6 +4,7 @@ import { describeFileError } from '../config/problem.ts'
 import type { Context } from '../context.ts'
 import { required } from '../contract/list.ts'
 import { ensureApiKeyIn } from '../domain/access/api-keys.ts'
+import { ensureBrandIn } from '../domain/access/brand.ts'
 import { ensureTeamIn } from '../domain/access/teams.ts'
 import { ensureAssignedIn } from '../domain/badge-events/assign.ts'
 import { ensureBadgeEventIn } from '../domain/badge-events/record-created.ts'
@@ -64,6 +65,8 @@ async function seedTeam(seeding: Seeding, seed: SeedTeam, path: string): Promise
   const { trx, at: now } = seeding
   const actor = { name: 'seed', requestId: null }
   const team = await ensureTeamIn(trx, { actor, at: now }, seed.name)
+  const { brand } = seed
+  if (brand) await at(`${path}.brand`, () => ensureBrandIn(trx, { team, actor, at: now }, brand))
   const known = await listContracts({ db: { read: trx } }, team.id)
   const contracts = new Map(known.map((contract) => [contract.symbol, contract]))
   const of: TeamSeeding = { ...seeding, team, contracts }

@@ -3,6 +3,7 @@ import { isDay } from '../../values/date.ts'
 import { twoTapPolicy } from '../contract/admin/contracts.ts'
 import { itemFields } from '../contract/admin/items.ts'
 import { keySetFields } from '../contract/admin/key-sets.ts'
+import { brandFields } from '../contract/admin/teams.ts'
 import { instant } from '../contract/badge-events.ts'
 import { address, integer, name, text, tokenId, uid } from '../contract/fields.ts'
 import { partialMetadata } from '../contract/metadata.ts'
@@ -87,6 +88,7 @@ const badgeEvent = z
 
 const team = z.object({
   name: name(),
+  brand: z.object(brandFields).optional(),
   apiKeys: list(z.object({ name: name(), key: name() })),
   links: list(z.object({ label: name(100), baseUrl: text(4096) })),
   contracts: list(phygitalContract),

@@ -66,11 +66,13 @@ export const spendBudget = async (db: Queries, spending: Spending, usual: Limits
 export const clampSpentDays = (db: Queries, today: string) =>
   affected(db.updateTable('teams').set({ spentDay: today }).where('spentDay', '>', today))
 
-export const setLimits = (
-  db: Queries,
-  id: number,
-  limits: Partial<Pick<TeamRow, 'transactionsPerDay' | 'gasPerDay'>>,
-) => affected(db.updateTable('teams').set(limits).where('id', '=', id))
+export type EditableTeam = Pick<
+  TeamRow,
+  'transactionsPerDay' | 'gasPerDay' | 'brandName' | 'brandColor' | 'brandBackground' | 'brandLogoUrl'
+>
+
+export const updateTeam = (db: Queries, id: number, fields: Partial<EditableTeam>) =>
+  affected(db.updateTable('teams').set(fields).where('id', '=', id))
 
 /** Also deletes revoked API keys, which refer to the team. */
 export async function deleteTeam(db: Queries, id: number): Promise<boolean> {

@@ -18,7 +18,7 @@ const of = (spent: number, limit: number | null, usual: number): string =>
 
 const free = ' (no limit on the embedded chain)'
 
-export const fieldsOf = ({ id, name, createdAt, budget }: Team) => ({
+export const fieldsOf = ({ id, name, createdAt, budget, brand }: Team) => ({
   Id: id,
   Name: name,
   Created: createdAt,
@@ -27,6 +27,10 @@ export const fieldsOf = ({ id, name, createdAt, budget }: Team) => ({
   ...(budget.waiting > 0
     ? { Waiting: `${counted(budget.waiting, 'announcement')} of changed metadata` }
     : {}),
+  ...(brand.name === null ? {} : { 'Name on tap pages': brand.name }),
+  ...(brand.color === null ? {} : { Colour: brand.color }),
+  ...(brand.background === null ? {} : { Background: brand.background }),
+  ...(brand.logoUrl === null ? {} : { Logo: brand.logoUrl }),
 })
 
 /** In one line: `12 of 500 transactions, 2,400,000 of 2,500,000,000 gas`. */

@@ -1,6 +1,8 @@
 import * as z from 'zod'
+import { checkLogoUrl } from '../../../values/brand.ts'
+import { parseColor } from '../../../values/contrast.ts'
 import { adminEndpoint } from '../endpoint.ts'
-import { integer, name, success, timestamp } from '../fields.ts'
+import { integer, name, success, text, timestamp } from '../fields.ts'
 
 /** Daily limits (UTC) by count and gas. Null: the default; the embedded chain has no limit. */
 export const budget = z.object({
@@ -11,7 +13,35 @@ export const budget = z.object({
   /** Tokens with changed metadata that will be announced when the budget allows. */
   waiting: z.number(),
 })
-const teamOnWire = z.object({ id: z.number(), name: z.string(), createdAt: timestamp, budget })
+/** The look of tap pages. Null: the page's own. Colours: `#rrggbb`. */
+const brand = z.object({
+  name: z.string().nullable(),
+  color: z.string().nullable(),
+  background: z.string().nullable(),
+  logoUrl: z.string().nullable(),
+})
+const teamOnWire = z.object({ id: z.number(), name: z.string(), createdAt: timestamp, budget, brand })
+
+const color = z.string().transform((written, ctx) => {
+  const parsed = parseColor(written)
+  if (parsed !== undefined) return parsed
+  ctx.addIssue({ code: 'custom', message: 'must be a colour such as #0b6b4f or #0b7' })
+  return z.NEVER
+})
+
+const logoUrl = text(2048).superRefine((url, ctx) => {
+  const message = checkLogoUrl(url)
+  if (message !== undefined) ctx.addIssue({ code: 'custom', message })
+})
+
+/** Colours: `#rgb` or `#rrggbb`. Fields that are absent stay as they are, and null ones become the page's own. */
+export const brandFields = {
+  name: name(80).nullable().optional(),
+  color: color.nullable().optional(),
+  background: color.nullable().optional(),
+  logoUrl: logoUrl.nullable().optional(),
+}
+
 const limit = integer(0, 1_000_000_000_000_000).nullable().optional()
 
 export const teams = {
@@ -30,11 +60,14 @@ export const teams = {
   }),
   'PATCH /admin/teams/:id': adminEndpoint({
     id: 'editTeam',
-    summary: "Set a team's daily limits for transactions and gas; null: the default",
-    // These limits bind everyone with a lesser scope.
-    scope: 'all',
+    summary:
+      "Set a team's daily limits for transactions and gas, and the look of its tap pages; null: the default",
+    description:
+      'The limits take the scope `all`, since they bind everyone with a lesser one. The look takes `edit`. A brand colour ' +
+      'that cannot be seen on the background is refused with the nearest one that can.',
+    scope: 'edit',
     params: z.object({ id: integer(1) }),
-    body: z.object({ transactionsPerDay: limit, gasPerDay: limit }),
+    body: z.object({ transactionsPerDay: limit, gasPerDay: limit, brand: z.object(brandFields).optional() }),
     response: teamOnWire,
   }),
   'DELETE /admin/teams/:id': adminEndpoint({

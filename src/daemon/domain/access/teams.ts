@@ -9,11 +9,11 @@ import {
   findTeamNamed,
   holdingsOfTeam,
   insertTeam,
-  setLimits,
 } from '../../store/teams.ts'
 import { type Budget, spentBy } from '../chain/budget.ts'
 import { alreadyExists, DomainError, inUse, notFound } from '../errors.ts'
 import { type BudgetClock, iso } from '../time.ts'
+import { type Brand, brandOf } from './brand.ts'
 
 export type { TeamRow }
 
@@ -75,6 +75,7 @@ export interface TeamView {
   createdAt: string
   /** `waiting`: tokens with changed metadata that will be announced when the budget allows. */
   budget: Budget & { waiting: number }
+  brand: Brand
 }
 
 export async function listTeams({ db, clock }: Reading & { clock: BudgetClock }): Promise<TeamView[]> {
@@ -90,7 +91,7 @@ export async function showTeam(deps: Reading & { clock: BudgetClock }, id: numbe
 
 const viewOf = (team: TeamRow, now: number, waiting = 0): TeamView => {
   const { id, name, createdAt } = team
-  return { id, name, createdAt, budget: { ...spentBy(team, now), waiting } }
+  return { id, name, createdAt, budget: { ...spentBy(team, now), waiting }, brand: brandOf(team) }
 }
 
 export async function getTeam({ db }: Reading, id: number): Promise<TeamRow> {
@@ -127,35 +128,6 @@ export async function ensureTeamIn(
   const team = await insertTeam(trx, name, at)
   await recordChange(trx, { at, actor, teamId: team.id, action: 'teams.create', target: name })
   return team
-}
-
-/** Daily limits; null: the default. Absent ones stay as they are. */
-type NewLimits = { [limit in 'transactionsPerDay' | 'gasPerDay']?: number | null | undefined }
-
-/** Today's usage counts against the new limits. @throws DomainError not_found, invalid_input */
-export async function editTeam(
-  { db, clock }: Deps,
-  actor: Actor,
-  id: number,
-  { transactionsPerDay, gasPerDay }: NewLimits,
-): Promise<void> {
-  const wanted = {
-    ...(transactionsPerDay === undefined ? {} : { transactionsPerDay }),
-    ...(gasPerDay === undefined ? {} : { gasPerDay }),
-  }
-  const names = ['transactionsPerDay', 'gasPerDay'] as const
-  if (names.every((name) => !(name in wanted)))
-    throw new DomainError('invalid_input', 'Specify what to change: transactionsPerDay, gasPerDay, or both.')
-  const at = iso(clock.now())
-  await db.write(async (trx) => {
-    const team = await findTeam(trx, id)
-    if (!team) throw notFound('team')
-    const changed = names.filter((name) => name in wanted && wanted[name] !== team[name])
-    if (changed.length === 0) return
-    await setLimits(trx, id, wanted)
-    const detail = Object.fromEntries(changed.map((name) => [name, { from: team[name], to: wanted[name] }]))
-    await recordChange(trx, { at, actor, teamId: id, action: 'teams.edit', target: team.name, detail })
-  })
 }
 
 /** @throws DomainError not_found, in_use */

@@ -1,13 +1,6 @@
-/** The team's look; null: the page's own. Colours: `#rrggbb`. */
-export interface Brand {
-  name: string | null
-  /** Of buttons and links. */
-  color: string | null
-  /** Of the page. */
-  background: string | null
-  /** https, ipfs, or ar */
-  logoUrl: string | null
-}
+import type { Brand } from '../access/brand.ts'
+
+export type { Brand }
 
 /** URLs are as in the metadata: https, ipfs, or ar, or not usable at all. */
 export interface Picture {

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { Context } from '../../context.ts'
-import { createTeam, editTeam, listTeams, removeTeam, showTeam } from '../../domain/access/teams.ts'
+import { editTeam } from '../../domain/access/edit-team.ts'
+import { createTeam, listTeams, removeTeam, showTeam } from '../../domain/access/teams.ts'
 import { announceDeferred } from '../../domain/chain/announcements.ts'
 import { bindAll } from '../../http/bind.ts'
 
@@ -8,8 +9,8 @@ export function teamRoutes(app: FastifyInstance, ctx: Context): void {
   bindAll(app, ctx, {
     'GET /admin/teams': async () => listTeams(ctx),
     'POST /admin/teams': async ({ body, actor }) => createTeam(ctx, actor, body.name),
-    'PATCH /admin/teams/:id': async ({ params, body, actor }) => {
-      await editTeam(ctx, actor, params.id, body)
+    'PATCH /admin/teams/:id': async ({ params, body, actor, token }) => {
+      await editTeam(ctx, { actor, token }, params.id, body)
       // Postponed announcements may fit now.
       await announceDeferred(ctx)
       return showTeam(ctx, params.id)

@@ -1,0 +1,72 @@
+import { checkBrandColors } from '../../../values/brand.ts'
+import { type Actor, recordChange } from '../../store/audit.ts'
+import type { Queries } from '../../store/database.ts'
+import type { TeamRow } from '../../store/schema.ts'
+import { updateTeam } from '../../store/teams.ts'
+import { invalid } from '../errors.ts'
+
+/** The look of a team's tap pages; null: the page's own. Colours: `#rrggbb`. */
+export interface Brand {
+  name: string | null
+  color: string | null
+  background: string | null
+  /** https, ipfs, or ar */
+  logoUrl: string | null
+}
+
+type Row = Pick<TeamRow, 'brandName' | 'brandColor' | 'brandBackground' | 'brandLogoUrl'>
+
+export const brandOf = (row: Row): Brand => ({
+  name: row.brandName,
+  color: row.brandColor,
+  background: row.brandBackground,
+  logoUrl: row.brandLogoUrl,
+})
+
+/** Absent fields stay as they are. */
+export type NewBrand = { [field in keyof Brand]?: string | null | undefined }
+
+const columns = {
+  name: 'brandName',
+  color: 'brandColor',
+  background: 'brandBackground',
+  logoUrl: 'brandLogoUrl',
+} as const
+
+/**
+ * The columns that the new look sets. The new colours are checked with those that stay.
+ * @throws DomainError invalid_input, with the nearest colour that would do
+ */
+export function brandColumns(team: Row, wanted: NewBrand): Partial<Row> {
+  const set: Partial<Row> = {}
+  for (const field of ['name', 'color', 'background', 'logoUrl'] as const) {
+    const value = wanted[field]
+    if (value !== undefined) set[columns[field]] = value
+  }
+  const { brandColor, brandBackground } = { ...team, ...set }
+  const isRecolored = set.brandColor !== undefined || set.brandBackground !== undefined
+  const problem =
+    isRecolored && brandColor !== null ? checkBrandColors(brandColor, brandBackground) : undefined
+  if (problem !== undefined) throw invalid('brand.color', `${brandColor} ${problem}`)
+  return set
+}
+
+/** A step of a larger write, for a seed: a team that has a look already keeps it. @throws DomainError invalid_input */
+export async function ensureBrandIn(
+  trx: Queries,
+  { team, actor, at }: { team: TeamRow; actor: Actor; at: string },
+  wanted: NewBrand,
+): Promise<void> {
+  if (Object.values(brandOf(team)).some((value) => value !== null)) return
+  const set = brandColumns(team, wanted)
+  if (Object.keys(set).length === 0) return
+  await updateTeam(trx, team.id, set)
+  await recordChange(trx, {
+    at,
+    actor,
+    teamId: team.id,
+    action: 'teams.edit',
+    target: team.name,
+    detail: set,
+  })
+}
