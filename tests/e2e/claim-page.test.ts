@@ -1,11 +1,12 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { ownerOf } from '../../src/daemon/chain/contract-state.ts'
 import { startTestDaemon } from '../support/daemon.ts'
-import { openBrowser } from '../support/driven-browser.ts'
+import { openPhones, type Phones } from '../support/phone.ts'
 import { tap, tapPath } from '../support/taps.ts'
 
 // The example app as a person meets it: a phone that taps, twice, and a page.
@@ -18,7 +19,8 @@ const bram = seed.names['bram.eth']
 
 let daemon: Awaited<ReturnType<typeof startTestDaemon>>
 let app: { url: string; end(): Promise<unknown> }
-let browser: Awaited<ReturnType<typeof openBrowser>>
+let phones: Phones
+let page: Page
 
 async function startApp(tapchip: string) {
   const child = spawn(process.execPath, [join(folder, 'server.mjs')], {
@@ -36,10 +38,11 @@ async function startApp(tapchip: string) {
 
 beforeAll(async () => {
   const contracts = [{ ...team.contracts[0], twoTap: { delaySeconds: 0, windowSeconds: 3600 } }]
-  const opened = openBrowser()
+  const opened = openPhones()
   daemon = await startTestDaemon({ seed: { ...seed, teams: [{ ...team, contracts }] }, chain: true })
   app = await startApp(daemon.url)
-  browser = await opened
+  phones = await opened
+  page = await (await phones.phone()).context.newPage()
   const answer = await fetch(`${daemon.url}/chips`, {
     method: 'PATCH',
     headers: { 'x-svc-api-key': team.apiKeys[0].key, 'content-type': 'application/json' },
@@ -47,14 +50,14 @@ beforeAll(async () => {
   })
   expect(answer.status).toBe(200)
 })
-afterAll(() => Promise.all([browser?.close(), app?.end(), daemon?.stop()]))
+afterAll(() => Promise.all([phones?.close(), app?.end(), daemon?.stop()]))
 
 let counter = 0
 const tapUrl = () => daemon.url + tapPath(tap(seed.keySets[0], { uid: chip.uid }, ++counter))
 
 /** What the page says: its address and words, and how far each action is. */
 const seen = () =>
-  browser.evaluate(`({
+  page.evaluate(`({
     at: location.href,
     says: document.querySelector('#greeting')?.textContent,
     ...Object.fromEntries([...document.querySelectorAll('[data-action]')].map((section) => [
@@ -62,35 +65,34 @@ const seen = () =>
       section.hidden ? 'hidden' : section.querySelector('[role=status]').dataset.state ?? 'offered',
     ])),
   })`)
-const press = (action: string) =>
-  browser.evaluate(`document.querySelector('[data-action=${action}] button').click()`)
-const wordsOf = (action: string) =>
-  browser.evaluate(`document.querySelector('[data-action=${action}] [role=status]').textContent`)
+const press = (action: string) => page.locator(`[data-action=${action}] button`).tap()
+const wordsOf = (action: string) => page.locator(`[data-action=${action}] [role=status]`).textContent()
 const look = async (name: string) => {
   const to = process.env.TAPCHIP_SCREENSHOTS
   if (!to) return
-  mkdirSync(to, { recursive: true })
-  for (const scheme of ['light', 'dark'] as const)
-    writeFileSync(join(to, `${name}-${scheme}.png`), await browser.screenshot({ scheme }))
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme })
+    await page.screenshot({ path: join(to, `${name}-${colorScheme}.png`), fullPage: true })
+  }
 }
 
 test('from a tap to a token, a badge, and an entry in the guestbook', async () => {
   const home = `${app.url}/`
   const genuine = { at: home, says: 'It is genuine.' }
-  await browser.goto(tapUrl())
+  await page.goto(tapUrl())
   await expect.poll(seen).toEqual({ ...genuine, claim: 'offered', badge: 'offered', guestbook: 'offered' })
   await look('first-tap')
 
   // Nobody's name: said so, and nothing is used up.
-  await browser.evaluate(`document.querySelector('#recipient').value = 'nobody-here.eth'`)
+  await page.fill('#recipient', 'nobody-here.eth')
   await press('claim')
   await expect.poll(() => wordsOf('claim')).toMatch(/no name that leads to one/)
-  await browser.evaluate(`document.querySelector('#recipient').value = 'bram.eth'`)
+  await page.fill('#recipient', 'bram.eth')
   await press('claim')
   await expect.poll(() => wordsOf('claim')).toMatch(/^Noted. Now tap the chip again/)
   await look('registered')
 
-  await browser.goto(tapUrl())
+  await page.goto(tapUrl())
   await expect.poll(() => wordsOf('claim').catch(() => '')).toMatch(/second tap/)
   for (const action of ['claim', 'badge', 'guestbook']) await press(action)
   const all = { ...genuine, claim: 'confirmed', badge: 'confirmed', guestbook: 'confirmed' }
@@ -104,7 +106,7 @@ test('from a tap to a token, a badge, and an entry in the guestbook', async () =
   expect(await ownerOf(daemon.ctx.chains.get(31337).client, address, 1n)).toBe(bram)
 
   // Loaded again, and gone back to, it says the same.
-  await browser.goto(home)
+  await page.goto(home)
   await expect.poll(seen).toEqual(all)
 })
 
@@ -115,7 +117,7 @@ test('a ref that somebody else used, and a page that nobody tapped for, say what
   expect((await fetch(landing, { headers: { 'sec-purpose': 'prefetch' } })).status).toBe(503)
   const first = await fetch(landing, { redirect: 'manual' })
   expect([first.status, first.headers.get('location')]).toEqual([303, '/'])
-  await browser.goto(landing)
+  await page.goto(landing)
   await expect.poll(seen).toMatchObject({ says: 'This tap was used before. Tap the chip again.' })
 
   const stranger = await (await fetch(`${app.url}/visit`)).json()

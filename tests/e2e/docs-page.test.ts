@@ -1,12 +1,7 @@
-import { execFile } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import type { EndpointSpec } from '../../src/daemon/contract/endpoint.ts'
 import { endpoints } from '../../src/daemon/contract/index.ts'
-import { browserBinary } from '../support/browser.ts'
+import { openBrowser } from '../support/browser.ts'
 import { startTestDaemon, type TestDaemon } from '../support/daemon.ts'
 
 let daemon: TestDaemon
@@ -17,22 +12,14 @@ afterAll(() => daemon.stop())
 
 /** The page as a browser has it once its scripts are done, and what its console said. */
 async function opened(url: string) {
-  const profile = mkdtempSync(join(tmpdir(), 'tapchip-docs-'))
-  onTestFinished(() => rmSync(profile, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 }))
-  const flags = ['--headless', '--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-dev-shm-usage']
-  const { stdout, stderr } = await promisify(execFile)(
-    browserBinary(),
-    [
-      ...flags,
-      `--user-data-dir=${profile}`,
-      '--enable-logging=stderr',
-      '--virtual-time-budget=60000',
-      '--dump-dom',
-      url,
-    ],
-    { maxBuffer: 64 * 2 ** 20 },
-  )
-  return { dom: stdout, console: stderr.split('\n').filter((line) => line.includes(':CONSOLE')) }
+  const browser = await openBrowser()
+  onTestFinished(() => browser.close())
+  const page = await browser.newPage()
+  const said: string[] = []
+  page.on('console', (message) => said.push(message.text()))
+  await page.goto(url)
+  await page.locator('.opblock').first().waitFor()
+  return { dom: await page.content(), console: said }
 }
 
 test('/docs shows every endpoint of the interface in a browser, from files of its own alone', async () => {

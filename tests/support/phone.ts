@@ -1,14 +1,9 @@
-import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
-import { chromium } from 'playwright-core'
-import { browserArguments, browserBinary } from './browser.ts'
+import type { BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
+import { openBrowser } from './browser.ts'
 
-/** A browser without a window. Each phone is a context of it, with nothing in common with the others. */
+/** A browser whose contexts are phones, with nothing in common between them. */
 export async function openPhones() {
-  const browser: Browser = await chromium.launch({
-    executablePath: browserBinary(),
-    // Its profile is Playwright's own.
-    args: browserArguments('').filter((argument) => !/^--(headless|user-data-dir)/.test(argument)),
-  })
+  const browser = await openBrowser()
 
   /** @returns a context of a phone's size; what its pages did wrong is collected in `complaints` */
   async function phone(options: BrowserContextOptions = {}) {
