@@ -36,7 +36,7 @@ export function checkRecipients(): void {
   async function check(form: HTMLFormElement): Promise<void> {
     const line = form.querySelector<HTMLElement>('[data-check]')
     const url = page?.dataset.checkAt
-    if (!line || !url) return
+    if (!line || !url || !form.isConnected || form.getAttribute('aria-busy') === 'true') return
     if (!first.has(line)) first.set(line, line.innerHTML)
     asked.get(line)?.abort()
     const ended = new AbortController()

@@ -56,7 +56,7 @@ function offer(form: Element, wallets: Wallet[]): void {
   else {
     const room = form.querySelector('[data-wallets]')
     if (room) room.append(place)
-    else field.after(place)
+    else (field.closest('label') ?? field).after(place)
   }
 }
 
