@@ -1,7 +1,7 @@
 import http from 'node:http'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { TokenBucket } from '../../src/daemon/http/rate-limit.ts'
+import { TokenBucket } from '../../src/daemon/http/token-bucket.ts'
 import { openTestApp, type TestApp, testClock } from '../support/daemon.ts'
 import { openForTest, withKey } from '../support/raw-http.ts'
 import { acmeKey, derived, otherKey, seed, uids } from '../support/seeds.ts'

@@ -35,6 +35,7 @@ export const chips = {
       "Takes the query of a tap's URL unchanged. A tap is valid once; a repeated one answers with `isValidTap` false, and no code.",
     scope: 'read',
     noStore: true,
+    takesTap: true,
     // The key set decides the parameter names; these are the defaults and those of the HaLo family.
     isQueryRaw: true,
     query: z.looseObject({

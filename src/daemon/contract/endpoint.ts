@@ -52,6 +52,8 @@ export interface EndpointSpec {
   readonly isRepeatable?: true
   /** Validation errors are also listed by field: `{ success: false, errors: { path: message } }`. */
   readonly namesFields?: true
+  /** Takes the tap in its query; real taps do not count toward the limit of their address. */
+  readonly takesTap?: true
   /** Answers contain codes or refs and must not be cached. */
   readonly noStore?: boolean
 }

@@ -65,6 +65,7 @@ export function bind<K extends EndpointKey>(
     config: {
       ...(isForPages ? openToPages : {}),
       ...(spec.auth === 'none' || spec.auth === 'code' ? limited : {}),
+      ...(spec.takesTap ? { takesTap: true } : {}),
       ...(spec.isLong || spec.stream ? { isLong: true } : {}),
     },
     // Before the body, so that unauthorized callers are refused without a byte of it being read.

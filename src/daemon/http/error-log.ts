@@ -3,7 +3,7 @@ import type { Logger } from 'pino'
 import type { Clock } from '../domain/time.ts'
 import { isStranger } from './auth.ts'
 import type { answerTo } from './errors.ts'
-import { TokenBucket } from './rate-limit.ts'
+import { TokenBucket } from './token-bucket.ts'
 
 /** Lines per minute about refused requests of strangers, and as many of callers with a key. */
 const refusalsPerMinute = 1200

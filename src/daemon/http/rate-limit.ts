@@ -5,8 +5,10 @@ import type { Config } from '../config/config.ts'
 import { DomainError } from '../domain/errors.ts'
 import type { Clock } from '../domain/time.ts'
 import { type AuthDeps, network, validKey, validToken } from './auth.ts'
+import { chargeTaps, type TapRateDeps } from './tap-rate.ts'
+import { TokenBucket } from './token-bucket.ts'
 
-interface RateDeps extends AuthDeps {
+interface RateDeps extends AuthDeps, TapRateDeps {
   clock: Clock
   log: Logger
   config: Pick<Config, 'rateLimit' | 'keyRateLimit' | 'guessLimit'>
@@ -47,6 +49,7 @@ export function limitRates(
       strangers?.spend(network(request.ip)),
       `the limit without a valid key is ${config.rateLimit} per minute. Wait, or send a key.`,
     )
+  const charge = chargeTaps(app, deps, strangers)
   const spendOfGuesser = (request: FastifyRequest): DomainError | undefined => {
     const refusal = tooMany(
       guesses?.spend(network(request.ip)),
@@ -104,6 +107,8 @@ export function limitRates(
     const key = isOfTeam || isOpen(request) ? validKey(deps, request) : undefined
     if (key !== undefined || (request.caller !== null && 'token' in request.caller))
       remember(known, ownerOf(deps, request))
+    if (key === undefined && request.routeOptions.config.takesTap)
+      return void charge(request, spendOfStranger).then(done, done)
     const refusal =
       key !== undefined ? spendOfKey(key) : isOpen(request) ? spendOfStranger(request) : undefined
     if (refusal || key === undefined) done(refusal)
@@ -157,46 +162,4 @@ function isGuess(deps: AuthDeps, request: FastifyRequest, { code }: DomainError)
 function isLong({ headers, routeOptions }: FastifyRequest): boolean {
   if (routeOptions.config.isLong || headers['transfer-encoding'] !== undefined) return true
   return Number(headers['content-length'] ?? 0) > shortBody
-}
-
-const minute = 60_000
-const remembered = 20_000
-
-/** A token bucket per client: a minute's worth of calls at most, refilled evenly. */
-export class TokenBucket {
-  readonly #clock: Pick<Clock, 'monotonic'>
-  readonly #most: number
-  /** The time when each client's bucket is full again. The most recent client comes last. */
-  readonly #wholeAt = new Map<string, number>()
-
-  constructor(clock: Pick<Clock, 'monotonic'>, most: number) {
-    this.#clock = clock
-    this.#most = most
-  }
-
-  /** Takes one token. @returns undefined, or the seconds until one is available */
-  spend(client: string): number | undefined {
-    const now = this.#clock.monotonic()
-    const each = minute / this.#most
-    const spent = Math.max(0, (this.#wholeAt.get(client) ?? 0) - now)
-    // Half a unit makes up for rounding.
-    const isLeft = spent + each / 2 <= minute
-    this.#wholeAt.delete(client)
-    this.#wholeAt.set(client, now + spent + (isLeft ? each : 0))
-    this.#forgetOne()
-    return isLeft ? undefined : Math.max(1, Math.ceil((spent + each - minute) / 1000))
-  }
-
-  isSpent(client: string): boolean {
-    const spent = (this.#wholeAt.get(client) ?? 0) - this.#clock.monotonic()
-    return spent + minute / this.#most / 2 > minute
-  }
-
-  #forgetOne(): void {
-    if (this.#wholeAt.size <= remembered) return
-    for (const client of this.#wholeAt.keys()) {
-      this.#wholeAt.delete(client)
-      return
-    }
-  }
 }

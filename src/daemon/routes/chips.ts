@@ -24,6 +24,7 @@ export function chipRoutes(app: FastifyInstance, ctx: Context): void {
         return reply.code(state === 'malformed' ? 400 : state === 'unknown' ? 404 : 200).send()
       }
       const { uid, isValidTap, token, otp, badgeEvent } = await findChipByTap(ctx, query)
+      request.isProven = isValidTap
       return {
         uid,
         isValidTap,

@@ -10,12 +10,13 @@ const cookieName = 'tapchip_tap'
 
 /** The target of a chip's URL. */
 export function tapPageRoutes(app: FastifyInstance, ctx: Context): void {
-  const config = { ...limited, errorPage }
+  const config = { ...limited, takesTap: true, errorPage }
   app.get('/t', { config }, async (request, reply) => {
     guard(reply)
     if (isPrefetch(request)) return refusePrefetch(reply)
     if (request.method === 'HEAD') return reply.code(statusOf[await tapState(ctx, queryOf(request))]).send()
     const outcome = await openTap(ctx, queryOf(request), cookieOf(request))
+    request.isProven = outcome.kind !== 'refused' || outcome.reason === 'caught-up'
     return answer(ctx, reply, outcome)
   })
 }
