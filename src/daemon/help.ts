@@ -59,6 +59,8 @@ is --ref-ttl-seconds 60, TAPCHIP_DEV_CHAIN is --dev-chain off. Secrets and the s
   TAPCHIP_WEBHOOKS_PRIVATE  on: webhooks may lead to private addresses, also by http
   TAPCHIP_OPENSEA_API_KEY   lets OpenSea refresh changed metadata
   TAPCHIP_OPENSEA_URL       an API like OpenSea's (https://api.opensea.io)
+  TAPCHIP_IPFS_GATEWAY, TAPCHIP_ARWEAVE_GATEWAY
+                            where the tap page's pictures are read from (https://ipfs.io, https://arweave.net)
 
   and TAPCHIP_HOST, _PORT, _DATA_DIR, _BASE_URL, _CONFIG, _SEED, _EPHEMERAL, _LOG_LEVEL
 

@@ -185,6 +185,8 @@ describe('what is set and has no effect', () => {
       TAPCHIP_DEV_RPC: 'full',
       TAPCHIP_DEV_RPC_ORIGINS: 'http://localhost:*',
       TAPCHIP_OPENSEA_URL: rpc,
+      TAPCHIP_IPFS_GATEWAY: 'https://ipfs.example/',
+      TAPCHIP_ARWEAVE_GATEWAY: 'https://arweave.example',
       TAPCHIP_ADMIN_LISTEN: '[::1]:0',
       TAPCHIP_HOST: 'localhost',
       TAPCHIP_CONFIG: '',

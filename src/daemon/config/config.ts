@@ -3,6 +3,7 @@ import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import type * as z from 'zod'
+import type { Gateways } from '../../values/media-url.ts'
 import type { RemoteChain } from '../chain/chains.ts'
 import { type BadgesConfig, badgeSecrets, type badgeSettings, badgesFrom } from './badges.ts'
 import { chainsFrom, isKeyVariable } from './chains.ts'
@@ -25,6 +26,8 @@ type Converted =
   | 'chains'
   | 'openseaUrl'
   | 'openseaApiKey'
+  | 'ipfsGateway'
+  | 'arweaveGateway'
 
 export interface Config extends Readonly<Omit<Settings, Converted>> {
   readonly dataDir: string
@@ -47,6 +50,7 @@ export interface Config extends Readonly<Omit<Settings, Converted>> {
   readonly marketplace: { readonly url: string; readonly apiKey: string } | undefined
   readonly keystore: { readonly folder: string; readonly passwordFile: string } | undefined
   readonly badges: BadgesConfig
+  readonly gateways: Gateways
   readonly warnings: readonly string[]
 }
 
@@ -174,6 +178,8 @@ export function loadConfig(args: Arguments, env: Environment): Config {
     chains,
     openseaUrl,
     openseaApiKey,
+    ipfsGateway,
+    arweaveGateway,
     ...rest
   } = parsed.data
   if ((keystore === undefined) !== (keystorePasswordFile === undefined))
@@ -194,7 +200,7 @@ export function loadConfig(args: Arguments, env: Environment): Config {
     adminToken,
     dataKey,
     backupPassphrase,
-    baseUrl: baseUrl?.replace(/\/+$/, ''),
+    baseUrl: baseUrl && withoutSlash(baseUrl),
     dataDir: resolve(dataDir ?? defaultDataDir(env)),
     otpLifetimeMs: otpTtlSeconds * 1000,
     refLifetimeMs: refTtlSeconds * 1000,
@@ -205,6 +211,7 @@ export function loadConfig(args: Arguments, env: Environment): Config {
     trustProxy: trustProxy === undefined ? undefined : proxies(trustProxy),
     badges: badgesFrom(rest),
     marketplace: openseaApiKey === undefined ? undefined : { url: openseaUrl, apiKey: openseaApiKey },
+    gateways: { ipfs: withoutSlash(ipfsGateway), arweave: withoutSlash(arweaveGateway) },
     chains: remote,
     chainKeys: Object.fromEntries(Object.entries(env).filter(([name]) => isKeyVariable(name))),
     warnings: warningsOf(env, {
@@ -218,6 +225,8 @@ export function loadConfig(args: Arguments, env: Environment): Config {
         : { folder: resolve(keystore), passwordFile: resolve(keystorePasswordFile) },
   }
 }
+
+const withoutSlash = (url: string): string => url.replace(/\/+$/, '')
 
 function defaultDataDir(env: Environment): string {
   // systemd may name several directories, separated by colons; the first one is ours.

@@ -18,6 +18,8 @@ export const onOff = z.union(
 
 export const httpUrl = z.string().regex(/^https?:\/\/[^\s?#]+$/, 'must be an http(s) URL without a query')
 
+export const httpsUrl = z.string().regex(/^https:\/\/[^\s?#@]+$/, 'must be an https URL without a query')
+
 export const filled = z.string().min(1, 'must not be empty')
 
 /** Replaces the parser's own messages for schemas that have none. */

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { badgeSettings } from './badges.ts'
 import { chainSettings, chainsInFile } from './chains.ts'
-import { filled, httpUrl, onOff, wholeNumber } from './fields.ts'
+import { filled, httpsUrl, httpUrl, onOff, wholeNumber } from './fields.ts'
 import { ConfigProblem } from './problem.ts'
 
 const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
@@ -74,6 +74,8 @@ export const settings = z.strictObject({
   keystorePasswordFile: filled.optional(),
   openseaUrl: httpUrl.default('https://api.opensea.io'),
   openseaApiKey: filled.optional(),
+  ipfsGateway: httpsUrl.default('https://ipfs.io'),
+  arweaveGateway: httpsUrl.default('https://arweave.net'),
   webhooksPrivate: onOff.default(false),
   chains: chainsInFile.optional(),
   ...badgeSettings,

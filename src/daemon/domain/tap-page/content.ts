@@ -101,4 +101,22 @@ export interface TapPage {
   links: { label: string; url: string }[]
   /** When the actions end; ISO 8601. */
   endsAt: string
+  /** Something is pending or registered, so that the page will change. */
+  isLive: boolean
 }
+
+/** The daemon's opinion of a recipient, before anything is sent. */
+export type RecipientCheck =
+  | {
+      is: 'good'
+      kind: ActionKind
+      recipient: {
+        is: 'address' | 'name' | 'email'
+        /** EIP-55; undefined for an e-mail address, and for a name that the badge provider looks up. */
+        address: string | undefined
+        name: string | undefined
+      }
+      /** The claim makes the token. */
+      isMint: boolean
+    }
+  | { is: 'bad'; failure: Failure }

@@ -1,0 +1,177 @@
+import { httpsUrl } from '../../../values/media-url.ts'
+import type { Action, RecipientCheck, TapPage } from '../../domain/tap-page/content.ts'
+import { type Html, html } from './html.ts'
+import { ownerRow } from './item.ts'
+import { mediaOf } from './media.ts'
+import { type PageSettings, pathOf } from './settings.ts'
+import { type Strings, stringsOf } from './strings/strings.ts'
+import { brief, countdown, failureWords, party, shortened } from './wording.ts'
+
+/** A piece of the page that can change while it is open; `html` is the element that carries the key. */
+export interface Card {
+  key: string
+  html: string
+}
+
+/** Everything that changes: the actions, the time that is left for them, and the owner. */
+export function actionCards(content: TapPage, settings: PageSettings): Card[] {
+  return [
+    { key: 'owner', html: ownerRow(content, settings).text },
+    { key: 'time', html: timeLine(content, settings).text },
+    ...content.actions.map((action) => ({
+      key: keyOf(action),
+      html: actionCard(action, content, settings).text,
+    })),
+  ]
+}
+
+const keyOf = ({ kind, id }: Action): string => `${kind}-${id}`
+
+export function timeLine({ endsAt, actions }: TapPage, settings: PageSettings): Html {
+  const strings = stringsOf(settings.language)
+  const left = Date.parse(endsAt) - settings.now.getTime()
+  // Without anything to press, a clock would only worry people.
+  const isOpen = actions.some(({ state }) => state.is === 'open')
+  const words =
+    left <= 0
+      ? html`${strings.timeOver}`
+      : html`<span class="ticks">${strings.timeLeft(countdown(endsAt, settings.now))}</span><span class="still">${strings.timeAtMost(Math.ceil(left / 60_000))}</span>`
+  return html`<p class="time" data-card="time"${isOpen || left <= 0 ? '' : hidden}>${actions.length > 0 ? words : ''}</p>`
+}
+
+const hidden = html` hidden`
+
+export function actionCard(action: Action, content: TapPage, settings: PageSettings): Html {
+  const key = keyOf(action)
+  const strings = stringsOf(settings.language)
+  const own = strings.titles[action.kind]
+  const number = stepOf(action, content)
+  const heading = number ? strings.step(number, own) : own
+  const picture = mediaOf(action.imageUrl, settings)
+  return html`<section class="card" data-card="${key}" aria-labelledby="${key}-title">
+${picture && html`<img class="artwork" src="${picture}" alt="" width="96" height="96" loading="lazy" referrerpolicy="no-referrer">`}
+<div class="words">
+<h2 id="${key}-title">${action.title === '' ? heading : html`<bdi>${brief(action.title, 300)}</bdi>`}</h2>
+${action.title !== '' && html`<p class="kind">${heading}</p>`}
+${action.description !== '' && html`<p class="said" dir="auto">${brief(action.description, 2000)}</p>`}
+</div>
+${body(action, content, settings)}
+</section>`
+}
+
+/** 1 or 2; undefined without two taps. */
+function stepOf({ kind }: Action, { actions }: TapPage): number | undefined {
+  if (kind === 'register') return 1
+  return kind === 'claim' && actions.some((other) => other.kind === 'register') ? 2 : undefined
+}
+
+function body(action: Action, content: TapPage, settings: PageSettings): Html {
+  const { kind, state } = action
+  const strings = stringsOf(settings.language)
+  const to = (recipient: string | undefined) => (recipient ? party(recipient) : html`${strings.somebody}`)
+  switch (state.is) {
+    case 'open':
+      return html`<p class="explain">${explain(action, content, strings)}</p>
+${result(state.failure && 'failed', state.failure && html`<p>${failureWords(state.failure, strings)}</p>`)}
+${form(action, content, settings, { recipient: state.recipient, failed: state.failure?.code })}`
+    case 'closed':
+      return html`<p class="explain">${strings.closed(state.reason, state.date)}</p>${result()}`
+    case 'registered':
+      return registered(action, state, content, settings)
+    case 'pending':
+      return result(
+        'pending',
+        html`<p>${strings.pending[kind](to(state.recipient))}</p><p class="soft">${strings.usually}</p>${transaction(state.transaction, strings)}`,
+      )
+    case 'confirmed':
+      return result(
+        'confirmed',
+        html`<p>${strings.confirmed[kind](to(state.recipient))}</p>${transaction(state.transaction, strings)}`,
+      )
+    case 'failed':
+      return result('failed', html`<p>${failureWords(state.failure, strings)}</p>`)
+  }
+}
+
+function explain({ kind }: Action, { piece, actions }: TapPage, strings: Strings): string {
+  if (kind !== 'claim') return strings.explain[kind]
+  if (actions.some((other) => other.kind === 'register')) return strings.explain.claimStep
+  return piece.kind === 'item' ? strings.explain.mint : strings.explain.claim
+}
+
+type Registered = Extract<Action['state'], { is: 'registered' }>
+
+function registered(action: Action, state: Registered, content: TapPage, settings: PageSettings): Html {
+  const { registered: words, confirmed, somebody } = stringsOf(settings.language)
+  const strings = stringsOf(settings.language)
+  const { recipient, allowedAt, expiresAt, isSameTap, failure } = state
+  const now = settings.now.getTime()
+  const wait = Date.parse(allowedAt) - now
+  const waiting = html`<p class="explain"><span class="ticks">${words.wait(countdown(allowedAt, settings.now))}</span><span class="still">${words.waitWords(Math.max(1, Math.ceil(wait / 60_000)))}</span></p>`
+  if (action.kind === 'register') {
+    const who = recipient ? party(recipient) : html`${somebody}`
+    return html`${result('confirmed', html`<p>${confirmed.register(who)}</p>`)}`
+  }
+  const failed = result(failure && 'failed', failure && html`<p>${failureWords(failure, strings)}</p>`)
+  if (now >= Date.parse(expiresAt)) return html`<p class="explain">${words.tooLate}</p>${failed}`
+  if (isSameTap)
+    return html`${wait > 0 && waiting}<p class="explain">${wait > 0 ? words.thenTap : words.nowTap}</p>${failed}`
+  const until = words.until(countdown(expiresAt, settings.now))
+  return html`${wait > 0 ? waiting : html`<p class="explain ticks">${until}</p>`}
+${failed}
+${form(action, content, settings, { recipient, failed: failure?.code, waits: wait > 0 })}`
+}
+
+interface Filled {
+  recipient: string | undefined
+  failed: string | undefined
+  /** The button cannot be pressed yet. */
+  waits?: boolean
+}
+
+function form(action: Action, { ref, query }: TapPage, settings: PageSettings, filled: Filled): Html {
+  const { kind, id, takesDevice } = action
+  const key = keyOf(action)
+  const strings = stringsOf(settings.language)
+  const isWrong = filled.failed === 'recipient_invalid' || filled.failed === 'invalid_input'
+  return html`<form data-action="${kind}" method="post" action="${pathOf(settings, '/t/act')}" autocomplete="on">
+<input type="hidden" name="ref" value="${ref}"><input type="hidden" name="kind" value="${kind}"><input type="hidden" name="id" value="${id}"><input type="hidden" name="tap" value="${query}">${takesDevice && html`<input type="hidden" name="deviceId" value="">`}
+<label for="${key}-recipient">${strings.recipient}</label>
+<p class="hint" id="${key}-hint">${strings.recipientHint}</p>
+<input id="${key}-recipient" name="recipient" value="${filled.recipient?.slice(0, 255)}" required maxlength="255" dir="ltr" autocapitalize="none" autocorrect="off" spellcheck="false" enterkeyhint="send" aria-describedby="${key}-hint ${key}-check"${isWrong && html` aria-invalid="true"`}>
+<p data-check id="${key}-check" aria-live="polite"></p>
+<div data-wallets></div>
+<button type="submit"${filled.waits && html` disabled`}>${strings.buttons[kind]}</button>
+${filled.waits && html`<p class="hint still">${strings.registered.reload}</p>`}
+</form>`
+}
+
+type Shown = 'pending' | 'confirmed' | 'failed'
+
+/** In every card from the start: screen readers announce only elements that were there before their text. */
+const result = (shown?: Shown | undefined, words?: Html | undefined): Html =>
+  html`<div role="status" tabindex="-1"${shown && html` data-state="${shown}"`}>${words}</div>`
+
+function transaction(view: { hash: string; url: string | undefined } | undefined, strings: Strings): Html {
+  if (!view) return html``
+  const hash = html`<bdi class="address" title="${brief(view.hash, 100)}">${shortened(view.hash)}</bdi>`
+  const url = view.url && httpsUrl(view.url)
+  return url
+    ? html`<p><a href="${url}" rel="noreferrer noopener" target="_blank">${strings.explorer}</a></p>`
+    : html`<p class="soft">${strings.transaction(hash)}</p>`
+}
+
+/** The line under a field: who the recipient is, and what would happen. HTML for inside the element. */
+export function checkLine(check: RecipientCheck, settings: PageSettings): string {
+  const strings = stringsOf(settings.language)
+  if (check.is === 'bad') return html`${failureWords(check.failure, strings)}`.text
+  const { recipient, kind, isMint } = check
+  const { address, name } = recipient
+  const words = strings.check
+  const who = () => {
+    if (recipient.is === 'email') return words.email(party(name ?? ''))
+    if (recipient.is === 'address' && address) return words.address(party(address))
+    return address ? words.name(party(name ?? ''), party(address)) : words.nameOnly(party(name ?? ''))
+  }
+  return html`${who()} ${words.next[kind === 'claim' && isMint ? 'mint' : kind]}`.text
+}

@@ -1,0 +1,38 @@
+/** Text that is HTML already. Only `html` and `raw` make it. */
+export class Html {
+  readonly text: string
+  constructor(text: string) {
+    this.text = text
+  }
+}
+
+type Value = Html | string | number | false | undefined | null | readonly Value[]
+
+/** A template that escapes each value, for elements and quoted attributes. Nothing stands for undefined, null, false. */
+export function html(parts: TemplateStringsArray, ...values: readonly Value[]): Html {
+  return new Html(parts.reduce((text, part, index) => text + written(values[index - 1]) + part))
+}
+
+/** Only for text of our own. */
+export const raw = (text: string): Html => new Html(text)
+
+function written(value: Value): string {
+  if (value instanceof Html) return value.text
+  if (Array.isArray(value)) return value.map(written).join('')
+  return value === undefined || value === null || value === false ? '' : escaped(String(value))
+}
+
+const entities: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+}
+
+/** Control characters, which have no place in a page, become spaces; so do those that turn the text after them around. */
+const escaped = (text: string): string =>
+  text
+    .replace(/[&<>"']/g, (character) => entities[character] ?? '')
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: they are the ones to go
+    .replace(/[\u0000-\u0008\u000b-\u001f\u007f\u202a-\u202e]/g, ' ')

@@ -1,0 +1,121 @@
+import { uidToColons } from '../../../nfc/uid.ts'
+import { httpsUrl } from '../../../values/media-url.ts'
+import type { Picture, TapPage } from '../../domain/tap-page/content.ts'
+import { type Html, html } from './html.ts'
+import { isVideo, mediaOf } from './media.ts'
+import type { PageSettings } from './settings.ts'
+import { stringsOf } from './strings/strings.ts'
+import { brief, party } from './wording.ts'
+
+/** The name that stands for the whole page. */
+export const titleOf = ({ piece }: TapPage, settings: PageSettings): string =>
+  brief(piece.name?.trim() ?? '', 300) || stringsOf(settings.language).fallbackTitle
+
+/** Picture or video, in a box whose size is known before it arrives; nothing if there is none. */
+export function hero(content: TapPage, settings: PageSettings): Html {
+  const { piece } = content
+  const { videoOf } = stringsOf(settings.language)
+  const title = titleOf(content, settings)
+  const video = mediaOf(piece.video?.url, settings)
+  const image = mediaOf(piece.image, settings)
+  if (video) {
+    const poster = mediaOf(piece.video?.poster, settings) ?? image
+    return html`<div class="hero">${film(video, poster, videoOf(title))}</div>`
+  }
+  if (!image) return html``
+  return html`<div class="hero"><img src="${image}" alt="${title}" width="800" height="800" fetchpriority="high" decoding="async" referrerpolicy="no-referrer"></div>`
+}
+
+/** The script plays it for whoever does not prefer less motion; the controls pause it, or play it without a script. */
+const film = (url: string, poster: string | undefined, label: string): Html =>
+  html`<video src="${url}"${poster && html` poster="${poster}"`} aria-label="${label}" muted playsinline loop controls preload="none" width="800" height="800"></video>`
+
+export function heading(content: TapPage, settings: PageSettings): Html {
+  const { collection, edition, kind } = content.piece
+  const strings = stringsOf(settings.language)
+  return html`<h1><bdi>${titleOf(content, settings)}</bdi></h1>
+${collection && html`<p class="collection"><bdi>${brief(collection, 300)}</bdi></p>`}
+${(edition || kind === 'token') && html`<dl class="facts">${edition && html`<div><dt>${strings.edition}</dt><dd><bdi>${brief(edition, 100)}</bdi></dd></div>`}${ownerRow(content, settings)}</dl>`}`
+}
+
+/** Its place is kept while the owner is not known, so that nothing moves when the name arrives. */
+export function ownerRow({ piece: { owner, kind } }: TapPage, settings: PageSettings): Html {
+  const strings = stringsOf(settings.language)
+  const who = owner
+    ? html`${owner.name && html`${party(owner.name)} `}${party(owner.address)}`
+    : html`<span class="soft">${strings.ownerUnknown}</span>`
+  return html`<div data-card="owner"${kind !== 'token' && html` hidden`}><dt>${strings.owner}</dt><dd data-owner>${who}</dd></div>`
+}
+
+// A phone's screen has room for about this much under the picture.
+const shortText = 420
+
+/** A long text is folded after its first sentences. */
+export function description({ piece }: TapPage, settings: PageSettings): Html {
+  const text = brief(piece.description?.trim() ?? '', 8000)
+  if (text === '') return html``
+  const cut = text.length > shortText ? endOfSentence(text) : text.length
+  const first = html`<p class="said" dir="auto">${text.slice(0, cut).trimEnd()}</p>`
+  if (cut === text.length) return html`<section class="description">${first}</section>`
+  return html`<section class="description">${first}<details><summary>${stringsOf(settings.language).readOn}</summary><p class="said" dir="auto">${text.slice(cut).trimStart()}</p></details></section>`
+}
+
+/** In the first part of a long text, else the end of a word, else (1,000 characters without a space) the whole. */
+function endOfSentence(text: string): number {
+  const start = text.slice(0, shortText)
+  const sentence = Math.max(...[/\n/g, /[.!?。！？؟]["'”»)]?\s/g].map((end) => lastEnd(start, end)))
+  if (sentence > shortText / 3) return sentence
+  const word = start.lastIndexOf(' ')
+  return word > 0 ? word : text.length
+}
+
+const lastEnd = (text: string, pattern: RegExp): number => {
+  const last = [...text.matchAll(pattern)].at(-1)
+  return last ? last.index + last[0].length : -1
+}
+
+/** A row to scroll, which the keyboard reaches, without a script. */
+export function gallery(content: TapPage, settings: PageSettings): Html {
+  const { gallery: label, pictureOf } = stringsOf(settings.language)
+  const title = titleOf(content, settings)
+  const pictures = content.piece.gallery.slice(0, mostPictures).flatMap((picture, index) => {
+    const url = mediaOf(picture.url, settings)
+    return url ? [one(url, picture, pictureOf(title, index + 1))] : []
+  })
+  if (pictures.length === 0) return html``
+  return html`<section aria-labelledby="gallery-title"><h2 id="gallery-title">${label}</h2>
+<ul class="gallery" tabindex="0" aria-labelledby="gallery-title">${pictures}</ul></section>`
+}
+
+const mostPictures = 24
+
+const one = (url: string, { mimeType }: Picture, name: string): Html =>
+  html`<li>${
+    isVideo(url, mimeType)
+      ? film(url, undefined, name)
+      : html`<img src="${url}" alt="${name}" width="600" height="600" loading="lazy" decoding="async" referrerpolicy="no-referrer">`
+  }</li>`
+
+// More would make the first view too large.
+const mostAttributes = 60
+
+export function attributes({ piece }: TapPage, settings: PageSettings): Html {
+  const shown = piece.attributes.slice(0, mostAttributes)
+  if (shown.length === 0) return html``
+  const rows = shown.map(
+    ({ name, value }) =>
+      html`<div><dt><bdi>${brief(name, 100)}</bdi></dt><dd><bdi>${brief(value, 400)}</bdi></dd></div>`,
+  )
+  return html`<section aria-labelledby="attributes-title"><h2 id="attributes-title">${stringsOf(settings.language).attributes}</h2>
+<dl class="grid">${rows}</dl></section>`
+}
+
+export function technical({ uid, piece }: TapPage, settings: PageSettings): Html {
+  const strings = stringsOf(settings.language)
+  const { token, owner } = piece
+  const url = token?.url && httpsUrl(token.url)
+  const row = (name: string, value: Html | string) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`
+  return html`<details class="technical"><summary>${strings.technical}</summary>
+<dl>${row(strings.chip, uidToColons(uid))}${token && [row(strings.tokenId, html`<bdi>${brief(token.tokenId, 100)}</bdi>`), row(strings.contract, brief(token.contractAddress, 100)), row(strings.network, html`<bdi>${brief(token.chainName, 100)}</bdi> (${token.chainId})`)]}${owner && row(strings.ownerAddress, brief(owner.address, 100))}</dl>
+${url && html`<p><a href="${url}" rel="noreferrer noopener" target="_blank">${strings.viewToken}</a></p>`}</details>`
+}

@@ -1,0 +1,57 @@
+import { type Html, html } from './html.ts'
+import { layout } from './layout.ts'
+import type { Page, PageSettings } from './settings.ts'
+import type { RefusalWords, Unable } from './strings/errors.ts'
+import { stringsOf } from './strings/strings.ts'
+
+export type Refusal = keyof RefusalWords
+
+/** The chip, the link, or the time is not right. */
+export function refusalPage(reason: Refusal, settings: PageSettings): Page {
+  const { refused, refusals } = stringsOf(settings.language)
+  const { title, advice } = refusals[reason]
+  return notice(refused, title, [advice], settings)
+}
+
+export interface Failed {
+  /** Of HTTP. */
+  status: number
+  code?: string | undefined
+  retryAfterSeconds?: number | undefined
+  /** The daemon has just started, and is not ready yet. */
+  isStarting?: boolean | undefined
+}
+
+/** The daemon cannot answer now. @param failed or only its status */
+export function failurePage(failed: Failed | number, settings: PageSettings): Page {
+  const { notNow, unable, tryAgainIn } = stringsOf(settings.language)
+  const known = typeof failed === 'number' ? { status: failed } : failed
+  const { title, advice, after } = unable[kindOf(known)]
+  const wait = known.retryAfterSeconds ?? (after === '' ? undefined : usualWait[known.status])
+  const when = wait === undefined ? [] : [tryAgainIn(wait)]
+  return notice(notNow, title, [advice, ...when, after], settings)
+}
+
+/** Seconds, if nobody said how long. */
+const usualWait: Record<number, number | undefined> = { 429: 60, 503: 10 }
+
+function kindOf({ status, isStarting }: Failed): Unable {
+  if (isStarting) return 'starting'
+  if (status === 429) return 'busy'
+  if (status === 503) return 'away'
+  if (status === 404 || status === 405) return 'missing'
+  return status >= 400 && status < 500 ? 'malformed' : 'wrong'
+}
+
+function notice(state: string, title: string, advice: readonly string[], settings: PageSettings): Page {
+  const lines: Html = html`${advice.filter((line) => line !== '').join(' ')}`
+  return layout(
+    title,
+    html`<main class="notice">
+<p class="state bad"><span class="tick" aria-hidden="true">!</span> ${state}</p>
+<h1>${title}</h1>
+<p>${lines}</p>
+</main>`,
+    settings,
+  )
+}

@@ -1,0 +1,37 @@
+import type { Gateways } from '../../../values/media-url.ts'
+import type { Language } from './strings/strings.ts'
+
+/** What a page depends on besides its content. */
+export interface PageSettings {
+  language: Language
+  /** Of this one answer; also in its Content-Security-Policy. */
+  nonce: string
+  now: Date
+  gateways: Gateways
+  /** The script's path below the base URL, as `tapPageScript()` gives it; undefined: the page works without. */
+  script: string | undefined
+  /** The daemon's base URL, without a trailing slash. */
+  home: string
+}
+
+export interface Page {
+  body: string
+}
+
+/** Lets the page load pictures and videos over https, its one script and style, and nothing else. */
+export const contentSecurityPolicy = (nonce: string): string =>
+  [
+    "default-src 'none'",
+    `script-src 'nonce-${nonce}'`,
+    `style-src 'nonce-${nonce}'`,
+    "img-src https: 'self'",
+    'media-src https:',
+    "connect-src 'self'",
+    "form-action 'self'",
+    "base-uri 'none'",
+    "frame-ancestors 'none'",
+  ].join('; ')
+
+/** An address of the daemon's own, as a path: the page may have been opened under another name of the host. */
+export const pathOf = ({ home }: Pick<PageSettings, 'home'>, rest: string): string =>
+  `${new URL(home).pathname.replace(/\/+$/, '')}${rest}`

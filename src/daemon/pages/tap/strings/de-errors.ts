@@ -1,0 +1,118 @@
+import type { FailureWords, RefusalWords, UnableWords } from './errors.ts'
+
+const tapAgain = 'Halten Sie Ihr Telefon noch einmal an den Chip, und versuchen Sie es dann erneut.'
+
+export const failures: FailureWords = {
+  otherwise: `Das hat nicht geklappt. Es wurde nichts verbraucht. ${tapAgain}`,
+  otp_used: `Dieser Scan wurde dafür schon verwendet, auf einer anderen Seite oder in einer App. ${tapAgain}`,
+  otp_expired: `Die Zeit für diesen Scan ist abgelaufen. ${tapAgain}`,
+  otp_missing: `Diese Seite kennt ihren Scan nicht mehr. ${tapAgain}`,
+  otp_unknown: `Dieser Scan gilt nicht mehr. ${tapAgain}`,
+  otp_deleted: `Das Team hat dieses Angebot zurückgezogen. ${tapAgain}`,
+  otp_unsupported: 'Das ist mit diesem Chip nicht möglich.',
+  recipient_invalid:
+    'Das ist weder eine Wallet-Adresse noch ein Name, der zu einer führt. Bitte prüfen Sie die Eingabe: Eine Adresse besteht aus 0x und 40 Zeichen, ein Name sieht aus wie name.eth.',
+  invalid_input:
+    'Etwas im Formular stimmt nicht. Geben Sie eine Wallet-Adresse (0x und 40 Zeichen) oder einen Namen wie name.eth ein.',
+  chain_unavailable: 'Die Blockchain antwortet gerade nicht. Es wurde nichts verbraucht.',
+  chain_not_configured:
+    'Namen können hier nicht nachgeschlagen werden. Geben Sie die Wallet-Adresse selbst ein: 0x und 40 Zeichen.',
+  registration_missing: 'Diese Wallet ist noch nicht vorgemerkt. Erledigen Sie zuerst Schritt 1.',
+  registration_early: 'Die Wartezeit ist noch nicht vorbei. Es wurde nichts verbraucht.',
+  registration_expired:
+    'Die Vormerkung ist abgelaufen. Halten Sie Ihr Telefon noch einmal an den Chip, und merken Sie die Wallet erneut vor.',
+  registration_same_tap:
+    'Dieser Schritt braucht einen weiteren Scan. Halten Sie Ihr Telefon noch einmal an den Chip, und machen Sie auf der Seite weiter, die sich dann öffnet.',
+  token_taken:
+    'Das Stück hat inzwischen jemand anderes übernommen. Halten Sie Ihr Telefon noch einmal an den Chip, um zu sehen, wem es gehört.',
+  transaction_refused:
+    'Der Vertrag dieses Stücks lässt das nicht zu. Fragen Sie das Team, von dem Sie es haben.',
+  simulation_reverted:
+    'Der Vertrag dieses Stücks würde das ablehnen; deshalb wurde nichts gesendet und nichts verbraucht. Prüfen Sie die Wallet, oder fragen Sie das Team, von dem Sie das Stück haben.',
+  reverted:
+    'Der Vertrag hat die Transaktion abgelehnt. Halten Sie Ihr Telefon noch einmal an den Chip, und versuchen Sie es erneut; hilft das nicht, fragen Sie das Team, von dem Sie das Stück haben.',
+  transaction_budget_spent:
+    'Das Tagesbudget des Teams ist aufgebraucht. Sie verlieren nichts: Versuchen Sie es später noch einmal, oder scannen Sie den Chip morgen wieder.',
+  conflict:
+    'Das geht im Moment nicht; vielleicht sind Übertragungen dieses Stücks gerade angehalten. Es wurde nichts verbraucht. Versuchen Sie es später noch einmal.',
+  rate_limited: 'Das waren zu viele Versuche in kurzer Zeit. Es wurde nichts verbraucht.',
+  badge_not_active: 'Dieses Abzeichen gibt es im Moment nicht.',
+  badge_codes_gone: 'Alle Abzeichen dieser Veranstaltung sind vergeben.',
+  badge_device_used: 'Mit diesem Telefon wurde schon ein Abzeichen dieser Veranstaltung gesammelt.',
+  badge_refused:
+    'Das Abzeichen wurde nicht vergeben: Wahrscheinlich hat diese Wallet es schon. Versuchen Sie es mit einer anderen.',
+  badge_unavailable: 'Der Dienst für die Abzeichen antwortet gerade nicht. Es wurde nichts verbraucht.',
+  store_unavailable: 'Dieser Dienst ist gerade überlastet. Es wurde nichts verbraucht.',
+  store_full: 'Dieser Dienst hat gerade keinen Platz mehr. Es wurde nichts verbraucht.',
+  too_slow: 'Die Verbindung war zu langsam. Es wurde nichts verbraucht. Versuchen Sie es noch einmal.',
+  not_found: `Das gibt es nicht mehr. ${tapAgain}`,
+}
+
+export const refusals: RefusalWords = {
+  replayed: {
+    title: 'Dieser Scan wurde schon verwendet',
+    advice:
+      'Jeder Scan ergibt einen Link, der ein Mal gilt. Halten Sie Ihr Telefon noch einmal an den Chip, um einen neuen zu bekommen.',
+  },
+  expired: {
+    title: 'Die Zeit für diesen Scan ist abgelaufen',
+    advice:
+      'Ein Scan gilt nur für kurze Zeit. Halten Sie Ihr Telefon noch einmal an den Chip, um einen neuen zu bekommen.',
+  },
+  'caught-up': {
+    title: 'Bitte scannen Sie noch einmal',
+    advice:
+      'Dieser Chip wird zum ersten Mal gescannt, seit dieser Dienst wiederhergestellt wurde. Halten Sie Ihr Telefon noch einmal an den Chip.',
+  },
+  unknown: {
+    title: 'Dieser Link gehört zu keinem Chip',
+    advice:
+      'Der Link wurde vielleicht unterwegs verändert, oder der Chip ist nicht echt. Halten Sie Ihr Telefon noch einmal an den Chip, und öffnen Sie den Link, der dann erscheint.',
+  },
+  malformed: {
+    title: 'Dieser Link ist unvollständig',
+    advice:
+      'Ein Teil davon fehlt. Halten Sie Ihr Telefon noch einmal an den Chip, und öffnen Sie den Link, der dann erscheint.',
+  },
+  disabled: {
+    title: 'Dieser Chip ist abgeschaltet',
+    advice:
+      'Das Team, von dem er stammt, hat ihn abgeschaltet; ein weiterer Scan hilft deshalb nicht. Wenn er Ihnen gehört, wenden Sie sich an die Person, von der Sie ihn haben.',
+  },
+}
+
+export const unable: UnableWords = {
+  busy: {
+    title: 'Zu viele auf einmal',
+    advice: 'Aus Ihrem Netz kamen gerade viele Anfragen.',
+    after: 'Halten Sie Ihr Telefon dann noch einmal an den Chip.',
+  },
+  away: {
+    title: 'Das lässt sich gerade nicht prüfen',
+    advice: 'Ihr Scan wurde nicht verbraucht.',
+    after: 'Laden Sie diese Seite dann neu.',
+  },
+  starting: {
+    title: 'Einen Moment bitte',
+    advice: 'Dieser Dienst startet gerade. Ihr Scan wurde nicht verbraucht.',
+    after: 'Laden Sie diese Seite dann neu.',
+  },
+  missing: {
+    title: 'Hier ist nichts',
+    advice:
+      'Die Adresse wurde vielleicht unterwegs verändert. Halten Sie Ihr Telefon noch einmal an den Chip.',
+    after: '',
+  },
+  malformed: {
+    title: 'Dieser Link ist nicht lesbar',
+    advice:
+      'Ein Teil davon ist beschädigt. Halten Sie Ihr Telefon noch einmal an den Chip, und öffnen Sie den Link, der dann erscheint.',
+    after: '',
+  },
+  wrong: {
+    title: 'Hier ist etwas schiefgegangen',
+    advice:
+      'Halten Sie Ihr Telefon noch einmal an den Chip. Wenn das öfter vorkommt, wenden Sie sich an die Person, von der Sie den Chip haben.',
+    after: '',
+  },
+}

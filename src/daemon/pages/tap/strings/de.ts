@@ -1,0 +1,140 @@
+import type { ClosedReason } from '../../../domain/tap-page/content.ts'
+import { type Html, html } from '../html.ts'
+import { failures, refusals, unable } from './de-errors.ts'
+import type { Strings } from './en.ts'
+
+const date = (day: string): string =>
+  new Intl.DateTimeFormat('de', { dateStyle: 'long', timeZone: 'UTC' }).format(new Date(`${day}T00:00:00Z`))
+
+const minutes = (count: number): string => (count === 1 ? 'eine Minute' : `${count} Minuten`)
+
+export const de: Strings = {
+  dir: 'ltr',
+  genuine: 'Echt, gerade gescannt',
+  fallbackTitle: 'Dieser Chip ist echt',
+  logoOf: (name: string) => `Logo von ${name}`,
+  logo: 'Logo',
+  pictureOf: (name: string, index: number) => `${name}, Bild ${index}`,
+  videoOf: (name: string) => `Video: ${name}`,
+  owner: 'Besitz',
+  ownerUnknown: 'gerade nicht bekannt',
+  edition: 'Auflage',
+  readOn: 'Weiterlesen',
+  actions: 'Mit diesem Scan',
+  nothingToDo: 'Dieser Scan beweist, dass der Chip echt ist. Mehr gibt es hier nicht zu tun.',
+  links: 'Mehr',
+  gallery: 'Bilder',
+  attributes: 'Eigenschaften',
+  technical: 'Technische Angaben',
+  chip: 'Chip',
+  contract: 'Vertrag',
+  tokenId: 'Token',
+  network: 'Netz',
+  ownerAddress: 'Adresse der Besitzerin oder des Besitzers',
+  viewToken: 'Token im Explorer ansehen',
+  explorer: 'Transaktion im Explorer ansehen',
+  transaction: (hash: Html) => html`Transaktion ${hash}`,
+  timeLeft: (time: Html) => html`Verbleibende Zeit: ${time}. Für mehr Zeit scannen Sie noch einmal.`,
+  timeAtMost: (count: number) =>
+    `Sie haben ab dem Scan höchstens ${minutes(count)} Zeit. Für mehr Zeit scannen Sie noch einmal.`,
+  timeOver: 'Die Zeit für diesen Scan ist abgelaufen. Halten Sie Ihr Telefon noch einmal an den Chip.',
+  recipient: 'Wallet-Adresse oder ENS-Name',
+  recipientHint: 'Zum Beispiel 0x… oder name.eth',
+  step: (number: number, title: string) => `Schritt ${number} von 2: ${title}`,
+  titles: {
+    register: 'Vormerken',
+    claim: 'Übernehmen',
+    badge: 'Abzeichen sammeln',
+    guestbook: 'Ins Gästebuch eintragen',
+  },
+  explain: {
+    register:
+      'Geben Sie an, welche Wallet das Stück bekommen soll. Noch wird nichts übertragen: Nach einer Wartezeit scannen Sie noch einmal und übernehmen es.',
+    claim:
+      'Geben Sie Ihre Wallet ein; das Token dieses Stücks wird dorthin übertragen. Für Sie fallen keine Gebühren an.',
+    claimStep: 'Nach der Wartezeit wird das Token dieses Stücks an die vorgemerkte Wallet übertragen.',
+    mint: 'Geben Sie Ihre Wallet ein; das Token dieses Stücks wird erzeugt und dorthin übertragen. Für Sie fallen keine Gebühren an.',
+    badge:
+      'Geben Sie Ihre Wallet ein; das Abzeichen wird dorthin gesendet. Für Sie fallen keine Gebühren an.',
+    guestbook:
+      'Geben Sie Ihre Wallet ein; Ihr Eintrag wird in ihrem Namen festgehalten. Für Sie fallen keine Gebühren an.',
+  },
+  buttons: { register: 'Vormerken', claim: 'Übernehmen', badge: 'Sammeln', guestbook: 'Eintragen' },
+  pending: {
+    register: (to: Html) => html`${to} wird vorgemerkt …`,
+    claim: (to: Html) => html`Unterwegs an ${to}.`,
+    badge: (to: Html) => html`Das Abzeichen ist unterwegs an ${to}.`,
+    guestbook: (to: Html) => html`Der Eintrag für ${to} wird festgehalten.`,
+  },
+  usually:
+    'Das dauert meist etwa 10 Sekunden. Sie können diese Seite schließen: Es geht auch ohne sie weiter.',
+  confirmed: {
+    register: (to: Html) => html`Vorgemerkt für ${to}.`,
+    claim: (to: Html) => html`Fertig. Das Stück gehört jetzt ${to}.`,
+    badge: (to: Html) => html`Fertig. Das Abzeichen ist bei ${to}.`,
+    guestbook: (to: Html) => html`Fertig. Der Eintrag für ${to} steht im Gästebuch.`,
+  },
+  somebody: 'der eingegebenen Wallet',
+  registered: {
+    wait: (time: Html) => html`Schritt 2 ist möglich in ${time}.`,
+    waitWords: (count: number) =>
+      `Schritt 2 ist möglich in etwa ${minutes(count).replace('eine ', 'einer ')}.`,
+    thenTap:
+      'Halten Sie Ihr Telefon nach der Wartezeit noch einmal an den Chip, und übernehmen Sie das Stück auf der Seite, die sich dann öffnet.',
+    nowTap:
+      'Die Wartezeit ist vorbei. Halten Sie Ihr Telefon noch einmal an den Chip, und übernehmen Sie das Stück auf der Seite, die sich dann öffnet.',
+    until: (time: Html) => html`Die Vormerkung gilt noch ${time}.`,
+    reload: 'Wenn sich diese Seite nicht von selbst ändert, laden Sie sie dann neu.',
+    tooLate:
+      'Die Vormerkung ist abgelaufen. Halten Sie Ihr Telefon noch einmal an den Chip, und merken Sie die Wallet erneut vor.',
+  },
+  closed: (reason: ClosedReason, day: string | undefined): string => {
+    switch (reason) {
+      case 'future':
+        return day ? `Möglich ab dem ${date(day)} (UTC).` : 'Das ist noch nicht möglich.'
+      case 'over':
+        return day ? `Das war bis zum ${date(day)} (UTC) möglich.` : 'Das ist vorbei.'
+      case 'not-approved':
+        return 'Das ist im Moment nicht möglich.'
+      case 'used':
+        return 'Dieser Scan wurde anderswo verwendet, in einer App oder auf einer anderen Seite. Halten Sie Ihr Telefon noch einmal an den Chip, um das hier zu tun.'
+      case 'expired':
+        return 'Die Zeit für diesen Scan ist abgelaufen. Halten Sie Ihr Telefon noch einmal an den Chip.'
+      case 'first-register':
+        return 'Erledigen Sie zuerst Schritt 1.'
+    }
+  },
+  check: {
+    address: (short: Html) => html`${short} ist eine Wallet-Adresse.`,
+    name: (name: Html, short: Html) => html`${name} ist die Wallet ${short}.`,
+    nameOnly: (name: Html) => html`${name} ist ein Name.`,
+    email: (email: Html) => html`${email} ist eine E-Mail-Adresse.`,
+    next: {
+      register: 'Sie wird für Schritt 2 vorgemerkt.',
+      claim: 'Das Token wird dorthin übertragen; rückgängig machen lässt sich das nicht.',
+      mint: 'Das Token wird erzeugt und dorthin übertragen; rückgängig machen lässt sich das nicht.',
+      badge: 'Das Abzeichen wird dorthin gesendet.',
+      guestbook: 'Der Eintrag wird in ihrem Namen festgehalten.',
+    },
+  },
+  script: {
+    sending: 'Wird gesendet …',
+    offline: 'Keine Verbindung. Ihre Eingabe ist noch da: Versuchen Sie es wieder, wenn Sie online sind.',
+    failed: 'Die Antwort war nicht lesbar. Ihre Eingabe ist noch da: Versuchen Sie es noch einmal.',
+    ended: 'Die Zeit für diese Seite ist abgelaufen. Halten Sie Ihr Telefon noch einmal an den Chip.',
+    busy: 'Das geht gerade nicht. Warten Sie einen Moment, und versuchen Sie es dann noch einmal.',
+    wallet: 'Aus der Wallet in diesem Browser übernehmen',
+    walletNamed: 'Aus {name} übernehmen',
+    walletRefused: 'Die Wallet hat keine Adresse freigegeben. Sie können auch eine eintippen.',
+    walletFailed: 'Die Wallet antwortet nicht. Sie können eine Adresse auch eintippen.',
+  },
+  failures,
+  tryAgainIn: (seconds: number) =>
+    seconds < 90
+      ? `Versuchen Sie es in etwa ${seconds === 1 ? 'einer Sekunde' : `${seconds} Sekunden`} noch einmal.`
+      : `Versuchen Sie es in etwa ${minutes(Math.ceil(seconds / 60))} noch einmal.`,
+  refused: 'Nicht angenommen',
+  refusals,
+  notNow: 'Im Moment nicht',
+  unable,
+}

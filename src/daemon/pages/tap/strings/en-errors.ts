@@ -1,0 +1,112 @@
+import type { FailureWords, RefusalWords, UnableWords } from './errors.ts'
+
+const tapAgain = 'Tap the chip again and try once more.'
+
+/** Each sentence says what to do. */
+export const failures: FailureWords = {
+  otherwise: `That did not work. Nothing was used up. ${tapAgain}`,
+  otp_used: `This tap was already used for that, on another page or in an app. ${tapAgain}`,
+  otp_expired: `The time for this tap is over. ${tapAgain}`,
+  otp_missing: `This page has lost its tap. ${tapAgain}`,
+  otp_unknown: `This tap is no longer valid. ${tapAgain}`,
+  otp_deleted: `The owner of the chip has withdrawn this. ${tapAgain}`,
+  otp_unsupported: 'This cannot be done with this chip.',
+  recipient_invalid:
+    'This is no wallet address and no name that leads to one. Check it: an address is 0x and 40 characters, a name looks like name.eth.',
+  invalid_input:
+    'Something in the form is not right. Enter a wallet address (0x and 40 characters) or a name such as name.eth.',
+  chain_unavailable: 'The blockchain does not answer right now. Nothing was used up.',
+  chain_not_configured:
+    'Names cannot be looked up here. Enter the wallet address itself: 0x and 40 characters.',
+  registration_missing: 'This wallet is not registered yet. Do step 1 first.',
+  registration_early: 'The waiting time is not over yet. Nothing was used up.',
+  registration_expired: 'The registration has run out. Tap the chip again and register once more.',
+  registration_same_tap:
+    'This step needs another tap. Tap the chip again, and claim it on the page that opens.',
+  token_taken: 'Somebody has claimed this piece in the meantime. Tap the chip again to see its owner.',
+  transaction_refused:
+    'The contract of this piece does not allow that. Ask the team that gave you the piece.',
+  simulation_reverted:
+    'The contract of this piece would refuse that, so it was not sent. Nothing was used up. Check the wallet, or ask the team that gave you the piece.',
+  reverted:
+    'The contract refused the transaction. Tap the chip again and try once more; if it happens again, ask the team that gave you the piece.',
+  transaction_budget_spent:
+    'The team’s budget for today is used up. Nothing of yours is lost: try again later, or tap again tomorrow.',
+  conflict:
+    'This cannot be done right now; transfers of this piece may be paused. Nothing was used up. Try again later.',
+  rate_limited: 'That was too often in a short time. Nothing was used up.',
+  badge_not_active: 'This badge cannot be collected now.',
+  badge_codes_gone: 'All badges of this event have been collected.',
+  badge_device_used: 'A badge of this event was already collected with this phone.',
+  badge_refused:
+    'The badge was not given out: this wallet has probably collected it already. Try another wallet.',
+  badge_unavailable: 'The badge service does not answer right now. Nothing was used up.',
+  store_unavailable: 'This service is busy right now. Nothing was used up.',
+  store_full: 'This service is out of space right now. Nothing was used up.',
+  too_slow: 'The connection was too slow. Nothing was used up. Try again.',
+  not_found: `This is no longer available. ${tapAgain}`,
+}
+
+export const refusals: RefusalWords = {
+  replayed: {
+    title: 'This tap was used before',
+    advice: 'Every tap gives a link that works once. Hold your phone to the chip again for a fresh one.',
+  },
+  expired: {
+    title: 'The time for this tap is over',
+    advice: 'A tap is good for a short time only. Hold your phone to the chip again for a fresh one.',
+  },
+  'caught-up': {
+    title: 'Please tap once more',
+    advice:
+      'This chip is being tapped for the first time since this service was restored. Hold your phone to the chip again.',
+  },
+  unknown: {
+    title: 'This link belongs to no chip here',
+    advice:
+      'The link may have been changed along the way, or the chip is not genuine. Hold your phone to the chip again, and open the link that appears.',
+  },
+  malformed: {
+    title: 'This link is not complete',
+    advice: 'Part of it is missing. Hold your phone to the chip again, and open the link that appears.',
+  },
+  disabled: {
+    title: 'This chip was switched off',
+    advice:
+      'The team that made it has switched it off, so tapping again does not help. If it is yours, contact whoever gave it to you.',
+  },
+}
+
+export const unable: UnableWords = {
+  busy: {
+    title: 'Too many at once',
+    advice: 'There were many requests from your network.',
+    after: 'Then hold your phone to the chip again.',
+  },
+  away: {
+    title: 'This cannot be checked right now',
+    advice: 'Your tap was not used up.',
+    after: 'Then load this page again.',
+  },
+  starting: {
+    title: 'One moment, please',
+    advice: 'This service is just starting. Your tap was not used up.',
+    after: 'Then load this page again.',
+  },
+  missing: {
+    title: 'There is nothing here',
+    advice: 'The address may have been changed along the way. Hold your phone to the chip again.',
+    after: '',
+  },
+  malformed: {
+    title: 'This link cannot be read',
+    advice: 'Part of it is broken. Hold your phone to the chip again, and open the link that appears.',
+    after: '',
+  },
+  wrong: {
+    title: 'Something went wrong here',
+    advice:
+      'Hold your phone to the chip again. If this keeps happening, contact the person who gave you the chip.',
+    after: '',
+  },
+}

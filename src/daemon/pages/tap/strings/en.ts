@@ -1,0 +1,134 @@
+import type { ClosedReason } from '../../../domain/tap-page/content.ts'
+import { type Html, html } from '../html.ts'
+import { failures, refusals, unable } from './en-errors.ts'
+
+const date = (day: string): string =>
+  new Intl.DateTimeFormat('en', { dateStyle: 'long', timeZone: 'UTC' }).format(new Date(`${day}T00:00:00Z`))
+
+const minutes = (count: number): string => (count === 1 ? 'one minute' : `${count} minutes`)
+
+/** All words of the tap page. Each of `de.ts` has the same place here. */
+export const en = {
+  dir: 'ltr',
+  genuine: 'Genuine, tapped just now',
+  fallbackTitle: 'This chip is genuine',
+  logoOf: (name: string) => `Logo of ${name}`,
+  logo: 'Logo',
+  pictureOf: (name: string, index: number) => `${name}, picture ${index}`,
+  videoOf: (name: string) => `Video of ${name}`,
+  owner: 'Owner',
+  ownerUnknown: 'not known right now',
+  edition: 'Edition',
+  readOn: 'Read on',
+  actions: 'With this tap',
+  nothingToDo: 'This tap is proof that the chip is genuine. There is nothing else to do with it.',
+  links: 'More',
+  gallery: 'Pictures',
+  attributes: 'Details',
+  technical: 'Technical details',
+  chip: 'Chip',
+  contract: 'Contract',
+  tokenId: 'Token',
+  network: 'Network',
+  ownerAddress: 'Owner’s address',
+  viewToken: 'View the token on the explorer',
+  explorer: 'View the transaction on the explorer',
+  transaction: (hash: Html) => html`Transaction ${hash}`,
+  timeLeft: (time: Html) => html`Time left: ${time}. Tap again for more.`,
+  timeAtMost: (count: number) =>
+    `You have up to ${minutes(count)} from the moment of your tap. Tap again for more time.`,
+  timeOver: 'The time for this tap is over. Tap the chip again to do more.',
+  recipient: 'Wallet address or ENS name',
+  recipientHint: 'Such as 0x… or name.eth',
+  step: (number: number, title: string) => `Step ${number} of 2: ${title}`,
+  titles: {
+    register: 'Register',
+    claim: 'Claim it',
+    badge: 'Collect the badge',
+    guestbook: 'Sign the guestbook',
+  },
+  explain: {
+    register:
+      'Say which wallet will get it. Nothing moves yet: after a waiting time you tap again and claim it.',
+    claim: 'Enter your wallet, and the token of this piece is sent there. There are no fees for you.',
+    claimStep: 'After the waiting time, the token of this piece is sent to the wallet that you registered.',
+    mint: 'Enter your wallet, and the token of this piece is made and sent there. There are no fees for you.',
+    badge: 'Enter your wallet, and the badge is sent there. There are no fees for you.',
+    guestbook: 'Enter your wallet, and your entry is recorded in its name. There are no fees for you.',
+  },
+  buttons: { register: 'Register', claim: 'Claim', badge: 'Collect', guestbook: 'Sign' },
+  pending: {
+    register: (to: Html) => html`Registering ${to} …`,
+    claim: (to: Html) => html`On its way to ${to}.`,
+    badge: (to: Html) => html`The badge is on its way to ${to}.`,
+    guestbook: (to: Html) => html`Your entry for ${to} is being recorded.`,
+  },
+  usually: 'This usually takes about 10 seconds. You can close this page: it goes on without it.',
+  confirmed: {
+    register: (to: Html) => html`Registered for ${to}.`,
+    claim: (to: Html) => html`Done. It belongs to ${to} now.`,
+    badge: (to: Html) => html`Done. The badge is with ${to}.`,
+    guestbook: (to: Html) => html`Done. The guestbook is signed for ${to}.`,
+  },
+  somebody: 'the wallet that was entered',
+  registered: {
+    wait: (time: Html) => html`The claim opens in ${time}.`,
+    waitWords: (count: number) => `The claim opens in about ${minutes(count)}.`,
+    thenTap: 'When the time has passed, tap the chip again and claim it on the page that opens.',
+    nowTap: 'The waiting time is over. Tap the chip again, and claim it on the page that opens.',
+    until: (time: Html) => html`The registration holds for ${time}.`,
+    reload: 'If this page does not change by itself, load it again then.',
+    tooLate: 'The registration has run out. Tap the chip again and register once more.',
+  },
+  closed: (reason: ClosedReason, day: string | undefined): string => {
+    switch (reason) {
+      case 'future':
+        return day ? `This opens on ${date(day)} (UTC).` : 'This has not opened yet.'
+      case 'over':
+        return day ? `This ended on ${date(day)} (UTC).` : 'This is over.'
+      case 'not-approved':
+        return 'This is not available at the moment.'
+      case 'used':
+        return 'This tap was used elsewhere, in an app or on another page. Tap the chip again to do this here.'
+      case 'expired':
+        return 'The time for this tap is over. Tap the chip again.'
+      case 'first-register':
+        return 'First do step 1 above.'
+    }
+  },
+  check: {
+    address: (short: Html) => html`${short} is a wallet address.`,
+    name: (name: Html, short: Html) => html`${name} is the wallet ${short}.`,
+    nameOnly: (name: Html) => html`${name} is a name.`,
+    email: (email: Html) => html`${email} is an e-mail address.`,
+    next: {
+      register: 'It will be registered for step 2.',
+      claim: 'The token will be sent there, and cannot be called back.',
+      mint: 'The token will be made and sent there, and cannot be called back.',
+      badge: 'The badge will be sent there.',
+      guestbook: 'The entry will be recorded in its name.',
+    },
+  },
+  script: {
+    sending: 'Sending …',
+    offline: 'There is no connection. Your input is still here: try again when you are online.',
+    failed: 'The answer could not be read. Your input is still here: try again.',
+    ended: 'The time for this page is over. Tap the chip again.',
+    busy: 'That is not possible right now. Wait a little, then try again.',
+    wallet: 'Fill in from the wallet in this browser',
+    walletNamed: 'Fill in from {name}',
+    walletRefused: 'The wallet gave no address. You can type one in instead.',
+    walletFailed: 'The wallet does not answer. You can type an address in instead.',
+  },
+  failures,
+  tryAgainIn: (seconds: number) =>
+    seconds < 90
+      ? `Try again in about ${seconds} ${seconds === 1 ? 'second' : 'seconds'}.`
+      : `Try again in about ${minutes(Math.ceil(seconds / 60))}.`,
+  refused: 'Not accepted',
+  refusals,
+  notNow: 'Not now',
+  unable,
+}
+
+export type Strings = typeof en

@@ -1,0 +1,85 @@
+/**
+ * Mobile first, in logical properties. Colours are custom properties: see theme.ts. Sizes are in rem, so that larger
+ * text makes all of it larger; every box may shrink, and every text may break anywhere.
+ */
+export const style = `
+*{box-sizing:border-box;min-width:0}
+html{-webkit-text-size-adjust:100%;text-size-adjust:100%}
+body{margin:0;background:var(--paper);color:var(--ink);font:1.0625rem/1.5 system-ui,-apple-system,"Segoe UI",Roboto,sans-serif;overflow-wrap:anywhere}
+header,main{width:min(34rem,100%);margin-inline:auto;padding-inline:1.25rem}
+header{display:flex;flex-wrap:wrap;align-items:center;justify-content:space-between;gap:.5rem 1rem;padding-block:1rem}
+main{padding-block-end:3rem;display:grid;grid-template-columns:minmax(0,1fr);gap:1.5rem}
+p,h1,h2,dl,dd,ul{margin:0;padding:0}
+ul{list-style:none}
+h1{font-size:clamp(1.6rem,1.2rem + 2.2vw,2.1rem);line-height:1.2;letter-spacing:-.01em;text-wrap:balance}
+h2{font-size:1.15rem;line-height:1.3}
+a{color:var(--accent);text-underline-offset:.2em}
+:focus-visible{outline:3px solid var(--accent);outline-offset:3px;border-radius:.3rem}
+[role=status]:focus{outline:none}
+[hidden]{display:none!important}
+.team{display:flex;align-items:center;gap:.6rem;font-weight:650}
+.team img{block-size:2.25rem;max-inline-size:9rem;object-fit:contain;border-radius:.4rem}
+.state{display:inline-flex;align-items:center;gap:.45rem;color:var(--accent);font-weight:600;font-size:.95rem}
+.tick{flex:none;display:grid;place-items:center;inline-size:1.4em;block-size:1.4em;border-radius:50%;background:var(--button);color:var(--on-button);font-size:.85em;font-weight:700}
+.bad,.state.bad{color:var(--bad)}
+.state.bad .tick{background:var(--bad);color:var(--paper)}
+.soft,.hint,.explain,.collection,.kind,.time{color:var(--soft)}
+.hero{margin-inline:-1.25rem;aspect-ratio:1;max-block-size:75vh;inline-size:calc(100% + 2.5rem);overflow:hidden;background:var(--card)}
+.hero img,.hero video{display:block;inline-size:100%;block-size:100%;object-fit:contain;color:var(--soft);font-size:.95rem}
+h1+.collection{margin-block-start:-1.1rem}
+.facts{display:flex;flex-wrap:wrap;gap:.5rem 2rem}
+dt{font-size:.85rem;color:var(--soft)}
+.said{white-space:pre-line}
+.address,.technical dd{font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;font-size:.92em}
+.actions{display:grid;grid-template-columns:minmax(0,1fr);gap:1rem}
+.time{font-size:.9rem;font-variant-numeric:tabular-nums}
+.still{display:none}
+@media (scripting:none){.still{display:initial}.ticks{display:none}}
+.card{display:grid;grid-template-columns:auto minmax(0,1fr);gap:.75rem 1rem;align-items:center;padding:1.15rem;border:1px solid var(--line);border-radius:1rem;background:var(--card)}
+.card>*{grid-column:1/-1}
+.card>.artwork{grid-column:1;inline-size:4.5rem;block-size:4.5rem;object-fit:cover;border-radius:50%;background:var(--paper);color:var(--soft);font-size:.7rem}
+.card>.artwork+.words{grid-column:2}
+.words{display:grid;gap:.2rem}
+.kind{font-size:.9rem}
+.card form{display:grid;grid-template-columns:minmax(0,1fr);gap:.4rem}
+label{font-weight:600}
+.hint,.explain,[data-check]{font-size:.95rem}
+input[name=recipient]{inline-size:100%;min-block-size:2.9rem;padding:.6rem .8rem;border:1.5px solid var(--edge);border-radius:.65rem;background:var(--paper);color:var(--ink);font:inherit}
+input[aria-invalid=true]{border-color:var(--bad);border-width:2px}
+[data-check]:empty,[data-wallets]:empty,[role=status]:empty{display:none}
+[data-check]{color:var(--soft)}
+[data-check][data-good=false]{color:var(--bad)}
+button{min-block-size:2.9rem;padding:.65rem 1.2rem;border:0;border-radius:.65rem;background:var(--button);color:var(--on-button);font:inherit;font-weight:650;cursor:pointer}
+button[type=submit]{margin-block-start:.35rem}
+button[disabled],button[aria-disabled=true]{opacity:.55;cursor:default}
+[data-wallets]{display:flex;flex-wrap:wrap;gap:.5rem}
+[data-wallet]{background:transparent;color:var(--accent);border:1.5px solid var(--edge);font-weight:600}
+[role=status]{display:grid;gap:.3rem}
+[role=status][data-state]{padding:.8rem 1rem;border-radius:.65rem;background:var(--paper);border-inline-start:4px solid var(--accent)}
+[role=status][data-state]>p:first-child{font-weight:600}
+[role=status][data-state=failed]{border-color:var(--bad)}
+[role=status][data-state=failed]>p:first-child{color:var(--bad)}
+[data-state=confirmed]>p:first-child::before{content:"✓ ";color:var(--accent)}
+[data-state=pending]>p:first-child::before{content:"";display:inline-block;inline-size:.75em;block-size:.75em;margin-inline-end:.5em;border:2px solid var(--accent);border-block-start-color:transparent;border-radius:50%}
+section>h2{margin-block-end:.75rem}
+.card h2{margin:0}
+.gallery{display:flex;gap:.75rem;overflow-x:auto;scroll-snap-type:x mandatory;margin-inline:-1.25rem;padding-inline:1.25rem;scroll-padding-inline:1.25rem;padding-block-end:.5rem}
+.gallery li{flex:0 0 min(70%,16rem);aspect-ratio:1;scroll-snap-align:start;border-radius:.8rem;overflow:hidden;background:var(--card);border:1px solid var(--line)}
+.gallery img,.gallery video{display:block;inline-size:100%;block-size:100%;object-fit:cover;color:var(--soft);font-size:.9rem}
+.grid{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(9rem,100%),1fr));gap:.75rem}
+.grid>div{padding:.7rem .85rem;border:1px solid var(--line);border-radius:.75rem;background:var(--card)}
+.grid dd{font-weight:600}
+.links{display:grid;gap:.6rem}
+.links a{display:flex;align-items:center;min-block-size:2.9rem;padding:.65rem 1rem;border:1.5px solid var(--edge);border-radius:.65rem;font-weight:600;text-decoration:none}
+.links a:hover{text-decoration:underline}
+details summary{cursor:pointer;min-block-size:2.75rem;display:flex;align-items:center;color:var(--accent);font-weight:600}
+summary::-webkit-details-marker{display:none}
+summary::after{content:"";flex:none;inline-size:.5em;block-size:.5em;margin-inline-start:.6em;border:solid currentColor;border-width:0 2px 2px 0;transform:rotate(45deg) translate(-2px,-2px)}
+details[open]>summary::after{transform:rotate(225deg) translate(-2px,-2px)}
+.technical{border-block-start:1px solid var(--line);padding-block-start:.5rem}
+.technical dl{display:grid;gap:.75rem;margin-block-end:.75rem}
+.notice{min-block-size:100vh;align-content:center;gap:.75rem;padding-block:2rem}
+@media (prefers-reduced-motion:no-preference){[data-state=pending]>p:first-child::before{animation:turn 1s linear infinite}@keyframes turn{to{transform:rotate(1turn)}}}
+@media (min-width:36rem){.hero{margin-inline:0;inline-size:100%;border-radius:1rem}}
+@media (forced-colors:active){.card,button,.tick,[role=status][data-state]{border:1px solid}}
+`.replaceAll('\n', '')

@@ -1,0 +1,64 @@
+import type { TapPage } from '../../domain/tap-page/content.ts'
+import { actionCard, timeLine } from './cards.ts'
+import { type Html, html } from './html.ts'
+import { attributes, description, gallery, heading, hero, technical, titleOf } from './item.ts'
+import { layout } from './layout.ts'
+import { linkUrl, mediaOf } from './media.ts'
+import { type Page, type PageSettings, pathOf } from './settings.ts'
+import { stringsOf } from './strings/strings.ts'
+import { brief } from './wording.ts'
+
+/** The answer to a good tap: what the chip is in, and what can be done. Every text in `content` may be hostile. */
+export function tapPage(content: TapPage, settings: PageSettings): Page {
+  const main = html`${banner(content, settings)}
+<main data-ref="${content.ref}" data-live="${pathOf(settings, '/t/live')}" data-check-at="${pathOf(settings, '/t/check')}"${words(settings)}>
+${hero(content, settings)}
+${heading(content, settings)}
+${actions(content, settings)}
+${description(content, settings)}
+${gallery(content, settings)}
+${attributes(content, settings)}
+${links(content, settings)}
+${technical(content, settings)}
+</main>`
+  const { brand } = content
+  return layout(titleOf(content, settings), main, settings, { brand, script: settings.script })
+}
+
+/** First of all, since it is the answer to the tap: the chip is genuine, and whose it is. */
+function banner({ brand }: TapPage, settings: PageSettings): Html {
+  const strings = stringsOf(settings.language)
+  const logo = mediaOf(brand.logoUrl, settings)
+  const alt = brand.name ? '' : strings.logo
+  const team = html`${logo && html`<img src="${logo}" alt="${alt}" height="36" referrerpolicy="no-referrer">`}${brand.name && html`<bdi>${brief(brand.name, 100)}</bdi>`}`
+  return html`<header>${team.text !== '' && html`<p class="team">${team}</p>`}
+<p class="state"><span class="tick" aria-hidden="true">✓</span> ${strings.genuine}</p></header>`
+}
+
+function actions(content: TapPage, settings: PageSettings): Html {
+  const strings = stringsOf(settings.language)
+  if (content.actions.length === 0 && content.links.length > 0) return html``
+  const cards = content.actions.map((action) => actionCard(action, content, settings))
+  if (cards.length === 0) return html`<p class="explain">${strings.nothingToDo}</p>`
+  return html`<div class="actions">${timeLine(content, settings)}
+${cards}</div>`
+}
+
+function links(content: TapPage, settings: PageSettings): Html {
+  const shown = content.links.flatMap(({ label, url }) => {
+    const href = linkUrl(url)
+    return href
+      ? [html`<li><a href="${href}" rel="noreferrer noopener"><bdi>${brief(label, 200)}</bdi></a></li>`]
+      : []
+  })
+  if (shown.length === 0) return html``
+  return html`<section aria-labelledby="links-title"><h2 id="links-title">${stringsOf(settings.language).links}</h2>
+<ul class="links">${shown}</ul></section>`
+}
+
+/** The script has no words of its own. */
+const words = ({ language }: PageSettings): Html[] =>
+  Object.entries(stringsOf(language).script).map(
+    ([name, text]) =>
+      html` data-say-${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}="${text}"`,
+  )

@@ -1,0 +1,79 @@
+import { plainBackground } from '../../../values/brand.ts'
+import { contrast, mix, textOn } from '../../../values/contrast.ts'
+import type { Brand } from '../../domain/tap-page/content.ts'
+
+/** Colours of a page, `#rrggbb`. Text on `paper` and `card` reads by WCAG 2.2 AA: `ink`, `soft`, `accent`, `bad`, `good`. */
+export interface Palette {
+  paper: string
+  card: string
+  ink: string
+  soft: string
+  /** Edges of fields: 3:1, so that they can be seen. */
+  edge: string
+  /** Decoration. */
+  line: string
+  /** Links, and the sign that the chip is genuine. */
+  accent: string
+  button: string
+  onButton: string
+  bad: string
+}
+
+const own = {
+  light: { paper: plainBackground, accent: '#0b6b4f' },
+  dark: { paper: '#14171b', accent: '#5fd0a8' },
+}
+
+type Look = Pick<Brand, 'color' | 'background'>
+
+/** A team's background holds by day and by night; its colour is made readable on either. */
+export function palettes({ color, background }: Look): { light: Palette; dark: Palette } {
+  const of = (mode: 'light' | 'dark') => paletteOf(background ?? own[mode].paper, color ?? undefined)
+  return { light: of('light'), dark: of('dark') }
+}
+
+function paletteOf(paper: string, color: string | undefined): Palette {
+  const isDark = textOn(paper) === '#ffffff'
+  const mode = isDark ? 'dark' : 'light'
+  const ink = readable(isDark ? '#f1efe9' : '#14181f', [paper], 7)
+  const card = cardOn(paper, isDark)
+  const both = [paper, card]
+  const accent = color ?? own[mode].accent
+  const button = readable(accent, [card], 3)
+  return {
+    paper,
+    card,
+    ink: readable(ink, both, 7),
+    soft: readable(mix(ink, paper, 0.35), both, 4.6),
+    edge: readable(mix(ink, paper, 0.55), both, 3.1),
+    line: mix(ink, paper, 0.84),
+    accent: readable(accent, both, 4.6),
+    button,
+    onButton: textOn(button),
+    bad: readable(isDark ? '#ff8a80' : '#b3261e', both, 4.6),
+  }
+}
+
+/** Away from the ink on a colour between light and dark, which has no contrast to spare. */
+function cardOn(paper: string, isDark: boolean): string {
+  if (!isDark) return mix(paper, '#ffffff', 0.65)
+  return contrast('#ffffff', paper) > 9 ? mix(paper, '#ffffff', 0.06) : mix(paper, '#000000', 0.2)
+}
+
+/** The colour, or the nearest one towards black or white that has the contrast; if none has, the best there is. */
+function readable(color: string, backgrounds: readonly string[], ratio: number): string {
+  const least = (candidate: string) =>
+    Math.min(...backgrounds.map((background) => contrast(candidate, background)))
+  const end = least('#ffffff') > least('#000000') ? '#ffffff' : '#000000'
+  for (let step = 0; step <= 20; step++) {
+    const candidate = mix(color, end, step / 20)
+    if (least(candidate) >= ratio) return candidate
+  }
+  return end
+}
+
+/** As custom properties, for a rule. */
+export const properties = (palette: Palette): string =>
+  Object.entries(palette)
+    .map(([name, value]) => `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}:${value}`)
+    .join(';')

@@ -1,0 +1,40 @@
+import { type Html, html } from './html.ts'
+import type { Strings } from './strings/strings.ts'
+
+/** An address as people compare it, with the whole one for whoever wants it; a name as it is. */
+export function party(text: string): Html {
+  if (!/^0x[0-9a-f]{40}$/i.test(text)) return html`<bdi class="name">${brief(text, 255)}</bdi>`
+  return html`<bdi class="address" title="${text}">${shortened(text)}</bdi>`
+}
+
+/** @param hex 0x and at least 10 digits */
+export const shortened = (hex: string): string => `${hex.slice(0, 6)}…${hex.slice(-4)}`
+
+/** @param seconds counted down by the script, in the same form */
+export const clockTime = (seconds: number): string => {
+  const whole = Math.max(0, Math.ceil(seconds))
+  const [hours, minutes] = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60]
+  const rest = String(whole % 60).padStart(2, '0')
+  return hours > 0 ? `${hours}:${String(minutes).padStart(2, '0')}:${rest}` : `${minutes}:${rest}`
+}
+
+/** @param until ISO 8601 */
+export const countdown = (until: string, now: Date): Html =>
+  html`<time datetime="${until}" data-until="${until}">${clockTime((Date.parse(until) - now.getTime()) / 1000)}</time>`
+
+/** So that the page stays small enough for a phone whatever a team writes. */
+export const brief = (text: string, length: number): string =>
+  text.length > length ? `${text.slice(0, length).replace(/[\ud800-\udbff]$/, '')}…` : text
+
+interface Known {
+  code: string
+  retryAfterSeconds?: number | undefined
+}
+
+/** The page's own words for a failure: those of the interface are for developers. */
+export function failureWords({ code, retryAfterSeconds }: Known, strings: Strings): string {
+  const { failures } = strings
+  const words = Object.hasOwn(failures, code) ? failures[code as keyof typeof failures] : undefined
+  const later = retryAfterSeconds === undefined ? '' : ` ${strings.tryAgainIn(retryAfterSeconds)}`
+  return `${words ?? failures.otherwise}${later}`
+}
