@@ -1,5 +1,3 @@
-import { STATUS_CODES } from 'node:http'
-import type { Socket } from 'node:net'
 import Fastify, {
   type FastifyBaseLogger,
   type FastifyInstance,
@@ -15,10 +13,12 @@ import { DomainError } from './domain/errors.ts'
 import { keepToOperators, listenerConstraint } from './http/administration.ts'
 import { isStranger } from './http/auth.ts'
 import { acceptBodies, acceptJsonAlone, acceptStreams, endHeadStreams, endSlowBodies } from './http/bodies.ts'
+import { answerBrokenHttp } from './http/broken-http.ts'
 import { limitConnections, sharedAddresses } from './http/connections.ts'
 import { letRead, PageAccess } from './http/cors.ts'
 import { errorLog } from './http/error-log.ts'
-import { answerTo, rawAnswer } from './http/errors.ts'
+import type { ErrorPages } from './http/error-pages.ts'
+import { answerTo } from './http/errors.ts'
 import { watchForProxies } from './http/forwarded.ts'
 import { limitRates } from './http/rate-limit.ts'
 import { observe } from './metrics.ts'
@@ -41,6 +41,7 @@ import { refRoutes } from './routes/refs.ts'
 import { serviceRoutes } from './routes/service.ts'
 import { tapPageRoutes } from './routes/tap-page.ts'
 import { tapPageAssetRoutes } from './routes/tap-page-assets.ts'
+import { tapErrorPages } from './routes/tap-page-failures.ts'
 import { teamRoutes } from './routes/team.ts'
 import { publicTransactionRoutes } from './routes/transactions.ts'
 
@@ -59,6 +60,7 @@ export async function buildApp(
 ): Promise<FastifyInstance> {
   const logError = errorLog(ctx.log, ctx.clock)
   const pages = new PageAccess(ctx.wire)
+  const errorPages = tapErrorPages(ctx)
   const options: FastifyServerOptions = {
     // Typed as Fastify's base logger: its own type parameter would spread through every signature.
     loggerInstance: ctx.log as FastifyBaseLogger,
@@ -81,11 +83,12 @@ export async function buildApp(
     // One logger for all: a child logger per request costs more than serving it. Lines about a request carry
     // its id.
     childLoggerFactory: (logger) => logger,
-    clientErrorHandler: answerBrokenHttp,
+    clientErrorHandler: answerBrokenHttp(errorPages),
     frameworkErrors: (error, request, reply: FastifyReply) => {
       const answer = answerTo(error, request.id)
       logError(request, error, answer)
       if (pages.isUnknown(request.raw.url ?? '/')) letRead(reply)
+      if (errorPages.send(request, reply, failedOf(answer))) return
       void reply.code(answer.body.statusCode).send(answer.body)
     },
   }
@@ -100,7 +103,7 @@ export async function buildApp(
   limitConnections(app.server, ctx.config, sharedAddresses(ctx.config.trustProxy), ctx.log)
   endSlowBodies(app, requestMs)
   watchForProxies(app, ctx)
-  answerErrors(app, limitRates(app, ctx, { queueMs, guessMs }), logError)
+  answerErrors(app, limitRates(app, ctx, { queueMs, guessMs }), { logError, errorPages })
   acceptBodies(app)
   endHeadStreams(app)
   observe(app, ctx)
@@ -155,30 +158,16 @@ function requestIds(ctx: Context): () => string {
   return () => `${start}-${(++count).toString(36)}`
 }
 
-/** For input that never became a request, so no route and no log line knows about it. */
-function answerBrokenHttp(error: Error, socket: Socket): void {
-  if (!socket.writable || ('code' in error && error.code === 'ECONNRESET')) {
-    socket.destroy()
-    return
-  }
-  const problem = problems['code' in error ? String(error.code) : ''] ?? {
-    statusCode: 400,
-    message: 'This is not valid HTTP.',
-  }
-  const { statusCode } = problem
-  const reason = STATUS_CODES[statusCode] ?? ''
-  socket.end(rawAnswer({ ...problem, error: reason, code: 'malformed_request', requestId: '' }))
-}
-
-const problems: Readonly<Record<string, { statusCode: number; message: string }>> = {
-  HPE_HEADER_OVERFLOW: { statusCode: 431, message: 'The request has more headers than this daemon reads.' },
-  ERR_HTTP_REQUEST_TIMEOUT: { statusCode: 408, message: 'The request did not arrive in time.' },
-}
+const failedOf = ({ body, retryAfterSeconds }: ReturnType<typeof answerTo>) => ({
+  status: body.statusCode,
+  code: body.code,
+  retryAfterSeconds,
+})
 
 function answerErrors(
   app: FastifyInstance,
   told: ReturnType<typeof limitRates>,
-  logError: ReturnType<typeof errorLog>,
+  { logError, errorPages }: { logError: ReturnType<typeof errorLog>; errorPages: ErrorPages },
 ): void {
   app.setErrorHandler((error, request, reply) => {
     const answer = answerTo(told(request, error), request.id, isStranger(request))
@@ -189,8 +178,7 @@ function answerErrors(
       reply.header('retry-after', retryAfterSeconds)
     }
     reply.header('cache-control', 'no-store')
-    const { errorPage } = request.routeOptions.config
-    if (errorPage) return void errorPage(reply, body.statusCode)
+    if (errorPages.send(request, reply, failedOf(answer))) return
     void reply.code(body.statusCode).type('application/json; charset=utf-8').send(body)
   })
   app.setNotFoundHandler((request: FastifyRequest) => {

@@ -30,7 +30,6 @@ declare module 'fastify' {
     isLimited?: boolean
     /** Has a streamed body or answer: only a few are served at once per API key. */
     isLong?: boolean
-    errorPage?: (reply: FastifyReply, status: number) => FastifyReply
   }
   interface FastifyRequest {
     /** Set once the endpoint's authentication has passed. */

@@ -69,8 +69,8 @@ export const letRead = (reply: FastifyReply): FastifyReply =>
     .header('access-control-allow-origin', '*')
     .header('access-control-expose-headers', 'retry-after, x-request-id')
 
-/** Decoded, in lower case, without repeated or final slashes, and with `..` resolved. */
-function plainPath(url: string): string {
+/** A path decoded, in lower case, without repeated or final slashes, and with `..` resolved. */
+export function plainPath(url: string): string {
   const [path = ''] = url.split(/[?#;]/, 1)
   const decoded = path.replace(/%([0-9a-f]{2})/gi, (_all, hex: string) =>
     String.fromCharCode(Number.parseInt(hex, 16)),

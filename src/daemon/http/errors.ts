@@ -144,13 +144,23 @@ function isBadRequest(error: unknown): boolean {
  * @param isReadable whether pages of any origin may read it
  */
 export function rawAnswer(error: ErrorBody, isReadable = false): string {
-  const body = JSON.stringify(error)
+  const headers = {
+    'content-type': 'application/json; charset=utf-8',
+    'cache-control': 'no-store',
+    ...(isReadable ? { 'access-control-allow-origin': '*' } : {}),
+  }
+  return rawHttp(error.statusCode, { headers, body: JSON.stringify(error) })
+}
+
+/** The last answer of a connection, as raw HTTP/1.1. */
+export function rawHttp(
+  status: number,
+  { headers, body }: { headers: Record<string, string>; body: string },
+): string {
   return [
-    `HTTP/1.1 ${error.statusCode} ${error.error}`,
-    'content-type: application/json; charset=utf-8',
+    `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? 'Error'}`,
+    ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
     `content-length: ${Buffer.byteLength(body)}`,
-    'cache-control: no-store',
-    ...(isReadable ? ['access-control-allow-origin: *'] : []),
     'connection: close',
     '',
     body,

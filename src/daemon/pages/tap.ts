@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { uidToColons } from '../../nfc/uid.ts'
-import type { RefusalReason, TapPageContent } from '../domain/taps/open-tap.ts'
+import type { TapPageContent } from '../domain/taps/open-tap.ts'
 
 export interface Page {
   body: string
@@ -88,55 +88,6 @@ ${list.length > 0 ? `<ul>${list.join('')}</ul>` : ''}
 <dl><dt>Chip</dt><dd>${uidToColons(uid)}</dd>${token ? `<dt>Token</dt><dd>${text(token.tokenId)} of ${text(token.contractAddress)}</dd>` : ''}</dl>
 </main>`,
   )
-}
-
-const refusals: Record<RefusalReason, { title: string; advice: string }> = {
-  replayed: {
-    title: 'This tap was used before',
-    advice: 'Every tap gives a link that works once. Hold your phone to the chip again for a fresh one.',
-  },
-  'caught-up': {
-    title: 'Please tap once more',
-    advice:
-      'This chip is being tapped for the first time since this service was restored. Hold your phone to the chip again.',
-  },
-  unknown: {
-    title: 'This link belongs to no chip here',
-    advice:
-      'The link may have been changed along the way. Hold your phone to the chip again, and open the link that appears.',
-  },
-  malformed: {
-    title: 'This link is not complete',
-    advice: 'Part of it is missing. Hold your phone to the chip again, and open the link that appears.',
-  },
-  disabled: {
-    title: 'This chip was switched off',
-    advice: 'Its owner has switched this chip off. If it is yours, contact the person who gave it to you.',
-  },
-}
-
-export function refusalPage(reason: RefusalReason): Page {
-  const { title, advice } = refusals[reason]
-  return page(
-    title,
-    `<main>\n<p class="state bad">Not accepted</p>\n<h1>${title}</h1>\n<p>${advice}</p>\n</main>`,
-  )
-}
-
-export function failurePage(status: number): Page {
-  const [title, advice] =
-    status === 429
-      ? ['Too many at once', 'Wait a minute, then hold your phone to the chip again.']
-      : status === 503
-        ? [
-            'This cannot be checked right now',
-            'Your tap was not used up. Wait a little, then load this page again.',
-          ]
-        : [
-            'Something went wrong here',
-            'Hold your phone to the chip again. If this keeps happening, contact the person who gave you the chip.',
-          ]
-  return page(title, `<main>\n<p class="state bad">Not now</p>\n<h1>${title}</h1>\n<p>${advice}</p>\n</main>`)
 }
 
 const entities: Record<string, string> = {

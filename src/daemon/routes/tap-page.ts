@@ -4,20 +4,22 @@ import { openTap, type TapResponse } from '../domain/taps/open-tap.ts'
 import { tapState } from '../domain/taps/verify-tap.ts'
 import { limited } from '../http/bind.ts'
 import { isPrefetch, refusePrefetch } from '../http/prefetch.ts'
-import { failurePage, type Page, refusalPage, tapPage } from '../pages/tap.ts'
+import { refusalPage } from '../pages/tap/refusals.ts'
+import { type Page, tapPage } from '../pages/tap.ts'
+import { pageSettings, privateHeaders, sendPage } from './tap-page-answer.ts'
 
 const cookieName = 'tapchip_tap'
 
 /** The target of a chip's URL. */
 export function tapPageRoutes(app: FastifyInstance, ctx: Context): void {
-  const config = { ...limited, takesTap: true, errorPage }
+  const config = { ...limited, takesTap: true }
   app.get('/t', { config }, async (request, reply) => {
-    guard(reply)
+    reply.headers(privateHeaders)
     if (isPrefetch(request)) return refusePrefetch(reply)
     if (request.method === 'HEAD') return reply.code(statusOf[await tapState(ctx, queryOf(request))]).send()
     const outcome = await openTap(ctx, queryOf(request), cookieOf(request))
     request.isProven = outcome.kind !== 'refused' || outcome.reason === 'caught-up'
-    return answer(ctx, reply, outcome)
+    return answer(ctx, request, reply, outcome)
   })
 }
 
@@ -31,16 +33,6 @@ const statusOf = {
   fresh: 200,
 }
 
-const errorPage = (reply: FastifyReply, status: number): FastifyReply =>
-  html(guard(reply), status, failurePage(status))
-
-const guard = (reply: FastifyReply): FastifyReply =>
-  reply
-    .header('cache-control', 'no-store')
-    .header('referrer-policy', 'no-referrer')
-    .header('x-content-type-options', 'nosniff')
-    .header('x-robots-tag', 'noindex')
-
 const queryOf = (request: FastifyRequest): Record<string, unknown> => ({
   ...(request.query as Record<string, unknown>),
 })
@@ -49,7 +41,12 @@ function cookieOf({ headers }: FastifyRequest): string | undefined {
   return new RegExp(`(?:^|; *)${cookieName}=([A-Za-z0-9_-]{21})(?:;|$)`).exec(headers.cookie ?? '')?.[1]
 }
 
-function answer(ctx: Context, reply: FastifyReply, outcome: TapResponse): FastifyReply {
+function answer(
+  ctx: Context,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  outcome: TapResponse,
+): FastifyReply {
   switch (outcome.kind) {
     case 'redirect':
       return reply.redirect(outcome.url, 302)
@@ -57,8 +54,10 @@ function answer(ctx: Context, reply: FastifyReply, outcome: TapResponse): Fastif
       if (outcome.cookie) reply.header('set-cookie', cookieText(ctx, outcome.cookie))
       return html(reply, 200, tapPage(outcome))
     }
-    case 'refused':
-      return html(reply, outcome.status, refusalPage(outcome.reason))
+    case 'refused': {
+      const settings = pageSettings(ctx, request.headers['accept-language'])
+      return sendPage(reply, outcome.status, refusalPage(outcome.reason, settings), settings)
+    }
   }
 }
 

@@ -1,0 +1,38 @@
+import type { FastifyReply } from 'fastify'
+import type { Context } from '../context.ts'
+import { contentSecurityPolicy, type Page, type PageSettings } from '../pages/tap/settings.ts'
+import { chooseLanguage } from '../pages/tap/strings/strings.ts'
+import { tapPageScript } from './tap-page-assets.ts'
+
+/** @param acceptLanguage the header of the request */
+export const pageSettings = (ctx: Context, acceptLanguage: string | undefined): PageSettings => ({
+  language: chooseLanguage(acceptLanguage),
+  nonce: ctx.codes.code(),
+  now: new Date(ctx.clock.now()),
+  gateways: ctx.config.gateways,
+  script: tapPageScript,
+  home: ctx.baseUrl.replace(/\/+$/, ''),
+})
+
+/** Of every answer below /t, since its URL and its content are one person's. */
+export const privateHeaders = {
+  'cache-control': 'no-store',
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+  'x-robots-tag': 'noindex',
+} as const
+
+export const pageHeaders = ({ nonce, language }: PageSettings): Record<string, string> => ({
+  ...privateHeaders,
+  'content-type': 'text/html; charset=utf-8',
+  'content-language': language,
+  'content-security-policy': contentSecurityPolicy(nonce),
+})
+
+/** @param settings that the page was made with: its nonce is in the policy */
+export const sendPage = (
+  reply: FastifyReply,
+  status: number,
+  page: Page,
+  settings: PageSettings,
+): FastifyReply => reply.code(status).headers(pageHeaders(settings)).send(page.body)
