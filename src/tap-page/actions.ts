@@ -32,12 +32,12 @@ async function send(form: HTMLFormElement): Promise<void> {
     const answer = await post(form.action, fields, { signal: ended.signal, keepalive: true })
     const said: unknown = await answer.json().catch(() => undefined)
     setBusy(form, false)
-    if (!isAnswer(said)) return say(form, word(refusals[answer.status] ?? 'Failed'))
+    if (!isAnswer(said)) return say(form, word(refusals[answer.status] ?? 'Failed'), 'failed')
     show(said)
     if (said.isLive) follow()
   } catch {
     setBusy(form, false)
-    say(form, word('Offline'))
+    say(form, word('Offline'), 'failed')
   } finally {
     clearTimeout(timer)
   }

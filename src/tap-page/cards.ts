@@ -24,10 +24,15 @@ export function show({ cards }: Answer): void {
 }
 
 /** A sentence of the page in the place of a card's result. */
-export function say(form: Element, text: string): void {
-  const status = form.closest('[data-card]')?.querySelector('[role=status]')
-  if (status) status.textContent = text
-  const key = form.closest<HTMLElement>('[data-card]')?.dataset.card
+export function say(form: Element, text: string, state?: 'failed'): void {
+  const card = form.closest<HTMLElement>('[data-card]')
+  const status = card?.querySelector<HTMLElement>('[role=status]')
+  if (!card || !status) return
+  const line = document.createElement('p')
+  line.textContent = text
+  status.replaceChildren(line)
+  if (state) status.dataset.state = state
+  else delete status.dataset.state
   // It is not as the daemon said any more.
-  if (key) shown.delete(key)
+  shown.delete(card.dataset.card ?? '')
 }

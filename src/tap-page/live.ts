@@ -2,14 +2,17 @@ import { show } from './cards.ts'
 import { eventsOf } from './event-stream.ts'
 import { type Answer, isAnswer, page, post } from './page.ts'
 
+/** Of answers that do not come, before nothing is asked any more of a page on which nothing is under way. */
+const mostFailures = 8
 /** A stream that says nothing for so long at its start is held back by something between here and the daemon. */
-const firstWordMs = 4000
+const firstWordMs = 6000
 /** Three times as long as the daemon is silent at most. */
 const silenceMs = 45_000
 const pollMs = { first: 2000, most: 15_000 }
 
 let isStreaming = true
 let wait = pollMs.first
+let failures = 0
 let timer: ReturnType<typeof setTimeout> | undefined
 let running: AbortController | undefined
 
@@ -66,7 +69,7 @@ function later(): void {
 async function run(url: string, ref: string, asStream: boolean, ended: AbortController): Promise<boolean> {
   let isLive = page?.querySelector('[data-state=pending]') !== null
   let hasHeard = false
-  let alarm = setTimeout(() => ended.abort(), firstWordMs)
+  let alarm = setTimeout(() => ended.abort(), asStream ? firstWordMs : silenceMs)
   const heard = () => {
     clearTimeout(alarm)
     alarm = setTimeout(() => ended.abort(), silenceMs)
@@ -81,6 +84,8 @@ async function run(url: string, ref: string, asStream: boolean, ended: AbortCont
     const answer = await post(url, [['ref', ref]], { accept, signal: ended.signal })
     // Nothing will come of asking again: the page's time is over.
     if (answer.status === 404 || answer.status === 410) return false
+    const seconds = Number(answer.headers.get('retry-after'))
+    if (seconds > 0) wait = Math.max(wait, Math.min(seconds, 60) * 1000)
     const isStream = answer.headers.get('content-type')?.startsWith('text/event-stream')
     if (isStream && answer.body) {
       for await (const data of eventsOf(answer.body, heard)) {
@@ -89,13 +94,17 @@ async function run(url: string, ref: string, asStream: boolean, ended: AbortCont
         take(JSON.parse(data))
       }
     } else take(await answer.json())
+    failures = 0
   } catch {
-    // Cut off, refused, or without a connection: asked again, if there is anything to ask for.
+    // Another one has begun in its place, or nobody looks.
+    if (running !== ended) return false
+    failures += 1
+    // Cut off, held back, or without a connection: the other way is tried next.
+    if (!hasHeard) isStreaming = !asStream
+    if (failures < mostFailures) isLive = true
   } finally {
     clearTimeout(alarm)
   }
-  // A stream that gave nothing would give nothing again.
-  if (asStream && !hasHeard && !document.hidden) isStreaming = false
   return isLive
 }
 

@@ -26,9 +26,14 @@ export function offerWallets(): void {
     offerAll()
   })
   dispatchEvent(new Event('eip6963:requestProvider'))
-  const { ethereum } = window as { ethereum?: unknown }
-  if (wallets.size === 0 && isProvider(ethereum)) wallets.set('', { name: undefined, provider: ethereum })
-  offerAll()
+  const lookInPage = () => {
+    const { ethereum } = window as { ethereum?: unknown }
+    if (wallets.size === 0 && isProvider(ethereum)) wallets.set('', { name: undefined, provider: ethereum })
+    offerAll()
+  }
+  lookInPage()
+  // The browsers of wallets on phones put it there later.
+  addEventListener('ethereum#initialized', lookInPage, { once: true })
   document.addEventListener('tapchip:shown', offerAll)
 }
 
