@@ -39,6 +39,7 @@ import { phygitalRoutes } from './routes/phygitals.ts'
 import { poapReadRoutes } from './routes/poap-reads.ts'
 import { refRoutes } from './routes/refs.ts'
 import { serviceRoutes } from './routes/service.ts'
+import { tapActionRoutes } from './routes/tap-actions.ts'
 import { tapPageRoutes } from './routes/tap-page.ts'
 import { tapPageAssetRoutes } from './routes/tap-page-assets.ts'
 import { tapErrorPages } from './routes/tap-page-failures.ts'
@@ -114,6 +115,7 @@ export async function buildApp(
   tapPageRoutes(app, ctx)
   tapPageAssetRoutes(app)
   metadataRoutes(app, ctx)
+  await app.register(async (forms) => tapActionRoutes(forms, ctx))
   await app.register(async (open) => {
     chipRoutes(open, ctx)
     refRoutes(open, ctx)

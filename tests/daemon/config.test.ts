@@ -68,7 +68,7 @@ test('each setting is a flag as well, but secrets and the settings of chains', (
     'poapApiKey',
     'poapClientSecret',
   ]
-  expect(refused.sort()).toEqual([...secrets, 'chains'].sort())
+  expect(refused.sort()).toEqual([...secrets, 'chains', 'explorers'].sort())
 })
 
 describe('every setting that does not fit is refused in the words of the daemon', () => {

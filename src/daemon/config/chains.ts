@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import type { RemoteChain } from '../chain/chains.ts'
+import { Explorers } from '../chain/explorers.ts'
 import { fallbackMessage } from './fields.ts'
 import { ConfigProblem } from './problem.ts'
 
@@ -30,11 +31,12 @@ const variables = {
   expiryBlocks: 'TAPCHIP_EXPIRY_BLOCKS',
 } as const
 const keys = ['TAPCHIP_RELAYER_KEY', 'TAPCHIP_SIGN_VERIFIER_KEY'] as const
+const explorer = 'TAPCHIP_EXPLORER'
 const chainId = /^[1-9]\d{0,14}$/
 
 /** Splits the name of a chain's variable; undefined if it is not one. `id` is not checked. */
 export function chainVariable(name: string): { of: string; id: string; isKey: boolean } | undefined {
-  const of = [...Object.values(variables), ...keys].find((start) => name.startsWith(`${start}_`))
+  const of = [...Object.values(variables), ...keys, explorer].find((start) => name.startsWith(`${start}_`))
   if (of === undefined) return undefined
   return { of, id: name.slice(of.length + 1), isKey: keys.some((key) => key === of) }
 }
@@ -44,6 +46,29 @@ export const isChainId = (text: string): boolean => chainId.test(text)
 export function isKeyVariable(name: string): boolean {
   const variable = chainVariable(name)
   return variable?.isKey === true && isChainId(variable.id)
+}
+
+const explorerUrl = z
+  .string()
+  .regex(/^https:\/\/[^\s?#]+$/, 'must be an https URL without a query, such as https://basescan.org')
+
+/** `explorers` in a configuration file: `{ "8453": "https://basescan.org" }`. */
+export const explorersInFile = z.record(z.string().regex(chainId, 'must be a chain id'), explorerUrl)
+
+/** TAPCHIP_EXPLORER_8453 and so on override the file. @throws ConfigProblem */
+export function explorersFrom(
+  file: z.output<typeof explorersInFile>,
+  env: Readonly<Record<string, string | undefined>>,
+): Explorers {
+  const own = { ...file }
+  for (const [name, value] of Object.entries(env)) {
+    const variable = chainVariable(name)
+    if (!value || variable?.of !== explorer || !isChainId(variable.id)) continue
+    const url = explorerUrl.safeParse(value)
+    if (!url.success) throw new ConfigProblem(`${name} ${url.error.issues[0]?.message}`)
+    own[variable.id] = url.data
+  }
+  return new Explorers(own)
 }
 
 export function chainsFrom(

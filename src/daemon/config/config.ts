@@ -5,8 +5,9 @@ import { parseArgs } from 'node:util'
 import type * as z from 'zod'
 import type { Gateways } from '../../values/media-url.ts'
 import type { RemoteChain } from '../chain/chains.ts'
+import type { Explorers } from '../chain/explorers.ts'
 import { type BadgesConfig, badgeSecrets, type badgeSettings, badgesFrom } from './badges.ts'
-import { chainsFrom, isKeyVariable } from './chains.ts'
+import { chainsFrom, explorersFrom, isKeyVariable } from './chains.ts'
 import { fallbackMessage } from './fields.ts'
 import { ConfigProblem, describeFileError } from './problem.ts'
 import { describeIssue, proxies, type SettingName, settings, variableOf } from './settings.ts'
@@ -24,6 +25,7 @@ type Converted =
   | 'keystore'
   | 'keystorePasswordFile'
   | 'chains'
+  | 'explorers'
   | 'openseaUrl'
   | 'openseaApiKey'
   | 'ipfsGateway'
@@ -46,6 +48,7 @@ export interface Config extends Readonly<Omit<Settings, Converted>> {
   /** A number of hops, or CIDR ranges. */
   readonly trustProxy: number | readonly string[] | undefined
   readonly chains: readonly RemoteChain[]
+  readonly explorers: Explorers
   readonly chainKeys: Readonly<Record<string, string | undefined>>
   readonly marketplace: { readonly url: string; readonly apiKey: string } | undefined
   readonly keystore: { readonly folder: string; readonly passwordFile: string } | undefined
@@ -66,10 +69,12 @@ const secretNames: readonly SettingName[] = [
   ...badgeSecrets,
 ]
 const flagOf = (name: string): string => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
-/** Each setting but secrets, and chains, which have several settings each. */
+/** Objects of a configuration file; each chain has variables of its own. */
+const byChain: readonly SettingName[] = ['chains', 'explorers']
+/** Each setting but secrets. */
 const flags: Readonly<Record<string, { readonly type: 'string' | 'boolean' }>> = Object.fromEntries(
   (Object.keys(settings.shape) as SettingName[])
-    .filter((name) => name !== 'chains' && !secretNames.includes(name))
+    .filter((name) => !byChain.includes(name) && !secretNames.includes(name))
     .map((name) => [flagOf(name), name === 'ephemeral' ? { type: 'boolean' } : text]),
 )
 
@@ -122,7 +127,9 @@ const limit = (said: number | 'off' | undefined, usual: number | undefined): num
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-const environmentNames = (Object.keys(settings.shape) as SettingName[]).filter((name) => name !== 'chains')
+const environmentNames = (Object.keys(settings.shape) as SettingName[]).filter(
+  (name) => !byChain.includes(name),
+)
 
 function fromEnvironment(env: Environment): Partial<Record<SettingName, unknown>> {
   return Object.fromEntries(
@@ -176,6 +183,7 @@ export function loadConfig(args: Arguments, env: Environment): Config {
     keystore,
     keystorePasswordFile,
     chains,
+    explorers,
     openseaUrl,
     openseaApiKey,
     ipfsGateway,
@@ -213,6 +221,7 @@ export function loadConfig(args: Arguments, env: Environment): Config {
     marketplace: openseaApiKey === undefined ? undefined : { url: openseaUrl, apiKey: openseaApiKey },
     gateways: { ipfs: withoutSlash(ipfsGateway), arweave: withoutSlash(arweaveGateway) },
     chains: remote,
+    explorers: explorersFrom(explorers, env),
     chainKeys: Object.fromEntries(Object.entries(env).filter(([name]) => isKeyVariable(name))),
     warnings: warningsOf(env, {
       settings: environmentNames.map(variableOf),

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { badgeSettings } from './badges.ts'
-import { chainSettings, chainsInFile } from './chains.ts'
+import { chainSettings, chainsInFile, explorersInFile } from './chains.ts'
 import { filled, httpsUrl, httpUrl, onOff, wholeNumber } from './fields.ts'
 import { ConfigProblem } from './problem.ts'
 
@@ -78,6 +78,7 @@ export const settings = z.strictObject({
   arweaveGateway: httpsUrl.default('https://arweave.net'),
   webhooksPrivate: onOff.default(false),
   chains: chainsInFile.optional(),
+  explorers: explorersInFile.default({}),
   ...badgeSettings,
 })
 

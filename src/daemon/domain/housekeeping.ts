@@ -1,7 +1,7 @@
 import { BackgroundLoop } from '../background-loop.ts'
 import { pruneRefreshes } from '../store/announcements.ts'
 import type { Db, Queries } from '../store/database.ts'
-import { prunePageVisits } from '../store/refs.ts'
+import { prunePageVisits } from '../store/page-visits.ts'
 import { clampSpentDays } from '../store/teams.ts'
 import { pruneIdempotencyKeys } from '../store/transactions/idempotency-keys.ts'
 import { forgetBatches } from './batches.ts'

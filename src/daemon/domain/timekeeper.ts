@@ -3,7 +3,7 @@ import * as z from 'zod'
 import { BackgroundLoop } from '../background-loop.ts'
 import { endOfTime, endWhatLiesAhead } from '../store/clock-set-back.ts'
 import type { Db } from '../store/database.ts'
-import { prunePageVisits } from '../store/refs.ts'
+import { prunePageVisits } from '../store/page-visits.ts'
 import { setSetting, setting } from '../store/settings.ts'
 import { type Clock, iso } from './time.ts'
 

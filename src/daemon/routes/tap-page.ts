@@ -1,14 +1,16 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Context } from '../context.ts'
-import { openTap, type TapResponse } from '../domain/taps/open-tap.ts'
+import { buildPage, type Viewing } from '../domain/tap-page/build.ts'
+import { findVisit } from '../domain/tap-page/visit.ts'
+import { openTap, type PageCookie } from '../domain/taps/open-tap.ts'
 import { tapState } from '../domain/taps/verify-tap.ts'
 import { limited } from '../http/bind.ts'
 import { isPrefetch, refusePrefetch } from '../http/prefetch.ts'
 import { refusalPage } from '../pages/tap/refusals.ts'
-import { type Page, tapPage } from '../pages/tap.ts'
+import { tapPage } from '../pages/tap/tap-page.ts'
+import { imageUrl } from './badge-events.ts'
 import { pageSettings, privateHeaders, sendPage } from './tap-page-answer.ts'
-
-const cookieName = 'tapchip_tap'
+import { cookieLines, cookiesOf } from './tap-page-cookies.ts'
 
 /** The target of a chip's URL. */
 export function tapPageRoutes(app: FastifyInstance, ctx: Context): void {
@@ -17,10 +19,42 @@ export function tapPageRoutes(app: FastifyInstance, ctx: Context): void {
     reply.headers(privateHeaders)
     if (isPrefetch(request)) return refusePrefetch(reply)
     if (request.method === 'HEAD') return reply.code(statusOf[await tapState(ctx, queryOf(request))]).send()
-    const outcome = await openTap(ctx, queryOf(request), cookieOf(request))
-    request.isProven = outcome.kind !== 'refused' || outcome.reason === 'caught-up'
-    return answer(ctx, request, reply, outcome)
+    const cookies = cookiesOf(request)
+    const opened = await openTap(ctx, queryOf(request), cookies.values)
+    request.isProven = opened.kind !== 'refused' || opened.reason === 'caught-up'
+    const settings = pageSettings(ctx, request.headers['accept-language'])
+    switch (opened.kind) {
+      case 'redirect':
+        return reply.redirect(opened.url, 302)
+      case 'refused':
+        return sendPage(reply, opened.status, refusalPage(opened.reason, settings), settings)
+      case 'page': {
+        const visit = await findVisit(ctx, opened.secrets.own)
+        if (opened.cookie) setCookie(ctx, request, reply, opened.cookie)
+        const query = request.url.slice(request.url.indexOf('?') + 1)
+        const viewing: Viewing = { cookies: cookies.values, query }
+        const page = await buildPage(pageDeps(ctx), visit, viewing)
+        return sendPage(reply, 200, tapPage(page, settings), settings)
+      }
+    }
   })
+}
+
+/** What the rules of tap pages get: images of badges have addresses of ours. */
+export const pageDeps = (ctx: Context) => ({
+  ...ctx,
+  explorers: ctx.config.explorers,
+  urlOfImage: (image: Parameters<typeof imageUrl>[1]) => imageUrl(ctx, image),
+})
+
+export function setCookie(
+  ctx: Context,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  cookie: PageCookie & { name?: string },
+): void {
+  const name = cookie.name ?? `tapchip_tap_${ctx.codes.code().slice(0, 8)}`
+  reply.header('set-cookie', cookieLines(ctx, request, { ...cookie, name }))
 }
 
 const statusOf = {
@@ -36,47 +70,3 @@ const statusOf = {
 const queryOf = (request: FastifyRequest): Record<string, unknown> => ({
   ...(request.query as Record<string, unknown>),
 })
-
-function cookieOf({ headers }: FastifyRequest): string | undefined {
-  return new RegExp(`(?:^|; *)${cookieName}=([A-Za-z0-9_-]{21})(?:;|$)`).exec(headers.cookie ?? '')?.[1]
-}
-
-function answer(
-  ctx: Context,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  outcome: TapResponse,
-): FastifyReply {
-  switch (outcome.kind) {
-    case 'redirect':
-      return reply.redirect(outcome.url, 302)
-    case 'page': {
-      if (outcome.cookie) reply.header('set-cookie', cookieText(ctx, outcome.cookie))
-      return html(reply, 200, tapPage(outcome))
-    }
-    case 'refused': {
-      const settings = pageSettings(ctx, request.headers['accept-language'])
-      return sendPage(reply, outcome.status, refusalPage(outcome.reason, settings), settings)
-    }
-  }
-}
-
-function cookieText(
-  ctx: Context,
-  { value, maxAgeSeconds }: { value: string; maxAgeSeconds: number },
-): string {
-  const secure = ctx.baseUrl.startsWith('https:') ? '; Secure' : ''
-  const path = new URL(ctx.baseUrl).pathname.replace(/\/+$/, '')
-  return `${cookieName}=${value}; Max-Age=${maxAgeSeconds}; Path=${path}/t; HttpOnly; SameSite=Lax${secure}`
-}
-
-function html(reply: FastifyReply, status: number, { body, styleHash }: Page): FastifyReply {
-  return reply
-    .code(status)
-    .header(
-      'content-security-policy',
-      `default-src 'none'; style-src 'sha256-${styleHash}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
-    )
-    .type('text/html; charset=utf-8')
-    .send(body)
-}

@@ -94,6 +94,11 @@ export const findChip = (db: Queries, uid: string): Promise<TappedChip | undefin
 export const findChipByPublicKey = (db: Queries, publicKey: string): Promise<TappedChip | undefined> =>
   byPublicKey.first(db, { publicKey })
 
+/** Only asked about taps that are replayed, so `tapped` is without it. */
+export const lastTapOf = statement<{ uid: string }>()((db, p) =>
+  db.selectFrom('chips').select(['lastCounter', 'lastTapAt']).where('uid', '=', p.uid),
+).first
+
 /** Columns that affect a tap and can change between taps. */
 const chipState = ['teamId', 'redirectUrl', 'itemId', 'tokenRow', 'disabledAt'] as const
 export type ChipState = Pick<ChipRow, (typeof chipState)[number]>

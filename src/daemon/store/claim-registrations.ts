@@ -13,6 +13,17 @@ export const findClaimRegistration = statement<Of>()((db, p) =>
     .where('recipient', '=', p.recipient),
 ).first
 
+/** Newest first; few, since each takes a tap or a key of the team. */
+export const claimRegistrationsOf = statement<{ tokenRow: number }>()((db, p) =>
+  db
+    .selectFrom('claimRegistrations')
+    .selectAll()
+    .where('tokenRow', '=', p.tokenRow)
+    .where('tapId', 'is not', null)
+    .orderBy('tapId', 'desc')
+    .limit(100),
+).all
+
 export async function putClaimRegistration(db: Queries, row: ClaimRegistrationRow): Promise<void> {
   const { tapId, allowedAt, expiresAt, createdAt } = row
   await db

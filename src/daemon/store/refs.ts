@@ -1,10 +1,10 @@
 import { hash } from 'node:crypto'
-import type { Selectable, SqlBool } from 'kysely'
+import type { SqlBool } from 'kysely'
 import { type TappedChip, tapped } from './chips.ts'
 import { lastTapBefore } from './clock-set-back.ts'
 import type { Queries } from './database.ts'
-import type { PageVisitsTable, RefRow } from './schema.ts'
-import { affected, named, statement } from './statement.ts'
+import type { RefRow } from './schema.ts'
+import { named, statement } from './statement.ts'
 
 const insert = statement<RefRow>()((db, p) =>
   db
@@ -56,39 +56,6 @@ export const takeRef = async (db: Queries, id: string, now: string): Promise<boo
   (await take.run(db, { idHash: hashCode(id), now })) === 1
 
 export const endRefsOfChip = (db: Queries, chipUid: string, now: string) => end.run(db, { chipUid, now })
-
-export type PageVisitRow = Selectable<PageVisitsTable>
-
-const insertVisit = statement<PageVisitRow>()((db, p) =>
-  db
-    .insertInto('pageVisits')
-    .values(named(p, ['cookieHash', 'refHash', 'chipUid', 'counter', 'refs', 'expiresAt'])),
-)
-const byHash = statement<{ cookieHash: string }>()((db, p) =>
-  db.selectFrom('pageVisits').selectAll().where('cookieHash', '=', p.cookieHash),
-)
-
-export const insertPageVisit = (
-  db: Queries,
-  cookie: string,
-  visit: Omit<PageVisitRow, 'cookieHash'>,
-): Promise<number> => insertVisit.run(db, { ...visit, cookieHash: hashCode(cookie) })
-
-export const findPageVisit = (db: Queries, cookie: string): Promise<PageVisitRow | undefined> =>
-  byHash.first(db, { cookieHash: hashCode(cookie) })
-
-/** @returns the number of deleted rows */
-export const prunePageVisits = (db: Queries, before: string, limit: number) =>
-  affected(
-    db
-      .deleteFrom('pageVisits')
-      .where('cookieHash', 'in', (of) =>
-        of.selectFrom('pageVisits').select('cookieHash').where('expiresAt', '<', before).limit(limit),
-      ),
-  )
-
-export const endPageVisits = (db: Queries, chipUid: string) =>
-  affected(db.deleteFrom('pageVisits').where('chipUid', '=', chipUid))
 
 /** Backups must not contain usable codes. They are long and random, so a plain hash is enough. */
 export const hashCode = (code: string): string => hash('sha256', code, 'base64url')

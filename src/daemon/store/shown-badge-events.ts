@@ -1,5 +1,6 @@
 import type { Queries } from './database.ts'
 import type { BadgeEventRow } from './schema.ts'
+import { statement } from './statement.ts'
 
 /** An event with its image, for people who do not belong to its team. */
 export interface ShownBadgeEvent extends BadgeEventRow {
@@ -17,8 +18,10 @@ const withImages = (db: Queries) =>
     .selectAll('badgeEvents')
     .select(['badgeImages.file as imageFile', 'poapEvents.imageUrl as poapImageUrl'])
 
+const byId = statement<{ id: number }>()((db, p) => withImages(db).where('badgeEvents.id', '=', p.id))
+
 export const findShownEvent = (db: Queries, id: number): Promise<ShownBadgeEvent | undefined> =>
-  withImages(db).where('badgeEvents.id', '=', id).executeTakeFirst()
+  byId.first(db, { id })
 
 /** @param upstreamId of the embedded provider */
 export const findShownEventAt = (db: Queries, upstreamId: number): Promise<ShownBadgeEvent | undefined> =>

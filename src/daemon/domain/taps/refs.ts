@@ -3,7 +3,7 @@ import { emptyMetadata } from '../../../values/token.ts'
 import type { Chains } from '../../chain/chains.ts'
 import { ownerOf } from '../../chain/contract-state.ts'
 import { findChip } from '../../store/chips.ts'
-import type { Db } from '../../store/database.ts'
+import type { Db, Queries } from '../../store/database.ts'
 import { findRef, type RefOfChip, takeRef } from '../../store/refs.ts'
 import { findToken, type TokenLocation } from '../../store/tokens.ts'
 import type { BadgeStatus } from '../badge-status.ts'
@@ -48,7 +48,8 @@ export async function queryRef(deps: Deps, question: RefQuestion): Promise<Queri
   const token = await describeToken(deps, carried, question)
   // A link's ref belongs to its team: for anyone else it is not valid and is not used up.
   const mayTake = ref.kind === 'redirect' || question.team() === ref.teamId
-  const take = async () => (isGood(ref, now) ? takeWithCodes(deps, question.id, ref, now) : undefined)
+  const take = async () =>
+    isGood(ref, now) ? deps.db.write((trx) => takeWithCodes(trx, deps, question.id, { ref, now })) : undefined
   const { repeatedRefs } = deps
   const codes = mayTake ? await (repeatedRefs ? repeatedRefs.codes(question.id, take) : take()) : undefined
   return describe(ref.uid, codes?.carried ?? carried, token, codes)
@@ -61,7 +62,7 @@ export async function assertRef({ db }: { db: Pick<Db, 'read'> }, id: string): P
   return ref
 }
 
-const isGood = (ref: RefOfChip, now: number) =>
+export const isGood = (ref: RefOfChip, now: number): boolean =>
   ref.queriedAt === null && !ref.isEnded && ref.expiresAt > iso(now)
 
 export interface RefCodes {
@@ -72,36 +73,42 @@ export interface RefCodes {
   guestbooks: Map<number, string>
 }
 
-function takeWithCodes(deps: Deps, id: string, ref: RefOfChip, now: number): Promise<RefCodes | undefined> {
-  return deps.db.write(async (trx) => {
-    if (!(await takeRef(trx, id, iso(now)))) return undefined
-    const chip = await findChip(trx, ref.uid)
-    if (!chip) return undefined
-    const carried = await assetsOf(trx, chip, iso(now))
-    const origin: Origin = { chipUid: chip.uid, tapId: ref.tapId, tappedAt: ref.createdAt, now }
-    const make = async (subject: Parameters<typeof makeOtp>[3]) =>
-      (await makeOtp(trx, deps, origin, subject)).code
+/** One conditional update uses the ref up. @returns undefined if it is not valid (any more) */
+export async function takeWithCodes(
+  trx: Queries,
+  deps: OtpDeps,
+  id: string,
+  { ref, now }: { ref: Pick<RefOfChip, 'uid' | 'tapId' | 'createdAt'>; now: number },
+): Promise<RefCodes | undefined> {
+  if (!(await takeRef(trx, id, iso(now)))) return undefined
+  const chip = await findChip(trx, ref.uid)
+  if (!chip) return undefined
+  const carried = await assetsOf(trx, chip, iso(now))
+  const origin: Origin = { chipUid: chip.uid, tapId: ref.tapId, tappedAt: ref.createdAt, now }
+  const make = async (subject: Parameters<typeof makeOtp>[3]) =>
+    (await makeOtp(trx, deps, origin, subject)).code
 
-    const codes: RefCodes = {
-      carried,
-      token: undefined,
-      unminted: undefined,
-      badges: new Map(),
-      guestbooks: new Map(),
-    }
-    if (carried.token) codes.token = await make({ type: 'PHYGITAL_CLAIM', tokenRow: carried.token.row })
-    else if (carried.isUnminted && !carried.badgeEvents.some(({ status }) => status === 'active')) {
-      codes.unminted = await make({ type: 'PHYGITAL_CLAIM', tokenRow: null })
-    }
-    for (const { id } of carried.badgeEvents) {
-      codes.badges.set(id, await make({ type: 'POAP_EVENT', badgeEventId: id }))
-    }
-    for (const { id } of carried.guestbookEvents) {
-      codes.guestbooks.set(id, await make({ type: 'GUESTBOOK_EVENT', guestbookEventId: id }))
-    }
-    return codes
-  })
+  const codes: RefCodes = {
+    carried,
+    token: undefined,
+    unminted: undefined,
+    badges: new Map(),
+    guestbooks: new Map(),
+  }
+  if (carried.token) codes.token = await make({ type: 'PHYGITAL_CLAIM', tokenRow: carried.token.row })
+  else if (mintsNow(carried)) codes.unminted = await make({ type: 'PHYGITAL_CLAIM', tokenRow: null })
+  for (const { id } of carried.badgeEvents) {
+    codes.badges.set(id, await make({ type: 'POAP_EVENT', badgeEventId: id }))
+  }
+  for (const { id } of carried.guestbookEvents) {
+    codes.guestbooks.set(id, await make({ type: 'GUESTBOOK_EVENT', guestbookEventId: id }))
+  }
+  return codes
 }
+
+/** Only an active badge event keeps the code away that mints a chip's token. */
+export const mintsNow = ({ isUnminted, badgeEvents }: ChipAssets): boolean =>
+  isUnminted && !badgeEvents.some(({ status }) => status === 'active')
 
 /** Undefined for chains that are not configured. @throws DomainError chain_unavailable */
 async function ownerOfToken(

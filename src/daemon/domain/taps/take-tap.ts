@@ -8,7 +8,7 @@ import type { TapLog } from './tap-log.ts'
 import { type TapQuery, type VerifiedTap, verifyTap } from './verify-tap.ts'
 
 /** Only `taken` authorizes anything, and only for the one caller that receives it. */
-type JudgedTap<T> =
+export type JudgedTap<T> =
   | Extract<VerifiedTap, { kind: 'malformed' | 'unknown' | 'forged' }>
   | { kind: 'replayed'; chip: TappedChip; counter: number }
   /** The first tap after a restore: someone may have seen it before, so it only raises the counter. */
@@ -24,11 +24,16 @@ export interface TakeTapDeps {
   webhookEvents: WebhookEvents
 }
 
+/** A tap that is being taken; `now` in milliseconds. */
+export interface TapOfChip {
+  chip: TappedChip
+  tapId: number
+  counter: number
+  now: number
+}
+
 /** Runs in the write that takes the tap, so its effects exist exactly if the tap is taken. */
-type Followed<T> = (
-  trx: Queries,
-  tap: { chip: TappedChip; tapId: number; counter: number; now: number },
-) => Promise<T>
+type Followed<T> = (trx: Queries, tap: TapOfChip) => Promise<T>
 
 /**
  * One conditional update, committed before this resolves: of concurrent callers with the same tap, exactly one gets

@@ -1,0 +1,187 @@
+import { parseObject } from '../../../values/json.ts'
+import { claimRegistrationsOf } from '../../store/claim-registrations.ts'
+import type { LocatedGuestbookEvent } from '../../store/guestbook-events.ts'
+import { tapsOfBrowser } from '../../store/page-visits.ts'
+import type { PageOfChip } from '../../store/tap-pages.ts'
+import type { LocatedToken } from '../../store/tokens.ts'
+import { type ImagePlace, imagePlace } from '../badge-events/public-event.ts'
+import type { ListedBadgeEvent } from '../badge-status.ts'
+import type { ChipAssets } from '../chips/chip-record.ts'
+import { isGood, mintsNow } from '../taps/refs.ts'
+import { iso } from '../time.ts'
+import type { Action, ActionState, ClosedReason } from './content.ts'
+import {
+  badgeState,
+  closedReason,
+  findRecord,
+  type RecordDeps,
+  registered,
+  transactionState,
+} from './records.ts'
+import type { Visit } from './visit.ts'
+
+export type ActionDeps = RecordDeps & { urlOfImage(image: ImagePlace): string }
+
+/** A chip as its tap page shows it. */
+export interface PageFacts {
+  visit: Visit
+  carried: ChipAssets
+  page: PageOfChip | undefined
+  token: LocatedToken | undefined
+  /** Of this browser's taps. */
+  cookies: readonly string[]
+}
+
+/** Everything that a tap allows, with its state by the store alone: register, claim, badges, guestbooks. */
+export async function actionsOf(deps: ActionDeps, facts: PageFacts): Promise<Action[]> {
+  const { carried, page, token, visit } = facts
+  const future = page?.future
+  const isClaim = token !== undefined || (future !== undefined && mintsNow(carried))
+  const delay = token ? token.twoTapDelaySeconds : (future?.twoTapDelaySeconds ?? null)
+  const claims: Action[] = []
+  if (isClaim || visit.secrets.codes?.claim !== undefined) {
+    const registration = delay === null ? undefined : await registrationOf(deps, facts)
+    if (delay !== null)
+      claims.push({ ...bare('register'), state: await registerState(deps, facts, registration) })
+    claims.push({ ...bare('claim'), state: await claimState(deps, facts, registration) })
+  }
+  const badges = await Promise.all(carried.badgeEvents.map((event) => badgeAction(deps, facts, event)))
+  const guestbooks = await Promise.all(
+    carried.guestbookEvents.map((event) => guestbookAction(deps, facts, event)),
+  )
+  return [...claims, ...badges.flat(), ...guestbooks.flat()]
+}
+
+const bare = (kind: 'register' | 'claim'): Omit<Action, 'state'> => ({
+  kind,
+  id: 0,
+  title: '',
+  description: '',
+  imageUrl: undefined,
+  takesDevice: false,
+})
+
+/** The state of everything on a page whose codes are not made (yet). */
+function withoutCodes({ visit: { ref } }: PageFacts, now: number): ActionState {
+  if (isGood(ref, now)) return { is: 'open' }
+  return { is: 'closed', reason: ref.queriedAt === null ? 'expired' : 'used' }
+}
+
+type Registered = Extract<ActionState, { is: 'registered' }>
+
+/** The registration that this page made, or an earlier page of this browser. */
+async function registrationOf(
+  deps: RecordDeps,
+  { visit, token, cookies }: PageFacts,
+): Promise<Registered | undefined> {
+  if (!token) return undefined
+  const now = iso(deps.clock.now())
+  const own = visit.ref.tapId
+  const known = (await claimRegistrationsOf(deps.db.read, { tokenRow: token.id })).filter(
+    ({ expiresAt }) => expiresAt > now,
+  )
+  const taps = known.length === 0 ? [] : await tapsOfBrowser(deps.db.read, cookies, visit.ref.uid)
+  const row =
+    known.find(({ tapId }) => tapId === own) ??
+    known.find(({ tapId }) => tapId !== null && taps.includes(tapId))
+  if (row?.tapId == null) return undefined
+  const { recipient, allowedAt, expiresAt } = row
+  return { is: 'registered', recipient, allowedAt, expiresAt, isSameTap: row.tapId >= own }
+}
+
+async function registerState(
+  deps: RecordDeps,
+  facts: PageFacts,
+  registration: Registered | undefined,
+): Promise<ActionState> {
+  if (registration) return registration
+  const code = facts.visit.secrets.codes?.claim
+  const record = code === undefined ? undefined : await findRecord(deps, code, 'register')
+  if (record?.answer != null) {
+    const { recipient, expiresAt } = registered.parse(JSON.parse(record.answer))
+    if (expiresAt <= iso(deps.clock.now())) return { is: 'closed', reason: 'expired' }
+    // A transfer has used it up.
+    return { is: 'confirmed', recipient, transaction: undefined }
+  }
+  return byCode(deps, facts, code)
+}
+
+async function claimState(
+  deps: RecordDeps,
+  facts: PageFacts,
+  registration: Registered | undefined,
+): Promise<ActionState> {
+  const code = facts.visit.secrets.codes?.claim
+  const asked = code === undefined ? undefined : await transactionState(deps, code, 'claim')
+  if (asked) return asked
+  const state = await byCode(deps, facts, code)
+  // The code of the tap that registered is used up, as it has to be.
+  if (registration && (state.is === 'open' || registration.isSameTap)) return registration
+  return state
+}
+
+async function badgeAction(deps: ActionDeps, facts: PageFacts, event: ListedBadgeEvent): Promise<Action[]> {
+  const { codes } = facts.visit.secrets
+  const code = codes?.badges.find(([id]) => id === event.id)?.[1]
+  // It was assigned after this tap's codes were made: the next tap has it.
+  if (codes && code === undefined) return []
+  const asked = code === undefined ? undefined : await badgeState(deps, code)
+  const state = asked ?? badgeClosed(event) ?? (await byCode(deps, facts, code))
+  const imageUrl = deps.urlOfImage(await imagePlace(deps, event.id))
+  return [
+    {
+      kind: 'badge',
+      id: event.id,
+      title: event.shownTitle || event.name,
+      description: event.shownDescription || event.description,
+      imageUrl: imageUrl === '' ? undefined : imageUrl,
+      takesDevice: true,
+      state,
+    },
+  ]
+}
+
+/** An event that gives nothing now would look like an offer. */
+function badgeClosed({ status, startDate, expiryDate }: ListedBadgeEvent): ActionState | undefined {
+  switch (status) {
+    case 'active':
+      return undefined
+    case 'future':
+      return { is: 'closed', reason: 'future', date: startDate }
+    case 'expired':
+      return { is: 'closed', reason: 'over', date: expiryDate }
+    case 'pending-approval':
+    case 'rejected':
+      return { is: 'closed', reason: 'not-approved' }
+  }
+}
+
+async function guestbookAction(
+  deps: ActionDeps,
+  facts: PageFacts,
+  event: LocatedGuestbookEvent,
+): Promise<Action[]> {
+  const { codes } = facts.visit.secrets
+  const code = codes?.guestbooks.find(([id]) => id === event.id)?.[1]
+  if (codes && code === undefined) return []
+  const asked = code === undefined ? undefined : await transactionState(deps, code, 'guestbook')
+  const { name, description, image } = parseObject(event.metadata) ?? {}
+  const text = (value: unknown) => (typeof value === 'string' ? value : '')
+  return [
+    {
+      kind: 'guestbook',
+      id: event.id,
+      title: event.name || text(name),
+      description: text(description),
+      imageUrl: text(image) || undefined,
+      takesDevice: false,
+      state: asked ?? (await byCode(deps, facts, code)),
+    },
+  ]
+}
+
+async function byCode(deps: RecordDeps, facts: PageFacts, code: string | undefined): Promise<ActionState> {
+  if (!facts.visit.secrets.codes) return withoutCodes(facts, deps.clock.now())
+  const reason: ClosedReason | undefined = code === undefined ? 'expired' : await closedReason(deps, code)
+  return reason === undefined ? { is: 'open' } : { is: 'closed', reason }
+}

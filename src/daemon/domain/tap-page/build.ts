@@ -1,0 +1,87 @@
+import { withRef } from '../../../values/redirect-url.ts'
+import type { Chains } from '../../chain/chains.ts'
+import type { Db } from '../../store/database.ts'
+import { linksOfTeam } from '../../store/links.ts'
+import { pageOfChip } from '../../store/tap-pages.ts'
+import { findToken } from '../../store/tokens.ts'
+import { type Brand, brandOf } from '../access/brand.ts'
+import { assetsOf } from '../chips/chip-record.ts'
+import { iso } from '../time.ts'
+import { type ActionDeps, actionsOf } from './actions.ts'
+import type { Action, ActionKind, Failure, TapPage } from './content.ts'
+import { describePiece } from './piece.ts'
+import type { Visit } from './visit.ts'
+
+export type BuildDeps = ActionDeps & {
+  db: Pick<Db, 'read'>
+  chains: Chains
+  wire: { refParameter: string }
+}
+
+/** Who looks at a page, and what they just tried. */
+export interface Viewing {
+  cookies: readonly string[]
+  /** See TapPage. */
+  query: string | undefined
+  tried?: Tried | undefined
+}
+
+/** An action that was refused just now, with what was typed. */
+export interface Tried {
+  kind: ActionKind
+  id: number
+  recipient: string
+  failure: Failure
+}
+
+const noBrand: Brand = { name: null, color: null, background: null, logoUrl: null }
+
+/** Everything on a tap page, by the store alone; nothing is used up. */
+export async function buildPage(deps: BuildDeps, visit: Visit, viewing: Viewing): Promise<TapPage> {
+  const { ref, secrets } = visit
+  const { read } = deps.db
+  const [carried, page, links] = await Promise.all([
+    assetsOf(read, ref, iso(deps.clock.now())),
+    pageOfChip(read, ref.uid),
+    linksOfTeam(read, ref.teamId),
+  ])
+  const token = ref.tokenRow === null ? undefined : await findToken(read, ref.tokenRow)
+  const described = describePiece(token?.metadata ?? null, page?.item)
+  const actions = await actionsOf(deps, { visit, carried, page, token, cookies: viewing.cookies })
+  const refs = new Map(secrets.links)
+  return {
+    ref: secrets.own,
+    query: viewing.query,
+    uid: ref.uid,
+    brand: page ? brandOf(page.brand) : noBrand,
+    piece: {
+      ...described,
+      kind: token ? 'token' : page?.item ? 'item' : 'chip',
+      token: token && {
+        chainId: token.chainId,
+        chainName: deps.explorers.chainName(token.chainId),
+        contractAddress: token.contractAddress,
+        tokenId: token.tokenId,
+        url: deps.explorers.token(token),
+      },
+      owner: undefined,
+    },
+    actions: actions.map((action) => withFailure(action, viewing.tried)),
+    links: links.flatMap(({ id, label, baseUrl }) => {
+      const own = refs.get(id)
+      return own === undefined ? [] : [{ label, url: withRef(baseUrl, deps.wire.refParameter, own) }]
+    }),
+    endsAt: secrets.codes?.endsAt ?? ref.expiresAt,
+    isLive: actions.some(({ state }) => state.is === 'pending' || state.is === 'registered'),
+  }
+}
+
+/** An action whose state says more than the refusal keeps it. */
+function withFailure(action: Action, tried: Tried | undefined): Action {
+  if (!tried || tried.kind !== action.kind || tried.id !== action.id) return action
+  const { state } = action
+  const { failure, recipient } = tried
+  if (state.is === 'open') return { ...action, state: { is: 'open', recipient, failure } }
+  if (state.is === 'registered') return { ...action, state: { ...state, failure } }
+  return action
+}

@@ -1,0 +1,158 @@
+import { ExactNumber } from '../../../values/exact-json.ts'
+import { isJsonObject, type JsonObject, parseObject } from '../../../values/json.ts'
+import type { ItemOfPage } from '../../store/tap-pages.ts'
+import type { Picture, Piece } from './content.ts'
+
+/** Everything about a piece that metadata and items say; the chain adds the rest. */
+export type Described = Omit<Piece, 'kind' | 'token' | 'owner'>
+
+const nothing: Described = {
+  name: undefined,
+  collection: undefined,
+  description: undefined,
+  image: undefined,
+  video: undefined,
+  gallery: [],
+  attributes: [],
+  edition: undefined,
+}
+
+// A page has to stay small, whatever its metadata is.
+const longest = { name: 1000, description: 5000, value: 500, url: 2000 }
+const most = { attributes: 60, pictures: 24 }
+
+/**
+ * Reads marketplace metadata; what does not fit is left out. @param metadata of the token, as JSON @param item of the
+ * chip, for what the metadata does not say
+ */
+export function describePiece(metadata: string | null, item: ItemOfPage | undefined): Described {
+  const said = ofMetadata(metadata)
+  const before = item ? ofItem(item) : nothing
+  return {
+    name: said.name ?? before.name,
+    collection: said.collection ?? before.collection,
+    description: said.description ?? before.description,
+    image: said.image ?? before.image,
+    video: said.video ?? before.video,
+    gallery: said.gallery.length > 0 ? said.gallery : before.gallery,
+    attributes: said.attributes.length > 0 ? said.attributes : before.attributes,
+    edition: said.edition,
+  }
+}
+
+function ofMetadata(text: string | null): Described {
+  const metadata: JsonObject | undefined = parseObject(text ?? '')
+  if (!metadata) return nothing
+  const { name, description, collection, media_gallery, attributes } = metadata
+  const pictures = listOf(media_gallery).flatMap((one) => pictureOf(one, 'media', 'type'))
+  const animation = url(metadata.animation_url)
+  const shown = [...(animation === undefined ? [] : [{ url: animation, mimeType: undefined }]), ...pictures]
+  const image = url(metadata.image) ?? url(metadata.image_url)
+  const traits = listOf(attributes)
+  return {
+    name: words(name, longest.name),
+    // Some marketplaces write { name, family }.
+    collection: words(isJsonObject(collection) ? collection.name : collection, longest.name),
+    description: words(description, longest.description),
+    ...shownOf(image, shown),
+    attributes: traits.flatMap(traitOf).slice(0, most.attributes),
+    edition: editionOf(metadata.edition, traits),
+  }
+}
+
+function ofItem({ variantId, ...item }: ItemOfPage): Described {
+  const variants = listIn(item.variants)
+  const variant = variants.find((one) => isJsonObject(one) && one.id === variantId)
+  const traits = variantId !== null && isJsonObject(variant) ? listOf(variant.attributes) : []
+  const pictures = listIn(item.media).flatMap((one) => pictureOf(one, 'url', 'mimeType'))
+  return {
+    ...nothing,
+    name: words(item.name, longest.name),
+    collection: words(item.contractName, longest.name),
+    description: words(item.description, longest.description),
+    ...shownOf(url(item.imageUrl), pictures),
+    attributes: traits.flatMap((one) =>
+      isJsonObject(one) ? traitOf({ trait_type: one.name, value: one.value }) : [],
+    ),
+  }
+}
+
+/** The first video is shown instead of the image, which is its poster. */
+function shownOf(
+  image: string | undefined,
+  pictures: readonly Picture[],
+): Pick<Described, 'image' | 'video' | 'gallery'> {
+  const video = pictures.find(isVideo)?.url
+  const first = image ?? pictures.find((one) => !isVideo(one) && isImage(one))?.url
+  const gallery = pictures.filter((one) => one.url !== first && one.url !== video && isShown(one))
+  return {
+    image: first,
+    video: video === undefined ? undefined : { url: video, poster: first },
+    gallery: gallery.slice(0, most.pictures),
+  }
+}
+
+const path = (one: Picture): string => one.url.replace(/[?#].*$/s, '')
+const isVideo = (one: Picture): boolean =>
+  one.mimeType?.startsWith('video/') ?? /\.(mp4|m4v|webm|mov|ogv)$/i.test(path(one))
+const isImage = ({ mimeType }: Picture): boolean => mimeType === undefined || mimeType.startsWith('image/')
+/** Pages, models, and sounds have no place on the page. */
+const isShown = (one: Picture): boolean =>
+  isVideo(one) || (isImage(one) && !/\.(html?|glb|gltf|usdz|mp3|wav|pdf|js)$/i.test(path(one)))
+
+function pictureOf(one: unknown, urlName: string, typeName: string): Picture[] {
+  if (!isJsonObject(one)) return []
+  const at = url(one[urlName])
+  const type = words(one[typeName], 100)?.toLowerCase()
+  return at === undefined ? [] : [{ url: at, mimeType: type?.includes('/') ? type : undefined }]
+}
+
+function traitOf(one: unknown): { name: string; value: string }[] {
+  if (!isJsonObject(one)) return []
+  const value = traitText(one.value, one.display_type)
+  if (value === undefined) return []
+  return [{ name: words(one.trait_type, longest.value) ?? '', value }]
+}
+
+function traitText(value: unknown, display: unknown): string | undefined {
+  const text = words(value, longest.value)
+  if (text === undefined || typeof value === 'string') return text
+  if (display === 'boost_percentage') return `${text}%`
+  // Seconds since 1970; beyond the year 9999 it is no date.
+  if (display === 'date' && typeof value === 'number' && Math.abs(value) < 253_402_300_800)
+    return new Date(value * 1000).toISOString().slice(0, 10)
+  return text
+}
+
+function editionOf(edition: unknown, traits: readonly unknown[]): string | undefined {
+  const said = words(edition, longest.value)
+  if (said !== undefined) return said
+  for (const one of traits) {
+    if (!isJsonObject(one) || !/^edition$/i.test(words(one.trait_type, 100) ?? '')) continue
+    const [value, of] = [words(one.value, longest.value), words(one.max_value, longest.value)]
+    if (value !== undefined) return of === undefined ? value : `${value} / ${of}`
+  }
+  return undefined
+}
+
+function words(value: unknown, length: number): string | undefined {
+  const text =
+    typeof value === 'string'
+      ? value.trim()
+      : typeof value === 'number' || typeof value === 'boolean'
+        ? String(value)
+        : value instanceof ExactNumber
+          ? value.text
+          : ''
+  if (text === '') return undefined
+  // By characters: half of one would be shown as a question mark.
+  return text.length <= length ? text : `${[...text.slice(0, length)].slice(0, -1).join('')}…`
+}
+
+const url = (value: unknown): string | undefined =>
+  typeof value === 'string' && value.trim() !== '' && value.length <= longest.url ? value.trim() : undefined
+
+const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value.slice(0, 200) : [])
+
+/** Stored by this daemon as a list. */
+const listIn = (text: string): readonly unknown[] => listOf(JSON.parse(text))

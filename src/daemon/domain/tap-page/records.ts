@@ -1,0 +1,86 @@
+import * as z from 'zod'
+import type { Explorers } from '../../chain/explorers.ts'
+import { findClaimOfOtp } from '../../store/badge-claims.ts'
+import type { Db } from '../../store/database.ts'
+import { findOtp } from '../../store/otps.ts'
+import { hashCode } from '../../store/refs.ts'
+import type { TransactionRow } from '../../store/schema.ts'
+import { findIdempotencyKey } from '../../store/transactions/idempotency-keys.ts'
+import { findTransaction } from '../../store/transactions/intents.ts'
+import { iso } from '../time.ts'
+import type { ActionKind, ActionState, ClosedReason } from './content.ts'
+
+export interface RecordDeps {
+  db: Pick<Db, 'read'>
+  clock: { now(): number; lived(): number }
+  explorers: Explorers
+}
+
+/** A registration that a code was used for, as its record keeps it. */
+export const registered = z.object({ recipient: z.string(), allowedAt: z.string(), expiresAt: z.string() })
+
+/** Under which a page's use of a code is recorded. The code can be used once, so there is one record at most. */
+export const recordOf = (code: string, kind: ActionKind) => ({
+  scope: `code:${hashCode(code)}`,
+  key: `tap-page:${kind}`,
+})
+
+export const findRecord = ({ db, clock }: RecordDeps, code: string, kind: ActionKind) =>
+  findIdempotencyKey(db.read, { ...recordOf(code, kind), now: iso(clock.lived()) })
+
+/** The state of a claim or a signature in a guestbook; undefined: this page did not ask for it. */
+export async function transactionState(
+  deps: RecordDeps,
+  code: string,
+  kind: 'claim' | 'guestbook',
+): Promise<ActionState | undefined> {
+  const record = await findRecord(deps, code, kind)
+  if (record?.transactionId == null) return undefined
+  const row = await findTransaction(deps.db.read, record.transactionId)
+  return row && stateOf(row, deps.explorers)
+}
+
+function stateOf(row: TransactionRow, explorers: Explorers): ActionState {
+  const { chainId, minedHash, firstHash } = row
+  const hash = minedHash ?? firstHash
+  const transaction = hash === null ? undefined : { hash, url: explorers.transaction(chainId, hash) }
+  // Stored by the rule that recorded it.
+  const { recipient }: { recipient?: string } = JSON.parse(row.subject)
+  if (row.state === 'confirmed') return { is: 'confirmed', recipient, transaction }
+  if (row.state === 'reverted')
+    return {
+      is: 'failed',
+      failure: { code: 'reverted', message: row.reason ?? 'The contract refused it.' },
+    }
+  if (row.state === 'cancelled')
+    return {
+      is: 'failed',
+      failure: { code: 'cancelled', message: 'It was given up, and had no effect. Tap the chip again.' },
+    }
+  return { is: 'pending', recipient, transaction }
+}
+
+/** The state of a badge; undefined: it was not asked for, or is not any more. */
+export async function badgeState(
+  { db }: Pick<RecordDeps, 'db'>,
+  code: string,
+): Promise<ActionState | undefined> {
+  const claim = await findClaimOfOtp(db.read, hashCode(code))
+  if (!claim) return undefined
+  const { recipient, transactionHash } = claim
+  // The provider sends it, on a chain of its own.
+  const transaction = transactionHash === null ? undefined : { hash: transactionHash, url: undefined }
+  if (claim.state === 'open') return { is: 'pending', recipient, transaction }
+  return { is: 'confirmed', recipient, transaction }
+}
+
+/** Why a code cannot be used (any more); undefined: it can. */
+export async function closedReason(
+  { db, clock }: RecordDeps,
+  code: string,
+): Promise<ClosedReason | undefined> {
+  const otp = await findOtp(db.read, code)
+  if (!otp || otp.deletedAt !== null || otp.isEnded) return 'expired'
+  if (otp.usedAt !== null) return 'used'
+  return otp.expiresAt <= iso(clock.now()) ? 'expired' : undefined
+}

@@ -1,0 +1,44 @@
+import type { FastifyRequest } from 'fastify'
+import type { Context } from '../context.ts'
+
+/** Browsers keep few cookies of one address, and send all of them each time. */
+const mostCookies = 16
+const mostRead = 50
+
+const form = /^(tapchip_tap(?:_[A-Za-z0-9_-]{8})?)=([A-Za-z0-9_-]{21})$/
+
+interface TapCookies {
+  /** Oldest first, as browsers send them. */
+  names: string[]
+  values: string[]
+}
+
+/** The cookies of a browser's taps. */
+export function cookiesOf({ headers }: FastifyRequest): TapCookies {
+  const found = (headers.cookie ?? '')
+    .split(';', 4 * mostRead)
+    .flatMap((one) => {
+      const [, name, value] = form.exec(one.trim()) ?? []
+      return name === undefined || value === undefined ? [] : [{ name, value }]
+    })
+    .slice(-mostRead)
+  return { names: found.map(({ name }) => name), values: found.map(({ value }) => value) }
+}
+
+/**
+ * One cookie a tap, so that a second one leaves the first page working; the oldest give way.
+ * @returns values of Set-Cookie
+ */
+export function cookieLines(
+  ctx: Context,
+  request: FastifyRequest,
+  { name, value, maxAgeSeconds }: { name: string; value: string; maxAgeSeconds: number },
+): string[] {
+  const secure = ctx.baseUrl.startsWith('https:') ? '; Secure' : ''
+  const path = new URL(ctx.baseUrl).pathname.replace(/\/+$/, '')
+  const line = (of: string, content: string, age: number) =>
+    `${of}=${content}; Max-Age=${age}; Path=${path}/t; HttpOnly; SameSite=Lax${secure}`
+  const others = cookiesOf(request).names.filter((other) => other !== name)
+  const old = others.slice(0, Math.max(0, others.length - mostCookies + 1))
+  return [...old.map((of) => line(of, '', 0)), line(name, value, maxAgeSeconds)]
+}
