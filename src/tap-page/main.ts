@@ -3,6 +3,7 @@ import { enhanceActions } from './actions.ts'
 import { countDown } from './countdown.ts'
 import { keepLive } from './live.ts'
 import { page } from './page.ts'
+import { watchPictures } from './pictures.ts'
 import { checkRecipients } from './recipient.ts'
 import { playVideos } from './videos.ts'
 import { offerWallets } from './wallets.ts'
@@ -13,5 +14,6 @@ if (page) {
   offerWallets()
   countDown()
   playVideos()
+  watchPictures()
   keepLive()
 }

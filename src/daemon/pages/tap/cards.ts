@@ -36,7 +36,7 @@ export function timeLine({ endsAt, actions }: TapPage, settings: PageSettings): 
     left <= 0
       ? html`${strings.timeOver}`
       : html`<span class="ticks">${strings.timeLeft(countdown(endsAt, settings.now))}</span><span class="still">${strings.timeAtMost(Math.ceil(left / 60_000))}</span>`
-  return html`<p class="time" data-card="time"${isOpen || left <= 0 ? '' : hidden}>${actions.length > 0 ? words : ''}</p>`
+  return html`<p class="time" data-card="time"${isOpen ? '' : hidden}>${actions.length > 0 ? words : ''}</p>`
 }
 
 const hidden = html` hidden`
@@ -107,7 +107,7 @@ function registered(action: Action, state: Registered, content: TapPage, setting
   const { recipient, allowedAt, expiresAt, isSameTap, failure } = state
   const now = settings.now.getTime()
   const wait = Date.parse(allowedAt) - now
-  const waiting = html`<p class="explain"><span class="ticks">${words.wait(countdown(allowedAt, settings.now))}</span><span class="still">${words.waitWords(Math.max(1, Math.ceil(wait / 60_000)))}</span></p>`
+  const waiting = html`<p class="wait"><span class="ticks">${words.wait(countdown(allowedAt, settings.now))}</span><span class="still">${words.waitWords(Math.max(1, Math.ceil(wait / 60_000)))}</span></p>`
   if (action.kind === 'register') {
     const who = recipient ? party(recipient) : html`${somebody}`
     return html`${result('confirmed', html`<p>${confirmed.register(who)}</p>`)}`
@@ -117,7 +117,8 @@ function registered(action: Action, state: Registered, content: TapPage, setting
   if (isSameTap)
     return html`${wait > 0 && waiting}<p class="explain">${wait > 0 ? words.thenTap : words.nowTap}</p>${failed}`
   const until = words.until(countdown(expiresAt, settings.now))
-  return html`${wait > 0 ? waiting : html`<p class="explain ticks">${until}</p>`}
+  return html`<p class="explain">${explain(action, content, strings)}</p>
+${wait > 0 ? waiting : html`<p class="wait ticks">${until}</p>`}
 ${failed}
 ${form(action, content, settings, { recipient, failed: failure?.code, waits: wait > 0 })}`
 }
@@ -137,8 +138,7 @@ function form(action: Action, { ref, query }: TapPage, settings: PageSettings, f
   return html`<form data-action="${kind}" method="post" action="${pathOf(settings, '/t/act')}" autocomplete="on">
 <input type="hidden" name="ref" value="${ref}"><input type="hidden" name="kind" value="${kind}"><input type="hidden" name="id" value="${id}"><input type="hidden" name="tap" value="${query}">${takesDevice && html`<input type="hidden" name="deviceId" value="">`}
 <label for="${key}-recipient">${strings.recipient}</label>
-<p class="hint" id="${key}-hint">${strings.recipientHint}</p>
-<input id="${key}-recipient" name="recipient" value="${filled.recipient?.slice(0, 255)}" required maxlength="255" dir="ltr" autocapitalize="none" autocorrect="off" spellcheck="false" enterkeyhint="send" aria-describedby="${key}-hint ${key}-check"${isWrong && html` aria-invalid="true"`}>
+<input id="${key}-recipient" name="recipient" placeholder="${strings.recipientHint}" value="${filled.recipient?.slice(0, 255)}" required maxlength="255" dir="ltr" autocapitalize="none" autocorrect="off" spellcheck="false" enterkeyhint="send" aria-describedby="${key}-check"${isWrong && html` aria-invalid="true"`}>
 <p data-check id="${key}-check" aria-live="polite"></p>
 <div data-wallets></div>
 <button type="submit"${filled.waits && html` disabled`}>${strings.buttons[kind]}</button>

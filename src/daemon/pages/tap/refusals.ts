@@ -1,4 +1,4 @@
-import { type Html, html } from './html.ts'
+import { type Html, html, raw } from './html.ts'
 import { layout } from './layout.ts'
 import type { Page, PageSettings } from './settings.ts'
 import type { RefusalWords, Unable } from './strings/errors.ts'
@@ -32,6 +32,11 @@ export function failurePage(failed: Failed | number, settings: PageSettings): Pa
   return notice(notNow, title, [advice, ...when, after], settings)
 }
 
+/** A phone at a chip: to do it again is nearly always the way on. */
+const pictogram = raw(
+  '<svg class="pictogram" viewBox="0 0 96 64" width="96" height="64" aria-hidden="true" focusable="false"><rect x="8" y="6" width="30" height="52" rx="6"/><path d="M19 12h8M52 22a16 16 0 0 1 0 20M61 14a28 28 0 0 1 0 36"/><circle cx="82" cy="32" r="6"/></svg>',
+)
+
 /** Seconds, if nobody said how long. */
 const usualWait: Record<number, number | undefined> = { 429: 60, 503: 10 }
 
@@ -48,6 +53,7 @@ function notice(state: string, title: string, advice: readonly string[], setting
   return layout(
     title,
     html`<main class="notice">
+${pictogram}
 <p class="state bad"><span class="tick" aria-hidden="true">!</span> ${state}</p>
 <h1>${title}</h1>
 <p>${lines}</p>

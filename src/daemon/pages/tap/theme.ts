@@ -2,10 +2,14 @@ import { plainBackground } from '../../../values/brand.ts'
 import { contrast, mix, textOn } from '../../../values/contrast.ts'
 import type { Brand } from '../../domain/tap-page/content.ts'
 
-/** Colours of a page, `#rrggbb`. Text on `paper` and `card` reads by WCAG 2.2 AA: `ink`, `soft`, `accent`, `bad`, `good`. */
+/** Colours of a page, `#rrggbb`. Text on `paper`, `card`, and `field` reads by WCAG 2.2 AA: `ink`, `soft`, `accent`, `bad`, `good`. */
 export interface Palette {
   paper: string
   card: string
+  /** Of what is typed in, and of results. */
+  field: string
+  /** Where a picture is to come. */
+  box: string
   ink: string
   soft: string
   /** Edges of fields: 3:1, so that they can be seen. */
@@ -37,20 +41,23 @@ function paletteOf(paper: string, color: string | undefined): Palette {
   const mode = isDark ? 'dark' : 'light'
   const ink = readable(isDark ? '#f1efe9' : '#14181f', [paper], 7)
   const card = cardOn(paper, isDark)
-  const both = [paper, card]
+  const field = isDark ? mix(card, '#000000', 0.3) : mix(card, '#ffffff', 0.8)
+  const all = [paper, card, field]
   const accent = color ?? own[mode].accent
-  const button = readable(accent, [card], 3)
+  const button = readable(accent, all, 3)
   return {
     paper,
     card,
-    ink: readable(ink, both, 7),
-    soft: readable(mix(ink, paper, 0.35), both, 4.6),
-    edge: readable(mix(ink, paper, 0.55), both, 3.1),
+    field,
+    box: mix(paper, ink, 0.07),
+    ink: readable(ink, all, 7),
+    soft: readable(mix(ink, paper, 0.35), all, 4.6),
+    edge: readable(mix(ink, paper, 0.55), all, 3.1),
     line: mix(ink, paper, 0.84),
-    accent: readable(accent, both, 4.6),
+    accent: readable(accent, all, 4.6),
     button,
     onButton: textOn(button),
-    bad: readable(isDark ? '#ff8a80' : '#b3261e', both, 4.6),
+    bad: readable(isDark ? '#ff8a80' : '#b3261e', all, 4.6),
   }
 }
 

@@ -39,7 +39,7 @@ export const de: Strings = {
     `Sie haben ab dem Scan höchstens ${minutes(count)} Zeit. Für mehr Zeit scannen Sie noch einmal.`,
   timeOver: 'Die Zeit für diesen Scan ist abgelaufen. Halten Sie Ihr Telefon noch einmal an den Chip.',
   recipient: 'Wallet-Adresse oder ENS-Name',
-  recipientHint: 'Zum Beispiel 0x… oder name.eth',
+  recipientHint: '0x… oder name.eth',
   step: (number: number, title: string) => `Schritt ${number} von 2: ${title}`,
   titles: {
     register: 'Vormerken',
@@ -51,13 +51,12 @@ export const de: Strings = {
     register:
       'Geben Sie an, welche Wallet das Stück bekommen soll. Noch wird nichts übertragen: Nach einer Wartezeit scannen Sie noch einmal und übernehmen es.',
     claim:
-      'Geben Sie Ihre Wallet ein; das Token dieses Stücks wird dorthin übertragen. Für Sie fallen keine Gebühren an.',
-    claimStep: 'Nach der Wartezeit wird das Token dieses Stücks an die vorgemerkte Wallet übertragen.',
-    mint: 'Geben Sie Ihre Wallet ein; das Token dieses Stücks wird erzeugt und dorthin übertragen. Für Sie fallen keine Gebühren an.',
-    badge:
-      'Geben Sie Ihre Wallet ein; das Abzeichen wird dorthin gesendet. Für Sie fallen keine Gebühren an.',
+      'Geben Sie Ihre Wallet ein; das Token dieses Stücks wird dorthin übertragen. Das kostet Sie nichts.',
+    claimStep: 'Das Token dieses Stücks wird an die vorgemerkte Wallet übertragen.',
+    mint: 'Geben Sie Ihre Wallet ein; das Token dieses Stücks wird erzeugt und dorthin übertragen. Das kostet Sie nichts.',
+    badge: 'Geben Sie Ihre Wallet ein; das Abzeichen wird dorthin gesendet. Das kostet Sie nichts.',
     guestbook:
-      'Geben Sie Ihre Wallet ein; Ihr Eintrag wird in ihrem Namen festgehalten. Für Sie fallen keine Gebühren an.',
+      'Geben Sie Ihre Wallet ein; Ihr Eintrag wird in ihrem Namen festgehalten. Das kostet Sie nichts.',
   },
   buttons: { register: 'Vormerken', claim: 'Übernehmen', badge: 'Sammeln', guestbook: 'Eintragen' },
   pending: {

@@ -39,7 +39,7 @@ export const en = {
     `You have up to ${minutes(count)} from the moment of your tap. Tap again for more time.`,
   timeOver: 'The time for this tap is over. Tap the chip again to do more.',
   recipient: 'Wallet address or ENS name',
-  recipientHint: 'Such as 0x… or name.eth',
+  recipientHint: '0x… or name.eth',
   step: (number: number, title: string) => `Step ${number} of 2: ${title}`,
   titles: {
     register: 'Register',
@@ -50,11 +50,11 @@ export const en = {
   explain: {
     register:
       'Say which wallet will get it. Nothing moves yet: after a waiting time you tap again and claim it.',
-    claim: 'Enter your wallet, and the token of this piece is sent there. There are no fees for you.',
-    claimStep: 'After the waiting time, the token of this piece is sent to the wallet that you registered.',
-    mint: 'Enter your wallet, and the token of this piece is made and sent there. There are no fees for you.',
-    badge: 'Enter your wallet, and the badge is sent there. There are no fees for you.',
-    guestbook: 'Enter your wallet, and your entry is recorded in its name. There are no fees for you.',
+    claim: 'Enter your wallet, and the token of this piece is sent there. It costs you nothing.',
+    claimStep: 'The token of this piece is sent to the wallet that you registered.',
+    mint: 'Enter your wallet, and the token of this piece is made and sent there. It costs you nothing.',
+    badge: 'Enter your wallet, and the badge is sent there. It costs you nothing.',
+    guestbook: 'Enter your wallet, and your entry is recorded in its name. It costs you nothing.',
   },
   buttons: { register: 'Register', claim: 'Claim', badge: 'Collect', guestbook: 'Sign' },
   pending: {
