@@ -64,6 +64,7 @@ export const nouns: readonly Noun[] = [
     ],
     ['transactions', 'List, show and cancel transactions', () => import('./commands/transactions/index.ts')],
     ['links', 'List and manage the links of the tap page', () => import('./commands/links/index.ts')],
+    ['pages', 'Look at the tap page in every state', () => import('./commands/pages/index.ts')],
     [
       'webhooks',
       'Register webhooks, and see and repeat their deliveries',

@@ -38,6 +38,7 @@ const leadsTo = {
     'GET /admin/taps/follow',
     'GET /admin/taps/stats',
     'GET /admin/teams',
+    'GET /admin/pages/preview',
     'GET /admin/transactions',
     'GET /admin/transactions/:id',
     'GET /admin/webhooks',

@@ -11,6 +11,7 @@ import { adminItems } from './admin/items.ts'
 import { keySets } from './admin/key-sets.ts'
 import { links } from './admin/links.ts'
 import { nfc } from './admin/nfc.ts'
+import { pages } from './admin/pages.ts'
 import { taps } from './admin/taps.ts'
 import { teams } from './admin/teams.ts'
 import { transactions } from './admin/transactions.ts'
@@ -58,6 +59,7 @@ export const endpoints = {
   ...transactions,
   ...chains,
   ...taps,
+  ...pages,
   ...audit,
   ...daemon,
   ...nfc,

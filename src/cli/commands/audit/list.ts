@@ -1,7 +1,7 @@
 import { defineCommand } from '../../command/define.ts'
 import { moment, team, text } from '../../command/options.ts'
 import { counted } from '../../io/text.ts'
-import { fetchPage, pageFlags } from '../pages.ts'
+import { fetchPage, pageFlags } from '../paging.ts'
 
 export const list = defineCommand({
   name: 'list',

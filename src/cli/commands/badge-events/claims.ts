@@ -1,6 +1,6 @@
 import { defineCommand } from '../../command/define.ts'
 import { colons } from '../../uid.ts'
-import { pageFlags } from '../pages.ts'
+import { pageFlags } from '../paging.ts'
 import { eventArgument, readEventId } from './event.ts'
 
 export const claims = defineCommand({

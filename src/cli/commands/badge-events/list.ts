@@ -1,6 +1,6 @@
 import { defineCommand } from '../../command/define.ts'
 import { team } from '../../command/options.ts'
-import { pageFlags } from '../pages.ts'
+import { pageFlags } from '../paging.ts'
 
 export const list = defineCommand({
   name: 'list',

@@ -4,7 +4,7 @@ import { choice, moment, team, text } from '../../command/options.ts'
 import type { Columns } from '../../io/table.ts'
 import { colons } from '../../uid.ts'
 import { chipOnWire } from '../chip-handle.ts'
-import { fetchPage, pageFlags } from '../pages.ts'
+import { fetchPage, pageFlags } from '../paging.ts'
 
 export const tapColumns: Columns<ElementOf<'GET /admin/taps'>> = {
   AT: (tap) => tap.at,

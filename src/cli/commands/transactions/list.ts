@@ -1,6 +1,6 @@
 import { defineCommand } from '../../command/define.ts'
 import { choice, flag, integer, team, text } from '../../command/options.ts'
-import { fetchPage, pageFlags } from '../pages.ts'
+import { fetchPage, pageFlags } from '../paging.ts'
 import { about, nextStep, type Transaction } from './transaction.ts'
 
 const states = [

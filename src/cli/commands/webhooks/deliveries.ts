@@ -1,7 +1,7 @@
 import type { ElementOf } from '../../client/types.ts'
 import { defineCommand } from '../../command/define.ts'
 import { choice, integer, team } from '../../command/options.ts'
-import { fetchPage, pageFlags } from '../pages.ts'
+import { fetchPage, pageFlags } from '../paging.ts'
 
 type Delivery = ElementOf<'GET /admin/webhook-deliveries'>
 

@@ -13,6 +13,7 @@ import { adminItemRoutes } from './items.ts'
 import { keySetRoutes } from './key-sets.ts'
 import { linkRoutes } from './links.ts'
 import { nfcRoutes } from './nfc.ts'
+import { pageRoutes } from './pages.ts'
 import { tapRoutes } from './taps.ts'
 import { teamRoutes } from './teams.ts'
 import { transactionRoutes } from './transactions.ts'
@@ -32,6 +33,7 @@ export function adminRoutes(app: FastifyInstance, ctx: Context): void {
   transactionRoutes(app, ctx)
   chainRoutes(app, ctx)
   tapRoutes(app, ctx)
+  pageRoutes(app, ctx)
   auditRoutes(app, ctx)
   adminJournalRoutes(app, ctx)
   daemonRoutes(app, ctx)

@@ -1,0 +1,3 @@
+import { preview } from './preview.ts'
+
+export const verbs = [preview]

@@ -1,0 +1,29 @@
+import * as z from 'zod'
+import { adminEndpoint } from '../endpoint.ts'
+import { name, team, text } from '../fields.ts'
+
+export const pages = {
+  'GET /admin/pages/preview': adminEndpoint({
+    id: 'previewPages',
+    summary: 'Render the states of the tap page',
+    description:
+      "Every state that a person who taps can see, with sample data, the team's look, and an item's own data if one is named. No chip, no tap; the forms of these pages send nothing.",
+    scope: 'read',
+    query: z.object({
+      ...team,
+      /** Of the team. */
+      item: name(64).optional(),
+      /** Only this one. */
+      state: text(60).optional(),
+      language: z.enum(['en', 'de'], 'must be en or de').default('en'),
+    }),
+    response: z.array(
+      z.object({
+        state: z.string(),
+        /** Of HTTP. */
+        status: z.number(),
+        html: z.string(),
+      }),
+    ),
+  }),
+} as const

@@ -1,0 +1,34 @@
+import type { Db } from '../../store/database.ts'
+import { findItem } from '../../store/items.ts'
+import type { TeamRow } from '../../store/schema.ts'
+import { type Brand, brandOf } from '../access/brand.ts'
+import { notFound } from '../errors.ts'
+import type { Piece } from './content.ts'
+import { describePiece } from './piece.ts'
+
+/** What a preview of the page takes from the store, in place of the samples'. */
+export interface OwnContent {
+  brand: Brand
+  piece?: Piece
+}
+
+/** @param itemId of the team @throws DomainError not_found */
+export async function ownContent(
+  { db }: { db: Pick<Db, 'read'> },
+  team: TeamRow,
+  itemId: string | undefined,
+): Promise<OwnContent> {
+  const brand = brandOf(team)
+  if (itemId === undefined) return { brand }
+  const item = await findItem(db.read, team.id, itemId)
+  if (!item) throw notFound('item')
+  const variantId = firstVariant(item.variants)
+  const described = describePiece(null, { ...item, variantId })
+  return { brand, piece: { ...described, kind: 'item', token: undefined, owner: undefined } }
+}
+
+/** So that a preview shows the attributes that a variant has. @param variants as stored */
+function firstVariant(variants: string): string | null {
+  const [first]: unknown[] = JSON.parse(variants)
+  return typeof first === 'object' && first !== null && 'id' in first ? String(first.id) : null
+}

@@ -1,0 +1,38 @@
+import { type Sample, samplePage, samples } from './samples.ts'
+import type { PageSettings } from './settings.ts'
+
+interface Preview extends Pick<Sample, 'state' | 'status'> {
+  html: string
+}
+
+/** As files on a disk: nothing is sent, no script runs, and nothing is loaded but the team's media. */
+const policy = (nonce: string): string =>
+  `default-src 'none'; style-src 'nonce-${nonce}'; img-src https: data:; media-src https:; form-action 'none'; base-uri 'none'`
+
+const picture = `data:image/svg+xml,${encodeURIComponent(
+  '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 80 80"><defs><linearGradient id="g" x2="1" y2="1"><stop stop-color="#8fb8a6"/><stop offset="1" stop-color="#2f5d50"/></linearGradient></defs><path fill="url(#g)" d="M0 0h80v80H0z"/><path fill="#f4efe4" d="M30 18h20l14 8-5 12-6-3v27H27V35l-6 3-5-12z"/><path fill="none" stroke="#2f5d50" d="M40 20v42M33 28h4m6 0h4"/></svg>',
+)}`
+
+/**
+ * The states of the page with sample data. @param state only this one
+ * @param own the team's, in place of the samples' @returns empty if there is no such state
+ */
+export function previews(
+  settings: PageSettings,
+  own: Parameters<typeof samplePage>[2],
+  state?: string,
+): Preview[] {
+  return samples(settings.now)
+    .filter((sample) => state === undefined || sample.state === state)
+    .map((sample) => ({
+      state: sample.state,
+      status: sample.status,
+      html: samplePage(sample, { ...settings, script: undefined }, own)
+        .body.replace(
+          '<meta charset="utf-8">',
+          `<meta charset="utf-8">\n<meta http-equiv="Content-Security-Policy" content="${policy(settings.nonce)}">`,
+        )
+        // The samples' media are nowhere.
+        .replace(/https:\/\/media\.example\/[\w-]+\.(webp|png)/g, picture),
+    }))
+}
