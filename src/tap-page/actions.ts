@@ -33,7 +33,7 @@ async function send(form: HTMLFormElement): Promise<void> {
     const said: unknown = await answer.json().catch(() => undefined)
     setBusy(form, false)
     if (!isAnswer(said)) return say(form, word(refusals[answer.status] ?? 'Failed'), 'failed')
-    show(said)
+    show(said, true)
     if (said.isLive) follow()
   } catch {
     setBusy(form, false)

@@ -3,8 +3,11 @@ import { type Answer, page } from './page.ts'
 
 const shown = new Map<string, string>()
 
-/** Brings the pieces of the page to where the daemon says that they are. */
-export function show({ cards }: Answer): void {
+/**
+ * Brings the pieces of the page to where the daemon says that they are. @param isOfPress it answers a press: only that
+ * answer knows why the press was refused, so that stays until the next one
+ */
+export function show({ cards }: Answer, isOfPress = false): void {
   for (const { key, html } of cards) {
     const card = page?.querySelector(`[data-card="${CSS.escape(key)}"]`)
     // What is being sent has an answer of its own.
@@ -14,6 +17,7 @@ export function show({ cards }: Answer): void {
     const wanted = template.content.firstElementChild
     if (!wanted) continue
     shown.set(key, html)
+    if (!isOfPress) keepRefusal(card, wanted)
     const isHere = card.contains(document.activeElement)
     morph(card, wanted)
     // The form that had the focus is gone: go on where the result is read.
@@ -21,6 +25,12 @@ export function show({ cards }: Answer): void {
       card.querySelector<HTMLElement>('[role=status]')?.focus({ preventScroll: true })
   }
   document.dispatchEvent(new Event('tapchip:shown'))
+}
+
+function keepRefusal(card: Element, wanted: Element): void {
+  const refusal = card.querySelector('[role=status][data-state=failed]')
+  const silent = wanted.querySelector('[role=status]:not([data-state])')
+  if (refusal && wanted.querySelector('form')) silent?.replaceWith(refusal.cloneNode(true))
 }
 
 /** A sentence of the page in the place of a card's result. */
