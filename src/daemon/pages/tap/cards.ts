@@ -49,12 +49,12 @@ export function actionCard(action: Action, content: TapPage, settings: PageSetti
   const heading = number ? strings.step(number, own) : own
   const picture = mediaOf(action.imageUrl, settings)
   return html`<section class="card" data-card="${key}" aria-labelledby="${key}-title">
-${picture && html`<img class="artwork" src="${picture}" alt="" width="96" height="96" loading="lazy" referrerpolicy="no-referrer">`}
+<div class="top">${picture && html`<img class="artwork" src="${picture}" alt="" width="96" height="96" loading="lazy" referrerpolicy="no-referrer">`}
 <div class="words">
 <h2 id="${key}-title">${action.title === '' ? heading : html`<bdi>${brief(action.title, 300)}</bdi>`}</h2>
 ${action.title !== '' && html`<p class="kind">${heading}</p>`}
 ${action.description !== '' && html`<p class="said" dir="auto">${brief(action.description, 2000)}</p>`}
-</div>
+</div></div>
 ${body(action, content, settings)}
 </section>`
 }

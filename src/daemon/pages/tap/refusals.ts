@@ -1,4 +1,4 @@
-import { type Html, html, raw } from './html.ts'
+import { html, raw } from './html.ts'
 import { layout } from './layout.ts'
 import type { Page, PageSettings } from './settings.ts'
 import type { RefusalWords, Unable } from './strings/errors.ts'
@@ -10,7 +10,7 @@ export type Refusal = keyof RefusalWords
 export function refusalPage(reason: Refusal, settings: PageSettings): Page {
   const { refused, refusals } = stringsOf(settings.language)
   const { title, advice } = refusals[reason]
-  return notice(refused, title, [advice], settings)
+  return notice({ state: refused, title, advice: [advice], isTap: reason !== 'disabled' }, settings)
 }
 
 export interface Failed {
@@ -29,7 +29,7 @@ export function failurePage(failed: Failed | number, settings: PageSettings): Pa
   const { title, advice, after } = unable[kindOf(known)]
   const wait = known.retryAfterSeconds ?? (after === '' ? undefined : usualWait[known.status])
   const when = wait === undefined ? [] : [tryAgainIn(wait)]
-  return notice(notNow, title, [advice, ...when, after], settings)
+  return notice({ state: notNow, title, advice: [advice, ...when, after], isTap: true }, settings)
 }
 
 /** A phone at a chip: to do it again is nearly always the way on. */
@@ -48,15 +48,22 @@ function kindOf({ status, isStarting }: Failed): Unable {
   return status >= 400 && status < 500 ? 'malformed' : 'wrong'
 }
 
-function notice(state: string, title: string, advice: readonly string[], settings: PageSettings): Page {
-  const lines: Html = html`${advice.filter((line) => line !== '').join(' ')}`
+interface Notice {
+  state: string
+  title: string
+  advice: readonly string[]
+  /** To tap again helps. */
+  isTap: boolean
+}
+
+function notice({ state, title, advice, isTap }: Notice, settings: PageSettings): Page {
   return layout(
     title,
     html`<main class="notice">
-${pictogram}
+${isTap && pictogram}
 <p class="state bad"><span class="tick" aria-hidden="true">!</span> ${state}</p>
 <h1>${title}</h1>
-<p>${lines}</p>
+<p>${advice.filter((line) => line !== '').join(' ')}</p>
 </main>`,
     settings,
   )

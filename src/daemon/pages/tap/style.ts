@@ -3,10 +3,11 @@
  * text makes all of it larger; every box may shrink, and every text may break anywhere.
  */
 export const style = `
+html{--side:min(1.25rem,5.5vw)}
 *{box-sizing:border-box;min-width:0}
 html{-webkit-text-size-adjust:100%;text-size-adjust:100%}
 body{margin:0;background:var(--paper);color:var(--ink);font:1.0625rem/1.5 system-ui,-apple-system,"Segoe UI",Roboto,sans-serif;overflow-wrap:anywhere}
-header,main{width:min(34rem,100%);margin-inline:auto;padding-inline:1.25rem}
+header,main{width:min(34rem,100%);margin-inline:auto;padding-inline:var(--side)}
 header{display:flex;flex-wrap:wrap;align-items:center;justify-content:space-between;gap:.5rem 1rem;padding-block:1rem}
 main{padding-block-end:3rem;display:grid;grid-template-columns:minmax(0,1fr);gap:1.5rem}
 p,h1,h2,dl,dd,ul{margin:0;padding:0}
@@ -24,7 +25,7 @@ a{color:var(--accent);text-underline-offset:.2em}
 .bad,.state.bad{color:var(--bad)}
 .state.bad .tick{background:var(--bad);color:var(--paper)}
 .soft,.hint,.explain,.collection,.kind,.time{color:var(--soft)}
-.hero{margin-inline:-1.25rem;aspect-ratio:1;max-block-size:75vh;inline-size:calc(100% + 2.5rem);overflow:hidden;background:var(--box)}
+.hero{margin-inline:calc(-1*var(--side));aspect-ratio:1;max-block-size:75vh;inline-size:calc(100% + 2*var(--side));overflow:hidden;background:var(--box)}
 .hero img,.hero video{display:block;inline-size:100%;block-size:100%;object-fit:contain;color:var(--soft);font-size:.95rem}
 h1+.collection{margin-block-start:-1.1rem}
 .facts{display:flex;flex-wrap:wrap;gap:.5rem 2rem}
@@ -38,29 +39,30 @@ dt{font-size:.85rem;color:var(--soft)}
 .still{display:none}
 .broken{display:grid;place-items:center;inline-size:100%;block-size:100%;padding:1rem;color:var(--soft);text-align:center;font-size:.95rem;overflow:hidden}
 .artwork.broken{padding:0}
+.team .broken{display:none}
+.address{white-space:nowrap}
 @media (scripting:none){.still{display:initial}.ticks{display:none}}
-.card{display:grid;grid-template-columns:auto minmax(0,1fr);gap:.75rem 1rem;align-items:center;padding:1.15rem;border:1px solid var(--line);border-radius:1rem;background:var(--card)}
-.card>*{grid-column:1/-1}
-.card>.artwork{grid-column:1;inline-size:4.5rem;block-size:4.5rem;object-fit:cover;border-radius:50%;background:var(--box);color:var(--soft);font-size:.7rem}
-.card>.artwork+.words{grid-column:2}
-.words{display:grid;gap:.2rem}
+.card{display:grid;grid-template-columns:minmax(0,1fr);gap:.75rem;padding:min(1.15rem,4.5vw);border:1px solid var(--line);border-radius:1rem;background:var(--card)}
+.top{display:flex;flex-wrap:wrap;align-items:center;gap:.75rem 1rem}
+.artwork{flex:none;inline-size:4.5rem;block-size:4.5rem;object-fit:cover;border-radius:50%;background:var(--box);color:var(--soft);font-size:.7rem}
+.words{flex:1 1 9rem;display:grid;gap:.2rem}
 .kind{font-size:.9rem}
 .card form{display:grid;grid-template-columns:minmax(0,1fr);gap:.4rem}
 label{font-weight:600}
 .hint,.explain,[data-check]{font-size:.95rem}
-input[name=recipient]{inline-size:100%;min-block-size:2.9rem;padding:.6rem .8rem;border:1.5px solid var(--edge);border-radius:.65rem;background:var(--field);color:var(--ink);font:inherit}
+input[name=recipient]{inline-size:100%;min-block-size:2.9rem;padding:.6rem min(.8rem,3vw);border:1.5px solid var(--edge);border-radius:.65rem;background:var(--field);color:var(--ink);font:inherit}
 ::placeholder{color:var(--soft);opacity:1}
 input[aria-invalid=true]{border-color:var(--bad);border-width:2px}
 [data-check]:empty,[data-wallets]:empty,[role=status]:empty{display:none}
 [data-check]{color:var(--soft)}
 [data-check][data-good=false]{color:var(--bad)}
-button{min-block-size:2.9rem;padding:.65rem 1.2rem;border:0;border-radius:.65rem;background:var(--button);color:var(--on-button);font:inherit;font-weight:650;cursor:pointer}
+button{min-block-size:2.9rem;padding:.65rem min(1.2rem,4vw);border:0;border-radius:.65rem;background:var(--button);color:var(--on-button);font:inherit;font-weight:650;cursor:pointer}
 button[type=submit]{margin-block-start:.35rem}
 button[disabled],button[aria-disabled=true]{opacity:.55;cursor:default}
 [data-wallets]{display:flex;flex-wrap:wrap;gap:.5rem}
 [data-wallet]{background:transparent;color:var(--accent);border:1.5px solid var(--edge);font-weight:600}
 [role=status]{display:grid;gap:.3rem}
-[role=status][data-state]{padding:.8rem 1rem;border-radius:.65rem;background:var(--field);border-inline-start:4px solid var(--accent)}
+[role=status][data-state]{padding:.8rem min(1rem,4vw);border-radius:.65rem;background:var(--field);border-inline-start:4px solid var(--accent)}
 [role=status][data-state]>p:first-child{font-weight:600}
 [role=status][data-state=failed]{border-color:var(--bad)}
 [role=status][data-state=failed]>p:first-child{color:var(--bad);font-weight:500}
@@ -68,7 +70,7 @@ button[disabled],button[aria-disabled=true]{opacity:.55;cursor:default}
 [data-state=pending]>p:first-child::before{content:"";display:inline-block;inline-size:.75em;block-size:.75em;margin-inline-end:.5em;border:2px solid var(--accent);border-block-start-color:transparent;border-radius:50%}
 section>h2{margin-block-end:.75rem}
 .card h2{margin:0}
-.gallery{display:flex;gap:.75rem;overflow-x:auto;scroll-snap-type:x mandatory;margin-inline:-1.25rem;padding-inline:1.25rem;scroll-padding-inline:1.25rem;padding-block-end:.5rem}
+.gallery{display:flex;gap:.75rem;overflow-x:auto;scroll-snap-type:x mandatory;margin-inline:calc(-1*var(--side));padding-inline:var(--side);scroll-padding-inline:var(--side);padding-block-end:.5rem}
 .gallery li{flex:0 0 min(70%,16rem);aspect-ratio:1;scroll-snap-align:start;border-radius:.8rem;overflow:hidden;background:var(--box)}
 .gallery img,.gallery video{display:block;inline-size:100%;block-size:100%;object-fit:cover;color:var(--soft);font-size:.9rem}
 .grid{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(9rem,100%),1fr));gap:.75rem}
@@ -87,5 +89,5 @@ details[open]>summary::after{transform:rotate(225deg) translate(-2px,-2px)}
 .pictogram{fill:none;stroke:var(--accent);stroke-width:3;stroke-linecap:round;margin-block-end:.5rem}
 @media (prefers-reduced-motion:no-preference){[data-state=pending]>p:first-child::before{animation:turn 1s linear infinite}@keyframes turn{to{transform:rotate(1turn)}}}
 @media (min-width:36rem){.hero{margin-inline:0;inline-size:100%;border-radius:1rem}}
-@media (forced-colors:active){.card,button,.tick,[role=status][data-state]{border:1px solid}}
+@media (forced-colors:active){.pictogram{stroke:CanvasText}.card,button,.tick,[role=status][data-state]{border:1px solid}}
 `.replaceAll('\n', '')
