@@ -1,0 +1,132 @@
+import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import type { Browser } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { TapPage } from '../../src/daemon/domain/tap-page/content.ts'
+import { type Sample, samplePage, samples } from '../../src/daemon/pages/tap/samples.ts'
+import { contentSecurityPolicy } from '../../src/daemon/pages/tap/settings.ts'
+import { audit } from '../support/axe.ts'
+import { openBrowser } from '../support/browser.ts'
+
+const script = readFileSync(resolve(import.meta.dirname, '../../dist/tap-page/page.js'), 'utf8')
+const picture =
+  '<svg xmlns="http://www.w3.org/2000/svg" width="800" height="600"><rect width="800" height="600" fill="#9ab"/></svg>'
+const home = 'https://taps.example'
+const now = new Date()
+const long = 'x'.repeat(1000)
+const arabic = 'سترة ميدانية منسوجة من الصوف المعاد تدويره. '
+
+const states = samples(now)
+const everything = states.flatMap(({ state, shows }) =>
+  state === 'everything' && 'page' in shows ? [shows.page] : [],
+)[0] as TapPage
+
+/** Every text as long as can be, or from right to left. */
+const written = (state: string, text: string): Sample => {
+  const { piece, brand } = everything
+  const page: TapPage = {
+    ...everything,
+    brand: { ...brand, name: text },
+    piece: {
+      ...piece,
+      name: text,
+      collection: text,
+      description: text.repeat(3),
+      edition: text,
+      attributes: [{ name: text, value: text }],
+      owner: { address: piece.owner?.address ?? '', name: text },
+    },
+    actions: everything.actions.map((action) => ({ ...action, title: text, description: text })),
+    links: [{ label: text, url: 'https://acme.example' }],
+  }
+  return { state, status: 200, shows: { page } }
+}
+const branded = (state: string, color: string, background: string | null): Sample => ({
+  state,
+  status: 200,
+  shows: { page: { ...everything, brand: { ...everything.brand, color, background } } },
+})
+const all = [
+  ...states,
+  written('long-words', long),
+  written('right-to-left', arabic),
+  branded('brand-by-day', '#b0005c', '#ffe3f1'),
+  branded('brand-by-night', '#ff5c00', '#101030'),
+  branded('brand-between', '#222222', '#5b8def'),
+]
+
+interface Look {
+  language: 'en' | 'de'
+  colorScheme: 'light' | 'dark'
+  width: number
+  /** In percent, as a reader's own setting would enlarge it. */
+  textSize: number
+}
+
+let browser: Browser
+beforeAll(async () => {
+  browser = await openBrowser()
+})
+afterAll(() => browser?.close())
+
+// These run in the page.
+const openDetails = `for (const details of document.querySelectorAll('details')) details.open = true`
+const outside = `[...document.querySelectorAll('html, body *')]
+  .filter((element) => {
+    if (element.closest('.gallery')) return false
+    const { left, right, width } = element.getBoundingClientRect()
+    return width > 0 && (left < -1 || right > innerWidth + 1 || (element.tagName === 'HTML' && element.scrollWidth > innerWidth))
+  })
+  .map((element) => 'outside: ' + element.outerHTML.slice(0, 100))`
+
+/** axe finds nothing by WCAG 2.2 A and AA, nothing sticks out of the screen, and the page's own policy refuses nothing. */
+async function expectAccessible(states: readonly Sample[], look: Look): Promise<void> {
+  const shown = new Map<string, string>()
+  const violations: string[] = []
+  const { width, colorScheme } = look
+  const page = await browser.newPage({ viewport: { width, height: 844 }, colorScheme })
+  page.on('console', (message) => {
+    if (/Content Security Policy/.test(message.text())) violations.push(message.text())
+  })
+  await page.route('**/*', (route) => {
+    const { hostname, pathname } = new URL(route.request().url())
+    const body = shown.get(pathname)
+    if (hostname !== 'taps.example') return route.fulfill({ contentType: 'image/svg+xml', body: picture })
+    if (pathname === '/t/assets/page.js')
+      return route.fulfill({ contentType: 'text/javascript', body: script })
+    if (body === undefined)
+      return route.fulfill({ contentType: 'application/json', body: '{"cards":[],"isLive":false}' })
+    return route.fulfill({
+      contentType: 'text/html; charset=utf-8',
+      headers: { 'content-security-policy': contentSecurityPolicy('nonce') },
+      body,
+    })
+  })
+  for (const sample of states) {
+    const { body } = samplePage(sample, {
+      language: look.language,
+      nonce: 'nonce',
+      now,
+      gateways: { ipfs: 'https://ipfs.example', arweave: 'https://arweave.example' },
+      script: 't/assets/page.js',
+      home,
+    })
+    const path = `/${sample.state}`
+    shown.set(path, body.replace('<style nonce="nonce">', `$&html{font-size:${look.textSize}%}`))
+    await page.goto(`${home}${path}`, { waitUntil: 'load' })
+    await page.evaluate(openDetails)
+    const found = [...(await audit(page)), ...(await page.evaluate<string[]>(outside))]
+    expect([sample.state, found]).toEqual([sample.state, []])
+  }
+  expect(violations).toEqual([])
+  await page.close()
+}
+
+const half = (remainder: number) => all.filter((_, index) => index % 2 === remainder)
+
+// The long suite lets axe judge each state in each look.
+test('every other state is accessible, and stays inside the screen, by day on a phone', () =>
+  expectAccessible(half(0), { language: 'en', colorScheme: 'light', width: 390, textSize: 100 }))
+
+test('every other state is accessible, and stays inside the screen, at night on a narrow one with doubled text', () =>
+  expectAccessible(half(1), { language: 'de', colorScheme: 'dark', width: 320, textSize: 200 }))
