@@ -13,6 +13,7 @@ import { measureNfc } from './figures/nfc.mjs'
 import { measureSheets } from './figures/sheets.mjs'
 import { measureStall } from './figures/stall.mjs'
 import { measureStarts } from './figures/starts.mjs'
+import { measureTapPage } from './figures/tap-page.mjs'
 import { measureWebhooks } from './figures/webhooks.mjs'
 import { keySet } from './lib/daemon.mjs'
 import { stayOn } from './lib/machine.mjs'
@@ -30,6 +31,7 @@ const figures = {
   sheets: measureSheets,
   stall: measureStall,
   starts: measureStarts,
+  'tap-page': measureTapPage,
   webhooks: measureWebhooks,
 }
 

@@ -1,4 +1,4 @@
-// npm run bench [-- --quick] [--only http|bulk|import|chain|large|nfc|sheets|starts|webhooks|used-ref|…] [--profile FILE]: prints one table of
+// npm run bench [-- --quick] [--only http|bulk|import|chain|large|nfc|sheets|starts|tap-page|webhooks|used-ref|…] [--profile FILE]: prints one table of
 // what is measured against its limit. --profile keeps a CPU profile of the daemon under the HTTP figures. Each figure is a
 // process of its own with a deadline of its own: one that fails or hangs is a row that says so, and costs the others nothing.
 import { fork } from 'node:child_process'
@@ -23,6 +23,7 @@ const full = {
   sheets: { seconds: 480, rounds: 5 },
   stall: { seconds: 240, rounds: 1 },
   starts: { seconds: 120, rounds: 15 },
+  'tap-page': { seconds: 180, rounds: 5, window: 1.5 },
   webhooks: { seconds: 240, rounds: 12, window: 1.5 },
 }
 const quick = {
@@ -35,6 +36,7 @@ const quick = {
   sheets: { seconds: 240, rounds: 1 },
   stall: { seconds: 180, rounds: 1 },
   starts: { seconds: 90, rounds: 5 },
+  'tap-page': { seconds: 90, rounds: 2, window: 0.8 },
   webhooks: { seconds: 120, rounds: 2, window: 0.8 },
 }
 

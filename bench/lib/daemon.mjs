@@ -17,7 +17,7 @@ export const keySet = {
   fileReadKey: 'e1d27c5f80a94b36d7c2f15e9a6403bb',
 }
 
-const seed = {
+export const seed = {
   version: 1,
   keySets: [{ ...keySet, diversification: 'an10922', macInputFrom: 'd' }],
   teams: [
@@ -39,10 +39,10 @@ export const daemonEnv = (dataDir, port = 0) => ({
 })
 
 /** Starts the built daemon, on seed data unless its data directory has them. */
-export async function startDaemon(core, dataDir, profile) {
+export async function startDaemon(core, dataDir, profile, content = seed) {
   mkdirSync(dataDir, { recursive: true })
   const seedFile = join(dataDir, 'seed.json')
-  writeFileSync(seedFile, JSON.stringify(seed))
+  writeFileSync(seedFile, JSON.stringify(content))
   const { child, pid, ready } = await startServer(
     core,
     [...(profile?.flags ?? []), daemonScript, '--seed', seedFile],
