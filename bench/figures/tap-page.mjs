@@ -26,7 +26,6 @@ const content = {
   teams: [
     {
       ...team,
-      links: [{ label: 'Care & repair', baseUrl: 'https://bench.example/care' }],
       contracts: [{ symbol: 'JKT', name: 'Jackets', chainId: 31337 }],
       items: [jacket],
     },

@@ -61,8 +61,16 @@ describe('a hall of people behind one address', () => {
   })
 
   test('of which somebody spent the limit on forged taps, still lets everyone in whose tap is real', async () => {
-    const answers = await Promise.all(freshOnes(counter++).map((one) => open(one)))
+    const taps = freshOnes(counter++)
+    const answers = await Promise.all(taps.map((one) => open(one)))
     expect(statuses(answers)).toEqual({ 200: 25, 302: 25 })
+    // Pages are loaded again after each form that is sent without a script.
+    const cookie = String(answers[1]?.headers['set-cookie']).split(';', 1)[0]
+    const again = (headers: Record<string, string>) =>
+      t.app.inject({ url: tapPath(taps[1] ?? {}), headers, remoteAddress: '192.0.2.8' })
+    expect([(await again({ cookie: cookie ?? '' })).statusCode, (await again({})).statusCode]).toEqual([
+      200, 429,
+    ])
     const found = await Promise.all(freshOnes(counter++).map((one) => open(one, '/chips/find')))
     expect(found.filter((answer) => answer.json().isValidTap)).toHaveLength(50)
     const [one = {}] = freshOnes(counter)

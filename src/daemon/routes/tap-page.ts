@@ -1,8 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Context } from '../context.ts'
 import { buildPage, type Viewing } from '../domain/tap-page/build.ts'
-import { findVisit } from '../domain/tap-page/visit.ts'
-import { openTap, type PageCookie } from '../domain/taps/open-tap.ts'
+import { isOwnVisit, openTap, type PageCookie } from '../domain/taps/open-tap.ts'
 import { tapState } from '../domain/taps/verify-tap.ts'
 import { limited } from '../http/bind.ts'
 import { isPrefetch, refusePrefetch } from '../http/prefetch.ts'
@@ -14,7 +13,8 @@ import { cookieLines, cookiesOf } from './tap-page-cookies.ts'
 
 /** The target of a chip's URL. */
 export function tapPageRoutes(app: FastifyInstance, ctx: Context): void {
-  const config = { ...limited, takesTap: true }
+  const provesTap = (request: FastifyRequest) => isOwnVisit(ctx, queryOf(request), cookiesOf(request).values)
+  const config = { ...limited, takesTap: true, provesTap }
   app.get('/t', { config }, async (request, reply) => {
     reply.headers(privateHeaders)
     if (isPrefetch(request)) return refusePrefetch(reply)
@@ -29,11 +29,10 @@ export function tapPageRoutes(app: FastifyInstance, ctx: Context): void {
       case 'refused':
         return sendPage(reply, opened.status, refusalPage(opened.reason, settings), settings)
       case 'page': {
-        const visit = await findVisit(ctx, opened.secrets.own)
         if (opened.cookie) setCookie(ctx, request, reply, opened.cookie)
         const query = request.url.slice(request.url.indexOf('?') + 1)
         const viewing: Viewing = { cookies: cookies.values, query }
-        const page = await buildPage(pageDeps(ctx), visit, viewing)
+        const page = await buildPage(pageDeps(ctx), opened.visit, viewing)
         return sendPage(reply, 200, tapPage(page, settings), settings)
       }
     }

@@ -4,20 +4,13 @@ import { findRef, type RefOfChip } from '../../store/refs.ts'
 import type { SecretBox } from '../../store/secret-box.ts'
 import { isCode, type OtpDeps } from '../codes/otps.ts'
 import { DomainError, notFound } from '../errors.ts'
-import { openSecrets, type PageCodes, type PageSecrets, sealSecrets } from '../taps/page-visits.ts'
+import { openSecrets, type PageCodes, sealSecrets, type Visit } from '../taps/page-visits.ts'
 import { isGood, takeWithCodes } from '../taps/refs.ts'
 import { type Clock, iso } from '../time.ts'
 
 export type VisitDeps = OtpDeps & { db: Db; box: SecretBox; clock: Clock }
 
-/** A tap page, found by its own ref: the chip, the tap, and what the page was given. */
-export interface Visit {
-  ref: RefOfChip
-  secrets: PageSecrets
-  cookieHash: string
-  /** When the page cannot be loaded again; ISO 8601. */
-  expiresAt: string
-}
+export type { Visit }
 
 /** A tap page is over for good. */
 export class PageOver extends Error {

@@ -3,19 +3,19 @@ import { lastTapOf } from '../../store/chips.ts'
 import type { Queries } from '../../store/database.ts'
 import { linksOfTeam } from '../../store/links.ts'
 import { findPageVisit, insertPageVisit } from '../../store/page-visits.ts'
-import { hashCode, insertRef } from '../../store/refs.ts'
+import { findRef, hashCode, insertRef } from '../../store/refs.ts'
 import type { RefRow } from '../../store/schema.ts'
 import type { SecretBox } from '../../store/secret-box.ts'
 import type { CodeSource } from '../codes/otps.ts'
 import { iso } from '../time.ts'
-import { openSecrets, type PageSecrets, sealSecrets } from './page-visits.ts'
+import { openSecrets, type PageSecrets, sealSecrets, type Visit } from './page-visits.ts'
 import { type JudgedTap, type TakeTapDeps, type TapOfChip, takeTap } from './take-tap.ts'
-import type { TapQuery } from './verify-tap.ts'
+import { type TapQuery, verifyTap } from './verify-tap.ts'
 
 /** The response to a person who opens a chip's URL. */
 export type TapResponse =
   | { kind: 'redirect'; url: string }
-  | { kind: 'page'; secrets: PageSecrets; cookie: PageCookie | undefined }
+  | { kind: 'page'; visit: Visit; cookie: PageCookie | undefined }
   | { kind: 'refused'; status: 400 | 404 | 410; reason: RefusalReason }
 
 /** Lets the browser of a tap load its page again. */
@@ -61,10 +61,12 @@ export async function openTap(
     case 'taken': {
       const { chip, result } = judged
       if (chip.redirectUrl !== null)
-        return { kind: 'redirect', url: withRef(chip.redirectUrl, deps.wire.refParameter, result.own) }
-      const { cookie: value, ...secrets } = result
+        return {
+          kind: 'redirect',
+          url: withRef(chip.redirectUrl, deps.wire.refParameter, result.visit.secrets.own),
+        }
       const maxAgeSeconds = Math.floor(visitLifetime(deps) / 1000)
-      return { kind: 'page', secrets, cookie: { value, maxAgeSeconds } }
+      return { kind: 'page', visit: result.visit, cookie: { value: result.cookie, maxAgeSeconds } }
     }
   }
 }
@@ -83,7 +85,7 @@ async function makeRefs(
   trx: Queries,
   deps: OpenTapDeps,
   { chip, tapId, counter, now }: TapOfChip,
-): Promise<PageSecrets & { cookie: string }> {
+): Promise<{ visit: Visit; cookie: string }> {
   const times = { createdAt: iso(now), expiresAt: iso(now + deps.refLifetime) }
   const make = async (kind: RefRow['kind']): Promise<string> => {
     const id = deps.codes.code()
@@ -92,16 +94,35 @@ async function makeRefs(
   }
   const secrets: PageSecrets = { own: await make('redirect'), links: [] }
   const cookie = deps.codes.code()
-  if (chip.redirectUrl !== null) return { ...secrets, cookie }
+  const visit: Visit = {
+    ref: { ...chip, kind: 'redirect', tapId, ...times, queriedAt: null, isEnded: false },
+    secrets,
+    cookieHash: hashCode(cookie),
+    expiresAt: iso(now + visitLifetime(deps)),
+  }
+  if (chip.redirectUrl !== null) return { visit, cookie }
   for (const link of await linksOfTeam(trx, chip.teamId)) secrets.links.push([link.id, await make('link')])
   await insertPageVisit(trx, cookie, {
     refHash: hashCode(secrets.own),
     chipUid: chip.uid,
     counter,
     refs: sealSecrets(deps.box, secrets),
-    expiresAt: iso(now + visitLifetime(deps)),
+    expiresAt: visit.expiresAt,
   })
-  return { ...secrets, cookie }
+  return { visit, cookie }
+}
+
+/** True if the browser can load the page of this tap again. Uses nothing up. */
+export async function isOwnVisit(
+  deps: Pick<OpenTapDeps, 'db' | 'keyRing' | 'clock'>,
+  query: TapQuery,
+  cookies: readonly string[],
+): Promise<boolean> {
+  const tap = cookies.length === 0 ? undefined : await verifyTap(deps, query)
+  if (tap?.kind !== 'genuine' || tap.chip.disabledAt !== null) return false
+  const { chip, counter } = tap
+  const row = await findPageVisit(deps.db.read, cookies, { chipUid: chip.uid, counter })
+  return row !== undefined && row.expiresAt > iso(deps.clock.now())
 }
 
 async function openAgain(
@@ -113,10 +134,14 @@ async function openAgain(
   if (chip.disabledAt !== null) return refused(404, 'disabled')
   const now = deps.clock.now()
   const tap = { chipUid: chip.uid, counter }
-  const visit = cookies.length === 0 ? undefined : await findPageVisit(deps.db.read, cookies, tap)
-  if (visit && visit.expiresAt > iso(now))
-    return { kind: 'page', secrets: openSecrets(deps.box, visit.refs), cookie: undefined }
-  if (visit) return refused(410, 'expired')
+  const row = cookies.length === 0 ? undefined : await findPageVisit(deps.db.read, cookies, tap)
+  if (row) {
+    const { cookieHash, expiresAt } = row
+    const secrets = openSecrets(deps.box, row.refs)
+    const ref = expiresAt <= iso(now) ? undefined : await findRef(deps.db.read, secrets.own)
+    if (!ref) return refused(410, 'expired')
+    return { kind: 'page', visit: { ref, secrets, cookieHash, expiresAt }, cookie: undefined }
+  }
   const last = await lastTapOf(deps.db.read, { uid: chip.uid })
   const isLast = last?.lastCounter === counter && last.lastTapAt !== null
   const isOver = isLast && last.lastTapAt !== null && last.lastTapAt <= iso(now - visitLifetime(deps))

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import type { RefOfChip } from '../../store/refs.ts'
 import type { SecretBox } from '../../store/secret-box.ts'
 
 /** The codes of a page's tap, once its first action has made them. */
@@ -16,6 +17,15 @@ export interface PageSecrets {
   own: string
   links: [linkId: number, ref: string][]
   codes?: PageCodes | undefined
+}
+
+/** A tap page, found by its own ref: the chip, the tap, and what the page was given. */
+export interface Visit {
+  ref: RefOfChip
+  secrets: PageSecrets
+  cookieHash: string
+  /** When the page cannot be loaded again; ISO 8601. */
+  expiresAt: string
 }
 
 const sealContext = 'pageVisits:refs'

@@ -7,6 +7,32 @@ import { palettes, properties } from './theme.ts'
 
 const plain: Pick<Brand, 'color' | 'background'> = { color: null, background: null }
 
+interface Look {
+  scheme: string
+  /** Of the background. */
+  light: string
+  dark: string
+  css: Html
+}
+
+// Working out colours takes longer than the rest of a page, and teams are few.
+const looks = new Map<string, Look>()
+const looksKept = 1000
+
+function lookOf({ color, background }: typeof plain): Look {
+  const key = `${color} ${background}`
+  const known = looks.get(key)
+  if (known) return known
+  const { light, dark } = palettes({ color, background })
+  const scheme = background === null ? 'light dark' : light.ink < '#8' ? 'light' : 'dark'
+  const colors = `:root{${properties(light)}}@media (prefers-color-scheme:dark){:root{${properties(dark)}}}`
+  const css = raw(`:root{color-scheme:${scheme}}${colors}${style}`)
+  const look = { scheme, light: light.paper, dark: dark.paper, css }
+  if (looks.size >= looksKept) looks.clear()
+  looks.set(key, look)
+  return look
+}
+
 /** A whole page. The style stands in it, so that it shows with the first answer. */
 export function layout(
   title: string,
@@ -15,9 +41,7 @@ export function layout(
   { brand = plain, script }: { brand?: typeof plain; script?: string | undefined } = {},
 ): Page {
   const { language, nonce } = settings
-  const { light, dark } = palettes(brand)
-  const colors = `:root{${properties(light)}}@media (prefers-color-scheme:dark){:root{${properties(dark)}}}`
-  const scheme = brand.background === null ? 'light dark' : light.ink < '#8' ? 'light' : 'dark'
+  const { scheme, light, dark, css } = lookOf(brand)
   return {
     body: html`<!doctype html>
 <html lang="${language}" dir="${stringsOf(language).dir}">
@@ -27,10 +51,10 @@ export function layout(
 <meta name="referrer" content="no-referrer">
 <meta name="robots" content="noindex">
 <meta name="color-scheme" content="${scheme}">
-<meta name="theme-color" content="${light.paper}" media="(prefers-color-scheme: light)">
-<meta name="theme-color" content="${dark.paper}" media="(prefers-color-scheme: dark)">
+<meta name="theme-color" content="${light}" media="(prefers-color-scheme: light)">
+<meta name="theme-color" content="${dark}" media="(prefers-color-scheme: dark)">
 <title>${title}</title>
-<style nonce="${nonce}">:root{color-scheme:${scheme}}${raw(colors)}${raw(style)}</style>
+<style nonce="${nonce}">${css}</style>
 ${script && html`<script src="${pathOf(settings, `/${script.replace(/^\//, '')}`)}" nonce="${nonce}" defer></script>`}
 </head>
 <body>
