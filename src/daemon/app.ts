@@ -40,6 +40,7 @@ import { poapReadRoutes } from './routes/poap-reads.ts'
 import { refRoutes } from './routes/refs.ts'
 import { serviceRoutes } from './routes/service.ts'
 import { tapActionRoutes } from './routes/tap-actions.ts'
+import { answerOverPages } from './routes/tap-forms.ts'
 import { tapPageRoutes } from './routes/tap-page.ts'
 import { tapPageAssetRoutes } from './routes/tap-page-assets.ts'
 import { tapErrorPages } from './routes/tap-page-failures.ts'
@@ -112,10 +113,13 @@ export async function buildApp(
   serviceRoutes(app, ctx)
   openApiRoutes(app, ctx)
   docsPageRoutes(app)
-  tapPageRoutes(app, ctx)
   tapPageAssetRoutes(app)
   metadataRoutes(app, ctx)
-  await app.register(async (forms) => tapActionRoutes(forms, ctx))
+  await app.register(async (pages) => {
+    answerOverPages(pages, ctx)
+    tapPageRoutes(pages, ctx)
+    await pages.register(async (forms) => tapActionRoutes(forms, ctx))
+  })
   await app.register(async (open) => {
     chipRoutes(open, ctx)
     refRoutes(open, ctx)

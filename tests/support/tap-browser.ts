@@ -30,7 +30,7 @@ export class Browser {
   }
 
   async load(parameters: Record<string, string>) {
-    const answer = await this.#app.inject({ url: tapPath(parameters), headers: this.#headers() })
+    const answer = await this.#app.inject({ url: tapPath(parameters), headers: this.headers })
     this.#keep(answer.headers['set-cookie'])
     const ref = /data-ref="([^"]+)"/.exec(answer.body)?.[1] ?? ''
     return { ref, query: new URLSearchParams(parameters).toString(), parameters, answer }
@@ -63,7 +63,7 @@ export class Browser {
     return this.#app.inject({
       method: 'POST',
       url,
-      headers: { 'content-type': 'application/x-www-form-urlencoded', ...this.#headers(), ...headers },
+      headers: { 'content-type': 'application/x-www-form-urlencoded', ...this.headers, ...headers },
       payload: new URLSearchParams(fields).toString(),
     })
   }
@@ -76,7 +76,8 @@ export class Browser {
     return Object.fromEntries(actions.map(({ kind, id, state }) => [`${kind}-${id}`, state]))
   }
 
-  #headers(): Record<string, string> {
+  /** What it sends with every request. */
+  get headers(): Record<string, string> {
     const cookie = [...this.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
     return cookie === '' ? {} : { cookie }
   }

@@ -2,7 +2,8 @@ import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 
 interface Live<T> {
-  follow(tell: (event: T) => void): () => void
+  /** @param end when no more will come */
+  follow(tell: (event: T) => void, end: () => void): () => void
   toLine(event: T): unknown
   /** Checked before each line, including keep-alives, so that lost permissions take effect. */
   mayGoOn(): boolean
@@ -13,12 +14,31 @@ const keepAliveEvery = 15_000
 const bytesKept = 1024 * 1024
 const closeGrace = 1000
 
+interface Format {
+  type: string
+  keepAlive: string
+  text(line: unknown): string
+}
+
+export const jsonLines: Format = {
+  type: 'application/x-ndjson',
+  keepAlive: '\n',
+  text: (line) => `${JSON.stringify(line)}\n`,
+}
+
+/** Server-sent events, all of one name. A comment keeps the connection. */
+export const serverSentEvents = (name: string): Format => ({
+  type: 'text/event-stream',
+  keepAlive: ': still here\n\n',
+  text: (line) => `event: ${name}\ndata: ${JSON.stringify(line)}\n\n`,
+})
+
 interface Open {
   end(): void
   cut(): void
 }
 
-/** Streams JSON lines as events happen; an empty line is a keep-alive. */
+/** Streams events as they happen, with something to keep the connection alive while nothing does. */
 export class LiveLines {
   readonly #open = new Set<Open>()
   readonly #keepAliveMs: number
@@ -36,8 +56,8 @@ export class LiveLines {
     })
   }
 
-  send<T>(reply: FastifyReply, live: Live<T>): FastifyReply {
-    const stream = liveLines(live, this.#keepAliveMs)
+  send<T>(reply: FastifyReply, live: Live<T>, format = jsonLines): FastifyReply {
+    const stream = liveLines(live, format, this.#keepAliveMs)
     const open = { end: () => stream.end(), cut: () => reply.raw.destroy() }
     this.#open.add(open)
     reply.raw.once('close', () => {
@@ -45,11 +65,11 @@ export class LiveLines {
       this.#open.delete(open)
     })
     // Keeping the connection open afterwards would hold up a stopping daemon.
-    return reply.header('connection', 'close').type('application/x-ndjson').send(stream.lines)
+    return reply.header('connection', 'close').type(format.type).send(stream.lines)
   }
 }
 
-function liveLines<T>(live: Live<T>, keepAliveMs: number): { lines: Readable; end(): void } {
+function liveLines<T>(live: Live<T>, format: Format, keepAliveMs: number): { lines: Readable; end(): void } {
   const lines = new Readable({ read: () => undefined })
   let isOver = false
   const push = (text: string) => {
@@ -57,8 +77,8 @@ function liveLines<T>(live: Live<T>, keepAliveMs: number): { lines: Readable; en
     if (live.mayGoOn() && lines.readableLength + text.length <= bytesKept) lines.push(text)
     else end()
   }
-  const unfollow = live.follow((event) => push(`${JSON.stringify(live.toLine(event))}\n`))
-  const keepAlive = setInterval(() => push('\n'), keepAliveMs)
+  let unfollow: () => void = () => undefined
+  const keepAlive = setInterval(() => push(format.keepAlive), keepAliveMs)
   const end = () => {
     if (isOver) return
     isOver = true
@@ -67,7 +87,9 @@ function liveLines<T>(live: Live<T>, keepAliveMs: number): { lines: Readable; en
     lines.push(null)
   }
   lines.once('close', end)
+  unfollow = live.follow((event) => push(format.text(live.toLine(event))), end)
+  if (isOver) unfollow()
   // Sends the headers at once, so that the reader knows it misses nothing from here on.
-  push('\n')
+  push(format.keepAlive)
   return { lines, end }
 }

@@ -155,7 +155,7 @@ const tooMany = (retryAfterSeconds: number | undefined, why: string): DomainErro
 /** An invalid key or token; without a valid key, also an unknown code or ref. */
 function isGuess(deps: AuthDeps, request: FastifyRequest, { code }: DomainError): boolean {
   if (/^(api_key|admin_token)_(?!missing)/.test(code)) return true
-  const isUnknown = code === 'not_found' && /^\/(refs|otps)\//.test(request.routeOptions.url ?? '')
+  const isUnknown = code === 'not_found' && /^\/(refs|otps|t)\//.test(request.routeOptions.url ?? '')
   return (isUnknown || code === 'otp_unknown') && validKey(deps, request) === undefined
 }
 

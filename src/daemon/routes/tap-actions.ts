@@ -1,154 +1,120 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Context } from '../context.ts'
 import { hashCode } from '../domain/codes/otps.ts'
-import { DomainError, notFound } from '../domain/errors.ts'
+import { DomainError } from '../domain/errors.ts'
 import { act } from '../domain/tap-page/act.ts'
-import { buildPage, type Tried } from '../domain/tap-page/build.ts'
-import type { ActionKind, TapPage } from '../domain/tap-page/content.ts'
-import { findVisit, PageOver, type Visit } from '../domain/tap-page/visit.ts'
+import { buildPage } from '../domain/tap-page/build.ts'
+import { checkRecipient } from '../domain/tap-page/check.ts'
+import type { TapPage } from '../domain/tap-page/content.ts'
+import { failureOf } from '../domain/tap-page/failure.ts'
+import { PageNotices } from '../domain/tap-page/live.ts'
+import { findVisit, type Visit } from '../domain/tap-page/visit.ts'
 import { statusOf } from '../http/errors.ts'
 import { acceptForms } from '../http/forms.ts'
-import { actionCards } from '../pages/tap/cards.ts'
-import { refusalPage } from '../pages/tap/refusals.ts'
-import type { PageSettings } from '../pages/tap/settings.ts'
+import { TokenBucket } from '../http/token-bucket.ts'
+import { checkLine } from '../pages/tap/cards.ts'
+import { pathOf } from '../pages/tap/settings.ts'
 import { tapPage } from '../pages/tap/tap-page.ts'
-import { pageDeps, setCookie } from './tap-page.ts'
+import { type Form, formOf, refOf, wantsJson } from './tap-forms.ts'
+import { liveRoute } from './tap-live.ts'
+import { cardsOf, pageDeps, setCookie } from './tap-page.ts'
 import { pageSettings, privateHeaders, sendPage } from './tap-page-answer.ts'
 import { cookiesOf } from './tap-page-cookies.ts'
 
+/** Bytes. */
 const bodyLimit = 8192
+/** A minute, of one page. Its visitors behind one address share no budget. */
+const mostOf = { act: 60, check: 240, live: 120 }
 
-/** Everything that a tap page posts: forms, authorized by the page's own ref alone. */
+/** Everything that a tap page posts, authorized by the page's own ref alone: no cookie and no CORS are needed. */
 export async function tapActionRoutes(app: FastifyInstance, ctx: Context): Promise<void> {
   acceptForms(app)
+  const notices = new PageNotices()
+  const buckets = {
+    act: new TokenBucket(ctx.clock, mostOf.act),
+    check: new TokenBucket(ctx.clock, mostOf.check),
+    live: new TokenBucket(ctx.clock, mostOf.live),
+  }
+  /** @throws PageOver, DomainError not_found, rate_limited */
+  const visitOf = async (ref: string, what: keyof typeof mostOf): Promise<Visit> => {
+    const visit = await findVisit(ctx, ref)
+    const retryAfterSeconds = buckets[what].spend(ref)
+    if (retryAfterSeconds === undefined) return visit
+    throw new DomainError('rate_limited', 'Too many requests of this page. Wait a moment.', {
+      retryAfterSeconds,
+    })
+  }
+
   app.post('/t/act', { bodyLimit }, async (request, reply) => {
     reply.headers(privateHeaders)
-    const form = fieldsOf(request)
-    const visit = await visitOf(form, reply, request)
-    if (!visit) return reply
-    const failure = await press(form, visit, request)
-    const status = failure === undefined ? 200 : statusOf[failure.code]
-    if (failure?.detail.retryAfterSeconds !== undefined)
-      reply.header('retry-after', failure.detail.retryAfterSeconds)
-    const after = await findVisit(ctx, visit.secrets.own)
+    const form = formOf(request)
+    const visit = await visitOf(form.ref, 'act')
+    const refusal = await press(ctx, form, { visit, requestId: request.id })
+    notices.tell(form.ref)
+    const status = refusal === undefined ? 200 : statusOf[refusal.code]
+    const { retryAfterSeconds } = refusal?.detail ?? {}
+    if (retryAfterSeconds !== undefined) reply.header('retry-after', retryAfterSeconds)
+    const after = await findVisit(ctx, form.ref)
+    const page = await pageAfter(ctx, form, { visit: after, request, refusal })
+    keepCookie(ctx, after, request, reply)
     const settings = pageSettings(ctx, request.headers['accept-language'])
-    const page = await pageOf(form, after, request, failure)
-    keepCookie(after, request, reply)
-    if (wantsJson(request)) return reply.code(status).send(answerOf(page, settings))
-    const isStored = page.actions.some(
-      ({ kind, id, state }) => kind === form.kind && id === form.id && !['open', 'closed'].includes(state.is),
-    )
-    if (isStored && page.query !== undefined && failure === undefined)
-      return reply.redirect(`${ctx.baseUrl}/t?${page.query}`, 303)
+    if (wantsJson(request)) return reply.code(status).send(cardsOf(page, settings))
+    if (refusal === undefined && page.query !== undefined && isStored(page, form))
+      return reply.redirect(pathOf(settings, `/t?${page.query}`), 303)
     return sendPage(reply, status, tapPage(page, settings), settings)
   })
 
-  const answerOf = (page: TapPage, settings: PageSettings) => ({
-    cards: actionCards(page, settings),
-    endsAt: page.endsAt,
-    isLive: page.isLive,
+  app.post('/t/check', { bodyLimit }, async (request, reply) => {
+    reply.headers(privateHeaders)
+    const form = formOf(request)
+    const check = await checkRecipient(ctx, await visitOf(form.ref, 'check'), form)
+    const settings = pageSettings(ctx, request.headers['accept-language'])
+    return { html: checkLine(check, settings), isGood: check.is === 'good' }
   })
 
-  /** A ref that opens no page has been answered. */
-  async function visitOf(
-    { ref }: Form,
-    reply: FastifyReply,
-    request: FastifyRequest,
-  ): Promise<Visit | undefined> {
-    try {
-      return await findVisit(ctx, ref)
-    } catch (error) {
-      if (!(error instanceof PageOver)) throw error
-      const status = error.reason === 'disabled' ? 404 : 410
-      const settings = pageSettings(ctx, request.headers['accept-language'])
-      if (wantsJson(request)) void reply.code(status).send(goneBody(status, error, request))
-      else void sendPage(reply, status, refusalPage(error.reason, settings), settings)
-      return undefined
-    }
-  }
+  liveRoute(app, ctx, { notices, bodyLimit, visitOf: (request) => visitOf(refOf(request), 'live') })
+}
 
-  async function press(form: Form, visit: Visit, request: FastifyRequest): Promise<DomainError | undefined> {
-    const { kind, id, recipient, deviceId } = form
-    const actor = { name: 'code', requestId: request.id }
-    try {
-      await act(ctx, visit, { kind, id, recipient, deviceId, actor })
-      return undefined
-    } catch (error) {
-      if (error instanceof DomainError) return error
-      throw error
-    }
-  }
-
-  function pageOf(
-    form: Form,
-    visit: Visit,
-    request: FastifyRequest,
-    refusal: DomainError | undefined,
-  ): Promise<TapPage> {
-    const cookies = cookiesOf(request).values
-    const isOwn = cookies.some((cookie) => hashCode(cookie) === visit.cookieHash)
-    const tried = refusal && triedOf(form, refusal)
-    return buildPage(pageDeps(ctx), visit, { cookies, query: isOwn ? form.tap : undefined, tried })
-  }
-
-  /** A registration can make a visit last longer than its cookie. */
-  function keepCookie(visit: Visit, request: FastifyRequest, reply: FastifyReply): void {
-    const { names, values } = cookiesOf(request)
-    const at = values.findIndex((value) => hashCode(value) === visit.cookieHash)
-    const [name, value] = [names[at], values[at]]
-    const maxAgeSeconds = Math.floor((Date.parse(visit.expiresAt) - ctx.clock.now()) / 1000)
-    if (name !== undefined && value !== undefined)
-      setCookie(ctx, request, reply, { name, value, maxAgeSeconds })
+/** @returns why nothing was done */
+async function press(
+  ctx: Context,
+  { kind, id, recipient, deviceId }: Form,
+  { visit, requestId }: { visit: Visit; requestId: string },
+): Promise<DomainError | undefined> {
+  try {
+    // As the requests with a code are named.
+    const actor = { name: 'code', requestId }
+    await act(ctx, visit, { kind, id, recipient, deviceId, actor })
+    return undefined
+  } catch (error) {
+    if (error instanceof DomainError) return error
+    throw error
   }
 }
 
-const wantsJson = ({ headers }: FastifyRequest): boolean => /\bjson\b/.test(headers.accept ?? '')
-
-const goneBody = (statusCode: number, { message, reason }: PageOver, request: FastifyRequest) => ({
-  statusCode,
-  error: statusCode === 410 ? 'Gone' : 'Not Found',
-  message,
-  code: `tap_${reason}`,
-  requestId: request.id,
-})
-
-interface Form {
-  ref: string
-  kind: ActionKind
-  id: number
-  recipient: string
-  deviceId: string | undefined
-  tap: string | undefined
+function pageAfter(
+  ctx: Context,
+  { kind, id, recipient, tap }: Form,
+  { visit, request, refusal }: { visit: Visit; request: FastifyRequest; refusal: DomainError | undefined },
+): Promise<TapPage> {
+  const { values: cookies } = cookiesOf(request)
+  const isOwn = cookies.some((cookie) => hashCode(cookie) === visit.cookieHash)
+  const tried = refusal && { kind, id, recipient, failure: failureOf(refusal) }
+  return buildPage(pageDeps(ctx), visit, { cookies, query: isOwn ? tap : undefined, tried })
 }
 
-const kinds: readonly ActionKind[] = ['register', 'claim', 'badge', 'guestbook']
+/** Loading the page again shows what came of the form. */
+const isStored = ({ actions }: TapPage, form: Form): boolean =>
+  actions.some(
+    ({ kind, id, state }) => kind === form.kind && id === form.id && !/^(open|closed)$/.test(state.is),
+  )
 
-/** @throws DomainError not_found without a ref, invalid_input */
-function fieldsOf(request: FastifyRequest): Form {
-  const fields = request.body instanceof URLSearchParams ? request.body : new URLSearchParams()
-  const field = (name: string) => fields.get(name) ?? ''
-  if (field('ref') === '') throw notFound('ref')
-  const kind = kinds.find((one) => one === field('kind'))
-  const id = field('id') || '0'
-  if (kind === undefined || !/^\d{1,15}$/.test(id))
-    throw new DomainError('invalid_input', 'kind and id must name an action of the page. Load it again.')
-  return {
-    ref: field('ref'),
-    kind,
-    id: Number(id),
-    recipient: field('recipient').slice(0, 1000),
-    deviceId: field('deviceId').slice(0, 200) || undefined,
-    tap: /^[\w%=&.+-]{1,1000}$/.test(field('tap')) ? field('tap') : undefined,
-  }
-}
-
-function triedOf({ kind, id, recipient }: Form, { code, message, detail }: DomainError): Tried {
-  const { forStrangers, retryAfterSeconds } = detail
-  const failure = { code, message: forStrangers ?? message }
-  return {
-    kind,
-    id,
-    recipient,
-    failure: retryAfterSeconds === undefined ? failure : { ...failure, retryAfterSeconds },
-  }
+/** A registration can make a visit last longer than its cookie. */
+function keepCookie(ctx: Context, visit: Visit, request: FastifyRequest, reply: FastifyReply): void {
+  const { names, values } = cookiesOf(request)
+  const at = values.findIndex((value) => hashCode(value) === visit.cookieHash)
+  const [name, value] = [names[at], values[at]]
+  const maxAgeSeconds = Math.floor((Date.parse(visit.expiresAt) - ctx.clock.now()) / 1000)
+  if (name !== undefined && value !== undefined)
+    setCookie(ctx, request, reply, { name, value, maxAgeSeconds })
 }

@@ -1,11 +1,14 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Context } from '../context.ts'
 import { buildPage, type Viewing } from '../domain/tap-page/build.ts'
+import type { TapPage } from '../domain/tap-page/content.ts'
 import { isOwnVisit, openTap, type PageCookie } from '../domain/taps/open-tap.ts'
 import { tapState } from '../domain/taps/verify-tap.ts'
 import { limited } from '../http/bind.ts'
 import { isPrefetch, refusePrefetch } from '../http/prefetch.ts'
+import { actionCards } from '../pages/tap/cards.ts'
 import { refusalPage } from '../pages/tap/refusals.ts'
+import type { PageSettings } from '../pages/tap/settings.ts'
 import { tapPage } from '../pages/tap/tap-page.ts'
 import { imageUrl } from './badge-events.ts'
 import { pageSettings, privateHeaders, sendPage } from './tap-page-answer.ts'
@@ -38,6 +41,13 @@ export function tapPageRoutes(app: FastifyInstance, ctx: Context): void {
     }
   })
 }
+
+/** What the page's script gets: each piece that may have changed. */
+export const cardsOf = (page: TapPage, settings: PageSettings) => ({
+  cards: actionCards(page, settings),
+  endsAt: page.endsAt,
+  isLive: page.isLive,
+})
 
 /** What the rules of tap pages get: images of badges have addresses of ours. */
 export const pageDeps = (ctx: Context) => ({

@@ -14,7 +14,7 @@ import {
   isHex,
   type PublicClient,
 } from 'viem'
-import { getCode, getEnsAddress } from 'viem/actions'
+import { getCode, getEnsAddress, getEnsName } from 'viem/actions'
 import { berachain, holesky, linea, lineaSepolia, mainnet, sepolia, story } from 'viem/chains'
 import { OutboundFailed } from '../../outbound/errors.ts'
 import { plainText } from '../../outbound/foreign-text.ts'
@@ -79,6 +79,14 @@ export class NameLookup {
       // A resolver whose gateways failed also says "none".
       if (found === null && this.#gateways !== undefined) throw new Error('gateways failed')
       return found !== null && isAddress(found) ? getAddress(found) : undefined
+    })
+  }
+
+  /** The name that an address calls its own, which may still point elsewhere. @throws NameUnavailable */
+  nameOf(address: Address): Promise<string | undefined> {
+    return this.#asked(async () => {
+      const { universalResolver: universalResolverAddress } = this.#home
+      return (await getEnsName(this.#client, { address, universalResolverAddress })) ?? undefined
     })
   }
 

@@ -3,7 +3,7 @@ import { toCoinType } from 'viem/ens'
 import { Semaphore, type SemaphoreLimits } from '../../../values/semaphore.ts'
 import { Deadline } from '../../outbound/deadline.ts'
 import type { SendRequest } from '../../outbound/outbound.ts'
-import { type ClientFor, NameLookup, nameServiceFor, tooLong } from './name-lookup.ts'
+import { type ClientFor, NameLookup, type NameService, nameServiceFor, tooLong } from './name-lookup.ts'
 import { NameUnavailable, readRecipient, UnknownName } from './recipient.ts'
 
 export { guardedCcipRequest } from './name-lookup.ts'
@@ -16,7 +16,7 @@ type Lane = SemaphoreLimits & {
   /** For one name, including all questions about it. */
   nameMs: number
 }
-type Lanes = Record<'team' | 'chip' | 'client', Lane>
+type Lanes = Record<'team' | 'chip' | 'client' | 'shown', Lane>
 
 /**
  * A name's owner controls how long its resolver takes, and strangers may ask: each kind of asker has a queue of
@@ -27,6 +27,8 @@ const usualLanes: Lanes = {
   // A person with one tap may claim, sign the guestbook, and collect several badges all at once.
   chip: { atOnce: 6, atOncePerKey: 1, waiting: 64, waitingPerKey: 8, waitMs: 5000, nameMs: 10_000 },
   client: { atOnce: 4, atOncePerKey: 2, waiting: 16, waitingPerKey: 2, waitMs: 2000, nameMs: 5000 },
+  // Names of owners on tap pages, which do without.
+  shown: { atOnce: 8, atOncePerKey: 8, waiting: 64, waitingPerKey: 64, waitMs: 2000, nameMs: 3000 },
 }
 
 interface NameResolverSettings {
@@ -46,6 +48,11 @@ export interface NameResolver {
    * @throws RecipientInvalid, UnknownName, NameChainMissing, NameUnavailable
    */
   resolve(asker: Asker, chainId: number, text: string): Promise<Address>
+  /**
+   * The name of an address, if that name also leads to the address on this chain. Never throws: who has no name, or
+   * one that cannot be looked up now, is shown by address.
+   */
+  nameOf(chainId: number, address: Address): Promise<string | undefined>
 }
 
 export function createNameResolver(settings: NameResolverSettings): NameResolver {
@@ -57,6 +64,11 @@ export function createNameResolver(settings: NameResolverSettings): NameResolver
     team: new Semaphore(lanes.team),
     chip: new Semaphore(lanes.chip),
     client: new Semaphore(lanes.client),
+    shown: new Semaphore(lanes.shown),
+  }
+  const addressOf = (name: string, home: NameService, chainId: number, timeoutMs: number) => {
+    const question = new NameLookup(name, home, fetchGateway, { now, timeoutMs })
+    return home.chainId === chainId ? question.address() : addressElsewhere(question, name, chainId)
   }
   return {
     async resolve(asker, chainId, text) {
@@ -66,15 +78,25 @@ export function createNameResolver(settings: NameResolverSettings): NameResolver
       const home = nameServiceFor(name, chainId, ensChainId, clientFor)
       const { kind, key } = laneOf(asker)
       const timeoutMs = lanes[kind].nameMs
-      const lookUp = () =>
-        within(timeoutMs, name, () => {
-          const question = new NameLookup(name, home, fetchGateway, { now, timeoutMs })
-          return home.chainId === chainId ? question.address() : addressElsewhere(question, name, chainId)
-        })
+      const lookUp = () => within(timeoutMs, name, () => addressOf(name, home, chainId, timeoutMs))
       const address = await semaphores[kind].run(key, lookUp, busy)
       if (address !== undefined) return address
       const next = 'check how it is written, or give the address (0x…)'
       throw new UnknownName(`${name} has no address on the name service of chain ${home.chainId}: ${next}`)
+    },
+    async nameOf(chainId, address) {
+      const timeoutMs = lanes.shown.nameMs
+      const verified = async () => {
+        const home = nameServiceFor('', chainId, ensChainId, clientFor)
+        const name = await new NameLookup(address, home, fetchGateway, { now, timeoutMs }).nameOf(address)
+        if (name === undefined) return undefined
+        const read = readRecipient(name)
+        // A name that is not in its normal form is made to look like another one.
+        if (read.kind !== 'name' || read.name !== name) return undefined
+        return (await addressOf(name, home, chainId, timeoutMs)) === address ? name : undefined
+      }
+      const lookUp = () => within(timeoutMs, address, verified)
+      return semaphores.shown.run('', lookUp, busy).catch(() => undefined)
     },
   }
 }

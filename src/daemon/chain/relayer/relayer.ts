@@ -66,6 +66,8 @@ export interface Relayer {
    */
   broadcasted(id: number): Promise<Hex>
   settled(id: number): Promise<SettledState>
+  /** Tells the version of a transaction, now and at each change. @returns a function that stops it */
+  follow(id: number, tell: (version: string) => void): Promise<() => void>
   /**
    * Gives an intent up: at once if it has no nonce yet, else by an empty transaction in its place; then the one
    * that is mined decides.
@@ -126,6 +128,11 @@ export async function openRelayer(options: RelayerOptions): Promise<Relayer> {
       return untilBroadcast(id, { db, events, broadcastTimeoutMs, schedule })
     },
     settled: (id) => untilSettled(id, events),
+    follow: (id, tell) =>
+      events.listen(id, ({ state, firstHash, settledAt }) => {
+        tell(`${state} ${firstHash}`)
+        return settledAt !== null
+      }),
     cancel: async (id, reason) => {
       const at = new Date(clock.now()).toISOString()
       const done = await db.write(async (trx) => {

@@ -1,7 +1,4 @@
 import type { Chains } from '../../chain/chains.ts'
-import { devChainId } from '../../chain/dev-chain/dev-keys.ts'
-import { readRecipient } from '../../chain/names/recipient.ts'
-import { RecipientInvalid } from '../../chain/names/resolver.ts'
 import { type KeyedRequest, reserveIdempotencyKey } from '../../chain/relayer/record-intent.ts'
 import {
   findClaim,
@@ -19,12 +16,13 @@ import { hashCode } from '../../store/refs.ts'
 import type { BadgeClaimRow, BadgeEventRow, OtpRow } from '../../store/schema.ts'
 import type { SecretBox } from '../../store/secret-box.ts'
 import { badgeStatus } from '../badge-status.ts'
-import { type Asker, type Names, resolveRecipient } from '../chain/recipients.ts'
+import type { Names } from '../chain/recipients.ts'
 import { presentCode, spendCode } from '../codes/otps.ts'
 import { conflict, DomainError, invalid, notFound, storeFailure } from '../errors.ts'
 import { type Clock, iso } from '../time.ts'
 import { deviceHashes, isRecipient, recipientKey } from './personal.ts'
 import { noAccount, type Providers } from './providers.ts'
+import { badgeRecipient } from './recipient.ts'
 import type { MintResult, Settler } from './settle.ts'
 
 export interface MintDeps {
@@ -213,44 +211,3 @@ const outOfReach = ({ retryAfterMs, reason }: { retryAfterMs: number; reason: st
     'The badge provider cannot be reached. Nothing is lost and the code is still good: repeat the same request.',
     { retryAfterSeconds: Math.max(1, Math.ceil(retryAfterMs / 1000)), cause: new Error(reason) },
   )
-
-const ethereum = 1
-
-type Deps = { names: Names; chains: Pick<Chains, 'has'> }
-
-/**
- * @returns an address (EIP-55), a normalized ENS name (POAP resolves it itself), or an e-mail address @throws
- * DomainError recipient_invalid, chain_unavailable
- */
-async function badgeRecipient(deps: Deps, asker: Asker, given: string, isAtPoap: boolean): Promise<string> {
-  const text = given.trim()
-  if (text.includes('@')) return emailAddress(text)
-  if (!isAtPoap)
-    return resolveRecipient(deps, asker, deps.chains.has(devChainId) ? devChainId : ethereum, text)
-  try {
-    const read = readRecipient(text)
-    return read.kind === 'address' ? read.address : read.name
-  } catch (cause) {
-    if (!(cause instanceof RecipientInvalid)) throw cause
-    throw refused(cause.message, cause)
-  }
-}
-
-function emailAddress(text: string): string {
-  const [local = '', domain = ''] = [
-    text.slice(0, text.lastIndexOf('@')),
-    text.slice(text.lastIndexOf('@') + 1),
-  ]
-  const isSound =
-    text.length <= 254 &&
-    /^[^\s@"(),:;<>[\\\]\p{Cc}]{1,64}$/u.test(local) &&
-    /^([\p{L}\p{N}]([\p{L}\p{N}-]*[\p{L}\p{N}])?\.)+[\p{L}\p{N}-]{2,}$/u.test(domain)
-  if (isSound) return text
-  throw refused(`${JSON.stringify(text.slice(0, 100))} is not an e-mail address`)
-}
-
-const refused = (what: string, cause?: unknown): DomainError =>
-  new DomainError('recipient_invalid', `recipient: ${what}. Nothing was used up.`, {
-    errors: { recipient: 'is not valid' },
-    cause,
-  })

@@ -102,6 +102,11 @@ export async function ttlCached<T>(
   return answer
 }
 
+/** Makes the next question for a cached answer reach the chain. */
+export const forgetCached = (chain: Chain, what: string): void => {
+  kept.get(chain)?.delete(what)
+}
+
 /** A token's owner on its chain. `note`: why the owner is unknown; without it, the token has no owner. */
 export interface KnownOwner {
   owner: string | null

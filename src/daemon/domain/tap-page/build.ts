@@ -1,5 +1,4 @@
 import { withRef } from '../../../values/redirect-url.ts'
-import type { Chains } from '../../chain/chains.ts'
 import type { Db } from '../../store/database.ts'
 import { linksOfTeam } from '../../store/links.ts'
 import { pageOfChip } from '../../store/tap-pages.ts'
@@ -9,14 +8,15 @@ import { assetsOf } from '../chips/chip-record.ts'
 import { iso } from '../time.ts'
 import { type ActionDeps, actionsOf } from './actions.ts'
 import type { Action, ActionKind, Failure, TapPage } from './content.ts'
+import { forgetOwner, type OwnerDeps, ownerOnPage } from './owner.ts'
 import { describePiece } from './piece.ts'
 import type { Visit } from './visit.ts'
 
-export type BuildDeps = ActionDeps & {
-  db: Pick<Db, 'read'>
-  chains: Chains
-  wire: { refParameter: string }
-}
+export type BuildDeps = ActionDeps &
+  OwnerDeps & {
+    db: Pick<Db, 'read'>
+    wire: { refParameter: string }
+  }
 
 /** Who looks at a page, and what they just tried. */
 export interface Viewing {
@@ -24,6 +24,16 @@ export interface Viewing {
   /** See TapPage. */
   query: string | undefined
   tried?: Tried | undefined
+  /** Told of what the page waits for. */
+  watch?: Watch | undefined
+  /** A transaction was settled, so the token may have another owner. */
+  isMoved?: boolean | undefined
+}
+
+export interface Watch {
+  transaction(id: number): void
+  /** The chain has not said yet who owns the token. */
+  owner(told: Promise<unknown>): void
 }
 
 /** An action that was refused just now, with what was typed. */
@@ -46,8 +56,14 @@ export async function buildPage(deps: BuildDeps, visit: Visit, viewing: Viewing)
     linksOfTeam(read, ref.teamId),
   ])
   const token = ref.tokenRow === null ? undefined : await findToken(read, ref.tokenRow)
+  if (token && viewing.isMoved) forgetOwner(deps, token)
+  const owner = token && ownerOnPage(deps, token)
   const described = describePiece(token?.metadata ?? null, page?.item)
-  const actions = await actionsOf(deps, { visit, carried, page, token, cookies: viewing.cookies })
+  const { cookies, watch } = viewing
+  const watching: ActionDeps = { ...deps, watch: watch && ((id) => watch.transaction(id)) }
+  const actions = await actionsOf(watching, { visit, carried, page, token, cookies })
+  const known = await owner?.soon
+  if (owner && !known?.isFinal) watch?.owner(owner.told)
   const refs = new Map(secrets.links)
   return {
     ref: secrets.own,
@@ -64,7 +80,7 @@ export async function buildPage(deps: BuildDeps, visit: Visit, viewing: Viewing)
         tokenId: token.tokenId,
         url: deps.explorers.token(token),
       },
-      owner: undefined,
+      owner: known?.owner,
     },
     actions: actions.map((action) => withFailure(action, viewing.tried)),
     links: links.flatMap(({ id, label, baseUrl }) => {

@@ -14,6 +14,8 @@ export interface RecordDeps {
   db: Pick<Db, 'read'>
   clock: { now(): number; lived(): number }
   explorers: Explorers
+  /** Told of each transaction that is not settled. */
+  watch?: ((transactionId: number) => void) | undefined
 }
 
 /** A registration that a code was used for, as its record keeps it. */
@@ -37,6 +39,7 @@ export async function transactionState(
   const record = await findRecord(deps, code, kind)
   if (record?.transactionId == null) return undefined
   const row = await findTransaction(deps.db.read, record.transactionId)
+  if (row?.settledAt === null) deps.watch?.(row.id)
   return row && stateOf(row, deps.explorers)
 }
 

@@ -1,0 +1,52 @@
+import type { Chains } from '../../chain/chains.ts'
+import { devChainId } from '../../chain/dev-chain/dev-keys.ts'
+import { readRecipient } from '../../chain/names/recipient.ts'
+import { RecipientInvalid } from '../../chain/names/resolver.ts'
+import { type Asker, type Names, resolveRecipient } from '../chain/recipients.ts'
+import { DomainError } from '../errors.ts'
+
+const ethereum = 1
+
+type Deps = { names: Names; chains: Pick<Chains, 'has'> }
+
+/**
+ * @returns an address (EIP-55), a normalized ENS name (POAP resolves it itself), or an e-mail address @throws
+ * DomainError recipient_invalid, chain_unavailable
+ */
+export async function badgeRecipient(
+  deps: Deps,
+  asker: Asker,
+  given: string,
+  isAtPoap: boolean,
+): Promise<string> {
+  const text = given.trim()
+  if (text.includes('@')) return emailAddress(text)
+  if (!isAtPoap)
+    return resolveRecipient(deps, asker, deps.chains.has(devChainId) ? devChainId : ethereum, text)
+  try {
+    const read = readRecipient(text)
+    return read.kind === 'address' ? read.address : read.name
+  } catch (cause) {
+    if (!(cause instanceof RecipientInvalid)) throw cause
+    throw refused(cause.message, cause)
+  }
+}
+
+function emailAddress(text: string): string {
+  const [local = '', domain = ''] = [
+    text.slice(0, text.lastIndexOf('@')),
+    text.slice(text.lastIndexOf('@') + 1),
+  ]
+  const isSound =
+    text.length <= 254 &&
+    /^[^\s@"(),:;<>[\\\]\p{Cc}]{1,64}$/u.test(local) &&
+    /^([\p{L}\p{N}]([\p{L}\p{N}-]*[\p{L}\p{N}])?\.)+[\p{L}\p{N}-]{2,}$/u.test(domain)
+  if (isSound) return text
+  throw refused(`${JSON.stringify(text.slice(0, 100))} is not an e-mail address`)
+}
+
+const refused = (what: string, cause?: unknown): DomainError =>
+  new DomainError('recipient_invalid', `recipient: ${what}. Nothing was used up.`, {
+    errors: { recipient: 'is not valid' },
+    cause,
+  })

@@ -1,0 +1,138 @@
+import type { Chains } from '../../chain/chains.ts'
+import type { Watch } from './build.ts'
+import type { Action, TapPage } from './content.ts'
+
+/** Badges are settled by their provider, and other processes tell nobody. */
+const lookAgainMs = { badge: 2000, other: 15_000 }
+
+/** A press of a button reaches all open views of its page in this process. */
+export class PageNotices {
+  readonly #listeners = new Map<string, Set<() => void>>()
+
+  listen(ref: string, listener: () => void): () => void {
+    const listeners = this.#listeners.get(ref) ?? new Set()
+    this.#listeners.set(ref, listeners.add(listener))
+    return () => {
+      listeners.delete(listener)
+      if (listeners.size === 0) this.#listeners.delete(ref)
+    }
+  }
+
+  tell(ref: string): void {
+    for (const listener of this.#listeners.get(ref) ?? []) listener()
+  }
+}
+
+interface Followed {
+  chains: Chains
+  clock: { now(): number }
+  notices: PageNotices
+  ref: string
+  /** @param isMoved see Viewing */
+  look(watch: Watch, isMoved: boolean): Promise<TapPage>
+  /** @param keys of what changed: of everything at first */
+  tell(change: { page: TapPage; keys: ReadonlySet<string> }): void
+  /** The page cannot change any more, or is over. */
+  end(error?: unknown): void
+}
+
+/** Looks at a page whenever something that it shows may have changed. @returns a function that stops it */
+export function followPage(followed: Followed): () => void {
+  const ended = new AbortController()
+  const bell = new Bell()
+  ended.signal.addEventListener('abort', () => bell.ring(), { once: true })
+  run(followed, bell, ended.signal).then(
+    () => followed.end(),
+    (error: unknown) => followed.end(error),
+  )
+  return () => ended.abort()
+}
+
+async function run(followed: Followed, bell: Bell, ended: AbortSignal): Promise<void> {
+  const { chains, clock, notices, ref } = followed
+  const versions = new Map<number, string>()
+  let before: ReadonlyMap<string, string> = new Map()
+  let isMoved = false
+  while (!ended.aborted) {
+    const stops = [notices.listen(ref, () => bell.ring())]
+    try {
+      const transactions: number[] = []
+      let isOwnerOpen = false
+      const watch: Watch = {
+        transaction: (id) => transactions.push(id),
+        owner: (told) => {
+          isOwnerOpen = true
+          void told.then(() => bell.ring())
+        },
+      }
+      const page = await followed.look(watch, isMoved)
+      const now = clock.now()
+      const shown = versionsOf(page, now)
+      const keys = new Set([...shown.keys()].filter((key) => shown.get(key) !== before.get(key)))
+      if (keys.size > 0 && !ended.aborted) followed.tell({ page, keys })
+      before = shown
+      if (!page.isLive && !isOwnerOpen) return
+      isMoved = false
+      for (const id of transactions) {
+        const changed = (version: string) => {
+          if (versions.get(id) === version) return
+          versions.set(id, version)
+          isMoved = true
+          bell.ring()
+        }
+        stops.push(await chains.relayer.follow(id, changed))
+      }
+      await bell.rung(restMs(page, now))
+    } finally {
+      for (const stop of stops) stop()
+    }
+  }
+}
+
+const datesOf = ({ state }: Action): string[] =>
+  state.is === 'registered' ? [state.allowedAt, state.expiresAt] : []
+
+/** What each piece shows, but for clocks that run by themselves. */
+function versionsOf({ actions, piece, endsAt }: TapPage, now: number): Map<string, string> {
+  const passed = (dates: string[]) => dates.map((date) => Date.parse(date) <= now)
+  const isOpen = actions.some(({ state }) => state.is === 'open')
+  return new Map([
+    ['owner', JSON.stringify(piece.owner ?? null)],
+    ['time', JSON.stringify([endsAt, passed([endsAt]), isOpen])],
+    ...actions.map((action): [string, string] => [
+      `${action.kind}-${action.id}`,
+      JSON.stringify([action, passed(datesOf(action))]),
+    ]),
+  ])
+}
+
+function restMs({ actions, endsAt }: TapPage, now: number): number {
+  const isBadge = actions.some(({ kind, state }) => kind === 'badge' && state.is === 'pending')
+  const ahead = [endsAt, ...actions.flatMap(datesOf)]
+    .map((date) => Date.parse(date) - now)
+    .filter((ms) => ms > 0)
+  return Math.min(isBadge ? lookAgainMs.badge : lookAgainMs.other, ...ahead)
+}
+
+/** Wakes whoever waits for it, or spares the next wait. */
+class Bell {
+  #isRung = false
+  #wake: () => void = () => undefined
+
+  ring(): void {
+    this.#isRung = true
+    this.#wake()
+  }
+
+  async rung(atMostMs: number): Promise<void> {
+    if (!this.#isRung)
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, atMostMs)
+        this.#wake = () => {
+          clearTimeout(timer)
+          resolve()
+        }
+      })
+    this.#isRung = false
+  }
+}

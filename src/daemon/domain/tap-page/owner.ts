@@ -1,0 +1,66 @@
+import { setTimeout as later } from 'node:timers/promises'
+import { getAddress } from 'viem/utils'
+import type { Chain, Chains } from '../../chain/chains.ts'
+import { ownerOf } from '../../chain/contract-state.ts'
+import type { LocatedToken, TokenLocation } from '../../store/tokens.ts'
+import { forgetCached, ttlCached } from '../chain/read-chain.ts'
+import type { Names } from '../chain/recipients.ts'
+import type { Piece } from './content.ts'
+
+export interface OwnerDeps {
+  chains: Chains
+  names: Names
+}
+
+/** A page does not wait longer for a chain; its script gets the owner later. */
+const patienceMs = 150
+const ownerMs = 3000
+const nameMs = 600_000
+
+type Owner = Piece['owner']
+
+interface Reading {
+  /** What is known in time: `isFinal` once the chain and its names have answered. */
+  soon: Promise<{ owner: Owner; isFinal: boolean }>
+  /** Never fails: an owner whom nobody can tell is undefined. */
+  told: Promise<Owner>
+}
+
+/** The owner of a token by its chain, with the name that the owner gave to the address. */
+export function ownerOnPage(deps: OwnerDeps, token: LocatedToken): Reading {
+  let owner: Owner
+  const reading = readOwner(deps, token, (known) => {
+    owner = known
+  })
+  const told = reading.then(
+    () => owner,
+    () => undefined,
+  )
+  const settled = new AbortController()
+  const timeout = later(patienceMs, false, { signal: settled.signal }).catch(() => false)
+  const soon = Promise.race([told.then(() => true), timeout])
+    .then((isFinal) => ({ owner, isFinal }))
+    .finally(() => settled.abort())
+  return { soon, told }
+}
+
+async function readOwner(deps: OwnerDeps, token: LocatedToken, learn: (owner: Owner) => void): Promise<void> {
+  // A contract with a known problem cannot name the owner.
+  if (token.contractProblem !== null || !deps.chains.has(token.chainId)) return
+  const chain = deps.chains.get(token.chainId)
+  const address = await ttlCached(chain, keyOf(token), ownerMs, () =>
+    ownerOf(chain.client, getAddress(token.contractAddress), BigInt(token.tokenId)),
+  )
+  if (address === undefined) return
+  learn({ address, name: undefined })
+  const name = await ttlCached(chain, `name ${address}`, nameMs, () => deps.names.nameOf(chain.id, address))
+  learn({ address, name })
+}
+
+const keyOf = ({ contractAddress, tokenId }: TokenLocation): string => `owner ${contractAddress}/${tokenId}`
+
+/** The next page asks the chain. */
+export function forgetOwner({ chains }: Pick<OwnerDeps, 'chains'>, token: TokenLocation): void {
+  const chain: Chain | undefined = chains.has(token.chainId) ? chains.get(token.chainId) : undefined
+  if (chain) forgetCached(chain, keyOf(token))
+}

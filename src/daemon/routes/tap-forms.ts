@@ -1,0 +1,74 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { Context } from '../context.ts'
+import { DomainError, notFound } from '../domain/errors.ts'
+import type { ActionKind } from '../domain/tap-page/content.ts'
+import { PageOver } from '../domain/tap-page/visit.ts'
+import { refusalPage } from '../pages/tap/refusals.ts'
+import { pageSettings, sendPage } from './tap-page-answer.ts'
+
+/** A form of a tap page. */
+export interface Form {
+  ref: string
+  kind: ActionKind
+  /** Of the event; 0: there is only one. */
+  id: number
+  recipient: string
+  deviceId: string | undefined
+  /** The query of the chip's URL, for the way back. */
+  tap: string | undefined
+}
+
+const kinds: readonly ActionKind[] = ['register', 'claim', 'badge', 'guestbook']
+
+const fieldsOf = ({ body }: FastifyRequest) => {
+  const fields = body instanceof URLSearchParams ? body : new URLSearchParams()
+  return (name: string) => fields.get(name) ?? ''
+}
+
+/** The page's own ref, which authorizes everything. @throws DomainError not_found */
+export function refOf(request: FastifyRequest): string {
+  const ref = fieldsOf(request)('ref')
+  if (ref === '') throw notFound('ref')
+  return ref
+}
+
+/** @throws DomainError not_found without a ref, invalid_input */
+export function formOf(request: FastifyRequest): Form {
+  const field = fieldsOf(request)
+  const ref = refOf(request)
+  const kind = kinds.find((one) => one === field('kind'))
+  const id = field('id') || '0'
+  if (kind === undefined || !/^\d{1,15}$/.test(id))
+    throw new DomainError('invalid_input', 'kind and id must name an action of the page. Load it again.')
+  return {
+    ref,
+    kind,
+    id: Number(id),
+    recipient: field('recipient').slice(0, 1000),
+    deviceId: field('deviceId').slice(0, 200) || undefined,
+    tap: /^[\w%=&.+-]{1,1000}$/.test(field('tap')) ? field('tap') : undefined,
+  }
+}
+
+/** The page's script asks for JSON, a browser for a page. */
+export const wantsJson = ({ headers }: FastifyRequest): boolean =>
+  /\b(json|event-stream)\b/.test(headers.accept ?? '')
+
+/** Answers for pages that are over, with the reason. */
+export function answerOverPages(app: FastifyInstance, ctx: Context): void {
+  app.setErrorHandler((error, request, reply) => {
+    if (!(error instanceof PageOver)) throw error
+    const { message, reason } = error
+    const status = reason === 'disabled' ? 404 : 410
+    if (wantsJson(request)) {
+      const words = reason === 'disabled' ? 'Not Found' : 'Gone'
+      const code = `tap_${reason}`
+      return reply
+        .code(status)
+        .header('cache-control', 'no-store')
+        .send({ statusCode: status, error: words, message, code, requestId: request.id })
+    }
+    const settings = pageSettings(ctx, request.headers['accept-language'])
+    return sendPage(reply, status, refusalPage(reason, settings), settings)
+  })
+}

@@ -1,0 +1,76 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { Semaphore } from '../../values/semaphore.ts'
+import type { Context } from '../context.ts'
+import { buildPage, type Watch } from '../domain/tap-page/build.ts'
+import type { TapPage } from '../domain/tap-page/content.ts'
+import { followPage, type PageNotices } from '../domain/tap-page/live.ts'
+import { findVisit, PageOver, type Visit } from '../domain/tap-page/visit.ts'
+import { LiveLines, serverSentEvents } from '../http/live-lines.ts'
+import { cardsOf, pageDeps } from './tap-page.ts'
+import { pageSettings, privateHeaders } from './tap-page-answer.ts'
+import { cookiesOf } from './tap-page-cookies.ts'
+
+const limits = { atOnce: 1000, atOncePerKey: 4, waiting: 0, waitingPerKey: 0, waitMs: 0 }
+
+interface LiveSettings {
+  notices: PageNotices
+  /** Bytes. */
+  bodyLimit: number
+  visitOf(request: FastifyRequest): Promise<Visit>
+}
+
+/** A page's cards as they change, as events; or as they are now, for who cannot get a stream. */
+export function liveRoute(
+  app: FastifyInstance,
+  ctx: Context,
+  { notices, bodyLimit, visitOf }: LiveSettings,
+): void {
+  const streams = new LiveLines(app)
+  const places = new Semaphore(limits)
+  app.post('/t/live', { bodyLimit }, async (request, reply) => {
+    reply.headers({ ...privateHeaders, 'x-accel-buffering': 'no' })
+    const visit = await visitOf(request)
+    const { values: cookies } = cookiesOf(request)
+    const language = request.headers['accept-language']
+    const answerOf = (page: TapPage) => cardsOf(page, pageSettings(ctx, language))
+    if (!/\bevent-stream\b/.test(request.headers.accept ?? ''))
+      return answerOf(await buildPage(pageDeps(ctx), visit, { cookies, query: undefined }))
+
+    const ref = visit.secrets.own
+    let isGranted = false
+    const leave = places.acquire(ref, (mayGo) => {
+      isGranted = mayGo
+    })
+    if (!isGranted) {
+      const message = 'Too many pages are being followed. Ask again, without a stream.'
+      const refusal = { statusCode: 503, error: 'Service Unavailable', message, code: 'busy' }
+      return reply
+        .code(503)
+        .header('retry-after', 5)
+        .send({ ...refusal, requestId: request.id })
+    }
+    reply.raw.once('close', leave)
+    const look = async (watch: Watch, isMoved: boolean) =>
+      buildPage(pageDeps(ctx), await findVisit(ctx, ref), { cookies, query: undefined, watch, isMoved })
+    type Change = { page: TapPage; keys: ReadonlySet<string> }
+    return streams.send<Change>(
+      reply,
+      {
+        follow: (tell, end) => {
+          const ended = (error: unknown) => {
+            if (error !== undefined && !(error instanceof PageOver))
+              ctx.log.warn({ requestId: request.id, err: error }, 'a tap page is no longer followed')
+            end()
+          }
+          return followPage({ chains: ctx.chains, clock: ctx.clock, notices, ref, look, tell, end: ended })
+        },
+        toLine: ({ page, keys }) => {
+          const { cards, ...rest } = answerOf(page)
+          return { cards: cards.filter(({ key }) => keys.has(key)), ...rest }
+        },
+        mayGoOn: () => true,
+      },
+      serverSentEvents('cards'),
+    )
+  })
+}
