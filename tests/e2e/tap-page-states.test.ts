@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Browser } from 'playwright-core'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import type { TapPage } from '../../src/daemon/domain/tap-page/content.ts'
 import { type Sample, samplePage, samples } from '../../src/daemon/pages/tap/samples.ts'
 import { contentSecurityPolicy } from '../../src/daemon/pages/tap/settings.ts'
@@ -79,21 +79,21 @@ const outside = `[...document.querySelectorAll('html, body *')]
   })
   .map((element) => 'outside: ' + element.outerHTML.slice(0, 100))`
 
-/** axe finds nothing by WCAG 2.2 A and AA, nothing sticks out of the screen, and the page's own policy refuses nothing. */
-async function expectAccessible(states: readonly Sample[], look: Look): Promise<void> {
-  const shown = new Map<string, string>()
-  const violations: string[] = []
-  const { width, colorScheme } = look
+async function phone({ width, colorScheme, language, textSize }: Look) {
+  const bodies = new Map<string, string>()
+  const refusedByPolicy: string[] = []
   const page = await browser.newPage({ viewport: { width, height: 844 }, colorScheme })
+  onTestFinished(() => page.close())
   page.on('console', (message) => {
-    if (/Content Security Policy/.test(message.text())) violations.push(message.text())
+    if (/Content Security Policy/.test(message.text())) refusedByPolicy.push(message.text())
   })
   await page.route('**/*', (route) => {
     const { hostname, pathname } = new URL(route.request().url())
-    const body = shown.get(pathname)
+    if (hostname === 'gone.example') return route.fulfill({ status: 404 })
     if (hostname !== 'taps.example') return route.fulfill({ contentType: 'image/svg+xml', body: picture })
     if (pathname === '/t/assets/page.js')
       return route.fulfill({ contentType: 'text/javascript', body: script })
+    const body = bodies.get(pathname)
     if (body === undefined)
       return route.fulfill({ contentType: 'application/json', body: '{"cards":[],"isLive":false}' })
     return route.fulfill({
@@ -102,31 +102,58 @@ async function expectAccessible(states: readonly Sample[], look: Look): Promise<
       body,
     })
   })
+  async function show(sample: Sample): Promise<void> {
+    const gateways = { ipfs: 'https://ipfs.example', arweave: 'https://arweave.example' }
+    const settings = { language, nonce: 'nonce', now, gateways, script: 't/assets/page.js', home }
+    const { body } = samplePage(sample, settings)
+    bodies.set(`/${sample.state}`, body.replace('<style nonce="nonce">', `$&html{font-size:${textSize}%}`))
+    await page.goto(`${home}/${sample.state}`, { waitUntil: 'load' })
+  }
+  return { page, show, refusedByPolicy }
+}
+
+/** axe finds nothing by WCAG 2.2 A and AA, nothing sticks out of the screen, and the page's own policy refuses nothing. */
+async function expectAccessible(states: readonly Sample[], look: Look): Promise<void> {
+  const { page, show, refusedByPolicy } = await phone(look)
   for (const sample of states) {
-    const { body } = samplePage(sample, {
-      language: look.language,
-      nonce: 'nonce',
-      now,
-      gateways: { ipfs: 'https://ipfs.example', arweave: 'https://arweave.example' },
-      script: 't/assets/page.js',
-      home,
-    })
-    const path = `/${sample.state}`
-    shown.set(path, body.replace('<style nonce="nonce">', `$&html{font-size:${look.textSize}%}`))
-    await page.goto(`${home}${path}`, { waitUntil: 'load' })
+    await show(sample)
     await page.evaluate(openDetails)
     const found = [...(await audit(page)), ...(await page.evaluate<string[]>(outside))]
     expect([sample.state, found]).toEqual([sample.state, []])
   }
-  expect(violations).toEqual([])
-  await page.close()
+  expect(refusedByPolicy).toEqual([])
 }
 
 const half = (remainder: number) => all.filter((_, index) => index % 2 === remainder)
+const byDay: Look = { language: 'en', colorScheme: 'light', width: 390, textSize: 100 }
 
 // The long suite lets axe judge each state in each look.
 test('every other state is accessible, and stays inside the screen, by day on a phone', () =>
-  expectAccessible(half(0), { language: 'en', colorScheme: 'light', width: 390, textSize: 100 }))
+  expectAccessible(half(0), byDay))
 
 test('every other state is accessible, and stays inside the screen, at night on a narrow one with doubled text', () =>
   expectAccessible(half(1), { language: 'de', colorScheme: 'dark', width: 320, textSize: 200 }))
+
+test('a picture that is gone leaves its name in a box as large, and nothing moves when pictures arrive or fail', async () => {
+  const { page, show } = await phone(byDay)
+  await page.addInitScript(`window.shifts = 0
+    new PerformanceObserver((list) => { for (const { value } of list.getEntries()) shifts += value })
+      .observe({ type: 'layout-shift', buffered: true })`)
+  const sizes = () =>
+    page.evaluate<
+      number[][]
+    >(`[...document.querySelectorAll('.hero, .gallery li, .artwork')].map((element) => {
+      const { width, height } = element.getBoundingClientRect()
+      return [width, height]
+    })`)
+  await show({ state: 'there', status: 200, shows: { page: everything } })
+  const usual = await sizes()
+  const gone = JSON.parse(JSON.stringify(everything).replaceAll('media.example', 'gone.example')) as TapPage
+  await show({ state: 'gone', status: 200, shows: { page: gone } })
+  await page.locator('.hero .broken', { hasText: everything.piece.name ?? '' }).waitFor()
+  await page.locator('.gallery').scrollIntoViewIfNeeded()
+  await page.locator('.gallery .broken').first().waitFor()
+  expect(await page.locator('.hero img').count()).toBe(0)
+  expect(await sizes()).toEqual(usual)
+  expect(await page.evaluate('shifts')).toBeLessThan(0.01)
+})

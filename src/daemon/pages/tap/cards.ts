@@ -137,8 +137,8 @@ function form(action: Action, { ref, query }: TapPage, settings: PageSettings, f
   const isWrong = filled.failed === 'recipient_invalid' || filled.failed === 'invalid_input'
   return html`<form data-action="${kind}" method="post" action="${pathOf(settings, '/t/act')}" autocomplete="on">
 <input type="hidden" name="ref" value="${ref}"><input type="hidden" name="kind" value="${kind}"><input type="hidden" name="id" value="${id}"><input type="hidden" name="tap" value="${query}">${takesDevice && html`<input type="hidden" name="deviceId" value="">`}
-<label for="${key}-recipient">${strings.recipient}</label>
-<input id="${key}-recipient" name="recipient" placeholder="${strings.recipientHint}" value="${filled.recipient?.slice(0, 255)}" required maxlength="255" dir="ltr" autocapitalize="none" autocorrect="off" spellcheck="false" enterkeyhint="send" aria-describedby="${key}-check"${isWrong && html` aria-invalid="true"`}>
+<label for="${key}-recipient">${kind === 'badge' ? strings.recipientOrEmail : strings.recipient}</label>
+<input id="${key}-recipient" name="recipient" placeholder="${kind === 'badge' ? strings.recipientOrEmailHint : strings.recipientHint}" value="${filled.recipient?.slice(0, 255)}" required maxlength="255" dir="ltr" autocapitalize="none" autocorrect="off" spellcheck="false" enterkeyhint="send" aria-describedby="${key}-check"${isWrong && html` aria-invalid="true"`}>
 <p data-check id="${key}-check" aria-live="polite"></p>
 <div data-wallets></div>
 <button type="submit"${filled.waits && html` disabled`}>${strings.buttons[kind]}</button>

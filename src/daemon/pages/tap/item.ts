@@ -104,7 +104,7 @@ export function attributes({ piece }: TapPage, settings: PageSettings): Html {
   if (shown.length === 0) return html``
   const rows = shown.map(
     ({ name, value }) =>
-      html`<div><dt><bdi>${brief(name, 100)}</bdi></dt><dd><bdi>${brief(value, 400)}</bdi></dd></div>`,
+      html`<div><dt><bdi>${brief(name, 100) || '–'}</bdi></dt><dd><bdi>${brief(value, 400)}</bdi></dd></div>`,
   )
   return html`<section aria-labelledby="attributes-title"><h2 id="attributes-title">${stringsOf(settings.language).attributes}</h2>
 <dl class="grid">${rows}</dl></section>`

@@ -19,7 +19,9 @@ a{color:var(--accent);text-underline-offset:.2em}
 [role=status]:focus{outline:none}
 [hidden]{display:none!important}
 .team{display:flex;align-items:center;gap:.6rem;font-weight:650}
-.team img{block-size:2.25rem;max-inline-size:9rem;object-fit:contain;border-radius:.4rem}
+.team img{flex:none;block-size:2.25rem;inline-size:2.25rem;object-fit:contain;border-radius:.4rem}
+.team img:last-child{inline-size:min(9rem,100%);object-position:left}
+[dir=rtl] .team img:last-child{object-position:right}
 .state{display:inline-flex;align-items:center;gap:.45rem;color:var(--accent);font-weight:600;font-size:.95rem}
 .tick{flex:none;display:grid;place-items:center;inline-size:1.4em;block-size:1.4em;border-radius:50%;background:var(--button);color:var(--on-button);font-size:.85em;font-weight:700}
 .bad,.state.bad{color:var(--bad)}

@@ -24,17 +24,18 @@ export const failures: FailureWords = {
   registration_same_tap:
     'Dieser Schritt braucht einen weiteren Scan. Halten Sie Ihr Telefon noch einmal an den Chip, und machen Sie auf der Seite weiter, die sich dann öffnet.',
   token_taken:
-    'Das Stück hat inzwischen jemand anderes übernommen. Halten Sie Ihr Telefon noch einmal an den Chip, um zu sehen, wem es gehört.',
+    'Jemand anderes hat im selben Moment dasselbe getan. Es wurde nichts verbraucht: Versuchen Sie es noch einmal.',
   transaction_refused:
-    'Der Vertrag dieses Stücks lässt das nicht zu. Fragen Sie das Team, von dem Sie es haben.',
+    'Die Transaktion wurde schon vor dem Senden abgelehnt. Fragen Sie das Team, von dem Sie das Stück haben.',
   simulation_reverted:
     'Der Vertrag dieses Stücks würde das ablehnen; deshalb wurde nichts gesendet und nichts verbraucht. Prüfen Sie die Wallet, oder fragen Sie das Team, von dem Sie das Stück haben.',
   reverted:
     'Der Vertrag hat die Transaktion abgelehnt. Halten Sie Ihr Telefon noch einmal an den Chip, und versuchen Sie es erneut; hilft das nicht, fragen Sie das Team, von dem Sie das Stück haben.',
   transaction_budget_spent:
-    'Das Tagesbudget des Teams ist aufgebraucht. Sie verlieren nichts: Versuchen Sie es später noch einmal, oder scannen Sie den Chip morgen wieder.',
+    'Für heute ist das Budget des Teams aufgebraucht. Sie verlieren nichts: Scannen Sie den Chip morgen noch einmal.',
+  cancelled: `Das wurde aufgegeben und hatte keine Wirkung. ${tapAgain}`,
   conflict:
-    'Das geht im Moment nicht; vielleicht sind Übertragungen dieses Stücks gerade angehalten. Es wurde nichts verbraucht. Versuchen Sie es später noch einmal.',
+    'Das geht im Moment nicht. Es wurde nichts verbraucht. Versuchen Sie es später noch einmal; hilft das nicht, fragen Sie das Team, von dem Sie das Stück haben.',
   rate_limited: 'Das waren zu viele Versuche in kurzer Zeit. Es wurde nichts verbraucht.',
   badge_not_active: 'Dieses Abzeichen gibt es im Moment nicht.',
   badge_codes_gone: 'Alle Abzeichen dieser Veranstaltung sind vergeben.',

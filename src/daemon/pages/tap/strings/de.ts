@@ -38,6 +38,8 @@ export const de: Strings = {
   timeOver: 'Die Zeit für diesen Scan ist abgelaufen. Halten Sie Ihr Telefon noch einmal an den Chip.',
   recipient: 'Wallet-Adresse oder ENS-Name',
   recipientHint: '0x… oder name.eth',
+  recipientOrEmail: 'Wallet-Adresse, ENS-Name oder E-Mail-Adresse',
+  recipientOrEmailHint: '0x…, name.eth oder E-Mail',
   step: (number: number, title: string) => `Schritt ${number} von 2: ${title}`,
   titles: {
     register: 'Vormerken',
@@ -52,7 +54,7 @@ export const de: Strings = {
       'Geben Sie Ihre Wallet ein; das Token dieses Stücks wird dorthin übertragen. Das kostet Sie nichts.',
     claimStep: 'Das Token dieses Stücks wird an die vorgemerkte Wallet übertragen.',
     mint: 'Geben Sie Ihre Wallet ein; das Token dieses Stücks wird erzeugt und dorthin übertragen. Das kostet Sie nichts.',
-    badge: 'Geben Sie Ihre Wallet ein; das Abzeichen wird dorthin gesendet. Das kostet Sie nichts.',
+    badge: 'Geben Sie an, wohin das Abzeichen gehen soll. Das kostet Sie nichts.',
     guestbook:
       'Geben Sie Ihre Wallet ein; Ihr Eintrag wird in ihrem Namen festgehalten. Das kostet Sie nichts.',
   },
@@ -129,7 +131,7 @@ export const de: Strings = {
   tryAgainIn: (seconds: number) =>
     seconds < 90
       ? `Versuchen Sie es in etwa ${seconds === 1 ? 'einer Sekunde' : `${seconds} Sekunden`} noch einmal.`
-      : `Versuchen Sie es in etwa ${minutes(Math.ceil(seconds / 60))} noch einmal.`,
+      : `Versuchen Sie es in etwa ${seconds < 5400 ? minutes(Math.ceil(seconds / 60)) : `${Math.ceil(seconds / 3600)} Stunden`} noch einmal.`,
   refused: 'Nicht angenommen',
   refusals,
   notNow: 'Im Moment nicht',

@@ -23,17 +23,18 @@ export const failures: FailureWords = {
   registration_expired: 'The registration has run out. Tap the chip again and register once more.',
   registration_same_tap:
     'This step needs another tap. Tap the chip again, and claim it on the page that opens.',
-  token_taken: 'Somebody has claimed this piece in the meantime. Tap the chip again to see its owner.',
+  token_taken: 'Somebody else did the same at the same moment. Nothing was used up: try again.',
   transaction_refused:
-    'The contract of this piece does not allow that. Ask the team that gave you the piece.',
+    'The transaction was refused before it was sent. Ask the team that gave you the piece.',
   simulation_reverted:
     'The contract of this piece would refuse that, so it was not sent. Nothing was used up. Check the wallet, or ask the team that gave you the piece.',
   reverted:
-    'The contract refused the transaction. Tap the chip again and try once more; if it happens again, ask the team that gave you the piece.',
+    'The contract refused the transaction. Tap the chip again and try once more; if that does not help, ask the team that gave you the piece.',
   transaction_budget_spent:
-    'The team’s budget for today is used up. Nothing of yours is lost: try again later, or tap again tomorrow.',
+    'The team’s budget for today is used up. You lose nothing: tap the chip again tomorrow.',
+  cancelled: `That was given up, and had no effect. ${tapAgain}`,
   conflict:
-    'This cannot be done right now; transfers of this piece may be paused. Nothing was used up. Try again later.',
+    'This is not possible right now. Nothing was used up. Try again later; if that does not help, ask the team that gave you the piece.',
   rate_limited: 'That was too often in a short time. Nothing was used up.',
   badge_not_active: 'This badge cannot be collected now.',
   badge_codes_gone: 'All badges of this event have been collected.',

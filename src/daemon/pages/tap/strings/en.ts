@@ -38,6 +38,8 @@ export const en = {
   timeOver: 'The time for this tap is over. Tap the chip again to do more.',
   recipient: 'Wallet address or ENS name',
   recipientHint: '0x… or name.eth',
+  recipientOrEmail: 'Wallet address, ENS name, or e-mail address',
+  recipientOrEmailHint: '0x…, name.eth, or e-mail',
   step: (number: number, title: string) => `Step ${number} of 2: ${title}`,
   titles: {
     register: 'Register',
@@ -51,7 +53,7 @@ export const en = {
     claim: 'Enter your wallet, and the token of this piece is sent there. It costs you nothing.',
     claimStep: 'The token of this piece is sent to the wallet that you registered.',
     mint: 'Enter your wallet, and the token of this piece is made and sent there. It costs you nothing.',
-    badge: 'Enter your wallet, and the badge is sent there. It costs you nothing.',
+    badge: 'Say where the badge should go. It costs you nothing.',
     guestbook: 'Enter your wallet, and your entry is recorded in its name. It costs you nothing.',
   },
   buttons: { register: 'Register', claim: 'Claim', badge: 'Collect', guestbook: 'Sign' },
@@ -122,7 +124,7 @@ export const en = {
   tryAgainIn: (seconds: number) =>
     seconds < 90
       ? `Try again in about ${seconds} ${seconds === 1 ? 'second' : 'seconds'}.`
-      : `Try again in about ${minutes(Math.ceil(seconds / 60))}.`,
+      : `Try again in about ${seconds < 5400 ? minutes(Math.ceil(seconds / 60)) : `${Math.ceil(seconds / 3600)} hours`}.`,
   refused: 'Not accepted',
   refusals,
   notNow: 'Not now',

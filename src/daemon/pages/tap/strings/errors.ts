@@ -1,8 +1,9 @@
 import type { ErrorCode } from '../../../domain/errors.ts'
 import type { RefusalReason } from '../../../domain/taps/open-tap.ts'
 
-/** Words by the code of a refusal; `reverted`: the transaction failed on the chain; `otherwise`: all other codes. */
-export type FailureWords = Partial<Record<ErrorCode, string>> & { reverted: string; otherwise: string }
+/** Words by the code of a refusal; `reverted`, `cancelled`: of a transaction; `otherwise`: all other codes. */
+export type FailureWords = Partial<Record<ErrorCode, string>> &
+  Record<'reverted' | 'cancelled' | 'otherwise', string>
 
 interface Words {
   title: string
