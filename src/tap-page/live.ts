@@ -1,6 +1,6 @@
-import { show } from './cards.ts'
+import { say, show } from './cards.ts'
 import { eventsOf } from './event-stream.ts'
-import { type Answer, isAnswer, page, post } from './page.ts'
+import { type Answer, isAnswer, page, post, word } from './page.ts'
 
 /** Of answers that do not come, before nothing is asked any more of a page on which nothing is under way. */
 const mostFailures = 8
@@ -82,8 +82,7 @@ async function run(url: string, ref: string, asStream: boolean, ended: AbortCont
   try {
     const accept = asStream ? 'text/event-stream' : 'application/json'
     const answer = await post(url, [['ref', ref]], { accept, signal: ended.signal })
-    // Nothing will come of asking again: the page's time is over.
-    if (answer.status === 404 || answer.status === 410) return false
+    if (answer.status === 404 || answer.status === 410) return endPage()
     const seconds = Number(answer.headers.get('retry-after'))
     if (seconds > 0) wait = Math.max(wait, Math.min(seconds, 60) * 1000)
     const isStream = answer.headers.get('content-type')?.startsWith('text/event-stream')
@@ -106,6 +105,12 @@ async function run(url: string, ref: string, asStream: boolean, ended: AbortCont
     clearTimeout(alarm)
   }
   return isLive
+}
+
+/** Nothing will come of asking again, or of a press. */
+function endPage(): false {
+  for (const form of page?.querySelectorAll('form[data-action]') ?? []) say(form, word('Ended'), 'failed')
+  return false
 }
 
 const isUnderWay = ({ isLive }: Answer): boolean =>

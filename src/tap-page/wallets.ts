@@ -16,7 +16,9 @@ const most = 6
 export function offerWallets(): void {
   const wallets = new Map<unknown, Wallet>()
   const offerAll = () => {
-    for (const form of document.querySelectorAll('form[data-action]')) offer(form, [...wallets.values()])
+    // From there it is filled in everywhere: buttons at each form would only be in the way.
+    const form = document.querySelector('form[data-action]')
+    if (form) offer(form, [...wallets.values()])
   }
   addEventListener('eip6963:announceProvider', (event) => {
     const { detail } = event as CustomEvent<{ info?: { uuid?: unknown; name?: unknown }; provider?: unknown }>
@@ -47,6 +49,7 @@ function offer(form: Element, wallets: Wallet[]): void {
   if (made?.childElementCount === wallets.length) return
   const place = document.createElement('div')
   place.setAttribute('data-own', '')
+  place.style.display = 'contents'
   for (const wallet of wallets) {
     const button = document.createElement('button')
     button.type = 'button'

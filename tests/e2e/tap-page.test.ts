@@ -3,9 +3,13 @@ import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { audit } from '../support/axe.ts'
 import { openPhones, type Phones } from '../support/phone.ts'
+import { alice } from '../support/seeds.ts'
 import {
   action,
+  bob,
+  carol,
   chips,
   mediaHost,
   standInForMedia,
@@ -30,6 +34,8 @@ async function newPhone(options: Parameters<Phones['phone']>[0] = {}) {
   return { ...phone, asked, tap: (uid: string) => phone.open(daemon.tapUrl(uid)) }
 }
 
+const short = (address: string) => new RegExp(`${address.slice(0, 4)}.{0,40}${address.slice(-4)}`, 'i')
+
 test('the script is small, and kept by browsers under a name that changes with it', async () => {
   const built = readFileSync(resolve(import.meta.dirname, '../../dist/tap-page/page.js'))
   const hash = createHash('sha256').update(built).digest('base64url').slice(0, 16)
@@ -47,6 +53,86 @@ test('the script is small, and kept by browsers under a name that changes with i
   expect((await fetch(url.replace(hash, 'x'))).status).toBe(404)
 })
 
+test('a claim: the address is checked while it is typed, and the result comes by itself', async () => {
+  const phone = await newPhone()
+  const url = daemon.tapUrl(chips.jacket(1))
+  const page = await phone.open(url)
+  const left = await phone.open(url)
+  const claim = action(page, 'claim')
+  await expect.poll(() => page.locator('[data-owner]').textContent()).toMatch(/alice\.eth|0x8f/i)
+  expect(await claim.form.getByRole('textbox').count()).toBe(1)
+
+  await claim.field.fill('nobody-here.eth')
+  const check = claim.form.locator('[data-check]')
+  await expect.poll(() => check.getAttribute('data-good')).toBe('false')
+  await claim.button.tap()
+  await claim.is('failed')
+  expect(await claim.field.inputValue()).toBe('nobody-here.eth')
+  await claim.field.fill('bob.eth')
+  await expect.poll(() => check.getAttribute('data-good')).toBe('true')
+  expect(await check.textContent()).toMatch(short(bob))
+
+  const status = await claim.status.elementHandle()
+  await claim.button.tap()
+  await claim.is('confirmed')
+  // A screen reader goes on listening to the same element, and the focus is not lost with the form.
+  expect(await status?.evaluate((element) => element.isConnected)).toBe(true)
+  await expect.poll(() => claim.form.count()).toBe(0)
+  expect(await claim.card.getByRole('link').first().getAttribute('href')).toMatch(
+    /^https:\/\/explorer\.example\/tx\/0x[0-9a-f]{64}$/,
+  )
+  await expect.poll(() => page.locator('[data-owner]').textContent()).toMatch(/bob\.eth|0xde70/i)
+
+  // A tab that was left knows it as soon as somebody looks at it.
+  await left.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+  await action(left, 'claim').is('confirmed')
+  // Loaded again and gone back to, it says the same.
+  await page.reload()
+  await claim.is('confirmed')
+  await page.goto('about:blank')
+  await page.goBack()
+  await claim.is('confirmed')
+  // Elsewhere the tap is used.
+  const stranger = await newPhone()
+  const answer = await (await stranger.context.newPage()).goto(url)
+  expect([answer?.status(), await answer?.text()]).toEqual([410, expect.stringMatching(/used before/)])
+  expect(phone.complaints).toEqual([])
+  expect(new Set(phone.asked)).toEqual(new Set([mediaHost]))
+})
+
+test('two taps: the second in a new tab of the browser, and the first page goes on', async () => {
+  const phone = await newPhone()
+  const first = await phone.tap(chips.art(1))
+  await action(first, 'register').send(carol)
+  await action(first, 'register').is('confirmed')
+
+  const second = await phone.tap(chips.art(1))
+  const claim = action(second, 'claim')
+  expect(await claim.field.inputValue()).toMatch(new RegExp(carol, 'i'))
+  // The waiting time ends while the page is open.
+  await expect.poll(() => claim.button.isEnabled()).toBe(true)
+  await claim.button.tap()
+  await claim.is('confirmed')
+  await first.reload()
+  await action(first, 'register').is('confirmed')
+  expect(phone.complaints).toEqual([])
+})
+
+test('a badge is minted once a device, and what was typed once is filled in', async () => {
+  const phone = await newPhone()
+  const page = await phone.tap(chips.party(1))
+  await action(page, 'badge').send('bob.eth')
+  await action(page, 'badge').is('confirmed')
+  expect(await action(page, 'guestbook').field.inputValue()).toBe('bob.eth')
+  await action(page, 'guestbook').button.tap()
+  await action(page, 'guestbook').is('confirmed')
+
+  const again = await phone.tap(chips.party(2))
+  await action(again, 'badge').send(alice)
+  await action(again, 'badge').is('failed')
+  expect(await action(again, 'badge').status.textContent()).toMatch(/phone|device/i)
+})
+
 test('without JavaScript, everything works as forms do', async () => {
   const phone = await newPhone({ javaScriptEnabled: false })
   for (const [uid, kinds] of [
@@ -57,7 +143,7 @@ test('without JavaScript, everything works as forms do', async () => {
     for (const kind of kinds) {
       await action(page, kind).send('nobody-here.eth')
       await action(page, kind).is('failed')
-      await action(page, kind).send('bob.eth')
+      await action(page, kind).send(carol)
       await page.waitForURL(/\/t\?/)
       await expect
         .poll(async () => {
@@ -67,6 +153,51 @@ test('without JavaScript, everything works as forms do', async () => {
         .toBe('confirmed')
     }
   }
+})
+
+test('a browser that keeps nothing, and a network that lets no stream through', async () => {
+  const phone = await newPhone()
+  const streams: string[] = []
+  await phone.context.route(/\/t\/live$/, (route) => {
+    const accept = route.request().headers().accept ?? ''
+    streams.push(accept)
+    return accept === 'text/event-stream' ? route.abort() : route.continue()
+  })
+  const page = await phone.tap(chips.jacket(3))
+  await phone.context.clearCookies()
+  // A press that gets lost keeps what was typed, and can be made again.
+  await phone.context.setOffline(true)
+  await action(page, 'claim').send('bob.eth')
+  await expect.poll(() => action(page, 'claim').status.textContent()).toMatch(/connection|network|offline/i)
+  await phone.context.setOffline(false)
+  await action(page, 'claim').button.tap()
+  await action(page, 'claim').is('confirmed')
+  expect(streams).toContain('application/json')
+})
+
+test('from the keyboard alone, with a wallet, and with nothing that axe finds', async () => {
+  const phone = await newPhone()
+  await phone.context.addInitScript(`
+    const provider = { request: async ({ method }) => method === 'eth_requestAccounts' ? ['${carol}'] : [] }
+    const detail = { info: { uuid: '1', name: '<i>Fox</i>', icon: 'data:,', rdns: 'fox' }, provider }
+    addEventListener('eip6963:requestProvider', () =>
+      dispatchEvent(new CustomEvent('eip6963:announceProvider', { detail })))`)
+  const page = await phone.tap(chips.jacket(4))
+  const claim = action(page, 'claim')
+  expect(await audit(page)).toEqual([])
+  const wallet = claim.form.getByRole('button', { name: '<i>Fox</i>' })
+  for (let presses = 0; !(await wallet.evaluate((button) => button.matches(':focus'))); presses++) {
+    expect(presses).toBeLessThan(20)
+    await page.keyboard.press('Tab')
+  }
+  await page.keyboard.press('Enter')
+  await expect.poll(() => claim.field.inputValue()).toBe(carol)
+  await expect.poll(() => claim.button.evaluate((button) => button.matches(':focus'))).toBe(true)
+  await page.keyboard.press('Enter')
+  await claim.is('confirmed')
+  expect(await audit(page)).toEqual([])
+  expect(await page.evaluate('document.activeElement.closest("[data-card]")?.dataset.card')).toBe('claim-0')
+  expect(phone.complaints).toEqual([])
 })
 
 test('hostile metadata is text, and stays on a narrow screen whose text is twice as large', async () => {

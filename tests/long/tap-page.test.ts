@@ -1,8 +1,9 @@
+import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { samplePage, samples } from '../../src/daemon/pages/tap/samples.ts'
 import { audit } from '../support/axe.ts'
 import { openPhones, type Phones } from '../support/phone.ts'
-import { standInForMedia, startTapPages, type TapPages } from '../support/tap-page.ts'
+import { action, bob, chips, standInForMedia, startTapPages, type TapPages } from '../support/tap-page.ts'
 
 let daemon: TapPages
 let phones: Phones
@@ -24,6 +25,81 @@ const settings = {
   script: undefined,
   home: 'https://tap.example',
 }
+
+/** Notes each shift of the layout, from the start of each page. */
+const watchShifts = `
+  window.shifted = []
+  new PerformanceObserver((list) => {
+    for (const entry of list.getEntries())
+      if (!entry.hadRecentInput)
+        window.shifted.push([entry.value, ...entry.sources.map(({ node }) => node?.outerHTML?.slice(0, 80))])
+  }).observe({ type: 'layout-shift', buffered: true })`
+const shiftOf = (page: Page) =>
+  page.evaluate<number>('window.shifted.reduce((sum, [value]) => sum + value, 0)')
+
+test('the first answer is enough to read; nothing that comes later moves it', async () => {
+  const phone = await newPhone()
+  await phone.context.addInitScript(watchShifts)
+  const held: (() => Promise<void>)[] = []
+  const release = async () => {
+    for (const go of held.splice(0)) await go()
+  }
+  // Neither the script nor a picture arrives before the text is painted.
+  let isHeld = true
+  await phone.context.route(/assets|img\.acme/, async (route) => {
+    if (isHeld) held.push(() => route.fallback())
+    else await route.fallback()
+  })
+  const page = await phone.context.newPage()
+  const slow = await phone.context.newCDPSession(page)
+  await slow.send('Network.enable')
+  await slow.send('Network.emulateNetworkConditions', {
+    offline: false,
+    latency: 400,
+    downloadThroughput: 50_000,
+    uploadThroughput: 50_000,
+  })
+  await page.goto(daemon.tapUrl(chips.jacket(1)), { waitUntil: 'commit' })
+  await page.locator('h1').waitFor()
+  await expect
+    .poll(() => page.evaluate(`performance.getEntriesByName('first-contentful-paint').length`))
+    .toBe(1)
+  await expect.poll(() => held.length).toBeGreaterThan(1)
+  isHeld = false
+  await release()
+  await page.waitForLoadState('load')
+  await expect.poll(() => page.locator('[data-owner]').textContent()).toMatch(/alice\.eth|0x8f/i)
+  await page.locator('.gallery img').first().scrollIntoViewIfNeeded()
+  expect(await shiftOf(page), JSON.stringify(await page.evaluate('window.shifted'))).toBeLessThan(0.01)
+  // It works at that speed as well.
+  await action(page, 'claim').send(bob)
+  await action(page, 'claim').is('confirmed')
+})
+
+test('two chips in one browser at once: each page is of its own chip', async () => {
+  const phone = await newPhone()
+  const [one, two] = await Promise.all([phone.tap(chips.jacket(2)), phone.tap(chips.jacket(3))])
+  await Promise.all([action(one, 'claim').send('bob.eth'), action(two, 'claim').send('alice.eth')])
+  await Promise.all([action(one, 'claim').is('confirmed'), action(two, 'claim').is('confirmed')])
+  await Promise.all([one.reload(), two.reload()])
+  expect(await one.locator('h1').textContent()).toBe('Jacket #2')
+  expect(await two.locator('h1').textContent()).toBe('Jacket #3')
+  await Promise.all([action(one, 'claim').is('confirmed'), action(two, 'claim').is('confirmed')])
+})
+
+test('when the time is over, the page says so by itself, and so does its URL', async () => {
+  const brief = await startTapPages({ TAPCHIP_REF_TTL_SECONDS: '4', TAPCHIP_OTP_TTL_SECONDS: '4' })
+  onTestFinished(async () => void (await brief.stop()))
+  const phone = await newPhone({}, brief)
+  const url = brief.tapUrl(chips.jacket(1))
+  const page = await phone.open(url)
+  const claim = action(page, 'claim')
+  expect(await claim.form.count()).toBe(1)
+  await expect.poll(() => claim.form.count()).toBe(0)
+  expect(await page.locator('main').textContent()).toMatch(/tap .*again/i)
+  const answer = await (await (await newPhone()).context.newPage()).goto(url)
+  expect([answer?.status(), await answer?.text()]).toEqual([410, expect.not.stringMatching(/used before/)])
+})
 
 test('axe finds nothing in any state, light or dark, in either language', async () => {
   const now = new Date()

@@ -50,8 +50,8 @@ export function liveRoute(
         .send({ ...refusal, requestId: request.id })
     }
     reply.raw.once('close', leave)
-    const look = async (watch: Watch, isMoved: boolean) =>
-      buildPage(pageDeps(ctx), await findVisit(ctx, ref), { cookies, query: undefined, watch, isMoved })
+    const look = async (watch: Watch) =>
+      buildPage(pageDeps(ctx), await findVisit(ctx, ref), { cookies, query: undefined, watch })
     type Change = { page: TapPage; keys: ReadonlySet<string> }
     return streams.send<Change>(
       reply,

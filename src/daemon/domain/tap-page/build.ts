@@ -2,13 +2,13 @@ import { withRef } from '../../../values/redirect-url.ts'
 import type { Db } from '../../store/database.ts'
 import { linksOfTeam } from '../../store/links.ts'
 import { pageOfChip } from '../../store/tap-pages.ts'
-import { findToken } from '../../store/tokens.ts'
+import { findToken, type LocatedToken } from '../../store/tokens.ts'
 import { type Brand, brandOf } from '../access/brand.ts'
 import { assetsOf } from '../chips/chip-record.ts'
 import { iso } from '../time.ts'
 import { type ActionDeps, actionsOf } from './actions.ts'
 import type { Action, ActionKind, Failure, TapPage } from './content.ts'
-import { forgetOwner, type OwnerDeps, ownerOnPage } from './owner.ts'
+import { forgetOwner, type OwnerDeps, ownerOnPage, type Reading } from './owner.ts'
 import { describePiece } from './piece.ts'
 import type { Visit } from './visit.ts'
 
@@ -26,8 +26,6 @@ export interface Viewing {
   tried?: Tried | undefined
   /** Told of what the page waits for. */
   watch?: Watch | undefined
-  /** A transaction was settled, so the token may have another owner. */
-  isMoved?: boolean | undefined
 }
 
 export interface Watch {
@@ -56,14 +54,13 @@ export async function buildPage(deps: BuildDeps, visit: Visit, viewing: Viewing)
     linksOfTeam(read, ref.teamId),
   ])
   const token = ref.tokenRow === null ? undefined : await findToken(read, ref.tokenRow)
-  if (token && viewing.isMoved) forgetOwner(deps, token)
   const owner = token && ownerOnPage(deps, token)
   const described = describePiece(token?.metadata ?? null, page?.item)
   const { cookies, watch } = viewing
   const watching: ActionDeps = { ...deps, watch: watch && ((id) => watch.transaction(id)) }
   const actions = await actionsOf(watching, { visit, carried, page, token, cookies })
-  const known = await owner?.soon
-  if (owner && !known?.isFinal) watch?.owner(owner.told)
+  const known = token && owner && (await settledOwner(deps, { token, reading: owner, actions }))
+  if (known && !known.isFinal) watch?.owner(known.told)
   const refs = new Map(secrets.links)
   return {
     ref: secrets.own,
@@ -90,6 +87,22 @@ export async function buildPage(deps: BuildDeps, visit: Visit, viewing: Viewing)
     endsAt: secrets.codes?.endsAt ?? ref.expiresAt,
     isLive: actions.some(({ state }) => state.is === 'pending' || state.is === 'registered'),
   }
+}
+
+/** Once a claim is confirmed, what was read of the chain before is not repeated: its page would contradict itself. */
+async function settledOwner(
+  deps: OwnerDeps,
+  { token, reading, actions }: { token: LocatedToken; reading: Reading; actions: readonly Action[] },
+) {
+  const known = { ...(await reading.soon), told: reading.told }
+  const claimed = actions.flatMap(({ kind, state }) =>
+    kind === 'claim' && state.is === 'confirmed' && state.recipient ? [state.recipient.toLowerCase()] : [],
+  )
+  if (!known.owner || claimed.length === 0 || claimed.includes(known.owner.address.toLowerCase()))
+    return known
+  forgetOwner(deps, token)
+  const again = ownerOnPage(deps, token)
+  return { ...(await again.soon), told: again.told }
 }
 
 /** An action whose state says more than the refusal keeps it. */

@@ -28,8 +28,7 @@ interface Followed {
   clock: { now(): number }
   notices: PageNotices
   ref: string
-  /** @param isMoved see Viewing */
-  look(watch: Watch, isMoved: boolean): Promise<TapPage>
+  look(watch: Watch): Promise<TapPage>
   /** @param keys of what changed: of everything at first */
   tell(change: { page: TapPage; keys: ReadonlySet<string> }): void
   /** The page cannot change any more, or is over. */
@@ -52,7 +51,6 @@ async function run(followed: Followed, bell: Bell, ended: AbortSignal): Promise<
   const { chains, clock, notices, ref } = followed
   const versions = new Map<number, string>()
   let before: ReadonlyMap<string, string> = new Map()
-  let isMoved = false
   while (!ended.aborted) {
     const stops = [notices.listen(ref, () => bell.ring())]
     try {
@@ -65,19 +63,17 @@ async function run(followed: Followed, bell: Bell, ended: AbortSignal): Promise<
           void told.then(() => bell.ring())
         },
       }
-      const page = await followed.look(watch, isMoved)
+      const page = await followed.look(watch)
       const now = clock.now()
       const shown = versionsOf(page, now)
       const keys = new Set([...shown.keys()].filter((key) => shown.get(key) !== before.get(key)))
       if (keys.size > 0 && !ended.aborted) followed.tell({ page, keys })
       before = shown
       if (!page.isLive && !isOwnerOpen) return
-      isMoved = false
       for (const id of transactions) {
         const changed = (version: string) => {
           if (versions.get(id) === version) return
           versions.set(id, version)
-          isMoved = true
           bell.ring()
         }
         stops.push(await chains.relayer.follow(id, changed))

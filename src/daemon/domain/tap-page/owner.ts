@@ -19,7 +19,7 @@ const nameMs = 600_000
 
 type Owner = Piece['owner']
 
-interface Reading {
+export interface Reading {
   /** What is known in time: `isFinal` once the chain and its names have answered. */
   soon: Promise<{ owner: Owner; isFinal: boolean }>
   /** Never fails: an owner whom nobody can tell is undefined. */
