@@ -1,4 +1,5 @@
 import { contrast, standingOut } from './contrast.ts'
+import { mediaUrl } from './media-url.ts'
 
 /** A page's own background in light, for teams without one of their own. */
 export const plainBackground = '#fbfaf7'
@@ -20,10 +21,11 @@ export function checkBrandColors(color: string, background: string | null): stri
   return `cannot be seen well on ${named}: its contrast is ${has}:1, and ${neededContrast}:1 is needed. The nearest that can: ${standingOut(color, on, neededContrast)}`
 }
 
+// A URL fits whatever the gateways are.
+const anyGateways = { ipfs: 'https://ipfs.io', arweave: 'https://arweave.net' }
+
 /** @returns the reason for a rejection, which can follow a field's name */
-export function checkLogoUrl(url: string): string | undefined {
-  if (!/^(https|ipfs|ar):\/\/[^\s\p{Cc}]+$/u.test(url) || !URL.canParse(url))
-    return 'must begin with https://, ipfs://, or ar://'
-  const { username, password } = new URL(url)
-  return username || password ? 'must not carry credentials (user:password@)' : undefined
-}
+export const checkLogoUrl = (url: string): string | undefined =>
+  mediaUrl(url, anyGateways) === undefined
+    ? 'must be a whole https:// URL without credentials, ipfs:// with its CID, or ar:// with its ID'
+    : undefined

@@ -60,9 +60,9 @@ describe('access', () => {
       '--brand-color',
       '#0B6B4F',
       '--brand-logo',
-      'ipfs://bafy/a b',
+      'http://a.example/logo.svg',
     ]
-    ends(await edit(...look), 2, 'brand.logoUrl: must begin with https://')
+    ends(await edit(...look), 2, 'brand.logoUrl: must be a whole https:// URL')
     expect((await edit(...look.slice(0, 4), '--json')).json()).toMatchObject({
       brand: { name: 'Acme Outdoor', color: '#0b6b4f', background: null, logoUrl: null },
     })

@@ -10,7 +10,7 @@ const policy = (nonce: string): string =>
   `default-src 'none'; style-src 'nonce-${nonce}'; img-src https: data:; media-src https:; form-action 'none'; base-uri 'none'`
 
 const picture = `data:image/svg+xml,${encodeURIComponent(
-  '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 80 80"><defs><linearGradient id="g" x2="1" y2="1"><stop stop-color="#8fb8a6"/><stop offset="1" stop-color="#2f5d50"/></linearGradient></defs><path fill="url(#g)" d="M0 0h80v80H0z"/><path fill="#f4efe4" d="M30 18h20l14 8-5 12-6-3v27H27V35l-6 3-5-12z"/><path fill="none" stroke="#2f5d50" d="M40 20v42M33 28h4m6 0h4"/></svg>',
+  '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 80 80"><defs><linearGradient id="g" x2="1" y2="1"><stop stop-color="#8fb8a6"/><stop offset="1" stop-color="#2f5d50"/></linearGradient></defs><path fill="url(#g)" d="M0 0h80v80H0z"/><path fill="#f4efe4" d="M31 16h18l13 6 6 31-8 2-5-17v27H25V38l-5 17-8-2 6-31z"/><path fill="none" stroke="#2f5d50" d="M40 18v46M31 30h5m8 0h5"/></svg>',
 )}`
 
 /**
