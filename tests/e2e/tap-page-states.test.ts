@@ -106,7 +106,9 @@ async function phone({ width, colorScheme, language, textSize }: Look) {
     const gateways = { ipfs: 'https://ipfs.example', arweave: 'https://arweave.example' }
     const settings = { language, nonce: 'nonce', now, gateways, script: 't/assets/page.js', home }
     const { body } = samplePage(sample, settings)
-    bodies.set(`/${sample.state}`, body.replace('<style nonce="nonce">', `$&html{font-size:${textSize}%}`))
+    // As a language would that is written so.
+    const turned = sample.state === 'right-to-left' ? body.replace('dir="ltr"', 'dir="rtl"') : body
+    bodies.set(`/${sample.state}`, turned.replace('<style nonce="nonce">', `$&html{font-size:${textSize}%}`))
     await page.goto(`${home}/${sample.state}`, { waitUntil: 'load' })
   }
   return { page, show, refusedByPolicy }

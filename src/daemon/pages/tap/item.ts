@@ -60,13 +60,15 @@ export function description({ piece }: TapPage, settings: PageSettings): Html {
   return html`<section class="description">${first}<details><summary>${stringsOf(settings.language).readOn}</summary><p class="said" dir="auto">${text.slice(cut).trimStart()}</p></details></section>`
 }
 
-/** In the first part of a long text, else the end of a word, else (1,000 characters without a space) the whole. */
+/** In the first part of a long text; else the end of a word; else any character. */
 function endOfSentence(text: string): number {
   const start = text.slice(0, shortText)
-  const sentence = Math.max(...[/\n/g, /[.!?。！？؟]["'”»)]?\s/g].map((end) => lastEnd(start, end)))
+  const sentence = Math.max(...[/\n/g, /[.!?؟]["'”»)]?\s|[。！？]/g].map((end) => lastEnd(start, end)))
   if (sentence > shortText / 3) return sentence
   const word = start.lastIndexOf(' ')
-  return word > 0 ? word : text.length
+  if (word > shortText / 3) return word
+  // Half of a surrogate pair would be shown as two boxes.
+  return /[\ud800-\udbff]$/.test(start) ? shortText - 1 : shortText
 }
 
 const lastEnd = (text: string, pattern: RegExp): number => {

@@ -1,6 +1,7 @@
 /**
  * Mobile first, in logical properties. Colours are custom properties: see theme.ts. Sizes are in rem, so that larger
- * text makes all of it larger; every box may shrink, and every text may break anywhere.
+ * text makes all of it larger; every box may shrink, and every text may break anywhere. Places for results keep being
+ * rendered while they are empty: screen readers hear only what appears in an element that they know.
  */
 export const style = `
 html{--side:min(1.25rem,5.5vw)}
@@ -55,7 +56,9 @@ label{font-weight:600}
 input[name=recipient]{inline-size:100%;min-block-size:2.9rem;padding:.6rem min(.8rem,3vw);border:1.5px solid var(--edge);border-radius:.65rem;background:var(--field);color:var(--ink);font:inherit}
 ::placeholder{color:var(--soft);opacity:1}
 input[aria-invalid=true]{border-color:var(--bad);border-width:2px}
-[data-check]:empty,[data-wallets]:empty,[role=status]:empty{display:none}
+[data-wallets]:empty{display:none}
+[role=status]:empty{margin-block-start:-.75rem}
+[data-check]:empty{margin-block-start:-.4rem}
 [data-check]{color:var(--soft)}
 [data-check][data-good=false]{color:var(--bad)}
 button{min-block-size:2.9rem;padding:.65rem min(1.2rem,4vw);border:0;border-radius:.65rem;background:var(--button);color:var(--on-button);font:inherit;font-weight:650;cursor:pointer}

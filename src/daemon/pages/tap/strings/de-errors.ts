@@ -11,7 +11,7 @@ export const failures: FailureWords = {
   otp_deleted: `Das Team hat dieses Angebot zurückgezogen. ${tapAgain}`,
   otp_unsupported: 'Das ist mit diesem Chip nicht möglich.',
   recipient_invalid:
-    'Das ist weder eine Wallet-Adresse noch ein Name, der zu einer führt. Bitte prüfen Sie die Eingabe: Eine Adresse besteht aus 0x und 40 Zeichen, ein Name sieht aus wie name.eth.',
+    'Das wurde nicht erkannt. Bitte prüfen Sie es auf Tippfehler: Eine Adresse besteht aus 0x und 40 Zeichen, ein Name sieht aus wie name.eth.',
   invalid_input:
     'Etwas im Formular stimmt nicht. Geben Sie eine Wallet-Adresse (0x und 40 Zeichen) oder einen Namen wie name.eth ein.',
   chain_unavailable: 'Die Blockchain antwortet gerade nicht. Es wurde nichts verbraucht.',

@@ -38,7 +38,7 @@ export const de: Strings = {
   timeOver: 'Die Zeit für diesen Scan ist abgelaufen. Halten Sie Ihr Telefon noch einmal an den Chip.',
   recipient: 'Wallet-Adresse oder ENS-Name',
   recipientHint: '0x… oder name.eth',
-  recipientOrEmail: 'Wallet-Adresse, ENS-Name oder E-Mail-Adresse',
+  recipientOrEmail: 'Wallet, ENS-Name oder E‑Mail',
   recipientOrEmailHint: '0x…, name.eth oder E-Mail',
   step: (number: number, title: string) => `Schritt ${number} von 2: ${title}`,
   titles: {

@@ -12,7 +12,7 @@ export const failures: FailureWords = {
   otp_deleted: `The owner of the chip has withdrawn this. ${tapAgain}`,
   otp_unsupported: 'This cannot be done with this chip.',
   recipient_invalid:
-    'This is no wallet address and no name that leads to one. Check it: an address is 0x and 40 characters, a name looks like name.eth.',
+    'This was not recognized. Check it for typing errors: an address is 0x and 40 characters, a name looks like name.eth.',
   invalid_input:
     'Something in the form is not right. Enter a wallet address (0x and 40 characters) or a name such as name.eth.',
   chain_unavailable: 'The blockchain does not answer right now. Nothing was used up.',

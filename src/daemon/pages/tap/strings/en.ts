@@ -38,8 +38,8 @@ export const en = {
   timeOver: 'The time for this tap is over. Tap the chip again to do more.',
   recipient: 'Wallet address or ENS name',
   recipientHint: '0x… or name.eth',
-  recipientOrEmail: 'Wallet address, ENS name, or e-mail address',
-  recipientOrEmailHint: '0x…, name.eth, or e-mail',
+  recipientOrEmail: 'Wallet, ENS name, or email',
+  recipientOrEmailHint: '0x…, name.eth, or email',
   step: (number: number, title: string) => `Step ${number} of 2: ${title}`,
   titles: {
     register: 'Register',
@@ -100,7 +100,7 @@ export const en = {
     address: (short: Html) => html`${short} is a wallet address.`,
     name: (name: Html, short: Html) => html`${name} is the wallet ${short}.`,
     nameOnly: (name: Html) => html`${name} is a name.`,
-    email: (email: Html) => html`${email} is an e-mail address.`,
+    email: (email: Html) => html`${email} is an email address.`,
     next: {
       register: 'It will be registered for step 2.',
       claim: 'The token will be sent there, and cannot be called back.',
