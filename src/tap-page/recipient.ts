@@ -5,11 +5,13 @@ const restMs = 350
 export const fieldOf = (form: Element): HTMLInputElement | null =>
   form.querySelector<HTMLInputElement>('input[name=recipient]')
 
-/** Writes it where nothing was typed yet: most people collect everything at one address. */
-export function spread(value: string): void {
+const edited = new WeakSet<HTMLInputElement>()
+
+/** Writes it where nobody typed: most people collect everything at one address. A claim cannot be called back. */
+function spread(value: string): void {
   for (const field of page?.querySelectorAll<HTMLInputElement>('form[data-action] input[name=recipient]') ??
     [])
-    if (field.value === '') field.value = value
+    if (field.value === '' && !edited.has(field) && field !== document.activeElement) field.value = value
 }
 
 /** Says under each field what the daemon makes of it, while it is typed. It never keeps a form from being sent. */
@@ -22,6 +24,9 @@ export function checkRecipients(): void {
   document.addEventListener('input', ({ target }) => {
     const form = formOf(target)
     if (!form) return
+    edited.add(target as HTMLInputElement)
+    // It is being changed, so it is nobody's wish any more.
+    typed = ''
     clearTimeout(timer)
     timer = setTimeout(() => void check(form), restMs)
   })
