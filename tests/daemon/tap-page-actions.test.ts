@@ -152,7 +152,10 @@ describe('two taps', () => {
     clock.advance('60s')
     expect(await browser.press(second, { kind: 'claim', recipient: bob })).toMatchObject({ status: 200 })
     expect(await p.owner('ART', 1)).toBe(getAddress(bob))
-    expect(await browser.states(second)).toMatchObject({ 'claim-0': { is: 'confirmed' } })
+    expect(await browser.states(second)).toMatchObject({
+      'register-0': { is: 'confirmed', recipient: getAddress(bob) },
+      'claim-0': { is: 'confirmed' },
+    })
     expect(await browser.states(first)).toMatchObject({
       'register-0': { is: 'confirmed', recipient: getAddress(bob) },
     })

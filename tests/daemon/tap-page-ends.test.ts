@@ -40,9 +40,10 @@ describe('a tap page ends', () => {
     expect((await browser.post('/t/live', { ref: page.ref })).statusCode).toBe(410)
   })
 
-  test('with the token: a transfer by key ends the codes of a page, and a page without codes goes on', async () => {
+  test('with the token: a claim by key or by another tap ends the claims of earlier taps, pressed or not', async () => {
     const browser = new Browser(p)
     const [tried, untried] = [await browser.tap(chips.jacket(2), 1), await browser.tap(chips.jacket(2), 2)]
+    const asApp = await browser.tap(chips.jacket(2), 3)
     await browser.press(tried, { kind: 'claim', recipient: 'nobody' })
     const sent = await p.ask(
       '/phygitals/transfer',
@@ -50,10 +51,20 @@ describe('a tap page ends', () => {
       { key: acmeKey },
     )
     expect(sent.status).toBe(200)
-    expect(await browser.states(tried)).toEqual({ 'claim-0': { is: 'closed', reason: 'expired' } })
-    expect(await browser.press(tried, claim)).toMatchObject({ status: 401 })
-    expect(await browser.press(untried, claim)).toMatchObject({ status: 200 })
+    for (const page of [tried, untried]) {
+      expect(await browser.states(page)).toEqual({ 'claim-0': { is: 'closed', reason: 'expired' } })
+      expect((await browser.press(page, claim)).status).toBe(401)
+    }
+    const ref = (await p.ask(`/refs/${asApp.ref}`)).body
+    expect([ref.isValidRef, ref.linkedToken.otp]).toEqual([true, undefined])
+    const [old, fresh] = [await browser.tap(chips.jacket(2), 4), await browser.tap(chips.jacket(2), 5)]
+    expect((await browser.press(fresh, claim)).status).toBe(200)
+    expect((await browser.press(old, { kind: 'claim', recipient: carol })).status).toBe(401)
     expect(await p.owner('JKT', 2)).toBe(getAddress(bob))
+    // So it is where the first claim mints the token.
+    const [before, mint] = [await browser.tap(chips.unminted(1), 1), await browser.tap(chips.unminted(1), 2)]
+    expect((await browser.press(mint, claim)).status).toBe(200)
+    expect((await browser.press(before, { kind: 'claim', recipient: carol })).status).toBe(401)
   })
 
   test('with its time: a ref and codes have theirs, and a page that may be loaded still shows what it can', async () => {
@@ -93,6 +104,11 @@ describe('a tap page ends', () => {
     expect(await new Browser(p).press(second, claim)).toMatchObject({ status: 200 })
     expect(await p.owner('ART', 1)).toBe(getAddress(bob))
   })
+})
+
+test('an item without a contract offers no claim', async () => {
+  const browser = new Browser(p)
+  expect(await browser.states(await browser.tap(chips.unminted(9), 1))).toEqual({})
 })
 
 test('a browser keeps sixteen taps: the oldest gives way, and the others go on', async () => {

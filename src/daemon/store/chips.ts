@@ -36,6 +36,7 @@ export interface TappedChip
     | 'itemId'
     | 'tokenRow'
     | 'disabledAt'
+    | 'claimsEndedTap'
     | 'linkedAddress'
     | 'linkedChainId'
     | 'linkedTokenId'
@@ -62,6 +63,7 @@ export const tapped = (db: Queries) =>
       'chips.itemId',
       'chips.tokenRow',
       'chips.disabledAt',
+      'chips.claimsEndedTap',
       'contracts.address as linkedAddress',
       'contracts.chainId as linkedChainId',
       'tokens.tokenId as linkedTokenId',

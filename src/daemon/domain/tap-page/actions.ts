@@ -7,7 +7,7 @@ import type { LocatedToken } from '../../store/tokens.ts'
 import { type ImagePlace, imagePlace } from '../badge-events/public-event.ts'
 import type { ListedBadgeEvent } from '../badge-status.ts'
 import type { ChipAssets } from '../chips/chip-record.ts'
-import { isGood, mintsNow } from '../taps/refs.ts'
+import { isGood, mayClaim, mintsNow } from '../taps/refs.ts'
 import { iso } from '../time.ts'
 import type { Action, ActionState, ClosedReason } from './content.ts'
 import {
@@ -103,7 +103,10 @@ async function registerState(
     // A transfer has used it up.
     return { is: 'confirmed', recipient, transaction: undefined }
   }
-  return byCode(deps, facts, code)
+  const claimed = code === undefined ? undefined : await transactionState(deps, code, 'claim')
+  if (claimed && 'recipient' in claimed)
+    return { is: 'confirmed', recipient: claimed.recipient, transaction: undefined }
+  return claimByCode(deps, facts, code)
 }
 
 async function claimState(
@@ -114,7 +117,7 @@ async function claimState(
   const code = facts.visit.secrets.codes?.claim
   const asked = code === undefined ? undefined : await transactionState(deps, code, 'claim')
   if (asked) return asked
-  const state = await byCode(deps, facts, code)
+  const state = await claimByCode(deps, facts, code)
   // The code of the tap that registered is used up, as it has to be.
   if (registration && (state.is === 'open' || registration.isSameTap)) return registration
   return state
@@ -178,6 +181,17 @@ async function guestbookAction(
       state: asked ?? (await byCode(deps, facts, code)),
     },
   ]
+}
+
+/** A claim of a later tap ends this one's, whether its codes are made yet or not. */
+async function claimByCode(
+  deps: RecordDeps,
+  facts: PageFacts,
+  code: string | undefined,
+): Promise<ActionState> {
+  const state = await byCode(deps, facts, code)
+  const { ref } = facts.visit
+  return state.is === 'open' && !mayClaim(ref, ref) ? { is: 'closed', reason: 'expired' } : state
 }
 
 async function byCode(deps: RecordDeps, facts: PageFacts, code: string | undefined): Promise<ActionState> {

@@ -95,8 +95,11 @@ export async function takeWithCodes(
     badges: new Map(),
     guestbooks: new Map(),
   }
-  if (carried.token) codes.token = await make({ type: 'PHYGITAL_CLAIM', tokenRow: carried.token.row })
-  else if (mintsNow(carried)) codes.unminted = await make({ type: 'PHYGITAL_CLAIM', tokenRow: null })
+  const isClaim = mayClaim(chip, ref)
+  if (carried.token && isClaim)
+    codes.token = await make({ type: 'PHYGITAL_CLAIM', tokenRow: carried.token.row })
+  else if (isClaim && mintsNow(carried))
+    codes.unminted = await make({ type: 'PHYGITAL_CLAIM', tokenRow: null })
   for (const { id } of carried.badgeEvents) {
     codes.badges.set(id, await make({ type: 'POAP_EVENT', badgeEventId: id }))
   }
@@ -105,6 +108,12 @@ export async function takeWithCodes(
   }
   return codes
 }
+
+/** A tap from before the token was last claimed must not take it back. */
+export const mayClaim = (
+  { claimsEndedTap }: Pick<RefOfChip, 'claimsEndedTap'>,
+  { tapId }: Pick<RefOfChip, 'tapId'>,
+): boolean => claimsEndedTap === null || tapId > claimsEndedTap
 
 /** Only an active badge event keeps the code away that mints a chip's token. */
 export const mintsNow = ({ isUnminted, badgeEvents }: ChipAssets): boolean =>
