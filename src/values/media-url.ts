@@ -39,8 +39,12 @@ function through(gateway: string, path: string, root: RegExp): string | undefine
 
 /** @returns the URL, if it is https, has a host, and carries no credentials */
 export function httpsUrl(text: string): string | undefined {
-  if (!URL.canParse(text)) return undefined
-  const url = new URL(text)
+  let url: URL
+  try {
+    url = new URL(text)
+  } catch {
+    return undefined
+  }
   const isPlain = url.username === '' && url.password === '' && url.hostname !== ''
   return url.protocol === 'https:' && isPlain ? url.href : undefined
 }

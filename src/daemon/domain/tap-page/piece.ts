@@ -41,7 +41,8 @@ export function describePiece(metadata: string | null, item: ItemOfPage | undefi
 }
 
 function ofMetadata(text: string | null): Described {
-  const metadata: JsonObject | undefined = parseObject(text ?? '')
+  // An exception costs as much as a page's whole text.
+  const metadata: JsonObject | undefined = text === null ? undefined : parseObject(text)
   if (!metadata) return nothing
   const { name, description, collection, media_gallery, attributes } = metadata
   const pictures = listOf(media_gallery).flatMap((one) => pictureOf(one, 'media', 'type'))

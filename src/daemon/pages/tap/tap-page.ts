@@ -5,13 +5,13 @@ import { attributes, description, gallery, heading, hero, technical, titleOf } f
 import { layout } from './layout.ts'
 import { linkUrl, mediaOf } from './media.ts'
 import { type Page, type PageSettings, pathOf } from './settings.ts'
-import { stringsOf } from './strings/strings.ts'
+import { type Language, stringsOf } from './strings/strings.ts'
 import { brief } from './wording.ts'
 
 /** The answer to a good tap: what the chip is in, and what can be done. Every text in `content` may be hostile. */
 export function tapPage(content: TapPage, settings: PageSettings): Page {
   const main = html`${banner(content, settings)}
-<main data-ref="${content.ref}" data-live="${pathOf(settings, '/t/live')}" data-check-at="${pathOf(settings, '/t/check')}"${words(settings)}>
+<main data-ref="${content.ref}" data-live="${pathOf(settings, '/t/live')}" data-check-at="${pathOf(settings, '/t/check')}"${words[settings.language]}>
 ${hero(content, settings)}
 ${heading(content, settings)}
 ${actions(content, settings)}
@@ -57,8 +57,9 @@ function links(content: TapPage, settings: PageSettings): Html {
 }
 
 /** The script has no words of its own. */
-const words = ({ language }: PageSettings): Html[] =>
-  Object.entries(stringsOf(language).script).map(
+const wordsIn = (language: Language): Html =>
+  html`${Object.entries(stringsOf(language).script).map(
     ([name, text]) =>
       html` data-say-${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}="${text}"`,
-  )
+  )}`
+const words: Readonly<Record<Language, Html>> = { en: wordsIn('en'), de: wordsIn('de') }
