@@ -112,6 +112,22 @@ describe('the tap page as HTML', () => {
     )
   })
 
+  test('a page that is loaded again says how long ago the chip was here', () => {
+    const said = (seconds: number, language: 'en' | 'de' = 'en') => {
+      const tappedAt = new Date(now.getTime() - seconds * 1000).toISOString()
+      const { body } = tapPage({ ...pageOf('claim'), tappedAt }, { ...settings, language })
+      return /<p class="state".*?<\/span> (.*?)<\/p>/.exec(body)?.[1]
+    }
+    expect([said(0), said(59), said(60), said(3000), said(7200), said(60, 'de')]).toEqual([
+      'Genuine, tapped just now',
+      'Genuine, tapped just now',
+      'Genuine, tapped one minute ago',
+      'Genuine, tapped 50 minutes ago',
+      'Genuine, tapped 2 hours ago',
+      'Echt, gescannt vor einer Minute',
+    ])
+  })
+
   test('no text makes an element or an attribute, wherever it stands', () => {
     const nasty = `"'><script>alert(1)</script><img src=x onerror=alert(1)></style><svg onload=x>`
     for (const page of pages) {
@@ -162,6 +178,10 @@ describe('the tap page as HTML', () => {
     expect(shown(`ar://${'a'.repeat(43)}/1.png`)).toBe(`https://arweave.example/${'a'.repeat(43)}/1.png`)
     expect(shown('https://media.example/a.png?x=1&y=2')).toBe('https://media.example/a.png?x=1&amp;y=2')
     expect(shown('https://taps.example/nfc/images/3.png')).toBe('/nfc/images/3.png')
+    // Not as //evil.example, which is another host.
+    const atRoot = { ...settings, home: 'https://taps.example' }
+    const there = withTexts(pageOf('chip-only'), 'x', 'https://taps.example//evil.example/a.png')
+    expect(tapPage(there, atRoot).body).toContain(' src="https://taps.example//evil.example/a.png" alt')
   })
 
   test('rich metadata stays within the first view, and the largest within ten times as much', () => {

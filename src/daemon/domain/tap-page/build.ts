@@ -84,6 +84,7 @@ export async function buildPage(deps: BuildDeps, visit: Visit, viewing: Viewing)
       const own = refs.get(id)
       return own === undefined ? [] : [{ label, url: withRef(baseUrl, deps.wire.refParameter, own) }]
     }),
+    tappedAt: ref.createdAt,
     endsAt: secrets.codes?.endsAt ?? ref.expiresAt,
     isLive: actions.some(({ state }) => state.is === 'pending' || state.is === 'registered'),
   }

@@ -99,6 +99,8 @@ export interface TapPage {
   actions: Action[]
   /** Third-party links, each with its own ref. */
   links: { label: string; url: string }[]
+  /** ISO 8601; a reload keeps it. */
+  tappedAt: string
   /** When the actions end; ISO 8601. */
   endsAt: string
   /** Something is pending or registered, so that the page will change. */

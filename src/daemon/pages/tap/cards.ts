@@ -35,7 +35,7 @@ export function timeLine({ endsAt, actions }: TapPage, settings: PageSettings): 
   const words =
     left <= 0
       ? html`${strings.timeOver}`
-      : html`<span class="ticks">${strings.timeLeft(countdown(endsAt, settings.now))}</span><span class="still">${strings.timeAtMost(Math.ceil(left / 60_000))}</span>`
+      : html`<span class="ticks">${strings.timeLeft(countdown(endsAt, settings.now))}</span><span class="still">${strings.timeAtMost(Math.max(1, Math.floor(left / 60_000)))}</span>`
   return html`<p class="time" data-card="time"${isOpen ? '' : hidden}>${actions.length > 0 ? words : ''}</p>`
 }
 

@@ -34,6 +34,6 @@ const entities: Readonly<Record<string, string>> = {
 
 /** Control characters, which have no place in a page, become spaces; so do those that turn the text after them around. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are the ones to go
-const special = /[&<>"'\u0000-\u0008\u000b-\u001f\u007f\u202a-\u202e]/g
+const special = /[&<>"'\u0000-\u0008\u000b-\u001f\u007f\u202a-\u202e\u2066-\u2069]/g
 
 const escaped = (text: string): string => text.replace(special, (character) => entities[character] ?? ' ')

@@ -10,9 +10,9 @@ export function mediaOf(
   if (!url) return undefined
   if (url.startsWith(`${home}/`) && URL.canParse(url)) {
     const { origin, pathname, search } = new URL(url)
-    // Without dots that lead elsewhere.
-    if (origin === new URL(home).origin && pathname.startsWith(pathOf({ home }, '/')))
-      return pathname + search
+    // Without dots that lead elsewhere, and without two slashes at the beginning, which another host would follow.
+    const isOurs = origin === new URL(home).origin && pathname.startsWith(pathOf({ home }, '/'))
+    if (isOurs && !pathname.startsWith('//')) return pathname + search
   }
   return mediaUrl(url, gateways)
 }

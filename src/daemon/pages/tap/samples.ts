@@ -46,7 +46,7 @@ const jacket: Piece = {
     { name: 'Material', value: 'Recycled wool' },
     { name: 'Made in', value: 'Biella, Italy' },
   ],
-  edition: '7 of 120',
+  edition: '7 / 120',
   token: { chainId: 8453, chainName: 'Base', contractAddress, tokenId: '7', url: undefined },
   owner: { address: '0x27b1fdb04752bbc536007a920d24acb045561c26', name: 'mira.eth' },
 }
@@ -99,6 +99,7 @@ export function samples(now: Date): Sample[] {
         piece: jacket,
         actions,
         links: [{ label: 'Care & repair', url: 'https://acme.example/care' }],
+        tappedAt: after(-5),
         endsAt: after(1740),
         isLive: false,
         ...more,
@@ -131,7 +132,9 @@ export function samples(now: Date): Sample[] {
     good('claim', [action('claim', isOpen)]),
     good('claim-unminted', [action('claim', isOpen)], { piece: unminted }),
     good('claim-pending', [action('claim', pending)], { isLive: true }),
-    good('claim-confirmed', [action('claim', confirmed)]),
+    good('claim-confirmed', [action('claim', confirmed)], {
+      piece: { ...jacket, owner: { address: recipient, name: undefined } },
+    }),
     good('claim-refused', [action('claim', failed('recipient_invalid'))]),
     good('claim-failed', [action('claim', { is: 'failed', failure: { code: 'reverted', message: '' } })]),
     good('chain-away', [action('claim', failed('chain_unavailable', 10))]),
@@ -148,7 +151,10 @@ export function samples(now: Date): Sample[] {
     good('guestbook-confirmed', [guestbook(confirmed)]),
     good('video', [], { piece: { ...jacket, image: undefined, video } }),
     good('used-elsewhere', [action('claim', { is: 'closed', reason: 'used' })]),
-    good('time-over', [action('claim', { is: 'closed', reason: 'expired' })], { endsAt: after(-5) }),
+    good('time-over', [action('claim', { is: 'closed', reason: 'expired' })], {
+      tappedAt: after(-1805),
+      endsAt: after(-5),
+    }),
     good('chip-only', [], { piece: nothing, links: [] }),
     ...(['replayed', 'expired', 'caught-up', 'unknown', 'malformed', 'disabled'] as const).map(
       (refusal): Sample => ({ state: refusal, status: refusedWith[refusal], shows: { refusal } }),

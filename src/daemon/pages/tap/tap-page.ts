@@ -26,13 +26,21 @@ ${technical(content, settings)}
 }
 
 /** First of all, since it is the answer to the tap: the chip is genuine, and whose it is. */
-function banner({ brand }: TapPage, settings: PageSettings): Html {
+function banner(content: TapPage, settings: PageSettings): Html {
+  const { brand } = content
   const strings = stringsOf(settings.language)
   const logo = mediaOf(brand.logoUrl, settings)
   const alt = brand.name ? '' : strings.logo
   const team = html`${logo && html`<img src="${logo}" alt="${alt}" height="36" referrerpolicy="no-referrer">`}${brand.name && html`<bdi>${brief(brand.name, 100)}</bdi>`}`
   return html`<header>${team.text !== '' && html`<p class="team">${team}</p>`}
-<p class="state"><span class="tick" aria-hidden="true">✓</span> ${strings.genuine}</p></header>`
+<p class="state"><span class="tick" aria-hidden="true">✓</span> ${genuine(content, settings)}</p></header>`
+}
+
+/** A page that is loaded again must not say that the chip was here just now. */
+function genuine({ tappedAt }: TapPage, settings: PageSettings): string {
+  const strings = stringsOf(settings.language)
+  const minutes = Math.floor((settings.now.getTime() - Date.parse(tappedAt)) / 60_000)
+  return minutes < 1 ? strings.genuine : strings.genuineSince(minutes)
 }
 
 function actions(content: TapPage, settings: PageSettings): Html {

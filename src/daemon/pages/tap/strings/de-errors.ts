@@ -36,6 +36,8 @@ export const failures: FailureWords = {
   cancelled: `Das wurde aufgegeben und hatte keine Wirkung. ${tapAgain}`,
   conflict:
     'Das geht im Moment nicht. Es wurde nichts verbraucht. Versuchen Sie es später noch einmal; hilft das nicht, fragen Sie das Team, von dem Sie das Stück haben.',
+  idempotency_conflict:
+    'Dafür wurde gerade schon eine andere Wallet eingegeben, und diese zählt. Warten Sie ihr Ergebnis ab.',
   rate_limited: 'Das waren zu viele Versuche in kurzer Zeit. Es wurde nichts verbraucht.',
   badge_not_active: 'Dieses Abzeichen gibt es im Moment nicht.',
   badge_codes_gone: 'Alle Abzeichen dieser Veranstaltung sind vergeben.',

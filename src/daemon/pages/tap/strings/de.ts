@@ -11,6 +11,8 @@ const minutes = (count: number): string => (count === 1 ? 'eine Minute' : `${cou
 export const de: Strings = {
   dir: 'ltr',
   genuine: 'Echt, gerade gescannt',
+  genuineSince: (count: number) =>
+    `Echt, gescannt vor ${count < 90 ? minutes(count).replace('eine ', 'einer ') : `${Math.round(count / 60)} Stunden`}`,
   fallbackTitle: 'Dieser Chip ist echt',
   logo: 'Logo',
   pictureOf: (name: string, index: number) => `${name}, Bild ${index}`,
@@ -34,7 +36,7 @@ export const de: Strings = {
   transaction: (hash: Html) => html`Transaktion ${hash}`,
   timeLeft: (time: Html) => html`Verbleibende Zeit: ${time}. Für mehr Zeit scannen Sie noch einmal.`,
   timeAtMost: (count: number) =>
-    `Sie haben ab dem Scan höchstens ${minutes(count)} Zeit. Für mehr Zeit scannen Sie noch einmal.`,
+    `Sie haben ab dem Laden dieser Seite ${minutes(count)} Zeit. Für mehr Zeit scannen Sie noch einmal.`,
   timeOver: 'Die Zeit für diesen Scan ist abgelaufen. Halten Sie Ihr Telefon noch einmal an den Chip.',
   recipient: 'Wallet-Adresse oder ENS-Name',
   recipientHint: '0x… oder name.eth',
@@ -66,7 +68,7 @@ export const de: Strings = {
     guestbook: (to: Html) => html`Der Eintrag für ${to} wird festgehalten.`,
   },
   usually:
-    'Das dauert meist etwa 10 Sekunden. Sie können diese Seite schließen: Es geht auch ohne sie weiter.',
+    'Das dauert meist weniger als eine Minute. Sie können diese Seite schließen: Es geht auch ohne sie weiter.',
   confirmed: {
     register: (to: Html) => html`Vorgemerkt für ${to}.`,
     claim: (to: Html) => html`Fertig. Das Stück gehört jetzt ${to}.`,

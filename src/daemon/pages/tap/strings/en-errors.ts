@@ -35,6 +35,8 @@ export const failures: FailureWords = {
   cancelled: `That was given up, and had no effect. ${tapAgain}`,
   conflict:
     'This is not possible right now. Nothing was used up. Try again later; if that does not help, ask the team that gave you the piece.',
+  idempotency_conflict:
+    'Another wallet was entered for this a moment ago, and that one counts. Wait for its result.',
   rate_limited: 'That was too often in a short time. Nothing was used up.',
   badge_not_active: 'This badge cannot be collected now.',
   badge_codes_gone: 'All badges of this event have been collected.',

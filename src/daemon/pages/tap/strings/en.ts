@@ -11,6 +11,8 @@ const minutes = (count: number): string => (count === 1 ? 'one minute' : `${coun
 export const en = {
   dir: 'ltr',
   genuine: 'Genuine, tapped just now',
+  genuineSince: (count: number) =>
+    `Genuine, tapped ${count < 90 ? minutes(count) : `${Math.round(count / 60)} hours`} ago`,
   fallbackTitle: 'This chip is genuine',
   logo: 'Logo',
   pictureOf: (name: string, index: number) => `${name}, picture ${index}`,
@@ -34,7 +36,7 @@ export const en = {
   transaction: (hash: Html) => html`Transaction ${hash}`,
   timeLeft: (time: Html) => html`Time left: ${time}. Tap again for more.`,
   timeAtMost: (count: number) =>
-    `You have up to ${minutes(count)} from the moment of your tap. Tap again for more time.`,
+    `You have ${minutes(count)} from when this page was loaded. Tap again for more time.`,
   timeOver: 'The time for this tap is over. Tap the chip again to do more.',
   recipient: 'Wallet address or ENS name',
   recipientHint: '0x… or name.eth',
@@ -63,7 +65,7 @@ export const en = {
     badge: (to: Html) => html`The badge is on its way to ${to}.`,
     guestbook: (to: Html) => html`Your entry for ${to} is being recorded.`,
   },
-  usually: 'This usually takes about 10 seconds. You can close this page: it goes on without it.',
+  usually: 'This usually takes less than a minute. You can close this page: it goes on without it.',
   confirmed: {
     register: (to: Html) => html`Registered for ${to}.`,
     claim: (to: Html) => html`Done. It belongs to ${to} now.`,
