@@ -111,6 +111,24 @@ test('an item without a contract offers no claim', async () => {
   expect(await browser.states(await browser.tap(chips.unminted(9), 1))).toEqual({})
 })
 
+test('what the page does not offer uses up neither its ref nor a code', async () => {
+  const browser = new Browser(p)
+  const page = await browser.tap(chips.jacket(13), 1)
+  for (const [kind, id] of [
+    ['register', 0],
+    ['claim', 7],
+    ['badge', 1],
+    ['guestbook', 1],
+  ] as const)
+    expect((await browser.press(page, { kind, id, recipient: bob })).status).toBe(401)
+  const check = { ref: page.ref, kind: 'guestbook', id: '1', recipient: bob }
+  expect((await browser.post('/t/check', check)).json()).toMatchObject({ isGood: false })
+  expect((await p.ask(`/refs/${page.ref}`)).body.isValidRef).toBe(true)
+  // A query that no chip shows does not come back in every form.
+  const odd = await browser.load({ ...page.parameters, x: '"><script>' })
+  expect(odd.answer.body).not.toMatch(/"><script|name="tap" value="[^"]*script/)
+})
+
 test('a browser keeps sixteen taps: the oldest gives way, and the others go on', async () => {
   const browser = new Browser(p)
   const pages = []

@@ -84,7 +84,7 @@ async function press(
   try {
     // As the requests with a code are named.
     const actor = { name: 'code', requestId }
-    await act(ctx, visit, { kind, id, recipient, deviceId, actor })
+    await act(pageDeps(ctx), visit, { kind, id, recipient, deviceId, actor })
     return undefined
   } catch (error) {
     if (error instanceof DomainError) return error

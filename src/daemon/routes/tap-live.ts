@@ -49,7 +49,8 @@ export function liveRoute(
         .header('retry-after', 5)
         .send({ ...refusal, requestId: request.id })
     }
-    reply.raw.once('close', leave)
+    if (reply.raw.closed) leave()
+    else reply.raw.once('close', leave)
     const look = async (watch: Watch) =>
       buildPage(pageDeps(ctx), await findVisit(ctx, ref), { cookies, query: undefined, watch })
     type Change = { page: TapPage; keys: ReadonlySet<string> }

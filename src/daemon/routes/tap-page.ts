@@ -11,6 +11,7 @@ import { refusalPage } from '../pages/tap/refusals.ts'
 import type { PageSettings } from '../pages/tap/settings.ts'
 import { tapPage } from '../pages/tap/tap-page.ts'
 import { imageUrl } from './badge-events.ts'
+import { wayBack } from './tap-forms.ts'
 import { pageSettings, privateHeaders, sendPage } from './tap-page-answer.ts'
 import { cookieLines, cookiesOf } from './tap-page-cookies.ts'
 
@@ -33,7 +34,7 @@ export function tapPageRoutes(app: FastifyInstance, ctx: Context): void {
         return sendPage(reply, opened.status, refusalPage(opened.reason, settings), settings)
       case 'page': {
         if (opened.cookie) setCookie(ctx, request, reply, opened.cookie)
-        const query = request.url.slice(request.url.indexOf('?') + 1)
+        const query = wayBack(request.url.slice(request.url.indexOf('?') + 1))
         const viewing: Viewing = { cookies: cookies.values, query }
         const page = await buildPage(pageDeps(ctx), opened.visit, viewing)
         return sendPage(reply, 200, tapPage(page, settings), settings)

@@ -9,14 +9,17 @@ import { NameUnavailable, readRecipient, UnknownName } from './recipient.ts'
 export { guardedCcipRequest } from './name-lookup.ts'
 export { NameChainMissing, NameProblem, NameUnavailable, RecipientInvalid, UnknownName } from './recipient.ts'
 
-/** The asker: a team with a key, a person with the code of a chip, or anyone, by their network. */
-export type Asker = { team: number } | { chip: string } | { client: string }
+/**
+ * The asker: a team with a key, a person with the code of a chip, one who is still typing a name on its page, or
+ * anyone, by their network.
+ */
+export type Asker = { team: number } | { chip: string } | { typing: string } | { client: string }
 
 type Lane = SemaphoreLimits & {
   /** For one name, including all questions about it. */
   nameMs: number
 }
-type Lanes = Record<'team' | 'chip' | 'client' | 'shown', Lane>
+type Lanes = Record<'team' | 'chip' | 'typing' | 'client' | 'shown', Lane>
 
 /**
  * A name's owner controls how long its resolver takes, and strangers may ask: each kind of asker has a queue of
@@ -26,6 +29,8 @@ const usualLanes: Lanes = {
   team: { atOnce: 8, atOncePerKey: 6, waiting: 1024, waitingPerKey: 256, waitMs: 60_000, nameMs: 20_000 },
   // A person with one tap may claim, sign the guestbook, and collect several badges all at once.
   chip: { atOnce: 6, atOncePerKey: 1, waiting: 64, waitingPerKey: 8, waitMs: 5000, nameMs: 10_000 },
+  // What is typed must not hold up what is sent.
+  typing: { atOnce: 4, atOncePerKey: 1, waiting: 32, waitingPerKey: 1, waitMs: 4000, nameMs: 4000 },
   client: { atOnce: 4, atOncePerKey: 2, waiting: 16, waitingPerKey: 2, waitMs: 2000, nameMs: 5000 },
   // Names of owners on tap pages, which do without.
   shown: { atOnce: 8, atOncePerKey: 8, waiting: 64, waitingPerKey: 64, waitMs: 2000, nameMs: 3000 },
@@ -63,6 +68,7 @@ export function createNameResolver(settings: NameResolverSettings): NameResolver
   const semaphores = {
     team: new Semaphore(lanes.team),
     chip: new Semaphore(lanes.chip),
+    typing: new Semaphore(lanes.typing),
     client: new Semaphore(lanes.client),
     shown: new Semaphore(lanes.shown),
   }
@@ -103,7 +109,9 @@ export function createNameResolver(settings: NameResolverSettings): NameResolver
 
 function laneOf(asker: Asker): { kind: keyof Lanes; key: string } {
   if ('team' in asker) return { kind: 'team', key: String(asker.team) }
-  return 'chip' in asker ? { kind: 'chip', key: asker.chip } : { kind: 'client', key: asker.client }
+  if ('chip' in asker) return { kind: 'chip', key: asker.chip }
+  if ('typing' in asker) return { kind: 'typing', key: asker.typing }
+  return { kind: 'client', key: asker.client }
 }
 
 /** Frees the place after this time, whatever a node or gateway does. */

@@ -6,7 +6,7 @@ import { findToken, type LocatedToken } from '../../store/tokens.ts'
 import { type Brand, brandOf } from '../access/brand.ts'
 import { assetsOf } from '../chips/chip-record.ts'
 import { iso } from '../time.ts'
-import { type ActionDeps, actionsOf } from './actions.ts'
+import { type ActionDeps, actionsOf, type PageFacts } from './actions.ts'
 import type { Action, ActionKind, Failure, TapPage } from './content.ts'
 import { forgetOwner, type OwnerDeps, ownerOnPage, type Reading } from './owner.ts'
 import { describePiece } from './piece.ts'
@@ -44,21 +44,34 @@ export interface Tried {
 
 const noBrand: Brand = { name: null, color: null, background: null, logoUrl: null }
 
+/** The chip of a page as it is now. */
+export async function factsOf(
+  { db: { read }, clock }: Pick<BuildDeps, 'db' | 'clock'>,
+  visit: Visit,
+  cookies: readonly string[],
+): Promise<PageFacts> {
+  const { ref } = visit
+  const [carried, page] = await Promise.all([
+    assetsOf(read, ref, iso(clock.now())),
+    pageOfChip(read, ref.uid),
+  ])
+  const token = ref.tokenRow === null ? undefined : await findToken(read, ref.tokenRow)
+  return { visit, carried, page, token, cookies }
+}
+
 /** Everything on a tap page, by the store alone; nothing is used up. */
 export async function buildPage(deps: BuildDeps, visit: Visit, viewing: Viewing): Promise<TapPage> {
   const { ref, secrets } = visit
-  const { read } = deps.db
-  const [carried, page, links] = await Promise.all([
-    assetsOf(read, ref, iso(deps.clock.now())),
-    pageOfChip(read, ref.uid),
-    linksOfTeam(read, ref.teamId),
+  const { cookies, watch } = viewing
+  const [facts, links] = await Promise.all([
+    factsOf(deps, visit, cookies),
+    linksOfTeam(deps.db.read, ref.teamId),
   ])
-  const token = ref.tokenRow === null ? undefined : await findToken(read, ref.tokenRow)
+  const { page, token } = facts
   const owner = token && ownerOnPage(deps, token)
   const described = describePiece(token?.metadata ?? null, page?.item)
-  const { cookies, watch } = viewing
   const watching: ActionDeps = { ...deps, watch: watch && ((id) => watch.transaction(id)) }
-  const actions = await actionsOf(watching, { visit, carried, page, token, cookies })
+  const actions = await actionsOf(watching, facts)
   const known = token && owner && (await settledOwner(deps, { token, reading: owner, actions }))
   if (known && !known.isFinal) watch?.owner(known.told)
   const refs = new Map(secrets.links)

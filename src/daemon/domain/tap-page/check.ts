@@ -2,18 +2,19 @@ import { readRecipient } from '../../../values/recipient.ts'
 import type { Chains } from '../../chain/chains.ts'
 import { isPoapEvent } from '../../store/badge-upstream.ts'
 import type { Db } from '../../store/database.ts'
-import { findGuestbookEvent } from '../../store/guestbook-events.ts'
 import { pageOfChip } from '../../store/tap-pages.ts'
 import { badgeRecipient } from '../badge-events/recipient.ts'
 import { type Names, resolveRecipient } from '../chain/recipients.ts'
-import { linkedToken } from '../chips/chip-record.ts'
+import { assetsOf } from '../chips/chip-record.ts'
 import { DomainError, notFound } from '../errors.ts'
+import { type Clock, iso } from '../time.ts'
 import type { ActionKind, RecipientCheck } from './content.ts'
 import { failureOf } from './failure.ts'
 import type { Visit } from './visit.ts'
 
 interface Deps {
   db: Pick<Db, 'read'>
+  clock: Clock
   chains: Chains
   names: Names
 }
@@ -51,15 +52,18 @@ export async function checkRecipient(deps: Deps, visit: Visit, typed: Typed): Pr
 }
 
 /** @returns EIP-55, an e-mail address, or a name that the provider looks up @throws DomainError */
-async function addressOf(deps: Deps, visit: Visit, { kind, id, recipient }: Typed): Promise<string> {
-  const asker = { chip: visit.ref.uid }
-  if (kind === 'badge') return badgeRecipient(deps, asker, recipient, await isPoapEvent(deps.db.read, id))
-  const chainId = await chainOf(deps, visit, kind, id)
+async function addressOf(deps: Deps, { ref }: Visit, { kind, id, recipient }: Typed): Promise<string> {
+  const asker = { typing: ref.uid }
+  // Other teams' events are none of the page's business.
+  const { token, badgeEvents, guestbookEvents } = await assetsOf(deps.db.read, ref, iso(deps.clock.now()))
+  if (kind === 'badge') {
+    if (!badgeEvents.some((event) => event.id === id)) throw notFound('badge event')
+    return badgeRecipient(deps, asker, recipient, await isPoapEvent(deps.db.read, id))
+  }
+  const chainId =
+    kind === 'guestbook'
+      ? guestbookEvents.find((event) => event.id === id)?.chainId
+      : (token ?? (await pageOfChip(deps.db.read, ref.uid))?.future)?.chainId
   if (chainId === undefined) throw notFound('token')
   return resolveRecipient(deps, asker, chainId, recipient)
-}
-
-async function chainOf({ db }: Deps, { ref }: Visit, kind: ActionKind, id: number) {
-  if (kind === 'guestbook') return (await findGuestbookEvent(db.read, id))?.chainId
-  return linkedToken(ref)?.chainId ?? (await pageOfChip(db.read, ref.uid))?.future?.chainId
 }

@@ -3,7 +3,7 @@ import { getAddress } from 'viem/utils'
 import type { Chain, Chains } from '../../chain/chains.ts'
 import { ownerOf } from '../../chain/contract-state.ts'
 import type { LocatedToken, TokenLocation } from '../../store/tokens.ts'
-import { forgetCached, ttlCached } from '../chain/read-chain.ts'
+import { ttlCache } from '../chain/read-chain.ts'
 import type { Names } from '../chain/recipients.ts'
 import type { Piece } from './content.ts'
 
@@ -15,7 +15,9 @@ export interface OwnerDeps {
 /** A page does not wait longer for a chain; its script gets the owner later. */
 const patienceMs = 150
 const ownerMs = 3000
-const nameMs = 600_000
+const nameMs = 60_000
+// Of its own: there are more tokens and owners than contracts.
+const answers = ttlCache(2000)
 
 type Owner = Piece['owner']
 
@@ -48,12 +50,12 @@ async function readOwner(deps: OwnerDeps, token: LocatedToken, learn: (owner: Ow
   // A contract with a known problem cannot name the owner.
   if (token.contractProblem !== null || !deps.chains.has(token.chainId)) return
   const chain = deps.chains.get(token.chainId)
-  const address = await ttlCached(chain, keyOf(token), ownerMs, () =>
+  const address = await answers.get(chain, keyOf(token), ownerMs, () =>
     ownerOf(chain.client, getAddress(token.contractAddress), BigInt(token.tokenId)),
   )
   if (address === undefined) return
   learn({ address, name: undefined })
-  const name = await ttlCached(chain, `name ${address}`, nameMs, () => deps.names.nameOf(chain.id, address))
+  const name = await answers.get(chain, `name ${address}`, nameMs, () => deps.names.nameOf(chain.id, address))
   learn({ address, name })
 }
 
@@ -62,5 +64,5 @@ const keyOf = ({ contractAddress, tokenId }: TokenLocation): string => `owner ${
 /** The next page asks the chain. */
 export function forgetOwner({ chains }: Pick<OwnerDeps, 'chains'>, token: TokenLocation): void {
   const chain: Chain | undefined = chains.has(token.chainId) ? chains.get(token.chainId) : undefined
-  if (chain) forgetCached(chain, keyOf(token))
+  if (chain) answers.forget(chain, keyOf(token))
 }

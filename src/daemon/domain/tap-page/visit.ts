@@ -5,7 +5,7 @@ import type { SecretBox } from '../../store/secret-box.ts'
 import { isCode, type OtpDeps } from '../codes/otps.ts'
 import { DomainError, notFound } from '../errors.ts'
 import { openSecrets, type PageCodes, sealSecrets, type Visit } from '../taps/page-visits.ts'
-import { isGood, takeWithCodes } from '../taps/refs.ts'
+import { takeWithCodes } from '../taps/refs.ts'
 import { type Clock, iso } from '../time.ts'
 
 export type VisitDeps = OtpDeps & { db: Db; box: SecretBox; clock: Clock }
@@ -53,10 +53,10 @@ export async function codesOf(deps: VisitDeps, visit: Visit): Promise<PageCodes>
     const ref = await findRef(trx, own)
     const made = row && openSecrets(deps.box, row.refs).codes
     if (made) return made
-    if (!row || !ref || (ref.queriedAt === null && !isGood(ref, now)))
-      throw new DomainError('otp_expired', 'The time of this tap is over. Tap the chip again.')
-    const taken = await takeWithCodes(trx, deps, own, { ref, now })
-    if (!taken) throw new DomainError('otp_used', 'This tap was already used elsewhere. Tap the chip again.')
+    if (ref && ref.queriedAt !== null)
+      throw new DomainError('otp_used', 'This tap was already used elsewhere. Tap the chip again.')
+    const taken = row && ref && (await takeWithCodes(trx, deps, own, { ref, now }))
+    if (!taken) throw new DomainError('otp_expired', 'The time of this tap is over. Tap the chip again.')
     const codes: PageCodes = {
       endsAt: iso(now + deps.otpLifetime),
       claim: taken.token ?? taken.unminted,
