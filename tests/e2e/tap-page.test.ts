@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { gzipSync } from 'node:zlib'
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import type { Request } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { audit } from '../support/axe.ts'
 import { openPhones, type Phones } from '../support/phone.ts'
 import { alice } from '../support/seeds.ts'
@@ -12,7 +13,8 @@ import {
   carol,
   chips,
   mediaHost,
-  standInForMedia,
+  phoneAt,
+  setHidden,
   startTapPages,
   type TapPages,
 } from '../support/tap-page.ts'
@@ -26,13 +28,7 @@ beforeAll(async () => {
 })
 afterAll(() => Promise.all([phones?.close(), daemon?.stop()]))
 
-/** A phone of somebody new. */
-async function newPhone(options: Parameters<Phones['phone']>[0] = {}) {
-  const phone = await phones.phone(options)
-  onTestFinished(() => phone.close())
-  const asked = await standInForMedia(phone.context)
-  return { ...phone, asked, tap: (uid: string) => phone.open(daemon.tapUrl(uid)) }
-}
+const newPhone = (options?: Parameters<Phones['phone']>[0]) => phoneAt(daemon, phones, options)
 
 const short = (address: string) => new RegExp(`${address.slice(0, 4)}.{0,40}${address.slice(-4)}`, 'i')
 
@@ -56,11 +52,10 @@ test('the script is small, and kept by browsers under a name that changes with i
 test('a claim: the address is checked while it is typed, and the result comes by itself', async () => {
   const phone = await newPhone()
   const url = daemon.tapUrl(chips.jacket(1))
-  const page = await phone.open(url)
   const left = await phone.open(url)
+  const page = await phone.open(url)
   const claim = action(page, 'claim')
   await expect.poll(() => page.locator('[data-owner]').textContent()).toMatch(/alice\.eth|0x8f/i)
-  expect(await claim.form.getByRole('textbox').count()).toBe(1)
 
   await claim.field.fill('nobody-here.eth')
   const check = claim.form.locator('[data-check]')
@@ -105,6 +100,15 @@ test('two taps: the second in a new tab of the browser, and the first page goes 
   const first = await phone.tap(chips.art(1))
   await action(first, 'register').send(carol)
   await action(first, 'register').is('confirmed')
+
+  // A page that nobody looks at asks for nothing.
+  const isLive = (request: Request) => request.url().endsWith('/t/live')
+  const cut = first.waitForEvent('requestfailed', isLive)
+  await setHidden(first, true)
+  await cut
+  const asked = first.waitForRequest(isLive)
+  await setHidden(first, false)
+  await asked
 
   const second = await phone.tap(chips.art(1))
   const claim = action(second, 'claim')
@@ -167,7 +171,8 @@ test('a browser that keeps nothing, and a network that lets no stream through', 
     streams.push(accept)
     return accept === 'text/event-stream' ? route.abort() : route.continue()
   })
-  const page = await phone.tap(chips.jacket(3))
+  const url = daemon.tapUrl(chips.jacket(3))
+  const page = await phone.open(url)
   await phone.context.clearCookies()
   // A press that gets lost keeps what was typed, and can be made again.
   await phone.context.setOffline(true)
@@ -177,12 +182,20 @@ test('a browser that keeps nothing, and a network that lets no stream through', 
   await action(page, 'claim').button.tap()
   await action(page, 'claim').is('confirmed')
   expect(streams).toContain('application/json')
+  const again = await page.goto(url)
+  expect([again?.status(), await page.locator('h1').textContent()]).toEqual([410, 'This tap was used before'])
 })
 
 test('from the keyboard alone, with a wallet, and with nothing that axe finds', async () => {
   const phone = await newPhone()
   await phone.context.addInitScript(`
-    const provider = { request: async ({ method }) => method === 'eth_requestAccounts' ? ['${carol}'] : [] }
+    let isRefused = true
+    const request = async ({ method }) => {
+      if (isRefused) throw { code: 4001 }
+      return method === 'eth_requestAccounts' ? ['${carol}'] : []
+    }
+    addEventListener('keyup', ({ key }) => { if (key === 'Escape') isRefused = false })
+    const provider = { request }
     const detail = { info: { uuid: '1', name: '<i>Fox</i>', icon: 'data:,', rdns: 'fox' }, provider }
     addEventListener('eip6963:requestProvider', () =>
       dispatchEvent(new CustomEvent('eip6963:announceProvider', { detail })))`)
@@ -194,6 +207,9 @@ test('from the keyboard alone, with a wallet, and with nothing that axe finds', 
     expect(presses).toBeLessThan(20)
     await page.keyboard.press('Tab')
   }
+  await page.keyboard.press('Enter')
+  await expect.poll(() => claim.form.locator('[data-check]').textContent()).toMatch(/gave no address/)
+  await page.keyboard.press('Escape')
   await page.keyboard.press('Enter')
   await expect.poll(() => claim.field.inputValue()).toBe(carol)
   await expect.poll(() => claim.button.evaluate((button) => button.matches(':focus'))).toBe(true)
@@ -208,9 +224,12 @@ test('hostile metadata is text, and stays on a narrow screen whose text is twice
   const phone = await newPhone({ viewport: { width: 320, height: 640 } })
   const page = await phone.tap(chips.hostile)
   const isWide = () => page.evaluate<boolean>('document.documentElement.scrollWidth > innerWidth')
+  const textSize = () =>
+    page.evaluate<number>("parseFloat(getComputedStyle(document.querySelector('label')).fontSize)")
+  const before = await textSize()
   expect(await isWide()).toBe(false)
   await page.evaluate('document.documentElement.style.fontSize = "200%"')
-  expect(await isWide()).toBe(false)
+  expect([await isWide(), await textSize()]).toEqual([false, 2 * before])
   expect(await page.locator('img[onerror], [onplay], main script, main style').count()).toBe(0)
   expect(new Set(phone.asked)).toEqual(new Set([mediaHost]))
   expect(phone.complaints).toEqual([])

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { samplePage, samples } from '../../src/daemon/pages/tap/samples.ts'
 import { audit } from '../support/axe.ts'
 import { openPhones, type Phones } from '../support/phone.ts'
-import { action, bob, chips, standInForMedia, startTapPages, type TapPages } from '../support/tap-page.ts'
+import { action, bob, chips, phoneAt, startTapPages, type TapPages } from '../support/tap-page.ts'
 
 let daemon: TapPages
 let phones: Phones
@@ -12,12 +12,7 @@ beforeAll(async () => {
 })
 afterAll(() => Promise.all([phones?.close(), daemon?.stop()]))
 
-async function newPhone(options: Parameters<Phones['phone']>[0] = {}, at: TapPages = daemon) {
-  const phone = await phones.phone(options)
-  onTestFinished(() => phone.close())
-  await standInForMedia(phone.context)
-  return { ...phone, tap: (uid: string) => phone.open(at.tapUrl(uid)) }
-}
+const newPhone = (options?: Parameters<Phones['phone']>[0], at = daemon) => phoneAt(at, phones, options)
 
 const settings = {
   nonce: 'x',
@@ -78,13 +73,42 @@ test('the first answer is enough to read; nothing that comes later moves it', as
 
 test('two chips in one browser at once: each page is of its own chip', async () => {
   const phone = await newPhone()
-  const [one, two] = await Promise.all([phone.tap(chips.jacket(2)), phone.tap(chips.jacket(3))])
+  const [one, two] = await Promise.all([phone.tap(chips.jacket(2)), phone.tap(chips.unminted(1))])
   await Promise.all([action(one, 'claim').send('bob.eth'), action(two, 'claim').send('alice.eth')])
   await Promise.all([action(one, 'claim').is('confirmed'), action(two, 'claim').is('confirmed')])
   await Promise.all([one.reload(), two.reload()])
   expect(await one.locator('h1').textContent()).toBe('Jacket #2')
-  expect(await two.locator('h1').textContent()).toBe('Jacket #3')
+  // Its item has become a token.
+  expect(await two.locator('[data-owner]').textContent()).toMatch(/alice\.eth|0x8f3c/i)
   await Promise.all([action(one, 'claim').is('confirmed'), action(two, 'claim').is('confirmed')])
+})
+
+test('without JavaScript, two taps are two forms, and two tabs that press at once do one thing', async () => {
+  const phone = await newPhone({ javaScriptEnabled: false })
+  const first = await phone.tap(chips.art(1))
+  await action(first, 'register').send(bob)
+  await first.waitForURL(/\/t\?/)
+  await action(first, 'register').is('confirmed')
+  const url = daemon.tapUrl(chips.art(1))
+  const [one, two] = [await phone.open(url), await phone.open(url)]
+  for (const tab of [one, two])
+    await expect
+      .poll(async () => {
+        await tab.reload()
+        return action(tab, 'claim').button.isEnabled()
+      })
+      .toBe(true)
+  await Promise.all([one, two].map((tab) => action(tab, 'claim').button.tap()))
+  for (const tab of [one, two]) {
+    await tab.waitForURL(/\/t\?/)
+    await expect
+      .poll(async () => {
+        await tab.reload()
+        return action(tab, 'claim').status.getAttribute('data-state')
+      })
+      .toBe('confirmed')
+    expect(await tab.locator('[data-owner]').textContent()).toMatch(/bob\.eth|0xde70/i)
+  }
 })
 
 test('when the time is over, the page says so by itself, and so does its URL', async () => {

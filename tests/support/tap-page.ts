@@ -1,8 +1,9 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { BrowserContext, Locator, Page } from 'playwright-core'
-import { expect } from 'vitest'
+import type { Locator, Page } from 'playwright-core'
+import { expect, onTestFinished } from 'vitest'
+import type { Phones } from './phone.ts'
 import { chipUid } from './phygitals.ts'
 import { spawnDaemon } from './process.ts'
 import { acmeKey, alice, derived } from './seeds.ts'
@@ -166,15 +167,24 @@ const pixel = Buffer.from(
   'base64',
 )
 
-/** Answers for every other host, so that nothing leaves this machine. @returns the hosts that were asked */
-export async function standInForMedia(context: BrowserContext): Promise<string[]> {
+/** A phone of somebody new, until the test ends. `asked`: the other hosts that were asked; nothing leaves this machine. */
+export async function phoneAt(daemon: TapPages, phones: Phones, options?: Parameters<Phones['phone']>[0]) {
+  const phone = await phones.phone(options)
+  onTestFinished(() => phone.close())
+  const { context } = phone
   const asked: string[] = []
   await context.route(/^https?:\/\/(?!127\.0\.0\.1)/, (route) => {
     asked.push(new URL(route.request().url()).host)
     return route.fulfill({ contentType: 'image/png', body: pixel })
   })
-  return asked
+  return { ...phone, asked, tap: (uid: string) => phone.open(daemon.tapUrl(uid)) }
 }
+
+/** As if the person went to another app, or came back. */
+export const setHidden = (page: Page, isHidden: boolean) =>
+  page.evaluate(`
+    Object.defineProperty(document, 'hidden', { value: ${isHidden}, configurable: true })
+    document.dispatchEvent(new Event('visibilitychange'))`)
 
 /** One action of the page, as somebody uses it. */
 export function action(page: Page, kind: 'claim' | 'register' | 'badge' | 'guestbook') {
