@@ -89,6 +89,20 @@ describe('an error below /t', () => {
     }
   })
 
+  test('says something else to whoever pressed the buttons of one page too often', async () => {
+    const page = await ask(tapPath(tap(derived, { uid: uids.unminted }, 1)))
+    const ref = /data-ref="([^"]+)"/.exec(page.body)?.[1] ?? ''
+    const press = () =>
+      ask('/t/act', {
+        method: 'POST',
+        headers: { 'content-type': 'application/x-www-form-urlencoded' },
+        payload: new URLSearchParams({ ref, kind: 'claim', id: '0', recipient: 'nobody' }).toString(),
+      })
+    let answer = await press()
+    for (let n = 0; n < 100 && answer.statusCode !== 429; n++) answer = await press()
+    isPage(answer, 429, 'Too many tries')
+  })
+
   test('of the daemon is a page: while it starts, while its store is away, and where it is wrong', async () => {
     const { db } = t.ctx
     const write = db.write

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openTestApp, type TestApp, testClock } from '../support/daemon.ts'
-import { derived, seed } from '../support/seeds.ts'
+import { derived, seed, uids } from '../support/seeds.ts'
 import { tap, tapPath } from '../support/taps.ts'
 
 describe('a hall of people behind one address', () => {
@@ -88,5 +88,16 @@ describe('a hall of people behind one address', () => {
     clock.advance('60s')
     expect((await open(forged)).statusCode).toBe(404)
     expect((await open(real)).statusCode).toBe(302)
+  })
+
+  test('pays for pages that are loaded again, so that one tap is not worth any number of them', async () => {
+    const few = await openTestApp({ clock, env: { TAPCHIP_RATE_LIMIT: '10' }, seed })
+    const url = tapPath(tap(derived, { uid: uids.blank }, 1))
+    const load = (cookie: string) => few.app.inject({ url, headers: { cookie }, remoteAddress: '192.0.2.8' })
+    const cookie = String((await load('')).headers['set-cookie']).split(';', 1)[0] ?? ''
+    const loads = []
+    for (let n = 0; n < 120; n++) loads.push(await load(cookie))
+    await few.close()
+    expect(statuses(loads)).toEqual({ 200: 110, 429: 10 })
   })
 })

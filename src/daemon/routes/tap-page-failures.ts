@@ -7,7 +7,7 @@ import { pageHeaders, pageSettings, sendPage } from './tap-page-answer.ts'
 
 /** A person with a phone gets a page for every error below /t, where the page's script gets JSON as apps do. */
 export function tapErrorPages(ctx: Context): ErrorPages {
-  const madeFor = (acceptLanguage: string | undefined, failed: { status: number }) => {
+  const madeFor = (acceptLanguage: string | undefined, failed: { status: number; isForm?: boolean }) => {
     const settings = pageSettings(ctx, acceptLanguage)
     return {
       settings,
@@ -18,7 +18,7 @@ export function tapErrorPages(ctx: Context): ErrorPages {
     send: (request: FastifyRequest, reply: FastifyReply, failed) => {
       const { accept = '', 'accept-language': acceptLanguage } = request.headers
       if (!isTapPage(request.raw.url ?? '/') || /json|event-stream/.test(accept)) return false
-      const { settings, page } = madeFor(acceptLanguage, failed)
+      const { settings, page } = madeFor(acceptLanguage, { ...failed, isForm: request.method === 'POST' })
       void sendPage(reply, failed.status, page, settings)
       return true
     },

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Context } from '../context.ts'
 import { buildPage, type Viewing } from '../domain/tap-page/build.ts'
 import type { TapPage } from '../domain/tap-page/content.ts'
-import { isOwnVisit, openTap, type PageCookie } from '../domain/taps/open-tap.ts'
+import { isOwnVisit, openTap, type PageCookie, type TapResponse } from '../domain/taps/open-tap.ts'
 import { tapState } from '../domain/taps/verify-tap.ts'
 import { limited } from '../http/bind.ts'
 import { isPrefetch, refusePrefetch } from '../http/prefetch.ts'
@@ -25,7 +25,7 @@ export function tapPageRoutes(app: FastifyInstance, ctx: Context): void {
     if (request.method === 'HEAD') return reply.code(statusOf[await tapState(ctx, queryOf(request))]).send()
     const cookies = cookiesOf(request)
     const opened = await openTap(ctx, queryOf(request), cookies.values)
-    request.isProven = opened.kind !== 'refused' || opened.reason === 'caught-up'
+    request.isProven = isTakenNow(opened)
     const settings = pageSettings(ctx, request.headers['accept-language'])
     switch (opened.kind) {
       case 'redirect':
@@ -65,6 +65,12 @@ export function setCookie(
 ): void {
   const name = cookie.name ?? `tapchip_tap_${ctx.codes.code().slice(0, 8)}`
   reply.header('set-cookie', cookieLines(ctx, request, { ...cookie, name }))
+}
+
+/** A page that is loaded again pays for it: one tap would otherwise be worth any number of loads. */
+function isTakenNow(opened: TapResponse): boolean {
+  if (opened.kind === 'page') return opened.cookie !== undefined
+  return opened.kind === 'redirect' || opened.reason === 'caught-up'
 }
 
 const statusOf = {

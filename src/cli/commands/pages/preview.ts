@@ -32,9 +32,11 @@ export const preview = defineCommand({
   run: async (ctx, { options }) => {
     ctx.needAdmin()
     const { item, state, language, out } = options
-    const pages = await ctx.call('GET /admin/pages/preview', {
+    const answer = await ctx.call('GET /admin/pages/preview', {
       query: { team: options.team, item, state, language },
     })
+    // They name files, and another daemon's names are not ours.
+    const pages = answer.filter((page) => /^[\w-]{1,100}$/.test(page.state))
     await ctx.beforeChange(
       `Would write ${counted(pages.length, 'page')}${out === undefined ? '' : ` to ${out}`}`,
     )

@@ -20,6 +20,8 @@ export interface Failed {
   retryAfterSeconds?: number | undefined
   /** The daemon has just started, and is not ready yet. */
   isStarting?: boolean | undefined
+  /** Of a form of the page, whose chip need not be tapped again. */
+  isForm?: boolean | undefined
 }
 
 /** The daemon cannot answer now. @param failed or only its status */
@@ -40,9 +42,9 @@ const pictogram = raw(
 /** Seconds, if nobody said how long. */
 const usualWait: Record<number, number | undefined> = { 429: 60, 503: 10 }
 
-function kindOf({ status, isStarting }: Failed): Unable {
+function kindOf({ status, isStarting, isForm }: Failed): Unable {
   if (isStarting) return 'starting'
-  if (status === 429) return 'busy'
+  if (status === 429) return isForm ? 'often' : 'busy'
   if (status === 503) return 'away'
   if (status === 404 || status === 405) return 'missing'
   return status >= 400 && status < 500 ? 'malformed' : 'wrong'

@@ -90,6 +90,11 @@ export const unable: UnableWords = {
     advice: 'Aus Ihrem Netz kamen gerade viele Anfragen.',
     after: 'Halten Sie Ihr Telefon dann noch einmal an den Chip.',
   },
+  often: {
+    title: 'Zu viele Versuche',
+    advice: 'Diese Seite wurde innerhalb einer Minute sehr oft benutzt.',
+    after: 'Gehen Sie dann zurück, und versuchen Sie es noch einmal.',
+  },
   away: {
     title: 'Das lässt sich gerade nicht prüfen',
     advice: 'Ihr Scan wurde nicht verbraucht.',

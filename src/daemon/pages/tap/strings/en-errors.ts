@@ -86,6 +86,11 @@ export const unable: UnableWords = {
     advice: 'There were many requests from your network.',
     after: 'Then hold your phone to the chip again.',
   },
+  often: {
+    title: 'Too many tries',
+    advice: 'This page was used very often within a minute.',
+    after: 'Then go back, and try again.',
+  },
   away: {
     title: 'This cannot be checked right now',
     advice: 'Your tap was not used up.',

@@ -13,7 +13,7 @@ interface Words {
 
 export type RefusalWords = Record<RefusalReason | 'expired', Words>
 
-export type Unable = 'busy' | 'away' | 'starting' | 'missing' | 'malformed' | 'wrong'
+export type Unable = 'busy' | 'often' | 'away' | 'starting' | 'missing' | 'malformed' | 'wrong'
 
 /** `after`: what to do once the time has passed that stands between the two. */
 export type UnableWords = Record<Unable, Words & { after: string }>
