@@ -5,6 +5,7 @@ import { buildPage, type Watch } from '../domain/tap-page/build.ts'
 import type { TapPage } from '../domain/tap-page/content.ts'
 import { followPage, type PageNotices } from '../domain/tap-page/live.ts'
 import { findVisit, PageOver, type Visit } from '../domain/tap-page/visit.ts'
+import { network } from '../http/auth.ts'
 import { LiveLines, serverSentEvents } from '../http/live-lines.ts'
 import { cardsOf, pageDeps } from './tap-page.ts'
 import { pageSettings, privateHeaders } from './tap-page-answer.ts'
@@ -27,6 +28,9 @@ export function liveRoute(
 ): void {
   const streams = new LiveLines(app)
   const places = new Semaphore(limits)
+  // A hall behind one address keeps connections for its taps.
+  const atOncePerKey = Math.ceil(ctx.config.clientConnections / 2)
+  const shares = new Semaphore({ ...limits, atOncePerKey })
   app.post('/t/live', { bodyLimit }, async (request, reply) => {
     reply.headers({ ...privateHeaders, 'x-accel-buffering': 'no' })
     const visit = await visitOf(request)
@@ -37,11 +41,16 @@ export function liveRoute(
       return answerOf(await buildPage(pageDeps(ctx), visit, { cookies, query: undefined }))
 
     const ref = visit.secrets.own
-    let isGranted = false
-    const leave = places.acquire(ref, (mayGo) => {
-      isGranted = mayGo
-    })
-    if (!isGranted) {
+    let granted = 0
+    const told = (mayGo: boolean) => {
+      granted += Number(mayGo)
+    }
+    const permits = [places.acquire(ref, told), shares.acquire(network(request.ip), told)]
+    const leave = () => {
+      for (const release of permits) release()
+    }
+    if (granted < permits.length) {
+      leave()
       const message = 'Too many pages are being followed. Ask again, without a stream.'
       const refusal = { statusCode: 503, error: 'Service Unavailable', message, code: 'busy' }
       return reply

@@ -22,6 +22,9 @@ import type { Visit } from './visit.ts'
 
 export type ActionDeps = RecordDeps & { urlOfImage(image: ImagePlace): string }
 
+/** A chip can carry any number of events; the active ones come first. */
+const mostOfKind = 50
+
 /** A chip as its tap page shows it. */
 export interface PageFacts {
   visit: Visit
@@ -45,9 +48,11 @@ export async function actionsOf(deps: ActionDeps, facts: PageFacts): Promise<Act
       claims.push({ ...bare('register'), state: await registerState(deps, facts, registration) })
     claims.push({ ...bare('claim'), state: await claimState(deps, facts, registration) })
   }
-  const badges = await Promise.all(carried.badgeEvents.map((event) => badgeAction(deps, facts, event)))
+  const badges = await Promise.all(
+    carried.badgeEvents.slice(0, mostOfKind).map((event) => badgeAction(deps, facts, event)),
+  )
   const guestbooks = await Promise.all(
-    carried.guestbookEvents.map((event) => guestbookAction(deps, facts, event)),
+    carried.guestbookEvents.slice(0, mostOfKind).map((event) => guestbookAction(deps, facts, event)),
   )
   return [...claims, ...badges.flat(), ...guestbooks.flat()]
 }

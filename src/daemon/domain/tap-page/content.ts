@@ -52,11 +52,11 @@ export interface Action {
 }
 
 export type ActionState =
-  /** It can be done; `warning`: the last try failed, and nothing was used up. */
+  /** It can be done. `failure`: the last try was refused, and nothing was used up. */
   | { is: 'open'; recipient?: string; failure?: Failure }
   /** Dates (YYYY-MM-DD, UTC) of a badge event. */
   | { is: 'closed'; reason: ClosedReason; date?: string }
-  /** Of a two-tap contract; the second tap must be another one than `isSameTap` says. Times are ISO 8601. */
+  /** Of a two-tap contract; times are ISO 8601. `isSameTap`: with this tap, or a later one, so the claim takes another. */
   | {
       is: 'registered'
       recipient: string | undefined
@@ -70,8 +70,8 @@ export type ActionState =
   /** Nothing more to do on this page. */
   | { is: 'failed'; failure: Failure }
 
-/** `used`: with this tap, but elsewhere. `expired`: this tap's time is over. `first-register`: the other step comes first. */
-export type ClosedReason = 'future' | 'over' | 'not-approved' | 'used' | 'expired' | 'first-register'
+/** `used`: with this tap, but elsewhere. `expired`: this tap's time is over. */
+export type ClosedReason = 'future' | 'over' | 'not-approved' | 'used' | 'expired'
 
 export interface TransactionView {
   hash: string

@@ -138,7 +138,7 @@ export function samples(now: Date): Sample[] {
     good('claim-refused', [action('claim', failed('recipient_invalid'))]),
     good('claim-failed', [action('claim', { is: 'failed', failure: { code: 'reverted', message: '' } })]),
     good('chain-away', [action('claim', failed('chain_unavailable', 10))]),
-    good('two-taps', twoTaps(isOpen, { is: 'closed', reason: 'first-register' })),
+    good('two-taps', twoTaps(isOpen, isOpen)),
     good('two-taps-waiting', twoTaps(registered(540, true), registered(540, true)), { isLive: true }),
     good('two-taps-second', twoTaps(registered(240, false), registered(240, false)), { isLive: true }),
     good('two-taps-ready', twoTaps(registered(-60, false), registered(-60, false)), { isLive: true }),

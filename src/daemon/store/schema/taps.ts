@@ -45,7 +45,7 @@ export interface PageVisitsTable {
   refHash: string | null
   chipUid: string
   counter: number
-  /** Refs on the page, encrypted with the data key: { own, links: [link id, ref][] } */
+  /** Refs and codes of the page, encrypted with the data key: see PageSecrets. */
   refs: Uint8Array
   expiresAt: string
 }

@@ -101,8 +101,6 @@ export const de: Strings = {
         return 'Dieser Scan wurde anderswo verwendet, in einer App oder auf einer anderen Seite. Halten Sie Ihr Telefon noch einmal an den Chip, um das hier zu tun.'
       case 'expired':
         return 'Die Zeit für diesen Scan ist abgelaufen. Halten Sie Ihr Telefon noch einmal an den Chip.'
-      case 'first-register':
-        return 'Erledigen Sie zuerst Schritt 1.'
     }
   },
   check: {

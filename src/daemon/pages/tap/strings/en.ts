@@ -94,8 +94,6 @@ export const en = {
         return 'This tap was used elsewhere, in an app or on another page. Tap the chip again to do this here.'
       case 'expired':
         return 'The time for this tap is over. Tap the chip again.'
-      case 'first-register':
-        return 'First do step 1 above.'
     }
   },
   check: {

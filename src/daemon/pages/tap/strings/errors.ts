@@ -11,7 +11,7 @@ interface Words {
   advice: string
 }
 
-export type RefusalWords = Record<RefusalReason | 'expired', Words>
+export type RefusalWords = Record<RefusalReason, Words>
 
 export type Unable = 'busy' | 'often' | 'away' | 'starting' | 'missing' | 'malformed' | 'wrong'
 
